@@ -146,7 +146,7 @@ client *clientPopPendingWrite(void) {
     if (!c) return NULL;
     client_state.pending_write = c->next_pending_write;
     c->next_pending_write = NULL;
-    c->flags &= ~(uint32_t)CLIENT_PENDING_WRITE;
+    c->flags &= ~CLIENT_PENDING_WRITE;
     return c;
 }
 
@@ -157,7 +157,7 @@ client *clientPopClosing(void) {
     if (!c) return NULL;
     client_state.closing = c->next_closing;
     c->next_closing = NULL;
-    c->flags &= ~(uint32_t)CLIENT_IN_CLOSING;
+    c->flags &= ~CLIENT_IN_CLOSING;
     return c;
 }
 
@@ -197,8 +197,8 @@ void clientReset(client *c) {
     sdsFree(c->name);
     c->name = NULL;
     /* What silences this very command stays until it has ended. */
-    c->flags &= ~(uint32_t)(CLIENT_REPLY_OFF | CLIENT_REPLY_SKIP_NEXT | CLIENT_NO_EVICT | CLIENT_NO_TOUCH |
-                            CLIENT_READONLY | CLIENT_MONITOR | CLIENT_IMPORT_SOURCE);
+    c->flags &= ~(CLIENT_REPLY_OFF | CLIENT_REPLY_SKIP_NEXT | CLIENT_NO_EVICT | CLIENT_NO_TOUCH | CLIENT_READONLY |
+                  CLIENT_MONITOR | CLIENT_IMPORT_SOURCE);
 }
 
 /* ---- Hooks ------------------------------------------------------------------------------------------------------ */
@@ -395,7 +395,7 @@ void clientArgsEnd(client *c) {
         a->entry = NULL;
         a = a->next;
     } while (a != first);
-    c->flags &= ~(uint32_t)CLIENT_ARGS_TAKEN;
+    c->flags &= ~CLIENT_ARGS_TAKEN;
 }
 
 static size_t argvBytes(const client *c) {

@@ -10,6 +10,7 @@
 #define CLIENT_CLIENT_H
 
 #include "adlist.h"
+#include "client_flags.h"
 #include "clock.h"
 #include "request.h"
 #include "sds.h"
@@ -24,42 +25,6 @@ struct multiState;
 struct pubsubState;
 struct trackingState;
 struct replicaState;
-
-enum {
-    CLIENT_CLOSE_AFTER_REPLY = 1 << 0, /* no further command is executed; close when all is written */
-    CLIENT_CLOSE_ASAP = 1 << 1,        /* to be freed: was put on clientState's closing list */
-    CLIENT_REPLY_OFF = 1 << 2,
-    CLIENT_REPLY_SKIP_NEXT = 1 << 3,
-    CLIENT_REPLY_SKIP = 1 << 4,
-    CLIENT_BLOCKED = 1 << 5, /* commands wait until it is unblocked */
-    CLIENT_PAUSED = 1 << 6,  /* postponed by CLIENT PAUSE */
-    CLIENT_MULTI = 1 << 7,
-    CLIENT_DIRTY_CAS = 1 << 8,
-    CLIENT_DIRTY_EXEC = 1 << 9,
-    CLIENT_NO_EVICT = 1 << 10,
-    CLIENT_NO_TOUCH = 1 << 11,
-    CLIENT_UNIX_SOCKET = 1 << 12,
-    CLIENT_FAKE = 1 << 13, /* no connection */
-    CLIENT_PUBSUB = 1 << 14,
-    CLIENT_MONITOR = 1 << 15,
-    CLIENT_REPLICA = 1 << 16,
-    CLIENT_PRIMARY = 1 << 17,
-    CLIENT_PENDING_WRITE = 1 << 18, /* on clientState's pending-write list */
-    CLIENT_READY = 1 << 19,         /* on net's list of clients with commands to execute */
-    CLIENT_PROTOCOL_ERROR = 1 << 20,
-    CLIENT_DENY_BLOCKING = 1 << 21,
-    CLIENT_TRACKING = 1 << 22,
-    CLIENT_READONLY = 1 << 23,
-    CLIENT_PUSHING = 1 << 24,    /* a push message may be sent although replies are off */
-    CLIENT_IN_CLOSING = 1 << 25, /* on clientState's closing list */
-    CLIENT_IMPORT_SOURCE = 1 << 26,
-    CLIENT_REPLAYS = 1 << 29,    /* its commands were executed before: the log is loaded */
-    CLIENT_RESERVED = 1 << 28,   /* memory is reserved for its command (command_memory.h) */
-    CLIENT_ARGS_TAKEN = 1 << 30, /* its command has taken large arguments (clientEntryOfArg) */
-    CLIENT_OUTPUT_FULL = 1 << 27 /* commands wait until enough of its output is gone (output_limits.h) */
-};
-
-#define CLIENT_PUSHES_HELD (1u << 31) /* messages wait for the end of its command (push.h); an int has no such bit */
 
 #define CLIENT_ID_NOBODY UINT64_MAX /* of fake clients: no connection ever gets it */
 
@@ -81,18 +46,17 @@ typedef enum {
 
 typedef struct client {
     /* Line 0: every command. */
-    const parsedCommand *req; /* borrowed: the command being executed, NULL between commands */
-    slice *argv;              /* = req->argv; a handler may point it elsewhere to rewrite what is propagated */
-    uint32_t argc;
-    int resp;                        /* 2 or 3 */
+    const parsedCommand *req;        /* borrowed: the command being executed, NULL between commands */
+    slice *argv;                     /* = req->argv; a handler may point it elsewhere to rewrite what is propagated */
     const struct serverCommand *cmd; /* being executed */
     serverDb *db;                    /* borrowed: selected */
-    uint32_t flags;                  /* CLIENT_ */
+    struct replyBlock *reply_tail;   /* where replies are appended; NULL: none open */
+    uint64_t flags;                  /* CLIENT_ */
+    uint32_t argc;
+    uint32_t gates; /* a bit for each check of commands that is made for this client (engine/table/gates.h) */
+    uint8_t resp;   /* 2 or 3 */
     bool authenticated;
-    bool known;                    /* it was authenticated at some time */
-    uint16_t gates;                /* engine's: a bit for each stage that is asked for this client */
-    struct replyBlock *reply_tail; /* where replies are appended; NULL: none open */
-    struct replyBlock *reply_head; /* owns: chain not yet handed to the stream */
+    bool known; /* it was authenticated at some time */
 
     /* Line 1: once a batch. */
     alignas(CACHE_LINE) struct clientIo *io;        /* NULL for fake clients */
@@ -108,17 +72,18 @@ typedef struct client {
     alignas(CACHE_LINE) struct client *prev_ready; /* of the head of that queue: says nothing */
     struct client *next_pending_write;
     const struct serverCommand *last_cmd;
-    long long commands;           /* that have run, refused ones not */
-    unsigned long error_replies;  /* sent to this client, to tell whether a command failed */
-    void *deferred;               /* reply.c: the innermost open place of a deferred length */
-    uint64_t id;                  /* CLIENT_ID_NOBODY for fake clients */
-    uint32_t output_blocks;       /* counted in output_memory */
-    uint32_t unblocked_iteration; /* clientNoteUnblocked() */
+    long long commands;            /* that have run, refused ones not */
+    uint32_t error_replies;        /* sent to this client, modulo 2^32; tells whether a command failed */
+    uint32_t output_blocks;        /* counted in output_memory */
+    void *deferred;                /* reply.c: the innermost open place of a deferred length */
+    uint64_t id;                   /* CLIENT_ID_NOBODY for fake clients */
+    struct replyBlock *reply_head; /* owns: chain not yet handed to the stream */
 
     /* Cold. */
     struct client *next_closing;
     struct client *next_watched, *prev_watched; /* clientWatchOutput() */
     bool watched;                               /* on that list */
+    uint32_t unblocked_iteration;               /* clientNoteUnblocked() */
     uint32_t eviction_place;                    /* net's: in the heap of what clients cost, 0 for none ... */
     size_t flow_noted;                          /* ... and bytes of requests and output when that was noted */
     struct user *user;                          /* borrowed */
@@ -145,7 +110,8 @@ typedef struct client {
     uint64_t sent_offset;         /* and in what replicas are sent (repl/backlog/repl_stream.c) */
     struct replyBlock *held_head, *held_tail; /* owns: messages that wait for the end of its command (push.c) */
 } client;
-static_assert(offsetof(client, output_blocks) < 3 * CACHE_LINE, "what commands and batches touch is three lines");
+static_assert(offsetof(client, io) == CACHE_LINE, "every command touches one line");
+static_assert(offsetof(client, reply_head) < 3 * CACHE_LINE, "commands and batches touch three lines");
 
 /* A reply peak (CLIENT LIST rbp) is kept for a period. The number of the period is part of the figure, so that the
  * peaks of all clients are reset by one change of client_state.peak_tag. */

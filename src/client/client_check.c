@@ -86,7 +86,7 @@ void clientCheck(const client *c) {
     checkOutput(c);
 }
 
-static size_t countFlagged(uint32_t flag) {
+static size_t countFlagged(uint64_t flag) {
     size_t n = 0;
     listIter it = listBegin(client_state.clients, false);
 
@@ -96,7 +96,7 @@ static size_t countFlagged(uint32_t flag) {
 }
 
 /* As many as are flagged, and each of them flagged: so all that are flagged, each once, and the list ends. */
-static void checkList(const client *head, uint32_t flag, size_t next) {
+static void checkList(const client *head, uint64_t flag, size_t next) {
     size_t left = countFlagged(flag);
 
     for (const client *c = head; c; c = *(client *const *)(const void *)((const char *)c + next)) {

@@ -50,5 +50,5 @@ void commandMemoryEnd(client *c) {
         zmallocUnreserve(0);
         reserved.bytes = 0;
     }
-    c->flags &= ~(uint32_t)CLIENT_RESERVED;
+    c->flags &= ~CLIENT_RESERVED;
 }

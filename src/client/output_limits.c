@@ -64,7 +64,7 @@ static size_t fullFrom(clientType type) {
 bool outputFullEnds(client *c) {
     assertMainRole();
     if (!(c->flags & CLIENT_OUTPUT_FULL) || c->output_memory > fullFrom(clientTypeOf(c)) / 2) return false;
-    c->flags &= ~(uint32_t)CLIENT_OUTPUT_FULL;
+    c->flags &= ~CLIENT_OUTPUT_FULL;
     return true;
 }
 

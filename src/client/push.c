@@ -33,7 +33,7 @@ void pushBegin(client *c) {
 
 void pushEnd(client *c) {
     assertMainRole();
-    c->flags &= ~(uint32_t)CLIENT_PUSHING;
+    c->flags &= ~CLIENT_PUSHING;
     if (likely(c->req == NULL)) return;
     exchangeChains(c);
     if (c->held_head) c->flags |= CLIENT_PUSHES_HELD;

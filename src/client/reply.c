@@ -45,9 +45,9 @@ static_assert(CLIENT_OUTPUT_GRACE == REPLY_BLOCK_SMALL + REPLY_BLOCK_LARGE, "lim
 
 /* The rare cases of mayReply(): nothing may be added, or this is the first output since the last hand-over. */
 static __attribute__((noinline)) bool startReplying(client *c) {
-    uint32_t silent = SILENT_FLAGS;
+    uint64_t silent = SILENT_FLAGS;
 
-    if (c->flags & CLIENT_PUSHING) silent &= ~(uint32_t)(CLIENT_REPLY_OFF | CLIENT_REPLY_SKIP);
+    if (c->flags & CLIENT_PUSHING) silent &= ~(CLIENT_REPLY_OFF | CLIENT_REPLY_SKIP);
     if (c->flags & silent) {
         client_state.unsent_replies++;
         return false;

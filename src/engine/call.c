@@ -157,7 +157,7 @@ static __attribute__((noinline)) void callAfter(client *c, uint64_t ns, size_t r
 static void call(client *c, monotime *now) {
     const serverCommand *cmd = c->cmd;
     size_t output_before = c->output_bytes;
-    unsigned long errors_before = c->error_replies;
+    uint32_t errors_before = c->error_replies;
     long long dirty_before = store_stats.dirty, commands_before = engine_stats.commands_processed;
 
 #ifdef DEBUG_ASSERTIONS
@@ -242,10 +242,10 @@ static void ended(client *c, bool postponed) {
     if (c->flags & CLIENT_PUSHES_HELD) trackingReleasePushes(c);
     if (postponed) return;
     if (c->flags & CLIENT_TRACKING) trackingCommandEnded(c);
-    c->flags &= ~(uint32_t)CLIENT_REPLY_SKIP;
+    c->flags &= ~CLIENT_REPLY_SKIP;
     if (c->flags & CLIENT_REPLY_SKIP_NEXT) {
         c->flags |= CLIENT_REPLY_SKIP;
-        c->flags &= ~(uint32_t)CLIENT_REPLY_SKIP_NEXT;
+        c->flags &= ~CLIENT_REPLY_SKIP_NEXT;
     }
 }
 

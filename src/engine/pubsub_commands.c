@@ -50,7 +50,7 @@ static void subscribe(client *c, pubsubKind kind) {
         }
         replyChange(c, words[kind].joined, &c->argv[i], shownCount(c, kind));
     }
-    c->flags &= ~(uint32_t)CLIENT_PUSHING;
+    c->flags &= ~CLIENT_PUSHING;
 }
 
 static void unsubscribeAll(client *c, pubsubKind kind) {
@@ -69,7 +69,7 @@ static void unsubscribe(client *c, pubsubKind kind) {
         pubsubUnsubscribe(c, kind, clientKeyAt(c, i));
         replyChange(c, words[kind].left, &c->argv[i], shownCount(c, kind));
     }
-    c->flags &= ~(uint32_t)CLIENT_PUSHING;
+    c->flags &= ~CLIENT_PUSHING;
 }
 
 void subscribeCommand(client *c) {

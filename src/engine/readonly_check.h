@@ -13,7 +13,7 @@ typedef struct readonlyMark {
     bool on;
     uint64_t fingerprint;
     long long expired, commands;
-    unsigned long errors;
+    uint32_t errors;
 } readonlyMark;
 
 /* Before the command of `c` runs, and behind it. `commands`: how many have run so far, of whatever client. */

@@ -48,7 +48,7 @@ static uint32_t prefetchFrom(client *c, uint32_t first, size_t *fetched) {
 static void runQueue(client *c) {
     multiState *m = c->multi;
     monotime now = clockTicks(), per_key = 0;
-    unsigned long errors_before = c->error_replies;
+    uint32_t errors_before = c->error_replies;
     bool denied = c->flags & CLIENT_DENY_BLOCKING;
     c->flags |= CLIENT_DENY_BLOCKING;
     addReplyArrayLen(c, m->count);
@@ -63,7 +63,7 @@ static void runQueue(client *c) {
         now -= recordPrefetchShare(m->queue[i], per_key);
         if (aclMayRunQueued(c, m->queue[i])) callQueued(c, m->queue[i], &now);
     }
-    if (!denied) c->flags &= ~(uint32_t)CLIENT_DENY_BLOCKING;
+    if (!denied) c->flags &= ~CLIENT_DENY_BLOCKING;
     c->error_replies = errors_before; /* the errors are the commands' failures and not EXEC's */
 }
 
@@ -89,6 +89,6 @@ void watchCommand(client *c) {
 
 void unwatchCommand(client *c) {
     if (c->multi) watchForget(&c->multi->watched);
-    c->flags &= ~(uint32_t)CLIENT_DIRTY_CAS;
+    c->flags &= ~CLIENT_DIRTY_CAS;
     addReplyOk(c);
 }

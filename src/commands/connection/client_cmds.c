@@ -16,7 +16,7 @@
 #include "store_state.h"
 
 /* ON or OFF in argument 2 as a flag of the client. */
-static void setFlag(client *c, uint32_t flag) {
+static void setFlag(client *c, uint64_t flag) {
     if (sliceIs(c->argv[2], "on")) {
         c->flags |= flag;
     } else if (sliceIs(c->argv[2], "off")) {

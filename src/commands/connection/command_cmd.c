@@ -145,7 +145,7 @@ static void replyInfo(void *arg, serverCommand *cmd) {
 /* The reply for RESP2 and for RESP3: no command changes while the server runs, and clients ask when they connect. */
 static robj *all_infos[2]; /* counted; NULL: not made yet, or there was no memory for it */
 
-static robj *makeAllInfos(int resp) {
+static robj *makeAllInfos(uint8_t resp) {
     client *c = clientCreate(NULL, -1, "", "", false);
     c->resp = resp;
     addReplyArrayLen(c, (long long)commandCount());

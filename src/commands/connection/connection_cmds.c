@@ -175,6 +175,6 @@ void helloCommand(client *c) {
         bool valid = clientSetName(c, c->argv[options.setname], &err);
         serverAssert(valid);
     }
-    c->resp = (int)version;
+    c->resp = (uint8_t)version;
     replyIdentity(c);
 }

@@ -26,7 +26,7 @@ static void forget(client *c) {
     if (!(c->flags & CLIENT_MONITOR)) return;
     listDelNode(monitors, listSearchValue(monitors, c));
     monitor_count--;
-    c->flags &= ~(uint32_t)(CLIENT_MONITOR | CLIENT_REPLICA);
+    c->flags &= ~(CLIENT_MONITOR | CLIENT_REPLICA);
     gateArmClient(c, GATE_REPLICA_CLIENT, false);
 }
 

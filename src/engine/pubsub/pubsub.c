@@ -93,7 +93,7 @@ static size_t costOf(pubsubKind kind, const topic *t) {
 
 static void setSubscribed(client *c, bool on) {
     if (on) c->flags |= CLIENT_PUBSUB;
-    else c->flags &= ~(uint32_t)CLIENT_PUBSUB;
+    else c->flags &= ~CLIENT_PUBSUB;
     gateArmClient(c, GATE_SUBSCRIBED, on);
 }
 

@@ -12,9 +12,9 @@
 
 #include "panic.h"
 
-static_assert(GATE_STAGES <= 16, "a bit of gates_armed and client.gates each");
+static_assert(GATE_STAGES <= 32, "a bit of gates_armed and client.gates each");
 
-uint16_t gates_armed;
+uint32_t gates_armed;
 
 static gateFn *entries[GATE_STAGES];
 
@@ -23,10 +23,10 @@ void gateSet(gateStage stage, gateFn *fn) {
     entries[stage] = fn;
 }
 
-static void setBit(uint16_t *bits, gateStage stage, bool on) {
+static void setBit(uint32_t *bits, gateStage stage, bool on) {
     serverAssert(stage < GATE_STAGES && (!on || entries[stage]));
-    if (on) *bits |= (uint16_t)(1u << stage);
-    else *bits &= (uint16_t) ~(1u << stage);
+    if (on) *bits |= 1u << stage;
+    else *bits &= ~(1u << stage);
 }
 
 void gateArm(gateStage stage, bool on) {

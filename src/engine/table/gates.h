@@ -3,6 +3,9 @@
  * A stage is asked only when it is armed, for all clients or for one: an ordinary command on an ordinary client pays
  * one branch for all of them together. The order is the one in which clients know the errors.
  *
+ * A layer that needs a check of its own adds a stage where its error belongs in that order. There may be 32 stages, a
+ * bit of gates_armed and client.gates each.
+ *
  * Runs on: main.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -50,7 +53,7 @@ void gateArm(gateStage stage, bool on);
 void gateArmClient(client *c, gateStage stage, bool on);
 
 /* Stages armed for all clients, a bit each. */
-extern uint16_t gates_armed;
+extern uint32_t gates_armed;
 
 /* Ask the armed stages in their order, from `first` to `last`, until one does not pass; for a command that may be
  * switched off (CMD_PROTECTED) GATE_PROTECTED counts as armed. */

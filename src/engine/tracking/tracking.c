@@ -347,7 +347,7 @@ void trackingOff(client *c) {
     assertMainRole();
     trackingState *s = c->tracking;
     if (!(c->flags & CLIENT_TRACKING)) return;
-    c->flags &= ~(uint32_t)CLIENT_TRACKING;
+    c->flags &= ~CLIENT_TRACKING;
     listRemove(s);
     prefixesLeave(&s->prefixes);
     s->mode = 0;

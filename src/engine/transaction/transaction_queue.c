@@ -68,7 +68,7 @@ void transactionEnd(client *c) {
         emptyQueue(m);
         watchForget(&m->watched);
     }
-    c->flags &= ~(uint32_t)(CLIENT_MULTI | CLIENT_DIRTY_CAS | CLIENT_DIRTY_EXEC);
+    c->flags &= ~(CLIENT_MULTI | CLIENT_DIRTY_CAS | CLIENT_DIRTY_EXEC);
     gateArmClient(c, GATE_TRANSACTION, false);
     gateArmClient(c, GATE_QUEUE, false);
 }

@@ -286,7 +286,7 @@ static void stateFree(client *c) {
     zfree(b->waiters);
     zfree(b);
     c->blocking = NULL;
-    c->flags &= ~(uint32_t)CLIENT_BLOCKED;
+    c->flags &= ~CLIENT_BLOCKED;
 }
 
 /* A record of the running command that outlives its request. NULL: no memory. */
@@ -364,7 +364,7 @@ void blockingNoteTime(client *c, uint64_t ns) {
 
 static void finish(client *c) {
     stateFree(c);
-    c->flags &= ~(uint32_t)CLIENT_REPLY_SKIP; /* it was for the reply that has come now */
+    c->flags &= ~CLIENT_REPLY_SKIP; /* it was for the reply that has come now */
     tell_unblocked(c);
 }
 
@@ -473,7 +473,7 @@ const parsedCommand *blockingRun(client *c) {
     blockingState *b = c->blocking;
     b->again = true;
     b->looked = ready.marks;
-    c->flags &= ~(uint32_t)CLIENT_BLOCKED;
+    c->flags &= ~CLIENT_BLOCKED;
     return b->record;
 }
 
@@ -493,7 +493,7 @@ void blockingHold(client *c) {
     assertMainRole();
     waitForNothing(c);
     c->blocking->held = true;
-    c->flags &= ~(uint32_t)CLIENT_BLOCKED;
+    c->flags &= ~CLIENT_BLOCKED;
 }
 
 bool blockingIsHeld(const client *c) {

@@ -133,7 +133,7 @@ void pauseInit(void) {
 void pauseForget(client *c) {
     assertMainRole();
     if (!(c->flags & CLIENT_PAUSED)) return;
-    c->flags &= ~(uint32_t)CLIENT_PAUSED;
+    c->flags &= ~CLIENT_PAUSED;
     serverAssert(listNodeValue(c->paused_node) == c);
     listDelNode(pauses.postponed, c->paused_node);
     c->paused_node = NULL;

@@ -65,7 +65,7 @@ static void queueTakeHead(void) {
     client *c = queue.head;
     queue.head = c->next_ready;
     if (!queue.head) queue.tail = NULL;
-    c->flags &= ~(uint32_t)CLIENT_READY;
+    c->flags &= ~CLIENT_READY;
 }
 
 void batchForget(client *c) {
@@ -78,7 +78,7 @@ void batchForget(client *c) {
     c->prev_ready->next_ready = c->next_ready;
     if (c->next_ready) c->next_ready->prev_ready = c->prev_ready;
     else queue.tail = c->prev_ready;
-    c->flags &= ~(uint32_t)CLIENT_READY;
+    c->flags &= ~CLIENT_READY;
 }
 
 bool batchHasReady(void) {

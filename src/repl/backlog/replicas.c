@@ -62,7 +62,7 @@ void replicaBegin(replicaState *r) {
     listAddNodeTail(replicas.all, r);
     r->node = listLast(replicas.all);
     r->c->flags |= CLIENT_REPLICA;
-    r->c->flags &= ~(uint32_t)(CLIENT_REPLY_OFF | CLIENT_REPLY_SKIP | CLIENT_REPLY_SKIP_NEXT);
+    r->c->flags &= ~(CLIENT_REPLY_OFF | CLIENT_REPLY_SKIP | CLIENT_REPLY_SKIP_NEXT);
     r->acked_ms = r->waits_since_ms = clockMonotonicMs();
     gateArmClient(r->c, GATE_REPLICA_CLIENT, true);
 }

@@ -25,6 +25,6 @@ void readonlyCommand(client *c) {
 }
 
 void readwriteCommand(client *c) {
-    c->flags &= ~(uint32_t)CLIENT_READONLY;
+    c->flags &= ~CLIENT_READONLY;
     addReplyOk(c);
 }

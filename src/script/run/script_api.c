@@ -69,7 +69,8 @@ static int apiSetresp(lua_State *L) {
     int resp = (int)lua_tonumber(L, 1);
     if (resp != 2 && resp != 3) return scriptRaise(L, "ERR RESP version must be 2 or 3.");
     scriptRun *run = scriptRunning();
-    run->resp = run->program.self->resp = resp;
+    run->program.self->resp = (uint8_t)resp;
+    run->resp = resp;
     return 0;
 }
 

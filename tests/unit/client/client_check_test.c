@@ -211,7 +211,7 @@ static void fullOfNothing(client *c) {
     clientCheck(empty);
 }
 static void outputNobodyKnows(client *c) {
-    c->flags &= ~(uint32_t)CLIENT_PENDING_WRITE;
+    c->flags &= ~CLIENT_PENDING_WRITE;
 }
 static void pendingNotListed(client *c) {
     unused(c);
@@ -219,7 +219,7 @@ static void pendingNotListed(client *c) {
     clientListsCheck();
 }
 static void listedNotPending(client *c) {
-    c->flags &= ~(uint32_t)CLIENT_PENDING_WRITE;
+    c->flags &= ~CLIENT_PENDING_WRITE;
     clientListsCheck();
 }
 static void listedTwice(client *c) {
@@ -227,7 +227,7 @@ static void listedTwice(client *c) {
     clientListsCheck();
 }
 static void listedInsteadOfAnother(client *c) {
-    c->flags &= ~(uint32_t)CLIENT_PENDING_WRITE;
+    c->flags &= ~CLIENT_PENDING_WRITE;
     other->flags |= CLIENT_PENDING_WRITE;
     clientListsCheck();
 }

@@ -195,7 +195,7 @@ TEST(fan_without_memory_nobody_misses_a_message) {
         CHECK_EQ_INT(told, CLIENTS);
         while (clientPopPendingWrite()) continue;
         while (clientPopClosing()) continue;
-        for (int i = 0; i < CLIENTS; i++) clients[i]->flags &= ~(uint32_t)(CLIENT_CLOSE_ASAP | CLIENT_IN_CLOSING);
+        for (int i = 0; i < CLIENTS; i++) clients[i]->flags &= ~(CLIENT_CLOSE_ASAP | CLIENT_IN_CLOSING);
     }
     end();
 }

@@ -120,7 +120,7 @@ TEST(client_eviction_keeps_the_order) {
     size_t sum = 0, left = 0, dearest_left = 0, cheapest_gone = SIZE_MAX;
     for (int i = 0; i < MODEL_CLIENTS; i++) {
         if (!c[i]) continue;
-        c[i]->flags &= ~(uint32_t)CLIENT_NO_EVICT;
+        c[i]->flags &= ~CLIENT_NO_EVICT;
         clientEvictionUpdate(c[i]);
         sum += clientMemUsage(c[i]);
     }
@@ -174,7 +174,7 @@ TEST(client_eviction_goes_by_what_clients_cost_now) {
     c[2]->flags |= CLIENT_NO_EVICT;
     CHECK(!clientEvictionStep());
     CHECK_EQ_INT(clientEvictionCount() - before, 0);
-    c[2]->flags &= ~(uint32_t)CLIENT_NO_EVICT;
+    c[2]->flags &= ~CLIENT_NO_EVICT;
     clientEvictionNote(c[2]);
     CHECK(clientEvictionStep());
     CHECK(c[2]->flags & CLIENT_CLOSE_ASAP);

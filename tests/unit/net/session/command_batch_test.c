@@ -829,7 +829,7 @@ static void readyNotQueued(client *a, client *b) {
 }
 static void queuedNotReady(client *a, client *b) {
     unused(b);
-    a->flags &= ~(uint32_t)CLIENT_READY;
+    a->flags &= ~CLIENT_READY;
 }
 static void commandsForgotten(client *a, client *b) {
     unused(b);
