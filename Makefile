@@ -168,7 +168,7 @@ PROGRAM_LINKS := $(if $(filter valkey-server,$(PROGRAMS)),valkey-check-rdb valke
 COPIES := $(if $(filter build/release,$(OUT)),$(addprefix src/,$(PROGRAMS)))
 LINK_COPIES := $(if $(COPIES),$(addprefix src/,$(PROGRAM_LINKS)))
 TESTED_LAYERS := $(if $(wildcard tests/unit/tools/*_test.c),tools) \
-                 $(foreach l,$(LAYERS),$(if $(wildcard tests/unit/$l/*_test.c),$l))
+                 $(foreach l,$(LAYERS),$(if $(wildcard tests/unit/$l/*_test.c tests/unit/$l/*/*_test.c),$l))
 UNIT_BINARIES := $(foreach l,$(TESTED_LAYERS),$(OUT)/unit/$l)
 
 .PHONY: all unit unit-build fuzz fuzz-build microbench microbench-build bench test demo check format install uninstall texts deb clean distclean
@@ -230,6 +230,7 @@ $(OUT)/src/web/page.inc: src/web/page.html
 $(OUT)/src/web/web_page.o: INCLUDES += -I$(OUT)/src/web
 $(OUT)/src/web/web_page.o: $(OUT)/src/web/page.inc
 
+$(OUT)/tests/unit/support/%.o: INCLUDES = -Isrc/base
 $(OUT)/tests/unit/support/%.o: tests/unit/support/%.c $(OUT)/flags
 	$(call say,CC  ,$<) $(COMPILE)
 

@@ -142,10 +142,8 @@ static void crashBesideOthers(void *on_main) {
     panicAddSection("QUIET SECTION", quietSection);
     for (int i = 0; i < 3; i++) pthread_create(&t, NULL, runForEver, NULL);
     while (runners < 3 || laps < 100) usleep(1000);
-    if (on_main) {
-        panicSetMainRole(true);
-        serverPanic("beside others");
-    }
+    panicSetMainRole(on_main != NULL);
+    if (on_main) serverPanic("beside others");
     raise(SIGSEGV);
 }
 

@@ -260,7 +260,7 @@ TEST(checks_find_damage) {
         const char *expected; /* part of the condition that is said to have failed */
     } kinds[] = {{idOfAnother, "clientById"},
                  {idToCome, "next_id"},
-                 {fakeInTheList, "stream"},
+                 {fakeInTheList, "c->io == NULL"},
                  {notInTheList, "node"},
                  {nodeOfAnother, "listNodeValue"},
                  {thirdProtocol, "resp"},

@@ -21,7 +21,7 @@ static client *someone(const serverCommand *cmd, uint32_t wire_len) {
     static client *c;
     static parsedCommand request;
     if (!c) {
-        if (!dbGet(0)) dbInit(1);
+        if (!dbGet(0)) dbInit(16);
         if (!client_state.clients) clientsInit();
         evictAddUncounted(countSum);
         gateSet(GATE_MEMORY, memoryGate);

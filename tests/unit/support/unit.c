@@ -6,6 +6,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "unit.h"
 
+#include "panic.h"
+
 #include <dirent.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -238,6 +240,7 @@ int main(int argc, char **argv) {
         if (!wanted(t, argc, argv)) continue;
         running = t->name;
         int before = atomic_load(&failed_checks);
+        panicSetMainThread(); /* a test may be the first one, or follow one that gave the main role away */
         t->run();
         bool ok = atomic_load(&failed_checks) == before;
         if (ok) passed++;

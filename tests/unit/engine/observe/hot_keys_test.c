@@ -6,6 +6,7 @@
 #include "call_after.h"
 #include "command_table.h"
 #include "panic.h"
+#include "thread.h"
 #include "unit.h"
 #include "zmalloc.h"
 
@@ -304,7 +305,7 @@ TEST(hot_keys_one_in_a_ratio) {
 enum { THREADS = 4, ROUNDS = 3000 };
 
 /* Main's part is played by each thread for itself: the sample is what a command has left in it. */
-static void *readMany(void *arg) {
+static void readMany(void *arg) {
     static const char *const texts[] = {"hot-get a", "hot-del a b", "hot-get c", "hot-hget d f"};
     reader *r = arg;
     readerInit(r);
@@ -314,14 +315,14 @@ static void *readMany(void *arg) {
         for (requestSample *s = r->samples; s; s = s->next) s->ns = 100;
         isBack(r);
     }
-    return NULL;
 }
 
 TEST(hot_keys_threads_beside_main) {
     reader *readers = zcalloc(THREADS, sizeof(*readers));
     pthread_t threads[THREADS];
     begin(BOTH, 1);
-    for (int i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, readMany, &readers[i]);
+    for (int i = 0; i < THREADS; i++)
+        CHECK(threadStart(&threads[i], &(threadPlan){.name = "reader"}, readMany, &readers[i]) == 0);
     for (int i = 0; i < 300; i++) {
         CHECK(strlen(top(HOT_KEYS_CPU, 9)) < 200);
         CHECK(hotKeysSum(HOT_KEYS_NET) % 50 == 0);
@@ -330,7 +331,8 @@ TEST(hot_keys_threads_beside_main) {
     }
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
     begin(BOTH, 1); /* and all of it, when nothing is lost in between */
-    for (int i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, readMany, &readers[i]);
+    for (int i = 0; i < THREADS; i++)
+        CHECK(threadStart(&threads[i], &(threadPlan){.name = "reader"}, readMany, &readers[i]) == 0);
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
     CHECK_EQ_STR(top(HOT_KEYS_CPU, 9), "a=1800000 c=1200000 d=1200000 b=600000");
     for (int i = 0; i < THREADS; i++) hotKeysRetire(&readers[i].hot);
