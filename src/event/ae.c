@@ -15,7 +15,7 @@
  *                turn only with AE_REENTRANT.
  *             2. The list of ready descriptors lies on the stack: a handler may run a turn of the same loop inside.
  *             3. A timer runs at most once in a turn; one made or put off in a turn runs in a later one.
- *             4. heap[0] is due first; among equals the smaller id.
+ *             4. The first timer of the heap is due first; among equals the smaller id.
  * Cost        no allocation and no look-up per event; the clock is read twice a turn, not at all without timers.
  *             Deleting a timer is O(timers).
  * Tests       tests/unit/event/ae_test.c
@@ -23,6 +23,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "ae_internal.h"
 #include "clock.h"
+#include "heap.h"
 #include "panic.h"
 #include "zmalloc.h"
 
@@ -55,6 +56,13 @@ typedef struct timeEvent {
     void *arg; /* borrowed until the timer is deleted */
 } timeEvent;
 
+static bool isSooner(const void *a, const void *b) {
+    const timeEvent *t = a, *u = b;
+    return t->due_us != u->due_us ? t->due_us < u->due_us : t->id < u->id;
+}
+
+static const heapType timer_type = {.size = sizeof(timeEvent), .before = isSooner};
+
 /* The timer whose handler runs; it is out of the heap meanwhile. A turn inside a handler stacks another one. */
 typedef struct runningTimer {
     long long id;
@@ -72,8 +80,7 @@ struct aeEventLoop {
     void *before_sleep_arg, *before_wait_arg, *after_sleep_arg, *after_event_arg;
     const aeWakeup *wakeup;  /* borrowed; NULL: none is attached */
     uint64_t waits_until_us; /* the wait under way ends then by itself; 0: none is under way */
-    timeEvent *heap;         /* owns */
-    size_t heap_len, heap_cap;
+    heap timers;             /* owns: timeEvent */
     long long next_timer_id;
     uint64_t timers_now_us; /* the time of the timer round in progress, 0 outside one */
     runningTimer *running;
@@ -104,13 +111,14 @@ aeEventLoop *aeCreateEventLoop(int setsize) {
     loop->backend_state = state;
     loop->files = zcalloc((size_t)setsize, sizeof(*loop->files));
     loop->setsize = setsize;
+    loop->timers.type = &timer_type;
     return loop;
 }
 
 void aeDeleteEventLoop(aeEventLoop *loop) {
     loop->backend->destroy(loop->backend_state);
     zfree(loop->files);
-    zfree(loop->heap);
+    zfree(loop->timers.at);
     zfree(loop->raised);
     zfree(loop);
 }
@@ -295,48 +303,9 @@ static int dispatchRaised(aeEventLoop *loop, size_t n) {
 
 /* ------------------------------------------------------------------------------------------ timers */
 
-static bool isSooner(const timeEvent *a, const timeEvent *b) {
-    return a->due_us != b->due_us ? a->due_us < b->due_us : a->id < b->id;
-}
-
-static void swapTimers(timeEvent *a, timeEvent *b) {
-    timeEvent t = *a;
-    *a = *b;
-    *b = t;
-}
-
-static void siftUp(timeEvent *heap, size_t i) {
-    while (i > 0 && isSooner(&heap[i], &heap[(i - 1) / 2])) {
-        swapTimers(&heap[i], &heap[(i - 1) / 2]);
-        i = (i - 1) / 2;
-    }
-}
-
-static void siftDown(timeEvent *heap, size_t len, size_t i) {
-    for (;;) {
-        size_t child = 2 * i + 1;
-        if (child >= len) return;
-        if (child + 1 < len && isSooner(&heap[child + 1], &heap[child])) child++;
-        if (!isSooner(&heap[child], &heap[i])) return;
-        swapTimers(&heap[child], &heap[i]);
-        i = child;
-    }
-}
-
-static void pushTimer(aeEventLoop *loop, timeEvent timer) {
-    if (loop->heap_len == loop->heap_cap) {
-        loop->heap_cap = loop->heap_cap ? loop->heap_cap * 2 : 8;
-        loop->heap = zrealloc(loop->heap, loop->heap_cap * sizeof(*loop->heap));
-    }
-    loop->heap[loop->heap_len] = timer;
-    siftUp(loop->heap, loop->heap_len++);
-}
-
-static void removeTimer(aeEventLoop *loop, size_t i) {
-    loop->heap[i] = loop->heap[--loop->heap_len];
-    if (i == loop->heap_len) return;
-    siftDown(loop->heap, loop->heap_len, i);
-    siftUp(loop->heap, i);
+/* Returns when the first timer is due, UINT64_MAX if there is none. */
+static uint64_t firstDue(const aeEventLoop *loop) {
+    return loop->timers.count ? ((const timeEvent *)loop->timers.at)->due_us : UINT64_MAX;
 }
 
 /* When a timer that is set now to run after `after_ms` is due: always after the round in progress. */
@@ -352,7 +321,7 @@ long long aeCreateTimeEvent(aeEventLoop *loop, long long after_ms, aeTimeProc *p
     long long id = loop->next_timer_id++;
 
     timeEvent timer = {.due_us = dueTime(loop, after_ms), .id = id, .proc = proc, .arg = arg};
-    pushTimer(loop, timer);
+    heapAdd(&loop->timers, &timer);
     if (unlikely(timer.due_us < loop->waits_until_us) && loop->wakeup) aeWakeupSend(loop->wakeup);
     return id;
 }
@@ -364,9 +333,10 @@ int aeDeleteTimeEvent(aeEventLoop *loop, long long id) {
         running->deleted = true;
         return C_OK;
     }
-    for (size_t i = 0; i < loop->heap_len; i++) {
-        if (loop->heap[i].id != id) continue;
-        removeTimer(loop, i);
+    const timeEvent *timers = loop->timers.at;
+    for (size_t i = 0; i < loop->timers.count; i++) {
+        if (timers[i].id != id) continue;
+        heapRemove(&loop->timers, i);
         return C_OK;
     }
     return C_ERR;
@@ -380,18 +350,18 @@ static void runTimer(aeEventLoop *loop, timeEvent timer) {
     loop->running = running.outer;
     if (again_ms == AE_NOMORE || running.deleted) return;
     timer.due_us = dueTime(loop, again_ms);
-    pushTimer(loop, timer);
+    heapAdd(&loop->timers, &timer);
 }
 
 static int runDueTimers(aeEventLoop *loop) {
     int handled = 0;
 
-    if (loop->heap_len == 0) return 0;
+    if (loop->timers.count == 0) return 0;
     uint64_t now = clockMonotonicUs(), outer_now = loop->timers_now_us;
     loop->timers_now_us = now;
-    while (loop->heap_len > 0 && loop->heap[0].due_us <= now) {
-        timeEvent timer = loop->heap[0];
-        removeTimer(loop, 0);
+    while (firstDue(loop) <= now) {
+        timeEvent timer = *(const timeEvent *)loop->timers.at;
+        heapRemove(&loop->timers, 0);
         runTimer(loop, timer);
         handled++;
     }
@@ -404,8 +374,8 @@ static int runDueTimers(aeEventLoop *loop) {
 /* Milliseconds until the first timer, rounded up so that it is due afterwards; -1 when there is none. */
 static int waitLimit(const aeEventLoop *loop, int flags) {
     if ((flags & AE_DONT_WAIT) || loop->dont_wait) return 0;
-    if (!(flags & AE_TIME_EVENTS) || loop->heap_len == 0) return flags & AE_FILE_EVENTS ? -1 : 0;
-    uint64_t now = clockMonotonicUs(), due = loop->heap[0].due_us;
+    if (!(flags & AE_TIME_EVENTS) || loop->timers.count == 0) return flags & AE_FILE_EVENTS ? -1 : 0;
+    uint64_t now = clockMonotonicUs(), due = firstDue(loop);
     if (due <= now) return 0;
     uint64_t ms = (due - now - 1) / 1000 + 1;
     return ms > INT_MAX ? INT_MAX : (int)ms;
@@ -414,7 +384,7 @@ static int waitLimit(const aeEventLoop *loop, int flags) {
 /* A timer that is due before this must end the wait. */
 static uint64_t waitEnd(const aeEventLoop *loop, int flags, int timeout_ms) {
     if (timeout_ms == 0 || !(flags & AE_TIME_EVENTS)) return 0;
-    return loop->heap_len ? loop->heap[0].due_us : UINT64_MAX;
+    return firstDue(loop);
 }
 
 static int processEvents(aeEventLoop *loop, int flags) {

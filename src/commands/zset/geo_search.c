@@ -12,6 +12,7 @@
 #include "command_memory.h"
 #include "commands.h"
 #include "geo_args.h"
+#include "heap.h"
 #include "typed_key.h"
 #include "value_zset.h"
 #include "zmalloc.h"
@@ -250,11 +251,10 @@ typedef struct place {
     char digits[LONG_STR_SIZE];
 } place;
 
-/* What was found. Where only so many are wanted of those that come first in some order, no more are kept: they are a
- * heap then, whose first place comes last. */
+/* The places found. If only the first `bound` of them in some order are wanted, no more are kept, as a heap whose first
+ * place comes last in that order; otherwise they are in the order in which they were found. */
 typedef struct placeList {
-    place *places; /* owns */
-    size_t count, room;
+    heap kept;                                  /* owns: place */
     size_t seen;                                /* that were kept, and that were not */
     size_t bound;                               /* 0: none */
     int (*compare)(const void *, const void *); /* NULL: as found */
@@ -272,11 +272,23 @@ static int fartherFirst(const void *a, const void *b) {
     return p->nth < q->nth ? -1 : 1;
 }
 
+static bool isFarther(const void *a, const void *b) {
+    return nearerFirst(a, b) > 0;
+}
+
+static bool isNearer(const void *a, const void *b) {
+    return fartherFirst(a, b) > 0;
+}
+
+static const heapType farthest_type = {.size = sizeof(place), .before = isFarther};
+static const heapType nearest_type = {.size = sizeof(place), .before = isNearer};
+
 /* COUNT means the nearest unless said otherwise, and with ANY those that are met first. */
 static placeList listFor(const geoSearch *s) {
     bool chosen = s->count && !s->any;
     sortOrder order = s->order == SORT_NONE && chosen ? SORT_ASC : s->order;
-    return (placeList){.bound = chosen ? (size_t)s->count : 0,
+    return (placeList){.kept.type = order == SORT_DESC ? &nearest_type : &farthest_type,
+                       .bound = chosen ? (size_t)s->count : 0,
                        .compare = order == SORT_ASC    ? nearerFirst
                                   : order == SORT_DESC ? fartherFirst
                                                        : NULL};
@@ -284,46 +296,30 @@ static placeList listFor(const geoSearch *s) {
 
 #define PLACES_AT_FIRST 16
 
-/* Room for one more. False after an error. */
-static bool makeRoom(client *c, placeList *list) {
-    if (list->count < list->room) return true;
-    size_t room = list->room ? 2 * list->room : PLACES_AT_FIRST;
+/* Reserves memory for one more place. Returns false if an error was sent. */
+static bool makeRoom(client *c, heap *kept) {
+    if (kept->count < kept->capacity) return true;
+    size_t room = kept->capacity ? 2 * kept->capacity : PLACES_AT_FIRST;
     if (!commandMemoryReserve(c, room * sizeof(place))) return false;
-    list->places = zrealloc(list->places, room * sizeof(place));
-    list->room = room;
+    kept->at = zrealloc(kept->at, room * sizeof(place));
+    kept->capacity = room;
     return true;
 }
 
-/* Put `p` at `at` or below, where what lies below comes before it. */
-static void siftDown(placeList *list, size_t at, const place *p) {
-    for (size_t below; (below = 2 * at + 1) < list->count; at = below) {
-        if (below + 1 < list->count && list->compare(&list->places[below], &list->places[below + 1]) < 0) below++;
-        if (list->compare(p, &list->places[below]) > 0) break;
-        list->places[at] = list->places[below];
-    }
-    list->places[at] = *p;
-}
-
-static void makeHeap(placeList *list) {
-    for (size_t at = list->count / 2; at--;) {
-        place p = list->places[at];
-        siftDown(list, at, &p);
-    }
+static place *placeAt(const placeList *list, size_t index) {
+    return (place *)list->kept.at + index;
 }
 
 static bool isFull(const placeList *list) {
-    return list->bound && list->count == list->bound;
+    return list->bound && list->kept.count == list->bound;
 }
 
-/* False after an error. */
+/* Adds `p`, in place of the last one if the list is full. Returns false if an error was sent. */
 static bool addPlace(client *c, placeList *list, const place *p) {
-    if (isFull(list)) {
-        siftDown(list, 0, p);
-        return true;
-    }
-    if (!makeRoom(c, list)) return false;
-    list->places[list->count++] = *p;
-    if (isFull(list)) makeHeap(list);
+    if (isFull(list)) heapReplace(&list->kept, 0, p);
+    else if (!makeRoom(c, &list->kept)) return false;
+    else if (list->bound) heapAdd(&list->kept, p);
+    else *placeAt(list, list->kept.count++) = *p;
     return true;
 }
 
@@ -351,10 +347,10 @@ static bool searchRanks(client *c, const robj *o, const geoSearch *s, zsetRanks 
         place p = {.score = e.score, .point = point, .nth = list->seen};
         if (!geoShapeHas(&s->shape, point, &p.distance)) continue;
         list->seen++;
-        if (isFull(list) && list->compare(&p, &list->places[0]) > 0) continue;
+        if (isFull(list) && list->compare(&p, placeAt(list, 0)) > 0) continue;
         keepMember(&p, e.member, &it);
         if (!addPlace(c, list, &p)) return false;
-        if (s->any && list->count == (size_t)s->count) break;
+        if (s->any && list->kept.count == (size_t)s->count) break;
     }
     return true;
 }
@@ -392,7 +388,7 @@ static bool searchAll(client *c, const robj *o, const geoSearch *s, placeList *l
     ranksOfRanges(o, ranges, count, ranks);
     for (int i = 0; i < count; i++) {
         if (!searchRanks(c, o, s, ranks[i], list)) return false;
-        if (s->any && list->count == (size_t)s->count) break;
+        if (s->any && list->kept.count == (size_t)s->count) break;
     }
     return true;
 }
@@ -402,9 +398,9 @@ static bool searchAll(client *c, const robj *o, const geoSearch *s, placeList *l
 static void replyWith(client *c, const geoSearch *s, const placeList *list) {
     int parts = 1 + s->with_dist + s->with_hash + s->with_coord;
 
-    addReplyArrayLen(c, (long long)list->count);
-    for (size_t i = 0; i < list->count && !replyIsOver(c); i++) {
-        const place *p = &list->places[i];
+    addReplyArrayLen(c, (long long)list->kept.count);
+    for (size_t i = 0; i < list->kept.count && !replyIsOver(c); i++) {
+        const place *p = placeAt(list, i);
         if (parts > 1) addReplyArrayLen(c, parts);
         addReplyBulk(c, memberOf(p));
         if (s->with_dist) addReplyDistance(c, p->distance / s->metres);
@@ -418,21 +414,21 @@ static void store(client *c, const searchCommand *cmd, const geoSearch *s, const
     zsetBuilder b;
     size_t bytes = 0;
 
-    if (list->count == 0) {
+    if (list->kept.count == 0) {
         if (dbDelete(c->db, key)) keyChanged(c, key, NOTIFY_GENERIC, "del", 1);
         addReplyZero(c);
         return;
     }
-    for (size_t i = 0; i < list->count; i++) bytes += zsetAddNeeds(NULL, list->places[i].len);
+    for (size_t i = 0; i < list->kept.count; i++) bytes += zsetAddNeeds(NULL, placeAt(list, i)->len);
     if (!commandMemoryReserve(c, 2 * bytes)) return;
-    zsetBuildBegin(&b, list->count);
-    for (size_t i = 0; i < list->count; i++) {
-        const place *p = &list->places[i];
+    zsetBuildBegin(&b, list->kept.count);
+    for (size_t i = 0; i < list->kept.count; i++) {
+        const place *p = placeAt(list, i);
         zsetBuildAdd(&b, memberOf(p), s->store_dist ? p->distance / s->metres : p->score);
     }
     setKeyTake(c->db, zsetBuildObject(&b, key.name), key, false);
-    keyChanged(c, key, NOTIFY_ZSET, cmd->event, (long long)list->count);
-    addReplyLongLong(c, (long long)list->count);
+    keyChanged(c, key, NOTIFY_ZSET, cmd->event, (long long)list->kept.count);
+    addReplyLongLong(c, (long long)list->kept.count);
 }
 
 static void search(client *c, const searchCommand *cmd) {
@@ -443,11 +439,11 @@ static void search(client *c, const searchCommand *cmd) {
     bool parsed = parseSearch(c, cmd, o, &s);
     placeList list = listFor(&s);
     if (parsed && (!o || searchAll(c, o, &s, &list))) {
-        if (list.compare && list.count > 1) qsort(list.places, list.count, sizeof(place), list.compare);
+        if (list.compare && list.kept.count > 1) qsort(list.kept.at, list.kept.count, sizeof(place), list.compare);
         if (s.store_arg) store(c, cmd, &s, &list);
         else replyWith(c, &s, &list);
     }
-    zfree(list.places);
+    zfree(list.kept.at);
     zfree(s.vertices);
 }
 

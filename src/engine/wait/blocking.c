@@ -2,7 +2,7 @@
  *
  *   tables[db]: dict of waitedKey --first--> waiter --next--> waiter      of one key, in the order of arrival
  *                                              ^ blockingState.waiters[]  of one client
- *   heap: clients that wait with a time, the earliest first
+ *   deadlines: a heap of clients that wait with a time, the earliest first
  *
  * What happens to keys only marks them (ready list). When the command that did it has ended, whoever waits is served:
  * key by key in the order in which they became ready, client by client in the order of arrival. What those do may mark
@@ -29,6 +29,7 @@
 #include "command_table.h"
 #include "commandlog.h"
 #include "engine_stats.h"
+#include "heap.h"
 #include "latency.h"
 #include "panic.h"
 #include "reply.h"
@@ -211,51 +212,30 @@ static void removeWaiter(waiter *w, bool until_gone) {
 
 /* ---- Times: a heap ---- */
 
-static struct {
-    client **at; /* owns the array */
-    size_t count, room;
-} heap;
-
-static int64_t deadlineAt(size_t i) {
-    return heap.at[i]->blocking->deadline_ms;
+static int64_t deadlineOf(const void *element) {
+    return (*(client *const *)element)->blocking->deadline_ms;
 }
 
-static void put(size_t i, client *c) {
-    heap.at[i] = c;
-    c->blocking->heap_index = i;
+static bool endsSooner(const void *a, const void *b) {
+    return deadlineOf(a) < deadlineOf(b);
 }
 
-static void siftUp(size_t i, client *c) {
-    for (; i > 0 && deadlineAt((i - 1) / 2) > c->blocking->deadline_ms; i = (i - 1) / 2) put(i, heap.at[(i - 1) / 2]);
-    put(i, c);
+static void noteIndex(const void *element, size_t index) {
+    (*(client *const *)element)->blocking->heap_index = index;
 }
 
-static void siftDown(size_t i, client *c) {
-    for (size_t child; (child = 2 * i + 1) < heap.count; i = child) {
-        if (child + 1 < heap.count && deadlineAt(child + 1) < deadlineAt(child)) child++;
-        if (deadlineAt(child) >= c->blocking->deadline_ms) break;
-        put(i, heap.at[child]);
-    }
-    put(i, c);
+static const heapType deadline_type = {.size = sizeof(client *), .before = endsSooner, .moved = noteIndex};
+static heap deadlines = {.type = &deadline_type}; /* borrowed clients */
+
+static void addDeadline(client *c) {
+    heapAdd(&deadlines, &c);
+    blocking_totals.timeouts = deadlines.count;
+    if (c->blocking->heap_index == 0 && tell_deadline) tell_deadline(c->blocking->deadline_ms);
 }
 
-static void heapAdd(client *c) {
-    if (heap.count == heap.room) {
-        heap.room = heap.room ? heap.room * 2 : 16;
-        heap.at = zrealloc(heap.at, heap.room * sizeof(*heap.at));
-    }
-    siftUp(heap.count++, c);
-    blocking_totals.timeouts = heap.count;
-    if (heap.at[0] == c && tell_deadline) tell_deadline(c->blocking->deadline_ms);
-}
-
-static void heapRemove(const client *c) {
-    size_t i = c->blocking->heap_index;
-    client *last = heap.at[--heap.count];
-    blocking_totals.timeouts = heap.count;
-    if (last == c) return;
-    if (i > 0 && deadlineAt((i - 1) / 2) > last->blocking->deadline_ms) siftUp(i, last);
-    else siftDown(i, last);
+static void removeDeadline(const client *c) {
+    heapRemove(&deadlines, c->blocking->heap_index);
+    blocking_totals.timeouts = deadlines.count;
 }
 
 /* ---- To begin and to end ---- */
@@ -263,7 +243,7 @@ static void heapRemove(const client *c) {
 static void waitForAll(client *c, const blockFor *what) {
     blockingState *b = c->blocking;
     for (uint32_t i = 0; i < what->keys; i++) addWaiter(c, clientKeyAt(c, what->first_key + i));
-    if (b->deadline_ms) heapAdd(c);
+    if (b->deadline_ms) addDeadline(c);
 }
 
 static void waitForNothing(client *c) {
@@ -274,7 +254,7 @@ static void waitForNothing(client *c) {
         removeWaiter(&b->waiters[i], b->until_gone);
     }
     b->count = 0;
-    if (b->deadline_ms) heapRemove(c);
+    if (b->deadline_ms) removeDeadline(c);
 }
 
 static void stateFree(client *c) {
@@ -347,7 +327,7 @@ void blockOnOwner(client *c, const blockOwner *owner, void *wait, int64_t deadli
     c->blocking = zmalloc(sizeof(*c->blocking));
     *c->blocking = (blockingState){.record = keepCommand(c), .owner = owner, .wait = wait, .deadline_ms = deadline_ms};
     c->flags |= CLIENT_BLOCKED;
-    if (deadline_ms) heapAdd(c);
+    if (deadline_ms) addDeadline(c);
 }
 
 bool blockingRunsAgain(const client *c) {
@@ -399,9 +379,9 @@ bool blockingEnd(client *c, const char *error) {
 
 int64_t blockingExpire(int64_t wall_ms) {
     assertMainRole();
-    for (int n = 0; n < BLOCKING_EXPIRE_MAX && heap.count && deadlineAt(0) <= wall_ms; n++)
-        blockingEnd(heap.at[0], NULL);
-    return heap.count ? deadlineAt(0) : 0;
+    for (int n = 0; n < BLOCKING_EXPIRE_MAX && deadlines.count && deadlineOf(deadlines.at) <= wall_ms; n++)
+        blockingEnd(*(client **)deadlines.at, NULL);
+    return deadlines.count ? deadlineOf(deadlines.at) : 0;
 }
 
 static void freed(client *c) {

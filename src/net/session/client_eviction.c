@@ -1,7 +1,7 @@
 /* client_eviction.c -- maxmemory-clients: close the clients that cost most when all together cost too much.
  *
- *   at[0]  the dearest     a heap of {bytes, client}; client.eviction_place is its index + 1, 0: not in it
- *   at[1] at[2]  ...
+ * They are in a heap of {bytes, client}, the most expensive first; client.eviction_place is the index + 1, or 0 if the
+ * client is not in the heap.
  *
  * What each client costs is noted when the clock comes round to it (client_cron.c), within a second, and at once when
  * its requests or output have changed by much. So the sum and the order are there when they are asked for, and neither
@@ -21,10 +21,10 @@
 #include "client_eviction.h"
 
 #include "db.h"
+#include "heap.h"
 #include "log_limit.h"
 #include "net_settings.h"
 #include "panic.h"
-#include "zmalloc.h"
 
 #define LIMIT_LEAST_BYTES (128 * 1024)
 #define DEBUG_CHECK_MAX 64
@@ -36,75 +36,58 @@ typedef struct clientCost {
 
 bool client_eviction_on;
 
+/* --- the heap ------------------------------------------------------------------------------------------------- */
+
+static bool costsMore(const void *a, const void *b) {
+    return ((const clientCost *)a)->bytes > ((const clientCost *)b)->bytes;
+}
+
+static void noteIndex(const void *element, size_t index) {
+    ((const clientCost *)element)->c->eviction_place = (uint32_t)index + 1;
+}
+
+static const heapType cost_type = {.size = sizeof(clientCost), .before = costsMore, .moved = noteIndex};
+
 static struct {
-    clientCost *at; /* owns */
-    size_t count, room;
+    heap clients; /* owns: clientCost */
     size_t sum;
     size_t limit;
     size_t unseen; /* clients to be looked at before the first is evicted */
     long long evicted;
-} costs;
+} costs = {.clients.type = &cost_type};
 
-/* --- the heap ------------------------------------------------------------------------------------------------- */
-
-static void put(size_t i, clientCost cost) {
-    costs.at[i] = cost;
-    cost.c->eviction_place = (uint32_t)i + 1;
-}
-
-static void siftUp(size_t i, clientCost cost) {
-    for (; i > 0 && costs.at[(i - 1) / 2].bytes < cost.bytes; i = (i - 1) / 2) put(i, costs.at[(i - 1) / 2]);
-    put(i, cost);
-}
-
-static void siftDown(size_t i, clientCost cost) {
-    for (size_t child; (child = 2 * i + 1) < costs.count; i = child) {
-        if (child + 1 < costs.count && costs.at[child + 1].bytes > costs.at[child].bytes) child++;
-        if (costs.at[child].bytes <= cost.bytes) break;
-        put(i, costs.at[child]);
-    }
-    put(i, cost);
-}
-
-/* At a place whose own content is not needed any more. */
-static void place(size_t i, clientCost cost) {
-    if (i > 0 && costs.at[(i - 1) / 2].bytes < cost.bytes) siftUp(i, cost);
-    else siftDown(i, cost);
+static const clientCost *costAt(size_t index) {
+    return (const clientCost *)costs.clients.at + index;
 }
 
 static void add(clientCost cost) {
-    if (costs.count == costs.room) {
-        costs.room = costs.room ? costs.room * 2 : 64;
-        costs.at = zrealloc(costs.at, costs.room * sizeof(*costs.at));
-    }
     costs.sum += cost.bytes;
-    siftUp(costs.count++, cost);
+    heapAdd(&costs.clients, &cost);
 }
 
 static void change(clientCost cost) {
-    size_t i = cost.c->eviction_place - 1, before = costs.at[i].bytes;
+    size_t i = cost.c->eviction_place - 1, before = costAt(i)->bytes;
     if (cost.bytes == before) return;
     costs.sum += cost.bytes - before;
-    place(i, cost);
+    heapReplace(&costs.clients, i, &cost);
 }
 
 static void drop(client *c) {
     size_t i = c->eviction_place - 1;
-    debugAssert(costs.at[i].c == c);
+    debugAssert(costAt(i)->c == c);
     c->eviction_place = 0;
-    costs.sum -= costs.at[i].bytes;
-    clientCost last = costs.at[--costs.count];
-    if (i < costs.count) place(i, last);
+    costs.sum -= costAt(i)->bytes;
+    heapRemove(&costs.clients, i);
 }
 
 static void debugCheck(void) {
 #ifdef DEBUG_ASSERTIONS
     size_t sum = 0;
-    if (costs.count > DEBUG_CHECK_MAX) return;
-    for (size_t i = 0; i < costs.count; i++) {
-        serverAssert(costs.at[i].c->eviction_place == i + 1);
-        serverAssert(i == 0 || costs.at[(i - 1) / 2].bytes >= costs.at[i].bytes);
-        sum += costs.at[i].bytes;
+    if (costs.clients.count > DEBUG_CHECK_MAX) return;
+    for (size_t i = 0; i < costs.clients.count; i++) {
+        serverAssert(costAt(i)->c->eviction_place == i + 1);
+        serverAssert(i == 0 || costAt((i - 1) / 2)->bytes >= costAt(i)->bytes);
+        sum += costAt(i)->bytes;
     }
     serverAssert(sum == costs.sum);
 #endif
@@ -168,15 +151,15 @@ static void evict(client *c) {
 
 bool clientEvictionWanted(void) {
     assertMainRole();
-    return client_eviction_on && !costs.unseen && costs.count && costs.sum > costs.limit;
+    return client_eviction_on && !costs.unseen && costs.clients.count && costs.sum > costs.limit;
 }
 
 bool clientEvictionStep(void) {
     assertMainRole();
-    client *c = costs.at[0].c;
+    client *c = costAt(0)->c;
     clientEvictionNote(c);
     /* It costs less by now, and others or nobody too much. */
-    if (!clientEvictionWanted() || costs.at[0].c != c) return false;
+    if (!clientEvictionWanted() || costAt(0)->c != c) return false;
     drop(c);
     evict(c);
     return true;

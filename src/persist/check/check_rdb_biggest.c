@@ -11,43 +11,31 @@
 #include "check_rdb_biggest.h"
 
 #include "check_rdb_text.h"
+#include "heap.h"
 #include "zmalloc.h"
 
 #include <stdlib.h>
 
-/* Whether it ranks behind: fewer bytes, or as many but further on in the file. */
-static bool isSmaller(const checkRdbBig *a, const checkRdbBig *b) {
-    return a->bytes != b->bytes ? a->bytes < b->bytes : a->offset > b->offset;
+/* True if `a` has fewer bytes than `b`, or as many but lies after it in the file. */
+static bool isSmaller(const void *a, const void *b) {
+    const checkRdbBig *k = a, *l = b;
+    return k->bytes != l->bytes ? k->bytes < l->bytes : k->offset > l->offset;
 }
 
-/* Place `big` at the free place `at`, or above it. */
-static void siftUp(checkRdbBiggest *b, size_t at, checkRdbBig big) {
-    for (size_t parent; at > 0 && isSmaller(&big, &b->keys[parent = (at - 1) / 2]); at = parent)
-        b->keys[at] = b->keys[parent];
-    b->keys[at] = big;
-}
-
-/* Place `big` at the top, or below it. */
-static void siftDown(checkRdbBiggest *b, checkRdbBig big) {
-    size_t at = 0;
-    for (size_t child; (child = 2 * at + 1) < b->count; at = child) {
-        if (child + 1 < b->count && isSmaller(&b->keys[child + 1], &b->keys[child])) child++;
-        if (!isSmaller(&b->keys[child], &big)) break;
-        b->keys[at] = b->keys[child];
-    }
-    b->keys[at] = big;
-}
+static const heapType big_type = {.size = sizeof(checkRdbBig), .before = isSmaller};
 
 void checkRdbBiggestAdd(checkRdbBiggest *b, const checkRdbBig *big, slice name) {
     if (b->capacity == 0 || (b->count == b->capacity && !isSmaller(&b->keys[0], big))) return;
     if (!b->keys) b->keys = zcalloc(b->capacity, sizeof(*b->keys));
+    heap keys = {.type = &big_type, .at = b->keys, .count = b->count, .capacity = b->capacity};
     checkRdbBig kept = *big;
     kept.name = checkRdbText(name);
     if (b->count < b->capacity) {
-        siftUp(b, b->count++, kept);
+        heapAdd(&keys, &kept);
+        b->count++;
     } else {
         sdsFree(b->keys[0].name);
-        siftDown(b, kept);
+        heapReplace(&keys, 0, &kept);
     }
 }
 
