@@ -21,6 +21,7 @@
 #include "program.h"
 #include "repl_cron.h"
 #include "reply.h"
+#include "request_format.h"
 #include "shared_pages.h"
 #include "repl_stream.h"
 #include "zmalloc.h"
@@ -142,11 +143,7 @@ static bool debugChangeReplId(client *c) {
 
 /* Words as they are, whether they are a command or not. */
 static bool debugReplicate(client *c) {
-    sds out = sdsCatPrintf(sdsEmpty(), "*%u\r\n", c->argc - 2);
-    for (uint32_t i = 2; i < c->argc; i++) {
-        out = sdsCatPrintf(out, "$%zu\r\n", c->argv[i].len);
-        out = sdsCatLen(sdsCatSlice(out, c->argv[i]), "\r\n", 2);
-    }
+    sds out = respCatRequest(sdsEmpty(), c->argc - 2, c->argv + 2);
     replStreamAppend(sdsSlice(out));
     sdsFree(out);
     addReplyOk(c);

@@ -32,7 +32,7 @@
 #include "numbers.h"
 #include "panic.h"
 #include "record_prefetch.h"
-#include "reply_format.h"
+#include "request_format.h"
 #include "zmalloc.h"
 
 #define HEADER_ROOM RESP_HEADER_MAX /* before the arguments, for how many there are: known when the form is done */
@@ -131,12 +131,8 @@ static void makeRoom(size_t more) {
 }
 
 static void putBulk(slice bytes) {
-    makeRoom(RESP_HEADER_MAX + bytes.len + 2);
-    form.len += respHeader(form.bytes + form.len, '$', (long long)bytes.len);
-    if (bytes.len) memcpy(form.bytes + form.len, bytes.ptr, bytes.len);
-    form.len += bytes.len;
-    form.bytes[form.len++] = '\r';
-    form.bytes[form.len++] = '\n';
+    makeRoom(RESP_BULK_EXTRA + bytes.len);
+    form.len += respBulk(form.bytes + form.len, bytes);
     form.argc++;
 }
 

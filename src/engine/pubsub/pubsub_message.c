@@ -17,7 +17,7 @@
 #include "panic.h"
 #include "push.h"
 #include "reply.h"
-#include "reply_format.h"
+#include "request_format.h"
 #include "zmalloc.h"
 
 #define SHARED_MIN 65536 /* payloads from here on are not copied for each heading */
@@ -32,10 +32,7 @@ typedef struct heading {
 } heading;
 
 static void addBulk(heading *h, slice s) {
-    h->len += respHeader(h->bytes + h->len, '$', (long long)s.len);
-    if (s.len) memcpy(h->bytes + h->len, s.ptr, s.len);
-    memcpy(h->bytes + h->len + s.len, "\r\n", 2);
-    h->len += s.len + 2;
+    h->len += respBulk(h->bytes + h->len, s);
 }
 
 /* Whether each subscriber gets its parts one by one, which refer to what is large. */

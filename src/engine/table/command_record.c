@@ -23,7 +23,7 @@
 #include "hash.h"
 #include "lazyfree.h"
 #include "numbers.h"
-#include "reply_format.h"
+#include "request_format.h"
 #include "zmalloc.h"
 
 #define CHUNK_BYTES (32 * 1024)
@@ -277,13 +277,9 @@ static size_t wireSize(const parsedCommand *p) {
 static void putWire(char *out, slice *argv, const parsedCommand *p) {
     out += respHeader(out, '*', p->argc);
     for (uint32_t i = 0; i < p->argc; i++) {
-        size_t len = p->argv[i].len;
-        out += respHeader(out, '$', (long long)len);
-        memcpy(out, p->argv[i].ptr, len);
-        argv[i] = sliceOf(out, len);
-        out += len;
-        *out++ = '\r';
-        *out++ = '\n';
+        slice arg = p->argv[i];
+        out += respBulk(out, arg);
+        argv[i] = sliceOf(out - 2 - arg.len, arg.len);
     }
 }
 

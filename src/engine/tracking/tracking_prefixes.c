@@ -27,6 +27,7 @@
 #include "rax.h"
 #include "rax_iterator.h"
 #include "reply.h"
+#include "request_format.h"
 #include "zmalloc.h"
 
 typedef struct trackedPrefix {
@@ -255,12 +256,6 @@ void prefixesNote(slice key, int dbid, uint64_t by) {
 
 /* ---- Telling ---- */
 
-static sds catBulk(sds s, slice bytes) {
-    s = sdsCatPrintf(s, "$%zu\r\n", bytes.len);
-    s = sdsCatLen(s, bytes.ptr, bytes.len);
-    return sdsCatLen(s, "\r\n", 2);
-}
-
 /* The names of all that has changed and that `keep` (NULL: nobody) does not leave out. False: there was no memory to go
  * through a long one. */
 static bool catNames(sds *names, const prefixChanges *news, prefixKeepFn *keep, void *arg, size_t *count) {
@@ -269,7 +264,7 @@ static bool catNames(sds *names, const prefixChanges *news, prefixKeepFn *keep, 
     raxIterBegin(&it, news->keys);
     for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it)) {
         if (keep && !keep(arg, raxIterKey(&it), (uintptr_t)raxIterValue(&it))) continue;
-        *names = catBulk(*names, raxIterKey(&it));
+        *names = respCatBulk(*names, raxIterKey(&it));
         ++*count;
     }
     bool complete = !it.failed;

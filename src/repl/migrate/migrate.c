@@ -32,7 +32,7 @@
 #include "propagate.h"
 #include "redact.h"
 #include "reply.h"
-#include "reply_format.h"
+#include "request_format.h"
 #include "target_link.h"
 #include "zmalloc.h"
 
@@ -186,17 +186,13 @@ static bool putNumber(migration *m, long long n) {
     return putArg(m, sliceOf(digits, ll2string(digits, n)));
 }
 
-static bool putAuth(migration *m) {
+static void addIntroduction(migration *m) {
+    char select[RESP_SELECT_MAX];
     m->auth_asked = m->has_password;
-    if (!m->auth_asked) return true;
-    return putHeader(m, '*', m->has_user ? 3 : 2) && putArg(m, sliceStr("AUTH")) &&
-           (!m->has_user || putArg(m, m->user)) && putArg(m, m->password);
-}
-
-static bool putSelect(migration *m) {
     m->select_asked = !targetIsAt(m->link, m->db);
-    if (!m->select_asked) return true;
-    return putHeader(m, '*', 2) && putArg(m, sliceStr("SELECT")) && putNumber(m, m->db);
+    if (m->auth_asked && m->has_user) m->out = RESP_CAT_REQUEST(m->out, sliceStr("AUTH"), m->user, m->password);
+    else if (m->auth_asked) m->out = RESP_CAT_REQUEST(m->out, sliceStr("AUTH"), m->password);
+    if (m->select_asked) m->out = sdsCatLen(m->out, select, respSelect(select, m->db));
 }
 
 /* How long the value has yet: 0 for ever. Time has gone on since the command began. */
@@ -285,7 +281,7 @@ static bool readRound(migration *m) {
 static migrateResult exchange(migration *m) {
     m->sent = m->answered = 0;
     sdsClear(m->out);
-    if (!putAuth(m) || !putSelect(m)) return MIGRATE_WRITING;
+    addIntroduction(m);
     do {
         if (!sendRound(m)) return MIGRATE_WRITING;
         if (!readRound(m)) return MIGRATE_READING;

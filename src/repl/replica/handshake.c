@@ -24,27 +24,15 @@
 #include "log.h"
 #include "numbers.h"
 #include "psync_reply.h"
-#include "reply_format.h"
+#include "request_format.h"
 #include "version.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 /* ---- What is sent ---- */
 
-static sds addCommand(sds out, int argc, const slice *argv) {
-    char header[RESP_HEADER_MAX];
-    out = sdsCatLen(out, header, respHeader(header, '*', argc));
-    for (int i = 0; i < argc; i++) {
-        out = sdsCatLen(out, header, respHeader(header, '$', (long long)argv[i].len));
-        out = sdsCatLen(out, argv[i].ptr, argv[i].len);
-        out = sdsCatLen(out, "\r\n", 2);
-    }
-    return out;
-}
-#define COMMAND(out, ...) addCommand(out, array_len(((slice[]){__VA_ARGS__})), (slice[]){__VA_ARGS__})
 #define WORD(text) sliceStr(text)
 
 static bool sendTake(linkJob *job, sds bytes) {
@@ -78,7 +66,7 @@ static bool readOptional(linkJob *job, const char *what) {
 
 static bool sayPing(linkJob *job) {
     char line[LINK_LINE_MAX];
-    if (!sendTake(job, COMMAND(sdsEmpty(), WORD("PING"))) || !readReply(job, line)) return false;
+    if (!sendTake(job, RESP_CAT_REQUEST(sdsEmpty(), WORD("PING"))) || !readReply(job, line)) return false;
     bool known = *line == '+' || lineBegins(line, "-NOAUTH") || lineBegins(line, "-NOPERM") ||
                  lineBegins(line, "-ERR operation not permitted");
     if (known) serverLog(LL_NOTICE, "Primary replied to PING, replication can continue...");
@@ -88,19 +76,19 @@ static bool sayPing(linkJob *job) {
 
 static sds addAuth(const linkJob *job, sds out) {
     if (!job->password) return out;
-    if (!job->user) return COMMAND(out, WORD("AUTH"), sdsSlice(job->password));
-    return COMMAND(out, WORD("AUTH"), sdsSlice(job->user), sdsSlice(job->password));
+    if (!job->user) return RESP_CAT_REQUEST(out, WORD("AUTH"), sdsSlice(job->password));
+    return RESP_CAT_REQUEST(out, WORD("AUTH"), sdsSlice(job->user), sdsSlice(job->password));
 }
 
 static sds addPort(const linkJob *job, sds out) {
     char port[LONG_STR_SIZE];
     size_t len = ll2string(port, job->announce_port);
-    return COMMAND(out, WORD("REPLCONF"), WORD("listening-port"), sliceOf(port, len));
+    return RESP_CAT_REQUEST(out, WORD("REPLCONF"), WORD("listening-port"), sliceOf(port, len));
 }
 
 static sds addCapabilities(const linkJob *job, sds out) {
     slice words[9] = {WORD("REPLCONF"), WORD("capa"), WORD("eof"), WORD("capa"), WORD("psync2")};
-    int n = 5;
+    size_t n = 5;
     if (job->dual_channel) {
         words[n++] = WORD("capa");
         words[n++] = WORD("dual-channel");
@@ -109,7 +97,7 @@ static sds addCapabilities(const linkJob *job, sds out) {
         words[n++] = WORD("capa");
         words[n++] = WORD("skip-rdb-checksum");
     }
-    return addCommand(out, n, words);
+    return respCatRequest(out, n, words);
 }
 
 static bool readAuth(linkJob *job) {
@@ -125,9 +113,9 @@ static bool readAuth(linkJob *job) {
 static bool introduce(linkJob *job) {
     sds out = addAuth(job, sdsEmpty());
     out = addPort(job, out);
-    if (job->announce_ip) out = COMMAND(out, WORD("REPLCONF"), WORD("ip-address"), WORD(job->announce_ip));
+    if (job->announce_ip) out = RESP_CAT_REQUEST(out, WORD("REPLCONF"), WORD("ip-address"), WORD(job->announce_ip));
     out = addCapabilities(job, out);
-    out = COMMAND(out, WORD("REPLCONF"), WORD("version"), WORD(VALKEY_VERSION));
+    out = RESP_CAT_REQUEST(out, WORD("REPLCONF"), WORD("version"), WORD(VALKEY_VERSION));
     return sendTake(job, out) && readAuth(job) && readOptional(job, "REPLCONF listening-port") &&
            (!job->announce_ip || readOptional(job, "REPLCONF ip-address")) && readOptional(job, "REPLCONF capa") &&
            readOptional(job, "REPLCONF version");
@@ -136,8 +124,9 @@ static bool introduce(linkJob *job) {
 static bool sayPsync(linkJob *job) {
     char offset[LONG_STR_SIZE];
     size_t len = ll2string(offset, job->offset);
-    sds out = job->failover ? COMMAND(sdsEmpty(), WORD("PSYNC"), WORD(job->id), sliceOf(offset, len), WORD("FAILOVER"))
-                            : COMMAND(sdsEmpty(), WORD("PSYNC"), WORD(job->id), sliceOf(offset, len));
+    sds out = job->failover
+                  ? RESP_CAT_REQUEST(sdsEmpty(), WORD("PSYNC"), WORD(job->id), sliceOf(offset, len), WORD("FAILOVER"))
+                  : RESP_CAT_REQUEST(sdsEmpty(), WORD("PSYNC"), WORD(job->id), sliceOf(offset, len));
     if (job->offset >= 0)
         serverLog(LL_NOTICE, "Trying a partial resynchronization (request %s:%lld).", job->id, job->offset);
     else serverLog(LL_NOTICE, "Partial resynchronization not possible (no cached primary)");
@@ -217,9 +206,10 @@ static bool introduceSecond(linkJob *job) {
     char port[LONG_STR_SIZE], line[LINK_LINE_MAX];
     size_t len = ll2string(port, job->announce_port);
     sds out = addAuth(job, sdsEmpty());
-    out = COMMAND(out, WORD("REPLCONF"), WORD("capa"), WORD("eof"), WORD("rdb-only"), WORD("1"), WORD("rdb-channel"),
-                  WORD("1"), WORD("listening-port"), sliceOf(port, len), WORD("version"), WORD(VALKEY_VERSION));
-    if (job->announce_ip) out = COMMAND(out, WORD("REPLCONF"), WORD("ip-address"), WORD(job->announce_ip));
+    out = RESP_CAT_REQUEST(out, WORD("REPLCONF"), WORD("capa"), WORD("eof"), WORD("rdb-only"), WORD("1"),
+                           WORD("rdb-channel"), WORD("1"), WORD("listening-port"), sliceOf(port, len), WORD("version"),
+                           WORD(VALKEY_VERSION));
+    if (job->announce_ip) out = RESP_CAT_REQUEST(out, WORD("REPLCONF"), WORD("ip-address"), WORD(job->announce_ip));
     if (!sendTake(job, out) || !readAuth(job) || !readReply(job, line)) return false;
     if (*line == '-') {
         serverLog(LL_WARNING, "The PRIMARY does not take a second connection: %s", line);
@@ -250,10 +240,10 @@ static bool readEnd(linkJob *job, long long *client) {
 static bool askForStream(linkJob *job, long long client) {
     char line[LINK_LINE_MAX], offset[LONG_STR_SIZE], id[LONG_STR_SIZE];
     size_t len = ll2string(offset, job->got_offset + 1), id_len = ll2string(id, client);
-    sds out = COMMAND(sdsEmpty(), WORD("REPLCONF"), WORD("set-rdb-client-id"), sliceOf(id, id_len));
+    sds out = RESP_CAT_REQUEST(sdsEmpty(), WORD("REPLCONF"), WORD("set-rdb-client-id"), sliceOf(id, id_len));
     if (!sendTake(job, out) || !readReply(job, line)) return false;
     if (*line != '-') { /* not before: with output that waits it is refused */
-        out = COMMAND(sdsEmpty(), WORD("PSYNC"), WORD(job->got_id), sliceOf(offset, len));
+        out = RESP_CAT_REQUEST(sdsEmpty(), WORD("PSYNC"), WORD(job->got_id), sliceOf(offset, len));
         if (!sendTake(job, out) || !readReply(job, line)) return false;
     }
     if (lineBegins(line, "+CONTINUE")) return true;

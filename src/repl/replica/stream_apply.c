@@ -23,11 +23,10 @@
 #include "command_record.h"
 #include "db.h"
 #include "log.h"
-#include "numbers.h"
 #include "outgoing.h"
 #include "panic.h"
 #include "reply.h"
-#include "reply_format.h"
+#include "request_format.h"
 #include "repl_stream.h"
 #include "synced_offset.h"
 
@@ -58,18 +57,6 @@ static void say(const char *bytes, size_t len) {
     c->flags |= silenced;
 }
 
-static size_t putWord(char *out, slice word) {
-    size_t n = respHeader(out, '$', (long long)word.len);
-    memcpy(out + n, word.ptr, word.len);
-    memcpy(out + n + word.len, "\r\n", 2);
-    return n + word.len + 2;
-}
-
-static size_t putNumber(char *out, long long number) {
-    char digits[LONG_STR_SIZE];
-    return putWord(out, sliceOf(digits, ll2string(digits, number)));
-}
-
 long long streamApplyOffset(void) {
     return (long long)replStreamOffset() - primary.old_style;
 }
@@ -80,13 +67,13 @@ void streamApplyAck(bool with_disk) {
     bool disk = with_disk && aofIsOn();
     primary.told_offset = replStreamOffset();
     size_t n = respHeader(text, '*', disk ? 5 : 3);
-    n += putWord(text + n, sliceStr("REPLCONF"));
-    n += putWord(text + n, sliceStr("ACK"));
-    n += putNumber(text + n, streamApplyOffset());
+    n += respBulk(text + n, sliceStr("REPLCONF"));
+    n += respBulk(text + n, sliceStr("ACK"));
+    n += respBulkNumber(text + n, streamApplyOffset());
     if (disk) {
-        n += putWord(text + n, sliceStr("FACK"));
-        n += putNumber(text + n,
-                       (long long)syncedOffsetUpdate(&primary.on_disk, replStreamOffset(), aofEnd(), aofIsSynced));
+        n += respBulk(text + n, sliceStr("FACK"));
+        n += respBulkNumber(text + n,
+                            (long long)syncedOffsetUpdate(&primary.on_disk, replStreamOffset(), aofEnd(), aofIsSynced));
     }
     say(text, n);
 }

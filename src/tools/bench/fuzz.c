@@ -12,6 +12,7 @@
 
 #include "clock.h"
 #include "fuzz_commands.h"
+#include "request_format.h"
 #include "zmalloc.h"
 
 #include <stdio.h>
@@ -102,7 +103,7 @@ static sds drawPipeline(fuzzRunState *f, size_t i) {
             f->sent[i] = sdsCatRepr(sdsCat(f->sent[i], " "), words[w], sdsLen(words[w]));
         }
         f->sent[i] = sdsCat(f->sent[i], "\n");
-        bytes = linkCatCommand(bytes, count, slices);
+        bytes = respCatRequest(bytes, (size_t)count, slices);
         zfree(slices);
         sdsFreeSplitRes(words, count);
     }

@@ -15,6 +15,7 @@
 #include "numbers.h"
 #include "bench_options.h"
 #include "report.h"
+#include "request_format.h"
 #include "result_files.h"
 #include "server_link.h"
 #include "standard_tests.h"
@@ -150,22 +151,17 @@ static bool loadFunction(const benchOptions *o) {
 
 /* ---- Preparation ------------------------------------------------------------------------------------------------ */
 
-static void addGreeting(benchmark *b, int argc, const char **argv) {
-    b->greeting = sdsCatPrintf(b->greeting, "*%d\r\n", argc);
-    for (int i = 0; i < argc; i++) b->greeting = sdsCatPrintf(b->greeting, "$%zu\r\n%s\r\n", strlen(argv[i]), argv[i]);
-    b->greeting_replies++;
-}
-
 static void makeGreeting(benchmark *b) {
     const benchOptions *o = &b->options;
     char db[LONG_STR_SIZE];
-    b->greeting = sdsEmpty();
-    if (o->password && o->user) addGreeting(b, 3, (const char *[]){"AUTH", o->user, o->password});
-    else if (o->password) addGreeting(b, 2, (const char *[]){"AUTH", o->password});
-    if (o->tracking) addGreeting(b, 3, (const char *[]){"CLIENT", "TRACKING", "on"});
-    ll2string(db, o->db);
-    if (o->db) addGreeting(b, 2, (const char *[]){"SELECT", db});
-    if (o->resp3) addGreeting(b, 2, (const char *[]){"HELLO", "3"});
+    sds out = sdsEmpty();
+    if (o->password && o->user) out = RESP_CAT_REQUEST(out, sliceStr("AUTH"), sliceStr(o->user), sliceStr(o->password));
+    else if (o->password) out = RESP_CAT_REQUEST(out, sliceStr("AUTH"), sliceStr(o->password));
+    if (o->tracking) out = RESP_CAT_REQUEST(out, sliceStr("CLIENT"), sliceStr("TRACKING"), sliceStr("on"));
+    if (o->db) out = RESP_CAT_REQUEST(out, sliceStr("SELECT"), sliceOf(db, ll2string(db, o->db)));
+    if (o->resp3) out = RESP_CAT_REQUEST(out, sliceStr("HELLO"), sliceStr("3"));
+    b->greeting = out;
+    b->greeting_replies = !!o->password + !!o->tracking + !!o->db + !!o->resp3;
 }
 
 /* Printable filler that does not compress to nothing: the C standard's example generator, so that it is the same

@@ -16,6 +16,7 @@
 #include "workload.h"
 #include "numbers.h"
 #include "panic.h"
+#include "request_format.h"
 #include "zmalloc.h"
 #include <stdlib.h>
 
@@ -80,10 +81,9 @@ static sds catWord(sds out, slice word, slice data) {
         text = sdsCatSlice(text, data);
     }
     text = sdsCatLen(text, p, (size_t)(end - p));
-    out = sdsCatPrintf(out, "$%zu\r\n", sdsLen(text));
-    out = sdsCatLen(out, text, sdsLen(text));
+    out = respCatBulk(out, sdsSlice(text));
     sdsFree(text);
-    return sdsCat(out, "\r\n");
+    return out;
 }
 
 workload *workloadFromWords(const slice *words, int argc, slice data, int depth, bool patched, const char **err) {

@@ -11,6 +11,7 @@
 #include "key_walk.h"
 #include "interrupt.h"
 #include "numbers.h"
+#include "request_format.h"
 #include "zmalloc.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,7 +120,7 @@ static long long nextNumber(keyWalk *w, const char *needed) {
 static void askTypes(keyWalk *w) {
     sds bytes = sdsEmpty();
     for (size_t i = 0; i < w->batch_len; i++) {
-        bytes = linkCatCommand(bytes, 2, (slice[]){sliceStr("TYPE"), w->batch[i].name});
+        bytes = RESP_CAT_REQUEST(bytes, sliceStr("TYPE"), w->batch[i].name);
     }
     sendAll(w, bytes);
     for (size_t i = 0; i < w->batch_len; i++) {
@@ -140,8 +141,8 @@ static void askSizes(keyWalk *w) {
         const keyFacts *f = &w->batch[i];
         const char *length = f->type && w->wanted & KEY_ELEMENTS ? lengthCommand(f->type) : NULL;
         const slice usage[] = {sliceStr("MEMORY"), sliceStr("USAGE"), f->name, sliceStr("SAMPLES"), sliceStr(samples)};
-        if (f->type && w->wanted & KEY_BYTES) bytes = linkCatCommand(bytes, with_samples ? 5 : 3, usage);
-        if (length) bytes = linkCatCommand(bytes, 2, (slice[]){sliceStr(length), f->name});
+        if (f->type && w->wanted & KEY_BYTES) bytes = respCatRequest(bytes, with_samples ? 5 : 3, usage);
+        if (length) bytes = RESP_CAT_REQUEST(bytes, sliceStr(length), f->name);
     }
     sendAll(w, bytes);
     for (size_t i = 0; i < w->batch_len; i++) {
@@ -155,7 +156,7 @@ static void askSizes(keyWalk *w) {
 static void askFrequencies(keyWalk *w) {
     sds bytes = sdsEmpty();
     for (size_t i = 0; i < w->batch_len; i++) {
-        bytes = linkCatCommand(bytes, 3, (slice[]){sliceStr("OBJECT"), sliceStr("FREQ"), w->batch[i].name});
+        bytes = RESP_CAT_REQUEST(bytes, sliceStr("OBJECT"), sliceStr("FREQ"), w->batch[i].name);
     }
     sendAll(w, bytes);
     for (size_t i = 0; i < w->batch_len; i++) w->batch[i].frequency = nextNumber(w, "Error");

@@ -9,6 +9,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "clock.h"
 #include "modes.h"
+#include "request_format.h"
 #include "rng.h"
 #include <math.h>
 #include <stdio.h>
@@ -45,7 +46,7 @@ static void runBatch(cliSession *s, rng *random, lruCounts *c) {
     for (int i = 0; i < BATCH; i++) {
         long long number = (long long)((double)s->options->lru_keys * pow(rngDouble(random), SKEW));
         keys[i] = sdsCatPrintf(sdsEmpty(), "lru:%lld", number);
-        reads = linkCatCommand(reads, 2, (slice[]){sliceStr("GET"), sdsSlice(keys[i])});
+        reads = RESP_CAT_REQUEST(reads, sliceStr("GET"), sdsSlice(keys[i]));
     }
     sendBatch(s, reads);
     for (int i = 0; i < BATCH; i++) {
@@ -54,7 +55,7 @@ static void runBatch(cliSession *s, rng *random, lruCounts *c) {
         else if (v->type == '_') c->misses++;
         else c->hits++;
         if (v->type == '_') {
-            writes = linkCatCommand(writes, 3, (slice[]){sliceStr("SET"), sdsSlice(keys[i]), sliceStr(VALUE)});
+            writes = RESP_CAT_REQUEST(writes, sliceStr("SET"), sdsSlice(keys[i]), sliceStr(VALUE));
             stored++;
         }
         replyValueFree(v);

@@ -12,6 +12,7 @@
 #include "server_link.h"
 #include "anet.h"
 #include "reply_reader.h"
+#include "request_format.h"
 #include "tls.h"
 #include "zmalloc.h"
 #include <errno.h>
@@ -136,18 +137,8 @@ bool linkSendBytes(serverLink *l, const void *p, size_t len) {
     return true;
 }
 
-sds linkCatCommand(sds out, int argc, const slice *argv) {
-    out = sdsCatPrintf(out, "*%d\r\n", argc);
-    for (int i = 0; i < argc; i++) {
-        out = sdsCatPrintf(out, "$%zu\r\n", argv[i].len);
-        out = sdsCatSlice(out, argv[i]);
-        out = sdsCatLen(out, "\r\n", 2);
-    }
-    return out;
-}
-
 bool linkSend(serverLink *l, int argc, const slice *argv) {
-    sds bytes = linkCatCommand(sdsEmpty(), argc, argv);
+    sds bytes = respCatRequest(sdsEmpty(), (size_t)argc, argv);
     bool sent = linkSendBytes(l, bytes, sdsLen(bytes));
     sdsFree(bytes);
     return sent;

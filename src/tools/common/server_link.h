@@ -28,9 +28,6 @@ typedef struct linkTarget {
 serverLink *linkOpen(const linkTarget *target, char *err);
 void linkClose(serverLink *l); /* NULL is allowed */
 
-/* Append a command as it is sent. Takes `out`. */
-sds linkCatCommand(sds out, int argc, const slice *argv);
-
 /* All false/NULL when the connection broke; linkError() then says why and nothing more works. */
 bool linkSend(serverLink *l, int argc, const slice *argv);
 bool linkSendBytes(serverLink *l, const void *p, size_t len);
