@@ -47,9 +47,9 @@
 #include "evict.h"
 #include "libraries.h"
 #include "log.h"
-#include "numbers.h"
 #include "panic.h"
 #include "pause.h"
+#include "request_format.h"
 #include "yield.h"
 #include "zmalloc.h"
 
@@ -115,10 +115,8 @@ static struct {
 /* --- what is propagated ------------------------------------------------------------------------------------- */
 
 static void appendSelect(int dbid) {
-    char text[64], number[24];
-    size_t digits = ll2string(number, dbid);
-    int n = snprintf(text, sizeof(text), "*2\r\n$6\r\nSELECT\r\n$%zu\r\n%s\r\n", digits, number);
-    aofQueueAppend(aof.queue, text, (size_t)n);
+    char text[RESP_SELECT_MAX];
+    aofQueueAppend(aof.queue, text, respSelect(text, dbid));
     aof.dbid = dbid;
 }
 

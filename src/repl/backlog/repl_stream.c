@@ -13,13 +13,11 @@
 #include "repl_stream.h"
 
 #include "call.h"
-#include "numbers.h"
 #include "panic.h"
 #include "propagate.h"
 #include "repl_settings.h"
+#include "request_format.h"
 #include "rng.h"
-
-#include <stdio.h>
 
 #define NO_ID "0000000000000000000000000000000000000000"
 
@@ -88,10 +86,8 @@ backlog *replStreamBacklog(void) {
 }
 
 static void appendSelect(int db) {
-    char text[64], number[24];
-    size_t digits = ll2string(number, db);
-    int n = snprintf(text, sizeof(text), "*2\r\n$6\r\nSELECT\r\n$%zu\r\n%s\r\n", digits, number);
-    backlogAppend(&stream.kept, text, (size_t)n);
+    char text[RESP_SELECT_MAX];
+    backlogAppend(&stream.kept, text, respSelect(text, db));
     stream.db = db;
 }
 
