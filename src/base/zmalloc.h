@@ -57,6 +57,14 @@ size_t zmallocSize(const void *p);
 /* Room a request for `size` bytes would get, without making it. */
 size_t zmallocGoodSize(size_t size);
 
+/* Returns `array`, in which `count` elements of `size` bytes are used, with capacity for one more: if *capacity is
+ * reached, it is doubled and the array may move. An array begins as NULL with capacity 0. */
+static inline void *zgrowArray(void *array, size_t count, size_t *capacity, size_t size) {
+    if (likely(count < *capacity)) return array;
+    *capacity = *capacity ? 2 * *capacity : 16;
+    return zrealloc(array, *capacity * size);
+}
+
 char *zstrdup(const char *s);
 
 /* Threads other than the first call these at start and end. Frees and allocations of a thread that

@@ -66,10 +66,7 @@ typedef struct errorLines {
 
 static void errorCounter(void *arg, slice code, long long count) {
     errorLines *e = arg;
-    if (e->count == e->room) {
-        e->room = e->room ? e->room * 2 : 16;
-        e->lines = zrealloc(e->lines, e->room * sizeof(sds));
-    }
+    e->lines = zgrowArray(e->lines, e->count, &e->room, sizeof(*e->lines));
     e->lines[e->count++] = sdsCatPrintf(sdsEmpty(), "errorstat_%.*s:count=%lld", (int)code.len, code.ptr, count);
 }
 

@@ -38,10 +38,7 @@ static void sift(heap *h, size_t index, const void *element) {
 }
 
 void heapAdd(heap *h, const void *element) {
-    if (h->count == h->capacity) {
-        h->capacity = h->capacity ? 2 * h->capacity : 16;
-        h->at = zrealloc(h->at, h->capacity * h->type->size);
-    }
+    h->at = zgrowArray(h->at, h->count, &h->capacity, h->type->size);
     sift(h, h->count++, element);
 }
 

@@ -538,10 +538,7 @@ typedef struct todoList {
 } todoList;
 
 static void todoAdd(todoList *todo, slot s) {
-    if (todo->count == todo->cap) {
-        todo->cap = todo->cap ? todo->cap * 2 : 64;
-        todo->items = zrealloc(todo->items, todo->cap * sizeof(slot));
-    }
+    todo->items = zgrowArray(todo->items, todo->count, &todo->cap, sizeof(*todo->items));
     todo->items[todo->count++] = s;
 }
 

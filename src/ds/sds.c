@@ -421,14 +421,12 @@ int sdsCmp(const sds a, const sds b) {
 /* A growing array of strings. */
 typedef struct words {
     sds *at; /* owns */
-    int count, room;
+    int count;
+    size_t room;
 } words;
 
 static void wordsPush(words *w, sds s) {
-    if (w->count == w->room) {
-        w->room = w->room ? w->room * 2 : 8;
-        w->at = zrealloc(w->at, (size_t)w->room * sizeof(sds));
-    }
+    w->at = zgrowArray(w->at, (size_t)w->count, &w->room, sizeof(*w->at));
     w->at[w->count++] = s;
 }
 

@@ -138,8 +138,7 @@ static void putBulk(slice bytes) {
 
 static void putReference(slice bytes) {
     if (form.ref_count == form.refs_room) {
-        form.refs_room = form.refs_room ? form.refs_room * 2 : 8;
-        form.refs = zrealloc(form.refs, form.refs_room * sizeof(*form.refs));
+        form.refs = zgrowArray(form.refs, form.ref_count, &form.refs_room, sizeof(*form.refs));
         form.pieces = zrealloc(form.pieces, (2 * form.refs_room + 1) * sizeof(*form.pieces));
     }
     makeRoom(RESP_HEADER_MAX + 2);

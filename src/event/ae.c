@@ -227,10 +227,8 @@ static void listRaised(aeEventLoop *loop, aeFired entry) {
         loop->raised_end -= loop->raised_first;
         memmove(loop->raised, loop->raised + loop->raised_first, loop->raised_end * sizeof(*loop->raised));
         loop->raised_first = 0;
-    } else if (loop->raised_end == loop->raised_cap) {
-        loop->raised_cap = loop->raised_cap ? 2 * loop->raised_cap : 16;
-        loop->raised = zrealloc(loop->raised, loop->raised_cap * sizeof(*loop->raised));
     }
+    loop->raised = zgrowArray(loop->raised, loop->raised_end, &loop->raised_cap, sizeof(*loop->raised));
     loop->raised[loop->raised_end++] = entry;
 }
 

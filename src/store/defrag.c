@@ -87,10 +87,7 @@ static int percentFor(long long fragmented) {
 /* ---- One key ---- */
 
 static void noteLarge(const serverDb *db, const robj *o, defragCursor cursor) {
-    if (defrag.large_count == defrag.large_room) {
-        defrag.large_room = defrag.large_room * 2 + 8;
-        defrag.large = zrealloc(defrag.large, defrag.large_room * sizeof(*defrag.large));
-    }
+    defrag.large = zgrowArray(defrag.large, defrag.large_count, &defrag.large_room, sizeof(*defrag.large));
     defrag.large[defrag.large_count++] =
         (largeValue){.key = sdsFromSlice(objectKey(o)), .dbid = db->id, .cursor = cursor};
 }

@@ -72,10 +72,7 @@ void changedFieldsBegin(void) {
 }
 
 void changedFieldAdd(uint32_t index) {
-    if (changed.count == changed.room) {
-        changed.room = changed.room ? changed.room * 2 : 64;
-        changed.args = zrealloc(changed.args, changed.room * sizeof(*changed.args));
-    }
+    changed.args = zgrowArray(changed.args, changed.count, &changed.room, sizeof(*changed.args));
     changed.args[changed.count++] = index;
 }
 

@@ -22,7 +22,7 @@ static struct {
     uint64_t client_id;
     long long commands;
     uint32_t *hidden; /* owns */
-    uint32_t count, capacity;
+    size_t count, capacity;
 } redactions;
 
 static bool isAbout(const client *c) {
@@ -36,17 +36,14 @@ void redactArgument(client *c, uint32_t index) {
         redactions.commands = c->commands;
         redactions.count = 0;
     }
-    if (redactions.count == redactions.capacity) {
-        redactions.capacity = redactions.capacity ? redactions.capacity * 2 : 8;
-        redactions.hidden = zrealloc(redactions.hidden, redactions.capacity * sizeof(*redactions.hidden));
-    }
+    redactions.hidden = zgrowArray(redactions.hidden, redactions.count, &redactions.capacity, sizeof(uint32_t));
     redactions.hidden[redactions.count++] = index;
     call_after |= CALL_AFTER_WIPE;
 }
 
 bool redactIsHidden(const client *c, uint32_t index) {
     if (redactions.count == 0 || !isAbout(c)) return false;
-    for (uint32_t i = 0; i < redactions.count; i++)
+    for (size_t i = 0; i < redactions.count; i++)
         if (redactions.hidden[i] == index) return true;
     return false;
 }
@@ -66,7 +63,7 @@ void redactCopied(const parsedCommand *p, const parsedCommand *copy) {
 void redactWipe(const client *c) {
     assertMainRole();
     if (!(c->flags & CLIENT_FAKE) && isAbout(c)) {
-        for (uint32_t i = 0; i < redactions.count; i++) {
+        for (size_t i = 0; i < redactions.count; i++) {
             slice arg = c->req->argv[redactions.hidden[i]];
             explicit_bzero((char *)arg.ptr, arg.len);
         }

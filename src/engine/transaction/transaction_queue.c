@@ -48,7 +48,7 @@ static void emptyQueue(multiState *m) {
     }
     zfree(m->queue);
     m->queue = NULL;
-    m->count = m->capacity = m->detached = 0;
+    m->capacity = m->count = m->detached = 0;
     m->cmd_flags = m->cmd_lacks = 0;
     m->bytes = m->memory = 0;
     m->main_thread = false;
@@ -74,10 +74,7 @@ void transactionEnd(client *c) {
 }
 
 static void append(multiState *m, parsedCommand *p) {
-    if (m->count == m->capacity) {
-        m->capacity = m->capacity ? m->capacity * 2 : 16;
-        m->queue = zrealloc(m->queue, m->capacity * sizeof(*m->queue));
-    }
+    m->queue = zgrowArray(m->queue, m->count, &m->capacity, sizeof(*m->queue));
     p->flags |= REQ_QUEUED;
     m->queue[m->count++] = p;
     uint32_t flags = commandFlags(p->cmd, p->argv, p->argc);

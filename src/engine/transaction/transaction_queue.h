@@ -13,7 +13,8 @@
 typedef struct multiState {
     watchList watched;
     parsedCommand **queue; /* owns the array, and the records as the drawing says */
-    uint32_t count, capacity, detached;
+    size_t capacity;
+    uint32_t count, detached;
     uint32_t cmd_flags; /* each is a flag of some queued command */
     uint32_t cmd_lacks; /* each is a flag that some queued command does not have */
     size_t bytes;       /* of its arguments */

@@ -366,11 +366,9 @@ static void lookAt(clientIo *s, double ms) {
     if (s->cost > 0) cost = (cost + s->cost) / 2;
     s->cost = !survey.warm ? 0 : cost < UINT32_MAX ? (uint32_t)cost : UINT32_MAX;
     if (s->cost == 0) return;
-    if (survey.n == survey.room) {
-        survey.room = survey.room ? 2 * survey.room : 256;
-        survey.ios = zrealloc(survey.ios, survey.room * sizeof(*survey.ios));
-        survey.who = zrealloc(survey.who, survey.room * sizeof(*survey.who));
-    }
+    size_t room = survey.room; /* of both arrays */
+    survey.ios = zgrowArray(survey.ios, survey.n, &room, sizeof(*survey.ios));
+    survey.who = zgrowArray(survey.who, survey.n, &survey.room, sizeof(*survey.who));
     s->looked_at = (uint32_t)survey.n;
     survey.who[survey.n++] = s;
 }

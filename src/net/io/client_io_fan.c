@@ -34,10 +34,7 @@ static bool isDeaf(const clientIo *s) {
 /* ---- What a socket does not take -------------------------------------------------------------------------------- */
 
 static fanKept *keptOf(fanBatch *b, clientIo *s) {
-    if (b->kept_count == b->kept_room) {
-        b->kept_room = b->kept_room ? 2 * b->kept_room : 4;
-        b->kept = zrealloc(b->kept, b->kept_room * sizeof(*b->kept));
-    }
+    b->kept = zgrowArray(b->kept, b->kept_count, &b->kept_room, sizeof(*b->kept));
     fanKept *k = &b->kept[b->kept_count++];
     *k = (fanKept){.io = s};
     return k;

@@ -14,7 +14,6 @@
 #include <string.h>
 
 #define RING_MESSAGES 4096
-#define OVERFLOW_AT_FIRST 1024
 
 void messageChannelInit(messageChannel *ch) {
     spscInit(&ch->ring, RING_MESSAGES, sizeof(ioMessage));
@@ -35,10 +34,7 @@ static void overflow(messageChannel *ch, const ioMessage *m) {
         memmove(ch->overflow, ch->overflow + ch->overflow_first, ch->overflow_len * sizeof(ioMessage));
         ch->overflow_first = 0;
     }
-    if (ch->overflow_len == ch->overflow_cap) {
-        ch->overflow_cap = ch->overflow_cap ? ch->overflow_cap * 2 : OVERFLOW_AT_FIRST;
-        ch->overflow = zrealloc(ch->overflow, ch->overflow_cap * sizeof(ioMessage));
-    }
+    ch->overflow = zgrowArray(ch->overflow, ch->overflow_len, &ch->overflow_cap, sizeof(*ch->overflow));
     serverAssert(ch->overflow_len < ch->overflow_cap);
     ch->overflow[ch->overflow_len++] = *m;
 }

@@ -62,10 +62,7 @@ void aofManifestFree(aofManifest *m) {
 
 /* Takes the name. */
 static void insertAt(aofManifest *m, size_t index, aofFile file) {
-    if (m->count == m->capacity) {
-        m->capacity = m->capacity ? 2 * m->capacity : 4;
-        m->files = zrealloc(m->files, m->capacity * sizeof(*m->files));
-    }
+    m->files = zgrowArray(m->files, m->count, &m->capacity, sizeof(*m->files));
     memmove(m->files + index + 1, m->files + index, (m->count - index) * sizeof(*m->files));
     m->files[index] = file;
     m->count++;

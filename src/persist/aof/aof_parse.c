@@ -34,10 +34,7 @@ aofItemKind aofParseHeader(slice in, size_t *at, char mark, uint64_t *number) {
 }
 
 static void addArg(aofItem *item, slice arg) {
-    if (item->argc == item->room) {
-        item->room = item->room ? 2 * item->room : 16;
-        item->args = zrealloc(item->args, item->room * sizeof(*item->args));
-    }
+    item->args = zgrowArray(item->args, item->argc, &item->room, sizeof(*item->args));
     item->args[item->argc++] = arg;
 }
 

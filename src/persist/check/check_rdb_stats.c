@@ -101,10 +101,7 @@ static dbStats *makeDb(checkRdbStats *s, uint32_t db) {
     size_t at = placeOf(s, db);
     if (at < s->count && s->dbs[at]->db == db) return s->dbs[at];
     if (s->count == DATABASES_MAX) return NULL;
-    if (s->count == s->capacity) {
-        s->capacity = s->capacity ? 2 * s->capacity : 16;
-        s->dbs = zrealloc(s->dbs, s->capacity * sizeof(*s->dbs));
-    }
+    s->dbs = zgrowArray(s->dbs, s->count, &s->capacity, sizeof(*s->dbs));
     memmove(s->dbs + at + 1, s->dbs + at, (s->count - at) * sizeof(*s->dbs));
     s->count++;
     s->dbs[at] = zcalloc(1, sizeof(dbStats));

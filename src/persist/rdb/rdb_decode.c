@@ -41,10 +41,7 @@ void rdbFaultAt(rdbFault *f, rdbFaultKind kind, const rdbPiece *piece, const rdb
 /* ---- One key ------------------------------------------------------------------------------------------- */
 
 static bool addMark(rdbDecoded *out, size_t item) {
-    if (out->mark_count == out->marks_capacity) {
-        out->marks_capacity = out->marks_capacity ? 2 * out->marks_capacity : 16;
-        out->marks = zrealloc(out->marks, out->marks_capacity * sizeof(*out->marks));
-    }
+    out->marks = zgrowArray(out->marks, out->mark_count, &out->marks_capacity, sizeof(*out->marks));
     out->marks[out->mark_count++] = (rdbMark){item, out->count};
     return true;
 }

@@ -33,7 +33,6 @@
 
 #define PIECE_BYTES ((size_t)256 << 10)
 #define PIECE_KEPT_MAX (4 * PIECE_BYTES) /* a buffer that a large value has made longer is not used again */
-#define PIECE_ITEMS_FIRST 1024
 #define LOOPS_MAX 3
 
 typedef struct loop {
@@ -339,10 +338,7 @@ static bool fail(rdbScanner *s, const rdbPiece *p, rdbFaultKind kind, uint64_t n
 /* ---- Items ------------------------------------------------------------------------------------------------ */
 
 static void addItem(rdbScanner *s, rdbPiece *p, rdbItemKind kind) {
-    if (p->count == p->items_capacity) {
-        p->items_capacity = p->items_capacity ? 2 * p->items_capacity : PIECE_ITEMS_FIRST;
-        p->items = zrealloc(p->items, p->items_capacity * sizeof(*p->items));
-    }
+    p->items = zgrowArray(p->items, p->count, &p->items_capacity, sizeof(*p->items));
     s->item.kind = (uint8_t)kind;
     p->items[p->count++] = s->item;
 }

@@ -42,7 +42,8 @@ struct fuzzBook {
 
 typedef struct words {
     sds *at;
-    int count, room;
+    int count;
+    size_t room;
     bool waits; /* one of them is a time to wait */
 } words;
 
@@ -153,10 +154,7 @@ size_t fuzzBookCommands(const fuzzBook *b) {
 /* ---- Words ---- */
 
 static void addWord(words *w, sds word) {
-    if (w->count == w->room) {
-        w->room = w->room ? w->room * 2 : 16;
-        w->at = zrealloc(w->at, sizeof(sds) * (size_t)w->room);
-    }
+    w->at = zgrowArray(w->at, (size_t)w->count, &w->room, sizeof(*w->at));
     w->at[w->count++] = word;
 }
 

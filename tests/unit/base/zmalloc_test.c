@@ -308,3 +308,20 @@ TEST(what_the_system_says) {
     zmallocSetBackgroundThread(false);
 #endif
 }
+
+TEST(zmalloc_grows_an_array) {
+    uint32_t *numbers = NULL;
+    size_t capacity = 0;
+
+    for (uint32_t i = 0; i < 1000; i++) {
+        const uint32_t *before = numbers;
+        bool full = i == capacity;
+        numbers = zgrowArray(numbers, i, &capacity, sizeof(*numbers));
+        CHECK(full || numbers == before);
+        CHECK(capacity > i && capacity <= (i < 16 ? 16 : 2 * i));
+        CHECK(zmallocSize(numbers) >= capacity * sizeof(*numbers));
+        numbers[i] = i;
+    }
+    for (uint32_t i = 0; i < 1000; i++) CHECK_EQ_INT(numbers[i], i);
+    zfree(numbers);
+}
