@@ -14,6 +14,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "sds.h"
+#include "chars.h"
 #include "numbers.h"
 #include "panic.h"
 #include "zmalloc.h"
@@ -461,20 +462,9 @@ sds sdsJoin(char **list, int count, const char *sep) {
     return s;
 }
 
-static bool isBlank(char c) {
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 /* Vertical tabs and form feeds are skipped before a word, but are part of it after its first byte. */
 static bool endsWord(char c) {
     return c == '\0' || c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-static int hexDigit(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
 }
 
 /* Append the byte that the escape at *p (behind its backslash) stands for and step over it. */

@@ -8,13 +8,10 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "digest.h"
 
+#include "chars.h"
 #include "hash.h"
 #include "object_internal.h"
 #include "panic.h"
-
-static int hexDigit(char ch) {
-    return ch <= '9' ? ch - '0' : ch - 'a' + 10;
-}
 
 static digest sha1(slice bytes) {
     char hex[2 * DIGEST_BYTES + 1];

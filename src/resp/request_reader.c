@@ -21,6 +21,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "request_reader.h"
+#include "chars.h"
 #include "endian.h"
 #include "numbers.h"
 #include "panic.h"
@@ -268,20 +269,9 @@ static inline void takeUsualArgs(requestReader *r, const requestLimits *limits, 
     if (r->args_left == 0) r->state = READ_DONE;
 }
 
-static bool isBlank(char c) {
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 /* What ends a word outside quotes. Vertical tab and form feed may stand before a word, but do not end one. */
 static bool endsWord(char c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-static int hexDigit(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
 }
 
 /* The byte that an escape in double quotes stands for; *p is at the backslash and moves behind the escape. */

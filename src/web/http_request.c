@@ -40,13 +40,9 @@ static bool isToken(unsigned char c) {
     return c && strchr("!#$%&'*+-.^_`|~", c);
 }
 
-static bool isBlank(char c) {
-    return c == ' ' || c == '\t';
-}
-
 static slice trimmed(slice s) {
-    while (s.len && isBlank(s.ptr[0])) s.ptr++, s.len--;
-    while (s.len && isBlank(s.ptr[s.len - 1])) s.len--;
+    while (s.len && (s.ptr[0] == ' ' || s.ptr[0] == '\t')) s.ptr++, s.len--;
+    while (s.len && (s.ptr[s.len - 1] == ' ' || s.ptr[s.len - 1] == '\t')) s.len--;
     return s;
 }
 

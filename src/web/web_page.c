@@ -12,6 +12,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "web_page.h"
 
+#include "chars.h"
 #include "hash.h"
 #include "panic.h"
 
@@ -36,10 +37,6 @@ const char *webPageFields(void) {
 }
 
 /* ---- Digests ---- */
-
-static int hexDigit(char c) {
-    return c <= '9' ? c - '0' : c - 'a' + 10;
-}
 
 /* " 'sha256-...'" of bytes, as a policy names them. */
 static int putDigest(char *out, size_t size, slice text) {

@@ -7,15 +7,12 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "stream_args.h"
 
+#include "chars.h"
 #include "command_memory.h"
 #include "propagate.h"
 #include "typed_key.h"
 
 #define ID_TEXT_MAX 127
-
-static bool isBlank(char ch) {
-    return ch == ' ' || (ch >= '\t' && ch <= '\r');
-}
 
 /* One part of an ID: digits of 64 bits, leading zeros allowed. Blanks and a plus may stand before them. */
 static bool parsePart(const char *p, const char *end, uint64_t *out) {

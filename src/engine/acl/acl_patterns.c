@@ -12,13 +12,14 @@
 #include "acl_patterns.h"
 
 #include "acl_words.h"
+#include "chars.h"
 #include "glob.h"
 #include "panic.h"
 #include "zmalloc.h"
 
 bool aclHasBlank(slice text) {
     for (size_t i = 0; i < text.len; i++)
-        if (text.ptr[i] == '\0' || text.ptr[i] == ' ' || (text.ptr[i] >= '\t' && text.ptr[i] <= '\r')) return true;
+        if (text.ptr[i] == '\0' || isBlank(text.ptr[i])) return true;
     return false;
 }
 

@@ -9,6 +9,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "lib_cjson_internal.h"
 
+#include "chars.h"
 #include "string_buffer.h"
 
 #include <stdlib.h>
@@ -68,12 +69,6 @@ static void broken(token *t, size_t at, const char *what) {
 }
 
 /* --- Strings ------------------------------------------------------------------------------------------------------ */
-
-static int hexDigit(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
 
 /* Four digits as a code; -1: they are not there. */
 static int hexCode(const char *p) {
@@ -159,15 +154,11 @@ static void readString(decoder *d, token *t) {
 
 /* --- Numbers ------------------------------------------------------------------------------------------------------ */
 
-static bool isDigit(char c) {
-    return c >= '0' && c <= '9';
-}
-
 /* What JSON does not know and strtod() does: a plus sign, zeros in front, hexadecimal, infinities, NaN. */
 static bool isForeignNumber(const char *p) {
     if (*p == '+') return true;
     if (*p == '-') p++;
-    if (*p == '0') return p[1] == 'x' || p[1] == 'X' || (p[1] >= '0' && p[1] <= '9');
+    if (*p == '0') return p[1] == 'x' || p[1] == 'X' || isDigit(p[1]);
     return strncasecmp(p, "inf", 3) == 0 || strncasecmp(p, "nan", 3) == 0;
 }
 

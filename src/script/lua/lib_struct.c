@@ -15,6 +15,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "lib_struct.h"
 
+#include "chars.h"
 #include "endian.h"
 #include "string_buffer.h"
 
@@ -39,10 +40,6 @@ typedef struct option {
     size_t size;  /* bytes that it takes; of 's' and "c0" 0 */
     size_t align; /* padding before it makes its place a multiple of this */
 } option;
-
-static bool isDigit(char c) {
-    return c >= '0' && c <= '9';
-}
 
 /* The number at the format, or `otherwise`. */
 static inline size_t number(lua_State *L, format *f, size_t otherwise) {

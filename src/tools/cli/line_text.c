@@ -10,6 +10,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "line_text.h"
+#include "chars.h"
 #include "utf8.h"
 
 void lineTextInit(lineText *t) {
@@ -44,10 +45,6 @@ static size_t borderBefore(const lineText *t, size_t at) {
 static size_t borderAfter(const lineText *t, size_t at) {
     size_t len = sdsLen(t->bytes);
     return at < len ? at + utf8UnitLen(t->bytes + at, len - at) : len;
-}
-
-static bool isBlank(char c) {
-    return c == ' ' || c == '\n' || c == '\t';
 }
 
 /* Where the word before the cursor starts, in one walk: a long line has as many borders as bytes. */

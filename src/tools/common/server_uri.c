@@ -11,9 +11,9 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "server_uri.h"
+#include "chars.h"
 #include "numbers.h"
 #include "zmalloc.h"
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -25,11 +25,6 @@ static char *copy(const char *p, size_t len) {
     return out;
 }
 
-static int hexDigit(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    return tolower((unsigned char)c) - 'a' + 10;
-}
-
 /* Copy with %XX resolved to *copied, which is zmalloc'ed; returns the reason where an escape is malformed. */
 static const char *copyUnescaped(char **copied, const char *p, size_t len) {
     char *to = *copied = zcalloc(1, len + 1);
@@ -39,8 +34,7 @@ static const char *copyUnescaped(char **copied, const char *p, size_t len) {
             continue;
         }
         if (end - p == 1) return "Incomplete URI encoding";
-        if (end - p == 2 || !isxdigit((unsigned char)p[1]) || !isxdigit((unsigned char)p[2]))
-            return "Illegal character in URI encoding";
+        if (end - p == 2 || hexDigit(p[1]) < 0 || hexDigit(p[2]) < 0) return "Illegal character in URI encoding";
         *to++ = (char)(hexDigit(p[1]) * 16 + hexDigit(p[2]));
         p += 2;
     }
