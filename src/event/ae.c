@@ -453,7 +453,7 @@ int aeWait(int fd, int mask, long long timeout_ms) {
 /* --------------------------------------------------------------------------------------- wakeups */
 
 #ifdef __linux__
-int aeWakeupOpen(aeWakeup *wakeup) {
+static int openDescriptors(aeWakeup *wakeup) {
     wakeup->read_fd = wakeup->write_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     return wakeup->read_fd == -1 ? C_ERR : C_OK;
 }
@@ -463,7 +463,7 @@ void aeWakeupClose(aeWakeup *wakeup) {
     wakeup->read_fd = wakeup->write_fd = -1;
 }
 #else
-int aeWakeupOpen(aeWakeup *wakeup) {
+static int openDescriptors(aeWakeup *wakeup) {
     int fds[2];
 
     wakeup->read_fd = wakeup->write_fd = -1;
@@ -496,7 +496,7 @@ void aeWakeupSend(const aeWakeup *wakeup) {
     errno = saved;
 }
 
-void aeWakeupClear(const aeWakeup *wakeup) {
+static void clearBell(const aeWakeup *wakeup) {
     char sink[256];
     ssize_t got;
 
@@ -504,17 +504,21 @@ void aeWakeupClear(const aeWakeup *wakeup) {
     while (got == (ssize_t)sizeof(sink) || (got == -1 && errno == EINTR));
 }
 
-/* The wait has ended, which is all a bell is for. Where each ring is told of once, its count may stand: that saves a
- * system call for each time a thread is woken. */
+/* Where a bell without a function reports each ring once, its count may stand, as the end of the wait was all it is
+ * for: that saves a system call for each time a thread is woken. */
 static void onWakeup(aeEventLoop *loop, int fd, void *arg, int mask) {
-    unused(fd);
-    unused(mask);
-    if (!loop->backend->edges) aeWakeupClear(arg);
+    const aeWakeup *wakeup = arg;
+    unused(fd), unused(mask);
+    if (wakeup->woken || !loop->backend->edges) clearBell(wakeup);
+    if (wakeup->woken) wakeup->woken();
 }
 
-int aeWakeupAttach(aeEventLoop *loop, aeWakeup *wakeup) {
+int aeWakeupOpen(aeEventLoop *loop, aeWakeup *wakeup, void (*woken)(void)) {
+    int mask = AE_READABLE | (woken ? 0 : AE_REENTRANT | (loop->backend->edges ? AE_EDGE : 0));
+
+    if (openDescriptors(wakeup) == C_ERR) return C_ERR;
     if (wakeup->read_fd >= aeGetSetSize(loop)) aeResizeSetSize(loop, wakeup->read_fd + 1);
-    loop->wakeup = wakeup;
-    return aeCreateFileEvent(loop, wakeup->read_fd, AE_READABLE | AE_REENTRANT | (loop->backend->edges ? AE_EDGE : 0),
-                             onWakeup, wakeup);
+    wakeup->woken = woken;
+    if (!woken) loop->wakeup = wakeup;
+    return aeCreateFileEvent(loop, wakeup->read_fd, mask, onWakeup, wakeup);
 }

@@ -84,15 +84,16 @@ void aeStop(aeEventLoop *loop);
 /* Wait up to `timeout_ms` for one descriptor; returns the ready mask, 0 on time-out, -1 on error. */
 int aeWait(int fd, int mask, long long timeout_ms);
 
-/* A wakeup: any thread may ring it, and the loop's wait ends. eventfd, or a pipe where there is none. */
+/* Ends the wait of a loop from any thread. eventfd, or a pipe where there is none. */
 typedef struct aeWakeup {
     int read_fd, write_fd;
+    void (*woken)(void); /* may be NULL */
 } aeWakeup;
-int aeWakeupOpen(aeWakeup *wakeup) must_check;
+/* Opens `bell` for the loop, which grows if the descriptor is larger. After each aeWakeupSend(), or after several of
+ * them, the loop's thread calls `woken`, but not in a nested turn. NULL: the wait ends, also that of a nested turn, and
+ * nothing is called. C_ERR with errno. */
+int aeWakeupOpen(aeEventLoop *loop, aeWakeup *wakeup, void (*woken)(void)) must_check;
 void aeWakeupClose(aeWakeup *wakeup);
-/* Let the bell end the loop's waits. It needs no clearing then. The loop grows if the descriptor is larger. */
-int aeWakeupAttach(aeEventLoop *loop, aeWakeup *wakeup) must_check;
-void aeWakeupSend(const aeWakeup *wakeup);  /* any thread, also a signal handler */
-void aeWakeupClear(const aeWakeup *wakeup); /* the loop's thread */
+void aeWakeupSend(const aeWakeup *wakeup); /* any thread, also a signal handler */
 
 #endif

@@ -574,7 +574,7 @@ void httpServerStart(const httpServerSetup *setup) {
     page.bytes = (char *)(uintptr_t)webPage().ptr; /* never freed: one reference stays */
     page.len = webPage().len;
     web.loop = aeCreateEventLoop(LOOP_FDS_AT_START);
-    if (!web.loop || aeWakeupOpen(&web.wakeup) == C_ERR || aeWakeupAttach(web.loop, &web.wakeup) == C_ERR)
+    if (!web.loop || aeWakeupOpen(web.loop, &web.wakeup, NULL) == C_ERR)
         serverPanic("Cannot make the event loop of the metrics port: %s", strerror(errno));
     web.listeners_count = setup->listeners_count;
     for (int i = 0; i < setup->listeners_count; i++) {

@@ -350,7 +350,7 @@ static void ioThreadBegin(unsigned id) {
     aeEventLoop *loop = t->owner.loop = aeCreateEventLoop(LOOP_FDS_AT_START);
     messageChannelInit(&t->to_main);
     messageChannelInit(&t->from_main);
-    if (!loop || aeWakeupOpen(&t->wakeup) == C_ERR || aeWakeupAttach(loop, &t->wakeup) == C_ERR)
+    if (!loop || aeWakeupOpen(loop, &t->wakeup, NULL) == C_ERR)
         serverPanic("Fatal: cannot make the event loop of an I/O thread: %s", strerror(errno));
     aeSetBeforeSleep(loop, threadBeforeSleep, t);
     aeSetAfterSleep(loop, threadAfterSleep, t);
@@ -433,7 +433,7 @@ void ioThreadsInit(aeEventLoop *main_loop, const ioThreadHooks *hooks) {
     io.threads[0]->owner.loop = main_loop;
     io.threads[0]->owner.direct = true;
     io.count = 1;
-    if (aeWakeupOpen(&io.main_wakeup) == C_ERR || aeWakeupAttach(main_loop, &io.main_wakeup) == C_ERR)
+    if (aeWakeupOpen(main_loop, &io.main_wakeup, NULL) == C_ERR)
         serverPanic("Fatal: cannot make main's wakeup: %s", strerror(errno));
     mainRoleInit(&io.main_wakeup);
 }

@@ -174,12 +174,6 @@ static void lookSoon(void) {
     transfers.timer_set = aeCreateTimeEvent(transfers.loop, LOOK_EVERY_MS, onTimer, NULL) >= 0;
 }
 
-static void onWakeup(aeEventLoop *loop, int fd, void *arg, int mask) {
-    unused(loop), unused(fd), unused(arg), unused(mask);
-    aeWakeupClear(&transfers.wakeup);
-    lookAtAll();
-}
-
 void rdbTransferStart(int source, uint64_t length, replicaState **to, size_t count, const rdbTransferEnds *ends) {
     assertMainThread();
     rdbTransfer *s = zcalloc(1, sizeof(*s) + count * sizeof(s->targets[0]));
@@ -209,7 +203,6 @@ void rdbTransfersForget(const replicaState *r) {
 void rdbTransfersInit(aeEventLoop *loop) {
     assertMainThread();
     transfers.loop = loop;
-    if (aeWakeupOpen(&transfers.wakeup) == C_ERR ||
-        aeCreateFileEvent(loop, transfers.wakeup.read_fd, AE_READABLE, onWakeup, NULL) == C_ERR)
+    if (aeWakeupOpen(loop, &transfers.wakeup, lookAtAll) == C_ERR)
         serverPanic("no descriptor for a wakeup: %s", strerror(errno));
 }

@@ -476,12 +476,6 @@ static void look(void) {
     else if (primary.state == PRIMARY_RECEIVES) receivedIsOver();
 }
 
-static void onWakeup(aeEventLoop *loop, int fd, void *arg, int mask) {
-    unused(loop), unused(fd), unused(arg), unused(mask);
-    aeWakeupClear(&primary.wakeup);
-    look();
-}
-
 /* ---- Time ---- */
 
 static bool isSilent(uint64_t heard_ms) {
@@ -605,8 +599,7 @@ void primaryLinkInit(aeEventLoop *loop, bool (*hide_user_data)(void)) {
     assertMainThread();
     primary.loop = loop;
     datasetLoadInit(hide_user_data);
-    if (aeWakeupOpen(&primary.wakeup) == C_ERR ||
-        aeCreateFileEvent(loop, primary.wakeup.read_fd, AE_READABLE, onWakeup, NULL) == C_ERR)
+    if (aeWakeupOpen(loop, &primary.wakeup, look) == C_ERR)
         serverPanic("no descriptor for a wakeup: %s", strerror(errno));
     streamApplyInit(sessionLost);
 }

@@ -485,8 +485,7 @@ static void preparePace(generator *g, benchThread *t, int index) {
     double per_second = (double)g->config->rate / (double)requests / g->thread_count;
     paceInit(&t->pace, per_second, g->begun, (double)index / g->thread_count);
     if (!g->config->rate || !t->loop) return;
-    if (paceStart(&t->pace, t->loop) == C_OK && aeWakeupOpen(&t->wakeup) == C_OK &&
-        aeWakeupAttach(t->loop, &t->wakeup) == C_OK) {
+    if (paceStart(&t->pace, t->loop) == C_OK && aeWakeupOpen(t->loop, &t->wakeup, NULL) == C_OK) {
         aeSetBeforeSleep(t->loop, onRateTurn, t);
         return;
     }
@@ -508,7 +507,7 @@ static void threadPrepare(generator *g, int index, const workload *w) {
     t->clients = zcalloc((size_t)t->client_count + 1, sizeof(benchClient));
     t->waiting = zcalloc((size_t)t->client_count + 1, sizeof(benchClient *));
     for (int i = 0; i < t->client_count; i++) t->clients[i] = (benchClient){.thread = t};
-    t->wakeup = (aeWakeup){-1, -1};
+    t->wakeup = (aeWakeup){-1, -1, NULL};
     preparePace(g, t, index);
 }
 

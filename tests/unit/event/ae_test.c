@@ -570,59 +570,75 @@ TEST(ae_wait_for_one_descriptor) {
     close(fds[0]);
 }
 
-typedef struct ringer {
-    aeWakeup wakeup;
-    int rings; /* main */
-} ringer;
+static int wakes; /* main */
 
+static void countWake(void) {
+    wakes++;
+}
 static void *ringLater(void *arg) {
-    const ringer *r = arg;
     sleepMs(5);
-    for (int i = 0; i < 3; i++) aeWakeupSend(&r->wakeup);
+    for (int i = 0; i < 3; i++) aeWakeupSend(arg);
     return NULL;
 }
-static void onWakeup(aeEventLoop *loop, int fd, void *arg, int mask) {
-    ringer *r = arg;
-    unused(loop), unused(fd), unused(mask);
-    r->rings++;
-    aeWakeupClear(&r->wakeup);
-}
 static void testWakeup(aeEventLoop *loop) {
-    ringer r = {.rings = 0};
+    aeWakeup wakeup;
     pthread_t thread;
-    if (!CHECK(aeWakeupOpen(&r.wakeup) == C_OK)) return;
-    CHECK(aeCreateFileEvent(loop, r.wakeup.read_fd, AE_READABLE, onWakeup, &r) == C_OK);
-    CHECK(pthread_create(&thread, NULL, ringLater, &r) == 0);
+    wakes = 0;
+    if (!CHECK(aeWakeupOpen(loop, &wakeup, countWake) == C_OK)) return;
+    CHECK(pthread_create(&thread, NULL, ringLater, &wakeup) == 0);
     aeProcessEvents(loop, AE_ALL_EVENTS);
-    CHECK_EQ_INT(r.rings, 1);
+    CHECK_EQ_INT(wakes, 1);
     pthread_join(thread, NULL);
     aeProcessEvents(loop, ITERATE_NOW);
-    int before = r.rings;
+    int before = wakes;
     aeProcessEvents(loop, ITERATE_NOW);
-    CHECK_EQ_INT(r.rings, before); /* all rings so far are cleared at once */
-    aeDeleteFileEvent(loop, r.wakeup.read_fd, AE_READABLE);
-    aeWakeupClose(&r.wakeup);
+    CHECK_EQ_INT(wakes, before); /* all rings so far are cleared at once */
+    aeDeleteFileEvent(loop, wakeup.read_fd, AE_READABLE);
+    aeWakeupClose(&wakeup);
 }
-/* Attached, a bell ends each wait it rings in, once, and nobody has to clear it. */
-static void testAttachedWakeup(aeEventLoop *loop) {
-    ringer r = {.rings = 0};
+/* The function is not called in a turn that is nested in a handler, but afterwards. */
+static void ringInside(aeEventLoop *loop, int fd, void *arg, int mask) {
+    unused(mask);
+    aeDeleteFileEvent(loop, fd, AE_WRITABLE);
+    aeWakeupSend(arg);
+    aeProcessEvents(loop, ITERATE_NOW);
+    CHECK_EQ_INT(wakes, 0);
+}
+static void testDoorbellNested(aeEventLoop *loop) {
+    aeWakeup wakeup;
+    int fds[2];
+    wakes = 0;
+    if (!CHECK(pipe(fds) == 0) || !CHECK(aeWakeupOpen(loop, &wakeup, countWake) == C_OK)) return;
+    CHECK(aeCreateFileEvent(loop, fds[1], AE_WRITABLE, ringInside, &wakeup) == C_OK);
+    for (int i = 0; i < 3; i++) aeProcessEvents(loop, ITERATE_NOW);
+    CHECK_EQ_INT(wakes, 1);
+    aeDeleteFileEvent(loop, wakeup.read_fd, AE_READABLE);
+    aeWakeupClose(&wakeup);
+    close(fds[0]);
+    close(fds[1]);
+}
+TEST(ae_doorbell_calls_nothing_in_nested_turns) {
+    withEachBackend(testDoorbellNested);
+}
+/* Without a function, a bell ends each wait it rings in, once. */
+static void testDoorbellAlone(aeEventLoop *loop) {
+    aeWakeup wakeup;
     pthread_t thread;
-    if (!CHECK(aeWakeupOpen(&r.wakeup) == C_OK)) return;
-    CHECK(aeWakeupAttach(loop, &r.wakeup) == C_OK);
+    if (!CHECK(aeWakeupOpen(loop, &wakeup, NULL) == C_OK)) return;
     for (int round = 0; round < 3; round++) {
-        CHECK(pthread_create(&thread, NULL, ringLater, &r) == 0);
+        CHECK(pthread_create(&thread, NULL, ringLater, &wakeup) == 0);
         CHECK_EQ_INT(aeProcessEvents(loop, AE_ALL_EVENTS), 1); /* would wait for ever */
         pthread_join(thread, NULL);
         aeProcessEvents(loop, ITERATE_NOW);
         CHECK_EQ_INT(aeProcessEvents(loop, ITERATE_NOW), 0);
     }
-    aeDeleteFileEvent(loop, r.wakeup.read_fd, AE_READABLE);
-    aeWakeupSend(&r.wakeup);
+    aeDeleteFileEvent(loop, wakeup.read_fd, AE_READABLE);
+    aeWakeupSend(&wakeup);
     CHECK_EQ_INT(aeProcessEvents(loop, ITERATE_NOW), 0);
-    aeWakeupClose(&r.wakeup);
+    aeWakeupClose(&wakeup);
 }
-TEST(ae_wakeup_attached_needs_no_clearing) {
-    withEachBackend(testAttachedWakeup);
+TEST(ae_doorbell_without_a_function) {
+    withEachBackend(testDoorbellAlone);
 }
 
 /* A timer of a loop that waits, made by whoever has the lock that the loop lets go of while it waits. */
@@ -659,8 +675,7 @@ static void testTimerFromOutside(aeEventLoop *loop) {
     delegatedLoop l = {.loop = loop};
     aeWakeup wakeup;
     pthread_t thread;
-    if (!CHECK(aeWakeupOpen(&wakeup) == C_OK)) return;
-    CHECK(aeWakeupAttach(loop, &wakeup) == C_OK);
+    if (!CHECK(aeWakeupOpen(loop, &wakeup, NULL) == C_OK)) return;
     pthread_mutex_init(&l.lock, NULL);
     pthread_mutex_lock(&l.lock);
     aeSetBeforeWait(loop, delegateLoop, &l);
