@@ -13,25 +13,19 @@ adminSettings admin_settings;
 
 static const settingName access_names[] = {{"no", ACCESS_NO}, {"yes", ACCESS_YES}, {"local", ACCESS_LOCAL}, {NULL, 0}};
 
-#define BOOL(name_, field, default_, flags_) \
-    { .name = name_, .type = SETTING_BOOL, .value = &admin_settings.field, .default_text = default_, .flags = flags_ }
-#define STRING(name_, field, flags_) \
-    { .name = name_, .type = SETTING_STRING, .value = &admin_settings.field, .flags = flags_ }
-#define ACCESS(name_, field, flags_)                                                               \
-    {                                                                                              \
-        .name = name_, .type = SETTING_ENUM, .value = &admin_settings.field, .default_text = "no", \
-        .names = access_names, .flags = SETTING_IMMUTABLE | (flags_)                               \
-    }
-
 static const setting rows[] = {
-    ACCESS("enable-protected-configs", enable_protected_configs, 0),
-    ACCESS("enable-debug-command", enable_debug_command, 0),
-    ACCESS("enable-module-command", enable_module_command, 0),
-    BOOL("enable-debug-assert", enable_debug_assert, "no", SETTING_IMMUTABLE | SETTING_HIDDEN | SETTING_PENDING),
-    BOOL("hide-user-data-from-log", hide_user_data_from_log, "yes", 0),
-    BOOL("extended-redis-compatibility", extended_redis_compatibility, "no", 0),
-    {.name = "availability-zone", .type = SETTING_BYTES, .value = &admin_settings.availability_zone},
-    STRING("debug-context", debug_context, SETTING_HIDDEN),
+    ENUM_SETTING("enable-protected-configs", admin_settings.enable_protected_configs, "no", access_names,
+                 .flags = SETTING_IMMUTABLE),
+    ENUM_SETTING("enable-debug-command", admin_settings.enable_debug_command, "no", access_names,
+                 .flags = SETTING_IMMUTABLE),
+    ENUM_SETTING("enable-module-command", admin_settings.enable_module_command, "no", access_names,
+                 .flags = SETTING_IMMUTABLE),
+    BOOL_SETTING("enable-debug-assert", admin_settings.enable_debug_assert, "no",
+                 .flags = SETTING_IMMUTABLE | SETTING_HIDDEN | SETTING_PENDING),
+    BOOL_SETTING("hide-user-data-from-log", admin_settings.hide_user_data_from_log, "yes"),
+    BOOL_SETTING("extended-redis-compatibility", admin_settings.extended_redis_compatibility, "no"),
+    BYTES_SETTING("availability-zone", admin_settings.availability_zone, NULL),
+    STRING_SETTING("debug-context", admin_settings.debug_context, NULL, .flags = SETTING_HIDDEN),
     SETTINGS_END,
 };
 

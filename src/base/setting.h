@@ -13,6 +13,8 @@
 
 #include "platform.h"
 
+#include <limits.h>
+
 typedef enum {
     SETTING_BOOL,              /* bool */
     SETTING_INT,               /* long long, `min`..`max` */
@@ -74,8 +76,31 @@ typedef struct setting {
     char *(*rewrite)(const struct setting *s, char *out);
 } setting;
 
+/* The rows of a table:
+ *
+ *     static const setting rows[] = {
+ *         INT_SETTING("timeout", net_settings.timeout_s, "0", 0, INT_MAX),
+ *         BOOL_SETTING("mptcp", net_settings.mptcp, "no", .flags = SETTING_IMMUTABLE),
+ *         SETTINGS_END,
+ *     };
+ *
+ * Each is the name, the variable, whose C type the compiler checks, its default, then its range or its names. Other
+ * fields of `setting` may follow by name. A setting of another type is written with all its fields by name. */
+#define BOOL_SETTING(name_, variable, ...) SETTING_ROW(name_, SETTING_BOOL, bool, variable, __VA_ARGS__)
+#define INT_SETTING(name_, variable, default_, min_, ... /* max */) \
+    SETTING_ROW(name_, SETTING_INT, long long, variable, default_, .min = min_, .max = __VA_ARGS__)
+#define MEMORY_SETTING(name_, variable, default_, ... /* min */) \
+    SETTING_ROW(name_, SETTING_MEMORY, long long, variable, default_, .max = LLONG_MAX, .min = __VA_ARGS__)
+#define ENUM_SETTING(name_, variable, default_, ... /* names */) \
+    SETTING_ROW(name_, SETTING_ENUM, int, variable, default_, .names = __VA_ARGS__)
+#define STRING_SETTING(name_, variable, ...) SETTING_ROW(name_, SETTING_STRING, char *, variable, __VA_ARGS__)
+#define BYTES_SETTING(name_, variable, ...) SETTING_ROW(name_, SETTING_BYTES, char *, variable, __VA_ARGS__)
 #define SETTINGS_END \
     { .name = NULL }
+
+#define SETTING_ROW(name_, type_, c_type, variable, ... /* default */) \
+    { .name = name_, .type = type_, .value = SETTING_VARIABLE(c_type, variable), .default_text = __VA_ARGS__ }
+#define SETTING_VARIABLE(c_type, variable) _Generic((variable), c_type : &(variable))
 
 /* Add a layer's table, which is borrowed for good. Each once; boot only, before the configuration is read. */
 void settingRegister(const setting *rows);

@@ -28,16 +28,13 @@ static char *rewriteLimits(const setting *s, char *out) {
 
 static const setting rows[] = {
     {.name = "client-output-buffer-limit",
-     .flags = SETTING_MULTI_ARG | SETTING_ACCUMULATES,
      .type = SETTING_SPECIAL,
+     .flags = SETTING_MULTI_ARG | SETTING_ACCUMULATES,
      .default_text = "normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60",
      .set = setLimits,
      .get = getLimits,
      .rewrite = rewriteLimits},
-    {.name = "io-threads-reply-offload",
-     .type = SETTING_BOOL,
-     .value = &client_settings.offload,
-     .default_text = "yes"},
+    BOOL_SETTING("io-threads-reply-offload", client_settings.offload, "yes"),
     SETTINGS_END,
 };
 

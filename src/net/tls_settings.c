@@ -221,22 +221,15 @@ static const settingName auth_names[] = {
     {"no", TLS_PEER_ANY}, {"yes", TLS_PEER_VERIFIED}, {"optional", TLS_PEER_OPTIONAL}, {NULL, 0}};
 static const settingName user_names[] = {{"CN", TLS_NAME_CN}, {"URI", TLS_NAME_URI}, {"off", TLS_USER_OFF}, {NULL, 0}};
 
-#define VALUE(name_, type_, field, text) \
-    .name = name_, .type = type_, .value = &tls_settings.field, .default_text = text
-#define TEXT(name_, field, flags_)                                                                              \
-    {                                                                                                           \
-        VALUE(name_, SETTING_STRING, field, NULL), .flags = SETTING_VOLATILE | (flags_), .empty_is_null = true, \
-                                                   .apply = applyContexts                                       \
-    }
-#define BOOL(name_, field, text) \
-    { VALUE(name_, SETTING_BOOL, field, text), .apply = applyContexts }
-#define INT(name_, field, text, least, most, apply_) \
-    { VALUE(name_, SETTING_INT, field, text), .min = least, .max = most, .apply = apply_ }
+/* CONFIG SET reads the files again even if their names stay the same. */
+#define TEXT(name_, field, flags_)                                                                               \
+    STRING_SETTING(name_, tls_settings.field, NULL, .flags = SETTING_VOLATILE | (flags_), .empty_is_null = true, \
+                   .apply = applyContexts)
 
 static const setting rows[] = {
-    INT("tls-port", port, "0", 0, 65535, applyPort),
-    {VALUE("tls-auth-clients", SETTING_ENUM, auth_clients, "yes"), .names = auth_names, .apply = applyContexts},
-    {VALUE("tls-auth-clients-user", SETTING_ENUM, auth_clients_user, "off"), .names = user_names, .apply = applyUser},
+    INT_SETTING("tls-port", tls_settings.port, "0", 0, 65535, .apply = applyPort),
+    ENUM_SETTING("tls-auth-clients", tls_settings.auth_clients, "yes", auth_names, .apply = applyContexts),
+    ENUM_SETTING("tls-auth-clients-user", tls_settings.auth_clients_user, "off", user_names, .apply = applyUser),
     TEXT("tls-cert-file", cert_file, 0),
     TEXT("tls-key-file", key_file, 0),
     TEXT("tls-key-file-pass", key_pass, SETTING_SENSITIVE),
@@ -249,14 +242,15 @@ static const setting rows[] = {
     TEXT("tls-protocols", protocols, 0),
     TEXT("tls-ciphers", ciphers, 0),
     TEXT("tls-ciphersuites", ciphersuites, 0),
-    BOOL("tls-prefer-server-ciphers", prefer_server_ciphers, "no"),
-    BOOL("tls-session-caching", session_caching, "yes"),
-    {VALUE("tls-cluster", SETTING_BOOL, cluster, "no"), .apply = applyCluster},
-    {VALUE("tls-kernel", SETTING_BOOL, kernel, "no"), .flags = SETTING_HIDDEN, .apply = applyContexts},
-    INT("tls-session-cache-size", session_cache_size, "20480", 0, INT_MAX, applyContexts),
-    INT("tls-session-cache-timeout", session_cache_timeout_s, "300", 0, INT_MAX, applyContexts),
-    INT("tls-auto-reload-interval", auto_reload_s, "0", 0, INT_MAX, NULL),
-    INT("max-new-tls-connections-per-cycle", new_connections_per_cycle, "1", 1, 1000, NULL),
+    BOOL_SETTING("tls-prefer-server-ciphers", tls_settings.prefer_server_ciphers, "no", .apply = applyContexts),
+    BOOL_SETTING("tls-session-caching", tls_settings.session_caching, "yes", .apply = applyContexts),
+    BOOL_SETTING("tls-cluster", tls_settings.cluster, "no", .apply = applyCluster),
+    BOOL_SETTING("tls-kernel", tls_settings.kernel, "no", .flags = SETTING_HIDDEN, .apply = applyContexts),
+    INT_SETTING("tls-session-cache-size", tls_settings.session_cache_size, "20480", 0, INT_MAX, .apply = applyContexts),
+    INT_SETTING("tls-session-cache-timeout", tls_settings.session_cache_timeout_s, "300", 0, INT_MAX,
+                .apply = applyContexts),
+    INT_SETTING("tls-auto-reload-interval", tls_settings.auto_reload_s, "0", 0, INT_MAX),
+    INT_SETTING("max-new-tls-connections-per-cycle", tls_settings.new_connections_per_cycle, "1", 1, 1000),
     SETTINGS_END,
 };
 

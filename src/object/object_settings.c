@@ -31,34 +31,26 @@ objectSettings object_settings = {
 static const settingName version_check_names[] = {
     {"strict", RDB_VERSION_CHECK_STRICT}, {"relaxed", RDB_VERSION_CHECK_RELAXED}, {NULL, 0}};
 
-#define BOUND(name_, alias_, type_, field, default_, min_, max_)                                                  \
-    {                                                                                                             \
-        .name = name_, .alias = alias_, .type = type_, .value = &object_settings.field, .default_text = default_, \
-        .min = min_, .max = max_                                                                                  \
-    }
-#define ENTRIES(name_, alias_, field, default_) BOUND(name_, alias_, SETTING_INT, field, default_, 0, LLONG_MAX)
-#define BYTES(name_, alias_, field, default_) BOUND(name_, alias_, SETTING_MEMORY, field, default_, 0, LLONG_MAX)
-
 static const setting rows[] = {
-    ENTRIES("hash-max-listpack-entries", "hash-max-ziplist-entries", hash_max_listpack_entries, "512"),
-    BYTES("hash-max-listpack-value", "hash-max-ziplist-value", hash_max_listpack_value, "64"),
-    BOUND("list-max-listpack-size", "list-max-ziplist-size", SETTING_INT, list_max_listpack_size, "-2", INT_MIN,
-          INT_MAX),
-    BOUND("list-compress-depth", NULL, SETTING_INT, list_compress_depth, "0", 0, INT_MAX),
-    ENTRIES("set-max-intset-entries", NULL, set_max_intset_entries, "512"),
-    ENTRIES("set-max-listpack-entries", NULL, set_max_listpack_entries, "128"),
-    ENTRIES("set-max-listpack-value", NULL, set_max_listpack_value, "64"),
-    ENTRIES("zset-max-listpack-entries", "zset-max-ziplist-entries", zset_max_listpack_entries, "128"),
-    BYTES("zset-max-listpack-value", "zset-max-ziplist-value", zset_max_listpack_value, "64"),
-    BYTES("hll-sparse-max-bytes", NULL, hll_sparse_max_bytes, "3000"),
-    BYTES("stream-node-max-bytes", NULL, stream_node_max_bytes, "4096"),
-    ENTRIES("stream-node-max-entries", NULL, stream_node_max_entries, "100"),
-    {.name = "rdbcompression", .type = SETTING_BOOL, .value = &object_settings.compression, .default_text = "yes"},
-    {.name = "rdb-version-check",
-     .type = SETTING_ENUM,
-     .value = &object_settings.version_check,
-     .default_text = "strict",
-     .names = version_check_names},
+    INT_SETTING("hash-max-listpack-entries", object_settings.hash_max_listpack_entries, "512", 0, LLONG_MAX,
+                .alias = "hash-max-ziplist-entries"),
+    MEMORY_SETTING("hash-max-listpack-value", object_settings.hash_max_listpack_value, "64", 0,
+                   .alias = "hash-max-ziplist-value"),
+    INT_SETTING("list-max-listpack-size", object_settings.list_max_listpack_size, "-2", INT_MIN, INT_MAX,
+                .alias = "list-max-ziplist-size"),
+    INT_SETTING("list-compress-depth", object_settings.list_compress_depth, "0", 0, INT_MAX),
+    INT_SETTING("set-max-intset-entries", object_settings.set_max_intset_entries, "512", 0, LLONG_MAX),
+    INT_SETTING("set-max-listpack-entries", object_settings.set_max_listpack_entries, "128", 0, LLONG_MAX),
+    INT_SETTING("set-max-listpack-value", object_settings.set_max_listpack_value, "64", 0, LLONG_MAX),
+    INT_SETTING("zset-max-listpack-entries", object_settings.zset_max_listpack_entries, "128", 0, LLONG_MAX,
+                .alias = "zset-max-ziplist-entries"),
+    MEMORY_SETTING("zset-max-listpack-value", object_settings.zset_max_listpack_value, "64", 0,
+                   .alias = "zset-max-ziplist-value"),
+    MEMORY_SETTING("hll-sparse-max-bytes", object_settings.hll_sparse_max_bytes, "3000", 0),
+    MEMORY_SETTING("stream-node-max-bytes", object_settings.stream_node_max_bytes, "4096", 0),
+    INT_SETTING("stream-node-max-entries", object_settings.stream_node_max_entries, "100", 0, LLONG_MAX),
+    BOOL_SETTING("rdbcompression", object_settings.compression, "yes"),
+    ENUM_SETTING("rdb-version-check", object_settings.version_check, "strict", version_check_names),
     SETTINGS_END,
 };
 

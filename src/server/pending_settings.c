@@ -134,58 +134,63 @@ static sds getRdmaBind(const setting *s) {
 
 /* ---- Table ---------------------------------------------------------------------------------------- */
 
-#define FIXED SETTING_IMMUTABLE
-#define HIDDEN SETTING_HIDDEN
-#define VALUE(name_, type_, field, default_, flags_)                                          \
-    .name = name_, .type = type_, .value = &pending_settings.field, .default_text = default_, \
-    .flags = SETTING_PENDING | (flags_)
-#define BOOL(name_, field, default_, flags_, ...) \
-    { VALUE(name_, SETTING_BOOL, field, default_, flags_), __VA_ARGS__ }
-#define INT(name_, field, default_, min_, max_, flags_, ...) \
-    { VALUE(name_, SETTING_INT, field, default_, flags_), .min = min_, .max = max_, __VA_ARGS__ }
-#define MEMORY(name_, field, default_, min_, flags_, ...) \
-    { VALUE(name_, SETTING_MEMORY, field, default_, flags_), .min = min_, .max = LLONG_MAX, __VA_ARGS__ }
-#define STRING(name_, field, default_, flags_, ...) \
-    { VALUE(name_, SETTING_STRING, field, default_, flags_), __VA_ARGS__ }
-#define ENUM(name_, field, default_, names_, flags_) \
-    { VALUE(name_, SETTING_ENUM, field, default_, flags_), .names = names_ }
-#define NO_ALIAS .alias = NULL
+/* The flags of a row: of one that CONFIG SET takes, of one that it does not, of one that no pattern finds. */
+enum { KEPT = SETTING_PENDING, FIXED = SETTING_PENDING | SETTING_IMMUTABLE, HIDDEN = SETTING_PENDING | SETTING_HIDDEN };
 
 static const setting rows[] = {
-
     /* Cluster. */
-    BOOL("cluster-enabled", cluster_enabled, "no", FIXED, NO_ALIAS),
-    STRING("cluster-config-file", cluster_config_file, "nodes.conf", FIXED, .check = checkClusterFile),
-    ENUM("cluster-config-save-behavior", cluster_config_save_behavior, "sync", save_behavior_names, 0),
-    INT("cluster-databases", cluster_databases, "1", 1, INT_MAX, FIXED, NO_ALIAS),
-    INT("cluster-node-timeout", cluster_node_timeout, "15000", 0, LLONG_MAX, 0, NO_ALIAS),
-    INT("cluster-ping-interval", cluster_ping_interval, "0", 0, LLONG_MAX, HIDDEN, NO_ALIAS),
-    INT("cluster-port", cluster_port, "0", 0, PORT_MAX, FIXED, NO_ALIAS),
-    INT("cluster-replica-validity-factor", cluster_replica_validity_factor, "10", 0, INT_MAX, 0,
-        .alias = "cluster-slave-validity-factor"),
-    BOOL("cluster-replica-no-failover", cluster_replica_no_failover, "no", 0, .alias = "cluster-slave-no-failover"),
-    INT("cluster-migration-barrier", cluster_migration_barrier, "1", 0, INT_MAX, 0, NO_ALIAS),
-    BOOL("cluster-allow-replica-migration", cluster_allow_replica_migration, "yes", 0, NO_ALIAS),
-    BOOL("cluster-require-full-coverage", cluster_require_full_coverage, "yes", 0, NO_ALIAS),
-    BOOL("cluster-allow-reads-when-down", cluster_allow_reads_when_down, "no", 0, NO_ALIAS),
-    BOOL("cluster-allow-pubsubshard-when-down", cluster_allow_pubsubshard_when_down, "yes", 0, NO_ALIAS),
-    MEMORY("cluster-link-sendbuf-limit", cluster_link_sendbuf_limit, "0", 0, 0, NO_ALIAS),
-    INT("cluster-manual-failover-timeout", cluster_manual_failover_timeout, "5000", 1, INT_MAX, 0, NO_ALIAS),
-    INT("cluster-blacklist-ttl", cluster_blacklist_ttl, "60", LLONG_MIN, LLONG_MAX, 0, NO_ALIAS),
-    BOOL("cluster-slot-stats-enabled", cluster_slot_stats_enabled, "no", 0, NO_ALIAS),
-    INT("cluster-slot-migration-log-max-len", cluster_slot_migration_log_max_len, "1000", 0, LLONG_MAX, 0, NO_ALIAS),
-    MEMORY("slot-migration-max-failover-repl-bytes", slot_migration_max_failover_repl_bytes, "0", -1, 0, NO_ALIAS),
-    ENUM("cluster-preferred-endpoint-type", cluster_preferred_endpoint_type, "ip", endpoint_names, 0),
-    STRING("cluster-announce-ip", cluster_announce_ip, NULL, 0, .empty_is_null = true, .check = checkNodeIp),
-    INT("cluster-announce-port", cluster_announce_port, "0", 0, PORT_MAX, 0, NO_ALIAS),
-    INT("cluster-announce-tls-port", cluster_announce_tls_port, "0", 0, PORT_MAX, 0, NO_ALIAS),
-    INT("cluster-announce-bus-port", cluster_announce_bus_port, "0", 0, PORT_MAX, 0, NO_ALIAS),
-    INT("cluster-announce-client-port", cluster_announce_client_port, "0", 0, PORT_MAX, 0, NO_ALIAS),
-    INT("cluster-announce-client-tls-port", cluster_announce_client_tls_port, "0", 0, PORT_MAX, 0, NO_ALIAS),
-    STRING("cluster-announce-client-ipv4", cluster_announce_client_ipv4, NULL, 0, .check = checkIpv4),
-    STRING("cluster-announce-client-ipv6", cluster_announce_client_ipv6, NULL, 0, .check = checkIpv6),
-    STRING("cluster-announce-hostname", cluster_announce_hostname, NULL, 0, .check = checkHostname),
-    STRING("cluster-announce-human-nodename", cluster_announce_human_nodename, NULL, 0, .check = checkNodeName),
+    BOOL_SETTING("cluster-enabled", pending_settings.cluster_enabled, "no", .flags = FIXED),
+    STRING_SETTING("cluster-config-file", pending_settings.cluster_config_file, "nodes.conf", .flags = FIXED,
+                   .check = checkClusterFile),
+    ENUM_SETTING("cluster-config-save-behavior", pending_settings.cluster_config_save_behavior, "sync",
+                 save_behavior_names, .flags = KEPT),
+    INT_SETTING("cluster-databases", pending_settings.cluster_databases, "1", 1, INT_MAX, .flags = FIXED),
+    INT_SETTING("cluster-node-timeout", pending_settings.cluster_node_timeout, "15000", 0, LLONG_MAX, .flags = KEPT),
+    INT_SETTING("cluster-ping-interval", pending_settings.cluster_ping_interval, "0", 0, LLONG_MAX, .flags = HIDDEN),
+    INT_SETTING("cluster-port", pending_settings.cluster_port, "0", 0, PORT_MAX, .flags = FIXED),
+    INT_SETTING("cluster-replica-validity-factor", pending_settings.cluster_replica_validity_factor, "10", 0, INT_MAX,
+                .alias = "cluster-slave-validity-factor", .flags = KEPT),
+    BOOL_SETTING("cluster-replica-no-failover", pending_settings.cluster_replica_no_failover, "no",
+                 .alias = "cluster-slave-no-failover", .flags = KEPT),
+    INT_SETTING("cluster-migration-barrier", pending_settings.cluster_migration_barrier, "1", 0, INT_MAX,
+                .flags = KEPT),
+    BOOL_SETTING("cluster-allow-replica-migration", pending_settings.cluster_allow_replica_migration, "yes",
+                 .flags = KEPT),
+    BOOL_SETTING("cluster-require-full-coverage", pending_settings.cluster_require_full_coverage, "yes", .flags = KEPT),
+    BOOL_SETTING("cluster-allow-reads-when-down", pending_settings.cluster_allow_reads_when_down, "no", .flags = KEPT),
+    BOOL_SETTING("cluster-allow-pubsubshard-when-down", pending_settings.cluster_allow_pubsubshard_when_down, "yes",
+                 .flags = KEPT),
+    MEMORY_SETTING("cluster-link-sendbuf-limit", pending_settings.cluster_link_sendbuf_limit, "0", 0, .flags = KEPT),
+    INT_SETTING("cluster-manual-failover-timeout", pending_settings.cluster_manual_failover_timeout, "5000", 1, INT_MAX,
+                .flags = KEPT),
+    INT_SETTING("cluster-blacklist-ttl", pending_settings.cluster_blacklist_ttl, "60", LLONG_MIN, LLONG_MAX,
+                .flags = KEPT),
+    BOOL_SETTING("cluster-slot-stats-enabled", pending_settings.cluster_slot_stats_enabled, "no", .flags = KEPT),
+    INT_SETTING("cluster-slot-migration-log-max-len", pending_settings.cluster_slot_migration_log_max_len, "1000", 0,
+                LLONG_MAX, .flags = KEPT),
+    MEMORY_SETTING("slot-migration-max-failover-repl-bytes", pending_settings.slot_migration_max_failover_repl_bytes,
+                   "0", -1, .flags = KEPT),
+    ENUM_SETTING("cluster-preferred-endpoint-type", pending_settings.cluster_preferred_endpoint_type, "ip",
+                 endpoint_names, .flags = KEPT),
+    STRING_SETTING("cluster-announce-ip", pending_settings.cluster_announce_ip, NULL, .flags = KEPT,
+                   .empty_is_null = true, .check = checkNodeIp),
+    INT_SETTING("cluster-announce-port", pending_settings.cluster_announce_port, "0", 0, PORT_MAX, .flags = KEPT),
+    INT_SETTING("cluster-announce-tls-port", pending_settings.cluster_announce_tls_port, "0", 0, PORT_MAX,
+                .flags = KEPT),
+    INT_SETTING("cluster-announce-bus-port", pending_settings.cluster_announce_bus_port, "0", 0, PORT_MAX,
+                .flags = KEPT),
+    INT_SETTING("cluster-announce-client-port", pending_settings.cluster_announce_client_port, "0", 0, PORT_MAX,
+                .flags = KEPT),
+    INT_SETTING("cluster-announce-client-tls-port", pending_settings.cluster_announce_client_tls_port, "0", 0, PORT_MAX,
+                .flags = KEPT),
+    STRING_SETTING("cluster-announce-client-ipv4", pending_settings.cluster_announce_client_ipv4, NULL, .flags = KEPT,
+                   .check = checkIpv4),
+    STRING_SETTING("cluster-announce-client-ipv6", pending_settings.cluster_announce_client_ipv6, NULL, .flags = KEPT,
+                   .check = checkIpv6),
+    STRING_SETTING("cluster-announce-hostname", pending_settings.cluster_announce_hostname, NULL, .flags = KEPT,
+                   .check = checkHostname),
+    STRING_SETTING("cluster-announce-human-nodename", pending_settings.cluster_announce_human_nodename, NULL,
+                   .flags = KEPT, .check = checkNodeName),
 
     /* RDMA. */
     {.name = "rdma-bind",
@@ -194,15 +199,17 @@ static const setting rows[] = {
      .set = setRdmaBind,
      .get = getRdmaBind,
      .apply = applyRdmaBind},
-    INT("rdma-port", rdma_port, "0", 0, PORT_MAX, 0, .apply = applyRdmaPort),
-    INT("rdma-rx-size", rdma_rx_size, "1048576", 65536, 16777216, FIXED, NO_ALIAS),
-    INT("rdma-completion-vector", rdma_completion_vector, "-1", -1, 1024, FIXED, NO_ALIAS),
+    INT_SETTING("rdma-port", pending_settings.rdma_port, "0", 0, PORT_MAX, .flags = KEPT, .apply = applyRdmaPort),
+    INT_SETTING("rdma-rx-size", pending_settings.rdma_rx_size, "1048576", 65536, 16777216, .flags = FIXED),
+    INT_SETTING("rdma-completion-vector", pending_settings.rdma_completion_vector, "-1", -1, 1024, .flags = FIXED),
 
     /* The field's thresholds for replies by reference. */
-    INT("min-io-threads-avoid-copy-reply", min_io_threads_avoid_copy_reply, "7", 0, INT_MAX, HIDDEN, NO_ALIAS),
-    INT("min-string-size-avoid-copy-reply", min_string_size_avoid_copy_reply, "16384", 0, INT_MAX, HIDDEN, NO_ALIAS),
-    INT("min-string-size-avoid-copy-reply-threaded", min_string_size_avoid_copy_threaded, "65536", 0, INT_MAX, HIDDEN,
-        NO_ALIAS),
+    INT_SETTING("min-io-threads-avoid-copy-reply", pending_settings.min_io_threads_avoid_copy_reply, "7", 0, INT_MAX,
+                .flags = HIDDEN),
+    INT_SETTING("min-string-size-avoid-copy-reply", pending_settings.min_string_size_avoid_copy_reply, "16384", 0,
+                INT_MAX, .flags = HIDDEN),
+    INT_SETTING("min-string-size-avoid-copy-reply-threaded", pending_settings.min_string_size_avoid_copy_threaded,
+                "65536", 0, INT_MAX, .flags = HIDDEN),
     SETTINGS_END,
 };
 

@@ -294,62 +294,46 @@ static bool checkLogFile(const char *text, long long number, const char **err) {
 
 /* ---- Table ---------------------------------------------------------------------------------------- */
 
-#define BOOL(name_, field, default_, flags_, ...)                                                       \
-    {                                                                                                   \
-        .name = name_, .type = SETTING_BOOL, .value = &server_settings.field, .default_text = default_, \
-        .flags = flags_, __VA_ARGS__                                                                    \
-    }
-#define INT(name_, field, default_, min_, max_, ...)                                                                \
-    {                                                                                                               \
-        .name = name_, .type = SETTING_INT, .value = &server_settings.field, .default_text = default_, .min = min_, \
-        .max = max_, __VA_ARGS__                                                                                    \
-    }
-#define STRING(name_, field, default_, flags_, ...)                                                       \
-    {                                                                                                     \
-        .name = name_, .type = SETTING_STRING, .value = &server_settings.field, .default_text = default_, \
-        .flags = flags_, __VA_ARGS__                                                                      \
-    }
-#define ENUM(name_, field, default_, names_, flags_, ...)                                               \
-    {                                                                                                   \
-        .name = name_, .type = SETTING_ENUM, .value = &server_settings.field, .default_text = default_, \
-        .names = names_, .flags = flags_, __VA_ARGS__                                                   \
-    }
-
 static const setting rows[] = {
-    BOOL("daemonize", daemonize, "no", SETTING_IMMUTABLE, .alias = NULL),
-    ENUM("supervised", supervised, "no", supervised_names, SETTING_IMMUTABLE, .alias = NULL),
-    STRING("pidfile", pidfile, NULL, SETTING_IMMUTABLE, .empty_is_null = true),
+    BOOL_SETTING("daemonize", server_settings.daemonize, "no", .flags = SETTING_IMMUTABLE),
+    ENUM_SETTING("supervised", server_settings.supervised, "no", supervised_names, .flags = SETTING_IMMUTABLE),
+    STRING_SETTING("pidfile", server_settings.pidfile, NULL, .flags = SETTING_IMMUTABLE, .empty_is_null = true),
     {.name = "dir",
      .type = SETTING_SPECIAL,
      .flags = SETTING_PROTECTED | SETTING_DENY_LOADING,
      .set = setDir,
      .get = getDir,
      .foretell = foretellDir},
-    BOOL("always-show-logo", always_show_logo, "no", SETTING_IMMUTABLE, .alias = NULL),
-    BOOL("set-proc-title", set_proc_title, "yes", SETTING_IMMUTABLE, .alias = NULL),
-    STRING("proc-title-template", proc_title_template, "{title} {listen-addr} {server-mode}", 0, .check = checkTitle,
-           .apply = applyTitle),
-    BOOL("disable-thp", disable_thp, "yes", SETTING_IMMUTABLE, .alias = NULL),
-    STRING("hash-seed", hash_seed, NULL, SETTING_IMMUTABLE, .empty_is_null = true),
-    STRING("bio-cpulist", bio_cpulist, NULL, SETTING_IMMUTABLE, .alias = "bio_cpulist", .empty_is_null = true),
-    STRING("ignore-warnings", ignore_warnings, NULL, SETTING_PENDING, .alias = NULL),
-    STRING("locale-collate", locale_collate, NULL, 0, .apply = applyLocale),
+    BOOL_SETTING("always-show-logo", server_settings.always_show_logo, "no", .flags = SETTING_IMMUTABLE),
+    BOOL_SETTING("set-proc-title", server_settings.set_proc_title, "yes", .flags = SETTING_IMMUTABLE),
+    STRING_SETTING("proc-title-template", server_settings.proc_title_template, "{title} {listen-addr} {server-mode}",
+                   .check = checkTitle, .apply = applyTitle),
+    BOOL_SETTING("disable-thp", server_settings.disable_thp, "yes", .flags = SETTING_IMMUTABLE),
+    STRING_SETTING("hash-seed", server_settings.hash_seed, NULL, .flags = SETTING_IMMUTABLE, .empty_is_null = true),
+    STRING_SETTING("bio-cpulist", server_settings.bio_cpulist, NULL, .alias = "bio_cpulist", .flags = SETTING_IMMUTABLE,
+                   .empty_is_null = true),
+    STRING_SETTING("ignore-warnings", server_settings.ignore_warnings, NULL, .flags = SETTING_PENDING),
+    STRING_SETTING("locale-collate", server_settings.locale_collate, NULL, .apply = applyLocale),
 
-    STRING("logfile", logfile, NULL, SETTING_IMMUTABLE, .check = checkLogFile),
-    ENUM("loglevel", loglevel, "notice", level_names, 0, .apply = applyLog),
-    ENUM("log-format", log_format, "legacy", format_names, 0, .apply = applyLog),
-    ENUM("log-timestamp-format", log_timestamp_format, "legacy", time_format_names, 0, .apply = applyLog),
-    BOOL("syslog-enabled", syslog_enabled, "no", SETTING_IMMUTABLE, .alias = NULL),
-    STRING("syslog-ident", syslog_ident, "valkey", SETTING_IMMUTABLE, .alias = NULL),
-    ENUM("syslog-facility", syslog_facility, "local0", facility_names, SETTING_IMMUTABLE, .alias = NULL),
+    STRING_SETTING("logfile", server_settings.logfile, NULL, .flags = SETTING_IMMUTABLE, .check = checkLogFile),
+    ENUM_SETTING("loglevel", server_settings.loglevel, "notice", level_names, .apply = applyLog),
+    ENUM_SETTING("log-format", server_settings.log_format, "legacy", format_names, .apply = applyLog),
+    ENUM_SETTING("log-timestamp-format", server_settings.log_timestamp_format, "legacy", time_format_names,
+                 .apply = applyLog),
+    BOOL_SETTING("syslog-enabled", server_settings.syslog_enabled, "no", .flags = SETTING_IMMUTABLE),
+    STRING_SETTING("syslog-ident", server_settings.syslog_ident, "valkey", .flags = SETTING_IMMUTABLE),
+    ENUM_SETTING("syslog-facility", server_settings.syslog_facility, "local0", facility_names,
+                 .flags = SETTING_IMMUTABLE),
 
-    BOOL("crash-log-enabled", crash_log_enabled, "yes", 0, .apply = applyCrashLog),
-    BOOL("crash-memcheck-enabled", crash_memcheck_enabled, "yes", SETTING_PENDING, .alias = NULL),
-    BOOL("use-exit-on-panic", use_exit_on_panic, "no", SETTING_HIDDEN, .apply = applyExitOnPanic),
+    BOOL_SETTING("crash-log-enabled", server_settings.crash_log_enabled, "yes", .apply = applyCrashLog),
+    BOOL_SETTING("crash-memcheck-enabled", server_settings.crash_memcheck_enabled, "yes", .flags = SETTING_PENDING),
+    BOOL_SETTING("use-exit-on-panic", server_settings.use_exit_on_panic, "no", .flags = SETTING_HIDDEN,
+                 .apply = applyExitOnPanic),
 
-    INT("hz", hz, "10", 0, INT_MAX, .apply = applyHz),
-    INT("watchdog-period", watchdog_period_ms, "0", 0, INT_MAX, .flags = SETTING_HIDDEN, .apply = applyWatchdog),
-    INT("shutdown-timeout", shutdown_timeout_s, "10", 0, INT_MAX, .flags = 0),
+    INT_SETTING("hz", server_settings.hz, "10", 0, INT_MAX, .apply = applyHz),
+    INT_SETTING("watchdog-period", server_settings.watchdog_period_ms, "0", 0, INT_MAX, .flags = SETTING_HIDDEN,
+                .apply = applyWatchdog),
+    INT_SETTING("shutdown-timeout", server_settings.shutdown_timeout_s, "10", 0, INT_MAX),
     {.name = "shutdown-on-sigint",
      .type = SETTING_FLAGS,
      .value = &server_settings.shutdown_on_sigint,
@@ -363,7 +347,7 @@ static const setting rows[] = {
      .names = stop_names,
      .check = checkStop},
 
-    ENUM("oom-score-adj", oom_score_adj, "no", oom_names, 0, .apply = applyOom),
+    ENUM_SETTING("oom-score-adj", server_settings.oom_score_adj, "no", oom_names, .apply = applyOom),
     {.name = "oom-score-adj-values",
      .type = SETTING_SPECIAL,
      .flags = SETTING_MULTI_ARG,
@@ -371,7 +355,7 @@ static const setting rows[] = {
      .set = setOomValues,
      .get = getOomValues,
      .apply = applyOom},
-    BOOL("jemalloc-bg-thread", jemalloc_bg_thread, "yes", 0, .apply = applyBgThread),
+    BOOL_SETTING("jemalloc-bg-thread", server_settings.jemalloc_bg_thread, "yes", .apply = applyBgThread),
     SETTINGS_END,
 };
 

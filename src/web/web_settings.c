@@ -40,16 +40,10 @@ static char *getBind(const setting *s) {
     return sdsJoin(web_settings.bind, web_settings.bind_count, " ");
 }
 
-static const setting rows[] = {{.name = "metrics-port",
-                                .type = SETTING_INT,
-                                .value = &web_settings.port,
-                                .default_text = "0",
-                                .min = 0,
-                                .max = 65535,
-                                .apply = apply},
+static const setting rows[] = {INT_SETTING("metrics-port", web_settings.port, "0", 0, 65535, .apply = apply),
                                {.name = "metrics-bind",
-                                .flags = SETTING_MULTI_ARG,
                                 .type = SETTING_SPECIAL,
+                                .flags = SETTING_MULTI_ARG,
                                 .default_text = "127.0.0.1 -::1",
                                 .set = setBind,
                                 .get = getBind,

@@ -63,12 +63,6 @@ static char *getPercentiles(const setting *s) {
     return out;
 }
 
-#define NUMBER(name_, alias_, field, default_, min_)                                          \
-    {                                                                                         \
-        .name = name_, .alias = alias_, .type = SETTING_INT, .value = &engine_settings.field, \
-        .default_text = default_, .min = min_, .max = LLONG_MAX                               \
-    }
-
 static void (*on_password)(slice password); /* const after boot */
 
 void engineSettingsOnPassword(void (*fn)(slice password)) {
@@ -94,58 +88,31 @@ static const settingName pubsub_names[] = {
     {"allchannels", ACL_CHANNELS_ALL}, {"resetchannels", ACL_CHANNELS_NONE}, {NULL, 0}};
 
 static const setting rows[] = {
-    {.name = "requirepass",
-     .flags = SETTING_SENSITIVE,
-     .type = SETTING_BYTES,
-     .value = &engine_settings.requirepass,
-     .empty_is_null = true,
-     .apply = applyRequirepass},
-    {.name = "aclfile",
-     .flags = SETTING_IMMUTABLE,
-     .type = SETTING_STRING,
-     .value = &engine_settings.aclfile,
-     .empty_is_null = true},
-    {.name = "acl-pubsub-default",
-     .type = SETTING_ENUM,
-     .value = &engine_settings.acl_pubsub_default,
-     .default_text = "resetchannels",
-     .names = pubsub_names},
-    NUMBER("acllog-max-len", NULL, acllog_max_len, "128", 0),
-    NUMBER("commandlog-execution-slower-than", "slowlog-log-slower-than", slower_than_us, "10000", -1),
-    NUMBER("commandlog-slow-execution-max-len", "slowlog-max-len", slow_max_len, "128", 0),
-    NUMBER("commandlog-request-larger-than", NULL, request_larger_than, "1048576", -1),
-    NUMBER("commandlog-large-request-max-len", NULL, request_max_len, "128", 0),
-    NUMBER("commandlog-reply-larger-than", NULL, reply_larger_than, "1048576", -1),
-    NUMBER("commandlog-large-reply-max-len", NULL, reply_max_len, "128", 0),
-    {.name = "latency-monitor-threshold",
-     .type = SETTING_INT,
-     .value = &engine_settings.latency_monitor_threshold_ms,
-     .default_text = "0",
-     .max = LLONG_MAX,
-     .apply = applyMonitorThreshold},
-    {.name = "latency-tracking",
-     .type = SETTING_BOOL,
-     .value = &engine_settings.latency_tracking,
-     .default_text = "yes"},
+    BYTES_SETTING("requirepass", engine_settings.requirepass, NULL, .flags = SETTING_SENSITIVE, .empty_is_null = true,
+                  .apply = applyRequirepass),
+    STRING_SETTING("aclfile", engine_settings.aclfile, NULL, .flags = SETTING_IMMUTABLE, .empty_is_null = true),
+    ENUM_SETTING("acl-pubsub-default", engine_settings.acl_pubsub_default, "resetchannels", pubsub_names),
+    INT_SETTING("acllog-max-len", engine_settings.acllog_max_len, "128", 0, LLONG_MAX),
+    INT_SETTING("commandlog-execution-slower-than", engine_settings.slower_than_us, "10000", -1, LLONG_MAX,
+                .alias = "slowlog-log-slower-than"),
+    INT_SETTING("commandlog-slow-execution-max-len", engine_settings.slow_max_len, "128", 0, LLONG_MAX,
+                .alias = "slowlog-max-len"),
+    INT_SETTING("commandlog-request-larger-than", engine_settings.request_larger_than, "1048576", -1, LLONG_MAX),
+    INT_SETTING("commandlog-large-request-max-len", engine_settings.request_max_len, "128", 0, LLONG_MAX),
+    INT_SETTING("commandlog-reply-larger-than", engine_settings.reply_larger_than, "1048576", -1, LLONG_MAX),
+    INT_SETTING("commandlog-large-reply-max-len", engine_settings.reply_max_len, "128", 0, LLONG_MAX),
+    INT_SETTING("latency-monitor-threshold", engine_settings.latency_monitor_threshold_ms, "0", 0, LLONG_MAX,
+                .apply = applyMonitorThreshold),
+    BOOL_SETTING("latency-tracking", engine_settings.latency_tracking, "yes"),
     {.name = "latency-tracking-info-percentiles",
-     .flags = SETTING_MULTI_ARG,
      .type = SETTING_SPECIAL,
+     .flags = SETTING_MULTI_ARG,
      .default_text = "50 99 99.9",
      .set = setPercentiles,
      .get = getPercentiles},
-    NUMBER("tracking-table-max-keys", NULL, tracking_table_max_keys, "1000000", 0),
-    {.name = "prefetch-batch-max-size",
-     .type = SETTING_INT,
-     .value = &engine_settings.prefetch_batch_max_size,
-     .default_text = "16",
-     .min = 0,
-     .max = 128},
-    {.name = "yield",
-     .flags = SETTING_HIDDEN,
-     .type = SETTING_ENUM,
-     .value = &engine_settings.yield,
-     .default_text = "when-due",
-     .names = yield_names},
+    INT_SETTING("tracking-table-max-keys", engine_settings.tracking_table_max_keys, "1000000", 0, LLONG_MAX),
+    INT_SETTING("prefetch-batch-max-size", engine_settings.prefetch_batch_max_size, "16", 0, 128),
+    ENUM_SETTING("yield", engine_settings.yield, "when-due", yield_names, .flags = SETTING_HIDDEN),
     SETTINGS_END,
 };
 

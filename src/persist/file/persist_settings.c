@@ -84,22 +84,6 @@ void persistSettingsOnAppend(const persistAppendHooks *hooks) {
 
 /* ---- Table ---------------------------------------------------------------------------------------------- */
 
-#define FIXED SETTING_IMMUTABLE
-#define HIDDEN SETTING_HIDDEN
-#define VALUE(name_, type_, field, default_, flags_) \
-    .name = name_, .type = type_, .value = &persist_settings.field, .default_text = default_, .flags = flags_
-#define BOOL(name_, field, default_, flags_, ...) \
-    { VALUE(name_, SETTING_BOOL, field, default_, flags_), __VA_ARGS__ }
-#define INT(name_, field, default_, min_, max_, flags_, ...) \
-    { VALUE(name_, SETTING_INT, field, default_, flags_), .min = min_, .max = max_, __VA_ARGS__ }
-#define MEMORY(name_, field, default_, min_, flags_, ...) \
-    { VALUE(name_, SETTING_MEMORY, field, default_, flags_), .min = min_, .max = LLONG_MAX, __VA_ARGS__ }
-#define STRING(name_, field, default_, flags_, ...) \
-    { VALUE(name_, SETTING_STRING, field, default_, flags_), __VA_ARGS__ }
-#define ENUM(name_, field, default_, names_, flags_, ...) \
-    { VALUE(name_, SETTING_ENUM, field, default_, flags_), .names = names_, __VA_ARGS__ }
-#define NO_ALIAS .alias = NULL
-
 static const setting rows[] = {
     /* Snapshots. */
     {.name = "save",
@@ -108,32 +92,40 @@ static const setting rows[] = {
      .flags = SETTING_MULTI_ARG | SETTING_ACCUMULATES,
      .set = setSave,
      .get = getSave},
-    STRING("dbfilename", dbfilename, "dump.rdb", SETTING_PROTECTED, .check = checkDbFile),
-    BOOL("rdbchecksum", rdbchecksum, "yes", FIXED, NO_ALIAS),
-    BOOL("rdb-del-sync-files", rdb_del_sync_files, "no", 0, NO_ALIAS),
-    BOOL("rdb-save-incremental-fsync", rdb_save_incremental_fsync, "yes", 0, NO_ALIAS),
-    BOOL("stop-writes-on-bgsave-error", stop_writes_on_bgsave_error, "yes", 0, NO_ALIAS),
-    STRING("bgsave-cpulist", bgsave_cpulist, NULL, FIXED, .alias = "bgsave_cpulist", .empty_is_null = true),
-    INT("rdb-key-save-delay", rdb_key_save_delay, "0", INT_MIN, INT_MAX, HIDDEN, NO_ALIAS),
-    INT("key-load-delay", key_load_delay, "0", INT_MIN, INT_MAX, HIDDEN, NO_ALIAS),
-    INT("loading-process-events-interval-bytes", loading_process_events_interval_bytes, "2097152", 1024, INT_MAX,
-        HIDDEN, NO_ALIAS),
+    STRING_SETTING("dbfilename", persist_settings.dbfilename, "dump.rdb", .flags = SETTING_PROTECTED,
+                   .check = checkDbFile),
+    BOOL_SETTING("rdbchecksum", persist_settings.rdbchecksum, "yes", .flags = SETTING_IMMUTABLE),
+    BOOL_SETTING("rdb-del-sync-files", persist_settings.rdb_del_sync_files, "no"),
+    BOOL_SETTING("rdb-save-incremental-fsync", persist_settings.rdb_save_incremental_fsync, "yes"),
+    BOOL_SETTING("stop-writes-on-bgsave-error", persist_settings.stop_writes_on_bgsave_error, "yes"),
+    STRING_SETTING("bgsave-cpulist", persist_settings.bgsave_cpulist, NULL, .alias = "bgsave_cpulist",
+                   .flags = SETTING_IMMUTABLE, .empty_is_null = true),
+    INT_SETTING("rdb-key-save-delay", persist_settings.rdb_key_save_delay, "0", INT_MIN, INT_MAX,
+                .flags = SETTING_HIDDEN),
+    INT_SETTING("key-load-delay", persist_settings.key_load_delay, "0", INT_MIN, INT_MAX, .flags = SETTING_HIDDEN),
+    INT_SETTING("loading-process-events-interval-bytes", persist_settings.loading_process_events_interval_bytes,
+                "2097152", 1024, INT_MAX, .flags = SETTING_HIDDEN),
 
     /* Append-only file. */
-    BOOL("appendonly", appendonly, "no", SETTING_DENY_LOADING, .apply = applyAppendOnly),
-    STRING("appendfilename", appendfilename, "appendonly.aof", FIXED, .check = checkAppendFile),
-    STRING("appenddirname", appenddirname, "appendonlydir", FIXED, .check = checkAppendDir),
-    ENUM("appendfsync", appendfsync, "everysec", fsync_names, 0, .apply = applyAppendSync),
-    BOOL("no-appendfsync-on-rewrite", no_appendfsync_on_rewrite, "no", 0, .apply = applyNoAppendSync),
-    INT("auto-aof-rewrite-percentage", auto_aof_rewrite_percentage, "100", 0, INT_MAX, 0, NO_ALIAS),
-    MEMORY("auto-aof-rewrite-min-size", auto_aof_rewrite_min_size, "64mb", 0, 0, NO_ALIAS),
-    BOOL("aof-load-truncated", aof_load_truncated, "yes", 0, NO_ALIAS),
-    BOOL("aof-use-rdb-preamble", aof_use_rdb_preamble, "yes", 0, NO_ALIAS),
-    BOOL("aof-timestamp-enabled", aof_timestamp_enabled, "no", 0, NO_ALIAS),
-    BOOL("aof-disable-auto-gc", aof_disable_auto_gc, "no", HIDDEN, .apply = applyAutoGc),
-    BOOL("aof-rewrite-incremental-fsync", aof_rewrite_incremental_fsync, "yes", 0, NO_ALIAS),
-    STRING("aof-rewrite-cpulist", aof_rewrite_cpulist, NULL, FIXED, .alias = "aof_rewrite_cpulist",
-           .empty_is_null = true),
+    BOOL_SETTING("appendonly", persist_settings.appendonly, "no", .flags = SETTING_DENY_LOADING,
+                 .apply = applyAppendOnly),
+    STRING_SETTING("appendfilename", persist_settings.appendfilename, "appendonly.aof", .flags = SETTING_IMMUTABLE,
+                   .check = checkAppendFile),
+    STRING_SETTING("appenddirname", persist_settings.appenddirname, "appendonlydir", .flags = SETTING_IMMUTABLE,
+                   .check = checkAppendDir),
+    ENUM_SETTING("appendfsync", persist_settings.appendfsync, "everysec", fsync_names, .apply = applyAppendSync),
+    BOOL_SETTING("no-appendfsync-on-rewrite", persist_settings.no_appendfsync_on_rewrite, "no",
+                 .apply = applyNoAppendSync),
+    INT_SETTING("auto-aof-rewrite-percentage", persist_settings.auto_aof_rewrite_percentage, "100", 0, INT_MAX),
+    MEMORY_SETTING("auto-aof-rewrite-min-size", persist_settings.auto_aof_rewrite_min_size, "64mb", 0),
+    BOOL_SETTING("aof-load-truncated", persist_settings.aof_load_truncated, "yes"),
+    BOOL_SETTING("aof-use-rdb-preamble", persist_settings.aof_use_rdb_preamble, "yes"),
+    BOOL_SETTING("aof-timestamp-enabled", persist_settings.aof_timestamp_enabled, "no"),
+    BOOL_SETTING("aof-disable-auto-gc", persist_settings.aof_disable_auto_gc, "no", .flags = SETTING_HIDDEN,
+                 .apply = applyAutoGc),
+    BOOL_SETTING("aof-rewrite-incremental-fsync", persist_settings.aof_rewrite_incremental_fsync, "yes"),
+    STRING_SETTING("aof-rewrite-cpulist", persist_settings.aof_rewrite_cpulist, NULL, .alias = "aof_rewrite_cpulist",
+                   .flags = SETTING_IMMUTABLE, .empty_is_null = true),
     SETTINGS_END,
 };
 

@@ -24,21 +24,13 @@ static bool applyApi(const char **err) {
     return true;
 }
 
+static const setting rows[] = {INT_SETTING("busy-reply-threshold", script_settings.busy_reply_threshold_ms, "5000", 0,
+                                           LLONG_MAX, .alias = "lua-time-limit"),
+                               BOOL_SETTING("lua-enable-insecure-api", script_settings.lua_enable_insecure_api, "no",
+                                            .alias = "lua-enable-deprecated-api",
+                                            .flags = SETTING_HIDDEN | SETTING_PROTECTED, .apply = applyApi),
+                               SETTINGS_END};
+
 void scriptSettingsRegister(void) {
-    static const setting rows[] = {{.name = "busy-reply-threshold",
-                                    .alias = "lua-time-limit",
-                                    .type = SETTING_INT,
-                                    .value = &script_settings.busy_reply_threshold_ms,
-                                    .default_text = "5000",
-                                    .min = 0,
-                                    .max = LLONG_MAX},
-                                   {.name = "lua-enable-insecure-api",
-                                    .alias = "lua-enable-deprecated-api",
-                                    .flags = SETTING_HIDDEN | SETTING_PROTECTED,
-                                    .type = SETTING_BOOL,
-                                    .value = &script_settings.lua_enable_insecure_api,
-                                    .default_text = "no",
-                                    .apply = applyApi},
-                                   SETTINGS_END};
     settingRegister(rows);
 }
