@@ -50,7 +50,7 @@ static bool textDiffers(const change *ch) {
 /* Whether an earlier change of the list shares the function, which is then called once for both. */
 static bool appliedBefore(const change *changes, int index) {
     for (int i = 0; i < index; i++)
-        if (changes[i].row->entry->def->apply == changes[index].row->entry->def->apply) return true;
+        if (settingApply(changes[i].row->entry->def) == settingApply(changes[index].row->entry->def)) return true;
     return false;
 }
 
@@ -63,9 +63,8 @@ static const change *storeAll(const change *changes, int count, const char **err
 
 static const change *applyAll(const change *changes, int count, const bool *wanted, const char **err) {
     for (int i = 0; i < count; i++) {
-        const setting *s = changes[i].row->entry->def;
-        if (!wanted[i] || !s->apply || appliedBefore(changes, i)) continue;
-        if (!s->apply(err)) return &changes[i];
+        settingApplyFn *apply = settingApply(changes[i].row->entry->def);
+        if (wanted[i] && apply && !appliedBefore(changes, i) && !apply(err)) return &changes[i];
     }
     return NULL;
 }
@@ -76,7 +75,7 @@ static void markWanted(const change *changes, int count, bool *wanted) {
         const setting *s = changes[i].row->entry->def;
         if (!(s->flags & SETTING_VOLATILE) && !textDiffers(&changes[i])) continue;
         for (int j = 0; j < count; j++)
-            if (changes[j].row->entry->def->apply == s->apply) wanted[j] = true;
+            if (settingApply(changes[j].row->entry->def) == settingApply(s)) wanted[j] = true;
     }
 }
 

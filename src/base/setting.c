@@ -1,4 +1,4 @@
-/* setting.c -- the tables of settings that layers have registered, in their order.
+/* setting.c -- the tables of settings that layers have registered, in their order, and what puts values into force.
  *
  * Not here    names, values and their text: the administration's (setting_table.c, setting_text.c).
  * Owns        the list; the tables are their layers'.
@@ -10,9 +10,16 @@
 
 #include "panic.h"
 
+#include <string.h>
+
 #define TABLES_MAX 32
+#define APPLIERS_MAX 32
 
 static const setting *tables[TABLES_MAX + 1]; /* the last stays NULL */
+static struct {
+    const char *name;
+    settingApplyFn *apply;
+} appliers[APPLIERS_MAX + 1]; /* the last has no name */
 
 void settingRegister(const setting *rows) {
     int at = 0;
@@ -24,4 +31,35 @@ void settingRegister(const setting *rows) {
 
 const setting *const *settingTables(void) {
     return tables;
+}
+
+static settingApplyFn *registeredFor(const char *name) {
+    int at = 0;
+    while (appliers[at].name && strcmp(appliers[at].name, name)) at++;
+    return appliers[at].apply;
+}
+
+void settingOnApply(const char *name, settingApplyFn *apply) {
+    int at = 0;
+    serverAssert(!registeredFor(name));
+    while (appliers[at].name) at++;
+    serverAssert(at < APPLIERS_MAX);
+    appliers[at].name = name;
+    appliers[at].apply = apply;
+}
+
+settingApplyFn *settingApply(const setting *s) {
+    return s->apply ? s->apply : registeredFor(s->name);
+}
+
+static bool isApplicable(const char *name) {
+    for (const setting *const *table = tables; *table; table++)
+        for (const setting *s = *table; s->name; s++)
+            if (!strcmp(s->name, name)) return !s->apply;
+    return false;
+}
+
+void settingCheckAppliers(void) {
+    for (int i = 0; appliers[i].name; i++)
+        if (!isApplicable(appliers[i].name)) serverPanic("settingOnApply: no row for '%s'", appliers[i].name);
 }

@@ -40,6 +40,9 @@ enum {
     SETTING_VOLATILE = 256 /* apply is called even when the value is the same */
 };
 
+/* Puts a stored value into force. False with *err if that fails. */
+typedef bool settingApplyFn(const char **err);
+
 typedef struct settingName {
     const char *name;
     int value;
@@ -58,9 +61,10 @@ typedef struct setting {
     /* Check a new value that is in range before it is stored; false with *err set refuses it. `text`, an sds, is given
      * for STRING, `number` for the others but BYTES and SPECIAL (BOOL: 0 or 1). Not called for defaults. */
     bool (*check)(const char *text, long long number, const char **err);
-    /* Put the stored value into force, at run time only (CONFIG SET), once per call for each distinct function. False
-     * with *err: the old values come back and apply is called again. */
-    bool (*apply)(const char **err);
+    /* Called after CONFIG SET has stored a new value, not at startup, and once for all settings of one CONFIG SET that
+     * share the function. If it fails, the old values are stored again and it is called again. NULL if nothing is to be
+     * done, or if the function is in a file that includes this table's: see settingOnApply(). */
+    settingApplyFn *apply;
     /* SPECIAL. set: words of the value, false with *err and nothing changed. With MULTI_ARG an empty value comes as
      * count 0; without, count is 1. Also called at boot with the words of default_text (not when that is NULL). get:
      * returns a new sds; what it gives, split at blanks for MULTI_ARG, is what set takes. Words are sds. */
@@ -104,6 +108,14 @@ typedef struct setting {
 
 /* Add a layer's table, which is borrowed for good. Each once; boot only, before the configuration is read. */
 void settingRegister(const setting *rows);
+/* Makes `apply` the function of the setting `name`, whose row has none. Borrows `name` for good. Call at startup, at
+ * most once for each setting. */
+void settingOnApply(const char *name, settingApplyFn *apply);
+/* Returns the setting's function, that of its row or the registered one; NULL if there is none. */
+settingApplyFn *settingApply(const setting *s);
+/* Ends the process if settingOnApply() was called with a name that no registered table has. Call at startup, after all
+ * layers have registered. */
+void settingCheckAppliers(void);
 /* The registered tables in their order, ended by NULL. */
 const setting *const *settingTables(void);
 

@@ -21,6 +21,7 @@
 #include "replicas.h"
 #include "role_cmds.h"
 #include "session_output.h"
+#include "setting.h"
 #include "rdb_transfer.h"
 #include "snapshot.h"
 #include "repl_stream.h"
@@ -43,6 +44,20 @@ static void applyBacklogSize(void) {
     outputLimitsSetReplicaFloor((unsigned long long)repl_settings.backlog_size);
 }
 
+static bool backlogSizeChanged(const char **err) {
+    unused(err);
+    if (repl_settings.backlog_size < REPL_BACKLOG_MIN) repl_settings.backlog_size = REPL_BACKLOG_MIN;
+    applyBacklogSize();
+    return true;
+}
+
+/* What a replica, or an importing server, does with memory and clients. */
+static bool followingChanged(const char **err) {
+    unused(err);
+    primaryLinkApplySettings();
+    return true;
+}
+
 /* What is kept for replicas beyond the backlog goes by itself: nothing is evicted for it. */
 static size_t replStreamMemory(void) {
     size_t all = replStreamIsKept() ? replStreamBacklog()->memory : 0, own = (size_t)repl_settings.backlog_size;
@@ -51,9 +66,9 @@ static size_t replStreamMemory(void) {
 
 void replInit(aeEventLoop *loop, bool (*hide_user_data)(void)) {
     assertMainThread();
-    static const replSettingHooks hooks = {.backlog_size = applyBacklogSize,
-                                           .following = primaryLinkApplySettings,
-                                           .min_replicas = primaryLinkApplySettings};
+    static const char *const following[] = {"replica-serve-stale-data", "replica-read-only",
+                                            "replica-ignore-maxmemory", "import-mode",
+                                            "min-replicas-to-write",    "min-replicas-max-lag"};
     replStreamInit();
     replicasInit();
     replicasOnClose(fullSyncForget);
@@ -66,7 +81,8 @@ void replInit(aeEventLoop *loop, bool (*hide_user_data)(void)) {
     failoverInit();
     waitCommandsInit();
     writeThrottleInit();
-    replSettingsSetHooks(&hooks);
+    settingOnApply("repl-backlog-size", backlogSizeChanged);
+    for (size_t i = 0; i < array_len(following); i++) settingOnApply(following[i], followingChanged);
     applyBacklogSize();
     snapshotSetReplication(describePlace);
     sessionsSetFeeder(replFeed);

@@ -13,6 +13,7 @@
 #include "panic.h"
 #include "sds.h"
 #include "server_settings.h"
+#include "setting.h"
 #include "tls_settings.h"
 #include "setting_file.h"
 #include "system_check.h"
@@ -66,7 +67,14 @@ void daemonReserveStack(void) {
 
 /* --- title --------------------------------------------------------------------------------------- */
 
+static bool applyTitle(const char **err) {
+    unused(err);
+    daemonSetTitle();
+    return true;
+}
+
 void daemonInit(int argc, char **argv) {
+    settingOnApply("proc-title-template", applyTitle);
     process.argv0 = zstrdup(argv[0]);
     if (!realpath("/proc/self/exe", process.executable)) snprintf(process.executable, PATH_MAX, "%s", argv[0]);
     /* argv and environ lie in one piece of memory. Move the strings that others may still read. */

@@ -31,6 +31,7 @@
 #include "replication.h"
 #include "rng.h"
 #include "server_settings.h"
+#include "setting.h"
 #include "signals.h"
 #include "snapshot.h"
 #include "system_check.h"
@@ -185,6 +186,7 @@ int main(int argc, char **argv) {
     if (!webStart(&web_wiring)) return 1;
     daemonWritePidFile();
     daemonSetTitle();
+    settingCheckAppliers();
     cronStart(loop);
     settingFileWarnPending();
     serverLog(LL_NOTICE, "Server initialized");

@@ -36,8 +36,6 @@
 
 serverSettings server_settings;
 
-static void (*on_title)(void);
-
 /* ---- Names ---------------------------------------------------------------------------------------- */
 
 static const settingName supervised_names[] = {{"upstart", SUPERVISED_UPSTART},
@@ -204,12 +202,6 @@ static bool applyBgThread(const char **err) {
     return true;
 }
 
-static bool applyTitle(const char **err) {
-    unused(err);
-    if (on_title) on_title();
-    return true;
-}
-
 static bool readScore(long long *score) {
     char text[32];
     int fd = open(OOM_PATH, O_RDONLY | O_CLOEXEC);
@@ -254,10 +246,6 @@ failed:
 
 static bool applyOom(const char **err) {
     return serverApplyOomScore(OOM_PRIMARY, err);
-}
-
-void serverSettingsOnTitle(void (*fn)(void)) {
-    on_title = fn;
 }
 
 bool serverSettingsApply(const char **err) {
@@ -307,7 +295,7 @@ static const setting rows[] = {
     BOOL_SETTING("always-show-logo", server_settings.always_show_logo, "no", .flags = SETTING_IMMUTABLE),
     BOOL_SETTING("set-proc-title", server_settings.set_proc_title, "yes", .flags = SETTING_IMMUTABLE),
     STRING_SETTING("proc-title-template", server_settings.proc_title_template, "{title} {listen-addr} {server-mode}",
-                   .check = checkTitle, .apply = applyTitle),
+                   .check = checkTitle),
     BOOL_SETTING("disable-thp", server_settings.disable_thp, "yes", .flags = SETTING_IMMUTABLE),
     STRING_SETTING("hash-seed", server_settings.hash_seed, NULL, .flags = SETTING_IMMUTABLE, .empty_is_null = true),
     STRING_SETTING("bio-cpulist", server_settings.bio_cpulist, NULL, .alias = "bio_cpulist", .flags = SETTING_IMMUTABLE,

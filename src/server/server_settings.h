@@ -52,7 +52,5 @@ bool serverSettingsApply(const char **err) must_check;
 bool serverApplyOomScore(int role, const char **err) must_check;
 /* Boot only. */
 void serverSettingsRegister(void);
-/* Called when proc-title-template was changed at run time. Boot only. */
-void serverSettingsOnTitle(void (*fn)(void));
 
 #endif

@@ -172,5 +172,4 @@ void wiringHooks(void) {
     storeAddExpiryPause(pauseHoldsDataset);
     storeAddExpiryPause(loadingIsActive);
     loadingOnTick(cronWhileLoading);
-    serverSettingsOnTitle(daemonSetTitle);
 }

@@ -18,6 +18,7 @@
 #include "http_server.h"
 #include "log.h"
 #include "panic.h"
+#include "setting.h"
 #include "web_settings.h"
 
 #include <errno.h>
@@ -107,7 +108,9 @@ static bool reopen(const char **err) {
 }
 
 void webRegister(void) {
-    webSettingsRegister(reopen);
+    webSettingsRegister();
+    settingOnApply("metrics-port", reopen);
+    settingOnApply("metrics-bind", reopen);
 }
 
 bool webStart(const webWiring *wiring) {

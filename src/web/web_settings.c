@@ -13,12 +13,6 @@
 
 webSettings web_settings;
 
-static bool (*on_change)(const char **err);
-
-static bool apply(const char **err) {
-    return on_change(err);
-}
-
 static bool setBind(const setting *s, char **words, int count, const char **err) {
     unused(s);
     if (count == 0 || (count == 1 && words[0][0] == '\0')) {
@@ -40,17 +34,17 @@ static char *getBind(const setting *s) {
     return sdsJoin(web_settings.bind, web_settings.bind_count, " ");
 }
 
-static const setting rows[] = {INT_SETTING("metrics-port", web_settings.port, "0", 0, 65535, .apply = apply),
-                               {.name = "metrics-bind",
-                                .type = SETTING_SPECIAL,
-                                .flags = SETTING_MULTI_ARG,
-                                .default_text = "127.0.0.1 -::1",
-                                .set = setBind,
-                                .get = getBind,
-                                .apply = apply},
-                               SETTINGS_END};
+static const setting rows[] = {
+    INT_SETTING("metrics-port", web_settings.port, "0", 0, 65535),
+    {.name = "metrics-bind",
+     .type = SETTING_SPECIAL,
+     .flags = SETTING_MULTI_ARG,
+     .default_text = "127.0.0.1 -::1",
+     .set = setBind,
+     .get = getBind},
+    SETTINGS_END,
+};
 
-void webSettingsRegister(bool (*reopen)(const char **err)) {
-    on_change = reopen;
+void webSettingsRegister(void) {
     settingRegister(rows);
 }

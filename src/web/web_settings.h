@@ -17,7 +17,7 @@ typedef struct webSettings {
 } webSettings;
 extern webSettings web_settings;
 
-/* `reopen` is called when one of them has changed at run time, and may refuse. */
-void webSettingsRegister(bool (*reopen)(const char **err));
+/* Boot only. */
+void webSettingsRegister(void);
 
 #endif

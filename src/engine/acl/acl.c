@@ -22,6 +22,7 @@
 #include "pubsub.h"
 #include "rax_iterator.h"
 #include "reply.h"
+#include "setting.h"
 #include "transaction_queue.h"
 #include "zmalloc.h"
 
@@ -112,6 +113,13 @@ static user *makeDefault(void) {
     return u;
 }
 
+static bool applyRequirepass(const char **err) {
+    unused(err);
+    sds password = engine_settings.requirepass;
+    aclSetDefaultPassword(password ? sdsSlice(password) : sliceOf(NULL, 0));
+    return true;
+}
+
 void aclInit(void) {
     serverAssert(!acl.by_name);
     aclCheckInit();
@@ -119,7 +127,7 @@ void aclInit(void) {
     acl.default_user = makeDefault();
     raxInsert(acl.by_name, sdsSlice(acl.default_user->name), acl.default_user, NULL);
     clientOnInfo(shown);
-    engineSettingsOnPassword(aclSetDefaultPassword);
+    settingOnApply("requirepass", applyRequirepass);
 }
 
 /* Words may be passwords: their bytes do not stay behind in freed memory. */

@@ -63,19 +63,6 @@ static char *getPercentiles(const setting *s) {
     return out;
 }
 
-static void (*on_password)(slice password); /* const after boot */
-
-void engineSettingsOnPassword(void (*fn)(slice password)) {
-    on_password = fn;
-}
-
-static bool applyRequirepass(const char **err) {
-    unused(err);
-    sds password = engine_settings.requirepass;
-    if (on_password) on_password(password ? sdsSlice(password) : sliceOf(NULL, 0));
-    return true;
-}
-
 static bool applyMonitorThreshold(const char **err) {
     unused(err);
     storeMeasureLatency(engine_settings.latency_monitor_threshold_ms > 0);
@@ -88,8 +75,7 @@ static const settingName pubsub_names[] = {
     {"allchannels", ACL_CHANNELS_ALL}, {"resetchannels", ACL_CHANNELS_NONE}, {NULL, 0}};
 
 static const setting rows[] = {
-    BYTES_SETTING("requirepass", engine_settings.requirepass, NULL, .flags = SETTING_SENSITIVE, .empty_is_null = true,
-                  .apply = applyRequirepass),
+    BYTES_SETTING("requirepass", engine_settings.requirepass, NULL, .flags = SETTING_SENSITIVE, .empty_is_null = true),
     STRING_SETTING("aclfile", engine_settings.aclfile, NULL, .flags = SETTING_IMMUTABLE, .empty_is_null = true),
     ENUM_SETTING("acl-pubsub-default", engine_settings.acl_pubsub_default, "resetchannels", pubsub_names),
     INT_SETTING("acllog-max-len", engine_settings.acllog_max_len, "128", 0, LLONG_MAX),

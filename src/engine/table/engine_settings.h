@@ -35,8 +35,6 @@ extern engineSettings engine_settings;
 
 /* Boot only. */
 void engineSettingsRegister(void);
-/* Who is told that requirepass has changed: empty, there is none. Boot only. */
-void engineSettingsOnPassword(void (*fn)(slice password));
 
 /* A percentile as its setting and INFO show it ("99.9"); `size` of 32 is enough. Returns its length. */
 size_t enginePercentileText(char *out, size_t size, double percentile);

@@ -50,6 +50,7 @@
 #include "panic.h"
 #include "pause.h"
 #include "request_format.h"
+#include "setting.h"
 #include "yield.h"
 #include "zmalloc.h"
 
@@ -762,5 +763,8 @@ void aofInit(void) {
     aof.written_seq = holdSequenceAdd();
     aof.synced_seq = holdSequenceAdd();
     evictAddUncounted(replStreamMemory);
-    persistSettingsOnAppend(&(const persistAppendHooks){applyEnabled, applyPolicy, applyNoSync, applyAutoGc});
+    settingOnApply("appendonly", applyEnabled);
+    settingOnApply("appendfsync", applyPolicy);
+    settingOnApply("no-appendfsync-on-rewrite", applyNoSync);
+    settingOnApply("aof-disable-auto-gc", applyAutoGc);
 }

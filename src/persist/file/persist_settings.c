@@ -16,7 +16,6 @@
 #include <string.h>
 
 persistSettings persist_settings;
-static persistAppendHooks append_hooks; /* const after boot */
 
 static const settingName fsync_names[] = {
     {"everysec", FSYNC_EVERYSEC}, {"always", FSYNC_ALWAYS}, {"no", FSYNC_NO}, {NULL, 0}};
@@ -67,21 +66,6 @@ static sds getSave(const setting *s) {
     return out;
 }
 
-/* --- The append-only file -------------------------------------------------------------------------------- */
-
-#define APPLY_HOOK(function, hook)                           \
-    static bool function(const char **err) {                 \
-        return !append_hooks.hook || append_hooks.hook(err); \
-    }
-APPLY_HOOK(applyAppendOnly, appendonly)
-APPLY_HOOK(applyAppendSync, appendfsync)
-APPLY_HOOK(applyNoAppendSync, no_appendfsync_on_rewrite)
-APPLY_HOOK(applyAutoGc, aof_disable_auto_gc)
-
-void persistSettingsOnAppend(const persistAppendHooks *hooks) {
-    append_hooks = *hooks;
-}
-
 /* ---- Table ---------------------------------------------------------------------------------------------- */
 
 static const setting rows[] = {
@@ -107,22 +91,19 @@ static const setting rows[] = {
                 "2097152", 1024, INT_MAX, .flags = SETTING_HIDDEN),
 
     /* Append-only file. */
-    BOOL_SETTING("appendonly", persist_settings.appendonly, "no", .flags = SETTING_DENY_LOADING,
-                 .apply = applyAppendOnly),
+    BOOL_SETTING("appendonly", persist_settings.appendonly, "no", .flags = SETTING_DENY_LOADING),
     STRING_SETTING("appendfilename", persist_settings.appendfilename, "appendonly.aof", .flags = SETTING_IMMUTABLE,
                    .check = checkAppendFile),
     STRING_SETTING("appenddirname", persist_settings.appenddirname, "appendonlydir", .flags = SETTING_IMMUTABLE,
                    .check = checkAppendDir),
-    ENUM_SETTING("appendfsync", persist_settings.appendfsync, "everysec", fsync_names, .apply = applyAppendSync),
-    BOOL_SETTING("no-appendfsync-on-rewrite", persist_settings.no_appendfsync_on_rewrite, "no",
-                 .apply = applyNoAppendSync),
+    ENUM_SETTING("appendfsync", persist_settings.appendfsync, "everysec", fsync_names),
+    BOOL_SETTING("no-appendfsync-on-rewrite", persist_settings.no_appendfsync_on_rewrite, "no"),
     INT_SETTING("auto-aof-rewrite-percentage", persist_settings.auto_aof_rewrite_percentage, "100", 0, INT_MAX),
     MEMORY_SETTING("auto-aof-rewrite-min-size", persist_settings.auto_aof_rewrite_min_size, "64mb", 0),
     BOOL_SETTING("aof-load-truncated", persist_settings.aof_load_truncated, "yes"),
     BOOL_SETTING("aof-use-rdb-preamble", persist_settings.aof_use_rdb_preamble, "yes"),
     BOOL_SETTING("aof-timestamp-enabled", persist_settings.aof_timestamp_enabled, "no"),
-    BOOL_SETTING("aof-disable-auto-gc", persist_settings.aof_disable_auto_gc, "no", .flags = SETTING_HIDDEN,
-                 .apply = applyAutoGc),
+    BOOL_SETTING("aof-disable-auto-gc", persist_settings.aof_disable_auto_gc, "no", .flags = SETTING_HIDDEN),
     BOOL_SETTING("aof-rewrite-incremental-fsync", persist_settings.aof_rewrite_incremental_fsync, "yes"),
     STRING_SETTING("aof-rewrite-cpulist", persist_settings.aof_rewrite_cpulist, NULL, .alias = "aof_rewrite_cpulist",
                    .flags = SETTING_IMMUTABLE, .empty_is_null = true),

@@ -36,13 +36,4 @@ extern persistSettings persist_settings;
 /* Boot only. */
 void persistSettingsRegister(void);
 
-/* What puts changed settings of the append-only file into force (setting.apply). Boot only. */
-typedef struct persistAppendHooks {
-    bool (*appendonly)(const char **err);
-    bool (*appendfsync)(const char **err);
-    bool (*no_appendfsync_on_rewrite)(const char **err);
-    bool (*aof_disable_auto_gc)(const char **err);
-} persistAppendHooks;
-void persistSettingsOnAppend(const persistAppendHooks *hooks);
-
 #endif

@@ -7,8 +7,6 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "repl_settings.h"
 
-#include "numbers.h"
-#include "output_limits.h"
 #include "sds.h"
 #include "setting.h"
 #include "tls_settings.h"
@@ -21,7 +19,6 @@
 #define PORT_MAX 65535
 
 replSettings repl_settings;
-static replSettingHooks setting_hooks; /* const after boot */
 
 static const settingName error_names[] = {{"ignore", ON_ERROR_IGNORE},
                                           {"panic", ON_ERROR_PANIC},
@@ -32,10 +29,6 @@ static const settingName diskless_names[] = {{"disabled", DISKLESS_LOAD_OFF},
                                              {"swapdb", DISKLESS_LOAD_SWAPDB},
                                              {"flush-before-load", DISKLESS_LOAD_FLUSH},
                                              {NULL, 0}};
-
-void replSettingsSetHooks(const replSettingHooks *hooks) {
-    setting_hooks = *hooks;
-}
 
 void replSettingsSetPrimary(const char *host, long long port) {
     char *before = repl_settings.primary_host;
@@ -84,25 +77,6 @@ static sds getReplicaOf(const setting *s) {
 
 /* ---- What CONFIG SET brings about ------------------------------------------------------------------------ */
 
-static bool applyBacklogSize(const char **err) {
-    unused(err);
-    if (repl_settings.backlog_size < REPL_BACKLOG_MIN) repl_settings.backlog_size = REPL_BACKLOG_MIN;
-    if (setting_hooks.backlog_size) setting_hooks.backlog_size();
-    return true;
-}
-
-static bool applyFollowing(const char **err) {
-    unused(err);
-    if (setting_hooks.following) setting_hooks.following();
-    return true;
-}
-
-static bool applyMinReplicas(const char **err) {
-    unused(err);
-    if (setting_hooks.min_replicas) setting_hooks.min_replicas();
-    return true;
-}
-
 static bool applyTls(const char **err) {
     return !repl_settings.tls || tlsCheckSettings(err);
 }
@@ -123,13 +97,10 @@ static const setting rows[] = {
                   .empty_is_null = true),
     STRING_SETTING("primaryuser", repl_settings.primary_user, NULL, .alias = "masteruser", .flags = SETTING_SENSITIVE,
                    .empty_is_null = true),
-    BOOL_SETTING("replica-serve-stale-data", repl_settings.serve_stale_data, "yes", .alias = "slave-serve-stale-data",
-                 .apply = applyFollowing),
-    BOOL_SETTING("replica-read-only", repl_settings.read_only, "yes", .alias = "slave-read-only",
-                 .apply = applyFollowing),
-    BOOL_SETTING("replica-ignore-maxmemory", repl_settings.ignore_maxmemory, "yes", .alias = "slave-ignore-maxmemory",
-                 .apply = applyFollowing),
-    BOOL_SETTING("import-mode", repl_settings.imports, "no", .apply = applyFollowing),
+    BOOL_SETTING("replica-serve-stale-data", repl_settings.serve_stale_data, "yes", .alias = "slave-serve-stale-data"),
+    BOOL_SETTING("replica-read-only", repl_settings.read_only, "yes", .alias = "slave-read-only"),
+    BOOL_SETTING("replica-ignore-maxmemory", repl_settings.ignore_maxmemory, "yes", .alias = "slave-ignore-maxmemory"),
+    BOOL_SETTING("import-mode", repl_settings.imports, "no"),
     BOOL_SETTING("replica-lazy-flush", repl_settings.lazy_flush, "yes", .alias = "slave-lazy-flush"),
     BOOL_SETTING("replica-ignore-disk-write-errors", repl_settings.ignore_disk_errors, "no"),
     INT_SETTING("replica-priority", repl_settings.priority, "100", 0, INT_MAX, .alias = "slave-priority"),
@@ -149,12 +120,11 @@ static const setting rows[] = {
     BOOL_SETTING("repl-disable-tcp-nodelay", repl_settings.no_tcp_nodelay, "no"),
     BOOL_SETTING("repl-slow-writers", repl_settings.slow_writers, "no"),
     BOOL_SETTING("repl-mptcp", repl_settings.mptcp, "no", .flags = SETTING_IMMUTABLE),
-    MEMORY_SETTING("repl-backlog-size", repl_settings.backlog_size, "10mb", 1, .apply = applyBacklogSize),
+    MEMORY_SETTING("repl-backlog-size", repl_settings.backlog_size, "10mb", 1),
     INT_SETTING("repl-backlog-ttl", repl_settings.backlog_ttl_s, "3600", 0, LLONG_MAX),
-    INT_SETTING("min-replicas-to-write", repl_settings.min_replicas, "0", 0, INT_MAX, .alias = "min-slaves-to-write",
-                .apply = applyMinReplicas),
+    INT_SETTING("min-replicas-to-write", repl_settings.min_replicas, "0", 0, INT_MAX, .alias = "min-slaves-to-write"),
     INT_SETTING("min-replicas-max-lag", repl_settings.min_replicas_max_lag_s, "10", 0, INT_MAX,
-                .alias = "min-slaves-max-lag", .apply = applyMinReplicas),
+                .alias = "min-slaves-max-lag"),
     ENUM_SETTING("propagation-error-behavior", repl_settings.error_behavior, "ignore", error_names),
     BOOL_SETTING("tls-replication", repl_settings.tls, "no", .apply = applyTls),
     SETTINGS_END,

@@ -32,14 +32,7 @@ extern replSettings repl_settings;
 
 #define REPL_BACKLOG_MIN ((long long)16 << 10)
 
-/* What changes of settings bring about, at run time; NULL: nothing. */
-typedef struct replSettingHooks {
-    void (*backlog_size)(void);
-    void (*following)(void); /* what a replica, or who imports, does with memory and clients */
-    void (*min_replicas)(void);
-} replSettingHooks;
 /* Boot only. */
-void replSettingsSetHooks(const replSettingHooks *hooks);
 void replSettingsRegister(void);
 /* The primary is another one, or none (host NULL): copies. CONFIG REWRITE will write it. */
 void replSettingsSetPrimary(const char *host, long long port);

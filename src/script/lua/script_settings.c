@@ -12,24 +12,13 @@
 
 scriptSettings script_settings;
 
-static void (*on_api)(void); /* const after boot */
-
-void scriptSettingsOnApi(void (*changed)(void)) {
-    on_api = changed;
-}
-
-static bool applyApi(const char **err) {
-    unused(err);
-    on_api();
-    return true;
-}
-
-static const setting rows[] = {INT_SETTING("busy-reply-threshold", script_settings.busy_reply_threshold_ms, "5000", 0,
-                                           LLONG_MAX, .alias = "lua-time-limit"),
-                               BOOL_SETTING("lua-enable-insecure-api", script_settings.lua_enable_insecure_api, "no",
-                                            .alias = "lua-enable-deprecated-api",
-                                            .flags = SETTING_HIDDEN | SETTING_PROTECTED, .apply = applyApi),
-                               SETTINGS_END};
+static const setting rows[] = {
+    INT_SETTING("busy-reply-threshold", script_settings.busy_reply_threshold_ms, "5000", 0, LLONG_MAX,
+                .alias = "lua-time-limit"),
+    BOOL_SETTING("lua-enable-insecure-api", script_settings.lua_enable_insecure_api, "no",
+                 .alias = "lua-enable-deprecated-api", .flags = SETTING_HIDDEN | SETTING_PROTECTED),
+    SETTINGS_END,
+};
 
 void scriptSettingsRegister(void) {
     settingRegister(rows);

@@ -12,8 +12,6 @@ typedef struct scriptSettings {
 } scriptSettings;
 extern scriptSettings script_settings;
 
-/* What is called when CONFIG SET has set lua_enable_insecure_api, to another value or the same. Boot only. */
-void scriptSettingsOnApi(void (*changed)(void));
 /* Boot only. */
 void scriptSettingsRegister(void);
 

@@ -21,6 +21,7 @@
 #include "script_flags.h"
 #include "script_run.h"
 #include "script_settings.h"
+#include "setting.h"
 #include "zmalloc.h"
 
 #include <ctype.h>
@@ -65,8 +66,10 @@ static void resetCounters(void) {
 }
 
 /* lua-enable-insecure-api: the interpreter of functions follows with its next flush. */
-static void apiChanged(void) {
+static bool apiChanged(const char **err) {
+    unused(err);
     if (cache.in->insecure != script_settings.lua_enable_insecure_api) evalCacheFlush(true);
+    return true;
 }
 
 void evalCacheInit(void) {
@@ -74,7 +77,7 @@ void evalCacheInit(void) {
     cache.scripts = dictCreate(&type);
     cache.forgettable = listCreate();
     infoTableOnReset(resetCounters);
-    scriptSettingsOnApi(apiChanged);
+    settingOnApply("lua-enable-insecure-api", apiChanged);
     openInterpreter();
 }
 

@@ -104,6 +104,7 @@ static const setting test_settings[] = {
 static void start(void) {
     if (!*settingTables()) {
         settingRegister(test_settings);
+        settingOnApply("share", applyCount);
         aclInit();
     }
     settingTableInit();
@@ -256,6 +257,17 @@ TEST(setting_change_to_the_same_value_applies_nothing) {
     start();
     CHECK(change(pairs, 1, &culprit, &err));
     CHECK_EQ_INT(conf.applied, 0);
+}
+
+TEST(setting_change_applies_by_a_function_registered_by_name) {
+    const char *culprit = NULL, *err = NULL;
+    char *pairs[] = {"share", "7%", "number", "3"};
+    start();
+    CHECK(change(pairs, 1, &culprit, &err));
+    CHECK_EQ_INT(conf.applied, 1);
+    pairs[1] = "8%";
+    CHECK(change(pairs, 2, &culprit, &err));
+    CHECK_EQ_INT(conf.applied, 2); /* one function, two options */
 }
 
 /* ---- Files ---------------------------------------------------------------------------------------- */
