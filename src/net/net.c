@@ -29,6 +29,7 @@
 #include "reply_hold.h"
 #include "session_output.h"
 #include "sessions.h"
+#include "setting.h"
 #include "tls_settings.h"
 #include "yield.h"
 #include "zmalloc.h"
@@ -110,6 +111,28 @@ static void countSamples(void) {
     sessionsCountSamples();
 }
 
+static bool applyBind(const char **err) {
+    const char *why = NULL;
+    if (listenReopen(&why)) return true;
+    *err = "Failed to bind to specified addresses.";
+    return false;
+}
+
+static bool applyEviction(const char **err) {
+    unused(err);
+    clientCronNow();
+    return true;
+}
+
+static void registerAppliers(void) {
+    settingOnApply("bind", applyBind);
+    settingOnApply("port", listenReopen);
+    settingOnApply("maxclients", netApplyMaxClients);
+    settingOnApply("maxmemory-clients", applyEviction);
+    settingOnApply("io-threads", netApplyThreads);
+    settingOnApply("io-threads-always-active", netApplyThreads);
+}
+
 void netInit(aeEventLoop *loop) {
     assertMainThread();
     const ioThreadHooks hooks = {.to_session = sessionDeliver,
@@ -123,6 +146,7 @@ void netInit(aeEventLoop *loop) {
     clientOnInfo(fillQuerySizes);
     hotKeysSetNet(ioThreadsTidyHotKeys, countSamples);
     netShareSettings();
+    registerAppliers();
     netEachIteration(holdTakePublished);
     holdSetWake(ioThreadsWakeMain);
     yieldSetServe(netServeOthers);

@@ -32,6 +32,7 @@
 #include "engine_commands.h"
 #include "engine_info.h"
 #include "engine_settings.h"
+#include "evict.h"
 #include "functions.h"
 #include "identity.h"
 #include "info.h"
@@ -43,7 +44,7 @@
 #include "memory_gate.h"
 #include "monitor.h"
 #include "net_info.h"
-#include "net_setting_table.h"
+#include "net_settings.h"
 #include "tls_settings.h"
 #include "notifications.h"
 #include "object_settings.h"
@@ -75,7 +76,7 @@
 #include "snapshot.h"
 #include "store_info.h"
 #include "conn_detach.h"
-#include "store_setting_table.h"
+#include "store_settings.h"
 #include "tracking.h"
 #include "transaction_queue.h"
 #include "web.h"
@@ -131,6 +132,7 @@ void wiringHooks(void) {
     static const librariesOwner functions = {.each = functionsEach, .add = functionsTake, .clear = functionsClear};
     static const debugDetach loan = {connDetachNow, connReattach, connAbandon};
     objectTypesRegister();
+    evictInit();
     commandTableSeal();
     aclInit();
     gateSet(GATE_AUTH, authGate);

@@ -22,8 +22,10 @@
 #include "clock.h"
 #include "db_internal.h"
 #include "keyspace_events_internal.h"
+#include "log.h"
 #include "lru.h"
 #include "panic.h"
+#include "setting.h"
 #include "store_latency.h"
 #include "zmalloc.h"
 
@@ -289,4 +291,21 @@ evictResult evictPerform(void) {
 bool evictContinue(void) {
     assertMainRole();
     return evictPerform() == EVICT_RUNNING;
+}
+
+/* A new limit takes effect at once: the first time slice of eviction runs here, later commands go on. */
+static bool applyMaxmemory(const char **err) {
+    unused(err);
+    size_t used = zmallocUsed();
+    if (store_settings.maxmemory && (unsigned long long)store_settings.maxmemory < used)
+        serverLog(LL_WARNING,
+                  "maxmemory is now %llu bytes, and %zu are in use: keys are evicted or writes refused, as "
+                  "maxmemory-policy says.",
+                  (unsigned long long)store_settings.maxmemory, used);
+    evictPerform();
+    return true;
+}
+
+void evictInit(void) {
+    settingOnApply("maxmemory", applyMaxmemory);
 }

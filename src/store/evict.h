@@ -9,6 +9,9 @@
 #include "db.h"
 #include "lru.h"
 
+/* Boot only: CONFIG SET maxmemory takes effect at once. */
+void evictInit(void);
+
 typedef enum { EVICT_OK, EVICT_RUNNING, EVICT_FAIL } evictResult;
 /* Free memory until used (less what does not count) is at or below maxmemory. RUNNING: the time slice is used up, a
  * timer goes on. FAIL: nothing left that may be removed. With maxmemory 0 this is one comparison. While the dataset

@@ -42,25 +42,6 @@ void storeObserveFlushed(dbFlushedFn *fn);
 void storeObserveSwapped(dbSwappedFn *fn);
 void storeObserveReady(keyReadyFn *fn);
 
-/* Keyspace event classes, as notify-keyspace-events names them: $ g l s h z t x e m n d K E */
-enum {
-    NOTIFY_KEYSPACE = 1,
-    NOTIFY_KEYEVENT = 2,
-    NOTIFY_GENERIC = 4,
-    NOTIFY_STRING = 8,
-    NOTIFY_LIST = 16,
-    NOTIFY_SET = 32,
-    NOTIFY_HASH = 64,
-    NOTIFY_ZSET = 128,
-    NOTIFY_EXPIRED = 256,
-    NOTIFY_EVICTED = 512,
-    NOTIFY_STREAM = 1024,
-    NOTIFY_KEY_MISS = 2048,
-    NOTIFY_LOADED = 4096,
-    NOTIFY_MODULE = 8192,
-    NOTIFY_NEW = 16384
-};
-
 /* --- The door ----------------------------------------------------------------------------------- */
 
 /* For the inlines below. */
@@ -110,13 +91,5 @@ void dbKeyMoved(serverDb *from_db, hashedKey from, const char *from_event, serve
 
 /* Debug builds: whether each key that db.c has changed has been told of. Asked after every command. */
 bool keyspaceAllNotified(void);
-
-/* --- The setting's text ------------------------------------------------------------------------- */
-
-/* The setting's text to class bits; false at a character that names none. And back, in the order in which CONFIG
- * GET shows it, with a NUL; `out` has NOTIFY_TEXT_SIZE bytes. */
-#define NOTIFY_TEXT_SIZE 20
-bool notifyParseClasses(slice text, int *classes) must_check;
-size_t notifyPrintClasses(char *out, int classes);
 
 #endif

@@ -13,7 +13,7 @@
 #include "lazyfree.h"
 #include "lru.h"
 #include "replica_expires.h"
-#include "store_setting_table.h"
+#include "store_settings.h"
 #include "store_state.h"
 
 static void clock(infoOut *o) {

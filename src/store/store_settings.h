@@ -1,4 +1,4 @@
-/* store_settings.h -- the values of the keyspace's settings.
+/* store_settings.h -- the settings of the keyspace.
  *
  * Runs on: main. A background thread reads none of it.
  *
@@ -8,12 +8,12 @@
 
 #include "platform.h"
 
-/* Described in store_setting_table.c; hz is set by the server layer. */
 typedef struct storeSettings {
     long long databases, maxmemory, maxmemory_samples, maxmemory_eviction_tenacity;
     int maxmemory_policy; /* MAXMEMORY_* below */
-    int notify_events;    /* NOTIFY_* of keyspace_events.h */
-    long long lfu_log_factor, lfu_decay_time, active_expire_effort, hz;
+    int notify_events;    /* NOTIFY_* below */
+    long long lfu_log_factor, lfu_decay_time, active_expire_effort;
+    long long hz; /* the server layer sets it */
     bool lazyfree_eviction, lazyfree_expire, lazyfree_server_del, lazyfree_user_del, lazyfree_user_flush;
     bool activerehashing, activedefrag;
     bool active_defrag_all; /* for tests: everything moves, at any time */
@@ -35,5 +35,29 @@ enum {
     MAXMEMORY_ALLKEYS_RANDOM = 6 << 8 | MAXMEMORY_FLAG_ALLKEYS,
     MAXMEMORY_NO_EVICTION = 7 << 8
 };
+
+/* Keyspace event classes, as notify-keyspace-events names them: $ g l s h z t x e m n d K E */
+enum {
+    NOTIFY_KEYSPACE = 1,
+    NOTIFY_KEYEVENT = 2,
+    NOTIFY_GENERIC = 4,
+    NOTIFY_STRING = 8,
+    NOTIFY_LIST = 16,
+    NOTIFY_SET = 32,
+    NOTIFY_HASH = 64,
+    NOTIFY_ZSET = 128,
+    NOTIFY_EXPIRED = 256,
+    NOTIFY_EVICTED = 512,
+    NOTIFY_STREAM = 1024,
+    NOTIFY_KEY_MISS = 2048,
+    NOTIFY_LOADED = 4096,
+    NOTIFY_MODULE = 8192,
+    NOTIFY_NEW = 16384
+};
+
+/* Returns the name of the policy, as maxmemory-policy shows it. */
+const char *storeMaxmemoryPolicyName(void);
+/* Boot only. */
+void storeSettingsRegister(void);
 
 #endif

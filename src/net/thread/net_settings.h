@@ -1,4 +1,4 @@
-/* net_settings.h -- the values of the net layer's settings.
+/* net_settings.h -- the settings of the net layer.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NET_NET_SETTINGS_H
@@ -35,5 +35,8 @@ typedef struct netShared {
 } netShared;
 extern netShared net_shared;
 void netShareSettings(void);
+
+/* Boot only. */
+void netSettingsRegister(void);
 
 #endif

@@ -1,9 +1,9 @@
-/* store_setting_table_test.c -- the table is whole, and its functions do what it says.
+/* store_settings_test.c -- the table is whole, and its functions do what it says.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "sds.h"
 #include "setting.h"
-#include "store_setting_table.h"
+#include "store_settings.h"
 #include "store_support.h"
 
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static const setting *find(const char *name) {
 }
 
 /* The values before the configuration is read are the table's defaults. */
-TEST(store_setting_table_defaults_agree_with_the_state) {
+TEST(store_settings_defaults_agree_with_the_state) {
     storeReset();
     for (const setting *s = rows(); s->name; s++) {
         if (s->type == SETTING_INT || s->type == SETTING_MEMORY)
@@ -36,32 +36,51 @@ TEST(store_setting_table_defaults_agree_with_the_state) {
     CHECK(find("databases")->flags & SETTING_IMMUTABLE);
 }
 
-TEST(store_setting_table_notify_sets_and_gets) {
+/* Pairs of what CONFIG SET takes and CONFIG GET shows, from the reference server. */
+TEST(store_settings_notify_sets_and_gets) {
+    static const char *const pairs[][2] = {{"KEA", "AKE"},
+                                           {"A", "A"},
+                                           {"KE", "KE"},
+                                           {"g", "g"},
+                                           {"AKEmn", "AKEm"},
+                                           {"g$lshzxetd", "A"},
+                                           {"", ""},
+                                           {"g$lshzxetdKEmn", "AKEm"},
+                                           {"nmEKtdexzhsl$g", "AKEm"},
+                                           {"mK", "Km"},
+                                           {"KEg$n", "g$nKE"},
+                                           {"An", "A"},
+                                           {"ndtexg", "gxetdn"},
+                                           {"mnd", "dnm"},
+                                           {"xx", "x"}};
     storeReset();
     const setting *s = find("notify-keyspace-events");
     const char *err = NULL;
-    char good[] = "KEA", bad[] = "KQ";
-    char *words[] = {good};
-    CHECK(s->set(s, words, 1, &err));
-    sds text = s->get(s);
-    CHECK_EQ_STR(text, "AKE");
-    sdsFree(text);
-    words[0] = bad;
+    for (size_t i = 0; i < array_len(pairs); i++) {
+        sds word = sdsNew(pairs[i][0]);
+        CHECK(s->set(s, &word, 1, &err));
+        sds text = s->get(s);
+        CHECK_EQ_STR(text, pairs[i][1]);
+        sdsFree(text), sdsFree(word);
+    }
+    char bad[] = "KQ";
+    char *words[] = {bad};
     CHECK(!s->set(s, words, 1, &err));
     CHECK_EQ_STR(err, "Invalid event class character. Use 'Ag$lshzxeKEtmdn'.");
-    text = s->get(s);
-    CHECK_EQ_STR(text, "AKE");
+    sds text = s->get(s);
+    CHECK_EQ_STR(text, "x");
     sdsFree(text);
 }
 
-TEST(store_setting_table_maxmemory_works_at_once) {
+TEST(store_settings_maxmemory_works_at_once) {
     storeReset();
     store_settings.maxmemory_policy = MAXMEMORY_ALLKEYS_RANDOM;
     store_settings.maxmemory_eviction_tenacity = 100;
     for (long i = 0; i < 500; i++) dbAddTake(dbGet(0), stringEntry(keyN("k", i), i, 600), keyN("k", i));
     store_settings.maxmemory = 1;
     const char *err;
-    CHECK(find("maxmemory")->apply(&err));
+    evictInit();
+    CHECK(settingApply(find("maxmemory"))(&err));
     CHECK_EQ_INT(dbSize(dbGet(0)), 0);
     storeReset();
 }
