@@ -14,16 +14,16 @@ adminSettings admin_settings;
 static const settingName access_names[] = {{"no", ACCESS_NO}, {"yes", ACCESS_YES}, {"local", ACCESS_LOCAL}, {NULL, 0}};
 
 static const setting rows[] = {
-    ENUM_SETTING("enable-protected-configs", admin_settings.enable_protected_configs, "no", access_names,
+    ENUM_SETTING("enable-protected-configs", admin_settings.enable_protected_configs, ACCESS_NO, access_names,
                  .flags = SETTING_IMMUTABLE),
-    ENUM_SETTING("enable-debug-command", admin_settings.enable_debug_command, "no", access_names,
+    ENUM_SETTING("enable-debug-command", admin_settings.enable_debug_command, ACCESS_NO, access_names,
                  .flags = SETTING_IMMUTABLE),
-    ENUM_SETTING("enable-module-command", admin_settings.enable_module_command, "no", access_names,
+    ENUM_SETTING("enable-module-command", admin_settings.enable_module_command, ACCESS_NO, access_names,
                  .flags = SETTING_IMMUTABLE),
-    BOOL_SETTING("enable-debug-assert", admin_settings.enable_debug_assert, "no",
+    BOOL_SETTING("enable-debug-assert", admin_settings.enable_debug_assert, false,
                  .flags = SETTING_IMMUTABLE | SETTING_HIDDEN | SETTING_PENDING),
-    BOOL_SETTING("hide-user-data-from-log", admin_settings.hide_user_data_from_log, "yes"),
-    BOOL_SETTING("extended-redis-compatibility", admin_settings.extended_redis_compatibility, "no"),
+    BOOL_SETTING("hide-user-data-from-log", admin_settings.hide_user_data_from_log, true),
+    BOOL_SETTING("extended-redis-compatibility", admin_settings.extended_redis_compatibility, false),
     BYTES_SETTING("availability-zone", admin_settings.availability_zone, NULL),
     STRING_SETTING("debug-context", admin_settings.debug_context, NULL, .flags = SETTING_HIDDEN),
     SETTINGS_END,

@@ -130,15 +130,6 @@ static void storeBytes(const setting *s, const sds bytes) {
     *place = sdsLen(bytes) ? sdsDup(bytes) : NULL;
 }
 
-static void storeNumber(const setting *s, long long number) {
-    switch (s->type) {
-    case SETTING_BOOL: *(bool *)s->value = number; break;
-    case SETTING_ENUM:
-    case SETTING_FLAGS: *(int *)s->value = (int)number; break;
-    default: *(long long *)s->value = number; break;
-    }
-}
-
 bool settingTakesWords(const setting *s) {
     return (s->flags & SETTING_MULTI_ARG) || s->type == SETTING_FLAGS;
 }
@@ -152,7 +143,7 @@ static bool setWords(const setting *s, sds *words, int count, bool checked, cons
     if (checked && s->check && !s->check(text, number, err)) return false;
     if (s->type == SETTING_STRING) storeString(s, text);
     else if (s->type == SETTING_BYTES) storeBytes(s, words[0]);
-    else storeNumber(s, number);
+    else settingStoreNumber(s, number);
     return true;
 }
 
@@ -241,7 +232,7 @@ void settingRestore(const setting *s, const sds text) {
 
 void settingSetDefault(const setting *s) {
     const char *err = NULL;
-    if (s->type == SETTING_SPECIAL && !s->default_text) return;
+    if (settingStoreNumber(s, s->default_number) || (s->type == SETTING_SPECIAL && !s->default_text)) return;
     sds text = sdsNew(s->default_text ? s->default_text : "");
     if (!setText(s, text, false, &err)) serverPanic("Bad default of setting '%s': %s", s->name, err);
     sdsFree(text);

@@ -21,6 +21,26 @@ static struct {
     settingApplyFn *apply;
 } appliers[APPLIERS_MAX + 1]; /* the last has no name */
 
+bool settingStoreNumber(const setting *s, long long number) {
+    switch (s->type) {
+    case SETTING_BOOL: *(bool *)s->value = number; return true;
+    case SETTING_ENUM:
+    case SETTING_FLAGS: *(int *)s->value = (int)number; return true;
+    case SETTING_INT:
+    case SETTING_MEMORY:
+    case SETTING_PERCENT_OR_MEMORY:
+    case SETTING_OCTAL: *(long long *)s->value = number; return true;
+    case SETTING_STRING:
+    case SETTING_BYTES:
+    case SETTING_SPECIAL: break;
+    }
+    return false;
+}
+
+void settingStoreNumbers(const setting *rows) {
+    for (const setting *s = rows; s->name; s++) (void)settingStoreNumber(s, s->default_number);
+}
+
 void settingRegister(const setting *rows) {
     int at = 0;
     while (tables[at] && tables[at] != rows) at++;

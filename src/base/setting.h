@@ -1,11 +1,12 @@
 /* setting.h -- what a setting is: how a layer declares it, so that one place can read, set and print them all.
  *
- * A layer keeps the values in a struct of its own (`storeSettings store_settings` ...), describes them in one table of
- * `setting` ended by SETTINGS_END, and registers the table (`storeSettingsRegister()`). Who asks for settings by name
- * looks at nothing but the registered tables. The layer reads a value by plain access to the struct.
+ * To add a setting, add a field to the struct of the layer that needs it (`netSettings` in net_settings.h ...) and one
+ * row, with the default, to the table in the .c file. CONFIG GET, SET and REWRITE, the configuration file and the
+ * command line find it there. The layer reads the field by plain access. If CONFIG SET has to do more than store the
+ * value, the row names a function, or the file that owns the effect registers one by settingOnApply().
  *
- * Threads     values are written by main only. What an I/O thread reads is either const after boot or
- *             an _Atomic field that `apply` stores.
+ * Threads     values are written by main only. A value that an I/O thread reads is either const after
+ *             startup or an _Atomic field that `apply` stores.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef BASE_SETTING_H
@@ -54,7 +55,8 @@ typedef struct setting {
     unsigned flags;
     settingType type;
     void *value;              /* bool * / long long * / int * / char ** by type; NULL for SPECIAL */
-    const char *default_text; /* as it would stand in the file; NULL: empty string, printed as "" */
+    long long default_number; /* of all types but STRING, BYTES, SPECIAL */
+    const char *default_text; /* STRING, BYTES, SPECIAL: as it would stand in the file; NULL: empty string */
     long long min, max;       /* INT, MEMORY, OCTAL */
     const settingName *names; /* ENUM, FLAGS; ended by a NULL name */
     bool empty_is_null; /* STRING: "" is stored as NULL. STRING, SPECIAL: CONFIG REWRITE leaves an empty one out */
@@ -83,28 +85,42 @@ typedef struct setting {
 /* The rows of a table:
  *
  *     static const setting rows[] = {
- *         INT_SETTING("timeout", net_settings.timeout_s, "0", 0, INT_MAX),
- *         BOOL_SETTING("mptcp", net_settings.mptcp, "no", .flags = SETTING_IMMUTABLE),
+ *         INT_SETTING("timeout", net_settings.timeout_s, 0, 0, INT_MAX),
+ *         BOOL_SETTING("mptcp", net_settings.mptcp, false, .flags = SETTING_IMMUTABLE),
  *         SETTINGS_END,
  *     };
  *
  * Each is the name, the variable, whose C type the compiler checks, its default, then its range or its names. Other
  * fields of `setting` may follow by name. A setting of another type is written with all its fields by name. */
-#define BOOL_SETTING(name_, variable, ...) SETTING_ROW(name_, SETTING_BOOL, bool, variable, __VA_ARGS__)
+#define BOOL_SETTING(name_, variable, ... /* default */) \
+    SETTING_ROW(name_, SETTING_BOOL, bool, variable, .default_number = __VA_ARGS__)
 #define INT_SETTING(name_, variable, default_, min_, ... /* max */) \
-    SETTING_ROW(name_, SETTING_INT, long long, variable, default_, .min = min_, .max = __VA_ARGS__)
-#define MEMORY_SETTING(name_, variable, default_, ... /* min */) \
-    SETTING_ROW(name_, SETTING_MEMORY, long long, variable, default_, .max = LLONG_MAX, .min = __VA_ARGS__)
+    SETTING_ROW(name_, SETTING_INT, long long, variable, .default_number = default_, .min = min_, .max = __VA_ARGS__)
+#define MEMORY_SETTING(name_, variable, default_, ... /* min */)                                          \
+    SETTING_ROW(name_, SETTING_MEMORY, long long, variable, .default_number = default_, .max = LLONG_MAX, \
+                .min = __VA_ARGS__)
 #define ENUM_SETTING(name_, variable, default_, ... /* names */) \
-    SETTING_ROW(name_, SETTING_ENUM, int, variable, default_, .names = __VA_ARGS__)
-#define STRING_SETTING(name_, variable, ...) SETTING_ROW(name_, SETTING_STRING, char *, variable, __VA_ARGS__)
-#define BYTES_SETTING(name_, variable, ...) SETTING_ROW(name_, SETTING_BYTES, char *, variable, __VA_ARGS__)
+    SETTING_ROW(name_, SETTING_ENUM, int, variable, .default_number = default_, .names = __VA_ARGS__)
+#define STRING_SETTING(name_, variable, ... /* default */) \
+    SETTING_ROW(name_, SETTING_STRING, char *, variable, .default_text = __VA_ARGS__)
+#define BYTES_SETTING(name_, variable, ... /* default */) \
+    SETTING_ROW(name_, SETTING_BYTES, char *, variable, .default_text = __VA_ARGS__)
 #define SETTINGS_END \
     { .name = NULL }
 
-#define SETTING_ROW(name_, type_, c_type, variable, ... /* default */) \
-    { .name = name_, .type = type_, .value = SETTING_VARIABLE(c_type, variable), .default_text = __VA_ARGS__ }
-#define SETTING_VARIABLE(c_type, variable) _Generic((variable), c_type : &(variable))
+#define SETTING_ROW(name_, type_, c_type, variable, ...) \
+    { .name = name_, .type = type_, .value = _Generic((variable), c_type : &(variable)), __VA_ARGS__ }
+
+/* Follows the table of a layer whose values are read by tests and tools that register nothing: stores the numbers of
+ * its defaults before main() begins, so that the struct needs no initializer with the same numbers. */
+#define SETTINGS_START_AT_DEFAULTS(rows)                             \
+    __attribute__((constructor)) static void startAtDefaults(void) { \
+        settingStoreNumbers(rows);                                   \
+    }
+/* Stores the defaults of all rows that are numbers. */
+void settingStoreNumbers(const setting *rows);
+/* Stores the number of a setting that has one, unchecked. Returns false if its type is STRING, BYTES or SPECIAL. */
+bool settingStoreNumber(const setting *s, long long number);
 
 /* Add a layer's table, which is borrowed for good. Each once; boot only, before the configuration is read. */
 void settingRegister(const setting *rows);

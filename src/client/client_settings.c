@@ -10,7 +10,7 @@
 #include "output_limits.h"
 #include "setting.h"
 
-clientSettings client_settings = {.offload = true};
+clientSettings client_settings;
 
 static bool setLimits(const setting *s, char **words, int count, const char **err) {
     unused(s);
@@ -34,9 +34,11 @@ static const setting rows[] = {
      .set = setLimits,
      .get = getLimits,
      .rewrite = rewriteLimits},
-    BOOL_SETTING("io-threads-reply-offload", client_settings.offload, "yes"),
+    BOOL_SETTING("io-threads-reply-offload", client_settings.offload, true),
     SETTINGS_END,
 };
+
+SETTINGS_START_AT_DEFAULTS(rows)
 
 void clientSettingsRegister(void) {
     settingRegister(rows);

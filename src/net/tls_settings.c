@@ -227,9 +227,9 @@ static const settingName user_names[] = {{"CN", TLS_NAME_CN}, {"URI", TLS_NAME_U
                    .apply = applyContexts)
 
 static const setting rows[] = {
-    INT_SETTING("tls-port", tls_settings.port, "0", 0, 65535, .apply = applyPort),
-    ENUM_SETTING("tls-auth-clients", tls_settings.auth_clients, "yes", auth_names, .apply = applyContexts),
-    ENUM_SETTING("tls-auth-clients-user", tls_settings.auth_clients_user, "off", user_names, .apply = applyUser),
+    INT_SETTING("tls-port", tls_settings.port, 0, 0, 65535, .apply = applyPort),
+    ENUM_SETTING("tls-auth-clients", tls_settings.auth_clients, TLS_PEER_VERIFIED, auth_names, .apply = applyContexts),
+    ENUM_SETTING("tls-auth-clients-user", tls_settings.auth_clients_user, TLS_USER_OFF, user_names, .apply = applyUser),
     TEXT("tls-cert-file", cert_file, 0),
     TEXT("tls-key-file", key_file, 0),
     TEXT("tls-key-file-pass", key_pass, SETTING_SENSITIVE),
@@ -242,15 +242,15 @@ static const setting rows[] = {
     TEXT("tls-protocols", protocols, 0),
     TEXT("tls-ciphers", ciphers, 0),
     TEXT("tls-ciphersuites", ciphersuites, 0),
-    BOOL_SETTING("tls-prefer-server-ciphers", tls_settings.prefer_server_ciphers, "no", .apply = applyContexts),
-    BOOL_SETTING("tls-session-caching", tls_settings.session_caching, "yes", .apply = applyContexts),
-    BOOL_SETTING("tls-cluster", tls_settings.cluster, "no", .apply = applyCluster),
-    BOOL_SETTING("tls-kernel", tls_settings.kernel, "no", .flags = SETTING_HIDDEN, .apply = applyContexts),
-    INT_SETTING("tls-session-cache-size", tls_settings.session_cache_size, "20480", 0, INT_MAX, .apply = applyContexts),
-    INT_SETTING("tls-session-cache-timeout", tls_settings.session_cache_timeout_s, "300", 0, INT_MAX,
+    BOOL_SETTING("tls-prefer-server-ciphers", tls_settings.prefer_server_ciphers, false, .apply = applyContexts),
+    BOOL_SETTING("tls-session-caching", tls_settings.session_caching, true, .apply = applyContexts),
+    BOOL_SETTING("tls-cluster", tls_settings.cluster, false, .apply = applyCluster),
+    BOOL_SETTING("tls-kernel", tls_settings.kernel, false, .flags = SETTING_HIDDEN, .apply = applyContexts),
+    INT_SETTING("tls-session-cache-size", tls_settings.session_cache_size, 20480, 0, INT_MAX, .apply = applyContexts),
+    INT_SETTING("tls-session-cache-timeout", tls_settings.session_cache_timeout_s, 300, 0, INT_MAX,
                 .apply = applyContexts),
-    INT_SETTING("tls-auto-reload-interval", tls_settings.auto_reload_s, "0", 0, INT_MAX),
-    INT_SETTING("max-new-tls-connections-per-cycle", tls_settings.new_connections_per_cycle, "1", 1, 1000),
+    INT_SETTING("tls-auto-reload-interval", tls_settings.auto_reload_s, 0, 0, INT_MAX),
+    INT_SETTING("max-new-tls-connections-per-cycle", tls_settings.new_connections_per_cycle, 1, 1, 1000),
     SETTINGS_END,
 };
 

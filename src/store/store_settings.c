@@ -14,29 +14,7 @@
 
 #include <limits.h>
 
-storeSettings store_settings = {
-    .databases = 16,
-    .maxmemory_samples = 5,
-    .maxmemory_eviction_tenacity = 10,
-    .maxmemory_policy = MAXMEMORY_NO_EVICTION,
-    .lfu_log_factor = 10,
-    .lfu_decay_time = 1,
-    .active_expire_effort = 1,
-    .hz = 10,
-    .lazyfree_eviction = true,
-    .lazyfree_expire = true,
-    .lazyfree_server_del = true,
-    .lazyfree_user_del = true,
-    .lazyfree_user_flush = true,
-    .activerehashing = true,
-    .active_defrag_cycle_max = 25,
-    .active_defrag_cycle_min = 1,
-    .active_defrag_cycle_us = 500,
-    .active_defrag_ignore_bytes = 100 << 20,
-    .active_defrag_max_scan_fields = 1000,
-    .active_defrag_threshold_lower = 10,
-    .active_defrag_threshold_upper = 100,
-};
+storeSettings store_settings = {.hz = 10};
 
 static const settingName maxmemory_policies[] = {{"volatile-lru", MAXMEMORY_VOLATILE_LRU},
                                                  {"volatile-lfu", MAXMEMORY_VOLATILE_LFU},
@@ -110,32 +88,34 @@ static char *getNotify(const setting *s) {
 /* ---- Table ------------------------------------------------------------------------------------------------------- */
 
 static const setting rows[] = {
-    INT_SETTING("databases", store_settings.databases, "16", 1, INT_MAX, .flags = SETTING_IMMUTABLE),
-    MEMORY_SETTING("maxmemory", store_settings.maxmemory, "0", 0),
-    ENUM_SETTING("maxmemory-policy", store_settings.maxmemory_policy, "noeviction", maxmemory_policies),
-    INT_SETTING("maxmemory-samples", store_settings.maxmemory_samples, "5", 1, 64),
-    INT_SETTING("maxmemory-eviction-tenacity", store_settings.maxmemory_eviction_tenacity, "10", 0, 100),
-    INT_SETTING("lfu-log-factor", store_settings.lfu_log_factor, "10", 0, INT_MAX),
-    INT_SETTING("lfu-decay-time", store_settings.lfu_decay_time, "1", 0, INT_MAX),
-    INT_SETTING("active-expire-effort", store_settings.active_expire_effort, "1", 1, 10),
-    BOOL_SETTING("activerehashing", store_settings.activerehashing, "yes"),
-    BOOL_SETTING("lazyfree-lazy-eviction", store_settings.lazyfree_eviction, "yes"),
-    BOOL_SETTING("lazyfree-lazy-expire", store_settings.lazyfree_expire, "yes"),
-    BOOL_SETTING("lazyfree-lazy-server-del", store_settings.lazyfree_server_del, "yes"),
-    BOOL_SETTING("lazyfree-lazy-user-del", store_settings.lazyfree_user_del, "yes"),
-    BOOL_SETTING("lazyfree-lazy-user-flush", store_settings.lazyfree_user_flush, "yes"),
-    BOOL_SETTING("activedefrag", store_settings.activedefrag, "no", .check = checkDefrag),
-    BOOL_SETTING("active-defrag-all", store_settings.active_defrag_all, "no", .flags = SETTING_HIDDEN),
-    MEMORY_SETTING("active-defrag-ignore-bytes", store_settings.active_defrag_ignore_bytes, "104857600", 1),
-    INT_SETTING("active-defrag-threshold-lower", store_settings.active_defrag_threshold_lower, "10", 0, 1000),
-    INT_SETTING("active-defrag-threshold-upper", store_settings.active_defrag_threshold_upper, "100", 0, 1000),
-    INT_SETTING("active-defrag-cycle-min", store_settings.active_defrag_cycle_min, "1", 1, 99),
-    INT_SETTING("active-defrag-cycle-max", store_settings.active_defrag_cycle_max, "25", 1, 99),
-    INT_SETTING("active-defrag-cycle-us", store_settings.active_defrag_cycle_us, "500", 0, 100000),
-    INT_SETTING("active-defrag-max-scan-fields", store_settings.active_defrag_max_scan_fields, "1000", 1, LLONG_MAX),
+    INT_SETTING("databases", store_settings.databases, 16, 1, INT_MAX, .flags = SETTING_IMMUTABLE),
+    MEMORY_SETTING("maxmemory", store_settings.maxmemory, 0, 0),
+    ENUM_SETTING("maxmemory-policy", store_settings.maxmemory_policy, MAXMEMORY_NO_EVICTION, maxmemory_policies),
+    INT_SETTING("maxmemory-samples", store_settings.maxmemory_samples, 5, 1, 64),
+    INT_SETTING("maxmemory-eviction-tenacity", store_settings.maxmemory_eviction_tenacity, 10, 0, 100),
+    INT_SETTING("lfu-log-factor", store_settings.lfu_log_factor, 10, 0, INT_MAX),
+    INT_SETTING("lfu-decay-time", store_settings.lfu_decay_time, 1, 0, INT_MAX),
+    INT_SETTING("active-expire-effort", store_settings.active_expire_effort, 1, 1, 10),
+    BOOL_SETTING("activerehashing", store_settings.activerehashing, true),
+    BOOL_SETTING("lazyfree-lazy-eviction", store_settings.lazyfree_eviction, true),
+    BOOL_SETTING("lazyfree-lazy-expire", store_settings.lazyfree_expire, true),
+    BOOL_SETTING("lazyfree-lazy-server-del", store_settings.lazyfree_server_del, true),
+    BOOL_SETTING("lazyfree-lazy-user-del", store_settings.lazyfree_user_del, true),
+    BOOL_SETTING("lazyfree-lazy-user-flush", store_settings.lazyfree_user_flush, true),
+    BOOL_SETTING("activedefrag", store_settings.activedefrag, false, .check = checkDefrag),
+    BOOL_SETTING("active-defrag-all", store_settings.active_defrag_all, false, .flags = SETTING_HIDDEN),
+    MEMORY_SETTING("active-defrag-ignore-bytes", store_settings.active_defrag_ignore_bytes, 100 << 20, 1),
+    INT_SETTING("active-defrag-threshold-lower", store_settings.active_defrag_threshold_lower, 10, 0, 1000),
+    INT_SETTING("active-defrag-threshold-upper", store_settings.active_defrag_threshold_upper, 100, 0, 1000),
+    INT_SETTING("active-defrag-cycle-min", store_settings.active_defrag_cycle_min, 1, 1, 99),
+    INT_SETTING("active-defrag-cycle-max", store_settings.active_defrag_cycle_max, 25, 1, 99),
+    INT_SETTING("active-defrag-cycle-us", store_settings.active_defrag_cycle_us, 500, 0, 100000),
+    INT_SETTING("active-defrag-max-scan-fields", store_settings.active_defrag_max_scan_fields, 1000, 1, LLONG_MAX),
     {.name = "notify-keyspace-events", .type = SETTING_SPECIAL, .set = setNotify, .get = getNotify},
     SETTINGS_END,
 };
+
+SETTINGS_START_AT_DEFAULTS(rows)
 
 void storeSettingsRegister(void) {
     settingRegister(rows);

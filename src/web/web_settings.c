@@ -35,7 +35,7 @@ static char *getBind(const setting *s) {
 }
 
 static const setting rows[] = {
-    INT_SETTING("metrics-port", web_settings.port, "0", 0, 65535),
+    INT_SETTING("metrics-port", web_settings.port, 0, 0, 65535),
     {.name = "metrics-bind",
      .type = SETTING_SPECIAL,
      .flags = SETTING_MULTI_ARG,

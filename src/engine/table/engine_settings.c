@@ -15,7 +15,7 @@
 #include <limits.h>
 #include <stdio.h>
 
-engineSettings engine_settings = {.prefetch_batch_max_size = 16};
+engineSettings engine_settings;
 
 size_t enginePercentileText(char *out, size_t size, double percentile) {
     int len = snprintf(out, size, "%f", percentile);
@@ -77,30 +77,32 @@ static const settingName pubsub_names[] = {
 static const setting rows[] = {
     BYTES_SETTING("requirepass", engine_settings.requirepass, NULL, .flags = SETTING_SENSITIVE, .empty_is_null = true),
     STRING_SETTING("aclfile", engine_settings.aclfile, NULL, .flags = SETTING_IMMUTABLE, .empty_is_null = true),
-    ENUM_SETTING("acl-pubsub-default", engine_settings.acl_pubsub_default, "resetchannels", pubsub_names),
-    INT_SETTING("acllog-max-len", engine_settings.acllog_max_len, "128", 0, LLONG_MAX),
-    INT_SETTING("commandlog-execution-slower-than", engine_settings.slower_than_us, "10000", -1, LLONG_MAX,
+    ENUM_SETTING("acl-pubsub-default", engine_settings.acl_pubsub_default, ACL_CHANNELS_NONE, pubsub_names),
+    INT_SETTING("acllog-max-len", engine_settings.acllog_max_len, 128, 0, LLONG_MAX),
+    INT_SETTING("commandlog-execution-slower-than", engine_settings.slower_than_us, 10000, -1, LLONG_MAX,
                 .alias = "slowlog-log-slower-than"),
-    INT_SETTING("commandlog-slow-execution-max-len", engine_settings.slow_max_len, "128", 0, LLONG_MAX,
+    INT_SETTING("commandlog-slow-execution-max-len", engine_settings.slow_max_len, 128, 0, LLONG_MAX,
                 .alias = "slowlog-max-len"),
-    INT_SETTING("commandlog-request-larger-than", engine_settings.request_larger_than, "1048576", -1, LLONG_MAX),
-    INT_SETTING("commandlog-large-request-max-len", engine_settings.request_max_len, "128", 0, LLONG_MAX),
-    INT_SETTING("commandlog-reply-larger-than", engine_settings.reply_larger_than, "1048576", -1, LLONG_MAX),
-    INT_SETTING("commandlog-large-reply-max-len", engine_settings.reply_max_len, "128", 0, LLONG_MAX),
-    INT_SETTING("latency-monitor-threshold", engine_settings.latency_monitor_threshold_ms, "0", 0, LLONG_MAX,
+    INT_SETTING("commandlog-request-larger-than", engine_settings.request_larger_than, 1048576, -1, LLONG_MAX),
+    INT_SETTING("commandlog-large-request-max-len", engine_settings.request_max_len, 128, 0, LLONG_MAX),
+    INT_SETTING("commandlog-reply-larger-than", engine_settings.reply_larger_than, 1048576, -1, LLONG_MAX),
+    INT_SETTING("commandlog-large-reply-max-len", engine_settings.reply_max_len, 128, 0, LLONG_MAX),
+    INT_SETTING("latency-monitor-threshold", engine_settings.latency_monitor_threshold_ms, 0, 0, LLONG_MAX,
                 .apply = applyMonitorThreshold),
-    BOOL_SETTING("latency-tracking", engine_settings.latency_tracking, "yes"),
+    BOOL_SETTING("latency-tracking", engine_settings.latency_tracking, true),
     {.name = "latency-tracking-info-percentiles",
      .type = SETTING_SPECIAL,
      .flags = SETTING_MULTI_ARG,
      .default_text = "50 99 99.9",
      .set = setPercentiles,
      .get = getPercentiles},
-    INT_SETTING("tracking-table-max-keys", engine_settings.tracking_table_max_keys, "1000000", 0, LLONG_MAX),
-    INT_SETTING("prefetch-batch-max-size", engine_settings.prefetch_batch_max_size, "16", 0, 128),
-    ENUM_SETTING("yield", engine_settings.yield, "when-due", yield_names, .flags = SETTING_HIDDEN),
+    INT_SETTING("tracking-table-max-keys", engine_settings.tracking_table_max_keys, 1000000, 0, LLONG_MAX),
+    INT_SETTING("prefetch-batch-max-size", engine_settings.prefetch_batch_max_size, 16, 0, 128),
+    ENUM_SETTING("yield", engine_settings.yield, YIELD_WHEN_DUE, yield_names, .flags = SETTING_HIDDEN),
     SETTINGS_END,
 };
+
+SETTINGS_START_AT_DEFAULTS(rows)
 
 void engineSettingsRegister(void) {
     settingRegister(rows);
