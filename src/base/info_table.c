@@ -3,7 +3,7 @@
  * Not here    the command, the choice of sections (admin); any field.
  * Owns        the lists of pointers; the entries are their layers'.
  * Threads     changed at boot only, by main; read by main and by a thread that crashes.
- * Invariants  once sealed, sections and the fields of each are sorted by place.
+ * Invariants  once sealed, sections and the fields of each are sorted by place, metrics by field.
  * Tests       tests/unit/base/info_table_test.c, tests/server/info.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -17,12 +17,14 @@
 #define SECTIONS_MAX 64
 #define FIELDS_MAX 512
 #define RESETS_MAX 32
+#define METRICS_MAX 512
 
 static const infoSection *sections[SECTIONS_MAX];
 static size_t first_field[SECTIONS_MAX], end_field[SECTIONS_MAX]; /* of the section, in fields[] */
 static const infoFields *fields[FIELDS_MAX];
 static void (*resets[RESETS_MAX])(void);
-static size_t nsections, nfields, nresets;
+static const infoMetric *metrics[METRICS_MAX];
+static size_t nsections, nfields, nresets, nmetrics;
 
 /* ---- Registering ----------------------------------------------------------------------------------- */
 
@@ -41,6 +43,13 @@ void infoTableAddFields(const infoFields *added) {
     }
 }
 
+void infoTableAddMetrics(const infoMetric *added) {
+    for (; added->field; added++) {
+        serverAssert(nmetrics < METRICS_MAX);
+        metrics[nmetrics++] = added;
+    }
+}
+
 static int compareSections(const void *a, const void *b) {
     const infoSection *x = *(const infoSection *const *)a, *y = *(const infoSection *const *)b;
     return (x->place > y->place) - (x->place < y->place);
@@ -50,6 +59,17 @@ static int compareFields(const void *a, const void *b) {
     const infoFields *x = *(const infoFields *const *)a, *y = *(const infoFields *const *)b;
     int order = strcmp(x->section, y->section);
     return order ? order : (x->place > y->place) - (x->place < y->place);
+}
+
+static int compareMetrics(const void *a, const void *b) {
+    return strcmp((*(const infoMetric *const *)a)->field, (*(const infoMetric *const *)b)->field);
+}
+
+static void sealMetrics(void) {
+    qsort(metrics, nmetrics, sizeof(*metrics), compareMetrics);
+    for (size_t i = 1; i < nmetrics; i++)
+        if (!compareMetrics(&metrics[i - 1], &metrics[i]))
+            serverPanic("INFO: two metrics of the field '%s'", metrics[i]->field);
 }
 
 static bool hasSection(const char *name) {
@@ -76,6 +96,23 @@ void infoTableSeal(void) {
         while (at < nfields && !strcmp(fields[at]->section, sections[i]->name)) at++;
         end_field[i] = at;
     }
+    sealMetrics();
+}
+
+const infoMetric *infoMetricFind(slice field) {
+    size_t low = 0, high = nmetrics;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        int order = sliceCmp(sliceStr(metrics[mid]->field), field);
+        if (order == 0) return metrics[mid];
+        if (order < 0) low = mid + 1;
+        else high = mid;
+    }
+    return NULL;
+}
+
+const infoMetric *infoMetricAt(size_t index) {
+    return index < nmetrics ? metrics[index] : NULL;
 }
 
 void infoTableOnReset(void (*fn)(void)) {

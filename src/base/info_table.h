@@ -4,13 +4,16 @@
  * fields in runs, each with the place in the section where the run begins. A place is ten times the line on which the
  * field stands in the reference server's section, which leaves room between any two.
  *
+ * To add a field, let the `write` function of a run add its line, and add one row to the table of `infoMetric` in the
+ * same file, which is what the metrics port shows of it.
+ *
  * Runs on: main, but a section with INFO_IN_CRASH also on the thread that crashes.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef BASE_INFO_TABLE_H
 #define BASE_INFO_TABLE_H
 
-#include "platform.h"
+#include "slice.h"
 
 #include <stdarg.h>
 
@@ -47,16 +50,44 @@ typedef struct infoFields {
     const char *const *lines; /* ended by NULL; for what does not change */
 } infoFields;
 
-/* Tables end with an entry whose name or section is NULL and are borrowed for good. Boot only. */
+typedef enum {
+    INFO_GAUGE,
+    INFO_COUNTER, /* its samples end in _total */
+    INFO_OK,      /* 1 for "ok", else 0 */
+    INFO_UP,      /* 1 for "up", else 0 */
+    INFO_LABEL,   /* words, or digits that are no number to count with */
+    INFO_LEFT_OUT /* not shown: another field has the value in the unit that collectors want */
+} infoKind;
+
+/* How the metrics port shows an INFO field. A field without a row is a gauge without a sentence if it is a number, and
+ * a label if not. The names of metrics are those of INFO, but for what their format asks for: a counter ends in _total
+ * (and does not begin with total_), a unit stands at the end, and times are in seconds where the name of the INFO field
+ * ends in milliseconds. */
+typedef struct infoMetric {
+    const char *field;  /* as in INFO */
+    const char *family; /* without "valkey_" and "_total"; NULL if it is the name of the field */
+    infoKind kind;
+    unsigned char shift; /* decimal digits by which the value is made smaller: 3 makes seconds of milliseconds */
+    const char *help;    /* a sentence; NULL for labels, and for what is left out */
+} infoMetric;
+
+/* Tables end with an entry whose name, section or field is NULL and are borrowed for good. Boot only. */
 void infoTableAddSections(const infoSection *sections);
 void infoTableAddFields(const infoFields *fields);
-/* End of registration: puts all in order. Fields without their section, or two at one place, are a panic. Boot only. */
+void infoTableAddMetrics(const infoMetric *metrics);
+/* Ends registration and puts all in order. Fields without their section, two runs at one place, and two rows of
+ * `infoMetric` for one field are a panic. Boot only. */
 void infoTableSeal(void);
 
 /* Sections in their order: NULL past the end. */
 const infoSection *infoTableSection(size_t index);
 /* Write the section's fields, without a heading. */
 void infoTableWrite(const infoSection *section, infoOut *o);
+
+/* Returns the row of a field, or NULL if it has none. Any thread, after infoTableSeal(). */
+const infoMetric *infoMetricFind(slice field);
+/* Returns the rows in the order of their fields; NULL after the last. */
+const infoMetric *infoMetricAt(size_t index);
 
 /* Set back what counts events: CONFIG RESETSTAT calls all registered functions in order. Boot only, at most 32. */
 void infoTableOnReset(void (*fn)(void));

@@ -92,6 +92,27 @@ static void resetStats(void) {
     clientErrorStatsReset();
 }
 
+static const infoMetric metrics[] = {
+    {"connected_clients", NULL, INFO_GAUGE, 0, "Clients that are connected, replicas not counted."},
+    {"client_recent_max_input_buffer", "client_recent_max_input_buffer_bytes", INFO_GAUGE, 0,
+     "Largest input buffer of a client of late."},
+    {"client_recent_max_output_buffer", "client_recent_max_output_buffer_bytes", INFO_GAUGE, 0,
+     "Largest output buffer of a client of late."},
+    {"blocked_clients", NULL, INFO_GAUGE, 0, "Clients that wait for a key (BLPOP and its kin), or for replicas."},
+    {"tracking_clients", NULL, INFO_GAUGE, 0, "Clients that are told when what they have read changes."},
+    {"pubsub_clients", NULL, INFO_GAUGE, 0, "Clients that listen to channels."},
+    {"unexpected_error_replies", NULL, INFO_COUNTER, 0,
+     "Errors where there should be none, as from a primary's commands."},
+    {"total_error_replies", "error_replies", INFO_COUNTER, 0, "Errors that were replied."},
+    {"client_query_buffer_limit_disconnections", NULL, INFO_COUNTER, 0,
+     "Clients that were disconnected for what they had sent."},
+    {"client_output_buffer_limit_disconnections", NULL, INFO_COUNTER, 0,
+     "Clients that were disconnected for what they had not read."},
+    {"reply_buffer_shrinks", NULL, INFO_COUNTER, 0, "Times that a client's reply buffer was made smaller."},
+    {"reply_buffer_expands", NULL, INFO_COUNTER, 0, "Times that a client's reply buffer was made larger."},
+    {.field = NULL},
+};
+
 void clientInfoRegister(void) {
     static const infoSection sections[] = {{"clients", "Clients", 30, INFO_DEFAULT | INFO_IN_CRASH},
                                            {"errorstats", "Errorstats", 120, INFO_DEFAULT},
@@ -105,4 +126,5 @@ void clientInfoRegister(void) {
     infoTableAddSections(sections);
     infoTableAddFields(fields);
     infoTableOnReset(resetStats);
+    infoTableAddMetrics(metrics);
 }

@@ -107,6 +107,30 @@ static void resetStats(void) {
     commandStatsResetAll();
 }
 
+static const infoMetric metrics[] = {
+    {"paused_timeout_milliseconds", "paused_timeout_seconds", INFO_GAUGE, 3, "Time until paused clients go on."},
+    {"watching_clients", NULL, INFO_GAUGE, 0, "Clients that watch keys for a transaction."},
+    {"total_watched_keys", "watched_keys", INFO_GAUGE, 0, "Keys that clients watch."},
+    {"clients_in_timeout_table", NULL, INFO_GAUGE, 0, "Blocked clients whose wait has an end."},
+    {"total_blocking_keys", "blocking_keys", INFO_GAUGE, 0, "Keys that clients wait for."},
+    {"total_blocking_keys_on_nokey", "blocking_keys_on_nokey", INFO_GAUGE, 0,
+     "Keys whose deletion clients wait for, too."},
+    {"pubsub_channels", NULL, INFO_GAUGE, 0, "Channels that somebody listens to."},
+    {"pubsub_patterns", NULL, INFO_GAUGE, 0, "Patterns of channels that somebody listens to."},
+    {"pubsubshard_channels", NULL, INFO_GAUGE, 0, "Shard channels that somebody listens to."},
+    {"tracking_total_keys", "tracking_keys", INFO_GAUGE, 0, "Keys that are tracked for clients."},
+    {"tracking_total_items", "tracking_items", INFO_GAUGE, 0, "Pairs of a tracked key and a client it is tracked for."},
+    {"tracking_total_prefixes", "tracking_prefixes", INFO_GAUGE, 0, "Prefixes of keys that are tracked for clients."},
+    {"total_commands_processed", "commands_processed", INFO_COUNTER, 0, "Commands that were executed."},
+    {"acl_access_denied_auth", NULL, INFO_COUNTER, 0, "Names and passwords that were wrong."},
+    {"acl_access_denied_cmd", NULL, INFO_COUNTER, 0, "Commands that their user may not run."},
+    {"acl_access_denied_key", NULL, INFO_COUNTER, 0, "Commands on a key that their user may not access."},
+    {"acl_access_denied_channel", NULL, INFO_COUNTER, 0, "Commands on a channel that their user may not access."},
+    {"acl_access_denied_tls_cert", NULL, INFO_COUNTER, 0, "Certificates that name no user."},
+    {"acl_access_denied_db", NULL, INFO_COUNTER, 0, "Commands on a database that their user may not access."},
+    {.field = NULL},
+};
+
 void engineInfoRegister(void) {
     static const infoSection sections[] = {
         {"commandstats", "Commandstats", 110, INFO_IN_CRASH}, {"latencystats", "Latencystats", 130, 0}, {.name = NULL}};
@@ -125,4 +149,5 @@ void engineInfoRegister(void) {
     infoTableAddSections(sections);
     infoTableAddFields(fields);
     infoTableOnReset(resetStats);
+    infoTableAddMetrics(metrics);
 }

@@ -188,6 +188,42 @@ static void eachThread(infoOut *o) {
     }
 }
 
+static const infoMetric metrics[] = {
+    {"tcp_port", NULL, INFO_GAUGE, 0, "Port for clients, the one with TLS if there is no other."},
+    {"io_threads_active", NULL, INFO_GAUGE, 0, "Whether threads beside the main thread handle clients."},
+    {"maxclients", NULL, INFO_GAUGE, 0, "Clients that may be connected at once."},
+    {"total_connections_received", "connections_received", INFO_COUNTER, 0, "Connections that were accepted."},
+    {"rejected_connections", NULL, INFO_COUNTER, 0, "Connections that were refused: too many, or protected mode."},
+    {"total_net_input_bytes", "net_input_bytes", INFO_COUNTER, 0, "Bytes that clients have sent."},
+    {"total_net_output_bytes", "net_output_bytes", INFO_COUNTER, 0, "Bytes that clients were sent."},
+    {"evicted_clients", NULL, INFO_COUNTER, 0, "Clients that were disconnected to keep below maxmemory-clients."},
+    {"total_reads_processed", "reads_processed", INFO_COUNTER, 0, "Reads from sockets."},
+    {"total_writes_processed", "writes_processed", INFO_COUNTER, 0, "Writes to sockets."},
+    {"io_threaded_reads_processed", NULL, INFO_COUNTER, 0, "Reads from sockets by I/O threads."},
+    {"io_threaded_writes_processed", NULL, INFO_COUNTER, 0, "Writes to sockets by I/O threads."},
+    {"io_threaded_freed_objects", NULL, INFO_COUNTER, 0,
+     "Objects that were freed by the I/O threads that had made them."},
+    {"io_threaded_accept_processed", NULL, INFO_COUNTER, 0, "Connections that I/O threads have accepted."},
+    {"io_threaded_poll_processed", NULL, INFO_COUNTER, 0,
+     "Turns of I/O threads: times that they have asked for ready sockets."},
+    {"io_threaded_total_prefetch_batches", "io_threaded_prefetch_batches", INFO_COUNTER, 0,
+     "Batches of commands whose keys were looked up together."},
+    {"io_threaded_total_prefetch_entries", "io_threaded_prefetch_entries", INFO_COUNTER, 0,
+     "Keys that were looked up in batches."},
+    {"io_threads_client_moves", NULL, INFO_COUNTER, 0, "Clients that were moved to another thread."},
+    {"main_role_moves", NULL, INFO_COUNTER, 0, "Times that another thread began to execute commands."},
+    {"main_role_lent_commands", NULL, INFO_COUNTER, 0, "Commands that were executed by I/O threads."},
+    {"eventloop_cycles", NULL, INFO_COUNTER, 0, "Turns of main."},
+    {"eventloop_duration_sum", "eventloop_duration_seconds", INFO_COUNTER, 6,
+     "Time that main has worked, whichever thread was main."},
+    {"eventloop_duration_cmd_sum", "eventloop_duration_cmd_seconds", INFO_COUNTER, 6,
+     "Time in which main has executed commands."},
+    {"client_cron_looks", NULL, INFO_COUNTER, 0, "Clients that were looked after."},
+    {"client_cron_looks_max", NULL, INFO_GAUGE, 0, "Most clients that were looked after at once."},
+    {"client_cron_usec_max", NULL, INFO_GAUGE, 0, "Longest time for looking after clients at once, in microseconds."},
+    {.field = NULL},
+};
+
 void netInfoRegister(void) {
     tlsInfoRegister();
     static const infoSection sections[] = {{"threads", "Threads", 135, INFO_BY_NAME}, {.name = NULL}};
@@ -201,4 +237,5 @@ void netInfoRegister(void) {
     infoTableAddSections(sections);
     infoTableAddFields(fields);
     infoTableOnReset(resetStats);
+    infoTableAddMetrics(metrics);
 }

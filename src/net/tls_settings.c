@@ -208,11 +208,20 @@ static void certificates(infoOut *o) {
     certLines(o, "ca", contexts.server ? tlsContextCa(contexts.server) : NULL);
 }
 
+static const infoMetric metrics[] = {
+    {"tls_ca_cert_expires_in_seconds", NULL, INFO_GAUGE, 0, "Time until the first of the authorities is over."},
+    {"tls_client_cert_expires_in_seconds", NULL, INFO_GAUGE, 0,
+     "Time until the certificate for other servers is over."},
+    {"tls_server_cert_expires_in_seconds", NULL, INFO_GAUGE, 0, "Time until the certificate for clients is over."},
+    {.field = NULL},
+};
+
 void tlsInfoRegister(void) {
     static const infoSection sections[] = {{"tls", "TLS", 20, 0}, {.name = NULL}};
     static const infoFields fields[] = {{"tls", 10, .write = certificates}, {.section = NULL}};
     infoTableAddSections(sections);
     infoTableAddFields(fields);
+    infoTableAddMetrics(metrics);
 }
 
 /* ---- Table ------------------------------------------------------------------------------------------------------- */

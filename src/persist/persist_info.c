@@ -42,6 +42,31 @@ static void resetStats(void) {
     snapshotResetStats();
 }
 
+static const infoMetric metrics[] = {
+    {"current_cow_peak", "current_cow_peak_bytes", INFO_GAUGE, 0,
+     "Most memory that was copied for the child that is writing."},
+    {"current_cow_size", "current_cow_size_bytes", INFO_GAUGE, 0,
+     "Memory that was copied for the child that is writing."},
+    {"current_cow_size_age", "current_cow_size_age_seconds", INFO_GAUGE, 0,
+     "How old the figure of memory copied for the child is."},
+    {"current_fork_perc", NULL, INFO_GAUGE, 0, "How far the child that is writing has come, in percent."},
+    {"current_save_keys_processed", NULL, INFO_GAUGE, 0, "Keys that the child that is writing has written."},
+    {"current_save_keys_total", "current_save_keys", INFO_GAUGE, 0,
+     "Keys that the child that is writing has to write."},
+    {"rdb_bgsave_in_progress", NULL, INFO_GAUGE, 0, "Whether a snapshot is being written."},
+    {"rdb_last_save_time", NULL, INFO_GAUGE, 0, "When the last snapshot was written, in seconds since 1970."},
+    {"rdb_last_bgsave_status", "rdb_last_bgsave_ok", INFO_OK, 0, "Whether the last snapshot could be written."},
+    {"rdb_last_bgsave_time_sec", "rdb_last_bgsave_time_seconds", INFO_GAUGE, 0,
+     "How long the last snapshot took; -1: there was none."},
+    {"rdb_current_bgsave_time_sec", "rdb_current_bgsave_time_seconds", INFO_GAUGE, 0,
+     "How long the snapshot under way has taken; -1: there is none."},
+    {"rdb_saves", NULL, INFO_COUNTER, 0, "Snapshots that were written."},
+    {"rdb_last_cow_size", "rdb_last_cow_size_bytes", INFO_GAUGE, 0, "Memory that was copied for the last snapshot."},
+    {"latest_fork_usec", NULL, INFO_GAUGE, 0, "How long the last fork took, in microseconds."},
+    {"total_forks", "forks", INFO_COUNTER, 0, "Children that were forked."},
+    {.field = NULL},
+};
+
 void persistInfoRegister(void) {
     static const infoFields fields[] = {{"persistence", 30, .write = progress},
                                         {"persistence", 100, .write = snapshots},
@@ -49,4 +74,5 @@ void persistInfoRegister(void) {
                                         {.section = NULL}};
     infoTableAddFields(fields);
     infoTableOnReset(resetStats);
+    infoTableAddMetrics(metrics);
 }

@@ -136,6 +136,58 @@ static void resetStats(void) {
     traffic_at_reset = replTrafficNow();
 }
 
+static const infoMetric metrics[] = {
+    {"master_sync_total_bytes", "master_sync_size_bytes", INFO_GAUGE, 0,
+     "Size of the dataset that the primary is sending; -1: not known."},
+    {"master_sync_read_bytes", NULL, INFO_GAUGE, 0, "Bytes of the dataset that have come from the primary."},
+    {"master_sync_left_bytes", NULL, INFO_GAUGE, 0, "Bytes of the dataset that are still to come from the primary."},
+    {"master_sync_perc", NULL, INFO_GAUGE, 0, "How much of the dataset has come from the primary, in percent."},
+    {"master_sync_last_io_seconds_ago", NULL, INFO_GAUGE, 0,
+     "Seconds since some of the dataset came from the primary."},
+    {"master_host", NULL, INFO_LABEL, 0, NULL},
+    {"master_port", NULL, INFO_LABEL, 0, NULL},
+    {"master_link_status", "master_link_up", INFO_UP, 0, "Whether this replica is connected to its primary."},
+    {"master_last_io_seconds_ago", NULL, INFO_GAUGE, 0,
+     "Seconds since the primary was last heard of; -1: it is not connected."},
+    {"master_sync_in_progress", NULL, INFO_GAUGE, 0, "Whether the primary is sending the whole dataset."},
+    {"slave_read_repl_offset", NULL, INFO_GAUGE, 0, "Bytes of the primary's stream that were read."},
+    {"slave_repl_offset", NULL, INFO_GAUGE, 0, "Bytes of the primary's stream that were executed."},
+    {"replicas_repl_buffer_size", "replicas_repl_buffer_size_bytes", INFO_GAUGE, 0,
+     "What this replica keeps while it reads a snapshot."},
+    {"replicas_repl_buffer_peak", "replicas_repl_buffer_peak_bytes", INFO_GAUGE, 0,
+     "Most that this replica has kept while it read a snapshot."},
+    {"master_link_down_since_seconds", NULL, INFO_GAUGE, 0,
+     "Seconds since the primary was lost; -1: it was never there."},
+    {"slave_priority", NULL, INFO_GAUGE, 0, "Who becomes primary first: lower goes before higher, 0 never."},
+    {"slave_read_only", NULL, INFO_GAUGE, 0, "Whether clients may not write to this replica."},
+    {"replica_announced", NULL, INFO_GAUGE, 0, "Whether Sentinel tells clients of this replica."},
+    {"replicas_waiting_psync", NULL, INFO_GAUGE, 0, "Replicas that read a snapshot over a second connection."},
+    {"master_replid", NULL, INFO_LABEL, 0, NULL},
+    {"master_replid2", NULL, INFO_LABEL, 0, NULL},
+    {"master_repl_offset", NULL, INFO_GAUGE, 0, "Bytes of the stream of writes so far."},
+    {"second_repl_offset", NULL, INFO_GAUGE, 0, "Up to where master_replid2 holds; -1: nowhere."},
+    {"repl_backlog_active", NULL, INFO_GAUGE, 0, "Whether there is a backlog."},
+    {"repl_backlog_size", "repl_backlog_size_bytes", INFO_GAUGE, 0, "Room in the backlog."},
+    {"repl_backlog_first_byte_offset", NULL, INFO_GAUGE, 0, "Offset of the oldest byte in the backlog."},
+    {"repl_backlog_histlen", "repl_backlog_histlen_bytes", INFO_GAUGE, 0, "Bytes in the backlog."},
+    {"connected_slaves", NULL, INFO_GAUGE, 0, "Replicas that are connected."},
+    {"min_slaves_good_slaves", NULL, INFO_GAUGE, 0, "Replicas that are no further behind than min-replicas-max-lag."},
+    {"mem_replication_backlog", "mem_replication_backlog_bytes", INFO_GAUGE, 0,
+     "Memory of the backlog from which replicas catch up."},
+    {"mem_total_replication_buffers", "mem_replication_buffers_bytes", INFO_GAUGE, 0,
+     "Memory of what is kept for replicas, the backlog included."},
+    {"mem_replicas_repl_buffer", "mem_replicas_repl_buffer_bytes", INFO_GAUGE, 0,
+     "Memory of what a replica keeps while it reads a snapshot."},
+    {"total_net_repl_input_bytes", "net_repl_input_bytes", INFO_COUNTER, 0, "Bytes that the primary has sent."},
+    {"total_net_repl_output_bytes", "net_repl_output_bytes", INFO_COUNTER, 0, "Bytes that replicas were sent."},
+    {"sync_full", NULL, INFO_COUNTER, 0, "Times that replicas were sent the whole dataset."},
+    {"sync_partial_ok", NULL, INFO_COUNTER, 0, "Times that replicas could go on where they had been."},
+    {"sync_partial_err", NULL, INFO_COUNTER, 0,
+     "Times that replicas asked to go on where they had been and could not."},
+    {"migrate_cached_sockets", NULL, INFO_GAUGE, 0, "Connections that MIGRATE keeps open."},
+    {.field = NULL},
+};
+
 void replInfoRegister(void) {
     static const infoSection sections[] = {{"replication", "Replication", 70, INFO_DEFAULT}, {.name = NULL}};
     static const infoFields fields[] = {
@@ -145,4 +197,5 @@ void replInfoRegister(void) {
     infoTableAddSections(sections);
     infoTableAddFields(fields);
     infoTableOnReset(resetStats);
+    infoTableAddMetrics(metrics);
 }

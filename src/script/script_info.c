@@ -46,10 +46,32 @@ static void engines(infoOut *o) {
     infoLine(o, "engine_0:name=LUA,module=lua,abi_version=4,used_memory=%zu,memory_overhead=%zu", used, kept);
 }
 
+static const infoMetric metrics[] = {
+    {"used_memory_lua", "used_memory_lua_bytes", INFO_GAUGE, 0, "Memory of the Lua engine for EVAL."},
+    {"used_memory_vm_eval", "used_memory_vm_eval_bytes", INFO_GAUGE, 0, "Memory of the engines for EVAL."},
+    {"used_memory_scripts_eval", "used_memory_scripts_eval_bytes", INFO_GAUGE, 0, "Memory for the texts of scripts."},
+    {"number_of_cached_scripts", NULL, INFO_GAUGE, 0, "Scripts that EVALSHA finds."},
+    {"number_of_functions", NULL, INFO_GAUGE, 0, "Functions of loaded libraries."},
+    {"number_of_libraries", NULL, INFO_GAUGE, 0, "Loaded libraries of functions."},
+    {"used_memory_vm_functions", "used_memory_vm_functions_bytes", INFO_GAUGE, 0,
+     "Memory of the engines for functions."},
+    {"used_memory_vm_total", "used_memory_vm_bytes", INFO_GAUGE, 0, "Memory of the engines for scripts and functions."},
+    {"used_memory_functions", "used_memory_functions_bytes", INFO_GAUGE, 0, "Memory for libraries of functions."},
+    {"used_memory_scripts", "used_memory_scripts_bytes", INFO_GAUGE, 0,
+     "Memory for scripts and functions outside their engines."},
+    {"evicted_scripts", NULL, INFO_COUNTER, 0, "Scripts that were forgotten to make room for others."},
+    {"engines_count", "engines", INFO_GAUGE, 0, "Languages that scripts may be in."},
+    {"engines_total_used_memory", "engines_used_memory_bytes", INFO_GAUGE, 0, "Memory of all engines."},
+    {"engines_total_memory_overhead", "engines_memory_overhead_bytes", INFO_GAUGE, 0,
+     "Memory for what belongs to engines outside of them."},
+    {.field = NULL},
+};
+
 void scriptInfoRegister(void) {
     static const infoFields fields[] = {{"memory", 180, .write = memory},
                                         {"stats", 260, .write = evicted},
                                         {"scriptingengines", 10, .write = engines},
                                         {.section = NULL}};
     infoTableAddFields(fields);
+    infoTableAddMetrics(metrics);
 }

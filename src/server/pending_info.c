@@ -46,7 +46,34 @@ static const infoFields fields[] = {
     {.section = NULL},
 };
 
+static const infoMetric metrics[] = {
+    {"cluster_connections", NULL, INFO_GAUGE, 0, "Connections of the cluster's own bus."},
+    {"mem_cluster_links", "mem_cluster_links_bytes", INFO_GAUGE, 0, "Memory of links of the cluster's bus."},
+    {"mem_cluster_slot_import", "mem_cluster_slot_import_bytes", INFO_GAUGE, 0,
+     "Memory of slots that come from another server."},
+    {"mem_cluster_slot_migration_input_buffer", "mem_cluster_slot_migration_input_buffer_bytes", INFO_GAUGE, 0,
+     "Memory of what comes from another server while slots migrate."},
+    {"mem_cluster_slot_migration_input_buffer_peak", "mem_cluster_slot_migration_input_buffer_peak_bytes", INFO_GAUGE,
+     0, "Most memory of what came from another server while slots migrated."},
+    {"mem_cluster_slot_migration_output_buffer", "mem_cluster_slot_migration_output_buffer_bytes", INFO_GAUGE, 0,
+     "Memory of what goes to another server while slots migrate."},
+    {"mem_cluster_slot_export", "mem_cluster_slot_export_bytes", INFO_GAUGE, 0,
+     "Memory of slots that go to another server."},
+    {"module_fork_in_progress", NULL, INFO_GAUGE, 0, "Whether a module has forked a child."},
+    {"module_fork_last_cow_size", "module_fork_last_cow_size_bytes", INFO_GAUGE, 0,
+     "Memory that was copied for a module's last child."},
+    {"slot_migration_fork_in_progress", NULL, INFO_GAUGE, 0, "Whether a child is sending slots to another server."},
+    {"total_net_cluster_slot_import_bytes", "net_cluster_slot_import_bytes", INFO_COUNTER, 0,
+     "Bytes of slots that have come from another server."},
+    {"total_net_cluster_slot_export_bytes", "net_cluster_slot_export_bytes", INFO_COUNTER, 0,
+     "Bytes of slots that have gone to another server."},
+    {"dump_payload_sanitizations", NULL, INFO_COUNTER, 0, "Values of RESTORE that were checked in depth."},
+    {"cluster_enabled", NULL, INFO_GAUGE, 0, "Whether the server is part of a cluster."},
+    {.field = NULL},
+};
+
 void pendingInfoRegister(void) {
     infoTableAddSections(sections);
     infoTableAddFields(fields);
+    infoTableAddMetrics(metrics);
 }

@@ -34,9 +34,21 @@ static void endingSoon(infoOut *o) {
     if (shutdownInMs() >= 0) infoLine(o, "shutdown_in_milliseconds:%lld", (long long)shutdownInMs());
 }
 
+static const infoMetric metrics[] = {
+    {"redis_build_id", NULL, INFO_LABEL, 0, NULL},
+    {"hz", NULL, INFO_GAUGE, 0, "Times a second that the server looks after itself."},
+    {"configured_hz", NULL, INFO_GAUGE, 0, "The setting hz."},
+    {"clients_hz", NULL, INFO_GAUGE, 0, "Times a second that clients are looked after."},
+    {"executable", NULL, INFO_LABEL, 0, NULL},
+    {"shutdown_in_milliseconds", "shutdown_in_seconds", INFO_GAUGE, 3,
+     "Time that is left for replicas before a shutdown that waits for them."},
+    {.field = NULL},
+};
+
 void serverInfoRegister(void) {
     static const infoFields fields[] = {{"server", 70, .write = buildId},     {"server", 150, .write = supervisor},
                                         {"server", 210, .write = hz},         {"server", 250, .write = executable},
                                         {"server", 285, .write = endingSoon}, {.section = NULL}};
     infoTableAddFields(fields);
+    infoTableAddMetrics(metrics);
 }

@@ -100,6 +100,44 @@ static void resetStats(void) {
     lazyfreeResetStats();
 }
 
+static const infoMetric metrics[] = {
+    {"lru_clock", NULL, INFO_GAUGE, 0, "The clock by which keys age, as it counts internally."},
+    {"mem_not_counted_for_evict", "mem_not_counted_for_evict_bytes", INFO_GAUGE, 0,
+     "Memory that does not count against maxmemory."},
+    {"maxmemory", "maxmemory_bytes", INFO_GAUGE, 0, "Limit of memory for the dataset and its overhead; 0 is none."},
+    {"lazyfree_pending_objects", NULL, INFO_GAUGE, 0, "Objects that wait to be freed in the background."},
+    {"lazyfreed_objects", NULL, INFO_COUNTER, 0, "Objects that were freed in the background."},
+    {"rdb_changes_since_last_save", NULL, INFO_GAUGE, 0, "Changes that are in no snapshot."},
+    {"expired_keys", NULL, INFO_COUNTER, 0, "Keys that were deleted when their time was over."},
+    {"expired_fields", NULL, INFO_COUNTER, 0, "Fields of hashes that were deleted when their time was over."},
+    {"expired_keys_with_volatile_items_stale_perc", NULL, INFO_GAUGE, 0,
+     "Fields of hashes with a time that is over and which are still there, in percent; an estimate."},
+    {"expired_stale_perc", NULL, INFO_GAUGE, 0,
+     "Keys with a time that is over and which are still there, in percent; an estimate."},
+    {"expired_time_cap_reached_count", "expired_time_cap_reached", INFO_COUNTER, 0,
+     "Times that looking for keys that are over had to stop early."},
+    {"expire_cycle_cpu_milliseconds", "expire_cycle_cpu_seconds", INFO_COUNTER, 3,
+     "Time that went into looking for keys that are over."},
+    {"evicted_keys", NULL, INFO_COUNTER, 0, "Keys that were deleted to keep below maxmemory."},
+    {"total_eviction_exceeded_time", "eviction_exceeded_time", INFO_COUNTER, 0,
+     "Time above maxmemory, in milliseconds."},
+    {"current_eviction_exceeded_time", NULL, INFO_GAUGE, 0,
+     "Time above maxmemory since it was last reached, in milliseconds."},
+    {"keyspace_hits", NULL, INFO_COUNTER, 0, "Keys that were looked for and found."},
+    {"keyspace_misses", NULL, INFO_COUNTER, 0, "Keys that were looked for and not there."},
+    {"active_defrag_running", NULL, INFO_GAUGE, 0,
+     "Share of the processor for defragmentation, in percent; 0 while there is none."},
+    {"active_defrag_hits", NULL, INFO_COUNTER, 0, "Values that defragmentation has moved."},
+    {"active_defrag_misses", NULL, INFO_COUNTER, 0, "Values that defragmentation has looked at and left."},
+    {"active_defrag_key_hits", NULL, INFO_COUNTER, 0, "Keys of which defragmentation has moved something."},
+    {"active_defrag_key_misses", NULL, INFO_COUNTER, 0, "Keys of which defragmentation has moved nothing."},
+    {"total_active_defrag_time", "active_defrag_time", INFO_COUNTER, 0,
+     "Time with fragmentation above its limit, in milliseconds."},
+    {"current_active_defrag_time", NULL, INFO_GAUGE, 0, "Time since defragmentation has begun, in milliseconds."},
+    {"slave_expires_tracked_keys", NULL, INFO_GAUGE, 0, "Keys with a time that were written on this replica itself."},
+    {.field = NULL},
+};
+
 void storeInfoRegister(void) {
     static const infoSection sections[] = {{"keyspace", "Keyspace", 170, INFO_DEFAULT | INFO_IN_CRASH}, {.name = NULL}};
     static const infoFields fields[] = {
@@ -114,4 +152,5 @@ void storeInfoRegister(void) {
     infoTableAddSections(sections);
     infoTableAddFields(fields);
     infoTableOnReset(resetStats);
+    infoTableAddMetrics(metrics);
 }

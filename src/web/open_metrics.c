@@ -13,7 +13,7 @@
  * What others have chosen (names of errors, addresses) comes into labels only, escaped, and as UTF-8 or with question
  * marks.
  *
- * Not here    what is known of single fields (metric_table.c); when a text is made (http_server.c).
+ * Not here    what is known of single fields (info_table.h); when a text is made (http_server.c).
  * Owns        nothing.
  * Threads     any.
  * Invariants  1. No family appears twice, whatever INFO says.
@@ -25,7 +25,7 @@
 #include "open_metrics.h"
 
 #include "hash.h"
-#include "metric_table.h"
+#include "info_table.h"
 #include "numbers.h"
 #include "one_line.h"
 #include "version.h"
@@ -208,12 +208,12 @@ static void putOwn(writer *w, const char *name, familyType type, const char *hel
 
 /* ---- Single fields ---- */
 
-static slice familyOf(const metricField *known, slice field) {
+static slice familyOf(const infoMetric *known, slice field) {
     return known && known->family ? sliceStr(known->family) : field;
 }
 
-static void putField(writer *w, const metricField *known, slice field, slice value) {
-    familyType type = known && known->kind == FIELD_COUNTER ? TYPE_COUNTER : TYPE_GAUGE;
+static void putField(writer *w, const infoMetric *known, slice field, slice value) {
+    familyType type = known && known->kind == INFO_COUNTER ? TYPE_COUNTER : TYPE_GAUGE;
     unsigned shift = known ? known->shift : 0;
     slice name = familyOf(known, field);
     if (type == TYPE_COUNTER && value.ptr[0] == '-') return; /* no counter can be that */
@@ -230,19 +230,19 @@ static slice withoutPercent(slice value) {
 }
 
 /* Whether the line makes a label of the section's family of words, and the line as a family of its own otherwise. */
-static bool isLabel(const metricField *known, slice field, slice value) {
-    if (known && known->kind == FIELD_LABEL) return true;
-    if (known && known->kind != FIELD_GAUGE && known->kind != FIELD_COUNTER) return false;
+static bool isLabel(const infoMetric *known, slice field, slice value) {
+    if (known && known->kind == INFO_LABEL) return true;
+    if (known && known->kind != INFO_GAUGE && known->kind != INFO_COUNTER) return false;
     if (endsWith(field, "_human")) return false;
     return endsWith(field, "_serial") || !isNumber(withoutPercent(value));
 }
 
 static void putLine(writer *w, slice field, slice value) {
-    const metricField *known = metricFieldFind(field);
+    const infoMetric *known = infoMetricFind(field);
     if (!isName(field) || isLabel(known, field, value) || endsWith(field, "_human")) return;
-    if (known && known->kind == FIELD_TOLD) return;
-    if (known && known->kind == FIELD_OK) value = sliceStr(sliceIs(value, "ok") ? "1" : "0");
-    if (known && known->kind == FIELD_UP) value = sliceStr(sliceIs(value, "up") ? "1" : "0");
+    if (known && known->kind == INFO_LEFT_OUT) return;
+    if (known && known->kind == INFO_OK) value = sliceStr(sliceIs(value, "ok") ? "1" : "0");
+    if (known && known->kind == INFO_UP) value = sliceStr(sliceIs(value, "up") ? "1" : "0");
     putField(w, known, field, withoutPercent(value));
 }
 
@@ -408,7 +408,7 @@ static void putWords(writer *w, slice section, const group *g, slice body) {
     bool begun = false;
     while (takeLine(&rest, &field, &value)) {
         if ((g && isRow(g, field, value)) || !isName(field) || value.len == 0) continue;
-        if (!isLabel(metricFieldFind(field), field, value) || cameBefore(body, field)) continue;
+        if (!isLabel(infoMetricFind(field), field, value) || cameBefore(body, field)) continue;
         if (!begun && !begin(w, section, TYPE_INFO, "What is words in this section of INFO.", sliceOf("", 0), 0))
             return;
         if (!begun) putSampleName(w, section, TYPE_INFO);

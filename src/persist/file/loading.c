@@ -138,10 +138,26 @@ static void writeProgress(infoOut *o) {
     infoLine(o, "loading_eta_seconds:%llu", (unsigned long long)etaSeconds());
 }
 
+static const infoMetric metrics[] = {
+    {"loading", NULL, INFO_GAUGE, 0, "Whether the dataset is being read."},
+    {"async_loading", NULL, INFO_GAUGE, 0, "Whether the dataset is being read while the old one is served."},
+    {"rdb_last_load_keys_expired", NULL, INFO_GAUGE, 0, "Keys that were over when the last snapshot was read."},
+    {"rdb_last_load_keys_loaded", NULL, INFO_GAUGE, 0, "Keys that were read from the last snapshot."},
+    {"loading_start_time", NULL, INFO_GAUGE, 0, "When reading the dataset began, in seconds since 1970."},
+    {"loading_total_bytes", "loading_size_bytes", INFO_GAUGE, 0, "Size of the file that is being read."},
+    {"loading_rdb_used_mem", "loading_rdb_used_mem_bytes", INFO_GAUGE, 0,
+     "Memory that was in use where the file was written."},
+    {"loading_loaded_bytes", NULL, INFO_GAUGE, 0, "Bytes of the file that were read."},
+    {"loading_loaded_perc", NULL, INFO_GAUGE, 0, "How much of the file was read, in percent."},
+    {"loading_eta_seconds", NULL, INFO_GAUGE, 0, "Seconds until the dataset will have been read."},
+    {.field = NULL},
+};
+
 void loadingInfoRegister(void) {
     static const infoFields fields[] = {{"persistence", 10, .write = writeState},
                                         {"persistence", 170, .write = writeLast},
                                         {"persistence", 900, .write = writeProgress},
                                         {.section = NULL}};
     infoTableAddFields(fields);
+    infoTableAddMetrics(metrics);
 }

@@ -38,6 +38,9 @@ static void resetSecond(void) {
 
 /* Upper before lower, last before first. */
 static void registerAll(void) {
+    static const infoMetric upper_metrics[] = {{"size", "size_bytes", INFO_GAUGE, 0, "A size."}, {.field = NULL}};
+    static const infoMetric lower_metrics[] = {
+        {"other", NULL, INFO_LABEL, 0, NULL}, {"count", NULL, INFO_COUNTER, 0, "A count."}, {.field = NULL}};
     static const infoFields upper[] = {
         {"shared", 40, .lines = last_lines},
         {"alone", 10, .write = size},
@@ -53,6 +56,8 @@ static void registerAll(void) {
     infoTableAddFields(upper);
     infoTableAddSections(sections);
     infoTableAddFields(lower);
+    infoTableAddMetrics(upper_metrics);
+    infoTableAddMetrics(lower_metrics);
 }
 
 TEST(info_fields_stand_in_their_places) {
@@ -67,6 +72,16 @@ TEST(info_fields_stand_in_their_places) {
     text[0] = '\0';
     infoTableWrite(infoTableSection(0), &o);
     CHECK_EQ_STR(text, "size:1536\nsize_human:1.50K\n");
+}
+
+TEST(info_metrics_are_found_by_their_field) {
+    static const char *const sorted[] = {"count", "other", "size"};
+    for (size_t i = 0; i < array_len(sorted); i++) {
+        CHECK_EQ_STR(infoMetricAt(i)->field, sorted[i]);
+        CHECK(infoMetricFind(sliceStr(sorted[i])) == infoMetricAt(i));
+    }
+    CHECK(infoMetricAt(3) == NULL);
+    CHECK(infoMetricFind(sliceStr("siz")) == NULL && infoMetricFind(sliceStr("")) == NULL);
 }
 
 TEST(info_resets_run_in_the_order_of_their_registration) {
@@ -91,6 +106,13 @@ static void samePlace(void *arg) {
     infoTableSeal();
 }
 
+static void sameMetric(void *arg) {
+    unused(arg);
+    static const infoMetric metrics[] = {{"size", NULL, INFO_GAUGE, 0, "A size."}, {.field = NULL}};
+    infoTableAddMetrics(metrics);
+    infoTableSeal();
+}
+
 static void sameSection(void *arg) {
     unused(arg);
     static const infoSection sections[] = {{"other", "Other", 20, 0}, {.name = NULL}};
@@ -104,7 +126,8 @@ TEST(info_mistakes_at_boot_end_the_process) {
         const char *says;
     } mistakes[] = {{homeless, "INFO has no section 'nowhere'"},
                     {samePlace, "two runs of fields at 20 of section 'shared'"},
-                    {sameSection, "have one place"}};
+                    {sameSection, "have one place"},
+                    {sameMetric, "two metrics of the field 'size'"}};
     for (size_t i = 0; i < array_len(mistakes); i++) {
         char output[16384];
         int status = unitInChild(mistakes[i].body, NULL, output, sizeof(output));
