@@ -26,85 +26,69 @@ static const struct {
 };
 
 typedef enum {
-    OPT_HOST,
-    OPT_PORT,
-    OPT_TIMEOUT,
-    OPT_SOCKET,
-    OPT_PASSWORD,
-    OPT_USER,
-    OPT_URI,
-    OPT_DB,
-    OPT_REPEAT,
-    OPT_INTERVAL,
-    OPT_LINE_DELIMITER,
-    OPT_REPLY_DELIMITER,
-    OPT_STDIN_TAG,
-    OPT_SHOW_PUSHES,
-    OPT_PATTERN,
-    OPT_QUOTED_PATTERN,
-    OPT_COUNT,
-    OPT_PIPE_TIMEOUT,
-    OPT_MEMKEYS_SAMPLES,
-    OPT_KEYSTATS_SAMPLES,
-    OPT_TOP,
-    OPT_CURSOR,
-    OPT_HOTKEYS_COUNT,
-    OPT_INTRINSIC,
-    OPT_EVAL,
-    OPT_LRU_TEST,
-    OPT_RDB,
-    OPT_FUNCTIONS_RDB
-} optionId;
+    VALUE_TEXT, /* stored as it is */
+    VALUE_INT,
+    VALUE_LONG,
+    VALUE_SECONDS,
+    VALUE_YES_NO,
+    VALUE_QUOTED, /* a pattern in quotes */
+    VALUE_URI,
+    VALUE_FILE /* of a transfer, one at a time */
+} valueKind;
+
+typedef struct valuedOption {
+    const char *word;
+    size_t offset; /* of the field that is stored */
+    valueKind kind;
+    long long min, max; /* INT, LONG */
+    size_t given;       /* of a bool that is set to true, too; 0 if none */
+    cliMode mode;       /* set if it is not MODE_COMMAND */
+} valuedOption;
+
+#define FIELD(name) offsetof(cliOptions, name)
+#define VALUED(word_, field, ... /* kind */) \
+    { .word = word_, .offset = FIELD(field), .kind = __VA_ARGS__ }
+#define RANGE(min_, max_) .min = min_, .max = max_
 
 /* Options that take a value. */
-static const struct {
-    const char *word;
-    optionId id;
-} valued[] = {
-    {"-h", OPT_HOST},
-    {"-p", OPT_PORT},
-    {"-t", OPT_TIMEOUT},
-    {"-s", OPT_SOCKET},
-    {"-a", OPT_PASSWORD},
-    {"--pass", OPT_PASSWORD},
-    {"--user", OPT_USER},
-    {"-u", OPT_URI},
-    {"-n", OPT_DB},
-    {"-r", OPT_REPEAT},
-    {"-i", OPT_INTERVAL},
-    {"-d", OPT_LINE_DELIMITER},
-    {"-D", OPT_REPLY_DELIMITER},
-    {"-X", OPT_STDIN_TAG},
-    {"--show-pushes", OPT_SHOW_PUSHES},
-    {"--pattern", OPT_PATTERN},
-    {"--quoted-pattern", OPT_QUOTED_PATTERN},
-    {"--count", OPT_COUNT},
-    {"--pipe-timeout", OPT_PIPE_TIMEOUT},
-    {"--memkeys-samples", OPT_MEMKEYS_SAMPLES},
-    {"--keystats-samples", OPT_KEYSTATS_SAMPLES},
-    {"--top", OPT_TOP},
-    {"--cursor", OPT_CURSOR},
-    {"--hotkeys-count", OPT_HOTKEYS_COUNT},
-    {"--intrinsic-latency", OPT_INTRINSIC},
-    {"--eval", OPT_EVAL},
-    {"--lru-test", OPT_LRU_TEST},
-    {"--rdb", OPT_RDB},
-    {"--functions-rdb", OPT_FUNCTIONS_RDB},
+static const valuedOption valued[] = {
+    VALUED("-h", host, VALUE_TEXT),
+    VALUED("-p", port, VALUE_INT, RANGE(0, 65535)),
+    VALUED("-t", timeout_s, VALUE_SECONDS),
+    VALUED("-s", socket, VALUE_TEXT),
+    VALUED("-a", password, VALUE_TEXT, .given = FIELD(password_in_args)),
+    VALUED("--pass", password, VALUE_TEXT, .given = FIELD(password_in_args)),
+    VALUED("--user", user, VALUE_TEXT),
+    {.word = "-u", .kind = VALUE_URI},
+    VALUED("-n", db, VALUE_INT, RANGE(0, INT32_MAX)),
+    VALUED("-r", repeat, VALUE_LONG, RANGE(-1, INT64_MAX), .given = FIELD(repeat_given)),
+    VALUED("-i", interval_s, VALUE_SECONDS, .given = FIELD(interval_given)),
+    VALUED("-d", line_delimiter, VALUE_TEXT),
+    VALUED("-D", reply_delimiter, VALUE_TEXT),
+    VALUED("-X", stdin_tag, VALUE_TEXT),
+    VALUED("--show-pushes", show_pushes, VALUE_YES_NO),
+    VALUED("--pattern", pattern, VALUE_TEXT),
+    VALUED("--quoted-pattern", pattern, VALUE_QUOTED),
+    VALUED("--count", scan_count, VALUE_LONG, RANGE(1, INT64_MAX)),
+    VALUED("--pipe-timeout", pipe_timeout_s, VALUE_LONG, RANGE(0, INT32_MAX / 1000)),
+    VALUED("--memkeys-samples", memory_samples, VALUE_LONG, RANGE(0, INT64_MAX), .mode = MODE_MEMKEYS),
+    VALUED("--keystats-samples", memory_samples, VALUE_LONG, RANGE(0, INT64_MAX), .mode = MODE_KEYSTATS),
+    VALUED("--top", keystats_top, VALUE_LONG, RANGE(1, 1000000)),
+    VALUED("--cursor", cursor, VALUE_TEXT),
+    VALUED("--hotkeys-count", hotkeys, VALUE_LONG, RANGE(1, 1000000), .mode = MODE_HOTKEYS),
+    VALUED("--intrinsic-latency", intrinsic_s, VALUE_LONG, RANGE(1, INT32_MAX), .mode = MODE_INTRINSIC),
+    VALUED("--eval", eval_file, VALUE_TEXT, .mode = MODE_EVAL),
+    VALUED("--lru-test", lru_keys, VALUE_LONG, RANGE(1, INT64_MAX / 2), .mode = MODE_LRU_TEST),
+    VALUED("--rdb", rdb_file, VALUE_FILE, .mode = MODE_RDB),
+    VALUED("--functions-rdb", rdb_file, VALUE_FILE, .mode = MODE_FUNCTIONS_RDB),
 };
 
-/* Options whose value is kept as it is. */
-static const struct {
-    const char *word;
-    size_t offset;
-} texts[] = {
-    {"--name", offsetof(cliOptions, client_name)},
-    {"--sni", offsetof(cliOptions, tls.sni)},
-    {"--cacert", offsetof(cliOptions, tls.ca_file)},
-    {"--cacertdir", offsetof(cliOptions, tls.ca_dir)},
-    {"--cert", offsetof(cliOptions, tls.cert_file)},
-    {"--key", offsetof(cliOptions, tls.key_file)},
-    {"--tls-ciphers", offsetof(cliOptions, tls.ciphers)},
-    {"--tls-ciphersuites", offsetof(cliOptions, tls.ciphersuites)},
+/* The same, but they are not suggested in place of an unknown one. */
+static const valuedOption unsuggested[] = {
+    VALUED("--name", client_name, VALUE_TEXT),        VALUED("--sni", tls.sni, VALUE_TEXT),
+    VALUED("--cacert", tls.ca_file, VALUE_TEXT),      VALUED("--cacertdir", tls.ca_dir, VALUE_TEXT),
+    VALUED("--cert", tls.cert_file, VALUE_TEXT),      VALUED("--key", tls.key_file, VALUE_TEXT),
+    VALUED("--tls-ciphers", tls.ciphers, VALUE_TEXT), VALUED("--tls-ciphersuites", tls.ciphersuites, VALUE_TEXT),
 };
 
 /* Options that set one field to true. */
@@ -112,18 +96,18 @@ static const struct {
     const char *word;
     size_t offset;
 } flags[] = {
-    {"-x", offsetof(cliOptions, last_from_stdin)},
-    {"-c", offsetof(cliOptions, cluster)},
-    {"-e", offsetof(cliOptions, exit_on_error)},
-    {"--mptcp", offsetof(cliOptions, multipath)},
-    {"--askpass", offsetof(cliOptions, ask_password)},
-    {"--quoted-input", offsetof(cliOptions, quoted_input)},
-    {"--tls", offsetof(cliOptions, tls.on)},
-    {"--insecure", offsetof(cliOptions, tls.insecure)},
-    {"--verbose", offsetof(cliOptions, verbose)},
-    {"--no-auth-warning", offsetof(cliOptions, no_auth_warning)},
-    {"--ldb", offsetof(cliOptions, debug)},
-    {"--ldb-sync-mode", offsetof(cliOptions, debug_sync)},
+    {"-x", FIELD(last_from_stdin)},
+    {"-c", FIELD(cluster)},
+    {"-e", FIELD(exit_on_error)},
+    {"--mptcp", FIELD(multipath)},
+    {"--askpass", FIELD(ask_password)},
+    {"--quoted-input", FIELD(quoted_input)},
+    {"--tls", FIELD(tls.on)},
+    {"--insecure", FIELD(tls.insecure)},
+    {"--verbose", FIELD(verbose)},
+    {"--no-auth-warning", FIELD(no_auth_warning)},
+    {"--ldb", FIELD(debug)},
+    {"--ldb-sync-mode", FIELD(debug_sync)},
 };
 
 static const struct {
@@ -247,97 +231,50 @@ static bool takeFlag(cliOptions *o, const char *word) {
     return true;
 }
 
-static void takeRdbFile(cliOptions *o, const char *file, cliMode mode) {
-    if (o->rdb_file && o->mode != mode) {
-        fprintf(stderr, "One transfer at a time: either --rdb or --functions-rdb.\n");
+/* Stores the value of an option. */
+static void takeValue(cliOptions *o, const valuedOption *option, const char *value) {
+    const char *word = option->word;
+    void *field = (char *)o + option->offset;
+    switch (option->kind) {
+    case VALUE_TEXT: *(const char **)field = value; break;
+    case VALUE_INT: *(int *)field = (int)numberOf(word, value, option->min, option->max); break;
+    case VALUE_LONG: *(long long *)field = numberOf(word, value, option->min, option->max); break;
+    case VALUE_SECONDS: *(double *)field = secondsOf(word, value); break;
+    case VALUE_YES_NO: *(bool *)field = parseYesNo(value); break;
+    case VALUE_QUOTED: *(const char **)field = unquotePattern(value); break;
+    case VALUE_URI: takeUri(o, value); break;
+    case VALUE_FILE:
+        if (o->rdb_file && o->mode != option->mode) {
+            fprintf(stderr, "One transfer at a time: either --rdb or --functions-rdb.\n");
+            exit(1);
+        }
+        *(const char **)field = value;
+        break;
+    }
+    if (option->given) *(bool *)((char *)o + option->given) = true;
+    if (option->mode != MODE_COMMAND) o->mode = option->mode;
+}
+
+static const valuedOption *findValued(const char *word) {
+    for (size_t i = 0; i < array_len(valued); i++)
+        if (strcmp(word, valued[i].word) == 0) return &valued[i];
+    for (size_t i = 0; i < array_len(unsuggested); i++)
+        if (strcmp(word, unsuggested[i].word) == 0) return &unsuggested[i];
+    return NULL;
+}
+
+/* `value` is NULL after the last word. */
+static void takeOption(cliOptions *o, const char *word, const char *value) {
+    const valuedOption *option = findValued(word);
+    if (!option) quitUnknown(word);
+    if (value) {
+        takeValue(o, option, value);
+    } else if (strcmp(word, "-h") == 0) {
+        o->mode = MODE_HELP; /* "-h" alone: what most programs take it for */
+    } else {
+        fprintf(stderr, "Option '%s' needs a value.\n", word);
         exit(1);
     }
-    o->rdb_file = file;
-    o->mode = mode;
-}
-
-/* Store the value of an option. */
-static void takeValue(cliOptions *o, optionId id, const char *word, const char *value) {
-    switch (id) {
-    case OPT_HOST: o->host = value; break;
-    case OPT_PORT: o->port = (int)numberOf(word, value, 0, 65535); break;
-    case OPT_TIMEOUT: o->timeout_s = secondsOf(word, value); break;
-    case OPT_SOCKET: o->socket = value; break;
-    case OPT_PASSWORD:
-        o->password = value;
-        o->password_in_args = true;
-        break;
-    case OPT_USER: o->user = value; break;
-    case OPT_URI: takeUri(o, value); break;
-    case OPT_DB: o->db = (int)numberOf(word, value, 0, INT32_MAX); break;
-    case OPT_REPEAT:
-        o->repeat = numberOf(word, value, -1, INT64_MAX);
-        o->repeat_given = true;
-        break;
-    case OPT_INTERVAL:
-        o->interval_s = secondsOf(word, value);
-        o->interval_given = true;
-        break;
-    case OPT_LINE_DELIMITER: o->line_delimiter = value; break;
-    case OPT_REPLY_DELIMITER: o->reply_delimiter = value; break;
-    case OPT_STDIN_TAG: o->stdin_tag = value; break;
-    case OPT_SHOW_PUSHES: o->show_pushes = parseYesNo(value); break;
-    case OPT_PATTERN: o->pattern = value; break;
-    case OPT_QUOTED_PATTERN: o->pattern = unquotePattern(value); break;
-    case OPT_COUNT: o->scan_count = numberOf(word, value, 1, INT64_MAX); break;
-    case OPT_PIPE_TIMEOUT: o->pipe_timeout_s = numberOf(word, value, 0, INT32_MAX / 1000); break;
-    case OPT_MEMKEYS_SAMPLES:
-        o->memory_samples = numberOf(word, value, 0, INT64_MAX);
-        o->mode = MODE_MEMKEYS;
-        break;
-    case OPT_KEYSTATS_SAMPLES:
-        o->memory_samples = numberOf(word, value, 0, INT64_MAX);
-        o->mode = MODE_KEYSTATS;
-        break;
-    case OPT_TOP: o->keystats_top = numberOf(word, value, 1, 1000000); break;
-    case OPT_CURSOR: o->cursor = value; break;
-    case OPT_HOTKEYS_COUNT:
-        o->hotkeys = numberOf(word, value, 1, 1000000);
-        o->mode = MODE_HOTKEYS;
-        break;
-    case OPT_INTRINSIC:
-        o->intrinsic_s = numberOf(word, value, 1, INT32_MAX);
-        o->mode = MODE_INTRINSIC;
-        break;
-    case OPT_EVAL:
-        o->eval_file = value;
-        o->mode = MODE_EVAL;
-        break;
-    case OPT_LRU_TEST:
-        o->lru_keys = numberOf(word, value, 1, INT64_MAX / 2);
-        o->mode = MODE_LRU_TEST;
-        break;
-    case OPT_RDB: takeRdbFile(o, value, MODE_RDB); break;
-    case OPT_FUNCTIONS_RDB: takeRdbFile(o, value, MODE_FUNCTIONS_RDB); break;
-    }
-}
-
-noreturn_fn static void quitWithoutValue(const char *word) {
-    fprintf(stderr, "Option '%s' needs a value.\n", word);
-    exit(1);
-}
-
-/* `value` is NULL behind the last word. */
-static void takeOption(cliOptions *o, const char *word, const char *value) {
-    for (size_t i = 0; i < array_len(texts); i++) {
-        if (strcmp(word, texts[i].word) != 0) continue;
-        if (!value) quitWithoutValue(word);
-        *(const char **)((char *)o + texts[i].offset) = value;
-        return;
-    }
-    for (size_t i = 0; i < array_len(valued); i++) {
-        if (strcmp(word, valued[i].word) != 0) continue;
-        if (!value && valued[i].id == OPT_HOST) o->mode = MODE_HELP; /* "-h" alone: what most programs take it for */
-        else if (value) takeValue(o, valued[i].id, word, value);
-        else quitWithoutValue(word);
-        return;
-    }
-    quitUnknown(word);
 }
 
 static void finish(cliOptions *o) {
