@@ -38,9 +38,10 @@ ARG_FLAGS = "optional multiple multiple-token".split()
 # Where a word may stand, and whether more than once.
 COMMAND_WORDS = {"handler": 1, "since": 1, "arity": 1, "flags": 1, "hidden": 1, "categories": 1, "value": 1, "elements": 1,
                  "get_keys": 1, "keys": 0, "tips": 1, "doc_flags": 1, "deprecated_since": 1, "arg": 0, "summary": 1,
-                 "complexity": 1, "replaced_by": 1, "history": 0}
+                 "complexity": 1, "replaced_by": 1, "history": 0, "help": 0}
 INNER_WORDS = {"keys": {"notes": 1}, "arg": {"summary": 1, "arg": 0}}
 REQUIRED = ("since", "arity", "summary")
+HELP_HANDLER = "containerHelpCommand"  # engine/table/command_table.h
 
 
 # ---- Reading -------------------------------------------------------------------------------------------------------
@@ -50,7 +51,7 @@ class Node:
     """One line of a description: its first word, the rest, and the lines that stand deeper below it."""
 
     def __init__(self, where, word, rest):
-        self.where, self.word, self.rest, self.inner = where, word, rest, []
+        self.where, self.word, self.rest, self.raw, self.inner = where, word, rest.strip(), rest, []
 
     def fail(self, problem):
         sys.exit("%s: %s" % (self.where, problem))
@@ -115,7 +116,7 @@ def read_nodes(path):
         body = line.lstrip(" ")
         depth, odd = divmod(len(line) - len(body), 4)
         word, _, rest = body.partition(" ")
-        node = Node(where, word, rest.strip())
+        node = Node(where, word, rest)
         if odd or depth > len(stack):
             node.fail("indented by other than one step of four spaces")
         del stack[depth:]
@@ -157,6 +158,7 @@ class Command:
         if node.all("deprecated_since"):
             self.version(node, node.text("deprecated_since"))
             self.doc_flags = ["deprecated"] + self.doc_flags
+        self.help = [n.raw for n in node.all("help")]  # a container: see add_help()
         self.history = []
         for entry in node.all("history"):
             since, _, text = entry.rest.partition(" ")
@@ -195,6 +197,19 @@ class Command:
             found.add("read")
         found.add("fast" if "fast" in self.flags else "slow")
         return sorted(found, key=CATEGORIES.index)
+
+    def add_help(self, subs):
+        """Make the container's help of the lines of its subcommands, which come in the order of the file, and give it
+        to HELP, for which the server has one handler."""
+        if not any(sub.help for sub in subs):
+            return
+        for sub in subs:
+            if sub.name == "help":
+                sub.handler, sub.function = self.layer(), HELP_HANDLER
+            elif sub.handler:
+                if not sub.help or sub.help[0].split()[0] != sub.name.upper():
+                    sub.node.fail("has no help that begins with " + sub.name.upper())
+                self.help += sub.help
 
     def layer(self):
         """The layer of its handler or of its subcommands' handlers; None: there is no row yet."""
@@ -281,6 +296,8 @@ def read_group(path):
             if words[:1] not in commands:
                 command.node.fail("%s is not described in this file" % words[0].upper())
             commands[words[:1]].subs.append(command)
+    for command in commands.values():
+        command.add_help([sub for words, sub in commands.items() if len(words) == 2 and sub in command.subs])
     return group, [command for words, command in sorted(commands.items()) if len(words) == 1]
 
 
@@ -318,6 +335,17 @@ def folded(text, indent, deeper="    "):
         return [indent + text]
     cut = max(text.rfind(s, 0, 112 - len(indent)) for s in (", ", "| "))
     return [indent + text[:cut + 1]] + folded(text[cut + 2:], indent + deeper, "")
+
+
+def filled(head, items, indent):
+    """`HELP(`, and below it the items, as many to a line as there is room for."""
+    lines = [indent + head]
+    for item in items:
+        if lines[1:] and len(lines[-1]) + len(item) < 117:
+            lines[-1] += " " + item + ","
+        else:
+            lines.append(indent + "    " + item + ",")
+    return lines
 
 
 def closed(lines, bracket):
@@ -384,6 +412,8 @@ def docs_lines(command, indent):
         out = closed(out, "),")
     if command.args:
         out += args_lines("ARGS(", command.args, inner)
+    if command.subs and command.help:
+        out += closed(filled("HELP(", [quote(line) for line in command.help], inner), "),")
     return closed(out, "),")
 
 
@@ -434,7 +464,8 @@ def header_text(files):
     """Declares the handlers of the layer `commands`; other layers declare theirs by hand."""
     lines = []
     for path, (_, commands) in files.items():
-        procs = dict.fromkeys(c.proc() for top in commands for c in [top] + top.subs if c.handler == "commands")
+        procs = dict.fromkeys(c.proc() for top in commands for c in [top] + top.subs
+                              if c.handler == "commands" and c.proc() != HELP_HANDLER)
         if procs:
             lines += ["", "/* %s */" % os.path.basename(path)] + ["void %s(client *c);" % proc for proc in procs]
     return HEADER % "\n".join(lines)

@@ -228,7 +228,7 @@ void aclCatCommand(client *c) {
     setDeferredArrayLen(c, place, reply.count);
 }
 
-/* ---- Passwords and help ----------------------------------------------------------------------------------------- */
+/* ---- Passwords -------------------------------------------------------------------------------------------------- */
 
 void aclGenpassCommand(client *c) {
     long long bits = GENPASS_BITS_DEFAULT;
@@ -250,35 +250,4 @@ void aclGenpassCommand(client *c) {
     size_t len = (size_t)(bits + 3) / 4;
     rngSecureHex(digits, len);
     addReplyBulk(c, sliceOf(digits, len));
-}
-
-void aclHelpCommand(client *c) {
-    static const char *lines[] = {
-        "CAT [<category>]",
-        "    Name the categories of commands, or the commands of one.",
-        "DELUSER <username> [<username> ...]",
-        "    Delete users.",
-        "DRYRUN <username> <command> [<arg> ...]",
-        "    Say whether the user might run the command; it does not run.",
-        "GETUSER <username>",
-        "    Show the rules of a user.",
-        "GENPASS [<bits>]",
-        "    Make a random password of 256 bits, or of as many as asked for.",
-        "LIST",
-        "    Show all users with their rules, as a configuration file has them.",
-        "LOAD",
-        "    Read the ACL file again.",
-        "LOG [<count> | RESET]",
-        "    Show what was refused lately, or forget it.",
-        "SAVE",
-        "    Write the users to the ACL file.",
-        "SETUSER <username> <rule> [<rule> ...]",
-        "    Make a user, or add rules to one.",
-        "USERS",
-        "    Name all users.",
-        "WHOAMI",
-        "    Name the user of this connection.",
-        NULL,
-    };
-    addReplyHelp(c, lines);
 }

@@ -13,7 +13,6 @@ void aclDeluserCommand(client *c);
 void aclDryrunCommand(client *c);
 void aclGenpassCommand(client *c);
 void aclGetuserCommand(client *c);
-void aclHelpCommand(client *c);
 void aclListCommand(client *c);
 void aclLoadCommand(client *c);
 void aclLogCommand(client *c);

@@ -263,18 +263,3 @@ void configRewriteCommand(client *c) {
     addReplyErrorFormat(c, "Rewriting config file: %s", why);
     sdsFree(why);
 }
-
-void configHelpCommand(client *c) {
-    static const char *lines[] = {
-        "GET <pattern>",
-        "    Show the settings whose names match the glob pattern.",
-        "SET <directive> <value>",
-        "    Change a setting.",
-        "RESETSTAT",
-        "    Set the counters of INFO to zero.",
-        "REWRITE",
-        "    Bring the configuration file up to date.",
-        NULL,
-    };
-    addReplyHelp(c, lines);
-}

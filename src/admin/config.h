@@ -21,6 +21,5 @@ void configGetCommand(client *c);
 void configSetCommand(client *c);
 void configResetstatCommand(client *c);
 void configRewriteCommand(client *c);
-void configHelpCommand(client *c);
 
 #endif

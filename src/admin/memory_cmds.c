@@ -197,21 +197,3 @@ void memoryPurgeCommand(client *c) {
     if (zmallocPurge() == 0) addReplyOk(c);
     else addReplyError(c, "Error purging dirty pages");
 }
-
-void memoryHelpCommand(client *c) {
-    static const char *lines[] = {
-        "DOCTOR",
-        "    Look for waste of memory and explain it.",
-        "MALLOC-STATS",
-        "    Show the report of the allocator.",
-        "PURGE",
-        "    Ask the allocator to give free pages back to the system.",
-        "STATS",
-        "    Show what memory is used for.",
-        "USAGE <key> [SAMPLES <count>]",
-        "    Show the bytes that the key and its value take. In a collection <count>",
-        "    elements are measured and the others estimated (default: 5; 0: all).",
-        NULL,
-    };
-    addReplyHelp(c, lines);
-}

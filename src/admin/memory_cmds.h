@@ -9,7 +9,6 @@
 #include "client.h"
 
 void memoryDoctorCommand(client *c);
-void memoryHelpCommand(client *c);
 void memoryMallocStatsCommand(client *c);
 void memoryPurgeCommand(client *c);
 void memoryStatsCommand(client *c);

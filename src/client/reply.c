@@ -766,7 +766,7 @@ void setDeferredPushLen(client *c, void *at, long long n) {
     closePlace(c, at, c->resp >= 3 ? '>' : '*', n);
 }
 
-void addReplyHelp(client *c, const char **lines) {
+void addReplyHelp(client *c, const char *const *lines) {
     sds name = sdsFromSlice(c->argv[0]);
     long long count = 0;
 

@@ -141,7 +141,7 @@ void setDeferredPushLen(client *c, void *place, long long n);
  * place (c->deferred) stay unknown, and the connection is closed. False: there are none, a reply can still be given. */
 bool addReplyGiveUp(client *c, const void *outer) must_check;
 /* "<CMD> <subcommand> [<arg> [value] [opt] ...]. Subcommands are:" and the lines, NULL-ended, then HELP. */
-void addReplyHelp(client *c, const char **lines);
+void addReplyHelp(client *c, const char *const *lines);
 
 /* --- argument parsing that answers ----------------------------------------------------------------- */
 /* False when the argument is bad: then an error was sent (`msg` or the usual text). */

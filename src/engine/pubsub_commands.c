@@ -169,23 +169,6 @@ void pubsubNumpatCommand(client *c) {
     addReplyLongLong(c, (long long)pubsubNames(PUBSUB_PATTERN));
 }
 
-void pubsubHelpCommand(client *c) {
-    const char *help[] = {
-        "CHANNELS [<pattern>]",
-        "    Channels that somebody has subscribed to, all or those that match.",
-        "NUMPAT",
-        "    How many different patterns clients have subscribed to.",
-        "NUMSUB [<channel> ...]",
-        "    For each channel its name and how many have subscribed to it by name.",
-        "SHARDCHANNELS [<pattern>]",
-        "    Shard channels that somebody has subscribed to, all or those that match.",
-        "SHARDNUMSUB [<shardchannel> ...]",
-        "    For each shard channel its name and how many have subscribed to it.",
-        NULL,
-    };
-    addReplyHelp(c, help);
-}
-
 /* ---- What a subscriber may ask for ---- */
 
 static const char *const allowed_names[] = {"subscribe",    "unsubscribe", "psubscribe", "punsubscribe", "ssubscribe",

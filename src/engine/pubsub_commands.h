@@ -11,8 +11,8 @@
 
 commandHandler subscribeCommand, unsubscribeCommand, psubscribeCommand, punsubscribeCommand, ssubscribeCommand,
     sunsubscribeCommand, publishCommand, spublishCommand;
-commandHandler pubsubChannelsCommand, pubsubHelpCommand, pubsubNumpatCommand, pubsubNumsubCommand,
-    pubsubShardchannelsCommand, pubsubShardnumsubCommand;
+commandHandler pubsubChannelsCommand, pubsubNumpatCommand, pubsubNumsubCommand, pubsubShardchannelsCommand,
+    pubsubShardnumsubCommand;
 
 /* The entry of GATE_SUBSCRIBED, armed for each client that is subscribed: in RESP2, where a message cannot be told from
  * a reply, it may only change its subscriptions and end the connection. */

@@ -390,24 +390,3 @@ void commandGetkeysCommand(client *c) {
 void commandGetkeysandflagsCommand(client *c) {
     replyKeys(c, true);
 }
-
-void commandHelpCommand(client *c) {
-    static const char *lines[] = {
-        "(no subcommand)",
-        "    Describe all commands.",
-        "COUNT",
-        "    Count the commands.",
-        "LIST",
-        "    Name the commands.",
-        "INFO [<command-name> ...]",
-        "    Describe these commands to client libraries, or all of them.",
-        "DOCS [<command-name> ...]",
-        "    Show the documentation of these commands, or of all of them.",
-        "GETKEYS <full-command>",
-        "    Pick the keys out of a command with its arguments.",
-        "GETKEYSANDFLAGS <full-command>",
-        "    The same, and say what is done to each key.",
-        NULL,
-    };
-    addReplyHelp(c, lines);
-}

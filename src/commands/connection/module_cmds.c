@@ -48,18 +48,3 @@ void moduleUnloadCommand(client *c) {
     if (sliceIs(c->argv[2], NAME)) addReplyError(c, "Error unloading module: it is a part of this server");
     else addReplyError(c, "Error unloading module: no such module with that name");
 }
-
-void moduleHelpCommand(client *c) {
-    const char *lines[] = {
-        "LIST",
-        "    Name the modules that are there, with their versions.",
-        "LOAD path [arg ...]",
-        "    Load a module from a file: refused, this server loads none.",
-        "LOADEX path [CONFIG name value ...] [ARGS arg ...]",
-        "    The same, with settings.",
-        "UNLOAD name",
-        "    Take a module away: refused for what is built in.",
-        NULL,
-    };
-    addReplyHelp(c, lines);
-}

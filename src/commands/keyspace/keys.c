@@ -270,18 +270,3 @@ void objectFreqCommand(client *c) {
         addReplyError(c, "An LFU maxmemory policy is not selected, access frequency not tracked." POLICY_NOTE);
     else addReplyLongLong(c, lfuFrequency(o));
 }
-
-void objectHelpCommand(client *c) {
-    static const char *lines[] = {
-        "ENCODING <key>",
-        "    Name the internal representation of the value.",
-        "FREQ <key>",
-        "    Show the LFU counter of the key, which grows with the logarithm of its use.",
-        "IDLETIME <key>",
-        "    Show for how many seconds the key was not used, roughly.",
-        "REFCOUNT <key>",
-        "    Show how many references there are to the value.",
-        NULL,
-    };
-    addReplyHelp(c, lines);
-}

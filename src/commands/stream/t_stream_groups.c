@@ -148,22 +148,3 @@ void xgroupDelconsumerCommand(client *c) {
     keyGroupsChanged(c, clientKeyAt(c, 2), NOTIFY_STREAM, "xgroup-delconsumer", 1);
     addReplyLongLong(c, (long long)pending);
 }
-
-void xgroupHelpCommand(client *c) {
-    static const char *lines[] = {"CREATE <key> <groupname> <id|$> [option]",
-                                  "    Make a group that reads what comes behind the id. Options are:",
-                                  "    * MKSTREAM",
-                                  "      Make an empty stream where the key is not there.",
-                                  "    * ENTRIESREAD entries_read",
-                                  "      Say how many entries count as read.",
-                                  "CREATECONSUMER <key> <groupname> <consumer>",
-                                  "    Make a consumer of the group.",
-                                  "DELCONSUMER <key> <groupname> <consumer>",
-                                  "    Delete a consumer, with all that it has not confirmed.",
-                                  "DESTROY <key> <groupname>",
-                                  "    Delete a group.",
-                                  "SETID <key> <groupname> <id|$> [ENTRIESREAD entries_read]",
-                                  "    Let a group go on behind the id, and say how many entries count as read.",
-                                  NULL};
-    addReplyHelp(c, lines);
-}

@@ -212,14 +212,3 @@ void xinfoConsumersCommand(client *c) {
     }
     raxIterEnd(&it);
 }
-
-void xinfoHelpCommand(client *c) {
-    static const char *lines[] = {"CONSUMERS <key> <groupname>",
-                                  "    Describe the consumers of a group.",
-                                  "GROUPS <key>",
-                                  "    Describe the groups of a stream.",
-                                  "STREAM <key> [FULL [COUNT <count>]]",
-                                  "    Describe a stream; with FULL its entries, groups and consumers, too.",
-                                  NULL};
-    addReplyHelp(c, lines);
-}

@@ -173,22 +173,6 @@ void slowlogResetCommand(client *c) {
     reset(c, COMMANDLOG_SLOW);
 }
 
-void slowlogHelpCommand(client *c) {
-    assertMainRole();
-    static const char *lines[] = {
-        "GET [<count>]",
-        "    Show so many entries, newest first (default: 10; -1: all). An entry has",
-        "    id, Unix time, run time in microseconds, the command with its arguments,",
-        "    address and name of the client.",
-        "LEN",
-        "    Count the entries.",
-        "RESET",
-        "    Drop all entries.",
-        NULL,
-    };
-    addReplyHelp(c, lines);
-}
-
 void commandlogGetCommand(client *c) {
     assertMainRole();
     long long count;
@@ -206,21 +190,4 @@ void commandlogResetCommand(client *c) {
     assertMainRole();
     commandlogKind kind;
     if (kindArg(c, 2, &kind)) reset(c, kind);
-}
-
-void commandlogHelpCommand(client *c) {
-    assertMainRole();
-    static const char *lines[] = {
-        "GET <count> <type>",
-        "    Show so many entries of the log <type>, newest first (-1: all). <type> is",
-        "    slow, large-request or large-reply. An entry has id, Unix time, run time in",
-        "    microseconds or size in bytes, the command with its arguments, address and",
-        "    name of the client.",
-        "LEN <type>",
-        "    Count the entries of this log.",
-        "RESET <type>",
-        "    Drop all entries of this log.",
-        NULL,
-    };
-    addReplyHelp(c, lines);
 }

@@ -31,10 +31,8 @@ static inline bool commandlogWanted(uint64_t duration_ns, size_t request_bytes, 
 void slowlogGetCommand(client *c);
 void slowlogLenCommand(client *c);
 void slowlogResetCommand(client *c);
-void slowlogHelpCommand(client *c);
 void commandlogGetCommand(client *c);
 void commandlogLenCommand(client *c);
 void commandlogResetCommand(client *c);
-void commandlogHelpCommand(client *c);
 
 #endif

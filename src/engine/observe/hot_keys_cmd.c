@@ -236,24 +236,3 @@ void hotkeysGetCommand(client *c) {
     if (cpu) topKeys(c, "by-cpu-time-us", HOT_KEYS_CPU, 1000);
     if (net) topKeys(c, "by-net-bytes", HOT_KEYS_NET, 1);
 }
-
-void hotkeysHelpCommand(client *c) {
-    assertMainRole();
-    static const char *lines[] = {
-        "START METRICS <count> [CPU] [NET] [COUNT <k>] [DURATION <seconds>]",
-        "      [SAMPLE <ratio>] [SLOTS <count> <slot> ...]",
-        "    Begin to look for keys whose commands take the most time (CPU) or the most",
-        "    bytes of requests and replies (NET), or both. What an earlier session has",
-        "    found is dropped. GET shows <k> keys of each kind (default: 10, at most 64).",
-        "    A session ends after so many seconds, or when it is stopped. Of <ratio>",
-        "    commands one is looked at (default: 1). SLOTS is for a cluster.",
-        "STOP",
-        "    End the session. What it has found stays.",
-        "GET",
-        "    Show what the session has found, so far or when it ended.",
-        "RESET",
-        "    Drop what a session that has ended has found, with the memory for it.",
-        NULL,
-    };
-    addReplyHelp(c, lines);
-}

@@ -15,6 +15,5 @@ void hotkeysStartCommand(client *c);
 void hotkeysStopCommand(client *c);
 void hotkeysGetCommand(client *c);
 void hotkeysResetCommand(client *c);
-void hotkeysHelpCommand(client *c);
 
 #endif

@@ -221,24 +221,3 @@ void latencyDoctorCommand(client *c) {
     addReplyVerbatim(c, sdsSlice(text), "txt");
     sdsFree(text);
 }
-
-void latencyHelpCommand(client *c) {
-    assertMainRole();
-    static const char *lines[] = {
-        "DOCTOR",
-        "    Explain the delays seen so far, and what could be done.",
-        "GRAPH <event>",
-        "    Draw the delays of this event.",
-        "HISTORY <event>",
-        "    List the delays of this event with their times.",
-        "LATEST",
-        "    Show the last and the longest delay of each event.",
-        "RESET [<event> ...]",
-        "    Forget the delays of these events, or of all.",
-        "HISTOGRAM [COMMAND ...]",
-        "    Show how the run times of these commands, or of all, are spread: how many",
-        "    calls took at most 1, 2, 4, ... microseconds.",
-        NULL,
-    };
-    addReplyHelp(c, lines);
-}

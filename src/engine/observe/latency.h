@@ -30,6 +30,5 @@ void latencyHistogramCommand(client *c);
 void latencyHistoryCommand(client *c);
 void latencyLatestCommand(client *c);
 void latencyResetCommand(client *c);
-void latencyHelpCommand(client *c);
 
 #endif

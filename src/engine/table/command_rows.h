@@ -22,6 +22,7 @@
 
 #define DOCS(...) .docs = &(const commandDocs){__VA_ARGS__}
 #define HISTORY(...) .history = (const char *const[]){__VA_ARGS__, NULL}
+#define HELP(...) .help = (const char *const[]){__VA_ARGS__, NULL}
 #define ARGS(...) \
     .args = (const commandArgDoc[]){__VA_ARGS__}, .nargs = array_len(((const commandArgDoc[]){__VA_ARGS__}))
 #define SUB_ARGS(...) \

@@ -27,6 +27,7 @@
 #include "histogram.h"
 #include "numbers.h"
 #include "panic.h"
+#include "reply.h"
 #include "zmalloc.h"
 
 #include <stdio.h>
@@ -435,6 +436,11 @@ uint64_t aclCategoryByName(slice name) {
         if (sliceIs(name, category_names[i])) return 1ull << i;
     }
     return 0;
+}
+
+void containerHelpCommand(client *c) {
+    assertMainRole();
+    addReplyHelp(c, c->cmd->parent->docs->help);
 }
 
 static void resetStats(void *arg, serverCommand *cmd) {

@@ -91,6 +91,8 @@ typedef struct keySpec {
 } keySpec;
 
 typedef void commandHandler(client *c);
+/* The handler of each subcommand HELP: replies with the lines in the documentation of its container. */
+commandHandler containerHelpCommand;
 /* Finds the keys of a command whose specs do not say it all: one begins after a word or nowhere, or its flags depend on
  * options. The function must read the options as the handler does, because users are asked for the keys that it
  * returns; a mere search for the word would also find a name that is spelled like it. Writes up to `cap` keys (index
@@ -156,6 +158,7 @@ typedef struct commandDocs {
     const char *const *history; /* pairs version, text; NULL-ended */
     const commandArgDoc *args;
     int nargs;
+    const char *const *help; /* of a container: the lines of its HELP, NULL-ended; or NULL */
 } commandDocs;
 #define CMD_DOC_DEPRECATED 1u
 #define CMD_DOC_SYSCMD 2u

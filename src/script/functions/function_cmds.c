@@ -254,27 +254,3 @@ void functionStatsCommand(client *c) {
 void functionKillCommand(client *c) {
     scriptReplyKilled(c, scriptKill(true));
 }
-
-void functionHelpCommand(client *c) {
-    static const char *lines[] = {
-        "DELETE <library-name>",
-        "    Remove a library and its functions.",
-        "DUMP",
-        "    All libraries as bytes for FUNCTION RESTORE.",
-        "FLUSH [ASYNC|SYNC]",
-        "    Remove all libraries. Memory is given back before the reply (SYNC) or in the background",
-        "    (ASYNC); without either lazyfree-lazy-user-flush says which.",
-        "KILL",
-        "    End the function that runs, unless it has written.",
-        "LIST [LIBRARYNAME <pattern>] [WITHCODE]",
-        "    Libraries with their functions, and with their text.",
-        "LOAD [REPLACE] <library-text>",
-        "    Make a library, in place of the one of its name (REPLACE).",
-        "RESTORE <bytes> [FLUSH|APPEND|REPLACE]",
-        "    Make the libraries of FUNCTION DUMP: beside those that are there (APPEND, unless told",
-        "    otherwise), in place of those of the same names (REPLACE), or of all (FLUSH).",
-        "STATS",
-        "    The function that runs, and how much each engine has.",
-        NULL};
-    addReplyHelp(c, lines);
-}

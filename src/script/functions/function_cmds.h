@@ -9,6 +9,6 @@
 #include "command_table.h"
 
 commandHandler functionLoadCommand, functionDeleteCommand, functionFlushCommand, functionListCommand,
-    functionStatsCommand, functionDumpCommand, functionRestoreCommand, functionKillCommand, functionHelpCommand;
+    functionStatsCommand, functionDumpCommand, functionRestoreCommand, functionKillCommand;
 
 #endif

@@ -65,23 +65,3 @@ void scriptReplyKilled(client *c, killResult result) {
 void scriptKillCommand(client *c) {
     scriptReplyKilled(c, scriptKill(false));
 }
-
-void scriptHelpCommand(client *c) {
-    static const char *lines[] = {
-        "DEBUG (YES|SYNC|NO) [<engine_name>]",
-        "    Run the scripts that this client sends line by line: in a process of their own, whose",
-        "    changes are lost (YES), or while the server waits (SYNC). The engine is lua.",
-        "EXISTS <sha1> [<sha1> ...]",
-        "    Of each script with such a sum: is it kept?",
-        "FLUSH [ASYNC|SYNC]",
-        "    Forget all scripts of EVAL and SCRIPT LOAD. Memory is given back before the reply (SYNC)",
-        "    or in the background (ASYNC); without either lazyfree-lazy-user-flush says which.",
-        "KILL",
-        "    End the script that runs, unless it has written.",
-        "LOAD <script>",
-        "    Keep a script for EVALSHA and give its sum.",
-        "SHOW <sha1>",
-        "    The text of a script that is kept.",
-        NULL};
-    addReplyHelp(c, lines);
-}

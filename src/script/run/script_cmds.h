@@ -9,8 +9,7 @@
 #include "command_table.h"
 #include "script_run.h"
 
-commandHandler scriptLoadCommand, scriptExistsCommand, scriptFlushCommand, scriptKillCommand, scriptShowCommand,
-    scriptHelpCommand;
+commandHandler scriptLoadCommand, scriptExistsCommand, scriptFlushCommand, scriptKillCommand, scriptShowCommand;
 
 /* What SCRIPT KILL and FUNCTION KILL say. */
 void scriptReplyKilled(client *c, killResult result);
