@@ -1,7 +1,8 @@
 /* program.c -- commands that a program (a script, a function) runs for a client.
  *
- * They pass few of the gates: those in front of the program's own command have been asked, and what may change with
- * each command is asked here, in the order in which programs know the errors.
+ * They pass those gates that may answer otherwise with each command (gatesAskForScript()); the others have let the
+ * program's own command run. Three of them have an entry here, because programs know another error, or the answer
+ * depends on what the program is and has done.
  *
  * Not here    what a program is (script/), how a command runs (call.c).
  * Owns        nothing.
@@ -29,12 +30,37 @@
 
 static const char *(*product_name)(void);
 static const client *program_client;                         /* borrowed: the one that programClientCreate() has made */
+static const program *current_program;                       /* borrowed: the one that has begun last */
 static bool is_running;                                      /* a command of a program */
 static uint32_t barred_flags = CMD_NOSCRIPT | CMD_PROTECTED; /* of commands that no program runs */
 static int64_t program_clock_us;                             /* of the wall clock */
 
+static gateResult refuseScript(client *self, const char *error) {
+    addReplyError(self, error);
+    return GATE_REFUSED;
+}
+
+/* A script that has written may go on over maxmemory: a half-applied script is worse. */
+static gateResult scriptMemoryGate(client *self) {
+    bool full = current_program->memory_full && !current_program->allow_oom && !current_program->has_written;
+    if (!full || !(self->cmd->flags & CMD_DENYOOM)) return GATE_PASSED;
+    return refuseScript(self, "-OOM command not allowed when used memory > 'maxmemory'.");
+}
+
+static gateResult scriptAclGate(client *self) {
+    return aclAskScript(current_program->caller, self, self->req) ? GATE_PASSED : GATE_REFUSED;
+}
+
+static gateResult scriptStaleGate(client *self) {
+    if (self->cmd->flags & CMD_STALE) return GATE_PASSED;
+    return refuseScript(self, "Can not execute the command on a stale replica");
+}
+
 void programInit(const char *(*product)(void)) {
     product_name = product;
+    gateSetForScript(GATE_MEMORY, scriptMemoryGate);
+    gateSetForScript(GATE_ACL, scriptAclGate);
+    gateSetForScript(GATE_STALE, scriptStaleGate);
 }
 
 client *programClientCreate(void) {
@@ -59,12 +85,19 @@ bool programOwns(const client *c) {
     return c == program_client;
 }
 
+static void setUser(client *self, const client *caller) {
+    self->user = caller->user;
+    gateArmClient(self, GATE_ACL, caller->gates >> GATE_ACL & 1);
+}
+
 void programBegin(program *p, client *self, client *caller) {
     *p = (program){.caller = caller, .self = self, .memory_full = memoryGateIsFull(caller), .targets = PROPAGATE_ALL};
+    current_program = p;
     program_clock_us = storeNowMs() * 1000;
     self->db = caller->db;
-    self->user = caller->user;
     self->resp = 2;
+    setUser(self, caller);
+    gateArmClient(self, GATE_MEMORY, p->memory_full);
     if (unlikely((self->flags ^ caller->flags) & CLIENT_NO_TOUCH)) self->flags ^= CLIENT_NO_TOUCH;
 }
 
@@ -76,8 +109,7 @@ void programClockMove(void) {
     program_clock_us = clockWallUs();
 }
 
-static bool refused(program *p, const parsedCommand *req, const char *error) {
-    if (req->cmd && req->cmd->stats) req->cmd->stats->rejected_calls++;
+static bool refused(program *p, const char *error) {
     addReplyError(p->self, error);
     return false;
 }
@@ -87,57 +119,51 @@ static bool isForPrograms(program *p, const parsedCommand *req) {
     bool here = !(req->flags & REQ_MAIN_THREAD) || panicOnMainThread();
     if (likely(here && !(req->cmd->flags & barred_flags))) return true;
     snprintf(error, sizeof(error), "This %s command is not allowed from script", product_name());
-    return refused(p, req, error);
+    return refused(p, error);
 }
 
-/* A script that has written may go on over maxmemory: a half-applied script is worse. */
-static bool lacksMemory(const program *p, uint32_t flags) {
-    return flags & CMD_DENYOOM && unlikely(p->memory_full) && !p->allow_oom && !p->has_written;
+static bool readOnlyAllows(program *p, const parsedCommand *req) {
+    if (likely(!p->read_only) || !(req->cmd->flags & (CMD_WRITE | CMD_MAY_REPLICATE))) return true;
+    return refused(p, "Write commands are not allowed from read-only scripts.");
 }
 
-/* The stages look at the command that the client executes. A program that has written goes on when replicas are lost
- * meanwhile: half of what it does is worse. */
-static bool gatesPass(const program *p, const parsedCommand *req) {
-    client *self = p->self;
-    if (likely(!gatesArmedFor(self) && !(req->flags & REQ_GATED))) return true;
+/* Makes the command the one that the client executes, for gates and errors. */
+static void setCommand(client *self, const parsedCommand *req) {
     self->req = req;
     self->cmd = req->cmd;
     self->argv = req->argv;
     self->argc = req->argc;
-    bool pass = gatesAsk(self, GATE_PROTECTED, GATE_PROTECTED) == GATE_PASSED &&
-                gatesAsk(self, GATE_CLUSTER, GATE_CLUSTER) == GATE_PASSED &&
-                gatesAsk(self, GATE_DISK, GATE_DISK) == GATE_PASSED &&
-                (p->has_written || gatesAsk(self, GATE_REPLICAS, GATE_REPLICAS) == GATE_PASSED);
-    if (!pass) req->cmd->stats->rejected_calls++;
-    self->req = NULL;
+}
+
+/* A program that has written goes on when replicas are lost meanwhile: half of what it does is worse. */
+static bool gatesPass(program *p, const parsedCommand *req) {
+    unsigned stages = p->has_written ? ~(1u << GATE_REPLICAS) : ~0u;
+    unsigned first = p->read_only ? 1u << GATE_MEMORY | 1u << GATE_ACL : ~0u; /* before the check for such programs */
+    setCommand(p->self, req);
+    bool pass = gatesAskForScript(p->self, stages & first) == GATE_PASSED;
+    if (p->read_only)
+        pass = pass && readOnlyAllows(p, req) && gatesAskForScript(p->self, stages & ~first) == GATE_PASSED;
+    p->self->req = NULL;
     return pass;
 }
 
 static bool mayRun(program *p, const parsedCommand *req) {
-    if (unlikely(req->flags & REQ_MALFORMED)) {
-        if (req->flags & REQ_UNKNOWN_COMMAND) return refused(p, req, "Unknown command called from script");
-        if (req->flags & REQ_UNKNOWN_SUBCOMMAND) {
-            p->self->cmd = req->cmd;
-            p->self->argv = req->argv;
-            p->self->argc = req->argc;
-            addReplyUnknownSubcommand(p->self);
-            return false;
-        }
-        return refused(p, req, "Wrong number of args calling command from script");
-    }
     if (unlikely(!isForPrograms(p, req))) return false;
-    const uint32_t flags = req->cmd->flags;
-    if (unlikely(lacksMemory(p, flags)))
-        return refused(p, req, "-OOM command not allowed when used memory > 'maxmemory'.");
-    if (unlikely(!aclMayRunProgram(p->caller, p->self, req))) {
-        req->cmd->stats->rejected_calls++;
-        return false;
-    }
-    if (flags & (CMD_WRITE | CMD_MAY_REPLICATE) && unlikely(p->read_only))
-        return refused(p, req, "Write commands are not allowed from read-only scripts.");
-    if (gateStaleIsArmed() && !(flags & CMD_STALE))
-        return refused(p, req, "Can not execute the command on a stale replica");
+    if (likely(!gatesArmedFor(p->self) && !(req->flags & REQ_GATED))) return readOnlyAllows(p, req);
     return gatesPass(p, req);
+}
+
+static void refuseMalformed(program *p, const parsedCommand *req) {
+    if (req->flags & REQ_UNKNOWN_COMMAND) {
+        addReplyError(p->self, "Unknown command called from script");
+    } else if (req->flags & REQ_UNKNOWN_SUBCOMMAND) {
+        setCommand(p->self, req);
+        addReplyUnknownSubcommand(p->self);
+        p->self->req = NULL;
+    } else {
+        req->cmd->stats->rejected_calls++;
+        addReplyError(p->self, "Wrong number of args calling command from script");
+    }
 }
 
 /* A program names the keys it was given, and its client tracks what it reads. */
@@ -151,7 +177,14 @@ static void track(client *caller, serverDb *db, const parsedCommand *req) {
 void programCall(program *p, const parsedCommand *req) {
     assertMainRole();
     client *self = p->self;
-    if (unlikely(!mayRun(p, req))) return;
+    if (unlikely(req->flags & REQ_MALFORMED)) {
+        refuseMalformed(p, req);
+        return;
+    }
+    if (unlikely(!mayRun(p, req))) {
+        req->cmd->stats->rejected_calls++;
+        return;
+    }
     if (req->cmd->flags & CMD_WRITE) p->has_written = true;
     p->now = clockTicks(); /* what the program has done since its last command is its own time */
     is_running = true;
@@ -163,7 +196,7 @@ void programCall(program *p, const parsedCommand *req) {
         propagateLimit(before);
     }
     is_running = false;
-    if (unlikely(req->cmd->flags & CMD_NOSCRIPT)) self->user = p->caller->user; /* ACL DELUSER exchanges it */
+    if (unlikely(req->cmd->flags & CMD_NOSCRIPT)) setUser(self, p->caller); /* ACL may have changed it */
     if (unlikely(p->caller->flags & CLIENT_TRACKING)) track(p->caller, self->db, req);
     debugAssert(!(self->flags & CLIENT_BLOCKED));
 }

@@ -339,7 +339,7 @@ bool aclAskQueued(client *c, const parsedCommand *req) {
 }
 
 /* It counts as NOPERM, which its text does not say. */
-bool aclAskProgram(client *c, client *self, const parsedCommand *req) {
+bool aclAskScript(client *c, client *self, const parsedCommand *req) {
     assertMainRole();
     aclQuestion q;
     aclVerdict verdict = refuse(c, dbId(self->db), req, ACL_IN_LUA, &q);

@@ -54,12 +54,9 @@ bool aclAskServed(client *c, const parsedCommand *req) must_check;
 static inline bool aclMayBeServed(client *c, const parsedCommand *req) {
     return likely(!(c->gates >> GATE_ACL & 1)) || aclAskServed(c, req);
 }
-/* The same for a command that a program runs for `c`: `self` is the program's own client, with its database, and gets
- * the error. */
-bool aclAskProgram(client *c, client *self, const parsedCommand *req) must_check;
-static inline bool aclMayRunProgram(client *c, client *self, const parsedCommand *req) {
-    return likely(!(c->gates >> GATE_ACL & 1)) || aclAskProgram(c, self, req);
-}
+/* The same for a command that a script runs for `c`: `self` is the script's own client, with its database, and gets the
+ * error. */
+bool aclAskScript(client *c, client *self, const parsedCommand *req) must_check;
 /* Whether the running command may read keys that are not among its arguments: the patterns of SORT. */
 bool aclMayReadAllKeys(const client *c);
 /* Its user may not do everything. */

@@ -16,11 +16,19 @@ static_assert(GATE_STAGES <= 32, "a bit of gates_armed and client.gates each");
 
 uint32_t gates_armed;
 
-static gateFn *entries[GATE_STAGES];
+static gateFn *entries[GATE_STAGES], *script_entries[GATE_STAGES];
+
+/* Stages whose entry commands of scripts share with those of clients. */
+#define SCRIPT_SHARES (1u << GATE_PROTECTED | 1u << GATE_CLUSTER | 1u << GATE_DISK | 1u << GATE_REPLICAS)
 
 void gateSet(gateStage stage, gateFn *fn) {
     serverAssert(stage < GATE_STAGES && !entries[stage]);
     entries[stage] = fn;
+}
+
+void gateSetForScript(gateStage stage, gateFn *fn) {
+    serverAssert(stage < GATE_STAGES && !script_entries[stage]);
+    script_entries[stage] = fn;
 }
 
 static void setBit(uint32_t *bits, gateStage stage, bool on) {
@@ -39,16 +47,35 @@ void gateArmClient(client *c, gateStage stage, bool on) {
     setBit(&c->gates, stage, on);
 }
 
-gateResult gatesAsk(client *c, gateStage first, gateStage last) {
-    assertMainRole();
-    unsigned wanted = (2u << last) - (1u << first);
-    unsigned own = c->req->flags & REQ_GATED ? 1u << GATE_PROTECTED : 0;
-    /* An entry may arm a stage behind it, so the bits are read again each time. */
-    for (unsigned left; (left = (gates_armed | c->gates | own) & wanted) != 0;) {
+static unsigned armedFor(const client *c) {
+    return gates_armed | c->gates | (c->req->flags & REQ_GATED ? 1u << GATE_PROTECTED : 0);
+}
+
+static gateResult ask(client *c, unsigned wanted) {
+    /* An entry may arm a later stage, so the bits are read again each time. */
+    for (unsigned left; (left = armedFor(c) & wanted) != 0;) {
         unsigned stage = (unsigned)__builtin_ctz(left);
         gateResult result = entries[stage](c);
         if (result != GATE_PASSED) return result;
         wanted &= ~((2u << stage) - 1);
     }
     return GATE_PASSED;
+}
+
+gateResult gatesAsk(client *c, gateStage first, gateStage last) {
+    assertMainRole();
+    return ask(c, (2u << last) - (1u << first));
+}
+
+static gateResult askOfScript(client *self, unsigned wanted, gateStage stage) {
+    return wanted >> stage & 1 ? script_entries[stage](self) : GATE_PASSED;
+}
+
+gateResult gatesAskForScript(client *self, unsigned stages) {
+    assertMainRole();
+    unsigned wanted = armedFor(self) & stages;
+    gateResult result = askOfScript(self, wanted, GATE_MEMORY);
+    if (result == GATE_PASSED) result = askOfScript(self, wanted, GATE_ACL);
+    if (result == GATE_PASSED) result = askOfScript(self, wanted, GATE_STALE);
+    return result == GATE_PASSED && wanted & SCRIPT_SHARES ? ask(self, wanted & SCRIPT_SHARES) : result;
 }

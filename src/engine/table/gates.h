@@ -47,6 +47,8 @@ typedef gateResult gateFn(client *c);
 
 /* Give a stage its entry; each has at most one. Boot only. */
 void gateSet(gateStage stage, gateFn *fn);
+/* Give a stage the entry that commands of scripts ask in place of the other: they know another error. Boot only. */
+void gateSetForScript(gateStage stage, gateFn *fn);
 /* Ask the stage for every client, or no longer. */
 void gateArm(gateStage stage, bool on);
 /* Ask the stage for this client. Both are independent: a stage is asked when either says so. */
@@ -58,6 +60,10 @@ extern uint32_t gates_armed;
 /* Ask the armed stages in their order, from `first` to `last`, until one does not pass; for a command that may be
  * switched off (CMD_PROTECTED) GATE_PROTECTED counts as armed. */
 gateResult gatesAsk(client *c, gateStage first, gateStage last);
+/* The same for a command of a script, whose client is `self`. Asks the armed ones of `stages` (a bit each) in the order
+ * in which scripts know the errors: GATE_MEMORY, GATE_ACL and GATE_STALE by entries of their own, then GATE_PROTECTED,
+ * GATE_CLUSTER, GATE_DISK and GATE_REPLICAS. The others have let the script's caller pass, and are not asked again. */
+gateResult gatesAskForScript(client *self, unsigned stages);
 
 /* The dataset is an old one, which is not served (GATE_STALE), and its error. */
 #define STALE_ERROR "-MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'."

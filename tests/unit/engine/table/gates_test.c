@@ -7,7 +7,7 @@
 #include "unit.h"
 
 static char asked[64];
-static gateResult answers[GATE_STAGES];
+static gateResult answers[GATE_STAGES + 1];
 static gateStage arms = GATE_STAGES; /* GATE_REPLICAS arms it for the client */
 
 static gateResult note(client *c, gateStage stage) {
@@ -98,4 +98,34 @@ TEST(gates_of_a_protected_command) {
     CHECK_EQ_INT(ask(), GATE_PASSED);
     CHECK_EQ_STR(asked, "b");
     request.flags = 0;
+}
+
+static gateResult onAclOfScript(client *c) {
+    return note(c, GATE_STAGES); /* 'q' */
+}
+
+TEST(gates_of_a_script_have_an_order_and_entries_of_their_own) {
+    begin();
+    gateSetForScript(GATE_ACL, onAclOfScript);
+    request.flags = REQ_GATED;
+    gateArm(GATE_REPLICAS, true);
+    gateArm(GATE_QUEUE, true); /* no script asks it */
+    gateArmClient(&someone, GATE_ACL, true);
+    asked[0] = '\0';
+    CHECK_EQ_INT(gatesAskForScript(&someone, ~0u), GATE_PASSED);
+    CHECK_EQ_STR(asked, "qbi");
+    asked[0] = '\0';
+    CHECK_EQ_INT(gatesAskForScript(&someone, ~(1u << GATE_PROTECTED)), GATE_PASSED);
+    CHECK_EQ_STR(asked, "qi");
+    CHECK_EQ_INT(ask(), GATE_PASSED);
+    CHECK_EQ_STR(asked, "bdip");
+    answers[GATE_PROTECTED] = GATE_REFUSED;
+    asked[0] = '\0';
+    CHECK_EQ_INT(gatesAskForScript(&someone, ~0u), GATE_REFUSED);
+    CHECK_EQ_STR(asked, "qb");
+    answers[GATE_PROTECTED] = GATE_PASSED;
+    request.flags = 0;
+    gateArm(GATE_REPLICAS, false);
+    gateArm(GATE_QUEUE, false);
+    gateArmClient(&someone, GATE_ACL, false);
 }
