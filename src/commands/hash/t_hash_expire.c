@@ -13,14 +13,9 @@
 #include "commands.h"
 #include "db.h"
 #include "expire_conditions.h"
+#include "expire_options.h"
 #include "hash_key.h"
 #include "reply.h"
-
-#include <limits.h>
-
-#define MS_PER_S 1000
-
-typedef enum { UNIT_SECONDS, UNIT_MILLISECONDS } timeUnit;
 
 /* What replies say of a field. */
 enum { FIELD_MISSING = -2, FIELD_NO_TIME = -1, FIELD_CONDITION = 0, FIELD_SET = 1, FIELD_DELETED = 2 };
@@ -47,21 +42,6 @@ static bool findFields(client *c, uint32_t at, uint32_t *fields) {
     *fields = at;
     if (at + 1 < c->argc) return true;
     addReplyError(c, numfields_error);
-    return false;
-}
-
-/* Milliseconds since 1970 of the number in argument `index`. False: the error was sent. */
-static bool parseWhen(client *c, uint32_t index, int64_t base_ms, timeUnit unit, int64_t *when_ms) {
-    long long when;
-
-    if (!getLongLongFromArg(c, index, &when, NULL)) return false;
-    if (when < 0 || (unit == UNIT_SECONDS && when > LLONG_MAX / MS_PER_S)) goto bad;
-    if (unit == UNIT_SECONDS) when *= MS_PER_S;
-    if (when > LLONG_MAX - base_ms) goto bad;
-    *when_ms = when + base_ms;
-    return true;
-bad:
-    addReplyErrorExpire(c);
     return false;
 }
 
@@ -112,7 +92,7 @@ static void propagateTimes(const client *c, int64_t when_ms) {
     propagateDone();
 }
 
-static void expireGeneric(client *c, int64_t base_ms, timeUnit unit) {
+static void expireGeneric(client *c, uint32_t form) {
     unsigned conditions;
     uint32_t fields;
     int64_t when_ms;
@@ -121,7 +101,7 @@ static void expireGeneric(client *c, int64_t base_ms, timeUnit unit) {
     hashPair pair;
 
     if (!findFields(c, 3, &fields) || !expireConditionsParse(c, 3, fields, &conditions) ||
-        !parseCount(c, fields + 1, 1, numfields_error) || !parseWhen(c, 2, base_ms, unit, &when_ms) ||
+        !parseCount(c, fields + 1, 1, numfields_error) || !expireTimeParse(c, 2, form, 0, &when_ms) ||
         !beginWrite(c, fields + 2, &o, &walk))
         return;
     timeChanges changes = {0};
@@ -141,23 +121,23 @@ static void expireGeneric(client *c, int64_t base_ms, timeUnit unit) {
     if (o) tellTimes(c, clientKeyAt(c, 1), o, &changes);
     if (changes.deleted) propagateFields(c, "HDEL", HASH_NO_TIME, false);
     else if (changes.set && missing && had_times) propagateFields(c, "HPEXPIREAT", when_ms, true);
-    else if (changes.set && (base_ms || unit == UNIT_SECONDS)) propagateTimes(c, when_ms);
+    else if (changes.set && form != OPT_PXAT) propagateTimes(c, when_ms);
 }
 
 void hexpireCommand(client *c) {
-    expireGeneric(c, storeNowMs(), UNIT_SECONDS);
+    expireGeneric(c, OPT_EX);
 }
 
 void hpexpireCommand(client *c) {
-    expireGeneric(c, storeNowMs(), UNIT_MILLISECONDS);
+    expireGeneric(c, OPT_PX);
 }
 
 void hexpireatCommand(client *c) {
-    expireGeneric(c, 0, UNIT_SECONDS);
+    expireGeneric(c, OPT_EXAT);
 }
 
 void hpexpireatCommand(client *c) {
-    expireGeneric(c, 0, UNIT_MILLISECONDS);
+    expireGeneric(c, OPT_PXAT);
 }
 
 void hpersistCommand(client *c) {
@@ -194,14 +174,7 @@ void hpersistCommand(client *c) {
 
 /* ---- HTTL -------------------------------------------------------------------------------------------------------- */
 
-static long long timeReply(int64_t when_ms, timeUnit unit, bool absolute) {
-    if (when_ms == HASH_NO_TIME) return FIELD_NO_TIME;
-    int64_t ms = absolute ? when_ms : when_ms - storeNowMs();
-    if (ms < 0) ms = 0;
-    return unit == UNIT_SECONDS ? (int64_t)(((uint64_t)ms + MS_PER_S / 2) / MS_PER_S) : ms;
-}
-
-static void ttlGeneric(client *c, timeUnit unit, bool absolute) {
+static void ttlGeneric(client *c, uint32_t form) {
     robj *o;
     fieldWalk walk;
     hashPair pair;
@@ -215,84 +188,27 @@ static void ttlGeneric(client *c, timeUnit unit, bool absolute) {
     addReplyArrayLen(c, c->argc - 4);
     for (uint32_t i = 4; i < c->argc; i++) {
         bool found = o && hashFind(o, c->argv[i], fieldWalkNext(&walk), &pair);
-        addReplyLongLong(c, found ? timeReply(pair.when_ms, unit, absolute) : FIELD_MISSING);
+        addReplyLongLong(c, found ? expireTimeShown(pair.when_ms, form) : FIELD_MISSING);
     }
 }
 
 void httlCommand(client *c) {
-    ttlGeneric(c, UNIT_SECONDS, false);
+    ttlGeneric(c, OPT_EX);
 }
 
 void hpttlCommand(client *c) {
-    ttlGeneric(c, UNIT_MILLISECONDS, false);
+    ttlGeneric(c, OPT_PX);
 }
 
 void hexpiretimeCommand(client *c) {
-    ttlGeneric(c, UNIT_SECONDS, true);
+    ttlGeneric(c, OPT_EXAT);
 }
 
 void hpexpiretimeCommand(client *c) {
-    ttlGeneric(c, UNIT_MILLISECONDS, true);
+    ttlGeneric(c, OPT_PXAT);
 }
 
 /* ---- HGETEX, HSETEX ---------------------------------------------------------------------------------------------- */
-
-enum {
-    OPT_NX = 1 << 0,
-    OPT_XX = 1 << 1,
-    OPT_FNX = 1 << 2,
-    OPT_FXX = 1 << 3,
-    OPT_KEEPTTL = 1 << 4,
-    OPT_PERSIST = 1 << 5,
-    OPT_EX = 1 << 6,
-    OPT_PX = 1 << 7,
-    OPT_EXAT = 1 << 8,
-    OPT_PXAT = 1 << 9
-};
-#define OPT_TIME (OPT_EX | OPT_PX | OPT_EXAT | OPT_PXAT)
-#define OPT_EXPIRATION (OPT_TIME | OPT_KEEPTTL | OPT_PERSIST)
-
-typedef enum { GETEX_OPTIONS = 1, SETEX_OPTIONS = 2 } optionSet;
-
-typedef struct fieldOptions {
-    uint32_t flags;
-    uint32_t time_arg; /* 0: none */
-    uint32_t fields;   /* the argument FIELDS */
-    int64_t when_ms;
-} fieldOptions;
-
-static const struct {
-    const char *word;
-    uint32_t flag;
-    unsigned sets;
-    uint32_t excludes;
-} option_words[] = {
-    {"NX", OPT_NX, SETEX_OPTIONS, OPT_XX},
-    {"XX", OPT_XX, SETEX_OPTIONS, OPT_NX},
-    {"FNX", OPT_FNX, SETEX_OPTIONS, OPT_FXX},
-    {"FXX", OPT_FXX, SETEX_OPTIONS, OPT_FNX},
-    {"KEEPTTL", OPT_KEEPTTL, SETEX_OPTIONS, OPT_EXPIRATION & ~OPT_KEEPTTL},
-    {"PERSIST", OPT_PERSIST, GETEX_OPTIONS, OPT_EXPIRATION & ~OPT_PERSIST},
-    {"EX", OPT_EX, GETEX_OPTIONS | SETEX_OPTIONS, OPT_EXPIRATION & ~OPT_EX},
-    {"PX", OPT_PX, GETEX_OPTIONS | SETEX_OPTIONS, OPT_EXPIRATION & ~OPT_PX},
-    {"EXAT", OPT_EXAT, GETEX_OPTIONS | SETEX_OPTIONS, OPT_EXPIRATION & ~OPT_EXAT},
-    {"PXAT", OPT_PXAT, GETEX_OPTIONS | SETEX_OPTIONS, OPT_EXPIRATION & ~OPT_PXAT},
-};
-
-/* Take the option at argument `at`: how many arguments it has, 0 when it fits nothing. */
-static uint32_t takeOption(const client *c, uint32_t at, optionSet set, fieldOptions *opts) {
-    for (size_t i = 0; i < array_len(option_words); i++) {
-        uint32_t flag = option_words[i].flag;
-        if (!sliceIs(c->argv[at], option_words[i].word)) continue;
-        if (!(option_words[i].sets & set) || (opts->flags & option_words[i].excludes)) return 0;
-        opts->flags |= flag;
-        if (!(flag & OPT_TIME)) return 1;
-        if (at + 1 == opts->fields) return 0;
-        opts->time_arg = at + 1;
-        return 2;
-    }
-    return 0;
-}
 
 /* The field takes a key of that name for the word. Here it is a key, unless there is no other word. */
 static bool hasWordFields(const client *c) {
@@ -301,38 +217,24 @@ static bool hasWordFields(const client *c) {
     return false;
 }
 
-/* Options from argument 2 up to FIELDS, and how many fields there are. False: the error was sent. */
-static bool parseOptions(client *c, optionSet set, fieldOptions *opts) {
-    *opts = (fieldOptions){.when_ms = HASH_NO_TIME};
-    if (!findFields(c, hasWordFields(c) ? 2 : 1, &opts->fields)) return false;
-    for (uint32_t at = 2; at < opts->fields;) {
-        uint32_t taken = takeOption(c, at, set, opts);
-        if (taken == 0) {
-            addReplySyntaxError(c);
-            return false;
-        }
-        at += taken;
-    }
-    return parseCount(c, opts->fields + 1, set == SETEX_OPTIONS ? 2 : 1, numfields_error);
-}
-
-/* The time that they name. False: the error was sent. */
-static bool parseTime(client *c, fieldOptions *opts) {
-    if (!opts->time_arg) return true;
-    int64_t base_ms = opts->flags & (OPT_EX | OPT_PX) ? storeNowMs() : 0;
-    timeUnit unit = opts->flags & (OPT_EX | OPT_EXAT) ? UNIT_SECONDS : UNIT_MILLISECONDS;
-    return parseWhen(c, opts->time_arg, base_ms, unit, &opts->when_ms);
+/* Reads the options from argument 2 up to FIELDS, whose index it returns in *fields, and how many fields there are.
+ * Returns false after an error. */
+static bool parseOptions(client *c, optionSet set, expireOptions *opts, uint32_t *fields) {
+    return findFields(c, hasWordFields(c) ? 2 : 1, fields) && expireOptionsParse(c, 2, *fields, set, opts) &&
+           parseCount(c, *fields + 1, set == HSETEX_OPTIONS ? 2 : 1, numfields_error);
 }
 
 void hgetexCommand(client *c) {
-    fieldOptions opts;
+    expireOptions opts;
+    uint32_t fields;
     robj *o;
     fieldWalk walk;
     hashPair pair;
 
-    if (!parseOptions(c, GETEX_OPTIONS, &opts)) return;
-    uint32_t first = opts.fields + 2;
-    if (!typedKeyRead(c, clientKeyAt(c, 1), OBJ_HASH, &o) || !parseTime(c, &opts)) return; /* counts as reading */
+    if (!parseOptions(c, HGETEX_OPTIONS, &opts, &fields)) return;
+    uint32_t first = fields + 2;
+    if (!typedKeyRead(c, clientKeyAt(c, 1), OBJ_HASH, &o) || !expireOptionsTime(c, 0, &opts))
+        return; /* counts as reading */
     if (o) walk = fieldWalkBegin(c, o, first, 1, c->argc - first);
     timeChanges changes = {0};
     changedFieldsBegin();
@@ -344,7 +246,7 @@ void hgetexCommand(client *c) {
             continue;
         }
         addReplyHashValue(c, &pair);
-        if (opts.time_arg) {
+        if (opts.expire_arg) {
             setTime(c, o, i, hash, opts.when_ms, &changes);
             changedField(i);
         } else if ((opts.flags & OPT_PERSIST) && pair.when_ms != HASH_NO_TIME) {
@@ -360,15 +262,14 @@ void hgetexCommand(client *c) {
 }
 
 /* FNX, FXX: none of the fields, or all of them, are there. */
-static bool fieldConditionHolds(client *c, const robj *o, const fieldOptions *opts) {
+static bool fieldConditionHolds(client *c, const robj *o, uint32_t flags, uint32_t first) {
     hashPair pair;
-    uint32_t first = opts->fields + 2;
 
-    if (!(opts->flags & (OPT_FNX | OPT_FXX))) return true;
-    if (!o) return opts->flags & OPT_FNX;
+    if (!(flags & (OPT_FNX | OPT_FXX))) return true;
+    if (!o) return flags & OPT_FNX;
     fieldWalk walk = fieldWalkBegin(c, o, first, 2, (c->argc - first) / 2);
     for (uint32_t i = first; i < c->argc; i += 2)
-        if (hashFind(o, c->argv[i], fieldWalkNext(&walk), &pair) == !!(opts->flags & OPT_FNX)) return false;
+        if (hashFind(o, c->argv[i], fieldWalkNext(&walk), &pair) == !!(flags & OPT_FNX)) return false;
     return true;
 }
 
@@ -404,36 +305,37 @@ static void setExpired(client *c, hashedKey key, robj *o, uint32_t first) {
 
 /* HSETEX without its conditions, which were judged here, and with a time that does not count from now. What has come in
  * the place of a field whose time is over does not keep that time: elsewhere it is put there without one before. */
-static void propagateSetFields(const client *c, const fieldOptions *opts) {
+static void propagateSetFields(const client *c, const expireOptions *opts, uint32_t fields) {
     if (opts->flags & OPT_KEEPTTL) propagatePairs(c);
     if (!propagateRewritten(c)) return;
     propagateArg(c->argv[1]);
-    if (opts->time_arg) {
+    if (opts->expire_arg) {
         propagateWord("PXAT");
         propagateNumber(opts->when_ms);
     } else if (opts->flags & OPT_KEEPTTL) {
         propagateWord("KEEPTTL");
     }
-    propagateArgs(c, opts->fields, c->argc);
+    propagateArgs(c, fields, c->argc);
     propagateDone();
 }
 
 void hsetexCommand(client *c) {
-    fieldOptions opts;
+    expireOptions opts;
+    uint32_t fields;
     hashedKey key = clientKeyAt(c, 1);
     robj *o;
     size_t longest, over = 0;
 
-    if (!parseOptions(c, SETEX_OPTIONS, &opts)) return;
-    uint32_t first = opts.fields + 2;
+    if (!parseOptions(c, HSETEX_OPTIONS, &opts, &fields)) return;
+    uint32_t first = fields + 2;
     if (!typedKeyWrite(c, key, OBJ_HASH, &o)) return;
     bool holds = !(opts.flags & (o ? OPT_NX : OPT_XX));
-    if (holds && !parseTime(c, &opts)) return;
-    if (!holds || !fieldConditionHolds(c, o, &opts)) {
+    if (holds && !expireOptionsTime(c, 0, &opts)) return;
+    if (!holds || !fieldConditionHolds(c, o, opts.flags, first)) {
         addReplyZero(c);
         return;
     }
-    if (opts.time_arg && storeTimeIsOver(opts.when_ms)) {
+    if (opts.expire_arg && storeTimeIsOver(opts.when_ms)) {
         setExpired(c, key, o, first);
         addReplyOne(c);
         return;
@@ -452,11 +354,11 @@ void hsetexCommand(client *c) {
         over++;
         changedField(i);
     }
-    propagateSetFields(c, &opts);
+    propagateSetFields(c, &opts, fields);
     hashFieldTtlsChanged(c, key, o);
     hashNotifyExpired(c, key, over);
     keyChanged(c, key, NOTIFY_HASH, "hset", (c->argc - first) / 2);
-    if (opts.time_arg) keyEvent(c, key, NOTIFY_HASH, "hexpire");
+    if (opts.expire_arg) keyEvent(c, key, NOTIFY_HASH, "hexpire");
     addReplyOne(c);
 }
 

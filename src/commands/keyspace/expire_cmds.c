@@ -11,30 +11,14 @@
 #include "commands.h"
 #include "db.h"
 #include "expire_conditions.h"
+#include "expire_options.h"
 #include "key_changed.h"
 #include "propagate.h"
 #include "reply.h"
 
 #include <limits.h>
 
-#define MS_PER_S 1000
-
-typedef enum { UNIT_SECONDS, UNIT_MILLISECONDS } timeUnit;
-
 /* ---- EXPIRE ---- */
-
-/* Milliseconds since 1970 of the number in argument 2, counted from base_ms. */
-static bool parseWhen(client *c, int64_t base_ms, timeUnit unit, int64_t *when_ms) {
-    long long when;
-    if (!getLongLongFromArg(c, 2, &when, NULL)) return false;
-    if ((unit == UNIT_SECONDS && __builtin_mul_overflow(when, (long long)MS_PER_S, &when)) ||
-        __builtin_add_overflow(when, (long long)base_ms, &when)) {
-        addReplyErrorExpire(c);
-        return false;
-    }
-    *when_ms = when;
-    return true;
-}
 
 /* PEXPIREAT, with the conditions: they hold elsewhere as they did here. */
 static void propagateTime(const client *c, int64_t when_ms) {
@@ -45,10 +29,10 @@ static void propagateTime(const client *c, int64_t when_ms) {
     propagateDone();
 }
 
-static void expireGeneric(client *c, int64_t base_ms, timeUnit unit) {
+static void expireGeneric(client *c, uint32_t form) {
     unsigned conditions;
     int64_t when_ms;
-    if (!expireConditionsParse(c, 3, c->argc, &conditions) || !parseWhen(c, base_ms, unit, &when_ms)) return;
+    if (!expireConditionsParse(c, 3, c->argc, &conditions) || !expireTimeParse(c, 2, form, LLONG_MIN, &when_ms)) return;
 
     hashedKey key = clientKeyAt(c, 1);
     robj *o = lookupKeyWrite(c->db, key);
@@ -62,65 +46,54 @@ static void expireGeneric(client *c, int64_t base_ms, timeUnit unit) {
     } else {
         dbSetExpire(c->db, o, key, when_ms);
         keyChanged(c, key, NOTIFY_GENERIC, "expire", 1);
-        if (base_ms || unit == UNIT_SECONDS) propagateTime(c, when_ms);
+        if (form != OPT_PXAT) propagateTime(c, when_ms);
     }
     addReplyOne(c);
 }
 
 /* EXPIRE key seconds [NX|XX|GT|LT] */
 void expireCommand(client *c) {
-    expireGeneric(c, storeNowMs(), UNIT_SECONDS);
+    expireGeneric(c, OPT_EX);
 }
 
 void expireatCommand(client *c) {
-    expireGeneric(c, 0, UNIT_SECONDS);
+    expireGeneric(c, OPT_EXAT);
 }
 
 void pexpireCommand(client *c) {
-    expireGeneric(c, storeNowMs(), UNIT_MILLISECONDS);
+    expireGeneric(c, OPT_PX);
 }
 
 void pexpireatCommand(client *c) {
-    expireGeneric(c, 0, UNIT_MILLISECONDS);
+    expireGeneric(c, OPT_PXAT);
 }
 
 /* ---- TTL ---- */
 
-static void replyTime(client *c, int64_t ms, timeUnit unit) {
-    if (unit == UNIT_SECONDS) ms = (int64_t)(((uint64_t)ms + MS_PER_S / 2) / MS_PER_S);
-    addReplyLongLong(c, ms);
-}
-
 /* -2 no key, -1 no expire, else the time that is left or, when absolute, the time itself. */
-static void ttlGeneric(client *c, timeUnit unit, bool absolute) {
+static void ttlGeneric(client *c, uint32_t form) {
     robj *o = lookupKeyReadWithFlags(c->db, clientKeyAt(c, 1), LOOKUP_NOTOUCH);
     if (!o) {
         addReplyLongLong(c, -2);
         return;
     }
-    int64_t when_ms = objectExpire(o);
-    if (when_ms == -1) {
-        addReplyLongLong(c, -1);
-        return;
-    }
-    int64_t ms = absolute ? when_ms : when_ms - storeNowMs();
-    replyTime(c, ms < 0 ? 0 : ms, unit);
+    addReplyLongLong(c, expireTimeShown(objectExpire(o), form));
 }
 
 void ttlCommand(client *c) {
-    ttlGeneric(c, UNIT_SECONDS, false);
+    ttlGeneric(c, OPT_EX);
 }
 
 void pttlCommand(client *c) {
-    ttlGeneric(c, UNIT_MILLISECONDS, false);
+    ttlGeneric(c, OPT_PX);
 }
 
 void expiretimeCommand(client *c) {
-    ttlGeneric(c, UNIT_SECONDS, true);
+    ttlGeneric(c, OPT_EXAT);
 }
 
 void pexpiretimeCommand(client *c) {
-    ttlGeneric(c, UNIT_MILLISECONDS, true);
+    ttlGeneric(c, OPT_PXAT);
 }
 
 /* ---- PERSIST ---- */

@@ -13,6 +13,7 @@
 #include "command_memory.h"
 #include "commands.h"
 #include "db.h"
+#include "expire_options.h"
 #include "key_changed.h"
 #include "key_prefetch.h"
 #include "propagate.h"
@@ -22,101 +23,9 @@
 #include <limits.h>
 #include <math.h>
 
-#define NO_EXPIRE (-1)
-
-/* ---- Options of SET, GETEX and MSETEX ---------------------------------------------------------------------------- */
-
-typedef enum { SET_OPTIONS = 1, GETEX_OPTIONS = 2, MSETEX_OPTIONS = 4 } optionSet;
-
-enum {
-    OPT_NX = 1 << 0,
-    OPT_XX = 1 << 1,
-    OPT_IFEQ = 1 << 2,
-    OPT_GET = 1 << 3,
-    OPT_KEEPTTL = 1 << 4,
-    OPT_PERSIST = 1 << 5,
-    OPT_EX = 1 << 6,
-    OPT_PX = 1 << 7,
-    OPT_EXAT = 1 << 8,
-    OPT_PXAT = 1 << 9
-};
-#define OPT_CONDITION (OPT_NX | OPT_XX | OPT_IFEQ)
-#define OPT_EXPIRE (OPT_KEEPTTL | OPT_PERSIST | OPT_EX | OPT_PX | OPT_EXAT | OPT_PXAT)
-#define OPT_SECONDS (OPT_EX | OPT_EXAT)
-#define OPT_ABSOLUTE (OPT_EXAT | OPT_PXAT)
-
-typedef struct stringOptions {
-    uint32_t flags; /* OPT_ */
-    uint32_t ifeq_arg;
-    uint32_t expire_arg; /* 0: none */
-    int64_t when_ms;     /* of that argument, NO_EXPIRE without one */
-} stringOptions;
-
-/* What each option excludes besides itself being repeated: an option may come twice, IFEQ may not. */
-static const struct {
-    const char *word;
-    uint32_t flag;
-    unsigned sets; /* commands that know it */
-    uint32_t excludes;
-    bool has_value;
-} option_words[] = {
-    {"NX", OPT_NX, SET_OPTIONS | MSETEX_OPTIONS, OPT_XX | OPT_IFEQ, false},
-    {"XX", OPT_XX, SET_OPTIONS | MSETEX_OPTIONS, OPT_NX | OPT_IFEQ, false},
-    {"IFEQ", OPT_IFEQ, SET_OPTIONS, OPT_CONDITION, true},
-    {"GET", OPT_GET, SET_OPTIONS, 0, false},
-    {"KEEPTTL", OPT_KEEPTTL, SET_OPTIONS | MSETEX_OPTIONS, OPT_EXPIRE & ~OPT_KEEPTTL, false},
-    {"PERSIST", OPT_PERSIST, GETEX_OPTIONS, OPT_EXPIRE & ~OPT_PERSIST, false},
-    {"EX", OPT_EX, SET_OPTIONS | GETEX_OPTIONS | MSETEX_OPTIONS, OPT_EXPIRE & ~OPT_EX, true},
-    {"PX", OPT_PX, SET_OPTIONS | GETEX_OPTIONS | MSETEX_OPTIONS, OPT_EXPIRE & ~OPT_PX, true},
-    {"EXAT", OPT_EXAT, SET_OPTIONS | GETEX_OPTIONS | MSETEX_OPTIONS, OPT_EXPIRE & ~OPT_EXAT, true},
-    {"PXAT", OPT_PXAT, SET_OPTIONS | GETEX_OPTIONS | MSETEX_OPTIONS, OPT_EXPIRE & ~OPT_PXAT, true},
-};
-
-/* Take the option at argument `at`; 0 when there is none there that fits what came before. Else how many arguments it
- * has. */
-static uint32_t takeOption(const client *c, uint32_t at, optionSet set, stringOptions *opts) {
-    for (size_t i = 0; i < array_len(option_words); i++) {
-        uint32_t flag = option_words[i].flag;
-        if (!sliceIs(c->argv[at], option_words[i].word)) continue;
-        if (!(option_words[i].sets & set) || (opts->flags & option_words[i].excludes)) return 0;
-        if (option_words[i].has_value && at + 1 == c->argc) return 0;
-        opts->flags |= flag;
-        if (flag == OPT_IFEQ) opts->ifeq_arg = at + 1;
-        else if (option_words[i].has_value) opts->expire_arg = at + 1;
-        return option_words[i].has_value ? 2 : 1;
-    }
-    return 0;
-}
-
-/* An expire time in argument `index`, made absolute and milliseconds as `flags` (OPT_EX ...) say. False: the error was
- * sent. */
-static bool parseExpire(client *c, uint32_t index, uint32_t flags, int64_t *when_ms) {
-    long long when;
-
-    if (!getLongLongFromArg(c, index, &when, NULL)) return false;
-    int64_t base_ms = flags & OPT_ABSOLUTE ? 0 : storeNowMs();
-    bool fits = when > 0 && (!(flags & OPT_SECONDS) || when <= LLONG_MAX / 1000);
-    if (fits && (flags & OPT_SECONDS)) when *= 1000;
-    if (!fits || when > LLONG_MAX - base_ms) {
-        addReplyErrorExpire(c);
-        return false;
-    }
-    *when_ms = when + base_ms;
-    return true;
-}
-
-/* Read the options from argument `at` to the end. False: the error was sent. */
-static bool parseOptions(client *c, uint32_t at, optionSet set, stringOptions *opts) {
-    *opts = (stringOptions){.when_ms = NO_EXPIRE};
-    while (at < c->argc) {
-        uint32_t taken = takeOption(c, at, set, opts);
-        if (taken == 0) {
-            addReplySyntaxError(c);
-            return false;
-        }
-        at += taken;
-    }
-    return opts->expire_arg == 0 || parseExpire(c, opts->expire_arg, opts->flags, &opts->when_ms);
+/* SET, GETEX and MSETEX: reads the options and the expiry, which is above 0. Returns false after an error. */
+static bool parseOptions(client *c, uint32_t at, optionSet set, expireOptions *opts) {
+    return expireOptionsParse(c, at, c->argc, set, opts) && expireOptionsTime(c, 1, opts);
 }
 
 /* ---- Parts of many commands -------------------------------------------------------------------------------------- */
@@ -206,7 +115,7 @@ static void propagateSet(const client *c, slice value, int64_t when_ms) {
 
 /* SET with options: GET is for the client, and a time that counts from now is none for others. Conditions hold there as
  * they did here. The name stays as it was sent where the time is the only option. */
-static void propagateSetOptions(const client *c, const stringOptions *opts) {
+static void propagateSetOptions(const client *c, const expireOptions *opts) {
     if (!propagateWanted() || opts->flags & OPT_PXAT) return;
     if (opts->expire_arg && c->argc == 5) {
         if (propagateRewritten(c)) propagateSetWords(c, c->argv[2], opts->when_ms);
@@ -220,7 +129,7 @@ static void propagateSetOptions(const client *c, const stringOptions *opts) {
 }
 
 /* MSETEX: the time becomes absolute. */
-static void propagateSetMany(const client *c, const stringOptions *opts) {
+static void propagateSetMany(const client *c, const expireOptions *opts) {
     if (!opts->expire_arg || opts->flags & OPT_PXAT || !propagateRewritten(c)) return;
     propagateArgs(c, 1, opts->expire_arg - 1);
     propagateWord("PXAT");
@@ -262,7 +171,7 @@ void getdelCommand(client *c) {
 }
 
 void getexCommand(client *c) {
-    stringOptions opts;
+    expireOptions opts;
 
     if (!parseOptions(c, 2, GETEX_OPTIONS, &opts)) return;
     hashedKey key = clientKeyAt(c, 1);
@@ -312,7 +221,7 @@ void substrCommand(client *c) {
 typedef enum { CONDITION_MET, CONDITION_FAILED, CONDITION_ERROR } conditionResult;
 
 /* NX, XX and IFEQ. CONDITION_ERROR: the error was sent. */
-static conditionResult checkCondition(client *c, hashedKey key, const stringOptions *opts) {
+static conditionResult checkCondition(client *c, hashedKey key, const expireOptions *opts) {
     robj *o = lookupKeyWrite(c->db, key);
 
     if (opts->flags & OPT_NX) return o ? CONDITION_FAILED : CONDITION_MET;
@@ -323,7 +232,7 @@ static conditionResult checkCondition(client *c, hashedKey key, const stringOpti
 }
 
 /* SET with options. */
-static void setWithOptions(client *c, hashedKey key, const stringOptions *opts) {
+static void setWithOptions(client *c, hashedKey key, const expireOptions *opts) {
     bool get = opts->flags & OPT_GET;
 
     if (get && !replyWithValue(c, key)) return;
@@ -344,7 +253,7 @@ static void setWithOptions(client *c, hashedKey key, const stringOptions *opts) 
 }
 
 void setCommand(client *c) {
-    stringOptions opts;
+    expireOptions opts;
 
     if (likely(c->argc == 3)) {
         storeOnlyKey(c, clientKeyAt(c, 1), 2, NO_EXPIRE, false);
@@ -365,10 +274,10 @@ void setnxCommand(client *c) {
     addReplyOne(c);
 }
 
-static void setexGeneric(client *c, uint32_t unit) {
+static void setexGeneric(client *c, uint32_t form) {
     int64_t when_ms;
 
-    if (!parseExpire(c, 2, unit, &when_ms)) return;
+    if (!expireTimeParse(c, 2, form, 1, &when_ms)) return;
     storeOnlyKey(c, clientKeyAt(c, 1), 3, when_ms, false);
     propagateSet(c, c->argv[3], when_ms);
     addReplyOk(c);
@@ -449,7 +358,7 @@ void msetnxCommand(client *c) {
 }
 
 void msetexCommand(client *c) {
-    stringOptions opts;
+    expireOptions opts;
     long long count;
 
     if (!getRangeLongFromArg(c, 1, 1, INT_MAX, &count, "invalid numkeys value or out of range")) return;

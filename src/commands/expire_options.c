@@ -1,0 +1,89 @@
+/* expire_options.c -- EX, PX, EXAT, PXAT, KEEPTTL, PERSIST and the options beside them.
+ *
+ * Not here    the conditions of EXPIRE and HEXPIRE (expire_conditions.h).
+ * Threads     main.
+ * Tests       tests/type/string.tcl, tests/type/hash_expire.tcl, tests/type/keys.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "expire_options.h"
+
+#include "reply.h"
+#include "store_state.h"
+
+#define MS_PER_S 1000
+#define OPT_TIME (OPT_EX | OPT_PX | OPT_EXAT | OPT_PXAT)
+#define OPT_EXPIRE (OPT_TIME | OPT_KEEPTTL | OPT_PERSIST)
+#define ALL_OPTIONS (SET_OPTIONS | GETEX_OPTIONS | MSETEX_OPTIONS | HGETEX_OPTIONS | HSETEX_OPTIONS)
+
+/* What each option excludes besides itself being repeated: an option may come twice, IFEQ may not. */
+static const struct {
+    const char *word;
+    uint32_t flag;
+    unsigned sets; /* commands that know it */
+    uint32_t excludes;
+} option_words[] = {
+    {"NX", OPT_NX, SET_OPTIONS | MSETEX_OPTIONS | HSETEX_OPTIONS, OPT_XX | OPT_IFEQ},
+    {"XX", OPT_XX, SET_OPTIONS | MSETEX_OPTIONS | HSETEX_OPTIONS, OPT_NX | OPT_IFEQ},
+    {"IFEQ", OPT_IFEQ, SET_OPTIONS, OPT_CONDITION},
+    {"GET", OPT_GET, SET_OPTIONS, 0},
+    {"FNX", OPT_FNX, HSETEX_OPTIONS, OPT_FXX},
+    {"FXX", OPT_FXX, HSETEX_OPTIONS, OPT_FNX},
+    {"KEEPTTL", OPT_KEEPTTL, SET_OPTIONS | MSETEX_OPTIONS | HSETEX_OPTIONS, OPT_EXPIRE & ~OPT_KEEPTTL},
+    {"PERSIST", OPT_PERSIST, GETEX_OPTIONS | HGETEX_OPTIONS, OPT_EXPIRE & ~OPT_PERSIST},
+    {"EX", OPT_EX, ALL_OPTIONS, OPT_EXPIRE & ~OPT_EX},
+    {"PX", OPT_PX, ALL_OPTIONS, OPT_EXPIRE & ~OPT_PX},
+    {"EXAT", OPT_EXAT, ALL_OPTIONS, OPT_EXPIRE & ~OPT_EXAT},
+    {"PXAT", OPT_PXAT, ALL_OPTIONS, OPT_EXPIRE & ~OPT_PXAT},
+};
+
+/* Takes the option at argument `at`. Returns how many arguments it has; 0 if it is none, or excluded by one before. */
+static uint32_t takeOption(const client *c, uint32_t at, uint32_t end, optionSet set, expireOptions *opts) {
+    for (size_t i = 0; i < array_len(option_words); i++) {
+        uint32_t flag = option_words[i].flag;
+        if (!sliceIs(c->argv[at], option_words[i].word)) continue;
+        if (!(option_words[i].sets & set) || (opts->flags & option_words[i].excludes)) return 0;
+        opts->flags |= flag;
+        if (!(flag & (OPT_IFEQ | OPT_TIME))) return 1;
+        if (at + 1 == end) return 0;
+        *(flag == OPT_IFEQ ? &opts->ifeq_arg : &opts->expire_arg) = at + 1;
+        return 2;
+    }
+    return 0;
+}
+
+bool expireOptionsParse(client *c, uint32_t at, uint32_t end, optionSet set, expireOptions *opts) {
+    *opts = (expireOptions){.when_ms = NO_EXPIRE};
+    while (at < end) {
+        uint32_t taken = takeOption(c, at, end, set, opts);
+        if (taken == 0) {
+            addReplySyntaxError(c);
+            return false;
+        }
+        at += taken;
+    }
+    return true;
+}
+
+bool expireOptionsTime(client *c, int64_t min, expireOptions *opts) {
+    return opts->expire_arg == 0 || expireTimeParse(c, opts->expire_arg, opts->flags, min, &opts->when_ms);
+}
+
+bool expireTimeParse(client *c, uint32_t index, uint32_t flags, int64_t min, int64_t *when_ms) {
+    long long when;
+    if (!getLongLongFromArg(c, index, &when, NULL)) return false;
+    long long base_ms = flags & (OPT_EX | OPT_PX) ? storeNowMs() : 0;
+    long long scale = flags & (OPT_EX | OPT_EXAT) ? MS_PER_S : 1;
+    if (when < min || __builtin_mul_overflow(when, scale, &when) || __builtin_add_overflow(when, base_ms, &when)) {
+        addReplyErrorExpire(c);
+        return false;
+    }
+    *when_ms = when;
+    return true;
+}
+
+long long expireTimeShown(int64_t when_ms, uint32_t form) {
+    if (when_ms == NO_EXPIRE) return -1;
+    int64_t ms = form & (OPT_EXAT | OPT_PXAT) ? when_ms : when_ms - storeNowMs();
+    if (ms < 0) ms = 0;
+    return form & (OPT_EX | OPT_EXAT) ? (int64_t)(((uint64_t)ms + MS_PER_S / 2) / MS_PER_S) : ms;
+}

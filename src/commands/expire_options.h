@@ -1,0 +1,57 @@
+/* expire_options.h -- EX, PX, EXAT, PXAT, KEEPTTL, PERSIST and the options beside them, of strings and of fields.
+ *
+ * Runs on: main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef COMMANDS_EXPIRE_OPTIONS_H
+#define COMMANDS_EXPIRE_OPTIONS_H
+
+#include "client.h"
+
+/* Commands that know such options. */
+typedef enum {
+    SET_OPTIONS = 1,
+    GETEX_OPTIONS = 2,
+    MSETEX_OPTIONS = 4,
+    HGETEX_OPTIONS = 8,
+    HSETEX_OPTIONS = 16
+} optionSet;
+
+enum {
+    OPT_NX = 1 << 0,
+    OPT_XX = 1 << 1,
+    OPT_IFEQ = 1 << 2,
+    OPT_GET = 1 << 3,
+    OPT_FNX = 1 << 4,
+    OPT_FXX = 1 << 5,
+    OPT_KEEPTTL = 1 << 6,
+    OPT_PERSIST = 1 << 7,
+    /* Forms of an expiry: seconds or milliseconds, from now or from 1970. */
+    OPT_EX = 1 << 8,
+    OPT_PX = 1 << 9,
+    OPT_EXAT = 1 << 10,
+    OPT_PXAT = 1 << 11
+};
+#define OPT_CONDITION (OPT_NX | OPT_XX | OPT_IFEQ)
+
+#define NO_EXPIRE (-1)
+
+typedef struct expireOptions {
+    uint32_t flags; /* OPT_ */
+    uint32_t ifeq_arg;
+    uint32_t expire_arg; /* the argument after EX, PX, EXAT or PXAT; 0: none */
+    int64_t when_ms;     /* NO_EXPIRE until expireOptionsTime() */
+} expireOptions;
+
+/* Reads the options of a command in the arguments from `at` up to `end`, but not the number that is the expiry. Returns
+ * false after a syntax error. */
+bool expireOptionsParse(client *c, uint32_t at, uint32_t end, optionSet set, expireOptions *opts) must_check;
+/* Reads the number as expireTimeParse() does, if there is one. */
+bool expireOptionsTime(client *c, int64_t min, expireOptions *opts) must_check;
+/* Makes milliseconds since 1970 of the number in argument `index`, whose form is the one of OPT_EX, OPT_PX, OPT_EXAT
+ * and OPT_PXAT that `flags` has. Returns false after an error: no integer, below `min` or beyond 64 bits. */
+bool expireTimeParse(client *c, uint32_t index, uint32_t flags, int64_t min, int64_t *when_ms) must_check;
+/* Returns what TTL and its like reply for an expiry in one of these forms; -1 if it is NO_EXPIRE. */
+long long expireTimeShown(int64_t when_ms, uint32_t form);
+
+#endif
