@@ -1,4 +1,4 @@
-/* rdb_value.c -- which byte stands for which type of value in RDB.
+/* rdb_value.c -- the types of values in RDB, by the byte that stands for each.
  *
  * Not here    how a type's value is written (rdb_string.c); checksums and the framing of a payload or file.
  * Owns        nothing.
@@ -16,32 +16,33 @@
 
 #define PACKED_NODE 2 /* of the two containers that a list has */
 
-/* Whose value it is; -1: nobody's. */
-static int typeOf(unsigned rdb_type) {
-    switch (rdb_type) {
-    case RDB_TYPE_STRING: return OBJ_STRING;
-    case RDB_TYPE_LIST:
-    case RDB_TYPE_LIST_ZIPLIST:
-    case RDB_TYPE_LIST_QUICKLIST:
-    case RDB_TYPE_LIST_QUICKLIST_2: return OBJ_LIST;
-    case RDB_TYPE_SET:
-    case RDB_TYPE_SET_INTSET:
-    case RDB_TYPE_SET_LISTPACK: return OBJ_SET;
-    case RDB_TYPE_ZSET:
-    case RDB_TYPE_ZSET_2:
-    case RDB_TYPE_ZSET_ZIPLIST:
-    case RDB_TYPE_ZSET_LISTPACK: return OBJ_ZSET;
-    case RDB_TYPE_HASH:
-    case RDB_TYPE_HASH_2:
-    case RDB_TYPE_HASH_ZIPMAP:
-    case RDB_TYPE_HASH_ZIPLIST:
-    case RDB_TYPE_HASH_LISTPACK: return OBJ_HASH;
-    case RDB_TYPE_STREAM:
-    case RDB_TYPE_STREAM_2:
-    case RDB_TYPE_STREAM_3: return OBJ_STREAM;
-    default: return -1;
-    }
-}
+#define STREAM_BEGIN "sv(ss)lll"
+#define STREAM_MORE "lllll" /* of version 2: first id, largest deleted one, entries added */
+
+const rdbTypeRow rdb_types[RDB_TYPES] = {
+    [RDB_TYPE_STRING] = {"string", "svs", OBJ_STRING},
+    [RDB_TYPE_LIST] = {"list-linked", "sv(s)", OBJ_LIST},
+    [RDB_TYPE_SET] = {"set-hashtable", "sv(s)", OBJ_SET},
+    [RDB_TYPE_ZSET] = {"zset-v1", "sv(st)", OBJ_ZSET},
+    [RDB_TYPE_HASH] = {"hash-hashtable", "sv(ss)", OBJ_HASH},
+    [RDB_TYPE_ZSET_2] = {"zset-v2", "sv(s8)", OBJ_ZSET},
+    [RDB_TYPE_MODULE_OLD] = {"module-pre-release", NULL, OBJ_MODULE},
+    [RDB_TYPE_MODULE] = {"module-value", "svlm", OBJ_MODULE},
+    [RDB_TYPE_HASH_ZIPMAP] = {"hash-zipmap", "svs", OBJ_HASH},
+    [RDB_TYPE_LIST_ZIPLIST] = {"list-ziplist", "svs", OBJ_LIST},
+    [RDB_TYPE_SET_INTSET] = {"set-intset", "svs", OBJ_SET},
+    [RDB_TYPE_ZSET_ZIPLIST] = {"zset-ziplist", "svs", OBJ_ZSET},
+    [RDB_TYPE_HASH_ZIPLIST] = {"hash-ziplist", "svs", OBJ_HASH},
+    [RDB_TYPE_LIST_QUICKLIST] = {"quicklist", "sv(s)", OBJ_LIST},
+    [RDB_TYPE_STREAM] = {"stream", STREAM_BEGIN "(sll(i8l)(s8(i)))", OBJ_STREAM},
+    [RDB_TYPE_HASH_LISTPACK] = {"hash-listpack", "svs", OBJ_HASH},
+    [RDB_TYPE_ZSET_LISTPACK] = {"zset-listpack", "svs", OBJ_ZSET},
+    [RDB_TYPE_LIST_QUICKLIST_2] = {"quicklist-v2", "sv(ls)", OBJ_LIST},
+    [RDB_TYPE_STREAM_2] = {"stream-v2", STREAM_BEGIN STREAM_MORE "(slll(i8l)(s8(i)))", OBJ_STREAM},
+    [RDB_TYPE_SET_LISTPACK] = {"set-listpack", "svs", OBJ_SET},
+    [RDB_TYPE_STREAM_3] = {"stream-v3", STREAM_BEGIN STREAM_MORE "(slll(i8l)(s88(i)))", OBJ_STREAM},
+    [RDB_TYPE_HASH_2] = {"hash-volatile-items", "sv(ss8)", OBJ_HASH},
+};
 
 bool rdbVersionIsReadable(unsigned version, bool relaxed) {
     if (version < 1) return false;
@@ -76,14 +77,16 @@ sds rdbValueBytes(const robj *o, bool compress) {
 }
 
 robj *rdbReadValueOf(rdbReader *r, unsigned rdb_type, slice key, bool with_expire) {
-    int type = typeOf(rdb_type), encoding = 0;
+    int encoding = 0;
+    if (rdb_type >= RDB_TYPES || !rdb_types[rdb_type].name) return NULL;
+    objectTypeId type = rdb_types[rdb_type].type;
     if (type == OBJ_STRING) return rdbReadStringObject(r, key, with_expire);
-    const objectTypeOps *ops = type == -1 ? NULL : objectOps((objectTypeId)type);
+    const objectTypeOps *ops = objectOps(type);
     if (!ops || !ops->rdbRead) return NULL;
     size_t before = zmallocReserved();
     void *structure = ops->rdbRead(r, rdb_type, &encoding);
     zmallocUnreserve(before);
-    return structure ? objectCreateTake(key, (objectTypeId)type, encoding, structure) : NULL;
+    return structure ? objectCreateTake(key, type, encoding, structure) : NULL;
 }
 
 robj *rdbReadValue(rdbReader *r, slice key, bool with_expire) {

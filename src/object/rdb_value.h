@@ -31,8 +31,17 @@ enum {
     RDB_TYPE_STREAM_2 = 19, /* old */
     RDB_TYPE_SET_LISTPACK = 20,
     RDB_TYPE_STREAM_3 = 21,
-    RDB_TYPE_HASH_2 = 22 /* with times of fields */
+    RDB_TYPE_HASH_2 = 22, /* with times of fields */
+    RDB_TYPES
 };
+
+/* What there is to know of a type by its byte. */
+typedef struct rdbTypeRow {
+    const char *name;   /* in reports; NULL if the byte is no type */
+    const char *layout; /* of key and value in a file, in the letters of rdb_scan.c; NULL if it cannot be read */
+    objectTypeId type;
+} rdbTypeRow;
+extern const rdbTypeRow rdb_types[RDB_TYPES];
 
 #define RDB_VERSION 80     /* of what is written */
 #define RDB_VERSION_OLD 11 /* the newest that servers before read: all but hashes whose fields have times */

@@ -179,35 +179,12 @@ static bool onSlotImport(pass *c, const rdbItem *item) {
 
 /* ---- Keys ---- */
 
-/* What clients call it. */
-static objectTypeId objectTypeOf(int rdb_type) {
-    switch (rdb_type) {
-    case RDB_TYPE_STRING: return OBJ_STRING;
-    case RDB_TYPE_LIST:
-    case RDB_TYPE_LIST_ZIPLIST:
-    case RDB_TYPE_LIST_QUICKLIST:
-    case RDB_TYPE_LIST_QUICKLIST_2: return OBJ_LIST;
-    case RDB_TYPE_SET:
-    case RDB_TYPE_SET_INTSET:
-    case RDB_TYPE_SET_LISTPACK: return OBJ_SET;
-    case RDB_TYPE_ZSET:
-    case RDB_TYPE_ZSET_2:
-    case RDB_TYPE_ZSET_ZIPLIST:
-    case RDB_TYPE_ZSET_LISTPACK: return OBJ_ZSET;
-    case RDB_TYPE_STREAM:
-    case RDB_TYPE_STREAM_2:
-    case RDB_TYPE_STREAM_3: return OBJ_STREAM;
-    case RDB_TYPE_MODULE: return OBJ_MODULE;
-    default: return OBJ_HASH;
-    }
-}
-
 /* Into the figures. */
 static void countKey(pass *c, const rdbItem *item, slice name, const robj *value, bool is_expired) {
     const checkRdbPassOptions *o = c->options;
     if (!o->stats) return;
     checkRdbKey key = {.db = item->db,
-                       .type = objectTypeOf(item->type),
+                       .type = rdb_types[item->type].type,
                        .name_bytes = name.len,
                        .file_bytes = item->end - item->value,
                        .value = value,

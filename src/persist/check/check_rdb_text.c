@@ -31,32 +31,8 @@ sds checkRdbText(slice bytes) {
 }
 
 const char *checkRdbTypeName(int rdb_type) {
-    static const char *const names[] = {
-        [RDB_TYPE_STRING] = "string",
-        [RDB_TYPE_LIST] = "list-linked",
-        [RDB_TYPE_SET] = "set-hashtable",
-        [RDB_TYPE_ZSET] = "zset-v1",
-        [RDB_TYPE_HASH] = "hash-hashtable",
-        [RDB_TYPE_ZSET_2] = "zset-v2",
-        [RDB_TYPE_MODULE_OLD] = "module-pre-release",
-        [RDB_TYPE_MODULE] = "module-value",
-        [RDB_TYPE_HASH_ZIPMAP] = "hash-zipmap",
-        [RDB_TYPE_LIST_ZIPLIST] = "list-ziplist",
-        [RDB_TYPE_SET_INTSET] = "set-intset",
-        [RDB_TYPE_ZSET_ZIPLIST] = "zset-ziplist",
-        [RDB_TYPE_HASH_ZIPLIST] = "hash-ziplist",
-        [RDB_TYPE_LIST_QUICKLIST] = "quicklist",
-        [RDB_TYPE_STREAM] = "stream",
-        [RDB_TYPE_HASH_LISTPACK] = "hash-listpack",
-        [RDB_TYPE_ZSET_LISTPACK] = "zset-listpack",
-        [RDB_TYPE_LIST_QUICKLIST_2] = "quicklist-v2",
-        [RDB_TYPE_STREAM_2] = "stream-v2",
-        [RDB_TYPE_SET_LISTPACK] = "set-listpack",
-        [RDB_TYPE_STREAM_3] = "stream-v3",
-        [RDB_TYPE_HASH_2] = "hash-volatile-items",
-    };
-    bool known = rdb_type >= 0 && rdb_type < (int)array_len(names) && names[rdb_type];
-    return known ? names[rdb_type] : "unknown";
+    bool known = rdb_type >= 0 && rdb_type < RDB_TYPES && rdb_types[rdb_type].name;
+    return known ? rdb_types[rdb_type].name : "unknown";
 }
 
 void checkRdbPutJson(FILE *out, const char *text) {

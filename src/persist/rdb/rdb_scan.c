@@ -1,8 +1,8 @@
 /* rdb_scan.c -- a snapshot's framing: a file read in large pieces, summed, and cut into whole items.
  *
- * What follows a type or an opcode is described by a pattern, a few letters; walking it needs a place in the pattern
- * and a counter for each loop around it. So a walk that runs out of bytes stops where it is and goes on with the next
- * that were read, and no byte is looked at twice, however long a value is.
+ * A pattern of a few letters describes what follows a type (rdb_types) or an opcode. Walking it needs a position in the
+ * pattern and a counter for each loop around that. So a walk that runs out of bytes stops where it is and goes on with
+ * the next that were read, and no byte is looked at twice, however long a value is.
  *
  *   s  string        l  length          1 4 8 i  so many bytes, i: 16
  *   t  score as text v  here the value begins        m  fields of a module up to their end
@@ -65,32 +65,6 @@ struct rdbScanner {
 
 /* ---- What follows a type or an opcode -------------------------------------------------------------- */
 
-#define STREAM_BEGIN "sv(ss)lll"
-#define STREAM_MORE "lllll" /* of version 2: first id, largest deleted one, entries added */
-static const char *const type_patterns[] = {
-    [RDB_TYPE_STRING] = "svs",
-    [RDB_TYPE_LIST] = "sv(s)",
-    [RDB_TYPE_SET] = "sv(s)",
-    [RDB_TYPE_ZSET] = "sv(st)",
-    [RDB_TYPE_HASH] = "sv(ss)",
-    [RDB_TYPE_ZSET_2] = "sv(s8)",
-    [RDB_TYPE_MODULE] = "svlm",
-    [RDB_TYPE_HASH_ZIPMAP] = "svs",
-    [RDB_TYPE_LIST_ZIPLIST] = "svs",
-    [RDB_TYPE_SET_INTSET] = "svs",
-    [RDB_TYPE_ZSET_ZIPLIST] = "svs",
-    [RDB_TYPE_HASH_ZIPLIST] = "svs",
-    [RDB_TYPE_LIST_QUICKLIST] = "sv(s)",
-    [RDB_TYPE_STREAM] = STREAM_BEGIN "(sll(i8l)(s8(i)))",
-    [RDB_TYPE_HASH_LISTPACK] = "svs",
-    [RDB_TYPE_ZSET_LISTPACK] = "svs",
-    [RDB_TYPE_LIST_QUICKLIST_2] = "sv(ls)",
-    [RDB_TYPE_STREAM_2] = STREAM_BEGIN STREAM_MORE "(slll(i8l)(s8(i)))",
-    [RDB_TYPE_SET_LISTPACK] = "svs",
-    [RDB_TYPE_STREAM_3] = STREAM_BEGIN STREAM_MORE "(slll(i8l)(s88(i)))",
-    [RDB_TYPE_HASH_2] = "sv(ss8)",
-};
-
 static const char *opcodePattern(const rdbScanner *s, unsigned opcode) {
     switch (opcode) {
     case RDB_OP_SLOT_IMPORT: return "s(ll)";
@@ -105,12 +79,12 @@ static const char *opcodePattern(const rdbScanner *s, unsigned opcode) {
     case RDB_OP_EXPIRE_S: return "4";
     case RDB_OP_SELECTDB: return "l";
     case RDB_OP_EOF: return s->version >= RDB_VERSION_CHECKSUM_MIN ? "8" : "";
-    default: return opcode < array_len(type_patterns) ? type_patterns[opcode] : NULL;
+    default: return opcode < RDB_TYPES ? rdb_types[opcode].layout : NULL;
     }
 }
 
 static bool isKey(unsigned opcode) {
-    return opcode < array_len(type_patterns);
+    return opcode < RDB_TYPES;
 }
 
 /* ---- Walking a pattern --------------------------------------------------------------------------------- */
