@@ -9,10 +9,9 @@
 #include "command_memory.h"
 #include "commands.h"
 #include "db.h"
+#include "multi_pop.h"
 #include "propagate.h"
 #include "t_list.h"
-
-#include <limits.h>
 
 /* LEFT or RIGHT; false: neither, an error was sent. */
 static bool endFromArg(client *c, uint32_t index, listEnd *end) {
@@ -111,7 +110,7 @@ void brpoplpushCommand(client *c) {
     if (getTimeoutFromArg(c, 3, &wait)) moveGeneric(c, LIST_TAIL, LIST_HEAD, &wait);
 }
 
-/* ---- LMPOP ------------------------------------------------------------------------------------------------------- */
+/* ---- LMPOP, BLPOP, BRPOP ----------------------------------------------------------------------------------------- */
 
 /* LPOP or RPOP; `count` 0: of one element, without saying so. */
 static void propagatePop(const client *c, slice key, listEnd end, size_t count) {
@@ -121,86 +120,31 @@ static void propagatePop(const client *c, slice key, listEnd end, size_t count) 
     propagateDone();
 }
 
-static void popFrom(client *c, hashedKey key, robj *o, listEnd end, size_t n) {
-    size_t count = valueListCount(o);
-    if (n > count) n = count;
-    propagatePop(c, key.name, end, n);
+static void popFrom(client *c, hashedKey key, robj *o, bool at_tail, size_t n) {
+    listEnd end = at_tail ? LIST_TAIL : LIST_HEAD;
+    size_t count = valueListCount(o), popped = n == 0 ? 1 : n < count ? n : count;
+    propagatePop(c, key.name, end, n ? popped : 0);
     addReplyArrayLen(c, 2);
     addReplyBulk(c, key.name);
-    addReplyArrayLen(c, (long long)n);
-    addReplyListRange(c, o, end == LIST_HEAD ? 0 : count - 1, n, end == LIST_TAIL);
-    listTakeElements(c, key, o, end, n, popEvent(end));
+    if (n) addReplyArrayLen(c, (long long)popped);
+    addReplyListRange(c, o, end == LIST_HEAD ? 0 : count - 1, popped, end == LIST_TAIL);
+    listTakeElements(c, key, o, end, popped, popEvent(end));
 }
 
-/* numkeys key [key ...] LEFT|RIGHT [COUNT count], numkeys being argument `at`. */
-static void multiplePop(client *c, uint32_t at, const int64_t *wait) {
-    long long keys, n = -1;
-    listEnd end;
-    if (!getRangeLongFromArg(c, at, 1, LONG_MAX, &keys, "numkeys should be greater than 0")) return;
-    if (keys > (long long)c->argc - at - 2) {
-        addReplySyntaxError(c);
-        return;
-    }
-    uint32_t first = at + 1, where = first + (uint32_t)keys;
-    if (!endFromArg(c, where, &end)) return;
-    for (uint32_t i = where + 1; i < c->argc; i += 2) {
-        if (n != -1 || i + 1 == c->argc || !sliceIs(c->argv[i], "count")) {
-            addReplySyntaxError(c);
-            return;
-        }
-        if (!getRangeLongFromArg(c, i + 1, 1, LONG_MAX, &n, "count should be greater than 0")) return;
-    }
-    for (uint32_t i = first; i < where; i++) {
-        hashedKey key = clientKeyAt(c, i);
-        robj *o;
-        if (!typedKeyWrite(c, key, OBJ_LIST, &o)) return;
-        if (!o) continue;
-        popFrom(c, key, o, end, n == -1 ? 1 : (size_t)n);
-        return;
-    }
-    if (!wait) {
-        addReplyNullArray(c);
-        return;
-    }
-    blockForKeys(c, &(blockFor){.type = OBJ_LIST, .first_key = first, .keys = (uint32_t)keys, .deadline_ms = *wait});
-}
+static const popKind of_list = {OBJ_LIST, {"left", "right"}, popFrom};
 
 void lmpopCommand(client *c) {
-    multiplePop(c, 1, NULL);
+    multiPop(c, &of_list);
 }
 
-/* BLMPOP timeout numkeys ... */
 void blmpopCommand(client *c) {
-    int64_t wait;
-    if (getTimeoutFromArg(c, 1, &wait)) multiplePop(c, 2, &wait);
-}
-
-/* ---- BLPOP, BRPOP ------------------------------------------------------------------------------------------------ */
-
-/* key [key ...] timeout */
-static void blockingPop(client *c, listEnd end) {
-    int64_t wait;
-    uint32_t last = c->argc - 1;
-    if (!getTimeoutFromArg(c, last, &wait)) return;
-    for (uint32_t i = 1; i < last; i++) {
-        hashedKey key = clientKeyAt(c, i);
-        robj *o;
-        if (!typedKeyWrite(c, key, OBJ_LIST, &o)) return;
-        if (!o) continue;
-        addReplyArrayLen(c, 2);
-        addReplyBulk(c, key.name);
-        addReplyListRange(c, o, end == LIST_HEAD ? 0 : valueListCount(o) - 1, 1, false);
-        propagatePop(c, key.name, end, 0);
-        listTakeElements(c, key, o, end, 1, popEvent(end));
-        return;
-    }
-    blockForKeys(c, &(blockFor){.type = OBJ_LIST, .first_key = 1, .keys = last - 1, .deadline_ms = wait});
+    multiPopBlocking(c, &of_list);
 }
 
 void blpopCommand(client *c) {
-    blockingPop(c, LIST_HEAD);
+    firstPopBlocking(c, &of_list, false);
 }
 
 void brpopCommand(client *c) {
-    blockingPop(c, LIST_TAIL);
+    firstPopBlocking(c, &of_list, true);
 }

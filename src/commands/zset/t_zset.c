@@ -10,9 +10,9 @@
 #include "t_zset.h"
 
 #include "command_memory.h"
-#include "block_args.h"
 #include "commands.h"
 #include "memory_prefetch.h"
+#include "multi_pop.h"
 #include "propagate.h"
 #include "rng.h"
 #include "random_reply.h"
@@ -264,23 +264,6 @@ void zpopmaxCommand(client *c) {
     popGeneric(c, true);
 }
 
-/* ZMPOP numkeys key [key ...] MIN | MAX [COUNT count]: what follows the keys, which begin at argument 2. */
-static bool parsePopOptions(client *c, uint32_t at, bool *highest, long long *count) {
-    bool counted = false;
-    *highest = sliceIs(c->argv[at], "max");
-    *count = 1;
-    if (!*highest && !sliceIs(c->argv[at], "min")) goto syntax;
-    for (at++; at < c->argc; at++) {
-        if (counted || at + 1 == c->argc || !sliceIs(c->argv[at], "count")) goto syntax;
-        if (!getRangeLongFromArg(c, ++at, 1, LONG_MAX, count, "count should be greater than 0")) return false;
-        counted = true;
-    }
-    return true;
-syntax:
-    addReplySyntaxError(c);
-    return false;
-}
-
 /* ZPOPMIN or ZPOPMAX; `count` 0: of one member, without saying so. */
 static void propagatePop(const client *c, slice key, bool highest, size_t count) {
     if (!propagateInstead(c, highest ? "ZPOPMAX" : "ZPOPMIN")) return;
@@ -289,73 +272,32 @@ static void propagatePop(const client *c, slice key, bool highest, size_t count)
     propagateDone();
 }
 
-/* numkeys being argument `at`. `wait`: until when it may wait for one of them to have something; NULL: not at all. */
-static void multiplePop(client *c, uint32_t at, const int64_t *wait) {
-    long long keys, wanted;
-    bool highest;
-    if (!getRangeLongFromArg(c, at, 1, LONG_MAX, &keys, "numkeys should be greater than 0")) return;
-    if (keys > (long long)c->argc - at - 2) {
-        addReplySyntaxError(c);
-        return;
-    }
-    uint32_t first = at + 1;
-    if (!parsePopOptions(c, first + (uint32_t)keys, &highest, &wanted)) return;
-    for (uint32_t i = 0; i < keys; i++) {
-        hashedKey key = clientKeyAt(c, first + i);
-        robj *o;
-        if (!typedKeyWrite(c, key, OBJ_ZSET, &o)) return;
-        if (!o) continue;
-        size_t count = zsetCount(o);
-        if ((unsigned long long)wanted < count) count = (size_t)wanted;
-        addReplyArrayLen(c, 2);
-        addReplyBulk(c, key.name);
-        addReplyArrayLen(c, (long long)count);
-        propagatePop(c, key.name, highest, count);
-        popFrom(c, key, o, highest, count, true);
-        return;
-    }
-    if (!wait) {
-        addReplyNullArray(c);
-        return;
-    }
-    blockForKeys(c, &(blockFor){.type = OBJ_ZSET, .first_key = first, .keys = (uint32_t)keys, .deadline_ms = *wait});
+/* Of several keys, for multi_pop.h. */
+static void popOfFirst(client *c, hashedKey key, robj *o, bool highest, size_t wanted) {
+    size_t count = wanted < zsetCount(o) ? wanted : zsetCount(o);
+    addReplyArrayLen(c, wanted ? 2 : 3);
+    addReplyBulk(c, key.name);
+    if (wanted) addReplyArrayLen(c, (long long)count);
+    propagatePop(c, key.name, highest, count);
+    popFrom(c, key, o, highest, wanted ? count : 1, wanted != 0);
 }
+
+static const popKind of_zset = {OBJ_ZSET, {"min", "max"}, popOfFirst};
 
 void zmpopCommand(client *c) {
-    multiplePop(c, 1, NULL);
+    multiPop(c, &of_zset);
 }
 
-/* BZMPOP timeout numkeys ... */
 void bzmpopCommand(client *c) {
-    int64_t wait;
-    if (getTimeoutFromArg(c, 1, &wait)) multiplePop(c, 2, &wait);
-}
-
-/* BZPOPMIN, BZPOPMAX: key [key ...] timeout */
-static void blockingPop(client *c, bool highest) {
-    int64_t wait;
-    uint32_t last = c->argc - 1;
-    if (!getTimeoutFromArg(c, last, &wait)) return;
-    for (uint32_t i = 1; i < last; i++) {
-        hashedKey key = clientKeyAt(c, i);
-        robj *o;
-        if (!typedKeyWrite(c, key, OBJ_ZSET, &o)) return;
-        if (!o) continue;
-        addReplyArrayLen(c, 3);
-        addReplyBulk(c, key.name);
-        propagatePop(c, key.name, highest, 0);
-        popFrom(c, key, o, highest, 1, false);
-        return;
-    }
-    blockForKeys(c, &(blockFor){.type = OBJ_ZSET, .first_key = 1, .keys = last - 1, .deadline_ms = wait});
+    multiPopBlocking(c, &of_zset);
 }
 
 void bzpopminCommand(client *c) {
-    blockingPop(c, false);
+    firstPopBlocking(c, &of_zset, false);
 }
 
 void bzpopmaxCommand(client *c) {
-    blockingPop(c, true);
+    firstPopBlocking(c, &of_zset, true);
 }
 
 /* ---- ZRANDMEMBER ---- */

@@ -1,0 +1,75 @@
+/* multi_pop.c -- commands that pop elements of the first of several keys that exists.
+ *
+ * Not here    what is popped (t_list_move.c, t_zset.c).
+ * Threads     main.
+ * Tests       tests/type/list.tcl, tests/type/zset.tcl, tests/engine/blocking.tcl
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#include "multi_pop.h"
+
+#include "block_args.h"
+#include "typed_key.h"
+
+#include <limits.h>
+
+/* END [COUNT count] from argument `at` to the end. Returns false after an error. */
+static bool parseEnd(client *c, const popKind *kind, uint32_t at, bool *at_second, long long *count) {
+    bool counted = false;
+    *count = 1;
+    *at_second = sliceIs(c->argv[at], kind->ends[1]);
+    if (!*at_second && !sliceIs(c->argv[at], kind->ends[0])) goto syntax;
+    for (at++; at < c->argc; at += 2) {
+        if (counted || at + 1 == c->argc || !sliceIs(c->argv[at], "count")) goto syntax;
+        if (!getRangeLongFromArg(c, at + 1, 1, LONG_MAX, count, "count should be greater than 0")) return false;
+        counted = true;
+    }
+    return true;
+syntax:
+    addReplySyntaxError(c);
+    return false;
+}
+
+/* Pops from the first of `keys` keys that exists. Returns false if none does; true also after an error. */
+static bool popFirst(client *c, const popKind *kind, uint32_t first, uint32_t keys, bool at_second, size_t count) {
+    for (uint32_t i = first; i < first + keys; i++) {
+        hashedKey key = clientKeyAt(c, i);
+        robj *o;
+        if (!typedKeyWrite(c, key, kind->type, &o)) return true;
+        if (!o) continue;
+        kind->pop(c, key, o, at_second, count);
+        return true;
+    }
+    return false;
+}
+
+/* `at` is the argument numkeys, `wait` the deadline of a command that waits for a key; NULL if it does not. */
+static void popOfKeys(client *c, const popKind *kind, uint32_t at, const int64_t *wait) {
+    long long keys, count;
+    bool at_second;
+    if (!getRangeLongFromArg(c, at, 1, LONG_MAX, &keys, "numkeys should be greater than 0")) return;
+    if (keys > (long long)c->argc - at - 2) {
+        addReplySyntaxError(c);
+        return;
+    }
+    uint32_t first = at + 1, n = (uint32_t)keys;
+    if (!parseEnd(c, kind, first + n, &at_second, &count)) return;
+    if (popFirst(c, kind, first, n, at_second, (size_t)count)) return;
+    if (wait) blockForKeys(c, &(blockFor){.type = kind->type, .first_key = first, .keys = n, .deadline_ms = *wait});
+    else addReplyNullArray(c);
+}
+
+void multiPop(client *c, const popKind *kind) {
+    popOfKeys(c, kind, 1, NULL);
+}
+
+void multiPopBlocking(client *c, const popKind *kind) {
+    int64_t wait;
+    if (getTimeoutFromArg(c, 1, &wait)) popOfKeys(c, kind, 2, &wait);
+}
+
+void firstPopBlocking(client *c, const popKind *kind, bool at_second) {
+    int64_t wait;
+    uint32_t keys = c->argc - 2;
+    if (!getTimeoutFromArg(c, c->argc - 1, &wait) || popFirst(c, kind, 1, keys, at_second, 0)) return;
+    blockForKeys(c, &(blockFor){.type = kind->type, .first_key = 1, .keys = keys, .deadline_ms = wait});
+}

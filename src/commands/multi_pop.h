@@ -1,0 +1,28 @@
+/* multi_pop.h -- commands that pop elements of the first of several keys that exists: LMPOP, BLPOP, ZMPOP and more.
+ *
+ * Runs on: main.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef COMMANDS_MULTI_POP_H
+#define COMMANDS_MULTI_POP_H
+
+#include "client.h"
+#include "object.h"
+
+/* How values of one type are popped. */
+typedef struct popKind {
+    objectTypeId type;
+    const char *ends[2]; /* the words for the two ends of a value */
+    /* Pops at most `count` elements from the end `at_second`, propagates that, and replies with the key's name and the
+     * elements. If `count` is 0 it pops one, and replies as BLPOP does, without a list of elements. */
+    void (*pop)(client *c, hashedKey key, robj *o, bool at_second, size_t count);
+} popKind;
+
+/* numkeys key [key ...] END [COUNT count] */
+void multiPop(client *c, const popKind *kind);
+/* timeout numkeys key [key ...] END [COUNT count] */
+void multiPopBlocking(client *c, const popKind *kind);
+/* key [key ...] timeout */
+void firstPopBlocking(client *c, const popKind *kind, bool at_second);
+
+#endif
