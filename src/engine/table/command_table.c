@@ -159,6 +159,7 @@ static serverCommand *findOwnName(slice name) {
     return NULL;
 }
 
+/* Subcommands of a command that was removed have no slots. */
 serverCommand *commandLookupByOwnName(const slice *argv, uint32_t argc, bool *bad_sub) {
     *bad_sub = false;
     serverCommand *cmd = argc ? findOwnName(argv[0]) : NULL;

@@ -177,15 +177,19 @@ bool commandTableRename(const char *from, const char *to);
 /* End of registration: panics when a command that is no container has no handler. Boot only. */
 void commandTableSeal(void);
 
-/* Look up by name, any case; a container with argc > 1 gives the subcommand if there is one with that name, else the
- * container itself and *bad_sub is set. NULL: unknown. Any thread. */
+/* Four look-ups, in any case of letters and on any thread. They return NULL if there is no such command. Which to use:
+ *
+ *   looked up                               by clients' names (rename-command)   by the names of the table
+ *   the words of a request                  commandLookup()                      commandLookupByOwnName()
+ *   one name, "get" or "config|get"         commandLookupByName()                commandNamed(), "get" only
+ *
+ * Clients and settings use the first column. The second is for what the server has written itself (files, rules of
+ * users) and for handlers that compare c->cmd with a certain command: look it up at startup. It is O(commands).
+ *
+ * A container with argc > 1 gives the subcommand, or the container itself with *bad_sub set if it has none so named. */
 serverCommand *commandLookup(const slice *argv, uint32_t argc, bool *bad_sub);
-/* By "get" or "config|get". */
-serverCommand *commandLookupByName(slice fullname);
-/* As commandLookup(), by the names that commands have themselves, whatever clients call them by: what the server writes
- * into its files has those. O(commands). Any thread. */
 serverCommand *commandLookupByOwnName(const slice *argv, uint32_t argc, bool *bad_sub);
-/* The command (no subcommand) whose own name this is: "exec". NULL: it is not registered. O(commands). Any thread. */
+serverCommand *commandLookupByName(slice fullname);
 const serverCommand *commandNamed(const char *name);
 bool commandArityOk(const serverCommand *cmd, uint32_t argc);
 /* Keys of a request whose arity is right. As commandKeysFn: -1 for bad syntax. Arguments that a spec marks NOT_KEY

@@ -253,6 +253,10 @@ TEST(renamed_commands_keep_their_own_name) {
     CHECK_EQ_STR(ownNameOf("Box In"), "box|in");
     CHECK_EQ_STR(ownNameOf("box out"), "box ?");
     CHECK_EQ_STR(ownNameOf("crate in"), "(none)");
+    CHECK(commandTableRename("crate", ""));
+    CHECK_EQ_STR(nameOf("box in"), "(none)");
+    CHECK_EQ_STR(ownNameOf("Box In"), "box|in");
+    CHECK_EQ_STR(ownNameOf("box out"), "box ?");
 }
 
 /* Keys of a request as "index index ...", or "bad". */
