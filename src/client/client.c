@@ -201,6 +201,17 @@ void clientReset(client *c) {
                   CLIENT_MONITOR | CLIENT_IMPORT_SOURCE);
 }
 
+/* ---- Slots ------------------------------------------------------------------------------------------------------ */
+
+size_t clientSlotRegister(size_t size) {
+    static size_t end = offsetof(client, slots);
+    size_t align = size % 8 == 0 ? 8 : size & -size;
+    size_t slot = (end + align - 1) / align * align;
+    serverAssert(size > 0 && slot + size <= offsetof(client, slots) + CLIENT_SLOTS_BYTES);
+    end = slot + size;
+    return slot;
+}
+
 /* ---- Hooks ------------------------------------------------------------------------------------------------------ */
 
 void clientOnFree(void (*fn)(client *c)) {
@@ -471,16 +482,6 @@ static uint64_t idleNs(const client *c, const clientInfoExtra *extra) {
     monotime last = c->last_interaction > extra->last_bytes ? c->last_interaction : extra->last_bytes;
     monotime now = clockTicks();
     return now > last ? clockTicksToNs(now - last) : 0;
-}
-
-void clientsLoseWrites(void) {
-    assertMainRole();
-    listIter it = listBegin(client_state.clients, false);
-    for (listNode *n = listNext(&it); n; n = listNext(&it)) {
-        client *c = listNodeValue(n);
-        if (c->write_offset) c->write_offset = CLIENT_OFFSET_LOST;
-        if (c->sent_offset) c->sent_offset = CLIENT_OFFSET_LOST;
-    }
 }
 
 uint64_t clientIdleNs(const client *c) {

@@ -12,6 +12,7 @@
 #include "adlist.h"
 #include "client_flags.h"
 #include "clock.h"
+#include "panic.h"
 #include "request.h"
 #include "sds.h"
 
@@ -20,11 +21,6 @@ struct clientIo;
 struct replyBlock;
 struct user;
 struct requestBlock;
-struct blockingState;
-struct multiState;
-struct pubsubState;
-struct trackingState;
-struct replicaState;
 
 #define CLIENT_ID_NOBODY UINT64_MAX /* of fake clients: no connection ever gets it */
 
@@ -44,6 +40,9 @@ typedef enum {
     CLIENT_TYPES
 } clientType;
 
+/* What a layer above keeps of each client lies in a slot, of which this layer knows only the size. */
+#define CLIENT_SLOTS_BYTES 96
+
 typedef struct client {
     /* Line 0: every command. */
     const parsedCommand *req;        /* borrowed: the command being executed, NULL between commands */
@@ -56,7 +55,9 @@ typedef struct client {
     uint32_t gates; /* a bit for each check of commands that is made for this client (engine/table/gates.h) */
     uint8_t resp;   /* 2 or 3 */
     bool authenticated;
-    bool known; /* it was authenticated at some time */
+    bool known;   /* it was authenticated at some time */
+    bool watched; /* clientWatchOutput(): it is on that list */
+    uint8_t capa; /* CLIENT_CAPA_ */
 
     /* Line 1: once a batch. */
     alignas(CACHE_LINE) struct clientIo *io;        /* NULL for fake clients */
@@ -82,10 +83,8 @@ typedef struct client {
     /* Cold. */
     struct client *next_closing;
     struct client *next_watched, *prev_watched; /* clientWatchOutput() */
-    bool watched;                               /* on that list */
     uint32_t unblocked_iteration;               /* clientNoteUnblocked() */
-    uint32_t eviction_place;                    /* net's: in the heap of what clients cost, 0 for none ... */
-    size_t flow_noted;                          /* ... and bytes of requests and output when that was noted */
+    int fd;                                     /* for display only */
     struct user *user;                          /* borrowed */
     sds name, lib_name, lib_ver;                /* own; NULL when unset */
     sds peer, local;                            /* own: "ip:port" */
@@ -93,25 +92,25 @@ typedef struct client {
     monotime unblocked_at;     /* its last interaction then */
     monotime soft_limit_since; /* 0: below the soft limit */
     long long net_input, net_output;
-    size_t input_buffer_peak;
-    uint64_t reply_peak;   /* the largest reply, tagged with the period in which it was sent */
-    listNode *node;        /* its place in clientState.clients */
-    listNode *paused_node; /* its place among the paused (engine/wait/pause.c) while CLIENT_PAUSED is set */
-    int fd;                /* for display only */
-    int capa;
-    uint8_t script_debug;           /* the script layer's: what SCRIPT DEBUG has asked for */
-    struct blockingState *blocking; /* made when needed */
-    struct multiState *multi;       /* made when needed */
-    struct pubsubState *pubsub;
-    struct trackingState *tracking;
-    struct replicaState *replica; /* made when needed: repl's, of one that says it is a replica */
-    size_t external_output;       /* of others' memory that is kept because it is to be sent to it */
-    uint64_t write_offset;        /* where its last write ends in the append-only file (persist/aof/aof.c) */
-    uint64_t sent_offset;         /* and in what replicas are sent (repl/backlog/repl_stream.c) */
+    uint64_t reply_peak;                      /* the largest reply, tagged with the period in which it was sent */
+    listNode *node;                           /* its place in clientState.clients */
+    size_t external_output;                   /* of others' memory that is kept because it is to be sent to it */
     struct replyBlock *held_head, *held_tail; /* owns: messages that wait for the end of its command (push.c) */
+    alignas(8) unsigned char slots[CLIENT_SLOTS_BYTES];
 } client;
 static_assert(offsetof(client, io) == CACHE_LINE, "every command touches one line");
 static_assert(offsetof(client, reply_head) < 3 * CACHE_LINE, "commands and batches touch three lines");
+static_assert(sizeof(client) == 7 * CACHE_LINE, "a size class of the allocator");
+
+/* Gives the caller `size` bytes of its own in each client and returns their offset, for clientSlot(). They are aligned
+ * as a type of that size is, and zero in a new client. Call once, at boot. The caller frees what the bytes refer to
+ * (clientOnFree()). Data that is large, or whose size is known only at run time, hangs on a pointer in the slot. If no
+ * space is left, raise CLIENT_SLOTS_BYTES. */
+size_t clientSlotRegister(size_t size);
+static inline void *clientSlot(const client *c, size_t offset) {
+    debugAssert(offset >= offsetof(client, slots)); /* else it was never registered */
+    return (char *)(uintptr_t)c + offset;
+}
 
 /* A reply peak (CLIENT LIST rbp) is kept for a period. The number of the period is part of the figure, so that the
  * peaks of all clients are reset by one change of client_state.peak_tag. */
@@ -201,11 +200,6 @@ int clientTypeByName(slice name);         /* also "replica" and "master"; -1 unk
 bool clientSetName(client *c, slice name, const char **err);
 /* Whether every byte is printable and no blank: names, lib-name, lib-ver. */
 bool clientNameIsValid(slice name);
-/* Call when the dataset is removed and another one loaded: what clients have written before is in neither the log nor
- * the stream that follow, so their offsets are set to CLIENT_OFFSET_LOST, which neither reaches, until they write
- * again. */
-#define CLIENT_OFFSET_LOST ((uint64_t)INT64_MAX)
-void clientsLoseWrites(void);
 /* How long no command has run and no byte has moved; what idle= shows in seconds. */
 uint64_t clientIdleNs(const client *c);
 /* One line of CLIENT LIST, without newline, appended to an sds. */

@@ -88,6 +88,36 @@ uint32_t propagateLimit(uint32_t targets) {
 
 /* ---- Sinks ---- */
 
+static size_t slot; /* const after boot */
+
+static uint64_t *writeEnd(const client *c, uint32_t target) {
+    debugAssert(target == PROPAGATE_AOF || target == PROPAGATE_REPLICAS);
+    return (uint64_t *)clientSlot(c, slot) + (target == PROPAGATE_REPLICAS);
+}
+
+void propagateNoteWrite(client *c, uint32_t target, uint64_t offset) {
+    assertMainRole();
+    *writeEnd(c, target) = offset;
+}
+
+uint64_t propagateWriteEnd(const client *c, uint32_t target) {
+    assertMainRole();
+    return *writeEnd(c, target);
+}
+
+static void loseWrite(const client *c, uint32_t target) {
+    if (*writeEnd(c, target)) *writeEnd(c, target) = INT64_MAX;
+}
+
+void propagateLoseWrites(void) {
+    assertMainRole();
+    listIter it = listBegin(client_state.clients, false);
+    for (const listNode *n = listNext(&it); n; n = listNext(&it)) {
+        loseWrite(listNodeValue(n), PROPAGATE_AOF);
+        loseWrite(listNodeValue(n), PROPAGATE_REPLICAS);
+    }
+}
+
 void propagateAddSink(const propagateSink *sink) {
     assertMainRole();
     serverAssert(!(propagate_armed & sink->target));
@@ -374,6 +404,7 @@ static void databaseFlushed(int dbid, bool async) {
 
 void propagateInit(void) {
     assertMainRole();
+    slot = clientSlotRegister(2 * sizeof(uint64_t));
     storeObserveRemoved(keyRemoved);
     storeObserveElementsRemoved(elementRemoved);
     storeObserveFlushed(databaseFlushed);

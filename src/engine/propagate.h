@@ -51,6 +51,15 @@ typedef struct propagateSink {
 void propagateAddSink(const propagateSink *sink);
 void propagateRemoveSink(const propagateSink *sink);
 
+/* A sink notes the offset at which the last write of the client ends, in what it makes of the items. Of PROPAGATE_AOF
+ * and PROPAGATE_REPLICAS. */
+void propagateNoteWrite(client *c, uint32_t target, uint64_t offset);
+/* Returns that offset; 0 if the client has written nothing. */
+uint64_t propagateWriteEnd(const client *c, uint32_t target);
+/* Call when the dataset is removed and another one loaded: the writes of clients are in neither the log nor the stream
+ * that follow, so their offsets are set to one that neither reaches, until they write again. */
+void propagateLoseWrites(void);
+
 /* Targets with a sink. */
 extern uint32_t propagate_armed;
 static inline bool propagateWanted(void) {

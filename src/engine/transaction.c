@@ -35,7 +35,7 @@ void discardCommand(client *c) {
 /* Keys of what runs next are asked for as those of a batch are; what has come with EXEC has been already. `fetched`
  * gets the number of keys walked (recordsPrefetch()). Returns the index of the command to call it again for. */
 static uint32_t prefetchFrom(client *c, uint32_t first, size_t *fetched) {
-    const multiState *m = c->multi;
+    const multiState *m = transactionOf(c);
     recordItem items[DICT_PREFETCH_MAX];
     size_t n = 0, size = (size_t)engine_settings.prefetch_batch_max_size;
     *fetched = 0;
@@ -46,7 +46,7 @@ static uint32_t prefetchFrom(client *c, uint32_t first, size_t *fetched) {
 }
 
 static void runQueue(client *c) {
-    multiState *m = c->multi;
+    multiState *m = transactionOf(c);
     monotime now = clockTicks(), per_key = 0;
     uint32_t errors_before = c->error_replies;
     bool denied = c->flags & CLIENT_DENY_BLOCKING;
@@ -72,7 +72,7 @@ void execCommand(client *c) {
         addReplyError(c, "EXEC without MULTI");
         return;
     }
-    multiState *m = c->multi;
+    multiState *m = transactionOf(c);
     if (watchHasExpired(&m->watched)) c->flags |= CLIENT_DIRTY_CAS;
     watchForget(&m->watched);
     if (c->flags & CLIENT_DIRTY_EXEC) addReplyError(c, "-EXECABORT Transaction discarded because of previous errors.");
@@ -88,7 +88,8 @@ void watchCommand(client *c) {
 }
 
 void unwatchCommand(client *c) {
-    if (c->multi) watchForget(&c->multi->watched);
+    multiState *m = transactionOf(c);
+    if (m) watchForget(&m->watched);
     c->flags &= ~CLIENT_DIRTY_CAS;
     addReplyOk(c);
 }

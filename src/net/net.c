@@ -14,6 +14,7 @@
 #include "blocking.h"
 #include "call.h"
 #include "client_cron.h"
+#include "client_eviction.h"
 #include "command_batch.h"
 #include "evict.h"
 #include "file_limit.h"
@@ -143,6 +144,7 @@ void netInit(aeEventLoop *loop) {
     ioThreadsInit(loop, &hooks);
     storeSetFreeSink(ioThreadsFreeElsewhere);
     evictAddUncounted(transientLeftOut);
+    clientEvictionInit();
     clientOnInfo(fillQuerySizes);
     hotKeysSetNet(ioThreadsTidyHotKeys, countSamples);
     netShareSettings();

@@ -316,7 +316,7 @@ static bool readOffset(slice text, long long *out) {
 
 /* ACK <offset> [FACK <offset>] */
 static void takeAck(client *c, uint32_t at) {
-    replicaState *r = c->replica;
+    replicaState *r = replicaKnown(c);
     long long acked, synced = -1;
     if (!r || r->phase == REPLICA_NONE || !readOffset(c->argv[at + 1], &acked)) return;
     if (c->argc > at + 3 && sliceIs(c->argv[at + 2], "fack") && !readOffset(c->argv[at + 3], &synced)) return;
@@ -353,13 +353,14 @@ static bool isAck(const client *c) {
 
 gateResult replicaGate(client *c) {
     assertMainRole();
-    if (!c->replica || c->replica->phase == REPLICA_NONE) return monitors_gate(c);
+    const replicaState *r = replicaKnown(c);
+    if (!r || r->phase == REPLICA_NONE) return monitors_gate(c);
     bool ignored = c->cmd->proc == psyncCommand || c->cmd->proc == syncCommand || c->cmd->proc == monitorCommand;
     if (ignored) return GATE_PASSED;
     if (c->cmd->proc == replconfCommand && isAck(c)) return GATE_PASSED;
     /* A reply would stand in the middle of the stream. */
     LOG_LIMITED(LL_WARNING, LOG_LIMIT_FEW, "replicas that sent a command that has a reply",
-                "Replica %s sent a command that has a reply: its connection is closed.", replicaName(c->replica));
+                "Replica %s sent a command that has a reply: its connection is closed.", replicaName(r));
     clientCloseAsap(c);
     return GATE_DIVERTED;
 }

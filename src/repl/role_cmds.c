@@ -73,7 +73,8 @@ void replicaofCommand(client *c) {
         beFree(c);
         return;
     }
-    if (c->replica && c->replica->phase != REPLICA_NONE) {
+    const replicaState *r = replicaKnown(c);
+    if (r && r->phase != REPLICA_NONE) {
         addReplyError(c, "Command is not valid when client is a replica.");
         return;
     }

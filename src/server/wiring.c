@@ -164,7 +164,7 @@ void wiringHooks(void) {
     aofInit();
     aofRewriteInit();
     scriptInit(identityProduct);
-    scriptDebugSetDetach(&loan);
+    scriptDebugInit(&loan);
     librariesSetOwner(&functions);
     childOnLife(aofChildLives);
     sessionsSetGate(aofBeforeReplies);

@@ -88,7 +88,7 @@ static void say(int who, const char *name, const char *line, size_t len) {
 /* What fullSync does to those who wait when a child begins, and when it has ended. */
 static void beginRound(void) {
     for (int i = 0; i < WHO; i++) {
-        replicaState *r = clients[i] ? clients[i]->replica : NULL;
+        replicaState *r = clients[i] ? replicaKnown(clients[i]) : NULL;
         if (!r || r->phase != REPLICA_WAIT_START || r->c->flags & CLIENT_CLOSE_ASAP) continue;
         serverAssert(replicaSetCursor(r, replStreamOffset()));
         r->phase = REPLICA_WAIT_END;
@@ -97,7 +97,7 @@ static void beginRound(void) {
 
 static void endRound(bool awaits_ack) {
     for (int i = 0; i < WHO; i++) {
-        replicaState *r = clients[i] ? clients[i]->replica : NULL;
+        replicaState *r = clients[i] ? replicaKnown(clients[i]) : NULL;
         if (r && r->phase == REPLICA_WAIT_END && !(r->c->flags & CLIENT_CLOSE_ASAP)) fullSyncArrived(r, awaits_ack);
     }
 }
@@ -105,7 +105,7 @@ static void endRound(bool awaits_ack) {
 /* ---- What holds ---- */
 
 static void checkReplica(const client *c) {
-    const replicaState *r = c->replica;
+    const replicaState *r = replicaKnown(c);
     if (!r) {
         serverAssert(!(c->flags & CLIENT_REPLICA));
         return;
@@ -126,7 +126,7 @@ static void checkAll(void) {
         if (!clients[i]) continue;
         checkReplica(clients[i]);
         clientCheck(clients[i]);
-        const replicaState *r = clients[i]->replica;
+        const replicaState *r = replicaKnown(clients[i]);
         count += r && r->phase != REPLICA_NONE;
         places += r && r->has_cursor && r->is_rdb_channel;
     }

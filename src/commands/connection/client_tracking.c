@@ -28,7 +28,7 @@ static bool isOn(const client *c) {
 }
 
 static uint32_t modeOf(const client *c) {
-    return isOn(c) ? c->tracking->mode : 0;
+    return isOn(c) ? trackingOf(c)->mode : 0;
 }
 
 /* ---- CLIENT TRACKING: reading ---- */
@@ -131,7 +131,7 @@ static bool prefixesFit(client *c, const trackingArgs *args) {
     size_t first = firstOverlapping(args);
     for (size_t i = 0; i < args->prefix_count; i++) {
         slice prefix = args->prefixes[i], with;
-        if (isOn(c) && prefixesOverlap(&c->tracking->prefixes, prefix, &with)) {
+        if (isOn(c) && prefixesOverlap(&trackingOf(c)->prefixes, prefix, &with)) {
             replyOverlap(c, prefix, "an existing", with);
             return false;
         }
@@ -149,7 +149,7 @@ static bool prefixesFit(client *c, const trackingArgs *args) {
 /* BCAST without a prefix is that of all keys; asked for again it changes nothing. */
 static bool addPrefixes(client *c, const trackingArgs *args) {
     slice empty = sliceOf("", 0);
-    const prefixList *has = &c->tracking->prefixes;
+    const prefixList *has = &trackingOf(c)->prefixes;
     if (args->prefix_count) return trackingAddPrefixes(c, args->prefixes, args->prefix_count);
     return (has->count && prefixesAt(has, 0).len == 0) || trackingAddPrefixes(c, &empty, 1);
 }
@@ -197,7 +197,7 @@ void clientCachingCommand(client *c) {
     } else if (sliceIs(c->argv[2], "no") && !(mode & TRACKING_OPTOUT)) {
         addReplyError(c, "CLIENT CACHING NO is only valid when tracking is enabled in OPTOUT mode.");
     } else if (sliceIs(c->argv[2], "yes") || sliceIs(c->argv[2], "no")) {
-        c->tracking->mode |= TRACKING_CACHING;
+        trackingOf(c)->mode |= TRACKING_CACHING;
         addReplyOk(c);
     } else {
         addReplySyntaxError(c);
@@ -205,7 +205,7 @@ void clientCachingCommand(client *c) {
 }
 
 void clientGetredirCommand(client *c) {
-    addReplyLongLong(c, isOn(c) ? (long long)c->tracking->redirect : -1);
+    addReplyLongLong(c, isOn(c) ? (long long)trackingOf(c)->redirect : -1);
 }
 
 static void replyFlags(client *c) {
@@ -238,7 +238,7 @@ void clientTrackinginfoCommand(client *c) {
     addReplyBulkCString(c, "redirect");
     clientGetredirCommand(c);
     addReplyBulkCString(c, "prefixes");
-    size_t count = isOn(c) ? c->tracking->prefixes.count : 0;
+    size_t count = isOn(c) ? trackingOf(c)->prefixes.count : 0;
     addReplyArrayLen(c, (long long)count);
-    for (size_t i = 0; i < count; i++) addReplyBulk(c, prefixesAt(&c->tracking->prefixes, i));
+    for (size_t i = 0; i < count; i++) addReplyBulk(c, prefixesAt(&trackingOf(c)->prefixes, i));
 }

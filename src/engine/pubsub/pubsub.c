@@ -25,17 +25,27 @@
 #include "pubsub_patterns.h"
 #include "zmalloc.h"
 
-struct pubsubState {
+typedef struct pubsubState {
     subscription *first[PUBSUB_KINDS], *last[PUBSUB_KINDS]; /* owns */
     size_t count[PUBSUB_KINDS];
     size_t bytes; /* names included, although others may share them */
-};
-typedef struct pubsubState pubsubState;
+} pubsubState;
 
 static struct {
     dict *names[PUBSUB_KINDS]; /* owns tables and topics; of patterns NULL */
     dict *pairs;               /* owns the table: of all subscriptions, which the clients' lists own */
 } subscriptions;
+
+static size_t slot; /* const after boot */
+
+static pubsubState **stateOf(const client *c) {
+    return clientSlot(c, slot);
+}
+
+/* NULL if the client has no subscription. */
+static pubsubState *pubsubOf(const client *c) {
+    return *stateOf(c);
+}
 
 /* ---- Topics ---- */
 
@@ -118,13 +128,14 @@ bool pubsubSubscribe(client *c, pubsubKind kind, hashedKey name) {
     topic *t = findTopic(kind, name);
     if (t && findSubscription(c, t)) return true;
     if (!t && !(t = addTopic(kind, name))) return false;
-    if (!c->pubsub) c->pubsub = zcalloc(1, sizeof(pubsubState));
+    pubsubState **own = stateOf(c);
+    if (!*own) *own = zcalloc(1, sizeof(**own));
     subscription *s = zmalloc(sizeof(*s));
     *s = (subscription){.pair = {c, t}};
     topicJoin(t, c, s);
-    enlist(c->pubsub, kind, s);
+    enlist(*own, kind, s);
     dictAddNew(subscriptions.pairs, s, pairHash(&s->pair));
-    c->pubsub->bytes += costOf(kind, t);
+    (*own)->bytes += costOf(kind, t);
     setSubscribed(c, true);
     return true;
 }
@@ -132,15 +143,16 @@ bool pubsubSubscribe(client *c, pubsubKind kind, hashedKey name) {
 static void end(client *c, pubsubKind kind, subscription *s) {
     topic *t = s->pair.t;
     dictPopEntry(subscriptions.pairs, s, pairHash(&s->pair));
-    c->pubsub->bytes -= costOf(kind, t);
-    strike(c->pubsub, kind, s);
+    pubsubState *own = pubsubOf(c);
+    own->bytes -= costOf(kind, t);
+    strike(own, kind, s);
     topicLeave(t, s);
     zfree(s);
     if (t->count == 0) removeTopic(kind, t);
 }
 
 static bool listens(const client *c) {
-    const pubsubState *own = c->pubsub;
+    const pubsubState *own = pubsubOf(c);
     return own->count[PUBSUB_CHANNEL] || own->count[PUBSUB_PATTERN] || own->count[PUBSUB_SHARD_CHANNEL];
 }
 
@@ -155,42 +167,44 @@ void pubsubUnsubscribe(client *c, pubsubKind kind, hashedKey name) {
 
 void pubsubEnd(client *c) {
     assertMainRole();
-    if (!c->pubsub) return;
+    if (!pubsubOf(c)) return;
     for (int kind = 0; kind < PUBSUB_KINDS; kind++)
-        while (c->pubsub->first[kind]) end(c, (pubsubKind)kind, c->pubsub->first[kind]);
+        while (pubsubOf(c)->first[kind]) end(c, (pubsubKind)kind, pubsubOf(c)->first[kind]);
     setSubscribed(c, false);
-    zfree(c->pubsub);
-    c->pubsub = NULL;
+    zfree(pubsubOf(c));
+    *stateOf(c) = NULL;
 }
 
 bool pubsubAny(const client *c, bool (*fn)(const client *c, pubsubKind kind, slice name)) {
-    for (pubsubKind kind = 0; c->pubsub && kind < PUBSUB_KINDS; kind++)
-        for (const subscription *s = c->pubsub->first[kind]; s; s = s->next)
+    for (pubsubKind kind = 0; pubsubOf(c) && kind < PUBSUB_KINDS; kind++)
+        for (const subscription *s = pubsubOf(c)->first[kind]; s; s = s->next)
             if (fn(c, kind, s->pair.t->name)) return true;
     return false;
 }
 
 const topic *pubsubFirst(const client *c, pubsubKind kind) {
     assertMainRole();
-    const subscription *s = c->pubsub ? c->pubsub->first[kind] : NULL;
+    const subscription *s = pubsubOf(c) ? pubsubOf(c)->first[kind] : NULL;
     return s ? s->pair.t : NULL;
 }
 
 size_t pubsubCount(const client *c, pubsubKind kind) {
     assertMainRole();
-    return c->pubsub ? c->pubsub->count[kind] : 0;
+    return pubsubOf(c) ? pubsubOf(c)->count[kind] : 0;
 }
 
 static void shown(const client *c, clientInfoExtra *extra) {
-    if (!c->pubsub) return;
-    extra->subscribed_channels = c->pubsub->count[PUBSUB_CHANNEL];
-    extra->subscribed_patterns = c->pubsub->count[PUBSUB_PATTERN];
-    extra->subscribed_shard_channels = c->pubsub->count[PUBSUB_SHARD_CHANNEL];
-    extra->other_bytes += sizeof(pubsubState) + c->pubsub->bytes;
+    const pubsubState *own = pubsubOf(c);
+    if (!own) return;
+    extra->subscribed_channels = own->count[PUBSUB_CHANNEL];
+    extra->subscribed_patterns = own->count[PUBSUB_PATTERN];
+    extra->subscribed_shard_channels = own->count[PUBSUB_SHARD_CHANNEL];
+    extra->other_bytes += sizeof(*own) + own->bytes;
 }
 
 void pubsubInit(void) {
     assertMainRole();
+    slot = clientSlotRegister(sizeof(pubsubState *));
     subscriptions.names[PUBSUB_CHANNEL] = dictCreate(&names_type);
     subscriptions.names[PUBSUB_SHARD_CHANNEL] = dictCreate(&names_type);
     subscriptions.pairs = dictCreate(&pairs_type);

@@ -40,11 +40,21 @@ static const serverCommand *container; /* CLIENT */
 
 /* ---- Who tracks ---- */
 
+static size_t slot; /* const after boot */
+
+static trackingState **stateOf(const client *c) {
+    return clientSlot(c, slot);
+}
+
+trackingState *trackingOf(const client *c) {
+    return *stateOf(c);
+}
+
 static trackingState *makeState(client *c) {
     trackingState *s = zcalloc(1, sizeof(*s));
     s->c = c;
     s->reader = readerNew(s);
-    c->tracking = s;
+    *stateOf(c) = s;
     return s;
 }
 
@@ -151,7 +161,7 @@ static void tellKey(trackingState *s, slice name, robj *large) {
 
 void trackingReleasePushes(client *c) {
     assertMainRole();
-    trackingState *s = c->tracking;
+    trackingState *s = trackingOf(c);
     pushesRelease(c);
     if (!s || !s->waiting) return;
     tellWaiting(s);
@@ -267,7 +277,7 @@ static bool wantsKeys(const trackingState *s) {
 }
 
 static void remember(const client *c, serverDb *db, const parsedCommand *req) {
-    const trackingState *s = c->tracking;
+    const trackingState *s = trackingOf(c);
     if (!(req->cmd->flags & CMD_READONLY) || !wantsKeys(s)) return;
     size_t came = 0;
     for (uint32_t i = 0; i < req->nkeys; i++) {
@@ -291,7 +301,7 @@ void trackingRememberProgram(client *c, serverDb *db, const parsedCommand *req) 
 }
 
 void trackingCommandEnded(client *c) {
-    trackingState *s = c->tracking;
+    trackingState *s = trackingOf(c);
     if (likely(!(s->mode & TRACKING_CACHING))) return;
     if (c->flags & (CLIENT_MULTI | CLIENT_BLOCKED) || (c->cmd && c->cmd->parent == container)) return;
     s->mode &= ~(uint32_t)TRACKING_CACHING;
@@ -329,7 +339,7 @@ static void listRemove(trackingState *s) {
 void trackingOn(client *c, uint32_t mode, uint64_t redirect) {
     assertMainRole();
     if (!table) makeTable();
-    trackingState *s = c->tracking ? c->tracking : makeState(c);
+    trackingState *s = trackingOf(c) ? trackingOf(c) : makeState(c);
     if (!(c->flags & CLIENT_TRACKING)) listAdd(s);
     c->flags |= CLIENT_TRACKING;
     s->mode = mode | (mode & (TRACKING_OPTIN | TRACKING_OPTOUT) ? s->mode & TRACKING_CACHING : 0);
@@ -338,14 +348,14 @@ void trackingOn(client *c, uint32_t mode, uint64_t redirect) {
 
 bool trackingAddPrefixes(client *c, const slice *prefixes, size_t count) {
     assertMainRole();
-    return prefixesJoin(&c->tracking->prefixes, c->tracking, prefixes, count);
+    return prefixesJoin(&trackingOf(c)->prefixes, trackingOf(c), prefixes, count);
 }
 
 /* Its number stays, so that keys it has read before are told when it tracks again; and to whom its messages go, for
  * those that wait for the end of a transaction. */
 void trackingOff(client *c) {
     assertMainRole();
-    trackingState *s = c->tracking;
+    trackingState *s = trackingOf(c);
     if (!(c->flags & CLIENT_TRACKING)) return;
     c->flags &= ~CLIENT_TRACKING;
     listRemove(s);
@@ -355,16 +365,16 @@ void trackingOff(client *c) {
 
 static void freed(client *c) {
     trackingOff(c);
-    trackingState *s = c->tracking;
+    trackingState *s = trackingOf(c);
     if (!s) return;
     readerForget(s->reader);
     sdsFree(s->waiting);
     zfree(s);
-    c->tracking = NULL;
+    *stateOf(c) = NULL;
 }
 
 static void shown(const client *c, clientInfoExtra *extra) {
-    const trackingState *s = c->tracking;
+    const trackingState *s = trackingOf(c);
     if (!s) return;
     extra->other_bytes += sizeof(*s) + s->prefixes.bytes + (s->waiting ? sdsAllocSize(s->waiting) : 0);
     extra->tracking_broken_redirect = s->mode & TRACKING_BROKEN; /* perhaps seen when it was off already */
@@ -386,6 +396,7 @@ size_t trackingMemory(void) {
 void trackingInit(client *(*running)(void)) {
     assertMainRole();
     running_client = running;
+    slot = clientSlotRegister(sizeof(trackingState *));
     container = commandNamed("client");
     clientOnFree(freed);
     clientOnReset(trackingOff);

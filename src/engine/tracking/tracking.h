@@ -42,6 +42,8 @@ extern bool tracking_has_keys;
 /* Boot: clients leave when they are freed or RESET. `running` tells whose command runs; NULL: nobody's. */
 void trackingInit(client *(*running)(void));
 
+/* Returns the state of a client that has had tracking on at some time, else NULL. */
+trackingState *trackingOf(const client *c);
 /* Tracking is on from now on in this mode (TRACKING_BCAST to TRACKING_NOLOOP), also if it was on before; messages go to
  * the client with the id `redirect`, or, 0, to the client itself. */
 void trackingOn(client *c, uint32_t mode, uint64_t redirect);

@@ -27,10 +27,21 @@
 /* What a client in MULTI runs at once. */
 static const serverCommand *exec_cmd, *discard_cmd, *quit_cmd, *reset_cmd;
 
+static size_t slot; /* const after boot */
+
+static multiState **stateOf(const client *c) {
+    return clientSlot(c, slot);
+}
+
+multiState *transactionOf(const client *c) {
+    return *stateOf(c);
+}
+
 multiState *transactionState(client *c) {
     assertMainRole();
-    if (!c->multi) c->multi = zcalloc(1, sizeof(multiState));
-    return c->multi;
+    multiState **m = stateOf(c);
+    if (!*m) *m = zcalloc(1, sizeof(multiState));
+    return *m;
 }
 
 /* ---- The queue ---- */
@@ -63,7 +74,7 @@ void transactionBegin(client *c) {
 
 void transactionEnd(client *c) {
     assertMainRole();
-    multiState *m = c->multi;
+    multiState *m = transactionOf(c);
     if (m) {
         emptyQueue(m);
         watchForget(&m->watched);
@@ -87,7 +98,7 @@ static void append(multiState *m, parsedCommand *p) {
 /* The values of large arguments were counted when they came: only copies are new memory. */
 void transactionLeaveBlock(client *c) {
     assertMainRole();
-    multiState *m = c->multi;
+    multiState *m = transactionOf(c);
     while (m && m->detached < m->count) {
         parsedCommand *p = m->queue[m->detached], *kept = recordDetach(p);
         if (!kept) {
@@ -105,22 +116,22 @@ void transactionLeaveBlock(client *c) {
 
 size_t transactionBytes(const client *c) {
     assertMainRole();
-    return c->multi ? c->multi->bytes : 0;
+    return transactionOf(c) ? transactionOf(c)->bytes : 0;
 }
 
 void transactionDrop(client *c) {
     assertMainRole();
-    if (c->multi) transactionEnd(c);
+    if (transactionOf(c)) transactionEnd(c);
 }
 
 static void freed(client *c) {
     transactionDrop(c);
-    zfree(c->multi);
-    c->multi = NULL;
+    zfree(transactionOf(c));
+    *stateOf(c) = NULL;
 }
 
 static void shown(const client *c, clientInfoExtra *extra) {
-    const multiState *m = c->multi;
+    const multiState *m = transactionOf(c);
     if (!m) return;
     if (c->flags & CLIENT_MULTI) extra->multi = m->count;
     extra->watched = m->watched.count;
@@ -140,11 +151,12 @@ gateResult transactionGate(client *c) {
 gateResult queueGate(client *c) {
     assertMainRole();
     if (c->cmd == exec_cmd) {
-        bool elsewhere = c->multi->main_thread && !panicOnMainThread();
+        bool elsewhere = transactionOf(c)->main_thread && !panicOnMainThread();
         return elsewhere ? GATE_FOR_MAIN_THREAD : GATE_PASSED;
     }
     if (c->cmd == discard_cmd || c->cmd == quit_cmd || c->cmd == reset_cmd) return GATE_PASSED;
-    if (!(c->flags & (CLIENT_DIRTY_EXEC | CLIENT_DIRTY_CAS))) append(c->multi, (parsedCommand *)(uintptr_t)c->req);
+    if (!(c->flags & (CLIENT_DIRTY_EXEC | CLIENT_DIRTY_CAS)))
+        append(transactionOf(c), (parsedCommand *)(uintptr_t)c->req);
     addReplyStatus(c, "QUEUED");
     return GATE_DIVERTED;
 }
@@ -153,7 +165,7 @@ void transactionRefused(client *c) {
     assertMainRole();
     if (!(c->flags & CLIENT_MULTI)) return;
     c->flags |= CLIENT_DIRTY_EXEC;
-    emptyQueue(c->multi);
+    emptyQueue(transactionOf(c));
 }
 
 bool transactionIsExec(const client *c) {
@@ -163,13 +175,13 @@ bool transactionIsExec(const client *c) {
 
 uint32_t transactionFlags(const client *c) {
     assertMainRole();
-    return commandFlags(c->cmd, c->argv, c->argc) | (c->cmd == exec_cmd ? c->multi->cmd_flags : 0);
+    return commandFlags(c->cmd, c->argv, c->argc) | (c->cmd == exec_cmd ? transactionOf(c)->cmd_flags : 0);
 }
 
 bool transactionLacks(const client *c, uint32_t flag) {
     assertMainRole();
     if (!(commandFlags(c->cmd, c->argv, c->argc) & flag)) return true;
-    return c->cmd == exec_cmd && c->flags & CLIENT_MULTI && c->multi->cmd_lacks & flag;
+    return c->cmd == exec_cmd && c->flags & CLIENT_MULTI && transactionOf(c)->cmd_lacks & flag;
 }
 
 void transactionRefuse(client *c, const char *error) {
@@ -186,6 +198,7 @@ void transactionRefuseExec(client *c, const char *error) {
 
 void transactionQueueInit(void) {
     assertMainRole();
+    slot = clientSlotRegister(sizeof(multiState *));
     exec_cmd = commandNamed("exec");
     discard_cmd = commandNamed("discard");
     quit_cmd = commandNamed("quit");

@@ -25,8 +25,10 @@ typedef struct multiState {
 /* Boot: behind the sealing of the command table. */
 void transactionQueueInit(void);
 
-/* The client's state, made with its first MULTI or WATCH. */
+/* Returns the client's state, made if there is none. */
 multiState *transactionState(client *c);
+/* Returns the same, or NULL if the client has run neither MULTI nor WATCH. */
+multiState *transactionOf(const client *c);
 /* MULTI; and the end of it, by whatever way: nothing is queued and nothing watched any more. */
 void transactionBegin(client *c);
 void transactionEnd(client *c);

@@ -183,9 +183,20 @@ static size_t costOf(const waitedKey *k) {
     return sizeof(*k) + k->len + 4 * sizeof(void *);
 }
 
+static size_t slot; /* const after boot */
+
+static blockingState **stateOf(const client *c) {
+    return clientSlot(c, slot);
+}
+
+/* NULL if the client is not blocked. */
+static blockingState *blockingOf(const client *c) {
+    return *stateOf(c);
+}
+
 /* A client's waiters come together: if it has one of this key already, that is the last one. */
 static void addWaiter(client *c, hashedKey key) {
-    blockingState *b = c->blocking;
+    blockingState *b = blockingOf(c);
     waitedKey *k = findOrAdd(dbId(c->db), key);
     if (k->last && k->last->c == c) return;
     waiter *w = &b->waiters[b->count++];
@@ -213,7 +224,7 @@ static void removeWaiter(waiter *w, bool until_gone) {
 /* ---- Times: a heap ---- */
 
 static int64_t deadlineOf(const void *element) {
-    return (*(client *const *)element)->blocking->deadline_ms;
+    return blockingOf(*(client *const *)element)->deadline_ms;
 }
 
 static bool endsSooner(const void *a, const void *b) {
@@ -221,7 +232,7 @@ static bool endsSooner(const void *a, const void *b) {
 }
 
 static void noteIndex(const void *element, size_t index) {
-    (*(client *const *)element)->blocking->heap_index = index;
+    blockingOf(*(client *const *)element)->heap_index = index;
 }
 
 static const heapType deadline_type = {.size = sizeof(client *), .before = endsSooner, .moved = noteIndex};
@@ -230,24 +241,24 @@ static heap deadlines = {.type = &deadline_type}; /* borrowed clients */
 static void addDeadline(client *c) {
     heapAdd(&deadlines, &c);
     blocking_totals.timeouts = deadlines.count;
-    if (c->blocking->heap_index == 0 && tell_deadline) tell_deadline(c->blocking->deadline_ms);
+    if (blockingOf(c)->heap_index == 0 && tell_deadline) tell_deadline(blockingOf(c)->deadline_ms);
 }
 
 static void removeDeadline(const client *c) {
-    heapRemove(&deadlines, c->blocking->heap_index);
+    heapRemove(&deadlines, blockingOf(c)->heap_index);
     blocking_totals.timeouts = deadlines.count;
 }
 
 /* ---- To begin and to end ---- */
 
 static void waitForAll(client *c, const blockFor *what) {
-    blockingState *b = c->blocking;
+    blockingState *b = blockingOf(c);
     for (uint32_t i = 0; i < what->keys; i++) addWaiter(c, clientKeyAt(c, what->first_key + i));
     if (b->deadline_ms) addDeadline(c);
 }
 
 static void waitForNothing(client *c) {
-    blockingState *b = c->blocking;
+    blockingState *b = blockingOf(c);
     if (b->held) return;
     for (uint32_t i = 0; i < b->count; i++) {
         b->bytes -= costOf(b->waiters[i].key);
@@ -258,14 +269,14 @@ static void waitForNothing(client *c) {
 }
 
 static void stateFree(client *c) {
-    blockingState *b = c->blocking;
+    blockingState *b = blockingOf(c);
     waitForNothing(c);
     if (b->owner) b->owner->forget(c, b->wait);
     recordFree(b->record);
     zfree(b->args);
     zfree(b->waiters);
     zfree(b);
-    c->blocking = NULL;
+    *stateOf(c) = NULL;
     c->flags &= ~CLIENT_BLOCKED;
 }
 
@@ -287,12 +298,13 @@ static parsedCommand *keepCommandWith(const client *c, slice *args) {
 
 void blockForKeys(client *c, const blockFor *what) {
     assertMainRole();
-    if (c->blocking || c->flags & CLIENT_DENY_BLOCKING) zfree(what->args);
-    if (c->blocking) {
-        serverAssert(c->blocking->again);
+    blockingState *state = blockingOf(c);
+    if (state || c->flags & CLIENT_DENY_BLOCKING) zfree(what->args);
+    if (state) {
+        serverAssert(state->again);
         c->flags |= CLIENT_BLOCKED;
-        if (c->blocking->held) waitForAll(c, what);
-        c->blocking->held = false;
+        if (state->held) waitForAll(c, what);
+        state->held = false;
         return;
     }
     if (c->flags & CLIENT_DENY_BLOCKING) {
@@ -316,30 +328,30 @@ void blockForKeys(client *c, const blockFor *what) {
                          .type = what->type,
                          .until_gone = what->until_gone,
                          .deadline_ms = what->deadline_ms};
-    c->blocking = b;
+    *stateOf(c) = b;
     c->flags |= CLIENT_BLOCKED;
     waitForAll(c, what);
 }
 
 void blockOnOwner(client *c, const blockOwner *owner, void *wait, int64_t deadline_ms) {
     assertMainRole();
-    serverAssert(!c->blocking && !(c->flags & CLIENT_DENY_BLOCKING));
-    c->blocking = zmalloc(sizeof(*c->blocking));
-    *c->blocking = (blockingState){.record = keepCommand(c), .owner = owner, .wait = wait, .deadline_ms = deadline_ms};
+    serverAssert(!blockingOf(c) && !(c->flags & CLIENT_DENY_BLOCKING));
+    blockingState *b = *stateOf(c) = zmalloc(sizeof(*b));
+    *b = (blockingState){.record = keepCommand(c), .owner = owner, .wait = wait, .deadline_ms = deadline_ms};
     c->flags |= CLIENT_BLOCKED;
     if (deadline_ms) addDeadline(c);
 }
 
 bool blockingRunsAgain(const client *c) {
-    return c->blocking && c->blocking->again;
+    return blockingOf(c) && blockingOf(c)->again;
 }
 
 slice *blockingArgs(const client *c) {
-    return c->blocking->args;
+    return blockingOf(c)->args;
 }
 
 void blockingNoteTime(client *c, uint64_t ns) {
-    c->blocking->ns += ns;
+    blockingOf(c)->ns += ns;
 }
 
 static void finish(client *c) {
@@ -352,7 +364,7 @@ static void finish(client *c) {
  * the command's sum already. */
 static void countEnded(client *c, bool refused, size_t reply_bytes) {
     const serverCommand *cmd = c->last_cmd;
-    const blockingState *b = c->blocking;
+    const blockingState *b = blockingOf(c);
     cmd->stats->calls++;
     if (refused) cmd->stats->rejected_calls++;
     engine_stats.commands_processed++;
@@ -370,7 +382,7 @@ bool blockingEnd(client *c, const char *error) {
     if (!(c->flags & CLIENT_BLOCKED)) return false;
     size_t output_before = c->output_bytes;
     if (error) addReplyError(c, error);
-    else if (c->blocking->owner) c->blocking->owner->reply(c, c->blocking->wait);
+    else if (blockingOf(c)->owner) blockingOf(c)->owner->reply(c, blockingOf(c)->wait);
     else addReplyNullArray(c);
     countEnded(c, error != NULL, c->output_bytes - output_before);
     finish(c);
@@ -385,11 +397,11 @@ int64_t blockingExpire(int64_t wall_ms) {
 }
 
 static void freed(client *c) {
-    if (c->blocking) stateFree(c);
+    if (blockingOf(c)) stateFree(c);
 }
 
 static void shown(const client *c, clientInfoExtra *extra) {
-    const blockingState *b = c->blocking;
+    const blockingState *b = blockingOf(c);
     if (b) extra->other_bytes += sizeof(*b) + b->bytes + (b->record ? recordMemory(b->record) : 0);
 }
 
@@ -400,7 +412,7 @@ static void shown(const client *c, clientInfoExtra *extra) {
 /* Whether what is in the key, or that it is gone, is for the waiter: not if its command has run since, for another of
  * its keys. Who is about to be closed gets nothing. */
 static bool concerns(const waiter *w, const robj *o) {
-    const blockingState *b = w->c->blocking;
+    const blockingState *b = blockingOf(w->c);
     if (b->looked >= w->key->marked) return false;
     if (w->c->flags & (CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY)) return false;
     return (o && o->type == b->type) || b->until_gone;
@@ -450,7 +462,7 @@ client *blockingNext(void) {
 
 const parsedCommand *blockingRun(client *c) {
     assertMainRole();
-    blockingState *b = c->blocking;
+    blockingState *b = blockingOf(c);
     b->again = true;
     b->looked = ready.marks;
     c->flags &= ~CLIENT_BLOCKED;
@@ -459,31 +471,32 @@ const parsedCommand *blockingRun(client *c) {
 
 void blockingHasRun(client *c) {
     assertMainRole();
-    blockingState *b = c->blocking;
+    blockingState *b = blockingOf(c);
     b->again = false;
     if (!(c->flags & CLIENT_BLOCKED)) finish(c);
 }
 
 const parsedCommand *blockingCommand(const client *c) {
     assertMainRole();
-    return c->blocking->record;
+    return blockingOf(c)->record;
 }
 
 void blockingHold(client *c) {
     assertMainRole();
     waitForNothing(c);
-    c->blocking->held = true;
+    blockingOf(c)->held = true;
     c->flags &= ~CLIENT_BLOCKED;
 }
 
 bool blockingIsHeld(const client *c) {
     assertMainRole();
-    return c->blocking && c->blocking->held;
+    return blockingOf(c) && blockingOf(c)->held;
 }
 
 void blockingInit(void (*unblocked)(client *c)) {
     assertMainRole();
     tell_unblocked = unblocked;
+    slot = clientSlotRegister(sizeof(blockingState *));
     clientOnFree(freed);
     clientOnInfo(shown);
 }

@@ -22,6 +22,7 @@ static struct {
     pauseKind kind[PAUSE_REASONS];
     int64_t end_ms[PAUSE_REASONS];
     list *postponed;
+    size_t slot; /* const after boot: the client's node in that list, while CLIENT_PAUSED is set */
 } pauses;
 
 bool pause_any;
@@ -96,12 +97,16 @@ const char *pauseActionsText(void) {
     return "none";
 }
 
+static listNode **nodeOf(const client *c) {
+    return clientSlot(c, pauses.slot);
+}
+
 static void postpone(client *c) {
     if (!pauses.postponed) pauses.postponed = listCreate();
     if (c->flags & CLIENT_PAUSED) return;
     c->flags |= CLIENT_PAUSED;
     listAddNodeTail(pauses.postponed, c);
-    c->paused_node = listLast(pauses.postponed);
+    *nodeOf(c) = listLast(pauses.postponed);
 }
 
 /* In a pause of all, CLIENT UNPAUSE waits too: only one of writes can be ended early. Who feeds on commands is not
@@ -127,6 +132,7 @@ static void shown(const client *c, clientInfoExtra *extra) {
 
 void pauseInit(void) {
     assertMainRole();
+    pauses.slot = clientSlotRegister(sizeof(listNode *));
     clientOnInfo(shown);
 }
 
@@ -134,9 +140,9 @@ void pauseForget(client *c) {
     assertMainRole();
     if (!(c->flags & CLIENT_PAUSED)) return;
     c->flags &= ~CLIENT_PAUSED;
-    serverAssert(listNodeValue(c->paused_node) == c);
-    listDelNode(pauses.postponed, c->paused_node);
-    c->paused_node = NULL;
+    serverAssert(listNodeValue(*nodeOf(c)) == c);
+    listDelNode(pauses.postponed, *nodeOf(c));
+    *nodeOf(c) = NULL;
 }
 
 size_t pausePostponed(void) {

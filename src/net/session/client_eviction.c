@@ -1,7 +1,7 @@
 /* client_eviction.c -- maxmemory-clients: close the clients that cost most when all together cost too much.
  *
- * They are in a heap of {bytes, client}, the most expensive first; client.eviction_place is the index + 1, or 0 if the
- * client is not in the heap.
+ * They are in a heap of {bytes, client}, the most expensive first; evictionSlot.place is the index + 1, or 0 if the client
+ * is not in the heap.
  *
  * What each client costs is noted when the clock comes round to it (client_cron.c), within a second, and at once when
  * its requests or output have changed by much. So the sum and the order are there when they are asked for, and neither
@@ -35,6 +35,7 @@ typedef struct clientCost {
 } clientCost;
 
 bool client_eviction_on;
+size_t client_eviction_slot;
 
 /* --- the heap ------------------------------------------------------------------------------------------------- */
 
@@ -43,7 +44,7 @@ static bool costsMore(const void *a, const void *b) {
 }
 
 static void noteIndex(const void *element, size_t index) {
-    ((const clientCost *)element)->c->eviction_place = (uint32_t)index + 1;
+    evictionSlotOf(((const clientCost *)element)->c)->place = index + 1;
 }
 
 static const heapType cost_type = {.size = sizeof(clientCost), .before = costsMore, .moved = noteIndex};
@@ -66,16 +67,16 @@ static void add(clientCost cost) {
 }
 
 static void change(clientCost cost) {
-    size_t i = cost.c->eviction_place - 1, before = costAt(i)->bytes;
+    size_t i = evictionSlotOf(cost.c)->place - 1, before = costAt(i)->bytes;
     if (cost.bytes == before) return;
     costs.sum += cost.bytes - before;
     heapReplace(&costs.clients, i, &cost);
 }
 
 static void drop(client *c) {
-    size_t i = c->eviction_place - 1;
+    size_t i = evictionSlotOf(c)->place - 1;
     debugAssert(costAt(i)->c == c);
-    c->eviction_place = 0;
+    evictionSlotOf(c)->place = 0;
     costs.sum -= costAt(i)->bytes;
     heapRemove(&costs.clients, i);
 }
@@ -85,7 +86,7 @@ static void debugCheck(void) {
     size_t sum = 0;
     if (costs.clients.count > DEBUG_CHECK_MAX) return;
     for (size_t i = 0; i < costs.clients.count; i++) {
-        serverAssert(costAt(i)->c->eviction_place == i + 1);
+        serverAssert(evictionSlotOf(costAt(i)->c)->place == i + 1);
         serverAssert(i == 0 || costAt((i - 1) / 2)->bytes >= costAt(i)->bytes);
         sum += costAt(i)->bytes;
     }
@@ -107,6 +108,11 @@ static bool mayEvict(const client *c) {
     return (t == CLIENT_TYPE_NORMAL || t == CLIENT_TYPE_PUBSUB) && !(c->flags & (CLIENT_NO_EVICT | CLIENT_CLOSE_ASAP));
 }
 
+void clientEvictionInit(void) {
+    assertMainRole();
+    client_eviction_slot = clientSlotRegister(sizeof(evictionSlot));
+}
+
 void clientEvictionSwitch(void) {
     assertMainRole();
     costs.limit = limitBytes();
@@ -118,12 +124,12 @@ void clientEvictionSwitch(void) {
 
 void clientEvictionNote(client *c) {
     assertMainRole();
-    c->flow_noted = c->input_bytes + c->output_memory;
+    evictionSlotOf(c)->flow_noted = c->input_bytes + c->output_memory;
     if (mayEvict(c)) {
         clientCost cost = {clientMemUsage(c), c};
-        if (c->eviction_place) change(cost);
+        if (evictionSlotOf(c)->place) change(cost);
         else add(cost);
-    } else if (c->eviction_place) {
+    } else if (evictionSlotOf(c)->place) {
         drop(c);
     }
     debugCheck();
@@ -136,7 +142,7 @@ void clientEvictionUpdate(client *c) {
 
 void clientEvictionForget(client *c) {
     assertMainRole();
-    if (c->eviction_place) drop(c);
+    if (evictionSlotOf(c)->place) drop(c);
 }
 
 /* --- eviction ------------------------------------------------------------ */

@@ -10,6 +10,17 @@
 
 extern bool client_eviction_on; /* there is a limit, as of the last clientEvictionSwitch() */
 
+typedef struct evictionSlot {
+    size_t flow_noted; /* bytes of requests and output when that was noted last */
+    size_t place;      /* in the heap of what clients cost: index + 1; 0 if it is not in it */
+} evictionSlot;
+extern size_t client_eviction_slot; /* const after boot */
+static inline evictionSlot *evictionSlotOf(const client *c) {
+    return clientSlot(c, client_eviction_slot);
+}
+
+/* Boot. */
+void clientEvictionInit(void);
 /* Look whether there is a limit. With a new one nobody is evicted until each client was looked at once. */
 void clientEvictionSwitch(void);
 /* Note what the client costs, in the round over all (client_cron.c). */
@@ -30,7 +41,7 @@ bool clientEvictionStep(void);
 static inline void clientEvictionFlow(client *c) {
     if (likely(!client_eviction_on)) return;
     size_t flow = c->input_bytes + c->output_memory;
-    size_t changed = flow > c->flow_noted ? flow - c->flow_noted : c->flow_noted - flow;
+    size_t noted = evictionSlotOf(c)->flow_noted, changed = flow > noted ? flow - noted : noted - flow;
     if (changed >= EVICTION_FLOW_MIN) clientEvictionNote(c);
 }
 

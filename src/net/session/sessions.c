@@ -59,7 +59,6 @@ static void requestsArrived(clientIo *s, requestBlock *b) {
         return;
     }
     c->input_bytes += b->wire_bytes;
-    if (c->input_bytes > c->input_buffer_peak) c->input_buffer_peak = c->input_bytes;
     c->net_input += (long long)b->wire_bytes;
     clientEvictionFlow(c);
     batchAdd(c, b);

@@ -139,7 +139,7 @@ static void takeItem(const propagateItem *item) {
     aof.inside = !item->ends_unit;
     if (item->ends_unit) aofQueueEndUnit(aof.queue);
     client *writer = aof.inside ? NULL : callCurrentClient();
-    if (writer) writer->write_offset = aof.queue->appended;
+    if (writer) propagateNoteWrite(writer, PROPAGATE_AOF, aof.queue->appended);
 }
 
 static const propagateSink sink = {.target = PROPAGATE_AOF, .take = takeItem};

@@ -98,7 +98,7 @@ static void takeItem(const propagateItem *item) {
     stream.offset = stream.kept.end;
     backlogExpect(&stream.kept, item->bytes); /* as a rule the next one is as long */
     client *writer = callCurrentClient();
-    if (writer) writer->sent_offset = stream.offset;
+    if (writer) propagateNoteWrite(writer, PROPAGATE_REPLICAS, stream.offset);
     if (unlikely(stream.offset > stream.alarm_at)) {
         stream.alarm_at = UINT64_MAX;
         stream.alarm();

@@ -39,6 +39,7 @@
 static struct {
     list *all; /* owns: of replicaState, borrowed from their clients */
     size_t with_place;
+    size_t slot;                      /* const after boot: a client's replicaState */
     uint64_t sent_before;             /* bytes, to those that have gone */
     void (*on_ack)(void);             /* const after boot */
     void (*on_gone)(replicaState *r); /* const after boot */
@@ -46,13 +47,22 @@ static struct {
 
 /* ---- Who they are ---- */
 
+static replicaState **stateOf(const client *c) {
+    return clientSlot(c, replicas.slot);
+}
+
+replicaState *replicaKnown(const client *c) {
+    return *stateOf(c);
+}
+
 replicaState *replicaOf(client *c) {
     assertMainRole();
-    if (c->replica) return c->replica;
-    replicaState *r = zcalloc(1, sizeof(*r));
+    replicaState *r = replicaKnown(c);
+    if (r) return r;
+    r = zcalloc(1, sizeof(*r));
     r->c = c;
     r->synced = -1;
-    c->replica = r;
+    *stateOf(c) = r;
     return r;
 }
 
@@ -316,7 +326,7 @@ void replicasOnClose(void (*fn)(replicaState *r)) {
 }
 
 static void forget(client *c) {
-    replicaState *r = c->replica;
+    replicaState *r = replicaKnown(c);
     if (!r) return;
     if (r->node) {
         LOG_LIMITED(LL_NOTICE, LOG_LIMIT_FEW, "connections with replicas that were lost",
@@ -327,7 +337,7 @@ static void forget(client *c) {
         replicas.sent_before += (uint64_t)c->net_output;
         if (replicas.on_gone) replicas.on_gone(r);
     }
-    c->replica = NULL;
+    *stateOf(c) = NULL;
     sdsFree(r->ip);
     zfree(r);
 }
@@ -335,5 +345,6 @@ static void forget(client *c) {
 void replicasInit(void) {
     assertMainRole();
     replicas.all = listCreate();
+    replicas.slot = clientSlotRegister(sizeof(replicaState *));
     clientOnFree(forget);
 }

@@ -63,6 +63,8 @@ typedef struct replicaState {
 void replicasInit(void);
 /* What is known of a client that says it is a replica; made when there is nothing. */
 replicaState *replicaOf(client *c);
+/* Returns what is known of it; NULL if the client has never said that it is a replica. */
+replicaState *replicaKnown(const client *c);
 /* The client asks for the dataset, or the stream: from now on it is one of them. */
 void replicaBegin(replicaState *r);
 /* All with a phase, in the order in which they came. */

@@ -1,8 +1,8 @@
 /* wait_commands.c -- WAIT and WAITAOF: a client waits until its writes are safe.
  *
  * On the disk of this server a client's writes are safe when the append-only file is synced up to the end of the last
- * of them (client.write_offset), and is there: not while it is being turned on. Replicas tell how far they are in the
- * stream (client.sent_offset), in memory and on their disks.
+ * of them (propagateWriteEnd()), and is there: not while it is being turned on. Replicas tell how far they are in the
+ * stream (the same), in memory and on their disks.
  *
  * Not here    when the file is synced (persist/aof/aof_thread.c), what replicas tell (psync.c), how long clients wait
  *             (engine/wait/blocking.c).
@@ -18,6 +18,7 @@
 #include "block_args.h"
 #include "panic.h"
 #include "primary_link.h"
+#include "propagate.h"
 #include "replicas.h"
 #include "reply.h"
 #include "zmalloc.h"
@@ -38,11 +39,12 @@ static struct {
 } waits;
 
 static size_t replicasThatHave(const client *c, bool on_disks) {
-    return on_disks ? replicasSynced(c->sent_offset) : replicasAcked(c->sent_offset);
+    uint64_t offset = propagateWriteEnd(c, PROPAGATE_REPLICAS);
+    return on_disks ? replicasSynced(offset) : replicasAcked(offset);
 }
 
 static bool isSafe(const client *c, bool on_disks, bool local, long long replicas) {
-    if (local && !aofIsSynced(c->write_offset)) return false;
+    if (local && !aofIsSynced(propagateWriteEnd(c, PROPAGATE_AOF))) return false;
     return replicas <= 0 || replicasThatHave(c, on_disks) >= (size_t)replicas;
 }
 
@@ -54,7 +56,7 @@ static void replyLogOff(client *c) {
 static void replyNumbers(client *c, bool on_disks) {
     if (on_disks) {
         addReplyArrayLen(c, 2);
-        addReplyLongLong(c, aofIsSynced(c->write_offset));
+        addReplyLongLong(c, aofIsSynced(propagateWriteEnd(c, PROPAGATE_AOF)));
     }
     addReplyLongLong(c, (long long)replicasThatHave(c, on_disks));
 }
@@ -84,7 +86,7 @@ static void isSynced(holdWaiter *synced) {
 }
 
 static void waitForDisk(safetyWait *w) {
-    if (w->local && aofIsOn()) aofWhenSynced(&w->synced, w->c->write_offset, isSynced);
+    if (w->local && aofIsOn()) aofWhenSynced(&w->synced, propagateWriteEnd(w->c, PROPAGATE_AOF), isSynced);
 }
 
 static void begin(client *c, bool on_disks, bool local, long long replicas, int64_t deadline_ms) {

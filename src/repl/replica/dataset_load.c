@@ -22,6 +22,7 @@
 #include "log.h"
 #include "panic.h"
 #include "persist_settings.h"
+#include "propagate.h"
 #include "repl_settings.h"
 #include "snapshot.h"
 #include "snapshot_reader.h"
@@ -58,7 +59,7 @@ void datasetLoadKeepAlive(void) {
 static void leave(void) {
     load.goes();
     keepFilesBegin();
-    clientsLoseWrites();
+    propagateLoseWrites();
 }
 
 static void emptyAll(void) {

@@ -35,12 +35,23 @@ enum { DEBUG_OFF, DEBUG_FORKED, DEBUG_SYNC };
 
 static struct {
     debugDetach detach; /* const after boot */
+    size_t slot;        /* const after boot: what SCRIPT DEBUG has asked for, a byte of the client */
     connection *conn;   /* borrowed: of the session that is here */
     pid_t children[CHILDREN_MAX];
     int nchildren;
 } sessions;
 
-void scriptDebugSetDetach(const debugDetach *detach) {
+static uint8_t *modeOf(const client *c) {
+    return clientSlot(c, sessions.slot);
+}
+
+bool scriptIsDebugged(const client *c) {
+    return *modeOf(c) != DEBUG_OFF;
+}
+
+void scriptDebugInit(const debugDetach *detach) {
+    assertMainRole();
+    sessions.slot = clientSlotRegister(sizeof(uint8_t));
     sessions.detach = *detach;
 }
 
@@ -55,10 +66,10 @@ void scriptDebugCommand(client *c) {
     } else if (c->flags & CLIENT_DENY_BLOCKING) {
         addReplyError(c, "SCRIPT DEBUG isn't allowed for DENY BLOCKING client");
     } else if (sliceIs(c->argv[2], "no")) {
-        c->script_debug = DEBUG_OFF;
+        *modeOf(c) = DEBUG_OFF;
         addReplyOk(c);
     } else if (sliceIs(c->argv[2], "yes") || sliceIs(c->argv[2], "sync")) {
-        c->script_debug = sliceIs(c->argv[2], "yes") ? DEBUG_FORKED : DEBUG_SYNC;
+        *modeOf(c) = sliceIs(c->argv[2], "yes") ? DEBUG_FORKED : DEBUG_SYNC;
         addReplyOk(c);
     } else {
         addReplyError(c, "Use SCRIPT DEBUG YES/SYNC/NO");
@@ -121,7 +132,7 @@ static bool forkChild(client *c) {
 
 bool scriptDebugBegin(client *c, slice text) {
     assertMainRole();
-    bool sync = c->script_debug == DEBUG_SYNC;
+    bool sync = *modeOf(c) == DEBUG_SYNC;
     scriptDebugTick();
     if (!sync && sessions.nchildren == CHILDREN_MAX) {
         addReplyErrorFormat(c, "there are %d debugging sessions, and no more than that may be", CHILDREN_MAX);
@@ -149,7 +160,7 @@ noreturn_fn static void endChild(client *c) {
 void scriptDebugEnd(client *c) {
     if (forkedIsCopy()) endChild(c);
     debuggerEnd(sliceOf("", 0), false);
-    c->script_debug = DEBUG_OFF;
+    *modeOf(c) = DEBUG_OFF;
     c->flags |= CLIENT_CLOSE_AFTER_REPLY;
     sessions.conn = NULL;
     sessions.detach.giveBack(c);

@@ -14,9 +14,8 @@
 
 commandHandler scriptDebugCommand;
 
-static inline bool scriptIsDebugged(const client *c) {
-    return c->script_debug != 0;
-}
+/* Returns true if the client's next EVAL is to be debugged. */
+bool scriptIsDebugged(const client *c);
 /* Begin a session for the EVAL of `c`. False: nothing is to be run here; the client has its error, or a child has the
  * client. */
 bool scriptDebugBegin(client *c, slice text);
@@ -29,7 +28,7 @@ typedef struct debugDetach {
     void (*giveBack)(client *c);
     void (*abandon)(client *c);
 } debugDetach;
-void scriptDebugSetDetach(const debugDetach *detach);
+void scriptDebugInit(const debugDetach *detach);
 
 /* Each tick: children that have ended. */
 void scriptDebugTick(void);

@@ -26,6 +26,25 @@ static void fillInfo(const client *c, clientInfoExtra *extra) {
     extra->pause_ended = filled_pause_ended;
 }
 
+/* As two layers do at boot: one keeps a byte of each client, the other a pointer. */
+TEST(slots_are_a_layers_own_and_zero_in_new_clients) {
+    size_t mode = clientSlotRegister(sizeof(uint8_t)), state = clientSlotRegister(sizeof(void *));
+    CHECK(mode >= offsetof(client, slots) && state > mode && state % sizeof(void *) == 0);
+    CHECK(state + sizeof(void *) <= offsetof(client, slots) + CLIENT_SLOTS_BYTES);
+    for (int round = 0; round < 2; round++) {
+        client *a = fixtureClient(2), *b = fixtureClient(2);
+        uint8_t *mode_of[] = {clientSlot(a, mode), clientSlot(b, mode)};
+        void **state_of[] = {clientSlot(a, state), clientSlot(b, state)};
+        CHECK(*mode_of[0] == 0 && !*state_of[0] && *mode_of[1] == 0 && !*state_of[1]);
+        *mode_of[0] = UINT8_MAX;
+        *state_of[0] = a;
+        CHECK(*mode_of[0] == UINT8_MAX && *state_of[0] == a && *mode_of[1] == 0 && !*state_of[1]);
+        clientCheck(a);
+        clientFree(a);
+        clientFree(b);
+    }
+}
+
 TEST(clients_are_found_by_id_until_freed) {
     client *a = fixtureClient(2), *b = fixtureClient(2), *fake = clientCreate(NULL, -1, NULL, NULL, false);
     uint64_t id = a->id;

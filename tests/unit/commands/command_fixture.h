@@ -1,15 +1,35 @@
-/* command_fixture.h -- the commands of the layer, registered once for all test files of a program.
+/* command_fixture.h -- the commands of the layer, and channels, registered once for all test files of a program.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef TESTS_COMMAND_FIXTURE_H
 #define TESTS_COMMAND_FIXTURE_H
 
+#include "blocking.h"
 #include "command_defs.h"
+#include "pubsub.h"
 
 __attribute__((weak)) bool fixture_has_commands;
 static inline void fixtureCommands(void) {
     if (!fixture_has_commands) commandsRegister();
     fixture_has_commands = true;
+}
+
+__attribute__((weak)) bool fixture_has_pubsub;
+static inline void fixturePubsub(void) {
+    if (!fixture_has_pubsub) pubsubInit();
+    fixture_has_pubsub = true;
+}
+
+/* Blocked clients, and the function of the test file that runs now for one that is served; NULL: none. */
+__attribute__((weak)) void (*fixture_unblocked)(client *c);
+__attribute__((weak)) bool fixture_has_blocking;
+static inline void fixtureUnblocked(client *c) {
+    if (fixture_unblocked) fixture_unblocked(c);
+}
+static inline void fixtureBlocking(void (*fn)(client *c)) {
+    fixture_unblocked = fn;
+    if (!fixture_has_blocking) blockingInit(fixtureUnblocked);
+    fixture_has_blocking = true;
 }
 
 #endif

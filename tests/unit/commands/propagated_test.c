@@ -16,7 +16,6 @@
 #include "db_walk.h"
 #include "digest.h"
 #include "engine_commands.h"
-#include "pubsub.h"
 #include "expire.h"
 #include "gates.h"
 #include "object_types.h"
@@ -209,7 +208,7 @@ static void begin(void) {
     gateSet(GATE_TRANSACTION, transactionGate);
     gateSet(GATE_QUEUE, queueGate);
     blockingInit(unblocked);
-    pubsubInit();
+    fixturePubsub();
     propagateInit();
     reader = clientCreate(NULL, -1, "", "", false);
     reader->authenticated = true;

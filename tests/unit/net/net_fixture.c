@@ -6,8 +6,10 @@
 #include "anet.h"
 #include "auth.h"
 #include "bio.h"
+#include "blocking.h"
 #include "call.h"
 #include "client_check.h"
+#include "client_eviction.h"
 #include "key_changed.h"
 #include "log.h"
 #include "memory_gate.h"
@@ -16,6 +18,7 @@
 #include "pause.h"
 #include "rebalance.h"
 #include "reply_hold.h"
+#include "transaction_queue.h"
 #include "unit.h"
 #include "yield.h"
 
@@ -274,7 +277,11 @@ void netFixtureInit(void) {
     logSetLevel(LL_NOTHING);
     dbInit(16);
     clientsInit();
+    clientEvictionInit();
     commandTableRegister(commands, array_len(commands));
+    blockingInit(batchUnblocked);
+    pauseInit();
+    transactionQueueInit();
     gateSet(GATE_AUTH, authGate);
     gateSet(GATE_MEMORY, memoryGate);
     gateSet(GATE_PAUSE, pauseGate);

@@ -11,6 +11,7 @@
 #include "unit.h"
 
 #include "client/client_fixture.h"
+#include "command_fixture.h"
 
 #include <stdio.h>
 
@@ -32,6 +33,8 @@ static client *newClient(const char *with_password) {
     client *c = fixtureClient(2);
     if (!wired) {
         wired = true;
+        fixturePubsub();
+        fixtureBlocking(NULL);
         if (!aclDefaultUser()) aclInit();
         gateSet(GATE_AUTH, authGate);
         gateSet(GATE_REDIRECT, redirectGate);
