@@ -11,6 +11,7 @@
 
 #include "admin_settings.h"
 #include "child.h"
+#include "client_describe.h"
 #include "clock.h"
 #include "command_table.h"
 #include "debug_internal.h"

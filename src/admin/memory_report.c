@@ -17,6 +17,7 @@
 
 #include "client.h"
 #include "aof.h"
+#include "client_describe.h"
 #include "clock.h"
 #include "db_walk.h"
 #include "eval_cache.h"

@@ -1,10 +1,11 @@
-/* client.c -- sessions: made, listed, named, described, freed.
+/* client.c -- sessions: made, listed, named, freed.
  *
  * A session is what main knows of a connection. It outlives no connection and shares no line with it: net holds the
  * other half, takes what is due from the lists here (output to be written, output that the clock looks at, clients to
  * be closed), and frees.
  *
- * Not here    sockets and parsing (net), what a reply looks like (reply.c), who may connect (engine/acl/auth.c).
+ * Not here    sockets and parsing (net), replies (reply.c), CLIENT LIST (client_describe.c), authentication
+ *             (engine/acl/auth.c).
  * Owns        clientState: the list and the index of clients, and the work lists.
  * Threads     main.
  * Invariants  (clientCheck() and clientListsCheck() assert them)
@@ -17,7 +18,6 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "client.h"
-#include "one_line.h"
 #include "panic.h"
 #include "reply_block.h"
 #include "zmalloc.h"
@@ -31,8 +31,7 @@ static dict *clients_by_id; /* owns the table; entries are those of client_state
 static struct {
     void (*on_free[HOOKS_MAX])(client *c);
     void (*on_reset[HOOKS_MAX])(client *c);
-    clientInfoFn *on_info[HOOKS_MAX];
-    int nfree, nreset, ninfo;
+    int nfree, nreset;
     const char *(*command_name)(const struct serverCommand *cmd);
 } hooks;
 
@@ -224,11 +223,6 @@ void clientOnReset(void (*fn)(client *c)) {
     hooks.on_reset[hooks.nreset++] = fn;
 }
 
-void clientOnInfo(clientInfoFn *fn) {
-    serverAssert(hooks.ninfo < HOOKS_MAX);
-    hooks.on_info[hooks.ninfo++] = fn;
-}
-
 void clientSetCommandNamer(const char *(*fullname)(const struct serverCommand *cmd)) {
     hooks.command_name = fullname;
 }
@@ -286,31 +280,6 @@ bool clientIsLocal(const client *c) {
            strncmp(c->peer, "[::1]:", 6) == 0 || strncmp(c->peer, "::1:", 4) == 0;
 }
 
-/* ---- The largest replies ------------------------------------------------------------------------------------- */
-
-static struct {
-    long long ms;
-    monotime began;
-} peak_period = {.ms = CLIENT_PEAK_PERIOD_MS};
-
-void clientPeaksTick(monotime now) {
-    assertMainRole();
-    uint64_t next = client_state.peak_tag + ((uint64_t)1 << CLIENT_PEAK_BITS);
-    if (peak_period.ms < 0 || clockTicksToUs(now - peak_period.began) / 1000 < (uint64_t)peak_period.ms) return;
-    if (next != 0) client_state.peak_tag = next; /* out of numbers after 42 years: the last period goes on */
-    peak_period.began = now;
-}
-
-void clientPeaksSetPeriod(long long ms) {
-    assertMainRole();
-    peak_period.ms = ms;
-}
-
-/* The most bytes of replies that were handed to the client's stream at once, in the current period. */
-static size_t replyPeak(const client *c) {
-    return c->reply_peak > client_state.peak_tag ? c->reply_peak - client_state.peak_tag : 0;
-}
-
 /* ---- The running command ---------------------------------------------------------------------------------------- */
 
 hashedKey clientKeySearch(const client *c, uint32_t index) {
@@ -346,40 +315,6 @@ uint64_t clientElementHashSearch(const client *c, uint32_t index) {
     return hashBytes(c->argv[index].ptr, c->argv[index].len);
 }
 
-/* ---- CLIENT LIST ------------------------------------------------------------------------------------------------ */
-
-static clientInfoExtra gatherExtra(const client *c) {
-    clientInfoExtra extra = {.multi = -1, .redirect = -1, .user = "default"};
-
-    for (int i = 0; i < hooks.ninfo; i++) hooks.on_info[i](c, &extra);
-    return extra;
-}
-
-void clientNoteUnblocked(client *c) {
-    assertMainRole();
-    c->unblocked_iteration = client_state.iteration;
-    c->unblocked_at = c->last_interaction;
-}
-
-static bool waits(const client *c, const clientInfoExtra *extra) {
-    return c->flags & CLIENT_BLOCKED || (c->flags & CLIENT_PAUSED && !extra->pause_ended);
-}
-
-bool clientIsBlocked(const client *c) {
-    assertMainRole();
-    if (!(c->flags & (CLIENT_BLOCKED | CLIENT_PAUSED))) return false;
-    clientInfoExtra extra = gatherExtra(c);
-    return waits(c, &extra);
-}
-
-/* Its wait has ended, and it has not gone on yet. */
-static bool isUnblocked(const client *c, const clientInfoExtra *extra) {
-    if (c->flags & CLIENT_BLOCKED || c->req) return false;
-    if (c->flags & CLIENT_PAUSED) return extra->pause_ended;
-    if (c->unblocked_iteration == 0 || c->unblocked_at != c->last_interaction) return false;
-    return c->unblocked_iteration == client_state.iteration || c->flags & CLIENT_READY;
-}
-
 /* ---- Arguments -------------------------------------------------------------------------------------------------- */
 
 robj *clientEntryOfArg(client *c, slice key, uint32_t index, bool with_expire) {
@@ -407,134 +342,4 @@ void clientArgsEnd(client *c) {
         a = a->next;
     } while (a != first);
     c->flags &= ~CLIENT_ARGS_TAKEN;
-}
-
-static size_t argvBytes(const client *c) {
-    size_t bytes = 0;
-
-    for (uint32_t i = 0; c->req && i < c->argc; i++) bytes += c->argv[i].len;
-    return bytes;
-}
-
-static size_t memUsage(const client *c, const clientInfoExtra *extra) {
-    const sds texts[] = {c->name, c->lib_name, c->lib_ver, c->peer, c->local};
-    size_t bytes = zmallocSize(c) + c->output_memory + c->input_bytes + extra->query_used + extra->query_free +
-                   extra->multi_bytes + extra->other_bytes;
-
-    for (size_t i = 0; i < array_len(texts); i++) bytes += texts[i] ? sdsAllocSize(texts[i]) : 0;
-    return bytes;
-}
-
-size_t clientMemUsage(const client *c) {
-    assertMainRole();
-    clientInfoExtra extra = gatherExtra(c);
-    return memUsage(c, &extra);
-}
-
-/* Letters of flags=, in the order the field prints them. */
-static const char *flagLetters(const client *c, const clientInfoExtra *extra, char out[24]) {
-    const struct {
-        bool set;
-        char letter;
-    } letters[] = {
-        {(c->flags & CLIENT_REPLICA) && (c->flags & CLIENT_MONITOR), 'O'},
-        {(c->flags & CLIENT_REPLICA) && !(c->flags & CLIENT_MONITOR), 'S'},
-        {c->flags & CLIENT_PRIMARY, 'M'},
-        {c->flags & CLIENT_PUBSUB, 'P'},
-        {c->flags & CLIENT_MULTI, 'x'},
-        {waits(c, extra), 'b'},
-        {c->flags & CLIENT_TRACKING, 't'},
-        {extra->tracking_broken_redirect, 'R'},
-        {extra->tracking_bcast, 'B'},
-        {c->flags & CLIENT_DIRTY_CAS, 'd'},
-        {c->flags & CLIENT_CLOSE_AFTER_REPLY, 'c'},
-        {isUnblocked(c, extra), 'u'},
-        {c->flags & CLIENT_CLOSE_ASAP, 'A'},
-        {c->flags & CLIENT_UNIX_SOCKET, 'U'},
-        {c->flags & CLIENT_READONLY, 'r'},
-        {c->flags & CLIENT_NO_EVICT, 'e'},
-        {c->flags & CLIENT_NO_TOUCH, 'T'},
-        {c->flags & CLIENT_IMPORT_SOURCE, 'I'},
-    };
-    size_t len = 0;
-
-    static_assert(array_len(letters) < 24, "every letter and a NUL fit");
-    for (size_t i = 0; i < array_len(letters); i++) {
-        if (letters[i].set) out[len++] = letters[i].letter;
-    }
-    if (len == 0) out[len++] = 'N';
-    out[len] = '\0';
-    return out;
-}
-
-const char *clientFlagLetters(const client *c, char out[24]) {
-    assertMainRole();
-    clientInfoExtra extra = gatherExtra(c);
-    return flagLetters(c, &extra, out);
-}
-
-static unsigned long long secondsSince(monotime then) {
-    return clockTicksToNs(clockTicks() - then) / 1000000000ull;
-}
-
-/* Another thread may note bytes while this one looks: never less than nothing. */
-static uint64_t idleNs(const client *c, const clientInfoExtra *extra) {
-    monotime last = c->last_interaction > extra->last_bytes ? c->last_interaction : extra->last_bytes;
-    monotime now = clockTicks();
-    return now > last ? clockTicksToNs(now - last) : 0;
-}
-
-uint64_t clientIdleNs(const client *c) {
-    assertMainRole();
-    clientInfoExtra extra = gatherExtra(c);
-    return idleNs(c, &extra);
-}
-
-/* While EXEC runs its queue it is EXEC that shows, to the commands in the queue too. */
-static const struct serverCommand *shownCommand(const client *c) {
-    bool runs_queue = c->req && c->flags & CLIENT_MULTI;
-    return runs_queue || !c->cmd ? c->last_cmd : c->cmd;
-}
-
-static const char *textOr(const sds s) {
-    return s ? s : "";
-}
-
-sds clientCatIdentity(sds s, const client *c, bool hidden) {
-    assertMainRole();
-    clientInfoExtra extra = gatherExtra(c);
-    s = sdsCatPrintf(s, "id=%llu addr=%s laddr=%s fd=%d", (unsigned long long)c->id, c->peer, c->local, c->fd);
-    if (hidden) s = sdsCatPrintf(s, " name=*redacted* user=*redacted*");
-    else s = sdsCatPrintf(s, " name=%s user=%s", textOr(c->name), extra.user);
-    return sdsCatPrintf(s, " lib-name=%s lib-ver=%s", textOr(c->lib_name), textOr(c->lib_ver));
-}
-
-sds clientCatInfo(sds s, const client *c) {
-    assertMainRole();
-    clientInfoExtra extra = gatherExtra(c);
-    /* The field's client has a buffer (rbs, of which obl bytes wait) and behind it a list of oll blocks, omem bytes. */
-    size_t queued = clientQueuedOutput(c);
-    size_t buffered = c->output_bytes < CLIENT_OUTPUT_BUFFER ? c->output_bytes : CLIENT_OUTPUT_BUFFER;
-    size_t open_bytes = 0;
-    size_t from = sdsLen(s);
-    char flags[24];
-
-    for (const replyBlock *b = c->reply_head; b; b = b->next) open_bytes += replyBlockAllocSize(b);
-    s = sdsCatPrintf(s, "id=%llu addr=%s laddr=%s fd=%d name=%s age=%llu idle=%llu flags=%s capa=%s db=%d",
-                     (unsigned long long)c->id, c->peer, c->local, c->fd, textOr(c->name), secondsSince(c->created),
-                     (unsigned long long)idleNs(c, &extra) / 1000000000ull, flagLetters(c, &extra, flags),
-                     c->capa & CLIENT_CAPA_REDIRECT ? "r" : "", c->db ? dbId(c->db) : 0);
-    s = sdsCatPrintf(
-        s, " sub=%zu psub=%zu ssub=%zu multi=%lld watch=%zu qbuf=%zu qbuf-free=%zu argv-mem=%zu multi-mem=%zu",
-        extra.subscribed_channels, extra.subscribed_patterns, extra.subscribed_shard_channels, extra.multi,
-        extra.watched, extra.query_used, extra.query_free, argvBytes(c), extra.multi_bytes);
-    s = sdsCatPrintf(
-        s, " rbs=%zu rbp=%zu obl=%zu oll=%zu omem=%zu tot-mem=%zu events=%s cmd=%s user=%s redir=%lld resp=%d",
-        open_bytes, replyPeak(c), buffered, queued ? (size_t)c->output_blocks : 0, queued, memUsage(c, &extra),
-        c->io ? (queued ? "rw" : "r") : "", clientCommandName(shownCommand(c)),
-        c->flags & CLIENT_PRIMARY ? "(superuser)" : extra.user, extra.redirect, c->resp);
-    s = sdsCatPrintf(s, " lib-name=%s lib-ver=%s tot-net-in=%lld tot-net-out=%lld tot-cmds=%lld", textOr(c->lib_name),
-                     textOr(c->lib_ver), c->net_input, c->net_output + (long long)extra.fanned_bytes, c->commands);
-    oneLine(s + from, sdsLen(s) - from); /* a user's name, or the path of a socket */
-    return s;
 }

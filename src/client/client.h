@@ -112,15 +112,6 @@ static inline void *clientSlot(const client *c, size_t offset) {
     return (char *)(uintptr_t)c + offset;
 }
 
-/* A reply peak (CLIENT LIST rbp) is kept for a period. The number of the period is part of the figure, so that the
- * peaks of all clients are reset by one change of client_state.peak_tag. */
-#define CLIENT_PEAK_BITS 36
-#define CLIENT_PEAK_PERIOD_MS 5000
-/* From the server's tick: the next period begins if the current one has lasted long enough. */
-void clientPeaksTick(monotime now);
-/* How long a period lasts (DEBUG REPLYBUFFER PEAK-RESET-TIME); negative: for ever. */
-void clientPeaksSetPeriod(long long ms);
-
 /* Memory of unsent output that limits count (CLIENT LIST omem). */
 static inline size_t clientQueuedOutput(const client *c) {
     return c->external_output + (c->output_memory > CLIENT_OUTPUT_GRACE ? c->output_memory - CLIENT_OUTPUT_GRACE : 0);
@@ -144,24 +135,6 @@ typedef struct clientState {
     dict *errors;      /* errorstats: entries of reply_error.c */
 } clientState;
 extern clientState client_state;
-
-/* What only layers above know of a client, for CLIENT LIST and clientMemUsage(). Starts with the values of a client
- * that none of them has touched; each registered function fills in its own part. */
-typedef struct clientInfoExtra {
-    size_t subscribed_channels, subscribed_patterns, subscribed_shard_channels; /* sub= psub= ssub= */
-    long long multi;                                                            /* queued commands; -1: not in MULTI */
-    size_t watched;
-    long long redirect; /* -1: no tracking; 0: tracking without redirection; else the client's id */
-    bool tracking_broken_redirect, tracking_bcast;
-    bool pause_ended;              /* it is on the list of the paused, but does not wait any more */
-    const char *user;              /* "default" */
-    size_t query_used, query_free; /* qbuf= qbuf-free= */
-    uint64_t fanned_bytes;         /* sent of messages for many (fan_out.h), which net_output does not count */
-    monotime last_bytes;           /* part of a request came or part of a reply went; 0 for never */
-    size_t multi_bytes;            /* multi-mem= */
-    size_t other_bytes;            /* memory that no field above shows */
-} clientInfoExtra;
-typedef void clientInfoFn(const client *c, clientInfoExtra *extra);
 
 /* Boot: after hashSetKey() and dbInit(). */
 void clientsInit(void);
@@ -188,10 +161,6 @@ client *clientNextInRound(void);
 void clientWatchOutput(client *c);
 /* The one that has waited longest for that, taken off the list; NULL when it is empty. */
 client *clientPopWatched(void);
-/* A wait has ended, and what the client has sent may run. It is shown as unblocked until it does, or the turn ends. */
-void clientNoteUnblocked(client *c);
-/* Whether it waits: for a key, or for the end of a pause. */
-bool clientIsBlocked(const client *c);
 clientType clientTypeOf(const client *c);
 const char *clientTypeName(clientType t); /* "normal" "slave" "pubsub" "primary" */
 int clientTypeByName(slice name);         /* also "replica" and "master"; -1 unknown */
@@ -200,16 +169,6 @@ int clientTypeByName(slice name);         /* also "replica" and "master"; -1 unk
 bool clientSetName(client *c, slice name, const char **err);
 /* Whether every byte is printable and no blank: names, lib-name, lib-ver. */
 bool clientNameIsValid(slice name);
-/* How long no command has run and no byte has moved; what idle= shows in seconds. */
-uint64_t clientIdleNs(const client *c);
-/* One line of CLIENT LIST, without newline, appended to an sds. */
-sds clientCatInfo(sds s, const client *c);
-/* What the log says of who has asked for something; `hidden`: without names that are users' own. */
-sds clientCatIdentity(sds s, const client *c, bool hidden);
-/* What flags= shows in it: letters and a NUL in `out`, which is returned. */
-const char *clientFlagLetters(const client *c, char out[24]);
-/* Bytes of memory the client costs (CLIENT LIST tot-mem, maxmemory-clients). */
-size_t clientMemUsage(const client *c);
 /* Whether the peer is 127.0.0.1, ::1 or a Unix socket (protected mode, DEBUG). */
 bool clientIsLocal(const client *c);
 
@@ -217,7 +176,6 @@ bool clientIsLocal(const client *c);
 /* Work to be done when a client is freed or RESET (blocking, multi, pubsub, tracking, user). */
 void clientOnFree(void (*fn)(client *c));
 void clientOnReset(void (*fn)(client *c));
-void clientOnInfo(clientInfoFn *fn);
 /* Who knows the full name ("config|get") of a command. */
 void clientSetCommandNamer(const char *(*fullname)(const struct serverCommand *cmd));
 const char *clientCommandName(const struct serverCommand *cmd); /* "NULL" for NULL */

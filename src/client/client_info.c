@@ -7,7 +7,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "client_info.h"
 
-#include "client.h"
+#include "client_describe.h"
 #include "info_table.h"
 #include "reply.h"
 #include "zmalloc.h"

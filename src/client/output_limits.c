@@ -17,6 +17,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "output_limits.h"
+#include "client_describe.h"
 #include "log_limit.h"
 #include "panic.h"
 #include <errno.h>

@@ -15,6 +15,7 @@
 #include "call.h"
 #include "client_cron.h"
 #include "client_eviction.h"
+#include "client_describe.h"
 #include "command_batch.h"
 #include "evict.h"
 #include "file_limit.h"
@@ -292,7 +293,7 @@ static bool runIteration(void) {
     net_stats.busy_ns += iteration_ns;
     net_stats.cycle_ns += iteration_ns;
     net_stats.cycles++;
-    net_stats.command_ns = engine_stats.command_ns; /* commands have run outside turn() too (netAfterEvent()) */
+    net_stats.command_ns = engine_stats.command_ns; /* commands have run outside runIteration() too (netAfterEvent()) */
     iterations.woke = now;
     mainLoad load = {.busy_ns = net_stats.busy_ns, .commands = net_stats.executed, .idle_ms = clockIdleMs};
     rebalanceCheck(now, &load);

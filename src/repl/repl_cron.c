@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "repl_cron.h"
 
+#include "client_describe.h"
 #include "clock.h"
 #include "failover.h"
 #include "full_sync.h"

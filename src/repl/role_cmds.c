@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "role_cmds.h"
 
+#include "client_describe.h"
 #include "failover.h"
 #include "log.h"
 #include "primary_link.h"

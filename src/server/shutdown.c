@@ -15,6 +15,7 @@
 #include "aof_rewrite.h"
 #include "bio.h"
 #include "blocking.h"
+#include "client_describe.h"
 #include "clock.h"
 #include "daemon.h"
 #include "loading.h"

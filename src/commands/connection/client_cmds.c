@@ -10,6 +10,7 @@
 #include <limits.h>
 
 #include "blocking.h"
+#include "client_describe.h"
 #include "commands.h"
 #include "pause.h"
 #include "reply.h"

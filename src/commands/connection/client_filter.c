@@ -13,6 +13,7 @@
 #include "client_filter.h"
 
 #include "acl.h"
+#include "client_describe.h"
 #include "numbers.h"
 #include "reply.h"
 #include "zmalloc.h"

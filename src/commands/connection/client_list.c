@@ -9,6 +9,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "call.h"
 #include "client_filter.h"
+#include "client_describe.h"
 #include "commands.h"
 #include "program.h"
 #include "pubsub.h"

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "acl_log.h"
+#include "client_describe.h"
 #include "db.h"
 #include "engine_settings.h"
 #include "panic.h"

@@ -10,6 +10,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "acl_log.h"
 
+#include "client_describe.h"
 #include "engine_settings.h"
 #include "engine_stats.h"
 #include "panic.h"

@@ -20,6 +20,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "pubsub.h"
 
+#include "client_describe.h"
 #include "gates.h"
 #include "panic.h"
 #include "pubsub_patterns.h"

@@ -22,6 +22,7 @@
 #include "tracking.h"
 
 #include "acl.h"
+#include "client_describe.h"
 #include "command_table.h"
 #include "engine_settings.h"
 #include "panic.h"

@@ -17,6 +17,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "transaction_queue.h"
 
+#include "client_describe.h"
 #include "command_record.h"
 #include "monitor.h"
 #include "panic.h"

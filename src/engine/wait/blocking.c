@@ -25,6 +25,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "blocking.h"
 
+#include "client_describe.h"
 #include "command_record.h"
 #include "command_table.h"
 #include "commandlog.h"

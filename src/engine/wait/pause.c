@@ -11,6 +11,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "pause.h"
 
+#include "client_describe.h"
 #include "command_table.h"
 
 #include "adlist.h"

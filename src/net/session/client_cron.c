@@ -24,6 +24,7 @@
 #include "ae.h"
 #include "client.h"
 #include "client_eviction.h"
+#include "client_describe.h"
 #include "command_batch.h"
 #include "io_threads.h"
 #include "log.h"

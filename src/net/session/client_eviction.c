@@ -1,7 +1,7 @@
 /* client_eviction.c -- maxmemory-clients: close the clients that cost most when all together cost too much.
  *
- * They are in a heap of {bytes, client}, the most expensive first; evictionSlot.place is the index + 1, or 0 if the client
- * is not in the heap.
+ * They are in a heap of {bytes, client}, the most expensive first; evictionSlot.place is the index + 1, or 0 if the
+ * client is not in the heap.
  *
  * What each client costs is noted when the clock comes round to it (client_cron.c), within a second, and at once when
  * its requests or output have changed by much. So the sum and the order are there when they are asked for, and neither
@@ -20,6 +20,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "client_eviction.h"
 
+#include "client_describe.h"
 #include "db.h"
 #include "heap.h"
 #include "log_limit.h"

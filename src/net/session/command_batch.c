@@ -23,6 +23,7 @@
 
 #include "blocking.h"
 #include "call.h"
+#include "client_describe.h"
 #include "client_settings.h"
 #include "engine_settings.h"
 #include "io_threads.h"

@@ -19,6 +19,7 @@
 #include "aof.h"
 #include "apply_faults.h"
 #include "call.h"
+#include "client_describe.h"
 #include "clock.h"
 #include "command_record.h"
 #include "db.h"

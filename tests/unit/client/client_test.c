@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "client_fixture.h"
+#include "client_describe.h"
 #include "unit.h"
 #include "zmalloc.h"
 

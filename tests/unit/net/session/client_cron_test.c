@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "client_cron.h"
 #include "client_eviction.h"
+#include "client_describe.h"
 #include "net_fixture.h"
 #include "net_settings.h"
 #include "output_limits.h"
@@ -69,6 +70,7 @@ static void freeClients(size_t count) {
         if (!clients[i]) continue;
         clientEvictionForget(clients[i]);
         clients[i]->output_memory = 0;
+        clients[i]->flags &= ~CLIENT_BLOCKED; /* set by a test alone: engine does not know of it */
     }
     while (clientPopClosing()) {
     }

@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "client_eviction.h"
+#include "client_describe.h"
 #include "net_fixture.h"
 #include "net_settings.h"
 
