@@ -5,7 +5,7 @@
  * Tests       tests/type/command.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "admin_commands.h"
+#include "admin.h"
 
 #include "acl_cmds.h"
 #include "command_rows.h"

@@ -6,7 +6,7 @@
  * Tests       tests/server/info.tcl, tests/differential/server_compare.py
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "admin_info.h"
+#include "admin.h"
 
 #include "admin_settings.h"
 #include "clock.h"

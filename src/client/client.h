@@ -225,4 +225,7 @@ robj *clientEntryOfArg(client *c, slice key, uint32_t index, bool with_expire);
 /* The command has ended (CLIENT_ARGS_TAKEN is set). */
 void clientArgsEnd(client *c);
 
+/* Put what this layer shows and offers into the tables of the layers below. Boot only. */
+void clientInfoRegister(void);
+
 #endif

@@ -5,7 +5,7 @@
  * Tests       tests/server/info.tcl, tests/differential/server_compare.py
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "client_info.h"
+#include "client.h"
 
 #include "client_describe.h"
 #include "info_table.h"

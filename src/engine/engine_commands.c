@@ -6,7 +6,7 @@
  * Tests       tests/type/command.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "engine_commands.h"
+#include "engine.h"
 
 #include "command_rows.h"
 #include "commandlog.h"

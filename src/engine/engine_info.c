@@ -4,7 +4,7 @@
  * Tests       tests/server/info.tcl, tests/differential/server_compare.py
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "engine_info.h"
+#include "engine.h"
 
 #include "blocking.h"
 #include "call.h"

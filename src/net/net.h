@@ -46,4 +46,8 @@ bool netListenerInfo(int i, char *out, size_t size);
 bool netApplyThreads(const char **err);
 bool netApplyMaxClients(const char **err);
 
+/* Put what this layer shows and offers into the tables of the layers below. Boot only. */
+void netInfoRegister(void);
+void netSettingsRegister(void);
+
 #endif

@@ -9,7 +9,7 @@
  * Tests       tests/server/info.tcl, tests/differential/server_compare.py
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "net_info.h"
+#include "net.h"
 
 #include "client_cron.h"
 #include "client_eviction.h"
@@ -17,7 +17,6 @@
 #include "io_threads.h"
 #include "main_role.h"
 #include "listen.h"
-#include "net.h"
 #include "net_settings.h"
 #include "tls_settings.h"
 #include "net_stats.h"

@@ -5,7 +5,7 @@
  * Tests       tests/type/command.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "persist_commands.h"
+#include "persist.h"
 
 #include "aof_rewrite.h"
 #include "command_rows.h"

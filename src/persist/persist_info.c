@@ -4,7 +4,7 @@
  * Tests       tests/persist/snapshot.tcl, tests/server/info.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "persist_info.h"
+#include "persist.h"
 
 #include "child.h"
 #include "info_table.h"

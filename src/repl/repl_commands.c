@@ -6,7 +6,7 @@
  * Tests       tests/type/command.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "repl_commands.h"
+#include "replication.h"
 
 #include "command_rows.h"
 #include "failover.h"

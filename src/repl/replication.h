@@ -9,4 +9,7 @@
 /* Boot, behind the parts of lower layers. `hide_user_data`: whether names of keys stay out of the log. */
 void replInit(aeEventLoop *loop, bool (*hide_user_data)(void));
 
+/* Put what this layer shows and offers into the tables of the layers below. Boot only. */
+void replCommandsRegister(void);
+
 #endif

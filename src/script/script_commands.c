@@ -5,7 +5,7 @@
  * Tests       tests/type/command.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "script_commands.h"
+#include "script.h"
 
 #include "command_rows.h"
 #include "eval.h"

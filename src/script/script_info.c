@@ -5,7 +5,7 @@
  * Tests       tests/script/script_commands.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "script_info.h"
+#include "script.h"
 
 #include "eval_cache.h"
 #include "function_lua.h"

@@ -9,4 +9,7 @@ void pendingSettingsRegister(void);
 /* The last words of a start: for each of these settings that somebody may rely on, what is not to be had. */
 void pendingSettingsWarn(void);
 
+/* Put what this layer shows and offers into the tables of the layers below. Boot only. */
+void pendingInfoRegister(void);
+
 #endif

@@ -5,7 +5,7 @@
  * Tests       tests/type/command.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "server_commands.h"
+#include "server_settings.h"
 
 #include "command_rows.h"
 #include "shutdown.h"

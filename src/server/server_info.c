@@ -4,12 +4,11 @@
  * Tests       tests/server/info.tcl, tests/differential/server_compare.py
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "server_info.h"
+#include "server_settings.h"
 
 #include "banner.h"
 #include "daemon.h"
 #include "info_table.h"
-#include "server_settings.h"
 #include "shutdown.h"
 
 static void buildId(infoOut *o) {

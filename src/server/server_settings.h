@@ -53,4 +53,8 @@ bool serverApplyOomScore(int role, const char **err) must_check;
 /* Boot only. */
 void serverSettingsRegister(void);
 
+/* Put what this layer shows and offers into the tables of the layers below. Boot only. */
+void serverCommandsRegister(void);
+void serverInfoRegister(void);
+
 #endif

@@ -4,7 +4,7 @@
  * Tests       tests/server/info.tcl, tests/differential/server_compare.py
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "store_info.h"
+#include "store_state.h"
 
 #include "db_walk.h"
 #include "defrag.h"

@@ -53,4 +53,7 @@ static inline bool storeTimeIsOver(int64_t when_ms) {
     return when_ms <= store_expire_cutoff_ms && !store_following.on;
 }
 
+/* Put what this layer shows and offers into the tables of the layers below. Boot only. */
+void storeInfoRegister(void);
+
 #endif

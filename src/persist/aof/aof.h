@@ -94,4 +94,7 @@ aofFigures aofFiguresNow(void);
 /* CONFIG RESETSTAT. */
 void aofResetStats(void);
 
+/* Put what this layer shows and offers into the tables of the layers below. Boot only. */
+void aofInfoRegister(void);
+
 #endif

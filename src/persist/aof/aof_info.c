@@ -4,9 +4,8 @@
  * Tests       tests/persist/aof.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "aof_info.h"
-
 #include "aof.h"
+
 #include "aof_rewrite.h"
 #include "info_table.h"
 #include "persist_settings.h"

@@ -15,7 +15,7 @@
 #include "command_record.h"
 #include "db_walk.h"
 #include "digest.h"
-#include "engine_commands.h"
+#include "engine.h"
 #include "expire.h"
 #include "gates.h"
 #include "object_types.h"
@@ -207,7 +207,7 @@ static void begin(void) {
     transactionQueueInit();
     gateSet(GATE_TRANSACTION, transactionGate);
     gateSet(GATE_QUEUE, queueGate);
-    blockingInit(unblocked);
+    fixtureBlocking(unblocked);
     fixturePubsub();
     propagateInit();
     reader = clientCreate(NULL, -1, "", "", false);
