@@ -54,7 +54,7 @@ TEST(tracking_readers_random_operations) {
 
 /* Clients that come and go leave next to nothing, beside one that stays. */
 TEST(tracking_readers_that_go_cost_nothing) {
-    char one;
+    static char one;
     uint32_t stays = readerNew(stateNumber(&one, 0));
     size_t before = zmallocUsed();
     for (int i = 0; i < 1000000; i++) readerForget(readerNew(stateNumber(&one, 0)));
