@@ -470,8 +470,9 @@ static void look(void) {
     assertOutsideYield(); /* the dataset may be replaced, and the role may change */
     if (primary.state == PRIMARY_CONNECT) startTalking();
     if (primary.state == PRIMARY_DRAINS && linkJobIsOver(primary.buffer)) keepIsOver();
+    bool job_is_over = primary.job && linkJobIsOver(primary.job); /* read first: what the job has set is seen then */
     lookWhetherAccepted();
-    if (!primary.job || !linkJobIsOver(primary.job)) return;
+    if (!job_is_over) return;
     if (primary.state == PRIMARY_TALKS) talkIsOver();
     else if (primary.state == PRIMARY_RECEIVES) receivedIsOver();
 }
