@@ -50,6 +50,7 @@ void datasetLoadInit(bool (*hide_user_data)(void)) {
 
 void datasetLoadKeepAlive(void) {
     if (!load.job || load.reads) return;
+    debugAssert(linkJobIsOver(load.job)); /* its connection is main's */
     struct iovec newline = {(char[]){'\n'}, 1};
     (void)connWritev(load.job->wire.conn, &newline, 1);
 }
@@ -57,7 +58,9 @@ void datasetLoadKeepAlive(void) {
 /* ---- The dataset that was ---- */
 
 static void leave(void) {
+    serverAssert(load.goes);
     load.goes();
+    load.goes = NULL; /* once for a load: the dataset is removed */
     keepFilesBegin();
     propagateLoseWrites();
 }
@@ -91,6 +94,7 @@ static bool readToTheEnd(snapshotReader *r) {
 
 static rdbLoadResult fromConnection(linkJob *job, const rdbLoadOptions *options) {
     snapshotReader reader;
+    debugAssert(!load.reads && job->wire.conn);
     snapshotReaderBegin(&reader, job);
     const rdbSource source = {readSource, stopSource, &reader, job->frame.length};
     load.reads = true;
@@ -107,6 +111,7 @@ static bool hasSize(const char *path, uint64_t bytes) {
 }
 
 static void dropPath(linkJob *job) {
+    debugAssert(job->path);
     zfree(job->path);
     job->path = NULL;
 }
@@ -176,6 +181,7 @@ static rdbLoadResult loadInPlace(linkJob *job, const rdbLoadOptions *options, bo
 bool datasetLoad(linkJob *job, bool from_file, void (*goes)(void), rdbReplInfo *info) {
     assertMainThread();
     assertOutsideYield();
+    serverAssert(linkJobIsOver(job) && !load.job);
     rdbLoadOptions options = {.keep_expired = true,
                               .begin = emptyAll,
                               .unchecked = job->skip_checksum && !job->frame.has_length,
@@ -186,6 +192,7 @@ bool datasetLoad(linkJob *job, bool from_file, void (*goes)(void), rdbReplInfo *
     long long dirty = store_stats.dirty;
     rdbLoadResult r = beside ? loadBeside(job, &options) : loadInPlace(job, &options, from_file);
     bool ok = r.end == RDB_LOAD_DONE;
+    debugAssert(!ok || !load.goes);
     *info = r.replication;
     uint64_t end = r.end_offset;
     rdbLoadResultFree(&r);
@@ -193,5 +200,6 @@ bool datasetLoad(linkJob *job, bool from_file, void (*goes)(void), rdbReplInfo *
     if (ok && from_file) keepFile(job, end);
     else if (ok) (void)keepFilesEnd(NULL);
     load.job = NULL;
+    load.goes = NULL;
     return ok;
 }

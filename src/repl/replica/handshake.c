@@ -16,6 +16,10 @@
  *             (snapshot_reader.c).
  * Owns        nothing.
  * Threads     the job's.
+ * Invariants  1. The step is CONNECTING, then HANDSHAKE, and SYNC once the primary has said that it sends the dataset.
+ *             2. The primary has accepted or rejected PSYNC, or not answered; never two of these.
+ *             3. The outcome is CONTINUE in HANDSHAKE, for a job that asked with an offset; SNAPSHOT in SYNC.
+ *             4. `stream` has a connection if and only if the primary wanted two; then the snapshot's offset is known.
  * Tests       tests/repl/sync.tcl, tests/repl/strange_primary.tcl, tests/fuzz/repl_handshake_fuzz.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -23,6 +27,7 @@
 
 #include "log.h"
 #include "numbers.h"
+#include "panic.h"
 #include "psync_reply.h"
 #include "request_format.h"
 #include "version.h"
@@ -30,6 +35,22 @@
 #include <errno.h>
 #include <string.h>
 #include <strings.h>
+
+/* Asserts the invariants. Call at the end of a step. */
+static void handshakeCheck(const linkJob *job) {
+    int step = atomic_load_explicit(&job->step, memory_order_relaxed);
+    bool accepted = atomic_load_explicit(&job->accepted_psync, memory_order_relaxed);
+    debugAssert(!(accepted && job->rejected_psync));
+    debugAssert(step == LINK_STEP_CONNECTING || job->wire.conn || job->stream.conn);
+    debugAssert(step == LINK_STEP_SYNC || job->outcome != LINK_SNAPSHOT);
+    debugAssert(job->outcome != LINK_CONTINUE || (step == LINK_STEP_HANDSHAKE && accepted && job->offset >= 0));
+    debugAssert(job->outcome != LINK_SNAPSHOT || accepted || (job->rejected_psync && job->got_offset == -1));
+    debugAssert(!job->stream.conn || (job->dual_channel && accepted));
+    debugAssert(!job->stream.conn || job->outcome != LINK_SNAPSHOT || job->got_offset >= 0);
+    debugAssert(!job->failover || !job->rejected_psync || job->outcome == LINK_FAILED);
+    debugAssert(job->outcome != LINK_RECEIVED);
+    unused(step), unused(accepted), unused(job);
+}
 
 /* ---- What is sent ---- */
 
@@ -97,6 +118,7 @@ static sds addCapabilities(const linkJob *job, sds out) {
         words[n++] = WORD("capa");
         words[n++] = WORD("skip-rdb-checksum");
     }
+    debugAssert(n <= (int)array_len(words));
     return respCatRequest(out, n, words);
 }
 
@@ -134,6 +156,7 @@ static bool sayPsync(linkJob *job) {
 }
 
 static void takePlace(linkJob *job, const replPosition *place) {
+    debugAssert(place->offset >= -1 && place->offset <= PRIMARY_OFFSET_MAX); /* psync_reply.c refuses others */
     memcpy(job->got_id, place->id, sizeof(job->got_id));
     job->got_offset = place->offset;
 }
@@ -253,6 +276,7 @@ static bool askForStream(linkJob *job, long long client) {
 
 static void useTwo(linkJob *job) {
     long long client;
+    debugAssert(!job->stream.conn && job->dual_channel);
     serverLog(LL_NOTICE, "Dual channel replication: a second connection is for the snapshot");
     linkSwapWires(job);
     if (!linkConnect(job) || !introduceSecond(job)) return;
@@ -295,8 +319,11 @@ static void ask(linkJob *job) {
 }
 
 void handshakeWork(linkJob *job) {
+    debugAssert(!job->wire.conn && !job->stream.conn && job->outcome == LINK_FAILED);
     atomic_store_explicit(&job->step, LINK_STEP_CONNECTING, memory_order_relaxed);
     if (!linkConnect(job)) return;
     atomic_store_explicit(&job->step, LINK_STEP_HANDSHAKE, memory_order_relaxed);
+    handshakeCheck(job);
     if (sayPing(job) && introduce(job)) ask(job);
+    handshakeCheck(job);
 }

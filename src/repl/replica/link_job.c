@@ -7,6 +7,8 @@
  * Owns        a job, with main.
  * Threads     main makes, starts and drops; the job's own does the rest.
  * Invariants  1. Main touches nothing of a job that is not over but what is atomic.
+ *             2. A job is owned by main, by its thread, or by both; the last to let go of it frees it.
+ *             3. A wire's early bytes are no more than fit into its buffer.
  * Tests       tests/unit/repl/replica/snapshot_reader_test.c, tests/repl/sync.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -29,6 +31,13 @@
 #define WAKE_MS 100 /* how long a wait lasts before it is looked whether the job is still wanted */
 #define READ_BYTES ((size_t)16 << 10)
 
+/* Asserts what holds of a wire whenever none of these functions is running. */
+static void wireCheck(const linkWire *wire) {
+    debugAssert(wire->early_len <= wire->early_room);
+    debugAssert(wire->early || wire->early_room == 0);
+    unused(wire);
+}
+
 linkJob *linkJobCreate(void (*work)(linkJob *job), void (*done)(void)) {
     linkJob *job = zcalloc(1, sizeof(*job));
     job->work = work;
@@ -45,7 +54,11 @@ static void closeWire(linkWire *wire) {
 }
 
 static void letGo(linkJob *job) {
-    if (atomic_fetch_sub_explicit(&job->owners, 1, memory_order_acq_rel) > 1) return;
+    int owners = atomic_fetch_sub_explicit(&job->owners, 1, memory_order_acq_rel);
+    serverAssert(owners == 1 || owners == 2);
+    if (owners > 1) return;
+    wireCheck(&job->wire);
+    wireCheck(&job->stream);
     closeWire(&job->wire);
     closeWire(&job->stream);
     unreadFree(&job->kept);
@@ -63,6 +76,9 @@ static void letGo(linkJob *job) {
 static void run(void *arg) {
     linkJob *job = arg;
     job->work(job);
+    wireCheck(&job->wire);
+    wireCheck(&job->stream);
+    serverAssert(!linkJobIsOver(job));
     void (*done)(void) = job->done;
     atomic_store_explicit(&job->over, true, memory_order_release);
     letGo(job);
@@ -71,6 +87,9 @@ static void run(void *arg) {
 
 bool linkJobStart(linkJob *job) {
     pthread_t thread;
+    serverAssert(job->work && job->done); /* they are called on the thread */
+    serverAssert(!linkJobIsOver(job) && linkJobIsWanted(job));
+    serverAssert(atomic_load_explicit(&job->owners, memory_order_relaxed) == 1); /* it was not started before */
     atomic_fetch_add_explicit(&job->owners, 1, memory_order_relaxed);
     int error = threadStart(&thread, &(threadPlan){.name = "repl_link"}, run, job);
     if (error) {
@@ -111,6 +130,7 @@ typedef struct jobWaiter {
 
 static bool waitFor(connWaiter *w, int fd, int mask) {
     linkJob *job = ((jobWaiter *)w)->job;
+    debugAssert(job->timeout_s > 0);
     uint64_t until_ms = clockMonotonicMs() + (uint64_t)job->timeout_s * 1000;
     while (linkJobIsWanted(job)) {
         int ready = aeWait(fd, mask, WAKE_MS);
@@ -139,6 +159,7 @@ static void connected(connWaiter *w) {
 
 bool linkConnect(linkJob *job) {
     char err[ANET_ERR_LEN], why[CONN_WAIT_ERR_LEN] = "";
+    serverAssert(!job->wire.conn && job->wire.early_len == 0);
     int fd = anetTcpConnect(err, job->host, job->port, job->source_address, true);
     if (fd < 0) {
         serverLog(LL_WARNING, "Unable to connect to PRIMARY: %s", err);
@@ -163,12 +184,14 @@ void linkPause(unsigned ms) {
 }
 
 ssize_t linkRead(linkJob *job, void *buf, size_t len) {
+    debugAssert(len > 0);        /* 0 is the end of the connection */
     if (!linkJobIsWanted(job)) { /* also when there is always something to read */
         errno = ECANCELED;
         return -1;
     }
     jobWaiter w = waiterOf(job);
     ssize_t n = connWaitRead(job->wire.conn, buf, len, &w.base);
+    debugAssert(n <= (ssize_t)len);
     if (n > 0) heard(job);
     return n;
 }
@@ -197,6 +220,7 @@ bool linkReadLine(linkJob *job, char *line, size_t max) {
     linkWire *w = &job->wire;
     const char *end;
     size_t looked = 0;
+    wireCheck(w);
     while (!(end = w->early_len > looked ? memchr(w->early + looked, '\n', w->early_len - looked) : NULL)) {
         looked = w->early_len;
         if (looked >= max) {
@@ -215,5 +239,6 @@ bool linkReadLine(linkJob *job, char *line, size_t max) {
     line[len] = '\0';
     w->early_len -= used;
     memmove(w->early, w->early + used, w->early_len);
+    wireCheck(w);
     return true;
 }

@@ -4,6 +4,8 @@
  *              ^          `--snapshot--> RECEIVES --> LOADS (--> JOINS) --^
  *              `--- whatever fails ----'-----------'----'
  *
+ * REPLICAOF leaves each state but LOADS for CONNECT or OFF, and a lost session leaves UP for CONNECT.
+ *
  * What waits for the primary is done by jobs on threads of their own; main hears of their end. With two connections to
  * the primary one job more keeps what comes on the stream's, until the snapshot that comes on the other is loaded.
  *
@@ -11,14 +13,20 @@
  *             stream and what is told of it (stream_apply.c).
  * Owns        the jobs under way.
  * Threads     main; jobs are started and taken on its own thread.
- * Invariants  1. `job` runs exactly in TALKS and RECEIVES, `keeper` not beyond JOINS; there is a session exactly in UP.
- *             2. The stream's offset is that of the dataset, while `has_cursor`.
+ * Invariants  1. There is a job from TALKS to JOINS: it runs in TALKS and RECEIVES, and is over in the two others.
+ *             2. There is a keeper in JOINS, and in RECEIVES and LOADS if there are two connections. Its flag `enough`
+ *                is set exactly in JOINS.
+ *             3. There is a session exactly in UP.
+ *             4. The replication offset is that of the dataset, while `has_cursor`: always in UP, never in OFF.
+ *             5. A failover waits for an answer in CONNECT and TALKS only.
+ *             6. No command runs while the link is changed by an event, and no job serves others (engine/yield.h).
  * Tests       tests/repl/sync.tcl, tests/repl/partial.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "primary_link.h"
 
 #include "blocking.h"
+#include "call.h"
 #include "clock.h"
 #include "dataset_load.h"
 #include "db.h"
@@ -50,6 +58,8 @@
 #include <string.h>
 #include <unistd.h>
 
+static_assert(REPL_ID_BYTES == LINK_ID_BYTES, "an ID that the primary tells becomes that of the stream");
+
 #define BACKOFF_DOUBLINGS 3 /* full synchronizations that fail one after the other wait 1, 2, 4, then 8 seconds */
 
 /* What there was before a link is made. */
@@ -75,7 +85,54 @@ static struct {
 static void (*on_failover)(bool accepted);  /* const after boot */
 static void (*on_sync)(const char *status); /* const after boot; NULL: nobody listens */
 
+/* For each state a bit for each one that may follow it, as drawn above. */
+static const uint8_t next_states[] = {
+    [PRIMARY_OFF] = 1u << PRIMARY_CONNECT,
+    [PRIMARY_CONNECT] = 1u << PRIMARY_OFF | 1u << PRIMARY_CONNECT | 1u << PRIMARY_TALKS,
+    [PRIMARY_TALKS] = 1u << PRIMARY_OFF | 1u << PRIMARY_CONNECT | 1u << PRIMARY_RECEIVES | 1u << PRIMARY_LOADS |
+                      1u << PRIMARY_UP,
+    [PRIMARY_RECEIVES] = 1u << PRIMARY_OFF | 1u << PRIMARY_CONNECT | 1u << PRIMARY_LOADS,
+    [PRIMARY_LOADS] = 1u << PRIMARY_CONNECT | 1u << PRIMARY_DRAINS | 1u << PRIMARY_UP,
+    [PRIMARY_DRAINS] = 1u << PRIMARY_OFF | 1u << PRIMARY_CONNECT | 1u << PRIMARY_UP,
+    [PRIMARY_UP] = 1u << PRIMARY_OFF | 1u << PRIMARY_CONNECT,
+};
+static_assert(array_len(next_states) == PRIMARY_UP + 1, "each state says which may follow it");
+
+static void checkJobs(void) {
+    const linkJob *job = primary.job, *buffer = primary.buffer;
+    debugAssert((job != NULL) == (primary.state >= PRIMARY_TALKS && primary.state <= PRIMARY_DRAINS));
+    debugAssert(primary.state != PRIMARY_TALKS || (job->work == handshakeWork && !buffer));
+    debugAssert(primary.state != PRIMARY_RECEIVES || (job->work == snapshotReceiveWork && job->path));
+    debugAssert(primary.state < PRIMARY_LOADS || !job || linkJobIsOver(job));
+    debugAssert(primary.state != PRIMARY_DRAINS || buffer);
+    debugAssert(!buffer || (job && buffer->work == streamBufferWork && !buffer->stream.conn));
+    debugAssert(!buffer ||
+                (primary.state == PRIMARY_DRAINS) == atomic_load_explicit(&buffer->enough, memory_order_relaxed));
+}
+
+/* Asserts the invariants. Call where no function of this file is in the middle of a change. */
+static void linkCheck(void) {
+    checkJobs();
+    debugAssert(streamApplyIsOpen() == (primary.state == PRIMARY_UP));
+    debugAssert(primary.state != PRIMARY_UP || (primary.has_cursor && replStreamIsKept() && primary.failed_syncs == 0));
+    debugAssert(primary.state != PRIMARY_OFF || !primary.has_cursor);
+    debugAssert(primary.state != PRIMARY_DRAINS || !primary.has_cursor);
+    debugAssert(primary.state == PRIMARY_OFF || repl_settings.primary_host);
+    debugAssert(!primary.for_failover || primary.state == PRIMARY_CONNECT || primary.state == PRIMARY_TALKS);
+    debugAssert(primary.failed_syncs == 0 || primary.not_before_ms > 0);
+    debugAssert(primary.history == LINK_IS_NEW || primary.state == PRIMARY_CONNECT);
+    debugAssert(primary.state != PRIMARY_UP || primary.was_up);
+    debugAssert(gateStaleIsArmed() == (primaryLinkWanted() && !primaryLinkIsUp() && !repl_settings.serve_stale_data));
+}
+
+/* Asserts that an event has brought main here: no command is under way, nor one that lets others in between. */
+static void checkNothingRuns(void) {
+    assertOutsideYield(); /* the dataset may be replaced, and the role may change */
+    debugAssert(!callCurrentClient());
+}
+
 void primaryLinkOnSync(void (*tell)(const char *status)) {
+    serverAssert(!on_sync);
     on_sync = tell;
 }
 
@@ -91,6 +148,7 @@ static void syncedPartially(void) {
 }
 
 void primaryLinkOnFailover(void (*answered)(bool accepted)) {
+    serverAssert(!on_failover);
     on_failover = answered;
 }
 
@@ -120,6 +178,7 @@ void primaryLinkApplySettings(void) {
 
 static void setState(primaryState state) {
     bool was_up = primary.state == PRIMARY_UP;
+    serverAssert(next_states[primary.state] >> state & 1);
     logSetRole(state == PRIMARY_OFF ? 'M' : 'S');
     primary.state = state;
     if (was_up != (state == PRIMARY_UP)) primary.changed_ms = clockMonotonicMs();
@@ -165,11 +224,13 @@ gateResult primaryStaleGate(client *c) {
 /* The stream goes on from its place, with what has come of it already (takes the job). */
 static void goLive(linkJob *job, bool old_style) {
     linkWire *w = &job->wire;
+    serverAssert(linkJobIsOver(job) && w->conn && !primary.job && !primary.buffer);
     replStreamKeep();
     unreadAdd(&job->kept, sliceOf(w->early, w->early_len));
     connUnread(w->conn, &job->kept);
     streamApplyBegin(w->conn, old_style);
     w->conn = NULL;
+    debugAssert(job->kept.len == 0); /* the connection has taken them */
     linkJobDrop(job);
     primary.has_cursor = true;
     primary.failed_syncs = 0;
@@ -186,6 +247,7 @@ static void dropJobs(void) {
     if (primary.job) primary.snapshot_input += atomic_load_explicit(&primary.job->received, memory_order_relaxed);
     linkJobDrop(takeJob(&primary.job));
     linkJobDrop(takeJob(&primary.buffer));
+    debugAssert(!primary.job && !primary.buffer);
 }
 
 static void connectSoon(void) {
@@ -224,11 +286,14 @@ static void loseReplStream(void) {
 
 /* What is left of a session is its place. */
 static void sessionLost(bool whole) {
+    assertOutsideYield();
+    serverAssert(primary.state == PRIMARY_UP && !streamApplyIsOpen());
     serverLog(LL_NOTICE, "Connection with primary lost.");
     if (whole) serverLog(LL_NOTICE, "Caching the disconnected primary state.");
     else loseReplStream();
     primary.history = LINK_WAS_LOST;
     connectSoon();
+    linkCheck();
 }
 
 /* ---- A snapshot ---- */
@@ -252,6 +317,7 @@ static bool loadsDirectly(void) {
 /* The job that has talked hands its connection on to one that receives. */
 static bool startReceiving(void) {
     linkJob *from = primary.job, *job = linkJobCreate(snapshotReceiveWork, sendWakeup);
+    serverAssert(linkJobIsOver(from) && from->wire.conn);
     job->wire = from->wire;
     from->wire = (linkWire){0};
     job->frame = from->frame;
@@ -271,6 +337,7 @@ static bool startReceiving(void) {
 
 /* The dataset is there: what was kept of the stream behind it is taken over as soon as nobody reads more of it. */
 static void join(void) {
+    debugAssert(!primary.has_cursor && replStreamIsKept()); /* datasetLoad() has replaced the dataset */
     setState(PRIMARY_DRAINS);
     atomic_store_explicit(&primary.buffer->enough, true, memory_order_relaxed);
     sendWakeup();
@@ -289,6 +356,7 @@ static void keepIsOver(void) {
 /* While the snapshot comes and is loaded, what comes on the other connection is kept. */
 static bool startKeeping(void) {
     linkJob *from = primary.job, *job = linkJobCreate(streamBufferWork, sendWakeup);
+    serverAssert(linkJobIsOver(from) && from->stream.conn && !primary.buffer);
     linkSwapWires(from);
     job->wire = from->wire;
     from->wire = (linkWire){0};
@@ -303,6 +371,7 @@ static bool startKeeping(void) {
 static void load(bool from_file) {
     linkJob *job = primary.job;
     rdbReplInfo info;
+    serverAssert(linkJobIsOver(job) && job->outcome == (from_file ? LINK_RECEIVED : LINK_SNAPSHOT));
     setState(PRIMARY_LOADS);
     serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: Loading DB in memory");
     bool ok = datasetLoad(job, from_file, loseReplStream, &info);
@@ -310,6 +379,7 @@ static void load(bool from_file) {
         syncFailed();
         return;
     }
+    debugAssert(!primary.has_cursor); /* loseReplStream() was called when the dataset was removed */
     bool old_style = job->got_offset < 0;
     if (old_style) {
         replStreamNewId();
@@ -320,6 +390,7 @@ static void load(bool from_file) {
     streamApplySetDb(job->got_db >= 0 ? (int)job->got_db : info.stream_db);
     serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: Finished with success");
     if (primary.buffer) {
+        debugAssert(!old_style);
         join();
         return;
     }
@@ -341,6 +412,7 @@ static void snapshotComes(void) {
 
 static void replStreamGoesOn(void) {
     const char *id = primary.job->got_id;
+    serverAssert(primary.has_cursor && !primary.job->stream.conn);
     serverLog(LL_NOTICE, "Successful partial resynchronization with primary.");
     if (*id && memcmp(id, replicationIds()->id, REPL_ID_BYTES)) {
         replStreamContinueAs(id);
@@ -380,6 +452,7 @@ static bool fillIn(linkJob *job) {
 }
 
 static void startTalking(void) {
+    debugAssert(primary.state == PRIMARY_CONNECT);
     if (clockMonotonicMs() < primary.not_before_ms) return;
     serverLog(LL_NOTICE, "%s to PRIMARY %s:%lld%s", primary.history == LINK_IS_NEW ? "Connecting" : "Reconnecting",
               repl_settings.primary_host, repl_settings.primary_port,
@@ -456,6 +529,7 @@ static void talkIsOver(void) {
     case LINK_RECEIVED:
     case LINK_FAILED: break;
     }
+    debugAssert(primary.job->outcome == LINK_FAILED);
     bool synced = atomic_load_explicit(&primary.job->step, memory_order_relaxed) == LINK_STEP_SYNC;
     jobFailed(synced, primary.job->timed_out);
 }
@@ -467,7 +541,7 @@ static void receivedIsOver(void) {
 
 static void look(void) {
     assertMainThread();
-    assertOutsideYield(); /* the dataset may be replaced, and the role may change */
+    checkNothingRuns();
     if (primary.state == PRIMARY_CONNECT) startTalking();
     if (primary.state == PRIMARY_DRAINS && linkJobIsOver(primary.buffer)) keepIsOver();
     bool job_is_over = primary.job && linkJobIsOver(primary.job); /* read first: what the job has set is seen then */
@@ -475,6 +549,12 @@ static void look(void) {
     if (!job_is_over) return;
     if (primary.state == PRIMARY_TALKS) talkIsOver();
     else if (primary.state == PRIMARY_RECEIVES) receivedIsOver();
+}
+
+static void onWakeup(void) {
+    linkCheck();
+    look();
+    linkCheck();
 }
 
 /* ---- Time ---- */
@@ -500,20 +580,24 @@ static void tickUp(void) {
 
 void primaryLinkTick(void) {
     assertMainThread();
+    checkNothingRuns();
+    linkCheck();
     switch (primary.state) {
     case PRIMARY_OFF:
     case PRIMARY_LOADS:
-    case PRIMARY_DRAINS: return;
-    case PRIMARY_CONNECT: startTalking(); return;
+    case PRIMARY_DRAINS: break;
+    case PRIMARY_CONNECT: startTalking(); break;
     case PRIMARY_TALKS:
-    case PRIMARY_RECEIVES: tickTalks(); return;
-    case PRIMARY_UP: tickUp(); return;
+    case PRIMARY_RECEIVES: tickTalks(); break;
+    case PRIMARY_UP: tickUp(); break;
     }
+    linkCheck();
 }
 
 /* ---- Whom to follow ---- */
 
 static void dropLink(void) {
+    serverAssert(primary.state != PRIMARY_LOADS); /* its job is in use by the function that loads */
     if (streamApplyIsOpen()) {
         serverLog(LL_NOTICE, "Connection with primary lost.");
         if (streamApplyLeave()) serverLog(LL_NOTICE, "Caching the disconnected primary state.");
@@ -537,24 +621,29 @@ static void turnIntoReplica(void) {
 void primaryLinkFollow(const char *host, long long port) {
     assertMainThread();
     bool was_primary = !primaryLinkWanted();
+    linkCheck();
     replSettingsSetPrimary(host, port);
     dropLink();
     if (was_primary) turnIntoReplica();
     connectSoon();
     if (was_primary) unblockAll();
+    linkCheck();
 }
 
 void primaryLinkFollowForFailover(const char *host, long long port) {
     assertMainThread();
     serverAssert(!primaryLinkWanted());
+    linkCheck();
     replSettingsSetPrimary(host, port);
     turnIntoReplica();
     primary.for_failover = true;
     connectSoon();
+    linkCheck();
 }
 
 void primaryLinkLeave(void) {
     assertMainThread();
+    linkCheck();
     if (!primaryLinkWanted()) return;
     dropLink();
     forgetPlace();
@@ -567,23 +656,29 @@ void primaryLinkLeave(void) {
     setState(PRIMARY_OFF);
     /* The dataset is this server's now, also what a synchronization that broke off has left of it. */
     (void)keepFilesEnd(NULL);
+    linkCheck();
 }
 
 void primaryLinkRemember(const char *id, uint64_t offset, int stream_db) {
     assertMainThread();
+    linkCheck();
     if (offset > PRIMARY_OFFSET_MAX) return; /* nobody counts on from there */
     if (!repl_settings.primary_host) {
         replStreamResume(id, offset);
         return;
     }
+    serverAssert(primary.state == PRIMARY_CONNECT); /* since primaryLinkPrepare(); it is not tried before the load */
     replStreamFollow(id, offset);
     primary.has_cursor = true;
     streamApplySetDb(stream_db);
+    linkCheck();
 }
 
 void primaryLinkPrepare(void) {
     assertMainThread();
+    serverAssert(primary.state == PRIMARY_OFF);
     if (repl_settings.primary_host) setState(PRIMARY_CONNECT);
+    linkCheck();
 }
 
 void primaryLinkBegin(void) {
@@ -594,13 +689,15 @@ void primaryLinkBegin(void) {
         replStreamTakeWrites(true);
         primaryLinkApplySettings();
     }
+    linkCheck();
 }
 
 void primaryLinkInit(aeEventLoop *loop, bool (*hide_user_data)(void)) {
     assertMainThread();
+    serverAssert(!primary.loop);
     primary.loop = loop;
     datasetLoadInit(hide_user_data);
-    if (aeWakeupOpen(loop, &primary.wakeup, look) == C_ERR)
+    if (aeWakeupOpen(loop, &primary.wakeup, onWakeup) == C_ERR)
         serverPanic("no descriptor for a wakeup: %s", strerror(errno));
     streamApplyInit(sessionLost);
 }
@@ -608,6 +705,7 @@ void primaryLinkInit(aeEventLoop *loop, bool (*hide_user_data)(void)) {
 void primaryLinkWhileLoading(void) {
     static uint64_t said_ms;
     uint64_t now_ms = clockMonotonicMs();
+    linkCheck();
     if (primary.state != PRIMARY_LOADS || primary.buffer || now_ms - said_ms < 1000) return;
     said_ms = now_ms;
     datasetLoadKeepAlive();
@@ -647,6 +745,7 @@ static void lookAtSync(primaryFigures *f) {
 
 primaryFigures primaryLinkFigures(void) {
     assertMainRole();
+    linkCheck();
     primaryFigures f = {.state = primary.state, .role_word = roleWord(), .heard_ago_s = -1, .down_since_s = -1};
     f.applied_offset = f.read_offset = primary.has_cursor ? (long long)replStreamOffset() : 1;
     f.input_bytes = primary.snapshot_input + streamApplyInput();
@@ -664,5 +763,6 @@ primaryFigures primaryLinkFigures(void) {
         f.down_since_s = (long long)((clockMonotonicMs() - primary.changed_ms) / 1000);
     }
     lookAtSync(&f);
+    debugAssert(f.read_offset >= f.applied_offset);
     return f;
 }

@@ -4,12 +4,14 @@
  * Owns        nothing.
  * Threads     the job's, or whoever loads.
  * Invariants  1. What lies behind a snapshot of known length stays in the job's `early`, or in the socket.
+ *             2. The stash is used for a snapshot of unknown length only; it is empty, or has certain bytes of it.
  * Tests       tests/unit/repl/replica/snapshot_reader_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "snapshot_reader.h"
 
 #include "log.h"
+#include "panic.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +21,17 @@
 #define BUFFER_BYTES ((size_t)64 << 10)
 #define SYNC_EVERY ((uint64_t)8 << 20)
 #define FILE_MODE 0644
+
+static_assert(SNAPSHOT_STASH_BYTES > SNAPSHOT_MARK_BYTES, "a mark is found in the stash");
+static_assert(BUFFER_BYTES >= SNAPSHOT_STASH_BYTES, "a file is received without the stash");
+
+static void readerCheck(const snapshotReader *r) {
+    debugAssert(r->stash_at <= r->stash_len && r->stash_len <= sizeof(r->stash));
+    debugAssert(!r->scan.frame.has_length || r->stash_len == 0);
+    debugAssert(r->scan.held_len <= SNAPSHOT_MARK_BYTES);
+    debugAssert(r->job->wire.early_len <= r->job->wire.early_room);
+    unused(r);
+}
 
 void snapshotReaderBegin(snapshotReader *r, linkJob *job) {
     r->job = job;
@@ -41,6 +54,7 @@ static ssize_t readScanned(snapshotReader *r, char *buf, size_t len) {
         ssize_t n = take(r->job, buf, snapshotFrameMost(&r->scan, len));
         if (n == 0) errno = ECONNRESET;
         if (n <= 0) return -1;
+        debugAssert((size_t)n <= len);
         size_t certain = snapshotFrameTake(&r->scan, buf, (size_t)n);
         if (certain > 0) return (ssize_t)certain;
     }
@@ -67,7 +81,11 @@ static ssize_t readUpToMark(snapshotReader *r, char *buf, size_t len) {
 }
 
 ssize_t snapshotRead(snapshotReader *r, void *buf, size_t len) {
+    readerCheck(r);
+    debugAssert(len > 0);
     ssize_t n = r->job->frame.has_length ? readScanned(r, buf, len) : readUpToMark(r, buf, len);
+    debugAssert(n <= (ssize_t)len && (n != 0 || r->scan.ended));
+    readerCheck(r);
     if (n > 0) atomic_fetch_add_explicit(&r->job->received, (uint64_t)n, memory_order_relaxed);
     return n;
 }
@@ -110,6 +128,7 @@ static bool receive(linkJob *job, int fd, const char **what) {
 void snapshotReceiveWork(linkJob *job) {
     const char *what = "Opening the temp file needed for PRIMARY <-> REPLICA synchronization";
     job->outcome = LINK_FAILED;
+    debugAssert(job->path && job->wire.conn);
     int fd = open(job->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, FILE_MODE);
     bool ok = fd >= 0 && receive(job, fd, &what);
     int error = errno;

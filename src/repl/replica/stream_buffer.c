@@ -4,18 +4,32 @@
  * only with the loaded dataset. If the connection ends, what has come is applied nevertheless, and the link made anew
  * from there.
  *
+ *   KEEPS --keep_max is reached--> FULL: only newlines are sent
+ *     `----------the connection ends, main has enough, or the job is dropped----------> over
+ *
  * Not here    what becomes of what is kept (primary_link.c).
  * Owns        nothing.
  * Threads     the job's.
+ * Invariants  1. All that has come is in `kept`, in its order; nothing is left in the wire's early bytes.
+ *             2. While less than keep_max is kept `kept` grows by a block at most in one step.
  * Tests       tests/unit/repl/replica/stream_buffer_test.c, tests/repl/dual_channel.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "stream_buffer.h"
 
 #include "clock.h"
+#include "panic.h"
 
 #define WAKE_MS 20 /* how long it takes until it hears that main has enough */
 #define SAY_EVERY_MS 1000
+
+static void keeperCheck(const linkJob *job) {
+    debugAssert(job->wire.conn && job->wire.early_len == 0);
+    debugAssert(job->kept.len <= job->kept.memory && (job->kept.len == 0 || job->kept.first));
+    debugAssert(!job->kept.last == (job->kept.memory == 0));
+    debugAssert(!linkJobIsOver(job));
+    unused(job);
+}
 
 static bool goesOn(const linkJob *job) {
     return linkJobIsWanted(job) && !atomic_load_explicit(&job->enough, memory_order_relaxed);
@@ -27,11 +41,14 @@ static bool mayKeepMore(const linkJob *job) {
 
 /* False at the end of the connection. */
 static bool keep(linkJob *job) {
-    size_t room;
+    size_t room, before = job->kept.len;
+    keeperCheck(job);
     char *to = unreadRoom(&job->kept, &room);
     ssize_t n = connRead(job->wire.conn, to, room);
     if (n > 0) unreadCommit(&job->kept, (size_t)n);
     atomic_store_explicit(&job->kept_memory, job->kept.memory, memory_order_relaxed);
+    debugAssert(job->kept.len - before <= room && n <= (ssize_t)room);
+    keeperCheck(job);
     return n > 0 || (n < 0 && job->wire.conn->state == CONN_CONNECTED);
 }
 
@@ -43,6 +60,7 @@ static void sayAlive(linkJob *job) {
 void streamBufferWork(linkJob *job) {
     uint64_t said_ms = 0;
     bool open = true;
+    debugAssert(job->wire.conn && !job->stream.conn && job->kept.len == 0);
     unreadAdd(&job->kept, sliceOf(job->wire.early, job->wire.early_len));
     job->wire.early_len = 0;
     while (open && goesOn(job)) {
@@ -54,4 +72,5 @@ void streamBufferWork(linkJob *job) {
         if (!mayKeepMore(job)) linkPause(WAKE_MS);
         else if (linkWait(job, WAKE_MS)) open = keep(job);
     }
+    keeperCheck(job);
 }
