@@ -35,6 +35,7 @@ static gateFn *monitors_gate;          /* const after boot */
 static void (*ask_for_ack)(client *c); /* const after boot */
 
 void psyncInit(gateFn *monitors, void (*ask)(client *c)) {
+    serverAssert(!monitors_gate);
     monitors_gate = monitors;
     ask_for_ack = ask;
 }
@@ -90,8 +91,9 @@ static void becomeOnline(replicaState *r, uint64_t offset) {
     int n = r->reads_psync2 ? snprintf(line, sizeof(line), "+CONTINUE %s\r\n", replicationIds()->id)
                             : snprintf(line, sizeof(line), "+CONTINUE\r\n");
     bool kept = replicaSetCursor(r, offset);
-    if (!kept) return;
+    serverAssert(kept); /* partOf() has looked */
     replicaBegin(r);
+    debugAssert((size_t)n < sizeof(line));
     addReplyProto(r->c, line, (size_t)n);
     replicaState *rdb = r->rdb_id ? replicaWithCursorFor(r->rdb_id) : NULL;
     if (rdb) {
@@ -156,6 +158,7 @@ static void synchronize(client *c, bool by_psync) {
     }
     if (c->argc > 3 && sliceIs(c->argv[3], "failover") && !takeOver(c)) return;
     replicaState *r = replicaOf(c);
+    serverAssert(r->phase == REPLICA_NONE && !r->has_cursor && !r->node);
     const char *error = refusal(c, r);
     if (error) {
         addReplyError(c, error);
@@ -170,6 +173,7 @@ static void synchronize(client *c, bool by_psync) {
         addReplyProto(c, "+DUALCHANNELSYNC\r\n", 18);
         return;
     }
+    debugAssert(failoverNow() == FAILOVER_NONE && (!primaryLinkWanted() || primaryLinkIsUp())); /* refusal() */
     r->old_style = !by_psync;
     psync_stats.full++;
     if (repl_settings.no_tcp_nodelay) anetNoDelay(NULL, c->fd, false);

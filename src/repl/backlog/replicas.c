@@ -12,6 +12,8 @@
  *                brought.
  *             3. external_output of a client is what is kept for it: from its place, less what is on its way, to the
  *                end.
+ *             4. A replica that is sent the stream has a place, and is ONLINE or in LOADS_BESIDE; in ONLINE the stream
+ *                waits only for the acknowledgement of the dataset.
  * Cost        for each flush with something new and each replica a block of references and a message.
  * Tests       tests/unit/repl/backlog/replicas_test.c, tests/repl/sync.tcl
  *
@@ -45,6 +47,21 @@ static struct {
     void (*on_gone)(replicaState *r); /* const after boot */
 } replicas;
 
+/* Asserts the invariants. A client that is about to be closed may have a place in a stream that was dropped. */
+static void replicaCheck(const replicaState *r) {
+    debugAssert(replicaKnown(r->c) == r);
+    debugAssert(r->phase == REPLICA_NONE || r->node);
+    debugAssert(!r->node || (listNodeValue(r->node) == r && r->c->flags & CLIENT_REPLICA));
+    debugAssert(!r->streams || r->has_cursor);
+    debugAssert(!r->streams || r->phase == REPLICA_ONLINE || r->phase == REPLICA_LOADS_BESIDE);
+    debugAssert(r->phase != REPLICA_ONLINE || r->streams == !r->awaits_ack);
+    debugAssert(!r->awaits_ack || (r->phase == REPLICA_ONLINE && r->has_cursor));
+    debugAssert(r->has_cursor || r->c->external_output == 0);
+    if (!r->has_cursor || r->c->flags & CLIENT_CLOSE_ASAP) return;
+    debugAssert(replStreamIsKept() && r->at.offset <= replStreamOffset());
+    debugAssert(backlogBegin(replStreamBacklog()) <= r->at.offset);
+}
+
 /* ---- Who they are ---- */
 
 static replicaState **stateOf(const client *c) {
@@ -68,13 +85,15 @@ replicaState *replicaOf(client *c) {
 
 void replicaBegin(replicaState *r) {
     assertMainRole();
-    serverAssert(!r->node);
+    serverAssert(!r->node && r->phase == REPLICA_NONE && !(r->c->flags & CLIENT_REPLICA));
+    replicaCheck(r);
     listAddNodeTail(replicas.all, r);
     r->node = listLast(replicas.all);
     r->c->flags |= CLIENT_REPLICA;
     r->c->flags &= ~(CLIENT_REPLY_OFF | CLIENT_REPLY_SKIP | CLIENT_REPLY_SKIP_NEXT);
     r->acked_ms = r->waits_since_ms = clockMonotonicMs();
     gateArmClient(r->c, GATE_REPLICA_CLIENT, true);
+    replicaCheck(r);
 }
 
 list *replicasAll(void) {
@@ -128,6 +147,7 @@ bool replicaSetCursor(replicaState *r, uint64_t offset) {
     if (!replStreamIsKept() || !backlogSeek(replStreamBacklog(), offset, &r->at)) return false;
     r->has_cursor = true;
     replicas.with_place++;
+    replicaCheck(r);
     return true;
 }
 
@@ -135,6 +155,7 @@ void replicaDropCursor(replicaState *r) {
     if (!r->has_cursor) return;
     r->has_cursor = r->streams = false;
     r->c->external_output = 0;
+    serverAssert(replicas.with_place > 0);
     replicas.with_place--;
 }
 
@@ -159,7 +180,9 @@ size_t replicasWaitingPsync(void) {
 
 void replicaStartStream(replicaState *r) {
     serverAssert(r->has_cursor);
+    r->awaits_ack = false;
     r->streams = true;
+    replicaCheck(r);
 }
 
 void replicaOnline(replicaState *r, bool awaits_ack) {
@@ -167,6 +190,7 @@ void replicaOnline(replicaState *r, bool awaits_ack) {
     r->acked_ms = clockMonotonicMs();
     r->awaits_ack = awaits_ack;
     if (!awaits_ack) replicaStartStream(r);
+    replicaCheck(r);
 }
 
 void replicaLoadsBeside(replicaState *r) {
@@ -183,6 +207,7 @@ static uint64_t readUpTo(const replicaState *r) {
 
 static void feed(replicaState *r, uint64_t limit) {
     client *c = r->c;
+    debugAssert(r->streams && c->output_bytes < ON_ITS_WAY_MAX && r->at.offset < limit);
     uint64_t most = r->at.offset + (ON_ITS_WAY_MAX - c->output_bytes);
     slice piece;
     if (most > limit) most = limit;
@@ -193,6 +218,7 @@ static void feed(replicaState *r, uint64_t limit) {
 /* What waits for it counts against its limit, on its way or not. */
 static void count(replicaState *r, uint64_t limit) {
     client *c = r->c;
+    debugAssert(readUpTo(r) <= limit);
     c->external_output = (size_t)(limit - readUpTo(r));
     if (unlikely(c->external_output >= output_alarm_bytes || c->soft_limit_since)) outputLimitCheck(c);
 }
@@ -213,6 +239,7 @@ void replicasFeed(void) {
             if (r->streams && r->at.offset < limit && r->c->output_bytes < ON_ITS_WAY_MAX) feed(r, limit);
             count(r, limit);
         }
+        replicaCheck(r);
         uint64_t read = readUpTo(r);
         if (read < needed) needed = read;
     }
@@ -240,11 +267,14 @@ uint64_t replicasSent(void) {
 /* ---- Acknowledgements ---- */
 
 void replicasOnAck(void (*fn)(void)) {
+    serverAssert(!replicas.on_ack);
     replicas.on_ack = fn;
 }
 
 void replicaAck(replicaState *r, long long offset, long long synced) {
     assertMainRole();
+    serverAssert(r->node);
+    replicaCheck(r);
     if (offset > r->acked) r->acked = offset;
     if (synced > r->synced && synced <= (long long)replStreamOffset()) r->synced = synced;
     r->acked_ms = clockMonotonicMs();
@@ -322,12 +352,14 @@ void replicasDisconnect(void) {
 }
 
 void replicasOnClose(void (*fn)(replicaState *r)) {
+    serverAssert(!replicas.on_gone);
     replicas.on_gone = fn;
 }
 
 static void forget(client *c) {
     replicaState *r = replicaKnown(c);
     if (!r) return;
+    replicaCheck(r);
     if (r->node) {
         LOG_LIMITED(LL_NOTICE, LOG_LIMIT_FEW, "connections with replicas that were lost",
                     "Connection with replica %s lost.", replicaName(r));
@@ -337,6 +369,7 @@ static void forget(client *c) {
         replicas.sent_before += (uint64_t)c->net_output;
         if (replicas.on_gone) replicas.on_gone(r);
     }
+    serverAssert(!r->has_cursor); /* else what it was to read would be kept for ever */
     *stateOf(c) = NULL;
     sdsFree(r->ip);
     zfree(r);
@@ -344,6 +377,7 @@ static void forget(client *c) {
 
 void replicasInit(void) {
     assertMainRole();
+    serverAssert(!replicas.all);
     replicas.all = listCreate();
     replicas.slot = clientSlotRegister(sizeof(replicaState *));
     clientOnFree(forget);

@@ -3,6 +3,11 @@
  *   from disk   child writes the file --> its end --> shipments, one each --> ONLINE
  *   directly    child ==pipe==> one shipment to all --> its end --> ONLINE; the stream when they have loaded it
  *
+ * A round, as this_round has it:
+ *
+ *   NONE --> FILE     until the child has ended --> NONE
+ *       `--> DIRECT   until the child has ended and all that it wrote was sent, in either order --> NONE
+ *
  * One child serves all who wait and can do with the same snapshot. Their place in the stream is where it forked; what
  * is written from then on is kept for them.
  *
@@ -12,6 +17,8 @@
  * Owns        the round: a child that writes for replicas, and what is known of it.
  * Threads     main's own.
  * Invariants  1. A replica in WAIT_END is of the round under way; it has a place, or its other connection has.
+ *             2. In FILE a child writes a snapshot. In DIRECT one does, or its bytes are still being sent.
+ *             3. A replica in WAIT_START has no place; one in SEND_FILE has one, or its other connection has.
  * Tests       tests/repl/sync.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -34,6 +41,7 @@
 #include "session_output.h"
 #include "rdb_transfer.h"
 #include "snapshot.h"
+#include "snapshot_frame.h"
 #include "repl_stream.h"
 #include "sync_file.h"
 #include "zmalloc.h"
@@ -50,8 +58,11 @@
 #include <unistd.h>
 
 #define MARK_BYTES 40
+#define REPLICAS_CHECKED 64
 #define PIPE_BYTES (1 << 20)
 #define VERSION_NEW 0x00090000u /* from here on servers read the newest version */
+
+static_assert(MARK_BYTES == SNAPSHOT_MARK_BYTES, "a replica reads the mark that this server writes");
 
 typedef enum { ROUND_NONE, ROUND_FILE, ROUND_DIRECT } roundKind;
 
@@ -70,8 +81,37 @@ static struct {
 
 static void fileEnded(bool ok, const char *file);
 
+static void checkReplica(const replicaState *r) {
+    bool has_cursor = r->has_cursor || r->is_rdb_channel;
+    if (r->c->flags & CLIENT_CLOSE_ASAP) return; /* its phase is as it was */
+    debugAssert(r->phase != REPLICA_WAIT_START || !r->has_cursor);
+    debugAssert(r->phase != REPLICA_WAIT_END || has_cursor);
+    debugAssert(r->phase != REPLICA_SEND_FILE || (has_cursor && !r->streams));
+    unused(has_cursor);
+}
+
+/* Asserts the invariants. Call where no function of this file is in the middle of a change. */
+static void fullSyncCheck(void) {
+#ifdef DEBUG_ASSERTIONS
+    bool child_writes = childRunning() == CHILD_RDB;
+    debugAssert(this_round.kind != ROUND_FILE || child_writes);
+    debugAssert(this_round.kind != ROUND_DIRECT || this_round.child_lives || !this_round.shipped);
+    debugAssert(!this_round.child_lives || (this_round.kind == ROUND_DIRECT && child_writes));
+    debugAssert(this_round.kind == ROUND_NONE || replStreamIsKept());
+    listIter it = listBegin(replicasAll(), false);
+    int left = REPLICAS_CHECKED;
+    for (listNode *n = listNext(&it); n && left-- > 0; n = listNext(&it)) {
+        const replicaState *r = listNodeValue(n);
+        bool left_over = r->c->flags & CLIENT_CLOSE_ASAP;
+        debugAssert(r->phase != REPLICA_WAIT_END || this_round.kind != ROUND_NONE || left_over);
+        checkReplica(r);
+    }
+#endif
+}
+
 void fullSyncInit(bool (*hide_user_data)(void)) {
     assertMainThread();
+    serverAssert(!this_round.hide_user_data);
     this_round.hide_user_data = hide_user_data;
     snapshotOnEnd(fileEnded);
 }
@@ -120,6 +160,7 @@ static replicaState *nextIn(replicaPhase phase, const replicaState *after) {
 
 /* It belongs to the round from here on: what is written now is kept for it. */
 static void enter(replicaState *r, uint64_t offset) {
+    debugAssert(this_round.kind != ROUND_NONE && r->phase == REPLICA_WAIT_START);
     bool kept = replicaSetCursor(r, offset);
     serverAssert(kept);
     r->phase = REPLICA_WAIT_END;
@@ -129,6 +170,7 @@ static void enter(replicaState *r, uint64_t offset) {
                                          replicationIds()->id, this_round.stream_db, (unsigned long long)r->c->id)
                               : snprintf(line, sizeof(line), "+FULLRESYNC %s %llu\r\n", replicationIds()->id,
                                          (unsigned long long)offset);
+    serverAssert((size_t)n < sizeof(line));
     addReplyProto(r->c, line, (size_t)n);
 }
 
@@ -222,6 +264,7 @@ static void beginDirect(const replicaState *first) {
         enter(r, offset);
         to[n++] = r;
     }
+    serverAssert(n > 0 && to[0]->phase == REPLICA_WAIT_END);
     static const rdbTransferEnds ends = {.completed = arrivedDirectly, .over = shippedDirectly};
     rdbTransferStart(source, 0, to, n, &ends);
     zfree(to);
@@ -240,6 +283,7 @@ static void beginFile(const replicaState *first) {
 
 static void begin(replicaState *first) {
     assertMainThread();
+    serverAssert(this_round.kind == ROUND_NONE && childRunning() == CHILD_NONE && first->phase == REPLICA_WAIT_START);
     bool direct = goesDirect(first);
     LOG_LIMITED(LL_NOTICE, LINES_PER_ROUND, "RDB files or transfers for replicas began",
                 "Starting BGSAVE for SYNC with target: %s using: %s", direct ? "replicas sockets" : "disk",
@@ -255,12 +299,15 @@ static void begin(replicaState *first) {
 
 /* It wanted the dataset alone, and has it as far as the kernel is concerned. */
 static void dismiss(replicaState *r) {
+    debugAssert(r->phase == REPLICA_SNAPSHOT_SENT);
     replicaDropCursor(r);
     r->c->flags |= CLIENT_CLOSE_AFTER_REPLY;
     sessionDrain(r->c);
 }
 
 void fullSyncArrived(replicaState *r, bool awaits_ack) {
+    debugAssert(r->phase == REPLICA_WAIT_END || r->phase == REPLICA_SEND_FILE);
+    debugAssert(!awaits_ack || r->phase == REPLICA_WAIT_END);
     if (r->snapshot_only || r->is_rdb_channel) { /* the latter's place may be its other connection's by now */
         r->phase = REPLICA_SNAPSHOT_SENT;
         r->sent_ms = clockMonotonicMs();
@@ -283,11 +330,14 @@ void fullSyncArrived(replicaState *r, bool awaits_ack) {
 }
 
 void fullSyncCursorTaken(replicaState *r) {
+    debugAssert(r->is_rdb_channel && r->has_cursor);
     replicaDropCursor(r);
     if (r->phase == REPLICA_SNAPSHOT_SENT) dismiss(r);
 }
 
 void fullSyncAcked(replicaState *r) {
+    debugAssert(r->phase != REPLICA_NONE);
+    checkReplica(r);
     if (r->phase == REPLICA_LOADS_BESIDE) {
         replicaOnline(r, false);
         LOG_LIMITED(LL_NOTICE, LINES_PER_ROUND, "synchronizations that succeeded",
@@ -296,8 +346,8 @@ void fullSyncAcked(replicaState *r) {
     }
     if (r->phase == REPLICA_WAIT_END) r->has_loaded = true;
     if (r->phase != REPLICA_ONLINE || !r->awaits_ack) return;
-    r->awaits_ack = false;
     replicaStartStream(r);
+    checkReplica(r);
     LOG_LIMITED(LL_NOTICE, LINES_PER_ROUND, "synchronizations that succeeded",
                 "Synchronization with replica %s succeeded", replicaName(r));
     if (replStreamOffset() == 0) replStreamAppend(sliceStr("*1\r\n$4\r\nping\r\n"));
@@ -320,6 +370,7 @@ static void sendFile(replicaState *r, const char *file) {
         return;
     }
     char header[32];
+    debugAssert(r->phase == REPLICA_WAIT_END);
     int n = snprintf(header, sizeof(header), "$%llu\r\n", (unsigned long long)st.st_size);
     addReplyProto(r->c, header, (size_t)n);
     r->phase = REPLICA_SEND_FILE;
@@ -335,6 +386,7 @@ static void fileEnded(bool ok, const char *file) {
         else clientCloseAsap(r->c);
     }
     if (ok) syncFileRelease(file);
+    fullSyncCheck();
 }
 
 /* Both the child and what it has written are through. */
@@ -345,6 +397,7 @@ static void endDirect(void) {
         if (this_round.child_ok) fullSyncArrived(r, true);
         else clientCloseAsap(r->c);
     }
+    fullSyncCheck();
 }
 
 static void arrivedDirectly(replicaState *r, bool ok) {
@@ -353,6 +406,7 @@ static void arrivedDirectly(replicaState *r, bool ok) {
 
 static void shippedDirectly(void) {
     size_t up = 0;
+    serverAssert(this_round.kind == ROUND_DIRECT && !this_round.shipped);
     FOR_ALL_IN(REPLICA_WAIT_END, r) up++;
     LOG_LIMITED(LL_NOTICE, LINES_PER_ROUND, "RDB transfers were read to their end",
                 "Diskless rdb transfer, done reading from pipe, %zu replicas still up.", up);
@@ -362,6 +416,7 @@ static void shippedDirectly(void) {
 
 static void directEnded(void *arg, const childEnd *how) {
     unused(arg);
+    serverAssert(this_round.kind == ROUND_DIRECT && this_round.child_lives);
     this_round.child_lives = false;
     this_round.child_ok = how->ok;
     if (how->ok)
@@ -399,6 +454,8 @@ static bool mayBegin(void) {
 
 void fullSyncAsk(replicaState *r) {
     assertMainThread();
+    serverAssert(r->node && r->phase == REPLICA_NONE);
+    fullSyncCheck();
     r->phase = REPLICA_WAIT_START;
     r->waits_since_ms = clockMonotonicMs();
     if (!replStreamIsKept()) {
@@ -407,7 +464,10 @@ void fullSyncAsk(replicaState *r) {
         serverLog(LL_NOTICE, "Replication backlog created, my new replication IDs are '%s' and '%s'",
                   replicationIds()->id, replicationIds()->id2);
     }
-    if (join(r)) return;
+    if (join(r)) {
+        fullSyncCheck();
+        return;
+    }
     if (this_round.kind == ROUND_DIRECT) {
         LOG_LIMITED(LL_NOTICE, LOG_LIMIT_FEW, "replicas that wait for the next BGSAVE",
                     "Current BGSAVE has socket target. Waiting for next BGSAVE for SYNC");
@@ -420,6 +480,7 @@ void fullSyncAsk(replicaState *r) {
     } else {
         begin(r);
     }
+    fullSyncCheck();
 }
 
 /* Those who would be served together with `first`, how many they are, and since when one has waited. */
@@ -438,22 +499,26 @@ static bool isDue(replicaState *first) {
 
 void fullSyncTick(void) {
     assertMainThread();
+    fullSyncCheck();
     if (!mayBegin()) return;
     FOR_ALL_IN(REPLICA_WAIT_START, r) {
         if (!isDue(r)) continue;
         begin(r);
-        return;
+        break;
     }
+    fullSyncCheck();
 }
 
 void fullSyncForget(replicaState *r) {
     assertMainRole();
+    debugAssert(!r->node && !r->has_cursor); /* replicas.c has taken both: it is no candidate below */
     rdbTransfersForget(r);
     if (r->phase != REPLICA_WAIT_END || nextIn(REPLICA_WAIT_END, NULL)) return;
     /* Nobody is left whom the child writes for. What it writes to disk may be wanted anyway; and when it has ended
      * there may be another one, for something else, while what it has written is still on its way. */
     bool direct = this_round.kind == ROUND_DIRECT && this_round.child_lives;
     if (direct || (this_round.kind == ROUND_FILE && !snapshotHasSavePoints())) childKill();
+    fullSyncCheck();
 }
 
 bool fullSyncIsDirect(void) {

@@ -4,11 +4,15 @@
  *                   |  buffer   | ==> connection 1
  *   file =========> |           | ==> ...
  *
+ * The thread reads a buffer, writes it to all, and so on. So between two reads each connection has got the whole
+ * buffer, has failed, or was cancelled.
+ *
  * Not here    who gets what and what its end means (full_sync.c), the loan of connections (net/balance/conn_detach.h).
  * Owns        the thread, the source, a buffer.
  * Threads     main's own; its own, which alone touches the connections between rdbCopierStart() and its end.
  * Invariants  1. Each connection gets the same bytes in the same order, or fails.
- *             2. The thread ends within WAKE_MS of all connections having been cancelled, or when the source ends.
+ *             2. Of the buffer a connection was sent a prefix; of a source of known length no more was read than that.
+ *             3. The thread ends within WAKE_MS of all connections having been cancelled, or when the source ends.
  * Cost        a copy into the process and one out of it for each byte, none of it on main.
  * Tests       tests/unit/repl/primary/rdb_copier_test.c, tests/repl/sync.tcl
  *
@@ -58,6 +62,17 @@ static bool isWanted(const outlet *o) {
     return !o->failed && !atomic_load_explicit(&o->cancelled, memory_order_relaxed);
 }
 
+/* Asserts the invariants; the buffer has `len` bytes. On the thread. */
+static void transferCheck(const rdbCopier *t, size_t len) {
+#ifdef DEBUG_ASSERTIONS
+    debugAssert(len <= BUFFER_BYTES && len <= t->bytes);
+    debugAssert(!t->length || t->bytes <= t->length);
+    debugAssert(!atomic_load_explicit(&t->over, memory_order_relaxed));
+    for (size_t i = 0; i < t->count; i++) debugAssert(t->outlets[i].sent <= len);
+#endif
+    unused(t), unused(len);
+}
+
 static bool anybodyWants(const rdbCopier *t) {
     for (size_t i = 0; i < t->count; i++)
         if (isWanted(&t->outlets[i])) return true;
@@ -66,6 +81,7 @@ static bool anybodyWants(const rdbCopier *t) {
 
 /* Write to it what it takes now. */
 static void writeSome(rdbCopier *t, outlet *o, size_t len) {
+    debugAssert(o->sent < len);
     struct iovec iov = {t->buffer + o->sent, len - o->sent};
     ssize_t n = connWritev(o->conn, &iov, 1);
     uint64_t now_ms = clockMonotonicMs();
@@ -97,11 +113,13 @@ static void writeToAll(rdbCopier *t, size_t len) {
         aeWait(o->conn->fd, o->conn->write_needs_read ? AE_READABLE : AE_WRITABLE, WAKE_MS);
         writeSome(t, o, len);
     }
+    transferCheck(t, len);
 }
 
 /* The next bytes of the source. 0: there are no more, or nobody wants them. */
 static size_t readSome(rdbCopier *t) {
     size_t most = BUFFER_BYTES;
+    debugAssert(!t->broken); /* else this was the last call */
     if (t->length && t->length - t->bytes < most) most = (size_t)(t->length - t->bytes);
     if (most == 0) return 0;
     while (anybodyWants(t)) {
@@ -118,6 +136,7 @@ static void copy(void *arg) {
     rdbCopier *t = arg;
     for (size_t n; (n = readSome(t)) > 0;) {
         t->bytes += n;
+        debugAssert(n <= BUFFER_BYTES);
         writeToAll(t, n);
     }
     void (*done)(void) = t->done;
@@ -128,6 +147,7 @@ static void copy(void *arg) {
 rdbCopier *rdbCopierStart(int source, uint64_t length, connection **conns, size_t count, unsigned timeout_s,
                           void (*done)(void)) {
     assertMainThread();
+    serverAssert(source >= 0 && count > 0 && done);
     rdbCopier *t = zcalloc(1, sizeof(*t) + count * sizeof(t->outlets[0]));
     t->source = source;
     t->length = length;
@@ -146,6 +166,7 @@ rdbCopier *rdbCopierStart(int source, uint64_t length, connection **conns, size_
 }
 
 void rdbCopierCancel(rdbCopier *t, size_t i) {
+    serverAssert(i < t->count);
     atomic_store_explicit(&t->outlets[i].cancelled, true, memory_order_relaxed);
 }
 
@@ -154,7 +175,7 @@ bool rdbCopierIsOver(const rdbCopier *t) {
 }
 
 bool rdbCopierSucceeded(const rdbCopier *t, size_t i) {
-    serverAssert(rdbCopierIsOver(t));
+    serverAssert(rdbCopierIsOver(t) && i < t->count);
     return !t->broken && isWanted(&t->outlets[i]);
 }
 
@@ -165,6 +186,7 @@ uint64_t rdbCopiersSent(void) {
 void rdbCopierEnd(rdbCopier *t) {
     assertMainThread();
     pthread_join(t->thread, NULL);
+    serverAssert(rdbCopierIsOver(t)); /* done() was called, and connections are main's again */
     close(t->source);
     zfree(t->buffer);
     zfree(t);

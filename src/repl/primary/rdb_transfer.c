@@ -3,10 +3,17 @@
  *   GATHERS   each connection: its output is written, it is asked for, it is here; or it is left behind
  *   RUNS      a thread copies to all that are (rdb_copier.c)
  *
+ * A passenger: DRAINS <--> ASKED --> HERE. Where the replica was freed before its connection was asked for it becomes
+ * LOST.
+ *
  * Not here    where the bytes come from, and what follows (full_sync.c).
  * Owns        the shipments; the loans of connections.
  * Threads     main's own.
  * Invariants  1. What is lent is returned once, also when the replica has gone meanwhile.
+ *             2. A shipment that gathers has the source and no thread, one that runs a thread and no source.
+ *             3. A passenger has a loan in ASKED and HERE, and a connection in HERE only. When a shipment runs, each
+ *                is HERE or LOST.
+ *             4. While a shipment gathers a timer is set.
  * Tests       tests/repl/sync.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -26,6 +33,7 @@
 #include <unistd.h>
 
 #define LOOK_EVERY_MS 1 /* while connections are waited for */
+#define PASSENGERS_CHECKED 64
 
 typedef enum { PASSENGER_DRAINS, PASSENGER_ASKED, PASSENGER_HERE, PASSENGER_LOST } passengerState;
 
@@ -55,9 +63,30 @@ static struct {
     rdbTransfer *all; /* own */
 } transfers;
 
+static void checkPassenger(const rdbTransfer *s, const target *p) {
+    debugAssert(!p->stream == (p->state == PASSENGER_DRAINS || p->state == PASSENGER_LOST));
+    debugAssert(!p->conn == (p->state != PASSENGER_HERE));
+    debugAssert(p->state != PASSENGER_LOST || !p->r);
+    debugAssert(s->source >= 0 || p->state >= PASSENGER_HERE);
+    debugAssert(!s->copies || p->outlet < s->count);
+    unused(s), unused(p);
+}
+
+/* Asserts the invariants. Call where no function of this file is in the middle of a change. */
+static void shipmentsCheck(void) {
+#ifdef DEBUG_ASSERTIONS
+    for (const rdbTransfer *s = transfers.all; s; s = s->next) {
+        debugAssert((s->source >= 0) == !s->copies);
+        debugAssert(s->source < 0 || transfers.timer_set);
+        for (size_t i = 0; i < s->count && i < PASSENGERS_CHECKED; i++) checkPassenger(s, &s->targets[i]);
+    }
+#endif
+}
+
 /* ---- Gathering ---- */
 
 static void drain(target *p) {
+    debugAssert(!p->stream && !p->conn);
     if (p->r->c->output_bytes) return;
     p->stream = connDetachBegin(p->r->c);
     if (p->stream) p->state = PASSENGER_ASKED;
@@ -109,6 +138,7 @@ static void startCopying(rdbTransfer *s) {
         p->outlet = n;
         conns[n++] = p->conn;
     }
+    debugAssert(s->source >= 0 && !s->copies);
     unsigned timeout_s = (unsigned)repl_settings.timeout_s;
     if (n > 0) s->copies = rdbCopierStart(s->source, s->length, conns, n, timeout_s, onTransferEnd);
     else close(s->source);
@@ -122,6 +152,7 @@ static void startCopying(rdbTransfer *s) {
 /* ---- The end ---- */
 
 static void complete(rdbTransfer *s, target *p) {
+    debugAssert(p->state == PASSENGER_HERE || !p->stream);
     bool ok = p->state == PASSENGER_HERE && s->copies && p->r && rdbCopierSucceeded(s->copies, p->outlet);
     replicaState *r = p->r;
     if (p->stream) connDetachEnd(p->stream);
@@ -132,6 +163,7 @@ static void complete(rdbTransfer *s, target *p) {
 
 static void finish(rdbTransfer *s) {
     rdbTransfer **at = &transfers.all;
+    serverAssert(s->source < 0 && (!s->copies || rdbCopierIsOver(s->copies))); /* its thread has the connections */
     while (*at != s) at = &(*at)->next;
     *at = s->next;
     for (size_t i = 0; i < s->count; i++) complete(s, &s->targets[i]);
@@ -160,6 +192,7 @@ static void lookAtAll(void) {
         next = s->next;
         look(s);
     }
+    shipmentsCheck();
 }
 
 static long long onTimer(aeEventLoop *loop, long long id, void *arg) {
@@ -176,6 +209,8 @@ static void lookSoon(void) {
 
 void rdbTransferStart(int source, uint64_t length, replicaState **to, size_t count, const rdbTransferEnds *ends) {
     assertMainThread();
+    serverAssert(source >= 0 && count > 0 && ends->completed);
+    shipmentsCheck();
     rdbTransfer *s = zcalloc(1, sizeof(*s) + count * sizeof(s->targets[0]));
     s->source = source;
     s->length = length;
@@ -186,10 +221,12 @@ void rdbTransferStart(int source, uint64_t length, replicaState **to, size_t cou
     s->next = transfers.all;
     transfers.all = s;
     lookSoon();
+    shipmentsCheck();
 }
 
 void rdbTransfersForget(const replicaState *r) {
     assertMainRole();
+    shipmentsCheck();
     for (rdbTransfer *s = transfers.all; s; s = s->next) {
         for (size_t i = 0; i < s->count; i++) {
             target *p = &s->targets[i];
@@ -202,6 +239,7 @@ void rdbTransfersForget(const replicaState *r) {
 
 void rdbTransfersInit(aeEventLoop *loop) {
     assertMainThread();
+    serverAssert(!transfers.loop);
     transfers.loop = loop;
     if (aeWakeupOpen(loop, &transfers.wakeup, lookAtAll) == C_ERR)
         serverPanic("no descriptor for a wakeup: %s", strerror(errno));

@@ -306,7 +306,7 @@ TEST(writers_wait_before_a_replica_is_sent_away_for_its_limit) {
     CHECK(!writersWait());
     keep(800000); /* beyond seven eighths */
     CHECK(writersWait());
-    replicaStartStream(replicaKnown(f.c)); /* it begins to read */
+    replicaLoadsBeside(replicaKnown(f.c)); /* it begins to read */
     replicasFeed();
     sdsFree(takeSent(f.c));
     replicasFeed();
