@@ -28,6 +28,29 @@
 #define BLOCK_MAX ((size_t)256 << 10)
 #define BLOCKS_OF_WANTED 64 /* so a chain holds little more than it should */
 #define TRIM_AT_ONCE 64
+#define WALK_EVERY 64 /* calls of check() for a look at all blocks */
+
+static_assert(BLOCK_MIN <= BLOCK_MAX, "the size of a block lies between both");
+
+/* Asserts what can be seen at both ends of the chain, and now and then all of it. */
+static void check(const backlog *b) {
+#ifdef DEBUG_ASSERTIONS
+    static unsigned calls;
+    debugAssert(!b->head == !b->tail && !b->head == (b->memory == 0));
+    debugAssert(!b->head || (!b->head->prev && !b->tail->next));
+    debugAssert(!b->tail || b->tail->begin + b->tail->used == b->end);
+    debugAssert(!b->tail || b->tail->used <= b->tail->room);
+    if (calls++ % WALK_EVERY == 0) backlogCheck(b);
+#endif
+    unused(b);
+}
+
+/* Asserts that a cursor stands in its block. */
+static void checkCursor(const backlog *b, const backlogCursor *c) {
+    debugAssert(c->offset >= backlogBegin(b) && c->offset <= b->end);
+    debugAssert(!c->block || (c->offset >= c->block->begin && c->offset - c->block->begin <= c->block->used));
+    unused(b), unused(c);
+}
 
 void backlogInit(backlog *b, uint64_t end, size_t wanted) {
     assertMainRole();
@@ -52,10 +75,12 @@ void backlogClear(backlog *b) {
         b->head = next;
     }
     b->tail = NULL;
+    serverAssert(b->memory == 0);
 }
 
 void backlogGrow(backlog *b) {
     size_t room = b->wanted / BLOCKS_OF_WANTED;
+    debugAssert(!b->tail || b->tail->used == b->tail->room); /* all but the last block are full */
     if (room < BLOCK_MIN) room = BLOCK_MIN;
     if (room > BLOCK_MAX) room = BLOCK_MAX;
     backlogBlock *block = zcalloc(1, sizeof(*block));
@@ -73,6 +98,7 @@ void backlogGrow(backlog *b) {
 void backlogTruncate(backlog *b, uint64_t end) {
     assertMainRole();
     serverAssert(end <= b->end && (!b->head || end >= b->head->begin));
+    check(b);
     while (b->tail && b->tail->begin > end) { /* one that begins there stays: somebody may stand at its beginning */
         backlogBlock *last = b->tail;
         b->tail = last->prev;
@@ -82,10 +108,12 @@ void backlogTruncate(backlog *b, uint64_t end) {
     }
     if (b->tail) b->tail->used = (size_t)(end - b->tail->begin);
     b->end = end;
+    check(b);
 }
 
 void backlogTrim(backlog *b, uint64_t needed) {
     assertMainRole();
+    check(b);
     for (int i = 0; i < TRIM_AT_ONCE && b->head && b->head != b->tail; i++) {
         backlogBlock *first = b->head;
         uint64_t end = first->begin + first->used;
@@ -103,10 +131,14 @@ bool backlogSeek(const backlog *b, uint64_t offset, backlogCursor *c) {
     backlogBlock *block = b->tail;
     while (block && block->begin > offset) block = block->prev;
     *c = (backlogCursor){block, offset};
+    debugAssert(block || !b->head);
+    checkCursor(b, c);
     return true;
 }
 
 robj *backlogRead(const backlog *b, backlogCursor *c, uint64_t limit, slice *out) {
+    debugAssert(limit <= b->end);
+    checkCursor(b, c);
     if (c->offset >= limit) return NULL;
     if (!c->block) c->block = b->head;
     if (c->offset == c->block->begin + c->block->used) c->block = c->block->next;
@@ -116,6 +148,7 @@ robj *backlogRead(const backlog *b, backlogCursor *c, uint64_t limit, slice *out
     debugAssert(len > 0 && at + len <= block->used);
     *out = sliceOf(block->bytes + at, len);
     c->offset += len;
+    checkCursor(b, c);
     return block->text;
 }
 

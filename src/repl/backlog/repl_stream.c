@@ -6,6 +6,7 @@
  * Invariants  1. While the stream is kept the backlog ends at the offset, or behind it by what a replica has run of a
  *                transaction that has not ended.
  *             2. The sink is there exactly while a primary's stream is kept.
+ *             3. The second ID is valid up to the offset at most; without one id2_until is -1.
  * Cost        a copy for each write.
  * Tests       tests/unit/repl/backlog/repl_stream_test.c, tests/repl/sync.tcl, tests/repl/partial.tcl
  *
@@ -33,6 +34,20 @@ static struct {
     void (*alarm)(void); /* const after boot */
 } stream = {.db = -1, .alarm_at = UINT64_MAX};
 
+static_assert(sizeof(NO_ID) == REPL_ID_BYTES + 1, "it takes the place of an ID");
+
+/* Asserts the invariants. Call where no function of this file is in the middle of a change. */
+static void streamCheck(void) {
+    const replIds *n = &stream.names;
+    debugAssert(!stream.is_kept || (stream.kept.end >= stream.offset && backlogBegin(&stream.kept) <= stream.offset));
+    debugAssert(!stream.sink_is_set || stream.kept.end == stream.offset);
+    debugAssert(stream.sink_is_set == (stream.is_kept && stream.takes_writes));
+    debugAssert(stream.db >= -1);
+    if (!*n->id) return; /* before replStreamInit() */
+    debugAssert(strlen(n->id) == REPL_ID_BYTES && strlen(n->id2) == REPL_ID_BYTES);
+    debugAssert(n->id2_until == -1 || (n->id2_until > 0 && (uint64_t)n->id2_until <= stream.offset + 1));
+}
+
 /* ---- Names ---- */
 
 static void forgetSecond(void) {
@@ -49,6 +64,7 @@ static void rememberAsSecond(void) {
 void replStreamNewId(void) {
     rngSecureHex(stream.names.id, REPL_ID_BYTES);
     forgetSecond();
+    streamCheck();
 }
 
 void replStreamInit(void) {
@@ -63,11 +79,14 @@ void replStreamLeave(void) {
     rememberAsSecond();
     rngSecureHex(stream.names.id, REPL_ID_BYTES);
     stream.db = -1;
+    streamCheck();
 }
 
 void replStreamContinueAs(const char *id) {
     rememberAsSecond();
     memcpy(stream.names.id, id, REPL_ID_BYTES);
+    debugAssert(!stream.takes_writes);
+    streamCheck();
 }
 
 /* ---- What is kept ---- */
@@ -93,9 +112,13 @@ static void appendSelect(int db) {
 
 static void takeItem(const propagateItem *item) {
     assertMainRole();
+    debugAssert(stream.sink_is_set && stream.kept.end == stream.offset);
     if (unlikely(item->dbid != stream.db) && item->dbid >= 0) appendSelect(item->dbid);
+    uint64_t begin = stream.kept.end;
     for (uint32_t i = 0; i < item->count; i++) backlogAppend(&stream.kept, item->pieces[i].ptr, item->pieces[i].len);
     stream.offset = stream.kept.end;
+    debugAssert(stream.offset - begin == item->bytes);
+    unused(begin);
     backlogExpect(&stream.kept, item->bytes); /* as a rule the next one is as long */
     client *writer = callCurrentClient();
     if (writer) propagateNoteWrite(writer, PROPAGATE_REPLICAS, stream.offset);
@@ -106,10 +129,12 @@ static void takeItem(const propagateItem *item) {
 }
 
 void replStreamOnAlarm(void (*fn)(void)) {
+    serverAssert(!stream.alarm);
     stream.alarm = fn;
 }
 
 void replStreamSetAlarm(uint64_t offset) {
+    debugAssert(offset >= stream.offset);
     stream.alarm_at = offset;
 }
 
@@ -124,9 +149,12 @@ static void setSink(void) {
 
 void replStreamTakeWrites(bool on) {
     assertMainRole();
+    streamCheck();
+    serverAssert(!on || !stream.is_kept || stream.kept.end == stream.offset); /* no open transaction of a primary */
     stream.takes_writes = on;
     stream.db = -1;
     setSink();
+    streamCheck();
 }
 
 void replStreamKeep(void) {
@@ -135,6 +163,7 @@ void replStreamKeep(void) {
     backlogInit(&stream.kept, stream.offset, (size_t)repl_settings.backlog_size);
     stream.is_kept = true;
     setSink();
+    streamCheck();
 }
 
 void replStreamDrop(void) {
@@ -143,6 +172,7 @@ void replStreamDrop(void) {
     stream.is_kept = false;
     setSink();
     backlogClear(&stream.kept);
+    streamCheck();
 }
 
 void replStreamApplySize(void) {
@@ -156,6 +186,7 @@ void replStreamFollow(const char *id, uint64_t offset) {
     forgetSecond();
     stream.offset = offset;
     replStreamKeep();
+    debugAssert(stream.kept.end == offset && !stream.kept.head);
 }
 
 void replStreamResume(const char *id, uint64_t offset) {
@@ -165,6 +196,7 @@ void replStreamResume(const char *id, uint64_t offset) {
     memcpy(stream.names.id2, id, REPL_ID_BYTES);
     stream.names.id2_until = (long long)offset + 1;
     replStreamKeep();
+    debugAssert(stream.kept.end == offset && !stream.kept.head);
 }
 
 /* ---- A primary's ---- */
@@ -193,11 +225,15 @@ void replStreamForward(slice wire) {
 }
 
 void replStreamCommit(uint64_t offset) {
-    debugAssert(stream.kept.end == offset);
+    debugAssert(stream.kept.end == offset && offset >= stream.offset);
     stream.offset = offset;
+    streamCheck();
 }
 
 void replStreamRollback(void) {
     assertMainRole();
+    debugAssert(!stream.takes_writes);
+    streamCheck();
     if (stream.is_kept && stream.kept.end > stream.offset) backlogTruncate(&stream.kept, stream.offset);
+    debugAssert(!stream.is_kept || stream.kept.end == stream.offset);
 }

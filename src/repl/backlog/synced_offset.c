@@ -9,6 +9,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "synced_offset.h"
 
+#include "panic.h"
+
 void syncedOffsetForget(syncedOffset *p) {
     *p = (syncedOffset){0};
 }
@@ -21,10 +23,12 @@ static void takeNoted(syncedOffset *p, bool (*is_synced)(uint64_t log_offset)) {
 
 uint64_t syncedOffsetUpdate(syncedOffset *p, uint64_t offset, uint64_t log_offset,
                             bool (*is_synced)(uint64_t log_offset)) {
+    debugAssert(offset >= p->offset && offset >= p->synced); /* of one stream, and it only grows */
     takeNoted(p, is_synced);
     if (p->offset) return p->synced;
     p->offset = offset;
     p->log_offset = log_offset;
     takeNoted(p, is_synced);
+    debugAssert(p->synced <= offset && (p->offset == 0 || p->offset >= p->synced));
     return p->synced;
 }

@@ -9,6 +9,8 @@
  * Threads     main.
  * Invariants  1. The stream's offset is behind the last command that was applied whole, and what has come of an open
  *                transaction lies behind it.
+ *             2. `run` lies between the replication offset and the end of the backlog; it is the offset unless a
+ *                transaction is open.
  * Cost        for each command a copy of its bytes into the backlog.
  * Tests       tests/repl/sync.tcl, tests/repl/partial.tcl, tests/repl/strange_primary.tcl,
  *             tests/fuzz/repl_stream_fuzz.c
@@ -45,6 +47,16 @@ static struct {
     syncedOffset on_disk;           /* of the session's stream */
 } primary;
 
+/* Asserts the invariants. A link that is about to be closed for what it has sent has forwarded part of a command. */
+static void sessionCheck(void) {
+    const client *c = primary.session;
+    if (!c) return;
+    debugAssert(c->flags & CLIENT_PRIMARY && c->flags & CLIENT_DENY_BLOCKING && !(c->flags & CLIENT_REPLICA));
+    debugAssert(replStreamIsKept() && primary.run >= replStreamOffset());
+    debugAssert(primary.run == replStreamBacklog()->end || c->flags & CLIENT_PROTOCOL_ERROR);
+    debugAssert(primary.db >= 0 && primary.db < dbCount());
+}
+
 /* ---- Telling the primary ---- */
 
 #define SILENCED (CLIENT_PRIMARY | CLIENT_REPLY_OFF | CLIENT_REPLY_SKIP)
@@ -52,6 +64,7 @@ static struct {
 /* The link has no other replies, whatever CLIENT REPLY has come by it. */
 static void say(const char *bytes, size_t len) {
     client *c = primary.session;
+    debugAssert(c->flags & CLIENT_PRIMARY);
     uint32_t silenced = c->flags & SILENCED;
     c->flags &= ~(uint32_t)SILENCED;
     addReplyProto(c, bytes, len);
@@ -76,7 +89,9 @@ void streamApplyAck(bool with_disk) {
         n += respBulkNumber(text + n,
                             (long long)syncedOffsetUpdate(&primary.on_disk, replStreamOffset(), aofEnd(), aofIsSynced));
     }
+    debugAssert(n <= sizeof(text));
     say(text, n);
+    sessionCheck();
 }
 
 void streamApplyAckChanges(void) {
@@ -125,6 +140,8 @@ static void applied(client *c) {
     applyFaultsCheck(c);
     primary.run = replStreamBacklog()->end;
     if (!(c->flags & CLIENT_MULTI)) replStreamCommit(primary.run);
+    debugAssert(c->flags & CLIENT_MULTI || primary.run == replStreamOffset());
+    sessionCheck();
 }
 
 /* ---- Begin and end ---- */
@@ -132,6 +149,7 @@ static void applied(client *c) {
 void streamApplyBegin(connection *conn, bool old_style) {
     assertMainThread();
     serverAssert(!primary.session);
+    debugAssert(replStreamIsKept() && replStreamBacklog()->end == replStreamOffset());
     client *c = outgoingAdopt(conn);
     c->flags |= CLIENT_PRIMARY | CLIENT_DENY_BLOCKING; /* the stream waits for no key of its own */
     c->db = dbSelect(primary.db);
@@ -141,6 +159,7 @@ void streamApplyBegin(connection *conn, bool old_style) {
     primary.run = replStreamOffset();
     primary.heard_ms = clockMonotonicMs();
     primary.heard_input = 0;
+    sessionCheck();
 }
 
 bool streamApplyIsOpen(void) {
@@ -150,6 +169,7 @@ bool streamApplyIsOpen(void) {
 /* What is left of it is the place. */
 static bool letGo(void) {
     client *c = primary.session;
+    sessionCheck();
     primary.session = NULL;
     primary.db = dbId(c->db);
     primary.input_before += (uint64_t)c->net_input;
@@ -163,16 +183,19 @@ static void freed(client *c) {
 
 bool streamApplyLeave(void) {
     client *c = primary.session;
+    serverAssert(c); /* streamApplyIsOpen() */
     bool whole = letGo();
     clientCloseAsap(c);
     return whole;
 }
 
 void streamApplyClose(void) {
+    serverAssert(primary.session);
     clientCloseAsap(primary.session);
 }
 
 void streamApplyInit(void (*lost)(bool whole)) {
+    serverAssert(!primary.lost);
     primary.lost = lost;
     clientOnFree(freed);
     callOnApplied(applied);
