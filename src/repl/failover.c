@@ -7,7 +7,12 @@
  * Not here    the link (primary_link.c), what the other one does (psync.c).
  * Owns        the failover under way.
  * Threads     main; its own thread where the link changes.
+ *   NONE --FAILOVER--> WAITS --a replica has all, or FORCE and the time is up--> RUNS --it accepts--> NONE
+ *                       | ABORT, or the time is up                                | ABORT, or it refuses
+ *                       `--> NONE                                                 `--> NONE, a primary again
+ *
  * Invariants  1. Clients are paused for a failover exactly while there is one.
+ *             2. This server is a primary in WAITS, and a replica of the target in RUNS.
  * Tests       tests/repl/failover.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -35,6 +40,14 @@ static struct {
     bool force;
     uint64_t until_ms; /* monotonic; 0: without end */
 } failover;
+
+static void failoverCheck(void) {
+    debugAssert(failover.state != FAILOVER_NONE || !failover.host);
+    debugAssert(failover.state == FAILOVER_NONE || pause_any);
+    debugAssert(failover.state != FAILOVER_WAITS || !primaryLinkWanted());
+    debugAssert(failover.state != FAILOVER_RUNS || (primaryLinkWanted() && failover.host));
+    debugAssert(!failover.force || failover.state == FAILOVER_NONE || (failover.host && failover.until_ms));
+}
 
 failoverState failoverNow(void) {
     return failover.state;
@@ -94,9 +107,11 @@ static void answered(bool accepted) {
     if (failover.state != FAILOVER_RUNS) return;
     if (accepted) end();
     else giveUp("Failover target rejected psync request");
+    failoverCheck();
 }
 
 static void handOver(void) {
+    serverAssert(failover.state == FAILOVER_WAITS && failover.host);
     serverLog(LL_NOTICE, "Failover target is %s:%lld, the role is handed over.", failover.host, failover.port);
     failover.state = FAILOVER_RUNS;
     primaryLinkFollowForFailover(failover.host, failover.port);
@@ -124,7 +139,9 @@ static void lookWhoHasAll(void) {
 
 void failoverStep(void) {
     assertMainThread();
+    failoverCheck();
     if (failover.state == FAILOVER_WAITS) lookWhoHasAll();
+    failoverCheck();
 }
 
 void failoverInit(void) {
@@ -181,6 +198,7 @@ static const char *refusal(const failoverWords *w, const char *host) {
 }
 
 static void begin(const failoverWords *w, sds host) {
+    serverAssert(failover.state == FAILOVER_NONE && !failover.host && !w->to == !host);
     failover.host = host;
     failover.port = w->port;
     failover.force = w->force;
@@ -203,6 +221,7 @@ static void abortNow(client *c) {
 void failoverCommand(client *c) {
     assertMainThread();
     failoverWords w = {.port = 0};
+    failoverCheck();
     if (c->argc == 2 && sliceIs(c->argv[1], "abort")) {
         abortNow(c);
         return;

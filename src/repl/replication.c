@@ -7,6 +7,7 @@
 #include "replication.h"
 
 #include "apply_faults.h"
+#include "db.h"
 #include "evict.h"
 #include "failover.h"
 #include "full_sync.h"
@@ -34,6 +35,7 @@
 static bool describePlace(rdbReplication *out) {
     if (!replStreamIsKept()) return false;
     int db = primaryLinkWanted() ? streamApplyDb() : replStreamDb();
+    debugAssert(db < dbCount());
     *out = (rdbReplication){
         .stream_db = db < 0 ? 0 : db, .id = replicationIds()->id, .offset = (long long)replStreamOffset()};
     return true;

@@ -29,6 +29,7 @@
 #include "key_changed.h"
 #include "numbers.h"
 #include "object_settings.h"
+#include "panic.h"
 #include "propagate.h"
 #include "redact.h"
 #include "reply.h"
@@ -69,6 +70,15 @@ typedef struct migration {
     bool refused;                  /* an error to one of them: no key is where it should be */
     bool heard;                    /* a reply to a RESTORE has come */
 } migration;
+
+static void migrationCheck(const migration *m) {
+    debugAssert(m->gone <= m->answered && m->answered <= m->sent && m->sent <= m->count && m->count <= m->args);
+    debugAssert(m->gone == 0 || (m->heard && !m->copy)); /* invariant 1 */
+    debugAssert(sdsLen(m->out) < TARGET_PIECE_BYTES);
+    debugAssert(!m->has_user || m->has_password);
+    debugAssert(!m->refused || m->error);
+    unused(m);
+}
 
 /* ---- Arguments ---- */
 
@@ -138,6 +148,7 @@ static bool parse(client *c, migration *m) {
     if (!getLongLongFromArg(c, 4, &m->db, NULL)) return false;
     if (m->timeout_ms <= 0) m->timeout_ms = DEFAULT_TIMEOUT_MS;
     if (m->timeout_ms > INT_MAX) m->timeout_ms = INT_MAX;
+    debugAssert(m->first + m->args <= c->argc);
     return true;
 }
 
@@ -227,6 +238,7 @@ static bool sendRound(migration *m) {
         const robj *o = stillThere(m, m->sent);
         if (o && !putRestore(m, m->keys[m->sent], o, &bytes)) return false;
     }
+    migrationCheck(m);
     return flush(m);
 }
 
@@ -259,6 +271,7 @@ static bool readIntroduction(migration *m) {
 static void letGo(migration *m, size_t i) {
     client *c = m->c;
     hashedKey key = m->keys[i];
+    debugAssert(m->heard && !m->refused && i == m->answered);
     if (m->copy || !dbDelete(c->db, key)) return;
     keyChanged(c, key, NOTIFY_GENERIC, "del", 1);
     m->keys[m->gone++] = key;
@@ -273,12 +286,14 @@ static bool readRound(migration *m) {
         m->heard = true;
         if (good && !m->refused) letGo(m, m->answered);
     }
+    debugAssert(m->answered == m->sent);
     return true;
 }
 
 /* ---- All of it ---- */
 
 static migrateResult exchange(migration *m) {
+    serverAssert(!m->heard && m->gone == 0); /* invariant 2 */
     m->sent = m->answered = 0;
     sdsClear(m->out);
     addIntroduction(m);
@@ -333,6 +348,7 @@ static void migrate(migration *m) {
         m->error = NULL;
         result = rdbCopier(m, &error);
     }
+    migrationCheck(m);
     propagateGone(m);
     reply(m, result);
     sdsFree(m->out);

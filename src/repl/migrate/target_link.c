@@ -46,6 +46,25 @@ static struct {
     size_t count;
 } kept;
 
+static_assert(offsetof(targetLink, waiter) == 0, "the address of the waiter is that of the link");
+
+static void linkCheck(const targetLink *link) {
+    debugAssert(link->from <= link->len && link->len <= sizeof(link->in));
+    debugAssert(link->timeout_ms > 0 && link->name);
+    unused(link);
+}
+
+/* Asserts that each kept link is connected and has no unread bytes. */
+static void keptCheck(void) {
+#ifdef DEBUG_ASSERTIONS
+    debugAssert(kept.count <= KEPT_MAX);
+    for (size_t i = 0; i < kept.count; i++) {
+        linkCheck(kept.links[i]);
+        debugAssert(kept.links[i]->conn && kept.links[i]->from == kept.links[i]->len);
+    }
+#endif
+}
+
 /* ---- Waiting ---- */
 
 static bool waitReady(connWaiter *w, int fd, int mask) {
@@ -100,6 +119,8 @@ static bool connectTo(targetLink *link, slice host, slice port) {
 
 targetLink *targetOpen(slice host, slice port, bool authenticated, long long timeout_ms) {
     assertMainRole();
+    serverAssert(timeout_ms > 0);
+    keptCheck();
     sds name =
         sdsCatPrintf(sdsFromSlice(host), ":%.*s:%d:%d", (int)port.len, port.ptr, authenticated, tls_settings.cluster);
     targetLink *link = takeKept(name);
@@ -140,13 +161,16 @@ static void makeRoom(void) {
 
 void targetKeep(targetLink *link) {
     assertMainRole();
+    linkCheck(link);
     if (link->from != link->len) {
         targetDrop(link);
         return;
     }
     makeRoom();
     link->used_ms = clockMonotonicMs();
+    serverAssert(kept.count < KEPT_MAX);
     kept.links[kept.count++] = link;
+    keptCheck();
 }
 
 size_t targetsKept(void) {
@@ -162,6 +186,7 @@ void targetsTick(void) {
         kept.links[i] = kept.links[--kept.count];
         targetDrop(link);
     }
+    keptCheck();
 }
 
 /* ---- Its database ---- */
@@ -171,6 +196,7 @@ bool targetIsAt(const targetLink *link, long long db) {
 }
 
 void targetSetDb(targetLink *link, long long db) {
+    linkCheck(link);
     link->has_db = true;
     link->db = db;
 }
@@ -204,6 +230,7 @@ static bool readMore(targetLink *link) {
     if (n == 0) errno = ECONNRESET;
     if (n <= 0) return false;
     link->len += (size_t)n;
+    linkCheck(link);
     return true;
 }
 

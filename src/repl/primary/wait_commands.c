@@ -23,6 +23,8 @@
 #include "reply.h"
 #include "zmalloc.h"
 
+#define WAITS_CHECKED 64
+
 typedef struct safetyWait {
     holdWaiter synced; /* first: its address is the wait's */
     client *c;         /* borrowed */
@@ -37,6 +39,19 @@ static struct {
     safetyWait *first; /* own; of which client: its blockingState knows */
     bool wants_acks;
 } waits;
+
+/* Asserts the invariant for the first waits of the list. */
+static void waitsCheck(void) {
+#ifdef DEBUG_ASSERTIONS
+    int left = WAITS_CHECKED;
+    debugAssert(!waits.first || !waits.first->prev);
+    for (const safetyWait *w = waits.first; w && left-- > 0; w = w->next) {
+        debugAssert(w->c->flags & CLIENT_BLOCKED);
+        debugAssert(!w->next || w->next->prev == w);
+        debugAssert(w->local ? w->on_disks : w->on_disks || w->replicas > 0);
+    }
+#endif
+}
 
 static size_t replicasThatHave(const client *c, bool on_disks) {
     uint64_t offset = propagateWriteEnd(c, PROPAGATE_REPLICAS);
@@ -68,12 +83,13 @@ static void replySafe(client *c, void *wait) {
 }
 
 static void forgetWait(client *c, void *wait) {
-    unused(c);
     safetyWait *w = wait;
     holdCancel(&w->synced);
     if (w->prev) w->prev->next = w->next;
     else waits.first = w->next;
     if (w->next) w->next->prev = w->prev;
+    debugAssert(w->c == c);
+    unused(c);
     zfree(w);
 }
 
@@ -102,6 +118,7 @@ static void begin(client *c, bool on_disks, bool local, long long replicas, int6
     waits.wants_acks |= replicas > 0;
     blockOnOwner(c, &owner, w, deadline_ms);
     waitForDisk(w);
+    waitsCheck();
 }
 
 /* ---- What changes meanwhile ---- */
@@ -111,6 +128,7 @@ static void lookAtAll(void) {
         next = w->next;
         if (w->replicas > 0) look(w);
     }
+    waitsCheck();
 }
 
 /* The log was being turned on. What was written before its first base is in that. */
@@ -133,6 +151,7 @@ static void logStops(void) {
         w->log_off = true;
         blockingEnd(w->c, NULL);
     }
+    waitsCheck();
 }
 
 bool waitWantsAcks(void) {

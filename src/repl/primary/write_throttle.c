@@ -23,6 +23,7 @@
 #include "clock.h"
 #include "log_limit.h"
 #include "output_limits.h"
+#include "panic.h"
 #include "pause.h"
 #include "repl_settings.h"
 #include "replicas.h"
@@ -55,6 +56,7 @@ static void hold(void) {
 
 static void release(void) {
     if (!throttle.holds) return;
+    debugAssert(pause_any);
     throttle.holds = false;
     unpauseClients(PAUSE_FOR_REPLICA);
 }
@@ -78,6 +80,7 @@ void writeThrottleCheck(void) {
         }
     }
     release();
+    debugAssert(kept <= allowed);
     replStreamSetAlarm(goal && replicasCount() ? replStreamOffset() + (allowed - kept) : UINT64_MAX);
 }
 
