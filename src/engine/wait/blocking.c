@@ -10,13 +10,22 @@
  *
  * Who waits to be told has no waiters and no record: its time and its end are here, the rest is the owner's.
  *
+ * A client with a blockingState:
+ *
+ *   WAITS --its key is ready--> RUNS AGAIN --it finds nothing--> WAITS
+ *     | a pause holds its command    ^    `--it has its reply--> no state
+ *     `--> HELD ---the pause ends----'
+ *
  * Not here    how a command runs again (callServeBlocked() in call.c), when (net/session/command_batch.c), how long it
  *             waits (block_args.c).
  * Owns        the tables, the heap, the records of those who wait.
  * Threads     main.
  * Invariants  1. CLIENT_BLOCKED is set while a client waits, but not while its command runs again or is held.
- *             2. A key is in a table as long as it has a waiter, or is being served.
+ *             2. A key is in a table as long as it has a waiter, is ready, or is being served.
  *             3. A client has one waiter of a key, however often its command names it.
+ *             4. A client that is held, or whose wait has an owner, has no waiters; one that is not held is in the heap
+ *                if it has a deadline.
+ *             5. blocking_ready is set while a key is ready or is being served.
  * Cost        nothing until the first client waits; a ready key costs those who wait for it, up to the one that empties
  *             it; a command runs again once for all its keys that have become ready together; a time costs the
  *             logarithm of how many there are.
@@ -200,6 +209,7 @@ static void addWaiter(client *c, hashedKey key) {
     blockingState *b = blockingOf(c);
     waitedKey *k = findOrAdd(dbId(c->db), key);
     if (k->last && k->last->c == c) return;
+    debugAssert(b->count < b->record->argc);
     waiter *w = &b->waiters[b->count++];
     *w = (waiter){.c = c, .key = k, .prev = k->last};
     b->bytes += costOf(k);
@@ -212,6 +222,7 @@ static void addWaiter(client *c, hashedKey key) {
 
 static void removeWaiter(waiter *w, bool until_gone) {
     waitedKey *k = w->key;
+    debugAssert(!until_gone || k->nokey > 0);
     if (ready.cursor == w) ready.cursor = w->next;
     if (w->prev) w->prev->next = w->next;
     else k->first = w->next;
@@ -239,6 +250,10 @@ static void noteIndex(const void *element, size_t index) {
 static const heapType deadline_type = {.size = sizeof(client *), .before = endsSooner, .moved = noteIndex};
 static heap deadlines = {.type = &deadline_type}; /* borrowed clients */
 
+static client *deadlineClient(size_t index) {
+    return ((client **)deadlines.at)[index];
+}
+
 static void addDeadline(client *c) {
     heapAdd(&deadlines, &c);
     blocking_totals.timeouts = deadlines.count;
@@ -246,8 +261,51 @@ static void addDeadline(client *c) {
 }
 
 static void removeDeadline(const client *c) {
+    serverAssert(deadlines.count > 0 && deadlineClient(blockingOf(c)->heap_index) == c);
     heapRemove(&deadlines, blockingOf(c)->heap_index);
     blocking_totals.timeouts = deadlines.count;
+}
+
+/* ---- What holds ---- */
+
+#define WAITERS_CHECKED 32
+
+static void checkWaiters(const client *c) {
+    const blockingState *b = blockingOf(c);
+    uint32_t count = b->count < WAITERS_CHECKED ? b->count : WAITERS_CHECKED;
+    for (uint32_t i = 0; i < count; i++) {
+        const waiter *w = &b->waiters[i];
+        debugAssert(w->c == c && w->key->first && w->key->last);
+        debugAssert(w->prev ? w->prev->next == w : w->key->first == w);
+        debugAssert(w->next ? w->next->prev == w : w->key->last == w);
+        debugAssert(!b->until_gone || w->key->nokey > 0);
+        debugAssert(!w->next || w->next->c != c); /* its other waiters are of other keys */
+        unused(w);
+    }
+}
+
+/* Asserts the invariants as far as they are about one client. */
+static void clientCheck(const client *c) {
+#ifdef DEBUG_ASSERTIONS
+    const blockingState *b = blockingOf(c);
+    debugAssert(blocking_ready == (ready.head || ready.serving) && !ready.head == !ready.tail);
+    debugAssert(blocking_totals.timeouts == deadlines.count);
+    debugAssert(blocking_totals.nokey <= blocking_totals.keys);
+    debugAssert(b || !(c->flags & CLIENT_BLOCKED));
+    if (!b) return;
+    debugAssert(c->flags & CLIENT_BLOCKED ? !b->held : b->held || b->again);
+    debugAssert(b->owner ? !b->waiters && !b->again : b->record && b->waiters);
+    debugAssert(b->count == 0 || !(b->held || b->owner));
+    checkWaiters(c);
+    if (b->held || !b->deadline_ms) return;
+    debugAssert(b->heap_index < deadlines.count && deadlineClient(b->heap_index) == c);
+    size_t parent = b->heap_index ? (b->heap_index - 1) / 2 : 0;
+    debugAssert(blockingOf(deadlineClient(0))->deadline_ms <= b->deadline_ms);
+    debugAssert(blockingOf(deadlineClient(parent))->deadline_ms <= b->deadline_ms);
+#else
+    unused(c);
+    unused(checkWaiters);
+#endif
 }
 
 /* ---- To begin and to end ---- */
@@ -262,6 +320,7 @@ static void waitForNothing(client *c) {
     blockingState *b = blockingOf(c);
     if (b->held) return;
     for (uint32_t i = 0; i < b->count; i++) {
+        debugAssert(b->bytes >= costOf(b->waiters[i].key));
         b->bytes -= costOf(b->waiters[i].key);
         removeWaiter(&b->waiters[i], b->until_gone);
     }
@@ -299,13 +358,14 @@ static parsedCommand *keepCommandWith(const client *c, slice *args) {
 
 void blockForKeys(client *c, const blockFor *what) {
     assertMainRole();
-    blockingState *state = blockingOf(c);
-    if (state || c->flags & CLIENT_DENY_BLOCKING) zfree(what->args);
-    if (state) {
-        serverAssert(state->again);
+    debugAssert(!(c->flags & CLIENT_BLOCKED) && what->keys > 0 && what->first_key + what->keys <= c->argc);
+    if (blockingOf(c) || c->flags & CLIENT_DENY_BLOCKING) zfree(what->args);
+    if (blockingOf(c)) {
+        serverAssert(blockingOf(c)->again);
         c->flags |= CLIENT_BLOCKED;
-        if (state->held) waitForAll(c, what);
-        state->held = false;
+        if (blockingOf(c)->held) waitForAll(c, what);
+        blockingOf(c)->held = false;
+        clientCheck(c);
         return;
     }
     if (c->flags & CLIENT_DENY_BLOCKING) {
@@ -332,15 +392,18 @@ void blockForKeys(client *c, const blockFor *what) {
     *stateOf(c) = b;
     c->flags |= CLIENT_BLOCKED;
     waitForAll(c, what);
+    clientCheck(c);
 }
 
 void blockOnOwner(client *c, const blockOwner *owner, void *wait, int64_t deadline_ms) {
     assertMainRole();
     serverAssert(!blockingOf(c) && !(c->flags & CLIENT_DENY_BLOCKING));
+    debugAssert(owner->reply && owner->forget);
     blockingState *b = *stateOf(c) = zmalloc(sizeof(*b));
     *b = (blockingState){.record = keepCommand(c), .owner = owner, .wait = wait, .deadline_ms = deadline_ms};
     c->flags |= CLIENT_BLOCKED;
     if (deadline_ms) addDeadline(c);
+    clientCheck(c);
 }
 
 bool blockingRunsAgain(const client *c) {
@@ -357,6 +420,7 @@ void blockingNoteTime(client *c, uint64_t ns) {
 
 static void finish(client *c) {
     stateFree(c);
+    clientCheck(c);
     c->flags &= ~CLIENT_REPLY_SKIP; /* it was for the reply that has come now */
     tell_unblocked(c);
 }
@@ -380,6 +444,7 @@ static void countEnded(client *c, bool refused, size_t reply_bytes) {
 
 bool blockingEnd(client *c, const char *error) {
     assertMainRole();
+    clientCheck(c);
     if (!(c->flags & CLIENT_BLOCKED)) return false;
     size_t output_before = c->output_bytes;
     if (error) addReplyError(c, error);
@@ -398,6 +463,7 @@ int64_t blockingExpire(int64_t wall_ms) {
 }
 
 static void freed(client *c) {
+    clientCheck(c);
     if (blockingOf(c)) stateFree(c);
 }
 
@@ -421,6 +487,7 @@ static bool concerns(const waiter *w, const robj *o) {
 
 static void beginKey(void) {
     waitedKey *k = ready.head;
+    debugAssert(k->ready && !k->serving && !ready.serving);
     ready.head = k->next_ready;
     if (!ready.head) ready.tail = NULL;
     k->ready = false;
@@ -431,6 +498,7 @@ static void beginKey(void) {
 
 static void endKey(void) {
     waitedKey *k = ready.serving;
+    debugAssert(k->serving);
     ready.serving = NULL;
     k->serving = false;
     forgetIfUnused(k);
@@ -444,6 +512,7 @@ static client *nextOfKey(void) {
     while (ready.cursor && !concerns(ready.cursor, o)) ready.cursor = ready.cursor->next;
     if (!ready.cursor) return NULL;
     client *c = ready.cursor->c;
+    debugAssert(c->flags & CLIENT_BLOCKED && ready.cursor->key == k);
     ready.cursor = ready.cursor->next;
     return c;
 }
@@ -464,15 +533,20 @@ client *blockingNext(void) {
 const parsedCommand *blockingRun(client *c) {
     assertMainRole();
     blockingState *b = blockingOf(c);
+    serverAssert(!b->owner && (b->held || c->flags & CLIENT_BLOCKED));
+    clientCheck(c);
     b->again = true;
     b->looked = ready.marks;
     c->flags &= ~CLIENT_BLOCKED;
+    clientCheck(c);
     return b->record;
 }
 
 void blockingHasRun(client *c) {
     assertMainRole();
     blockingState *b = blockingOf(c);
+    serverAssert(b->again);
+    clientCheck(c);
     b->again = false;
     if (!(c->flags & CLIENT_BLOCKED)) finish(c);
 }
@@ -484,9 +558,12 @@ const parsedCommand *blockingCommand(const client *c) {
 
 void blockingHold(client *c) {
     assertMainRole();
+    serverAssert(!blockingOf(c)->owner);
+    clientCheck(c);
     waitForNothing(c);
     blockingOf(c)->held = true;
     c->flags &= ~CLIENT_BLOCKED;
+    clientCheck(c);
 }
 
 bool blockingIsHeld(const client *c) {
@@ -496,6 +573,7 @@ bool blockingIsHeld(const client *c) {
 
 void blockingInit(void (*unblocked)(client *c)) {
     assertMainRole();
+    serverAssert(!tell_unblocked);
     tell_unblocked = unblocked;
     slot = clientSlotRegister(sizeof(blockingState *));
     clientOnFree(freed);
