@@ -14,6 +14,7 @@
 #include "acl.h"
 #include "call.h"
 #include "memory_prefetch.h"
+#include "panic.h"
 #include "record_prefetch.h"
 #include "reply.h"
 #include "transaction_queue.h"
@@ -50,8 +51,10 @@ static void runQueue(client *c) {
     monotime now = clockTicks(), per_key = 0;
     uint32_t errors_before = c->error_replies;
     bool denied = c->flags & CLIENT_DENY_BLOCKING;
+    debugAssert(!(c->flags & (CLIENT_DIRTY_EXEC | CLIENT_DIRTY_CAS)) && m->watched.count == 0);
+    uint32_t count = m->count;
     c->flags |= CLIENT_DENY_BLOCKING;
-    addReplyArrayLen(c, m->count);
+    addReplyArrayLen(c, count);
     for (uint32_t i = 0, ready = 0; i < m->count; i++) {
         if (i == ready) {
             size_t fetched;
@@ -63,6 +66,8 @@ static void runQueue(client *c) {
         now -= recordPrefetchShare(m->queue[i], per_key);
         if (aclMayRunQueued(c, m->queue[i])) callQueued(c, m->queue[i], &now);
     }
+    debugAssert(transactionOf(c) == m && m->count == count &&
+                !(c->flags & CLIENT_BLOCKED)); /* as many replies as announced */
     if (!denied) c->flags &= ~CLIENT_DENY_BLOCKING;
     c->error_replies = errors_before; /* the errors are the commands' failures and not EXEC's */
 }

@@ -12,6 +12,8 @@
  * Threads     main.
  * Invariants  1. CLIENT_MULTI is set exactly from MULTI to EXEC, DISCARD, RESET or the client's end.
  *             2. Once it is certain that the transaction will not run, nothing more is queued.
+ *             3. GATE_QUEUE and GATE_TRANSACTION are armed for a client exactly while it has CLIENT_MULTI.
+ *             4. While a command is queued each flag is in cmd_flags, in cmd_lacks, or in both.
  * Tests       tests/engine/transaction.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -45,6 +47,30 @@ multiState *transactionState(client *c) {
     return *m;
 }
 
+#define BORROWED_CHECKED 32
+#define GATES_OF_MULTI (1u << GATE_QUEUE | 1u << GATE_TRANSACTION)
+
+/* Asserts the invariants. Call where no function of this file is in the middle of a change. */
+static void transactionCheck(const client *c) {
+#ifdef DEBUG_ASSERTIONS
+    const multiState *m = transactionOf(c);
+    bool in_multi = c->flags & CLIENT_MULTI;
+    debugAssert((c->gates & GATES_OF_MULTI) == (in_multi ? GATES_OF_MULTI : 0));
+    debugAssert(in_multi || !(c->flags & CLIENT_DIRTY_EXEC));
+    debugAssert(m || !(in_multi || c->flags & CLIENT_DIRTY_CAS));
+    if (!m) return;
+    debugAssert(m->detached <= m->count && m->count <= m->capacity && (m->queue || m->capacity == 0));
+    debugAssert(m->count == 0 || (in_multi && (m->cmd_flags | m->cmd_lacks) == UINT32_MAX));
+    debugAssert(m->detached > 0 || m->memory == 0);
+    for (uint32_t i = m->detached; i < m->count && i - m->detached < BORROWED_CHECKED; i++)
+        debugAssert(m->queue[i]->flags & REQ_QUEUED);
+    debugAssert(!m->watched.first == (m->watched.count == 0));
+    debugAssert(m->watched.count == 0 || m->watched.c == c);
+#else
+    unused(c);
+#endif
+}
+
 /* ---- The queue ---- */
 
 static void dropBorrowed(parsedCommand *p) {
@@ -71,11 +97,13 @@ void transactionBegin(client *c) {
     c->flags |= CLIENT_MULTI;
     gateArmClient(c, GATE_TRANSACTION, true);
     gateArmClient(c, GATE_QUEUE, true);
+    transactionCheck(c);
 }
 
 void transactionEnd(client *c) {
     assertMainRole();
     multiState *m = transactionOf(c);
+    transactionCheck(c);
     if (m) {
         emptyQueue(m);
         watchForget(&m->watched);
@@ -83,9 +111,11 @@ void transactionEnd(client *c) {
     c->flags &= ~(CLIENT_MULTI | CLIENT_DIRTY_CAS | CLIENT_DIRTY_EXEC);
     gateArmClient(c, GATE_TRANSACTION, false);
     gateArmClient(c, GATE_QUEUE, false);
+    transactionCheck(c);
 }
 
 static void append(multiState *m, parsedCommand *p) {
+    debugAssert(p->cmd && !(p->flags & (REQ_QUEUED | REQ_MALFORMED)));
     m->queue = zgrowArray(m->queue, m->count, &m->capacity, sizeof(*m->queue));
     p->flags |= REQ_QUEUED;
     m->queue[m->count++] = p;
@@ -102,6 +132,7 @@ void transactionLeaveBlock(client *c) {
     multiState *m = transactionOf(c);
     while (m && m->detached < m->count) {
         parsedCommand *p = m->queue[m->detached], *kept = recordDetach(p);
+        debugAssert(p->flags & REQ_QUEUED);
         if (!kept) {
             for (uint32_t i = m->detached; i < m->count; i++) dropBorrowed(m->queue[i]);
             m->count = m->detached;
@@ -113,6 +144,7 @@ void transactionLeaveBlock(client *c) {
         m->queue[m->detached++] = kept;
         m->memory += recordMemory(kept);
     }
+    transactionCheck(c);
 }
 
 size_t transactionBytes(const client *c) {
@@ -158,6 +190,7 @@ gateResult queueGate(client *c) {
     if (c->cmd == discard_cmd || c->cmd == quit_cmd || c->cmd == reset_cmd) return GATE_PASSED;
     if (!(c->flags & (CLIENT_DIRTY_EXEC | CLIENT_DIRTY_CAS)))
         append(transactionOf(c), (parsedCommand *)(uintptr_t)c->req);
+    transactionCheck(c);
     addReplyStatus(c, "QUEUED");
     return GATE_DIVERTED;
 }
@@ -165,8 +198,10 @@ gateResult queueGate(client *c) {
 void transactionRefused(client *c) {
     assertMainRole();
     if (!(c->flags & CLIENT_MULTI)) return;
+    transactionCheck(c);
     c->flags |= CLIENT_DIRTY_EXEC;
     emptyQueue(transactionOf(c));
+    transactionCheck(c);
 }
 
 bool transactionIsExec(const client *c) {

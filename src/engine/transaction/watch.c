@@ -120,6 +120,25 @@ static void databasesSwapped(int a, int b) {
     contentsGo(b, dbGet(a));
 }
 
+#define WATCHERS_CHECKED 32
+
+/* Asserts the invariants for the first keys of a client. */
+static void watchCheck(const watchList *list) {
+#ifdef DEBUG_ASSERTIONS
+    size_t left = WATCHERS_CHECKED, seen = 0;
+    debugAssert(!list->first == (list->count == 0) && !list->first == (list->bytes == 0));
+    debugAssert(!list->first || (watch_totals.clients > 0 && watch_totals.keys > 0));
+    debugAssert(!list->first || dictSize(pairs) >= list->count);
+    for (const watcher *w = list->first; w && left-- > 0; w = w->next_own, seen++) {
+        debugAssert(w->pair.list == list && *w->link == w && w->pair.key->first);
+        debugAssert(!w->next || w->next->link == &w->next);
+        debugAssert(w->next == NULL || w->next->pair.list != list); /* invariant 2 */
+    }
+    debugAssert(seen == list->count || seen == WATCHERS_CHECKED);
+#endif
+    unused(list);
+}
+
 /* ---- Watching ---- */
 
 static dict *tableOf(int dbid) {
@@ -173,9 +192,11 @@ void watchKey(watchList *list, client *c, hashedKey key) {
     list->first = w;
     list->c = c;
     list->bytes += costOf(w);
+    watchCheck(list);
 }
 
 static void unlinkWatcher(watcher *w) {
+    debugAssert(*w->link == w);
     dictPopEntry(pairs, w, pairHash(&w->pair));
     *w->link = w->next;
     if (w->next) w->next->link = w->link;
@@ -187,6 +208,7 @@ static void unlinkWatcher(watcher *w) {
 
 void watchForget(watchList *list) {
     assertMainRole();
+    watchCheck(list);
     if (list->count == 0) return;
     while (list->first) {
         watcher *w = list->first;
@@ -194,12 +216,14 @@ void watchForget(watchList *list) {
         unlinkWatcher(w);
         zfree(w);
     }
+    serverAssert(watch_totals.clients > 0);
     list->count = list->bytes = 0;
     watch_totals.clients--;
 }
 
 bool watchHasExpired(const watchList *list) {
     assertMainRole();
+    watchCheck(list);
     for (const watcher *w = list->first; w; w = w->next_own) {
         if (w->was_over) continue;
         serverDb *db = dbGet(w->dbid);
