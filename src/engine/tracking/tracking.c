@@ -14,6 +14,9 @@
  * Invariants  1. CLIENT_TRACKING is set exactly while a client's state is in the list of those with tracking on.
  *             2. A key without a name in the table is in the keyspace: all that takes keys out of it is told here.
  *                Where that does not hold a client is told to forget everything, which is never wrong.
+ *             3. `waiting` has names only while the client's command runs (CLIENT_PUSHES_HELD).
+ *             4. A client has prefixes only with BCAST, and no mode while tracking is off.
+ *             5. tracking_has_keys is set exactly while the table has keys.
  * Cost        nothing until the first client tracks; then a look-up in the table for each change while it has keys; of
  *             a read a look-up for each key.
  * Tests       tests/engine/tracking.tcl
@@ -39,13 +42,32 @@ static trackingState *tracking; /* those with tracking on */
 static client *(*running_client)(void);
 static const serverCommand *container; /* CLIENT */
 
-/* ---- Who tracks ---- */
+/* ---- What holds ---- */
+
+#define TABLE_CHECKED 1000 /* keys: a table of more is not looked through */
 
 static size_t slot; /* const after boot */
 
 static trackingState **stateOf(const client *c) {
     return clientSlot(c, slot);
 }
+
+/* Asserts the invariants as far as they are about one client; NULL: it has never tracked. */
+static void stateCheck(const trackingState *s) {
+    debugAssert(tracking_has_keys == (table && trackingTableKeys(table) > 0));
+    debugAssert(!tracking || (table && !tracking->prev));
+    if (!s) return;
+    bool on = s->c->flags & CLIENT_TRACKING;
+    debugAssert(*stateOf(s->c) == s && readerState(s->reader) == s);
+    debugAssert(!on || (s->prev ? s->prev->next == s : tracking == s));
+    debugAssert(on || (!(s->mode & ~(uint32_t)TRACKING_BROKEN) && tracking != s));
+    debugAssert(s->prefixes.count == 0 || s->mode & TRACKING_BCAST);
+    debugAssert(!(s->mode & TRACKING_OPTIN && s->mode & TRACKING_OPTOUT));
+    debugAssert(!s->waiting || s->c->flags & CLIENT_PUSHES_HELD);
+    unused(on);
+}
+
+/* ---- Who tracks ---- */
 
 trackingState *trackingOf(const client *c) {
     return *stateOf(c);
@@ -56,6 +78,7 @@ static trackingState *makeState(client *c) {
     s->c = c;
     s->reader = readerNew(s);
     *stateOf(c) = s;
+    stateCheck(s);
     return s;
 }
 
@@ -133,8 +156,10 @@ static void tellWaiting(trackingState *s) {
     s->waiting = NULL;
     for (size_t at = 0; at < sdsLen(waiting);) {
         uint32_t len;
+        debugAssert(sdsLen(waiting) - at >= sizeof(len));
         memcpy(&len, waiting + at, sizeof(len));
         at += sizeof(len);
+        debugAssert(len == ANY_KEY || len <= sdsLen(waiting) - at);
         tellKeyNow(s, len == ANY_KEY ? sliceOf(NULL, 0) : sliceOf(waiting + at, len), NULL);
         if (len != ANY_KEY) at += len;
     }
@@ -158,6 +183,7 @@ static void tellKey(trackingState *s, slice name, robj *large) {
     s->waiting = sdsCatLen(s->waiting, &len, sizeof(len));
     if (name.len) s->waiting = sdsCatLen(s->waiting, name.ptr, name.len);
     s->c->flags |= CLIENT_PUSHES_HELD;
+    stateCheck(s);
 }
 
 void trackingReleasePushes(client *c) {
@@ -167,6 +193,8 @@ void trackingReleasePushes(client *c) {
     if (!s || !s->waiting) return;
     tellWaiting(s);
     if (c->flags & CLIENT_PUSHES_HELD) pushesRelease(c);
+    debugAssert(!s->waiting);
+    stateCheck(s);
 }
 
 /* Tell the readers of a key that has left the table, but for one that does not want to hear of what it has done
@@ -257,6 +285,7 @@ static slice nameInKeyspace(uint64_t hash) {
 static void forgetSome(size_t max) {
     size_t limit = (size_t)engine_settings.tracking_table_max_keys;
     trackedKey k;
+    debugAssert(max > 0);
     if (limit == 0) return;
     for (; max && trackingTableKeys(table) > limit && trackingTableTakeAny(table, &k); max--) {
         slice name = trackedKeyName(&k);
@@ -266,7 +295,11 @@ static void forgetSome(size_t max) {
 
 void trackingTick(void) {
     assertMainRole();
-    if (table) forgetSome(FORGET_AT_ONCE * 10);
+    if (!table) return;
+    forgetSome(FORGET_AT_ONCE * 10);
+#ifdef DEBUG_ASSERTIONS
+    if (trackingTableKeys(table) < TABLE_CHECKED) trackingTableCheck(table);
+#endif
 }
 
 /* ---- What is read ---- */
@@ -289,20 +322,24 @@ static void remember(const client *c, serverDb *db, const parsedCommand *req) {
         if (!dbExists(db, key)) trackingTableName(table, key.hash, key.name);
     }
     if (came) forgetSome(came + FORGET_AT_ONCE);
+    stateCheck(s);
 }
 
 void trackingRemember(client *c) {
     assertMainRole();
+    debugAssert(c->flags & CLIENT_TRACKING);
     remember(c, c->db, c->req);
 }
 
 void trackingRememberProgram(client *c, serverDb *db, const parsedCommand *req) {
     assertMainRole();
+    debugAssert(c->flags & CLIENT_TRACKING && req->cmd);
     remember(c, db, req);
 }
 
 void trackingCommandEnded(client *c) {
     trackingState *s = trackingOf(c);
+    stateCheck(s);
     if (likely(!(s->mode & TRACKING_CACHING))) return;
     if (c->flags & (CLIENT_MULTI | CLIENT_BLOCKED) || (c->cmd && c->cmd->parent == container)) return;
     s->mode &= ~(uint32_t)TRACKING_CACHING;
@@ -319,6 +356,7 @@ void trackingPrefetchReaders(uint64_t hash) {
 /* ---- On and off ---- */
 
 static void makeTable(void) {
+    serverAssert(running_client); /* trackingInit() */
     table = trackingTableCreate(readerIsAlive);
     storeObserveModified(keyModified);
     storeObserveFlushed(databaseFlushed);
@@ -339,16 +377,19 @@ static void listRemove(trackingState *s) {
 
 void trackingOn(client *c, uint32_t mode, uint64_t redirect) {
     assertMainRole();
+    debugAssert(mode <= (TRACKING_BCAST | TRACKING_OPTIN | TRACKING_OPTOUT | TRACKING_NOLOOP));
     if (!table) makeTable();
     trackingState *s = trackingOf(c) ? trackingOf(c) : makeState(c);
     if (!(c->flags & CLIENT_TRACKING)) listAdd(s);
     c->flags |= CLIENT_TRACKING;
     s->mode = mode | (mode & (TRACKING_OPTIN | TRACKING_OPTOUT) ? s->mode & TRACKING_CACHING : 0);
     s->redirect = redirect;
+    stateCheck(s);
 }
 
 bool trackingAddPrefixes(client *c, const slice *prefixes, size_t count) {
     assertMainRole();
+    debugAssert(c->flags & CLIENT_TRACKING && trackingOf(c)->mode & TRACKING_BCAST);
     return prefixesJoin(&trackingOf(c)->prefixes, trackingOf(c), prefixes, count);
 }
 
@@ -357,11 +398,13 @@ bool trackingAddPrefixes(client *c, const slice *prefixes, size_t count) {
 void trackingOff(client *c) {
     assertMainRole();
     trackingState *s = trackingOf(c);
+    stateCheck(s);
     if (!(c->flags & CLIENT_TRACKING)) return;
     c->flags &= ~CLIENT_TRACKING;
     listRemove(s);
     prefixesLeave(&s->prefixes);
     s->mode = 0;
+    stateCheck(s);
 }
 
 static void freed(client *c) {

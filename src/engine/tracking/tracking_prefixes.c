@@ -66,6 +66,29 @@ static slice prefixName(const trackedPrefix *p) {
     return sliceOf(p->name, p->len);
 }
 
+#define LINKS_CHECKED 32
+
+/* Asserts the invariants for the first prefixes of a list. */
+static void listCheck(const prefixList *l) {
+#ifdef DEBUG_ASSERTIONS
+    debugAssert(tracking_prefix_news == (all_changes != NULL));
+    debugAssert(tracking_prefix_count == (prefixes ? raxSize(prefixes) : 0));
+    debugAssert(!all_changes || (all_changes->prefix->changes == all_changes && all_changes->link == &all_changes));
+    debugAssert(l->count <= l->capacity);
+    debugAssert((l->count == 0) == (l->bytes == 0));
+    for (size_t i = 0; i < l->count && i < LINKS_CHECKED; i++) {
+        const prefixLink *link = l->links[i];
+        debugAssert(link->list == l && *link->link == link && link->prefix->first);
+        debugAssert(!link->prefix->changes || link->prefix->changes->prefix == link->prefix);
+        if (i == 0) continue;
+        slice before = prefixName(l->links[i - 1]->prefix), own = prefixName(link->prefix);
+        debugAssert(sliceCmp(before, own) < 0);
+        debugAssert(before.len == 0 || own.len < before.len || !bytesEq(own.ptr, before.ptr, before.len));
+    }
+#endif
+    unused(l);
+}
+
 /* ---- Who has which prefix ---- */
 
 static trackedPrefix *findOrAdd(slice name) {
@@ -85,6 +108,7 @@ static trackedPrefix *findOrAdd(slice name) {
 }
 
 static prefixChanges *beginChanges(trackedPrefix *p, int dbid, uint64_t by) {
+    debugAssert(p->first && !p->changes);
     prefixChanges *news = zmalloc(sizeof(*news));
     *news = (prefixChanges){
         .prefix = p, .keys = raxCreate(), .next = all_changes, .link = &all_changes, .by = by, .dbid = dbid};
@@ -95,6 +119,7 @@ static prefixChanges *beginChanges(trackedPrefix *p, int dbid, uint64_t by) {
 }
 
 static void endChanges(prefixChanges *news) {
+    debugAssert(*news->link == news && news->prefix->changes == news);
     *news->link = news->next;
     if (news->next) news->next->link = news->link;
     news->prefix->changes = NULL;
@@ -104,6 +129,7 @@ static void endChanges(prefixChanges *news) {
 }
 
 static void forget(trackedPrefix *p) {
+    debugAssert(!p->first);
     if (p->changes) endChanges(p->changes);
     bool found = raxRemove(prefixes, prefixName(p), NULL);
     serverAssert(found);
@@ -149,6 +175,7 @@ static prefixLink *makeLink(prefixList *l, slice prefix) {
 
 static void dropLink(prefixLink *link) {
     trackedPrefix *p = link->prefix;
+    debugAssert(*link->link == link && link->list->bytes >= LINK_BYTES);
     link->list->bytes -= LINK_BYTES;
     if (p->first == link) {
         link->list->bytes -= sharedBytes(p);
@@ -182,10 +209,13 @@ static void merge(prefixList *l, prefixLink **links, size_t count) {
         end = at;
     }
     l->count += count;
+    debugAssert(l->count <= l->capacity);
 }
 
 bool prefixesJoin(prefixList *l, void *owner, const slice *names, size_t count) {
     assertMainRole();
+    debugAssert(count > 0 && (l->count == 0 || l->owner == owner));
+    listCheck(l);
     prefixLink **links = zmalloc(count * sizeof(*links));
     size_t made = 0;
     l->owner = owner;
@@ -197,11 +227,13 @@ bool prefixesJoin(prefixList *l, void *owner, const slice *names, size_t count) 
         while (made) dropLink(links[--made]);
     }
     zfree(links);
+    listCheck(l);
     return made == count;
 }
 
 void prefixesLeave(prefixList *l) {
     assertMainRole();
+    listCheck(l);
     for (size_t i = 0; i < l->count; i++) dropLink(l->links[i]);
     serverAssert(l->bytes == 0);
     zfree(l->links);
@@ -315,10 +347,12 @@ static int inOrder(const void *a, const void *b) {
 void prefixesForEach(void (*tell)(void *owner, const prefixNews *news)) {
     assertMainRole();
     size_t count = 0, i = 0;
+    debugAssert(tracking_prefix_news == (all_changes != NULL));
     for (const prefixChanges *news = all_changes; news; news = news->next) count++;
     prefixChanges **order = zmalloc(count * sizeof(prefixChanges *));
     for (prefixChanges *news = all_changes; news; news = news->next) order[i++] = news;
     qsort(order, count, sizeof(prefixChanges *), inOrder);
     for (i = 0; i < count; i++) tellOf(order[i], tell);
+    debugAssert(!all_changes && !tracking_prefix_news);
     zfree(order);
 }

@@ -40,6 +40,14 @@ struct trackingState *readerState(uint32_t reader) {
     return readers.pages[at]->states[reader % PAGE_NUMBERS];
 }
 
+/* Asserts what holds of a number that was given out. */
+static void readerCheck(uint32_t reader) {
+    debugAssert(reader > 0 && reader <= TRACKING_READER_MAX && reader / PAGE_NUMBERS < readers.room);
+    debugAssert(readers.pages[reader / PAGE_NUMBERS]->count <= PAGE_NUMBERS);
+    debugAssert(readers.bytes >= readers.room * sizeof(*readers.pages) + sizeof(readerPage));
+    unused(reader);
+}
+
 bool readerIsAlive(uint32_t reader) {
     return readerState(reader) != NULL;
 }
@@ -71,12 +79,14 @@ uint32_t readerNew(struct trackingState *s) {
     readerPage *page = pageFor(readers.last / PAGE_NUMBERS);
     page->states[readers.last % PAGE_NUMBERS] = s;
     page->count++;
+    readerCheck(readers.last);
     return readers.last;
 }
 
 void readerForget(uint32_t reader) {
     assertMainRole();
     serverAssert(readerIsAlive(reader));
+    readerCheck(reader);
     readerPage **page = &readers.pages[reader / PAGE_NUMBERS];
     (*page)->states[reader % PAGE_NUMBERS] = NULL;
     if (--(*page)->count > 0) return;

@@ -135,8 +135,10 @@ static uint32_t *setPlace(readerSet *s, uint32_t reader) {
 
 static void setPut(readerSet *s, uint32_t reader) {
     uint32_t *place = setPlace(s, reader);
+    debugAssert(reader > 0 && place && *place == 0);
     *place = reader;
     s->count++;
+    debugAssert(s->count <= setCapacity(s->log_room));
 }
 
 /* Take those out that are gone. */
@@ -147,6 +149,7 @@ static void setSweep(trackingTable *t, readerSet *s) {
         s->ids[i] = 0;
         gone++;
     }
+    debugAssert(gone <= s->count && gone <= t->items);
     s->count -= gone;
     t->items -= gone;
 }
@@ -251,6 +254,7 @@ static trackedKey *find(const shard *s, uint64_t hash) {
 static void resize(trackingTable *t, shard *s, uint32_t lines) {
     shard old = *s;
     s->lines = (uint32_t)(zmallocGoodSize(shardBytes(lines)) / LINE_BYTES);
+    debugAssert(s->lines >= lines && old.used <= s->lines * (LINE_KEYS - 1)); /* each look-up meets a line with room */
     s->slots = zmallocAligned(CACHE_LINE, shardBytes(s->lines));
     memset(s->slots, 0, shardBytes(s->lines));
     for (size_t i = 0; i < (size_t)old.lines * LINE_KEYS; i++)
@@ -312,6 +316,7 @@ static shard *shardOf(const trackingTable *t, uint64_t hash) {
 }
 
 static void takeOut(trackingTable *t, shard *s, trackedKey *k, trackedKey *out) {
+    debugAssert(k->readers && s->used > 0 && t->keys > 0 && t->items >= readerCount(k->readers));
     *out = *k;
     t->keys--;
     t->items -= readerCount(k->readers);
@@ -321,6 +326,7 @@ static void takeOut(trackingTable *t, shard *s, trackedKey *k, trackedKey *out) 
     }
     s->used--;
     closeHole(s, k);
+    debugAssert(find(s, out->hash) == NULL);
     shrinkIfSparse(t, s);
 }
 
@@ -360,6 +366,7 @@ static void makeShards(trackingTable *t) {
 }
 
 bool trackingTableAdd(trackingTable *t, uint64_t hash, uint32_t reader) {
+    debugAssert(reader > 0 && reader <= TRACKING_READER_MAX);
     if (unlikely(!t->shards)) makeShards(t);
     shard *s = shardOf(t, hash);
     trackedKey *k = find(s, hash);
@@ -372,6 +379,7 @@ bool trackingTableAdd(trackingTable *t, uint64_t hash, uint32_t reader) {
     s->used++;
     t->keys++;
     t->items++;
+    debugAssert(s->used <= s->lines * (LINE_KEYS - 1) && find(s, hash));
     return true;
 }
 
@@ -406,6 +414,7 @@ bool trackingTableTake(trackingTable *t, uint64_t hash, trackedKey *out) {
 }
 
 bool trackingTableTakeAny(trackingTable *t, trackedKey *out) {
+    debugAssert((t->keys == 0) == (t->items == 0));
     if (t->keys == 0) return false;
     uint64_t random = rngNext(rngThread());
     size_t at = random % SHARDS;
