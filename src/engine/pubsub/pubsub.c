@@ -48,6 +48,32 @@ static pubsubState *pubsubOf(const client *c) {
     return *stateOf(c);
 }
 
+/* ---- What holds ---- */
+
+#define CHECKED_WHOLE 64 /* subscriptions; if there are more, one call of many looks at all of them */
+#define WALK_EVERY 1024
+
+/* Asserts what holds of one client; and, while there are few subscriptions or now and then, of all. */
+static void clientCheck(const client *c) {
+#ifdef DEBUG_ASSERTIONS
+    static unsigned calls;
+    const pubsubState *own = pubsubOf(c);
+    bool subscribed = c->flags & CLIENT_PUBSUB;
+    size_t all = 0;
+    for (int kind = 0; own && kind < PUBSUB_KINDS; kind++) {
+        debugAssert(!own->first[kind] == (own->count[kind] == 0) && !own->last[kind] == !own->first[kind]);
+        debugAssert(!own->first[kind] || (!own->first[kind]->prev && !own->last[kind]->next));
+        all += own->count[kind];
+    }
+    debugAssert(subscribed == (all > 0) && subscribed == (c->gates >> GATE_SUBSCRIBED & 1));
+    debugAssert(!own || (all == 0) == (own->bytes == 0));
+    debugAssert(dictSize(subscriptions.pairs) >= all);
+    if (dictSize(subscriptions.pairs) <= CHECKED_WHOLE || calls++ % WALK_EVERY == 0) pubsubCheck();
+#else
+    unused(c);
+#endif
+}
+
 /* ---- Topics ---- */
 
 static slice nameOf(const void *entry) {
@@ -109,6 +135,7 @@ static void setSubscribed(client *c, bool on) {
 }
 
 static void enlist(pubsubState *own, pubsubKind kind, subscription *s) {
+    debugAssert(!s->prev && !s->next);
     s->prev = own->last[kind];
     if (s->prev) s->prev->next = s;
     else own->first[kind] = s;
@@ -117,6 +144,7 @@ static void enlist(pubsubState *own, pubsubKind kind, subscription *s) {
 }
 
 static void strike(pubsubState *own, pubsubKind kind, const subscription *s) {
+    debugAssert(own->count[kind] > 0 && (s->prev ? s->prev->next == s : own->first[kind] == s));
     if (s->prev) s->prev->next = s->next;
     else own->first[kind] = s->next;
     if (s->next) s->next->prev = s->prev;
@@ -138,11 +166,13 @@ bool pubsubSubscribe(client *c, pubsubKind kind, hashedKey name) {
     dictAddNew(subscriptions.pairs, s, pairHash(&s->pair));
     (*own)->bytes += costOf(kind, t);
     setSubscribed(c, true);
+    clientCheck(c);
     return true;
 }
 
 static void end(client *c, pubsubKind kind, subscription *s) {
     topic *t = s->pair.t;
+    debugAssert(s->pair.c == c && pubsubOf(c)->bytes >= costOf(kind, t));
     dictPopEntry(subscriptions.pairs, s, pairHash(&s->pair));
     pubsubState *own = pubsubOf(c);
     own->bytes -= costOf(kind, t);
@@ -164,16 +194,20 @@ void pubsubUnsubscribe(client *c, pubsubKind kind, hashedKey name) {
     if (!s) return;
     end(c, kind, s);
     if (!listens(c)) setSubscribed(c, false);
+    clientCheck(c);
 }
 
 void pubsubEnd(client *c) {
     assertMainRole();
     if (!pubsubOf(c)) return;
+    clientCheck(c);
     for (int kind = 0; kind < PUBSUB_KINDS; kind++)
         while (pubsubOf(c)->first[kind]) end(c, (pubsubKind)kind, pubsubOf(c)->first[kind]);
     setSubscribed(c, false);
+    serverAssert(pubsubOf(c)->bytes == 0);
     zfree(pubsubOf(c));
     *stateOf(c) = NULL;
+    clientCheck(c);
 }
 
 bool pubsubAny(const client *c, bool (*fn)(const client *c, pubsubKind kind, slice name)) {
@@ -205,6 +239,7 @@ static void shown(const client *c, clientInfoExtra *extra) {
 
 void pubsubInit(void) {
     assertMainRole();
+    serverAssert(!subscriptions.pairs);
     slot = clientSlotRegister(sizeof(pubsubState *));
     subscriptions.names[PUBSUB_CHANNEL] = dictCreate(&names_type);
     subscriptions.names[PUBSUB_SHARD_CHANNEL] = dictCreate(&names_type);
@@ -224,6 +259,7 @@ void pubsubPublish(pubsubKind kind, hashedKey channel, pubsubMessage *m) {
     assertMainRole();
     const topic *t = findTopic(kind, channel);
     bool shard = kind == PUBSUB_SHARD_CHANNEL;
+    debugAssert(kind != PUBSUB_PATTERN && (!t || t->count > 0));
     m->channel = channel.name;
     if (t) pubsubMessageDeliver(m, (pubsubHeading){.kind = sliceStr(shard ? "smessage" : "message")}, t);
     if (!shard) patternsMatch(channel.name, deliverToPattern, m);

@@ -51,12 +51,14 @@ static bool makeHeading(heading *h, const pubsubMessage *m, pubsubHeading what) 
     if (what.pattern.ptr) addBulk(h, what.pattern);
     if (!m->shared_channel) addBulk(h, m->channel);
     if (!inParts(m)) h->len += respHeader(h->bytes + h->len, '$', (long long)m->payload.len);
+    debugAssert(h->len <= most);
     return true;
 }
 
 /* Without memory for a value its bytes stay what they are. */
 static void share(pubsubMessage *m) {
     const slice no_key = sliceOf("", 0);
+    debugAssert(!m->from || m->argument < m->from->argc);
     if (m->channel.len >= SHARED_MIN && !m->shared_channel)
         m->shared_channel = objectTryCreateString(no_key, m->channel, false, object_main_owner);
     if (m->payload.len < SHARED_MIN || m->shared) return;
@@ -65,6 +67,7 @@ static void share(pubsubMessage *m) {
 }
 
 static void push(client *c, heading *h, const pubsubMessage *m) {
+    debugAssert(inParts(m) && c->flags & CLIENT_PUBSUB);
     pushBegin(c);
     h->bytes[0] = fanMark(c->resp);
     addReplyProto(c, h->bytes, h->len);

@@ -78,6 +78,7 @@ static void enter(group *g, pattern *p) {
         g->capacity = g->capacity ? g->capacity * 2 : 1;
         g->patterns = zrealloc(g->patterns, g->capacity * sizeof(*g->patterns));
     }
+    debugAssert(g->count < g->capacity);
     p->g = g;
     p->at = g->count;
     g->patterns[g->count++] = p;
@@ -89,6 +90,7 @@ topic *patternsAdd(hashedKey text) {
         patterns.tree = raxCreate();
         patterns.by_text = dictCreate(&by_text_type);
     }
+    debugAssert(!patternsFind(text));
     pattern *p = ztrymalloc(sizeof(*p) + text.name.len);
     group *g = p ? groupAt(literalBeginning(text.name)) : NULL;
     if (!g) {
@@ -103,6 +105,7 @@ topic *patternsAdd(hashedKey text) {
 
 static void leave(const pattern *p) {
     group *g = p->g;
+    debugAssert(p->at < g->count && g->patterns[p->at] == p);
     g->patterns[p->at] = g->patterns[--g->count];
     g->patterns[p->at]->at = p->at;
     if (g->count) return;
@@ -136,6 +139,7 @@ static bool matches(const pattern *p, slice channel) {
 static void matchGroup(void *arg, void *value) {
     const matching *m = arg;
     const group *g = value;
+    debugAssert(g->count > 0 && g->count <= g->capacity);
     for (uint32_t i = 0; i < g->count; i++)
         if (matches(g->patterns[i], m->channel)) m->fn(m->arg, &g->patterns[i]->t);
 }

@@ -37,6 +37,7 @@ static void changed(topic *t) {
 }
 
 static void resize(topic *t, uint32_t capacity) {
+    debugAssert(capacity > 0 && t->count <= capacity);
     t->clients = zrealloc(t->clients, capacity * sizeof(*t->clients));
     t->places = zrealloc(t->places, capacity * sizeof(*t->places));
     t->capacity = capacity;
@@ -44,6 +45,7 @@ static void resize(topic *t, uint32_t capacity) {
 
 void topicJoin(topic *t, client *c, subscription *s) {
     assertMainRole();
+    debugAssert(s->pair.t == t && s->pair.c == c);
     if (t->count == t->capacity) resize(t, t->capacity ? t->capacity * 2 : 1);
     s->at = t->count;
     t->clients[t->count] = c;
@@ -53,7 +55,7 @@ void topicJoin(topic *t, client *c, subscription *s) {
 
 void topicLeave(topic *t, const subscription *s) {
     assertMainRole();
-    debugAssert(t->places[s->at] == s);
+    debugAssert(s->at < t->count && t->places[s->at] == s);
     uint32_t last = --t->count;
     t->clients[s->at] = t->clients[last];
     t->places[s->at] = t->places[last];
