@@ -34,6 +34,31 @@ static struct {
     uint64_t version;     /* of all users together */
 } acl;
 
+#define CLIENTS_CHECKED 32
+
+/* Asserts the invariants for one client. */
+static void clientCheck(const client *c) {
+    const user *u = c->user;
+    if (!u) return; /* a client without a connection */
+    debugAssert((c->gates >> GATE_ACL & 1) == !u->unrestricted);
+    debugAssert(!u->gone && aclUser(sdsSlice(u->name)) == u);
+}
+
+/* Asserts the invariants for the table and the first clients. Call where no function of this file is in the middle of
+ * a change. */
+static void usersCheck(void) {
+#ifdef DEBUG_ASSERTIONS
+    debugAssert(aclUser(sliceStr("default")) == acl.default_user);
+    debugAssert(!acl.default_user->gone && !acl.default_user->changed && aclUsers() >= 1);
+    if (!client_state.clients) return;
+    listIter it = listBegin(client_state.clients, false);
+    int left = CLIENTS_CHECKED;
+    for (listNode *n = listNext(&it); n && left-- > 0; n = listNext(&it)) clientCheck(listNodeValue(n));
+#else
+    unused(clientCheck);
+#endif
+}
+
 user *aclDefaultUser(void) {
     return acl.default_user;
 }
@@ -64,6 +89,7 @@ void aclEachUser(void (*fn)(void *arg, const user *u), void *arg) {
 
 void aclBecome(client *c, user *u) {
     assertMainRole();
+    serverAssert(!u->gone);
     c->user = u;
     gateArmClient(c, GATE_ACL, !u->unrestricted);
 }
@@ -74,6 +100,7 @@ static bool mayNotHear(const client *c, pubsubKind kind, slice name) {
 
 /* Who asks for it itself has the reply first. */
 static void letGo(client *c) {
+    debugAssert(!c->req || !acl.leaves || acl.leaves == c); /* one command changes users at a time */
     if (c->req) acl.leaves = c;
     else clientCloseAsap(c);
 }
@@ -127,6 +154,7 @@ void aclInit(void) {
     acl.by_name = raxCreate();
     acl.default_user = makeDefault();
     raxInsert(acl.by_name, sdsSlice(acl.default_user->name), acl.default_user, NULL);
+    serverAssert(acl.default_user->unrestricted);
     clientOnInfo(shown);
     settingOnApply("requirepass", applyRequirepass);
 }
@@ -168,6 +196,7 @@ bool aclIsPlain(void) {
 
 sds aclSetUser(slice name, const slice *words, int count, bool for_log) {
     assertMainRole();
+    usersCheck();
     if (aclHasBlank(name)) return sdsNew("Usernames can't contain spaces or null characters");
     user *old = aclUser(name), *changed = old ? userDup(old) : userCreate(name);
     sds err = applyWords(changed, words, count, for_log);
@@ -185,10 +214,12 @@ sds aclSetUser(slice name, const slice *words, int count, bool for_log) {
         userFree(changed);
         return sdsNew("There is no memory for a name of this length");
     }
+    usersCheck();
     return NULL;
 }
 
 size_t aclDeleteUsers(const slice *names, size_t count) {
+    usersCheck();
     user **gone = zmalloc((count + 1) * sizeof(*gone));
     size_t n = 0;
     for (size_t i = 0; i < count; i++) {
@@ -202,6 +233,7 @@ size_t aclDeleteUsers(const slice *names, size_t count) {
     acl.version++;
     for (size_t i = 0; i < n; i++) userFree(gone[i]);
     zfree(gone);
+    usersCheck();
     return n;
 }
 
@@ -210,6 +242,8 @@ void aclReplaceUsers(rax *users) {
     assertMainRole();
     rax *old = acl.by_name;
     raxIterator it;
+    usersCheck();
+    serverAssert(users != old);
     if (!raxFind(users, sliceStr("default"), NULL)) raxInsert(users, sliceStr("default"), makeDefault(), NULL);
     raxIterBegin(&it, old);
     for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it)) {
@@ -232,6 +266,7 @@ void aclReplaceUsers(rax *users) {
     acl.by_name = users;
     acl.version++;
     raxRelease(old, NULL);
+    usersCheck();
 }
 
 void aclSetDefaultPassword(slice password) {
@@ -240,8 +275,10 @@ void aclSetDefaultPassword(slice password) {
     if (password.len && !err) err = userApply(acl.default_user, sdsSlice(word));
     serverAssert(!err);
     acl.version++;
+    debugAssert(acl.default_user->nopass == (password.len == 0));
     explicit_bzero(word, sdsLen(word));
     sdsFree(word);
+    usersCheck();
 }
 
 /* ---- Refusals --------------------------------------------------------------------------------------------------- */
@@ -290,7 +327,9 @@ static aclVerdict refuse(client *c, int dbid, const parsedCommand *req, aclConte
     *q = (aclQuestion){
         .cmd = req->cmd, .argv = req->argv, .argc = req->argc, .keys = req->keys, .nkeys = req->nkeys, .dbid = dbid};
     uint32_t index;
+    clientCheck(c);
     aclVerdict verdict = aclCheck(c->user, q, &index);
+    debugAssert(index < q->argc);
     if (unlikely(verdict != ACL_ALLOWED))
         aclLogAdd(c, verdict, context, loggedObject(q, verdict, index), sdsSlice(c->user->name));
     return verdict;

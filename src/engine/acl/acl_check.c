@@ -86,6 +86,7 @@ const requestKey *aclKeysOf(const aclQuestion *q, aclKeys *room, uint32_t *count
         n = commandExtractKeys(q->cmd, q->argv, q->argc, keys, n);
     }
     *count = n < 0 ? 0 : (uint32_t)n;
+    for (uint32_t i = 0; i < *count; i++) debugAssert(keys[i].index < q->argc);
     return keys;
 }
 
@@ -140,6 +141,7 @@ static bool isDb(slice text, long long *id) {
 /* Where one is no database's number the command will say so. */
 static bool dbArgsAllowed(const aclSelector *s, const aclQuestion *q, uint32_t first, uint32_t count, uint32_t *index) {
     long long ids[DB_ARGS_MAX];
+    debugAssert(count <= DB_ARGS_MAX);
     for (uint32_t i = 0; i < count; i++)
         if (first + i >= q->argc || !isDb(q->argv[first + i], &ids[i])) return true;
     for (uint32_t i = 0; i < count; i++) {
@@ -186,6 +188,7 @@ static aclVerdict askSelector(const aclSelector *s, const aclQuestion *q, uint32
 aclVerdict aclCheck(const user *u, const aclQuestion *q, uint32_t *index) {
     aclVerdict worst = ACL_ALLOWED;
     *index = 0;
+    debugAssert(u->selectors_count > 0 && commandArityOk(q->cmd, (uint32_t)q->argc));
     if (u->unrestricted) return ACL_ALLOWED;
     for (uint32_t i = 0; i < u->selectors_count; i++) {
         uint32_t at;

@@ -86,6 +86,7 @@ static void join(listNode *node, logEntry *e) {
 
 void aclLogAdd(const client *c, aclVerdict verdict, aclContext context, slice object, slice user_name) {
     assertMainRole();
+    debugAssert(verdict != ACL_ALLOWED);
     countRefusal(verdict);
     if (!log.entries) {
         log.entries = listCreate();
@@ -110,6 +111,7 @@ void aclLogAdd(const client *c, aclVerdict verdict, aclContext context, slice ob
     }
     while ((long long)listLength(log.entries) > engine_settings.acllog_max_len)
         listDelNode(log.entries, listLast(log.entries));
+    debugAssert((long long)listLength(log.entries) <= log.next_id);
 }
 
 /* ---- As a reply ------------------------------------------------------------------------------------------------- */
@@ -119,7 +121,10 @@ static const char *const reasons[] = {
     [ACL_NO_CHANNEL] = "channel", [ACL_NO_DB] = "database",     [ACL_NO_CERT] = "tls-cert"};
 static const char *const contexts[] = {[ACL_IN_TOPLEVEL] = "toplevel", [ACL_IN_MULTI] = "multi", [ACL_IN_LUA] = "lua"};
 
+static_assert(array_len(reasons) == ACL_NO_CERT + 1, "a word for each verdict");
+
 static void replyEntry(client *c, const logEntry *e, int64_t now_ms) {
+    debugAssert(e->id < log.next_id && e->count > 0);
     addReplyMapLen(c, 10);
     addReplyBulkCString(c, "count");
     addReplyLongLong(c, e->count);

@@ -5,6 +5,9 @@
  * Not here    who asks, and with which keys (acl_check.c).
  * Owns        texts, and where each stands once there are many.
  * Threads     main.
+ * Invariants  1. Each pattern is there once, and all are in `by_text` if they are sixteen or more. Where all is allowed
+ *                there is none.
+ *             2. `first` is zero where `mask` is.
  * Cost        a comparison a pattern; a walk by globMatch() where the literal part fits and more follows.
  * Tests       tests/unit/engine/acl/acl_user_test.c
  *
@@ -39,6 +42,13 @@ static uint64_t firstBytes(const char *p, size_t len) {
 
 #define INDEXED_FROM 16
 
+static void patternsCheck(const aclPatterns *p) {
+    debugAssert(p->count <= p->capacity && (!p->all || p->count == 0));
+    debugAssert(!p->by_text == (p->count < INDEXED_FROM));
+    debugAssert(!p->by_text || raxSize(p->by_text) == p->count);
+    unused(p);
+}
+
 static aclPattern *findPattern(const aclPatterns *p, slice text) {
     char room[ACL_INDEX_KEY];
     void *at;
@@ -64,6 +74,8 @@ static void indexFrom(aclPatterns *p, uint32_t from) {
 }
 
 void aclPatternsAdd(aclPatterns *p, slice text, unsigned access) {
+    debugAssert(!p->all && access != 0 && access <= ACL_READ_WRITE);
+    patternsCheck(p);
     aclPattern *there = findPattern(p, text);
     if (there) {
         there->access |= (uint8_t)access;
@@ -80,10 +92,13 @@ void aclPatternsAdd(aclPatterns *p, slice text, unsigned access) {
                                         .literal = literal,
                                         .access = (uint8_t)access,
                                         .open = literal + 1 == text.len && text.ptr[literal] == '*'};
+    debugAssert(!(p->items[p->count - 1].first & ~p->items[p->count - 1].mask));
     indexFrom(p, p->count - 1);
+    patternsCheck(p);
 }
 
 void aclPatternsClear(aclPatterns *p, bool all) {
+    patternsCheck(p);
     for (uint32_t i = 0; i < p->count; i++) sdsFree(p->items[i].text);
     zfree(p->items);
     if (p->by_text) raxRelease(p->by_text, NULL);
@@ -98,11 +113,13 @@ aclPatterns aclPatternsDup(const aclPatterns *p) {
         copy.items[i].text = sdsDup(p->items[i].text);
     }
     indexFrom(&copy, 0);
+    patternsCheck(&copy);
     return copy;
 }
 
 /* The first eight bytes are the same. */
 static bool patternMatches(const aclPattern *p, slice text) {
+    debugAssert(p->literal <= sdsLen(p->text));
     if (text.len < p->literal) return false;
     if (p->literal > sizeof(p->first) && memcmp(text.ptr, p->text, p->literal) != 0) return false;
     if (p->open) return true;

@@ -7,6 +7,10 @@
  * Not here    passwords and what else a user has (acl_user.c), whether a command may run (acl_check.c).
  * Owns        the bits, words and patterns of a selector.
  * Threads     main.
+ * Invariants  1. all_commands is set exactly if the bit of each command is.
+ *             2. `first_args` counts the rules about a first argument. Rules are numbered in their order.
+ *             3. The databases are ascending, each once. Where all databases, keys or channels are allowed none is
+ *                listed.
  * Tests       tests/unit/engine/acl/acl_user_test.c, tests/differential/acl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -14,6 +18,7 @@
 
 #include "engine_settings.h"
 #include "numbers.h"
+#include "panic.h"
 #include "zmalloc.h"
 
 #include <limits.h>
@@ -24,6 +29,7 @@ static size_t bitmapWords(void) {
 }
 
 static void setBit(aclSelector *s, const serverCommand *cmd, bool on) {
+    debugAssert(cmd->id >= 0 && cmd->id < commandIdCount());
     uint64_t bit = 1ull << (cmd->id % 64), *word = &s->commands[cmd->id / 64];
     *word = on ? *word | bit : *word & ~bit;
 }
@@ -41,11 +47,37 @@ static bool allBitsSet(const aclSelector *s) {
     return true;
 }
 
+#define RULES_CHECKED 64
+#define DBS_CHECKED 64
+
+/* Asserts the invariants, of rules and databases for the first. */
+static void selectorCheck(const aclSelector *s) {
+#ifdef DEBUG_ASSERTIONS
+    uint32_t first_args = 0, seen = 0;
+    uint64_t number = 0;
+    debugAssert(commandIdCount() == 0 || s->all_commands == allBitsSet(s));
+    for (const aclWord *w = s->rules.first; w && seen < RULES_CHECKED; w = w->next, seen++) {
+        const aclCommandRule *rule = (const aclCommandRule *)w;
+        debugAssert(rule->number > number && rule->number <= s->rules_made);
+        number = rule->number;
+        first_args += rule->first_arg_of != NULL;
+    }
+    debugAssert(seen < s->rules.count ? first_args <= s->first_args : first_args == s->first_args);
+    debugAssert(s->dbs_count == 0 || (s->dbs && !s->all_dbs));
+    for (uint32_t i = 1; i < s->dbs_count && i < DBS_CHECKED; i++) debugAssert(s->dbs[i - 1] < s->dbs[i]);
+    debugAssert(!s->keys.all || s->keys.count == 0);
+    debugAssert(!s->channels.all || s->channels.count == 0);
+#else
+    unused(s);
+#endif
+}
+
 aclSelector *aclSelectorCreate(void) {
     aclSelector *s = zcalloc(1, sizeof(*s));
     s->commands = zcalloc(bitmapWords(), sizeof(*s->commands));
     s->all_dbs = true;
     s->channels.all = engine_settings.acl_pubsub_default == ACL_CHANNELS_ALL;
+    selectorCheck(s);
     return s;
 }
 
@@ -65,6 +97,7 @@ aclSelector *aclSelectorDup(const aclSelector *s) {
     copy->channels = aclPatternsDup(&s->channels);
     copy->dbs = s->dbs_count ? zmalloc(s->dbs_count * sizeof(*s->dbs)) : NULL;
     if (s->dbs_count) memcpy(copy->dbs, s->dbs, s->dbs_count * sizeof(*s->dbs));
+    selectorCheck(copy);
     return copy;
 }
 
@@ -95,7 +128,9 @@ static void allowAll(aclSelector *s, bool on) {
 }
 
 static void dropRule(aclSelector *s, aclWord *word) {
-    if (((const aclCommandRule *)word)->first_arg_of) s->first_args--;
+    bool of_first_arg = ((const aclCommandRule *)word)->first_arg_of != NULL;
+    debugAssert(!of_first_arg || s->first_args > 0);
+    s->first_args -= of_first_arg;
     aclWordsDrop(&s->rules, word);
 }
 
@@ -128,6 +163,7 @@ static void changeIfInCategory(void *arg, serverCommand *cmd) {
 
 /* What was said of single first arguments of commands in the category is over; the words stay. */
 static void forgetFirstArgs(aclSelector *s, uint64_t category) {
+    debugAssert(category != 0 && (category & (category - 1)) == 0);
     s->over[__builtin_ctzll(category)] = s->rules_made;
 }
 
@@ -208,6 +244,7 @@ static const char *applyCommandWord(aclSelector *s, slice word) {
     const char *err = name.len && name.ptr[0] == '@' ? applyCategory(s, sliceOf(name.ptr + 1, name.len - 1), allow)
                                                      : applyCommand(s, name, allow);
     s->all_commands = allBitsSet(s);
+    selectorCheck(s);
     return err;
 }
 
@@ -256,6 +293,7 @@ static const char *applyChannelWord(aclSelector *s, slice word) {
 }
 
 static void setDbs(aclSelector *s, int *dbs, uint32_t count, bool all) {
+    debugAssert(!all || count == 0);
     zfree(s->dbs);
     s->dbs = dbs;
     s->dbs_count = count;
@@ -290,8 +328,10 @@ static const char *applyDbWord(aclSelector *s, slice list) {
         else dbs[count++] = (int)id;
         at += n + 1;
     }
+    debugAssert(count <= list.len / 2 + 1);
     if (err) zfree(dbs);
     else setDbs(s, dbs, sortDbs(dbs, count), false);
+    selectorCheck(s);
     return err;
 }
 
@@ -310,6 +350,7 @@ const char *aclSelectorApply(aclSelector *s, slice word) {
     else if (word.len > 3 && strncasecmp(word.ptr, "db=", 3) == 0)
         return applyDbWord(s, sliceOf(word.ptr + 3, word.len - 3));
     else return syntax_error;
+    selectorCheck(s);
     return NULL;
 }
 
@@ -355,6 +396,7 @@ sds aclSelectorCatDbs(sds out, const aclSelector *s) {
 
 /* What is as it is with every user need not be said, but for channels, whose default is a setting. */
 sds aclSelectorCat(sds out, const aclSelector *s) {
+    selectorCheck(s);
     if (s->keys.all || s->keys.count) out = sdsCat(aclSelectorCatKeys(out, s), " ");
     if (!s->channels.all) out = sdsCat(out, "resetchannels ");
     if (s->channels.all || s->channels.count) out = sdsCat(aclSelectorCatChannels(out, s), " ");

@@ -11,6 +11,7 @@
 #include "acl_user.h"
 
 #include "hash.h"
+#include "panic.h"
 #include "zmalloc.h"
 
 static const char syntax_error[] = "Syntax error";
@@ -21,10 +22,20 @@ user *userCreate(slice name) {
     u->selectors = zmalloc(sizeof(*u->selectors));
     u->selectors[0] = aclSelectorCreate();
     u->selectors_count = 1;
+    serverAssert(!aclSelectorIsOpen(u->selectors[0])); /* a user without permissions */
     return u;
 }
 
+/* Asserts what holds of a user whenever no function of this file is running. */
+static void userCheck(const user *u) {
+    debugAssert(u->selectors_count > 0 && u->unrestricted == aclSelectorIsOpen(u->selectors[0]));
+    debugAssert(!u->nopass || u->passwords.count == 0);
+    debugAssert(!u->passwords.first || sdsLen(u->passwords.first->text) == PASSWORD_HASH_LEN);
+    unused(u);
+}
+
 static void keepPassword(user *u, slice hash) {
+    debugAssert(hash.len == PASSWORD_HASH_LEN);
     aclWord *word = zmalloc(sizeof(*word));
     word->text = sdsFromSlice(hash);
     aclWordsAppend(&u->passwords, word);
@@ -38,6 +49,7 @@ user *userDup(const user *u) {
     for (const aclWord *p = u->passwords.first; p; p = p->next) keepPassword(copy, sdsSlice(p->text));
     copy->selectors = zmalloc(u->selectors_count * sizeof(*u->selectors));
     for (uint32_t i = 0; i < u->selectors_count; i++) copy->selectors[i] = aclSelectorDup(u->selectors[i]);
+    userCheck(copy);
     return copy;
 }
 
@@ -47,6 +59,7 @@ static void clearSelectors(user *u) {
 
 void userFree(user *u) {
     if (!u) return;
+    userCheck(u);
     aclWordsClear(&u->passwords);
     clearSelectors(u);
     aclSelectorFree(u->selectors[0]);
@@ -56,6 +69,7 @@ void userFree(user *u) {
 }
 
 void userTake(user *u, user *from) {
+    debugAssert(sdsCmp(u->name, from->name) == 0);
     user old = *u;
     *u = *from;
     *from = old;
@@ -102,6 +116,7 @@ static const char *applyPassword(user *u, slice word) {
 bool userPasswordIs(const user *u, slice password) {
     char digits[PASSWORD_HASH_LEN + 1];
     bool found = false;
+    userCheck(u);
     sha256Hex(digits, password.ptr, password.len);
     for (const aclWord *p = u->passwords.first; p; p = p->next) {
         unsigned char differ = 0;
@@ -170,12 +185,14 @@ static const char *applyWord(user *u, slice word) {
 const char *userApply(user *u, slice word) {
     const char *err = applyWord(u, word);
     u->unrestricted = aclSelectorIsOpen(u->selectors[0]);
+    userCheck(u);
     return err;
 }
 
 /* ---- As text ---------------------------------------------------------------------------------------------------- */
 
 sds userCat(sds out, const user *u) {
+    userCheck(u);
     out = sdsCatSlice(out, sdsSlice(u->name));
     out = sdsCat(out, u->enabled ? " on " : " off ");
     if (u->nopass) out = sdsCat(out, "nopass ");

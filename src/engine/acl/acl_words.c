@@ -15,6 +15,15 @@
 #include "rax_iterator.h"
 #include "zmalloc.h"
 
+static_assert(ACL_INDEX_START < RAX_SURE_KEY, "the start of a long text is in its key as well");
+
+static void wordsCheck(const aclWords *w) {
+    debugAssert(!w->first == (w->count == 0) && !w->last == !w->first);
+    debugAssert(w->count == (w->by_text ? raxSize(w->by_text) : 0));
+    debugAssert(!w->first || (!w->first->prev && !w->last->next));
+    unused(w);
+}
+
 slice aclIndexKey(slice text, char room[ACL_INDEX_KEY]) {
     if (text.len <= RAX_SURE_KEY) return text;
     memcpy(room, text.ptr, ACL_INDEX_START);
@@ -51,6 +60,7 @@ void aclWordsAppend(aclWords *w, aclWord *word) {
     else w->first = word;
     w->last = word;
     w->count++;
+    wordsCheck(w);
 }
 
 static void freeWord(aclWord *word) {
@@ -67,10 +77,12 @@ void aclWordsDrop(aclWords *w, aclWord *word) {
     if (word->next) word->next->prev = word->prev;
     else w->last = word->prev;
     w->count--;
+    wordsCheck(w);
     freeWord(word);
 }
 
 void aclWordsClear(aclWords *w) {
+    wordsCheck(w);
     for (aclWord *word = w->first, *next; word; word = next) {
         next = word->next;
         freeWord(word);

@@ -32,6 +32,7 @@ bool authDefaultHasNone(void) {
 }
 
 static void setAuthenticated(client *c, bool on) {
+    debugAssert(!on || c->user);
     c->authenticated = on;
     c->known |= on;
     gateArmClient(c, GATE_AUTH, !on);
