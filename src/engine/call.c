@@ -34,6 +34,7 @@
 #include "reply.h"
 #include "tracking.h"
 #include "transaction_queue.h"
+#include "yield.h"
 
 unsigned call_after;
 
@@ -213,6 +214,7 @@ static void callTimeless(client *c, monotime *now) {
 static void (*on_applied)(client *c); /* const after boot */
 
 void callOnApplied(void (*fn)(client *c)) {
+    serverAssert(!on_applied);
     on_applied = fn;
 }
 
@@ -253,6 +255,7 @@ static void ended(client *c, bool postponed) {
 static void runRecord(client *c, const parsedCommand *req, monotime *now) {
     const parsedCommand *outer_req = c->req;
     const serverCommand *outer_cmd = c->cmd;
+    debugAssert(req->cmd && !(req->flags & REQ_MALFORMED));
     slice *outer_argv = c->argv;
     uint32_t outer_argc = c->argc;
     c->req = req;
@@ -285,6 +288,7 @@ static bool isHeld(client *c) {
 void callServeBlocked(monotime *now) {
     assertMainRole();
     client *outer = current_client;
+    debugAssert(!outer || yieldIsServing());
     /* What has made the keys ready saw one time from its start to its end: they may have expired since. */
     storeSetNowMs(clockWallMs());
     for (client *c; (c = blockingNext()) != NULL;) {
@@ -302,6 +306,7 @@ void callServeBlocked(monotime *now) {
 
 void callResumeHeld(client *c, monotime *now) {
     assertMainRole();
+    serverAssert(blockingIsHeld(c));
     const parsedCommand *req = blockingRun(c);
     if (processCommand(c, req, now) == CALL_DONE) blockingHasRun(c);
     else blockingHold(c); /* another pause; no command that waits for keys is for main's own thread */
@@ -311,6 +316,7 @@ void callResumeHeld(client *c, monotime *now) {
 callResult processCommand(client *c, const parsedCommand *req, monotime *now) {
     assertMainRole();
     client *outer = current_client; /* a long command may let others in between */
+    debugAssert(!c->req && outer != c && (!outer || yieldIsServing()));
     c->req = req;
     c->argv = req->argv;
     c->argc = req->argc;

@@ -92,6 +92,7 @@ static void setUser(client *self, const client *caller) {
 
 void programBegin(program *p, client *self, client *caller) {
     *p = (program){.caller = caller, .self = self, .memory_full = memoryGateIsFull(caller), .targets = PROPAGATE_ALL};
+    debugAssert(self != caller && !is_running);
     current_program = p;
     program_clock_us = storeNowMs() * 1000;
     self->db = caller->db;
@@ -177,6 +178,7 @@ static void track(client *caller, serverDb *db, const parsedCommand *req) {
 void programCall(program *p, const parsedCommand *req) {
     assertMainRole();
     client *self = p->self;
+    debugAssert(!is_running && self == program_client);
     if (unlikely(req->flags & REQ_MALFORMED)) {
         refuseMalformed(p, req);
         return;

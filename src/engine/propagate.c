@@ -21,6 +21,7 @@
  * Threads     main.
  * Invariants  1. Between MULTI and EXEC a target gets all items for it of one unit, and of no other.
  *             2. The form holds the first item while that waits; who begins another one sends it off before.
+ *             3. While no command runs no unit is open: no item waits, and each MULTI was followed by its EXEC.
  * Cost        nobody listens: one test for a command. A command as it was sent: some dozens of instructions, and no
  *             allocation.
  * Tests       tests/unit/engine/propagate_test.c, tests/unit/commands/propagated_test.c
@@ -86,6 +87,17 @@ uint32_t propagateLimit(uint32_t targets) {
     return before;
 }
 
+/* Asserts the invariants. Call where the form is complete. */
+static void unitCheck(void) {
+    debugAssert(!form.open && form.len <= form.room && (form.len == 0 || form.from <= form.len));
+    debugAssert(!(unit.waits && unit.multi));
+    debugAssert(unit.multi || !unit.begun);
+    debugAssert(!(unit.begun & ~propagate_armed));
+    debugAssert(unit.depth > 0 || !(unit.waits || unit.multi || unit.elements));
+    debugAssert(!unit.waits || form.len > form.from);
+    debugAssert(form.ref_count <= form.refs_room);
+}
+
 /* ---- Sinks ---- */
 
 static size_t slot; /* const after boot */
@@ -120,7 +132,7 @@ void propagateLoseWrites(void) {
 
 void propagateAddSink(const propagateSink *sink) {
     assertMainRole();
-    serverAssert(!(propagate_armed & sink->target));
+    serverAssert(!(propagate_armed & sink->target) && sink_count < TARGETS);
     sinks[sink_count++] = sink;
     propagate_armed |= sink->target;
 }
@@ -130,6 +142,7 @@ void propagateRemoveSink(const propagateSink *sink) {
     serverAssert(propagate_armed & sink->target);
     size_t i = 0;
     while (sinks[i] != sink) i++;
+    debugAssert(i < sink_count);
     sinks[i] = sinks[--sink_count];
     propagate_armed &= ~sink->target;
     unit.begun &= ~sink->target;
@@ -192,6 +205,7 @@ static propagateItem formItem(slice *room) {
         from = r->at;
     }
     pieces[item.count++] = sliceOf(form.bytes + from, form.len - from);
+    debugAssert(item.count <= 2 * form.ref_count + 1);
     return item;
 }
 
@@ -219,6 +233,7 @@ static void giveForm(bool within_multi) {
 
 /* A second item comes, or the first one cannot wait. */
 static __attribute__((noinline)) void becomeMulti(void) {
+    debugAssert(unit.depth > 0);
     unit.multi = true;
     if (unit.waits) giveForm(true);
     unit.waits = false;
@@ -243,6 +258,7 @@ static void beginForm(int dbid, uint32_t targets, slice name) {
 
 static void endForm(void) {
     char header[RESP_HEADER_MAX];
+    debugAssert(form.open && form.argc > 0);
     size_t n = respHeader(header, '*', form.argc);
     form.open = false;
     form.from = HEADER_ROOM - n;
@@ -257,6 +273,7 @@ static __attribute__((noinline)) void endUnit(void) {
     if (unit.begun) giveWord(sliceStr("*1\r\n$4\r\nEXEC\r\n"), true, unit.begun);
     unit.waits = unit.multi = false;
     unit.begun = 0;
+    unitCheck();
 }
 
 /* ---- What handlers say ---- */
@@ -272,15 +289,18 @@ void propagateBegin(int dbid, slice name) {
 }
 
 void propagateArg(slice bytes) {
+    debugAssert(form.open);
     if (bytes.len >= LONG_ARG) putReference(bytes);
     else putBulk(bytes);
 }
 
 void propagateCopied(slice bytes) {
+    debugAssert(form.open);
     putBulk(bytes);
 }
 
 void propagateWord(const char *word) {
+    debugAssert(form.open);
     putBulk(sliceStr(word));
 }
 
@@ -290,6 +310,7 @@ void propagateNumber(long long n) {
 }
 
 void propagateArgs(const client *c, uint32_t first, uint32_t end) {
+    debugAssert(form.open && end <= c->argc);
     for (uint32_t i = first; i < end; i++) propagateArg(c->argv[i]);
 }
 
@@ -317,6 +338,7 @@ static __attribute__((noinline)) void addWire(const propagateItem *item, uint32_
         giveWithinMulti(item, targets);
         return;
     }
+    debugAssert(unit.depth > 0 && item->count == 1);
     clearForm(item->dbid, targets, 0);
     makeRoom(wire.len);
     memcpy(form.bytes, wire.ptr, wire.len);
@@ -347,6 +369,7 @@ static void addAsSent(const client *c, uint32_t targets) {
 
 void propagateRun(client *c, void (*run)(client *c)) {
     long long dirty = store_stats.dirty;
+    unitCheck();
     uint32_t outer = unit.running;
     if (unit.depth++ == 0) unit.loose = c->cmd->flags & CMD_ARBITRARY_KEYS;
     unit.running = 0;
@@ -364,6 +387,7 @@ void propagateRun(client *c, void (*run)(client *c)) {
         endUnit();
     }
     unit.running = outer;
+    unitCheck();
 }
 
 /* ---- What the store tells ---- */
@@ -392,6 +416,7 @@ static void elementRemoved(serverDb *db, slice key, const slice *element) {
         putBulk(*element);
     } else if (!element && unit.elements) {
         if (form.open) endForm();
+        debugAssert(unit.depth > 0);
         unit.elements = false;
         if (--unit.depth == 0) endUnit();
     }

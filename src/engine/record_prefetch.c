@@ -39,6 +39,7 @@ static dictLookup *findKey(keyBatch *keys, const dict *d, uint64_t hash) {
 
 static void addKey(keyBatch *keys, const dict *d, slice name, uint64_t hash, bool skip_value) {
     if (findKey(keys, d, hash)) return;
+    debugAssert(keys->n < DICT_PREFETCH_MAX);
     keys->seen |= 1ull << (hash >> 58);
     dictLookup *l = &keys->lookups[keys->n++];
     l->d = d;
@@ -78,6 +79,7 @@ static __attribute__((noinline)) void prefetchElements(const insideItem *items, 
 
 size_t recordsPrefetch(const recordItem *items, size_t n, size_t max_keys, recordSentElsewhere *sent_elsewhere) {
     assertMainRole();
+    debugAssert(max_keys <= DICT_PREFETCH_MAX);
     keyBatch keys;
     insideItem inside[DICT_PREFETCH_MAX];
     keys.n = 0;
@@ -105,6 +107,7 @@ size_t recordsPrefetch(const recordItem *items, size_t n, size_t max_keys, recor
         if (p->flags & REQ_ELEMENTS) {
             dictLookup *l = findKey(&keys, dbDict(items[i].c->db, p->slot), p->keys[0].hash);
             l->skip_value = false;
+            debugAssert(inside_count < DICT_PREFETCH_MAX);
             inside[inside_count++] = (insideItem){p, l};
         }
         covered += p->nkeys;

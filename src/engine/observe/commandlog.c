@@ -87,6 +87,7 @@ static void record(client *c, commandlogKind kind, long long value, long long th
     list *entries = logs[kind].entries;
     listAddNodeHead(entries, entryCreate(c, logs[kind].next_id++, value));
     while ((long long)listLength(entries) > max_len) listDelNode(entries, listLast(entries));
+    debugAssert((long long)listLength(entries) <= logs[kind].next_id); /* invariant 1 */
 }
 
 void commandlogRecord(client *c, uint64_t duration_ns, size_t request_bytes, size_t reply_bytes) {

@@ -63,6 +63,7 @@ static bool isInList(const hotCollector *hc) {
 }
 
 static void takeFromList(hotCollector *hc) {
+    debugAssert(hc->prev ? hc->prev->next == hc : hot.first == hc);
     if (hc->prev) hc->prev->next = hc->next;
     else hot.first = hc->next;
     if (hc->next) hc->next->prev = hc->prev;
@@ -89,6 +90,7 @@ static void join(hotCollector *hc, uint32_t session) {
 
 /* NULL: no memory. */
 static __attribute__((noinline)) heavyHitters *makeSketch(hotCollector *hc, hotKeysMetric metric) {
+    debugAssert(!hc->by[metric]);
     heavyHitters *h = heavyHittersTryCreate();
     if (!h) return NULL;
     pthread_mutex_lock(&hot.lock);
@@ -110,6 +112,7 @@ static bool countsFor(hotCollector *hc, uint32_t session) {
 
 static __attribute__((noinline)) requestSample *pick(hotCollector *hc, recordArena *a, parsedCommand *p, size_t n) {
     requestSample *samples = NULL;
+    debugAssert(hc->until > 0 && n >= hc->until);
     for (; n >= hc->until; p = p->next) {
         for (n -= hc->until; hc->until > 1; hc->until--) p = p->next;
         hc->until = nextGap();

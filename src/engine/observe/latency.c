@@ -64,6 +64,7 @@ void latencySeriesEach(void (*fn)(void *arg, const latencySeries *series), void 
 
 const latencySample *latencySampleAt(const latencySeries *series, size_t i) {
     assertMainRole();
+    debugAssert(i < series->count);
     return &series->samples[(series->next + LATENCY_SAMPLES - series->count + i) % LATENCY_SAMPLES];
 }
 
@@ -83,6 +84,7 @@ void latencyAddSampleAt(const char *event, long long ms, int64_t time_s) {
     series->samples[series->next] = (latencySample){time_s, ms};
     series->next = (series->next + 1) % LATENCY_SAMPLES;
     if (series->count < LATENCY_SAMPLES) series->count++;
+    debugAssert(series->next < LATENCY_SAMPLES && series->added >= (long long)series->count);
 }
 
 void latencyAddSample(const char *event, long long ms) {

@@ -24,6 +24,7 @@ static list *monitors; /* clients borrowed until they are freed */
 
 static void forget(client *c) {
     if (!(c->flags & CLIENT_MONITOR)) return;
+    debugAssert(monitor_count == listLength(monitors) && c->flags & CLIENT_REPLICA);
     listDelNode(monitors, listSearchValue(monitors, c));
     monitor_count--;
     c->flags &= ~(CLIENT_MONITOR | CLIENT_REPLICA);
@@ -59,6 +60,7 @@ static sds lineOf(const client *c) {
 /* What cannot be shown to monitors is left out: the command has run. */
 void monitorFeed(client *c) {
     assertMainRole();
+    debugAssert(monitor_count > 0);
     if (unlikely(c->req->flags & REQ_LARGE) && !commandMemoryTry(c, LINE_BYTES_MAX(c))) return;
     sds line = lineOf(c);
     robj *shared = monitor_count > 1 ? replyShare(sdsSlice(line)) : NULL;
@@ -80,6 +82,7 @@ void monitorCommand(client *c) {
     gateArmClient(c, GATE_REPLICA_CLIENT, true);
     listAddNodeTail(monitors, c);
     monitor_count++;
+    debugAssert(monitor_count == listLength(monitors));
     addReplyOk(c);
 }
 

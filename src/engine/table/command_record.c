@@ -23,6 +23,8 @@
 #include "hash.h"
 #include "lazyfree.h"
 #include "numbers.h"
+#include "panic.h"
+#include "reply_format.h"
 #include "request_format.h"
 #include "zmalloc.h"
 
@@ -89,6 +91,7 @@ void *recordArenaAlloc(recordArena *a, size_t bytes) {
         addChunk(a, zmalloc(sizeof(recordChunk) + size), size);
     }
     void *p = a->at;
+    debugAssert((uintptr_t)p % 16 == 0 && bytes <= a->left);
     a->at += bytes;
     a->left -= bytes;
     return p;
@@ -155,6 +158,7 @@ static void extractKeys(const serverCommand *cmd, parsedCommand *p, recordArena 
         return;
     }
     p->nkeys = (uint32_t)n;
+    debugAssert(n == 0 || p->keys[n - 1].index < p->argc);
     for (int i = 0; i < n; i++) {
         slice key = p->argv[p->keys[i].index];
         p->keys[i].hash = hashBytes(key.ptr, key.len);
@@ -249,6 +253,7 @@ __attribute__((flatten)) size_t recordCompleteStored(recordArena *a, recordCache
 }
 
 requestSample *recordSample(recordArena *a, parsedCommand *p) {
+    debugAssert(!(p->flags & REQ_SAMPLED));
     size_t hashed = p->nkeys + requestElementCount(p);
     requestSample *sample = recordArenaAlloc(a, sizeof(*sample) + hashed * sizeof(requestKey));
     requestKey *keys = (requestKey *)(void *)(sample + 1);
@@ -343,6 +348,7 @@ static parsedCommand *detachScattered(parsedCommand *p) {
         d->argv[i].ptr = out;
         out += p->argv[i].len;
     }
+    debugAssert(out == (char *)(uintptr_t)end + bytes && a == end);
     return d;
 }
 
@@ -355,6 +361,7 @@ parsedCommand *recordDetach(parsedCommand *p) {
     moveHead(d, p);
     char *bytes = (char *)d + head;
     putWire(bytes, d->argv, p);
+    debugAssert(p->argc == 0 || d->argv[p->argc - 1].ptr + d->argv[p->argc - 1].len + 2 == bytes + wire);
     d->wire = bytes;
     d->wire_len = wire > UINT32_MAX ? UINT32_MAX : (uint32_t)wire;
     return d;

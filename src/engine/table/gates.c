@@ -64,6 +64,7 @@ static gateResult ask(client *c, unsigned wanted) {
 
 gateResult gatesAsk(client *c, gateStage first, gateStage last) {
     assertMainRole();
+    debugAssert(c->req && first <= last && last < GATE_STAGES);
     return ask(c, (2u << last) - (1u << first));
 }
 

@@ -35,6 +35,7 @@ static void setAny(bool any) {
 
 void pauseClients(pauseReason why, pauseKind kind, int64_t end_wall_ms) {
     assertMainRole();
+    debugAssert(why < PAUSE_REASONS && kind != PAUSE_NONE && end_wall_ms > 0);
     if (pauses.kind[why] < kind) pauses.kind[why] = kind;
     if (pauses.end_ms[why] < end_wall_ms) pauses.end_ms[why] = end_wall_ms;
     setAny(true);
@@ -84,6 +85,7 @@ const char *pauseReasonText(void) {
     assertMainRole();
     static const char *const names[] = {"client_pause", "shutdown_in_progress", "failover_in_progress", "slow_disk",
                                         "slow_replica"};
+    static_assert(array_len(names) == PAUSE_REASONS, "a name for each reason");
     int i = strictest();
     return i < 0 ? "none" : names[i];
 }
@@ -104,6 +106,7 @@ static listNode **nodeOf(const client *c) {
 
 static void postpone(client *c) {
     if (!pauses.postponed) pauses.postponed = listCreate();
+    debugAssert(!(c->flags & CLIENT_PAUSED) == !*nodeOf(c));
     if (c->flags & CLIENT_PAUSED) return;
     c->flags |= CLIENT_PAUSED;
     listAddNodeTail(pauses.postponed, c);
