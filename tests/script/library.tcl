@@ -163,6 +163,17 @@ start_server {} {
         }
     }
 
+    test "acl_check_cmd of a command with too few arguments looks at no key that is not there" {
+        r ACL SETUSER u reset on nopass ~a* +@all
+        with_clients c {
+            $c AUTH u x
+            foreach words {{set} {sort} {sort_ro} {bitfield} {georadius} {migrate} {migrate x y} {xread}} {
+                assert_equal 1 [$c EVAL {return redis.acl_check_cmd(unpack(ARGV))} 0 {*}$words]
+            }
+            assert_equal (nil) [$c EVAL {return redis.acl_check_cmd('set', 'b')} 0]
+        }
+    }
+
     test "acl_check_cmd and what is no command" {
         foreach words {{nosuch} {nosuch x} {config nosuch} {config|get x} {""}} {
             assert_error "ERR Invalid command passed to server.acl_check_cmd() $where" \

@@ -19,7 +19,7 @@ typedef enum {
     ACL_NO_CERT
 } aclVerdict;
 
-/* A command whose arity is right. */
+/* A command and its arguments, of which there may be too few or too many (the function acl_check_cmd of scripts). */
 typedef struct aclQuestion {
     const serverCommand *cmd;
     const slice *argv;
