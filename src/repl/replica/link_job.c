@@ -1,12 +1,12 @@
-/* link_job.c -- work on the connection to the primary that waits for it: on a thread of its own.
+/* link_job.c -- work that waits for the primary, on a thread of its own.
  *
- * The thread may be in the resolver, which cannot be interrupted: so it is not joined but let go, and frees the job
- * itself if main has no use for it any more.
+ * The thread may be in the resolver, which cannot be interrupted: so it is detached, not joined, and frees the job if
+ * main has dropped it before.
  *
- * Not here    what is said (handshake.c) and what is received (snapshot_reader.c).
- * Owns        a job, with main.
- * Threads     main makes, starts and drops; the job's own does the rest.
- * Invariants  1. Main touches nothing of a job that is not over but what is atomic.
+ * Not here    the handshake (handshake.c) and receiving an RDB (snapshot_reader.c).
+ * Owns        a job, together with main.
+ * Threads     main creates, starts and drops a job; its own thread does the rest.
+ * Invariants  1. While a job runs main touches only its atomic fields.
  *             2. A job is owned by main, by its thread, or by both; the last to let go of it frees it.
  *             3. A wire's early bytes are no more than fit into its buffer.
  * Tests       tests/unit/repl/replica/snapshot_reader_test.c, tests/repl/sync.tcl
@@ -28,7 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WAKE_MS 100 /* how long a wait lasts before it is looked whether the job is still wanted */
+#define WAKE_MS 100 /* a wait is interrupted as often, to see whether the job was dropped */
 #define READ_BYTES ((size_t)16 << 10)
 
 /* Asserts what holds of a wire whenever none of these functions is running. */
@@ -63,7 +63,7 @@ static void letGo(linkJob *job) {
     closeWire(&job->stream);
     unreadFree(&job->kept);
     if (job->tls) tlsContextRelease(job->tls);
-    if (job->path && job->outcome == LINK_RECEIVED) unlink(job->path); /* nobody has come for the file */
+    if (job->path && job->outcome == LINK_RECEIVED) unlink(job->path); /* the file was not taken */
     sdsFree(job->user);
     sdsFree(job->password);
     zfree(job->host);
@@ -185,7 +185,7 @@ void linkPause(unsigned ms) {
 
 ssize_t linkRead(linkJob *job, void *buf, size_t len) {
     debugAssert(len > 0);        /* 0 is the end of the connection */
-    if (!linkJobIsWanted(job)) { /* also when there is always something to read */
+    if (!linkJobIsWanted(job)) { /* a wait, which would look as well, may never be needed */
         errno = ECANCELED;
         return -1;
     }

@@ -1,18 +1,19 @@
-/* primary_link.c -- a replica's link to its primary: from the wish to follow it to the stream that is applied.
+/* primary_link.c -- a replica's link to its primary, from the decision to follow it until its stream is applied.
  *
  *   OFF <-> CONNECT --> TALKS --+CONTINUE---------------------------> UP
  *              ^          `--snapshot--> RECEIVES --> LOADS (--> JOINS) --^
- *              `--- whatever fails ----'-----------'----'
+ *              `--- a failure ---------'-----------'----'
  *
  * REPLICAOF leaves each state but LOADS for CONNECT or OFF, and a lost session leaves UP for CONNECT.
  *
- * What waits for the primary is done by jobs on threads of their own; main hears of their end. With two connections to
- * the primary one job more keeps what comes on the stream's, until the snapshot that comes on the other is loaded.
+ * Work that waits for the primary runs as a job on a thread of its own, which wakes main when it has ended. With two
+ * connections to the primary a second job, the keeper, buffers the bytes of the stream's connection until the RDB that
+ * comes on the other one is loaded.
  *
- * Not here    what is said (handshake.c), bytes of a snapshot (snapshot_reader.c), reading it (dataset_load.c), the
- *             stream and what is told of it (stream_apply.c).
+ * Not here    the words of the handshake (handshake.c), the bytes of an RDB (snapshot_reader.c), loading it
+ *             (dataset_load.c), applying and acknowledging the stream (stream_apply.c).
  * Owns        the jobs under way.
- * Threads     main; jobs are started and taken on its own thread.
+ * Threads     main; jobs are started and collected on main's own thread.
  * Invariants  1. There is a job from TALKS to JOINS: it runs in TALKS and RECEIVES, and is over in the two others.
  *             2. There is a keeper in JOINS, and in RECEIVES and LOADS if there are two connections. Its flag `enough`
  *                is set exactly in JOINS.
@@ -60,30 +61,30 @@
 
 static_assert(REPL_ID_BYTES == LINK_ID_BYTES, "an ID that the primary tells becomes that of the stream");
 
-#define BACKOFF_DOUBLINGS 3 /* full synchronizations that fail one after the other wait 1, 2, 4, then 8 seconds */
+#define BACKOFF_DOUBLINGS 3 /* after failed full synchronizations in a row the link waits 1, 2, 4, then 8 seconds */
 
-/* What there was before a link is made. */
+/* What happened to the link before it is made again. */
 typedef enum { LINK_IS_NEW, LINK_WAS_LOST, LINK_FAILED_LATE } linkHistory;
 
 static struct {
     aeEventLoop *loop; /* borrowed */
-    aeWakeup wakeup;   /* a job is over, or the link is to be made at once */
+    aeWakeup wakeup;   /* wakes main: a job is over, or the link is to be made at once */
     primaryState state;
     linkJob *job;
-    linkJob *buffer;   /* keeps the stream while a snapshot comes by another connection; NULL */
-    size_t kept_peak;  /* bytes that the last one has kept */
-    bool has_cursor;   /* names, offset and the session's database say where the dataset stands in a stream */
-    bool for_failover; /* PSYNC asks it to be a primary */
+    linkJob *buffer;   /* fills the stream buffer while the RDB comes by another connection; NULL: there is none */
+    size_t kept_peak;  /* bytes in the last stream buffer */
+    bool has_cursor;   /* ID, offset and database of the stream (repl_stream.c) are those of the dataset */
+    bool for_failover; /* PSYNC asks the other server to be the primary */
     bool was_up;
     linkHistory history;
-    uint64_t changed_ms;     /* monotonic: up or down since */
-    uint64_t snapshot_input; /* bytes of former jobs */
-    unsigned failed_syncs;   /* one after the other, with nothing between */
-    uint64_t not_before_ms;  /* the next try */
+    uint64_t changed_ms;     /* monotonic: when the link went up or down */
+    uint64_t snapshot_input; /* bytes that former jobs have received */
+    unsigned failed_syncs;   /* full synchronizations that failed in a row */
+    uint64_t not_before_ms;  /* monotonic: the link is not tried before */
 } primary;
 
 static void (*on_failover)(bool accepted);  /* const after boot */
-static void (*on_sync)(const char *status); /* const after boot; NULL: nobody listens */
+static void (*on_sync)(const char *status); /* const after boot; may be NULL */
 
 /* For each state a bit for each one that may follow it, as drawn above. */
 static const uint8_t next_states[] = {
@@ -156,7 +157,7 @@ static void sendWakeup(void) {
     aeWakeupSend(&primary.wakeup);
 }
 
-/* ---- What follows from being a replica ---- */
+/* ---- The role, and the gates that depend on it ---- */
 
 bool primaryLinkWanted(void) {
     return primary.state != PRIMARY_OFF;
@@ -221,7 +222,8 @@ gateResult primaryStaleGate(client *c) {
 
 /* ---- States ---- */
 
-/* The stream goes on from its place, with what has come of it already (takes the job). */
+/* Begins to apply the stream at the replication offset, with the bytes that the job has received already. Takes
+ * ownership of the job. */
 static void goLive(linkJob *job, bool old_style) {
     linkWire *w = &job->wire;
     serverAssert(linkJobIsOver(job) && w->conn && !primary.job && !primary.buffer);
@@ -260,7 +262,7 @@ static void connectLater(void) {
     setState(PRIMARY_CONNECT);
 }
 
-/* A full synchronization has come to nothing: not again at once, and again, and again. */
+/* Ends a full synchronization that has failed; the next one waits, longer after each failure. */
 static void syncFailed(void) {
     unsigned wait_s = 1u << (primary.failed_syncs < BACKOFF_DOUBLINGS ? primary.failed_syncs : BACKOFF_DOUBLINGS);
     primary.history = LINK_FAILED_LATE;
@@ -277,14 +279,14 @@ static void forgetPlace(void) {
     primary.has_cursor = false;
 }
 
-/* The dataset is in no stream any more: nobody may go on from here, and no file says that it is. */
+/* The dataset belongs to no stream from here on: no replica may continue with it, and no file claims an offset. */
 static void loseReplStream(void) {
     forgetPlace();
     replicasDisconnect();
     replStreamDrop();
 }
 
-/* What is left of a session is its place. */
+/* The session was freed. If `whole`, the replication offset is that of the dataset and the link resumes from it. */
 static void sessionLost(bool whole) {
     assertOutsideYield();
     serverAssert(primary.state == PRIMARY_UP && !streamApplyIsOpen());
@@ -298,7 +300,8 @@ static void sessionLost(bool whole) {
 
 /* ---- A snapshot ---- */
 
-/* Of the file for a snapshot, in the present `dir`, which may change before it is complete. */
+/* Returns the path of a file to receive an RDB in, which the caller frees. It is absolute, as `dir` may be changed
+ * before the file is complete. */
 static char *temporaryPath(void) {
     char folder[PATH_MAX], path[PATH_MAX + 96];
     const char *in = getcwd(folder, sizeof(folder)) ? folder : ".";
@@ -314,7 +317,7 @@ static bool loadsDirectly(void) {
     return true;
 }
 
-/* The job that has talked hands its connection on to one that receives. */
+/* Starts a job that receives the RDB, on the connection of the job that has shaken hands. False if it cannot start. */
 static bool startReceiving(void) {
     linkJob *from = primary.job, *job = linkJobCreate(snapshotReceiveWork, sendWakeup);
     serverAssert(linkJobIsOver(from) && from->wire.conn);
@@ -335,7 +338,7 @@ static bool startReceiving(void) {
     return false;
 }
 
-/* The dataset is there: what was kept of the stream behind it is taken over as soon as nobody reads more of it. */
+/* The dataset is loaded: asks the keeper to stop. Its stream buffer is taken over when its thread has ended. */
 static void join(void) {
     debugAssert(!primary.has_cursor && replStreamIsKept()); /* datasetLoad() has replaced the dataset */
     setState(PRIMARY_DRAINS);
@@ -353,7 +356,7 @@ static void keepIsOver(void) {
     syncedWhole();
 }
 
-/* While the snapshot comes and is loaded, what comes on the other connection is kept. */
+/* Starts the keeper, which buffers the stream until the RDB is loaded. False if it cannot start. */
 static bool startKeeping(void) {
     linkJob *from = primary.job, *job = linkJobCreate(streamBufferWork, sendWakeup);
     serverAssert(linkJobIsOver(from) && from->stream.conn && !primary.buffer);
@@ -417,7 +420,7 @@ static void replStreamGoesOn(void) {
     if (*id && memcmp(id, replicationIds()->id, REPL_ID_BYTES)) {
         replStreamContinueAs(id);
         serverLog(LL_NOTICE, "Primary replication ID changed to %s", id);
-        replicasDisconnect(); /* they are to hear of it */
+        replicasDisconnect(); /* they learn the new ID when they connect again */
     }
     goLive(takeJob(&primary.job), false);
     serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: Primary accepted a Partial Resynchronization.");
@@ -426,7 +429,7 @@ static void replStreamGoesOn(void) {
 
 /* ---- Jobs ---- */
 
-/* False: what the settings ask for is not to be had. */
+/* Copies to the job what it needs of the settings. False if TLS is asked for but not configured. */
 static bool fillIn(linkJob *job) {
     job->host = zstrdup(repl_settings.primary_host);
     job->port = (int)repl_settings.primary_port;
@@ -470,7 +473,7 @@ static void startTalking(void) {
     connectLater();
 }
 
-/* Who waits here for a key would wait for what its own server's clients write. */
+/* Ends the wait of all blocked clients: on a replica no client may write what they wait for. */
 static void unblockAll(void) {
     listIter it = listBegin(client_state.clients, false);
     for (listNode *n = listNext(&it); n; n = listNext(&it)) {
@@ -486,7 +489,7 @@ static void unblockAll(void) {
     }
 }
 
-/* Whoever was asked to be the primary has agreed; the dataset may be yet to come. */
+/* Reports a failover as successful once the target has accepted it, also if the dataset is still to come. */
 static void lookWhetherAccepted(void) {
     const linkJob *job = primary.job;
     if (!primary.for_failover || !job || !atomic_load_explicit(&job->accepted_psync, memory_order_relaxed)) return;
@@ -495,7 +498,8 @@ static void lookWhetherAccepted(void) {
     on_failover(true);
 }
 
-/* ... or has not. True: this server is a primary again. Who was not reached is asked again. */
+/* Reports a failover as refused if the target has refused it; true if so: this server is a primary again. A target that
+ * did not answer is asked again. */
 static bool failoverWasRefused(void) {
     if (!primary.for_failover || !primary.job->rejected_psync) return false;
     primary.for_failover = false;
@@ -511,7 +515,7 @@ static void logSilence(bool syncs) {
     else serverLog(LL_WARNING, "Timeout connecting to the PRIMARY...");
 }
 
-/* The job has come to nothing. */
+/* Ends a job that has failed: `synced` if the primary was sending the dataset, `silent` if it has timed out. */
 static void jobFailed(bool synced, bool silent) {
     if (silent) {
         logSilence(synced);
@@ -594,7 +598,7 @@ void primaryLinkTick(void) {
     linkCheck();
 }
 
-/* ---- Whom to follow ---- */
+/* ---- Which server to follow ---- */
 
 static void dropLink(void) {
     serverAssert(primary.state != PRIMARY_LOADS); /* its job is in use by the function that loads */
@@ -654,7 +658,7 @@ void primaryLinkLeave(void) {
     replicasDisconnect();
     replStreamTakeWrites(true);
     setState(PRIMARY_OFF);
-    /* The dataset is this server's now, also what a synchronization that broke off has left of it. */
+    /* The dataset is this server's own now, even if a synchronization that failed has left only part of it. */
     (void)keepFilesEnd(NULL);
     linkCheck();
 }
@@ -662,7 +666,7 @@ void primaryLinkLeave(void) {
 void primaryLinkRemember(const char *id, uint64_t offset, int stream_db) {
     assertMainThread();
     linkCheck();
-    if (offset > PRIMARY_OFFSET_MAX) return; /* nobody counts on from there */
+    if (offset > PRIMARY_OFFSET_MAX) return; /* counting on from there would overflow */
     if (!repl_settings.primary_host) {
         replStreamResume(id, offset);
         return;

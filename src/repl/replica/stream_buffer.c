@@ -1,13 +1,13 @@
-/* stream_buffer.c -- the stream is kept while the snapshot before it comes by another connection, and is loaded.
+/* stream_buffer.c -- fills the stream buffer while the RDB comes by another connection and is loaded.
  *
- * Each second the primary reads a newline: on this connection it sees that the replica lives, for acknowledgements come
- * only with the loaded dataset. If the connection ends, what has come is applied nevertheless, and the link made anew
- * from there.
+ * The job writes a newline each second: the primary sees by it that the replica lives, as acknowledgements come only
+ * after the dataset is loaded. If the connection ends the buffered bytes are applied nevertheless, and the link is made
+ * again from their end.
  *
  *   KEEPS --keep_max is reached--> FULL: only newlines are sent
  *     `----------the connection ends, main has enough, or the job is dropped----------> over
  *
- * Not here    what becomes of what is kept (primary_link.c).
+ * Not here    what is done with the stream buffer (primary_link.c).
  * Owns        nothing.
  * Threads     the job's.
  * Invariants  1. All that has come is in `kept`, in its order; nothing is left in the wire's early bytes.
@@ -20,7 +20,7 @@
 #include "clock.h"
 #include "panic.h"
 
-#define WAKE_MS 20 /* how long it takes until it hears that main has enough */
+#define WAKE_MS 20 /* a wait is interrupted as often, to see whether main has set `enough` */
 #define SAY_EVERY_MS 1000
 
 static void keeperCheck(const linkJob *job) {
@@ -39,7 +39,7 @@ static bool mayKeepMore(const linkJob *job) {
     return !job->keep_max || job->kept.memory < job->keep_max;
 }
 
-/* False at the end of the connection. */
+/* Reads into the stream buffer what has come. False at the end of the connection. */
 static bool keep(linkJob *job) {
     size_t room, before = job->kept.len;
     keeperCheck(job);
