@@ -1,4 +1,4 @@
-/* full_sync.c -- when a child writes the dataset for replicas, and for which.
+/* full_sync.c -- full synchronization: when a child writes the dataset for replicas, and for which of them.
  *
  *   from disk   child writes the file --> its end --> shipments, one each --> ONLINE
  *   directly    child ==pipe==> one shipment to all --> its end --> ONLINE; the stream when they have loaded it
@@ -8,13 +8,13 @@
  *   NONE --> FILE     until the child has ended --> NONE
  *       `--> DIRECT   until the child has ended and all that it wrote was sent, in either order --> NONE
  *
- * One child serves all who wait and can do with the same snapshot. Their place in the stream is where it forked; what
- * is written from then on is kept for them.
+ * One child serves all waiting replicas that can use the same snapshot. Their offset in the replication stream is the
+ * one at the fork; the backlog keeps what is written from then on until they have it.
  *
- * A child is forked by a command or at a tick, never where something has ended: that may be within a long command.
+ * A child is forked by a command or at a tick, never in the handler of an end: that may run within a long command.
  *
- * Not here    bytes on their way (rdb_transfer.c, rdb_copier.c), children (persist/file/child.h), who asks (psync.c).
- * Owns        the round: a child that writes for replicas, and what is known of it.
+ * Not here    sending the bytes (rdb_transfer.c, rdb_copier.c), children (persist/file/child.h), PSYNC (psync.c).
+ * Owns        the round: the child that writes for replicas, and its parameters.
  * Threads     main's own.
  * Invariants  1. A replica in WAIT_END is of the round under way; it has a place, or its other connection has.
  *             2. In FILE a child writes a snapshot. In DIRECT one does, or its bytes are still being sent.
@@ -46,8 +46,7 @@
 #include "sync_file.h"
 #include "zmalloc.h"
 
-/* Log lines of a kind in a minute where each is of one child: a replica that fails again and again must not fill the
- * log. */
+/* Log lines of one kind in a minute: a replica that fails again and again must not fill the log. */
 #define LINES_PER_ROUND 10
 
 #include <errno.h>
@@ -69,7 +68,7 @@ typedef enum { ROUND_NONE, ROUND_FILE, ROUND_DIRECT } roundKind;
 static struct {
     bool (*hide_user_data)(void); /* const after boot */
     roundKind kind;
-    bool child_lives, child_ok, shipped; /* of a direct round */
+    bool child_lives, child_ok, shipped; /* in DIRECT; shipped: all that the child wrote was sent */
     syncNeeds needs;
     unsigned version;
     bool checksum;
@@ -126,7 +125,8 @@ static bool isFiltered(const replicaState *r) {
     return r->needs.no_keys || r->needs.no_functions;
 }
 
-/* Who does not know where a snapshot without a length ends gets it from disk, as it is there. */
+/* Returns whether the RDB is sent while it is written. A replica that cannot read one of unknown length gets the file,
+ * which has one. */
 static bool goesDirect(const replicaState *r) {
     if (!r->reads_eof) return false;
     if (r->is_rdb_channel) return true;
@@ -142,7 +142,7 @@ static bool sameSnapshot(const replicaState *a, const replicaState *b) {
 
 /* ---- All in a phase ---- */
 
-/* The next one in that phase behind `after`, NULL: from the first. */
+/* Returns the next replica in that phase after `after` (NULL: the first one); NULL if there is none. */
 static replicaState *nextIn(replicaPhase phase, const replicaState *after) {
     listIter it = listBegin(replicasAll(), false);
     bool seen = !after;
@@ -158,7 +158,7 @@ static replicaState *nextIn(replicaPhase phase, const replicaState *after) {
 
 /* ---- A round begins ---- */
 
-/* It belongs to the round from here on: what is written now is kept for it. */
+/* Makes a replica one of the round: the backlog keeps for it what is written from `offset` on. */
 static void enter(replicaState *r, uint64_t offset) {
     debugAssert(this_round.kind != ROUND_NONE && r->phase == REPLICA_WAIT_START);
     bool kept = replicaSetCursor(r, offset);
@@ -217,7 +217,7 @@ static bool writeDirect(void *arg) {
 
 static void directEnded(void *arg, const childEnd *how);
 
-/* A pipe, and a child that writes into it. Its reading end, or -1. */
+/* Forks a child that writes into a pipe. Returns the reading end, or -1 with errno. */
 static int forkDirect(const replicaState *first) {
     int fds[2];
     this_round.needs = first->needs;
@@ -292,12 +292,12 @@ static void begin(replicaState *first) {
     notePlace();
     if (direct) beginDirect(first);
     else beginFile(first);
-    replStreamForgetDb(); /* who loads it knows of no SELECT */
+    replStreamForgetDb(); /* a replica that has loaded the RDB has seen no SELECT */
 }
 
 /* ---- A round ends ---- */
 
-/* It wanted the dataset alone, and has it as far as the kernel is concerned. */
+/* Closes the connection of a replica that wanted the dataset only, when the kernel has sent all of it. */
 static void dismiss(replicaState *r) {
     debugAssert(r->phase == REPLICA_SNAPSHOT_SENT);
     replicaDropCursor(r);
@@ -308,7 +308,7 @@ static void dismiss(replicaState *r) {
 void fullSyncArrived(replicaState *r, bool awaits_ack) {
     debugAssert(r->phase == REPLICA_WAIT_END || r->phase == REPLICA_SEND_FILE);
     debugAssert(!awaits_ack || r->phase == REPLICA_WAIT_END);
-    if (r->snapshot_only || r->is_rdb_channel) { /* the latter's place may be its other connection's by now */
+    if (r->snapshot_only || r->is_rdb_channel) { /* the other connection may have taken the channel's offset over */
         r->phase = REPLICA_SNAPSHOT_SENT;
         r->sent_ms = clockMonotonicMs();
         if (!r->is_rdb_channel || !r->has_cursor) dismiss(r);
@@ -377,7 +377,7 @@ static void sendFile(replicaState *r, const char *file) {
     rdbTransferStart(fd, (uint64_t)st.st_size, &r, 1, &ends);
 }
 
-/* Any snapshot's child has ended. */
+/* Called when the child of any snapshot on disk has ended. */
 static void fileEnded(bool ok, const char *file) {
     if (this_round.kind != ROUND_FILE) return;
     this_round.kind = ROUND_NONE;
@@ -389,7 +389,7 @@ static void fileEnded(bool ok, const char *file) {
     fullSyncCheck();
 }
 
-/* Both the child and what it has written are through. */
+/* Ends a round in DIRECT if the child has ended and all that it wrote was sent. */
 static void endDirect(void) {
     if (this_round.child_lives || !this_round.shipped) return;
     this_round.kind = ROUND_NONE;
@@ -429,16 +429,16 @@ static void directEnded(void *arg, const childEnd *how) {
     endDirect();
 }
 
-/* ---- Who waits ---- */
+/* ---- Replicas that wait ---- */
 
-/* One of the round under way for whom the stream from its snapshot on is kept. */
+/* Returns a replica of the present round that still has its offset; NULL if there is none. */
 static const replicaState *keptFor(void) {
     FOR_ALL_IN(REPLICA_WAIT_END, r)
     if (r->has_cursor) return r;
     return NULL;
 }
 
-/* The child under way writes what it can do with, from a place that is kept. */
+/* Adds a replica to the present round if it can use that snapshot and the stream from there on is still kept. */
 static bool join(replicaState *r) {
     const replicaState *other = this_round.kind == ROUND_FILE && !goesDirect(r) ? keptFor() : NULL;
     if (!other) return false;
@@ -483,7 +483,8 @@ void fullSyncAsk(replicaState *r) {
     fullSyncCheck();
 }
 
-/* Those who would be served together with `first`, how many they are, and since when one has waited. */
+/* Returns whether a child is to be forked for `first` and the replicas that can share its snapshot: if they are enough,
+ * or one of them has waited long enough. */
 static bool isDue(replicaState *first) {
     if (!goesDirect(first) || !repl_settings.diskless_sync) return true;
     uint64_t since_ms = UINT64_MAX;
@@ -514,8 +515,8 @@ void fullSyncForget(replicaState *r) {
     debugAssert(!r->node && !r->has_cursor); /* replicas.c has taken both: it is no candidate below */
     rdbTransfersForget(r);
     if (r->phase != REPLICA_WAIT_END || nextIn(REPLICA_WAIT_END, NULL)) return;
-    /* Nobody is left whom the child writes for. What it writes to disk may be wanted anyway; and when it has ended
-     * there may be another one, for something else, while what it has written is still on its way. */
+    /* No replica is left that the child writes for. A file may be wanted anyway, by the save points. When the child has
+     * ended there may be another one, for another purpose, while its output is still being sent. */
     bool direct = this_round.kind == ROUND_DIRECT && this_round.child_lives;
     if (direct || (this_round.kind == ROUND_FILE && !snapshotHasSavePoints())) childKill();
     fullSyncCheck();

@@ -1,4 +1,4 @@
-/* full_sync.h -- when a child writes the dataset for replicas, and for which.
+/* full_sync.h -- full synchronization: when a child writes the dataset for replicas, and for which of them.
  *
  * Runs on: main's own thread.
  *
@@ -8,21 +8,23 @@
 
 #include "replicas.h"
 
-/* Boot. `hide_user_data`: whether names of keys stay out of the log. */
+/* Boot only. `hide_user_data` returns whether names of keys stay out of the log. */
 void fullSyncInit(bool (*hide_user_data)(void));
-/* A replica asks for the dataset: it waits for a child, joins one under way, or a child starts now. */
+/* Puts a replica that asks for the dataset in WAIT_START, or in WAIT_END if a child writes what it needs or is forked
+ * for it now. */
 void fullSyncAsk(replicaState *r);
-/* Each tick: start what is due. */
+/* Forks a child if one is due. Call at each tick. */
 void fullSyncTick(void);
-/* A replica that has not got all has gone. */
+/* Forgets a replica that is freed; kills the child if no other replica waits for it. */
 void fullSyncForget(replicaState *r);
-/* Whether the child under way writes to replicas, and not to disk. */
+/* Returns whether the present child writes to the connections of replicas and not to disk. */
 bool fullSyncIsDirect(void);
-/* Its other connection has taken over the place that it had for it. */
+/* Gives up the offset that an RDB channel held for the replica's other connection, which has taken it over. */
 void fullSyncCursorTaken(replicaState *r);
-/* It has the dataset, as far as its connection has taken it; with `awaits_ack` it says itself when it has loaded it. */
+/* Makes a replica whose connection has taken all of the RDB online. With `awaits_ack` the stream begins only when the
+ * replica has acknowledged that the dataset is loaded. */
 void fullSyncArrived(replicaState *r, bool awaits_ack);
-/* It has acknowledged the dataset: the stream may begin. */
+/* Begins the stream of a replica that has acknowledged the dataset, if it waits for that. */
 void fullSyncAcked(replicaState *r);
 
 #endif

@@ -7,7 +7,7 @@
  * The thread reads a buffer, writes it to all, and so on. So between two reads each connection has got the whole
  * buffer, has failed, or was cancelled.
  *
- * Not here    who gets what and what its end means (full_sync.c), the loan of connections (net/balance/conn_detach.h).
+ * Not here    which replica gets which snapshot (full_sync.c), detaching connections (net/balance/conn_detach.h).
  * Owns        the thread, the source, a buffer.
  * Threads     main's own; its own, which alone touches the connections between rdbCopierStart() and its end.
  * Invariants  1. Each connection gets the same bytes in the same order, or fails.
@@ -30,7 +30,7 @@
 #include <unistd.h>
 
 #define BUFFER_BYTES ((size_t)256 << 10)
-#define WAKE_MS 100 /* how long a wait lasts before it is looked whether somebody still wants it */
+#define WAKE_MS 100 /* a wait is interrupted as often, to see whether all connections were cancelled */
 
 typedef struct outlet {
     connection *conn;       /* borrowed; the thread */
@@ -79,7 +79,7 @@ static bool anybodyWants(const rdbCopier *t) {
     return false;
 }
 
-/* Write to it what it takes now. */
+/* Writes as much of the rest of the buffer as the connection takes now. */
 static void writeSome(rdbCopier *t, outlet *o, size_t len) {
     debugAssert(o->sent < len);
     struct iovec iov = {t->buffer + o->sent, len - o->sent};
@@ -96,7 +96,7 @@ static void writeSome(rdbCopier *t, outlet *o, size_t len) {
     }
 }
 
-/* One that has not got all of the buffer; NULL: all have. */
+/* Returns the first connection to which the whole buffer was not written yet; NULL if there is none. */
 static outlet *firstBehind(rdbCopier *t, size_t len) {
     for (size_t i = 0; i < t->count; i++)
         if (t->outlets[i].sent < len && isWanted(&t->outlets[i])) return &t->outlets[i];
@@ -116,7 +116,7 @@ static void writeToAll(rdbCopier *t, size_t len) {
     transferCheck(t, len);
 }
 
-/* The next bytes of the source. 0: there are no more, or nobody wants them. */
+/* Reads the next bytes of the source into the buffer. Returns 0 at its end, or if no connection is left. */
 static size_t readSome(rdbCopier *t) {
     size_t most = BUFFER_BYTES;
     debugAssert(!t->broken); /* else this was the last call */

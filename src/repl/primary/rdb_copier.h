@@ -1,7 +1,7 @@
 /* rdb_copier.h -- a thread that copies a snapshot to the connections of replicas.
  *
- * It reads a file, or what a child writes into a pipe, and writes it to one connection or several, which it has for
- * itself meanwhile. The slowest sets the pace; one that fails is left out.
+ * The thread reads a file, or the pipe that a child writes to, and writes to one connection or several, which no other
+ * thread touches meanwhile. The slowest connection limits the speed; one that fails is left out.
  *
  * Runs on: main's own thread.
  *
@@ -13,20 +13,20 @@
 
 typedef struct rdbCopier rdbCopier;
 
-/* Begin to copy `source` (takes the descriptor), to its end or `length` bytes (0: to its end), to `count` connections
- * (borrowed until rdbCopierEnd()). `done`, on the thread, says that it has ended. A connection that takes nothing for
- * `timeout_s` has failed. NULL with errno: no thread, and `source` is closed. */
+/* Begins to copy `source` (takes ownership of the descriptor), to its end or `length` bytes (0: to its end), to `count`
+ * connections, borrowed until rdbCopierEnd(). `done` is called on the thread when it has ended. A connection that takes
+ * no byte for `timeout_s` seconds has failed. Returns NULL with errno if there is no thread, and closes `source`. */
 rdbCopier *rdbCopierStart(int source, uint64_t length, connection **conns, size_t count, unsigned timeout_s,
                           void (*done)(void)) must_check;
-/* What connection `i` was sent does not matter any more. */
+/* Stops writing to connection `i`, which counts as failed. */
 void rdbCopierCancel(rdbCopier *t, size_t i);
-/* Whether the thread has ended. */
+/* Returns whether the thread has ended. */
 bool rdbCopierIsOver(const rdbCopier *t);
-/* It is over: whether connection `i` has got all there was. */
+/* Returns whether all of the source was written to connection `i`. Call when the transfer is over. */
 bool rdbCopierSucceeded(const rdbCopier *t, size_t i);
-/* Bytes that all of them have written. */
+/* Returns the bytes that all transfers so far have written. Any thread. */
 uint64_t rdbCopiersSent(void);
-/* Wait for the thread, and free it. */
+/* Waits for the thread and frees the transfer. */
 void rdbCopierEnd(rdbCopier *t);
 
 #endif

@@ -1,19 +1,19 @@
-/* rdb_transfer.c -- a snapshot on its way to one replica, or to several at once.
+/* rdb_transfer.c -- an RDB transfer: one snapshot is sent to one replica, or to several at once.
  *
- *   GATHERS   each connection: its output is written, it is asked for, it is here; or it is left behind
- *   RUNS      a thread copies to all that are (rdb_copier.c)
+ *   GATHERS   waits until the output of each target is written and its connection is detached, or the target is lost
+ *   RUNS      a thread copies to all connections (rdb_copier.c)
  *
- * A passenger: DRAINS <--> ASKED --> HERE. Where the replica was freed before its connection was asked for it becomes
- * LOST.
+ * A target (passenger): DRAINS <--> ASKED --> HERE. It becomes LOST if the replica is freed before its connection was
+ * asked for.
  *
  * Not here    where the bytes come from, and what follows (full_sync.c).
- * Owns        the shipments; the loans of connections.
+ * Owns        the transfers; connections while they are detached for one.
  * Threads     main's own.
- * Invariants  1. What is lent is returned once, also when the replica has gone meanwhile.
- *             2. A shipment that gathers has the source and no thread, one that runs a thread and no source.
- *             3. A passenger has a loan in ASKED and HERE, and a connection in HERE only. When a shipment runs, each
- *                is HERE or LOST.
- *             4. While a shipment gathers a timer is set.
+ * Invariants  1. A detached connection is attached again exactly once, also if the replica was freed meanwhile.
+ *             2. A transfer that gathers has the source and no thread, one that runs a thread and no source.
+ *             3. A target has a stream in ASKED and HERE, and a connection in HERE only. When a transfer runs, each
+ *                target is HERE or LOST.
+ *             4. While a transfer gathers a timer is set.
  * Tests       tests/repl/sync.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -39,17 +39,17 @@ typedef enum { PASSENGER_DRAINS, PASSENGER_ASKED, PASSENGER_HERE, PASSENGER_LOST
 
 typedef struct target {
     passengerState state;
-    replicaState *r;         /* borrowed; NULL: it has gone */
-    struct clientIo *stream; /* borrowed while it is lent; NULL */
-    connection *conn;        /* HERE: its */
-    size_t outlet;           /* of the transfer */
+    replicaState *r;         /* borrowed; NULL: the replica was freed */
+    struct clientIo *stream; /* borrowed while its connection is detached, or about to be; else NULL */
+    connection *conn;        /* borrowed; in HERE, else NULL */
+    size_t outlet;           /* its index in `copies` */
 } target;
 
 typedef struct rdbTransfer {
     struct rdbTransfer *next;
     int source; /* owns, until the transfer does; -1 */
     uint64_t length;
-    uint64_t since_ms; /* monotonic: it gathers */
+    uint64_t since_ms; /* monotonic: when it began to gather */
     rdbCopier *copies; /* owns; NULL: gathers */
     rdbTransferEnds ends;
     size_t count;
@@ -103,7 +103,7 @@ static void pollDetach(target *p) {
     }
 }
 
-/* Whether it is still waited for. */
+/* Brings a target a step further; true if it is still to be waited for. */
 static bool fetch(target *p) {
     if (p->state == PASSENGER_DRAINS && !p->r) p->state = PASSENGER_LOST;
     if (p->state == PASSENGER_DRAINS) drain(p);
@@ -111,7 +111,7 @@ static bool fetch(target *p) {
     return p->state < PASSENGER_HERE;
 }
 
-/* The others do not wait for one that does not take what it was sent before. */
+/* Closes a replica that does not read its output: the others do not wait for it. */
 static void leaveBehind(const target *p) {
     if (!p->r || p->state >= PASSENGER_HERE || p->r->c->flags & CLIENT_CLOSE_ASAP) return;
     LOG_LIMITED(LL_WARNING, LOG_LIMIT_FEW, "replicas that timed out during a full synchronization",

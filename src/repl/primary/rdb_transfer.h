@@ -10,16 +10,16 @@
 #include "replicas.h"
 
 typedef struct rdbTransferEnds {
-    void (*completed)(replicaState *r, bool ok); /* of each that has not gone meanwhile */
-    void (*over)(void);                          /* behind that, once; NULL */
+    void (*completed)(replicaState *r, bool ok); /* called for each target that was not freed meanwhile */
+    void (*over)(void);                          /* called once after that; may be NULL */
 } rdbTransferEnds;
 
 /* Boot. */
 void rdbTransfersInit(aeEventLoop *loop);
-/* Send what comes from `source` (takes the descriptor), to its end or `length` bytes, to these replicas, behind what
- * they have been sent before. Their connections are lent for it. */
+/* Sends the bytes of `source` (takes ownership of the descriptor), to its end or, if `length` is not 0, so many, to
+ * these replicas, after the output that they have already. Their connections are detached for it. */
 void rdbTransferStart(int source, uint64_t length, replicaState **to, size_t count, const rdbTransferEnds *ends);
-/* The replica has gone. */
+/* Removes a replica that is freed from all RDB transfers. */
 void rdbTransfersForget(const replicaState *r);
 
 #endif
