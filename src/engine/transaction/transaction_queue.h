@@ -1,4 +1,4 @@
-/* transaction_queue.h -- a client in MULTI: what it has queued, what it watches, and what is asked of it meanwhile.
+/* transaction_queue.h -- a client in MULTI: its queue, the keys it watches, and the gates of its commands.
  *
  * Runs on: main.
  *
@@ -22,7 +22,7 @@ typedef struct multiState {
     bool main_thread;   /* some of it works on main's own thread only */
 } multiState;
 
-/* Boot: behind the sealing of the command table. */
+/* Boot only. Call after the command table was sealed. */
 void transactionQueueInit(void);
 
 /* Returns the client's state, made if there is none. */
@@ -31,34 +31,38 @@ multiState *transactionState(client *c);
 multiState *transactionOf(const client *c);
 /* MULTI; and the end of it, by whatever way: nothing is queued and nothing watched any more. */
 void transactionBegin(client *c);
+/* Ends a transaction, executed or not: frees the queue and forgets the watched keys. */
 void transactionEnd(client *c);
 
-/* GATE_TRANSACTION: what does not go into MULTI. GATE_QUEUE: what is queued. Armed for clients in MULTI. */
+/* The functions of GATE_TRANSACTION, which refuses commands that are not allowed in MULTI, and of GATE_QUEUE, which
+ * queues the others. Both gates are enabled for clients in MULTI. */
 gateResult transactionGate(client *c);
 gateResult queueGate(client *c);
 
-/* A command of a client in MULTI has been refused: the transaction will not run, what was queued is dropped. */
+/* Drops the queue of a client in MULTI one of whose commands was refused: its EXEC will fail. */
 void transactionRefused(client *c);
-/* EXEC itself is refused, in MULTI or not, for what `error` says ("-OOM ..." or without a code): nothing of it runs.
- * Monitors are shown it, as the end of what they were shown the MULTI of. */
+/* Returns whether the running command is EXEC. */
 bool transactionIsExec(const client *c);
+/* Refuses EXEC, in MULTI or not, with `error` ("-OOM ..." or a text without a code), and ends the transaction. Monitors
+ * are shown the EXEC, as they were shown its MULTI. */
 void transactionRefuseExec(client *c, const char *error);
-/* Answer the running command with the error of a gate: transactionRefuseExec() if it is EXEC. */
+/* Adds a gate's error as the reply to the running command; calls transactionRefuseExec() if that is EXEC. */
 void transactionRefuse(client *c, const char *error);
-/* Whether the running command does not have this flag, or is EXEC and some queued command does not have it. */
+/* Returns whether the running command lacks this flag or, if it is EXEC, some queued command does. */
 bool transactionLacks(const client *c, uint32_t flag);
-/* The running command's flags: those of EXEC and of all that is queued. */
+/* Returns the flags of the running command; for EXEC together with those of all queued commands. */
 uint32_t transactionFlags(const client *c);
 static inline uint32_t commandFlagsNow(const client *c) {
     return unlikely(c->flags & CLIENT_MULTI) ? transactionFlags(c) : commandFlags(c->cmd, c->argv, c->argc);
 }
 
-/* Bytes of the requests that are queued. */
+/* Returns the bytes of the queued requests. */
 size_t transactionBytes(const client *c);
 
-/* The block that queued records lie in goes back to its reader, or the client goes: what is queued is kept elsewhere,
- * or dropped. */
+/* Copies the queued records that lie in the client's first request block. Call before the block goes back to its
+ * reader. If there is no memory the transaction will fail. */
 void transactionLeaveBlock(client *c);
+/* Ends the transaction of a client that is freed or RESET. */
 void transactionDrop(client *c);
 
 #endif

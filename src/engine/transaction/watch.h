@@ -1,8 +1,8 @@
-/* watch.h -- WATCH: which clients wait to hear that a key has changed.
+/* watch.h -- WATCH: which clients watch which keys.
  *
- * A key that is watched counts as changed when it is written to, comes, goes, or its time is over: then every client
- * that watches it gets CLIENT_DIRTY_CAS, and watches nothing any more unless all of a database has gone. A key whose
- * time was over when it was watched was not there: that it is deleted afterwards is no change.
+ * A watched key counts as changed when it is written to, created or deleted, or has expired: then every client that
+ * watches it gets CLIENT_DIRTY_CAS and watches nothing any more, unless its whole database was emptied. A key that had
+ * expired when it was watched counts as absent: its deletion is no change.
  *
  * Runs on: main.
  *
@@ -24,11 +24,11 @@ typedef struct watchTotals {
 } watchTotals;
 extern watchTotals watch_totals;
 
-/* Watch a key of the client's database; once is enough. */
+/* Watches a key of the client's database. Does nothing if the client watches it already. */
 void watchKey(watchList *w, client *c, hashedKey key);
-/* Watch nothing any more. */
+/* Ends the watching of all keys. */
 void watchForget(watchList *w);
-/* Whether the time of a watched key is over that was there when it was watched. */
+/* Returns whether a watched key has expired that was there when it was watched. */
 bool watchHasExpired(const watchList *w);
 
 #endif

@@ -1,14 +1,14 @@
-/* blocking.c -- clients that wait: for a key (BLPOP, BZPOPMIN, XREAD BLOCK and their kin), or to be told.
+/* blocking.c -- blocked clients: they wait for a key (BLPOP, BZPOPMIN, XREAD BLOCK and the like), or for an owner.
  *
  *   tables[db]: dict of waitedKey --first--> waiter --next--> waiter      of one key, in the order of arrival
  *                                              ^ blockingState.waiters[]  of one client
  *   deadlines: a heap of clients that wait with a time, the earliest first
  *
- * What happens to keys only marks them (ready list). When the command that did it has ended, whoever waits is served:
- * key by key in the order in which they became ready, client by client in the order of arrival. What those do may mark
- * keys again (BLMOVE): they come behind, so a chain of any length is a loop.
+ * A change of a key only marks it as ready (ready list). When the command that changed it has ended the clients that
+ * wait for it are served: key by key in the order in which they became ready, client by client in the order of arrival.
+ * A served command may mark other keys (BLMOVE); they go to the end of the list, so a chain of any length is a loop.
  *
- * Who waits to be told has no waiters and no record: its time and its end are here, the rest is the owner's.
+ * A wait with an owner has no waiters and needs no record: only its deadline and its end are dealt with here.
  *
  * A client with a blockingState:
  *
@@ -16,9 +16,9 @@
  *     | a pause holds its command    ^    `--it has its reply--> no state
  *     `--> HELD ---the pause ends----'
  *
- * Not here    how a command runs again (callServeBlocked() in call.c), when (net/session/command_batch.c), how long it
- *             waits (block_args.c).
- * Owns        the tables, the heap, the records of those who wait.
+ * Not here    how a command runs again (callServeBlocked() in call.c), when (net/session/command_batch.c), the timeout
+ *             argument (block_args.c).
+ * Owns        the tables, the heap, the records of blocked clients.
  * Threads     main.
  * Invariants  1. CLIENT_BLOCKED is set while a client waits, but not while its command runs again or is held.
  *             2. A key is in a table as long as it has a waiter, is ready, or is being served.
@@ -26,9 +26,9 @@
  *             4. A client that is held, or whose wait has an owner, has no waiters; one that is not held is in the heap
  *                if it has a deadline.
  *             5. blocking_ready is set while a key is ready or is being served.
- * Cost        nothing until the first client waits; a ready key costs those who wait for it, up to the one that empties
- *             it; a command runs again once for all its keys that have become ready together; a time costs the
- *             logarithm of how many there are.
+ * Cost        nothing until the first client blocks; a ready key costs a step for each client that waits for it, up to
+ *             the one that empties it; a command runs again once for all its keys that have become ready together; a
+ *             deadline costs the logarithm of their number.
  * Tests       tests/unit/engine/wait/blocking_test.c, tests/engine/blocking.tcl, tests/persist/waitaof.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -48,11 +48,11 @@
 typedef struct waitedKey {
     struct waiter *first, *last; /* owned by the clients' states */
     struct waitedKey *next_ready;
-    size_t nokey;    /* waiters that want to know when it goes */
+    size_t nokey;    /* waiters that are also woken when it is deleted */
     uint64_t marked; /* ready.marks when it was marked last */
     int dbid;
     bool ready;   /* on the ready list */
-    bool serving; /* its waiters are being served: it stays although it may have none */
+    bool serving; /* its waiters are being served: the entry stays even if none is left */
     size_t len;
     char name[];
 } waitedKey;
@@ -64,7 +64,7 @@ typedef struct waiter {
 } waiter;
 
 typedef struct blockingState {
-    parsedCommand *record; /* owns: its command as it was sent; NULL: it waits to be told, and there was no memory */
+    parsedCommand *record; /* owns: its command as it was sent; may be NULL with an owner, if there was no memory */
     slice *args;           /* owns: what it runs with again in place of record->argv; NULL: the same */
     uint64_t ns;           /* that its runs have taken so far */
     const blockOwner *owner;
@@ -72,7 +72,7 @@ typedef struct blockingState {
     waiter *waiters; /* owns: as many as the command names keys */
     uint32_t count;  /* of them in use: one for each key */
     size_t bytes;    /* of waiters, and of the keys, although others may share them */
-    uint64_t looked; /* ready.marks when its command ran again last: it has seen what was marked by then */
+    uint64_t looked; /* ready.marks when its command ran again last: it has seen the keys marked by then */
     objectTypeId type;
     bool until_gone;
     bool again;          /* its command runs again */
@@ -186,9 +186,9 @@ static waitedKey *findOrAdd(int dbid, hashedKey key) {
     return k;
 }
 
-/* ---- Who waits for them ---- */
+/* ---- Their waiters ---- */
 
-/* What is waited for, with its places in the table. */
+/* Returns the bytes that a waited key takes, with its slots in the table. */
 static size_t costOf(const waitedKey *k) {
     return sizeof(*k) + k->len + 4 * sizeof(void *);
 }
@@ -233,7 +233,7 @@ static void removeWaiter(waiter *w, bool until_gone) {
     forgetIfUnused(k);
 }
 
-/* ---- Times: a heap ---- */
+/* ---- Deadlines: a heap ---- */
 
 static int64_t deadlineOf(const void *element) {
     return blockingOf(*(client *const *)element)->deadline_ms;
@@ -308,7 +308,7 @@ static void clientCheck(const client *c) {
 #endif
 }
 
-/* ---- To begin and to end ---- */
+/* ---- Beginning and ending a wait ---- */
 
 static void waitForAll(client *c, const blockFor *what) {
     blockingState *b = blockingOf(c);
@@ -340,7 +340,7 @@ static void stateFree(client *c) {
     c->flags &= ~CLIENT_BLOCKED;
 }
 
-/* A record of the running command that outlives its request. NULL: no memory. */
+/* Returns a record of the running command that outlives its request; NULL if there is no memory. */
 static parsedCommand *keepCommand(const client *c) {
     parsedCommand copy = *c->req;
     return recordDetach(&copy);
@@ -472,12 +472,12 @@ static void shown(const client *c, clientInfoExtra *extra) {
     if (b) extra->other_bytes += sizeof(*b) + b->bytes + (b->record ? recordMemory(b->record) : 0);
 }
 
-/* ---- To serve ---- */
+/* ---- Serving ---- */
 
 #define LOOK_ONLY (LOOKUP_NOTOUCH | LOOKUP_NOSTATS | LOOKUP_NONOTIFY | LOOKUP_NOEXPIRE)
 
-/* Whether what is in the key, or that it is gone, is for the waiter: not if its command has run since, for another of
- * its keys. Who is about to be closed gets nothing. */
+/* Returns whether the value of the key, or its absence, wakes the waiter: not if its command has run since the key was
+ * marked, because of another key, nor if the client is about to be closed. */
 static bool concerns(const waiter *w, const robj *o) {
     const blockingState *b = blockingOf(w->c);
     if (b->looked >= w->key->marked) return false;
@@ -504,7 +504,7 @@ static void endKey(void) {
     forgetIfUnused(k);
 }
 
-/* The next one of this key; NULL: nothing is left, or nobody. */
+/* Returns the next client of the key that is served; NULL if no value is left, or no waiter. */
 static client *nextOfKey(void) {
     const waitedKey *k = ready.serving;
     const robj *o = lookupKeyReadWithFlags(dbGet(k->dbid), hashedKeyOf(waitedName(k)), LOOK_ONLY);

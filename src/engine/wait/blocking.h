@@ -1,11 +1,11 @@
-/* blocking.h -- clients that wait: for a key (BLPOP, BZPOPMIN, XREAD BLOCK and their kin), or to be told.
+/* blocking.h -- blocked clients: they wait for a key (BLPOP, BZPOPMIN, XREAD BLOCK and the like), or for an owner.
  *
  * A handler that finds nothing calls blockForKeys() and returns without a reply. Its record is kept; when one of the
- * keys has something the handler runs again, and calls blockForKeys() again if that was gone already. So a command that
- * waits is the same as one that does not.
+ * keys has a value the handler runs again, and calls blockForKeys() again if another client has taken the value. So the
+ * handler of a command that waits is the same as that of one that does not.
  *
- * What is no key (an offset that is to be safe) has an owner who knows when it is there: blockOnOwner(). The owner
- * ends the wait.
+ * A wait for something else than a key (WAIT: an offset that is to be safe) has an owner, which ends it:
+ * blockOnOwner().
  *
  * Runs on: main.
  *
@@ -16,63 +16,67 @@
 #include "client.h"
 
 typedef struct blockingTotals {
-    size_t keys;     /* that somebody waits for */
-    size_t nokey;    /* of these: whose end somebody waits for as well */
-    size_t timeouts; /* clients that wait with a time */
+    size_t keys;     /* that at least one client waits for */
+    size_t nokey;    /* of these: whose deletion would also wake a client */
+    size_t timeouts; /* clients that wait with a deadline */
 } blockingTotals;
 extern blockingTotals blocking_totals;
 
-/* Boot. `unblocked` is told of a client whose commands may go on. */
+/* Boot only. `unblocked` is called with a client whose wait has ended and whose next commands may run. */
 void blockingInit(void (*unblocked)(client *c));
-/* Boot: `set` is told the earliest time, of the wall clock, at which blockingExpire() has something to do. */
+/* Boot only. `set` is called with the earliest time, of the wall clock, at which blockingExpire() is to be called. */
 void blockingOnDeadline(void (*set)(int64_t wall_ms));
 
 typedef struct blockFor {
-    objectTypeId type;  /* what values wake it */
+    objectTypeId type;  /* a value of this type wakes the client */
     uint32_t first_key; /* argument */
     uint32_t keys;
     int64_t deadline_ms; /* of the wall clock; 0: none */
-    bool until_gone;     /* also woken when a key goes, or becomes another type (XREADGROUP) */
-    bool null_bulk;      /* where it may not wait it is answered by a null, not by a null array */
+    bool until_gone;     /* also woken when a key is deleted, or gets another type (XREADGROUP) */
+    bool null_bulk;      /* where it may not wait the reply is a null bulk, not a null array */
     slice *args;         /* taken: c->argc arguments to run with again (blockingArgs()), in one allocation with the text
                             of those that differ from c->req->argv; NULL: none differs */
 } blockFor;
-/* The running command waits (CLIENT_BLOCKED), and will run again. Where it may not wait (in a transaction) it is
- * answered as if its time were over. */
+/* Blocks the client of the running command (CLIENT_BLOCKED) until a key is ready; then the command runs again.
+ * Where a client may not block (in a transaction) it gets the reply of a timeout. Takes ownership of what->args. */
 void blockForKeys(client *c, const blockFor *what);
-/* A wait that its owner ends, by blockingEnd(). */
+/* The owner of a wait, which ends it by blockingEnd(). */
 typedef struct blockOwner {
-    void (*reply)(client *c, void *wait);  /* the command's answer as things stand now */
-    void (*forget)(client *c, void *wait); /* the wait is over, answered or not: the client may have gone */
+    void (*reply)(client *c, void *wait);  /* adds the command's reply */
+    void (*forget)(client *c, void *wait); /* frees `wait`; the client has its reply, or is being freed */
 } blockOwner;
-/* The running command, which may wait, does so (CLIENT_BLOCKED), and does not run again. `wait` is the owner's. */
+/* Blocks the client of the running command, which must be allowed to block (CLIENT_BLOCKED); the command does not run
+ * again. `wait` is handed to the owner's functions. */
 void blockOnOwner(client *c, const blockOwner *owner, void *wait, int64_t deadline_ms);
-/* Whether the running command has waited, and runs again. */
+/* Returns whether the running command runs again after a wait. */
 bool blockingRunsAgain(const client *c);
-/* The arguments that the first run has left for this one in blockFor; NULL if there are none. c->argv has those that
- * the client has sent, which SLOWLOG shows. */
+/* Returns the arguments that the first run has given in blockFor.args; NULL if it has given none. c->argv has those of
+ * the client, which SLOWLOG shows. Call while the command runs again. */
 slice *blockingArgs(const client *c);
-/* A run of the command has ended in a wait and has taken `ns`. */
+/* Adds `ns` to the run time of a command that is blocked. */
 void blockingNoteTime(client *c, uint64_t ns);
 
-/* Something has come for somebody: callServeBlocked() is to be called when the command has ended. */
+/* True if a key that clients wait for is ready: callServeBlocked() is to be called when the command has ended. */
 extern bool blocking_ready;
-/* Who waits, in order: the next one whose command is to run again; NULL: no more. Then blockingRun(), the command, and
- * blockingHasRun(). */
+/* Returns the next client whose command is to run again, in the order in which they are served; NULL if there is none.
+ * Then call blockingRun(), run the command that it returns, and call blockingHasRun(). */
 client *blockingNext(void);
 const parsedCommand *blockingRun(client *c);
 void blockingHasRun(client *c);
-const parsedCommand *blockingCommand(const client *c); /* that is to run */
-/* In place of these, where it may not run now: it waits no longer, for no key and no time, and keeps the command. Who
- * holds it calls blockingRun() when it may; if it must wait again, then until the time it was to wait at first. */
+/* Returns the command that is to run again. */
+const parsedCommand *blockingCommand(const client *c);
+/* Puts the client on hold if its command may not run now, in place of these three: it waits for no key and no deadline,
+ * and keeps the command. The caller runs the command later, from blockingRun() on; if that blocks again the first
+ * deadline counts. */
 void blockingHold(client *c);
+/* Returns whether the client is on hold. */
 bool blockingIsHeld(const client *c);
 
-/* End the wait: as if its time were over, or by an error. False: it does not wait. */
+/* Ends the wait, with the reply of a timeout or of the owner, or with `error`. False if the client is not blocked. */
 bool blockingEnd(client *c, const char *error);
 #define BLOCKING_EXPIRE_MAX 128
-/* End the wait of those whose time is over, at most BLOCKING_EXPIRE_MAX of them. The earliest time of those who go on
- * waiting, which may be over, too; 0: there is none. */
+/* Ends the waits whose deadline has passed, at most BLOCKING_EXPIRE_MAX of them. Returns the earliest deadline that is
+ * left, which may have passed as well; 0 if there is none. */
 int64_t blockingExpire(int64_t wall_ms);
 
 #endif
