@@ -80,6 +80,8 @@ static void shipmentsCheck(void) {
         debugAssert(s->source < 0 || transfers.timer_set);
         for (size_t i = 0; i < s->count && i < PASSENGERS_CHECKED; i++) checkPassenger(s, &s->targets[i]);
     }
+#else
+    unused(checkPassenger);
 #endif
 }
 
