@@ -4,11 +4,10 @@
  *
  *   wait -> write all that was published, up to the next job -> the job -> sync if it is due -> wait
  *
- * With `always` it sleeps until main wakes it: a reply waits for it, and it syncs itself, since the next write would
- * need the next sync anyway. Before that it may wait for more writes (aof_gather.c); main wakes it when there are as
- * many as it wants. Else, as long as there is something to do, it looks once in POLL_MS, so that main pays no
- * system call, and sleeps deeply when nothing has come for IDLE_MS; then main's next publication wakes it. The sync of
- * each second is made in the background (aof_sync.c), and writes go on meanwhile.
+ * With `always` it sleeps until main wakes it, because a reply waits for it, and it syncs itself, since the next write
+ * would need the next sync anyway; before that it may wait for more writes (aof_gather.c). Else it looks once in
+ * POLL_MS, so that main pays no system call, and sleeps until the next publication when nothing has come for IDLE_MS.
+ * The sync of each second is made in the background (aof_sync.c), and writes go on meanwhile.
  *
  * A write that fails, or is short, is cut off again and tried each second; main is told and refuses writes meanwhile.
  * What a failed sync covered may be lost although a later sync works: the system drops what it could not write. So no
@@ -19,14 +18,23 @@
  * those of an older log, which stays what it is. The rename of the manifest that names base and increment is the moment
  * from which on there is a log; what is in the increment was synced before. An error before that makes the try fail.
  *
+ * So the log is in one of these states, which moveLog() alone changes:
+ *   FIRST --base--> SOUND <------------------base------------------.
+ *     |               |                                            |
+ *   error       sync failed     .------------cut------------> MENDABLE
+ *     v               v         |                                  |
+ *   LOST           BROKEN ------'  <---------sync failed-----------'
+ * A cut that fails leads from SOUND to SOUND_UNCUT, and from BROKEN or MENDABLE to BROKEN_UNCUT: no increment begins
+ * where the base under way ends, so that base is refused. A cut that works leads back, to SOUND or MENDABLE.
+ *
  * Not here    the system calls (aof_system.c), the queue of bytes (aof_queue.c), what is in them (aof.c).
  * Owns        the manifest, the descriptor of the increment, jobs that are not done.
  * Threads     main and this one; who writes each field is said in the struct. Hand-overs: stream.published and `jobs`
  *             (main to thread), `finished` and the atomics of progress (thread to main), all seq_cst or release.
  * Invariants  1. synced <= written <= published; none of them goes back.
  *             2. Bytes behind a cut go to a file that the manifest on disk names, and what is before it is synced.
- *             3. While `first`, no manifest on disk names a file of this thread, and its files go when it ends.
- *             4. synced moves only by a sync that has worked, while none has failed since the last base.
+ *             3. In FIRST and LOST no manifest on disk names a file of this thread, and its files go when it ends.
+ *             4. synced moves only by a sync that has worked, and in no state that is BROKEN or MENDABLE.
  * Tests       tests/unit/persist/aof/aof_thread_test.c, tests/persist/aof.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -58,6 +66,19 @@
 #define COMPLAIN_MS 30000
 #define GATHER_MAX_US 5000
 
+typedef enum {
+    LOG_FIRST, /* the increment is a temporary file that no manifest names */
+    LOG_LOST,  /* the same, and an error has made it useless: nothing more is written, all jobs but END fail */
+    LOG_SOUND, /* all that was synced is safe */
+    LOG_SOUND_UNCUT,
+    LOG_MENDABLE, /* only syncs before the last cut have failed: the next base has what they covered */
+    LOG_BROKEN,   /* a sync of this increment has failed: a base that is being made does not have what it covered */
+    LOG_BROKEN_UNCUT,
+    LOG_STATES
+} logState;
+
+typedef enum { LOG_ERROR, LOG_SYNC_FAILED, LOG_CUT, LOG_CUT_FAILED, LOG_BASE, LOG_EVENTS } logEvent;
+
 struct aofThread {
     aofQueue queue; /* both; its header says which part is whose */
 
@@ -77,7 +98,8 @@ struct aofThread {
     alignas(CACHE_LINE) _Atomic uint64_t written; /* seq_cst */
     _Atomic uint64_t synced;
     _Atomic int write_error, sync_error;
-    _Atomic bool sync_broken, syncing;
+    _Atomic int state; /* logState; relaxed: stored by moveLog() alone */
+    _Atomic bool syncing;
     _Atomic long long incr_size;
     _Atomic(aofJob *) finished; /* release: a stack */
     _Atomic bool asleep;        /* seq_cst, against stream.published and `jobs` */
@@ -93,11 +115,8 @@ struct aofThread {
     uint64_t units, units_synced;              /* of the stream: seen by step(), covered by the last sync */
     aofGather gather;
     uint64_t last_work_ms, last_sync_ms, last_try_ms, last_complaint_ms;
+    int state_error; /* errno: what has led to LOST, or the last cut to a state that is UNCUT */
     bool ended;
-    bool first;            /* the increment is a temporary file that no manifest names */
-    int first_error;       /* errno: what there is of it is of no use */
-    int cut_error;         /* errno: the last cut has failed, so there is no increment that goes on where a base ends */
-    bool failed_since_cut; /* a sync of the increment that is open: no base that is being made has what it covered */
 
     pthread_mutex_t lock; /* a leaf; for the wait alone */
     pthread_cond_t wake;
@@ -105,6 +124,49 @@ struct aofThread {
     /* main */
     aofJob *done; /* owns: that have come back, in their order */
 };
+
+/* --- the state of the log -------------------------------------------------------------------------------- */
+
+static logState stateOf(const aofThread *t) {
+    return (logState)atomic_load_explicit(&t->state, memory_order_relaxed);
+}
+
+static bool isFirst(const aofThread *t) {
+    return stateOf(t) <= LOG_LOST;
+}
+
+static bool isLost(const aofThread *t) {
+    return stateOf(t) == LOG_LOST;
+}
+
+static bool isUncut(logState state) {
+    return state == LOG_SOUND_UNCUT || state == LOG_BROKEN_UNCUT;
+}
+
+/* Returns whether a sync has failed that no base has made up for. */
+static bool isBroken(const aofThread *t) {
+    logState state = stateOf(t);
+    return state >= LOG_MENDABLE || (state == LOG_LOST && atomic_load_explicit(&t->sync_error, memory_order_relaxed));
+}
+
+/* Moves the log to its next state; `error` is errno of a failure. */
+static void moveLog(aofThread *t, logEvent event, int error) {
+    static const uint8_t next[LOG_STATES][LOG_EVENTS] = {
+        /*                    ERROR             SYNC_FAILED       CUT           CUT_FAILED        BASE */
+        [LOG_FIRST] = {LOG_LOST, LOG_LOST, LOG_STATES, LOG_STATES, LOG_SOUND},
+        [LOG_LOST] = {LOG_LOST, LOG_LOST, LOG_STATES, LOG_STATES, LOG_STATES},
+        [LOG_SOUND] = {LOG_SOUND, LOG_BROKEN, LOG_SOUND, LOG_SOUND_UNCUT, LOG_SOUND},
+        [LOG_SOUND_UNCUT] = {LOG_SOUND_UNCUT, LOG_BROKEN_UNCUT, LOG_SOUND, LOG_SOUND_UNCUT, LOG_STATES},
+        [LOG_MENDABLE] = {LOG_MENDABLE, LOG_BROKEN, LOG_MENDABLE, LOG_BROKEN_UNCUT, LOG_SOUND},
+        [LOG_BROKEN] = {LOG_BROKEN, LOG_BROKEN, LOG_MENDABLE, LOG_BROKEN_UNCUT, LOG_BROKEN},
+        [LOG_BROKEN_UNCUT] = {LOG_BROKEN_UNCUT, LOG_BROKEN_UNCUT, LOG_MENDABLE, LOG_BROKEN_UNCUT, LOG_STATES},
+    };
+    logState from = stateOf(t), to = (logState)next[from][event];
+    serverAssert(to < LOG_STATES);
+    if ((to == LOG_LOST && from != LOG_LOST) || event == LOG_CUT_FAILED) t->state_error = error ? error : EINVAL;
+    else if (event == LOG_CUT) t->state_error = 0;
+    atomic_store_explicit(&t->state, (int)to, memory_order_relaxed);
+}
 
 /* --- what main does -------------------------------------------------------------------------------------- */
 
@@ -187,7 +249,7 @@ aofProgress aofThreadProgress(const aofThread *t) {
                          .synced = atomic_load(&t->synced),
                          .write_error = atomic_load_explicit(&t->write_error, memory_order_relaxed),
                          .sync_error = atomic_load_explicit(&t->sync_error, memory_order_relaxed),
-                         .sync_broken = atomic_load_explicit(&t->sync_broken, memory_order_relaxed),
+                         .sync_broken = isBroken(t),
                          .syncing = atomic_load_explicit(&t->syncing, memory_order_relaxed),
                          .incr_size = atomic_load_explicit(&t->incr_size, memory_order_relaxed)};
 }
@@ -214,14 +276,9 @@ static bool syncsAlways(const aofThread *t) {
     return atomic_load(&t->policy) == FSYNC_ALWAYS;
 }
 
-/* The increment cannot become part of a log. */
-static void firstFailed(aofThread *t, int error) {
-    if (t->first && !t->first_error) t->first_error = error ? error : EINVAL;
-}
-
-/* Replies may have to be kept back for good. */
+/* Returns whether an error ends the process: replies may have to be kept back for good. */
 static bool diesOfErrors(const aofThread *t) {
-    return syncsAlways(t) && !t->first;
+    return syncsAlways(t) && !isFirst(t);
 }
 
 /* So many bytes have gone to the file. */
@@ -248,7 +305,7 @@ static void writeFailed(aofThread *t, ssize_t n, size_t wanted, uint64_t now_ms)
                   strerror(errno));
         wrote(t, (size_t)n);
     }
-    firstFailed(t, error);
+    moveLog(t, LOG_ERROR, error);
     if (diesOfErrors(t)) giveUp("Can't recover from AOF write error when the AOF fsync policy is 'always'. Exiting...");
     if (!atomic_load_explicit(&t->write_error, memory_order_relaxed) || n < 0) {
         atomic_store(&t->write_error, error);
@@ -267,7 +324,7 @@ static void writeWorks(aofThread *t) {
 /* Write what there is before `limit`, in one write if it is no more than that takes. True when something was done. */
 static bool writeUpTo(aofThread *t, uint64_t limit, bool at_once) {
     bool any = false;
-    if (t->queue.consumed == limit || t->first_error) return false;
+    if (t->queue.consumed == limit || isLost(t)) return false;
     uint64_t now_ms = clockMonotonicMs();
     if (atomic_load_explicit(&t->write_error, memory_order_relaxed) && !at_once &&
         now_ms - t->last_try_ms < t->second_ms)
@@ -297,15 +354,13 @@ static bool writeUpTo(aofThread *t, uint64_t limit, bool at_once) {
 /* --- syncing --------------------------------------------------------------------------------------------- */
 
 static void syncFailed(aofThread *t, int error) {
-    firstFailed(t, error);
+    moveLog(t, LOG_SYNC_FAILED, error);
     if (diesOfErrors(t)) {
         serverLog(LL_WARNING, "Can't persist AOF for fsync error when the AOF fsync policy is 'always': %s. Exiting...",
                   strerror(error));
         _exit(1);
     }
     if (mayComplain(t, clockMonotonicMs())) serverLog(LL_WARNING, "Fail to fsync the AOF file: %s", strerror(error));
-    t->failed_since_cut = true;
-    atomic_store(&t->sync_broken, true);
     atomic_store(&t->sync_error, error);
     tellMain(t);
 }
@@ -317,7 +372,7 @@ static void syncWorked(aofThread *t, uint64_t covered) {
         atomic_store(&t->sync_error, 0);
         tellMain(t);
     }
-    if (atomic_load_explicit(&t->sync_broken, memory_order_relaxed)) return;
+    if (isBroken(t)) return;
     atomic_store(&t->synced, covered);
     holdPublish(t->synced_seq, covered);
 }
@@ -367,7 +422,7 @@ static bool syncNow(aofThread *t) {
 static int64_t syncDueIn(const aofThread *t, uint64_t now_ms) {
     bool failed = atomic_load_explicit(&t->sync_error, memory_order_relaxed) != 0;
     int policy = atomic_load(&t->policy);
-    if (t->first_error || (policy == FSYNC_NO && !failed)) return -1;
+    if (isLost(t) || (policy == FSYNC_NO && !failed)) return -1;
     if (t->sync_tried == t->queue.consumed && !failed) return -1;
     if (t->sync_tried >= atomic_load(&t->no_sync_from)) return -1;
     if (policy == FSYNC_ALWAYS) return 0;
@@ -443,7 +498,6 @@ static bool doCut(aofThread *t, aofJob *job) {
         t->fd = fd;
         job->incr_size = t->size;
         t->size = 0;
-        t->failed_since_cut = false;
         atomic_store_explicit(&t->incr_size, 0, memory_order_relaxed);
     } else if (fd >= 0) {
         sys->close(fd);
@@ -463,9 +517,9 @@ static bool doSwitchBase(aofThread *t, aofJob *job) {
     const aofSystem *sys = aofSystemNow();
     struct stat st;
     bool replaced = false;
-    if (t->cut_error) { /* main could not know it yet */
+    if (isUncut(stateOf(t))) { /* main could not know it yet */
         aofRemoveFile(job->path);
-        errno = t->cut_error;
+        errno = t->state_error;
         return false;
     }
     aofManifest *next = aofManifestDup(t->manifest);
@@ -480,9 +534,10 @@ static bool doSwitchBase(aofThread *t, aofJob *job) {
     if (!ok && replaced) restoreManifest(t, base_seq, incr_seq);
     else if (!ok) aofRemoveFile(moved ? path : job->path);
     if (ok && stat(path, &st) == 0) job->base_size = st.st_size;
-    if (ok && atomic_load(&t->sync_broken) && !t->failed_since_cut) {
-        atomic_store(&t->sync_broken, false);
-        syncNow(t);
+    if (ok) {
+        bool mended = stateOf(t) == LOG_MENDABLE;
+        moveLog(t, LOG_BASE, 0);
+        if (mended) syncNow(t);
     }
     sdsFree(path);
     errno = error;
@@ -551,10 +606,10 @@ static bool doSwitchFirst(aofThread *t, aofJob *job) {
                       aofManifestBase(t->manifest)->name);
         serverLog(LL_NOTICE, "The append-only file is on: %s and what follows it in %s",
                   aofManifestBase(t->manifest)->name, aofManifestLastIncr(t->manifest)->name);
-        t->first = false;
+        moveLog(t, LOG_BASE, 0);
         if (stat(base, &st) == 0) job->base_size = st.st_size;
     } else {
-        firstFailed(t, error);
+        moveLog(t, LOG_ERROR, error);
         removeFirst(t, (const char *const[]){job->path, from, base, incr}, 4, replaced);
     }
     sdsFree(base);
@@ -585,11 +640,11 @@ static bool doDelete(aofThread *t) {
 }
 
 static bool doEnd(aofThread *t) {
-    if (t->first) return endFirst(t);
+    if (isFirst(t)) return endFirst(t);
     int error = t->queue.consumed == atomic_load(&t->queue.published) ? 0 : atomic_load(&t->write_error);
     bool ok = (t->sync_tried == t->queue.consumed && !atomic_load(&t->sync_error)) || syncNow(t);
     if (!error && !ok) error = errno;
-    if (!error && atomic_load(&t->sync_broken)) error = EIO;
+    if (!error && isBroken(t)) error = EIO;
     aofSystemNow()->close(t->fd);
     t->ended = true;
     errno = error;
@@ -599,12 +654,12 @@ static bool doEnd(aofThread *t) {
 /* The increment that it is for is of no use. */
 static void refuseJob(const aofThread *t, aofJob *job) {
     if (job->path) aofRemoveFile(job->path);
-    job->error = t->first_error;
+    job->error = t->state_error;
 }
 
 static void doJob(aofThread *t, aofJob *job) {
     if (job->type != AOF_JOB_DELETE) waitForSync(t);
-    if (t->first_error && job->type != AOF_JOB_END) {
+    if (isLost(t) && job->type != AOF_JOB_END) {
         refuseJob(t, job);
         return;
     }
@@ -612,18 +667,18 @@ static void doJob(aofThread *t, aofJob *job) {
     switch (job->type) {
     case AOF_JOB_FIRST:
         job->ok = doFirst(t);
-        if (!job->ok) firstFailed(t, errno);
+        if (!job->ok) moveLog(t, LOG_ERROR, errno);
         break;
     case AOF_JOB_CUT:
         job->ok = doCut(t, job);
-        t->cut_error = job->ok ? 0 : errno;
+        moveLog(t, job->ok ? LOG_CUT : LOG_CUT_FAILED, errno);
         break;
     case AOF_JOB_WRITE:
         job->ok = t->queue.consumed >= job->offset;
         errno = atomic_load(&t->write_error);
         break;
     case AOF_JOB_SYNC: job->ok = syncNow(t); break;
-    case AOF_JOB_SWITCH_BASE: job->ok = t->first ? doSwitchFirst(t, job) : doSwitchBase(t, job); break;
+    case AOF_JOB_SWITCH_BASE: job->ok = isFirst(t) ? doSwitchFirst(t, job) : doSwitchBase(t, job); break;
     case AOF_JOB_DELETE: job->ok = doDelete(t); break;
     case AOF_JOB_END: job->ok = doEnd(t); break;
     }
@@ -646,7 +701,7 @@ static bool isForNow(const aofJob *job) {
 
 /* The first job, if all before it is written. Nothing waits for bytes that are of no use. */
 static bool jobIfDue(aofThread *t, aofJob *job) {
-    if (!job || (t->queue.consumed < job->offset && !isForNow(job) && !t->first_error)) return false;
+    if (!job || (t->queue.consumed < job->offset && !isForNow(job) && !isLost(t))) return false;
     t->next_job = job->next;
     doJob(t, job);
     push(&t->finished, job);
@@ -668,7 +723,7 @@ static bool step(aofThread *t) {
     t->units = publishedUnits(t);
     if (job && job->offset < limit) limit = job->offset;
     bool end = job && job->type == AOF_JOB_END;
-    if (!(end && t->first)) done |= writeUpTo(t, limit, isForNow(job));
+    if (!(end && isFirst(t))) done |= writeUpTo(t, limit, isForNow(job));
     done |= jobIfDue(t, job);
     if (!t->ended) done |= syncIfDue(t);
     return done;
@@ -678,7 +733,7 @@ static bool step(aofThread *t) {
 static bool hasNews(aofThread *t) {
     if (atomic_load(&t->jobs) || aofSyncHasEnded(&t->sync)) return true;
     return atomic_load(&t->queue.published) != t->queue.consumed && !atomic_load(&t->write_error) && !t->next_job &&
-           !t->first_error;
+           !isLost(t);
 }
 
 static int64_t sooner(int64_t a, int64_t b) {
@@ -689,7 +744,7 @@ static int64_t sooner(int64_t a, int64_t b) {
 static int64_t dueIn(aofThread *t) {
     uint64_t now_ms = clockMonotonicMs();
     int64_t due = syncDueIn(t, now_ms);
-    if (!atomic_load_explicit(&t->write_error, memory_order_relaxed) || t->first_error) return due;
+    if (!atomic_load_explicit(&t->write_error, memory_order_relaxed) || isLost(t)) return due;
     uint64_t passed = now_ms - t->last_try_ms;
     return sooner(due, passed >= t->second_ms ? 0 : (int64_t)(t->second_ms - passed));
 }
@@ -797,7 +852,7 @@ aofThread *aofThreadStart(const aofThreadOptions *o) {
     t->second_ms = o->second_ms ? o->second_ms : SECOND_MS;
     t->manifest = o->manifest;
     t->fd = o->fd;
-    t->first = o->fd < 0;
+    atomic_init(&t->state, o->fd < 0 ? LOG_FIRST : LOG_SOUND);
     t->size = o->size;
     atomic_init(&t->incr_size, (long long)o->size);
     atomic_init(&t->policy, (int)o->policy);
