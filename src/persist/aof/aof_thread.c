@@ -715,13 +715,15 @@ static uint64_t publishedUnits(const aofThread *t) {
     return atomic_load_explicit(&t->queue.published_units, memory_order_relaxed);
 }
 
-/* True when something was done. */
+/* Does what there is to do; returns whether that was something. `published` is read before the jobs are taken: main
+ * publishes up to a job, gives it, and then publishes more, so what is written never goes beyond a job that is not
+ * seen yet. */
 static bool step(aofThread *t) {
     bool done = takeSync(t);
-    aofJob *job = firstJob(t);
     uint64_t limit = atomic_load(&t->queue.published);
+    aofJob *job = firstJob(t);
     t->units = publishedUnits(t);
-    if (job && job->offset < limit) limit = job->offset;
+    if (job) limit = job->offset;
     bool end = job && job->type == AOF_JOB_END;
     if (!(end && isFirst(t))) done |= writeUpTo(t, limit, isForNow(job));
     done |= jobIfDue(t, job);

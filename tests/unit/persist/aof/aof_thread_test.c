@@ -306,6 +306,25 @@ static bool waitWritten(uint64_t offset) {
     return false;
 }
 
+/* What is published right after a cut goes to the next increment, also when the thread is at work at that moment: the
+ * base that is made from there on does not have it. */
+TEST(thread_cuts_at_the_offset_of_the_job) {
+    enum { CUTS = 100 };
+    start(FSYNC_NO, 0);
+    for (int i = 0; i < CUTS; i++) {
+        append(10);
+        aofThreadPublish(thread);
+        aofThreadSubmit(thread, aofJobCreate(AOF_JOB_CUT));
+        append(10);
+        aofThreadPublish(thread);
+        aofJob *cut = waitForJob(AOF_JOB_CUT);
+        bool good = CHECK(cut && cut->ok) && CHECK_EQ_INT(cut->incr_size, i == 0 ? 10 : 20);
+        if (cut) aofJobFree(cut);
+        if (!good) break;
+    }
+    CHECK(stop());
+}
+
 /* And what is written while a sync lasts is not covered by it. */
 TEST(thread_writes_while_a_sync_lasts) {
     start(FSYNC_EVERYSEC, 1);
