@@ -96,6 +96,7 @@ static struct {
     off_t base_size, older_size;           /* the base; increments before the last one */
     off_t settled_size;                    /* of all, after the last rewrite or the start */
     aofDoneFn *cut_done, *switch_done;     /* a rewrite waits for it */
+    const aofJob *last_cut;                /* the thread's: whose answer cut_done is for */
     void (*first_failed)(int error);       /* NULL: told already */
     const aofJob *awaited;                 /* the thread's */
     bool awaited_ok;                       /* the last one was done well */
@@ -394,6 +395,8 @@ static void finished(const aofJob *job) {
         break;
     case AOF_JOB_CUT:
         if (job->ok) aof.older_size += job->incr_size;
+        if (job != aof.last_cut) break; /* of a rewrite that has ended before its cut was answered */
+        aof.last_cut = NULL;
         tell(&aof.cut_done, job);
         break;
     case AOF_JOB_SWITCH_BASE:
@@ -441,7 +444,9 @@ void aofCut(aofDoneFn *done) {
     aof.cut_done = done;
     aof.dbid = -1;
     aof.stamped_s = 0;
-    aofThreadSubmit(aof.thread, aofJobCreate(AOF_JOB_CUT));
+    aofJob *job = aofJobCreate(AOF_JOB_CUT);
+    aof.last_cut = job;
+    aofThreadSubmit(aof.thread, job);
 }
 
 void aofSwitchBase(char *path, const char *ending, bool received, aofDoneFn *done) {
