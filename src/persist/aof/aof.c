@@ -20,15 +20,18 @@
  * places: no error of the disk is told to clients, a try that fails is given up (the thread then ends by itself,
  * `leaving`), and another one follows.
  *
- *   off -- wanted --> waits for the fork --> first -- switched --> on
- *                            ^---- given up ----'
+ *   OFF -- wanted --> WAITING for the fork --> FIRST -- switched --> ON     FIRST, ON: there is a thread
+ *    ^                  ^---- given up ----'                         |
+ *    '------- appendonly no; suspended; the end of the process ------'
  *
  * Not here    system calls (aof_thread.c), what is propagated (engine/propagate.c), reading (aof_load.c).
  * Owns        the state of the log on main.
  * Threads     main.
  * Invariants  1. Only complete units are published (aof_queue.h), also while a unit is under way.
  *             2. While the log is on each propagated item is in the stream, in its order.
- *             3. Writes are paused for the log exactly while `room` waits.
+ *             3. Writes are paused for the log only while `room` waits, and then there is a thread.
+ *             4. Only in ON an error of the disk is known here, and to GATE_DISK.
+ *             5. A thread that is leaving has no successor before it has ended.
  * Cost        off: nothing. On: a copy per command; per flush a store and a few loads.
  * Tests       tests/persist/aof.tcl
  *
@@ -114,6 +117,28 @@ static struct {
     unsigned first_mark, marks_count;
 } aof;
 
+/* Asserts the invariants, at both ends of the functions of the header. They hold as well where a callback is called in
+ * the middle of a change, which may call aofGiveUpFirst(). */
+static void aofCheck(void) {
+    debugAssert(!aof.thread == !aof.queue && (!aof.queue || aof.queue == aofThreadQueue(aof.thread)));
+    debugAssert(!aof.first || (aof.thread && !aof.ending));
+    debugAssert(!aof.leaving || !aof.thread);
+    debugAssert(!aof.suspended || !aof.wanted);
+    debugAssert(!aof.first_failed || aof.first);
+    debugAssert(aof.thread || (!aof.cut_done && !aof.awaited && !aof.ending && !aof.room.reached));
+    debugAssert(!aof.last_cut == !aof.cut_done);
+    debugAssert(aof.thread || aof.leaving || !aof.switch_done);
+    debugAssert(aof.error == 0 || (aof.thread && !aof.first));
+    debugAssert(aof.marks_count <= MARKS_MAX && aof.first_mark < MARKS_MAX);
+    debugAssert(aof.base_size >= 0 && aof.older_size >= 0 && aof.settled_size >= 0);
+    if (!aof.thread) return;
+    const aofQueue *s = aof.queue;
+    debugAssert(s->whole <= s->appended && (aof.inside || s->whole == s->appended));
+    debugAssert(aof.dbid >= -1 && aof.dbid < dbCount());
+    debugAssert(aof.written_wanted <= s->appended || aof.written_wanted <= aof.begin);
+    unused(s);
+}
+
 /* --- what is propagated ------------------------------------------------------------------------------------- */
 
 static void appendSelect(int dbid) {
@@ -134,6 +159,8 @@ static void appendTimestamp(void) {
 
 static void takeItem(const propagateItem *item) {
     assertMainRole();
+    aofCheck();
+    debugAssert(item->count > 0 && item->dbid < dbCount());
     if (unlikely(persist_settings.aof_timestamp_enabled) && !aof.inside) appendTimestamp();
     if (unlikely(item->dbid != aof.dbid) && item->dbid >= 0) appendSelect(item->dbid);
     for (uint32_t i = 0; i < item->count; i++) aofQueueAppend(aof.queue, item->pieces[i].ptr, item->pieces[i].len);
@@ -141,6 +168,8 @@ static void takeItem(const propagateItem *item) {
     if (item->ends_unit) aofQueueEndUnit(aof.queue);
     client *writer = aof.inside ? NULL : callCurrentClient();
     if (writer) propagateNoteWrite(writer, PROPAGATE_AOF, aof.queue->appended);
+    debugAssert(!writer || propagateWriteEnd(writer, PROPAGATE_AOF) == aof.queue->whole);
+    aofCheck();
 }
 
 static const propagateSink sink = {.target = PROPAGATE_AOF, .take = takeItem};
@@ -171,6 +200,7 @@ static uint64_t ageBehind(uint64_t safe, uint64_t now_ms) {
 static void mark(uint64_t before, uint64_t now_ms) {
     if (aof.marks_count == MARKS_MAX) return;
     if (aof.marks_count && now_ms - markAt(aof.marks_count - 1)->ms < MARK_MS) return;
+    debugAssert(!aof.marks_count || markAt(aof.marks_count - 1)->offset <= before);
     aof.marks[(aof.first_mark + aof.marks_count) % MARKS_MAX] = (ageMark){before, now_ms};
     aof.marks_count++;
 }
@@ -258,6 +288,7 @@ static void setLate(lateness late) {
 bool aofBeforeReplies(holdSequence *seq, uint64_t *offset) {
     assertMainRole();
     if (!aof.thread) return false;
+    aofCheck();
     uint64_t before = atomic_load_explicit(&aof.queue->published, memory_order_relaxed), now_ms = 0;
     bool always = persist_settings.appendfsync == FSYNC_ALWAYS, held_back = syncsHeldBack(), slow = commandsWereSlow();
     if (aof.queue->whole != before) {
@@ -281,6 +312,8 @@ bool aofBeforeReplies(holdSequence *seq, uint64_t *offset) {
     *seq = aof.late == WRITE_LATE ? aof.written_seq : aof.synced_seq;
     *offset = aof.queue->whole;
     if (aof.late == WRITE_LATE) wantWritten(&p, *offset);
+    debugAssert(*offset > safe && *offset <= atomic_load_explicit(&aof.queue->published, memory_order_relaxed));
+    aofCheck();
     return true;
 }
 
@@ -294,7 +327,7 @@ uint64_t aofEnd(void) {
 }
 
 void aofWhenSynced(holdWaiter *w, uint64_t offset, void (*reached)(holdWaiter *w)) {
-    serverAssert(aofIsOn());
+    serverAssert(aofIsOn() && offset <= aof.queue->appended);
     holdWait(w, aof.synced_seq, offset, reached);
 }
 
@@ -316,6 +349,8 @@ static aofManifest *findAndLoad(const char *stem, bool hide_user_data) {
 
 static void beginQueue(void) {
     aof.queue = aofThreadQueue(aof.thread);
+    serverAssert(aof.queue->appended == aof.begin); /* offsets only grow, from one thread to the next */
+    serverAssert(!aof.room.reached && !aof.error);
     aof.dbid = -1;
     aof.stamped_s = 0;
     aof.inside = aof.hears_of_writes = false;
@@ -355,11 +390,14 @@ bool aofStart(bool hide_user_data) {
     aof.folder = aofFolderPath(persist_settings.appenddirname);
     aofManifest *m = aof.folder ? findAndLoad(stem, hide_user_data) : NULL;
     aof.wanted = m != NULL; /* not sooner: while it is read it is neither on nor about to be turned on */
-    return m && startThread(m, stem);
+    bool started = m && startThread(m, stem);
+    aofCheck();
+    return started;
 }
 
 static void tell(aofDoneFn **done, const aofJob *job) {
     aofDoneFn *fn = *done;
+    debugAssert(job->ok == (job->error == 0));
     *done = NULL;
     if (fn) fn(job->ok, job->error);
 }
@@ -374,6 +412,7 @@ static void baseIsThere(const aofJob *job) {
 static void switched(const aofJob *job) {
     bool begins = aof.first;
     aof.first = false;
+    aof.first_failed = NULL;
     baseIsThere(job);
     if (begins && !aof.ending && aof.on_begin) aof.on_begin();
 }
@@ -440,17 +479,20 @@ bool aofIsEnabled(void) {
 void aofCut(aofDoneFn *done) {
     assertMainThread();
     assertOutsideYield();
-    serverAssert(aofIsOn() && !aof.inside);
+    serverAssert(aofIsOn() && !aof.inside && !aof.switch_done);
+    aofCheck();
     aof.cut_done = done;
     aof.dbid = -1;
     aof.stamped_s = 0;
     aofJob *job = aofJobCreate(AOF_JOB_CUT);
     aof.last_cut = job;
     aofThreadSubmit(aof.thread, job);
+    aofCheck();
 }
 
 void aofSwitchBase(char *path, const char *ending, bool received, aofDoneFn *done) {
-    serverAssert(aof.thread);
+    serverAssert(aof.thread && !aof.switch_done && !aof.ending);
+    aofCheck();
     aofJob *job = aofJobCreate(AOF_JOB_SWITCH_BASE);
     job->path = path;
     job->ending = ending;
@@ -460,6 +502,7 @@ void aofSwitchBase(char *path, const char *ending, bool received, aofDoneFn *don
 }
 
 void aofOnTurnOn(aofTurnOnFn *fn) {
+    serverAssert(!aof.turn_on);
     aof.turn_on = fn;
 }
 
@@ -479,6 +522,7 @@ void aofOnStop(void (*fn)(void)) {
 static void releaseAll(uint64_t end) {
     holdReached(aof.written_seq, end);
     holdReached(aof.synced_seq, end);
+    debugAssert(!aof.thread && end == aof.begin);
 }
 
 /* --- the first rewrite ------------------------------------------------------------------------------------------ */
@@ -507,6 +551,7 @@ bool aofMayBeginFirst(void) {
 bool aofBeginFirst(void (*failed)(int error)) {
     assertMainThread();
     serverAssert(aofIsTurningOn() && aofMayBeginFirst());
+    aofCheck();
     sdsFree(aof.folder);
     aof.folder = aofFolderPath(persist_settings.appenddirname);
     if (!aof.folder) return false;
@@ -528,13 +573,15 @@ bool aofBeginFirst(void (*failed)(int error)) {
     beginQueue();
     applySyncsHeldBack();
     aofThreadSubmit(aof.thread, aofJobCreate(AOF_JOB_FIRST));
+    aofCheck();
     return true;
 }
 
 void aofGiveUpFirst(void) {
     assertMainThread();
+    aofCheck();
     if (!aof.thread || !aof.first) return;
-    serverAssert(!aof.leaving);
+    serverAssert(!aof.leaving && !aof.cut_done && !aof.error);
     propagateRemoveSink(&sink);
     aofThreadSubmit(aof.thread, aofJobCreate(AOF_JOB_END));
     aof.begin = aof.queue->appended;
@@ -544,6 +591,7 @@ void aofGiveUpFirst(void) {
     aof.first = false;
     aof.first_failed = NULL;
     releaseAll(aof.begin);
+    aofCheck();
 }
 
 /* Nobody is told of an error of the disk while there is no log: the try has failed. */
@@ -557,6 +605,7 @@ static void lookAtFirst(void) {
 
 /* Wait until the thread has done all that it was told: its bytes are in the files. */
 static bool waitForThread(void) {
+    serverAssert(!aof.awaited);
     aofJob *job = aofJobCreate(AOF_JOB_WRITE);
     aof.awaited = job;
     aofThreadSubmit(aof.thread, job);
@@ -580,6 +629,7 @@ static void stopThread(void) {
     uint64_t end = aof.queue->appended;
     aofThreadWaitForEnd(aof.thread);
     takeFinished();
+    serverAssert(!aof.cut_done && !aof.switch_done && aof.queue->appended == end);
     aofThreadFree(aof.thread);
     aof.thread = NULL;
     aof.queue = NULL;
@@ -597,9 +647,12 @@ static void tellStopping(void) {
 
 void aofStop(void) {
     assertMainThread();
+    aofCheck();
     if (aof.thread) tellStopping();
     if (aof.thread) stopThread();
     takeLeaving(true);
+    serverAssert(!aof.thread && !aof.leaving);
+    aofCheck();
 }
 
 /* --- loaded again ----------------------------------------------------------------------------------------------- */
@@ -647,6 +700,7 @@ aofReloadEnd aofReload(bool hide_user_data) {
     sdsFree(folder);
     bool taken;
     if (turning_on && end != AOF_RELOAD_BROKEN) (void)aof.turn_on(NULL, &taken);
+    aofCheck();
     return end;
 }
 
@@ -656,6 +710,7 @@ aofReloadEnd aofReload(bool hide_user_data) {
  * it is turned off again is given up without waiting for the disk. */
 static bool applyEnabled(const char **err) {
     bool was_on = aofIsOn();
+    aofCheck();
     if (persist_settings.appendonly == (aof.wanted || aof.suspended)) return true;
     aof.suspended = false;
     if (persist_settings.appendonly == aof.wanted) return true;
@@ -673,12 +728,15 @@ static bool applyEnabled(const char **err) {
         tellStopping();
         aofGiveUpFirst();
     }
+    serverAssert(!aof.thread && !aof.wanted);
+    aofCheck();
     return true;
 }
 
 void aofSuspend(void) {
     assertMainThread();
     if (!aof.wanted) return;
+    aofCheck();
     bool was_on = aofIsOn();
     aof.suspended_size = was_on ? aofFiguresNow().current_size : 0;
     aof.wanted = false;
@@ -686,15 +744,20 @@ void aofSuspend(void) {
     tellStopping();
     if (was_on) stopThread();
     else aofGiveUpFirst();
+    serverAssert(!aof.thread);
+    aofCheck();
 }
 
 bool aofResume(const char *received) {
     assertMainThread();
     if (!aof.suspended) return false;
+    serverAssert(!aof.thread && aof.turn_on);
     bool taken = false;
     aof.suspended = false;
     aof.wanted = true;
     (void)aof.turn_on(received, &taken); /* a try that fails is made again at a tick */
+    debugAssert(!taken || received);
+    aofCheck();
     return taken;
 }
 
@@ -726,16 +789,20 @@ static bool applyAutoGc(const char **err) {
 
 void aofChildLives(bool lives) {
     assertMainRole();
+    debugAssert(aof.child_lives != lives);
     aof.child_lives = lives;
     applySyncsHeldBack();
+    aofCheck();
 }
 
 /* --- figures ------------------------------------------------------------------------------------------------------ */
 
 void aofTick(void) {
+    aofCheck();
     takeLeaving(false);
     takeFinished();
     lookAtFirst();
+    aofCheck();
     if (!aof.queue) return;
     aofQueueTrim(aof.queue);
     aofLatencyReport();
@@ -752,6 +819,7 @@ aofFigures aofFiguresNow(void) {
     if (aof.suspended) f.base_size = aof.settled_size, f.current_size = aof.suspended_size;
     if (!aof.thread) return f;
     aofProgress p = aofThreadProgress(aof.thread);
+    debugAssert(p.written <= aof.queue->appended && p.synced <= p.written);
     f.buffer_length = (size_t)(aof.queue->appended - p.written);
     f.buffer_memory = replStreamMemory();
     f.base_size = aof.settled_size;

@@ -9,8 +9,16 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "aof_gather.h"
 
+#include "panic.h"
+
 #define MIN_US 50        /* less cannot be waited */
 #define SKIP_SHIFT_MAX 6 /* 64 syncs */
+
+static void gatherCheck(const aofGather *g) {
+    debugAssert(g->fruitless <= SKIP_SHIFT_MAX && g->skip <= 1u << g->fruitless);
+    debugAssert(g->let_go == 0 || g->max_us > 0);
+    unused(g);
+}
 
 void aofGatherInit(aofGather *g, uint64_t max_us) {
     *g = (aofGather){.max_us = max_us};
@@ -19,12 +27,14 @@ void aofGatherInit(aofGather *g, uint64_t max_us) {
 void aofGatherSynced(aofGather *g, uint64_t units, uint64_t took_us) {
     g->sync_us = g->sync_us ? (7 * g->sync_us + took_us) / 8 : took_us;
     g->let_go = units;
+    gatherCheck(g);
 }
 
 uint64_t aofGatherBegin(aofGather *g, uint64_t *more) {
     uint64_t us = g->sync_us < g->max_us ? g->sync_us : g->max_us;
     *more = g->let_go;
     g->let_go = 0;
+    gatherCheck(g);
     if (*more == 0 || us < MIN_US) return 0;
     if (g->skip > 0) {
         g->skip--;
@@ -34,10 +44,12 @@ uint64_t aofGatherBegin(aofGather *g, uint64_t *more) {
 }
 
 void aofGatherEnd(aofGather *g, uint64_t more, uint64_t came) {
+    debugAssert(more > 0 && g->skip == 0); /* aofGatherBegin() has let it wait */
     if (came >= more - more / 2) {
         g->fruitless = 0;
         return;
     }
     if (g->fruitless < SKIP_SHIFT_MAX) g->fruitless++;
     g->skip = 1u << g->fruitless;
+    gatherCheck(g);
 }

@@ -25,6 +25,24 @@
 #define SPARES_MAX 32 /* kept for what comes next: 2 MiB */
 
 static_assert(sizeof(aofBlock) <= 64 * 1024, "a block fits its size class");
+static_assert(offsetof(aofQueue, head) % CACHE_LINE == 0 && offsetof(aofQueue, published) % CACHE_LINE == 0 &&
+                  offsetof(aofQueue, back) % CACHE_LINE == 0,
+              "main's part, the thread's part and what both reach lie on lines of their own");
+
+/* Asserts what holds of main's part at both ends of its functions. The thread moves `consumed` meanwhile. */
+static void mainCheck(const aofQueue *s) {
+    debugAssert(atomic_load_explicit(&s->published, memory_order_relaxed) <= s->whole && s->whole <= s->appended);
+    debugAssert(s->used <= AOF_BLOCK_BYTES && !s->tail->next);
+    debugAssert(!s->spare == (s->spares == 0) && s->spares < s->blocks);
+    unused(s);
+}
+
+/* The same for the thread's part. */
+static void threadCheck(const aofQueue *s) {
+    debugAssert(s->consumed <= atomic_load_explicit(&s->published, memory_order_relaxed));
+    debugAssert(s->head && s->taken <= AOF_BLOCK_BYTES);
+    unused(s);
+}
 
 static aofBlock *makeBlock(void) {
     aofBlock *b = zmalloc(sizeof(*b));
@@ -83,13 +101,16 @@ static aofBlock *takeSpare(aofQueue *s) {
 }
 
 void aofQueueGrow(aofQueue *s) {
+    mainCheck(s);
     aofBlock *b = takeSpare(s);
     s->tail->next = b;
     s->tail = b;
     s->used = 0;
+    mainCheck(s);
 }
 
 void aofQueueTrim(aofQueue *s) {
+    mainCheck(s);
     takeBack(s);
     while (s->spares > SPARES_MAX) {
         aofBlock *b = s->spare;
@@ -98,6 +119,7 @@ void aofQueueTrim(aofQueue *s) {
         s->blocks--;
         zfree(b);
     }
+    mainCheck(s);
 }
 
 /* --- thread ---------------------------------------------------------------------------------------------- */
@@ -107,6 +129,8 @@ int aofQueuePeek(const aofQueue *s, uint64_t limit, struct iovec *parts, int max
     aofBlock *b = s->head;
     size_t from = s->taken;
     int n = 0;
+    threadCheck(s);
+    debugAssert(s->consumed <= limit && limit <= atomic_load_explicit(&s->published, memory_order_relaxed));
     *bytes = 0;
     while (left > 0 && n < max) {
         if (from == AOF_BLOCK_BYTES) {
@@ -131,7 +155,7 @@ static void giveBack(aofQueue *s, aofBlock *b) {
 
 void aofQueueConsume(aofQueue *s, size_t bytes) {
     s->consumed += bytes;
-    debugAssert(s->consumed <= atomic_load_explicit(&s->published, memory_order_relaxed));
+    threadCheck(s);
     while (bytes > 0) {
         if (s->taken == AOF_BLOCK_BYTES) {
             aofBlock *done = s->head;
@@ -144,4 +168,5 @@ void aofQueueConsume(aofQueue *s, size_t bytes) {
         s->taken += part;
         bytes -= part;
     }
+    threadCheck(s);
 }

@@ -19,7 +19,13 @@
  * Not here    what is in the base (rdb_save.c, aof_base.c), files and manifest (aof_thread.c, aof_files.c).
  * Owns        the schedule, the figures; the temporary file of a child that has not ended well.
  * Threads     main; takeBase() a background thread.
- * Invariants  1. One rewrite at a time, from begin() to settle().
+ *   IDLE --begin()--> WRITING --child ended well--> TAKING_BASE --the thread has answered--> IDLE
+ *    ^                   |    '--the same, no log--> TAKING_ALONE --background work is done----'
+ *    '------ failed -----'    IDLE --useReceived()--> TAKING_BASE
+ *
+ * Invariants  1. One rewrite at a time, from begin() to settle(). WRITING is when the child is there.
+ *             2. The first base of a log has a log to go to; so does one that a primary has sent, which is a first one.
+ *             3. A success ends the count of failures.
  * Tests       tests/persist/rewrite.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -35,6 +41,7 @@
 #include "clock.h"
 #include "durable_file.h"
 #include "log.h"
+#include "panic.h"
 #include "persist_settings.h"
 #include "program.h"
 #include "rdb_save.h"
@@ -71,6 +78,18 @@ static struct {
     char folder[PATH_MAX]; /* where the child writes: `dir` may change meanwhile */
 } rewrite = {.last_ok = true, .last_took_s = -1};
 
+/* Asserts the invariants, at both ends of the functions of the header and of callbacks. When childEnded() is called the
+ * child has ended, and the state says so a moment later. */
+static void rewriteCheck(void) {
+    debugAssert((rewrite.state == WRITING) == (childRunning() == CHILD_AOF));
+    debugAssert(rewrite.state != TAKING_BASE || rewrite.with_log);
+    debugAssert(rewrite.state != TAKING_ALONE || (!rewrite.with_log && !rewrite.incr_failed));
+    debugAssert(!rewrite.first || rewrite.with_log);
+    debugAssert(!rewrite.received || (rewrite.first && !rewrite.as_commands && rewrite.state != WRITING));
+    debugAssert(rewrite.failures >= 0 && (!rewrite.last_ok || rewrite.failures == 0));
+    debugAssert(rewrite.started >= 0 && rewrite.last_took_s >= -1);
+}
+
 static int64_t nowS(void) {
     return clockWallUs() / US_PER_S;
 }
@@ -83,6 +102,7 @@ static int64_t waitS(void) {
 }
 
 static void settle(bool ok) {
+    serverAssert(!ok || rewrite.state == TAKING_BASE || rewrite.state == TAKING_ALONE);
     rewrite.state = IDLE;
     rewrite.last_ok = ok;
     rewrite.failures = ok ? 0 : rewrite.failures + 1;
@@ -138,7 +158,9 @@ static void takeBase(void *arg) {
 static void onSwitched(bool ok, int error) {
     if (!ok) serverLog(LL_WARNING, "The rewritten AOF could not become the base: %s", strerror(error));
     if (rewrite.first && !ok) aofGiveUpFirst();
+    serverAssert(rewrite.state == TAKING_BASE);
     settle(ok);
+    rewriteCheck();
 }
 
 static const char *ending(void) {
@@ -146,6 +168,7 @@ static const char *ending(void) {
 }
 
 static void useBase(pid_t pid) {
+    serverAssert(rewrite.state == WRITING && childRunning() == CHILD_NONE && *rewrite.folder);
     rewrite.state = rewrite.with_log ? TAKING_BASE : TAKING_ALONE;
     if (rewrite.with_log) {
         aofSwitchBase(pathOf(true, pid), ending(), false, onSwitched);
@@ -166,12 +189,14 @@ static bool isOfUse(void) {
 
 static void childEnded(void *arg, const childEnd *how) {
     unused(arg);
+    serverAssert(rewrite.state == WRITING);
     rewrite.last_took_s = nowS() - rewrite.began_s;
     if (how->ok && isOfUse()) {
         serverLog(LL_NOTICE, "Background AOF rewrite terminated with success (%zu MB copied on write)",
                   how->cow_bytes / MB);
         rewrite.last_cow_bytes = how->cow_bytes;
         useBase(how->pid);
+        rewriteCheck();
         return;
     }
     removeFiles(how->pid);
@@ -179,6 +204,7 @@ static void childEnded(void *arg, const childEnd *how) {
     if ((how->on_purpose || how->ok) && !rewrite.incr_failed) {
         serverLog(LL_NOTICE, "Background AOF rewrite was ended on purpose");
         rewrite.state = IDLE;
+        rewriteCheck();
         return;
     }
     if (how->signal) serverLog(LL_WARNING, "Background AOF rewrite terminated by signal %d", how->signal);
@@ -203,11 +229,13 @@ static bool childWork(void *arg) {
 }
 
 static void giveUp(void) {
+    serverAssert(rewrite.state == WRITING);
     rewrite.incr_failed = true;
     childKill();
 }
 
 static void onCut(bool ok, int error) {
+    debugAssert(!rewrite.first || rewrite.state == IDLE);
     if (ok || rewrite.state == IDLE) return;
     serverLog(LL_WARNING, "No new AOF increment could be made: %s. The rewrite is given up.", strerror(error));
     if (rewrite.state == WRITING) giveUp();
@@ -232,6 +260,7 @@ static void divideLog(void) {
 static bool begin(void) {
     childJob job = {
         .purpose = CHILD_AOF, .cpulist = persist_settings.aof_rewrite_cpulist, .work = childWork, .ended = childEnded};
+    serverAssert(rewrite.state == IDLE && childRunning() == CHILD_NONE);
     rewrite.scheduled = rewrite.incr_failed = rewrite.received = false;
     rewrite.first = aofIsTurningOn();
     rewrite.with_log = rewrite.first || aofIsOn();
@@ -247,6 +276,7 @@ static bool begin(void) {
     rewrite.started++;
     serverLog(LL_NOTICE, "Background append only file rewriting started by pid %d", (int)childPid());
     divideLog();
+    rewriteCheck();
     return true;
 }
 
@@ -273,6 +303,7 @@ static bool isDue(int64_t now_s) {
 }
 
 void aofRewriteTick(void) {
+    rewriteCheck();
     if (rewrite.state == TAKING_ALONE) {
         int result = atomic_load_explicit(&taken, memory_order_acquire);
         if (result) settle(result > 0);
@@ -280,6 +311,7 @@ void aofRewriteTick(void) {
     if (!mayBegin()) return;
     bool due = aofIsTurningOn() ? mayTryAgain(nowS()) : isDue(nowS());
     if (due || rewrite.scheduled) (void)begin();
+    rewriteCheck();
 }
 
 /* False with lines in the log: the disk does not take a log where it is to be. */
@@ -299,6 +331,7 @@ static bool useReceived(const char *file) {
     rewrite.scheduled = rewrite.incr_failed = rewrite.as_commands = false;
     rewrite.state = TAKING_BASE;
     aofSwitchBase(sdsNew(file), ending(), true, onSwitched);
+    rewriteCheck();
     return true;
 }
 
@@ -306,6 +339,7 @@ static bool useReceived(const char *file) {
  * that was at a base before has not what is appended from here on; there is no fork in the middle of a unit. */
 static bool turnOn(const char *received, bool *taken) {
     const client *c = callCurrentClient();
+    serverAssert(aofIsTurningOn());
     *taken = false;
     rewrite.last_end_s = NOT_YET_S;
     if (!diskIsThere()) {
@@ -332,6 +366,8 @@ void aofRewriteAbandon(void) {
         childKillAndWait();
     }
     rewrite.scheduled = false;
+    serverAssert(rewrite.state != WRITING);
+    rewriteCheck();
 }
 
 void aofRewriteInit(void) {
@@ -358,6 +394,7 @@ void aofRewriteResetStats(void) {
 /* ---- The command ---- */
 
 void bgrewriteaofCommand(client *c) {
+    rewriteCheck();
     if (rewrite.state != IDLE) {
         addReplyError(c, "Background append only file rewriting already in progress");
         return;

@@ -21,6 +21,7 @@ enum { SYNC_NONE, SYNC_RUNNING, SYNC_ENDED };
 
 static void syncInBackground(void *arg) {
     aofSync *s = arg;
+    debugAssert(atomic_load(&s->state) == SYNC_RUNNING);
     s->error = aofSystemNow()->sync(s->fd) == 0 ? 0 : errno;
     atomic_store(&s->state, SYNC_ENDED);
     s->ended(s->arg);

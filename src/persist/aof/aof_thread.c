@@ -17,7 +17,6 @@
  * A log that is turned on while the server runs has no files at first. Its bytes go to a temporary increment beside
  * those of an older log, which stays what it is. The rename of the manifest that names base and increment is the moment
  * from which on there is a log; what is in the increment was synced before. An error before that makes the try fail.
- *
  * So the log is in one of these states, which moveLog() alone changes:
  *   FIRST --base--> SOUND <------------------base------------------.
  *     |               |                                            |
@@ -35,6 +34,7 @@
  *             2. Bytes behind a cut go to a file that the manifest on disk names, and what is before it is synced.
  *             3. In FIRST and LOST no manifest on disk names a file of this thread, and its files go when it ends.
  *             4. synced moves only by a sync that has worked, and in no state that is BROKEN or MENDABLE.
+ *             5. No byte beyond a job's offset is written before the job is done.
  * Tests       tests/unit/persist/aof/aof_thread_test.c, tests/persist/aof.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -127,6 +127,10 @@ struct aofThread {
 
 /* --- the state of the log -------------------------------------------------------------------------------- */
 
+static_assert(offsetof(aofThread, jobs) % CACHE_LINE == 0 && offsetof(aofThread, written) % CACHE_LINE == 0 &&
+                  offsetof(aofThread, manifest) % CACHE_LINE == 0,
+              "what main writes, what the thread publishes and what is the thread's alone lie on lines of their own");
+
 static logState stateOf(const aofThread *t) {
     return (logState)atomic_load_explicit(&t->state, memory_order_relaxed);
 }
@@ -147,6 +151,56 @@ static bool isUncut(logState state) {
 static bool isBroken(const aofThread *t) {
     logState state = stateOf(t);
     return state >= LOG_MENDABLE || (state == LOG_LOST && atomic_load_explicit(&t->sync_error, memory_order_relaxed));
+}
+
+/* Asserts what each state says at the top of the file. The thread calls it at both ends of step(). */
+static void checkState(const aofThread *t) {
+    logState state = stateOf(t);
+    bool write_failed = atomic_load(&t->write_error), sync_failed = atomic_load(&t->sync_error);
+    switch (state) {
+    case LOG_FIRST:
+        debugAssert(!write_failed && !sync_failed && t->state_error == 0);
+        debugAssert(t->fd >= 0 || (t->size == 0 && !t->manifest));
+        break;
+    case LOG_LOST:
+        debugAssert(t->state_error != 0);
+        debugAssert(atomic_load(&t->sync_error) || t->sync_tried == atomic_load(&t->synced));
+        break;
+    default:
+        debugAssert(state < LOG_STATES && t->fd >= 0);
+        debugAssert(aofManifestLastIncr(t->manifest) && aofManifestBase(t->manifest));
+        debugAssert(isUncut(state) == (t->state_error != 0));
+        /* What the last sync covered is called synced exactly while none has failed. */
+        debugAssert(isBroken(t) || (t->sync_tried == atomic_load(&t->synced) && !sync_failed));
+    }
+    unused(write_failed), unused(sync_failed);
+}
+
+static void threadCheck(const aofThread *t) {
+    uint64_t written = atomic_load(&t->written), synced = atomic_load(&t->synced);
+    debugAssert(synced <= t->sync_tried && t->sync_tried <= written);
+    debugAssert(written == t->queue.consumed && written <= atomic_load(&t->queue.published));
+    debugAssert(t->size >= 0 && atomic_load(&t->incr_size) == t->size);
+    debugAssert(t->units_synced <= t->units);
+    debugAssert(atomic_load(&t->syncing) == aofSyncIsUnderWay(&t->sync));
+    debugAssert(!aofSyncIsUnderWay(&t->sync) || (t->sync.fd == t->fd && t->sync.covers <= written && !t->ended));
+    for (const aofJob *job = t->next_job; job; job = job->next) {
+        debugAssert(job->offset >= written || isLost(t));
+        debugAssert(!job->next || job->next->offset >= job->offset);
+    }
+    checkState(t);
+    unused(written), unused(synced);
+}
+
+/* Asserts what holds for main at both ends of its functions: its half of the stream, and how far the thread may be. */
+static void mainCheck(const aofThread *t) {
+    uint64_t synced = atomic_load(&t->synced), written = atomic_load(&t->written);
+    const aofQueue *s = &t->queue;
+    debugAssert(synced <= written && written <= atomic_load(&s->published));
+    debugAssert(atomic_load(&s->published) <= s->whole && s->whole <= s->appended);
+    debugAssert(s->used <= AOF_BLOCK_BYTES && s->tail && !s->tail->next);
+    debugAssert(atomic_load(&s->published_units) <= s->units);
+    unused(synced), unused(written), unused(s);
 }
 
 /* Moves the log to its next state; `error` is errno of a failure. */
@@ -184,7 +238,9 @@ aofQueue *aofThreadQueue(aofThread *t) {
 
 void aofThreadPublish(aofThread *t) {
     assertMainRole();
+    mainCheck(t);
     if (aofQueuePublish(&t->queue) && t->queue.units >= atomic_load(&t->wake_at)) wakeThread(t);
+    mainCheck(t);
 }
 
 static void push(_Atomic(aofJob *) *stack, aofJob *job) {
@@ -206,10 +262,14 @@ static aofJob *takeAll(_Atomic(aofJob *) *stack) {
 
 void aofThreadSubmit(aofThread *t, aofJob *job) {
     assertMainRole();
+    mainCheck(t);
+    /* Nobody has answered it yet, and it has a file exactly if it takes one. */
+    debugAssert(!job->next && !job->ok && !job->error && (job->type == AOF_JOB_SWITCH_BASE) == (job->path != NULL));
     aofQueuePublish(&t->queue);
     job->offset = t->queue.whole;
     push(&t->jobs, job);
     wakeThread(t);
+    mainCheck(t);
 }
 
 aofJob *aofJobCreate(aofJobType type) {
@@ -224,9 +284,13 @@ void aofJobFree(aofJob *job) {
 }
 
 aofJob *aofThreadFinished(aofThread *t) {
+    mainCheck(t);
     if (!t->done && atomic_load_explicit(&t->finished, memory_order_relaxed)) t->done = takeAll(&t->finished);
     aofJob *job = t->done;
-    if (job) t->done = job->next;
+    if (!job) return NULL;
+    t->done = job->next;
+    debugAssert(!t->done || t->done->offset >= job->offset);
+    serverAssert(job->ok == (job->error == 0));
     return job;
 }
 
@@ -283,6 +347,7 @@ static bool diesOfErrors(const aofThread *t) {
 
 /* So many bytes have gone to the file. */
 static void wrote(aofThread *t, size_t bytes) {
+    debugAssert(bytes > 0 && t->fd >= 0 && !isLost(t));
     t->size += (off_t)bytes;
     atomic_store_explicit(&t->incr_size, (long long)t->size, memory_order_relaxed);
     aofQueueConsume(&t->queue, bytes);
@@ -373,16 +438,19 @@ static void syncWorked(aofThread *t, uint64_t covered) {
         tellMain(t);
     }
     if (isBroken(t)) return;
+    serverAssert(covered >= atomic_load(&t->synced) && covered <= atomic_load(&t->written));
     atomic_store(&t->synced, covered);
     holdPublish(t->synced_seq, covered);
 }
 
 static void syncBegins(aofThread *t) {
+    debugAssert(t->fd >= 0 && !isLost(t) && !atomic_load(&t->syncing));
     atomic_store_explicit(&t->syncing, true, memory_order_relaxed);
     t->last_sync_ms = clockMonotonicMs();
 }
 
 static void syncEnds(aofThread *t, uint64_t covered, int error) {
+    debugAssert(atomic_load(&t->syncing) && covered >= t->sync_tried);
     atomic_store_explicit(&t->syncing, false, memory_order_relaxed);
     t->sync_tried = covered;
     if (error == 0) syncWorked(t, covered);
@@ -489,6 +557,7 @@ static bool doCut(aofThread *t, aofJob *job) {
     sds path = aofPath(t->folder, aofManifestLastIncr(next)->name);
     int fd = sys->open(path, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0644);
     bool ok = false;
+    debugAssert(t->sync_tried == t->queue.consumed && t->queue.consumed == job->offset);
     if (fd < 0 || aofSyncFolder(t->folder) != 0) aofManifestFree(next);
     else ok = adoptManifest(t, next, &replaced);
     int error = errno;
@@ -551,6 +620,7 @@ static sds firstPath(const aofThread *t) {
 }
 
 static bool doFirst(aofThread *t) {
+    serverAssert(stateOf(t) == LOG_FIRST && t->fd < 0 && t->size == 0);
     if (!t->manifest) t->manifest = aofFilesInspect(t->folder, t->stem);
     if (!t->manifest) return false;
     sds path = firstPath(t);
@@ -586,6 +656,7 @@ static void removeFirst(aofThread *t, const char *const *paths, size_t count, bo
 /* The first increment and its base get their places. The increment's bytes are safe before a manifest names it, so
  * what was answered since its beginning is in the log from its first moment on. */
 static bool doSwitchFirst(aofThread *t, aofJob *job) {
+    serverAssert(stateOf(t) == LOG_FIRST && t->manifest && t->fd >= 0);
     const aofSystem *sys = aofSystemNow();
     struct stat st;
     bool replaced = false;
@@ -653,6 +724,7 @@ static bool doEnd(aofThread *t) {
 
 /* The increment that it is for is of no use. */
 static void refuseJob(const aofThread *t, aofJob *job) {
+    debugAssert(isLost(t) && job->type != AOF_JOB_END);
     if (job->path) aofRemoveFile(job->path);
     job->error = t->state_error;
 }
@@ -719,6 +791,7 @@ static uint64_t publishedUnits(const aofThread *t) {
  * publishes up to a job, gives it, and then publishes more, so what is written never goes beyond a job that is not
  * seen yet. */
 static bool step(aofThread *t) {
+    threadCheck(t);
     bool done = takeSync(t);
     uint64_t limit = atomic_load(&t->queue.published);
     aofJob *job = firstJob(t);
@@ -728,6 +801,7 @@ static bool step(aofThread *t) {
     if (!(end && isFirst(t))) done |= writeUpTo(t, limit, isForNow(job));
     done |= jobIfDue(t, job);
     if (!t->ended) done |= syncIfDue(t);
+    threadCheck(t);
     return done;
 }
 
@@ -841,6 +915,7 @@ static void freeAll(aofThread *t) {
 }
 
 aofThread *aofThreadStart(const aofThreadOptions *o) {
+    serverAssert(!o->manifest == (o->fd < 0) && o->size >= 0);
     aofThread *t = zmallocAligned(alignof(aofThread), sizeof(*t));
     memset(t, 0, sizeof(*t));
     aofQueueInit(&t->queue, o->begin);

@@ -94,6 +94,7 @@ TEST(queue_peeks_at_no_more_parts_than_there_are) {
     CHECK_EQ_INT(bytes, 10);
     aofQueueConsume(&s, 10);
     append(&s, AOF_BLOCK_BYTES);
+    aofQueuePublish(&s);
     CHECK_EQ_INT(aofQueuePeek(&s, s.appended, parts, 3, &bytes), 2);
     CHECK_EQ_INT(bytes, AOF_BLOCK_BYTES);
     aofQueueDestroy(&s);
