@@ -13,6 +13,8 @@
  * Not here    what is written (rdb_save.c), what its end means (snapshot.c).
  * Owns        the pipe's end, the figures that came by it.
  * Threads     main's own; the child's only one.
+ *   NONE (no purpose, no pid) --childStart()--> RUNS --end of the pipe--> ENDING (pid, no pipe) --waitpid()--> NONE
+ *
  * Invariants  1. Pages count as shared exactly while there is a child.
  *             2. job.ended() is called once for each childStart() that was true.
  * Cost        in the child a reading of the clock for each few keys, a system call ten times a second; once a second,
@@ -43,6 +45,7 @@
 #include <unistd.h>
 
 #define REPORT_FD 3
+static_assert(CHILD_OUTPUT_FD > REPORT_FD, "forkedSettle() closes all behind the last one that is kept");
 #define REPORT_EVERY_US 100000
 #define COW_EVERY_US 1000000
 #define COW_SHARE 10 /* of the child's time, at most a tenth, goes into looking at its pages */
@@ -52,6 +55,7 @@
 typedef struct childReport {
     uint64_t keys_done, cow_bytes, cow_looks;
 } childReport;
+static_assert(sizeof(childReport) <= 512, "POSIX promises that so much goes through a pipe as a whole");
 
 static struct {
     aeEventLoop *loop;            /* borrowed */
@@ -118,6 +122,7 @@ static void sendReport(void) {
 void childProgress(void *unused_arg, size_t keys) {
     unused(unused_arg);
     if (!self.here) return;
+    debugAssert(keys >= self.report.keys_done);
     self.report.keys_done = keys;
     uint64_t now_us = clockMonotonicUs();
     if (likely(now_us < self.next_report_us)) return;
@@ -148,6 +153,7 @@ noreturn_fn static void beChild(pid_t parent, int fd) {
 /* ---- Its parent ---------------------------------------------------------------------------------------------- */
 
 static void shared(bool on) {
+    debugAssert(sharedPages() != on);
     sharedPagesSet(on);
     replyCopyShared(on);
     if (child.on_life) child.on_life(on);
@@ -155,6 +161,18 @@ static void shared(bool on) {
 
 void childOnLife(void (*fn)(bool lives)) {
     child.on_life = fn;
+}
+
+/* Asserts what each state says, at both ends of the functions of the header, in the parent. */
+static void childCheck(void) {
+    if (self.here) return;
+    debugAssert((child.pid != 0) == (child.job.purpose != CHILD_NONE));
+    debugAssert(child.pid >= 0 && (child.fd < 0 || child.pid));
+    debugAssert(forkedIsCopy() || sharedPages() == (child.pid != 0));
+    debugAssert(!child.pid || (child.job.work && child.job.ended));
+    debugAssert(child.pid || (!child.figures.keys_total && !child.figures.cow_peak_bytes));
+    debugAssert(child.figures.cow_bytes <= child.figures.cow_peak_bytes);
+    debugAssert(child.forks >= 0);
 }
 
 static void closePipe(void) {
@@ -189,6 +207,8 @@ static bool takeReports(void) {
 static void finish(int status) {
     childEnd how = {.pid = child.pid};
     childJob job = child.job;
+    serverAssert(child.pid > 0 && job.purpose != CHILD_NONE);
+    childCheck();
     if (child.fd >= 0) (void)takeReports();
     closePipe();
     if (WIFEXITED(status)) how.exit_code = WEXITSTATUS(status);
@@ -200,6 +220,7 @@ static void finish(int status) {
     child.figures = (childFigures){0};
     child.pid = 0;
     shared(false);
+    childCheck();
     job.ended(job.arg, &how);
 }
 
@@ -236,6 +257,7 @@ static void onReport(aeEventLoop *loop, int fd, void *arg, int mask) {
 
 void childInit(aeEventLoop *loop, void (*settle)(childPurpose purpose)) {
     assertMainThread();
+    serverAssert(!child.pid); /* its pipe would be heard by the loop before */
     child.loop = loop;
     child.settle = settle;
 }
@@ -258,7 +280,9 @@ bool childStart(const childJob *job) {
         errno = EPERM;
         return false;
     }
-    serverAssert(!child.pid && job->purpose != CHILD_NONE);
+    serverAssert(!child.pid && job->purpose != CHILD_NONE && job->work && job->ended);
+    serverAssert(!job->has_output || job->output >= 0);
+    childCheck();
     int fds[2];
     pid_t parent = getpid();
     if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) == -1) return false;
@@ -287,12 +311,14 @@ bool childStart(const childJob *job) {
     latencyNoteFork(zmallocUsed(), child.fork_us);
     latencyAddSampleIfNeeded("fork", (long long)(child.fork_us / 1000));
     shared(true);
+    childCheck();
     if (pause_after_fork) raise(SIGSTOP);
     return true;
 failed:;
     int error = errno;
     close(fds[0]);
     close(fds[1]);
+    childCheck();
     errno = error;
     return false;
 }
@@ -314,11 +340,14 @@ void childKillAndWait(void) {
     assertMainThread();
     childKill();
     (void)reap(true);
+    childCheck();
 }
 
 void childTick(void) {
     assertMainThread();
+    childCheck();
     (void)reap(false);
+    childCheck();
 }
 
 childFigures childFiguresNow(void) {

@@ -6,6 +6,7 @@
  * Not here    when a save counts as failed (snapshot.c).
  * Owns        the arming of GATE_DISK.
  * Threads     main.
+ * Invariants  1. GATE_DISK is armed exactly while a snapshot or the append-only file has failed.
  * Tests       tests/persist/snapshot.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -28,6 +29,11 @@ static struct {
     int aof_error; /* errno, or 0 */
 } gate;
 
+static void diskGateCheck(void) {
+    debugAssert(((gates_armed & 1u << GATE_DISK) != 0) == (gate.snapshot_failed || gate.aof_error));
+    debugAssert(gate.aof_error >= 0);
+}
+
 void diskGateInit(const char *(*product)(void)) {
     gate.ping = commandNamed("ping");
     gate.product = product;
@@ -35,12 +41,18 @@ void diskGateInit(const char *(*product)(void)) {
 
 void diskGateSetSnapshotFailed(bool failed) {
     assertMainRole();
+    diskGateCheck();
     gate.snapshot_failed = failed;
     gateArm(GATE_DISK, gate.snapshot_failed || gate.aof_error);
 }
 
+bool diskGateSnapshotFailed(void) {
+    return gate.snapshot_failed;
+}
+
 void diskGateSetAofError(int error) {
     assertMainRole();
+    diskGateCheck();
     gate.aof_error = error;
     gateArm(GATE_DISK, gate.snapshot_failed || gate.aof_error);
 }
@@ -53,10 +65,12 @@ static bool snapshotsMatter(void) {
 
 bool diskGateIsShut(void) {
     assertMainRole();
+    diskGateCheck();
     return gate.aof_error || snapshotsMatter();
 }
 
 static void sayWhy(char *error, size_t size) {
+    debugAssert(snapshotsMatter() || gate.aof_error);
     if (!snapshotsMatter()) {
         snprintf(error, size, "-MISCONF Errors writing to the AOF file: %s", strerror(gate.aof_error));
         return;

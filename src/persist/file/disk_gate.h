@@ -14,6 +14,8 @@ void diskGateInit(const char *(*product)(void));
 void diskGateSetSnapshotFailed(bool failed);
 /* The append-only file cannot be written or synced, for the reason `error` (errno); 0: it can. */
 void diskGateSetAofError(int error);
+/* Returns what diskGateSetSnapshotFailed() was called with last; false before. */
+bool diskGateSnapshotFailed(void);
 /* Whether the disk will not have what is written, and the settings do not say that this is no matter. */
 bool diskGateIsShut(void);
 /* The entry of GATE_DISK. */

@@ -3,7 +3,11 @@
  * Not here    reading (rdb_load.c), how clients are served (engine/yield.h).
  * Owns        what is known of the load under way, and of the last one.
  * Threads     main.
+ *   IDLE --loadingBegin()--> ALONE (the dataset is replaced)       --loadingEnd()--> IDLE
+ *        --loadingBeginBeside()--> BESIDE (the old one is served)  --loadingEnd()--> IDLE
+ *
  * Invariants  1. GATE_LOADING is armed exactly between loadingBegin() and loadingEnd().
+ *             2. How far the load is never goes back.
  * Tests       tests/persist/loading.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -32,9 +36,16 @@ static struct {
     void (*tick)(void);
 } loading;
 
+static void loadingCheck(void) {
+    debugAssert(loading.active == ((gates_armed & 1u << GATE_LOADING) != 0));
+    debugAssert(!loading.active || loading.ticked >= loading.began);
+    debugAssert(loading.keys_loaded >= 0 && loading.keys_expired >= 0);
+}
+
 static void begin(uint64_t total_bytes) {
     assertMainRole();
     serverAssert(!loading.active);
+    loadingCheck();
     loading.active = true;
     loading.started = time(NULL);
     loading.began = loading.ticked = clockTicks();
@@ -42,6 +53,7 @@ static void begin(uint64_t total_bytes) {
     loading.loaded = 0;
     loading.used_memory = loading.keys_loaded = loading.keys_expired = 0;
     gateArm(GATE_LOADING, true);
+    loadingCheck();
 }
 
 void loadingBegin(uint64_t total_bytes) {
@@ -57,8 +69,10 @@ void loadingBeginBeside(uint64_t total_bytes) {
 void loadingEnd(void) {
     assertMainRole();
     serverAssert(loading.active);
+    loadingCheck();
     loading.active = false;
     gateArm(GATE_LOADING, false);
+    loadingCheck();
 }
 
 bool loadingIsActive(void) {
@@ -66,6 +80,7 @@ bool loadingIsActive(void) {
 }
 
 void loadingProgress(uint64_t bytes) {
+    debugAssert(!loading.active || bytes >= loading.loaded);
     loading.loaded = bytes;
 }
 
@@ -74,6 +89,7 @@ void loadingSetUsedMemory(long long bytes) {
 }
 
 void loadingSetKeys(long long loaded, long long expired) {
+    debugAssert(loaded >= 0 && expired >= 0);
     loading.keys_loaded = loaded;
     loading.keys_expired = expired;
 }
@@ -86,6 +102,7 @@ void loadingServe(void) {
     static const yieldJob alone = {.allowed = CMD_LOADING, .error = ERROR_TEXT};
     static const yieldJob beside = {.refused = CMD_NO_ASYNC_LOADING, .error = ERROR_TEXT};
     assertMainRole();
+    loadingCheck();
     yieldNow(loading.beside ? &beside : &alone);
     monotime now = clockTicks();
     if (!loading.tick || clockTicksToNs(now - loading.ticked) < TICK_NS) return;
@@ -103,6 +120,7 @@ void loadingRefuse(client *c) {
 }
 
 gateResult loadingGate(client *c) {
+    debugAssert(loading.active);
     if (mayRun(c)) return GATE_PASSED;
     transactionRefuse(c, ERROR_TEXT);
     return GATE_REFUSED;

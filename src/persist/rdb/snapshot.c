@@ -12,6 +12,8 @@
  * Threads     main; children are started on its own thread.
  * Invariants  1. The file that a start reads is replaced as a whole, or stays.
  *             2. last_ok is false exactly while GATE_DISK is armed for snapshots.
+ *             3. A child of this file is known by its pid, which is that of the child that runs.
+ *             4. A snapshot that is held back is replaced only by one that a command has asked for.
  * Tests       tests/persist/snapshot.tcl, tests/unit/persist/rdb/snapshot_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -63,6 +65,17 @@ static struct {
     sds file;              /* owns: the path of the snapshot that it writes; NULL: there has been none */
 } snapshot = {.last_ok = true, .last_took_s = -1};
 
+/* Asserts the invariants, at both ends of the functions of the header. A child for replicas (repl/primary/full_sync.c)
+ * writes a snapshot as well and is none of this file. */
+static void snapshotCheck(void) {
+    debugAssert(!snapshot.child_pid || (childRunning() == CHILD_RDB && snapshot.child_pid == childPid()));
+    debugAssert(!snapshot.child_pid || (snapshot.file && *snapshot.child_file));
+    debugAssert(snapshot.last_ok == !diskGateSnapshotFailed());
+    debugAssert(!snapshot.began_held || snapshot.held || !snapshot.child_pid);
+    debugAssert(!snapshot.emptied || snapshot.child_pid);
+    debugAssert(snapshot.last_took_s >= -1 && snapshot.saves >= 0);
+}
+
 static int64_t nowS(void) {
     return clockWallUs() / US_PER_S;
 }
@@ -84,6 +97,7 @@ bool snapshotHasSavePoints(void) {
 
 void snapshotHold(bool on) {
     assertMainRole();
+    snapshotCheck();
     snapshot.held = on;
     if (on) snapshot.began_held = false; /* a child under way writes the dataset before */
 }
@@ -121,12 +135,14 @@ static bool writeFile(void) {
 
 bool snapshotWriteNow(void) {
     assertMainRole();
+    snapshotCheck();
     if (!writeFile()) return false;
     serverLog(LL_NOTICE, "DB saved on disk");
     store_stats.dirty = snapshot.dirty_at_fork = 0;
     snapshot.last_save_s = nowS();
     snapshot.held = false;
     setOk(true);
+    snapshotCheck();
     return true;
 }
 
@@ -184,18 +200,22 @@ static void endedBadly(const childEnd *how) {
 
 static void childEnded(void *arg, const childEnd *how) {
     unused(arg);
+    serverAssert(snapshot.child_pid == how->pid && snapshot.file && childRunning() == CHILD_NONE);
     snapshot.child_pid = 0;
     lookWhoWasLast();
     snapshot.last_took_s = nowS() - snapshot.began_s;
     if (how->ok) endedWell(how);
     else endedBadly(how);
     if (on_end) on_end(how->ok, snapshot.file);
+    snapshotCheck();
 }
 
 /* False with errno when there is no child. */
 static bool begin(void) {
     childJob job = {
         .purpose = CHILD_RDB, .cpulist = persist_settings.bgsave_cpulist, .work = childWork, .ended = childEnded};
+    serverAssert(!snapshot.child_pid && childRunning() == CHILD_NONE);
+    snapshotCheck();
     snapshot.scheduled = false;
     snapshot.last_try_s = nowS();
     snapshot.dirty_at_fork = store_stats.dirty;
@@ -213,6 +233,7 @@ static bool begin(void) {
     snapshot.child_pid = childPid();
     snapshot.saves++;
     serverLog(LL_NOTICE, "Background saving started by pid %d", (int)childPid());
+    snapshotCheck();
     return true;
 }
 
@@ -226,6 +247,7 @@ void snapshotAbandon(void) {
     if (childRunning() != CHILD_RDB) return;
     serverLog(LL_WARNING, "A child is writing a snapshot: it is ended.");
     childKillAndWait();
+    serverAssert(!snapshot.child_pid);
     sds path = tempPath();
     unlink(path);
     sdsFree(path);
@@ -245,6 +267,7 @@ void snapshotAllFlushed(void) {
     bool writing = childRunning() == CHILD_RDB;
     if (writing) childKill();
     if (snapshotHasSavePoints() && snapshotWriteNow() && writing) snapshot.emptied = fileNow();
+    snapshotCheck();
 }
 
 /* ---- The tick ------------------------------------------------------------------------------------------------- */
@@ -270,7 +293,9 @@ static void remind(int64_t now_s) {
 
 void snapshotTick(void) {
     assertMainThread();
+    snapshotCheck();
     childTick();
+    snapshotCheck();
     int64_t now_s = nowS();
     remind(now_s);
     if (childRunning() != CHILD_NONE) return;
@@ -300,6 +325,7 @@ void snapshotResetStats(void) {
 /* ---- Commands --------------------------------------------------------------------------------------------------- */
 
 void saveCommand(client *c) {
+    snapshotCheck();
     if (childRunning() == CHILD_RDB) {
         addReplyError(c, "Background save already in progress");
         return;
