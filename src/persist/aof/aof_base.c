@@ -70,6 +70,7 @@ static void begin(rdbWriter *out, const char *name, size_t argc) {
 /* One that adds elements to the key's value: behind `done` of `total` of them the next command begins. Each has `parts`
  * arguments. */
 static void beginSome(rdbWriter *out, const char *name, slice key, size_t done, size_t total, size_t parts) {
+    debugAssert(done < total && parts > 0);
     if (done % ITEMS) return;
     size_t some = total - done < ITEMS ? total - done : ITEMS;
     begin(out, name, 2 + some * parts);

@@ -67,6 +67,7 @@ static bool isToRun(const parsedCommand *p) {
 static parsedCommand *executeSome(parsedCommand *p, size_t size, monotime *now) {
     recordItem items[DICT_PREFETCH_MAX];
     size_t n = 0;
+    debugAssert(size > 0 && size <= DICT_PREFETCH_MAX && !load.c->reply_head);
     for (; p && n < size; p = p->next) items[n++] = (recordItem){load.c, p};
     if (n > 1) recordsPrefetch(items, n, size, NULL);
     for (size_t i = 0; i < n; i++)
@@ -153,12 +154,14 @@ static bool loadCommands(fileToLoad *f, off_t from) {
         return false;
     }
     bool good = true, more = true;
+    serverAssert(load.c && !load.c->blocks_head);
     load.in_multi = false;
     load.c->db = dbSelect(0);
     while (more) {
         aofBatch *b = aofReaderNext(r);
         executeBatch(b);
         more = b->state == AOF_READ_ON;
+        serverAssert(!load.in_multi); /* batches have whole transactions */
         good = judgeEnd(f, b);
         aofReaderReturn(r, b);
     }
@@ -260,6 +263,7 @@ static void begin(uint64_t bytes, bool hide_user_data) {
 }
 
 static void end(void) {
+    serverAssert(load.c && loadingIsActive());
     storeSetExpireIgnored(false);
     clientFree(load.c);
     load.c = NULL;

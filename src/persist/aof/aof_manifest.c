@@ -25,6 +25,8 @@
 
 static void manifestCheck(const aofManifest *m) {
 #ifdef DEBUG_ASSERTIONS
+    serverAssert(m->base_seq >= 0 && m->incr_seq >= 0);
+    serverAssert(m->incrs == m->count || m->files[m->count - 1].seq <= m->incr_seq);
     serverAssert(m->history <= 1 && m->history <= m->incrs && m->incrs <= m->count && m->count <= m->capacity);
     for (size_t i = 0; i < m->count; i++) {
         aofFileType want = i < m->history ? AOF_FILE_BASE : i < m->incrs ? AOF_FILE_HISTORY : AOF_FILE_INCR;
@@ -66,6 +68,7 @@ static void insertAt(aofManifest *m, size_t index, aofFile file) {
     memmove(m->files + index + 1, m->files + index, (m->count - index) * sizeof(*m->files));
     m->files[index] = file;
     m->count++;
+    debugAssert(index < m->count && m->count <= m->capacity && file.name);
     if (file.type == AOF_FILE_BASE) m->history++;
     if (file.type != AOF_FILE_INCR) m->incrs++;
 }
@@ -221,6 +224,7 @@ void aofManifestAddIncr(aofManifest *m, const char *stem) {
 
 /* Entry `index` becomes the newest of history. */
 static void retire(aofManifest *m, size_t index) {
+    debugAssert(index < m->count && m->files[index].type != AOF_FILE_HISTORY);
     aofFile file = m->files[index];
     memmove(m->files + index, m->files + index + 1, (m->count - index - 1) * sizeof(*m->files));
     m->count--;

@@ -10,6 +10,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "aof_parse.h"
 
+#include "panic.h"
 #include "zmalloc.h"
 
 #define DIGITS_MAX 19 /* of a number */
@@ -75,8 +76,13 @@ static aofItemKind parseAnnotation(aofItem *item, slice in) {
 }
 
 aofItemKind aofParse(aofItem *item, slice in) {
+    serverAssert(in.len > 0);
     item->argc = 0;
-    return in.ptr[0] == '#' ? parseAnnotation(item, in) : parseCommand(item, in);
+    aofItemKind kind = in.ptr[0] == '#' ? parseAnnotation(item, in) : parseCommand(item, in);
+    debugAssert(item->argc <= item->room && (kind != AOF_COMMAND || item->argc > 0));
+    /* What is whole lies in the bytes there are, and what is not needs more than those. */
+    debugAssert(kind == AOF_BAD || (kind == AOF_MORE ? item->bytes > in.len : item->bytes <= in.len));
+    return kind;
 }
 
 void aofItemFree(aofItem *item) {

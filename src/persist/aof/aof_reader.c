@@ -86,6 +86,16 @@ static void batchFree(aofBatch *b) {
     zfree(b);
 }
 
+/* Asserts what a batch has when it is given to main; at the reader's end and at main's. */
+static void batchCheck(const aofBatch *b) {
+    debugAssert(!b->first == !b->last && !b->first == (b->count == 0));
+    debugAssert(!b->last || !b->last->next);
+    debugAssert(b->have <= b->room && b->end >= 0);
+    debugAssert((b->state == AOF_READ_WRONG) == (b->error != NULL));
+    debugAssert(b->state != AOF_READ_FAILED || b->error_number != 0);
+    unused(b);
+}
+
 /* --- the reader's thread --------------------------------------------------------------------------------- */
 
 /* Read until there are `want` bytes or the file ends. False with errno. */
@@ -223,6 +233,7 @@ static aofBatch *takeSpare(aofReader *r) {
 }
 
 static void giveDone(aofReader *r, aofBatch *b) {
+    batchCheck(b);
     pthread_mutex_lock(&r->lock);
     b->next = NULL;
     if (r->done_last) r->done_last->next = b;
@@ -286,10 +297,13 @@ aofBatch *aofReaderNext(aofReader *r) {
     r->done = b->next;
     if (!r->done) r->done_last = NULL;
     pthread_mutex_unlock(&r->lock);
+    b->next = NULL;
+    batchCheck(b);
     return b;
 }
 
 void aofReaderReturn(aofReader *r, aofBatch *b) {
+    debugAssert(!b->next);
     batchEmpty(b);
     pthread_mutex_lock(&r->lock);
     b->next = r->spare;

@@ -13,12 +13,19 @@
 
 #include "bio.h"
 #include "forked.h"
+#include "panic.h"
 #include "zmalloc.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
+
+/* Asserts invariant 1; at both ends of the functions of the header. Between close and rename there is a name only. */
+static void durableCheck(const durableFile *f, bool open) {
+    debugAssert((f->temporary != NULL) == open && (f->fd >= 0) == open);
+    unused(f), unused(open);
+}
 
 bool durableCreate(durableFile *f, const char *temporary, mode_t mode) {
     *f = (durableFile){.step = "open", .fd = -1};
@@ -29,10 +36,12 @@ bool durableCreate(durableFile *f, const char *temporary, mode_t mode) {
     f->fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode);
     if (f->fd < 0) return false;
     f->temporary = zstrdup(temporary);
+    durableCheck(f, true);
     return true;
 }
 
 bool durableWrite(durableFile *f, slice bytes) {
+    durableCheck(f, true);
     f->step = "write";
     while (bytes.len > 0) {
         ssize_t n = write(f->fd, bytes.ptr, bytes.len);
@@ -65,6 +74,7 @@ static bool closeFile(durableFile *f) {
 }
 
 bool durableReplace(durableFile *f, const char *path) {
+    durableCheck(f, true);
     f->step = "sync";
     if (fsync(f->fd)) goto failed;
     f->step = "close";
@@ -74,6 +84,7 @@ bool durableReplace(durableFile *f, const char *path) {
     zfree(f->temporary);
     f->temporary = NULL;
     f->step = "sync of the folder";
+    durableCheck(f, false);
     return syncFolder(path);
 failed:
     durableAbandon(f);
@@ -87,6 +98,7 @@ void durableAbandon(durableFile *f) {
     zfree(f->temporary);
     f->fd = -1;
     f->temporary = NULL;
+    durableCheck(f, false);
     errno = error;
 }
 

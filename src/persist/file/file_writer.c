@@ -14,6 +14,7 @@
 #include "file_writer.h"
 
 #include "crc64.h"
+#include "panic.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +24,16 @@
 #define SYNC_STEP ((uint64_t)4 << 20)
 #define SYNC_WINDOW (2 * SYNC_STEP)
 #define FILE_MODE 0644
+
+/* Asserts invariant 1. */
+static void writerCheck(const fileWriter *f) {
+    debugAssert(f->settled <= f->sent && f->sent <= f->out.passed);
+    debugAssert(f->sent % SYNC_STEP == 0 && f->settled % SYNC_STEP == 0);
+    debugAssert(f->incremental_sync || f->sent == 0);
+    unused(f);
+}
+
+static_assert(SYNC_WINDOW % SYNC_STEP == 0, "the window is whole steps");
 
 /* Errors of a range are those of its bytes, told once: they must not be lost. Others say that it cannot be done. */
 static bool syncRange(int fd, uint64_t from, unsigned flags) {
@@ -56,6 +67,8 @@ static bool syncSteps(fileWriter *f) {
 
 static bool writePiece(void *arg, slice bytes) {
     fileWriter *f = arg;
+    debugAssert(bytes.len > 0 && f->file.fd >= 0 && !f->error);
+    writerCheck(f);
     if (f->checksum) f->crc = crc64(f->crc, bytes.ptr, bytes.len);
     if (durableWrite(&f->file, bytes) && (!f->incremental_sync || syncSteps(f))) return true;
     f->error = errno;
@@ -70,7 +83,9 @@ bool fileWriterBegin(fileWriter *f, const char *temporary, fileWriterOptions opt
 }
 
 bool fileWriterFlush(fileWriter *f) {
+    writerCheck(f);
     bool done = rdbWriterFlush(&f->out);
+    writerCheck(f);
     if (!done) errno = f->error;
     return done;
 }

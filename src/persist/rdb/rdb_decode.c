@@ -13,6 +13,7 @@
 
 #include "hash.h"
 #include "lru.h"
+#include "panic.h"
 #include "rdb_format.h"
 #include "rdb_value.h"
 #include "zmalloc.h"
@@ -106,16 +107,30 @@ static bool decodeKey(const rdbPiece *piece, size_t i, const rdbDecodeOptions *o
     loadedKey k = {.hash = hash, .use = useOf(item, options->lfu), .has_expire = item->expire_ms != -1};
     if (k.has_expire) o = objectSetExpireTake(o, item->expire_ms);
     if (isOver(o, item, options, &k.has_times, out)) return true;
+    debugAssert(out->count < out->capacity && objectExpire(o) == item->expire_ms);
     o->lru = fresh & LRU_CLOCK_MAX;
     k.entry = o;
     out->keys[out->count++] = k;
     return true;
 }
 
+/* Asserts that marks stand between the keys they were found between, and that all that was taken was there. */
+static void decodedCheck(const rdbDecoded *d) {
+    debugAssert(d->taken <= d->count && d->count <= d->capacity && d->mark_count <= d->marks_capacity);
+    debugAssert(d->fault.kind != RDB_FAULT_NONE || !d->fault.key);
+    debugAssert(d->expired >= 0 && d->fields_expired >= 0);
+#ifdef DEBUG_ASSERTIONS
+    for (size_t i = 1; i < d->mark_count; i++)
+        serverAssert(d->marks[i - 1].item < d->marks[i].item && d->marks[i - 1].keys <= d->marks[i].keys);
+    serverAssert(d->mark_count == 0 || d->marks[d->mark_count - 1].keys <= d->count);
+#endif
+}
+
 /* ---- A piece --------------------------------------------------------------------------------------------- */
 
 void rdbDecode(const rdbPiece *piece, const rdbDecodeOptions *options, uint32_t fresh, rdbDecoded *out) {
     rdbDecodedReset(out);
+    decodedCheck(out);
     if (out->capacity < piece->count) {
         zfree(out->keys);
         out->capacity = piece->count + piece->count / 4;
@@ -123,14 +138,16 @@ void rdbDecode(const rdbPiece *piece, const rdbDecodeOptions *options, uint32_t 
     }
     for (size_t i = 0; i < piece->count; i++) {
         if (likely(piece->items[i].kind == RDB_ITEM_KEY)) {
-            if (!decodeKey(piece, i, options, fresh, out)) return;
+            if (!decodeKey(piece, i, options, fresh, out)) break;
         } else {
             addMark(out, i);
         }
     }
+    decodedCheck(out);
 }
 
 void rdbDecodedReset(rdbDecoded *d) {
+    decodedCheck(d);
     for (; d->taken < d->count; d->taken++) objectFree(d->keys[d->taken].entry);
     d->count = d->taken = d->mark_count = 0;
     d->expired = d->fields_expired = 0;

@@ -14,6 +14,7 @@
  * Owns        threads, batches, the scanner.
  * Threads     the taker, which has main's role; the scanner's; the decoders'.
  * Invariants  1. From `taken` on (below `scanned`) no batch is FREE; decoders have those below `decoding`.
+ *                So taken <= decoding <= scanned <= taken + size.
  *             2. When the bytes in flight are more than IN_FLIGHT_MAX the scanner waits until all has been taken, so no
  *                more than that and one value are in memory twice.
  *             3. Threads block all signals but those of faults, and have ended when rdbPipelineStop() returns.
@@ -60,6 +61,19 @@ struct rdbPipeline {
     bool scanning;
 };
 
+/* Asserts invariant 1; under the lock, wherever a batch has changed hands. */
+static void pipelineCheck(const rdbPipeline *p) {
+    debugAssert(p->taken <= p->decoding && p->decoding <= p->scanned && p->scanned - p->taken <= p->size);
+    debugAssert(p->scanned > p->taken || p->in_flight == 0);
+#ifdef DEBUG_ASSERTIONS
+    for (uint64_t i = p->taken; i < p->scanned; i++) {
+        batchState state = (batchState)p->states[i % p->size];
+        serverAssert(i < p->decoding ? state == BATCH_DECODING || state == BATCH_DECODED : state == BATCH_SCANNED);
+    }
+    for (uint64_t i = p->scanned; i < p->taken + p->size; i++) serverAssert(p->states[i % p->size] == BATCH_FREE);
+#endif
+}
+
 /* ---- The scanner ------------------------------------------------------------------------------------- */
 
 static bool mayScan(const rdbPipeline *p) {
@@ -88,10 +102,13 @@ static void scanMain(void *arg) {
         b->offset_end = b->piece.offset + b->piece.len;
         more = !b->is_last;
         pthread_mutex_lock(&p->lock);
+        pipelineCheck(p);
+        serverAssert(b == &p->batches[p->scanned % p->size]); /* nobody else takes a batch that is FREE */
         p->states[p->scanned % p->size] = BATCH_SCANNED;
         p->scanned++;
         p->in_flight += b->piece.len;
         p->scan_ended = !more;
+        pipelineCheck(p);
         if (more) pthread_cond_signal(&p->scanned_more);
         else pthread_cond_broadcast(&p->scanned_more);
         pthread_mutex_unlock(&p->lock);
@@ -109,6 +126,7 @@ static bool takeScanned(rdbPipeline *p, uint64_t *number, uint32_t *fresh) {
         *number = p->decoding++;
         *fresh = p->fresh;
         p->states[*number % p->size] = BATCH_DECODING;
+        pipelineCheck(p);
     }
     pthread_mutex_unlock(&p->lock);
     return some;
@@ -123,7 +141,9 @@ static void decodeMain(void *arg) {
         rdbBatch *b = &p->batches[number % p->size];
         rdbDecode(&b->piece, &p->options, fresh, &b->decoded);
         pthread_mutex_lock(&p->lock);
+        serverAssert(p->states[number % p->size] == BATCH_DECODING);
         p->states[number % p->size] = BATCH_DECODED;
+        pipelineCheck(p);
         if (number == p->taken) pthread_cond_signal(&p->decoded_more);
         pthread_mutex_unlock(&p->lock);
     }
@@ -150,11 +170,14 @@ rdbBatch *rdbPipelineTake(rdbPipeline *p, unsigned wait_ms) {
 void rdbPipelineGive(rdbPipeline *p, rdbBatch *b, uint32_t fresh) {
     rdbDecodedReset(&b->decoded);
     pthread_mutex_lock(&p->lock);
-    serverAssert(b == &p->batches[p->taken % p->size]);
+    pipelineCheck(p);
+    serverAssert(b == &p->batches[p->taken % p->size] && p->states[p->taken % p->size] == BATCH_DECODED);
+    serverAssert(p->in_flight >= b->piece.len);
     p->states[p->taken % p->size] = BATCH_FREE;
     p->taken++;
     p->in_flight -= b->piece.len;
     p->fresh = fresh;
+    pipelineCheck(p);
     pthread_cond_signal(&p->freed);
     pthread_mutex_unlock(&p->lock);
 }
@@ -184,6 +207,7 @@ static int startThreads(rdbPipeline *p, unsigned decoders) {
         rc = threadStart(&p->decode_threads[p->decoders], &(threadPlan){.name = "rdb_decode"}, decodeMain, p);
         if (rc == 0) p->decoders++;
     }
+    serverAssert(p->decoders == 0 || p->scanning);
     return p->decoders ? 0 : rc;
 }
 

@@ -21,6 +21,7 @@
 #include "log.h"
 #include "lru.h"
 #include "object_settings.h"
+#include "panic.h"
 #include "persist_settings.h"
 #include "rdb_format.h"
 #include "version.h"
@@ -75,6 +76,7 @@ static void writeHead(rdbWriter *out, const rdbSaveOptions *options) {
     char magic[RDB_MAGIC_BYTES + 1];
     if (options->version) snprintf(magic, sizeof(magic), RDB_MAGIC_OLD "%03u", options->version);
     else snprintf(magic, sizeof(magic), RDB_MAGIC "%03d", RDB_VERSION);
+    serverAssert(strlen(magic) == RDB_MAGIC_BYTES);
     rdbWriteBytes(out, sliceOf(magic, RDB_MAGIC_BYTES));
     writeAux(out, RDB_AUX_VALKEY_VERSION, sliceStr(VALKEY_VERSION));
     writeAuxNumber(out, RDB_AUX_BITS, (long long)sizeof(void *) * 8);
@@ -150,6 +152,7 @@ typedef struct keyBatch {
 } keyBatch;
 
 static void writeBatch(saving *s, const keyBatch *b) {
+    debugAssert(b->count <= BATCH);
     for (size_t i = 0; i < b->count; i++) objectPrefetchValue(b->keys[i]);
     for (size_t i = 0; i < b->count && !s->out->failed; i++) {
         writeEntry(s, b->keys[i]);
@@ -167,9 +170,11 @@ static void writeDbHead(rdbWriter *out, int id, const dbFigures *figures) {
 
 static void writeDb(saving *s, serverDb *db) {
     dbFigures figures = dbGetFigures(db);
+    debugAssert(figures.expires <= figures.keys);
     if (figures.keys == 0) return;
     if (s->options->as_commands) s->options->as_commands->db(s->out, dbId(db));
     else writeDbHead(s->out, dbId(db), &figures);
+    size_t before = s->keys;
     dbIterator it;
     keyBatch batches[2];
     dbIterBegin(&it, db, false);
@@ -179,6 +184,7 @@ static void writeDb(saving *s, serverDb *db) {
         writeBatch(s, &batches[now]);
     }
     dbIterEnd(&it);
+    serverAssert(s->out->failed || s->keys - before == figures.keys); /* as many as the file has announced */
 }
 
 static void writeDataset(rdbWriter *out, const rdbSaveOptions *options) {
@@ -186,6 +192,7 @@ static void writeDataset(rdbWriter *out, const rdbSaveOptions *options) {
                 .options = options,
                 .use_flags = store_settings.maxmemory_policy & (MAXMEMORY_FLAG_LRU | MAXMEMORY_FLAG_LFU),
                 .delayed = persist_settings.rdb_key_save_delay != 0};
+    debugAssert(!options->as_commands || (!options->version && !options->replication)); /* commands cannot say it */
     if (options->as_commands) options->as_commands->head(out);
     else writeHead(out, options);
     for (int id = 0; id < dbCount() && !out->failed && !options->without_keys; id++) writeDb(&s, dbGet(id));
@@ -213,6 +220,7 @@ static sds temporaryFor(const char *path) {
 
 bool rdbSaveFile(const char *path, const rdbSaveOptions *options) {
     fileWriter f;
+    serverAssert(!options->without_keys || !options->is_aof_base);
     sds temporary = options->temporary ? sdsNew(options->temporary) : temporaryFor(path);
     bool done = fileWriterBegin(&f, temporary,
                                 (fileWriterOptions){.compress = options->compression,

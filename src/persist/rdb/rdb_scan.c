@@ -161,6 +161,7 @@ static walkEnd enterLoop(rdbScanner *s, const rdbPiece *p, size_t *at) {
 }
 
 static void leaveLoop(rdbScanner *s) {
+    serverAssert(s->depth > 0 && s->loops[s->depth - 1].left > 0);
     loop *l = &s->loops[s->depth - 1];
     if (--l->left) {
         s->pattern = l->begin;
@@ -172,6 +173,7 @@ static void leaveLoop(rdbScanner *s) {
 
 /* Past bytes that nobody looks at; false: not all of them are there yet. */
 static bool pass(rdbScanner *s, const rdbPiece *p, size_t *at) {
+    debugAssert(*at <= p->len);
     size_t there = p->len - *at;
     if (there < s->skip) {
         s->skip -= there;
@@ -472,6 +474,31 @@ static bool fill(rdbScanner *s, rdbPiece *p, size_t wanted) {
     return true;
 }
 
+/* Asserts invariant 3 and the bounds of what is kept between two pieces, at both ends of rdbScanNext(). */
+static void scannerCheck(const rdbScanner *s) {
+    debugAssert(s->rest_len <= s->rest_capacity && s->rest_at <= s->rest_len);
+    debugAssert(s->depth <= LOOPS_MAX && (s->in_item || s->depth == 0));
+    debugAssert(!s->in_item || (s->item.at == 1 && s->pattern && !s->ended));
+    debugAssert(s->in_item || s->rest_at == 0);
+    debugAssert(s->begun || (s->offset == 0 && !s->in_item));
+    debugAssert(s->in_item || (s->skip == 0 && s->field == 0));
+}
+
+/* Asserts that the items of a piece are whole, in order, and within its bytes. */
+static void pieceCheck(const rdbPiece *p) {
+#ifdef DEBUG_ASSERTIONS
+    serverAssert(p->len <= p->capacity && p->count <= p->items_capacity);
+    size_t end = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        const rdbItem *item = &p->items[i];
+        serverAssert(item->at > end && item->at <= item->value && item->value <= item->end && item->end <= p->len);
+        end = item->end;
+    }
+#else
+    unused(p);
+#endif
+}
+
 /* A piece begins with what was left of the last one. Where the walk goes on. */
 static bool beginPiece(rdbScanner *s, rdbPiece *p, size_t *at) {
     if (p->capacity > PIECE_KEPT_MAX) {
@@ -492,6 +519,7 @@ static bool beginPiece(rdbScanner *s, rdbPiece *p, size_t *at) {
 /* What follows the last whole item is kept for the next piece. */
 static void endPiece(rdbScanner *s, rdbPiece *p, size_t at) {
     size_t end = s->in_item ? s->item.at - 1 : at;
+    serverAssert(end <= at && at <= p->len);
     s->rest_len = p->len - end;
     s->rest_at = at - end;
     if (s->rest_len > s->rest_capacity) {
@@ -536,6 +564,7 @@ static bool readMagic(rdbScanner *s, rdbPiece *p, size_t *at) {
 bool rdbScanNext(rdbScanner *s, rdbPiece *p) {
     size_t at = 0;
     serverAssert(!s->ended && s->fault.kind == RDB_FAULT_NONE);
+    scannerCheck(s);
     if (!beginPiece(s, p, &at)) return false;
     for (size_t wanted = p->len + PIECE_BYTES;; wanted = p->len + PIECE_BYTES) {
         if (!fill(s, p, wanted)) return false;
@@ -546,6 +575,9 @@ bool rdbScanNext(rdbScanner *s, rdbPiece *p) {
     }
     if (s->at_eof && !s->ended && !p->count) return fail(s, p, RDB_FAULT_SHORT, 0);
     endPiece(s, p, at);
+    debugAssert(p->count > 0);
+    scannerCheck(s);
+    pieceCheck(p);
     return true;
 }
 
