@@ -12,6 +12,7 @@
 #include "panic.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define DAY_S 86400
 
@@ -47,6 +48,8 @@ static size_t putDate(char *out, size_t size, int64_t unix_s) {
     int64_t year = (in_era - in_era / 1460 + in_era / 36524 - in_era / 146096) / 365;
     int64_t in_year = in_era - (365 * year + year / 4 - year / 100);
     int64_t month = (5 * in_year + 2) / 153, in_month = in_year - (153 * month + 2) / 5 + 1;
+    debugAssert(unix_s >= 0 && in_year >= 0 && in_year < 366);
+    debugAssert(month >= 0 && month < 12 && in_month >= 1 && in_month <= 31);
     return (size_t)snprintf(out, size, "%.3s, %02d %.3s %lld %02d:%02d:%02d GMT", days + day % 7 * 3, (int)in_month,
                             months + month * 3, (long long)(era * 400 + year + (month >= 10)), (int)(second / 3600),
                             (int)(second / 60 % 60), (int)(second % 60));
@@ -54,6 +57,8 @@ static size_t putDate(char *out, size_t size, int64_t unix_s) {
 
 size_t httpAnswerHead(char *out, const httpAnswer *a, int64_t unix_s) {
     char date[48];
+    debugAssert(a->type || a->length == 0);             /* what has no type has no content */
+    debugAssert(!a->extra || strstr(a->extra, "\r\n")); /* else the next field would be a part of it */
     putDate(date, sizeof(date), unix_s);
     int n = snprintf(out, HTTP_HEAD_MAX, "HTTP/1.1 %d %s\r\nDate: %s\r\n", a->status, httpReason(a->status), date);
     if (a->type)

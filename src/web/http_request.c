@@ -212,8 +212,18 @@ static int tooLong(const httpRequest *r, size_t len) {
     return len >= HTTP_REQUEST_MAX ? 431 : HTTP_MORE;
 }
 
-int httpRequestRead(httpRequest *r, const char *bytes, size_t len) {
+/* Asserts the invariants, and that nothing is found before the request line; at both ends of httpRequestRead(). */
+static void requestCheck(const httpRequest *r, size_t len) {
     debugAssert(r->line <= r->looked && r->looked <= len);
+    debugAssert(r->end == 0 || r->end == r->line);
+    debugAssert(r->has_line || (r->fields == 0 && !r->has_host && !r->has_length && !r->path.ptr));
+    debugAssert(r->fields <= FIELDS_MAX + 1 && r->blank_lines <= BLANK_LINES_MAX + 1);
+    debugAssert(r->open_weight <= WEIGHT_ONE && r->text_weight <= WEIGHT_ONE);
+    debugAssert((!r->has_body && !r->has_encoding) || r->has_length || r->has_encoding);
+    unused(r), unused(len);
+}
+
+static int readRequest(httpRequest *r, const char *bytes, size_t len) {
     while (r->looked < len) {
         const char *end = memchr(bytes + r->looked, '\n', len - r->looked);
         if (!end) {
@@ -232,6 +242,16 @@ int httpRequestRead(httpRequest *r, const char *bytes, size_t len) {
         }
     }
     return tooLong(r, len);
+}
+
+int httpRequestRead(httpRequest *r, const char *bytes, size_t len) {
+    requestCheck(r, len);
+    serverAssert(r->end == 0); /* the last one is whole: httpRequestReset() first */
+    int status = readRequest(r, bytes, len);
+    requestCheck(r, len);
+    debugAssert((status == HTTP_OK) == (r->end > 0) && (status == HTTP_MORE || status == HTTP_OK || status >= 400));
+    debugAssert(status != HTTP_OK || (r->path.len > 0 && r->path.ptr[0] == '/' && !r->has_body));
+    return status;
 }
 
 /* ---- Values ---- */
@@ -258,6 +278,7 @@ static ptrdiff_t base64Decode(char *out, size_t size, slice text) {
         if (n == size) return -1;
         out[n++] = (char)(bits >> (6 - i % 4 * 2) & 0xff);
     }
+    debugAssert(n <= size && n == text.len * 3 / 4);
     return (ptrdiff_t)n;
 }
 

@@ -26,6 +26,10 @@
  * Threads     the functions of the header: main's own thread. The rest: the thread's own. They meet in `shared`.
  * Invariants  1. A text is freed with its last reference; all references are the thread's.
  *             2. No more than CONNECTIONS_MAX connections, HTTP_REQUEST_MAX bytes of input each.
+ *             3. READS: no answer is under way. WAITS: a request is whole, its answer is not begun. WRITES: there is an
+ *                answer, of which some is not sent. LINGERS: all of the last answer is sent.
+ *             4. The loop is asked about a connection for what its phase needs, and nothing else.
+ *             5. While there are connections the timer that limits their time is there.
  * Tests       tests/unit/web/http_server_test.c, tests/server/metrics.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -132,15 +136,74 @@ static struct {
 
 static blob page = {.refs = 1};
 
+/* ---- What always holds ---- */
+
+static const int phase_masks[] = {[WEB_READS] = AE_READABLE,
+                                  [WEB_WAITS] = AE_NONE,
+                                  [WEB_WRITES] = AE_WRITABLE,
+                                  [WEB_LINGERS] = AE_READABLE,
+                                  [WEB_CLOSED] = AE_NONE};
+static_assert(array_len(phase_masks) == WEB_CLOSED + 1, "each phase says what its connection listens for");
+
+/* Asserts what each phase says at the top of the file. It is called where an event of the loop begins, and where what
+ * was done for it has ended; `settled`: the loop has been told what the phase needs. */
+static void connCheck(const webConn *c, bool settled) {
+    size_t whole = c->head_len + c->body_len;
+    debugAssert(c->fd >= 0 && c->in_len <= sizeof(c->in) && c->head_len <= sizeof(c->head));
+    debugAssert(c->progress_at <= c->sent && c->sent <= whole);
+    debugAssert(!c->body || (c->body->refs > 0 && c->body_len == c->body->len));
+    debugAssert(!settled || aeGetFileEvents(web.loop, c->fd) == phase_masks[c->phase]);
+    switch (c->phase) {
+    case WEB_READS:
+        debugAssert(!c->body && c->sent == whole && c->request.end == 0);
+        debugAssert(!settled || c->in_len < sizeof(c->in));
+        break;
+    case WEB_WAITS: debugAssert(!c->body && c->request.end > 0 && c->request.end <= c->in_len); break;
+    case WEB_WRITES:
+        debugAssert(c->sent < whole && (c->closes || c->request.end > 0));
+        debugAssert((c->body == NULL) == (c->body_len == 0));
+        break;
+    case WEB_LINGERS: debugAssert(c->closes && !c->body && c->sent == whole); break;
+    case WEB_CLOSED: debugAssert(!settled); break;
+    }
+    unused(whole), unused(settled);
+}
+
+/* The same of all of them, and of what they share; at both ends of an event. */
+static void serverCheck(void) {
+#ifdef DEBUG_ASSERTIONS
+    serverAssert(web.conns_count <= CONNECTIONS_MAX && web.hurry > 0);
+    serverAssert(web.sweeps || web.conns_count == 0);
+    serverAssert(web.access && page.refs >= 1 && page.bytes);
+    size_t refs[2][METRICS_FORMATS] = {{0}}, page_refs = 1;
+    for (size_t i = 0; i < web.conns_count; i++) {
+        const webConn *c = web.conns[i];
+        connCheck(c, c->phase != WEB_CLOSED);
+        page_refs += c->body == &page;
+        for (int t = 0; t < 2 * METRICS_FORMATS; t++)
+            refs[t % 2][t / 2] += c->body && c->body == web.texts[t % 2][t / 2];
+    }
+    serverAssert(page.refs == page_refs);
+    for (int t = 0; t < 2 * METRICS_FORMATS; t++) {
+        const blob *text = web.texts[t % 2][t / 2];
+        serverAssert(!text || (web.snapshot && text->refs == refs[t % 2][t / 2] + 1));
+    }
+#endif
+}
+
 /* ---- Texts ---- */
 
 static void blobRelease(blob *b) {
-    if (!b || --b->refs > 0) return;
+    if (!b) return;
+    serverAssert(b->refs > 0);
+    if (--b->refs > 0) return;
+    serverAssert(b != &page);
     zfree(b->bytes);
     zfree(b);
 }
 
 static char *writeText(bool with_keys, metricsFormat format, size_t *len) {
+    debugAssert(web.snapshot && format < METRICS_FORMATS);
     webHotKeys hot = {.count = {0}};
     for (hotKeysMetric m = 0; m < HOT_KEYS_METRICS && with_keys; m++)
         hot.count[m] = hotKeysTop(m, hot.keys[m], WEB_HOT_KEYS);
@@ -185,6 +248,7 @@ static void readNext(webConn *c) {
 }
 
 static void noteSent(webConn *c, size_t bytes) {
+    debugAssert(c->phase == WEB_WRITES && bytes > 0 && c->sent + bytes <= c->head_len + c->body_len);
     c->sent += bytes;
     c->burst_bytes += bytes;
     if (c->sent - c->progress_at < PROGRESS_BYTES) return;
@@ -222,6 +286,7 @@ static void flush(webConn *c) {
         enter(c, WEB_LINGERS, LINGER_MS);
         return;
     }
+    serverAssert(c->request.end > 0 && c->request.end <= c->in_len);
     c->in_len -= c->request.end;
     memmove(c->in, c->in + c->request.end, c->in_len);
     readNext(c);
@@ -243,6 +308,7 @@ static const char *reasonOf(const webConn *c, int status) {
 static void answer(webConn *c, int status, const char *type, blob *body, const char *extra) {
     char line[512];
     size_t line_len = 0;
+    debugAssert((c->phase == WEB_READS || c->phase == WEB_WAITS) && !c->body);
     bool has_none = status == 304, wants_body = c->request.method != HTTP_HEAD;
     if (!body && !has_none)
         line_len = (size_t)snprintf(line, sizeof(line), "%d %s\n%s", status, httpReason(status), reasonOf(c, status));
@@ -352,19 +418,15 @@ static void onReady(aeEventLoop *loop, int fd, void *arg, int mask);
 
 /* What the loop is to tell about a connection, by its phase. */
 static bool listenFor(webConn *c) {
-    static const int masks[] = {[WEB_READS] = AE_READABLE,
-                                [WEB_WAITS] = AE_NONE,
-                                [WEB_WRITES] = AE_WRITABLE,
-                                [WEB_LINGERS] = AE_READABLE,
-                                [WEB_CLOSED] = AE_NONE};
-    int now = aeGetFileEvents(web.loop, c->fd), wanted = masks[c->phase];
+    int now = aeGetFileEvents(web.loop, c->fd), wanted = phase_masks[c->phase];
     if (now & ~wanted) aeDeleteFileEvent(web.loop, c->fd, now & ~wanted);
     return !(wanted & ~now) || aeCreateFileEvent(web.loop, c->fd, wanted & ~now, onReady, c) == C_OK;
 }
 
 static void closeConn(webConn *c) {
     size_t at = 0;
-    while (web.conns[at] != c) at++;
+    while (at < web.conns_count && web.conns[at] != c) at++;
+    serverAssert(at < web.conns_count);
     web.conns[at] = web.conns[--web.conns_count];
     aeDeleteFileEvent(web.loop, c->fd, AE_READABLE | AE_WRITABLE);
     shutdown(c->fd, SHUT_RDWR); /* a child may have the descriptor, too, for a moment */
@@ -378,6 +440,7 @@ static void closeConn(webConn *c) {
 static void settle(webConn *c) {
     while (c->phase == WEB_READS && serveNext(c)) continue;
     if (c->phase == WEB_CLOSED || !listenFor(c)) closeConn(c);
+    else connCheck(c, true);
 }
 
 /* The first bytes of a request have come. */
@@ -391,6 +454,7 @@ static void beginRequest(webConn *c) {
 
 static void readMore(webConn *c) {
     bool begins = c->in_len == 0;
+    serverAssert(c->in_len < sizeof(c->in)); /* httpRequestRead() has refused what is longer */
     ssize_t n = read(c->fd, c->in + c->in_len, sizeof(c->in) - c->in_len);
     if (n <= 0) {
         if (n == 0 || (errno != EAGAIN && errno != EINTR)) c->phase = WEB_CLOSED;
@@ -414,6 +478,8 @@ static void readAway(webConn *c) {
 static void onReady(aeEventLoop *loop, int fd, void *arg, int mask) {
     webConn *c = arg;
     unused(loop), unused(fd), unused(mask);
+    serverCheck();
+    debugAssert(fd == c->fd && !(mask & ~(phase_masks[c->phase] | AE_READABLE | AE_WRITABLE)));
     switch (c->phase) {
     case WEB_READS: readMore(c); break;
     case WEB_WRITES: flush(c); break;
@@ -422,6 +488,7 @@ static void onReady(aeEventLoop *loop, int fd, void *arg, int mask) {
     case WEB_CLOSED: break;
     }
     settle(c);
+    serverCheck();
 }
 
 /* ---- Time ---- */
@@ -435,9 +502,11 @@ static void timeIsOver(webConn *c) {
 static long long onSweep(aeEventLoop *loop, long long id, void *arg) {
     unused(loop), unused(id), unused(arg);
     uint64_t now_ms = clockMonotonicMs();
+    serverCheck();
     for (size_t i = web.conns_count; i-- > 0;) /* what is closed is replaced by one that was looked at */
         if (now_ms >= web.conns[i]->until_ms) timeIsOver(web.conns[i]);
     web.sweeps = web.conns_count > 0;
+    serverCheck();
     return web.sweeps ? SWEEP_MS : AE_NOMORE;
 }
 
@@ -450,6 +519,7 @@ static void startSweeping(void) {
 /* Close a connection, for one from `network`. */
 static void makeRoom(uint64_t network) {
     webSlot seats[CONNECTIONS_MAX];
+    serverAssert(web.conns_count == CONNECTIONS_MAX);
     for (size_t i = 0; i < web.conns_count; i++) {
         const webConn *c = web.conns[i];
         seats[i] = (webSlot){c->network, c->progress_ms, c->phase == WEB_WAITS};
@@ -468,13 +538,14 @@ static void adopt(int fd, const char *ip) {
     c->network = network;
     c->is_local = anetIsLoopback(ip);
     c->body = NULL;
-    c->in_len = 0;
+    c->in_len = c->head_len = c->body_len = c->sent = c->progress_at = 0;
     c->burst_ms = clockMonotonicMs();
     c->burst_bytes = 0;
     int send_bytes = SEND_BYTES;
     setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send_bytes, sizeof(send_bytes));
     anetNoDelay(NULL, fd, true);
     if (web.keepalive_s > 0) anetKeepAlive(NULL, fd, web.keepalive_s);
+    serverAssert(web.conns_count < CONNECTIONS_MAX);
     web.conns[web.conns_count++] = c;
     web.counters.connections++;
     readNext(c);
@@ -542,6 +613,7 @@ static void answerWaiting(void) {
 /* What main has left, and whether that was all. */
 static void beforeSleep(aeEventLoop *loop, void *arg) {
     unused(arg);
+    serverCheck();
     webAccess *access = atomic_exchange_explicit(&web.shared.access, NULL, memory_order_acquire);
     if (access) {
         webAccessFree(web.access);
@@ -553,6 +625,7 @@ static void beforeSleep(aeEventLoop *loop, void *arg) {
         answerWaiting();
     }
     if (atomic_load_explicit(&web.shared.stop, memory_order_acquire)) aeStop(loop);
+    serverCheck();
 }
 
 static void threadMain(void *arg) {
@@ -569,7 +642,8 @@ bool httpServerRuns(void) {
 
 void httpServerStart(const httpServerSetup *setup) {
     assertMainThread();
-    serverAssert(!web.runs && setup->listeners_count <= HTTP_LISTENERS_MAX);
+    serverAssert(!web.runs && setup->listeners_count <= HTTP_LISTENERS_MAX && setup->access);
+    serverAssert(web.conns_count == 0 && !web.snapshot && page.refs == 1);
     webPageInit();
     page.bytes = (char *)(uintptr_t)webPage().ptr; /* never freed: one reference stays */
     page.len = webPage().len;
@@ -603,6 +677,7 @@ void httpServerStop(void) {
     aeWakeupSend(&web.wakeup);
     pthread_join(web.id, NULL);
     web.runs = false;
+    serverAssert(web.conns_count == 0);
     for (int i = 0; i < web.listeners_count; i++) {
         aeDeleteFileEvent(web.loop, web.listeners[i], AE_READABLE);
         shutdown(web.listeners[i], SHUT_RDWR); /* as in closeConn() */
@@ -624,12 +699,14 @@ bool httpServerTakeWish(void) {
 /* One that the thread has not come to yet is of no use any more. */
 void httpServerGiveSnapshot(metricsSnapshot *s) {
     assertMainThread();
+    serverAssert(web.runs && s);
     metricsSnapshotFree(atomic_exchange_explicit(&web.shared.snapshot, s, memory_order_acq_rel));
     aeWakeupSend(&web.wakeup);
 }
 
 void httpServerGiveAccess(webAccess *a) {
     assertMainThread();
+    serverAssert(web.runs && a);
     webAccessFree(atomic_exchange_explicit(&web.shared.access, a, memory_order_acq_rel));
     aeWakeupSend(&web.wakeup);
 }

@@ -24,6 +24,7 @@ static uint64_t made;
 static void putText(void *arg, const char *fmt, va_list ap) {
     sds *text = arg;
     size_t from = sdsLen(*text);
+    debugAssert(from == 0 || (*text)[from - 1] == '\n');
     *text = sdsCatVprintf(*text, fmt, ap);
     oneLine(*text + from, sdsLen(*text) - from);
     *text = sdsCatLen(*text, "\r\n", 2);
@@ -84,6 +85,8 @@ static void copyLatencies(metricsSnapshot *s) {
     s->latencies_count = p.count;
     p.next = (char *)(s->latencies + p.count);
     commandEach(fill, &p);
+    /* What was planned is filled, to the byte. */
+    serverAssert(p.latencies == s->latencies + s->latencies_count && p.next == (char *)s->block + p.bytes);
 }
 
 metricsSnapshot *metricsSnapshotMake(void) {

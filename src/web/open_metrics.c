@@ -28,12 +28,15 @@
 #include "info_table.h"
 #include "numbers.h"
 #include "one_line.h"
+#include "panic.h"
 #include "version.h"
 #include "zmalloc.h"
 
 #define FAMILIES_MAX 4096 /* slots; more than half of them is more than INFO will ever have */
 #define NAME_MAX_LEN 200
 #define KEY_TEXT_MAX 200
+
+static_assert((FAMILIES_MAX & (FAMILIES_MAX - 1)) == 0, "low bits of a hash choose a slot");
 
 typedef struct writer {
     metricsFormat format;
@@ -52,6 +55,7 @@ static void put(writer *w, const char *p, size_t len) {
     }
     if (len) memcpy(w->bytes + w->len, p, len);
     w->len += len;
+    debugAssert(w->len <= w->cap);
 }
 
 static void putStr(writer *w, const char *text) {
@@ -71,6 +75,7 @@ static void putNumber(writer *w, long long value) {
 static void putShifted(writer *w, slice number, unsigned shift) {
     char text[64];
     slice rest = number;
+    debugAssert(number.len > 0 && shift < 16); /* with 40 digits they fit the text */
     if (shift == 0 || number.len > 40) {
         putSlice(w, number);
         return;
@@ -83,6 +88,7 @@ static void putShifted(writer *w, slice number, unsigned shift) {
     n += whole;
     memmove(text + n - shift + 1, text + n - shift, shift);
     text[n - shift] = '.';
+    debugAssert(n > shift && n + 1 < sizeof(text));
     put(w, text, n + 1);
     if (point) put(w, point + 1, rest.len - whole - 1);
 }
@@ -167,6 +173,8 @@ static bool begin(writer *w, slice name, familyType type, const char *help, slic
                                                           {"gauge", "counter", "info", "histogram"}};
     static const char *const shifts[] = {"", " / 10", " / 100", " / 1000", "", "", " / 1000000"};
     const char *suffix = w->format == METRICS_TEXT ? suffixOf(type) : "";
+    debugAssert(isName(name) && (w->len == 0 || w->bytes[w->len - 1] == '\n')); /* a family begins a line */
+    debugAssert(shift < array_len(shifts) && (shift == 0 || *shifts[shift]));
     if (!isNew(w, name)) return false;
     putStr(w, "# HELP valkey_");
     putSlice(w, name);
@@ -361,6 +369,7 @@ static void putRowLabels(writer *w, const group *g, slice field, slice row) {
 
 static void putColumn(writer *w, const group *g, const groupColumn *column, slice body) {
     slice field, row, family = sliceStr(column->family);
+    debugAssert(column->type == TYPE_GAUGE || column->type == TYPE_COUNTER);
     bool begun = false;
     while (takeLine(&body, &field, &row)) {
         if (!isRow(g, field, row)) continue;
@@ -378,6 +387,7 @@ static void putColumn(writer *w, const group *g, const groupColumn *column, slic
 
 static void putGroupWords(writer *w, const group *g, slice body) {
     slice field, row, family = sliceStr(g->info);
+    debugAssert(g->info_help && g->words);
     bool begun = false;
     while (takeLine(&body, &field, &row)) {
         if (!isRow(g, field, row)) continue;
@@ -457,9 +467,11 @@ typedef struct bucketWriter {
     writer *w;
     const char *start; /* of each bucket's line, up to the bound */
     size_t start_len, at;
+    int64_t last; /* the count of the bucket before */
 } bucketWriter;
 
 static void putBucketLine(writer *w, const bucketWriter *b, const char *bound, int64_t count) {
+    debugAssert(count >= b->last); /* buckets are cumulative */
     put(w, b->start, b->start_len);
     putStr(w, bound);
     put(w, "\"} ", 3);
@@ -471,6 +483,7 @@ static void putBucket(void *arg, int64_t bound, int64_t step_count, int64_t cumu
     bucketWriter *b = arg;
     unused(bound), unused(step_count);
     if (b->at < array_len(bounds)) putBucketLine(b->w, b, bounds[b->at++], cumulative);
+    b->last = cumulative;
 }
 
 static void putSpreadSample(writer *w, const char *suffix, slice cmd) {
@@ -492,6 +505,7 @@ static void putSpread(writer *w, const commandLatency *l) {
     memcpy(start, w->bytes + from, b.start_len);
     w->len = from;
     histogramIterLog(l->spread, FIRST_BOUND_NS, 2, putBucket, &b);
+    debugAssert(total > 0 && b.last <= total);
     while (b.at < array_len(bounds)) putBucketLine(w, &b, bounds[b.at++], total);
     putBucketLine(w, &b, "+Inf", total);
     putSpreadSample(w, "_sum", cmd);
@@ -590,6 +604,8 @@ char *openMetricsWrite(const metricsSnapshot *s, const webCounters *counters, co
         putHotKeys(w, hot, HOT_KEYS_NET, "hot_key_net_bytes", 0, "Bytes of the key's requests and replies.");
     }
     if (format == METRICS_OPEN) putStr(w, "# EOF\n");
+    debugAssert(w->len > 0 && w->bytes[w->len - 1] == '\n');
+    debugAssert(w->families < FAMILIES_MAX / 2); /* else some are missing */
     char *bytes = zrealloc(w->bytes, w->len);
     *len = w->len;
     zfree(w);

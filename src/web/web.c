@@ -63,6 +63,8 @@ static int openAddress(const char *address) {
 
 static bool openAll(int *fds, int *count) {
     *count = 0;
+    static_assert(WEB_BIND_MAX <= HTTP_LISTENERS_MAX, "the server takes as many listeners as may be configured");
+    serverAssert(web_settings.bind_count <= WEB_BIND_MAX);
     for (int i = 0; i < web_settings.bind_count; i++) {
         int fd = openAddress(web_settings.bind[i]);
         if (fd >= 0) fds[(*count)++] = fd;
@@ -78,6 +80,7 @@ failed:
 /* ---- Who may look ---- */
 
 static webAccess *makeAccess(void) {
+    debugAssert(web.access_version <= webAccessVersion());
     web.access_version = webAccessVersion();
     web.was_protected = *web.wiring->protected_mode;
     return webAccessMake(web.was_protected);
@@ -87,6 +90,7 @@ static webAccess *makeAccess(void) {
 
 static bool openPort(void) {
     int fds[WEB_BIND_MAX], count;
+    serverAssert(!httpServerRuns());
     if (web_settings.port == 0) return true;
     if (!openAll(fds, &count)) return false;
     web.snapshot_ms = 0; /* who comes first does not wait for a second to be over */
@@ -115,6 +119,7 @@ void webRegister(void) {
 
 bool webStart(const webWiring *wiring) {
     assertMainThread();
+    serverAssert(!web.wiring || web.wiring == wiring);
     web.wiring = wiring;
     return openPort();
 }
@@ -130,6 +135,7 @@ void webTick(void) {
     if (web.access_version != webAccessVersion() || web.was_protected != *web.wiring->protected_mode)
         httpServerGiveAccess(makeAccess());
     uint64_t now_ms = clockMonotonicMs();
+    debugAssert(web.snapshot_ms <= now_ms);
     if (now_ms - web.snapshot_ms < SNAPSHOT_EVERY_MS || !httpServerTakeWish()) return;
     web.snapshot_ms = now_ms;
     httpServerGiveSnapshot(metricsSnapshotMake());

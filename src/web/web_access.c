@@ -56,12 +56,14 @@ static bool seesKeys(const user *u) {
 
 static void copyUser(void *arg, const user *u) {
     webAccess *a = arg;
-    if (!u->enabled || a->count == a->room) return;
+    if (!u->enabled) return;
+    serverAssert(a->count < a->room); /* main makes the copy: users cannot have come meanwhile */
     webUser *copy = &a->users[a->count++];
     *copy = (webUser){.name = sdsDup(u->name), .nopass = u->nopass, .may_look = mayLook(u), .sees_keys = seesKeys(u)};
     copy->hashes = u->passwords.count ? zmalloc((size_t)u->passwords.count * PASSWORD_HASH_LEN) : NULL;
     for (const aclWord *p = u->passwords.first; p; p = p->next)
         memcpy(copy->hashes + (size_t)copy->count++ * PASSWORD_HASH_LEN, p->text, PASSWORD_HASH_LEN);
+    serverAssert(copy->count == u->passwords.count);
 }
 
 webAccess *webAccessMake(bool is_protected) {
@@ -73,6 +75,7 @@ webAccess *webAccessMake(bool is_protected) {
     a->anonymous_sees_keys = seesKeys(u);
     a->users = zcalloc(a->room, sizeof(*a->users));
     aclEachUser(copyUser, a);
+    debugAssert(a->is_open == (a->anonymous != 401));
     return a;
 }
 

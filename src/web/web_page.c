@@ -45,6 +45,7 @@ static int putDigest(char *out, size_t size, slice text) {
     unsigned char raw[33] = {0}; /* one byte more: 33 is eleven times three */
     sha256Hex(hex, text.ptr, text.len);
     for (int i = 0; i < 32; i++) raw[i] = (unsigned char)(hexDigit(hex[2 * i]) << 4 | hexDigit(hex[2 * i + 1]));
+    static_assert(sizeof(base64) == sizeof(raw) / 3 * 4 + 1, "four digits for three bytes");
     for (int i = 0; i < 11; i++) {
         unsigned three = (unsigned)raw[3 * i] << 16 | (unsigned)raw[3 * i + 1] << 8 | raw[3 * i + 2];
         for (int k = 0; k < 4; k++) base64[4 * i + k] = digits[three >> (18 - 6 * k) & 63];

@@ -51,5 +51,6 @@ size_t webSlotPick(const webSlot *seats, size_t count, uint64_t network) {
         most = n;
         pick = i;
     }
+    debugAssert(pick < count && most >= 1);
     return pick;
 }
