@@ -5,6 +5,7 @@
  * Threads     main.
  * Invariants  1. A function that is found belongs to a library of the table.
  *             2. No two libraries have functions whose names differ by case alone.
+ *             3. Bytes and functions that are counted are those of the libraries that are there.
  * Tests       tests/unit/script/functions/function_table_test.c, tests/script/functions.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -42,6 +43,34 @@ static uint64_t hashAnyCase(slice name) {
 
 static bool sameAnyCase(slice a, slice b) {
     return a.len == b.len && strncasecmp(a.ptr, b.ptr, a.len) == 0;
+}
+
+/* Asserts the invariants, at both ends of what changes a table. */
+static void tableCheck(const functionTable *t) {
+#ifdef DEBUG_ASSERTIONS
+    enum { LOOKED_AT_MAX = 1000 };
+    serverAssert(dictSize(t->functions) <= t->count && dictSize(t->libraries) <= t->count);
+    if (t->count > LOOKED_AT_MAX) return;
+    dictIterator it;
+    const libraryFunction *f;
+    const functionLibrary *library;
+    size_t bytes = 0, count = 0;
+    dictIterBegin(&it, t->libraries, false);
+    while ((library = dictIterNext(&it))) {
+        bytes += library->bytes;
+        count += dictSize(library->functions);
+    }
+    dictIterEnd(&it);
+    serverAssert(bytes == t->bytes && count == t->count);
+    dictIterBegin(&it, t->functions, false);
+    while ((f = dictIterNext(&it))) {
+        slice name = sdsSlice(f->library->name);
+        serverAssert(dictFind(t->libraries, name, dictHash(t->libraries, name)) == f->library);
+    }
+    dictIterEnd(&it);
+#else
+    unused(t);
+#endif
 }
 
 functionTable *functionTableCreate(void) {
@@ -96,6 +125,7 @@ static functionLibrary *take(functionTable *t, slice name) {
 
 bool functionTableDelete(functionTable *t, slice name) {
     functionLibrary *library = take(t, name);
+    tableCheck(t);
     if (!library) return false;
     functionLibraryFree(library, true);
     return true;
@@ -148,6 +178,8 @@ static sds inTheWay(const functionTable *t, const functionTable *from, bool repl
 }
 
 sds functionTableJoin(functionTable *t, functionTable *from, bool replace) {
+    tableCheck(t);
+    tableCheck(from);
     sds error = inTheWay(t, from, replace);
     if (error) return error;
     /* Those that are replaced go first: their functions may come back in another library. */
@@ -159,6 +191,8 @@ sds functionTableJoin(functionTable *t, functionTable *from, bool replace) {
     dictIterBegin(&it, from->libraries, true);
     while ((library = dictIterNext(&it))) put(t, take(from, sdsSlice(library->name)));
     dictIterEnd(&it);
+    tableCheck(t);
+    serverAssert(from->count == 0 && from->bytes == 0);
     return NULL;
 }
 

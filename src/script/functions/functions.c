@@ -14,6 +14,7 @@
 static functionTable *in_use; /* owns */
 
 void functionsInit(void) {
+    serverAssert(!in_use);
     in_use = functionTableCreate();
 }
 
@@ -37,6 +38,7 @@ void functionsFlush(bool async) {
 void functionsExchange(functionTable *with) {
     serverAssert(!scriptRunning());
     functionTable *old = in_use;
+    serverAssert(with != old);
     in_use = with;
     functionTableFree(old, true);
 }
@@ -53,6 +55,7 @@ void functionsEach(void (*take)(void *arg, slice text), void *arg) {
 
 sds functionsTake(slice text, bool replace) {
     sds error;
+    serverAssert(!scriptRunning());
     functionTableLoad(in_use, text, (functionLoading){.replace = replace}, &error);
     return error;
 }

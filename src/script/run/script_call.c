@@ -16,6 +16,7 @@
 #include "command_record.h"
 #include "debugger.h"
 #include "lua_values.h"
+#include "panic.h"
 #include "reply.h"
 #include "script_error.h"
 #include "script_run.h"
@@ -25,6 +26,7 @@
 #define ARENA_BYTES 8192
 #define CACHES 16 /* a power of two */
 #define NUMBERS_ON_STACK 16
+static_assert((CACHES & (CACHES - 1)) == 0, "bits of an address choose a cache");
 
 static struct {
     alignas(16) char first[ARENA_BYTES];
@@ -44,6 +46,7 @@ typedef struct numberTexts {
 } numberTexts;
 
 static char *roomForNumber(lua_State *L, numberTexts *texts, int argc) {
+    debugAssert(texts->used < (uint32_t)argc + NUMBERS_ON_STACK);
     if (texts->used < NUMBERS_ON_STACK) return texts->on_stack[texts->used++];
     if (!texts->more) texts->more = lua_newuserdata(L, (size_t)argc * LUA_ARG_DIGITS);
     return texts->more + (size_t)texts->used++ * LUA_ARG_DIGITS;
@@ -121,6 +124,7 @@ static replyKind pushResult(lua_State *L, client *self) {
 /* Run the command of the arguments on the stack and leave its result there. */
 static replyKind callCommand(lua_State *L) {
     scriptRun *run = scriptRunning();
+    serverAssert(run); /* the sandbox calls this within a script only */
     client *self = run->program.self;
     int argc = lua_gettop(L);
     numberTexts texts = {.used = 0, .more = NULL};
@@ -139,6 +143,9 @@ static replyKind callCommand(lua_State *L) {
     programCall(&run->program, req);
     dropValue(req);
     if (unlikely(run->call->debugged)) noteReply(self);
+    debugAssert(!req->value && scriptRunning() == run);
+    debugAssert(self->output_bytes > 0 ||
+                run->program.caller->flags & CLIENT_CLOSE_ASAP); /* each command has replied */
     lua_settop(L, 0);
     replyKind kind = pushResult(L, self);
     if (likely(kind != REPLY_BROKEN)) return kind;

@@ -7,7 +7,12 @@
  * Not here    what calls it (eval.c), what it calls (script_call.c).
  * Owns        the program's client.
  * Threads     main.
- * Invariants  1. `running` is set exactly while a script runs.
+ *   IDLE --scriptCallRun()--> RUNS --past the threshold--> SLOW (others are served)
+ *    ^                          '--------- ended, killed ------'--scriptKill()--> KILLED: ends at its next step
+ *
+ * Invariants  1. `running` is set exactly while a script runs, and then it is the only one.
+ *             2. Between two scripts the program's client has no replies, and the interpreter's stack its bottom only.
+ *             3. A script that has written is not killed.
  * Tests       tests/script/eval.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -29,6 +34,22 @@
 
 static client *self;       /* owns */
 static scriptRun *running; /* borrowed */
+
+/* Asserts the invariants; at both ends of what runs a script, and of what others may call meanwhile. */
+static void runCheck(void) {
+    if (!running) {
+        debugAssert(!self || self->output_bytes == 0);
+        return;
+    }
+    const scriptCall *call = running->call;
+    const program *p = &running->program;
+    debugAssert(p->self == self && p->caller != self && (running->resp == 2 || running->resp == 3));
+    debugAssert(call->first + call->keys <= p->caller->argc);
+    debugAssert(p->read_only == (call->read_only || call->flags & SCRIPT_NO_WRITES));
+    debugAssert(!running->killed || !p->has_written);
+    debugAssert(!p->has_written || !p->read_only);
+    unused(call), unused(p);
+}
 
 scriptRun *scriptRunning(void) {
     return running;
@@ -56,7 +77,11 @@ const char *scriptBusyError(void) {
 static void letOthersIn(void) {
     const yieldJob job = {.allowed = CMD_ALLOW_BUSY, .error = running->slow ? scriptBusyError() : NULL};
     int64_t now_ms = storeNowMs(); /* a script sees keys expire by one time, from its start to its end */
+    const scriptRun *before = running;
+    runCheck();
     yieldNow(&job);
+    serverAssert(running == before);
+    runCheck();
     storeSetNowMs(now_ms);
     if (running->slow) programClockMove();
 }
@@ -87,10 +112,12 @@ static void onSteps(lua_State *L, lua_Debug *place) {
 
 killResult scriptKill(bool function) {
     assertMainRole();
+    runCheck();
     if (!running) return KILL_NOTHING;
     if (function != (running->call->name != NULL)) return KILL_OTHER_KIND;
     if (running->program.has_written) return KILL_HAS_WRITTEN;
     running->killed = true;
+    runCheck();
     return KILL_DONE;
 }
 
@@ -177,6 +204,7 @@ static void call(scriptRun *run) {
     lua_State *L = run->call->in->L;
     const void *outer = run->program.caller->deferred;
     bool at_each_step = engine_settings.yield == YIELD_ALWAYS;
+    debugAssert(lua_gettop(L) == BOTTOM && lua_iscfunction(L, RUN_AT));
     lua_pushvalue(L, RUN_AT);
     if (unlikely(at_each_step)) lua_sethook(L, onSteps, LUA_MASKCOUNT, HOOK_OF_YIELD);
     if (unlikely(run->call->debugged)) lua_sethook(L, debuggerHook, DEBUGGER_HOOK_MASK, STEPS_PER_LOOK);
@@ -190,15 +218,20 @@ static void call(scriptRun *run) {
 void scriptCallRun(client *c, const scriptCall *what) {
     assertMainRole();
     scriptRun run = {.call = what, .resp = 2, .started = clockTicks()};
-    serverAssert(!running);
+    serverAssert(!running && what->first + what->keys <= c->argc);
+    runCheck();
     programBegin(&run.program, self, c);
     if (!scriptMayRun(c, what->flags, what->read_only, run.program.memory_full)) return;
     run.program.read_only = what->read_only || what->flags & SCRIPT_NO_WRITES;
     run.program.allow_oom = what->flags & SCRIPT_ALLOW_OOM;
     running = &run;
+    runCheck();
     call(&run);
+    serverAssert(running == &run);
+    runCheck();
     running = NULL;
     clientDropReplies(self);
+    runCheck();
     interpreterPace(what->in);
 }
 
