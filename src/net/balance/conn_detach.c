@@ -3,6 +3,8 @@
  * The stream leaves its holder as in any move (IO_MSG_LEAVE, IO_MSG_LEFT), and gets no other until it is given back.
  * Where a command is under way its thread waits for the holder, which waits for nothing but its sockets.
  *
+ *   AT HOME --connDetachBegin()--> PENDING (lent) --IO_MSG_LEFT--> HERE (detached_here) --end, or refused--> AT HOME
+ *
  * Not here    what is done with the connection (script/run/script_debug.c, repl/primary/rdb_copier.c).
  * Owns        nothing.
  * Threads     main's own.
@@ -20,16 +22,29 @@
 
 #define MESSAGES_PER_POLL 256
 
+/* Asserts what the states say; where the functions of the header begin: giving a stream back may free it. While the
+ * connection is here no loop watches it. */
+static void loanCheck(const clientIo *s, bool detached) {
+    debugAssert(s->detached == detached && (s->detached || !s->detached_here));
+    debugAssert(!s->detached || s->moving_to); /* a move that goes on when it is given back */
+    debugAssert(!s->detached_here || (!s->owner && !s->conn->loop));
+    debugAssert(!s->session || s->session->io == s);
+    unused(s), unused(detached);
+}
+
 clientIo *connDetachBegin(client *c) {
     assertMainThread();
     clientIo *s = c->io;
     if (!s || s->closing || s->detached || c->flags & CLIENT_CLOSE_ASAP) return NULL;
+    loanCheck(s, false);
     rebalanceDetach(s);
+    loanCheck(s, true);
     return s;
 }
 
 detachState connDetachPoll(clientIo *s, connection **conn) {
     assertMainThread();
+    loanCheck(s, true);
     if (!s->detached_here) return DETACH_PENDING;
     bool written = !s->out_head && !s->held_replies && !s->held_first;
     if (written && s->conn->state == CONN_CONNECTED && !s->ended && !s->closing) {
@@ -42,6 +57,7 @@ detachState connDetachPoll(clientIo *s, connection **conn) {
 
 void connDetachEnd(clientIo *s) {
     assertMainThread();
+    loanCheck(s, true);
     rebalanceAttach(s);
 }
 
@@ -64,6 +80,8 @@ void connReattach(client *c) {
 void connAbandon(client *c) {
     assertMainThread();
     clientIo *s = c->io;
+    loanCheck(s, true);
+    serverAssert(s->detached_here);
     connMute(s->conn);
     s->input_ended = true; /* what comes is for the other process */
     clientCloseAsap(c);

@@ -26,6 +26,15 @@
 #include "transaction_queue.h"
 #include "zmalloc.h"
 
+/* Asserts what holds of main's half of a stream, before and after a message of it; IO_MSG_GONE frees the stream. */
+static void sessionCheck(const clientIo *s) {
+    debugAssert((s->session == NULL) == s->closing);
+    debugAssert(!s->session || s->session->io == s);
+    debugAssert(!s->held_first == !s->held_last);
+    debugAssert(!s->detached_here || s->detached);
+    unused(s);
+}
+
 static void repliesWritten(clientIo *s, replyBlock *chain, size_t bytes) {
     client *c = s->session;
     if (unlikely(!c)) {
@@ -128,6 +137,7 @@ void sessionDeliver(const ioMessage *m) {
         return;
     }
     clientIo *s = m->io;
+    sessionCheck(s);
     switch ((messageType)m->type) {
     case IO_MSG_REQUESTS:
         if (m->written || m->reply) repliesWritten(s, m->reply, m->written);
@@ -139,7 +149,7 @@ void sessionDeliver(const ioMessage *m) {
     case IO_MSG_NAMED: ioNamed(s, m->names); break;
     case IO_MSG_GREETED: rebalanceGreeted(s); break;
     case IO_MSG_LEFT: rebalanceLeft(s); break;
-    case IO_MSG_GONE: ioGone(s, m->reply); break;
+    case IO_MSG_GONE: ioGone(s, m->reply); return;
     case IO_MSG_FAN:
     case IO_MSG_FANNED:
     case IO_MSG_JOIN:
@@ -149,6 +159,7 @@ void sessionDeliver(const ioMessage *m) {
     case IO_MSG_CLOSE:
     case IO_MSG_FREE: serverPanic("message %d is not for a session", m->type);
     }
+    sessionCheck(s);
 }
 
 void sessionsFreeClosing(void) {
@@ -160,6 +171,7 @@ void sessionsFreeClosing(void) {
     while ((c = clientPopClosing()) != NULL) {
         clientIo *s = c->io;
         serverAssert(s && s->session == c);
+        sessionCheck(s);
         serverAssert(c->flags & CLIENT_CLOSE_ASAP);
         batchForget(c);
         pauseForget(c);
@@ -171,6 +183,7 @@ void sessionsFreeClosing(void) {
         clientDebugCheck(c);
         clientFree(c);
         sessionCloseIo(s);
+        serverAssert(!s->session && s->closing);
     }
     zmallocKeepReserve(); /* who ran short of memory closes clients and goes on in the same turn */
 }

@@ -48,6 +48,16 @@ static bool change(mainRoleState from, mainRoleState to) {
     return atomic_compare_exchange_strong(&role.word, &expected, (int)to);
 }
 
+/* Asserts what the states say about a thread that has the role: main's own has it in KEPT, another one in LENT, or in
+ * WANTED when main's own waits for it. Called where the role was taken, and before it is given away. */
+static void roleCheck(void) {
+    mainRoleState state = mainRolePeek();
+    debugAssert(panicHoldsMainRole());
+    debugAssert(panicOnMainThread() ? state == ROLE_KEPT : state == ROLE_LENT || state == ROLE_WANTED);
+    debugAssert(panicOnMainThread() == (object_main_owner == 0));
+    unused(state);
+}
+
 /* The caller has the role from here on. */
 static void enter(unsigned thread) {
     panicSetMainRole(true);
@@ -61,6 +71,7 @@ void mainRoleInit(const aeWakeup *wakeup) {
     role.wakeup = wakeup;
     atomic_store(&role.word, ROLE_KEPT);
     enter(0);
+    roleCheck();
 }
 
 mainRoleState mainRolePeek(void) {
@@ -80,7 +91,7 @@ uint64_t mainRoleMoves(void) {
 
 void mainRoleSuspend(bool offer) {
     assertMainThread();
-    assertMainRole();
+    roleCheck();
     panicSetMainRole(false);
     int before = atomic_exchange(&role.word, offer ? ROLE_FREE : ROLE_ASLEEP);
     serverAssert(before == ROLE_KEPT);
@@ -90,6 +101,7 @@ bool mainRoleReacquire(void) {
     assertMainThread();
     if (!change(ROLE_FREE, ROLE_KEPT) && !change(ROLE_ASLEEP, ROLE_KEPT) && mainRolePeek() != ROLE_KEPT) return false;
     enter(0);
+    roleCheck();
     return true;
 }
 
@@ -112,6 +124,7 @@ bool mainRoleAcquire(unsigned thread) {
     if (atomic_load_explicit(&role.word, memory_order_relaxed) != ROLE_FREE || !change(ROLE_FREE, ROLE_LENT))
         return false;
     enter(thread);
+    roleCheck();
     role.moves++;
     return true;
 }
@@ -126,13 +139,13 @@ static void handToWaiting(void) {
 }
 
 void mainRoleRelease(void) {
-    assertMainRole();
+    roleCheck();
     panicSetMainRole(false);
     if (!change(ROLE_LENT, ROLE_FREE)) handToWaiting();
 }
 
 void mainRoleHandOff(void) {
-    assertMainRole();
+    roleCheck();
     panicSetMainRole(false);
     if (change(ROLE_LENT, ROLE_KEPT)) aeWakeupSend(role.wakeup);
     else handToWaiting();

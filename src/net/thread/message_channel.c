@@ -2,6 +2,7 @@
  *
  * Invariants  1. One producer, one consumer.
  *             2. What overflowed is sent before anything newer: order is kept.
+ *             3. Of the overflow, messages before overflow_first are in the ring; when all are it is empty.
  * Threads     producer and consumer as the header says.
  * Tests       tests/unit/net/thread/message_channel_test.c, tests/unit/net/thread/io_threads_test.c
  *
@@ -14,6 +15,14 @@
 #include <string.h>
 
 #define RING_MESSAGES 4096
+
+/* Asserts the producer's half, at both ends of its functions. */
+static void producerCheck(const messageChannel *ch) {
+    debugAssert(ch->overflow_first <= ch->overflow_len && ch->overflow_len <= ch->overflow_cap);
+    debugAssert(ch->overflow_len == 0 || ch->overflow_first < ch->overflow_len);
+    debugAssert((ch->overflow == NULL) == (ch->overflow_cap == 0));
+    unused(ch);
+}
 
 void messageChannelInit(messageChannel *ch) {
     spscInit(&ch->ring, RING_MESSAGES, sizeof(ioMessage));
@@ -40,19 +49,22 @@ static void overflow(messageChannel *ch, const ioMessage *m) {
 }
 
 void messageChannelPost(messageChannel *ch, const ioMessage *m) {
+    producerCheck(ch);
     ioMessage *place = ch->overflow_len ? NULL : spscReserve(&ch->ring);
     if (likely(place != NULL)) *place = *m;
     else overflow(ch, m);
+    producerCheck(ch);
 }
 
 bool messageChannelCommit(messageChannel *ch) {
+    producerCheck(ch);
     while (unlikely(ch->overflow_len > 0)) {
         ioMessage *place = spscReserve(&ch->ring);
         if (!place) break;
-        debugAssert(ch->overflow_first < ch->overflow_len);
         *place = ch->overflow[ch->overflow_first++];
         if (ch->overflow_first == ch->overflow_len) ch->overflow_first = ch->overflow_len = 0;
     }
+    producerCheck(ch);
     return spscCommit(&ch->ring);
 }
 
