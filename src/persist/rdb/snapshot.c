@@ -263,10 +263,9 @@ void snapshotAbandonFromSignal(void) {
 
 void snapshotAllFlushed(void) {
     assertMainRole();
-    if (forkedIsCopy()) return; /* the snapshot is the parent's, whose dataset is as it was */
-    bool writing = childRunning() == CHILD_RDB;
-    if (writing) childKill();
-    if (snapshotHasSavePoints() && snapshotWriteNow() && writing) snapshot.emptied = fileNow();
+    if (forkedIsCopy()) return;                   /* the snapshot is the parent's, whose dataset is as it was */
+    if (childRunning() == CHILD_RDB) childKill(); /* also one for replicas, which does not write this file */
+    if (snapshotHasSavePoints() && snapshotWriteNow() && snapshot.child_pid) snapshot.emptied = fileNow();
     snapshotCheck();
 }
 

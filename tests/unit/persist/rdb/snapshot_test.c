@@ -170,3 +170,40 @@ TEST(a_child_that_has_begun_before_does_not_end_the_hold) {
     snapshotHold(false);
     tearDown();
 }
+
+static bool sleepForLong(void *arg) {
+    unused(arg);
+    return usleep(60000000) == 0;
+}
+
+static void otherEnded(void *arg, const childEnd *how) {
+    unused(arg), unused(how);
+}
+
+static void waitForChild(void) {
+    unitLimit limit = unitLimitStart(20000);
+    while (childRunning() != CHILD_NONE && CHECK(!unitLimitOver(&limit))) {
+        childTick();
+        usleep(1000);
+    }
+}
+
+/* A child that writes for replicas never renames its file over the one that FLUSHALL has written, so the snapshot after
+ * it needs no other one. */
+TEST(a_flush_beside_a_child_for_replicas_schedules_nothing) {
+    setUp();
+    CHECK(rmdir(FOLDER) == 0);
+    const childJob other = {.purpose = CHILD_RDB, .work = sleepForLong, .ended = otherEnded};
+    CHECK(childStart(&other));
+    persist_settings.save_point_count = 1;
+    snapshotAllFlushed();
+    persist_settings.save_point_count = 0;
+    waitForChild();
+    long long saves = snapshotFiguresNow().saves;
+    CHECK(snapshotStart());
+    waitForChild();
+    tickAt(10);
+    CHECK_EQ_INT(snapshotFiguresNow().saves, saves + 1);
+    waitForChild();
+    tearDown();
+}
