@@ -1,6 +1,6 @@
 /* aof_thread.c -- the thread that alone touches the append-only files while the server runs.
  *
- * It does what main has told, in the order in which it was told: bytes up to the place of the next job, then that job.
+ * It works in the order of the AOF queue: it writes the bytes up to the offset of the next job, then does that job.
  *
  *   wait -> write all that was published, up to the next job -> the job -> sync if it is due -> wait
  *
@@ -9,10 +9,10 @@
  * POLL_MS, so that main pays no system call, and sleeps until the next publication when nothing has come for IDLE_MS.
  * The sync of each second is made in the background (aof_sync.c), and writes go on meanwhile.
  *
- * A write that fails, or is short, is cut off again and tried each second; main is told and refuses writes meanwhile.
- * What a failed sync covered may be lost although a later sync works: the system drops what it could not write. So no
- * later offset is called synced either, until a new base has all of it. With `always` both end the process: the reply
- * must not be sent, and cannot be taken back.
+ * A write that fails, or is short, is cut off again and tried each second, and main refuses writes meanwhile. What a
+ * failed sync covered may be lost although a later sync works: the system drops what it could not write. So no later
+ * offset counts as synced either, until a new base has all of it. With `always` both errors end the process: the reply
+ * must not be sent, and the command cannot be undone.
  *
  * A log that is turned on while the server runs has no files at first. Its bytes go to a temporary increment beside
  * those of an older log, which stays what it is. The rename of the manifest that names base and increment is the moment
@@ -88,13 +88,13 @@ struct aofThread {
     uint64_t second_ms;
     pthread_t thread;
 
-    /* atomic: main's words to the thread */
-    alignas(CACHE_LINE) _Atomic(aofJob *) jobs; /* release: a stack of jobs that were not taken yet */
+    /* atomic: written by main, read by the thread */
+    alignas(CACHE_LINE) _Atomic(aofJob *) jobs; /* release: a stack of jobs that the thread has not taken yet */
     _Atomic int policy;
     _Atomic uint64_t no_sync_from;
     _Atomic bool tell_writes; /* seq_cst, against `written` */
 
-    /* atomic: the thread's words to main */
+    /* atomic: written by the thread, read by main */
     alignas(CACHE_LINE) _Atomic uint64_t written; /* seq_cst */
     _Atomic uint64_t synced;
     _Atomic int write_error, sync_error;
@@ -103,10 +103,10 @@ struct aofThread {
     _Atomic long long incr_size;
     _Atomic(aofJob *) finished; /* release: a stack */
     _Atomic bool asleep;        /* seq_cst, against stream.published and `jobs` */
-    _Atomic uint64_t wake_at;   /* units; seq_cst, stored before `asleep`: fewer are not worth waking it for */
+    _Atomic uint64_t wake_at;   /* units; seq_cst, stored before `asleep`: main wakes it for no fewer */
 
     /* thread */
-    alignas(CACHE_LINE) aofManifest *manifest; /* owns; NULL: not looked for yet */
+    alignas(CACHE_LINE) aofManifest *manifest; /* owns; NULL before AOF_JOB_FIRST has read it */
     aofJob *next_job;                          /* owns: taken, in their order */
     aofSync sync;                              /* the one in the background */
     int fd;                                    /* -1: there is no increment yet */
@@ -326,7 +326,7 @@ static bool mayComplain(aofThread *t, uint64_t now_ms) {
     return true;
 }
 
-/* Main looks at the errors when it is woken. */
+/* Wakes main, which looks at the errors then. */
 static void tellMain(aofThread *t) {
     holdPublish(t->synced_seq, atomic_load(&t->synced));
 }
@@ -345,7 +345,7 @@ static bool diesOfErrors(const aofThread *t) {
     return syncsAlways(t) && !isFirst(t);
 }
 
-/* So many bytes have gone to the file. */
+/* Call when so many bytes have been written to the file. */
 static void wrote(aofThread *t, size_t bytes) {
     debugAssert(bytes > 0 && t->fd >= 0 && !isLost(t));
     t->size += (off_t)bytes;
@@ -355,8 +355,8 @@ static void wrote(aofThread *t, size_t bytes) {
     if (atomic_load(&t->tell_writes)) holdPublish(t->written_seq, t->queue.consumed);
 }
 
-/* `n` of `wanted` bytes have been written, or -1. What is there of them is cut off, so that the file ends as main has
- * told it to; where that is not possible they count. */
+/* Call when `n` of `wanted` bytes were written, or -1 with errno. Cuts them off, so that the file still ends with a
+ * whole unit; if that fails they count as written. */
 static void writeFailed(aofThread *t, ssize_t n, size_t wanted, uint64_t now_ms) {
     int error = n < 0 ? errno : ENOSPC;
     if (mayComplain(t, now_ms)) {
@@ -386,7 +386,7 @@ static void writeWorks(aofThread *t) {
     tellMain(t);
 }
 
-/* Write what there is before `limit`, in one write if it is no more than that takes. True when something was done. */
+/* Writes the bytes before `limit`, in one system call if there are not too many. Returns whether it wrote any. */
 static bool writeUpTo(aofThread *t, uint64_t limit, bool at_once) {
     bool any = false;
     if (t->queue.consumed == limit || isLost(t)) return false;
@@ -457,7 +457,7 @@ static void syncEnds(aofThread *t, uint64_t covered, int error) {
     else syncFailed(t, error);
 }
 
-/* What the sync in the background has brought. True when it has ended. */
+/* Takes the result of the sync in the background; returns whether it has ended. */
 static bool takeSync(aofThread *t) {
     uint64_t covered;
     int error;
@@ -471,7 +471,7 @@ static void waitForSync(aofThread *t) {
     (void)takeSync(t);
 }
 
-/* False with errno. */
+/* Syncs all that is written. Returns false with errno. */
 static bool syncNow(aofThread *t) {
     uint64_t covered = t->queue.consumed;
     waitForSync(t);
@@ -486,7 +486,7 @@ static bool syncNow(aofThread *t) {
     return error == 0;
 }
 
-/* Milliseconds until something is to be synced; -1: nothing is. */
+/* Returns how many milliseconds remain until a sync is due, or -1 if there is nothing to sync. */
 static int64_t syncDueIn(const aofThread *t, uint64_t now_ms) {
     bool failed = atomic_load_explicit(&t->sync_error, memory_order_relaxed) != 0;
     int policy = atomic_load(&t->policy);
@@ -512,8 +512,8 @@ static bool syncIfDue(aofThread *t) {
 
 /* --- jobs ------------------------------------------------------------------------------------------------ */
 
-/* Put the manifest `next` on the disk (takes it). False with errno: what is there names files that are all there, and
- * *replaced says whether that may be `next`. */
+/* Writes the manifest `next` (takes it) to the disk. Returns false with errno if that fails; the manifest on the disk
+ * then names only files that exist, and *replaced is true if it may be `next`. */
 static bool adoptManifest(aofThread *t, aofManifest *next, bool *replaced) {
     sds text = aofManifestText(next), name = aofManifestName(t->stem), temporary = sdsCat(sdsNew("temp-"), name);
     *replaced = false;
@@ -533,8 +533,8 @@ static bool adoptManifest(aofThread *t, aofManifest *next, bool *replaced) {
     return ok;
 }
 
-/* Make the manifest as it was before a step that may have been made, so that what is on the disk fits what is done.
- * Should that fail as well, or the power go, the names of the step are in use: they are not given again. */
+/* Writes the manifest of before a failed step again, because the step may have reached the disk. If that fails as well,
+ * or the power fails, the disk may name the files of the step; so their numbers are not used again. */
 static void restoreManifest(aofThread *t, long long base_seq, long long incr_seq) {
     bool replaced;
     int error = errno;
@@ -545,8 +545,8 @@ static void restoreManifest(aofThread *t, long long base_seq, long long incr_seq
     errno = error;
 }
 
-/* What is before the cut must be safe before something behind it is: the log is a prefix after a loss of power, too.
- * And the next increment must be there before a manifest that names it. */
+/* Bytes before the cut are synced before any byte after it is written, so that also after a power failure the log is a
+ * prefix of what was appended. The next increment is created before a manifest names it. */
 static bool doCut(aofThread *t, aofJob *job) {
     const aofSystem *sys = aofSystemNow();
     bool replaced = false;
@@ -580,8 +580,8 @@ static bool doCut(aofThread *t, aofJob *job) {
     return ok;
 }
 
-/* The base has everything up to the last cut; what failed to be synced before that is safe now. What came behind the
- * cut is synced here, so that `synced` may move again. */
+/* The new base has everything up to the last cut, so syncs that failed before it do not matter any more. What follows
+ * the cut is synced here, so that `synced` may move again. */
 static bool doSwitchBase(aofThread *t, aofJob *job) {
     const aofSystem *sys = aofSystemNow();
     struct stat st;
@@ -633,7 +633,7 @@ static bool doFirst(aofThread *t) {
     return t->fd >= 0;
 }
 
-/* What the folder had before is there again, for good: the manifest of an older log, or none. */
+/* Restores what the folder had before, and syncs it: the manifest of an older log, or none. */
 static bool putManifestBack(aofThread *t) {
     bool replaced;
     if (t->manifest->count > 0) return adoptManifest(t, aofManifestDup(t->manifest), &replaced);
@@ -644,7 +644,8 @@ static bool putManifestBack(aofThread *t) {
     return ok;
 }
 
-/* The files of a log that could not be begun go, wherever they are by now. If its manifest may be there they stay. */
+/* Removes the files of a log that could not be begun, under each name that they may have by now. They stay if the
+ * manifest on the disk may name them. */
 static void removeFirst(aofThread *t, const char *const *paths, size_t count, bool replaced) {
     if (replaced && !putManifestBack(t)) {
         serverLog(LL_WARNING, "The AOF manifest could not be put back: %s", strerror(errno));
@@ -653,8 +654,8 @@ static void removeFirst(aofThread *t, const char *const *paths, size_t count, bo
     for (size_t i = 0; i < count; i++) aofRemoveFile(paths[i]);
 }
 
-/* The first increment and its base get their places. The increment's bytes are safe before a manifest names it, so
- * what was answered since its beginning is in the log from its first moment on. */
+/* Renames the first increment and its base, and writes the manifest that names them. The increment is synced before, so
+ * the log has from its first moment on what was answered since the increment was begun. */
 static bool doSwitchFirst(aofThread *t, aofJob *job) {
     serverAssert(stateOf(t) == LOG_FIRST && t->manifest && t->fd >= 0);
     const aofSystem *sys = aofSystemNow();
@@ -690,7 +691,7 @@ static bool doSwitchFirst(aofThread *t, aofJob *job) {
     return ok;
 }
 
-/* The end of a try. */
+/* Ends a thread whose log was never turned on: removes the temporary increment. */
 static bool endFirst(aofThread *t) {
     if (t->fd >= 0) {
         sds path = firstPath(t);
@@ -722,7 +723,7 @@ static bool doEnd(aofThread *t) {
     return error == 0;
 }
 
-/* The increment that it is for is of no use. */
+/* Answers a job whose increment is lost. */
 static void refuseJob(const aofThread *t, aofJob *job) {
     debugAssert(isLost(t) && job->type != AOF_JOB_END);
     if (job->path) aofRemoveFile(job->path);
@@ -766,12 +767,12 @@ static aofJob *firstJob(aofThread *t) {
     return t->next_job;
 }
 
-/* What does not wait for a disk that is full. */
+/* Returns whether the job is done at once, although a full disk has not taken what is before it. */
 static bool isForNow(const aofJob *job) {
     return job && (job->type == AOF_JOB_END || job->type == AOF_JOB_WRITE);
 }
 
-/* The first job, if all before it is written. Nothing waits for bytes that are of no use. */
+/* Does the first job if all bytes before it are written, or the log is lost. */
 static bool jobIfDue(aofThread *t, aofJob *job) {
     if (!job || (t->queue.consumed < job->offset && !isForNow(job) && !isLost(t))) return false;
     t->next_job = job->next;
@@ -805,7 +806,7 @@ static bool step(aofThread *t) {
     return done;
 }
 
-/* Something has come that the thread has not seen, and that it can do something about. */
+/* Returns whether there is something that the thread has not seen yet and could act on. */
 static bool hasNews(aofThread *t) {
     if (atomic_load(&t->jobs) || aofSyncHasEnded(&t->sync)) return true;
     return atomic_load(&t->queue.published) != t->queue.consumed && !atomic_load(&t->write_error) && !t->next_job &&
@@ -816,7 +817,7 @@ static int64_t sooner(int64_t a, int64_t b) {
     return a < 0 || (b >= 0 && b < a) ? b : a;
 }
 
-/* Milliseconds until something is to be done although nothing comes; -1: never. */
+/* Returns how many milliseconds the thread may sleep if main gives it nothing; -1 if for ever. */
 static int64_t dueIn(aofThread *t) {
     uint64_t now_ms = clockMonotonicMs();
     int64_t due = syncDueIn(t, now_ms);
@@ -825,7 +826,7 @@ static int64_t dueIn(aofThread *t) {
     return sooner(due, passed >= t->second_ms ? 0 : (int64_t)(t->second_ms - passed));
 }
 
-/* Microseconds; less than 0: until it is woken. */
+/* Waits for so many microseconds, or until it is woken if `us` is negative. */
 static void waitFor(aofThread *t, int64_t us) {
     struct timespec until;
     if (us < 0) {
@@ -839,8 +840,8 @@ static void waitFor(aofThread *t, int64_t us) {
     pthread_cond_timedwait(&t->wake, &t->lock, &until);
 }
 
-/* Sleep until main wakes it, or something is due: `asleep` is set first and then looked for news, main publishes first
- * and then looks at `asleep`, so one of the two sees the other's store. */
+/* Sleeps until main wakes the thread, or something is due. The thread sets `asleep` and then looks for news, main
+ * publishes and then looks at `asleep`, so one of the two sees the other's store. */
 static void sleepDeeply(aofThread *t) {
     pthread_mutex_lock(&t->lock);
     atomic_store(&t->asleep, true);
@@ -850,7 +851,7 @@ static void sleepDeeply(aofThread *t) {
     pthread_mutex_unlock(&t->lock);
 }
 
-/* Before the next sync: those whom the last one has let go may write again at once. */
+/* Waits a moment before the next sync: clients that the last one has let go may write again at once. */
 static void gather(aofThread *t) {
     uint64_t more, us = aofGatherBegin(&t->gather, &more);
     if (us == 0) return;

@@ -1,12 +1,12 @@
 /* aof_thread.h -- the thread that alone touches the append-only files while the server runs.
  *
- * Main appends bytes to its stream and gives it jobs; a job has a place in the stream, and is done when all before it
- * is written. The thread tells how far it has written and synced by two sequences (client/reply_hold.h), whose
- * offsets are those of the stream.
+ * Main appends bytes to the AOF queue and gives the thread jobs. A job has an offset in the queue, and is done when all
+ * bytes before it are written. The thread reports how far it has written and synced by two sequences
+ * (client/reply_hold.h), whose offsets are those of the queue.
  *
  * A thread can begin without files, for a log that is turned on while the server runs: AOF_JOB_FIRST makes a temporary
- * increment, and AOF_JOB_SWITCH_BASE gives it its place together with its base. Until then the log is not there: an
- * error with `always` ends nothing but this try, and AOF_JOB_END removes the increment.
+ * increment, and AOF_JOB_SWITCH_BASE renames it and its base and writes the manifest. Until then there is no log: an
+ * error with `always` ends this attempt and not the process, and AOF_JOB_END removes the increment.
  *
  * Runs on: main, all of it.
  *
@@ -38,7 +38,7 @@ typedef struct aofThreadOptions {
 typedef enum {
     AOF_JOB_FIRST,       /* from here on the first increment, a temporary file; only as the first job of a thread */
     AOF_JOB_CUT,         /* from here on the next increment */
-    AOF_JOB_WRITE,       /* write all before it now; not ok where the disk does not take it, which is not waited for */
+    AOF_JOB_WRITE,       /* write all before it now; fails if the disk does not take it, and does not wait for it */
     AOF_JOB_SYNC,        /* sync what is written, whatever the policy says */
     AOF_JOB_SWITCH_BASE, /* the file `path` becomes the next base; all increments but the last are history. A first
                           * increment gets its name here; if that fails all its files are removed */
@@ -46,11 +46,11 @@ typedef enum {
     AOF_JOB_END          /* write and sync the rest and end the thread */
 } aofJobType;
 
-/* Main makes one (zmalloc) and gives it away; it comes back through aofThreadFinished(). */
+/* Made by aofJobCreate(). aofThreadSubmit() takes ownership, aofThreadFinished() returns it to the caller. */
 typedef struct aofJob {
     struct aofJob *next;
     aofJobType type;
-    uint64_t offset;    /* filled in: where in the stream */
+    uint64_t offset;    /* set by aofThreadSubmit(): where it stands in the queue */
     sds path;           /* owns; SWITCH_BASE: the complete and synced file, on the same file system */
     const char *ending; /* SWITCH_BASE: "rdb" or "aof" */
     bool received;      /* SWITCH_BASE of a first increment: `path` came from a primary, as the server's log says */
@@ -60,35 +60,36 @@ typedef struct aofJob {
     off_t incr_size;    /* CUT: of the increment that ends there */
 } aofJob;
 
-/* Start it. NULL with errno when the system gives no thread; then nothing was taken. */
+/* Starts the thread. Returns NULL with errno if the system has no thread for it; then it has taken nothing of `o`. */
 aofThread *aofThreadStart(const aofThreadOptions *o) must_check;
-/* Wait for its end, behind AOF_JOB_END; jobs can be taken then. And free everything. */
+/* Waits until the thread has ended; call after AOF_JOB_END was submitted. Jobs can still be taken then. aofThreadFree()
+ * frees it with all jobs that were not taken. */
 void aofThreadWaitForEnd(aofThread *t);
 void aofThreadFree(aofThread *t);
 
-/* The stream to append to. */
+/* Returns the queue to append to. */
 aofQueue *aofThreadQueue(aofThread *t);
-/* All complete units that were appended may be written; wakes the thread if it sleeps. */
+/* Lets the thread write all complete units that were appended, and wakes it if it sleeps. */
 void aofThreadPublish(aofThread *t);
-/* Give it a job, to be done after all complete units that were appended. */
+/* Publishes all complete units that were appended, and gives the thread a job to do after them. Takes `job`. */
 void aofThreadSubmit(aofThread *t, aofJob *job);
-/* The next job that is done, or NULL; who takes it frees it (aofJobFree). */
+/* Returns the next job that is done, or NULL. The caller frees it by aofJobFree(). */
 aofJob *aofThreadFinished(aofThread *t);
 aofJob *aofJobCreate(aofJobType type);
 void aofJobFree(aofJob *job);
 
 void aofThreadSetPolicy(aofThread *t, fsyncPolicy policy);
-/* From offset `from` on nothing is synced but by jobs, until it is told another: no-appendfsync-on-rewrite while a
- * child lives. UINT64_MAX: all is synced. */
+/* From offset `from` on only jobs sync, until the next call: for no-appendfsync-on-rewrite while there is a child.
+ * UINT64_MAX: the policy alone decides. */
 void aofThreadSetNoSyncFrom(aofThread *t, uint64_t from);
-/* Tell of each write through written_seq, too. Else it is only told of syncs. */
+/* Whether the thread publishes each write in written_seq; without it only syncs are published, in synced_seq. */
 void aofThreadReportWrites(aofThread *t, bool on);
 
-/* How far it is. */
+/* How far the thread has come. */
 typedef struct aofProgress {
     uint64_t written, synced;
-    int write_error, sync_error; /* errno of what does not work at present, or 0 */
-    bool sync_broken;            /* a sync has failed: `synced` stays until another base is there */
+    int write_error, sync_error; /* errno of the last write or sync if it has failed, else 0 */
+    bool sync_broken;            /* a sync has failed: `synced` does not move before there is another base */
     bool syncing;                /* a sync is under way */
     off_t incr_size;             /* bytes of the increment that is written to */
 } aofProgress;
