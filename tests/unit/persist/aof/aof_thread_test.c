@@ -610,6 +610,8 @@ TEST(thread_is_safe_again_behind_a_new_base) {
     diskFail(CALL_SYNC, 0, 0);
     CHECK(waitError(false, false));
     CHECK(doJob(aofJobCreate(AOF_JOB_CUT)));
+    append(100);
+    CHECK(doJob(aofJobCreate(AOF_JOB_CUT))); /* a cut alone makes nothing safe, neither the first nor the second */
     uint64_t cut = aofThreadQueue(thread)->appended;
     append(100);
     aofThreadPublish(thread);
