@@ -76,7 +76,7 @@ static aofItemKind parseAnnotation(aofItem *item, slice in) {
 }
 
 aofItemKind aofParse(aofItem *item, slice in) {
-    serverAssert(in.len > 0);
+    debugAssert(in.len > 0);
     item->argc = 0;
     aofItemKind kind = in.ptr[0] == '#' ? parseAnnotation(item, in) : parseCommand(item, in);
     debugAssert(item->argc <= item->room && (kind != AOF_COMMAND || item->argc > 0));

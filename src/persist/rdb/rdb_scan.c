@@ -161,7 +161,7 @@ static walkEnd enterLoop(rdbScanner *s, const rdbPiece *p, size_t *at) {
 }
 
 static void leaveLoop(rdbScanner *s) {
-    serverAssert(s->depth > 0 && s->loops[s->depth - 1].left > 0);
+    debugAssert(s->depth > 0 && s->loops[s->depth - 1].left > 0);
     loop *l = &s->loops[s->depth - 1];
     if (--l->left) {
         s->pattern = l->begin;
