@@ -1,7 +1,7 @@
 /* value_hash.h -- hashes: fields with values, some of which may have a time at which they are gone.
  *
- * A field whose time is over (object_expire_cutoff_ms) is there until a write puts another in its place or
- * hashDropDue() takes it out; hashLength() counts it, and whoever reads hides it (hashHidden()).
+ * A field whose TTL has passed (object_expire_cutoff_ms) stays in the hash until a write replaces it or the type's
+ * expireElements() removes it. hashLength() counts it; readers hide it (hashHidden()).
  *
  * Hashes of fields are dictHash()'s; where hashNeedsHashes() is false they are not looked at.
  *
