@@ -1,11 +1,11 @@
 #!/bin/bash
-# utils/demo.sh -- show what batched prefetching and replies by reference buy, on this machine, in about a minute.
+# utils/demo.sh -- measure the effect of batched prefetching and replies by reference on this machine, in about a minute.
 #
 # Run it with `make demo`. It starts a server of its own in a temporary folder, fills it, measures SET and GET
 # with both features on and then off, prints a table, and stops the server.
 #
 #   DEMO_REQUESTS   requests per test (default 1000000)
-#   DEMO_KEYS       different keys (default 3000000, fewer where a third of the free memory does not hold them)
+#   DEMO_KEYS       number of keys (default 3000000, fewer if they need more than a third of the free memory)
 #   DEMO_THREADS    --io-threads of the server (default 9: main and eight I/O threads)
 #   VALKEY_BIN_DIR  where valkey-server, valkey-benchmark and valkey-cli are (default: src/)
 #
