@@ -312,6 +312,8 @@ check:
 	dev/check_format
 	dev/make_command_table.py --check
 	dev/check_programs
+	dev/check_prose --selftest
+	dev/check_prose
 	dev/mutate --selftest
 
 format:
