@@ -1,7 +1,7 @@
-/* value_hash.h -- hashes: fields with values, some of which may have a time at which they are gone.
+/* value_hash.h -- hashes: fields with values, some of which may have a TTL.
  *
- * A field whose TTL has passed (object_expire_cutoff_ms) stays in the hash until a write replaces it or the type's
- * expireElements() removes it. hashLength() counts it; readers hide it (hashHidden()).
+ * An expired field (object_expire_cutoff_ms) stays in the hash until a write overwrites it or objectExpireElements()
+ * removes it. hashLength() counts it; readers skip it (hashHidden()).
  *
  * Hashes of fields are dictHash()'s; where hashNeedsHashes() is false they are not looked at.
  *

@@ -1,6 +1,6 @@
 /* snapshot_reader.h -- the bytes of a snapshot as they come from the primary: of a known length, or up to a mark.
  *
- * Runs on: one thread at a time, which has the job.
+ * Runs on: one thread at a time, the one that has the job.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef REPL_SNAPSHOT_READER_H
