@@ -1,6 +1,6 @@
 /* adlist.c -- doubly linked list with nodes of its own.
  *
- * For lists that are short or walked rarely, where a node's address must stay valid while others come and go.
+ * For lists that are short or walked rarely, where a node's address must stay valid while others are added and removed.
  *
  * Owns        its nodes, and their values where `free` is set.
  * Invariants  1. head and tail are both NULL exactly when len is 0.
@@ -33,7 +33,8 @@ void listRelease(list *l) {
     zfree(l);
 }
 
-/* Make two nodes neighbours. NULL is the list itself: what follows it is the head, what comes before it the tail. */
+/* Links two nodes as neighbours. NULL stands for the list itself: its successor is the head, its predecessor the
+ * tail. */
 static void connect(list *l, listNode *left, listNode *right) {
     *(left ? &left->next : &l->head) = right;
     *(right ? &right->prev : &l->tail) = left;
@@ -124,7 +125,8 @@ void listRotateHeadToTail(list *l) {
     linkBetween(l, n, l->tail, NULL);
 }
 
-/* Two seams: where the chains meet, and the new end. Where a list is empty, its seam is that of the other. */
+/* Two links are set: the one where the lists meet, and the new tail. If either list is empty, both are the same
+ * link. */
 void listJoin(list *l, list *other) {
     listNode *last = other->tail ? other->tail : l->tail;
     connect(l, l->tail, other->head);

@@ -1,12 +1,12 @@
-/* bits.c -- bits in a row of bytes: counted, found, combined, and read and written as integers.
+/* bits.c -- counts, finds and combines bits in an array of bytes, and reads and writes them as integers.
  *
- * Counting adds neighbours inside words (pairs, fours, bytes) and puts off the sum across a word's bytes until they are
- * nearly full. Four words lie side by side in a vector, which the compiler makes of what the processor has: two of 16
- * bytes on any x86-64, one of 32 in a second copy for those with AVX2. Combining goes in pieces that stay in the first
- * cache level while all sources are applied to them.
+ * Counting adds neighbours within words (pairs, fours, bytes) and sums a word's bytes only when they are
+ * nearly full. Four words form a vector, which the compiler maps to the processor's registers: two of 16
+ * bytes on any x86-64, one of 32 in a second copy for those with AVX2. Combining works in pieces that stay in the L1
+ * cache while all sources are applied to them.
  *
  * Not here    strings, keys, errors (commands/string/bitops.c, commands/string/bitfield.c).
- * Threads     any: a function knows only its arguments.
+ * Threads     any: functions use only their arguments.
  * Cost        a count takes 15 instructions for 32 bytes with AVX2, twice as many without.
  * Tests       tests/unit/ds/bits_test.c
  *
@@ -20,12 +20,12 @@
 /* ---- Counting ---------------------------------------------------------------------------------------------------- */
 
 #define LANES 4
-#define LANE_ROUNDS 31 /* a byte of a sum grows by 8 a round */
+#define LANE_ROUNDS 31 /* a byte's sum grows by at most 8 per round */
 #define BLOCK_BYTES ((size_t)LANES * 8)
 
 typedef uint64_t lanes __attribute__((vector_size(BLOCK_BYTES)));
 
-/* How many bits of each byte of `w`, a word or some side by side, are 1. */
+/* The number of set bits in each byte of `w`, which is a word or a vector of words. */
 #define PAIRS(w) ((w) - (((w) >> 1) & 0x5555555555555555))
 #define FOURS(w) (((w)&0x3333333333333333) + (((w) >> 2) & 0x3333333333333333))
 #define EIGHTS(w) (((w) + ((w) >> 4)) & 0x0f0f0f0f0f0f0f0f)
@@ -36,7 +36,7 @@ static inline uint64_t onesInBytes(uint64_t w) {
     return EIGHTS(w);
 }
 
-/* The sum of a word's eight bytes. */
+/* Returns the sum of a word's eight bytes. */
 static inline uint64_t sumOfBytes(uint64_t w) {
     w = (w & 0x00ff00ff00ff00ff) + ((w >> 8) & 0x00ff00ff00ff00ff);
     return (w * 0x0001000100010001) >> 48;
@@ -65,7 +65,7 @@ static uint64_t countBlocksAnywhere(const unsigned char *p, size_t blocks) {
 }
 
 #if defined(__x86_64__)
-#define WIDE_BLOCKS 32 /* fewer are not worth the question */
+#define WIDE_BLOCKS 32 /* for fewer blocks, the test for AVX2 costs more than it saves */
 __attribute__((target("avx2"))) static uint64_t countBlocksAvx2(const unsigned char *p, size_t blocks) {
     return countBlocks(p, blocks);
 }
@@ -88,7 +88,7 @@ static uint64_t countBytes(const unsigned char *p, size_t len) {
     return total;
 }
 
-/* The bits of the byte in which bit `at` lies, those before it zero; nothing when the byte begins with it. */
+/* Returns the mask of the bits before bit `at` in its byte; 0 if the byte begins with bit `at`. */
 static inline unsigned headMask(uint64_t at) {
     return 0xffu >> (at & 7);
 }
@@ -96,7 +96,7 @@ static inline unsigned headMask(uint64_t at) {
 uint64_t bitsCount(const void *bytes, uint64_t from, uint64_t to) {
     if (from >= to) return 0;
     const unsigned char *p = bytes;
-    size_t first = from >> 3, end = to >> 3; /* `end`: the byte that is not there as a whole */
+    size_t first = from >> 3, end = to >> 3; /* `end`: the first byte that does not belong to the range as a whole */
     uint64_t total = countBytes(p + first, end - first);
     if (to & 7) total += sumOfBytes(onesInBytes(p[end] & ~headMask(to) & 0xff));
     if (from & 7) total -= sumOfBytes(onesInBytes(p[first] & ~headMask(from) & 0xff));
@@ -109,7 +109,7 @@ static inline uint64_t loadBe64(const unsigned char *p) {
     return __builtin_bswap64(loadLe64(p));
 }
 
-/* How many bytes from `p` on consist of `skip` alone, in steps of 8. */
+/* Returns how many bytes from `p` on equal `skip`, in steps of 8. */
 static size_t skipEqual(const unsigned char *p, size_t len, uint64_t skip) {
     size_t at = 0;
     for (; at + 64 <= len; at += 64) {
@@ -142,7 +142,7 @@ int64_t bitsFind(const void *bytes, uint64_t from, uint64_t to, bool bit) {
 
 /* ---- Combining --------------------------------------------------------------------------------------------------- */
 
-/* Apply `len` bytes of a source to as many of the result. */
+/* Applies `len` bytes of a source to as many bytes of the result. */
 static void apply(char *restrict out, const char *restrict in, size_t len, bitsOperation operation) {
     switch (operation) {
     case BITS_AND:
@@ -160,7 +160,7 @@ static void apply(char *restrict out, const char *restrict in, size_t len, bitsO
     }
 }
 
-/* How many of `len` bytes from `at` on the source has. */
+/* Returns how many of the `len` bytes from offset `at` the source has. */
 static size_t partOf(slice source, size_t at, size_t len) {
     size_t left = source.len > at ? source.len - at : 0;
     return left < len ? left : len;
@@ -182,9 +182,9 @@ void bitsCombine(char *out, size_t len, bitsOperation operation, const slice *so
 
 /* ---- Fields ------------------------------------------------------------------------------------------------------ */
 
-#define FIELD_BYTES 9 /* that 64 bits can touch */
+#define FIELD_BYTES 9 /* most bytes that 64 bits can touch */
 
-/* The bytes that a field at `at` may touch, with zeros where there are none. Says how many there are. */
+/* Copies the bytes that a field at bit `at` may touch, padded with zeros after the end. Returns how many exist. */
 static size_t openWindow(unsigned char window[FIELD_BYTES], const char *bytes, size_t len, uint64_t at) {
     size_t first = at >> 3, there = first < len ? len - first : 0;
     if (there > FIELD_BYTES) there = FIELD_BYTES;
@@ -206,7 +206,7 @@ void bitsSetField(char *bytes, size_t len, uint64_t at, unsigned width, uint64_t
     unsigned char window[FIELD_BYTES];
     unsigned shift = at & 7;
     size_t there = openWindow(window, bytes, len, at);
-    uint64_t mask = (UINT64_MAX >> (64 - width)) << (64 - width); /* the field, as if it began the word */
+    uint64_t mask = (UINT64_MAX >> (64 - width)) << (64 - width); /* the field, at the top of the word */
 
     value <<= 64 - width;
     value &= mask;

@@ -1,6 +1,6 @@
-/* bits.h -- bits in a row of bytes: counted, found, combined, and read and written as integers.
+/* bits.h -- counts, finds and combines bits in an array of bytes, and reads and writes them as integers.
  *
- * Bit 0 is the highest of the first byte, as clients of SETBIT know them. Positions are in bits, ends are exclusive.
+ * Bit 0 is the highest bit of the first byte, as for SETBIT. Positions are in bits, ends are exclusive.
  *
  * Threads     any: a function knows only its arguments.
  *
@@ -10,9 +10,9 @@
 
 #include "slice.h"
 
-/* How many of the bits from..to are 1. They must lie in `bytes`. */
+/* Returns the number of set bits in from..to, which must lie within `bytes`. */
 uint64_t bitsCount(const void *bytes, uint64_t from, uint64_t to);
-/* The first of the bits from..to that is `bit`; -1 where there is none. */
+/* Returns the position of the first bit in from..to that equals `bit`, -1 if there is none. */
 int64_t bitsFind(const void *bytes, uint64_t from, uint64_t to, bool bit);
 
 static inline bool bitsTest(const char *bytes, uint64_t at) {
@@ -20,14 +20,14 @@ static inline bool bitsTest(const char *bytes, uint64_t at) {
 }
 
 typedef enum { BITS_AND, BITS_OR, BITS_XOR, BITS_NOT } bitsOperation;
-/* Combine `count` sources, of which those that are shorter than `len` go on with zeros, into `len` bytes at `out`,
- * which overlaps none of them. BITS_NOT has one source. */
+/* Combines `count` sources into `len` bytes at `out`, which overlaps no source. A source shorter than `len` is padded
+ * with zeros. BITS_NOT takes one source. */
 void bitsCombine(char *out, size_t len, bitsOperation operation, const slice *sources, size_t count);
 
-/* The integer of `width` bits (1..64) at bit `at`, its highest bit first, not extended; what lies behind `len` bytes is
- * zero. */
+/* Returns the unsigned integer of `width` bits (1..64) at bit `at`, highest bit first. Bits after the `len` bytes read
+ * as zero. */
 uint64_t bitsGetField(const char *bytes, size_t len, uint64_t at, unsigned width);
-/* Write its low `width` bits; all of it must lie within `len` bytes. */
+/* Writes the low `width` bits of `value` at bit `at`; the field must lie within the `len` bytes. */
 void bitsSetField(char *bytes, size_t len, uint64_t at, unsigned width, uint64_t value);
 
 #endif

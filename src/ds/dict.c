@@ -1,29 +1,29 @@
 /* dict.c -- the one hash table of the tree: buckets of one cache line, incremental rehash.
  *
- * The server's data are mostly dicts, and a find in a large one costs what its cache misses cost: one line
+ * Most of the server's data is in dicts, and the cost of a find in a large one is its cache misses: one line
  * for the bucket, one for the entry. The bucket is drawn in dict_internal.h. A table is a power of
- * two of buckets, indexed by the low bits of the hash; a bucket that is full hands its last place to a
+ * two of buckets, indexed by the low bits of the hash; a full bucket gives up its last slot for a
  * pointer to an overflow bucket.
  *
- * The first touch of a page costs microseconds, of a huge page up to some milliseconds, in which the kernel clears
- * it; a table that has just doubled would be touched all over by a few hundred calls. So a large one is touched by a
- * background thread before it is used (see "tables to come"); until it is ready the old table takes what is added in
- * chains. The pages of the table that has been left go back to the system on the same thread.
+ * The first touch of a page costs microseconds, of a huge page up to some milliseconds, while the kernel clears
+ * it; the first few hundred calls after doubling would each pay for that. So a large table is touched by a
+ * background thread before it is used (see "coming tables"); until it is ready, the old table keeps added entries in
+ * chains. The pages of the old table are given back to the system on the same thread.
  *
  * Not here    finding many keys at once (memory_prefetch.c).
- * Owns        tables and overflow buckets; entries belong to whoever added them, until entryFree is asked for.
- * Threads     one owner at a time; the resize policy is set by main and read relaxed by all. A table to come is
+ * Owns        tables and overflow buckets; entries belong to the caller, until entryFree is called.
+ * Threads     one owner at a time; the resize policy is set by main and read relaxed by all. A coming table is
  *             handed over by its `state`.
  * Invariants  (dictCheck() asserts the first five)
- *             1. An entry is in exactly one place: in t[1], or in t[0] in a bucket at or after rehash_idx.
+ *             1. An entry is in exactly one slot: in t[1], or in t[0] in a bucket at or after rehash_idx.
  *             2. t[1].buckets is set exactly while `rehashing`, and rehash_idx is 0 otherwise. While
- *                `rehashing`, no table is to come.
- *             3. A place is empty exactly when its tag is 0; a chained bucket has tag 6 = 0.
- *             4. An entry's bucket is given by the low bits of its key's hash, its tag by the top byte.
+ *                `rehashing`, there is no coming table.
+ *             3. A slot is empty exactly when its tag is 0; a chained bucket has tag 6 = 0.
+ *             4. The low bits of a key's hash select the entry's bucket, the top byte is its tag.
  *             5. `used` counts the entries of a table, `chained` its overflow buckets.
- *             6. While rehash is paused no entry moves and no bucket is freed, so an iterator may stand still
- *                on it. Holes that deletes leave in a chain are filled by later adds, deletes or the move.
- * Cost        grows by two at 85 % of all places, that is from 5.95 to 2.98 entries a bucket. One find of a
+ *             6. While rehashing is paused no entry moves and no bucket is freed, so an iterator stays valid.
+ *                Holes that deletes leave in a chain are filled by later adds, deletes or the move.
+ * Cost        doubles when 85 % of all slots are used, that is from 5.95 to 2.98 entries a bucket. Finding a
  *             present key reads 1.01 (after growing) to 1.14 (before) bucket lines. Bytes an entry, overflow
  *             buckets included: 13.5 just before growing, 17.5 at 3.8 a bucket, 22 just after.
  *             docs/design/dict.md has the measured curve.
@@ -43,11 +43,11 @@
 
 #define HUGE_PAGE ((size_t)2 << 20)
 #define SMALL_PAGE ((size_t)4096)
-#define MAX_FILL_PERCENT 85        /* grow above */
-#define MIN_FILL_PERCENT 12        /* shrink below */
-#define AVOID_MAX_FILL_PERCENT 300 /* the same two while a child shares the pages */
+#define MAX_FILL_PERCENT 85        /* grow if fuller */
+#define MIN_FILL_PERCENT 12        /* shrink if emptier */
+#define AVOID_MAX_FILL_PERCENT 300 /* the same two limits while a child shares the pages */
 #define AVOID_MIN_FILL_PERCENT 3
-#define WAIT_MAX_FILL_PERCENT 170 /* above it a table to come is used as it is, if no job has begun with it */
+#define WAIT_MAX_FILL_PERCENT 170 /* if fuller, a coming table whose job has not begun is used untouched */
 #define MAX_BUCKETS ((size_t)1 << 52)
 #define EMPTY_VISITS_PER_STEP 16
 #define DEBUG_CHECK_SLOTS_MAX 4096
@@ -72,22 +72,22 @@ static size_t tableBytes(const dictTable *t) {
     return tableBuckets(t) * sizeof(dictBucket);
 }
 
-/* Entries that `buckets` buckets take before the table grows. A single bucket is filled to the last place:
- * it has no neighbour to be unlucky against. */
+/* Returns how many entries fit into `buckets` buckets before the table grows. A single bucket is filled to the last
+ * slot: there is no uneven spread to leave space for. */
 static size_t capacityOf(size_t buckets) {
     size_t slots = buckets * BUCKET_SLOTS;
     return buckets <= 1 ? slots : slots / 100 * MAX_FILL_PERCENT + slots % 100 * MAX_FILL_PERCENT / 100;
 }
 
-/* The smallest power of two of buckets that takes `n` entries; 0 when there is none. */
+/* Returns the smallest power of two of buckets that `n` entries fit into, 0 if there is none. */
 static size_t bucketsFor(size_t n) {
     size_t buckets = 1;
     while (buckets < MAX_BUCKETS && capacityOf(buckets) < n) buckets *= 2;
     return capacityOf(buckets) < n ? 0 : buckets;
 }
 
-/* A zeroed table. Large ones ask for huge pages before their first byte is touched: a find in a table of
- * 4 KiB pages misses the TLB each time. With `must`, memory that cannot be had ends the process. */
+/* Allocates a zeroed table. A large one asks for huge pages before its first byte is touched: a find in a table of 4
+ * KiB pages misses the TLB each time. With `must`, lack of memory ends the process; otherwise it returns false. */
 static bool tableInit(dictTable *t, size_t buckets, bool must) {
     size_t bytes = buckets * sizeof(dictBucket);
     bool huge = bytes >= HUGE_PAGE;
@@ -98,16 +98,16 @@ static bool tableInit(dictTable *t, size_t buckets, bool must) {
     }
     if (!p) return false;
 #ifdef MADV_HUGEPAGE
-    if (huge) (void)madvise(p, bytes, MADV_HUGEPAGE); /* a wish: without it all works, only slower */
+    if (huge) (void)madvise(p, bytes, MADV_HUGEPAGE); /* a hint: without it everything works, only slower */
 #endif
     *t = (dictTable){.buckets = p, .mask = buckets - 1};
     return true;
 }
 
-/* The pages of a large table go back to the system at once: the allocator would keep them for seconds, and nothing
- * else of this size is likely to want them. Piece by piece, since each call holds a lock of the kernel's that other
- * threads want. The wish for huge pages is taken back as well: it stays with the addresses, and whoever got them next
- * for small blocks would wait for the kernel to clear 2 MiB (6 ms here) at one first touch in 512. */
+/* Gives the pages of a large table back to the system at once: the allocator would keep them for seconds, and no other
+ * allocation of this size is likely. Works piece by piece, since each call holds a kernel lock that other threads want.
+ * The request for huge pages is withdrawn as well: it applies to the addresses, and small blocks placed there later
+ * would wait for the kernel to clear 2 MiB (6 ms here) at one first touch in 512. */
 static void tableFree(dictTable *t) {
     size_t bytes = tableBytes(t);
     if (bytes >= HUGE_PAGE) {
@@ -123,18 +123,18 @@ static void tableFree(dictTable *t) {
     *t = (dictTable){0};
 }
 
-/* ---- tables to come ----
+/* ---- coming tables ----
  *
- * A comingTable is known to its dict and to one job in the background. `state` says who may do what:
+ * A comingTable is shared by its dict and one background job. `state` says which of them may do what:
  *
  *   QUEUED --job begins--> TOUCHING --job ends--> READY      the dict takes the table, frees the comingTable
- *   QUEUED --dict needs it now--> TAKEN                      the dict has the table; the job frees the comingTable
- *   QUEUED, TOUCHING --dict wants it no more--> DROPPED      the job frees both
+ *   QUEUED --dict needs it now--> TAKEN                      the dict uses the table; the job frees the comingTable
+ *   QUEUED, TOUCHING --dict drops it---------> DROPPED      the job frees both
  */
 enum { COMING_QUEUED, COMING_TOUCHING, COMING_READY, COMING_TAKEN, COMING_DROPPED };
 
 struct comingTable {
-    dictTable table;   /* const until handed over; its bucket lines: the job's while TOUCHING, then the dict's */
+    dictTable table; /* const until handed over; its bucket lines belong to the job while TOUCHING, then to the dict */
     atomic_uint state; /* atomic: each change is acq_rel and publishes the bucket lines */
 };
 
@@ -158,7 +158,7 @@ static void freeTableJob(void *arg) {
     zfree(t);
 }
 
-/* Free a table that has nothing in it any more. */
+/* Frees a table that holds no entry any more, in the background if it is large. */
 static void tableFreeElsewhere(dictTable *t) {
     if (!worthBackground(tableBytes(t))) {
         tableFree(t);
@@ -179,7 +179,7 @@ static void comingFree(comingTable *c) {
     zfree(c);
 }
 
-/* The job: one write to each page. */
+/* The background job: writes to each page once. */
 static void touchTable(void *arg) {
     comingTable *c = arg;
     if (!comingMove(c, COMING_QUEUED, COMING_TOUCHING)) {
@@ -205,7 +205,7 @@ static void comingDrop(dict *d) {
     zfree(c);
 }
 
-/* Take the table if it is ready, or if `now` and no job has begun with it. */
+/* Takes the coming table if it is ready, or, with `now`, if its job has not begun. Returns whether it was taken. */
 static bool comingTake(dict *d, bool now, dictTable *t) {
     comingTable *c = d->coming;
     *t = c->table;
@@ -230,7 +230,7 @@ static void prefetchBucketEntries(const dictBucket *b) {
     if (bucketIsChained(b)) prefetchRead(b->slot[BUCKET_SLOTS - 1]);
 }
 
-/* Hang an empty bucket under the full bucket `b`; the entry of the last place moves into it. */
+/* Appends an empty bucket to the full bucket `b`, whose last entry moves into it. */
 static dictBucket *chainBucket(dictTable *t, dictBucket *b) {
     dictBucket *next = zmallocAligned(CACHE_LINE, sizeof(*next));
     memset(next, 0, sizeof(*next));
@@ -267,7 +267,7 @@ static void tableInsert(dictTable *t, size_t idx, void *entry, uint8_t tag) {
     t->used++;
 }
 
-/* Cut the overflow bucket off `b`, which keeps `entry` (NULL: nothing) in its last place. */
+/* Unlinks the overflow bucket of `b`, which keeps `entry` (NULL: none) in its last slot. */
 static void unchainBucket(dictTable *t, dictBucket *b, void *entry, uint8_t tag) {
     zfree(b->slot[BUCKET_SLOTS - 1]);
     b->slot[BUCKET_SLOTS - 1] = entry;
@@ -276,7 +276,7 @@ static void unchainBucket(dictTable *t, dictBucket *b, void *entry, uint8_t tag)
     t->chained--;
 }
 
-/* Fill the holes of a chain from its end, and free the buckets at the end that are no longer needed. */
+/* Fills the holes of a chain from its end, and frees the buckets at the end that become empty. */
 static void compactChain(dictTable *t, dictBucket *head) {
     while (bucketIsChained(head)) {
         dictBucket *parent = head, *last = bucketNext(head);
@@ -293,7 +293,7 @@ static void compactChain(dictTable *t, dictBucket *head) {
                 last->tag[from] = 0;
             }
         }
-        if (have & (have - 1)) return; /* two or more: the last bucket is needed */
+        if (have & (have - 1)) return; /* two or more entries: the last bucket stays */
         int pos = have ? __builtin_ctz(have) : 0;
         unchainBucket(t, parent, have ? last->slot[pos] : NULL, have ? last->tag[pos] : 0);
     }
@@ -308,8 +308,8 @@ dict *dictCreate(const dictType *type) {
     return d;
 }
 
-/* Free a table with all that hangs off it, entries through entryFree. Entries lie anywhere in memory, so
- * those of the next bucket are asked for while this one's are freed. */
+/* Frees a table, its overflow buckets and its entries (entryFree). Entries are scattered in memory, so those of the
+ * next bucket are prefetched while those of this one are freed. */
 static void tableDrop(dict *d, dictTable *t, void (*progress)(void)) {
     size_t buckets = tableBuckets(t);
     bool visit = t->chained || (t->used && d->type->entryFree);
@@ -373,7 +373,7 @@ uint64_t dictHash(const dict *d, slice key) {
 
 /* ---- rehash ---- */
 
-/* Debug builds look at small tables whole, each time they begin or have ceased to move. */
+/* Checks small tables as a whole, in debug builds, whenever a rehash begins or ends. */
 static void checkAtResize(const dict *d) {
 #ifdef DEBUG_ASSERTIONS
     if (dictSlots(d) <= DEBUG_CHECK_SLOTS_MAX) dictCheck(d);
@@ -392,10 +392,10 @@ static void finishRehash(dict *d) {
     checkAtResize(d);
 }
 
-/* Ask for what the next steps will touch. A step of a growing table reads, for bucket k: its line, the
- * lines of its entries (the key must be hashed again), perhaps the lines of the keys, and one bucket in each
- * part of the new table. Each is asked for one step after the line that holds its address.
- * A shrinking table needs no keys: the new index is the low bits of the old one. */
+/* Prefetches what the next steps will touch. A step of a growing table reads, for bucket k: its line, the lines of its
+ * entries (the key must be hashed again), perhaps the lines of the keys, and one bucket in each half of the new table.
+ * Each is prefetched one step after the line that holds its address. A shrinking table needs no keys: the new index is
+ * the low bits of the old one. */
 static void prefetchRehash(const dict *d, size_t k) {
     const dictTable *from = &d->t[0], *to = &d->t[1];
     size_t last = from->mask;
@@ -417,7 +417,7 @@ static void prefetchRehash(const dict *d, size_t k) {
     }
 }
 
-/* Move one bucket with its chain. True if it held anything. */
+/* Moves one bucket with its chain. Returns whether it held an entry. */
 static bool moveBucket(dict *d) {
     countChange(d);
     dictTable *from = &d->t[0], *to = &d->t[1];
@@ -441,13 +441,13 @@ static bool moveBucket(dict *d) {
     bool had_any = moved || bucketIsChained(head);
     if (had_any) memset(head, 0, sizeof(*head));
     from->used -= moved;
-    /* Overflow buckets that deletes under a pause have emptied are freed by walking on. */
+    /* Overflow buckets that deletes during a pause have emptied are freed when their bucket is moved. */
     if (from->used == 0 && from->chained == 0) finishRehash(d);
     return had_any;
 }
 
-/* Whether a rehash under way may go on. Under AVOID only one that changes the size so much that it was
- * really needed: every page it writes is copied for the child. */
+/* Returns whether the rehash in progress may continue. Under AVOID only if it changes the size by much: each page that
+ * it writes is copied for the child. */
 static bool rehashMayGoOn(const dict *d) {
     if (!d->rehashing || d->pause_rehash) return false;
     dictResizePolicy policy = policyNow();
@@ -457,8 +457,8 @@ static bool rehashMayGoOn(const dict *d) {
     return to >= from * 4 || from >= to * 16;
 }
 
-/* The share of a mutating call: one bucket that holds something. When more is added while a table moves
- * than the new one is meant for, or the old one is much larger, several. */
+/* The share of a mutating call: moves one bucket that holds entries, or several when the new table would fill up before
+ * the move ends, or when the old table is much larger. */
 static void rehashStep(dict *d) {
     if (likely(!d->rehashing) || !rehashMayGoOn(d)) return;
     int full = d->t[1].used > capacityOf(tableBuckets(&d->t[1])) ? 8 : 1;
@@ -496,7 +496,7 @@ static bool fillAbove(const dictTable *t, size_t percent) {
     return t->used * 100 > tableBuckets(t) * BUCKET_SLOTS * percent;
 }
 
-/* Begin to move to `fresh`. An empty table is exchanged at once. */
+/* Begins to move to `fresh`. An empty table is replaced at once. */
 static void beginRehash(dict *d, dictTable fresh) {
     dictTable *t = &d->t[0];
     if (t->used == 0 && t->chained == 0) {
@@ -510,7 +510,7 @@ static void beginRehash(dict *d, dictTable fresh) {
     checkAtResize(d);
 }
 
-/* A new table, if it may be and can be had. */
+/* Makes a new table, if the type allows it and there is memory. */
 static bool makeTable(const dict *d, size_t buckets, dictTable *fresh) {
     const dictTable *t = &d->t[0];
     double fill = (double)t->used / (double)(tableBuckets(t) * BUCKET_SLOTS);
@@ -518,8 +518,8 @@ static bool makeTable(const dict *d, size_t buckets, dictTable *fresh) {
     return tableInit(fresh, buckets, false);
 }
 
-/* Begin to move to a table of `buckets`, or have it made ready; in that case the calls that find the table too full, or
- * too empty, come here again until it is. True if the move has begun. */
+/* Begins to move to a table of `buckets`, or has that table prepared in the background; later calls that find the table
+ * too full, or too empty, come here again until it is ready. Returns whether the move has begun. */
 static bool resizeTo(dict *d, size_t buckets) {
     dictTable fresh;
     if (d->coming) {
@@ -543,7 +543,7 @@ static bool resizeTo(dict *d, size_t buckets) {
     return false;
 }
 
-/* Before an entry is added. Failure to grow is no error: chains take what the table has no room for. */
+/* Called before an entry is added. Failure to grow is no error: the entries go to chains. */
 static void growIfNeeded(dict *d) {
     dictTable *t = &d->t[0];
     if (unlikely(!t->buckets)) {
@@ -565,7 +565,7 @@ bool dictShrinkIfNeeded(dict *d) {
     if (policy == DICT_RESIZE_FORBID) return false;
     size_t percent = policy == DICT_RESIZE_AVOID ? AVOID_MIN_FILL_PERCENT : MIN_FILL_PERCENT;
     if (likely(fillAbove(t, percent))) return false;
-    /* Half as much room again as is used, so that it does not grow right away. */
+    /* Half as much capacity again as is used, so that it does not grow right away. */
     size_t buckets = bucketsFor(t->used + t->used / 2);
     return buckets < tableBuckets(t) && resizeTo(d, buckets);
 }
@@ -577,7 +577,7 @@ bool dictExpand(dict *d, size_t n) {
     if (!d->rehashing && buckets <= tableBuckets(&d->t[0])) return true;
     if (!d->t[0].buckets) return tableInit(&d->t[0], buckets, false);
     if (d->pause_rehash || policyNow() == DICT_RESIZE_FORBID) return false;
-    while (d->rehashing) moveBucket(d); /* only two tables can be: the one under way comes first */
+    while (d->rehashing) moveBucket(d); /* there can be only two tables: the rehash in progress is ended first */
     comingDrop(d);
     dictTable fresh;
     if (!makeTable(d, buckets, &fresh)) return false;
@@ -587,16 +587,16 @@ bool dictExpand(dict *d, size_t n) {
 
 /* ---- find, add, remove ---- */
 
-/* Where an entry was found. */
+/* The slot in which an entry was found. */
 typedef struct entryPlace {
     dictTable *table;
     dictBucket *head, *bucket;
     int pos;
 } entryPlace;
 
-/* The heart: the tags of a bucket say which entries to look at; almost always it is none or the right one
- * (a wrong tag match has a chance of 1/255 per entry). Left to itself the compiler sometimes makes it a call, which
- * costs 17 instructions of the 620 of a SET. */
+/* The core of every search: the tags of a bucket select the entries to compare; almost always there is none or just the
+ * right one (a wrong entry matches with a chance of 1/255). Forced inline: a call costs 17 of the 620 instructions of a
+ * SET. */
 static __attribute__((always_inline)) inline void **findSlot(const dict *d, slice key, uint64_t hash, entryPlace *at) {
     const dictType *type = d->type;
     uint8_t tag = bucketTag(hash);
@@ -663,7 +663,7 @@ void *dictAdd(dict *d, void *entry, uint64_t hash) {
     return NULL;
 }
 
-/* Empty a place. The chain is put in order and the table may start to shrink, unless paused. */
+/* Returns whether some entry may have that hash: its bucket has one with the same tag. */
 static bool mayHold(const dict *d, uint64_t hash) {
     for (int i = dictFirstTable(d, hash); i <= d->rehashing; i++) {
         const dictTable *t = &d->t[i];
@@ -686,6 +686,7 @@ void dictPrefetchAdd(const dict *d, uint64_t hash) {
     if (likely(t->buckets != NULL)) prefetchWrite(&t->buckets[hash & t->mask]);
 }
 
+/* Empties a slot. Compacts the chain, and may start to shrink the table, unless rehashing is paused. */
 static void clearPlace(dict *d, const entryPlace *at) {
     countChange(d);
     at->bucket->tag[at->pos] = 0;
@@ -705,7 +706,7 @@ void *dictPop(dict *d, slice key, uint64_t hash) {
     return entry;
 }
 
-/* The place of exactly this entry: addresses are compared, keys are not read. */
+/* Finds the slot of exactly this entry: compares addresses and reads no key. */
 static bool findEntry(const dict *d, const void *entry, uint64_t hash, entryPlace *at) {
     uint8_t tag = bucketTag(hash);
     for (int i = dictFirstTable(d, hash); i <= d->rehashing; i++) {
@@ -765,7 +766,7 @@ static void *chainEntryAt(const dictBucket *b, size_t n) {
     serverPanic("dict chain is shorter than its count");
 }
 
-/* All buckets that can hold entries, numbered as one row: those of t[0] not yet moved, then t[1]. */
+/* Returns the number of buckets that can hold entries, numbered as one row: those of t[0] not yet moved, then t[1]. */
 static size_t liveBuckets(const dict *d) {
     return tableBuckets(&d->t[0]) - d->rehash_idx + tableBuckets(&d->t[1]);
 }
@@ -775,10 +776,10 @@ static const dictBucket *liveBucket(const dict *d, size_t i) {
     return i < first ? &d->t[0].buckets[d->rehash_idx + i] : &d->t[1].buckets[i - first];
 }
 
-/* Throw a bucket and a number below FAIR_COUNT until the bucket holds more entries than that number: each
- * entry then has the same chance (chains longer than FAIR_COUNT have a little less; one bucket in a
- * thousand is). Needs 2.4 throws in a full table, 17 in one about to shrink. In a table that is
- * emptier still, because it may not shrink, a walk from a random bucket ends the search. */
+/* Rejection sampling: draws a bucket and a number below FAIR_COUNT until the bucket holds more entries than that
+ * number, so that each entry has the same chance (in chains longer than FAIR_COUNT, about one bucket in a thousand, a
+ * little less). Takes 2.4 draws in a full table, 17 in one about to shrink. In a table that is emptier still, because
+ * it may not shrink, a walk from a random bucket ends the search. */
 void *dictRandomEntry(const dict *d) {
     enum { FAIR_COUNT = 14, THROWS_MAX = 100 };
     if (dictSize(d) == 0) return NULL;
@@ -797,8 +798,7 @@ void *dictRandomEntry(const dict *d) {
     }
 }
 
-/* Copy up to `room` entries of a chain, from a random one on: else the last places of buckets would
- * never be sampled. */
+/* Copies up to `room` entries of a chain, starting at a random one: otherwise the last slots would never be sampled. */
 static size_t sampleChain(const dictBucket *head, void **out, size_t room, rng *r) {
     size_t have = chainCount(head), n = have < room ? have : room;
     size_t at = have > room ? rngBelow(r, have) : 0;
@@ -806,8 +806,8 @@ static size_t sampleChain(const dictBucket *head, void **out, size_t room, rng *
     return n;
 }
 
-/* Walks buckets from a random one on. A table about to shrink gives 0.84 entries a bucket, so ten buckets
- * an entry are plenty; only if they gave nothing at all does it walk further. */
+/* Walks buckets from a random one on. A table about to shrink has 0.84 entries a bucket, so ten buckets per entry are
+ * plenty; only if all of them were empty does it walk further. */
 size_t dictSampleEntries(const dict *d, void **out, size_t n) {
     size_t size = dictSize(d);
     if (n > size) n = size;
@@ -824,8 +824,8 @@ size_t dictSampleEntries(const dict *d, void **out, size_t n) {
 
 /* ---- scan and iterate ---- */
 
-/* The bucket after `cursor` in scan order, which counts on from the highest bit under `mask` towards the lowest: the
- * highest bit that is still clear is set, those above it, all set, fall to 0. 0 after the last. */
+/* Returns the bucket after `cursor` in scan order, which increments from the highest bit under `mask` towards the
+ * lowest: the highest clear bit is set, and those above it, all set, are cleared. 0 after the last. */
 static uint64_t cursorNext(uint64_t cursor, uint64_t mask) {
     uint64_t clear = ~cursor & mask;
     if (clear == 0) return 0;
@@ -852,17 +852,18 @@ static void scanBucket(dictBucket *head, const scanVisitor *v) {
     }
 }
 
-/* The mask by which a walk goes: of two tables that of the smaller one. */
+/* Returns the mask that a walk uses: that of the smaller table. */
 static size_t scanMask(const dict *d) {
     return d->rehashing && d->t[1].mask < d->t[0].mask ? d->t[1].mask : d->t[0].mask;
 }
 
-/* All buckets of `t` that a bucket of a table with `mask` + 1 buckets splits into: one where the tables are equal. */
+/* Visits all buckets of `t` that a bucket of a table with `mask` + 1 buckets splits into: just one if the tables are
+ * equal. */
 static void scanFamily(const dictTable *t, size_t idx, size_t mask, const scanVisitor *v) {
     for (; idx <= t->mask; idx += mask + 1) scanBucket(&t->buckets[idx], v);
 }
 
-/* The same; what `fn` has deleted leaves no holes. */
+/* Like scanFamily(), and fills the holes where `fn` has deleted entries. */
 static void scanFamilyTidy(dict *d, dictTable *t, size_t idx, size_t mask, const scanVisitor *v) {
     for (; idx <= t->mask; idx += mask + 1) {
         dictBucket *head = &t->buckets[idx];
@@ -873,13 +874,13 @@ static void scanFamilyTidy(dict *d, dictTable *t, size_t idx, size_t mask, const
     }
 }
 
-/* When a table doubles, a bucket splits into two whose indexes differ in a new high bit: they follow each other in
- * scan order, and what has been visited stays visited. When it halves, the two fall together likewise. While two
- * tables exist, the walk goes by the smaller one. */
+/* When a table doubles, a bucket splits into two whose indexes differ in a new high bit: they are neighbours in scan
+ * order, so that no visited entry is visited again and none is missed. When it halves, the two merge likewise. While
+ * two tables exist, the walk follows the smaller one. */
 static uint64_t scan(dict *d, uint64_t cursor, const scanVisitor *v) {
     if (dictSize(d) == 0) return 0;
     size_t mask = scanMask(d);
-    dictPauseRehash(d); /* fn may delete: nothing may move under the walk */
+    dictPauseRehash(d); /* fn may delete: nothing may move during the walk */
     for (int i = 0; i <= (int)d->rehashing; i++) scanFamilyTidy(d, &d->t[i], cursor & mask, mask, v);
     dictResumeRehash(d);
     return cursorNext(cursor, mask);
@@ -901,7 +902,7 @@ uint64_t dictScanDefrag(dict *d, uint64_t cursor, void (*fn)(void *arg, void **r
     return scan(d, cursor, &(scanVisitor){.fn = fn, .arg = arg, .move = move});
 }
 
-/* Large tables are of whole pages: no place is better for them. */
+/* A large table consists of whole pages, so moving it gains nothing. */
 dict *dictDefrag(dict *d, blockMover *move) {
     debugAssert(d->pause_rehash == 0);
     for (int i = 0; i < 2; i++) {
@@ -917,8 +918,8 @@ void dictIterBegin(dictIterator *it, dict *d, bool safe) {
     *it = (dictIterator){.d = d, .safe = safe};
 }
 
-/* Step to the next bucket of the row t[0], t[1]. False at the end. The entries of the bucket after it are
- * asked for now: its own line comes with the processor's sequential prefetch. */
+/* Steps to the next bucket of t[0], then t[1]. Returns false at the end. Prefetches the entries of the following
+ * bucket; its own line comes by the processor's sequential prefetch. */
 static bool iterNextBucket(dictIterator *it) {
     const dict *d = it->d;
     for (;;) {
@@ -935,7 +936,7 @@ static bool iterNextBucket(dictIterator *it) {
     }
 }
 
-/* False at the end. */
+/* Moves to the first bucket if the walk has not started. Returns false at the end. */
 static bool iterReady(dictIterator *it) {
     if (likely(it->started)) return it->bucket != NULL;
     it->started = true;
@@ -944,7 +945,7 @@ static bool iterReady(dictIterator *it) {
     return iterNextBucket(it);
 }
 
-/* Go on behind a bucket that has been read. */
+/* Continues after a bucket that has been read. */
 static void iterLeaveBucket(dictIterator *it) {
     if (bucketIsChained(it->bucket)) {
         it->bucket = bucketNext(it->bucket);
@@ -1000,7 +1001,7 @@ void dictIterEnd(dictIterator *it) {
 
 /* ---- invariants ---- */
 
-/* One bucket with its chain; adds to `used` and `chained` what it holds. */
+/* Checks one bucket with its chain, and adds what it holds to `used` and `chained`. */
 static void checkBucket(const dict *d, const dictTable *t, size_t idx, size_t *used, size_t *chained) {
     for (const dictBucket *b = &t->buckets[idx]; b; b = bucketNext(b)) {
         serverAssert((b->flags & ~BUCKET_CHAINED) == 0);
@@ -1016,7 +1017,7 @@ static void checkBucket(const dict *d, const dictTable *t, size_t idx, size_t *u
             ++*used;
         }
         if (bucketIsChained(b)) ++*chained;
-        serverAssert(*chained <= t->chained); /* a chain that bites its tail ends here */
+        serverAssert(*chained <= t->chained); /* ends the loop if the chain is circular */
     }
 }
 
@@ -1039,7 +1040,7 @@ void dictCheck(const dict *d) {
 
 /* ---- statistics ---- */
 
-/* snprintf() behind what `out` has; `len` never passes size - 1. */
+/* Appends to `out` like snprintf() and returns the new length, at most size - 1. */
 static size_t printf_like(4, 5) statsAppend(char *out, size_t size, size_t len, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);

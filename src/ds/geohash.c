@@ -1,12 +1,12 @@
-/* geohash.c -- places on earth as 52 bits that lie close together for places that do, and searches among them.
+/* geohash.c -- encodes points on earth as 52-bit numbers, close together for points that are, and searches by them.
  *
- * A search takes cells that are about as wide as the shape: the one with the shape's center and its eight neighbours
- * hold it then, less those that its bounds do not touch. Far north and south, where degrees of longitude are short,
- * cells are larger. What is found is asked for its distance in any case: cells decide about cost, and about the order
- * of an answer that nobody asked to sort, which is why their choice follows what clients know.
+ * A search uses cells that are about as wide as the shape: the one with the shape's center and its eight neighbours
+ * then contain it; those that its bounds do not touch are left out. Near the poles, where degrees of longitude are
+ * short, cells are larger. Each point found is tested by distance in any case: cells decide the cost, and the order of
+ * an unsorted reply, which is why they are chosen as Valkey does.
  *
  * Not here    sorted sets, in which the numbers are scores (commands/zset/geo.c).
- * Threads     any: a function knows only its arguments.
+ * Threads     any: functions use only their arguments.
  * Tests       tests/unit/ds/geohash_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -18,7 +18,7 @@
 #define LON_MAX 180.0
 #define LAT_MAX 85.05112878
 #define EARTH_RADIUS 6372797.560856
-#define MAP_HALF 20037726.37 /* metres, half of the map's edge */
+#define MAP_HALF 20037726.37 /* metres, half of the map's width */
 
 static double radians(double degrees) {
     return degrees * (M_PI / 180.0);
@@ -34,7 +34,7 @@ bool geoPointIsValid(geoPoint p) {
 
 /* ---- Numbers ----------------------------------------------------------------------------------------------------- */
 
-/* The bits of a 32-bit number, each followed by a free one above it; and back. */
+/* Moves the bits of a 32-bit number apart, with a clear bit above each. gather() is the inverse. */
 static uint64_t spread(uint64_t v) {
     v = (v | v << 16) & 0x0000ffff0000ffff;
     v = (v | v << 8) & 0x00ff00ff00ff00ff;
@@ -52,9 +52,9 @@ static uint32_t gather(uint64_t v) {
     return (uint32_t)(v | v >> 16);
 }
 
-/* A cell of the map that is cut in 2^step by 2^step. */
+/* A cell of a map of 2^step by 2^step cells. */
 typedef struct cell {
-    uint32_t x, y; /* from west, from south */
+    uint32_t x, y; /* counted from the west and the south */
 } cell;
 
 static uint64_t numberOf(cell c) {
@@ -65,7 +65,7 @@ static cell cellOf(uint64_t number) {
     return (cell){gather(number >> 1), gather(number)};
 }
 
-/* The place on a scale from -max to max, as one of 2^step parts. */
+/* Returns in which of 2^step parts of a scale from -max to max the value is. */
 static uint32_t partOf(double v, double max, int step) {
     return (uint32_t)((v + max) / (max + max) * (double)((uint64_t)1 << step));
 }
@@ -94,7 +94,8 @@ geoPoint geoDecode(uint64_t number) {
 
 void geoText(char out[GEO_TEXT_LEN], uint64_t number) {
     static const char letters[] = "0123456789bcdefghjkmnpqrstuvwxyz";
-    uint64_t bits = numberOf(cellAt(geoDecode(number), 90, STEP_MAX)); /* others map all latitudes */
+    uint64_t bits = numberOf(cellAt(
+        geoDecode(number), 90, STEP_MAX)); /* a standard geohash maps all latitudes, not only those of the square */
 
     for (int i = 0; i < GEO_TEXT_LEN - 1; i++) out[i] = letters[bits >> (2 * STEP_MAX - 5 * (i + 1)) & 31];
     out[GEO_TEXT_LEN - 1] = letters[0];
@@ -106,7 +107,7 @@ static double latDistance(double a, double b) {
     return EARTH_RADIUS * fabs(radians(b) - radians(a));
 }
 
-/* By haversines. */
+/* By the haversine formula. */
 double geoDistance(geoPoint a, geoPoint b) {
     double v = sin((radians(b.lon) - radians(a.lon)) / 2);
 
@@ -117,8 +118,8 @@ double geoDistance(geoPoint a, geoPoint b) {
 
 /* ---- Shapes ------------------------------------------------------------------------------------------------------ */
 
-/* Where the sum of the vertices as vectors points to. It is not divided by their number: the direction would stay, but
- * not the last bits of distances from there, which clients see where they are stored. */
+/* The direction of the sum of the vertices as vectors. The sum is not divided by their number: that would keep the
+ * direction, but change the last bits of distances, which clients see when they are stored. */
 geoPoint geoPolygonCenter(const geoPoint *vertices, size_t count) {
     double x = 0, y = 0, z = 0;
 
@@ -131,7 +132,7 @@ geoPoint geoPolygonCenter(const geoPoint *vertices, size_t count) {
     return (geoPoint){degrees(atan2(y, x)), degrees(atan2(z, sqrt(x * x + y * y)))};
 }
 
-/* A ray from the place to the east crosses the edges of a polygon an odd number of times exactly when it starts
+/* Casts a ray from the point to the east: it crosses the polygon's edges an odd number of times exactly if the point is
  * inside. */
 static bool polygonHas(const geoShape *shape, geoPoint p) {
     bool inside = false;
@@ -144,13 +145,14 @@ static bool polygonHas(const geoShape *shape, geoPoint p) {
     return inside;
 }
 
-/* How far it is north or south, and east or west at the latitude of the place. */
+/* Compares the distance to the north or south, and the one to the east or west at the latitude of the point. */
 static bool boxHas(const geoShape *shape, geoPoint p) {
     if (latDistance(p.lat, shape->center.lat) > shape->height / 2) return false;
     return geoDistance(p, (geoPoint){shape->center.lon, p.lat}) <= shape->width / 2;
 }
 
-/* So far north or south of a circle's center that rounding cannot bring it back. */
+/* Returns whether the point is so far north or south of a circle's center that rounding cannot make it part of the
+ * circle. */
 static bool farFromCircle(const geoShape *shape, geoPoint p) {
     return latDistance(p.lat, shape->center.lat) > shape->radius * 1.000001 + 1;
 }
@@ -191,7 +193,7 @@ static bounds boundsOf(const geoShape *shape) {
     return (bounds){c.lon - lon_delta, c.lat - lat_delta, c.lon + lon_delta, c.lat + lat_delta};
 }
 
-/* A circle around the center that holds the shape, or a polygon's bounds, has this radius. */
+/* Returns the radius of a circle around the center that contains the shape, or a polygon's bounds. */
 static double reachOf(const geoShape *shape, const bounds *b) {
     geoPoint corners[] = {{b->west, b->south}, {b->west, b->north}, {b->east, b->south}, {b->east, b->north}};
     double reach = 0;
@@ -203,7 +205,7 @@ static double reachOf(const geoShape *shape, const bounds *b) {
     return reach;
 }
 
-/* Into how many parts the map is to be cut, so that a cell and its neighbours cover what lies within `reach`. */
+/* Returns the number of halvings of the map for which a cell and its neighbours cover all within `reach` metres. */
 static int stepFor(double reach, double lat) {
     int step = STEP_MAX + 2;
 
@@ -216,7 +218,7 @@ static int stepFor(double reach, double lat) {
     return step < 1 ? 1 : step > STEP_MAX ? STEP_MAX : step;
 }
 
-/* The map is a ring either way. (A place at the very end of a scale lies in a cell behind the last.) */
+/* The map wraps around in both directions. (A point at the very end of a scale is in a cell after the last.) */
 static cell neighbour(cell c, int east, int north, int step) {
     uint32_t mask = (uint32_t)((1u << step) - 1);
     if (east) c.x = (c.x + (uint32_t)east) & mask;
@@ -224,7 +226,7 @@ static cell neighbour(cell c, int east, int north, int step) {
     return c;
 }
 
-/* Do the neighbours reach as far as the bounds? */
+/* Returns whether the neighbours reach as far as the bounds. */
 static bool covers(cell c, int step, const bounds *b) {
     return edgeOf(neighbour(c, 0, 1, step).y + 1, LAT_MAX, step) >= b->north &&
            edgeOf(neighbour(c, 0, -1, step).y, LAT_MAX, step) <= b->south &&
@@ -232,7 +234,7 @@ static bool covers(cell c, int step, const bounds *b) {
            edgeOf(neighbour(c, -1, 0, step).x, LON_MAX, step) <= b->west;
 }
 
-/* Is what lies there out of bounds, as they end within the middle cell? */
+/* Returns whether that neighbour is out of bounds, because they end within the middle cell. */
 static bool excluded(cell c, int step, const bounds *b, int east, int north) {
     return (north < 0 && edgeOf(c.y, LAT_MAX, step) < b->south) ||
            (north > 0 && edgeOf(c.y + 1, LAT_MAX, step) > b->north) ||
@@ -243,7 +245,8 @@ int geoShapeRanges(const geoShape *shape, geoRange out[GEO_RANGES_MAX]) {
     static const struct {
         int east, north;
     } order[GEO_RANGES_MAX] = {{0, 0}, {0, 1}, {0, -1}, {1, 0}, {-1, 0}, {1, 1}, {-1, 1}, {1, -1}, {-1, -1}};
-    if (!geoPointIsValid(shape->center)) { /* the middle of a polygon may lie beyond the map: all of it is looked at */
+    if (!geoPointIsValid(
+            shape->center)) { /* the center of a polygon may be off the map: then all of the map is searched */
         out[0] = (geoRange){0, (uint64_t)1 << (2 * STEP_MAX)};
         return 1;
     }
@@ -257,7 +260,7 @@ int geoShapeRanges(const geoShape *shape, geoRange out[GEO_RANGES_MAX]) {
         uint64_t number = numberOf(neighbour(c, order[i].east, order[i].north, step));
         int shift = 2 * (STEP_MAX - step);
         geoRange range = {number << shift, (number + 1) << shift};
-        /* Of a map of four cells each is a neighbour in several ways. */
+        /* On a map of four cells, one cell is a neighbour in several directions. */
         if (count == 0 || out[count - 1].first != range.first) out[count++] = range;
     }
     return count;

@@ -1,12 +1,12 @@
-/* geohash.h -- places on earth as 52 bits that lie close together for places that do, and searches among them.
+/* geohash.h -- encodes points on earth as 52-bit numbers, close together for points that are, and searches by them.
  *
- * A place's number has 26 bits each of its longitude and latitude, taken in turns. So a square cell of the map, and of
- * each quarter of it, is one range of numbers: a search for all places of a shape looks through the ranges of up to
- * nine cells and asks of each place in them whether it lies in the shape (docs/design/geohash.md).
+ * A point's number interleaves 26 bits each of its longitude and latitude. So a square cell of the map, and of
+ * each quarter of it, is one range of numbers: a search for all points of a shape reads the ranges of up to
+ * nine cells and tests each point in them against the shape (docs/design/geohash.md).
  *
- * Degrees; metres on a sphere of the radius that Valkey computes with.
+ * Units are degrees, and metres on a sphere of the radius that Valkey uses.
  *
- * Threads     any: a function knows only its arguments.
+ * Threads     any: functions use only their arguments.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef DS_GEOHASH_H
@@ -18,15 +18,17 @@ typedef struct geoPoint {
     double lon, lat;
 } geoPoint;
 
-/* Within the map, which ends at 85.05112878 degrees of latitude, where it is a square? */
+/* Returns whether the point is on the map, which ends at 85.05112878 degrees of latitude, so that it is a square. */
 bool geoPointIsValid(geoPoint p);
-/* The number of a valid place. At the very end of a scale it is one more than 52 bits have. */
+/* Returns the number of a valid point. At the very end of a scale it is one more than fits into 52 bits. */
 uint64_t geoEncode(geoPoint p);
-/* The middle of the cell that a number stands for. */
+/* Returns the middle of the cell that a number stands for. */
 geoPoint geoDecode(uint64_t number);
+/* Returns the distance of two points in metres. */
 double geoDistance(geoPoint a, geoPoint b);
 
-/* The place of a number as others write it, 10 letters and a "0" that stands for nothing. */
+/* Writes a number as a standard geohash of 10 letters, then a "0" without meaning, as GEOHASH replies; not
+ * NUL-terminated. */
 #define GEO_TEXT_LEN 11
 void geoText(char out[GEO_TEXT_LEN], uint64_t number);
 
@@ -36,20 +38,21 @@ typedef struct geoShape {
     geoPoint center;          /* distances are measured from here */
     double radius;            /* circle */
     double width, height;     /* box */
-    const geoPoint *vertices; /* polygon: borrowed, 3 at least */
+    const geoPoint *vertices; /* polygon: borrowed, at least 3 */
     size_t vertex_count;
 } geoShape;
-/* The center of a polygon: the middle of its vertices on the sphere. */
+/* Returns the center of a polygon: the middle of its vertices on the sphere. */
 geoPoint geoPolygonCenter(const geoPoint *vertices, size_t count);
 
-/* Does the shape hold the place? Then *distance is from its center. */
+/* Returns whether the shape contains the point; if so, *distance is its distance from the center in metres. */
 bool geoShapeHas(const geoShape *shape, geoPoint p, double *distance);
 
 #define GEO_RANGES_MAX 9
 typedef struct geoRange {
-    uint64_t first, end; /* numbers; the end is not in it */
+    uint64_t first, end; /* numbers; end is exclusive */
 } geoRange;
-/* The ranges in which all places of the shape are, in the order in which clients are used to get them. */
+/* Writes the ranges that contain all points of the shape and returns how many. Their order is that in which GEOSEARCH
+ * of Valkey returns unsorted results. */
 int geoShapeRanges(const geoShape *shape, geoRange out[GEO_RANGES_MAX]);
 
 #endif

@@ -1,35 +1,35 @@
 /* heavy_hitters.c -- the keys with the most weight in a stream of keys with weights, in fixed memory.
  *
- * A list of HEAVY_KEYS keys that are counted exactly, and behind it a count-min sketch for all others (G. Cormode,
+ * A list of HEAVY_KEYS keys that are counted exactly, and a count-min sketch for all others (G. Cormode,
  * S. Muthukrishnan, "An improved data stream summary: the count-min sketch and its applications", J. Algorithms 55,
  * 2005) with conservative update (C. Estan, G. Varghese, "New directions in traffic measurement and accounting",
  * SIGCOMM 2002). A key that becomes heavier in the sketch than the lightest of the list, by an eighth of its own
- * weight, takes its place; that one's weight goes into the sketch. (Without the eighth, many keys of like weight would
- * drive each other out at each turn. A key with a hundredth of all weight gets in all the same: there is no room for
- * 128 keys above seven eighths of that.) So heavy keys neither make the cells of others dirty nor cost four of them
+ * weight, replaces it; the weight of the replaced key goes into the sketch. (Without the eighth, many keys of similar
+ * weight would keep replacing each other. A key with a hundredth of all weight gets in all the same: there cannot be
+ * 128 keys above seven eighths of that.) So heavy keys neither add to the cells of others nor cost four writes
  * (P. Roy, A. Khan, G. Alonso, "Augmented sketch: faster and more accurate stream processing", SIGMOD 2016).
  *
  *     list    entries[128] -> | hash | weight | len | key |        cells   row 0 | 4096 weights |
  *             hashes[], weights[]: the writer's copies                     row 1 | 4096 weights |   one of each row
- *             heads[256], next[128]: where a hash is in the list           ...                      for a hash
+ *             heads[256], next[128]: index of a hash in the list           ...                      for a hash
  *
  * A key's estimate is its weight in the list, or the least of its cells. It is at most 1/1500 of the weight that went
  * through the sketch too large for 98 keys of 100 (e/4096 and e^-4 of the first paper); conservative update makes it
  * better than that.
  *
- * Another thread reads while the writer goes on. An entry's key never changes; it is freed only when no reader can have
- * found it: the reader says that it reads and then looks at entries[]; the writer stores another entry there and then
- * looks whether anybody reads. All four are sequentially consistent, so one of the two sees the other's store. Until
- * then what was dropped is kept, RETIRED_MAX at most; when there is no more room for it the list stays as it is.
+ * Another thread may read while the writer works. An entry's key never changes; it is freed only when no reader can
+ * have found it: the reader sets `reading` and then loads entries[]; the writer stores another entry there and then
+ * checks `reading`. All four are sequentially consistent, so one of the two sees the other's store. Until
+ * then replaced entries are kept, RETIRED_MAX at most; when that is full, the list stays as it is.
  *
- * Not here    what is a key's weight, which of them are counted at all: the caller's.
+ * Not here    the weight of a key, and which keys are counted at all: the caller decides.
  * Owns        copies of the keys in the list.
  * Threads     a writer and a reader, as the header says.
  * Invariants  1. An estimate is never less than the truth.
- *             2. `entries`, `hashes` and `weights` say the same of each place; heads[] leads to each place once.
- *             3. Cells are 0 until a key was refused a place in the list.
+ *             2. `entries`, `hashes` and `weights` agree at each index; heads[] leads to each index once.
+ *             3. Cells are 0 until a key did not get into the list.
  * Cost        Add: some 25 instructions for a key in the list, 60 for another; a key that gets into the list costs an
- *             allocation and a look at all 128 weights.
+ *             allocation and a search of all 128 weights.
  * Tests       tests/unit/ds/heavy_hitters_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -47,8 +47,8 @@
 #define ROW_CELLS (1u << ROW_BITS)
 #define HEADS 256
 #define RETIRED_MAX 64
-#define MARGIN 8             /* a key is kept when it has so much of itself more than the one that gives way */
-#define CANDIDATES_PER_KEY 4 /* what is heavy in one list need not be in all of them: so many are looked at for each */
+#define MARGIN 8             /* a new key must be heavier than the one it replaces by an eighth of its own weight */
+#define CANDIDATES_PER_KEY 4 /* examined per result: a key that is heavy in one list may be absent from others */
 
 static_assert(HEAVY_KEYS < 256, "places, from 1 on, fit a byte");
 static_assert(ROWS * ROW_BITS <= 56, "a row's bits, and those of heads[], are a part of the hash of its own");
@@ -61,25 +61,25 @@ typedef struct heavyEntry {
 } heavyEntry;
 
 struct heavyHitters {
-    /* The writer's. */
+    /* Used by the writer only. */
     unsigned count;
-    unsigned least;       /* place that had the least weight when that was looked for */
-    uint64_t least_bound; /* that weight: no place has less since, for weights grow */
+    unsigned least;       /* index that had the least weight when it was searched for */
+    uint64_t least_bound; /* that weight; a lower bound since, as weights only grow */
     bool sketched;        /* some cell is not 0 */
     unsigned retired_count;
     uint64_t hashes[HEAVY_KEYS], weights[HEAVY_KEYS];
-    uint8_t heads[HEADS], next[HEAVY_KEYS]; /* place + 1; 0: none */
-    heavyEntry *retired[RETIRED_MAX];       /* own: not in the list any more; a reader may have them */
-    /* atomic: written by the writer, read by the reader. */
+    uint8_t heads[HEADS], next[HEAVY_KEYS]; /* index + 1; 0: none */
+    heavyEntry *retired[RETIRED_MAX];       /* owned; no longer in the list, but a reader may still use them */
+    /* Atomic: written by the writer, read by the reader. */
     _Atomic uint64_t total;                    /* relaxed: all weight that was added */
-    _Atomic size_t key_bytes;                  /* relaxed: of all entries, retired ones as well */
-    _Atomic(heavyEntry *) entries[HEAVY_KEYS]; /* own; seq_cst */
+    _Atomic size_t key_bytes;                  /* relaxed: of all entries, including retired ones */
+    _Atomic(heavyEntry *) entries[HEAVY_KEYS]; /* owned; seq_cst */
     _Atomic uint64_t cells[ROWS][ROW_CELLS];   /* relaxed */
-    /* atomic, seq_cst: written by the reader. */
+    /* Atomic, seq_cst: written by the reader. */
     alignas(CACHE_LINE) _Atomic int reading;
 };
 
-/* One writer: a load and a store are enough. */
+/* With a single writer, a load and a store are enough. */
 static uint64_t get(const _Atomic uint64_t *counter) {
     return atomic_load_explicit(counter, memory_order_relaxed);
 }
@@ -133,7 +133,7 @@ static uint64_t estimate(const heavyHitters *h, uint64_t hash) {
     return least;
 }
 
-/* The key's weight is so much, at most: no cell of it may say less. */
+/* Raises the key's cells to `weight`: none may be less. */
 static void raiseCells(heavyHitters *h, uint64_t hash, uint64_t weight) {
     for (unsigned row = 0; row < ROWS; row++) {
         _Atomic uint64_t *cell = &h->cells[row][columnOf(hash, row)];
@@ -148,7 +148,7 @@ static uint8_t *headOf(heavyHitters *h, uint64_t hash) {
     return &h->heads[hash % HEADS];
 }
 
-/* Place + 1, or 0. */
+/* Returns the index of the hash + 1, or 0. */
 static unsigned find(const heavyHitters *h, uint64_t hash) {
     unsigned at = h->heads[hash % HEADS];
     while (at && h->hashes[at - 1] != hash) at = h->next[at - 1];
@@ -177,7 +177,7 @@ static void addWeight(heavyHitters *h, unsigned place, uint64_t weight) {
     put(&e->weight, h->weights[place]);
 }
 
-/* Room for one more that is dropped. */
+/* Returns whether one more entry can be retired; frees retired ones if there is no reader. */
 static bool mayRetire(heavyHitters *h) {
     if (h->retired_count < RETIRED_MAX) return true;
     if (atomic_load(&h->reading)) return false;
@@ -185,7 +185,7 @@ static bool mayRetire(heavyHitters *h) {
     return true;
 }
 
-/* The key takes the place. False: it cannot be kept, nothing has changed. */
+/* Puts the key at an index of the list. Returns false if it cannot be kept; nothing has changed then. */
 static bool takePlace(heavyHitters *h, unsigned place, uint64_t hash, slice key, uint64_t weight) {
     if (key.len > HEAVY_KEY_LEN_MAX ||
         atomic_load_explicit(&h->key_bytes, memory_order_relaxed) + key.len > HEAVY_KEY_BYTES_MAX)
@@ -200,7 +200,7 @@ static bool takePlace(heavyHitters *h, unsigned place, uint64_t hash, slice key,
     if (key.len) memcpy(e->key, key.ptr, key.len);
     addKeyBytes(h, key.len);
     if (taken) {
-        /* Before it is gone from the list: a reader may look for it. */
+        /* First the sketch, then the list: a reader may look for the key at any time. */
         raiseCells(h, h->hashes[place], h->weights[place]);
         unlinkPlace(h, place);
         h->retired[h->retired_count++] = atomic_load_explicit(&h->entries[place], memory_order_relaxed);
@@ -216,7 +216,7 @@ static bool takePlace(heavyHitters *h, unsigned place, uint64_t hash, slice key,
     return true;
 }
 
-/* A key that is not in the list has come to that weight. */
+/* A key outside the list has reached `weight`: puts it into the list if it is heavy enough, else into the sketch. */
 static void settle(heavyHitters *h, uint64_t hash, slice key, uint64_t weight) {
     unsigned place = h->count;
     bool heavy = place < HEAVY_KEYS;
@@ -243,8 +243,8 @@ void heavyHittersAdd(heavyHitters *h, uint64_t hash, slice key, uint64_t weight)
     add(h, hash, key, weight);
 }
 
-/* Each step keeps invariant 1: a key that is in one list only has what the other's sketch says of it added, and cells
- * of both are added up last, when all keys that were counted exactly have their place or are in the cells of `into`. */
+/* Each step preserves invariant 1: a key that is in only one list gets the other sketch's estimate added, and the cells
+ * are added last, when all keys that were counted exactly are in the list or in the cells of `into`. */
 void heavyHittersFold(heavyHitters *into, const heavyHitters *from) {
     for (unsigned i = 0; i < into->count && from->sketched; i++)
         if (!find(from, into->hashes[i])) addWeight(into, i, estimate(from, into->hashes[i]));
@@ -262,14 +262,14 @@ void heavyHittersFold(heavyHitters *into, const heavyHitters *from) {
 
 /* --- reading ------------------------------------------------------------------------------------------ */
 
-/* A place in one of the lists. */
+/* An entry of one of the lists. */
 typedef struct seenEntry {
     const heavyEntry *entry;
     uint64_t hash, weight;
-    size_t in; /* which list */
+    size_t in; /* index of that list */
 } seenEntry;
 
-/* A key, in as many lists as it is in: they stand one behind the other. */
+/* A key, and its entries in all lists that have it, which are adjacent. */
 typedef struct seenKey {
     const seenEntry *first;
     size_t lists;
@@ -294,7 +294,7 @@ static size_t seeEntries(heavyHitters *const *of, size_t n, seenEntry *out) {
     for (size_t i = 0; i < n; i++)
         for (unsigned place = 0; place < HEAVY_KEYS; place++) {
             const heavyEntry *e = atomic_load(&of[i]->entries[place]);
-            if (!e) break; /* places are taken in order */
+            if (!e) break; /* the list is filled in order */
             out[count++] = (seenEntry){e, e->hash, get(&e->weight), i};
         }
     return count;
@@ -314,7 +314,7 @@ static size_t groupKeys(seenEntry *entries, size_t count, seenKey *out) {
     return keys;
 }
 
-/* What the sketches say of a key whose list it is not in. */
+/* Adds the estimates of the sketches whose lists do not have the key. */
 static void addEstimates(heavyHitters *const *of, size_t n, seenKey *k) {
     const uint64_t hash = k->first->hash;
     for (size_t i = 0; i < n; i++) {

@@ -1,7 +1,7 @@
 /* histogram.c -- counts of durations in log-linear buckets, for percentiles with bounded error.
  *
- * Values below 2^m count each for itself, where 2^m is at least twice 10^digits; each further doubling of the range
- * is cut into 2^(m-1) steps of equal width. The counters lie in one row:
+ * Each value below 2^m has its own counter, where 2^m is at least twice 10^digits; each further doubling of the range
+ * is cut into 2^(m-1) steps of equal width. The counters form one array:
  *
  *     values   0 .. 2^m-1      2^m .. 2^(m+1)-1    2^(m+1) .. 2^(m+2)-1
  *     step     1               2                   4                      (times 2^unit, from `lowest`)
@@ -9,7 +9,7 @@
  *
  * so the index of a value is a shift and an addition, found from the position of its highest bit.
  *
- * Not here    what is measured, and the locks around it: one owner at a time.
+ * Not here    the meaning of values; locks: there is one owner at a time.
  * Cost        record O(1); percentiles and walks O(counters).
  * Tests       tests/unit/ds/histogram_test.c
  *
@@ -23,15 +23,15 @@
 struct histogram {
     int unit;           /* log2 of the finest step */
     int half;           /* m - 1 */
-    uint64_t fine_mask; /* values without a bit above it are in the first 2^m counters */
+    uint64_t fine_mask; /* values without a higher bit are in the first 2^m counters */
     size_t len;
     int64_t highest;
-    int64_t total, min, max; /* min > max: empty */
-    double beyond;           /* what values above `highest` exceed it by, summed: for the mean */
+    int64_t total, min, max; /* empty: min > max */
+    double beyond;           /* sum of how far values exceed `highest`: for the mean */
     int64_t counts[];
 };
 
-/* Fill in all but the counters. */
+/* Sets all fields but the counters. */
 static void layOut(histogram *h, int64_t lowest, int64_t highest, int significant_digits) {
     serverAssert(lowest >= 1 && lowest <= INT64_MAX / 4 && highest >= 2 * lowest);
     serverAssert(significant_digits >= 1 && significant_digits <= 4);
@@ -82,7 +82,7 @@ void histogramReset(histogram *h) {
     h->max = 0;
 }
 
-/* Which doubling of the range holds `value`: 0 for the first 2^m steps. */
+/* Returns which doubling of the range holds `value`: 0 for the first 2^m steps. */
 static int rangeOf(const histogram *h, int64_t value) {
     return 63 - __builtin_clzll((uint64_t)value | h->fine_mask) - h->unit - h->half;
 }
@@ -92,7 +92,7 @@ static size_t indexOf(const histogram *h, int64_t value) {
     return ((size_t)range << h->half) + (size_t)(value >> (range + h->unit));
 }
 
-/* The least value that counts at `index`; `width` gets how many values share it. */
+/* Returns the least value that counts at `index`; *width becomes the number of values that share the counter. */
 static int64_t valueAt(const histogram *h, size_t index, int64_t *width) {
     size_t range = index >> h->half;
     size_t step = index & (((size_t)1 << h->half) - 1);
@@ -105,7 +105,7 @@ static int64_t valueAt(const histogram *h, size_t index, int64_t *width) {
     return (int64_t)step << shift;
 }
 
-/* Counters up to the last that is not 0. */
+/* Returns the number of counters up to the last that is not 0. */
 static size_t usedLen(const histogram *h) {
     return indexOf(h, h->total ? h->max : 0) + 1;
 }
@@ -170,7 +170,7 @@ int64_t histogramMax(const histogram *h) {
     return h->total ? highestEquivalent(h, h->max) : 0;
 }
 
-/* Every value of a counter is taken as the middle of its range. */
+/* Returns the middle of a counter's range, which stands for each of its values. */
 static double middleAt(const histogram *h, size_t index) {
     int64_t width, low = valueAt(h, index, &width);
     return (double)(low + width / 2);
@@ -226,7 +226,7 @@ size_t histogramMemUsage(const histogram *h) {
     return zmallocSize(h);
 }
 
-/* The bound reported is the highest value that counts together with the step's own. */
+/* The bound reported is the highest value that shares a counter with the step's own. */
 void histogramIterLog(const histogram *h, int64_t first_bound, double log_base,
                       void (*fn)(void *arg, int64_t bound, int64_t step_count, int64_t cumulative), void *arg) {
     serverAssert(first_bound >= 1 && log_base > 1);
@@ -244,8 +244,8 @@ void histogramIterLog(const histogram *h, int64_t first_bound, double log_base,
     }
 }
 
-/* Steps halve with each halving of the distance to 100 %: with one tick 0, 50, 75, 87.5 ... Several steps may
- * name one value; the last value gets one step and then the line for 100 %. */
+/* Steps halve with each halving of the distance to 100 %: with one tick 0, 50, 75, 87.5 ... Several steps may report
+ * the same value; the last value gets one step and then the line for 100 %. */
 void histogramIterPercentiles(const histogram *h, int ticks_per_half,
                               void (*fn)(void *arg, double percentile, int64_t value, int64_t cumulative), void *arg) {
     serverAssert(ticks_per_half > 0);

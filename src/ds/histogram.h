@@ -1,7 +1,7 @@
 /* histogram.h -- counts of durations in log-linear buckets, for percentiles with bounded error.
  *
- * The layout is that of an HDR histogram (Gil Tene, HdrHistogram.org) of the same parameters, so percentiles print as
- * clients of the field know them. Values above the highest count as the highest, but the mean takes them as they are.
+ * The layout is that of an HDR histogram (Gil Tene, HdrHistogram.org) with the same parameters, so percentiles print as
+ * existing clients know them. Values above the highest count as the highest, except in the mean.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef DS_HISTOGRAM_H
@@ -11,37 +11,41 @@
 
 typedef struct histogram histogram;
 
-/* `lowest` >= 1, `highest` >= 2*lowest, significant digits 1..4: as hdr_init's parameters. */
+/* Creates an empty one. `lowest` >= 1, `highest` >= 2 * lowest, 1..4 significant digits: the parameters of hdr_init. */
 histogram *histogramCreate(int64_t lowest, int64_t highest, int significant_digits);
-/* The same; NULL when there is no memory for it. */
+/* Like histogramCreate(); returns NULL if there is no memory. */
 histogram *histogramTryCreate(int64_t lowest, int64_t highest, int significant_digits) must_check;
 void histogramFree(histogram *h);
 void histogramReset(histogram *h);
-/* O(1), no branch on the count. False when out of range. */
+/* Counts a value in O(1). Returns false if it is out of range. */
 bool histogramRecord(histogram *h, int64_t value);
+/* Counts a value `count` times. Returns false if it is out of range. */
 bool histogramRecordMany(histogram *h, int64_t value, int64_t count);
-void histogramAdd(histogram *into, const histogram *from); /* same parameters */
+void histogramAdd(histogram *into,
+                  const histogram *from); /* adds the counts of `from`, which has the same parameters */
 int64_t histogramTotal(const histogram *h);
 int64_t histogramMin(const histogram *h);
 int64_t histogramMax(const histogram *h);
 double histogramMean(const histogram *h);
 double histogramStddev(const histogram *h);
-/* Highest equivalent value at that percentile (0..100), 0 when empty. */
+/* Returns the highest value that counts like the one at that percentile (0..100); 0 if it is empty. */
 int64_t histogramPercentile(const histogram *h, double percentile);
-/* Values recorded at or below `value` and those that count together with it; *last gets the highest of these. */
+/* Returns how many values were recorded that are at most `value` or share its counter; *last becomes the highest of
+ * these. */
 int64_t histogramCountUpTo(const histogram *h, int64_t value, int64_t *last);
 size_t histogramMemUsage(const histogram *h);
-/* A copy to read from, in room of the caller's: it has place for what was recorded and no more, so it is smaller than
- * the original. Bytes that it takes, a multiple of the alignment it needs; and the copy, which is `room` itself. */
+/* A copy for reading in memory of the caller's. It has only the counters in use, so it is smaller than the original.
+ * Returns the bytes that it needs, a multiple of their alignment. */
 size_t histogramCopyBytes(const histogram *h);
+/* Writes the copy to `room`, which is also returned. */
 histogram *histogramCopyInto(void *room, const histogram *h);
 
-/* Visit by doubling steps of the upper bound (LATENCY HISTOGRAM): first `bound` = first_bound, then times log_base;
- * fn gets each bound and the count of values at or below it that is new since the last bound. Ends when all are
- * counted. */
+/* Calls `fn` for a series of bounds (LATENCY HISTOGRAM): first_bound, then each times log_base, with the number of
+ * values above the last bound and up to this one, and their running total. Ends when all values are counted. */
 void histogramIterLog(const histogram *h, int64_t first_bound, double log_base,
                       void (*fn)(void *arg, int64_t bound, int64_t step_count, int64_t cumulative), void *arg);
-/* Visit percentile ticks (0, 50, 75, 87.5 ...: `ticks_per_half` per halving distance), for the benchmark. */
+/* Calls `fn` for percentiles 0, 50, 75, 87.5 ..., with `ticks_per_half` steps for each halving of the distance to 100,
+ * for the benchmark. */
 void histogramIterPercentiles(const histogram *h, int ticks_per_half,
                               void (*fn)(void *arg, double percentile, int64_t value, int64_t cumulative), void *arg);
 

@@ -1,17 +1,17 @@
-/* hyperloglog.c -- how many different elements were seen, estimated from 16384 registers, in the published layout.
+/* hyperloglog.c -- estimates the number of different elements from 16384 registers, in the published layout.
  *
- * An element's hash is 64 bits: the lowest 14 name a register, and the register keeps the largest number of zero bits
- * (and one more) that the other 50 of any element began with, counted from the low end. (P. Flajolet et al.,
+ * An element's hash is 64 bits: the lowest 14 select a register, which keeps one more than the largest number of zero
+ * bits that the other 50 bits of any element began with, from the low end. (P. Flajolet et al.,
  * "HyperLogLog", 2007; S. Heule et al., "HyperLogLog in Practice", 2013, for 64 bits and the sparse form.) The
  * estimate is O. Ertl's, "New cardinality estimation algorithms for HyperLogLog sketches", 2017: a function of how
  * many registers have each value, good over the whole range without tables of corrections.
  *
- * A sparse one is changed where it lies: the run of the register is cut in up to three, and then a few runs from the
- * one before are looked at for neighbours of the same value that fit in one. Both are part of the published behaviour,
- * as they decide about the bytes.
+ * A sparse one is changed in place: the run of the register is cut in up to three, and then a few runs from the
+ * one before are merged where neighbours have the same value and fit in one. Both are part of the published behaviour,
+ * as they determine the bytes.
  *
  * Not here    strings, keys, errors (commands/string/hyperloglog.c).
- * Threads     any: a function knows only its arguments.
+ * Threads     any: functions use only their arguments.
  * Invariants  1. No byte outside the slice is read, whatever the runs say.
  *             2. A run covers at least one register, so a search ends after HLL_REGISTERS of them.
  * Cost        An element: the hash, and the runs before its register if sparse. An estimate: one pass. Merging a dense
@@ -30,24 +30,24 @@
 #endif
 
 #define INDEX_BITS 14
-#define HASH_BITS 50 /* that ranks are made of */
+#define HASH_BITS 50 /* the bits that ranks are made of */
 #define RANK_MAX (HASH_BITS + 1)
-#define REGISTER_MAX 63 /* that the dense form can hold */
+#define REGISTER_MAX 63 /* the largest value of a dense register */
 #define HASH_SEED 0xadc83b19
 static_assert(HLL_REGISTERS == 1 << INDEX_BITS, "an index for each register");
 
 enum { ENCODING_DENSE, ENCODING_SPARSE };
 #define ENCODING_AT 4
 #define COUNT_AT 8
-#define STALE_BIT 0x80 /* of the last byte of the count */
+#define STALE_BIT 0x80 /* in the last byte of the count */
 
 #define ZERO_MAX 64
 #define VALUE_MAX 32
 #define VALUE_LENGTH_MAX 4
 #define TWO_BYTES 0x40
 #define IS_VALUE 0x80
-#define JOIN_RUNS 5 /* runs that are looked at for neighbours to join */
-/* More bytes than that, and some run is one too many. */
+#define JOIN_RUNS 5 /* runs that are examined for neighbours to merge */
+/* A longer one has at least one run too many. */
 #define SPARSE_BYTES_MAX (HLL_HEADER_BYTES + 2 * HLL_REGISTERS)
 
 /* ---- The header -------------------------------------------------------------------------------------------------- */
@@ -121,7 +121,7 @@ hllElement hllElementOf(slice bytes) {
 #define GROUP_BYTES 6 /* eight registers */
 #define GROUPS (HLL_REGISTERS / 8)
 
-/* The header before the first group and the groups before the others make it safe to read the two bytes before. */
+/* Reading two bytes before the group is safe: they are in the header or in the group before it. */
 static uint64_t loadGroup(const char *dense, size_t group) {
     return loadLe64(dense + HLL_HEADER_BYTES + group * GROUP_BYTES - 2) >> 16;
 }
@@ -141,15 +141,16 @@ static void denseSet(char *dense, unsigned index, unsigned value) {
     storeGroup(dense, index / 8, w | (uint64_t)value << shift);
 }
 
-/* Four groups lie side by side in a vector, of which the compiler makes what the processor has: two of 16 bytes on any
- * x86-64. For processors with AVX2 there are loops of their own, which move the bytes of four groups at once. */
+/* Four groups form a vector, which the compiler maps to the processor's registers: two of 16 bytes on any x86-64. AVX2
+ * has loops of its own, which handle the bytes of four groups at once. */
 #define LANES 4
 static_assert(GROUPS % LANES == 0, "all groups in vectors");
 
 typedef uint64_t lanes __attribute__((vector_size(LANES * 8)));
 typedef int8_t laneBytes __attribute__((vector_size(LANES * 8)));
 
-/* Eight registers of 6 bits each become eight bytes, the first lowest; and back. `w` is a word or some side by side. */
+/* Unpacks eight registers of 6 bits each to eight bytes, the first lowest, and packs them again. `w` is a word or a
+ * vector. */
 #define SPREAD_3(w) (((w)&0xffffff) | ((w)&0xffffff000000) << 8)
 #define SPREAD_2(w) (((w)&0x00000fff00000fff) | ((w)&0x00fff00000fff000) << 4)
 #define SPREAD_1(w) (((w)&0x003f003f003f003f) | ((w)&0x0fc00fc00fc00fc0) << 2)
@@ -167,7 +168,7 @@ static inline __attribute__((always_inline)) void spreadLanes(lanes *out, const 
     *out = w;
 }
 
-/* The registers of `dense` as bytes. */
+/* Unpacks the registers of `dense` to bytes. */
 static inline __attribute__((always_inline)) void spreadAll(uint8_t *registers, const char *dense) {
     for (size_t group = 0; group < GROUPS; group += LANES) {
         lanes w;
@@ -176,7 +177,7 @@ static inline __attribute__((always_inline)) void spreadAll(uint8_t *registers, 
     }
 }
 
-/* Raise `registers` to those of `dense`. They are below 128, so that comparing them as signed bytes is right. */
+/* Raises `registers` to those of `dense`. All are below 128, so comparing them as signed bytes is right. */
 static inline __attribute__((always_inline)) void raiseAll(uint8_t *registers, const char *dense) {
     for (size_t group = 0; group < GROUPS; group += LANES) {
         lanes w;
@@ -190,8 +191,8 @@ static inline __attribute__((always_inline)) void raiseAll(uint8_t *registers, c
     }
 }
 
-/* Write all groups, eight bytes at a time: the two bytes too many are those of the next group, or, behind the last one,
- * none. */
+/* Writes all groups, eight bytes at a time: the two excess bytes belong to the next group, or are left out for the last
+ * one. */
 static inline __attribute__((always_inline)) void gatherAll(char *dense, const uint8_t *registers) {
     char *out = dense + HLL_HEADER_BYTES;
     for (size_t group = 0; group < GROUPS; group += LANES) {
@@ -210,10 +211,10 @@ static inline __attribute__((always_inline)) void gatherAll(char *dense, const u
 #if defined(__x86_64__)
 #define WITH_AVX2 __attribute__((target("avx2")))
 #define VECTOR_REGISTERS 32
-#define VECTOR_BYTES (VECTOR_REGISTERS * 6 / 8) /* of the dense form; each half of a vector has 12 of them */
+#define VECTOR_BYTES (VECTOR_REGISTERS * 6 / 8) /* in the dense form; 12 in each half of a vector */
 
-/* The registers of the next VECTOR_BYTES, one a byte. Each half of the vector loads 16 bytes, of which it needs the
- * first 12 or the last 12, so that nothing beyond them is read. */
+/* Returns the registers of the next VECTOR_BYTES, one per byte. Each half of the vector loads 16 bytes, of which it
+ * needs the first 12 or the last 12, so that nothing beyond them is read. */
 WITH_AVX2 static inline __m256i spreadVector(const char *p) {
     const __m256i place = _mm256_setr_epi8(0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1, 4, 5, 6, -1, 7, 8, 9,
                                            -1, 10, 11, 12, -1, 13, 14, 15, -1);
@@ -240,8 +241,8 @@ WITH_AVX2 static void raiseAvx2(uint8_t *registers, const char *dense) {
     }
 }
 
-/* Each half of a vector stores 16 bytes, the last 4 of which the next half overwrites; the last half of all stores its
- * 12 bytes in two parts. */
+/* Each half of a vector stores 16 bytes, the last 4 of which the next half overwrites; the very last half stores its 12
+ * bytes in two parts. */
 WITH_AVX2 static void gatherAvx2(char *dense, const uint8_t *registers) {
     const __m256i place = _mm256_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1, 0, 1, 2, 4, 5, 6, 8,
                                            9, 10, 12, 13, 14, -1, -1, -1, -1);
@@ -299,10 +300,10 @@ bool hllNextRun(slice hll, size_t *at, hllRun *run) {
     return true;
 }
 
-/* Look for the run in which the register lies. False: there is none. */
+/* Finds the run that contains the register. Returns false if there is none. */
 static bool findRun(slice hll, unsigned index, hllPlace *place) {
-    /* The starts of the last three runs: the one before the run that is found, and two more, from where a later search
-     * may begin although that one is joined with others. */
+    /* The starts of the last three runs: the one before the run that is found, and two earlier ones, from which a later
+     * search may begin if that one is merged with others. */
     struct {
         size_t at;
         unsigned first;
@@ -348,7 +349,7 @@ static size_t putValues(unsigned char *out, unsigned value, unsigned length) {
 
 #define CUT_BYTES 5 /* zeros, a value, zeros */
 
-/* What takes the place of the run once the register is `rank`. */
+/* Writes the runs that replace the run once the register is `rank`, and returns their size. */
 static size_t cutRun(unsigned char out[CUT_BYTES], hllElement element, const hllPlace *place) {
     unsigned left = element.index - place->first, right = place->length - left - 1;
     size_t n = place->value ? putValues(out, place->value, left) : putZeros(out, left);
@@ -362,7 +363,7 @@ static size_t runBytes(char first) {
     return !(first & IS_VALUE) && (first & TWO_BYTES) ? 2 : 1;
 }
 
-/* Join runs of the same value from `at` on, as far as they are looked at. Gives the new length. */
+/* Merges runs of the same value from `at` on, within JOIN_RUNS runs. Returns the new length. */
 static size_t joinRuns(char *hll, size_t len, size_t at) {
     for (int looked = 0; looked < JOIN_RUNS && at < len; looked++) {
         unsigned here = (unsigned char)hll[at], next = at + 1 < len ? (unsigned char)hll[at + 1] : 0;
@@ -404,12 +405,13 @@ size_t hllRaise(char *hll, size_t len, hllElement element, const hllPlace *place
 
 /* ---- All registers ----------------------------------------------------------------------------------------------- */
 
-/* How many registers have each value. */
+/* Counts how many registers have each value. */
 typedef struct histogram {
     uint32_t of[REGISTER_MAX + 1];
 } histogram;
 
-/* Read all runs into `registers`, `counts`, or neither (NULL). False when they do not make up the registers. */
+/* Reads all runs into `registers` and `counts`; either may be NULL. Returns false if they do not describe exactly all
+ * registers. */
 static bool readRuns(slice hll, uint8_t *registers, histogram *counts) {
     size_t at = HLL_HEADER_BYTES;
     unsigned first = 0;
@@ -448,8 +450,8 @@ bool hllMerge(uint8_t registers[HLL_REGISTERS], slice hll) {
 
 /* ---- The estimate ------------------------------------------------------------------------------------------------ */
 
-/* Ertl's sigma, for registers that nothing has reached, and tau, for those that cannot rise further. Both are series
- * that are summed until they stand still. */
+/* Ertl's sigma, for registers that are 0, and tau, for those that have their largest value. Both sum a series until it
+ * no longer changes. */
 static double sigma(double x) {
     if (x == 1.0) return INFINITY;
     double sum = x, before, factor = 1;
@@ -483,7 +485,7 @@ static uint64_t estimate(const histogram *counts) {
     return (uint64_t)llroundl(alpha * m * m / z);
 }
 
-/* Four sums beside each other: neighbours of the same value do not wait for one another. */
+/* Uses four sums side by side, so that equal neighbours do not wait for one another. */
 static void countBytes(const uint8_t *bytes, size_t count, uint32_t sums[4][256]) {
     for (size_t i = 0; i < count; i += 4) {
         for (int lane = 0; lane < 4; lane++) sums[lane][bytes[i + (size_t)lane]]++;

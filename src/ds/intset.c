@@ -3,13 +3,13 @@
  *     0          4        8
  *     | encoding | length | member | member | ...        encoding: 2, 4, 8 bytes for each; all little endian
  *
- * A value that no member of the present width could be lies below or above all members: the array is widened once,
- * from its back, and the value goes to that end. It is never made narrower.
+ * A value too large for the present width is below or above all members: the array is widened once,
+ * from its end, and the value goes to that side. It never becomes narrower.
  *
  * Not here    how many members a type lets it have.
  * Threads     one owner at a time.
  * Invariants  1. Members ascend, none twice.
- * Cost        find: log2(length) steps without a branch to guess wrong; changes: members behind the place.
+ * Cost        find: log2(length) steps without mispredicted branches; changes: members after the position.
  * Tests       tests/unit/ds/intset_test.c, tests/fuzz/intset_fuzz.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -21,7 +21,7 @@
 enum { HEADER = 8 };
 static_assert(offsetof(intset, members) == HEADER, "the header of the published layout");
 
-/* The compiler must not know how much was asked for: all the room of a block is used. */
+/* Hides the requested size from the compiler, as all usable bytes of a block are used. */
 static inline intset *unknownSize(void *p) {
     __asm__("" : "+r"(p));
     return p;
@@ -49,7 +49,7 @@ static inline size_t widthOf(const intset *set) {
     return LE32(set->encoding);
 }
 
-/* How many of `n` members are below the value. The width is a constant where this is inlined. */
+/* Returns how many of `n` members are below the value. The width is a constant where this is inlined. */
 static inline __attribute__((always_inline)) size_t countBelow(const uint8_t *members, size_t n, size_t width,
                                                                int64_t value) {
     size_t from = 0;
@@ -61,7 +61,7 @@ static inline __attribute__((always_inline)) size_t countBelow(const uint8_t *me
     return from + (n && load(members, width, from) < value);
 }
 
-/* Whether the value is there; *at: its number, or the one it would get. */
+/* Returns whether the value is a member; *at becomes its index, or the one it would get. */
 static bool search(const intset *set, int64_t value, size_t *at) {
     size_t n = intsetLength(set), width = widthOf(set);
     if (widthFor(value) > width) {
@@ -81,7 +81,8 @@ bool intsetFind(const intset *set, int64_t value) {
     return search(set, value, &at);
 }
 
-/* The steps from the last place double until a member is not below the value; a search between the last two follows. */
+/* Doubles the step from the last position until a member is not below the value, and then searches between the last
+ * two. */
 static inline __attribute__((always_inline)) void findMany(const intset *set, size_t width, const int64_t *values,
                                                            size_t n, bool *has) {
     size_t at = 0, length = intsetLength(set);
@@ -155,7 +156,7 @@ static intset *reserve(intset *set, size_t bytes) {
     return unknownSize(ztryrealloc(set, bytes));
 }
 
-/* Make all members `width` bytes wide, with one free place at the front if `value` is negative. */
+/* Makes all members `width` bytes wide, with a free position at the front if `value` is negative. */
 static void widen(intset *set, size_t width, int64_t value) {
     size_t old = widthOf(set), shift = value < 0;
     for (size_t i = intsetLength(set); i-- > 0;) store(set->members, width, i + shift, load(set->members, old, i));
@@ -182,7 +183,7 @@ intset *intsetRemove(intset *set, int64_t value, bool *removed) {
     if (!*removed) return set;
     memmove(set->members + at * width, set->members + (at + 1) * width, (n - at - 1) * width);
     set->length = LE32((uint32_t)n - 1);
-    /* A quarter may lie idle, so that a member that comes and goes does not move the block. */
+    /* A quarter may stay unused, so that adding and removing one member does not move the block each time. */
     size_t bytes = intsetBytes(set), room = zmallocSize(set);
     if (room > bytes + bytes / 3 && zmallocGoodSize(bytes) < room) {
         intset *smaller = unknownSize(ztryrealloc(set, bytes));

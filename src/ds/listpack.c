@@ -1,7 +1,7 @@
-/* listpack.c -- strings and integers one behind the other in one block.
+/* listpack.c -- strings and integers one after another in one block.
  *
  *     0        4      6
- *     | bytes  | count| entry | entry | ... | ff |        bytes: of all this, count: ffff if not known; little endian
+ *     | bytes  | count| entry | entry | ... | ff |        bytes: the total, count: ffff if not known; little endian
  *
  *     entry    | first byte, rest of the head | text or integer | backlen |
  *
@@ -11,18 +11,18 @@
  *     110xxxxx     1 byte: 13-bit integer       f5 .. fe     nothing that is known
  *     1110xxxx     1 byte: 12-bit length, text  ff           the end
  *
- * The backlen is the size of what stands before it in the entry, in groups of seven bits, highest first; all its bytes
+ * The backlen is the size of the entry up to it, in groups of seven bits, highest first; all its bytes
  * but the first have their top bit set, so that it can be read backwards.
  *
- * Next and find look the first byte up in a table of sizes, which answers for all entries but long texts, and for the
- * end, without a branch on what kind of entry it is.
+ * listpackNext() and listpackFind() look the first byte up in a table of sizes, which covers all entries but long
+ * texts, and the end, without a branch on the kind of entry.
  *
  * Not here    which values a type keeps in it, how many, and when it becomes another structure.
  * Threads     one owner at a time.
  * Invariants  1. The header's bytes are the size; the last one is ff; the count is right, or ffff.
- *             2. Each entry's backlen is that of its size, in as few bytes as it takes.
- *             3. An entry lies at 6 or behind: the eight bytes that end with its own integer can be read.
- * Cost        next, prev, get: O(1). Index, find: entries walked. Changes: bytes behind the place.
+ *             2. Each entry's backlen has its size, in as few bytes as possible.
+ *             3. Entries begin at offset 6, so the eight bytes that end with an entry's integer can be read.
+ * Cost        next, prev, get: O(1). Index, find: entries walked. Changes: bytes after the position.
  * Tests       tests/unit/ds/listpack_test.c, tests/fuzz/listpack_fuzz.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -33,7 +33,7 @@
 
 enum { HEADER = 6, COUNT_AT = 4, COUNT_UNKNOWN = 0xffff, END = 0xff, PAGE = 4096 };
 
-/* First bytes. */
+/* First bytes of entries. */
 enum {
     INT7_BELOW = 0x80,
     TEXT6_BELOW = 0xc0,
@@ -47,7 +47,7 @@ enum {
 };
 enum { TEXT6_MAX = 63, TEXT12_MAX = 4095 };
 
-/* Bytes of an entry with its backlen, which then is one byte, by its first byte; 0: look closer. */
+/* Size of an entry with its backlen, which is then one byte, by its first byte; 0: compute it. */
 static const uint8_t spans[256] = {
     2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,
     2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,  2,
@@ -77,7 +77,7 @@ static inline size_t text12Length(const uint8_t *at) {
     return (size_t)(at[0] & 15) << 8 | at[1];
 }
 
-/* Of a text with a head of two or of five bytes. */
+/* Returns the size of a text entry with a head of two or five bytes. */
 static __attribute__((noinline)) size_t longSpan(const uint8_t *at) {
     debugAssert(*at >= INT13_BELOW && *at <= TEXT32);
     size_t size = *at < TEXT12_BELOW ? 2 + text12Length(at) : 5 + (size_t)loadLe32(at + 1);
@@ -89,10 +89,10 @@ static inline size_t spanOf(const uint8_t *at) {
     return likely(span) ? span : longSpan(at);
 }
 
-/* An integer beyond seven bits. */
+/* Returns an integer of more than seven bits. */
 static inline int64_t wideInteger(const uint8_t *at) {
     if (at[0] < INT13_BELOW) return (int64_t)(((at[0] & 31) << 8 | at[1]) ^ 0x1000) - 0x1000;
-    /* Eight bytes that end with the integer's last: what stands before it is shifted out. */
+    /* Loads the eight bytes that end with the integer's last byte, and shifts the other ones out. */
     size_t n = wide_bytes[at[0] - INT16];
     return (int64_t)loadLe64(at + 1 + n - 8) >> (64 - 8 * n);
 }
@@ -141,7 +141,7 @@ bool listpackEquals(const uint8_t *at, slice value) {
 
 /* ---- New entries ------------------------------------------------------------------------------------------------- */
 
-/* What a value becomes: head, which of an integer is all, then text, then backlen. */
+/* An encoded value: the head (for an integer, all of it), the text and the backlen. */
 typedef struct encoding {
     uint8_t head[9];
     uint8_t head_len;
@@ -190,14 +190,14 @@ static void encodeText(encoding *e, slice text) {
     seal(e);
 }
 
-/* A value whose length has been looked at. */
+/* Encodes a value whose length has been checked. */
 static inline void encodeValue(encoding *e, slice value) {
     int64_t num;
     if (parseInteger(value, &num)) encodeInteger(e, num);
     else encodeText(e, value);
 }
 
-/* False: larger than any listpack. */
+/* Encodes a value. Returns false if it is larger than any listpack. */
 static bool encode(encoding *e, slice value) {
     if (value.len > LISTPACK_BYTES_MAX) return false;
     encodeValue(e, value);
@@ -232,7 +232,7 @@ size_t listpackEntryBytesMax(size_t len) {
 
 /* ---- The block --------------------------------------------------------------------------------------------------- */
 
-/* The compiler must not know how much was asked for: all the room of a block is used. */
+/* Hides the requested size from the compiler, as all usable bytes of a block are used. */
 static inline uint8_t *unknownSize(void *p) {
     __asm__("" : "+r"(p));
     return p;
@@ -247,7 +247,7 @@ static inline size_t knownCount(const uint8_t *lp) {
     return loadLe16(lp + COUNT_AT);
 }
 
-/* The count after `removed` entries have gone and `added` have come. One that is not known stays so. */
+/* Returns the count after removing `removed` and adding `added` entries. An unknown count stays unknown. */
 static inline size_t countAfter(const uint8_t *lp, size_t removed, size_t added) {
     size_t count = knownCount(lp);
     return count == COUNT_UNKNOWN ? count : count - removed + added;
@@ -278,7 +278,7 @@ uint8_t *listpackOfBlockTake(void *block) {
     return unknownSize(block);
 }
 
-/* Room for `bytes` bytes. NULL: too many, nothing has changed. */
+/* Grows the block to at least `bytes` bytes. Returns NULL if that is too many; nothing has changed. */
 static uint8_t *reserve(uint8_t *lp, size_t bytes) {
     if (bytes > LISTPACK_BYTES_MAX) return NULL;
     if (bytes <= zmallocSize(lp)) return lp;
@@ -292,8 +292,8 @@ static uint8_t *giveBack(uint8_t *lp, size_t bytes, size_t room_max) {
     return smaller ? smaller : lp;
 }
 
-/* A quarter may lie idle: blocks come in four sizes to each doubling, so that what shrinks and grows by one entry is
- * not moved each time. */
+/* A quarter may stay unused: the allocator has four sizes per doubling, so that removing and adding one entry does not
+ * move the block each time. */
 static uint8_t *shrink(uint8_t *lp, size_t bytes) {
     return giveBack(lp, bytes, bytes + bytes / 3);
 }
@@ -303,7 +303,7 @@ uint8_t *listpackShrinkToFit(uint8_t *lp) {
     return giveBack(lp, bytes, bytes);
 }
 
-/* Make the `removed` bytes at offset `at` `added` bytes, which the caller then writes. The count is the caller's. */
+/* Replaces the `removed` bytes at offset `at` by `added` bytes, which the caller then writes, as well as the count. */
 static uint8_t *splice(uint8_t *lp, size_t at, size_t removed, size_t added) {
     size_t bytes = listpackBytes(lp), after = bytes - removed + added;
     if (added == removed) return lp;
@@ -347,7 +347,7 @@ static inline const uint8_t *unlessEnd(const uint8_t *at) {
     return *at == END ? NULL : at;
 }
 
-/* The entry that ends where `end` is. */
+/* Returns the entry that ends at `end`. */
 static inline const uint8_t *entryBefore(const uint8_t *end) {
     size_t size = end[-1] & 127, n = 1;
     for (const uint8_t *b = end - 1; unlikely(*b & 128); n++) size |= (size_t)(*--b & 127) << 7 * n;
@@ -377,7 +377,7 @@ static const uint8_t *forwards(const uint8_t *lp, size_t n) {
     return unlessEnd(at);
 }
 
-/* n = 1: the last. */
+/* Returns the n-th entry from the end; 1 is the last. */
 static const uint8_t *backwards(const uint8_t *lp, size_t n) {
     const uint8_t *at = lp + listpackBytes(lp) - 1;
     for (; n; n--) {
@@ -390,7 +390,7 @@ static const uint8_t *backwards(const uint8_t *lp, size_t n) {
 const uint8_t *listpackIndex(const uint8_t *lp, long index) {
     size_t count = knownCount(lp), n = (size_t)index;
     if (count == COUNT_UNKNOWN) return index < 0 ? backwards(lp, 0 - n) : forwards(lp, n);
-    if (index < 0) n += count; /* still too large if it was too low */
+    if (index < 0) n += count; /* still out of range if it was too low */
     if (n >= count) return NULL;
     return n <= count / 2 ? forwards(lp, n) : backwards(lp, count - n);
 }
@@ -407,7 +407,8 @@ void listpackPick(const uint8_t *lp, const size_t *index, size_t n, const uint8_
 
 /* ---- Find -------------------------------------------------------------------------------------------------------- */
 
-/* Step over `n` entries; NULL at the end, whose size in the table is 0 as well, so that it costs no look of its own. */
+/* Steps over `n` entries; returns NULL at the end. The end byte's size in the table is 0 too, so that it needs no test
+ * of its own. */
 static inline const uint8_t *step(const uint8_t *at, size_t n) {
     do {
         size_t span = spans[*at];
@@ -420,8 +421,8 @@ static inline const uint8_t *step(const uint8_t *at, size_t n) {
     return unlessEnd(at);
 }
 
-/* A text that is no integer: only texts can be equal, the short ones if their first byte is. Of those the last byte is
- * looked at before all: names of one length differ there more often than at their front. */
+/* For a text that is no integer: only texts can be equal, short ones only if their first byte is. The last byte is
+ * compared first: names of the same length differ there more often than at their front. */
 static const uint8_t *findText(const uint8_t *at, slice value, size_t skip) {
     unsigned head = value.len <= TEXT6_MAX ? 0x80 | (unsigned)value.len : END;
     uint8_t last = value.len ? (uint8_t)value.ptr[value.len - 1] : (uint8_t)head;
@@ -466,7 +467,7 @@ bool listpackIterNext(listpackIter *it, listpackValue *value, const uint8_t **at
 
 /* ---- Changes ----------------------------------------------------------------------------------------------------- */
 
-/* Put an entry in place of the `removed` bytes, of `entries` entries, at offset `at`. */
+/* Replaces the `removed` bytes, which are `entries` entries, at offset `at` by an entry. */
 static uint8_t *put(uint8_t *lp, size_t at, size_t removed, size_t entries, const encoding *e) {
     if (!(lp = splice(lp, at, removed, e->span))) return NULL;
     writeEntry(lp + at, e);
@@ -606,7 +607,7 @@ size_t listpackCountEqual(const uint8_t *lp, slice value) {
     return n;
 }
 
-/* What is kept moves down in runs, to `to`; `from` is where the next run begins. */
+/* Kept entries move down to `to` in runs; `from` is the start of the next run. */
 uint8_t *listpackDeleteEqual(uint8_t *lp, slice value, size_t skip, size_t max, size_t *removed) {
     uint8_t *to = lp + HEADER;
     const uint8_t *from = to, *end = lp + listpackBytes(lp), *at = unlessEnd(from);
@@ -630,7 +631,7 @@ uint8_t *listpackDeleteEqual(uint8_t *lp, slice value, size_t skip, size_t max, 
     return shrink(lp, bytes);
 }
 
-/* ---- At the ends, where they lie --------------------------------------------------------------------------------- */
+/* ---- Changes in place at either end ------------------------------------------------------------------------------ */
 
 size_t listpackAppendWithin(uint8_t *lp, slice value, size_t room) {
     encoding e;
@@ -649,7 +650,7 @@ uint8_t *listpackPrependWithin(uint8_t *lp, slice value, size_t room) {
     if (e.span > room) return NULL;
     size_t bytes = listpackBytes(lp), count = countAfter(lp, 0, 1);
     uint8_t *first = lp - e.span;
-    writeEntry(first + HEADER, &e); /* over the old header */
+    writeEntry(first + HEADER, &e); /* overwrites the old header */
     setHeader(first, bytes + e.span, count);
     return first;
 }
@@ -673,7 +674,7 @@ void listpackDropLast(uint8_t *lp, size_t n) {
 
 /* ---- Bare -------------------------------------------------------------------------------------------------------- */
 
-/* An entry without its backlen. The spans of the table have one byte of it. */
+/* Returns the size of an entry without its backlen. The sizes in the table include one byte of it. */
 static inline size_t bareSpan(const uint8_t *at) {
     size_t span = spans[*at];
     if (likely(span)) return span - 1;
@@ -726,13 +727,13 @@ bool listpackBareSet(uint8_t *bare, const uint8_t *at, int64_t num) {
 
 /* ---- Both -------------------------------------------------------------------------------------------------------- */
 
-/* Both are known, or the sum is not. */
+/* Returns the sum if both counts are known, else UNKNOWN. */
 static size_t countOfBoth(const uint8_t *a, const uint8_t *b) {
     size_t m = knownCount(a), n = knownCount(b);
     return m == COUNT_UNKNOWN || n == COUNT_UNKNOWN ? COUNT_UNKNOWN : m + n;
 }
 
-/* Put the entries of `other` at offset `at`. */
+/* Inserts the entries of `other` at offset `at`. */
 static uint8_t *putAll(uint8_t *lp, size_t at, const uint8_t *other) {
     size_t added = listpackBytes(other) - LISTPACK_BYTES_MIN, count = countOfBoth(lp, other);
     if (!(lp = splice(lp, at, 0, added))) return NULL;
@@ -754,7 +755,7 @@ uint8_t *listpackMergeTake(uint8_t *first, uint8_t *second) {
 
 /* ---- Trust ------------------------------------------------------------------------------------------------------- */
 
-/* Bytes of the entry, or 0 if it is not whole within the `room` bytes that lie before the end byte; room > 0. */
+/* Returns the size of the entry, 0 if it is not complete within the `room` bytes before the end byte; room > 0. */
 static size_t checkedSpan(const uint8_t *at, size_t room) {
     size_t span = spans[at[0]];
     if (likely(span)) return span <= room && at[span - 1] == span - 1 ? span : 0;

@@ -1,12 +1,12 @@
 /* listpack.h -- a short sequence of strings and integers in one block of bytes, of the published layout.
  *
  * A listpack is the address of its first byte. An entry is the address of its first byte in the block, its "position";
- * it is valid until the next function that changes the listpack. Functions that change it return where it is now; the
- * old address is dead.
+ * it is valid until the next function that changes the listpack. Functions that change it return its new address; the
+ * old one is invalid.
  *
- * What may grow by a size that a client chooses returns NULL when there is no memory, or when the listpack would get
- * larger than LISTPACK_BYTES_MAX; the listpack is then as it was, and so are positions in it. What shrinks never fails.
- * Values that are handed in must not lie in the listpack that is to change.
+ * Functions that may grow it by a size that a client chooses return NULL if there is no memory, or if it would become
+ * larger than LISTPACK_BYTES_MAX; the listpack and positions in it are then unchanged. Shrinking never fails.
+ * Values passed to a function must not be part of the listpack that it changes.
  *
  * Text that is an integer as ll2string() would write it (of 64 bits) is kept as that integer, and reads back as the
  * same text.
@@ -25,35 +25,35 @@
 
 /* ---- Whole listpacks ---- */
 
-/* An empty one with room for `capacity` bytes. NULL when so much cannot be had; never for up to one page. */
+/* Returns an empty one with `capacity` bytes reserved. Returns NULL if there is no memory; never for up to one page. */
 uint8_t *listpackCreate(size_t capacity);
 void listpackFree(uint8_t *lp); /* NULL is allowed */
-/* A copy of a listpack, which may also be the valid bytes of a file. NULL: no memory. */
+/* Returns a copy of a listpack, or of the valid bytes of a file; NULL if there is no memory. */
 uint8_t *listpackDup(const uint8_t *lp) must_check;
-/* A block (zmalloc) that begins with a sound listpack becomes it. */
+/* Turns a zmalloc() block that begins with a valid listpack into that listpack. Takes ownership of the block. */
 uint8_t *listpackOfBlockTake(void *block);
-/* Give back room that is not used. */
+/* Gives unused capacity back to the allocator. Returns the new address. */
 uint8_t *listpackShrinkToFit(uint8_t *lp) must_check;
-/* Bytes with header and end: the block begins with so many bytes that a file takes. */
+/* Returns the size in bytes, with header and end byte: what is written to files. */
 size_t listpackBytes(const uint8_t *lp);
-/* Entries. O(1) up to 65534; a listpack that has, or once had, more is walked. */
+/* Returns the number of entries. O(1) up to 65534; a listpack that has, or once had, more is walked. */
 size_t listpackCount(const uint8_t *lp);
-/* The same, and it is stored if it is below 65535, so that listpackCount() is O(1) again. */
+/* Like listpackCount(), and stores the number if it is below 65535, so that listpackCount() is O(1) again. */
 size_t listpackRecount(uint8_t *lp);
 
-/* ---- Positions: NULL when there is no such entry ---- */
+/* ---- Positions: NULL if there is no such entry ---- */
 
 const uint8_t *listpackFirst(const uint8_t *lp);
 const uint8_t *listpackLast(const uint8_t *lp);
 const uint8_t *listpackNext(const uint8_t *at);
 const uint8_t *listpackPrev(const uint8_t *lp, const uint8_t *at);
-/* The entry of that number, negative from the end; walks from the nearer end. */
+/* Returns the entry with that index, negative from the end; walks from the nearer end. */
 const uint8_t *listpackIndex(const uint8_t *lp, long index);
-/* Positions of the `n` entries of these numbers, which ascend and may repeat, in one pass: out[i] belongs to index[i],
- * NULL where there are not so many entries. For random picks. */
+/* Finds `n` entries in one pass: out[i] becomes the position of entry index[i], NULL if there are not so many. The
+ * indexes ascend and may repeat. For random picks. */
 void listpackPick(const uint8_t *lp, const size_t *index, size_t n, const uint8_t **out);
-/* The first entry equal to `value`, of `from` (may be NULL) and every entry that follows by a multiple of skip + 1:
- * with skip 1 the fields of field, value, field, value. Also finds an integer that is stored as text. */
+/* Returns the first entry equal to `value`, searching `from` (may be NULL) and then every (skip + 1)-th entry: with
+ * skip 1, only the fields of field, value, field, value. Also finds an integer that is stored as text. */
 const uint8_t *listpackFind(const uint8_t *from, slice value, size_t skip);
 
 /* ---- Values ---- */
@@ -65,8 +65,8 @@ typedef struct listpackValue {
 } listpackValue;
 
 listpackValue listpackGet(const uint8_t *at);
-/* For those who read many entries: an entry of a text of at most 63 bytes, which most are. *next is what lies behind
- * it, also when that is the end. False: any other entry; look with listpackGet(). */
+/* For loops over many entries: reads an entry that is a text of at most 63 bytes, as most are, and sets *next to the
+ * position after it, which may be the end. Returns false for any other entry: use listpackGet(). */
 #define LISTPACK_SHORT_MAX 63
 static inline bool listpackShortText(const uint8_t *at, slice *text, const uint8_t **next) {
     unsigned head = *at;
@@ -75,28 +75,29 @@ static inline bool listpackShortText(const uint8_t *at, slice *text, const uint8
     *next = at + 2 + text->len;
     return true;
 }
-/* The value as text: in the listpack, or written to `buf` if it is an integer. */
+/* Returns the value as text, which is in the listpack, or in `buf` if the value is an integer. */
 slice listpackText(const uint8_t *at, char buf[LONG_STR_SIZE]);
-/* Whether it is an integer, stored as such or as text; if so, it is in *num. */
+/* Returns whether the value is an integer, stored as such or as text, and sets *num. */
 bool listpackInteger(const uint8_t *at, int64_t *num) must_check;
+/* Returns whether the value, as text, equals `value`. */
 bool listpackEquals(const uint8_t *at, slice value);
 
-/* Walk all entries from the front or from the back. The listpack must not change meanwhile. */
+/* A walk over all entries from the front or from the back. The listpack must not change meanwhile. */
 typedef struct listpackIter {
-    const uint8_t *lp, *at; /* at: what comes next, NULL behind the last */
+    const uint8_t *lp, *at; /* at: the next entry, NULL at the end */
     bool backward;
 } listpackIter;
 listpackIter listpackIterBegin(const uint8_t *lp, bool backward);
-/* False behind the last entry. Its position is in *at if that is not NULL. */
+/* Reads the next entry and, unless `at` is NULL, sets *at to its position. Returns false at the end. */
 bool listpackIterNext(listpackIter *it, listpackValue *value, const uint8_t **at);
 
 /* ---- Sizes ---- */
 
-/* Bytes that an entry of this value takes; of text of this length at most. */
+/* Return the bytes of an entry with this value, and of one with a text of at most this length. */
 size_t listpackEntryBytes(slice value);
 size_t listpackEntryBytesMax(size_t len);
 size_t listpackIntegerBytes(int64_t num);
-/* Whether `add` more bytes leave the listpack within `limit` bytes, and within LISTPACK_BYTES_MAX. */
+/* Returns whether the listpack can grow by `add` bytes and stay within both `limit` and LISTPACK_BYTES_MAX. */
 bool listpackMayGrow(const uint8_t *lp, size_t add, size_t limit);
 
 /* ---- Changes ---- */
@@ -105,15 +106,15 @@ uint8_t *listpackAppend(uint8_t *lp, slice value) must_check;
 uint8_t *listpackAppendInteger(uint8_t *lp, int64_t num) must_check;
 uint8_t *listpackPrepend(uint8_t *lp, slice value) must_check;
 uint8_t *listpackPrependInteger(uint8_t *lp, int64_t num) must_check;
-/* All or none of `n` values, with one growth. */
+/* Appends all of `n` values or, if there is no memory, none; grows once. */
 uint8_t *listpackAppendBatch(uint8_t *lp, const slice *values, size_t n) must_check;
 
-/* The same for texts and integers, whatever they are taken from: as many as fit into `room` bytes, which is the sum of
- * their listpackEntryBytes...() or more. Begin says false when there is no memory, or the listpack would get too large:
- * it is then as it was. Else nothing else is done with it before the end, which hands back where it is now. Room that
- * is left over stays the listpack's. */
+/* Appends texts and integers from any source with one growth: at most `room` bytes of entries, by listpackEntryBytes()
+ * and its like. listpackWriteBegin() returns false if there is no memory, or the listpack would become too large; it is
+ * then unchanged. Otherwise the listpack must not be used until listpackWriteEnd() returns its new address. Unused
+ * capacity stays with the listpack. */
 typedef struct listpackWriter {
-    uint8_t *lp; /* borrowed from its owner, who gets it back by listpackWriteEnd() */
+    uint8_t *lp; /* borrowed from its owner until listpackWriteEnd() returns it */
     size_t bytes, added, most;
 } listpackWriter;
 bool listpackWriteBegin(listpackWriter *w, uint8_t *lp, size_t room) must_check;
@@ -121,57 +122,64 @@ void listpackWriteText(listpackWriter *w, slice value);
 void listpackWriteInteger(listpackWriter *w, int64_t num);
 uint8_t *listpackWriteEnd(const listpackWriter *w) must_check;
 
-/* Put a value before or after *at, or in its place. *at becomes the position of the new entry. */
+/* Inserts a value before or after *at, or replaces that entry. *at becomes the position of the new entry. */
 typedef enum { LISTPACK_BEFORE, LISTPACK_AFTER, LISTPACK_REPLACE } listpackWhere;
 uint8_t *listpackInsert(uint8_t *lp, const uint8_t **at, listpackWhere where, slice value) must_check;
 uint8_t *listpackInsertInteger(uint8_t *lp, const uint8_t **at, listpackWhere where, int64_t num) must_check;
 
-/* Take `n` entries out (fewer if there are not so many) from *at on; *at becomes what then follows, NULL at the end. */
+/* Deletes `n` entries (fewer if there are not so many) from *at on; *at becomes the position after them, NULL at the
+ * end. */
 uint8_t *listpackDelete(uint8_t *lp, const uint8_t **at, size_t n) must_check;
-/* The same from an entry's number, negative from the end; nothing happens when there is none. */
+/* Like listpackDelete(), from the entry with that index on, negative from the end; does nothing if there is none. */
 uint8_t *listpackDeleteRange(uint8_t *lp, long index, size_t n) must_check;
 
-/* Take out the entries equal to `value`: of them leave the first `skip`, then take at most `max`. In one pass. */
+/* Deletes entries equal to `value`, in one pass: skips the first `skip` of them, then deletes at most `max`. */
 uint8_t *listpackDeleteEqual(uint8_t *lp, slice value, size_t skip, size_t max, size_t *removed) must_check;
 size_t listpackCountEqual(const uint8_t *lp, slice value);
 
-/* Append the entries of `other`, which stays. */
+/* Appends the entries of `other`, which is unchanged. */
 uint8_t *listpackConcat(uint8_t *lp, const uint8_t *other) must_check;
-/* One listpack with the entries of both, and neither of the two is left; NULL: both are as they were. */
+/* Joins two listpacks and frees what is not used of them. Returns NULL if there is no memory: both are unchanged. */
 uint8_t *listpackMergeTake(uint8_t *first, uint8_t *second) must_check;
 
-/* ---- At the ends, where they lie: for a listpack inside a block that somebody else keeps ---- */
+/* ---- Changes in place at either end, for a listpack inside a block of another structure ---- */
 
-/* Append, with `room` bytes free behind it. How many bytes it has grown; 0: too little room, nothing has changed. */
+/* Appends an entry, with `room` free bytes after the listpack. Returns by how many bytes it has grown; 0: it does not
+ * fit, nothing has changed. */
 size_t listpackAppendWithin(uint8_t *lp, slice value, size_t room);
-/* Prepend, with `room` bytes free before it: where it begins now. NULL: too little room, nothing has changed. */
+/* Prepends an entry, with `room` free bytes before the listpack. Returns its new address; NULL: it does not fit,
+ * nothing has changed. */
 uint8_t *listpackPrependWithin(uint8_t *lp, slice value, size_t room);
-/* Without its first `n` entries, which it has: it begins later then. */
+/* Removes the first `n` entries, which exist, and returns the new address, which is higher. */
 uint8_t *listpackDropFirst(uint8_t *lp, size_t n);
+/* Removes the last `n` entries, which exist. */
 void listpackDropLast(uint8_t *lp, size_t n);
 
-/* ---- Bare: entries without what leads backwards ----
- * For what is full, read often and hardly changed: each entry is a byte shorter, or more where it is long. A bare
- * listpack is a block of exactly its bytes, with the header and end of a listpack. listpackFirst(), listpackGet(),
- * listpackText(), listpackInteger() and listpackEquals() read it. */
+/* ---- Bare listpacks: entries without backlen ----
+ *
+ * For what is full, read often and hardly changed: each entry is a
+ * byte shorter, or more if it is long. A bare listpack is a block of exactly its bytes, with the header and end byte of
+ * a listpack. listpackFirst(), listpackGet(), listpackText(), listpackInteger() and listpackEquals() can read it. */
 
-/* A bare copy; never NULL for up to LISTPACK_BARE_MAX bytes, which the listpack must not exceed. */
+/* Returns a bare copy; never NULL, as the listpack must not exceed LISTPACK_BARE_MAX bytes. */
 #define LISTPACK_BARE_MAX 16384
 uint8_t *listpackBare(const uint8_t *lp) must_check;
-/* The listpack that it was. */
+/* Returns an ordinary listpack with the same entries. */
 uint8_t *listpackOfBare(const uint8_t *bare) must_check;
+/* Returns the position after an entry, NULL at the end. */
 const uint8_t *listpackBareNext(const uint8_t *at);
-/* Put an integer where one is that takes as many bytes; false: it does not, nothing has changed. */
+/* Overwrites an integer by another that takes as many bytes. Returns false if it takes more or fewer; nothing has
+ * changed. */
 bool listpackBareSet(uint8_t *bare, const uint8_t *at, int64_t num) must_check;
 
 /* ---- Trust ---- */
 
-/* Called for each entry that has been found whole; false refuses the listpack. Only this entry and those before it may
- * be read. */
+/* Called for each entry that is complete; return false to reject the listpack. It may read only this entry and those
+ * before it. */
 typedef bool listpackVisit(void *arg, const uint8_t *at);
-/* Are these `size` bytes, from wherever they come, a listpack? Never reads outside of them. Not deep: header and end
- * agree with the size, which says nothing about the entries. Deep: every entry; then no function here reads out of
- * bounds, and `visit` (may be NULL) has seen all of them. */
+/* Returns whether these `size` bytes, from any source, are a listpack. Never reads outside of them. Without `deep`,
+ * checks only that header and end byte agree with the size. With `deep`, checks every entry, after which no function
+ * here reads out of bounds, and calls `visit` (may be NULL) for each. */
 bool listpackValidate(const uint8_t *bytes, size_t size, bool deep, listpackVisit *visit, void *arg) must_check;
 
 #endif

@@ -1,8 +1,8 @@
-/* listpack_duplicates.c -- whether something is in a listpack twice.
+/* listpack_duplicates.c -- tests a listpack for duplicates.
  *
- * A table of places, open addressing, found by a hash of the texts that is cheap (a multiplication for 8 bytes) and
- * begins with a secret of this process: who makes the listpack cannot know which elements meet, and a snapshot may have
- * millions of small values. For as many as a compact value has the table lies on the stack.
+ * A hash table with open addressing. The hash of the texts is cheap (a multiplication for 8 bytes) and
+ * begins with a secret of this process, so that the author of a listpack cannot provoke collisions: a snapshot may have
+ * millions of small values. For as many elements as a compact value has, the table is on the stack.
  *
  * Owns        nothing beyond the call.
  * Threads     any.
@@ -20,17 +20,17 @@
 
 typedef struct place {
     uint32_t tag; /* part of the hash */
-    uint32_t at;  /* offset of the element; 0: nothing here */
+    uint32_t at;  /* offset of the element; 0: empty */
 } place;
 
-/* The upper half of a product into its lower one, so that each bit of `a` has a say in all of it. */
+/* Folds the upper half of a product into its lower one, so that each bit of `a` affects all of it. */
 static inline uint64_t fold(uint64_t a, uint64_t b) {
     __extension__ typedef unsigned __int128 u128;
     u128 product = (u128)a * b;
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* The last 8 bytes as a word, or all of fewer. */
+/* Returns the last 8 bytes as a word, or all of them if there are fewer. */
 static inline uint64_t lastWord(const char *p, size_t n) {
     const uint8_t *u = (const uint8_t *)p;
     if (likely(n >= 8)) return loadLe64(p + n - 8);
@@ -42,10 +42,11 @@ static inline uint64_t hashOf(slice text, uint64_t secret) {
     const uint64_t factor = 0x9e3779b97f4a7c15u;
     uint64_t h = secret ^ text.len;
     for (size_t i = 0; i + 8 < text.len; i += 8) h = fold(h ^ loadLe64(text.ptr + i), factor);
-    return fold(fold(h ^ lastWord(text.ptr, text.len), secret | 1), factor); /* one alone leaves rows as rows */
+    return fold(fold(h ^ lastWord(text.ptr, text.len), secret | 1),
+                factor); /* a single fold would map arithmetic sequences to arithmetic sequences */
 }
 
-/* The element is entered, unless its text is there. */
+/* Enters the element. Returns false if its text is present. */
 static bool enter(place *places, size_t mask, uint64_t secret, const uint8_t *lp, const uint8_t *at) {
     char digits[LONG_STR_SIZE], other[LONG_STR_SIZE];
     const uint8_t *next;

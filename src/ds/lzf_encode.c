@@ -1,18 +1,18 @@
-/* lzf_encode.c -- an encoder of LZF that spends its time where there is something to find.
+/* lzf_encode.c -- an LZF encoder that skips quickly over bytes that do not compress.
  *
- *   000nnnnn                    n + 1 bytes as they are follow
+ *   000nnnnn                    n + 1 literal bytes follow
  *   nnnddddd dddddddd           n = 1..6: n + 2 bytes, d + 1 back from here
  *   111ddddd nnnnnnnn dddddddd  n + 9 bytes, d + 1 back
  *
- * It differs from liblzf's in four things. Bytes are compared eight at a time. The table is small enough for the
- * nearest cache, and nothing is cleared before a text: places in it are numbers that go on from text to text, so that
- * an old one is farther away than the text's beginning. A match has four bytes at least, since one of three among bytes
- * that are copied saves nothing. And where nothing has been found for a while not every place is looked at.
+ * It differs from liblzf's in four things. Bytes are compared eight at a time. The table fits into the
+ * L1 cache and is not cleared before a text: the positions in it keep counting from text to text, so that
+ * an old one is before the text's beginning. A match has at least four bytes, since one of three among literal bytes
+ * saves nothing. And after many positions without a match, some positions are skipped.
  *
  * Not here    decompressing (liblzf).
  * Owns        a table for each thread.
  * Threads     any.
- * Invariants  1. A place from the table is used only if it lies within this text and its bytes are equal: whatever is
+ * Invariants  1. A position from the table is used only if it is within this text and its bytes are equal: whatever is
  *                in the table, the output is right.
  * Tests       tests/unit/ds/lzf_encode_test.c
  *
@@ -29,23 +29,24 @@
 #define MATCH_MAX 264u
 #define MATCH_SHORT_MAX 8u /* longer ones have a byte more */
 #define TABLE_BITS 13      /* 32 KiB */
-#define PATIENCE_SHIFT 4   /* after 2^4 places without a match every second one is looked at, and so on */
+#define PATIENCE_SHIFT 4   /* after 2^4 positions without a match only every second one is tried, and so on */
 
 static _Thread_local uint32_t places[1 << TABLE_BITS];
-static _Thread_local uint32_t texts_end; /* the place after the last text; wraps */
+static _Thread_local uint32_t texts_end; /* the position after the last text; wraps */
 
 static inline unsigned slotOf(uint32_t word) {
     return (word * 2654435761u) >> (32 - TABLE_BITS);
 }
 
-#define COPY_BYTES LITERALS_MAX /* copied at once, where so many may be read and written */
+#define COPY_BYTES LITERALS_MAX /* copied at once, if both sides have that many bytes */
 
 static inline void copyBytes(uint8_t *to, const uint8_t *from, size_t n, bool may_overrun) {
     if (likely(may_overrun)) memcpy(to, from, COPY_BYTES);
     else memcpy(to, from, n);
 }
 
-/* Bytes as they are, up to `to`; behind them is room for a match. The end of what was written, NULL: no room. */
+/* Writes literal bytes up to `to`, and leaves space for a match after them. Returns the end of the output, NULL if it
+ * does not fit. */
 static inline uint8_t *putLiterals(uint8_t *out, const uint8_t *out_end, const uint8_t *from, const uint8_t *to,
                                    const uint8_t *end) {
     size_t n = (size_t)(to - from);
@@ -66,13 +67,13 @@ static inline uint8_t *putMatch(uint8_t *out, const uint8_t *out_end, size_t dis
     size_t back = distance - 1, n = is_long ? MATCH_SHORT_MAX + 1 : len;
     if (out_end - out < 2 + is_long) return NULL;
     out[0] = (uint8_t)((n - 2) << 5 | back >> 8);
-    out[1] = (uint8_t)(len - 9); /* overwritten when it is short */
+    out[1] = (uint8_t)(len - 9); /* overwritten if the match is short */
     out += 1 + is_long;
     *out = (uint8_t)back;
     return out + 1;
 }
 
-/* How many bytes from `at` on equal those from `ref` on, up to `end`. */
+/* Returns how many bytes from `at` on equal those from `ref` on, up to `end`. */
 static inline size_t equalBytes(const uint8_t *at, const uint8_t *ref, const uint8_t *end) {
     const uint8_t *start = at;
     for (; end - at >= 8; at += 8, ref += 8) {
@@ -83,8 +84,9 @@ static inline size_t equalBytes(const uint8_t *at, const uint8_t *ref, const uin
     return (size_t)(at - start);
 }
 
-/* The next match from `at` on, and its distance; NULL: there is none up to `last`, the last place with MATCH_MIN bytes.
- * Whether a place is good for anything and whether its bytes are equal is one branch: the first alone is a gamble. */
+/* Returns the next match from `at` on and its distance; NULL if there is none up to `last`, the last position with
+ * MATCH_MIN bytes. One branch tests both whether the position is usable and whether its bytes are equal: the first test
+ * alone would often be mispredicted. */
 static inline const uint8_t *nextMatch(const uint8_t *in, const uint8_t *at, const uint8_t *last, uint32_t first_place,
                                        uint32_t *distance) {
     for (unsigned step = 1u << PATIENCE_SHIFT; at <= last; at += step++ >> PATIENCE_SHIFT) {
@@ -111,7 +113,7 @@ size_t lzfEncode(const void *in_bytes, size_t len, void *out, size_t room) {
     while (last && (at = nextMatch(in, at, last, first_place, &distance))) {
         const uint8_t *limit = end - at < (ptrdiff_t)MATCH_MAX ? end : at + MATCH_MAX;
         const uint8_t *behind = at + MATCH_MIN + equalBytes(at + MATCH_MIN, at - distance + MATCH_MIN, limit);
-        /* What lies before it belongs to it as well: places may have been passed over. */
+        /* Bytes before it may match as well: positions may have been skipped. */
         while (at > literals && at - in > (ptrdiff_t)distance && behind - at < (ptrdiff_t)MATCH_MAX &&
                at[-1] == at[-1 - (ptrdiff_t)distance])
             at--;
@@ -119,7 +121,7 @@ size_t lzfEncode(const void *in_bytes, size_t len, void *out, size_t room) {
         if (to) to = putMatch(to, out_end, distance, (size_t)(behind - at));
         if (!to) return 0;
         at = literals = behind;
-        if (at <= last) /* one place within the match, so that what repeats it is found from there */
+        if (at <= last) /* enters one position within the match, so that a repetition of it is found */
             places[slotOf(loadLe32(at - 2))] = first_place + (uint32_t)(at - 2 - in);
     }
     to = putLiterals(to, out_end, literals, end, end);

@@ -1,24 +1,24 @@
 /* memory_prefetch.c -- find many keys in many dicts at once, so that their cache misses overlap.
  *
- * A lookup is a chain of dependent loads: bucket, entry, key, value. One lookup after another pays each
- * miss in full; walking all of them one load at a time, in turns, pays for them together.
+ * A lookup is a chain of dependent loads: bucket, entry, key, value. Lookups one after another pay each
+ * miss in full; interleaving them, one load of each at a time, overlaps the misses.
  *
  * Not here    which commands make a batch (net/session/command_batch.c); the bucket and its tags (dict_internal.h).
- * Owns        nothing: the caller lends the array of lookups, dicts and key names until dictPrefetch() returns.
+ * Owns        nothing: lookups, dicts and key names are borrowed until dictPrefetch() returns.
  * Threads     any one thread that may read the dicts; in the server that is main.
- * Invariants  1. Hints never change an answer: with every hint removed, all tests still pass.
+ * Invariants  1. Prefetches never change a result: without them, all tests still pass.
  *             2. Nothing is allocated, no dict is changed, no rehash step is taken.
- *             3. A step reads only lines that an earlier round has asked for.
+ *             3. A step reads only lines that an earlier round has prefetched.
  *             4. `entry` is what dictFind() would return.
  *
- *   BUCKET --candidate--> ENTRY --key elsewhere--> KEY --equal--> DONE, its value asked for
+ *   BUCKET --candidate--> ENTRY --key elsewhere--> KEY --equal--> DONE, value prefetched
  *      ^ |                  |                       |
  *      | '--no candidate    '-------- not equal ----'--> the next candidate: ENTRY
  *      '--- overflow bucket, or the other table while rehashing; neither: DONE, a miss
  *
- * Cost        190 instructions per lookup when all is in the cache (dictFind: 95). Dicts are not passed over for
- *             being small: a hash of a hundred fields is as cold as its neighbours are many, and the caller
- *             wants `entry` in any case. docs/design/dict.md has nanoseconds per key.
+ * Cost        190 instructions per lookup if all is in the cache (dictFind: 95). Small dicts are not
+ *             skipped: a hash of a hundred fields is as likely to be uncached as any other, and the caller
+ *             needs `entry` in any case. docs/design/dict.md has nanoseconds per key.
  * Tests       tests/unit/ds/memory_prefetch_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -28,7 +28,7 @@
 
 enum { LOOKUP_BUCKET, LOOKUP_ENTRY, LOOKUP_KEY, LOOKUP_DONE };
 
-/* Ask for the line an entry starts in, and for the one its key ends in where the type says how far that may be. */
+/* Prefetches the line in which an entry begins, and the one in which its key ends if the type bounds that distance. */
 static void prefetchEntry(const dictType *type, const char *entry, size_t key_len) {
     prefetchRead(entry);
     if (type->key_within) prefetchRead(entry + type->key_within + key_len - 1);
@@ -46,7 +46,7 @@ static void enterTable(dictLookup *l, int table) {
     enterBucket(l, &t->buckets[l->hash & t->mask]);
 }
 
-/* Go to the next candidate of the bucket, or on to where more may be. */
+/* Moves to the next candidate of the bucket, or on to the next bucket that may have one. */
 static void nextCandidate(dictLookup *l) {
     const dictBucket *b = l->bucket;
     if (likely(l->candidates)) {
@@ -97,7 +97,7 @@ static void stepLookup(dictLookup *l) {
     }
 }
 
-/* A lookup alone has nothing to overlap with: the rounds would only be work. */
+/* A single lookup has nothing to overlap with: the rounds would only cost time. */
 static void findAlone(dictLookup *l) {
     l->entry = l->d ? dictFind(l->d, l->key, l->hash) : NULL;
     l->state = LOOKUP_DONE;
@@ -122,7 +122,7 @@ void dictPrefetch(dictLookup *lookups, size_t n) {
         enterTable(l, dictFirstTable(l->d, l->hash));
         active[count++] = (uint8_t)i;
     }
-    /* Each round steps all that are not done and closes the gaps that finished ones leave. */
+    /* Each round steps all unfinished lookups and closes the gaps of finished ones. */
     while (count) {
         size_t kept = 0;
         for (size_t i = 0; i < count; i++) {

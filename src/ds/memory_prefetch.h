@@ -6,23 +6,23 @@
 
 #include "dict.h"
 
-/* Most lookups that one call may take. */
+/* The maximum of lookups per call. */
 #define DICT_PREFETCH_MAX 128
 
-/* One key to fetch. The caller fills the first block; the machine owns the second while it runs and leaves
- * `entry`: the entry found, NULL when there is none. It is a hint, valid until the dict changes. */
+/* A key to look up. The caller sets the first group of fields; dictPrefetch() uses the second and sets `entry` to the
+ * entry found, NULL if there is none. The result is a hint, valid until the dict changes. */
 typedef struct dictLookup {
     const dict *d; /* borrowed; NULL or an empty dict is a miss */
     slice key;     /* borrowed until dictPrefetch() returns */
     uint64_t hash;
-    bool skip_value; /* the caller will not touch the value (a reply by reference) */
+    bool skip_value; /* the caller will not read the value (a reply by reference) */
 
     const void *entry;
     const void *bucket;
     uint8_t state, table, candidates;
 } dictLookup;
 
-/* Walk all `n` lookups (at most DICT_PREFETCH_MAX) through their dicts in turns. Changes nothing. */
+/* Looks up `n` keys (at most DICT_PREFETCH_MAX), interleaved. Changes nothing. */
 void dictPrefetch(dictLookup *lookups, size_t n);
 
 #endif

@@ -9,10 +9,10 @@
  * Owns        its nodes.
  * Threads     one owner at a time.
  * Invariants  1. `count` is the sum over the nodes, `nodes` their number; no node is empty.
- *             2. With a depth, so many nodes from either end are not compressed; without one, none is.
- *             3. A packed node is within the bounds but for one that was read from a file, got a longer element in the
- *                place of a shorter one, or has one element that comes close to the bound.
- * Cost        ends: O(1). Places: nodes from the nearer end, then bytes of a node.
+ *             2. With a depth, that many nodes at either end are not compressed; without one, none is.
+ *             3. A packed node is within the limits, except one that was read from a file, got a longer element in the
+ *                place of a shorter one, or has one element close to the limit.
+ * Cost        ends: O(1). Positions: nodes from the nearer end, then bytes of a node.
  * Tests       tests/unit/ds/quicklist_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -26,16 +26,16 @@ struct quicklist {
     uint64_t count;
     uint32_t nodes, depth;
     int fill;
-    uint32_t entries_max, bytes_max; /* of a node, from fill */
-    quicklistNode *defrag_next;      /* borrowed from the chain: the next one to be offered; NULL: none */
+    uint32_t entries_max, bytes_max; /* limits of a node, from fill */
+    quicklistNode *defrag_next;      /* borrowed from the chain: the next node to offer; NULL: none */
 };
 
-#define ENTRY_OVERHEAD 8 /* what an element is taken to need beyond its bytes, whatever they are */
+#define ENTRY_OVERHEAD 8 /* assumed bytes of an element beside its own */
 #define BYTES_MAX_BY_ENTRIES 8192
 
-static size_t plain_from = SIZE_MAX; /* instead of the bounds, for tests; main writes */
+static size_t plain_from = SIZE_MAX; /* replaces the limits in tests; main writes */
 
-/* ---- Bounds ------------------------------------------------------------------------------------------------------ */
+/* ---- Limits ------------------------------------------------------------------------------------------------------ */
 
 static uint32_t bytesMax(int fill) {
     static const uint32_t sizes[] = {4096, 8192, 16384, 32768, 65536};
@@ -60,7 +60,7 @@ void quicklistSetPlainFrom(size_t len) {
     plain_from = len ? len : SIZE_MAX;
 }
 
-/* Whether a packed node may take one more element of this length. */
+/* Returns whether a packed node may take one more element of this length. */
 static bool mayTake(const quicklist *q, const quicklistNode *n, size_t len) {
     if (!n || nodeIsPlain(n) || n->count >= q->entries_max) return false;
     return nodeBytes(n) + len + ENTRY_OVERHEAD <= q->bytes_max;
@@ -104,7 +104,7 @@ unsigned quicklistDepth(const quicklist *q) {
     return q->depth;
 }
 
-/* Behind `before`, NULL: as the first. The elements in it are counted by the caller. */
+/* Links a node after `before` (NULL: as the first). The caller counts its elements. */
 static void linkAfter(quicklist *q, quicklistNode *before, quicklistNode *n) {
     n->prev = before;
     n->next = before ? before->next : q->head;
@@ -125,7 +125,8 @@ static void unlinkFree(quicklist *q, quicklistNode *n) {
     nodeFree(n);
 }
 
-/* The chain has changed: what has come near an end is as it is, what has just left it is compressed. */
+/* Call after the chain has changed: decompresses nodes that are now close to an end, and compresses those that no
+ * longer are. */
 static void adjustDepth(quicklist *q) {
     if (likely(q->depth == 0)) return;
     quicklistNode *front = q->head, *back = q->tail;
@@ -141,7 +142,7 @@ static void adjustDepth(quicklist *q) {
     nodeCompress(back);
 }
 
-/* A node has been worked on: compressed again if it is an inner one. */
+/* Compresses an inner node again after it was changed. */
 static void compressInner(quicklist *q, quicklistNode *n) {
     if (likely(q->depth == 0) || !n) return;
     const quicklistNode *front = q->head, *back = q->tail;
@@ -165,7 +166,7 @@ static void linkAtEnd(quicklist *q, listEnd end, quicklistNode *n) {
 static quicklistNode *createFor(const quicklist *q, slice value) {
     if (!quicklistIsPlain(q->fill, value.len)) return nodeCreate(value);
     quicklistNode *n = nodeCreatePlain(value);
-    serverAssert(n); /* the caller has reserved it */
+    serverAssert(n); /* the caller has reserved memory for it */
     return n;
 }
 
@@ -262,7 +263,7 @@ uint8_t *quicklistToListpackTake(quicklist *q, int fill, bool half) {
     quicklistNode *n = q->head;
     if (q->nodes != 1 || nodeIsPlain(n)) return NULL;
     unsigned share = half ? 2 : 1;
-    /* Bounds by elements do not look at bytes here. */
+    /* A limit by elements ignores bytes here. */
     if ((fill < 0 && nodeBytes(n) > bytesMax(fill) / share) || n->count > entriesMax(fill) / share) return NULL;
     nodeDecompress(n);
     uint8_t *lp = nodeTakeListpack(n);
@@ -271,14 +272,14 @@ uint8_t *quicklistToListpackTake(quicklist *q, int fill, bool half) {
     return listpackShrinkToFit(lp);
 }
 
-/* ---- Places ------------------------------------------------------------------------------------------------------ */
+/* ---- Positions --------------------------------------------------------------------------------------------------- */
 
 static bool mayMerge(const quicklist *q, const quicklistNode *a, const quicklistNode *b) {
     if (!a || !b || nodeIsPlain(a) || nodeIsPlain(b)) return false;
     return a->count + b->count <= q->entries_max && nodeBytes(a) + nodeBytes(b) - LISTPACK_BYTES_MIN <= q->bytes_max;
 }
 
-/* Make one of `a` and the node behind it if they fit: it is `a` then. */
+/* Merges the node after `a` into `a` if both fit into one. */
 static void mergeNext(quicklist *q, quicklistNode *a) {
     quicklistNode *b = a ? a->next : NULL;
     if (!mayMerge(q, a, b)) return;
@@ -291,14 +292,14 @@ static void mergeNext(quicklist *q, quicklistNode *a) {
     unlinkFree(q, b);
 }
 
-/* A packed node is cut before entry `number`; the parts are first and first->next, and neither is empty. */
+/* Splits a packed node before entry `number`, into `first` and first->next; neither is empty. */
 static void split(quicklist *q, quicklistNode *first, size_t number) {
     nodeDecompress(first);
     linkAfter(q, first, nodeSplit(first, number));
 }
 
-/* A node has been cut, and one of the parts is `center`: what lies around it is put together where it fits, the outer
- * pairs first, as the reference server does. */
+/* Merges neighbours of `center`, one part of a node that was split, where they fit into one node, outer pairs first, as
+ * the reference server does. */
 static void mergeAround(quicklist *q, quicklistNode *center) {
     mergeNext(q, center->prev ? center->prev->prev : NULL);
     mergeNext(q, center->next);
@@ -313,7 +314,7 @@ static void mergeAround(quicklist *q, quicklistNode *center) {
     compressInner(q, center);
 }
 
-/* A large element goes between nodes. */
+/* Inserts a large element as a node of its own, splitting `n` if needed. */
 static quicklistNode *insertAlone(quicklist *q, quicklistNode *n, size_t number, bool before, slice value) {
     size_t cut = before ? number : number + 1;
     quicklistNode *alone = createFor(q, value);
@@ -329,7 +330,7 @@ static quicklistNode *insertAlone(quicklist *q, quicklistNode *n, size_t number,
     return alone;
 }
 
-/* The node is full, and the place is not at one of its ends. */
+/* Inserts into a full node, not at one of its ends. */
 static void insertBySplitting(quicklist *q, quicklistNode *n, size_t number, bool before, slice value) {
     split(q, n, before ? number : number + 1);
     quicklistNode *rest = n->next;
@@ -366,7 +367,7 @@ static void insertBeside(quicklist *q, quicklistNode *n, size_t number, bool bef
     adjustDepth(q);
 }
 
-/* Take `n` entries of a node from `number` on; the node, or NULL when it is gone. */
+/* Deletes `n` entries of a node from `number` on. Returns the node, NULL if it was freed. */
 static quicklistNode *deleteInside(quicklist *q, quicklistNode *node, size_t number, size_t n) {
     q->count -= n;
     if (n == nodeCount(node)) {
@@ -380,7 +381,7 @@ static quicklistNode *deleteInside(quicklist *q, quicklistNode *node, size_t num
     return node;
 }
 
-/* The entry of a packed node by a large element. What is left on either side of it may be little. */
+/* Replaces an entry of a packed node by a large element. The nodes on either side of it may be small. */
 static void replaceByAlone(quicklist *q, quicklistNode *n, size_t number, slice value) {
     quicklistNode *alone = insertAlone(q, n, number, false, value);
     q->count++;
@@ -453,7 +454,7 @@ void quicklistDelete(quicklist *q, size_t index, size_t n) {
     adjustDepth(q);
 }
 
-/* In one node; how many are gone. */
+/* Deletes equal elements of one node; returns how many. */
 static size_t deleteEqualIn(quicklist *q, quicklistNode *n, slice value, listEnd from, size_t max, uint8_t **scratch) {
     const uint8_t *bytes = nodeRead(n, scratch);
     size_t there = nodeIsPlain(n) ? sliceEq(sliceOf(bytes, n->len), value) : listpackCountEqual(bytes, value), removed;
@@ -488,7 +489,7 @@ size_t quicklistDeleteEqual(quicklist *q, slice value, listEnd from, size_t max)
     return gone;
 }
 
-/* ---- As it is ---------------------------------------------------------------------------------------------------- */
+/* ---- Stored form ------------------------------------------------------------------------------------------------- */
 
 const quicklistNode *quicklistNextPart(const quicklist *q, const quicklistNode *node, quicklistPart *out) {
     const quicklistNode *n = node ? node->next : q->head;
@@ -515,7 +516,7 @@ size_t quicklistMemory(const quicklist *q, size_t samples) {
     return zmallocSize(q) + bytes;
 }
 
-/* The node and its block; where the node is now. */
+/* Offers the block of a node and the node itself; returns the node's new address. */
 static quicklistNode *defragNode(quicklist *q, quicklistNode *n, blockMover *move) {
     void *moved = move(n->block);
     if (moved) n->block = moved;

@@ -1,12 +1,12 @@
 /* quicklist.h -- a sequence of strings and integers of any length: a chain of listpacks.
  *
- * `fill` bounds a node. Below zero: bytes of its listpack, -1 .. -5 for 4, 8, 16, 32, 64 KiB. Above: so many elements,
- * and 8 KiB; 0 is 1. An element that is larger than a node may be has a node of its own, as it is ("plain").
- * `depth`: so many nodes from either end are as they are, those between are compressed where that saves something; 0:
- * none is.
+ * `fill` limits a node. Negative: bytes of its listpack, -1 .. -5 for 4, 8, 16, 32, 64 KiB. Positive: elements,
+ * and 8 KiB; 0 means 1. An element that is larger than the limit has a node of its own ("plain").
+ * `depth` is the number of nodes at either end that are not compressed; those between are, if that saves memory. 0:
+ * none is compressed.
  *
- * What is added must not lie in the list. Memory for nodes of ordinary size does not fail; an element of 1 MiB or more
- * has its memory reserved by the caller.
+ * Values to add must not be part of the list. Memory for nodes of ordinary size does not fail; for an element of 1 MiB
+ * or more the caller reserves memory first.
  *
  * Threads     one owner at a time; functions that take const change nothing, for any number of readers.
  *
@@ -20,49 +20,50 @@
 typedef struct quicklist quicklist;
 typedef struct quicklistNode quicklistNode;
 
-/* ---- Bounds of a node ---- */
+/* ---- Limits of a node ---- */
 
-/* Whether a listpack of `bytes` bytes and `count` elements is within the bounds of one node. */
+/* Returns whether a listpack of `bytes` bytes and `count` elements is within the limits of a node. */
 bool quicklistFits(int fill, size_t bytes, size_t count);
-/* Whether an element of this length is a node of its own. */
+/* Returns whether an element of this length gets a node of its own. */
 bool quicklistIsPlain(int fill, size_t len);
-/* For tests (main): elements from so many bytes on are plain, and others are not, whatever the bounds; 0: as usual. */
+/* For tests, on main: makes exactly the elements of at least `len` bytes plain, whatever the limits; 0: as usual. */
 void quicklistSetPlainFrom(size_t len);
 
 /* ---- Whole lists ---- */
 
 quicklist *quicklistCreate(int fill, unsigned depth);
 void quicklistFree(quicklist *q);
-/* A copy; NULL when there is no memory. */
+/* Returns a copy; NULL if there is no memory. */
 quicklist *quicklistDup(const quicklist *q) must_check;
 size_t quicklistCount(const quicklist *q);
 int quicklistFill(const quicklist *q);
 unsigned quicklistDepth(const quicklist *q);
-/* Nodes at the end, however large, from outside: a listpack that has been validated, or one element. The list takes
- * the block. A large listpack becomes several nodes; false when there is no memory: the block stays the caller's. */
+/* Appends a node, however large, from outside: a listpack that has been validated, or one element. The list takes
+ * ownership of the block. A large listpack becomes several nodes. Returns false if there is no memory: the caller still
+ * owns the block. */
 bool quicklistAppendListpackTake(quicklist *q, uint8_t *lp) must_check;
-/* Each of its elements, into nodes within the bounds; the listpack stays. False when there is no memory: some are
- * there. */
+/* Appends each element of the listpack, which is unchanged, in nodes within the limits. Returns false if there is no
+ * memory: some elements have been appended. */
 bool quicklistAppendEach(quicklist *q, const uint8_t *lp) must_check;
-/* A copy of the element; false when there is no memory. */
+/* Appends a copy of the element as a plain node. Returns false if there is no memory. */
 bool quicklistAppendPlain(quicklist *q, slice value) must_check;
-/* The listpack of a list that has but one node, which is one within the bounds that `fill` means, or, with `half`,
- * within half of them: the list is gone then. NULL otherwise. */
+/* Returns the listpack of a list with a single packed node within the limits that `fill` means or, with `half`, within
+ * half of them, and frees the list. Returns NULL, and does nothing, for other lists. */
 uint8_t *quicklistToListpackTake(quicklist *q, int fill, bool half);
 
-/* Defragmentation. Offer up to `nodes` nodes and their blocks to `move`, from the head on with `begin`, else from where
- * the last call stopped. True when all have been offered. The list stays where it is. */
+/* For defragmentation: offers up to `nodes` nodes and their blocks to `move`, from the head on with `begin`, else from
+ * where the last call ended. Returns true when all have been offered. The list itself does not move. */
 bool quicklistDefrag(quicklist *q, bool begin, size_t nodes, blockMover *move);
 
 typedef struct quicklistStats {
-    size_t nodes, compressed; /* nodes */
-    size_t bytes;             /* of all nodes, none compressed */
+    size_t nodes, compressed; /* nodes: all of them */
+    size_t bytes;             /* of all nodes, as if none were compressed */
 } quicklistStats;
 void quicklistGetStats(const quicklist *q, quicklistStats *out);
-/* Bytes that it takes, by at most `samples` of its nodes (0: all). */
+/* Returns the bytes of memory used, estimated from at most `samples` nodes (0: all). */
 size_t quicklistMemory(const quicklist *q, size_t samples);
 size_t quicklistNodeCount(const quicklist *q);
-/* Assert what holds; reads everything. */
+/* Asserts the invariants; reads everything. */
 void quicklistCheck(const quicklist *q);
 
 /* ---- Ends ---- */
@@ -70,51 +71,52 @@ void quicklistCheck(const quicklist *q);
 typedef enum { LIST_HEAD, LIST_TAIL } listEnd;
 
 void quicklistPush(quicklist *q, listEnd end, slice value);
-/* The element at that end, until the list changes; false when there is none. */
+/* Reads the element at that end, valid until the list changes. Returns false if the list is empty. */
 bool quicklistEnd(const quicklist *q, listEnd end, listpackValue *value);
-/* Take away the last `n` elements at that end, fewer when there are not so many. */
+/* Removes `n` elements at that end, fewer if there are not so many. */
 void quicklistDrop(quicklist *q, listEnd end, size_t n);
 
-/* ---- Places ---- */
+/* ---- Positions ---- */
 
-/* Walks over elements, beginning at any. A compressed node is read into memory of the iterator. The list may be changed
- * only by the functions below that take the iterator, which then is at its end. */
+/* A walk over elements from any index. Compressed nodes are unpacked to memory of the iterator. The list may be changed
+ * only by the functions below that take the iterator, which is then at its end. */
 typedef struct quicklistIter {
-    const quicklistNode *node; /* NULL behind the end */
+    const quicklistNode *node; /* NULL at the end */
     const uint8_t *lp;         /* its listpack, in the node or in scratch; NULL: plain */
-    const uint8_t *at;         /* in lp; NULL: not looked up */
-    size_t number;             /* of that in the node */
+    const uint8_t *at;         /* in lp; NULL: not yet looked up */
+    size_t number;             /* index of the element in the node */
     uint8_t *scratch;          /* owns */
-    bool backward, given;      /* given: what comes next is behind it */
+    bool backward, given;      /* given: the element at `number` has been returned, the next one follows it */
 } quicklistIter;
 
-/* From the element of that number on; negative: from the end, -1 the last. At its end at once if there is none. What is
- * given lives until the next one is. */
+/* Begins at the element with that index; negative from the end, -1 is the last. If there is none the walk is at its
+ * end. */
 void quicklistIterBegin(quicklistIter *it, const quicklist *q, long index, bool backward);
+/* Reads the next element; its bytes stay valid until the next call. Returns false at the end. */
 bool quicklistIterNext(quicklistIter *it, listpackValue *value);
-/* Whether what was given last lies in a compressed node, and so in memory of the iterator. */
+/* Returns whether the last element is in a compressed node, so that its bytes are in memory of the iterator. */
 bool quicklistIterUnpacked(const quicklistIter *it);
-/* The same for several: a run of at most `max` elements, that at *at in the listpack *lp and those behind it (backward:
- * before it), or one plain one: then *at is NULL and it is in *plain. How many; 0 at the end. */
+/* Reads several elements at once: a run of at most `max` elements in the listpack *lp, from *at on in the walk's
+ * direction; or a plain element, in *plain, with *at NULL. Returns their number, 0 at the end. */
 size_t quicklistIterRun(quicklistIter *it, size_t max, const uint8_t **lp, const uint8_t **at, slice *plain);
 void quicklistIterEnd(quicklistIter *it);
 
-/* Put a value before or after what the iterator has given last, or in its place. */
+/* Inserts a value before or after the element that the iterator returned last, or replaces that. */
 void quicklistInsert(quicklist *q, quicklistIter *it, listpackWhere where, slice value);
-/* Take out `n` elements from that number on, which are there. */
+/* Deletes `n` elements from that index on, which exist. */
 void quicklistDelete(quicklist *q, size_t index, size_t n);
-/* Take out elements that are equal to `value`, at most `max`, seen from that end. How many there were. */
+/* Deletes at most `max` elements equal to `value`, counted from that end. Returns their number. */
 size_t quicklistDeleteEqual(quicklist *q, slice value, listEnd from, size_t max);
 
-/* ---- Nodes as they are kept, for those who write them to files ---- */
+/* ---- Nodes in their stored form, for writing to files ---- */
 
 typedef struct quicklistPart {
     bool plain;
     bool compressed;  /* by LZF, to packed bytes */
     slice bytes;      /* a listpack, or an element; compressed or not */
-    size_t raw_bytes; /* when not compressed */
+    size_t raw_bytes; /* size if it were not compressed */
 } quicklistPart;
-/* The node behind `node`, NULL: the first one. NULL behind the last. */
+/* Returns the node after `node` (NULL: the first) and describes it in *out; NULL at the end. */
 const quicklistNode *quicklistNextPart(const quicklist *q, const quicklistNode *node, quicklistPart *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* quicklist_iterator.c -- walks over the elements of a quicklist, from any number, either way.
+/* quicklist_iterator.c -- walks over the elements of a quicklist, from any index, in either direction.
  *
  * Threads     one owner; the list may have other readers.
  * Cost        begin: nodes from the nearer end, then entries of one node from its nearer end. Next: O(1), and a
@@ -11,7 +11,7 @@
 #include "panic.h"
 #include "zmalloc.h"
 
-/* To the entry of that number in `n`, NULL: to the end. */
+/* Goes to entry `number` of `n`, or to the end if `n` is NULL. */
 static void enter(quicklistIter *it, const quicklistNode *n, size_t number) {
     it->node = n;
     it->number = number;
@@ -22,7 +22,7 @@ static void enter(quicklistIter *it, const quicklistNode *n, size_t number) {
     it->at = listpackIndex(it->lp, (long)number);
 }
 
-/* From what was given to what comes next. After a run its last entry is not known by its place. */
+/* Steps to the next element. The last entry of a run is known by its number only, not by its position. */
 static void advance(quicklistIter *it) {
     const quicklistNode *n = it->node;
     if (it->number != (it->backward ? 0 : nodeCount(n) - 1)) {
@@ -37,9 +37,9 @@ static void advance(quicklistIter *it) {
     enter(it, n, n && it->backward ? nodeCount(n) - 1 : 0);
 }
 
-/* The node of element `index` from the list's front, and its number there. */
+/* Returns the node of element `index`, counted from the front, and its number in the node. */
 static const quicklistNode *find(const quicklist *q, size_t index, size_t *number) {
-    size_t count = quicklistCount(q), behind = count - index; /* behind: elements from it on */
+    size_t count = quicklistCount(q), behind = count - index; /* behind: elements from `index` on */
     const quicklistNode *n;
     if (index <= count / 2) {
         for (n = quicklistEndNode(q, LIST_HEAD); index >= nodeCount(n); n = n->next) index -= nodeCount(n);
@@ -54,7 +54,7 @@ static const quicklistNode *find(const quicklist *q, size_t index, size_t *numbe
 void quicklistIterBegin(quicklistIter *it, const quicklist *q, long index, bool backward) {
     size_t count = quicklistCount(q), from_front = (size_t)index, number;
     *it = (quicklistIter){.backward = backward};
-    if (index < 0) from_front += count; /* too large if it was too low */
+    if (index < 0) from_front += count; /* still out of range if it was too low */
     if (from_front >= count) return;
     const quicklistNode *n = find(q, from_front, &number);
     enter(it, n, number);

@@ -1,13 +1,13 @@
 /* quicklist_node.c -- a node of a quicklist: a block with a listpack or with one element, compressed or not.
  *
- * Pushing and popping at either end of a node moves nothing: at the front the listpack's header goes with it, into the
- * gap before it, at the back there is room. When one side is used up the listpack is moved within its block, if enough
- * is free on the other, or into a block of twice its size.
+ * Pushing and popping at either end of a node moves no entry: at the front only the listpack's header moves, into the
+ * gap before it; at the back there is free space. When one side is full the listpack moves within its block, if enough
+ * is free on the other side, or to a block of twice its size.
  *
  * Not here    which node an element goes to, and which nodes are compressed (quicklist.c).
  * Threads     one owner at a time.
  * Invariants  1. A listpack has at most NODE_BYTES_MAX bytes and NODE_GAP_MAX before it.
- *             2. Where `room` is less than what the block has, the rest lies idle.
+ *             2. If `room` is less than what the block has, the rest is unused.
  *             3. Compressed bytes are fewer than raw ones by more than COMPRESS_SAVES_MIN.
  * Cost        push, drop: O(1) amortized; all others: bytes of the node.
  * Tests       tests/unit/ds/quicklist_test.c
@@ -21,11 +21,11 @@
 #include <lzf.h>
 
 #define COMPRESS_MIN 48
-#define COMPRESS_MAX ((size_t)1 << 20) /* in some 3 ms */
+#define COMPRESS_MAX ((size_t)1 << 20) /* compressed in some 3 ms */
 #define COMPRESS_SAVES_MIN 8
-#define SHRINK_MIN 512 /* rooms below stay as they are while elements are dropped */
+#define SHRINK_MIN 512 /* smaller blocks are not shrunk while elements are removed */
 
-/* Of a compressed node, before its bytes. */
+/* Header of a compressed node's bytes. */
 typedef struct lzfHead {
     uint32_t packed, raw;
 } lzfHead;
@@ -138,8 +138,8 @@ static size_t gapWithin(size_t gap) {
     return gap < NODE_GAP_MAX ? gap : NODE_GAP_MAX;
 }
 
-/* At least `need` bytes free at that end. What is free in the block is moved there, half of it beyond the need, unless
- * that is so little that it would soon have to be done again. */
+/* Ensures at least `need` free bytes at that end. Moves half of the surplus there, unless it is so little that this
+ * would soon be needed again; otherwise gets a larger block. */
 static __attribute__((noinline)) void makeRoom(quicklistNode *n, listEnd end, size_t need, size_t goal) {
     size_t bytes = listpackBytes(nodeListpack(n)), room = roomOf(n), spare = room > bytes ? room - bytes : 0;
     bool may_grow = room < goal && spare < bytes / 4;
@@ -174,7 +174,7 @@ void nodePush(quicklistNode *n, listEnd end, slice value, size_t goal) {
     n->count++;
 }
 
-/* A block that is mostly room is exchanged for one of twice what is in it. */
+/* Replaces a block that is mostly unused by one of twice the listpack's size. */
 static void shrinkMostlyFree(quicklistNode *n) {
     size_t room = roomOf(n), bytes = listpackBytes(nodeListpack(n));
     if (likely(room < SHRINK_MIN || bytes >= room / 4)) return;

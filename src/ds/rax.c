@@ -1,26 +1,27 @@
 /* rax.c -- an ordered map from byte strings to pointers: a radix tree with compressed paths.
  *
- * Entries of streams, pending entries and consumers are found by a key, walked in order and, most of them, added at
- * the end. Blocks are drawn in rax_internal.h. Bytes that keys share stand once, in the prefix of a node; what only one
- * key has stands in its leaf, beside the value; and a key that ends right behind the byte that parts it from others has
- * no leaf at all. Nodes grow and shrink by steps of a third or so, each of a size that the allocator has.
+ * Entries of streams, pending entries and consumers are found by key, walked in order and, most of them, added at
+ * the end. Blocks are drawn in rax_internal.h. Bytes that keys share are stored once, in the prefix of a node; those
+ * that only one key has are in its leaf, with the value; and a key that ends right after the byte in which it differs
+ * from others has no leaf at all. Nodes grow and shrink by steps of about a third, each of a size that the allocator
+ * has.
  *
- * A prefix or tail has SEGMENT_MAX bytes at most, so that no change moves more than one node's worth of bytes; what is
- * longer is a chain of nodes with one child. Only such chains are as large as a client likes: the end of a new key is
- * made first, apart from the tree, and when there is no memory for it, nothing has happened. Chains can be long,
- * therefore nothing here recurses.
+ * A prefix or tail has SEGMENT_MAX bytes at most, so that no change moves more than one node's worth of bytes; a longer
+ * one is a chain of nodes with one child. Only such chains have a size that clients choose: the end of a new key is
+ * built first, apart from the tree, and if there is no memory for it, nothing has changed. Chains can be long,
+ * so nothing here recurses.
  *
  * Not here    walks in order (rax_iterator.c).
  * Owns        nodes, leaves and the bytes of the keys; not the values.
  * Threads     one owner at a time.
  * Invariants  (raxCheck() asserts them)
- *             1. The bytes of a sorted node ascend, and no place of it is empty; a direct node counts its children.
+ *             1. The bytes of a sorted node ascend, without empty slots; a direct node counts its children.
  *             2. A prefix or tail has at most SEGMENT_MAX bytes.
  *             3. A node without a value has two children; or one, where the two segments and the byte between them
  *                do not fit into one. A node with a value has a child.
  *             4. A node above the two smallest shapes holds more children than the shape two below could.
  *             5. `count` is the number of values, `bytes` the sizes of all blocks.
- * Cost        one node for each byte where keys part, so a few in all: docs/design/rax.md has figures.
+ * Cost        one node for each byte where keys differ, so a few in all: docs/design/rax.md has figures.
  * Tests       tests/unit/ds/rax_test.c; tests/bench/micro/rax_bench.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -87,7 +88,7 @@ static node *nodeNew(rax *r, unsigned shape, slice prefix, bool has_value) {
     return nodeInit(countBlock(r, zmalloc(size), size), shape, prefix, has_value);
 }
 
-/* What leads to a value whose key ends with these bytes, SEGMENT_MAX at most. */
+/* Returns the slot of a value whose key ends with these bytes, SEGMENT_MAX at most. */
 static slot leafNew(rax *r, slice tail, void *value) {
     if (tail.len == 0) return (slot){value, KIND_LEAF};
     size_t size = sizeof(leaf) + tail.len;
@@ -113,7 +114,7 @@ static slice nodePrefix(const node *n) {
     return sliceOf(n->prefix, n->prefix_len);
 }
 
-/* Add a child that is not there, where nodeFindChild() has said; there is a place. */
+/* Adds a child at the position that nodeFindChild() has returned; the node is not full. */
 static void nodePutChild(node *n, unsigned pos, uint8_t b, slot child) {
     uint8_t *kinds = nodeKinds(n);
     void **pointers = nodePointers(n);
@@ -149,7 +150,7 @@ static void nodeCutChild(node *n, unsigned pos) {
     memmove(pointers + at, pointers + at + 1, behind * sizeof(void *));
 }
 
-/* All children of `from` to the empty node `to`, which has places for them. */
+/* Copies all children of `from` to the empty node `to`, which has the capacity. */
 static void copyChildren(node *to, const node *from) {
     const uint8_t *body = nodeBody(from), *from_kinds = nodeKinds(from);
     uint8_t *kinds = nodeKinds(to);
@@ -178,8 +179,8 @@ static void copyChildren(node *to, const node *from) {
     to->count = count & 511;
 }
 
-/* The node in another shape, with another prefix (which may lie in it), with or without a value (which is not set when
- * it is new). The old block is freed. */
+/* Returns the node in another shape, with another prefix (which may be part of it), with or without a value (a new one
+ * is not set). Frees the old block. */
 static node *nodeRemake(rax *r, node *old, unsigned shape, slice prefix, bool has_value) {
     node *n = nodeNew(r, shape, prefix, has_value);
     copyChildren(n, old);
@@ -190,13 +191,13 @@ static node *nodeRemake(rax *r, node *old, unsigned shape, slice prefix, bool ha
 
 /* ---- Freeing ----------------------------------------------------------------------------------------------------- */
 
-/* The child that is freed next leaves its slot, which keeps the way back up meanwhile. */
+/* The child to free next is taken from its slot, which then holds the way back up. */
 static slot takeLastChild(node *n) {
     unsigned pos = nodeChildBefore(n, 257);
     return nodeChild(n, pos);
 }
 
-/* Free all that the slot leads to. Chains have any length, so the way back up is kept in the slots that lead down. */
+/* Frees all below the slot. Chains have any length, so the way back up is stored in the slots that lead down. */
 static void freeSubtree(rax *r, slot s, void (*value_free)(void *value)) {
     node *above = NULL, *n = NULL;
     for (;;) {
@@ -294,23 +295,23 @@ size_t raxMemUsage(const rax *r) {
     return r->bytes;
 }
 
-/* A key has a leaf, if any; nodes are fewer than keys, but for long ones. */
+/* A key has at most one leaf; there are fewer nodes than keys, except for long keys. */
 size_t raxFreeEffort(const rax *r) {
     return 1 + r->count + r->bytes / 256;
 }
 
-/* ---- Nodes that could be less ------------------------------------------------------------------------------------ */
+/* ---- Shrinking nodes --------------------------------------------------------------------------------------------- */
 
 static bool isChain(const node *n) {
     return n->count == 1 && !n->has_value;
 }
 
-/* Bytes of the child's own segment. */
+/* Returns the bytes of the child's own segment. */
 static slice segmentOf(slot s) {
     return s.kind == KIND_NODE ? nodePrefix(s.ptr) : leafTail(s);
 }
 
-/* A node that does nothing but lead to its only child becomes one with it, if both segments fit into one. */
+/* Merges a node without a value into its only child, if both segments fit into one. */
 static void joinChain(rax *r, slotRef ref) {
     node *n = *ref.ptr;
     if (!isNode(ref) || !isChain(n)) return;
@@ -334,7 +335,7 @@ static void joinChain(rax *r, slotRef ref) {
     }
 }
 
-/* Restore invariants 3 and 4 for a node that has lost a child or its value. */
+/* Restores invariants 3 and 4 for a node that has lost a child or its value. */
 static void settle(rax *r, slotRef ref) {
     node *n = *ref.ptr;
     if (n->count == 0) {
@@ -349,8 +350,8 @@ static void settle(rax *r, slotRef ref) {
 
 /* ---- Adding ------------------------------------------------------------------------------------------------------ */
 
-/* What leads to a value whose key ends with these bytes, however many. False, and nothing made, if there is no memory
- * for it; SEGMENT_MAX bytes always succeed. */
+/* Makes the slot of a value whose key ends with these bytes, however many. Returns false if there is no memory for it;
+ * never for up to SEGMENT_MAX bytes. */
 static bool makeEnd(rax *r, slice end, void *value, slot *made) {
     if (likely(end.len <= SEGMENT_MAX)) {
         *made = leafNew(r, end, value);
@@ -363,7 +364,7 @@ static bool makeEnd(rax *r, slice end, void *value, slot *made) {
         size_t size = nodeBytes(0, SEGMENT_MAX, false);
         node *n = countBlock(r, ztrymalloc(size), size);
         if (!n) {
-            /* The chain ends with a value that nobody wants. */
+            /* Ends the unfinished chain with a dummy value, so that it can be freed. */
             put(ref, (slot){NULL, KIND_LEAF});
             freeSubtree(r, (slot){*top.ptr, *top.kind}, NULL);
             return false;
@@ -377,7 +378,7 @@ static bool makeEnd(rax *r, slice end, void *value, slot *made) {
     return true;
 }
 
-/* The node, moved if it must grow, with one child more. */
+/* Adds a child and returns the node, which has moved if it had to grow. */
 static node *addChild(rax *r, node *n, unsigned pos, uint8_t b, slot child) {
     if (n->shape != SHAPE_DIRECT && n->count == rax_shape_cap[n->shape]) {
         n = nodeRemake(r, n, n->shape + 1u, nodePrefix(n), n->has_value);
@@ -387,13 +388,13 @@ static node *addChild(rax *r, node *n, unsigned pos, uint8_t b, slot child) {
     return n;
 }
 
-/* Put a node in front of what the slot leads to, behind the first `common` bytes of its segment. The new key's value is
- * either that of the node (rest is empty) or behind rest[0]. */
+/* Inserts a node above the slot's target, after the first `common` bytes of its segment. The new key's value becomes
+ * that of the node (if rest is empty) or the child of rest[0]. */
 static bool split(rax *r, slotRef ref, slotRef above, size_t common, slice rest, void *value) {
     slot old = {*ref.ptr, *ref.kind}, end = {NULL, KIND_NONE};
     if (rest.len && !makeEnd(r, sliceOf(rest.ptr + 1, rest.len - 1), value, &end)) return false;
     slice segment = segmentOf(old);
-    bool old_ends = common == segment.len; /* a leaf whose key is the beginning of the new one */
+    bool old_ends = common == segment.len; /* the leaf's key is a prefix of the new one */
     node *n = nodeNew(r, rest.len && !old_ends ? 1 : 0, sliceOf(segment.ptr, common), old_ends || !rest.len);
     if (old_ends) {
         *nodeValue(n) = *leafValue(ref);
@@ -483,7 +484,7 @@ raxResult raxTryInsert(rax *r, slice key, void *value, void **there) {
     return insert(r, key, value, there, false);
 }
 
-/* ---- Taking out -------------------------------------------------------------------------------------------------- */
+/* ---- Removing ---------------------------------------------------------------------------------------------------- */
 
 static void removed(rax *r, void *value, void **old) {
     r->count--;
@@ -493,7 +494,7 @@ static void removed(rax *r, void *value, void **old) {
 
 bool raxRemove(rax *r, slice key, void **old) {
     slotRef at = rootRef(r), keeps = {NULL, NULL};
-    unsigned keeps_pos = 0; /* the child of `keeps`, the last node that is more than a link of a chain, on the way */
+    unsigned keeps_pos = 0; /* the child of `keeps`, the last node on the way that is more than a link of a chain */
     while (isNode(at)) {
         node *n = *at.ptr;
         if (key.len < n->prefix_len || !bytesEq(n->prefix, key.ptr, n->prefix_len)) return false;
@@ -531,7 +532,7 @@ bool raxRemove(rax *r, slice key, void **old) {
 
 /* ---- Checking ---------------------------------------------------------------------------------------------------- */
 
-/* Slots still to be looked at. */
+/* Slots still to be visited. */
 typedef struct todoList {
     slot *items; /* owns */
     size_t count, cap;

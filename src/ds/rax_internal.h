@@ -1,22 +1,22 @@
 /* rax_internal.h -- nodes and leaves of a rax, shared by rax.c and rax_iterator.c only.
  *
- * A slot is a pointer and a byte that says what it points to:
+ * A slot is a pointer and a byte that defines what it points to:
  *
  *     kind  0          nothing
  *           1          a node
  *           2          a value: the key ends here, and the pointer is the value itself
  *           2 + n      a leaf: the value and the last n bytes of the key
  *
- * The root is a slot in the rax. A node is one block of one of 18 shapes, with as many places as its shape says (c):
+ * The root is a slot in the rax. A node is one block of one of 18 shapes, which define its capacity (c):
  *
  *             3            3 + p, rounded up to 8
  *     +-------+------------+---------+---------+----------+---------------+
  *     | head  | prefix (p) | value?  | bytes c | kinds c  | pointers 8 c  |    c from 1 to 175: sorted by byte
  *     +-------+------------+---------+---------+----------+---------------+
- *     | head  | prefix (p) | value?  | kinds 256          | pointers 2048 |    the last shape: one place for each byte
+ *     | head  | prefix (p) | value?  | kinds 256          | pointers 2048 |    the last shape: indexed by byte
  *     +-------+------------+---------+--------------------+---------------+
  *
- * The prefix are the bytes that all keys below have in common from here on. `value` is there if a key ends behind the
+ * The prefix is the bytes that all keys below have in common from here on. A node has a `value` if a key ends after the
  * prefix. Bytes and kinds together are rounded up to 8.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -30,7 +30,7 @@
 
 enum { KIND_NONE = 0, KIND_NODE = 1, KIND_LEAF = 2 };
 
-/* Longest prefix of a node, longest tail of a leaf. A node with a full prefix and one child fills 256 bytes. */
+/* Longest prefix of a node and longest tail of a leaf. A node with a full prefix and one child fills 256 bytes. */
 #define SEGMENT_MAX RAX_SURE_KEY
 
 #define RAX_SHAPES 18
@@ -38,14 +38,14 @@ enum { KIND_NONE = 0, KIND_NODE = 1, KIND_LEAF = 2 };
 extern const uint16_t rax_shape_cap[RAX_SHAPES];
 
 typedef struct slot {
-    void *ptr; /* owns the node or leaf; a value is the caller's */
+    void *ptr; /* owns the node or leaf; a value belongs to the caller */
     uint8_t kind;
 } slot;
 
 struct rax {
     void *root; /* owns */
     size_t count, bytes;
-    uint32_t changes; /* one more with each key that comes or goes */
+    uint32_t changes; /* incremented when a key is added or removed */
     uint8_t root_kind;
 };
 
@@ -54,11 +54,11 @@ typedef struct node {
     uint32_t has_value : 1;
     uint32_t shape : 6;
     uint32_t prefix_len : 8;
-    char prefix[]; /* and all the rest */
+    char prefix[]; /* followed by the rest of the node */
 } node;
 
 typedef struct leaf {
-    void *value; /* the caller's */
+    void *value; /* belongs to the caller */
     char tail[];
 } leaf;
 
@@ -68,7 +68,7 @@ static inline size_t roundUp8(size_t n) {
     return (n + 7) & ~(size_t)7;
 }
 
-/* Offset of the value, or of what follows when there is none. */
+/* Returns the offset of the value, or of what follows if there is none. */
 static inline size_t nodeHeadBytes(size_t prefix_len) {
     return roundUp8(offsetof(node, prefix) + prefix_len);
 }
@@ -77,7 +77,7 @@ static inline void **nodeValue(const node *n) {
     return (void **)((char *)n + nodeHeadBytes(n->prefix_len));
 }
 
-/* The bytes of a sorted node, the kinds of a direct one. */
+/* Returns the bytes of a sorted node, or the kinds of a direct one. */
 static inline uint8_t *nodeBody(const node *n) {
     return (uint8_t *)n + nodeHeadBytes(n->prefix_len) + (n->has_value ? sizeof(void *) : 0);
 }
@@ -91,7 +91,7 @@ static inline void **nodePointers(const node *n) {
     return (void **)(void *)(nodeBody(n) + skip);
 }
 
-/* How many of the n ascending bytes are less than b. At least 16 bytes from `bytes` on can be read: kinds and
+/* Returns how many of the n ascending bytes are less than b. At least 16 bytes from `bytes` on are readable: kinds and
  * pointers follow. */
 static inline unsigned bytesBelow(const uint8_t *bytes, unsigned n, uint8_t b) {
 #ifdef __SSE2__
@@ -114,14 +114,15 @@ static inline unsigned bytesBelow(const uint8_t *bytes, unsigned n, uint8_t b) {
 #endif
 }
 
-/* A slot in its place: in a node, or the root. Changes of that node move it. */
+/* A slot in a node, or the root. Changes of that node move it. */
 typedef struct slotRef {
     void **ptr;
     uint8_t *kind;
 } slotRef;
 
-/* Where the child of byte b is, or would be: positions from 1 on, in the order of the bytes. `ref`, if it is there, is
- * its slot. The biggest byte of all is asked for first, because keys that grow end there. */
+/* Finds the child of byte b: *pos becomes its position, or the one it would get; positions count from 1, in the order
+ * of the bytes. Returns whether it is present, with its slot in *ref. Tests the greatest byte first, because growing
+ * keys end there. */
 static inline bool nodeFindChild(const node *n, uint8_t b, unsigned *pos, slotRef *ref) {
     uint8_t *body = nodeBody(n);
     if (n->shape == SHAPE_DIRECT) {
@@ -145,12 +146,12 @@ static inline slot nodeChild(const node *n, unsigned pos) {
     return (slot){nodePointers(n)[pos - 1], nodeKinds(n)[pos - 1]};
 }
 
-/* The byte that leads to the child at that position. */
+/* Returns the byte that leads to the child at that position. */
 static inline uint8_t nodeChildByte(const node *n, unsigned pos) {
     return n->shape == SHAPE_DIRECT ? (uint8_t)(pos - 1) : nodeBody(n)[pos - 1];
 }
 
-/* The last position before `end` that has a child; 0: none. `end` may be anything above 0. */
+/* Returns the last position before `end` that has a child, 0 if none. `end` may be any number above 0. */
 static inline unsigned nodeChildBefore(const node *n, unsigned end) {
     if (n->shape != SHAPE_DIRECT) return end - 1 < n->count ? end - 1 : n->count;
     const uint8_t *kinds = nodeBody(n);
@@ -160,7 +161,7 @@ static inline unsigned nodeChildBefore(const node *n, unsigned end) {
     return i;
 }
 
-/* The first position from `begin` (not 0) on that has a child; 0: none. */
+/* Returns the first position from `begin` (not 0) on that has a child, 0 if none. */
 static inline unsigned nodeChildFrom(const node *n, unsigned begin) {
     if (n->shape != SHAPE_DIRECT) return begin <= n->count ? begin : 0;
     const uint8_t *kinds = nodeBody(n);
@@ -170,7 +171,7 @@ static inline unsigned nodeChildFrom(const node *n, unsigned begin) {
     return i < 256 ? i + 1 : 0;
 }
 
-/* How many bytes two runs have in common at their beginning. Most often all. */
+/* Returns the length of the common prefix of two byte strings. Most often it is all of them. */
 static inline size_t commonBytes(const char *a, const char *b, size_t n) {
     if (bytesEq(a, b, n)) return n;
     size_t i = 0;
@@ -178,7 +179,7 @@ static inline size_t commonBytes(const char *a, const char *b, size_t n) {
     return i;
 }
 
-/* memcpy() of what is short as a rule. */
+/* Like memcpy(), for sizes that are usually small. */
 static inline void copyBytes(char *to, const char *from, size_t n) {
     uint64_t first, last;
     if (n >= 8 && n <= 16) {

@@ -1,16 +1,16 @@
-/* rax_iterator.c -- walks through a rax in the order of its keys, either way.
+/* rax_iterator.c -- walks through a rax in the order of its keys, in either direction.
  *
- * The way from the root to the element is an array of frames, the first of which stands for the place above the root.
- * At every node position 0 is the node's own value, whose key is less than all others below, and then come the
- * children. A seek goes down as far as the key leads and ends at the element, or at a gap: of the last node that was
- * met, all positions from there on are greater than the key, and all before are less. From a gap, as from an element,
- * one goes on in the same way: to the nearest position at that side, down from there to its first or last element, or
+ * The path from the root to the element is an array of frames, the first of which represents the slot of the root.
+ * In every node, position 0 is the node's own value, whose key is less than all others below it; then come the
+ * children. A seek descends as far as the key matches and ends at the element, or at a gap: in the last node that was
+ * visited, all positions from the gap on are greater than the key, and all before it are less. From a gap, as from an
+ * element, a step goes to the nearest position on that side, and down from there to its first or last element, or
  * up when there is none.
  *
- * Owns        key and path, where they do not fit into the iterator.
- * Threads     those of the tree; nothing of it is written.
- * Invariants  1. On an element, path leads to it, if `changes` is that of the tree, and `key` is its key.
- *             2. The first key_len bytes of `key` at a frame are what leads to that frame.
+ * Owns        key and path, if they do not fit into the iterator.
+ * Threads     those of the tree; it is only read.
+ * Invariants  1. On an element, `path` leads to it, if `changes` equals that of the tree, and `key` is its key.
+ *             2. The first key_len bytes of `key`, of a frame, lead to that frame.
  * Cost        next and previous: O(1) as a rule; after a change of the tree, a seek.
  * Tests       tests/unit/ds/rax_test.c; tests/bench/micro/rax_bench.c
  *
@@ -43,7 +43,7 @@ void raxIterEnd(raxIterator *it) {
     it->on_element = false;
 }
 
-/* ---- Room -------------------------------------------------------------------------------------------------------- */
+/* ---- Memory ------------------------------------------------------------------------------------------------------ */
 
 static bool growBuffer(void **p, const void *first, size_t used_bytes, size_t new_bytes) {
     void *grown = *p == first ? ztrymalloc(new_bytes) : ztryrealloc(*p, new_bytes);
@@ -81,7 +81,7 @@ static bool pushFrame(raxIterator *it, const node *n, size_t key_len) {
     return true;
 }
 
-/* The byte that leads on from a node (not from above the root), and the segment behind it. */
+/* Appends the byte that leads down from a node (not from the frame above the root), and the segment after it. */
 static bool addSegment(raxIterator *it, const raxFrame *f, const char *bytes, size_t len) {
     if (!keyRoom(it, it->key_len + 1 + len)) return false;
     if (f->node) it->key[it->key_len++] = (char)nodeChildByte(f->node, f->pos);
@@ -106,7 +106,7 @@ static bool hasValue(const raxFrame *f) {
     return n && n->has_value;
 }
 
-/* The first position from `gap` on, or the last one before it. False if there is none. */
+/* Finds the first position from `gap` on, or the last one before it. Returns false if there is none. */
 static bool posFrom(const raxIterator *it, raxFrame *f, unsigned gap) {
     if (gap == 0 && hasValue(f)) {
         f->pos = 0;
@@ -143,8 +143,8 @@ static void **placeOf(const raxIterator *it, const raxFrame *f) {
     return f->node ? &nodePointers(f->node)[f->pos - 1] : (void **)&it->tree->root;
 }
 
-/* The bytes that lead from the last frame's position down: to an element (then it stands there) or a node (then that
- * is the last frame). False when memory fails. */
+/* Descends from the last frame's position: to an element, or to a node, which becomes the last frame. Returns false if
+ * memory is short. */
 static bool enter(raxIterator *it) {
     raxFrame *f = lastFrame(it);
     it->key_len = f->key_len;
@@ -159,7 +159,7 @@ static bool enter(raxIterator *it) {
     return addSegment(it, f, tail_len ? l->tail : NULL, tail_len) && standAt(it, placeOf(it, f));
 }
 
-/* To the nearest element at that side of the gap in the last frame. */
+/* Moves to the nearest element on that side of the gap in the last frame. */
 static bool walk(raxIterator *it, unsigned gap, bool forward) {
     it->on_element = false;
     while (!it->on_element) {
@@ -178,13 +178,13 @@ static bool walk(raxIterator *it, unsigned gap, bool forward) {
 
 /* ---- Seeking ----------------------------------------------------------------------------------------------------- */
 
-/* How a segment of the tree stands to what is left of the key. */
+/* Compares a segment of the tree with the rest of the key. */
 static int segmentCmp(const char *segment, size_t len, slice rest) {
     return sliceCmp(sliceOf(segment, len), rest);
 }
 
-/* Go down as far as the key leads, without copying it. True if it is there: the last frame's position is it. Else
- * `gap` is set. */
+/* Descends as far as the key matches, without copying it. Returns true if the key is present: the last frame's position
+ * is its value. Otherwise sets *gap. */
 static bool descend(raxIterator *it, slice key, unsigned *gap) {
     slice rest = key;
     raxFrame *f = lastFrame(it);
@@ -232,7 +232,7 @@ static bool copyKey(raxIterator *it, slice key, size_t len) {
 bool raxIterSeek(raxIterator *it, raxSeekOp op, slice key) {
     it->depth = 0;
     it->failed = false;
-    (void)pushFrame(it, NULL, 0); /* the first one has its place */
+    (void)pushFrame(it, NULL, 0); /* the first frame always fits */
     if (op == RAX_SEEK_FIRST) return walk(it, 0, true);
     if (op == RAX_SEEK_LAST) return walk(it, PAST_ALL, false);
     unsigned gap = 0;
@@ -262,7 +262,7 @@ bool raxIterPrev(raxIterator *it) {
     return step(it, false);
 }
 
-/* One of the node's children, or its value, each as likely as any other. */
+/* Returns a random position: one of the node's children or its value, all equally likely. */
 static unsigned randomPos(const node *n) {
     unsigned k = (unsigned)rngBelow(rngThread(), n->count + (n->has_value ? 1u : 0u));
     if (n->has_value && k-- == 0) return 0;

@@ -1,10 +1,10 @@
-/* score_leaf.c -- the leaf of a scoreTree: codes that tell two hundred neighbours apart, and how they are searched.
+/* score_leaf.c -- the leaf of a scoreTree: up to two hundred codes in order, and how they are searched.
  *
- * A leaf does not hold scores but codes of 32 bits: the score's bits, made an integer of the same order (its ordinal),
- * shifted right and less a start, both the leaf's own. Lower codes are lower scores; of equal codes the entries are
- * asked. A leaf with a range of 2^30 codes and more for its two hundred scores seldom has two equal ones unless the
- * scores are. When a score comes that the codes do not reach they are made coarser, which reads no entry; when a split
- * has left a leaf with few of them, they are made anew from the scores.
+ * A leaf holds no scores but codes of 32 bits: the score's bits, mapped to an integer of the same order (its ordinal),
+ * shifted right, minus a start; each leaf has its own shift and start. Lower codes are lower scores; for equal codes
+ * the entries are compared. A leaf with a range of at least 2^30 codes for its two hundred scores seldom has two equal
+ * ones unless the scores are. When a score is out of the codes' range, they are made coarser, which reads no entry;
+ * when a split leaves a leaf with a narrow range, they are computed again from the scores.
  *
  * Not here    which leaf it is, and what is above it (score_tree.c).
  * Owns        nothing.
@@ -15,14 +15,14 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "score_tree_internal.h"
 
-/* A leaf whose codes lie nearer together gets them anew from the scores. */
+/* A leaf with a narrower range of codes computes them again from the scores. */
 #define CODE_SPAN_MIN (1u << 16)
-/* New codes take no more than this of 32 bits, so that there is room at both sides. */
+/* New codes use no more than this of 32 bits, so that the range can grow on both sides. */
 #define CODE_SPAN_MAX (1u << 30)
 
 /* ---- codes ---- */
 
-/* The lowest and the highest ordinal that may have the code of a slot. */
+/* Return the lowest and the highest ordinal that can have the code of a slot. */
 static uint64_t lowestOfSlot(const scoreLeaf *leaf, uint32_t slot) {
     return (leaf->code[slot] + leaf->start) << leaf->shift;
 }
@@ -62,8 +62,8 @@ void scoreLeafTighten(scoreLeaf *leaf) {
 
 /* ---- searching ---- */
 
-/* How many of `n` ascending codes are lower. Without branches that depend on codes: those would be guessed wrong half
- * of the time. */
+/* Returns how many of `n` ascending codes are lower. Without branches that depend on codes, as those would be
+ * mispredicted half of the time. */
 static uint32_t codesBelow(const uint32_t *code, uint32_t n, uint32_t than) {
     uint32_t low = 0;
     if (n == 0) return 0;
@@ -75,12 +75,12 @@ static uint32_t codesBelow(const uint32_t *code, uint32_t n, uint32_t than) {
     return low + (code[low] < than);
 }
 
-/* The slots first .. end - 1 have the code that is asked for: only there the entries have to be. */
+/* The slots first .. end - 1 have the code that is searched for: only these entries have to be compared. */
 typedef struct slotRange {
     uint32_t first, end;
 } slotRange;
 
-/* Of the slots from .. to - 1, those with the code of an ordinal. */
+/* Returns the slots within from .. to - 1 that have the code of an ordinal. */
 static slotRange slotsOf(const scoreLeaf *leaf, uint32_t from, uint32_t to, uint64_t ord) {
     if (!scoreLeafReaches(leaf, ord)) {
         uint32_t slot = ord >> leaf->shift < leaf->start ? from : to;

@@ -1,7 +1,7 @@
 /* score_tree.c -- the ordered half of a sorted set: entries by score and member, and the rank of each.
  *
- * A skiplist pays a cache miss for each node that it passes. Here a leaf holds what tells two hundred neighbours apart
- * beside each other, so that a search reads a few lines of one leaf and no entry, and the inner nodes above a million
+ * A skiplist pays a cache miss for each node that it passes. Here a leaf stores the order of two hundred neighbours
+ * in one block, so that a search reads a few lines of one leaf and no entry, and the inner nodes above a million
  * entries (two levels, 250 KB) are small enough to stay in the cache.
  *
  *                           inner   [ least score and entry, count, child ] x n
@@ -13,14 +13,14 @@
  *                  codes  [ ....... ]   4 bytes each
  *                  entries[ ....... ]   6 bytes each --> entry (score, member), owned by the dict
  *
- * A leaf does not hold scores but codes that say nearly as much in half the room: score_leaf.c.
+ * A leaf does not hold scores but codes of half the size that are nearly as precise: score_leaf.c.
  *
- * A node may be full for a moment, within a call; then entries go to a neighbour below the same parent if it has room
- * for a few of them, and only two full ones become three. Leaves are thus 85 % full after random inserts instead of
- * 69 %. A node that overflows at the very end of the tree, because entries come in order, leaves all but one behind.
+ * A node may be full only within a call; then entries go to a neighbour below the same parent if there is space
+ * for a few of them; only two full ones are split into three. Leaves are thus 85 % full after random inserts instead of
+ * 69 %. A node that overflows at the very end of the tree, because entries come in order, keeps all but one.
  *
- * Not here    leaves from inside (score_leaf.c); members and what compares them; who owns entries; ranges as commands
- *             write them.
+ * Not here    the inside of leaves (score_leaf.c); comparing members; ownership of entries; ranges as commands
+ *             specify them.
  * Owns        the nodes.
  * Threads     one owner at a time; functions that take a const tree write nothing.
  * Invariants  1. Entries are strictly ascending by score and member along the leaves, in both directions of the links.
@@ -28,7 +28,7 @@
  *             3. least_score[i] and least_entry[i] are those of the first entry below child i, count[i] their number.
  *             4. 1 <= n < nodeMax(), and n >= nodeMin() but for the first and last node of a level.
  *             5. A slot's code is (ordinal of its entry's score >> shift) - start, and fits into 32 bits.
- *             6. leaves, inners, size say how many there are.
+ *             6. leaves, inners, size are the numbers of nodes and entries.
  * Cost        docs/design/score_tree.md
  * Tests       tests/unit/ds/score_tree_test.c
  *
@@ -40,10 +40,10 @@
 #include <string.h>
 
 enum {
-    INNER_MAX = 126,      /* places of an inner node: 4040 bytes, of size class 4096 */
-    SHIFT_ROOM = 4,       /* a neighbour with less room is as good as full */
+    INNER_MAX = 126,      /* children of an inner node: 4040 bytes, of size class 4096 */
+    SHIFT_ROOM = 4,       /* a neighbour with less free space counts as full */
     DEPTH_MAX = 16,       /* forty to that power is beyond any memory */
-    PREFETCH_ENTRIES = 8, /* how far an iterator asks ahead */
+    PREFETCH_ENTRIES = 8, /* how far ahead an iterator prefetches */
 };
 typedef struct scoreInner {
     uint32_t n;
@@ -64,7 +64,7 @@ struct scoreTree {
     size_t size, leaves, inners;
 };
 
-/* The way from the root to a place in a leaf: step[0] is the leaf's parent, step[depth - 1] the root. */
+/* The path from the root to a slot of a leaf: step[0] is the leaf's parent, step[depth - 1] the root. */
 typedef struct scorePath {
     scoreLeaf *leaf;
     uint32_t slot;
@@ -77,18 +77,18 @@ typedef struct scorePath {
 static uint32_t nodeMax(uint32_t level) {
     return level ? INNER_MAX : LEAF_MAX;
 }
-/* A node with less is merged or filled from a neighbour. */
+/* Returns the minimum fill: a node with less is merged with a neighbour, or filled from it. */
 static uint32_t nodeMin(uint32_t level) {
     return nodeMax(level) / 3;
 }
-/* Two nodes that have no more together become one. */
+/* Two siblings are merged if together they hold at most this many entries. */
 static uint32_t mergeMax(uint32_t level) {
     return nodeMax(level) / 4 * 3;
 }
 
 /* ---- searching within a node ---- */
 
-/* How many of `n` ascending scores are lower than the bound's, or not higher. */
+/* Returns how many of `n` ascending scores are before the bound. */
 static uint32_t scoresBelow(const double *score, uint32_t n, scoreBound b) {
     uint32_t low = 0;
     if (n == 0) return 0;
@@ -108,7 +108,7 @@ static uint32_t scoresBelow(const double *score, uint32_t n, scoreBound b) {
     return low + (score[low] < b.score);
 }
 
-/* The child in which the key is, or would be put. */
+/* Returns the child that contains the key, or in which it would be inserted. */
 static uint32_t childOfKey(const scoreTree *t, const scoreInner *node, const scoreKey *key) {
     const double *score = node->least_score;
     uint32_t low = 1 + scoresBelow(score + 1, node->n - 1, (scoreBound){key->score, false}), high = low;
@@ -128,7 +128,7 @@ static uint32_t childOfKey(const scoreTree *t, const scoreInner *node, const sco
     return low - 1;
 }
 
-/* The last child whose first entry lies before the bound; the first child if there is none. */
+/* Returns the last child whose first entry is before the bound; the first child if there is none. */
 static uint32_t childBefore(const scoreInner *node, scoreTreeBefore *before, const void *arg) {
     uint32_t low = 1, high = node->n;
     while (low < high) {
@@ -142,14 +142,14 @@ static uint32_t childBefore(const scoreInner *node, scoreTreeBefore *before, con
     return low - 1;
 }
 
-/* Entries below the children before child i. */
+/* Returns the number of entries below the children before child i. */
 static size_t countBefore(const scoreInner *node, uint32_t i) {
     size_t sum = 0;
     for (uint32_t k = 0; k < i; k++) sum += node->count[k];
     return sum;
 }
 
-/* Ask for where binary search looks first. */
+/* Prefetches the lines that binary search reads first. */
 static void prefetchNode(const void *node, uint32_t level) {
     prefetchRead(node);
     for (size_t quarter = 1; quarter < 4; quarter++) {
@@ -169,7 +169,7 @@ static uint32_t nodeCount(const void *node) {
     return n;
 }
 
-/* A leaf behind `prev`; NULL: the first. */
+/* Returns a new leaf after `prev` (NULL: the first). */
 static scoreLeaf *leafCreate(scoreTree *t, scoreLeaf *prev) {
     scoreLeaf *leaf = zmalloc(sizeof(*leaf));
     leaf->n = 0;
@@ -209,7 +209,7 @@ scoreTree *scoreTreeCreate(scoreTreeCompare *compare) {
     return t;
 }
 
-/* From the end, so that nothing has to be moved; no leaf but those that are freed is touched. */
+/* Frees from the end, so that nothing has to be moved; touches only the leaves that it frees. */
 bool scoreTreeFreeSome(scoreTree *t, size_t nodes) {
     while (t->root && nodes) {
         scoreInner *way[DEPTH_MAX];
@@ -249,9 +249,10 @@ size_t scoreTreeMemUsage(const scoreTree *t) {
            t->inners * zmallocGoodSize(sizeof(scoreInner));
 }
 
-/* ---- finding a place ---- */
+/* ---- paths ---- */
 
-/* Where the key is, or, with false, where it would be put. The tree is not empty. */
+/* Finds the slot of the key and returns true, or the one at which it would be inserted and returns false. The tree is
+ * not empty. */
 static bool pathToKey(const scoreTree *t, const scoreKey *key, scorePath *p) {
     void *node = t->root;
     bool found;
@@ -268,7 +269,7 @@ static bool pathToKey(const scoreTree *t, const scoreKey *key, scorePath *p) {
     return found;
 }
 
-/* The place of that rank; behind the last entry if there are not so many. The tree is not empty. */
+/* Finds the slot of that rank, or the one after the last entry if there are not so many. The tree is not empty. */
 static void pathToRank(const scoreTree *t, size_t rank, scorePath *p) {
     void *node = t->root;
     for (uint32_t level = t->depth; level > 0; level--) {
@@ -283,7 +284,7 @@ static void pathToRank(const scoreTree *t, size_t rank, scorePath *p) {
     p->slot = rank < p->leaf->n ? (uint32_t)rank : p->leaf->n;
 }
 
-/* Along the last, or first, child of each node, to its last or first place. The tree is not empty. */
+/* Follows the last, or first, child of each node to its last or first slot. The tree is not empty. */
 static void pathToEnd(const scoreTree *t, bool last, scorePath *p) {
     void *node = t->root;
     for (uint32_t level = t->depth; level > 0; level--) {
@@ -296,7 +297,7 @@ static void pathToEnd(const scoreTree *t, bool last, scorePath *p) {
     p->slot = last ? p->leaf->n : 0;
 }
 
-/* Is the node of that level on the path the last, or the first, of its level? */
+/* Returns whether the node of that level on the path is the last, or the first, of its level. */
 static bool isLastOfLevel(const scoreTree *t, const scorePath *p, uint32_t level) {
     for (; level < t->depth; level++) {
         if (p->step[level].at + 1 != p->step[level].node->n) return false;
@@ -310,7 +311,7 @@ static bool isFirstOfLevel(const scoreTree *t, const scorePath *p, uint32_t leve
     return true;
 }
 
-/* ---- moving entries and children about ---- */
+/* ---- moving entries and children ---- */
 
 static void innerCopy(scoreInner *to, uint32_t at, const scoreInner *from, uint32_t i, uint32_t n) {
     memmove(&to->least_score[at], &from->least_score[i], n * sizeof(to->least_score[0]));
@@ -347,7 +348,7 @@ static void nodeSetCount(void *node, uint32_t n) {
     memcpy(node, &n, sizeof(n));
 }
 
-/* Entries below the places i .. i + n - 1 of a node. */
+/* Returns the number of entries below the slots i .. i + n - 1 of a node. */
 static size_t entriesIn(const void *node, uint32_t i, uint32_t n, uint32_t level) {
     if (level == 0) return n;
     const scoreInner *inner = node;
@@ -356,7 +357,7 @@ static size_t entriesIn(const void *node, uint32_t i, uint32_t n, uint32_t level
     return sum;
 }
 
-/* Write into place `at` of a parent what the first entry below that child is. */
+/* Stores the first entry below child `at` in its parent. */
 static void noteLeast(scoreInner *parent, uint32_t at, uint32_t level) {
     if (level) {
         const scoreInner *child = parent->child[at];
@@ -369,7 +370,8 @@ static void noteLeast(scoreInner *parent, uint32_t at, uint32_t level) {
     }
 }
 
-/* The first entry below the node of that level on the path is another one: tell all above it that have it as theirs. */
+/* Call when the first entry below the node of that level on the path has changed: updates all nodes above that store
+ * it. */
 static void noteLeastUpward(const scoreTree *t, const scorePath *p, uint32_t level) {
     for (; level < t->depth; level++) {
         noteLeast(p->step[level].node, p->step[level].at, level);
@@ -377,8 +379,8 @@ static void noteLeastUpward(const scoreTree *t, const scorePath *p, uint32_t lev
     }
 }
 
-/* Put `n` of child i's last places at the beginning of child i + 1. `level` is the children's. Neither is empty after
- * it, or the caller removes the one that is. */
+/* Moves the last `n` slots of child i to the beginning of child i + 1. `level` is the children's. If one of them
+ * becomes empty the caller removes it. */
 static void shiftRight(scoreInner *parent, uint32_t i, uint32_t n, uint32_t level) {
     void *left = parent->child[i], *right = parent->child[i + 1];
     uint32_t in_left = nodeCount(left), in_right = nodeCount(right);
@@ -396,7 +398,7 @@ static void shiftRight(scoreInner *parent, uint32_t i, uint32_t n, uint32_t leve
     noteLeast(parent, i + 1, level);
 }
 
-/* Put `n` of child i + 1's first places at the end of child i. */
+/* Moves the first `n` slots of child i + 1 to the end of child i. */
 static void shiftLeft(scoreInner *parent, uint32_t i, uint32_t n, uint32_t level) {
     void *left = parent->child[i], *right = parent->child[i + 1];
     uint32_t in_left = nodeCount(left), in_right = nodeCount(right);
@@ -414,7 +416,7 @@ static void shiftLeft(scoreInner *parent, uint32_t i, uint32_t n, uint32_t level
     if (in_right > n) noteLeast(parent, i + 1, level);
 }
 
-/* Bring children i and i + 1 to the same number. */
+/* Gives children i and i + 1 the same number of slots. */
 static void balance(scoreInner *parent, uint32_t i, uint32_t level) {
     uint32_t left = nodeCount(parent->child[i]), right = nodeCount(parent->child[i + 1]);
     if (left > right) {
@@ -424,7 +426,7 @@ static void balance(scoreInner *parent, uint32_t i, uint32_t level) {
     }
 }
 
-/* A new, empty child behind child i; it has no least entry yet. */
+/* Adds an empty child after child i; its least entry is not set. */
 static void addChild(scoreTree *t, scoreInner *parent, uint32_t i, uint32_t level) {
     void *child = level ? (void *)innerCreate(t) : (void *)leafCreate(t, parent->child[i]);
     innerCopy(parent, i + 2, parent, i + 1, parent->n - i - 1);
@@ -433,14 +435,14 @@ static void addChild(scoreTree *t, scoreInner *parent, uint32_t i, uint32_t leve
     parent->n++;
 }
 
-/* Free child i, which is empty. */
+/* Frees child i, which is empty. */
 static void dropChild(scoreTree *t, scoreInner *parent, uint32_t i, uint32_t level) {
     nodeFree(t, parent->child[i], level);
     innerCopy(parent, i, parent, i + 1, parent->n - i - 1);
     parent->n--;
 }
 
-/* Put an inner node with one child above the root. */
+/* Adds an inner node with one child above the root. */
 static void growRoot(scoreTree *t, scorePath *p) {
     scoreInner *root = innerCreate(t);
     serverAssert(t->depth < DEPTH_MAX);
@@ -454,9 +456,9 @@ static void growRoot(scoreTree *t, scorePath *p) {
     t->depth++;
 }
 
-/* ---- keeping the fill ---- */
+/* ---- balancing ---- */
 
-/* Child i of `parent` is full: give of it to a neighbour, or make a new node. */
+/* Makes space in the full child i of `parent`: moves entries to a neighbour, or splits nodes. */
 static void relieve(scoreTree *t, scoreInner *parent, uint32_t i, uint32_t level) {
     uint32_t max = nodeMax(level);
     uint32_t left = i > 0 ? nodeCount(parent->child[i - 1]) : max;
@@ -479,7 +481,7 @@ static void relieve(scoreTree *t, scoreInner *parent, uint32_t i, uint32_t level
     }
 }
 
-/* An entry has come to the leaf of the path: nodes that are full now, from the leaf up, are relieved. */
+/* Call after an entry was added to the leaf of the path: relieves all nodes that are full now, from the leaf up. */
 static void fixOverflow(scoreTree *t, scorePath *p, bool at_end, bool at_begin) {
     void *node = p->leaf;
     for (uint32_t level = 0; nodeCount(node) == nodeMax(level); level++) {
@@ -496,7 +498,8 @@ static void fixOverflow(scoreTree *t, scorePath *p, bool at_end, bool at_begin) 
     }
 }
 
-/* Child i of `parent` has too few, and the parent another child. Gives whether the parent has one less. */
+/* Call if child i of `parent`, which has another child, has too few slots. Returns whether the parent has lost a
+ * child. */
 static bool refill(scoreTree *t, scoreInner *parent, uint32_t i, uint32_t level, bool at_edge) {
     uint32_t n = nodeCount(parent->child[i]);
     uint32_t max = nodeMax(level);
@@ -512,8 +515,8 @@ static bool refill(scoreTree *t, scoreInner *parent, uint32_t i, uint32_t level,
     return false;
 }
 
-/* Entries have gone from the leaf of the path, and counts and least entries above it are right, but for those of a node
- * that is empty now. Bring all nodes from the leaf up to their fill again. */
+/* Call after entries were removed from the leaf of the path, when counts and least entries above it are right, except
+ * for those of a node that is empty now. Refills all nodes from the leaf up. */
 static void fixUnderflow(scoreTree *t, scorePath *p) {
     void *node = p->leaf;
     for (uint32_t level = 0; level < t->depth; level++) {
@@ -610,7 +613,7 @@ bool scoreTreePrepend(scoreTree *t, void *entry) {
     return true;
 }
 
-/* Take `n` entries out of the leaf of the path, from its place on. */
+/* Removes `n` entries from the leaf of the path, from its slot on. */
 static void removeAt(scoreTree *t, scorePath *p, uint32_t n) {
     scoreLeaf *leaf = p->leaf;
     scoreLeafMove(leaf, p->slot, p->slot + n, leaf->n - p->slot - n);
@@ -652,8 +655,8 @@ size_t scoreTreeRemoveRanks(scoreTree *t, size_t first, size_t last, void (*remo
     return done;
 }
 
-/* May the entry at the path's place have that score and stay where it is? At the ends of a leaf its neighbours there
- * are asked, which costs no more than taking the entry out would. */
+/* Returns whether the entry at the path's slot can have that score and stay there. At the ends of a leaf this compares
+ * with the neighbouring leaf, which costs no more than removing the entry would. */
 static bool fitsInPlace(const scoreTree *t, const scorePath *p, double score, const void *entry) {
     const scoreLeaf *leaf = p->leaf, *next = leaf->next, *prev = leaf->prev;
     if (p->slot > 0) {
@@ -674,7 +677,8 @@ static void updateInPlace(const scoreTree *t, const scorePath *p, double score, 
     if (p->slot == 0) noteLeastUpward(t, p, 0);
 }
 
-/* Move the entry, which cannot stay in place, within its leaf; false if its place is, or may be, in another one. */
+/* Moves the entry, which cannot keep its slot, within its leaf. Returns false if it belongs, or may belong, to another
+ * leaf. */
 static bool updateInLeaf(const scoreTree *t, const scorePath *p, double score, void *entry) {
     scoreLeaf *leaf = p->leaf;
     uint32_t from = p->slot, n = leaf->n, to;
@@ -720,7 +724,7 @@ size_t scoreTreeRank(const scoreTree *t, const void *entry) {
     return lookup.rank;
 }
 
-/* One level of a lookup; true when it has come to its end. */
+/* Descends one level; returns true when the lookup has ended. */
 static bool stepLookup(scoreTreeLookup *l) {
     scoreKey key = {scoreOf(l->entry), l->entry, l->entry};
     bool found;
@@ -765,8 +769,8 @@ void scoreTreeRankMany(scoreTreeLookup *lookups, size_t n) {
     }
 }
 
-/* The place behind all entries before a bound, which is a score or, with `before`, what the callback says; and its
- * rank, if asked for. */
+/* Returns the position after all entries before a bound, which is a score or, with `before`, what the callback defines;
+ * and its rank unless `rank` is NULL. */
 static scoreTreeIter seek(const scoreTree *t, scoreBound bound, scoreTreeBefore *before, const void *arg,
                           size_t *rank) {
     const void *node = t->root;
@@ -818,7 +822,7 @@ scoreTreeIter scoreTreeSeekRank(const scoreTree *t, size_t rank) {
 
 /* ---- iterating ---- */
 
-/* Ask for what is to be read of a leaf before its entries can be asked for. */
+/* Prefetches what must be read of a leaf before its entries can be prefetched. */
 static void prefetchPlaces(const scoreLeaf *leaf, bool from_end) {
     if (!leaf) return;
     prefetchRead(leaf);
@@ -900,7 +904,7 @@ size_t scoreTreeDefragNodes(scoreTree *t, size_t rank, blockMover *move) {
 
 typedef struct scoreCheck {
     const scoreTree *t;
-    const scoreLeaf *leaf; /* the last one that was seen */
+    const scoreLeaf *leaf; /* the last one visited */
     size_t leaves, inners;
 } scoreCheck;
 

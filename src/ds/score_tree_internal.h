@@ -9,9 +9,9 @@
 #include "panic.h"
 #include <string.h>
 
-enum { LEAF_MAX = 200 }; /* places of a leaf: 2032 bytes, of size class 2048 */
+enum { LEAF_MAX = 200 }; /* capacity of a leaf: 2032 bytes, of size class 2048 */
 
-/* An address without its upper 16 bits, which are 0: no system gives a process higher ones unless it asks. */
+/* An address without its upper 16 bits, which are 0: no system gives a process higher addresses unless asked to. */
 typedef struct packedPointer {
     uint16_t part[3];
 } packedPointer;
@@ -27,11 +27,11 @@ typedef struct scoreLeaf {
 
 static_assert(sizeof(scoreLeaf) <= 2048, "a leaf fills its size class");
 
-/* What a search looks for. `address` may be the only thing that is left of an entry (scoreTreeEntryMoved). */
+/* A search key. `address` may be all that is left of an entry (scoreTreeEntryMoved). */
 typedef struct scoreKey {
     double score;
     const void *entry;   /* may be read */
-    const void *address; /* a place with this pointer holds the entry itself */
+    const void *address; /* a slot with this pointer holds the entry itself */
 } scoreKey;
 
 static inline double scoreOf(const void *entry) {
@@ -53,7 +53,7 @@ static inline void scoreLeafSetEntry(scoreLeaf *leaf, uint32_t slot, const void 
     leaf->entry[slot] = (packedPointer){{(uint16_t)p, (uint16_t)(p >> 16), (uint16_t)(p >> 32)}};
 }
 
-/* Scores in their order as integers; those of both zeros are the same. */
+/* Maps scores to integers of the same order; both zeros are the same. */
 static inline uint64_t scoreOrdinal(double score) {
     uint64_t u;
     score += 0.0; /* -0.0 becomes 0.0 */
@@ -70,27 +70,27 @@ static inline uint32_t scoreLeafCode(const scoreLeaf *leaf, uint64_t ord) {
     return (uint32_t)((ord >> leaf->shift) - leaf->start);
 }
 
-/* Give the leaf codes that reach from ordinal `low` to `high` and are not finer than `shift`, beside what it has. Reads
- * no entry: coarser codes follow from finer ones. */
+/* Extends the range of the codes to the ordinals `low` to `high`, not finer than `shift`. Reads no entry: coarser codes
+ * follow from finer ones. */
 void scoreLeafWiden(scoreLeaf *leaf, uint64_t low, uint64_t high, uint32_t shift);
-/* Codes that have come so near together that they say little are made anew from the scores. That happens to a leaf that
- * had a far outlier, or a wide range many splits ago. */
+/* Computes codes that are too close together again from the scores. That happens in a leaf that had a far outlier, or a
+ * wide range many splits ago. */
 void scoreLeafTighten(scoreLeaf *leaf);
 
-/* Of the slots from .. to - 1, the first that does not lie before the key; `*found` says whether it is the key. */
+/* Returns the first of the slots from .. to - 1 that is not before the key; *found says whether it is the key. */
 uint32_t scoreLeafSlotOfKey(scoreTreeCompare *compare, const scoreLeaf *leaf, uint32_t from, uint32_t to,
                             const scoreKey *key, bool *found);
-/* The first slot that does not lie before the bound. */
+/* Returns the first slot that is not before the bound. */
 uint32_t scoreLeafSlotOfBound(const scoreLeaf *leaf, scoreBound b);
 uint32_t scoreLeafSlotBefore(const scoreLeaf *leaf, scoreTreeBefore *before, const void *arg);
-/* Order of (score, entry) and what is in a slot. The entry there is read only where its code says nothing. */
+/* Compares (score, entry) with a slot. Reads the entry there only if the codes are equal. */
 int scoreLeafCompare(scoreTreeCompare *compare, double score, const void *entry, const scoreLeaf *leaf, uint32_t slot);
 
-/* Move `n` entries within a leaf. */
+/* Moves `n` entries within a leaf. */
 void scoreLeafMove(scoreLeaf *leaf, uint32_t to, uint32_t from, uint32_t n);
-/* Make `to` reach as far as `n` slots of `from`, and no finer, so that it can take them. */
+/* Extends the range of `to` so that it can take `n` slots of `from`, not finer than theirs. */
 void scoreLeafPrepare(scoreLeaf *to, const scoreLeaf *from, uint32_t i, uint32_t n);
-/* From one leaf into free places of another that is prepared for it. */
+/* Copies slots to free slots of another leaf, which scoreLeafPrepare() has prepared. */
 void scoreLeafTake(scoreLeaf *to, uint32_t at, const scoreLeaf *from, uint32_t i, uint32_t n);
 
 #endif

@@ -4,12 +4,12 @@
  *     u16          | len 2 | cap 2 | kind | bytes ... | NUL |       likewise u32 and u64
  *                                          ^ sds points here
  *
- * The byte before the string says how wide the two numbers before it are. `cap` counts the bytes that fit,
- * without header and NUL; the allocator's slack is part of it where the width can express it.
+ * The byte before the string defines the width of the two numbers before it. `cap` counts the bytes that fit,
+ * without header and NUL; it includes the allocator's slack if the width can express that.
  *
  * Owns        one block per string.
  * Invariants  1. len <= cap <= the largest number of the kind.  2. s[len] is NUL.
- * Cost        appending is O(added) on average: room grows by doubling up to 1 MiB.
+ * Cost        appending is O(added) on average: capacity grows by doubling up to 1 MiB.
  * Tests       tests/unit/ds/sds_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -43,7 +43,7 @@ static int kindFor(size_t cap) {
     return kind;
 }
 
-/* The numbers lie unaligned before the string. */
+/* Reads a number, which is unaligned. */
 static size_t readNumber(const char *p, int kind) {
     uint16_t v16;
     uint32_t v32;
@@ -82,7 +82,7 @@ static void setLen(char *s, size_t len) {
     s[len] = '\0';
 }
 
-/* Write the header of a block whose allocator gave `usable` bytes; returns the string, its len not yet set. */
+/* Writes the header of a block with `usable` bytes; returns the string, whose length is not yet set. */
 static char *formatBlock(char *block, int kind, size_t usable) {
     size_t header = headerSize(kind), cap = usable - header - 1;
     if (cap > kindMax(kind)) cap = kindMax(kind);
@@ -146,7 +146,8 @@ size_t sdsAllocSize(const sds s) {
     return zmallocSize(blockOf(s));
 }
 
-/* Give the string a block of at least `cap` bytes, which may be fewer than it has now but not than its length. */
+/* Moves the string to a block of at least `cap` bytes, possibly fewer than it has now, but not fewer than its
+ * length. */
 static sds resizeBlock(sds s, size_t cap) {
     size_t len = sdsLen(s), usable;
     int kind = kindFor(cap);
@@ -196,7 +197,7 @@ void sdsClear(sds s) {
     setLen(s, 0);
 }
 
-/* The source may lie in `s` itself only if there is room already; callers append foreign bytes. */
+/* The source may be part of `s` only if there is capacity already; callers append other bytes. */
 sds sdsCatLen(sds s, const void *p, size_t len) {
     if (len == 0) return s;
     s = makeRoom(s, len, true);
@@ -214,7 +215,7 @@ sds sdsCatSlice(sds s, slice v) {
     return sdsCatLen(s, v.ptr, v.len);
 }
 
-/* A string that is written behind its end: the length is set when all is there. */
+/* Output that is written past the end of a string, whose length is set at the end. */
 typedef struct writing {
     char *s, *at, *limit;
 } writing;
@@ -237,7 +238,7 @@ static inline void putBytes(writing *w, const char *p, size_t n) {
 static_assert(NUMBER_ROOM >= LONG_STR_SIZE && NUMBER_ROOM >= FIXED_SHORT_SIZE, "room for any number that is short");
 static_assert(sizeof(size_t) == sizeof(long), "z is read as l");
 
-/* "%d", "%u" and their like with l, ll or z; the conversion's last letter is `letter`. */
+/* Writes a number for "%d", "%u" and the like with l, ll or z; `letter` is the conversion's last letter. */
 static inline size_t putNumber(char *out, char letter, int longs, va_list *ap) {
     if (letter == 'd') {
         long long n = longs == 2 ? va_arg(*ap, long long) : longs ? va_arg(*ap, long) : va_arg(*ap, int);
@@ -249,8 +250,8 @@ static inline size_t putNumber(char *out, char letter, int longs, va_list *ap) {
     return ull2string(out, n);
 }
 
-/* "%.2f" and its like with up to four places; the conversion begins at `f`. Returns what follows it, or NULL if it is
- * another one or the number is long. */
+/* Writes a number for "%.2f" and the like, with up to four digits; the conversion begins at `f`. Returns the position
+ * after it, NULL if it is another conversion or the number is long. */
 static const char *putFixed(writing *w, const char *f, va_list *ap) {
     if (f[1] < '0' || f[1] > '4' || f[2] != 'f') return NULL;
     double x = va_arg(*ap, double);
@@ -259,7 +260,8 @@ static const char *putFixed(writing *w, const char *f, va_list *ap) {
     return f + 3;
 }
 
-/* Write the conversion at `f`, behind the '%', if it is a plain one: what follows it. NULL: only printf knows it. */
+/* Writes the conversion at `f`, after the '%', if it is a simple one, and returns the position after it. NULL: only
+ * printf can do it. */
 static const char *putConversion(writing *w, const char *f, va_list *ap) {
     if (*f == 's') {
         const char *text = va_arg(*ap, const char *);
@@ -294,9 +296,8 @@ static const char *putConversion(writing *w, const char *f, va_list *ap) {
     return f + 1;
 }
 
-/* Append what the format says if all of its conversions are plain (%s, %d and %u with l, ll or z or a width like 06,
- * %.2f and its like, %%), as nearly all of INFO are: it takes a third of what printf does. False: nothing was
- * appended. */
+/* Appends formatted text if all conversions are simple (%s, %d and %u with l, ll or z or a width like 06, %.2f and the
+ * like, %%), as nearly all of INFO are: takes a third of the time of printf. Returns false if nothing was appended. */
 static bool catPlain(sds *to, const char *fmt, va_list *ap) {
     size_t before = sdsLen(*to);
     writing w = {*to, *to + before, *to + capOf(*to)};
@@ -462,12 +463,12 @@ sds sdsJoin(char **list, int count, const char *sep) {
     return s;
 }
 
-/* Vertical tabs and form feeds are skipped before a word, but are part of it after its first byte. */
+/* Vertical tabs and form feeds before a word are skipped; after its first byte they are part of it. */
 static bool endsWord(char c) {
     return c == '\0' || c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Append the byte that the escape at *p (behind its backslash) stands for and step over it. */
+/* Appends the byte that the escape at *p (after its backslash) stands for, and moves *p past it. */
 static sds takeEscape(sds word, const char **p) {
     const char *at = *p;
     if (*at == 'x' && hexDigit(at[1]) >= 0 && hexDigit(at[2]) >= 0) {
@@ -481,7 +482,8 @@ static sds takeEscape(sds word, const char **p) {
     return sdsCatLen(word, known ? stands_for + (known - letter) : at, 1);
 }
 
-/* Append the inside of the quoted text whose opening quote is at *p and step over it. False when it does not end. */
+/* Appends the content of the quoted text whose opening quote is at *p, and moves *p past it. Returns false if the
+ * closing quote is missing. */
 static bool takeQuoted(sds *word, const char **p) {
     char quote = *(*p)++;
     while (**p && **p != quote) {

@@ -2,7 +2,7 @@
  *
  * An sds points at the first byte; the header with length and capacity sits before it, in four
  * widths so that short strings pay 3 bytes. Always NUL-terminated; may contain NULs. Functions that
- * can move the string return the new pointer, and the old one is dead.
+ * can move the string return the new pointer; the old one is invalid.
  *
  * Threads     one owner at a time.
  *
@@ -35,29 +35,32 @@ sds sdsCat(sds s, const char *p);
 sds sdsCatSlice(sds s, slice v);
 sds sdsCatPrintf(sds s, const char *fmt, ...) printf_like(2, 3);
 sds sdsCatVprintf(sds s, const char *fmt, va_list ap);
-/* Append with quotes and escapes (\n \r \t \a \b \" \\ \xHH), as logs and CONFIG REWRITE show it. */
+/* Appends the bytes in quotes, with escapes (\n \r \t \a \b \" \\ \xHH), as in logs and CONFIG REWRITE. */
 sds sdsCatRepr(sds s, const char *p, size_t len);
+/* Replaces the content by `len` bytes. */
 sds sdsCpyLen(sds s, const char *p, size_t len);
+/* Extends the string to `len` bytes with zeros; does nothing if it is longer. */
 sds sdsGrowZero(sds s, size_t len);
-/* Room for `extra` more bytes: doubling below 1 MiB, +1 MiB above. NonGreedy: exactly that. */
+/* Ensures capacity for `extra` more bytes: doubles below 1 MiB, adds 1 MiB above. NonGreedy: exactly that. */
 sds sdsMakeRoomFor(sds s, size_t extra);
 sds sdsMakeRoomForNonGreedy(sds s, size_t extra);
+/* Gives unused capacity back to the allocator. */
 sds sdsRemoveFreeSpace(sds s);
-/* Bytes were written behind the end (delta > 0) or are dropped from it (delta < 0). */
+/* Changes the length, after bytes were written past the end (delta > 0) or to drop some (delta < 0). */
 void sdsIncrLen(sds s, ptrdiff_t delta);
+/* Makes the string empty and keeps its capacity. */
 void sdsClear(sds s);
-void sdsRange(sds s, ptrdiff_t start, ptrdiff_t end); /* keep [start, end]; negatives from the end */
+void sdsRange(sds s, ptrdiff_t start, ptrdiff_t end); /* keeps [start, end]; negative from the end */
 void sdsTrim(sds s, const char *cset);
 void sdsToLower(sds s);
 void sdsToUpper(sds s);
 int sdsCmp(const sds a, const sds b);
 
-/* Split at each `sep` (not NULL, seplen >= 1). Returns an array of *count strings, freed with
- * sdsFreeSplitRes(). */
+/* Splits at each `sep` (not NULL, seplen >= 1). Returns an array of *count strings, freed by sdsFreeSplitRes(). */
 sds *sdsSplitLen(const char *s, size_t len, const char *sep, size_t seplen, int *count);
-/* Split a line into words as the configuration and inline commands do: "..." with \n \r \t \a \b
- * \xHH escapes, '...' with only \' escaped, blanks between. Quoted text is joined with what it touches:
- * "a b"c is the word `a bc`. NULL for unbalanced quotes. An empty line gives a non-NULL array and *count 0. */
+/* Splits a line into words like the configuration file and inline commands: separated by blanks, with "..." (escapes \n
+ * \r \t \a \b \xHH) and '...' (only \' is escaped). Quoted text is joined with adjacent text: "a b"c is the word `a
+ * bc`. Returns NULL for unbalanced quotes; for an empty line, a non-NULL array and *count 0. */
 sds *sdsSplitArgs(const char *line, int *count);
 void sdsFreeSplitRes(sds *words, int count);
 sds sdsJoin(char **words, int count, const char *sep);

@@ -1,16 +1,16 @@
 /* spsc_queue.c -- bounded ring from one producer thread to one consumer thread, without locks.
  *
  * Indexes count elements since the start and wrap around at 2^64; a slot is index & mask. Each side works on its
- * private index and publishes it when it has done a batch, so a batch costs one store, and the line with the other
- * side's index is only fetched when the cached copy says full or empty.
+ * private index and publishes it after a batch, so a batch costs one store, and the line with the other
+ * side's index is only fetched if the queue is full or empty by the cached copy.
  *
  *        head <= head_local <= tail <= tail_local <= head + capacity
  *   released^      taken^  committed^    reserved^
  *
- * Threads     producer: spscReserve, spscCommit; consumer: spscTake, spscPeek, spscRelease; init and destroy: neither
- *             runs. Elements are handed over by the release store of tail in spscCommit() and the acquire load in
- *             refreshTail(); their room by the release store of head in spscRelease() and the acquire load in
- *             spscReserve().
+ * Threads     producer: spscReserve, spscCommit; consumer: spscTake, spscPeek, spscRelease; init and destroy:
+ *             while neither is active. Elements are handed over by the release store of tail in spscCommit() and the
+ *             acquire load in refreshTail(); their slots by the release store of head in spscRelease() and the acquire
+ *             load in spscReserve().
  * Tests       tests/unit/ds/spsc_queue_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -56,7 +56,7 @@ bool spscCommit(spscQueue *q) {
     return true;
 }
 
-/* Whether at least `want` committed elements wait. */
+/* Returns whether at least `want` committed elements are waiting. */
 static bool refreshTail(spscQueue *q, size_t want) {
     if (likely(q->tail_seen - q->head_local >= want)) return true;
     q->tail_seen = atomic_load_explicit(&q->tail, memory_order_acquire);
@@ -77,8 +77,8 @@ void spscRelease(spscQueue *q) {
     atomic_store_explicit(&q->head, q->head_local, memory_order_release);
 }
 
-/* Before it sleeps a consumer says so in an atomic of its own (seq_cst) and then asks here; a producer commits
- * and then reads that atomic (seq_cst fence between). One of the two sees the other. */
+/* Before sleeping, a consumer sets an atomic of its own (seq_cst) and then calls this; a producer commits and then
+ * reads that atomic (with a seq_cst fence between). One of the two sees the other's store. */
 bool spscIsEmpty(spscQueue *q) {
     return atomic_load_explicit(&q->tail, memory_order_seq_cst) == atomic_load_explicit(&q->head, memory_order_seq_cst);
 }

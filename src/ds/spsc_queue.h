@@ -1,10 +1,10 @@
 /* spsc_queue.h -- bounded ring from one producer thread to one consumer thread, without locks.
  *
- * Elements are fixed-size structs, written and read where they lie. The producer makes those it has written
- * visible together by spscCommit() (one release store); the consumer sees what was committed (one
- * acquire load when its cached view runs dry) and gives room back by spscRelease().
+ * Elements are fixed-size structs, written and read in place. The producer makes those it has written
+ * visible together by spscCommit() (one release store); the consumer sees committed elements (one
+ * acquire load when its cached index is reached) and frees their slots by spscRelease().
  *
- * Producer and consumer fields lie on separate cache lines, and each side caches the other's index.
+ * Producer and consumer fields are on separate cache lines, and each side caches the other's index.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef DS_SPSC_QUEUE_H
@@ -27,22 +27,24 @@ typedef struct spscQueue {
     size_t tail_seen;
 } spscQueue;
 
-/* `capacity` is rounded up to a power of two. */
+/* Initializes a queue of at least `capacity` elements, rounded up to a power of two. */
 void spscInit(spscQueue *q, size_t capacity, size_t elem_size);
 void spscDestroy(spscQueue *q);
 
-/* Producer: room for one more element, or NULL when full. The element is invisible until spscCommit(). */
+/* For the producer: returns a free slot for one more element, NULL if the queue is full. The element is invisible until
+ * spscCommit(). */
 void *spscReserve(spscQueue *q);
-/* Producer: publish all reserved elements. True if there were any. */
+/* For the producer: publishes all reserved elements. Returns whether there were any. */
 bool spscCommit(spscQueue *q);
-/* Consumer: the oldest element not yet taken, or NULL. Stays valid until spscRelease(). */
+/* For the consumer: returns the oldest element not yet taken, or NULL. It stays valid until spscRelease(). */
 void *spscTake(spscQueue *q);
-/* Consumer: look at the element `ahead` places behind the next one to take (0 = next), to prefetch; NULL if none. */
+/* For the consumer: returns the element `ahead` positions after the next one to take (0: that one), to prefetch it;
+ * NULL if none. */
 void *spscPeek(spscQueue *q, size_t ahead);
-/* Consumer: give back the room of all taken elements. */
+/* For the consumer: frees the slots of all taken elements. */
 void spscRelease(spscQueue *q);
-/* Either side, a snapshot: nothing is committed that has not been released (a consumer releases what it took before it
- * asks). Uses seq_cst loads, for the check before sleeping. */
+/* For either side: returns whether all committed elements have been released (a consumer releases what it took first).
+ * A snapshot by seq_cst loads, for the check before sleeping. */
 bool spscIsEmpty(spscQueue *q);
 
 #endif

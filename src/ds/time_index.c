@@ -1,21 +1,21 @@
-/* time_index.c -- entries in order of their time: leaves without order under a sorted directory.
+/* time_index.c -- entries by their time: unsorted leaves under a sorted directory.
  *
  *   directory   low (time, address) | low ... | low ...      sorted
  *                 |                    |        |
- *   leaves      [e e e e e]          [e e]    [e e e e]      up to LEAF_MAX entries, in no order
+ *   leaves      [e e e e e]          [e e]    [e e e e]      up to LEAF_MAX entries, unsorted
  *
- * Who reaps wants what is due, not the order of it: so only leaves are in order. Entries of one time are told apart by
- * their address, so a million fields of the same millisecond are many leaves, too, and a leaf to be searched is never
- * long. An address takes six bytes, in two arrays: the four low ones are what is searched.
+ * Expiry needs the entries that are due, in any order, so only the leaves are sorted. Entries with the same time are
+ * sorted by their address, so a million fields of the same millisecond are spread over many leaves, and searching one
+ * leaf never takes long. An address takes six bytes, in two arrays; a search reads the four low bytes.
  *
- * Not here    what an entry is.
+ * Not here    the meaning of an entry.
  * Owns        the directory and the leaves.
  * Threads     one owner at a time.
  * Invariants  (timeIndexCheck() asserts them)
  *             1. An entry (time, address) of leaf i is not below low[i], and below low[i + 1].
- *             2. low[0] is a bound that may lie far below; no leaf is empty.
+ *             2. low[0] is a bound that may be far too low; no leaf is empty.
  *             3. `count` is the sum of the leaves' counts.
- * Cost        6 bytes an entry in a leaf that is full, up to a third more in one that has room to grow; 24 a leaf in
+ * Cost        6 bytes per entry in a full leaf, up to a third more in one with free space; 24 per leaf in
  *             the directory. Add: a binary search; one in LEAF_MAX / 2 reads the times of a leaf. Remove: a search
  *             among LEAF_MAX numbers of 4 bytes.
  * Tests       tests/unit/ds/time_index_test.c
@@ -28,7 +28,7 @@
 #include <string.h>
 
 #define LEAF_MAX 512
-#define LEAF_MERGE (LEAF_MAX / 4) /* two neighbours of so many entries together become one */
+#define LEAF_MERGE (LEAF_MAX / 4) /* two neighbours with at most this many entries together are merged */
 #define LEAF_STEP 8
 
 /* low[room] and high[room] follow. */
@@ -81,7 +81,7 @@ static timeLeaf *leafCreate(uint32_t room) {
     return leaf;
 }
 
-/* The same entries in a leaf with room for `room`. */
+/* Returns a leaf with the same entries and a capacity of `room`. */
 static timeLeaf *leafResize(timeLeaf *leaf, uint32_t room) {
     timeLeaf *fresh = leafCreate(room);
     memcpy(lowOf(fresh), lowOf(leaf), leaf->count * sizeof(uint32_t));
@@ -106,7 +106,7 @@ static void leafDrop(timeLeaf *leaf, uint32_t i) {
     highOf(leaf)[i] = highOf(leaf)[last];
 }
 
-/* The place of an address, count when it is not there. */
+/* Returns the index of an address, count if it is absent. */
 static uint32_t leafFind(const timeLeaf *leaf, uintptr_t address) {
     const uint32_t *low = lowOf(leaf);
     uint32_t wanted = (uint32_t)address;
@@ -122,7 +122,7 @@ static bool isBelow(int64_t time_a, uintptr_t a, int64_t time_b, uintptr_t b) {
     return time_a < time_b || (time_a == time_b && a < b);
 }
 
-/* The leaf to which (time, address) belongs: the last whose bound is not above it, else the first. */
+/* Returns the leaf to which (time, address) belongs: the last whose bound is not above it, else the first. */
 static size_t findLeaf(const timeIndex *t, int64_t time, uintptr_t address) {
     size_t from = 0, to = t->leaves;
     while (to - from > 1) {
@@ -143,7 +143,7 @@ static void insertLeaf(timeIndex *t, size_t at, timeBound bound) {
     t->leaves++;
 }
 
-/* The leaf has been given away or freed. */
+/* Removes a leaf, whose entries were moved or that was freed, from the directory. */
 static void removeLeaf(timeIndex *t, size_t at) {
     t->leaves--;
     memmove(t->dir + at, t->dir + at + 1, (t->leaves - at) * sizeof(*t->dir));
@@ -168,7 +168,8 @@ static bool keyIsBelow(const sortKey *a, const sortKey *b) {
     return isBelow(a->time, a->address, b->time, b->address);
 }
 
-/* Put the key that would be at `nth` in sorted order there, smaller ones before it (Hoare's selection). Keys differ. */
+/* Moves the key that has index `nth` in sorted order there, with smaller ones before it (Hoare's selection). Keys
+ * differ. */
 static void selectKey(sortKey *keys, size_t n, size_t nth) {
     size_t from = 0, to = n - 1;
     while (from < to) {
@@ -185,7 +186,8 @@ static void selectKey(sortKey *keys, size_t n, size_t nth) {
     }
 }
 
-/* Halve a leaf that is full. One at the end, whose entries came in order, keeps most: what follows goes to the new. */
+/* Splits a full leaf in halves. The last leaf, whose entries came in order, keeps most: later entries go to the new
+ * one. */
 static void splitLeaf(timeIndex *t, size_t at) {
     timeLeaf *leaf = t->dir[at].leaf;
     sortKey keys[LEAF_MAX];
@@ -206,7 +208,7 @@ static void splitLeaf(timeIndex *t, size_t at) {
     insertLeaf(t, at + 1, (timeBound){keys[keep].time, keys[keep].address, upper});
 }
 
-/* Join leaf `at` with its next one when both are small, and give back what a leaf does not need. */
+/* Merges leaf `at` with the next one if both are small, and gives back what a leaf does not need. */
 static void tidyLeaf(timeIndex *t, size_t at) {
     timeLeaf *leaf = t->dir[at].leaf;
     if (leaf->count == 0) {
@@ -261,7 +263,7 @@ void timeIndexAdd(timeIndex *t, const void *entry) {
         at = findLeaf(t, time, address);
     }
     timeBound *bound = &t->dir[at];
-    if (isBelow(time, address, bound->time, bound->address)) { /* the first leaf alone */
+    if (isBelow(time, address, bound->time, bound->address)) { /* only in the first leaf */
         bound->time = time;
         bound->address = address;
     }
@@ -285,7 +287,7 @@ int64_t timeIndexEarliest(const timeIndex *t) {
     return t->count ? t->dir[0].time : INT64_MAX;
 }
 
-/* Take from the first leaf. What stays gives it a bound, if all of it was looked at. */
+/* Takes entries from the first leaf. If it has looked at all of them, the rest gives the leaf an exact bound. */
 static size_t takeFromFirst(timeIndex *t, int64_t time, void **out, size_t max) {
     timeLeaf *leaf = t->dir[0].leaf;
     bool all_due = t->leaves > 1 && t->dir[1].time < time;

@@ -1,6 +1,6 @@
-/* time_index.h -- entries in order of their time, for whoever wants those that are due.
+/* time_index.h -- entries by their time, to find those that are due.
  *
- * The index holds addresses; an entry knows its own time, and keeps it while it is in here.
+ * The index holds addresses; an entry stores its own time, which must not change while it is in the index.
  *
  * Threads     one owner at a time.
  *
@@ -15,27 +15,27 @@ typedef struct timeIndex timeIndex;
 typedef int64_t timeIndexTimeOf(const void *entry);
 
 timeIndex *timeIndexCreate(timeIndexTimeOf *time_of);
-void timeIndexFree(timeIndex *t); /* not the entries; NULL is allowed */
+void timeIndexFree(timeIndex *t); /* frees no entries; NULL is allowed */
 size_t timeIndexSize(const timeIndex *t);
 size_t timeIndexMemUsage(const timeIndex *t);
 
-/* The entry must not be in the index. */
+/* Adds an entry that is not in the index. */
 void timeIndexAdd(timeIndex *t, const void *entry);
-/* Take out what went in at this address with this time; the entry is not read. It must be there. */
+/* Removes the entry that was added with this address and time, and must be present; does not read the entry. */
 void timeIndexRemove(timeIndex *t, const void *entry, int64_t time);
 
-/* No entry is earlier than this; INT64_MAX when there is none. */
+/* Returns a lower bound of all times; INT64_MAX if the index is empty. */
 int64_t timeIndexEarliest(const timeIndex *t);
-/* Take out up to `max` entries that are earlier than `time`, earlier ones not always first. Returns how many. What it
- * reads besides them is bounded. */
+/* Removes up to `max` entries whose time is before `time`, not always the earliest first, and writes them to `out`.
+ * Returns their number. Reads only a bounded number of others. */
 size_t timeIndexTakeBefore(timeIndex *t, int64_t time, void **out, size_t max);
 
-/* Defragmentation. Offer the leaf of that number to `move`, with the first one also the directory. Returns the number
- * at which to go on, 0 when all have been offered; one that is too large does no harm. Entries are not read: one that
- * has moved is taken out and added anew. */
+/* For defragmentation: offers leaf `number` to `move`, and the directory with the first one. Returns the number at
+ * which to continue, 0 when all have been offered; a number out of range is allowed. Does not read entries: one that
+ * moves must be removed and added again. */
 size_t timeIndexDefrag(timeIndex *t, size_t number, blockMover *move);
 
-/* Assert the invariants at the top of time_index.c; reads every entry. */
+/* Asserts the invariants at the top of time_index.c; reads every entry. */
 void timeIndexCheck(const timeIndex *t);
 
 #endif

@@ -1,18 +1,18 @@
-/* ziplist.c -- reads two layouts that are written no more: ziplist and zipmap.
+/* ziplist.c -- reads two old layouts: ziplist and zipmap.
  *
  *   ziplist  | size 4 | offset of last 4 | count 2 | entry | entry | ... | ff |             little endian
  *   entry    | size of the entry before: 1 byte below fe, or fe and 4 bytes | head | data |
  *
  *     head      data                              head       data
  *     00llllll  text of so many bytes             c0 d0 e0   integer of 2, 4, 8 bytes
- *     01llllll  1 byte more of length, text       f0 fe      integer of 3, 1 bytes
+ *     01llllll  1 more byte of length, text       f0 fe      integer of 3, 1 bytes
  *     10------  4 bytes of length, big endian;    f1 .. fd   nothing: 0 to 12
  *               text
  *
  *   zipmap   | pairs 1 | pair | pair | ... | ff |
  *   pair     | length | field | length | unused 1 | value | unused bytes |   length: 1 byte below fe, or fe and 4 bytes
  *
- * Each is read twice: once to see that it is whole and how much room its elements take at most, once to append them.
+ * Each is read twice: once to validate it and to bound the size of the listpack, once to append the elements.
  *
  * Threads     any.
  * Cost        O(n); one block, and its shrinking.
@@ -28,7 +28,7 @@
 enum { ZIPLIST_HEADER = 10, LAST_AT = 4, COUNT_AT = 8, COUNT_UNKNOWN = 0xffff, END = 0xff, WIDE = 0xfe };
 enum { ZIPMAP_COUNT_UNKNOWN = 254, ZIPMAP_BYTES_MIN = 2 };
 
-/* What is left, without the end byte. */
+/* The bytes left to read, without the end byte. */
 typedef struct byteReader {
     const uint8_t *p, *end;
 } byteReader;
@@ -40,7 +40,7 @@ static bool take(byteReader *r, size_t n, const uint8_t **out) {
     return true;
 }
 
-/* One byte, or fe and four: sizes before entries and lengths in zipmaps. */
+/* Reads one byte, or fe and four: the size of the previous entry, or a length in a zipmap. */
 static bool takeShortLength(byteReader *r, size_t *n) {
     const uint8_t *at;
     if (!take(r, 1, &at) || *at == END) return false;
@@ -51,7 +51,7 @@ static bool takeShortLength(byteReader *r, size_t *n) {
     return true;
 }
 
-/* Little endian, sign extended. */
+/* Returns a little endian integer, sign extended. */
 static int64_t integerOf(const uint8_t *at, size_t bytes) {
     uint64_t bits = 0;
     memcpy(&bits, at, bytes);
@@ -72,7 +72,7 @@ static bool takeText(byteReader *r, size_t len, listpackValue *v) {
     return true;
 }
 
-/* Head and data of a ziplist's entry. */
+/* Reads head and data of a ziplist's entry. */
 static bool takeValue(byteReader *r, listpackValue *v) {
     const uint8_t *at, *more;
     if (!take(r, 1, &at)) return false;
@@ -95,7 +95,7 @@ static size_t roomFor(const listpackValue *v) {
     return v->str ? listpackEntryBytesMax(v->len) : 1 + sizeof(int64_t) + 1;
 }
 
-/* The listpack has room for it. */
+/* Appends a value; the listpack has the capacity. */
 static uint8_t *append(uint8_t *lp, const listpackValue *v) {
     lp = v->str ? listpackAppend(lp, sliceOf(v->str, v->len)) : listpackAppendInteger(lp, v->num);
     serverAssert(lp);
@@ -104,7 +104,7 @@ static uint8_t *append(uint8_t *lp, const listpackValue *v) {
 
 /* ---- Ziplist ----------------------------------------------------------------------------------------------------- */
 
-/* Is it whole? Then *room is what its elements take as a listpack at most. */
+/* Returns whether the ziplist is valid; if so, *room is an upper bound of the listpack's size. */
 static bool ziplistCheck(const uint8_t *bytes, size_t size, size_t *room) {
     if (size < ZIPLIST_HEADER + 1 || loadLe32(bytes) != size || bytes[size - 1] != END) return false;
     byteReader r = {bytes + ZIPLIST_HEADER, bytes + size - 1};
@@ -136,7 +136,7 @@ uint8_t *ziplistToListpack(const uint8_t *bytes, size_t size) {
 
 /* ---- Zipmap ------------------------------------------------------------------------------------------------------ */
 
-/* Five bytes only where one does not do: older servers took no other. */
+/* Rejects a 5-byte length where one byte would do, as older servers did. */
 static bool takeMapLength(byteReader *r, size_t *len) {
     const uint8_t *at = r->p;
     return takeShortLength(r, len) && (*at < WIDE || *len >= WIDE);

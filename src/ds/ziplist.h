@@ -1,9 +1,10 @@
-/* ziplist.h -- the packed layouts of older servers' files, made into listpacks.
+/* ziplist.h -- converts packed layouts in files of older servers to listpacks.
  *
- * Both take bytes of anyone and never read outside of them. NULL: malformed, larger than a listpack can be, or no
- * memory. Whether a value is text or an integer is decided anew, as listpack.h does for what is appended.
+ * Both accept bytes from any source and never read outside of them. They return NULL if the bytes are malformed, the
+ * result is larger than a listpack can be, or there is no memory. Whether a value is stored as text or integer is
+ * decided by listpack.h.
  *
- * Threads     any: a function knows only its arguments.
+ * Threads     any: functions use only their arguments.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef DS_ZIPLIST_H
@@ -11,9 +12,9 @@
 
 #include "platform.h"
 
-/* The same elements in the same order; an empty one gives an empty one. */
+/* Returns a listpack with the same elements in the same order; an empty one for an empty one. */
 uint8_t *ziplistToListpack(const uint8_t *bytes, size_t size) must_check;
-/* Field, value, field, value; at least one pair. A field may be there twice. */
+/* Returns a listpack of field, value, field, value with at least one pair. Fields may repeat. */
 uint8_t *zipmapToListpack(const uint8_t *bytes, size_t size) must_check;
 
 #endif
