@@ -1,6 +1,6 @@
-/* reply_format.c -- replies as bytes: the headers and scalars of RESP2 and RESP3.
+/* reply_format.c -- writes the headers and scalars of RESP2 and RESP3 replies.
  *
- * Not here    bodies of bulk strings, and where the bytes go (client/reply.c).
+ * Not here    bodies of bulk strings; where the bytes go (client/reply.c).
  * Threads     any: no state.
  * Cost        respHeader: one digit by one comparison, more by ll2string.
  * Tests       tests/unit/resp/reply_format_test.c

@@ -1,13 +1,13 @@
-/* reply_reader.c -- where one RESP2/RESP3 reply ends, for programs that only count and skip replies.
+/* reply_reader.c -- finds the end of a RESP2/RESP3 reply, for programs that only count and skip replies.
  *
- * Nesting needs no stack: an aggregate of n elements only adds n to the number of elements that are still to
- * come, so the reply is whole when that number is zero.
+ * Nesting needs no stack: an aggregate of n elements only adds n to the number of elements still to
+ * come, and the reply is complete when that number is zero.
  *
  * Not here    values: a program that shows replies parses them itself.
  * Threads     any: the state is the caller's.
- * Invariants  1. pending >= 0 and skip >= 0; the reply is whole when both are 0.
- *             2. A header line is consumed whole or not at all; a body in any pieces.
- * Cost        one look at each header byte, none at bodies.
+ * Invariants  1. pending >= 0 and skip >= 0; the reply is complete when both are 0.
+ *             2. A header line is consumed as a whole or not at all; a body in any pieces.
+ * Cost        header bytes are read once, bodies never.
  * Tests       tests/unit/resp/reply_reader_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -30,7 +30,7 @@ static bool isLineType(char type) {
     return type != '\0' && strchr("+-:,#(_", type) != NULL;
 }
 
-/* Count `n` of a header of `type`; false when it makes no sense. */
+/* Adds the count `n` of a header of `type`. Returns false if it is not valid for that type. */
 static bool addLength(replyScanner *s, char type, long long n) {
     switch (type) {
     case '$':
@@ -43,7 +43,7 @@ static bool addLength(replyScanner *s, char type, long long n) {
     case '%':
     case '|':
         if (n < 0 || n > REPLY_ELEMENTS_MAX / 2) return false;
-        s->pending += 2 * n - (type == '%'); /* attributes stand before an element and are none */
+        s->pending += 2 * n - (type == '%'); /* attributes precede an element and are none themselves */
         break;
     default:
         if (n < -1 || n > REPLY_ELEMENTS_MAX || (n == -1 && type != '*')) return false;
@@ -52,7 +52,7 @@ static bool addLength(replyScanner *s, char type, long long n) {
     return s->pending <= REPLY_ELEMENTS_MAX;
 }
 
-/* Consume one header line at p; 0 when it is not whole or bad. */
+/* Consumes one header line at p and returns its length; 0 if it is incomplete or malformed. */
 static size_t takeHeader(replyScanner *s, const char *p, size_t len) {
     bool counted = isLengthType(p[0]);
 

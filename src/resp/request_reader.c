@@ -1,22 +1,22 @@
-/* request_reader.c -- requests as bytes to argument slices, at any split of the input.
+/* request_reader.c -- parses requests into arguments, however the input is split.
  *
- * The same code serves a request that lies whole in the buffer, where it runs straight through, and one that
- * trickles in byte by byte, where each call goes on where the last one stopped: what must be remembered is in
- * the requestReader, what can be read again is in the buffer.
+ * The same code serves a request that is complete in the buffer, where it runs straight through, and one that
+ * arrives byte by byte, where each call continues where the last one stopped: the requestReader has all
+ * that cannot be read again from the buffer.
  *
  *   COUNT --"*n"--> LENGTH --"$len"--> BODY --len bytes, CRLF--> LENGTH | DONE
  *   COUNT --other byte--> INLINE --line--> DONE            any state --malformed--> BAD
  *   BODY --readerTakeBodyOut()--> TAIL --CRLF--> LENGTH | DONE
  *
- * Not here    reading sockets, sizing buffers (net/io/client_io_read.c); what the words mean (engine/).
- * Owns        nothing: the buffer and the argument vector are lent by the caller.
- * Threads     the thread that holds the client.
- * Invariants  1. No byte at or behind `end` is read; bytes are written only inside a complete inline line.
- *             2. The outcome does not depend on the split, with one exception that clients can see: a line is
- *                too big only if more than REQUEST_INLINE_MAX bytes are there and its end is not.
+ * Not here    reading sockets, sizing buffers (net/io/client_io_read.c); the meaning of arguments (engine/).
+ * Owns        nothing: the buffer and the argument vector are borrowed from the caller.
+ * Threads     the client's owner thread.
+ * Invariants  1. No byte at or after `end` is read; bytes are written only inside a complete inline line.
+ *             2. The result does not depend on the split, with one exception that clients can see: a line is
+ *                too big only if more than REQUEST_INLINE_MAX bytes have arrived without its end.
  *             3. The argument vector never grows by more than what has arrived, whatever the peer announces.
- * Cost        about 50 instructions per argument when the request is whole; no byte of a line is searched
- *             twice, no byte of a body is looked at.
+ * Cost        about 50 instructions per argument of a complete request; no byte of a line is searched
+ *             twice, no byte of a body is read.
  * Tests       tests/unit/resp/request_reader_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -31,7 +31,7 @@
 
 #define UNAUTH_ARGS_MAX 10
 #define UNAUTH_BULK_MAX 16384
-#define SHORT_DIGITS 9 /* so many digits always fit 32 bits */
+#define SHORT_DIGITS 9 /* that many digits always fit into 32 bits */
 
 typedef enum { LINE_PART, LINE_WHOLE, LINE_BAD } lineResult;
 
@@ -56,7 +56,7 @@ static void fail(requestReader *r, const char *what) {
     r->state = READ_BAD;
 }
 
-/* The text quotes the byte as it came, except that it must not end the reply's line. */
+/* The text quotes the byte as received, except one that would end the reply's line. */
 static void failExpectedDollar(requestReader *r, char got) {
     char what[] = "expected '$', got ' '";
     size_t at = sizeof(what) - 3;
@@ -88,7 +88,7 @@ static bool makeRoom(requestReader *r) {
     return false;
 }
 
-/* Above 9 when it is none. */
+/* Returns the value of a digit, more than 9 for any other character. */
 static inline uint32_t digitOf(char c) {
     return (uint32_t)(unsigned char)c - '0';
 }
@@ -97,11 +97,11 @@ static inline bool isCrlf(const char *p) {
     return loadLe16(p) == ('\r' | '\n' << 8);
 }
 
-/* A header's number of at most SHORT_DIGITS digits with its CRLF, all in [p, end): sets *value and returns the
- * byte after it. NULL: anything else, which takeLine() sorts out. */
+/* Reads a header's number of at most SHORT_DIGITS digits with its CRLF, all within [p, end): sets *value and returns
+ * the position after it. Returns NULL for anything else, which takeLine() handles. */
 static inline const char *takeShort(const char *p, const char *end, long long *value) {
     if (unlikely(end - p < 3)) return NULL;
-    if (likely(end - p > 4)) { /* one to three digits: nearly all there are */
+    if (likely(end - p > 4)) { /* one to three digits, as in nearly all headers */
         uint32_t a = digitOf(p[0]), b = digitOf(p[1]), c = digitOf(p[2]);
         if (a <= 9 && p[1] == '\r') {
             *value = a;
@@ -130,8 +130,8 @@ static inline const char *takeShort(const char *p, const char *end, long long *v
     return p + 2;
 }
 
-/* Find the CR of the header line at r->pos and the byte behind it. On LINE_WHOLE *cr is the offset of the CR and
- * the byte behind it is in the buffer, but not checked. */
+/* Finds the CR of the header line at r->pos and the byte after it. On LINE_WHOLE, *cr is the offset of the CR, and the
+ * byte after it is in the buffer, but not checked. */
 static lineResult takeLine(requestReader *r, const char *buf, size_t end, const char *too_big, size_t *cr) {
     size_t from = r->pos + r->scanned;
     const char *found = from < end ? memchr(buf + from, '\r', end - from) : NULL;
@@ -147,7 +147,7 @@ static lineResult takeLine(requestReader *r, const char *buf, size_t end, const 
     return *cr + 1 < end ? LINE_WHOLE : LINE_PART;
 }
 
-/* Read "*<count>CRLF" at r->pos. False: stop, more bytes are needed or the state says why. */
+/* Reads "*<count>CRLF" at r->pos. Returns false to stop: more bytes are needed, or the state tells why. */
 static bool takeCount(requestReader *r, const requestLimits *limits, const char *buf, size_t end) {
     const char *next = takeShort(buf + r->pos + 1, buf + end, &r->args_left);
 
@@ -177,7 +177,7 @@ static bool takeCount(requestReader *r, const requestLimits *limits, const char 
     return true;
 }
 
-/* The general form of an argument's header; takeLength() has tried the usual one. */
+/* Reads any form of an argument's header, after takeLength() has tried the usual one. */
 static const char *takeOddLength(requestReader *r, const char *buf, size_t end) {
     size_t cr;
 
@@ -194,7 +194,7 @@ static const char *takeOddLength(requestReader *r, const char *buf, size_t end) 
     return buf + cr + 2;
 }
 
-/* Read "$<length>CRLF" at r->pos. False: stop. */
+/* Reads "$<length>CRLF" at r->pos. Returns false to stop. */
 static inline bool takeLength(requestReader *r, const requestLimits *limits, const char *buf, size_t end) {
     const char *p = buf + r->pos, *next = NULL;
 
@@ -215,7 +215,7 @@ static inline bool takeLength(requestReader *r, const requestLimits *limits, con
     return true;
 }
 
-/* Take the argument at r->pos with its CRLF, or nothing. False: stop. */
+/* Takes the argument at r->pos with its CRLF, or nothing. Returns false to stop. */
 static inline bool takeBody(requestReader *r, const char *buf, size_t end) {
     size_t len = (size_t)r->body_len, have = end - r->pos;
 
@@ -232,7 +232,7 @@ static inline bool takeBody(requestReader *r, const char *buf, size_t end) {
     return true;
 }
 
-/* The CRLF of an argument that lies elsewhere. False: stop. */
+/* Takes the CRLF of an argument whose body was taken elsewhere. Returns false to stop. */
 static bool takeTail(requestReader *r, const char *buf, size_t end) {
     if (end - r->pos < 2) return false;
     if (!isCrlf(buf + r->pos)) {
@@ -245,8 +245,8 @@ static bool takeTail(requestReader *r, const char *buf, size_t end) {
     return true;
 }
 
-/* Take arguments in their usual form as long as they lie whole in the buffer and there is room for them. Whatever is
- * odd is left at r->pos for takeLength() and takeBody() to judge, so this decides nothing. */
+/* A fast path: takes arguments of the usual form while they are complete in the buffer and `args` has capacity. Leaves
+ * all others at r->pos to takeLength() and takeBody(), so that it decides nothing. */
 static inline void takeUsualArgs(requestReader *r, const requestLimits *limits, const char *buf, size_t end) {
     const char *p = buf + r->pos, *stop = buf + end;
     size_t room = r->args_cap - r->argc;
@@ -269,12 +269,14 @@ static inline void takeUsualArgs(requestReader *r, const requestLimits *limits, 
     if (r->args_left == 0) r->state = READ_DONE;
 }
 
-/* What ends a word outside quotes. Vertical tab and form feed may stand before a word, but do not end one. */
+/* Returns whether the byte ends a word outside of quotes. Vertical tab and form feed may precede a word, but do not end
+ * one. */
 static bool endsWord(char c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* The byte that an escape in double quotes stands for; *p is at the backslash and moves behind the escape. */
+/* Returns the byte that an escape in double quotes stands for; moves *p from the backslash to the byte after the
+ * escape. */
 static char takeEscape(const char **p, const char *end) {
     const char *s = *p;
 
@@ -293,9 +295,9 @@ static char takeEscape(const char **p, const char *end) {
     }
 }
 
-/* Read one word at *in, write it without its quotes to `out` (at or before *in, or elsewhere) and return its length, -1
- * when a quote is not closed. Quotes open and close anywhere in a word. A backslash takes the next byte with it only if
- * one more byte follows: in "\" at the end of a line the backslash is itself and the quote closes. */
+/* Reads one word at *in, writes it without quotes to `out` (at or before *in, or elsewhere) and returns its length, -1
+ * if a quote is not closed. Quotes open and close anywhere in a word. A backslash escapes the next byte only if another
+ * byte follows that: in "\" at the end of a line the backslash is literal and the quote closes. */
 static ptrdiff_t takeWord(const char **in, const char *end, char *out) {
     const char *p = *in;
     char *start = out, quote = 0;
@@ -320,7 +322,7 @@ static ptrdiff_t takeWord(const char **in, const char *end, char *out) {
     return quote ? -1 : out - start;
 }
 
-/* Split the line [r->pos, line_end) into words. */
+/* Splits the line [r->pos, line_end) into words. */
 static void splitInline(requestReader *r, char *buf, size_t line_end) {
     const char *p = buf + r->pos, *end = buf + line_end;
 
@@ -338,8 +340,8 @@ static void splitInline(requestReader *r, char *buf, size_t line_end) {
     }
 }
 
-/* Take the inline line at r->pos, or nothing. A NUL hides the rest of the buffer: a line with one never ends and
- * is refused once it is too big. False: stop. */
+/* Takes the inline line at r->pos, or nothing. A NUL hides the rest of the buffer: a line with one never ends and is
+ * rejected once it is too big. Returns false to stop. */
 static bool takeInline(requestReader *r, char *buf, size_t end) {
     size_t from = r->pos + r->scanned;
     const char *nl = memchr(buf + from, '\n', end - from);
@@ -410,7 +412,7 @@ bool requestIsCrossProtocol(slice first_word) {
 
 sds *requestSplitLine(const char *line, int *count) {
     size_t len = strlen(line);
-    char *word = zmalloc(len + 1); /* none is longer than the line */
+    char *word = zmalloc(len + 1); /* no word is longer than the line */
     sds *words = zmalloc(sizeof(sds));
     const char *p = line, *end = line + len;
     ptrdiff_t word_len = 0;

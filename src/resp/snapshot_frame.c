@@ -1,9 +1,9 @@
-/* snapshot_frame.c -- a snapshot on a connection: what its header says, and where it ends.
+/* snapshot_frame.c -- the framing of a snapshot (RDB) on a replication connection: its header and its end.
  *
  * Not here    sending one (repl/primary/full_sync.c); what the bytes mean (persist/rdb/rdb_scan.h).
  * Owns        nothing.
  * Threads     any.
- * Invariants  1. What lies behind a snapshot of known length is never asked for.
+ * Invariants  1. Bytes after a snapshot of known length are never read.
  * Tests       tests/unit/resp/snapshot_frame_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -39,13 +39,13 @@ size_t snapshotFrameMost(const snapshotFrameScan *s, size_t room) {
     debugAssert(!s->ended);
     if (s->frame.has_length) return room < s->left ? room : (size_t)s->left;
     serverAssert(room > SNAPSHOT_MARK_BYTES);
-    return room - SNAPSHOT_MARK_BYTES; /* what is held may go before it */
+    return room - SNAPSHOT_MARK_BYTES; /* the bytes withheld may go before it */
 }
 
-/* `n` bytes have come behind those that are held: give out all but the last forty of both. */
+/* `n` bytes were received after those withheld: outputs all but the last SNAPSHOT_MARK_BYTES of both. */
 static size_t giveOut(snapshotFrameScan *s, char *buf, size_t n) {
     char both[2 * SNAPSHOT_MARK_BYTES];
-    if (n >= SNAPSHOT_MARK_BYTES) { /* all that was held, and of the new ones as many less */
+    if (n >= SNAPSHOT_MARK_BYTES) { /* outputs all withheld bytes, and withholds as many of the new ones */
         memcpy(both, buf + n - SNAPSHOT_MARK_BYTES, SNAPSHOT_MARK_BYTES);
         memmove(buf + s->held_len, buf, n - SNAPSHOT_MARK_BYTES);
         memcpy(buf, s->held, s->held_len);

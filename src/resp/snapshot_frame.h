@@ -1,10 +1,10 @@
-/* snapshot_frame.h -- a snapshot on a connection: what its header says, and where it ends.
+/* snapshot_frame.h -- the framing of a snapshot (RDB) on a replication connection: its header and its end.
  *
- *   $LENGTH        so many bytes follow
- *   $EOF:MARK      bytes follow, and behind them the mark
+ *   $LENGTH        LENGTH bytes follow
+ *   $EOF:MARK      bytes follow, then the mark
  *
- * The mark ends what the sender sends until it is answered: so it is there when the last bytes that have come are the
- * mark. As many are held back until more come.
+ * The sender sends nothing after the mark until it gets an answer, so the snapshot ends when the last bytes received
+ * equal the mark. Therefore the last bytes, as many as the mark has, are withheld until more arrive.
  *
  * Runs on: any thread.
  *
@@ -18,28 +18,28 @@
 
 typedef struct snapshotFrame {
     bool has_length;
-    uint64_t length;                /* with one; else 0 */
-    char mark[SNAPSHOT_MARK_BYTES]; /* without one */
+    uint64_t length;                /* 0 if the frame has a mark */
+    char mark[SNAPSHOT_MARK_BYTES]; /* set if it has no length */
 } snapshotFrame;
 
-/* A header line, without its CR LF. False when it is none. */
+/* Parses a header line, without its CRLF. Returns false if it is not valid. */
 bool snapshotFrameParse(snapshotFrame *f, slice line);
 
 typedef struct snapshotFrameScan {
     snapshotFrame frame;
-    uint64_t left;                  /* of a known length */
-    char held[SNAPSHOT_MARK_BYTES]; /* the last bytes that came, which may be the mark */
+    uint64_t left;                  /* bytes left, if the length is known */
+    char held[SNAPSHOT_MARK_BYTES]; /* the last bytes received, which may be the mark */
     size_t held_len;
-    bool ended; /* all has come */
+    bool ended; /* the end was found */
 } snapshotFrameScan;
 
-/* Behind the header. */
+/* Starts the scan; call when the header has been read. */
 void snapshotFrameBegin(snapshotFrameScan *s, const snapshotFrame *f);
-/* How many bytes may be read next into a buffer of `room` bytes, which without a length must be more than the mark has.
- * Not when all has come. */
+/* Returns how many bytes may be read next into a buffer of `room` bytes; without a length, `room` must exceed the size
+ * of the mark. Not to be called after the end. */
 size_t snapshotFrameMost(const snapshotFrameScan *s, size_t room);
-/* `n` bytes have been read into `buf`, no more than that. The bytes of the snapshot that are certain are in `buf` now:
- * how many. */
+/* Call when `n` bytes, at most snapshotFrameMost(), were read into `buf`. Returns how many bytes of the snapshot are in
+ * `buf` now; they may differ from those read, as the last ones are withheld. */
 size_t snapshotFrameTake(snapshotFrameScan *s, char *buf, size_t n);
 
 #endif
