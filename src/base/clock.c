@@ -1,6 +1,6 @@
-/* clock.c -- the time stamp counter turned into nanoseconds, and dates without a lock.
+/* clock.c -- converts the time stamp counter to nanoseconds, and times to dates without a lock.
  *
- * Where the processor says that its counter ticks at one rate in all states (constant_tsc and
+ * If the processor reports that its counter has a constant rate in all states (constant_tsc and
  * nonstop_tsc, in /proc/cpuinfo), ten milliseconds of it are measured against CLOCK_MONOTONIC, and a
  * reading becomes nanoseconds by one multiplication and one shift. Elsewhere a tick is a nanosecond of
  * CLOCK_MONOTONIC.
@@ -59,7 +59,7 @@ static bool counterIsSteady(void) {
     return steady;
 }
 
-/* A pair of readings as close in time as a few tries can make it. */
+/* Takes a pair of readings as close in time as a few tries allow. */
 static void readBoth(uint64_t *ticks, uint64_t *ns) {
     uint64_t best = UINT64_MAX;
     for (int i = 0; i < 16; i++) {
@@ -81,7 +81,7 @@ static void startCounter(void) {
     nanosleep(&pause, NULL);
     readBoth(&ticks1, &ns1);
     uint64_t ticks = ticks1 - ticks0, ns = ns1 - ns0;
-    /* Slower than 100 MHz or standing still is no counter to trust. */
+    /* A counter that is slower than 100 MHz or stands still cannot be trusted. */
     if (ns == 0 || ticks < ns / 10) return;
     __extension__ typedef unsigned __int128 u128;
     ns_per_tick_2_32 = (uint64_t)(((u128)ns << 32) / ticks);
@@ -97,7 +97,7 @@ static uint64_t readCounter(void) {
     return v;
 }
 
-/* The architecture promises a steady counter and says its rate. */
+/* The architecture guarantees a steady counter and provides its rate. */
 static void startCounter(void) {
     uint64_t hz;
     __asm__("mrs %0, cntfrq_el0" : "=r"(hz));
@@ -144,7 +144,7 @@ uint64_t clockMonotonicMs(void) {
     return clockTicksToNs(clockTicks()) / 1000000;
 }
 
-static _Atomic int64_t stopped_at_ms; /* 0: the wall clock is the system's */
+static _Atomic int64_t stopped_at_ms; /* 0: the wall clock follows the system's */
 
 void clockStopWall(int64_t ms) {
     atomic_store_explicit(&stopped_at_ms, ms, memory_order_relaxed);
@@ -183,8 +183,8 @@ void clockRefreshTimezone(void) {
     atomic_store_explicit(&zone_dst, tm.tm_isdst, memory_order_relaxed);
 }
 
-/* Days since 1970-01-01 to a date of the Gregorian calendar. Years are counted from March, so that the
- * day which leap years add is the last of its year; 146097 days make 400 years. */
+/* Converts days since 1970-01-01 to a date of the Gregorian calendar. Years are counted from March, so that a leap day
+ * is the last day of its year; 146097 days make 400 years. */
 static void dateOfDay(int64_t day, struct tm *out) {
     day += 719468; /* from 0000-03-01 */
     int64_t era = (day >= 0 ? day : day - 146096) / 146097;

@@ -1,8 +1,8 @@
-/* clock.h -- what time it is: a monotonic clock for durations, the wall clock for dates.
+/* clock.h -- a monotonic clock for durations, and the wall clock for dates.
  *
  * The monotonic clock reads the processor's time stamp counter where it is constant (one
  * instruction, about 7 ns), else clock_gettime.
- * Threads     any, after clockInit(). A program that is over at once may leave that out: it reads the system's clock.
+ * Threads     any, after clockInit(). A short-lived program may omit it: it then reads the system's clock.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef BASE_CLOCK_H
@@ -12,35 +12,34 @@
 
 typedef uint64_t monotime; /* opaque ticks of the monotonic clock */
 
-/* Calibrate (takes about 10 ms at most). Boot, once. */
+/* Calibrates the counter (takes at most about 10 ms). Call once, at startup. */
 void clockInit(void);
-/* What the monotonic clock is made of, as INFO's monotonic_clock says it: "POSIX clock_gettime" or
- * "X86 TSC @ 2000 ticks/us". */
+/* Returns the source of the monotonic clock, as in INFO's monotonic_clock: "POSIX clock_gettime" or "X86 TSC @ 2000
+ * ticks/us". */
 const char *clockMonotonicInfo(void);
 
-/* Ticks now; the difference of two readings goes through clockTicksToNs(). */
+/* Returns the current tick; convert differences by clockTicksToNs(). */
 monotime clockTicks(void);
 uint64_t clockTicksToNs(monotime ticks);
 static inline uint64_t clockTicksToUs(monotime ticks) {
     return clockTicksToNs(ticks) / 1000;
 }
-/* Microseconds / milliseconds since an arbitrary point, never going back. */
+/* Return microseconds and milliseconds since an arbitrary point; they never go back. */
 uint64_t clockMonotonicUs(void);
 uint64_t clockMonotonicMs(void);
 
-/* Wall clock since 1970, read from the system at each call. */
+/* Return the wall clock's time since 1970, read from the system at each call. */
 int64_t clockWallUs(void);
 int64_t clockWallMs(void);
-/* Let the wall clock stand at `ms`, until it is set again; 0 lets it go on with the system's. Unit tests, which choose
- * what time commands see. */
+/* Stops the wall clock at `ms` until it is set again; 0 makes it follow the system's again. For unit tests. */
 void clockStopWall(int64_t ms);
 
-/* Milliseconds that all processors of the machine together have been idle since it started, to a hundredth of a second;
- * -1 where the system does not tell. Reads a file of the system: a few microseconds. */
+/* Returns the milliseconds that all processors of the machine together have been idle since it started, to a hundredth
+ * of a second; -1 if the system does not provide them. Reads a file of the system: a few microseconds. */
 long long clockIdleMs(void);
 
-/* Break `unix_s` into local time without a lock (localtime_r takes one, fatal after fork in a child), by the offset and
- * the daylight saving that clockRefreshTimezone() found last: clockInit() and the server's cron call it. */
+/* Converts `unix_s` to local time without a lock (localtime_r takes one, which may hang a forked child). Uses the
+ * offset and daylight saving that clockRefreshTimezone() found last; clockInit() and the server's cron call that. */
 struct tm;
 void clockLocalTime(struct tm *out, int64_t unix_s);
 void clockRefreshTimezone(void);

@@ -1,14 +1,14 @@
 /* crc64.c -- CRC-64/Jones by table, and by folding.
  *
- * By table: eight bytes a step, a load from one of eight tables for each (16 KiB).
+ * By table: eight bytes per step, each by a load from one of eight tables (16 KiB).
  *
- * By folding: 128 bits of a message, A and B of 64 each, stand for A x^64 + B, and D bits farther on for
+ * By folding: 128 bits of a message, A and B of 64 each, represent A x^64 + B and, D bits further on,
  * A x^(64+D) + B x^D. Modulo the polynomial the two powers are constants of 64 bits, so that two carry-less
- * multiplications carry 16 bytes over any distance: four registers go over the message at a distance of 512 bits, then
- * are brought together at 128, and the table does the last 16 bytes. Bits are in reverse order, so a product of two
- * reflected numbers is that of the plain ones shifted by one: the constants are those of a power less by one.
+ * multiplications move 16 bytes over any distance: four registers fold the message at a distance of 512 bits, then
+ * are folded into one at 128, and the table handles the last 16 bytes. Bits are in reverse order, so a product of two
+ * reflected numbers is that of the plain ones shifted by one: the constants are for a power that is less by one.
  *
- * Owns        the tables and constants, made before main(), const then.
+ * Owns        the tables and constants, computed before main() and const from then on.
  * Threads     any.
  * Cost        docs/design/persistence.md
  * Tests       tests/unit/base/crc64_test.c
@@ -29,7 +29,7 @@
 
 static uint64_t table[8][256]; /* [k][b]: byte b followed by k zero bytes */
 
-/* The remainder times x. */
+/* Returns the remainder times x. */
 static inline uint64_t timesX(uint64_t r) {
     return (r >> 1) ^ (r & 1 ? POLY_REFLECTED : 0);
 }
@@ -63,10 +63,10 @@ uint64_t crc64ByTable(uint64_t crc, const void *p, size_t len) {
 
 static struct {
     bool possible;
-    uint64_t by_512[2], by_128[2]; /* for the low half (which comes first), and for the high one */
+    uint64_t by_512[2], by_128[2]; /* for the low half (the first one) and the high half */
 } folding;
 
-/* x^n modulo the polynomial. */
+/* Returns x^n modulo the polynomial. */
 static uint64_t power(unsigned n) {
     uint64_t r = (uint64_t)1 << 63;
     while (n--) r = timesX(r);
@@ -93,7 +93,7 @@ FOLDS static inline __m128i load(const uint8_t *p) {
     return _mm_loadu_si128((const __m128i *)(const void *)p);
 }
 
-/* len >= 64 */
+/* `len` is at least 64. */
 FOLDS static uint64_t byFolding(uint64_t crc, const uint8_t *at, size_t len) {
     const __m128i far = load((const uint8_t *)folding.by_512), near = load((const uint8_t *)folding.by_128);
     __m128i a = _mm_xor_si128(load(at), _mm_cvtsi64_si128((long long)crc));

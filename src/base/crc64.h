@@ -10,9 +10,10 @@
 
 #include "platform.h"
 
-/* Continues from `crc`, 0 at first. By carry-less multiplication where the processor has it. */
+/* Returns the checksum of more bytes; `crc` is that of the bytes before, 0 at first. Uses carry-less multiplication if
+ * the processor has it. */
 uint64_t crc64(uint64_t crc, const void *p, size_t len);
-/* The same without it: what the other is compared with. */
+/* Like crc64(), without it: tests compare the two. */
 uint64_t crc64ByTable(uint64_t crc, const void *p, size_t len);
 
 #endif

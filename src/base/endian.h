@@ -1,4 +1,4 @@
-/* endian.h -- fixed-width integers as little-endian bytes, as disk and wire formats hold them.
+/* endian.h -- fixed-width integers as little-endian bytes, as in disk and wire formats.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef BASE_ENDIAN_H

@@ -1,8 +1,8 @@
-/* forked.c -- what every child process of a fork does first.
+/* forked.c -- what every forked child process does first.
  *
- * Not here    what a child is for (persist/file/child.c, script/run/script_debug.c).
- * Owns        whether this process is a copy that has no lasting effects.
- * Threads     main's own; the child's only one.
+ * Not here    the purpose of a child (persist/file/child.c, script/run/script_debug.c).
+ * Owns        whether this process is a copy without lasting effects.
+ * Threads     main's own thread; the child's only one.
  * Tests       tests/persist/snapshot.tcl, tests/script/debugger.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -33,7 +33,7 @@ pid_t forkQuietly(void) {
     sigprocmask(SIG_SETMASK, &all, &before);
     pid_t pid = fork();
     int error = errno;
-    if (pid == 0) return 0; /* forkedSettle() unblocks them */
+    if (pid == 0) return 0; /* forkedSettle() unblocks signals */
     sigprocmask(SIG_SETMASK, &before, NULL);
     errno = error;
     return pid;
@@ -48,8 +48,8 @@ static void closeRange(int first, int last) {
     for (int fd = first; fd <= last && fd < limit; fd++) close(fd);
 }
 
-/* What the parent does at a signal is not the child's to do. A terminal's interrupt is for the parent, which decides;
- * SIGTERM is for whoever it was sent to. */
+/* Replaces the parent's signal handlers. Ignores a terminal's interrupt, which the parent handles; SIGTERM ends the
+ * process that it was sent to. */
 static void settleSignals(void) {
     static const int ignored[] = {SIGINT, SIGHUP, SIGPIPE, SIGALRM, SIGUSR2};
     static const int ordinary[] = {SIGTERM, SIGUSR1, SIGCHLD};

@@ -1,9 +1,9 @@
-/* glob.c -- glob patterns, with one star to come back to.
+/* glob.c -- glob patterns; backtracks to the last star only.
  *
- * When a later part of the pattern fails, only the last star may take one byte more: whatever an
- * earlier star could still take, the last one can take as well. What stands behind the last star is compared
- * with the end of the text, a part of plain bytes is searched for in linear time. So the time is that of reading both;
- * where '?', '\' or classes stand between two stars it is the product of the lengths at worst, where the recursive form
+ * When a later part of the pattern fails, only the last star takes one more byte: any byte that an
+ * earlier star could take, the last one can take as well. The part after the last star is compared
+ * with the end of the text; a part of literal bytes is searched for in linear time. So matching takes linear time;
+ * if '?', '\' or classes are between two stars, at worst the product of the lengths, whereas a recursive matcher
  * is exponential in the number of stars.
  *
  * Tests       tests/unit/base/glob_test.c
@@ -15,9 +15,9 @@ static unsigned char lower(unsigned char c) {
     return c >= 'A' && c <= 'Z' ? (unsigned char)(c + 32) : c;
 }
 
-/* Match `c` with the class whose first byte after '[' is at `p`; *next is the first byte after it. What
- * is not well formed has a meaning too: a class without ']' ends with the pattern, a last '\' or an
- * 'x-' without its end are plain bytes, and in '[a-]' the bracket is the end of the range. */
+/* Matches `c` with the class whose first byte after '[' is at `p`; *next is the first byte after it. Malformed classes
+ * have a meaning too: a class without ']' ends with the pattern, a final '\' or an incomplete 'x-' are literal bytes,
+ * and in '[a-]' the bracket is the end of the range. */
 static bool matchClass(const char *p, const char *end, unsigned char c, bool nocase, const char **next) {
     bool negated = p < end && *p == '^';
     bool found = false;
@@ -48,7 +48,7 @@ static bool matchClass(const char *p, const char *end, unsigned char c, bool noc
     return found != negated;
 }
 
-/* Match one byte of text with one element of the pattern that is not a star. */
+/* Matches one byte of text with one element of the pattern that is not a star. */
 static bool matchOne(const char *p, const char *end, unsigned char c, bool nocase, const char **next) {
     switch (*p) {
     case '?': *next = p + 1; return true;
@@ -62,7 +62,7 @@ static bool matchOne(const char *p, const char *end, unsigned char c, bool nocas
     return nocase ? lower((unsigned char)*p) == lower(c) : (unsigned char)*p == c;
 }
 
-/* How many bytes of text what stands before the next star or the end matches; *stop is where that is. */
+/* Returns how many bytes of text the part up to the next star, or the end, matches; *stop is where the part ends. */
 static size_t partLength(const char *p, const char *end, const char **stop, bool *literal) {
     size_t n = 0;
     *literal = true;
@@ -79,7 +79,7 @@ bool globMatch(slice pattern, slice text, bool nocase) {
     const char *p = pattern.ptr, *p_end = p + pattern.len;
     const char *t = text.ptr, *t_end = t + text.len;
     if (text.len == 0) return pattern.len == 0 || (pattern.len == 1 && *p == '*');
-    const char *star = NULL, *star_text = NULL; /* after the last star, and the text it stands before */
+    const char *star = NULL, *star_text = NULL; /* after the last star; where its match in the text begins */
     while (t < t_end) {
         const char *next;
         if (p < p_end && *p == '*') {
@@ -90,7 +90,7 @@ bool globMatch(slice pattern, slice text, bool nocase) {
             size_t n = partLength(p, p_end, &next, &literal);
             if (n > (size_t)(t_end - t)) return false;
             if (next == p_end) {
-                t = t_end - n; /* the last part can stand in one place only */
+                t = t_end - n; /* the last part has only one possible position */
                 star = NULL;
             } else if (literal && !nocase) {
                 t = memmem(t, (size_t)(t_end - t), p, n);

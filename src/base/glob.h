@@ -1,6 +1,6 @@
 /* glob.h -- glob-style patterns as KEYS, SCAN and CONFIG GET use them.
  *
- * '*' any run, '?' any byte, [abc] [^abc] [a-c], '\' takes the next byte as it is.
+ * '*' matches any bytes, '?' any byte; [abc] [^abc] [a-c] are classes; '\' makes the next byte literal.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef BASE_GLOB_H
@@ -8,9 +8,9 @@
 
 #include "slice.h"
 
-/* Whether all of `text` matches. Linear in both, but where '?', '\' or a class stands between two
- * stars: that part is tried at each place of the text. Results equal the field's, also on malformed patterns such as an
- * unclosed bracket (which ends at the pattern's end) and nested stars. Empty text matches the empty pattern and "*"
+/* Returns whether all of `text` matches. Takes linear time, except where '?', '\' or a class is between two stars: that
+ * part is tried at each position of the text. Results equal those of Valkey, also for malformed patterns such as an
+ * unclosed bracket (which ends at the pattern's end) and nested stars. An empty text matches the empty pattern and "*"
  * alone, but not "**". */
 bool globMatch(slice pattern, slice text, bool nocase);
 

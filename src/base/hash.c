@@ -4,7 +4,7 @@
  * Owns        the hash key and the table, const after boot.
  * Threads     any.
  * Cost        hashBytes(): one round per 8 bytes and three more; a 16-byte key takes about 10 ns.
- *             sha1Hex(): each EVAL finds its script by it, so it uses the processor's instructions for SHA-1.
+ *             sha1Hex(): each EVAL looks up its script by it, so it uses the processor's instructions for SHA-1.
  * Tests       tests/unit/base/hash_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -16,7 +16,7 @@
 #include <immintrin.h>
 #endif
 
-/* ---- SipHash-1-2 --------------------------------------------------------------------------------- */
+/* ---- SipHash-1-2 ------------------------------------------------------------------------------------------------- */
 
 static uint64_t key0, key1;
 
@@ -52,7 +52,7 @@ static inline void sipWord(sip *s, uint64_t m) {
     s->v0 ^= m;
 }
 
-/* The last 0..7 bytes as the low bytes of a word. */
+/* Returns the last 0..7 bytes as the low bytes of a word. */
 static inline uint64_t tailWord(const uint8_t *p, size_t n) {
     uint64_t m = 0;
     switch (n) {
@@ -67,8 +67,8 @@ static inline uint64_t tailWord(const uint8_t *p, size_t n) {
     }
 }
 
-/* ASCII capitals of eight bytes made small. A byte is one if it has no high bit, is at least 'A' and
- * not more than 'Z': both sums stay below 0x100, so no byte carries into the next. */
+/* Converts the ASCII capitals in eight bytes to lower case. A byte is one if its high bit is clear and it is in
+ * 'A'..'Z': both sums stay below 0x100, so no byte carries into the next. */
 static inline uint64_t lowerWord(uint64_t w) {
     const uint64_t ones = 0x0101010101010101u;
     uint64_t low7 = w & 0x7f * ones;
@@ -77,7 +77,7 @@ static inline uint64_t lowerWord(uint64_t w) {
     return w + (((from_a & ~above_z & ~w) & 0x80 * ones) >> 2);
 }
 
-/* Forced inline, so that both callers get a loop without the question. */
+/* Forced inline, so that each caller gets a loop without a test of `nocase`. */
 __attribute__((always_inline)) static inline uint64_t siphash12(const uint8_t *p, size_t len, bool nocase) {
     sip s = {key0 ^ 0x736f6d6570736575u, key1 ^ 0x646f72616e646f6du, key0 ^ 0x6c7967656e657261u,
              key1 ^ 0x7465646279746573u};
@@ -99,7 +99,7 @@ uint64_t hashBytesNoCase(const void *p, size_t len) {
     return siphash12(p, len, true);
 }
 
-/* ---- Cluster slots ---------------------------------------------------------------------------- */
+/* ---- Cluster slots ----------------------------------------------------------------------------------------------- */
 
 static uint16_t crc16_table[256];
 
@@ -128,7 +128,7 @@ int keyHashSlot(const char *key, size_t len) {
     return crc16(key, len) & 16383;
 }
 
-/* ---- SHA-1 and SHA-256 (FIPS 180-4) -------------------------------------------------------------- */
+/* ---- SHA-1 and SHA-256 (FIPS 180-4) ------------------------------------------------------------------------------ */
 
 static inline uint32_t rotl32(uint32_t x, int k) {
     return (x << k) | (x >> (32 - k));
@@ -138,7 +138,7 @@ static inline uint32_t loadBe32(const uint8_t *p) {
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-/* Twenty rounds have one function and one constant. The compiler unrolls them, so that no word moves. */
+/* Each twenty rounds share one function and one constant. The compiler unrolls them, so that no word is moved. */
 #define SHA1_ROUNDS(from, f, k)                                   \
     for (int i = (from); i < (from) + 20; i++) {                  \
         uint32_t t = rotl32(a, 5) + (f) + e + UINT32_C(k) + w[i]; \
@@ -162,7 +162,7 @@ static void sha1BlockPlain(uint32_t h[8], const uint8_t *p) {
 }
 
 #ifdef __x86_64__
-/* Rounds 4 g to 4 g + 3 by the processor's own instructions. The function's number must be a constant. */
+/* Does rounds 4 g to 4 g + 3 by the processor's own instructions. The function's number must be a constant. */
 #define SHA1_GROUP(g, function)                                                                                       \
     do {                                                                                                              \
         if ((g) >= 4)                                                                                                 \
@@ -240,10 +240,10 @@ static void sha256Block(uint32_t h[8], const uint8_t *p) {
         v[0] = t1 + s0 + majority;
     }
     for (int i = 0; i < 8; i++) h[i] += v[i];
-    explicit_bzero(w, sizeof(w)); /* passwords are hashed by this */
+    explicit_bzero(w, sizeof(w)); /* passwords are hashed by this function */
 }
 
-/* Both pad alike: a one bit, zeros, and the length in bits as the last eight bytes of a block. */
+/* Pads the message for both: a one bit, zeros, and the length in bits as the last eight bytes of a block. */
 static void shaHex(char *out, const uint8_t *p, size_t len, uint32_t *h, int words,
                    void (*block)(uint32_t h[8], const uint8_t *p)) {
     uint8_t last[128] = {0};
@@ -255,7 +255,7 @@ static void shaHex(char *out, const uint8_t *p, size_t len, uint32_t *h, int wor
     uint64_t bits = (uint64_t)len * 8;
     for (size_t i = 0; i < 8; i++) last[size - 1 - i] = (uint8_t)(bits >> (8 * i));
     for (size_t i = 0; i < size; i += 64) block(h, last + i);
-    explicit_bzero(last, size); /* of a password nothing stays on the stack */
+    explicit_bzero(last, size); /* leaves nothing of a password on the stack */
     for (int i = 0; i < words * 8; i++) out[i] = "0123456789abcdef"[h[i / 8] >> (28 - i % 8 * 4) & 15];
     out[words * 8] = '\0';
 }

@@ -6,21 +6,21 @@
 
 #include "platform.h"
 
-/* SipHash-1-2 (Aumasson, Bernstein, "SipHash: a fast short-input PRF", 2012; c=1, d=2) under the
- * process-wide key set below. Threads: any, after the key is set at boot. */
+/* Set the process-wide key, and return the SipHash-1-2 under it (Aumasson, Bernstein, "SipHash: a fast short-input
+ * PRF", 2012; c=1, d=2). hashBytes() runs on any thread once the key is set at startup. */
 void hashSetKey(const uint8_t key[16]);
 uint64_t hashBytes(const void *p, size_t len);
-/* The same for ASCII text with case ignored. */
+/* Like hashBytes(), for ASCII text with case ignored. */
 uint64_t hashBytesNoCase(const void *p, size_t len);
 
-/* CRC-16/XMODEM (polynomial 0x1021, start 0), as cluster key slots use it. */
+/* Returns the CRC-16/XMODEM (polynomial 0x1021, start 0), which cluster key slots are computed from. */
 uint16_t crc16(const void *p, size_t len);
 
-/* Hash slot (0..16383) of a key: crc16 of the part between the first '{' and the next '}' when that
- * is not empty, else of the whole key. */
+/* Returns the hash slot (0..16383) of a key: crc16() of the part between the first '{' and the next '}' if that is not
+ * empty, else of the whole key. */
 int keyHashSlot(const char *key, size_t len);
 
-/* SHA-256 and SHA-1 of bytes, hexadecimal digits with NUL (passwords of users, script ids). */
+/* Write the SHA-256 or SHA-1 of bytes as hexadecimal digits with a NUL (passwords of users, script IDs). */
 void sha256Hex(char out[65], const void *p, size_t len);
 void sha1Hex(char out[41], const void *p, size_t len);
 

@@ -1,9 +1,9 @@
 /* log.c -- one log line: formatted on the stack, written by one write(2).
  *
- * Not here    what is logged; which roles there are (the role is a letter that main sets).
- * Owns        the target and the form of the lines, set at boot or by CONFIG SET.
- * Threads     any may log. The path changes at boot only, before there are threads; the rest is atomic,
- *             relaxed: a line may still be written in the old form.
+ * Not here    the content of lines; the meaning of roles (a letter that main sets).
+ * Owns        the target and the format of the lines, set at startup or by CONFIG SET.
+ * Threads     any may log. The path changes at startup only, before there are threads; the rest is atomic,
+ *             relaxed: a line may still be written in the old format.
  * Tests       tests/unit/base/log_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -25,7 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MESSAGE_MAX 1024 /* with its NUL */
+#define MESSAGE_MAX 1024 /* with the NUL */
 #define LINE_MAX_SIZE (6 * MESSAGE_MAX + 256)
 #define SYSLOG_SOCKET "/dev/log"
 
@@ -74,7 +74,7 @@ void logSetSyslog(const char *ident, int facility) {
     atomic_store(&to_syslog, ident != NULL);
 }
 
-/* Write all of it, to the file or stdout. A log that cannot be written is given up for this line. */
+/* Writes all of the text to the file or stdout. If that fails, the line is lost. */
 static void emit(const char *text, size_t len) {
     int fd = path[0] ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644) : STDOUT_FILENO;
     if (fd < 0) return;
@@ -114,8 +114,8 @@ void logBeginLockless(void) {
     atomic_store(&lockless, true);
 }
 
-/* What syslog(3) does, without its lock and its allocations: the process may have crashed inside either, or stand still
- * with another thread in them. False when the daemon is not there or takes no line for a second. */
+/* Does what syslog(3) does, without its lock and its allocations: the process may have crashed inside of either, or
+ * another thread may be stopped there. Returns false if the daemon is not running or accepts no line for a second. */
 static bool sendToSyslog(int priority, const char *text) {
     struct sockaddr_un at = {.sun_family = AF_UNIX, .sun_path = SYSLOG_SOCKET};
     struct timeval second = {.tv_sec = 1};
@@ -137,7 +137,8 @@ static bool sendToSyslog(int priority, const char *text) {
 static void toSyslog(int priority, const char *text) {
     if (likely(!atomic_load_explicit(&to_syslog, memory_order_relaxed))) return;
     if (likely(!atomic_load_explicit(&lockless, memory_order_relaxed))) syslog(priority, "%s", text);
-    else if (!sendToSyslog(priority, text)) atomic_store(&to_syslog, false); /* the file shall get the rest in time */
+    else if (!sendToSyslog(priority, text))
+        atomic_store(&to_syslog, false); /* the file gets later lines without delay */
 }
 
 static const char *roleName(char r) {
@@ -149,13 +150,13 @@ static const char *roleName(char r) {
     }
 }
 
-/* A logfmt value is quoted. */
+/* Replaces quotes: a logfmt value is quoted. */
 static void makeQuotable(char *s) {
     for (; *s; s++)
         if (*s == '"') *s = '\'';
 }
 
-/* One line in the form that log-format asks for; returns its length. Makes `message` fit the form. */
+/* Writes one line in the format that log-format selects and returns its length. Changes `message` to fit the format. */
 static int formatLine(char *line, size_t size, logLevel level, const char *when, char *message) {
     static const char *const words[] = {"debug", "info", "notice", "warning"};
     int pid = (int)getpid();

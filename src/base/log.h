@@ -16,8 +16,8 @@ typedef enum { LL_DEBUG, LL_VERBOSE, LL_NOTICE, LL_WARNING, LL_NOTHING } logLeve
 typedef enum { LOG_FORMAT_LEGACY, LOG_FORMAT_LOGFMT, LOG_FORMAT_JSON } logFormat;
 typedef enum { LOG_TIME_LEGACY, LOG_TIME_ISO8601, LOG_TIME_MILLISECONDS } logTimeFormat;
 
-/* Where lines go. "" means stdout. The file is opened for each line, so that a rotated log is
- * reopened by itself. The string is copied. */
+/* Sets where lines go; "" means stdout. The file is opened for each line, so that log rotation needs no signal. The
+ * string is copied. */
 void logSetFile(const char *path);
 const char *logFile(void);
 
@@ -25,23 +25,23 @@ void logSetLevel(logLevel least);
 /* Returns whether a line of this level is written. */
 bool logLevelIsOn(logLevel level);
 void logSetFormat(logFormat format, logTimeFormat time_format);
-/* Role letter of the next lines: 'M', 'S', 'C' or 'X'. */
+/* Sets the role letter of the following lines: 'M', 'S', 'C' or 'X'. */
 void logSetRole(char role);
-/* Also write to syslog with `ident` and `facility` (LOG_LOCAL0 ...); ident NULL turns it off. */
+/* Enables logging to syslog as well, with `ident` and `facility` (LOG_LOCAL0 ...); disables it if `ident` is NULL. */
 void logSetSyslog(const char *ident, int facility);
 
-/* Log one line if `level` is at or above the level set. A message stays on its line whatever text of others is in it
- * (one_line.h; the JSON form escapes). Messages longer than 1023 bytes are cut. */
+/* Logs one line if `level` is at or above the level set. Line ends in the message are replaced (one_line.h; the JSON
+ * format escapes them), so text of clients cannot add lines. Messages longer than 1023 bytes are cut. */
 void serverLog(logLevel level, const char *fmt, ...) printf_like(2, 3);
 
-/* Write bytes as they are, without a prefix (banner, multi-line reports). */
+/* Writes text unchanged, without a prefix (banner, multi-line reports). */
 void serverLogRaw(const char *text);
 
-/* From here on no line takes a lock or allocates, whatever it goes to: for a crash report, which ends the process, and
- * for a forked child, in which a lock may be held by a thread that it does not have. */
+/* From the call on, no line takes a lock or allocates, whatever its target: for a crash report, which ends the process,
+ * and for a forked child, in which a lock may be held by a thread that it does not have. */
 void logBeginLockless(void);
 
-/* Log without malloc, locks or stdio, for signal handlers. */
+/* Logs without malloc, locks or stdio, for signal handlers. */
 void serverLogFromSignal(logLevel level, const char *text);
 
 #endif

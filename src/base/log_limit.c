@@ -1,10 +1,10 @@
-/* log_limit.c -- a log line that a stranger can cause: written at once, then at most so many a minute, with a count.
+/* log_limit.c -- limits log lines that strangers can cause, to some per minute and a count of the others.
  *
- * A minute begins with the first line after the one before has ended. The thread that moves `until_ms` begins it and
- * takes the count of the last one; all others only count. A line that another thread counts between these two steps may
- * be attributed to the wrong minute, so the figures are exact on one thread and off by a few on several.
+ * A minute begins with the first line after the previous minute has ended. The thread that changes `until_ms` begins it
+ * and takes the count of the previous one; all others only count. A line that another thread counts between these two
+ * steps may be attributed to the wrong minute, so the figures are exact on one thread and off by a few on several.
  *
- * Owns        the list of limits that were used.
+ * Owns        the list of limits in use.
  * Threads     any, without a lock.
  * Invariants  1. A count of left-out lines is logged once.
  *             2. The line that logs a count takes the place of one of the minute's lines.
@@ -34,7 +34,7 @@ static uint64_t excess(const logLimit *limit, uint64_t asked) {
     return asked > limit->lines ? asked - limit->lines : 0;
 }
 
-/* Begin a minute with one line in it. Returns false if another thread has begun it. */
+/* Begins a minute with one line in it. Returns false if another thread has begun it. */
 static bool beginMinute(logLimit *limit, uint64_t until_ms, uint64_t now_ms, uint64_t *left_out) {
     if (!atomic_compare_exchange_strong_explicit(&limit->until_ms, &until_ms, now_ms + LOG_LIMIT_MS,
                                                  memory_order_relaxed, memory_order_relaxed))

@@ -1,13 +1,13 @@
-/* log_limit.h -- a log line that a stranger can cause: written at once, then at most so many a minute, with a count.
+/* log_limit.h -- limits log lines that strangers can cause, to some per minute and a count of the others.
  *
- * A peer that may not even run a command can still cause log lines (a failed handshake, an HTTP request at the wrong
+ * A peer that cannot even run a command can still cause log lines (a failed handshake, an HTTP request at the wrong
  * port). Without a limit it fills the disk and hides everything else. Each kind of line has one static logLimit; the
- * first line of a kind is written at once. A line that comes when the minute's lines are used up is counted. The next
- * line of the kind says how many were left out, and if none comes, logLimitsReport() does.
+ * first line of a kind is written at once. Lines beyond the minute's limit are only counted. The next
+ * line of the kind reports how many were left out; if there is none, logLimitsReport() does.
  *
- * Lines of the levels `verbose` and `debug` need no limit: an operator who chooses these asks for each connection.
+ * Lines of the levels `verbose` and `debug` need no limit: an operator who enables these wants one for each connection.
  *
- * Threads     any; a fork's child has the counts of that moment.
+ * Threads     any; a forked child has a copy of the counts.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef BASE_LOG_LIMIT_H
@@ -18,39 +18,38 @@
 #include <stdatomic.h>
 
 #define LOG_LIMIT_MS 60000
-/* Lines a minute where each names a client or a replica, and an operator may miss the second one. */
+/* The limit for lines of which each names a client or a replica, and an operator may miss the second one. */
 #define LOG_LIMIT_FEW 4
 
-/* Static, because it is kept in a list from its first line on. Callers fill in the first three members, or use
+/* Must be static, because it is kept in a list from its first line on. Callers set the first three members, or use
  * LOG_LIMITED(). */
 typedef struct logLimit {
     /* const */
     logLevel level;
     unsigned lines;   /* that are written in LOG_LIMIT_MS; at least one */
     const char *kind; /* the subject of "200 more log lines were left out: ..." */
-    /* atomic, relaxed: counts of which nothing else depends */
+    /* atomic, relaxed: counts that order nothing else */
     _Atomic uint64_t until_ms; /* end of the current minute; 0 before the first line */
-    _Atomic uint64_t asked;    /* lines of the current minute, written or not */
-    struct logLimit *next;     /* borrowed: the list of those that were used, published by its head */
+    _Atomic uint64_t asked;    /* lines of the current minute, whether written or not */
+    struct logLimit *next;     /* borrowed: the list of limits in use, published by its head */
 } logLimit;
 
-/* Log a line by a limit of its own. `kind` names the lines when their number is logged:
- *
- *     LOG_LIMITED(LL_WARNING, 1, "TLS handshakes that failed", "Error accepting a client connection: %s", why); */
+/* Logs a line by a limit of its own. `kind` names the lines when their number is logged:      LOG_LIMITED(LL_WARNING,
+ * 1, "TLS handshakes that failed", "Error accepting a client connection: %s", why); */
 #define LOG_LIMITED(level_, lines_, kind_, ...)                                         \
     do {                                                                                \
         static logLimit here = {.level = (level_), .lines = (lines_), .kind = (kind_)}; \
         serverLogLimited(&here, __VA_ARGS__);                                           \
     } while (0)
 
-/* Log a line as serverLog() does, with `limit->level`, unless the minute's lines are used up. */
+/* Logs a line as serverLog() does, at `limit->level`, unless the minute's lines are used up. */
 void serverLogLimited(logLimit *limit, const char *fmt, ...) printf_like(2, 3);
-/* Log the counts of left-out lines of each minute that has ended by `now_ms` (monotonic). Call it about once a second;
- * before the process exits, call it with a time LOG_LIMIT_MS ahead, at which every minute has ended. */
+/* Logs the number of lines left out in each minute that has ended by `now_ms` (monotonic). Call about once a second
+ * and, before the process exits, with a time LOG_LIMIT_MS ahead, by which every minute has ended. */
 void logLimitsReport(uint64_t now_ms);
 
-/* The decision alone: returns whether a line may be written at `now_ms`. If so, *left_out is the number of lines that
- * were not written since the last one was. */
+/* Returns whether a line may be written at `now_ms`, without logging. If so, *left_out is the number of lines left out
+ * since the last one. */
 bool logLimitPass(logLimit *limit, uint64_t now_ms, uint64_t *left_out);
 
 #endif

@@ -1,8 +1,8 @@
-/* numbers.c -- text of numbers, as clients see it.
+/* numbers.c -- converts numbers to text and back, as clients see them.
  *
  * A double is written by Grisu2 (Loitsch, "Printing floating-point numbers quickly and accurately with
  * integers", 2010): digits that read back as the same double, the shortest ones in all but about one
- * case in a thousand. Clients of the field see exactly these digits, also where they are one longer or
+ * case in a thousand. Clients of Valkey see exactly these digits, also where they are one longer or
  * not the closest, so neither printf nor an always-shortest algorithm would do.
  *
  * Threads     any.
@@ -21,7 +21,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* ---- Integers ------------------------------------------------------------------------------------ */
+/* ---- Integers ---------------------------------------------------------------------------------------------------- */
 
 bool string2ull(const char *s, size_t len, unsigned long long *out) {
     if (len == 0 || len > 20) return false;
@@ -50,7 +50,7 @@ bool string2ll(const char *s, size_t len, long long *out) {
     return true;
 }
 
-/* The position of the highest bit times log10(2), 1233 / 4096, is the number of digits of that power of two less one;
+/* The position of the highest bit times log10(2), 1233 / 4096, is the number of digits of that power of two minus one;
  * the value itself may have one digit more. */
 static size_t digitsOf(unsigned long long v) {
     static const uint64_t powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,
@@ -60,7 +60,8 @@ static size_t digitsOf(unsigned long long v) {
     return n + (v >= powers[n]);
 }
 
-/* Few digits, as most numbers in replies have, are counted by comparing; they are written two a step, from the end. */
+/* The digits of small numbers, as most in replies are, are counted by comparing; they are written in pairs from the
+ * end. */
 size_t ull2string(char *out, unsigned long long value) {
     static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
                                 "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
@@ -83,11 +84,11 @@ size_t sdigits10(long long value) {
     return value < 0 ? 1 + digitsOf(0 - (unsigned long long)value) : digitsOf((unsigned long long)value);
 }
 
-/* ---- Text to floating point ---------------------------------------------------------------------- */
+/* ---- Text to floating point -------------------------------------------------------------------------------------- */
 
-/* Sign and at most 19 significant digits with a power of ten that a double holds exactly: one
- * multiplication or division, rounded once, is the right answer (Clinger 1990). Answers false also for
- * what is not a number; the slow way then decides. */
+/* Parses a sign and at most 19 significant digits with a power of ten that a double holds exactly: a single
+ * multiplication or division, rounded once, gives the correct result (Clinger 1990). Also returns false for text that
+ * is not a number; the slow path then decides. */
 static bool parseFast(const char *s, size_t len, double *out) {
     static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
@@ -115,8 +116,8 @@ static bool parseFast(const char *s, size_t len, double *out) {
     return true;
 }
 
-/* Copy to a text with a NUL, after a look at what strtod would let pass but must not: leading space,
- * nan, a NUL inside. */
+/* Copies to a text with a NUL. Returns false for text that strtod accepts, but callers must not: leading space, nan, a
+ * NUL inside. */
 static bool terminate(char *buf, size_t size, const char *s, size_t len) {
     if (len == 0 || len >= size || isspace((unsigned char)s[0]) || memchr(s, '\0', len)) return false;
     memcpy(buf, s, len);
@@ -154,15 +155,15 @@ bool string2ld(const char *s, size_t len, long double *out) {
     return true;
 }
 
-/* ---- Grisu2 -------------------------------------------------------------------------------------- */
+/* ---- Grisu2 ------------------------------------------------------------------------------------------------------ */
 
-/* A number f * 2^e without sign. */
+/* An unsigned number f * 2^e. */
 typedef struct diyFp {
     uint64_t f;
     int e;
 } diyFp;
 
-/* 10^k for k = -348, -340, ... 340, to the nearest 64 bits. */
+/* 10^k for k = -348, -340, ... 340, rounded to 64 bits. */
 #define POWER_FIRST (-348)
 #define POWER_STEP 8
 static const diyFp powers_of_ten[] = {
@@ -195,15 +196,15 @@ static diyFp normalize(diyFp x) {
     return (diyFp){x.f << shift, x.e - shift};
 }
 
-/* Upper half of the product, rounded. */
+/* Returns the upper half of the product, rounded. */
 static diyFp multiply(diyFp a, diyFp b) {
     __extension__ typedef unsigned __int128 u128;
     u128 p = (u128)a.f * b.f + ((uint64_t)1 << 63);
     return (diyFp){(uint64_t)(p >> 64), a.e + b.e + 64};
 }
 
-/* The cached power that brings a normalized number of exponent `e` to an exponent in -60..-32, so that
- * its integral part fits 32 bits; of two the one that leaves the smaller exponent. *k: its power. */
+/* Returns the cached power that brings a normalized number of exponent `e` to an exponent in -60..-32, so that its
+ * integral part fits 32 bits; of two such powers, the one with the smaller exponent. *k becomes its exponent of ten. */
 static diyFp powerFor(int e, int *k) {
     double least = ceil((-60 - (e + 64) + 63) * 0.30102999566398114);
     int i = ((int)least - POWER_FIRST - 1) / POWER_STEP + 1;
@@ -211,8 +212,8 @@ static diyFp powerFor(int e, int *k) {
     return powers_of_ten[i];
 }
 
-/* The digits run from the upper boundary down; step the last one towards the value while that stays
- * inside the boundaries and comes closer. */
+/* The digits start at the upper boundary; lowers the last one towards the value while that stays within the boundaries
+ * and comes closer. */
 static void approach(char *last, uint64_t delta, uint64_t rest, uint64_t unit, uint64_t distance) {
     while (rest < distance && delta - rest >= unit &&
            (rest + unit < distance || distance - rest > rest + unit - distance)) {
@@ -221,8 +222,8 @@ static void approach(char *last, uint64_t delta, uint64_t rest, uint64_t unit, u
     }
 }
 
-/* Digits of a number between `high` - delta and `high`, near `high` - distance. Returns how many, at
- * most 18; *k grows by the decimal places of the last one. */
+/* Generates digits of a number between `high` - delta and `high`, near `high` - distance. Returns their number, at most
+ * 18; adds the decimal places of the last one to *k. */
 static int generateDigits(diyFp high, uint64_t delta, uint64_t distance, char *digits, int *k) {
     static const uint32_t tens[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000};
     int shift = -high.e, n = 0;
@@ -256,7 +257,7 @@ static int generateDigits(diyFp high, uint64_t delta, uint64_t distance, char *d
     }
 }
 
-/* Digits of a finite number above zero: value = 0.d1d2... as an integer times 10^*k. */
+/* Generates the digits of a finite number above zero: the value is the digits as an integer times 10^*k. */
 static int shortestDigits(double value, char *digits, int *k) {
     uint64_t bits;
     memcpy(&bits, &value, sizeof(bits));
@@ -264,7 +265,7 @@ static int shortestDigits(double value, char *digits, int *k) {
     int exponent = (int)(bits >> 52 & 0x7ff);
     diyFp v = exponent ? (diyFp){fraction | (uint64_t)1 << 52, exponent - 1075} : (diyFp){fraction, -1074};
 
-    /* Half way to both neighbours; the lower one of a power of two is half as far. */
+    /* The midpoints to both neighbours; the lower neighbour of a power of two is half as far away. */
     bool near_below = fraction == 0 && exponent > 1;
     diyFp high = normalize((diyFp){2 * v.f + 1, v.e - 1});
     diyFp low = near_below ? (diyFp){4 * v.f - 1, v.e - 2} : (diyFp){2 * v.f - 1, v.e - 1};
@@ -276,13 +277,13 @@ static int shortestDigits(double value, char *digits, int *k) {
     diyFp w = multiply(normalize(v), power);
     high = multiply(high, power);
     low = multiply(low, power);
-    /* The products are off by one unit at most: shrink the interval by that much. */
+    /* The products are off by at most one unit: shrink the interval by that much. */
     high.f--;
     low.f++;
     return generateDigits(high, high.f - low.f, high.f - w.f, digits, k);
 }
 
-/* Lay `n` digits out: plain when that is short, with an exponent without padding when not. */
+/* Formats `n` digits: without an exponent if that is short, otherwise with one, which is not padded. */
 static size_t layOut(char *out, const char *digits, int n, int k) {
     char *at = out;
     int exponent = k + n - 1; /* of the first digit */
@@ -292,7 +293,7 @@ static size_t layOut(char *out, const char *digits, int n, int k) {
         memset(at + n, '0', (size_t)k);
         at += n + k;
     } else if (k < 0 && (k > -7 || size < 4)) {
-        int before = n + k; /* digits left of the point */
+        int before = n + k; /* digits before the point */
         if (before <= 0) {
             *at++ = '0';
             *at++ = '.';
@@ -326,7 +327,7 @@ static size_t word(char *out, size_t size, const char *text) {
     return (size_t)snprintf(out, size, "%s", text);
 }
 
-/* Integers up to this are written as such, with all their digits. */
+/* Integers up to this are written with all their digits. */
 #define PLAIN_INTEGER_MAX 0x1p62
 
 static size_t doubleText(char *out, size_t size, double value, bool plain_integers) {
@@ -377,7 +378,7 @@ size_t d2fixed(char *out, double value, unsigned places) {
     unsigned exponent = (unsigned)(bits >> 52 & 0x7ff);
     uint64_t significand = (bits & (((uint64_t)1 << 52) - 1)) | (uint64_t)(exponent > 0) << 52;
     unsigned shift = 1075 - (exponent ? exponent : 1); /* at least 3: FIXED_SHORT_BELOW is less than 2 to the 50th */
-    if (shift > 127) shift = 127;                      /* the product has 67 bits: nothing of it is left either way */
+    if (shift > 127) shift = 127;                      /* the product has 67 bits: either shift leaves 0 */
     u128 scaled = (u128)significand * decimal_units[places], half = (u128)1 << (shift - 1),
          rest = scaled & (2 * half - 1);
     uint64_t units = (uint64_t)(scaled >> shift);
@@ -390,8 +391,8 @@ size_t d2fixed(char *out, double value, unsigned places) {
 size_t ld2string(char *out, size_t size, long double value, bool humanfriendly) {
     if (isnan(value)) return word(out, size, "nan");
     if (isinf(value)) return word(out, size, value < 0 ? "-inf" : "inf");
-    /* 17 digits keep what 15 significant decimals of a double's range mean to people, without the noise
-     * that the full 21 of a long double would show (0.1 stays 0.1). */
+    /* 17 digits keep the 15 significant decimals of a double, without the noise that all 21 digits of a long double
+     * would show (0.1 stays 0.1). */
     int n = snprintf(out, size, humanfriendly ? "%.17Lf" : "%.17Lg", value);
     if (n < 0 || (size_t)n >= size) return 0;
     size_t len = (size_t)n;
@@ -404,7 +405,7 @@ size_t ld2string(char *out, size_t size, long double value, bool humanfriendly) 
     return len;
 }
 
-/* ---- Amounts of memory --------------------------------------------------------------------------- */
+/* ---- Amounts of memory ------------------------------------------------------------------------------------------- */
 
 bool memory2ull(const char *s, size_t len, unsigned long long *bytes) {
     static const struct {

@@ -1,4 +1,4 @@
-/* numbers.h -- numbers to text and back, to the digit as clients expect it.
+/* numbers.h -- converts numbers to text and back, with exactly the digits that clients expect.
  *
  * Parsing is strict: the whole input is one number, no spaces, no overflow; integers have no plus
  * sign and no leading zeros (except "0"). Threads: any. Nothing here allocates.
@@ -9,46 +9,46 @@
 
 #include "platform.h"
 
-#define LONG_STR_SIZE 21          /* room for any 64-bit integer and a NUL */
-#define DOUBLE_STR_SIZE 128       /* room for d2string */
-#define LONG_DOUBLE_STR_SIZE 5200 /* room for ld2string in any mode: LDBL_MAX in %.17Lf has 4932+18 */
+#define LONG_STR_SIZE 21          /* fits any 64-bit integer and a NUL */
+#define DOUBLE_STR_SIZE 128       /* fits the output of d2string() */
+#define LONG_DOUBLE_STR_SIZE 5200 /* fits the output of ld2string() in any mode: LDBL_MAX in %.17Lf has 4932+18 */
 
-/* false when [s, s+len) is not exactly one number. `*out` is then unchanged. */
+/* Parse an integer. Return false, and leave *out unchanged, if [s, s+len) is not exactly one number. */
 bool string2ll(const char *s, size_t len, long long *out) must_check;
 bool string2ull(const char *s, size_t len, unsigned long long *out) must_check;
-/* Decimal or exponent form with an optional sign, inf, infinity with any case; leading zeros and a
- * bare point (".5", "5.") are allowed; no nan, no space. Out of range is false, and so is what is too
- * small to differ from zero. string2ld also takes hexadecimal ("0x1p3"), as INCRBYFLOAT does. */
+/* Parse a decimal or exponent form with an optional sign, inf or infinity in any case; leading zeros and a bare point
+ * (".5", "5.") are allowed; nan and spaces are not. Return false if out of range, or too small to differ from zero.
+ * string2ld() also accepts hexadecimal ("0x1p3"), as INCRBYFLOAT does. */
 bool string2d(const char *s, size_t len, double *out) must_check;
 bool string2ld(const char *s, size_t len, long double *out) must_check;
 
-/* Write digits and a NUL; returns the number of digits. `out` has LONG_STR_SIZE bytes. */
+/* Write digits and a NUL, and return the number of digits. `out` has LONG_STR_SIZE bytes. */
 size_t ll2string(char *out, long long value);
 size_t ull2string(char *out, unsigned long long value);
-/* Digits that ll2string would write. */
+/* Returns the number of digits that ll2string() would write. */
 size_t sdigits10(long long value);
-/* Short text that reads back as the same double, as RESP and ZSCORE show it ("inf", "-inf", "nan";
- * 1e21 -> "1e+21", 1.5e-7 -> "1.5e-7", 3 -> "3", 0.1 -> "0.1", -0.0 -> "-0"). Returns its length. */
+/* Writes a short text that reads back as the same double, as in RESP and ZSCORE ("inf", "-inf", "nan"; 1e21 -> "1e+21",
+ * 1.5e-7 -> "1.5e-7", 3 -> "3", 0.1 -> "0.1", -0.0 -> "-0"). Returns its length. */
 size_t d2string(char *out, size_t size, double value);
-/* The same, but integers are no exception to the rule for digits: 1e15 -> "1e+15". */
+/* Like d2string(), without the exception for integers: 1e15 -> "1e+15". */
 size_t d2shortest(char *out, size_t size, double value);
-/* Writes what printf writes for "%.*f", to the last digit, with at most 4 places after the point. Returns the length.
+/* Writes the output of printf for "%.*f", to the last digit, with at most 4 digits after the point. Returns the length.
  * `out` has FIXED_STR_SIZE bytes; for an absolute value below FIXED_SHORT_BELOW, FIXED_SHORT_SIZE bytes suffice. */
 #define FIXED_STR_SIZE 320
 #define FIXED_SHORT_BELOW 1e15
 #define FIXED_SHORT_SIZE 24
 size_t d2fixed(char *out, double value, unsigned places);
-/* Writes a number of units, each 1, 0.1, 0.01 ... by the number of places after the point, at most 4: 12345 with 2 is
+/* Writes a number of units of 1, 0.1, 0.01 ..., by the number of digits after the point, at most 4: 12345 with 2 is
  * "123.45". `out` has FIXED_SHORT_SIZE bytes. */
 size_t decimal2string(char *out, unsigned long long units, unsigned places);
-/* As INCRBYFLOAT shows a long double: %.17Lf with trailing zeros (and the point) removed when
- * `humanfriendly`, else %.17Lg; "inf"/"-inf" for infinities; "-0" becomes "0". */
+/* Writes a long double as INCRBYFLOAT shows it: %.17Lf without trailing zeros (and point) if `humanfriendly`, else
+ * %.17Lg; "inf" or "-inf" for infinities; "-0" becomes "0". */
 size_t ld2string(char *out, size_t size, long double value, bool humanfriendly);
 
-/* "1gb" "100mb" "3k" "512" "5b": k=1000, kb=1024, m, mb, g, gb; any case. No digits are zero ("",
- * "kb"). Returns false on anything else and on overflow. (Units of the configuration.) */
+/* Parses an amount of memory as in the configuration: "1gb" "100mb" "3k" "512" "5b"; k=1000, kb=1024, m, mb, g, gb; any
+ * case. No digits are zero ("", "kb"). Returns false for anything else and on overflow. */
 bool memory2ull(const char *s, size_t len, unsigned long long *bytes) must_check;
-/* 1048576 -> "1.00M" as INFO's *_human fields show it ("B" below 1024: "512B"). */
+/* Writes a size as in INFO's *_human fields: 1048576 -> "1.00M" (below 1024: "512B"). */
 void bytes2human(char *out, size_t size, unsigned long long bytes);
 
 #endif

@@ -1,4 +1,4 @@
-/* one_line.c -- text that others have named, made fit for what is read by lines.
+/* one_line.c -- sanitizes text from outside for output that is read by lines.
  *
  * Owns        nothing.
  * Threads     any.
@@ -18,8 +18,8 @@ static bool endsLine(char c) {
     return c >= '\n' && c <= '\r';
 }
 
-/* Whether one of eight bytes is a control character: the sign bit of a byte that is below a blank, or equal to 0x7f,
- * is set by the subtraction, which borrows from the next byte only after one that is set. */
+/* Returns whether one of eight bytes is a control character: the subtraction sets the sign bit of a byte that is below
+ * a blank or, after the XOR, equal to 0x7f; it borrows from the next byte only after such a byte. */
 static bool hasControl(const char *eight) {
     const uint64_t ones = 0x0101010101010101, signs = 0x80 * ones;
     uint64_t v, del;
@@ -28,7 +28,8 @@ static bool hasControl(const char *eight) {
     return (((v - ' ' * ones) & ~v) | ((del - ones) & ~del)) & signs;
 }
 
-/* Whether there is none. Most texts have none, so they are looked at eight bytes at a time; the last eight overlap. */
+/* Returns whether the text has no control characters, as most texts. Tests eight bytes at a time; the last eight
+ * overlap. */
 static bool isOneLine(const char *text, size_t len) {
     if (len < 8) return false;
     for (size_t at = 0; at + 8 < len; at += 8)

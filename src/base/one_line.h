@@ -1,6 +1,6 @@
-/* one_line.h -- text that others have named, made fit for what is read by lines: INFO, CLIENT LIST, the log.
+/* one_line.h -- sanitizes text from outside for output that is read by lines: INFO, CLIENT LIST, the log.
  *
- * A function that prints a line passes the finished line through here. So it does not matter which of its parts a
+ * A function that prints a line passes the finished line through here, so it does not matter which parts of it a
  * client, a primary or a file has chosen.
  *
  * Threads     any; async-signal-safe.
@@ -11,15 +11,16 @@
 
 #include "platform.h"
 
-/* Replace, in place, line ends (LF, CR, vertical tab, form feed) by blanks and all other control characters but the tab
- * by question marks. */
+/* Replaces, in place, line ends (LF, CR, vertical tab, form feed) by blanks and all other control characters except
+ * tabs by question marks. */
 void oneLine(char *text, size_t len);
-/* Replace, in place, what separates the parts of a line as well: blanks, tabs, commas and equals signs become '_'. */
+/* Like oneLine(), and replaces the separators within a line as well: blanks, tabs, commas and equals signs become
+ * '_'. */
 void oneWord(char *text, size_t len);
-/* Length of the well-formed UTF-8 sequence (RFC 3629) at the first of `left` bytes; 0 when there is none. */
+/* Returns the length of the valid UTF-8 sequence (RFC 3629) at the start of `left` bytes; 0 if there is none. */
 size_t utf8SequenceLen(const char *s, size_t left);
-/* Write `text` as the inside of a JSON string: quotes, backslashes and control characters are escaped, and bytes that
- * are no UTF-8 become U+FFFD. `out` has 6 bytes for each byte of `text` and one more for the NUL. */
+/* Writes `text` as the content of a JSON string: escapes quotes, backslashes and control characters, and replaces bytes
+ * that are not UTF-8 by U+FFFD. `out` has 6 bytes for each byte of `text` and one for the NUL. */
 void jsonEscape(char *out, const char *text);
 
 #endif

@@ -1,25 +1,25 @@
-/* panic.c -- the report of a crash, written by a process that can trust little of itself.
+/* panic.c -- the report of a crash, written by a process whose data may be broken.
  *
- * Everything here runs in a signal handler or just before the end: no malloc, no lock, no stdio. A
- * section may crash as well, since it walks data that may be broken; the second crash ends the report
- * with a stack trace only, the third is left to the system. One that hangs is ended after a while.
+ * All code here runs in a signal handler or just before the process ends: no malloc, no lock, no stdio. A
+ * section may crash as well, since it walks data that may be broken; the second crash reduces the report
+ * to a stack trace, the third is left to the system. A report that hangs is ended by an alarm.
  *
- * Before it looks at anything the thread that reports stops all others (thread_suspend.c), so that the data are broken
- * at most, and not changing: a list that another thread goes on linking and freeing cannot be walked.
+ * First, the reporting thread stops all others (thread_suspend.c), so that the data may be broken,
+ * but do not change: a list that another thread keeps linking and freeing cannot be walked.
  *
- * A fault on a thread that jemalloc runs in the background is not reported. Those block all signals, and the kernel
- * ends a process whose fault is blocked at once, by that signal; nothing of ours ever runs on them that could unblock
- * it. (Hooks for extents would, and cost each arena its fast paths; a pthread_sigmask() of our own, which the library
- * would find before libc's, is a trap for all other libraries.) The core file says where they were.
+ * A fault on a background thread of jemalloc is not reported. Those block all signals, and the kernel
+ * immediately ends a process whose fault is blocked, by that signal; no code of ours runs on them that could unblock
+ * it. (Hooks for extents would, but cost each arena its fast paths; a pthread_sigmask() of our own, which the library
+ * would find before libc's, is a trap for all other libraries.) The core file shows their stacks.
  *
- * Not here    what the sections print: the layers that know register them at boot.
- * Owns        the list of sections; the handlers of five signals while installed; the stack that each thread's
- *             handler runs on.
- * Threads     the first thread that crashes writes; all others stand still until the end. Sections and handlers are
- *             set at boot by main; each thread asks for its own stack.
- * Invariants  1. Nothing returns from a report: the process ends by the signal that began it, with the
- *                default action, so that a core file and the exit status tell the truth (but for panicExits()).
- *             2. A report ends: waits have a bound, and an alarm bounds the whole.
+ * Not here    the content of sections: the layers that own the data register them at startup.
+ * Owns        the list of sections; the handlers of five signals while installed; the stack on which each thread's
+ *             handler runs.
+ * Threads     the first thread that crashes writes the report; all others are stopped for good. Sections and handlers
+ *             are set at startup by main; each thread allocates its own stack.
+ * Invariants  1. A report does not return: the process ends by the signal that began it, with the
+ *                default action, so that core file and exit status are right (except with panicExits()).
+ *             2. A report ends: each wait has a limit, and an alarm limits the whole.
  * Tests       tests/unit/base/panic_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -45,11 +45,11 @@
 
 #define SECTIONS_MAX 16
 #define FRAMES_MAX 100
-#define SIGNAL_STACK (256 * 1024) /* pages that no report touches cost nothing */
+#define SIGNAL_STACK (256 * 1024) /* pages that a report does not touch cost nothing */
 #define GUARD 65536               /* a multiple of every page size */
 #define THREAD_NAME_SIZE 16
 #define THREAD_TEXT_SIZE 80
-#define REPORT_SECONDS_MAX 30 /* a lock that a stopped thread holds, a disk that does not answer */
+#define REPORT_SECONDS_MAX 30 /* bounds waits for a lock that a stopped thread has, or a disk that does not respond */
 
 static struct {
     const char *title;
@@ -60,20 +60,20 @@ static int section_count;
 static const char *program = "valkey";
 static const int crash_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 static bool handlers_installed;
-static atomic_bool exits;  /* panicExits(); any thread may be the one that fails */
-static symbolFile symbols; /* mapped with the handlers: a crash may be for want of addresses */
+static atomic_bool exits;  /* panicExits(); any thread may read it */
+static symbolFile symbols; /* mapped when the handlers are installed: a crash may be caused by a lack of addresses */
 static bool symbols_open;
 
 static _Thread_local bool is_main, has_main_role;
-static _Thread_local char *signal_stack; /* owns: a guard and the stack above it; NULL before panicThreadInit() */
+static _Thread_local char *signal_stack; /* owned: a guard and the stack above it; NULL before panicThreadInit() */
 static _Thread_local stack_t stack_before;
 static _Atomic int reporting_thread; /* thread id, 0 while there is no report */
-static int depth;                    /* crashes so far; written by the reporting thread */
-static bool header_written;          /* the same */
-static bool reporter_had_main_role;  /* the same */
-static int reported_signal;          /* the same: what the process dies by if the report hangs */
+static int depth;                    /* number of crashes so far; written by the reporting thread */
+static bool header_written;          /* written by the reporting thread */
+static bool reporter_had_main_role;  /* written by the reporting thread */
+static int reported_signal; /* written by the reporting thread: the signal that ends the process if the report hangs */
 
-/* ---- Main thread --------------------------------------------------------------------------------- */
+/* ---- Main thread ------------------------------------------------------------------------------------------------- */
 
 void panicSetMainThread(void) {
     is_main = has_main_role = true;
@@ -91,7 +91,7 @@ bool panicOnMainThread(void) {
     return is_main;
 }
 
-/* ---- Every thread -------------------------------------------------------------------------------- */
+/* ---- Every thread ------------------------------------------------------------------------------------------------ */
 
 void panicBlockOtherSignals(sigset_t *before) {
     sigset_t others;
@@ -116,12 +116,12 @@ void panicThreadInit(void) {
 void panicThreadExit(void) {
     threadSuspendUnregister();
     if (!signal_stack) return;
-    sigaltstack(&stack_before, NULL); /* a sanitizer's, which it frees itself; else none */
+    sigaltstack(&stack_before, NULL); /* restores a sanitizer's stack, which it frees itself, if there was one */
     munmap(signal_stack, GUARD + SIGNAL_STACK);
     signal_stack = NULL;
 }
 
-/* ---- Sections ------------------------------------------------------------------------------------ */
+/* ---- Sections ---------------------------------------------------------------------------------------------------- */
 
 void panicSetProgram(const char *name_and_version) {
     program = name_and_version;
@@ -150,7 +150,7 @@ static void printSections(void) {
     }
 }
 
-/* ---- The parts of the report --------------------------------------------------------------------- */
+/* ---- The parts of the report ------------------------------------------------------------------------------------- */
 
 static void printHeader(void) {
     if (header_written) return;
@@ -164,8 +164,8 @@ static void printEnd(void) {
                  "Defective memory can be the cause as well: a memory test of the machine will tell.\n");
 }
 
-/* By the name the system knows it by, which `top -H` and a debugger show as well; and whether it was the one that ran
- * commands, so that the client and the arguments which a section may show are its own. */
+/* Describes a thread by the name that `top -H` and a debugger show as well, and whether it was executing commands: then
+ * the client and the arguments that a section may show are its own. */
 static void describeThread(char *out, size_t size, int id, const char *name, bool had_main_role) {
     snprintf(out, size, "%s (id %d)%s", id == (int)getpid() ? "main" : name, id,
              had_main_role ? ", in main's role" : "");
@@ -178,7 +178,7 @@ static void printThread(void) {
     serverLog(LL_WARNING, "In thread: %s", text);
 }
 
-/* For functions that write to a descriptor; -1 when there is none. */
+/* Returns a descriptor for functions that write to one; -1 if there is none. */
 static int openLog(void) {
     const char *file = logFile();
     return file[0] ? open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644) : STDOUT_FILENO;
@@ -188,8 +188,9 @@ static void closeLog(int fd) {
     if (fd >= 0 && logFile()[0]) close(fd);
 }
 
-/* A line for each address: ours by the program's own table, the others by what libraries export. `calls`: the addresses
- * are those behind calls, where another function may begin if the one called does not return. */
+/* Prints a line for each address: the program's functions by its own table, others by the symbols that libraries
+ * export. `calls`: the addresses follow calls, so the next function may begin there if the called one does not
+ * return. */
 static void printFrames(int fd, void *const *frames, int n, bool calls) {
     char text[SYMBOL_TEXT_SIZE];
     for (int i = 0; i < n && fd >= 0; i++) {
@@ -215,7 +216,7 @@ static void printStack(void *at) {
     serverLogRaw("\n------ STACK TRACE DONE ------\n");
 }
 
-/* Where the others stood when they were stopped. */
+/* Prints where the other threads were when they were stopped. */
 static void printOtherThreads(void) {
     suspendedThread t;
     char text[THREAD_TEXT_SIZE];
@@ -257,7 +258,7 @@ static void printRegisters(const ucontext_t *uc) {
 #endif
 }
 
-/* ---- Who reports --------------------------------------------------------------------------------- */
+/* ---- The reporting thread ---------------------------------------------------------------------------------------- */
 
 noreturn_fn static void dieBy(int sig) {
     struct sigaction sa = {.sa_handler = SIG_DFL};
@@ -270,7 +271,7 @@ noreturn_fn static void dieBy(int sig) {
     _exit(128 + sig);
 }
 
-/* Something that the report did hangs. */
+/* Ends the process when the report hangs. */
 static void onTooLong(int sig) {
     unused(sig);
     serverLogFromSignal(LL_WARNING, "The crash report takes too long. It ends here.");
@@ -289,8 +290,8 @@ static void limitTime(int sig) {
     alarm(REPORT_SECONDS_MAX);
 }
 
-/* Returns to the thread that writes the report, also when it crashes again; others never come back, so
- * that two reports do not mix. From here on nothing else runs, if there is to be a report. */
+/* Returns on the thread that writes the report, also if it crashes again; on others it never returns, so that two
+ * reports do not mix. From here on no other thread runs. */
 static void becomeReporter(int sig) {
     int me = (int)syscall(SYS_gettid), nobody = 0;
     if (!atomic_compare_exchange_strong(&reporting_thread, &nobody, me)) {
@@ -303,7 +304,7 @@ static void becomeReporter(int sig) {
         threadSuspendOthers(panicHoldsMainRole);
     }
     reporter_had_main_role = has_main_role;
-    has_main_role = true; /* its sections read what is main's, whoever has crashed */
+    has_main_role = true; /* its sections read main's data, whichever thread has crashed */
 }
 
 static void onCrash(int sig, siginfo_t *info, void *context) {
@@ -312,7 +313,7 @@ static void onCrash(int sig, siginfo_t *info, void *context) {
     depth++;
     if (depth > 2) dieBy(sig);
     if (depth == 2) {
-        serverLogFromSignal(LL_WARNING, "The crash report has crashed itself. Its end follows, in a short form.");
+        serverLogFromSignal(LL_WARNING, "The crash report itself has crashed. A shortened report follows.");
     } else {
         printHeader();
     }
@@ -356,14 +357,14 @@ void panicExits(bool on) {
     atomic_store_explicit(&exits, on, memory_order_relaxed);
 }
 
-/* ---- Assertions ---------------------------------------------------------------------------------- */
+/* ---- Assertions -------------------------------------------------------------------------------------------------- */
 
 static const char *fileName(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
 }
 
-/* The rest of the report after the lines that say what was wrong. */
+/* Writes the rest of the report, after the lines that describe the failure, and ends the process. */
 noreturn_fn static void finish(void) {
     depth++;
     if (handlers_installed && depth == 1) {
@@ -394,7 +395,7 @@ void panicAbort(const char *file, int line, const char *fmt, ...) {
     becomeReporter(SIGABRT);
     printHeader();
     serverLog(LL_WARNING, "------------------------------------------------");
-    serverLog(LL_WARNING, "The server cannot go on.");
+    serverLog(LL_WARNING, "The server cannot continue.");
     serverLog(LL_WARNING, "Reason: %s (%s:%d)", text, fileName(file), line);
     printThread();
     finish();

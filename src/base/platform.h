@@ -1,6 +1,6 @@
-/* platform.h -- what the compiler and the processor offer, under one set of names.
+/* platform.h -- names for features of compilers and processors.
  *
- * Not here    settings (admin/setting_table.c), anything that has state.
+ * Not here    settings (admin/setting_table.c), all that has state.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef BASE_PLATFORM_H
@@ -12,10 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Fields that different threads write are kept this far apart. */
+/* Fields that different threads write are at least this far apart. */
 #define CACHE_LINE 64
 
-/* Results of functions that can fail for reasons outside the program. errno says why. */
+/* Results of functions that can fail for reasons outside the program. errno has the reason. */
 #define C_OK 0
 #define C_ERR (-1)
 
@@ -35,18 +35,18 @@
 #endif
 #endif
 
-/* Ask for the line that holds `p`, to be read soon. Never faults, whatever `p` is. */
+/* Prefetches the line of `p` for reading. Never faults, whatever `p` is. */
 static inline void prefetchRead(const void *p) {
     __builtin_prefetch(p, 0, 3);
 }
 
-/* The same for a line that will be written. */
+/* Prefetches the line of `p` for writing. */
 static inline void prefetchWrite(const void *p) {
     __builtin_prefetch(p, 1, 3);
 }
 
-/* The same for all lines of so many bytes, but no more than the processor should be asked for at once: when those come
- * it has seen that a run of them is wanted. */
+/* Prefetches all lines of `len` bytes, but no more than the processor should be asked for at once: by then its own
+ * prefetcher has detected the sequence. */
 #define PREFETCH_RUN_MAX 2048
 static inline uintptr_t prefetchRunEnd(const void *p, size_t len) {
     return (uintptr_t)p + (len < PREFETCH_RUN_MAX ? len : PREFETCH_RUN_MAX);

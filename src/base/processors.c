@@ -1,12 +1,12 @@
-/* processors.c -- how many processors this process may use.
+/* processors.c -- the number of processors that this process may use.
  *
- * A container is bound either to processors (affinity) or to an amount of time (a quota of its cgroup), which the
- * kernel takes from all its threads together when it is spent: eight threads with the time of two stand still for three
- * quarters of each period. Groups are in groups, and each may have a limit. In a container the folder may hold the
- * container's own group while the path names it as it is seen from outside, so the folder itself is looked at, too.
+ * A container is limited either to processors (affinity) or to an amount of time (a quota of its cgroup). When that
+ * is used up, the kernel stops all its threads: eight threads with the time of two are stopped for three
+ * quarters of each period. Groups are nested, and each may have a limit. In a container the folder may be that of the
+ * container's own group while the path is the one outside of the container, so the folder itself is read, too.
  *
- * Trust       the files are the system's, or of whoever can put something in their place: what is not understood is no
- *             limit, lengths are bounded, and a path that climbs is not followed.
+ * Trust       the files belong to the system, or to an attacker who can replace them: unexpected content means no
+ *             limit, lengths are bounded, and a path with ".." is not followed.
  * Threads     any.
  * Tests       tests/unit/base/processors_test.c
  *
@@ -25,7 +25,7 @@
 #define TEXT_MAX 16384
 #define CPUS_AT_FIRST 1024
 #define CPUS_MAX (1 << 20)
-#define PROCESSORS_MAX 1000000 /* more is no limit */
+#define PROCESSORS_MAX 1000000 /* a larger number is no limit */
 
 /* --- text ------------------------------------------------------------------------------------------------ */
 
@@ -46,11 +46,11 @@ int processorsOfQuota(slice quota, slice period) {
 
 int processorsOfMax(slice text) {
     text = trimmed(text);
-    slice quota = sliceTakeUntil(&text, ' '); /* "max" is no number */
+    slice quota = sliceTakeUntil(&text, ' '); /* "max" is not a number */
     return processorsOfQuota(quota, text);
 }
 
-/* "N:controller,controller:/path" */
+/* Each line of `text` is "N:controller,controller:/path". */
 slice processorsGroup(slice text, const char *controller) {
     while (text.len > 0) {
         slice line = sliceTakeUntil(&text, '\n');
@@ -64,7 +64,7 @@ slice processorsGroup(slice text, const char *controller) {
 
 /* --- files --------------------------------------------------------------------------------------------------- */
 
-/* Empty when it cannot be read. */
+/* Returns the file's text; empty if it cannot be read. */
 static slice readFile(const char *path, char *buf, size_t size) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return sliceOf(buf, 0);
@@ -94,7 +94,7 @@ static int smaller(int a, int b) {
     return a < b ? a : b;
 }
 
-/* The group, those around it, and the folder itself. */
+/* Returns the smallest limit of the group, of the groups around it, and of the folder itself. */
 static int grantUnder(const char *root, const char *mount, slice group) {
     char folder[PATH_MAX];
     if (snprintf(folder, sizeof(folder), "%s%s", root, mount) >= (int)sizeof(folder)) return 0;
@@ -116,7 +116,7 @@ int processorsGranted(const char *root, slice text) {
 
 static int inAffinity(void) {
     for (int cpus = CPUS_AT_FIRST; cpus <= CPUS_MAX;
-         cpus *= 4) { /* the set must have room for all that the kernel knows */
+         cpus *= 4) { /* the set must be large enough for all processors that the kernel knows */
         cpu_set_t *set = CPU_ALLOC((size_t)cpus);
         if (!set) return 1;
         size_t size = CPU_ALLOC_SIZE((size_t)cpus);

@@ -1,6 +1,6 @@
 /* rng.c -- xoshiro256** for choices, getrandom(2) for secrets.
  *
- * Threads     a generator belongs to whoever owns it; the strong source is any thread's.
+ * Threads     a generator has one owner at a time; any thread may use the strong source.
  * Tests       tests/unit/base/rng_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -39,8 +39,8 @@ uint64_t rngNext(rng *r) {
     return result;
 }
 
-/* Multiply and take the high word; the few low words that would favour some results are drawn again
- * (Lemire, "Fast random integer generation in an interval", 2019). */
+/* Multiplies and takes the high word; the few low words that would favour some results are drawn again (Lemire, "Fast
+ * random integer generation in an interval", 2019). */
 uint64_t rngBelow(rng *r, uint64_t bound) {
     __extension__ typedef unsigned __int128 u128;
     debugAssert(bound > 0);
@@ -68,7 +68,7 @@ rng *rngThread(void) {
     return &mine;
 }
 
-/* Kernels or sandboxes without the system call still have the device. */
+/* Reads the device, which exists even if a kernel or sandbox does not have the system call. */
 static bool readDevice(uint8_t *p, size_t len) {
     int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
     if (fd < 0) return false;

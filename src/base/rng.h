@@ -6,24 +6,24 @@
 
 #include "platform.h"
 
-/* A small fast generator (xoshiro256** by Blackman and Vigna, prng.di.unimi.it, public domain). Each user that wants
- * repeatable numbers owns one. */
+/* A small fast generator (xoshiro256** by Blackman and Vigna, prng.di.unimi.it, public domain). For repeatable numbers,
+ * use one of your own. */
 typedef struct rng {
     uint64_t s[4];
 } rng;
 void rngSeed(rng *r, uint64_t seed);
 uint64_t rngNext(rng *r);
-/* Uniform in [0, bound), without bias; bound > 0. */
+/* Returns a number uniform in [0, bound), without bias; bound > 0. */
 uint64_t rngBelow(rng *r, uint64_t bound);
-/* Uniform in [0, 1). */
+/* Returns a number uniform in [0, 1). */
 double rngDouble(rng *r);
 
-/* The calling thread's own generator, seeded from the system at first use. */
+/* Returns the calling thread's own generator, seeded from the system at first use. */
 rng *rngThread(void);
 
-/* Fill with bytes from the system's strong source. Never fails: ends the process if there is none. */
+/* Fills `out` with bytes from the system's strong source. Ends the process if there is none. */
 void rngSecure(void *out, size_t len);
-/* `len` lower-case hexadecimal digits from the strong source; no terminating NUL. */
+/* Writes `len` lower-case hexadecimal digits from the strong source, without a NUL. */
 void rngSecureHex(char *out, size_t len);
 
 #endif

@@ -1,6 +1,6 @@
 /* slice.h -- a borrowed run of bytes: pointer and length, no terminating NUL, never owned.
  *
- * Command arguments, keys and field names travel as slices. Whoever keeps one says until when the
+ * Command arguments, keys and field names are passed as slices. A field of that type has a comment on how long the
  * bytes stay valid.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -24,8 +24,8 @@ static inline slice sliceStr(const char *s) {
     return (slice){s, strlen(s)};
 }
 
-/* Names and keys are short as a rule: up to 16 bytes are compared as two words that may overlap, which a call of
- * memcmp costs twice as much as. */
+/* Compares bytes of equal length. Names and keys are usually short: up to 16 bytes are compared as two words that may
+ * overlap, in half the time of a call of memcmp. */
 static inline bool bytesEq(const char *a, const char *b, size_t n) {
     uint64_t a1, a2, b1, b2;
     uint32_t c1, c2, d1, d2;
@@ -47,20 +47,20 @@ static inline bool sliceEq(slice a, slice b) {
     return a.len == b.len && bytesEq(a.ptr, b.ptr, a.len);
 }
 
-/* Equal to a C string, ASCII case ignored: how option words are matched. */
+/* Returns whether the bytes equal a C string, ASCII case ignored: for option words. */
 static inline bool sliceIs(slice a, const char *word) {
     size_t n = strlen(word);
     return a.len == n && strncasecmp(a.ptr, word, n) == 0;
 }
 
-/* Byte order, shorter first when one is the other's start: <0, 0, >0. */
+/* Compares by bytes; a prefix is less. Returns <0, 0 or >0. */
 static inline int sliceCmp(slice a, slice b) {
     size_t n = a.len < b.len ? a.len : b.len;
     int d = n ? memcmp(a.ptr, b.ptr, n) : 0;
     return d ? d : (a.len > b.len) - (a.len < b.len);
 }
 
-/* The bytes up to `end`, which go from the slice together with `end`; all of it when there is none. */
+/* Returns the bytes up to `end` and removes them, with `end`, from the slice; all bytes if it has no `end`. */
 static inline slice sliceTakeUntil(slice *s, char end) {
     const char *at = s->len ? memchr(s->ptr, end, s->len) : NULL;
     slice taken = sliceOf(s->ptr, at ? (size_t)(at - s->ptr) : s->len);

@@ -1,6 +1,6 @@
-/* stacks.c -- the stacks of all threads, written into the log while they go on.
+/* stacks.c -- logs the stacks of all threads while they keep running.
  *
- * Each thread only notes addresses (thread_suspend.c). The names are looked up here, on the thread that logs, so that
+ * Each thread only records addresses (thread_suspend.c). Names are looked up here, on the thread that logs, so that
  * main loses no time with them.
  *
  * Not here    when (server/watchdog.c); the report of a crash (panic.c).
@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define WAIT_MS 1000 /* a thread in the middle of a slow disk's work answers after that */
+#define WAIT_MS 1000 /* a thread that waits for a slow disk responds only after that */
 
 static symbolFile symbols; /* const after stacksInit() */
 static bool symbols_open;
@@ -29,7 +29,7 @@ void stacksInit(void) {
     if (!symbols_open) symbols_open = symbolsOpen(&symbols);
 }
 
-/* Functions of libraries are named by what the libraries export. */
+/* Logs a frame; functions of libraries are named by the symbols that these export. */
 static void logFrame(void *frame, bool is_return) {
     char text[SYMBOL_TEXT_SIZE];
     if (symbols_open && symbolsDescribe(&symbols, frame, is_return, text)) {

@@ -1,4 +1,4 @@
-/* stacks.h -- the stacks of all threads, written into the log while they go on.
+/* stacks.h -- logs the stacks of all threads while they keep running.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef BASE_STACKS_H
@@ -6,11 +6,11 @@
 
 #include "platform.h"
 
-/* Read what naming functions needs. Boot. */
+/* Reads the program's symbol table. Call at startup. */
 void stacksInit(void);
-/* Log `reason` and the stack of each other thread that threadStart() or threadAdopt() knows, a line for each frame.
- * Each is interrupted for some tens of microseconds; one that does not answer in time is named without a stack. Not
- * from a signal handler; one thread at a time. */
+/* Logs `reason` and the stack of each other thread that was started by threadStart() or has called threadAdopt(), a
+ * line per frame. Each is interrupted for some tens of microseconds; one that does not respond in time is listed
+ * without a stack. Not for signal handlers; one thread at a time. */
 void stacksLog(const char *reason);
 
 #endif

@@ -1,14 +1,14 @@
-/* symbols.c -- names of functions, from the table of symbols in the program's own file.
+/* symbols.c -- names of functions, from the symbol table in the program's own file.
  *
  * glibc's backtrace_symbols() knows only functions that are exported to shared libraries. To export all of them for the
- * sake of a crash report costs speed: a function that anybody may call keeps a body of its own, and the optimizer,
+ * sake of a crash report costs speed: an exported function keeps a body of its own, and the optimizer,
  * which counts bodies, inlines less (5 % of the instructions of a GET or SET). So nothing is exported, and a crash
  * report reads the table that the linker leaves in the file for debuggers.
  *
  * Source      the layout: System V ABI, chapters "Object Files"; <link.h> has it for this machine's word size.
  * Not here    functions of libraries (panic.c asks glibc for those).
  * Owns        nothing; the mapping of the file stays until the end of the process.
- * Invariants  1. Nothing outside the image is read, whatever it says of itself.
+ * Invariants  1. Nothing outside the image is read, whatever it contains.
  * Cost        a walk over some thousand symbols for each name.
  * Tests       tests/unit/base/symbols_test.c
  *
@@ -24,10 +24,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* From the linker: where the file's first byte lies in memory. */
+/* Set by the linker: the address of the file's first byte in memory. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 
-/* `n` things of `each` bytes at `at` lie within the image. */
+/* Returns whether `n` items of `each` bytes at `at` are within the image. */
 static bool holds(const symbolFile *f, size_t at, size_t n, size_t each) {
     return at <= f->size && n <= (f->size - at) / each;
 }
@@ -46,7 +46,7 @@ static ElfW(Shdr) sectionOf(const symbolFile *f, const ElfW(Ehdr) * header, size
     return s;
 }
 
-/* The table of symbols and that of their names; false when there is none. */
+/* Finds the symbol table and the table of its names. Returns false if there is none. */
 static bool findTables(const symbolFile *f, ElfW(Shdr) * symbols, ElfW(Shdr) * names) {
     ElfW(Ehdr) header;
     if (!headerOf(f, &header)) return false;
@@ -59,7 +59,7 @@ static bool findTables(const symbolFile *f, ElfW(Shdr) * symbols, ElfW(Shdr) * n
     return false;
 }
 
-/* NULL when it does not end within the table. */
+/* Returns the name at `at`, NULL if it does not end within the table. */
 static const char *nameAt(const symbolFile *f, const ElfW(Shdr) * names, size_t at) {
     if (at >= names->sh_size) return NULL;
     const char *name = f->image + names->sh_offset + at;
@@ -81,7 +81,8 @@ bool symbolsFind(const symbolFile *f, const void *address, symbol *out) {
     return false;
 }
 
-/* Addresses in the file of a program that can be loaded anywhere count from where it was loaded. */
+/* Returns the base that the file's addresses are relative to: for a position-independent program, the address it was
+ * loaded at. */
 static uintptr_t loadBase(const symbolFile *f) {
     ElfW(Ehdr) header;
     return headerOf(f, &header) && header.e_type == ET_EXEC ? 0 : (uintptr_t)__ehdr_start;
@@ -102,7 +103,7 @@ bool symbolsOpen(symbolFile *f) {
 }
 
 bool symbolsDescribe(const symbolFile *file, const void *frame, bool is_return, char text[SYMBOL_TEXT_SIZE]) {
-    const char *program = program_invocation_short_name; /* behind it may stand what the title of the process says */
+    const char *program = program_invocation_short_name; /* the process title may follow the name */
     symbol s;
     if (!symbolsFind(file, (const char *)frame - is_return, &s)) return false;
     snprintf(text, SYMBOL_TEXT_SIZE, "%.*s(%.128s+0x%zx)[%p]", (int)strcspn(program, " "), program, s.name,

@@ -1,4 +1,4 @@
-/* symbols.h -- what the function at an address is called.
+/* symbols.h -- finds the name of the function at an address.
  *
  * Threads     any; async-signal-safe.
  *
@@ -10,11 +10,11 @@
 
 #define SYMBOL_TEXT_SIZE 256
 
-/* The symbols of a program file that lies in memory. */
+/* The symbols of a program file that is mapped into memory. */
 typedef struct symbolFile {
     const char *image; /* borrowed */
     size_t size;
-    uintptr_t base; /* what its addresses count from, in the running process */
+    uintptr_t base; /* the address in the running process that symbols are relative to */
 } symbolFile;
 
 typedef struct symbol {
@@ -22,13 +22,13 @@ typedef struct symbol {
     size_t offset;    /* of the address, in bytes from the function's start */
 } symbol;
 
-/* Map the file of the running program, for good. False when it cannot be read. */
+/* Maps the file of the running program, for good. Returns false if it cannot be read. */
 bool symbolsOpen(symbolFile *file) must_check;
-/* The function that holds `address`. False when it is not the program's, or the file has no table of symbols (it was
- * stripped) or a broken one. */
+/* Finds the function that contains `address`. Returns false if that is not in the program, or the file has no symbol
+ * table (it was stripped) or a broken one. */
 bool symbolsFind(const symbolFile *file, const void *address, symbol *out) must_check;
-/* Write "program(function+0xoffset)[address]" for a frame of a stack; `is_return`: the address is where a call returns
- * to, which may already lie in the next function. False as symbolsFind(). */
+/* Writes "program(function+0xoffset)[address]" for a frame of a stack. `is_return`: the address is a return address,
+ * which may already be in the next function. Returns false like symbolsFind(). */
 bool symbolsDescribe(const symbolFile *file, const void *frame, bool is_return, char text[SYMBOL_TEXT_SIZE]) must_check;
 
 #endif

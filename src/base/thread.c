@@ -1,7 +1,7 @@
 /* thread.c -- the one way to start a thread of this program.
  *
- * Not here    what a thread does; when it ends.
- * Owns        what a new thread is told, until it has begun.
+ * Not here    the work of a thread; when it ends.
+ * Owns        the arguments of a new thread, until it runs.
  * Threads     any.
  * Tests       tests/unit/base/thread_test.c, tests/server/signals.tcl
  *
@@ -20,10 +20,10 @@
 #include <sys/resource.h>
 #endif
 
-/* What a new thread is told. */
+/* The arguments of a new thread. */
 typedef struct threadBirth {
     char name[THREAD_NAME_SIZE];
-    char *cpulist; /* owns; may be NULL */
+    char *cpulist; /* owned; may be NULL */
     int nice;
     void (*run)(void *arg);
     void *arg;
@@ -37,9 +37,9 @@ static void setName(const char *name) {
 #endif
 }
 
-/* Other threads go first where processors are short, by so many steps of nice. */
+/* Adds `steps` to the nice value of the calling thread. */
 static void giveWay(int steps) {
-#ifdef __linux__ /* elsewhere this is the process's */
+#ifdef __linux__ /* elsewhere, the nice value is that of the whole process */
     errno = 0;
     int now = getpriority(PRIO_PROCESS, 0);
     if (now != -1 || errno == 0) setpriority(PRIO_PROCESS, 0, now + steps);
@@ -49,7 +49,7 @@ static void giveWay(int steps) {
 }
 
 #ifdef __linux__
-/* Read a number at *p and move behind it. False when there is none or it is no CPU. */
+/* Reads a number at *p and moves past it. Returns false if there is none or it is no CPU. */
 static bool takeCpu(const char **p, long *cpu) {
     char *end;
 
@@ -60,7 +60,7 @@ static bool takeCpu(const char **p, long *cpu) {
     return errno == 0 && *cpu < CPU_SETSIZE;
 }
 
-/* Read "n", "a-b" or "a-b:step" and add it to the set. */
+/* Reads "n", "a-b" or "a-b:step" and adds it to the set. Returns false if it is malformed. */
 static bool takeCpuRange(const char **p, cpu_set_t *set) {
     long from, to, step = 1;
 
@@ -103,7 +103,7 @@ static void birthFree(threadBirth *b) {
     zfree(b);
 }
 
-/* The name comes before panicThreadInit(), which notes it for reports. */
+/* Sets the name before panicThreadInit(), which copies it for reports. */
 static void *threadMain(void *arg) {
     threadBirth birth = *(threadBirth *)arg;
     setName(birth.name);

@@ -1,31 +1,30 @@
-/* thread_suspend.c -- a signal to each thread, whose handler never returns, or returns once it has noted the thread's
- * stack.
+/* thread_suspend.c -- sends a signal to each thread, whose handler never returns, or returns after recording the stack.
  *
  *   caller                            another thread
  *   stopping = true
- *   tgkill to each id in `places` --> park(): notes what it is asked, place.stopped = true, waits for ever
+ *   tgkill to each id in `places` --> park(): records the answer, place.stopped = true, waits for ever
  *   waits for `stopped` of all <----
  *
- * A thread that is only asked goes through the states of `look`:
+ * A thread that is only asked for its stack goes through the states of `look`:
  *
  *   LOOK_IDLE --asker--> LOOK_ASKED --handler--> LOOK_WRITING --handler--> LOOK_DONE --asker--> LOOK_ASKED
  *       ^-----asker, when it has waited---'
  *
- * so that a thread that answers too late writes nothing that the asker reads meanwhile: the asker reads in LOOK_DONE
- * alone.
+ * so that a thread that responds too late does not write while the asker reads: the asker reads in LOOK_DONE
+ * only.
  *
- * The handler is installed when it is needed and not before: until then the signal does what it does in any program.
+ * The handler is installed only when needed: until then the signal has its default action.
  *
- * Threads that never call threadSuspendRegister(), jemalloc's for example, go on: they touch nothing of ours.
+ * Threads that never call threadSuspendRegister(), such as jemalloc's, keep running: they touch no data of ours.
  *
- * Not here    when all is to stop, and what is printed of it (panic.c).
- * Owns        a place for each thread that has begun.
- * Threads     any. A place is its thread's; the one that stops the others reads it once `stopped` is set, the one
- *             that asks them once `look` is LOOK_DONE.
- * Invariants  1. No lock, no allocation and no unbounded wait: a thread may be stopped wherever it stands, and a crash
- *                may be anywhere.
- *             2. A thread that begins while others are stopped either sees `stopping` or is seen in its place: each
- *                side stores its own and then looks at the other's, sequentially consistent.
+ * Not here    when threads are stopped, and what is printed (panic.c).
+ * Owns        a record (`places`) for each registered thread.
+ * Threads     any. A record belongs to its thread; the one that stops the others reads it once `stopped` is set, the
+ *             one that asks them once `look` is LOOK_DONE.
+ * Invariants  1. No lock, no allocation and no unbounded wait: a thread may be stopped at any instruction, and a crash
+ *                may happen anywhere.
+ *             2. A thread that starts while others are stopped either sees `stopping` or its record is seen: each
+ *                side stores its own and then loads the other's, sequentially consistent.
  * Cost        a few instructions per thread, none until something stops.
  * Tests       tests/unit/base/thread_suspend_test.c
  *
@@ -43,9 +42,9 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#define PLACES_MAX 512 /* a thread beyond that cannot be stopped */
+#define PLACES_MAX 512 /* further threads cannot be stopped */
 #define WAIT_MS_MAX 2000
-#define HANDLER_FRAMES 4 /* of the handler itself and of the system's part of it, at most */
+#define HANDLER_FRAMES 4 /* most frames of the handler and of the system's part of it */
 
 enum { LOOK_IDLE, LOOK_ASKED, LOOK_WRITING, LOOK_DONE };
 
@@ -73,7 +72,7 @@ static bool sendTo(int id, int sig) {
     return syscall(SYS_tgkill, getpid(), id, sig) == 0;
 }
 
-/* All signals are blocked, so nothing ends this but the end of the process. */
+/* All signals are blocked, so only the end of the process ends this. */
 noreturn_fn static void park(const void *context) {
     if (mine) {
         mine->answer = question();
@@ -95,7 +94,7 @@ void *contextInstruction(const void *context) {
 #endif
 }
 
-/* Frames of the handler come first: leave out those before the instruction that it has interrupted. */
+/* Records the stack without the handler's frames, which come first: those before the interrupted instruction. */
 static void noteStack(parkingPlace *p, const void *context) {
     const void *at = contextInstruction(context);
     p->frames_from = 0;
@@ -122,7 +121,7 @@ static bool installHandler(void) {
     return sigaction(SUSPEND_SIGNAL, &sa, NULL) == 0;
 }
 
-/* ---- Threads ------------------------------------------------------------------------------------- */
+/* ---- Threads ----------------------------------------------------------------------------------------------------- */
 
 static parkingPlace *takePlace(int id) {
     for (size_t i = 0; i < PLACES_MAX; i++) {
@@ -154,7 +153,7 @@ void threadSuspendUnregister(void) {
     atomic_store(&p->id, 0);
 }
 
-/* The other threads are not there, and this one has another id. */
+/* Call in a forked child: the other threads do not exist, and this one has another ID. */
 static void forkedChild(void) {
     for (size_t i = 0; i < PLACES_MAX; i++) {
         if (&places[i] != mine) atomic_store(&places[i].id, 0);
@@ -166,7 +165,7 @@ __attribute__((constructor)) static void watchForks(void) {
     pthread_atfork(NULL, NULL, forkedChild);
 }
 
-/* ---- The one that stops the others --------------------------------------------------------------- */
+/* ---- Stopping the others ----------------------------------------------------------------------------------------- */
 
 static void askAll(void) {
     int me = threadId();
@@ -176,7 +175,7 @@ static void askAll(void) {
     }
 }
 
-/* One has yet to answer and has not ended meanwhile. */
+/* Returns whether a thread has not responded yet and has not ended. */
 static bool anyRuns(void) {
     for (size_t i = 0; i < PLACES_MAX; i++) {
         if (!places[i].asked || atomic_load(&places[i].stopped)) continue;
@@ -210,14 +209,14 @@ bool threadSuspendGet(size_t i, suspendedThread *out) {
     return false;
 }
 
-/* ---- The one that asks the others ------------------------------------------------------------------ */
+/* ---- Asking the others ------------------------------------------------------------------------------------------- */
 
 void threadStacksPrepare(void) {
     void *frames[1];
     backtrace(frames, 1);
 }
 
-/* One that is still busy with an earlier answer is left alone. */
+/* Skips a thread that is still busy with an earlier request. */
 static void askForStack(parkingPlace *p, int id) {
     int look = atomic_load(&p->look), asked = LOOK_ASKED;
     p->asked = id != 0 && id != threadId();

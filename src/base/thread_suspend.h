@@ -1,7 +1,7 @@
-/* thread_suspend.h -- interrupt all other threads of the process: for good, or while they note their stacks.
+/* thread_suspend.h -- suspends all other threads of the process: for good, or while they record their stacks.
  *
- * A process that is about to end stops them, so that nothing changes any more while it is looked at. A process that
- * goes on asks them where they are. A thread is found if it has called threadSuspendRegister().
+ * A process that ends stops them, so that nothing changes while a report is written. A process that
+ * continues asks them for their stacks. Only threads that have called threadSuspendRegister() are affected.
  *
  * Threads     any.
  *
@@ -13,51 +13,53 @@
 
 #include <signal.h>
 
-#define SUSPEND_SIGNAL SIGURG /* whose default is to do nothing, so that threads can leave it open */
+#define SUSPEND_SIGNAL SIGURG /* ignored by default, so that threads need not block it */
 #define SUSPEND_NAME_SIZE 16
 #define SUSPEND_FRAMES_MAX 64 /* deeper stacks are cut */
 
 typedef struct suspendedThread {
-    int id;                       /* the system's */
-    char name[SUSPEND_NAME_SIZE]; /* as it was called in threadSuspendRegister() */
-    bool stopped;                 /* false: it did not answer, and the rest is not known */
-    bool answer;                  /* to threadSuspendOthers()'s question */
-    const void *context;          /* ucontext_t of where it stands; borrowed, for good */
+    int id;                       /* thread ID of the system */
+    char name[SUSPEND_NAME_SIZE]; /* as set when it called threadSuspendRegister() */
+    bool stopped;                 /* false: it did not respond, and the rest is not known */
+    bool answer;                  /* result of threadSuspendOthers()'s callback */
+    const void *context;          /* ucontext_t at which it was stopped; borrowed, for good */
 } suspendedThread;
 
-/* A thread that goes on, as threadStacksAsk() found it. */
+/* The stack of a running thread, as recorded for threadStacksAsk(). */
 typedef struct threadStack {
     int id;
     char name[SUSPEND_NAME_SIZE];
-    bool answered; /* false: it did not answer in time, and the rest is not known */
-    bool answer;   /* to threadStacksAsk()'s question */
+    bool answered; /* false: it did not respond in time, and the rest is not known */
+    bool answer;   /* result of threadStacksAsk()'s callback */
     int count;
     void *const
-        *frames; /* the innermost first: its next instruction, then return addresses; valid until the next ask */
+        *frames; /* the innermost first: its next instruction, then return addresses; valid until the next record */
 } threadStack;
 
-/* The calling thread can be stopped from here on (SUSPEND_SIGNAL is unblocked), until threadSuspendUnregister(), which
- * it calls before it ends. When others are stopped already it stops here. A child after fork() knows its one thread. */
+/* From the call on, the calling thread can be stopped (SUSPEND_SIGNAL is unblocked), until it calls
+ * threadSuspendUnregister(), which it must do before it ends. If others are already stopped, it stops in the call. A
+ * forked child has its one thread registered. */
 void threadSuspendRegister(void);
 void threadSuspendUnregister(void);
 
-/* Stop all threads but the caller, each after it has noted what `ask` answers on it. Waits for them, at most two
- * seconds: one that waits for a disk cannot answer. What they have written is visible then. Async-signal-safe; called
+/* Stops all threads but the caller, after each has recorded the result of `ask` on it. Waits for them, but at most two
+ * seconds: a thread that waits for a disk cannot respond. Their writes are visible afterwards. Async-signal-safe; call
  * once. */
 void threadSuspendOthers(bool (*ask)(void));
 
-/* What is known of the i-th thread that was to stop; false when there are no more. */
+/* Describes the i-th thread that was to be stopped. Returns false if there are no more. */
 bool threadSuspendGet(size_t i, suspendedThread *out);
 
-/* Call once before threadStacksAsk(), at boot: the first look at a stack loads a library. */
+/* Call once at startup, before threadStacksAsk(): the first recording of a stack loads a library. */
 void threadStacksPrepare(void);
-/* Let each other thread note its stack, and what `ask` answers on it. Each goes on at once; a blocking system call of
- * it may return EINTR. Waits until all have answered, at most `wait_ms`. One thread may ask at a time. */
+/* Makes each other thread record its stack, and the result of `ask` on it. Each continues immediately; a blocking
+ * system call may return EINTR. Waits until all have responded, but at most `wait_ms`. One thread at a time may call
+ * this. */
 void threadStacksAsk(bool (*ask)(void), int wait_ms);
-/* What the i-th thread that was asked has answered; false when there are no more. */
+/* Reads the record of the i-th thread that was asked. Returns false if there are no more. */
 bool threadStackGet(size_t i, threadStack *out);
 
-/* The instruction at which a handler's ucontext_t was taken; NULL where the processor is not known. */
+/* Returns the instruction at which a handler's ucontext_t was taken; NULL if the processor is not supported. */
 void *contextInstruction(const void *context);
 
 #endif

@@ -1,4 +1,4 @@
-/* version.h -- the version whose behaviour clients see.
+/* version.h -- the versions that clients see.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef BASE_VERSION_H
@@ -8,9 +8,9 @@
 
 #define VALKEY_VERSION "9.1.2"
 #define VALKEY_RELEASE_STAGE "ga"
-/* What INFO calls redis_version, for clients that ask for it. */
+/* Reported as redis_version in INFO, for clients that check it. */
 #define REDIS_COMPATIBLE_VERSION "7.2.4"
-/* The same as numbers, a byte for each part. */
+/* The versions as numbers, a byte for each part. */
 #define VALKEY_VERSION_NUMBER 0x090102
 #define REDIS_COMPATIBLE_VERSION_NUMBER 0x070204
 /* The same as numbers, a byte for each part. */

@@ -1,9 +1,9 @@
-/* zmalloc.c -- allocation with a running total, at no cost per call where jemalloc counts.
+/* zmalloc.c -- allocation with a running total, at no cost per call if jemalloc counts.
  *
- * jemalloc keeps, for each thread, how many bytes it has ever allocated and freed, and tells where the
- * two numbers lie ("thread.allocatedp", "thread.deallocatedp"). A slot of the registry holds those two
+ * jemalloc counts, for each thread, the bytes that it has ever allocated and freed, and provides the addresses
+ * of both counters ("thread.allocatedp", "thread.deallocatedp"). A slot of the registry holds these two
  * addresses; the total is one pass over the slots. With libc's malloc (sanitizer builds) a slot holds
- * the numbers themselves, counted here with malloc_usable_size().
+ * the counters themselves, updated here with malloc_usable_size().
  *
  * Not here    how much memory may be used (store/evict.c); INFO's fields.
  * Owns        the registry of threads.
@@ -12,7 +12,7 @@
  * Invariants  1. A slot's addresses are followed only under the registry's lock, and its thread clears
  *                them under that lock before it ends: they never dangle.
  *             2. Numbers of ended threads stay in `ended`.
- *             3. All arenas are asked, then a reserve is spent, before an allocation fails, and never otherwise.
+ *             3. All arenas are tried, then the reserve is used, before an allocation fails, and never otherwise.
  * Cost        zmallocUsed(): one uncontended lock and two loads per thread.
  * Tests       tests/unit/base/zmalloc_test.c
  *
@@ -36,16 +36,16 @@
 #endif
 
 #define SLOTS_MAX 512
-#define EXPORTED __attribute__((visibility("default"))) /* a library looks for it */
+#define EXPORTED __attribute__((visibility("default"))) /* a library looks it up */
 
 #ifndef USE_LIBC_MALLOC
-/* A turn of a thread parses the requests of many clients, and what they replace comes back only after they have run:
- * with 50 clients in pipelines of 16 that is 800 values. The cache of a thread must hold them, or each makes a trip to
- * the arena. */
+/* An I/O thread parses the requests of many clients in one loop iteration, and the values that they replace are freed
+ * only after they have run: with 50 clients in pipelines of 16 that is 800 values. The cache of a thread must hold
+ * them, or each requires a trip to the arena. */
 EXPORTED const char *malloc_conf = "tcache_nslots_small_min:1024,tcache_nslots_small_max:1024";
 #endif
 
-/* ---- Registry ------------------------------------------------------------------------------------ */
+/* ---- Registry ---------------------------------------------------------------------------------------------------- */
 
 #ifdef USE_LIBC_MALLOC
 typedef struct slot {
@@ -64,14 +64,14 @@ static slot slots[SLOTS_MAX];
 static int slots_used;                              /* one past the last slot ever taken; under the lock */
 static struct { uint64_t allocated, freed; } ended; /* under the lock */
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic size_t last_used; /* relaxed: what zmallocUsed() said last */
+static _Atomic size_t last_used; /* relaxed: the last result of zmallocUsed() */
 
 static void (*oom_handler)(size_t size);
 static _Atomic size_t
-    untouched_bytes; /* relaxed: allocated, but without pages: reserves, and what zmallocUntouched() says */
+    untouched_bytes; /* relaxed: allocated, but without pages: reserves, and the sum of zmallocUntouched() */
 
-/* A crash report asks for the total from a signal handler, perhaps inside the lock: half a second later it goes without
- * one, in which every other caller has got it. */
+/* Locks the registry. A crash report reads the total in a signal handler, perhaps while its thread has the lock: after
+ * half a second it goes on without; every other caller gets the lock within that time. */
 static bool lockForReading(void) {
     if (pthread_mutex_trylock(&registry_lock) == 0) return true;
     struct timespec until;
@@ -92,7 +92,7 @@ static void unlockRegistry(void) {
     pthread_mutex_unlock(&registry_lock);
 }
 
-/* A free slot, or NULL. Under the lock. */
+/* Returns a free slot, or NULL. Call under the lock. */
 static slot *takeSlot(void) {
     for (int i = 0; i < SLOTS_MAX; i++) {
         if (slots[i].taken) continue;
@@ -105,7 +105,7 @@ static slot *takeSlot(void) {
 
 static _Thread_local slot *my_slot;
 
-static void reserveDrop(void); /* of the thread that ends */
+static void reserveDrop(void); /* that of the ending thread */
 
 #ifdef USE_LIBC_MALLOC
 
@@ -253,10 +253,10 @@ int64_t zmallocThreadHeld(void) {
 
 size_t zmallocUsed(void) {
     uint64_t untouched = atomic_load_explicit(&untouched_bytes, memory_order_relaxed);
-    /* What is read below goes away with its thread: without the lock, the answer is the last one. */
+    /* The counters vanish with their thread: without the lock, returns the last result. */
     if (!lockForReading()) return atomic_load_explicit(&last_used, memory_order_relaxed);
-    /* All that was freed is read first: what one thread allocates and another frees meanwhile then
-     * counts twice rather than less than nothing. */
+    /* Reads all that was freed first: bytes that one thread allocates and another frees meanwhile are then counted
+     * twice, rather than making the total too small. */
     uint64_t freed = ended.freed + sharedFreed() + untouched;
     for (int i = 0; i < slots_used; i++) freed += slotFreed(&slots[i]);
     uint64_t allocated = ended.allocated + sharedAllocated();
@@ -267,13 +267,13 @@ size_t zmallocUsed(void) {
     return used;
 }
 
-/* The first thread needs no call; a child after fork must not inherit a locked registry. */
+/* Registers the first thread, which needs no call. A forked child must not inherit a locked registry. */
 __attribute__((constructor)) static void registerFirstThread(void) {
     zmallocThreadInit();
     pthread_atfork(lockRegistry, unlockRegistry, unlockRegistry);
 }
 
-/* ---- The allocator below ------------------------------------------------------------------------- */
+/* ---- The underlying allocator ------------------------------------------------------------------------------------ */
 
 #ifdef USE_LIBC_MALLOC
 
@@ -346,8 +346,8 @@ static void *rawFlagged(void *old, size_t size, int flags) {
     return old ? rallocx(old, size, flags) : mallocx(size, flags);
 }
 
-/* From the first arena that has room, the thread's own before all others. Free pages that an arena retains are the
- * process's, and serve that arena alone. */
+/* Allocates from the first arena that has space, beginning with the thread's own. Free pages that an arena retains
+ * belong to the process, but serve only that arena. */
 static void *rawAnywhere(void *old, size_t align, size_t size, bool zeroed) {
     int flags = (align ? MALLOCX_ALIGN(align) : 0) | (zeroed ? MALLOCX_ZERO : 0);
     if (size > PTRDIFF_MAX) return NULL;
@@ -376,7 +376,7 @@ static size_t rawSize(const void *p) {
 
 #endif
 
-/* ---- The public functions ------------------------------------------------------------------------ */
+/* ---- The public functions ---------------------------------------------------------------------------------------- */
 
 void zmallocUntouched(ptrdiff_t bytes) {
     atomic_fetch_add_explicit(&untouched_bytes, (size_t)bytes, memory_order_relaxed);
@@ -393,15 +393,16 @@ void zmallocSetOomHandler(void (*handler)(size_t size)) {
     oom_handler = handler;
 }
 
-/* Below jemalloc's bound for large blocks, which have an arena of their own: what is freed there serves no others. */
+/* Below jemalloc's threshold for large blocks, which have an arena of their own: memory freed there serves no
+ * others. */
 #define KEPT_RESERVE ((size_t)4 << 20)
 
 static _Thread_local struct {
-    void *asked, *kept; /* own */
+    void *asked, *kept; /* owned */
     size_t asked_size;
 } reserve;
 
-/* Not inlined: the compiler takes asking for the size of a fresh block for reading it. */
+/* Not inlined: the compiler takes the size query for a read of the fresh block. */
 static __attribute__((noinline)) size_t reserveSize(void *p) {
     return rawSize(p);
 }
@@ -414,7 +415,7 @@ static bool reserveMake(void **at, size_t size) {
     return true;
 }
 
-/* False when there was nothing. */
+/* Returns false if there was none. */
 static bool reserveFree(void **p) {
     if (!*p) return false;
     atomic_fetch_sub_explicit(&untouched_bytes, reserveSize(*p), memory_order_relaxed);
@@ -423,28 +424,28 @@ static bool reserveFree(void **p) {
     return true;
 }
 
-/* Give up what was asked for, and if `all` what is kept as well. False when there was nothing. */
+/* Releases the requested reserve and, with `all`, the permanent one as well. Returns false if there was none. */
 static __attribute__((noinline)) bool spendReserve(bool all) {
     bool any = reserveFree(&reserve.asked);
     if (all) any |= reserveFree(&reserve.kept);
-    if (any) zmallocPurge(); /* what is free but not given back serves only blocks of about its size */
+    if (any) zmallocPurge(); /* free memory that is not given back serves only blocks of about its size */
     return any;
 }
 
-/* An allocation has failed. It is made once more from what other threads' arenas have free, which serves nobody else as
- * long as it is there, and then with the reserve spent. */
+/* Called when an allocation has failed: tries all arenas, whose free memory would serve no other thread, and then again
+ * after releasing the reserve. */
 static __attribute__((noinline)) void *tryHarder(void *old, size_t align, size_t size, bool zeroed, bool all) {
     void *p = rawAnywhere(old, align, size, zeroed);
     if (p || !spendReserve(all)) return p;
     return rawAnywhere(old, align, size, zeroed);
 }
 
-/* Zero bytes are one, so that a block always has an address and a size class. */
+/* Returns 1 for 0, so that a block always has an address and a size class. */
 static size_t atLeastOne(size_t size) {
     return size + (size == 0);
 }
 
-/* SIZE_MAX, which nobody can have, if it is more. */
+/* Returns the product, SIZE_MAX on overflow, which cannot be allocated. */
 static size_t product(size_t count, size_t size) {
     size_t bytes;
     return __builtin_mul_overflow(count, size, &bytes) ? SIZE_MAX : bytes;
@@ -505,12 +506,12 @@ static bool failNow(void) {
     return unlikely(fail_after > 0) && --fail_after == 0;
 }
 
-#define BEYOND_MACHINE 4 /* times its memory: no swap helps */
+#define BEYOND_MACHINE 4 /* times the memory of the machine: no swap space makes that usable */
 
 bool zmallocReserve(size_t size) {
     if (reserve.asked && reserve.asked_size >= size) return true;
     void *p = NULL;
-    /* Addresses alone are cheap, and a sanitizer's allocator ends the process instead of saying no. */
+    /* Addresses alone are cheap, and a sanitizer's allocator ends the process instead of returning NULL. */
     if (size / BEYOND_MACHINE > zmallocTotalSystemMemory()) return false;
     if (failNow() || !reserveMake(&p, atLeastOne(size))) return false;
     reserveFree(&reserve.asked);
@@ -566,7 +567,7 @@ void *zmallocUsable(size_t size, size_t *usable) {
     void *p = zmalloc(size);
     *usable = rawSize(p);
 #else
-    /* Asking for the whole class by its size saves the look-up of the block afterwards. */
+    /* Requesting the whole size class saves the lookup of the block's size. */
     size_t good = nallocx(atLeastOne(size), 0);
     void *p = good ? rawAlloc(good) : NULL;
     if (good && unlikely(!p)) p = tryHarder(NULL, 0, good, false, true);
@@ -606,7 +607,7 @@ char *zstrdup(const char *s) {
     return memcpy(zmalloc(n), s, n);
 }
 
-/* ---- What the system and the allocator say ------------------------------------------------------- */
+/* ---- Figures of the system and the allocator --------------------------------------------------------------------- */
 
 size_t zmallocRss(void) {
     char buf[256];
@@ -621,9 +622,9 @@ size_t zmallocRss(void) {
     return (size_t)strtoull(second + 1, NULL, 10) * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* A system call, which INFO memory and large allocations need not repeat. */
+/* A system call, which is not repeated for INFO memory and large allocations. */
 size_t zmallocTotalSystemMemory(void) {
-    static _Atomic size_t total; /* relaxed: whichever thread asks first writes what any other would */
+    static _Atomic size_t total; /* relaxed: each thread would write the same */
     size_t bytes = atomic_load_explicit(&total, memory_order_relaxed);
     if (bytes == 0) {
         bytes = (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
@@ -667,7 +668,7 @@ static size_t statistic(const char *name) {
 }
 
 void zmallocAllocatorInfo(allocatorInfo *info) {
-    /* Statistics are a copy that is renewed when the epoch moves. */
+    /* jemalloc's statistics are a snapshot that is renewed when the epoch advances. */
     uint64_t epoch = 1;
     size_t len = sizeof(epoch);
     mallctl("epoch", &epoch, &len, &epoch, len);

@@ -1,7 +1,7 @@
-/* zmalloc_cache.c -- give back what the allocator keeps for a thread that has no use for it.
+/* zmalloc_cache.c -- gives back memory that the allocator caches for an idle thread.
  *
- * The cache of a thread holds up to 1,024 blocks of each small size (zmalloc.c says why): 5 MB of values of 4 KiB,
- * which a busy thread uses again at once, and an idle one keeps from everybody.
+ * The cache of a thread holds up to 1,024 blocks of each small size (zmalloc.c has the reason): 5 MB of values of 4
+ * KiB, which a busy thread reuses immediately, but an idle one withholds from all others.
  *
  * Owns        nothing.
  * Threads     any.

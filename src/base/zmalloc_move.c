@@ -1,18 +1,18 @@
-/* zmalloc_move.c -- which blocks hold pages that would be free without them, and moving these.
+/* zmalloc_move.c -- finds blocks that keep nearly empty slabs in use, and moves them.
  *
- * jemalloc answers for any address how many regions its slab has and how many are free, the same sums over all slabs
- * of that size in its arena, and which slab is being filled. A block is worth moving when its slab has a larger share
- * of free regions than all together: as many slabs as possible become full, the others empty. New blocks go into the
- * slab that is being filled and then into the oldest with room, so what has moved once rarely moves again.
+ * For any address, jemalloc reports how many regions its slab has and how many are free, the sums over all slabs
+ * of that size in its arena, and the slab being filled. A block is worth moving if its slab has a larger share
+ * of free regions than the average: as many slabs as possible become full, the others empty. New blocks go into the
+ * slab being filled and then into the oldest with free space, so a moved block rarely moves again.
  *
  *   slabs of one size     [xxxxxxx.] [x......x] [..x.....] [xxx.....]  <- being filled
  *                          stays      moves      moves      stays
  *
- * The thread's cache is passed by both ways: what it holds are just those regions that were freed, here and there.
+ * Both allocating and freeing bypass the thread's cache: it holds just those scattered regions that were freed.
  *
- * Not here    what blocks there are: structures offer theirs to a blockMover.
+ * Not here    finding the blocks: structures offer theirs to a blockMover.
  * Owns        nothing.
- * Threads     any. What is asked once is asked under `once`.
+ * Threads     any. The allocator's features are queried under `once`.
  * Cost        one thread, random order, 200,000 blocks left of a million: 40 to 50 ns to ask, 300 ns to move.
  *             docs/design/defrag.md
  * Tests       tests/unit/base/zmalloc_move_test.c
@@ -30,7 +30,7 @@
 #include <jemalloc/jemalloc.h>
 #endif
 
-static atomic_bool move_all; /* relaxed: tests set it while nobody moves */
+static atomic_bool move_all; /* relaxed: tests set it while no thread moves blocks */
 static _Thread_local moverCounts counts;
 
 void zmallocMoveAll(bool on) {
@@ -52,7 +52,7 @@ static bool slabIsSparse(const void *p) {
     return false;
 }
 
-/* What was asked for aligned is aligned by as much, up to a line. */
+/* Allocates a block with the same alignment, up to a cache line, as the address of the old one has. */
 static void *allocateLike(const void *p, size_t size) {
     size_t align = (uintptr_t)p & (~(uintptr_t)p + 1);
     return zmallocAligned(align < CACHE_LINE ? align : CACHE_LINE, size);
@@ -68,9 +68,9 @@ void zmallocDropCache(void) {
 
 #else
 
-/* What "experimental.utilization.query" fills in. */
+/* The result of "experimental.utilization.query". */
 typedef struct slabState {
-    const void *filling; /* the slab of this size that new blocks come from */
+    const void *filling; /* the slab of this size that new blocks are placed in */
     size_t free_regions, regions, bytes;
     size_t free_of_size, regions_of_size; /* over all slabs of this size of the arena */
 } slabState;
@@ -94,7 +94,7 @@ static bool arenaOf(const void *p, unsigned *arena) {
     return mallctlbymib(allocator.arena, allocator.arena_len, arena, &len, &p, sizeof(p)) == 0;
 }
 
-/* Names that say "experimental" may go, or mean something else one day: what comes back is looked at. */
+/* An "experimental" name may be removed or change its meaning: the result is tested for plausibility. */
 static bool answersMakeSense(void) {
     void *p = zmalloc(CACHE_LINE);
     slabState s;
@@ -121,10 +121,10 @@ bool zmallocCanMove(void) {
 static bool slabIsSparse(const void *p) {
     slabState s;
     if (!zmallocCanMove() || !allocator.usable || !queryBlock(p, &s)) return false;
-    if (s.free_regions == 0) return false; /* large ones have no regions */
+    if (s.free_regions == 0) return false; /* large blocks have no regions */
     uintptr_t filling = (uintptr_t)s.filling;
     if (filling && (uintptr_t)p - filling < s.bytes) return false;
-    /* free / regions of this slab against those of all */
+    /* Compares free / regions of this slab with those of all. */
     return (double)s.free_regions * (double)s.regions_of_size > (double)s.free_of_size * (double)s.regions;
 }
 

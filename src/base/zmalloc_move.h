@@ -1,11 +1,11 @@
-/* zmalloc_move.h -- defragmentation: whether a block lies badly, and giving it a better place.
+/* zmalloc_move.h -- defragmentation: finds blocks worth moving, and moves them.
  *
- * Small blocks of one size lie together in slabs of a few pages, and a page goes back to the system only when the last
- * block of its slab has gone. After many have been freed here and there, a few live ones hold many pages. Who moves
- * those that lie in slabs emptier than the others of their size gets the pages free: the allocator puts what is new
- * into the oldest slabs that have room.
+ * Small blocks of one size share slabs of a few pages, and a page goes back to the system only when the last
+ * block of its slab is freed. After many blocks were freed at random, a few live ones keep many pages in use. Moving
+ * those in slabs emptier than others of their size frees these pages: the allocator puts new blocks
+ * into the oldest slabs with free space.
  *
- * Threads     any, for blocks that the caller alone may touch.
+ * Threads     any, for blocks that no other thread touches.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef BASE_ZMALLOC_MOVE_H
@@ -13,27 +13,27 @@
 
 #include "platform.h"
 
-/* Whether the allocator tells how its slabs are filled. The first call asks it. */
+/* Returns whether the allocator reports the fill of slabs. The first call finds out. */
 bool zmallocCanMove(void);
-/* Whether the block lies in a slab that had better be emptied. false where the allocator cannot tell. */
+/* Returns whether the block is in a slab that should be emptied; false if the allocator cannot tell. */
 bool zmallocWorthMoving(const void *p);
 
-/* What structures offer their blocks to. The new address when the block has moved, and then the old one is free; NULL:
- * it stays. A block that has moved is of the same size class, and as much aligned. */
+/* A callback to which structures offer their blocks. Returns the new address if the block has moved, and then the old
+ * one is freed; NULL if it stays. A moved block has the same size class and alignment. */
 typedef void *blockMover(void *block);
-/* Moves what is worth moving, within its arena. Counts what it does in the calling thread's figures. */
+/* Moves the block, within its arena, if that is worth it. Counts in the calling thread's figures. */
 void *zmallocMover(void *block);
-/* How many blocks the calling thread's zmallocMover() has moved, and left where they were. */
+/* Returns how many blocks the calling thread's zmallocMover() has moved, and left in place. */
 typedef struct moverCounts {
     long long moved, left;
 } moverCounts;
 moverCounts *zmallocMoverCounts(void);
 
-/* Give back the free regions that the calling thread's cache holds: to the allocator their slabs are in use. To be done
- * before many blocks are offered. */
+/* Returns the calling thread's cached free regions to the allocator, which counts them as used. Call before many blocks
+ * are offered. */
 void zmallocDropCache(void);
 
-/* For tests: every block is worth moving, with any allocator. Main, before other threads move anything. */
+/* For tests: makes every block worth moving, with any allocator. Call on main, before other threads move blocks. */
 void zmallocMoveAll(bool on);
 
 #endif
