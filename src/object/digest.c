@@ -1,6 +1,6 @@
-/* digest.c -- SHA-1 over parts with and without order.
+/* digest.c -- SHA-1 over ordered and unordered parts.
  *
- * Not here    what a type's content is (its own file); the digest of a whole dataset (admin/debug_data.c).
+ * Not here    the content of a type (its own file); the digest of a whole dataset (admin/debug_data.c).
  * Owns        nothing.
  * Threads     any.
  * Tests       tests/differential/server_compare.py

@@ -1,4 +1,4 @@
-/* dump_payload.c -- bytes that one server gives to another: what they say, then a version and a checksum.
+/* dump_payload.c -- the payload of DUMP and RESTORE: content, version and checksum.
  *
  * Not here    the bytes of a value (rdb_value.c), of libraries (script/functions/function_dump.c).
  * Owns        nothing.

@@ -1,11 +1,11 @@
-/* dump_payload.h -- bytes that one server gives to another: what they say, then a version and a checksum.
+/* dump_payload.h -- the payload of DUMP and RESTORE: content, version and checksum.
  *
  *   +----------------+-------------------+------------------+
- *   | as RDB has it  | RDB version       | CRC-64 of all    |
- *   |                | 2, little-endian  | before, 8, l.-e. |
+ *   | content in RDB  | RDB version       | CRC-64 of all    |
+ *   | format         | 2, little-endian  | before, 8, l.-e. |
  *   +----------------+-------------------+------------------+
  *
- * Threads     any: a function knows only its arguments.
+ * Threads     any: functions use only their arguments.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef OBJECT_DUMP_PAYLOAD_H
@@ -17,12 +17,12 @@
 
 #define DUMP_FOOTER_BYTES 10
 
-/* Version and checksum behind what `content` says (takes it). */
+/* Appends version and checksum to `content`, which it takes, and returns the payload. */
 sds dumpPayloadSealTake(sds content) must_check;
-/* The value of an entry, whole: what RESTORE takes. */
+/* Returns the payload of an entry's value, as RESTORE accepts it. */
 sds dumpPayloadOf(const robj *o, bool compress) must_check;
-/* Whether version and checksum are good; `relaxed`: every version is, `unchecked`: every checksum is. If it returns
- * true, the payload has DUMP_FOOTER_BYTES at least. The bytes before them may still be nonsense. */
+/* Returns whether version and checksum are valid. `relaxed` accepts every version, `unchecked` every checksum. If true,
+ * the payload has at least DUMP_FOOTER_BYTES; the bytes before these may still be malformed. */
 bool dumpPayloadIsGood(slice payload, bool relaxed, bool unchecked);
 
 #endif

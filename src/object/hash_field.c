@@ -1,13 +1,14 @@
-/* hash_field.c -- a field of a hash in a table.
+/* hash_field.c -- a field of a hashtable-encoded hash.
  *
- * A million fields are a million of these, so the header is two bytes, and a short value lies where its name has been
- * fetched to. A new value stays where the old one was when both need an allocation of the same size class: counters
- * and values of one length are written over, and the bytes asked for always tell the class (zfreeSized).
+ * There may be millions of fields, so the header is two bytes, and a short value is next to its name, which is read
+ * first. A new value overwrites the old one if both need an allocation of the same size class: counters
+ * and values of equal length are overwritten in place, and the size needed always has the class of the block
+ * (zfreeSized).
  *
- * A value that replies refer to is not written over: a large one is a string with a count, and another large value
- * takes that string's place in the field.
+ * A value that replies refer to is not overwritten: a large one is a string with a reference count, and another large
+ * value replaces that string in the field.
  *
- * Not here    tables of fields, times in order (value_hash.c); what becomes of a string that replies still refer to
+ * Not here    tables of fields, the index by time (value_hash.c); freeing a string that replies still refer to
  *             (objectDropElement()).
  * Threads     see hash_field.h.
  * Invariants  1. The allocation's size class is that of fieldBytes(), a block's that of its value's length.
@@ -25,7 +26,7 @@ static size_t bytesFor(size_t name_len, size_t value_len, size_t time_bytes) {
     return header + name_len + (value_len >= HASH_VALUE_BLOCK ? 16 : value_len);
 }
 
-/* Its value's length, without looking at a string. */
+/* Returns its value's length without reading a string object. */
 static size_t valueLen(const hashField *f) {
     uint64_t len = f[1];
     if (f[1] & 0x80) memcpy(&len, f - 8, sizeof(len));
@@ -36,7 +37,7 @@ static size_t fieldBytes(const hashField *f) {
     return bytesFor(hashFieldName(f).len, valueLen(f), hashFieldTimeBytes(f));
 }
 
-/* What the allocator gave. */
+/* Returns the address of the allocation. */
 static hashField *allocationOf(const hashField *f) {
     return (hashField *)(uintptr_t)f - (f[1] & 0x80 ? 16 : 0);
 }
@@ -45,7 +46,7 @@ static bool isShort(int64_t when_ms) {
     return when_ms == HASH_NO_TIME || (uint64_t)when_ms < HASH_TIME_NONE;
 }
 
-/* Whether its room for a time is the right one. */
+/* Returns whether the space for a time has the right size. */
 static bool timeFits(const hashField *f, int64_t when_ms) {
     size_t bytes = hashFieldTimeBytes(f);
     return bytes == 0 ? when_ms == HASH_NO_TIME : bytes == 6 ? isShort(when_ms) : true;
@@ -58,7 +59,7 @@ static void putShortTime(hashField *at, uint64_t time) {
     memcpy(at + sizeof(low), &high, sizeof(high));
 }
 
-/* Into the room, which fits. */
+/* Writes the time to the space for it, which has the right size. */
 static void setTime(hashField *f, int64_t when_ms) {
     hashField *at = f + 2 + ((f[0] & 0x7f) == HASH_FIELD_LONG ? 8 : 0);
     size_t bytes = hashFieldTimeBytes(f);
@@ -66,7 +67,7 @@ static void setTime(hashField *f, int64_t when_ms) {
     else if (bytes) memcpy(at + 6, &when_ms, sizeof(when_ms));
 }
 
-/* Header and name; the value's place is left to the caller. */
+/* Creates a field with header and name; the caller writes the value. */
 static hashField *createBare(slice name, size_t value_len, int64_t when_ms) {
     bool has_time = when_ms != HASH_NO_TIME, in_block = value_len >= HASH_VALUE_BLOCK;
     size_t time_bytes = !has_time ? 0 : isShort(when_ms) ? 6 : 14;
@@ -93,7 +94,7 @@ static char *placeOf(const hashField *f) {
     return (char *)(uintptr_t)hashFieldName(f).ptr;
 }
 
-/* A block, or a string of that length. */
+/* Sets a block, or a string object, of that length as the value. */
 static void setBlock(hashField *f, void *block, uint64_t len) {
     memcpy(f - 16, &block, sizeof(block));
     memcpy(f - 8, &len, sizeof(len));
@@ -150,14 +151,14 @@ static bool sameClass(size_t a, size_t b) {
     return a == b || zmallocGoodSize(a) == zmallocGoodSize(b);
 }
 
-/* Where there was a string there is another. */
+/* Replaces one string object by another. */
 static void exchangeObject(hashField *f, robj *value) {
     robj *old = hashFieldObject(f);
     setBlock(f, value, objectStringLen(value));
     objectDropElement(old);
 }
 
-/* Write the value over the old one; false when it does not fit there. */
+/* Overwrites the value in place. Returns false if the new one does not fit. */
 static bool overwrite(hashField *f, slice value) {
     slice old = hashFieldValue(f), name = hashFieldName(f);
     size_t time_bytes = hashFieldTimeBytes(f);
@@ -206,7 +207,7 @@ hashField *hashFieldSetObjectTake(hashField *f, robj *value, int64_t when_ms) {
     return fresh;
 }
 
-/* A block or string goes over to the new place. */
+/* A block or string moves to the new field. */
 hashField *hashFieldSetTimeTake(hashField *f, int64_t when_ms) {
     if (timeFits(f, when_ms)) {
         setTime(f, when_ms);
@@ -221,7 +222,7 @@ hashField *hashFieldSetTimeTake(hashField *f, int64_t when_ms) {
     return fresh;
 }
 
-/* A string that replies refer to stays, with its block. */
+/* A string that replies refer to does not move, nor does its block. */
 static void defragObject(hashField *f, robj *o, blockMover *move) {
     defragCursor cursor = {0};
     if (!objectMayMove(o)) return;

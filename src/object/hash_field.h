@@ -1,4 +1,4 @@
-/* hash_field.h -- a field of a hash in a table: name, value and, where it has one, time, in one allocation.
+/* hash_field.h -- a field of a hashtable-encoded hash: name, value and TTL, if it has one, in one allocation.
  *
  *   +-----------------+---------+---------+------------+---------------+------+---------+
  *   | [block, length] | T name  | B value | [name len] | [time]        | name | [value] |
@@ -6,14 +6,14 @@
  *    16                1 byte    1 byte    8            6, or 6 and 8
  *                      ^ the field's address
  *
- * Seven bits say how long the name is (127: see the eight bytes), seven how long the value is. T: there is room for a
- * time, of 48 bits, which go to the year 10889; all of them set say that the time is in the eight bytes behind.
- * B: the value, of 128 bytes and more, lies in a block of exactly its bytes, whose address stands before the header,
- * where it is aligned. From 16 KiB on (the seven bits say 1) that address is a string's (object.h), counted and without
- * a key: replies refer to it.
+ * Seven bits are the length of the name (127: see the eight bytes), seven that of the value. T: there is space for an
+ * expiry time of 48 bits, enough until the year 10889; if all are set, the time is in the next eight bytes.
+ * B: the value, of at least 128 bytes, is in a block of exactly its size, whose address is before the header,
+ * where it is aligned. From 16 KiB on (the seven bits are 1) the address is that of a string (object.h),
+ * reference-counted and without a key, so that replies can refer to it.
  *
- * Threads     any for reading; main makes and changes, or who alone knows the hash. Who frees a field drops its
- *             reference to the string: objectDropElement() knows how.
+ * Threads     any may read; main creates and changes fields, or a thread that alone knows the hash. Freeing a field
+ *             drops its reference to the string by objectDropElement().
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef OBJECT_HASH_FIELD_H
@@ -22,33 +22,34 @@
 #include "object.h"
 
 #define HASH_NO_TIME ((int64_t)-1)
-#define HASH_FIELD_WITHIN 24 /* bytes before the name at most */
+#define HASH_FIELD_WITHIN 24 /* most bytes before the name */
 #define HASH_FIELD_LONG 127
-#define HASH_TIME_LONG (((uint64_t)1 << 48) - 1) /* of six bytes: the time is behind them */
-#define HASH_TIME_NONE (HASH_TIME_LONG - 1)      /* room for a time, but none */
-#define HASH_VALUE_BLOCK 128                     /* a value of so many bytes has a block of its own */
-/* One of so many is a string object. That costs 32 bytes, here 0.2 %, and a line more to look at. What is shorter fits
- * one block of a reply, into which it is copied in less than a microsecond. */
+#define HASH_TIME_LONG (((uint64_t)1 << 48) - 1) /* in the six bytes: the time follows them */
+#define HASH_TIME_NONE (HASH_TIME_LONG - 1)      /* there is space for a time, but no time */
+#define HASH_VALUE_BLOCK 128                     /* a value of at least this many bytes has a block of its own */
+/* A value of at least this many bytes is a string object, which costs 32 bytes, here 0.2 %, and reading one more cache
+ * line. Shorter values fit into one block of a reply, to which they are copied in less than a microsecond. */
 #define HASH_VALUE_OBJECT 16384
 
-#define HASH_IN_OBJECT 1 /* of the value's seven bits, beside B */
+#define HASH_IN_OBJECT 1 /* in the value's seven bits, together with B */
 
-typedef unsigned char hashField; /* the first byte of the header */
+typedef unsigned char hashField; /* the address of the header's first byte */
 
 hashField *hashFieldCreate(slice name, slice value, int64_t when_ms);
-/* The same with a RAW string of HASH_VALUE_OBJECT bytes or more, which it takes. */
+/* Like hashFieldCreate(), with a RAW string of HASH_VALUE_OBJECT bytes or more as the value, which it takes. */
 hashField *hashFieldCreateOfObject(slice name, robj *value, int64_t when_ms);
 void hashFieldFree(hashField *f);
-/* The field with another value or time: where it was, or at a new place, and then `f` is gone. */
+/* Sets value and time of the field and returns its address, which may be new; the old one is then freed. */
 hashField *hashFieldSetTake(hashField *f, slice value, int64_t when_ms);
+/* Like hashFieldSetTake(), with a RAW string of HASH_VALUE_OBJECT bytes or more as the value. */
 hashField *hashFieldSetObjectTake(hashField *f, robj *value, int64_t when_ms); /* takes the value as well */
 hashField *hashFieldSetTimeTake(hashField *f, int64_t when_ms);
-/* Offer its blocks to `move`; where the field is now. */
+/* Offers its blocks to `move` and returns the field's address. */
 hashField *hashFieldDefrag(hashField *f, blockMover *move);
-void hashFieldCheck(const hashField *f); /* assert what holds of its value */
+void hashFieldCheck(const hashField *f); /* asserts the invariants of its value */
 size_t hashFieldMemUsage(const hashField *f);
 
-/* The six bytes of time of a field that has them. */
+/* Returns the six bytes of time of a field that has them. */
 static inline uint64_t hashFieldShortTime(const hashField *f) {
     const hashField *at = f + 2 + ((f[0] & 0x7f) == HASH_FIELD_LONG ? 8 : 0);
     uint32_t low;
@@ -58,7 +59,7 @@ static inline uint64_t hashFieldShortTime(const hashField *f) {
     return (uint64_t)high << 32 | low;
 }
 
-/* Bytes of its room for a time. */
+/* Returns the bytes reserved for a time. */
 static inline size_t hashFieldTimeBytes(const hashField *f) {
     if (likely(!(f[0] & 0x80))) return 0;
     return unlikely(hashFieldShortTime(f) == HASH_TIME_LONG) ? 14 : 6;
@@ -83,7 +84,7 @@ static inline int64_t hashFieldTime(const hashField *f) {
     return when_ms;
 }
 
-/* The string that is its value; NULL when the value is none. */
+/* Returns the string object that is its value; NULL if the value is not an object. */
 static inline robj *hashFieldObject(const hashField *f) {
     if (likely(f[1] != (0x80 | HASH_IN_OBJECT))) return NULL;
     robj *o;

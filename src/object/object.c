@@ -1,14 +1,15 @@
-/* object.c -- robj: the entry that holds a key, its expire, and the value or the way to it.
+/* object.c -- robj: the entry that holds a key, its expire, and the value or its address.
  *
- * One allocation for key and bookkeeping is one cache miss for a lookup that must compare the key, and no header to
- * pay for twice. The optional parts have no offsets of their own: two flags and the encoding say where everything is.
+ * One allocation for key and header is one cache miss for a lookup that must compare the key, and no second header.
+ * Optional parts have no stored offsets: two flags and the encoding determine where everything is.
  *
- * Not here    how strings choose and change their encoding (value_string.c); what LRU bits mean (store/lru.c);
- *             who frees an object whose last reference is gone (store/lazyfree.c).
+ * Not here    how strings choose and change their encoding (value_string.c); the meaning of LRU bits (store/lru.c);
+ *             which thread frees an object after its last reference (store/lazyfree.c).
  * Owns        the table of type operations, filled at boot.
- * Threads     main changes objects and counts; a thread may make an object and use it until it gives it away;
- *             objectFree() runs on any thread for an object nobody else knows.
- * Invariants  1. Every RAW entry has an expire slot: what replies may refer to does not move for an expire.
+ * Threads     main changes objects and counts; a thread may create an object and use it until it hands it over;
+ *             objectFree() runs on any thread for an object that no other thread knows.
+ * Invariants  1. Every RAW entry has an expire slot, so that setting an expire does not move bytes that replies refer
+ *                to.
  *             2. RAW, and types with a structure, have a non-NULL pointer.
  *             3. With refcount > 1 the bytes of the value do not change; expire and LRU may.
  * Tests       tests/unit/object/object_test.c
@@ -84,7 +85,7 @@ void entryInherit(robj *to, const robj *from) {
         memcpy(entryExpirePlace(to), entryExpirePlace(from), sizeof(int64_t));
 }
 
-/* ---- Making ---- */
+/* ---- Creating ---- */
 
 robj *objectCreateTake(slice key, objectTypeId type, int encoding, void *structure) {
     serverAssert(type != OBJ_STRING && structure);
@@ -93,7 +94,7 @@ robj *objectCreateTake(slice key, objectTypeId type, int encoding, void *structu
     return o;
 }
 
-/* An entry for another structure, or the same one: with the expire and the use of `o`. */
+/* Returns an entry for another structure, or the same one, with the expire and LRU bits of `o`. */
 static robj *structureEntry(const robj *o, slice key, int encoding, bool expire_slot, void *structure) {
     robj *entry = entryCreate(key, o->type, encoding, expire_slot, 0, 0);
     entrySetStructure(entry, structure);
@@ -110,8 +111,8 @@ robj *objectDup(const robj *o, slice new_key) {
     return structureEntry(o, new_key, encoding, o->has_expire_slot, structure);
 }
 
-/* The block or structure moves to an entry of the new key. What is embedded is copied anyway, and what others refer
- * to must stay where it is. */
+/* The block or structure moves to an entry of the new key. An embedded value is copied anyway, and a shared one must
+ * not move. */
 robj *objectRenameTake(robj *o, slice new_key) {
     robj *renamed;
     if (o->refcount > 1 || o->encoding == OBJ_ENC_EMBSTR) {
@@ -242,8 +243,8 @@ void objectDropElement(robj *o) {
 
 #define REUSE_PREFETCH_BYTES 1024
 
-/* The allocator hands the block that was freed last to the next value of its size, which is soon: the lines that
- * will be written then are asked for now. Without this a SET of 512 B costs a fifth more (docs/design/data_path.md). */
+/* The allocator gives the block that was freed last to the next value of its size, which is soon: prefetches the lines
+ * that will be written then. Without this a SET of 512 B takes a fifth longer (docs/design/data_path.md). */
 static void prefetchForReuse(const robj *o) {
     char *block = entryPointer(o);
     size_t len = o->value_len < REUSE_PREFETCH_BYTES ? o->value_len : REUSE_PREFETCH_BYTES;
@@ -280,7 +281,7 @@ static bool sameLine(const void *a, const void *b) {
     return (uintptr_t)a / CACHE_LINE == (uintptr_t)b / CACHE_LINE;
 }
 
-/* The key's last byte when it lies in another line than the header. A key of more lines than two is left to the
+/* Returns the key's last byte if it is in another line than the header. A key of more than two lines is left to the
  * processor's own prefetcher. */
 const void *objectPrefetchKey(const void *entry) {
     slice key = objectKey(entry);
@@ -288,7 +289,7 @@ const void *objectPrefetchKey(const void *entry) {
     return sameLine(entry, last) ? NULL : last;
 }
 
-/* Lines behind these come by themselves: the processor follows a run of lines. */
+/* Lines after these need no prefetch: the processor detects the sequence. */
 #define VALUE_PREFETCH_BYTES 1024
 
 void objectPrefetchValue(const void *entry) {

@@ -1,4 +1,4 @@
-/* object_internal.h -- where the parts of an entry lie, and what was registered for a type, for this folder only.
+/* object_internal.h -- the offsets of an entry's parts, and the registered types, for this folder only.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef OBJECT_OBJECT_INTERNAL_H
@@ -7,7 +7,8 @@
 #include "object.h"
 #include "panic.h"
 
-/* LeakSanitizer looks for addresses in whole words: for it, structures have theirs in a place of its own as well. */
+/* LeakSanitizer searches for addresses in whole words: for it, the address of a structure is stored in a word of its
+ * own as well. */
 #if defined(__SANITIZE_ADDRESS__)
 #define STRUCTURES_SHOWN true
 #elif defined(__has_feature)
@@ -16,7 +17,7 @@
 #define STRUCTURES_SHOWN false
 #endif
 
-/* RAW has a block's address, INT its number, between expire and key; a structure's address lies in word 1. */
+/* RAW has a block's address, INT its number, between expire and key; a structure's address is in word 1. */
 static_assert(OBJ_ENC_RAW < OBJ_ENC_EMBSTR && OBJ_ENC_INT < OBJ_ENC_EMBSTR && OBJ_ENC_HASHTABLE > OBJ_ENC_EMBSTR,
               "one comparison tells the three");
 static inline bool encodingHasPlace(unsigned encoding) {
@@ -36,7 +37,7 @@ static inline size_t entryHeaderSize(unsigned encoding, bool expire_slot, bool l
            (long_key ? sizeof(size_t) : 0);
 }
 
-/* First byte of the key; *len its length. */
+/* Returns the first byte of the key; *len is its length. */
 static inline char *entryKey(const robj *o, size_t *len) {
     bool long_key = o->key_len == OBJ_KEY_LONG;
     char *key = (char *)(uintptr_t)o + entryHeaderSize(o->encoding, o->has_expire_slot, long_key);
@@ -54,7 +55,7 @@ static inline char *entryEmbedded(const robj *o) {
 #define STRUCTURE_BITS 48
 #define STRUCTURE_MASK ((1ull << STRUCTURE_BITS) - 1)
 
-/* Other types. An address of user space has at most 47 bits; the key's length is what lies above. */
+/* For types other than strings. An address of user space has at most 47 bits; the key's length is stored above. */
 static inline void *entryStructure(const robj *o) {
     uint64_t word;
     debugAssert(o->type != OBJ_STRING);
@@ -70,7 +71,7 @@ static inline void entrySetStructure(robj *o, const void *structure) {
     if (STRUCTURES_SHOWN) memcpy(entryPlace(o), &structure, sizeof(structure));
 }
 
-/* RAW's block. */
+/* Returns RAW's block. */
 static inline void *entryPointer(const robj *o) {
     void *p;
     debugAssert(o->type == OBJ_STRING && encodingHasPlace(o->encoding));
@@ -82,26 +83,25 @@ static inline void entrySetPointer(robj *o, void *p) {
     memcpy(entryPlace(o), &p, sizeof(p));
 }
 
-/* For objectTypeOps.defrag: offer a table's entries to `fn`, which has *ref exchanged for what has moved, from
- * cursor->at on, some `budget` of them. True: that were all, and cursor->at is 0. */
+/* For objectTypeOps.defrag: offers the entries of a dict to `fn`, which replaces *ref if the entry has moved, from
+ * cursor->at on, about `budget` of them. Returns true if these were the last ones; cursor->at is then 0. */
 bool objectDefragTable(struct dict *d, defragCursor *cursor, size_t budget, void (*fn)(void *arg, void **ref),
                        void *arg, blockMover *move);
 
-/* What was registered for the type; NULL: nothing. */
+/* Returns the operations registered for the type; NULL: none. */
 const objectTypeOps *objectOps(objectTypeId type);
 
-/* Bytes that were asked for when the entry was made. */
+/* Returns the bytes requested when the entry was allocated. */
 size_t entrySize(const robj *o);
-/* A new entry, refcount 1, LRU 0, key copied, expire -1 where there is a slot; value and its length are for the
- * caller to fill in. `embedded` bytes are reserved behind the key. RAW has the expire slot. `owner` is that of a
- * string. */
+/* Returns a new entry, refcount 1, LRU 0, key copied, expire -1 if it has a slot; the caller sets value and length.
+ * `embedded` bytes are reserved after the key. RAW has the expire slot. `owner` is that of a string. */
 robj *entryCreate(slice key, objectTypeId type, int encoding, bool expire_slot, size_t embedded, unsigned owner);
-/* Free the entry only; its value has been taken or freed. */
+/* Frees the entry only; its value has been taken or freed. */
 void entryFree(robj *o);
-/* Give the new entry the old one's LRU bits, and its expire where both have a slot. */
+/* Copies the LRU bits of the old entry to the new one, and the expire if both have a slot. */
 void entryInherit(robj *to, const robj *from);
-/* Copy of a string entry under `key` with `expire_slot` where it is EMBSTR or INT; embedded or not is decided anew for
- * an EMBSTR, RAW stays RAW. Inherits LRU and expire. */
+/* Returns a copy of a string entry under `key`; `expire_slot` applies to EMBSTR and INT. An EMBSTR may become RAW or
+ * stay embedded, RAW stays RAW. LRU bits and expire are copied. */
 robj *stringCopy(const robj *o, slice key, bool expire_slot);
 
 #endif

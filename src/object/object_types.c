@@ -1,7 +1,7 @@
-/* object_types.c -- which operations belong to which type.
+/* object_types.c -- the operations of each type.
  *
- * Not here    what a type does (value_NAME.c, which knows object.c, so that object.c cannot know it).
- * Threads     main, at boot.
+ * Not here    the operations themselves (value_NAME.c; these use object.c, so object.c cannot name them).
+ * Threads     main, at startup.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "object_types.h"

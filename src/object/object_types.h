@@ -1,10 +1,10 @@
-/* object_types.h -- the types that there are besides strings.
+/* object_types.h -- registers the types other than strings.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef OBJECT_OBJECT_TYPES_H
 #define OBJECT_OBJECT_TYPES_H
 
-/* Register the operations of each. Boot only. */
+/* Registers the operations of each type. Call at startup. */
 void objectTypesRegister(void);
 
 #endif

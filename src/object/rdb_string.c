@@ -1,13 +1,13 @@
-/* rdb_string.c -- RDB's lengths and strings, to bytes and back.
+/* rdb_string.c -- writes and reads lengths and strings in the RDB format.
  *
- * What comes in crossed a trust line (RESTORE, a file): every length is checked against the bytes that are there before
- * anything is allocated for it.
+ * Input is not trusted (RESTORE, a file): every length is checked against the bytes that are left before
+ * memory is allocated for it.
  *
- * Not here    value types, versions, checksums (rdb_value.c and whoever frames a payload).
+ * Not here    value types (rdb_value.c); versions and checksums (dump_payload.c, and files).
  * Owns        nothing.
  * Threads     any.
- * Invariants  1. What is not compressed equals the reference server's to the byte.
- *             2. Reading allocates at most LZF_EXPANSION_MAX times what was given, and what cannot be had is bad input.
+ * Invariants  1. Uncompressed output equals that of the reference server to the byte.
+ *             2. Reading allocates at most LZF_EXPANSION_MAX times the input, and lack of memory counts as bad input.
  * Tests       tests/unit/object/rdb_string_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -28,18 +28,18 @@ enum { ENCODING_INT8, ENCODING_INT16, ENCODING_INT32, ENCODING_LZF };
 #define INTEGER_DIGITS_MAX 11 /* "-2147483648" */
 #define COMPRESS_ABOVE 20
 #define COMPRESS_SAVES_MIN 4
-#define LZF_EXPANSION_MAX 264 /* bytes that one byte of input can stand for; in fact 3 are needed */
-#define OWN_BLOCK_ABOVE 1024  /* a decompressed value of this size is no integer and never embedded */
+#define LZF_EXPANSION_MAX 264 /* most bytes that one byte of input can expand to; in fact at least 3 are needed */
+#define OWN_BLOCK_ABOVE 1024  /* a decompressed value of this size is never an integer or embedded */
 
 /* ---- Writing ---- */
 
 #define LENGTH_BYTES_MAX 9
-#define COMPRESSED_HEAD_MAX (1 + 5 + 5) /* what LZF takes has less than 2^32 bytes */
-#define IN_PLACE_MAX 65536    /* where the buffer grows: it should not become much larger than what is in it */
-#define COPY_AT_ONCE_MAX 1024 /* strings of this size are written after one look at the room */
+#define COMPRESSED_HEAD_MAX (1 + 5 + 5) /* LZF compresses less than 2^32 bytes */
+#define IN_PLACE_MAX 65536              /* if the buffer grows: it should not become much larger than its content */
+#define COPY_AT_ONCE_MAX 1024           /* strings up to this size are written after a single check of the space */
 static_assert(LENGTH_BYTES_MAX + COPY_AT_ONCE_MAX <= RDB_WRITER_SIZE_MIN, "head and string fit the room");
 
-/* Writes a length at `at`, where there is room for the largest form: the byte behind it. */
+/* Writes a length at `at`, which has space for the longest form; returns the position after it. */
 static inline char *putLength(char *at, uint64_t len) {
     if (len < 1u << 6) {
         at[0] = (char)(LEN_6BIT | len);
@@ -86,8 +86,8 @@ void rdbWriteCompressed(rdbWriter *w, slice packed, size_t raw_bytes) {
     rdbWriteBytes(w, packed);
 }
 
-/* Compressed into the writer's room, behind the head that the worst case needs; a shorter one has the bytes follow
- * it. False: it does not pay, and nothing was written. */
+/* Compresses into the writer's buffer, after the header of the worst case; if the header is shorter, the bytes are
+ * moved. Returns false if compression does not pay; nothing was written. */
 static bool compressInPlace(rdbWriter *w, slice text) {
     char head[COMPRESSED_HEAD_MAX], *at = rdbWriterRoom(w, COMPRESSED_HEAD_MAX + text.len);
     size_t room = text.len - COMPRESS_SAVES_MIN;
@@ -101,7 +101,7 @@ static bool compressInPlace(rdbWriter *w, slice text) {
     return true;
 }
 
-/* The same for what is too large for the writer's buffer. */
+/* Like compressInPlace(), for strings too large for the writer's buffer. */
 static bool compressInBlock(rdbWriter *w, slice text) {
     size_t room = text.len - COMPRESS_SAVES_MIN;
     char *packed = ztrymalloc(room);
@@ -226,7 +226,7 @@ static bool readCompressed(rdbReader *r, rdbText *out) {
     return false;
 }
 
-/* Without the digits of an integer. */
+/* Reads a string other than the digits of an integer. */
 static bool readString(rdbReader *r, rdbText *out) {
     uint64_t len;
     bool encoded;
@@ -252,7 +252,7 @@ bool rdbReadText(rdbReader *r, rdbText *out) {
 #define RESERVE_BYTES_MIN ((size_t)1 << 20)
 
 bool rdbReserveFor(size_t bytes) {
-    /* And what the allocator rounds up to: a quarter at most. */
+    /* Adds what the allocator may round up: at most a quarter. */
     return likely(bytes < RESERVE_BYTES_MIN) || zmallocReserve(bytes + bytes / 4);
 }
 

@@ -1,6 +1,6 @@
-/* rdb_value.c -- the types of values in RDB, by the byte that stands for each.
+/* rdb_value.c -- maps RDB's type bytes to types of values.
  *
- * Not here    how a type's value is written (rdb_string.c); checksums and the framing of a payload or file.
+ * Not here    the format of each type's value (value_*_rdb.c); checksums and the framing of a payload or file.
  * Owns        nothing.
  * Threads     any.
  * Tests       tests/unit/object/rdb_value_test.c, rdb_string_test.c
@@ -14,7 +14,7 @@
 #include "ziplist.h"
 #include "zmalloc.h"
 
-#define PACKED_NODE 2 /* of the two containers that a list has */
+#define PACKED_NODE 2 /* one of the two kinds of nodes of a list */
 
 #define STREAM_BEGIN "sv(ss)lll"
 #define STREAM_MORE "lllll" /* of version 2: first id, largest deleted one, entries added */
@@ -95,7 +95,7 @@ robj *rdbReadValue(rdbReader *r, slice key, bool with_expire) {
     return rdbReadValueOf(r, rdb_type, key, with_expire);
 }
 
-/* ---- Nothing in it ---- */
+/* ---- Empty values ---- */
 
 static bool textIsEmpty(slice text, bool is_ziplist) {
     const uint8_t *bytes = (const uint8_t *)text.ptr;
@@ -114,7 +114,7 @@ static bool readEmptyPacked(rdbReader *r, bool is_ziplist) {
     return empty;
 }
 
-/* A list of nodes of which none has an element. */
+/* Returns whether a list has only nodes without elements. */
 static bool nodesAreEmpty(rdbReader *r, bool with_container) {
     uint64_t count, container = PACKED_NODE;
     if (!rdbReadCount(r, &count)) return false;

@@ -1,6 +1,6 @@
-/* rdb_value.h -- a value as RDB writes it: one byte for its type, then what the type needs.
+/* rdb_value.h -- values in the RDB format: one byte for the type, then the type's own format.
  *
- * Threads     any: a function knows only its arguments.
+ * Threads     any: functions use only their arguments.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef OBJECT_RDB_VALUE_H
@@ -8,7 +8,7 @@
 
 #include "rdb_string.h"
 
-/* The type's byte. What is written today is not marked; the others are of older servers. */
+/* The type's byte. Types marked "old" are only read, from files of older servers. */
 enum {
     RDB_TYPE_STRING = 0,
     RDB_TYPE_LIST = 1, /* old */
@@ -16,8 +16,8 @@ enum {
     RDB_TYPE_ZSET = 3, /* old: scores as text */
     RDB_TYPE_HASH = 4,
     RDB_TYPE_ZSET_2 = 5,
-    RDB_TYPE_MODULE_OLD = 6,    /* nobody reads it */
-    RDB_TYPE_MODULE = 7,        /* a module's; nobody's here */
+    RDB_TYPE_MODULE_OLD = 6,    /* not supported */
+    RDB_TYPE_MODULE = 7,        /* a module's; not supported */
     RDB_TYPE_HASH_ZIPMAP = 9,   /* old */
     RDB_TYPE_LIST_ZIPLIST = 10, /* old */
     RDB_TYPE_SET_INTSET = 11,
@@ -31,11 +31,11 @@ enum {
     RDB_TYPE_STREAM_2 = 19, /* old */
     RDB_TYPE_SET_LISTPACK = 20,
     RDB_TYPE_STREAM_3 = 21,
-    RDB_TYPE_HASH_2 = 22, /* with times of fields */
+    RDB_TYPE_HASH_2 = 22, /* with field TTLs */
     RDB_TYPES
 };
 
-/* What there is to know of a type by its byte. */
+/* A type of value in RDB, found by its byte. */
 typedef struct rdbTypeRow {
     const char *name;   /* in reports; NULL if the byte is no type */
     const char *layout; /* of key and value in a file, in the letters of rdb_scan.c; NULL if it cannot be read */
@@ -43,26 +43,27 @@ typedef struct rdbTypeRow {
 } rdbTypeRow;
 extern const rdbTypeRow rdb_types[RDB_TYPES];
 
-#define RDB_VERSION 80     /* of what is written */
-#define RDB_VERSION_OLD 11 /* the newest that servers before read: all but hashes whose fields have times */
-/* Versions of others that went their own way after 11: their strings may be read, but nobody vouches for it. */
+#define RDB_VERSION 80     /* of files that are written */
+#define RDB_VERSION_OLD 11 /* the newest version that older servers read: it lacks only hashes with field TTLs */
+/* Versions of other servers, which diverged after 11: their strings may be readable, but that is not guaranteed. */
 #define RDB_VERSION_FOREIGN_MIN 12
 #define RDB_VERSION_FOREIGN_MAX 79
 
-/* Whether a payload of this version is accepted; `relaxed` takes every version there can be. */
+/* Returns whether a payload of this version is accepted; `relaxed` accepts every possible version. */
 bool rdbVersionIsReadable(unsigned version, bool relaxed);
 
-/* The type's byte of an object as it is now, and the value that follows it (in a file the key lies between them). */
+/* Return the type's byte of an object in its present encoding, and write the value that follows it (in a file, the key
+ * is between them). */
 uint8_t rdbTypeOf(const robj *o);
 void rdbWriteValue(rdbWriter *w, const robj *o);
-/* Type and value as bytes of their own. */
+/* Returns type and value as a string. */
 sds rdbValueBytes(const robj *o, bool compress);
-/* An entry for `key` from type and value; NULL when the type is unknown or the bytes are malformed. */
+/* Reads type and value as an entry for `key`. Returns NULL if the type is unknown or the bytes are malformed. */
 robj *rdbReadValue(rdbReader *r, slice key, bool with_expire) must_check;
-/* The same where the type does not stand before the value. */
+/* Like rdbReadValue(), if the type does not precede the value. */
 robj *rdbReadValueOf(rdbReader *r, unsigned rdb_type, slice key, bool with_expire) must_check;
-/* Whether it is a value that could not be read because nothing is in it: other servers have left such keys behind. A
- * stream may be empty, and what should never have been written so (an intset, a zipmap) is malformed. */
+/* Returns whether the value could not be read because it has no elements: other servers have left such keys in files. A
+ * stream may be empty; types that were never written empty (intset, zipmap) are malformed. */
 bool rdbValueIsEmpty(rdbReader r, unsigned rdb_type);
 
 #endif

@@ -1,10 +1,10 @@
-/* rdb_writer.c -- where the bytes of RDB go.
+/* rdb_writer.c -- the output of RDB data: a buffer that grows, or a callback that takes it piece by piece.
  *
- * Not here    what is written (rdb_string.c, rdb_value.c); who takes it (persist/file/file_writer.c).
+ * Not here    the content (rdb_string.c, rdb_value.c); the callback (persist/file/file_writer.c).
  * Owns        the buffer.
  * Threads     one owner at a time.
- * Invariants  1. buffer <= at <= end, and the buffer's block ends behind `end`.
- *             2. `flush` gets each byte once and in order, until it fails; then nothing any more.
+ * Invariants  1. buffer <= at <= end, and the buffer's block ends after `end`.
+ *             2. `flush` gets each byte once and in order, until it fails, and nothing afterwards.
  * Tests       tests/unit/object/rdb_writer_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -55,8 +55,8 @@ void rdbWriterMakeRoom(rdbWriter *w, size_t n) {
     w->end = w->at + sdsAvail(w->buffer);
 }
 
-/* What does not fit fills the buffer up and goes on behind it, so that pieces have one size, unless more than a buffer
- * of it is left. */
+/* Bytes that do not fit fill the buffer first, so that pieces have the same size; if more than a buffer is left, it is
+ * passed directly. */
 void rdbWriterPass(rdbWriter *w, slice bytes) {
     if (!w->flush) {
         rdbWriterMakeRoom(w, bytes.len);

@@ -1,17 +1,17 @@
-/* value_hash.c -- the hash type: which encoding it has, and what is done to it.
+/* value_hash.c -- the hash type: its encodings and operations.
  *
- *   listpack  field value field value ...              a few short ones, none with a time
+ *   listpack  field value field value ...              few and short, none with a TTL
  *        |
- *        |  too many, too long, or one gets a time     (and never back)
+ *        |  too many, too long, or one gets a TTL      (and never back)
  *        v
- *   hashtable { dict of hashField, index by time }     the index is there while a field has a time
+ *   hashtable { dict of hashField, index by time }     the index exists while a field has a TTL
  *
- * The index holds the same addresses as the dict, so what moves a field, or changes its time, takes it out of the index
- * before and puts it in after.
+ * The index holds the same addresses as the dict, so code that moves a field, or changes its time, removes it from the
+ * index first and adds it again afterwards.
  *
- * Not here    RDB's form (value_hash_rdb.c); the layout of a field (hash_field.h).
+ * Not here    the RDB format (value_hash_rdb.c); the layout of a field (hash_field.h).
  * Threads     main changes; see objectTypeOps.
- * Invariants  1. A listpack has no times, no field twice, and an even number of entries.
+ * Invariants  1. A listpack has no TTLs, no field twice, and an even number of entries.
  *             2. A field is in the index exactly when its time is not HASH_NO_TIME; an index is never empty.
  * Tests       tests/unit/object/value_hash_test.c
  *
@@ -48,7 +48,7 @@ static const void *fieldPrefetchKey(const void *entry) {
     return (uintptr_t)last / CACHE_LINE == (uintptr_t)entry / CACHE_LINE ? NULL : last;
 }
 
-/* Of a string only its head: a reply refers to the rest. */
+/* Prefetches only the header of a string object: a reply refers to the rest. */
 static void fieldPrefetchValue(const void *entry) {
     const robj *object = hashFieldObject(entry);
     if (unlikely(object)) {
@@ -100,13 +100,13 @@ static void indexRemove(hashTableRoot *root, const hashField *f, int64_t when_ms
     root->times = NULL;
 }
 
-/* The field at `old` with time `old_ms` is now `f`. */
+/* Updates the index: the field at `old` with time `old_ms` is now `f`. */
 static void indexMove(hashTableRoot *root, const hashField *old, int64_t old_ms, const hashField *f) {
     int64_t when_ms = hashFieldTime(f);
     if (likely(old_ms == HASH_NO_TIME && when_ms == HASH_NO_TIME)) return;
     if (old == f && old_ms == when_ms) return;
     if (old_ms != HASH_NO_TIME) {
-        if (when_ms != HASH_NO_TIME) timeIndexRemove(root->times, old, old_ms); /* it does not stay empty */
+        if (when_ms != HASH_NO_TIME) timeIndexRemove(root->times, old, old_ms); /* the index does not stay empty */
         else indexRemove(root, old, old_ms);
     }
     if (when_ms != HASH_NO_TIME) indexAdd(root, f);
@@ -155,7 +155,7 @@ static void convert(robj *o) {
     listpackFree(lp);
 }
 
-/* ---- Making, looking ---- */
+/* ---- Creating, finding ---- */
 
 robj *hashCreate(slice key) {
     return objectCreateTake(key, OBJ_HASH, OBJ_ENC_LISTPACK, listpackCreate(0));
@@ -207,13 +207,13 @@ void hashPrepare(robj *o, size_t pairs, size_t longest) {
         convert(o);
 }
 
-#define FIELD_OVERHEAD 128 /* header, place in the table, rounding up of short ones */
+#define FIELD_OVERHEAD 128 /* header, slot of the table, rounding up of short fields */
 
 size_t hashSetBytes(slice field, slice value) {
     return FIELD_OVERHEAD + field.len + field.len / 4 + value.len + value.len / 4;
 }
 
-/* Where the field is. */
+/* Finds the position of the field. */
 static inline void look(robj *o, slice field, uint64_t hash, hashSpot *spot) {
     *spot = (hashSpot){.encoding = o->encoding};
     if (o->encoding == OBJ_ENC_LISTPACK) {
@@ -240,7 +240,7 @@ bool hashFindSpot(robj *o, slice field, uint64_t hash, hashPair *out, hashSpot *
     return true;
 }
 
-/* At `at`, or behind the last. False when the listpack cannot hold it: nothing has changed. */
+/* Sets a field at `at`, or appends it if NULL. Returns false if the listpack cannot hold it: nothing has changed. */
 static bool setInListpack(robj *o, const uint8_t *at, slice field, slice value, hashSetResult *result) {
     uint8_t *lp = listpackOf(o), *changed;
     slice pair[2] = {field, value};
@@ -254,7 +254,7 @@ static bool setInListpack(robj *o, const uint8_t *at, slice field, slice value, 
     return true;
 }
 
-/* At `ref`, or NULL: it is new. `object`, which is taken, or a copy of `value`. */
+/* Sets the field at `ref`, or a new one if NULL, to `object`, which is taken, or to a copy of `value`. */
 static inline hashSetResult setInTable(hashTableRoot *root, void **ref, slice field, uint64_t hash, slice value,
                                        robj *object, int64_t when_ms) {
     if (!ref) {
@@ -375,8 +375,8 @@ void hashIterEnd(hashIter *it) {
     if (it->table) dictIterEnd(&it->fields);
 }
 
-/* One of those that are not over, when most are: each replaces the one before with a probability that makes all as
- * likely. */
+/* Returns a random field that is not expired, if most are: each replaces the previous choice with a probability that
+ * makes all equally likely. */
 static const hashField *randomOfFew(const hashTableRoot *root) {
     const hashField *chosen = NULL;
     size_t seen = 0;
@@ -415,7 +415,7 @@ bool hashRandom(const robj *o, hashPair *out) {
     return true;
 }
 
-/* ---- What the keyspace asks ---- */
+/* ---- Operations of the type ---- */
 
 static void opFree(void *structure, int encoding) {
     if (encoding == OBJ_ENC_LISTPACK) listpackFree(structure);
@@ -439,7 +439,7 @@ static size_t opMemUsage(const void *structure, int encoding, size_t samples) {
     return bytes + (seen ? (size_t)((double)sum / (double)seen * (double)dictSize(root->fields)) : 0);
 }
 
-/* Without the fields that are over, unless that would leave nothing. */
+/* Copies without expired fields, unless no field would be left. */
 static void *opDup(const void *structure, int encoding, int *new_encoding) {
     *new_encoding = encoding;
     if (encoding == OBJ_ENC_LISTPACK) {

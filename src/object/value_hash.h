@@ -3,7 +3,7 @@
  * An expired field (object_expire_cutoff_ms) stays in the hash until a write overwrites it or objectExpireElements()
  * removes it. hashLength() counts it; readers skip it (hashHidden()).
  *
- * Hashes of fields are dictHash()'s; where hashNeedsHashes() is false they are not looked at.
+ * The hash of a field is that of dictHash(); it is ignored if hashNeedsHashes() is false.
  *
  * Runs on: main; functions that take a const robj change nothing.
  *
@@ -17,13 +17,13 @@
 
 extern const objectTypeOps hash_type_ops;
 
-#define HASH_KEEP_TIME ((int64_t)-2) /* for hashSet(): the time that the field has */
+#define HASH_KEEP_TIME ((int64_t)-2) /* for hashSet(): keep the field's present time */
 
 static inline bool hashHidden(int64_t when_ms) {
     return unlikely(when_ms != HASH_NO_TIME) && when_ms < object_expire_cutoff_ms;
 }
 
-robj *hashCreate(slice key); /* an empty one: whoever makes it fills it, or nobody sees it */
+robj *hashCreate(slice key); /* an empty hash; add fields before it becomes visible to clients */
 size_t hashLength(const robj *o);
 bool hashHasTimes(const robj *o);
 static inline bool hashNeedsHashes(const robj *o) {
@@ -32,12 +32,12 @@ static inline bool hashNeedsHashes(const robj *o) {
 
 typedef struct hashPair {
     slice name, value; /* borrowed: from the hash, or from this struct */
-    robj *object;      /* borrowed: the string that is the value (hashFieldObject), or NULL */
-    int64_t when_ms;   /* HASH_NO_TIME */
+    robj *object;      /* borrowed: the string object that is the value (hashFieldObject), or NULL */
+    int64_t when_ms;   /* expiry in milliseconds since 1970, or HASH_NO_TIME */
     char name_digits[LONG_STR_SIZE], value_digits[LONG_STR_SIZE];
 } hashPair;
 
-/* All is read before anything is written: a field's bytes may be anything's to the compiler. */
+/* Reads all before it writes anything, since to the compiler a field's bytes may alias `out`. */
 static inline void hashPairOfField(hashPair *out, const hashField *f) {
     slice name = hashFieldName(f), value = hashFieldValue(f);
     robj *object = hashFieldObject(f);
@@ -48,52 +48,53 @@ static inline void hashPairOfField(hashPair *out, const hashField *f) {
     out->when_ms = when_ms;
 }
 
-/* False when the field is not there, or its time is over. The value and its time are filled in. */
+/* Finds a field; sets its value and time. Returns false if it is absent or expired. */
 bool hashFind(const robj *o, slice field, uint64_t hash, hashPair *out);
 
-/* The same for a command that looks at a field before it sets it; where it lies, or that it is nowhere, is kept for
- * hashSetAt(), and holds until the hash changes. */
+/* The position of a field, for commands that read a field before they set it: hashFindSpot() sets it, hashSetAt() uses
+ * it. Valid until the hash changes. */
 typedef struct hashSpot {
-    int encoding;         /* of the hash then; HASH_NO_SPOT: it was not looked for */
-    const uint8_t *value; /* in a listpack; NULL: nowhere */
-    void **field;         /* in a table, one whose time is over too; NULL: nowhere */
+    int encoding;         /* of the hash at that time; HASH_NO_SPOT: no search was made */
+    const uint8_t *value; /* in a listpack; NULL: absent */
+    void **field;         /* in a table, even if expired; NULL: absent */
 } hashSpot;
 #define HASH_NO_SPOT (-1)
 bool hashFindSpot(robj *o, slice field, uint64_t hash, hashPair *out, hashSpot *spot);
 
-/* Make ready for `pairs` more (0: as many as there may come) whose longest part has so many bytes. */
+/* Prepares for adding `pairs` fields (0: unknown) whose longest part has `longest` bytes. */
 void hashPrepare(robj *o, size_t pairs, size_t longest);
-/* Bytes that hashSet() will take for a new field, for commandMemoryReserve(). */
+/* Returns the bytes that hashSet() may allocate for a new field, for commandMemoryReserve(). */
 size_t hashSetBytes(slice field, slice value);
-typedef enum { HASH_ADDED, HASH_REPLACED, HASH_REPLACED_OVER } hashSetResult; /* OVER: one whose time was over */
+typedef enum { HASH_ADDED, HASH_REPLACED, HASH_REPLACED_OVER } hashSetResult; /* OVER: the replaced field was expired */
 hashSetResult hashSet(robj *o, slice field, uint64_t hash, slice value, int64_t when_ms);
-/* The same at a spot; the field is looked for if the hash has become a table since. */
+/* Like hashSet(), at a known position; searches again if the hash has become a table since. */
 hashSetResult hashSetAt(robj *o, const hashSpot *spot, slice field, uint64_t hash, slice value, int64_t when_ms);
-/* The same in a table with a RAW string without a key, of HASH_VALUE_OBJECT bytes or more, which it takes. */
+/* Like hashSet(), for a hash with a table: takes ownership of `value`, a RAW string without a key of at least
+ * HASH_VALUE_OBJECT bytes. */
 hashSetResult hashSetObjectTake(robj *o, slice field, uint64_t hash, robj *value, int64_t when_ms);
-/* Take a field out, whatever its time. False when it is not there. */
+/* Removes a field, expired or not. Returns false if it is absent. */
 bool hashDelete(robj *o, slice field, uint64_t hash);
-/* Give a field that is there another time. */
+/* Sets the time of a field, which must be present. */
 void hashSetTime(robj *o, slice field, uint64_t hash, int64_t when_ms);
 
-/* All fields, those that are over too. The hash must not change meanwhile. */
+/* A walk over all fields, including expired ones. The hash must not change meanwhile. */
 #define HASH_ITER_AHEAD 16
 typedef struct hashIter {
-    const uint8_t *at; /* of a listpack: what comes next */
+    const uint8_t *at; /* of a listpack: the next field */
     dictIterator fields;
-    const hashField *ahead[HASH_ITER_AHEAD]; /* of a table: asked for */
+    const hashField *ahead[HASH_ITER_AHEAD]; /* of a table: prefetched fields */
     unsigned next, count;
     bool table, begun;
     hashPair pair;
 } hashIter;
 void hashIterBegin(hashIter *it, const robj *o);
-const hashPair *hashIterNext(hashIter *it); /* NULL: the end; the last pair is gone with the next call */
+const hashPair *hashIterNext(hashIter *it); /* valid until the next call; NULL at the end */
 void hashIterEnd(hashIter *it);
 
-/* A random field that is not over; false when there is none. */
+/* Finds a random field that is not expired. Returns false if there is none. */
 bool hashRandom(const robj *o, hashPair *out);
 
-/* The table of fields (hashField), NULL of a listpack. */
+/* Returns the table of fields (hashField), NULL for a listpack. */
 const dict *hashTable(const robj *o);
 
 #endif

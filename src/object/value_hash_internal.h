@@ -1,4 +1,4 @@
-/* value_hash_internal.h -- what lies behind the entry of a hash, for value_hash*.c.
+/* value_hash_internal.h -- the structure of a hash, for value_hash*.c.
  *
  * listpack: the block itself, field, value, field, value. hashtable: a hashTableRoot.
  *
@@ -10,18 +10,18 @@
 #include "value_hash.h"
 
 typedef struct hashTableRoot {
-    dict *fields;     /* owns; entries are hashField */
-    timeIndex *times; /* owns; those that have a time; NULL: none has */
+    dict *fields;     /* owned; entries are hashField */
+    timeIndex *times; /* owned; fields that have a time; NULL: none has */
 } hashTableRoot;
 
 hashTableRoot *hashRootCreate(size_t fields);
 void hashRootFree(hashTableRoot *root);
-/* Add a field; false when there is one of that name. */
+/* Adds a field. Returns false if it is present. */
 bool hashRootAdd(hashTableRoot *root, slice field, slice value, int64_t when_ms);
-/* A table of a listpack's pairs; NULL when a field is in it twice. */
+/* Returns a table of a listpack's pairs; NULL if a field is repeated. */
 hashTableRoot *hashRootOfListpack(const uint8_t *lp);
 
-/* RDB's form, for hash_type_ops. */
+/* The RDB format, for hash_type_ops. */
 uint8_t hashRdbType(const void *structure, int encoding);
 void hashRdbWrite(struct rdbWriter *w, const void *structure, int encoding);
 struct rdbReader;

@@ -1,10 +1,10 @@
-/* value_hash_rdb.c -- hashes as RDB writes them.
+/* value_hash_rdb.c -- hashes in the RDB format.
  *
  *   listpack                        16: the block as a string
- *   hashtable, none with a time      4: count, then field and value of each
- *   hashtable, some with a time     22: the same, each with 8 bytes of time, -1 for none
+ *   hashtable, none with a TTL       4: count, then field and value of each
+ *   hashtable, some with a TTL      22: the same, each with 8 bytes of time, -1 for none
  *
- * Threads     any: a function knows only its arguments; settings of encodings are read.
+ * Threads     any: functions use only their arguments, and read the settings of encodings.
  * Tests       tests/unit/object/value_hash_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -38,7 +38,7 @@ void hashRdbWrite(rdbWriter *w, const void *structure, int encoding) {
 
 /* ---- Reading ---- */
 
-#define EXPAND_AHEAD_MAX 4096 /* places taken for a count that nothing vouches for */
+#define EXPAND_AHEAD_MAX 4096 /* most fields for which capacity is reserved by an unverified count */
 
 static bool readPair(rdbReader *r, hashTableRoot *root, bool with_time, size_t *longest) {
     rdbText field, value;
@@ -59,7 +59,7 @@ static bool readPair(rdbReader *r, hashTableRoot *root, bool with_time, size_t *
     return ok;
 }
 
-/* A few short pairs become a listpack, in the order in which they came: read again from `r`. */
+/* Reads few and short pairs again from `r`, as a listpack, in their order. */
 static uint8_t *readListpack(rdbReader *r, uint64_t count) {
     uint8_t *lp = listpackCreate(0);
     for (uint64_t i = 0; lp && i < 2 * count; i++) {
@@ -97,7 +97,8 @@ static void *readTable(rdbReader *r, bool with_time, int *encoding) {
     return lp;
 }
 
-/* A listpack of pairs, which is the hash itself unless it is to be a table. NULL: no hash. Takes the listpack. */
+/* Takes a listpack of pairs, and returns it or, if the hash must be a table, a table. Returns NULL if it is no valid
+ * hash. */
 static void *adoptListpack(uint8_t *lp, bool check_lengths, int *encoding) {
     hashTableRoot *root = NULL;
     size_t count = listpackRecount(lp);

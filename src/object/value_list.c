@@ -1,14 +1,14 @@
-/* value_list.c -- the list type: which of its two structures it has, and each operation on either.
+/* value_list.c -- the list type: its two structures, and the operations on both.
  *
  *              a push, LSET or LINSERT that might exceed list-max-listpack-size
  *   listpack ------------------------------------------------------------------> quicklist
  *            <------------------------------------------------------------------
- *              one packed node is left, of at most half of that size
+ *              a single packed node is left, of at most half that size
  *
- * Not here    how it is written to and read from files (value_list_rdb.c).
+ * Not here    the RDB format (value_list_rdb.c).
  * Threads     main; readers of a const list any.
- * Invariants  1. A list in the keyspace has an element.
- *             2. A quicklist keeps the bounds it was made with; when it shrinks today's are asked.
+ * Invariants  1. A list in the keyspace is not empty.
+ *             2. A quicklist keeps the limits it was created with; conversion to a listpack uses the current ones.
  * Tests       tests/unit/object/value_list_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -33,7 +33,7 @@ quicklist *valueListQuicklist(void) {
     return quicklistCreate((int)object_settings.list_max_listpack_size, (unsigned)object_settings.list_compress_depth);
 }
 
-/* ---- One or the other ---- */
+/* ---- Conversion ---- */
 
 robj *valueListCreate(slice key) {
     uint8_t *lp = listpackCreate(LISTPACK_BYTES_MIN);
@@ -41,7 +41,7 @@ robj *valueListCreate(slice key) {
     return objectCreateTake(key, OBJ_LIST, OBJ_ENC_LISTPACK, lp);
 }
 
-/* Whether the listpack may go beyond today's bounds with so many values of so many bytes. */
+/* Returns whether the listpack may exceed the current limits if these values are added. */
 static bool mayExceed(const uint8_t *lp, const slice *values, size_t n) {
     int fill = (int)object_settings.list_max_listpack_size;
     size_t bytes = listpackBytes(lp);
@@ -155,7 +155,7 @@ size_t valueListIterRun(valueListIter *it, size_t max, const uint8_t **lp, const
     size_t n = it->left < max ? it->left : max;
     *lp = it->in_listpack.lp;
     *at = it->in_listpack.at;
-    it->left = 0; /* one run is all */
+    it->left = 0; /* the list has a single run */
     return n;
 }
 
@@ -163,7 +163,7 @@ void valueListIterEnd(valueListIter *it) {
     if (!it->is_listpack) quicklistIterEnd(&it->in_quicklist);
 }
 
-/* ---- Places ---- */
+/* ---- Positions ---- */
 
 void valueListPut(robj *o, valueListIter *it, listpackWhere where, slice value) {
     if (isListpack(o)) setListpack(o, listpackInsert(objectStructure(o), &it->last, where, value));
@@ -181,7 +181,7 @@ size_t valueListDeleteEqual(robj *o, slice value, listEnd from, size_t max) {
     return removed;
 }
 
-/* ---- What a type brings ---- */
+/* ---- Operations of the type ---- */
 
 static void freeList(void *structure, int encoding) {
     if (encoding == OBJ_ENC_LISTPACK) listpackFree(structure);
@@ -199,7 +199,7 @@ static size_t memUsage(const void *structure, int encoding, size_t samples) {
 static void *dupList(const void *structure, int encoding, int *new_encoding) {
     unused(new_encoding);
     void *copy = encoding == OBJ_ENC_LISTPACK ? (void *)listpackDup(structure) : (void *)quicklistDup(structure);
-    serverAssert(copy); /* who copies has reserved it */
+    serverAssert(copy); /* the caller has reserved memory for a copy */
     return copy;
 }
 
@@ -227,7 +227,7 @@ static void check(const void *structure, int encoding) {
     else quicklistCheck(structure);
 }
 
-/* A quicklist remembers by itself where to go on, and its header stays. */
+/* A quicklist itself stores where to continue, and its header does not move. */
 static bool defragList(void **structure, int encoding, defragCursor *cursor, size_t budget, blockMover *move) {
     if (encoding == OBJ_ENC_LISTPACK) {
         void *moved = move(*structure);

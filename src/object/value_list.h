@@ -1,9 +1,9 @@
 /* value_list.h -- the list type: a listpack while it is small, a quicklist beyond.
  *
- * An entry of a list stays where it is; its structure may become another by any function that changes it. What is added
- * must not lie in the list.
+ * The entry of a list does not move; any function that changes the list may replace its structure. Values to add
+ * must not be part of the list.
  *
- * Runs on: main, but for functions that take a const list and change nothing.
+ * Runs on: main, except functions that take a const list, which change nothing.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef OBJECT_VALUE_LIST_H
@@ -14,17 +14,18 @@
 
 extern const objectTypeOps list_type_ops;
 
-/* A list without elements, to be given some before anybody sees it. */
+/* Returns an empty list; add elements before it becomes visible to clients. */
 robj *valueListCreate(slice key);
 size_t valueListCount(const robj *o);
 
-/* Bytes that adding these values may take beyond small change, for commandMemoryReserve(). */
+/* Returns the bytes that adding these values may allocate, beyond small amounts, for commandMemoryReserve(). */
 size_t valueListNeeds(const slice *values, size_t n);
-/* One after the other: the last one ends up at the very end. */
+/* Pushes values one after another: the last one ends up at the very end. */
 void valueListPush(robj *o, listEnd end, const slice *values, size_t n);
-/* The element at that end of a list that has one. An integer is printed into `digits`. Lives until the list changes. */
+/* Returns the element at that end of a list that is not empty. An integer is printed to `digits`. Valid until the list
+ * changes. */
 slice valueListEnd(const robj *o, listEnd end, char digits[LONG_STR_SIZE]);
-/* Take `n` elements away at that end, or what there is. */
+/* Removes `n` elements at that end, fewer if there are not so many. */
 void valueListDrop(robj *o, listEnd end, size_t n);
 
 /* --- Walking --- */
@@ -32,31 +33,32 @@ void valueListDrop(robj *o, listEnd end, size_t n);
 typedef struct valueListIter {
     bool is_listpack;
     listpackIter in_listpack;
-    const uint8_t *last; /* the entry that was given last */
-    size_t left;         /* entries of a listpack not yet given */
+    const uint8_t *last; /* the last entry that was returned */
+    size_t left;         /* entries of a listpack not yet returned */
     quicklistIter in_quicklist;
 } valueListIter;
 
-/* From the element of that number on, negative from the end. */
+/* Begins a walk at the element with that index, negative from the end. */
 void valueListIterBegin(valueListIter *it, const robj *o, long index, bool backward);
 bool valueListIterNext(valueListIter *it, listpackValue *value);
-/* Whether what was given last is text of a compressed node: it lives until the next is given. Other text lives as long
- * as the list does not change. */
+/* Returns whether the last element is text of a compressed node: it is valid until the next call. Other text is valid
+ * until the list changes. */
 bool valueListIterUnpacked(const valueListIter *it);
-/* As quicklistIterRun(). */
+/* Like quicklistIterRun(). */
 size_t valueListIterRun(valueListIter *it, size_t max, const uint8_t **lp, const uint8_t **at, slice *plain);
 void valueListIterEnd(valueListIter *it);
 
 /* --- Changing --- */
 
-/* A value is to be put somewhere: it becomes a quicklist if that might go beyond a listpack. Before an iterator that is
- * to say the place. */
+/* Call before a value is added, and before an iterator is begun for that: converts to a quicklist if the value might
+ * exceed the limits of a listpack. */
 void valueListGrow(robj *o, slice value);
-/* Put it before or after what the iterator has given last, or in its place; ends the iterator. */
+/* Inserts the value before or after the element that the iterator returned last, or replaces that; ends the
+ * iterator. */
 void valueListPut(robj *o, valueListIter *it, listpackWhere where, slice value);
-/* Take out at most `max` elements equal to `value`, seen from that end. How many. */
+/* Removes at most `max` elements equal to `value`, counted from that end. Returns their number. */
 size_t valueListDeleteEqual(robj *o, slice value, listEnd from, size_t max);
-/* A change is over that may have made it small: it becomes a listpack again where that is worth it. */
+/* Call after removing elements: converts a quicklist back to a listpack if it is small enough. */
 void valueListShrink(robj *o);
 
 #endif

@@ -1,4 +1,4 @@
-/* value_list_internal.h -- what the two files of the list type share.
+/* value_list_internal.h -- shared by the two files of the list type.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef OBJECT_VALUE_LIST_INTERNAL_H
@@ -7,9 +7,9 @@
 #include "quicklist.h"
 #include "rdb_value.h"
 
-/* An empty one with today's bounds. */
+/* Returns an empty quicklist with the current limits. */
 quicklist *valueListQuicklist(void);
-/* objectTypeOps */
+/* Callbacks for objectTypeOps. */
 uint8_t valueListRdbType(const void *structure, int encoding);
 void valueListRdbWrite(rdbWriter *w, const void *structure, int encoding);
 void *valueListRdbRead(rdbReader *r, unsigned rdb_type, int *encoding);

@@ -1,9 +1,9 @@
-/* value_list_rdb.c -- lists in RDB's form.
+/* value_list_rdb.c -- lists in the RDB format.
  *
- *   type 18   nodes, each: 1 and an element of its own, or 2 and a listpack
+ *   type 18   nodes, each: 1 and a plain element, or 2 and a listpack
  *   read only:  1 elements; 10 one ziplist, of elements; 14 nodes, each a ziplist
  *
- * A node that is compressed in memory is written as it is, whatever rdbcompression says.
+ * A node that is compressed in memory is written in its compressed form, whatever the value of rdbcompression.
  *
  * Threads     any.
  * Tests       tests/unit/object/value_list_test.c
@@ -64,7 +64,7 @@ static bool readElement(rdbReader *r, quicklist *q) {
     return good;
 }
 
-/* NULL: malformed, or no memory. */
+/* Reads a ziplist as a listpack. Returns NULL if it is malformed, or there is no memory. */
 static uint8_t *readZiplist(rdbReader *r) {
     rdbText t;
     if (!rdbReadText(r, &t)) return NULL;

@@ -1,4 +1,4 @@
-/* value_set.c -- the set type: how members are added, found, picked and removed in each encoding.
+/* value_set.c -- the set type: adding, finding and removing members in each encoding.
  *
  * A table's entry:
  *
@@ -6,14 +6,14 @@
  *   | n | n bytes      |  n < 128   | 0x80 | length, 8 B  | bytes        |
  *   +---+--------------+            +------+--------------+--------------+
  *
- * A member of 12 bytes takes 13, which is 16 from the allocator: with its share of the table less than 32 bytes.
+ * A member of 12 bytes takes 13, which the allocator rounds to 16: with its share of the table less than 32 bytes.
  *
- * Not here    random members (value_set_random.c); what every type has (value_set_type.c); commands
+ * Not here    random members (value_set_random.c); operations of all types (value_set_type.c); commands
  *             (commands/set/t_set.c).
- * Owns        nothing but what hangs off an entry.
- * Threads     main; a set that only one thread knows is that thread's.
- * Invariants  1. No member is there twice, compared as text.
- *             2. A set grows over the threshold of its encoding only by becoming a table, or an intset a listpack.
+ * Owns        nothing but the structures of entries.
+ * Threads     main; a set that only one thread knows belongs to it.
+ * Invariants  1. No member is repeated, compared as text.
+ *             2. A set exceeds the limit of its encoding only by becoming a table, or an intset by becoming a listpack.
  * Tests       tests/unit/object/value_set_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -25,7 +25,7 @@
 #include "panic.h"
 #include "zmalloc.h"
 
-#define SHORT_MEMBER 128 /* from here on the length takes eight bytes more */
+#define SHORT_MEMBER 128 /* from this length on, the length takes eight more bytes */
 #define LONG_HEADER (1 + sizeof(uint64_t))
 #define INTSET_MEMBERS_MAX (1 << 30)
 
@@ -62,7 +62,7 @@ void setEntryFree(void *entry) {
     zfreeSized(entry, text.len + (text.len < SHORT_MEMBER ? 1 : LONG_HEADER));
 }
 
-/* key_within: of a long member the last line but one may be asked for in place of the last. */
+/* key_within: for a long member, the prefetch may reach only the last line but one. */
 static const dictType member_type = {.entryKey = setEntryText, .entryFree = setEntryFree, .key_within = 1};
 
 dict *setTableCreate(void) {
@@ -80,7 +80,7 @@ bool setTableTryAdd(dict *d, slice member) {
     return true;
 }
 
-/* ---- Thresholds ---- */
+/* ---- Limits ---- */
 
 bool setFitsIntset(size_t count) {
     return count <= INTSET_MEMBERS_MAX && count <= (unsigned long long)object_settings.set_max_intset_entries;
@@ -97,7 +97,7 @@ static size_t intsetLongest(const intset *s) {
     return low > high ? low : high;
 }
 
-/* ---- Making ---- */
+/* ---- Creating ---- */
 
 robj *setCreateCompact(slice key, int encoding) {
     void *structure = encoding == OBJ_ENC_INTSET ? (void *)intsetCreate() : listpackCreate(0);
@@ -122,7 +122,7 @@ static void freeCompact(int encoding, void *structure) {
     else listpackFree(structure);
 }
 
-/* A compact set becomes a table with room for `count` members. */
+/* Converts a compact set to a table with capacity for `count` members. */
 static void convertToTable(robj *o, size_t count) {
     dict *d = setTableCreate();
     setIterator it;
@@ -139,7 +139,7 @@ static void convertToTable(robj *o, size_t count) {
     objectSetStructure(o, OBJ_ENC_HASHTABLE, d);
 }
 
-/* False when there is no room for so large a listpack. */
+/* Returns false if there is no memory for so large a listpack. */
 static bool convertToListpack(robj *o) {
     const intset *s = objectStructure(o);
     size_t count = intsetLength(s);

@@ -1,4 +1,4 @@
-/* value_set.h -- the set type: different members without order.
+/* value_set.h -- the set type: unordered, unique members.
  *
  *   intset      all members are integers, set-max-intset-entries at most
  *   listpack    set-max-listpack-entries at most, none longer than set-max-listpack-value
@@ -8,8 +8,8 @@
  *   intset -------------> listpack ------------------> hashtable       never back
  *          --------------------------------------------^
  *
- * A set is an entry (robj) of type OBJ_SET, in the keyspace or not yet. A hash is that of the member's text, and is
- * looked at only where setIsTable(): callers that have none at hand make it only then.
+ * A set is an entry (robj) of type OBJ_SET, in the keyspace or not yet. `hash` is that of the member's text, and is
+ * used only if setIsTable(): callers without one compute it only then.
  *
  * Threads     main; functions that take a const set write nothing.
  *
@@ -23,28 +23,29 @@
 
 extern const objectTypeOps set_type_ops;
 
-/* A member that is there: borrowed until the set changes. `str` NULL: the integer `num`. */
+/* A member, borrowed until the set changes. If `str` is NULL it is the integer `num`. */
 typedef listpackValue setMember;
 
-/* Its text, in the set or printed to `buf`. */
+/* Returns the member's text, in the set or printed to `buf`. */
 static inline slice setMemberText(const setMember *m, char buf[LONG_STR_SIZE]) {
     return m->str ? sliceOf(m->str, m->len) : sliceOf(buf, ll2string(buf, m->num));
 }
 
-/* --- Making -------------------------------------------------------------------------------------- */
+/* --- Creating -------------------------------------------------------------------------------------- */
 
-/* An empty set for `key`, of the encoding that is right if `first` comes first and about `count` members in all. */
+/* Returns an empty set for `key`, with the encoding for `first` as its first member and about `count` members in
+ * all. */
 robj *setCreate(slice key, slice first, size_t count);
-/* An empty set of the encoding OBJ_ENC_INTSET or OBJ_ENC_LISTPACK, whatever the thresholds. */
+/* Returns an empty set with the encoding OBJ_ENC_INTSET or OBJ_ENC_LISTPACK, whatever the limits. */
 robj *setCreateCompact(slice key, int encoding);
-/* About `count` members will be added: a compact set for which that is too much becomes a table. */
+/* Call before adding about `count` members: a compact set becomes a table if they are too many for it. */
 void setExpect(robj *o, size_t count);
-/* Room for `count` members where it is a table; if the memory cannot be had, it grows as it goes. */
+/* Reserves capacity for `count` members in a table; if there is no memory for that, it grows step by step. */
 void setReserve(robj *o, size_t count);
-/* The members are final: all of them integers, and few enough, make it an intset. */
+/* Call when all members were added: converts to an intset if all are integers and few enough. */
 void setSettle(robj *o);
-/* The entry gets the members of `from`, whose own are freed (in the background where that is worth it by the caller):
- * returns an entry without key that holds what `o` had. */
+/* Gives the entry the members of `from`, whose entry is freed. Returns an entry without key that holds the old members,
+ * for the caller to free (in the background if that is worth it). */
 robj *setExchange(robj *o, robj *from);
 
 /* --- Reading ------------------------------------------------------------------------------------- */
@@ -53,14 +54,15 @@ size_t setSize(const robj *o);
 static inline bool setIsTable(const robj *o) {
     return o->encoding == OBJ_ENC_HASHTABLE;
 }
-/* The table, NULL where there is none. */
+/* Returns the table, NULL if it has none. */
 dict *setTable(const robj *o);
-/* A table's entry is a member. */
+/* Returns the member that an entry of the table holds. */
 slice setEntryText(const void *entry);
+/* Returns whether the member is present. */
 bool setHas(const robj *o, slice member, uint64_t hash);
 /* Sets has[i] to whether values[i] is in `o`, which is an intset. The values must ascend. */
 void setHasIntegers(const robj *o, const int64_t *values, size_t n, bool *has);
-/* All members. The set must not change meanwhile. */
+/* A walk over all members. The set must not change meanwhile. */
 typedef struct setIterator {
     const robj *set;
     size_t index;
@@ -73,27 +75,27 @@ void setIterEnd(setIterator *it);
 
 /* --- Changing ------------------------------------------------------------------------------------ */
 
-/* False: it was there. */
+/* Adds a member. Returns false if it is present. */
 bool setAdd(robj *o, slice member, uint64_t hash);
-/* The same for one that is known not to be in a table `o`. */
+/* Like setAdd(), for a member that is known to be absent if `o` has a table. */
 void setAddNew(robj *o, slice member, uint64_t hash);
-/* False: it was not there. An empty set is the caller's to delete. */
+/* Removes a member. Returns false if it is absent. The caller deletes a set that is empty then. */
 bool setRemove(robj *o, slice member, uint64_t hash);
 
-/* --- Random members, each as likely as the others (value_set_random.c) ---------------------------- */
+/* --- Random members, all equally likely (value_set_random.c) ---------------------------- */
 
-/* The set is not empty. */
+/* Returns a random member of a set that is not empty. */
 setMember setRandom(const robj *o);
-/* `visit` is told of each member that is picked; false ends it. */
+/* Called for each chosen member; returns false to stop. */
 typedef bool setVisit(void *arg, const setMember *m);
-/* `count` picks that may repeat, of a set that is not empty. */
+/* Chooses `count` members, with repetition, of a set that is not empty. */
 void setRandomRepeating(const robj *o, uint64_t count, setVisit *visit, void *arg);
-/* `count` different members, at most as many as there are. */
+/* Chooses `count` different members, at most as many as the set has. */
 void setRandomDifferent(const robj *o, size_t count, setVisit *visit, void *arg);
-/* Take one out: `taken` is told of it while it can still be read. The set is not empty. */
+/* Removes a random member of a set that is not empty; calls `taken` with it first. */
 typedef void setTaken(void *arg, const setMember *m);
 void setPop(robj *o, setTaken *taken, void *arg);
-/* The same for `count` members, fewer than there are. */
+/* Like setPop(), for `count` members, fewer than the set has. */
 void setPopMany(robj *o, size_t count, setTaken *taken, void *arg);
 
 #endif

@@ -1,4 +1,4 @@
-/* value_set_internal.h -- what the files of the set type share.
+/* value_set_internal.h -- shared by the files of the set type.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef OBJECT_VALUE_SET_INTERNAL_H
@@ -13,11 +13,11 @@ static inline setMember setMemberOfEntry(const void *entry) {
 void setEntryFree(void *entry);
 
 dict *setTableCreate(void);
-/* Add a member that is not there. */
+/* Adds a member that is absent. */
 void setTableAdd(dict *d, slice member, uint64_t hash);
-/* False: it is there. */
+/* Adds a member. Returns false if it is present. */
 bool setTableTryAdd(dict *d, slice member);
-/* Whether so many members are within the thresholds. */
+/* Return whether this many members are within the limits of an encoding. */
 bool setFitsIntset(size_t count);
 bool setFitsListpack(size_t count, size_t longest);
 

@@ -1,15 +1,15 @@
-/* value_set_random.c -- members of a set picked at random: to be read, or taken out.
+/* value_set_random.c -- chooses random members of a set, to read or to remove them.
  *
- * Many different members are found in one of two ways. A walk over all members takes each with the chance (still wanted
- * / still to come), which makes every choice equally likely, in time of the set's size. Where few are wanted of a large
- * table, they are picked one by one and a small table of addresses tells which are picked already.
+ * Many different members are chosen in one of two ways. A walk over all members takes each with the chance (still
+ * wanted / still to come), which makes every choice equally likely, in time of the set's size. If few are wanted of a
+ * large table, they are chosen one by one, and a small table of addresses detects repetitions.
  *
  * Not here    what SPOP and SRANDMEMBER reply (commands/set/t_set.c).
  * Owns        nothing.
  * Threads     main; by rngThread().
- * Invariants  1. Picks that only read write nothing.
- *             2. No loop depends on luck without a bound: at most a third of a table is picked one by one.
- * Cost        a pick from a table looks into 2.4 buckets on average (dict.c).
+ * Invariants  1. Choosing members to read writes nothing.
+ *             2. No loop depends on chance without a bound: at most a third of a table is chosen one by one.
+ * Cost        choosing a member of a table reads 2.4 buckets on average (dict.c).
  * Tests       tests/unit/object/value_set_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -21,8 +21,8 @@
 #include "rng.h"
 #include "zmalloc.h"
 
-#define PICK_ONE_BY_ONE 4 /* up to so many members of a compact set are reached one by one */
-#define WALK_SHARE 3      /* a table is walked when more than the third part of it is wanted */
+#define PICK_ONE_BY_ONE 4 /* up to this many members of a compact set are found one by one */
+#define WALK_SHARE 3      /* a table is walked if more than a third of it is wanted */
 
 /* ---- Reading ---- */
 
@@ -36,7 +36,7 @@ setMember setRandom(const robj *o) {
     return memberAt(o, rngBelow(rngThread(), setSize(o)));
 }
 
-/* Where each entry of a listpack begins; NULL: no memory. */
+/* Returns the position of each entry of a listpack; NULL if there is no memory. */
 static const uint8_t **listpackPlaces(const uint8_t *lp, size_t count) {
     const uint8_t **places = ztrymalloc(count * sizeof(*places));
     const uint8_t *at = listpackFirst(lp);
@@ -69,9 +69,9 @@ static void pickByWalk(const robj *o, size_t count, setVisit *visit, void *arg) 
     setIterEnd(&it);
 }
 
-/* Addresses that have been picked: open addressing, less than half full. */
+/* The addresses chosen so far: open addressing, less than half full. */
 typedef struct pickedTable {
-    const void **slots; /* owns */
+    const void **slots; /* owned */
     size_t mask;
 } pickedTable;
 
@@ -84,7 +84,7 @@ static bool pickedAdd(pickedTable *p, const void *entry) {
     return is_new;
 }
 
-/* False: no memory, none was visited. */
+/* Returns false if there is no memory; no member was visited. */
 static bool pickOneByOne(const dict *d, size_t count, setVisit *visit, void *arg) {
     pickedTable picked = {.mask = 1};
     while (picked.mask < 2 * count) picked.mask = picked.mask * 2 + 1;
@@ -108,7 +108,7 @@ void setRandomDifferent(const robj *o, size_t count, setVisit *visit, void *arg)
     if (!few || !pickOneByOne(objectStructure(o), count, visit, arg)) pickByWalk(o, count, visit, arg);
 }
 
-/* ---- Taking out ---- */
+/* ---- Removing -- ---- */
 
 static void popFromTable(dict *d, setTaken *taken, void *arg) {
     void *entry = dictRandomEntry(d);
@@ -138,7 +138,7 @@ void setPop(robj *o, setTaken *taken, void *arg) {
     }
 }
 
-/* What stays of a compact set, built anew; NULL: no memory for it. */
+/* Returns a set of the remaining members of a compact set; NULL if there is no memory. */
 static robj *buildStays(const robj *o, const bool *goes) {
     robj *stays = setCreateCompact(sliceOf(NULL, 0), o->encoding);
     bool ok = true, added;
@@ -160,7 +160,7 @@ static robj *buildStays(const robj *o, const bool *goes) {
     return NULL;
 }
 
-/* Many members of a compact set cost no more than a walk over it. False: no memory, nothing has changed. */
+/* Removes many members of a compact set in one walk. Returns false if there is no memory; nothing has changed. */
 static bool popByWalk(robj *o, size_t count, setTaken *taken, void *arg) {
     size_t size = setSize(o);
     bool *goes = ztrycalloc(size, sizeof(*goes));

@@ -1,9 +1,9 @@
-/* value_set_type.c -- the set type as the keyspace sees it: copies, memory, digest, RDB.
+/* value_set_type.c -- the set type's operations for the keyspace: copies, memory, digest, RDB.
  *
- * Not here    members one by one (value_set.c).
- * Threads     any that alone knows the set, else main.
- * Invariants  1. What setRead() returns has no member twice and at least one, whatever the bytes were.
- *             2. Lengths that come from outside bound a loop only as far as there are bytes.
+ * Not here    single members (value_set.c).
+ * Threads     a thread that alone knows the set, otherwise main.
+ * Invariants  1. A set that setRead() returns has no repeated members and is not empty, whatever the bytes were.
+ *             2. A length from outside allows no more iterations of a loop than there are bytes.
  * Tests       tests/unit/object/value_set_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -66,7 +66,7 @@ static void *setDup(const void *structure, int encoding, int *new_encoding) {
         }
         dictIterEnd(&it);
     }
-    serverAssert(copy); /* the command that copies has reserved it */
+    serverAssert(copy); /* the copying command has reserved memory */
     return copy;
 }
 
@@ -146,7 +146,7 @@ static bool addToTable(dict *d, slice member) {
     return rdbReserveFor(member.len) && setTableTryAdd(d, member);
 }
 
-/* A table of the members of a listpack; NULL when one is there twice, or there is no memory. */
+/* Returns a table of the members of a listpack; NULL if one is repeated, or there is no memory. */
 static dict *tableOfListpack(const uint8_t *lp) {
     dict *d = setTableCreate();
     char buf[LONG_STR_SIZE];
@@ -189,8 +189,8 @@ static void *readIntset(slice bytes, int *encoding) {
     return d;
 }
 
-/* Members of a table that is being read: the entry begins compact where their number allows it, and ends as what they
- * need. A member that is there twice spoils it all. */
+/* Reads the members of a table: the set begins compact if their number allows it, and is converted as needed. A
+ * repeated member makes the value malformed. */
 static bool readMembers(rdbReader *r, robj *o, uint64_t count) {
     for (uint64_t i = 0; i < count; i++) {
         rdbText t;
@@ -213,7 +213,7 @@ static void *readTable(rdbReader *r, int *encoding) {
         objectFree(o);
         return NULL;
     }
-    /* The structure leaves the entry that it grew in. */
+    /* Takes the structure out of the temporary entry. */
     void *structure = objectStructure(o);
     *encoding = o->encoding;
     objectSetStructure(o, OBJ_ENC_INTSET, intsetCreate());

@@ -1,6 +1,6 @@
 /* value_stream_groups.c -- consumer groups and their consumers.
  *
- * Not here    where pending entries are (value_stream_pending.c).
+ * Not here    pending entries (value_stream_pending.c).
  * Owns        nothing: groups belong to their stream.
  * Threads     as object.c.
  * Invariants  those of value_stream_pending.c.
@@ -86,9 +86,9 @@ void streamGroupsDup(stream *to, const stream *from) {
     raxIterEnd(&it);
 }
 
-/* ---- How far a group has read ------------------------------------------------------------------------------------ */
+/* ---- Read position of a group ------------------------------------------------------------------------------------ */
 
-/* Has an entry behind `id` been deleted, so that counting does not lead to it? */
+/* Returns whether an entry after `id` was deleted, so that the difference of counts is not the number of entries. */
 static bool tombstoneBehind(const stream *s, streamId id) {
     if (s->length == 0 || streamIdIsZero(s->max_deleted_id)) return false;
     return streamIdCmp(id, s->max_deleted_id) <= 0;
@@ -107,7 +107,8 @@ uint64_t streamEntriesUpTo(const stream *s, streamId id) {
     return s->entries_added - s->length + (order == 0 ? 1 : 0);
 }
 
-/* Does the group's own count hold behind what it has read? Not when entries were deleted there. */
+/* Returns whether the group's own count is valid for the entries after its position: not if some of these were
+ * deleted. */
 static bool countHolds(const stream *s, const streamGroup *g) {
     return g->entries_read != STREAM_READ_UNKNOWN && !tombstoneBehind(s, g->last_id);
 }

@@ -3,19 +3,20 @@
  *   stream --- nodes: rax   first ID -> node   first ID -> node   first ID -> node
  *          \-- tail: the last node, which is not in the tree
  *
- * What is appended goes to the tail without a way through the tree. A tail that is full is made bare (listpack.h),
- * which is a sixth to a third smaller, in a block of exactly its bytes, and put into the tree; the next begins with as
- * much room as that one took. A node of more than LISTPACK_BARE_MAX bytes stays the listpack that it is.
+ * Appending goes to the tail, without a search in the tree. A full tail is made bare (listpack.h),
+ * which is a sixth to a third smaller, in a block of exactly its size, and added to the tree; the next tail begins with
+ * the capacity of that one. A node of more than LISTPACK_BARE_MAX bytes stays a listpack.
  *
  * Not here    the layout of a node (value_stream_node.c), groups (value_stream_groups.c), RDB (value_stream_rdb.c), the
  *             operations of the type (value_stream_type.c).
  * Owns        nothing: a stream belongs to its entry in the keyspace.
  * Threads     as object.c.
  * Invariants  1. Without a tail there is no node and no entry.
- *             2. A node's key is not above its entries; the next node's key is above them. last_id is not below any.
- *             3. length is the sum of the nodes' live entries. Only a trim can leave a node with deleted ones alone:
- *                when the last of these is above what was asked for.
- *             4. first_id is the first live entry, 0-0 without one.
+ *             2. A node's key is not above its entries; the next node's key is above them. last_id is not below any
+ *                entry.
+ *             3. length is the sum of the nodes' live entries. Only a trim can leave a node without live entries:
+ *                if its last entry is above the limit.
+ *             4. first_id is the ID of the first live entry, 0-0 if there is none.
  * Cost        append: a node's worth at most. Range: O(log nodes) and a node before the first entry.
  * Tests       tests/unit/object/value_stream_test.c
  *
@@ -74,7 +75,7 @@ uint64_t streamTreeNodes(const stream *s) {
     return s->tail ? s->tree_nodes + (uint64_t)streamShapeAdded(s->nodes, s->tail_key) : s->tree_nodes;
 }
 
-/* What stands in the tree for a full node: the lowest bit of the address says that it is bare. */
+/* Returns a full node's form in the tree: the lowest bit of the address is set if it is bare. */
 static void *sealTake(uint8_t *lp) {
     if (listpackBytes(lp) > LISTPACK_BARE_MAX) return listpackShrinkToFit(lp);
     uint8_t *bare = listpackBare(lp);
@@ -106,7 +107,7 @@ void streamKeepTail(stream *s) {
     s->tail = NULL;
 }
 
-/* Take a node out of the tree and free it. */
+/* Removes a node from the tree and frees it. */
 static void dropNode(stream *s, streamId key) {
     uint8_t bytes[STREAM_ID_BYTES];
     void *node;
@@ -118,7 +119,7 @@ static void dropNode(stream *s, streamId key) {
     listpackFree(streamNodeBytes(node, &bare));
 }
 
-/* The tail has gone: the last node of the tree is the tail now. */
+/* Frees the tail: the last node of the tree becomes the tail. */
 static void dropTail(stream *s) {
     listpackFree(s->tail);
     s->tail = NULL;
@@ -137,7 +138,7 @@ static void dropTail(stream *s) {
 /* A node of a stream. */
 typedef struct foundNode {
     streamId key;
-    uint8_t *lp; /* NULL: there is none */
+    uint8_t *lp; /* NULL if not found */
     bool bare, in_tree;
 } foundNode;
 
@@ -151,7 +152,7 @@ static foundNode inTree(const raxIterator *it) {
     return n;
 }
 
-/* The node that would hold this ID. */
+/* Returns the node that would contain this ID. */
 static foundNode nodeOf(const stream *s, streamId id) {
     foundNode n = {.lp = NULL};
     if (!s->tail) return n;
@@ -166,7 +167,7 @@ static foundNode nodeOf(const stream *s, streamId id) {
     return n;
 }
 
-/* The node at the front. */
+/* Returns the first node. */
 static foundNode firstNode(const stream *s) {
     if (!hasNodes(s)) return theTail(s);
     raxIterator it;
@@ -178,7 +179,7 @@ static foundNode firstNode(const stream *s) {
     return n;
 }
 
-/* A node of the tree has moved, or has become what it was not. */
+/* Updates the tree when a node has moved, or is bare no more. */
 static void setInTree(stream *s, streamId key, void *node) {
     uint8_t bytes[STREAM_ID_BYTES];
     streamIdToBytes(key, bytes);
@@ -189,7 +190,7 @@ static void setInTree(stream *s, streamId key, void *node) {
 
 /* ---- Append ------------------------------------------------------------------------------------------------------ */
 
-/* Has the tail no place for an entry of so many bytes? */
+/* Returns whether the tail is too full for an entry of this size. */
 static bool tailIsFull(const stream *s, size_t bytes) {
     size_t bytes_max = LISTPACK_BYTES_MAX;
     if (object_settings.stream_node_max_bytes && (uint64_t)object_settings.stream_node_max_bytes < bytes_max)
@@ -199,7 +200,7 @@ static bool tailIsFull(const stream *s, size_t bytes) {
     return entries_max && streamNodeEntries(s->tail) >= entries_max;
 }
 
-#define ENTRY_OVERHEAD 64 /* of numbers in a node and an entry */
+#define ENTRY_OVERHEAD 64 /* bytes of numbers in a node and an entry */
 
 size_t streamAppendNeeds(const stream *s, size_t bytes, size_t count) {
     size_t node = 2 * bytes + 20 * count + ENTRY_OVERHEAD;
@@ -263,7 +264,7 @@ void streamFindFirst(stream *s) {
     streamIterEnd(&it);
 }
 
-/* Make a node a listpack that can be changed: the one in the tree is not there until closeNode(). */
+/* Converts a bare node to a listpack that can be changed; the tree does not refer to it until closeNode(). */
 static void openNode(foundNode *n) {
     if (!n->bare) return;
     uint8_t *lp = listpackOfBare(n->lp);
@@ -277,7 +278,7 @@ static void closeNode(stream *s, const foundNode *n) {
     else s->tail = n->lp;
 }
 
-/* Mark an entry, which is not the node's last live one. */
+/* Marks an entry, not the last live one of the node, as deleted. */
 static void deleteInNode(stream *s, foundNode *n, streamNodeEntry *e) {
     if (n->bare) {
         if (streamNodeDeleteBare(n->lp, e->at)) return;
@@ -326,7 +327,7 @@ static streamId lastOfNode(const foundNode *n) {
     return e.id;
 }
 
-/* Does all of a node at the front go? */
+/* Returns whether a node at the front is to be deleted as a whole. */
 static bool wholeNodeGoes(const stream *s, const streamTrimSpec *spec, const foundNode *n) {
     if (spec->kind == STREAM_TRIM_MAXLEN) return s->length - streamNodeLive(n->lp) >= spec->maxlen;
     return streamIdCmp(lastOfNode(n), spec->minid) < 0;
@@ -337,8 +338,8 @@ static bool entryGoes(const stream *s, const streamTrimSpec *spec, streamId id) 
     return streamIdCmp(id, spec->minid) < 0;
 }
 
-/* Mark an entry of the node as deleted: where it lies, if the node is bare and that can be done. The node may move;
- * `m` and `e` then have what is at the new place. */
+/* Marks an entry of the node as deleted, in place if the node is bare and that is possible. The node may move; `m` and
+ * `e` are then updated. */
 static void markInNode(foundNode *n, streamNodeMaster *m, streamNodeEntry *e) {
     if (n->bare && streamNodeDeleteBare(n->lp, e->at)) return;
     if (n->bare) {
@@ -354,8 +355,8 @@ static void markInNode(foundNode *n, streamNodeMaster *m, streamNodeEntry *e) {
     streamNodeReadEntry(m, n->key, n->lp + offset + (listpackBytes(n->lp) - before), e);
 }
 
-/* Mark the first entries of the first node, the last of which stays, be it live or not. *known: the stream's first ID
- * is that of the entry that was met next. */
+/* Marks entries at the start of the first node as deleted, but not its last one. *known: the next entry is the stream's
+ * first one, and first_id is set. */
 static uint64_t trimFirstNode(stream *s, const streamTrimSpec *spec, foundNode *n, bool *known) {
     uint64_t gone = 0;
     streamNodeMaster m;
@@ -405,7 +406,7 @@ uint64_t streamTrim(stream *s, const streamTrimSpec *spec) {
 
 /* ---- Iterator ---------------------------------------------------------------------------------------------------- */
 
-/* Enter a node; where the range begins in it is found on the way. */
+/* Enters a node; the walk skips entries before the start of the range. */
 static void enterNode(streamIterator *it, streamId key, const uint8_t *lp, bool bare) {
     streamNodeMaster m;
     streamNodeReadMaster(lp, bare, &m);
@@ -440,7 +441,7 @@ static void walkTree(streamIterator *it) {
     it->walking = true;
 }
 
-/* Go to the node behind, or before. */
+/* Goes to the next node in the direction of the walk. */
 static bool nextNode(streamIterator *it) {
     if (!it->backward) {
         if (it->in_tail) return false;
@@ -495,7 +496,7 @@ static inline streamNodeMaster masterOf(const streamIterator *it) {
         .bare = it->bare, .field_count = it->field_count, .fields = it->fields, .entries = it->entries};
 }
 
-/* The entry becomes the one whose fields are read. */
+/* Makes the entry the current one, whose fields are read. */
 static inline void takeEntry(streamIterator *it, const streamNodeEntry *e) {
     it->at = e->at;
     it->same_fields = e->same_fields;
@@ -509,7 +510,7 @@ bool streamIterNext(streamIterator *it, streamId *id, size_t *fields) {
     streamNodeEntry e;
     for (;;) {
         if (!it->next) {
-            /* Nothing was entered, or all of a node has been seen. */
+            /* No node was entered yet, or all of it has been visited. */
             if (!it->lp) return false;
             if (!nextNode(it)) {
                 it->lp = NULL;
@@ -538,15 +539,15 @@ void streamFindBegin(streamIterator *it, const stream *s) {
     reset(it, s, STREAM_ID_MIN, STREAM_ID_MAX, false);
 }
 
-/* Entries that are passed before the tree is asked whether the ID is in this node at all. */
+/* Entries that are passed before the tree is searched for the ID's node. */
 #define FIND_STEPS 8
 
-/* it->start is the ID that was looked for before, and it->next the first entry above it. */
+/* Returns whether the search can continue: it->start is the previous ID, and it->next the first entry above it. */
 static bool isAhead(const streamIterator *it, streamId id) {
     return it->next && streamIdCmp(id, it->start) > 0 && (it->in_tail || streamIdCmp(id, it->s->tail_key) < 0);
 }
 
-/* Enter the node that would hold the ID, unless the iterator is in it already. */
+/* Enters the node that would contain the ID, unless the iterator is in it already. */
 static void findNode(streamIterator *it, streamId id, bool is_inside) {
     foundNode n = nodeOf(it->s, id);
     if (is_inside && streamIdCmp(n.key, it->key) == 0) return;

@@ -1,10 +1,10 @@
 /* value_stream_node.c -- the entries of one node of a stream.
  *
- * Not here    which nodes there are (value_stream_log.c).
+ * Not here    the sequence of nodes (value_stream_log.c).
  * Owns        nothing: a node belongs to its stream.
  * Threads     as object.c.
  * Invariants  1. live + deleted entries follow the master, in ascending order of their IDs.
- *             2. The count of elements behind an entry is that of its elements.
+ *             2. The count after an entry is the number of its elements.
  * Cost        append: the bytes of the entry and the master's fields. Find: the entries before it.
  * Tests       tests/unit/object/value_stream_test.c
  *
@@ -14,9 +14,9 @@
 #include "panic.h"
 
 enum { FLAG_DELETED = 1, FLAG_SAME_FIELDS = 2, FLAGS_ALL = 3 };
-enum { HEAD_ELEMENTS = 3, TAIL_ELEMENTS = 1 }; /* flags, ms, seq; count */
+enum { HEAD_ELEMENTS = 3, TAIL_ELEMENTS = 1 }; /* elements of an entry: flags, ms, seq; count */
 
-/* An integer that is known to be one. */
+/* Reads an entry that is known to be an integer. */
 static inline int64_t integerAt(const uint8_t *at) {
     if (likely(*at < 128)) return *at;
     int64_t n = 0;
@@ -71,7 +71,7 @@ const uint8_t *streamNodeNextEntry(const streamNodeMaster *m, const streamNodeEn
     return nextIn(m->bare, skip(m->bare, e->data, values));
 }
 
-/* `end` is the count of elements behind an entry: where that begins. */
+/* Returns the start of an entry; `end` is the count after its elements. */
 static const uint8_t *entryOfCount(const uint8_t *lp, const uint8_t *end) {
     const uint8_t *at = end;
     for (int64_t n = integerAt(end); n > 0; n--) at = listpackPrev(lp, at);
@@ -117,7 +117,7 @@ uint64_t streamNodeLive(const uint8_t *lp) {
 
 /* ---- Changing ---- */
 
-/* Write a small integer over the one at *at. Cannot fail but where it takes more bytes than the old one. */
+/* Replaces the small integer at *at. Fails only if the new one takes more bytes. */
 static uint8_t *setInteger(uint8_t *lp, const uint8_t **at, int64_t n) {
     return listpackInsertInteger(lp, at, LISTPACK_REPLACE, n);
 }
@@ -157,7 +157,7 @@ uint8_t *streamNodeAppend(uint8_t *lp, streamId key, streamId id, const slice *p
     int64_t elements = (int64_t)(same ? HEAD_ELEMENTS + count / 2 : HEAD_ELEMENTS + 1 + count);
     size_t step = same ? 2 : 1;
 
-    /* One byte more: the count of live entries may take it. */
+    /* Adds a byte, as the count of live entries may grow by one. */
     size_t bytes = 3 + listpackIntegerBytes(ms) + listpackIntegerBytes(seq) + listpackIntegerBytes(elements);
     if (!same) bytes += listpackIntegerBytes((int64_t)(count / 2));
     for (size_t i = same; i < count; i += step) bytes += listpackEntryBytesMax(pairs[i].len);
@@ -195,7 +195,7 @@ bool streamNodeDeleteBare(uint8_t *bare, const uint8_t *at) {
     if (!listpackBareSet(bare, live, before - 1)) return false;
     bool done = listpackBareSet(bare, deleted, integerAt(deleted) + 1);
     if (done && listpackBareSet(bare, at, flags | FLAG_DELETED)) return true;
-    /* Back to what it was, which fits. */
+    /* Restores the old value, which fits. */
     if (done) done = listpackBareSet(bare, deleted, integerAt(deleted) - 1);
     done = listpackBareSet(bare, live, before);
     serverAssert(done);
@@ -210,7 +210,7 @@ static bool takeInteger(const uint8_t **at, int64_t *n) {
     return true;
 }
 
-/* A count of elements that follow, so that it cannot be more than there are. */
+/* Reads a count of the elements that follow, which cannot exceed the number of elements. */
 static bool takeCount(const uint8_t **at, size_t elements, int64_t *n) {
     return takeInteger(at, n) && *n >= 0 && (uint64_t)*n <= elements;
 }
@@ -220,7 +220,7 @@ static bool skipChecked(const uint8_t **at, size_t n) {
     return n == 0;
 }
 
-/* The entry at *at, which goes on behind it. */
+/* Validates the entry at *at, and moves *at past it. */
 static bool takeEntry(const uint8_t **at, size_t elements, size_t master_fields, streamId key, streamId *id,
                       bool *deleted) {
     int64_t flags, ms, seq, fields, count;

@@ -1,23 +1,23 @@
-/* value_stream_pending.c -- entries that were delivered and not confirmed, in blocks of a group.
+/* value_stream_pending.c -- pending entries (delivered, not acknowledged), in blocks of a group.
  *
  *   group.blocks   0-0 -> [ 1-1 1-2 ... 7-3 ]    8-0 -> [ 8-0 8-4 ... ]    9-5 -> [ 9-5 ]
  *   consumer a     0-0 -> 12                                                9-5 -> 1
  *   consumer b     0-0 -> 38                     8-0 -> 50
  *
- * An entry is in its block and nowhere else: ID, consumer, time and count in one run of memory. The consumer counts in
- * which blocks it has how many: its own entries are found by looking through these, of which each has one at least. So
- * the next entry of a consumer costs a block at most, whatever else is pending.
+ * An entry is stored only in its block: ID, consumer, time and count. A consumer counts, for each block,
+ * how many of its entries are in it: a search for them reads only these blocks, which have at least one each. So
+ * finding the next entry of a consumer reads at most one block, whatever else is pending.
  *
- * Deliveries come at the end: they fill the last block. A full block into whose middle an entry comes is halved.
+ * Deliveries are added at the end: they fill the last block. A full block is split if an entry belongs in its middle.
  *
  * Not here    groups and consumers (value_stream_groups.c).
  * Owns        nothing: blocks belong to their group.
  * Threads     as object.c.
  * Invariants  1. A block has entries, in order, none below its key, all below the next block's.
- *             2. An entry is counted by its consumer, under its block; the sum of these is what the consumer has.
+ *             2. An entry is counted by its consumer, under its block; the sum of these is the consumer's total.
  *             3. group->last is the block with the largest key.
- * Cost        find, add, remove: O(log blocks) and a block. Memory: 40 bytes for an entry, with 24 for a block and
- *             what a consumer pays for each block it is in.
+ * Cost        find, add, remove: O(log blocks) and a block. Memory: 40 bytes per entry, 24 per block, and
+ *             an entry of a rax for each block of a consumer.
  * Tests       tests/unit/object/value_stream_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -44,7 +44,7 @@ static slice keySlice(const idKey *k) {
     return sliceOf(k->bytes, sizeof(k->bytes));
 }
 
-/* ---- What a consumer counts -------------------------------------------------------------------------------------- */
+/* ---- Counts of a consumer ---------------------------------------------------------------------------------------- */
 
 static void countMore(streamConsumer *c, streamId block) {
     if (!c) return;
@@ -76,7 +76,7 @@ static uint32_t roomIn(size_t bytes) {
     return (uint32_t)((bytes - sizeof(streamBlock)) / sizeof(streamPending));
 }
 
-/* The block that has, or would have, this ID; NULL: all are above it. */
+/* Returns the block that has, or would have, this ID; NULL if all are above it. */
 static streamBlock *blockFor(const streamGroup *g, streamId id) {
     if (g->last && streamIdCmp(g->last->key, id) <= 0) return g->last;
     if (raxSize(g->blocks) < 2) return NULL;
@@ -88,7 +88,7 @@ static streamBlock *blockFor(const streamGroup *g, streamId id) {
     return b;
 }
 
-/* The first entry of a block that is not below the ID. */
+/* Returns the index of the first entry of a block that is not below the ID. */
 static uint32_t placeIn(const streamBlock *b, streamId id) {
     uint32_t from = 0, to = b->count;
     if (to && streamIdCmp(b->entries[to - 1].id, id) < 0) return to;
@@ -123,7 +123,7 @@ static void dropBlock(streamGroup *g, streamBlock *b) {
     zfree(b);
 }
 
-/* Give a block another room. */
+/* Changes the capacity of a block. */
 static streamBlock *resizeBlock(streamGroup *g, streamBlock *b, size_t entries) {
     bool last = g->last == b;
     size_t bytes = blockBytes(entries);
@@ -137,7 +137,7 @@ static streamBlock *resizeBlock(streamGroup *g, streamBlock *b, size_t entries) 
     return b;
 }
 
-/* Move the upper half of a block into a new one. */
+/* Moves the upper half of a block to a new one. */
 static void splitBlock(streamGroup *g, streamBlock *b) {
     uint32_t half = b->count / 2, moved = b->count - half;
     streamBlock *upper = newBlock(g, b->entries[half].id, BLOCK_ENTRIES_MAX);
@@ -150,7 +150,7 @@ static void splitBlock(streamGroup *g, streamBlock *b) {
     }
 }
 
-/* A block with room for one more entry of this ID. */
+/* Returns a block with space for one more entry, of this ID. */
 static streamBlock *blockWithRoom(streamGroup *g, streamId id) {
     streamBlock *b = blockFor(g, id);
     if (!b) return newBlock(g, STREAM_ID_MIN, 1);
@@ -234,7 +234,7 @@ void streamPendingRemoveAllOf(streamGroup *g, streamConsumer *c) {
 
 /* ---- Walks ------------------------------------------------------------------------------------------------------- */
 
-/* The next block at or behind the key that is looked through. */
+/* Returns the next block, at or after the key, that the walk must read. */
 static streamBlock *blockFrom(const streamPendingWalk *w, raxSeekOp op, streamId key) {
     raxIterator it;
     idKey k = keyOf(key);

@@ -1,10 +1,10 @@
-/* value_stream_rdb.c -- streams in RDB's form.
+/* value_stream_rdb.c -- streams in the RDB format.
  *
  *   nodes: (key 16 bytes, listpack) ...  length  last  [first  max deleted  added]  groups:
  *       name  last  [entries read]  pending: (ID 16 bytes, time, count) ...  consumers:
  *           name  seen  [active]  pending: ID ...
  *
- * What stands in brackets came later: with type 19, and the active time with 21.
+ * Parts in brackets were added later: with type 19, and the active time with 21.
  *
  * Not here    lengths, strings (rdb_string.c), the layout of nodes (value_stream_node.c).
  * Owns        nothing.
@@ -39,7 +39,7 @@ static void writeNode(rdbWriter *w, streamId key, const uint8_t *lp) {
     rdbWriteString(w, sliceOf(lp, listpackBytes(lp)));
 }
 
-/* A node of the tree. */
+/* Writes a node of the tree. */
 static void writeFullNode(rdbWriter *w, streamId key, const void *node) {
     bool bare;
     uint8_t *bytes = streamNodeBytes(node, &bare);
@@ -140,7 +140,7 @@ static bool readKey(rdbReader *r, streamId *key) {
     return good;
 }
 
-/* The next node, behind `last`, the last entry so far. */
+/* Reads the next node; *last is the last entry so far. */
 static bool readNode(rdbReader *r, stream *s, streamId *last, bool first) {
     streamId key;
     rdbText t;

@@ -1,8 +1,8 @@
-/* value_stream_shape.c -- how many nodes a plain radix tree has over the keys of a stream's nodes.
+/* value_stream_shape.c -- the number of nodes of a plain radix tree over the keys of a stream's nodes.
  *
- * XINFO STREAM shows clients the nodes of a tree of a published kind: one for each key, one for each place where keys
- * part, and one for each run of bytes between these. Ours is another, so that the number is kept beside it: what one
- * key adds depends on its neighbours alone.
+ * XINFO STREAM reports the number of nodes of Valkey's kind of tree: one for each key, one for each position at which
+ * keys differ, and one for each run of bytes between these. Our tree is another, so the number is counted separately:
+ * what one key adds depends only on its neighbours.
  *
  *   key          0 ....... d0 ............ l ............ d1 ........ 16
  *   neighbours   | part here |  run        |   run        | part here
@@ -11,7 +11,7 @@
  * Not here    our tree (ds/rax.c).
  * Owns        nothing.
  * Threads     as value_stream_log.c.
- * Cost        two searches; once for each node that comes or goes.
+ * Cost        two searches, once for each node that is added or removed.
  * Tests       tests/unit/object/value_stream_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -21,7 +21,7 @@ uint64_t streamShapeEmpty(void) {
     return 1;
 }
 
-/* How many bytes they have in common. */
+/* Returns the length of their common prefix. */
 static int common(slice a, const uint8_t *b) {
     int n = 0;
     while (n < STREAM_ID_BYTES && (uint8_t)a.ptr[n] == b[n]) n++;
@@ -32,7 +32,7 @@ static int larger(int a, int b) {
     return a > b ? a : b;
 }
 
-/* The longest run of bytes that `key` has in common with another one; -1: there is none. */
+/* Returns the longest prefix that `key` has in common with another key; -1 if there is none. */
 static int longestCommon(raxIterator *it, slice key) {
     int longest = -1;
     const uint8_t *bytes = (const uint8_t *)key.ptr;
@@ -53,7 +53,7 @@ int64_t streamShapeAdded(const rax *nodes, streamId id) {
         return 1;
     }
 
-    /* Those that share what the key shares: where do they part from the others, and where from each other? */
+    /* The keys with that prefix: find where they differ from the others, and where from each other. */
     memcpy(first, key, sizeof(first));
     memcpy(last, key, sizeof(last));
     memset(first + part, 0, (size_t)(STREAM_ID_BYTES - part));

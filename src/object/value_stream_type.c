@@ -1,8 +1,8 @@
-/* value_stream_type.c -- what the keyspace asks of streams.
+/* value_stream_type.c -- the stream type's operations for the keyspace.
  *
  * Not here    entries (value_stream_log.c), groups (value_stream_groups.c), RDB (value_stream_rdb.c).
  * Owns        nothing.
- * Threads     any thread that alone knows a stream frees it; else main.
+ * Threads     a thread that alone knows a stream may free it; otherwise main.
  * Tests       tests/unit/object/value_stream_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -34,7 +34,7 @@ static void freeStructure(void *structure, int encoding) {
     streamFree(structure);
 }
 
-/* The nodes, the tree above them, and of groups as much as the first one has, for each. */
+/* Counts the nodes, the tree above them, and for each group as much as the first one has. */
 static size_t freeEffort(const void *structure, int encoding) {
     const stream *s = structure;
     unused(encoding);
@@ -50,7 +50,7 @@ static size_t freeEffort(const void *structure, int encoding) {
     return effort;
 }
 
-/* Bytes of the values of a tree: of all, or as the first `samples` of them are. */
+/* Returns the bytes of all values of a tree, estimated from the first `samples` of them (0: all). */
 static size_t sampledBytes(const rax *tree, size_t samples, size_t (*bytes_of)(const void *value)) {
     size_t n = 0, bytes = 0;
     raxIterator it;
@@ -86,7 +86,7 @@ static uint8_t *dupNode(const uint8_t *lp) {
     return copy;
 }
 
-/* As a listpack. */
+/* Returns a copy as a listpack. */
 static uint8_t *dupTreeNode(const void *node) {
     bool bare;
     const uint8_t *bytes = streamNodeBytes(node, &bare);
@@ -121,7 +121,7 @@ static void *dupStructure(const void *structure, int encoding, int *new_encoding
     return streamDup(structure);
 }
 
-/* The header, and where the next entry goes. */
+/* Prefetches the header, and the position of the next entry. */
 static void prefetch(const void *structure, int encoding) {
     const stream *s = structure;
     unused(encoding);
@@ -129,7 +129,7 @@ static void prefetch(const void *structure, int encoding) {
     prefetchRead((const char *)s + CACHE_LINE);
 }
 
-/* Entries in order: "ms.seq", fields and values. Groups are not in it. */
+/* Digests entries in order: "ms.seq", fields and values. Groups are left out. */
 static void digestStructure(const void *structure, int encoding, struct digest *d) {
     streamIterator it;
     streamId id;
@@ -198,8 +198,8 @@ static void defragNode(raxIterator *it, rax *nodes, blockMover *move) {
     if (moved) raxIterSetValue(it, nodes, (void *)((uintptr_t)moved | bare));
 }
 
-/* The header, the tail and the nodes of entries, `budget` of these; the cursor is the ID of the next. What a tree is
- * made of, and groups, stay. */
+/* Offers the header, the tail and `budget` of the nodes; the cursor is the ID of the next one. The tree itself and
+ * groups do not move. */
 static bool defragStream(void **structure, int encoding, defragCursor *cursor, size_t budget, blockMover *move) {
     streamId from = {cursor->at, cursor->phase};
     unused(encoding);

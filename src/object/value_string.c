@@ -1,8 +1,8 @@
-/* value_string.c -- the string type: where its bytes lie, and how they are changed.
+/* value_string.c -- the string type: where its bytes are, and how they are changed.
  *
- * EMBSTR: behind the key, in the entry; it cannot grow. RAW: a block of its own without header or NUL; its room is
- * what the allocator says. INT: the number in the pointer's place. A RAW, and an INT with an expire slot, differ in
- * no other part of the entry, so that text that becomes a counter, and such a counter that becomes text, keep it.
+ * EMBSTR: after the key, in the entry; it cannot grow. RAW: a block of its own without header or NUL; its capacity is
+ * reported by the allocator. INT: the number instead of the pointer. A RAW, and an INT with an expire slot, differ in
+ * no other part of the entry, so that converting one to the other keeps the entry.
  *
  *            MakeWritable                     SetInteger
  *   EMBSTR ---------------> RAW <---------------------------- (any)
@@ -11,7 +11,7 @@
  *
  * Not here    the commands (commands/string/t_string.c).
  * Threads     as object.c.
- * Invariants  1. Which values are INT or EMBSTR is what clients of the reference server see in OBJECT ENCODING.
+ * Invariants  1. A value is INT or EMBSTR exactly if OBJECT ENCODING of the reference server reports that.
  *             2. RAW does not become EMBSTR again, whatever its length.
  *             3. block_exact implies that the block was allocated with value_len bytes (1 when that is 0).
  * Tests       tests/unit/object/value_string_test.c
@@ -26,9 +26,9 @@
 #define INTEGER_DIGITS_MAX 20
 #define GROW_STEP (1024 * 1024)
 
-/* What the entry would take in the reference server: object header 8, expire 8, key with a byte for its header's size,
- * header and NUL, value with 3 bytes of header and NUL. Only the answer matters here, our entries are laid out
- * otherwise. */
+/* Computes the size of the entry in the reference server: object header 8, expire 8, key with a byte for its header's
+ * size, header and NUL, value with 3 bytes of header and NUL. Only the comparison matters, as our entries have another
+ * layout. */
 static bool stringFitsEntry(size_t key_len, size_t value_len, bool expire_slot) {
     if (key_len > EMBED_BYTES_MAX || value_len > EMBED_BYTES_MAX) return false;
     size_t key_header = key_len < 32 ? 1 : 3;
@@ -36,7 +36,7 @@ static bool stringFitsEntry(size_t key_len, size_t value_len, bool expire_slot) 
     return bytes <= EMBED_BYTES_MAX;
 }
 
-/* A block of exactly `len` bytes with a copy of `value`; of one byte when len is 0, so that it is never NULL. */
+/* Returns a block of exactly `len` bytes with a copy of `value`; of one byte if len is 0, so that it is never NULL. */
 static char *stringBlock(const char *value, size_t len) {
     char *block = zmalloc(len ? len : 1);
     if (len) memcpy(block, value, len);
@@ -49,13 +49,13 @@ static robj *createEmbedded(slice key, slice value, bool with_expire, unsigned o
     return o;
 }
 
-/* The bytes of a RAW or EMBSTR. */
+/* Returns the bytes of a RAW or EMBSTR. */
 static slice textOf(const robj *o) {
     debugAssert(o->encoding != OBJ_ENC_INT);
     return sliceOf(o->encoding == OBJ_ENC_RAW ? entryPointer(o) : entryEmbedded(o), o->value_len);
 }
 
-/* ---- Making ---- */
+/* ---- Creating ---- */
 
 robj *objectCreateString(slice key, slice value, bool with_expire, unsigned owner) {
     long long number;
@@ -64,7 +64,7 @@ robj *objectCreateString(slice key, slice value, bool with_expire, unsigned owne
     return objectCreateTextString(key, value, with_expire, owner);
 }
 
-#define TRY_BYTES_MIN (1024 * 1024) /* shorter ones are taken as they come */
+#define TRY_BYTES_MIN (1024 * 1024) /* shorter ones are allocated without a check */
 
 robj *objectTryCreateString(slice key, slice value, bool with_expire, unsigned owner) {
     if (likely(key.len + value.len < TRY_BYTES_MIN)) return objectCreateString(key, value, with_expire, owner);
@@ -170,8 +170,8 @@ bool objectGetLongDouble(const robj *o, long double *out) {
 
 /* ---- Changing ---- */
 
-/* Room to ask for when `needed` bytes are needed: double what is needed up to 1 MiB, 1 MiB more from there on. A
- * value that does not grow gets no spare room. */
+/* Returns the capacity to request if `needed` bytes are needed: twice that up to 1 MiB, 1 MiB more above. A value that
+ * does not grow gets no spare capacity. */
 static size_t growTo(size_t needed, size_t len) {
     if (needed <= len) return len ? len : 1;
     return needed < GROW_STEP ? needed * 2 : needed + GROW_STEP;

@@ -1,20 +1,20 @@
-/* value_zset.c -- the sorted set: its two encodings, and what is done to one member.
+/* value_zset.c -- the sorted set: its two encodings, and the operations on one member.
  *
- * A skiplist is, in name, what the field has; here it is a dict that finds an entry by its member and a scoreTree that
- * finds it by its score. Score and member are written once, in the entry, and an entry stays where it is: both refer to
- * it.
+ * Only the name of the skiplist encoding is Valkey's; here it is a dict that finds an entry by its member and a
+ * scoreTree that finds it by its score. Score and member are stored once, in the entry, and an entry does not move:
+ * both refer to it.
  *
  *   {table, scores} --> table   buckets ---.
  *                   \                       v
  *                    -> scores  leaves --> entry {score, member}
  *
- * Not here    ranges and walks (value_zset_range.c); sets that are made at once (value_zset_build.c); RDB and digest
+ * Not here    ranges and walks (value_zset_range.c); building whole sets (value_zset_build.c); RDB and digest
  *             (value_zset_rdb.c); the commands (commands/zset/t_zset*.c).
  * Owns        nothing: a value belongs to its entry in the keyspace.
- * Threads     main, or the one that alone knows the value.
- * Invariants  1. A listpack has pairs of member and score and at least one; no member is in it twice. Pairs ascend by
- *                score and member, unless it was so read from RDB (the reference server takes those as they are); no
- *                function here relies on it for more than the order of a reply.
+ * Threads     main, or a thread that alone knows the value.
+ * Invariants  1. A listpack has at least one pair of member and score; no member is repeated. Pairs ascend by
+ *                score and member, unless RDB had them in another order (the reference server accepts that, too); no
+ *                function relies on it for more than the order of a reply.
  *             2. Table and tree of a skiplist have the same entries.
  *             3. A skiplist does not become a listpack again.
  * Cost        docs/design/zset.md
@@ -66,7 +66,7 @@ double zsetEntryScore(const void *entry) {
     return ((const zsetEntry *)entry)->score;
 }
 
-/* The member's last byte, when it lies in another line than the entry's first. */
+/* Returns the member's last byte, if it is in another line than the entry's first. */
 static const void *prefetchMember(const void *entry) {
     slice member = zsetMemberOf(entry);
     const char *last = member.ptr + (member.len ? member.len - 1 : 0);
@@ -104,7 +104,7 @@ static void zsetTreeFree(zsetTree *z) {
     zfree(z);
 }
 
-/* Add a member that is not in it. The entry is never refused: who adds a large member has reserved its memory. */
+/* Adds a member that is absent. Never fails: the caller has reserved memory for a large member. */
 static void treeAdd(zsetTree *z, slice member, uint64_t hash, double score) {
     zsetEntry *entry = zsetEntryCreate(member, score);
     serverAssert(entry);
@@ -114,7 +114,7 @@ static void treeAdd(zsetTree *z, slice member, uint64_t hash, double score) {
 
 /* ---- Listpacks ---- */
 
-/* A score that is integral and of at most half the range of 64 bits is kept as an integer. */
+/* An integral score of at most half the range of 64 bits is stored as an integer. */
 #define SCORE_INTEGER_MAX ((double)(INT64_MAX / 2))
 
 static bool scoreIsInteger(double score) {
@@ -133,7 +133,7 @@ double zsetListpackScore(const uint8_t *at) {
     return strtod(copy, NULL);
 }
 
-/* Insert a score behind the member at *at (LISTPACK_AFTER), or in place of the one there. */
+/* Inserts a score after the member at *at (LISTPACK_AFTER), or replaces the one there. */
 static uint8_t *listpackPutScore(uint8_t *lp, const uint8_t **at, listpackWhere where, double score) {
     char digits[DOUBLE_STR_SIZE];
     if (scoreIsInteger(score)) return listpackInsertInteger(lp, at, where, (int64_t)score);
@@ -144,7 +144,7 @@ static const uint8_t *listpackFindMember(const uint8_t *lp, slice member) {
     return listpackFind(listpackFirst(lp), member, 1);
 }
 
-/* Order of a pair and (score, member). */
+/* Compares a pair with (score, member). */
 static int comparePair(const uint8_t *at, double score, slice member) {
     char digits[LONG_STR_SIZE];
     double there = zsetListpackScore(listpackNext(at));
@@ -152,8 +152,8 @@ static int comparePair(const uint8_t *at, double score, slice member) {
     return sliceCmp(listpackText(at, digits), member);
 }
 
-/* Put a pair before that one, or at the end (NULL). False: it does not fit, or there is no memory; the listpack may
- * have moved, and holds what it held. */
+/* Inserts a pair before `before`, or at the end (NULL). Returns false if it does not fit, or there is no memory; the
+ * listpack may have moved, but its content is unchanged. */
 static bool listpackPutPair(uint8_t **lp, const uint8_t *before, slice member, double score) {
     const uint8_t *at = before;
     uint8_t *grown;
@@ -177,7 +177,8 @@ bool zsetListpackAppend(uint8_t **lp, slice member, double score) {
     return listpackPutPair(lp, NULL, member, score);
 }
 
-/* Where a new pair belongs; NULL: at the end. Most often that is the end, so the search goes from there. */
+/* Returns the position before which a new pair belongs; NULL for the end. Searches from the end, where most new pairs
+ * belong. */
 static const uint8_t *listpackPlace(const uint8_t *lp, slice member, double score) {
     const uint8_t *place = NULL, *at = listpackLast(lp);
     while (at) {
@@ -189,7 +190,7 @@ static const uint8_t *listpackPlace(const uint8_t *lp, slice member, double scor
     return place;
 }
 
-/* Give the pair at `at` another score, in place where its neighbours allow it. */
+/* Changes the score of the pair at `at`, in place if its neighbours allow it. */
 static uint8_t *listpackUpdate(uint8_t *lp, const uint8_t *at, slice member, double score) {
     const uint8_t *value = listpackNext(at), *next = listpackNext(value), *prev = listpackPrev(lp, at);
     if (prev) prev = listpackPrev(lp, prev);
@@ -197,7 +198,7 @@ static uint8_t *listpackUpdate(uint8_t *lp, const uint8_t *at, slice member, dou
         return listpackPutScore(lp, &value, LISTPACK_REPLACE, score);
     lp = listpackDelete(lp, &at, 2);
     bool put = listpackPutPair(&lp, listpackPlace(lp, member, score), member, score);
-    serverAssert(put); /* as much as it had; who adds to a large one has reserved what it needs */
+    serverAssert(put); /* the size is unchanged, or the caller has reserved memory */
     return lp;
 }
 
@@ -223,7 +224,7 @@ zsetTree *zsetTreeOfListpack(const uint8_t *lp) {
     return z;
 }
 
-/* Exchange a listpack for a skiplist. */
+/* Converts a listpack to a skiplist. */
 static void convert(robj *o) {
     uint8_t *lp = objectStructure(o);
     zsetTree *z = zsetTreeOfListpack(lp);
@@ -298,7 +299,7 @@ size_t zsetRank(const robj *o, slice member, uint64_t hash, bool reverse, double
     return reverse ? zsetCount(o) - 1 - rank : rank;
 }
 
-/* What becomes of a member that is there with score `now`: *score is what it shall have. */
+/* Decides on a change of a present member with score `now`: *score becomes its new score. */
 static zsetAddResult decide(double now, int flags, double *score) {
     if (flags & ZSET_NX) return ZSET_REFUSED;
     if (flags & ZSET_INCR) {
@@ -324,7 +325,7 @@ static zsetAddResult treeSet(zsetTree *z, slice member, uint64_t hash, double sc
     return ZSET_ADDED;
 }
 
-/* A skiplist in place of the listpack, because that cannot hold what it is to get. */
+/* Converts to a skiplist, because the listpack cannot hold the member, and sets it. */
 static zsetAddResult convertAndSet(robj *o, slice member, uint64_t hash, double score, int flags, double *result) {
     convert(o);
     return treeSet(objectStructure(o), member, hash, score, flags, result);
@@ -360,7 +361,7 @@ zsetAddResult zsetAdd(robj *o, slice member, uint64_t hash, double score, int fl
 
 size_t zsetAddNeeds(const robj *o, size_t member_len) {
     size_t needs = sizeof(zsetEntry) + entryHead(member_len) + member_len;
-    /* It may have to be moved, or to become a skiplist. */
+    /* The listpack may have to be moved, or to become a skiplist. */
     if (o && o->encoding == OBJ_ENC_LISTPACK) needs += 8 * listpackBytes(objectStructure(o));
     return needs;
 }
@@ -382,7 +383,7 @@ bool zsetRemove(robj *o, slice member, uint64_t hash) {
     return true;
 }
 
-/* ---- What the keyspace asks ---- */
+/* ---- Operations of the type ---- */
 
 static void zsetFree(void *structure, int encoding) {
     if (encoding == OBJ_ENC_LISTPACK) listpackFree(structure);

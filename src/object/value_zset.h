@@ -1,15 +1,15 @@
-/* value_zset.h -- sorted sets: members with a score each, in the order of scores.
+/* value_zset.h -- sorted sets: members ordered by score.
  *
- *   listpack    member, score, member, score ... ascending: few and short members (object_settings)
+ *   listpack    member, score, member, score ... ascending: for few and short members (object_settings)
  *   skiplist    a table of entries {score, member} and a scoreTree over the same entries
  *
- * A set never becomes a listpack again. Members of equal score are in the order of their bytes. Scores are never NaN.
- * An entry of a keyspace that is empty after a change is for the caller to delete.
+ * A skiplist never becomes a listpack again. Members of equal score are in the order of their bytes. Scores are never
+ * NaN. The caller deletes an entry of the keyspace that is empty after a change.
  *
- * Functions that take a const robj change nothing. A hash is that of the member in a dict (clientElementHash(), or
- * zsetHash() where there is no argument); only the skiplist looks at it.
+ * Functions that take a const robj change nothing. `hash` is that of the member in a dict (clientElementHash(), or
+ * zsetHash() if it is no argument); only the skiplist uses it.
  *
- * Threads     main, or the one that alone knows the value.
+ * Threads     main, or a thread that alone knows the value.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef OBJECT_VALUE_ZSET_H
@@ -23,39 +23,41 @@ extern const objectTypeOps zset_type_ops;
 
 /* ---- One member ---- */
 
-/* An empty set that is about to get `members`, the longest of so many bytes: as a listpack if they fit. */
+/* Returns an empty set for `members` members, the longest of `longest` bytes: a listpack if they fit into one. */
 robj *zsetCreate(slice key, size_t members, size_t longest);
-/* A set is about to get `members`, whether they are there or not: it becomes a skiplist if so many are none of a
- * listpack. */
+/* Call before adding `members` members, present or not: converts to a skiplist if they are too many for a listpack. */
 void zsetExpect(robj *o, size_t members, size_t longest);
 
 size_t zsetCount(const robj *o);
 uint64_t zsetHash(slice member);
 bool zsetScore(const robj *o, slice member, uint64_t hash, double *score);
-/* Its place from the lowest score, or, `reverse`, from the highest, and its score; SIZE_MAX: it is not there. */
+/* Returns the rank from the lowest score or, with `reverse`, from the highest, and the score; SIZE_MAX if the member is
+ * absent. */
 size_t zsetRank(const robj *o, slice member, uint64_t hash, bool reverse, double *score);
 
 enum {
-    ZSET_NX = 1,   /* only members that are not there */
-    ZSET_XX = 2,   /* only members that are */
-    ZSET_GT = 4,   /* of those that are there, only to a higher score */
-    ZSET_LT = 8,   /* only to a lower score */
-    ZSET_INCR = 16 /* add to the score that is there */
+    ZSET_NX = 1,   /* only absent members */
+    ZSET_XX = 2,   /* only present members */
+    ZSET_GT = 4,   /* change a present member only to a higher score */
+    ZSET_LT = 8,   /* change a present member only to a lower score */
+    ZSET_INCR = 16 /* add to the present score */
 };
 typedef enum {
     ZSET_ADDED,
     ZSET_UPDATED,
-    ZSET_SAME,    /* the score is that already */
+    ZSET_SAME,    /* the member has that score already */
     ZSET_REFUSED, /* by NX, XX, GT or LT */
-    ZSET_NAN      /* the sum is no number */
+    ZSET_NAN      /* the sum is not a number */
 } zsetAddResult;
-/* Give a member a score. `*result` is what it has then; not set when refused. May change the encoding. */
+/* Sets the score of a member. *result becomes its score, unless refused. May change the encoding. */
 zsetAddResult zsetAdd(robj *o, slice member, uint64_t hash, double score, int flags, double *result);
-/* Bytes that adding a member of that length may allocate in one go. */
+/* Returns the bytes that adding a member of that length may allocate at once. */
 size_t zsetAddNeeds(const robj *o, size_t member_len);
+/* Removes a member. Returns false if it is absent. */
 bool zsetRemove(robj *o, slice member, uint64_t hash);
 
-/* The table of a skiplist, to look members up ahead or to scan it; NULL: a listpack. Its entries: */
+/* Returns the table of a skiplist, to prefetch members or to scan it; NULL for a listpack. The other two read its
+ * entries. */
 dict *zsetTable(const robj *o);
 slice zsetEntryMember(const void *entry);
 double zsetEntryScore(const void *entry);
@@ -64,10 +66,10 @@ double zsetEntryScore(const void *entry);
 
 typedef struct zsetScoreRange {
     double min, max;
-    bool min_open, max_open; /* the bound itself is not in the range */
+    bool min_open, max_open; /* the bound itself is excluded */
 } zsetScoreRange;
 
-/* An end of a range of members, which makes sense where all scores are equal. */
+/* An end of a range of members, for sets in which all scores are equal. */
 typedef struct zsetLexEnd {
     enum { ZSET_LEX_LOWEST, ZSET_LEX_MEMBER, ZSET_LEX_HIGHEST } kind;
     bool open;
@@ -85,7 +87,7 @@ zsetRanks zsetRanksByScore(const robj *o, const zsetScoreRange *range);
 zsetRanks zsetRanksByLex(const robj *o, const zsetLexRange *range);
 /* Sets counts[i] to the number of members before bounds[i]. The bounds must ascend: a listpack is walked once. */
 void zsetCountBelow(const robj *o, const scoreBound *bounds, size_t n, size_t *counts);
-/* Take them out; they are in the set. The table may shrink. */
+/* Removes the members of these ranks, which exist. The table may shrink. */
 void zsetRemoveRanks(robj *o, zsetRanks ranks);
 
 /* ---- Walking ---- */
@@ -95,41 +97,40 @@ typedef struct zsetElement {
     double score;
 } zsetElement;
 
-/* Walks by rank, upward or downward. The set must not change meanwhile. What lies ahead is prefetched.
- *
- *     zsetIter it = zsetIterAt(o, ranks.first, false);
- *     for (size_t i = 0; i < ranks.count && zsetIterNext(&it, &e); i++) */
+/* A walk by rank, in either direction. The set must not change meanwhile. Members ahead are prefetched.      zsetIter
+ * it = zsetIterAt(o, ranks.first, false);     for (size_t i = 0; i < ranks.count && zsetIterNext(&it, &e); i++) */
 typedef struct zsetIter {
-    const uint8_t *lp, *at; /* listpack: the pair that comes next, NULL behind the last */
+    const uint8_t *lp, *at; /* listpack: the next pair, NULL at the end */
     scoreTreeIter place;
     bool backward;
     char digits[LONG_STR_SIZE];
 } zsetIter;
-/* Begins with the member of that rank (counted from the lowest score, whatever the direction). */
+/* Begins with the member of that rank (counted from the lowest score in both directions). */
 zsetIter zsetIterAt(const robj *o, size_t rank, bool backward);
 bool zsetIterNext(zsetIter *it, zsetElement *e);
 
-/* ---- Making a whole set ---- */
+/* ---- Building a whole set ---- */
 
-/* Collects members in any order; then they can be read in the order of a sorted set, or become one. Nothing needs to be
- * known beforehand: what comes sorted, either way, is not sorted again. */
+/* Collects members in any order; afterwards they can be read in the order of a sorted set, or become one. Input that is
+ * already sorted, ascending or descending, is not sorted again. */
 typedef struct zsetBuilder {
-    void **entries; /* owns them, until one of the two ends */
-    dict *table;    /* owns; NULL: no member was looked up */
+    void **entries; /* owned, until the builder ends */
+    dict *table;    /* owned; NULL: no member was looked up */
     size_t count, room, longest;
 } zsetBuilder;
 void zsetBuildBegin(zsetBuilder *b, size_t expected);
-/* A member that is not in it yet. */
+/* Adds a member that is not yet in the builder. */
 void zsetBuildAdd(zsetBuilder *b, slice member, double score);
-/* The score of a member, which is added with score 0 (*is_new) if it is not in it. All members must have come by this
- * function then. NULL: no memory. */
+/* Returns the address of a member's score; adds the member with score 0 (*is_new) if it is absent. All members must be
+ * added by this function then. Returns NULL if there is no memory. */
 double *zsetBuildScore(zsetBuilder *b, slice member, uint64_t hash, bool *is_new);
-/* Ask for what zsetBuildScore() will need for these; at most DICT_PREFETCH_MAX. */
+/* Prefetches for zsetBuildScore() of these members; at most DICT_PREFETCH_MAX. */
 void zsetBuildPrefetch(const zsetBuilder *b, const slice *members, const uint64_t *hashes, size_t n);
-/* Bring the entries into their order; then they may be read. */
+/* Sorts the entries; then they may be read. */
 void zsetBuildSort(zsetBuilder *b);
-/* The set of at least one member, in the encoding that it has by the settings. Ends the builder. */
+/* Returns a set of the members, at least one, with the encoding that the settings select. Ends the builder. */
 robj *zsetBuildObject(zsetBuilder *b, slice key);
+/* Ends the builder and frees its members. */
 void zsetBuildDrop(zsetBuilder *b);
 
 #endif

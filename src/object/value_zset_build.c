@@ -1,13 +1,13 @@
-/* value_zset_build.c -- sorted sets that are made at once: unions, ranges that are stored, what is read from RDB.
+/* value_zset_build.c -- builds whole sorted sets: unions, stored ranges, sets that are read from RDB.
  *
- * Members are collected in a row; the tree is made of the sorted row by appending, an order of magnitude cheaper than
- * by inserting a member at a time, and its leaves are as full as they can be. Where members may come more than once
- * they are in the table from the beginning, which then is the set's.
+ * Members are collected in an array; the tree is built by appending the sorted array, an order of magnitude cheaper
+ * than inserting members one by one, and its leaves are as full as possible. If members may repeat,
+ * they are in a table from the beginning, which then becomes the set's.
  *
- * Not here    what is collected (commands/zset/t_zset_algebra.c, commands/zset/t_zset_range.c).
- * Owns        what a builder holds, until it is ended.
- * Threads     main, or the one that alone knows the builder.
- * Invariants  Every entry is in the row; if there is a table, all have come by zsetBuildScore() and are in it, too.
+ * Not here    choosing the members (commands/zset/t_zset_algebra.c, commands/zset/t_zset_range.c).
+ * Owns        the entries of a builder, until it is ended.
+ * Threads     main, or a thread that alone knows the builder.
+ * Invariants  Every entry is in the array; if there is a table, all were added by zsetBuildScore() and are in it, too.
  * Tests       tests/unit/object/value_zset_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -77,8 +77,7 @@ void zsetBuildPrefetch(const zsetBuilder *b, const slice *members, const uint64_
 
 /* ---- Sorting ---- */
 
-/* A score as an integer of the same order beside its entry, so that sorting reads entries only where scores are
- * equal. */
+/* An entry with its score as an integer of the same order, so that sorting reads entries only if scores are equal. */
 typedef struct scoredEntry {
     uint64_t ordinal;
     zsetEntry *entry;
@@ -102,7 +101,7 @@ static int compareScored(const void *pa, const void *pb) {
     return sliceCmp(zsetMemberOf(a->entry), zsetMemberOf(b->entry));
 }
 
-/* Do all neighbours stand in this order (-1: ascending, 1: descending)? */
+/* Returns whether all neighbours are in this order (-1: ascending, 1: descending). */
 static bool isOrdered(const zsetBuilder *b, int order) {
     for (size_t i = 1; i < b->count; i++) {
         if (i + PREFETCH_AHEAD < b->count) prefetchRead(b->entries[i + PREFETCH_AHEAD]);
@@ -125,8 +124,8 @@ static unsigned digitOf(uint64_t ordinal, int digit) {
     return (unsigned)(ordinal >> 8 * digit) & (DIGIT_VALUES - 1);
 }
 
-/* By ordinal, a digit of eight bits at a time from the lowest; a digit that is the same in all of them costs nothing,
- * and integers have several. Returns which of the two rows has the result. */
+/* Sorts by ordinal, in passes of eight bits from the lowest; a digit that is the same in all ordinals costs nothing,
+ * and integers have several of these. Returns which of the two arrays has the result. */
 static scoredEntry *radixSort(scoredEntry *row, scoredEntry *spare, size_t n) {
     size_t counts[DIGITS][DIGIT_VALUES] = {{0}};
     for (size_t i = 0; i < n; i++)
@@ -147,7 +146,7 @@ static scoredEntry *radixSort(scoredEntry *row, scoredEntry *spare, size_t n) {
     return row;
 }
 
-/* Entries of equal scores, by member. */
+/* Sorts entries of equal scores by member. */
 static void sortEqual(scoredEntry *row, size_t n) {
     for (size_t i = 0, end; i < n; i = end) {
         for (end = i + 1; end < n && row[end].ordinal == row[i].ordinal;) end++;
@@ -192,7 +191,7 @@ void zsetBuildDrop(zsetBuilder *b) {
     *b = (zsetBuilder){.entries = NULL};
 }
 
-/* NULL: it does not fit. */
+/* Returns NULL if it does not fit. */
 static uint8_t *buildListpack(const zsetBuilder *b) {
     uint8_t *lp = listpackCreate(0);
     for (size_t i = 0; i < b->count; i++) {

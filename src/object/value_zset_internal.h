@@ -1,4 +1,4 @@
-/* value_zset_internal.h -- how sorted sets lie in memory, for the files value_zset*.c only.
+/* value_zset_internal.h -- the memory layout of sorted sets, for value_zset*.c only.
  *
  *   entry       +-------+--------+--------------+
  *               | score | length | member bytes |    in the table and in the tree
@@ -17,8 +17,8 @@
 #include "rdb_value.h"
 
 typedef struct zsetTree {
-    dict *table;       /* owns, with its entries */
-    scoreTree *scores; /* owns; entries borrowed from the table */
+    dict *table;       /* owned, with its entries */
+    scoreTree *scores; /* owned; its entries are borrowed from the table */
 } zsetTree;
 
 typedef struct zsetEntry {
@@ -27,7 +27,7 @@ typedef struct zsetEntry {
 } zsetEntry;
 
 enum { ENTRY_LEN_16 = 254, ENTRY_LEN_64 = 255 };
-#define ENTRY_MEMBER_WITHIN (sizeof(double) + 9) /* where the member begins at the latest */
+#define ENTRY_MEMBER_WITHIN (sizeof(double) + 9) /* largest offset of the member */
 
 static inline slice zsetMemberOf(const zsetEntry *entry) {
     const uint8_t *rest = entry->rest;
@@ -42,22 +42,23 @@ static inline slice zsetMemberOf(const zsetEntry *entry) {
     return sliceOf(rest + 1 + sizeof(len64), len64);
 }
 
-/* NULL: no memory. */
+/* Returns an entry; NULL if there is no memory. */
 zsetEntry *zsetEntryCreate(slice member, double score);
 
-/* An empty skiplist with room for so many. */
+/* Returns an empty skiplist with capacity for `expected` members. */
 zsetTree *zsetTreeCreate(size_t expected);
 
-/* Whether a set of so many members, the longest of so many bytes, is a listpack by the settings. */
+/* Returns whether a set of `members` members, the longest of `longest` bytes, is a listpack by the settings. */
 bool zsetFitsListpack(size_t members, size_t longest);
-/* The score at this place of a listpack; what is no number is 0. */
+/* Returns the score at this position of a listpack; 0 if it is not a number. */
 double zsetListpackScore(const uint8_t *at);
-/* Append to a listpack, which may move. False: it does not fit, or there is no memory, and it holds what it held. */
+/* Appends a pair to a listpack, which may move. Returns false if it does not fit, or there is no memory; its content is
+ * unchanged. */
 bool zsetListpackAppend(uint8_t **lp, slice member, double score) must_check;
-/* The skiplist of the same members. NULL: no memory, or a member is in it twice. */
+/* Returns a skiplist of the same members; NULL if there is no memory, or a member is repeated. */
 zsetTree *zsetTreeOfListpack(const uint8_t *lp);
 
-/* The structure of what was built, and its encoding. */
+/* Ends the builder; returns the structure that was built, and its encoding. */
 void *zsetBuildStructure(zsetBuilder *b, int *encoding);
 
 uint8_t zsetRdbType(const void *structure, int encoding);

@@ -1,12 +1,12 @@
-/* value_zset_range.c -- parts of sorted sets: as ranks, as walks, to be taken out.
+/* value_zset_range.c -- ranges of sorted sets: as ranks, walks, and their removal.
  *
- * Whatever a range is given by, place, score or member, it is a row of ranks: how many members lie before its lower
- * end, and how many before its upper one. So there is one way to count it, to reverse it, to cut it (LIMIT), to read it
- * and to take it out.
+ * Whether a range is given by rank, score or member, it is converted to ranks: the number of members before its lower
+ * end, and before its upper end. So there is one way to count it, to reverse it, to cut it (LIMIT), to read it
+ * and to remove it.
  *
- * Not here    what commands write for a range (commands/zset/t_zset_range.c).
+ * Not here    the syntax of ranges in commands (commands/zset/t_zset_range.c).
  * Owns        nothing.
- * Threads     main, or the one that alone knows the value.
+ * Threads     main, or a thread that alone knows the value.
  * Cost        skiplist: the logarithm of its size for each end; listpack: a walk.
  * Tests       tests/unit/object/value_zset_test.c
  *
@@ -19,8 +19,8 @@
 
 /* ---- Ends of ranges ---- */
 
-/* Is `member` before the end? Of an end that is included the member itself is before a lower end never, before an upper
- * one (`upper`) always; of an open one it is the other way round. */
+/* Returns whether `member` is before the end of a range. If the end is included, an equal member is before an upper end
+ * (`upper`), but not before a lower one; if it is excluded, the other way round. */
 static bool memberIsBefore(slice member, const zsetLexEnd *end, bool upper) {
     if (end->kind != ZSET_LEX_MEMBER) return end->kind == ZSET_LEX_HIGHEST;
     int order = sliceCmp(member, end->member);
@@ -35,8 +35,8 @@ static bool isBelow(double score, scoreBound bound) {
     return bound.after_equal ? score <= bound.score : score < bound.score;
 }
 
-/* counts[i]: how many pairs have a score below bounds[i]; the bounds ascend. A look at the last pair saves the walk for
- * the bounds that all pairs are below. */
+/* Sets counts[i] to the number of pairs with a score below bounds[i]; the bounds ascend. Comparing the last pair first
+ * saves the walk for bounds above all pairs. */
 static void listpackCountBelow(const uint8_t *lp, const scoreBound *bounds, size_t n, size_t *counts) {
     size_t pairs = listpackCount(lp) / 2, rank = 0, i = 0;
     const uint8_t *at = listpackFirst(lp);
@@ -133,9 +133,9 @@ bool zsetIterNext(zsetIter *it, zsetElement *e) {
     return true;
 }
 
-/* ---- Taking out ---- */
+/* ---- Removing -- ---- */
 
-/* Entries that have left the tree, on their way out of the table. */
+/* For entries that were removed from the tree: removes them from the table. */
 typedef struct leaving {
     dict *table;
     size_t n;

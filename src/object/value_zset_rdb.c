@@ -1,11 +1,11 @@
-/* value_zset_rdb.c -- sorted sets as RDB has them, and their digest.
+/* value_zset_rdb.c -- sorted sets in the RDB format, and their digest.
  *
- *   17  listpack   the block as it is; 12, old: a ziplist
+ *   17  listpack   the block; 12, old: a ziplist
  *    5  skiplist   number of members; each: string, 8 bytes of score; from the highest to the lowest
  *    3  old        the same with scores as text: one byte for its length (253 nan, 254 inf, 255 -inf), the digits
  *
- * What is read may come from anywhere. Members that come twice and scores that are NaN are refused. A listpack that is
- * not in order stays so, as in the reference server.
+ * Input is not trusted. Repeated members and NaN scores are rejected. A listpack that is
+ * not in order is accepted, as in the reference server.
  *
  * Not here    lengths and strings (rdb_string.c).
  * Owns        nothing.
@@ -62,7 +62,7 @@ static bool readTextScore(rdbReader *r, double *score) {
     return string2d(digits, len, score);
 }
 
-/* One member into the builder; false: malformed, or it has been there. */
+/* Reads one member into the builder. Returns false if it is malformed or repeated. */
 static bool readMember(rdbReader *r, bool text_score, zsetBuilder *b) {
     rdbText member;
     double score, *place;
@@ -94,7 +94,7 @@ static void *readMembers(rdbReader *r, bool text_score, int *encoding) {
     return zsetBuildStructure(&b, encoding);
 }
 
-/* Pairs, no score NaN. */
+/* Returns whether all entries are pairs, and no score is NaN. */
 static bool pairsAreSound(const uint8_t *lp) {
     const uint8_t *at = listpackFirst(lp);
     if (!at) return false;
@@ -105,7 +105,7 @@ static bool pairsAreSound(const uint8_t *lp) {
     return true;
 }
 
-/* A value of a listpack whose entries are sound; takes it. */
+/* Returns a value from a listpack whose entries are valid; takes it. */
 static void *valueOfListpackTake(uint8_t *lp, int *encoding) {
     size_t members = listpackRecount(lp) / 2;
     bool stays = (long long)members <= object_settings.zset_max_listpack_entries, sound = pairsAreSound(lp);
