@@ -1,22 +1,22 @@
-/* db.c -- the keyspace: lookups, and every way in which a key comes, changes or goes.
+/* db.c -- the keyspace: lookups, and every way in which a key is added, changed or deleted.
  *
- * A database is three dicts over the same entries: all keys, those with an expire, and those with elements that have
- * times of their own. An entry carries its own expire, so a lookup never asks the second dict; it exists for the expire
- * cycle and for the volatile-* policies, as the third does for the part of the cycle that takes elements out.
+ * A database is three dicts of the same entries: all keys, those with an expire, and those with elements that have
+ * a TTL. An entry stores its own expire, so a lookup never needs the second dict; it exists for the expire
+ * cycle and for the volatile-* policies, like the third for the part of the cycle that removes elements.
  *
- * Not here    finding expired keys that nobody asks for (expire.c); what goes when memory is full (evict.c);
- *             what happens to a dead object (lazyfree.c).
+ * Not here    finding expired keys that are not looked up (expire.c); choosing keys to evict (evict.c);
+ *             freeing objects (lazyfree.c).
  * Owns        the databases, from dbInit() on.
  * Threads     main.
  * Invariants  (dbCheck() asserts the first three)
- *             1. An entry is in `expires` exactly when it is in `keys` and objectExpire() is not -1.
+ *             1. An entry is in `expires` exactly if it is in `keys` and objectExpire() is not -1.
  *             2. An entry in `keys` has a key, a reference and LRU bits other than 0.
- *             3. An entry is in `timed` exactly when its in_volatile is set, and when objectHasTimes(). All three dicts
- *                are sound (dictCheck()).
- *             4. What a command changes the command tells (keyspace_events.h); what goes by itself is told here, when
- *                it is done, with a key that lives until the observers return.
- * Cost        lookup: one dictFind, one compare, at most one store. Overwrite: one dictFindRef and a pointer exchange,
- *             plus one walk of `expires` when either side has an expire.
+ *             3. An entry is in `timed` exactly if its in_volatile is set, and if objectHasTimes(). All three dicts
+ *                are valid (dictCheck()).
+ *             4. A command reports its changes (keyspace_events.h); expiry and eviction are reported here, when
+ *                they are done, with a key that is valid until the observers return.
+ * Cost        lookup: one dictFind, one comparison, at most one store. Overwrite: one dictFindRef and a pointer
+ *             exchange, plus one search in `expires` if either side has an expire.
  * Tests       tests/unit/store/db_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -33,19 +33,19 @@
 #define REHASH_TICK_US 1000
 #define RESIZE_DBS_PER_TICK 16
 #define RANDOM_TRIES_MAX 100
-#define CROWDED_FILL 2.0 /* entries per place from which on a table may grow past maxmemory: chains of three buckets */
-#define SPARSE_FILL 0.5  /* below it a resize shrinks */
+#define CROWDED_FILL 2.0 /* entries per slot from which on a table may grow past maxmemory: chains of three buckets */
+#define SPARSE_FILL 0.5  /* below this fill a resize shrinks */
 #define DEBUG_CHECK_KEYS_MAX 2000
-#define BACKGROUND_TABLE_BYTES ((size_t)2 << 20) /* from here on tables are of huge pages */
+#define BACKGROUND_TABLE_BYTES ((size_t)2 << 20) /* tables of this size and more use huge pages */
 
 static serverDb *dbs;
-static serverDb *shadow; /* owns: the second set; NULL: there is none */
+static serverDb *shadow; /* owned: the second set; NULL: none */
 static int db_count;
 
 /* ---- Tables ---- */
 
-/* A table doubles by asking for its whole size at once; under maxmemory that would evict keys to make room for
- * places of keys. It waits until the memory is there or the chains get long. */
+/* A table doubles by allocating its whole size at once; under maxmemory that would evict keys to get memory for slots.
+ * It is delayed until there is memory or the chains become long. */
 static bool tableResizeAllowed(size_t bytes, double fill) {
     if (likely(store_settings.maxmemory == 0) || fill < SPARSE_FILL || fill > CROWDED_FILL) return true;
     return zmallocUsed() + bytes <= (unsigned long long)store_settings.maxmemory;
@@ -146,7 +146,7 @@ void dbCheck(const serverDb *db) {
     serverAssert(dictSize(db->expires) == with_expire && dictSize(db->volatile_items) == with_times);
 }
 
-/* Debug builds look at one database at each tick, while it is small. */
+/* Checks one database per tick, in debug builds, while it is small. */
 static void checkOneAtTick(void) {
 #ifdef DEBUG_ASSERTIONS
     static int next;
@@ -177,7 +177,7 @@ void dbResizeTick(void) {
                                                         : NULL;
         if (d) {
             dictRehashMicroseconds(d, REHASH_TICK_US);
-            return; /* one table at a tick: its millisecond is used */
+            return; /* one table per tick: its millisecond is used up */
         }
         next_rehash = (next_rehash + 1) % db_count;
     }
@@ -185,14 +185,14 @@ void dbResizeTick(void) {
 
 /* ---- Expire ---- */
 
-/* An entry with an expire that is not found in `expires` was looked for under a hash that is not its key's: it would
- * stay there, freed. */
+/* Removes an entry from `expires`. An entry with an expire that is not found there was searched by a wrong hash: it
+ * would stay there after it is freed. */
 static void popExpire(serverDb *db, const robj *entry, uint64_t hash) {
     bool found = dictPopEntry(db->expires, entry, hash);
     serverAssert(found);
 }
 
-/* ---- Times of elements ---- */
+/* ---- TTLs of elements ---- */
 
 static void trackTimes(serverDb *db, robj *entry, uint64_t hash) {
     entry->in_volatile = 1;
@@ -281,11 +281,11 @@ bool expireIfNeeded(serverDb *db, robj *entry, hashedKey key) {
 
 /* ---- Lookup ---- */
 
-/* Out of line, so that the hit keeps few registers and instructions. */
+/* Not inlined, so that a hit needs fewer registers and instructions. */
 static __attribute__((noinline)) robj *readMissed(serverDb *db, robj *expired, hashedKey key, int flags) {
     if (expired && flags & LOOKUP_HIDDEN && !expireDeletionAllowed()) return expired;
     if (expired && !(flags & LOOKUP_NOEXPIRE)) {
-        /* Also where time deletes nothing: else what the command adds would be there twice. */
+        /* Also if expiry deletes nothing: otherwise an element that the command adds would be there twice. */
         if (flags & LOOKUP_WRITE) dbDropExpired(db, expired, key.hash);
         else expireIfNeeded(db, expired, key);
     }
@@ -340,8 +340,8 @@ robj *dbFindByHash(const serverDb *db, uint64_t hash) {
     return dictFindByHash(db->keys, hash);
 }
 
-/* Expired keys are removed on the way. Where that is not allowed and every key has an expire, all may be expired: after
- * some tries one of them is as good an answer as any. */
+/* Deletes expired keys on the way. If that is not allowed and every key has an expire, all keys may be expired: after
+ * some tries one of them is returned. */
 robj *dbRandomKey(serverDb *db) {
     assertMainRole();
     keyspaceTouched(db, 0, TOUCH_READ_ALL);
@@ -360,12 +360,12 @@ robj *dbRandomKey(serverDb *db) {
 
 /* ---- Add and overwrite ---- */
 
-/* A command has given the key of `entry` its time. */
+/* Call when a command has set the expire of the key. */
 static void timeGiven(const serverDb *db, const robj *entry) {
     if (unlikely(store_following.on)) replicaExpiresNote(dbId(db), objectKey(entry), objectExpire(entry));
 }
 
-/* `entry` has taken the place of `old` in `keys`; do the same in `expires`. Both are alive. */
+/* `entry` has replaced `old` in `keys`: updates `expires`. Both are alive. */
 static void exchangeExpires(serverDb *db, const robj *old, robj *entry, hashedKey key) {
     bool has = objectExpire(entry) != -1;
     if (has) timeGiven(db, entry);
@@ -382,7 +382,7 @@ static void exchangeExpires(serverDb *db, const robj *old, robj *entry, hashedKe
     *ref = entry;
 }
 
-/* A value has come that commands may wait for. */
+/* Reports a new value of a type that blocked clients may wait for. */
 static void tellIfReady(serverDb *db, const robj *entry, uint64_t hash) {
     if (likely(entry->type != OBJ_LIST && entry->type != OBJ_ZSET && entry->type != OBJ_STREAM)) return;
     dbKeyReady(db, (hashedKey){objectKey(entry), hash}, entry->type);
@@ -407,11 +407,11 @@ void dbAddTake(serverDb *db, robj *entry, hashedKey key) {
     addNew(db, entry, key.hash);
 }
 
-/* ---- Keys of a file ---- */
+/* ---- Loading keys from a file ---- */
 
-#define LOADED_AHEAD 24 /* lines under way at once: more than a core asks for gain nothing */
+#define LOADED_AHEAD 24 /* lines prefetched at once: more than a core can have in flight gain nothing */
 
-/* As RESTORE does it. A long idle time wraps with the clock. */
+/* Sets the use like RESTORE. A long idle time wraps with the clock. */
 static void applyUse(robj *entry, int64_t use) {
     if (store_settings.maxmemory_policy & MAXMEMORY_FLAG_LFU) lfuSetFrequency(entry, (unsigned)use);
     else lruSetIdle(entry, use & LRU_CLOCK_MAX);
@@ -440,11 +440,11 @@ size_t dbAddLoaded(serverDb *db, const loadedKey *keys, size_t n) {
 void dbExpandLoaded(serverDb *db, size_t keys, size_t with_expire) {
     assertMainRole();
     if (keys && !dictExpand(db->keys, dictSize(db->keys) + keys)) return;
-    /* What the second table has not got it grows by and by. */
+    /* Without memory for it, the second table grows step by step. */
     if (with_expire && !dictExpand(db->expires, dictSize(db->expires) + with_expire)) return;
 }
 
-/* A write counts as a use of what was there. */
+/* A write counts as a use of the old value. */
 static void inheritUse(robj *entry, robj *old) {
     entry->lru = old->lru;
     lruTouch(entry);
@@ -475,8 +475,8 @@ bool setKeyTake(serverDb *db, robj *entry, hashedKey key, bool keep_ttl) {
     return is_new;
 }
 
-/* Take out an entry that may be freed memory by now. It is found by its address; and no rehash step may come before
- * it is out, since that would read its key. */
+/* Removes an entry that may have been freed. It is found by its address; no rehash step may run before it is removed,
+ * since that would read its key. */
 static bool popDead(dict *d, const robj *dead, uint64_t hash) {
     if (dictSize(d) == 0) return false;
     dictPauseRehash(d);
@@ -499,14 +499,14 @@ void dbReplaceEntry(serverDb *db, robj *old, robj *entry, hashedKey key) {
 
 /* ---- Defragmentation ---- */
 
-/* The entry at `from`, which is not read, is at `to` now: in a dict that had it. */
+/* Replaces the address `from`, which is not read, by `to` in a dict that contains it. */
 static void entryMoved(dict *d, const robj *from, robj *to, uint64_t hash) {
     bool found = popDead(d, from, hash);
     serverAssert(found);
     dictAddNew(d, to, hash);
 }
 
-/* Besides the dicts only the pool of evict.c knows addresses, and it follows none that a dict does not confirm. */
+/* Besides the dicts only the pool of evict.c knows addresses, and it uses none that a dict does not confirm. */
 robj *dbDefragEntry(serverDb *db, void **ref, blockMover *move) {
     assertMainRole();
     debugAssert(objectMayMove(*ref));
@@ -557,7 +557,7 @@ bool dbDeleteAsync(serverDb *db, hashedKey key) {
 
 /* ---- Expire of a key ---- */
 
-/* The entry gets a slot, and with it another place. */
+/* Gives the entry an expire slot, and thereby a new address. */
 static robj *moveForExpire(serverDb *db, robj *entry, hashedKey key, int64_t when_ms) {
     bool volatile_items = entry->in_volatile;
     void **ref = dictFindRef(db->keys, objectKey(entry), key.hash);

@@ -1,6 +1,6 @@
 /* db.h -- the keyspace: databases of keys, each key with an optional time to live.
  *
- * Lookups hide keys whose time is over and delete them where that is allowed.
+ * Lookups hide expired keys, and delete them if that is allowed.
  *
  * Runs on: main.
  *
@@ -14,115 +14,120 @@
 #include "object.h"
 #include "store_state.h"
 
-/* Boot: makes the databases. */
+/* Creates the databases; call at startup. */
 void dbInit(int count);
-int dbCount(void);
+int dbCount(void);       /* number of databases */
 serverDb *dbGet(int id); /* NULL out of range */
-/* The same for a client that names it (SELECT, MOVE ...): from now on the database counts as in use. */
+/* Like dbGet(), for a client that selects it (SELECT, MOVE ...): from then on the database counts as in use. */
 serverDb *dbSelect(int id);
-int dbId(const serverDb *db);
-/* The table in which the keys of a cluster slot are found (-1: no slot), to look ahead in it. Today one for all. */
+int dbId(const serverDb *db); /* index of the database */
+/* Returns the table with the keys of a cluster slot (-1: no slot), for prefetching. At present there is one for all
+ * slots. */
 const dict *dbDict(const serverDb *db, int slot);
 
 /* --- Lookup ------------------------------------------------------------------------------------ */
 enum {
     LOOKUP_NONE = 0,
-    LOOKUP_NOTOUCH = 1,  /* leave LRU/LFU alone */
+    LOOKUP_NOTOUCH = 1,  /* do not update LRU/LFU */
     LOOKUP_NOSTATS = 2,  /* do not count hits and misses */
     LOOKUP_NONOTIFY = 4, /* no keymiss event */
     LOOKUP_WRITE = 8,
     LOOKUP_NOEXPIRE = 16, /* do not delete an expired key, only hide it */
-    LOOKUP_HIDDEN = 32    /* an expired key that is hidden and not deleted is there: for who deletes it */
+    LOOKUP_HIDDEN = 32    /* return an expired key that is hidden and not deleted, for commands that delete it */
 };
-/* The live value, or NULL. Read counts hits and misses; Write does not. Borrowed until the next change of the db. */
+/* Return the value of a key that is not expired, or NULL. Read counts hits and misses; Write does not. The value is
+ * borrowed until the next change of the db. */
 robj *lookupKeyRead(serverDb *db, hashedKey key);
 robj *lookupKeyReadWithFlags(serverDb *db, hashedKey key, int flags);
 robj *lookupKeyWrite(serverDb *db, hashedKey key);
 robj *lookupKeyWriteWithFlags(serverDb *db, hashedKey key, int flags);
-bool dbExists(serverDb *db, hashedKey key); /* no side effect, expired keys count as there */
-/* The entry of the key with that hash, whose name is not known. No side effect, expired keys count as there. */
+bool dbExists(serverDb *db, hashedKey key); /* no side effects; expired keys count as present */
+/* Returns the entry of the key with that hash, for callers that do not know its name. No side effects; expired keys
+ * count as present. */
 robj *dbFindByHash(const serverDb *db, uint64_t hash);
 
 /* --- Change ------------------------------------------------------------------------------------ */
-/* These move entries. Who calls them by command tells what it has done through the door of keyspace_events.h. */
-/* Add an entry (takes the reference). The key must not exist. Its expire slot decides membership in `expires`. */
+/* These functions change the dicts only. Commands must also report the change (keyspace_events.h). */
+/* Adds an entry (takes the reference). The key must be absent. The entry is added to `expires` if its expire is set. */
 void dbAddTake(serverDb *db, robj *entry, hashedKey key);
-/* Set key to entry whatever was there (takes the reference). With keep_ttl the old expire goes over into the new
- * entry. The old value is freed by its owner thread. Returns true when the key is new. */
+/* Sets the key to the entry, whether or not it is present (takes the reference). With keep_ttl the new entry gets the
+ * old expire. The thread that made the old value frees it. Returns true if the key is new. */
 bool setKeyTake(serverDb *db, robj *entry, hashedKey key, bool keep_ttl);
-/* Exchange the entry of an existing key for `entry`, which an object...Take function made out of it (same key).
- * Fixes `expires` too. No-op when equal. Must be the first call into the db after that function: until then the db
- * may hold a dead entry. `old` and key.name are not read. */
+/* Replaces the entry of a present key by `entry`, the result of an object...Take() function (same key), also in
+ * `expires`. No-op if both are equal. Must be the first call into the db after that function: until then the db may
+ * hold a dead entry. Does not read `old` and key.name. */
 void dbReplaceEntry(serverDb *db, robj *old, robj *entry, hashedKey key);
-/* Delete. False when the key does not exist. Async frees on a background thread when that is worth it. */
-bool dbDelete(serverDb *db, hashedKey key); /* as lazyfree-lazy-server-del says */
+/* Deletes a key. Returns false if it is absent. Async frees the value on a background thread if that is worth it. */
+bool dbDelete(serverDb *db, hashedKey key); /* as set by lazyfree-lazy-server-del */
 bool dbDeleteSync(serverDb *db, hashedKey key);
-bool dbDeleteAsync(serverDb *db, hashedKey key);
-/* Take the entry out and keep the reference (RENAME, MOVE, GETDEL by reference). NULL when there is none. */
+bool dbDeleteAsync(serverDb *db, hashedKey key); /* in the background if that is worth it */
+/* Removes the entry and passes the reference to the caller (RENAME, MOVE, GETDEL by reference). Returns NULL if the key
+ * is absent. */
 robj *dbUnlink(serverDb *db, hashedKey key);
 
-/* Expire of the key's entry: -1 none. dbSetExpire returns the entry now in the dict. */
+/* Sets the expire of a key and returns the entry that is now in the dict. */
 robj *dbSetExpire(serverDb *db, robj *entry, hashedKey key, int64_t when_ms);
-bool dbRemoveExpire(serverDb *db, robj *entry, hashedKey key); /* PERSIST: false when none */
+bool dbRemoveExpire(serverDb *db, robj *entry, hashedKey key); /* PERSIST; false if it had none */
 
-/* Elements of the entry's value have got times, or may have none any more: keeps the table of such entries in step. */
+/* Call after elements of the entry's value have got a TTL, or may have lost it: updates the table of such entries. */
 void dbFieldTtlsChanged(serverDb *db, robj *entry, hashedKey key);
 
-/* Take out up to `max` elements of the entry whose time is over; with the last element the key goes. Returns how many
- * it were. */
+/* Removes up to `max` expired elements of the entry's value and returns their number; deletes the key if none is
+ * left. */
 size_t dbExpireElements(serverDb *db, robj *entry, uint64_t hash, size_t max);
 
-/* Empty one database (or all, id -1); returns keys removed. async: tables go to a background thread. */
+/* Empties one database (or all, id -1); returns the number of keys removed. async: a background thread frees the
+ * tables. */
 long long dbEmpty(int id, bool async);
-bool dbSwap(int a, int b); /* false out of range */
+bool dbSwap(int a, int b); /* false if out of range */
 size_t dbSize(const serverDb *db);
-/* Make room for `keys` more at once; false if the memory cannot be had or is not allowed. */
+/* Reserves capacity for `keys` more keys at once. Returns false if there is no memory or it is not allowed. */
 bool dbExpand(serverDb *db, size_t keys);
-/* A random key that is not expired; NULL when there is none. */
+/* Returns a random key that is not expired; NULL if there is none. */
 robj *dbRandomKey(serverDb *db);
-/* Assert the numbered invariants at the top of db.c. Visits every key. */
+/* Asserts the numbered invariants at the top of db.c. Visits every key. */
 void dbCheck(const serverDb *db);
-/* Cron: shrink tables that have become sparse, and move on tables that are being resized (1 ms, as activerehashing
- * says). */
+/* For cron: shrinks sparse tables, and continues rehashing (1 ms, if activerehashing is set). */
 void dbResizeTick(void);
-/* Exact entries, for expire.c and evict.c: take `entry` out of db, without reading it before it is found there;
- * false when it is not there. The reference goes to the caller. */
+/* For expire.c and evict.c: removes exactly this entry from the db, without reading it before it is found. Returns
+ * false if it is absent. The reference passes to the caller. */
 bool dbTakeEntry(serverDb *db, robj *entry, uint64_t hash);
 
-/* --- Keys of a file that is read ------------------------------------------------------------------ */
-/* No event, no change that counts: whoever reads the file answers for that. */
+/* --- Loading keys from a file --------------------------------------------------------------------- */
+/* Loading sends no event and counts no change; the caller is responsible for these. */
 typedef struct loadedKey {
-    robj *entry; /* owns: its LRU bits are set, unless `use` is; not read where that can be helped */
+    robj *entry; /* owned: its LRU bits are set, unless `use` is; read as late as possible */
     uint64_t hash;
-    int64_t use;     /* -1; or seconds since it was used, or how often, as the policy means it */
+    int64_t use;     /* -1; or, depending on the policy, seconds since the last use or the frequency */
     bool has_expire; /* objectExpire() is not -1 */
     bool has_times;  /* objectHasTimes() */
 } loadedKey;
-/* Add keys in order, as many as are new (takes these entries): less than `n` when the next one is there already. */
+/* Adds keys in order, up to the first one that is already present (takes the added entries). Returns how many: less
+ * than `n` if the next one is present. */
 size_t dbAddLoaded(serverDb *db, const loadedKey *keys, size_t n);
-/* Make room for so many more keys, and so many of them with an expire; as far as there is memory. */
+/* Reserves capacity for this many more keys, and keys with an expire, as far as there is memory. */
 void dbExpandLoaded(serverDb *db, size_t keys, size_t with_expire);
 
-/* A second set of databases, empty at first, to be filled by the functions above while the first one is in use. Then it
- * takes the first one's place, at once, which is told as if all had been flushed; or is dropped. */
+/* Begins a second set of empty databases, to be filled by the functions above while the first set is in use. It then
+ * replaces the first set at once, which is reported as a flush of all; or it is dropped. */
 void dbShadowBegin(void);
-serverDb *dbShadow(int id); /* NULL out of range */
-void dbShadowTake(bool async);
-void dbShadowDrop(bool async);
+serverDb *dbShadow(int id);    /* NULL if out of range */
+void dbShadowTake(bool async); /* replaces the first set */
+void dbShadowDrop(bool async); /* frees the second set */
 
 /* --- Expire ------------------------------------------------------------------------------------- */
 static inline bool keyIsExpired(const robj *entry) {
     int64_t when_ms = objectExpire(entry);
     return when_ms != -1 && when_ms < store_expire_cutoff_ms;
 }
-/* The kind of deletion that lookups do; false when nothing was deleted. */
+/* Deletes an expired key as lookups do. Returns false if nothing was deleted. */
 bool expireIfNeeded(serverDb *db, robj *entry, hashedKey key);
-/* Delete `entry`, whose time is over. False when it is not in db. */
+/* Deletes `entry`, which is expired. Returns false if it is not in the db. */
 bool dbDropExpired(serverDb *db, robj *entry, uint64_t hash);
-/* The running command gives a key a time that is over: the key goes at once. */
+/* Call when the running command sets a TTL in the past: deletes the key immediately. */
 void dbExpireNow(serverDb *db, robj *entry, hashedKey key);
-/* While the dataset stands still, or follows another's, keys whose time is over are hidden but not deleted: only who
- * looks one up in order to write deletes it. */
+/* While expiry is paused, or the dataset is a copy of another server's, expired keys are hidden but not deleted, except
+ * by a lookup for writing. */
 static inline bool expireDeletionAllowed(void) {
     return !store_following.on && !storeStandsStill();
 }

@@ -1,7 +1,7 @@
-/* db_walk.c -- a database as a whole: every key of it, and what its tables cost.
+/* db_walk.c -- a database as a whole: all its keys, and the memory of its tables.
  *
- * Who needs all keys, or counts bytes, does it through these functions and so does not depend on how many tables there
- * are.
+ * Code that needs all keys, or counts bytes, uses these functions and so does not depend on the number of tables
+ * of a database.
  *
  * Not here    single keys (db.c).
  * Threads     main.

@@ -1,24 +1,24 @@
-/* defrag.c -- active defragmentation: a walk over all keys that has badly placed blocks moved.
+/* defrag.c -- active defragmentation: a walk over all keys that moves blocks to fuller slabs.
  *
  *   tick, once a second: fragmented? --no--> rest
  *      | yes                                     ^
- *      v                                         | not any more, or a walk found next to nothing to move
+ *      v                                         | not any more, or a walk moved next to nothing
  *   walk: slice -- pause -- slice ... all keys --+
  *      ^                                         | still fragmented
  *      +-----------------------------------------+
  *
- * A slice takes the keys bucket by bucket. What is large is only noted by name, and its value is offered in pieces
- * before the walk goes on: it is looked up anew for each piece, so it may change or go between them.
+ * A slice handles the keys bucket by bucket. For a large value only the name is noted, and the value is offered in
+ * pieces before the walk continues, after a lookup for each piece, so it may change or be deleted between them.
  *
- * How hard it works lies between active-defrag-cycle-min and -max as fragmentation does between the two thresholds. A
- * pause after each slice keeps it at that share of one processor.
+ * Its share of a processor is between active-defrag-cycle-min and -max, as fragmentation is between the two thresholds.
+ * A pause after each slice keeps it at that share.
  *
  * Not here    which blocks are worth moving (base/zmalloc_move.c); the blocks of a value (objectTypeOps.defrag);
- *             what refers to an entry (dbDefragEntry()).
- * Owns        where the walk stands, the names of large values.
- * Threads     main; on its own thread alone, for the timer is there.
- * Invariants  1. What others refer to (a count above one) stays where it is.
- *             2. Off, it is one comparison a tick.
+ *             the references to an entry (dbDefragEntry()).
+ * Owns        the position of the walk, the names of large values.
+ * Threads     main's own thread only, since the timer runs there.
+ * Invariants  1. A shared object (a count above one) does not move.
+ *             2. If disabled, it costs one comparison per tick.
  *             3. A slice ends after active-defrag-cycle-us and at most a bucket's entries with PIECE elements of each.
  * Cost        docs/design/defrag.md
  * Tests       tests/unit/store/defrag_test.c, tests/engine/defrag.tcl
@@ -37,14 +37,14 @@
 #include <limits.h>
 
 #define LOOK_EVERY_US 1000000
-#define FRUITLESS_REST_US 10000000 /* what is fragmented are no keys: they are not walked again before */
-#define FRUITLESS_SHARE 1000       /* one block in so many moved */
+#define FRUITLESS_REST_US 10000000 /* pause if the fragmented memory is not that of keys */
+#define FRUITLESS_SHARE 1000       /* ... that is, if a walk has moved less than one block in this many */
 #define SLICE_US_MIN 100
-#define PIECE 64 /* elements of a large value between two looks at the clock */
+#define PIECE 64 /* elements of a large value between two readings of the clock */
 
 /* A value that is offered in pieces. */
 typedef struct largeValue {
-    sds key; /* owns */
+    sds key; /* owned */
     int dbid;
     defragCursor cursor;
 } largeValue;
@@ -53,16 +53,16 @@ static struct {
     bool running;
     int percent;
     uint64_t began_us, next_look_us, slice_end_us;
-    int dbid;        /* where the walk is */
+    int dbid;        /* database of the walk */
     uint64_t cursor; /* in that database's keys */
     largeValue *large;
     size_t large_count, large_room;
-    long long moved, seen; /* blocks, by this walk */
+    long long moved, seen; /* blocks of this walk */
 } defrag;
 
-/* ---- How fragmented ---- */
+/* ---- Fragmentation ---- */
 
-/* Percent of what is live that lies idle in pages that are in use; 0: too little to care about. */
+/* Returns unused memory in pages that are in use, in percent of live memory; 0: too little to matter. */
 static long long fragmentation(void) {
     allocatorInfo info;
     zmallocAllocatorInfo(&info);
@@ -72,7 +72,7 @@ static long long fragmentation(void) {
     return (long long)((double)idle * 100 / (double)info.allocated);
 }
 
-/* The share of a processor that this asks for; 0: none. */
+/* Returns the share of a processor for this fragmentation; 0: none. */
 static int percentFor(long long fragmented) {
     const storeSettings *s = &store_settings;
     long long low = s->active_defrag_threshold_lower, high = s->active_defrag_threshold_upper;
@@ -92,7 +92,7 @@ static void noteLarge(const serverDb *db, const robj *o, defragCursor cursor) {
         (largeValue){.key = sdsFromSlice(objectKey(o)), .dbid = db->id, .cursor = cursor};
 }
 
-/* All of a small value; of one that takes longer than there is time what has been left is noted. */
+/* Offers all of a small value; the rest of one that takes longer than there is time is noted. */
 static void offerValue(const serverDb *db, robj *o) {
     defragCursor cursor = {0};
     bool large = o->type != OBJ_STRING && objectFreeEffort(o) > (size_t)store_settings.active_defrag_max_scan_fields;
@@ -119,8 +119,8 @@ static void forgetLastLarge(void) {
     sdsFree(defrag.large[--defrag.large_count].key);
 }
 
-/* A piece of the one noted last, unless it has gone. Another may have its name by now, of another type even: then a
- * part of that is left out, at most. */
+/* Offers a piece of the value noted last, unless it was deleted. Another value may have its name by now, even of
+ * another type: then at most a part of that is skipped. */
 static void offerPiece(void) {
     largeValue *v = &defrag.large[defrag.large_count - 1];
     slice name = sdsSlice(v->key);
@@ -150,7 +150,7 @@ static void rest(uint64_t until_us) {
     zmallocMoveAll(false);
 }
 
-/* A step: a piece, or the entries of a bucket. True when the walk has come to its end. */
+/* Does one step: a piece of a large value, or the entries of a bucket. Returns true at the end of the walk. */
 static bool step(void) {
     if (defrag.large_count) {
         offerPiece();
@@ -163,7 +163,7 @@ static bool step(void) {
     return false;
 }
 
-/* Steps until the slice's time is up. True when the walk has come to its end. */
+/* Does steps until the slice's time is used up. Returns true at the end of the walk. */
 static bool workSlice(void) {
     moverCounts *counts = zmallocMoverCounts(), before = *counts;
     uint64_t length_us = (uint64_t)store_settings.active_defrag_cycle_us;
@@ -178,7 +178,7 @@ static bool workSlice(void) {
     return at_end;
 }
 
-/* All keys have been met. False: there is no need to meet them again. */
+/* Call at the end of a walk. Returns false if no other walk is needed. */
 static bool walkAgain(uint64_t now_us) {
     bool fruitless = !store_settings.active_defrag_all && defrag.moved * FRUITLESS_SHARE <= defrag.seen;
     defrag.percent = percentFor(fragmentation());

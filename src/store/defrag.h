@@ -8,13 +8,14 @@
 
 #include "db.h"
 
-/* Cron: look whether memory is fragmented enough, once a second. True: a timer is to call defragRun() from now on. */
+/* For cron: checks once a second whether memory is fragmented enough. Returns true if a timer must call defragRun()
+ * from now on. */
 bool defragTick(void);
-/* Work for a slice. Milliseconds after which to call again; 0: there is no more to do, the timer ends. */
+/* Works for one slice. Returns the milliseconds until the next call; 0: done, the timer ends. */
 long long defragRun(void);
-/* Share of a processor that it takes now, in percent; 0 while it rests. */
+/* Returns the current share of a processor, in percent; 0 while it is idle. */
 int defragPercent(void);
-/* Milliseconds that it has been at it: since it began, 0 while it rests; and in all. */
+/* Return for how many milliseconds it has been working: in this run, 0 while it is idle; and in total. */
 long long defragNowMs(void);
 long long defragTotalMs(void);
 

@@ -1,15 +1,16 @@
-/* evict.c -- maxmemory: choose keys that are worth least, until the memory in use is below the limit.
+/* evict.c -- maxmemory: evicts the least useful keys until used memory is below the limit.
  *
- * An exact order of all keys would cost memory and time for each use of a key. A few random keys are compared instead,
- * and the best candidates seen are kept for the next time, so that the choice is better than one sample's.
+ * An exact order of all keys would cost memory, and time at each use of a key. A few random keys are compared instead,
+ * and the best candidates are kept for the next time, so that the choice is better than that of one sample.
  *
  *   sample --score--> pool of 16, ascending --best that still exists--> victim
  *
- * Not here    the meaning of the LRU/LFU bits (lru.c); the deletion's way to the background (lazyfree.c).
- * Owns        the pool. Its entries are addresses, borrowed and perhaps dead: they are compared, never followed, until
- *             the dict of the policy has confirmed that an entry is there, which may be another key's by now.
+ * Not here    the meaning of the LRU/LFU bits (lru.c); freeing in the background (lazyfree.c).
+ * Owns        the pool. Its entries are addresses, borrowed and possibly freed: they are compared, never followed,
+ *             until the dict of the policy has confirmed that an entry is there, which may be that of another key by
+ *             now.
  * Threads     main.
- * Invariants  1. Scores in the pool ascend; pool_count <= POOL_SIZE; no address stands in it twice.
+ * Invariants  1. Scores in the pool ascend; pool_count <= POOL_SIZE; no address is repeated.
  *             2. A volatile-* policy removes no key without an expire, noeviction removes none.
  *             3. One call lasts at most its time slice plus one deletion, plus one slice of waiting for the background.
  * Cost        a call: maxmemory-samples keys for each db and victim; their cache misses overlap.
@@ -40,16 +41,16 @@
 #define UNCOUNTED_MAX 8
 
 typedef struct candidate {
-    const void *entry; /* borrowed; perhaps dead */
+    const void *entry; /* borrowed; possibly freed */
     uint64_t hash;
-    uint64_t score; /* the higher, the sooner it goes */
+    uint64_t score; /* the highest is evicted first */
     int dbid;
 } candidate;
 
 static candidate pool[POOL_SIZE];
 static size_t pool_count;
 static int pool_policy;
-static int next_db;                              /* random policies take turns */
+static int next_db;                              /* random policies alternate between databases */
 static size_t (*uncounted[UNCOUNTED_MAX])(void); /* const after boot */
 static unsigned uncounted_count;                 /* const after boot */
 static uint64_t exceeded_since_us;               /* 0: memory is below the limit */
@@ -67,13 +68,13 @@ size_t evictUncounted(void) {
     return bytes;
 }
 
-/* ---- How much ---- */
+/* ---- Amounts ---- */
 
 static size_t limitNow(void) {
     return store_following.on && store_following.all_memory ? 0 : (size_t)store_settings.maxmemory;
 }
 
-/* What counts, of all that is used; exact only above the limit, where what does not count is asked for. */
+/* Returns used memory that counts; exact only above the limit, where uncounted memory is computed. */
 static size_t countedMemory(size_t limit) {
     size_t used = zmallocUsed();
     if (likely(used <= limit)) return used;
@@ -100,7 +101,7 @@ size_t evictRoom(void) {
     return used < limit ? limit - used : 0;
 }
 
-/* maxmemory-eviction-tenacity: 50 us for each step up to 10, then 15 % more for each, no end at 100. */
+/* Implements maxmemory-eviction-tenacity: 50 us for each step up to 10, then 15 % more for each, no limit at 100. */
 static uint64_t timeSliceUs(void) {
     double tenacity = (double)store_settings.maxmemory_eviction_tenacity;
     if (tenacity <= 10) return (uint64_t)(50 * tenacity);
@@ -138,7 +139,7 @@ static void poolRemove(size_t at) {
     memmove(&pool[at], &pool[at + 1], (--pool_count - at) * sizeof(pool[0]));
 }
 
-/* Put the entry at its place; the least falls out when the pool is full. */
+/* Inserts the entry in order; the lowest score is dropped if the pool is full. */
 static void poolInsert(const robj *o, int dbid) {
     uint64_t score = scoreOf(o);
     if (pool_count == POOL_SIZE && score <= pool[0].score) return;
@@ -168,13 +169,13 @@ static void poolSample(serverDb *db, dict *d) {
 
 typedef struct victim {
     serverDb *db;
-    robj *entry; /* owns: it has been taken out of db */
+    robj *entry; /* owned: it has been removed from the db */
 } victim;
 
-/* Take the candidate out if it is still there and still what was judged. The dict of the policy confirms the address,
- * so that the entry may be read; only the hash of the key that it holds now says that no other key has come to the
- * address. Hash bits alone cannot: the two dicts of a database differ in size, so what looks right in one may lie in
- * another bucket of the other. */
+/* Removes the candidate from the db if it is still there and still the key that was scored. The dict of the policy
+ * confirms the address, so that the entry may be read; only the hash of its present key proves that no other key has
+ * got that address. Some bits of the hash are not enough: the two dicts of a database differ in size, so a bucket that
+ * matches in one may differ in the other. */
 static bool takeCandidate(const candidate *c, victim *v) {
     v->db = dbGet(c->dbid);
     if (!dictHoldsEntry(dictOfPolicy(v->db), c->entry, c->hash)) return false;
@@ -201,7 +202,7 @@ static bool takeAtRandom(victim *v) {
 }
 
 static bool takeByScore(victim *v) {
-    if (pool_policy != store_settings.maxmemory_policy) { /* scores of two policies do not compare */
+    if (pool_policy != store_settings.maxmemory_policy) { /* scores of two policies are not comparable */
         pool_policy = store_settings.maxmemory_policy;
         pool_count = 0;
     }
@@ -220,7 +221,7 @@ static bool takeByScore(victim *v) {
             if (takeCandidate(&best, v)) return true;
         }
     }
-    return takeAtRandom(v); /* tables so sparse that samples come back empty */
+    return takeAtRandom(v); /* tables so sparse that samples are empty */
 }
 
 static bool takeVictim(victim *v) {
@@ -233,22 +234,22 @@ static bool takeVictim(victim *v) {
     }
 }
 
-/* Returns the bytes that are free or will be soon. What a reply still refers to counts too: it goes within a loop
- * turn. */
+/* Returns the bytes that are freed now or soon. Includes a value that a reply still refers to: that is freed within a
+ * loop iteration. */
 static size_t dropVictim(const victim *v) {
     size_t bytes = objectMemUsage(v->entry, MEM_SAMPLES);
     uint64_t began_us = storeLatencyBegin();
     keyspaceNotifyEvicted(v->db, hashedKeyOf(objectKey(v->entry)));
     if (v->entry->refcount > 1) objectDropShared(v->entry);
     else if (store_settings.lazyfree_eviction) lazyfreeObject(v->entry);
-    else lazyfreeObjectNow(v->entry); /* here, whatever thread made it: used memory must fall now */
+    else lazyfreeObjectNow(v->entry); /* on this thread, whichever made it: used memory must fall now */
     storeLatencyEnd("eviction-del", began_us);
     return bytes;
 }
 
 /* ---- The call ---- */
 
-/* Nothing more may be removed; perhaps the background is about to give back enough. */
+/* Call if no more keys can be evicted: waits, as the background may free enough memory. */
 static evictResult waitForBackground(uint64_t slice_us) {
     uint64_t start_us = clockMonotonicUs();
     useconds_t nap_us = slice_us < 1000 ? (useconds_t)slice_us : 1000;
@@ -298,10 +299,11 @@ static bool applyMaxmemory(const char **err) {
     unused(err);
     size_t used = zmallocUsed();
     if (store_settings.maxmemory && (unsigned long long)store_settings.maxmemory < used)
-        serverLog(LL_WARNING,
-                  "maxmemory is now %llu bytes, and %zu are in use: keys are evicted or writes refused, as "
-                  "maxmemory-policy says.",
-                  (unsigned long long)store_settings.maxmemory, used);
+        serverLog(
+            LL_WARNING,
+            "maxmemory is now %llu bytes, but %zu are in use: keys are evicted or writes are refused, depending on "
+            "maxmemory-policy.",
+            (unsigned long long)store_settings.maxmemory, used);
     evictPerform();
     return true;
 }

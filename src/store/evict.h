@@ -1,4 +1,4 @@
-/* evict.h -- maxmemory: what to remove when the memory is full (policies: store_state.h).
+/* evict.h -- maxmemory: evicts keys when memory is full (policies: store_settings.h).
  *
  * Runs on: main.
  *
@@ -13,23 +13,24 @@
 void evictInit(void);
 
 typedef enum { EVICT_OK, EVICT_RUNNING, EVICT_FAIL } evictResult;
-/* Free memory until used (less what does not count) is at or below maxmemory. RUNNING: the time slice is used up, a
- * timer goes on. FAIL: nothing left that may be removed. With maxmemory 0 this is one comparison. While the dataset
- * stands still nothing goes, and that is OK: commands that would need the memory are paused. */
+/* Frees memory until used memory (minus uncounted memory) is at or below maxmemory. Returns RUNNING if the time slice
+ * is used up and a timer continues, FAIL if no key is left that may be evicted. With maxmemory 0 this is one
+ * comparison. While expiry is paused it evicts nothing and returns OK: commands that would need memory are paused as
+ * well. */
 evictResult evictPerform(void);
-/* Is used memory above the limit now? *over_bytes may be NULL. */
+/* Returns whether used memory is above the limit now. *over_bytes may be NULL. */
 bool evictOverLimit(size_t *over_bytes);
-/* Bytes that may still be used before the limit is reached; SIZE_MAX without one. */
+/* Returns the bytes left until the limit is reached; SIZE_MAX without a limit. */
 size_t evictRoom(void);
-/* Memory that does not count (what is on its way between threads; replication and AOF buffers): each layer that has
- * some registers a function that says how many bytes. Boot; at most 8. */
+/* Registers a function that returns bytes of memory that does not count against maxmemory (messages between threads;
+ * replication and AOF buffers). Call at startup; at most 8. */
 void evictAddUncounted(size_t (*fn)(void));
 size_t evictUncounted(void); /* their sum */
-/* Timer hook: the server layer calls this from a timer while evictPerform() says RUNNING. */
+/* Continues eviction; the server layer calls it from a timer after evictPerform() has returned RUNNING. */
 bool evictContinue(void); /* false: done */
 
-/* Microseconds since memory went above the limit, 0 while it is not: INFO current_eviction_exceeded_time. The times
- * that are over are summed in store_stats.eviction_exceeded_us. */
+/* Returns the microseconds since memory exceeded the limit, 0 if it does not: INFO current_eviction_exceeded_time. Past
+ * periods are summed in store_stats.eviction_exceeded_us. */
 long long evictExceededUs(void);
 
 #endif

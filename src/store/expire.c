@@ -1,20 +1,21 @@
-/* expire.c -- the cycle that finds keys whose time is over before anybody asks for them.
+/* expire.c -- the cycle that finds expired keys before they are looked up.
  *
- * A key that is never read again would stay for ever. The cycle walks the dicts of keys with an expire, a few
- * buckets at a time, for as long as many of those it meets are over, and never longer than its share of the CPU.
+ * A key that is never looked up again would stay for ever. The cycle walks the dicts of keys with an expire, a few
+ * buckets at a time, as long as many of the keys that it visits are expired, and never longer than its share of the
+ * CPU.
  *
- *   scan some buckets --> pointers, each entry asked for --> look at the times --> drop those that are over
+ *   scan some buckets --> pointers, each entry prefetched --> read the expires --> delete the expired keys
  *
- * Values whose elements have times of their own are met in the same way; what is over in each is known to the value.
+ * Values whose elements have a TTL are visited in the same way; each value has an index of its expired elements.
  *
- * Looking comes a step after asking, so that the cache misses of a sample overlap instead of being paid one by one.
+ * An entry is read a step after its prefetch, so that the cache misses of a sample overlap.
  *
- * Not here    whether one key counts as gone, and its deletion (db.c).
- * Owns        where the next call goes on, the estimate of stale keys.
+ * Not here    whether one key is expired, and its deletion (db.c).
+ * Owns        the position of the next call, the estimate of stale keys.
  * Threads     main.
- * Invariants  1. Within one step nothing but the drops of this step changes a db: observers must not.
+ * Invariants  1. Within one step only the deletions of this step change a db: observers must not.
  *             2. A call lasts at most SLICE_US plus one step, and all calls of a tick its share of the tick (slow_us).
- * Cost        effort 1: 25 % of a tick, 20 keys a step. A step looks at the clock once; it drops 20 to 65 keys.
+ * Cost        effort 1: 25 % of a tick, 20 keys a step. A step reads the clock once and deletes 20 to 65 keys.
  * Tests       tests/unit/store/expire_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -27,19 +28,19 @@
 #include "store_latency.h"
 
 #define TTL_COUNTED_MAX_MS (100ll * 365 * 24 * 3600 * 1000)
-#define STEP_KEYS_MAX 96 /* a step's sample: 20 keys at effort 1, 65 at 10, and what the last bucket brings */
+#define STEP_KEYS_MAX 96 /* a step's sample: 20 keys at effort 1, 65 at 10, plus the rest of the last bucket */
 #define STEP_BUCKETS_PER_KEY 20
 #define DBS_PER_CALL 16
 #define CLOCK_EVERY_DBS 16
-#define SLICE_US 1000         /* what clients may have to wait for */
-#define OWN_KEYS_PER_TICK 256 /* of a writable replica's own */
+#define SLICE_US 1000         /* longest wait of clients */
+#define OWN_KEYS_PER_TICK 256 /* of a writable replica's own keys */
 
-/* What active-expire-effort 1..10 means. */
+/* The parameters of active-expire-effort 1..10. */
 typedef struct effort {
-    size_t step_keys;        /* entries to look at in one step */
-    uint64_t fast_us;        /* length of a fast call if no slice were shorter, and half the distance of two */
+    size_t step_keys;        /* entries to read in one step */
+    uint64_t fast_us;        /* length of a fast call if slices were longer, and half the interval between two */
     uint64_t slow_us;        /* share of a tick */
-    double stale_acceptable; /* percent of keys that may be over before a db is left */
+    double stale_acceptable; /* percent of expired keys at which a db is left */
 } effort;
 
 typedef struct sample {
@@ -83,7 +84,7 @@ static void collect(void *arg, void **ref) {
     s->entries[s->count++] = *ref;
 }
 
-/* Fill the sample from where this db's cursor stands; false when the walk has come round. */
+/* Fills the sample from the position of this db's cursor. Returns false when the walk is complete. */
 static bool fillSample(serverDb *db, sample *s, size_t want) {
     s->count = 0;
     for (size_t buckets = 0; s->count < want && buckets < want * STEP_BUCKETS_PER_KEY; buckets++) {
@@ -99,7 +100,7 @@ static stepResult expireSample(serverDb *db, const sample *s) {
         robj *entry = s->entries[i];
         int64_t left_ms = objectExpire(entry) - storeNowMs();
         if (!keyIsExpired(entry)) {
-            /* A time to live may be near the type's end: what is above a century says nothing more. */
+            /* A TTL may be near the limit of the type: a century is the most that counts. */
             r.ttl_sum_ms += left_ms < TTL_COUNTED_MAX_MS ? left_ms : TTL_COUNTED_MAX_MS;
             r.ttl_count++;
             continue;
@@ -112,7 +113,7 @@ static stepResult expireSample(serverDb *db, const sample *s) {
     return r;
 }
 
-/* A slow average, so that one odd step does not show. */
+/* Updates a slow average, so that a single unusual step hardly changes it. */
 static void learnTtl(serverDb *db, const stepResult *r) {
     if (r->ttl_count == 0) return;
     long long avg_ms = r->ttl_sum_ms / (long long)r->ttl_count;
@@ -124,7 +125,7 @@ static void learnTtl(serverDb *db, const stepResult *r) {
 
 #define ELEMENTS_AT_ONCE 64
 
-/* Take elements out of one value, for as long as there are some that are over and the time is not up. */
+/* Removes expired elements of one value while there are some and time is left. */
 static bool expireElementsOf(serverDb *db, robj *entry, uint64_t deadline_us, bool *any) {
     slice name = objectKey(entry);
     uint64_t hash = hashBytes(name.ptr, name.len);
@@ -136,7 +137,7 @@ static bool expireElementsOf(serverDb *db, robj *entry, uint64_t deadline_us, bo
     return dropped == ELEMENTS_AT_ONCE && clockMonotonicUs() >= deadline_us;
 }
 
-/* As expireDb(), for keys whose elements have times. */
+/* Like expireDb(), for keys whose elements have a TTL. */
 static bool expireElements(serverDb *db, const effort *e, uint64_t deadline_us, stepResult *total) {
     for (;;) {
         sample s = {.count = 0};
@@ -162,7 +163,8 @@ static bool expireElements(serverDb *db, const effort *e, uint64_t deadline_us, 
 
 /* ---- The cycle ---- */
 
-/* Steps in one db until few of the keys met are over, or the walk has come round. True when the time is up. */
+/* Does steps in one db until few of the visited keys are expired, or the walk is complete. Returns true when the time
+ * is used up. */
 static bool expireDb(serverDb *db, const effort *e, uint64_t deadline_us, stepResult *total) {
     sample s;
     for (;;) {
@@ -172,7 +174,7 @@ static bool expireDb(serverDb *db, const effort *e, uint64_t deadline_us, stepRe
             db->expire_cursor = 0;
             return false;
         }
-        /* Under 1 % full a walk meets almost nothing; the table is about to be shrunk. */
+        /* Below 1 % fill a walk visits almost nothing; the table will be shrunk. */
         size_t places = dictSlots(db->expires);
         if (places > 64 && keys * 100 / places < 1) return false;
         bool more = fillSample(db, &s, keys < e->step_keys ? keys : e->step_keys);
@@ -187,24 +189,24 @@ static bool expireDb(serverDb *db, const effort *e, uint64_t deadline_us, stepRe
 }
 
 static bool fastCallIsDue(const effort *e, uint64_t now_us) {
-    if (cycle.left_us) return false; /* the slow one is not done yet: a turn has one slice */
+    if (cycle.left_us) return false; /* the slow cycle is not finished: one slice per loop iteration */
     if (!cycle.cut_short && store_stats.expired_stale_perc < e->stale_acceptable) return false;
     if (cycle.last_fast_us && now_us < cycle.last_fast_us + 2 * e->fast_us) return false;
     cycle.last_fast_us = now_us;
     return true;
 }
 
-/* How long this call may last; 0: it is not to do anything. */
+/* Returns how long this call may last; 0: it does nothing. */
 static uint64_t callLength(expireCycleKind kind, const effort *e, uint64_t now_us) {
     if (kind == EXPIRE_CYCLE_SLOW) cycle.left_us = e->slow_us;
     uint64_t most_us = kind != EXPIRE_CYCLE_FAST ? cycle.left_us : fastCallIsDue(e, now_us) ? e->fast_us : 0;
     return most_us < SLICE_US ? most_us : SLICE_US;
 }
 
-/* Dbs in turn, until all have had theirs or the time is up (cut_short). */
+/* Runs the dbs in turn until all are done or the time is used up (cut_short). */
 static stepResult expireDbs(const effort *e, uint64_t deadline_us, stepResult *elements) {
     int count = dbCount();
-    /* A call that ran out of time leaves work everywhere: then all dbs have their turn. */
+    /* A call that ran out of time leaves work in all dbs: the next one includes all. */
     int dbs_now = cycle.cut_short || count < DBS_PER_CALL ? count : DBS_PER_CALL;
     stepResult total = {0};
     cycle.cut_short = false;
@@ -219,7 +221,7 @@ static stepResult expireDbs(const effort *e, uint64_t deadline_us, stepResult *e
     return total;
 }
 
-/* Whether the key still has the time that one of this server's own clients gave it, and it is not over. */
+/* Returns whether the key still has the expire that a client of this server has set, and is not expired. */
 static bool lookAtOwn(int dbid, slice name, int64_t when_ms) {
     serverDb *db = dbGet(dbid);
     uint64_t hash = hashBytes(name.ptr, name.len);

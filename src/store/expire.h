@@ -1,4 +1,4 @@
-/* expire.h -- the cycle that finds keys whose time is over; whether a key counts as gone is in db.h.
+/* expire.h -- the cycle that finds expired keys; db.h decides whether a key is expired.
  *
  * Runs on: main.
  *
@@ -8,10 +8,10 @@
 
 #include "db.h"
 
-/* Slow cycle, from cron: in all at most 25 % of a tick's time (more with active-expire-effort), in slices of a
- * millisecond so that no client waits longer. True: there is more to do and time left; a timer calls with REST, between
- * what clients send, until that is false. Fast cycle, before sleeping: one slice at most, and only while the last slow
- * one ran out of its time. */
+/* Runs the cycle. Slow, from cron: at most 25 % of a tick's time in all (more with active-expire-effort), in slices of
+ * a millisecond so that no client waits longer. Returns true if there is more to do and time left; then a timer calls
+ * with REST, between requests, until that returns false. Fast, before sleeping: at most one slice, and only if the last
+ * slow cycle ran out of time. */
 typedef enum { EXPIRE_CYCLE_SLOW, EXPIRE_CYCLE_REST, EXPIRE_CYCLE_FAST } expireCycleKind;
 bool activeExpireCycle(expireCycleKind kind);
 void expireSetActive(bool on); /* DEBUG SET-ACTIVE-EXPIRE */

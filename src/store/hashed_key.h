@@ -1,4 +1,4 @@
-/* hashed_key.h -- a key's name with its hash, computed once by whoever parsed the command.
+/* hashed_key.h -- a key's name with its hash, which the parser of the command computes once.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef STORE_HASHED_KEY_H

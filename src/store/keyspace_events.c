@@ -1,20 +1,20 @@
-/* keyspace_events.c -- the door through which every change of the keyspace is told.
+/* keyspace_events.c -- reports every change of the keyspace.
  *
- * Who is above (pub/sub, transactions, client-side caching, replication, persistence) must hear of every change, and
- * the keyspace must not know them. One call per change, not one for each who wants to know: what a handler cannot
- * forget cannot be missing.
+ * Upper layers (pub/sub, transactions, client-side caching, replication, persistence) must learn of every change, and
+ * the keyspace must not know them. There is one call per change, not one per observer, so that a handler cannot
+ * forget an observer.
  *
  *   handler --dbKeyChanged()--> count --> modified observers (WATCH, tracking)
  *                                     --> event observers    (notifications)
  *   db.c ----expired, evicted-------> the same, and removed observers (DEL to AOF and replicas)
  *
- * In debug builds db.c enters each key that it changes in a ledger, the door takes it off, and nothing may be left when
- * a command ends.
+ * In debug builds db.c enters each key that it changes in a ledger, a report removes it, and the ledger must be empty
+ * when a command ends.
  *
- * Not here    who calls: db.c, evict.c, and the commands.
- * Owns        the lists, filled at boot; the ledger.
+ * Not here    the callers: db.c, evict.c, and the commands.
+ * Owns        the lists, filled at startup; the ledger.
  * Threads     main.
- * Cost        two tests where nobody listens; one call per observer and change.
+ * Cost        two tests without observers; one call per observer and change.
  * Tests       tests/unit/store/keyspace_events_test.c, tests/unit/commands/write_commands_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -86,7 +86,7 @@ static struct {
         uint64_t hash;
     } owed[LEDGER_MAX];
     size_t count;
-    bool full; /* more than fits: no command changes so many keys before it tells of one */
+    bool full; /* it overflowed: no command changes so many keys before it reports one */
 } ledger;
 
 void keyspaceOwe(const serverDb *db, uint64_t hash) {
@@ -125,7 +125,7 @@ bool keyspaceAllNotified(void) {
 }
 #endif
 
-/* ---- Telling ---- */
+/* ---- Reporting ---- */
 
 static void tellModified(serverDb *db, hashedKey key, changeCause cause) {
     assertMainRole();
@@ -158,7 +158,7 @@ void dbKeyMoved(serverDb *from_db, hashedKey from, const char *from_event, serve
     notifyKeyspaceEvent(to_db, NOTIFY_GENERIC, to_event, to.name);
 }
 
-/* What a command lets expire it is propagated for itself; what the server lets expire needs a DEL of its own. */
+/* Expiry by a command is propagated as that command; expiry by the server needs a DEL of its own. */
 void keyspaceNotifyExpired(serverDb *db, hashedKey key, changeCause cause) {
     if (cause == CHANGED_BY_COMMAND) keyspaceTouched(db, key.hash, TOUCH_CHANGE);
     notifyKeyspaceEvent(db, NOTIFY_EXPIRED, "expired", key.name);

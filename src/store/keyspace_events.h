@@ -1,8 +1,8 @@
-/* keyspace_events.h -- the door through which every change of the keyspace is told.
+/* keyspace_events.h -- reports every change of the keyspace.
  *
- * Who changes a key tells it here, once, and everything that a change means is done: it counts, it is what the running
- * command is propagated for, watchers and caches hear of the key, subscribers of the event. Observers are called on
- * main, in the order of registration, at most 8 of each kind. They must not change the keyspace.
+ * A command reports each change of a key here, once, which has all the effects of a change: it is counted, the running
+ * command is propagated, watchers and client-side caches are notified of the key, subscribers of the event. Observers
+ * are called on main, in the order of registration, at most 8 of each kind. They must not change the keyspace.
  * docs/design/keyspace_changes.md has the whole picture.
  *
  * Runs on: main.
@@ -15,34 +15,35 @@
 #include "keyspace_touch.h"
 #include "store_state.h"
 
-/* Whose doing a change is. That of the running command, by which its client is known (callCurrentClient()); or that of
- * the server, whoever happened to ask for the key. CHANGED_GROUPS: the command's, but what a stream knows beside its
- * entries, consumer groups and their like, which those who watch the key do not count. */
+/* The cause of a change: the running command, which has a client (callCurrentClient()); or the server itself, whichever
+ * command has looked up the key. CHANGED_GROUPS: caused by the command, but only in a stream's data beside entries,
+ * such as consumer groups, which WATCH ignores. */
 typedef enum { CHANGED_BY_COMMAND, CHANGED_GROUPS, CHANGED_BY_EXPIRY, CHANGED_BY_EVICTION } changeCause;
 
 typedef void keyModifiedFn(serverDb *db, hashedKey key, changeCause cause);
 typedef void keyspaceEventFn(serverDb *db, int event_class, const char *event, slice key);
-/* Expired or evicted by the server: to be propagated as DEL or UNLINK, before the running command. */
+/* Called when the server has expired or evicted a key: propagate DEL or UNLINK, before the running command. */
 typedef void keyRemovedFn(serverDb *db, slice key, bool evicted);
-/* An element of the key whose time is over has been taken out: to be propagated as HDEL. NULL: that were all of this
- * time; the key itself, if none is left, has been told before that. */
+/* Called when an expired element of the key was removed: propagate HDEL. `element` is NULL after the last of one call;
+ * if no element is left, the deletion of the key is reported before that. */
 typedef void elementRemovedFn(serverDb *db, slice key, const slice *element);
-/* -1: all. Called before the keys go, also when there are none: the command is propagated. */
+/* dbid -1: all. Called before the keys are deleted, also if there are none: the command is propagated. */
 typedef void dbFlushedFn(int dbid, bool async);
-/* Called before two databases change places. One that is swapped with itself is not told of. */
+/* Called before two databases are swapped; not for a swap of one with itself. */
 typedef void dbSwappedFn(int a, int b);
-/* A key is there now, or has new elements, that commands may wait for. Called in the middle of a change: remember it,
- * do nothing else. */
+/* Called when a key is added, or has new elements, for which blocked clients may wait. Called in the middle of a
+ * change: only note the key. */
 typedef void keyReadyFn(serverDb *db, hashedKey key, int type);
+/* Each registers an observer; call at startup. */
 void storeObserveModified(keyModifiedFn *fn);
-void storeObserveEvents(keyspaceEventFn *fn); /* only classes that notify-keyspace-events names */
+void storeObserveEvents(keyspaceEventFn *fn); /* only for classes enabled by notify-keyspace-events */
 void storeObserveRemoved(keyRemovedFn *fn);
 void storeObserveElementsRemoved(elementRemovedFn *fn);
 void storeObserveFlushed(dbFlushedFn *fn);
 void storeObserveSwapped(dbSwappedFn *fn);
 void storeObserveReady(keyReadyFn *fn);
 
-/* --- The door ----------------------------------------------------------------------------------- */
+/* --- Reporting changes ----------------------------------------------------------------------------------- */
 
 /* For the inlines below. */
 extern unsigned keyspace_modified_observers;
@@ -56,9 +57,9 @@ static inline void keyspaceSettle(const serverDb *db, uint64_t hash) {
 }
 #endif
 
-/* `key` of `db` has been changed by the running command, as `event` says. `changes` is what that adds to
- * rdb_changes_since_last_save: 1, or the number of elements; a command that adds none has nothing to propagate (and 0
- * is for changes that are not to be). Told when the change is done, once for each key and change. */
+/* Reports that the running command has changed `key` of `db`, as `event`. `changes` is added to
+ * rdb_changes_since_last_save: 1, or the number of elements; a command that adds none is not propagated (0 is for
+ * changes that must not be). Call when the change is done, once per key and change. */
 static inline void dbKeyChanged(serverDb *db, hashedKey key, int event_class, const char *event, long long changes) {
     store_stats.dirty += changes;
     keyspaceTouched(db, key.hash, TOUCH_CHANGE);
@@ -67,7 +68,7 @@ static inline void dbKeyChanged(serverDb *db, hashedKey key, int event_class, co
         keyspaceNotifyChanged(db, key, CHANGED_BY_COMMAND, event_class, event);
 }
 
-/* The same for CHANGED_GROUPS. */
+/* Like dbKeyChanged(), with CHANGED_GROUPS. */
 static inline void dbKeyGroupsChanged(serverDb *db, hashedKey key, int event_class, const char *event,
                                       long long changes) {
     store_stats.dirty += changes;
@@ -76,20 +77,21 @@ static inline void dbKeyGroupsChanged(serverDb *db, hashedKey key, int event_cla
     keyspaceNotifyChanged(db, key, CHANGED_GROUPS, event_class, event);
 }
 
-/* A further event of a change that has been told: "expire" after "set", "del" after the event that emptied a list. */
+/* Sends a further event of a change that has been reported: "expire" after "set", "del" after the event that emptied a
+ * list. */
 static inline void dbKeyEvent(serverDb *db, hashedKey key, int event_class, const char *event) {
     if (unlikely(store_settings.notify_events & event_class)) keyspaceNotifyEvent(db, event_class, event, key.name);
 }
 
-/* The key, of an objectTypeId, has something for those who wait. db.c says so of each list, sorted set and stream that
- * comes, by whatever command; the handler where a value that is there gets what can be waited for (XADD, XGROUP). */
+/* Reports that the key, of type objectTypeId, has data for blocked clients. db.c calls it for each list, sorted set and
+ * stream that is added; handlers call it if a present value gets such data (XADD, XGROUP). */
 void dbKeyReady(serverDb *db, hashedKey key, int type);
 
-/* A value has gone from one key to another: one change, two keys. */
+/* Reports that a value has moved from one key to another: one change, two keys. */
 void dbKeyMoved(serverDb *from_db, hashedKey from, const char *from_event, serverDb *to_db, hashedKey to,
                 const char *to_event);
 
-/* Debug builds: whether each key that db.c has changed has been told of. Asked after every command. */
+/* In debug builds, returns whether each key that db.c has changed was reported. Called after every command. */
 bool keyspaceAllNotified(void);
 
 #endif

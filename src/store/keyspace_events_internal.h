@@ -1,6 +1,6 @@
-/* keyspace_events_internal.h -- what the keyspace itself tells: lookups, expiry, eviction, whole databases.
+/* keyspace_events_internal.h -- reports of the keyspace itself: lookups, expiry, eviction, whole databases.
  *
- * Who changes a key by command has the door of keyspace_events.h instead, which leaves nothing out.
+ * Commands that change a key use keyspace_events.h instead, which covers all effects.
  *
  * Runs on: main.
  *
@@ -10,24 +10,24 @@
 
 #include "keyspace_events.h"
 
-/* An event that is no change of a key's value: "new", "keymiss". */
+/* Sends an event that is no change of a key's value: "new", "keymiss". */
 static inline void notifyKeyspaceEvent(serverDb *db, int event_class, const char *event, slice key) {
     if (unlikely(store_settings.notify_events & event_class)) keyspaceNotifyEvent(db, event_class, event, key);
 }
 
-/* The key has been taken out because its time is over; by a command when that has set such a time. */
+/* Reports that an expired key was deleted; with CHANGED_BY_COMMAND if the command itself has set that expire. */
 void keyspaceNotifyExpired(serverDb *db, hashedKey key, changeCause cause);
-/* One of its elements goes because its time is over; NULL: no more. */
+/* Reports that an expired element was removed; NULL: there are no more. */
 void keyspaceNotifyElementRemoved(serverDb *db, slice key, const slice *element);
-/* Elements of its value have been taken out because their time is over; and nothing was left of it. */
+/* Report that expired elements of its value were removed; and that none was left. */
 void keyspaceNotifyElementsExpired(serverDb *db, hashedKey key);
 void keyspaceNotifyEmptied(serverDb *db, hashedKey key);
 void keyspaceNotifyEvicted(serverDb *db, hashedKey key);
-/* Databases: `keys` of one or all (-1) are about to go; two are about to change places. */
+/* Report databases: `keys` keys of one or all (-1) will be deleted; two will be swapped. */
 void keyspaceNotifyFlushed(int dbid, bool async, long long keys);
 void keyspaceNotifySwapped(int a, int b);
 
-/* Debug builds: this key is being changed and must be told of before the command ends. */
+/* In debug builds, notes that this key is being changed and must be reported before the command ends. */
 #ifdef DEBUG_ASSERTIONS
 void keyspaceOwe(const serverDb *db, uint64_t hash);
 #else

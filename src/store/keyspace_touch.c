@@ -1,9 +1,9 @@
-/* keyspace_touch.c -- debug builds: whoever looks at the keyspace or changes it passes here.
+/* keyspace_touch.c -- in debug builds, reports all access of commands to the keyspace.
  *
- * Changes are told where the door of keyspace_events.h is, which debug builds see to be passed by each of them; so only
+ * Changes are reported by keyspace_events.h, which debug builds verify for each of them, so only
  * lookups need a call of their own.
  *
- * Not here    who may touch what (engine/key_check.c).
+ * Not here    the rules of access (engine/key_check.c).
  * Owns        nothing.
  * Threads     main.
  * Tests       the suite, under sanitizers

@@ -1,6 +1,6 @@
-/* keyspace_touch.h -- debug builds: whoever looks at the keyspace or changes it passes here.
+/* keyspace_touch.h -- in debug builds, reports all access of commands to the keyspace.
  *
- * What the server does on its own (expiry, eviction, files that are loaded) does not.
+ * Actions of the server itself (expiry, eviction, loading) are not reported.
  *
  * Runs on: main.
  *
@@ -12,13 +12,13 @@
 
 typedef struct serverDb serverDb;
 
-/* One key is looked up, or changed by the running command; a database as a whole is read, or emptied or exchanged. */
+/* A lookup of a key, or a change by the running command; a whole database is read, or is emptied or swapped. */
 typedef enum { TOUCH_LOOKUP, TOUCH_CHANGE, TOUCH_READ_ALL, TOUCH_CHANGE_ALL } keyTouch;
 
 #ifdef DEBUG_ASSERTIONS
-/* `hash` is the key's; 0 where there is none. */
+/* `hash` is that of the key; 0 if there is none. */
 typedef void keyTouchedFn(const serverDb *db, uint64_t hash, keyTouch touch);
-void storeOnTouch(keyTouchedFn *fn); /* boot: there is one */
+void storeOnTouch(keyTouchedFn *fn); /* sets the only one, at startup */
 void keyspaceTouched(const serverDb *db, uint64_t hash, keyTouch touch);
 #else
 static inline void keyspaceTouched(const serverDb *db, uint64_t hash, keyTouch touch) {

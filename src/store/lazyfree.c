@@ -1,20 +1,20 @@
-/* lazyfree.c -- freeing that must not stop main.
+/* lazyfree.c -- frees objects without stopping main.
  *
- * A list of a million nodes or a flushed database takes seconds to free. Handing it to a background thread takes one
- * job. What is small is freed at once: a job costs more than it. Whether a structure is handed over is the user's
- * choice (the lazyfree-* options, INFO's counters). A large string is handed over always, and counted nowhere: to the
+ * A list of a million nodes or a flushed database takes seconds to free. A background thread does it as one
+ * job. Small objects are freed immediately: a job would cost more. Whether a structure is freed in the background is
+ * the user's choice (the lazyfree-* options, INFO's counters). A large string always is, and is not counted: to the
  * user it is one allocation, but giving its pages back to the system takes 40 us per MiB (20 ms for 512 MB; 0.4 ms at
  * worst below LARGE_STRING; a job 3 us).
  *
- * Not here    which key goes (db.c, expire.c, evict.c).
- * Owns        what has been submitted; the list of entries that came back.
+ * Not here    choosing keys to delete (db.c, expire.c, evict.c).
+ * Owns        submitted objects; the list of entries that were returned.
  * Threads     main, except lazyfreeBlock() and lazyfreeUnknown(), which any thread may call, and the jobs with
  *             lazyfreeDropEntry() and lazyfreeDropElement() inside them, which run on BIO_LAZY_FREE. They meet in the
  *             counters (atomic, relaxed: read for INFO and for the eviction's estimate) and in the list (lock).
- * Invariants  1. An object that is submitted alone has a count of one and is known to nobody else.
- *             2. A table's entries, and the elements of a structure, may be referred to by replies: the background
- *                frees those whose count it sees at one (objectIsShared: nobody can find them any more, so that is
- *                final) and gives the others back. Main alone changes counts.
+ * Invariants  1. A single submitted object has a count of one and no other code refers to it.
+ *             2. Replies may refer to a table's entries, and to elements of a structure: the background
+ *                frees those whose count it sees at one (objectIsShared: they cannot be found any more, so that is
+ *                final) and returns the others to main, which alone changes counts.
  * Tests       tests/unit/store/lazyfree_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -28,20 +28,20 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#define EFFORT_MIN 64                    /* at most so many allocations are freed at once; more are worth a job */
-#define LARGE_STRING ((uint64_t)1 << 20) /* bytes of a string that no command waits for to be freed */
+#define EFFORT_MIN 64                    /* at most this many allocations are freed immediately; more are worth a job */
+#define LARGE_STRING ((uint64_t)1 << 20) /* bytes of a string from which on it is freed in the background */
 #define MEM_SAMPLES 5
 
 typedef struct freeJob {
-    robj *object;         /* owns; or NULL */
-    void *block;          /* owns; or NULL */
-    dict *keys, *expires; /* owns; or NULL */
-    size_t objects;       /* as INFO counts them: a large string is none */
+    robj *object;         /* owned, or NULL */
+    void *block;          /* owned, or NULL */
+    dict *keys, *expires; /* owned, or NULL */
+    size_t objects;       /* as counted in INFO: a large string counts as none */
     size_t bytes;
 } freeJob;
 
 typedef struct returnedEntry {
-    robj *entry; /* or element; the table's reference is still counted */
+    robj *entry; /* an entry or element; the table's reference is still counted */
     struct returnedEntry *next;
 } returnedEntry;
 
@@ -50,8 +50,8 @@ static atomic_size_t pending_objects, pending_bytes;
 static _Atomic long long freed_objects;
 
 static _Thread_local bool in_background;
-static pthread_mutex_t returned_lock = PTHREAD_MUTEX_INITIALIZER; /* a leaf */
-static returnedEntry *returned;                                   /* under returned_lock; owns */
+static pthread_mutex_t returned_lock = PTHREAD_MUTEX_INITIALIZER; /* a leaf: no other lock is taken while it is held */
+static returnedEntry *returned;                                   /* owned; under returned_lock */
 static atomic_bool returned_any;                                  /* relaxed: a hint that spares main the lock */
 
 /* ---- Jobs ---- */
@@ -93,7 +93,7 @@ static void submitAlone(robj *o, size_t counted) {
     submit((freeJob){.object = o, .objects = counted, .bytes = objectMemUsage(o, MEM_SAMPLES)});
 }
 
-/* A large string does not go to the thread that made it: its clients would wait instead of main's. */
+/* A large string is not sent to the thread that made it: that would delay its clients instead of main's. */
 static bool dropOrOffer(robj *o) {
     if (o->refcount > 1) {
         objectDropShared(o);
@@ -119,7 +119,7 @@ void objectReleaseNow(robj *o) {
     if (!dropOrOffer(o)) lazyfreeObjectNow(o);
 }
 
-/* ---- Objects nobody else knows ---- */
+/* ---- Objects without other references ---- */
 
 void lazyfreeUnknown(robj *o) {
     if (likely(!isLargeString(o))) objectFree(o);

@@ -1,7 +1,7 @@
-/* lazyfree.h -- where dead objects go: freed here, by the thread that made them, or in the background.
+/* lazyfree.h -- frees objects here, on the thread that made them, or in the background.
  *
- * Runs on: main, but for lazyfreeBlock() and lazyfreeUnknown(); the freeing itself on bio's BIO_LAZY_FREE thread or
- * wherever the sink leads.
+ * Runs on: main, except lazyfreeBlock() and lazyfreeUnknown(); freeing itself on bio's BIO_LAZY_FREE thread or
+ * on the thread that the sink chooses.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef STORE_LAZYFREE_H
@@ -10,39 +10,41 @@
 #include "dict.h"
 #include "object.h"
 
-/* Drop a reference to a value. The last one goes to the sink when another thread made the object; else it is freed:
- * at once, or in the background when that is worth it and lazyfree-lazy-server-del says so. */
+/* Drops a reference to a value. After the last one the object goes to the sink if another thread made it; otherwise it
+ * is freed: immediately, or in the background if that is worth it and lazyfree-lazy-server-del is set. */
 void objectRelease(robj *o);
-/* The same, but in the background whenever that is worth it, whatever the setting. */
+/* Like objectRelease(), but in the background whenever that is worth it, whatever the setting. */
 void objectReleaseLazily(robj *o);
-/* The same, but never in the background. */
+/* Like objectRelease(), but never in the background. */
 void objectReleaseNow(robj *o);
-/* The net layer registers who takes dead objects of other threads; returns false to have it freed at once. */
+/* Registers the net layer's function that takes dead objects of other threads; it returns false to have the object
+ * freed immediately. */
 void storeSetFreeSink(bool (*sink)(robj *dead));
 
-/* Free an object nobody else knows (refcount 1), in the background when objectFreeEffort() says it is worth it (> 64).
- * A string of 1 MiB and more is freed in the background by both of these, and by the three above. */
+/* Frees an object that no other code refers to (refcount 1), in the background if objectFreeEffort() is large enough (>
+ * 64). A string of 1 MiB and more is freed in the background by both of these functions, and by the three above. */
 void lazyfreeObject(robj *o);
-void lazyfreeObjectNow(robj *o); /* a structure here and now, whatever it costs */
-/* As lazyfreeObjectNow(), for an object that main does not know. Any thread. */
+void lazyfreeObjectNow(robj *o); /* frees a structure on this thread, whatever the time */
+/* Like lazyfreeObjectNow(), for an object that main does not know. Any thread. */
 void lazyfreeUnknown(robj *o);
-/* Free a block of zmalloc's whose size the caller knows: in the background when it is as large as a large string, so
- * that no thread with clients waits. Any thread. */
+/* Frees a zmalloc() block whose size the caller knows, in the background if it has the size of a large string, so that
+ * no thread with clients waits. Any thread. */
 void lazyfreeBlock(void *block, size_t bytes);
-/* Free a whole database's dicts in the background. Takes both. Entries that replies still refer to stay until those
- * let go of them. */
+/* Frees a whole database's dicts in the background. Takes both. Entries that replies still refer to stay until those
+ * references are dropped. */
 void lazyfreeDicts(dict *keys, dict *expires);
 /* The entryFree of the keyspace's dicts: drops the dict's reference, on main or in the background. */
 void lazyfreeDropEntry(void *entry);
-/* What structures do with elements that are objects (objectDropElement()): the same for an element. */
+/* Like lazyfreeDropEntry(), for elements of structures that are objects (objectDropElement()). */
 void lazyfreeDropElement(robj *o);
-/* Take back what the background could not free because a reply refers to it. Called at each tick; cheap when there
- * is nothing. */
+/* Takes back objects that the background could not free because a reply refers to them. Called at each tick; cheap if
+ * there are none. */
 void lazyfreeCollect(void);
 
-/* Large strings are not counted, as in the field, where they are freed at once; their bytes are. */
+/* Return figures for INFO. Large strings are not counted, as in Valkey, which frees them immediately; their bytes
+ * are. */
 size_t lazyfreePending(void);      /* objects waiting: INFO lazyfree_pending_objects */
-size_t lazyfreePendingBytes(void); /* the memory that waits, tables of whole databases excepted */
+size_t lazyfreePendingBytes(void); /* memory waiting to be freed, except for tables of whole databases */
 long long lazyfreeDone(void);      /* INFO lazyfreed_objects */
 void lazyfreeResetStats(void);
 

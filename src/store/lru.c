@@ -5,11 +5,11 @@
  *         | seconds, modulo 2^24                |              | minutes, modulo 2^16   | log counter |
  *         +-------------------------------------+              +------------------------+-------------+
  *
- * The counter grows by one with probability 1 / ((counter - 5) * lfu-log-factor + 1), so that 255 stands for about
- * a million uses at factor 10. It loses one for each lfu-decay-time minutes that pass; the loss is worked out when
- * the counter is next looked at.
+ * The counter grows by one with probability 1 / ((counter - 5) * lfu-log-factor + 1), so that 255 represents about
+ * a million uses at factor 10. It loses one for each lfu-decay-time minutes that pass, which is computed when
+ * the counter is next read.
  *
- * Not here    which keys go (evict.c).
+ * Not here    choosing keys to evict (evict.c).
  * Owns        the clock, refreshed by cron.
  * Threads     main.
  * Tests       tests/unit/store/lru_test.c
@@ -31,7 +31,7 @@ void lruClockRefresh(int64_t now_ms) {
     assertMainRole();
     int64_t seconds = now_ms / 1000;
     lru_clock = (uint32_t)seconds & LRU_CLOCK_MAX;
-    if (lru_clock == 0) lru_clock = 1; /* 0 says "not set yet" */
+    if (lru_clock == 0) lru_clock = 1; /* 0 means "not set yet" */
     lfu_minutes = (uint32_t)(seconds / 60) & LFU_MINUTES_MASK;
 }
 
@@ -73,7 +73,7 @@ void lfuTouch(robj *o) {
 
 void lfuSetFrequency(robj *o, unsigned freq) {
     o->lru = lfuBits(freq > LFU_COUNTER_MAX ? LFU_COUNTER_MAX : freq) & LRU_CLOCK_MAX;
-    if (o->lru == 0) o->lru = LFU_MINUTES_MASK << 8; /* 0 says "not set yet": a minute ago, then */
+    if (o->lru == 0) o->lru = LFU_MINUTES_MASK << 8; /* 0 means "not set yet": use the minute before */
 }
 
 /* ---- LRU ---- */
@@ -83,10 +83,10 @@ uint64_t lruIdleMs(const robj *o) {
     return (uint64_t)idle_s * 1000;
 }
 
-/* An idle time longer than the clock's span counts as the longest it can tell. */
+/* An idle time longer than the clock's range counts as the longest possible. */
 void lruSetIdle(robj *o, long long idle_s) {
     if (idle_s < 0) idle_s = 0;
     if (idle_s > LRU_CLOCK_MAX - 1) idle_s = LRU_CLOCK_MAX - 1;
     o->lru = (lru_clock - (uint32_t)idle_s) & LRU_CLOCK_MAX;
-    if (o->lru == 0) o->lru = LRU_CLOCK_MAX; /* 0 says "not set yet" */
+    if (o->lru == 0) o->lru = LRU_CLOCK_MAX; /* 0 means "not set yet" */
 }

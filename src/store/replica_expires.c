@@ -1,9 +1,9 @@
-/* replica_expires.c -- keys with a time that a replica's own clients have made, because it is writable.
+/* replica_expires.c -- keys to which clients of a writable replica have given an expire.
  *
- * Not here    the look at each (expire.c).
+ * Not here    deleting them (expire.c).
  * Owns        the names.
  * Threads     main.
- * Cost        nothing where the dataset follows no other.
+ * Cost        nothing if the dataset does not follow another server's.
  * Tests       tests/unit/store/replica_expires_test.c, tests/repl/role.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -16,13 +16,13 @@
 
 #include <string.h>
 
-#define DB_BYTES 4 /* of the database's number, before the name */
+#define DB_BYTES 4 /* number of the database, before the name */
 
 static_assert(sizeof(void *) == sizeof(int64_t), "a time is a value of the tree");
 
 static struct {
-    rax *keys; /* owns; NULL: there were none yet. Their values are the times */
-    sds at;    /* owns: where the last look ended; NULL: from the first on */
+    rax *keys; /* owned; NULL: there were none yet. The values are the expires */
+    sds at;    /* owned: where the last visit ended; NULL: start at the first key */
 } own;
 
 static int databaseOf(slice key) {
@@ -38,13 +38,13 @@ static slice nameOf(slice key) {
 static void remember(rax *keys, int dbid, slice name, void *when) {
     uint32_t number = (uint32_t)dbid;
     sds key = sdsCatLen(sdsNewLen(&number, DB_BYTES), name.ptr, name.len);
-    raxInsert(keys, sdsSlice(key), when, NULL); /* without memory it waits for a write to it */
+    raxInsert(keys, sdsSlice(key), when, NULL); /* if there is no memory, the key stays until it is written */
     sdsFree(key);
 }
 
 void replicaExpiresNote(int dbid, slice name, int64_t when_ms) {
     assertMainRole();
-    /* Expires are ignored for what the primary sends, and for what is loaded. */
+    /* Expires are ignored for the primary's commands, and while loading. */
     if (!store_following.on || store_following.imports || store_expire_cutoff_ms == INT64_MIN) return;
     if (!own.keys) own.keys = raxCreate();
     remember(own.keys, dbid, name, (void *)(intptr_t)when_ms);

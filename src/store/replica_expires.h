@@ -1,7 +1,7 @@
-/* replica_expires.h -- keys with a time that a replica's own clients have made, because it is writable.
+/* replica_expires.h -- keys to which clients of a writable replica have given an expire.
  *
- * What is over on a replica its primary deletes; of these keys it does not know. So they are remembered, by name and
- * time: with another time the key is the primary's by now, and no longer among them.
+ * The primary deletes expired keys of its replicas, but does not know these keys. So they are recorded here, by name
+ * and expire: a key with another expire has been overwritten by the primary, and is removed from the record.
  *
  * Runs on: main.
  *
@@ -11,16 +11,17 @@
 
 #include "slice.h"
 
-/* A key was given a time, while the dataset follows another one. Nothing unless it was one of this server's clients. */
+/* Records that a key was given an expire while the dataset follows another server's. Does nothing unless a client of
+ * this server did it. */
 void replicaExpiresNote(int dbid, slice name, int64_t when_ms);
-/* Two databases have changed places. Looks at all of them. */
+/* Swaps the records of two databases. Visits all of them. */
 void replicaExpiresSwap(int a, int b);
-size_t replicaExpiresCount(void);
-/* The dataset follows no other any more, or has gone. */
+size_t replicaExpiresCount(void); /* number of recorded keys */
+/* Forgets all keys: the dataset no longer follows another server's, or was deleted. */
 void replicaExpiresClear(void);
 
-/* Look at the next ones, in turn, at most so many, and no one twice: `look` says of each whether it is to be remembered
- * any longer. It may change the keyspace, but give no key a time. */
+/* Visits the next keys, at most `most`, none twice: `look` returns whether a key must stay recorded. It may change the
+ * keyspace, but set no expire. */
 void replicaExpiresVisit(size_t most, bool (*look)(int dbid, slice name, int64_t when_ms));
 
 #endif

@@ -1,8 +1,8 @@
-/* shared_pages.c -- what is left undone while a child process shares the pages of this one.
+/* shared_pages.c -- avoids optional writes while a child process shares the pages of this one.
  *
- * Not here    when a child comes and goes (persist/file/child.c); how full a table may then be (ds/dict.c); replies,
+ * Not here    when children start and end (persist/file/child.c); how full a table may then be (ds/dict.c); replies,
  *             which copy values instead of referring to them (client/reply.h).
- * Owns        the two reasons of which the policy of tables is made.
+ * Owns        the two conditions that determine the policy of tables.
  * Threads     main.
  * Tests       tests/unit/store/shared_pages_test.c, tests/persist/snapshot.tcl
  *

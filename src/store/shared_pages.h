@@ -1,7 +1,7 @@
-/* shared_pages.h -- what is left undone while a child process shares the pages of this one.
+/* shared_pages.h -- avoids optional writes while a child process shares the pages of this one.
  *
- * After a fork the first write into a page copies it. Writes that nobody asked for are not made meanwhile: the time of
- * a key's last use, tables that grow for comfort or move on, entries that defragmentation would move.
+ * After a fork the first write to a page copies it. Writes that no command requires are skipped meanwhile: the time of
+ * a key's last use, optional growth and rehashing of tables, defragmentation.
  *
  * Runs on: main.
  *
@@ -11,10 +11,10 @@
 
 #include "platform.h"
 
-/* A child has been forked, or the last one has ended. */
+/* Call when a child was forked, or the last one has ended. */
 void sharedPagesSet(bool shared);
-bool sharedPages(void);
-/* Whether tables may be resized at all (DEBUG DICT-RESIZING). Whatever children do, it stays so. */
+bool sharedPages(void); /* true while a child runs */
+/* Sets whether tables may be resized at all (DEBUG DICT-RESIZING), independent of children. */
 void sharedPagesAllowResizing(bool allowed);
 
 #endif

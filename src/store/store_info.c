@@ -1,4 +1,4 @@
-/* store_info.c -- the figures of the keyspace in INFO.
+/* store_info.c -- the INFO fields of the keyspace.
  *
  * Threads     main.
  * Tests       tests/server/info.tcl, tests/differential/server_compare.py
@@ -95,7 +95,7 @@ static void replicaExpires(infoOut *o) {
 }
 
 static void resetStats(void) {
-    long long dirty = store_stats.dirty; /* no statistic: it decides when to save */
+    long long dirty = store_stats.dirty; /* not a statistic: it decides when to save */
     store_stats = (storeStats){.dirty = dirty};
     lazyfreeResetStats();
 }

@@ -16,15 +16,15 @@
 
 typedef void storeLatencyFn(const char *event, uint64_t us);
 
-/* Call at boot. The observer must not change the keyspace. */
+/* Sets the observer. Call at startup. It must not change the keyspace. */
 void storeObserveLatency(storeLatencyFn *fn);
 /* Starts or stops the measuring: without it no clock is read. */
 void storeMeasureLatency(bool on);
 
-/* For the inlines below: NULL while nothing is measured. */
+/* For the inline functions below: NULL while measuring is off. */
 extern storeLatencyFn *store_latency_observer;
 
-/* Returns the time now, or 0 while nothing is measured. */
+/* Returns the time now, or 0 while measuring is off. */
 static inline uint64_t storeLatencyBegin(void) {
     return unlikely(store_latency_observer != NULL) ? clockMonotonicUs() : 0;
 }

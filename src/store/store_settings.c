@@ -1,7 +1,9 @@
 /* store_settings.c -- the settings of the keyspace: values, names, ranges and texts.
  *
- * Not here    hz, which paces more than this layer: the server sets store_settings.hz.
- * Owns        store_settings. Its values hold before the configuration is read.
+ * Not here    hz, which paces more than this layer: the server sets store_settings.hz; what applies a setting, which
+ *             its owner registers (settingOnApply()).
+ *
+ * Owns        store_settings. The values here hold before the configuration is read.
  * Threads     main.
  * Tests       tests/unit/store/store_settings_test.c
  *

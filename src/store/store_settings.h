@@ -8,6 +8,7 @@
 
 #include "platform.h"
 
+/* Described by the rows in store_settings.c; the server layer sets hz. */
 typedef struct storeSettings {
     long long databases, maxmemory, maxmemory_samples, maxmemory_eviction_tenacity;
     int maxmemory_policy; /* MAXMEMORY_* below */
@@ -16,7 +17,7 @@ typedef struct storeSettings {
     long long hz; /* the server layer sets it */
     bool lazyfree_eviction, lazyfree_expire, lazyfree_server_del, lazyfree_user_del, lazyfree_user_flush;
     bool activerehashing, activedefrag;
-    bool active_defrag_all; /* for tests: everything moves, at any time */
+    bool active_defrag_all; /* for tests: move all blocks, at any time */
     long long active_defrag_cycle_max, active_defrag_cycle_min, active_defrag_cycle_us, active_defrag_ignore_bytes;
     long long active_defrag_max_scan_fields, active_defrag_threshold_lower, active_defrag_threshold_upper;
 } storeSettings;

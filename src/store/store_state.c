@@ -1,6 +1,6 @@
-/* store_state.c -- counters and clock of this layer.
+/* store_state.c -- the counters and the clock of this layer.
  *
- * They have a file of their own below all others of the folder, so that no two of those need each other for them.
+ * They have a file of their own below all others of the folder, so that these do not depend on each other.
  *
  * Owns        store_stats, the cached time.
  * Threads     main.
