@@ -20,7 +20,7 @@ const char *clockMonotonicInfo(void);
 
 /* Returns the current tick; convert differences by clockTicksToNs(). */
 monotime clockTicks(void);
-uint64_t clockTicksToNs(monotime ticks);
+uint64_t clockTicksToNs(monotime ticks); /* converts a difference of ticks */
 static inline uint64_t clockTicksToUs(monotime ticks) {
     return clockTicksToNs(ticks) / 1000;
 }

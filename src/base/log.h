@@ -19,9 +19,9 @@ typedef enum { LOG_TIME_LEGACY, LOG_TIME_ISO8601, LOG_TIME_MILLISECONDS } logTim
 /* Sets where lines go; "" means stdout. The file is opened for each line, so that log rotation needs no signal. The
  * string is copied. */
 void logSetFile(const char *path);
-const char *logFile(void);
+const char *logFile(void); /* "" is stdout */
 
-void logSetLevel(logLevel least);
+void logSetLevel(logLevel least); /* lines below this level are not written */
 /* Returns whether a line of this level is written. */
 bool logLevelIsOn(logLevel level);
 void logSetFormat(logFormat format, logTimeFormat time_format);

@@ -54,7 +54,9 @@ void panicBlockOtherSignals(sigset_t *before);
 void panicThreadInit(void);
 void panicThreadExit(void);
 
+/* Writes a report and ends the process. */
 noreturn_fn void panicAssertFailed(const char *cond, const char *file, int line);
+/* Like panicAssertFailed(), with a formatted reason. */
 noreturn_fn void panicAbort(const char *file, int line, const char *fmt, ...) printf_like(3, 4);
 
 /* Asserts that a function runs on main. Main is a role: the right to touch sessions, the keyspace and reference counts,

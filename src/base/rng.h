@@ -11,7 +11,7 @@
 typedef struct rng {
     uint64_t s[4];
 } rng;
-void rngSeed(rng *r, uint64_t seed);
+void rngSeed(rng *r, uint64_t seed); /* equal seeds give equal numbers */
 uint64_t rngNext(rng *r);
 /* Returns a number uniform in [0, bound), without bias; bound > 0. */
 uint64_t rngBelow(rng *r, uint64_t bound);

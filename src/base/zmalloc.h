@@ -4,8 +4,8 @@
  * zmallocThreadInit() registers these two counters of the calling thread, and zmallocUsed() sums
  * them. So counting costs nothing per call. Sanitizer builds use libc's malloc and count here.
  *
- * Lack of memory ends the process, except in the `try` functions, which return NULL. Before either, the
- * thread's own reserve is used.
+ * Lack of memory ends the process, after a call of the handler that zmallocSetOomHandler() sets, except in the `try`
+ * functions, which return NULL. Before either, the thread's own reserve is used.
  * Threads     any.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -15,7 +15,7 @@
 #include "platform.h"
 
 void *zmalloc(size_t size) __attribute__((malloc, alloc_size(1)));
-void *zcalloc(size_t count, size_t size) __attribute__((malloc, alloc_size(1, 2)));
+void *zcalloc(size_t count, size_t size) __attribute__((malloc, alloc_size(1, 2))); /* zeroed */
 void *zrealloc(void *p, size_t size);
 void *zmallocAligned(size_t align, size_t size); /* freed with zfree(); align is a power of two */
 void zfree(void *p);                             /* NULL is allowed */
@@ -85,7 +85,7 @@ size_t zmallocUsed(void);
  * only differences are meaningful. Two loads. */
 int64_t zmallocThreadHeld(void);
 
-void zmallocSetOomHandler(void (*handler)(size_t size));
+void zmallocSetOomHandler(void (*handler)(size_t size)); /* called before the process ends for lack of memory */
 
 /* Makes the n-th allocation from now (1: the next) in the calling thread's `try` functions fail; 0 switches it off. For
  * tests. Returns how many allocations of the previous setting were left: 0 if it has failed. */

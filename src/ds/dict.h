@@ -57,7 +57,7 @@ size_t dictMemEmpty(void);              /* the rest of it */
 size_t dictMemRehashing(const dict *d); /* bytes of the table that a rehash is emptying */
 bool dictIsRehashing(const dict *d);
 
-uint64_t dictHash(const dict *d, slice key);
+uint64_t dictHash(const dict *d, slice key); /* by the dict's type */
 
 /* Returns the entry with that key, or NULL. */
 void *dictFind(const dict *d, slice key, uint64_t hash);

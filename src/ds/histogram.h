@@ -24,7 +24,7 @@ bool histogramRecordMany(histogram *h, int64_t value, int64_t count);
 void histogramAdd(histogram *into,
                   const histogram *from); /* adds the counts of `from`, which has the same parameters */
 int64_t histogramTotal(const histogram *h);
-int64_t histogramMin(const histogram *h);
+int64_t histogramMin(const histogram *h); /* 0 if it is empty */
 int64_t histogramMax(const histogram *h);
 double histogramMean(const histogram *h);
 double histogramStddev(const histogram *h);

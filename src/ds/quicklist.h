@@ -59,7 +59,7 @@ typedef struct quicklistStats {
     size_t nodes, compressed; /* nodes: all of them */
     size_t bytes;             /* of all nodes, as if none were compressed */
 } quicklistStats;
-void quicklistGetStats(const quicklist *q, quicklistStats *out);
+void quicklistGetStats(const quicklist *q, quicklistStats *out); /* reads every node */
 /* Returns the bytes of memory used, estimated from at most `samples` nodes (0: all). */
 size_t quicklistMemory(const quicklist *q, size_t samples);
 size_t quicklistNodeCount(const quicklist *q);
@@ -99,7 +99,7 @@ bool quicklistIterUnpacked(const quicklistIter *it);
 /* Reads several elements at once: a run of at most `max` elements in the listpack *lp, from *at on in the walk's
  * direction; or a plain element, in *plain, with *at NULL. Returns their number, 0 at the end. */
 size_t quicklistIterRun(quicklistIter *it, size_t max, const uint8_t **lp, const uint8_t **at, slice *plain);
-void quicklistIterEnd(quicklistIter *it);
+void quicklistIterEnd(quicklistIter *it); /* frees the iterator's memory */
 
 /* Inserts a value before or after the element that the iterator returned last, or replaces that. */
 void quicklistInsert(quicklist *q, quicklistIter *it, listpackWhere where, slice value);

@@ -53,7 +53,7 @@ static inline uint8_t *nodeListpack(const quicklistNode *n) {
 /* Returns the bytes of the listpack or element, as if it were not compressed. */
 size_t nodeBytes(const quicklistNode *n);
 
-const quicklistNode *quicklistEndNode(const quicklist *q, listEnd end);
+const quicklistNode *quicklistEndNode(const quicklist *q, listEnd end); /* NULL if the list is empty */
 
 /* Returns a packed node with one element. */
 quicklistNode *nodeCreate(slice value);
@@ -61,7 +61,7 @@ quicklistNode *nodeCreate(slice value);
 quicklistNode *nodeCreatePlain(slice value) must_check;
 /* Returns a packed node; takes ownership of the listpack. */
 quicklistNode *nodeCreateTake(uint8_t *lp);
-quicklistNode *nodeDup(const quicklistNode *n) must_check;
+quicklistNode *nodeDup(const quicklistNode *n) must_check; /* NULL if there is no memory */
 void nodeFree(quicklistNode *n);
 
 /* Add and remove entries at an end of a packed node that is not compressed. `goal` is the size to which its block will
@@ -77,8 +77,8 @@ void nodeSetListpack(quicklistNode *n, uint8_t *lp);
  * is in no list yet. */
 quicklistNode *nodeSplit(quicklistNode *n, size_t number);
 
-void nodeCompress(quicklistNode *n);
-void nodeDecompress(quicklistNode *n);
+void nodeCompress(quicklistNode *n);   /* compresses the block if that saves memory */
+void nodeDecompress(quicklistNode *n); /* does nothing if it is not compressed */
 /* Returns the bytes of the listpack or element, in the node or, if it is compressed, in *scratch, which grows as
  * needed. */
 const uint8_t *nodeRead(const quicklistNode *n, uint8_t **scratch);

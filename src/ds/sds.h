@@ -24,7 +24,7 @@ sds sdsFromLongLong(long long value);
 void sdsFree(sds s); /* NULL is allowed */
 
 size_t sdsLen(const sds s);
-size_t sdsAvail(const sds s);
+size_t sdsAvail(const sds s);     /* capacity left */
 size_t sdsAllocSize(const sds s); /* bytes of the block that holds it */
 static inline slice sdsSlice(const sds s) {
     return sliceOf(s, sdsLen(s));
@@ -52,9 +52,9 @@ void sdsIncrLen(sds s, ptrdiff_t delta);
 void sdsClear(sds s);
 void sdsRange(sds s, ptrdiff_t start, ptrdiff_t end); /* keeps [start, end]; negative from the end */
 void sdsTrim(sds s, const char *cset);
-void sdsToLower(sds s);
+void sdsToLower(sds s); /* ASCII letters only */
 void sdsToUpper(sds s);
-int sdsCmp(const sds a, const sds b);
+int sdsCmp(const sds a, const sds b); /* as memcmp(); a prefix is less */
 
 /* Splits at each `sep` (not NULL, seplen >= 1). Returns an array of *count strings, freed by sdsFreeSplitRes(). */
 sds *sdsSplitLen(const char *s, size_t len, const char *sep, size_t seplen, int *count);
@@ -62,7 +62,7 @@ sds *sdsSplitLen(const char *s, size_t len, const char *sep, size_t seplen, int 
  * \r \t \a \b \xHH) and '...' (only \' is escaped). Quoted text is joined with adjacent text: "a b"c is the word `a
  * bc`. Returns NULL for unbalanced quotes; for an empty line, a non-NULL array and *count 0. */
 sds *sdsSplitArgs(const char *line, int *count);
-void sdsFreeSplitRes(sds *words, int count);
-sds sdsJoin(char **words, int count, const char *sep);
+void sdsFreeSplitRes(sds *words, int count);           /* NULL is allowed */
+sds sdsJoin(char **words, int count, const char *sep); /* with `sep` between the words */
 
 #endif

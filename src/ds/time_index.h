@@ -14,10 +14,10 @@ typedef struct timeIndex timeIndex;
 
 typedef int64_t timeIndexTimeOf(const void *entry);
 
-timeIndex *timeIndexCreate(timeIndexTimeOf *time_of);
-void timeIndexFree(timeIndex *t); /* frees no entries; NULL is allowed */
+timeIndex *timeIndexCreate(timeIndexTimeOf *time_of); /* `time_of` returns an entry's time */
+void timeIndexFree(timeIndex *t);                     /* frees no entries; NULL is allowed */
 size_t timeIndexSize(const timeIndex *t);
-size_t timeIndexMemUsage(const timeIndex *t);
+size_t timeIndexMemUsage(const timeIndex *t); /* bytes, without entries */
 
 /* Adds an entry that is not in the index. */
 void timeIndexAdd(timeIndex *t, const void *entry);

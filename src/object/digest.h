@@ -20,8 +20,8 @@ typedef struct digest {
     uint8_t bytes[DIGEST_BYTES];
 } digest;
 
-void digestXor(digest *d, slice bytes);
-void digestMix(digest *d, slice bytes);
+void digestXor(digest *d, slice bytes);      /* for unordered parts */
+void digestMix(digest *d, slice bytes);      /* for ordered parts */
 void digestMixNumber(digest *d, uint32_t n); /* 4 bytes, big-endian */
 /* Mixes in a value with its type and whether it has an expire. */
 void digestMixValue(digest *d, const robj *o);

@@ -117,7 +117,7 @@ typedef struct objectTypeOps {
 extern int64_t object_expire_cutoff_ms;
 /* Registers the operations of a type. Call at startup. */
 void objectRegisterType(objectTypeId type, const objectTypeOps *ops);
-const char *objectTypeName(const robj *o);
+const char *objectTypeName(const robj *o);     /* reply of TYPE */
 const char *objectEncodingName(const robj *o); /* "int" "embstr" "raw" "listpack" ... */
 
 /* --- Creating ----------------------------------------------------------------------------------- */
@@ -154,11 +154,11 @@ robj *objectRenameTake(robj *o, slice new_key);
 
 /* --- Reading ----------------------------------------------------------------------------------- */
 
-slice objectKey(const robj *o);
+slice objectKey(const robj *o); /* empty if the entry has none */
 /* Returns the value of a string. INT is printed to `buf` (LONG_STR_SIZE bytes); otherwise the slice points into the
  * object and is valid while that is unchanged. */
 slice objectString(const robj *o, char *buf);
-size_t objectStringLen(const robj *o);
+size_t objectStringLen(const robj *o); /* bytes of the value as text */
 /* Like objectString(), for RAW strings; inline, as replies refer to these bytes. */
 static inline slice objectRawString(const robj *o) {
     const char *block;

@@ -25,7 +25,7 @@ static inline bool hashHidden(int64_t when_ms) {
 
 robj *hashCreate(slice key); /* an empty hash; add fields before it becomes visible to clients */
 size_t hashLength(const robj *o);
-bool hashHasTimes(const robj *o);
+bool hashHasTimes(const robj *o); /* whether some field has a TTL */
 static inline bool hashNeedsHashes(const robj *o) {
     return o->encoding == OBJ_ENC_HASHTABLE;
 }
@@ -59,6 +59,7 @@ typedef struct hashSpot {
     void **field;         /* in a table, even if expired; NULL: absent */
 } hashSpot;
 #define HASH_NO_SPOT (-1)
+/* Like hashFind(), and sets *spot. */
 bool hashFindSpot(robj *o, slice field, uint64_t hash, hashPair *out, hashSpot *spot);
 
 /* Prepares for adding `pairs` fields (0: unknown) whose longest part has `longest` bytes. */

@@ -40,7 +40,7 @@ typedef struct valueListIter {
 
 /* Begins a walk at the element with that index, negative from the end. */
 void valueListIterBegin(valueListIter *it, const robj *o, long index, bool backward);
-bool valueListIterNext(valueListIter *it, listpackValue *value);
+bool valueListIterNext(valueListIter *it, listpackValue *value); /* false at the end */
 /* Returns whether the last element is text of a compressed node: it is valid until the next call. Other text is valid
  * until the list changes. */
 bool valueListIterUnpacked(const valueListIter *it);

@@ -70,7 +70,7 @@ typedef struct setIterator {
     dictIterator table;
 } setIterator;
 void setIterBegin(setIterator *it, const robj *o);
-bool setIterNext(setIterator *it, setMember *out);
+bool setIterNext(setIterator *it, setMember *out); /* false at the end */
 void setIterEnd(setIterator *it);
 
 /* --- Changing ------------------------------------------------------------------------------------ */

@@ -57,7 +57,7 @@ typedef struct stream {
 
 stream *streamCreate(void);
 void streamFree(stream *s);
-stream *streamDup(const stream *s);
+stream *streamDup(const stream *s); /* a deep copy, with its groups */
 
 /* Maximum of bytes of fields and values of one entry. */
 #define STREAM_ENTRY_BYTES_MAX LISTPACK_BYTES_MAX

@@ -54,7 +54,7 @@ typedef struct streamGroup {
 
 /* Creates a group. Returns NULL if the name is taken. */
 streamGroup *streamGroupCreate(stream *s, slice name, streamId last, uint64_t entries_read);
-streamGroup *streamGroupFind(const stream *s, slice name);
+streamGroup *streamGroupFind(const stream *s, slice name); /* NULL if absent */
 /* Deletes a group. Returns false if it is absent. */
 bool streamGroupDestroy(stream *s, slice name);
 size_t streamGroupCount(const stream *s);
@@ -64,7 +64,7 @@ void streamGroupsDup(stream *to, const stream *from);
 
 /* Creates a consumer. Returns NULL if the name is taken, or if there is no memory for it. */
 streamConsumer *streamConsumerCreate(streamGroup *g, slice name, int64_t seen_ms);
-streamConsumer *streamConsumerFind(const streamGroup *g, slice name);
+streamConsumer *streamConsumerFind(const streamGroup *g, slice name); /* NULL if absent */
 /* Deletes a consumer with its pending entries. Returns their number. */
 size_t streamConsumerDelete(streamGroup *g, streamConsumer *c);
 static inline slice streamConsumerName(const streamConsumer *c) {
@@ -80,7 +80,7 @@ bool streamGroupLag(const stream *s, const streamGroup *g, uint64_t *lag);
 
 /* ---- Pending entries: valid until the next one is added or removed ---- */
 
-streamPending *streamPendingFind(const streamGroup *g, streamId id);
+streamPending *streamPendingFind(const streamGroup *g, streamId id); /* NULL if absent */
 /* Adds a pending entry that is absent; the consumer may be NULL until streamPendingGive(). */
 streamPending *streamPendingAdd(streamGroup *g, streamId id, streamConsumer *consumer);
 /* Removes a pending entry. Returns false if it is absent. */
@@ -96,6 +96,7 @@ typedef struct streamPendingWalk {
     streamBlock *block; /* NULL at the end */
     uint32_t at;
 } streamPendingWalk;
+/* Begins a walk at an ID; `c` NULL: over all consumers. */
 void streamPendingFrom(streamPendingWalk *w, const streamGroup *g, const streamConsumer *c, streamId from);
 streamPending *streamPendingNext(streamPendingWalk *w); /* NULL at the end */
 

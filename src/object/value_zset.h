@@ -30,7 +30,7 @@ void zsetExpect(robj *o, size_t members, size_t longest);
 
 size_t zsetCount(const robj *o);
 uint64_t zsetHash(slice member);
-bool zsetScore(const robj *o, slice member, uint64_t hash, double *score);
+bool zsetScore(const robj *o, slice member, uint64_t hash, double *score); /* false if the member is absent */
 /* Returns the rank from the lowest score or, with `reverse`, from the highest, and the score; SIZE_MAX if the member is
  * absent. */
 size_t zsetRank(const robj *o, slice member, uint64_t hash, bool reverse, double *score);
@@ -107,7 +107,7 @@ typedef struct zsetIter {
 } zsetIter;
 /* Begins with the member of that rank (counted from the lowest score in both directions). */
 zsetIter zsetIterAt(const robj *o, size_t rank, bool backward);
-bool zsetIterNext(zsetIter *it, zsetElement *e);
+bool zsetIterNext(zsetIter *it, zsetElement *e); /* false at the end */
 
 /* ---- Building a whole set ---- */
 
@@ -118,7 +118,7 @@ typedef struct zsetBuilder {
     dict *table;    /* owned; NULL: no member was looked up */
     size_t count, room, longest;
 } zsetBuilder;
-void zsetBuildBegin(zsetBuilder *b, size_t expected);
+void zsetBuildBegin(zsetBuilder *b, size_t expected); /* about `expected` members will be added */
 /* Adds a member that is not yet in the builder. */
 void zsetBuildAdd(zsetBuilder *b, slice member, double score);
 /* Returns the address of a member's score; adds the member with score 0 (*is_new) if it is absent. All members must be

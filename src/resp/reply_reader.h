@@ -13,7 +13,7 @@ typedef struct replyScanner {
     bool bad;        /* malformed: nothing more is consumed */
 } replyScanner;
 
-void replyScannerReset(replyScanner *s);
+void replyScannerReset(replyScanner *s); /* call before each reply */
 /* Consumes bytes of [p, p+len) up to the end of one reply and returns how many. *whole becomes true if the reply is
  * complete: reset the scanner before the next one. A partial header line is not consumed; call again with more
  * bytes. */
