@@ -9,8 +9,8 @@
 enum { RDB_VERSION_CHECK_STRICT, RDB_VERSION_CHECK_RELAXED };
 
 typedef struct objectSettings {
-    /* Limits of the compact encodings: elements, and bytes of the longest. A value that has exceeded them does not
-     * return to the compact encoding. */
+    /* Limits of the compact encodings: elements, and bytes of the longest. Of the values that have
+     * exceeded them, only lists return to the compact encoding. */
     long long hash_max_listpack_entries, hash_max_listpack_value;
     long long set_max_intset_entries, set_max_listpack_entries, set_max_listpack_value;
     long long zset_max_listpack_entries, zset_max_listpack_value;
