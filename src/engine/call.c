@@ -214,7 +214,7 @@ static void callTimeless(client *c, monotime *now) {
 static void (*on_applied)(client *c); /* const after boot */
 
 void callOnApplied(void (*fn)(client *c)) {
-    serverAssert(!on_applied);
+    debugAssert(!on_applied);
     on_applied = fn;
 }
 
@@ -306,7 +306,7 @@ void callServeBlocked(monotime *now) {
 
 void callResumeHeld(client *c, monotime *now) {
     assertMainRole();
-    serverAssert(blockingIsHeld(c));
+    debugAssert(blockingIsHeld(c));
     const parsedCommand *req = blockingRun(c);
     if (processCommand(c, req, now) == CALL_DONE) blockingHasRun(c);
     else blockingHold(c); /* another pause; no command that waits for keys is for main's own thread */

@@ -33,7 +33,7 @@ void yieldNow(const yieldJob *job) {
     if (!serve_others) return;
     if (likely(engine_settings.yield == YIELD_WHEN_DUE) && clockTicksToNs(clockTicks() - served_at) < INTERVAL_NS)
         return;
-    serverAssert(!around); /* two jobs are the most */
+    debugAssert(!around); /* two jobs are the most */
     debugAssert(job != waiting && (job->allowed == 0) != (job->refused == 0));
     around = waiting;
     waiting = job;

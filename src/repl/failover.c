@@ -111,7 +111,7 @@ static void answered(bool accepted) {
 }
 
 static void handOver(void) {
-    serverAssert(failover.state == FAILOVER_WAITS && failover.host);
+    debugAssert(failover.state == FAILOVER_WAITS && failover.host);
     serverLog(LL_NOTICE, "Failover target is %s:%lld, the role is handed over.", failover.host, failover.port);
     failover.state = FAILOVER_RUNS;
     primaryLinkFollowForFailover(failover.host, failover.port);
@@ -198,7 +198,7 @@ static const char *refusal(const failoverWords *w, const char *host) {
 }
 
 static void begin(const failoverWords *w, sds host) {
-    serverAssert(failover.state == FAILOVER_NONE && !failover.host && !w->to == !host);
+    debugAssert(failover.state == FAILOVER_NONE && !failover.host && !w->to == !host);
     failover.host = host;
     failover.port = w->port;
     failover.force = w->force;

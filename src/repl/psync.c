@@ -35,7 +35,7 @@ static gateFn *monitors_gate;          /* const after boot */
 static void (*ask_for_ack)(client *c); /* const after boot */
 
 void psyncInit(gateFn *monitors, void (*ask)(client *c)) {
-    serverAssert(!monitors_gate);
+    debugAssert(!monitors_gate);
     monitors_gate = monitors;
     ask_for_ack = ask;
 }
@@ -158,7 +158,7 @@ static void synchronize(client *c, bool by_psync) {
     }
     if (c->argc > 3 && sliceIs(c->argv[3], "failover") && !takeOver(c)) return;
     replicaState *r = replicaOf(c);
-    serverAssert(r->phase == REPLICA_NONE && !r->has_cursor && !r->node);
+    debugAssert(r->phase == REPLICA_NONE && !r->has_cursor && !r->node);
     const char *error = refusal(c, r);
     if (error) {
         addReplyError(c, error);

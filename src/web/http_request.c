@@ -246,7 +246,7 @@ static int readRequest(httpRequest *r, const char *bytes, size_t len) {
 
 int httpRequestRead(httpRequest *r, const char *bytes, size_t len) {
     requestCheck(r, len);
-    serverAssert(r->end == 0); /* the last one is whole: httpRequestReset() first */
+    debugAssert(r->end == 0); /* the last one is whole: httpRequestReset() first */
     int status = readRequest(r, bytes, len);
     requestCheck(r, len);
     debugAssert((status == HTTP_OK) == (r->end > 0) && (status == HTTP_MORE || status == HTTP_OK || status >= 400));

@@ -173,8 +173,8 @@ static void connCheck(const webConn *c, bool settled) {
 static void serverCheck(void) {
 #ifdef DEBUG_ASSERTIONS
     serverAssert(web.conns_count <= CONNECTIONS_MAX && web.hurry > 0);
-    serverAssert(web.sweeps || web.conns_count == 0);
-    serverAssert(web.access && page.refs >= 1 && page.bytes);
+    debugAssert(web.sweeps || web.conns_count == 0);
+    debugAssert(web.access && page.refs >= 1 && page.bytes);
     size_t refs[2][METRICS_FORMATS] = {{0}}, page_refs = 1;
     for (size_t i = 0; i < web.conns_count; i++) {
         const webConn *c = web.conns[i];
@@ -183,10 +183,10 @@ static void serverCheck(void) {
         for (int t = 0; t < 2 * METRICS_FORMATS; t++)
             refs[t % 2][t / 2] += c->body && c->body == web.texts[t % 2][t / 2];
     }
-    serverAssert(page.refs == page_refs);
+    debugAssert(page.refs == page_refs);
     for (int t = 0; t < 2 * METRICS_FORMATS; t++) {
         const blob *text = web.texts[t % 2][t / 2];
-        serverAssert(!text || (web.snapshot && text->refs == refs[t % 2][t / 2] + 1));
+        debugAssert(!text || (web.snapshot && text->refs == refs[t % 2][t / 2] + 1));
     }
 #endif
 }
@@ -197,7 +197,7 @@ static void blobRelease(blob *b) {
     if (!b) return;
     serverAssert(b->refs > 0);
     if (--b->refs > 0) return;
-    serverAssert(b != &page);
+    debugAssert(b != &page);
     zfree(b->bytes);
     zfree(b);
 }
@@ -286,7 +286,7 @@ static void flush(webConn *c) {
         enter(c, WEB_LINGERS, LINGER_MS);
         return;
     }
-    serverAssert(c->request.end > 0 && c->request.end <= c->in_len);
+    debugAssert(c->request.end > 0 && c->request.end <= c->in_len);
     c->in_len -= c->request.end;
     memmove(c->in, c->in + c->request.end, c->in_len);
     readNext(c);
@@ -643,7 +643,7 @@ bool httpServerRuns(void) {
 void httpServerStart(const httpServerSetup *setup) {
     assertMainThread();
     serverAssert(!web.runs && setup->listeners_count <= HTTP_LISTENERS_MAX && setup->access);
-    serverAssert(web.conns_count == 0 && !web.snapshot && page.refs == 1);
+    debugAssert(web.conns_count == 0 && !web.snapshot && page.refs == 1);
     webPageInit();
     page.bytes = (char *)(uintptr_t)webPage().ptr; /* never freed: one reference stays */
     page.len = webPage().len;
@@ -677,7 +677,7 @@ void httpServerStop(void) {
     aeWakeupSend(&web.wakeup);
     pthread_join(web.id, NULL);
     web.runs = false;
-    serverAssert(web.conns_count == 0);
+    debugAssert(web.conns_count == 0);
     for (int i = 0; i < web.listeners_count; i++) {
         aeDeleteFileEvent(web.loop, web.listeners[i], AE_READABLE);
         shutdown(web.listeners[i], SHUT_RDWR); /* as in closeConn() */
@@ -699,14 +699,14 @@ bool httpServerTakeWish(void) {
 /* One that the thread has not come to yet is of no use any more. */
 void httpServerGiveSnapshot(metricsSnapshot *s) {
     assertMainThread();
-    serverAssert(web.runs && s);
+    debugAssert(web.runs && s);
     metricsSnapshotFree(atomic_exchange_explicit(&web.shared.snapshot, s, memory_order_acq_rel));
     aeWakeupSend(&web.wakeup);
 }
 
 void httpServerGiveAccess(webAccess *a) {
     assertMainThread();
-    serverAssert(web.runs && a);
+    debugAssert(web.runs && a);
     webAccessFree(atomic_exchange_explicit(&web.shared.access, a, memory_order_acq_rel));
     aeWakeupSend(&web.wakeup);
 }

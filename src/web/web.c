@@ -64,7 +64,7 @@ static int openAddress(const char *address) {
 static bool openAll(int *fds, int *count) {
     *count = 0;
     static_assert(WEB_BIND_MAX <= HTTP_LISTENERS_MAX, "the server takes as many listeners as may be configured");
-    serverAssert(web_settings.bind_count <= WEB_BIND_MAX);
+    debugAssert(web_settings.bind_count <= WEB_BIND_MAX);
     for (int i = 0; i < web_settings.bind_count; i++) {
         int fd = openAddress(web_settings.bind[i]);
         if (fd >= 0) fds[(*count)++] = fd;
@@ -90,7 +90,7 @@ static webAccess *makeAccess(void) {
 
 static bool openPort(void) {
     int fds[WEB_BIND_MAX], count;
-    serverAssert(!httpServerRuns());
+    debugAssert(!httpServerRuns());
     if (web_settings.port == 0) return true;
     if (!openAll(fds, &count)) return false;
     web.snapshot_ms = 0; /* who comes first does not wait for a second to be over */
@@ -119,7 +119,7 @@ void webRegister(void) {
 
 bool webStart(const webWiring *wiring) {
     assertMainThread();
-    serverAssert(!web.wiring || web.wiring == wiring);
+    debugAssert(!web.wiring || web.wiring == wiring);
     web.wiring = wiring;
     return openPort();
 }

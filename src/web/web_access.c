@@ -63,7 +63,7 @@ static void copyUser(void *arg, const user *u) {
     copy->hashes = u->passwords.count ? zmalloc((size_t)u->passwords.count * PASSWORD_HASH_LEN) : NULL;
     for (const aclWord *p = u->passwords.first; p; p = p->next)
         memcpy(copy->hashes + (size_t)copy->count++ * PASSWORD_HASH_LEN, p->text, PASSWORD_HASH_LEN);
-    serverAssert(copy->count == u->passwords.count);
+    debugAssert(copy->count == u->passwords.count);
 }
 
 webAccess *webAccessMake(bool is_protected) {

@@ -24,7 +24,7 @@ static bool setBind(const setting *s, char **words, int count, const char **err)
         *err = "Too many bind addresses specified.";
         return false;
     }
-    serverAssert(web_settings.bind_count >= 0 && web_settings.bind_count <= WEB_BIND_MAX);
+    debugAssert(web_settings.bind_count >= 0 && web_settings.bind_count <= WEB_BIND_MAX);
     while (web_settings.bind_count > 0) zfree(web_settings.bind[--web_settings.bind_count]);
     for (; web_settings.bind_count < count; web_settings.bind_count++)
         web_settings.bind[web_settings.bind_count] = zstrdup(words[web_settings.bind_count]);

@@ -89,7 +89,7 @@ void aclEachUser(void (*fn)(void *arg, const user *u), void *arg) {
 
 void aclBecome(client *c, user *u) {
     assertMainRole();
-    serverAssert(!u->gone);
+    debugAssert(!u->gone);
     c->user = u;
     gateArmClient(c, GATE_ACL, !u->unrestricted);
 }
@@ -154,7 +154,7 @@ void aclInit(void) {
     acl.by_name = raxCreate();
     acl.default_user = makeDefault();
     raxInsert(acl.by_name, sdsSlice(acl.default_user->name), acl.default_user, NULL);
-    serverAssert(acl.default_user->unrestricted);
+    debugAssert(acl.default_user->unrestricted);
     clientOnInfo(shown);
     settingOnApply("requirepass", applyRequirepass);
 }
@@ -243,7 +243,7 @@ void aclReplaceUsers(rax *users) {
     rax *old = acl.by_name;
     raxIterator it;
     usersCheck();
-    serverAssert(users != old);
+    debugAssert(users != old);
     if (!raxFind(users, sliceStr("default"), NULL)) raxInsert(users, sliceStr("default"), makeDefault(), NULL);
     raxIterBegin(&it, old);
     for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it)) {

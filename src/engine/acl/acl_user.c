@@ -22,7 +22,7 @@ user *userCreate(slice name) {
     u->selectors = zmalloc(sizeof(*u->selectors));
     u->selectors[0] = aclSelectorCreate();
     u->selectors_count = 1;
-    serverAssert(!aclSelectorIsOpen(u->selectors[0])); /* a user without permissions */
+    debugAssert(!aclSelectorIsOpen(u->selectors[0])); /* a user without permissions */
     return u;
 }
 

@@ -204,7 +204,7 @@ void pubsubEnd(client *c) {
     for (int kind = 0; kind < PUBSUB_KINDS; kind++)
         while (pubsubOf(c)->first[kind]) end(c, (pubsubKind)kind, pubsubOf(c)->first[kind]);
     setSubscribed(c, false);
-    serverAssert(pubsubOf(c)->bytes == 0);
+    debugAssert(pubsubOf(c)->bytes == 0);
     zfree(pubsubOf(c));
     *stateOf(c) = NULL;
     clientCheck(c);
@@ -239,7 +239,7 @@ static void shown(const client *c, clientInfoExtra *extra) {
 
 void pubsubInit(void) {
     assertMainRole();
-    serverAssert(!subscriptions.pairs);
+    debugAssert(!subscriptions.pairs);
     slot = clientSlotRegister(sizeof(pubsubState *));
     subscriptions.names[PUBSUB_CHANNEL] = dictCreate(&names_type);
     subscriptions.names[PUBSUB_SHARD_CHANNEL] = dictCreate(&names_type);

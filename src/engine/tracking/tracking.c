@@ -356,7 +356,7 @@ void trackingPrefetchReaders(uint64_t hash) {
 /* ---- On and off ---- */
 
 static void makeTable(void) {
-    serverAssert(running_client); /* trackingInit() */
+    debugAssert(running_client); /* trackingInit() */
     table = trackingTableCreate(readerIsAlive);
     storeObserveModified(keyModified);
     storeObserveFlushed(databaseFlushed);

@@ -216,7 +216,7 @@ void watchForget(watchList *list) {
         unlinkWatcher(w);
         zfree(w);
     }
-    serverAssert(watch_totals.clients > 0);
+    debugAssert(watch_totals.clients > 0);
     list->count = list->bytes = 0;
     watch_totals.clients--;
 }

@@ -533,7 +533,7 @@ client *blockingNext(void) {
 const parsedCommand *blockingRun(client *c) {
     assertMainRole();
     blockingState *b = blockingOf(c);
-    serverAssert(!b->owner && (b->held || c->flags & CLIENT_BLOCKED));
+    debugAssert(!b->owner && (b->held || c->flags & CLIENT_BLOCKED));
     clientCheck(c);
     b->again = true;
     b->looked = ready.marks;
@@ -545,7 +545,7 @@ const parsedCommand *blockingRun(client *c) {
 void blockingHasRun(client *c) {
     assertMainRole();
     blockingState *b = blockingOf(c);
-    serverAssert(b->again);
+    debugAssert(b->again);
     clientCheck(c);
     b->again = false;
     if (!(c->flags & CLIENT_BLOCKED)) finish(c);
@@ -558,7 +558,7 @@ const parsedCommand *blockingCommand(const client *c) {
 
 void blockingHold(client *c) {
     assertMainRole();
-    serverAssert(!blockingOf(c)->owner);
+    debugAssert(!blockingOf(c)->owner);
     clientCheck(c);
     waitForNothing(c);
     blockingOf(c)->held = true;
@@ -573,7 +573,7 @@ bool blockingIsHeld(const client *c) {
 
 void blockingInit(void (*unblocked)(client *c)) {
     assertMainRole();
-    serverAssert(!tell_unblocked);
+    debugAssert(!tell_unblocked);
     tell_unblocked = unblocked;
     slot = clientSlotRegister(sizeof(blockingState *));
     clientOnFree(freed);

@@ -81,7 +81,7 @@ void connAbandon(client *c) {
     assertMainThread();
     clientIo *s = c->io;
     loanCheck(s, true);
-    serverAssert(s->detached_here);
+    debugAssert(s->detached_here);
     connMute(s->conn);
     s->input_ended = true; /* what comes is for the other process */
     clientCloseAsap(c);

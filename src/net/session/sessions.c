@@ -183,7 +183,7 @@ void sessionsFreeClosing(void) {
         clientDebugCheck(c);
         clientFree(c);
         sessionCloseIo(s);
-        serverAssert(!s->session && s->closing);
+        debugAssert(!s->session && s->closing);
     }
     zmallocKeepReserve(); /* who ran short of memory closes clients and goes on in the same turn */
 }

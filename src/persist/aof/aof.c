@@ -327,7 +327,7 @@ uint64_t aofEnd(void) {
 }
 
 void aofWhenSynced(holdWaiter *w, uint64_t offset, void (*reached)(holdWaiter *w)) {
-    serverAssert(aofIsOn() && offset <= aof.queue->appended);
+    serverAssert(aofIsOn()); /* the offset may be one that is never reached: propagateLoseWrites() */
     holdWait(w, aof.synced_seq, offset, reached);
 }
 
@@ -349,8 +349,8 @@ static aofManifest *findAndLoad(const char *stem, bool hide_user_data) {
 
 static void beginQueue(void) {
     aof.queue = aofThreadQueue(aof.thread);
-    serverAssert(aof.queue->appended == aof.begin); /* offsets only grow, from one thread to the next */
-    serverAssert(!aof.room.reached && !aof.error);
+    debugAssert(aof.queue->appended == aof.begin); /* offsets only grow, from one thread to the next */
+    debugAssert(!aof.room.reached && !aof.error);
     aof.dbid = -1;
     aof.stamped_s = 0;
     aof.inside = aof.hears_of_writes = false;
@@ -383,7 +383,7 @@ static bool startThread(aofManifest *m, const char *stem) {
 
 bool aofStart(bool hide_user_data) {
     assertMainThread();
-    serverAssert(!aof.thread);
+    debugAssert(!aof.thread);
     if (!persist_settings.appendonly) return true;
     const char *stem = persist_settings.appendfilename;
     sdsFree(aof.folder);
@@ -479,7 +479,8 @@ bool aofIsEnabled(void) {
 void aofCut(aofDoneFn *done) {
     assertMainThread();
     assertOutsideYield();
-    serverAssert(aofIsOn() && !aof.inside && !aof.switch_done);
+    serverAssert(aofIsOn() && !aof.inside);
+    debugAssert(!aof.switch_done);
     aofCheck();
     aof.cut_done = done;
     aof.dbid = -1;
@@ -491,7 +492,8 @@ void aofCut(aofDoneFn *done) {
 }
 
 void aofSwitchBase(char *path, const char *ending, bool received, aofDoneFn *done) {
-    serverAssert(aof.thread && !aof.switch_done && !aof.ending);
+    serverAssert(aof.thread);
+    debugAssert(!aof.switch_done && !aof.ending);
     aofCheck();
     aofJob *job = aofJobCreate(AOF_JOB_SWITCH_BASE);
     job->path = path;
@@ -502,7 +504,7 @@ void aofSwitchBase(char *path, const char *ending, bool received, aofDoneFn *don
 }
 
 void aofOnTurnOn(aofTurnOnFn *fn) {
-    serverAssert(!aof.turn_on);
+    debugAssert(!aof.turn_on);
     aof.turn_on = fn;
 }
 
@@ -581,7 +583,8 @@ void aofGiveUpFirst(void) {
     assertMainThread();
     aofCheck();
     if (!aof.thread || !aof.first) return;
-    serverAssert(!aof.leaving && !aof.cut_done && !aof.error);
+    serverAssert(!aof.leaving);
+    debugAssert(!aof.cut_done && !aof.error);
     propagateRemoveSink(&sink);
     aofThreadSubmit(aof.thread, aofJobCreate(AOF_JOB_END));
     aof.begin = aof.queue->appended;
@@ -605,7 +608,7 @@ static void lookAtFirst(void) {
 
 /* Wait until the thread has done all that it was told: its bytes are in the files. */
 static bool waitForThread(void) {
-    serverAssert(!aof.awaited);
+    debugAssert(!aof.awaited);
     aofJob *job = aofJobCreate(AOF_JOB_WRITE);
     aof.awaited = job;
     aofThreadSubmit(aof.thread, job);
@@ -629,7 +632,7 @@ static void stopThread(void) {
     uint64_t end = aof.queue->appended;
     aofThreadWaitForEnd(aof.thread);
     takeFinished();
-    serverAssert(!aof.cut_done && !aof.switch_done && aof.queue->appended == end);
+    debugAssert(!aof.cut_done && !aof.switch_done && aof.queue->appended == end);
     aofThreadFree(aof.thread);
     aof.thread = NULL;
     aof.queue = NULL;
@@ -651,7 +654,7 @@ void aofStop(void) {
     if (aof.thread) tellStopping();
     if (aof.thread) stopThread();
     takeLeaving(true);
-    serverAssert(!aof.thread && !aof.leaving);
+    debugAssert(!aof.thread && !aof.leaving);
     aofCheck();
 }
 
@@ -728,7 +731,7 @@ static bool applyEnabled(const char **err) {
         tellStopping();
         aofGiveUpFirst();
     }
-    serverAssert(!aof.thread && !aof.wanted);
+    debugAssert(!aof.thread && !aof.wanted);
     aofCheck();
     return true;
 }
@@ -744,14 +747,14 @@ void aofSuspend(void) {
     tellStopping();
     if (was_on) stopThread();
     else aofGiveUpFirst();
-    serverAssert(!aof.thread);
+    debugAssert(!aof.thread);
     aofCheck();
 }
 
 bool aofResume(const char *received) {
     assertMainThread();
     if (!aof.suspended) return false;
-    serverAssert(!aof.thread && aof.turn_on);
+    debugAssert(!aof.thread && aof.turn_on);
     bool taken = false;
     aof.suspended = false;
     aof.wanted = true;

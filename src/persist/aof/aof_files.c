@@ -223,7 +223,7 @@ void aofFilesSkipTaken(const char *folder, const char *stem, aofManifest *m) {
 }
 
 bool aofFilesBegin(const char *folder, const char *stem, aofManifest *m) {
-    serverAssert(m->count == 0);
+    debugAssert(m->count == 0);
     skipTakenBases(folder, stem, m);
     bool snapshot = persist_settings.aof_use_rdb_preamble;
     aofManifestSwitchBase(m, stem, snapshot ? "rdb" : "aof", 0);
@@ -255,7 +255,7 @@ bool aofFilesTakeBase(const char *folder, const char *stem, const char *path, co
     if (ok && !persist_settings.aof_disable_auto_gc) {
         aofFilesDeleteHistory(folder, m);
         aofManifestDropHistory(m);
-        serverAssert(m->count == 1); /* the base alone: there is no log that could go on */
+        debugAssert(m->count == 1); /* the base alone: there is no log that could go on */
         (void)writeManifest(folder, stem, m);
     }
     sdsFree(base);

@@ -154,14 +154,14 @@ static bool loadCommands(fileToLoad *f, off_t from) {
         return false;
     }
     bool good = true, more = true;
-    serverAssert(load.c && !load.c->blocks_head);
+    debugAssert(load.c && !load.c->blocks_head);
     load.in_multi = false;
     load.c->db = dbSelect(0);
     while (more) {
         aofBatch *b = aofReaderNext(r);
         executeBatch(b);
         more = b->state == AOF_READ_ON;
-        serverAssert(!load.in_multi); /* batches have whole transactions */
+        debugAssert(!load.in_multi); /* batches have whole transactions */
         good = judgeEnd(f, b);
         aofReaderReturn(r, b);
     }
@@ -263,7 +263,7 @@ static void begin(uint64_t bytes, bool hide_user_data) {
 }
 
 static void end(void) {
-    serverAssert(load.c && loadingIsActive());
+    debugAssert(load.c && loadingIsActive());
     storeSetExpireIgnored(false);
     clientFree(load.c);
     load.c = NULL;

@@ -25,8 +25,8 @@
 
 static void manifestCheck(const aofManifest *m) {
 #ifdef DEBUG_ASSERTIONS
-    serverAssert(m->base_seq >= 0 && m->incr_seq >= 0);
-    serverAssert(m->incrs == m->count || m->files[m->count - 1].seq <= m->incr_seq);
+    debugAssert(m->base_seq >= 0 && m->incr_seq >= 0);
+    debugAssert(m->incrs == m->count || m->files[m->count - 1].seq <= m->incr_seq);
     serverAssert(m->history <= 1 && m->history <= m->incrs && m->incrs <= m->count && m->count <= m->capacity);
     for (size_t i = 0; i < m->count; i++) {
         aofFileType want = i < m->history ? AOF_FILE_BASE : i < m->incrs ? AOF_FILE_HISTORY : AOF_FILE_INCR;

@@ -102,7 +102,7 @@ static int64_t waitS(void) {
 }
 
 static void settle(bool ok) {
-    serverAssert(!ok || rewrite.state == TAKING_BASE || rewrite.state == TAKING_ALONE);
+    debugAssert(!ok || rewrite.state == TAKING_BASE || rewrite.state == TAKING_ALONE);
     rewrite.state = IDLE;
     rewrite.last_ok = ok;
     rewrite.failures = ok ? 0 : rewrite.failures + 1;
@@ -158,7 +158,7 @@ static void takeBase(void *arg) {
 static void onSwitched(bool ok, int error) {
     if (!ok) serverLog(LL_WARNING, "The rewritten AOF could not become the base: %s", strerror(error));
     if (rewrite.first && !ok) aofGiveUpFirst();
-    serverAssert(rewrite.state == TAKING_BASE);
+    debugAssert(rewrite.state == TAKING_BASE);
     settle(ok);
     rewriteCheck();
 }
@@ -168,7 +168,7 @@ static const char *ending(void) {
 }
 
 static void useBase(pid_t pid) {
-    serverAssert(rewrite.state == WRITING && childRunning() == CHILD_NONE && *rewrite.folder);
+    debugAssert(rewrite.state == WRITING && childRunning() == CHILD_NONE && *rewrite.folder);
     rewrite.state = rewrite.with_log ? TAKING_BASE : TAKING_ALONE;
     if (rewrite.with_log) {
         aofSwitchBase(pathOf(true, pid), ending(), false, onSwitched);
@@ -189,7 +189,7 @@ static bool isOfUse(void) {
 
 static void childEnded(void *arg, const childEnd *how) {
     unused(arg);
-    serverAssert(rewrite.state == WRITING);
+    debugAssert(rewrite.state == WRITING);
     rewrite.last_took_s = nowS() - rewrite.began_s;
     if (how->ok && isOfUse()) {
         serverLog(LL_NOTICE, "Background AOF rewrite terminated with success (%zu MB copied on write)",
@@ -229,7 +229,7 @@ static bool childWork(void *arg) {
 }
 
 static void giveUp(void) {
-    serverAssert(rewrite.state == WRITING);
+    debugAssert(rewrite.state == WRITING);
     rewrite.incr_failed = true;
     childKill();
 }
@@ -260,7 +260,7 @@ static void divideLog(void) {
 static bool begin(void) {
     childJob job = {
         .purpose = CHILD_AOF, .cpulist = persist_settings.aof_rewrite_cpulist, .work = childWork, .ended = childEnded};
-    serverAssert(rewrite.state == IDLE && childRunning() == CHILD_NONE);
+    debugAssert(rewrite.state == IDLE && childRunning() == CHILD_NONE);
     rewrite.scheduled = rewrite.incr_failed = rewrite.received = false;
     rewrite.first = aofIsTurningOn();
     rewrite.with_log = rewrite.first || aofIsOn();
@@ -339,7 +339,7 @@ static bool useReceived(const char *file) {
  * that was at a base before has not what is appended from here on; there is no fork in the middle of a unit. */
 static bool turnOn(const char *received, bool *taken) {
     const client *c = callCurrentClient();
-    serverAssert(aofIsTurningOn());
+    debugAssert(aofIsTurningOn());
     *taken = false;
     rewrite.last_end_s = NOT_YET_S;
     if (!diskIsThere()) {
@@ -366,7 +366,7 @@ void aofRewriteAbandon(void) {
         childKillAndWait();
     }
     rewrite.scheduled = false;
-    serverAssert(rewrite.state != WRITING);
+    debugAssert(rewrite.state != WRITING);
     rewriteCheck();
 }
 

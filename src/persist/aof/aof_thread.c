@@ -290,7 +290,7 @@ aofJob *aofThreadFinished(aofThread *t) {
     if (!job) return NULL;
     t->done = job->next;
     debugAssert(!t->done || t->done->offset >= job->offset);
-    serverAssert(job->ok == (job->error == 0));
+    debugAssert(job->ok == (job->error == 0));
     return job;
 }
 
@@ -438,7 +438,7 @@ static void syncWorked(aofThread *t, uint64_t covered) {
         tellMain(t);
     }
     if (isBroken(t)) return;
-    serverAssert(covered >= atomic_load(&t->synced) && covered <= atomic_load(&t->written));
+    debugAssert(covered >= atomic_load(&t->synced) && covered <= atomic_load(&t->written));
     atomic_store(&t->synced, covered);
     holdPublish(t->synced_seq, covered);
 }
@@ -620,7 +620,7 @@ static sds firstPath(const aofThread *t) {
 }
 
 static bool doFirst(aofThread *t) {
-    serverAssert(stateOf(t) == LOG_FIRST && t->fd < 0 && t->size == 0);
+    debugAssert(stateOf(t) == LOG_FIRST && t->fd < 0 && t->size == 0);
     if (!t->manifest) t->manifest = aofFilesInspect(t->folder, t->stem);
     if (!t->manifest) return false;
     sds path = firstPath(t);
@@ -657,7 +657,7 @@ static void removeFirst(aofThread *t, const char *const *paths, size_t count, bo
 /* Renames the first increment and its base, and writes the manifest that names them. The increment is synced before, so
  * the log has from its first moment on what was answered since the increment was begun. */
 static bool doSwitchFirst(aofThread *t, aofJob *job) {
-    serverAssert(stateOf(t) == LOG_FIRST && t->manifest && t->fd >= 0);
+    debugAssert(stateOf(t) == LOG_FIRST && t->manifest && t->fd >= 0);
     const aofSystem *sys = aofSystemNow();
     struct stat st;
     bool replaced = false;
@@ -916,7 +916,7 @@ static void freeAll(aofThread *t) {
 }
 
 aofThread *aofThreadStart(const aofThreadOptions *o) {
-    serverAssert(!o->manifest == (o->fd < 0) && o->size >= 0);
+    debugAssert(!o->manifest == (o->fd < 0) && o->size >= 0);
     aofThread *t = zmallocAligned(alignof(aofThread), sizeof(*t));
     memset(t, 0, sizeof(*t));
     aofQueueInit(&t->queue, o->begin);

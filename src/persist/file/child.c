@@ -207,7 +207,7 @@ static bool takeReports(void) {
 static void finish(int status) {
     childEnd how = {.pid = child.pid};
     childJob job = child.job;
-    serverAssert(child.pid > 0 && job.purpose != CHILD_NONE);
+    debugAssert(child.pid > 0 && job.purpose != CHILD_NONE);
     childCheck();
     if (child.fd >= 0) (void)takeReports();
     closePipe();
@@ -257,7 +257,7 @@ static void onReport(aeEventLoop *loop, int fd, void *arg, int mask) {
 
 void childInit(aeEventLoop *loop, void (*settle)(childPurpose purpose)) {
     assertMainThread();
-    serverAssert(!child.pid); /* its pipe would be heard by the loop before */
+    debugAssert(!child.pid); /* its pipe would be heard by the loop before */
     child.loop = loop;
     child.settle = settle;
 }
@@ -280,8 +280,9 @@ bool childStart(const childJob *job) {
         errno = EPERM;
         return false;
     }
-    serverAssert(!child.pid && job->purpose != CHILD_NONE && job->work && job->ended);
-    serverAssert(!job->has_output || job->output >= 0);
+    serverAssert(!child.pid && job->purpose != CHILD_NONE);
+    debugAssert(job->work && job->ended);
+    debugAssert(!job->has_output || job->output >= 0);
     childCheck();
     int fds[2];
     pid_t parent = getpid();

@@ -121,8 +121,8 @@ static void decodedCheck(const rdbDecoded *d) {
     debugAssert(d->expired >= 0 && d->fields_expired >= 0);
 #ifdef DEBUG_ASSERTIONS
     for (size_t i = 1; i < d->mark_count; i++)
-        serverAssert(d->marks[i - 1].item < d->marks[i].item && d->marks[i - 1].keys <= d->marks[i].keys);
-    serverAssert(d->mark_count == 0 || d->marks[d->mark_count - 1].keys <= d->count);
+        debugAssert(d->marks[i - 1].item < d->marks[i].item && d->marks[i - 1].keys <= d->marks[i].keys);
+    debugAssert(d->mark_count == 0 || d->marks[d->mark_count - 1].keys <= d->count);
 #endif
 }
 

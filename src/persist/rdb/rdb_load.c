@@ -207,11 +207,11 @@ static void delayKey(long long keys) {
 
 static bool addUpTo(loader *l, rdbBatch *b, size_t end) {
     rdbDecoded *d = &b->decoded;
-    serverAssert(end <= d->count && l->begun); /* invariant 1 */
+    debugAssert(end <= d->count && l->begun); /* invariant 1 */
     while (d->taken < end) {
         bool slowly = persist_settings.key_load_delay != 0;
         size_t added = dbAddLoaded(l->db, d->keys + d->taken, slowly ? 1 : end - d->taken);
-        serverAssert(added <= end - d->taken);
+        debugAssert(added <= end - d->taken);
         d->taken += added;
         l->result->keys_loaded += (long long)added;
         if (added == 0 && !onTwice(l, b)) return false;
@@ -238,7 +238,7 @@ static bool insertBatch(loader *l, rdbBatch *b) {
         if (!addUpTo(l, b, m->keys) || !onItem(l, b, &b->piece.items[m->item])) return false;
     }
     if (!addUpTo(l, b, d->count)) return false;
-    serverAssert(d->taken == d->count);
+    debugAssert(d->taken == d->count);
     l->result->keys_expired += d->expired;
     l->result->fields_expired += d->fields_expired;
     return takeFault(l, &d->fault);
@@ -333,7 +333,7 @@ static void load(loader *l, int fd, const rdbSource *source, const char *name) {
                                  .source = source};
     const rdbDecodeOptions decode = {.drop_before_ms = l->options->keep_expired ? INT64_MIN : clockWallMs(),
                                      .lfu = store_settings.maxmemory_policy & MAXMEMORY_FLAG_LFU};
-    serverAssert(!running);
+    debugAssert(!running);
     l->pipeline = running = rdbPipelineStart(fd, &scan, &decode, decoderCount());
     if (!l->pipeline) {
         r->error = errno;
@@ -341,12 +341,12 @@ static void load(loader *l, int fd, const rdbSource *source, const char *name) {
         return;
     }
     r->end = insertAll(l);
-    serverAssert((r->end == RDB_LOAD_DONE) == (r->fault.kind == RDB_FAULT_NONE));
-    serverAssert(r->end != RDB_LOAD_REFUSED || !l->begun);
+    debugAssert((r->end == RDB_LOAD_DONE) == (r->fault.kind == RDB_FAULT_NONE));
+    debugAssert(r->end != RDB_LOAD_REFUSED || !l->begun);
     if (r->end == RDB_LOAD_DONE && rdbScanWithoutChecksum(rdbPipelineScanner(l->pipeline)) && scan.checksum)
         serverLog(LL_NOTICE, "RDB file was saved with checksum disabled: no check performed.");
     logEnd(l, name);
-    serverAssert(running == l->pipeline); /* no other load has begun while clients were served */
+    debugAssert(running == l->pipeline); /* no other load has begun while clients were served */
     rdbLoadAbort();
     loadingSetKeys(r->keys_loaded, r->keys_expired);
 }

@@ -68,9 +68,9 @@ static void pipelineCheck(const rdbPipeline *p) {
 #ifdef DEBUG_ASSERTIONS
     for (uint64_t i = p->taken; i < p->scanned; i++) {
         batchState state = (batchState)p->states[i % p->size];
-        serverAssert(i < p->decoding ? state == BATCH_DECODING || state == BATCH_DECODED : state == BATCH_SCANNED);
+        debugAssert(i < p->decoding ? state == BATCH_DECODING || state == BATCH_DECODED : state == BATCH_SCANNED);
     }
-    for (uint64_t i = p->scanned; i < p->taken + p->size; i++) serverAssert(p->states[i % p->size] == BATCH_FREE);
+    for (uint64_t i = p->scanned; i < p->taken + p->size; i++) debugAssert(p->states[i % p->size] == BATCH_FREE);
 #endif
 }
 
@@ -103,7 +103,7 @@ static void scanMain(void *arg) {
         more = !b->is_last;
         pthread_mutex_lock(&p->lock);
         pipelineCheck(p);
-        serverAssert(b == &p->batches[p->scanned % p->size]); /* nobody else takes a batch that is FREE */
+        debugAssert(b == &p->batches[p->scanned % p->size]); /* nobody else takes a batch that is FREE */
         p->states[p->scanned % p->size] = BATCH_SCANNED;
         p->scanned++;
         p->in_flight += b->piece.len;
@@ -141,7 +141,7 @@ static void decodeMain(void *arg) {
         rdbBatch *b = &p->batches[number % p->size];
         rdbDecode(&b->piece, &p->options, fresh, &b->decoded);
         pthread_mutex_lock(&p->lock);
-        serverAssert(p->states[number % p->size] == BATCH_DECODING);
+        debugAssert(p->states[number % p->size] == BATCH_DECODING);
         p->states[number % p->size] = BATCH_DECODED;
         pipelineCheck(p);
         if (number == p->taken) pthread_cond_signal(&p->decoded_more);
@@ -172,7 +172,7 @@ void rdbPipelineGive(rdbPipeline *p, rdbBatch *b, uint32_t fresh) {
     pthread_mutex_lock(&p->lock);
     pipelineCheck(p);
     serverAssert(b == &p->batches[p->taken % p->size] && p->states[p->taken % p->size] == BATCH_DECODED);
-    serverAssert(p->in_flight >= b->piece.len);
+    debugAssert(p->in_flight >= b->piece.len);
     p->states[p->taken % p->size] = BATCH_FREE;
     p->taken++;
     p->in_flight -= b->piece.len;
@@ -207,7 +207,7 @@ static int startThreads(rdbPipeline *p, unsigned decoders) {
         rc = threadStart(&p->decode_threads[p->decoders], &(threadPlan){.name = "rdb_decode"}, decodeMain, p);
         if (rc == 0) p->decoders++;
     }
-    serverAssert(p->decoders == 0 || p->scanning);
+    debugAssert(p->decoders == 0 || p->scanning);
     return p->decoders ? 0 : rc;
 }
 

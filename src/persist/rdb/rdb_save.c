@@ -184,7 +184,7 @@ static void writeDb(saving *s, serverDb *db) {
         writeBatch(s, &batches[now]);
     }
     dbIterEnd(&it);
-    serverAssert(s->out->failed || s->keys - before == figures.keys); /* as many as the file has announced */
+    debugAssert(s->out->failed || s->keys - before == figures.keys); /* as many as the file has announced */
 }
 
 static void writeDataset(rdbWriter *out, const rdbSaveOptions *options) {
@@ -220,7 +220,7 @@ static sds temporaryFor(const char *path) {
 
 bool rdbSaveFile(const char *path, const rdbSaveOptions *options) {
     fileWriter f;
-    serverAssert(!options->without_keys || !options->is_aof_base);
+    debugAssert(!options->without_keys || !options->is_aof_base);
     sds temporary = options->temporary ? sdsNew(options->temporary) : temporaryFor(path);
     bool done = fileWriterBegin(&f, temporary,
                                 (fileWriterOptions){.compress = options->compression,

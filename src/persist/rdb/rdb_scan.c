@@ -487,11 +487,11 @@ static void scannerCheck(const rdbScanner *s) {
 /* Asserts that the items of a piece are whole, in order, and within its bytes. */
 static void pieceCheck(const rdbPiece *p) {
 #ifdef DEBUG_ASSERTIONS
-    serverAssert(p->len <= p->capacity && p->count <= p->items_capacity);
+    debugAssert(p->len <= p->capacity && p->count <= p->items_capacity);
     size_t end = 0;
     for (size_t i = 0; i < p->count; i++) {
         const rdbItem *item = &p->items[i];
-        serverAssert(item->at > end && item->at <= item->value && item->value <= item->end && item->end <= p->len);
+        debugAssert(item->at > end && item->at <= item->value && item->value <= item->end && item->end <= p->len);
         end = item->end;
     }
 #else
@@ -519,7 +519,7 @@ static bool beginPiece(rdbScanner *s, rdbPiece *p, size_t *at) {
 /* What follows the last whole item is kept for the next piece. */
 static void endPiece(rdbScanner *s, rdbPiece *p, size_t at) {
     size_t end = s->in_item ? s->item.at - 1 : at;
-    serverAssert(end <= at && at <= p->len);
+    debugAssert(end <= at && at <= p->len);
     s->rest_len = p->len - end;
     s->rest_at = at - end;
     if (s->rest_len > s->rest_capacity) {

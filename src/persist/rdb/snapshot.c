@@ -200,7 +200,7 @@ static void endedBadly(const childEnd *how) {
 
 static void childEnded(void *arg, const childEnd *how) {
     unused(arg);
-    serverAssert(snapshot.child_pid == how->pid && snapshot.file && childRunning() == CHILD_NONE);
+    debugAssert(snapshot.child_pid == how->pid && snapshot.file && childRunning() == CHILD_NONE);
     snapshot.child_pid = 0;
     lookWhoWasLast();
     snapshot.last_took_s = nowS() - snapshot.began_s;
@@ -214,7 +214,7 @@ static void childEnded(void *arg, const childEnd *how) {
 static bool begin(void) {
     childJob job = {
         .purpose = CHILD_RDB, .cpulist = persist_settings.bgsave_cpulist, .work = childWork, .ended = childEnded};
-    serverAssert(!snapshot.child_pid && childRunning() == CHILD_NONE);
+    debugAssert(!snapshot.child_pid && childRunning() == CHILD_NONE);
     snapshotCheck();
     snapshot.scheduled = false;
     snapshot.last_try_s = nowS();
@@ -247,7 +247,7 @@ void snapshotAbandon(void) {
     if (childRunning() != CHILD_RDB) return;
     serverLog(LL_WARNING, "A child is writing a snapshot: it is ended.");
     childKillAndWait();
-    serverAssert(!snapshot.child_pid);
+    debugAssert(!snapshot.child_pid);
     sds path = tempPath();
     unlink(path);
     sdsFree(path);

@@ -75,7 +75,7 @@ void backlogClear(backlog *b) {
         b->head = next;
     }
     b->tail = NULL;
-    serverAssert(b->memory == 0);
+    debugAssert(b->memory == 0);
 }
 
 void backlogGrow(backlog *b) {

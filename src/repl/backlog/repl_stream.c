@@ -129,7 +129,7 @@ static void takeItem(const propagateItem *item) {
 }
 
 void replStreamOnAlarm(void (*fn)(void)) {
-    serverAssert(!stream.alarm);
+    debugAssert(!stream.alarm);
     stream.alarm = fn;
 }
 
@@ -150,7 +150,7 @@ static void setSink(void) {
 void replStreamTakeWrites(bool on) {
     assertMainRole();
     streamCheck();
-    serverAssert(!on || !stream.is_kept || stream.kept.end == stream.offset); /* no open transaction of a primary */
+    debugAssert(!on || !stream.is_kept || stream.kept.end == stream.offset); /* no open transaction of a primary */
     stream.takes_writes = on;
     stream.db = -1;
     setSink();

@@ -155,7 +155,7 @@ void replicaDropCursor(replicaState *r) {
     if (!r->has_cursor) return;
     r->has_cursor = r->streams = false;
     r->c->external_output = 0;
-    serverAssert(replicas.with_place > 0);
+    debugAssert(replicas.with_place > 0);
     replicas.with_place--;
 }
 
@@ -267,13 +267,13 @@ uint64_t replicasSent(void) {
 /* ---- Acknowledgements ---- */
 
 void replicasOnAck(void (*fn)(void)) {
-    serverAssert(!replicas.on_ack);
+    debugAssert(!replicas.on_ack);
     replicas.on_ack = fn;
 }
 
 void replicaAck(replicaState *r, long long offset, long long synced) {
     assertMainRole();
-    serverAssert(r->node);
+    debugAssert(r->node);
     replicaCheck(r);
     if (offset > r->acked) r->acked = offset;
     if (synced > r->synced && synced <= (long long)replStreamOffset()) r->synced = synced;
@@ -352,7 +352,7 @@ void replicasDisconnect(void) {
 }
 
 void replicasOnClose(void (*fn)(replicaState *r)) {
-    serverAssert(!replicas.on_gone);
+    debugAssert(!replicas.on_gone);
     replicas.on_gone = fn;
 }
 
@@ -369,7 +369,7 @@ static void forget(client *c) {
         replicas.sent_before += (uint64_t)c->net_output;
         if (replicas.on_gone) replicas.on_gone(r);
     }
-    serverAssert(!r->has_cursor); /* else what it was to read would be kept for ever */
+    debugAssert(!r->has_cursor); /* else what it was to read would be kept for ever */
     *stateOf(c) = NULL;
     sdsFree(r->ip);
     zfree(r);
@@ -377,7 +377,7 @@ static void forget(client *c) {
 
 void replicasInit(void) {
     assertMainRole();
-    serverAssert(!replicas.all);
+    debugAssert(!replicas.all);
     replicas.all = listCreate();
     replicas.slot = clientSlotRegister(sizeof(replicaState *));
     clientOnFree(forget);

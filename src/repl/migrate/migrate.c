@@ -293,7 +293,7 @@ static bool readRound(migration *m) {
 /* ---- All of it ---- */
 
 static migrateResult exchange(migration *m) {
-    serverAssert(!m->heard && m->gone == 0); /* invariant 2 */
+    debugAssert(!m->heard && m->gone == 0); /* invariant 2 */
     m->sent = m->answered = 0;
     sdsClear(m->out);
     addIntroduction(m);

@@ -119,7 +119,7 @@ static bool connectTo(targetLink *link, slice host, slice port) {
 
 targetLink *targetOpen(slice host, slice port, bool authenticated, long long timeout_ms) {
     assertMainRole();
-    serverAssert(timeout_ms > 0);
+    debugAssert(timeout_ms > 0);
     keptCheck();
     sds name =
         sdsCatPrintf(sdsFromSlice(host), ":%.*s:%d:%d", (int)port.len, port.ptr, authenticated, tls_settings.cluster);

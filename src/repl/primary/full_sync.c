@@ -110,7 +110,7 @@ static void fullSyncCheck(void) {
 
 void fullSyncInit(bool (*hide_user_data)(void)) {
     assertMainThread();
-    serverAssert(!this_round.hide_user_data);
+    debugAssert(!this_round.hide_user_data);
     this_round.hide_user_data = hide_user_data;
     snapshotOnEnd(fileEnded);
 }
@@ -264,7 +264,7 @@ static void beginDirect(const replicaState *first) {
         enter(r, offset);
         to[n++] = r;
     }
-    serverAssert(n > 0 && to[0]->phase == REPLICA_WAIT_END);
+    debugAssert(n > 0 && to[0]->phase == REPLICA_WAIT_END);
     static const rdbTransferEnds ends = {.completed = arrivedDirectly, .over = shippedDirectly};
     rdbTransferStart(source, 0, to, n, &ends);
     zfree(to);
@@ -283,7 +283,7 @@ static void beginFile(const replicaState *first) {
 
 static void begin(replicaState *first) {
     assertMainThread();
-    serverAssert(this_round.kind == ROUND_NONE && childRunning() == CHILD_NONE && first->phase == REPLICA_WAIT_START);
+    debugAssert(this_round.kind == ROUND_NONE && childRunning() == CHILD_NONE && first->phase == REPLICA_WAIT_START);
     bool direct = goesDirect(first);
     LOG_LIMITED(LL_NOTICE, LINES_PER_ROUND, "RDB files or transfers for replicas began",
                 "Starting BGSAVE for SYNC with target: %s using: %s", direct ? "replicas sockets" : "disk",
@@ -406,7 +406,7 @@ static void arrivedDirectly(replicaState *r, bool ok) {
 
 static void shippedDirectly(void) {
     size_t up = 0;
-    serverAssert(this_round.kind == ROUND_DIRECT && !this_round.shipped);
+    debugAssert(this_round.kind == ROUND_DIRECT && !this_round.shipped);
     FOR_ALL_IN(REPLICA_WAIT_END, r) up++;
     LOG_LIMITED(LL_NOTICE, LINES_PER_ROUND, "RDB transfers were read to their end",
                 "Diskless rdb transfer, done reading from pipe, %zu replicas still up.", up);
@@ -416,7 +416,7 @@ static void shippedDirectly(void) {
 
 static void directEnded(void *arg, const childEnd *how) {
     unused(arg);
-    serverAssert(this_round.kind == ROUND_DIRECT && this_round.child_lives);
+    debugAssert(this_round.kind == ROUND_DIRECT && this_round.child_lives);
     this_round.child_lives = false;
     this_round.child_ok = how->ok;
     if (how->ok)
@@ -454,7 +454,7 @@ static bool mayBegin(void) {
 
 void fullSyncAsk(replicaState *r) {
     assertMainThread();
-    serverAssert(r->node && r->phase == REPLICA_NONE);
+    debugAssert(r->node && r->phase == REPLICA_NONE);
     fullSyncCheck();
     r->phase = REPLICA_WAIT_START;
     r->waits_since_ms = clockMonotonicMs();

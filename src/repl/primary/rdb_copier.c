@@ -147,7 +147,7 @@ static void copy(void *arg) {
 rdbCopier *rdbCopierStart(int source, uint64_t length, connection **conns, size_t count, unsigned timeout_s,
                           void (*done)(void)) {
     assertMainThread();
-    serverAssert(source >= 0 && count > 0 && done);
+    debugAssert(source >= 0 && count > 0 && done);
     rdbCopier *t = zcalloc(1, sizeof(*t) + count * sizeof(t->outlets[0]));
     t->source = source;
     t->length = length;

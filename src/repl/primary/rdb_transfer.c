@@ -165,7 +165,7 @@ static void complete(rdbTransfer *s, target *p) {
 
 static void finish(rdbTransfer *s) {
     rdbTransfer **at = &transfers.all;
-    serverAssert(s->source < 0 && (!s->copies || rdbCopierIsOver(s->copies))); /* its thread has the connections */
+    debugAssert(s->source < 0 && (!s->copies || rdbCopierIsOver(s->copies))); /* its thread has the connections */
     while (*at != s) at = &(*at)->next;
     *at = s->next;
     for (size_t i = 0; i < s->count; i++) complete(s, &s->targets[i]);
@@ -211,7 +211,7 @@ static void lookSoon(void) {
 
 void rdbTransferStart(int source, uint64_t length, replicaState **to, size_t count, const rdbTransferEnds *ends) {
     assertMainThread();
-    serverAssert(source >= 0 && count > 0 && ends->completed);
+    debugAssert(source >= 0 && count > 0 && ends->completed);
     shipmentsCheck();
     rdbTransfer *s = zcalloc(1, sizeof(*s) + count * sizeof(s->targets[0]));
     s->source = source;
@@ -241,7 +241,7 @@ void rdbTransfersForget(const replicaState *r) {
 
 void rdbTransfersInit(aeEventLoop *loop) {
     assertMainThread();
-    serverAssert(!transfers.loop);
+    debugAssert(!transfers.loop);
     transfers.loop = loop;
     if (aeWakeupOpen(loop, &transfers.wakeup, lookAtAll) == C_ERR)
         serverPanic("no descriptor for a wakeup: %s", strerror(errno));

@@ -58,7 +58,7 @@ void datasetLoadKeepAlive(void) {
 /* ---- The dataset that was ---- */
 
 static void leave(void) {
-    serverAssert(load.goes);
+    debugAssert(load.goes);
     load.goes();
     load.goes = NULL; /* once for a load: the dataset is removed */
     keepFilesBegin();
@@ -181,7 +181,7 @@ static rdbLoadResult loadInPlace(linkJob *job, const rdbLoadOptions *options, bo
 bool datasetLoad(linkJob *job, bool from_file, void (*goes)(void), rdbReplInfo *info) {
     assertMainThread();
     assertOutsideYield();
-    serverAssert(linkJobIsOver(job) && !load.job);
+    debugAssert(linkJobIsOver(job) && !load.job);
     rdbLoadOptions options = {.keep_expired = true,
                               .begin = emptyAll,
                               .unchecked = job->skip_checksum && !job->frame.has_length,

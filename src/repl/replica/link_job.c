@@ -55,7 +55,7 @@ static void closeWire(linkWire *wire) {
 
 static void letGo(linkJob *job) {
     int owners = atomic_fetch_sub_explicit(&job->owners, 1, memory_order_acq_rel);
-    serverAssert(owners == 1 || owners == 2);
+    debugAssert(owners == 1 || owners == 2);
     if (owners > 1) return;
     wireCheck(&job->wire);
     wireCheck(&job->stream);
@@ -78,7 +78,7 @@ static void run(void *arg) {
     job->work(job);
     wireCheck(&job->wire);
     wireCheck(&job->stream);
-    serverAssert(!linkJobIsOver(job));
+    debugAssert(!linkJobIsOver(job));
     void (*done)(void) = job->done;
     atomic_store_explicit(&job->over, true, memory_order_release);
     letGo(job);
@@ -87,9 +87,9 @@ static void run(void *arg) {
 
 bool linkJobStart(linkJob *job) {
     pthread_t thread;
-    serverAssert(job->work && job->done); /* they are called on the thread */
-    serverAssert(!linkJobIsOver(job) && linkJobIsWanted(job));
-    serverAssert(atomic_load_explicit(&job->owners, memory_order_relaxed) == 1); /* it was not started before */
+    debugAssert(job->work && job->done); /* they are called on the thread */
+    debugAssert(!linkJobIsOver(job) && linkJobIsWanted(job));
+    debugAssert(atomic_load_explicit(&job->owners, memory_order_relaxed) == 1); /* it was not started before */
     atomic_fetch_add_explicit(&job->owners, 1, memory_order_relaxed);
     int error = threadStart(&thread, &(threadPlan){.name = "repl_link"}, run, job);
     if (error) {
@@ -159,7 +159,7 @@ static void connected(connWaiter *w) {
 
 bool linkConnect(linkJob *job) {
     char err[ANET_ERR_LEN], why[CONN_WAIT_ERR_LEN] = "";
-    serverAssert(!job->wire.conn && job->wire.early_len == 0);
+    debugAssert(!job->wire.conn && job->wire.early_len == 0);
     int fd = anetTcpConnect(err, job->host, job->port, job->source_address, true);
     if (fd < 0) {
         serverLog(LL_WARNING, "Unable to connect to PRIMARY: %s", err);

@@ -133,7 +133,7 @@ static void checkNothingRuns(void) {
 }
 
 void primaryLinkOnSync(void (*tell)(const char *status)) {
-    serverAssert(!on_sync);
+    debugAssert(!on_sync);
     on_sync = tell;
 }
 
@@ -149,7 +149,7 @@ static void syncedPartially(void) {
 }
 
 void primaryLinkOnFailover(void (*answered)(bool accepted)) {
-    serverAssert(!on_failover);
+    debugAssert(!on_failover);
     on_failover = answered;
 }
 
@@ -179,7 +179,7 @@ void primaryLinkApplySettings(void) {
 
 static void setState(primaryState state) {
     bool was_up = primary.state == PRIMARY_UP;
-    serverAssert(next_states[primary.state] >> state & 1);
+    debugAssert(next_states[primary.state] >> state & 1);
     logSetRole(state == PRIMARY_OFF ? 'M' : 'S');
     primary.state = state;
     if (was_up != (state == PRIMARY_UP)) primary.changed_ms = clockMonotonicMs();
@@ -226,7 +226,7 @@ gateResult primaryStaleGate(client *c) {
  * ownership of the job. */
 static void goLive(linkJob *job, bool old_style) {
     linkWire *w = &job->wire;
-    serverAssert(linkJobIsOver(job) && w->conn && !primary.job && !primary.buffer);
+    debugAssert(linkJobIsOver(job) && w->conn && !primary.job && !primary.buffer);
     replStreamKeep();
     unreadAdd(&job->kept, sliceOf(w->early, w->early_len));
     connUnread(w->conn, &job->kept);
@@ -289,7 +289,7 @@ static void loseReplStream(void) {
 /* The session was freed. If `whole`, the replication offset is that of the dataset and the link resumes from it. */
 static void sessionLost(bool whole) {
     assertOutsideYield();
-    serverAssert(primary.state == PRIMARY_UP && !streamApplyIsOpen());
+    debugAssert(primary.state == PRIMARY_UP && !streamApplyIsOpen());
     serverLog(LL_NOTICE, "Connection with primary lost.");
     if (whole) serverLog(LL_NOTICE, "Caching the disconnected primary state.");
     else loseReplStream();
@@ -320,7 +320,7 @@ static bool loadsDirectly(void) {
 /* Starts a job that receives the RDB, on the connection of the job that has shaken hands. False if it cannot start. */
 static bool startReceiving(void) {
     linkJob *from = primary.job, *job = linkJobCreate(snapshotReceiveWork, sendWakeup);
-    serverAssert(linkJobIsOver(from) && from->wire.conn);
+    debugAssert(linkJobIsOver(from) && from->wire.conn);
     job->wire = from->wire;
     from->wire = (linkWire){0};
     job->frame = from->frame;
@@ -359,7 +359,7 @@ static void keepIsOver(void) {
 /* Starts the keeper, which buffers the stream until the RDB is loaded. False if it cannot start. */
 static bool startKeeping(void) {
     linkJob *from = primary.job, *job = linkJobCreate(streamBufferWork, sendWakeup);
-    serverAssert(linkJobIsOver(from) && from->stream.conn && !primary.buffer);
+    debugAssert(linkJobIsOver(from) && from->stream.conn && !primary.buffer);
     linkSwapWires(from);
     job->wire = from->wire;
     from->wire = (linkWire){0};
@@ -374,7 +374,7 @@ static bool startKeeping(void) {
 static void load(bool from_file) {
     linkJob *job = primary.job;
     rdbReplInfo info;
-    serverAssert(linkJobIsOver(job) && job->outcome == (from_file ? LINK_RECEIVED : LINK_SNAPSHOT));
+    debugAssert(linkJobIsOver(job) && job->outcome == (from_file ? LINK_RECEIVED : LINK_SNAPSHOT));
     setState(PRIMARY_LOADS);
     serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: Loading DB in memory");
     bool ok = datasetLoad(job, from_file, loseReplStream, &info);
@@ -415,7 +415,7 @@ static void snapshotComes(void) {
 
 static void replStreamGoesOn(void) {
     const char *id = primary.job->got_id;
-    serverAssert(primary.has_cursor && !primary.job->stream.conn);
+    debugAssert(primary.has_cursor && !primary.job->stream.conn);
     serverLog(LL_NOTICE, "Successful partial resynchronization with primary.");
     if (*id && memcmp(id, replicationIds()->id, REPL_ID_BYTES)) {
         replStreamContinueAs(id);
@@ -601,7 +601,7 @@ void primaryLinkTick(void) {
 /* ---- Which server to follow ---- */
 
 static void dropLink(void) {
-    serverAssert(primary.state != PRIMARY_LOADS); /* its job is in use by the function that loads */
+    debugAssert(primary.state != PRIMARY_LOADS); /* its job is in use by the function that loads */
     if (streamApplyIsOpen()) {
         serverLog(LL_NOTICE, "Connection with primary lost.");
         if (streamApplyLeave()) serverLog(LL_NOTICE, "Caching the disconnected primary state.");
@@ -671,7 +671,7 @@ void primaryLinkRemember(const char *id, uint64_t offset, int stream_db) {
         replStreamResume(id, offset);
         return;
     }
-    serverAssert(primary.state == PRIMARY_CONNECT); /* since primaryLinkPrepare(); it is not tried before the load */
+    debugAssert(primary.state == PRIMARY_CONNECT); /* since primaryLinkPrepare(); it is not tried before the load */
     replStreamFollow(id, offset);
     primary.has_cursor = true;
     streamApplySetDb(stream_db);
@@ -680,7 +680,7 @@ void primaryLinkRemember(const char *id, uint64_t offset, int stream_db) {
 
 void primaryLinkPrepare(void) {
     assertMainThread();
-    serverAssert(primary.state == PRIMARY_OFF);
+    debugAssert(primary.state == PRIMARY_OFF);
     if (repl_settings.primary_host) setState(PRIMARY_CONNECT);
     linkCheck();
 }
@@ -698,7 +698,7 @@ void primaryLinkBegin(void) {
 
 void primaryLinkInit(aeEventLoop *loop, bool (*hide_user_data)(void)) {
     assertMainThread();
-    serverAssert(!primary.loop);
+    debugAssert(!primary.loop);
     primary.loop = loop;
     datasetLoadInit(hide_user_data);
     if (aeWakeupOpen(loop, &primary.wakeup, onWakeup) == C_ERR)

@@ -190,12 +190,12 @@ bool streamApplyLeave(void) {
 }
 
 void streamApplyClose(void) {
-    serverAssert(primary.session);
+    debugAssert(primary.session);
     clientCloseAsap(primary.session);
 }
 
 void streamApplyInit(void (*lost)(bool whole)) {
-    serverAssert(!primary.lost);
+    debugAssert(!primary.lost);
     primary.lost = lost;
     clientOnFree(freed);
     callOnApplied(applied);

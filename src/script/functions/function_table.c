@@ -49,7 +49,7 @@ static bool sameAnyCase(slice a, slice b) {
 static void tableCheck(const functionTable *t) {
 #ifdef DEBUG_ASSERTIONS
     enum { LOOKED_AT_MAX = 1000 };
-    serverAssert(dictSize(t->functions) <= t->count && dictSize(t->libraries) <= t->count);
+    debugAssert(dictSize(t->functions) <= t->count && dictSize(t->libraries) <= t->count);
     if (t->count > LOOKED_AT_MAX) return;
     dictIterator it;
     const libraryFunction *f;
@@ -61,11 +61,11 @@ static void tableCheck(const functionTable *t) {
         count += dictSize(library->functions);
     }
     dictIterEnd(&it);
-    serverAssert(bytes == t->bytes && count == t->count);
+    debugAssert(bytes == t->bytes && count == t->count);
     dictIterBegin(&it, t->functions, false);
     while ((f = dictIterNext(&it))) {
         slice name = sdsSlice(f->library->name);
-        serverAssert(dictFind(t->libraries, name, dictHash(t->libraries, name)) == f->library);
+        debugAssert(dictFind(t->libraries, name, dictHash(t->libraries, name)) == f->library);
     }
     dictIterEnd(&it);
 #else
@@ -192,7 +192,7 @@ sds functionTableJoin(functionTable *t, functionTable *from, bool replace) {
     while ((library = dictIterNext(&it))) put(t, take(from, sdsSlice(library->name)));
     dictIterEnd(&it);
     tableCheck(t);
-    serverAssert(from->count == 0 && from->bytes == 0);
+    debugAssert(from->count == 0 && from->bytes == 0);
     return NULL;
 }
 

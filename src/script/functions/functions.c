@@ -27,7 +27,7 @@ static void freeTable(void *arg) {
 }
 
 void functionsFlush(bool async) {
-    serverAssert(!scriptRunning());
+    debugAssert(!scriptRunning());
     functionTable *old = in_use;
     in_use = functionTableCreate();
     functionEngineOnly()->reset(async);
@@ -36,9 +36,9 @@ void functionsFlush(bool async) {
 }
 
 void functionsExchange(functionTable *with) {
-    serverAssert(!scriptRunning());
+    debugAssert(!scriptRunning());
     functionTable *old = in_use;
-    serverAssert(with != old);
+    debugAssert(with != old);
     in_use = with;
     functionTableFree(old, true);
 }
@@ -55,7 +55,7 @@ void functionsEach(void (*take)(void *arg, slice text), void *arg) {
 
 sds functionsTake(slice text, bool replace) {
     sds error;
-    serverAssert(!scriptRunning());
+    debugAssert(!scriptRunning());
     functionTableLoad(in_use, text, (functionLoading){.replace = replace}, &error);
     return error;
 }

@@ -80,7 +80,7 @@ static void letOthersIn(void) {
     const scriptRun *before = running;
     runCheck();
     yieldNow(&job);
-    serverAssert(running == before);
+    debugAssert(running == before);
     runCheck();
     storeSetNowMs(now_ms);
     if (running->slow) programClockMove();
@@ -227,7 +227,7 @@ void scriptCallRun(client *c, const scriptCall *what) {
     running = &run;
     runCheck();
     call(&run);
-    serverAssert(running == &run);
+    debugAssert(running == &run);
     runCheck();
     running = NULL;
     clientDropReplies(self);
