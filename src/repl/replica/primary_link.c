@@ -180,6 +180,7 @@ void primaryLinkApplySettings(void) {
 static void setState(primaryState state) {
     bool was_up = primary.state == PRIMARY_UP;
     debugAssert(next_states[primary.state] >> state & 1);
+    unused(next_states);
     logSetRole(state == PRIMARY_OFF ? 'M' : 'S');
     primary.state = state;
     if (was_up != (state == PRIMARY_UP)) primary.changed_ms = clockMonotonicMs();
