@@ -85,9 +85,11 @@ const requestKey *aclKeysOf(const aclQuestion *q, aclKeys *room, uint32_t *count
         keys = room->more = zmalloc((size_t)n * sizeof(*keys));
         n = commandExtractKeys(q->cmd, q->argv, q->argc, keys, n);
     }
-    while (n > 0 && keys[n - 1].index >= q->argc) n--; /* the command takes more arguments than there are */
-    *count = n < 0 ? 0 : (uint32_t)n;
-    for (uint32_t i = 0; i < *count; i++) debugAssert(keys[i].index < q->argc);
+    /* With too few arguments the command's own function may name keys that are not there. */
+    uint32_t there = 0;
+    for (int i = 0; i < n; i++)
+        if (keys[i].index < q->argc) keys[there++] = keys[i];
+    *count = there;
     return keys;
 }
 
