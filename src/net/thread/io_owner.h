@@ -1,4 +1,4 @@
-/* io_owner.h -- a thread as the streams know it that it holds.
+/* io_owner.h -- ioOwner: the part of a thread that the connections it owns may use.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NET_IO_OWNER_H
@@ -9,28 +9,28 @@
 
 struct clientIo;
 
-/* Counters that one thread writes and main reads (relaxed; each is only ever shown). */
+/* Counters that one thread writes and main reads: relaxed, since they are only displayed. */
 typedef struct ioOwnerStats {
     _Atomic uint64_t reads, writes, freed, freed_bytes, active_ns, acting_ns, net_input, net_output, polls, caches;
 } ioOwnerStats;
 
-/* All fields are the thread's own, but for the stats. */
+/* All fields but the stats are the thread's own. */
 typedef struct ioOwner {
     unsigned id;       /* const: the thread's number, 0 is main's own */
-    bool greets;       /* const: makes handshakes; what is connected is read by others */
-    aeEventLoop *loop; /* owns; main's is lent by the server */
-    bool direct;       /* it has main's role: what it posts to main is a plain call, and values are warm in its cache */
+    bool greets;       /* const: makes TLS handshakes only; after the handshake another thread owns the connection */
+    aeEventLoop *loop; /* owns; main's own thread borrows the server's loop */
+    bool direct;       /* has the main role: a message to main is a plain call, and values are warm in its cache */
     requestPool pool;
-    requestArg *args; /* owns: scratch of the parser */
+    requestArg *args; /* owns: scratch array of the parser */
     size_t args_cap;
-    struct clientIo *unreported;          /* streams with written blocks to report */
-    struct fanBatch *fan_head, *fan_tail; /* own: messages for many streams, to be written (client_io_fan.c) */
+    struct clientIo *unreported;          /* connections with written blocks to report */
+    struct fanBatch *fan_head, *fan_tail; /* owns: batches to be written (client_io_fan.c) */
     unsigned reads;                       /* sockets read and ... */
-    unsigned commands;                    /* ... commands handed over; io_threads.c resets both when it has looked */
+    unsigned commands;                    /* ... commands handed over since mainWatchTurned() */
     alignas(CACHE_LINE) ioOwnerStats stats;
 } ioOwner;
 
-/* One writer: a load and a store are enough. */
+/* Adds without a locked instruction: there is only one writer. */
 static inline void ioOwnerStatAdd(_Atomic uint64_t *counter, uint64_t n) {
     atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n, memory_order_relaxed);
 }

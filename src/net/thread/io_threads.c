@@ -1,39 +1,40 @@
-/* io_threads.c -- start, run and stop the threads that hold streams; carry messages.
+/* io_threads.c -- starts, runs and stops the threads that own connections; carries messages.
  *
- * A thread's turn: look at its sockets (they are read and parsed, requests are posted to main; writable ones are
- * written), publish, see to it that main executes (below), take messages from main; then wait.
+ * A loop iteration of an I/O thread: handle the sockets (read and parse, post requests to main; write to those that are
+ * writable), publish the messages, make sure that main executes (see below), take messages from main; then wait.
  *
- * Who executes. A thread that has published commands looks at main's role. Free: it takes the role, makes main's turn
- * itself (take the messages of all threads, execute, hand out replies; those of its own streams by plain calls), and
- * gives the role back. Taken: whoever has it looks for messages after laying it down, so nothing has to be done. Kept
- * by main's own thread, which waits: it is rung for.
+ * Which thread executes. A thread that has published commands reads the state of the main role. Free: it acquires the
+ * role, runs an iteration of main itself (takes the messages of all threads, executes, hands out replies; those of its
+ * own connections by plain calls), and releases the role. Another thread has it: that thread checks for messages after
+ * it has released the role, so nothing is to be done. Kept by main's own thread, which waits: it is woken.
  *
- * No wake-up is lost. Who publishes to main sets its bit in `posted` (a locked instruction) and then looks at the role;
- * who lays the role down does that by a locked instruction and then looks at `posted`. One of the two sees the other's
- * store. Towards a thread the same with `sleeping`: it stores that, makes a full fence and looks at its ring once more,
- * and main publishes, makes a full fence and looks at `sleeping`.
+ * No wakeup is lost. A thread that publishes to main sets its bit in `posted` (a locked instruction) and then reads the
+ * role; a thread that releases the role does so by a locked instruction and then reads `posted`. One of the two sees
+ * the other's store. Towards an I/O thread it is the same with `sleeping`: the thread stores that, makes a full fence
+ * and checks its ring once more; main publishes, makes a full fence and reads `sleeping`.
  *
- * One thread greets (IO_THREAD_GREETER): it holds streams as long as their handshake lasts. The system is told to run
- * the others first. So it never takes the role: main would stand still whenever the processor is taken from it.
+ * One thread only makes TLS handshakes (IO_THREAD_GREETER): it owns connections until their handshake ends. It has a
+ * lower priority than the others. So it never acquires the main role: main would stop whenever this thread loses its
+ * processor.
  *
- * Dead objects are in no hurry. They go back in batches that are full, large, or a few milliseconds old: a handful of
- * them is not worth a message, and still less the end of a thread's sleep. A batch that nobody adds to is looked at in
- * each turn, and the server's tick makes one.
+ * Dead objects are not urgent. They go back in batches that are full, large, or a few milliseconds old: a few objects
+ * are worth neither a message nor a wakeup. ioThreadsFlush() checks the age of a batch in each iteration; the server's
+ * tick causes one even without load.
  *
- * Threads share arenas of the allocator. One of its own would be left with holes when others overwrite what a thread
- * has made: whoever is idle allocates nothing to fill them (docs/design/data_path.md, "Freeing"). What keeps them out
- * of each other's way is the allocator's cache of each thread, and that what is dead comes back to it. An idle thread's
- * cache is of no use to anybody: it gives that back.
+ * Threads share arenas of the allocator. An arena of its own would be left with holes when others overwrite what a
+ * thread has allocated, as an idle thread allocates nothing to fill them (docs/design/data_path.md, "Freeing"). The
+ * allocator's cache of each thread, and the return of dead objects to their thread, keep threads from contending. The
+ * cache of an idle thread is wasted memory: the thread gives it back.
  *
- * Not here    what a message does (sessions.c, client_io.c), which thread holds which stream (rebalance.c),
- *             who has the role (main_role.c), when it pays to wake or to wait for whom (main_policy.c).
+ * Not here    what a message does (sessions.c, client_io.c), which thread owns which connection (rebalance.c), the main
+ *             role (main_role.c), when to wake or wait for a thread (main_policy.c).
  * Owns        the threads, their channels and loops.
- * Threads     functions are main's, or the thread's own, as the header says.
- * Invariants  1. A thread delivers messages to itself directly only while it has the role and both its channels are
- *                empty: order is kept.
- *             2. A bit of `posted` is set whenever a thread's channel to main holds something that nobody is about to
+ * Threads     functions run on main or on the thread itself, as the header says.
+ * Invariants  1. A thread delivers messages to itself directly only while it has the main role and both its channels
+ *                are empty: order is kept.
+ *             2. A bit of `posted` is set whenever a thread's channel to main holds messages that no thread is about to
  *                take.
- *             3. Dead objects wait here for no longer than DEAD_WAIT_MS and a turn, and not for a thread that retires.
+ *             3. Dead objects wait here for at most DEAD_WAIT_MS and one iteration, and not for a retiring thread.
  * Tests       tests/unit/net/thread/io_threads_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -57,57 +58,56 @@
 #include <string.h>
 
 #define OVERFLOW_RETRY_MS 1
-#define LOOP_FDS_AT_START 1024 /* attach() in client_io.c makes room for larger ones */
+#define LOOP_FDS_AT_START 1024 /* attach() in client_io.c resizes the loop for larger descriptors */
 #define POSTED_WORDS ((IO_THREADS_ALL + 63) / 64)
-#define DEAD_WAIT_MS 4               /* then a batch of dead objects that is not full goes, too */
-#define DEAD_BATCH_BYTES (64 * 1024) /* and with so many at once: they are memory that nobody can use meanwhile */
-#define IDLE_MS 1000                 /* without having read anything */
-#define THREADS_PER_ARENA 16         /* with main's own */
-#define GREETER_NICE 10              /* its share, where processors are short, is a tenth of another thread's */
+#define DEAD_WAIT_MS 4               /* age at which a batch of dead objects is sent even if it is not full */
+#define DEAD_BATCH_BYTES (64 * 1024) /* size at which it is sent at once: no thread can use that memory meanwhile */
+#define IDLE_MS 1000                 /* a thread is idle after this time without a read */
+#define THREADS_PER_ARENA 16         /* including main's own */
+#define GREETER_NICE 10              /* if processors are short, it gets a tenth of another thread's share */
 
 struct ioThread {
-    /* The thread's own. */
-    ioOwner owner; /* first: the holder's address is the thread's */
+    /* The thread's own fields. */
+    ioOwner owner; /* first, so that an ioOwner's address is its thread's address */
     monotime busy_since;
     mainWatch watch; /* what it has seen of main, for main_policy.c */
 
     messageChannel to_main, from_main;
     aeWakeup wakeup; /* ends the thread's wait */
-    /* Stored by the sleeper, seq_cst; read by the producer after a full fence. */
+    /* Stored by the thread before it sleeps, seq_cst; read by main after a full fence. */
     alignas(CACHE_LINE) _Atomic int sleeping;
     _Atomic int stop;
-    _Atomic int begun; /* it has what the allocator needs for a thread */
+    _Atomic int begun; /* the allocator has set the thread up */
 
-    /* Main. */
-    alignas(CACHE_LINE) deadBatch *dead; /* owns: to be sent by IO_MSG_FREE; NULL when there is none */
-    monotime dead_since;                 /* when the first of them came */
-    uint64_t dead_bytes;                 /* of all objects ever put there; stats.freed_bytes follows */
-    uint64_t dead_bytes_sent;            /* of those that were sent */
-    monotime idle_since;                 /* it has read nothing since, as far as ioThreadsTick() has seen */
+    /* Fields of main. */
+    alignas(CACHE_LINE) deadBatch *dead; /* owns: to be sent by IO_MSG_FREE; NULL if there is none */
+    monotime dead_since;                 /* when its first object was added */
+    uint64_t dead_bytes;                 /* of all objects ever added; stats.freed_bytes follows it */
+    uint64_t dead_bytes_sent;            /* of the objects that were sent */
+    monotime idle_since;                 /* the thread has read nothing since then, as ioThreadsTick() has seen */
     uint64_t reads_seen;
-    bool idle;      /* for IDLE_MS: has given back what the allocator keeps for it */
-    bool retiring;  /* holds no new stream; ends when it holds none */
-    bool published; /* ioThreadsFlush() has made messages visible and has yet to look whether it sleeps */
+    bool idle;      /* for IDLE_MS: it has returned the allocator's cached blocks */
+    bool retiring;  /* gets no new connection, and ends when it owns none */
+    bool published; /* ioThreadsFlush() has published messages and has yet to check whether the thread sleeps */
     unsigned long pthread_id;
 };
 
 static struct {
-    /* Main. */
-    ioThread *threads[IO_THREADS_ALL]; /* [0] is main's own, the last one greets */
+    /* Fields of main. */
+    ioThread *threads[IO_THREADS_ALL]; /* [0] is main's own, the last one makes handshakes */
     int count;
-    ioThread *acting; /* has the role */
-    ioThread *direct; /* messages to it are plain calls: `acting`, but for the start of a borrowed turn */
-    bool overflow;    /* ioThreadsFlush() has left messages that a ring had no room for: it must be called again */
-    uint64_t dead_batches, wakes; /* sent, so far; threads that were woken */
+    ioThread *acting; /* has the main role */
+    ioThread *direct; /* messages to it are plain calls: `acting`, except at the start of a delegated iteration */
+    bool overflow;    /* some messages did not fit into a ring: ioThreadsFlush() must be called again */
+    uint64_t dead_batches, wakes; /* batches of dead objects sent; threads woken */
     ioThreadHooks hooks;
     aeWakeup main_wakeup;
-    ioTotals ended; /* what threads have counted that are no more */
-    /* A bit for each thread that has published something main has not begun to take. seq_cst. */
+    ioTotals ended; /* counts of threads that have ended */
+    /* A bit for each thread that has published messages which main has not begun to take. seq_cst. */
     alignas(CACHE_LINE) _Atomic uint64_t posted[POSTED_WORDS];
 } io;
 
-/* Order the stores before this with the loads behind it: the barrier between publishing to a thread and the look at
- * `sleeping`. */
+/* Orders the stores before it with the loads after it: between publishing to a thread and reading its `sleeping`. */
 static void fullFence(void) {
 #ifdef BUILT_WITH_TSAN
     static _Atomic int any;
@@ -124,7 +124,7 @@ static void wakeIfSleeping(ioThread *t) {
     io.wakes++;
 }
 
-/* --- who has posted -------------------------------------------------------------------------------- */
+/* --- which threads have posted --------------------------------------------------------------------- */
 
 static void setPosted(unsigned id) {
     atomic_fetch_or(&io.posted[id / 64], 1ull << (id % 64));
@@ -138,7 +138,7 @@ static bool anyPosted(void) {
 
 /* --- an I/O thread: messages ------------------------------------------------------------------------- */
 
-/* What a dead object is counted with on both sides of its way. */
+/* The size of a dead object, counted the same when it is queued and when it is freed. */
 static uint64_t deadBytes(const robj *o) {
     return sizeof(*o) + o->key_len + o->value_len;
 }
@@ -191,7 +191,7 @@ static void publish(ioThread *t) {
     if (messageChannelCommit(&t->to_main)) setPosted(t->owner.id);
 }
 
-/* --- an I/O thread: main's turn ------------------------------------------------------------------------ */
+/* --- an I/O thread: an iteration of main --------------------------------------------------------------- */
 
 static size_t pollThread(ioThread *t, size_t max) {
     size_t n = 0;
@@ -209,8 +209,8 @@ static size_t pollThread(ioThread *t, size_t max) {
     return n;
 }
 
-/* Deliver all that is on its way between the thread and main, in both directions, so that from here on plain calls come
- * after it. What a session does about a message it posts to the ring meanwhile, and so does the stream. */
+/* Delivers all messages in transit between the thread and main, in both directions, so that plain calls after this keep
+ * the order. While it runs, replies to these messages still go through the rings, in both directions. */
 static void emptyChannels(ioThread *t) {
     bool any;
     do {
@@ -221,7 +221,7 @@ static void emptyChannels(ioThread *t) {
     } while (any || messageChannelHasOverflow(&t->to_main) || messageChannelHasOverflow(&t->from_main));
 }
 
-/* Make a turn of main on this thread if the role is free. */
+/* Runs an iteration of main on this thread if the role is free. */
 static bool actAsMain(ioThread *t) {
     if (!mainRoleAcquire(t->owner.id)) return false;
     io.acting = t;
@@ -232,14 +232,14 @@ static bool actAsMain(ioThread *t) {
     iterationEnd end = io.hooks.iteration();
     t->owner.direct = false;
     io.acting = io.direct = io.threads[0];
-    /* A thread that is behind is offered the rest when it has made room: it need not have anything to tell main. */
+    /* Messages that did not fit into a ring must be offered again, even if this thread has nothing for main. */
     if (end == ITERATION_LEFT_WORK || io.overflow) setPosted(t->owner.id);
     if (end == ITERATION_FOR_MAIN) mainRoleHandOff();
     else mainRoleRelease();
     return true;
 }
 
-/* What was published, and nobody has taken yet, is to be executed. True when this thread has done so. */
+/* Makes sure that published commands are executed. Returns true if this thread has done so. */
 static bool seeToMain(ioThread *t) {
     if (!anyPosted()) return false;
     mainRoleState state = mainRolePeek();
@@ -249,8 +249,8 @@ static bool seeToMain(ioThread *t) {
     return false;
 }
 
-/* Behind each socket: long before the turn ends publish and execute, or let main and the thread work at the same time.
- * A thread that makes all turns itself so runs each batch while its bytes are in the cache. */
+/* After each socket, long before the loop iteration ends: publish and execute, or let main and this thread work at the
+ * same time. A thread that runs all iterations of main itself executes each batch while its bytes are in the cache. */
 static void threadAfterEvent(aeEventLoop *loop, void *arg) {
     unused(loop);
     ioThread *t = arg;
@@ -264,19 +264,20 @@ static void threadAfterEvent(aeEventLoop *loop, void *arg) {
 
 static long long onRetry(aeEventLoop *loop, long long id, void *arg) {
     unused(loop), unused(id), unused(arg);
-    return AE_NOMORE; /* the wait has ended, that is all */
+    return AE_NOMORE; /* it only ends the wait */
 }
 
-/* Nobody is awake who will look at what was published. What a thread reports behind a turn of its own it has not told
- * anybody of: the role may have gone to main's own thread with that turn, and that may have fallen asleep since. */
+/* Returns whether no thread is awake that will take what was published. Reports after an iteration of main are
+ * published without waking a thread: the role may have passed to main's own thread, which may sleep by now. */
 static bool mainIsToBeTold(void) {
     mainRoleState state = mainRolePeek();
     return state == ROLE_FREE || state == ROLE_ASLEEP;
 }
 
-/* Nothing is left to do, it seems. Say that the thread sleeps and look once more; false: there is something. */
+/* Call when no work seems to be left: announces that the thread sleeps and checks once more. Returns false if there is
+ * work after all. */
 static bool fallsAsleep(ioThread *t) {
-    if (t->owner.unreported) return false; /* written by a turn it made as main: a client may wait for the report */
+    if (t->owner.unreported) return false; /* written while it had the role: a client may wait for the report */
     atomic_store_explicit(&t->sleeping, 1, memory_order_seq_cst);
     fullFence();
     bool work = !spscIsEmpty(&t->from_main.ring) || (anyPosted() && mainIsToBeTold());
@@ -284,13 +285,13 @@ static bool fallsAsleep(ioThread *t) {
     return !work;
 }
 
-/* Before the loop waits: finish the turn, and find out whether there is reason not to wait. */
+/* Runs before the loop waits: finishes the loop iteration and decides whether to wait. */
 static void threadBeforeSleep(aeEventLoop *loop, void *arg) {
     ioThread *t = arg;
-    if (unlikely(t->owner.direct)) return; /* a command lets others in between: the turn goes on behind it */
-    /* Looked at before the ring: what main posted before it said stop is taken. */
+    if (unlikely(t->owner.direct)) return; /* a running command serves others: the iteration continues after it */
+    /* Read before the ring is emptied, so that messages which main posted before the stop are taken. */
     bool stop = atomic_load_explicit(&t->stop, memory_order_acquire);
-    publish(t); /* what was parsed, before the writes that the messages bring */
+    publish(t); /* what was parsed, before the writes that the messages cause */
     bool took = takeMessages(t);
     bool acted = !stop && seeToMain(t);
     bool again = !stop && !acted && mainWatchLooksAgain(&t->watch, &t->owner, took);
@@ -298,13 +299,13 @@ static void threadBeforeSleep(aeEventLoop *loop, void *arg) {
     publish(t);
     if (!stop && !again && !acted) acted = seeToMain(t);
     mainWatchTurned(&t->watch, &t->owner);
-    zmallocKeepReserve(); /* at each turn, for a busy thread never sleeps */
+    zmallocKeepReserve(); /* in each loop iteration, as a busy thread never sleeps */
     ioOwnerStatAdd(&t->owner.stats.active_ns, clockTicksToNs(clockTicks() - t->busy_since));
     if (stop) {
-        aeStop(loop); /* what is reported is all that will be: no event comes behind it */
+        aeStop(loop); /* all that will ever be reported has been: no more events follow */
     } else if (again || (!acted && mainWatchSpins(&t->watch))) {
         aeDontWait(loop);
-    } else if (messageChannelHasOverflow(&t->to_main)) { /* main is far behind: see whether there is room in a while */
+    } else if (messageChannelHasOverflow(&t->to_main)) { /* main is far behind: try again soon */
         aeCreateTimeEvent(loop, OVERFLOW_RETRY_MS, onRetry, NULL);
     } else if (!fallsAsleep(t)) {
         aeDontWait(loop);
@@ -366,7 +367,8 @@ static void ioThreadBegin(unsigned id) {
     t->pthread_id = (unsigned long)p;
 }
 
-/* jemalloc does not survive that it has no memory for a new thread: so this is over before clients are served. */
+/* jemalloc fails fatally if it has no memory for a new thread, so wait until it has set the thread up, before clients
+ * are served. */
 static void awaitBegun(const ioThread *t) {
     while (!atomic_load_explicit(&t->begun, memory_order_acquire)) sched_yield();
 }
@@ -381,7 +383,7 @@ static void sendDead(ioThread *t) {
 
 static void threadJoin(ioThread *t) {
     assertMainThread();
-    assertMainRole(); /* or the thread might be in the middle of a turn of main */
+    assertMainRole(); /* else the thread might be running an iteration of main */
     messageChannelCommit(&t->from_main);
     atomic_store_explicit(&t->stop, 1, memory_order_release);
     aeWakeupSend(&t->wakeup);
@@ -392,7 +394,7 @@ static uint64_t statGet(const _Atomic uint64_t *counter) {
     return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
-/* What an I/O thread has counted. */
+/* Adds the counters of an I/O thread. */
 static void addCounted(ioTotals *out, const ioThread *t) {
     out->net_input += statGet(&t->owner.stats.net_input);
     out->net_output += statGet(&t->owner.stats.net_output);
@@ -403,7 +405,7 @@ static void addCounted(ioTotals *out, const ioThread *t) {
     out->caches += statGet(&t->owner.stats.caches);
 }
 
-/* The thread holds no stream and nothing is on the way to it. */
+/* Ends a thread that owns no connection and to which no message is in transit. */
 static void threadEnd(ioThread *t) {
     serverAssert(t->retiring);
     serverAssert(t != io.acting && !t->dead);
@@ -412,7 +414,7 @@ static void threadEnd(ioThread *t) {
     aeWakeupClose(&t->wakeup);
     messageChannelDestroy(&t->to_main);
     messageChannelDestroy(&t->from_main);
-    /* What it took and others gave back, and the other way round, must still add up. */
+    /* Memory that it counted as taken may be counted as released by another thread, so the sums must survive it. */
     requestPool *ours = &io.threads[0]->owner.pool;
     ours->memory_in += t->owner.pool.memory_in;
     ours->memory_out += t->owner.pool.memory_out;
@@ -490,7 +492,8 @@ void ioThreadsSetHandshaker(bool on) {
     if (on) awaitBegun(*handshaker);
 }
 
-/* From the last thread down, so that those that run have no gap: the walks over all end at the first one missing. */
+/* Ends the highest numbers first, so that the remaining ones have no gap: loops over all threads end at the first
+ * missing number. */
 void ioThreadsReap(bool (*idle)(const ioThread *t)) {
     assertMainThread();
     ioThread *handshaker = io.threads[IO_THREAD_GREETER];
@@ -510,8 +513,8 @@ void ioThreadsShutdown(void) {
         if (io.threads[i]) threadJoin(io.threads[i]);
 }
 
-/* The thread behind number `i`, 0 to begin with; NULL at the end. Those that retire stand behind those that stay, and
- * the one that greets behind all. */
+/* Returns the thread after number `i` (0: the first I/O thread), NULL at the end. Retiring threads come after the
+ * others, the handshake thread last. */
 static ioThread *nextThread(unsigned i) {
     while (++i < IO_THREADS_MAX) {
         if (io.threads[i]) return io.threads[i];
@@ -528,7 +531,7 @@ void ioThreadPost(ioThread *t, const ioMessage *m) {
         deliverToThread(t, m);
         return;
     }
-    serverAssert(t->owner.id != 0); /* nothing is posted to main's own thread while the role is lent */
+    serverAssert(t->owner.id != 0); /* nothing is posted to main's own thread while an I/O thread has the role */
     messageChannelPost(&t->from_main, m);
 }
 
@@ -584,7 +587,7 @@ static size_t pollWord(int word, size_t max) {
         unsigned id = (unsigned)word * 64 + (unsigned)__builtin_ctzll(bits);
         if (id == 0 || !io.threads[id]) continue;
         size_t came = pollThread(io.threads[id], max);
-        if (came == max) setPosted(id); /* there may be more */
+        if (came == max) setPosted(id); /* there may be more messages */
         n += came;
     }
     return n;
@@ -597,8 +600,8 @@ size_t ioThreadsPoll(size_t max) {
     return n;
 }
 
-/* Whoever has the role sees the bit of thread 0 before it lays the role down; if that is main's own thread and it
- * waits, the bell ends the wait. */
+/* The thread that has the role sees the bit of thread 0 when it checks `posted`; if main's own thread has it and waits,
+ * the wakeup ends the wait. */
 void ioThreadsWakeMain(void) {
     setPosted(0);
     aeWakeupSend(&io.main_wakeup);
@@ -607,7 +610,7 @@ void ioThreadsWakeMain(void) {
 bool ioThreadsMainSleeps(bool offer) {
     assertMainThread();
     if (!nextThread(0)) return true;
-    if (io.overflow) return false; /* a thread is behind: it must be offered the rest */
+    if (io.overflow) return false; /* a ring was full: the remaining messages must be offered again */
     mainRoleSuspend(offer);
     return !anyPosted() || !mainRoleReacquire();
 }
@@ -627,7 +630,7 @@ size_t ioThreadsTransientMemory(void) {
         out += atomic_load_explicit(&t->owner.pool.memory_out, memory_order_relaxed) +
                atomic_load_explicit(&t->owner.stats.freed_bytes, memory_order_relaxed);
     }
-    return in > out ? in - out : 0; /* the counters are not read at one moment */
+    return in > out ? in - out : 0; /* the counters are not read at the same moment */
 }
 
 /* --- main: idle threads ------------------------------------------------------------------------- */

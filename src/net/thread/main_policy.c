@@ -1,27 +1,27 @@
-/* main_policy.c -- when it pays to wake whom, to wait for whom, and to keep main on a thread of its own.
+/* main_policy.c -- when to wake or wait for another thread, and when main gets a thread of its own.
  *
- * A wake-up costs the sleeper some 7 us of processor time and the waker one or two more: as much as ten to twenty
- * commands. So nothing wakes main's own thread for a handful of commands: the thread that has them takes main's role
- * and executes them itself (main_role.c). That is all there is to do as long as the threads can execute what they read.
+ * A wakeup costs the sleeping thread some 7 us of processor time and the waking one another 1 or 2 us: as much as ten
+ * to twenty commands. So main's own thread is not woken for a few commands: the thread that has them acquires the main
+ * role and executes them itself (main_role.c). That suffices as long as the threads can execute what they read.
  *
  * Under saturation it may pay to give execution a thread of its own (`dedicated`: threads wake main's own thread
- * instead of executing): the data stays hot in one processor's cache, and the threads only read, parse and write. It
- * pays only where there is a processor for it; the other one may belong to the clients. So it is tried, when all
- * threads have been full, or main busy for BUSY_PERCENT, in ASKING_WINDOWS, and processors have been idle meanwhile for
- * IDLE_PERCENT of one. Then the commands per second are compared with those before (throughput_trial.c), and what is
- * not better by GAIN_PERCENT is undone. The way back is tried in the same manner when no processor is idle any more,
- * and taken without a trial when main falls below QUIET_PERCENT.
+ * instead of executing): the data stays in one processor's cache, and the other threads only read, parse and write.
+ * That pays only if there is a processor for it, which the clients do not need. So it is tried if, in ASKING_WINDOWS
+ * windows in a row, all threads have been full or main busy for BUSY_PERCENT, and processors were idle meanwhile for
+ * IDLE_PERCENT of one. The throughput is compared with that before (throughput_trial.c), and the change is undone
+ * unless it gains GAIN_PERCENT. The way back is tried in the same manner when no processor is idle any more, and is
+ * taken without a trial when main falls below QUIET_PERCENT.
  *
- * Why not without asking for idle processors: on two that the clients shared, the trials (80 ms each, at twice the
- * price) made a GET of 50 clients dearer by 8 % in a run of two seconds.
+ * Why idle processors are required: on two processors that the clients shared, trials (80 ms each, at twice the price)
+ * made a GET of 50 clients 8 % more expensive in a run of two seconds.
  *
- * While another thread executes, a thread that has handed over commands goes on looking at its sockets for SPIN_NS,
- * unless that thread last ran on this processor: the answer comes sooner than sleeping and being woken takes, and
- * whoever answers need not ring. What it has written it reports with the client's next request, in every
- * REPORT_ITERATIONS-th turn, or before it sleeps.
+ * While another thread executes, a thread that has handed over commands continues to poll its sockets for SPIN_NS,
+ * unless the other thread last ran on this processor: the reply comes sooner than sleeping and waking would take, and
+ * the other thread need not send a wakeup. It reports what it has written with the client's next request, in every
+ * REPORT_ITERATIONS-th loop iteration, or before it sleeps.
  *
- * SPIN_NS was measured on two processors that the load generator shares; the bounds of the trial are chosen, not
- * measured: they are to do no harm there, and to be tuned where there are more processors. docs/design/main_role.md
+ * SPIN_NS was measured on two processors that the load generator shares; the limits of the trial are chosen, not
+ * measured: they are to do no harm there, and to be tuned on machines with more processors. docs/design/main_role.md
  * says why the role moves.
  *
  * Owns        the state of the load and of the trial.
@@ -38,8 +38,8 @@
 
 #include <sched.h>
 
-#define BATCH_COMMANDS 16   /* executed while their bytes are in the cache, by the thread that has read them */
-#define PUBLISH_COMMANDS 64 /* another thread executes: let it work at the same time */
+#define BATCH_COMMANDS 16   /* execute so many while their bytes are in the cache, if the role is free */
+#define PUBLISH_COMMANDS 64 /* hand over so many to another thread, so that both work at the same time */
 #define PUBLISH_READS 16
 #define WAKE_COMMANDS 32
 #define REPORT_ITERATIONS 4
@@ -48,12 +48,12 @@
 #define WINDOW_MS 20
 #define BUSY_PERCENT 75
 #define QUIET_PERCENT 40
-#define ASKING_WINDOWS 5 /* long beside the system's hundredths of a second of idle time */
+#define ASKING_WINDOWS 5 /* long, as the system counts idle time in hundredths of a second */
 #define QUIET_WINDOWS 5
 #define GAIN_PERCENT 5
-#define LOSS_PERCENT 2  /* that the way back may cost: it takes less of the machine */
-#define IDLE_PERCENT 75 /* of one processor: there is one for main */
-#define FULL_PERCENT 10 /* less: there is none */
+#define LOSS_PERCENT 2  /* the way back may cost so much: it leaves more of the machine free */
+#define IDLE_PERCENT 75 /* of one processor: at least this much idle, and main may get one */
+#define FULL_PERCENT 10 /* less than this idle: main has no processor of its own */
 
 static_assert(BATCH_COMMANDS < PUBLISH_COMMANDS, "a thread executes itself before it hands on");
 static_assert(QUIET_PERCENT < BUSY_PERCENT, "a load between the two changes nothing");
@@ -109,10 +109,10 @@ static struct {
     monotime window_start;
     uint64_t busy_seen;
     long long commands_seen;
-    int asking_windows;    /* in a row in which the other way looked better */
-    monotime asking_since; /* and how long all processors had been idle then */
+    int asking_windows;    /* windows in a row in which the other way looked better */
+    monotime asking_since; /* start of the first of them; idle time of all processors then */
     long long idle_seen_ms;
-    throughput asking; /* what was done in them */
+    throughput asking; /* throughput in them */
     int quiet_windows;
     throughputTrial trial;
 } policy;
@@ -141,7 +141,7 @@ static void setDedicated(bool on) {
     throughputTrialForget(&policy.trial);
 }
 
-/* Since the first of the asking windows, in percent of one processor; -1: not known. */
+/* Returns the idle time since the first asking window, in percent of one processor; -1 if unknown. */
 static long long idlePercent(monotime now, long long idle_ms) {
     long long ms = (long long)clockTicksToNs(now - policy.asking_since) / 1000000;
     return idle_ms < 0 || policy.idle_seen_ms < 0 || ms <= 0 ? -1 : (idle_ms - policy.idle_seen_ms) * 100 / ms;
@@ -152,7 +152,7 @@ static bool processorsAllowTrial(long long idle_percent) {
     return idle_percent < 0 || idle_percent >= IDLE_PERCENT;
 }
 
-/* `asks`: seen from main, the other way may be the better one. */
+/* Begins a trial if main has asked long enough. `asks`: by its load, the other way may be better. */
 static void considerTrial(monotime now, const mainLoad *load, bool asks, throughput window) {
     if (!asks || !throughputTrialMayBegin(&policy.trial)) {
         policy.asking_windows = 0;
@@ -195,7 +195,7 @@ void mainPolicyCheck(monotime now, const mainLoad *load) {
     } else if (trial == TRIAL_FAILED) {
         setDedicated(!mainPolicyIsDedicated());
     } else if (trial != TRIAL_NONE) {
-        return; /* it goes on, or what was changed stays */
+        return; /* the trial continues, or the change stays */
     } else if (mainPolicyIsDedicated()) {
         considerTrial(now, load, !quietEnds(busy), window);
     } else {

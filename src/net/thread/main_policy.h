@@ -1,4 +1,4 @@
-/* main_policy.h -- when it pays to wake whom, to wait for whom, and to keep main on a thread of its own.
+/* main_policy.h -- when to wake or wait for another thread, and when main gets a thread of its own.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NET_MAIN_POLICY_H
@@ -9,46 +9,48 @@
 
 /* --- an I/O thread, about itself ------------------------------------------------------------------ */
 
-/* What a thread remembers between its looks at main. */
+/* State that an I/O thread keeps between two checks of main. */
 typedef struct mainWatch {
-    unsigned reads_seen, commands_seen; /* of the holder's counters, at the last look */
-    unsigned iterations;                /* that found something */
-    monotime told_at;                   /* another thread was told of commands then; 0: no answer is due */
+    unsigned reads_seen, commands_seen; /* values of ioOwner's counters at the last check */
+    unsigned iterations;                /* loop iterations that found work */
+    monotime told_at;                   /* when another thread was notified of commands; 0: no reply is due */
 } mainWatch;
 
-/* Behind a socket: enough has come that main should get it now, before the rest of the sockets. Counts as a look. */
+/* Call after each socket. Returns whether enough commands have been read to hand them to main now, before the other
+ * sockets are read. If so, it counts as a check. */
 bool mainWatchIsDue(mainWatch *w, const ioOwner *h);
-/* What the thread has handed over is with another thread. */
+/* Records that the commands handed over are with another thread now. */
 void mainWatchAdd(mainWatch *w, const ioOwner *h);
-/* A turn has found something to do (`took`: messages), so the next one may as well: look at the sockets once more
- * before saying that the thread sleeps. */
+/* Returns whether this loop iteration found work (`took`: messages), so that the next one probably will: poll the
+ * sockets once more before going to sleep. */
 bool mainWatchLooksAgain(mainWatch *w, const ioOwner *h, bool took);
-/* Such a turn is one in which what was written is reported. */
+/* Returns whether such an iteration also reports what was written. */
 bool mainWatchReports(const mainWatch *w);
-/* An answer of another thread is due within microseconds: go on looking at the sockets. */
+/* Returns whether a reply from another thread is due within microseconds: continue to poll the sockets. */
 bool mainWatchSpins(mainWatch *w);
-/* The turn is over: the holder's counters start again. */
+/* Resets the counters at the end of a loop iteration. */
 void mainWatchTurned(mainWatch *w, ioOwner *h);
 
 /* --- who executes ------------------------------------------------------------------------------------ */
 
-/* A thread that has these commands should wake main's own thread rather than execute them. Any thread. */
+/* Returns whether a thread with these commands should wake main's own thread rather than execute them. For any
+ * thread. */
 bool mainPolicyWakes(const ioOwner *h);
-/* The load, as main sees it after a turn. */
+/* The load as main sees it after an iteration. */
 typedef struct mainLoad {
-    bool threads_full;          /* those that may take part all do, and have no time left */
-    uint64_t busy_ns;           /* time that main has worked since boot, on any thread */
-    long long commands;         /* executed since boot */
-    long long (*idle_ms)(void); /* of all processors since some time, or -1: clockIdleMs(), but in tests */
+    bool threads_full;          /* all threads that may own connections do, and none has time left */
+    uint64_t busy_ns;           /* time that main has worked since startup, on any thread */
+    long long commands;         /* executed since startup */
+    long long (*idle_ms)(void); /* idle time of all processors, or -1: clockIdleMs() except in tests */
 } mainLoad;
 
-/* Main, once a turn: look at the load, at most every few milliseconds. */
+/* Checks the load, at most every few milliseconds. Call after each iteration, on main. */
 void mainPolicyCheck(monotime now, const mainLoad *load);
-/* Whether main is kept on its own thread. Main. */
+/* Returns whether main stays on its own thread. Runs on main. */
 bool mainPolicyIsDedicated(void);
-/* Whether main's own thread may lend the role when it waits. Main. */
+/* Returns whether main's own thread may release the role when it waits. Runs on main. */
 bool mainPolicyOffersRole(void);
-/* A turn of main ends after each batch (tests: the role moves at every chance). Main. */
+/* Returns whether an iteration of main ends after each batch (main-role move, for tests). Runs on main. */
 bool mainPolicyIsRestless(void);
 
 #endif

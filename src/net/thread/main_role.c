@@ -1,27 +1,28 @@
-/* main_role.c -- who acts as main: one word that says who has the role, and the ways it changes hands.
+/* main_role.c -- the main role as one atomic word, and the ways in which it changes threads.
  *
- *            layDown(lend)                borrow
- *     KEPT -----------------> FREE --------------------> LENT --- resume ---> WANTED
- *      |  ^                    |  ^                      |  |                    |
- *      |  '-- resume, takeUp, -'  '----- giveBack -------'  | passOn             | giveBack, passOn
- *      |      wake                                          |                    |
- *      |  ^---------------------------------------------- KEPT <-----------------'
- *      | layDown(keep)
+ *            suspend(offer)              acquire                 resume
+ *     KEPT -----------------> FREE -----------------> ROLE_LENT ---------> WANTED
+ *      |  ^                    |  ^                      |  |                 |
+ *      |  '- resume, wake, ----'  '------ release -------'  | handOff         | release, handOff
+ *      |     reacquire                                      v                 |
+ *      |                                                   KEPT <-------------'
+ *      | suspend(keep)
  *      v
- *    ASLEEP -- resume, takeUp, wake --> KEPT
+ *    ASLEEP -- resume, reacquire, wake --> KEPT
  *
- * A change is a compare-and-swap or an exchange, sequentially consistent: the loser of the role has made all its
- * changes before, the winner sees them after. It is also the fence of "no wake-up is lost": who lays the role down
- * looks for messages after that, and who has posted messages looks at the word after that; one of the two sees the
- * other's store (io_threads.c keeps the bits that say who has posted).
+ * A change is a compare-and-swap or an exchange, sequentially consistent: the thread that loses the role has made all
+ * its changes before, the one that gets it sees them after. The same instruction is the fence that prevents lost
+ * wakeups: a thread that releases the role checks for messages after that, and a thread that has posted messages reads
+ * the word after that; one of the two sees the other's store (io_threads.c keeps a bit for each thread that has
+ * posted).
  *
- * Owns        the word; the lock and the condition that main's own thread waits by in WANTED.
- * Threads     as the header says. Lock: taken by main's thread in resume and by a holder that leaves WANTED, around
- *             nothing but the word and the condition.
- * Invariants  1. Only main's own thread makes KEPT into ASLEEP or FREE, only it makes LENT into WANTED.
- *             2. Main's own thread acts only in KEPT.
+ * Owns        the word; the lock and the condition variable with which main's own thread waits in WANTED.
+ * Threads     as the header says. Main's own thread takes the lock in mainRoleResume(), and the thread with the role
+ *             when it leaves WANTED, around nothing but the word and the condition variable.
+ * Invariants  1. Only main's own thread changes KEPT into ASLEEP or FREE, and ROLE_LENT into WANTED.
+ *             2. Main's own thread acts as main only in KEPT.
  *             3. object_main_owner is the number of the thread that has the role.
- * Cost        two locked instructions a turn; a system call only to wake main's own thread.
+ * Cost        two locked instructions for each iteration; a system call only to wake main's own thread.
  * Tests       tests/unit/net/thread/main_role_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -35,12 +36,12 @@
 #include <stdatomic.h>
 
 static struct {
-    alignas(CACHE_LINE) _Atomic int word; /* mainRoleState */
+    alignas(CACHE_LINE) _Atomic int word; /* a mainRoleState */
     _Atomic int cpu;                      /* relaxed: only a hint */
-    alignas(CACHE_LINE) uint64_t moves;   /* the holder's */
+    alignas(CACHE_LINE) uint64_t moves;   /* of the thread with the role */
     const aeWakeup *wakeup;               /* const after boot; borrowed */
     pthread_mutex_t lock;
-    pthread_cond_t given; /* the word went from WANTED to KEPT */
+    pthread_cond_t given; /* signaled when the word changes from WANTED to KEPT */
 } role = {.lock = PTHREAD_MUTEX_INITIALIZER, .given = PTHREAD_COND_INITIALIZER};
 
 static bool change(mainRoleState from, mainRoleState to) {
@@ -48,8 +49,8 @@ static bool change(mainRoleState from, mainRoleState to) {
     return atomic_compare_exchange_strong(&role.word, &expected, (int)to);
 }
 
-/* Asserts what the states say about a thread that has the role: main's own has it in KEPT, another one in LENT, or in
- * WANTED when main's own waits for it. Called where the role was taken, and before it is given away. */
+/* Asserts the states in which a thread may have the role: main's own in KEPT, another one in ROLE_LENT, or in WANTED if
+ * main's own thread waits for it. Called after the role is acquired and before it is released. */
 static void roleCheck(void) {
     mainRoleState state = mainRolePeek();
     debugAssert(panicHoldsMainRole());
@@ -129,7 +130,7 @@ bool mainRoleAcquire(unsigned thread) {
     return true;
 }
 
-/* Main's own thread stands in resume: what it waits for is there. */
+/* Hands the role to main's own thread, which waits in mainRoleResume(). */
 static void handToWaiting(void) {
     pthread_mutex_lock(&role.lock);
     bool handed = change(ROLE_WANTED, ROLE_KEPT);

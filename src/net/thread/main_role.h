@@ -1,10 +1,11 @@
-/* main_role.h -- who acts as main: the right to touch sessions, the keyspace and reference counts.
+/* main_role.h -- the main role: the right to touch sessions, the keyspace and reference counts.
  *
- * One thread has it at a time. Main's own thread has it whenever it works; before it waits it lays the role down, and
- * then a thread that has commands takes it for a turn instead of waking main, executes them, and gives it back. So a
- * light load pays for no hand-over, and under a heavy one main's own thread keeps the role as long as it finds work.
+ * One thread has it at a time. Main's own thread has it whenever it works. Before it waits it releases the role; then a
+ * thread that has commands acquires it for one iteration instead of waking main's own thread, executes them, and
+ * releases it. So a light load pays for no hand-over, and under a heavy load main's own thread keeps the role as long
+ * as it finds work.
  *
- * Everything that is said to "run on main" runs on the holder of the role.
+ * Code that "runs on main" runs on the thread that has the role.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NET_MAIN_ROLE_H
@@ -13,41 +14,44 @@
 #include "ae.h"
 
 typedef enum {
-    ROLE_KEPT,   /* main's own thread has it and is awake, or was rung for */
-    ROLE_ASLEEP, /* main's own thread has it and waits: ring for it */
-    ROLE_FREE,   /* main's own thread waits; whoever has commands takes the role */
-    ROLE_LENT,   /* an I/O thread has it for a turn */
-    ROLE_WANTED  /* the same, and main's own thread waits for its end */
+    ROLE_KEPT,   /* main's own thread has it and is awake, or is being woken */
+    ROLE_ASLEEP, /* main's own thread has it and waits: wake it */
+    ROLE_FREE,   /* main's own thread waits; a thread with commands may acquire the role */
+    ROLE_LENT,   /* an I/O thread has it for one iteration */
+    ROLE_WANTED  /* the same, and main's own thread waits for that iteration to end */
 } mainRoleState;
 
-/* Boot, on main's own thread, which has the role from then on. `bell` ends its wait. */
+/* Gives the role to main's own thread, the caller. `wakeup` ends its wait. Call at startup. */
 void mainRoleInit(const aeWakeup *wakeup);
-mainRoleState mainRolePeek(void); /* any thread; seq_cst */
-/* Where the role's holder last took it, as sched_getcpu() says; any thread. */
+mainRoleState mainRolePeek(void); /* for any thread; sequentially consistent */
+/* Returns the processor (sched_getcpu()) on which the role was last acquired. For any thread. */
 int mainRoleCpu(void);
 
 /* --- main's own thread ---------------------------------------------------------------------------- */
-/* Before the wait: lay the role down (FREE), or keep it (ASLEEP). Then look once more whether there is work. */
+/* Releases the role before the wait (`offer`: FREE), or keeps it (ASLEEP). The caller must check for work once more
+ * after that. */
 void mainRoleSuspend(bool offer);
-/* After the wait: have the role again. Waits for the end of a turn that another thread makes, without spinning. */
+/* Acquires the role after the wait. If another thread is running an iteration, blocks until that ends. */
 void mainRoleResume(void);
-/* Take the role up again before the wait, because work has come. False when another thread has it: it does the work. */
+/* Acquires the role again before the wait because work has arrived. Returns false if another thread has it: that thread
+ * does the work. */
 bool mainRoleReacquire(void);
 
 /* --- I/O threads ------------------------------------------------------------------------------------ */
-/* Take a free role for a turn as thread number `thread`; false when it is not free. */
+/* Acquires the role for one iteration of thread number `thread`. Returns false if it is not free. */
 bool mainRoleAcquire(unsigned thread);
-/* The turn is over. The role is free again, or main's own thread has it if that waits. */
+/* Ends the iteration: frees the role, or hands it to main's own thread if that waits for it. */
 void mainRoleRelease(void);
-/* The turn is over, and what follows is for main's own thread, which is woken. */
+/* Ends the iteration and hands the role to main's own thread, which is woken: only that thread can do what is next. */
 void mainRoleHandOff(void);
-/* The holder of a borrowed role: main's own thread waits, so end the turn soon. */
+/* Returns whether main's own thread waits for the role, so that the iteration should end soon. For the thread that has
+ * it. */
 bool mainRoleIsWanted(void);
-/* Wake main's own thread if it waits and nobody has the role; it has the role when it wakes. */
+/* Wakes main's own thread if it waits and no I/O thread has the role; it wakes with the role. */
 void mainRoleWake(void);
 
-/* --- the holder ---------------------------------------------------------------------------------------- */
-/* How often the role was borrowed since boot. */
+/* --- the thread that has the role ------------------------------------------------------------------------ */
+/* Returns how often an I/O thread acquired the role since startup. */
 uint64_t mainRoleMoves(void);
 
 #endif

@@ -1,9 +1,9 @@
-/* message_channel.c -- messages from one thread to another: a ring, and a place for what does not fit.
+/* message_channel.c -- messages from one thread to another: a ring, and an array for what does not fit.
  *
  * Invariants  1. One producer, one consumer.
- *             2. What overflowed is sent before anything newer: order is kept.
- *             3. Of the overflow, messages before overflow_first are in the ring; when all are it is empty.
- * Threads     producer and consumer as the header says.
+ *             2. Overflowed messages are sent before any newer one: order is kept.
+ *             3. Overflowed messages before overflow_first are in the ring already; when all are, the array is empty.
+ * Threads     producer and consumer, as the header says.
  * Tests       tests/unit/net/thread/message_channel_test.c, tests/unit/net/thread/io_threads_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -16,7 +16,7 @@
 
 #define RING_MESSAGES 4096
 
-/* Asserts the producer's half, at both ends of its functions. */
+/* Asserts the producer's fields, at both ends of its functions. */
 static void producerCheck(const messageChannel *ch) {
     debugAssert(ch->overflow_first <= ch->overflow_len && ch->overflow_len <= ch->overflow_cap);
     debugAssert(ch->overflow_len == 0 || ch->overflow_first < ch->overflow_len);
@@ -31,7 +31,7 @@ void messageChannelInit(messageChannel *ch) {
 }
 
 void messageChannelDestroy(messageChannel *ch) {
-    serverAssert(spscIsEmpty(&ch->ring)); /* what a message points to would be lost */
+    serverAssert(spscIsEmpty(&ch->ring)); /* what its messages point to would leak */
     serverAssert(ch->overflow_len == 0);
     spscDestroy(&ch->ring);
     zfree(ch->overflow);

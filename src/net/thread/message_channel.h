@@ -1,4 +1,4 @@
-/* message_channel.h -- messages from one thread to another: a ring, and a place for what does not fit.
+/* message_channel.h -- messages from one thread to another: a ring, and an array for what does not fit.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NET_MESSAGE_CHANNEL_H
@@ -9,17 +9,18 @@
 
 typedef struct messageChannel {
     spscQueue ring;
-    ioMessage *overflow; /* producer: owns; from overflow_first on it waits for room in the ring */
+    ioMessage *overflow; /* producer: owns; messages from overflow_first on wait for free slots */
     size_t overflow_len, overflow_cap, overflow_first;
 } messageChannel;
 
 void messageChannelInit(messageChannel *ch);
 void messageChannelDestroy(messageChannel *ch);
-/* Producer: append; never fails. Visible to the consumer after messageChannelCommit(). */
+/* For the producer: appends a message; never fails. The consumer sees it after messageChannelCommit(). */
 void messageChannelPost(messageChannel *ch, const ioMessage *m);
-/* Producer: move what did not fit into the ring as far as there is room, and publish. True if anything was. */
+/* For the producer: moves overflowed messages into free slots of the ring, and publishes. Returns whether any message
+ * was published. */
 bool messageChannelCommit(messageChannel *ch);
-/* Producer: messages wait for room. */
+/* For the producer: returns whether messages wait for free slots of the ring. */
 bool messageChannelHasOverflow(const messageChannel *ch);
 
 #endif

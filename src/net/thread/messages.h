@@ -1,7 +1,7 @@
-/* messages.h -- what the two halves of a connection tell each other.
+/* messages.h -- the messages between the two halves of a client: its connection (clientIo) and its session.
  *
- * A message hands over everything it points to. Messages about one stream arrive in the order of posting.
- * docs/THREADS.md says of each what changes hands.
+ * A message hands over everything that it points to. Messages about one connection arrive in the order of posting.
+ * docs/THREADS.md lists what each of them hands over.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NET_MESSAGES_H
@@ -14,60 +14,60 @@ struct replyBlock;
 struct requestBlock;
 
 typedef enum {
-    /* to the session */
-    IO_MSG_REQUESTS, /* block: parsed commands; reply, written: as with WRITTEN, what is unreported of the stream */
-    IO_MSG_WRITTEN,  /* reply: written blocks; bytes: written since the last such message */
-    IO_MSG_END,      /* nothing more will come from this stream: end of file, error, or drained; number = endReason */
-    IO_MSG_HANGUP,   /* the peer has gone, behind bytes that are not read while main is so far behind */
-    IO_MSG_LEFT,     /* the stream is attached nowhere: main may hand it to its next holder */
+    /* from the owner thread, to the session */
+    IO_MSG_REQUESTS, /* block: parsed commands; reply, written: unreported output, as in WRITTEN */
+    IO_MSG_WRITTEN,  /* reply: written blocks; bytes: written since the last report */
+    IO_MSG_END,      /* the connection has no more input: end of file, error, or drained; number: endReason */
+    IO_MSG_HANGUP,   /* the peer closed the connection while it is not read because main is behind */
+    IO_MSG_LEFT,     /* the connection is attached to no loop: main may give it to its next owner thread */
     IO_MSG_GONE,     /* the connection is closed; reply: unsent and unreported output */
-    IO_MSG_NAMED,    /* names: of the peer's certificate; nothing is read before the answer, CLIENT_STREAM_ADMITTED */
-    IO_MSG_GREETED,  /* the handshake is over, by a thread that reads nothing: the stream is to move */
-    IO_MSG_FANNED,   /* fan: delivered; of no one stream */
-    /* to the stream's holder */
-    IO_MSG_JOIN,   /* take this stream */
-    IO_MSG_LEAVE,  /* let it go: answer IO_MSG_LEFT */
+    IO_MSG_NAMED,    /* names: in the peer's certificate; reading waits for the reply, CLIENT_STREAM_ADMITTED */
+    IO_MSG_GREETED,  /* the handshake thread has finished: the connection is to move to a thread that reads it */
+    IO_MSG_FANNED,   /* fan: delivered; concerns many connections, so `io` is unused */
+    /* from main, to the connection's owner thread */
+    IO_MSG_JOIN,   /* attach this connection */
+    IO_MSG_LEAVE,  /* detach it and reply with IO_MSG_LEFT */
     IO_MSG_OUTPUT, /* reply: to be written; block: executed, to be reused; number: CLIENT_STREAM_ flags */
-    IO_MSG_FAN,    /* fan: the same bytes for many streams of this holder; of no one stream */
-    IO_MSG_DRAIN,  /* stop reading, write all, then IO_MSG_END */
-    IO_MSG_CLOSE,  /* close now: answer IO_MSG_GONE */
-    IO_MSG_FREE    /* free dead objects that this thread allocated: dead, or NULL; number: IO_FREE_, or 0 */
+    IO_MSG_FAN,    /* fan: the same bytes for many connections of this thread; `io` is unused */
+    IO_MSG_DRAIN,  /* stop reading, write all output, then send IO_MSG_END */
+    IO_MSG_CLOSE,  /* close now and reply with IO_MSG_GONE */
+    IO_MSG_FREE    /* dead: objects to free, which this thread allocated, or NULL; number: IO_FREE_, or 0 */
 } messageType;
 
 typedef enum { END_EOF, END_ERROR, END_DRAINED, END_QUERY_LIMIT, END_CROSS_PROTOCOL } endReason;
 
 #define CLIENT_STREAM_AUTHENTICATED 1u /* IO_MSG_OUTPUT, IO_MSG_JOIN: the client is authenticated */
-#define CLIENT_STREAM_ADMITTED 2u      /* the same: what IO_MSG_NAMED has said was looked at */
+#define CLIENT_STREAM_ADMITTED 2u      /* IO_MSG_OUTPUT, IO_MSG_JOIN: main has checked the names in IO_MSG_NAMED */
 
-#define IO_FREE_CACHE 1u    /* IO_MSG_FREE: and give back what the allocator keeps for the thread, which is idle */
-#define IO_FREE_HOT_KEYS 2u /* the same: and what it has counted for a session of HOTKEYS that is over */
+#define IO_FREE_CACHE 1u    /* IO_MSG_FREE: also return the allocator's cached blocks, as the thread is idle */
+#define IO_FREE_HOT_KEYS 2u /* IO_MSG_FREE: also free the counts of a finished HOTKEYS session */
 
-/* Objects on the way back to the thread that made them. */
+/* Dead objects on the way back to the thread that allocated them. */
 #define DEAD_BATCH 62
 typedef struct deadBatch {
     size_t n;
     robj *objects[DEAD_BATCH];
 } deadBatch;
 
-/* A stream that is to be sent the bytes of a batch. */
+/* A connection that is to be sent the bytes of a batch. */
 typedef struct fanEntry {
-    struct clientIo *io;   /* NULL: is not, any more */
-    struct fanEntry *next; /* holder: of those that the stream is to be sent, in order */
+    struct clientIo *io;   /* NULL if the connection gets nothing after all */
+    struct fanEntry *next; /* owner thread: next entry of the same connection, in order */
     const struct fanBatch *batch;
 } fanEntry;
 
-/* What a socket has not taken of them. */
+/* Bytes that a socket did not accept and that became output of the connection. */
 typedef struct fanKept {
     struct clientIo *io;
     keptOutput output;
-    uint32_t refs; /* to the bytes: to be counted */
+    uint32_t refs; /* new references to the bytes, for main to count */
 } fanKept;
 
-/* The same bytes for many streams of one holder (client/fan_out.h): main makes it, the holder gives it back. */
+/* The same bytes for many connections of one thread (client/fan_out.h): main makes it, the owner thread returns it. */
 typedef struct fanBatch {
-    struct fanBatch *next; /* holder: of those that are to be written */
-    robj *bytes;           /* counted: main drops it */
-    slice text;            /* in it */
+    struct fanBatch *next; /* owner thread: next batch to be written */
+    robj *bytes;           /* counted: main drops the reference */
+    slice text;            /* the bytes to send, within `bytes` */
     fanKept *kept;         /* owns */
     size_t kept_count, kept_room;
     size_t count;
@@ -77,7 +77,7 @@ typedef struct fanBatch {
 typedef struct ioMessage {
     uint16_t type;
     uint16_t number;
-    uint32_t written; /* IO_MSG_REQUESTS: bytes */
+    uint32_t written; /* IO_MSG_REQUESTS: bytes written since the last report */
     struct clientIo *io;
     union {
         struct requestBlock *block;

@@ -1,6 +1,6 @@
 /* net_settings.c -- the settings of the net layer, and the copies of them that other threads read.
  *
- * Not here    what puts most of them into force (net.c registers it).
+ * Not here    the functions that apply most of them (net.c registers those).
  * Owns        net_settings, net_shared.
  * Threads     main.
  * Tests       tests/server/config.tcl
@@ -33,7 +33,7 @@ static bool applyShared(const char **err) {
 
 /* --- bind ---------------------------------------------------------------------------------------------- */
 
-/* Up to 16 addresses, each "*", "::*", an IPv4 or IPv6 address or a name, '-' before it if it may be missing. */
+/* Up to 16 addresses, each "*", "::*", an IPv4 or IPv6 address or a name; '-' in front lets it be unavailable. */
 
 static void freeAddresses(char **addresses, int count) {
     for (int i = 0; i < count; i++) zfree(addresses[i]);
@@ -45,7 +45,7 @@ static bool setBind(const setting *s, char **words, int count, const char **err)
         *err = "Too many bind addresses specified.";
         return false;
     }
-    if (count == 1 && words[0][0] == '\0') count = 0; /* bind "": no TCP at all */
+    if (count == 1 && words[0][0] == '\0') count = 0; /* bind "": no TCP listener at all */
     char *before[BIND_MAX];
     int count_before = net_settings.bind_count;
     memcpy(before, net_settings.bind, sizeof(before));
@@ -62,7 +62,7 @@ static char *getBind(const setting *s) {
 
 /* ---- Table ------------------------------------------------------------------------------------------------------- */
 
-/* For tests: the role of main never moves, or at every chance. */
+/* For tests: keep never moves the main role, move does so at every opportunity. */
 static const settingName main_role_names[] = {
     {"auto", MAIN_ROLE_AUTO}, {"keep", MAIN_ROLE_KEEP}, {"move", MAIN_ROLE_MOVE}, {NULL, 0}};
 

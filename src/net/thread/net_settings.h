@@ -10,7 +10,7 @@
 
 #define BIND_MAX 16
 
-/* Who executes (main_policy.c): as the load asks for, always main's own thread, or another thread for each batch. */
+/* Which thread executes (main_policy.c): chosen by load, always main's own thread, or another thread for each batch. */
 enum { MAIN_ROLE_AUTO, MAIN_ROLE_KEEP, MAIN_ROLE_MOVE };
 
 typedef struct netSettings {
@@ -18,25 +18,25 @@ typedef struct netSettings {
     long long unixsocketperm, socket_mark_id, max_new_connections_per_cycle;
     long long io_threads;
     long long proto_max_bulk_len, client_query_buffer_limit, maxmemory_clients;
-    int main_role; /* MAIN_ROLE_ */
+    int main_role; /* a MAIN_ROLE_ value */
     bool protected_mode, mptcp, io_threads_always_active;
     char *unixsocket, *unixsocketgroup, *bind_source_addr;
-    char *cpulist;        /* owns; of main and the I/O threads (server-cpulist); NULL: any processor */
-    char *bind[BIND_MAX]; /* own */
+    char *cpulist;        /* owns; processors of main and the I/O threads (server-cpulist); NULL: any */
+    char *bind[BIND_MAX]; /* owns */
     int bind_count;
 } netSettings;
 extern netSettings net_settings;
 
-/* Copies for the threads that hold streams, stored by main when a setting changes (relaxed: a
- * request read meanwhile may see either value). */
+/* Copies for the owner threads of connections, stored by main when a setting changes. Relaxed: a request read meanwhile
+ * may see either value. */
 typedef struct netShared {
     _Atomic long long proto_max_bulk_len, client_query_buffer_limit;
-    _Atomic int tls_user_field; /* as tls_settings.auth_clients_user */
+    _Atomic int tls_user_field; /* like tls_settings.auth_clients_user */
 } netShared;
 extern netShared net_shared;
 void netShareSettings(void);
 
-/* Boot only. */
+/* Call at startup. */
 void netSettingsRegister(void);
 
 #endif

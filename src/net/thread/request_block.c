@@ -1,18 +1,18 @@
-/* request_block.c -- bytes of requests and the records made of them, in blocks that are used again.
+/* request_block.c -- bytes of requests and the records made of them, in blocks that are reused.
  *
- * A large argument does not go through the buffer: its bytes are read to where they stay. The whole is one allocation
- * from the moment that a share of it has come, so that nothing is copied as it grows, and the value made of it is that
- * allocation.
+ * A large argument bypasses the buffer: its bytes are read to their final address. As soon as a part of it has arrived
+ * the whole is one allocation, so that nothing is copied as it grows, and this allocation becomes the value.
  *
- * Not here    where a request ends (resp/request_reader.c), what a record says (engine/table/command_record.c), who
- *             reads and hands over (client_io_read.c).
+ * Not here    where a request ends (resp/request_reader.c), what a record holds (engine/table/command_record.c),
+ *             reading and handing over (client_io_read.c).
  * Owns        the blocks of a thread's pool.
- * Threads     the holder of the stream; requestBlockPut() also on the next holder.
+ * Threads     the owner thread of the connection; requestBlockPut() also on the next owner thread.
  * Invariants  1. A block in the pool has neither a buffer of its own nor large arguments nor samples.
  *             2. Only the first request of a block has large arguments.
- *             3. What a large argument under way has room for and has not got is told to zmallocUntouched().
- * Cost        one block for each read; no allocation per request beyond the value it builds. A large argument is copied
- *             as far as it came with its header, and once more at LARGE_ARG_TRUSTED if it is longer than that.
+ *             3. The unfilled bytes of a large argument being received are counted with zmallocUntouched().
+ * Cost        one block for each read; no allocation per request but the value built for it. Of a large argument, the
+ *             part that arrived with its header is copied once, and the first LARGE_ARG_TRUSTED bytes once more if it
+ *             is longer than that.
  * Tests       tests/unit/net/thread/request_block_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -22,13 +22,13 @@
 #include "panic.h"
 #include "zmalloc.h"
 
-/* One writer: a load and a store are enough. */
+/* Adds without a locked instruction: there is only one writer. */
 static void count(_Atomic uint64_t *counter, uint64_t bytes) {
     uint64_t now = atomic_load_explicit(counter, memory_order_relaxed);
     atomic_store_explicit(counter, now + bytes, memory_order_relaxed);
 }
 
-/* The block holds so much more beyond itself, which is used again. */
+/* Counts `bytes` more that the block owns beyond itself. */
 static void holds(requestPool *pool, requestBlock *b, size_t bytes) {
     b->extra_bytes += bytes;
     count(&pool->memory_in, bytes);
@@ -58,16 +58,16 @@ requestBlock *requestBlockGet(requestPool *pool) {
     return b;
 }
 
-/* What its allocation has beyond the bytes that have come. When all have come nothing is said of it any more: it counts
- * as that of any value. */
+/* Returns the bytes of its allocation that are not filled yet. Once all have arrived it returns 0: the allocation
+ * counts like any value. */
 static ptrdiff_t largeUntouched(const largeArg *a) {
     return a->bytes && a->have < a->len ? (ptrdiff_t)(zmallocSize(a->bytes) - a->have) : 0;
 }
 
 static void largeFree(largeArg *a) {
-    if (!a->bytes) return; /* taken */
+    if (!a->bytes) return; /* a value has taken it */
     ptrdiff_t untouched = largeUntouched(a);
-    lazyfreeBlock(a->bytes, a->room); /* first: what waits to be freed is not used either */
+    lazyfreeBlock(a->bytes, a->room); /* first: memory queued to be freed does not count as used either */
     zmallocUntouched(-untouched);
 }
 
@@ -92,7 +92,7 @@ static __attribute__((noinline)) void blockFreeExtras(requestPool *pool, request
 }
 
 void requestBlockPut(requestPool *pool, requestBlock *b) {
-    for (parsedCommand *p = b->current; p; p = p->next) /* those before it have run */
+    for (parsedCommand *p = b->current; p; p = p->next) /* those before `current` have run */
         if (p->value) lazyfreeUnknown(p->value);
     count(&pool->memory_out, b->value_bytes + b->extra_bytes);
     if (unlikely(b->extra_bytes)) blockFreeExtras(pool, b);
@@ -106,7 +106,7 @@ void requestBlockPut(requestPool *pool, requestBlock *b) {
     pool->count++;
 }
 
-/* Samples count as extras, so that a block without any is not asked for them when it comes back. */
+/* Samples count in extra_bytes, so that returning a block without extras needs no check for samples. */
 void requestBlockPick(requestPool *pool, requestBlock *b) {
     debugAssert(!b->samples && b->current == b->first);
     b->samples = hotKeysPick(&pool->hot, &b->arena, b->first, b->commands);
@@ -150,10 +150,11 @@ bool requestBlockReserve(requestPool *pool, requestBlock *b, size_t extra) {
 
 /* --- large arguments ------------------------------------------------------------------------------ */
 
-/* An allocation of exactly `room` bytes with the first `a->have` of what came before. False: no memory. */
+/* Moves the argument to an allocation of exactly `room` bytes, with the first `a->have` bytes copied. Returns false if
+ * there is no memory. */
 static bool largeMove(largeArg *a, size_t room) {
     if (room > OBJ_STRING_MAX) return false; /* no value can be so long */
-    /* Said before it is so: main may be looking how much is used. */
+    /* Counted before the allocation: main may read the used memory at any time. */
     ptrdiff_t untouched = (ptrdiff_t)(zmallocGoodSize(room) - a->have);
     zmallocUntouched(untouched);
     char *bytes = ztrymalloc(room);
@@ -169,8 +170,8 @@ static bool largeMove(largeArg *a, size_t room) {
     return true;
 }
 
-/* Stands where a request with large arguments begins, instead of its '*', which has been read: so that who makes its
- * record finds that in the test for another first byte than '*', and others pay nothing for the question. */
+/* Replaces the '*' (already read) of a request with large arguments. So the code that makes the record finds it in its
+ * test for a first byte other than '*', and other requests pay nothing for it. */
 #define SCATTERED_MARK '\0'
 
 bool requestBlockLargeBegin(requestPool *pool, requestBlock *b, requestReader *r, size_t start) {
@@ -191,10 +192,10 @@ bool requestBlockLargeBegin(requestPool *pool, requestBlock *b, requestReader *r
         b->large->next = a;
     }
     b->large = a;
-    holds(pool, b, sizeof(*a)); /* so that extra_bytes is not 0 although nothing may have come yet */
+    holds(pool, b, sizeof(*a)); /* so that extra_bytes is not 0 even if no byte has arrived yet */
     b->buf[start] = SCATTERED_MARK;
     if (!readerTakeBodyOut(r)) return false;
-    if (here > a->len) here = a->len; /* whole, but its CRLF is not */
+    if (here > a->len) here = a->len; /* complete except for its CRLF */
     for (size_t moved = 0; moved < here;) {
         size_t room;
         char *to = requestBlockLargeRoom(b, &room);
@@ -241,10 +242,10 @@ static parsedCommand *append(requestBlock *b, size_t argc) {
     return p;
 }
 
-#define MANY_ARGS 16384 /* a record with so many is not taken for granted */
+#define MANY_ARGS 16384 /* memory for a record with so many is reserved first, as that may fail */
 
-/* The first request of the block has large arguments: they lie elsewhere, and count from here on as what they become
- * when the commands have run: data, or nothing. */
+/* Adds the large arguments to the record of the block's first request, which has them. From here on they count as
+ * values built for the command: they become data or are freed. */
 static void gather(requestBlock *b, parsedCommand *p) {
     const largeArg *a = b->large;
     do {
@@ -288,7 +289,7 @@ void requestBlockAddEmpty(requestBlock *b, const requestReader *r, size_t start)
     parsedCommand *p = append(b, 1);
     p->flags = REQ_EMPTY;
     p->wire = b->buf + start;
-    p->wire_len = (uint32_t)(r->pos - start); /* a line at most */
+    p->wire_len = (uint32_t)(r->pos - start); /* at most one line */
     p->argv[0] = sliceOf(p->wire, 0);
     b->wire_bytes += p->wire_len;
 }

@@ -1,9 +1,10 @@
-/* throughput_trial.c -- a change that may pay or not is made, and kept if more is done per second than before.
+/* throughput_trial.c -- an A/B trial: a change is made, and kept if throughput is high enough with it.
  *
- * The first SETTLE_NS after the change do not count; then TRIAL_NS do. After a trial that failed the next one comes
- * after REST_NS, then twice the time, REST_NS_MAX at most: what never pays costs a tenth of a second in a minute.
+ * The first SETTLE_NS after the change do not count; then TRIAL_NS do. The next trial may follow REST_NS after a failed
+ * one, and twice that after each further failure, up to REST_NS_MAX: a change that never pays costs a tenth of a second
+ * in a minute.
  *
- * Not here    when a change is worth a trial, and the change.
+ * Not here    when a change is worth a trial, and the change itself.
  * Owns        nothing.
  * Tests       tests/unit/net/thread/throughput_trial_test.c
  *

@@ -1,4 +1,4 @@
-/* throughput_trial.h -- a change that may pay or not is made, and kept if more is done per second than before.
+/* throughput_trial.h -- an A/B trial: a change is made, and kept if throughput is high enough with it.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NET_THROUGHPUT_TRIAL_H
@@ -6,7 +6,7 @@
 
 #include "platform.h"
 
-/* What has been done in some time. */
+/* Commands executed in a span of time. */
 typedef struct throughput {
     long long commands;
     uint64_t ns;
@@ -17,27 +17,28 @@ void throughputAdd(throughput *sum, throughput window);
 /* All zero at first. The functions below change it, in one thread at a time. */
 typedef struct throughputTrial {
     bool under_way;
-    int percent;               /* of what was done before: what pays */
-    throughput before, during; /* during: of windows that count */
-    uint64_t gone_ns;          /* since the change */
-    uint64_t rest_ns;          /* after the last one that failed; 0: the last one has paid */
-    uint64_t rested_ns;        /* of it */
+    int percent;               /* of the throughput before: the least that the change must reach */
+    throughput before, during; /* during: sum of the windows that count */
+    uint64_t gone_ns;          /* time since the change */
+    uint64_t rest_ns;          /* pause after the last failed trial; 0: the last one succeeded */
+    uint64_t rested_ns;        /* part of that pause that has passed */
 } throughputTrial;
 
 typedef enum {
-    TRIAL_NONE,    /* none is under way */
-    TRIAL_GOES_ON, /* it is too early to say */
-    TRIAL_PAYS,    /* it is over: the change stays */
-    TRIAL_FAILED,  /* it is over: undo the change */
+    TRIAL_NONE,    /* no trial is under way */
+    TRIAL_GOES_ON, /* not decided yet */
+    TRIAL_PAYS,    /* decided: keep the change */
+    TRIAL_FAILED,  /* decided: undo the change */
 } trialState;
 
-/* None is under way, and the last one that failed is long enough ago. */
+/* Returns whether no trial is under way and the pause after the last failed one has passed. */
 bool throughputTrialMayBegin(const throughputTrial *t);
-/* The change is made now. `before`: what was done without it, not nothing; `percent` of that rate it has to reach. */
+/* Begins a trial of a change made now. `before`: throughput without it, over more than 0 ns; the trial succeeds at
+ * `percent` of it. */
 void throughputTrialBegin(throughputTrial *t, throughput before, int percent);
-/* A window is over, of whatever length; all windows are to be told, whether one is under way or not. */
+/* Call at the end of each window, of any length, whether a trial is under way or not. Returns what was decided. */
 trialState throughputTrialWindow(throughputTrial *t, throughput window);
-/* The change is undone, or has lost its sense, for another reason: nothing follows from it. */
+/* Ends the trial without a result: the change was undone or became pointless for another reason. */
 void throughputTrialForget(throughputTrial *t);
 
 #endif
