@@ -1,16 +1,16 @@
-/* client_io.c -- a stream from its connection to its end: made, attached to a holder, told what to do, closed.
+/* client_io.c -- the life of a connection: created, attached to a thread, given messages, closed.
  *
- * Main's messages arrive here and go to the rooms that do the work:
+ * Messages of main arrive here and go to the files that do the work:
  *
  *     bytes -> client_io_read.c -> requests -> main -> output -> client_io_write.c -> bytes
  *                                                            at the end, client_io_close.c
- *     and client_io_report.c tells main what was written and that it is over.
+ *     and client_io_report.c reports to main what was written and that the connection has ended.
  *
- * Not here    threads and messages (io_threads.c), main's fields of a stream (rebalance.c, session_output.c).
- * Owns        a stream's connection.
- * Threads     the holder, where the header does not say main.
- * Invariants  1. The socket is closed only on main's word.
- *             2. After IO_MSG_GONE and IO_MSG_LEFT the holder does not touch the stream.
+ * Not here    threads and messages (io_threads.c), main's fields of a connection (rebalance.c, session_output.c).
+ * Owns        the connection's socket (`conn`).
+ * Threads     the owner thread, where the header does not say main.
+ * Invariants  1. The socket is closed only when main asks for it.
+ *             2. After IO_MSG_GONE and IO_MSG_LEFT the owner thread does not touch the connection.
  * Tests       tests/unit/net/io/client_io_test.c, tests/engine/io_threads.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -26,8 +26,8 @@
 
 #include <string.h>
 
-#define HANDSHAKE_MAX_MS 30000 /* a thousand may have come at once, and the machine be slow */
-#define HANDSHAKE_LINES 10     /* in the log, a minute: handshakes fail for several reasons, and each should be seen */
+#define HANDSHAKE_MAX_MS 30000 /* a thousand may arrive at once, on a slow machine */
+#define HANDSHAKE_LINES 10     /* logged in a minute: handshakes fail for several reasons, and each should be seen */
 
 static void drainAndClose(clientIo *s) {
     serverAssert(!s->drain_and_close);
@@ -65,7 +65,7 @@ static long long onHandshakeTimer(aeEventLoop *loop, long long id, void *arg) {
     return AE_NOMORE;
 }
 
-/* The client may be a user by its certificate: main is asked before anything is read. */
+/* If the certificate may name a user, asks main to check its names before anything is read. */
 static void tellNames(clientIo *s) {
     int field = atomic_load_explicit(&net_shared.tls_user_field, memory_order_relaxed);
     sds names = field < 0 ? NULL : connTlsPeerNames(s->conn, (tlsNameField)field);
@@ -75,14 +75,14 @@ static void tellNames(clientIo *s) {
     ioThreadPostToMain(s->owner, &m);
 }
 
-/* Main has said all that it has to say before the stream is read. */
+/* Begins to read if main has checked the names in the certificate. */
 static void admit(clientIo *s, unsigned flags) {
     if (likely(!(flags & CLIENT_STREAM_ADMITTED) || !s->awaits_user)) return;
     s->awaits_user = false;
     clientIoUpdateReading(s);
 }
 
-/* The connection is (or, after a failed handshake, is not) ready for bytes. */
+/* The handshake has ended: the connection is ready for bytes, or has failed. */
 static void onAccepted(connection *conn) {
     clientIo *s = conn->owner;
     stopHandshakeTimer(s);
@@ -119,7 +119,7 @@ static void attach(clientIo *s, ioOwner *h) {
     }
     clientIoUpdateReading(s);
     clientIoWatchOutput(s);
-    /* The last holder may have waited for the peer. */
+    /* The last owner thread may have been waiting for the peer. */
     if (s->drain_and_close && !s->out_head) clientIoOutputDrained(s);
 }
 
@@ -150,7 +150,7 @@ static void closeStream(clientIo *s) {
     s->done = NULL;
     s->done_bytes = 0;
     ioOwner *h = s->owner;
-    s->owner = NULL; /* nothing is sent for the stream after this: it would have no sender */
+    s->owner = NULL; /* from now on no thread may send messages for this connection */
     ioThreadPostToMain(h, &m);
 }
 
@@ -171,7 +171,7 @@ void clientIoDeliver(ioOwner *h, const ioMessage *m) {
         s->authenticated = m->number & CLIENT_STREAM_AUTHENTICATED;
         admit(s, m->number);
         break;
-    case IO_MSG_LEAVE: detach(s); return; /* the stream is its next holder's, or main's: not to be touched */
+    case IO_MSG_LEAVE: detach(s); return; /* it belongs to its next owner thread or to main now */
     case IO_MSG_OUTPUT:
         s->authenticated = m->number & CLIENT_STREAM_AUTHENTICATED;
         /* Output first: a returned block may let more be parsed. */
@@ -196,7 +196,7 @@ void clientIoDeliver(ioOwner *h, const ioMessage *m) {
     clientIoDebugCheck(s);
 }
 
-/* --- making and freeing (main) ----------------------------------------------------------------------- */
+/* --- creating and freeing (main) ----------------------------------------------------------------------- */
 
 clientIo *clientIoCreate(connection *conn, bool authenticated) {
     clientIo *s = zmallocAligned(CACHE_LINE, sizeof(*s));

@@ -1,8 +1,9 @@
-/* client_io.h -- clientIo: the half of a connection that reads, parses and writes.
+/* client_io.h -- clientIo: the half of a client that reads, parses and writes its connection.
  *
- * A stream belongs to one thread, its holder: an I/O thread, or main, which runs the same code.
- * Holder and main meet only in messages (messages.h): main never looks at a holder's field and the
- * holder never at a main's field. The holder changes only by IO_MSG_LEAVE, IO_MSG_LEFT, IO_MSG_JOIN, in this order.
+ * "Connection" in the comments of this layer means this half; the other one is the session (client), which belongs to
+ * main. A connection belongs to one thread, its owner thread: an I/O thread, or main's own, which runs the same code.
+ * Owner thread and main meet only in messages (messages.h): neither reads a field of the other. The owner thread
+ * changes only by IO_MSG_LEAVE, IO_MSG_LEFT, IO_MSG_JOIN, in this order.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NET_CLIENT_IO_H
@@ -20,91 +21,92 @@
 struct ioThread;
 
 typedef struct clientIo {
-    /* Line 0 -- holder: reading. */
+    /* Line 0 -- of the owner thread: reading. */
     connection *conn;      /* owns; NULL after close */
-    requestBlock *partial; /* owns: bytes of a request that is not whole yet; NULL when there are none */
-    ioOwner *owner;        /* the thread that holds it; NULL between two of them, and after close */
+    requestBlock *partial; /* owns: bytes of an incomplete request; NULL if there are none */
+    ioOwner *owner;        /* the owner thread; NULL while the connection moves, and after close */
     size_t inflight_bytes; /* handed to main and not yet returned */
     uint32_t inflight_blocks;
-    bool authenticated;        /* as of the last message from main */
-    bool reading_stopped;      /* back-pressure, protocol error: no read handler installed */
+    bool authenticated;        /* as in the last message from main */
+    bool reading_stopped;      /* back-pressure or protocol error: no read handler is installed */
     bool hangup_told;          /* IO_MSG_HANGUP was sent, once */
-    bool parse_waits_for_auth; /* a limit was met while a command that may authenticate is still with main */
+    bool parse_waits_for_auth; /* a limit was exceeded while main still has a command that may authenticate */
     bool input_ended;          /* end of file, error or protocol error: nothing more will be read */
-    bool write_failed;         /* the peer takes no more; also when it had closed its half before */
+    bool write_failed;         /* the peer accepts no more output, even if the end of its input came before */
     bool drain_and_close;      /* report the end when all output is written */
     bool end_reported;         /* IO_MSG_END was sent, once */
-    bool has_unreported;       /* on the thread's list of streams with written blocks to report */
-    bool in_fan;               /* a batch that is not given back yet names it */
-    bool awaits_user;          /* main is to say first who the peer is by its certificate: IO_MSG_NAMED was sent */
-    bool read_filled;          /* the last read took all that there was room for */
-    bool trusted;              /* const: what comes is the primary's, which no limit of requests is for */
+    bool has_unreported;       /* in the thread's list of connections with written blocks to report */
+    bool in_fan;               /* a batch that is not yet returned to main names it */
+    bool awaits_user;          /* IO_MSG_NAMED was sent: main checks the certificate's names before anything is read */
+    bool read_filled;          /* the last read filled the buffer */
+    bool trusted;              /* const: the peer is a primary, for which limits of requests do not apply */
 
-    /* Line 1 -- holder: writing. */
+    /* Line 1 -- of the owner thread: writing. */
     alignas(CACHE_LINE) replyBlock *out_head; /* owns: unsent output */
     replyBlock *out_tail;
     replyBlock *done;                                   /* owns: written blocks not yet reported to main */
-    size_t done_bytes;                                  /* written since the last report, whole blocks or not */
-    struct clientIo *next_unreported, *prev_unreported; /* the first one's prev_unreported says nothing */
-    fanEntry *fan_head, *fan_tail; /* what the next clientIosFan() sends, in batches of the holder */
+    size_t done_bytes;                                  /* written since the last report, complete blocks or not */
+    struct clientIo *next_unreported, *prev_unreported; /* of the list's first one, prev_unreported is meaningless */
+    fanEntry *fan_head, *fan_tail; /* what the next clientIosFan() writes; the batches own the entries */
 
-    /* Line 2 -- holder: the parser. */
+    /* Line 2 -- of the owner thread: the parser. */
     alignas(CACHE_LINE) requestReader reader;
-    size_t request_start; /* in the partial block's buffer: first byte of the request being read */
+    size_t request_start; /* offset of the request being read in the partial block's buffer */
     _Atomic size_t query_used,
         query_room;                /* atomic, relaxed: of the partial block, for CLIENT LIST and maxmemory-clients */
-    _Atomic uint64_t fanned_bytes; /* atomic, relaxed: written of messages for many, which no report to main counts */
-    _Atomic uint64_t work;         /* atomic, relaxed: what it has cost its holder, in nominal ns, for rebalance.c */
-    _Atomic monotime last_bytes;   /* atomic, relaxed: when bytes moved that no command of that moment accounts for */
+    _Atomic uint64_t fanned_bytes; /* atomic, relaxed: written from fan batches, which no report to main counts */
+    _Atomic uint64_t work;         /* atomic, relaxed: cost for the owner thread in nominal ns, for rebalance.c */
+    _Atomic monotime last_bytes;   /* atomic, relaxed: when clientIoNoteBytes() was called last */
 
-    /* The output is with the kernel and the peer has not got all of it: -1, or a timer of the holder's loop that looks
-     * how it goes on. */
+    /* Timer of the owner thread's loop that checks whether the peer has got all output that the kernel has; -1:
+     * none. */
     long long linger_timer;
-    size_t linger_unsent; /* when it looked last */
+    size_t linger_unsent; /* bytes that the peer had not got at the last check */
     uint32_t linger_looks;
-    long long handshake_timer; /* -1, or the end of the peer's time for it */
+    long long handshake_timer; /* limits the time of the TLS handshake; -1: none */
 
-    /* Main. */
-    alignas(CACHE_LINE) client *session;     /* NULL once the session is gone */
-    struct ioThread *home;                   /* who holds it, as main knows it; changed when IO_MSG_LEFT arrives */
-    struct ioThread *moving_to;              /* a move is under way: where it goes */
-    requestBlock *returning;                 /* owns: executed blocks to be given back with the next message */
-    struct clientIo *prev, *next;            /* list of home */
-    replyBlock *held_replies;                /* owns: output made while the stream is between two holders */
-    struct heldPart *held_first, *held_last; /* own: output that waits until it may leave (session_hold.c) */
-    /* The lists of session_output.c. The first one's prev_draining says nothing. */
+    /* Fields of main. */
+    alignas(CACHE_LINE) client *session;     /* NULL after the session has ended */
+    struct ioThread *home;                   /* owner thread as main knows it; changes when IO_MSG_LEFT arrives */
+    struct ioThread *moving_to;              /* destination of a move under way; else NULL */
+    requestBlock *returning;                 /* owns: executed blocks to be returned with the next message */
+    struct clientIo *prev, *next;            /* list of `home` */
+    replyBlock *held_replies;                /* owns: output made while the connection moves */
+    struct heldPart *held_first, *held_last; /* owns: output held for an offset (session_hold.c) */
+    /* The lists of session_output.c. Of the first one, prev_draining is meaningless. */
     struct clientIo *next_returning, *next_draining, *prev_draining;
-    uint64_t work_seen; /* rebalance.c: of `work` */
-    uint32_t cost;      /* the same: a ms, decayed */
-    uint32_t looked_at; /* the same: its place in the survey */
-    bool on_returning;  /* on the list by next_returning, even if the blocks have gone by another way */
-    bool on_draining;   /* on the list by next_draining */
-    bool detached;      /* no holder is to have it: a command has its connection (conn_detach.c) */
-    bool detached_here; /* the last holder has let it go */
-    bool closing;       /* the session is gone; IO_MSG_CLOSE is to be sent, or was */
-    bool drain_sent;    /* IO_MSG_DRAIN is to be sent, or was */
-    bool ended;         /* IO_MSG_END has come: close when the commands before it have run */
-    bool admitted;      /* IO_MSG_NAMED has come: the holder may read */
-    bool hung_up;       /* IO_MSG_HANGUP has come: close when a command waits */
+    uint64_t work_seen; /* for rebalance.c: `work` at the last survey */
+    uint32_t cost;      /* for rebalance.c: nominal ns of work for each ms, decayed */
+    uint32_t looked_at; /* for rebalance.c: index in the survey */
+    bool on_returning;  /* in the list by next_returning, even if its blocks were returned otherwise */
+    bool on_draining;   /* in the list by next_draining */
+    bool detached;      /* no thread is to own it: a command has the connection (conn_detach.c) */
+    bool detached_here; /* the last owner thread has detached it */
+    bool closing;       /* the session has ended: IO_MSG_CLOSE was sent or will be */
+    bool drain_sent;    /* IO_MSG_DRAIN was sent or will be */
+    bool ended;         /* IO_MSG_END has arrived: close when the commands before it have run */
+    bool admitted;      /* IO_MSG_NAMED has arrived: the owner thread may read */
+    bool hung_up;       /* IO_MSG_HANGUP has arrived: close if a command blocks */
 } clientIo;
 
 static_assert(offsetof(clientIo, session) % CACHE_LINE == 0, "main's fields keep apart from the holder's");
 
-/* Main: a stream for an accepted connection (takes it), not yet attached anywhere. */
+/* Creates the I/O half for an accepted connection, which it takes ownership of. It is not attached yet. Runs on
+ * main. */
 clientIo *clientIoCreate(connection *conn, bool authenticated);
-/* Main: the same for one that this server has made, whose peer is trusted. */
+/* Creates one for a connection that this server has opened and whose peer is trusted. Runs on main. */
 clientIo *clientIoCreateTrusted(connection *conn);
-/* Main: free what is left after IO_MSG_GONE. */
+/* Frees what is left after IO_MSG_GONE. Runs on main. */
 void clientIoFree(clientIo *s);
 
-/* --- Runs on the holder ------------------------------------------------------------------------ */
-/* Do what a message to the holder asks for (the `to_io` of ioThreadHooks). */
+/* --- On the owner thread ------------------------------------------------------------------------ */
+/* Does what a message to the owner thread asks for (`to_io` of ioThreadHooks). */
 void clientIoDeliver(ioOwner *h, const ioMessage *m);
-/* Tell main of everything that was written and not yet reported (the `report` of ioThreadHooks). */
+/* Reports to main all output that was written and not yet reported (`report` of ioThreadHooks). */
 void clientIosReport(ioOwner *h);
-/* Write the messages for many that have come since the last time (the `delivered` of ioThreadHooks). */
+/* Writes the fan batches that have arrived since the last call (`delivered` of ioThreadHooks). */
 void clientIosFan(ioOwner *h);
-/* Assert what holds of an attached or detached stream between two of its functions (client_io_check.c). */
+/* Asserts what holds, attached or detached, while none of its functions runs (client_io_check.c). */
 void clientIoCheck(const clientIo *s);
 
 #endif

@@ -1,10 +1,11 @@
-/* client_io_check.c -- what holds of a stream whenever none of its functions is running.
+/* client_io_check.c -- what holds of a connection while none of its functions runs.
  *
- * Not here    what changes a stream (client_io.c and its rooms), main's fields of it (rebalance.c,
+ * Not here    what changes a connection (the other client_io*.c files), main's fields of it (rebalance.c,
  *             session_output.c).
- * Threads     the holder.
+ * Threads     the owner thread.
  * Invariants  the asserts below, one each.
- * Cost        the first blocks of the output and the thread's list of unreported streams; debug builds and tests only.
+ * Cost        the first blocks of the output and the thread's list of unreported connections; only in debug builds and
+ *             tests.
  * Tests       tests/unit/net/io/client_io_test.c, after every operation
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -18,7 +19,7 @@ static void checkInput(const clientIo *s) {
     const requestReader *r = &s->reader;
     const requestBlock *b = s->partial;
     if (b) {
-        serverAssert(b->first == NULL && b->len > 0 && b->len <= b->cap); /* whole requests have been handed over */
+        serverAssert(b->first == NULL && b->len > 0 && b->len <= b->cap); /* complete requests have been handed over */
         serverAssert(s->request_start <= r->pos);
         serverAssert(r->pos <= b->len && r->scanned <= b->len - r->pos);
         serverAssert(r->argc <= r->args_cap || !r->args);
@@ -34,7 +35,7 @@ static void checkInput(const clientIo *s) {
     } else {
         serverAssert(s->request_start == 0 && r->pos == 0);
     }
-    /* The thread's array is kept only for a request that is not whole, or was given up for want of memory. */
+    /* The thread's array is kept only for an incomplete request, or was given up for lack of memory. */
     serverAssert(!r->args || b || s->input_ended);
     serverAssert(r->args || r->argc == 0);
     serverAssert(s->inflight_blocks > 0 || s->inflight_bytes == 0);
@@ -43,7 +44,7 @@ static void checkInput(const clientIo *s) {
 
 static bool isUnreported(const clientIo *s) {
     const clientIo *before = NULL;
-    if (!s->owner) return false; /* on its way to the next one */
+    if (!s->owner) return false; /* it moves to another thread */
     for (const clientIo *u = s->owner->unreported; u; before = u, u = u->next_unreported) {
         serverAssert(u->has_unreported && u->owner == s->owner);
         serverAssert(!before || u->prev_unreported == before);
@@ -62,7 +63,7 @@ static void checkOutput(const clientIo *s) {
     b = s->done;
     for (int i = 0; b && i < BLOCKS_LOOKED_AT; i++, b = b->next) serverAssert(b->sent <= b->total);
     serverAssert(s->has_unreported == isUnreported(s));
-    /* A failed write ends the stream: IO_MSG_GONE tells main of what had gone before it. */
+    /* After a failed write nothing is reported later: IO_MSG_GONE tells main what was written before. */
     serverAssert(s->has_unreported || s->write_failed || (!s->done && s->done_bytes == 0));
 }
 
@@ -71,7 +72,7 @@ static void checkFlags(const clientIo *s) {
     serverAssert(s->linger_timer < 0 || (s->drain_and_close && !s->out_head && s->conn->loop));
 }
 
-/* Attached and past the handshake: a direction has a handler when there is something to do in it. */
+/* A connection that is attached and past its handshake has a handler for each direction in which there is work. */
 static void checkHandlers(const clientIo *s) {
     const connection *c = s->conn;
     serverAssert(c->owner == s);

@@ -1,12 +1,12 @@
-/* client_io_close.c -- the end of a connection whose output has been written: when the peer has it.
+/* client_io_close.c -- the end of a connection whose output is written: waits until the peer has received it.
  *
- * To close a socket with input that nobody has read makes a reset of it, and a reset throws away what the peer has not
- * got yet. So a stream that drains goes on reading, into nothing, and lingers until the peer has all, or shows that it
- * takes nothing.
+ * Closing a socket with unread input resets the connection, and the peer loses what it has not received yet. So a
+ * draining connection continues to read, discards what it reads, and lingers until the peer has received all output or
+ * accepts no more.
  *
- * Not here    when a stream is to drain and what it gives back at its end (client_io.c).
- * Owns        the timer of a lingering stream.
- * Threads     the holder.
+ * Not here    when a connection is to drain, and what it returns at its end (client_io.c).
+ * Owns        the timer of a lingering connection.
+ * Threads     the owner thread.
  * Tests       tests/unit/net/io/client_io_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -14,8 +14,8 @@
 
 #include "panic.h"
 
-#define LINGER_FIRST_LOOK_MS 50 /* a peer that is near has said by then that it has all */
-#define LINGER_LOOK_MS 2000     /* a peer that takes nothing for so long, or needs so many looks, is not waited for */
+#define LINGER_FIRST_LOOK_MS 50 /* by then a near peer has acknowledged everything */
+#define LINGER_LOOK_MS 2000     /* the wait ends if the peer accepts nothing for this time, or after so many checks */
 #define LINGER_LOOKS_MAX 30
 
 void clientIoReportDrained(clientIo *s) {
@@ -30,7 +30,7 @@ static long long onLingerTimer(aeEventLoop *loop, long long id, void *arg) {
     serverAssert(!s->out_head);
     size_t unsent = connUnsent(s->conn);
     uint32_t look = s->linger_looks++;
-    bool moves = look == 0 || unsent < s->linger_unsent; /* the first comes too early to tell */
+    bool moves = look == 0 || unsent < s->linger_unsent; /* the first check is too early to judge */
     if (unsent && moves && look < LINGER_LOOKS_MAX) {
         s->linger_unsent = unsent;
         return LINGER_LOOK_MS;

@@ -1,16 +1,16 @@
-/* client_io_fan.c -- the same bytes to many streams of one holder.
+/* client_io_fan.c -- writes the same bytes to many connections of one thread.
  *
- * Batches that come with one look at the messages are collected, so that a stream which several of them name is written
- * to once: they are strung together through their entries. What a socket does not take becomes output of the stream
- * like any other: small pieces are copied into its last block, large ones referred to.
+ * All batches of one run of messages are collected first, so that a connection named by several of them is written to
+ * once: its entries form a list. Bytes that a socket does not accept become ordinary output of the connection: small
+ * pieces are copied into its last block, large ones are referred to.
  *
- * Not here    other output (client_io_write.c), how main sorts streams by holder (session_fan.c).
- * Owns        the batches of this look at the messages; they go back to main at its end.
- * Threads     the holder.
- * Invariants  1. A stream with `fan_head` set or something kept (in_fan) gets no other message before its batches are
- *                written: order is kept, and main knows what was kept before it hears of anything else.
- *             2. Between two looks at the messages there are no batches.
- * Cost        one write a stream; no allocation unless a socket is full.
+ * Not here    other output (client_io_write.c), how main sorts connections by thread (session_fan.c).
+ * Owns        the batches of the present run of messages; they go back to main at its end.
+ * Threads     the owner thread.
+ * Invariants  1. A connection that a batch names (in_fan) gets no other message before the batches are written: order
+ *                is kept, and main learns what was kept before it gets any other message.
+ *             2. Between two runs of messages there are no batches.
+ * Cost        one write for each connection; no allocation unless a socket is full.
  * Tests       tests/unit/net/session/session_fan_test.c, tests/engine/pubsub.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -24,14 +24,14 @@
 
 #define FAN_IOV_MAX 64
 #define AHEAD 4
-#define KEEP_COPIED_MAX 4096 /* more is referred to */
+#define KEEP_COPIED_MAX 4096 /* longer pieces are referred to */
 
-/* Nobody is there to read, or nothing more is to be said. */
+/* Returns whether the peer does not read any more, or is to be sent nothing more. */
 static bool isDeaf(const clientIo *s) {
     return !s->conn || s->write_failed || s->drain_and_close || s->conn->state == CONN_ERROR;
 }
 
-/* ---- What a socket does not take -------------------------------------------------------------------------------- */
+/* ---- Bytes that a socket does not accept ------------------------------------------------------------------------ */
 
 static fanKept *keptOf(fanBatch *b, clientIo *s) {
     b->kept = zgrowArray(b->kept, b->kept_count, &b->kept_room, sizeof(*b->kept));
@@ -40,7 +40,7 @@ static fanKept *keptOf(fanBatch *b, clientIo *s) {
     return k;
 }
 
-/* The block to which `room` bytes can be added, a new one if need be. NULL: no memory. */
+/* Returns the block to which `room` bytes can be added, a new one if necessary; NULL if there is no memory. */
 static replyBlock *tailFor(clientIo *s, size_t room, keptOutput *kept) {
     replyBlock *b = s->out_tail;
     if (b && replyBlockRoom(b) >= room) return b;
@@ -54,7 +54,8 @@ static replyBlock *tailFor(clientIo *s, size_t room, keptOutput *kept) {
     return b;
 }
 
-/* The bytes of the entry from `from` on become output of its stream. False: no memory. */
+/* Makes the bytes of the entry, from offset `from` on, output of the connection. Returns false if there is no
+ * memory. */
 static bool keep(clientIo *s, const fanEntry *e, size_t from) {
     fanBatch *batch = (fanBatch *)(uintptr_t)e->batch;
     slice rest = sliceOf(batch->text.ptr + from, batch->text.len - from);
@@ -79,7 +80,7 @@ static void fail(clientIo *s) {
     clientIoWriteFailed(s);
 }
 
-/* `n` bytes of the first entries have gone: what is left of them, and those behind them, wait for the socket. */
+/* Keeps what is left of the first entries, of which `n` bytes were written, and of those after them, as output. */
 static void keepRest(clientIo *s, size_t n) {
     for (const fanEntry *e = s->fan_head; e; e = e->next) {
         size_t len = e->batch->text.len, gone = n < len ? n : len;
@@ -93,7 +94,7 @@ static void keepRest(clientIo *s, size_t n) {
     if (s->out_head) clientIoWatchOutput(s);
 }
 
-/* As many entries as one call takes; the first that it leaves out, or NULL. */
+/* Fills the iovecs with as many entries as one call can write. Returns the first entry left out, or NULL. */
 static const fanEntry *gather(const fanEntry *e, struct iovec *iov, int *count, size_t *bytes) {
     *count = 0;
     *bytes = 0;
@@ -129,7 +130,7 @@ static void writeFanned(clientIo *s) {
     }
 }
 
-/* ---- A look at the messages ------------------------------------------------------------------------------------- */
+/* ---- A run of messages ------------------------------------------------------------------------------------------ */
 
 static void takeEntry(fanEntry *e) {
     clientIo *s = e->io;

@@ -1,8 +1,8 @@
-/* client_io_internal.h -- what the rooms of a stream's holder share; each function says which room it is in.
+/* client_io_internal.h -- functions that the client_io*.c files share, by file.
  *
- * Nobody but the client_io*.c files includes it.
+ * Only client_io*.c files include it.
  *
- * Runs on: the holder.
+ * Runs on: the owner thread.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NET_CLIENT_IO_INTERNAL_H
@@ -11,58 +11,59 @@
 #include "client_io.h"
 
 /* --- client_io_report.c ------------------------------------------------------------------------ */
-/* Nothing more will be read: main learns it, once. */
+/* Ends the input, and reports that to main unless an end was reported before. */
 void clientIoReportEnd(clientIo *s, endReason why);
-/* Tell main now of what was written, if anything was. */
+/* Reports to main now what was written, if anything was. */
 void clientIoReportWritten(clientIo *s);
-/* Something was written, or given up: tell main at the end of the thread's turn (clientIosReport). */
+/* Call after output was written or dropped: clientIosReport() will report it to main. */
 void clientIoReportLater(clientIo *s);
-/* The holder is to lose the stream: not at the end of the turn. */
+/* Takes the connection off the list of those to report, as it leaves its owner thread. */
 void clientIoForgetReport(clientIo *s);
 
 /* --- client_io_close.c ------------------------------------------------------------------------- */
-/* All output is with the kernel. To close a socket with input that nobody has read makes a reset of it, which throws
- * away what the peer has not got yet: so, unless the input has ended or the peer has all, tell it that this was the end
- * and wait for its own, reading what it still sends. */
+/* Call when all output is with the kernel and the connection is to be closed. Closing a socket with unread input resets
+ * the connection, and the peer loses what it has not received yet. So unless the peer has all output, this function
+ * ends the output only and waits for the peer's end, while clientIoDiscardInput() reads what still arrives. */
 void clientIoOutputDrained(clientIo *s);
-/* Nothing is to be waited for: main learns that the stream has drained. */
+/* Reports to main that the connection has drained and may be closed. */
 void clientIoReportDrained(clientIo *s);
-/* Output is being drained: what still comes in is thrown away, only the end of the connection matters. */
+/* Reads and discards input while output is drained, and notices the end of the connection. */
 void clientIoDiscardInput(clientIo *s);
 void clientIoStopLingering(clientIo *s);
 
 /* --- client_io_read.c -------------------------------------------------------------------------- */
 void clientIoInitReader(clientIo *s);
-/* Read, or stop reading: install or remove the handler as the stream's state asks for. */
+/* Installs or removes the read handler, as the state of the connection requires. */
 void clientIoUpdateReading(clientIo *s);
-/* Main has executed these blocks (takes them): parsing that waited for it, and reading, go on. */
+/* Takes ownership of blocks that main has executed, and resumes parsing and reading that waited for them. */
 void clientIoTakeReturned(clientIo *s, requestBlock *chain);
-/* Let go of a request that is not whole. */
+/* Drops an incomplete request. */
 void clientIoDropInput(clientIo *s);
 
 /* --- client_io_write.c ------------------------------------------------------------------------- */
-/* Write what the socket takes of it and keep the rest (takes the chain, which is not empty). */
+/* Takes ownership of the chain, which is not empty; writes as much of it as the socket accepts and keeps the rest. */
 void clientIoTakeOutput(clientIo *s, replyBlock *chain);
-/* To a new holder's loop: go on when the socket has room, if output waits. */
+/* Call after attaching to a loop: continues to write when the socket is writable, if output is pending. */
 void clientIoWatchOutput(clientIo *s);
-/* The peer takes no more: give the output back, and tell main. */
+/* Call when the peer accepts no more: returns the output to main and reports the end. */
 void clientIoWriteFailed(clientIo *s);
-/* The connection is closed: unsent output is done, unwritten. */
+/* Marks unsent output as done, unwritten, as the connection is closed. */
 void clientIoDropOutput(clientIo *s);
 
 /* --- client_io_fan.c --------------------------------------------------------------------------- */
-/* The same bytes are for many streams of the holder (takes the batch). They are written by clientIosFan(). */
+/* Takes ownership of a batch: the same bytes for many connections of this thread. clientIosFan() writes them. */
 void clientIoTakeFan(ioOwner *h, fanBatch *b);
 
 /* --- all of them ----------------------------------------------------------------------------------- */
-/* Part of a request has come or part of the output has gone: the client is not idle. Not called where a command runs
- * anyway, which says so itself: the clock is read beside a rare system call, never for a short request or reply. */
+/* Records that part of a request or of the output has moved, so that the client is not idle. Not called for whole
+ * commands, which record it themselves: so the clock is read only next to a rare system call, never for a short request
+ * or reply. */
 static inline void clientIoNoteBytes(clientIo *s) {
     atomic_store_explicit(&s->last_bytes, clockTicks(), memory_order_relaxed);
 }
 
-/* What work of the holder counts for, so that streams can be compared: system calls, commands and bytes, in ns as they
- * were measured (docs/design/threads.md). Not a command at a time but once a socket event: a store, of one writer. */
+/* Weights of the owner thread's work, to compare connections: system calls, commands and bytes, in ns as measured
+ * (docs/design/threads.md). Added once for each socket event, not for each command. */
 #define WORK_SOCKET_NS 2000
 #define WORK_COMMAND_NS 300
 #define WORK_BYTES_PER_NS 4
@@ -72,7 +73,7 @@ static inline void clientIoNoteWork(clientIo *s, uint64_t fixed_ns, uint64_t byt
     ioOwnerStatAdd(&s->work, fixed_ns + bytes / WORK_BYTES_PER_NS);
 }
 
-/* At both ends of each function that the loop or a message calls. */
+/* Call at both ends of each function that the loop or a message calls. */
 static inline void clientIoDebugCheck(const clientIo *s) {
 #ifdef DEBUG_ASSERTIONS
     clientIoCheck(s);

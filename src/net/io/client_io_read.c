@@ -1,14 +1,14 @@
-/* client_io_read.c -- bytes to requests: read, parse, hand over.
+/* client_io_read.c -- bytes to requests: reads, parses, hands over.
  *
- * Reading fills a request block, parsing makes records in it, and the block goes to main as soon as no
- * whole request is left in the bytes; the rest is the start of the next block. A large argument is read into an
- * allocation of its own (request_block.h), a bounded part of it in each event.
+ * Reading fills a request block, parsing makes records in it, and the block goes to main as soon as the bytes hold no
+ * further complete request; the rest begins the next block. A large argument is read into an allocation of its own
+ * (request_block.h), a limited part of it in each event.
  *
  * Not here    where a request ends (resp/request_reader.c), records (request_block.c), execution (command_batch.c).
- * Owns        a stream's partial block, reader and counts of what main has not given back.
- * Threads     the holder; with one thread that is main.
+ * Owns        a connection's partial block and parser, and the counts of blocks that main has not returned.
+ * Threads     the owner thread; with one thread that is main's own.
  * Invariants  1. Requests reach main in the order of their bytes.
- *             2. A block is owned by one side.
+ *             2. Only one thread uses a block at a time.
  * Cost        one read for what a client has sent; no allocation per request.
  * Tests       tests/unit/net/io/client_io_test.c, tests/engine/protocol.tcl, tests/engine/io_threads.tcl
  *
@@ -24,21 +24,21 @@
 #include <string.h>
 #include <time.h>
 
-#define READS_PER_EVENT 4                 /* then other clients of the thread get their turn */
-#define READ_LARGE_BYTES (64 * 1024)      /* room for a read while arguments of some kilobytes come faster than it */
+#define READS_PER_EVENT 4                 /* then the thread serves its other clients */
+#define READ_LARGE_BYTES (64 * 1024)      /* buffer for a read while arguments of some kilobytes fill each read */
 #define READ_LARGE_ARG_BYTES (128 * 1024) /* of one large argument in one event */
-#define INFLIGHT_BYTES_MAX (256 * 1024)   /* main is this far behind one client: stop reading it */
+#define INFLIGHT_BYTES_MAX (256 * 1024)   /* main is this far behind one client: stop reading from it */
 #define INFLIGHT_BLOCKS_MAX 4
 #define KEEP_PARSED_ARGS 64  /* a request cut off before it had so many arguments ... */
-#define KEEP_BODY_BYTES 4096 /* ... and not inside one so long, is parsed again from its start */
-#define RESERVE_TRIES 20     /* a millisecond each */
-#define KEEP_ARGS_ROOM 16384 /* an array with room for more arguments is not kept for other requests */
+#define KEEP_BODY_BYTES 4096 /* ... and not inside one so long is parsed again from its start */
+#define RESERVE_TRIES 20     /* one millisecond each */
+#define KEEP_ARGS_ROOM 16384 /* a larger array of arguments is not kept for other requests */
 
 static void onReadable(connection *conn);
 
 /* --- parsing ------------------------------------------------------------------------------------- */
 
-/* The parser's array of arguments: the thread's, lent to one reader at a time. */
+/* Grows the parser's array of arguments, which the thread owns and one reader at a time uses. */
 static bool growArgs(requestReader *r, size_t want) {
     size_t cap = r->args_cap ? r->args_cap * 2 : 64;
     if (cap < want) cap = want;
@@ -56,7 +56,7 @@ static void lendArgs(clientIo *s) {
     s->reader.args_cap = s->owner->args_cap;
     s->owner->args = NULL;
     s->owner->args_cap = 0;
-    if (unlikely(!s->reader.args)) (void)growArgs(&s->reader, 1); /* the thread's first: places are counted from it */
+    if (unlikely(!s->reader.args)) (void)growArgs(&s->reader, 1); /* the thread's first array */
 }
 
 static void takeArgsBack(clientIo *s) {
@@ -80,7 +80,7 @@ static requestLimits limitsOf(const clientIo *s) {
     };
 }
 
-/* A malformed request: main answers with the text, behind all replies before it, and closes. */
+/* Makes main reply to a malformed request with the text, after all earlier replies, and close. */
 static void refuse(clientIo *s, requestBlock *b, slice text) {
     requestBlockAddError(b, text);
     s->input_ended = true;
@@ -92,18 +92,19 @@ static void parseFailed(clientIo *s, requestBlock *b) {
     refuse(s, b, sliceOf(s->reader.error, s->reader.error_len));
 }
 
-/* "POST / HTTP" or "Host: ...": somebody makes a browser talk to us. No command may be executed. */
+/* Returns whether the request is "POST / HTTP" or "Host: ...": a browser was made to connect here. No command may
+ * run. */
 static bool crossProtocol(const clientIo *s, const requestBlock *b) {
     if (s->reader.argc == 0) return false;
     return requestIsCrossProtocol(sliceOf(b->buf + s->reader.args[0].offset, s->reader.args[0].len));
 }
 
-/* Is the request under way one with large arguments, which are not in the buffer any more? */
+/* Returns whether the request being read has large arguments, which are not in the buffer any more. */
 static bool cannotReadAgain(const requestBlock *b) {
     return unlikely(b->large != NULL) && !b->first;
 }
 
-/* Make records of all whole requests in the block. The rest stays: request_start tells from where. */
+/* Makes records of all complete requests in the block. The rest stays, from request_start on. */
 static void parseBlock(clientIo *s, requestBlock *b) {
     requestReader *r = &s->reader;
     lendArgs(s);
@@ -112,7 +113,7 @@ static void parseBlock(clientIo *s, requestBlock *b) {
         readState state = readerFeed(r, &limits, b->buf, b->len);
         if (unlikely(state == READ_BAD)) {
             if (r->unauthenticated && s->inflight_blocks + (b->first != NULL) > 0 && !cannotReadAgain(b)) {
-                /* A command before this one may be AUTH: ask again when main has executed it. */
+                /* An earlier command may be AUTH: check again when main has executed it. */
                 s->parse_waits_for_auth = true;
                 readerReset(r, s->request_start);
                 break;
@@ -126,7 +127,7 @@ static void parseBlock(clientIo *s, requestBlock *b) {
             break;
         }
         if (unlikely(r->argc == 0)) {
-            if (s->trusted) requestBlockAddEmpty(b, r, s->request_start); /* all bytes of a stream are counted */
+            if (s->trusted) requestBlockAddEmpty(b, r, s->request_start); /* the replication offset counts all bytes */
         } else if (unlikely(!requestBlockAddCommand(&s->owner->pool, b, r, s->request_start))) {
             readerOutOfMemory(r);
             parseFailed(s, b);
@@ -142,7 +143,7 @@ static void parseBlock(clientIo *s, requestBlock *b) {
     takeArgsBack(s);
 }
 
-/* The rest of `b` becomes the start of a block of its own: where it stood at request_start it now stands at 0. */
+/* Moves the rest of `b`, from request_start on, to the start of a new block. */
 static void carryRest(clientIo *s, requestBlock *b) {
     size_t start = s->request_start, rest = b->len - start;
     requestBlock *next = rest && !s->input_ended ? requestBlockGet(&s->owner->pool) : NULL;
@@ -150,7 +151,7 @@ static void carryRest(clientIo *s, requestBlock *b) {
         requestBlockPut(&s->owner->pool, next);
         next = NULL;
         readerOutOfMemory(&s->reader);
-        parseFailed(s, b); /* behind what is whole */
+        parseFailed(s, b); /* after the complete requests */
     }
     if (next) {
         memcpy(next->buf, b->buf + start, rest);
@@ -174,7 +175,7 @@ static void handOver(clientIo *s, requestBlock *b) {
     s->owner->commands += (unsigned)b->commands;
     s->inflight_bytes += b->wire_bytes;
     ioMessage m = {.type = IO_MSG_REQUESTS, .io = s, .block = b};
-    if (s->done_bytes <= UINT32_MAX) { /* what was written goes along */
+    if (s->done_bytes <= UINT32_MAX) { /* report what was written with the same message */
         m.reply = s->done;
         m.written = (uint32_t)s->done_bytes;
         s->done = NULL;
@@ -183,7 +184,7 @@ static void handOver(clientIo *s, requestBlock *b) {
     ioThreadPostToMain(s->owner, &m);
 }
 
-/* Parse what the partial block holds and hand over what is whole. */
+/* Parses the partial block and hands over the complete requests. */
 static void parseAndHandOver(clientIo *s) {
     requestBlock *b = s->partial;
     parseBlock(s, b);
@@ -191,7 +192,7 @@ static void parseAndHandOver(clientIo *s) {
         carryRest(s, b);
         handOver(s, b);
     } else if (s->request_start == b->len || s->input_ended) { /* only empty requests, or nothing to keep */
-        clientIoNoteBytes(s); /* so replicas that load their dataset say that they live */
+        clientIoNoteBytes(s); /* replicas that load their dataset send newlines to show that they are alive */
         requestBlockPut(&s->owner->pool, b);
         s->partial = NULL;
         s->request_start = 0;
@@ -201,8 +202,8 @@ static void parseAndHandOver(clientIo *s) {
 
 /* --- reading ------------------------------------------------------------------------------------- */
 
-/* Main is behind: nothing more is read for now. That the peer goes is heard all the same, as commands of a client that
- * waits for something will not run again before it is served, and then nobody would take what it is given. */
+/* Returns whether main is behind, so that nothing more is read for now. A hangup is noticed nevertheless: else a
+ * blocked client whose peer is closed would be served, and what it gets would be lost. */
 static bool tooFarAhead(const clientIo *s) {
     return s->inflight_blocks >= INFLIGHT_BLOCKS_MAX || s->inflight_bytes >= INFLIGHT_BYTES_MAX ||
            s->parse_waits_for_auth || s->awaits_user;
@@ -211,7 +212,7 @@ static bool tooFarAhead(const clientIo *s) {
 static void onHangup(connection *conn) {
     clientIo *s = conn->owner;
     clientIoDebugCheck(s);
-    connSetHangupHandler(conn, NULL); /* or each turn would tell it again */
+    connSetHangupHandler(conn, NULL); /* else it would be reported in each loop iteration */
     if (s->end_reported) return;
     s->hangup_told = true;
     ioMessage m = {.type = IO_MSG_HANGUP, .io = s};
@@ -221,7 +222,7 @@ static void onHangup(connection *conn) {
 
 void clientIoUpdateReading(clientIo *s) {
     if (!s->conn || !s->conn->loop) return;
-    if (s->owner->greets && !s->drain_and_close) return; /* its next holder reads */
+    if (s->owner->greets && !s->drain_and_close) return; /* its next owner thread reads */
     connHandler *read = NULL, *hangup = NULL;
     if (s->drain_and_close) read = onReadable; /* a reset arrives as readable */
     else if (!s->input_ended && !tooFarAhead(s)) read = onReadable;
@@ -229,19 +230,19 @@ void clientIoUpdateReading(clientIo *s) {
     s->reading_stopped = !read;
     if (s->conn->on_readable == read && s->conn->on_hangup == hangup) return;
     if (likely((read ? connSetReadHandler(s->conn, read) : connSetHangupHandler(s->conn, hangup)) == C_OK)) return;
-    /* The system has no room for one more descriptor to wait for: nothing would ever be heard of the peer. */
+    /* The system cannot watch one more descriptor: nothing the peer does would be noticed. */
     s->reading_stopped = true;
     if (s->drain_and_close) clientIoReportDrained(s);
     else clientIoReportEnd(s, END_ERROR);
 }
 
-/* Room for what is to come: at least the rest of an argument under way, which is not large. False: there is no room,
- * and no memory. */
+/* Reserves buffer for the next read: at least the rest of an incomplete argument that is not large. Returns false if
+ * the buffer is full and there is no memory. */
 static bool makeRoom(const clientIo *s, requestBlock *b) {
     size_t missing = readerMissing(&s->reader, b->len);
     size_t room = b->cap - b->len;
-    /* Behind an argument of some kilobytes that filled the last read more of its kind wait. Fewer reads mean fewer
-     * rests to carry on. */
+    /* After an argument of some kilobytes that filled the last read, more of its kind probably wait. Fewer reads mean
+     * fewer rests to carry over. */
     bool many = s->read_filled && missing && s->reader.body_len >= KEEP_BODY_BYTES && b->len < READ_LARGE_BYTES;
     size_t want = many ? READ_LARGE_BYTES : REQUEST_BUF_BYTES;
     if (room >= want / 2 || (!many && missing && room >= missing)) return true;
@@ -249,8 +250,8 @@ static bool makeRoom(const clientIo *s, requestBlock *b) {
     return requestBlockReserve(&s->owner->pool, b, want) || room > 0;
 }
 
-/* A request that is malformed, or cannot be held (the reader says which): the client is told, behind all replies before
- * it, and the connection ends. */
+/* Refuses a request that is malformed or exceeds memory (the reader has the text): the client gets the error after all
+ * earlier replies, and the connection ends. */
 static void refuseRequest(clientIo *s) {
     requestBlock *b = s->partial;
     if (s->reader.args) takeArgsBack(s);
@@ -259,7 +260,7 @@ static void refuseRequest(clientIo *s) {
     handOver(s, b);
 }
 
-/* Bytes that have come of a request that is not whole yet. */
+/* Returns the bytes received of an incomplete request. */
 static size_t querySize(const requestBlock *b) {
     return b->len + (b->large ? b->large_bytes : 0);
 }
@@ -269,20 +270,22 @@ static bool queryLimitReached(const requestBlock *b) {
     return (long long)querySize(b) > limit;
 }
 
-/* What a request that is not whole yet costs, for main to see. What a large argument has room for is no memory yet. */
+/* Publishes the size of an incomplete request for main. Unfilled bytes of a large argument take no memory yet, so they
+ * are left out. */
 static void showQuerySize(clientIo *s) {
     const requestBlock *b = s->partial;
     atomic_store_explicit(&s->query_used, b ? querySize(b) : 0, memory_order_relaxed);
     atomic_store_explicit(&s->query_room, b ? b->cap - b->len : 0, memory_order_relaxed);
 }
 
-/* The end of input, an error, or nothing to read now. */
+/* Handles a read without bytes: end of file, an error, or nothing to read now. */
 static void readNothing(clientIo *s, ssize_t n) {
     if (n < 0 && s->conn->state == CONN_CONNECTED) return;
     clientIoReportEnd(s, n == 0 ? END_EOF : END_ERROR);
 }
 
-/* Something came of a request that is not whole yet. False when it is too much. */
+/* Call after bytes of an incomplete request have arrived. Returns false, with the end reported, if it exceeds the
+ * limit. */
 static bool mayGoOn(clientIo *s) {
     clientIoNoteBytes(s);
     if (s->trusted || !queryLimitReached(s->partial)) return true;
@@ -290,7 +293,7 @@ static bool mayGoOn(clientIo *s) {
     return false;
 }
 
-/* One read into the large argument under way. One event brings so much of it and no more, whatever has come. */
+/* Reads once into the large argument, at most READ_LARGE_ARG_BYTES. Returns whether to read more in this event. */
 static bool readLargeArg(clientIo *s, requestBlock *b) {
     size_t room;
     char *to = requestBlockLargeRoom(b, &room);
@@ -318,7 +321,7 @@ static __attribute__((noinline)) bool beginLargeArg(clientIo *s, requestBlock *b
     return false;
 }
 
-/* One read. False when there is no more to read now. */
+/* Reads once. Returns false if there is nothing more to read now. */
 static bool readOnce(clientIo *s) {
     requestBlock *b = s->partial;
     if (!b) {
@@ -356,8 +359,8 @@ static bool readOnce(clientIo *s) {
     return full || connHasPending(s->conn);
 }
 
-/* A thread without a reserve begins nothing that others could wait for: main closes clients for their replies, whose
- * memory comes back within a turn or two. When nothing comes it is tried with what there is. */
+/* A thread without a memory reserve does not begin requests: meanwhile main closes clients for their output, and that
+ * memory comes back within an iteration or two. After RESERVE_TRIES it goes on without a reserve. */
 static __attribute__((noinline)) void waitForMemory(void) {
     struct timespec pause = {.tv_nsec = 1000 * 1000};
     for (int i = 0; i < RESERVE_TRIES && !zmallocKeepReserve(); i++) nanosleep(&pause, NULL);

@@ -1,13 +1,14 @@
-/* client_io_report.c -- what a stream tells main of its output and of its end.
+/* client_io_report.c -- reports to main: what a connection has written, and its end.
  *
- * Written blocks are not reported one write at a time but once a turn of the thread, or along with the next requests.
+ * Written blocks are not reported after each write, but at the end of some of the thread's loop iterations, or with the
+ * next requests.
  *
  * Not here    requests on their way to main (client_io_read.c).
- * Owns        the holder's list of streams with something to report.
- * Threads     the holder.
- * Invariants  1. After IO_MSG_END nothing is sent to main for the stream but IO_MSG_WRITTEN, IO_MSG_LEFT, IO_MSG_GONE,
- *                and, when main has asked for a drain, IO_MSG_END once more.
- *             2. What has been written is reported once, in the order of the chain.
+ * Owns        the owner thread's list of connections with something to report.
+ * Threads     the owner thread.
+ * Invariants  1. After IO_MSG_END nothing is sent to main for the connection but IO_MSG_WRITTEN, IO_MSG_LEFT,
+ *                IO_MSG_GONE, and, if main has asked for a drain, IO_MSG_END once more.
+ *             2. Written output is reported once, in the order of the chain.
  * Tests       tests/unit/net/io/client_io_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */

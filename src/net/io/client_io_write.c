@@ -1,14 +1,14 @@
-/* client_io_write.c -- output to bytes on the wire: from where they lie, as much as the socket takes.
+/* client_io_write.c -- output to bytes on the wire: from where they are stored, as much as the socket accepts.
  *
- * writevToClient() sends reply bytes and the values they refer to without a copy: a walk over the pieces of the chain
- * fills the vector of one system call.
+ * writevToClient() sends reply bytes and the values that they refer to without a copy: it walks over the pieces of the
+ * chain and fills the vector of one system call.
  *
  * Not here    what a reply block is (client/reply_block.c), what is reported to main (client_io_report.c).
- * Owns        a stream's unsent output.
- * Threads     the holder; with one thread that is main.
+ * Owns        a connection's unsent output.
+ * Threads     the owner thread; with one thread that is main's own.
  * Invariants  1. Replies reach the socket in the order of the chain.
- *             2. While output waits and the connection stands, a write handler is installed.
- * Cost        one writev for what a client is to be sent; no allocation.
+ *             2. While output is pending and the connection is up, a write handler is installed.
+ * Cost        one writev for the pending output of a client; no allocation.
  * Tests       tests/unit/net/io/client_io_test.c, tests/engine/protocol.tcl, tests/engine/io_threads.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -18,28 +18,29 @@
 
 #include <errno.h>
 
-#define WRITE_PER_EVENT (384 * 1024) /* bytes for one client in one turn: 16 replies of 16 KiB go at once */
+#define WRITE_PER_EVENT (384 * 1024) /* for one client in one loop iteration: 16 replies of 16 KiB at once */
 #define WRITE_IOV_MAX 512
 #define VALUE_PREFETCH_BYTES 1024
 
 static void onWritable(connection *conn);
 
-/* Where a write goes on: a walk over the pieces of a chain, bytes and references in turn. */
+/* Position of a write: a walk over the pieces of a chain, bytes and references in turn. */
 typedef struct pieceWalk {
     const replyBlock *block;
     uint32_t ref;  /* next reference of the block */
-    size_t offset; /* next byte of the block's own */
-    size_t skip;   /* of the pieces to come: already sent */
-    bool cold;     /* another thread has executed the commands: their values are not in this one's cache */
+    size_t offset; /* next byte of the block's own data */
+    size_t skip;   /* bytes of the next pieces that are already sent */
+    bool cold;     /* another thread has executed the commands: the values are not in this thread's cache */
 } pieceWalk;
 
-/* Ask for the first lines of a value, so that the kernel's copy of many values does not wait for them one by one. */
+/* Prefetches the first lines of a value, so that the kernel's copies of many values do not wait for memory one by
+ * one. */
 static void prefetchValue(const char *p, size_t len) {
     if (len > VALUE_PREFETCH_BYTES) len = VALUE_PREFETCH_BYTES;
     for (size_t at = 0; at < len; at += CACHE_LINE) prefetchRead(p + at);
 }
 
-/* The next piece, or false at the end of the block. */
+/* Stores the next piece in *out. Returns false at the end of the block. */
 static bool nextPiece(pieceWalk *w, struct iovec *out) {
     const replyBlock *b = w->block;
     while (w->offset < b->used || w->ref < b->nrefs) {
@@ -69,8 +70,8 @@ static bool nextPiece(pieceWalk *w, struct iovec *out) {
     return false;
 }
 
-/* Fill iovecs from the head of the chain, up to `max_bytes`: the last piece is cut there, as one value may be larger.
- */
+/* Fills iovecs from the head of the chain, up to `max_bytes`. The last piece is cut there, as one value may be
+ * larger. */
 static int gatherPieces(const clientIo *s, struct iovec *iov, int max, size_t max_bytes, size_t *bytes) {
     int n = 0;
     size_t total = 0;
@@ -91,7 +92,7 @@ static void finishBlock(clientIo *s, replyBlock *b) {
     s->done = b;
 }
 
-/* `n` bytes have gone: advance, and let go of blocks that are complete. */
+/* Advances the output by `n` written bytes, and moves complete blocks to `done`. */
 static void advanceOutput(clientIo *s, size_t n) {
     s->done_bytes += n;
     ioOwnerStatAdd(&s->owner->stats.net_output, n);
@@ -117,8 +118,8 @@ static ssize_t writeSome(clientIo *s, size_t most, size_t *wanted) {
     return connWritev(s->conn, iov, n);
 }
 
-/* Write as much output as the socket takes, straight from the blocks and the values they refer to. False when the
- * connection failed. */
+/* Writes as much output as the socket accepts, directly from the blocks and the values that they refer to. Returns
+ * false if the connection failed. */
 static bool writevToClient(clientIo *s) {
     size_t total = 0;
     while (s->out_head && total < WRITE_PER_EVENT) {
@@ -147,7 +148,7 @@ void clientIoDropOutput(clientIo *s) {
     s->out_tail = NULL;
 }
 
-/* The peer takes no more: what waits for it goes back to main, which may execute nothing until it is gone. */
+/* The peer accepts no more: returns its output to main, which may execute no further command of it before that. */
 static void giveOutputBack(clientIo *s) {
     while (s->out_head) {
         replyBlock *b = s->out_head;
@@ -179,14 +180,14 @@ static void writeAndWatch(clientIo *s) {
 static void onWritable(connection *conn) {
     clientIo *s = conn->owner;
     clientIoDebugCheck(s);
-    clientIoNoteBytes(s); /* the peer has made room */
+    clientIoNoteBytes(s); /* the peer has read something */
     writeAndWatch(s);
     clientIoDebugCheck(s);
 }
 
-/* Behind output that waits: small replies move into the last block as far as they fit, so that a peer that reads
- * slowly costs what its replies take and not a block for each turn. The emptied blocks go back with the next report,
- * which is how main learns that they cost nothing any more. */
+/* Appends to pending output: small replies move into the last block as far as they fit, so that a slow peer costs what
+ * its replies take and not a block for each loop iteration. The emptied blocks go back with the next report, from which
+ * main learns that they cost nothing any more. */
 static void queueOutput(clientIo *s, replyBlock *chain) {
     while (chain) {
         replyBlock *b = chain;
@@ -212,7 +213,7 @@ void clientIoTakeOutput(clientIo *s, replyBlock *chain) {
     while (chain->next) chain = chain->next;
     s->out_tail = chain;
     if (!s->conn) return;
-    if (s->conn->state == CONN_ERROR || s->write_failed) giveOutputBack(s); /* nobody there; main has been told */
+    if (s->conn->state == CONN_ERROR || s->write_failed) giveOutputBack(s); /* the peer has failed; main knows */
     else writeAndWatch(s);
 }
 
