@@ -1,39 +1,40 @@
-/* balance_policy.c -- how many threads hold streams, and which stream goes where: the decision, and nothing else.
+/* balance_policy.c -- the load balancing policy: how many threads own connections, and which connection moves where.
  *
- * What a thread can do is full or it is not: as long as it has time left all its streams are served, and to move them
- * would only cost. So nothing moves while no thread is near its limit, however uneven the loads are. A thread that has
- * been near it for UP_NS sheds streams to the lightest one, those first that bring the two closest to each other: so a
- * few heavy ones move rather than many light ones. It need not stop at what it was measured to do, for of a thread
- * without time left nobody knows how much it would do if it had more; what it sheds then is looked at again.
+ * As long as a thread has time left all its connections are served, and moving them would only cost. So nothing moves
+ * while no thread is near its limit, however uneven the loads are. A thread that has been near it for UP_NS sheds
+ * connections to the least loaded one, first those that bring the two loads closest to each other: so a few heavy
+ * connections move rather than many light ones. A thread without time left may shed more than its measured load
+ * suggests, because how much it would do with more time is unknown; the result is checked again.
  *
- * When a thread stays near its limit, no other can take anything off it, and it has more than one stream that counts,
- * more threads take part: one for each such thread. So under a load for all of them their number doubles. Going down
- * needs DOWN_NS in which fewer would have done with room to spare.
+ * More threads take part when a thread stays near its limit, no other can take anything from it, and it has more than
+ * one significant connection: one new thread for each such thread. So under a load for all of them their number
+ * doubles. It falls after DOWN_NS in which fewer threads would have done with time to spare.
  *
- * A thread more has a processor only if one is idle. So there are no more new ones at a time than idle processors, and
- * where none is they are tried: a quarter of the level, kept if GAIN_PERCENT more is done (throughput_trial.c). When no
- * processor is idle, and threads have been at their limit for FEWER_NS, a quarter fewer are tried in the same manner:
- * who else runs on the machine, the clients perhaps, may make more of the time.
+ * An additional thread has a processor only if one is idle. So at most as many threads are added at a time as there are
+ * idle processors. If none is idle, a quarter of the level is tried and kept if throughput grows by GAIN_PERCENT
+ * (throughput_trial.c). If no processor is idle and threads have been at their limit for FEWER_NS, a quarter fewer are
+ * tried in the same manner: other programs on the machine, perhaps the clients, may make more of the time.
  *
- * What a thread does as main is done for the streams of all. It is shared out among threads by their streams' cost, so
- * that moving the role does not look like moving load.
+ * The work of a thread as main is done for the connections of all. It is divided among threads by the cost of their
+ * connections, so that moving the main role does not look like moving load.
  *
- * Where all are full the total cannot grow. Streams that would take more are then evened out by number, so that one
- * client does not get the half of another: FAIR_NS later, and only while one thread has two more of them.
+ * If all threads are full the total cannot grow. Then connections that would take more are distributed evenly by
+ * number, so that one client does not get half of another's share: after FAIR_NS, and only while one thread has two
+ * more of them than another.
  *
- * A move costs both threads some MOVE_NS (three messages, a few system calls, the stream's lines go to another cache).
- * It pays when the load it takes off is worth more than that within PAYBACK_NS.
+ * A move costs both threads some MOVE_NS (three messages, a few system calls, the connection's lines move to another
+ * cache). It pays if the load that it takes off is worth more than that within PAYBACK_NS.
  *
- * The constants were chosen with the simulation (tests/unit/net/balance/balance_sim_test.c), which says what they hold
- * to.
+ * The constants were chosen with the simulation (tests/unit/net/balance/balance_sim_test.c), which says what they
+ * achieve.
  *
- * Not here    what a load and a cost are measured by, and moving (rebalance.c).
+ * Not here    how load and cost are measured, and moving (rebalance.c).
  * Owns        nothing.
  * Threads     any one; in the server main.
  * Invariants  1. 1 <= level <= most.
- *             2. A plan moves a stream once at most, from one thread of the level to another.
+ *             2. A plan moves a connection at most once, from one thread to another one within the level.
  *             3. The same figures give the same plan.
- * Cost        balanceWindow: threads. balancePlan: streams, and LOOKS_MAX more looks at them at most.
+ * Cost        balanceWindow: threads. balancePlan: connections, and at most LOOKS_MAX further visits to them.
  * Tests       tests/unit/net/balance/balance_policy_test.c, tests/unit/net/balance/balance_sim_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -41,29 +42,29 @@
 
 #include "panic.h"
 
-#define DECAY_NS 15e6 /* a window of this length counts for a half */
-#define FULL 0.80     /* a thread is near its limit: more could help, if there are any */
-#define NO_TIME 0.94  /* it would do more if it had more time; how much is not known */
-#define RELIEVED 0.65 /* what one with known load is brought below: far enough from FULL not to come back at once */
+#define DECAY_NS 15e6 /* a window of this length has the weight 1/2 */
+#define FULL 0.80     /* the thread is near its limit: more threads could help, if there are any */
+#define NO_TIME 0.94  /* it would do more if it had more time; how much is unknown */
+#define RELIEVED 0.65 /* target for a thread whose load is known: far enough from FULL not to return at once */
 #define GAP_MIN 0.10  /* smaller differences are noise */
 #define SPARE 0.60    /* fewer threads would do if none of them had more than this */
 #define UP_NS 20000000ull
-#define DOWN_NS 2000000000ull /* what comes each second finds the threads that it had */
+#define DOWN_NS 2000000000ull /* so long that a load which comes each second finds its threads again */
 #define FAIR_NS 200000000ull
 #define ASKING_NS 400000000ull
-#define MORE_NS 40000000ull   /* a trial needs to know what was done before it, */
-#define FEWER_NS 100000000ull /* and there is no haste to go down */
-#define GAIN_PERCENT 5        /* that more threads must bring where they take a processor from others */
-#define LOSS_PERCENT 2        /* that fewer may cost */
-#define IDLE_NONE 0.1         /* processors: none is left for anybody */
-#define FAIR_RATIO 1.1        /* the streams of one thread get so much more than those of another */
-#define AGAIN_NS 50000000ull  /* after a look of which nothing came; then twice the time */
+#define MORE_NS 40000000ull   /* least measurement before a trial of more threads, */
+#define FEWER_NS 100000000ull /* and of fewer, which is less urgent */
+#define GAIN_PERCENT 5        /* that more threads must bring if they take a processor from other programs */
+#define LOSS_PERCENT 2        /* that fewer threads may cost */
+#define IDLE_NONE 0.1         /* processors: fewer count as none */
+#define FAIR_RATIO 1.1        /* by how much connections of one thread must get more than those of another */
+#define AGAIN_NS 50000000ull  /* after a plan that changed nothing; then twice the time */
 #define AGAIN_NS_MAX 200000000ull
 #define MOVE_NS 10000.0
 #define PAYBACK_NS 1e9
-#define MOVE_MIN (MOVE_NS / PAYBACK_NS) /* a lighter stream is not worth it */
-#define EXCHANGE_MIN 0.03               /* what it brings, at least */
-#define EXCHANGE_MAX 16                 /* streams for one */
+#define MOVE_MIN (MOVE_NS / PAYBACK_NS) /* moving a lighter connection does not pay */
+#define EXCHANGE_MIN 0.03               /* least load that an exchange must move */
+#define EXCHANGE_MAX 16                 /* connections for one */
 #define LOOKS_MAX (1u << 18)
 #define LOOKS_PER_MOVE 256
 
@@ -74,12 +75,12 @@ typedef struct spreadPlanning {
     balanceClient *ios;
     balanceMove *moves;
     size_t count, max, looks;
-    double load[BALANCE_THREADS]; /* as it will be */
+    double load[BALANCE_THREADS]; /* as it will be after the moves */
     double cost[BALANCE_THREADS];
-    double per_cost[BALANCE_THREADS];                       /* load of a stream of this thread by its cost */
-    uint32_t first[BALANCE_THREADS], last[BALANCE_THREADS]; /* streams that may move; the heavier ones first */
-    bool hot[BALANCE_THREADS];                              /* sheds */
-    bool stuck[BALANCE_THREADS];                            /* hot, and nobody can take anything off it */
+    double per_cost[BALANCE_THREADS];                       /* load divided by cost of its connections */
+    uint32_t first[BALANCE_THREADS], last[BALANCE_THREADS]; /* connections that may move, the heavier ones first */
+    bool hot[BALANCE_THREADS];                              /* the thread sheds */
+    bool stuck[BALANCE_THREADS];                            /* hot, and no thread can take anything from it */
 } spreadPlanning;
 
 /* The load of a thread. */
@@ -93,7 +94,7 @@ static void follow(double *value, double now, double weight) {
     *value += (now - *value) * weight;
 }
 
-/* Until streams have been looked at each thread of the level has the same part of main's work. */
+/* Gives each thread of the level an equal share of main's work, until connections have been surveyed. */
 static void shareEvenly(balancePolicy *p) {
     for (int i = 0; i < BALANCE_THREADS; i++) p->share[i] = i >= 1 && i <= p->level ? 1.0 / p->level : 0;
 }
@@ -131,7 +132,8 @@ static void takeLoads(balancePolicy *p, double window_ns, const balanceThread *t
     follow(&p->acting, acting, weight);
 }
 
-/* What a thread counts for where it is asked whether fewer would do: one stream that fills it needs it, and no more. */
+/* Returns the load that counts in the check whether fewer threads would do: a connection that fills a thread needs that
+ * thread, but no more. */
 static double spareLoad(double load) {
     return load < SPARE ? load : SPARE;
 }
@@ -140,7 +142,7 @@ static bool fewerWouldDo(const balancePolicy *p, double sum) {
     return !p->all && p->level > 1 && sum <= SPARE * (p->level - 1);
 }
 
-/* A thread with so much sheds. When there are no more threads to be had one that has time left is as well off. */
+/* Returns the load from which on a thread sheds. If no thread can be added, a thread that has time left need not. */
 static double hotFrom(const balancePolicy *p) {
     return p->level < p->most ? FULL : NO_TIME;
 }
@@ -155,7 +157,7 @@ static int aQuarter(int level) {
     return level < 8 ? 1 : level / 4;
 }
 
-/* From now on there are `level` threads, and it is seen what comes of it. */
+/* Begins a trial with `level` threads. */
 static void try(balancePolicy *p, throughputTrial *trial, int level, int percent) {
     p->level_before = p->level;
     throughputTrialBegin(trial, p->asking, percent);
@@ -169,11 +171,11 @@ static void followTrials(balancePolicy *p, throughput window) {
     if (isTrying(p) || p->hot_ns == 0 || more == TRIAL_FAILED || fewer == TRIAL_FAILED) p->asking = (throughput){0};
     else throughputAdd(&p->asking, window);
     if (p->asking.ns < ASKING_NS) return;
-    p->asking.ns /= 2; /* what was long ago says little */
+    p->asking.ns /= 2; /* throughput of long ago says little */
     p->asking.commands /= 2;
 }
 
-/* Threads are near their limit, and so is the machine. */
+/* Tries fewer threads if threads are near their limit and so is the machine. */
 static void considerFewer(balancePolicy *p) {
     if (p->all || p->level == 1 || p->asking.ns < FEWER_NS || p->idle < 0 || p->idle >= IDLE_NONE) return;
     if (isTrying(p) || !throughputTrialMayBegin(&p->fewer)) return;
@@ -235,7 +237,7 @@ static double loadOf(const spreadPlanning *plan, uint32_t i) {
     return s->cost * plan->per_cost[s->thread];
 }
 
-/* Costs, loads and lists. */
+/* Computes costs, loads and lists. */
 static void begin(spreadPlanning *plan, size_t n) {
     balancePolicy *p = plan->p;
     double sum = 0, load = 0;
@@ -267,7 +269,7 @@ static unsigned lightest(const spreadPlanning *plan) {
     return best;
 }
 
-/* 0: none. */
+/* Returns 0 if there is none. */
 static unsigned heaviestHot(const spreadPlanning *plan) {
     unsigned best = 0;
     for (unsigned t = 1; (int)t <= plan->p->level; t++)
@@ -275,7 +277,7 @@ static unsigned heaviestHot(const spreadPlanning *plan) {
     return best;
 }
 
-/* Move what comes behind `before` (NONE: the first one) on `from`'s list. */
+/* Moves the connection after `before` (NONE: the first one) in the list of `from`. */
 static void moveBehind(spreadPlanning *plan, unsigned from, uint32_t before, unsigned to) {
     uint32_t i = before == NONE ? plan->first[from] : plan->ios[before].next;
     double load = loadOf(plan, i);
@@ -285,7 +287,7 @@ static void moveBehind(spreadPlanning *plan, unsigned from, uint32_t before, uns
     plan->moves[plan->count++] = (balanceMove){.io = i, .to = (uint16_t)to};
     plan->load[from] -= load;
     plan->load[to] += load;
-    /* Until windows tell. */
+    /* Estimates, until the next windows measure them. */
     double part = plan->cost[from] > 0 ? plan->ios[i].cost / plan->cost[from] : 0;
     double own = p->own[from] * part;
     p->own[from] -= own;
@@ -299,7 +301,7 @@ static void moveBehind(spreadPlanning *plan, unsigned from, uint32_t before, uns
 
 /* --- a plan: relief ------------------------------------------------------------------------------------------ */
 
-/* The stream of `from` whose load is nearest to `ideal` and below `most`: *before is the one before it. */
+/* Finds the connection of `from` whose load is nearest to `ideal` and below `most`; *before is the one before it. */
 static bool pick(spreadPlanning *plan, unsigned from, double ideal, double most, uint32_t *before) {
     double best = -1;
     uint32_t last = NONE;
@@ -315,8 +317,9 @@ static bool pick(spreadPlanning *plan, unsigned from, double ideal, double most,
     return best >= 0;
 }
 
-/* Its streams would gain by having more threads: none makes nearly all of the load. What lies beside one that does is
- * left there: it gets its turns, and to move it would gain little and may have to be undone. */
+/* Returns whether more threads would help the connections of `t`: none of them makes nearly all of its load.
+ * Connections beside one that does stay there: they are served, and moving them would gain little and might have to be
+ * undone. */
 static bool canBeSplit(const spreadPlanning *plan, unsigned t) {
     double most = 0;
     size_t looks = 0;
@@ -325,8 +328,8 @@ static bool canBeSplit(const spreadPlanning *plan, unsigned t) {
     return looks > 0 && plan->load[t] - most >= GAP_MIN;
 }
 
-/* What `to` can give back for a stream, up to `most`: the load of its streams that fit, the heavier ones tried first.
- * With `from` they move there. */
+/* Returns the load that `to` can give back for a connection, up to `most`, as connections that fit, the heavier ones
+ * first. If `from` is not 0 it moves them there. */
 static double giveBack(spreadPlanning *plan, unsigned to, double most, unsigned from) {
     double sum = 0;
     uint32_t before = NONE;
@@ -348,7 +351,7 @@ static double giveBack(spreadPlanning *plan, unsigned to, double most, unsigned 
     return sum;
 }
 
-/* Each of the streams of `from` is larger than the gap: exchange one for some that are smaller together. */
+/* Each connection of `from` is larger than the gap: exchanges one for several that together are smaller. */
 static bool exchange(spreadPlanning *plan, unsigned from, unsigned to, double gap) {
     if (plan->count + 1 + EXCHANGE_MAX > plan->max) return false;
     double best = -1, back = 0;
@@ -371,7 +374,7 @@ static bool exchange(spreadPlanning *plan, unsigned from, unsigned to, double ga
     return true;
 }
 
-/* Bring `from` closer to `to`. */
+/* Brings the load of `from` closer to that of `to`. Returns whether anything was moved. */
 static bool shed(spreadPlanning *plan, unsigned from, unsigned to) {
     double gap = plan->load[from] - plan->load[to];
     uint32_t give = NONE;
@@ -402,7 +405,7 @@ static int threadsFor(double load, double each) {
     return n * each < load ? n + 1 : n;
 }
 
-/* More threads, if some have no one to shed to. */
+/* Adds threads if some cannot shed to any other. */
 static bool goUp(spreadPlanning *plan) {
     balancePolicy *p = plan->p;
     int wanted = 0;
@@ -426,7 +429,7 @@ static bool goUp(spreadPlanning *plan) {
     return true;
 }
 
-/* Whether `level` threads can take what the others hold, the heavier ones first. */
+/* Returns whether `level` threads can take the connections of the others, the heavier ones first. */
 static bool fits(const spreadPlanning *plan, int level) {
     double load[BALANCE_THREADS];
     for (int t = 1; t <= level; t++) load[t] = plan->load[t];
@@ -437,12 +440,12 @@ static bool fits(const spreadPlanning *plan, int level) {
             int to = 1;
             for (int k = 2; k <= level; k++)
                 if (load[k] < load[to]) to = k;
-            bool alone = load[to] < GAP_MIN; /* then it may be as large as it likes */
+            bool alone = load[to] < GAP_MIN; /* a connection alone on its thread may have any load */
             load[to] += loadOf(plan, i);
             left -= loadOf(plan, i);
             if (load[to] > RELIEVED && !alone) return false;
         }
-        for (int k = 1; k <= level; k++) load[k] += left > 0 ? left / level : 0; /* what was not looked at */
+        for (int k = 1; k <= level; k++) load[k] += left > 0 ? left / level : 0; /* load not visited */
     }
     return true;
 }
@@ -454,7 +457,7 @@ static void goDown(spreadPlanning *plan) {
     int level = threadsFor(sum, SPARE), least = p->level - (p->level + 3) / 4;
     if (level < least) level = least;
     if (level < 1) level = 1;
-    p->quiet_ns = 0; /* asked again as long later */
+    p->quiet_ns = 0; /* the next check is as far away */
     for (; level < p->level; level++) {
         if (!fits(plan, level)) continue;
         setLevel(p, level);
@@ -464,12 +467,12 @@ static void goDown(spreadPlanning *plan) {
 
 /* --- a plan: fairness -------------------------------------------------------------------------------------------- */
 
-/* Streams of a thread that would take more: those that get at least half of what its greediest gets. */
+/* Connections of a thread that would take more: those with at least half the load of its heaviest. */
 typedef struct greedyOnes {
     unsigned thread;
     int count;
     double each;
-    uint32_t before; /* one of them comes behind it */
+    uint32_t before; /* the one before the first of them */
 } greedyOnes;
 
 static greedyOnes greedyOf(const spreadPlanning *plan, unsigned t) {
@@ -487,7 +490,7 @@ static greedyOnes greedyOf(const spreadPlanning *plan, unsigned t) {
     return g;
 }
 
-/* A pair of threads at a time; each gives and takes one at most. */
+/* Moves connections between pairs of threads; each thread gives or takes at most one. */
 static void evenOut(spreadPlanning *plan) {
     bool done[BALANCE_THREADS] = {false};
     while (mayGoOn(plan)) {
@@ -507,7 +510,8 @@ static void evenOut(spreadPlanning *plan) {
 
 /* --- a plan ----------------------------------------------------------------------------------------------- */
 
-/* Until it shows what has come of a change; and one load that nobody can divide is not to be looked at all the time. */
+/* Sets the time until the next plan, so that a change can show its effect, and a load that cannot be divided is not
+ * surveyed all the time. */
 static void rest(balancePolicy *p, bool changed) {
     if (changed) {
         p->hot_ns = p->quiet_ns = p->again_ns = 0;
@@ -541,7 +545,7 @@ unsigned balancePick(balancePolicy *p, const bool *may, const size_t *held, doub
     int best_load = 0;
     for (unsigned t = 1; (int)t <= p->level; t++) {
         if (!may[t]) continue;
-        int load = (int)(loadOfThread(p, t) / GAP_MIN); /* what differs by less is equal */
+        int load = (int)(loadOfThread(p, t) / GAP_MIN); /* smaller differences count as equal */
         if (best && (load > best_load || (load == best_load && held[t] >= held[best]))) continue;
         best = t;
         best_load = load;

@@ -1,9 +1,9 @@
-/* conn_detach.c -- a connection that a command has for itself for a while.
+/* conn_detach.c -- detached connections: a job has a client's connection for itself for a while.
  *
- * The stream leaves its holder as in any move (IO_MSG_LEAVE, IO_MSG_LEFT), and gets no other until it is given back.
- * Where a command is under way its thread waits for the holder, which waits for nothing but its sockets.
+ * The connection leaves its owner thread as in any move (IO_MSG_LEAVE, IO_MSG_LEFT), and gets no other until the detach
+ * ends. connDetachNow(), within a command, waits for the owner thread, which never waits for anything but its sockets.
  *
- *   AT HOME --connDetachBegin()--> PENDING (lent) --IO_MSG_LEFT--> HERE (detached_here) --end, or refused--> AT HOME
+ *   attached --connDetachBegin()--> PENDING --IO_MSG_LEFT--> DONE (detached_here) --end, or refused--> attached
  *
  * Not here    what is done with the connection (script/run/script_debug.c, repl/primary/rdb_copier.c).
  * Owns        nothing.
@@ -22,11 +22,11 @@
 
 #define MESSAGES_PER_POLL 256
 
-/* Asserts what the states say; where the functions of the header begin: giving a stream back may free it. While the
- * connection is here no loop watches it. */
+/* Asserts what holds in each state, at the start of the header's functions (not at their end: ending a detach may free
+ * the connection). While `detached_here` is set no loop watches the connection. */
 static void loanCheck(const clientIo *s, bool detached) {
     debugAssert(s->detached == detached && (s->detached || !s->detached_here));
-    debugAssert(!s->detached || s->moving_to); /* a move that goes on when it is given back */
+    debugAssert(!s->detached || s->moving_to); /* a move that continues when the detach ends */
     debugAssert(!s->detached_here || (!s->owner && !s->conn->loop));
     debugAssert(!s->session || s->session->io == s);
     unused(s), unused(detached);
@@ -68,7 +68,7 @@ connection *connDetachNow(client *c) {
     ioThreadsFlush();
     while (connDetachPoll(s, &conn) == DETACH_PENDING) {
         if (ioThreadsPoll(MESSAGES_PER_POLL) == 0) sched_yield();
-        ioThreadsFlush(); /* what did not fit into a ring goes out when there is room */
+        ioThreadsFlush(); /* sends what did not fit into a ring before */
     }
     return conn;
 }
@@ -83,7 +83,7 @@ void connAbandon(client *c) {
     loanCheck(s, true);
     debugAssert(s->detached_here);
     connMute(s->conn);
-    s->input_ended = true; /* what comes is for the other process */
+    s->input_ended = true; /* further input is for the other process */
     clientCloseAsap(c);
     rebalanceAttach(s);
 }

@@ -1,7 +1,7 @@
-/* conn_detach.h -- a connection that a command has for itself for a while.
+/* conn_detach.h -- detached connections: a job has a client's connection for itself for a while.
  *
- * Between connDetachNow() and its end no thread reads from it or writes to it but who has borrowed it. What the client
- * is sent meanwhile waits.
+ * From the detach to its end no thread reads from the connection or writes to it except the job's. Output for the
+ * client waits meanwhile.
  *
  * Runs on: main's own thread.
  *
@@ -12,24 +12,25 @@
 #include "client.h"
 #include "connection.h"
 
-/* The connection of the client whose command runs. It is attached to no loop. NULL, and nothing has happened: the
- * client has none, or has not been sent all that it was owed before this turn; what is not on its way yet stays. */
+/* Detaches the connection of the client whose command runs, and waits until that is done; no loop has it then. Returns
+ * NULL, with nothing changed, if the client has no connection or it has ended, or if output of earlier iterations is
+ * not written yet. Output of this iteration waits. */
 connection *connDetachNow(client *c);
-/* The loan is over: the stream has a holder again, and what has waited is sent. */
+/* Ends a detach: the connection gets an owner thread again, and the output that waited is sent. */
 void connReattach(client *c);
-/* The loan is over, and another process goes on with the connection (a fork has it, too): the client is closed, and its
- * peer hears nothing of that. */
+/* Ends a detach if another process continues with the connection (a fork has it, too): closes the client without
+ * sending its peer anything. */
 void connAbandon(client *c);
 
-/* The same without waiting, for a loan that may outlive the client: the stream then stays until it is returned, and is
- * closed behind that. */
+/* The same without waiting, for a detach that may outlive the client: then the connection stays until connDetachEnd(),
+ * and is closed after that. */
 struct clientIo;
-/* Ask for the connection of a client. NULL: it has none, or is about to be closed. */
+/* Begins to detach the client's connection. Returns NULL if it has none or is being closed. */
 struct clientIo *connDetachBegin(client *c);
 typedef enum {
-    DETACH_PENDING, /* its last holder has not let go of it yet */
+    DETACH_PENDING, /* its last owner thread has not detached it yet */
     DETACH_DONE,
-    DETACH_REFUSED /* it has failed, is closed, or has unsent output: the loan is over */
+    DETACH_REFUSED /* it has failed, is closed, or has unsent output: the detach has ended */
 } detachState;
 detachState connDetachPoll(struct clientIo *s, connection **conn);
 void connDetachEnd(struct clientIo *s);

@@ -1,26 +1,26 @@
-/* rebalance.c -- which thread holds which stream, as the load asks for.
+/* rebalance.c -- moves connections between threads, as the load requires.
  *
- * With one thread main's own holds every connection. With more, the first I/O thread does, which also executes what it
- * reads (io_threads.c), so that an idle or lightly used server is served by one thread and has nothing to hand over.
- * When that one is busy more threads take part, up to the number of processors that is left beside main's; when the
- * load falls they go back to sleep.
+ * With one thread main's own owns all connections. With more threads the first I/O thread does, and also executes what
+ * it reads (io_threads.c), so that an idle or lightly loaded server is served by one thread without hand-overs. When
+ * that thread is busy more threads take part, up to the number of processors left beside main's; when the load falls
+ * they go back to sleep.
  *
- *   level 0: there is no I/O thread.   level k: threads 1..k hold all.
+ *   level 0: there is no I/O thread.   level k: threads 1..k own all connections.
  *
- * What is decided by figures alone is balance_policy.c's; here the figures are gathered and streams moved. Each window
- * of WINDOW_MS what the threads have worked is looked at. When the policy asks for it, the streams are surveyed: what
- * each holder has counted (client_io_internal.h), SURVEY_AT_ONCE of them a window, so that a hundred thousand cost
- * no turn more than that. The first survey after a while only learns where the counts stand.
+ * balance_policy.c makes the decisions that need figures only; this file gathers the figures and moves connections. At
+ * the end of each window of WINDOW_MS it adds up what the threads have worked. When the policy asks for it, connections
+ * are surveyed: main reads the cost counted by each owner thread (client_io_internal.h), SURVEY_AT_ONCE connections per
+ * window, so that a hundred thousand make no iteration long. The first survey after a pause only records the counters.
  *
- * Before that a stream with a handshake to make is held by the thread that greets, as long as the handshake lasts. When
- * that one has no time left, and there are processors for more threads, some are made by the threads of the level.
+ * Before all that, the handshake thread owns a connection as long as its TLS handshake lasts. If that thread has no
+ * time left and there are processors for more threads, threads of the level make some handshakes themselves.
  *
- * Owns        the per-thread lists of streams; output that waits for a stream's next holder.
+ * Owns        the per-thread lists of connections; output that waits for a connection's next owner thread.
  * Threads     main; a move is IO_MSG_LEAVE, IO_MSG_LEFT, IO_MSG_JOIN.
- * Invariants  1. home is the thread that holds the stream or, while moving_to is set, held it last.
- *             2. Behind IO_MSG_LEAVE nothing is sent to the holder that a stream leaves.
- *             3. held[].coming is the number of streams with this thread in moving_to; such a thread does not end.
- *             4. survey.who names no stream that is gone.
+ * Invariants  1. home is the owner thread or, while moving_to is set, the last one.
+ *             2. After IO_MSG_LEAVE nothing is sent to the owner thread that a connection leaves.
+ *             3. held[].coming is the number of connections with this thread in moving_to; such a thread does not end.
+ *             4. survey.who names no connection that was closed.
  * Tests       tests/unit/net/balance/rebalance_test.c, tests/unit/net/thread/io_threads_test.c,
  *             tests/engine/io_threads.tcl
  *
@@ -35,46 +35,46 @@
 #include "zmalloc.h"
 
 #define WINDOW_MS 10
-#define FULL_PERCENT 80 /* of a window: the thread that greets is near its limit */
+#define FULL_PERCENT 80 /* of a window: the handshake thread is near its limit */
 #define GREETED_AT_ONCE 64
-#define MOVES_AT_ONCE 1024 /* some hundreds of microseconds */
+#define MOVES_AT_ONCE 1024 /* takes some hundreds of microseconds */
 #define SURVEY_AT_ONCE 1024
-#define SURVEY_STALE_MS 500 /* what was counted since the last one says nothing of now */
+#define SURVEY_STALE_MS 500 /* after this time the counters' growth says nothing about the present */
 #define IDLE_LOOK_MS 100
-#define CRON_PER_LOOK 10 /* at the processors: once a second */
+#define CRON_PER_LOOK 10 /* checks of the number of processors: once a second */
 
 static_assert(BALANCE_THREADS == IO_THREADS_MAX, "the policy has room for all that hold streams for long");
 
 static struct {
     balancePolicy policy;
     int level;
-    int processors;    /* 0: not known yet */
-    int crons;         /* since they were looked at */
-    bool misplaced;    /* there may be streams on threads that are not to hold any */
-    bool greeter_full; /* was near its limit */
-    uint64_t moves;    /* of streams, because of load, since the start */
+    int processors;    /* 0: unknown yet */
+    int crons;         /* calls of rebalanceCron() since the last check of the processors */
+    bool misplaced;    /* threads that must not own connections may have some */
+    bool greeter_full; /* the handshake thread was near its limit in the last window */
+    uint64_t moves;    /* of connections, because of load, since startup */
     monotime window_start;
     long long commands_seen;
-    double idle; /* processors, while a thread is near its limit; -1: not known */
+    double idle; /* idle processors, while a thread is near its limit; -1: unknown */
     monotime idle_since;
     long long idle_seen_ms;
 } rebalancer;
 
-/* What main knows of each thread; by number. */
+/* What main knows of each thread, indexed by number. */
 static struct {
-    clientIo *ios; /* those whose home it is */
+    clientIo *ios; /* list of connections with this thread as `home` */
     size_t nclients, coming;
     uint64_t active_ns_seen, acting_ns_seen;
 } held[IO_THREADS_ALL];
 
-/* The survey: streams that have cost something, and what. */
+/* The survey: connections that have had a cost, and that cost. */
 static struct {
-    bool under_way, warm; /* warm: the one before is not long ago, so the counts' growth says something */
-    unsigned thread;      /* it has come to */
-    clientIo *at;         /* next */
+    bool under_way, warm; /* warm: the last survey is recent, so the growth of counters is meaningful */
+    unsigned thread;      /* the one being surveyed */
+    clientIo *at;         /* next connection */
     monotime began, began_before;
-    balanceClient *ios; /* own */
-    clientIo **who;     /* the same ones; NULL: it is gone */
+    balanceClient *ios; /* owns */
+    clientIo **who;     /* owns; the same connections; NULL: closed since */
     size_t n, room;
 } survey;
 
@@ -104,7 +104,8 @@ static void unlinkIo(clientIo *s) {
 
 /* --- where to ---------------------------------------------------------------------------------------- */
 
-/* I/O threads that may take part: no more than processors beside main's, at least one. */
+/* Returns how many I/O threads may take part: at most one for each processor beside main's (io-threads-always-active:
+ * all), at least one if there are any. */
 static int levelMax(void) {
     int threads = ioThreadsCount() - 1;
     if (threads == 0 || net_settings.io_threads_always_active) return threads;
@@ -113,7 +114,7 @@ static int levelMax(void) {
     return threads < most ? threads : most;
 }
 
-/* For a stream of this cost. */
+/* Returns the thread for a connection of this cost. */
 static ioThread *leastLoaded(double cost) {
     if (rebalancer.level == 0) return ioThreadMain();
     bool may[BALANCE_THREADS] = {false};
@@ -123,7 +124,7 @@ static ioThread *leastLoaded(double cost) {
         may[i] = t && !ioThreadIsRetiring(t);
         counts[i] = held[i].nclients + held[i].coming;
     }
-    return ioThreadGet(balancePick(&rebalancer.policy, may, counts, cost)); /* number 0 is main's own */
+    return ioThreadGet(balancePick(&rebalancer.policy, may, counts, cost)); /* if none, number 0: main's own */
 }
 
 static bool fits(const ioThread *t) {
@@ -142,7 +143,7 @@ static void join(clientIo *s, ioThread *t) {
     ioThreadPost(t, &m);
 }
 
-/* NULL: the stream is for the thread that will read it. */
+/* Returns the thread that is to make the connection's handshake; NULL if the thread that will read it is to do so. */
 static ioThread *handshakerFor(const clientIo *s) {
     ioThread *t = ioThreadGet(IO_THREAD_GREETER);
     if (!t || ioThreadIsRetiring(t) || !connShakesHands(s->conn)) return NULL;
@@ -212,7 +213,7 @@ void rebalanceLeft(clientIo *s) {
     s->moving_to = NULL;
     serverAssert(held[ioThreadId(to)].coming > 0);
     held[ioThreadId(to)].coming--;
-    if (!fits(to)) to = leastLoaded(s->cost); /* the load has changed meanwhile */
+    if (!fits(to)) to = leastLoaded(s->cost); /* the level has changed meanwhile */
     join(s, to);
     if (s->closing) {
         ioMessage m = {.type = IO_MSG_CLOSE, .io = s};
@@ -242,14 +243,14 @@ void rebalanceForget(clientIo *s) {
 
 /* --- always active: by number ---------------------------------------------------------------------------- */
 
-/* Streams each thread should hold at most, rounded up. */
+/* Returns the most connections for each thread in an equal distribution. */
 static size_t fairShare(void) {
     size_t all = 0;
     for (unsigned i = 0; i < IO_THREADS_MAX; i++) all += held[i].nclients;
     return (all + (size_t)rebalancer.level - 1) / (size_t)rebalancer.level;
 }
 
-/* All threads are to be used at once, whatever the load. */
+/* Distributes the connections over all threads by number, whatever the load. */
 static void spreadByNumber(void) {
     size_t share = fairShare();
     size_t planned[IO_THREADS_MAX] = {0};
@@ -271,9 +272,9 @@ static void spreadByNumber(void) {
     }
 }
 
-/* --- threads that are not to hold any ----------------------------------------------------------------------- */
+/* --- threads that must not own connections ------------------------------------------------------------------ */
 
-/* Some of what they hold, so that a turn stays short. */
+/* Moves connections away from such threads, a limited number so that the iteration stays short. */
 static void evacuate(void) {
     size_t looks = MOVES_AT_ONCE;
     rebalancer.misplaced = false;
@@ -295,7 +296,7 @@ static void takeLevel(void) {
     rebalancer.misplaced = true;
 }
 
-/* There are no threads any more: whatever comes later begins anew. */
+/* Forgets all loads, as there are no I/O threads any more. */
 static void forgetLoads(void) {
     rebalancer.policy = (balancePolicy){0};
     rebalancer.window_start = 0;
@@ -357,23 +358,23 @@ static void surveyBegin(monotime now) {
     survey.n = 0;
 }
 
-/* What it has cost since the last one. */
+/* Updates the connection's cost by its work since the last survey, and adds it to the survey if it has one. */
 static void lookAt(clientIo *s, double ms) {
     uint64_t work = atomic_load_explicit(&s->work, memory_order_relaxed), more = work - s->work_seen;
-    if (isSurveyed(s)) return; /* it has moved to a thread that was still to be looked at */
+    if (isSurveyed(s)) return; /* surveyed already, on the thread that it has left */
     s->work_seen = work;
     double cost = (double)more / ms;
     if (s->cost > 0) cost = (cost + s->cost) / 2;
     s->cost = !survey.warm ? 0 : cost < UINT32_MAX ? (uint32_t)cost : UINT32_MAX;
     if (s->cost == 0) return;
-    size_t room = survey.room; /* of both arrays */
+    size_t room = survey.room; /* for both arrays */
     survey.ios = zgrowArray(survey.ios, survey.n, &room, sizeof(*survey.ios));
     survey.who = zgrowArray(survey.who, survey.n, &survey.room, sizeof(*survey.who));
     s->looked_at = (uint32_t)survey.n;
     survey.who[survey.n++] = s;
 }
 
-/* A window's part of it. True when all were looked at. */
+/* Surveys a window's share of the connections. Returns true after the last one. */
 static bool surveyGoesOn(void) {
     double ms = (double)clockTicksToNs(survey.began - survey.began_before) / 1e6;
     for (size_t looks = 0; looks < SURVEY_AT_ONCE; looks++) {
@@ -389,7 +390,7 @@ static bool surveyGoesOn(void) {
     return false;
 }
 
-/* Some have gone or moved since they were looked at. */
+/* Removes connections that were closed meanwhile, and notes where the others are now. */
 static void surveySettle(void) {
     size_t n = 0;
     for (size_t i = 0; i < survey.n; i++) {
@@ -418,7 +419,7 @@ static void surveyEnds(void) {
 
 /* --- when --------------------------------------------------------------------------------------------------------- */
 
-/* What a counter has grown since it was asked last; it may be that of another thread of this number. */
+/* Returns by how much a counter has grown since the last call. It may be the counter of a new thread of this number. */
 static uint64_t grown(uint64_t now, uint64_t *seen) {
     uint64_t before = *seen;
     *seen = now;
@@ -432,8 +433,8 @@ static balanceThread worked(unsigned id) {
                            .acting_ns = grown(ioThreadActingNs(t), &held[id].acting_ns_seen)};
 }
 
-/* Asked while a thread is near its limit: after a window, as more threads may be taken soon, then each IDLE_LOOK_MS.
- * The system counts in hundredths of a second, so the first answer is a rough one. */
+/* Measures idle processors while a thread is near its limit: after the first window, since threads may be added soon,
+ * then every IDLE_LOOK_MS. The system counts in hundredths of a second, so the first value is inexact. */
 static void lookForIdle(monotime now, long long (*idle_ms)(void)) {
     if (rebalancer.policy.hot_ns == 0) {
         rebalancer.idle = -1;

@@ -1,4 +1,4 @@
-/* rebalance.h -- which thread holds which stream, as the load asks for.
+/* rebalance.h -- moves connections between threads, as the load requires.
  *
  * Runs on: main.
  *
@@ -10,36 +10,38 @@
 #include "clock.h"
 #include "main_policy.h"
 
-/* A stream for a new connection: give it its first holder. */
+/* Gives a new connection its first owner thread. */
 void rebalanceAdopt(clientIo *s);
-/* Its handshake is over (IO_MSG_GREETED): give it to the thread that is to read it. */
+/* Moves a connection after its handshake (IO_MSG_GREETED) to the thread that is to read it. */
 void rebalanceGreeted(clientIo *s);
-/* The stream has left its holder (IO_MSG_LEFT): hand it to the next, or close it if its client is gone. */
+/* Call when a connection has left its owner thread (IO_MSG_LEFT): gives it to the next one, or closes it if its client
+ * is freed. */
 void rebalanceLeft(clientIo *s);
-/* Take the stream from its holder and give it to no other until rebalanceAttach(): it is lent when `detached_here` is
- * set, by a message that may have to be waited for. Meanwhile it is between two holders. */
+/* Takes the connection from its owner thread and gives it to no other until rebalanceAttach(). It is detached when
+ * `detached_here` is set, which a message does; until rebalanceAttach() it counts as moving. */
 void rebalanceDetach(clientIo *s);
 void rebalanceAttach(clientIo *s);
-/* Output for a stream that is between two holders (takes the chain, which is counted): the next one gets it, in the
- * order of these calls. */
+/* Keeps output for a connection that moves (takes ownership of the chain, which is counted): the next owner thread gets
+ * it, in the order of these calls. */
 void rebalanceKeepOutput(clientIo *s, replyBlock *chain);
-/* The stream is gone (IO_MSG_GONE). */
+/* Forgets a connection that is closed (IO_MSG_GONE). */
 void rebalanceForget(clientIo *s);
-/* Look at the load, at most every few milliseconds; cheap to call each turn. */
+/* Checks the load, at most every few milliseconds; cheap enough for each iteration. */
 void rebalanceCheck(monotime now, const mainLoad *load);
-/* Ten times a second, on main's own thread: see whether processors have come or gone. */
+/* Call ten times a second: checks whether the number of processors has changed. For main's own thread. */
 void rebalanceCron(void);
-/* So many there are, from now on until the next look. */
+/* Sets the number of processors until the next check. */
 void rebalanceProcessors(int n);
-/* io-threads or io-threads-always-active has changed. */
+/* Applies io-threads and io-threads-always-active. */
 void rebalanceApply(void);
-/* Threads that take part now, main's own included. */
+/* Returns how many threads take part now, main's own included. */
 int rebalanceActiveThreads(void);
-/* Streams that were moved since the start because of load, or because their thread is to hold none any more. */
+/* Returns how many connections were moved since startup because of load, or because their thread must not own any
+ * more. */
 uint64_t rebalanceMoves(void);
-/* The thread holds no stream, and none is about to leave it. */
+/* Returns whether the thread owns no connection and none moves to it or from it. */
 bool rebalanceIsIdle(const struct ioThread *t);
-/* All threads that may take part do, and have hardly any time left. */
+/* Returns whether all threads that may take part do, and have hardly any time left. */
 bool rebalanceIsFull(void);
 
 #endif
