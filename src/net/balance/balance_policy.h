@@ -16,13 +16,13 @@
 
 #define BALANCE_THREADS 256 /* thread numbers are below this */
 
-/* What a thread has done in a window. */
+/* The work of a thread in a window. */
 typedef struct balanceThread {
     uint64_t busy_ns;   /* time worked */
     uint64_t acting_ns; /* part of it as main, for connections of any thread */
 } balanceThread;
 
-/* What the machine has done in a window. */
+/* The work and idle time of the machine in a window. */
 typedef struct balanceMachine {
     long long commands; /* executed, for all connections */
     double idle;        /* number of processors that were idle recently; negative: unknown */

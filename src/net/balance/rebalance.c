@@ -60,7 +60,7 @@ static struct {
     long long idle_seen_ms;
 } rebalancer;
 
-/* What main knows of each thread, indexed by number. */
+/* Main's state of each thread, indexed by number. */
 static struct {
     clientIo *ios; /* list of connections with this thread as `home` */
     size_t nclients, coming;

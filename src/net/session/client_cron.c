@@ -1,21 +1,22 @@
-/* client_cron.c -- what is done for clients by the clock, a few at a time.
+/* client_cron.c -- periodic work for clients, a few at a time.
  *
- * Who is silent for too long is closed, and who owes output for too long; what each costs is noted for
- * maxmemory-clients. To look at all of them in one tick would stop main for 20 ms when there are a hundred thousand: it
- * is a cache miss or ten for each. So a tick makes a share of them due, and steps of CLIENT_CRON_LOOKS looks with other
- * work in between see to that. Closing a client is dear (a line in the log, system calls), so it counts as many looks.
+ * Closes clients that are idle for too long, and those that have had too much unread output for too long; notes the
+ * memory of each for maxmemory-clients. Checking all clients in one tick would stop main for 20 ms if there are a
+ * hundred thousand: each is one to ten cache misses. So a tick makes a share of them due, and steps of
+ * CLIENT_CRON_LOOKS checks do the work, with other work in between. Closing a client is expensive (a log line, system
+ * calls), so it counts as several checks.
  *
- *   tick, 100 ms:  due += clients * 100 / ROUND_MS    step, 1 ms:  256 looks    step    step ... until none is due
+ *   tick, 100 ms:  due += clients * 100 / ROUND_MS   step, 1 ms:  256 checks   step   step ... until none is due
  *
- * Without a limit for the silent and for memory nobody is looked at but those who owe output, who have a list.
+ * Without a timeout and a memory limit only clients with unread output, which have a list, are checked.
  *
- * Not here    the limits of output (client/output_limits.c), who costs most (client_eviction.c).
- * Owns        how many are due.
+ * Not here    output limits (client/output_limits.c), which client takes most memory (client_eviction.c).
+ * Owns        how many clients are due.
  * Threads     main; steps on main's own thread.
- * Invariants  1. No step costs more than CLIENT_CRON_LOOKS looks and one closing.
- *             2. While something is due a step is scheduled.
- *             3. Each client is looked at at least once a second, up to a quarter of a million of them.
- * Cost        a look is 0.1 us for the silent, 1 us with maxmemory-clients.
+ * Invariants  1. No step costs more than CLIENT_CRON_LOOKS checks and closing one client.
+ *             2. While clients are due a step is scheduled.
+ *             3. Each client is checked at least once a second, up to a quarter of a million clients.
+ * Cost        a check takes 0.1 us for the timeout, 1 us with maxmemory-clients.
  * Tests       tests/unit/net/session/client_cron_test.c, tests/engine/limits.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -34,24 +35,24 @@
 
 #include <time.h>
 
-#define ROUND_MS 900 /* a second, less a tick */
+#define ROUND_MS 900 /* a second minus a tick */
 #define STEP_MS 1
-#define CLOSE_LOOKS 16 /* what closing a client costs, in looks */
+#define CLOSE_LOOKS 16 /* what closing a client costs, in checks */
 
 static struct {
-    size_t clients, outputs; /* due */
+    size_t clients, outputs; /* due for a check */
     monotime last_tick;
     bool scheduled;
     clientCronStats stats;
 } cron;
 
-/* --- a look at a client, which returns what it cost ----------------------------------------------------------- */
+/* --- the check of one client, which returns its cost -------------------------------------------------------- */
 
-/* Silent for longer than `timeout`? */
+/* Returns whether the client has been idle for longer than `timeout`. */
 static bool isSilent(const client *c, monotime now) {
     uint64_t limit_ns = (uint64_t)net_settings.timeout_s * 1000000000ull;
     if (c->flags & (CLIENT_BLOCKED | CLIENT_PAUSED | CLIENT_REPLICA | CLIENT_PRIMARY | CLIENT_PUBSUB)) return false;
-    /* The first spares the look at the stream, a line that its holder writes. */
+    /* The first test often saves reading the I/O half, a cache line that the owner thread writes. */
     return clockTicksToNs(now - c->last_interaction) >= limit_ns && clientIdleNs(c) >= limit_ns;
 }
 
@@ -66,8 +67,8 @@ static size_t lookAt(client *c, monotime now) {
     return 1;
 }
 
-/* The soft limit of a client that neither reads nor sends is noticed here, and changed limits by one whose commands
- * wait for its output. It comes back to the list by itself. */
+/* Applies the soft limit of a client that neither reads nor sends, and ends CLIENT_OUTPUT_FULL if limits have changed.
+ * The client returns to the list by itself. */
 static size_t lookAtOutput(client *c) {
     if (c->flags & CLIENT_CLOSE_ASAP || !(c->soft_limit_since || c->flags & CLIENT_OUTPUT_FULL)) return 1;
     if (outputLimitCheck(c)) return CLOSE_LOOKS;
@@ -77,7 +78,7 @@ static size_t lookAtOutput(client *c) {
 
 /* --- steps -------------------------------------------------------------------------------------------------------- */
 
-/* Of this thread. Not the time of day: the processor may have been somebody else's meanwhile. */
+/* Processor time of this thread, not wall-clock time: other threads may use the processor meanwhile. */
 static uint64_t processorNs(void) {
     struct timespec t;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);

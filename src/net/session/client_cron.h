@@ -1,6 +1,6 @@
-/* client_cron.h -- what is done for clients by the clock, a few at a time.
+/* client_cron.h -- periodic work for clients, a few at a time.
  *
- * Runs on: main's own thread, but for the counters.
+ * Runs on: main's own thread, except the counters.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef NET_CLIENT_CRON_H
@@ -8,25 +8,24 @@
 
 #include "clock.h"
 
-#define CLIENT_CRON_LOOKS 256 /* of one step */
+#define CLIENT_CRON_LOOKS 256 /* checks in one step */
 
-/* From the server's tick: a share of all clients is to be looked at, so that each is within a second, or all of them if
- * they are no more than one step's. The first step is made at once, and what it leaves by a timer of main's loop. */
+/* Call from the server's tick: makes a share of all clients due for a check, so that each is checked within a second;
+ * all of them if one step can check them. Runs the first step at once, and the others from a timer of main's loop. */
 void clientCronTick(monotime now);
-/* maxmemory-clients has changed: as if a tick with no time behind it. */
+/* Call when maxmemory-clients has changed: like a tick, without waiting for the next one. */
 void clientCronNow(void);
 
 typedef struct clientCronStats {
     uint64_t steps, looks;
-    uint64_t looks_max; /* of one step; closing a client counts as several */
-    uint64_t ns_max;    /* of the processor's time for one step */
+    uint64_t looks_max; /* most in one step; closing a client counts as several */
+    uint64_t ns_max;    /* most processor time for one step */
 } clientCronStats;
-/* Since the start, but for the maxima, which CONFIG RESETSTAT sets back. Main. */
+/* Returns the counters since startup. CONFIG RESETSTAT resets the maxima. Runs on main. */
 clientCronStats clientCronGetStats(void);
 void clientCronResetStats(void);
 
-/* A step, which may leave something: then it returns true, and another one is to be made soon. For the timer, and for
- * tests. */
+/* Runs one step, for the timer and for tests. Returns true if clients are left: call again soon. */
 bool clientCronStep(void);
 
 #endif

@@ -1,20 +1,19 @@
-/* client_eviction.c -- maxmemory-clients: close the clients that cost most when all together cost too much.
+/* client_eviction.c -- maxmemory-clients: closes the clients that take most memory if all together take too much.
  *
- * They are in a heap of {bytes, client}, the most expensive first; evictionSlot.place is the index + 1, or 0 if the
- * client is not in the heap.
+ * The clients are in a heap of {bytes, client}, the most expensive first; evictionSlot.place is the index + 1, or 0 if
+ * the client is not in the heap.
  *
- * What each client costs is noted when the clock comes round to it (client_cron.c), within a second, and at once when
- * its requests or output have changed by much. So the sum and the order are there when they are asked for, and neither
- * takes a look at everybody. Who is about to be evicted is looked at once more: nobody goes for what he has cost a
- * second ago.
+ * The memory of a client is noted in the periodic check (client_cron.c), within a second, and at once if its requests
+ * or output have changed much. So sum and order are always known and no check of all clients is needed. A client that
+ * is to be evicted is noted once more before, so that it is not closed for memory that it took a second ago.
  *
  * Owns        the heap, the sum, the count of evicted clients.
  * Threads     main.
- * Invariants  (debug builds assert them while there are few)
- *             1. No client in the heap costs more, as noted, than the one above it. The sum is theirs.
- *             2. Who may not be evicted is not in the heap, as of the last look.
- * Cost        a look is what clientMemUsage() takes, about 1 us when nothing is cached; a change of place the logarithm
- *             of how many there are.
+ * Invariants  (debug builds assert them while there are few clients)
+ *             1. No client in the heap costs more, as noted, than its parent. The sum is that of the heap.
+ *             2. A client that must not be evicted is not in the heap, as of its last check.
+ * Cost        a check is clientMemUsage(), about 1 us if nothing is cached; moving in the heap takes the logarithm of
+ *             the number of clients.
  * Tests       tests/unit/net/session/client_eviction_test.c, tests/engine/limits.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -54,7 +53,7 @@ static struct {
     heap clients; /* owns: clientCost */
     size_t sum;
     size_t limit;
-    size_t unseen; /* clients to be looked at before the first is evicted */
+    size_t unseen; /* clients to be checked before the first is evicted */
     long long evicted;
 } costs = {.clients.type = &cost_type};
 
@@ -97,7 +96,8 @@ static void debugCheck(void) {
 
 /* --- what clients cost ------------------------------------------------------------------------------------------ */
 
-/* 0: no limit. A limit that the bare connections would break closes nobody. */
+/* Returns 0 if there is no limit. A limit that bare connections would exceed is raised to one that evicts none of
+ * them. */
 static size_t limitBytes(void) {
     long long v = net_settings.maxmemory_clients;
     size_t bytes = v >= 0 ? (size_t)v : (size_t)((double)store_settings.maxmemory * (double)-v / 100.0);
@@ -118,7 +118,7 @@ void clientEvictionSwitch(void) {
     assertMainRole();
     costs.limit = limitBytes();
     bool on = costs.limit != 0;
-    /* What was noted under an earlier limit is as old as that. */
+    /* What was noted under an earlier limit may be outdated. */
     if (on && !client_eviction_on) costs.unseen = listLength(client_state.clients);
     client_eviction_on = on;
 }
@@ -165,7 +165,7 @@ bool clientEvictionStep(void) {
     assertMainRole();
     client *c = costAt(0)->c;
     clientEvictionNote(c);
-    /* It costs less by now, and others or nobody too much. */
+    /* It takes less now: another client takes more, or all together are within the limit. */
     if (!clientEvictionWanted() || costAt(0)->c != c) return false;
     drop(c);
     evict(c);

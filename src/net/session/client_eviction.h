@@ -1,4 +1,4 @@
-/* client_eviction.h -- maxmemory-clients: close the clients that cost most when all together cost too much.
+/* client_eviction.h -- maxmemory-clients: closes the clients that take most memory if all together take too much.
  *
  * Runs on: main.
  *
@@ -11,33 +11,33 @@
 extern bool client_eviction_on; /* there is a limit, as of the last clientEvictionSwitch() */
 
 typedef struct evictionSlot {
-    size_t flow_noted; /* bytes of requests and output when that was noted last */
-    size_t place;      /* in the heap of what clients cost: index + 1; 0 if it is not in it */
+    size_t flow_noted; /* bytes of requests and output at the last clientEvictionNote() */
+    size_t place;      /* index + 1 in the heap of costs; 0 if not in it */
 } evictionSlot;
-extern size_t client_eviction_slot; /* const after boot */
+extern size_t client_eviction_slot; /* const after startup */
 static inline evictionSlot *evictionSlotOf(const client *c) {
     return clientSlot(c, client_eviction_slot);
 }
 
-/* Boot. */
+/* Call at startup. */
 void clientEvictionInit(void);
-/* Look whether there is a limit. With a new one nobody is evicted until each client was looked at once. */
+/* Reads the limit from the settings. After it is turned on, no client is evicted until each was checked once. */
 void clientEvictionSwitch(void);
-/* Note what the client costs, in the round over all (client_cron.c). */
+/* Notes the memory of a client, in the periodic check of all (client_cron.c). */
 void clientEvictionUpdate(client *c);
-/* The same for one whose requests or output have changed by so much that it should not wait for that. */
+/* The same for a client whose requests or output have changed so much that it should not wait for that check. */
 void clientEvictionNote(client *c);
-/* It is about to be freed. */
+/* Call before the client is freed. */
 void clientEvictionForget(client *c);
 
-/* Whether, as far as is noted, clients cost too much together. */
+/* Returns whether the clients together take too much, by what was noted. */
 bool clientEvictionWanted(void);
-/* Look at the one that costs most by what is noted, and evict it if it does: true; else what it costs was noted anew.
- * Only when it is wanted. */
+/* Notes the most expensive client anew, and evicts it if it still is that one and the clients still take too much.
+ * Returns whether it was evicted. Only if clientEvictionWanted(). */
 bool clientEvictionStep(void);
 
 #define EVICTION_FLOW_MIN ((size_t)64 * 1024)
-/* Its requests or output have changed. Nothing while there is no limit. */
+/* Call after the client's requests or output have changed. Does nothing without a limit. */
 static inline void clientEvictionFlow(client *c) {
     if (likely(!client_eviction_on)) return;
     size_t flow = c->input_bytes + c->output_memory;
@@ -45,7 +45,7 @@ static inline void clientEvictionFlow(client *c) {
     if (changed >= EVICTION_FLOW_MIN) clientEvictionNote(c);
 }
 
-long long clientEvictionCount(void); /* INFO evicted_clients */
+long long clientEvictionCount(void); /* evicted_clients of INFO */
 void clientEvictionResetStats(void);
 
 #endif

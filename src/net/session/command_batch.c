@@ -1,21 +1,22 @@
-/* command_batch.c -- which parsed commands are executed next, in batches whose keys are fetched together.
+/* command_batch.c -- which parsed commands are executed next, in batches whose keys are prefetched together.
  *
- * Clients with parsed commands stand in one queue. A batch takes commands from its head, across clients and
- * along their pipelines, up to prefetch-batch-max-size; asks for the lines of all their records; walks all
- * their keys through the dicts at once; and executes them in order. A client with more commands goes to the end of
- * the queue. Commands that look elements up in their key's value (HGET, ZADD ...) have those walked in a second round,
- * through the tables that the first has found.
+ * Clients with parsed commands are in one queue. A batch takes commands from its head, across clients and along their
+ * pipelines, up to prefetch-batch-max-size; prefetches all their records; walks all their keys through the dicts
+ * together; and executes them in order. A client with more commands goes to the end of the queue. For commands that
+ * look up elements in the value of their key (HGET, ZADD ...) a second walk follows, through the tables found by the
+ * first.
  *
  * Not here    how keys are walked (ds/memory_prefetch.c), what a command does (engine/call.c).
  * Owns        the queue; the blocks of parsed commands while main has them.
  * Threads     main.
  * Invariants  (batchCheck() asserts them, as far as they show between batches)
- *             1. A client is in the queue iff CLIENT_READY is set, once; it is there when it has commands that may run,
- *                and only when it has commands.
- *             2. Commands of a client run in order, one block after another; a block goes back when its last has run.
- *             3. Batches are not nested, and no client is freed while one is open (sessions.c). While a command of one
- *                lets others in between (batchServe), commands run one by one.
- * Cost        per batch: one wall clock reading; per command: nothing but the prefetch and its own work.
+ *             1. A client is in the queue, once, iff CLIENT_READY is set. It is there if it has commands that may run,
+ *                and only if it has commands.
+ *             2. Commands of a client run in order, one block after another; a block is returned when its last command
+ *                has run.
+ *             3. Batches are not nested, and no client is freed while one is open (sessions.c). While a command of a
+ *                batch yields (batchServe), other commands run one by one.
+ * Cost        per batch: one reading of the wall clock; per command: nothing but the prefetch and its own work.
  * Tests       tests/unit/net/session/command_batch_test.c, tests/engine/io_threads.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -36,17 +37,17 @@
 #include "session_output.h"
 #include "transaction_queue.h"
 
-#define COMMANDS_WITHOUT_PREFETCH 16 /* batch length when prefetching is off */
+#define COMMANDS_WITHOUT_PREFETCH 16 /* batch length if prefetching is off */
 #define DEBUG_CHECK_CLIENTS_MAX 64
-#define SERVED_AT_ONCE 16 /* commands of one client, while a long one lets others in between */
+#define SERVED_AT_ONCE 16 /* commands of one client while a long command yields */
 
 static struct {
     client *head, *tail; /* ready clients */
-    size_t waiting;      /* commands that have come since the queue was last empty */
-    bool open;           /* a batch is under way */
-    bool within;         /* one of its commands lets others in: what it has brought is for nobody before it is over */
-    bool served;         /* some of its commands may have run already, while one let others in between */
-    bool for_main;       /* the next command is for main's own thread, and another one acts as main */
+    size_t waiting;      /* commands that arrived since the queue was last empty */
+    bool open;           /* a batch is in progress */
+    bool within;         /* a command of it yields: blocked clients are not served before that command has ended */
+    bool served;         /* some of its commands may have run already while one yielded */
+    bool for_main;       /* the next command needs main's own thread, and another thread has the main role */
 } queue;
 
 /* --- the queue ---------------------------------------------------------------------------------- */
@@ -87,7 +88,7 @@ bool batchHasReady(void) {
     return queue.head != NULL;
 }
 
-/* What keeps commands of a client from being executed. */
+/* Flags that keep a client's commands from running. */
 #define HOLD_FLAGS (CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY | CLIENT_BLOCKED | CLIENT_PAUSED | CLIENT_OUTPUT_FULL)
 
 bool batchMayExecute(const client *c) {
@@ -133,8 +134,7 @@ static parsedCommand *nextRecord(const requestBlock **b, const parsedCommand *p)
     return *b ? (*b)->current : NULL;
 }
 
-/* Take the next commands of a client behind the `n` items that there are, without changing anything. How many there are
- * then. */
+/* Appends the client's next commands to the `n` items, without changing anything. Returns the new number of items. */
 static size_t collectOf(client *c, recordItem *items, size_t n, size_t max) {
     const requestBlock *b = c->blocks_head;
     for (parsedCommand *p = b->current; p && n < max; p = nextRecord(&b, p)) {
@@ -144,7 +144,7 @@ static size_t collectOf(client *c, recordItem *items, size_t n, size_t max) {
     return n;
 }
 
-/* Of the queue's first clients. */
+/* Collects commands of the first clients in the queue. */
 static size_t collect(recordItem *items, size_t max) {
     size_t n = 0;
     for (client *c = queue.head; c && n < max; c = c->next_ready)
@@ -156,8 +156,8 @@ static bool writtenElsewhere(const client *c) {
     return c->io->home != ioThreadActing();
 }
 
-/* Main does not touch a value that is replaced, nor one that another thread sends. What main itself sends it had
- * better have asked for early. */
+/* Returns whether another thread sends the replies: then main touches neither values that it replaces nor values that
+ * it sends, so they need no prefetch. */
 static bool sentElsewhere(const client *c) {
     return client_settings.offload && writtenElsewhere(c);
 }
@@ -172,7 +172,7 @@ static void returnBlock(client *c) {
     sessionReturnBlock(c->io, b);
 }
 
-/* The command has run: on to the next. */
+/* Advances to the next command after one has run. */
 static void advance(client *c) {
     requestBlock *b = c->blocks_head;
     parsedCommand *p = b->current;
@@ -184,7 +184,7 @@ static void advance(client *c) {
     if (!b->current) returnBlock(c);
 }
 
-/* Bring the queue in order after its head's commands of this batch have run. */
+/* Updates the queue after the head's commands of this batch have run. */
 static void settleHead(client *c) {
     if (queue.head == c) queueTakeHead();
     else batchForget(c);
@@ -196,7 +196,7 @@ static void settleHead(client *c) {
     }
 }
 
-/* Execute one item; false when it waits for main's own thread, and with it everything behind it. */
+/* Executes one item. Returns false if it, and thereby all items after it, must wait for main's own thread. */
 static bool executeItem(const recordItem *item, monotime *now, size_t *ran) {
     client *c = item->c;
     switch (processCommand(c, item->req, now)) {
@@ -217,9 +217,9 @@ static bool isNext(const recordItem *item) {
     return b && b->current == item->req;
 }
 
-/* Execute items; returns how many have run. storeNowMs() was set at `told`, and `fetched` keys have been walked since
- * (0: none). That walk is the work of the commands whose keys they are, so each command starts earlier by its share of
- * it; the share of one that is not executed falls to the next. */
+/* Executes items; returns how many have run. storeNowMs() was set at `told`, and `fetched` keys have been walked since
+ * then (0: none). That walk is work of the commands with these keys, so the start of each command is set back by its
+ * share; the share of a command that is not executed falls to the next. */
 static size_t executeItems(const recordItem *items, size_t n, monotime told, size_t fetched) {
     monotime now = clockTicks(), per_key = fetched ? (now - told) / fetched : 0;
     const client *last = NULL;
@@ -229,11 +229,11 @@ static size_t executeItems(const recordItem *items, size_t n, monotime told, siz
         if (c != last || unlikely(queue.served)) replyWrittenHere(!writtenElsewhere(c));
         last = c;
         if (unlikely(queue.served) && !isNext(&items[i])) {
-            /* it has run in between */
+            /* it has run while another one yielded */
         } else if (likely(batchMayExecute(c))) {
             now -= recordPrefetchShare(items[i].req, per_key);
             queue.for_main = !executeItem(&items[i], &now, &ran);
-            /* A slow command makes the time of the batch stale: keys may have expired since. */
+            /* A slow command makes the batch's time stale: keys may have expired since. */
             if (unlikely(clockTicksToUs(now - told) >= 1000)) {
                 storeSetNowMs(clockWallMs());
                 told = now;
@@ -244,16 +244,17 @@ static size_t executeItems(const recordItem *items, size_t n, monotime told, siz
     return ran;
 }
 
-/* The client whose command runs is in the queue still. One that waits has nothing more to say before it runs again. */
+/* The client whose command runs is still in the queue. A blocked client has no samples to count before it runs
+ * again. */
 void batchCountSamples(void) {
     assertMainRole();
     for (const client *c = queue.head; c; c = c->next_ready)
         if (c->blocks_head) hotKeysCountHere(c->blocks_head->samples);
 }
 
-/* --- what holds ------------------------------------------------------------------------------------ */
+/* --- invariants -------------------------------------------------------------------------------------- */
 
-/* Commands of a client wait in whole blocks, of which the first may have been begun. */
+/* Asserts that the client's commands are in complete blocks, of which only the first may have been started. */
 static void checkBlocks(const client *c) {
     size_t bytes = 0;
     const requestBlock *last = NULL;
@@ -286,7 +287,7 @@ void batchCheck(void) {
         checkBlocks(c);
         serverAssert(c->flags & CLIENT_READY || !c->blocks_head || !batchMayExecute(c));
     }
-    /* As many as are flagged, and each of them flagged: so each is there once. */
+    /* As many as have the flag, and each of them has it: so each is there once. */
     const client *last = NULL;
     for (const client *c = queue.head; c; c = c->next_ready) {
         serverAssert(ready > 0);
@@ -300,19 +301,19 @@ void batchCheck(void) {
     serverAssert(queue.tail == last);
 }
 
-/* Debug builds look while there are few clients. */
+/* Debug builds check while there are few clients. */
 static void debugCheckBatch(void) {
 #ifdef DEBUG_ASSERTIONS
     if (listLength(client_state.clients) <= DEBUG_CHECK_CLIENTS_MAX) batchCheck();
 #endif
 }
 
-/* Clients at the head of the queue that cannot run now would stop collect(): let them go. */
+/* Removes clients from the head of the queue that cannot run now: collect() would find nothing. */
 static void dropIdleHeads(void) {
     while (queue.head && (!batchMayExecute(queue.head) || !queue.head->blocks_head)) settleHead(queue.head);
 }
 
-/* A client that has waited in the middle of its commands: behind those that are ready now. */
+/* The client was blocked in the middle of its commands: it goes to the end of the queue. */
 void batchUnblocked(client *c) {
     assertMainRole();
     clientNoteUnblocked(c);
@@ -354,7 +355,7 @@ size_t batchExecute(size_t max) {
     return ran;
 }
 
-/* Commands of one client. */
+/* Executes commands of one client. */
 static size_t serveClient(client *c, size_t max) {
     recordItem items[SERVED_AT_ONCE];
     size_t n = 0;
@@ -371,9 +372,9 @@ size_t batchServe(size_t max) {
     size_t ran = 0;
     bool within = queue.within;
     queue.within = queue.served = true;
-    recordsUpcoming(NULL, 0); /* some may run now */
+    recordsUpcoming(NULL, 0); /* some of them may run now */
     for (client *c = queue.head; c && ran < max; c = next) {
-        next = c == last ? NULL : c->next_ready; /* those that are served go to the end, behind `last` */
+        next = c == last ? NULL : c->next_ready; /* clients served go to the end, after `last` */
         if (c != busy) ran += serveClient(c, max - ran);
     }
     queue.within = within;

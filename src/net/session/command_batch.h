@@ -1,4 +1,4 @@
-/* command_batch.h -- which parsed commands are executed next, in batches whose keys are fetched together.
+/* command_batch.h -- which parsed commands are executed next, in batches whose keys are prefetched together.
  *
  * Runs on: main.
  *
@@ -8,36 +8,36 @@
 
 #include "client_io.h"
 
-/* The client has parsed commands more (takes the block). */
+/* Appends parsed commands to the client's queue; takes ownership of the block. */
 void batchAdd(client *c, requestBlock *b);
-/* The client has (again) commands to execute: what has waited comes through the next. */
+/* Queues a client that has commands to execute (again); commands that arrived earlier included. */
 void batchClientReady(client *c);
-/* The client has waited, for a key or the end of a pause, and may go on. */
+/* Call when a client that was blocked or paused may continue. */
 void batchUnblocked(client *c);
-/* The client is about to be freed. */
+/* Call before the client is freed. */
 void batchForget(client *c);
-/* Whether commands of the client may run now. */
+/* Returns whether commands of the client may run now. */
 bool batchMayExecute(const client *c);
-/* Nothing but its own unread output keeps it: it goes on when that has gone, also when it will send no more. */
+/* Returns whether only its unread output keeps the client from running: it continues when that is read, even if it has
+ * ended its input. */
 bool batchWaitsForOutput(const client *c);
 
-/* Execute up to `max` commands of clients that have some; returns how many ran. Not while a batch is open. */
+/* Executes up to `max` commands of queued clients. Returns how many ran. Not while a batch is open. */
 size_t batchExecute(size_t max);
-/* A command of the open batch lets others in between: execute up to `max` commands of other clients, also of those that
+/* Call while a command of the open batch yields: executes up to `max` commands of other clients, even of those that
  * have some in the batch. Returns how many ran. */
 size_t batchServe(size_t max);
 bool batchHasReady(void);
-/* Commands that have come since none was left, and whether they make a batch. */
+/* The commands that arrived since the queue was last empty, and whether they fill a batch. */
 size_t batchWaiting(void);
 bool batchIsFull(void);
-/* A batch is under way: a handler is on the stack. */
+/* Returns whether a batch is in progress, so that a command handler is on the stack. */
 bool batchIsOpen(void);
-/* The last batchExecute() stopped before a command that only main's own thread may execute. */
+/* Returns whether the last batchExecute() stopped before a command that only main's own thread may execute. */
 bool batchIsForMainThread(void);
-/* Count now what samples there are of commands that have run, in blocks of which others have not (hotKeysCountHere()).
- */
+/* Counts now the samples of commands that have run in blocks that are not finished (hotKeysCountHere()). */
 void batchCountSamples(void);
-/* Assert what holds of the queue and of the blocks of all clients while no batch is open. */
+/* Asserts the invariants of the queue and of the blocks of all clients, while no batch is open. */
 void batchCheck(void);
 
 #endif

@@ -1,8 +1,8 @@
-/* outgoing.c -- sessions on connections that this server has made.
+/* outgoing.c -- sessions on connections that this server has opened.
  *
- * From then on they are like those of clients: a holder reads, parses and hashes, main executes in batches.
+ * Once created they are like those of clients: an owner thread reads, parses and hashes, main executes in batches.
  *
- * Not here    making the connection, what its session may do (repl/replica/primary_link.c).
+ * Not here    opening the connection, what its session may do (repl/replica/primary_link.c).
  * Owns        nothing.
  * Threads     main's own.
  * Tests       tests/repl/sync.tcl

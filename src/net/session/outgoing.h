@@ -1,4 +1,4 @@
-/* outgoing.h -- sessions on connections that this server has made.
+/* outgoing.h -- sessions on connections that this server has opened.
  *
  * Runs on: main's own thread.
  *
@@ -9,8 +9,8 @@
 #include "client.h"
 #include "connection.h"
 
-/* A session for a connection (takes it) whose peer sends commands and is trusted in all: no limit of requests is for
- * it. The connection is attached to no loop. */
+/* Creates a session for a connection whose peer sends commands and is trusted: no limits of requests apply. Takes
+ * ownership of the connection, which must be attached to no loop. */
 client *outgoingAdopt(connection *conn);
 
 #endif

@@ -1,18 +1,18 @@
-/* session_fan.c -- messages for many clients, on their way from main to the holders of their streams and back.
+/* session_fan.c -- messages for many clients, on their way from main to the owner threads and back.
  *
- *   fanRun (clients) --sort by holder--> fanBatch (streams), one a holder and protocol --> client_io_fan.c
- *                                        fanBatch, with what sockets have not taken   <--
+ *   fanRun (clients) --sort by thread--> fanBatch (connections), one a thread and protocol --> client_io_fan.c
+ *                                        fanBatch, with what sockets did not accept        <--
  *
- * Where the message cannot go now, because the stream has no holder or because output waits, it becomes output of the
- * client: a block that refers to the shared bytes.
+ * If the message cannot be sent now, because the connection moves or output is held, it becomes output of the client: a
+ * block that refers to the shared bytes.
  *
- * Not here    who is in a run (client/fan_out.c), how it is written (client_io_fan.c).
- * Owns        batches that have come back, and the list by which runs are sorted.
+ * Not here    which clients are in a run (client/fan_out.c), how it is written (client_io_fan.c).
+ * Owns        batches that have come back, and the array by which runs are sorted.
  * Threads     main.
- * Invariants  1. A stream is in a batch only while its holder has it: not between two holders.
- *             2. What is kept in a stream is counted with its client before anything of it is reported as written.
- * Cost        per client two lines, its own second and the one main has of its stream; nothing when the batch comes
- *             back but for those who read slowly.
+ * Invariants  1. A connection is in a batch only while its owner thread has it, not while it moves.
+ *             2. Output kept by a connection is counted for its client before any of it is reported as written.
+ * Cost        two cache lines per client, its own second one and main's of its connection; nothing when the batch comes
+ *             back, except for slow readers.
  * Tests       tests/unit/net/session/session_fan_test.c, tests/engine/pubsub.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -29,16 +29,16 @@
 
 #define AHEAD 8
 
-/* Where the streams of one run go: counted first, then put into batches of just that size. */
+/* The connections of one run by thread: counted first, then put into batches of exactly that size. */
 static struct {
-    clientIo **ios; /* owns: of the run, NULL where there is none */
+    clientIo **ios; /* owns; connections of the run, NULL where there is none */
     size_t room;
     size_t counts[IO_THREADS_ALL];
     fanBatch *batches[IO_THREADS_ALL];
-    unsigned threads; /* numbers below this have been met */
+    unsigned threads; /* only threads below this number occur */
 } sorting;
 
-/* There is no memory to tell a holder of a message. A copy would come behind what has been sent since. */
+/* Closes a client if there is no memory to send its thread the message: a copy sent later would be out of order. */
 static void closeForMemory(client *c) {
     if (c->flags & CLIENT_CLOSE_ASAP) return;
     LOG_LIMITED(LL_WARNING, 1, "clients that were closed for lack of memory for a message",
@@ -47,7 +47,7 @@ static void closeForMemory(client *c) {
     clientCloseAsap(c);
 }
 
-/* The message as output of the client, counted as such. NULL: there is no memory. */
+/* Makes the message output of the client, and counts it. Returns NULL if there is no memory. */
 static replyBlock *makeOutput(client *c, robj *bytes, slice text) {
     replyBlock *b = replyBlockMake(sizeof(replyRef), true);
     if (!b) {
@@ -65,8 +65,8 @@ static bool isSent(const client *c) {
     return c->io && !(c->flags & (CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY));
 }
 
-/* The client's stream, if the message can go to its holder now. What is pending of the client was made behind the
- * message and may not go first: so the message cannot wait among that. */
+/* Returns the client's connection if the message can go to its owner thread now. Otherwise the message is held, and
+ * NULL returned: the client's pending output was made later and must not overtake it. */
 static clientIo *ioFor(client *c, robj *bytes, slice text) {
     clientIo *s = c->io;
     if (!isSent(c)) return NULL;
@@ -87,7 +87,7 @@ static void countIo(clientIo *s) {
     sorting.counts[id]++;
 }
 
-/* Room for so many streams. False: there is no memory for them. */
+/* Reserves space for `count` connections. Returns false if there is no memory. */
 static bool makeRoom(size_t count) {
     if (count <= sorting.room) return true;
     zfree(sorting.ios);

@@ -1,4 +1,4 @@
-/* session_fan.h -- messages for many clients, on their way from main to the holders of their streams and back.
+/* session_fan.h -- messages for many clients, on their way from main to the owner threads and back.
  *
  * Runs on: main.
  *
@@ -9,10 +9,10 @@
 #include "messages.h"
 #include "session_hold.h"
 
-/* Hand over all runs that there are (client/fan_out.h), before the output that is pending; when `mark` is reached, or
- * now (NULL). */
+/* Hands over all runs (client/fan_out.h), before other pending output. They are sent when `mark` is reached; NULL:
+ * now. */
 void sessionFanFlush(const outputMark *mark);
-/* A holder has delivered a batch (takes it). */
+/* Handles a batch that an owner thread has delivered; takes ownership of it. */
 void sessionFanned(fanBatch *batch);
 
 #endif

@@ -1,17 +1,16 @@
-/* session_hold.c -- output on its way to its stream: at once, or when an offset is safe, each piece when its own is.
+/* session_hold.c -- sends output to its connection: at once, or when its offset is safe.
  *
- *   stream --held_first--> [chain | offset 120] -> [chain | offset 180] <--held_last
+ *   connection --held_first--> [chain | offset 120] -> [chain | offset 180] <--held_last
  *
- * What a client is sent in a turn depends on what was written by then, and on nothing later: so it is put aside as a
- * part with a mark of its own. To wait for the last write instead would mean to get nothing at all while there are
- * writes.
+ * Output of an iteration depends on what was written until then, and on nothing later. So it is held as a part with a
+ * mark of its own. If it waited for the latest write instead, it would not be sent at all as long as writes go on.
  *
  * Owns        the parts, and the chains in them.
  * Threads     main.
- * Invariants  1. Parts of a stream leave in their order: their marks are of one sequence and rise, or of another one
- *                since the policy has changed; then a part waits for those before it as well.
- *             2. While a stream has parts nothing is sent past them.
- * Cost        an allocation per client and turn, of memory that comes back.
+ * Invariants  1. Parts of a connection leave in order. Their marks are of one sequence and rise, or of another sequence
+ *                after the policy has changed; then a part waits for those before it as well.
+ *             2. While a connection has parts, no output is sent past them.
+ * Cost        an allocation per client and iteration, of reused memory.
  * Tests       tests/unit/net/session/session_hold_test.c, tests/persist/aof.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -23,12 +22,12 @@
 #include "zmalloc.h"
 
 typedef struct heldPart {
-    holdWaiter waiter; /* first: its address is the part's */
-    clientIo *io;      /* borrowed: where it lies */
+    holdWaiter waiter; /* first, so that its address is the part's */
+    clientIo *io;      /* borrowed: the connection that has the part */
     replyBlock *chain; /* owns */
     replyBlock *tail;  /* of the chain */
     struct heldPart *next;
-    bool reached; /* its mark is, but those before it are not */
+    bool reached; /* its mark is reached, but not those of all parts before it */
 } heldPart;
 
 static void postToIo(clientIo *s, replyBlock *chain) {
@@ -47,7 +46,7 @@ void sessionSend(clientIo *s, replyBlock *chain) {
     else postToIo(s, chain);
 }
 
-/* Send what may leave. */
+/* Sends the parts at the head whose marks are reached. */
 static void sendReached(clientIo *s) {
     while (s->held_first && s->held_first->reached) {
         heldPart *part = s->held_first;
@@ -69,7 +68,7 @@ static replyBlock *tailOf(replyBlock *chain) {
     return chain;
 }
 
-/* Whether what is to wait for `mark` may leave together with the part. */
+/* Returns whether output that waits for `mark` may leave together with the part. */
 static bool waitsFor(const heldPart *part, const outputMark *mark) {
     if (part->reached) return false;
     return !mark || (part->waiter.seq == mark->seq && part->waiter.offset == mark->offset);

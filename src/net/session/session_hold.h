@@ -1,4 +1,4 @@
-/* session_hold.h -- output on its way to its stream: at once, or when an offset is safe, each piece when its own is.
+/* session_hold.h -- sends output to its connection: at once, or when its offset is safe.
  *
  * Runs on: main.
  *
@@ -14,16 +14,17 @@ typedef struct outputMark {
     uint64_t offset;
 } outputMark;
 
-/* Post output to the stream, together with its used-up blocks (takes both); while it moves it is kept. NULL: blocks
- * alone; the stream does not move then. */
+/* Posts output together with executed blocks that are to be returned; takes ownership of both. Output of a moving
+ * connection is kept. NULL posts only the blocks; the connection must not be moving then. */
 void sessionSend(clientIo *s, replyBlock *chain);
-/* Something of the client's output waits: all that comes behind it goes by sessionHold(), too. */
+/* Returns whether some of the client's output is held: then all later output has to go through sessionHold(), too. */
 static inline bool sessionHolds(const clientIo *s) {
     return s->held_first != NULL;
 }
-/* Send the chain, output of the stream's client (takes it), when `mark` is reached; NULL: with what waits already. */
+/* Sends the chain, output of this client, when `mark` is reached; NULL: together with what is held already. Takes
+ * ownership of the chain. */
 void sessionHold(clientIo *s, replyBlock *chain, const outputMark *mark);
-/* The session ends: nothing that waits is sent. */
+/* Drops held output, as the session ends. */
 void sessionHoldForget(clientIo *s);
 
 #endif

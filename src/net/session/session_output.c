@@ -1,16 +1,16 @@
-/* session_output.c -- what sessions send to their streams: replies, used-up blocks, the word to drain and close.
+/* session_output.c -- what sessions send to their connections: replies, executed blocks, the order to drain and close.
  *
- * Nothing is sent when it comes to be but at one point, sessionsFlush(), once or a few times a turn: so one message
+ * Nothing is sent when it is made, but all in sessionsFlush(), once or a few times per iteration: so one message
  * carries all replies of a client's batch together with the blocks of its requests.
  *
- * Not here    what a message does to the stream (client_io.c), messages from streams (sessions.c).
- * Owns        the lists of streams with used-up blocks and of those to be drained.
+ * Not here    what a message does to the connection (client_io.c), messages from connections (sessions.c).
+ * Owns        the lists of connections with executed blocks to return and of those to be drained.
  * Threads     main.
- * Invariants  1. Replies reach the stream in the order in which they were made, each once.
- *             2. Between IO_MSG_LEAVE and IO_MSG_LEFT nothing is sent to a stream.
- *             3. Output that is held (session_hold.c) stays on main, and so does the word to drain.
- *             4. Whatever a client is sent, in whatever way, the gate is asked behind it and before it leaves main.
- *             5. A client whose command lets others in between gets nothing before its reply is whole.
+ * Invariants  1. Replies reach the connection in the order in which they were made, each once.
+ *             2. Between IO_MSG_LEAVE and IO_MSG_LEFT nothing is sent to a connection.
+ *             3. Held output (session_hold.c) stays on main, and so does the order to drain.
+ *             4. The gate is asked after all output for clients is made, in whatever way, and before it leaves main.
+ *             5. A client whose command yields gets nothing before its reply is complete.
  * Tests       tests/unit/net/io/client_io_test.c, tests/unit/net/session/command_batch_test.c,
  *             tests/unit/net/session/session_hold_test.c, tests/unit/net/session/session_output_test.c
  *
@@ -29,21 +29,21 @@
 #include "tracking.h"
 #include "yield.h"
 
-static bool (*gate)(holdSequence *seq, uint64_t *offset); /* const after boot */
+static bool (*gate)(holdSequence *seq, uint64_t *offset); /* const after startup */
 
 void sessionsSetGate(bool (*ask)(holdSequence *seq, uint64_t *offset)) {
     gate = ask;
 }
 
-static void (*feeder)(void); /* const after boot */
+static void (*feeder)(void); /* const after startup */
 
 void sessionsSetFeeder(void (*feed)(void)) {
     feeder = feed;
 }
 
 static struct {
-    clientIo *returning; /* streams with used-up blocks to give back, by next_returning */
-    clientIo *draining;  /* sessions that are to be closed once all is written, by next_draining */
+    clientIo *returning; /* connections with executed blocks to return, by next_returning */
+    clientIo *draining;  /* connections to be closed once all output is written, by next_draining */
 } outgoing;
 
 void sessionReturnBlock(clientIo *s, requestBlock *b) {
@@ -107,7 +107,7 @@ void sessionDropBlocks(requestBlock *chain) {
     }
 }
 
-/* NULL: nothing keeps it back but what the client is owed already. */
+/* Sends the client's output. With `mark` NULL only earlier output of the client can hold it back. */
 static inline void flushClient(client *c, const outputMark *mark) {
     replyBlock *chain = clientTakeReplies(c);
     if (!chain) return;
@@ -129,7 +129,7 @@ static void flushDrains(void) {
     clientIo *next;
     for (clientIo *s = outgoing.draining; s; s = next) {
         next = s->next_draining;
-        /* There is more to write than the stream knows, or it cannot be told now. */
+        /* Keep waiting if output is held that the connection does not know yet, or if the connection moves. */
         serverAssert(!s->closing && s->session);
         if (s->moving_to || sessionHolds(s)) continue;
         takeDraining(s);
@@ -147,7 +147,7 @@ void sessionsFlush(void) {
     const outputMark *mark = gate && gate(&until.seq, &until.offset) ? &until : NULL;
     if (fanHasRuns()) {
         sessionFanFlush(mark);
-        clientIosFan(ioThreadOwner(ioThreadActing())); /* to its own streams messages are plain calls */
+        clientIosFan(ioThreadOwner(ioThreadActing())); /* its own connections get messages as plain calls */
     }
     const client *busy = yieldIsServing() ? callCurrentClient() : NULL;
     client *c, *unfinished = NULL;
@@ -164,7 +164,7 @@ void sessionsFlush(void) {
 
 /* --- the end --------------------------------------------------------------------------------------------- */
 
-/* Clients are freed behind a flush, which leaves nobody on the list of used-up blocks. */
+/* Clients are freed after a flush, which empties the list, so this search is rare and short. */
 static void forgetReturning(clientIo *s) {
     clientIo **p = &outgoing.returning;
     while (*p != s) p = &(*p)->next_returning;

@@ -1,4 +1,4 @@
-/* session_output.h -- what sessions send to their streams: replies, used-up blocks, the word to drain and close.
+/* session_output.h -- what sessions send to their connections: replies, executed blocks, the order to drain and close.
  *
  * Runs on: main.
  *
@@ -9,24 +9,26 @@
 #include "client_io.h"
 #include "reply_hold.h"
 
-/* Give an executed block back to the stream (takes it), with the next message. */
+/* Returns an executed block to the owner thread with the next message; takes ownership of it. */
 void sessionReturnBlock(clientIo *s, requestBlock *b);
-/* Blocks that no stream waits for: to the pool of the thread that has main's role. */
+/* Puts blocks that no connection needs back into the pool of the thread that has the main role. */
 void sessionDropBlocks(requestBlock *chain);
-/* Count now what samples there are in blocks that are to be given back (hotKeysCountHere()). */
+/* Counts now the samples in blocks that are to be returned (hotKeysCountHere()). */
 void sessionsCountSamples(void);
-/* Stop reading and close when all output is written. */
+/* Stops reading from the client and closes it when all its output is written. */
 void sessionDrain(client *c);
-/* Nothing more comes from the client. A peer that has closed only its half still gets the replies to what it has sent.
- */
+/* Call when the client sends nothing more: closes it after its output is written. A peer that has closed only its half
+ * still gets the replies to what it has sent. */
 void sessionCloseAfterOutput(client *c);
-/* Hand all that is pending to the streams: the one point where output leaves main. */
+/* Hands all pending output to the owner threads. Output leaves main only here. */
 void sessionsFlush(void);
-/* Who is asked before output leaves: true when all there is now must wait for `*seq` to reach `*offset`. Boot only. */
+/* Sets a function that is called before output leaves; it returns true if all output made so far must wait until `*seq`
+ * reaches `*offset`. Call at startup. */
 void sessionsSetGate(bool (*gate)(holdSequence *seq, uint64_t *offset));
-/* Who may have more for clients before output leaves; asked each time, so it looks first. Boot only. */
+/* Sets a function that may add output before the rest leaves. It is called each time, so it has to be fast if it has
+ * none. Call at startup. */
 void sessionsSetFeeder(void (*feed)(void));
-/* The session is gone (its client is freed): let the stream go, too. */
+/* Closes the connection of a session whose client is freed. */
 void sessionCloseIo(clientIo *s);
 
 #endif

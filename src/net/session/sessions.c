@@ -1,10 +1,10 @@
-/* sessions.c -- messages from streams, and the end of sessions.
+/* sessions.c -- handles messages from connections, and frees clients.
  *
  * Not here    what sessions send (session_output.c), what is executed when (command_batch.c).
  * Owns        nothing beyond the call: blocks go to their client, written replies are released.
  * Threads     main.
  * Invariants  1. A client is freed only in sessionsFreeClosing(), never while a batch is open.
- *             2. Messages of a stream whose session is gone are dropped, with what they carry.
+ *             2. Messages of a connection whose session has ended are dropped, with what they carry.
  * Tests       tests/unit/net/io/client_io_test.c, tests/unit/net/session/command_batch_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -26,7 +26,7 @@
 #include "transaction_queue.h"
 #include "zmalloc.h"
 
-/* Asserts what holds of main's half of a stream, before and after a message of it; IO_MSG_GONE frees the stream. */
+/* Asserts what holds of main's fields of a connection, before and after each message (IO_MSG_GONE frees it). */
 static void sessionCheck(const clientIo *s) {
     debugAssert((s->session == NULL) == s->closing);
     debugAssert(!s->session || s->session->io == s);
@@ -54,7 +54,7 @@ static void reachedQueryLimit(client *c) {
     clientCloseAsap(c);
 }
 
-/* What a transaction has queued counts like what has come and not run yet. */
+/* Commands queued by a transaction count like requests that have not run. */
 static bool queuesTooMuch(const client *c) {
     return transactionBytes(c) + c->input_bytes > (size_t)net_settings.client_query_buffer_limit;
 }
@@ -98,14 +98,14 @@ static void ioEnded(clientIo *s, endReason why) {
         serverLog(LL_VERBOSE, "Error on client connection id=%llu addr=%s", (unsigned long long)c->id, c->peer);
         break;
     }
-    if (c->flags & CLIENT_CLOSE_AFTER_REPLY && why == END_EOF) return; /* the drain says when */
+    if (c->flags & CLIENT_CLOSE_AFTER_REPLY && why == END_EOF) return; /* wait for END_DRAINED */
     s->ended = true;
-    if (why == END_EOF && batchWaitsForOutput(c) && c->blocks_head) return; /* half closed: it may read on */
+    if (why == END_EOF && batchWaitsForOutput(c) && c->blocks_head) return; /* half closed: the peer may still read */
     if (!c->blocks_head || !batchMayExecute(c)) sessionCloseAfterOutput(c);
 }
 
-/* A client that cannot go on until somebody else does something has nobody to go on for. What it has sent behind the
- * command that waits is dropped, as it would be had it been read. */
+/* Closes a client that is blocked or paused, as its peer has closed the connection. Requests after the blocking command
+ * are dropped, as they would be if they had been read. */
 static void ioHungUp(clientIo *s) {
     client *c = s->session;
     if (!c) return;
@@ -113,7 +113,7 @@ static void ioHungUp(clientIo *s) {
     if (!batchMayExecute(c) && !batchWaitsForOutput(c)) sessionCloseAfterOutput(c);
 }
 
-/* The holder reads nothing before it has the answer; between two holders IO_MSG_JOIN brings it. */
+/* The owner thread reads nothing before it has the reply; if the connection moves, IO_MSG_JOIN is the reply. */
 static void ioNamed(clientIo *s, sds names) {
     if (s->session) authByCertificate(s->session, sdsSlice(names));
     sdsFree(names);
@@ -165,7 +165,7 @@ void sessionDeliver(const ioMessage *m) {
 void sessionsFreeClosing(void) {
     assertMainRole();
     serverAssert(!batchIsOpen());
-    debugAssert(!fanHasRuns()); /* they name clients */
+    debugAssert(!fanHasRuns()); /* they refer to clients */
     if (!client_state.closing) return;
     client *c;
     while ((c = clientPopClosing()) != NULL) {
@@ -176,7 +176,7 @@ void sessionsFreeClosing(void) {
         batchForget(c);
         pauseForget(c);
         clientEvictionForget(c);
-        transactionDrop(c); /* what it has queued may lie in the blocks */
+        transactionDrop(c); /* what it has queued may be in the blocks */
         sessionDropBlocks(c->blocks_head);
         c->blocks_head = c->blocks_tail = NULL;
         c->input_bytes = 0;
@@ -185,5 +185,5 @@ void sessionsFreeClosing(void) {
         sessionCloseIo(s);
         debugAssert(!s->session && s->closing);
     }
-    zmallocKeepReserve(); /* who ran short of memory closes clients and goes on in the same turn */
+    zmallocKeepReserve(); /* after a shortage of memory clients are closed, and the same iteration goes on */
 }

@@ -1,4 +1,4 @@
-/* sessions.h -- messages from streams, and the end of sessions.
+/* sessions.h -- handles messages from connections, and frees clients.
  *
  * Runs on: main.
  *
@@ -8,9 +8,9 @@
 
 #include "messages.h"
 
-/* A message of a stream has come (the `to_session` of ioThreadHooks). */
+/* Handles a message from a connection (`to_session` of ioThreadHooks). */
 void sessionDeliver(const ioMessage *m);
-/* Free the clients that are to be closed. Not while a batch is open. */
+/* Frees the clients that are to be closed. Not while a batch is open. */
 void sessionsFreeClosing(void);
 
 #endif
