@@ -1,6 +1,6 @@
-/* file_limit.c -- how many descriptors the server needs, and the system's limit of them.
+/* file_limit.c -- how many file descriptors the server needs, and the system's limit.
  *
- * Not here    what follows when there are too few: at the start server/daemon.c lowers maxclients, CONFIG SET refuses.
+ * Not here    what happens if the limit is too low: at startup server/daemon.c lowers maxclients, CONFIG SET refuses.
  * Threads     main.
  * Tests       tests/server/process.tcl
  *
@@ -15,8 +15,8 @@
 #include <limits.h>
 #include <sys/resource.h>
 
-/* As many as in other servers of this family, so that a given `ulimit -n` gives the same maxclients. Enough for nine
- * threads and one that greets, each of which has an epoll and an event descriptor; more threads ask for more. */
+/* As many as Valkey and Redis reserve, so that a given `ulimit -n` gives the same maxclients. Enough for nine threads
+ * and the handshake thread, each with an epoll and an event descriptor; more threads need more. */
 #define RESERVED 32
 #define THREADS_IN_RESERVED 9
 #define FDS_PER_THREAD 2
@@ -36,7 +36,7 @@ static long long asNumber(rlim_t limit) {
     return limit > LLONG_MAX ? LLONG_MAX : (long long)limit; /* RLIM_INFINITY */
 }
 
-/* What is wanted, or, where that needs a privilege, the hard limit, which never does. */
+/* Tries what is wanted first, which may need a privilege, then the hard limit, which does not. */
 long long fileLimitRaise(int *why) {
     assertMainRole();
     struct rlimit now;

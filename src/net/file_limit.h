@@ -1,4 +1,4 @@
-/* file_limit.h -- how many descriptors the server needs, and the system's limit of them.
+/* file_limit.h -- how many file descriptors the server needs, and the system's limit.
  *
  * Runs on: main.
  *
@@ -8,12 +8,12 @@
 
 #include "platform.h"
 
-/* Descriptors that are no clients: listeners, logs, files, what threads wait with. */
+/* Returns how many descriptors are needed for other things than clients: listeners, logs, files, event loops. */
 long long fileLimitReserved(void);
-/* For maxclients clients and all else. */
+/* Returns how many are needed for maxclients clients and everything else. */
 long long fileLimitWanted(void);
-/* Raise this process's limit to what is wanted, or as far as the system lets; never lower it. Returns the limit then in
- * force, and in *why the system's reason when that is less than wanted. -1 with *why: the limit cannot be known. */
+/* Raises the limit of this process to fileLimitWanted(), or as far as the system allows; never lowers it. Returns the
+ * limit now in force, and in *why the errno if that is less. Returns -1, with *why set, if the limit is unknown. */
 long long fileLimitRaise(int *why);
 
 #endif

@@ -1,4 +1,4 @@
-/* listen.c -- listening sockets, and what happens to a connection before it is a client.
+/* listen.c -- listening sockets, and accepted connections until they have a client.
  *
  * Not here    sockets as such (event/anet.c), the client's life (client/client.c, client_io.c).
  * Owns        the listening descriptors; removes the Unix socket's path.
@@ -25,9 +25,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LISTENERS_MAX (2 * BIND_MAX + 1) /* of two ports, and the Unix socket */
+#define LISTENERS_MAX (2 * BIND_MAX + 1) /* of two ports, and one for the Unix socket */
 
-typedef enum { LISTEN_TCP, LISTEN_UNIX, LISTEN_TLS } listenKind; /* their numbers in INFO */
+typedef enum { LISTEN_TCP, LISTEN_UNIX, LISTEN_TLS } listenKind; /* the numbers are those in INFO */
 #define ACCEPT_REST_MS 100
 
 typedef struct listener {
@@ -42,7 +42,7 @@ static struct {
     bool resting; /* not accepting for ACCEPT_REST_MS */
 } listeners;
 
-/* --- a connection has come ------------------------------------------------------------------------- */
+/* --- accepting --------------------------------------------------------------------------------------- */
 
 static const char max_clients_error[] = "-ERR max number of clients reached\r\n";
 static const char protected_mode_error[] =
@@ -52,9 +52,10 @@ static const char protected_mode_error[] =
     "stranger can reach this port, turn the protection off: protected-mode no in the file, --protected-mode no on the "
     "command line, or CONFIG SET protected-mode no from the server's own machine.\r\n";
 
-/* Over TLS nothing can be said before a handshake, which is what those who are too many would ask for. */
+/* Closes a connection that is refused. Over TLS it gets no text: that would take a handshake, even under an
+ * overload. */
 static void refuse(int fd, listenKind kind, const char *text, size_t len) {
-    /* The socket's buffer is empty: this fits, and if the peer has gone already nothing is lost. */
+    /* The socket's buffer is empty, so the text fits; if the peer has closed already, nothing is lost. */
     if (kind != LISTEN_TLS && write(fd, text, len) < 0)
         serverLog(LL_VERBOSE, "Error writing to a refused connection: %s", strerror(errno));
     close(fd);
@@ -100,8 +101,8 @@ static void acceptClient(int fd, const char *ip, listenKind kind) {
 
 static void onAcceptable(aeEventLoop *loop, int fd, void *arg, int mask);
 
-/* No descriptor is left: the connection stays in the listen queue, and asking again at once would only burn the
- * processor. Look again in a while. */
+/* Accepts again. While no descriptor is left a connection stays in the listen queue, and trying again at once would
+ * only waste processor time. */
 static long long onAcceptAgain(aeEventLoop *loop, long long id, void *arg) {
     unused(id), unused(arg);
     listeners.resting = false;
@@ -157,13 +158,13 @@ static bool addListener(int fd, listenKind kind) {
     return aeCreateFileEvent(listeners.loop, fd, AE_READABLE | AE_REENTRANT, onAcceptable, l) == C_OK;
 }
 
-/* Not there at all: an address that this machine lacks, or a protocol it does not speak. */
+/* Returns whether the machine lacks the address, or does not support the protocol. */
 static bool isUnavailable(int err) {
     return err == EADDRNOTAVAIL || err == ENOPROTOOPT || err == EPROTONOSUPPORT || err == ESOCKTNOSUPPORT ||
            err == EPFNOSUPPORT || err == EAFNOSUPPORT;
 }
 
-/* One address of `bind`; a leading '-' makes it optional, "*" and "::*" are all of IPv4 and of IPv6. */
+/* Opens one address of `bind`. A leading '-' makes it optional; "*" and "::*" are all addresses of IPv4 and of IPv6. */
 static bool openAddress(const char *address, int port, listenKind kind) {
     bool optional = address[0] == '-';
     if (optional) address++;
@@ -196,12 +197,12 @@ static bool openTls(void) {
 
 static bool openUnix(void) {
     if (!net_settings.unixsocket || !*net_settings.unixsocket) return true;
-    unlink(net_settings.unixsocket); /* left over from a server that was killed */
+    unlink(net_settings.unixsocket); /* left by a server that was killed */
     char err[ANET_ERR_LEN];
     int fd = anetUnixServer(err, net_settings.unixsocket, (mode_t)net_settings.unixsocketperm,
                             (int)net_settings.tcp_backlog, net_settings.unixsocketgroup);
     if (fd >= 0) return addListener(fd, LISTEN_UNIX);
-    serverLog(LL_WARNING, "Failed opening Unix socket: %s", err); /* which says what failed */
+    serverLog(LL_WARNING, "Failed opening Unix socket: %s", err); /* err says what failed */
     return false;
 }
 
@@ -240,8 +241,8 @@ void listenClose(void) {
 
 bool listenReopen(const char **err) {
     assertMainThread();
-    if (!listeners.loop) return true; /* still booting */
-    /* The old sockets hold the addresses that the new set may share, so they go first. */
+    if (!listeners.loop) return true; /* before listenOpen() */
+    /* Close the old sockets first, as the new set may need their addresses. */
     closeListeners(listeners.at, listeners.count);
     listeners.count = 0;
     if (openTcp() && openUnix() && openTls()) return true;

@@ -1,4 +1,4 @@
-/* listen.h -- listening sockets, and what happens to a connection before it is a client.
+/* listen.h -- listening sockets, and accepted connections until they have a client.
  *
  * Runs on: main.
  *
@@ -8,13 +8,14 @@
 
 #include "ae.h"
 
-/* Open the sockets that bind, port and unixsocket ask for. False with a log line when one that must open does not. */
+/* Opens the sockets of bind, port, tls-port and unixsocket. Returns false, with a log line, if a required one cannot be
+ * opened or there is none. */
 bool listenOpen(aeEventLoop *loop);
 void listenClose(void);
-/* bind or port has changed: close all, open what the settings ask for now. False with *err: nothing is open, until the
- * settings are as before and this is called again. */
+/* Call when a port or bind has changed: closes all sockets and opens those of the present settings. Returns false, with
+ * *err set, if that fails: nothing is open then until it is called again with the old settings. */
 bool listenReopen(const char **err);
-/* Line of INFO about the listeners of kind i, which begins with "name="; false: there are none. */
+/* Writes the INFO text of the listeners of kind i, which begins with "name=". Returns false if there are none. */
 #define LISTENER_KINDS 3
 bool listenInfo(int i, char *out, size_t size);
 

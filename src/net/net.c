@@ -1,10 +1,10 @@
-/* net.c -- the net layer's part of each turn of main, on its own loop or on a thread that has borrowed the role.
+/* net.c -- the net layer's part of each iteration of main, on its own loop or on an I/O thread that has the role.
  *
- * A turn of main: messages of the I/O threads are taken, batches executed, replies sent, clients closed. On main's own
- * thread the loop has read the sockets that it holds before that, if there is no I/O thread, and after it the role is
- * laid down for the time of the wait.
+ * An iteration takes messages of the I/O threads, executes batches, sends replies and closes clients. On main's own
+ * thread, the loop has before that read the sockets of connections that it owns (if there is no I/O thread), and
+ * releases the role after that for the time of the wait.
  *
- * Owns        the counters of the turn.
+ * Owns        the counters of the iteration.
  * Threads     main; netAfterEvent(), netBeforeSleep(), netBeforeWait(), netAfterSleep(): main's own thread.
  * Tests       tests/unit/net/net_test.c, tests/engine/io_threads.tcl
  *
@@ -39,23 +39,22 @@
 #include <stdio.h>
 
 #define MESSAGES_PER_POLL 256 /* of one thread */
-#define COMMANDS_PER_FLUSH 64 /* then replies go out, so that clients and threads do not wait for the whole queue */
-#define COMMANDS_PER_ITERATION 2048 /* then sockets and timers get their turn */
+#define COMMANDS_PER_FLUSH 64 /* then replies are sent, so that clients and threads do not wait for the whole queue */
+#define COMMANDS_PER_ITERATION 2048 /* then sockets and timers are served */
 #define ITERATION_JOBS_MAX 4
 #define TRANSIENT_SHARE 64 /* of maxmemory */
 #define TRANSIENT_MIN ((size_t)1 << 20)
 
 static struct {
-    monotime woke;      /* main's work began */
+    monotime woke;      /* when the work of this iteration began */
     bool apply_threads; /* io-threads or io-threads-always-active has changed */
     bool serving;       /* inside netServeOthers() */
     void (*jobs[ITERATION_JOBS_MAX])(void);
     int njobs;
 } iterations;
 
-/* The requests that the client has sent and that have not been executed: qbuf and qbuf-free are what its holder has
- * read but not handed over. Of what main has, the bytes of the requests are counted as input_bytes; the blocks that
- * hold them cost more. */
+/* Fills in the sizes of requests not executed yet: qbuf and qbuf-free are what the owner thread has read but not handed
+ * over. The requests that main has count as input_bytes; what their blocks take beyond that is added to other_bytes. */
 static void fillQuerySizes(const client *c, clientInfoExtra *extra) {
     const clientIo *s = c->io;
     if (!s) return;
@@ -67,9 +66,10 @@ static void fillQuerySizes(const client *c, clientInfoExtra *extra) {
     extra->last_bytes = atomic_load_explicit(&s->last_bytes, memory_order_relaxed);
 }
 
-/* Requests on their way are no data yet: counting them would evict keys for bytes that are gone a moment later, as
- * many as clients happen to send at once. But a few values of megabytes on their way are not small beside the limit,
- * and it is meant for the process. So what is left out has a bound: used memory stays below maxmemory and that. */
+/* Returns the bytes of requests in transit that do not count for eviction: they are freed a moment later, and counting
+ * them would evict keys for as much as clients happen to send at once. But a few values of megabytes are not small
+ * compared with maxmemory, which is to limit the process. So the result is limited, and used memory stays below
+ * maxmemory plus that limit. */
 static size_t transientLeftOut(void) {
     size_t share = (size_t)store_settings.maxmemory / TRANSIENT_SHARE;
     size_t most = share > TRANSIENT_MIN ? share : TRANSIENT_MIN;
@@ -77,14 +77,14 @@ static size_t transientLeftOut(void) {
     return bytes < most ? bytes : most;
 }
 
-/* --- clients that wait with a time ----------------------------------------------------------------- */
+/* --- blocked clients with a timeout ------------------------------------------------------------------ */
 
-#define WAIT_TIMER_MAX_MS 3600000 /* then a later time is looked at again: the wall clock may have been set */
+#define WAIT_TIMER_MAX_MS 3600000 /* later times are checked again after this, as the wall clock may have been set */
 
 static struct {
-    int64_t deadline_ms; /* that it is set for; 0: it is not */
+    int64_t deadline_ms; /* wall-clock time for which it is set; 0: not set */
     long long id;
-} wait_timer; /* of main's own loop */
+} wait_timer; /* a timer of main's own loop */
 
 static long long onDeadline(aeEventLoop *loop, long long id, void *arg);
 
@@ -107,7 +107,7 @@ static long long onDeadline(aeEventLoop *loop, long long id, void *arg) {
     return AE_NOMORE;
 }
 
-/* HOTKEYS GET, behind others in a pipeline, tells of them. */
+/* Counts samples of commands that have run, for HOTKEYS GET in the same pipeline. */
 static void countSamples(void) {
     batchCountSamples();
     sessionsCountSamples();
@@ -171,7 +171,7 @@ static void applyThreads(void) {
     rebalanceApply();
 }
 
-/* tls-port, and with it who is to greet, has changed. */
+/* Call when tls-port has changed, and with it whether there is a handshake thread. */
 static bool reopen(const char **err) {
     iterations.apply_threads = true;
     return listenReopen(err);
@@ -192,12 +192,12 @@ bool netApplyThreads(const char **err) {
         *err = "Not enough file descriptors for so many I/O threads: raise 'ulimit -n' or lower maxclients";
         return false;
     }
-    /* Streams move at the end of the turn: now a batch of their commands may be under way. */
+    /* Connections move at the end of the iteration: a batch of their commands may be in progress now. */
     iterations.apply_threads = true;
     return true;
 }
 
-/* The loops grow with the descriptors they meet; a larger maxclients needs only the system's leave. */
+/* The loops grow with the descriptors they get; a larger maxclients only needs a higher limit of descriptors. */
 bool netApplyMaxClients(const char **err) {
     assertMainRole();
     static char text[128];
@@ -228,7 +228,7 @@ bool netListenerInfo(int i, char *out, size_t size) {
     return listenInfo(i, out, size);
 }
 
-/* Who is about to go takes nothing. */
+/* Resumes the paused client, unless it is being closed. */
 static void resumeHeld(client *c) {
     if (c->flags & (CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY)) return;
     monotime now = clockTicks();
@@ -236,7 +236,8 @@ static void resumeHeld(client *c) {
     if (c->flags & CLIENT_CLOSE_AFTER_REPLY) sessionDrain(c);
 }
 
-/* Those whose pause is over, as many as are executed between two flushes. True if there were any: more may follow. */
+/* Resumes clients whose pause has ended, at most as many as commands run between two flushes. Returns true if there
+ * were any, as there may be more. */
 static bool resumeClients(void) {
     if (likely(!pause_any && !pausePostponed())) return false;
     client *c;
@@ -248,7 +249,8 @@ static bool resumeClients(void) {
     return n > 0;
 }
 
-/* Close what is to be closed and publish. Closing may free output, and flushing may close, so until nothing is left. */
+/* Sends output, closes clients and publishes. Closing may free output and sending may close clients, so both are
+ * repeated until nothing is left. */
 static void settle(void) {
     clientIosReport(ioThreadOwner(ioThreadActing()));
     do {
@@ -259,13 +261,14 @@ static void settle(void) {
     if (unlikely(++client_state.iteration == 0)) client_state.iteration = 1;
 }
 
-/* Whether the turn should end although there is more to do. */
+/* Returns whether the iteration should end although there is more to do. */
 static bool iterationIsUsedUp(size_t ran) {
     if (ran >= COMMANDS_PER_ITERATION || batchIsForMainThread()) return true;
     return ioThreadActing() != ioThreadMain() && (mainRoleIsWanted() || mainPolicyIsRestless());
 }
 
-/* Take messages and run commands until there are none or the turn is used up. True when there is more to do. */
+/* Takes messages and runs commands until there are none or the iteration is used up. Returns true if there is more to
+ * do. */
 static bool work(void) {
     size_t ran = 0;
     for (;;) {
@@ -280,10 +283,10 @@ static bool work(void) {
     }
 }
 
-/* One turn of main, whoever makes it. True when there is more to do. */
+/* Runs one iteration of main, on whatever thread. Returns true if there is more to do. */
 static bool runIteration(void) {
     for (int i = 0; i < iterations.njobs; i++) iterations.jobs[i]();
-    if (unlikely(blocking_ready)) { /* by a timer: a key that has expired */
+    if (unlikely(blocking_ready)) { /* set by a timer: an expired key */
         monotime begin = clockTicks();
         callServeBlocked(&begin);
     }
@@ -300,14 +303,14 @@ static bool runIteration(void) {
     load.threads_full = rebalanceIsFull();
     mainPolicyCheck(now, &load);
     ioThreadsFlush();
-    zmallocKeepReserve(); /* if it was spent: what the turn has freed may serve for another */
+    zmallocKeepReserve(); /* restores a spent reserve from what the iteration has freed */
     return more;
 }
 
 /* --- main's own thread ---------------------------------------------------------------------------- */
 
-/* What this thread has read itself is executed as soon as it makes a full batch: while its bytes are still in the
- * cache, and so that the memory it frees serves what is read next. */
+/* Executes what this thread has read as soon as it makes a full batch: the bytes are still in the cache, and the memory
+ * that the commands free serves the next reads. */
 void netAfterEvent(void) {
     assertMainThread();
     if (likely(!batchIsFull()) || iterations.serving) return;
@@ -329,14 +332,14 @@ void netBeforeWait(aeEventLoop *loop) {
     assertMainThread();
     if (unlikely(iterations.serving)) return;
     ioThreadsFlush();
-    /* A stream of this thread's own could not be reached by one that has the role. */
+    /* An I/O thread with the role could not reach connections of this thread. */
     bool offer = ioThreadsCount() > 1 && rebalanceIsIdle(ioThreadMain()) && mainPolicyOffersRole();
     if (batchHasReady() || !ioThreadsMainSleeps(offer)) aeDontWait(loop);
 }
 
 void netAfterSleep(void) {
     assertMainThread();
-    ioThreadsMainAwake(); /* first of all: another thread may have the role, and be serving */
+    ioThreadsMainAwake(); /* first: another thread may have the role, and be serving */
     ioOwnerStatAdd(&ioThreadOwner(ioThreadMain())->stats.polls, 1);
     if (unlikely(iterations.serving)) return;
     iterations.woke = clockTicks();
@@ -344,9 +347,9 @@ void netAfterSleep(void) {
 
 /* --- while main works for long ------------------------------------------------------------------------- */
 
-/* Read the sockets of this thread, take messages, execute what may be executed, send replies. A command may be on the
- * stack, and so may be the loop: their hooks do nothing meanwhile. Without a command, at a start, a batch is as good as
- * in a turn, and clients that have gone are freed. Of what that runs a script may be such a command again. */
+/* Handles the sockets of this thread, takes messages, executes what may run now, sends replies. A command and the loop
+ * may be on the stack: the loop's hooks do nothing meanwhile. Without a command, at startup, batches run as usual and
+ * clients are freed. A script in such a batch may call this function again. */
 void netServeOthers(void) {
     assertMainRole();
     bool within = iterations.serving;
@@ -361,7 +364,7 @@ void netServeOthers(void) {
         clientIosReport(h);
         sessionsFlush();
         ioThreadsFlush();
-        engine_stats.command_ns = command_ns; /* the command on the stack has their time in its own */
+        engine_stats.command_ns = command_ns; /* the command on the stack counts their time as its own */
     } else {
         net_stats.executed += (long long)batchExecute(COMMANDS_PER_ITERATION);
         settle();
@@ -369,7 +372,7 @@ void netServeOthers(void) {
     iterations.serving = within;
 }
 
-/* --- an I/O thread that has main's role -------------------------------------------------------------- */
+/* --- an I/O thread that has the main role -------------------------------------------------------------- */
 
 iterationEnd netDelegatedIteration(void) {
     assertMainRole();
@@ -395,7 +398,7 @@ void netCron(void) {
     ioThreadsReap(rebalanceIsIdle);
 }
 
-/* A command may be under way (SHUTDOWN), so nobody is freed. */
+/* A command may be running (SHUTDOWN), so no client is freed. */
 void netShutdown(void) {
     assertMainThread();
     sessionsFlush();

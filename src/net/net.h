@@ -1,4 +1,4 @@
-/* net.h -- the net layer as the server sees it: start it, and its part of each turn of main's loop.
+/* net.h -- the net layer as the server sees it: start and end, and its part of each iteration of main's loop.
  *
  * Runs on: main.
  *
@@ -12,41 +12,44 @@
 #include "net_settings.h"
 #include "net_stats.h"
 
-/* Boot, after settings are read: thread 0 around `loop`, and what the layers below ask this one for. */
+/* Makes thread 0 around `loop`, and registers what the layers below need of this one. Call at startup, after the
+ * settings are read. */
 void netInit(aeEventLoop *loop);
-/* Open the listening sockets of bind, port and unixsocket, and start the I/O threads. False with a log line when one
- * that is required fails. */
+/* Opens the listening sockets of bind, port and unixsocket, and starts the I/O threads. Returns false, with a log line,
+ * if a required socket cannot be opened. */
 bool netListen(void);
-/* Close the listeners (shutdown). */
+/* Closes the listening sockets at shutdown. */
 void netStopListening(void);
-/* Something to be done once in each turn of main, before its commands, on whichever thread. Boot only, at most 4. */
+/* Registers a function to run once in each iteration of main, before its commands, on whatever thread. Call at startup,
+ * at most 4 times. */
 void netEachIteration(void (*job)(void));
-/* The parts of a turn of main's own loop, for its hooks of the same names (ae.h). Before it sleeps: take messages,
- * execute batches, send replies, close clients. Before it waits, last: lay main's role down. */
+/* The parts of an iteration of main's own loop, for its hooks of the same names (ae.h). BeforeSleep takes messages,
+ * executes batches, sends replies and closes clients. BeforeWait, the last one, releases the main role; AfterSleep
+ * acquires it. */
 void netBeforeSleep(aeEventLoop *loop);
 void netBeforeWait(aeEventLoop *loop);
 void netAfterSleep(void);
 void netAfterEvent(void);
-/* A turn of main on an I/O thread that has borrowed the role (the `turn` of ioThreadHooks). */
+/* Runs an iteration of main on an I/O thread that has acquired the role (`iteration` of ioThreadHooks). */
 iterationEnd netDelegatedIteration(void);
-/* Serve others while a command, or a start, works for long (yieldSetServe). */
+/* Serves clients while a command or the startup takes long (yieldSetServe). */
 void netServeOthers(void);
-/* Ten times a second: what is done for clients by the clock (client_cron.h), threads that have retired. */
+/* Call ten times a second: does periodic work for clients (client_cron.h) and ends retired threads. */
 void netCron(void);
-/* Send what clients are owed as far as sockets take it, then stop the threads (shutdown). */
+/* Sends pending output as far as sockets accept it, then stops the threads (shutdown). */
 void netShutdown(void);
 
-/* io_threads_active: I/O threads that take part, 0 while one thread does all. */
+/* Returns io_threads_active of INFO: I/O threads that take part, 0 while one thread does all. */
 int netActiveThreads(void);
-/* "name=tcp,bind=...,port=6379" of listener i for INFO; false past the end. */
+/* Writes "name=tcp,bind=...,port=6379" of listener i for INFO. Returns false if there is no listener of that kind. */
 bool netListenerInfo(int i, char *out, size_t size);
 
-/* Put settings that changed at run time into force; for setting.apply. False when the system does not allow as many
- * descriptors as they need. */
+/* Apply settings changed at run time; for setting.apply. Return false, with *err set, if the system does not allow as
+ * many descriptors as they need. */
 bool netApplyThreads(const char **err);
 bool netApplyMaxClients(const char **err);
 
-/* Put what this layer shows and offers into the tables of the layers below. Boot only. */
+/* Register the INFO fields and settings of this layer. Call at startup. */
 void netInfoRegister(void);
 void netSettingsRegister(void);
 

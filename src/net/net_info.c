@@ -1,11 +1,11 @@
-/* net_info.c -- the figures of connections, threads and loops in INFO.
+/* net_info.c -- INFO fields about connections, threads and loops.
  *
- * Some counters are written by threads that nobody may interrupt, or are read by code that needs them to grow; these
- * are never set back. What is shown is how far they have grown since the last reset.
+ * Some counters are written by other threads, or are read by code that needs them to grow; these are never reset. INFO
+ * shows how much they have grown since the last reset.
  *
  * Owns        the values of growing counters at the last reset.
  * Threads     main.
- * Invariants  a shown counter never is negative: threads that have ended take their counts away, and then 0 is shown.
+ * Invariants  a shown counter is never negative: a thread that ends takes its counts with it, and then 0 is shown.
  * Tests       tests/server/info.tcl, tests/differential/server_compare.py
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -31,7 +31,7 @@ static struct {
     uint64_t client_moves, role_moves, command_ns;
 } at_reset;
 
-/* --- Since the reset ------------------------------------------------------------------------------- */
+/* --- since the last reset -------------------------------------------------------------------------- */
 
 static uint64_t growth(uint64_t now, uint64_t then) {
     return now > then ? now - then : 0;
@@ -53,7 +53,7 @@ static ioTotals totalsNow(void) {
     };
 }
 
-/* Nanoseconds that a thread (0: main) has worked; 0 when there is no such thread. */
+/* Returns the nanoseconds that a thread (0: main's own) has worked; 0 if there is no such thread. */
 static uint64_t activeNs(unsigned thread) {
     if (thread == 0) return net_stats.main_active_ns;
     const ioThread *t = ioThreadGet(thread);
@@ -65,7 +65,7 @@ static void resetStats(void) {
     at_reset.client_moves = rebalanceMoves();
     at_reset.role_moves = mainRoleMoves();
     for (unsigned i = 0; i < IO_THREADS_MAX; i++) at_reset.active_ns[i] = activeNs(i);
-    /* What the balance of threads is judged by stays. */
+    /* Counters used for load balancing are not reset. */
     net_stats.delegated_commands = 0;
     net_stats.connections_received = net_stats.rejected_connections = 0;
     prefetch_stats = (prefetchStats){0};
@@ -75,7 +75,7 @@ static void resetStats(void) {
     clientCronResetStats();
 }
 
-/* --- Fields ---------------------------------------------------------------------------------------- */
+/* --- fields ---------------------------------------------------------------------------------------- */
 
 static void loopApi(infoOut *o) {
     infoLine(o, "multiplexing_api:%s", aeApiName(ioThreadOwner(ioThreadMain())->loop));
@@ -159,7 +159,7 @@ static void activeTimes(infoOut *o) {
     }
 }
 
-/* --- Of each thread, for those who draw them: never set back ------------------------------------------ */
+/* --- of each thread, for charts; never reset ---------------------------------------------------------- */
 
 static unsigned long long statOf(const _Atomic uint64_t *counter) {
     return atomic_load_explicit(counter, memory_order_relaxed);
@@ -175,7 +175,7 @@ static void threadLine(infoOut *o, const char *name, const ioOwnerStats *s, uint
              statOf(&s->freed));
 }
 
-/* Main's own thread is main whenever it works. */
+/* Main's own thread acts as main whenever it works. */
 static void eachThread(infoOut *o) {
     for (unsigned i = 0; i < IO_THREADS_ALL; i++) {
         ioThread *t = i ? ioThreadGet(i) : ioThreadMain();

@@ -1,15 +1,15 @@
-/* tls_settings.c -- the settings of TLS, and the contexts that they make.
+/* tls_settings.c -- the settings of TLS, and the contexts made from them.
  *
- * Every change makes new contexts beside those in use, and only when they are whole do they take their place. So a
- * CONFIG SET of files that do not fit each other changes nothing, and connections go on with what they began with.
+ * Every change makes new contexts beside those in use and replaces them only when both are complete. So a CONFIG SET of
+ * files that do not match changes nothing, and connections keep the context that they began with.
  *
- * Files may change under the same names. CONFIG SET of a name reads the file again even if the name is the same, and
- * every tls-auto-reload-interval seconds they are looked at: when one has another time, size or number new contexts are
- * made. If that fails the old ones stay, and it is tried again at the next look.
+ * Files may change under the same names. CONFIG SET of a name reads the file again even if the name is the same. Every
+ * tls-auto-reload-interval seconds the files are checked, and if a time, size or inode number differs new contexts are
+ * made. If that fails the old ones stay, until a file changes again.
  *
  * Not here    how a context is made (event/tls_context.c), the port's socket (listen.c).
  * Owns        a reference to each context.
- * Threads     main. What the streams' holders read is in net_shared.
+ * Threads     main. Owner threads of connections read net_shared.
  * Tests       tests/server/tls.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -31,19 +31,19 @@ tlsSettings tls_settings;
 
 #define WATCHED_FILES 7
 
-/* What tells one state of a file from another. */
+/* Distinguishes one state of a file from another. */
 typedef struct fileMark {
     dev_t device;
     ino_t number;
     off_t size;
-    struct timespec changed; /* of the file or of its name: a copy may keep the time of its contents */
+    struct timespec changed; /* of the file or its name: a copy may keep the modification time */
 } fileMark;
 
 static struct {
-    tlsContext *server, *client; /* counted; NULL: TLS is not in use */
+    tlsContext *server, *client; /* counted; NULL if TLS is not in use */
     bool started;
     bool (*reopen)(const char **err);
-    fileMark files[WATCHED_FILES]; /* as they were when the contexts were made, or when that failed last */
+    fileMark files[WATCHED_FILES]; /* as they were when contexts were made, or could not be made, last */
     uint64_t looked_ms;
 } contexts;
 
@@ -65,7 +65,7 @@ static tlsOptions optionsOf(tlsRole role) {
                         .session_caching = s->session_caching,
                         .session_cache_size = s->session_cache_size,
                         .session_cache_timeout_s = s->session_cache_timeout_s,
-                        /* The primary, and other nodes, are always verified if there is anything to go by. */
+                        /* The primary and other nodes are always verified if there is a CA to verify them by. */
                         .peer = role == TLS_SERVER        ? (tlsPeerCheck)s->auth_clients
                                 : s->ca_file || s->ca_dir ? TLS_PEER_VERIFIED
                                                           : TLS_PEER_ANY,
@@ -87,7 +87,7 @@ static void markFiles(fileMark *marks) {
     }
 }
 
-/* Both, or none after a log line. */
+/* Makes both contexts, or none after a log line. */
 static bool makeContexts(tlsContext **server, tlsContext **client) {
     char err[TLS_ERR_LEN];
     tlsOptions o = optionsOf(TLS_SERVER);
@@ -113,7 +113,7 @@ static void useContexts(tlsContext *server, tlsContext *client) {
 
 static bool renew(void) {
     tlsContext *server, *client;
-    markFiles(contexts.files); /* before they are read: what changes meanwhile is seen by the next look */
+    markFiles(contexts.files); /* before they are read, so that the next check notices later changes */
     if (!makeContexts(&server, &client)) return false;
     useContexts(server, client);
     return true;

@@ -1,4 +1,4 @@
-/* tls_settings.h -- the settings of TLS, and the contexts that they make.
+/* tls_settings.h -- the settings of TLS, and the contexts made from them.
  *
  * Runs on: main.
  *
@@ -11,10 +11,10 @@
 typedef struct tlsSettings {
     long long port, new_connections_per_cycle;
     long long session_cache_size, session_cache_timeout_s, auto_reload_s;
-    int auth_clients, auth_clients_user; /* tlsPeerCheck; a tlsNameField or TLS_USER_OFF */
+    int auth_clients, auth_clients_user; /* a tlsPeerCheck; a tlsNameField or TLS_USER_OFF */
     bool prefer_server_ciphers, session_caching, kernel;
-    bool cluster; /* tls-cluster: connections to other nodes, and those that MIGRATE makes */
-    /* Own; NULL: not given. */
+    bool cluster; /* tls-cluster: use TLS for connections to other nodes, and for MIGRATE */
+    /* Owns; NULL if not set. */
     char *cert_file, *key_file, *key_pass, *client_cert_file, *client_key_file, *client_key_pass;
     char *ca_file, *ca_dir, *dh_params_file, *protocols, *ciphers, *ciphersuites;
 } tlsSettings;
@@ -23,20 +23,20 @@ extern tlsSettings tls_settings;
 #define TLS_USER_OFF (-1)
 
 void tlsSettingsRegister(void);
-/* Boot, before listening: make the contexts if anything is to be encrypted. False after a log line. `reopen` is called
- * when the port has changed at run time, and may refuse. */
+/* Makes the contexts if tls-port is set. Returns false, after a log line, if they cannot be made. `reopen` is called
+ * when the port changes at run time, and may refuse. Call at startup, before listening. */
 bool tlsStart(bool (*reopen)(const char **err));
-/* Whether contexts could be made of the settings; false with *err after a log line that says why not. For who uses TLS
- * beside the clients' port. */
+/* Returns whether contexts can be made from the settings; if not, logs why and sets *err. For users of TLS other than
+ * the clients' port. */
 bool tlsCheckSettings(const char **err);
-/* What accepted connections are made from; borrowed until the settings change. NULL: TLS is not in use. */
+/* Returns the context of accepted connections, borrowed until the settings change; NULL if TLS is not in use. */
 tlsContext *tlsServerContext(void);
-/* What connections are made from that this server begins, made when they are first asked for; borrowed until the
- * settings change. NULL: they cannot be made, and the log says why. */
+/* Returns the context of connections that this server opens, made at the first call and borrowed until the settings
+ * change; NULL, after a log line, if it cannot be made. */
 tlsContext *tlsClientContext(void);
-/* Once a second or more often: look for changed files when it is time (tls-auto-reload-interval). */
+/* Reloads changed files every tls-auto-reload-interval seconds. Call once a second or more often. */
 void tlsCron(void);
-/* The section "tls" of INFO. */
+/* Registers the section "tls" of INFO. */
 void tlsInfoRegister(void);
 
 #endif

@@ -118,7 +118,7 @@ void clientEvictionSwitch(void) {
     assertMainRole();
     costs.limit = limitBytes();
     bool on = costs.limit != 0;
-    /* What was noted under an earlier limit may be outdated. */
+    /* Costs noted under an earlier limit may be outdated. */
     if (on && !client_eviction_on) costs.unseen = listLength(client_state.clients);
     client_eviction_on = on;
 }

@@ -156,8 +156,8 @@ static bool writtenElsewhere(const client *c) {
     return c->io->home != ioThreadActing();
 }
 
-/* Returns whether another thread sends the replies: then main touches neither values that it replaces nor values that
- * it sends, so they need no prefetch. */
+/* Returns whether another thread sends the client's replies: then main does not read the values and need not prefetch
+ * them. */
 static bool sentElsewhere(const client *c) {
     return client_settings.offload && writtenElsewhere(c);
 }
