@@ -38,11 +38,11 @@
 
 #include <stdio.h>
 
-#define MESSAGES_PER_POLL 256 /* of one thread */
+#define MESSAGES_PER_POLL 256 /* taken from each thread at a time */
 #define COMMANDS_PER_FLUSH 64 /* then replies are sent, so that clients and threads do not wait for the whole queue */
 #define COMMANDS_PER_ITERATION 2048 /* then sockets and timers are served */
 #define ITERATION_JOBS_MAX 4
-#define TRANSIENT_SHARE 64 /* of maxmemory */
+#define TRANSIENT_SHARE 64 /* requests in transit up to this part of maxmemory, 1/64, are left out */
 #define TRANSIENT_MIN ((size_t)1 << 20)
 
 static struct {
@@ -286,7 +286,7 @@ static bool work(void) {
 /* Runs one iteration of main, on whatever thread. Returns true if there is more to do. */
 static bool runIteration(void) {
     for (int i = 0; i < iterations.njobs; i++) iterations.jobs[i]();
-    if (unlikely(blocking_ready)) { /* set by a timer: an expired key */
+    if (unlikely(blocking_ready)) { /* a timer has removed an expired key that clients wait for */
         monotime begin = clockTicks();
         callServeBlocked(&begin);
     }

@@ -54,8 +54,8 @@
 #define ASKING_NS 400000000ull
 #define MORE_NS 40000000ull   /* least measurement before a trial of more threads, */
 #define FEWER_NS 100000000ull /* and of fewer, which is less urgent */
-#define GAIN_PERCENT 5        /* that more threads must bring if they take a processor from other programs */
-#define LOSS_PERCENT 2        /* that fewer threads may cost */
+#define GAIN_PERCENT 5        /* of throughput that more threads must bring if they take a processor from others */
+#define LOSS_PERCENT 2        /* of throughput that fewer threads may cost */
 #define IDLE_NONE 0.1         /* processors: fewer count as none */
 #define FAIR_RATIO 1.1        /* by how much connections of one thread must get more than those of another */
 #define AGAIN_NS 50000000ull  /* after a plan that changed nothing; then twice the time */
@@ -277,7 +277,7 @@ static unsigned heaviestHot(const spreadPlanning *plan) {
     return best;
 }
 
-/* Moves the connection after `before` (NONE: the first one) in the list of `from`. */
+/* Moves to `to` the connection that follows `before` (NONE: the first one) in the list of `from`. */
 static void moveBehind(spreadPlanning *plan, unsigned from, uint32_t before, unsigned to) {
     uint32_t i = before == NONE ? plan->first[from] : plan->ios[before].next;
     double load = loadOf(plan, i);

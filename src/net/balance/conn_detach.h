@@ -32,7 +32,9 @@ typedef enum {
     DETACH_DONE,
     DETACH_REFUSED /* it has failed, is closed, or has unsent output: the detach has ended */
 } detachState;
+/* Returns how far the detach is; with DETACH_DONE, *conn is the connection, attached to no loop. */
 detachState connDetachPoll(struct clientIo *s, connection **conn);
+/* Ends the detach, like connReattach(). */
 void connDetachEnd(struct clientIo *s);
 
 #endif

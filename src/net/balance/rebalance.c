@@ -50,7 +50,7 @@ static struct {
     int level;
     int processors;    /* 0: unknown yet */
     int crons;         /* calls of rebalanceCron() since the last check of the processors */
-    bool misplaced;    /* threads that must not own connections may have some */
+    bool misplaced;    /* threads that must not own connections may still own some */
     bool greeter_full; /* the handshake thread was near its limit in the last window */
     uint64_t moves;    /* of connections, because of load, since startup */
     monotime window_start;

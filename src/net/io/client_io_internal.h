@@ -29,7 +29,7 @@ void clientIoOutputDrained(clientIo *s);
 void clientIoReportDrained(clientIo *s);
 /* Reads and discards input while output is drained, and notices the end of the connection. */
 void clientIoDiscardInput(clientIo *s);
-void clientIoStopLingering(clientIo *s);
+void clientIoStopLingering(clientIo *s); /* deletes the timer of clientIoOutputDrained() */
 
 /* --- client_io_read.c -------------------------------------------------------------------------- */
 void clientIoInitReader(clientIo *s);

@@ -26,7 +26,7 @@
 
 #define READS_PER_EVENT 4                 /* then the thread serves its other clients */
 #define READ_LARGE_BYTES (64 * 1024)      /* buffer for a read while arguments of some kilobytes fill each read */
-#define READ_LARGE_ARG_BYTES (128 * 1024) /* of one large argument in one event */
+#define READ_LARGE_ARG_BYTES (128 * 1024) /* at most this much of a large argument is read in one event */
 #define INFLIGHT_BYTES_MAX (256 * 1024)   /* main is this far behind one client: stop reading from it */
 #define INFLIGHT_BLOCKS_MAX 4
 #define KEEP_PARSED_ARGS 64  /* a request cut off before it had so many arguments ... */

@@ -46,6 +46,6 @@ static inline void clientEvictionFlow(client *c) {
 }
 
 long long clientEvictionCount(void); /* evicted_clients of INFO */
-void clientEvictionResetStats(void);
+void clientEvictionResetStats(void); /* CONFIG RESETSTAT */
 
 #endif

@@ -10,7 +10,7 @@
 
 /* Appends parsed commands to the client's queue; takes ownership of the block. */
 void batchAdd(client *c, requestBlock *b);
-/* Queues a client that has commands to execute (again); commands that arrived earlier included. */
+/* Puts a client that has commands and may run them (again) into the queue. No effect if it is there already. */
 void batchClientReady(client *c);
 /* Call when a client that was blocked or paused may continue. */
 void batchUnblocked(client *c);
@@ -27,8 +27,8 @@ size_t batchExecute(size_t max);
 /* Call while a command of the open batch yields: executes up to `max` commands of other clients, even of those that
  * have some in the batch. Returns how many ran. */
 size_t batchServe(size_t max);
-bool batchHasReady(void);
-/* The commands that arrived since the queue was last empty, and whether they fill a batch. */
+bool batchHasReady(void); /* clients are in the queue */
+/* Return how many commands have arrived since the queue was last empty, and whether they fill a batch. */
 size_t batchWaiting(void);
 bool batchIsFull(void);
 /* Returns whether a batch is in progress, so that a command handler is on the stack. */

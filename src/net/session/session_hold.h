@@ -15,7 +15,7 @@ typedef struct outputMark {
 } outputMark;
 
 /* Posts output together with executed blocks that are to be returned; takes ownership of both. Output of a moving
- * connection is kept. NULL posts only the blocks; the connection must not be moving then. */
+ * connection is kept. NULL posts only blocks and flags; the connection must not be moving then. */
 void sessionSend(clientIo *s, replyBlock *chain);
 /* Returns whether some of the client's output is held: then all later output has to go through sessionHold(), too. */
 static inline bool sessionHolds(const clientIo *s) {

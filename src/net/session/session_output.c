@@ -129,7 +129,7 @@ static void flushDrains(void) {
     clientIo *next;
     for (clientIo *s = outgoing.draining; s; s = next) {
         next = s->next_draining;
-        /* Keep waiting if output is held that the connection does not know yet, or if the connection moves. */
+        /* The drain waits while output is held here, or while the connection moves. */
         serverAssert(!s->closing && s->session);
         if (s->moving_to || sessionHolds(s)) continue;
         takeDraining(s);

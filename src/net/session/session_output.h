@@ -9,7 +9,7 @@
 #include "client_io.h"
 #include "reply_hold.h"
 
-/* Returns an executed block to the owner thread with the next message; takes ownership of it. */
+/* Gives an executed block back to the owner thread with the next message; takes ownership of it. */
 void sessionReturnBlock(clientIo *s, requestBlock *b);
 /* Puts blocks that no connection needs back into the pool of the thread that has the main role. */
 void sessionDropBlocks(requestBlock *chain);

@@ -52,8 +52,8 @@ ioThread *ioThreadGet(unsigned id); /* NULL if no such thread runs */
 ioThread *ioThreadMain(void);       /* main's own thread */
 ioThread *ioThreadActing(void);     /* the thread that has the main role; call on main */
 unsigned ioThreadId(const ioThread *t);
-ioOwner *ioThreadOwner(ioThread *t); /* the part that its connections may use */
-bool ioThreadIsRetiring(const ioThread *t);
+ioOwner *ioThreadOwner(ioThread *t);        /* the part that its connections may use */
+bool ioThreadIsRetiring(const ioThread *t); /* ends as soon as it owns no connection */
 /* Ends the retiring threads that own no connection, as `idle` reports. For main's own thread, from cron. */
 void ioThreadsReap(bool (*idle)(const ioThread *t));
 /* Makes threads that have read nothing for a second return the allocator's cached blocks, once and then with each batch
@@ -101,8 +101,9 @@ typedef struct ioTotals {
     uint64_t dead_batches, wakes; /* since startup: messages with dead objects; wakeups of I/O threads */
 } ioTotals;
 void ioThreadsTotals(ioTotals *out);
+/* Returns the time that an I/O thread has worked since it started. */
 uint64_t ioThreadActiveNs(const ioThread *t);
-/* Returns the part of the active time in which the thread had the main role. */
+/* Returns the part of that time in which it had the main role. */
 uint64_t ioThreadActingNs(const ioThread *t);
 
 #endif

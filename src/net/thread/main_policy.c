@@ -109,7 +109,7 @@ static struct {
     monotime window_start;
     uint64_t busy_seen;
     long long commands_seen;
-    int asking_windows;    /* windows in a row in which the other way looked better */
+    int asking_windows;    /* windows in a row in which the other mode looked better */
     monotime asking_since; /* start of the first of them; idle time of all processors then */
     long long idle_seen_ms;
     throughput asking; /* throughput in them */
@@ -152,7 +152,8 @@ static bool processorsAllowTrial(long long idle_percent) {
     return idle_percent < 0 || idle_percent >= IDLE_PERCENT;
 }
 
-/* Begins a trial if main has asked long enough. `asks`: by its load, the other way may be better. */
+/* Begins a trial if main has asked long enough. `asks`: by the load, the other mode may be better (dedicated, or not).
+ * */
 static void considerTrial(monotime now, const mainLoad *load, bool asks, throughput window) {
     if (!asks || !throughputTrialMayBegin(&policy.trial)) {
         policy.asking_windows = 0;

@@ -55,11 +55,12 @@ typedef struct requestPool {
     _Atomic uint64_t memory_in, memory_out;
 } requestPool;
 
+/* Returns an empty block: one of the pool, or a new one. */
 requestBlock *requestBlockGet(requestPool *pool);
 /* Returns the block to the pool, or frees it if the pool is full; frees its extra memory, and values that no command
  * has taken. */
 void requestBlockPut(requestPool *pool, requestBlock *b);
-void requestPoolEmpty(requestPool *pool);
+void requestPoolEmpty(requestPool *pool); /* frees all its blocks */
 /* Samples some of the block's commands, to be counted when it comes back; call if hotKeysPassBy() returned false,
  * before the block is handed over. */
 void requestBlockPick(requestPool *pool, requestBlock *b);

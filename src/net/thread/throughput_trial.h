@@ -12,6 +12,7 @@ typedef struct throughput {
     uint64_t ns;
 } throughput;
 
+/* Adds commands and time of a window to a sum. */
 void throughputAdd(throughput *sum, throughput window);
 
 /* All zero at first. The functions below change it, in one thread at a time. */
