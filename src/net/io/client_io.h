@@ -56,7 +56,8 @@ typedef struct clientIo {
         query_room;                /* atomic, relaxed: of the partial block, for CLIENT LIST and maxmemory-clients */
     _Atomic uint64_t fanned_bytes; /* atomic, relaxed: written from fan batches, which no report to main counts */
     _Atomic uint64_t work;         /* atomic, relaxed: cost for the owner thread in nominal ns, for rebalance.c */
-    _Atomic monotime last_bytes;   /* atomic, relaxed: when clientIoNoteBytes() was called last */
+    _Atomic monotime
+        last_bytes; /* atomic, relaxed: when bytes of requests or output moved last (clientIoNoteBytes()) */
 
     /* Timer of the owner thread's loop that checks whether the peer has got all output that the kernel has; -1:
      * none. */

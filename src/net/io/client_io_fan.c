@@ -54,7 +54,7 @@ static replyBlock *tailFor(clientIo *s, size_t room, keptOutput *kept) {
     return b;
 }
 
-/* Makes the bytes of the entry, from offset `from` on, output of the connection. Returns false if there is no
+/* Turns the bytes of the entry, from offset `from` on, into output of the connection. Returns false if there is no
  * memory. */
 static bool keep(clientIo *s, const fanEntry *e, size_t from) {
     fanBatch *batch = (fanBatch *)(uintptr_t)e->batch;

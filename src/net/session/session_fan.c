@@ -47,7 +47,7 @@ static void closeForMemory(client *c) {
     clientCloseAsap(c);
 }
 
-/* Makes the message output of the client, and counts it. Returns NULL if there is no memory. */
+/* Turns the message into output of the client, which is counted. Returns NULL if there is no memory. */
 static replyBlock *makeOutput(client *c, robj *bytes, slice text) {
     replyBlock *b = replyBlockMake(sizeof(replyRef), true);
     if (!b) {

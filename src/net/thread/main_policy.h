@@ -33,7 +33,7 @@ void mainWatchTurned(mainWatch *w, ioOwner *h);
 
 /* --- who executes ------------------------------------------------------------------------------------ */
 
-/* Returns whether a thread with these commands should wake main's own thread rather than execute them. For any
+/* Returns whether a thread should wake main's own thread rather than execute the commands that it has read. For any
  * thread. */
 bool mainPolicyWakes(const ioOwner *h);
 /* The load as main sees it after an iteration. */
