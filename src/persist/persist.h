@@ -1,4 +1,6 @@
-/* persist.h -- what this layer registers in the tables of the layers below. Boot only.
+/* persist.h -- the functions that register this layer's commands and INFO fields in the tables of lower layers.
+ *
+ * Call both at startup only.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef PERSIST_PERSIST_H

@@ -1,7 +1,7 @@
 /* persist_commands.c -- the commands whose handlers are in this layer: SAVE, BGSAVE, LASTSAVE, BGREWRITEAOF.
  *
  * Owns        the array, for good.
- * Threads     main, at boot.
+ * Threads     main, at startup.
  * Tests       tests/type/command.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -18,6 +18,6 @@ static serverCommand rows[] = {
 void persistCommandsRegister(void) {
     commandTableRegister(rows, array_len(rows));
     commandSetMainThread("bgrewriteaof");
-    commandSetMainThread("bgsave"); /* a child ends with the thread that has forked it */
+    commandSetMainThread("bgsave"); /* the kernel ends a child together with the thread that forked it */
     commandSetMainThread("save");
 }

@@ -1,6 +1,6 @@
-/* persist_info.c -- what INFO says of snapshots and children.
+/* persist_info.c -- INFO fields about snapshots and forked children.
  *
- * Threads     main; sections in crash reports also a thread that crashes.
+ * Threads     main; also a thread that crashes, for the INFO sections of the crash report.
  * Tests       tests/persist/snapshot.tcl, tests/server/info.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */

@@ -1,24 +1,25 @@
-/* child.c -- a forked child that writes the dataset as it was at one moment: its start, what it tells, its end.
+/* child.c -- a forked child that writes the dataset as it was at one moment: its start, progress reports, end.
  *
  *   parent   childStart() ---- fork ----> onReport() ... onReport() ----> end of the pipe, waitpid() --> job.ended()
  *                               |             ^              ^                  ^
  *   child                   settleIn() --> work() -- childProgress() -- last --'--> _exit()
  *
- * The child takes no lock and ends by _exit() (base/forked.h), and memory comes from the allocator alone, which sees to
- * itself in a fork. Of what was open it keeps the standard streams and its end of the pipe.
+ * The child takes no lock and ends by _exit() (base/forked.h), and allocates only from the allocator, which handles
+ * forks itself. Of its parent's descriptors it keeps only the standard streams, its end of the pipe and the job's
+ * output.
  *
- * It ends with its parent: the kernel kills it (that is bound to the thread that forked, so only main's own thread
- * does), and where a parent is gone without that, the next report finds a pipe that nobody reads.
+ * It ends with its parent: the kernel kills it when the thread that forked it ends, so only main's own thread forks. If
+ * that does not happen, the child's next report fails with EPIPE and the child exits.
  *
- * Not here    what is written (rdb_save.c), what its end means (snapshot.c).
- * Owns        the pipe's end, the figures that came by it.
+ * Not here    what is written (rdb_save.c); the effects of a child's end (snapshot.c).
+ * Owns        the parent's end of the pipe, the figures that were read from it.
  * Threads     main's own; the child's only one.
  *   NONE (no purpose, no pid) --childStart()--> RUNS --end of the pipe--> ENDING (pid, no pipe) --waitpid()--> NONE
  *
  * Invariants  1. Pages count as shared exactly while there is a child.
- *             2. job.ended() is called once for each childStart() that was true.
- * Cost        in the child a reading of the clock for each few keys, a system call ten times a second; once a second,
- *             and for less than a tenth of the time, a walk of the kernel over the child's pages.
+ *             2. job.ended() is called once for each childStart() that returned true.
+ * Cost        in the child one clock reading per few keys and one system call ten times a second. At most once a
+ *             second, and for at most a tenth of the time, the kernel walks the child's pages.
  * Tests       tests/persist/snapshot.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -48,10 +49,10 @@
 static_assert(CHILD_OUTPUT_FD > REPORT_FD, "forkedSettle() closes all behind the last one that is kept");
 #define REPORT_EVERY_US 100000
 #define COW_EVERY_US 1000000
-#define COW_SHARE 10 /* of the child's time, at most a tenth, goes into looking at its pages */
+#define COW_SHARE 10 /* measuring its pages takes at most a tenth of the child's time */
 #define REAP_AGAIN_MS 1
 
-/* What goes through the pipe: less than PIPE_BUF, so never half of one. */
+/* A message of the pipe. It is smaller than PIPE_BUF, so a read never gets only a part of it. */
 typedef struct childReport {
     uint64_t keys_done, cow_bytes, cow_looks;
 } childReport;
@@ -59,11 +60,11 @@ static_assert(sizeof(childReport) <= 512, "POSIX promises that so much goes thro
 
 static struct {
     aeEventLoop *loop;            /* borrowed */
-    void (*settle)(childPurpose); /* const after boot */
-    void (*on_life)(bool lives);  /* const after boot */
+    void (*settle)(childPurpose); /* const after startup */
+    void (*on_life)(bool lives);  /* const after startup */
     childJob job;
     pid_t pid; /* 0: none */
-    int fd;    /* owns: the pipe's end; -1 when its other end has gone */
+    int fd;    /* owns: read end of the pipe; -1 after its other end was closed */
     childFigures figures;
     uint64_t cow_looks, cow_seen_us;
     long long forks;
@@ -78,7 +79,8 @@ static struct {
     childReport report;
 } self;
 
-/* Sum of the lines "Private_Dirty: N kB". The rollup has one of them, the list for each mapping has many. */
+/* Returns the sum of the lines "Private_Dirty: N kB" in bytes. smaps_rollup has one such line, smaps one per
+ * mapping. */
 static uint64_t sumPrivateDirty(int fd) {
     static const char field[] = "Private_Dirty:";
     char buf[4096];
@@ -91,13 +93,13 @@ static uint64_t sumPrivateDirty(int fd) {
         for (char *end; (end = strchr(line, '\n')) != NULL; line = end + 1)
             if (!strncmp(line, field, sizeof(field) - 1)) kb += strtoull(line + sizeof(field) - 1, NULL, 10);
         kept = len - (size_t)(line - buf);
-        if (kept >= sizeof(buf) - 1) kept = 0; /* a line longer than any that matters */
+        if (kept >= sizeof(buf) - 1) kept = 0; /* longer than any line that is needed */
         memmove(buf, line, kept);
     }
     return kb * 1024;
 }
 
-/* Bytes that this process has for itself: pages that it, or its parent, has written to since the fork. */
+/* Measures the bytes that belong to this process alone: pages that it or its parent has written to since the fork. */
 static void lookAtPages(uint64_t now_us) {
     int fd = open("/proc/self/smaps_rollup", O_RDONLY | O_CLOEXEC);
     if (fd < 0) fd = open("/proc/self/smaps", O_RDONLY | O_CLOEXEC);
@@ -111,7 +113,7 @@ static void lookAtPages(uint64_t now_us) {
     if (self.next_cow_us < now_us + COW_EVERY_US) self.next_cow_us = now_us + COW_EVERY_US;
 }
 
-/* A full pipe is read later; one that nobody reads any more belonged to a parent that is gone. */
+/* Sends the report. If the pipe is full, it is dropped. EPIPE means that the parent has ended: the child exits too. */
 static void sendReport(void) {
     ssize_t n;
     do n = write(REPORT_FD, &self.report, sizeof(self.report));
@@ -150,7 +152,7 @@ noreturn_fn static void beChild(pid_t parent, int fd) {
     _exit(ok ? 0 : 1);
 }
 
-/* ---- Its parent ---------------------------------------------------------------------------------------------- */
+/* ---- In the parent ------------------------------------------------------------------------------------------ */
 
 static void shared(bool on) {
     debugAssert(sharedPages() != on);
@@ -163,7 +165,7 @@ void childOnLife(void (*fn)(bool lives)) {
     child.on_life = fn;
 }
 
-/* Asserts what each state says, at both ends of the functions of the header, in the parent. */
+/* Asserts what each state requires. Called in the parent, at both ends of the functions of the header. */
 static void childCheck(void) {
     if (self.here) return;
     debugAssert((child.pid != 0) == (child.job.purpose != CHILD_NONE));
@@ -192,7 +194,7 @@ static void takeReport(const childReport *r) {
     child.cow_seen_us = clockMonotonicUs();
 }
 
-/* All that has come. False when no more will. */
+/* Reads all reports that have arrived. Returns false if no more will follow. */
 static bool takeReports(void) {
     childReport r;
     for (;;) {
@@ -203,7 +205,7 @@ static bool takeReports(void) {
     }
 }
 
-/* It is gone, and `status` says how. */
+/* The child has ended with the wait status `status`. */
 static void finish(int status) {
     childEnd how = {.pid = child.pid};
     childJob job = child.job;
@@ -224,7 +226,7 @@ static void finish(int status) {
     job.ended(job.arg, &how);
 }
 
-/* True when there is none any more. */
+/* Reaps the child if it has ended, or with `wait` when it ends. Returns true if no child is left. */
 static bool reap(bool wait) {
     int status;
     if (!child.pid) return true;
@@ -246,10 +248,10 @@ static long long onReapAgain(aeEventLoop *loop, long long id, void *arg) {
     return reap(false) ? AE_NOMORE : REAP_AGAIN_MS;
 }
 
-/* Its end of the pipe closes a moment before it can be waited for. */
+/* Runs when a report has arrived or the child has closed the pipe, which it does a moment before it can be reaped. */
 static void onReport(aeEventLoop *loop, int fd, void *arg, int mask) {
     unused(fd), unused(arg), unused(mask);
-    assertOutsideYield(); /* its end changes files and what they stand for */
+    assertOutsideYield(); /* the end of a child renames and deletes files */
     if (takeReports()) return;
     closePipe();
     if (!reap(false)) aeCreateTimeEvent(loop, REAP_AGAIN_MS, onReapAgain, NULL);

@@ -1,9 +1,10 @@
-/* child.h -- a forked child that writes the dataset as it was at one moment: its start, what it tells, its end.
+/* child.h -- a forked child that writes the dataset as it was at the fork: start, progress reports, end.
  *
- * One child at a time, for one purpose. It tells by a pipe how far it is and how much memory its being there has cost,
- * and it ends with its parent, however that ends.
+ * At most one child runs at a time, for one purpose. It reports through a pipe how many keys it has written and how
+ * much memory copy-on-write has cost. It ends with its parent, even if the parent is killed.
  *
- * Runs on: main's own thread (a child is killed when the thread that has forked it ends); what reads only, main.
+ * Runs on: main's own thread (the kernel kills a child when the thread that forked it ends); functions that only read,
+ * main.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef PERSIST_CHILD_H
@@ -18,59 +19,62 @@ typedef enum { CHILD_NONE, CHILD_RDB, CHILD_AOF } childPurpose;
 /* How a child has ended. */
 typedef struct childEnd {
     pid_t pid;
-    bool ok;               /* its work said so */
-    bool on_purpose;       /* by childKill(), or by anybody's SIGUSR1 */
-    int exit_code, signal; /* 0: none */
-    size_t cow_bytes;      /* the most that it has told */
+    bool ok;               /* its job returned true */
+    bool on_purpose;       /* ended by SIGUSR1: childKill(), or a user */
+    int exit_code, signal; /* exit status, or signal that ended it; 0 if none */
+    size_t cow_bytes;      /* peak of the copy-on-write size that it reported */
 } childEnd;
 
 typedef struct childJob {
     childPurpose purpose;
-    const char *cpulist;                           /* borrowed for the call; NULL or "": where its parent may run */
-    bool (*work)(void *arg);                       /* in the child: false makes it a failure */
-    void (*ended)(void *arg, const childEnd *how); /* in the parent, on main's own thread: it is gone */
+    const char *cpulist;                           /* borrowed for the call; NULL or "": same as parent */
+    bool (*work)(void *arg);                       /* runs in the child; returns false if it failed */
+    void (*ended)(void *arg, const childEnd *how); /* called in the parent after the child's end */
     void *arg;                                     /* borrowed until ended() has returned */
-    bool has_output;                               /* the child keeps `output`, as CHILD_OUTPUT_FD */
+    bool has_output;                               /* `output` stays open in the child, as CHILD_OUTPUT_FD */
     int output;                                    /* borrowed */
 } childJob;
 #define CHILD_OUTPUT_FD 4
 
-/* What INFO shows of the child that runs; zeros without one. */
+/* INFO fields of the running child; all zero if there is none. */
 typedef struct childFigures {
-    size_t cow_bytes, cow_peak_bytes; /* private to it, or to us, because a page was written to */
-    uint64_t cow_age_s;               /* since that was looked at */
+    size_t cow_bytes, cow_peak_bytes; /* memory duplicated because parent or child wrote to a page */
+    uint64_t cow_age_s;               /* since the child measured it */
     size_t keys_done, keys_total;
 } childFigures;
 
-/* Boot. `loop` hears the pipes. `settle` is called in each child: what its process is called, whom the kernel shall
- * kill first. */
+/* Call at startup. `loop` watches the pipes. `settle` runs in each child and sets its process title and its OOM
+ * score. */
 void childInit(aeEventLoop *loop, void (*settle)(childPurpose purpose));
 
-/* Who hears that a child lives, or does no more. Boot only. */
+/* Sets a callback that is called with true after a child was forked and with false after it has ended. Startup only. */
 void childOnLife(void (*fn)(bool lives));
 
-/* Fork, and let the child do the job; `job` is copied. False with errno, and nothing has happened. Not while there is
- * one. From here to its end pages are shared (store/shared_pages.h, replyCopyShared()). */
+/* Forks a child that runs the job; `job` is copied. Returns false with errno, and no effect, if that is impossible. No
+ * child may be running. From here until the child's end pages count as shared (store/shared_pages.h,
+ * replyCopyShared()). */
 bool childStart(const childJob *job) must_check;
-/* DEBUG PAUSE-AFTER-FORK: this process stops behind each fork, for tests of what happens meanwhile. */
+/* DEBUG PAUSE-AFTER-FORK: the parent stops itself (SIGSTOP) after each fork, so that a test can act while it is
+ * stopped. */
 void childSetPauseAfterFork(bool on);
 childPurpose childRunning(void);
 pid_t childPid(void); /* 0: none */
-/* Tell it to end (SIGUSR1); it has ended when the job's ended() has been called. Any holder of main's role. */
+/* Sends SIGUSR1 to the child, if there is one. It has ended when the job's ended() was called. Needs the main role. */
 void childKill(void);
-/* The same, and wait until it has. */
+/* Like childKill(), and waits for the end of the child. ended() has been called when it returns. */
 void childKillAndWait(void);
-/* Each tick: look whether it has ended without telling. */
+/* Call at each tick: detects a child that ended without the event loop noticing it. */
 void childTick(void);
 childFigures childFiguresNow(void);
 
-/* Forks since the start, or CONFIG RESETSTAT; the last one's duration. */
+/* Returns how many children were forked since startup or CONFIG RESETSTAT; childLastForkUs(): how long the last fork
+ * took. */
 long long childForks(void);
 uint64_t childLastForkUs(void);
 void childResetStats(void);
 
-/* For who writes the dataset (rdbSaveOptions.progress), every few keys: so many are written. Does nothing outside of a
- * child; `unused_arg` is. */
+/* Call after every few keys while the dataset is written (rdbSaveOptions.progress), with the number of keys written so
+ * far. Does nothing in a process that is not a child. `unused_arg` is ignored. */
 void childProgress(void *unused_arg, size_t keys);
 
 #endif

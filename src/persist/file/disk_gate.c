@@ -1,12 +1,13 @@
-/* disk_gate.c -- nothing is changed that the disk will not have: MISCONF while a save or an append fails.
+/* disk_gate.c -- refuses writes with MISCONF while the last snapshot has failed or the AOF cannot be written.
  *
- * PING of a client is refused too, as monitoring relies on it; PING of a script is not. The stage is armed while a save
- * has failed; the settings that may allow writes all the same are looked at for each command, so that they act at once.
+ * PING of a client is refused too, as monitoring relies on that; PING of a script is not. The gate is enabled while a
+ * snapshot or the AOF has failed. The settings that allow writes in spite of it are read at each command, so that a
+ * change of them takes effect at once.
  *
  * Not here    when a save counts as failed (snapshot.c).
- * Owns        the arming of GATE_DISK.
+ * Owns        whether GATE_DISK is enabled.
  * Threads     main.
- * Invariants  1. GATE_DISK is armed exactly while a snapshot or the append-only file has failed.
+ * Invariants  1. GATE_DISK is enabled exactly while a snapshot or the append-only file has failed.
  * Tests       tests/persist/snapshot.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -23,8 +24,8 @@
 #include <string.h>
 
 static struct {
-    const serverCommand *ping;    /* const after boot; borrowed */
-    const char *(*product)(void); /* const after boot */
+    const serverCommand *ping;    /* const after startup; borrowed */
+    const char *(*product)(void); /* const after startup */
     bool snapshot_failed;
     int aof_error; /* errno, or 0 */
 } gate;
@@ -57,7 +58,7 @@ void diskGateSetAofError(int error) {
     gateArm(GATE_DISK, gate.snapshot_failed || gate.aof_error);
 }
 
-/* Whether the settings want writes refused for it. */
+/* Returns true if a snapshot has failed and the settings refuse writes for that. */
 static bool snapshotsMatter(void) {
     return gate.snapshot_failed && persist_settings.stop_writes_on_bgsave_error &&
            persist_settings.save_point_count > 0;

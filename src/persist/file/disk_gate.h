@@ -1,4 +1,4 @@
-/* disk_gate.h -- nothing is changed that the disk will not have: MISCONF while a save or an append fails.
+/* disk_gate.h -- refuses writes with MISCONF while the last snapshot has failed or the AOF cannot be written.
  *
  * Runs on: main.
  *
@@ -8,17 +8,19 @@
 
 #include "gates.h"
 
-/* Boot, behind the sealing of the command table. `product` says whose name the errors have: "Valkey". */
+/* Call at startup, after the command table is sealed. `product` returns the server's name in error texts: "Valkey". */
 void diskGateInit(const char *(*product)(void));
-/* The last snapshot has failed, or has not: whether that keeps writes out is asked of the settings at each command. */
+/* Records whether the last snapshot failed. Whether writes are refused for it is decided for each command, by the
+ * settings. */
 void diskGateSetSnapshotFailed(bool failed);
-/* The append-only file cannot be written or synced, for the reason `error` (errno); 0: it can. */
+/* Records the errno for which the append-only file cannot be written or synced; 0 if it can be. */
 void diskGateSetAofError(int error);
-/* Returns what diskGateSetSnapshotFailed() was called with last; false before. */
+/* Returns what diskGateSetSnapshotFailed() was called with last; false before the first call. */
 bool diskGateSnapshotFailed(void);
-/* Whether the disk will not have what is written, and the settings do not say that this is no matter. */
+/* Returns true if writes are refused now: the AOF has an error, or a snapshot has failed and the settings refuse writes
+ * then. */
 bool diskGateIsShut(void);
-/* The entry of GATE_DISK. */
+/* The function of GATE_DISK in the table of gates. */
 gateResult diskGate(client *c);
 
 #endif

@@ -1,11 +1,11 @@
 /* durable_file.c -- the steps by which a file is replaced.
  *
- * A file that was renamed before its bytes were on disk can be an empty one after a loss of power, and a rename lasts
- * only when the folder is on disk. No step is left out, and the first that fails ends it.
+ * A file that was renamed before its bytes were on disk may be empty after a loss of power, and a rename is durable
+ * only when the folder has been synced. So no step is left out, and the first failure ends the sequence.
  *
  * Owns        nothing but the open file.
  * Threads     any.
- * Invariants  1. temporary is set exactly while a file of that name is ours; fd >= 0 at the same time.
+ * Invariants  1. temporary is set and fd >= 0 exactly while the temporary file is being written.
  * Tests       tests/unit/persist/file/durable_file_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -21,7 +21,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* Asserts invariant 1; at both ends of the functions of the header. Between close and rename there is a name only. */
+/* Asserts invariant 1, at both ends of the functions of the header. Only between close and rename is the name set
+ * alone. */
 static void durableCheck(const durableFile *f, bool open) {
     debugAssert((f->temporary != NULL) == open && (f->fd >= 0) == open);
     unused(f), unused(open);
@@ -46,14 +47,14 @@ bool durableWrite(durableFile *f, slice bytes) {
     while (bytes.len > 0) {
         ssize_t n = write(f->fd, bytes.ptr, bytes.len);
         if (n < 0 && errno == EINTR) continue;
-        if (n == 0) errno = ENOSPC; /* never seen of a file; a loop without end would be worse */
+        if (n == 0) errno = ENOSPC; /* never seen with a file; without this the loop might never end */
         if (n <= 0) return false;
         bytes = sliceOf(bytes.ptr + n, bytes.len - (size_t)n);
     }
     return true;
 }
 
-/* The folder in which `path` lies. */
+/* Syncs the folder that contains `path`. */
 static bool syncFolder(const char *path) {
     const char *slash = strrchr(path, '/');
     char *folder = zstrdup(slash ? path : ".");
@@ -70,7 +71,7 @@ static bool syncFolder(const char *path) {
 static bool closeFile(durableFile *f) {
     int fd = f->fd;
     f->fd = -1;
-    return close(fd) == 0 || errno == EINTR; /* Linux has closed it then */
+    return close(fd) == 0 || errno == EINTR; /* after EINTR Linux has closed it */
 }
 
 bool durableReplace(durableFile *f, const char *path) {

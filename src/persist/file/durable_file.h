@@ -1,10 +1,12 @@
-/* durable_file.h -- replace a file so that at each moment, and after a loss of power, there is the old one or the new.
+/* durable_file.h -- replaces a file atomically: at each moment, and after a loss of power, the old or the new one
+ * exists.
  *
  *   create a temporary file -> write -> sync, close, rename over the old one, sync the folder
  *
- * Functions that return bool keep errno when they fail, and name the step in which it happened.
+ * Functions that return bool set errno when they fail, and record in `step` the step that failed.
  *
- * Threads     any; one owner of a file at a time. All of it waits for the disk. A forked child may call all of it.
+ * Threads     any; one owner of a file at a time. All functions that write wait for the disk; a forked child
+ *             may call them.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef PERSIST_DURABLE_FILE_H
@@ -16,22 +18,24 @@
 
 typedef struct durableFile {
     int fd;
-    char *temporary;  /* owns; NULL: it is not there (any more) */
+    char *temporary;  /* owns; NULL if there is no temporary file (any more) */
     const char *step; /* the last one tried: "open", "write", "sync" ... */
 } durableFile;
 
-/* Make a new file of that name, in the folder of the file that it will replace. One that is there already is emptied; a
- * symbolic link is refused. `mode` is cut by the process's umask. After false there is nothing to end. */
+/* Creates the temporary file, in the folder of the file that it will replace. An existing file of that name is emptied;
+ * a symbolic link is refused. The umask applies to `mode`. After false there is nothing to abandon. */
 bool durableCreate(durableFile *f, const char *temporary, mode_t mode) must_check;
-/* Append all of it. */
+/* Appends all bytes. */
 bool durableWrite(durableFile *f, slice bytes) must_check;
-/* Put it in the place of `path`, for good. Ends `f` in any case; when it fails the old file is as it was (but for the
- * last step: then the new one is there, and a loss of power may bring the old one back). */
+/* Renames the file to `path`, durably. `f` is done afterwards, also on failure. If it fails, the old file is unchanged,
+ * except if only the sync of the folder failed: the new file has its name then, but a loss of power may bring the old
+ * one back. */
 bool durableReplace(durableFile *f, const char *path) must_check;
-/* End it, and remove the temporary file, if it is still there. Keeps errno. */
+/* Closes the file and removes the temporary file, if it still exists. Keeps errno. */
 void durableAbandon(durableFile *f);
 
-/* Remove a file, takes `path`: elsewhere, because to free the blocks of a large one takes a while. Main. */
+/* Deletes the file `path` on a background thread, because freeing the blocks of a large file takes a while. Takes
+ * ownership of `path`. Main. */
 void removeInBackground(sds path);
 
 #endif

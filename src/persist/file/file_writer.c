@@ -1,11 +1,11 @@
-/* file_writer.c -- bytes from a buffer to a file: written, summed, and on their way to the disk in time.
+/* file_writer.c -- writes a buffer to a file, sums it, and starts its writeback early.
  *
- * With incremental_sync, each SYNC_STEP bytes the kernel is asked to begin writing the newest step, and the one before
- * the last SYNC_WINDOW bytes is waited for. That costs no thread and no flush of the disk's own cache, which the sync
- * at the end does once. Where a file system does not know such ranges each step is synced by itself.
+ * With incremental_sync, the kernel is asked to begin writing back each SYNC_STEP bytes when they are complete, and the
+ * step that is SYNC_WINDOW bytes older is waited for. That needs no thread and does not flush the disk's own cache,
+ * which the sync at the end does once. On a file system without sync_file_range() each step is synced with fdatasync().
  *
- * Not here    which bytes (rdb_save.c), the steps of replacing a file (durable_file.c).
- * Owns        buffer and open file.
+ * Not here    which bytes are written (rdb_save.c); the steps of replacing a file (durable_file.c).
+ * Owns        the buffer and the open file.
  * Threads     one owner at a time.
  * Invariants  1. settled <= sent <= bytes written.
  * Tests       tests/unit/persist/file/file_writer_test.c
@@ -35,7 +35,8 @@ static void writerCheck(const fileWriter *f) {
 
 static_assert(SYNC_WINDOW % SYNC_STEP == 0, "the window is whole steps");
 
-/* Errors of a range are those of its bytes, told once: they must not be lost. Others say that it cannot be done. */
+/* Syncs one step. The kernel reports a failed writeback only once, so EIO, ENOSPC and EDQUOT must be returned. Any
+ * other error means that the file system does not support ranges. */
 static bool syncRange(int fd, uint64_t from, unsigned flags) {
 #ifdef SYNC_FILE_RANGE_WRITE
     if (sync_file_range(fd, (off_t)from, (off_t)SYNC_STEP, flags) == 0) return true;

@@ -1,10 +1,10 @@
-/* file_writer.h -- an rdbWriter whose bytes become a file, with their checksum.
+/* file_writer.h -- an rdbWriter that writes to a file and computes its checksum.
  *
- * The disk gets work while there is still more to come: each few megabytes what was written is sent on its way, and
- * what was sent a little earlier is waited for, so that the sync at the end has little left to do and the system never
- * has much of it in memory.
+ * The disk starts to work before the file is complete: every few megabytes the kernel is asked to write back what was
+ * written last, and the writer waits for the part before it. So the sync at the end has little left to do, and there
+ * are never many dirty pages.
  *
- * Threads     any; one owner at a time. Waits for the disk. A forked child may call all of it.
+ * Threads     any; one owner at a time. Waits for the disk. All functions may run in a forked child.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef PERSIST_FILE_WRITER_H
@@ -14,26 +14,27 @@
 #include "rdb_writer.h"
 
 typedef struct fileWriter {
-    rdbWriter out; /* what is written goes here */
+    rdbWriter out; /* write the contents of the file to it */
     durableFile file;
-    uint64_t crc;           /* of all that has left the buffer */
-    uint64_t sent, settled; /* offsets: written back up to here at least as a task; for sure */
+    uint64_t crc;           /* of all bytes that have left the buffer */
+    uint64_t sent, settled; /* offsets: writeback was started up to `sent`, and completed up to `settled` */
     bool checksum, incremental_sync;
-    int error; /* errno of what has failed, when out.failed */
+    int error; /* errno of the failure if out.failed */
 } fileWriter;
 
 typedef struct fileWriterOptions {
     bool compress, checksum, incremental_sync;
 } fileWriterOptions;
 
-/* Make the file (durableCreate()); false: errno, and nothing is to be ended. The struct must not move. */
+/* Creates the temporary file (durableCreate()). Returns false with errno, and nothing to abandon, on failure. The
+ * struct must not move. */
 bool fileWriterBegin(fileWriter *f, const char *temporary, fileWriterOptions options) must_check;
-/* Hand all to the system, so that `crc` is that of all that was written. False: errno. */
+/* Writes out the buffer, so that `crc` covers everything written so far. Returns false with errno on failure. */
 bool fileWriterFlush(fileWriter *f) must_check;
-/* Flush, and put the file in the place of `path` (durableReplace()). Ends it in any case; false: errno, and
- * f->file.step says in which step. */
+/* Flushes, then renames the file to `path` (durableReplace()). The writer is done afterwards, also on failure. Returns
+ * false with errno on failure; f->file.step names the step. */
 bool fileWriterReplace(fileWriter *f, const char *path) must_check;
-/* End it without a file (durableAbandon()). Keeps errno. */
+/* Ends the writer and removes its file (durableAbandon()). Keeps errno. */
 void fileWriterAbandon(fileWriter *f);
 
 #endif

@@ -1,6 +1,6 @@
-/* libraries.c -- see libraries.h.
+/* libraries.c -- calls the functions that the owner of the function libraries has registered.
  *
- * Not here    where they stand in a file (rdb_save.c, rdb_load.c, aof_base.c); what they are
+ * Not here    where libraries are in a file (rdb_save.c, rdb_load.c, aof_base.c); what they contain
  *             (script/functions/functions.h).
  * Owns        nothing.
  * Threads     main.
@@ -9,7 +9,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "libraries.h"
 
-static const librariesOwner *owner; /* borrowed, for good */
+static const librariesOwner *owner; /* borrowed, until the process ends */
 
 void librariesSetOwner(const librariesOwner *of) {
     owner = of;

@@ -1,6 +1,7 @@
-/* libraries.h -- function libraries in files: what another layer keeps of them, for those that write and read files.
+/* libraries.h -- gives code that reads and writes files access to the function libraries, which the layer `script`
+ * owns.
  *
- * Runs on: who has main's role; librariesEach() also the only thread of a child.
+ * Runs on: the thread that has the main role; librariesEach() also on the only thread of a forked child.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef PERSIST_LIBRARIES_H
@@ -10,12 +11,13 @@
 
 typedef struct librariesOwner {
     void (*each)(void (*take)(void *arg, slice text), void *arg);
-    /* A file has one; `replace`: in place of one of its name. NULL, or the text of an error, which is the caller's. */
+    /* Adds a library from a file; with `replace` it replaces one of the same name. Returns NULL, or the text of an
+     * error, which the caller owns. */
     sds (*add)(slice text, bool replace);
     void (*clear)(void);
 } librariesOwner;
 
-/* Boot. Without an owner there are none, and those of files are dropped. */
+/* Call at startup. Without an owner there are no libraries, and those in files are ignored. */
 void librariesSetOwner(const librariesOwner *owner);
 
 void librariesEach(void (*take)(void *arg, slice text), void *arg);

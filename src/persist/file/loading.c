@@ -1,13 +1,13 @@
-/* loading.c -- the dataset is being read: clients are told so, and how far it is.
+/* loading.c -- the state of loading a dataset: refuses commands with -LOADING, and reports progress to INFO.
  *
- * Not here    reading (rdb_load.c), how clients are served (engine/yield.h).
- * Owns        what is known of the load under way, and of the last one.
+ * Not here    reading files (rdb_load.c); how clients are served meanwhile (engine/yield.h).
+ * Owns        the figures of the running load and of the last one.
  * Threads     main.
  *   IDLE --loadingBegin()--> ALONE (the dataset is replaced)       --loadingEnd()--> IDLE
  *        --loadingBeginBeside()--> BESIDE (the old one is served)  --loadingEnd()--> IDLE
  *
- * Invariants  1. GATE_LOADING is armed exactly between loadingBegin() and loadingEnd().
- *             2. How far the load is never goes back.
+ * Invariants  1. GATE_LOADING is enabled exactly between loadingBegin() and loadingEnd().
+ *             2. The progress of a load never decreases.
  * Tests       tests/persist/loading.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -32,7 +32,7 @@ static struct {
     monotime began, ticked;
     uint64_t total, loaded;
     long long used_memory;
-    long long keys_loaded, keys_expired; /* by the last load, or this one so far */
+    long long keys_loaded, keys_expired; /* of the running load, or else the last one */
     void (*tick)(void);
 } loading;
 
@@ -110,7 +110,7 @@ void loadingServe(void) {
     loading.tick();
 }
 
-/* What was queued before the load began may need the dataset. */
+/* Returns true if the command may run. EXEC is checked with the commands that were queued before the load began. */
 static bool mayRun(const client *c) {
     return loading.beside ? !(commandFlagsNow(c) & CMD_NO_ASYNC_LOADING) : !transactionLacks(c, CMD_LOADING);
 }

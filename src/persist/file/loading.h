@@ -1,4 +1,4 @@
-/* loading.h -- the dataset is being read: clients are told so, and how far it is.
+/* loading.h -- the state of loading a dataset: refuses commands with -LOADING, and reports progress to INFO.
  *
  * Runs on: main.
  *
@@ -8,32 +8,31 @@
 
 #include "gates.h"
 
-/* From here on commands that do not know CMD_LOADING are refused, until the end. `total_bytes`: of all files, 0 when
- * nobody knows. */
+/* Begins a load that replaces the dataset: until loadingEnd() commands without CMD_LOADING are refused. `total_bytes`
+ * is the size of all files, 0 if unknown. */
 void loadingBegin(uint64_t total_bytes);
-/* The same for one that does not touch the dataset there is: only what could not go together with it is refused
- * (CMD_NO_ASYNC_LOADING). */
+/* Begins a load that leaves the present dataset in use: only commands with CMD_NO_ASYNC_LOADING are refused. */
 void loadingBeginBeside(uint64_t total_bytes);
 void loadingEnd(void);
 bool loadingIsActive(void);
 
-/* So many bytes of all files have been loaded. */
+/* Sets how many bytes of all files have been loaded. */
 void loadingProgress(uint64_t bytes);
-/* What a file tells about the server that has written it. */
+/* Sets the memory that the server used when it wrote the file, as the file reports it. */
 void loadingSetUsedMemory(long long bytes);
-/* What this load has done so far, for INFO, which shows it also when it is over. */
+/* Sets how many keys this load has inserted and how many it left out as expired. INFO shows them after the load too. */
 void loadingSetKeys(long long loaded, long long expired);
-/* Serve clients, and do what is to be done at intervals, if some milliseconds have gone. May not return: the process
- * can be told to end. */
+/* Serves clients, and calls the tick function if 100 ms have passed since its last call. May not return: a client can
+ * shut the process down. */
 void loadingServe(void);
 
-/* Reply with the error of it. */
+/* Replies with the -LOADING error. */
 void loadingRefuse(client *c);
-/* The entry of GATE_LOADING. */
+/* The function of GATE_LOADING in the table of gates. */
 gateResult loadingGate(client *c);
-/* What is done ten times a second while a dataset is read. Boot only. */
+/* Sets a function that runs ten times a second during a load. Startup only. */
 void loadingOnTick(void (*tick)(void));
-/* Boot only. */
+/* Registers the INFO fields of loading. Startup only. */
 void loadingInfoRegister(void);
 
 #endif

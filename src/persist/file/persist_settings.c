@@ -25,7 +25,7 @@ static bool refuse(const char **err, const char *text) {
     return false;
 }
 
-/* File names that must be there and must not lead elsewhere. */
+/* Defines a check of a file name: it must not be empty and must have no slash. */
 #define FILENAME_CHECK(function, name, kind)                                             \
     static bool function(const char *text, long long number, const char **err) {         \
         unused(number);                                                                  \

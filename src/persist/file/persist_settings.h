@@ -1,6 +1,6 @@
 /* persist_settings.h -- the settings of this layer: snapshots and the append-only file.
  *
- * Runs on: main. A child has those of the moment of its fork.
+ * Runs on: main. A child keeps the values of the moment of its fork.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef PERSIST_PERSIST_SETTINGS_H
@@ -10,7 +10,7 @@
 
 typedef enum { FSYNC_NO, FSYNC_EVERYSEC, FSYNC_ALWAYS } fsyncPolicy;
 
-/* A snapshot is due when there were at least so many changes and the last one is more than so many seconds ago. */
+/* A snapshot is due if there were at least `changes` changes and the last one is more than `seconds` seconds old. */
 typedef struct savePoint {
     long long seconds, changes;
 } savePoint;
@@ -21,19 +21,19 @@ typedef struct persistSettings {
     int save_point_count;
     char *dbfilename, *bgsave_cpulist;
     bool rdbchecksum, rdb_del_sync_files, rdb_save_incremental_fsync, stop_writes_on_bgsave_error;
-    long long rdb_key_save_delay, key_load_delay; /* microseconds; -n: one for about each n-th key */
+    long long rdb_key_save_delay, key_load_delay; /* microseconds per key; -n: one for about each n-th key */
     long long loading_process_events_interval_bytes;
     /* The append-only file. */
     bool appendonly, no_appendfsync_on_rewrite, aof_load_truncated, aof_use_rdb_preamble, aof_timestamp_enabled;
     bool aof_rewrite_incremental_fsync;
-    bool aof_disable_auto_gc; /* files that are no longer needed stay; read by the background, too */
+    bool aof_disable_auto_gc; /* keep files that are no longer needed; also read by the AOF thread */
     char *appendfilename, *appenddirname, *aof_rewrite_cpulist;
     int appendfsync; /* fsyncPolicy */
     long long auto_aof_rewrite_percentage, auto_aof_rewrite_min_size;
 } persistSettings;
 extern persistSettings persist_settings;
 
-/* Boot only. */
+/* Registers the settings. Startup only. */
 void persistSettingsRegister(void);
 
 #endif
