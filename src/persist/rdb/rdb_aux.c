@@ -1,4 +1,4 @@
-/* rdb_aux.c -- a field of a snapshot that tells something of it, as read from the file.
+/* rdb_aux.c -- reads an AUX field of a snapshot: metadata of the file as a name and a value.
  *
  * Not here    what a loader does with it (rdb_load.c).
  * Threads     any.
@@ -32,7 +32,7 @@ void rdbAuxFree(rdbAux *f) {
     *f = (rdbAux){0};
 }
 
-/* "slot,keys,keys with an expire": three numbers at least. */
+/* Accepts "slot,keys,keys with an expiry", and whatever follows. */
 static bool slotInfoIsGood(const char *text) {
     for (int i = 0; i < 3; i++) {
         char *end;

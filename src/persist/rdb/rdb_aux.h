@@ -1,4 +1,4 @@
-/* rdb_aux.h -- a field of a snapshot that tells something of it, as read from the file.
+/* rdb_aux.h -- reads an AUX field of a snapshot: metadata of the file as a name and a value.
  *
  * Runs on: any thread.
  *
@@ -12,10 +12,10 @@ typedef struct rdbAux {
     sds name, value; /* owns */
 } rdbAux;
 
-/* The field of an RDB_ITEM_AUX. False: a string that is malformed, and nothing to free. */
+/* Reads the field of an RDB_ITEM_AUX. Returns false, with nothing to free, if a string is malformed. */
 bool rdbAuxRead(const rdbPiece *piece, const rdbItem *item, rdbAux *out) must_check;
 void rdbAuxFree(rdbAux *f);
-/* Whether a loader can take it: one that it relies on has to be well formed. */
+/* Returns false if the loader relies on the field (slot-info) and its value is malformed. */
 bool rdbAuxIsGood(const rdbAux *f);
 
 #endif

@@ -1,11 +1,12 @@
-/* rdb_decode.c -- keys of a piece of a snapshot as entries that can go into the keyspace.
+/* rdb_decode.c -- decodes the keys of a piece of a snapshot into entries for the keyspace.
  *
- * Not here    where keys begin and end (rdb_scan.c), how values are read (object/rdb_value.h), which thread does it
+ * Not here    where keys begin and end (rdb_scan.c); how values are read (object/rdb_value.h); which thread decodes
  *             (rdb_pipeline.c).
- * Owns        entries until whoever inserts them says so in `taken`.
+ * Owns        entries, until the code that inserts them has counted them in `taken`.
  * Threads     any.
- * Invariants  1. A value that does not end where the scanner says is malformed: the two never disagree unnoticed.
- *             2. After a fault the keys before it stand, and nothing behind it.
+ * Invariants  1. A value that does not end where the scanner found its end is malformed, so decoder and scanner never
+ *                disagree unnoticed.
+ *             2. The result has the keys before a fault and nothing after it.
  * Tests       tests/unit/persist/rdb/rdb_load_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -58,7 +59,7 @@ static bool moduleFault(const rdbPiece *piece, const rdbItem *item, rdbDecoded *
     return fault(piece, item, out, RDB_FAULT_MODULE);
 }
 
-/* No value has come of it. */
+/* Handles a value that could not be read: an empty one is marked, anything else is a fault. */
 static bool unread(const rdbPiece *piece, size_t i, rdbReader value, rdbDecoded *out) {
     const rdbItem *item = &piece->items[i];
     if (item->type == RDB_TYPE_MODULE) return moduleFault(piece, item, out);
@@ -66,7 +67,7 @@ static bool unread(const rdbPiece *piece, size_t i, rdbReader value, rdbDecoded 
     return fault(piece, item, out, RDB_FAULT_VALUE);
 }
 
-/* Whether the entry's time is over, or that of all its fields: it is gone then. */
+/* Returns true, and frees the entry, if it has expired or all its fields have. */
 static bool isOver(robj *o, const rdbItem *item, const rdbDecodeOptions *options, bool *has_times, rdbDecoded *out) {
     bool empty;
     if (item->expire_ms != -1 && item->expire_ms < options->drop_before_ms) {
@@ -114,7 +115,7 @@ static bool decodeKey(const rdbPiece *piece, size_t i, const rdbDecodeOptions *o
     return true;
 }
 
-/* Asserts that marks stand between the keys they were found between, and that all that was taken was there. */
+/* Asserts that marks are in order, and that no more was taken than decoded. */
 static void decodedCheck(const rdbDecoded *d) {
     debugAssert(d->taken <= d->count && d->count <= d->capacity && d->mark_count <= d->marks_capacity);
     debugAssert(d->fault.kind != RDB_FAULT_NONE || !d->fault.key);

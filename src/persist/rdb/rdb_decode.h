@@ -1,7 +1,7 @@
-/* rdb_decode.h -- keys of a piece of a snapshot as entries that can go into the keyspace.
+/* rdb_decode.h -- decodes the keys of a piece of a snapshot into entries for the keyspace.
  *
- * Runs on: any thread; what it makes belongs to the arena of the calling thread and to the owner that commands make
- * things for (object.h), which must not change meanwhile.
+ * Runs on: any thread. The entries belong to the arena of the calling thread, and to the owner of objects that is set
+ * in object.h, which must not change meanwhile.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef PERSIST_RDB_DECODE_H
@@ -11,32 +11,32 @@
 #include "rdb_scan.h"
 
 typedef struct rdbDecodeOptions {
-    int64_t drop_before_ms; /* keys and fields whose time is before it are left out; INT64_MIN: none */
-    bool lfu;               /* of idle and frequency the second counts */
+    int64_t drop_before_ms; /* keys and fields that expired before it are left out; INT64_MIN: none */
+    bool lfu;               /* take the frequency of a key, not its idle time */
 } rdbDecodeOptions;
 
-/* An item that main has to look at: none that is a key, or a key with nothing in it. */
+/* An item that main has to handle: not a key, or a key with an empty value. */
 typedef struct rdbMark {
-    size_t item, keys; /* its number in the piece; keys that stand before it */
+    size_t item, keys; /* its index in the piece; decoded keys before it */
 } rdbMark;
 
-/* Zeros at first; used again for each piece. */
+/* Zero it before its first use; it is used again for each piece. */
 typedef struct rdbDecoded {
-    loadedKey *keys; /* owns, and the entries of those from `taken` on */
+    loadedKey *keys; /* owns; also the entries from `taken` on */
     size_t count, taken, capacity;
     rdbMark *marks; /* owns */
     size_t mark_count, marks_capacity;
-    long long expired, fields_expired; /* keys left out: by their own time, by those of all their fields */
-    rdbFault fault;                    /* behind the keys; owns its key */
+    long long expired, fields_expired; /* keys left out: expired; all of their fields expired */
+    rdbFault fault;                    /* met after the decoded keys; owns its key */
 } rdbDecoded;
 
-/* Decode all of a piece, in its order, up to a fault. `fresh` are the LRU bits of what has just been used. */
+/* Decodes a piece in order, up to a fault. `fresh` are the LRU bits of a key that was used just now. */
 void rdbDecode(const rdbPiece *piece, const rdbDecodeOptions *options, uint32_t fresh, rdbDecoded *out);
-/* Free entries that nobody has taken; the rest is kept for the next piece. */
+/* Frees entries that were not taken; keeps the arrays for the next piece. */
 void rdbDecodedReset(rdbDecoded *d);
 void rdbDecodedFree(rdbDecoded *d);
 
-/* Name the item as the place of a fault. */
+/* Fills in the fault: its kind, and the item as its location. */
 void rdbFaultAt(rdbFault *f, rdbFaultKind kind, const rdbPiece *piece, const rdbItem *item);
 
 #endif

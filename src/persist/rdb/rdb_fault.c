@@ -1,4 +1,4 @@
-/* rdb_fault.c -- what is wrong with a snapshot, in words.
+/* rdb_fault.c -- describes a fault of a snapshot as text, for the log and for valkey-check-rdb.
  *
  * Threads     any.
  * Tests       tests/persist/loading.tcl
@@ -13,7 +13,7 @@
 #define MODULE_NAME_CHARS 9
 #define MODULE_VERSION_BITS 10
 
-/* Six bits a letter, from the top. */
+/* The name takes six bits of the ID per letter, the first letter in the highest bits. */
 sds rdbModuleName(uint64_t id) {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     char name[MODULE_NAME_CHARS];

@@ -1,4 +1,4 @@
-/* rdb_fault.h -- what is wrong with a snapshot, in words.
+/* rdb_fault.h -- describes a fault of a snapshot as text, for the log and for valkey-check-rdb.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef PERSIST_RDB_FAULT_H
@@ -6,11 +6,12 @@
 
 #include "rdb_scan.h"
 
-/* One line, as those who read logs know it. `version` is the file's. A new sds. */
+/* Returns the reason in one line, worded as in Valkey's log. `version` is that of the file. The caller frees it. */
 sds rdbFaultText(const rdbFault *f, unsigned version);
-/* The nine letters of a module's id. A new sds. */
+/* Returns the name of a module (nine letters) for its ID. The caller frees it. */
 sds rdbModuleName(uint64_t id);
-/* Where it is: "at byte 12, database 0, key "k", type 4"; of the magic "at byte 0". A new sds. */
+/* Returns where the fault is: "at byte 12, database 0, key "k", type 4", or only "at byte 0" for a fault of magic or
+ * version. The caller frees it. */
 sds rdbFaultPlace(const rdbFault *f, bool hide_user_data);
 
 #endif

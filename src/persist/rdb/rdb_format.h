@@ -1,4 +1,4 @@
-/* rdb_format.h -- the frame of an RDB file: what stands around keys and values.
+/* rdb_format.h -- the frame of an RDB file: everything but keys and values.
  *
  *   magic  AUX ...  (SELECTDB  RESIZEDB  key ...) for each database that has keys  EOF  checksum
  *   key:   [EXPIRE_MS 8 bytes]  [IDLE len | FREQ 1 byte]  type  name  value
@@ -11,17 +11,17 @@
 
 #include "rdb_value.h"
 
-/* Six letters and three digits of the version begin a file. */
+/* A file begins with six letters and the version as three digits. */
 #define RDB_MAGIC "VALKEY"
-#define RDB_MAGIC_OLD "REDIS0" /* with versions below RDB_VERSION */
+#define RDB_MAGIC_OLD "REDIS0" /* of files with versions below RDB_VERSION */
 #define RDB_MAGIC_BYTES 9
-#define RDB_CHECKSUM_BYTES 8       /* CRC-64 of all before, least significant first; zeros: none was made */
+#define RDB_CHECKSUM_BYTES 8       /* CRC-64 of all bytes before it, little-endian; zeros if none was computed */
 #define RDB_VERSION_CHECKSUM_MIN 5 /* older files end with EOF */
 
-/* What stands where a key's type could. */
+/* Opcodes: they are where the type of a key could be. */
 enum {
     RDB_OP_SLOT_IMPORT = 243,
-    RDB_OP_SLOT_INFO = 244, /* of others; a hint */
+    RDB_OP_SLOT_INFO = 244, /* written by other servers; a hint */
     RDB_OP_FUNCTION = 245,
     RDB_OP_FUNCTION_OLD = 246,
     RDB_OP_MODULE_AUX = 247,
@@ -30,7 +30,7 @@ enum {
     RDB_OP_AUX = 250,
     RDB_OP_RESIZEDB = 251,
     RDB_OP_EXPIRE_MS = 252,
-    RDB_OP_EXPIRE_S = 253, /* old */
+    RDB_OP_EXPIRE_S = 253, /* by old servers */
     RDB_OP_SELECTDB = 254,
     RDB_OP_EOF = 255
 };
@@ -45,8 +45,8 @@ enum {
 #define RDB_AUX_REPL_ID "repl-id"
 #define RDB_AUX_REPL_OFFSET "repl-offset"
 #define RDB_AUX_AOF_BASE "aof-base"
-#define RDB_AUX_AOF_PREAMBLE "aof-preamble" /* the same, of older servers */
+#define RDB_AUX_AOF_PREAMBLE "aof-preamble" /* the same, by older servers */
 #define RDB_AUX_SLOT_INFO "slot-info"
-#define RDB_AUX_LUA "lua" /* a script, of older servers */
+#define RDB_AUX_LUA "lua" /* a script, by older servers */
 
 #endif

@@ -1,11 +1,11 @@
-/* rdb_load.c -- a snapshot into the keyspace: what threads have decoded is inserted, in the order of the file.
+/* rdb_load.c -- loads a snapshot: inserts the entries that threads have decoded, in the order of the file.
  *
- * Not here    threads (rdb_pipeline.c), entries (rdb_decode.c), clients that are served meanwhile (loading.c).
- * Owns        the threads of a load under way.
+ * Not here    threads (rdb_pipeline.c); decoding (rdb_decode.c); how clients are served meanwhile (loading.c).
+ * Owns        the threads of the running load.
  * Threads     main.
- * Invariants  1. Nothing of the keyspace is touched before the file's magic and version have been found good.
- *             2. An entry is taken from its batch when it is in the keyspace, so each is freed once, whatever happens.
- * Cost        main: some 50 ns per key, for a line of the table; bytes are read, summed and decoded by others.
+ * Invariants  1. The keyspace is not touched before the file's magic and version are accepted.
+ *             2. An entry counts as taken from its batch once it is in the keyspace, so each is freed exactly once.
+ * Cost        main: some 50 ns per key, for a cache line of the table; other threads read, sum and decode the bytes.
  * Tests       tests/unit/persist/rdb/rdb_load_test.c, tests/persist/loading.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -34,11 +34,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define WAIT_MS 2             /* for a batch, before clients are looked at again */
-#define KEY_BYTES_MIN 4       /* of a key in the file, to tell a number of keys that cannot be */
-#define EXPAND_KEYS_MAX 65536 /* for a file whose size nobody knows */
-#define EMPTY_LINES_MAX 10    /* in the log, about keys with nothing in them */
-#define HEAD_BYTES 4096       /* of a file: fields are at its beginning */
+#define WAIT_MS 2             /* for a batch, before clients are served again */
+#define KEY_BYTES_MIN 4       /* of a key in the file; bounds the number of keys that a file can announce */
+#define EXPAND_KEYS_MAX 65536 /* for a source of unknown size */
+#define EMPTY_LINES_MAX 10    /* in the log, about keys with empty values */
+#define HEAD_BYTES 4096       /* of a file: AUX fields are at its beginning */
 
 typedef struct loader {
     const rdbLoadOptions *options; /* borrowed */
@@ -46,15 +46,15 @@ typedef struct loader {
     rdbPipeline *pipeline;         /* owns */
     serverDb *db;
     uint64_t file_bytes;   /* 0: unknown */
-    uint64_t served_bytes; /* when clients were last looked at */
+    uint64_t served_bytes; /* offset when clients were last served */
     bool begun;
 } loader;
 
-static rdbPipeline *running; /* borrowed: that of the load under way; NULL */
+static rdbPipeline *running; /* borrowed: the pipeline of the running load, or NULL */
 
 /* ---- AUX fields -------------------------------------------------------------------------------------- */
 
-/* What a server needs to go on with the stream that the dataset is from. */
+/* Records the fields that a server needs to continue the dataset's replication stream. */
 static void noteReplication(rdbReplInfo *r, const rdbAux *f) {
     long long db;
     if (!strcasecmp(f->name, RDB_AUX_REPL_DB)) {
@@ -72,7 +72,7 @@ static void noteReplication(rdbReplInfo *r, const rdbAux *f) {
     r->there = r->fields == 7;
 }
 
-/* False when it is malformed. */
+/* Handles an AUX field. Returns false if the loader relies on it and it is malformed. */
 static bool applyAux(loader *l, const rdbAux *f) {
     const char *name = f->name, *value = f->value;
     noteReplication(&l->result->replication, f);
@@ -119,7 +119,7 @@ static bool onDb(loader *l, const rdbBatch *b, const rdbItem *item) {
     return true;
 }
 
-/* What the file announces is believed as far as its bytes can hold it. */
+/* Expands the tables for the announced number of keys, but for no more than the rest of the file can contain. */
 static void onResize(loader *l, const rdbBatch *b, const rdbItem *item) {
     uint64_t at = b->piece.offset + item->end;
     uint64_t most = l->file_bytes > at ? (l->file_bytes - at) / KEY_BYTES_MIN : EXPAND_KEYS_MAX;
@@ -180,7 +180,7 @@ static bool onItem(loader *l, const rdbBatch *b, const rdbItem *item) {
 
 /* ---- Keys ------------------------------------------------------------------------------------------------ */
 
-/* The next key of the batch is there already. */
+/* Handles a key of the batch that already exists: deletes the old one (merge), or returns false with a fault. */
 static bool onTwice(loader *l, const rdbBatch *b) {
     const loadedKey *k = &b->decoded.keys[b->decoded.taken];
     hashedKey key = {objectKey(k->entry), k->hash};
@@ -198,7 +198,7 @@ static bool onTwice(loader *l, const rdbBatch *b) {
     return false;
 }
 
-/* As key-load-delay says, for tests: so many microseconds for each key, or one for about each n-th. */
+/* Waits as key-load-delay says, for tests: n is microseconds for each key; -n a microsecond for about each n-th key. */
 static void delayKey(long long keys) {
     long long us = persist_settings.key_load_delay;
     if (us < 0) us = keys % -us == 0;
@@ -254,18 +254,18 @@ static void progress(loader *l, uint64_t offset) {
     loadingServe();
 }
 
-/* A copy, since the scanner goes. */
+/* Copies a fault, because the scanner that owns it will be freed. */
 static void copyFault(rdbFault *to, const rdbFault *from) {
     *to = *from;
     if (from->key) to->key = sdsNewLen(from->key, sdsLen(from->key));
 }
 
-/* The scanner has met a fault before the first key; false: it is none of the file's magic. */
+/* Returns true if the scanner's fault concerns magic or version, so that no key can have been read. */
 static bool isRefused(const rdbFault *f, unsigned version) {
     return f->kind == RDB_FAULT_SIGNATURE || f->kind == RDB_FAULT_VERSION || version == 0;
 }
 
-/* The file is good as far as magic and version. */
+/* Called once magic and version are accepted. */
 static void begin(loader *l) {
     debugAssert(l->result->keys_loaded == 0 && l->result->fault.kind == RDB_FAULT_NONE);
     l->begun = true;
@@ -300,8 +300,8 @@ static rdbLoadEnd insertAll(loader *l) {
     }
 }
 
-/* One for each processor: the scanner and main need little beside decoders (strings of 512 bytes a third of the
- * instructions, small collections a twentieth), and fill in while one of those waits for memory. */
+/* Returns one per processor. Scanner and main need little time compared to decoders (a third of the instructions for
+ * strings of 512 bytes, a twentieth for small collections) and run while a decoder waits for memory. */
 static unsigned decoderCount(void) {
     cpu_set_t set;
     return sched_getaffinity(0, sizeof(set), &set) == 0 ? (unsigned)CPU_COUNT(&set) : 1;
@@ -324,7 +324,7 @@ static void logEnd(const loader *l, const char *path) {
               r->keys_loaded, r->keys_expired, empty, r->fields_expired);
 }
 
-/* `fd` or `source`. */
+/* Loads from `source`, or from `fd` if it is NULL. */
 static void load(loader *l, int fd, const rdbSource *source, const char *name) {
     rdbLoadResult *r = l->result;
     const rdbScanOptions scan = {.relaxed = object_settings.version_check == RDB_VERSION_CHECK_RELAXED,
@@ -356,7 +356,7 @@ void rdbLoadAbort(void) {
     running = NULL;
 }
 
-/* ---- A look at the beginning ---- */
+/* ---- AUX fields at the beginning of a file ---- */
 
 typedef struct fileHead {
     int fd;
@@ -391,7 +391,7 @@ bool rdbFileHasPlace(const char *path) {
     rdbReplInfo r = {.there = false};
     rdbPiece piece = {0};
     rdbScanner *s = rdbScanCreate(-1, &options);
-    bool whole = rdbScanNext(s, &piece); /* a file that is larger ends here */
+    bool whole = rdbScanNext(s, &piece); /* a larger file is cut here, which is no fault */
     unused(whole);
     noteFields(&r, &piece);
     rdbPieceFree(&piece);
@@ -400,7 +400,7 @@ bool rdbFileHasPlace(const char *path) {
     return r.there;
 }
 
-/* ---- All of it ---- */
+/* ---- Loading a file or a source ---- */
 
 rdbLoadResult rdbLoadFile(const char *path, const rdbLoadOptions *options) {
     rdbLoadResult r = {.end = RDB_LOAD_FAILED};

@@ -1,23 +1,23 @@
 /* rdb_pipeline.c -- the threads that read a snapshot.
  *
- * Batches stand in a ring, by the number of their piece. Each goes through
+ * Batches are in a ring, by the number of their piece. Each goes through the states
  *
  *   FREE --scanner--> SCANNED --a decoder--> DECODING --> DECODED --the taker--> FREE
  *
- * and changes hands at each arrow under the lock; whose it is may touch it without. A piece is some hundred
- * microseconds of work, so a lock and a wake-up for each do not count.
+ * and changes its owner at each arrow, under the lock. The owner needs no lock to use it. A piece is some hundred
+ * microseconds of work, so the cost of a lock and a wakeup for each is negligible.
  *
- * Entries are made for main (object_main_owner), so decoders allocate from its arena: what main frees or replaces later
- * goes back to where main takes from.
+ * Entries are made for main (object_main_owner), so decoders allocate from its arena: memory that main frees later
+ * returns to the arena that main allocates from.
  *
- * Not here    what is done with the outcome (rdb_load.c).
+ * Not here    what is done with the batches (rdb_load.c).
  * Owns        threads, batches, the scanner.
- * Threads     the taker, which has main's role; the scanner's; the decoders'.
- * Invariants  1. From `taken` on (below `scanned`) no batch is FREE; decoders have those below `decoding`.
- *                So taken <= decoding <= scanned <= taken + size.
- *             2. When the bytes in flight are more than IN_FLIGHT_MAX the scanner waits until all has been taken, so no
- *                more than that and one value are in memory twice.
- *             3. Threads block all signals but those of faults, and have ended when rdbPipelineStop() returns.
+ * Threads     the taker, which has the main role; the scanner's; the decoders'.
+ * Invariants  1. From `taken` on (below `scanned`) no batch is FREE; decoders have taken those below `decoding`. So
+ *                taken <= decoding <= scanned <= taken + size.
+ *             2. While IN_FLIGHT_MAX bytes or more are in flight the scanner waits, unless all batches were taken. So
+ *                no more than that and one value are in memory twice.
+ *             3. The threads block all signals but those of faults, and have ended when rdbPipelineStop() returns.
  * Tests       tests/unit/persist/rdb/rdb_load_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -42,13 +42,13 @@ typedef enum { BATCH_FREE, BATCH_SCANNED, BATCH_DECODING, BATCH_DECODED } batchS
 struct rdbPipeline {
     /* const while threads run */
     rdbDecodeOptions options;
-    rdbScanner *scanner;     /* owns; the scanner's thread until it has ended */
+    rdbScanner *scanner;     /* owns; used by its thread until that has ended */
     rdbBatch *batches;       /* owns */
     uint64_t size;           /* batches in the ring */
-    const rdbSource *source; /* borrowed; or NULL */
+    const rdbSource *source; /* borrowed, or NULL */
     unsigned arena;
     /* under the lock */
-    pthread_mutex_t lock; /* a leaf */
+    pthread_mutex_t lock; /* no other lock is taken under it */
     pthread_cond_t freed, scanned_more, decoded_more;
     uint8_t *states; /* owns: batchState of each */
     uint64_t scanned, decoding, taken;
@@ -61,7 +61,7 @@ struct rdbPipeline {
     bool scanning;
 };
 
-/* Asserts invariant 1; under the lock, wherever a batch has changed hands. */
+/* Asserts invariant 1. Call under the lock, whenever a batch has changed its owner. */
 static void pipelineCheck(const rdbPipeline *p) {
     debugAssert(p->taken <= p->decoding && p->decoding <= p->scanned && p->scanned - p->taken <= p->size);
     debugAssert(p->scanned > p->taken || p->in_flight == 0);
@@ -81,7 +81,7 @@ static bool mayScan(const rdbPipeline *p) {
     return p->in_flight < IN_FLIGHT_MAX || p->scanned == p->taken;
 }
 
-/* The next batch to fill; NULL: stop. */
+/* Waits for a batch to fill. Returns NULL if the pipeline stops. */
 static rdbBatch *takeFree(rdbPipeline *p) {
     rdbBatch *b = NULL;
     pthread_mutex_lock(&p->lock);
@@ -117,7 +117,7 @@ static void scanMain(void *arg) {
 
 /* ---- Decoders ---------------------------------------------------------------------------------------- */
 
-/* The number of the next batch to decode; false: there will be none. */
+/* Waits for a batch to decode and returns its number. Returns false if there will be none. */
 static bool takeScanned(rdbPipeline *p, uint64_t *number, uint32_t *fresh) {
     pthread_mutex_lock(&p->lock);
     while (!p->stop && !p->scan_ended && p->decoding == p->scanned) pthread_cond_wait(&p->scanned_more, &p->lock);
@@ -199,7 +199,7 @@ static void initLocks(rdbPipeline *p) {
     pthread_condattr_destroy(&attr);
 }
 
-/* As many as can be had; one of each is needed. */
+/* Starts the scanner and up to `decoders` decoders. Fails only if there is not at least one of each. */
 static int startThreads(rdbPipeline *p, unsigned decoders) {
     int rc = threadStart(&p->scan_thread, &(threadPlan){.name = "rdb_scan"}, scanMain, p);
     p->scanning = rc == 0;

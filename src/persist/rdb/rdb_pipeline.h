@@ -1,9 +1,9 @@
-/* rdb_pipeline.h -- the threads that read a snapshot: one scans, others decode, whoever has started them takes the
- * outcome in the order of the file.
+/* rdb_pipeline.h -- the threads that read a snapshot: one scans, others decode, and the thread that started them takes
+ * the results in the order of the file.
  *
  *   scanner ==pieces==> decoders ==batches, in order==> the taker
  *
- * Runs on: the thread that starts it, which alone takes, gives back and ends it.
+ * Runs on: the thread that starts the pipeline; only that thread takes and gives back batches and stops it.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef PERSIST_RDB_PIPELINE_H
@@ -11,26 +11,26 @@
 
 #include "rdb_decode.h"
 
-/* A piece and what has come of it. */
+/* A piece and what was decoded from it. */
 typedef struct rdbBatch {
     rdbPiece piece;
     rdbDecoded decoded;
     uint64_t offset_end; /* in the file */
-    bool is_last;        /* the file's end, or the scanner's fault behind the keys */
+    bool is_last;        /* it ends with the end of the file or the scanner's fault */
 } rdbBatch;
 
 typedef struct rdbPipeline rdbPipeline;
 
-/* Start to read `fd`, which stays the caller's, or the source. `decoders`: how many threads, at least 1. NULL with
- * errno when threads cannot be had. */
+/* Starts to read `fd`, which stays the caller's, or the source of `scan`. `decoders` is the number of threads, at least
+ * 1. Returns NULL with errno if threads cannot be started. */
 rdbPipeline *rdbPipelineStart(int fd, const rdbScanOptions *scan, const rdbDecodeOptions *decode, unsigned decoders);
-/* The next batch, or NULL when there is none within about so long. Not again after the last one. */
+/* Returns the next batch, or NULL if none is ready within `wait_ms`. Do not call it again after the last batch. */
 rdbBatch *rdbPipelineTake(rdbPipeline *p, unsigned wait_ms);
-/* The batch has been dealt with. `fresh`: the LRU bits of what is used now. */
+/* Gives a batch back to be used again. `fresh` are the LRU bits of a key that is used now. */
 void rdbPipelineGive(rdbPipeline *p, rdbBatch *b, uint32_t fresh);
-/* The scanner, once the last batch was taken. */
+/* Returns the scanner. Call only after the last batch was taken. */
 const rdbScanner *rdbPipelineScanner(const rdbPipeline *p);
-/* End the threads, wherever they are, and free all that nobody has taken. */
+/* Stops the threads at once, and frees everything that was not taken. */
 void rdbPipelineStop(rdbPipeline *p);
 
 #endif

@@ -1,12 +1,13 @@
-/* rdb_save.c -- the whole dataset as a file.
+/* rdb_save.c -- writes the whole dataset as an RDB file, or as commands.
  *
- * Entries lie anywhere in memory, so each is asked for a batch before it is written, and its value at the beginning of
- * its own batch: the misses of a batch overlap, and with the work on the batch before.
+ * Entries are anywhere in memory, so each is prefetched while the batch before its own is written, and its value when
+ * its own batch begins. The cache misses of a batch overlap with each other and with the work on the batch before.
  *
- * Not here    how a value is written (object/rdb_value.h); the file's steps (file_writer.c, durable_file.c); when.
- * Owns        nothing; it lasts as long as one call.
- * Threads     who has main's role, or the only thread of a child.
- * Invariants  1. Nothing of the dataset is written to, no lock is taken but the allocator's.
+ * Not here    how a value is written (object/rdb_value.h); the steps of replacing a file (file_writer.c,
+ *             durable_file.c); when files are saved (snapshot.c, aof_rewrite.c).
+ * Owns        nothing beyond one call.
+ * Threads     the thread that has the main role, or the only thread of a child.
+ * Invariants  1. No memory of the dataset is written to, and no lock is taken but the allocator's.
  * Cost        docs/design/persistence.md
  * Tests       tests/unit/persist/rdb/rdb_save_test.c
  *
@@ -32,7 +33,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define BATCH 16            /* keys that are asked for together */
+#define BATCH 16            /* keys that are prefetched together */
 #define PROGRESS_EACH 1024u /* keys */
 #define PIPE_BUFFER_BYTES ((size_t)128 << 10)
 
@@ -40,7 +41,7 @@ typedef struct saving {
     rdbWriter *out;
     const rdbSaveOptions *options;
     size_t keys;
-    int use_flags; /* MAXMEMORY_FLAG_...: what of a key's use is written */
+    int use_flags; /* MAXMEMORY_FLAG_...: write idle times or frequencies */
     bool delayed;
 } saving;
 
@@ -54,7 +55,7 @@ void rdbTemporaryName(char out[RDB_TEMPORARY_NAME_SIZE], pid_t pid) {
     snprintf(out, RDB_TEMPORARY_NAME_SIZE, "temp-%d.rdb", (int)pid);
 }
 
-/* ---- What stands around the keys ---- */
+/* ---- The frame of the file ---- */
 
 static void writeAux(rdbWriter *out, const char *name, slice value) {
     rdbWriteByte(out, RDB_OP_AUX);
@@ -104,7 +105,7 @@ static void writeUse(const saving *s, const robj *o) {
     }
 }
 
-/* What an older version has no form for. */
+/* Returns true, and fails the save, if the older version that is to be written cannot represent the value. */
 static bool isTooNew(const saving *s, const robj *o) {
     if (likely(!s->options->version) || rdbTypeOf(o) < RDB_TYPE_HASH_2) return false;
     slice key = objectKey(o);
@@ -132,7 +133,7 @@ static void writeEntry(const saving *s, const robj *o) {
     rdbWriteValue(s->out, o);
 }
 
-/* What rdb-key-save-delay says, for tests: so many microseconds for each key, or one for each so many. */
+/* Waits as rdb-key-save-delay says, for tests: n is microseconds for each key; -n a microsecond for each n-th key. */
 static void delay(const saving *s) {
     long long us = persist_settings.rdb_key_save_delay;
     if (us > 0) usleep((useconds_t)us);
@@ -192,7 +193,7 @@ static void writeDataset(rdbWriter *out, const rdbSaveOptions *options) {
                 .options = options,
                 .use_flags = store_settings.maxmemory_policy & (MAXMEMORY_FLAG_LRU | MAXMEMORY_FLAG_LFU),
                 .delayed = persist_settings.rdb_key_save_delay != 0};
-    debugAssert(!options->as_commands || (!options->version && !options->replication)); /* commands cannot say it */
+    debugAssert(!options->as_commands || (!options->version && !options->replication)); /* not in commands */
     if (options->as_commands) options->as_commands->head(out);
     else writeHead(out, options);
     for (int id = 0; id < dbCount() && !out->failed && !options->without_keys; id++) writeDb(&s, dbGet(id));
@@ -210,7 +211,7 @@ static bool writeChecksum(fileWriter *f) {
     return true;
 }
 
-/* In the folder of `path`, so that a rename can do. */
+/* Returns the temporary file's path. It is in the folder of `path`, so that it can be renamed to it. */
 static sds temporaryFor(const char *path) {
     char name[RDB_TEMPORARY_NAME_SIZE];
     const char *slash = strrchr(path, '/');

@@ -1,9 +1,9 @@
-/* rdb_save.h -- the whole dataset as a file.
+/* rdb_save.h -- writes the whole dataset as an RDB file, or as commands.
  *
- * Used by SAVE and the like on main, and by a forked child, in which nothing of the dataset is written to: a page that
- * parent and child share is copied when either writes to it.
+ * Used by SAVE and similar commands on main, and by a forked child. Saving writes to no memory of the dataset, because
+ * a page that parent and child share is copied when either writes to it.
  *
- * Threads     who has main's role, or the only thread of a child. Waits for the disk.
+ * Threads     the thread that has the main role, or the only thread of a child. Waits for the disk.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef PERSIST_RDB_SAVE_H
@@ -14,14 +14,15 @@
 
 #include <sys/types.h>
 
-/* Where this dataset stands in a stream of replication: three fields of the file. */
+/* The position of this dataset in a replication stream: three AUX fields of the file. */
 typedef struct rdbReplication {
     int stream_db;
     const char *id; /* borrowed: 40 hexadecimal digits */
     long long offset;
 } rdbReplication;
 
-/* Writes the dataset as commands in place of a snapshot: what an append-only file without an RDB base begins with. */
+/* Functions that write the dataset as commands instead of a snapshot: the base of an append-only file without RDB
+ * preamble. */
 typedef struct rdbCommandForm {
     void (*head)(rdbWriter *out);               /* before everything else */
     void (*db)(rdbWriter *out, int dbid);       /* before the keys of a database that is not empty */
@@ -31,30 +32,33 @@ typedef struct rdbCommandForm {
 typedef struct rdbSaveOptions {
     bool compression, checksum;        /* rdbcompression, rdbchecksum */
     bool incremental_sync;             /* rdb-save-incremental-fsync, aof-rewrite-incremental-fsync */
-    bool is_aof_base;                  /* what the file says of itself */
-    const rdbCommandForm *as_commands; /* borrowed, for the whole save; NULL: a snapshot */
-    unsigned version;                  /* 0: the newest; RDB_VERSION_OLD for those who do not read that */
+    bool is_aof_base;                  /* written to the file as the AUX field aof-base */
+    const rdbCommandForm *as_commands; /* borrowed during the save; NULL: write a snapshot */
+    unsigned version;                  /* 0: the newest; RDB_VERSION_OLD for servers that cannot read that */
     bool without_keys, without_functions, hide_user_data;
-    const char
-        *temporary; /* borrowed: name of the temporary file; NULL: rdbTemporaryName() of this process, beside `path` */
+    /* Borrowed: path of the temporary file; NULL: rdbTemporaryName() of this process, in the folder of `path`. */
+    const char *temporary;
     const rdbReplication *replication; /* borrowed; NULL: none */
-    /* Told after each few keys, or each one with rdb-key-save-delay: how many there are in the file. NULL: nobody. */
+    /* Called after every few keys, or after each key with rdb-key-save-delay, with the number written so far. May be
+     * NULL. */
     void (*progress)(void *arg, size_t keys);
     void *progress_arg;
 } rdbSaveOptions;
 
-/* As the settings say, for a file that is no base; no progress. */
+/* Returns options from the settings, for a file that is not the base of an AOF; without progress. */
 rdbSaveOptions rdbSaveDefaults(void);
 
-/* Write all databases to a temporary file in the folder of `path`, sync it, put it in the place of `path`, and sync the
- * folder. False: errno, a line in the log, no temporary file, and what was at `path` is untouched (but when the last of
- * these steps has failed). A process that is killed meanwhile leaves the temporary file. */
+/* Writes all databases to a temporary file in the folder of `path`, syncs it, renames it to `path`, and syncs the
+ * folder. If it fails, it returns false with errno, logs a line, removes the temporary file, and leaves the file at
+ * `path` untouched (except if the last of these steps failed). A process that is killed meanwhile leaves the temporary
+ * file. */
 bool rdbSaveFile(const char *path, const rdbSaveOptions *options) must_check;
 
-/* Write the same to a descriptor that blocks (a pipe), and leave it open. False: errno, and a line in the log. */
+/* Writes the same to a blocking descriptor (a pipe), which stays open. If it fails, it returns
+ * false with errno (0 if a value does not exist in the version) and logs a line. */
 bool rdbSaveTo(int fd, const rdbSaveOptions *options) must_check;
 
-/* The name of the temporary file that a process makes by itself: who has killed it removes the file. */
+/* Writes the default name of a process's temporary file to `out`: code that kills the process removes the file. */
 #define RDB_TEMPORARY_NAME_SIZE 48
 void rdbTemporaryName(char out[RDB_TEMPORARY_NAME_SIZE], pid_t pid);
 

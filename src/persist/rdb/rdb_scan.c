@@ -1,21 +1,23 @@
-/* rdb_scan.c -- a snapshot's framing: a file read in large pieces, summed, and cut into whole items.
+/* rdb_scan.c -- finds the items of a snapshot: reads a file in large pieces, sums it, and cuts it into whole items.
  *
- * A pattern of a few letters describes what follows a type (rdb_types) or an opcode. Walking it needs a position in the
- * pattern and a counter for each loop around that. So a walk that runs out of bytes stops where it is and goes on with
- * the next that were read, and no byte is looked at twice, however long a value is.
+ * A pattern of a few letters describes what follows a type (rdb_types) or an opcode. The state of a walk through it is
+ * a position in the pattern and a counter for each enclosing loop. So a walk that runs out of bytes can stop anywhere
+ * and continue when more were read, and no byte is parsed twice, however long a value is.
  *
  *   s  string        l  length          1 4 8 i  so many bytes, i: 16
  *   t  score as text v  here the value begins        m  fields of a module up to their end
  *   (...)  a length, and then what is within so many times
  *
- * Not here    what a value's bytes mean (object/rdb_value.h), where items go (rdb_load.c).
- * Owns        the bytes behind the last piece that was given out, and the fault.
- * Threads     any: a scanner belongs to one at a time.
- * Invariants  1. Memory is taken for bytes that have been read, never for a length that the file tells: a piece has at
- *                most twice the bytes of its largest item, and PIECE_BYTES.
- *             2. Each loop moves on by a byte at least in each round, so it ends with the file.
- *             3. Between two pieces, `rest` begins with the item under way, or is what follows the last one.
- * Cost        per key of a string 60 instructions; per byte read(2), one copy of a torn item per piece, and the sum.
+ * Not here    the meaning of a value's bytes (object/rdb_value.h); what is done with items (rdb_load.c).
+ * Owns        the bytes after the last piece that was returned, and the fault.
+ * Threads     any; a scanner is used by one at a time.
+ * Invariants  1. Memory is allocated for bytes that were read, never for a length that the file claims: a piece has at
+ *                most twice the bytes of its largest item, plus PIECE_BYTES.
+ *             2. Each iteration of a loop consumes at least one byte, so every loop ends with the file.
+ *             3. Between two pieces, `rest` begins with the item that is being walked, or has what follows the last
+ *                item.
+ * Cost        per key of a string 60 instructions; per byte read(2) and the checksum; per piece one copy of an
+ *             incomplete item.
  * Tests       tests/unit/persist/rdb/rdb_scan_test.c, tests/fuzz/rdb_load_fuzz.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -32,11 +34,11 @@
 #include <unistd.h>
 
 #define PIECE_BYTES ((size_t)256 << 10)
-#define PIECE_KEPT_MAX (4 * PIECE_BYTES) /* a buffer that a large value has made longer is not used again */
+#define PIECE_KEPT_MAX (4 * PIECE_BYTES) /* a buffer that a larger value has grown is not used again */
 #define LOOPS_MAX 3
 
 typedef struct loop {
-    const char *begin; /* borrowed: what is repeated */
+    const char *begin; /* borrowed: the pattern that is repeated */
     uint64_t left;
 } loop;
 
@@ -45,25 +47,25 @@ struct rdbScanner {
     rdbScanOptions options;
     unsigned version;
     bool begun, at_eof, ended, old_magic, without_checksum;
-    uint64_t offset, crc;                    /* up to what has been given out */
-    char *rest;                              /* owns: bytes behind it */
-    size_t rest_len, rest_capacity, rest_at; /* rest_at: where in it the walk goes on */
+    uint64_t offset, crc;                    /* of the bytes that were returned */
+    char *rest;                              /* owns: bytes after them */
+    size_t rest_len, rest_capacity, rest_at; /* rest_at: where the walk continues in it */
 
-    /* The walk of the item under way. */
+    /* The walk of the current item. */
     bool in_item;
     unsigned opcode;
-    rdbItem item; /* places count from the piece's begin */
+    rdbItem item; /* offsets from the start of the piece */
     const char *pattern;
-    uint64_t skip; /* bytes to pass before the pattern goes on */
-    char field;    /* of a module: what its field is; 0: none is under way */
+    uint64_t skip; /* bytes to skip before the pattern continues */
+    char field;    /* letter for the current field of a module's value; 0: none */
     unsigned depth;
     loop loops[LOOPS_MAX];
 
-    rdbItem next; /* database and attributes of the next key */
+    rdbItem next; /* holds database and attributes of the next key */
     rdbFault fault;
 };
 
-/* ---- What follows a type or an opcode -------------------------------------------------------------- */
+/* ---- The patterns of types and opcodes -------------------------------------------------------------- */
 
 static const char *opcodePattern(const rdbScanner *s, unsigned opcode) {
     switch (opcode) {
@@ -91,7 +93,7 @@ static bool isKey(unsigned opcode) {
 
 typedef enum { WALK_ON, WALK_DONE, WALK_MORE, WALK_BAD } walkEnd;
 
-/* A length, of an encoding too; *at moves only when all of it is there. */
+/* Reads a length or an encoding; *at moves only if all of it is there. */
 static walkEnd takeLength(const rdbPiece *p, size_t *at, uint64_t *len, bool *encoded) {
     rdbReader r = {p->bytes + *at, p->bytes + p->len};
     if (r.p == r.end) return WALK_MORE;
@@ -105,7 +107,7 @@ static walkEnd takeLength(const rdbPiece *p, size_t *at, uint64_t *len, bool *en
 
 #define ENCODING_LZF 3
 
-/* The head of a string; its bytes are to be skipped. */
+/* Reads the length of a string; its bytes are to be skipped. */
 static walkEnd takeString(rdbScanner *s, const rdbPiece *p, size_t *at) {
     uint64_t len, raw_len;
     bool encoded;
@@ -128,7 +130,7 @@ static walkEnd takeString(rdbScanner *s, const rdbPiece *p, size_t *at) {
 
 enum { FIELD_END, FIELD_SIGNED, FIELD_UNSIGNED, FIELD_FLOAT, FIELD_DOUBLE, FIELD_STRING };
 
-/* The kind of a module's next field. */
+/* Reads the kind of the next field of a module's value. */
 static walkEnd takeField(rdbScanner *s, const rdbPiece *p, size_t *at) {
     uint64_t kind;
     bool encoded;
@@ -171,7 +173,7 @@ static void leaveLoop(rdbScanner *s) {
     }
 }
 
-/* Past bytes that nobody looks at; false: not all of them are there yet. */
+/* Skips bytes. Returns false if not all of them have been read yet. */
 static bool pass(rdbScanner *s, const rdbPiece *p, size_t *at) {
     debugAssert(*at <= p->len);
     size_t there = p->len - *at;
@@ -185,7 +187,7 @@ static bool pass(rdbScanner *s, const rdbPiece *p, size_t *at) {
     return true;
 }
 
-/* The letter has been dealt with. */
+/* Moves on after an 's' or 'l', of the pattern or of a module's field. */
 static void stepOn(rdbScanner *s) {
     if (s->field) s->field = 0;
     else s->pattern++;
@@ -238,8 +240,8 @@ static walkEnd walk(rdbScanner *s, const rdbPiece *p, size_t *at) {
 
 /* ---- Faults ------------------------------------------------------------------------------------------ */
 
-/* Behind the lengths at `at` that are whole, of a compressed string up to three; of one that is cut the first byte
- * counts. */
+/* Returns the offset after the complete lengths at `at`, of which a compressed string has three. If a length is cut
+ * off, its first byte counts. */
 static size_t behindLengths(const rdbPiece *p, size_t at, bool of_string) {
     for (int i = 0; i < 3; i++) {
         uint64_t len;
@@ -250,8 +252,8 @@ static size_t behindLengths(const rdbPiece *p, size_t at, bool of_string) {
     return at;
 }
 
-/* Walk the item under way once more, from its begin, to where it stopped: behind the last thing that is whole. The
- * length of a string is one, its bytes are another. */
+/* Walks the current item again from its start, to find the offset after its last complete element. The length of a
+ * string is one element, its bytes are another. */
 static size_t walkAgain(rdbScanner *s, const rdbPiece *p) {
     size_t at = s->item.at;
     s->pattern = opcodePattern(s, s->opcode);
@@ -295,7 +297,7 @@ static bool fail(rdbScanner *s, const rdbPiece *p, rdbFaultKind kind, uint64_t n
         f->offset = 0;
         f->reached = p->len < RDB_MAGIC_BYTES ? 0 : RDB_MAGIC_BYTES;
     }
-    if (!s->in_item || p->len == 0) return false; /* a piece has none of its bytes when there is no memory for it */
+    if (!s->in_item || p->len == 0) return false; /* without memory for it the piece is empty */
     bool unknown = kind == RDB_FAULT_TYPE || kind == RDB_FAULT_FOREIGN;
     f->offset = p->offset + s->item.at - 1;
     f->reached = p->offset + (unknown ? s->item.at : walkAgain(s, p));
@@ -330,7 +332,7 @@ static void addKey(rdbScanner *s, rdbPiece *p) {
     s->next = (rdbItem){.db = key.db, .expire_ms = -1};
 }
 
-/* The numbers of an item that consists of some. */
+/* Reads the numbers of an item that consists of two or three. */
 static void readNumbers(rdbScanner *s, const rdbPiece *p, unsigned skipped) {
     rdbReader r = {p->bytes + s->item.at, p->bytes + s->item.end};
     uint64_t numbers[3] = {0};
@@ -365,7 +367,7 @@ static bool addEnd(rdbScanner *s, rdbPiece *p) {
     return true;
 }
 
-/* All of an item is there. */
+/* Handles an item of which all bytes are there. */
 static bool finishItem(rdbScanner *s, rdbPiece *p, size_t at) {
     const char *bytes = p->bytes + s->item.at;
     s->item.end = at;
@@ -404,7 +406,7 @@ static bool finishItem(rdbScanner *s, rdbPiece *p, size_t at) {
     return true;
 }
 
-#define FOREIGN_MIN 22 /* numbers that mean something else in files with the other magic */
+#define FOREIGN_MIN 22 /* from here to FOREIGN_MAX, values mean something else in files with the other magic */
 #define FOREIGN_MAX 243
 
 static bool beginItem(rdbScanner *s, const rdbPiece *p, size_t *at) {
@@ -418,7 +420,7 @@ static bool beginItem(rdbScanner *s, const rdbPiece *p, size_t *at) {
     return true;
 }
 
-/* Items up to the end of the bytes that are there. */
+/* Finds the items in the bytes that have been read. */
 static bool scanItems(rdbScanner *s, rdbPiece *p, size_t *at) {
     while (!s->ended && (s->in_item || *at < p->len)) {
         if (!s->in_item && !beginItem(s, p, at)) return false;
@@ -457,7 +459,7 @@ static ssize_t readSome(rdbScanner *s, void *to, size_t len) {
     return source ? source->read(source->arg, to, len) : read(s->fd, to, len);
 }
 
-/* Read until there are `wanted` bytes, or no more. */
+/* Reads until there are `wanted` bytes or the file ends. */
 static bool fill(rdbScanner *s, rdbPiece *p, size_t wanted) {
     if (s->at_eof || p->len >= wanted) return true;
     if (!reservePiece(p, wanted)) return fail(s, p, RDB_FAULT_MEMORY, 0);
@@ -474,7 +476,7 @@ static bool fill(rdbScanner *s, rdbPiece *p, size_t wanted) {
     return true;
 }
 
-/* Asserts invariant 3 and the bounds of what is kept between two pieces, at both ends of rdbScanNext(). */
+/* Asserts invariant 3, and the bounds of the state between two pieces. Called at both ends of rdbScanNext(). */
 static void scannerCheck(const rdbScanner *s) {
     debugAssert(s->rest_len <= s->rest_capacity && s->rest_at <= s->rest_len);
     debugAssert(s->depth <= LOOPS_MAX && (s->in_item || s->depth == 0));
@@ -499,7 +501,7 @@ static void pieceCheck(const rdbPiece *p) {
 #endif
 }
 
-/* A piece begins with what was left of the last one. Where the walk goes on. */
+/* Begins a piece with the rest of the last one, and sets *at to where the walk continues. */
 static bool beginPiece(rdbScanner *s, rdbPiece *p, size_t *at) {
     if (p->capacity > PIECE_KEPT_MAX) {
         zfree(p->bytes);
@@ -516,7 +518,7 @@ static bool beginPiece(rdbScanner *s, rdbPiece *p, size_t *at) {
     return true;
 }
 
-/* What follows the last whole item is kept for the next piece. */
+/* Keeps what follows the last whole item for the next piece. */
 static void endPiece(rdbScanner *s, rdbPiece *p, size_t at) {
     size_t end = s->in_item ? s->item.at - 1 : at;
     debugAssert(end <= at && at <= p->len);
@@ -537,7 +539,7 @@ static void endPiece(rdbScanner *s, rdbPiece *p, size_t at) {
     if (s->options.checksum && !s->ended) s->crc = crc64(s->crc, p->bytes, end);
 }
 
-/* The number in up to three digits: what is none ends it. */
+/* Returns the number in up to three digits, before the first character that is not a digit. */
 static unsigned versionOf(const char *digits) {
     unsigned version = 0;
     for (int i = 0; i < 3 && digits[i] >= '0' && digits[i] <= '9'; i++)

@@ -1,14 +1,14 @@
-/* rdb_scan.h -- a snapshot's framing: a file read in large pieces, summed, and cut into whole items.
+/* rdb_scan.h -- finds the items of a snapshot: reads a file in large pieces, sums it, and cuts it into whole items.
  *
- * An item is a key with its value, or one of the records between keys. The scanner walks a value just far enough to
- * know where it ends: nothing is decompressed, no element looked at. What it gives out is bytes and places in them.
+ * An item is a key with its value, or one of the records between keys. The scanner parses a value just far enough to
+ * find its end: it decompresses nothing and looks at no element. Its results are bytes and offsets into them.
  *
  *   file:  magic | AUX .. | SELECTDB RESIZEDB | attributes type key value | .. | EOF checksum
  *   piece:         `---- about 256 KB of whole items, their bytes contiguous ----'
  *
- * Knows nothing of the keyspace, so that a tool that only looks at files uses the same.
+ * It does not use the keyspace, so that tools that only inspect files can share it.
  *
- * Runs on: any thread; a scanner and a piece belong to one at a time.
+ * Runs on: any thread; a scanner or a piece is used by one thread at a time.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef PERSIST_RDB_SCAN_H
@@ -23,66 +23,68 @@
 typedef enum {
     RDB_ITEM_KEY,         /* type, key, value */
     RDB_ITEM_AUX,         /* name, value: strings */
-    RDB_ITEM_DB,          /* number: the database of what follows, also in `db` of the keys */
-    RDB_ITEM_RESIZE,      /* number: keys of this database; number2: of them with an expire */
+    RDB_ITEM_DB,          /* number: the database of the following keys, also in their `db` */
+    RDB_ITEM_RESIZE,      /* number: keys of this database; number2: those of them with an expiry */
     RDB_ITEM_FUNCTION,    /* a string: the source of a library */
     RDB_ITEM_MODULE_AUX,  /* data of a module */
-    RDB_ITEM_SLOT_INFO,   /* foreign: number of a slot; number2: its keys */
-    RDB_ITEM_SLOT_IMPORT, /* name of a job, ranges of slots */
-    RDB_ITEM_END          /* the last one; the checksum has been found good, or there is none */
+    RDB_ITEM_SLOT_INFO,   /* of other servers; number: a slot; number2: its keys */
+    RDB_ITEM_SLOT_IMPORT, /* name of a job, ranges of slots; of other servers */
+    RDB_ITEM_END          /* the last one; the checksum was correct, absent or not compared */
 } rdbItemKind;
 
-/* Places are offsets into the piece's bytes. */
+/* Positions are offsets into the piece's bytes. */
 typedef struct rdbItem {
     uint8_t kind; /* rdbItemKind */
-    uint8_t type; /* KEY: of the value */
+    uint8_t type; /* if KEY: type of the value */
     bool has_idle, has_freq;
     uint8_t freq;
     uint32_t db;
-    int64_t expire_ms;     /* KEY: -1 none */
-    size_t at, value, end; /* KEY: the key as a string, then the value; others: at = value, what follows the opcode */
-    uint64_t number, number2; /* KEY with has_idle: number is seconds */
+    int64_t expire_ms; /* if KEY: expiry; -1 if it has none */
+    /* A key begins at `at`, its value at `value`. For other items both are the offset after the opcode. */
+    size_t at, value, end;
+    uint64_t number, number2; /* if KEY with has_idle: number is seconds */
 } rdbItem;
 
-/* Bytes of whole items. Zeros at first; used again for each piece. */
+/* Bytes of whole items. Zero it before its first use; it is used again for each piece. */
 typedef struct rdbPiece {
     char *bytes; /* owns */
     size_t len, capacity;
     rdbItem *items; /* owns */
     size_t count, items_capacity;
-    uint64_t offset; /* of the bytes in the file */
+    uint64_t offset; /* position of the bytes in the file */
 } rdbPiece;
-void rdbPieceFree(rdbPiece *p); /* what it owns; it is empty then */
+/* Frees what it owns; it is empty and usable afterwards. */
+void rdbPieceFree(rdbPiece *p);
 
 typedef enum {
     RDB_FAULT_NONE,
-    RDB_FAULT_SIGNATURE, /* no snapshot at all */
-    RDB_FAULT_VERSION,   /* not to be read by this server; number: version */
-    RDB_FAULT_FOREIGN,   /* number: type or opcode that means something else in a file of that magic */
+    RDB_FAULT_SIGNATURE, /* not a snapshot; key: the bytes that should be the magic */
+    RDB_FAULT_VERSION,   /* this server cannot read it; number: version */
+    RDB_FAULT_FOREIGN,   /* number: type or opcode that has another meaning in files with this magic */
     RDB_FAULT_TYPE,      /* number: unknown type or opcode */
     RDB_FAULT_SHORT,     /* the file ends too early */
-    RDB_FAULT_LENGTH,    /* a length or an encoding that is none */
+    RDB_FAULT_LENGTH,    /* an invalid length or encoding */
     RDB_FAULT_CHECKSUM,
     RDB_FAULT_READ,   /* read(2) failed; number: errno */
-    RDB_FAULT_MEMORY, /* none for so many bytes */
-    /* Found by those who take the items. */
+    RDB_FAULT_MEMORY, /* not enough for the bytes of an item */
+    /* These are found by the code that takes the items. */
     RDB_FAULT_VALUE,    /* malformed, or no memory for it */
-    RDB_FAULT_MODULE,   /* number: id of the module that it takes; 0: data of one, not a value */
-    RDB_FAULT_AUX,      /* key: name of the field that is malformed */
-    RDB_FAULT_IMPORT,   /* of slots, by a server that knows none */
-    RDB_FAULT_DATABASE, /* number: there are so many */
-    RDB_FAULT_TWICE,    /* the key is there already */
-    RDB_FAULT_LIBRARY   /* of functions, and refused */
+    RDB_FAULT_MODULE,   /* number: ID of the module it needs; 0: unknown */
+    RDB_FAULT_AUX,      /* a malformed AUX field */
+    RDB_FAULT_IMPORT,   /* a slot import, which this server does not support */
+    RDB_FAULT_DATABASE, /* number: databases of this server, too few for the file */
+    RDB_FAULT_TWICE,    /* the key exists already */
+    RDB_FAULT_LIBRARY   /* a library of functions that was refused */
 } rdbFaultKind;
 
-/* What was being read. */
+/* The part of the file that was being read. */
 typedef enum {
     RDB_STEP_START, /* magic and version */
-    RDB_STEP_TYPE,  /* a type or an opcode, and what has no step of its own */
+    RDB_STEP_TYPE,  /* a type or an opcode, or a part without a step of its own */
     RDB_STEP_EXPIRE,
     RDB_STEP_KEY,
     RDB_STEP_VALUE,
-    RDB_STEP_LENGTH, /* numbers of a database */
+    RDB_STEP_LENGTH, /* numbers of SELECTDB and RESIZEDB */
     RDB_STEP_AUX,
     RDB_STEP_MODULE_AUX,
     RDB_STEP_FUNCTION,
@@ -92,43 +94,45 @@ typedef enum {
 typedef struct rdbFault {
     rdbFaultKind kind;
     rdbStep step;
-    uint64_t offset;              /* in the file: where the item with the fault begins */
-    uint64_t reached;             /* and where what could be read of it ends: nothing that is cut counts */
-    uint64_t number, wanted, got; /* CHECKSUM: what the file says, and what was summed */
+    uint64_t offset;              /* in the file: start of the item with the fault */
+    uint64_t reached;             /* in the file: end of the last element of it that could be read completely */
+    uint64_t number, wanted, got; /* if CHECKSUM: `wanted` is the file's, `got` the computed one */
     uint32_t db;
-    int type; /* of the key with the fault; -1: it is none of a key */
-    sds key;  /* owns; NULL when it is none of a key, or the key itself cannot be read. SIGNATURE: what is there */
+    int type; /* type of the key with the fault; -1 if it is not in a key */
+    sds key;  /* owns; NULL if the fault is not in a key or the key cannot be read. If SIGNATURE: the first bytes */
 } rdbFault;
 
-/* Where bytes come from that are no file. */
+/* A source of bytes that is not a file. */
 typedef struct rdbSource {
-    ssize_t (*read)(void *arg, void *buf, size_t len); /* as read(2), on whatever thread scans */
-    void (*stop)(void *arg);                           /* any thread: a read() under way, and those to come, end */
+    ssize_t (*read)(void *arg, void *buf, size_t len); /* like read(2); runs on the scanner's thread */
+    void (*stop)(void *arg);                           /* any thread: ends a running read(), and makes later ones end */
     void *arg;                                         /* borrowed */
-    uint64_t bytes;                                    /* 0: nobody knows how many they are */
+    uint64_t bytes;                                    /* 0 if their number is unknown */
 } rdbSource;
 
 typedef struct rdbScanOptions {
-    bool relaxed;            /* any version (rdb-version-check) */
-    bool checksum;           /* compare it */
-    const rdbSource *source; /* borrowed: instead of a descriptor; or NULL */
+    bool relaxed;            /* accept any version (rdb-version-check) */
+    bool checksum;           /* compare the checksum */
+    const rdbSource *source; /* borrowed: read instead of a descriptor; or NULL */
 } rdbScanOptions;
 
 typedef struct rdbScanner rdbScanner;
 
-/* Begin at the place of `fd`, which stays the caller's and must be positioned at the magic. Nothing is read yet. */
+/* Creates a scanner that begins at the offset of `fd`, which must be at the magic and stays the caller's. Reads nothing
+ * yet. */
 rdbScanner *rdbScanCreate(int fd, const rdbScanOptions *options);
 void rdbScanFree(rdbScanner *s);
-/* The next piece. True: it has at least one item, and after RDB_ITEM_END it is the last. False: there is a fault; the
- * items of the piece are those before it. Not to be called again after either. */
+/* Reads the next piece. Returns true if it has at least one item; a piece with RDB_ITEM_END is the last. Returns false
+ * if there is a fault; the piece has the items before it. Do not call it again after the last piece or a fault. */
 bool rdbScanNext(rdbScanner *s, rdbPiece *piece) must_check;
-/* The fault that ended it. Borrowed until rdbScanFree(). */
+/* Returns the fault that ended the scan. Borrowed until rdbScanFree(). */
 const rdbFault *rdbScanFault(const rdbScanner *s);
-/* Once the first piece has been given out, or there was a fault: the file's version, 0 if it has none. */
+/* Returns the version of the file, 0 if it has none. Valid after the first piece or a fault. */
 unsigned rdbScanVersion(const rdbScanner *s);
-/* It had no checksum: it is too old, or was saved without. After RDB_ITEM_END. */
+/* Returns true if the file has no checksum: it is too old, or was saved without one. Valid after RDB_ITEM_END. */
 bool rdbScanWithoutChecksum(const rdbScanner *s);
-/* Bytes up to the end of the last piece; at the end: of the snapshot, behind which something else may follow. */
+/* Returns the offset of the end of the last piece; after RDB_ITEM_END the size of the snapshot, after which other data
+ * may follow. */
 uint64_t rdbScanOffset(const rdbScanner *s);
 
 #endif

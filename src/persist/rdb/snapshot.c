@@ -1,19 +1,20 @@
-/* snapshot.c -- the life of snapshots: when one is made, by whom, and what its end means.
+/* snapshot.c -- when snapshots are made, by a command, a save point or a schedule, and what follows their end.
  *
  *   asked (BGSAVE) ------------------------.        .-> ended well: its changes count no more
  *   due (save points, at the tick) --------+-> child --> failed: writes are refused, tried again after 5 s
  *   scheduled (in a unit, beside a child) --'        '-> killed on purpose: as if it had not been
  *
- * A snapshot that cannot be made is not to be overlooked (a week without one has been): besides the refusal of writes,
- * which may be switched off, the log says so again and again.
+ * Operators must not overlook that snapshots fail (that went unnoticed for a week): writes are refused, and because
+ * that can be turned off, a line is logged every ten minutes.
  *
- * Not here    how the file comes to be (rdb_save.c), how a child lives (child.c), the refusal (disk_gate.c).
- * Owns        the schedule, the figures; the temporary file of a child that has not ended well.
+ * Not here    how the file is written (rdb_save.c); how a child is started and reaped (child.c); refusing writes
+ *             (disk_gate.c).
+ * Owns        the schedule, the figures; the temporary file of a child that has failed.
  * Threads     main; children are started on its own thread.
- * Invariants  1. The file that a start reads is replaced as a whole, or stays.
- *             2. last_ok is false exactly while GATE_DISK is armed for snapshots.
- *             3. A child of this file is known by its pid, which is that of the child that runs.
- *             4. A snapshot that is held back is replaced only by one that a command has asked for.
+ * Invariants  1. The file that a start reads is replaced as a whole, or unchanged.
+ *             2. last_ok is false exactly while GATE_DISK counts the last snapshot as failed.
+ *             3. child_pid is set exactly while the running child was started here.
+ *             4. While snapshots are held, only one that a command asked for replaces the file.
  * Tests       tests/persist/snapshot.tcl, tests/unit/persist/rdb/snapshot_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -54,19 +55,19 @@ static struct {
     long long saves;
     size_t last_cow_bytes;
     bool last_ok, scheduled;
-    bool held;       /* nothing but a command replaces the file */
-    bool began_held; /* the child under way, which a command has asked for, has written what was held back */
+    bool held;                       /* only a command may replace the file */
+    bool began_held;                 /* the running child was started while `held` was on */
     volatile sig_atomic_t child_pid; /* for the signal handler; 0: none */
-    ino_t emptied;                   /* the file that FLUSHALL has written while a child was about to end; 0: none */
-    /* Temporary files: names are made early, for the signal handler. */
+    ino_t emptied;                   /* file that FLUSHALL wrote while a child was being killed; 0: none */
+    /* Temporary files. The names are formatted early, because the signal handler needs them. */
     char own_file[RDB_TEMPORARY_NAME_SIZE], child_file[RDB_TEMPORARY_NAME_SIZE];
-    /* Of the child under way, or the last one: `dir` and `dbfilename` may change meanwhile. */
-    char folder[PATH_MAX]; /* "": the working directory has no name */
-    sds file;              /* owns: the path of the snapshot that it writes; NULL: there has been none */
+    /* Of the running child, or the last one: `dir` and `dbfilename` may change meanwhile. */
+    char folder[PATH_MAX]; /* "" if the working directory has no name */
+    sds file;              /* owns: path of its snapshot; NULL before the first child */
 } snapshot = {.last_ok = true, .last_took_s = -1};
 
 /* Asserts the invariants, at both ends of the functions of the header. A child for replicas (repl/primary/full_sync.c)
- * writes a snapshot as well and is none of this file. */
+ * writes a snapshot as well, but was not started here. */
 static void snapshotCheck(void) {
     debugAssert(!snapshot.child_pid || (childRunning() == CHILD_RDB && snapshot.child_pid == childPid()));
     debugAssert(!snapshot.child_pid || (snapshot.file && *snapshot.child_file));
@@ -99,7 +100,7 @@ void snapshotHold(bool on) {
     assertMainRole();
     snapshotCheck();
     snapshot.held = on;
-    if (on) snapshot.began_held = false; /* a child under way writes the dataset before */
+    if (on) snapshot.began_held = false; /* a running child writes the dataset of before */
 }
 
 bool snapshotAtShutdown(void) {
@@ -114,8 +115,8 @@ bool snapshotAtShutdown(void) {
 
 /* ---- The file --------------------------------------------------------------------------------------------- */
 
-static bool (*fill_replication)(rdbReplication *out); /* const after boot */
-static void (*on_end)(bool ok, const char *file);     /* const after boot */
+static bool (*fill_replication)(rdbReplication *out); /* const after startup */
+static void (*on_end)(bool ok, const char *file);     /* const after startup */
 
 void snapshotSetReplication(bool (*fill)(rdbReplication *out)) {
     fill_replication = fill;
@@ -167,7 +168,7 @@ static bool childWork(void *arg) {
 static void endedWell(const childEnd *how) {
     serverLog(LL_NOTICE, "Background saving terminated with success (%zu MB copied on write)", how->cow_bytes / MB);
     store_stats.dirty -= snapshot.dirty_at_fork;
-    if (store_stats.dirty < 0) store_stats.dirty = 0; /* DEBUG RELOAD has set it back meanwhile */
+    if (store_stats.dirty < 0) store_stats.dirty = 0; /* DEBUG RELOAD has reset it meanwhile */
     snapshot.last_cow_bytes = how->cow_bytes;
     snapshot.last_save_s = nowS();
     if (snapshot.began_held) snapshot.held = false;
@@ -179,8 +180,8 @@ static ino_t fileNow(void) {
     return stat(persist_settings.dbfilename, &st) == 0 ? st.st_ino : 0;
 }
 
-/* A child that was told to end may have been about to rename its file, over the one that FLUSHALL has written since:
- * then there has to be another one. */
+/* A child that was killed may have renamed its file just before, over the one that FLUSHALL wrote. Then another
+ * snapshot is scheduled. */
 static void lookWhoWasLast(void) {
     if (!snapshot.emptied) return;
     if (fileNow() != snapshot.emptied) snapshot.scheduled = true;
@@ -210,7 +211,7 @@ static void childEnded(void *arg, const childEnd *how) {
     snapshotCheck();
 }
 
-/* False with errno when there is no child. */
+/* Forks the child. Returns false with errno if that fails. */
 static bool begin(void) {
     childJob job = {
         .purpose = CHILD_RDB, .cpulist = persist_settings.bgsave_cpulist, .work = childWork, .ended = childEnded};
@@ -263,8 +264,8 @@ void snapshotAbandonFromSignal(void) {
 
 void snapshotAllFlushed(void) {
     assertMainRole();
-    if (forkedIsCopy()) return;                   /* the snapshot is the parent's, whose dataset is as it was */
-    if (childRunning() == CHILD_RDB) childKill(); /* also one for replicas, which does not write this file */
+    if (forkedIsCopy()) return;                   /* the file is the parent's, whose dataset was not flushed */
+    if (childRunning() == CHILD_RDB) childKill(); /* even if it is for replicas and does not write this file */
     if (snapshotHasSavePoints() && snapshotWriteNow() && snapshot.child_pid) snapshot.emptied = fileNow();
     snapshotCheck();
 }
@@ -304,7 +305,7 @@ void snapshotTick(void) {
     if (point || snapshot.scheduled) (void)begin();
 }
 
-/* ---- What is shown -------------------------------------------------------------------------------------------- */
+/* ---- INFO ----------------------------------------------------------------------------------------------------- */
 
 snapshotFigures snapshotFiguresNow(void) {
     bool running = childRunning() == CHILD_RDB;
@@ -346,7 +347,7 @@ static void cancel(client *c) {
     }
 }
 
-/* A transaction does not fork in its middle; beside another child it waits, if that is what the client asks for. */
+/* Within a transaction or a script the snapshot is only scheduled; so it is while another child runs, with SCHEDULE. */
 static void bgsave(client *c, bool schedule) {
     bool within_unit = c->flags & CLIENT_MULTI || programIsRunning();
     if (childRunning() == CHILD_RDB) {

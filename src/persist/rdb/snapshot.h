@@ -1,6 +1,6 @@
-/* snapshot.h -- the life of snapshots: when one is made, by whom, and what its end means.
+/* snapshot.h -- when snapshots are made, by a command, a save point or a schedule, and what follows their end.
  *
- * Runs on: main; what may fork or wait for the disk, main's own thread.
+ * Runs on: main; functions that fork or wait for the disk, main's own thread.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef PERSIST_SNAPSHOT_H
@@ -9,35 +9,38 @@
 #include "client.h"
 #include "rdb_save.h"
 
-/* Boot: from now on there is a last save. */
+/* Call at startup: sets the time of the last save to now. */
 void snapshotInit(void);
-/* Each tick: start what is due or scheduled; say again that snapshots fail. */
+/* Call at each tick: starts a snapshot that is due or scheduled, and logs from time to time that saving fails. */
 void snapshotTick(void);
-/* Whether the settings have a save point. */
+/* Returns true if the settings have a save point. */
 bool snapshotHasSavePoints(void);
-/* While it is on, save points are not due and a shutdown saves nothing by itself, because the file may be the last copy
- * of what the dataset was. A snapshot that a command asks for is made, and ends it. */
+/* While on, save points are not due and a shutdown does not save by itself, because the file may be the last copy of
+ * the dataset that a failed load replaced. A snapshot that a command asks for is still made, and turns this off. */
 void snapshotHold(bool on);
-/* Whether a shutdown saves by itself: there are save points, and they are not held. */
+/* Returns whether a shutdown saves by itself: if there are save points and they are not held. */
 bool snapshotAtShutdown(void);
-/* Write the dataset to its file and wait for the disk; the changes of which it consists count no more. False with a
- * line in the log. */
+/* Writes the dataset to its file and waits for the disk. Resets the number of changes. Returns false, and logs a line,
+ * if it fails. */
 bool snapshotWriteNow(void);
-/* End a child that writes a snapshot, and remove what it has written. Waits for both. */
+/* Kills a child that writes a snapshot and removes its temporary file. Waits for both. */
 void snapshotAbandon(void);
-/* The same without waiting, from a signal handler that ends the process. */
+/* Does the same without waiting, for a signal handler that ends the process. */
 void snapshotAbandonFromSignal(void);
-/* Boot: where the dataset stands in a stream of replication, for files; false: in none. */
+/* Sets a function that fills in the dataset's position in the replication stream, for files; it returns false if there
+ * is none. Startup only. */
 void snapshotSetReplication(bool (*fill)(rdbReplication *out));
-/* Boot: `fn` is called when a child that wrote a snapshot has ended; `file` is the path of the snapshot, which the
- * present `dir` and `dbfilename` need not name any more. */
+/* Sets a function that is called when a child that wrote a snapshot has ended; `file` is the path of the snapshot, as
+ * `dir` and `dbfilename` may have changed since. Startup only. */
 void snapshotOnEnd(void (*fn)(bool ok, const char *file));
-/* A child begins to write a snapshot that is for replicas. False with errno, and a line in the log. */
+/* Starts a child that writes a snapshot to the usual file, from where replicas will get it. Returns false with errno,
+ * and logs a line, if it cannot be started. */
 bool snapshotStart(void) must_check;
-/* FLUSHALL has emptied all databases: a child that still writes them ends, and so does what the file has of them. */
+/* Call after FLUSHALL has emptied all databases: kills a child that still writes them, and with save points writes an
+ * empty snapshot. */
 void snapshotAllFlushed(void);
 
-/* What INFO shows. Seconds of the wall clock; -1: never, or not now. */
+/* INFO fields. Times are seconds of the wall clock; -1 means never, or not now. */
 typedef struct snapshotFigures {
     bool in_progress, last_ok;
     int64_t last_save_s;
