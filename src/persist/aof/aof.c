@@ -1,36 +1,36 @@
-/* aof.c -- the append-only file on main: what is propagated becomes bytes, and replies wait for them.
+/* aof.c -- the append-only file on main: turns what is propagated into bytes, and makes replies wait for them.
  *
- * A sink of propagate.h appends to the stream of the thread: one copy of the command's own bytes, SELECT where the
- * database changes. Before replies leave main tells the thread how far it may write (one store), and that is all it
- * does for the disk.
+ * A sink of propagate.h appends to the queue of the AOF thread: one copy of the command's own bytes, and SELECT where
+ * the database changes. Before replies are sent main publishes how far the thread may write (one store); it does
+ * nothing else for the disk.
  *
- * always: every client with output waits until all that was appended so far is synced, a reader too: it may have seen
- * what is not safe yet. Main goes on with the next turn meanwhile, so one sync serves all commands of the turns that
- * it takes (group commit).
+ * always: every client with output waits until everything that was appended so far is synced, a reader too, as it may
+ * have seen what is not safe yet. Main goes on with the next loop iteration meanwhile, so one sync serves all commands
+ * of the iterations that run during it (group commit).
  *
- * everysec, no: replies leave at once, unless the thread has fallen behind. WRITE_LAG_MS with a write is too much, or
- * LAG_MS where a sync is under way, for which a write may have to wait; so is, with everysec, LAG_MS with a sync. Then
- * replies wait as with always, until it has caught up: what an acknowledged write may be lost by has a bound that does
- * not depend on the disk. For what clients send without waiting for replies it is QUEUE_MAX: then writes are paused.
- * Replies of commands that took SLOW_NS wait for the write as well: a millisecond more is nothing to them, and what a
- * long script has written is safe from kill -9 when its reply is read.
+ * everysec, no: replies are sent at once, unless the thread has fallen behind: if a write is late by
+ * WRITE_LAG_MS, or by LAG_MS during a sync, for which a write may have to wait; or, with everysec, if a sync is late by
+ * LAG_MS. Then replies wait as with always, until the thread has caught up. So the loss of acknowledged writes has a
+ * bound that does not depend on the disk. For clients that do not wait for replies the bound is QUEUE_MAX: then writes
+ * are paused. Replies of commands that took SLOW_NS wait for the write as well: a millisecond more does not matter to
+ * them, and the writes of a long script survive kill -9 once its reply is read.
  *
- * Turned on while the server runs, it begins with a rewrite: from the fork on the thread writes a temporary increment
- * (`first`), and replies wait for that as the policy says. But there is no log before base and increment are in their
- * places: no error of the disk is told to clients, a try that fails is given up (the thread then ends by itself,
- * `leaving`), and another one follows.
+ * A log that is turned on while the server runs begins with a rewrite: from the fork on the thread writes a temporary
+ * increment (`first`), and replies wait for that as the policy says. But there is no log before base and increment have
+ * their names: until then an error of the disk is not reported to clients. An attempt that fails is abandoned (the
+ * thread then ends by itself, `leaving`), and another one follows.
  *
  *   OFF -- wanted --> WAITING for the fork --> FIRST -- switched --> ON     FIRST, ON: there is a thread
- *    ^                  ^---- given up ----'                         |
+ *    ^                  ^---- abandoned ---'                         |
  *    '------- appendonly no; suspended; the end of the process ------'
  *
- * Not here    system calls (aof_thread.c), what is propagated (engine/propagate.c), reading (aof_load.c).
+ * Not here    system calls (aof_thread.c); what is propagated (engine/propagate.c); reading (aof_load.c).
  * Owns        the state of the log on main.
  * Threads     main.
- * Invariants  1. Only complete units are published (aof_queue.h), also while a unit is under way.
- *             2. While the log is on each propagated item is in the stream, in its order.
+ * Invariants  1. Only complete units are published (aof_queue.h), also in the middle of a unit.
+ *             2. While the log is on each propagated item is in the queue, in its order.
  *             3. Writes are paused for the log only while `room` waits, and then there is a thread.
- *             4. Only in ON an error of the disk is known here, and to GATE_DISK.
+ *             4. An error of the disk is recorded here, and in GATE_DISK, only in state ON.
  *             5. A thread that is leaving has no successor before it has ended.
  * Cost        off: nothing. On: a copy per command; per flush a store and a few loads.
  * Tests       tests/persist/aof.tcl
@@ -63,62 +63,62 @@
 #include <unistd.h>
 
 #define LAG_MS 1500      /* an everysec sync begins a second after the last one; the rest is for the disk */
-#define WRITE_LAG_MS 250 /* the thread looks each millisecond; the rest is for a machine or a disk that is busy */
+#define WRITE_LAG_MS 250 /* the thread polls each millisecond; the rest is for a busy machine or disk */
 #define SLOW_NS 5000000
-#define MARK_MS 10    /* how exactly the age of what is not safe is known */
+#define MARK_MS 10    /* resolution of the age of unsafe bytes */
 #define MARKS_MAX 256 /* a power of two */
 #define QUEUE_MAX ((uint64_t)64 << 20)
-#define QUEUE_LOW (QUEUE_MAX / 2) /* writes go on */
+#define QUEUE_LOW (QUEUE_MAX / 2) /* below it writes are allowed again */
 #define WAIT_US 500
 #define STOP_HOOKS_MAX 2
 
-/* Replies wait although the policy is not always: for a write, or for a sync. */
+/* Whether replies wait although the policy is not always: for a write, or for a sync. */
 typedef enum { ON_TIME, WRITE_LATE, SYNC_LATE } lateness;
 
-/* Everything before `offset` was appended before `ms`. */
+/* All bytes before `offset` were appended before `ms`. */
 typedef struct ageMark {
     uint64_t offset, ms;
 } ageMark;
 
 static struct {
-    holdSequence written_seq, synced_seq; /* const after boot */
-    aofThread *thread;                    /* owns; NULL: off, or not begun */
-    aofThread *leaving;                   /* owns: of a first increment that was given up, until it has ended */
-    bool wanted;                          /* appendonly, as far as it is in force */
+    holdSequence written_seq, synced_seq; /* const after startup */
+    aofThread *thread;                    /* owns; NULL while the log is off, or not begun */
+    aofThread *leaving;                   /* owns: an abandoned attempt's thread, until it has ended */
+    bool wanted;                          /* the value of appendonly that has been applied */
     bool suspended;                       /* appendonly is yes, but the files stay as they are */
-    off_t suspended_size;                 /* of the files then */
-    bool first;                           /* the thread has no log yet */
-    aofQueue *queue;                      /* the thread's */
+    off_t suspended_size;                 /* size of the files at that moment */
+    bool first;                           /* the log is being turned on: the thread writes a temporary increment */
+    aofQueue *queue;                      /* borrowed from the thread */
     sds folder;                           /* owns: absolute, of the running log */
-    uint64_t begin;                       /* where the stream of the next thread begins */
+    uint64_t begin;                       /* offset at which the queue of the next thread begins */
     int dbid;                             /* of the last SELECT in the increment; -1: none */
     int64_t stamped_s;                    /* of the last timestamp in it */
     bool inside;                          /* between two items of a unit */
     bool child_lives;
-    int error;                             /* that main knows of */
+    int error;                             /* of the thread, as far as main knows; 0: none */
     off_t base_size, older_size;           /* the base; increments before the last one */
-    off_t settled_size;                    /* of all, after the last rewrite or the start */
-    aofDoneFn *cut_done, *switch_done;     /* a rewrite waits for it */
-    const aofJob *last_cut;                /* the thread's: whose answer cut_done is for */
-    void (*first_failed)(int error);       /* NULL: told already */
-    const aofJob *awaited;                 /* the thread's */
-    bool awaited_ok;                       /* the last one was done well */
-    aofTurnOnFn *turn_on;                  /* const after boot */
-    void (*on_begin)(void);                /* const after boot */
-    void (*on_stop[STOP_HOOKS_MAX])(void); /* const after boot */
+    off_t settled_size;                    /* of all files, after the last rewrite or the start */
+    aofDoneFn *cut_done, *switch_done;     /* callbacks of a rewrite */
+    const aofJob *last_cut;                /* borrowed from the thread: the cut whose result cut_done is for */
+    void (*first_failed)(int error);       /* NULL once it was called */
+    const aofJob *awaited;                 /* borrowed from the thread: job that main waits for */
+    bool awaited_ok;                       /* whether the last awaited job succeeded */
+    aofTurnOnFn *turn_on;                  /* const after startup */
+    void (*on_begin)(void);                /* const after startup */
+    void (*on_stop[STOP_HOOKS_MAX])(void); /* const after startup */
     bool ending;                           /* the thread takes no more jobs */
     long long delayed_sync;
     lateness late;
     uint64_t command_ns;     /* engine_stats.command_ns at the last flush */
-    uint64_t written_wanted; /* something waits until so much is written */
+    uint64_t written_wanted; /* offset that replies or `room` wait for to be written */
     bool hears_of_writes;
-    holdWaiter room; /* for the queue to be short again */
+    holdWaiter room; /* waits until the queue is short again */
     ageMark marks[MARKS_MAX];
     unsigned first_mark, marks_count;
 } aof;
 
-/* Asserts the invariants, at both ends of the functions of the header. They hold as well where a callback is called in
- * the middle of a change, which may call aofGiveUpFirst(). */
+/* Asserts the invariants, at both ends of the functions of the header. They also hold when a callback is called in the
+ * middle of a change, as it may call aofGiveUpFirst(). */
 static void aofCheck(void) {
     debugAssert(!aof.thread == !aof.queue && (!aof.queue || aof.queue == aofThreadQueue(aof.thread)));
     debugAssert(!aof.first || (aof.thread && !aof.ending));
@@ -139,7 +139,7 @@ static void aofCheck(void) {
     unused(s);
 }
 
-/* --- what is propagated ------------------------------------------------------------------------------------- */
+/* --- the sink of propagated commands ---------------------------------------------------------------------------- */
 
 static void appendSelect(int dbid) {
     char text[RESP_SELECT_MAX];
@@ -147,7 +147,7 @@ static void appendSelect(int dbid) {
     aof.dbid = dbid;
 }
 
-/* The second in which what follows was executed, when it is not that of the last line. */
+/* Appends the second in which the next item was executed, if it differs from the last timestamp. */
 static void appendTimestamp(void) {
     int64_t now_s = storeNowMs() / 1000;
     if (now_s == aof.stamped_s) return;
@@ -174,7 +174,7 @@ static void takeItem(const propagateItem *item) {
 
 static const propagateSink sink = {.target = PROPAGATE_AOF, .take = takeItem};
 
-/* --- may replies leave? --------------------------------------------------------------------------------------- */
+/* --- whether replies may be sent ------------------------------------------------------------------------------ */
 
 static const ageMark *markAt(unsigned i) {
     return &aof.marks[(aof.first_mark + i) % MARKS_MAX];
@@ -187,7 +187,7 @@ static void dropMarks(uint64_t safe) {
     }
 }
 
-/* How long the oldest byte of a complete unit that is not safe has waited, at most; 0 when there is none. */
+/* Returns an upper bound of the age of the oldest complete unit after offset `safe`; 0 if there is none. */
 static uint64_t ageBehind(uint64_t safe, uint64_t now_ms) {
     unsigned i = aof.marks_count;
     if (aof.queue->whole <= safe || i == 0) return 0;
@@ -195,8 +195,8 @@ static uint64_t ageBehind(uint64_t safe, uint64_t now_ms) {
     return now_ms - markAt(i - 1)->ms;
 }
 
-/* Note when what comes from now on was appended. Without room the last mark stands for more: what is behind seems
- * older. */
+/* Records the time at which the bytes after `before` are appended. While all marks are in use nothing is recorded, and
+ * later bytes seem as old as the last mark. */
 static void mark(uint64_t before, uint64_t now_ms) {
     if (aof.marks_count == MARKS_MAX) return;
     if (aof.marks_count && now_ms - markAt(aof.marks_count - 1)->ms < MARK_MS) return;
@@ -205,13 +205,13 @@ static void mark(uint64_t before, uint64_t now_ms) {
     aof.marks_count++;
 }
 
-/* Main hears of each write while something waits for one. */
+/* Makes the thread report each write, as long as a reply waits for one. */
 static void hearOfWrites(const aofProgress *p) {
     bool waited = aof.written_wanted > p->written;
     if (likely(waited == aof.hears_of_writes)) return;
     aof.hears_of_writes = waited;
     aofThreadReportWrites(aof.thread, waited);
-    /* The thread may have come there before it knew that it is to tell. */
+    /* The thread may have written them before it knew that it has to report writes. */
     if (waited) holdReached(aof.written_seq, aofThreadProgress(aof.thread).written);
 }
 
@@ -230,7 +230,7 @@ static void thereIsRoom(holdWaiter *w) {
     endPause();
 }
 
-/* The disk does not take what clients send: their writes wait for it. */
+/* Pauses writes if the disk is too slow for what clients send. */
 static void pauseIfFull(const aofProgress *p) {
     if (likely(aof.queue->appended - p->written <= QUEUE_MAX) || aof.room.reached || p->write_error) return;
     pauseClients(PAUSE_FOR_DISK, PAUSE_WRITES, PAUSE_WITHOUT_END);
@@ -239,9 +239,9 @@ static void pauseIfFull(const aofProgress *p) {
     wantWritten(p, offset);
 }
 
-/* The thread has met an error, or it is over. */
+/* Records an error of the thread, or its end. */
 static void lookForErrors(const aofProgress *p) {
-    if (unlikely(aof.first)) return; /* the tick does */
+    if (unlikely(aof.first)) return; /* aofTick() handles errors then */
     int error = p->write_error ? p->write_error : p->sync_error;
     if (likely(error == aof.error)) return;
     aof.error = error;
@@ -258,15 +258,15 @@ static void applySyncsHeldBack(void) {
     aofThreadSetNoSyncFrom(aof.thread, syncsHeldBack() ? aof.queue->appended : UINT64_MAX);
 }
 
-/* Whether the commands since the last flush took so long that waiting for the write adds nothing to it. */
+/* Returns whether the commands since the last flush took so long that waiting for the write adds little to it. */
 static bool commandsWereSlow(void) {
     bool slow = engine_stats.command_ns - aof.command_ns >= SLOW_NS;
     aof.command_ns = engine_stats.command_ns;
     return slow;
 }
 
-/* Whether what is not safe is too old for replies to go on. Nobody waits for a disk that has failed: writes are
- * refused then. */
+/* Returns whether unsafe bytes are too old to send replies. Replies do not wait for a disk that has failed, because
+ * writes are refused then. */
 static lateness lookHowLate(const aofProgress *p, bool by_sync, bool slow, uint64_t now_ms) {
     if (p->write_error || p->sync_error) return ON_TIME;
     if (unlikely(slow) && p->written < aof.queue->whole) return WRITE_LATE;
@@ -333,7 +333,7 @@ void aofWhenSynced(holdWaiter *w, uint64_t offset, void (*reached)(holdWaiter *w
 
 /* --- on and off ------------------------------------------------------------------------------------------------ */
 
-/* Load what there is, or begin with nothing. The manifest, or NULL with lines in the log. */
+/* Loads the log, or begins an empty one. Returns the manifest, or NULL after logging why. */
 static aofManifest *findAndLoad(const char *stem, bool hide_user_data) {
     aofLoaded loaded = {.base_size = 0};
     aofManifest *m = aofFilesFind(aof.folder, stem);
@@ -359,7 +359,7 @@ static void beginQueue(void) {
     propagateAddSink(&sink);
 }
 
-/* Start the thread on the manifest's last increment (takes the manifest). */
+/* Starts the thread on the manifest's last increment. Takes ownership of the manifest. */
 static bool startThread(aofManifest *m, const char *stem) {
     aofThreadOptions o = {.folder = aof.folder,
                           .stem = stem,
@@ -389,7 +389,7 @@ bool aofStart(bool hide_user_data) {
     sdsFree(aof.folder);
     aof.folder = aofFolderPath(persist_settings.appenddirname);
     aofManifest *m = aof.folder ? findAndLoad(stem, hide_user_data) : NULL;
-    aof.wanted = m != NULL; /* not sooner: while it is read it is neither on nor about to be turned on */
+    aof.wanted = m != NULL; /* not earlier: while it is read it is neither on nor being turned on */
     bool started = m && startThread(m, stem);
     aofCheck();
     return started;
@@ -434,7 +434,7 @@ static void finished(const aofJob *job) {
         break;
     case AOF_JOB_CUT:
         if (job->ok) aof.older_size += job->incr_size;
-        if (job != aof.last_cut) break; /* of a rewrite that has ended before its cut was answered */
+        if (job != aof.last_cut) break; /* of a rewrite that ended before its cut was done */
         aof.last_cut = NULL;
         tell(&aof.cut_done, job);
         break;
@@ -456,7 +456,7 @@ static void finished(const aofJob *job) {
     }
 }
 
-/* What jobs have brought. */
+/* Handles the jobs that the thread has finished. */
 static void takeFinished(void) {
     for (aofJob *job; aof.thread && (job = aofThreadFinished(aof.thread)) != NULL;) {
         finished(job);
@@ -520,7 +520,7 @@ void aofOnStop(void (*fn)(void)) {
     aof.on_stop[i] = fn;
 }
 
-/* Nobody waits any more for what is not going to be made safe. */
+/* Releases replies that wait for offsets of a log that has ended. */
 static void releaseAll(uint64_t end) {
     holdReached(aof.written_seq, end);
     holdReached(aof.synced_seq, end);
@@ -529,8 +529,8 @@ static void releaseAll(uint64_t end) {
 
 /* --- the first rewrite ------------------------------------------------------------------------------------------ */
 
-/* What has become of one that was given up. Its base may have got its place all the same; then it is a log that was
- * turned off. */
+/* Handles the end of the thread of an abandoned attempt. If its base was switched to nevertheless, the log counts as
+ * turned off after that. */
 static void takeLeaving(bool wait) {
     if (!aof.leaving) return;
     if (wait) aofThreadWaitForEnd(aof.leaving);
@@ -540,7 +540,7 @@ static void takeLeaving(bool wait) {
         ended |= job->type == AOF_JOB_END;
     }
     if (!ended) return;
-    if (!wait) aofThreadWaitForEnd(aof.leaving); /* it has nothing more to do */
+    if (!wait) aofThreadWaitForEnd(aof.leaving); /* returns soon: the thread has done its last job */
     aofThreadFree(aof.leaving);
     aof.leaving = NULL;
 }
@@ -597,7 +597,7 @@ void aofGiveUpFirst(void) {
     aofCheck();
 }
 
-/* Nobody is told of an error of the disk while there is no log: the try has failed. */
+/* Abandons the attempt on an error of the disk: while there is no log clients are not affected by it. */
 static void lookAtFirst(void) {
     if (!aof.thread || !aof.first) return;
     aofProgress p = aofThreadProgress(aof.thread);
@@ -606,7 +606,7 @@ static void lookAtFirst(void) {
 
 /* --- the end ---------------------------------------------------------------------------------------------------- */
 
-/* Wait until the thread has done all that it was told: its bytes are in the files. */
+/* Waits until the thread has done all jobs and written all bytes. Returns false if it could not write them. */
 static bool waitForThread(void) {
     debugAssert(!aof.awaited);
     aofJob *job = aofJobCreate(AOF_JOB_WRITE);
@@ -658,9 +658,9 @@ void aofStop(void) {
     aofCheck();
 }
 
-/* --- loaded again ----------------------------------------------------------------------------------------------- */
+/* --- loading again ---------------------------------------------------------------------------------------------- */
 
-/* The files' last state, or NULL with lines in the log. */
+/* Returns the manifest on disk, or NULL after logging why. */
 static aofManifest *manifestToLoad(const char *folder) {
     if (aof.thread && !waitForThread()) return NULL;
     aofManifest *m = aofFilesRead(folder, persist_settings.appendfilename);
@@ -670,8 +670,8 @@ static aofManifest *manifestToLoad(const char *folder) {
     return NULL;
 }
 
-/* What is loaded is in the log already. */
-/* A file without a snapshot at its head loads libraries that must not be there yet. */
+/* Empties the dataset. Libraries are removed too, because a log without an RDB preamble loads libraries that must not
+ * exist yet. */
 static void emptyAll(void) {
     dbEmpty(-1, false);
     librariesClear();
@@ -682,7 +682,7 @@ static bool replaceDataset(const char *folder, const aofManifest *m, bool hide_u
     if (aof.thread) propagateRemoveSink(&sink);
     emptyAll();
     bool ok = aofLoad(folder, m, hide_user_data, &loaded);
-    if (!ok) emptyAll(); /* nothing rather than half of it */
+    if (!ok) emptyAll(); /* no dataset is better than half of one */
     if (aof.thread) propagateAddSink(&sink);
     return ok;
 }
@@ -691,7 +691,7 @@ aofReloadEnd aofReload(bool hide_user_data) {
     assertMainThread();
     bool turning_on = aofIsTurningOn();
     aofReloadEnd end = AOF_RELOAD_NO_FILES;
-    if (turning_on) { /* the base that is being made has another dataset */
+    if (turning_on) { /* the base that is being made has the old dataset */
         tellStopping();
         aofGiveUpFirst();
         takeLeaving(true);
@@ -709,8 +709,8 @@ aofReloadEnd aofReload(bool hide_user_data) {
 
 /* --- settings ----------------------------------------------------------------------------------------------------- */
 
-/* appendonly at run time. The dataset must become the base of a new log: that is a rewrite. One that is under way when
- * it is turned off again is given up without waiting for the disk. */
+/* Applies a change of appendonly at run time. To turn it on, the dataset must become the base of a new log: that is a
+ * rewrite. If it is turned off during that rewrite, the rewrite is abandoned without waiting for the disk. */
 static bool applyEnabled(const char **err) {
     bool was_on = aofIsOn();
     aofCheck();
@@ -758,7 +758,7 @@ bool aofResume(const char *received) {
     bool taken = false;
     aof.suspended = false;
     aof.wanted = true;
-    (void)aof.turn_on(received, &taken); /* a try that fails is made again at a tick */
+    (void)aof.turn_on(received, &taken); /* if the attempt fails, a tick tries again */
     debugAssert(!taken || received);
     aofCheck();
     return taken;
@@ -772,7 +772,7 @@ static bool applyPolicy(const char **err) {
         return false;
     }
     aofThreadSetPolicy(aof.thread, (fsyncPolicy)persist_settings.appendfsync);
-    /* Replies may wait for a sync that the new policy would not make. */
+    /* Replies may wait for a sync that the new policy would not start. */
     if (!always) aofThreadSubmit(aof.thread, aofJobCreate(AOF_JOB_SYNC));
     return true;
 }
@@ -783,7 +783,7 @@ static bool applyNoSync(const char **err) {
     return true;
 }
 
-/* History that has been kept goes. */
+/* Deletes history that was kept so far. */
 static bool applyAutoGc(const char **err) {
     unused(err);
     if (aofIsOn() && !persist_settings.aof_disable_auto_gc) aofThreadSubmit(aof.thread, aofJobCreate(AOF_JOB_DELETE));
@@ -798,7 +798,7 @@ void aofChildLives(bool lives) {
     aofCheck();
 }
 
-/* --- figures ------------------------------------------------------------------------------------------------------ */
+/* --- tick and INFO fields --------------------------------------------------------------------------------------- */
 
 void aofTick(void) {
     aofCheck();
@@ -811,8 +811,8 @@ void aofTick(void) {
     aofLatencyReport();
 }
 
-/* What takes bytes to the disk does not count for eviction, which would make more of them; nor do blocks that wait for
- * the next busy moment, for a small dataset would go before they do. */
+/* Returns the memory of the queue, which eviction does not count: evicting keys would only append to the queue. Blocks
+ * for reuse are not counted either, because otherwise a small dataset would be evicted first. */
 static size_t replStreamMemory(void) {
     return aof.thread ? aofQueueMemory(aof.queue) : 0;
 }

@@ -1,19 +1,19 @@
-/* aof_base.c -- the whole dataset as commands that make it.
+/* aof_base.c -- writes the whole dataset as commands that create it.
  *
  *   FUNCTION LOAD ..
  *   SELECT   SET | RPUSH .. | SADD .. | ZADD .. | HSETEX .. HMSET .. | XADD .. XSETID XGROUP .. XCLAIM ..   PEXPIREAT
  *
- * A large value is many commands of at most ITEMS elements, so that whoever reads them never has a large one. Times of
- * keys and fields that are over are written like others: the log behind the base says when they go.
+ * A large value becomes many commands of at most ITEMS elements, so that no reader needs to hold a large command.
+ * Expired keys and fields are written like others: the increments after the base contain their removal.
  *
- * What a command cannot say is lost, as in the field: when a consumer was last seen, and which pending entries the
- * stream has no more.
+ * State that no command can set is lost, as in Valkey: the time when a consumer was last seen, and which pending
+ * entries the stream no longer has.
  *
- * Not here    the walk over the keys, the file (rdb_save.c).
+ * Not here    the walk over the keys, and the file (rdb_save.c).
  * Owns        nothing.
- * Threads     who has main's role, or the only thread of a child.
- * Invariants  1. Nothing of the dataset is written to.
- *             2. A command announces as many arguments as follow.
+ * Threads     the thread that has the main role, or the only thread of a child.
+ * Invariants  1. No memory of the dataset is written to.
+ *             2. The argument count of a command is the number of arguments that follow.
  * Tests       tests/persist/rewrite.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -32,7 +32,7 @@
 
 #include <stdio.h>
 
-#define ITEMS 64 /* of a value in one command */
+#define ITEMS 64 /* elements of a value in one command */
 
 /* ---- Commands ---- */
 
@@ -61,14 +61,14 @@ static void putStreamId(rdbWriter *out, streamId id) {
     putArg(out, streamIdText(id, text));
 }
 
-/* A command of so many arguments begins, with its name among them. */
+/* Begins a command with `argc` arguments, its name included. */
 static void begin(rdbWriter *out, const char *name, size_t argc) {
     putHeader(out, '*', argc);
     putWord(out, name);
 }
 
-/* One that adds elements to the key's value: behind `done` of `total` of them the next command begins. Each has `parts`
- * arguments. */
+/* Call before each element of a value, when `done` of `total` elements are written. Begins a command after every ITEMS
+ * elements; each element takes `parts` arguments. */
 static void beginSome(rdbWriter *out, const char *name, slice key, size_t done, size_t total, size_t parts) {
     debugAssert(done < total && parts > 0);
     if (done % ITEMS) return;
@@ -124,7 +124,7 @@ static void writeZset(rdbWriter *out, slice key, const robj *o) {
     }
 }
 
-/* Each field that has a time, with it; how many have none. */
+/* Writes each field that has a TTL together with it. Returns how many fields have none. */
 static size_t writeTimedFields(rdbWriter *out, slice key, const robj *o) {
     size_t others = 0;
     hashIter it;
@@ -182,7 +182,7 @@ static void writeEntries(rdbWriter *out, slice key, const stream *s) {
     streamIterEnd(&it);
 }
 
-/* A stream without entries is made with one, which goes again. */
+/* Creates a stream without entries by adding one that is trimmed at once. */
 static void writeEmptyStream(rdbWriter *out, slice key) {
     begin(out, "XADD", 7);
     putArg(out, key);
@@ -256,7 +256,7 @@ static void writeStream(rdbWriter *out, slice key, const robj *o) {
     raxIterEnd(&it);
 }
 
-/* ---- The whole ---- */
+/* ---- The dataset ---- */
 
 static void writeLibrary(void *out, slice text) {
     begin(out, "FUNCTION", 3);

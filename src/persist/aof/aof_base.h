@@ -1,6 +1,6 @@
-/* aof_base.h -- the dataset as commands that make it: the base of an append-only file where it is to be no snapshot.
+/* aof_base.h -- writes the dataset as commands that create it: the base of an append-only file without RDB preamble.
  *
- * Threads     who has main's role, or the only thread of a child; nothing of the dataset is written to.
+ * Threads     the thread that has the main role, or the only thread of a child; it writes to no memory of the dataset.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef PERSIST_AOF_BASE_H
@@ -8,8 +8,7 @@
 
 #include "rdb_save.h"
 
-/* For rdbSaveOptions.as_commands. Runs in the process that saves, usually a child; it changes nothing of the dataset.
- * */
+/* The value of rdbSaveOptions.as_commands. The functions run in the process that saves, usually a child. */
 extern const rdbCommandForm aof_base_commands;
 
 #endif

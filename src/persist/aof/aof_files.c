@@ -1,4 +1,5 @@
-/* aof_files.c -- the folder of the append-only file: found, taken over from older servers, begun.
+/* aof_files.c -- the folder of the append-only file: reads its manifest, adopts files of older servers, creates the
+ * first files.
  *
  * Owns        nothing.
  * Threads     as the header says.
@@ -35,7 +36,7 @@ static bool exists(const char *path) {
 
 /* --- the manifest ---------------------------------------------------------------------------------------- */
 
-/* The bytes of a small file; NULL with errno. */
+/* Returns the bytes of a small file, or NULL with errno. */
 static sds readFile(const char *path) {
     char part[4096];
     sds text = sdsEmpty();
@@ -104,7 +105,8 @@ static bool writeManifest(const char *folder, const char *stem, const aofManifes
 
 /* --- files of older servers ------------------------------------------------------------------------------ */
 
-/* The folder's files know nothing of the old one, or say that it is the base and was not moved yet. */
+/* Returns whether the old single file becomes the base: there are no files in the manifest, or it names the old one as
+ * its base, but the file was not moved yet. */
 static bool wantsOldFile(const aofManifest *m, const char *folder, const char *stem) {
     if (m->count == 0) return true;
     const aofFile *base = aofManifestBase(m);
@@ -115,7 +117,7 @@ static bool wantsOldFile(const aofManifest *m, const char *folder, const char *s
     return !moved;
 }
 
-/* First the manifest that names it, then the move: a crash between the two is seen above. */
+/* Writes the manifest that names the file, then moves it. wantsOldFile() detects a crash between the two. */
 static bool takeOldFile(const char *folder, const char *stem, const char *old, aofManifest *m) {
     sds path = aofPath(folder, stem);
     bool ok = true;
@@ -180,8 +182,8 @@ aofManifest *aofFilesFind(const char *folder, const char *stem) {
 
 /* --- the first files ------------------------------------------------------------------------------------- */
 
-/* Whether a file of the next number lies there, although no manifest names it: the rest of a log that somebody may want
- * back. Nothing is written over it. */
+/* Returns whether a file with this number exists although no manifest names it: it is a remainder of a log that its
+ * owner may want back, and is not overwritten. */
 static bool isTaken(const char *folder, const char *stem, long long seq, const char *ending) {
     sds name = sdsCatPrintf(sdsEmpty(), "%s.%lld.%s", stem, seq, ending), path = aofPath(folder, name);
     bool taken = exists(path);
@@ -198,7 +200,7 @@ static bool writeEmptyBase(const char *folder, const char *name) {
     return ok;
 }
 
-/* The dataset is empty at this time. */
+/* Writes an empty snapshot. The dataset must be empty. */
 static bool writeEmptySnapshot(const char *folder, const char *name) {
     rdbSaveOptions options = rdbSaveDefaults();
     options.is_aof_base = true;

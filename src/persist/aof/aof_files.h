@@ -1,7 +1,8 @@
-/* aof_files.h -- the folder of the append-only file: found, taken over from older servers, begun.
+/* aof_files.h -- the folder of the append-only file: reads its manifest, adopts files of older servers, creates the
+ * first files.
  *
- * Runs on: who owns the folder: main before the AOF thread and after its end, that thread meanwhile; without a log the
- * thread of background work. All of it waits for the disk.
+ * Runs on: the owner of the folder: main before the AOF thread starts and after its end, that thread meanwhile; without
+ * a log a background thread. All functions wait for the disk.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef PERSIST_AOF_FILES_H
@@ -11,29 +12,32 @@
 
 #include <sys/types.h>
 
-/* The folder's absolute path, owned by the caller. NULL with a line in the log. */
+/* Returns the folder's absolute path, which the caller frees. Returns NULL, and logs a line, if the working directory
+ * has no name. */
 sds aofFolderPath(const char *dirname) must_check;
-/* What the folder says: a manifest without files when there is none. An old single file beside the folder becomes the
- * first base. NULL with lines in the log when something is wrong. */
+/* Reads the manifest, and creates the folder if it is missing. Without a manifest it returns one without files. An old
+ * single file beside the folder becomes the first base. Returns NULL, after logging why, on failure. */
 aofManifest *aofFilesFind(const char *folder, const char *stem) must_check;
-/* Only what its manifest says; nothing is made. */
+/* Reads the manifest as aofFilesFind() does, but changes nothing on disk. */
 aofManifest *aofFilesRead(const char *folder, const char *stem) must_check;
-/* As aofFilesFind(), but an old single file stays where it is. */
+/* Reads the manifest as aofFilesFind() does, but leaves an old single file where it is. */
 aofManifest *aofFilesInspect(const char *folder, const char *stem) must_check;
-/* Whether a log can be begun there at present: makes the folder, reads its manifest, makes a file and removes it again.
- * False with lines in the log. */
+/* Returns whether a log could be begun in the folder now: creates it, reads its manifest, creates a file and removes it
+ * again. Logs the reason if not. */
 bool aofFilesTry(const char *folder, const char *stem) must_check;
-/* The next numbers of `m` are those of files that are not there. */
+/* Raises the last numbers of `m` until the next ones are not those of existing files. */
 void aofFilesSkipTaken(const char *folder, const char *stem, aofManifest *m);
-/* Begin a log of nothing: a base without commands, in `m`, which has no files. The manifest is not written yet. */
+/* Begins an empty log: creates a base without commands and adds it to `m`, which has no files. Does not write the
+ * manifest. */
 bool aofFilesBegin(const char *folder, const char *stem, aofManifest *m) must_check;
-/* Without a running log: the complete file `path` becomes the base ("rdb" or "aof"), and all that was there is deleted.
- * False with lines in the log: `path` may still be there. Any thread. */
+/* Makes the complete file `path` the base ("rdb" or "aof") while no log is running, and deletes all other files.
+ * Returns false on failure, which is logged unless the folder cannot be created; `path` may still exist then. Any
+ * thread. */
 bool aofFilesTakeBase(const char *folder, const char *stem, const char *path, const char *ending) must_check;
-/* Delete the files that are history; what fails is told by the log. The manifest still names them. Any thread. */
+/* Deletes the history files; failures are logged. The manifest still names them. Any thread. */
 void aofFilesDeleteHistory(const char *folder, const aofManifest *m);
-/* Open the last increment to append to it; when there is none make the next one, and write the manifest. Gives its
- * descriptor and *size; -1 with a line in the log. */
+/* Opens the last increment for appending. If there is none, creates the next one and writes the manifest. Returns the
+ * descriptor, and the size in *size; -1, after logging why, on failure. */
 int aofFilesOpenIncr(const char *folder, const char *stem, aofManifest *m, off_t *size) must_check;
 
 #endif

@@ -1,9 +1,9 @@
-/* aof_gather.c -- how long a sync waits for others' writes.
+/* aof_gather.c -- decides how long a sync waits for more writes.
  *
- * Not here    the wait (aof_thread.c).
+ * Not here    the wait itself (aof_thread.c).
  * Owns        nothing.
  * Threads     the AOF thread.
- * Invariants  1. A wait is no longer than a sync takes; one after another that brings nothing becomes rare.
+ * Invariants  1. A wait is no longer than a sync takes; after waits without a result, waits become rare.
  * Tests       tests/unit/persist/aof/aof_gather_test.c, thread_always_waits_for_whom_it_has_let_go in aof_thread_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -11,7 +11,7 @@
 
 #include "panic.h"
 
-#define MIN_US 50        /* less cannot be waited */
+#define MIN_US 50        /* a shorter wait is not possible */
 #define SKIP_SHIFT_MAX 6 /* 64 syncs */
 
 static void gatherCheck(const aofGather *g) {
@@ -44,7 +44,7 @@ uint64_t aofGatherBegin(aofGather *g, uint64_t *more) {
 }
 
 void aofGatherEnd(aofGather *g, uint64_t more, uint64_t came) {
-    debugAssert(more > 0 && g->skip == 0); /* aofGatherBegin() has let it wait */
+    debugAssert(more > 0 && g->skip == 0); /* the wait was granted by aofGatherBegin() */
     if (came >= more - more / 2) {
         g->fruitless = 0;
         return;

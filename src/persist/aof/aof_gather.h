@@ -1,11 +1,12 @@
-/* aof_gather.h -- with `always`, whether a sync begins at once, or waits for those whom the last one has let go.
+/* aof_gather.h -- with `always`, decides whether a sync begins at once or waits for writes of clients that the last
+ * sync released.
  *
- * Clients that send one write after the other would fall into two halves: while the sync of one half runs the writes
- * of the other wait for the next, and each request lasts two syncs. If the next one waits a moment, until who was let
- * go has written again, it takes both halves, and each request lasts one. The moment is no longer than a sync, which
- * is what it can save; where those who were let go have other things to do it is not waited for again for a while.
+ * Clients that send one write after the other would divide into two halves: while the sync of one half runs, the writes
+ * of the other wait for the next one, and each request takes two syncs. If the next sync waits a moment, until the
+ * released clients have written again, it covers both halves, and each request takes one. The wait is no longer than a
+ * sync, which is what it can save. If released clients do not write again, the next syncs do not wait.
  *
- * Writes are counted in units of the log: what one reply stands for.
+ * Writes are counted in units of the log: each stands for one reply.
  *
  * Runs on: the AOF thread.
  *
@@ -16,19 +17,20 @@
 #include "platform.h"
 
 typedef struct aofGather {
-    uint64_t max_us;    /* const: the longest moment */
-    uint64_t sync_us;   /* how long a sync takes, smoothed; 0: not known yet */
-    uint64_t let_go;    /* units of the last sync, until they have been waited for */
-    unsigned fruitless; /* times in a row that less than half of them have come */
-    unsigned skip;      /* so many syncs begin at once */
+    uint64_t max_us;    /* const: the longest wait */
+    uint64_t sync_us;   /* smoothed duration of a sync; 0: not known yet */
+    uint64_t let_go;    /* units that the last sync released; 0 once they were waited for */
+    unsigned fruitless; /* waits in a row in which less than half of them arrived */
+    unsigned skip;      /* so many syncs do not wait */
 } aofGather;
 
 void aofGatherInit(aofGather *g, uint64_t max_us);
-/* A sync of so many units has worked and taken so long. */
+/* Call when a sync of `units` units has succeeded after `took_us`. */
 void aofGatherSynced(aofGather *g, uint64_t units, uint64_t took_us);
-/* For how many more units than there are the next one may wait, and how long, in microseconds; 0: it begins at once. */
+/* Returns how many microseconds the next sync should wait at most, and in *more for how many additional units; 0 if it
+ * begins at once. */
 uint64_t aofGatherBegin(aofGather *g, uint64_t *more);
-/* So many of the units that were let go have come meanwhile, or others in their place. */
+/* Call after a wait for `more` units in which `came` units arrived, of the same clients or of others. */
 void aofGatherEnd(aofGather *g, uint64_t more, uint64_t came);
 
 #endif

@@ -1,6 +1,6 @@
-/* aof_info.c -- what INFO says of the append-only file.
+/* aof_info.c -- INFO fields about the append-only file.
  *
- * Threads     main; sections in crash reports also a thread that crashes.
+ * Threads     main; also a thread that crashes, for the INFO sections of the crash report.
  * Tests       tests/persist/aof.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -33,7 +33,7 @@ static void writeStatus(infoOut *o) {
     infoLine(o, "aof_last_write_status:%s", aofFiguresNow().write_ok ? "ok" : "err");
 }
 
-/* Only with the log on, or about to be: until it is there all is 0. */
+/* These INFO fields exist only if appendonly is yes. Before the log's thread starts they are 0. */
 static void sizes(infoOut *o) {
     aofFigures f = aofFiguresNow();
     if (!persist_settings.appendonly) return;

@@ -1,10 +1,11 @@
-/* aof_latency.c -- see aof_latency.h.
+/* aof_latency.c -- records how long writes and syncs of the append-only file take.
  *
- * LATENCY belongs to main, and keeps the worst of a second; what the thread notes waits here until the next tick.
+ * LATENCY belongs to main, and keeps the longest event of each second. Durations from other threads are kept here until
+ * the next tick.
  *
- * Owns        the longest of each event that main has not been told of yet.
+ * Owns        the longest duration of each event that was not reported yet.
  * Threads     any, but aofLatencyReport().
- * Cost        a reading of the clock; most are no new longest one, and write nothing.
+ * Cost        a clock reading; most events are not the longest so far and write nothing.
  * Tests       tests/unit/persist/aof/aof_thread_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */

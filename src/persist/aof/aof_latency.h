@@ -1,4 +1,4 @@
-/* aof_latency.h -- how long the disk takes for the append-only file, as events of LATENCY.
+/* aof_latency.h -- records how long writes and syncs of the append-only file take, as events of LATENCY.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef PERSIST_AOF_LATENCY_H
@@ -8,9 +8,10 @@
 
 typedef enum { AOF_LATENCY_WRITE, AOF_LATENCY_SYNC_ALWAYS, AOF_LATENCY_EVENTS } aofLatencyEvent;
 
-/* One that began at `began_us` of the monotonic clock is over. Any thread. */
+/* Records an event that began at `began_us` of the monotonic clock and ends now. Any thread. */
 void aofLatencyNote(aofLatencyEvent event, uint64_t began_us);
-/* Each tick: the longest since the last one go to LATENCY, if they are as long as it wants. Main. */
+/* Call at each tick: adds the longest of each event since the last call to LATENCY, if it reaches its threshold.
+ * Main. */
 void aofLatencyReport(void);
 
 #endif

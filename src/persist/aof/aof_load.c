@@ -1,10 +1,10 @@
-/* aof_load.c -- read the append-only files and execute what they hold.
+/* aof_load.c -- loads the append-only files: reads their commands and executes them.
  *
- * A reader thread makes records (aof_reader.c); here they are executed, a prefetch batch at a time, for a client that
- * has no connection. What it executes is the log's own: nobody's rights are asked, no limit and no gate stops it, and
- * no key expires: the log says itself what was removed.
+ * A reader thread makes records (aof_reader.c). Main executes them, a prefetch batch at a time, for a client without a
+ * connection. No permission, limit or gate is checked, because the server itself wrote the log. No key expires
+ * meanwhile, because the log contains the removals.
  *
- * Not here    what bytes mean (aof_parse.c), which files there are (aof_files.c).
+ * Not here    parsing (aof_parse.c); which files there are (aof_files.c).
  * Owns        the client, while it loads.
  * Threads     main.
  * Tests       tests/persist/aof.tcl
@@ -35,16 +35,16 @@
 #include <unistd.h>
 
 static struct {
-    client *c; /* owns; NULL: nothing is loaded */
+    client *c; /* owns; NULL while nothing is loaded */
     const serverCommand *multi, *exec;
     bool in_multi, hide_user_data;
-    uint64_t behind; /* bytes of the files before this one */
+    uint64_t behind; /* bytes of the files that were loaded before this one */
 } load;
 
 /* --- executing ------------------------------------------------------------------------------------------- */
 
-/* Nobody reads the replies. One that is an error means that the log and the dataset do not fit: who takes errors that
- * nobody is to see has been told of it (replyErrorOnUnexpected()), and what follows is executed all the same. */
+/* Discards the replies. An error reply means that log and dataset do not match; it has been reported
+ * (replyErrorOnUnexpected()), and the following commands are executed nevertheless. */
 static void dropReplies(void) {
     replyBlock *chain = clientTakeReplies(load.c);
     load.c->output_bytes = load.c->output_memory = 0;
@@ -52,8 +52,8 @@ static void dropReplies(void) {
     replyBlockReleaseChain(chain);
 }
 
-/* MULTI and EXEC say which commands belong together; batches have whole transactions only. The rest of what changes
- * nothing has no business in a log. */
+/* Returns whether the command is to be executed. MULTI and EXEC are not, because a batch has only whole
+ * transactions; nor are administrative and similar commands that write nothing and do not belong in a log. */
 static bool isToRun(const parsedCommand *p) {
     bool exec = p->cmd == load.exec;
     if (p->cmd == load.multi || (exec && load.in_multi)) {
@@ -63,7 +63,7 @@ static bool isToRun(const parsedCommand *p) {
     return !(p->cmd->flags & (CMD_ADMIN | CMD_PUBSUB | CMD_NO_AUTH | CMD_PROTECTED)) || p->cmd->flags & CMD_WRITE;
 }
 
-/* Execute up to `size` commands from `p` on; gives the one behind them. */
+/* Executes up to `size` commands from `p` on; returns the first one after them. */
 static parsedCommand *executeSome(parsedCommand *p, size_t size, monotime *now) {
     recordItem items[DICT_PREFETCH_MAX];
     size_t n = 0;
@@ -94,11 +94,12 @@ typedef struct fileToLoad {
     sds name;  /* borrowed */
     sds path;  /* owns */
     int fd;    /* owns */
-    bool last; /* only empty ones follow */
+    bool last; /* all files after it are empty */
     off_t size;
 } fileToLoad;
 
-/* The file ends early: cut it to what is whole, if that is allowed. */
+/* Handles a file that ends early: cuts it after its last whole unit if that is allowed. Returns false if the load
+ * fails. */
 static bool cutShort(fileToLoad *f, const aofBatch *b) {
     if (b->in_multi) serverLog(LL_WARNING, "Revert incomplete MULTI/EXEC transaction in AOF file %s", f->name);
     if (!persist_settings.aof_load_truncated) {
@@ -124,7 +125,7 @@ static bool cutShort(fileToLoad *f, const aofBatch *b) {
     return true;
 }
 
-/* What follows the last batch; false: the file is not to be used. */
+/* Handles the end of a file, after the last batch. Returns false if the load fails. */
 static bool judgeEnd(fileToLoad *f, const aofBatch *b) {
     switch (b->state) {
     case AOF_READ_ON:
@@ -169,14 +170,14 @@ static bool loadCommands(fileToLoad *f, off_t from) {
     return good;
 }
 
-/* Whether the file begins as a snapshot does. */
+/* Returns whether the file begins with the magic of a snapshot. */
 static bool isSnapshot(int fd) {
     char head[6];
     ssize_t n = pread(fd, head, sizeof(head), 0);
     return (n >= 5 && !memcmp(head, "REDIS", 5)) || (n >= 6 && !memcmp(head, "VALKEY", 6));
 }
 
-/* The snapshot at the file's start. Gives where it ends; -1 with lines in the log. */
+/* Loads the snapshot at the start of the file. Returns the offset of its end, or -1 after logging why. */
 static off_t loadSnapshot(const fileToLoad *f) {
     const rdbLoadOptions options = {.keep_expired = true, .hide_user_data = load.hide_user_data, .behind = load.behind};
     rdbLoadResult r = rdbLoadFile(f->path, &options);
@@ -218,7 +219,8 @@ static void closeFile(fileToLoad *f) {
     sdsFree(f->path);
 }
 
-/* Base and increments, in order. */
+/* Opens base and increments, in order. Stops after the first that cannot be opened. Returns how many entries it filled
+ * in. */
 static size_t filesToLoad(const aofManifest *m, const char *folder, fileToLoad *files) {
     size_t n = 0;
     for (size_t i = 0; i < m->count; i++)

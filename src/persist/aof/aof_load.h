@@ -1,4 +1,4 @@
-/* aof_load.h -- read the append-only files and execute what they hold.
+/* aof_load.h -- loads the append-only files: reads their commands and executes them.
  *
  * Runs on: main.
  *
@@ -12,11 +12,12 @@
 
 typedef struct aofLoaded {
     off_t base_size, incrs_size; /* bytes of the base, and of all increments */
-    off_t last_size;             /* of the last file, as it is now */
+    off_t last_size;             /* of the last file, after it was cut */
 } aofLoaded;
 
-/* Load the files of the manifest into the dataset, which is empty. A last file that ends early is cut to its last whole
- * unit if aof-load-truncated allows it. False with lines in the log that say what is wrong (no names of keys with
- * `hide_user_data`): the dataset is of no use then. Clients are served meanwhile (loading.h). */
+/* Loads the files of the manifest into the dataset, which must be empty. If a file ends early and aof-load-truncated is
+ * yes, it is cut after its last whole unit, and the load goes on if it is the last file. Returns false, after logging
+ * why (with `hide_user_data` without names of keys), on failure; the dataset is unusable then. Clients are served
+ * meanwhile (loading.h). */
 bool aofLoad(const char *folder, const aofManifest *m, bool hide_user_data, aofLoaded *loaded) must_check;
 #endif

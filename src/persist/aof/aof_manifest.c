@@ -1,9 +1,9 @@
-/* aof_manifest.c -- the list of the files that make the append-only file: read, written, moved on.
+/* aof_manifest.c -- the list of the files of the append-only file: reads, writes and changes it.
  *
- * The file is small and rewritten as a whole; who replaces it does that by one rename of a synced file, which is the
- * moment at which a rewrite counts.
+ * The file is small and rewritten as a whole: one rename of a synced file replaces it, and at that moment a rewrite
+ * takes effect.
  *
- * Not here    files themselves (aof_thread.c).
+ * Not here    the files themselves (aof_thread.c).
  * Owns        nothing.
  * Threads     any.
  * Invariants  (manifestCheck() asserts them)
@@ -62,7 +62,7 @@ void aofManifestFree(aofManifest *m) {
     zfree(m);
 }
 
-/* Takes the name. */
+/* Takes ownership of the name. */
 static void insertAt(aofManifest *m, size_t index, aofFile file) {
     m->files = zgrowArray(m->files, m->count, &m->capacity, sizeof(*m->files));
     memmove(m->files + index + 1, m->files + index, (m->count - index) * sizeof(*m->files));
@@ -75,22 +75,22 @@ static void insertAt(aofManifest *m, size_t index, aofFile file) {
 
 /* --- reading --------------------------------------------------------------------------------------------- */
 
-#define SEQ_MAX (LLONG_MAX / 2) /* that of a file; so the next ones have numbers, too */
+#define SEQ_MAX (LLONG_MAX / 2) /* of a file, so that following files have numbers, too */
 
 static const char INVALID[] = "Invalid AOF manifest file format";
 
-/* A number as programs of the field read it: what stands behind its digits does not count. */
+/* Reads a number as Valkey and Redis do: characters after its digits are ignored. */
 static long long leadingNumber(const char *text) {
     return strtoll(text, NULL, 10);
 }
 
-/* The words of a line, pairs of a key and its value in any order; unknown keys are skipped. */
+/* Reads the words of a line: pairs of a key and its value in any order; unknown keys are skipped. */
 static const char *takePairs(sds *words, int count, aofFile *out) {
     char type = 0;
     for (int i = 0; i < count; i += 2) {
         const char *value = words[i + 1];
         if (!strcasecmp(words[i], "file")) {
-            if (strlen(value) != sdsLen(words[i + 1])) return INVALID; /* a NUL: no file is called so */
+            if (strlen(value) != sdsLen(words[i + 1])) return INVALID; /* no file name contains a NUL */
             if (strchr(value, '/')) return "File can't be a path, just a filename";
             sdsFree(out->name);
             out->name = sdsNew(value);
@@ -124,7 +124,7 @@ static const char *addParsed(aofManifest *m, aofFile *file) {
     return NULL;
 }
 
-/* One line without its end; NULL when it is good. */
+/* Adds the file of a line, which is given without its end. Returns NULL, or the error. */
 static const char *takeLine(aofManifest *m, const char *line) {
     aofFile file = {.name = NULL};
     int count = 0;
@@ -136,7 +136,7 @@ static const char *takeLine(aofManifest *m, const char *line) {
     return error;
 }
 
-/* The next line of what is left, at most AOF_MANIFEST_LINE_MAX bytes. */
+/* Cuts off and returns the next line, at most AOF_MANIFEST_LINE_MAX bytes. */
 static slice cutLine(slice *left) {
     size_t room = left->len < AOF_MANIFEST_LINE_MAX ? left->len : AOF_MANIFEST_LINE_MAX;
     const char *end = memchr(left->ptr, '\n', room);
@@ -175,7 +175,7 @@ aofManifest *aofManifestParse(slice bytes, aofManifestFault *fault) {
 
 /* --- writing --------------------------------------------------------------------------------------------- */
 
-/* Bytes that stand for something else, or for nothing, in a line of words. */
+/* Returns whether the name has bytes that would be read differently in a line of words. */
 static bool needsQuotes(const char *name) {
     for (const unsigned char *p = (const unsigned char *)name; *p; p++)
         if (!isgraph(*p) || *p == '"' || *p == '\'' || *p == '\\') return true;
@@ -201,7 +201,7 @@ sds aofManifestText(const aofManifest *m) {
     return out;
 }
 
-/* --- moving on ------------------------------------------------------------------------------------------- */
+/* --- changes --------------------------------------------------------------------------------------------- */
 
 const aofFile *aofManifestBase(const aofManifest *m) {
     return m->history > 0 ? &m->files[0] : NULL;
@@ -222,7 +222,7 @@ void aofManifestAddIncr(aofManifest *m, const char *stem) {
     manifestCheck(m);
 }
 
-/* Entry `index` becomes the newest of history. */
+/* Makes entry `index` the newest of history. */
 static void retire(aofManifest *m, size_t index) {
     debugAssert(index < m->count && m->files[index].type != AOF_FILE_HISTORY);
     aofFile file = m->files[index];

@@ -1,8 +1,8 @@
-/* aof_parse.c -- the bytes of an append-only file as commands: stricter than what clients may send.
+/* aof_parse.c -- parses the bytes of an append-only file into commands, more strictly than requests of clients.
  *
- * Whatever is not just what this server and those of the field write is a fault: to skip it would be to guess.
+ * Bytes that neither this server nor Valkey and Redis would write are a fault, because skipping them would be a guess.
  *
- * Owns        nothing but the array of arguments.
+ * Owns        the array of arguments.
  * Threads     any.
  * Cost        no allocation once the array has grown to the longest command.
  * Tests       tests/unit/persist/aof/aof_parse_test.c, tests/fuzz/aof_manifest_fuzz.c
@@ -80,7 +80,7 @@ aofItemKind aofParse(aofItem *item, slice in) {
     item->argc = 0;
     aofItemKind kind = in.ptr[0] == '#' ? parseAnnotation(item, in) : parseCommand(item, in);
     debugAssert(item->argc <= item->room && (kind != AOF_COMMAND || item->argc > 0));
-    /* What is whole lies in the bytes there are, and what is not needs more than those. */
+    /* A complete item lies within the bytes, and an incomplete one needs more. */
     debugAssert(kind == AOF_BAD || (kind == AOF_MORE ? item->bytes > in.len : item->bytes <= in.len));
     return kind;
 }

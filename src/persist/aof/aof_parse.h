@@ -1,4 +1,4 @@
-/* aof_parse.h -- the bytes of an append-only file as commands: stricter than what clients may send.
+/* aof_parse.h -- parses the bytes of an append-only file into commands, more strictly than requests of clients.
  *
  *   #TS:1700000000\r\n                      an annotation: at most 1024 bytes, skipped
  *   *2\r\n$4\r\nINCR\r\n$1\r\nk\r\n         a command: arrays of bulk strings, nothing else
@@ -20,20 +20,21 @@
 typedef enum {
     AOF_COMMAND,    /* a whole command */
     AOF_ANNOTATION, /* a whole annotation line */
-    AOF_MORE,       /* the bytes end inside of it */
-    AOF_BAD         /* neither */
+    AOF_MORE,       /* the bytes end inside of it: more are needed */
+    AOF_BAD         /* neither a command nor an annotation */
 } aofItemKind;
 
 typedef struct aofItem {
-    size_t bytes; /* COMMAND, ANNOTATION: its length. MORE: it has at least so many */
-    size_t argc;  /* COMMAND */
-    slice *args;  /* COMMAND: owns; grown as needed, kept for the next call */
+    size_t bytes; /* if COMMAND or ANNOTATION: its length. If MORE: its minimum length */
+    size_t argc;  /* if COMMAND */
+    slice *args;  /* if COMMAND: owns; grown as needed, reused by the next call */
     size_t room;
 } aofItem;
 
-/* Look at the item that begins with the first byte of `in`, which is not empty. Arguments point into `in`. */
+/* Parses the item that begins at the first byte of `in`, which is not empty. Arguments point into `in`. */
 aofItemKind aofParse(aofItem *item, slice in);
-/* The line "<mark><number>\r\n" at *at: AOF_COMMAND when it is whole, and *at is behind it then. */
+/* Parses the line "<mark><number>\r\n" at *at. Returns AOF_COMMAND if it is complete; *at is the offset after it
+ * then. */
 aofItemKind aofParseHeader(slice in, size_t *at, char mark, uint64_t *number);
 void aofItemFree(aofItem *item);
 

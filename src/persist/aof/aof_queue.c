@@ -1,4 +1,4 @@
-/* aof_queue.c -- the bytes of the log on their way from main to the thread that writes them.
+/* aof_queue.c -- the queue of the log's bytes from main to the AOF thread, which writes them.
  *
  *   head                                                        tail
  *    +---------------+    +-----------------+    +-----------------+
@@ -6,14 +6,14 @@
  *    +---------------+    +-----------------+    +-----------------+
  *           ^ taken                    ^ published        ^ used
  *
- * Main neither allocates nor makes a system call for a command: a block holds hundreds of them, and comes back.
+ * Main neither allocates nor makes a system call for each command: a block holds hundreds of them, and is reused.
  *
- * Owns        the chain, and blocks on their way back.
- * Threads     as the header says. The thread goes to another block only when something in it was published, so it
- *             never reads a link that main is about to write.
+ * Owns        the chain, and the blocks that were returned.
+ * Threads     as the header says. The thread moves to the next block only when bytes in it are published, so it never
+ *             reads a link that main has yet to write.
  * Invariants  1. consumed <= published <= whole <= appended.
- *             2. head is never NULL; a full block stays head until something behind it is to be done.
- * Cost        a copy of the bytes; one store for all that a turn has appended.
+ *             2. head is never NULL; a full block stays head until bytes after it are consumed.
+ * Cost        a copy of the bytes; one store for all bytes of a loop iteration.
  * Tests       tests/unit/persist/aof/aof_queue_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -22,14 +22,14 @@
 #include "panic.h"
 #include "zmalloc.h"
 
-#define SPARES_MAX 32 /* kept for what comes next: 2 MiB */
+#define SPARES_MAX 32 /* kept for reuse: 2 MiB */
 
 static_assert(sizeof(aofBlock) <= 64 * 1024, "a block fits its size class");
 static_assert(offsetof(aofQueue, head) % CACHE_LINE == 0 && offsetof(aofQueue, published) % CACHE_LINE == 0 &&
                   offsetof(aofQueue, back) % CACHE_LINE == 0,
               "main's part, the thread's part and what both reach lie on lines of their own");
 
-/* Asserts what holds of main's part at both ends of its functions. The thread moves `consumed` meanwhile. */
+/* Asserts the conditions of main's part at both ends of its functions. The thread changes `consumed` meanwhile. */
 static void mainCheck(const aofQueue *s) {
     debugAssert(atomic_load_explicit(&s->published, memory_order_relaxed) <= s->whole && s->whole <= s->appended);
     debugAssert(s->used <= AOF_BLOCK_BYTES && !s->tail->next);
@@ -37,7 +37,7 @@ static void mainCheck(const aofQueue *s) {
     unused(s);
 }
 
-/* The same for the thread's part. */
+/* Asserts the conditions of the thread's part. */
 static void threadCheck(const aofQueue *s) {
     debugAssert(s->consumed <= atomic_load_explicit(&s->published, memory_order_relaxed));
     debugAssert(s->head && s->taken <= AOF_BLOCK_BYTES);

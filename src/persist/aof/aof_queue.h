@@ -1,8 +1,8 @@
-/* aof_queue.h -- the bytes of the log on their way from main to the thread that writes them.
+/* aof_queue.h -- the queue of the log's bytes from main to the AOF thread, which writes them.
  *
- * A chain of blocks of one size. Main copies into the last one; the thread writes from the first one. The thread may
- * see what main has published (aofQueuePublish), which always ends with a complete unit: a file never ends within
- * one, not even if the server is shut down in the middle of a transaction. Offsets only grow.
+ * It is a chain of blocks of one size. Main copies into the last one; the thread writes from the first one. The thread
+ * may read the bytes that main has published (aofQueuePublish), which always end with a complete unit: a file never
+ * ends within one, not even if the server is shut down in the middle of a transaction. Offsets only grow.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef PERSIST_AOF_QUEUE_H
@@ -26,30 +26,30 @@ typedef struct aofQueue {
     alignas(CACHE_LINE) aofBlock *tail; /* owned by the chain */
     size_t used;                        /* bytes in it */
     uint64_t appended;
-    uint64_t whole;  /* where the last complete unit ends: what lies between this and `appended` is a part of one */
-    uint64_t units;  /* complete ones: ends of what one reply stands for */
-    aofBlock *spare; /* owns: to be used again */
+    uint64_t whole;  /* end of the last complete unit; bytes from here to `appended` are part of the next one */
+    uint64_t units;  /* complete units; each stands for one reply */
+    aofBlock *spare; /* owns: blocks to be used again */
     size_t spares;
-    size_t blocks; /* all there are, wherever */
+    size_t blocks; /* number of all blocks, in the chain or not */
 
     /* thread */
     alignas(CACHE_LINE) aofBlock *head; /* owns the chain */
-    size_t taken;                       /* bytes of it that are done with */
+    size_t taken;                       /* bytes of it that are consumed */
     uint64_t consumed;
 
     /* atomic */
     alignas(CACHE_LINE) _Atomic uint64_t published; /* seq_cst by main: bytes before it, and the links to them */
     _Atomic uint64_t published_units;               /* by main, before `published`, which releases it */
-    alignas(CACHE_LINE) _Atomic(aofBlock *) back;   /* release by the thread: blocks that are done with, a stack */
+    alignas(CACHE_LINE) _Atomic(aofBlock *) back;   /* release by the thread: a stack of consumed blocks */
 } aofQueue;
 
-/* `begin` is the offset of its first byte. */
+/* Initializes the queue. `begin` is the offset of its first byte. */
 void aofQueueInit(aofQueue *s, uint64_t begin);
-/* Nobody uses it any more. */
+/* Frees the blocks. No thread may use the queue any more. */
 void aofQueueDestroy(aofQueue *s);
 
 /* --- Runs on: main --------------------------------------------------------------------------------------- */
-/* Another block behind the last one, which is full. */
+/* Adds a block after the last one, which is full. */
 void aofQueueGrow(aofQueue *s);
 static inline void aofQueueAppend(aofQueue *s, const void *bytes, size_t len) {
     const char *from = bytes;
@@ -65,30 +65,30 @@ static inline void aofQueueAppend(aofQueue *s, const void *bytes, size_t len) {
     memcpy(s->tail->bytes + s->used, from, len);
     s->used += len;
 }
-/* What was appended last completes a unit. */
+/* Call when the bytes that were appended last complete a unit. */
 static inline void aofQueueEndUnit(aofQueue *s) {
     s->whole = s->appended;
     s->units++;
 }
-/* All complete units may be written. Returns true when there are new ones. */
+/* Allows the thread to read all complete units. Returns true if there are new ones. */
 static inline bool aofQueuePublish(aofQueue *s) {
     if (atomic_load_explicit(&s->published, memory_order_relaxed) == s->whole) return false;
     atomic_store_explicit(&s->published_units, s->units, memory_order_relaxed);
     atomic_store(&s->published, s->whole);
     return true;
 }
-/* Free blocks that have come back and are more than a busy moment needs; now and then. */
+/* Frees returned blocks beyond those that are kept for a busy moment. Call it now and then. */
 void aofQueueTrim(aofQueue *s);
-/* Memory of all its blocks. */
+/* Returns the memory of all blocks. */
 static inline size_t aofQueueMemory(const aofQueue *s) {
     return s->blocks * sizeof(aofBlock);
 }
 
 /* --- Runs on: the thread --------------------------------------------------------------------------------- */
-/* The bytes from `consumed` to `limit` (at most `published`), in up to `max` parts: gives how many, their sum in
- * *bytes. */
+/* Describes the bytes from `consumed` to `limit`, which is at most `published`, in up to `max` parts. Returns the
+ * number of parts, and their sum in *bytes. */
 int aofQueuePeek(const aofQueue *s, uint64_t limit, struct iovec *parts, int max, size_t *bytes);
-/* So many bytes are done with. */
+/* Call when `bytes` more bytes have been written. */
 void aofQueueConsume(aofQueue *s, size_t bytes);
 
 #endif

@@ -1,15 +1,15 @@
-/* aof_reader.c -- a thread that reads one file of the log and makes records of its commands, in batches for main.
+/* aof_reader.c -- a thread that reads one file of the log and turns its commands into records, in batches for main.
  *
  * It does what an I/O thread does with requests: finds the arguments, looks the command up, hashes its keys, builds its
- * value. Main executes meanwhile what came before.
+ * value. Meanwhile main executes the batch before.
  *
- * A batch has whole units only. A unit is a command, or all from MULTI to EXEC, so that main never executes half of a
- * transaction: what a batch holds of an unfinished one is dropped, and its bytes begin the next batch, whose room grows
- * until it holds the whole.
+ * A batch has only whole units. A unit is a command, or all commands from MULTI to EXEC, so that main never executes
+ * half of a transaction. Records of an incomplete unit are dropped, and its bytes begin the next batch, whose capacity
+ * grows until it holds the whole unit.
  *
- * Not here    what bytes are a command (aof_parse.c), what to do about faults (aof_load.c).
+ * Not here    parsing (aof_parse.c); what to do about faults (aof_load.c).
  * Owns        the batches.
- * Threads     main and the reader; a batch belongs to whom it was given, under the lock.
+ * Threads     main and the reader; each owns the batches that it has taken under the lock.
  * Invariants  1. At most BATCHES batches exist.
  * Tests       tests/unit/persist/aof/aof_reader_test.c, tests/persist/aof.tcl
  *
@@ -27,21 +27,21 @@
 #include <unistd.h>
 
 #define BATCHES 3
-#define BATCH_BYTES ((size_t)256 * 1024) /* of a file, at first */
-#define ARENA_BYTES ((size_t)64 * 1024)  /* of records; more is taken in pieces */
+#define BATCH_BYTES ((size_t)256 * 1024) /* of a file; initial capacity */
+#define ARENA_BYTES ((size_t)64 * 1024)  /* for records; more is allocated in pieces */
 
 struct aofReader {
     int fd;
     pthread_t thread;
-    pthread_mutex_t lock; /* a leaf */
+    pthread_mutex_t lock; /* no other lock is taken under it */
     pthread_cond_t ready, free;
-    aofBatch *done, *done_last; /* under lock: for main */
+    aofBatch *done, *done_last; /* under lock: filled, for main */
     aofBatch *spare;            /* under lock: to be filled */
     bool stopping;              /* under lock */
 
     /* reader */
-    off_t at; /* offset in the file of the first byte that no batch has */
-    sds left; /* bytes before it that the next batch begins with */
+    off_t at; /* offset in the file of the next byte to read */
+    sds left; /* bytes before `at` that the next batch begins with */
     aofItem item;
     recordCache cache;
     const serverCommand *multi, *exec; /* const */
@@ -59,7 +59,7 @@ static aofBatch *batchCreate(void) {
     return b;
 }
 
-/* Free what was built for records from `p` on: nobody else has it, so any thread may. */
+/* Frees values of the records from `p` on. The reader alone has references to them, so any thread may call it. */
 static void dropValues(parsedCommand *p) {
     for (; p; p = p->next) {
         if (p->value) objectFree(p->value);
@@ -86,7 +86,7 @@ static void batchFree(aofBatch *b) {
     zfree(b);
 }
 
-/* Asserts what a batch has when it is given to main; at the reader's end and at main's. */
+/* Asserts the state of a batch that is handed to main. Called by the reader and by main. */
 static void batchCheck(const aofBatch *b) {
     debugAssert(!b->first == !b->last && !b->first == (b->count == 0));
     debugAssert(!b->last || !b->last->next);
@@ -98,7 +98,7 @@ static void batchCheck(const aofBatch *b) {
 
 /* --- the reader's thread --------------------------------------------------------------------------------- */
 
-/* Read until there are `want` bytes or the file ends. False with errno. */
+/* Reads until there are `want` bytes or the file ends. Returns false with errno on failure. */
 static bool fill(aofReader *r, aofBatch *b, size_t want, bool *at_end) {
     if (want > b->room) {
         b->room = want;
@@ -116,7 +116,7 @@ static bool fill(aofReader *r, aofBatch *b, size_t want, bool *at_end) {
     return true;
 }
 
-/* As the log shows it when a command is not known, or not like this. */
+/* Returns the text for the log about a command that is unknown or has the wrong arguments. */
 static sds describeFault(const parsedCommand *p) {
     slice name = p->argv[0];
     if (p->flags & REQ_BAD_ARITY)
@@ -139,7 +139,7 @@ static sds describeFault(const parsedCommand *p) {
     return text;
 }
 
-/* A record of the item, at the end of the batch. */
+/* Adds a record of the item to the end of the batch. */
 static parsedCommand *addRecord(aofReader *r, aofBatch *b, slice wire) {
     parsedCommand *p = recordCreate(&b->arena, r->item.argc);
     memcpy(p->argv, r->item.args, r->item.argc * sizeof(*p->argv));
@@ -154,13 +154,13 @@ static parsedCommand *addRecord(aofReader *r, aofBatch *b, slice wire) {
     return p;
 }
 
-/* What stands at the end of a batch's whole units. */
+/* The state of a batch after its last whole unit. */
 typedef struct unitEnd {
     parsedCommand *last;
     size_t count, at;
 } unitEnd;
 
-/* The records behind the last whole unit go. */
+/* Removes the records after the last whole unit. */
 static void dropUnfinished(aofBatch *b, const unitEnd *end) {
     dropValues(end->last ? end->last->next : b->first);
     if (end->last) end->last->next = NULL;
@@ -169,8 +169,8 @@ static void dropUnfinished(aofBatch *b, const unitEnd *end) {
     b->count = end->count;
 }
 
-/* Make records of all whole units in the batch's bytes. Gives how many bytes they are; *want is how many the batch must
- * have for one more. */
+/* Makes records of all whole units in the batch's bytes. Returns the number of bytes of these units; *want is the
+ * number of bytes that the batch needs for one more. */
 static size_t makeRecords(aofReader *r, aofBatch *b, size_t *want) {
     unitEnd end = {.last = NULL};
     size_t at = 0;
@@ -198,7 +198,7 @@ static size_t makeRecords(aofReader *r, aofBatch *b, size_t *want) {
     return end.at;
 }
 
-/* Fill a batch; its state says what follows. */
+/* Fills a batch and sets its state. */
 static void readBatch(aofReader *r, aofBatch *b) {
     bool at_end = false;
     size_t want = sdsLen(r->left) > BATCH_BYTES / 2 ? 2 * sdsLen(r->left) : BATCH_BYTES;
@@ -214,7 +214,7 @@ static void readBatch(aofReader *r, aofBatch *b) {
         }
         used = makeRecords(r, b, &least);
         if (b->state != AOF_READ_ON || used > 0 || at_end) break;
-        want = least > 2 * b->have ? least : 2 * b->have; /* not even one */
+        want = least > 2 * b->have ? least : 2 * b->have; /* not even one unit is complete */
     }
     b->end = r->at - (off_t)(b->have - used);
     if (b->state != AOF_READ_ON) return;
@@ -222,7 +222,7 @@ static void readBatch(aofReader *r, aofBatch *b) {
     else r->left = sdsCatLen(r->left, b->bytes + used, b->have - used);
 }
 
-/* A batch to be filled; NULL when nobody wants one any more. */
+/* Waits for a batch to fill. Returns NULL if the reader is being stopped. */
 static aofBatch *takeSpare(aofReader *r) {
     pthread_mutex_lock(&r->lock);
     while (!r->spare && !r->stopping) pthread_cond_wait(&r->free, &r->lock);
@@ -272,7 +272,7 @@ aofReader *aofReaderStart(int fd, off_t from) {
     r->fd = fd;
     r->at = from;
     r->left = sdsEmpty();
-    r->cache.own_names = true; /* the server writes those, clients what rename-command has made of them */
+    r->cache.own_names = true; /* the server writes original names; clients use those of rename-command */
     r->multi = commandNamed("multi");
     r->exec = commandNamed("exec");
     pthread_mutex_init(&r->lock, NULL);

@@ -1,6 +1,6 @@
-/* aof_reader.h -- a thread that reads one file of the log and makes records of its commands, in batches for main.
+/* aof_reader.h -- a thread that reads one file of the log and turns its commands into records, in batches for main.
  *
- * Runs on: main, all of it.
+ * Runs on: main.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef PERSIST_AOF_READER_H
@@ -12,39 +12,40 @@
 #include <sys/types.h>
 
 typedef enum {
-    AOF_READ_ON,    /* more comes */
-    AOF_READ_END,   /* that was all */
+    AOF_READ_ON,    /* another batch follows */
+    AOF_READ_END,   /* the file has ended */
     AOF_READ_SHORT, /* the file ends inside a command, an annotation or a transaction */
-    AOF_READ_BAD,   /* what follows is no command */
-    AOF_READ_WRONG, /* what follows is a command that this server does not have, or not like this: `error` */
+    AOF_READ_BAD,   /* the next bytes are not a command */
+    AOF_READ_WRONG, /* this server does not have the next command, or not with these arguments: `error` */
     AOF_READ_FAILED /* the file cannot be read: `error_number` */
 } aofReadState;
 
 typedef struct aofBatch {
     struct aofBatch *next;
-    parsedCommand *first, *last; /* whole units; without annotations */
+    parsedCommand *first, *last; /* records of whole units; without annotations */
     size_t count;
     aofReadState state; /* what follows this batch */
-    off_t end;          /* in the file, behind the last unit: where it is to be cut when it is short */
-    bool in_multi;      /* SHORT: a MULTI without its EXEC */
-    sds error;          /* WRONG; owns */
-    int error_number;   /* FAILED */
-    /* The reader's. */
+    off_t end;          /* in the file, after the last unit: a file that ends early is cut here */
+    bool in_multi;      /* if SHORT: a MULTI has no EXEC */
+    sds error;          /* if WRONG; owns */
+    int error_number;   /* if FAILED */
+    /* The following fields are used by the reader only. */
     recordArena arena;
-    void *arena_first; /* owns: its first piece */
+    void *arena_first; /* owns: first piece of the arena */
     char *bytes;       /* owns */
     size_t have, room;
 } aofBatch;
 
 typedef struct aofReader aofReader;
 
-/* Read `fd` (borrowed) from offset `from` on. NULL with errno: there is no thread for it. */
+/* Starts a thread that reads `fd` (borrowed) from offset `from` on. Returns NULL with errno if the system cannot start
+ * one. */
 aofReader *aofReaderStart(int fd, off_t from) must_check;
-/* Wait for the next batch; the last one is the one whose state is not ON. */
+/* Waits for the next batch and returns it. The last one has a state other than ON. */
 aofBatch *aofReaderNext(aofReader *r);
-/* Give it back: its records and their bytes are gone, values that nobody has taken are freed. */
+/* Returns the batch to the reader: frees its records, their bytes, and the values that were not taken. */
 void aofReaderReturn(aofReader *r, aofBatch *b);
-/* End the thread, also before the end of the file, and free all; batches must have been returned. */
+/* Ends the thread, also before the end of the file, and frees everything. All batches must have been returned. */
 void aofReaderStop(aofReader *r);
 
 #endif

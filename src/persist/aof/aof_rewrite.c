@@ -1,31 +1,32 @@
-/* aof_rewrite.c -- the log is written anew from the dataset, so that it does not grow for ever.
+/* aof_rewrite.c -- rewrites the log from the dataset, so that it does not grow without bound.
  *
  *   begin: fork ---- child writes temp-rewriteaof-PID.aof, renames it to temp-rewriteaof-bg-PID.aof ----> ended
  *        `-- cut: what main appends from here on goes to the next increment          (ok)  |
  *                                                                                          v
  *   settled <-- history is deleted <-- manifest names it <-- the AOF thread makes it the base
  *
- * Until the manifest names the new base, base and all increments of before are the log; whatever fails, they stay it.
- * The cut is where the child was forked: main does both without anything between them. Should the thread not be able to
- * make the next increment, the child is ended, and the log goes on in the old one.
+ * Until the manifest names the new base, the old base and all increments are the log, and they remain so if any step
+ * fails. The cut is at the fork: main executes nothing between the two. If the thread cannot create the next increment,
+ * the child is killed, and the log continues in the old one.
  *
- * The first one of a log that is turned on while the server runs cuts nothing either: what is appended begins at the
- * fork, in a temporary increment, and the AOF thread puts both into their places. Should it fail, another one begins at
- * the next tick; after the third failure in a row with waits between them. A replica that has received its dataset as a
+ * The first rewrite of a log that is turned on while the server runs has nothing to cut: appending begins at the fork,
+ * in a temporary increment, and the AOF thread renames base and increment. If it fails, another one begins at the next
+ * tick; after the third failure in a row there are waits between them. A replica that has received its dataset as a
  * file needs no child: that file is the base.
  *
- * Without a log there is nothing to cut: the base is made all the same, and put in its place in the background.
+ * Without a log there is nothing to cut either: the base is made nevertheless, and renamed in the background.
  *
- * Not here    what is in the base (rdb_save.c, aof_base.c), files and manifest (aof_thread.c, aof_files.c).
- * Owns        the schedule, the figures; the temporary file of a child that has not ended well.
+ * Not here    the contents of the base (rdb_save.c, aof_base.c); files and manifest (aof_thread.c, aof_files.c).
+ * Owns        the schedule, the figures; the temporary file of a child that has failed.
  * Threads     main; takeBase() a background thread.
  *   IDLE --begin()--> WRITING --child ended well--> TAKING_BASE --the thread has answered--> IDLE
  *    ^                   |    '--the same, no log--> TAKING_ALONE --background work is done----'
  *    '------ failed -----'    IDLE --useReceived()--> TAKING_BASE
  *
- * Invariants  1. One rewrite at a time, from begin() to settle(). WRITING is when the child is there.
- *             2. The first base of a log has a log to go to; so does one that a primary has sent, which is a first one.
- *             3. A success ends the count of failures.
+ * Invariants  1. One rewrite at a time, from begin() to settle(). The state is WRITING exactly while the child exists.
+ *             2. The first base of a log has with_log set; so has one that a primary has sent, which is always a first
+ *                one.
+ *             3. A success resets the count of failures.
  * Tests       tests/persist/rewrite.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -55,31 +56,31 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FAILURES_FREE 3 /* in a row; the next automatic ones wait 1, 2, 4 ... minutes */
+#define FAILURES_FREE 3 /* in a row without a wait; later automatic ones wait 1, 2, 4 ... minutes */
 #define WAIT_MAX_S 3600
 #define NOT_YET_S (-(int64_t)WAIT_MAX_S)
 #define US_PER_S 1000000
 #define MB ((size_t)1 << 20)
 #define NAME_SIZE 48
 
-/* TAKING_BASE: the AOF thread does, ALONE: background work, without a log. */
+/* TAKING_BASE: the AOF thread renames the base; TAKING_ALONE: background work does, as there is no log. */
 typedef enum { IDLE, WRITING, TAKING_BASE, TAKING_ALONE } rewriteState;
 
 static struct {
     rewriteState state;
     bool scheduled, last_ok, as_commands;
-    bool with_log, first; /* when it began: there was a log, or it was to be the first base of one */
-    bool received;        /* no child writes the base: a primary has sent it */
-    bool incr_failed;     /* what is appended has no file to go to */
+    bool with_log, first; /* at its start there was a log; it makes the first base of a log */
+    bool received;        /* there is no child: a primary has sent the base */
+    bool incr_failed;     /* the bytes after the fork cannot be written */
     int64_t began_s, last_end_s;
     long long last_took_s; /* -1: none yet */
     long long started, failures;
     size_t last_cow_bytes;
-    char folder[PATH_MAX]; /* where the child writes: `dir` may change meanwhile */
+    char folder[PATH_MAX]; /* where the child writes; `dir` may change meanwhile */
 } rewrite = {.last_ok = true, .last_took_s = -1};
 
-/* Asserts the invariants, at both ends of the functions of the header and of callbacks. When childEnded() is called the
- * child has ended, and the state says so a moment later. */
+/* Asserts the invariants, at both ends of the functions of the header and of callbacks. childEnded() changes the state
+ * a moment after the child has ended. */
 static void rewriteCheck(void) {
     debugAssert((rewrite.state == WRITING) == (childRunning() == CHILD_AOF));
     debugAssert(rewrite.state != TAKING_BASE || rewrite.with_log);
@@ -94,7 +95,7 @@ static int64_t nowS(void) {
     return clockWallUs() / US_PER_S;
 }
 
-/* How long an automatic one waits behind the last. */
+/* Returns how long the next automatic rewrite waits after the last. */
 static int64_t waitS(void) {
     if (rewrite.failures < FAILURES_FREE) return 0;
     long long more = rewrite.failures - FAILURES_FREE, wait_s = more < 6 ? 60LL << more : WAIT_MAX_S;
@@ -134,7 +135,7 @@ static void removeFiles(pid_t pid) {
     for (int complete = 0; complete < 2; complete++) removeInBackground(pathOf(complete, pid));
 }
 
-/* ---- Without a log: the base goes into its place in the background ---- */
+/* ---- Without a log: a background thread renames the base ---- */
 
 typedef struct baseTaking {
     sds folder, path; /* own */
@@ -182,7 +183,7 @@ static void useBase(pid_t pid) {
     bioSubmit(BIO_FSYNC, takeBase, b);
 }
 
-/* What it has written has a place: nothing appended behind the fork is missing, and the log is still wanted. */
+/* Returns whether the base can be used: the bytes after the fork are being written, and the log is still wanted. */
 static bool isOfUse(void) {
     return !rewrite.incr_failed && (!rewrite.first || aofIsTurningOn());
 }
@@ -212,7 +213,7 @@ static void childEnded(void *arg, const childEnd *how) {
     settle(false);
 }
 
-/* ---- Its beginning ---- */
+/* ---- The child's start ---- */
 
 static bool childWork(void *arg) {
     char temporary[NAME_SIZE], complete[NAME_SIZE];
@@ -241,7 +242,8 @@ static void onCut(bool ok, int error) {
     if (rewrite.state == WRITING) giveUp();
 }
 
-/* While the base is on its way to its place the thread says so itself. */
+/* Kills the child if the increment fails. While the base is being renamed the thread's answer to that job reports the
+ * error. */
 static void onFirstFailed(int error) {
     if (rewrite.state != WRITING) return;
     serverLog(LL_WARNING, "The first AOF increment could not be written: %s. The rewrite is given up.",
@@ -250,13 +252,13 @@ static void onFirstFailed(int error) {
     aofGiveUpFirst();
 }
 
-/* What main appends from here on goes behind the fork. */
+/* Divides the log at the fork: what main appends from here on is not in the base. */
 static void divideLog(void) {
     if (rewrite.first && !aofBeginFirst(onFirstFailed)) giveUp();
     else if (!rewrite.first && rewrite.with_log) aofCut(onCut);
 }
 
-/* False with a line in the log: there is no child. */
+/* Forks the child. Returns false, and logs a line, if that fails. */
 static bool begin(void) {
     childJob job = {
         .purpose = CHILD_AOF, .cpulist = persist_settings.aof_rewrite_cpulist, .work = childWork, .ended = childEnded};
@@ -286,12 +288,12 @@ static bool mayTryAgain(int64_t now_s) {
     return now_s - rewrite.last_end_s >= waitS();
 }
 
-/* None is under way, nor what is left of one, nor another child. */
+/* Returns whether no rewrite, remainder of an abandoned one, or other child is running. */
 static bool mayBegin(void) {
     return rewrite.state == IDLE && childRunning() == CHILD_NONE && (!aofIsTurningOn() || aofMayBeginFirst());
 }
 
-/* The log has grown by so much that it is worth it. */
+/* Returns whether the log has grown so much that a rewrite is due. */
 static bool isDue(int64_t now_s) {
     aofFigures f = aofFiguresNow();
     if (!aofIsOn() || !persist_settings.auto_aof_rewrite_percentage || !mayTryAgain(now_s)) return false;
@@ -314,7 +316,7 @@ void aofRewriteTick(void) {
     rewriteCheck();
 }
 
-/* False with lines in the log: the disk does not take a log where it is to be. */
+/* Returns whether a log can be created on the disk; logs the reason if not. */
 static bool diskIsThere(void) {
     sds folder = aofFolderPath(persist_settings.appenddirname);
     bool ok = folder && aofFilesTry(folder, persist_settings.appendfilename);
@@ -322,8 +324,8 @@ static bool diskIsThere(void) {
     return ok;
 }
 
-/* A snapshot that the primary has sent becomes the first base, so that no child need write the same dataset once more.
- * False: it cannot now, and the file is as it was. */
+/* Makes a snapshot that the primary has sent the first base, so that no child has to write the same dataset again.
+ * Returns false, with the file unchanged, if that is not possible now. */
 static bool useReceived(const char *file) {
     if (!persist_settings.aof_use_rdb_preamble || rewrite.state != IDLE || !aofMayBeginFirst()) return false;
     if (!aofBeginFirst(onFirstFailed)) return false;
@@ -335,8 +337,9 @@ static bool useReceived(const char *file) {
     return true;
 }
 
-/* The log is to be on; the disk is asked whether one can be made, and answers before the client gets a reply. A child
- * that was at a base before has not what is appended from here on; there is no fork in the middle of a unit. */
+/* Begins to turn the log on. The disk is checked before the client gets its reply. A child that is already making a
+ * base is killed, because that base lacks what is appended from here on. In the middle of a unit there is no fork; a
+ * tick begins the rewrite then. */
 static bool turnOn(const char *received, bool *taken) {
     const client *c = callCurrentClient();
     debugAssert(aofIsTurningOn());

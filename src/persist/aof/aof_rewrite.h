@@ -1,4 +1,4 @@
-/* aof_rewrite.h -- the log is written anew from the dataset: asked for, due, or scheduled.
+/* aof_rewrite.h -- rewrites the log from the dataset, on command, when it has grown, or when scheduled.
  *
  * Runs on: main; children are started, and end, on main's own thread.
  *
@@ -8,24 +8,27 @@
 
 #include "client.h"
 
-/* Boot. */
+/* Call at startup. */
 void aofRewriteInit(void);
-/* Each tick, before snapshots: a scheduled rewrite, one that is due, what background work has brought. */
+/* Call at each tick, before snapshotTick(): starts a rewrite that is scheduled or due, and handles results of
+ * background work. */
 void aofRewriteTick(void);
-/* End a running one and wait until its child is gone; the log goes on as it was. */
+/* Kills the child of a running rewrite and waits for its end, and cancels a scheduled one; the log continues as
+ * before. */
 void aofRewriteAbandon(void);
-/* The first base of a log that was turned on is being made. */
+/* Returns true while the first base of a log that is being turned on is made. */
 bool aofRewriteIsFirst(void);
 
-/* What INFO shows. */
+/* INFO fields. */
 typedef struct aofRewriteFigures {
     bool in_progress, scheduled, last_ok;
     long long last_took_s, current_took_s; /* -1: none */
-    long long started, failures;           /* since the start; one after the other */
+    long long started, failures;           /* since startup; failures in a row */
     size_t last_cow_bytes;
 } aofRewriteFigures;
 aofRewriteFigures aofRewriteFiguresNow(void);
-/* CONFIG RESETSTAT: how many began, and how many failed one after the other: the next one is tried at once. */
+/* For CONFIG RESETSTAT: resets the number of rewrites, and that of failures in a row, so that the next attempt does not
+ * wait. */
 void aofRewriteResetStats(void);
 
 void bgrewriteaofCommand(client *c);

@@ -1,15 +1,15 @@
-/* aof_scan.c -- an append-only file walked from its begin to its end, with what is wrong in words.
+/* aof_scan.c -- scans an append-only file from start to end, for valkey-check-aof, and describes its first fault.
  *
- * A window of the file slides over it. Only lines with numbers, annotations and the first bytes of arguments are looked
- * at, so a window is all the memory that a file of any size takes, and a length that is a lie takes none.
+ * A window slides over the file. Only lines with numbers, annotations and the first bytes of arguments are read, so a
+ * file of any size needs no more memory than a window, and a false length needs none.
  *
- * The texts, and the places they tell, are those of the field's tool: an offset is that of the line or argument with
- * the fault, for a transaction without end that of what was looked at last.
+ * The texts and their offsets are those of Valkey's tool: an offset is that of the line or argument with the fault; for
+ * a transaction without EXEC it is that of the last line, argument or annotation that was read.
  *
- * Not here    what a line may be (aof_parse.c), what is done about faults (check_aof.c).
+ * Not here    which lines are valid (aof_parse.c); what is done about faults (check_aof.c).
  * Owns        the window.
  * Threads     any.
- * Invariants  1. good <= unit <= where it stands, in a transaction; else good is the end of the last item.
+ * Invariants  1. In a transaction, good <= unit <= the current offset; otherwise good is the end of the last item.
  * Cost        one pread(2) per WINDOW bytes; none for the middle of arguments that are longer than it.
  * Tests       tests/unit/persist/aof/aof_scan_test.c, tests/fuzz/aof_scan_fuzz.c, tests/tools/check_aof.tcl
  *
@@ -25,8 +25,8 @@
 #include <unistd.h>
 
 #define WINDOW ((size_t)256 * 1024)
-#define LINE_SHOWN 127                          /* bytes of a line with a number that are looked at */
-#define BULK_TOLD_MAX ((uint64_t)INT64_MAX - 2) /* longer ones are told as no length at all */
+#define LINE_SHOWN 127                          /* bytes of a line with a number that are read */
+#define BULK_TOLD_MAX ((uint64_t)INT64_MAX - 2) /* larger values are reported as "not a length" */
 
 static_assert(WINDOW >= AOF_ANNOTATION_MAX && WINDOW >= LINE_SHOWN && WINDOW >= AOF_SCAN_WORD, "fits into the window");
 
@@ -34,11 +34,11 @@ struct aofScanner {
     int fd;
     const char *name, *path; /* borrowed */
     char *bytes;             /* owns: the window */
-    size_t have, at;         /* in the window: its bytes, the next to look at */
+    size_t have, at;         /* in the window: its bytes, the next one to read */
     uint64_t offset;         /* of the window in the file */
     uint64_t size;
     uint64_t unit, good;
-    uint64_t looked; /* where what was looked at last begins */
+    uint64_t looked; /* start of the line, argument or annotation that was read last */
     uint64_t lines;
     bool in_multi;
     int failed; /* errno of a read */
@@ -71,7 +71,7 @@ static uint64_t place(const aofScanner *s) {
     return s->offset + s->at;
 }
 
-/* Slide to where it stands and read on. A file that has become shorter ends there. */
+/* Moves the window to the current offset and fills it. A file that has become shorter ends there. */
 static void slide(aofScanner *s) {
     memmove(s->bytes, s->bytes + s->at, s->have - s->at);
     s->offset += s->at;
@@ -87,7 +87,7 @@ static void slide(aofScanner *s) {
     }
 }
 
-/* The next bytes: `n`, or as many as there are. */
+/* Returns the next bytes: `n`, or as many as there are. */
 static slice look(aofScanner *s, size_t n) {
     if (s->have - s->at < n && s->offset + s->have < s->size) slide(s);
     size_t there = s->have - s->at;
@@ -105,7 +105,7 @@ static void stepOver(aofScanner *s, uint64_t n) {
 
 /* --- faults ---------------------------------------------------------------------------------------------- */
 
-/* Gives false, for those who give it on. */
+/* Sets the fault. Returns false, for callers that return it. */
 static bool printf_like(2, 3) fail(aofScanner *s, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
@@ -121,7 +121,7 @@ static bool failFormat(aofScanner *s) {
 }
 
 static bool failNewline(aofScanner *s, slice got) {
-    unsigned char two[2] = {0, 0}; /* behind the end of a line, or of the file: zeros */
+    unsigned char two[2] = {0, 0}; /* zeros after the end of the line or the file */
     memcpy(two, got.ptr, got.len < 2 ? got.len : 2);
     return fail(s, "Expected \\r\\n, got: %02x%02x", two[0], two[1]);
 }
@@ -137,7 +137,7 @@ static bool failRange(aofScanner *s, char mark, long long number) {
     return fail(s, "Expected to read command of %lld arguments, which is not in the suitable range", number);
 }
 
-/* The line begins with its mark, and is none. */
+/* Sets the fault of a line that begins with its mark but has no valid number. */
 static bool failNumber(aofScanner *s, slice in) {
     char text[LINE_SHOWN + 2] = "", *end = text + 1;
     const char *newline = memchr(in.ptr, '\n', in.len);
@@ -148,7 +148,7 @@ static bool failNumber(aofScanner *s, slice in) {
     if (at_end && end == text + 1) return fail(s, "Expected number behind '%c'", text[0]);
     if (!at_end) return failNewline(s, sliceOf(end, 2));
     s->lines++;
-    return failRange(s, text[0], number); /* below zero, or of more digits than there are bytes */
+    return failRange(s, text[0], number); /* negative, or with too many digits */
 }
 
 /* --- items ----------------------------------------------------------------------------------------------- */
@@ -166,7 +166,8 @@ static bool takeNumber(aofScanner *s, char mark, uint64_t least, uint64_t most, 
     return failRange(s, mark, *number < INT64_MAX ? (long long)*number : INT64_MAX);
 }
 
-/* An argument of `len` bytes and its end; the first bytes are kept in `word`, if it is given. */
+/* Reads an argument of `len` bytes and its end. Its first bytes are copied to `keep` and returned in `word`, unless
+ * NULL. */
 static bool takeArgument(aofScanner *s, uint64_t len, slice *word, char *keep) {
     uint64_t left = s->size - place(s);
     s->looked = place(s);
@@ -185,7 +186,7 @@ static bool takeArgument(aofScanner *s, uint64_t len, slice *word, char *keep) {
     return true;
 }
 
-/* The name of a command may begin or end a transaction. */
+/* Checks whether the command begins or ends a transaction. Returns false if it may not. */
 static bool noteTransaction(aofScanner *s, const aofScanItem *item) {
     bool multi = sliceIs(item->words[0], "multi"), exec = sliceIs(item->words[0], "exec");
     if (multi && s->in_multi) return fail(s, "Unexpected MULTI in AOF %s", s->path);

@@ -1,13 +1,13 @@
-/* aof_scan.h -- an append-only file walked from its begin to its end, with what is wrong in words.
+/* aof_scan.h -- scans an append-only file from start to end, for valkey-check-aof, and describes its first fault.
  *
- * What the loader takes is good here, by the same parser, but for one thing: MULTI inside of MULTI and an EXEC without
- * MULTI, which a load passes over, are faults. Arguments are stepped over, whatever length they tell: of a command no
- * more is kept than its name.
+ * Everything that the loader accepts is valid here, by the same parser, with one exception: MULTI within MULTI and EXEC
+ * without MULTI, which a load ignores, are faults. Arguments are skipped, whatever length they claim; of a command only
+ * the first bytes of two arguments are kept.
  *
  *   SELECT SET MULTI SET EXEC SET #TS MULTI SET SE
- *   ------ --- -------------- --- --- ............   units; what is not whole is behind aofScanGood()
+ *   ------ --- -------------- --- --- ............   units; aofScanGood() is the end of the last whole one
  *
- * Runs on: any thread; a scanner belongs to one at a time.
+ * Runs on: any thread; a scanner is used by one at a time.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef PERSIST_AOF_SCAN_H
@@ -21,32 +21,33 @@
 typedef enum {
     AOF_SCAN_COMMAND,
     AOF_SCAN_ANNOTATION,
-    AOF_SCAN_END,   /* the file ends behind a whole unit */
-    AOF_SCAN_FAULT, /* it does not go on: aofScanFault() */
-    AOF_SCAN_FAILED /* it cannot be read: errno */
+    AOF_SCAN_END,   /* the file ends after a whole unit */
+    AOF_SCAN_FAULT, /* the file is faulty from here on: aofScanFault() */
+    AOF_SCAN_FAILED /* a read failed: errno */
 } aofScanKind;
 
 typedef struct aofScanItem {
-    uint64_t at, bytes; /* in the file */
-    uint64_t unit;      /* where the unit begins that it belongs to */
-    uint64_t argc;      /* COMMAND */
-    slice words[2];     /* COMMAND: the first two, cut to AOF_SCAN_WORD; the second is empty when argc is 1 */
-    slice text;         /* ANNOTATION: the line with its end */
-} aofScanItem;          /* slices are good until the next one is asked for */
+    uint64_t at, bytes; /* offset and length in the file */
+    uint64_t unit;      /* offset of the unit that it belongs to */
+    uint64_t argc;      /* if COMMAND */
+    slice words[2];     /* if COMMAND: the first two, cut to AOF_SCAN_WORD bytes; the second is empty if argc is 1 */
+    slice text;         /* if ANNOTATION: the line with its end */
+} aofScanItem;          /* slices are valid until the next call of aofScanNext() */
 
 typedef struct aofScanner aofScanner;
 
-/* Walk `fd` (borrowed) from offset `from` to `size`. Faults call the file `name` and `path`, which are borrowed. */
+/* Creates a scanner of `fd` (borrowed) from offset `from` to `size`. Texts of faults call the file `name` and `path`,
+ * which are borrowed. */
 aofScanner *aofScanCreate(int fd, uint64_t from, uint64_t size, const char *name, const char *path);
 void aofScanFree(aofScanner *s); /* keeps errno */
-/* The next item. Not to be called again after the last three kinds. */
+/* Returns the next item. Do not call it again after END, FAULT or FAILED. */
 aofScanKind aofScanNext(aofScanner *s, aofScanItem *item) must_check;
-/* The end of the last whole unit. */
+/* Returns the offset of the end of the last whole unit. */
 uint64_t aofScanGood(const aofScanner *s);
-/* Lines of commands that were found good, whole units or not. */
+/* Returns the number of valid lines, in whole units or not. */
 uint64_t aofScanLines(const aofScanner *s);
-/* A line for those who run the server, without its end. NULL: there is none, or the file just ends between two lines of
- * a command. Borrowed until aofScanFree(). */
+/* Returns the fault as a line for the operator, without a newline. Returns NULL if there is no fault, or if the file
+ * just ends between two lines of a command. Borrowed until aofScanFree(). */
 const char *aofScanFault(const aofScanner *s);
 
 #endif

@@ -1,12 +1,12 @@
-/* aof_sync.c -- one sync of a file at a time, in the background: who asks goes on writing to the file meanwhile.
+/* aof_sync.c -- syncs a file in the background, one sync at a time, while its owner goes on writing to it.
  *
- * A disk may take seconds for a sync, and what has been handed to the system by then outlives the process. So whoever
- * syncs must not be who writes.
+ * A disk may take seconds for a sync, and what was written to the system meanwhile survives the process. So the thread
+ * that syncs must not be the one that writes.
  *
  *   none --Begin--> running --(background thread)--> ended --Take--> none
  *
- * Not here    when one is due, and what its failure means (aof_thread.c).
- * Threads     who asks, and the background thread BIO_FSYNC.
+ * Not here    when a sync is due, and the effects of its failure (aof_thread.c).
+ * Threads     the owner, and the background thread BIO_FSYNC.
  * Tests       tests/unit/persist/aof/aof_sync_test.c, aof_thread_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -59,6 +59,6 @@ bool aofSyncTake(aofSync *s, uint64_t *covers, int *error) {
 }
 
 void aofSyncWait(aofSync *s) {
-    bioDrain(BIO_FSYNC); /* also when it has been taken: `ended` may not have returned yet */
+    bioDrain(BIO_FSYNC); /* also if it was taken: `ended` may not have returned yet */
     debugAssert(atomic_load(&s->state) != SYNC_RUNNING);
 }

@@ -1,6 +1,6 @@
-/* aof_sync.h -- one sync of a file at a time, in the background: who asks goes on writing to the file meanwhile.
+/* aof_sync.h -- syncs a file in the background, one sync at a time, while its owner goes on writing to it.
  *
- * Runs on: the thread that asks, always the same one.
+ * Runs on: the thread that begins syncs, always the same one; below it is called the owner.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef PERSIST_AOF_SYNC_H
@@ -11,27 +11,27 @@
 #include <stdatomic.h>
 
 typedef struct aofSync {
-    bioJob job; /* made with it: no allocation may fail where one is due */
-    /* the asker's, but while it runs the background thread's; handed over by bioSubmitJob() and `state` */
+    bioJob job; /* allocated with it, because a sync must not depend on an allocation */
+    /* the owner's; while a sync runs, the background thread's. Handed over by bioSubmitJob() and `state` */
     int fd, error;
     uint64_t covers;
     /* const */
-    void (*ended)(void *arg); /* on the background thread: there is something to take */
+    void (*ended)(void *arg); /* runs on the background thread: the result can be taken */
     void *arg;
     /* atomic */
-    _Atomic int state; /* release by who hands over */
+    _Atomic int state; /* stored with release by the thread that hands over */
 } aofSync;
 
 void aofSyncInit(aofSync *s, void (*ended)(void *arg), void *arg);
-/* Begin one, which covers all up to offset `covers`; the descriptor stays open until it has been taken. None runs and
- * none is to be taken. */
+/* Begins a sync that covers all bytes before offset `covers`. The descriptor must stay open until the result has been
+ * taken. Call only if no sync is running or waiting to be taken. */
 void aofSyncBegin(aofSync *s, int fd, uint64_t covers);
-/* It was begun and has not been taken. */
+/* Returns true if a sync was begun and not taken. */
 bool aofSyncIsUnderWay(const aofSync *s);
-bool aofSyncHasEnded(const aofSync *s); /* and can be taken */
-/* It has ended: take what it covers, and errno or 0. */
+bool aofSyncHasEnded(const aofSync *s); /* the result can be taken */
+/* Takes the result of a sync that has ended: its offset, and errno or 0. Returns false if none has ended. */
 bool aofSyncTake(aofSync *s, uint64_t *covers, int *error);
-/* Wait until it has ended, and nobody touches `s` any more. Returns at once when there is none. */
+/* Waits until a running sync has ended and the background thread does not use `s` any more. */
 void aofSyncWait(aofSync *s);
 
 #endif

@@ -1,7 +1,7 @@
-/* aof_system.c -- the system calls that touch the append-only files, each in one place, so that tests can fail them.
+/* aof_system.c -- the system calls that touch the append-only files, in one table, so that tests can make them fail.
  *
- * Owns        which functions are in force.
- * Threads     any; aofSystemSet() while nobody else is here.
+ * Owns        the table that is in use.
+ * Threads     any; aofSystemSet() only while no other thread uses the table.
  * Tests       tests/unit/persist/aof/aof_thread_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -20,7 +20,7 @@ static int openFile(const char *path, int flags, mode_t mode) {
     return open(path, flags | O_CLOEXEC, mode);
 }
 
-/* On systems where fdatasync() is missing or weak fsync() does more than is needed. */
+/* Syncs a file. Where fdatasync() is missing or weak, fsync() does more than is needed. */
 static int syncFile(int fd) {
 #ifdef __linux__
     return fdatasync(fd);
@@ -62,7 +62,7 @@ static void closeInBackground(void *fd) {
     in_force->close((int)(intptr_t)fd);
 }
 
-/* While it is open removing its name is quick; closing it then is not. */
+/* Opens the file before it removes the name, which is quick then. Closing it is slow. */
 int aofRemoveFile(const char *path) {
     int fd = in_force->open(path, O_RDONLY | O_NONBLOCK, 0);
     int rc = in_force->unlink(path), error = errno;

@@ -1,4 +1,4 @@
-/* aof_system.h -- the system calls that touch the append-only files, each in one place, so that tests can fail them.
+/* aof_system.h -- the system calls that touch the append-only files, in one table, so that tests can make them fail.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef PERSIST_AOF_SYSTEM_H
@@ -9,31 +9,32 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-/* As the functions of the same names: -1 with errno. */
+/* Like the functions of the same names: -1 with errno on failure. */
 typedef struct aofSystem {
     int (*open)(const char *path, int flags, mode_t mode);
     int (*close)(int fd);
     int (*access)(const char *path, int mode);
     ssize_t (*read)(int fd, void *bytes, size_t len);
     ssize_t (*writev)(int fd, const struct iovec *parts, int count);
-    int (*sync)(int fd); /* the bytes and what it takes to find them */
+    int (*sync)(int fd); /* the bytes, and the metadata needed to read them */
     int (*truncate)(int fd, off_t size);
     int (*rename)(const char *from, const char *to);
     int (*unlink)(const char *path);
     int (*make_folder)(const char *path, mode_t mode);
 } aofSystem;
 
-/* What is in force: the system's own, or what a test has put there. */
+/* Returns the functions in use: the system's own, or those that a test has set. */
 const aofSystem *aofSystemNow(void);
-void aofSystemSet(const aofSystem *s); /* NULL: the system's own */
+void aofSystemSet(const aofSystem *s); /* NULL sets the system's own */
 
-/* Make sure of a folder's entries. */
+/* Syncs the entries of a folder. */
 int aofSyncFolder(const char *path) must_check;
-/* Remove a file of any size: what it takes to free its blocks, a second for a gigabyte, is done in the background. -1
- * with errno. */
+/* Removes a file of any size. Its blocks are freed in the background, which takes a second for a gigabyte. Returns -1
+ * with errno on failure. */
 int aofRemoveFile(const char *path);
-/* Put `bytes` in the place of folder/name, as a whole or not at all, by way of folder/temporary: -1 with errno. When
- * the last step fails (*replaced), they stand there, and nobody knows whether after a loss of power they still do. */
+/* Replaces folder/name by a file with `bytes`, as a whole or not at all, through folder/temporary. Returns -1 with
+ * errno on failure. If *replaced is true then, only the last step has failed: the file has been replaced, but a loss of
+ * power may undo that. */
 int aofReplaceFile(const char *folder, const char *temporary, const char *name, slice bytes, bool *replaced) must_check;
 
 #endif

@@ -5,35 +5,38 @@
  *   wait -> write all that was published, up to the next job -> the job -> sync if it is due -> wait
  *
  * With `always` it sleeps until main wakes it, because a reply waits for it, and it syncs itself, since the next write
- * would need the next sync anyway; before that it may wait for more writes (aof_gather.c). Else it looks once in
- * POLL_MS, so that main pays no system call, and sleeps until the next publication when nothing has come for IDLE_MS.
- * The sync of each second is made in the background (aof_sync.c), and writes go on meanwhile.
+ * would need the next sync anyway; before that it may wait for more writes (aof_gather.c). Otherwise it polls every
+ * POLL_MS, so that main makes no system call, and after IDLE_MS without work it sleeps until main publishes. The sync
+ * of each second runs in the background (aof_sync.c), and writes continue meanwhile.
  *
- * A write that fails, or is short, is cut off again and tried each second, and main refuses writes meanwhile. What a
- * failed sync covered may be lost although a later sync works: the system drops what it could not write. So no later
- * offset counts as synced either, until a new base has all of it. With `always` both errors end the process: the reply
- * must not be sent, and the command cannot be undone.
+ * A write that fails or is short is cut off again and retried each second, and main refuses writes meanwhile. Bytes
+ * that a failed sync covered may be lost although a later sync succeeds: the system drops what it could not write. So
+ * no later offset counts as synced either, until a new base contains all of it. With `always` both errors end the
+ * process: the reply must not be sent, and the command cannot be undone.
  *
  * A log that is turned on while the server runs has no files at first. Its bytes go to a temporary increment beside
- * those of an older log, which stays what it is. The rename of the manifest that names base and increment is the moment
- * from which on there is a log; what is in the increment was synced before. An error before that makes the try fail.
- * So the log is in one of these states, which moveLog() alone changes:
+ * those of an older log, which is left untouched. The log exists from the moment when the manifest that names base and
+ * increment is renamed; the increment was synced before. An error before that makes the attempt fail. So the log is in
+ * one of these states, which moveLog() alone changes:
  *   FIRST --base--> SOUND <------------------base------------------.
  *     |               |                                            |
  *   error       sync failed     .------------cut------------> MENDABLE
  *     v               v         |                                  |
  *   LOST           BROKEN ------'  <---------sync failed-----------'
  * A cut that fails leads from SOUND to SOUND_UNCUT, and from BROKEN or MENDABLE to BROKEN_UNCUT: no increment begins
- * where the base under way ends, so that base is refused. A cut that works leads back, to SOUND or MENDABLE.
+ * where the base that is being made ends, so that base is refused. A cut that succeeds leads back, to SOUND or
+ * MENDABLE.
  *
  * Not here    the system calls (aof_system.c), the queue of bytes (aof_queue.c), what is in them (aof.c).
  * Owns        the manifest, the descriptor of the increment, jobs that are not done.
- * Threads     main and this one; who writes each field is said in the struct. Hand-overs: stream.published and `jobs`
- *             (main to thread), `finished` and the atomics of progress (thread to main), all seq_cst or release.
- * Invariants  1. synced <= written <= published; none of them goes back.
- *             2. Bytes behind a cut go to a file that the manifest on disk names, and what is before it is synced.
- *             3. In FIRST and LOST no manifest on disk names a file of this thread, and its files go when it ends.
- *             4. synced moves only by a sync that has worked, and in no state that is BROKEN or MENDABLE.
+ * Threads     main and this one; the struct notes which of them writes each field. Hand-overs: queue.published and
+ *             `jobs` (main to thread), `finished` and the atomics of progress (thread to main), all seq_cst or release.
+ * Invariants  1. synced <= written <= published; none of them decreases.
+ *             2. Bytes after a cut go to a file that the manifest on disk names, and all bytes before the cut are
+ *                synced.
+ *             3. In FIRST and LOST no manifest on disk names a file of this thread, and its files are removed when it
+ *                ends.
+ *             4. synced advances only by a sync that succeeded, and in no state that is BROKEN or MENDABLE.
  *             5. No byte beyond a job's offset is written before the job is done.
  * Tests       tests/unit/persist/aof/aof_thread_test.c, tests/persist/aof.tcl
  *
@@ -62,13 +65,13 @@
 #define PARTS_MAX 64 /* of one write: 4 MiB */
 #define POLL_MS 1
 #define IDLE_MS 20
-#define SECOND_MS 1000 /* between two syncs of everysec, and until a failed write is tried again */
+#define SECOND_MS 1000 /* between two syncs of everysec, and before a failed write is retried */
 #define COMPLAIN_MS 30000
 #define GATHER_MAX_US 5000
 
 typedef enum {
     LOG_FIRST, /* the increment is a temporary file that no manifest names */
-    LOG_LOST,  /* the same, and an error has made it useless: nothing more is written, all jobs but END fail */
+    LOG_LOST,  /* the same after an error: nothing more is written, all jobs but END fail */
     LOG_SOUND, /* all that was synced is safe */
     LOG_SOUND_UNCUT,
     LOG_MENDABLE, /* only syncs before the last cut have failed: the next base has what they covered */
@@ -80,7 +83,7 @@ typedef enum {
 typedef enum { LOG_ERROR, LOG_SYNC_FAILED, LOG_CUT, LOG_CUT_FAILED, LOG_BASE, LOG_EVENTS } logEvent;
 
 struct aofThread {
-    aofQueue queue; /* both; its header says which part is whose */
+    aofQueue queue; /* fields of main and of the thread; its header says which */
 
     /* const after the start */
     sds folder, stem; /* own */
@@ -98,31 +101,31 @@ struct aofThread {
     alignas(CACHE_LINE) _Atomic uint64_t written; /* seq_cst */
     _Atomic uint64_t synced;
     _Atomic int write_error, sync_error;
-    _Atomic int state; /* logState; relaxed: stored by moveLog() alone */
+    _Atomic int state; /* logState; relaxed: only moveLog() stores it */
     _Atomic bool syncing;
     _Atomic long long incr_size;
     _Atomic(aofJob *) finished; /* release: a stack */
-    _Atomic bool asleep;        /* seq_cst, against stream.published and `jobs` */
-    _Atomic uint64_t wake_at;   /* units; seq_cst, stored before `asleep`: main wakes it for no fewer */
+    _Atomic bool asleep;        /* seq_cst, against queue.published and `jobs` */
+    _Atomic uint64_t wake_at;   /* units; seq_cst, stored before `asleep`: with fewer main does not wake it */
 
     /* thread */
     alignas(CACHE_LINE) aofManifest *manifest; /* owns; NULL before AOF_JOB_FIRST has read it */
-    aofJob *next_job;                          /* owns: taken, in their order */
-    aofSync sync;                              /* the one in the background */
+    aofJob *next_job;                          /* owns: jobs that were taken, in their order */
+    aofSync sync;                              /* the sync in the background */
     int fd;                                    /* -1: there is no increment yet */
-    off_t size;                                /* of the increment: where the next byte goes */
-    uint64_t sync_tried;                       /* the last sync, good or not, covered so much */
-    uint64_t units, units_synced;              /* of the stream: seen by step(), covered by the last sync */
+    off_t size;                                /* of the increment; the next byte is written there */
+    uint64_t sync_tried;                       /* the last sync, successful or not, covered this offset */
+    uint64_t units, units_synced;              /* of the queue: seen by step(), covered by the last sync */
     aofGather gather;
     uint64_t last_work_ms, last_sync_ms, last_try_ms, last_complaint_ms;
-    int state_error; /* errno: what has led to LOST, or the last cut to a state that is UNCUT */
+    int state_error; /* errno that led to LOST, or that failed the cut of an UNCUT state */
     bool ended;
 
-    pthread_mutex_t lock; /* a leaf; for the wait alone */
+    pthread_mutex_t lock; /* no other lock is taken under it; used only for waiting */
     pthread_cond_t wake;
 
     /* main */
-    aofJob *done; /* owns: that have come back, in their order */
+    aofJob *done; /* owns: jobs that came back, in their order */
 };
 
 /* --- the state of the log -------------------------------------------------------------------------------- */
@@ -147,13 +150,13 @@ static bool isUncut(logState state) {
     return state == LOG_SOUND_UNCUT || state == LOG_BROKEN_UNCUT;
 }
 
-/* Returns whether a sync has failed that no base has made up for. */
+/* Returns whether a sync has failed whose bytes no base contains yet. */
 static bool isBroken(const aofThread *t) {
     logState state = stateOf(t);
     return state >= LOG_MENDABLE || (state == LOG_LOST && atomic_load_explicit(&t->sync_error, memory_order_relaxed));
 }
 
-/* Asserts what each state says at the top of the file. The thread calls it at both ends of step(). */
+/* Asserts the conditions of each state. The thread calls it at both ends of step(). */
 static void checkState(const aofThread *t) {
     logState state = stateOf(t);
     bool write_failed = atomic_load(&t->write_error), sync_failed = atomic_load(&t->sync_error);
@@ -170,7 +173,7 @@ static void checkState(const aofThread *t) {
         debugAssert(state < LOG_STATES && t->fd >= 0);
         debugAssert(aofManifestLastIncr(t->manifest) && aofManifestBase(t->manifest));
         debugAssert(isUncut(state) == (t->state_error != 0));
-        /* What the last sync covered is called synced exactly while none has failed. */
+        /* The offset of the last sync is published as synced exactly while no sync has failed. */
         debugAssert(isBroken(t) || (t->sync_tried == atomic_load(&t->synced) && !sync_failed));
     }
     unused(write_failed), unused(sync_failed);
@@ -192,7 +195,8 @@ static void threadCheck(const aofThread *t) {
     unused(written), unused(synced);
 }
 
-/* Asserts what holds for main at both ends of its functions: its half of the stream, and how far the thread may be. */
+/* Asserts the conditions on main at both ends of its functions: its half of the queue, and the bounds of the thread's
+ * progress. */
 static void mainCheck(const aofThread *t) {
     uint64_t synced = atomic_load(&t->synced), written = atomic_load(&t->written);
     const aofQueue *s = &t->queue;
@@ -203,7 +207,7 @@ static void mainCheck(const aofThread *t) {
     unused(synced), unused(written), unused(s);
 }
 
-/* Moves the log to its next state; `error` is errno of a failure. */
+/* Moves the log to its next state; `error` is the errno of a failure. */
 static void moveLog(aofThread *t, logEvent event, int error) {
     static const uint8_t next[LOG_STATES][LOG_EVENTS] = {
         /*                    ERROR             SYNC_FAILED       CUT           CUT_FAILED        BASE */
@@ -222,7 +226,7 @@ static void moveLog(aofThread *t, logEvent event, int error) {
     atomic_store_explicit(&t->state, (int)to, memory_order_relaxed);
 }
 
-/* --- what main does -------------------------------------------------------------------------------------- */
+/* --- called by main -------------------------------------------------------------------------------------- */
 
 static void wakeThread(aofThread *t) {
     if (!atomic_load(&t->asleep)) return;
@@ -248,7 +252,7 @@ static void push(_Atomic(aofJob *) *stack, aofJob *job) {
     while (!atomic_compare_exchange_weak(stack, &job->next, job)) continue;
 }
 
-/* All of a stack, the oldest first. */
+/* Takes all jobs of a stack, the oldest first. */
 static aofJob *takeAll(_Atomic(aofJob *) *stack) {
     aofJob *newest = atomic_exchange(stack, NULL), *oldest = NULL;
     while (newest) {
@@ -263,7 +267,7 @@ static aofJob *takeAll(_Atomic(aofJob *) *stack) {
 void aofThreadSubmit(aofThread *t, aofJob *job) {
     assertMainRole();
     mainCheck(t);
-    /* Nobody has answered it yet, and it has a file exactly if it takes one. */
+    /* It has no result yet, and it has a file exactly if its type needs one. */
     debugAssert(!job->next && !job->ok && !job->error && (job->type == AOF_JOB_SWITCH_BASE) == (job->path != NULL));
     aofQueuePublish(&t->queue);
     job->offset = t->queue.whole;
@@ -326,7 +330,7 @@ static bool mayComplain(aofThread *t, uint64_t now_ms) {
     return true;
 }
 
-/* Wakes main, which looks at the errors then. */
+/* Wakes main, which checks for errors then. */
 static void tellMain(aofThread *t) {
     holdPublish(t->synced_seq, atomic_load(&t->synced));
 }
@@ -340,12 +344,12 @@ static bool syncsAlways(const aofThread *t) {
     return atomic_load(&t->policy) == FSYNC_ALWAYS;
 }
 
-/* Returns whether an error ends the process: replies may have to be kept back for good. */
+/* Returns whether an error ends the process, because held replies might never be sent. */
 static bool diesOfErrors(const aofThread *t) {
     return syncsAlways(t) && !isFirst(t);
 }
 
-/* Call when so many bytes have been written to the file. */
+/* Call when `bytes` bytes have been written to the file. */
 static void wrote(aofThread *t, size_t bytes) {
     debugAssert(bytes > 0 && t->fd >= 0 && !isLost(t));
     t->size += (off_t)bytes;
@@ -355,8 +359,8 @@ static void wrote(aofThread *t, size_t bytes) {
     if (atomic_load(&t->tell_writes)) holdPublish(t->written_seq, t->queue.consumed);
 }
 
-/* Call when `n` of `wanted` bytes were written, or -1 with errno. Cuts them off, so that the file still ends with a
- * whole unit; if that fails they count as written. */
+/* Call when only `n` of `wanted` bytes were written, or `n` is -1 with errno. Cuts them off, so that the file still
+ * ends with a whole unit; if that fails they count as written. */
 static void writeFailed(aofThread *t, ssize_t n, size_t wanted, uint64_t now_ms) {
     int error = n < 0 ? errno : ENOSPC;
     if (mayComplain(t, now_ms)) {
@@ -386,7 +390,8 @@ static void writeWorks(aofThread *t) {
     tellMain(t);
 }
 
-/* Writes the bytes before `limit`, in one system call if there are not too many. Returns whether it wrote any. */
+/* Writes the bytes before `limit`, in one system call if there are not too many. Returns whether it wrote any. With
+ * `at_once` a retry after an error does not wait for its second. */
 static bool writeUpTo(aofThread *t, uint64_t limit, bool at_once) {
     bool any = false;
     if (t->queue.consumed == limit || isLost(t)) return false;
@@ -471,7 +476,7 @@ static void waitForSync(aofThread *t) {
     (void)takeSync(t);
 }
 
-/* Syncs all that is written. Returns false with errno. */
+/* Syncs all written bytes. Returns false with errno if that fails. */
 static bool syncNow(aofThread *t) {
     uint64_t covered = t->queue.consumed;
     waitForSync(t);
@@ -512,8 +517,8 @@ static bool syncIfDue(aofThread *t) {
 
 /* --- jobs ------------------------------------------------------------------------------------------------ */
 
-/* Writes the manifest `next` (takes it) to the disk. Returns false with errno if that fails; the manifest on the disk
- * then names only files that exist, and *replaced is true if it may be `next`. */
+/* Writes the manifest `next` to the disk and takes ownership of it. If that fails, returns false with errno; the
+ * manifest on the disk then names only files that exist, and *replaced is true if it may be `next`. */
 static bool adoptManifest(aofThread *t, aofManifest *next, bool *replaced) {
     sds text = aofManifestText(next), name = aofManifestName(t->stem), temporary = sdsCat(sdsNew("temp-"), name);
     *replaced = false;
@@ -534,7 +539,7 @@ static bool adoptManifest(aofThread *t, aofManifest *next, bool *replaced) {
 }
 
 /* Writes the manifest of before a failed step again, because the step may have reached the disk. If that fails as well,
- * or the power fails, the disk may name the files of the step; so their numbers are not used again. */
+ * or power is lost, the manifest on disk may name the files of the step; so their numbers are not used again. */
 static void restoreManifest(aofThread *t, long long base_seq, long long incr_seq) {
     bool replaced;
     int error = errno;
@@ -571,8 +576,7 @@ static bool doCut(aofThread *t, aofJob *job) {
     } else if (fd >= 0) {
         sys->close(fd);
         if (replaced)
-            restoreManifest(t, base_seq,
-                            incr_seq); /* the file stays: a loss of power may bring back the manifest that names it */
+            restoreManifest(t, base_seq, incr_seq); /* the file stays: a loss of power may restore its manifest */
         else sys->unlink(path);
     }
     sdsFree(path);
@@ -580,13 +584,13 @@ static bool doCut(aofThread *t, aofJob *job) {
     return ok;
 }
 
-/* The new base has everything up to the last cut, so syncs that failed before it do not matter any more. What follows
- * the cut is synced here, so that `synced` may move again. */
+/* The new base has everything before the last cut, so syncs that failed before it do not matter any more. Bytes after
+ * the cut are synced here, so that `synced` can advance again. */
 static bool doSwitchBase(aofThread *t, aofJob *job) {
     const aofSystem *sys = aofSystemNow();
     struct stat st;
     bool replaced = false;
-    if (isUncut(stateOf(t))) { /* main could not know it yet */
+    if (isUncut(stateOf(t))) { /* main did not know that when it submitted the job */
         aofRemoveFile(job->path);
         errno = t->state_error;
         return false;
@@ -644,7 +648,7 @@ static bool putManifestBack(aofThread *t) {
     return ok;
 }
 
-/* Removes the files of a log that could not be begun, under each name that they may have by now. They stay if the
+/* Removes the files of a log that could not be begun, under each name that they may have by now. They are kept if the
  * manifest on the disk may name them. */
 static void removeFirst(aofThread *t, const char *const *paths, size_t count, bool replaced) {
     if (replaced && !putManifestBack(t)) {
@@ -655,7 +659,7 @@ static void removeFirst(aofThread *t, const char *const *paths, size_t count, bo
 }
 
 /* Renames the first increment and its base, and writes the manifest that names them. The increment is synced before, so
- * the log has from its first moment on what was answered since the increment was begun. */
+ * the new log has from the start all writes that were acknowledged since the increment was begun. */
 static bool doSwitchFirst(aofThread *t, aofJob *job) {
     debugAssert(stateOf(t) == LOG_FIRST && t->manifest && t->fd >= 0);
     const aofSystem *sys = aofSystemNow();
@@ -723,7 +727,7 @@ static bool doEnd(aofThread *t) {
     return error == 0;
 }
 
-/* Answers a job whose increment is lost. */
+/* Fails a job because the increment is lost. */
 static void refuseJob(const aofThread *t, aofJob *job) {
     debugAssert(isLost(t) && job->type != AOF_JOB_END);
     if (job->path) aofRemoveFile(job->path);
@@ -767,12 +771,12 @@ static aofJob *firstJob(aofThread *t) {
     return t->next_job;
 }
 
-/* Returns whether the job is done at once, although a full disk has not taken what is before it. */
+/* Returns whether the job is done at once, even if the disk has not accepted the bytes before it. */
 static bool isForNow(const aofJob *job) {
     return job && (job->type == AOF_JOB_END || job->type == AOF_JOB_WRITE);
 }
 
-/* Does the first job if all bytes before it are written, or the log is lost. */
+/* Does the job if all bytes before it are written, if it is one for now, or if the log is lost. */
 static bool jobIfDue(aofThread *t, aofJob *job) {
     if (!job || (t->queue.consumed < job->offset && !isForNow(job) && !isLost(t))) return false;
     t->next_job = job->next;
@@ -788,9 +792,9 @@ static uint64_t publishedUnits(const aofThread *t) {
     return atomic_load_explicit(&t->queue.published_units, memory_order_relaxed);
 }
 
-/* Does what there is to do; returns whether that was something. `published` is read before the jobs are taken: main
- * publishes up to a job, gives it, and then publishes more, so what is written never goes beyond a job that is not
- * seen yet. */
+/* Does all work that is due; returns whether there was any. `published` is read before the jobs are taken: main
+ * publishes up to a job, submits it, and then publishes more, so the thread never writes beyond a job that it has not
+ * seen. */
 static bool step(aofThread *t) {
     threadCheck(t);
     bool done = takeSync(t);
@@ -806,7 +810,7 @@ static bool step(aofThread *t) {
     return done;
 }
 
-/* Returns whether there is something that the thread has not seen yet and could act on. */
+/* Returns whether main or the sync has left something that the thread could act on. */
 static bool hasNews(aofThread *t) {
     if (atomic_load(&t->jobs) || aofSyncHasEnded(&t->sync)) return true;
     return atomic_load(&t->queue.published) != t->queue.consumed && !atomic_load(&t->write_error) && !t->next_job &&
@@ -817,7 +821,7 @@ static int64_t sooner(int64_t a, int64_t b) {
     return a < 0 || (b >= 0 && b < a) ? b : a;
 }
 
-/* Returns how many milliseconds the thread may sleep if main gives it nothing; -1 if for ever. */
+/* Returns how many milliseconds the thread may sleep if main gives it nothing; -1 for no limit. */
 static int64_t dueIn(aofThread *t) {
     uint64_t now_ms = clockMonotonicMs();
     int64_t due = syncDueIn(t, now_ms);
@@ -826,7 +830,7 @@ static int64_t dueIn(aofThread *t) {
     return sooner(due, passed >= t->second_ms ? 0 : (int64_t)(t->second_ms - passed));
 }
 
-/* Waits for so many microseconds, or until it is woken if `us` is negative. */
+/* Waits for `us` microseconds, or, if `us` is negative, until the thread is woken. */
 static void waitFor(aofThread *t, int64_t us) {
     struct timespec until;
     if (us < 0) {
@@ -840,8 +844,8 @@ static void waitFor(aofThread *t, int64_t us) {
     pthread_cond_timedwait(&t->wake, &t->lock, &until);
 }
 
-/* Sleeps until main wakes the thread, or something is due. The thread sets `asleep` and then looks for news, main
- * publishes and then looks at `asleep`, so one of the two sees the other's store. */
+/* Sleeps until main wakes the thread or work is due. The thread sets `asleep` and then looks for work; main publishes
+ * and then reads `asleep`. So one of the two sees the other's store. */
 static void sleepDeeply(aofThread *t) {
     pthread_mutex_lock(&t->lock);
     atomic_store(&t->asleep, true);
@@ -851,7 +855,7 @@ static void sleepDeeply(aofThread *t) {
     pthread_mutex_unlock(&t->lock);
 }
 
-/* Waits a moment before the next sync: clients that the last one has let go may write again at once. */
+/* Waits a moment before the next sync, because clients that the last sync has released may write again at once. */
 static void gather(aofThread *t) {
     uint64_t more, us = aofGatherBegin(&t->gather, &more);
     if (us == 0) return;
@@ -859,7 +863,7 @@ static void gather(aofThread *t) {
     pthread_mutex_lock(&t->lock);
     atomic_store(&t->wake_at, before + more);
     atomic_store(&t->asleep, true);
-    (void)atomic_load(&t->queue.published); /* main has seen `asleep`, or its units are seen here */
+    (void)atomic_load(&t->queue.published); /* either main has seen `asleep`, or its units are seen here */
     if (publishedUnits(t) < before + more && !atomic_load(&t->jobs)) waitFor(t, (int64_t)us);
     atomic_store(&t->asleep, false);
     atomic_store(&t->wake_at, 0);
@@ -871,7 +875,7 @@ static void rest(aofThread *t, bool worked) {
     uint64_t now_ms = clockMonotonicMs();
     if (worked) t->last_work_ms = now_ms;
     if (syncsAlways(t)) {
-        if (worked) gather(t); /* and look again: what came during a sync is the next one's */
+        if (worked) gather(t); /* then step() again: what arrived during a sync needs the next one */
         else sleepDeeply(t);
     } else if (now_ms - t->last_work_ms < IDLE_MS) {
         nanosleep(&(struct timespec){.tv_nsec = POLL_MS * 1000000}, NULL);
@@ -892,7 +896,7 @@ static void threadMain(void *arg) {
     }
 }
 
-/* --- beginning and end ----------------------------------------------------------------------------------- */
+/* --- start and end --------------------------------------------------------------------------------------- */
 
 static void initWait(aofThread *t) {
     pthread_condattr_t monotonic;

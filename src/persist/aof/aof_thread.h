@@ -1,7 +1,7 @@
 /* aof_thread.h -- the thread that alone touches the append-only files while the server runs.
  *
  * Main appends bytes to the AOF queue and gives the thread jobs. A job has an offset in the queue, and is done when all
- * bytes before it are written. The thread reports how far it has written and synced by two sequences
+ * bytes before it are written. The thread reports the offsets up to which it has written and synced by two sequences
  * (client/reply_hold.h), whose offsets are those of the queue.
  *
  * A thread can begin without files, for a log that is turned on while the server runs: AOF_JOB_FIRST makes a temporary
@@ -23,26 +23,26 @@ typedef struct aofThread aofThread;
 
 typedef struct aofThreadOptions {
     const char *folder, *stem; /* appenddirname (a path), appendfilename; copied */
-    aofManifest *manifest;     /* taken: as it stands on the disk; its last increment is open as fd. NULL: none yet */
-    int fd;                    /* taken; -1: none yet */
+    aofManifest *manifest;     /* takes ownership: that on disk, whose last increment is open as fd; NULL: none yet */
+    int fd;                    /* takes ownership; -1: none yet */
     off_t size;                /* of that increment */
-    uint64_t begin;            /* offset of the first byte to come; the sequences have reached it */
+    uint64_t begin;            /* offset of the next byte; the sequences have reached it */
     holdSequence written_seq, synced_seq;
     fsyncPolicy policy;
     const char *cpulist; /* may be NULL */
-    /* for tests; 0: as usual */
-    uint64_t second_ms;     /* how long a second is */
-    uint64_t gather_max_us; /* how long a sync with `always` may wait for more */
+    /* for tests; 0: the default */
+    uint64_t second_ms;     /* milliseconds that count as a second */
+    uint64_t gather_max_us; /* how long a sync with `always` may wait for more units */
 } aofThreadOptions;
 
 typedef enum {
-    AOF_JOB_FIRST,       /* from here on the first increment, a temporary file; only as the first job of a thread */
-    AOF_JOB_CUT,         /* from here on the next increment */
-    AOF_JOB_WRITE,       /* write all before it now; fails if the disk does not take it, and does not wait for it */
-    AOF_JOB_SYNC,        /* sync what is written, whatever the policy says */
+    AOF_JOB_FIRST,       /* begin the first increment, a temporary file; only as the first job of a thread */
+    AOF_JOB_CUT,         /* begin the next increment at this offset */
+    AOF_JOB_WRITE,       /* write all before it now, and fail if the disk does not accept it */
+    AOF_JOB_SYNC,        /* sync what is written, whatever the policy is */
     AOF_JOB_SWITCH_BASE, /* the file `path` becomes the next base; all increments but the last are history. A first
                           * increment gets its name here; if that fails all its files are removed */
-    AOF_JOB_DELETE,      /* delete what is history */
+    AOF_JOB_DELETE,      /* delete the files that are history */
     AOF_JOB_END          /* write and sync the rest and end the thread */
 } aofJobType;
 
@@ -50,17 +50,18 @@ typedef enum {
 typedef struct aofJob {
     struct aofJob *next;
     aofJobType type;
-    uint64_t offset;    /* set by aofThreadSubmit(): where it stands in the queue */
-    sds path;           /* owns; SWITCH_BASE: the complete and synced file, on the same file system */
-    const char *ending; /* SWITCH_BASE: "rdb" or "aof" */
-    bool received;      /* SWITCH_BASE of a first increment: `path` came from a primary, as the server's log says */
-    bool ok;            /* from here on: the thread's answer */
-    int error;          /* errno, when not ok */
-    off_t base_size;    /* SWITCH_BASE */
-    off_t incr_size;    /* CUT: of the increment that ends there */
+    uint64_t offset;    /* set by aofThreadSubmit(): its position in the queue */
+    sds path;           /* owns; for SWITCH_BASE: the complete and synced file, on the same file system */
+    const char *ending; /* for SWITCH_BASE: "rdb" or "aof" */
+    bool received;      /* for SWITCH_BASE of a first increment: log that `path` came from a primary */
+    bool ok;            /* from here on: results, set by the thread */
+    int error;          /* errno if not ok */
+    off_t base_size;    /* for SWITCH_BASE */
+    off_t incr_size;    /* for CUT: of the increment that ends there */
 } aofJob;
 
-/* Starts the thread. Returns NULL with errno if the system has no thread for it; then it has taken nothing of `o`. */
+/* Starts the thread. Returns NULL with errno if the system cannot start one; then it has not taken ownership of
+ * anything in `o`. */
 aofThread *aofThreadStart(const aofThreadOptions *o) must_check;
 /* Waits until the thread has ended; call after AOF_JOB_END was submitted. Jobs can still be taken then. aofThreadFree()
  * frees it with all jobs that were not taken. */
@@ -73,25 +74,25 @@ aofQueue *aofThreadQueue(aofThread *t);
 void aofThreadPublish(aofThread *t);
 /* Publishes all complete units that were appended, and gives the thread a job to do after them. Takes `job`. */
 void aofThreadSubmit(aofThread *t, aofJob *job);
-/* Returns the next job that is done, or NULL. The caller frees it by aofJobFree(). */
+/* Returns the next job that is done, or NULL. The caller frees it with aofJobFree(). */
 aofJob *aofThreadFinished(aofThread *t);
 aofJob *aofJobCreate(aofJobType type);
 void aofJobFree(aofJob *job);
 
 void aofThreadSetPolicy(aofThread *t, fsyncPolicy policy);
-/* From offset `from` on only jobs sync, until the next call: for no-appendfsync-on-rewrite while there is a child.
- * UINT64_MAX: the policy alone decides. */
+/* Sets the offset from which on only jobs sync, until the next call: for no-appendfsync-on-rewrite while a child runs.
+ * With UINT64_MAX the policy alone decides. */
 void aofThreadSetNoSyncFrom(aofThread *t, uint64_t from);
-/* Whether the thread publishes each write in written_seq; without it only syncs are published, in synced_seq. */
+/* Sets whether the thread publishes each write in written_seq. Without it only syncs are published, in synced_seq. */
 void aofThreadReportWrites(aofThread *t, bool on);
 
 /* How far the thread has come. */
 typedef struct aofProgress {
     uint64_t written, synced;
-    int write_error, sync_error; /* errno of the last write or sync if it has failed, else 0 */
-    bool sync_broken;            /* a sync has failed: `synced` does not move before there is another base */
-    bool syncing;                /* a sync is under way */
-    off_t incr_size;             /* bytes of the increment that is written to */
+    int write_error, sync_error; /* errno of the last write or sync if it failed, else 0 */
+    bool sync_broken;            /* a sync has failed: `synced` does not advance before there is a new base */
+    bool syncing;                /* a sync is running */
+    off_t incr_size;             /* bytes of the current increment */
 } aofProgress;
 aofProgress aofThreadProgress(const aofThread *t);
 

@@ -1,9 +1,9 @@
-/* keep_files.c -- the files that a start reads stay as they are while the dataset in memory cannot replace them.
+/* keep_files.c -- protects the files that a start reads while the dataset in memory must not replace them.
  *
- * A load that breaks off leaves an empty dataset. The files of the dataset before may then be its last copy, so nothing
+ * A load that fails leaves an empty dataset. The files may then be the last copy of the previous dataset, so nothing
  * that the server does by itself may replace them: neither a rewrite of the append-only file nor a snapshot.
  *
- * Not here    how the log stops (aof.c), when a snapshot is due (snapshot.c).
+ * Not here    how the log stops (aof.c); when a snapshot is due (snapshot.c).
  * Threads     main's own.
  * Tests       tests/repl/broken_sync.tcl, tests/persist/turn_on.tcl
  *

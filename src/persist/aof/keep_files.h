@@ -1,4 +1,4 @@
-/* keep_files.h -- the files that a start reads stay as they are while the dataset in memory cannot replace them.
+/* keep_files.h -- protects the files that a start reads while the dataset in memory must not replace them.
  *
  * Runs on: main's own thread.
  *

@@ -1,13 +1,13 @@
-/* stale_files.c -- temporary files that a process which is gone has left.
+/* stale_files.c -- removes temporary files of processes that have ended.
  *
- * Who is killed while it writes leaves half a dataset each time, and a server that is started again and again would
- * fill its disk with them. The names of the working directory have the process in them that writes the file:
+ * A process that is killed while it writes leaves half a dataset, and a server that is restarted again and again would
+ * fill its disk with such files. In the working directory their names contain the ID of the process:
  *
  *   temp-PID.rdb  temp-rewriteaof-PID.aof  temp-rewriteaof-bg-PID.aof
  *
- * A file goes if its name is one of these to the last byte, it is a plain file of ours, and there is no process of that
- * number, or it is this one. Another server that shares the directory keeps what it is writing. In the folder of the
- * append-only file, which only one server can use, temporary manifest and increment have one name each.
+ * A file is removed if its whole name has one of these forms, it is a regular file of this user, and no process with
+ * that ID exists, or it is this one. So files that another server in the same directory is writing are kept. In the
+ * folder of the append-only file, which only one server can use, the temporary manifest and increment have fixed names.
  *
  * Owns        nothing.
  * Threads     main's own.
@@ -31,7 +31,7 @@
 
 static const char *const forms[] = {"temp-%d.rdb", "temp-rewriteaof-%d.aof", "temp-rewriteaof-bg-%d.aof"};
 
-/* The process in a name, or 0 if it is none of ours. */
+/* Returns the process ID in a name, or 0 if the name has none of the forms. */
 static pid_t writerOf(const char *name) {
     size_t digits = strcspn(name, "0123456789");
     long pid = strtol(name + digits, NULL, 10);
@@ -44,7 +44,7 @@ static pid_t writerOf(const char *name) {
     return 0;
 }
 
-/* It has ended, and nobody has waited for it yet. */
+/* Returns whether the process has ended but its parent has not waited for it yet. */
 static bool isZombie(pid_t pid) {
     char path[32], text[256];
     snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);

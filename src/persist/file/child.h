@@ -67,9 +67,9 @@ void childKillAndWait(void);
 void childTick(void);
 childFigures childFiguresNow(void);
 
-/* Returns how many children were forked since startup or CONFIG RESETSTAT; childLastForkUs(): how long the last fork
- * took. */
+/* Returns how many children were forked since startup or CONFIG RESETSTAT. */
 long long childForks(void);
+/* Returns how long the last fork took. */
 uint64_t childLastForkUs(void);
 void childResetStats(void);
 
