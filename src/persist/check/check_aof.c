@@ -1,21 +1,20 @@
-/* check_aof.c -- valkey-check-aof: says whether append-only files would be loaded, and cuts them to what is whole.
+/* check_aof.c -- valkey-check-aof: checks whether append-only files can be loaded, and cuts off an incomplete end.
  *
  *   FILE -- is a manifest? --yes-> base, then increments --> each: snapshot in front? -> items -> verdict -> cut
  *               `------no--------> that file alone ----------^
  *
- * What is on stdout, and the exit codes, are those of the field's tool. A command that this server does not know is no
- * fault: the file is whole, and another configuration (rename-command) or server may know it; so nothing behind it is
- * ever cut off, but there is a note on stderr, because a start would be refused.
+ * Output on stdout and exit codes are those of Valkey's tool. A command that this server does not know is not a fault:
+ * the file is complete, and another configuration (rename-command) or server may know the command. So it is never a
+ * reason to cut, but a note on stderr says that a start would be refused.
  *
- * Nothing is opened for writing before a cut, and a cut is made only if the file is as long as when it was read: a
- * server that appends meanwhile shows by that.
+ * No file is opened for writing before a cut, and a cut is made only if the file has the same length as when it was
+ * read, because a server that appends meanwhile would change it.
  *
- * Not here    what is wrong with a file (aof_scan.c), with a snapshot (check_rdb_pass.c), with a manifest
- *             (aof_manifest.c).
- * Owns        the options, what was counted.
+ * Not here    finding faults of a log (aof_scan.c), of a snapshot (check_rdb_pass.c), of a manifest (aof_manifest.c).
+ * Owns        the options, the counters.
  * Threads     main.
- * Invariants  1. Only a file is cut behind which no byte follows in the manifest's other files.
- *             2. A cut never leaves half of a transaction.
+ * Invariants  1. A file is cut only if all files that follow it in the manifest are empty.
+ *             2. A cut never leaves an incomplete transaction.
  *             3. A file that could not be read to its end is not cut.
  * Tests       tests/tools/check_aof.tcl, tests/differential/check_aof
  *
@@ -42,7 +41,7 @@
 #include <unistd.h>
 
 #define MANIFEST_MAX (64 << 20)
-#define SNAPSHOT_MIN 8 /* bytes; less is no snapshot, whatever it begins with */
+#define SNAPSHOT_MIN 8 /* bytes; a shorter file is never taken for a snapshot */
 
 static struct {
     bool fix, stats, to_timestamp;
@@ -51,16 +50,16 @@ static struct {
 } options;
 
 static struct {
-    aofStats *stats; /* owns; NULL: not asked for */
+    aofStats *stats; /* owns; NULL without --stats */
     uint64_t lines, behind;
 } counted;
 
 typedef struct checkedFile {
     const char *kind; /* "BASE AOF", "INCR AOF", "AOF" */
-    const char *name; /* borrowed: as it is called */
+    const char *name; /* borrowed: its name in the output */
     const char *path; /* borrowed */
     bool may_be_snapshot;
-    bool last; /* nothing follows */
+    bool last; /* all files after it are empty */
     int fd;    /* owns */
     struct stat st;
 } checkedFile;
@@ -69,7 +68,7 @@ typedef enum { CHECK_STOP, CHECK_EMPTY, CHECK_GOOD, CHECK_CUT } checkVerdict;
 
 /* --- cutting --------------------------------------------------------------------------------------------- */
 
-/* False with a line that says why not. */
+/* Cuts the file to `to` bytes. Prints the reason and returns false if that fails. */
 static bool cut(const checkedFile *f, uint64_t to) {
     struct stat now;
     bool same = false, done = false;
@@ -130,16 +129,16 @@ static checkVerdict cutAtTime(const checkedFile *f, uint64_t to) {
 
 /* --- commands -------------------------------------------------------------------------------------------- */
 
-/* What was met in a file. */
+/* State of the scan of one file. */
 typedef struct fileScan {
     aofScanner *scanner; /* owns */
-    bool timed_out;      /* a timestamp behind the wanted one is at cut_at */
+    bool timed_out;      /* a timestamp after the wanted one was found; cut at cut_at */
     bool bad_timestamp;
     uint64_t cut_at;
-    sds note; /* owns: the first command that is not known; NULL */
+    sds note; /* owns: about the first unknown command, or NULL */
 } fileScan;
 
-/* Why the loader would refuse the command; NULL: it would not. */
+/* Returns why the loader would refuse the command, or NULL if it would not. */
 static const char *whyRefused(const aofScanItem *item) {
     bool bad_sub = false;
     const serverCommand *cmd = commandLookup(item->words, item->argc < 2 ? 1 : 2, &bad_sub);
@@ -160,7 +159,7 @@ static void noteCommand(fileScan *scan, const checkedFile *f, const aofScanItem 
     sdsFree(name);
 }
 
-/* False: it is not to go on behind this annotation. */
+/* Checks an annotation for a timestamp. Returns false if the scan ends here. */
 static bool lookAtTime(fileScan *scan, const aofScanItem *item) {
     int64_t seconds;
     bool good;
@@ -230,7 +229,7 @@ static bool isSnapshot(int fd, off_t size) {
     return !memcmp(head, "REDIS", 5) || !memcmp(head, "VALKEY", 6);
 }
 
-/* Where it ends; 0 with lines that say what is wrong. */
+/* Checks the snapshot at the start of the file. Returns the offset of its end, or 0 after printing what is wrong. */
 static uint64_t checkSnapshot(const checkedFile *f) {
     const checkRdbPassOptions pass = {.lines = stdout, .behind = counted.behind};
     checkRdbFound found = {.is_good = false};
@@ -267,7 +266,7 @@ static checkVerdict checkContent(const checkedFile *f) {
     return checkCommands(f, from);
 }
 
-/* A file from its opening to its last line. False: that was the end of it all. */
+/* Checks a file, from opening it to the last line about it. Returns false if the whole check must stop. */
 static bool checkFile(checkedFile *f) {
     if (!openFile(f)) return false;
     checkVerdict verdict = checkContent(f);
@@ -290,7 +289,7 @@ static bool checkSingle(const char *path, off_t size) {
 
 /* --- a manifest ------------------------------------------------------------------------------------------ */
 
-/* The first line that is no comment begins with the word that lines of a manifest begin with. */
+/* Returns whether the first line that is not a comment begins with the word "file", as lines of a manifest do. */
 static bool isManifest(FILE *in) {
     char line[AOF_MANIFEST_LINE_MAX];
     while (fgets(line, sizeof(line), in))
@@ -298,7 +297,7 @@ static bool isManifest(FILE *in) {
     return false;
 }
 
-/* NULL with lines in the log, which is stdout. */
+/* Reads the manifest. Returns NULL after logging why, to stdout. */
 static aofManifest *readManifest(FILE *in, off_t size) {
     aofManifestFault fault = {.error = "The file is too large for a manifest"};
     aofManifest *m = NULL;
@@ -334,7 +333,7 @@ static bool checkBase(checkedFile *f) {
     return checkFile(f);
 }
 
-/* Whether any of the entries behind `index` has bytes; one that cannot be looked at counts as if. */
+/* Returns whether all files after entry `index` are empty; one that cannot be examined counts as not empty. */
 static bool isLast(const aofManifest *m, size_t index, const char *folder) {
     bool last = true;
     for (size_t i = index + 1; i < m->count && last; i++) {
@@ -417,7 +416,7 @@ static bool readTimestamp(const char *text) {
     return false;
 }
 
-/* False when something was printed and that is all. */
+/* Parses the command line. Returns false if the program must end; it has printed why. */
 static bool readOptions(int argc, char **argv) {
     bool usable = argc >= 2, timed = false;
     for (int i = 1; i < argc - 1 && usable; i++) {

@@ -1,13 +1,13 @@
-/* check_aof.h -- valkey-check-aof: says whether append-only files would be loaded, and cuts them to what is whole.
+/* check_aof.h -- valkey-check-aof: checks whether append-only files can be loaded, and cuts off an incomplete end.
  *
- * Runs on: main, of a process that is no server.
+ * Runs on: main, in a process that is not a server.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef PERSIST_CHECK_AOF_H
 #define PERSIST_CHECK_AOF_H
 
-/* The program, without its --version. Gives its exit code. Where the table of commands has been registered, commands
- * that it does not know are noted. */
+/* Runs the program, except for its option --version, and returns its exit code. If the table of commands has been
+ * registered, commands that it lacks are noted. */
 int checkAofMain(int argc, char **argv);
 
 #endif

@@ -1,10 +1,10 @@
-/* check_aof_stats.c -- what an append-only file consists of: commands by name, and the time that it covers.
+/* check_aof_stats.c -- statistics of an append-only file: commands by name, and the time that it covers.
  *
- * A file may be garbage that looks like commands, so there is an end to how many names are told apart.
+ * A file may be garbage that looks like commands, so the number of names is limited.
  *
  * Owns        names and counts.
  * Threads     one.
- * Invariants  1. At most NAMES_MAX rows, and the one of the rest.
+ * Invariants  1. At most NAMES_MAX rows, and one for all other names.
  * Tests       tests/tools/check_aof.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -28,12 +28,12 @@ typedef struct commandRow {
 } commandRow;
 
 struct aofStats {
-    rax *by_name;                /* owns: row by name as counted */
+    rax *by_name;                /* owns: rows by name */
     commandRow *rows[NAMES_MAX]; /* owns */
     size_t names;
     commandRow rest, total;
     uint64_t timestamps;
-    int64_t first_s, last_s; /* the least and the greatest */
+    int64_t first_s, last_s; /* smallest and largest timestamp */
 };
 
 aofStats *aofStatsCreate(void) {

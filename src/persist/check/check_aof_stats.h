@@ -1,4 +1,4 @@
-/* check_aof_stats.h -- what an append-only file consists of: commands by name, and the time that it covers.
+/* check_aof_stats.h -- statistics of an append-only file: commands by name, and the time that it covers.
  *
  * Runs on: one thread.
  *
@@ -13,14 +13,14 @@
 typedef struct aofStats aofStats;
 
 aofStats *aofStatsCreate(void);
-void aofStatsFree(aofStats *s); /* NULL is fine */
-/* Count a command, under its full name ("xgroup|create") where the table of commands knows it. */
+void aofStatsFree(aofStats *s); /* NULL is allowed */
+/* Counts a command, under its full name ("xgroup|create") if the table of commands has it. */
 void aofStatsCommand(aofStats *s, const aofScanItem *item);
 void aofStatsAnnotation(aofStats *s, const aofScanItem *item);
-/* A table, the commands with the most bytes first. */
+/* Prints a table, the commands with the most bytes first. */
 void aofStatsPrint(const aofStats *s, FILE *out);
 
-/* The seconds of "#TS:<seconds>\r\n". False when it is another annotation; *good: whether there is a number. */
+/* Parses "#TS:<seconds>\r\n". Returns false if it is another annotation; *good is false if there is no valid number. */
 bool aofTimestamp(slice line, int64_t *seconds, bool *good) must_check;
 
 #endif

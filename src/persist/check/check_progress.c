@@ -1,8 +1,8 @@
-/* check_progress.c -- a bar on a terminal while files are read.
+/* check_progress.c -- a progress bar on the terminal while files are read.
  *
- * Drawn again when another thousandth has been read and a tenth of a second has gone.
+ * It is drawn again when another thousandth has been read and a tenth of a second has passed.
  *
- * Owns        what is shown.
+ * Owns        the bar.
  * Threads     one.
  * Tests       tests/tools/check_aof.tcl
  *
@@ -20,7 +20,7 @@
 
 static struct {
     bool on, shown;
-    uint64_t bytes, next; /* next: the first place at which it is worth to look at the clock */
+    uint64_t bytes, next; /* next: from this offset on the clock is read again */
     int64_t drawn_ms;
 } bar;
 

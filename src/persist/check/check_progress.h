@@ -1,4 +1,4 @@
-/* check_progress.h -- a bar on a terminal while files are read.
+/* check_progress.h -- a progress bar on the terminal while files are read.
  *
  * Runs on: one thread.
  *
@@ -8,11 +8,11 @@
 
 #include "platform.h"
 
-/* So many bytes will be read. Nothing is ever shown where stderr is no terminal. */
+/* Begins a bar for `bytes` bytes. It is never drawn if stderr is not a terminal. */
 void checkProgressBegin(uint64_t bytes);
-/* So many have been. Cheap: to be called often. */
+/* Sets how many bytes have been read. It is cheap, to be called often. */
 void checkProgressAt(uint64_t bytes);
-/* Take the bar away, before a line is written. It comes back with the next call of the above. */
+/* Erases the bar; call it before a line is printed. The next checkProgressAt() may draw it again. */
 void checkProgressHide(void);
 
 #endif

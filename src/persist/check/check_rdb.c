@@ -1,7 +1,7 @@
-/* check_rdb.c -- the program valkey-check-rdb: is a snapshot whole, and what is in it.
+/* check_rdb.c -- the program valkey-check-rdb: checks whether a snapshot is valid, and prints what is in it.
  *
- * Not here    how the file is read (check_rdb_pass.c), how figures are written (check_rdb_report.c), what decides that
- *             the process is this program (server/programs.c).
+ * Not here    how the file is read (check_rdb_pass.c); how figures are printed (check_rdb_report.c); how the process
+ *             knows that it is this program (server/programs.c).
  * Threads     main.
  * Tests       tests/persist/check_rdb.tcl, tests/differential/check_rdb
  *
@@ -19,13 +19,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define BIGGEST_USUAL 10 /* in JSON */
+#define BIGGEST_USUAL 10 /* default of --biggest with JSON */
 
 typedef struct arguments {
     const char *path, *output;
     checkRdbFormat format;
     bool stats;
-    long long biggest; /* -1: not said */
+    long long biggest; /* -1: not given */
 } arguments;
 
 static void printUsage(FILE *out, const char *program) {
@@ -78,7 +78,7 @@ static bool parse(int argc, char **argv, arguments *out) {
     return true;
 }
 
-/* Check what is open, and write figures to `out`. */
+/* Checks the open file, and prints figures to `out`. */
 static bool check(int fd, const arguments *a, FILE *out) {
     bool json = a->format == CHECK_RDB_JSON;
     long long wanted = a->biggest >= 0 ? a->biggest : json ? BIGGEST_USUAL : 0;
@@ -109,7 +109,7 @@ static int fileFault(const char *path, const char *what) {
     return 1;
 }
 
-/* All that was written has arrived. */
+/* Returns whether all output has been written. */
 static bool finish(FILE *out) {
     return fflush(out) == 0 && !ferror(out);
 }

@@ -6,7 +6,8 @@
 #ifndef PERSIST_CHECK_RDB_H
 #define PERSIST_CHECK_RDB_H
 
-/* What its exit code is: 0 the file is good, 1 it is not, or cannot be read, or the command line is wrong. */
+/* Runs the program and returns its exit code: 0 if the file is good; 1 if it is not, cannot be read, or the command
+ * line is wrong. */
 int checkRdbMain(int argc, char **argv);
 
 #endif

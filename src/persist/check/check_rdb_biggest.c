@@ -1,6 +1,6 @@
-/* check_rdb_biggest.c -- the keys of a snapshot that take the most bytes of it.
+/* check_rdb_biggest.c -- collects the keys of a snapshot that take most bytes of it.
  *
- * Not here    how they are written down (check_rdb_report.c).
+ * Not here    how they are printed (check_rdb_report.c).
  * Owns        the keys that are kept, with their names.
  * Threads     one at a time.
  * Invariants  1. The keys are a heap with the smallest first, until they are sorted.
@@ -16,7 +16,7 @@
 
 #include <stdlib.h>
 
-/* True if `a` has fewer bytes than `b`, or as many but lies after it in the file. */
+/* Returns true if `a` has fewer bytes than `b`, or as many but comes after it in the file. */
 static bool isSmaller(const void *a, const void *b) {
     const checkRdbBig *k = a, *l = b;
     return k->bytes != l->bytes ? k->bytes < l->bytes : k->offset > l->offset;

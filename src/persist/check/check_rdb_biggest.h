@@ -1,4 +1,4 @@
-/* check_rdb_biggest.h -- the keys of a snapshot that take the most bytes of it.
+/* check_rdb_biggest.h -- collects the keys of a snapshot that take most bytes of it.
  *
  * Runs on: one thread at a time.
  *
@@ -17,17 +17,18 @@ typedef struct checkRdbBig {
     uint64_t offset; /* in the file */
     uint32_t db;
     int rdb_type;
-    sds name; /* owns: as checkRdbText() */
+    sds name; /* owns: in the form of checkRdbText() */
 } checkRdbBig;
 
 typedef struct checkRdbBiggest {
-    checkRdbBig *keys;      /* owns: in no order before checkRdbBiggestSort() */
-    size_t count, capacity; /* at most CHECK_RDB_BIGGEST_MAX, set before the first is added */
+    checkRdbBig *keys;      /* owns: a heap before checkRdbBiggestSort() */
+    size_t count, capacity; /* capacity: at most CHECK_RDB_BIGGEST_MAX; set it before adding a key */
 } checkRdbBiggest;
 
-/* A key is kept when it is among the largest so far, of equal ones the first; `big->name` is set from `name` then. */
+/* Adds a key if it is among the largest so far; of equal ones the first is kept. Sets `big->name` of the copy from
+ * `name`. */
 void checkRdbBiggestAdd(checkRdbBiggest *b, const checkRdbBig *big, slice name);
-/* The largest first. Nothing is added afterwards. */
+/* Sorts the keys, the largest first. Do not add keys afterwards. */
 void checkRdbBiggestSort(checkRdbBiggest *b);
 void checkRdbBiggestFree(checkRdbBiggest *b);
 

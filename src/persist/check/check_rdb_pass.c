@@ -1,14 +1,14 @@
-/* check_rdb_pass.c -- a snapshot read from its begin to its end, as a load would, and what is found in it.
+/* check_rdb_pass.c -- checks a snapshot from start to end as a load would, and collects what is in it.
  *
- * The scanner finds where keys begin and end; each is decoded by itself, counted, and freed. A fault in a value stands
- * before one of the framing behind it. Of what a load would ask a server there is nothing here: which modules it has,
- * how many databases, which keys are there already.
+ * The scanner finds where keys begin and end; each is decoded by itself, counted, and freed. A fault in a value is
+ * reported before a later fault of the framing. Conditions that depend on a server are not checked: its modules, its
+ * number of databases, duplicate keys.
  *
- * Not here    bytes (rdb_scan.c), values (rdb_decode.c), figures (check_rdb_stats.c), the command line (check_rdb.c),
+ * Not here    bytes (rdb_scan.c); values (rdb_decode.c); figures (check_rdb_stats.c); the command line (check_rdb.c);
  *             the bar (check_progress.c).
  * Owns        nothing beyond a call.
  * Threads     one.
- * Invariants  1. Memory is that of a piece and of one value, but for what `stats` and `biggest` keep.
+ * Invariants  1. It needs the memory of one piece and one value, apart from `stats` and `biggest`.
  * Tests       tests/persist/check_rdb.tcl, tests/differential/check_rdb, tests/fuzz/rdb_load_fuzz.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -31,7 +31,7 @@
 typedef struct pass {
     const checkRdbPassOptions *options; /* borrowed */
     checkRdbFound *found;               /* borrowed */
-    const rdbPiece *piece;              /* borrowed: of the item under way */
+    const rdbPiece *piece;              /* borrowed: piece of the current item */
     rdbDecoded decoded;
     int64_t now_ms;
 } pass;
@@ -77,7 +77,7 @@ static void sayAt(pass *c, uint64_t offset, const char *format, ...) {
 
 /* ---- Faults ---- */
 
-/* As the field's tool says it, where that has words of its own. */
+/* Returns the text of a fault, worded like Valkey's tool where that has a text of its own. */
 static sds faultText(const rdbFault *f, unsigned version) {
     if (f->kind == RDB_FAULT_SIGNATURE) return sdsNew("Wrong signature trying to load DB from file");
     if (f->kind == RDB_FAULT_CHECKSUM) return sdsNew("RDB CRC error");
@@ -147,7 +147,7 @@ static bool onFunction(pass *c, const rdbItem *item) {
     return true;
 }
 
-#define MODULE_UNSIGNED 2 /* the kind of the number that says when data of a module was saved */
+#define MODULE_UNSIGNED 2 /* the kind of the number that says when a module's data was saved */
 
 static bool onModuleAux(pass *c, const rdbItem *item) {
     rdbReader r = {c->piece->bytes + item->at, c->piece->bytes + item->end};
@@ -179,7 +179,7 @@ static bool onSlotImport(pass *c, const rdbItem *item) {
 
 /* ---- Keys ---- */
 
-/* Into the figures. */
+/* Adds a key to the figures. */
 static void countKey(pass *c, const rdbItem *item, slice name, const robj *value, bool is_expired) {
     const checkRdbPassOptions *o = c->options;
     if (!o->stats) return;
@@ -266,7 +266,7 @@ static void readAll(pass *c, rdbScanner *s) {
     }
     if (!found->fault && !found->is_good) {
         const rdbFault *f = rdbScanFault(s);
-        found->keys += f->step == RDB_STEP_VALUE; /* of that key the name was read */
+        found->keys += f->step == RDB_STEP_VALUE; /* the name of that key was read */
         takeFault(c, f);
     }
     checkProgressHide();

@@ -1,8 +1,8 @@
-/* check_rdb_pass.h -- a snapshot read from its begin to its end, as a load would, and what is found in it.
+/* check_rdb_pass.h -- checks a snapshot from start to end as a load would, and collects what is in it.
  *
- * Values are made and freed one by one: no keyspace is needed, and no more memory than the largest value takes.
+ * Values are decoded and freed one by one, so it needs no keyspace and no more memory than the largest value.
  *
- * Runs on: one thread, which makes entries of its own (object.h).
+ * Runs on: one thread, which must be able to make entries of its own (object.h).
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef PERSIST_CHECK_RDB_PASS_H
@@ -17,37 +17,38 @@
 #define CHECK_RDB_AUX_MAX 64
 
 typedef struct checkRdbPassOptions {
-    FILE *lines;              /* borrowed: told what is found, as it is found; NULL: nobody is */
-    uint64_t behind;          /* for the bar: bytes of other files that have been read (check_progress.h) */
-    checkRdbStats *stats;     /* borrowed; NULL: not asked for */
-    checkRdbBiggest *biggest; /* borrowed; NULL. Only with `stats`, which counts elements */
+    FILE *lines;              /* borrowed: output about what is found while reading; NULL: none */
+    uint64_t behind;          /* bytes of other files that were read before, for the bar (check_progress.h) */
+    checkRdbStats *stats;     /* borrowed, or NULL */
+    checkRdbBiggest *biggest; /* borrowed, or NULL; only with `stats`, which counts elements */
 } checkRdbPassOptions;
 
 typedef struct checkRdbFound {
     bool is_good;
-    unsigned version;  /* 0: it has none */
-    bool has_checksum; /* and it is right, when the file is good */
-    uint64_t offset;   /* of the end, or how far it could be read */
-    uint64_t keys;     /* the one with the fault counts */
+    unsigned version;  /* 0: the file has none */
+    bool has_checksum; /* it has one; if the file is good, it is correct */
+    uint64_t offset;   /* of the end, or of the first byte that could not be read */
+    uint64_t keys;     /* includes one with a fault */
     uint64_t expires, expired;
-    uint64_t empty; /* keys that a load leaves out, because nothing is in them */
+    uint64_t empty; /* keys with an empty value, which a load leaves out */
     uint64_t functions, scripts;
-    sds fault;                     /* owns: what is wrong; NULL */
-    rdbStep step;                  /* FAULT: what was being read */
-    int fault_type;                /* FAULT: of the key; -1: of none */
-    sds fault_key;                 /* FAULT: owns; NULL: of none */
-    sds aux[CHECK_RDB_AUX_MAX][2]; /* owns: names and values of the first */
+    sds fault;                     /* owns: description of the fault, or NULL */
+    rdbStep step;                  /* if there is a fault: the part that was being read */
+    int fault_type;                /* if there is a fault: RDB type of its key; -1 if it is not in a key */
+    sds fault_key;                 /* owns: name of the key with the fault, or NULL */
+    sds aux[CHECK_RDB_AUX_MAX][2]; /* owns: names and values of the first AUX fields */
     size_t aux_count;
 } checkRdbFound;
 
-/* Read what `fd` has from its place on; `path` is how it is called. Nothing is written to the file. With `lines` the
- * verdict is told, too, but for the line of checkRdbPrintEnd(). */
+/* Checks the snapshot that begins at the offset of `fd`; output calls it `path`. Does not write to the file. Prints the
+ * verdict too if `lines` is set, except for the line of checkRdbPrintEnd(). */
 void checkRdbPass(int fd, const char *path, const checkRdbPassOptions *options, checkRdbFound *out);
-/* The last line, if the file is bad: figures stand before it. */
+/* Prints the last line about a bad file. Figures are printed before it. */
 void checkRdbPrintEnd(FILE *lines, const checkRdbFound *found);
-/* The version is one of others, or of the future: a load takes it only when it is told to. */
+/* Returns whether the version is one of other servers or of the future, which a load accepts only with
+ * rdb-version-check relaxed. */
 bool checkRdbNeedsRelaxed(unsigned version);
-/* The word for what was being read. */
+/* Returns the name of a step in the output. */
 const char *checkRdbStepName(rdbStep step);
 void checkRdbFoundFree(checkRdbFound *f);
 

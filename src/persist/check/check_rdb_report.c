@@ -1,9 +1,9 @@
-/* check_rdb_report.c -- what is found in a snapshot, written down: for people, for tables, for programs.
+/* check_rdb_report.c -- prints what was found in a snapshot, as a table, as lines, as CSV or as JSON.
  *
- * A figure is a row; its columns are the types. The JSON object has the same figures under the same names, by database
- * and type, without databases and types that have no key.
+ * Each figure is a row, each type a column. The JSON object has the same figures under the same names, by database and
+ * type, without databases and types that have no keys.
  *
- * Not here    the lines that tell of the file as it is read (check_rdb_pass.c).
+ * Not here    the lines that are printed while the file is read (check_rdb_pass.c).
  * Owns        nothing.
  * Threads     one.
  * Tests       tests/persist/check_rdb.tcl, tests/differential/check_rdb
@@ -13,7 +13,7 @@
 
 #include "check_rdb_text.h"
 
-#define GAP_MAX 65536 /* databases without keys have rows, too, when all numbers are below */
+#define GAP_MAX 65536 /* databases without keys have rows, too, if their number is below this */
 
 typedef unsigned long long ull;
 
@@ -84,7 +84,7 @@ static void putPercentile(char out[FIGURE_SIZE], const checkRdbSamples *s, doubl
     putReal(out, (long double)checkRdbPercentile(s, percentile));
 }
 
-/* Its digits; `t` NULL: no such keys. */
+/* Formats a figure. `t` is NULL if there are no keys of the type. */
 static void figureText(char out[FIGURE_SIZE], figure which, const checkRdbTypeStats *t) {
     static const checkRdbTypeStats none;
     if (!t) t = &none;

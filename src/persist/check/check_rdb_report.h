@@ -1,4 +1,4 @@
-/* check_rdb_report.h -- what is found in a snapshot, written down: for people, for tables, for programs.
+/* check_rdb_report.h -- prints what was found in a snapshot, as a table, as lines, as CSV or as JSON.
  *
  * Runs on: one thread.
  *
@@ -10,11 +10,11 @@
 
 typedef enum { CHECK_RDB_TABLE, CHECK_RDB_INFO, CHECK_RDB_CSV, CHECK_RDB_JSON } checkRdbFormat;
 
-/* The figures of each database, in a form that is not JSON. */
+/* Prints the figures of each database; not for CHECK_RDB_JSON. */
 void checkRdbPutStats(FILE *out, checkRdbFormat format, const checkRdbStats *s);
-/* The largest keys, a line each. They are sorted. */
+/* Prints the largest keys, one per line. They must be sorted. */
 void checkRdbPutBiggest(FILE *out, const checkRdbBiggest *b);
-/* All of it as one object on a line. */
+/* Prints everything as one JSON object on a line. */
 void checkRdbPutObject(FILE *out, const char *path, const checkRdbFound *found, const checkRdbStats *s,
                        const checkRdbBiggest *b);
 

@@ -1,15 +1,15 @@
-/* check_rdb_stats.c -- how many keys a snapshot has, of which types, and how large they are.
+/* check_rdb_stats.c -- statistics of a snapshot: its keys by database and type, and their sizes.
  *
- * Samples are kept as they are up to SAMPLES_KEPT; then a histogram takes them, whose steps are a thousandth of the
- * value, so that memory does not grow with the keys. Percentiles are the histogram's either way: nobody can tell from
- * them how many there were.
+ * Up to SAMPLES_KEPT samples are stored exactly; then they move to a histogram whose steps are a thousandth of the
+ * value, so that memory does not grow with the number of keys. Percentiles are always computed by a histogram, so their
+ * precision does not depend on the number of samples.
  *
- * Not here    how figures are written down (check_rdb_report.c).
- * Owns        all of it.
+ * Not here    how figures are printed (check_rdb_report.c).
+ * Owns        the statistics.
  * Threads     one at a time.
  * Invariants  1. Databases are in the order of their numbers.
- *             2. Memory: 1 KB for a type in a database, 380 KB once it has more than SAMPLES_KEPT keys or elements, and
- *                never for more than DATABASES_MAX databases.
+ *             2. Memory is 1 KB for a type in a database, 380 KB once it has more than SAMPLES_KEPT keys or elements,
+ *                and that for at most DATABASES_MAX databases.
  * Cost        a key: a walk over its elements.
  * Tests       tests/unit/persist/check/check_rdb_test.c, tests/persist/check_rdb.tcl
  *
@@ -27,14 +27,14 @@
 #include <string.h>
 
 #define SAMPLES_KEPT 64
-#define SAMPLE_MAX (INT64_C(1) << 32) /* larger ones count as it in percentiles */
+#define SAMPLE_MAX (INT64_C(1) << 32) /* in percentiles, larger values count as this one */
 #define SAMPLE_DIGITS 3
 #define DATABASES_MAX 256
 
 struct checkRdbSamples {
-    size_t count; /* of `kept`, as long as there is no histogram */
+    size_t count; /* of `kept`, while there is no histogram */
     int64_t kept[SAMPLES_KEPT];
-    histogram *all; /* owns; NULL: they are few */
+    histogram *all; /* owns; NULL while there are few samples */
 };
 
 typedef struct dbStats {
@@ -50,7 +50,7 @@ struct checkRdbStats {
 
 /* ---- Samples ---- */
 
-/* Of those that are kept, with counters for values up to `highest`. */
+/* Returns a histogram of the stored samples, with counters for values up to `highest`. */
 static histogram *histogramOf(const checkRdbSamples *s, int64_t highest) {
     histogram *h = histogramCreate(1, highest, SAMPLE_DIGITS);
     for (size_t i = 0; i < s->count; i++) histogramRecord(h, s->kept[i]);
@@ -86,7 +86,7 @@ uint64_t checkRdbPercentile(const checkRdbSamples *s, double percentile) {
 
 /* ---- Databases ---- */
 
-/* The first one whose number is not below. */
+/* Returns the index of the first database whose number is not below `db`. */
 static size_t placeOf(const checkRdbStats *s, uint32_t db) {
     size_t from = 0, to = s->count;
     while (from < to) {
@@ -169,7 +169,7 @@ static void addSet(checkRdbTypeStats *t, const robj *o) {
     setIterEnd(&it);
 }
 
-/* A member counts with the digits of its score. */
+/* The size of an element is that of the member plus the digits of its score. */
 static void addZset(checkRdbTypeStats *t, const robj *o) {
     zsetIter it = zsetIterAt(o, 0, false);
     zsetElement e;

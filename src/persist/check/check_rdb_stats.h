@@ -1,4 +1,4 @@
-/* check_rdb_stats.h -- how many keys a snapshot has, of which types, and how large they are.
+/* check_rdb_stats.h -- statistics of a snapshot: its keys by database and type, and their sizes.
  *
  * Runs on: one thread at a time.
  *
@@ -8,18 +8,19 @@
 
 #include "object.h"
 
-/* What percentiles are asked of: each value counts for itself until there are many, then in steps of a thousandth. */
+/* Values of which percentiles are computed: exact values while they are few, then a histogram with steps of a
+ * thousandth. */
 typedef struct checkRdbSamples checkRdbSamples;
 
 typedef struct checkRdbTypeStats {
     uint64_t keys, expire_keys, expired_keys;
-    uint64_t key_bytes;      /* of names */
-    uint64_t value_bytes;    /* of elements, as clients see them */
-    uint64_t elements;       /* a string is one; so is an entry of a stream */
-    uint64_t elements_max;   /* of a key */
-    uint64_t element_max;    /* bytes of an element */
-    checkRdbSamples *counts; /* owns: elements of a key */
-    checkRdbSamples *sizes;  /* owns: bytes of an element */
+    uint64_t key_bytes;      /* of the names of keys */
+    uint64_t value_bytes;    /* of elements, in the form that clients see */
+    uint64_t elements;       /* a string is one element; so is an entry of a stream */
+    uint64_t elements_max;   /* most elements of a key */
+    uint64_t element_max;    /* size of the largest element, in bytes */
+    checkRdbSamples *counts; /* owns: numbers of elements of keys */
+    checkRdbSamples *sizes;  /* owns: bytes of elements */
 } checkRdbTypeStats;
 
 typedef struct checkRdbStats checkRdbStats;
@@ -28,21 +29,23 @@ typedef struct checkRdbKey {
     uint32_t db;
     objectTypeId type;
     size_t name_bytes, file_bytes;
-    const robj *value; /* NULL: of a module, or with nothing in it */
+    const robj *value; /* NULL if it is a module's, or empty */
     bool has_expire, is_expired;
 } checkRdbKey;
 
 checkRdbStats *checkRdbStatsCreate(void);
 void checkRdbStatsFree(checkRdbStats *s);
-/* Count a key with all its elements; how many these are. A module's value is one, of the bytes it has in the file. */
+/* Counts a key with all its elements, and returns the number of elements. A module's value is one element of its size
+ * in the file. */
 uint64_t checkRdbStatsAdd(checkRdbStats *s, const checkRdbKey *key);
-/* Databases that have keys, in the order of their numbers; *next is the place of the walk, 0 at first. */
+/* Walks over the databases that have keys, in the order of their numbers: sets *db and returns true, or returns false
+ * at the end. *next is the state of the walk, 0 at first. */
 bool checkRdbStatsNextDb(const checkRdbStats *s, size_t *next, uint32_t *db);
-/* Of a type in a database; NULL: no such key. */
+/* Returns the statistics of a type in a database, or NULL if there are no such keys. */
 const checkRdbTypeStats *checkRdbStatsOf(const checkRdbStats *s, uint32_t db, objectTypeId type);
-/* Keys that are counted nowhere, because they are in more databases than are told apart. */
+/* Returns the number of keys that are in no other figure, because there are more databases than are distinguished. */
 uint64_t checkRdbStatsLeftOut(const checkRdbStats *s);
-/* At that percentile; 0 when there is none. */
+/* Returns the value at the percentile; 0 if there are no samples (`s` is NULL). */
 uint64_t checkRdbPercentile(const checkRdbSamples *s, double percentile);
 
 #endif

@@ -1,8 +1,8 @@
-/* check_rdb_text.c -- bytes of a snapshot made fit for a line or for JSON.
+/* check_rdb_text.c -- makes bytes of a snapshot printable, on a line or in JSON.
  *
- * Not here    what the lines say (check_rdb_pass.c, check_rdb_report.c).
+ * Not here    the contents of lines (check_rdb_pass.c, check_rdb_report.c).
  * Threads     any.
- * Invariants  1. What comes out is ASCII without control characters, and at most four times TEXT_MAX bytes.
+ * Invariants  1. The text is ASCII without control characters. It has at most four times TEXT_MAX bytes, and "...".
  * Tests       tests/unit/persist/check/check_rdb_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */

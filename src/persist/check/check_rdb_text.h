@@ -1,4 +1,4 @@
-/* check_rdb_text.h -- bytes of a snapshot made fit for a line or for JSON.
+/* check_rdb_text.h -- makes bytes of a snapshot printable, on a line or in JSON.
  *
  * Runs on: any thread.
  *
@@ -11,12 +11,12 @@
 
 #include <stdio.h>
 
-/* On one line, printable: other bytes and the backslash are escaped (\n, \r, \t, \\, \xff), and of a long text the rest
- * is left out with "...". A new sds. */
+/* Returns the text on one line, printable: other bytes and the backslash are escaped (\n, \r, \t, \\, \xff), and a long
+ * text is cut and ends with "...". The caller frees it. */
 sds checkRdbText(slice bytes);
-/* The name of a value's type in a file. */
+/* Returns the name of an RDB type, or "unknown". */
 const char *checkRdbTypeName(int rdb_type);
-/* As a string of JSON with its quotes. */
+/* Prints the text as a JSON string with its quotes. */
 void checkRdbPutJson(FILE *out, const char *text);
 
 #endif
