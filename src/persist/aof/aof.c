@@ -8,17 +8,17 @@
  * have seen what is not safe yet. Main goes on with the next loop iteration meanwhile, so one sync serves all commands
  * of the iterations that run during it (group commit).
  *
- * everysec, no: replies are sent at once, unless the thread has fallen behind: if a write is late by
- * WRITE_LAG_MS, or by LAG_MS during a sync, for which a write may have to wait; or, with everysec, if a sync is late by
- * LAG_MS. Then replies wait as with always, until the thread has caught up. So the loss of acknowledged writes has a
- * bound that does not depend on the disk. For clients that do not wait for replies the bound is QUEUE_MAX: then writes
- * are paused. Replies of commands that took SLOW_NS wait for the write as well: a millisecond more does not matter to
- * them, and the writes of a long script survive kill -9 once its reply is read.
+ * everysec, no: replies are sent at once, unless the thread has fallen behind: if a write is late by WRITE_LAG_MS, or
+ * by LAG_MS during a sync, for which a write may have to wait; or, with everysec, if a sync is late by LAG_MS. Then
+ * replies wait as with always, until the thread has caught up. So the loss of acknowledged writes has a bound that does
+ * not depend on the disk. For clients that do not wait for replies the bound is QUEUE_MAX: then writes are paused.
+ * Replies of commands that took SLOW_NS wait for the write as well: a millisecond more does not matter to them, and the
+ * writes of a long script survive kill -9 once its reply is read.
  *
  * A log that is turned on while the server runs begins with a rewrite: from the fork on the thread writes a temporary
  * increment (`first`), and replies wait for that as the policy says. But there is no log before base and increment have
- * their names: until then an error of the disk is not reported to clients. An attempt that fails is abandoned (the
- * thread then ends by itself, `leaving`), and another one follows.
+ * their names: until then an error of the disk is not reported to clients. An attempt that fails is abandoned (its
+ * thread, `leaving`, then ends by itself), and another one follows.
  *
  *   OFF -- wanted --> WAITING for the fork --> FIRST -- switched --> ON     FIRST, ON: there is a thread
  *    ^                  ^---- abandoned ---'                         |
@@ -27,7 +27,7 @@
  * Not here    system calls (aof_thread.c); what is propagated (engine/propagate.c); reading (aof_load.c).
  * Owns        the state of the log on main.
  * Threads     main.
- * Invariants  1. Only complete units are published (aof_queue.h), also in the middle of a unit.
+ * Invariants  1. Only complete units are published (aof_queue.h), even while a unit is being appended.
  *             2. While the log is on each propagated item is in the queue, in its order.
  *             3. Writes are paused for the log only while `room` waits, and then there is a thread.
  *             4. An error of the disk is recorded here, and in GATE_DISK, only in state ON.
@@ -72,7 +72,7 @@
 #define WAIT_US 500
 #define STOP_HOOKS_MAX 2
 
-/* Whether replies wait although the policy is not always: for a write, or for a sync. */
+/* The reason why replies wait although the policy is not always: a late write, or a late sync. */
 typedef enum { ON_TIME, WRITE_LATE, SYNC_LATE } lateness;
 
 /* All bytes before `offset` were appended before `ms`. */
@@ -205,7 +205,7 @@ static void mark(uint64_t before, uint64_t now_ms) {
     aof.marks_count++;
 }
 
-/* Makes the thread report each write, as long as a reply waits for one. */
+/* Makes the thread report each write, but only while something waits for one. */
 static void hearOfWrites(const aofProgress *p) {
     bool waited = aof.written_wanted > p->written;
     if (likely(waited == aof.hears_of_writes)) return;
@@ -239,7 +239,7 @@ static void pauseIfFull(const aofProgress *p) {
     wantWritten(p, offset);
 }
 
-/* Records an error of the thread, or its end. */
+/* Records a new error of the thread, or that it has none any more. */
 static void lookForErrors(const aofProgress *p) {
     if (unlikely(aof.first)) return; /* aofTick() handles errors then */
     int error = p->write_error ? p->write_error : p->sync_error;
@@ -265,8 +265,8 @@ static bool commandsWereSlow(void) {
     return slow;
 }
 
-/* Returns whether unsafe bytes are too old to send replies. Replies do not wait for a disk that has failed, because
- * writes are refused then. */
+/* Returns whether replies must wait because a write or a sync is late. They do not wait for a disk that has failed,
+ * because writes are refused then. */
 static lateness lookHowLate(const aofProgress *p, bool by_sync, bool slow, uint64_t now_ms) {
     if (p->write_error || p->sync_error) return ON_TIME;
     if (unlikely(slow) && p->written < aof.queue->whole) return WRITE_LATE;
@@ -682,7 +682,7 @@ static bool replaceDataset(const char *folder, const aofManifest *m, bool hide_u
     if (aof.thread) propagateRemoveSink(&sink);
     emptyAll();
     bool ok = aofLoad(folder, m, hide_user_data, &loaded);
-    if (!ok) emptyAll(); /* no dataset is better than half of one */
+    if (!ok) emptyAll(); /* an empty dataset is better than half of one */
     if (aof.thread) propagateAddSink(&sink);
     return ok;
 }

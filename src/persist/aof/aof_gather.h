@@ -25,7 +25,7 @@ typedef struct aofGather {
 } aofGather;
 
 void aofGatherInit(aofGather *g, uint64_t max_us);
-/* Call when a sync of `units` units has succeeded after `took_us`. */
+/* Call after a sync of `units` units that took `took_us`. */
 void aofGatherSynced(aofGather *g, uint64_t units, uint64_t took_us);
 /* Returns how many microseconds the next sync should wait at most, and in *more for how many additional units; 0 if it
  * begins at once. */

@@ -1,4 +1,4 @@
-/* check_rdb_biggest.c -- collects the keys of a snapshot that take most bytes of it.
+/* check_rdb_biggest.c -- collects the largest keys of a snapshot, by their bytes in the file.
  *
  * Not here    how they are printed (check_rdb_report.c).
  * Owns        the keys that are kept, with their names.

@@ -1,4 +1,4 @@
-/* check_rdb_biggest.h -- collects the keys of a snapshot that take most bytes of it.
+/* check_rdb_biggest.h -- collects the largest keys of a snapshot, by their bytes in the file.
  *
  * Runs on: one thread at a time.
  *

@@ -13,7 +13,7 @@
 
 #include "check_rdb_text.h"
 
-#define GAP_MAX 65536 /* databases without keys have rows, too, if their number is below this */
+#define GAP_MAX 65536 /* databases without keys get rows if the next one with keys is below this */
 
 typedef unsigned long long ull;
 

@@ -20,8 +20,11 @@ typedef struct librariesOwner {
 /* Call at startup. Without an owner there are no libraries, and those in files are ignored. */
 void librariesSetOwner(const librariesOwner *owner);
 
+/* Calls `take` with the source text of each library. */
 void librariesEach(void (*take)(void *arg, slice text), void *arg);
+/* Calls the owner's add(). Returns NULL if there is no owner. */
 sds librariesAdd(slice text, bool replace) must_check;
+/* Deletes all libraries. */
 void librariesClear(void);
 
 #endif

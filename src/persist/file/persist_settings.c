@@ -43,7 +43,7 @@ static bool setSave(const setting *s, char **words, int count, const char **err)
     if (count & 1) return refuse(err, "Invalid save parameters");
     savePoint *points = zcalloc((size_t)count / 2 + 1, sizeof(*points));
     for (int i = 0; i < count; i++) {
-        /* Seconds from 1, changes from 0; a blank at the end of the value stands for 0 changes. */
+        /* Seconds are at least 1, changes at least 0; a blank at the end of the value means 0 changes. */
         long long *number = i & 1 ? &points[i / 2].changes : &points[i / 2].seconds;
         if ((i & 1) && !*words[i]) continue;
         if (string2ll(words[i], strlen(words[i]), number) && *number >= !(i & 1)) continue;

@@ -16,7 +16,7 @@
 #define RDB_MAGIC_OLD "REDIS0" /* of files with versions below RDB_VERSION */
 #define RDB_MAGIC_BYTES 9
 #define RDB_CHECKSUM_BYTES 8       /* CRC-64 of all bytes before it, little-endian; zeros if none was computed */
-#define RDB_VERSION_CHECKSUM_MIN 5 /* older files end with EOF */
+#define RDB_VERSION_CHECKSUM_MIN 5 /* older files have no checksum after EOF */
 
 /* Opcodes: they are where the type of a key could be. */
 enum {
@@ -30,7 +30,7 @@ enum {
     RDB_OP_AUX = 250,
     RDB_OP_RESIZEDB = 251,
     RDB_OP_EXPIRE_MS = 252,
-    RDB_OP_EXPIRE_S = 253, /* by old servers */
+    RDB_OP_EXPIRE_S = 253, /* written by old servers */
     RDB_OP_SELECTDB = 254,
     RDB_OP_EOF = 255
 };
@@ -45,8 +45,8 @@ enum {
 #define RDB_AUX_REPL_ID "repl-id"
 #define RDB_AUX_REPL_OFFSET "repl-offset"
 #define RDB_AUX_AOF_BASE "aof-base"
-#define RDB_AUX_AOF_PREAMBLE "aof-preamble" /* the same, by older servers */
+#define RDB_AUX_AOF_PREAMBLE "aof-preamble" /* the same, written by older servers */
 #define RDB_AUX_SLOT_INFO "slot-info"
-#define RDB_AUX_LUA "lua" /* a script, by older servers */
+#define RDB_AUX_LUA "lua" /* a script, written by older servers */
 
 #endif

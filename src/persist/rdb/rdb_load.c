@@ -97,7 +97,7 @@ static bool applyAux(loader *l, const rdbAux *f) {
     return rdbAuxIsGood(f);
 }
 
-/* ---- Items that are no keys ---------------------------------------------------------------------------- */
+/* ---- Items other than keys ---------------------------------------------------------------------------- */
 
 static bool fault(loader *l, const rdbBatch *b, const rdbItem *item, rdbFaultKind kind, uint64_t number) {
     rdbFaultAt(&l->result->fault, kind, &b->piece, item);

@@ -15,7 +15,7 @@ typedef enum {
     RDB_LOAD_NO_FILE,
     RDB_LOAD_FAILED,  /* the file cannot be opened, or threads not be started: `error` */
     RDB_LOAD_REFUSED, /* not a snapshot, or an unreadable version: nothing was changed */
-    RDB_LOAD_BROKEN   /* `fault`; keys before it have been added */
+    RDB_LOAD_BROKEN   /* the file has a fault: `fault`; keys before it have been added */
 } rdbLoadEnd;
 
 typedef struct rdbLoadOptions {

@@ -54,11 +54,11 @@ rdbSaveOptions rdbSaveDefaults(void);
  * file. */
 bool rdbSaveFile(const char *path, const rdbSaveOptions *options) must_check;
 
-/* Writes the same to a blocking descriptor (a pipe), which stays open. If it fails, it returns
- * false with errno (0 if a value does not exist in the version) and logs a line. */
+/* Writes a snapshot to a blocking descriptor (a pipe), which stays open. If it fails, it returns false with errno (0 if
+ * a value does not exist in the version) and logs a line. */
 bool rdbSaveTo(int fd, const rdbSaveOptions *options) must_check;
 
-/* Writes the default name of a process's temporary file to `out`: code that kills the process removes the file. */
+/* Formats the default name of a process's temporary file, so that code that kills the process can remove the file. */
 #define RDB_TEMPORARY_NAME_SIZE 48
 void rdbTemporaryName(char out[RDB_TEMPORARY_NAME_SIZE], pid_t pid);
 

@@ -4,9 +4,9 @@
  * a position in the pattern and a counter for each enclosing loop. So a walk that runs out of bytes can stop anywhere
  * and continue when more were read, and no byte is parsed twice, however long a value is.
  *
- *   s  string        l  length          1 4 8 i  so many bytes, i: 16
+ *   s  string        l  length          1 4 8 i  so many bytes; i is 16
  *   t  score as text v  here the value begins        m  fields of a module up to their end
- *   (...)  a length, and then what is within so many times
+ *   (...)  a length n, then n times the pattern in parentheses
  *
  * Not here    the meaning of a value's bytes (object/rdb_value.h); what is done with items (rdb_load.c).
  * Owns        the bytes after the last piece that was returned, and the fault.

@@ -1,8 +1,8 @@
 /* snapshot.c -- when snapshots are made, by a command, a save point or a schedule, and what follows their end.
  *
- *   asked (BGSAVE) ------------------------.        .-> ended well: its changes count no more
- *   due (save points, at the tick) --------+-> child --> failed: writes are refused, tried again after 5 s
- *   scheduled (in a unit, beside a child) --'        '-> killed on purpose: as if it had not been
+ *   by command (BGSAVE) -------------------.        .-> succeeded: its changes do not count as unsaved any more
+ *   due (save points, at the tick) --------+-> child --> failed: writes are refused, the next attempt is after 5 s
+ *   scheduled (in a unit, beside a child) -'        '-> killed on purpose: no effect
  *
  * Operators must not overlook that snapshots fail (that went unnoticed for a week): writes are refused, and because
  * that can be turned off, a line is logged every ten minutes.

@@ -49,10 +49,10 @@ typedef struct snapshotFigures {
     size_t last_cow_bytes;
 } snapshotFigures;
 snapshotFigures snapshotFiguresNow(void);
-/* CONFIG RESETSTAT. */
+/* Resets the number of saves, for CONFIG RESETSTAT. */
 void snapshotResetStats(void);
 
-/* SAVE, BGSAVE [SCHEDULE | CANCEL], LASTSAVE */
+/* The handlers of SAVE, BGSAVE [SCHEDULE | CANCEL] and LASTSAVE. */
 void saveCommand(client *c);
 void bgsaveCommand(client *c);
 void lastsaveCommand(client *c);
