@@ -812,7 +812,7 @@ void aofTick(void) {
 }
 
 /* Returns the memory of the queue, which eviction does not count: evicting keys would only append to the queue. Blocks
- * for reuse are not counted either, because otherwise a small dataset would be evicted first. */
+ * for reuse are not counted either, because a small dataset would be evicted to make up for them. */
 static size_t replStreamMemory(void) {
     return aof.thread ? aofQueueMemory(aof.queue) : 0;
 }

@@ -20,7 +20,7 @@
 typedef enum {
     AOF_COMMAND,    /* a whole command */
     AOF_ANNOTATION, /* a whole annotation line */
-    AOF_MORE,       /* the bytes end inside of it: more are needed */
+    AOF_MORE,       /* the bytes end within the item */
     AOF_BAD         /* neither a command nor an annotation */
 } aofItemKind;
 

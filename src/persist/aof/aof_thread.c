@@ -810,7 +810,7 @@ static bool step(aofThread *t) {
     return done;
 }
 
-/* Returns whether main or the sync has left something that the thread could act on. */
+/* Returns whether there is a job, a finished sync or a publication that the thread has not handled. */
 static bool hasNews(aofThread *t) {
     if (atomic_load(&t->jobs) || aofSyncHasEnded(&t->sync)) return true;
     return atomic_load(&t->queue.published) != t->queue.consumed && !atomic_load(&t->write_error) && !t->next_job &&

@@ -1,7 +1,7 @@
 /* rdb_decode.h -- decodes the keys of a piece of a snapshot into entries for the keyspace.
  *
- * Runs on: any thread. The entries belong to the arena of the calling thread, and to the owner of objects that is set
- * in object.h, which must not change meanwhile.
+ * Runs on: any thread. The entries belong to the arena of the calling thread; their owner is object_main_owner
+ * (object.h), which must not change meanwhile.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef PERSIST_RDB_DECODE_H

@@ -16,7 +16,7 @@ typedef struct rdbBatch {
     rdbPiece piece;
     rdbDecoded decoded;
     uint64_t offset_end; /* in the file */
-    bool is_last;        /* it ends with the end of the file or the scanner's fault */
+    bool is_last;        /* it ends at the file's end, or at a fault that the scanner has met */
 } rdbBatch;
 
 typedef struct rdbPipeline rdbPipeline;

@@ -297,7 +297,7 @@ static bool fail(rdbScanner *s, const rdbPiece *p, rdbFaultKind kind, uint64_t n
         f->offset = 0;
         f->reached = p->len < RDB_MAGIC_BYTES ? 0 : RDB_MAGIC_BYTES;
     }
-    if (!s->in_item || p->len == 0) return false; /* without memory for it the piece is empty */
+    if (!s->in_item || p->len == 0) return false; /* it is empty if memory for it is lacking */
     bool unknown = kind == RDB_FAULT_TYPE || kind == RDB_FAULT_FOREIGN;
     f->offset = p->offset + s->item.at - 1;
     f->reached = p->offset + (unknown ? s->item.at : walkAgain(s, p));
@@ -367,7 +367,7 @@ static bool addEnd(rdbScanner *s, rdbPiece *p) {
     return true;
 }
 
-/* Handles an item of which all bytes are there. */
+/* Handles an item whose bytes are complete. */
 static bool finishItem(rdbScanner *s, rdbPiece *p, size_t at) {
     const char *bytes = p->bytes + s->item.at;
     s->item.end = at;

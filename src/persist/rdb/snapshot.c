@@ -100,7 +100,7 @@ void snapshotHold(bool on) {
     assertMainRole();
     snapshotCheck();
     snapshot.held = on;
-    if (on) snapshot.began_held = false; /* a running child writes the dataset of before */
+    if (on) snapshot.began_held = false; /* a child that is running writes an older dataset */
 }
 
 bool snapshotAtShutdown(void) {
