@@ -115,7 +115,7 @@ struct aofThread {
     int fd;                                    /* -1: there is no increment yet */
     off_t size;                                /* of the increment; the next byte is written there */
     uint64_t sync_tried;                       /* the last sync, successful or not, covered this offset */
-    uint64_t units, units_synced;              /* of the queue: seen by step(), covered by the last sync */
+    uint64_t units, units_synced; /* complete units: published at the last step(); covered by the last sync */
     aofGather gather;
     uint64_t last_work_ms, last_sync_ms, last_try_ms, last_complaint_ms;
     int state_error; /* errno that led to LOST, or that failed the cut of an UNCUT state */

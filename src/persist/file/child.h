@@ -20,7 +20,7 @@ typedef enum { CHILD_NONE, CHILD_RDB, CHILD_AOF } childPurpose;
 typedef struct childEnd {
     pid_t pid;
     bool ok;               /* its job returned true */
-    bool on_purpose;       /* ended by SIGUSR1: childKill(), or a user */
+    bool on_purpose;       /* SIGUSR1 ended it, from childKill() or a user */
     int exit_code, signal; /* exit status, or signal that ended it; 0 if none */
     size_t cow_bytes;      /* peak of the copy-on-write size that it reported */
 } childEnd;

@@ -26,7 +26,7 @@ typedef struct rdbDecoded {
     size_t count, taken, capacity;
     rdbMark *marks; /* owns */
     size_t mark_count, marks_capacity;
-    long long expired, fields_expired; /* keys left out: expired; all of their fields expired */
+    long long expired, fields_expired; /* keys left out because they, or all of their fields, expired */
     rdbFault fault;                    /* met after the decoded keys; owns its key */
 } rdbDecoded;
 

@@ -198,7 +198,7 @@ static bool onTwice(loader *l, const rdbBatch *b) {
     return false;
 }
 
-/* Waits as key-load-delay says, for tests: n is microseconds for each key; -n a microsecond for about each n-th key. */
+/* Waits, for tests: key-load-delay microseconds for each key or, if it is -n, one for about each n-th key. */
 static void delayKey(long long keys) {
     long long us = persist_settings.key_load_delay;
     if (us < 0) us = keys % -us == 0;

@@ -133,7 +133,7 @@ static void writeEntry(const saving *s, const robj *o) {
     rdbWriteValue(s->out, o);
 }
 
-/* Waits as rdb-key-save-delay says, for tests: n is microseconds for each key; -n a microsecond for each n-th key. */
+/* Waits, for tests: rdb-key-save-delay microseconds for each key or, if it is -n, one for each n-th key. */
 static void delay(const saving *s) {
     long long us = persist_settings.rdb_key_save_delay;
     if (us > 0) usleep((useconds_t)us);

@@ -297,7 +297,7 @@ static bool fail(rdbScanner *s, const rdbPiece *p, rdbFaultKind kind, uint64_t n
         f->offset = 0;
         f->reached = p->len < RDB_MAGIC_BYTES ? 0 : RDB_MAGIC_BYTES;
     }
-    if (!s->in_item || p->len == 0) return false; /* it is empty if memory for it is lacking */
+    if (!s->in_item || p->len == 0) return false; /* an empty piece: no memory for its bytes */
     bool unknown = kind == RDB_FAULT_TYPE || kind == RDB_FAULT_FOREIGN;
     f->offset = p->offset + s->item.at - 1;
     f->reached = p->offset + (unknown ? s->item.at : walkAgain(s, p));
