@@ -1,4 +1,4 @@
-/* call_after.h -- what is to be done behind a command, beyond its accounting: one branch for all of it.
+/* call_after.h -- work to do after a command besides its accounting: one variable, so that call() has one branch.
  *
  * Runs on: main.
  *
@@ -6,9 +6,9 @@
 #ifndef ENGINE_CALL_AFTER_H
 #define ENGINE_CALL_AFTER_H
 
-#define CALL_AFTER_WIPE 1u     /* redactWipe() */
-#define CALL_AFTER_HOT_KEYS 2u /* hotKeysRan() */
+#define CALL_AFTER_WIPE 1u     /* call redactWipe() */
+#define CALL_AFTER_HOT_KEYS 2u /* call hotKeysRan() */
 
-extern unsigned call_after; /* CALL_AFTER_ bits; in call.c */
+extern unsigned call_after; /* CALL_AFTER_ bits; defined in call.c */
 
 #endif

@@ -1,7 +1,7 @@
-/* command_record.c -- what makes a record (parsedCommand) of arguments: look up, check, extract, hash, build.
+/* command_record.c -- makes a record (parsedCommand) of arguments: looks up, checks, extracts, hashes, builds.
  *
- * All that main would otherwise do before it can execute a command, and that needs nothing but the request itself, is
- * done here, once, on the thread that has the request.
+ * All work of a command that needs nothing but the request is done here, once, on the thread that has read the request:
+ * main would do it otherwise.
  *
  *   detached:  | parsedCommand | argv[argc] | (requestSample) | keys[nkeys] | wire form: *n $len arg $len arg ... |
  *   with large arguments:                    ... keys[nkeys] | largeArg, as many as there are | other arguments |
@@ -11,8 +11,8 @@
  * Owns        chunks of arenas; detached records.
  * Threads     any; see the header.
  * Invariants  1. A record with REQ_BAD_ARITY, REQ_UNKNOWN_SUBCOMMAND or without a command has neither keys nor value.
- *             2. A detached record's arguments lie in its wire form, or, large ones, where they came.
- * Cost        no allocation but the value's; a detached record is one.
+ *             2. A detached record's arguments are in its wire form; large ones stay in their own allocations.
+ * Cost        no allocation but the value's; detaching is one allocation.
  * Tests       tests/unit/engine/table/command_record_test.c, tests/unit/net/thread/request_block_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -64,7 +64,7 @@ size_t recordArenaMemory(const recordArena *a) {
     return bytes;
 }
 
-/* Takes a chunk with room for `size` bytes; what was left of the one before is not used any more. */
+/* Makes a chunk with capacity for `size` bytes the current one. The rest of the previous chunk stays unused. */
 static void addChunk(recordArena *a, recordChunk *c, size_t size) {
     c->next = a->chunks;
     c->size = sizeof(*c) + size;
@@ -74,8 +74,8 @@ static void addChunk(recordArena *a, recordChunk *c, size_t size) {
 }
 
 bool recordArenaPrepare(recordArena *a, size_t argc) {
-    /* Each argument may be a key or an element, but for the few keys before elements, which move; all parts are rounded
-     * up. */
+    /* Each argument may be a key or an element. Keys that precede elements are copied, hence four more. 48: all parts
+     * are rounded up. */
     size_t size = sizeof(parsedCommand) + argc * (sizeof(slice) + sizeof(requestKey)) + 4 * sizeof(requestKey) + 48;
     if (a->left >= size) return true;
     recordChunk *c = ztrymalloc(sizeof(*c) + size);
@@ -99,7 +99,7 @@ void *recordArenaAlloc(recordArena *a, size_t bytes) {
 
 /* --- making -------------------------------------------------------------------------------------- */
 
-/* A record, its arguments and room for one key, in one piece. */
+/* Allocates a record, its arguments and one key in one piece. */
 parsedCommand *recordCreate(recordArena *a, size_t argc) {
     parsedCommand *p = recordArenaAlloc(a, sizeof(*p) + argc * sizeof(slice) + sizeof(requestKey));
     memset(p, 0, sizeof(*p));
@@ -114,7 +114,7 @@ static requestKey *roomForKeys(recordArena *a, parsedCommand *p, size_t n) {
     return recordArenaAlloc(a, n * sizeof(requestKey));
 }
 
-/* Keys of commands with one plain range of keys, which are nearly all. */
+/* Extracts the keys of a command with one plain range of keys, as nearly all have. */
 static int extractRange(const serverCommand *cmd, parsedCommand *p, recordArena *a) {
     int first = cmd->first_key, last = cmd->last_key, step = cmd->key_step;
     if (last < 0) last += (int)p->argc;
@@ -139,7 +139,7 @@ static int extractGeneral(const serverCommand *cmd, parsedCommand *p, recordAren
     return n;
 }
 
-/* The slot of the first key, and whether there is another one among the rest. */
+/* Stores the slot of the first key, and sets REQ_CROSS_SLOT if another key has another slot. */
 static void findSlot(parsedCommand *p) {
     for (uint32_t i = 0; i < p->nkeys; i++) {
         slice key = p->argv[p->keys[i].index];
@@ -150,7 +150,8 @@ static void findSlot(parsedCommand *p) {
 }
 
 static void extractKeys(const serverCommand *cmd, parsedCommand *p, recordArena *a) {
-    /* A command that builds a value has its key in one place; its own function only tells what SET does with it. */
+    /* A command that builds a value has one key at a fixed position; its get_keys only determines the flags of the key,
+     * for ACL. */
     bool plain = cmd->first_key > 0 && (!cmd->get_keys || cmd->flags & CMD_BUILDS_VALUE);
     int n = likely(plain) ? extractRange(cmd, p, a) : extractGeneral(cmd, p, a);
     if (n < 0) {
@@ -166,8 +167,8 @@ static void extractKeys(const serverCommand *cmd, parsedCommand *p, recordArena 
     if (unlikely(slots_on)) findSlot(p);
 }
 
-/* Hash the arguments where most calls of the command have fields or members. Options before them only mean that the
- * wrong ones are hashed. The keys move to a place with room behind them. */
+/* Hashes the arguments where most calls of the command have fields or members. If options precede these, the wrong
+ * arguments are hashed, which does no harm. Copies the keys to memory with capacity for the elements after them. */
 static void hashElements(const serverCommand *cmd, parsedCommand *p, recordArena *a) {
     uint32_t first = (uint32_t)cmd->element_arg, step = (uint32_t)cmd->element_step;
     if (p->nkeys == 0 || first >= p->argc) return;
@@ -184,8 +185,8 @@ static void hashElements(const serverCommand *cmd, parsedCommand *p, recordArena
     p->flags |= REQ_ELEMENTS;
 }
 
-/* A value that lies in an allocation of its own is taken. One that cannot be had is left to the command, which will say
- * so. */
+/* Builds a large value. An argument in an allocation of its own becomes the value without a copy. If there is no
+ * memory, there is no value, and the command itself replies with the error. */
 static __attribute__((noinline)) size_t buildLarge(parsedCommand *p, uint32_t index, slice key, unsigned owner) {
     largeArg *a = p->flags & REQ_SCATTERED ? requestLargeArg(p, index) : NULL;
     if (!a) {
@@ -195,18 +196,18 @@ static __attribute__((noinline)) size_t buildLarge(parsedCommand *p, uint32_t in
     p->value = objectTryCreateFromExactTake(key, a->bytes, a->len, owner);
     if (!p->value) return 0;
     a->bytes = NULL;
-    return key.len + sizeof(robj); /* its bytes are counted already */
+    return key.len + sizeof(robj); /* the bytes of the argument are counted already */
 }
 
 static size_t buildValue(const serverCommand *cmd, parsedCommand *p, unsigned owner) {
     slice key = p->argv[cmd->first_key], value = p->argv[cmd->value_arg];
     if (unlikely(key.len + value.len >= LARGE_ARG_BYTES)) return buildLarge(p, (uint32_t)cmd->value_arg, key, owner);
-    /* More words than key and value mean an expire may follow: leave room for it. */
+    /* More arguments than key and value may mean an expire: reserve space for it. */
     p->value = objectCreateString(key, value, p->argc > 3, owner);
     return value.len + key.len + sizeof(robj);
 }
 
-/* Look the command up, first among what this thread has just looked up (spelled the same way). */
+/* Looks the command up, first in the thread's cache, which compares case-sensitively. */
 static const serverCommand *lookUp(recordCache *cache, const parsedCommand *p, bool *unknown_sub) {
     slice name = p->argv[0];
     if (likely(cache->recent && sliceEq(name, sliceOf(cache->name, cache->name_len)))) return cache->recent;
@@ -246,8 +247,8 @@ size_t recordComplete(recordArena *a, recordCache *cache, parsedCommand *p, unsi
     return cmd->flags & CMD_BUILDS_VALUE ? buildValue(cmd, p, owner) : 0;
 }
 
-/* Not a call: then recordComplete() would have two callers, and connections, which have it as a part of their parser,
- * would pay 25 instructions a command for that. */
+/* Inlined instead of called: with two callers recordComplete() would not be inlined into the parser of connections,
+ * which would cost 25 instructions a command. */
 __attribute__((flatten)) size_t recordCompleteStored(recordArena *a, recordCache *cache, parsedCommand *p) {
     return recordComplete(a, cache, p, 0);
 }
@@ -271,14 +272,14 @@ static size_t headSize(const parsedCommand *p) {
     return sizeof(*p) + p->argc * sizeof(slice) + sample + (p->nkeys + requestElementCount(p)) * sizeof(requestKey);
 }
 
-/* "*n\r\n", and for each argument "$len\r\n" and its bytes and "\r\n". */
+/* Size of "*n\r\n", and for each argument of "$len\r\n", its bytes and "\r\n". */
 static size_t wireSize(const parsedCommand *p) {
     size_t n = 3 + sdigits10(p->argc);
     for (uint32_t i = 0; i < p->argc; i++) n += 5 + sdigits10((long long)p->argv[i].len) + p->argv[i].len;
     return n;
 }
 
-/* Write the arguments of `p` to `out` as they go over the wire; argv[i] is where argument i comes to lie. */
+/* Writes the arguments of `p` to `out` in wire form, and points argv[i] to argument i there. */
 static void putWire(char *out, slice *argv, const parsedCommand *p) {
     out += respHeader(out, '*', p->argc);
     for (uint32_t i = 0; i < p->argc; i++) {
@@ -288,7 +289,7 @@ static void putWire(char *out, slice *argv, const parsedCommand *p) {
     }
 }
 
-/* Copy what comes before the arguments' bytes to `d`, and move the value there. */
+/* Copies the parts that precede the arguments' bytes to `d`, and moves the value there. */
 static void moveHead(parsedCommand *d, parsedCommand *p) {
     *d = *p;
     d->next = NULL;
@@ -307,7 +308,7 @@ static void moveHead(parsedCommand *d, parsedCommand *p) {
     p->value = NULL;
 }
 
-/* The ring of large arguments as an array behind the head, in its order; returns one behind the last. */
+/* Moves the ring of large arguments into an array at `to`, in order. Returns the address after its last element. */
 static largeArg *moveLarge(largeArg *to, parsedCommand *d, parsedCommand *p, largeArg *last) {
     d->large = to;
     for (largeArg *a = last->next;; a = a->next) {
@@ -321,7 +322,7 @@ static largeArg *moveLarge(largeArg *to, parsedCommand *d, parsedCommand *p, lar
     return to;
 }
 
-/* Large arguments move, the others are copied one behind the other. */
+/* Detaches a record with large arguments: these move, the other arguments are copied one after the other. */
 static parsedCommand *detachScattered(parsedCommand *p) {
     largeArg *last = p->large;
     while (last->next->index > last->index) last = last->next;
@@ -355,7 +356,7 @@ static parsedCommand *detachScattered(parsedCommand *p) {
 parsedCommand *recordDetach(parsedCommand *p) {
     if (p->flags & REQ_SCATTERED) return detachScattered(p);
     size_t head = headSize(p), wire = wireSize(p);
-    /* respHeader() may use all of its room, also behind a short header at the end. */
+    /* respHeader() may write RESP_HEADER_MAX bytes, also for a short header at the end. */
     parsedCommand *d = ztrymalloc(head + wire + RESP_HEADER_MAX);
     if (!d) return NULL;
     moveHead(d, p);

@@ -1,10 +1,10 @@
-/* command_record.h -- what makes a record (parsedCommand) of arguments, for whoever has some: connections, and all that
- * executes commands without one (transactions, programs, the append-only file, a replica's stream).
+/* command_record.h -- makes records (parsedCommand) of arguments: for connections, and for all code that executes
+ * commands without one (transactions, scripts, the append-only file, the replication stream on a replica).
  *
- * A record lies in an arena that its maker owns, together with its argument vector and keys; its arguments point to
- * bytes that live as long. recordDetach() makes one that stands alone.
+ * A record lies in an arena that its maker owns, together with its argument vector and keys. Its arguments point to
+ * bytes that live as long as the record. recordDetach() makes a record that stands alone.
  *
- * Runs on: any thread; an arena and a cache belong to one. The command table does not change after boot.
+ * Runs on: any thread; an arena and a cache belong to one thread. The command table does not change after startup.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ENGINE_COMMAND_RECORD_H
@@ -12,58 +12,61 @@
 
 #include "request.h"
 
-/* Memory that is given back as a whole: a first piece that somebody lends, and pieces of its own behind it. */
+/* Memory that is freed as a whole: a first piece that the caller provides, and further pieces that the arena
+ * allocates. */
 typedef struct recordArena {
-    char *at;                   /* free from here on ... */
-    size_t left;                /* ... so many bytes */
+    char *at;                   /* next free byte */
+    size_t left;                /* free bytes from there on */
     struct recordChunk *chunks; /* owns */
 } recordArena;
 
-/* Start with the `bytes` at `first`, which is aligned to 16. What the arena owned must have been freed. */
+/* Starts an arena with the `bytes` at `first`, which is aligned to 16 and stays the caller's. Does not free the pieces
+ * that the arena owned before: call recordArenaFree() first. */
 void recordArenaInit(recordArena *a, void *first, size_t bytes);
-/* Give back all pieces but the first. */
+/* Frees all pieces but the first. */
 void recordArenaFree(recordArena *a);
-/* Bytes of all pieces but the first. */
+/* Returns the size in bytes of all pieces but the first. */
 size_t recordArenaMemory(const recordArena *a);
-/* Aligned to 16; never NULL. */
+/* Allocates memory that is aligned to 16. Never returns NULL. */
 void *recordArenaAlloc(recordArena *a, size_t bytes);
-/* Room for a record of so many arguments and its keys: making it takes no more memory. False: there is none. */
+/* Reserves capacity for a record of `argc` arguments with its keys, so that making it allocates no more memory. Returns
+ * false if there is no memory. */
 bool recordArenaPrepare(recordArena *a, size_t argc) must_check;
 
-/* What a thread has looked up last: clients send the same command again and again. Starts as zeroes. */
+/* The command that a thread has looked up last: clients often send the same command again. Initialize to zero. */
 typedef struct recordCache {
-    bool own_names;                     /* const: a name that clients do not know may be a command's own
-                                           (commandLookupByOwnName()) */
-    const struct serverCommand *recent; /* borrowed; the command called `name`, which has no subcommands */
+    bool own_names;                     /* const: names unknown to clients are also
+                                         * looked up by commandLookupByOwnName() */
+    const struct serverCommand *recent; /* borrowed; the command called `name`, which has no subcommands; or NULL */
     size_t name_len;
     char name[16];
 } recordCache;
 
-/* A record with room for `argc` arguments, which the caller fills in (argv), and wire, wire_len and REQ_INLINE as far
- * as it knows them; then recordComplete(). */
+/* Returns an empty record of `argc` arguments. The caller fills in argv and, as far as it knows them, wire, wire_len
+ * and REQ_INLINE; then it calls recordComplete(). */
 parsedCommand *recordCreate(recordArena *a, size_t argc);
-/* Look the command up, check its arity, extract and hash its keys, and the fields or members that it looks up in the
- * first one's value, find the slot if slots are on, and build the value of a SET-like command, as made by thread
- * `owner`. What is wrong with the request becomes a REQ_ flag. Where the flags of a key spec vary with the arguments,
- * the record has those of the spec. Returns the bytes that building the value took: a large argument is taken
- * (request.h). */
+/* Completes a record: looks the command up, checks its arity, extracts and hashes its keys, hashes the fields or
+ * members that it looks up in the first key's value, finds the slot if slots are on, and builds the value of a SET-like
+ * command as an object of thread `owner`. Errors of the request become REQ_ flags. Key flags are those of the key spec,
+ * also where they vary with the arguments. Returns the bytes that the value added; the value takes over the allocation
+ * of a large argument, whose bytes do not count (request.h). */
 size_t recordComplete(recordArena *a, recordCache *cache, parsedCommand *p, unsigned owner);
-/* The same for what is read from a file, by threads that own nothing. */
+/* Does the same for a command that is read from a file, by a thread that owns no values. */
 size_t recordCompleteStored(recordArena *a, recordCache *cache, parsedCommand *p);
 
-/* The record is picked: what it costs is wanted. Its keys move, behind a requestSample, which is returned. Only a
- * record with keys that has not been handed over. */
+/* Marks a record whose cost is to be measured. Moves its keys, so that a new requestSample precedes them, and returns
+ * the sample. The record must have keys and must not have been handed over yet. */
 requestSample *recordSample(recordArena *a, parsedCommand *p);
 
-/* A record in one allocation of its own: copies of the arguments in their wire form, keys, hashes, flags; the value
- * and large arguments move to it. NULL when memory is refused (`p` is as before). */
+/* Returns a copy of the record in one allocation of its own: arguments in their wire form, keys, hashes and flags. The
+ * value and large arguments move to it. Returns NULL if there is no memory; then `p` is unchanged. */
 parsedCommand *recordDetach(parsedCommand *p) must_check;
-/* Free a detached record and the value that nobody has taken from it. NULL is fine. */
+/* Frees a detached record, and its value unless a handler has taken it. NULL is allowed. */
 void recordFree(parsedCommand *p);
-/* Bytes that a detached record costs, its value included. */
+/* Returns the bytes that a detached record uses, its value included. */
 size_t recordMemory(const parsedCommand *p);
 
-/* Fill in slot and REQ_CROSS_SLOT from now on (cluster mode). Boot only. */
+/* Sets whether records get their slot and REQ_CROSS_SLOT (cluster mode). Call at startup. */
 void recordSetSlots(bool on);
 
 #endif

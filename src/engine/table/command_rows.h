@@ -1,6 +1,6 @@
-/* command_rows.h -- the words in which the rows of a layer's table/ are written.
+/* command_rows.h -- the macros in which the rows of a layer's command table are written.
  *
- * A row is a designated initializer. The macros only shorten it: what they make are fields of serverCommand, keySpec,
+ * A row is a designated initializer. The macros only shorten it: they make fields of serverCommand, keySpec,
  * commandDocs and commandArgDoc, all in static storage. A layer includes its rows into an array and registers that.
  *
  * SPDX-License-Identifier: BSD-3-Clause */

@@ -1,20 +1,20 @@
-/* command_table.c -- find a command by name and the keys among its arguments.
+/* command_table.c -- finds a command by name, and the keys among its arguments.
  *
- * Both happen once per request on the thread that reads it, so both are built for that: a name is packed into
- * three lower-cased words, which are hashed and compared as words; most commands have one range of keys, which is
- * three integers of the command itself.
+ * The thread that reads a request does both once for each, so both are fast: a name is packed into three lower-cased
+ * words, which are hashed and compared as words; most commands have one range of keys, which three integers of the
+ * command describe.
  *
  *   slot (32 bytes, two to a cache line, open addressing, at most a quarter full):
  *   +--------+--------+----------------+---------+
  *   | word 0 | word 1 | word 2 | len<<56 | command |     names of up to 23 bytes, zero-filled
  *   +--------+--------+----------------+---------+
- *   Subcommands lie in the same table; their container's id goes into the hash, and the container is compared.
+ *   Subcommands are in the same table; their container's id is part of the hash, and the container is compared.
  *   Names too long to pack (only rename-command makes them) are found by a walk over all entries.
  *
  * Not here    the commands themselves (commands/table); running one (call.c).
  * Owns        the slots, the list of entries, full names and stats of registered commands.
- * Threads     boot writes on main; after commandTableSeal() nothing changes but stats, which main alone touches.
- * Invariants  1. An entry's call name is unique, whatever its case.
+ * Threads     main writes at startup; after commandTableSeal() nothing changes but stats, which main alone touches.
+ * Invariants  1. The name that clients use for an entry is unique, whatever its case.
  *             2. The table is never more than a quarter full, so that every probe ends at an empty slot.
  *             3. A command's full name never changes; rename-command changes what clients call it by.
  * Cost        a lookup of a known name: one or two slots. Extraction: O(keys).
@@ -46,7 +46,7 @@ typedef struct tableSlot {
 static_assert(sizeof(tableSlot) * 2 == CACHE_LINE, "a probe and the next share a line");
 
 typedef struct tableEntry {
-    char *called; /* owns: what clients call it by */
+    char *called; /* owns; the name that clients use */
     serverCommand *cmd;
 } tableEntry;
 
@@ -65,7 +65,7 @@ static struct {
 
 /* ---- Names ------------------------------------------------------------------------------------------------------ */
 
-/* The first n (0..8) bytes as a zero-filled word. */
+/* Loads the first n (0 to 8) bytes as a zero-filled word. */
 static uint64_t loadWord(const char *p, size_t n) {
     if (n >= 8) return loadLe64(p);
     if (n >= 4) return loadLe32(p) | (uint64_t)loadLe32(p + n - 4) << ((n - 4) * 8);
@@ -74,7 +74,8 @@ static uint64_t loadWord(const char *p, size_t n) {
     return word;
 }
 
-/* A-Z to a-z in each of eight bytes. Bit 7 of `above` and `from` tells byte > 'Z' and byte >= 'A', for ASCII bytes. */
+/* Changes A-Z to a-z in each of eight bytes. Bit 7 of a byte of `above` means byte > 'Z', of `from` byte >= 'A', for
+ * ASCII bytes. */
 static uint64_t lowerWord(uint64_t word) {
     const uint64_t ones = 0x0101010101010101ull;
     uint64_t low = word & (0x7f * ones);
@@ -84,7 +85,7 @@ static uint64_t lowerWord(uint64_t word) {
     return word | upper >> 2;
 }
 
-/* False when the name is too long (or empty). */
+/* Returns false if the name is too long or empty. */
 static bool packName(slice name, packedName *out) {
     if (name.len - 1 >= PACKED_MAX) return false;
     size_t n = name.len;
@@ -159,7 +160,7 @@ static serverCommand *findOwnName(slice name) {
     return NULL;
 }
 
-/* Subcommands of a command that was removed have no slots. */
+/* Compares names one by one, as subcommands of a removed command have no slots. */
 serverCommand *commandLookupByOwnName(const slice *argv, uint32_t argc, bool *bad_sub) {
     *bad_sub = false;
     serverCommand *cmd = argc ? findOwnName(argv[0]) : NULL;
@@ -189,7 +190,7 @@ static void addSlot(slice name, serverCommand *cmd) {
     command_table.slots[i] = (tableSlot){packed, cmd};
 }
 
-/* Make the slots anew from the entries. */
+/* Builds the slots again from the entries. */
 static void rebuildSlots(void) {
     size_t slots = 64;
     while (slots < command_table.names * 4) slots *= 2;
@@ -213,7 +214,7 @@ static const char *makeFullname(const serverCommand *cmd) {
     return fullname;
 }
 
-/* Whether spec `s` is one run of arguments that a first, a last and a step describe. */
+/* Returns whether the keys of spec `s` are a run of arguments with a first, a last and a step. */
 static bool specIsPlainRange(const keySpec *s) {
     return s->begin == KEYS_BEGIN_INDEX && s->find == KEYS_FIND_RANGE && s->limit <= 1 &&
            !(s->flags & (CMD_KEY_NOT_KEY | CMD_KEY_INCOMPLETE));
@@ -239,7 +240,8 @@ static void completeKeys(serverCommand *cmd) {
     serverAssert(!builds || cmd->first_key > 0);
 }
 
-/* Fill what the row leaves open. The container comes before its subcommands: they need its full name. */
+/* Fills in the fields that the row leaves open. A container is completed before its subcommands, which need its full
+ * name. */
 static void completeCommand(serverCommand *cmd, const serverCommand *parent) {
     if (cmd->element_arg) cmd->flags |= CMD_ELEMENTS;
     serverAssert(cmd->name && cmd->arity != 0);
@@ -262,7 +264,7 @@ static const char *fullnameOf(const serverCommand *cmd) {
     return cmd->fullname;
 }
 
-/* By group, then by name, whichever layer has registered them. */
+/* Order of the table: by group, then by name, whichever layer has registered the commands. */
 static int compareEntries(const void *a, const void *b) {
     const serverCommand *x = ((const tableEntry *)a)->cmd, *y = ((const tableEntry *)b)->cmd;
     int order = strcmp(x->docs ? x->docs->group : "", y->docs ? y->docs->group : "");
@@ -350,7 +352,9 @@ static bool addSpec(keyList *list, const serverCommand *cmd, const keySpec *s, c
     long long begin = s->begin_index;
     if (s->find == KEYS_FIND_RANGE) {
         long long last;
-        if (s->last_key < 0 && begin == (long long)argc) return true; /* all the rest, and there is none: PFMERGE key */
+        if (s->last_key < 0 && begin == (long long)argc)
+            return true; /* all arguments from `begin` on,
+                                                                       * and there are none: PFMERGE key */
         last = s->last_key >= 0 ? begin + s->last_key : (long long)argc + s->last_key;
         return addRange(list, begin, last, s->key_step, argc, s->flags);
     }
@@ -400,7 +404,7 @@ void commandEachRegistered(void (*fn)(void *arg, const serverCommand *cmd), void
     for (size_t i = 0; i < command_table.all_count; i++) fn(arg, command_table.all[i]);
 }
 
-/* In the order of the bits; NULL: not shown. */
+/* In the order of the bits; NULL if the flag is not shown. */
 /* clang-format off */
 static const char *const flag_names[] = {
     "write", "readonly", "denyoom", "admin", "pubsub", "noscript", "blocking", "loading", "stale", "skip_monitor",

@@ -1,7 +1,7 @@
-/* command_table.h -- which commands there are: names, arity, flags, key positions, handlers.
+/* command_table.h -- the table of commands: names, arity, flags, key positions, handlers.
  *
- * Layers above register their commands at boot; after that the table is read-only, so that I/O threads look
- * commands up without locks. What changes at run time (counters) lies on lines of its own.
+ * Layers above register their commands at startup. After that the table is read-only, so that I/O threads look
+ * commands up without locks. Counters, which change at run time, are on cache lines of their own.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ENGINE_COMMAND_TABLE_H
@@ -9,7 +9,7 @@
 
 #include "client.h"
 
-/* Command flags, in the order and by the names of COMMAND INFO. What it does not show is marked (hidden). */
+/* Command flags, in the order and by the names of COMMAND INFO, which does not show those marked (hidden). */
 #define CMD_WRITE (1u << 0)              /* write */
 #define CMD_READONLY (1u << 1)           /* readonly */
 #define CMD_DENYOOM (1u << 2)            /* denyoom */
@@ -26,20 +26,20 @@
 #define CMD_NO_AUTH (1u << 13)           /* no_auth */
 #define CMD_MAY_REPLICATE (1u << 14)     /* (hidden) */
 #define CMD_NO_MANDATORY_KEYS (1u << 15) /* no_mandatory_keys */
-#define CMD_PROTECTED (1u << 16)         /* (hidden) enable-debug-command and the like */
+#define CMD_PROTECTED (1u << 16)         /* (hidden) needs a setting such as enable-debug-command */
 #define CMD_NO_ASYNC_LOADING (1u << 17)  /* no_async_loading */
 #define CMD_NO_MULTI (1u << 18)          /* no_multi */
 #define CMD_MOVABLE_KEYS (1u << 19)      /* movablekeys */
 #define CMD_ALLOW_BUSY (1u << 20)        /* allow_busy */
 #define CMD_ALL_DBS (1u << 21)           /* (hidden) touches every database, whatever its arguments */
-#define CMD_SECRETS (1u << 22)           /* (hidden) scripts may run it, and yet it may be given passwords */
-#define CMD_ARBITRARY_KEYS (1u << 23)    /* (hidden) reads keys that it was not given: their expires are no unit */
-#define CMD_UNSCRIPTABLE (1u << 24) /* (hidden) for its own connection, or scripts: not even with noscript lifted */
-/* Ours: the I/O thread builds the value that the command stores, ahead. */
+#define CMD_SECRETS (1u << 22)           /* (hidden) scripts may run it, and its arguments may have passwords */
+#define CMD_ARBITRARY_KEYS (1u << 23)    /* (hidden) reads keys other than its arguments: each expiry is its own unit */
+#define CMD_UNSCRIPTABLE (1u << 24)      /* (hidden) scripts may not run it, even with noscript lifted */
+/* Not in Valkey: the thread that reads the command builds the value that it stores. */
 #define CMD_BUILDS_VALUE (1u << 28)
-/* Ours: element_arg says what is looked up in the first key's value. */
+/* Not in Valkey: element_arg names the arguments that are looked up in the first key's value. */
 #define CMD_ELEMENTS (1u << 30)
-/* Works on main's own thread only: it touches that thread's loop, or the start and end of threads. */
+/* Not in Valkey: runs on main's own thread only, because it touches that thread's loop, or starts or ends threads. */
 #define CMD_MAIN_THREAD (1u << 29)
 
 /* ACL categories, in the order of aclCategoryName(). */
@@ -84,54 +84,57 @@ typedef struct keySpec {
     uint32_t flags;
     enum { KEYS_BEGIN_UNKNOWN, KEYS_BEGIN_INDEX, KEYS_BEGIN_KEYWORD } begin;
     enum { KEYS_FIND_UNKNOWN, KEYS_FIND_RANGE, KEYS_FIND_KEYNUM } find;
-    int begin_index;               /* INDEX: position; KEYWORD: where the search starts (negative: from the end) */
+    int begin_index;               /* INDEX: position; KEYWORD: start of its search (negative: from the end) */
     const char *begin_keyword;     /* KEYWORD */
     int last_key, key_step, limit; /* RANGE, as COMMAND INFO shows them */
     int keynum_index, first_key, keynum_step; /* KEYNUM */
 } keySpec;
 
 typedef void commandHandler(client *c);
-/* The handler of each subcommand HELP: replies with the lines in the documentation of its container. */
+/* Handler of the subcommands HELP: replies with the help lines in the documentation of their container. */
 commandHandler containerHelpCommand;
-/* Finds the keys of a command whose specs do not say it all: one begins after a word or nowhere, or its flags depend on
- * options. The function must read the options as the handler does, because users are asked for the keys that it
- * returns; a mere search for the word would also find a name that is spelled like it. Writes up to `cap` keys (index
- * and flags; hash untouched) in the order of the arguments. Returns how many there are, or -1 for bad syntax: then the
- * handler must fail before it touches a key. Any thread: the function looks at nothing but its arguments. */
+/* Finds the keys of a command whose specs are not enough: one begins after a keyword or at an unknown position, or its
+ * flags depend on options. The function must read the options as the handler does, because ACL rules are checked for
+ * the keys that it returns; a mere search for the keyword would also find a key of that name. Writes up to `cap` keys
+ * (index and flags, not the hash) in the order of the arguments. Returns how many there are, or -1 for bad syntax: then
+ * the handler must fail before it touches a key. Runs on any thread, and reads nothing but its arguments. */
 typedef int commandKeysFn(const struct serverCommand *cmd, const slice *argv, uint32_t argc, requestKey *out, int cap);
 
-/* The flags of a command with these arguments, made of those of the table: a script says whether it writes. Main. */
+/* Returns the flags of a command with these arguments. `flags` are those of the table: a script, for example, declares
+ * whether it writes. Main. */
 typedef uint32_t commandFlagsFn(uint32_t flags, const slice *argv, uint32_t argc);
 
-typedef struct commandStats { /* main only; a line of its own */
+typedef struct commandStats { /* main; has cache lines of its own */
     alignas(CACHE_LINE) long long calls;
-    uint64_t ns; /* summed uncut: most calls take less than a microsecond */
+    uint64_t ns; /* sum in full precision: most calls take less than a microsecond */
     long long rejected_calls, failed_calls;
-    struct histogram *latency; /* owns; ns; made with the first call when latency-tracking is on */
+    struct histogram *latency; /* owns; in ns; created by the first call while latency-tracking is on */
 } commandStats;
 
 typedef struct serverCommand {
-    /* Read for each request, on any thread. */
-    const char *name;     /* lower case; of a subcommand: the part behind the container's name */
-    commandHandler *proc; /* NULL for a pure container */
-    int arity;            /* counts the name(s); negative: at least */
+    /* Hot: read for each request, on any thread. */
+    const char *name;     /* lower case; of a subcommand, without the container's name */
+    commandHandler *proc; /* NULL for a container without a command of its own */
+    int arity;            /* counts the name(s); negative: the minimum */
     uint32_t flags;
     const keySpec *specs;
     int nspecs;
-    commandKeysFn *get_keys; /* or NULL; asked instead of the specs */
-    /* Fast form of the specs when one range says it all: first <= 0 means none. last negative: from the end. */
+    commandKeysFn *get_keys; /* or NULL; used instead of the specs */
+    /* Short form of the specs if one range describes all keys. first_key <= 0: none. last_key < 0: from the end. */
     int first_key, last_key, key_step;
-    int value_arg;                     /* CMD_BUILDS_VALUE: argument that holds the value; the key is first_key */
-    int element_arg, element_step;     /* the first argument that is looked up in the first key's value, and how far the
-                                          next is, to the end; step 0: there is one. 0: none */
-    struct serverCommand *subcommands; /* array of nsubcommands; registered with 0: ended by a NULL name */
+    int value_arg;                     /* of CMD_BUILDS_VALUE: index of the argument
+                                        * with the value; first_key is the key */
+    int element_arg, element_step;     /* index of the first argument that is looked up in the first key's value (0:
+                                        * none); distance to the next, up to the last argument (0: there is only one) */
+    struct serverCommand *subcommands; /* array of nsubcommands; when registered
+                                        * with nsubcommands 0, a NULL name ends it */
     int nsubcommands;
     const struct serverCommand *parent;
     commandStats *stats; /* owns */
-    /* Cold. */
+    /* Rarely used. */
     const char *fullname;    /* "config|get" */
-    uint64_t acl_categories; /* bits by aclCategoryName() order */
-    const char *const *tips; /* NULL-ended, or NULL */
+    uint64_t acl_categories; /* bits in the order of aclCategoryName() */
+    const char *const *tips; /* NULL-terminated, or NULL */
     const struct commandDocs *docs;
     int id;
     commandFlagsFn *flags_of; /* or NULL */
@@ -141,11 +144,11 @@ static inline uint32_t commandFlags(const serverCommand *cmd, const slice *argv,
     return unlikely(cmd->flags_of != NULL) ? cmd->flags_of(cmd->flags, argv, argc) : cmd->flags;
 }
 
-/* Documentation of one command as COMMAND DOCS shows it. */
+/* Documentation of an argument, and of a command, as COMMAND DOCS shows it. */
 typedef struct commandArgDoc {
     const char *name, *type, *token, *display, *summary, *since, *deprecated_since;
     uint32_t flags;     /* CMD_ARG_ */
-    int key_spec_index; /* -1 none */
+    int key_spec_index; /* -1: none */
     const struct commandArgDoc *sub;
     int nsub;
 } commandArgDoc;
@@ -155,56 +158,57 @@ typedef struct commandArgDoc {
 typedef struct commandDocs {
     const char *summary, *since, *group, *complexity, *deprecated_since, *replaced_by, *module;
     uint32_t doc_flags;         /* CMD_DOC_DEPRECATED, CMD_DOC_SYSCMD */
-    const char *const *history; /* pairs version, text; NULL-ended */
+    const char *const *history; /* pairs of version and text; NULL-terminated */
     const commandArgDoc *args;
     int nargs;
-    const char *const *help; /* of a container: the lines of its HELP, NULL-ended; or NULL */
+    const char *const *help; /* of a container: the lines of its HELP, NULL-terminated; or NULL */
 } commandDocs;
 #define CMD_DOC_DEPRECATED 1u
 #define CMD_DOC_SYSCMD 2u
 
-/* Add `count` commands (with their subcommands); the array is borrowed for good and completed in place (parent, full
- * name, fast key range, stats, ids). The table is in order of group and name, whoever registers first. A name that is
- * there already is a panic. Boot only, before any rename. */
+/* Adds `count` commands with their subcommands. The array is borrowed forever and completed in place (parent, full
+ * name, short form of the key specs, stats, ids). The table is ordered by group and name, whatever the order of
+ * registration. Panics if a name is registered already. Call at startup, before any rename. */
 void commandTableRegister(serverCommand *commands, size_t count);
-/* Set CMD_MAIN_THREAD for a command and its subcommands, or one of them. Boot only. */
+/* Sets CMD_MAIN_THREAD for a command with its subcommands, or for one subcommand. Call at startup. */
 void commandSetMainThread(const char *fullname);
-/* Its flags follow from its arguments. Boot only. */
+/* Sets the function that derives the command's flags from its arguments. Call at startup. */
 void commandSetFlagsOf(const char *fullname, commandFlagsFn *fn);
-/* rename-command of the file: "" removes. The new name is only what clients call it by: `name` and `fullname` stay.
- * False when there is no such command or the new name is taken. Boot only. */
+/* Renames a command for clients (rename-command of the configuration file); `to` "" removes it. `name` and `fullname`
+ * stay. Returns false if there is no such command or the new name is in use. Call at startup. */
 bool commandTableRename(const char *from, const char *to);
-/* End of registration: panics when a command that is no container has no handler. Boot only. */
+/* Ends registration. Panics if a command that is no container has no handler. Call at startup. */
 void commandTableSeal(void);
 
-/* Four look-ups, in any case of letters and on any thread. They return NULL if there is no such command. Which to use:
+/* Four lookups, case-insensitive and on any thread. They return NULL if there is no such command.
  *
- *   looked up                               by clients' names (rename-command)   by the names of the table
+ *   to look up                              by clients' names (rename-command)   by the names of the table
  *   the words of a request                  commandLookup()                      commandLookupByOwnName()
  *   one name, "get" or "config|get"         commandLookupByName()                commandNamed(), "get" only
  *
- * Clients and settings use the first column. The second is for what the server has written itself (files, rules of
- * users) and for handlers that compare c->cmd with a certain command: look it up at startup. It is O(commands).
+ * Clients and settings use the first column. The second is for text that the server has written itself (files, ACL
+ * rules) and for handlers that compare c->cmd with a certain command, which they look up at startup. It is O(commands).
  *
- * A container with argc > 1 gives the subcommand, or the container itself with *bad_sub set if it has none so named. */
+ * The words of a request with a container and argc > 1 give the subcommand; if there is no such subcommand, they give
+ * the container and set *bad_sub. */
 serverCommand *commandLookup(const slice *argv, uint32_t argc, bool *bad_sub);
 serverCommand *commandLookupByOwnName(const slice *argv, uint32_t argc, bool *bad_sub);
 serverCommand *commandLookupByName(slice fullname);
 const serverCommand *commandNamed(const char *name);
 bool commandArityOk(const serverCommand *cmd, uint32_t argc);
-/* Keys of a request whose arity is right. As commandKeysFn: -1 for bad syntax. Arguments that a spec marks NOT_KEY
- * (shard channels) are left out. Any thread. */
+/* Extracts the keys of a request whose arity is right; the results are those of commandKeysFn, -1 for bad syntax
+ * included. Leaves out arguments that a spec marks NOT_KEY (shard channels). Any thread. */
 int commandExtractKeys(const serverCommand *cmd, const slice *argv, uint32_t argc, requestKey *out, int cap);
 size_t commandCount(void); /* without subcommands */
-int commandIdCount(void);  /* one more than the largest id: of all that were registered, with subcommands */
-/* Visit all commands (not subcommands), in the order of the table. */
+int commandIdCount(void);  /* one more than the largest id of all registered commands and subcommands */
+/* Calls `fn` for each command (not subcommand) in the order of the table. */
 void commandEach(void (*fn)(void *arg, serverCommand *cmd), void *arg);
-/* The same of all that were registered, also those that were renamed or removed since. */
+/* Does the same for all registered commands, also for those that rename-command has renamed or removed. */
 void commandEachRegistered(void (*fn)(void *arg, const serverCommand *cmd), void *arg);
 const char *commandFlagName(int bit);    /* NULL for flags that are not shown */
 const char *commandKeyFlagName(int bit); /* NULL past the end */
 const char *aclCategoryName(int bit);    /* "keyspace" ...; NULL past the end */
-uint64_t aclCategoryByName(slice name);  /* 0: unknown */
+uint64_t aclCategoryByName(slice name);  /* 0 if unknown */
 void commandStatsResetAll(void);
 
 #endif

@@ -29,7 +29,7 @@ static bool setPercentiles(const setting *s, char **words, int count, const char
     double values[LATENCY_PERCENTILES_MAX];
 
     unused(s);
-    /* A value quoted as a whole comes as one word. */
+    /* An empty value, or one in quotes, arrives as one word. */
     if (count == 1 && words[0][0] == '\0') count = 0;
     if (count > LATENCY_PERCENTILES_MAX) {
         *err = "Invalid latency-tracking-info-percentiles parameters";

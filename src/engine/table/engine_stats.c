@@ -1,4 +1,4 @@
-/* engine_stats.c -- what the engine counts.
+/* engine_stats.c -- the counters of the engine.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "engine_stats.h"

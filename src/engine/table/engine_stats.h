@@ -1,4 +1,4 @@
-/* engine_stats.h -- what the engine counts.
+/* engine_stats.h -- the counters of the engine.
  *
  * Runs on: main.
  *

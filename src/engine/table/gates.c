@@ -1,10 +1,10 @@
-/* gates.c -- what may keep a command from running: named stages in a fixed order, each with one entry.
+/* gates.c -- gates: the checks that may keep a command from running, in a fixed order, each with one check function.
  *
- * Not here    what a stage looks at (the layer that owns it); which entries there are (server/wiring.c).
- * Owns        the entries and what is armed for all; the bits of one client lie in client.gates.
+ * Not here    what a gate checks (the layer that owns it); which check functions there are (server/wiring.c).
+ * Owns        the check functions and the bits of gates enabled for all; those of one client are in client.gates.
  * Threads     main.
- * Invariants  1. A stage that is armed has an entry, and GATE_PROTECTED has one where a command is protected.
- * Cost        one branch when nothing is armed; else a call for each armed stage.
+ * Invariants  1. A gate that is enabled has a check function, and so has GATE_PROTECTED where a command is protected.
+ * Cost        one branch when no gate is enabled; else a call for each enabled gate.
  * Tests       tests/unit/engine/table/gates_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -18,7 +18,7 @@ uint32_t gates_armed;
 
 static gateFn *entries[GATE_STAGES], *script_entries[GATE_STAGES];
 
-/* Stages whose entry commands of scripts share with those of clients. */
+/* Gates whose check function scripts' commands share with those of clients. */
 #define SCRIPT_SHARES (1u << GATE_PROTECTED | 1u << GATE_CLUSTER | 1u << GATE_DISK | 1u << GATE_REPLICAS)
 
 void gateSet(gateStage stage, gateFn *fn) {
@@ -52,7 +52,7 @@ static unsigned armedFor(const client *c) {
 }
 
 static gateResult ask(client *c, unsigned wanted) {
-    /* An entry may arm a later stage, so the bits are read again each time. */
+    /* A check function may enable a later gate, so the bits are read again each time. */
     for (unsigned left; (left = armedFor(c) & wanted) != 0;) {
         unsigned stage = (unsigned)__builtin_ctz(left);
         gateResult result = entries[stage](c);

@@ -1,9 +1,9 @@
-/* key_changed.h -- what a handler says when it has changed a key: the store's door, in the words of commands.
+/* key_changed.h -- handlers report here that they have changed a key; short forms of store's keyspace_events.h.
  *
  *   keyChanged(c, key, NOTIFY_STRING, "set", 1);          once for each key and change
- *   keyEvent(c, key, NOTIFY_GENERIC, "expire");           what else that change was
+ *   keyEvent(c, key, NOTIFY_GENERIC, "expire");           a further event of the same change
  *
- * A change of a key in another database than the client's: dbKeyChanged(), dbKeyMoved().
+ * For a key of another database than the client's call dbKeyChanged() or dbKeyMoved().
  *
  * Runs on: main.
  *
@@ -13,12 +13,12 @@
 
 #include "client.h"
 
-/* `changes`: see dbKeyChanged(). */
+/* Reports a change of a key. `changes`: see dbKeyChanged(). */
 static inline void keyChanged(client *c, hashedKey key, int event_class, const char *event, long long changes) {
     dbKeyChanged(c->db, key, event_class, event, changes);
 }
 
-/* What a stream knows beside its entries has changed: consumer groups, the last ID. */
+/* Reports a change of a stream beside its entries: of consumer groups or the last ID. */
 static inline void keyGroupsChanged(client *c, hashedKey key, int event_class, const char *event, long long changes) {
     dbKeyGroupsChanged(c->db, key, event_class, event, changes);
 }

@@ -1,4 +1,4 @@
-/* string_limits.c -- how long a string value may become.
+/* string_limits.c -- the maximal length of a string value.
  *
  * Not here    the limit of one argument on the wire, which the thread that reads it checks (net).
  * Threads     main.

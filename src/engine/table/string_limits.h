@@ -1,6 +1,6 @@
-/* string_limits.h -- how long a string value may become.
+/* string_limits.h -- the maximal length of a string value.
  *
- * Threads     main. Net's setting proto-max-bulk-len stores it.
+ * Threads     main. The setting proto-max-bulk-len, which belongs to net, stores it.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ENGINE_STRING_LIMITS_H
