@@ -1,13 +1,13 @@
 /* commandlog.c -- the last commands that were slow, or had a large request or reply.
  *
- * An entry is a copy of what mattered: long arguments are cut, and so is a long row of them, each with a word about how
- * much is missing, so that an entry never takes more than a few kilobytes.
+ * An entry is a copy of the important parts: long arguments are cut, and so is a long list of them, each with a note of
+ * how much is missing, so that an entry never takes more than a few kilobytes.
  *
  * Not here    when a command is measured (call.c); which arguments are secrets (redact.h).
  * Owns        the entries.
  * Threads     main.
  * Invariants  1. Ids of one log grow by one, also across a reset.
- *             2. A log is cut to its length when something is entered, and at no other time.
+ *             2. A log is cut to its length when an entry is added, and at no other time.
  * Tests       tests/unit/engine/observe/commandlog_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -27,13 +27,13 @@
 typedef struct logEntry {
     long long id, value; /* value: microseconds or bytes */
     int64_t time_s;
-    sds peer, name; /* own */
+    sds peer, name; /* owns */
     uint32_t argc;
-    sds argv[]; /* own */
+    sds argv[]; /* owns */
 } logEntry;
 
 static struct {
-    list *entries; /* owns; newest first; NULL until the first one comes */
+    list *entries; /* owns; newest first; NULL until the first entry */
     long long next_id;
 } logs[COMMANDLOG_KINDS];
 

@@ -1,20 +1,20 @@
-/* hot_keys.c -- which keys take the most time and the most bytes, found where commands pass.
+/* hot_keys.c -- finds the keys that take the most time and the most bytes, from a sample of the commands.
  *
  *     thread that reads            main                        thread that reads
  *     hotKeysPick()          ->    hotKeysRan()          ->    hotKeysCount()
  *     a requestSample in front     ns and bytes into it        for each key: heavyHittersAdd()
  *     of the record's keys
  *
- * What no such thread will see again is counted by main, in a collector of its own: commands that a transaction or a
- * client that waits has kept beyond their block. Commands of a program count as a part of what runs the program.
+ * Main has a collector of its own for commands that such a thread does not see again: those that a transaction or a
+ * blocked client has kept longer than their block. Commands of a script count as part of the command that runs it.
  *
- * A session is from one hotKeysBegin() to the next. A collector belongs to one session; when its thread meets a sample,
- * or is to pick some, of another one it lets go of what it has.
+ * A session lasts from one hotKeysBegin() to the next. A collector belongs to one session. When its thread counts or
+ * picks a sample of another session, the collector discards its counts.
  *
- * Not here    HOTKEYS and what it says (hot_keys_cmd.c), how keys are counted in little memory (ds/heavy_hitters.c).
- * Owns        main's collector; the list of all that have counted something.
- * Threads     as the header says. `lock` is the last that is taken; what it is held for takes microseconds, and a merge
- *             of all lists, some milliseconds with hundreds of threads. No command's path takes it.
+ * Not here    HOTKEYS and its replies (hot_keys_cmd.c), how keys are counted in little memory (ds/heavy_hitters.c).
+ * Owns        main's collector; the list of all collectors with counts.
+ * Threads     as the header says. No other lock is taken while `lock` is held. It is held for microseconds, and to
+ *             merge all lists for some milliseconds with hundreds of threads. No command's path takes it.
  * Invariants  1. A collector is in the list iff it has a heavyHitters.
  *             2. Only its thread, or main when that has ended, changes a collector.
  * Cost        nothing tracked: one branch a block for the thread that reads, none for main. Tracked: some ten
@@ -36,8 +36,9 @@ hotKeysTotals hot_keys_totals;
 
 static struct {
     pthread_mutex_t lock;
-    hotCollector *first;      /* lock: all that have counted something */
-    _Atomic uint32_t counted; /* atomic, relaxed: the session that counts; hot_keys_session, or that of before */
+    hotCollector *first;      /* under lock: the list of all collectors with counts */
+    _Atomic uint32_t counted; /* atomic, relaxed: the session that is counted:
+                               * hot_keys_session, or the last one if that is 0 */
     _Atomic unsigned metrics; /* atomic: published by hot_keys_session */
     _Atomic uint64_t ratio;   /* the same */
     uint32_t last;            /* main: the number of the last session */
@@ -48,7 +49,7 @@ static struct {
 
 /* --- a collector ---------------------------------------------------------------------------------------- */
 
-/* With the lock. */
+/* Call with the lock held. */
 static void putInList(hotCollector *hc) {
     hc->prev = NULL;
     hc->next = hot.first;
@@ -69,13 +70,14 @@ static void takeFromList(hotCollector *hc) {
     if (hc->next) hc->next->prev = hc->prev;
 }
 
-/* Not each `ratio`-th: a client that sends the same few commands in turns would have the same one picked for ever. */
+/* Returns how many commands to go to the next one to pick: random, as with every `ratio`-th the same command would
+ * always be picked from a client that repeats a few commands in the same order. */
 static uint64_t nextGap(void) {
     uint64_t ratio = atomic_load_explicit(&hot.ratio, memory_order_relaxed);
     return ratio <= 1 ? 1 : 1 + rngBelow(rngThread(), 2 * ratio - 1);
 }
 
-/* From here on it counts for this session, if any. */
+/* Discards the collector's counts and makes it count for `session` (0: for none). */
 static void join(hotCollector *hc, uint32_t session) {
     pthread_mutex_lock(&hot.lock);
     if (isInList(hc)) takeFromList(hc);
@@ -88,7 +90,7 @@ static void join(hotCollector *hc, uint32_t session) {
     pthread_mutex_unlock(&hot.lock);
 }
 
-/* NULL: no memory. */
+/* Returns NULL if there is no memory. */
 static __attribute__((noinline)) heavyHitters *makeSketch(hotCollector *hc, hotKeysMetric metric) {
     debugAssert(!hc->by[metric]);
     heavyHitters *h = heavyHittersTryCreate();
@@ -100,7 +102,7 @@ static __attribute__((noinline)) heavyHitters *makeSketch(hotCollector *hc, hotK
     return h;
 }
 
-/* Does it count for that session? Not if that is over. */
+/* Returns whether the collector counts for that session, which it joins if it is the current one. */
 static bool countsFor(hotCollector *hc, uint32_t session) {
     if (likely(hc->session == session)) return true;
     if (session != atomic_load_explicit(&hot.counted, memory_order_relaxed)) return false;
@@ -141,7 +143,7 @@ requestSample *hotKeysPick(hotCollector *hc, recordArena *a, parsedCommand *firs
 
 /* --- counting ----------------------------------------------------------------------------------------------- */
 
-/* Of what the command has cost each of its keys has the same share. */
+/* Counts the cost of a command: each of its keys gets the same share. */
 static void count(hotCollector *hc, hotKeysMetric metric, const parsedCommand *req, uint64_t cost) {
     if (!(atomic_load_explicit(&hot.metrics, memory_order_relaxed) & 1u << metric)) return;
     heavyHitters *h = likely(hc->by[metric] != NULL) ? hc->by[metric] : makeSketch(hc, metric);
@@ -184,7 +186,7 @@ void hotKeysCountHere(requestSample *s) {
     }
 }
 
-/* With the lock. */
+/* Moves the counts of `hc` to main's collector. Call with the lock held. */
 static void takeOver(hotCollector *hc) {
     for (int m = 0; m < HOT_KEYS_METRICS; m++) {
         if (!hc->by[m]) continue;
@@ -246,7 +248,8 @@ void hotKeysForget(void) {
 
 /* --- reading, on any thread -------------------------------------------------------------------------------- */
 
-/* With the lock: what is counted for the session that counts. Up to `room` are stored; how many there are. */
+/* Finds the sketches of the current session. Stores up to `room` of them and returns how many there are. Call with the
+ * lock held. */
 static size_t sketchesOf(hotKeysMetric metric, heavyHitters **out, size_t room) {
     uint32_t session = atomic_load_explicit(&hot.counted, memory_order_relaxed);
     size_t n = 0;

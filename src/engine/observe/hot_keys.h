@@ -1,8 +1,8 @@
-/* hot_keys.h -- which keys take the most time and the most bytes, found where commands pass.
+/* hot_keys.h -- finds the keys that take the most time and the most bytes, from a sample of the commands.
  *
- * The thread that reads a command picks it or does not (one in `ratio`), and when it has been executed and its block
- * is back, the same thread counts it for each of its keys. Main only leaves what the command has cost beside the keys.
- * Each thread has a hotCollector of its own; reading adds them up. docs/design/hot_keys.md has the whole.
+ * The thread that reads commands picks one in `ratio` of them for the sample. When a picked command has been executed
+ * and its request block is back, the same thread counts its cost for each of its keys. Main only stores the cost next
+ * to the keys. Each thread has a hotCollector of its own; a reader adds them up. Design: docs/design/hot_keys.md.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ENGINE_HOT_KEYS_H
@@ -16,20 +16,20 @@
 
 typedef enum { HOT_KEYS_CPU, HOT_KEYS_NET, HOT_KEYS_METRICS } hotKeysMetric;
 
-/* What one thread has counted. Starts as zeroes; all fields are the thread's, but where it says something else. */
+/* The counts of one thread. Initialize to zero. Fields belong to the thread unless their comment says otherwise. */
 typedef struct hotCollector {
-    uint32_t session; /* that it counts for; 0: none */
-    uint64_t until;   /* commands until the next that is picked, itself included */
-    /* hot_keys.c's lock: pointers, which the thread changes and others read; not what they point to. */
-    heavyHitters *by[HOT_KEYS_METRICS]; /* own; made with the first command that is counted */
-    struct hotCollector *next, *prev;   /* of all that have counted something */
+    uint32_t session; /* session of the counts; 0: none */
+    uint64_t until;   /* commands until the next one to pick, that one included */
+    /* Under the lock of hot_keys.c: these pointers, which the thread changes and others read; not their targets. */
+    heavyHitters *by[HOT_KEYS_METRICS]; /* owns; created by the first command that is counted */
+    struct hotCollector *next, *prev;   /* in the list of all collectors with counts */
 } hotCollector;
 
-/* The session that commands are picked for; 0: nothing is tracked. */
+/* The session that commands are picked for; 0 if nothing is tracked. */
 extern _Atomic uint32_t hot_keys_session;
 
-/* --- The thread that reads: hc is its own --- */
-/* Nothing is tracked, or none of the next `n` commands is to be picked. */
+/* --- On the thread that reads commands; hc is its own --- */
+/* Returns true, and passes over the next `n` commands, if nothing is tracked or none of them is to be picked. */
 static inline bool hotKeysPassBy(hotCollector *hc, size_t n) {
     uint32_t session = atomic_load_explicit(&hot_keys_session, memory_order_relaxed);
     if (likely(session == 0)) return true;
@@ -37,59 +37,60 @@ static inline bool hotKeysPassBy(hotCollector *hc, size_t n) {
     hc->until -= n;
     return true;
 }
-/* After that, if it is false: pick commands of the `n` from `first` on, which have not been handed over. Their samples
- * are returned, NULL for none: they lie in the arena. */
+/* Call if hotKeysPassBy() returns false. Picks commands among the `n` from `first` on, which have not been handed over
+ * yet. Returns their samples, which lie in the arena; NULL if there are none. */
 requestSample *hotKeysPick(hotCollector *hc, recordArena *a, parsedCommand *first, size_t n);
-/* Count those that have run. The requests are still there. */
+/* Counts the samples whose commands have run. Their requests must still be in memory. */
 void hotKeysCount(hotCollector *hc, const requestSample *samples);
-/* Let go of what belongs to a session that is over. */
+/* Discards the counts of a session that is no longer counted. */
 void hotKeysTidy(hotCollector *hc);
-/* The thread has ended: what it has counted stays. Main. */
+/* Call when the thread of `hc` has ended: main's collector takes over its counts. Main. */
 void hotKeysRetire(hotCollector *hc);
 
 /* --- Main --- */
 typedef struct hotKeysPlan {
     unsigned metrics; /* a bit for each hotKeysMetric */
-    uint64_t ratio;   /* one command of so many is picked, on average; from 1 on */
+    uint64_t ratio;   /* one command in so many is picked, on average; at least 1 */
 } hotKeysPlan;
-/* Begin: what was counted before is gone. */
+/* Begins a session and discards the counts of the previous one. */
 void hotKeysBegin(const hotKeysPlan *plan);
-/* Pick no more; what was counted stays. */
+/* Picks no more commands. The counts stay. */
 void hotKeysEnd(void);
-/* What was counted is gone; memory, too, when each thread has been told, by `tell`, which has all of them call
- * hotKeysTidy() soon. */
+/* Ends the session and discards its counts. Their memory is freed when each thread has run hotKeysTidy(), which the
+ * `tell` function of hotKeysSetNet() makes all threads do soon. */
 void hotKeysForget(void);
-/* Boot only. `gather`: see to it that commands that have run already are counted, as far as main still has them. */
+/* Sets functions of net; call at startup. `tell` makes each thread call hotKeysTidy() soon. `gather` has the commands
+ * counted that have run and whose requests main still has. */
 void hotKeysSetNet(void (*tell)(void), void (*gather)(void));
-/* To be counted by main itself. The same as hotKeysCount(), and not again. */
+/* Does the same as hotKeysCount() with main's collector, and marks the samples so that they are not counted again. */
 void hotKeysCountHere(requestSample *samples);
 
-/* All commands with keys since the last hotKeysBegin(), picked or not; those of programs are part of what runs the
- * program. Main. */
+/* Cost of all commands with keys since the last hotKeysBegin(), picked or not. Commands of a script are part of the
+ * command that runs the script. Main. */
 typedef struct hotKeysTotals {
     uint64_t ns, net_bytes;
 } hotKeysTotals;
 extern hotKeysTotals hot_keys_totals;
 
-/* hotKeysRan()'s, if it was picked. */
+/* Part of hotKeysRan() for a picked command. */
 void hotKeysRanSampled(const parsedCommand *req, uint64_t ns, size_t reply_bytes);
-/* The client's command has run: CALL_AFTER_HOT_KEYS. */
+/* Stores the cost of the client's command, which has run (CALL_AFTER_HOT_KEYS). */
 static inline void hotKeysRan(const client *c, uint64_t ns, size_t reply_bytes) {
     const parsedCommand *req = c->req;
-    if (req->nkeys == 0 || unlikely(c->flags & CLIENT_FAKE)) return; /* fake: a program's */
+    if (req->nkeys == 0 || unlikely(c->flags & CLIENT_FAKE)) return; /* a script's client */
     hot_keys_totals.ns += ns;
     hot_keys_totals.net_bytes += req->wire_len + reply_bytes;
     if (unlikely(req->flags & REQ_SAMPLED)) hotKeysRanSampled(req, ns, reply_bytes);
 }
 
 /* --- Any thread --- */
-/* The keys with the most of it since the last hotKeysBegin(), most first, at most `max`: their number. Weights are
- * nanoseconds or bytes of the commands that were picked; of a command with several keys each has the same share. To be
- * freed by heavyKeysFree(). */
+/* Writes the keys with the largest weights since the last hotKeysBegin(), largest first, at most `max`, and returns
+ * their number. A weight is the nanoseconds or bytes of the picked commands; of a command with several keys, each gets
+ * the same share. The caller frees the keys with heavyKeysFree(). */
 size_t hotKeysTop(hotKeysMetric metric, heavyKey *out, size_t max);
-/* What all keys together have, those that are not told included. */
+/* Returns the weight of all keys together, including those that hotKeysTop() does not return. */
 uint64_t hotKeysSum(hotKeysMetric metric);
-/* Bytes that collectors take. */
+/* Returns the bytes that all collectors use. */
 size_t hotKeysMemory(void);
 
 #endif

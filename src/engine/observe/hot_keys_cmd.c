@@ -1,11 +1,11 @@
-/* hot_keys_cmd.c -- HOTKEYS: one session at a time, what it was asked for, and what it has found.
+/* hot_keys_cmd.c -- HOTKEYS: one session at a time, its options and its results.
  *
  *     (none) --START--> active --STOP, the end of DURATION--> stopped --RESET--> (none)
  *                         ^                                      |
  *                         '----------------START-----------------'
  *
- * Words, errors, the order in which they are found and the fields of the reply are those of the server that had this
- * command first (8.6). docs/design/hot_keys.md says where figures differ from its.
+ * Options, errors, the order in which they are found and the fields of the reply are those of Redis 8.6, which had this
+ * command first. docs/design/hot_keys.md says where the figures differ.
  *
  * Not here    how keys are found and counted (hot_keys.c).
  * Owns        the session.
@@ -29,7 +29,7 @@
 
 typedef enum { NONE, ACTIVE, STOPPED } sessionState;
 
-/* What the process has used: milliseconds. */
+/* Processor time that the process has used, in milliseconds. */
 typedef struct usedTime {
     long long user_ms, system_ms;
 } usedTime;
@@ -38,10 +38,10 @@ static struct {
     sessionState state;
     hotKeysPlan plan;
     long long top;
-    uint64_t duration_ms; /* 0: until it is stopped */
+    uint64_t duration_ms; /* 0: until STOP */
     int64_t began_wall_ms;
-    uint64_t began_ms, took_ms; /* monotonic; took_ms once it is stopped */
-    usedTime used;              /* at the beginning; once it is stopped: since then */
+    uint64_t began_ms, took_ms; /* monotonic; took_ms is valid once the session is stopped */
+    usedTime used;              /* at the beginning; once the session is stopped, since then */
 } session;
 
 static long long inMs(struct timeval t) {
@@ -65,7 +65,7 @@ static void stop(void) {
     hotKeysEnd();
 }
 
-/* Asked before each command, too: the clock ticks only so often. */
+/* Each subcommand of HOTKEYS calls this, too, because cron runs only `hz` times a second. */
 void hotkeysTick(void) {
     assertMainRole();
     if (session.state == ACTIVE && session.duration_ms && tookMs() >= session.duration_ms) stop();
@@ -92,10 +92,10 @@ static bool metricArg(client *c, slice word, unsigned *metrics) {
         }
         *metrics |= known[i].bit;
     }
-    return true; /* what is no metric is passed over, if there is one beside it */
+    return true; /* an unknown metric is ignored, if a known one is given */
 }
 
-/* METRICS count metric ...: where the options begin, 0 after an error. */
+/* Parses METRICS count metric ... Returns the index of the options that follow, or 0 after an error. */
 static uint32_t metricArgs(client *c, startArgs *out) {
     long long count;
     if (c->argc < 4 || !sliceIs(c->argv[2], "metrics")) {
@@ -189,7 +189,7 @@ static void field(client *c, const char *name, long long value) {
     addReplyLongLong(c, value);
 }
 
-/* One slot range after the other; without a cluster there is one. */
+/* Replies with the slot ranges; without a cluster there is one. */
 static void slots(client *c) {
     addReplyBulkCString(c, "selected-slots");
     addReplyArrayLen(c, 1);
@@ -198,11 +198,11 @@ static void slots(client *c) {
     addReplyLongLong(c, 16383);
 }
 
-/* "key weight key weight ...", those that come to nothing in the unit of the reply left out. */
+/* Replies with "key weight key weight ..."; omits keys whose weight is less than one unit of the reply. */
 static void topKeys(client *c, const char *name, hotKeysMetric metric, uint64_t unit) {
     heavyKey top[TOP_MAX];
     size_t n = hotKeysTop(metric, top, (size_t)session.top), shown = 0;
-    while (shown < n && top[shown].weight >= unit) shown++; /* the most comes first */
+    while (shown < n && top[shown].weight >= unit) shown++; /* in descending order */
     addReplyBulkCString(c, name);
     addReplyArrayLen(c, 2 * (long long)shown);
     for (size_t i = 0; i < shown; i++) {

@@ -8,7 +8,7 @@
 
 #include "client.h"
 
-/* From cron: a session that was started for so many seconds ends. */
+/* Call from cron: stops a session whose DURATION has passed. */
 void hotkeysTick(void);
 
 void hotkeysStartCommand(client *c);

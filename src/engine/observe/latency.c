@@ -1,13 +1,13 @@
 /* latency.c -- spikes of named events as time series, and histograms of commands.
  *
- * Spikes are rare by definition and kept one by one: a ring for each event, of which there are a dozen. What
- * every command costs goes into a histogram instead.
+ * Spikes are rare by definition and stored one by one: in a ring for each event, of which there are a dozen. The time
+ * of every command goes into a histogram instead.
  *
- * Not here    the words and the drawing about spikes (latency_report.c), who measures (call.c, store/, server/).
+ * Not here    the text and the graph of spikes (latency_report.c), the measuring (call.c, store/, server/).
  * Owns        the series. Histograms belong to their command's statistics.
  * Threads     main.
  * Invariants  1. One second has at most one sample in a series: its worst.
- * Cost        a command: one histogramRecord(); the histogram is made by the first.
+ * Cost        for a command, one histogramRecord(); the first call of a command creates its histogram.
  * Tests       tests/unit/engine/observe/latency_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -21,13 +21,13 @@
 #include "store_latency.h"
 #include "zmalloc.h"
 
-/* Histograms reach from 1 ns to 1 s; what takes longer counts as that. */
+/* Histograms reach from 1 ns to 1 s; longer times count as 1 s. */
 #define HISTOGRAM_MAX_NS 1000000000
 #define HISTOGRAM_DIGITS 2
 /* LATENCY HISTOGRAM shows powers of two from about a microsecond on. */
 #define HISTOGRAM_FIRST_BOUND_NS 1024
 
-static list *all_series; /* owns latencySeries; NULL until the first */
+static list *all_series; /* owns latencySeries; NULL until the first one */
 
 /* ---- Series ----------------------------------------------------------------------------------------------------- */
 
@@ -105,8 +105,8 @@ void latencyInit(void) {
 void latencyTrackCommand(commandStats *stats, uint64_t ns) {
     assertMainRole();
     if (unlikely(!stats->latency)) stats->latency = histogramTryCreate(1, HISTOGRAM_MAX_NS, HISTOGRAM_DIGITS);
-    if (unlikely(!stats->latency)) return;                     /* no memory: the calls that find some are counted */
-    histogramRecord(stats->latency, ns > 0 ? (int64_t)ns : 1); /* what is beyond its range counts as the largest */
+    if (unlikely(!stats->latency)) return;                     /* no memory: calls are counted once there is some */
+    histogramRecord(stats->latency, ns > 0 ? (int64_t)ns : 1); /* larger values count as the largest one */
 }
 
 static bool hasLatency(const serverCommand *cmd) {
@@ -126,7 +126,7 @@ static void replyBound(void *arg, int64_t bound, int64_t step_count, int64_t cum
     reply->count++;
 }
 
-/* A command that has run, and those of its subcommands that have. */
+/* Replies with the histograms of a command and its subcommands, of those that have run. */
 static void replyHistograms(void *arg, serverCommand *cmd) {
     histogramReply *reply = arg;
     if (hasLatency(cmd)) {

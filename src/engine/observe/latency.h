@@ -9,18 +9,18 @@
 #include "command_table.h"
 #include "engine_settings.h"
 
-/* Call at boot: the store's events (store_latency.h) become samples. */
+/* Call at startup: makes samples of the store's latency events (store_latency.h). */
 void latencyInit(void);
-/* Add a sample of an event ("command", "fast-command", "expire-cycle", "eviction-cycle", "fork" ...). */
+/* Adds a sample of an event ("command", "fast-command", "expire-cycle", "eviction-cycle", "fork" ...). */
 void latencyAddSample(const char *event, long long ms);
-/* The usual guard: monitoring is on and the sample is at or above latency-monitor-threshold. */
+/* Adds a sample if monitoring is on and `ms` is at least latency-monitor-threshold. */
 static inline void latencyAddSampleIfNeeded(const char *event, long long ms) {
     if (engine_settings.latency_monitor_threshold_ms && ms >= engine_settings.latency_monitor_threshold_ms)
         latencyAddSample(event, ms);
 }
-/* A fork took so long while so much memory was in use: LATENCY DOCTOR tells the rate beside the event "fork". */
+/* Records that a fork took `us` while `used_bytes` of memory were in use; LATENCY DOCTOR shows the rate. */
 void latencyNoteFork(size_t used_bytes, uint64_t us);
-/* Record one execution of a command in its histogram (latency-tracking). */
+/* Records one execution of a command in its histogram (latency-tracking). */
 void latencyTrackCommand(commandStats *stats, uint64_t ns);
 
 /* Handlers of LATENCY DOCTOR|GRAPH|HISTOGRAM|HISTORY|LATEST|RESET|HELP. */

@@ -9,27 +9,27 @@
 #define LATENCY_SAMPLES 160
 
 typedef struct latencySample {
-    int64_t time_s; /* 0: place not used yet */
+    int64_t time_s; /* 0: not used yet */
     long long ms;
 } latencySample;
 
-/* The spikes of one event: a ring of the worst of each of the last seconds that had one. */
+/* The spikes of one event: a ring with the worst spike of each of the last seconds that had one. */
 typedef struct latencySeries {
     sds event; /* owns */
     size_t count, next;
-    long long worst_ms, sum_ms, added; /* of all that were added, not only of those still in the ring */
+    long long worst_ms, sum_ms, added; /* of all spikes, not only of those in the ring */
     latencySample samples[LATENCY_SAMPLES];
 } latencySeries;
 
-latencySeries *latencySeriesFind(slice event); /* NULL: there is none */
-/* Visit in the order in which the events came up. */
+latencySeries *latencySeriesFind(slice event); /* NULL if there is none */
+/* Calls `fn` for each series, in the order of their first spikes. */
 void latencySeriesEach(void (*fn)(void *arg, const latencySeries *series), void *arg);
-/* The i-th sample that is kept, oldest first; i < series->count. */
+/* Returns the i-th sample in the ring, oldest first; i < series->count. */
 const latencySample *latencySampleAt(const latencySeries *series, size_t i);
-/* With the second given, for tests. */
+/* Does the same as latencyAddSample() for a given second, for tests. */
 void latencyAddSampleAt(const char *event, long long ms, int64_t time_s);
 
-/* The text of LATENCY GRAPH and LATENCY DOCTOR at that second. */
+/* Return the text of LATENCY GRAPH and LATENCY DOCTOR at the second `now_s`. The caller owns it. */
 sds latencyGraph(const latencySeries *series, int64_t now_s);
 sds latencyDoctor(int64_t now_s);
 

@@ -1,6 +1,6 @@
-/* latency_report.c -- LATENCY GRAPH and LATENCY DOCTOR: spikes as a drawing and as prose.
+/* latency_report.c -- LATENCY GRAPH and LATENCY DOCTOR: spikes as a graph and as text.
  *
- * The drawing has one column for each sample, at most 80 side by side, and its age below, from top to bottom:
+ * The graph has one column for each sample, at most 80 side by side, with its age below, to be read downwards:
  *
  *     #     '_' 'o' '#' end a column at a third, two thirds and the whole of a row;
  *    _|     below, the column is filled with '|'.
@@ -52,7 +52,7 @@ static seriesSummary summarize(const latencySeries *series, int64_t now_s) {
 
 /* ---- GRAPH ------------------------------------------------------------------------------------------------------ */
 
-/* Age of a sample, in the largest unit that it fills. */
+/* Writes the age of a sample in the largest unit of which it is at least one. */
 static void ageText(char out[24], int64_t seconds) {
     if (seconds < 60) snprintf(out, 24, "%llds", (long long)seconds);
     else if (seconds < 3600) snprintf(out, 24, "%lldm", (long long)(seconds / 60));
@@ -60,7 +60,7 @@ static void ageText(char out[24], int64_t seconds) {
     else snprintf(out, 24, "%lldd", (long long)(seconds / (3600 * 24)));
 }
 
-/* What a column of that level (0 ... GRAPH_LEVELS-1) shows in a row; row 0 is the lowest. */
+/* Returns the character of a column of that level (0 ... GRAPH_LEVELS-1) in a row; row 0 is the lowest. */
 static char cellAt(int level, int row) {
     int per_row = GRAPH_LEVELS / GRAPH_ROWS;
     int top = level / per_row;
@@ -68,7 +68,7 @@ static char cellAt(int level, int row) {
     return row == top ? GRAPH_ENDS[level % per_row] : '|';
 }
 
-/* Samples from..from+n-1 side by side. */
+/* Appends the columns of the samples from..from+n-1. */
 static sds catColumns(sds s, const latencySeries *series, size_t from, size_t n, seriesSummary is, int64_t now_s) {
     int levels[GRAPH_COLUMNS];
     char ages[GRAPH_COLUMNS][24];
@@ -124,7 +124,7 @@ enum {
     ADVICE_MASS_EVICTION = 1 << 7
 };
 
-/* What may be behind the spikes of an event; names may be the start of several events' names. */
+/* Advice for the spikes of an event. A name is a prefix: it may match several events. */
 static const struct {
     const char *event;
     unsigned advice;
@@ -146,7 +146,7 @@ typedef struct report {
     unsigned advice;
 } report;
 
-static double fork_rate; /* GiB of used memory in a second of the last fork's time; 0: none yet */
+static double fork_rate; /* GiB of used memory per second of the last fork; 0: no fork yet */
 
 void latencyNoteFork(size_t used_bytes, uint64_t us) {
     fork_rate = us ? (double)used_bytes * 1000000 / (double)us / (1 << 30) : 0;

@@ -1,9 +1,9 @@
-/* monitor.c -- MONITOR: clients that are shown each command as it runs.
+/* monitor.c -- MONITOR: clients that get a line for each command that runs.
  *
- * The line is made once; the replies of monitors get a copy, of a long one a reference.
+ * The line is made once. The replies of all monitors get a copy of it, or, if it is long, a reference.
  *
  * Not here    which commands are shown (call.c), which arguments are hidden (redact.h).
- * Owns        the list of monitors; the clients are the client layer's.
+ * Owns        the list of monitors; the client layer owns the clients.
  * Threads     main.
  * Invariants  1. A client is in the list exactly while CLIENT_MONITOR is set, once.
  * Tests       tests/unit/engine/observe/commandlog_test.c, tests/engine/monitor.tcl
@@ -54,10 +54,10 @@ static sds lineOf(const client *c) {
     return sdsCatLen(line, "\r\n", 2);
 }
 
-/* The line of a large command may be four times its length, and is copied as it grows. */
+/* A line may have four times the length of the command, and is copied while it grows. */
 #define LINE_BYTES_MAX(c) (12 * (size_t)(c)->req->wire_len)
 
-/* What cannot be shown to monitors is left out: the command has run. */
+/* If there is no memory for the line, monitors miss the command: it has run already. */
 void monitorFeed(client *c) {
     assertMainRole();
     debugAssert(monitor_count > 0);

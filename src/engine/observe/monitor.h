@@ -1,4 +1,4 @@
-/* monitor.h -- MONITOR: clients that are shown each command as it runs.
+/* monitor.h -- MONITOR: clients that get a line for each command that runs.
  *
  * Runs on: main.
  *
@@ -8,16 +8,16 @@
 
 #include "gates.h"
 
-extern size_t monitor_count; /* clients that watch; 0 makes the feed one comparison */
+extern size_t monitor_count; /* number of monitors; call() compares it with 0 before it calls monitorFeed() */
 
-/* Boot: monitors leave when they are freed or RESET. */
+/* Call at startup: a client stops being a monitor when it is freed or reset (RESET). */
 void monitorInit(void);
-/* Show the command that `c` has just run: "+<unix time>.<us> [db addr] "cmd" "arg" ...". */
+/* Sends all monitors the command that `c` has just run: "+<unix time>.<us> [db addr] "cmd" "arg" ...". */
 void monitorFeed(client *c);
 void monitorCommand(client *c);
 
-/* The entry of GATE_REPLICA_CLIENT, armed for each client that is sent the dataset or, as a monitor, the commands: it
- * does not ask for keys. */
+/* The check function of GATE_REPLICA_CLIENT, which is enabled for replicas and monitors: refuses commands that access
+ * keys or are replicated. */
 gateResult replicaClientGate(client *c);
 
 #endif

@@ -1,10 +1,10 @@
-/* redact.c -- arguments that logs and monitors must not show.
+/* redact.c -- hides arguments that logs and monitors must not show.
  *
- * What is hidden is kept for one command at a time, under the client's id and its count of commands, which name
- * one execution for good: nothing needs to be cleared when the next command starts.
+ * The list of hidden arguments is for one command at a time. The client's id and its count of commands identify that
+ * execution uniquely, so nothing needs to be cleared when the next command starts.
  *
  * Not here    which arguments are secrets: each handler knows its own.
- * Owns        one growing list of positions.
+ * Owns        a list of argument positions, which grows as needed.
  * Threads     main.
  * Tests       tests/unit/engine/observe/commandlog_test.c, tests/engine/acl.tcl
  *
@@ -59,7 +59,8 @@ void redactCopied(const parsedCommand *p, const parsedCommand *copy) {
         if (p->argv[i].ptr != copy->argv[i].ptr) explicit_bzero((char *)p->argv[i].ptr, p->argv[i].len);
 }
 
-/* Arguments of clients with a connection lie in its request blocks, which are the server's to write to. */
+/* The arguments of clients with a connection are in request blocks, which the server may write to. Others are not
+ * overwritten. */
 void redactWipe(const client *c) {
     assertMainRole();
     if (!(c->flags & CLIENT_FAKE) && isAbout(c)) {

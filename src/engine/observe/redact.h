@@ -1,7 +1,8 @@
-/* redact.h -- arguments that logs and monitors must not show: passwords.
+/* redact.h -- hides arguments that logs and monitors must not show: passwords.
  *
- * Handlers that are given a secret say so while they run; commandlog.c and monitor.c, which come after, ask. Then the
- * bytes are overwritten where they lie, so that neither a core nor a later reader of the block has them.
+ * A handler that is given a secret marks the argument while it runs; commandlog.c and monitor.c, which run later, check
+ * the mark. Then the bytes are overwritten in place, so that neither a core file nor a later reader of the block has
+ * them.
  *
  * Runs on: main.
  *
@@ -11,17 +12,18 @@
 
 #include "client.h"
 
-/* Hide argument `index` of the command that `c` is running. */
+/* Hides argument `index` of the command that `c` is running. */
 void redactArgument(client *c, uint32_t index);
-/* Argument `index` as it may be shown: as it came, or "(redacted)". Borrowed as the request is. */
+/* Returns argument `index` as it may be shown: itself, or "(redacted)". Borrowed as long as the request. */
 slice redactedArgument(const client *c, uint32_t index);
-/* For the crash report, on any thread: would it be hidden? */
+/* Returns whether the argument is hidden. For the crash report, on any thread. */
 bool redactIsHidden(const client *c, uint32_t index);
 
-/* The command has ended and nobody asks any more: CALL_AFTER_WIPE, before the request's bytes are given back. */
+/* Overwrites hidden arguments when all readers of the command are done (CALL_AFTER_WIPE), before the request's bytes
+ * are reused. */
 void redactWipe(const client *c);
-/* A request has been copied to be run later: the bytes it came in are overwritten, if they may be secrets. Commands
- * that are given some are none that scripts may run, or CMD_SECRETS. */
+/* Overwrites the arguments of `p`, which has been copied to be run later, if they may be secrets: those of a command
+ * with CMD_NOSCRIPT or CMD_SECRETS. Arguments that the copy shares stay. */
 void redactCopied(const parsedCommand *p, const parsedCommand *copy);
 
 #endif
