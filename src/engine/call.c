@@ -1,14 +1,14 @@
-/* call.c -- one command from record to reply: may it run, run it, account for it.
+/* call.c -- one command from record to reply: checks whether it may run, runs it, accounts for it.
  *
- * What needs only the request was decided when it was parsed (REQ_ flags); the rest is asked of the stages that are
- * armed (gates.h). An ordinary command pays one branch for both.
+ * Properties that depend on the request alone were determined when it was parsed (REQ_ flags); the gates that are
+ * enabled (gates.h) check the rest. An ordinary command costs one branch for both.
  *
- * Not here    what a command does (commands/), what a stage looks at (its owner), in which order commands come
+ * Not here    what a command does (commands/), what a gate checks (its owner), the order in which commands run
  *             (net/session/command_batch.c).
  * Owns        nothing but counters.
  * Threads     main.
  * Cost        one clock reading per command, two for one of a script; no allocation; a command's counters are one line.
- * Tests       the whole of tests/engine
+ * Tests       all of tests/engine
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "call.h"
@@ -38,16 +38,16 @@
 
 unsigned call_after;
 
-static client *current_client; /* borrowed: whose command runs */
+static client *current_client; /* borrowed: the client whose command is running; or NULL */
 
 client *callCurrentClient(void) {
     assertMainRole();
     return current_client;
 }
 
-/* --- may it run? ---------------------------------------------------------------------------------- */
+/* --- Whether it may run -------------------------------------------------------------------------------- */
 
-/* The first words of what the client sent, for "unknown command": at most 128 bytes of name and of arguments. */
+/* Replies "unknown command" with the beginning of the request: at most 128 bytes of the name and of the arguments. */
 static void replyUnknownCommand(client *c, const parsedCommand *req) {
     sds args = sdsEmpty();
     for (uint32_t i = 1; i < req->argc && sdsLen(args) < 128; i++) {
@@ -76,8 +76,8 @@ static void refuseMalformed(client *c, const parsedCommand *req) {
     }
 }
 
-/* A command may copy its arguments, names and values alike, and make something of each. A value that was built when it
- * was read is there already. False after an error. */
+/* Reserves memory for a large command, which may copy its arguments, names as well as values, and make an object of
+ * each. A value that was built when the request was read exists already. Returns false after an error reply. */
 static bool beginLarge(client *c, const parsedCommand *req) {
     size_t bytes = (req->value ? 0 : 2 * (size_t)req->wire_len) + 64 * (size_t)req->argc;
     if (!commandMemoryReserve(c, bytes)) return false;
@@ -85,10 +85,10 @@ static bool beginLarge(client *c, const parsedCommand *req) {
     return true;
 }
 
-/* What makes the record of a request anything but ordinary. */
+/* Flags of a request that needs checks even if no gate is enabled. */
 #define SPECIAL (REQ_MALFORMED | REQ_MAIN_THREAD | REQ_GATED | REQ_LARGE)
 
-/* May it run? RUN is for the caller alone. */
+/* The result of the checks. RUN is the caller's task. */
 typedef enum { RUN, REFUSED, DIVERTED, WAITS, FOR_MAIN_THREAD } verdict;
 
 static verdict verdictOf(gateResult result) {
@@ -102,8 +102,8 @@ static verdict verdictOf(gateResult result) {
     return RUN;
 }
 
-/* Authentication comes before all errors but that of the protocol: a stranger does not even learn which commands there
- * are. */
+/* Authentication precedes all errors but those of the protocol: a client that is not authenticated does not even learn
+ * which commands exist. */
 static verdict judge(client *c, const parsedCommand *req) {
     if (req->flags & REQ_MAIN_THREAD && !panicOnMainThread()) return FOR_MAIN_THREAD;
     verdict v = verdictOf(gatesAsk(c, GATE_AUTH, GATE_AUTH));
@@ -116,14 +116,14 @@ static verdict judge(client *c, const parsedCommand *req) {
     return verdictOf(gatesAsk(c, GATE_AUTH + 1, GATE_STAGES - 1));
 }
 
-/* A primary may do all, and is refused nothing: its commands were accepted there. They wait while the dataset is not to
- * be touched, and go into a transaction as those of others do. */
+/* Checks a command of a primary, which may do everything, as the primary has accepted it already. It waits while the
+ * dataset must not be touched, and is queued within a transaction as any other client's. */
 static verdict judgeApplied(client *c, const parsedCommand *req) {
     if (req->flags & REQ_MAIN_THREAD && !panicOnMainThread()) return FOR_MAIN_THREAD;
     if (gates_armed & (1u << GATE_BUSY | 1u << GATE_LOADING)) return WAITS;
     verdict v = verdictOf(gatesAsk(c, GATE_PAUSE, GATE_PAUSE));
     if (v != RUN) return v;
-    if (req->flags & REQ_EMPTY) return DIVERTED; /* nothing is run, but it is a part of the stream */
+    if (req->flags & REQ_EMPTY) return DIVERTED; /* a part of the replication stream without a command */
     if (req->flags & REQ_MALFORMED) {
         refuseMalformed(c, req);
         return REFUSED;
@@ -132,9 +132,9 @@ static verdict judgeApplied(client *c, const parsedCommand *req) {
     return verdictOf(gatesAsk(c, GATE_QUEUE, GATE_QUEUE));
 }
 
-/* --- run it ---------------------------------------------------------------------------------------- */
+/* --- Running it ---------------------------------------------------------------------------------------- */
 
-/* CLIENT NO-TOUCH: look-ups leave the time of last use alone, but for TOUCH itself. */
+/* CLIENT NO-TOUCH: lookups do not update the time of last use, except by TOUCH itself. */
 static void callUntouched(client *c) {
     bool before = lru_frozen & LRU_FROZEN_BY_CLIENT;
     lruSetFrozen(LRU_FROZEN_BY_CLIENT, before || strcmp(c->cmd->fullname, "touch") != 0);
@@ -142,14 +142,14 @@ static void callUntouched(client *c) {
     lruSetFrozen(LRU_FROZEN_BY_CLIENT, before);
 }
 
-/* Somebody wants to know what the command does, or it leaves no trace of use. Apart, as call() is dearer with it. */
+/* Slow path: changes are propagated, or CLIENT NO-TOUCH is on. Not inlined, to keep call() cheap. */
 static __attribute__((noinline)) void callWatched(client *c) {
     commandHandler *run = unlikely(c->flags & CLIENT_NO_TOUCH) ? callUntouched : c->cmd->proc;
     if (propagateWanted()) propagateRun(c, run);
     else run(c);
 }
 
-/* Apart, as call() is dearer with it. */
+/* Not inlined, to keep call() cheap. */
 static __attribute__((noinline)) void callAfter(client *c, uint64_t ns, size_t reply_bytes) {
     if (likely(call_after & CALL_AFTER_HOT_KEYS)) hotKeysRan(c, ns, reply_bytes);
     if (unlikely(call_after & CALL_AFTER_WIPE)) redactWipe(c);
@@ -175,7 +175,7 @@ static void call(client *c, monotime *now) {
     debugAssert(keyspaceAllNotified());
     debugAssert(store_stats.dirty <= dirty_before || cmd->flags & (CMD_WRITE | CMD_MAY_REPLICATE) ||
                 c->flags & (CLIENT_PRIMARY | CLIENT_REPLAYS) || engine_stats.commands_processed != commands_before);
-    /* After the handler, which says what must not be shown, and with the database it has selected. */
+    /* After the handler: by then arguments are hidden (redact.h) and SELECT has taken effect. */
     if (unlikely(monitor_count > 0) && !(cmd->flags & (CMD_SKIP_MONITOR | CMD_ADMIN)) && !blockingRunsAgain(c))
         monitorFeed(c);
 
@@ -187,7 +187,7 @@ static void call(client *c, monotime *now) {
     stats->ns += ns;
     if (unlikely(c->flags & (CLIENT_BLOCKED | CLIENT_TRACKING))) {
         if (c->flags & CLIENT_TRACKING) trackingRemember(c);
-        if (c->flags & CLIENT_BLOCKED) { /* it counts when it has ended */
+        if (c->flags & CLIENT_BLOCKED) { /* counts when it is served */
             blockingNoteTime(c, ns);
             return;
         }
@@ -204,14 +204,14 @@ static void call(client *c, monotime *now) {
     if (unlikely(call_after)) callAfter(c, ns, reply_bytes);
 }
 
-/* No time is over before the primary, or who imports a dataset, says so. */
+/* Commands of a primary, or of a client that imports a dataset: no key expires before the source sends its DEL. */
 static void callTimeless(client *c, monotime *now) {
     storeSetExpireIgnored(true);
     call(c, now);
     storeSetExpireIgnored(false);
 }
 
-static void (*on_applied)(client *c); /* const after boot */
+static void (*on_applied)(client *c); /* const after startup */
 
 void callOnApplied(void (*fn)(client *c)) {
     debugAssert(!on_applied);
@@ -222,7 +222,7 @@ static void rejected(client *c) {
     transactionRefused(c);
     if (c->req->flags & (REQ_UNKNOWN_COMMAND | REQ_UNKNOWN_SUBCOMMAND)) c->cmd = c->last_cmd = NULL; /* CLIENT LIST */
     else if (c->cmd && c->cmd->stats) c->cmd->stats->rejected_calls++;
-    /* A replica reads what it is sent as the stream: there is no place for an error in it. */
+    /* A replica reads its input as the replication stream, which must not contain an error: close the connection. */
     if (unlikely(c->flags & CLIENT_REPLICA) && !(c->flags & CLIENT_MONITOR)) clientCloseAsap(c);
 }
 
@@ -238,7 +238,7 @@ static void releaseTaken(client *c) {
     if (c->flags & CLIENT_ARGS_TAKEN) clientArgsEnd(c);
 }
 
-/* CLIENT REPLY SKIP silences the command behind it, and only that: also when it waits first (blocking.c). */
+/* CLIENT REPLY SKIP suppresses the reply of the next command and no other, also if that command blocks first. */
 static void ended(client *c, bool postponed) {
     releaseTaken(c);
     if (c->flags & CLIENT_PUSHES_HELD) trackingReleasePushes(c);
@@ -251,7 +251,7 @@ static void ended(client *c, bool postponed) {
     }
 }
 
-/* A command that did not come just now: what runs around it is as before when it has ended. */
+/* Runs a command that was read earlier, and restores the client's current command afterwards. */
 static void runRecord(client *c, const parsedCommand *req, monotime *now) {
     const parsedCommand *outer_req = c->req;
     const serverCommand *outer_cmd = c->cmd;
@@ -274,10 +274,10 @@ void callQueued(client *c, const parsedCommand *req, monotime *now) {
     uint64_t ns_before = engine_stats.command_ns;
     runRecord(c, req, now);
     c->commands++;
-    engine_stats.command_ns = ns_before; /* EXEC's time has it */
+    engine_stats.command_ns = ns_before; /* EXEC's time includes it */
 }
 
-/* What it waited for has come, in a pause. */
+/* Holds a client whose key has become ready while it is paused. Returns whether it is held. */
 static bool isHeld(client *c) {
     const parsedCommand *req = blockingCommand(c);
     if (!pauseHolds(c, commandFlags(req->cmd, req->argv, req->argc))) return false;
@@ -289,7 +289,7 @@ void callServeBlocked(monotime *now) {
     assertMainRole();
     client *outer = current_client;
     debugAssert(!outer || yieldIsServing());
-    /* What has made the keys ready saw one time from its start to its end: they may have expired since. */
+    /* The command that has made the keys ready saw one time from start to end: some may have expired since. */
     storeSetNowMs(clockWallMs());
     for (client *c; (c = blockingNext()) != NULL;) {
         if (unlikely(pause_any) && isHeld(c)) continue;
@@ -309,13 +309,13 @@ void callResumeHeld(client *c, monotime *now) {
     debugAssert(blockingIsHeld(c));
     const parsedCommand *req = blockingRun(c);
     if (processCommand(c, req, now) == CALL_DONE) blockingHasRun(c);
-    else blockingHold(c); /* another pause; no command that waits for keys is for main's own thread */
+    else blockingHold(c); /* another pause; no command that blocks for keys needs main's own thread */
     if (blocking_ready) callServeBlocked(now);
 }
 
 callResult processCommand(client *c, const parsedCommand *req, monotime *now) {
     assertMainRole();
-    client *outer = current_client; /* a long command may let others in between */
+    client *outer = current_client; /* a long command may serve other clients meanwhile */
     debugAssert(!c->req && outer != c && (!outer || yieldIsServing()));
     c->req = req;
     c->argv = req->argv;

@@ -1,4 +1,4 @@
-/* call.h -- one command from record to reply: may it run, run it, account for it.
+/* call.h -- one command from record to reply: checks whether it may run, runs it, accounts for it.
  *
  * Runs on: main.
  *
@@ -12,22 +12,23 @@
 
 typedef enum { CALL_DONE, CALL_POSTPONED, CALL_FOR_MAIN_THREAD } callResult;
 
-/* Execute one parsed command for `c`. POSTPONED: the client is paused or blocked and the command stays the next to run.
- * FOR_MAIN_THREAD: the same, because only main's own thread may execute the command (REQ_MAIN_THREAD) and another one
- * acts as main. Everything else, errors too, is DONE. `*now` is the time the command starts, and is moved to when it
- * has ended, so that a run of commands reads the clock once each. */
+/* Executes one parsed command for `c`. Returns CALL_POSTPONED if the client is paused or blocked, and
+ * CALL_FOR_MAIN_THREAD if only main's own thread may execute the command (REQ_MAIN_THREAD) and this is another one:
+ * then the command remains the next to run. Returns CALL_DONE otherwise, also after an error. `*now` is the start time
+ * of the command and is set to its end, so that a series of commands reads the clock once for each. */
 callResult processCommand(client *c, const parsedCommand *req, monotime *now);
-/* Execute a command of a transaction while its EXEC runs; the gates were asked when it was queued. */
+/* Executes a queued command of a transaction while its EXEC runs. Checks no gates: they were checked when it was
+ * queued. */
 void callQueued(client *c, const parsedCommand *req, monotime *now);
-/* Run the commands of clients that waited for what has come (blocking_ready), and of those that these let run. Not
- * within a command. */
+/* Runs the commands of clients whose keys have become ready (blocking_ready), and of the clients that these unblock in
+ * turn. Do not call within a command. */
 void callServeBlocked(monotime *now);
-/* Run the command of a client that is held (blockingIsHeld()): what holds it has ended. */
+/* Runs the command of a held client (blockingIsHeld()). Call when the pause that holds it has ended. */
 void callResumeHeld(client *c, monotime *now);
-/* Boot: who is told of each command that a primary (CLIENT_PRIMARY) has sent and that has run, or was queued, or could
- * not be run; c->req is still there. */
+/* Sets a function that is called after each command of a primary (CLIENT_PRIMARY), whether it has run, was queued or
+ * could not be run; c->req is still set. Call at startup. */
 void callOnApplied(void (*fn)(client *c));
-/* The command that runs at this moment and its client; NULL between commands. For the crash report and blocked time. */
+/* Returns the client whose command is running; NULL between commands. For the crash report and blocked time. */
 client *callCurrentClient(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* engine.h -- what this layer registers in the tables of the layers below. Boot only.
+/* engine.h -- registers this layer in the tables of the layers below. Call at startup.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ENGINE_ENGINE_H

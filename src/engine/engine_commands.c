@@ -1,8 +1,8 @@
-/* engine_commands.c -- the commands whose handlers are in this layer: COMMANDLOG, HOTKEYS, LATENCY, MONITOR, SLOWLOG,
- * those of transactions and of publish and subscribe.
+/* engine_commands.c -- registers the commands whose handlers are in this layer: COMMANDLOG, HOTKEYS, LATENCY, MONITOR,
+ * SLOWLOG, those of transactions and of publish/subscribe.
  *
- * Owns        the array, for good.
- * Threads     main, at boot.
+ * Owns        the array of rows, which lives as long as the process.
+ * Threads     main, at startup.
  * Tests       tests/type/command.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */

@@ -1,6 +1,6 @@
-/* engine_info.c -- the figures of commands in INFO.
+/* engine_info.c -- INFO fields about commands and their clients.
  *
- * Threads     main; Commandstats also a thread that crashes.
+ * Threads     main; also a thread that crashes (section Commandstats).
  * Tests       tests/server/info.tcl, tests/differential/server_compare.py
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -101,8 +101,8 @@ static void allLatencies(infoOut *o) {
 }
 
 static void resetStats(void) {
-    /* command_ns stays: a turn of the loop measures its growth. What users were denied stays as well: that somebody has
-     * tried passwords is not to be hidden by a reset. */
+    /* command_ns stays, because a loop iteration measures its growth. The counters of refusals by ACL stay as well: a
+     * reset must not hide that someone has tried passwords. */
     engine_stats.commands_processed = 0;
     commandStatsResetAll();
 }

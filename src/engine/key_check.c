@@ -1,11 +1,13 @@
-/* key_check.c -- debug builds see that a command touches the keys and databases it names, and no others.
+/* key_check.c -- debug builds check that a command touches only the keys and databases that it names.
  *
- * Users are asked by the keys that a record names (acl_check.c). A key that a handler finds by another way would be
- * open to everybody, and one that it changes although it is named to be read, to readers. So each look and each change
- * is compared, when it happens, with what aclCheck() is asked for; the suite of tests asks all commands.
+ * ACL is checked for the keys that a record names (acl_check.c). A key that a handler finds in another way would be
+ * open to every user, and a key that it changes although it is named for reading, to users who may only read. So each
+ * lookup and each change is compared, when it happens, with the keys that aclCheck() checks; the test suite runs all
+ * commands.
  *
- * Not here    where the keyspace tells who touches it (store/keyspace_touch.h); refusals (tests/engine/acl_table.tcl).
- * Owns        nothing: marks lie on the stack of call().
+ * Not here    how the keyspace reports lookups and changes (store/keyspace_touch.h); refusals
+ *             (tests/engine/acl_table.tcl).
+ * Owns        nothing: marks are on the stack of call().
  * Threads     main.
  * Tests       the suite, under sanitizers
  *
@@ -23,33 +25,33 @@ static const keyMark *running;
 
 enum { ANY_KEY = 1, ALL_KEYS = 2, ARG_DBS = 4, ANY_DB = 8, CHANGES_READ = 16 };
 
-/* What names its keys otherwise. A container stands for its subcommands. */
+/* Commands that touch other keys than those that they name. A container stands for its subcommands. */
 static const struct {
     const char *name;
     unsigned may;
 } exceptions[] = {
-    /* The database as a whole, and users are asked for that. */
+    /* They touch a whole database, which ACL checks for. */
     {"flushdb", ALL_KEYS},
     {"keys", ALL_KEYS},
     {"randomkey", ALL_KEYS},
     {"scan", ALL_KEYS},
-    /* All databases: CMD_ALL_DBS, and those that are arguments. */
+    /* They touch all databases (CMD_ALL_DBS), or those in their arguments. */
     {"flushall", ALL_KEYS},
     {"swapdb", ALL_KEYS | ARG_DBS},
     {"copy", ARG_DBS},
     {"move", ARG_DBS},
-    /* Its patterns make names of elements: aclMayReadAllKeys(). */
+    /* Its patterns make names of keys out of elements: aclMayReadAllKeys(). */
     {"sort", ANY_KEY},
     {"sort_ro", ANY_KEY},
-    /* Whether the time of a watched key is over: users were asked by WATCH. */
+    /* EXEC looks up whether a watched key has expired: ACL was checked by WATCH. */
     {"exec", ANY_KEY | ANY_DB},
-    /* A reader of a stream may read it as a group: the field's users have it so. */
+    /* A user who may read a stream may read it as a group, as in Valkey. */
     {"xreadgroup", CHANGES_READ},
-    /* The form that a value has, which readers do not see. */
+    /* It changes the encoding of a value, which readers do not notice. */
     {"pfdebug", CHANGES_READ},
-    /* It stores the count; users who may read may ask for it. */
+    /* It stores the count; users who may only read may call it. */
     {"pfcount", CHANGES_READ},
-    /* The dataset goes to disk, by a child that is a copy of this process in the middle of the command. */
+    /* The dataset is saved by a child, which is a copy of this process in the middle of the command. */
     {"save", ALL_KEYS | ANY_DB},
     {"bgsave", ALL_KEYS | ANY_DB},
     {"bgrewriteaof", ALL_KEYS | ANY_DB},
@@ -57,7 +59,7 @@ static const struct {
     {"sync", ALL_KEYS | ANY_DB},
     {"config|set", ALL_KEYS | ANY_DB},
     {"shutdown", ALL_KEYS | ANY_DB},
-    /* For who looks into the server: DEBUG names its keys in many places. */
+    /* For inspection of the server: the keys of DEBUG are in many positions. */
     {"debug", ALL_KEYS | ANY_DB},
 };
 

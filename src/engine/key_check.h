@@ -1,4 +1,4 @@
-/* key_check.h -- debug builds see that a command touches the keys and databases it names, and no others.
+/* key_check.h -- debug builds check that a command touches only the keys and databases that it names.
  *
  * Runs on: main.
  *
@@ -15,18 +15,18 @@ typedef struct namedKey {
 } namedKey;
 
 typedef struct keyMark {
-    const struct keyMark *outer; /* borrowed: of the command within which this one runs, or NULL */
+    const struct keyMark *outer; /* borrowed: mark of the command within which this one runs, or NULL */
     aclQuestion question;        /* borrowed from the record */
-    namedKey *keys, few[8];      /* keys: owns what is not `few`; by hash */
+    namedKey *keys, few[8];      /* sorted by hash; owns `keys` unless it points to `few` */
     uint32_t nkeys;
     bool off;
 } keyMark;
 
-/* Around the handler of a command: what is touched in between must be what users are asked for. `mark` stays where it
- * is. */
+/* Call before and after the handler of a command. Panics if the keys and databases that are touched in between are not
+ * those that ACL is checked for. `mark` must not move. */
 void keyCheckBegin(keyMark *mark, const client *c);
 void keyCheckEnd(const keyMark *mark);
-/* Around what is nobody's command within one; keyCheckEnd() ends it. */
+/* Suspends the check for code that belongs to no command, within one; keyCheckEnd() resumes it. */
 void keyCheckPause(keyMark *mark);
 #else
 typedef struct keyMark {
@@ -47,7 +47,7 @@ static inline void keyCheckEnd(const keyMark *mark) {
 }
 #endif
 
-/* Boot. Release builds: nothing. */
+/* Call at startup. Does nothing in release builds. */
 void keyCheckInit(void);
 
 #endif

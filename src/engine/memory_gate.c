@@ -1,17 +1,17 @@
-/* memory_gate.c -- maxmemory before commands: make room, or refuse those that need some.
+/* memory_gate.c -- applies maxmemory before commands: evicts keys, or refuses commands that need memory.
  *
- * Used memory is a sum over all threads, whose counters lie in lines that they write: too dear for every command, and
- * for every batch while the limit is far away. A command of less than COMMAND_MEMORY_LARGE that has nothing reserved
- * takes less than that, so the room left below the limit says for how many batches nobody need look. Near the limit
- * the stage is armed: within the batch the room is diminished by what this thread has allocated since (its own counters
- * cost nothing) and by what came with each command, which other threads have allocated before; when nothing is left
- * the sum is taken again. A command that takes more says so.
+ * Used memory is a sum of counters of all threads, in cache lines that these write: too expensive for every command,
+ * and for every batch while the limit is far away. A command of less than COMMAND_MEMORY_LARGE that has nothing
+ * reserved uses less than that, so the memory left below the limit (`room`) determines for how many batches no check is
+ * needed. Near the limit the gate is enabled. Within a batch, the allocations of this thread (its own counters cost
+ * nothing) and the size of each command, which other threads have allocated, are then subtracted from the room; when
+ * nothing is left the sum is computed again. A command that uses more calls memoryGateUpdate().
  *
- * Not here    what is removed (store/evict.c).
+ * Not here    which keys are evicted (store/evict.c).
  * Owns        the room left in the batch.
  * Threads     main.
- * Invariants  1. At or above the limit every command looks again.
- *             2. Where the stage is not armed a batch of ordinary commands stays below the limit.
+ * Invariants  1. At or above the limit every command computes the sum again.
+ *             2. While the gate is disabled a batch of ordinary commands stays below the limit.
  * Cost        a counter per batch while the limit is far; near it a sum per batch, and a call, two loads and an
  *             addition per command.
  * Tests       tests/unit/engine/memory_gate_test.c, tests/engine/maxmemory.tcl
@@ -30,17 +30,17 @@
 #include "zmalloc.h"
 
 #define BATCH_COMMANDS_MIN 16
-#define BATCHES_MAX 64 /* without a look: what others take, and give back, shows soon */
+#define BATCHES_MAX 64 /* most batches without a check: other threads' allocations are noticed soon */
 
 static struct {
-    long long limit;  /* when it was looked at */
-    unsigned batches; /* that may still begin without a look; the stage is not armed then */
-    size_t room;      /* below the limit when it was looked at; 0: look again */
-    size_t came;      /* with the commands since */
-    int64_t held_at;  /* by this thread then */
+    long long limit;  /* maxmemory at the last check */
+    unsigned batches; /* that may still begin without a check; while > 0 the gate is disabled */
+    size_t room;      /* below the limit at the last check; 0: check again */
+    size_t came;      /* bytes of the commands since then */
+    int64_t held_at;  /* bytes allocated by this thread at that time */
 } headroom;
 
-/* Take the sum, and remove what is too much. False when that could not be done. */
+/* Computes the sum and evicts keys if it is too large. Returns false if not enough could be evicted. */
 static bool look(void) {
     bool enough = evictPerform() != EVICT_FAIL;
     headroom.room = evictRoom();
@@ -49,7 +49,7 @@ static bool look(void) {
     return enough;
 }
 
-/* How many batches the room is enough for. */
+/* Returns for how many batches the room is sufficient. */
 static unsigned batchesWithin(size_t room) {
     size_t batch = (size_t)engine_settings.prefetch_batch_max_size;
     if (batch < BATCH_COMMANDS_MIN) batch = BATCH_COMMANDS_MIN;
@@ -90,7 +90,7 @@ bool memoryGateIsFull(const client *c) {
 gateResult memoryGate(client *c) {
     assertMainRole();
     bool fits = roomIsLeft(c) || look();
-    if (unlikely(c->flags & CLIENT_PUSHES_HELD)) trackingReleasePushes(c); /* of evictions: before it runs */
+    if (unlikely(c->flags & CLIENT_PUSHES_HELD)) trackingReleasePushes(c); /* of evicted keys: before the reply */
     if (fits || !(commandFlagsNow(c) & CMD_DENYOOM)) return GATE_PASSED;
     const char *error = "-OOM command not allowed when used memory > 'maxmemory'.";
     transactionRefuse(c, error);

@@ -1,4 +1,4 @@
-/* memory_gate.h -- maxmemory before commands: make room, or refuse those that need some.
+/* memory_gate.h -- applies maxmemory before commands: evicts keys, or refuses commands that need memory.
  *
  * Runs on: main.
  *
@@ -8,13 +8,14 @@
 
 #include "gates.h"
 
-/* A batch of commands begins: look at the memory if it is time, and arm GATE_MEMORY if the limit is near. */
+/* Call when a batch of commands begins. Checks the memory if that is due, and enables GATE_MEMORY if the limit is
+ * near. */
 void memoryGateBatch(void);
-/* The same at once: a command takes, or may have taken, much, or the limit may have changed. */
+/* Does the same immediately. Call if a command uses or may have used much memory, or the limit may have changed. */
 void memoryGateUpdate(void);
-/* Whether the limit is reached and nothing can be evicted, as the running command of `c` finds it. */
+/* Returns whether, for the running command of `c`, the limit is reached and nothing can be evicted. */
 bool memoryGateIsFull(const client *c);
-/* The entry of GATE_MEMORY. */
+/* The check function of GATE_MEMORY. */
 gateResult memoryGate(client *c);
 
 #endif

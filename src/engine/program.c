@@ -1,13 +1,13 @@
-/* program.c -- commands that a program (a script, a function) runs for a client.
+/* program.c -- commands that a script runs for a client ("program": a script or a function).
  *
- * They pass those gates that may answer otherwise with each command (gatesAskForScript()); the others have let the
- * program's own command run. Three of them have an entry here, because programs know another error, or the answer
- * depends on what the program is and has done.
+ * They pass the gates whose result may differ from command to command (gatesAskForScript()); the command that runs the
+ * script has passed the others. Three gates have a check function here, because scripts expect other errors, or because
+ * the result depends on the script.
  *
- * Not here    what a program is (script/), how a command runs (call.c).
+ * Not here    what a script is (script/), how a command runs (call.c).
  * Owns        nothing.
  * Threads     main.
- * Cost        beyond call(): some branches.
+ * Cost        some branches in addition to call().
  * Tests       tests/script/eval.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -29,11 +29,11 @@
 #include <stdio.h>
 
 static const char *(*product_name)(void);
-static const client *program_client;                         /* borrowed: the one that programClientCreate() has made */
-static const program *current_program;                       /* borrowed: the one that has begun last */
-static bool is_running;                                      /* a command of a program */
-static uint32_t barred_flags = CMD_NOSCRIPT | CMD_PROTECTED; /* of commands that no program runs */
-static int64_t program_clock_us;                             /* of the wall clock */
+static const client *program_client;                         /* borrowed: made by programClientCreate() */
+static const program *current_program;                       /* borrowed: the one that began last */
+static bool is_running;                                      /* a script's command is running */
+static uint32_t barred_flags = CMD_NOSCRIPT | CMD_PROTECTED; /* of commands that scripts may not run */
+static int64_t program_clock_us;                             /* wall clock; see programClockUs() */
 
 static gateResult refuseScript(client *self, const char *error) {
     addReplyError(self, error);
@@ -136,10 +136,10 @@ static void setCommand(client *self, const parsedCommand *req) {
     self->argc = req->argc;
 }
 
-/* A program that has written goes on when replicas are lost meanwhile: half of what it does is worse. */
+/* A script that has written goes on if replicas are lost meanwhile: a half-applied script is worse. */
 static bool gatesPass(program *p, const parsedCommand *req) {
     unsigned stages = p->has_written ? ~(1u << GATE_REPLICAS) : ~0u;
-    unsigned first = p->read_only ? 1u << GATE_MEMORY | 1u << GATE_ACL : ~0u; /* before the check for such programs */
+    unsigned first = p->read_only ? 1u << GATE_MEMORY | 1u << GATE_ACL : ~0u; /* checked before the read-only check */
     setCommand(p->self, req);
     bool pass = gatesAskForScript(p->self, stages & first) == GATE_PASSED;
     if (p->read_only)
@@ -167,7 +167,7 @@ static void refuseMalformed(program *p, const parsedCommand *req) {
     }
 }
 
-/* A program names the keys it was given, and its client tracks what it reads. */
+/* Tracks the keys that the script's command names for the caller, which caches what it gets from the script. */
 static void track(client *caller, serverDb *db, const parsedCommand *req) {
     keyMark mark;
     keyCheckPause(&mark);
@@ -188,7 +188,7 @@ void programCall(program *p, const parsedCommand *req) {
         return;
     }
     if (req->cmd->flags & CMD_WRITE) p->has_written = true;
-    p->now = clockTicks(); /* what the program has done since its last command is its own time */
+    p->now = clockTicks(); /* time between its commands is the script's own */
     is_running = true;
     if (likely(p->targets == PROPAGATE_ALL || !propagateWanted())) {
         callQueued(self, req, &p->now);
@@ -198,7 +198,7 @@ void programCall(program *p, const parsedCommand *req) {
         propagateLimit(before);
     }
     is_running = false;
-    if (unlikely(req->cmd->flags & CMD_NOSCRIPT)) setUser(self, p->caller); /* ACL may have changed it */
+    if (unlikely(req->cmd->flags & CMD_NOSCRIPT)) setUser(self, p->caller); /* ACL may have changed the user */
     if (unlikely(p->caller->flags & CLIENT_TRACKING)) track(p->caller, self->db, req);
     debugAssert(!(self->flags & CLIENT_BLOCKED));
 }

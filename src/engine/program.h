@@ -1,7 +1,7 @@
-/* program.h -- commands that a program (a script, a function) runs for a client.
+/* program.h -- commands that a script runs for a client ("program": a script or a function).
  *
- * A program has a client of its own, without a connection, in whose name its commands run and which gets their replies.
- * What it may do is what the client may that has called it, and what its kind allows.
+ * Scripts have a client of their own, without a connection, which runs their commands and gets the replies. A script
+ * may do what the client that called it may do, as far as its kind allows.
  *
  * Runs on: main.
  *
@@ -12,41 +12,42 @@
 #include "client.h"
 
 typedef struct program {
-    client *caller;   /* borrowed: whose command runs the program */
-    client *self;     /* borrowed: the program's own client */
+    client *caller;   /* borrowed: the client whose command runs the script */
+    client *self;     /* borrowed: the client of scripts */
     bool read_only;   /* it may not write */
-    bool allow_oom;   /* it may take memory although there is none left */
+    bool allow_oom;   /* it may use memory although maxmemory is reached */
     bool memory_full; /* maxmemory was reached when it began */
-    bool has_written; /* a command that writes has begun: it cannot be ended halfway */
-    uint32_t targets; /* PROPAGATE_: who gets what it does */
-    monotime now;     /* when its command began, or ended */
+    bool has_written; /* it has begun a command that writes: it cannot be aborted any more */
+    uint32_t targets; /* PROPAGATE_: the targets of its changes */
+    monotime now;     /* when its last command began, or ended */
 } program;
 
-/* The client for programs: no list has it, it is never blocked, it is in RESP2 and database 0. Made once, at boot. */
+/* Creates the client of scripts: it is in no list, is never blocked, and uses RESP2 and database 0. Call once, at
+ * startup. */
 client *programClientCreate(void);
-/* Whether the client is the one in whose name programs run their commands. */
+/* Returns whether `c` is the client of scripts. */
 bool programOwns(const client *c);
-/* Whether the command that runs is a program's, and so one of several of a unit. */
+/* Returns whether the running command is a script's, and so one of several in a propagation unit. */
 bool programIsRunning(void);
-/* The product's name in the error about commands that are not for programs: "Valkey". Boot only. */
+/* Sets the function that returns the product's name ("Valkey") for the error about commands that scripts may not run.
+ * Call at startup. */
 void programInit(const char *(*product)(void));
 
-/* With `on`, programs may run the commands that are flagged noscript, too, except for those that are CMD_UNSCRIPTABLE
- * (DEBUG SET-DISABLE-DENY-SCRIPTS, for tests). A command that may be switched off (CMD_PROTECTED) still asks its gate.
- */
+/* Sets whether scripts may also run commands with CMD_NOSCRIPT, except those with CMD_UNSCRIPTABLE (DEBUG
+ * SET-DISABLE-DENY-SCRIPTS, for tests). Commands with CMD_PROTECTED still have to pass their gate. */
 void programLiftNoScript(bool on);
 
-/* Begin to run something for `caller`: its client is in the caller's database and RESP2. The other fields are false. */
+/* Begins a script of `caller`: puts `self` into the caller's database and RESP2, and clears the other fields of `p`. */
 void programBegin(program *p, client *self, client *caller);
-/* Run the command of a record that recordComplete() has made. Its reply, or the error that keeps it from running, is
- * the whole output of p->self. */
+/* Runs the command of a record that recordComplete() has made. Its reply, or the error if it may not run, is the whole
+ * output of p->self. */
 void programCall(program *p, const parsedCommand *req);
-/* What TIME says to the program, in us of the wall clock. It stands still from programBegin() on, so that a program
- * sees one time. programClockMove() sets it to the present: call it when a slow program has let others in, because the
- * program may wait for a time. */
+/* Returns the time that TIME shows to the script, in us of the wall clock. It stands still from programBegin() on, so
+ * that a script sees one time. programClockMove() sets it to the present: call it after a slow script has let others
+ * run, because the script may be waiting for some time to come. */
 int64_t programClockUs(void);
 void programClockMove(void);
-/* Whether the caller may run such a command: what is wrong otherwise is no concern of a program. */
+/* Returns whether ACL lets the caller run such a command; other errors are not checked. */
 bool programMayCall(const program *p, const parsedCommand *req);
 
 #endif

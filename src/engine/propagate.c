@@ -1,28 +1,28 @@
-/* propagate.c -- what others get of a change, as commands: put together, and given to sinks.
+/* propagate.c -- passes changes on as commands: assembles them and gives them to sinks.
  *
  *   call(): handler runs --propagateInstead()--> form --.
  *           as it was sent ------------------------------+--> unit --> sinks
  *   store: removed, expired elements ----------> form --'
  *
- * A unit is streamed: its items go to the sinks as they come. Only the first one waits, until there is a second (then
- * MULTI goes before it) or the unit ends (then it goes bare). So whatever a transaction or a program does, no more than
- * one command is kept here, and a large argument is not copied.
+ * The form is the buffer in which a command is assembled. A unit is streamed: its items go to the sinks as they come.
+ * Only the first one waits, until there is a second (then MULTI precedes it) or the unit ends (then it is written
+ * alone). So whatever a transaction or a script does, no more than one command is buffered here, and a large argument
+ * is not copied.
  *
- * SCAN and RANDOMKEY are no unit: the removals of expired keys that they find have nothing to do with each other, and
- * go bare (CMD_ARBITRARY_KEYS).
+ * SCAN and RANDOMKEY are no unit: the removals of expired keys that they find are independent of each other, and each
+ * is written alone (CMD_ARBITRARY_KEYS).
  *
- * What is written is what the command did: with times that are absolute, with what it chose at random, and only with
- * the fields that were there for it. A field whose time is over stays in its hash until the expire cycle takes it, so a
- * follower has it, and does not know that it is hidden: a command that names such a field is never passed on as it was
- * sent.
+ * The effect of a command is written: with absolute times, with the results of random choices, and only with the hash
+ * fields that existed for it. An expired field stays in its hash until the expire cycle removes it. A replica has it as
+ * well and does not know that it is hidden, so a command that names such a field is never propagated as it was sent.
  *
- * Not here    what stands for a command (its handler), SELECT and where bytes go (sinks).
- * Owns        the form: one buffer, which is kept.
+ * Not here    what replaces a command (its handler), SELECT and where bytes go (sinks).
+ * Owns        the form: one buffer, which is reused.
  * Threads     main.
  * Invariants  1. Between MULTI and EXEC a target gets all items for it of one unit, and of no other.
- *             2. The form holds the first item while that waits; who begins another one sends it off before.
+ *             2. The form holds the first item while that waits; beginning another command writes it first.
  *             3. While no command runs no unit is open: no item waits, and each MULTI was followed by its EXEC.
- * Cost        nobody listens: one test for a command. A command as it was sent: some dozens of instructions, and no
+ * Cost        without a sink, one test for a command. A command as it was sent: some dozens of instructions, and no
  *             allocation.
  * Tests       tests/unit/engine/propagate_test.c, tests/unit/commands/propagated_test.c
  *
@@ -36,11 +36,11 @@
 #include "request_format.h"
 #include "zmalloc.h"
 
-#define HEADER_ROOM RESP_HEADER_MAX /* before the arguments, for how many there are: known when the form is done */
-#define LONG_ARG 4096               /* from here on an argument is referred to */
-#define LONG_WIRE 16384             /* what is longer does not wait to be the only item of a transaction */
+#define HEADER_ROOM RESP_HEADER_MAX /* before the arguments, for their number, which is known last */
+#define LONG_ARG 4096               /* from this length on an argument is referenced instead of copied */
+#define LONG_WIRE 16384             /* a longer command does not wait to be the only item, but begins a MULTI */
 #define KEPT_REFS 256
-#define KEPT_BYTES (64 * 1024) /* of the form when a unit has ended */
+#define KEPT_BYTES (64 * 1024) /* capacity that the form keeps when it has been written */
 #define TARGETS 3
 
 uint32_t propagate_armed;
@@ -48,7 +48,7 @@ uint32_t propagate_armed;
 static const propagateSink *sinks[TARGETS]; /* borrowed */
 static size_t sink_count;
 
-/* A long argument that lies elsewhere: behind so many bytes of the form. */
+/* A long argument that is not in the form's bytes: it belongs after the first `at` of them. */
 typedef struct formRef {
     size_t at;
     slice bytes;
@@ -58,8 +58,8 @@ static struct {
     char *bytes; /* owns */
     size_t from, len, room;
     formRef *refs;    /* owns */
-    slice *pieces;    /* owns: room for 2 * refs_room + 1 */
-    size_t refs_room; /* in both */
+    slice *pieces;    /* owns; capacity for 2 * refs_room + 1 */
+    size_t refs_room; /* capacity of refs; see pieces */
     uint32_t ref_count;
     uint32_t argc, targets;
     int dbid;
@@ -67,16 +67,17 @@ static struct {
 } form;
 
 static struct {
-    unsigned depth; /* commands that run, one within the other; 0: none */
-    bool waits;     /* the form is the first item */
-    bool multi;     /* there has been a second one */
-    uint32_t begun; /* targets that have had the MULTI */
-    /* What the running command has done: SAID, FLUSHED, and targets that get it as it was sent, whatever it did. */
+    unsigned depth; /* nested commands that run; 0: none */
+    bool waits;     /* the form holds the first item */
+    bool multi;     /* there is a second item */
+    uint32_t begun; /* targets that have got the MULTI */
+    /* Effects of the running command: SAID, FLUSHED, and targets that get it as it was sent, whether or not it has
+     * changed anything. */
     uint32_t running;
-    bool loose;    /* the items of the running command are no unit: each goes bare */
-    bool elements; /* fields whose time is over go: the form is their HDEL */
+    bool loose;    /* the items of the running command are no unit: each is written alone */
+    bool elements; /* expired hash fields are being removed: the form is their HDEL */
 } unit;
-enum { SAID = 1 << 8, FLUSHED = 1 << 9 }; /* its handler has spoken */
+enum { SAID = 1 << 8, FLUSHED = 1 << 9 }; /* SAID: its handler has overridden it */
 
 static uint32_t limit = PROPAGATE_ALL;
 
@@ -100,7 +101,7 @@ static void unitCheck(void) {
 
 /* ---- Sinks ---- */
 
-static size_t slot; /* const after boot */
+static size_t slot; /* const after startup */
 
 static uint64_t *writeEnd(const client *c, uint32_t target) {
     debugAssert(target == PROPAGATE_AOF || target == PROPAGATE_REPLICAS);
@@ -165,7 +166,7 @@ static void giveWithinMulti(const propagateItem *item, uint32_t targets) {
     give(item, targets);
 }
 
-/* ---- The form ---- */
+/* ---- The form: the command being assembled ---- */
 
 static void makeRoom(size_t more) {
     if (likely(form.room - form.len >= more)) return;
@@ -192,7 +193,7 @@ static void putReference(slice bytes) {
     form.argc++;
 }
 
-/* The form as an item; `room` is for its only piece. */
+/* Returns the form as an item. `room` provides the piece if there is only one. */
 static propagateItem formItem(slice *room) {
     slice *pieces = form.ref_count ? form.pieces : room;
     size_t from = form.from;
@@ -231,7 +232,7 @@ static void giveForm(bool within_multi) {
 
 /* ---- The unit ---- */
 
-/* A second item comes, or the first one cannot wait. */
+/* Makes the unit a transaction: a second item comes, or the first one cannot wait. */
 static __attribute__((noinline)) void becomeMulti(void) {
     debugAssert(unit.depth > 0);
     unit.multi = true;
@@ -276,7 +277,7 @@ static __attribute__((noinline)) void endUnit(void) {
     unitCheck();
 }
 
-/* ---- What handlers say ---- */
+/* ---- For handlers ---- */
 
 void propagateOverridden(void) {
     unit.running |= SAID;
@@ -330,7 +331,7 @@ void propagateAsSentTo(uint32_t targets) {
 
 /* ---- As it was sent ---- */
 
-/* An item among others. The first one of them is kept until there is another one. */
+/* Adds a command as it was sent to a unit of several. The first item waits until there is another one. */
 static __attribute__((noinline)) void addWire(const propagateItem *item, uint32_t targets) {
     slice wire = item->pieces[0];
     if (unit.waits || unit.multi || wire.len > LONG_WIRE) {
@@ -346,7 +347,7 @@ static __attribute__((noinline)) void addWire(const propagateItem *item, uint32_
     unit.waits = true;
 }
 
-/* A command that has no wire form, or whose handler has put other arguments in the place of its own. */
+/* Adds a command that has no wire form, or whose handler has replaced its arguments. */
 static __attribute__((noinline)) void addArguments(const client *c, uint32_t targets) {
     beginForm(dbId(c->db), targets, c->argv[0]);
     propagateArgs(c, 1, c->argc);
@@ -382,7 +383,7 @@ void propagateRun(client *c, void (*run)(client *c)) {
     targets &= limit;
     if (targets & propagate_armed) addAsSent(c, targets);
     if (--unit.depth > 0) {
-        if (unit.waits && form.ref_count) becomeMulti(); /* long arguments go with their command */
+        if (unit.waits && form.ref_count) becomeMulti(); /* long arguments last only as long as their command */
     } else if (unit.waits || unit.multi) {
         endUnit();
     }
@@ -390,7 +391,7 @@ void propagateRun(client *c, void (*run)(client *c)) {
     unitCheck();
 }
 
-/* ---- What the store tells ---- */
+/* ---- Removals by the store ---- */
 
 static void beginRemoval(serverDb *db, const char *name, slice key) {
     beginForm(dbId(db), PROPAGATE_ALL, sliceStr(name));
@@ -405,7 +406,8 @@ static void keyRemoved(serverDb *db, slice key, bool evicted) {
     endForm();
 }
 
-/* All that go at once are one HDEL, and one unit with the key if it goes with the last. */
+/* Elements that are removed together become one HDEL; if the key is removed with the last of them, both are one
+ * unit. */
 static void elementRemoved(serverDb *db, slice key, const slice *element) {
     if (element && propagateWanted()) {
         if (!unit.elements) {

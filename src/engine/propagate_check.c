@@ -1,13 +1,13 @@
-/* propagate_check.c -- debug builds look at all that is propagated: a sink that asserts.
+/* propagate_check.c -- debug builds check everything that is propagated: a sink that asserts.
  *
- * So every test that runs against a debug build also tests what its commands say for themselves.
+ * So every test that runs against a debug build also tests how its commands are propagated.
  *
- * Not here    whether it does what the command did (tests/unit/commands/propagated_test.c).
- * Owns        the bytes of an item, put together.
+ * Not here    whether the propagated command has the same effect (tests/unit/commands/propagated_test.c).
+ * Owns        a copy of the bytes of an item.
  * Threads     main.
- * Invariants  1. An item is one command in its wire form, of a name and a number of arguments that the table knows.
- *             2. It changes data, or is passed on for another reason (CMD_MAY_REPLICATE); MULTI and EXEC come in pairs,
- *                with something between.
+ * Invariants  1. An item is one command in its wire form, with a name and a number of arguments that the table knows.
+ *             2. It changes the dataset, or has CMD_MAY_REPLICATE; MULTI and EXEC come in pairs, with at least one
+ *                item between them.
  * Tests       the suite, under sanitizers
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -20,14 +20,14 @@
 #include "propagate.h"
 #include "zmalloc.h"
 
-#define WORDS 3 /* that say which command it is */
+#define WORDS 3 /* enough to look a command up */
 
 static struct {
-    bool within;    /* MULTI and EXEC */
+    bool within;    /* between MULTI and EXEC */
     unsigned items; /* since MULTI */
 } unit;
 
-/* "<prefix>n\r\n" at *at; moves behind it. */
+/* Parses "<prefix>n\r\n" at *at, moves *at to the byte after it, and returns n. */
 static long long number(const char **at, const char *end, char prefix) {
     const char *from = *at + 1, *to = memchr(from, '\r', (size_t)(end - from));
     long long n;
@@ -60,7 +60,7 @@ static void checkCommand(const propagateItem *item, const slice *words, long lon
 static void take(const propagateItem *item) {
     char *bytes = ztrymalloc(item->bytes), *to = bytes;
     slice words[WORDS];
-    if (!bytes) return; /* a check is nothing that a server without memory should end for */
+    if (!bytes) return; /* no memory: skip the check */
     for (uint32_t i = 0; i < item->count; to += item->pieces[i++].len)
         memcpy(to, item->pieces[i].ptr, item->pieces[i].len);
     const char *at = bytes, *end = bytes + item->bytes;

@@ -1,4 +1,4 @@
-/* propagate_check.h -- debug builds look at all that is propagated.
+/* propagate_check.h -- debug builds check everything that is propagated.
  *
  * Runs on: main.
  *
@@ -6,7 +6,8 @@
 #ifndef ENGINE_PROPAGATE_CHECK_H
 #define ENGINE_PROPAGATE_CHECK_H
 
-/* Boot: from here on each item is asserted to be a command that its reader will know. Release builds: nothing. */
+/* Call at startup: from then on each item is asserted to be a command that its reader knows. Does nothing in release
+ * builds. */
 void propagateCheckInit(void);
 
 #endif

@@ -1,8 +1,8 @@
-/* pubsub_commands.c -- SUBSCRIBE, PUBLISH and their kin, PUBSUB, and what a subscriber may ask for.
+/* pubsub_commands.c -- SUBSCRIBE, PUBLISH, PUBSUB and related commands, and the commands that a subscriber may use.
  *
- * What comes of subscribing is a push, or what RESP2 has in its place: it is sent although replies are off.
+ * The reply to a subscription is a push message (in RESP2, an array): it is sent although replies are off.
  *
- * Not here    who is subscribed to what (pubsub.c).
+ * Not here    which client has which subscriptions (pubsub.c).
  * Owns        nothing.
  * Threads     main.
  * Tests       tests/engine/pubsub.tcl
@@ -27,7 +27,7 @@ static const struct {
 
 /* ---- Subscribing ---- */
 
-/* What a client is told to be subscribed to: shard channels are counted apart. */
+/* Returns the number of subscriptions that a reply shows: shard channels are counted separately. */
 static size_t shownCount(const client *c, pubsubKind kind) {
     if (kind == PUBSUB_SHARD_CHANNEL) return pubsubCount(c, kind);
     return pubsubCount(c, PUBSUB_CHANNEL) + pubsubCount(c, PUBSUB_PATTERN);
@@ -119,7 +119,7 @@ void spublishCommand(client *c) {
 
 typedef struct listing {
     client *c;
-    const slice *pattern; /* NULL: all */
+    const slice *pattern; /* NULL for all */
     long long count;
 } listing;
 
@@ -169,7 +169,7 @@ void pubsubNumpatCommand(client *c) {
     addReplyLongLong(c, (long long)pubsubNames(PUBSUB_PATTERN));
 }
 
-/* ---- What a subscriber may ask for ---- */
+/* ---- Commands that a subscriber may use ---- */
 
 static const char *const allowed_names[] = {"subscribe",    "unsubscribe", "psubscribe", "punsubscribe", "ssubscribe",
                                             "sunsubscribe", "ping",        "quit",       "reset"};

@@ -1,4 +1,4 @@
-/* pubsub_commands.h -- SUBSCRIBE, PUBLISH and their kin, PUBSUB, and what a subscriber may ask for.
+/* pubsub_commands.h -- SUBSCRIBE, PUBLISH, PUBSUB and related commands, and the commands that a subscriber may use.
  *
  * Runs on: main.
  *
@@ -14,11 +14,11 @@ commandHandler subscribeCommand, unsubscribeCommand, psubscribeCommand, punsubsc
 commandHandler pubsubChannelsCommand, pubsubNumpatCommand, pubsubNumsubCommand, pubsubShardchannelsCommand,
     pubsubShardnumsubCommand;
 
-/* The entry of GATE_SUBSCRIBED, armed for each client that is subscribed: in RESP2, where a message cannot be told from
- * a reply, it may only change its subscriptions and end the connection. */
+/* The check function of GATE_SUBSCRIBED, which is enabled for each client with subscriptions. In RESP2, where a message
+ * looks like a reply, such a client may only change its subscriptions, ping, reset and end the connection. */
 gateResult subscribedGate(client *c);
 
-/* Boot: behind the sealing of the command table. */
+/* Call at startup, after commandTableSeal(). */
 void pubsubCommandsInit(void);
 
 #endif

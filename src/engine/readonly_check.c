@@ -1,13 +1,14 @@
-/* readonly_check.c -- what a value is, in 64 bits: its place, its form and its content.
+/* readonly_check.c -- debug builds check that a command with the flag readonly changes nothing.
  *
- * A command that only reads may one day run beside others that do. So it changes nothing but counters and bits of use:
- * no conversion, no cached place, no step of a table that is being resized, no field that is reaped on the way.
+ * The keys of the command are compared before and after it by fingerprints: hashes of 64 bits of a value's address,
+ * encoding and content. A command that only reads may one day run in parallel with others. So it changes nothing but
+ * counters and bits of use: no conversion, no cached position, no rehashing step, no removal of an expired field.
  *
- * Exempt are a command in which a key's time was over (lookups delete it), one that others ran in between of, one that
- * failed (new errors have their own table), and one that may be propagated although it is flagged readonly (PFCOUNT,
+ * Exempt are a command that met an expired key (lookups delete it), one during which other commands ran, one that
+ * failed (new errors change their table), and one that may be propagated although it is flagged readonly (PFCOUNT,
  * which stores a count).
  *
- * Cost        debug builds only; values of many elements are looked at from outside.
+ * Cost        debug builds only; for values of many elements, only sizes and addresses are compared.
  * Tests       tests/type, under sanitizers
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -21,8 +22,8 @@
 #define KEYS_MAX 16
 #define EFFORT_MAX 300
 #define BYTES_MAX 4096 /* of a string */
-/* Digests of large values would be all that a debug build does: those above SMALL are made for every sixteenth command,
- * those above MAX for none. */
+/* A debug build would spend most of its time on digests of large values: values above SMALL get one for every sixteenth
+ * command, values above MAX for none. */
 #define STRUCTURE_BYTES_SMALL 2048
 #define STRUCTURE_BYTES_MAX (128 * 1024)
 #define EVERY 16

@@ -1,4 +1,4 @@
-/* readonly_check.h -- debug builds see that a command flagged readonly leaves everything as it is.
+/* readonly_check.h -- debug builds check that a command with the flag readonly changes nothing.
  *
  * Runs on: main.
  *
@@ -16,7 +16,8 @@ typedef struct readonlyMark {
     uint32_t errors;
 } readonlyMark;
 
-/* Before the command of `c` runs, and behind it. `commands`: how many have run so far, of whatever client. */
+/* Call before and after the command of `c` runs. `commands` is the number of commands that have run so far, of all
+ * clients. readonlyEnd() asserts that the command's keys have not changed. */
 readonlyMark readonlyBegin(const client *c, long long commands);
 void readonlyEnd(const client *c, const readonlyMark *before, long long commands);
 #endif

@@ -1,15 +1,15 @@
-/* record_prefetch.c -- the keys of many commands, and what they look up in those keys' values, asked for at once.
+/* record_prefetch.c -- prefetches the keys of many commands, and the elements that they look up, all at once.
  *
- * Commands that will run one after another, of many clients or of one transaction, would miss the cache one after
- * another: at the bucket, at the entry, and again in the value's own table. Here they do so together.
+ * Commands that run one after another, of many clients or of one transaction, would miss the cache one after another:
+ * at the bucket, at the entry, and again in the value's own table. Here these misses overlap.
  *
- * The bytes of a request are read by main only to pass them on: they lie in the cache of the thread that received them.
- * So while one command runs, those of the next are asked for.
+ * Main reads the bytes of a request only to propagate them: they are in the cache of the thread that received them. So
+ * while one command runs, the bytes of the next are prefetched.
  *
  * Not here    how a walk overlaps (ds/memory_prefetch.c); which commands run next (net/session/command_batch.c).
- * Owns        counters; which commands are upcoming.
+ * Owns        counters; the list of upcoming commands.
  * Threads     main.
- * Invariants  1. Hints never change a reply: without them every command does the same.
+ * Invariants  1. Prefetching never changes a reply: without it every command does the same.
  * Tests       tests/unit/net/session/command_batch_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -22,14 +22,14 @@
 
 prefetchStats prefetch_stats;
 
-/* The keys of a batch, each once: a hot key that many clients ask for is fetched for all of them. */
+/* The keys of a batch, each once: a hot key that many clients use is fetched for all of them. */
 typedef struct keyBatch {
     dictLookup lookups[DICT_PREFETCH_MAX];
     size_t n;
     uint64_t seen; /* a bit for the top six bits of each hash */
 } keyBatch;
 
-/* The lookup of a key that is there already, or NULL. */
+/* Returns the lookup of a key that is in the batch already, or NULL. */
 static dictLookup *findKey(keyBatch *keys, const dict *d, uint64_t hash) {
     if (likely(!(keys->seen & 1ull << (hash >> 58)))) return NULL;
     for (size_t i = 0; i < keys->n; i++)
@@ -49,14 +49,14 @@ static void addKey(keyBatch *keys, const dict *d, slice name, uint64_t hash, boo
     prefetchRead(name.ptr);
 }
 
-/* A command whose elements are to be fetched when its first key has been found. */
+/* A command whose elements are prefetched when its first key has been found. */
 typedef struct insideItem {
     const parsedCommand *req;
     const dictLookup *key;
 } insideItem;
 
-/* From the keys on into their values' own tables: the lines that the walk over the keys has asked for say which table
- * that is; those of all tables are asked for before the first is walked. */
+/* Prefetches elements in the tables of the values found. The walk over the keys has fetched the lines that point to
+ * these tables; the headers of all tables are prefetched before the first table is walked. */
 static __attribute__((noinline)) void prefetchElements(const insideItem *items, size_t n, size_t max) {
     dictLookup lookups[DICT_PREFETCH_MAX];
     size_t count = 0;
@@ -67,7 +67,7 @@ static __attribute__((noinline)) void prefetchElements(const insideItem *items, 
         prefetchRead(table);
         const requestKey *e = requestElements(items[i].req);
         uint32_t elements = requestElementCount(items[i].req);
-        /* A command with more than the batch holds fetches them by itself. */
+        /* A command with more elements than the batch can hold fetches them itself. */
         if (elements > max - count) continue;
         for (uint32_t k = 0; k < elements; k++)
             lookups[count++] = (dictLookup){.d = table, .key = items[i].req->argv[e[k].index], .hash = e[k].hash};
@@ -84,8 +84,8 @@ size_t recordsPrefetch(const recordItem *items, size_t n, size_t max_keys, recor
     insideItem inside[DICT_PREFETCH_MAX];
     keys.n = 0;
     keys.seen = 0;
-    size_t covered = 0; /* keys asked for, a hot one as often as it stands in the batch */
-    size_t earlier = 0; /* keys of commands that an earlier batch has walked and not run */
+    size_t covered = 0; /* keys of the batch, a hot one as often as it is named */
+    size_t earlier = 0; /* keys of commands that an earlier batch has prefetched and that have not run */
     size_t inside_count = 0;
     const client *last = NULL;
     bool elsewhere = false;
@@ -116,7 +116,7 @@ size_t recordsPrefetch(const recordItem *items, size_t n, size_t max_keys, recor
     if (covered == 0) return 0;
     if (unlikely(tracking_has_keys))
         for (size_t i = 0; i < keys.n; i++) trackingPrefetch(keys.lookups[i].hash);
-    if (keys.n > 1 || inside_count) { /* one walk has nothing to overlap with */
+    if (keys.n > 1 || inside_count) { /* a single walk has nothing to overlap with */
         dictPrefetch(keys.lookups, keys.n);
         if (unlikely(tracking_has_keys))
             for (size_t i = 0; i < keys.n; i++) trackingPrefetchReaders(keys.lookups[i].hash);
@@ -127,11 +127,11 @@ size_t recordsPrefetch(const recordItem *items, size_t n, size_t max_keys, recor
     return covered + earlier;
 }
 
-/* ---- What is passed on ---- */
+/* ---- Bytes to propagate ---- */
 
 static struct {
     const recordItem *items; /* borrowed */
-    size_t n, at;            /* `at`: the first that has not been seen to run */
+    size_t n, at;            /* `at`: the first that has not begun to run */
 } upcoming;
 
 void recordsUpcoming(const recordItem *items, size_t n) {
@@ -143,12 +143,12 @@ void recordsUpcoming(const recordItem *items, size_t n) {
 
 static void expect(const recordItem *next) {
     const parsedCommand *p = next->req;
-    if (next->c->flags & (CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY)) return; /* then its block may have gone */
+    if (next->c->flags & (CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY)) return; /* then its block may be freed */
     if (p->flags & (REQ_INLINE | REQ_SCATTERED) || !p->cmd || !(p->cmd->flags & CMD_WRITE)) return;
     prefetchReadRun(p->wire, p->wire_len);
 }
 
-/* Those of a transaction or a program are not among them. */
+/* Commands of a transaction or a script are not in the list; nothing happens for them. */
 void recordsExpectNext(const parsedCommand *running) {
     size_t i = upcoming.at;
     while (i < upcoming.n && upcoming.items[i].req != running) i++;

@@ -1,4 +1,4 @@
-/* record_prefetch.h -- the keys of many commands, and what they look up in those keys' values, asked for at once.
+/* record_prefetch.h -- prefetches the keys of many commands, and the elements that they look up, all at once.
  *
  * Runs on: main.
  *
@@ -8,7 +8,7 @@
 
 #include "client.h"
 
-/* A command that will run for a client, which is not changed before it does. */
+/* A command that will run for a client, which must not change before. */
 typedef struct recordItem {
     client *c;
     parsedCommand *req; /* gets REQ_PREFETCHED */
@@ -19,24 +19,26 @@ typedef struct prefetchStats {
 } prefetchStats;
 extern prefetchStats prefetch_stats;
 
-/* Whether replies of the client's values are sent by another thread than this one; NULL: never. */
+/* Returns whether another thread sends replies with the values of this client's commands. The callback itself may be
+ * NULL if none does. */
 typedef bool recordSentElsewhere(const client *c);
 
-/* Walk the keys of all items that have not been walked, `max_keys` (at most DICT_PREFETCH_MAX) of them, through their
- * dicts in turns, and then the elements through the tables of the values found. A command with more keys than are left
- * fetches them by itself. Returns how many keys of these items are fetched by now, each as often as it is named; 0 if
- * nothing was walked. */
+/* Prefetches the keys of all items that have not been prefetched, at most `max_keys` (up to DICT_PREFETCH_MAX), by
+ * interleaved walks through their dicts, and then their elements in the tables of the values found. Skips a command
+ * with more keys than are left of `max_keys`. Returns how many keys of these items are prefetched by now, each as often
+ * as it is named; 0 if no key was walked. */
 size_t recordsPrefetch(const recordItem *items, size_t n, size_t max_keys, recordSentElsewhere *elsewhere);
 
-/* The part of a walk's time that belongs to one of its commands: the time is shared out by the keys that each names.
- * `per_key` is the time of the walk divided by what recordsPrefetch() has returned. */
+/* Returns the share of a command in the time of a walk, in proportion to its keys. `per_key` is the time of the walk
+ * divided by the result of recordsPrefetch(). */
 static inline monotime recordPrefetchShare(const parsedCommand *req, monotime per_key) {
     return req->flags & REQ_PREFETCHED ? per_key * req->nkeys : 0;
 }
 
-/* These will run, in this order, until something else is said (NULL, 0: nothing is known, or it is over). Borrowed. */
+/* Sets the commands that will run next, in this order, until the next call; NULL and 0 if they are not known.
+ * Borrowed. */
 void recordsUpcoming(const recordItem *items, size_t n);
-/* One runs whose change may be passed on: what would be passed on of the one behind it is asked for. */
+/* Call when one of them runs whose change may be propagated: prefetches the wire bytes of the command after it. */
 void recordsExpectNext(const parsedCommand *running);
 
 #endif

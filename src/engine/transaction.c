@@ -1,9 +1,10 @@
-/* transaction.c -- MULTI, EXEC, DISCARD, WATCH, UNWATCH: commands that run as one, if nothing has come between.
+/* transaction.c -- MULTI, EXEC, DISCARD, WATCH, UNWATCH: commands that run as one, if no watched key has changed.
  *
- * EXEC runs the queue as batches: keys of what runs next are walked together, as those of many clients are.
+ * EXEC runs the queue in batches: the keys of the commands of a batch are prefetched together, as those of many clients
+ * are.
  *
- * Not here    the queue and what is asked while it grows (transaction_queue.c), who watches which key (watch.c), what
- *             one command takes (call.c).
+ * Not here    the queue and the checks when it grows (transaction_queue.c), which client watches which key (watch.c),
+ *             how one command runs (call.c).
  * Owns        nothing.
  * Threads     main.
  * Tests       tests/engine/transaction.tcl
@@ -33,8 +34,9 @@ void discardCommand(client *c) {
     addReplyOk(c);
 }
 
-/* Keys of what runs next are asked for as those of a batch are; what has come with EXEC has been already. `fetched`
- * gets the number of keys walked (recordsPrefetch()). Returns the index of the command to call it again for. */
+/* Prefetches the keys of the commands that run next, from `first` on, except those that a batch has prefetched together
+ * with EXEC. `fetched` gets the result of recordsPrefetch(). Returns the index of the command before which to call it
+ * again. */
 static uint32_t prefetchFrom(client *c, uint32_t first, size_t *fetched) {
     const multiState *m = transactionOf(c);
     recordItem items[DICT_PREFETCH_MAX];
@@ -69,7 +71,7 @@ static void runQueue(client *c) {
     debugAssert(transactionOf(c) == m && m->count == count &&
                 !(c->flags & CLIENT_BLOCKED)); /* as many replies as announced */
     if (!denied) c->flags &= ~CLIENT_DENY_BLOCKING;
-    c->error_replies = errors_before; /* the errors are the commands' failures and not EXEC's */
+    c->error_replies = errors_before; /* the errors are failures of the commands, not of EXEC */
 }
 
 void execCommand(client *c) {

@@ -1,4 +1,4 @@
-/* transaction.h -- MULTI, EXEC, DISCARD, WATCH, UNWATCH: commands that run as one, if nothing has come between.
+/* transaction.h -- MULTI, EXEC, DISCARD, WATCH, UNWATCH: commands that run as one, if no watched key has changed.
  *
  * Runs on: main.
  *

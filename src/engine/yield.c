@@ -1,9 +1,9 @@
-/* yield.c -- a long job lets others in between.
+/* yield.c -- lets a long job serve other clients meanwhile.
  *
- * Not here    how others are served (net/net.c), what the job does.
- * Owns        nothing: the jobs are lent until yieldNow() returns.
+ * Not here    how clients are served (net/net.c), what the job does.
+ * Owns        nothing: jobs are borrowed until yieldNow() returns.
  * Threads     main.
- * Invariants  1. GATE_BUSY is armed exactly while others are served.
+ * Invariants  1. GATE_BUSY is enabled exactly while clients are served.
  *             2. `around` is set only while `waiting` is.
  * Tests       tests/unit/net/session/command_batch_test.c, tests/repl/sync.tcl, tests/script/yield.tcl
  *
@@ -18,8 +18,8 @@
 
 #define INTERVAL_NS 2000000
 
-static const yieldJob *waiting; /* borrowed: the job that lets others in; NULL when none does */
-static const yieldJob *around;  /* borrowed: the one that has let that job in; NULL: none */
+static const yieldJob *waiting; /* borrowed: the job during which clients are served; NULL if none */
+static const yieldJob *around;  /* borrowed: the outer job, one of whose commands is that job; NULL if none */
 static monotime served_at;
 static void (*serve_others)(void);
 

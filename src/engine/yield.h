@@ -1,22 +1,21 @@
-/* yield.h -- a long job lets others in between.
+/* yield.h -- lets a long job serve other clients meanwhile.
  *
- * Whoever works for long under main's role (a program, the reading of a dataset, a sort of millions) calls yieldNow()
- * again and again. Now and then that serves the clients: what the job allows is executed, all else is answered with
+ * A job that keeps the main role for long (a script, the loading of a dataset, a sort of millions) calls yieldNow()
+ * again and again. From time to time that serves the clients: commands that the job allows are executed, all others get
  * its error. Nothing that the job relies on changes unless it allows a command that changes it:
  *
  *   - Commands pass GATE_BUSY.
- *   - Handlers of other descriptors (the end of a child, of a job on the link to the primary, of a transfer) and timers
- *     do not run: only handlers of clients and listeners are registered with AE_REENTRANT (event/ae.h). What these wait
- *     for stays pending until the job is over.
- *   - Clients that wait for a key are served when the command that has brought it is over
- *     (net/session/command_batch.c).
- *   - Replies that leave meanwhile are judged by the last complete unit of what is propagated (persist/aof/aof.c), and
- *     the client whose command is the job gets nothing before its reply is whole (net/session/session_output.c).
+ *   - Handlers of other descriptors (the end of a child, of a job on the link to the primary, of an RDB transfer) and
+ *     timers do not run: only handlers of clients and listeners are registered with AE_REENTRANT (event/ae.h). The
+ *     events of the others stay pending until the job is over.
+ *   - Clients blocked for a key are served when the command that has added it is over (net/session/command_batch.c).
+ *   - Replies that are sent meanwhile depend on the last complete propagation unit (persist/aof/aof.c), and the client
+ *     whose command is the job gets nothing before its reply is complete (net/session/session_output.c).
  *
- * assertOutsideYield() says so where something changes the dataset, the role, a stream or its files.
+ * Code that changes the dataset, the role, a replication stream or its files calls assertOutsideYield().
  *
- * Jobs that let nearly all commands run (a dataset that is loaded beside the one there is) may have another one among
- * these, a script: then what either of the two refuses is refused.
+ * A job that allows nearly all commands (a dataset that is loaded while the old one is in use) may have another job, a
+ * script, run by one of these commands: then a command is refused if either job refuses it.
  *
  * Runs on: main.
  *
@@ -29,21 +28,21 @@
 
 typedef struct yieldJob {
     uint32_t allowed;  /* commands with one of these CMD_ flags may run meanwhile */
-    uint32_t refused;  /* if not 0: all may but those with one of these */
-    const char *error; /* the others get this text ("-BUSY ..."); NULL: they wait until the job is over */
+    uint32_t refused;  /* if not 0: all commands may run but those with one of these flags */
+    const char *error; /* reply to the other commands ("-BUSY ..."); NULL: they wait until the job is over */
 } yieldJob;
 
-/* Serve others if some milliseconds have passed since the job last did; else it is one reading of the clock. It does
- * nothing within a job that allows but some commands. No client is freed by it. With the setting "yield always" it
- * serves others in each call. */
+/* Serves other clients if some milliseconds have passed since that was last done, or always with the setting "yield
+ * always". Otherwise only reads the clock. Does nothing within two jobs, or within one that has `allowed` flags. Frees
+ * no client. */
 void yieldNow(const yieldJob *job);
-/* Whether others are being served in the middle of a job. */
+/* Returns whether other clients are being served in the middle of a job. */
 bool yieldIsServing(void);
 #define assertOutsideYield() serverAssert(!yieldIsServing())
 
-/* The entry of GATE_BUSY. */
+/* The check function of GATE_BUSY. */
 gateResult yieldGate(client *c);
-/* How others are served: the net layer's part. Boot only. */
+/* Sets the function of net that serves clients. Call at startup. */
 void yieldSetServe(void (*serve)(void));
 
 #endif
