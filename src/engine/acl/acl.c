@@ -1,12 +1,12 @@
-/* acl.c -- which users there are, who a client is, and what it may do.
+/* acl.c -- the table of users, the user of each client, and the checks of its commands.
  *
- * A client whose user may do everything, as nearly all are, has no gate armed: its commands pay nothing.
+ * The gate is disabled for a client whose user may do everything, as nearly all may: its commands cost nothing.
  *
  * Not here    what a user is (acl_user.c), what a command needs (acl_check.c), passwords that clients send (auth.c).
  * Owns        the users.
  * Threads     main.
  * Invariants  1. There is a user "default", always the same object.
- *             2. GATE_ACL is armed for exactly the clients whose user is restricted.
+ *             2. GATE_ACL is enabled for exactly the clients whose user is restricted.
  *             3. No client has a user that is not in the table.
  * Tests       tests/engine/acl.tcl, tests/differential/acl
  *
@@ -30,8 +30,9 @@
 static struct {
     rax *by_name; /* owns users */
     user *default_user;
-    const client *leaves; /* borrowed, until its command has ended: it has taken its own user away */
-    uint64_t version;     /* of all users together */
+    const client *leaves; /* borrowed, until its command has ended: the
+                           * client that is to be closed after its own reply */
+    uint64_t version;     /* see aclVersion() */
 } acl;
 
 #define CLIENTS_CHECKED 32
@@ -98,7 +99,7 @@ static bool mayNotHear(const client *c, pubsubKind kind, slice name) {
     return !aclMaySubscribe(c->user, name, kind == PUBSUB_PATTERN);
 }
 
-/* Who asks for it itself has the reply first. */
+/* Closes a client's connection; that of the running command's client only after its reply. */
 static void letGo(client *c) {
     debugAssert(!c->req || !acl.leaves || acl.leaves == c); /* one command changes users at a time */
     if (c->req) acl.leaves = c;
@@ -110,8 +111,8 @@ void aclAfterReply(client *c) {
     acl.leaves = NULL;
 }
 
-/* Users have changed or go, one or all of them: one walk of the clients for all. Who listens to what it may not hear
- * any more is let go, and so are those who have come in as a user that goes. */
+/* Updates the clients of all users that are marked as changed or gone, in one walk of the clients. Closes clients whose
+ * user is deleted, and those that are subscribed to a channel that their user may not access any more. */
 static void usersChanged(void) {
     listIter it = listBegin(client_state.clients, false);
     for (listNode *node; (node = listNext(&it)) != NULL;) {
@@ -159,7 +160,7 @@ void aclInit(void) {
     settingOnApply("requirepass", applyRequirepass);
 }
 
-/* Words may be passwords: their bytes do not stay behind in freed memory. */
+/* Words may be passwords: their bytes must not remain in freed memory. */
 static void freeWords(sds *words, int count) {
     for (int i = 0; i < count; i++) explicit_bzero(words[i], sdsLen(words[i]));
     sdsFreeSplitRes(words, count);
@@ -169,7 +170,7 @@ static sds catWord(sds out, slice word, bool for_log) {
     return for_log ? aclCatShown(out, word) : sdsCatSlice(out, word);
 }
 
-/* The words on a copy, so that nothing has changed when one is wrong. */
+/* Applies the words to `u`, a copy that is discarded if one of them is wrong. Returns NULL or an error text. */
 static sds applyWords(user *u, const slice *words, int count, bool for_log) {
     slice open = {NULL, 0};
     sds *joined = aclJoinWords(words, &count, &open), err = NULL;
@@ -237,7 +238,7 @@ size_t aclDeleteUsers(const slice *names, size_t count) {
     return n;
 }
 
-/* Each user that stays is the same object, to which its clients point. */
+/* A user that remains stays the same object, as its clients point to it. */
 void aclReplaceUsers(rax *users) {
     assertMainRole();
     rax *old = acl.by_name;
@@ -306,13 +307,13 @@ sds aclCatRefusal(sds out, const user *u, aclVerdict verdict, const aclQuestion 
     return out;
 }
 
-/* Where the client's own database is the one that is refused, no argument names it. */
+/* If the client's own database is refused, no argument names it: log the command. */
 static slice loggedObject(const aclQuestion *q, aclVerdict verdict, uint32_t index) {
     if (verdict == ACL_NO_DB && index == 0) return sliceStr(q->cmd->fullname);
     return refusedObject(q, verdict, index);
 }
 
-/* What a client is told names neither keys nor channels. */
+/* Error texts for clients name neither keys nor channels. */
 static sds catError(sds out, const user *u, aclVerdict verdict, const aclQuestion *q) {
     switch (verdict) {
     case ACL_NO_KEY: return sdsCat(out, "No permissions to access a key");
@@ -322,7 +323,7 @@ static sds catError(sds out, const user *u, aclVerdict verdict, const aclQuestio
     }
 }
 
-/* What the client asks for, if it may not; noted then. */
+/* Checks a command, and logs it if it is refused. Fills in *q. */
 static aclVerdict refuse(client *c, int dbid, const parsedCommand *req, aclContext context, aclQuestion *q) {
     *q = (aclQuestion){
         .cmd = req->cmd, .argv = req->argv, .argc = req->argc, .keys = req->keys, .nkeys = req->nkeys, .dbid = dbid};
@@ -378,7 +379,7 @@ bool aclAskQueued(client *c, const parsedCommand *req) {
     return false;
 }
 
-/* It counts as NOPERM, which its text does not say. */
+/* The error counts as NOPERM, though its text begins with ERR. */
 bool aclAskScript(client *c, client *self, const parsedCommand *req) {
     assertMainRole();
     aclQuestion q;

@@ -1,4 +1,4 @@
-/* acl.h -- which users there are, who a client is, and what it may do.
+/* acl.h -- the table of users, the user of each client, and the checks of its commands.
  *
  * Runs on: main.
  *
@@ -10,64 +10,67 @@
 #include "gates.h"
 #include "rax.h"
 
-/* Boot: when all commands are registered and before the configuration is read. The user "default" is there from then
- * on, and may do everything without a password. */
+/* Call at startup, when all commands are registered and before the configuration is read. Creates the user "default",
+ * who may do everything without a password. */
 void aclInit(void);
 user *aclDefaultUser(void);
-user *aclUser(slice name); /* NULL: there is none */
+user *aclUser(slice name); /* NULL if there is none */
 size_t aclUsers(void);
-/* There is the default user alone, who may do everything, with the password of requirepass or none. */
+/* Returns whether the default user is the only one and may do everything, with the password of requirepass or none. */
 bool aclIsPlain(void);
-/* Grows whenever users have changed, have come or have gone: who has noted something about them looks again then. */
+/* Returns a number that grows whenever users are changed, added or removed, so that callers can tell whether cached
+ * facts about them are still valid. */
 uint64_t aclVersion(void);
-/* By name. `fn` changes none. */
+/* Calls `fn` for each user, ordered by name. `fn` must not change the table. */
 void aclEachUser(void (*fn)(void *arg, const user *u), void *arg);
 
-/* ACL SETUSER: all words or none, on a user that is made if it is not there. NULL, or the text of an error, which is
- * the caller's: for the client that has sent the words, or for a log, where it shows no password. Clients of the user
- * are under the new rules at once. */
+/* ACL SETUSER: applies all words or, after an error, none; creates the user if it is absent. Clients of the user are
+ * under the new rules immediately. Returns NULL, or an error text that the caller frees. With for_log the text is meant
+ * for a log and shows no passwords; otherwise for the client that has sent the words. */
 sds aclSetUser(slice name, const slice *words, int count, bool for_log) must_check;
-/* How many of them there were. Their clients are let go; the caller does not ask for the default user. */
+/* Deletes the users with these names, which must not include "default", closes the connections of their clients, and
+ * returns how many users there were. */
 size_t aclDeleteUsers(const slice *names, size_t count);
-/* These take the place of all there are; `users` is given away. Clients of who is not among them are let go. Where
- * there is no default user among them it is as at the start. */
+/* Replaces all users by `users` (takes ownership). Closes connections of clients whose user is not among them. If there
+ * is no default user, one is made as at startup. */
 void aclReplaceUsers(rax *users);
-/* requirepass: it takes the place of all passwords of the default user. */
+/* Replaces all passwords of the default user by that of requirepass; without one, it needs none. */
 void aclSetDefaultPassword(slice password);
 
-/* Its user's name; "default" for a client without a connection. */
+/* Returns the name of the client's user; "default" for a client without a connection. */
 slice aclUserName(const client *c);
-/* The client is that user from now on. */
+/* Makes `u` the client's user. */
 void aclBecome(client *c, user *u);
-/* After the reply to a command that has changed users: who may not stay, now that it has, goes behind it. */
+/* Call after the reply to a command that has changed users: closes the client's connection if that command has removed
+ * its own user, or its right to a channel that it is subscribed to. */
 void aclAfterReply(client *c);
-/* The entry of GATE_ACL, which is armed for each client whose user may not do everything. */
+/* The check function of GATE_ACL, which is enabled for each client whose user is restricted. */
 gateResult aclGate(client *c);
-/* The same for a command of a transaction when EXEC comes to it: rules may have changed since it was queued. False
- * after an error. */
+/* Checks a queued command when EXEC runs it: rules may have changed since it was queued. Returns false after an error
+ * reply. */
 bool aclAskQueued(client *c, const parsedCommand *req) must_check;
 static inline bool aclMayRunQueued(client *c, const parsedCommand *req) {
     return likely(!(c->gates >> GATE_ACL & 1)) || aclAskQueued(c, req);
 }
-/* The same for a command that has waited for a key, when it is to have what has come. */
+/* Checks a command of a blocked client when it is to be served. Returns false after an error reply. */
 bool aclAskServed(client *c, const parsedCommand *req) must_check;
 static inline bool aclMayBeServed(client *c, const parsedCommand *req) {
     return likely(!(c->gates >> GATE_ACL & 1)) || aclAskServed(c, req);
 }
-/* The same for a command that a script runs for `c`: `self` is the script's own client, with its database, and gets the
- * error. */
+/* Checks a command that a script runs for `c`. `self` is the script's own client: its database is checked, and it gets
+ * the error. */
 bool aclAskScript(client *c, client *self, const parsedCommand *req) must_check;
-/* Whether the running command may read keys that are not among its arguments: the patterns of SORT. */
+/* Returns whether the running command may read keys that are not among its arguments: those of SORT's patterns. */
 bool aclMayReadAllKeys(const client *c);
-/* Its user may not do everything. */
+/* Returns whether the client's user may not do everything. */
 static inline bool aclIsRestricted(const client *c) {
     return c->user && !c->user->unrestricted;
 }
-/* Whether its user may read the key in that database; -1: in all of them. */
+/* Returns whether the client's user may read the key in that database; -1: in all databases. */
 bool aclMayReadKey(const client *c, slice key, int dbid);
-/* Whether there is no database in which it may do less than in others. */
+/* Returns whether the client's user may access all databases, so that they are alike for it. */
 bool aclDbsAreAlike(const client *c);
-/* Why not, as ACL DRYRUN says it; appended to an sds. */
+/* Appends the reason of a refusal, in the words of ACL DRYRUN, to `out`. */
 sds aclCatRefusal(sds out, const user *u, aclVerdict verdict, const aclQuestion *q, uint32_t index);
 
 #endif

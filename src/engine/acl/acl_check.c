@@ -1,12 +1,12 @@
-/* acl_check.c -- may a user run a command with these arguments?
+/* acl_check.c -- checks whether a user may run a command with given arguments.
  *
- * A selector allows a command as a whole or not at all: each database, its bit, each key with what is done to it, each
- * channel. Keys are those that the record has; where a key's flags depend on the options they are asked for again.
+ * A selector allows a command as a whole or not at all: each database, the command's bit, each key with the access to
+ * it, each channel. Keys are those of the record; if a key's flags depend on the options, keys are extracted again.
  *
- * Not here    what is answered and logged (acl.c).
+ * Not here    replies and the log (acl.c).
  * Owns        nothing.
  * Threads     main.
- * Cost        a bit for each selector; a key costs a comparison a pattern.
+ * Cost        a test of a bit for each selector; for each key, a comparison a pattern.
  * Tests       tests/engine/acl.tcl, tests/engine/acl_table.tcl, tests/differential/acl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -17,7 +17,7 @@
 #include "panic.h"
 #include "zmalloc.h"
 
-/* Arguments that are names of channels, or numbers of databases: from the first on, so many (-1: all). */
+/* Arguments that are names of channels or numbers of databases: `count` of them (-1: all) from `first` on. */
 typedef struct argumentRun {
     const char *name; /* of the command */
     uint32_t first;
@@ -141,7 +141,7 @@ static bool isDb(slice text, long long *id) {
     return string2ll(text.ptr, text.len, id) && *id >= 0 && *id < dbCount();
 }
 
-/* Where one is no database's number the command will say so. */
+/* If an argument is no number of a database, the command itself will reply with the error. */
 static bool dbArgsAllowed(const aclSelector *s, const aclQuestion *q, uint32_t first, uint32_t count, uint32_t *index) {
     long long ids[DB_ARGS_MAX];
     debugAssert(count <= DB_ARGS_MAX);
@@ -176,11 +176,11 @@ static bool dbsAllowed(const aclSelector *s, const aclQuestion *q, uint32_t *ind
     return only_named || !aclUsesSelectedDb(q->cmd) || dbAllowed(s, q->dbid);
 }
 
-/* ---- All of it -------------------------------------------------------------------------------------------------- */
+/* ---- The whole check -------------------------------------------------------------------------------------------- */
 
 static aclVerdict askSelector(const aclSelector *s, const aclQuestion *q, uint32_t *index) {
     *index = 0;
-    bool always = q->cmd->flags & CMD_NO_AUTH; /* one may always become another user */
+    bool always = q->cmd->flags & CMD_NO_AUTH; /* AUTH and similar commands are always allowed */
     if (!dbsAllowed(s, q, index)) return ACL_NO_DB;
     if (!always && !aclSelectorHasCommand(s, q->cmd) && !firstArgAllowed(s, q)) return ACL_NO_COMMAND;
     if (!allKeysAllowed(s, q, index)) return ACL_NO_KEY;

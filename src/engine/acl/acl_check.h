@@ -1,4 +1,4 @@
-/* acl_check.h -- may a user run a command with these arguments?
+/* acl_check.h -- checks whether a user may run a command with given arguments.
  *
  * Runs on: main.
  *
@@ -8,7 +8,7 @@
 
 #include "acl_user.h"
 
-/* Why not. Of several selectors the one counts that comes furthest in this order. */
+/* The reason of a refusal. If all selectors of a user refuse, the reason that is last in this order is returned. */
 typedef enum {
     ACL_ALLOWED,
     ACL_NO_DB,
@@ -19,37 +19,39 @@ typedef enum {
     ACL_NO_CERT
 } aclVerdict;
 
-/* A command and its arguments, of which there may be too few or too many (the function acl_check_cmd of scripts). */
+/* A command with its arguments, of which there may be too few or too many (function acl_check_cmd of scripts). */
 typedef struct aclQuestion {
     const serverCommand *cmd;
     const slice *argv;
     uint32_t argc;
-    const requestKey *keys; /* as they were extracted with the record; NULL: they have not been */
+    const requestKey *keys; /* as extracted for the record; NULL: not extracted yet */
     uint32_t nkeys;
-    int dbid; /* selected */
+    int dbid; /* the selected database */
 } aclQuestion;
 
-/* The keys that are asked for, with the flags that these arguments give them. What cannot be parsed names none: the
- * command itself will say what is wrong. They lie in the question or in `room`, whose `more` is the caller's. */
+/* Returns the keys to check, with the flags that these arguments give them. Arguments that cannot be parsed yield none:
+ * the command itself will reply with the error. The keys are in the question or in `room`; the caller frees
+ * room->more. */
 typedef struct aclKeys {
     requestKey few[8], *more; /* owns */
 } aclKeys;
 const requestKey *aclKeysOf(const aclQuestion *q, aclKeys *room, uint32_t *count);
-/* ACL_READ, ACL_WRITE: what a user must be allowed for a key with these CMD_KEY_ flags. */
+/* Returns the access that a user needs to a key with these CMD_KEY_ flags: ACL_READ, ACL_WRITE, both or none. */
 unsigned aclAccessOf(uint32_t key_flags);
-/* Whether a user must be allowed the selected database for the command. */
+/* Returns whether a user needs access to the selected database for the command. */
 bool aclUsesSelectedDb(const serverCommand *cmd);
 
-/* With the argument that is refused (0: the command itself). */
+/* Checks the command. *index gets the index of the argument that is refused; 0: the command itself. */
 aclVerdict aclCheck(const user *u, const aclQuestion *q, uint32_t *index);
-/* Whether it may read any key with this command. */
+/* Returns whether the user may read any key with this command. */
 bool aclMayReadAll(const user *u, const serverCommand *cmd);
-/* Whether it may read the key, by whatever command, in that database (-1: in all). */
+/* Returns whether the user may read the key, with any command, in that database (-1: in all databases). */
 bool aclMayRead(const user *u, slice key, int dbid);
-/* Whether a subscriber may listen: for a pattern it must stand there letter by letter. */
+/* Returns whether the user may subscribe to the channel. A pattern must be identical to one that the user is
+ * allowed. */
 bool aclMaySubscribe(const user *u, slice name, bool is_pattern);
 
-/* Resolve the names of commands that are special here. Boot, once, when all are registered. */
+/* Looks up the commands that are special here. Call once at startup, when all commands are registered. */
 void aclCheckInit(void);
 
 #endif

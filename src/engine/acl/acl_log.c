@@ -1,9 +1,9 @@
-/* acl_log.c -- what users were refused lately: ACL LOG.
+/* acl_log.c -- ACL LOG: recent refusals.
  *
  * Not here    when something is refused (acl.c, auth.c).
  * Owns        the entries, newest first.
  * Threads     main.
- * Invariants  1. No more than acllog-max-len entries, each of a few kilobytes.
+ * Invariants  1. There are at most acllog-max-len entries, each of a few kilobytes.
  *             2. Ids grow by one, also across a reset.
  * Tests       tests/engine/acl.tcl
  *
@@ -18,19 +18,19 @@
 #include "zmalloc.h"
 
 #define SAME_WITHIN_MS 60000
-#define LOOK_BACK 10  /* entries among which the same is looked for */
-#define TEXT_MAX 1024 /* of what a client names */
+#define LOOK_BACK 10  /* number of entries among which an equal one is searched */
+#define TEXT_MAX 1024 /* of texts that a client sends */
 
 typedef struct logEntry {
     aclVerdict verdict;
     aclContext context;
     long long id, count;
     int64_t created_ms, updated_ms;
-    sds object, user_name, client_info; /* own */
+    sds object, user_name, client_info; /* owns */
 } logEntry;
 
 static struct {
-    list *entries; /* owns; NULL until the first one comes */
+    list *entries; /* owns; NULL until the first entry */
     long long next_id;
 } log;
 
@@ -70,7 +70,7 @@ static listNode *findSame(const logEntry *e) {
     return NULL;
 }
 
-/* The older of two that are the same goes on, at the head. */
+/* Merges a new refusal into an equal entry, which moves to the head. Frees `e`. */
 static void join(listNode *node, logEntry *e) {
     logEntry *old = listNodeValue(node);
     sds info = old->client_info;
@@ -114,7 +114,7 @@ void aclLogAdd(const client *c, aclVerdict verdict, aclContext context, slice ob
     debugAssert((long long)listLength(log.entries) <= log.next_id);
 }
 
-/* ---- As a reply ------------------------------------------------------------------------------------------------- */
+/* ---- The reply -------------------------------------------------------------------------------------------------- */
 
 static const char *const reasons[] = {
     [ACL_ALLOWED] = "",           [ACL_NO_COMMAND] = "command", [ACL_NO_KEY] = "key",      [ACL_NO_AUTH] = "auth",

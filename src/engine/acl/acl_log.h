@@ -1,4 +1,4 @@
-/* acl_log.h -- what users were refused lately: ACL LOG.
+/* acl_log.h -- ACL LOG: recent refusals.
  *
  * Runs on: main.
  *
@@ -10,10 +10,10 @@
 
 typedef enum { ACL_IN_TOPLEVEL, ACL_IN_MULTI, ACL_IN_LUA } aclContext;
 
-/* Note a refusal, and count it. What was refused is `object`: a command, key, channel, database, or a user's name. The
- * same again within a minute is one entry with a count. */
+/* Logs and counts a refusal. `object` is the command, key, channel, database or user name that was refused. Equal
+ * refusals within a minute become one entry with a count. */
 void aclLogAdd(const client *c, aclVerdict verdict, aclContext context, slice object, slice user_name);
-/* ACL LOG [count] and ACL LOG RESET. */
+/* Reply to ACL LOG [count], and do ACL LOG RESET. */
 void aclLogReply(client *c, long long count);
 void aclLogReset(void);
 

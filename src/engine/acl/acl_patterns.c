@@ -1,14 +1,15 @@
-/* acl_patterns.c -- the patterns of keys or channels that a selector allows, with what is known of each ahead.
+/* acl_patterns.c -- the patterns of keys or channels that a selector allows, preprocessed for fast matching.
  *
- * Most patterns are a prefix and a star, so most keys are told by comparing the prefix; the rest is for globMatch().
+ * Most patterns are a prefix and a star, so a comparison with the prefix decides for most keys; globMatch() does the
+ * rest.
  *
- * Not here    who asks, and with which keys (acl_check.c).
- * Owns        texts, and where each stands once there are many.
+ * Not here    which keys are checked (acl_check.c).
+ * Owns        texts, and an index of them once there are many.
  * Threads     main.
- * Invariants  1. Each pattern is there once, and all are in `by_text` if they are sixteen or more. Where all is allowed
- *                there is none.
+ * Invariants  1. Each pattern is there once. From sixteen on all are in `by_text`. If everything is allowed there is
+ *                none.
  *             2. `first` is zero where `mask` is.
- * Cost        a comparison a pattern; a walk by globMatch() where the literal part fits and more follows.
+ * Cost        a comparison a pattern; a globMatch() if the literal part matches and more follows.
  * Tests       tests/unit/engine/acl/acl_user_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -32,7 +33,7 @@ static uint32_t literalBytes(slice text) {
     return n;
 }
 
-/* The first eight bytes, zeros behind what there is. */
+/* Returns the first eight bytes, padded with zeros. */
 static uint64_t firstBytes(const char *p, size_t len) {
     uint64_t bytes = 0;
     if (len >= sizeof(bytes)) memcpy(&bytes, p, sizeof(bytes));
@@ -58,7 +59,7 @@ static aclPattern *findPattern(const aclPatterns *p, slice text) {
     return NULL;
 }
 
-/* Enter those from `from` on. */
+/* Adds the patterns from index `from` on to `by_text`. */
 static void indexFrom(aclPatterns *p, uint32_t from) {
     char room[ACL_INDEX_KEY];
     if (p->count < INDEXED_FROM) return;
@@ -117,7 +118,7 @@ aclPatterns aclPatternsDup(const aclPatterns *p) {
     return copy;
 }
 
-/* The first eight bytes are the same. */
+/* Call if the first eight bytes match. */
 static bool patternMatches(const aclPattern *p, slice text) {
     debugAssert(p->literal <= sdsLen(p->text));
     if (text.len < p->literal) return false;
@@ -125,7 +126,7 @@ static bool patternMatches(const aclPattern *p, slice text) {
     if (p->open) return true;
     slice pattern = sdsSlice(p->text);
     if (p->literal == pattern.len) return text.len == pattern.len;
-    size_t skip = text.len > p->literal ? p->literal : 0; /* an empty text is a case of its own there */
+    size_t skip = text.len > p->literal ? p->literal : 0; /* globMatch() treats an empty text specially */
     return globMatch(sliceOf(pattern.ptr + skip, pattern.len - skip), sliceOf(text.ptr + skip, text.len - skip), false);
 }
 

@@ -1,4 +1,4 @@
-/* acl_patterns.h -- the patterns of keys or channels that a selector allows, with what is known of each ahead.
+/* acl_patterns.h -- the patterns of keys or channels that a selector allows, preprocessed for fast matching.
  *
  * Runs on: main.
  *
@@ -8,35 +8,37 @@
 
 #include "sds.h"
 
-/* What a key pattern is for; a channel's has both. */
+/* Access that a key pattern allows; a channel's pattern has both bits. */
 enum { ACL_READ = 1, ACL_WRITE = 2, ACL_READ_WRITE = 3 };
 
 typedef struct aclPattern {
-    uint64_t first, mask; /* the first eight literal bytes, and which of them there are: what differs does not match */
+    uint64_t first, mask; /* the first eight literal bytes, and a mask of those
+                           * that exist: a text that differs there does not match */
     sds text;             /* owns */
-    uint32_t literal;     /* bytes before the first that is special */
+    uint32_t literal;     /* number of bytes before the first special one */
     uint8_t access;       /* ACL_READ, ACL_WRITE */
-    bool open;            /* one star follows them and nothing else */
+    bool open;            /* the literal bytes are followed by one star and nothing else */
 } aclPattern;
 
 typedef struct aclPatterns {
     aclPattern *items; /* owns */
     uint32_t count;
-    bool all; /* everything is allowed, and `items` is empty */
+    bool all; /* everything is allowed; then `items` is empty */
     uint32_t capacity;
-    struct rax *by_text; /* owns: where in `items`; NULL while there are few */
+    struct rax *by_text; /* owns; index in `items`; NULL while there are few */
 } aclPatterns;
 
-/* Whether there is a byte that parts words, or a NUL: neither names of users nor patterns have one. */
+/* Returns whether the text has a blank or a NUL: names of users and patterns must not. */
 bool aclHasBlank(slice text);
 
-/* Add a pattern; one that is there already gets `access` beside its own. */
+/* Adds a pattern; if it is present already, adds `access` to its own. */
 void aclPatternsAdd(aclPatterns *p, slice text, unsigned access);
+/* Frees all patterns; `all`: everything is allowed from now on. */
 void aclPatternsClear(aclPatterns *p, bool all);
 aclPatterns aclPatternsDup(const aclPatterns *p);
-/* Whether one pattern that has all of `access` matches. */
+/* Returns whether a pattern that allows all of `access` matches the text. */
 bool aclPatternsMatch(const aclPatterns *p, slice text, unsigned access);
-/* Whether the text stands there itself: a subscription to a pattern must be one that is allowed, letter by letter. */
+/* Returns whether the text itself is one of the patterns: a client may subscribe only to such patterns. */
 bool aclPatternsHave(const aclPatterns *p, slice text);
 
 #endif

@@ -1,11 +1,11 @@
 /* acl_selector.c -- one set of permissions: commands, keys, channels, databases.
  *
- * What is asked for each command is a bit; the words that made the bits are kept beside them, for ACL LIST and files. A
- * word takes the place of those that it says the last word about: +config of each about CONFIG and its subcommands,
- * +@all and -@all of all.
+ * Each command has a bit, which is all that is checked; the rules that made the bits are kept as well, for ACL LIST and
+ * files. A rule replaces earlier ones that it overrides completely: +config all rules about CONFIG and its subcommands,
+ * +@all and -@all all rules.
  *
- * Not here    passwords and what else a user has (acl_user.c), whether a command may run (acl_check.c).
- * Owns        the bits, words and patterns of a selector.
+ * Not here    passwords and other properties of a user (acl_user.c), whether a command may run (acl_check.c).
+ * Owns        the bits, rules and patterns of a selector.
  * Threads     main.
  * Invariants  1. all_commands is set exactly if the bit of each command is.
  *             2. `first_args` counts the rules about a first argument. Rules are numbered in their order.
@@ -50,7 +50,7 @@ static bool allBitsSet(const aclSelector *s) {
 #define RULES_CHECKED 64
 #define DBS_CHECKED 64
 
-/* Asserts the invariants, of rules and databases for the first. */
+/* Asserts the invariants; of rules and databases, for the first ones only. */
 static void selectorCheck(const aclSelector *s) {
 #ifdef DEBUG_ASSERTIONS
     uint32_t first_args = 0, seen = 0;
@@ -134,7 +134,8 @@ static void dropRule(aclSelector *s, aclWord *word) {
     aclWordsDrop(&s->rules, word);
 }
 
-/* Rules about the same, or a part of it, say nothing any more. Takes `name`. */
+/* Adds a rule (takes ownership of `name`), and removes earlier rules about the same command or category or a part of
+ * it. */
 static void addRule(aclSelector *s, sds name, bool allow, const serverCommand *first_arg_of) {
     aclWord *older = aclWordsFind(&s->rules, sdsSlice(name));
     if (older) dropRule(s, older);
@@ -161,7 +162,7 @@ static void changeIfInCategory(void *arg, serverCommand *cmd) {
     for (int i = 0; i < cmd->nsubcommands; i++) changeIfInCategory(arg, &cmd->subcommands[i]);
 }
 
-/* What was said of single first arguments of commands in the category is over; the words stay. */
+/* Makes rules about first arguments of commands in the category ineffective; as text they stay. */
 static void forgetFirstArgs(aclSelector *s, uint64_t category) {
     debugAssert(category != 0 && (category & (category - 1)) == 0);
     s->over[__builtin_ctzll(category)] = s->rules_made;
@@ -185,7 +186,7 @@ bool aclSelectorHasFirstArg(const aclSelector *s, const serverCommand *cmd, slic
 static const char syntax_error[] = "Syntax error";
 static const char unknown_name[] = ACL_UNKNOWN_NAME;
 
-/* `name` is what follows the @. */
+/* `name` follows the @. */
 static const char *applyCategory(aclSelector *s, slice name, bool allow) {
     if (sliceIs(name, "all")) {
         allowAll(s, allow);
@@ -207,7 +208,7 @@ static void setCommand(aclSelector *s, const serverCommand *cmd, bool allow) {
     addRule(s, sdsNew(cmd->fullname), allow, NULL);
 }
 
-/* A command that is allowed with one first argument: select|0. */
+/* Allows a command with one first argument: select|0. */
 static const char *allowFirstArg(aclSelector *s, const serverCommand *cmd, slice arg) {
     if (aclHasBlank(arg)) return syntax_error;
     if (memchr(arg.ptr, '|', arg.len)) return unknown_name;
@@ -215,7 +216,8 @@ static const char *allowFirstArg(aclSelector *s, const serverCommand *cmd, slice
     return NULL;
 }
 
-/* `name` as in "config|get". Users keep what a command is called by itself, whatever rename-command has made of it. */
+/* Applies a rule about a command; `name` as in "config|get". Rules use a command's own name, not that of
+ * rename-command. */
 static const char *applyCommand(aclSelector *s, slice name, bool allow) {
     const char *bar = name.len ? memchr(name.ptr, '|', name.len) : NULL;
     slice top = sliceOf(name.ptr, bar ? (size_t)(bar - name.ptr) : name.len);
@@ -250,7 +252,8 @@ static const char *applyCommandWord(aclSelector *s, slice word) {
 
 /* ---- Keys, channels, databases ---------------------------------------------------------------------------------- */
 
-/* %R~pattern, %W~pattern, %RW~pattern: what it is for, 0 when it is none of these. *at is where the pattern begins. */
+/* Returns the access of %R~pattern, %W~pattern or %RW~pattern, 0 if the word is none of these. *at is the start of the
+ * pattern. */
 static unsigned accessOfWord(slice word, size_t *at) {
     unsigned access = 0;
     for (*at = 1; *at < word.len && word.ptr[*at] != '~'; ++*at) {
@@ -305,7 +308,7 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* In order, each once: how many that are. */
+/* Sorts the numbers and removes duplicates; returns how many are left. */
 static uint32_t sortDbs(int *dbs, uint32_t count) {
     uint32_t kept = 0;
     qsort(dbs, count, sizeof(*dbs), ascending);
@@ -314,7 +317,7 @@ static uint32_t sortDbs(int *dbs, uint32_t count) {
     return kept;
 }
 
-/* Numbers with commas between them. */
+/* Parses numbers with commas between them. */
 static const char *applyDbWord(aclSelector *s, slice list) {
     int *dbs = zmalloc((list.len / 2 + 1) * sizeof(*dbs));
     uint32_t count = 0;
@@ -354,7 +357,7 @@ const char *aclSelectorApply(aclSelector *s, slice word) {
     return NULL;
 }
 
-/* ---- As text ---------------------------------------------------------------------------------------------------- */
+/* ---- Text of rules ---------------------------------------------------------------------------------------------- */
 
 sds aclSelectorCatCommands(sds out, const aclSelector *s) {
     out = sdsCat(out, s->from_all ? "+@all" : "-@all");
@@ -372,7 +375,7 @@ sds aclSelectorCatKeys(sds out, const aclSelector *s) {
         if (i > 0) out = sdsCat(out, " ");
         const aclPattern *p = &s->keys.items[i];
         slice text = sdsSlice(p->text);
-        /* "~*" would be the word that takes the place of all others, and behind which there may be none. */
+        /* "~*" would be the word that replaces all other patterns and does not allow any after it. */
         out = sdsCat(out, p->access == ACL_READ_WRITE && sliceIs(text, "*") ? "%RW~" : words[p->access]);
         out = sdsCatSlice(out, text);
     }
@@ -394,7 +397,7 @@ sds aclSelectorCatDbs(sds out, const aclSelector *s) {
     return out;
 }
 
-/* What is as it is with every user need not be said, but for channels, whose default is a setting. */
+/* Omits parts that have the defaults of a new user, except channels, whose default is a setting. */
 sds aclSelectorCat(sds out, const aclSelector *s) {
     selectorCheck(s);
     if (s->keys.all || s->keys.count) out = sdsCat(aclSelectorCatKeys(out, s), " ");

@@ -1,5 +1,5 @@
-/* acl_selector.h -- one set of permissions: commands, keys, channels, databases. A user has one or more, and a command
- * must be allowed by one of them as a whole.
+/* acl_selector.h -- one set of permissions: commands, keys, channels, databases. A user has one or more selectors, and
+ * one of them must allow a command as a whole.
  *
  * Runs on: main.
  *
@@ -11,47 +11,49 @@
 #include "acl_words.h"
 #include "command_table.h"
 
-/* A word about commands, as it was given: +@read, -config|get, +select|0. */
+/* A rule about commands, as it was given: +@read, -config|get, +select|0. */
 typedef struct aclCommandRule {
-    aclWord name;                      /* lower case but for a first argument */
-    const serverCommand *first_arg_of; /* borrowed: the name is this command's and a first argument; else NULL */
-    uint64_t number;                   /* of all that the selector was given */
+    aclWord name;                      /* in lower case, except a first argument */
+    const serverCommand *first_arg_of; /* borrowed: the command, if the name is a
+                                        * command's and a first argument; else NULL */
+    uint64_t number;                   /* position among all rules that the selector was given */
     bool allow;
 } aclCommandRule;
 
 typedef struct aclSelector {
-    uint64_t *commands; /* owns: a bit for each command and subcommand, by id */
+    uint64_t *commands; /* owns: a bit for each command and subcommand, indexed by id */
     bool all_commands;  /* all bits are set */
-    bool from_all;      /* the rules begin with all commands; else with none */
-    aclWords rules;     /* aclCommandRules */
+    bool from_all;      /* the rules start from all commands; else from none */
+    aclWords rules;     /* of aclCommandRule */
     uint64_t rules_made;
-    uint32_t first_args; /* rules that have one */
+    uint32_t first_args; /* number of rules with a first argument */
     aclPatterns keys, channels;
     int *dbs; /* owns: ascending */
     uint32_t dbs_count;
     bool all_dbs;
-    uint64_t over[ACL_CATEGORIES]; /* of each category: with rules up to this number first arguments are over, as a word
-                                      about the category came behind them */
+    uint64_t over[ACL_CATEGORIES]; /* for each category: rules about first arguments up to this number
+                                    * have no effect, as a later rule about the category overrides them */
 } aclSelector;
 
-/* No command, no key, all databases; channels as acl-pubsub-default says. */
+/* Creates a selector that allows no command, no key, all databases, and the channels of acl-pubsub-default. */
 aclSelector *aclSelectorCreate(void);
 aclSelector *aclSelectorDup(const aclSelector *s);
 void aclSelectorFree(aclSelector *s);
-/* What is wrong with a word that names no command and no category. */
+/* The error for a rule that names no command and no category. */
 #define ACL_UNKNOWN_NAME "Unknown command or category name in ACL"
-/* Apply one word of ACL SETUSER. NULL, or what is wrong with it; then nothing has changed. */
+/* Applies one word of ACL SETUSER. Returns NULL, or the text of an error; then nothing has changed. */
 const char *aclSelectorApply(aclSelector *s, slice word) must_check;
 
 static inline bool aclSelectorHasCommand(const aclSelector *s, const serverCommand *cmd) {
     return s->commands[cmd->id / 64] >> (cmd->id % 64) & 1;
 }
-/* Whether it has the command with this first argument. */
+/* Returns whether a rule allows the command with this first argument. */
 bool aclSelectorHasFirstArg(const aclSelector *s, const serverCommand *cmd, slice arg);
-/* Everything is allowed. */
+/* Returns whether everything is allowed. */
 bool aclSelectorIsOpen(const aclSelector *s);
 
-/* Parts of it as words of ACL SETUSER, appended to an sds: each as ACL GETUSER shows it, and all in their order. */
+/* Append the parts of a selector to `out`, as words of ACL SETUSER: one part as ACL GETUSER shows it, or, the last
+ * function, all parts. */
 sds aclSelectorCatCommands(sds out, const aclSelector *s);
 sds aclSelectorCatKeys(sds out, const aclSelector *s);
 sds aclSelectorCatChannels(sds out, const aclSelector *s);

@@ -1,10 +1,10 @@
-/* acl_user.c -- a user: its passwords, and what it may do.
+/* acl_user.c -- a user: its passwords and its permissions.
  *
- * Not here    what a selector allows (acl_selector.c), which users there are (acl.c).
+ * Not here    what a selector allows (acl_selector.c), the table of users (acl.c).
  * Owns        name, hashes and selectors of a user.
  * Threads     main.
  * Invariants  1. There is a first selector.
- *             2. No password is kept but its hash.
+ *             2. Of a password only the hash is stored.
  * Tests       tests/unit/engine/acl/acl_user_test.c, tests/differential/acl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -26,7 +26,7 @@ user *userCreate(slice name) {
     return u;
 }
 
-/* Asserts what holds of a user whenever no function of this file is running. */
+/* Asserts the invariants of a user. Call where no function of this file is in the middle of a change. */
 static void userCheck(const user *u) {
     debugAssert(u->selectors_count > 0 && u->unrestricted == aclSelectorIsOpen(u->selectors[0]));
     debugAssert(!u->nopass || u->passwords.count == 0);
@@ -98,7 +98,7 @@ static bool isHash(slice text) {
     return true;
 }
 
-/* >password, <password, #hash, !hash. */
+/* Applies >password, <password, #hash or !hash. */
 static const char *applyPassword(user *u, slice word) {
     char digits[PASSWORD_HASH_LEN + 1];
     slice hash = sliceOf(word.ptr + 1, word.len - 1);
@@ -112,7 +112,7 @@ static const char *applyPassword(user *u, slice word) {
     return word.ptr[0] == '>' || word.ptr[0] == '#' ? addPassword(u, hash) : removePassword(u, hash);
 }
 
-/* Hashes have one length whatever the passwords have, so that time tells neither length nor common start. */
+/* Hashes have one length whatever that of the passwords, so that the time reveals neither length nor common prefix. */
 bool userPasswordIs(const user *u, slice password) {
     char digits[PASSWORD_HASH_LEN + 1];
     bool found = false;
@@ -128,15 +128,15 @@ bool userPasswordIs(const user *u, slice password) {
 
 /* ---- Rules ------------------------------------------------------------------------------------------------------ */
 
-/* Within parentheses words may stand in quotes, and the last one ends with ")": a word that has one of these of its own
- * would not be understood when the user's text is read again. */
+/* Returns whether a word within parentheses can be parsed again from the user's text: there words may be quoted, and
+ * the last one ends with ")", so a word that has a quote, or ends with ")", cannot. */
 static bool comesBack(slice word) {
     for (size_t i = 0; i < word.len; i++)
         if (word.ptr[i] == '"' || word.ptr[i] == '\'') return false;
     return word.len == 0 || word.ptr[word.len - 1] != ')';
 }
 
-/* "(words)": each of them is a selector's. */
+/* Adds a selector from "(words)". */
 static const char *addSelector(user *u, slice word) {
     int count;
     if (word.len < 2 || word.ptr[word.len - 1] != ')') return syntax_error;
@@ -167,14 +167,14 @@ static void resetUser(user *u) {
 }
 
 static const char *applyWord(user *u, slice word) {
-    if (word.len == 0) return NULL; /* as the field's server takes it */
+    if (word.len == 0) return NULL; /* as Valkey does */
     if (sliceIs(word, "on")) u->enabled = true;
     else if (sliceIs(word, "off")) u->enabled = false;
     else if (sliceIs(word, "nopass")) aclWordsClear(&u->passwords), u->nopass = true;
     else if (sliceIs(word, "resetpass")) aclWordsClear(&u->passwords), u->nopass = false;
     else if (sliceIs(word, "reset")) resetUser(u);
     else if (sliceIs(word, "clearselectors")) clearSelectors(u);
-    /* Payloads of RESTORE are always checked, whoever sends them. */
+    /* Payloads of RESTORE are always checked, for every user. */
     else if (sliceIs(word, "sanitize-payload") || sliceIs(word, "skip-sanitize-payload")) return NULL;
     else if (memchr("><#!", word.ptr[0], 4)) return applyPassword(u, word);
     else if (word.ptr[0] == '(') return addSelector(u, word);
@@ -189,7 +189,7 @@ const char *userApply(user *u, slice word) {
     return err;
 }
 
-/* ---- As text ---------------------------------------------------------------------------------------------------- */
+/* ---- Text of a user --------------------------------------------------------------------------------------------- */
 
 sds userCat(sds out, const user *u) {
     userCheck(u);
@@ -203,7 +203,7 @@ sds userCat(sds out, const user *u) {
     return out;
 }
 
-/* It begins as a rule about commands, keys, channels or databases does. */
+/* Returns whether a word begins as a rule about commands, keys, channels or databases does: it is no password. */
 static bool isHarmless(slice word) {
     return word.len == 0 || memchr("+-~%&()", word.ptr[0], 7) || (word.len > 3 && strncasecmp(word.ptr, "db=", 3) == 0);
 }

@@ -1,4 +1,4 @@
-/* acl_user.h -- a user: its passwords, and what it may do.
+/* acl_user.h -- a user: its passwords and its permissions.
  *
  * Runs on: main.
  *
@@ -13,33 +13,33 @@
 typedef struct user {
     sds name; /* owns */
     bool enabled, nopass;
-    bool unrestricted;       /* every command on anything: nothing has to be asked */
-    bool changed, gone;      /* acl.c's, until its clients have been told */
-    aclWords passwords;      /* hashes */
-    aclSelector **selectors; /* own: the first is the user's own, the others stand in parentheses */
+    bool unrestricted;       /* every command on everything is allowed: no checks are needed */
+    bool changed, gone;      /* acl.c's, while it updates the user's clients */
+    aclWords passwords;      /* their hashes */
+    aclSelector **selectors; /* owns; the first one is the user's own, the others were given in parentheses */
     uint32_t selectors_count;
 } user;
 
-/* Off, without password or permission. */
+/* Creates a user that is disabled, without password and permissions. */
 user *userCreate(slice name);
 user *userDup(const user *u);
-void userFree(user *u); /* NULL is fine */
-/* `u`, to which clients point, becomes what `from` is, which is freed. */
+void userFree(user *u); /* NULL is allowed */
+/* Moves the contents of `from` to `u`, which clients point to, and frees `from`. */
 void userTake(user *u, user *from);
-/* Apply one word of ACL SETUSER, a selector in parentheses too. NULL, or what is wrong with it; then nothing has
- * changed. */
+/* Applies one word of ACL SETUSER; a selector in parentheses is one word. Returns NULL, or the text of an error; then
+ * nothing has changed. */
 const char *userApply(user *u, slice word) must_check;
-/* Whether it may come in with this password. Takes as long for a wrong one as for the right one. */
+/* Returns whether the password is right. Takes the same time for a wrong password as for the right one. */
 bool userPasswordIs(const user *u, slice password);
-/* A word of ACL SETUSER as a log may show it, appended to an sds: without what is a password, or may have been meant as
- * one. */
+/* Appends a word of ACL SETUSER to `out` as a log may show it: without passwords and without text that may have been
+ * meant as one. */
 sds aclCatShown(sds out, slice word);
-/* As a line of ACL LIST without the word "user": name and words, appended to an sds. */
+/* Appends the user as a line of ACL LIST, without the word "user": its name and rules. */
 sds userCat(sds out, const user *u);
 
-/* Words of ACL SETUSER as they were sent: a selector may be spread over several. Returns `count` words or fewer, each
- * whole; *count is changed. The array and the words are the caller's (sdsFreeSplitRes()). NULL when a parenthesis is
- * not closed; then *open is the word where it begins. */
+/* Joins the words of ACL SETUSER as they were sent, where a selector may span several words. Returns `count` words or
+ * fewer and stores their number in *count; the caller frees them with sdsFreeSplitRes(). Returns NULL if a parenthesis
+ * is not closed; then *open is the word with it. */
 sds *aclJoinWords(const slice *words, int *count, slice *open);
 
 #endif

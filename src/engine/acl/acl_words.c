@@ -1,4 +1,4 @@
-/* acl_words.c -- words of a user's rules in the order in which they came, each once, and found by itself.
+/* acl_words.c -- a list of words of a user's rules in order, each once, with an index to find them.
  *
  * Not here    what the words mean (acl_selector.c, acl_user.c).
  * Owns        the words.

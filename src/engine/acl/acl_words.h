@@ -1,6 +1,6 @@
-/* acl_words.h -- words of a user's rules in the order in which they came, each once, and found by itself.
+/* acl_words.h -- a list of words of a user's rules in order, each once, with an index to find them.
  *
- * A client chooses how many there are, so nothing here walks over all but what must show or free them.
+ * A client chooses how many there are, so nothing here visits all of them, except to show or free them.
  *
  * Runs on: main.
  *
@@ -11,29 +11,29 @@
 #include "rax.h"
 #include "sds.h"
 
-/* Stands at the start of what is kept, which is one allocation. */
+/* Head of a list element. It is the first field of the caller's struct, which is one allocation. */
 typedef struct aclWord {
     sds text; /* owns */
     struct aclWord *prev, *next;
 } aclWord;
 
-/* Starts as zeroes. */
+/* Initialize to zero. */
 typedef struct aclWords {
-    aclWord *first, *last; /* own */
-    rax *by_text;          /* owns; NULL while there was none */
+    aclWord *first, *last; /* owns */
+    rax *by_text;          /* owns; NULL until the first word */
     uint32_t count;
 } aclWords;
 
-/* The key under which a text without a NUL is kept in a rax: itself, or, when it is so long that there might be no room
- * for it, how it begins with a digest. */
+/* Returns the key of a text without a NUL in a rax: the text itself or, if it is so long that memory for it might be
+ * lacking, its beginning with a digest. `room` is a buffer for that. */
 #define ACL_INDEX_START 100
 #define ACL_INDEX_KEY (ACL_INDEX_START + 1 + 64 + 1)
 slice aclIndexKey(slice text, char room[ACL_INDEX_KEY]);
 
 aclWord *aclWordsFind(const aclWords *w, slice text);
-/* Any one that begins with `start`, which has ACL_INDEX_START bytes at most. */
+/* Returns any word that begins with `start`, which has at most ACL_INDEX_START bytes; NULL if there is none. */
 aclWord *aclWordsFindStart(const aclWords *w, slice start);
-/* At the end (takes `word`); its text is not there. */
+/* Appends `word` (takes ownership), whose text must be absent. */
 void aclWordsAppend(aclWords *w, aclWord *word);
 void aclWordsDrop(aclWords *w, aclWord *word);
 void aclWordsClear(aclWords *w);

@@ -1,6 +1,6 @@
-/* auth.c -- who a client is: it says a name and a password.
+/* auth.c -- authentication: makes a client the user whose name and password it sends.
  *
- * Not here    users and their passwords (acl.c, acl_user.c), the words of AUTH and HELLO
+ * Not here    users and their passwords (acl.c, acl_user.c), the arguments of AUTH and HELLO
  *             (commands/connection/connection_cmds.c).
  * Owns        nothing.
  * Threads     main.
@@ -41,8 +41,8 @@ static void setAuthenticated(client *c, bool on) {
 bool authClient(client *c, slice name, slice password) {
     assertMainRole();
     user *u = aclUser(name);
-    /* Nothing is compared for a user that every password opens. Otherwise a name that is not there, or that is off,
-     * takes as long as one with another password. */
+    /* No comparison for a user without password. Otherwise an unknown or disabled user takes as long as a wrong
+     * password. */
     bool open = u && u->enabled && u->nopass;
     bool right = open || userPasswordIs(u ? u : aclDefaultUser(), password);
     if (!u || !u->enabled || !right) {
@@ -78,7 +78,7 @@ void authForget(client *c) {
 gateResult authGate(client *c) {
     assertMainRole();
     if (c->authenticated || !authRequired()) return GATE_PASSED;
-    /* Strangers who ask and do not read must not fill memory with refusals. */
+    /* Clients that never authenticated and do not read must not fill the memory with error replies. */
     if (!c->known && outputLimitCheckStranger(c)) return GATE_REFUSED;
     if (c->cmd && c->cmd->flags & CMD_NO_AUTH) return GATE_PASSED;
     if (c->req->flags & REQ_PROTOCOL_ERROR) return GATE_PASSED;

@@ -1,4 +1,4 @@
-/* auth.h -- who a client is: it says a name and a password.
+/* auth.h -- authentication: makes a client the user whose name and password it sends.
  *
  * Runs on: main.
  *
@@ -8,22 +8,22 @@
 
 #include "gates.h"
 
-/* Whether a new client must tell a password before anything else. */
+/* Returns whether a new client must authenticate before it may do anything else. */
 bool authRequired(void);
-/* Whether the default user has no password: AUTH with a password alone is a mistake then. */
+/* Returns whether the default user has no password: then AUTH with a password alone is an error. */
 bool authDefaultHasNone(void);
 
-/* Check a pair and let the client in as that user. False, counted and logged, with the client as it was when it is
- * wrong or the user is switched off: no reply is added. */
+/* Authenticates the client as that user. Returns false if the name or password is wrong or the user is disabled: then
+ * the failure is counted and logged, the client is unchanged, and no reply is added. */
 bool authClient(client *c, slice user, slice password) must_check;
-/* A new connection has shown a certificate with these names, each of which ends with a zero byte: the client is the
- * first of them that is a user who is switched on, without a password. If none is that is counted and logged, and the
- * client is as it was. */
+/* Authenticates a new connection by its certificate with these names, each of which ends with a NUL. The client becomes
+ * the first of them that is an enabled user, without a password. If there is none, the failure is counted and logged
+ * and the client is unchanged. */
 void authByCertificate(client *c, slice names);
-/* A new connection, or one that is as new: the default user's, and in if that needs no password. */
+/* Resets the client to the state of a new connection: the default user's, authenticated if that needs no password. */
 void authForget(client *c);
 
-/* The entry of GATE_AUTH, which is armed for each client that has not authenticated. */
+/* The check function of GATE_AUTH, which is enabled for each client that has not authenticated. */
 gateResult authGate(client *c);
 
 #endif
