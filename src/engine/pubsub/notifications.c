@@ -1,14 +1,14 @@
-/* notifications.c -- keyspace notifications: what happens to keys, published to channels that are named after them.
+/* notifications.c -- keyspace notifications: publishes events of keys to channels that are named after the keys.
  *
  *   __keyspace@<db>__:<key>    with K in notify-keyspace-events; the message is the event
  *   __keyevent@<db>__:<event>  with E; the message is the key
  *
- * Who is told of both gets them in this order.
+ * A client that is subscribed to both gets them in this order.
  *
- * Not here    which command says what (store/keyspace_events.h), which classes are on (store_settings.c).
+ * Not here    which command reports which event (store/keyspace_events.h), which classes are on (store_settings.c).
  * Owns        nothing.
  * Threads     main.
- * Cost        a call where nobody listens to anything; else two names, and what publishing costs.
+ * Cost        a call if there are no subscribers at all; else two names, and the cost of publishing.
  * Tests       tests/engine/notifications.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -21,7 +21,8 @@
 
 #define NAME_ON_STACK 512
 
-/* To the channel "__<kind>@<db>__:<name>". A name for which there is no memory has no subscriber that could have it. */
+/* Publishes to the channel "__<kind>@<db>__:<name>". If there is no memory for that name, it has no subscribers
+ * either. */
 static void publish(const char *kind, int dbid, slice name, slice message) {
     char room[NAME_ON_STACK], *channel = room;
     size_t len = (size_t)snprintf(room, sizeof(room), "__%s@%d__:", kind, dbid);

@@ -1,4 +1,4 @@
-/* notifications.h -- keyspace notifications: what happens to keys, published to channels that are named after them.
+/* notifications.h -- keyspace notifications: publishes events of keys to channels that are named after the keys.
  *
  * Runs on: main.
  *
@@ -6,7 +6,7 @@
 #ifndef ENGINE_NOTIFICATIONS_H
 #define ENGINE_NOTIFICATIONS_H
 
-/* Boot: events of the classes in notify-keyspace-events are published from here on. */
+/* Call at startup: from then on events of the classes in notify-keyspace-events are published. */
 void notificationsInit(void);
 
 #endif

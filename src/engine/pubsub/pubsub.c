@@ -1,20 +1,20 @@
-/* pubsub.c -- publish and subscribe: which client listens to which channels and patterns.
+/* pubsub.c -- publish/subscribe: which client is subscribed to which channels and patterns.
  *
  *   channels, patterns, shard channels --name--> topic --> [ clients ]        one message goes to all
  *                                                  ^
  *   client --> pubsubState --first--> subscription +--next--> subscription    one client leaves all
  *                                     found by (client, topic) in `pairs`
  *
- * Neither a topic with many clients nor a client with many topics makes coming or going dear.
+ * So subscribing and unsubscribing stay cheap for a topic with many clients and for a client with many topics.
  *
- * Not here    the arrays of clients (pubsub_topic.c), how patterns are found (pubsub_patterns.c), what is sent
+ * Not here    the arrays of clients (pubsub_topic.c), how patterns are found (pubsub_patterns.c), the messages
  *             (pubsub_message.c), commands and their replies (pubsub_commands.c).
  * Owns        topics of channels; subscriptions; each client's pubsubState.
  * Threads     main.
  * Invariants  (pubsubCheck() asserts them)
- *             1. A topic is there as long as somebody is subscribed to it.
+ *             1. A topic exists as long as it has subscribers.
  *             2. A client is subscribed to a topic once.
- *             3. CLIENT_PUBSUB is set, and GATE_SUBSCRIBED armed, exactly for clients that are subscribed to something.
+ *             3. CLIENT_PUBSUB is set, and GATE_SUBSCRIBED enabled, exactly for clients that have subscriptions.
  * Tests       tests/unit/engine/pubsub/pubsub_test.c, tests/engine/pubsub.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -29,15 +29,15 @@
 typedef struct pubsubState {
     subscription *first[PUBSUB_KINDS], *last[PUBSUB_KINDS]; /* owns */
     size_t count[PUBSUB_KINDS];
-    size_t bytes; /* names included, although others may share them */
+    size_t bytes; /* size, with names, although other clients may share them */
 } pubsubState;
 
 static struct {
-    dict *names[PUBSUB_KINDS]; /* owns tables and topics; of patterns NULL */
-    dict *pairs;               /* owns the table: of all subscriptions, which the clients' lists own */
+    dict *names[PUBSUB_KINDS]; /* owns tables and topics; NULL for patterns */
+    dict *pairs;               /* owns the table of all subscriptions, which the clients' lists own */
 } subscriptions;
 
-static size_t slot; /* const after boot */
+static size_t slot; /* const after startup */
 
 static pubsubState **stateOf(const client *c) {
     return clientSlot(c, slot);
@@ -48,12 +48,12 @@ static pubsubState *pubsubOf(const client *c) {
     return *stateOf(c);
 }
 
-/* ---- What holds ---- */
+/* ---- Checks ---- */
 
-#define CHECKED_WHOLE 64 /* subscriptions; if there are more, one call of many looks at all of them */
+#define CHECKED_WHOLE 64 /* subscriptions; if there are more, one of WALK_EVERY calls checks all of them */
 #define WALK_EVERY 1024
 
-/* Asserts what holds of one client; and, while there are few subscriptions or now and then, of all. */
+/* Asserts the invariants of one client; and, if there are few subscriptions or now and then, of all. */
 static void clientCheck(const client *c) {
 #ifdef DEBUG_ASSERTIONS
     static unsigned calls;
@@ -122,7 +122,8 @@ static subscription *findSubscription(const client *c, topic *t) {
     return dictFind(subscriptions.pairs, sliceOf(&pair, sizeof(pair)), pairHash(&pair));
 }
 
-/* What a subscription costs: itself, its places in the tables, its part of the topic; the tree of patterns. */
+/* Returns the size of a subscription: itself, its slots in the tables, its part of the topic and of the tree of
+ * patterns. */
 static size_t costOf(pubsubKind kind, const topic *t) {
     size_t bytes = sizeof(subscription) + 4 * sizeof(void *) + sizeof(topic) + t->name.len;
     return kind == PUBSUB_PATTERN ? bytes + PATTERN_BYTES : bytes;
@@ -266,7 +267,7 @@ void pubsubPublish(pubsubKind kind, hashedKey channel, pubsubMessage *m) {
     pubsubMessageEnd(m);
 }
 
-/* ---- Looking ---- */
+/* ---- Queries ---- */
 
 size_t pubsubNames(pubsubKind kind) {
     return kind == PUBSUB_PATTERN ? patternsCount() : dictSize(subscriptions.names[kind]);

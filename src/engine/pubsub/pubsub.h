@@ -1,8 +1,8 @@
-/* pubsub.h -- publish and subscribe: which client listens to which channels and patterns.
+/* pubsub.h -- publish/subscribe: which client is subscribed to which channels and patterns.
  *
- * Order of delivery: subscribers of the channel before those of patterns, so that a client which is both gets the one
- * before the others; patterns with a shorter literal beginning come first, else in no order. Between clients there is
- * none.
+ * Order of delivery: a message goes to the subscribers of its channel before those of patterns, so that a client that
+ * is both gets it first for the channel. Patterns with a shorter literal prefix come first, otherwise in no order.
+ * There is no order between clients.
  *
  * Runs on: main.
  *
@@ -15,31 +15,33 @@
 
 typedef enum { PUBSUB_CHANNEL, PUBSUB_PATTERN, PUBSUB_SHARD_CHANNEL, PUBSUB_KINDS } pubsubKind;
 
-/* Boot: subscriptions end with the client, and with RESET. */
+/* Call at startup: subscriptions end when the client is freed or reset (RESET). */
 void pubsubInit(void);
 
-/* The client listens to that name, if it did not already. False when there is no memory for the name. */
+/* Subscribes the client to a channel, pattern or shard channel, unless it is subscribed. Returns false if there is no
+ * memory for the name. */
 bool pubsubSubscribe(client *c, pubsubKind kind, hashedKey name) must_check;
-/* It listens to it no longer, if it did. */
+/* Unsubscribes the client from that name, if it is subscribed. */
 void pubsubUnsubscribe(client *c, pubsubKind kind, hashedKey name);
-/* The client listens to nothing any more. Not while a message is delivered. */
+/* Ends all subscriptions of the client. Do not call while a message is being delivered. */
 void pubsubEnd(client *c);
-/* The name of that kind that the client has subscribed to first; NULL: it listens to none. */
+/* Returns the oldest subscription of that kind; NULL if the client has none. */
 const topic *pubsubFirst(const client *c, pubsubKind kind);
-/* Whether `fn` says yes to one of its subscriptions; it asks no more then. */
+/* Calls `fn` for the client's subscriptions until it returns true. Returns whether it did. */
 bool pubsubAny(const client *c, bool (*fn)(const client *c, pubsubKind kind, slice name));
-/* Subscriptions of the client. */
+/* Returns the number of the client's subscriptions of that kind. */
 size_t pubsubCount(const client *c, pubsubKind kind);
 
-/* Deliver a message to those who listen to `channel`, a channel or shard channel; those of patterns hear of channels
- * only. m->channel is set here; m->receivers and m->failed tell how it went. Takes what the message holds. */
+/* Delivers a message to the subscribers of `channel`, a channel or shard channel, and, for a channel, to those of
+ * matching patterns. Sets m->channel, m->receivers and m->failed. Releases the values that the message owns. */
 void pubsubPublish(pubsubKind kind, hashedKey channel, pubsubMessage *m);
 
-/* How many names of that kind somebody listens to; how many clients to that one; and each of them but patterns. */
+/* The number of names of that kind that have subscribers; the number of subscribers of a name; and a call of `fn` for
+ * each name, except patterns. */
 size_t pubsubNames(pubsubKind kind);
 size_t pubsubSubscribers(pubsubKind kind, hashedKey name);
 void pubsubEachName(pubsubKind kind, void (*fn)(void *arg, slice name), void *arg);
-/* Assert the numbered invariants of pubsub.c and those of the topics. */
+/* Asserts the numbered invariants of pubsub.c and those of the topics. */
 void pubsubCheck(void);
 
 #endif

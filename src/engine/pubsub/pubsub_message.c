@@ -1,13 +1,13 @@
-/* pubsub_message.c -- one message on its way to subscribers.
+/* pubsub_message.c -- one message while it is delivered to subscribers.
  *
- * Its bytes are made once, for all who get it (client/fan_out.h). A large payload is made a value instead, to which
- * all subscribers' replies refer, so that it is in memory once however many patterns match. So is a large name of a
+ * Its bytes are made once for all subscribers (client/fan_out.h). A large payload becomes a value instead, to which all
+ * subscribers' replies refer, so that it is in memory once however many patterns match. So does a large name of a
  * channel.
  *
- * Not here    who gets it (pubsub.c), what holds it back from a client whose command runs (client/push.h).
- * Owns        a count on each value.
+ * Not here    which clients get it (pubsub.c), how it is kept back from a client whose command runs (client/push.h).
+ * Owns        a reference to each value.
  * Threads     main.
- * Cost        the heading; for a large payload, for each client a copy of it and a reference.
+ * Cost        the heading; for a large payload, for each client a copy of the heading and a reference.
  * Tests       tests/engine/pubsub.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -20,13 +20,13 @@
 #include "request_format.h"
 #include "zmalloc.h"
 
-#define SHARED_MIN 65536 /* payloads from here on are not copied for each heading */
+#define SHARED_MIN 65536 /* payloads of this size or more are not copied for each heading */
 #define HEAD_SMALL 512
 
-/* What comes before the payload, or before the channel if that is shared. Its first byte RESP2 and RESP3 have
- * different. */
+/* The part of a message that precedes the payload, or the channel if that is shared. Its first byte differs between
+ * RESP2 and RESP3. */
 typedef struct heading {
-    char *bytes; /* owns, unless it is `small` */
+    char *bytes; /* owns unless it is `small` */
     size_t len;
     char small[HEAD_SMALL];
 } heading;
@@ -35,12 +35,12 @@ static void addBulk(heading *h, slice s) {
     h->len += respBulk(h->bytes + h->len, s);
 }
 
-/* Whether each subscriber gets its parts one by one, which refer to what is large. */
+/* Returns whether the message is sent to each subscriber in parts, of which the large ones are references. */
 static bool inParts(const pubsubMessage *m) {
     return m->shared || m->shared_channel;
 }
 
-/* The heading, and the length of the payload if that is to follow as bytes. False when there is no memory. */
+/* Makes the heading, with the length of the payload if that follows as bytes. Returns false if there is no memory. */
 static bool makeHeading(heading *h, const pubsubMessage *m, pubsubHeading what) {
     size_t most = 5 * RESP_HEADER_MAX + what.kind.len + what.pattern.len + 6;
     if (!m->shared_channel) most += m->channel.len;
@@ -55,7 +55,7 @@ static bool makeHeading(heading *h, const pubsubMessage *m, pubsubHeading what) 
     return true;
 }
 
-/* Without memory for a value its bytes stay what they are. */
+/* Makes values of a large channel name and payload. If there is no memory for a value, the bytes are used. */
 static void share(pubsubMessage *m) {
     const slice no_key = sliceOf("", 0);
     debugAssert(!m->from || m->argument < m->from->argc);

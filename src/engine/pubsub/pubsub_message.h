@@ -1,4 +1,4 @@
-/* pubsub_message.h -- one message on its way to subscribers.
+/* pubsub_message.h -- one message while it is delivered to subscribers.
  *
  * Runs on: main.
  *
@@ -8,27 +8,28 @@
 
 #include "pubsub_topic.h"
 
-/* A message as it is delivered to a channel's subscribers and then to those of each pattern. Starts with the first two
- * fields; everything is borrowed until pubsubMessageEnd(). */
+/* A message, which is delivered to a channel's subscribers and then to those of each matching pattern. The caller sets
+ * the first fields, up to `argument`, and clears the others. Borrows everything until pubsubMessageEnd(). */
 typedef struct pubsubMessage {
     slice channel, payload;
-    client *from; /* whose running command brings the payload as argument `argument`; NULL: nobody's */
+    client *from; /* the payload is argument `argument` of this client's running command; NULL: of none */
     uint32_t argument;
-    /* Counted: a large payload, or name of a channel, as a value that the subscribers' replies refer to; made when
+    /* Counted: a large payload or channel name as a value that the subscribers' replies refer to. Created when
      * needed. */
     robj *shared, *shared_channel;
     size_t receivers; /* so far */
-    bool failed;      /* there was no memory to deliver it to all */
+    bool failed;      /* there was not enough memory to deliver it to all */
 } pubsubMessage;
 
-/* What subscribers are told beside channel and payload: "message", "smessage" or "pmessage" and the pattern. */
+/* The parts of a message besides channel and payload: "message", "smessage", or "pmessage" and the pattern. */
 typedef struct pubsubHeading {
-    slice kind, pattern; /* pattern.ptr NULL: none */
+    slice kind, pattern; /* pattern.ptr is NULL if there is none */
 } pubsubHeading;
 
-/* Deliver the message to the subscribers of a topic. Output limits may ask for the end of some of them; none is freed
+/* Delivers the message to the subscribers of a topic. Output limits may mark some of them to be closed; none is freed
  * here. */
 void pubsubMessageDeliver(pubsubMessage *m, pubsubHeading heading, const topic *t);
+/* Releases the values of the message. */
 void pubsubMessageEnd(pubsubMessage *m);
 
 #endif

@@ -1,17 +1,17 @@
-/* pubsub_patterns.c -- the patterns that somebody is subscribed to, found by their text and by what they match.
+/* pubsub_patterns.c -- the patterns that have subscribers, found by their text or by a channel that they match.
  *
- * What stands in a pattern before its first special character must be the beginning of a channel that it matches. So
- * patterns hang in a radix tree at that beginning, and of all of them only those are compared with a channel that hang
- * at a beginning of its name: one walk along the name finds them.
+ * A channel that matches a pattern begins with the pattern's literal prefix: the characters before the first special
+ * one. So patterns are in a radix tree at that prefix. One walk along the name of a channel finds the patterns at all
+ * prefixes of it, and only these are compared with the channel.
  *
  *   tree:  ""       -> [ *, ?ews ]
- *          "news."  -> [ news.*, news.[ab]*, news.?? ]      a group: all with the same beginning
+ *          "news."  -> [ news.*, news.[ab]*, news.?? ]      a group: all with the same prefix
  *
- * Not here    what a pattern matches (base/glob.h), who is subscribed to it (pubsub_topic.c).
+ * Not here    what a pattern matches (base/glob.h), which clients are subscribed to it (pubsub_topic.c).
  * Owns        patterns, groups, the tree and the table.
  * Threads     main.
  * Invariants  (patternsCheck() asserts them)
- *             1. A pattern is in the table, and at `at` of the group at its beginning.
+ *             1. A pattern is in the table, and in the group at its prefix, at index `at`.
  *             2. A group in the tree has patterns.
  * Cost        of a match: a walk of the tree, and a comparison for each pattern on the way.
  * Tests       tests/unit/engine/pubsub/pubsub_patterns_test.c
@@ -30,8 +30,8 @@ typedef struct group {
 } group;
 
 typedef struct pattern {
-    group *g;    /* borrowed: the tree's */
-    uint32_t at; /* in g->patterns */
+    group *g;    /* borrowed from the tree */
+    uint32_t at; /* index in g->patterns */
     topic t;     /* its name follows */
 } pattern;
 
@@ -50,7 +50,7 @@ static pattern *patternOf(topic *t) {
     return (pattern *)(void *)((char *)t - offsetof(pattern, t));
 }
 
-/* What comes before the first character that need not stand for itself. */
+/* Returns the characters before the first special one. */
 static slice literalBeginning(slice text) {
     size_t n = 0;
     while (n < text.len && !memchr("*?[\\", text.ptr[n], 4)) n++;
@@ -63,7 +63,7 @@ topic *patternsFind(hashedKey text) {
     return p ? &p->t : NULL;
 }
 
-/* The group for that beginning; NULL when there is no memory for it. */
+/* Returns the group at that prefix, which it creates if it is absent; NULL if there is no memory. */
 static group *groupAt(slice beginning) {
     void *there;
     group *g = zcalloc(1, sizeof(*g));
@@ -130,7 +130,7 @@ typedef struct matching {
     void *arg;
 } matching;
 
-/* As in the field no star matches a channel without a name. */
+/* A channel without a name matches only an empty pattern, no star, as in Valkey. */
 static bool matches(const pattern *p, slice channel) {
     if (channel.len == 0) return textOf(p).len == 0;
     return globMatch(textOf(p), channel, false);

@@ -1,4 +1,4 @@
-/* pubsub_patterns.h -- the patterns that somebody is subscribed to, found by their text and by what they match.
+/* pubsub_patterns.h -- the patterns that have subscribers, found by their text or by a channel that they match.
  *
  * Runs on: main.
  *
@@ -8,20 +8,20 @@
 
 #include "pubsub_topic.h"
 
-#define PATTERN_BYTES 96 /* what a pattern costs beside a topic and its name: its group, its place in the tree */
+#define PATTERN_BYTES 96 /* size of a pattern in addition to its topic and name: its group and its part of the tree */
 
-/* The pattern with this text, or NULL. */
+/* Returns the pattern with this text, or NULL. */
 topic *patternsFind(hashedKey text);
-/* Add one that is not there. NULL when there is no memory for the text. */
+/* Adds a pattern, which must be absent. Returns NULL if there is no memory for the text. */
 topic *patternsAdd(hashedKey text) must_check;
-/* Take out and free a pattern that nobody is subscribed to any more. */
+/* Removes and frees a pattern that has no subscribers any more. */
 void patternsRemove(topic *t);
-/* Call `fn` with each pattern that matches the channel: those with a short literal beginning first, else in no order.
- * `fn` must not add or remove patterns. */
+/* Calls `fn` for each pattern that matches the channel: those with a shorter literal prefix first, otherwise in no
+ * order. `fn` must not add or remove patterns. */
 void patternsMatch(slice channel, void (*fn)(void *arg, topic *t), void *arg);
-/* How many there are, different ones. */
+/* Returns the number of different patterns. */
 size_t patternsCount(void);
-/* Assert what holds of the index. */
+/* Asserts the invariants of the index. */
 void patternsCheck(void);
 
 #endif

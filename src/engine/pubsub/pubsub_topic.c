@@ -1,15 +1,15 @@
-/* pubsub_topic.c -- who is subscribed to one name.
+/* pubsub_topic.c -- a topic: the subscribers of one name.
  *
- *   clients:  c0  c1  c2  c3          walked by who publishes
- *   places:   s0  s1  s2  s3          s.at says where it stands: both arrays are left in constant time
+ *   clients:  c0  c1  c2  c3          walked to publish
+ *   places:   s0  s1  s2  s3          s.at is the index in both arrays, so that removal takes constant time
  *
- * Not here    where a topic is found by its name (pubsub.c, pubsub_patterns.c), what a client is subscribed to
+ * Not here    how a topic is found by its name (pubsub.c, pubsub_patterns.c), the subscriptions of a client
  *             (pubsub.c).
  * Owns        both arrays.
  * Threads     main.
  * Invariants  (topicCheck() asserts them)
  *             1. places[i]->at == i, and places[i]->pair is clients[i] and this topic.
- *             2. More than a quarter of the places is used, or there are few.
+ *             2. More than a quarter of the slots is used, or there are few.
  * Tests       tests/unit/engine/pubsub/pubsub_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -18,7 +18,7 @@
 #include "panic.h"
 #include "zmalloc.h"
 
-#define CAPACITY_FEW 8 /* arrays up to this are not made smaller */
+#define CAPACITY_FEW 8 /* arrays do not shrink below this */
 
 void topicInit(topic *t, hashedKey name, char *room) {
     *t = (topic){.hash = name.hash, .name = sliceOf(room, name.name.len)};

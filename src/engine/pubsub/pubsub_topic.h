@@ -1,8 +1,8 @@
-/* pubsub_topic.h -- who is subscribed to one name: a channel, a shard channel or a pattern.
+/* pubsub_topic.h -- a topic: the subscribers of one name, which is a channel, a shard channel or a pattern.
  *
- * The subscribers are an array of clients without gaps, so that a message goes to them by walking it. Who comes is
- * put at its end, and the last takes the place of who goes: order among subscribers changes, which none of them can
- * see, for each has a connection of its own.
+ * The subscribers are an array of clients without gaps, which is walked to send them a message. A new subscriber is
+ * appended, and the last one moves to the slot of one that leaves. That changes their order, which none of them can
+ * notice, as each has a connection of its own.
  *
  * Runs on: main.
  *
@@ -13,34 +13,36 @@
 #include "client.h"
 
 typedef struct topic {
-    client **clients;             /* owns the array: `count` subscribers */
-    struct subscription **places; /* owns the array: the subscription of each */
+    client **clients;             /* owns the array of `count` subscribers */
+    struct subscription **places; /* owns the array; the subscription of each client */
     uint32_t count, capacity;
-    uint64_t version; /* of these clients: no two sets of subscribers, of this topic or another one, have the same */
+    uint64_t version; /* changes with the subscribers; no two sets of
+                       * subscribers, of this topic or others, have the same */
     uint64_t hash;    /* of its name */
-    slice name;       /* lies behind the topic, in the same allocation */
+    slice name;       /* stored after the topic, in the same allocation */
 } topic;
 
-/* What a client and a topic have in common: by it each is found in the other. */
+/* The key by which a subscription is found. */
 typedef struct subscriptionPair {
-    const client *c; /* borrowed: leaves before it is freed */
-    topic *t;        /* borrowed: lives as long as it has subscribers */
+    const client *c; /* borrowed: it unsubscribes before it is freed */
+    topic *t;        /* borrowed: exists as long as it has subscribers */
 } subscriptionPair;
 
 typedef struct subscription {
     subscriptionPair pair;
     struct subscription *prev, *next; /* of the same client and kind, in order of subscribing */
-    uint32_t at;                      /* in the topic's arrays */
+    uint32_t at;                      /* index in the topic's arrays */
 } subscription;
 
-/* Fill in a topic that nobody is subscribed to; its name is copied to `room`. */
+/* Initializes a topic without subscribers; copies its name to `room`, which has name.len bytes. */
 void topicInit(topic *t, hashedKey name, char *room);
-/* Give back its arrays: nobody is subscribed any more. */
+/* Frees the arrays of a topic that has no subscribers any more. */
 void topicClear(topic *t);
-/* The client subscribes, by `s`, whose pair says so, or does no longer. Cost: a few stores. */
+/* Add and remove a subscriber. `s` is its subscription, whose pair is set. Cost: a few stores, and now and then a
+ * resize of the arrays. */
 void topicJoin(topic *t, client *c, subscription *s);
 void topicLeave(topic *t, const subscription *s);
-/* Assert what holds of it. */
+/* Asserts the invariants. */
 void topicCheck(const topic *t);
 
 #endif
