@@ -1,18 +1,18 @@
-/* transaction_queue.c -- a client in MULTI: what it has queued, what it watches, and what is asked of it meanwhile.
+/* transaction_queue.c -- a client in MULTI: its queue, the keys it watches, and the gates of its commands.
  *
- * What is queued is the record that the thread made which read it: keys found and hashed, values built. While its
- * request block is the client's first one it stays there, so that a transaction that comes in one piece is not copied;
- * when the block goes back, records that still wait get a home of their own.
+ * The queue holds the records that the reading thread made: keys found and hashed, values built. While its request
+ * block is the client's first one, a record stays there, so that a transaction that arrives in one piece is not copied.
+ * Before the block goes back to its reader, records that are still queued are detached.
  *
  *   queue:  [0 .. detached)      recordDetach(), owned
  *           [detached .. count)  in the client's first block, borrowed; REQ_QUEUED keeps their values there
  *
- * Not here    what runs the queue (transaction.c), who watches which key (watch.c).
- * Owns        a client's multiState: the queue, what it watches.
+ * Not here    how the queue runs (transaction.c), which client watches which key (watch.c).
+ * Owns        a client's multiState with the queue and the list of watched keys.
  * Threads     main.
- * Invariants  1. CLIENT_MULTI is set exactly from MULTI to EXEC, DISCARD, RESET or the client's end.
- *             2. Once it is certain that the transaction will not run, nothing more is queued.
- *             3. GATE_QUEUE and GATE_TRANSACTION are armed for a client exactly while it has CLIENT_MULTI.
+ * Invariants  1. CLIENT_MULTI is set exactly from MULTI to EXEC, DISCARD, RESET or the end of the client.
+ *             2. Once it is certain that the transaction will fail, nothing more is queued.
+ *             3. GATE_QUEUE and GATE_TRANSACTION are enabled for a client exactly while it has CLIENT_MULTI.
  *             4. While a command is queued each flag is in cmd_flags, in cmd_lacks, or in both.
  * Tests       tests/engine/transaction.tcl
  *
@@ -27,10 +27,10 @@
 #include "reply.h"
 #include "zmalloc.h"
 
-/* What a client in MULTI runs at once. */
+/* Commands that a client in MULTI runs immediately. */
 static const serverCommand *exec_cmd, *discard_cmd, *quit_cmd, *reset_cmd;
 
-static size_t slot; /* const after boot */
+static size_t slot; /* const after startup */
 
 static multiState **stateOf(const client *c) {
     return clientSlot(c, slot);
@@ -126,7 +126,7 @@ static void append(multiState *m, parsedCommand *p) {
     m->main_thread |= (p->flags & REQ_MAIN_THREAD) != 0;
 }
 
-/* The values of large arguments were counted when they came: only copies are new memory. */
+/* The values of large arguments were counted when they arrived: only copies are new memory. */
 void transactionLeaveBlock(client *c) {
     assertMainRole();
     multiState *m = transactionOf(c);

@@ -12,24 +12,24 @@
 
 typedef struct multiState {
     watchList watched;
-    parsedCommand **queue; /* owns the array, and the records as the drawing says */
+    parsedCommand **queue; /* owns the array, and the records as the drawing in transaction_queue.c says */
     size_t capacity;
     uint32_t count, detached;
     uint32_t cmd_flags; /* each is a flag of some queued command */
     uint32_t cmd_lacks; /* each is a flag that some queued command does not have */
-    size_t bytes;       /* of its arguments */
-    size_t memory;      /* of detached records */
-    bool main_thread;   /* some of it works on main's own thread only */
+    size_t bytes;       /* bytes of the queued requests */
+    size_t memory;      /* bytes of detached records */
+    bool main_thread;   /* a queued command runs on main's own thread only */
 } multiState;
 
-/* Boot only. Call after the command table was sealed. */
+/* Call at startup, after commandTableSeal(). */
 void transactionQueueInit(void);
 
-/* Returns the client's state, made if there is none. */
+/* Returns the client's state; creates it if there is none. */
 multiState *transactionState(client *c);
 /* Returns the same, or NULL if the client has run neither MULTI nor WATCH. */
 multiState *transactionOf(const client *c);
-/* MULTI; and the end of it, by whatever way: nothing is queued and nothing watched any more. */
+/* Begins a transaction (MULTI). */
 void transactionBegin(client *c);
 /* Ends a transaction, executed or not: frees the queue and forgets the watched keys. */
 void transactionEnd(client *c);

@@ -1,14 +1,14 @@
-/* watch.c -- WATCH: which clients wait to hear that a key has changed.
+/* watch.c -- WATCH: which clients watch which keys.
  *
  *   tables[db]: dict of watchedKey --first--> watcher --next--> watcher      of one key, by client
  *                                               ^ watchList.first --next_own--> ...   of one client, by key
  *
- * Not here    what becomes of a transaction whose keys have changed (transaction.c).
- * Owns        the tables; the watchers, which two lists hold together.
+ * Not here    how EXEC fails when a watched key has changed (transaction.c).
+ * Owns        the tables; the watchers, each of which is in two lists.
  * Threads     main.
  * Invariants  1. A key is in a table as long as it has a watcher.
  *             2. A client watches a key of a database once.
- * Cost        nothing until the first key is watched; then a look-up for each change of a key of that database.
+ * Cost        nothing until the first key is watched; then a lookup for each change of a key of that database.
  * Tests       tests/engine/transaction.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -18,12 +18,13 @@
 #include "zmalloc.h"
 
 typedef struct watchedKey {
-    struct watcher *first; /* owns with the clients' lists; not NULL */
+    struct watcher *first; /* owns, together with the clients' lists; not NULL */
     size_t len;
     char name[];
 } watchedKey;
 
-/* Who watches what: found by both, so that neither a key with many clients nor a client with many keys is dear. */
+/* The key by which a watcher is found in `pairs`, so that neither a key with many clients nor a client with many keys
+ * is slow. */
 typedef struct watchPair {
     watchList *list; /* borrowed */
     watchedKey *key; /* borrowed */
@@ -31,16 +32,16 @@ typedef struct watchPair {
 
 typedef struct watcher {
     watchPair pair;
-    struct watcher *next, **link; /* of the same key; what points to this one */
+    struct watcher *next, **link; /* of the same key; the pointer to this watcher */
     struct watcher *next_own;     /* of the same client */
     int dbid;
-    bool was_over; /* its time was over when it was watched */
+    bool was_over; /* the key had expired when it was watched */
 } watcher;
 
 watchTotals watch_totals;
 
 static dict **tables; /* owns: one for each database, NULL until it is needed */
-static dict *pairs;   /* owns: of all watchers, which the lists own */
+static dict *pairs;   /* owns the table of all watchers, which the lists own */
 
 /* ---- The tables ---- */
 
@@ -65,7 +66,7 @@ static uint64_t pairHash(const watchPair *pair) {
     return hashBytes(pair, sizeof(*pair));
 }
 
-/* ---- What is told ---- */
+/* ---- Changes ---- */
 
 static void keyModified(serverDb *db, hashedKey key, changeCause cause) {
     if (cause == CHANGED_GROUPS) return;
@@ -76,10 +77,10 @@ static void keyModified(serverDb *db, hashedKey key, changeCause cause) {
     for (watcher *w = k->first, *next; w; w = next) {
         next = w->next;
         if (w->was_over && !there) {
-            w->was_over = false; /* it was not there before either */
+            w->was_over = false; /* the deletion of an expired key is no change */
         } else {
             w->pair.list->c->flags |= CLIENT_DIRTY_CAS;
-            watchForget(w->pair.list); /* frees w, and with the last one k */
+            watchForget(w->pair.list); /* frees w, and k if w was its last watcher */
         }
     }
 }
@@ -90,8 +91,8 @@ static bool isLive(serverDb *db, hashedKey key) {
     return lookupKeyReadWithFlags(db, key, LOOK_ONLY) != NULL;
 }
 
-/* The database gets what is in `next`, or nothing. Who watched one of its keys goes on doing so, as at the field's
- * other servers; to the transaction it is the same. */
+/* Marks transactions before the contents of a database are replaced by those of `next` (NULL: by nothing). The clients
+ * go on watching their keys, as in Valkey, which makes no difference to the transaction. */
 static void contentsGo(int dbid, serverDb *next) {
     if (!tables[dbid]) return;
     dictIterator it;
@@ -172,7 +173,8 @@ static void linkWatcher(watchedKey *k, watcher *w) {
     k->first = w;
 }
 
-/* With its places in both tables, and the key, which others may watch too. */
+/* Returns the size of a watcher with its slots in both tables and its key, although other clients may watch that
+ * too. */
 static size_t costOf(const watcher *w) {
     return sizeof(*w) + sizeof(watchedKey) + w->pair.key->len + 4 * sizeof(void *);
 }

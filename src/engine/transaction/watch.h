@@ -12,7 +12,7 @@
 
 #include "client.h"
 
-/* What one client watches. Starts as zeroes; belongs to the client's transaction state. */
+/* The keys that one client watches; part of the client's transaction state. Initialize to zero. */
 typedef struct watchList {
     struct watcher *first; /* owns */
     size_t count, bytes;
@@ -20,15 +20,15 @@ typedef struct watchList {
 } watchList;
 
 typedef struct watchTotals {
-    size_t clients, keys; /* clients that watch something; keys that are watched */
+    size_t clients, keys; /* clients that watch keys; keys that are watched */
 } watchTotals;
 extern watchTotals watch_totals;
 
 /* Watches a key of the client's database. Does nothing if the client watches it already. */
 void watchKey(watchList *w, client *c, hashedKey key);
-/* Ends the watching of all keys. */
+/* Ends the watching of all keys of the list. */
 void watchForget(watchList *w);
-/* Returns whether a watched key has expired that was there when it was watched. */
+/* Returns whether a key has expired that was present when the client began to watch it. */
 bool watchHasExpired(const watchList *w);
 
 #endif

@@ -1,4 +1,4 @@
-/* block_args.c -- how long a command waits.
+/* block_args.c -- the timeout argument of blocking commands.
  *
  * Threads     main.
  * Tests       tests/engine/blocking.tcl

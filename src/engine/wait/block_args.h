@@ -1,4 +1,4 @@
-/* block_args.h -- how long a command waits.
+/* block_args.h -- the timeout argument of blocking commands.
  *
  * Runs on: main.
  *
@@ -8,10 +8,10 @@
 
 #include "blocking.h"
 
-/* Seconds, which may have decimals, from argument `index`; 0: for ever. *deadline_ms as in blockFor. False: the error
- * was sent. */
+/* Parses argument `index`, seconds that may have decimals, into a deadline as in blockFor; 0: without end. Returns
+ * false after an error reply. */
 bool getTimeoutFromArg(client *c, uint32_t index, int64_t *deadline_ms) must_check;
-/* The same in whole milliseconds. */
+/* Does the same for whole milliseconds. */
 bool getTimeoutMsFromArg(client *c, uint32_t index, int64_t *deadline_ms) must_check;
 
 #endif

@@ -1,14 +1,16 @@
-/* blocking.c -- blocked clients: they wait for a key (BLPOP, BZPOPMIN, XREAD BLOCK and the like), or for an owner.
+/* blocking.c -- blocked clients: they wait for a key (BLPOP, BZPOPMIN, XREAD BLOCK ...), or for an owner.
  *
- *   tables[db]: dict of waitedKey --first--> waiter --next--> waiter      of one key, in the order of arrival
- *                                              ^ blockingState.waiters[]  of one client
- *   deadlines: a heap of clients that wait with a time, the earliest first
+ * A `waiter` is the entry of one blocked client in the list of one key:
  *
- * A change of a key only marks it as ready (ready list). When the command that changed it has ended the clients that
+ *   tables[db]: dict of waitedKey --first--> `waiter` --next--> `waiter`      of one key, in the order of arrival
+ *                                               ^ blockingState.`waiters`[]   of one client
+ *   deadlines: a heap of clients that wait with a deadline, the earliest first
+ *
+ * A change of a key only marks it as ready (ready list). When the command that changed it has ended, the clients that
  * wait for it are served: key by key in the order in which they became ready, client by client in the order of arrival.
  * A served command may mark other keys (BLMOVE); they go to the end of the list, so a chain of any length is a loop.
  *
- * A wait with an owner has no waiters and needs no record: only its deadline and its end are dealt with here.
+ * A client that waits for an owner is in no key's list: only its deadline and its end are handled here.
  *
  * A client with a blockingState:
  *
@@ -21,9 +23,9 @@
  * Owns        the tables, the heap, the records of blocked clients.
  * Threads     main.
  * Invariants  1. CLIENT_BLOCKED is set while a client waits, but not while its command runs again or is held.
- *             2. A key is in a table as long as it has a waiter, is ready, or is being served.
- *             3. A client has one waiter of a key, however often its command names it.
- *             4. A client that is held, or whose wait has an owner, has no waiters; one that is not held is in the heap
+ *             2. A key is in a table as long as a client waits for it, it is ready, or it is being served.
+ *             3. A client is in a key's list once, however often its command names the key.
+ *             4. A client that is held or waits for an owner is in no key's list; one that is not held is in the heap
  *                if it has a deadline.
  *             5. blocking_ready is set while a key is ready or is being served.
  * Cost        nothing until the first client blocks; a ready key costs a step for each client that waits for it, up to
@@ -48,11 +50,11 @@
 typedef struct waitedKey {
     struct waiter *first, *last; /* owned by the clients' states */
     struct waitedKey *next_ready;
-    size_t nokey;    /* waiters that are also woken when it is deleted */
-    uint64_t marked; /* ready.marks when it was marked last */
+    size_t nokey;    /* clients that are also woken when it is deleted */
+    uint64_t marked; /* ready.marks when it was last marked */
     int dbid;
     bool ready;   /* on the ready list */
-    bool serving; /* its waiters are being served: the entry stays even if none is left */
+    bool serving; /* its clients are being served: the entry stays even if none is left */
     size_t len;
     char name[];
 } waitedKey;
@@ -64,19 +66,19 @@ typedef struct waiter {
 } waiter;
 
 typedef struct blockingState {
-    parsedCommand *record; /* owns: its command as it was sent; may be NULL with an owner, if there was no memory */
-    slice *args;           /* owns: what it runs with again in place of record->argv; NULL: the same */
-    uint64_t ns;           /* that its runs have taken so far */
+    parsedCommand *record; /* owns: the command as it was sent; with an owner, NULL if there was no memory */
+    slice *args;           /* owns: arguments to run with again in place of record->argv; NULL: the same */
+    uint64_t ns;           /* run time so far */
     const blockOwner *owner;
-    void *wait;      /* the owner's */
-    waiter *waiters; /* owns: as many as the command names keys */
-    uint32_t count;  /* of them in use: one for each key */
-    size_t bytes;    /* of waiters, and of the keys, although others may share them */
-    uint64_t looked; /* ready.marks when its command ran again last: it has seen the keys marked by then */
+    void *wait;      /* passed to the owner's functions */
+    waiter *waiters; /* owns the array; as many as the command names keys */
+    uint32_t count;  /* number in use: one for each different key */
+    size_t bytes;    /* size of these and of their keys, although other clients may wait for them too */
+    uint64_t looked; /* ready.marks when its command last ran again: it has seen the keys marked until then */
     objectTypeId type;
     bool until_gone;
-    bool again;          /* its command runs again */
-    bool held;           /* it is to run again, but not yet: no waiters, not in the heap */
+    bool again;          /* its command is running again */
+    bool held;           /* it is to run again later: it is in no key's list and not in the heap */
     int64_t deadline_ms; /* 0: none */
     size_t heap_index;
 } blockingState;
@@ -88,7 +90,7 @@ static dict **tables; /* owns: one for each database, NULL until it is needed */
 static void (*tell_unblocked)(client *c);
 static void (*tell_deadline)(int64_t wall_ms);
 
-/* ---- Keys that are waited for ---- */
+/* ---- Keys that clients wait for ---- */
 
 static slice waitedName(const void *entry) {
     const waitedKey *k = entry;
@@ -103,9 +105,9 @@ static const dictType waited_type = {.entryKey = waitedName, .entryFree = waited
 
 static struct {
     waitedKey *head, *tail;
-    waitedKey *serving; /* whose waiters are being served, and the next of them */
+    waitedKey *serving; /* the key whose clients are being served, and the next of them */
     waiter *cursor;
-    uint64_t marks; /* so far */
+    uint64_t marks; /* number of marks so far */
 } ready;
 
 static void markReady(waitedKey *k) {
@@ -186,25 +188,26 @@ static waitedKey *findOrAdd(int dbid, hashedKey key) {
     return k;
 }
 
-/* ---- Their waiters ---- */
+/* ---- The lists of keys ---- */
 
 /* Returns the bytes that a waited key takes, with its slots in the table. */
 static size_t costOf(const waitedKey *k) {
     return sizeof(*k) + k->len + 4 * sizeof(void *);
 }
 
-static size_t slot; /* const after boot */
+static size_t slot; /* const after startup */
 
 static blockingState **stateOf(const client *c) {
     return clientSlot(c, slot);
 }
 
-/* NULL if the client is not blocked. */
+/* Returns NULL if the client is not blocked. */
 static blockingState *blockingOf(const client *c) {
     return *stateOf(c);
 }
 
-/* A client's waiters come together: if it has one of this key already, that is the last one. */
+/* Appends the client to a key's list. A client's keys are added together: if it is in this list already, it is the last
+ * one. */
 static void addWaiter(client *c, hashedKey key) {
     blockingState *b = blockingOf(c);
     waitedKey *k = findOrAdd(dbId(c->db), key);
@@ -266,7 +269,7 @@ static void removeDeadline(const client *c) {
     blocking_totals.timeouts = deadlines.count;
 }
 
-/* ---- What holds ---- */
+/* ---- Checks ---- */
 
 #define WAITERS_CHECKED 32
 
@@ -279,12 +282,12 @@ static void checkWaiters(const client *c) {
         debugAssert(w->prev ? w->prev->next == w : w->key->first == w);
         debugAssert(w->next ? w->next->prev == w : w->key->last == w);
         debugAssert(!b->until_gone || w->key->nokey > 0);
-        debugAssert(!w->next || w->next->c != c); /* its other waiters are of other keys */
+        debugAssert(!w->next || w->next->c != c); /* a client is in a key's list once */
         unused(w);
     }
 }
 
-/* Asserts the invariants as far as they are about one client. */
+/* Asserts the invariants that concern one client. */
 static void clientCheck(const client *c) {
 #ifdef DEBUG_ASSERTIONS
     const blockingState *b = blockingOf(c);
@@ -346,7 +349,7 @@ static parsedCommand *keepCommand(const client *c) {
     return recordDetach(&copy);
 }
 
-/* As keepCommand(); where `args` point to the request's arguments they point to the record's then. */
+/* Does the same as keepCommand(), and makes `args` that point to the request's arguments point to the record's. */
 static parsedCommand *keepCommandWith(const client *c, slice *args) {
     for (uint32_t i = 0; args && i < c->argc; i++)
         if (args[i].ptr == c->req->argv[i].ptr) args[i].ptr = NULL;
@@ -421,12 +424,12 @@ void blockingNoteTime(client *c, uint64_t ns) {
 static void finish(client *c) {
     stateFree(c);
     clientCheck(c);
-    c->flags &= ~CLIENT_REPLY_SKIP; /* it was for the reply that has come now */
+    c->flags &= ~CLIENT_REPLY_SKIP; /* it was for the reply that has been added */
     tell_unblocked(c);
 }
 
-/* A command that ends without having run again. Its time, which is that of its runs and not of the wait, is a part of
- * the command's sum already. */
+/* Counts a command that ends without having run again. Its run time, without the wait, is in the command's sum
+ * already. */
 static void countEnded(client *c, bool refused, size_t reply_bytes) {
     const serverCommand *cmd = c->last_cmd;
     const blockingState *b = blockingOf(c);
@@ -476,8 +479,8 @@ static void shown(const client *c, clientInfoExtra *extra) {
 
 #define LOOK_ONLY (LOOKUP_NOTOUCH | LOOKUP_NOSTATS | LOOKUP_NONOTIFY | LOOKUP_NOEXPIRE)
 
-/* Returns whether the value of the key, or its absence, wakes the waiter: not if its command has run since the key was
- * marked, because of another key, nor if the client is about to be closed. */
+/* Returns whether the value of the key, or its absence, wakes the client. It does not if the command has run since the
+ * key was marked, because of another key, or if the client is to be closed. */
 static bool concerns(const waiter *w, const robj *o) {
     const blockingState *b = blockingOf(w->c);
     if (b->looked >= w->key->marked) return false;
@@ -504,7 +507,7 @@ static void endKey(void) {
     forgetIfUnused(k);
 }
 
-/* Returns the next client of the key that is served; NULL if no value is left, or no waiter. */
+/* Returns the next client to serve for the key; NULL if there is no value or no client left. */
 static client *nextOfKey(void) {
     const waitedKey *k = ready.serving;
     const robj *o = lookupKeyReadWithFlags(dbGet(k->dbid), hashedKeyOf(waitedName(k)), LOOK_ONLY);

@@ -1,10 +1,10 @@
-/* pause.c -- CLIENT PAUSE: hold back commands of clients for a while.
+/* pause.c -- CLIENT PAUSE and other pauses: keep commands of clients back for a while.
  *
- * A paused client keeps its parsed commands; net stops executing them when processCommand() says
- * POSTPONED, and takes the client up again from pauseTakeReleased(). So it is with one whose command has waited for a
- * key, which has come: callServeBlocked() holds it, callResumeHeld() runs it.
+ * A paused client keeps its parsed commands: net stops executing them when processCommand() returns CALL_POSTPONED, and
+ * resumes the client when pauseTakeReleased() returns it. The same holds for a blocked client whose key has become
+ * ready: callServeBlocked() puts it on hold, and callResumeHeld() runs its command.
  *
- * Owns        the list of postponed clients (the clients are the client layer's).
+ * Owns        the list of postponed clients; the client layer owns the clients.
  * Threads     main.
  * Tests       tests/engine/client.tcl
  *
@@ -23,7 +23,7 @@ static struct {
     pauseKind kind[PAUSE_REASONS];
     int64_t end_ms[PAUSE_REASONS];
     list *postponed;
-    size_t slot; /* const after boot: the client's node in that list, while CLIENT_PAUSED is set */
+    size_t slot; /* const after startup: the client's node in that list, while CLIENT_PAUSED is set */
 } pauses;
 
 bool pause_any;
@@ -47,7 +47,7 @@ void unpauseClients(pauseReason why) {
     pauses.end_ms[why] = 0;
 }
 
-/* The reason with the strictest kind still in force, or -1. */
+/* Returns the reason with the strictest kind that is still in force, or -1. Ends the pauses whose time has passed. */
 static int strictest(void) {
     int best = -1;
     int64_t now = 0;
@@ -113,8 +113,8 @@ static void postpone(client *c) {
     *nodeOf(c) = listLast(pauses.postponed);
 }
 
-/* In a pause of all, CLIENT UNPAUSE waits too: only one of writes can be ended early. Who feeds on commands is not
- * paused; who feeds this server is, whatever comes: it is one stream. */
+/* A pause of all commands holds CLIENT UNPAUSE, too: only a pause of writes can be ended early. Replicas and monitors
+ * are never paused. A primary is, whatever it sends, as its replication stream must stay in order. */
 bool pauseHolds(client *c, uint32_t command_flags) {
     assertMainRole();
     pauseKind kind = pauseInForce();
@@ -125,7 +125,7 @@ bool pauseHolds(client *c, uint32_t command_flags) {
 }
 
 gateResult pauseGate(client *c) {
-    /* A primary's stream may hold what is no command. */
+    /* A primary may also send bytes that are no command. */
     uint32_t flags = c->flags & CLIENT_PRIMARY ? CMD_WRITE : commandFlagsNow(c);
     return pauseHolds(c, flags) ? GATE_POSTPONED : GATE_PASSED;
 }

@@ -1,4 +1,4 @@
-/* pause.h -- CLIENT PAUSE: hold back commands of clients for a while.
+/* pause.h -- CLIENT PAUSE and other pauses: keep commands of clients back for a while.
  *
  * Runs on: main.
  *
@@ -9,44 +9,47 @@
 #include "gates.h"
 
 typedef enum { PAUSE_NONE, PAUSE_WRITES, PAUSE_ALL } pauseKind;
-/* Who asked; each has its own end, the strictest kind and latest end win. */
+/* Reasons for a pause. Each has its own kind and end; the strictest kind in force applies. */
 typedef enum {
     PAUSE_BY_CLIENT_COMMAND,
     PAUSE_DURING_SHUTDOWN,
     PAUSE_DURING_FAILOVER,
-    PAUSE_FOR_DISK,    /* it does not take the log as fast as it grows */
-    PAUSE_FOR_REPLICA, /* it does not take the stream as fast as it grows */
+    PAUSE_FOR_DISK,    /* the disk is slower than the log grows */
+    PAUSE_FOR_REPLICA, /* a replica is slower than the replication stream grows */
     PAUSE_REASONS
 } pauseReason;
 
 #define PAUSE_WITHOUT_END INT64_MAX /* until unpauseClients() */
 
-/* Boot. */
+/* Call at startup. */
 void pauseInit(void);
-/* A later end or a stricter kind than the one in force for that reason prevails. */
+/* Begins a pause for that reason, or extends it: a later end or a stricter kind replaces the one in force for that
+ * reason. The end is a time of the wall clock in ms. */
 void pauseClients(pauseReason why, pauseKind kind, int64_t end_wall_ms);
+/* Ends the pause for that reason. */
 void unpauseClients(pauseReason why);
-extern bool pause_any; /* some pause was asked for and may still be in force */
+extern bool pause_any; /* set while a pause may be in force; pauseNow() clears it */
+/* Returns the strictest kind in force. pauseInForce() reads the clock only if there may be a pause. */
 pauseKind pauseNow(void);
-/* Looks at the clock only when there is a pause. */
 static inline pauseKind pauseInForce(void) {
     return likely(!pause_any) ? PAUSE_NONE : pauseNow();
 }
-/* In every pause the dataset stands still, so that it is the same at both ends of a switch-over: store asks before it
- * expires or evicts. */
+/* Returns whether the store may not expire or evict keys: during every pause the dataset stands still, so that it is
+ * the same on both servers of a failover. */
 bool pauseHoldsDataset(void);
-int64_t pauseEndsInMs(void);        /* 0 when not paused, or without an end */
-const char *pauseReasonText(void);  /* "none" "client_pause" ...: INFO paused_reason */
-const char *pauseActionsText(void); /* "none" "write" "all": INFO paused_actions */
+int64_t pauseEndsInMs(void);        /* 0 without a pause or without an end */
+const char *pauseReasonText(void);  /* INFO paused_reason: "none" "client_pause" ... */
+const char *pauseActionsText(void); /* INFO paused_actions: "none" "write" "all" */
 
-/* The entry of GATE_PAUSE, armed while some pause may be in force: puts the client aside; it runs on when the pause is
- * over. */
+/* The check function of GATE_PAUSE, which is enabled while a pause may be in force: postpones the client's command
+ * until the pause has ended. */
 gateResult pauseGate(client *c);
-/* The same for a command with these flags (commandFlags()): whether it is held back, and `c` put aside. */
+/* Returns whether a pause keeps back a command with these flags (commandFlags()); then `c` is postponed. */
 bool pauseHolds(client *c, uint32_t command_flags);
-void pauseForget(client *c); /* it is freed */
-size_t pausePostponed(void);
-/* The next client to go on, NULL while the pause lasts or when there is none. Drained by net before it sleeps. */
+void pauseForget(client *c); /* call when the client is freed */
+size_t pausePostponed(void); /* number of postponed clients */
+/* Returns the next postponed client whose commands may run; NULL while the pause lasts or if there is none. Net calls
+ * it until it returns NULL, before it sleeps. */
 client *pauseTakeReleased(void);
 
 #endif
