@@ -1,24 +1,24 @@
-/* tracking.c -- client-side caching: clients hear when keys change that they may have cached.
+/* tracking.c -- client-side caching: notifies clients when keys change that they may have cached.
  *
- * Without BCAST: a read command remembers its keys (tracking_table.c); a key that changes is forgotten, and its readers
- * are told at once. The client whose command it was is told when that has ended, in the protocol and to whom it wants
- * to be told then, as EXEC may have changed both: what it is to hear waits as names. With BCAST: changes are collected
- * (tracking_prefixes.c) and told before the output of a batch is sent.
+ * Without BCAST, a reading command adds its keys to the table (tracking_table.c). A key that changes is removed from
+ * it, and its readers are sent an invalidation at once. The client whose command has changed the key gets it when that
+ * has ended, in the protocol and to the target that it has then, as EXEC may have changed both: until then the names
+ * are kept in `waiting`. With BCAST, changes are collected (tracking_prefixes.c) and sent before the output of a batch.
  *
- * A message needs the name of the key. What changes a key has it. What forgets a key because there are too many has
- * not: then the keyspace is asked by the hash, and a key that was not there when it was read has its name in the table.
+ * An invalidation has the name of the key. The code that changes a key has it. When a key is removed because there are
+ * too many, the keyspace is searched by the hash; a key that was absent when it was read has its name in the table.
  *
  * Not here    the commands (commands/connection/client_tracking.c).
  * Owns        clients' trackingStates, the table.
  * Threads     main.
  * Invariants  1. CLIENT_TRACKING is set exactly while a client's state is in the list of those with tracking on.
- *             2. A key without a name in the table is in the keyspace: all that takes keys out of it is told here.
- *                Where that does not hold a client is told to forget everything, which is never wrong.
+ *             2. A key without a name in the table is in the keyspace, as every removal from the keyspace is reported
+ *                to this file. Where that does not hold a client is sent "all keys", which is never wrong.
  *             3. `waiting` has names only while the client's command runs (CLIENT_PUSHES_HELD).
  *             4. A client has prefixes only with BCAST, and no mode while tracking is off.
  *             5. tracking_has_keys is set exactly while the table has keys.
- * Cost        nothing until the first client tracks; then a look-up in the table for each change while it has keys; of
- *             a read a look-up for each key.
+ * Cost        nothing until the first client tracks; then a lookup in the table for each change while it has keys, and
+ *             for each key that is read by a client with tracking on.
  * Tests       tests/engine/tracking.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -37,22 +37,22 @@
 
 bool tracking_has_keys;
 
-static trackingTable *table;    /* owns; made with the first client, and so are the observers */
-static trackingState *tracking; /* those with tracking on */
+static trackingTable *table;    /* owns; created, like the observers, for the first client that tracks */
+static trackingState *tracking; /* list of the states with tracking on */
 static client *(*running_client)(void);
-static const serverCommand *container; /* CLIENT */
+static const serverCommand *container; /* the command CLIENT */
 
-/* ---- What holds ---- */
+/* ---- Checks ---- */
 
-#define TABLE_CHECKED 1000 /* keys: a table of more is not looked through */
+#define TABLE_CHECKED 1000 /* a table with more keys is not checked */
 
-static size_t slot; /* const after boot */
+static size_t slot; /* const after startup */
 
 static trackingState **stateOf(const client *c) {
     return clientSlot(c, slot);
 }
 
-/* Asserts the invariants as far as they are about one client; NULL: it has never tracked. */
+/* Asserts the invariants that concern one client; NULL if it has never tracked. */
 static void stateCheck(const trackingState *s) {
     debugAssert(tracking_has_keys == (table && trackingTableKeys(table) > 0));
     debugAssert(!tracking || (table && !tracking->prev));
@@ -67,7 +67,7 @@ static void stateCheck(const trackingState *s) {
     unused(on);
 }
 
-/* ---- Who tracks ---- */
+/* ---- States of clients ---- */
 
 trackingState *trackingOf(const client *c) {
     return *stateOf(c);
@@ -84,10 +84,10 @@ static trackingState *makeState(client *c) {
 
 /* ---- Messages ---- */
 
-/* What messages to several clients say: names of keys as RESP, or, ptr NULL, that all keys may have changed. */
+/* Contents of a message to several clients: names of keys in RESP; ptr is NULL if all keys may have changed. */
 typedef struct forgetting {
     slice names;
-    robj *shared; /* replyShare() of them */
+    robj *shared; /* replyShare() of the names */
 } forgetting;
 
 static void addHeading(client *to) {
@@ -111,8 +111,9 @@ static void tellBroken(trackingState *s) {
     pushEnd(s->c);
 }
 
-/* Begin a message to whom the client's messages go; NULL: to nobody. RESP2 has no messages but those of subscriptions:
- * a client that speaks it gets them for another one, while it is subscribed to something. */
+/* Begins an invalidation for the client that gets those of `s`. Returns NULL if there is none. RESP2 has no push
+ * messages except those of subscriptions: a RESP2 client gets invalidations only for another client, while it has
+ * subscriptions. */
 static client *beginMessage(trackingState *s) {
     client *to = s->redirect ? clientById(s->redirect) : s->c;
     if (!to) {
@@ -133,7 +134,8 @@ static void tellNames(trackingState *s, forgetting what) {
     pushEnd(to);
 }
 
-/* name.ptr NULL: nobody knows which key it was. `large`: the name as a value, if it is to be referred to. */
+/* Sends the invalidation of a key. name.ptr is NULL if the name is unknown; `large` is a long name as a value, or
+ * NULL. */
 static void tellKeyNow(trackingState *s, slice name, robj *large) {
     client *to = beginMessage(s);
     if (!to) return;
@@ -147,7 +149,7 @@ static void tellKeyNow(trackingState *s, slice name, robj *large) {
     pushEnd(to);
 }
 
-/* Lengths and names, one behind the other. */
+/* Of `waiting`, in which each name follows its length. */
 #define WAITING_BYTES_MAX 16384
 #define ANY_KEY UINT32_MAX
 
@@ -166,7 +168,8 @@ static void tellWaiting(trackingState *s) {
     sdsFree(waiting);
 }
 
-/* name.ptr NULL: nobody knows which key it was, or all may have changed. What is too much to wait is told now. */
+/* Invalidates a key for a client, after the running command if that is the client's own. name.ptr is NULL if the name
+ * is unknown or all keys may have changed. If too many names would be waiting they are sent now. */
 static void tellKey(trackingState *s, slice name, robj *large) {
     size_t waiting = s->waiting ? sdsLen(s->waiting) : 0;
     bool waits = s->c == running_client();
@@ -197,8 +200,8 @@ void trackingReleasePushes(client *c) {
     stateCheck(s);
 }
 
-/* Tell the readers of a key that has left the table, but for one that does not want to hear of what it has done
- * itself. */
+/* Invalidates a key that was removed from the table for its readers, except for a client with NOLOOP that has changed
+ * it itself (`by`). */
 static void tellReaders(trackedKey *k, slice name, const client *by) {
     uint32_t at = 0, reader;
     robj *large = replyShare(name);
@@ -212,9 +215,9 @@ static void tellReaders(trackedKey *k, slice name, const client *by) {
     trackedKeyFree(k);
 }
 
-/* ---- What changes ---- */
+/* ---- Changes ---- */
 
-/* What expires or is evicted while a command runs is nobody's doing. */
+/* A key that expires or is evicted while a command runs is not changed by the command's client. */
 static void keyModified(serverDb *db, hashedKey key, changeCause cause) {
     const client *by = cause == CHANGED_BY_COMMAND || cause == CHANGED_GROUPS ? running_client() : NULL;
     trackedKey k;
@@ -235,10 +238,11 @@ static void databaseFlushed(int dbid, bool async) {
     }
 }
 
-/* Which names are for whom: not what it has done itself with NOLOOP, nor what its user may not read. */
+/* The client for which names are selected: without those that it has changed itself (NOLOOP), and those that its user
+ * may not read. */
 typedef struct hearer {
     const client *c;
-    uint64_t without; /* 0: nobody */
+    uint64_t without; /* id of the client whose changes are left out; 0: none */
     int dbid;
 } hearer;
 
@@ -247,8 +251,8 @@ static bool mayHear(void *arg, slice key, uint64_t by) {
     return (!h->without || h->without != by) && aclMayReadKey(h->c, key, h->dbid);
 }
 
-/* It forgets everything where it may not know what has changed, as it is not known in which database it was: that is
- * never wrong. */
+/* Sends a BCAST client the changes of one prefix. If the database of the changes is unknown and the client's user may
+ * not read all of them, the client is sent "all keys may have changed", which is never wrong. */
 static void tellOwner(void *owner, const prefixNews *news) {
     trackingState *s = owner;
     bool own = s->mode & TRACKING_NOLOOP && prefixNewsMayBeOf(news, s->c->id);
@@ -281,7 +285,7 @@ static slice nameInKeyspace(uint64_t hash) {
     return sliceOf(NULL, 0);
 }
 
-/* Forget any `max` keys, or as many as there are above the limit. */
+/* Removes any `max` keys from the table, or as many as there are above the limit, and invalidates them. */
 static void forgetSome(size_t max) {
     size_t limit = (size_t)engine_settings.tracking_table_max_keys;
     trackedKey k;
@@ -302,7 +306,7 @@ void trackingTick(void) {
 #endif
 }
 
-/* ---- What is read ---- */
+/* ---- Keys that are read ---- */
 
 static bool wantsKeys(const trackingState *s) {
     if (s->mode & TRACKING_BCAST) return false;
@@ -393,8 +397,8 @@ bool trackingAddPrefixes(client *c, const slice *prefixes, size_t count) {
     return prefixesJoin(&trackingOf(c)->prefixes, trackingOf(c), prefixes, count);
 }
 
-/* Its number stays, so that keys it has read before are told when it tracks again; and to whom its messages go, for
- * those that wait for the end of a transaction. */
+/* The client keeps its number, so that keys that it has read before are invalidated when it tracks again, and its
+ * target, for invalidations that wait for the end of a transaction. */
 void trackingOff(client *c) {
     assertMainRole();
     trackingState *s = trackingOf(c);
@@ -421,7 +425,7 @@ static void shown(const client *c, clientInfoExtra *extra) {
     const trackingState *s = trackingOf(c);
     if (!s) return;
     extra->other_bytes += sizeof(*s) + s->prefixes.bytes + (s->waiting ? sdsAllocSize(s->waiting) : 0);
-    extra->tracking_broken_redirect = s->mode & TRACKING_BROKEN; /* perhaps seen when it was off already */
+    extra->tracking_broken_redirect = s->mode & TRACKING_BROKEN; /* may be set although tracking is off */
     if (!(c->flags & CLIENT_TRACKING)) return;
     extra->redirect = (long long)s->redirect;
     extra->tracking_bcast = s->mode & TRACKING_BCAST;

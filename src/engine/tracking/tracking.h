@@ -1,7 +1,7 @@
-/* tracking.h -- client-side caching: clients hear when keys change that they may have cached.
+/* tracking.h -- client-side caching: notifies clients when keys change that they may have cached.
  *
- * A client with CLIENT TRACKING hears of the keys that it has read, each once, or with BCAST of all keys with its
- * prefixes. docs/design/tracking.md says how that is kept.
+ * A client with CLIENT TRACKING is notified once of each key that it has read, or with BCAST of all keys with its
+ * prefixes. Design: docs/design/tracking.md.
  *
  * Runs on: main.
  *
@@ -17,59 +17,62 @@ enum {
     TRACKING_OPTIN = 2,
     TRACKING_OPTOUT = 4,
     TRACKING_NOLOOP = 8,
-    TRACKING_CACHING = 16, /* CLIENT CACHING was called for the next command */
-    TRACKING_BROKEN = 32,  /* the client that messages should go to has gone */
+    TRACKING_CACHING = 16, /* CLIENT CACHING was called; it applies to the next command */
+    TRACKING_BROKEN = 32,  /* the client that messages are redirected to is closed */
 };
 
-/* Of each client that has had tracking on at some time. */
+/* State of a client that has had tracking on at some time. */
 typedef struct trackingState {
-    uint32_t reader; /* its number in the table of keys */
+    uint32_t reader; /* the client's number in the table of keys */
     uint32_t mode;   /* TRACKING_ */
     uint64_t redirect;
-    client *c; /* borrowed: belongs to it */
+    client *c; /* borrowed: the client that owns this */
     prefixList prefixes;
-    sds waiting; /* owns: what it is to hear when its running command has ended; NULL for nothing */
-    struct trackingState *prev, *next; /* of those with tracking on */
+    sds waiting; /* owns: names of keys to notify it of when its running command has ended; NULL if none */
+    struct trackingState *prev, *next; /* in the list of clients with tracking on */
 } trackingState;
 
 typedef struct trackingTotals {
     size_t keys, items, prefixes;
 } trackingTotals;
 
-/* Whether a key is remembered for anybody: without, trackingPrefetch() has nothing to do. */
+/* Set while the table has keys. Otherwise trackingPrefetch() need not be called. */
 extern bool tracking_has_keys;
 
-/* Boot: clients leave when they are freed or RESET. `running` tells whose command runs; NULL: nobody's. */
+/* Call at startup: tracking ends when a client is freed or reset (RESET). `running` returns the client whose command is
+ * running, or NULL. */
 void trackingInit(client *(*running)(void));
 
 /* Returns the state of a client that has had tracking on at some time, else NULL. */
 trackingState *trackingOf(const client *c);
-/* Tracking is on from now on in this mode (TRACKING_BCAST to TRACKING_NOLOOP), also if it was on before; messages go to
- * the client with the id `redirect`, or, 0, to the client itself. */
+/* Turns tracking on in this mode (TRACKING_BCAST to TRACKING_NOLOOP), also if it is on already. Messages go to the
+ * client with the id `redirect`; 0: to the client itself. */
 void trackingOn(client *c, uint32_t mode, uint64_t redirect);
-/* BCAST: more prefixes; no two of them and of those that the client has overlap. False: no memory. */
+/* Adds prefixes in BCAST mode; no two of these and of those that the client has may overlap. Returns false if there is
+ * no memory. */
 bool trackingAddPrefixes(client *c, const slice *prefixes, size_t count) must_check;
 void trackingOff(client *c);
 
-/* A command of the client has run (CLIENT_TRACKING is set): remember what it has read. */
+/* Call after a command of a client with CLIENT_TRACKING: adds the keys that it has read to the table. */
 void trackingRemember(client *c);
-/* The same for a command that a program of the client has run. */
+/* Does the same for a command that a script of the client has run. */
 void trackingRememberProgram(client *c, serverDb *db, const parsedCommand *req);
-/* A command of the client has ended, by whatever way (CLIENT_TRACKING is set): CLIENT CACHING is for one. */
+/* Call when a command of a client with CLIENT_TRACKING has ended, whether or not it has run: CLIENT CACHING applies to
+ * one command. */
 void trackingCommandEnded(client *c);
-/* In place of pushesRelease(): also what the client has done itself is told. */
+/* Call instead of pushesRelease(): also sends the client the invalidations that its own command has caused. */
 void trackingReleasePushes(client *c);
-/* Ask for what trackingRemember() or a change will touch of the key: first for where it is remembered, and, when that
- * has had time to come, for what stands there. */
+/* Prefetch the memory that trackingRemember() or a change of the key will touch: first the key's line in the table and,
+ * when that has had time to arrive, the readers it refers to. */
 void trackingPrefetch(uint64_t hash);
 void trackingPrefetchReaders(uint64_t hash);
-/* Tell what BCAST clients are to hear (tracking_prefix_news). Not within a command, but for one that lets others in
- * between. */
+/* Sends invalidations to BCAST clients (tracking_prefix_news). Do not call within a command, except one that lets
+ * others run meanwhile (yield.h). */
 void trackingSendInvalidations(void);
-/* Cron: forget keys that are more than tracking-table-max-keys. */
+/* Call from cron: removes keys beyond tracking-table-max-keys from the table and invalidates them. */
 void trackingTick(void);
 
 trackingTotals trackingGetTotals(void);
-size_t trackingMemory(void); /* of the table of keys, and of the numbers in it */
+size_t trackingMemory(void); /* bytes of the table of keys and of the readers' numbers */
 
 #endif

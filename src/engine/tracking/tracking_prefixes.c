@@ -1,21 +1,21 @@
-/* tracking_prefixes.c -- BCAST: who hears of every change of keys with a prefix.
+/* tracking_prefixes.c -- BCAST: clients that are notified of every change of keys with a prefix.
  *
  *   prefixes: rax of trackedPrefix --first--> prefixLink --next--> prefixLink     clients of one prefix
  *                      |                        ^ prefixList.links[]              prefixes of one client
  *                      `-- changes: rax of keys, each with the client that was the last to change it
  *
- * A change goes down the tree of prefixes once. Keys are collected until prefixesForEach(), so a key that changes a
- * hundred times in a batch is told once, and a hundred keys are one message.
+ * A change walks the tree of prefixes once. Keys are collected until prefixesForEach(), so a key that changes a hundred
+ * times in a batch is reported once, and a hundred keys are one message.
  *
  * Not here    what a message looks like and where it goes (tracking.c).
- * Owns        prefixes, links, what has changed.
+ * Owns        prefixes, links, the changes.
  * Threads     main.
- * Invariants  1. A prefix is in the tree as long as somebody has it.
- *             2. A prefix has changes, which are on the list of all, exactly while it has something to tell.
- *             3. The list of a prefix's first link, and no other, counts what the prefix costs beside its links.
- *             4. No prefix of a client begins with another one of its own, but for the empty one.
+ * Invariants  1. A prefix is in the tree as long as a client has it.
+ *             2. A prefix has `changes`, which are in the list of all, exactly while there are changes to report.
+ *             3. The list of a prefix's first link, and no other, counts the size of the prefix besides its links.
+ *             4. No prefix of a client begins with another one of its own, except the empty one.
  * Cost        of a change: a step for each byte of the key that prefixes share, and one insertion for each prefix that
- *             fits.
+ *             matches.
  * Tests       tests/unit/engine/tracking/tracking_prefixes_test.c, tests/engine/tracking.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -32,34 +32,34 @@
 
 typedef struct trackedPrefix {
     struct prefixLink *first;      /* owned by the clients' lists */
-    struct prefixChanges *changes; /* owns; NULL while there is nothing to tell */
+    struct prefixChanges *changes; /* owns; NULL while there is nothing to report */
     size_t len;
     char name[];
 } trackedPrefix;
 
-/* What has changed of one prefix since its clients were told. */
+/* The changes of keys with one prefix since its clients were last notified. */
 typedef struct prefixChanges {
-    trackedPrefix *prefix;              /* borrowed: it owns this */
+    trackedPrefix *prefix;              /* borrowed: owns this */
     rax *keys;                          /* owns; values: ids of clients */
-    struct prefixChanges *next, **link; /* of all prefixes; what points to this one */
-    uint64_t by;                        /* whose doing the first change was */
-    int dbid;                           /* where that was; -1: elsewhere, too */
-    bool several;                       /* others have changed something too */
+    struct prefixChanges *next, **link; /* list of all; the pointer to this one */
+    uint64_t by;                        /* client that made the first change */
+    int dbid;                           /* database of the changes; -1: several */
+    bool several;                       /* other clients have made changes as well */
     bool names_missing;
 } prefixChanges;
 
 typedef struct prefixLink {
     trackedPrefix *prefix;
-    prefixList *list;                /* borrowed: it owns this */
-    struct prefixLink *next, **link; /* of the same prefix; what points to this one */
+    prefixList *list;                /* borrowed: owns this */
+    struct prefixLink *next, **link; /* of the same prefix; the pointer to this one */
 } prefixLink;
 
-#define NODE_BYTES 48 /* of a prefix in the tree of prefixes */
+#define NODE_BYTES 48 /* size of a prefix in the tree */
 
 size_t tracking_prefix_count;
 bool tracking_prefix_news;
 
-static rax *prefixes; /* owns; made with the first prefix */
+static rax *prefixes; /* owns; created with the first prefix */
 static prefixChanges *all_changes;
 
 static slice prefixName(const trackedPrefix *p) {
@@ -89,7 +89,7 @@ static void listCheck(const prefixList *l) {
     unused(l);
 }
 
-/* ---- Who has which prefix ---- */
+/* ---- Prefixes of clients ---- */
 
 static trackedPrefix *findOrAdd(slice name) {
     void *found;
@@ -141,7 +141,7 @@ slice prefixesAt(const prefixList *l, size_t i) {
     return prefixName(l->links[i]->prefix);
 }
 
-/* How many of the first `count` prefixes of the list come before `prefix`. */
+/* Returns how many of the first `count` prefixes of the list sort before `prefix`. */
 static size_t rankOf(const prefixList *l, size_t count, slice prefix) {
     size_t low = 0, high = count;
     while (low < high) {
@@ -154,7 +154,7 @@ static size_t rankOf(const prefixList *l, size_t count, slice prefix) {
 
 #define LINK_BYTES (sizeof(prefixLink) + sizeof(prefixLink *))
 
-/* Of the prefix itself, which all its links share. */
+/* Returns the size of the prefix itself, which all its links share. */
 static size_t sharedBytes(const trackedPrefix *p) {
     return sizeof(*p) + p->len + NODE_BYTES;
 }
@@ -198,7 +198,7 @@ static void makeRoom(prefixList *l, size_t count) {
     l->links = zrealloc(l->links, l->capacity * sizeof(prefixLink *));
 }
 
-/* Links in order take their places among those that are there, from the last one on: each of the others moves once. */
+/* Merges sorted links into the list, from the last one on, so that each of the links there moves once. */
 static void merge(prefixList *l, prefixLink **links, size_t count) {
     makeRoom(l, l->count + count);
     size_t end = l->count;
@@ -244,7 +244,7 @@ static bool beginsWith(slice text, slice prefix) {
     return text.len >= prefix.len && bytesEq(text.ptr, prefix.ptr, prefix.len);
 }
 
-/* By invariant 4 only neighbours can overlap, or the empty prefix, which is the first of all. */
+/* By invariant 4 only neighbors can overlap, or the empty prefix, which sorts first. */
 bool prefixesOverlap(const prefixList *l, slice prefix, slice *with) {
     assertMainRole();
     if (l->count == 0) return false;
@@ -258,7 +258,7 @@ bool prefixesOverlap(const prefixList *l, slice prefix, slice *with) {
     return false;
 }
 
-/* ---- What has changed ---- */
+/* ---- Changes ---- */
 
 typedef struct change {
     slice key;
@@ -286,10 +286,10 @@ void prefixesNote(slice key, int dbid, uint64_t by) {
     raxEachPrefix(prefixes, key, noteFor, &what);
 }
 
-/* ---- Telling ---- */
+/* ---- Reporting ---- */
 
-/* The names of all that has changed and that `keep` (NULL: nobody) does not leave out. False: there was no memory to go
- * through a long one. */
+/* Appends the names of the changed keys for which `keep` returns true (NULL: all). Returns false if there was no memory
+ * to iterate over a long one. */
 static bool catNames(sds *names, const prefixChanges *news, prefixKeepFn *keep, void *arg, size_t *count) {
     raxIterator it;
     *count = 0;
@@ -304,7 +304,7 @@ static bool catNames(sds *names, const prefixChanges *news, prefixKeepFn *keep, 
     return complete;
 }
 
-/* NULL when there is nothing to tell, or, *failed, when not all can be. */
+/* Returns the array of these names; NULL if there are none. Returns NULL and sets *failed if there is no memory. */
 static sds arrayOf(const prefixChanges *news, prefixKeepFn *keep, void *arg, bool *failed) {
     size_t count;
     sds names = sdsEmpty(), array = NULL;

@@ -1,5 +1,5 @@
-/* tracking_prefixes.h -- BCAST: clients that hear of every change of keys with a prefix, whether they have read them or
- * not, and the keys that have changed since they were told.
+/* tracking_prefixes.h -- BCAST: prefixes of clients that are notified of every change of a key with such a prefix,
+ * whether or not they have read it, and the keys that have changed since the last notification.
  *
  * Runs on: main.
  *
@@ -10,43 +10,48 @@
 #include "object.h"
 #include "sds.h"
 
-/* The prefixes of one client, in order. Starts as zeroes, and stays where it is while it has any. */
+/* The prefixes of one client, in order. Initialize to zero. Must not move while it has prefixes. */
 typedef struct prefixList {
     struct prefixLink **links; /* owns */
     void *owner;               /* borrowed */
     size_t count, capacity;
-    size_t
-        bytes; /* what they cost. What several lists share is counted in one of them, the one that was last to join */
+    size_t bytes; /* size of the prefixes; a part that several lists share counts for the one that was last to join */
 } prefixList;
 
-extern size_t tracking_prefix_count; /* prefixes that somebody has */
-extern bool tracking_prefix_news;    /* keys have changed: prefixesForEach() has something to do */
+extern size_t tracking_prefix_count; /* number of different prefixes */
+extern bool tracking_prefix_news;    /* keys have changed: call prefixesForEach() */
 
-/* The list's owner hears of keys that begin with one of these from now on; no two of them and of the list's overlap.
- * Costs what they are and one walk of the list. False: no memory, nothing has changed. */
+/* Adds prefixes to the list: from now on its owner is notified of keys that begin with one of them. No two of them and
+ * of the list's may overlap. Costs one walk of the list. Returns false if there is no memory; then nothing has
+ * changed. */
 bool prefixesJoin(prefixList *l, void *owner, const slice *names, size_t count) must_check;
-/* It hears of nothing any more, not even of what has changed already. */
+/* Removes all prefixes of the list. Its owner is not notified of earlier changes either. */
 void prefixesLeave(prefixList *l);
-/* Whether one of the list's prefixes begins with `prefix` or the other way round; then `with` is the first of them. */
+/* Returns whether `prefix` is the beginning of one of the list's prefixes or the other way round; then *with is the
+ * first such prefix. */
 bool prefixesOverlap(const prefixList *l, slice prefix, slice *with);
+/* Returns the list's prefix at index `i`. */
 slice prefixesAt(const prefixList *l, size_t i);
 
-/* The key has changed in that database, by the doing of the client with that id (0: nobody's). */
+/* Records that the client with the id `by` (0: no client) has changed the key in that database. */
 void prefixesNote(slice key, int dbid, uint64_t by);
 
-/* What is told of one prefix: an array of names in RESP; ptr NULL: names are missing, anything may have changed. */
+/* The changes of keys with one prefix: an array of names in RESP. keys.ptr is NULL if names are missing: any key may
+ * have changed. */
 typedef struct prefixNews {
     slice keys;
-    robj *shared;                 /* replyShare() of it; borrowed */
+    robj *shared;                 /* borrowed; replyShare() of `keys` */
     struct trackedPrefix *prefix; /* for prefixNewsOnly() */
-    int dbid;                     /* where they have changed; -1: in several databases */
+    int dbid;                     /* database of the changes; -1: several */
 } prefixNews;
-/* Tell every owner what has changed, prefix by prefix in their order, and forget it. `tell` changes no list. */
+/* Calls `tell` with the changes of each prefix, in the order of the prefixes, for each owner of the prefix, and forgets
+ * the changes. `tell` must not change a list. */
 void prefixesForEach(void (*tell)(void *owner, const prefixNews *news));
-/* False: none of it is the doing of the client with that id. */
+/* Returns false if the client with that id has made none of these changes. */
 bool prefixNewsMayBeOf(const prefixNews *news, uint64_t id);
-/* The same array with the keys alone that `keep` wants, which is told the client that was the last to change each: an
- * sds for the caller; NULL when that leaves none, or, *failed, when there was no memory to find out. */
+/* Returns an array like news->keys, which the caller frees, with the keys for which `keep` returns true; `by` is the
+ * last client that has changed the key. Returns NULL if no key is left. Returns NULL and sets *failed if there is no
+ * memory. */
 typedef bool prefixKeepFn(void *arg, slice key, uint64_t by);
 sds prefixNewsOnly(const prefixNews *news, prefixKeepFn *keep, void *arg, bool *failed);
 

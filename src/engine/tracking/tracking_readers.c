@@ -1,14 +1,15 @@
-/* tracking_readers.c -- the numbers by which the table of tracked keys knows clients, and who has which.
+/* tracking_readers.c -- the numbers that identify clients in the table of tracked keys.
  *
  *   pages[number / 1024] --> count | state of each of 1024 numbers
  *
- * Numbers go up, so those of clients that are there lie together: a page is made with its first client and freed with
- * its last one. A look-up is two loads, as a key that many read asks for all of its readers when their set grows.
+ * Numbers increase, so those of existing clients are close together: a page is created with its first client and freed
+ * with its last one. A lookup is two loads, which matters when the set of a key with many readers grows and all of them
+ * are looked up.
  *
  * Owns        the pages. States are borrowed.
  * Threads     main.
- * Invariants  1. A page is there exactly while a number of it has a state; `count` is how many have.
- * Cost        8 KB for each thousand numbers of which one lives, 8 bytes for each thousand that were ever given.
+ * Invariants  1. A page exists exactly while one of its numbers has a state; `count` is the number of these.
+ * Cost        8 KB for each thousand numbers of which one is in use, 8 bytes for each thousand that were ever assigned.
  * Tests       tests/unit/engine/tracking/tracking_readers_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -28,9 +29,9 @@ typedef struct readerPage {
 } readerPage;
 
 static struct {
-    readerPage **pages; /* owns; NULL where no number lives */
-    uint32_t room;      /* of pages */
-    uint32_t last;      /* number that was given last */
+    readerPage **pages; /* owns; NULL where no number is in use */
+    uint32_t room;      /* capacity of pages */
+    uint32_t last;      /* the number that was assigned last */
     size_t bytes;
 } readers;
 
@@ -40,7 +41,7 @@ struct trackingState *readerState(uint32_t reader) {
     return readers.pages[at]->states[reader % PAGE_NUMBERS];
 }
 
-/* Asserts what holds of a number that was given out. */
+/* Asserts the invariants of a number that is in use. */
 static void readerCheck(uint32_t reader) {
     debugAssert(reader > 0 && reader <= TRACKING_READER_MAX && reader / PAGE_NUMBERS < readers.room);
     debugAssert(readers.pages[reader / PAGE_NUMBERS]->count <= PAGE_NUMBERS);

@@ -1,7 +1,7 @@
-/* tracking_readers.h -- the numbers by which the table of tracked keys knows clients, and who has which.
+/* tracking_readers.h -- the numbers that identify clients in the table of tracked keys.
  *
- * A number is of 31 bits, given once, and not again before two thousand million others: a key may name a reader that
- * has gone long ago.
+ * A number has 31 bits and is assigned once, and again only after two thousand million others: a key in the table may
+ * still name a reader whose client was freed long ago.
  *
  * Runs on: main.
  *
@@ -13,13 +13,13 @@
 
 struct trackingState;
 
-/* A number for it, from 1 to TRACKING_READER_MAX; the state is borrowed until readerForget(). */
+/* Returns a number for `s`, from 1 to TRACKING_READER_MAX. The state is borrowed until readerForget(). */
 uint32_t readerNew(struct trackingState *s);
 void readerForget(uint32_t reader);
-/* Whose number it is; NULL: nobody's, any more. */
+/* Returns the state with that number; NULL if it is not in use any more. */
 struct trackingState *readerState(uint32_t reader);
 bool readerIsAlive(uint32_t reader);
-/* Bytes that this takes. */
+/* Returns the bytes that all this uses. */
 size_t readersMemory(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* tracking_table.c -- who has read which key.
+/* tracking_table.c -- which client has read which key.
  *
  *   shards[hash >> 52]: { slots, lines, used }
  *                           |
@@ -10,19 +10,19 @@
  *             a (31) | b (31) | 01   one reader or two (b is 0: one)
  *             pointer                a readerSet: more, or a key with a name
  *
- * A shard is a hash table of its own: a key lies in its home line, or, where that is full, in the first line behind it
- * that has room. Shards grow by a quarter when three of four places are taken, each at its own time, so that no call
- * ever moves more than a few hundred keys of a million, and a million keys take 21 to 27 bytes each.
+ * A shard is a hash table of its own: a key is in its home line or, if that is full, in the next line that has a free
+ * slot. Shards grow by a quarter when three of four slots are used, each at its own time, so that no call ever moves
+ * more than a few hundred keys of a million, and a million keys take 21 to 27 bytes each.
  *
- * Not here    what readers are, and what they are told (tracking.c).
+ * Not here    what readers are, and how they are notified (tracking.c).
  * Owns        the shards and sets.
  * Threads     one owner at a time.
  * Invariants  (trackingTableCheck() asserts them)
- *             1. Of a line the first places are taken. A key does not lie behind its home line unless all lines from
- *                there on to its own are full.
- *             2. A key is there once, and has a reader; a reader is there once.
- *             3. keys, items and bytes are the sums of what the shards hold.
- * Cost        one line for a key that is there or is not, seldom two; docs/design/tracking.md has figures.
+ *             1. The used slots of a line precede its free ones. A key is in another line than its home line only if
+ *                all lines from its home line up to the one before its own are full.
+ *             2. A key is there once, and has a reader; a reader is in a key's set once.
+ *             3. keys, items and bytes are the sums over the shards.
+ * Cost        one line for a key, present or absent, rarely two; docs/design/tracking.md has figures.
  * Tests       tests/unit/engine/tracking/tracking_table_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -37,8 +37,8 @@
 #define SHARD_SHIFT 52
 #define LINE_KEYS 4
 #define LINE_BYTES (LINE_KEYS * sizeof(trackedKey))
-#define EMPTY_AT_ONCE 1024 /* so many keys are freed here and now */
-#define SWEEP_IN_PLACE 64  /* readers; a larger set is made anew when some have gone, as small as it can be */
+#define EMPTY_AT_ONCE 1024 /* up to this many keys are freed at once instead of in the background */
+#define SWEEP_IN_PLACE 64  /* readers; a larger set is rebuilt, as small as possible, after a sweep */
 
 static_assert(LINE_BYTES == CACHE_LINE, "a look-up is one line");
 
@@ -53,13 +53,13 @@ struct trackingTable {
     bool (*alive)(uint32_t reader);
 };
 
-/* A hash set of readers, and behind it the name. */
+/* A hash set of readers, followed by the name of the key. */
 typedef struct readerSet {
     uint32_t count;
     uint8_t log_room;
     bool named;
     uint16_t name_len;
-    uint32_t ids[]; /* 1 << log_room; 0: free */
+    uint32_t ids[]; /* 1 << log_room slots; 0: free */
 } readerSet;
 
 /* ---- Readers of a key ---- */
@@ -97,12 +97,12 @@ static char *nameOf(const readerSet *s) {
     return (char *)(s->ids + roomOf(s));
 }
 
-/* Readers that it may have: small ones may be full, larger ones keep a quarter free. */
+/* Returns the most readers of a set: small sets may be full, larger ones keep a quarter free. */
 static size_t setCapacity(unsigned log_room) {
     return ((size_t)1 << log_room) - (log_room > 2 ? (size_t)1 << (log_room - 2) : 0);
 }
 
-/* A set for so many readers at least. */
+/* Creates a set with capacity for at least `count` readers. */
 static readerSet *setNew(trackingTable *t, size_t count, bool named, slice name) {
     unsigned log_room = 0;
     while (count > setCapacity(log_room)) log_room++;
@@ -124,7 +124,7 @@ static bool setIsFull(const readerSet *s) {
     return s->count >= setCapacity(s->log_room);
 }
 
-/* Where the reader is, or the free place for it; NULL: neither. */
+/* Returns the slot of the reader, or the free slot for it; NULL if there is neither. */
 static uint32_t *setPlace(readerSet *s, uint32_t reader) {
     uint32_t mask = roomOf(s) - 1;
     uint32_t at = (uint32_t)(reader * UINT64_C(0x9E3779B97F4A7C15) >> 32) & mask;
@@ -141,7 +141,7 @@ static void setPut(readerSet *s, uint32_t reader) {
     debugAssert(s->count <= setCapacity(s->log_room));
 }
 
-/* Take those out that are gone. */
+/* Removes the readers that are not alive any more. */
 static void setSweep(trackingTable *t, readerSet *s) {
     uint32_t gone = 0;
     for (uint32_t i = 0; i < roomOf(s); i++) {
@@ -154,14 +154,15 @@ static void setSweep(trackingTable *t, readerSet *s) {
     t->items -= gone;
 }
 
-/* After a sweep nobody may be found: put all in their places again. */
+/* Inserts all readers again: after a sweep their probe sequences are broken. */
 static void setPutAll(readerSet *s, const uint32_t *ids, uint32_t room) {
     s->count = 0;
     for (uint32_t i = 0; i < room; i++)
         if (ids[i]) setPut(s, ids[i]);
 }
 
-/* Room for one more. Readers that are gone are left out, so a key that many short-lived clients read does not grow. */
+/* Provides a free slot for one more reader, in this set or in a new one. Drops readers that are not alive any more, so
+ * that the set of a key that many short-lived clients read does not grow. */
 static readerSet *setMakeRoom(trackingTable *t, readerSet *old) {
     uint32_t ids[SWEEP_IN_PLACE], room = roomOf(old);
     setSweep(t, old);
@@ -236,7 +237,7 @@ static size_t shardBytes(uint32_t lines) {
     return (size_t)lines * LINE_BYTES;
 }
 
-/* The key, or the free place where it belongs. */
+/* Returns the slot of the key, or the free slot for it. */
 static trackedKey *findPlace(const shard *s, uint64_t hash) {
     for (uint32_t line = homeLine(s, hash);; line = lineBehind(s, line)) {
         trackedKey *k = lineAt(s, line);
@@ -254,7 +255,7 @@ static trackedKey *find(const shard *s, uint64_t hash) {
 static void resize(trackingTable *t, shard *s, uint32_t lines) {
     shard old = *s;
     s->lines = (uint32_t)(zmallocGoodSize(shardBytes(lines)) / LINE_BYTES);
-    debugAssert(s->lines >= lines && old.used <= s->lines * (LINE_KEYS - 1)); /* each look-up meets a line with room */
+    debugAssert(s->lines >= lines && old.used <= s->lines * (LINE_KEYS - 1)); /* a lookup ends at a free slot */
     s->slots = zmallocAligned(CACHE_LINE, shardBytes(s->lines));
     memset(s->slots, 0, shardBytes(s->lines));
     for (size_t i = 0; i < (size_t)old.lines * LINE_KEYS; i++)
@@ -281,8 +282,9 @@ static uint32_t distance(const shard *s, uint32_t from, uint32_t to) {
     return to >= from ? to - from : to + s->lines - from;
 }
 
-/* A line that was full has got room: the first key behind it, up to the next line with room, that would rather lie
- * here. NULL: none. */
+/* Finds a key to move into `line`, which was full and has got a free slot: the first key in the following lines, up to
+ * the next one with a free slot, that this line would serve as well. Returns NULL if there is none; *found is its
+ * line. */
 static trackedKey *findDisplaced(const shard *s, uint32_t line, uint32_t *found) {
     for (uint32_t from = lineBehind(s, line); from != line; from = lineBehind(s, from)) {
         trackedKey *k = lineAt(s, from);
@@ -464,7 +466,7 @@ size_t trackingTableMemory(const trackingTable *t) {
     return t->bytes;
 }
 
-/* ---- What holds ---- */
+/* ---- Checks ---- */
 
 static void checkReaders(const trackedKey *k) {
     uint32_t at = 0, count = 0;

@@ -1,12 +1,11 @@
-/* tracking_table.h -- who has read which key: of each key that somebody may have cached, the readers that must hear
- * when it changes.
+/* tracking_table.h -- which client has read which key: the readers to notify when a cached key changes.
  *
- * A key is known by its hash, all 64 bits of it, and not by its name: what changes a key has the name at hand. Only a
- * key that is not there when it is read gets a name here, because nobody else has it. A reader is a number from 1 to
- * TRACKING_READER_MAX that whoever uses the table gives out; numbers of readers that are gone stay until somebody
- * looks.
+ * A key is identified by the 64 bits of its hash and not by its name, as the code that changes a key has its name. Only
+ * a key that is absent when it is read is stored with its name, because nothing else has it. A reader is a number from
+ * 1 to TRACKING_READER_MAX that the caller assigns. Numbers of readers that are not alive any more stay until a key's
+ * readers are swept.
  *
- * Threads     one owner at a time; what trackingTableEmpty() drops is freed in the background.
+ * Threads     one owner at a time; keys that trackingTableEmpty() drops are freed in the background.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ENGINE_TRACKING_TABLE_H
@@ -15,39 +14,39 @@
 #include "slice.h"
 
 #define TRACKING_READER_MAX 0x7fffffffu
-/* A key with a longer name gets none: that bounds what a table of so many keys may cost. */
+/* A key with a longer name is stored without it: that bounds the size of the table. */
 #define TRACKING_NAME_MAX 255
 
 typedef struct trackingTable trackingTable;
 
-/* A key that was taken out of the table. */
+/* A key that was removed from the table. */
 typedef struct trackedKey {
     uint64_t hash;
-    uint64_t readers; /* 0: no key; see tracking_table.c */
+    uint64_t readers; /* 0: no key; else see tracking_table.c */
 } trackedKey;
 
-/* `alive` tells whether a reader may still want to hear of keys. */
+/* Creates a table. `alive` returns whether a reader's client still exists. */
 trackingTable *trackingTableCreate(bool (*alive)(uint32_t reader));
 void trackingTableRelease(trackingTable *t);
-/* Forget all keys. Many are freed in the background. */
+/* Removes all keys. Many keys are freed in the background. */
 void trackingTableEmpty(trackingTable *t);
 
-/* The reader has read the key. True when the key was not in the table: nobody had read it. */
+/* Adds the reader to the key. Returns true if the key was not in the table. */
 bool trackingTableAdd(trackingTable *t, uint64_t hash, uint32_t reader);
-/* Keep the name of a key that is in the table, has no name yet, and is not in the keyspace. */
+/* Stores the name of a key that is in the table, has one reader and no name yet, and is not in the keyspace. */
 void trackingTableName(trackingTable *t, uint64_t hash, slice name);
-/* Ask for the line in which the key will be looked for; and, some time later, for what it refers to if it has more
- * readers than fit into it. */
+/* Prefetch the cache line in which the key will be looked up and, some time later, the set of its readers if they do
+ * not fit into it. */
 void trackingTablePrefetch(const trackingTable *t, uint64_t hash);
 void trackingTablePrefetchReaders(const trackingTable *t, uint64_t hash);
 
-/* Take the key out of the table, or any key. False: it is not there, or there is none. Else `out` owns what is to be
- * given back by trackedKeyFree(). */
+/* Remove this key, or any key, from the table. Return false if it is absent, or the table is empty. Otherwise the
+ * caller frees `out` with trackedKeyFree(). */
 bool trackingTableTake(trackingTable *t, uint64_t hash, trackedKey *out);
 bool trackingTableTakeAny(trackingTable *t, trackedKey *out);
-/* Readers of a key that was taken out, one after another; `*at` starts as 0. 0: that was the last. */
+/* Returns the readers of a removed key one by one, and 0 after the last; *at is 0 in the first call. */
 uint32_t trackedKeyNext(const trackedKey *k, uint32_t *at);
-/* ptr is NULL for a key without a name. */
+/* Returns the name; ptr is NULL for a key without one. */
 slice trackedKeyName(const trackedKey *k);
 void trackedKeyFree(trackedKey *k);
 
@@ -55,7 +54,7 @@ size_t trackingTableKeys(const trackingTable *t);
 size_t trackingTableItems(const trackingTable *t); /* readers of all keys together */
 size_t trackingTableMemory(const trackingTable *t);
 
-/* Assert the numbered invariants at the top of tracking_table.c. Visits every key. */
+/* Asserts the numbered invariants at the top of tracking_table.c. Visits every key. */
 void trackingTableCheck(const trackingTable *t);
 
 #endif
