@@ -220,7 +220,8 @@ void callOnApplied(void (*fn)(client *c)) {
 
 static void rejected(client *c) {
     transactionRefused(c);
-    if (c->req->flags & (REQ_UNKNOWN_COMMAND | REQ_UNKNOWN_SUBCOMMAND)) c->cmd = c->last_cmd = NULL; /* CLIENT LIST */
+    /* CLIENT LIST shows no command for an unknown one. */
+    if (c->req->flags & (REQ_UNKNOWN_COMMAND | REQ_UNKNOWN_SUBCOMMAND)) c->cmd = c->last_cmd = NULL;
     else if (c->cmd && c->cmd->stats) c->cmd->stats->rejected_calls++;
     /* A replica reads its input as the replication stream, which must not contain an error: close the connection. */
     if (unlikely(c->flags & CLIENT_REPLICA) && !(c->flags & CLIENT_MONITOR)) clientCloseAsap(c);

@@ -43,9 +43,9 @@ void programBegin(program *p, client *self, client *caller);
  * output of p->self. */
 void programCall(program *p, const parsedCommand *req);
 /* Returns the time that TIME shows to the script, in us of the wall clock. It stands still from programBegin() on, so
- * that a script sees one time. programClockMove() sets it to the present: call it after a slow script has let others
- * run, because the script may be waiting for some time to come. */
+ * that a script sees one time. */
 int64_t programClockUs(void);
+/* Sets that time to the present. Call after a slow script has let other clients run: it may wait for a time to come. */
 void programClockMove(void);
 /* Returns whether ACL lets the caller run such a command; other errors are not checked. */
 bool programMayCall(const program *p, const parsedCommand *req);

@@ -47,8 +47,9 @@ typedef struct propagateSink {
     void (*take)(const propagateItem *item);
 } propagateSink;
 
-/* Adds `sink`, which is borrowed, from the next unit on; or removes it. There is at most one sink for each target. */
+/* Adds `sink`, which is borrowed until it is removed and gets all further items. Each target has at most one sink. */
 void propagateAddSink(const propagateSink *sink);
+/* Removes a sink, immediately. */
 void propagateRemoveSink(const propagateSink *sink);
 
 /* Sinks call this to record the offset in their output at which the last write of the client ends. `target` is

@@ -41,8 +41,8 @@ void aclSetDefaultPassword(slice password);
 slice aclUserName(const client *c);
 /* Makes `u` the client's user. */
 void aclBecome(client *c, user *u);
-/* Call after the reply to a command that has changed users: closes the client's connection if that command has removed
- * its own user, or its right to a channel that it is subscribed to. */
+/* Call after the reply to a command that has changed users: closes the client after the reply if that command has
+ * deleted its own user, or taken away its right to a channel that it is subscribed to. */
 void aclAfterReply(client *c);
 /* The check function of GATE_ACL, which is enabled for each client whose user is restricted. */
 gateResult aclGate(client *c);

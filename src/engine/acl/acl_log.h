@@ -13,8 +13,9 @@ typedef enum { ACL_IN_TOPLEVEL, ACL_IN_MULTI, ACL_IN_LUA } aclContext;
 /* Logs and counts a refusal. `object` is the command, key, channel, database or user name that was refused. Equal
  * refusals within a minute become one entry with a count. */
 void aclLogAdd(const client *c, aclVerdict verdict, aclContext context, slice object, slice user_name);
-/* Reply to ACL LOG [count], and do ACL LOG RESET. */
+/* Replies with the newest `count` entries (ACL LOG [count]). */
 void aclLogReply(client *c, long long count);
+/* Removes all entries (ACL LOG RESET). */
 void aclLogReset(void);
 
 #endif

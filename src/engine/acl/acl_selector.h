@@ -52,12 +52,12 @@ bool aclSelectorHasFirstArg(const aclSelector *s, const serverCommand *cmd, slic
 /* Returns whether everything is allowed. */
 bool aclSelectorIsOpen(const aclSelector *s);
 
-/* Append the parts of a selector to `out`, as words of ACL SETUSER: one part as ACL GETUSER shows it, or, the last
- * function, all parts. */
+/* Append one part of a selector to `out`, as words of ACL SETUSER in the form of ACL GETUSER. */
 sds aclSelectorCatCommands(sds out, const aclSelector *s);
 sds aclSelectorCatKeys(sds out, const aclSelector *s);
 sds aclSelectorCatChannels(sds out, const aclSelector *s);
 sds aclSelectorCatDbs(sds out, const aclSelector *s);
+/* Appends all parts of a selector to `out`, as words of ACL SETUSER. */
 sds aclSelectorCat(sds out, const aclSelector *s);
 
 #endif

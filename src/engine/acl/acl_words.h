@@ -24,8 +24,8 @@ typedef struct aclWords {
     uint32_t count;
 } aclWords;
 
-/* Returns the key of a text without a NUL in a rax: the text itself or, if it is so long that memory for it might be
- * lacking, its beginning with a digest. `room` is a buffer for that. */
+/* Returns the key under which a text without a NUL is stored in a rax. It is the text itself or, as inserting a very
+ * long key might fail for lack of memory, its beginning and a digest, which are put into `room`. */
 #define ACL_INDEX_START 100
 #define ACL_INDEX_KEY (ACL_INDEX_START + 1 + 64 + 1)
 slice aclIndexKey(slice text, char room[ACL_INDEX_KEY]);

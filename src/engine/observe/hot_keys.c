@@ -40,11 +40,11 @@ static struct {
     _Atomic uint32_t counted; /* atomic, relaxed: the session that is counted:
                                * hot_keys_session, or the last one if that is 0 */
     _Atomic unsigned metrics; /* atomic: published by hot_keys_session */
-    _Atomic uint64_t ratio;   /* the same */
+    _Atomic uint64_t ratio;   /* atomic: published by hot_keys_session */
     uint32_t last;            /* main: the number of the last session */
     hotCollector mains;       /* main */
-    void (*tell)(void);       /* const after boot */
-    void (*gather)(void);     /* the same */
+    void (*tell)(void);       /* const after startup */
+    void (*gather)(void);     /* const after startup */
 } hot = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* --- a collector ---------------------------------------------------------------------------------------- */

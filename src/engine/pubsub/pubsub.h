@@ -36,10 +36,11 @@ size_t pubsubCount(const client *c, pubsubKind kind);
  * matching patterns. Sets m->channel, m->receivers and m->failed. Releases the values that the message owns. */
 void pubsubPublish(pubsubKind kind, hashedKey channel, pubsubMessage *m);
 
-/* The number of names of that kind that have subscribers; the number of subscribers of a name; and a call of `fn` for
- * each name, except patterns. */
+/* Returns the number of names of that kind that have subscribers. */
 size_t pubsubNames(pubsubKind kind);
+/* Returns the number of subscribers of that name. */
 size_t pubsubSubscribers(pubsubKind kind, hashedKey name);
+/* Calls `fn` for each channel or shard channel that has subscribers. */
 void pubsubEachName(pubsubKind kind, void (*fn)(void *arg, slice name), void *arg);
 /* Asserts the numbered invariants of pubsub.c and those of the topics. */
 void pubsubCheck(void);

@@ -36,7 +36,7 @@ typedef struct recordChunk {
     alignas(16) char data[];
 } recordChunk;
 
-static bool slots_on; /* const after boot */
+static bool slots_on; /* const after startup */
 
 void recordSetSlots(bool on) {
     slots_on = on;

@@ -57,7 +57,7 @@ static struct {
     size_t count;
     serverCommand **all; /* all that were registered */
     size_t all_count;
-    size_t names; /* with subcommands */
+    size_t names; /* number of names, with those of subcommands */
     bool has_long_names;
     bool sealed;
     int next_id;
@@ -175,7 +175,7 @@ const serverCommand *commandNamed(const char *name) {
     return findOwnName(sliceStr(name));
 }
 
-/* ---- Boot ------------------------------------------------------------------------------------------------------- */
+/* ---- Startup ---------------------------------------------------------------------------------------------------- */
 
 static void addSlot(slice name, serverCommand *cmd) {
     packedName packed;

@@ -62,9 +62,9 @@ void trackingRememberProgram(client *c, serverDb *db, const parsedCommand *req);
 void trackingCommandEnded(client *c);
 /* Call instead of pushesRelease(): also sends the client the invalidations that its own command has caused. */
 void trackingReleasePushes(client *c);
-/* Prefetch the memory that trackingRemember() or a change of the key will touch: first the key's line in the table and,
- * when that has had time to arrive, the readers it refers to. */
+/* Prefetches the key's line in the table, which trackingRemember() or a change of the key will touch. */
 void trackingPrefetch(uint64_t hash);
+/* Prefetches the readers that the line refers to. Call when that has had time to arrive. */
 void trackingPrefetchReaders(uint64_t hash);
 /* Sends invalidations to BCAST clients (tracking_prefix_news). Do not call within a command, except one that lets
  * others run meanwhile (yield.h). */

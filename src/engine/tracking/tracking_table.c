@@ -43,7 +43,7 @@
 static_assert(LINE_BYTES == CACHE_LINE, "a look-up is one line");
 
 typedef struct shard {
-    trackedKey *slots; /* owns; NULL without lines */
+    trackedKey *slots; /* owns; NULL if lines is 0 */
     uint32_t lines, used;
 } shard;
 
@@ -401,7 +401,7 @@ void trackingTablePrefetch(const trackingTable *t, uint64_t hash) {
 }
 
 void trackingTablePrefetchReaders(const trackingTable *t, uint64_t hash) {
-    if (t->items == t->keys || !t->shards) return; /* one reader each */
+    if (t->items == t->keys || !t->shards) return; /* each key has one reader: no sets */
     const trackedKey *k = find(shardOf(t, hash), hash);
     if (k && !isPair(k->readers)) prefetchWrite(setOf(k->readers));
 }

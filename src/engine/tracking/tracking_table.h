@@ -35,14 +35,15 @@ void trackingTableEmpty(trackingTable *t);
 bool trackingTableAdd(trackingTable *t, uint64_t hash, uint32_t reader);
 /* Stores the name of a key that is in the table, has one reader and no name yet, and is not in the keyspace. */
 void trackingTableName(trackingTable *t, uint64_t hash, slice name);
-/* Prefetch the cache line in which the key will be looked up and, some time later, the set of its readers if they do
- * not fit into it. */
+/* Prefetches the cache line in which the key will be looked up. */
 void trackingTablePrefetch(const trackingTable *t, uint64_t hash);
+/* Prefetches the set of the key's readers, if it has one. Call when the line has had time to arrive. */
 void trackingTablePrefetchReaders(const trackingTable *t, uint64_t hash);
 
-/* Remove this key, or any key, from the table. Return false if it is absent, or the table is empty. Otherwise the
- * caller frees `out` with trackedKeyFree(). */
+/* Removes the key from the table and moves it to `out`, which the caller frees with trackedKeyFree(). Returns false if
+ * it is absent. */
 bool trackingTableTake(trackingTable *t, uint64_t hash, trackedKey *out);
+/* Does the same for a random key. Returns false if the table is empty. */
 bool trackingTableTakeAny(trackingTable *t, trackedKey *out);
 /* Returns the readers of a removed key one by one, and 0 after the last; *at is 0 in the first call. */
 uint32_t trackedKeyNext(const trackedKey *k, uint32_t *at);
