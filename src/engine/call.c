@@ -88,7 +88,7 @@ static bool beginLarge(client *c, const parsedCommand *req) {
 /* Flags of a request that needs checks even if no gate is enabled. */
 #define SPECIAL (REQ_MALFORMED | REQ_MAIN_THREAD | REQ_GATED | REQ_LARGE)
 
-/* The result of the checks. RUN is the caller's task. */
+/* The result of the checks. After RUN the caller runs the command. */
 typedef enum { RUN, REFUSED, DIVERTED, WAITS, FOR_MAIN_THREAD } verdict;
 
 static verdict verdictOf(gateResult result) {

@@ -59,7 +59,7 @@ static const struct {
     {"sync", ALL_KEYS | ANY_DB},
     {"config|set", ALL_KEYS | ANY_DB},
     {"shutdown", ALL_KEYS | ANY_DB},
-    /* For inspection of the server: the keys of DEBUG are in many positions. */
+    /* DEBUG is for inspecting the server: its keys are in many positions. */
     {"debug", ALL_KEYS | ANY_DB},
 };
 

@@ -167,7 +167,7 @@ static void refuseMalformed(program *p, const parsedCommand *req) {
     }
 }
 
-/* Tracks the keys that the script's command names for the caller, which caches what it gets from the script. */
+/* Adds the keys of a script's command to those tracked for the caller, which may cache them. */
 static void track(client *caller, serverDb *db, const parsedCommand *req) {
     keyMark mark;
     keyCheckPause(&mark);

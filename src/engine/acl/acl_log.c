@@ -18,7 +18,7 @@
 #include "zmalloc.h"
 
 #define SAME_WITHIN_MS 60000
-#define LOOK_BACK 10  /* number of entries among which an equal one is searched */
+#define LOOK_BACK 10  /* number of newest entries that are compared with a new one */
 #define TEXT_MAX 1024 /* of texts that a client sends */
 
 typedef struct logEntry {

@@ -70,8 +70,8 @@ static void takeFromList(hotCollector *hc) {
     if (hc->next) hc->next->prev = hc->prev;
 }
 
-/* Returns how many commands to go to the next one to pick: random, as with every `ratio`-th the same command would
- * always be picked from a client that repeats a few commands in the same order. */
+/* Returns the number of commands to the next one to pick. It is random: if every `ratio`-th command were picked, a
+ * client that repeats a few commands in the same order might have the same one picked each time. */
 static uint64_t nextGap(void) {
     uint64_t ratio = atomic_load_explicit(&hot.ratio, memory_order_relaxed);
     return ratio <= 1 ? 1 : 1 + rngBelow(rngThread(), 2 * ratio - 1);
@@ -102,7 +102,7 @@ static __attribute__((noinline)) heavyHitters *makeSketch(hotCollector *hc, hotK
     return h;
 }
 
-/* Returns whether the collector counts for that session, which it joins if it is the current one. */
+/* Returns whether samples of that session count. The collector joins the session if it is the current one. */
 static bool countsFor(hotCollector *hc, uint32_t session) {
     if (likely(hc->session == session)) return true;
     if (session != atomic_load_explicit(&hot.counted, memory_order_relaxed)) return false;

@@ -18,7 +18,7 @@
 #include "panic.h"
 #include "zmalloc.h"
 
-#define CAPACITY_FEW 8 /* arrays do not shrink below this */
+#define CAPACITY_FEW 8 /* arrays of this capacity or less do not shrink */
 
 void topicInit(topic *t, hashedKey name, char *room) {
     *t = (topic){.hash = name.hash, .name = sliceOf(room, name.name.len)};

@@ -247,8 +247,8 @@ size_t recordComplete(recordArena *a, recordCache *cache, parsedCommand *p, unsi
     return cmd->flags & CMD_BUILDS_VALUE ? buildValue(cmd, p, owner) : 0;
 }
 
-/* Inlined instead of called: with two callers recordComplete() would not be inlined into the parser of connections,
- * which would cost 25 instructions a command. */
+/* recordComplete() is inlined here: a second call of it would keep it from being inlined into the parser of
+ * connections, which would cost 25 instructions a command. */
 __attribute__((flatten)) size_t recordCompleteStored(recordArena *a, recordCache *cache, parsedCommand *p) {
     return recordComplete(a, cache, p, 0);
 }

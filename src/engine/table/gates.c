@@ -18,7 +18,7 @@ uint32_t gates_armed;
 
 static gateFn *entries[GATE_STAGES], *script_entries[GATE_STAGES];
 
-/* Gates whose check function scripts' commands share with those of clients. */
+/* Gates that have one check function for commands of clients and of scripts. */
 #define SCRIPT_SHARES (1u << GATE_PROTECTED | 1u << GATE_CLUSTER | 1u << GATE_DISK | 1u << GATE_REPLICAS)
 
 void gateSet(gateStage stage, gateFn *fn) {

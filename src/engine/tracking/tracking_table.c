@@ -282,9 +282,9 @@ static uint32_t distance(const shard *s, uint32_t from, uint32_t to) {
     return to >= from ? to - from : to + s->lines - from;
 }
 
-/* Finds a key to move into `line`, which was full and has got a free slot: the first key in the following lines, up to
- * the next one with a free slot, that this line would serve as well. Returns NULL if there is none; *found is its
- * line. */
+/* Finds a key to move into `line`, which was full and now has a free slot: the first key in the following lines, up to
+ * the next one with a free slot, whose home line is `line` or precedes it. Returns NULL if there is none; otherwise
+ * *found is its line. */
 static trackedKey *findDisplaced(const shard *s, uint32_t line, uint32_t *found) {
     for (uint32_t from = lineBehind(s, line); from != line; from = lineBehind(s, from)) {
         trackedKey *k = lineAt(s, from);

@@ -91,8 +91,8 @@ static bool isLive(serverDb *db, hashedKey key) {
     return lookupKeyReadWithFlags(db, key, LOOK_ONLY) != NULL;
 }
 
-/* Marks transactions before the contents of a database are replaced by those of `next` (NULL: by nothing). The clients
- * go on watching their keys, as in Valkey, which makes no difference to the transaction. */
+/* Call before the contents of a database are replaced by those of `next` (NULL: by nothing). Marks the transactions
+ * that this makes fail. Their clients go on watching the keys, as in Valkey, which makes no difference to them. */
 static void contentsGo(int dbid, serverDb *next) {
     if (!tables[dbid]) return;
     dictIterator it;

@@ -190,7 +190,7 @@ static waitedKey *findOrAdd(int dbid, hashedKey key) {
 
 /* ---- The lists of keys ---- */
 
-/* Returns the bytes that a waited key takes, with its slots in the table. */
+/* Returns the size of a waited key with its slots in the table. */
 static size_t costOf(const waitedKey *k) {
     return sizeof(*k) + k->len + 4 * sizeof(void *);
 }
