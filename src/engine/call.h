@@ -21,7 +21,7 @@ callResult processCommand(client *c, const parsedCommand *req, monotime *now);
  * queued. */
 void callQueued(client *c, const parsedCommand *req, monotime *now);
 /* Runs the commands of clients whose keys have become ready (blocking_ready), and of the clients that these unblock in
- * turn. Do not call within a command. */
+ * turn. Do not call within a command, except one that serves other clients meanwhile (yield.h). */
 void callServeBlocked(monotime *now);
 /* Runs the command of a held client (blockingIsHeld()). Call when the pause that holds it has ended. */
 void callResumeHeld(client *c, monotime *now);

@@ -37,7 +37,8 @@ void programInit(const char *(*product)(void));
  * SET-DISABLE-DENY-SCRIPTS, for tests). Commands with CMD_PROTECTED still have to pass their gate. */
 void programLiftNoScript(bool on);
 
-/* Begins a script of `caller`: puts `self` into the caller's database and RESP2, and clears the other fields of `p`. */
+/* Begins a script of `caller`: puts `self` into the caller's database and RESP2, and initializes `p`. The caller of the
+ * function may then set read_only, allow_oom and targets. */
 void programBegin(program *p, client *self, client *caller);
 /* Runs the command of a record that recordComplete() has made. Its reply, or the error if it may not run, is the whole
  * output of p->self. */

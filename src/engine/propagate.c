@@ -74,7 +74,7 @@ static struct {
     /* Effects of the running command: SAID, FLUSHED, and targets that get it as it was sent, whether or not it has
      * changed anything. */
     uint32_t running;
-    bool loose;    /* the items of the running command are no unit: each is written alone */
+    bool loose;    /* each item of the running command is written alone, outside of a unit */
     bool elements; /* expired hash fields are being removed: the form is their HDEL */
 } unit;
 enum { SAID = 1 << 8, FLUSHED = 1 << 9 }; /* SAID: its handler has overridden it */

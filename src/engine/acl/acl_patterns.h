@@ -38,7 +38,8 @@ void aclPatternsClear(aclPatterns *p, bool all);
 aclPatterns aclPatternsDup(const aclPatterns *p);
 /* Returns whether a pattern that allows all of `access` matches the text. */
 bool aclPatternsMatch(const aclPatterns *p, slice text, unsigned access);
-/* Returns whether the text itself is one of the patterns: a client may subscribe only to such patterns. */
+/* Returns whether the text itself is one of the patterns, or everything is allowed. A client may subscribe to a pattern
+ * only then. */
 bool aclPatternsHave(const aclPatterns *p, slice text);
 
 #endif

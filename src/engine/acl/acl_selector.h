@@ -23,7 +23,7 @@ typedef struct aclCommandRule {
 typedef struct aclSelector {
     uint64_t *commands; /* owns: a bit for each command and subcommand, indexed by id */
     bool all_commands;  /* all bits are set */
-    bool from_all;      /* the rules start from all commands; else from none */
+    bool from_all;      /* true if the rules start from +@all, false if from -@all */
     aclWords rules;     /* of aclCommandRule */
     uint64_t rules_made;
     uint32_t first_args; /* number of rules with a first argument */

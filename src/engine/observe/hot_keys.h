@@ -54,7 +54,7 @@ typedef struct hotKeysPlan {
 } hotKeysPlan;
 /* Begins a session and discards the counts of the previous one. */
 void hotKeysBegin(const hotKeysPlan *plan);
-/* Picks no more commands. The counts stay. */
+/* Stops picking commands. The counts stay. */
 void hotKeysEnd(void);
 /* Ends the session and discards its counts. Their memory is freed when each thread has run hotKeysTidy(), which the
  * `tell` function of hotKeysSetNet() makes all threads do soon. */
