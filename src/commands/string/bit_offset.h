@@ -1,4 +1,4 @@
-/* bit_offset.h -- the argument that names a bit of a string.
+/* bit_offset.h -- parses the argument of a command that is a bit offset in a string.
  *
  * Runs on: main.
  *
@@ -9,8 +9,9 @@
 #include "reply.h"
 #include "string_limits.h"
 
-/* The bit that argument `index` names; with `width` not 0, "#N" is the N-th field of so many bits. False when it is
- * none that a string may have: then an error was sent. */
+/* Reads the bit offset in argument `index`. If `width` is not 0, "#N" is the offset of integer N in an array of
+ * integers of `width` bits. Returns false, after an error reply, if it is no number or beyond the longest string
+ * allowed. */
 static inline bool getBitOffsetFromArg(client *c, uint32_t index, unsigned width, uint64_t *out) {
     slice text = c->argv[index];
     bool fields = width && text.len && text.ptr[0] == '#';

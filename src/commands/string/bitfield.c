@@ -1,13 +1,14 @@
 /* bitfield.c -- integers of any width inside a string: BITFIELD, BITFIELD_RO.
  *
- * The arguments are gone through twice, first to check all of them and to learn how long the string must be, then to do
- * what they say: nothing has to be kept for a million operations.
+ * The arguments are parsed twice: the first pass checks all of them and finds how long the string must be, the second
+ * one performs the operations. So a million operations need no memory for a parsed form.
  *
- * Arithmetic is done with 128 bits, in which no operand and no result overflows; what overflows is the field.
+ * Arithmetic is done with 128 bits, so no operand or result overflows; only the width of the integer can be exceeded.
  *
  * Threads     main.
- * Invariants  1. An argument that is wrong anywhere leaves the string as it is.
- *             2. The string grows to the last field that is to be written, whether or not OVERFLOW FAIL lets it be.
+ * Invariants  1. If any argument is wrong, the string does not change.
+ *             2. The string grows to the end of the last integer that is to be written, even if OVERFLOW FAIL then
+ *                refuses to write it.
  * Tests       tests/type/bitmap.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -28,7 +29,7 @@ typedef struct fieldOperation {
     bool is_signed;
     unsigned width;
     uint64_t at;
-    long long operand; /* of SET, INCRBY */
+    long long operand; /* for SET and INCRBY */
 } fieldOperation;
 
 /* ---- Arguments --------------------------------------------------------------------------------------------------- */
@@ -44,7 +45,7 @@ static bool parseRule(client *c, uint32_t index, overflowRule *rule) {
     return true;
 }
 
-/* "u8", "i64" */
+/* Parses a type: u1 to u63, i1 to i64. */
 static bool parseWidth(client *c, uint32_t index, fieldOperation *op) {
     slice text = c->argv[index];
     long long width;
@@ -62,8 +63,8 @@ static bool parseWidth(client *c, uint32_t index, fieldOperation *op) {
 
 typedef enum { PARSED_OPERATION, PARSED_RULE, PARSED_WRONG } parsedWords;
 
-/* Take the words at argument *at, an operation or the rule for those after it, and move *at behind them. PARSED_WRONG
- * after an error. */
+/* Parses the words from argument *at on, one operation or OVERFLOW with the rule for the operations after it, and moves
+ * *at after them. Returns PARSED_WRONG after an error reply. */
 static parsedWords parseWords(client *c, uint32_t *at, fieldOperation *op) {
     slice word = c->argv[*at];
     uint32_t left = c->argc - *at - 1, first = *at + 1;
@@ -85,14 +86,14 @@ static parsedWords parseWords(client *c, uint32_t *at, fieldOperation *op) {
     return PARSED_OPERATION;
 }
 
-/* What all operations together want of the string. */
+/* The requirements of all operations together. */
 typedef struct fieldNeeds {
     uint32_t count;
     bool writes;
-    uint64_t bits; /* up to the end of the last field that is written */
+    uint64_t bits; /* end of the last integer that is written */
 } fieldNeeds;
 
-/* Check all arguments. False after an error. */
+/* Checks all arguments. Returns false after an error reply. */
 static bool parseAll(client *c, fieldNeeds *needs) {
     fieldOperation op = {.rule = OVERFLOW_WRAP};
 
@@ -111,7 +112,7 @@ static bool parseAll(client *c, fieldNeeds *needs) {
 
 /* ---- Operations -------------------------------------------------------------------------------------------------- */
 
-/* The field's low `width` bits as the number they are. */
+/* Returns the number that the low `width` bits stand for. */
 static wideInteger numberOf(const fieldOperation *op, uint64_t bits) {
     if (!op->is_signed) return bits;
     return (int64_t)(bits << (64 - op->width)) >> (64 - op->width);
@@ -125,7 +126,7 @@ static wideInteger smallest(const fieldOperation *op) {
     return op->is_signed ? -largest(op) - 1 : 0;
 }
 
-/* Make `value` fit the field as the rule says. False: it is not to be stored. */
+/* Makes `value` fit the width as the overflow rule demands. Returns false if it must not be stored. */
 static bool fit(const fieldOperation *op, wideInteger *value) {
     bool above = *value > largest(op), below = *value < smallest(op);
 
@@ -138,19 +139,19 @@ static bool fit(const fieldOperation *op, wideInteger *value) {
     return true;
 }
 
-/* What SET and INCRBY would store. SET of an unsigned field takes a negative number for the large one that has its
- * bits. */
+/* Returns the value that SET or INCRBY is to store, before the overflow rule. For SET of an unsigned integer a negative
+ * operand stands for the large number with the same bits. */
 static wideInteger wanted(const fieldOperation *op, wideInteger old) {
     if (op->verb == FIELD_INCRBY) return old + op->operand;
     return op->is_signed ? (wideInteger)op->operand : (wideInteger)(uint64_t)op->operand;
 }
 
-/* The string that operations work on. It is opened for changes by the first that makes one. */
+/* The string that the operations read and write. The first operation that changes it makes it writable. */
 typedef struct fieldString {
     hashedKey key;
     robj *o;
-    slice bytes;    /* what `o` holds */
-    char *writable; /* the same, once it is open */
+    slice bytes;    /* the bytes of `o` */
+    char *writable; /* the same bytes, once they are writable; else NULL */
 } fieldString;
 
 static char *openForChange(client *c, fieldString *string) {
@@ -164,7 +165,7 @@ static char *openForChange(client *c, fieldString *string) {
 
 typedef enum { FIELD_NOT_WRITTEN, FIELD_WRITTEN_SAME, FIELD_WRITTEN } fieldResult;
 
-/* Do one operation and answer it. */
+/* Performs one operation and adds its reply. */
 static fieldResult perform(client *c, const fieldOperation *op, fieldString *string) {
     wideInteger old = numberOf(op, bitsGetField(string->bytes.ptr, string->bytes.len, op->at, op->width));
 
@@ -183,7 +184,7 @@ static fieldResult perform(client *c, const fieldOperation *op, fieldString *str
     return FIELD_WRITTEN;
 }
 
-/* Do all operations. Gives the number of changes; in a string that has grown each write is one. */
+/* Performs all operations. Returns the number of changes; in a string that has grown each write counts as one. */
 static long long performAll(client *c, const fieldNeeds *needs, fieldString *string, bool grown) {
     fieldOperation op = {.rule = OVERFLOW_WRAP};
     long long changes = 0;
@@ -224,7 +225,7 @@ static void writeFields(client *c, const fieldNeeds *needs) {
     }
     long long changes = performAll(c, needs, &string, grown);
     if (changes) keyChanged(c, string.key, NOTIFY_STRING, "setbit", changes);
-    else if (grown) keyChanged(c, string.key, 0, NULL, 1); /* only the length, by what OVERFLOW FAIL kept back */
+    else if (grown) keyChanged(c, string.key, 0, NULL, 1); /* OVERFLOW FAIL refused all writes */
 }
 
 void bitfieldCommand(client *c) {

@@ -1,9 +1,9 @@
-/* bitops.c -- strings as rows of bits: SETBIT, GETBIT, BITCOUNT, BITPOS, BITOP.
+/* bitops.c -- strings as bit arrays: SETBIT, GETBIT, BITCOUNT, BITPOS, BITOP.
  *
  * Not here    how bits are counted and combined (ds/bits.h); BITFIELD (bitfield.c).
  * Threads     main.
- * Invariants  1. A bit that has its value already, in a string that is long enough, is no change: the value stays as it
- *                is, with its encoding.
+ * Invariants  1. Setting a bit that has this value already, in a string that is long enough, is no change: the value
+ *                and its encoding stay.
  * Tests       tests/type/bitmap.tcl, tests/unit/ds/bits_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -67,7 +67,7 @@ typedef struct bitRange {
     bool has_end;
 } bitRange;
 
-/* [start [end [BYTE|BIT]]] from argument `first` on. False after an error. */
+/* Parses [start [end [BYTE|BIT]]] from argument `first` on. Returns false after an error reply. */
 static bool parseRange(client *c, uint32_t first, bitRange *range) {
     *range = (bitRange){.from = 0, .to = -1};
     if (c->argc > first && !getLongLongFromArg(c, first, &range->from, NULL)) return false;
@@ -80,7 +80,7 @@ static bool parseRange(client *c, uint32_t first, bitRange *range) {
     return !range->has_end || getLongLongFromArg(c, first + 1, &range->to, NULL);
 }
 
-/* The range as bits from..end of a string of `len` bytes. False: there are none. */
+/* Converts the range to the bits from..end (end excluded) of a string of `len` bytes. Returns false if it is empty. */
 static bool bitsOfRange(const bitRange *range, size_t len, uint64_t *from, uint64_t *end) {
     long long first = range->from, last = range->to;
     unsigned unit = range->in_bits ? 1 : 8;
@@ -107,7 +107,7 @@ void bitcountCommand(client *c) {
     addReplyLongLong(c, any ? (long long)bitsCount(bytes.ptr, from, end) : 0);
 }
 
-/* A string goes on with zeros for who looks for one and names no end of the range. */
+/* If the range has no explicit end, the string counts as followed by zeros: then the search for a 0 always succeeds. */
 void bitposCommand(client *c) {
     char digits[LONG_STR_SIZE];
     bitRange range;
@@ -140,7 +140,7 @@ void bitposCommand(client *c) {
 
 /* ---- BITOP ------------------------------------------------------------------------------------------------------- */
 
-/* A source, with room for the digits of a number. */
+/* A buffer for the digits of a source that is stored as an integer. */
 typedef struct bitSource {
     char digits[LONG_STR_SIZE];
 } bitSource;
@@ -157,8 +157,8 @@ static bool parseOperation(slice word, bitsOperation *operation) {
     return false;
 }
 
-/* The strings of the `count` keys from argument 3 on, which are there as long as the keyspace does not change. False
- * after an error. */
+/* Looks up the strings of the `count` keys from argument 3 on. They are valid until the keyspace changes. Returns false
+ * after an error reply. */
 static bool lookUpSources(client *c, uint32_t count, slice *out, bitSource *room, size_t *longest) {
     *longest = 0;
     for (uint32_t i = 0, ready = 0; i < count; i++) {

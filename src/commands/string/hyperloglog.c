@@ -1,12 +1,13 @@
-/* hyperloglog.c -- strings that count different elements: PFADD, PFCOUNT, PFMERGE.
+/* hyperloglog.c -- strings that count distinct elements: PFADD, PFCOUNT, PFMERGE.
  *
- * PFCOUNT of one key takes the count that is stored in the value. Where a write has made that stale the count is
- * estimated from the registers, stored for the next call, and propagated, as it is a change of the value. A replica's
- * clients store nothing.
+ * PFCOUNT of one key returns the count that is stored in the value. If a write has made that count stale, it is
+ * estimated from the registers and stored for the next call; as this changes the value, PFCOUNT is then propagated. On
+ * a replica only the primary stores a count, no other client.
  *
  * Not here    registers and estimates (ds/hyperloglog.h); PFDEBUG, PFSELFTEST (hyperloglog_debug.c).
  * Threads     main.
- * Invariants  1. A corrupt value is refused before anything has changed; in a stream or log, before it is changed.
+ * Invariants  1. A command that meets a corrupt value fails before it has changed anything. A command from the primary
+ *                or the log may fail after it has added some elements.
  * Tests       tests/type/hyperloglog.tcl, tests/unit/ds/hyperloglog_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -33,7 +34,8 @@ void addReplyCorruptHyperloglog(client *c) {
     addReplyError(c, "-INVALIDOBJ Corrupted HLL object detected");
 }
 
-/* Room to change it where it lies, `capacity` bytes of it. NULL: there is none, an error was sent. */
+/* Makes the value writable in place, with a capacity of `capacity` bytes. Returns NULL, after an error reply, if there
+ * is no memory. */
 static char *makeRoom(client *c, openHll *hll, size_t capacity) {
     if (!commandMemoryReserve(c, objectWritableNeeds(hll->o, capacity))) return NULL;
     hll->o = stringMakeWritable(c, hll->key, hll->o, capacity);
@@ -47,7 +49,7 @@ static void setLength(openHll *hll, size_t len) {
     hll->bytes.len = len;
 }
 
-/* A new and empty one. */
+/* Creates the key with an empty HyperLogLog. Returns false after an error reply. */
 static bool createEmpty(client *c, openHll *hll) {
     hll->o = stringOpen(c, hll->key, NULL, HLL_EMPTY_BYTES, 0);
     if (!hll->o) return false;
@@ -57,7 +59,7 @@ static bool createEmpty(client *c, openHll *hll) {
     return true;
 }
 
-/* Make these its registers, in the dense form. */
+/* Sets all registers, in the dense form. Returns false after an error reply. */
 static bool storeDense(client *c, openHll *hll, const uint8_t *registers) {
     char *bytes = makeRoom(c, hll, HLL_DENSE_BYTES);
     if (!bytes) return false;
@@ -79,7 +81,7 @@ static size_t sparseBytesMax(void) {
 
 /* ---- PFADD ------------------------------------------------------------------------------------------------------- */
 
-/* 1: a register has changed; 0: none needs to; -1: an error was sent. */
+/* Returns 1 if a register has changed, 0 if none had to, -1 after an error reply. */
 static int addElement(client *c, openHll *hll, slice element) {
     hllElement e = hllElementOf(element);
     hllPlace place = {0};
@@ -105,8 +107,8 @@ void pfaddCommand(client *c) {
     hll.o = lookupKeyWrite(c->db, hll.key);
     if (hll.o) {
         if (!checkHyperloglog(c, hll.o, digits, &hll.bytes)) return;
-        /* One element is refused before it changes anything; the second of several would be too late. What another
-         * server has propagated is added as far as it goes. */
+        /* With one element a corrupt value is found before anything has changed; with several it could be found after
+         * the first change, so the whole value is checked. Commands from the primary or the log skip this check. */
         if (c->argc > 3 && !(c->flags & (CLIENT_PRIMARY | CLIENT_REPLAYS)) && !hllIsSound(hll.bytes)) {
             addReplyCorruptHyperloglog(c);
             return;
@@ -131,8 +133,8 @@ void pfaddCommand(client *c) {
 
 /* ---- PFCOUNT ----------------------------------------------------------------------------------------------------- */
 
-/* Set `registers` to the largest that any of the `count` keys from argument `first` on has. *dense: one of them is.
- * False after an error. */
+/* Sets each register to its maximum over the `count` keys from argument `first` on, and *dense to whether any of them
+ * is dense. Returns false after an error reply. */
 static bool mergeKeys(client *c, uint32_t first, uint32_t count, uint8_t *registers, bool *dense) {
     char digits[LONG_STR_SIZE];
     slice hll;
@@ -155,7 +157,8 @@ static bool mergeKeys(client *c, uint32_t first, uint32_t count, uint8_t *regist
     return true;
 }
 
-/* Keep the estimate in the value, which makes the command a change. False after an error: there is no memory. */
+/* Stores the estimate in the value and propagates the command. Returns false, after an error reply, if there is no
+ * memory. */
 static bool storeCount(client *c, openHll *hll, uint64_t count) {
     char *bytes = makeRoom(c, hll, hll->bytes.len);
     if (!bytes) return false;

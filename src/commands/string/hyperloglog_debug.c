@@ -1,4 +1,4 @@
-/* hyperloglog_debug.c -- HyperLogLogs from inside: PFDEBUG, PFSELFTEST.
+/* hyperloglog_debug.c -- the inner state of HyperLogLogs, for tests: PFDEBUG, PFSELFTEST.
  *
  * Threads     main.
  * Tests       tests/type/hyperloglog.tcl
@@ -11,7 +11,7 @@
 
 /* ---- PFDEBUG ----------------------------------------------------------------------------------------------------- */
 
-/* Make it dense, and tell of it. False after an error. */
+/* Converts the value to the dense form and reports the change. Returns false after an error reply. */
 static bool convert(client *c, openHll *hll) {
     if (!hyperloglogMakeDense(c, hll)) return false;
     keyChanged(c, hll->key, 0, NULL, 1);
@@ -27,7 +27,7 @@ static void replyWithRegisters(client *c, openHll *hll) {
     for (unsigned i = 0; i < HLL_REGISTERS; i++) addReplyLongLong(c, registers[i]);
 }
 
-/* Runs as text: z:N and Z:N of zeros, v:VALUE,N of others. */
+/* Replies with the runs of registers as text: z:N and Z:N for N zeros, v:VALUE,N for others. */
 static void replyWithRuns(client *c, slice hll) {
     size_t at = HLL_HEADER_BYTES;
     sds text = sdsEmpty();
@@ -51,7 +51,7 @@ static void replyWithRuns(client *c, slice hll) {
     }
 }
 
-/* There is one way to compute, whatever the processor: the switch is known, and has nothing to do. */
+/* PFDEBUG SIMD has no effect: the same code computes on every processor. */
 static void setSimd(client *c) {
     if (sliceIs(c->argv[2], "on")) addReplyStatus(c, "enabled");
     else if (sliceIs(c->argv[2], "off")) addReplyStatus(c, "disabled");
@@ -90,7 +90,7 @@ void pfdebugCommand(client *c) {
 /* ---- PFSELFTEST -------------------------------------------------------------------------------------------------- */
 
 #define TEST_ELEMENTS 100000
-#define SPARSE_ELEMENTS 10000 /* it is walked for each */
+#define SPARSE_ELEMENTS 10000 /* fewer, because each insertion walks the sparse form */
 
 static bool registersAreEqual(slice sparse, slice dense) {
     uint8_t registers[2][HLL_REGISTERS];
@@ -98,8 +98,8 @@ static bool registersAreEqual(slice sparse, slice dense) {
            memcmp(registers[0], registers[1], HLL_REGISTERS) == 0;
 }
 
-/* A sparse and a dense one get the same elements: their registers must be equal, and the dense one's estimate, which
- * gets more, within six times the error to be expected, 1.04 / sqrt(HLL_REGISTERS). */
+/* Adds the same elements to a sparse and a dense HyperLogLog: their registers must be equal. The dense one gets more
+ * elements; its estimate must be within six times the expected error, 1.04 / sqrt(HLL_REGISTERS). */
 static bool selfTest(void) {
     static char sparse[2 * HLL_REGISTERS + HLL_HEADER_BYTES + HLL_GROWTH], dense[HLL_DENSE_BYTES];
     static const uint8_t none[HLL_REGISTERS];

@@ -1,4 +1,4 @@
-/* hyperloglog_key.h -- strings that are HyperLogLogs, for the two files of their commands.
+/* hyperloglog_key.h -- strings that are HyperLogLogs, for hyperloglog.c and hyperloglog_debug.c.
  *
  * Runs on: main.
  *
@@ -9,18 +9,19 @@
 #include "hyperloglog.h"
 #include "typed_key.h"
 
-/* The bytes of a HyperLogLog; `digits` is room for those of a number, which is none. False after an error. */
+/* Sets *hll to the bytes of `o`. `digits` is a buffer for a string that is stored as an integer (which is no
+ * HyperLogLog). Returns false, after an error reply, if `o` is no HyperLogLog. */
 bool checkHyperloglog(client *c, const robj *o, char digits[LONG_STR_SIZE], slice *hll) must_check;
 void addReplyCorruptHyperloglog(client *c);
 
-/* A HyperLogLog that is being changed. */
+/* A HyperLogLog that a command changes. */
 typedef struct openHll {
     hashedKey key;
     robj *o;
-    slice bytes; /* what `o` holds */
+    slice bytes; /* the bytes of `o` */
 } openHll;
 
-/* Make a sparse one dense. False after an error. */
+/* Converts a sparse HyperLogLog to the dense form. Returns false after an error reply. */
 bool hyperloglogMakeDense(client *c, openHll *hll) must_check;
 
 #endif

@@ -1,6 +1,6 @@
 /* string_change.c -- strings that a command changes where they lie (APPEND, SETRANGE, SETBIT, BITFIELD, PFADD).
  *
- * Not here    telling of the change, which is the command's (key_changed.h).
+ * Not here    reporting the change, which the command does (key_changed.h).
  * Threads     main.
  * Tests       tests/unit/commands/string/t_string_test.c, tests/type/bitmap.tcl
  *
@@ -10,7 +10,7 @@
 #include "command_memory.h"
 #include "db.h"
 
-#define GROW_SLACK (2 * 1024 * 1024) /* a growing value may be given so much more than it needs */
+#define GROW_SLACK (2 * 1024 * 1024) /* extra bytes that a growing value may get */
 
 robj *stringMakeWritable(client *c, hashedKey key, robj *o, size_t capacity) {
     robj *writable = objectMakeWritableTake(o, capacity);

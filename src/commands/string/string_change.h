@@ -1,4 +1,4 @@
-/* string_change.h -- strings that a command reads a range of, or changes where they lie.
+/* string_change.h -- changes strings in place, and converts the ranges that commands of strings take.
  *
  * Runs on: main.
  *
@@ -8,15 +8,16 @@
 
 #include "client.h"
 
-/* Make the value of `o` writable up to `capacity` bytes, which commandMemoryReserve() has granted. Gives the entry that
- * the key has now. */
+/* Makes the value of `o` writable, with a capacity of `capacity` bytes, which the caller has got from
+ * commandMemoryReserve(). Returns the entry that the key has now. */
 robj *stringMakeWritable(client *c, hashedKey key, robj *o, size_t capacity);
-/* Open the string `o` of `key` for a change at any place in `len` bytes, at least as many as it has; NULL: the key is
- * not there, and gets a string. New bytes before `zero_to` are zero, the caller writes the others. Gives the entry that
- * the key has now; NULL: there is no memory, an error was sent and nothing has changed. */
+/* Makes the string `o` of `key` writable and sets its length to `len`, at least its present length; creates the key if
+ * `o` is NULL. New bytes before offset `zero_to` are zero, the caller writes the others. Returns the entry that the key
+ * has now; NULL, after an error reply and without a change, if there is no memory. */
 robj *stringOpen(client *c, hashedKey key, robj *o, size_t len, size_t zero_to) must_check;
 
-/* Turn a range with positions counted from either end into from..to inside `len`. False: it is empty. */
+/* Converts a range whose positions may count from the end (negative) to from..to within `len`. Returns false if the
+ * range is empty. */
 static inline bool clampRange(long long *from, long long *to, long long len) {
     if (len == 0 || (*from < 0 && *to < 0 && *from > *to)) return false;
     if (*from < 0) *from = *from < -len ? 0 : *from + len;

@@ -1,12 +1,12 @@
-/* t_string.c -- commands of string values.
+/* t_string.c -- commands of string values: GET, SET, MSET, APPEND, INCR and others.
  *
- * Reading replies by reference where the value is large; storing takes the entry that the reading thread built, or a
- * large argument itself, so that main exchanges a pointer.
+ * A reply refers to a large value instead of copying it. A command that stores a value takes the entry that the owner
+ * thread built, or a large argument itself, so that main only exchanges a pointer.
  *
  * Not here    LCS (t_string_lcs.c); what an entry looks like (object/); expiry of keys (store/).
  * Threads     main.
- * Invariants  1. A command that answers with an error has changed nothing.
- *             2. Every change is told through the door of the keyspace (key_changed.h).
+ * Invariants  1. A command that replies with an error has changed nothing.
+ *             2. Every change is reported by keyChanged() or keyEvent() (key_changed.h).
  * Tests       tests/unit/commands/string/t_string_test.c, tests/type/string.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -30,7 +30,7 @@ static bool parseOptions(client *c, uint32_t at, optionSet set, expireOptions *o
 
 /* ---- Parts of many commands -------------------------------------------------------------------------------------- */
 
-/* GET: the reply for a key, false when it holds another type. */
+/* Replies with the value of a key, as GET does. Returns false, after an error reply, if the key has another type. */
 static bool replyWithValue(client *c, hashedKey key) {
     robj *o = lookupKeyRead(c->db, key);
 
@@ -48,7 +48,7 @@ static bool valueEquals(const robj *o, slice bytes) {
     return sliceEq(objectString(o, digits), bytes);
 }
 
-/* Store `entry` under key, replacing whatever is there. */
+/* Stores `entry` under the key and replaces any value that it has. */
 static void storeEntryTake(client *c, hashedKey key, robj *entry, int64_t when_ms, bool keep_ttl) {
     if (when_ms != NO_EXPIRE) entry = objectSetExpireTake(entry, when_ms);
     setKeyTake(c->db, entry, key, keep_ttl);
@@ -56,7 +56,7 @@ static void storeEntryTake(client *c, hashedKey key, robj *entry, int64_t when_m
     if (when_ms != NO_EXPIRE) keyEvent(c, key, NOTIFY_GENERIC, "expire");
 }
 
-/* The same for the command's only key, whose entry may have been built when the command was read. */
+/* Does the same for a command with one key, whose entry the owner thread may have built when it read the command. */
 static void storeOnlyKey(client *c, hashedKey key, uint32_t value_arg, int64_t when_ms, bool keep_ttl) {
     robj *entry = clientTakeValue(c);
 
@@ -64,27 +64,27 @@ static void storeOnlyKey(client *c, hashedKey key, uint32_t value_arg, int64_t w
     storeEntryTake(c, key, entry, when_ms, keep_ttl);
 }
 
-/* Delete a key that was found. */
+/* Deletes a key that exists, and reports that. */
 static void deleteKey(client *c, hashedKey key) {
     dbDelete(c->db, key);
     keyChanged(c, key, NOTIFY_GENERIC, "del", 1);
 }
 
-/* Tell of a value that was changed where it lies. */
+/* Reports a value that was changed in place. */
 static void valueChanged(client *c, hashedKey key, const char *event) {
     keyChanged(c, key, NOTIFY_STRING, event, 1);
 }
 
-/* May a string grow to `len` bytes and `more`? False: the error was sent. */
+/* Returns whether a string of `len` bytes may grow by `more`; if not, an error reply was sent. */
 static bool checkLength(client *c, unsigned long long len, unsigned long long more) {
     if (len <= (unsigned long long)string_bytes_max && more <= (unsigned long long)string_bytes_max - len) return true;
     addReplyError(c, "string exceeds maximum allowed size (proto-max-bulk-len)");
     return false;
 }
 
-/* ---- What others get ---- */
+/* ---- Propagation ---- */
 
-/* `name` with the command's key, and no more. */
+/* Propagates command `name` with the command's key only. */
 static void propagateKey(const client *c, const char *name) {
     if (!propagateInstead(c, name)) return;
     propagateArg(c->argv[1]);
@@ -98,7 +98,8 @@ static void propagateKeyTime(const client *c, const char *name, int64_t when_ms)
     propagateDone();
 }
 
-/* The rest of a SET of the command's key; with a time, which is absolute, or without. */
+/* Appends the arguments of a SET of the command's key to what is propagated; with an absolute expiry unless `when_ms`
+ * is NO_EXPIRE. */
 static void propagateSetWords(const client *c, slice value, int64_t when_ms) {
     propagateArg(c->argv[1]);
     propagateArg(value);
@@ -113,8 +114,8 @@ static void propagateSet(const client *c, slice value, int64_t when_ms) {
     if (propagateInstead(c, "SET")) propagateSetWords(c, value, when_ms);
 }
 
-/* SET with options: GET is for the client, and a time that counts from now is none for others. Conditions hold there as
- * they did here. The name stays as it was sent where the time is the only option. */
+/* Propagates SET with options: without GET, and with the expiry as an absolute time. The conditions stay, as they have
+ * the same result on replicas. The name stays as the client spelled it if the expiry is the only option. */
 static void propagateSetOptions(const client *c, const expireOptions *opts) {
     if (!propagateWanted() || opts->flags & OPT_PXAT) return;
     if (opts->expire_arg && c->argc == 5) {
@@ -128,7 +129,7 @@ static void propagateSetOptions(const client *c, const expireOptions *opts) {
     }
 }
 
-/* MSETEX: the time becomes absolute. */
+/* Propagates MSETEX with an absolute expiry. */
 static void propagateSetMany(const client *c, const expireOptions *opts) {
     if (!opts->expire_arg || opts->flags & OPT_PXAT || !propagateRewritten(c)) return;
     propagateArgs(c, 1, opts->expire_arg - 1);
@@ -220,7 +221,7 @@ void substrCommand(client *c) {
 
 typedef enum { CONDITION_MET, CONDITION_FAILED, CONDITION_ERROR } conditionResult;
 
-/* NX, XX and IFEQ. CONDITION_ERROR: the error was sent. */
+/* Checks NX, XX and IFEQ. Returns CONDITION_ERROR after an error reply. */
 static conditionResult checkCondition(client *c, hashedKey key, const expireOptions *opts) {
     robj *o = lookupKeyWrite(c->db, key);
 
@@ -231,7 +232,6 @@ static conditionResult checkCondition(client *c, hashedKey key, const expireOpti
     return valueEquals(o, c->argv[opts->ifeq_arg]) ? CONDITION_MET : CONDITION_FAILED;
 }
 
-/* SET with options. */
 static void setWithOptions(client *c, hashedKey key, const expireOptions *opts) {
     bool get = opts->flags & OPT_GET;
 
@@ -313,7 +313,8 @@ void delifeqCommand(client *c) {
     addReplyOne(c);
 }
 
-/* Are all keys (`count`, every second argument from `first`) there, or none of them? */
+/* Returns whether all keys exist, or with `present` false whether all are absent. The keys are `count` arguments, every
+ * second one from `first` on. */
 static bool allKeysAre(client *c, uint32_t first, uint32_t count, bool present) {
     for (uint32_t i = 0, ready = 0; i < count; i++) {
         if (i == ready) ready += keysPrefetch(c, first + 2 * i, 2, count - i);
@@ -322,7 +323,7 @@ static bool allKeysAre(client *c, uint32_t first, uint32_t count, bool present) 
     return true;
 }
 
-/* Store `count` pairs of key and value from argument `first` on. */
+/* Stores `count` pairs of key and value from argument `first` on. */
 static void storePairs(client *c, uint32_t first, uint32_t count, int64_t when_ms, bool keep_ttl) {
     for (uint32_t i = 0, ready = 0; i < count; i++) {
         uint32_t at = first + 2 * i;

@@ -1,14 +1,15 @@
 /* t_string_lcs.c -- LCS: the longest common subsequence of two values.
  *
- * The lengths for all pairs of prefixes make a table in which neighbours of a row differ by 0 or 1. So a row is kept as
- * bits, and the next row follows from it for 64 columns at once, by an addition (H. Hyyroe, "Bit-parallel LCS-length
- * computation revisited", 2004). The way back through the table needs no more than these bits.
+ * The lengths for all pairs of prefixes make a table in which neighbors of a row differ by 0 or 1. So a row is stored
+ * as bits, and the next row is computed from it for 64 columns at once, by an addition (H. Hyyroe, "Bit-parallel
+ * LCS-length computation revisited", 2004). These bits are sufficient for the walk back through the table that finds
+ * the matches.
  *
  * Not here    the other commands of strings (t_string.c).
- * Owns        nothing: the table lives for the length of a command.
+ * Owns        nothing: the table is freed at the end of the command.
  * Threads     main.
- * Invariants  1. A command is refused where Valkey's table, 4 bytes for each pair, would be larger than one value
- *                (proto-max-bulk-len). Ours takes at most a sixteenth of that and a row.
+ * Invariants  1. A command is refused if Valkey's table, 4 bytes for each pair, would be larger than the largest value
+ *                (proto-max-bulk-len). The table here takes at most a sixteenth of that, and one row.
  * Cost        time in the product of the two lengths, about 6 instructions for 64 pairs.
  * Tests       tests/unit/commands/string/t_string_test.c, tests/type/string.tcl
  *
@@ -24,10 +25,10 @@ typedef struct lcsOptions {
     long long min_match_len;
 } lcsOptions;
 
-/* Let L(i, j) be the length for the first i bytes of a and the first j of b. In row i bit j - 1 is 0 where L(i, j) is
- * L(i, j - 1) + 1, and 1 where they are equal. Bits behind the last column are 1. */
+/* Let L(i, j) be the length of the LCS of the first i bytes of a and the first j of b. In row i, bit j - 1 is 0 if L(i,
+ * j) is L(i, j - 1) + 1, and 1 if both are equal. Bits after the last column are 1. */
 typedef struct lcsTable {
-    uint64_t *words; /* owns: the rows 1, 2, ... (of LEN only one, the last), then the masks */
+    uint64_t *words; /* owns: the rows 1, 2, ... (with `only_len` only the last one), then the masks */
     size_t row_words;
     slice a, b;
 } lcsTable;
@@ -36,7 +37,7 @@ static inline const uint64_t *rowAt(const lcsTable *t, size_t i) {
     return &t->words[(i - 1) * t->row_words];
 }
 
-/* False: the error was sent. */
+/* Returns false after an error reply. */
 static bool parseOptions(client *c, lcsOptions *opts) {
     *opts = (lcsOptions){0};
     for (uint32_t i = 3; i < c->argc; i++) {
@@ -61,7 +62,7 @@ static bool parseOptions(client *c, lcsOptions *opts) {
     return true;
 }
 
-/* NULL, or the error. */
+/* Returns an error text if the strings are too long, or NULL. */
 static const char *checkSize(slice a, slice b) {
     size_t cells, bytes;
 
@@ -72,7 +73,8 @@ static const char *checkSize(slice a, slice b) {
     return NULL;
 }
 
-/* Number the different bytes of `a` from 1 on; others have 0. Returns how many there are. */
+/* Numbers the distinct bytes of `a` from 1 on; bytes that are not in `a` get 0. Returns how many distinct ones there
+ * are. */
 static size_t numberBytes(slice a, uint16_t number[256]) {
     uint16_t count = 0;
     memset(number, 0, 256 * sizeof(*number));
@@ -83,7 +85,7 @@ static size_t numberBytes(slice a, uint16_t number[256]) {
     return count;
 }
 
-/* The row after `row`. `mask` has the columns whose byte is that of the new row. */
+/* Computes the row after `row`. `mask` has a 1 in each column whose byte equals the byte of the new row. */
 static void nextRow(uint64_t *next, const uint64_t *row, const uint64_t *mask, size_t words) {
     bool carry = false;
     for (size_t w = 0; w < words; w++) {
@@ -94,7 +96,7 @@ static void nextRow(uint64_t *next, const uint64_t *row, const uint64_t *mask, s
     }
 }
 
-/* Make the table; of `only_len` one row, the last. False: there is no memory. */
+/* Allocates and fills the table, with `only_len` only its last row. Returns false if there is no memory. */
 static bool makeTable(lcsTable *t, bool only_len, uint64_t *len) {
     uint16_t number[256];
     size_t rows = only_len ? 1 : t->a.len, masks = numberBytes(t->a, number);
@@ -119,9 +121,9 @@ static bool makeTable(lcsTable *t, bool only_len, uint64_t *len) {
     return true;
 }
 
-/* Step back from (i, j) over bytes that differ, to the end of the next common run; false when there is none. Where the
- * bytes differ L(i, j) is the larger one of L(i - 1, j) and L(i, j - 1), so a 0 in row i says that the first is
- * larger. */
+/* Steps back from (i, j) over bytes that differ, to the end of the next common run. Returns false if there is none.
+ * Where the bytes differ L(i, j) is the larger one of L(i - 1, j) and L(i, j - 1), so a 0 in row i means that the first
+ * one is larger. */
 static bool findRunEnd(const lcsTable *t, size_t *i, size_t *j) {
     while (*i > 0 && *j > 0) {
         if (t->a.ptr[*i - 1] == t->b.ptr[*j - 1]) return true;
@@ -131,7 +133,7 @@ static bool findRunEnd(const lcsTable *t, size_t *i, size_t *j) {
     return false;
 }
 
-/* Length of the common run that ends at (i, j). */
+/* Returns the length of the common run that ends at (i, j). */
 static size_t runLength(const lcsTable *t, size_t i, size_t j) {
     size_t n = 0;
 
@@ -145,7 +147,7 @@ static void replyRange(client *c, size_t end, size_t len) {
     addReplyLongLong(c, (long long)end - 1);
 }
 
-/* The matches, from the last to the first. */
+/* Replies with the matches, from the last to the first. */
 static void replyMatches(client *c, const lcsTable *t, const lcsOptions *opts) {
     void *place = addReplyDeferredLen(c);
     long long matches = 0;
