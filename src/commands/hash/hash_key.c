@@ -1,4 +1,4 @@
-/* hash_key.c -- what commands of hashes share.
+/* hash_key.c -- helpers that the commands of hashes share.
  *
  * Not here    the commands (t_hash.c, t_hash_expire.c).
  * Threads     main.
@@ -54,9 +54,9 @@ hashSetResult hashSetLargeArg(client *c, robj *o, uint32_t index, uint64_t hash,
     return hashSetObjectTake(o, c->argv[index], hash, value, when_ms);
 }
 
-/* ---- What others get ---- */
+/* ---- Propagation ---- */
 
-#define FIELDS_KEPT 4096 /* room for so many is kept */
+#define FIELDS_KEPT 4096 /* a larger array is freed by changedFieldsBegin() */
 
 static struct {
     uint32_t *args; /* owns */

@@ -1,4 +1,4 @@
-/* hash_key.h -- what commands of hashes share: fields that are looked up together, changes that are told.
+/* hash_key.h -- helpers of hash commands: batched lookups of fields, setting fields, propagating changed fields.
  *
  * Runs on: main.
  *
@@ -12,11 +12,12 @@
 #include "typed_key.h"
 #include "value_hash.h"
 
-/* Fields in the arguments first, first + step, ... whose lines in a table are asked for a batch ahead. */
+/* A walk over the fields named by the arguments first, first + step, ... It hashes them in batches and prefetches each
+ * batch from the hash's table. */
 #define FIELD_WALK_AHEAD 32
 typedef struct fieldWalk {
     client *c;
-    uint32_t next, step, left; /* argument that is to be asked for next; fields from there on */
+    uint32_t next, step, left; /* the next argument to prefetch; number of fields from there on */
     uint32_t taken, count;
     const robj *o;
     uint64_t hash[FIELD_WALK_AHEAD];
@@ -24,7 +25,8 @@ typedef struct fieldWalk {
 
 fieldWalk fieldWalkBegin(client *c, const robj *o, uint32_t first, uint32_t step, uint32_t count);
 void fieldWalkAhead(fieldWalk *w);
-/* The hash of the next field; 0 while there is no table, which may come between two fields. */
+/* Returns the hash of the next field. Returns 0 while the value has no table; a change between two calls may convert it
+ * to one. */
 static inline uint64_t fieldWalkNext(fieldWalk *w) {
     if (!hashNeedsHashes(w->o)) {
         w->next += w->step;
@@ -35,39 +37,42 @@ static inline uint64_t fieldWalkNext(fieldWalk *w) {
     return w->hash[w->taken++];
 }
 
-/* The value of a field: a large one that lies in a string of its own is referred to. */
+/* Adds the value of a field to the reply. A large value in a string of its own is added by reference. */
 static inline void addReplyHashValue(client *c, const hashPair *pair) {
     if (unlikely(pair->object)) addReplyBulkObject(c, pair->object);
     else addReplyBulk(c, pair->value);
 }
 
-/* The longest of the arguments from `first` on, and a reserve for what is large in them. False: the error was sent. */
+/* Sets *longest to the length of the longest argument from `first` on, and reserves memory if the arguments are large.
+ * Returns false after an error reply. */
 bool hashArgsReserve(client *c, uint32_t first, size_t *longest) must_check;
-/* hashSet() of the field in argument `index` with the value behind it: a large one that came in an allocation of its
- * own is taken. Ask in ascending order. */
+/* Sets the field in argument `index` to the value in the argument after it, like hashSet(), and takes ownership of a
+ * large value that was received in an allocation of its own. Call in ascending order of `index`. */
 hashSetResult hashSetLargeArg(client *c, robj *o, uint32_t index, uint64_t hash, int64_t when_ms);
 static inline hashSetResult hashSetArg(client *c, robj *o, uint32_t index, uint64_t hash, int64_t when_ms) {
     slice value = c->argv[index + 1];
     if (unlikely(value.len >= HASH_VALUE_OBJECT)) return hashSetLargeArg(c, o, index, hash, when_ms);
     return hashSet(o, c->argv[index], hash, value, when_ms);
 }
-/* Arguments that name fields which the running command has changed, in order, for what is propagated in its place: the
- * same command elsewhere would find those, too, whose time is over. They are noted where somebody wants to know. */
+/* These record, in order, the arguments that name fields which the running command has changed, so that a command with
+ * only these fields is propagated: a replica would also find expired fields, which are hidden here. Nothing is recorded
+ * while there is no propagation sink. */
 void changedFieldsBegin(void);
 void changedFieldAdd(uint32_t index);
 static inline void changedField(uint32_t index) {
     if (propagateWanted()) changedFieldAdd(index);
 }
-/* "name key [when_ms] [FIELDS n] field ..." of those that were noted, if there are any. */
+/* Propagates "name key [when_ms] [FIELDS n] field ..." with the recorded fields, if there are any. `when_ms` is left
+ * out if it is HASH_NO_TIME, FIELDS n unless `counted`. */
 void propagateFields(const client *c, const char *name, int64_t when_ms, bool counted);
-/* "HSET key field value ..." of them. */
+/* Propagates "HSET key field value ..." with the recorded fields, if there are any. */
 void propagatePairs(const client *c);
-/* A command that names fields from argument `first` to the end stands for itself where all of them were changed; else
- * what propagateFields() makes does. */
+/* For a command that names fields from argument `first` to the end: if not all of them were changed, calls
+ * propagateFields(); otherwise the command is propagated as it was sent. */
 void propagateNamedFields(const client *c, const char *name, uint32_t first, bool counted);
-/* Fields whose time was over have gone because others took their place. */
+/* Reports and counts `fields` expired fields that the command has replaced. */
 void hashNotifyExpired(client *c, hashedKey key, size_t fields);
-/* The store is to know whether fields of it have times now. */
+/* Updates the store's table of keys that have field TTLs. Call after the TTLs of the hash's fields may have changed. */
 void hashFieldTtlsChanged(client *c, hashedKey key, robj *o);
 
 #endif

@@ -1,10 +1,10 @@
-/* t_hash.c -- commands of hashes, but for those that are about the times of fields.
+/* t_hash.c -- commands of hashes: HSET, HGET, HDEL, HGETALL, HRANDFIELD and others.
  *
- * Not here    times of fields (t_hash_expire.c); encodings (object/value_hash.c).
+ * Not here    commands about field TTLs (t_hash_expire.c); encodings (object/value_hash.c).
  * Threads     main.
- * Invariants  1. A command that answers with an error has changed nothing.
- *             2. A field whose time is over is as good as none. Only a field put in its place, and the expire cycle,
- *                take it out.
+ * Invariants  1. A command that replies with an error has changed nothing.
+ *             2. An expired field counts as absent, but only the expire cycle deletes it, or a command that replaces
+ *                it.
  * Tests       tests/type/hash.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -23,7 +23,8 @@
 
 /* ---- HSET and its kin -------------------------------------------------------------------------------------------- */
 
-/* The hash at key, made if there is none. False: it is something else, the error was sent. */
+/* Looks up the hash at the key for a change, and creates it if there is none. Returns false, after an error reply, if
+ * the key has another type. */
 static bool hashForWrite(client *c, hashedKey key, robj **out) {
     if (!typedKeyWrite(c, key, OBJ_HASH, out)) return false;
     if (!*out) {
@@ -37,7 +38,7 @@ static uint64_t fieldHash(const client *c, const robj *o, uint32_t index) {
     return hashNeedsHashes(o) ? clientElementHash(c, index) : 0;
 }
 
-/* All pairs of the command; `added` counts those that were not there. False after an error. */
+/* Sets all pairs of the command; `added` counts the new fields. Returns false after an error reply. */
 static bool setPairs(client *c, long long *added) {
     hashedKey key = clientKeyAt(c, 1);
     robj *o;
@@ -81,13 +82,14 @@ void hmsetCommand(client *c) {
     if (setPairs(c, &added)) addReplyOk(c);
 }
 
-/* Whether the field in argument 2 is there; *spot: where storeField() writes it. */
+/* Returns whether the field in argument 2 exists, and in *spot the position at which storeField() writes it. */
 static bool findField(client *c, robj *o, hashPair *pair, hashSpot *spot) {
     spot->encoding = HASH_NO_SPOT;
     return o && hashFindSpot(o, c->argv[2], fieldHash(c, o, 2), pair, spot);
 }
 
-/* Write it, for a command that has checked all; it keeps its time. What is large can only be argument 3. */
+/* Writes the field in argument 2 and keeps its TTL; for commands that have checked everything before. A large value
+ * must be the one in argument 3. */
 static hashSetResult storeField(client *c, hashedKey key, robj *o, const hashSpot *spot, slice value,
                                 const char *event) {
     slice field = c->argv[2];
@@ -107,7 +109,7 @@ static hashSetResult storeField(client *c, hashedKey key, robj *o, const hashSpo
     return r;
 }
 
-/* HSET of the command's field, or HSETEX where it keeps the time that it has. */
+/* Propagates HSET of the command's field, or HSETEX with its expiry if it has one. */
 static void propagateField(const client *c, slice value, int64_t when_ms) {
     bool timed = when_ms != HASH_NO_TIME;
     if (!propagateInstead(c, timed ? "HSETEX" : "HSET")) return;
@@ -137,7 +139,7 @@ void hsetnxCommand(client *c) {
         return;
     }
     if (!hashArgsReserve(c, 2, &longest)) return;
-    /* Elsewhere a field whose time is over is still there. */
+    /* On a replica the expired field may still exist, so that HSETNX would change nothing there. */
     if (storeField(c, key, o, &spot, c->argv[3], "hset") == HASH_REPLACED_OVER)
         propagateField(c, c->argv[3], HASH_NO_TIME);
     addReplyOne(c);
@@ -215,7 +217,7 @@ void hdelCommand(client *c) {
     fieldWalk walk = fieldWalkBegin(c, o, 2, 1, c->argc - 2);
     for (uint32_t i = 2; i < c->argc && hashLength(o) > 0; i++) {
         uint64_t hash = fieldWalkNext(&walk);
-        if (unlikely(had_times) && !hashFind(o, c->argv[i], hash, &pair)) continue; /* it is over: not ours to take */
+        if (unlikely(had_times) && !hashFind(o, c->argv[i], hash, &pair)) continue; /* expired: not deleted here */
         deleted += hashDelete(o, c->argv[i], hash);
         if (unlikely(had_times)) changedField(i);
     }
@@ -286,7 +288,7 @@ static void addPair(client *c, const hashPair *pair, unsigned what) {
     if (what & WITH_VALUES) addReplyHashValue(c, pair);
 }
 
-/* Fields that are not over. */
+/* Returns the number of fields that are not expired. */
 static size_t countLive(const robj *o) {
     if (likely(!hashHasTimes(o))) return hashLength(o);
     size_t n = 0;
@@ -383,7 +385,8 @@ static void addRandomLen(client *c, long long n, bool with_values) {
     addReplyArrayLen(c, with_values && c->resp == 2 ? 2 * n : n);
 }
 
-/* Fields of a table that are not over; *n of them. NULL: there is no memory. */
+/* Returns an array of the fields of a table that are not expired, and their number in *n; NULL if there is no
+ * memory. */
 static const hashField **gatherLive(const robj *o, size_t *n) {
     const hashField **live = ztrymalloc((hashLength(o) + 1) * sizeof(*live));
     dictIterator it;
@@ -397,7 +400,8 @@ static const hashField **gatherLive(const robj *o, size_t *n) {
     return live;
 }
 
-/* `count` fields, each drawn from all. Where some may be over, those that are not are looked for once. */
+/* Replies with `count` fields, each drawn from all. If fields may have expired, those that have not are gathered
+ * once. */
 static void randomRepeated(client *c, const robj *o, unsigned long long count, bool with_values) {
     hashPair pair;
     size_t n = hashLength(o);
@@ -421,7 +425,8 @@ static void randomRepeated(client *c, const robj *o, unsigned long long count, b
     zfree(live);
 }
 
-/* `count` of `live` fields, no field twice: each is taken with the probability that leaves every choice as likely. */
+/* Replies with `count` of `live` fields, all distinct. The walk takes each field with the probability that makes all
+ * choices equally likely. */
 static void randomDistinct(client *c, const robj *o, size_t count, size_t live, bool with_values) {
     hashIter it;
     hashIterBegin(&it, o);
@@ -434,10 +439,11 @@ static void randomDistinct(client *c, const robj *o, size_t count, size_t live, 
     hashIterEnd(&it);
 }
 
-#define FEW_MAX 64     /* so few of many are drawn until they differ */
-#define FEW_OF_MANY 16 /* and so many more are many */
+#define FEW_MAX 64     /* up to this many fields are drawn at random until they are distinct, */
+#define FEW_OF_MANY 16 /* if the hash has at least this many times as many fields */
 
-/* The same for few of a table none of whose fields is over: what it takes does not depend on the table's size. */
+/* Like randomDistinct(), for a few fields of a table without field TTLs. The cost does not depend on the size of the
+ * table. */
 static void randomFew(client *c, const robj *o, size_t count, bool with_values) {
     const char *drawn[FEW_MAX];
     hashPair pair;

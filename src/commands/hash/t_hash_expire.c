@@ -1,12 +1,12 @@
-/* t_hash_expire.c -- commands of hashes that are about the times of fields.
+/* t_hash_expire.c -- commands about field TTLs: HEXPIRE, HTTL, HPERSIST, HGETEX, HSETEX, HGETDEL and others.
  *
- * A time in the past takes the field out at once. A field whose time is over is as good as none, and stays where it is:
- * these commands do not reap.
+ * An expiry in the past deletes the field at once. These commands treat an expired field as absent, but do not delete
+ * it.
  *
- * Not here    what happens when the time comes (store/expire.c); other commands (t_hash.c).
+ * Not here    the deletion of expired fields (store/expire.c); other commands (t_hash.c).
  * Threads     main.
- * Invariants  1. A command that answers with an error has changed nothing.
- *             2. No hash is left without fields, and none is made that would be.
+ * Invariants  1. A command that replies with an error has changed nothing.
+ *             2. No command leaves a hash without fields, or creates one.
  * Tests       tests/type/hash_expire.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -17,14 +17,15 @@
 #include "hash_key.h"
 #include "reply.h"
 
-/* What replies say of a field. */
+/* The codes with which commands reply for each field. */
 enum { FIELD_MISSING = -2, FIELD_NO_TIME = -1, FIELD_CONDITION = 0, FIELD_SET = 1, FIELD_DELETED = 2 };
 
 static const char numfields_error[] = "numfields should be greater than 0 and match the provided number of fields";
 
 /* ---- Parts of many commands -------------------------------------------------------------------------------------- */
 
-/* `step` arguments for each field from behind the number in argument `index` to the end. False: the error was sent. */
+/* Parses the number in argument `index` and checks that the arguments after it are that many times `step`. Returns
+ * false after an error reply: `mismatch`, or a syntax error if it is NULL. */
 static bool parseCount(client *c, uint32_t index, uint32_t step, const char *mismatch) {
     long long count;
 
@@ -36,7 +37,8 @@ static bool parseCount(client *c, uint32_t index, uint32_t step, const char *mis
     return false;
 }
 
-/* The word FIELDS, from argument `at` on, with something behind it. False: the error was sent. */
+/* Finds the word FIELDS, from argument `at` on, with at least one argument after it. Returns false after an error
+ * reply. */
 static bool findFields(client *c, uint32_t at, uint32_t *fields) {
     while (at < c->argc && !sliceIs(c->argv[at], "fields")) at++;
     *fields = at;
@@ -45,19 +47,20 @@ static bool findFields(client *c, uint32_t at, uint32_t *fields) {
     return false;
 }
 
-/* The hash at key for fields in the arguments from `first` on; NULL: no key. False: the error was sent. */
+/* Looks up the hash for a change (*o is NULL if there is none), and begins a walk over the fields in the arguments from
+ * `first` on. Returns false after an error reply. */
 static bool beginWrite(client *c, uint32_t first, robj **o, fieldWalk *walk) {
     if (!typedKeyWrite(c, clientKeyAt(c, 1), OBJ_HASH, o)) return false;
     if (*o) *walk = fieldWalkBegin(c, *o, first, 1, c->argc - first);
     return true;
 }
 
-/* What a command has done to the times of a hash's fields, which it has not told yet. */
+/* How many field TTLs a command has set and removed, and how many fields it has deleted. */
 typedef struct timeChanges {
     long long set, cleared, deleted;
 } timeChanges;
 
-/* Tell of them; a hash without fields goes. */
+/* Reports these changes, and deletes a hash without fields. */
 static void tellTimes(client *c, hashedKey key, robj *o, const timeChanges *changes) {
     if (changes->set + changes->cleared + changes->deleted == 0) return;
     hashFieldTtlsChanged(c, key, o);
@@ -69,7 +72,7 @@ static void tellTimes(client *c, hashedKey key, robj *o, const timeChanges *chan
     if (hashLength(o) == 0) deleteEmptied(c, key);
 }
 
-/* The field in argument `index`, which is there, gets a time. */
+/* Sets the expiry of the field in argument `index`, which exists; deletes the field if the expiry is in the past. */
 static int setTime(client *c, robj *o, uint32_t index, uint64_t hash, int64_t when_ms, timeChanges *changes) {
     if (storeTimeIsOver(when_ms)) {
         hashDelete(o, c->argv[index], hash);
@@ -83,7 +86,7 @@ static int setTime(client *c, robj *o, uint32_t index, uint64_t hash, int64_t wh
 
 /* ---- HEXPIRE ----------------------------------------------------------------------------------------------------- */
 
-/* HPEXPIREAT with all else as it was sent. */
+/* Propagates HPEXPIREAT with the other arguments as they were sent. */
 static void propagateTimes(const client *c, int64_t when_ms) {
     if (!propagateInstead(c, "HPEXPIREAT")) return;
     propagateArg(c->argv[1]);
@@ -210,7 +213,8 @@ void hpexpiretimeCommand(client *c) {
 
 /* ---- HGETEX, HSETEX ---------------------------------------------------------------------------------------------- */
 
-/* The field takes a key of that name for the word. Here it is a key, unless there is no other word. */
+/* Returns whether an argument after the key is the word FIELDS. Valkey takes a key of this name for the word; here it
+ * is the key unless there is no other such word. */
 static bool hasWordFields(const client *c) {
     for (uint32_t i = 2; i < c->argc; i++)
         if (sliceIs(c->argv[i], "fields")) return true;
@@ -234,7 +238,7 @@ void hgetexCommand(client *c) {
     if (!parseOptions(c, HGETEX_OPTIONS, &opts, &fields)) return;
     uint32_t first = fields + 2;
     if (!typedKeyRead(c, clientKeyAt(c, 1), OBJ_HASH, &o) || !expireOptionsTime(c, 0, &opts))
-        return; /* counts as reading */
+        return; /* a lookup for reading, which counts a hit or a miss */
     if (o) walk = fieldWalkBegin(c, o, first, 1, c->argc - first);
     timeChanges changes = {0};
     changedFieldsBegin();
@@ -261,7 +265,7 @@ void hgetexCommand(client *c) {
     else propagateFields(c, "HPERSIST", HASH_NO_TIME, true);
 }
 
-/* FNX, FXX: none of the fields, or all of them, are there. */
+/* Returns whether FNX (none of the fields exists) or FXX (all of them exist) holds; true if neither was given. */
 static bool fieldConditionHolds(client *c, const robj *o, uint32_t flags, uint32_t first) {
     hashPair pair;
 
@@ -273,13 +277,13 @@ static bool fieldConditionHolds(client *c, const robj *o, uint32_t flags, uint32
     return true;
 }
 
-/* Nothing was there, and nothing comes: told as if it had come. */
+/* Reports an HSETEX with an expiry in the past that found no field to delete: with the events of setting fields. */
 static void tellNeverSet(client *c, hashedKey key, const robj *o) {
     if (!o) keyEvent(c, key, NOTIFY_NEW, "new");
     keyEvent(c, key, NOTIFY_HASH, "hset");
 }
 
-/* HSETEX with a time that is over: what stands in the way goes, and nothing comes. */
+/* Performs HSETEX with an expiry in the past: deletes those of the fields that exist, and sets none. */
 static void setExpired(client *c, hashedKey key, robj *o, uint32_t first) {
     long long deleted = 0;
 
@@ -303,8 +307,9 @@ static void setExpired(client *c, hashedKey key, robj *o, uint32_t first) {
     else if (hashLength(o) == 0) deleteEmptied(c, key);
 }
 
-/* HSETEX without its conditions, which were judged here, and with a time that does not count from now. What has come in
- * the place of a field whose time is over does not keep that time: elsewhere it is put there without one before. */
+/* Propagates HSETEX without its conditions, which were checked here, and with an absolute expiry. With KEEPTTL, a field
+ * that has replaced an expired one has no TTL here. On a replica the expired field may still be present with its TTL,
+ * so an HSET of the recorded fields is propagated first: it removes that TTL. */
 static void propagateSetFields(const client *c, const expireOptions *opts, uint32_t fields) {
     if (opts->flags & OPT_KEEPTTL) propagatePairs(c);
     if (!propagateRewritten(c)) return;
