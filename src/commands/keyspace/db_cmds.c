@@ -1,6 +1,6 @@
 /* db_cmds.c -- commands about whole databases, and TIME.
  *
- * Not here    SELECT (connection commands); what emptying does (store/db.c).
+ * Not here    SELECT (connection_cmds.c); how a database is emptied (store/db.c).
  * Threads     main.
  * Tests       tests/unit/commands/keyspace/keys_test.c, tests/type/keys.tcl
  *
@@ -20,7 +20,7 @@ void dbsizeCommand(client *c) {
     addReplyLongLong(c, (long long)dbSize(c->db));
 }
 
-/* [ASYNC|SYNC]; false after an error. */
+/* Parses [ASYNC|SYNC]. Returns false after an error reply. */
 static bool parseFlushMode(client *c, bool *async) {
     *async = store_settings.lazyfree_user_flush;
     if (c->argc == 1) return true;
@@ -33,7 +33,7 @@ static bool parseFlushMode(client *c, bool *async) {
     return true;
 }
 
-static void (*after_flushall)(void); /* const after boot; NULL: nothing */
+static void (*after_flushall)(void); /* const after startup; may be NULL */
 
 void flushallSetAfter(void (*after)(void)) {
     after_flushall = after;
@@ -55,7 +55,7 @@ void flushallCommand(client *c) {
     flushGeneric(c, ALL_DBS);
 }
 
-/* Clients keep their number and so see the other keys. */
+/* A client keeps the number of its database, so after SWAPDB it sees the other database's keys. */
 void swapdbCommand(client *c) {
     int first, second;
     if (!getIntFromArg(c, 1, &first, "invalid first DB index") ||

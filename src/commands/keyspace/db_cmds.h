@@ -1,4 +1,4 @@
-/* db_cmds.h -- what else FLUSHALL means.
+/* db_cmds.h -- what FLUSHALL does beyond emptying the databases.
  *
  * Runs on: main.
  *
@@ -6,8 +6,8 @@
 #ifndef COMMANDS_DB_CMDS_H
 #define COMMANDS_DB_CMDS_H
 
-/* Whoever keeps the dataset elsewhere, too, says what is to be done when FLUSHALL has emptied all databases, before
- * it is answered. Boot only. */
+/* Sets the function that FLUSHALL calls after it has emptied all databases and before it replies; for a layer that has
+ * another copy of the dataset. Call only at startup. */
 void flushallSetAfter(void (*after)(void));
 
 #endif

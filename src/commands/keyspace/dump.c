@@ -1,9 +1,9 @@
-/* dump.c -- DUMP and RESTORE: a value as bytes that another server can take.
+/* dump.c -- DUMP and RESTORE: a value in a serialized form that another server can load.
  *
- * Not here    the bytes of a value (object/rdb_value.c), version and checksum behind them (object/dump_payload.c).
+ * Not here    the form of a value (object/rdb_value.c), the version and checksum after it (object/dump_payload.c).
  * Threads     main.
- * Invariants  1. A payload is untrusted: nothing changes before version, checksum and value have been found good.
- *             2. A value may reach into the footer, as it may in the reference server.
+ * Invariants  1. A payload is untrusted: nothing changes before version, checksum and value have been checked.
+ *             2. A value may extend into the footer, as in Valkey.
  * Tests       tests/unit/commands/keyspace/keys_test.c, tests/type/keys.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -24,12 +24,12 @@ void dumpCommand(client *c) {
         addReplyNull(c);
         return;
     }
-    /* Compressed or not, and room that grew ahead of it. */
+    /* The payload, compressed or not, in a buffer whose capacity grows ahead of the content. */
     if (!commandMemoryReserve(c, 3 * objectMemUsage(o, 0))) return;
     addReplyBulkSds(c, dumpPayloadOf(o, object_settings.compression));
 }
 
-/* What comes from the log was good once, whatever the setting says now. */
+/* A payload in the append-only file was checked when the command first ran, so the present settings do not matter. */
 static bool payloadIsGood(const client *c, slice payload) {
     bool relaxed = object_settings.version_check == RDB_VERSION_CHECK_RELAXED || c->flags & CLIENT_REPLAYS;
     return dumpPayloadIsGood(payload, relaxed, object_settings.skip_checksums);
@@ -78,7 +78,8 @@ static bool parseOptions(client *c, restoreOptions *out) {
     return true;
 }
 
-/* Argument 2 as a time since 1970, 0: none. A relative time past the end of the scale wraps into the past. */
+/* Converts argument 2 to an expiry in milliseconds since 1970; 0 means none. A relative time that overflows wraps
+ * around into the past. */
 static bool parseTtl(client *c, bool absolute, int64_t *when_ms) {
     long long ttl_ms;
     if (!getLongLongFromArg(c, 2, &ttl_ms, NULL)) return false;
@@ -91,8 +92,8 @@ static bool parseTtl(client *c, bool absolute, int64_t *when_ms) {
     return true;
 }
 
-/* As the maxmemory policy means the bits: the option for the other kind of policy says nothing. A long idle time wraps
- * with the clock. */
+/* Sets the LRU or LFU bits as the maxmemory policy uses them. The option of the other kind of policy is ignored. An
+ * idle time that is longer than the range of the clock wraps around. */
 static void applyUse(robj *o, const restoreOptions *options) {
     if (store_settings.maxmemory_policy & MAXMEMORY_FLAG_LFU) {
         if (options->frequency != -1) lfuSetFrequency(o, (unsigned)options->frequency);
@@ -101,14 +102,14 @@ static void applyUse(robj *o, const restoreOptions *options) {
     }
 }
 
-/* The time is over already: what was there goes, nothing comes. */
+/* Handles an expiry in the past: the old key has been deleted, no new one is created. */
 static void restoreExpired(client *c, hashedKey key, bool deleted) {
     if (deleted) keyChanged(c, key, NOTIFY_GENERIC, "del", 1);
     if (deleted) propagateExpired(c, key.name);
     addReplyOk(c);
 }
 
-/* The command with a time that does not count from now. */
+/* Propagates the command with an absolute expiry. */
 static void propagateAbsolute(const client *c, int64_t when_ms) {
     if (!propagateRewritten(c)) return;
     propagateArg(c->argv[1]);
@@ -155,7 +156,7 @@ void restoreCommand(client *c) {
     addReplyOk(c);
 }
 
-/* The same, for keys of a slot that is on its way: gates of a cluster let it pass. */
+/* RESTORE-ASKING is RESTORE for keys of a cluster slot that is being imported. */
 void restoreAskingCommand(client *c) {
     restoreCommand(c);
 }

@@ -1,10 +1,10 @@
 /* expire_cmds.c -- EXPIRE, TTL, PERSIST and their relatives in seconds or milliseconds, relative or absolute.
  *
- * Not here    what happens when the time is over (store/db.c, store/expire.c).
+ * Not here    the deletion of expired keys (store/db.c, store/expire.c).
  * Threads     main.
- * Invariants  1. Errors are told in this order: options, number, range; only then is the key looked up.
- *             2. A time in the past deletes the key at once, as DEL would, also in a transaction that began a
- *                pause.
+ * Invariants  1. Errors are checked in this order: options, number, range; only then is the key looked up.
+ *             2. An expiry in the past deletes the key at once, as DEL would, even while expiry is paused, as in a
+ *                transaction that contains CLIENT PAUSE.
  * Tests       tests/unit/commands/keyspace/keys_test.c, tests/type/keys.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -20,7 +20,7 @@
 
 /* ---- EXPIRE ---- */
 
-/* PEXPIREAT, with the conditions: they hold elsewhere as they did here. */
+/* Propagates PEXPIREAT with the conditions of the command: on a replica they have the same result. */
 static void propagateTime(const client *c, int64_t when_ms) {
     if (!propagateInstead(c, "PEXPIREAT")) return;
     propagateArg(c->argv[1]);
@@ -70,7 +70,8 @@ void pexpireatCommand(client *c) {
 
 /* ---- TTL ---- */
 
-/* -2 no key, -1 no expire, else the time that is left or, when absolute, the time itself. */
+/* Replies with -2 if there is no key, -1 if it has no expiry; else with the remaining time or, for an absolute form,
+ * the expiry itself. */
 static void ttlGeneric(client *c, uint32_t form) {
     robj *o = lookupKeyReadWithFlags(c->db, clientKeyAt(c, 1), LOOKUP_NOTOUCH);
     if (!o) {

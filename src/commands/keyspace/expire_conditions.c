@@ -1,6 +1,6 @@
-/* expire_conditions.c -- NX, XX, GT, LT.
+/* expire_conditions.c -- NX, XX, GT, LT: the conditions under which EXPIRE, HEXPIRE and related commands act.
  *
- * Not here    the times themselves (expire_cmds.c, t_hash_expire.c).
+ * Not here    the commands (expire_cmds.c, t_hash_expire.c).
  * Threads     main.
  * Tests       tests/type/keys.tcl, tests/type/hash_expire.tcl
  *

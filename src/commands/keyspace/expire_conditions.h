@@ -1,4 +1,4 @@
-/* expire_conditions.h -- NX, XX, GT, LT: when EXPIRE and its kin, of keys and of fields, set a time.
+/* expire_conditions.h -- NX, XX, GT, LT: the conditions of EXPIRE, HEXPIRE and related commands.
  *
  * Runs on: main.
  *
@@ -8,10 +8,11 @@
 
 #include "client.h"
 
-/* The words from argument `first` up to `end`. False when one is none, or they exclude each other: an error was
- * sent. */
+/* Parses the words from argument `first` up to `end`. Returns false, after an error reply, if one is unknown or they
+ * exclude each other. */
 bool expireConditionsParse(client *c, uint32_t first, uint32_t end, unsigned *conditions) must_check;
-/* Whether the time may be set where there is `current_ms` now. -1, no time, is later than any. */
+/* Returns whether the conditions allow the expiry `when_ms` for a key or field that has `current_ms` now. -1 (no
+ * expiry) is later than any. */
 bool expireConditionsHold(unsigned conditions, int64_t current_ms, int64_t when_ms);
 
 #endif

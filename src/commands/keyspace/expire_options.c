@@ -1,4 +1,4 @@
-/* expire_options.c -- EX, PX, EXAT, PXAT, KEEPTTL, PERSIST and the options beside them.
+/* expire_options.c -- parses EX, PX, EXAT, PXAT, KEEPTTL, PERSIST and the other options of SET, GETEX, HSETEX ...
  *
  * Not here    the conditions of EXPIRE and HEXPIRE (expire_conditions.h).
  * Threads     main.
@@ -15,11 +15,11 @@
 #define OPT_EXPIRE (OPT_TIME | OPT_KEEPTTL | OPT_PERSIST)
 #define ALL_OPTIONS (SET_OPTIONS | GETEX_OPTIONS | MSETEX_OPTIONS | HGETEX_OPTIONS | HSETEX_OPTIONS)
 
-/* What each option excludes besides itself being repeated: an option may come twice, IFEQ may not. */
+/* The options. `excludes` has the options that must not precede one. An option may be repeated, except IFEQ. */
 static const struct {
     const char *word;
     uint32_t flag;
-    unsigned sets; /* commands that know it */
+    unsigned sets; /* commands that have it */
     uint32_t excludes;
 } option_words[] = {
     {"NX", OPT_NX, SET_OPTIONS | MSETEX_OPTIONS | HSETEX_OPTIONS, OPT_XX | OPT_IFEQ},
@@ -36,7 +36,8 @@ static const struct {
     {"PXAT", OPT_PXAT, ALL_OPTIONS, OPT_EXPIRE & ~OPT_PXAT},
 };
 
-/* Takes the option at argument `at`. Returns how many arguments it has; 0 if it is none, or excluded by one before. */
+/* Parses the option at argument `at`. Returns the number of its arguments; 0 if it is unknown, or excluded by one
+ * before it. */
 static uint32_t takeOption(const client *c, uint32_t at, uint32_t end, optionSet set, expireOptions *opts) {
     for (size_t i = 0; i < array_len(option_words); i++) {
         uint32_t flag = option_words[i].flag;

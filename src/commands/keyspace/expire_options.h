@@ -1,4 +1,4 @@
-/* expire_options.h -- EX, PX, EXAT, PXAT, KEEPTTL, PERSIST and the options beside them, of strings and of fields.
+/* expire_options.h -- parses EX, PX, EXAT, PXAT, KEEPTTL, PERSIST and the other options of SET, GETEX, HSETEX ...
  *
  * Runs on: main.
  *
@@ -8,7 +8,7 @@
 
 #include "client.h"
 
-/* Commands that know such options. */
+/* Commands that have such options. */
 typedef enum {
     SET_OPTIONS = 1,
     GETEX_OPTIONS = 2,
@@ -26,7 +26,7 @@ enum {
     OPT_FXX = 1 << 5,
     OPT_KEEPTTL = 1 << 6,
     OPT_PERSIST = 1 << 7,
-    /* Forms of an expiry: seconds or milliseconds, from now or from 1970. */
+    /* Forms of an expiry: seconds or milliseconds, relative to now or since 1970. */
     OPT_EX = 1 << 8,
     OPT_PX = 1 << 9,
     OPT_EXAT = 1 << 10,
@@ -39,19 +39,20 @@ enum {
 typedef struct expireOptions {
     uint32_t flags; /* OPT_ */
     uint32_t ifeq_arg;
-    uint32_t expire_arg; /* the argument after EX, PX, EXAT or PXAT; 0: none */
+    uint32_t expire_arg; /* the argument after EX, PX, EXAT or PXAT; 0 if none of them was given */
     int64_t when_ms;     /* NO_EXPIRE until expireOptionsTime() */
 } expireOptions;
 
-/* Reads the options of a command in the arguments from `at` up to `end`, but not the number that is the expiry. Returns
- * false after a syntax error. */
+/* Parses the options of a command in the arguments from `at` up to `end`, except the number of the expiry, which
+ * expireOptionsTime() reads. Returns false after a syntax error reply. */
 bool expireOptionsParse(client *c, uint32_t at, uint32_t end, optionSet set, expireOptions *opts) must_check;
-/* Reads the number as expireTimeParse() does, if there is one. */
+/* Sets when_ms as expireTimeParse() does, if an expiry was given. Returns false after an error reply. */
 bool expireOptionsTime(client *c, int64_t min, expireOptions *opts) must_check;
-/* Makes milliseconds since 1970 of the number in argument `index`, whose form is the one of OPT_EX, OPT_PX, OPT_EXAT
- * and OPT_PXAT that `flags` has. Returns false after an error: no integer, below `min` or beyond 64 bits. */
+/* Converts the number in argument `index` to milliseconds since 1970. `flags` has one of OPT_EX, OPT_PX, OPT_EXAT and
+ * OPT_PXAT, the form of the number. Returns false, after an error reply, if it is no integer, is below `min`, or
+ * overflows. */
 bool expireTimeParse(client *c, uint32_t index, uint32_t flags, int64_t min, int64_t *when_ms) must_check;
-/* Returns what TTL and its like reply for an expiry in one of these forms; -1 if it is NO_EXPIRE. */
+/* Returns the reply of TTL, PTTL, EXPIRETIME and PEXPIRETIME (by `form`) for an expiry; -1 if it is NO_EXPIRE. */
 long long expireTimeShown(int64_t when_ms, uint32_t form);
 
 #endif

@@ -1,9 +1,9 @@
-/* key_prefetch.c -- let the cache misses of a command's many keys overlap.
+/* key_prefetch.c -- overlaps the cache misses of a command that has many keys.
  *
- * A command of many keys is a batch of its own. Its keys are fetched in groups, so that the last one of a thousand is
- * not fetched before it is needed, and thrown out of the cache again.
+ * A command with many keys is treated as a batch of its own. Its keys are fetched in groups: if a thousand were fetched
+ * at once, the last ones would be evicted from the cache before they are used.
  *
- * Not here    batches across commands (net/session/command_batch.c); the fetching itself (ds/memory_prefetch.c).
+ * Not here    batches across commands (net/session/command_batch.c); how keys are fetched (ds/memory_prefetch.c).
  * Threads     main.
  * Tests       tests/unit/commands/keyspace/key_prefetch_test.c
  *

@@ -1,4 +1,4 @@
-/* key_prefetch.h -- let the cache misses of a command's many keys overlap.
+/* key_prefetch.h -- overlaps the cache misses of a command that has many keys.
  *
  * Runs on: main.
  *
@@ -8,9 +8,9 @@
 
 #include "client.h"
 
-/* Fetch buckets and entries (not the values) of up to a batch of the `count` keys that stand in the arguments
- * `first_arg`, `first_arg + step`, ... Returns how many of them need no further call: all where there is nothing to
- * gain. A loop over keys calls it like this:
+/* Prefetches buckets and entries (not values) of some of the `count` keys in the arguments `first_arg`,
+ * `first_arg + step`, ..., as many as fit into a batch. Returns after how many keys to call it again: `count` if
+ * prefetching would gain nothing. A loop over keys calls it like this:
  *
  *     for (uint32_t i = 0, ready = 0; i < count; i++) {
  *         if (i == ready) ready += keysPrefetch(c, first_arg + i * step, step, count - i);

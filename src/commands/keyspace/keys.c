@@ -1,9 +1,9 @@
-/* keys.c -- commands that work on a key whatever its value.
+/* keys.c -- commands that work on keys with any type of value: DEL, EXISTS, KEYS, RENAME, COPY, OBJECT and others.
  *
  * Not here    SCAN (scan.c); expires (expire_cmds.c); DUMP and RESTORE (dump.c); whole databases (db_cmds.c).
  * Threads     main.
- * Invariants  1. An entry that moves to another name or database starts its use (LRU, LFU) anew, and keeps its expire.
- *             2. Every change is told through the door of the keyspace (keyspace_events.h).
+ * Invariants  1. An entry that gets another name or database loses its LRU and LFU bits, and keeps its expire.
+ *             2. Every change is reported (keyspace_events.h).
  * Tests       tests/unit/commands/keyspace/keys_test.c, tests/type/keys.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -27,8 +27,8 @@ static void takeExact(serverDb *db, robj *o, uint64_t hash) {
     serverAssert(found);
 }
 
-/* A key whose time is over counts where its going is not for this server to decide, as on a replica: then it is who
- * deletes it that makes it go. */
+/* Deletes the key. If this server may not delete expired keys, as on a replica, an expired key counts as present: the
+ * command comes from the server that may. */
 static bool deleteOne(serverDb *db, hashedKey key, bool lazily) {
     robj *o = lookupKeyWriteWithFlags(db, key, LOOKUP_NOTOUCH | LOOKUP_HIDDEN);
     if (!o) return false;
@@ -82,7 +82,7 @@ void typeCommand(client *c) {
     addReplyStatus(c, o ? objectTypeName(o) : "none");
 }
 
-/* Keys whose time is over are left out, but stay: nothing may be deleted during the walk. */
+/* Leaves out expired keys, and does not delete them: nothing may be deleted during the walk. */
 void keysCommand(client *c) {
     slice pattern = c->argv[1];
     bool all = pattern.len == 1 && pattern.ptr[0] == '*';
@@ -120,7 +120,7 @@ static void renameGeneric(client *c, bool only_if_free) {
         addReplyZero(c);
         return;
     }
-    /* A value that replies refer to stays where it is, and the new key gets a copy. */
+    /* If replies still refer to the value, it is not renamed in place; the new key gets a copy. */
     if (!same && !commandMemoryReserve(c, (o->refcount > 1 ? objectMemUsage(o, 0) : 0) + to.name.len)) return;
     if (!same) {
         if (taken) dbDelete(c->db, to);
@@ -142,7 +142,7 @@ void renamenxCommand(client *c) {
     renameGeneric(c, true);
 }
 
-/* The database whose number stands in argument `index`; NULL after an error. */
+/* Selects the database whose number is argument `index`. Returns NULL after an error reply. */
 static serverDb *dbFromArg(client *c, uint32_t index) {
     int id;
     if (!getIntFromArg(c, index, &id, NULL)) return NULL;
@@ -190,7 +190,8 @@ static bool parseCopyOptions(client *c, serverDb **to, bool *replace) {
     return true;
 }
 
-/* Fields whose time is over are not copied; elsewhere they are, and have to go. */
+/* Propagates COPY of a hash with expired fields. They are not copied here; a replica may copy them, so HDEL deletes
+ * them there. */
 static void propagateCopy(const client *c, const robj *from, const robj *copy, const serverDb *to_db, slice to) {
     if (from->type != OBJ_HASH || hashLength(from) == hashLength(copy) || !propagateRewritten(c)) return;
     propagateArgs(c, 1, c->argc);
@@ -222,7 +223,8 @@ void copyCommand(client *c) {
         return;
     }
     size_t needs = objectMemUsage(o, 0) + to.name.len;
-    /* Between large blocks the allocator leaves pages that no block counts: a quarter of the smallest of them. */
+    /* The allocator leaves unused pages between large blocks, which objectMemUsage() does not count: at most a quarter
+     * of the smallest large block. */
     if (!commandMemoryReserve(c, needs + needs / 4)) return;
     robj *copy = objectDup(o, to.name);
     copy->lru = 0;
@@ -235,7 +237,7 @@ void copyCommand(client *c) {
 
 /* ---- OBJECT ---- */
 
-/* The value of argument 2 without counting as a use; NULL after a null reply. */
+/* Looks up the key in argument 2 without counting it as used. Returns NULL after a null reply. */
 static robj *inspected(client *c) {
     robj *o = lookupKeyReadWithFlags(c->db, clientKeyAt(c, 2), LOOKUP_NOTOUCH | LOOKUP_NONOTIFY);
     if (!o) addReplyNull(c);

@@ -1,6 +1,6 @@
-/* multi_pop.c -- commands that pop elements of the first of several keys that exists.
+/* multi_pop.c -- commands that pop elements of the first of several keys that exists: LMPOP, BLPOP, ZMPOP and more.
  *
- * Not here    what is popped (t_list_move.c, t_zset.c).
+ * Not here    how elements are popped (t_list_move.c, t_zset.c).
  * Threads     main.
  * Tests       tests/type/list.tcl, tests/type/zset.tcl, tests/engine/blocking.tcl
  *
@@ -12,7 +12,7 @@
 
 #include <limits.h>
 
-/* END [COUNT count] from argument `at` to the end. Returns false after an error. */
+/* Parses END [COUNT count] from argument `at` to the end. Returns false after an error reply. */
 static bool parseEnd(client *c, const popKind *kind, uint32_t at, bool *at_second, long long *count) {
     bool counted = false;
     *count = 1;
@@ -29,7 +29,7 @@ syntax:
     return false;
 }
 
-/* Pops from the first of `keys` keys that exists. Returns false if none does; true also after an error. */
+/* Pops from the first of `keys` keys that exists. Returns false if none exists; true also after an error reply. */
 static bool popFirst(client *c, const popKind *kind, uint32_t first, uint32_t keys, bool at_second, size_t count) {
     for (uint32_t i = first; i < first + keys; i++) {
         hashedKey key = clientKeyAt(c, i);
@@ -42,7 +42,7 @@ static bool popFirst(client *c, const popKind *kind, uint32_t first, uint32_t ke
     return false;
 }
 
-/* `at` is the argument numkeys, `wait` the deadline of a command that waits for a key; NULL if it does not. */
+/* Performs a command whose numkeys is argument `at`. `wait` is the deadline of a blocking command; otherwise NULL. */
 static void popOfKeys(client *c, const popKind *kind, uint32_t at, const int64_t *wait) {
     long long keys, count;
     bool at_second;

@@ -9,7 +9,7 @@
 #include "client.h"
 #include "object.h"
 
-/* How values of one type are popped. */
+/* Describes how values of one type are popped. */
 typedef struct popKind {
     objectTypeId type;
     const char *ends[2]; /* the words for the two ends of a value */

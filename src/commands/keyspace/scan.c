@@ -1,9 +1,9 @@
-/* scan.c -- SCAN and its sisters: walk over the keyspace, or a value's table, in calls that each see a part of it.
+/* scan.c -- SCAN, and what HSCAN, SSCAN and ZSCAN share with it: walks in which each call returns a part.
  *
- * A call first gathers entries from the dict and asks for their lines, then looks at them: so the misses overlap, and
- * keys whose time is over can be deleted without a walk going on underneath.
+ * A call first collects entries from the dict and prefetches them, then filters them. So the cache misses overlap, and
+ * expired keys can be deleted, as no walk is in progress then.
  *
- * Not here    the handlers of HSCAN, SSCAN and ZSCAN, and elements that are in no table (their types' files); how the
+ * Not here    the handlers of HSCAN, SSCAN and ZSCAN, and values without a table (the files of their types); how the
  *             cursor works (dict.c).
  * Threads     main.
  * Cost        about COUNT entries, at most ten times as many buckets.
@@ -27,12 +27,13 @@
 
 /* ---- Arguments ---- */
 
-/* Cursors and type names end at a NUL byte. */
+/* Cuts the text at a NUL byte, where a cursor or type name ends. */
 static slice untilNul(slice s) {
     return sliceOf(s.ptr, strnlen(s.ptr, s.len));
 }
 
-/* What is not a plain number is read as strtoull() does: blanks before it, a sign, leading zeros. */
+/* Parses a cursor. Text that is not a plain number is parsed as strtoull() does, which allows blanks before it, a sign
+ * and leading zeros. */
 static bool parseCursor(slice text, uint64_t *cursor) {
     long long number;
     if (string2ll(text.ptr, text.len, &number)) {
@@ -213,7 +214,7 @@ void scanReplyTable(client *c, const dict *d, uint64_t cursor, const scanOptions
 
 /* ---- SCAN ---- */
 
-/* Entries that no filter refuses, kept in order. An expired one is deleted only when nothing else keeps it back. */
+/* Keeps, in order, the entries that pass all filters. An expired entry is deleted only if it passes the others. */
 static void filterKeys(serverDb *db, const scanOptions *options, gathered *g) {
     size_t kept = 0;
     for (size_t i = 0; i < g->count; i++) {

@@ -1,4 +1,4 @@
-/* scan.h -- the arguments that SCAN and its sisters for one key have in common.
+/* scan.h -- the arguments and replies that SCAN shares with HSCAN, SSCAN and ZSCAN.
  *
  * Runs on: main.
  *
@@ -12,32 +12,35 @@
 typedef enum { SCAN_KEYS, SCAN_HASH, SCAN_SET, SCAN_ZSET } scanKind;
 
 typedef struct scanOptions {
-    size_t count;  /* COUNT, at least 1: how many elements a call aims at */
+    size_t count;  /* COUNT, at least 1: how many elements a call should return */
     slice pattern; /* MATCH: borrowed from the arguments */
     bool has_pattern;
     bool keys_only; /* NOVALUES, NOSCORES */
     int type;       /* TYPE: an objectTypeId, or -1 */
 } scanOptions;
 
-/* The cursor in argument `index`. False when it is none: then an error was sent. */
+/* Parses the cursor in argument `index`. Returns false after an error reply. */
 bool scanParseCursor(client *c, uint32_t index, uint64_t *cursor) must_check;
-/* The options from argument `first` on; TYPE, NOVALUES and NOSCORES belong to one kind each. False after an error. */
+/* Parses the options from argument `first` on. TYPE is for SCAN_KEYS only, NOVALUES for SCAN_HASH, NOSCORES for
+ * SCAN_ZSET. Returns false after an error reply. */
 bool scanParseOptions(client *c, uint32_t first, scanKind kind, scanOptions *out) must_check;
-/* Calls of dictScanRead() after which a walk over mostly empty buckets ends without `count` elements. */
+/* Returns the number of calls of dictScanRead() after which a scan of mostly empty buckets ends with fewer than `count`
+ * elements. */
 size_t scanStepsMax(const scanOptions *options);
-/* Whether MATCH lets the name pass. */
+/* Returns whether the name matches MATCH. */
 bool scanWants(const scanOptions *options, slice name);
-/* The reply's head: an array of two whose first is the cursor. The array of elements follows. */
+/* Adds the start of the reply: an array of two, the first element of which is the cursor. The caller adds the array of
+ * elements. */
 void addReplyScanCursor(client *c, uint64_t cursor);
 
 /* How entries of a table become elements of the reply. */
 typedef struct scanElements {
-    bool (*hidden)(const void *entry);                         /* NULL: none is */
-    int parts;                                                 /* of an element: 2 for field and value */
+    bool (*hidden)(const void *entry);                         /* whether to leave an entry out; NULL: none */
+    int parts;                                                 /* bulks of an element: 2 for field and value */
     void (*add)(client *c, const void *entry, bool keys_only); /* adds `parts` bulks, 1 with keys_only */
 } scanElements;
-/* The whole reply of a call of HSCAN, SSCAN or ZSCAN over a table, whose entries' keys are what MATCH looks at. Where
- * there is no table, all elements are one call's: cursor 0. */
+/* Adds the whole reply of a call of HSCAN, SSCAN or ZSCAN for a value with a table; MATCH is compared with the names of
+ * the entries. (A value without a table is returned by one call, with cursor 0; its type's file does that.) */
 void scanReplyTable(client *c, const dict *d, uint64_t cursor, const scanOptions *options,
                     const scanElements *elements);
 

@@ -1,15 +1,16 @@
-/* sort.c -- SORT and SORT_RO: elements of a list, set or sorted set in another order, or what they stand for.
+/* sort.c -- SORT and SORT_RO: sorts the elements of a list, set or sorted set, or values that they stand for.
  *
  *   elements --BY--> weights --> order, as far as LIMIT shows it --GET--> reply, or a new list
  *
- * The elements are borrowed from the value, which nothing changes before the result is stored; each is an item with its
- * weight. Order is total: what compares equal is as it was, or by text when that of a set is stored. So it does not
- * matter how it is made, and a part of it can be made alone: quicksort goes only into the parts that LIMIT shows.
+ * The elements are borrowed from the value, which does not change until the result is stored; each becomes an item with
+ * a weight. The order is total: items that compare equal keep the order of the value, or are ordered by text if the
+ * result for a set is stored. So the sorting method does not matter, and a part of the result can be sorted alone:
+ * quicksort descends only into the parts that LIMIT shows.
  *
- * Not here    keys that patterns name (sort_pattern.c).
+ * Not here    looking up the keys that patterns name (sort_pattern.c).
  * Owns        the items of one command.
  * Threads     main.
- * Invariants  1. A command that answers with an error has changed nothing.
+ * Invariants  1. A command that replies with an error has changed nothing.
  *             2. No item is read after the destination has been replaced.
  * Cost        O(N + M log M) compares for M of N elements shown.
  * Tests       tests/type/sort.tcl
@@ -33,19 +34,19 @@
 #include <locale.h>
 
 #define GETS_INLINE 8
-#define STORE_GROUP 64 /* values that are pushed together */
+#define STORE_GROUP 64 /* values that are appended to the list in one call */
 
 /* ---- Options ---- */
 
 typedef struct sortOptions {
     bool desc, alpha;
-    bool unsorted; /* a BY without a star */
+    bool unsorted; /* BY has a pattern without a star */
     bool has_by;
     sortPattern by;
-    long long offset, limit; /* limit -1: all */
-    uint32_t store_arg;      /* 0: none */
+    long long offset, limit; /* limit -1: no limit */
+    uint32_t store_arg;      /* 0: no STORE */
     uint32_t gets;
-    sortPattern *get; /* owns unless it is few */
+    sortPattern *get; /* owns, unless it points to `few` */
     sortPattern few[GETS_INLINE];
 } sortOptions;
 
@@ -66,7 +67,7 @@ static void optionsFree(sortOptions *opts) {
     if (opts->get != opts->few) zfree(opts->get);
 }
 
-/* The option at argument `at`: how many arguments it has. 0: an error was sent. */
+/* Parses the option at argument `at`. Returns the number of its arguments; 0 after an error reply. */
 static uint32_t takeOption(client *c, uint32_t at, bool may_store, sortOptions *opts) {
     slice word = c->argv[at];
     uint32_t behind = c->argc - at - 1;
@@ -125,13 +126,13 @@ static bool parseOptions(client *c, bool may_store, sortOptions *opts) {
 typedef struct sortItem {
     union {
         double score;
-        slice weight; /* ALPHA; ptr NULL: nothing, which is before all else */
+        slice weight; /* with ALPHA; ptr is NULL if there is no weight, which sorts first */
     };
-    slice text; /* borrowed from the value, or from `digits` or `kept` */
+    slice text; /* borrowed from the value, or from `digits` or `kept` of `sorting` */
     size_t index;
 } sortItem;
 
-/* Texts that live elsewhere only until the next one is read. */
+/* Copies of texts that the iterator of the value overwrites with the next one. */
 typedef struct keptTexts {
     struct keptTexts *next; /* owns */
     size_t used, room;
@@ -143,14 +144,14 @@ typedef struct keptTexts {
 typedef struct sorting {
     sortItem *items; /* owns */
     size_t count, longest;
-    size_t from, to; /* of the order: what is shown */
-    char *digits;    /* owns: texts of integers; NULL as long as there are none */
-    char *weights;   /* owns: ends with NUL bytes, for strcoll(); or digits */
+    size_t from, to; /* the part of the order that LIMIT shows */
+    char *digits;    /* owns: texts of integers; NULL while there are none */
+    char *weights;   /* owns: weights as strings for strcoll(), or texts of weights that are integers */
     keptTexts *kept; /* owns */
     bool desc, alpha, has_by;
-    bool collate; /* by the locale's rules */
-    bool by_text; /* what compares equal: it comes in no order that is the same on every server */
-    bool unsure;  /* elsewhere the same command may find more */
+    bool collate; /* compare by the rules of the locale */
+    bool by_text; /* order equal items by text, as the order of a set differs between servers */
+    bool unsure;  /* the same command may give another result on a replica */
 } sorting;
 
 static void sortingFree(sorting *s) {
@@ -163,7 +164,7 @@ static void sortingFree(sorting *s) {
     }
 }
 
-/* A copy of a text; NULL: no memory. */
+/* Copies a text into `kept`. Returns NULL if there is no memory. */
 static const char *keepText(sorting *s, slice text) {
     keptTexts *k = s->kept;
     if (!k || k->room - k->used < text.len) {
@@ -179,7 +180,7 @@ static const char *keepText(sorting *s, slice text) {
     return copy;
 }
 
-/* Where the next item can keep the text of an integer. NULL: no memory. */
+/* Returns the buffer for the text of the next item if that is an integer. Returns NULL if there is no memory. */
 static char *digitsOfNext(sorting *s, size_t room) {
     if (!s->digits) s->digits = ztrymalloc(room * LONG_STR_SIZE);
     return s->digits ? s->digits + s->count * LONG_STR_SIZE : NULL;
@@ -191,7 +192,7 @@ static void addText(sorting *s, slice text) {
     s->count++;
 }
 
-/* False: no memory for the text of an integer. */
+/* Returns false if there is no memory for the text of an integer. */
 static bool addItem(sorting *s, size_t room, const listpackValue *v) {
     char *digits = NULL;
     if (!v->str && !(digits = digitsOfNext(s, room))) return false;
@@ -208,7 +209,7 @@ static size_t elementsOf(const robj *o) {
     return o->type == OBJ_LIST ? valueListCount(o) : o->type == OBJ_ZSET ? zsetCount(o) : setSize(o);
 }
 
-/* The first of `from` and following elements, or from the end. */
+/* Loads `n` elements from index `from` on, counted from the tail if `backward`. Returns false if there is no memory. */
 static bool loadList(sorting *s, const robj *o, size_t from, size_t n, bool backward) {
     valueListIter it;
     listpackValue v;
@@ -233,7 +234,7 @@ static bool loadSet(sorting *s, const robj *o, size_t from, size_t n) {
     return ok;
 }
 
-/* A member may be text that the iterator has printed, and prints over with the next. */
+/* If a member's text is in the iterator, which overwrites it with the next one, it is copied to `digits`. */
 static bool loadZset(sorting *s, const robj *o, size_t from, size_t n, bool backward) {
     zsetIter it = zsetIterAt(o, backward ? zsetCount(o) - 1 - from : from, backward);
     zsetElement e;
@@ -249,7 +250,8 @@ static bool loadZset(sorting *s, const robj *o, size_t from, size_t n, bool back
     return true;
 }
 
-/* Where nothing is to be sorted, only what is shown is loaded, in the order of the value. */
+/* Loads the elements. If they are not to be sorted, only those that LIMIT shows are loaded, in the order of the
+ * value. */
 static bool load(sorting *s, const robj *o, const sortOptions *opts) {
     size_t size = elementsOf(o);
     s->from = opts->offset < 0 ? 0 : (unsigned long long)opts->offset < size ? (size_t)opts->offset : size;
@@ -281,7 +283,8 @@ static bool parseScore(slice text, double *score) {
     return string2d(text.ptr, text.len, score);
 }
 
-/* The weight of an item is `text`, ptr NULL: none. False when it is no number but has to be. */
+/* Sets the weight of an item to `text`; ptr is NULL if it has none. Returns false if the text must be a number and is
+ * none. */
 static bool weigh(const sorting *s, sortItem *item, slice text, bool by_bytes) {
     if (s->alpha) {
         item->weight = by_bytes ? text : untilNul(text);
@@ -291,7 +294,7 @@ static bool weigh(const sorting *s, sortItem *item, slice text, bool by_bytes) {
     return !text.ptr || parseScore(text, &item->score);
 }
 
-/* Digits of a value that is an integer are the lookup's own: they move to where the item can keep them. */
+/* The digits of a value that is an integer are in the lookup, which is reused: copies them to `weights`. */
 static bool keepDigits(sorting *s, size_t i, const sortValue *v) {
     if (!s->alpha || v->text.ptr != v->digits) return true;
     if (!s->weights && !(s->weights = ztrymalloc(s->count * LONG_STR_SIZE))) return false;
@@ -327,7 +330,7 @@ static weighResult weighElements(sorting *s, bool by_bytes) {
     return WEIGHED;
 }
 
-/* strcoll() wants strings that end with NUL. */
+/* Copies all weights with a terminating NUL, as strcoll() needs it. */
 static bool copyWeights(sorting *s) {
     size_t bytes = 0;
     for (size_t i = 0; i < s->count; i++) bytes += s->items[i].weight.len + 1;
@@ -351,7 +354,8 @@ static bool localeHasRules(void) {
     return name && strcmp(name, "C") != 0 && strcmp(name, "POSIX") != 0;
 }
 
-/* Give each item its weight. False after an error. What is stored is ordered by bytes, the same everywhere. */
+/* Sets the weight of each item. Returns false after an error reply. A result that is stored is ordered by bytes, so
+ * that it is the same on every server. */
 static bool weighAll(sorting *s, client *c, const sortOptions *opts) {
     bool stored = opts->store_arg != 0;
     weighResult result = s->has_by ? weighBy(s, c, &opts->by, stored) : weighElements(s, stored);
@@ -388,7 +392,7 @@ static void swapItems(sortItem *a, sortItem *b) {
     *b = was;
 }
 
-#define INSERT_MAX 12 /* items that are put in order one by one */
+#define INSERT_MAX 12 /* as few items are sorted by insertion */
 
 static void insertAll(const sorting *s, sortItem *items, size_t n) {
     for (size_t i = 1; i < n; i++) {
@@ -399,7 +403,7 @@ static void insertAll(const sorting *s, sortItem *items, size_t n) {
     }
 }
 
-/* Put a random item where it belongs, what is before it before it; its place. */
+/* Moves a random item to its final position, with all smaller items before it. Returns this position. */
 static size_t splitAround(const sorting *s, sortItem *items, size_t n) {
     swapItems(&items[rngBelow(rngThread(), n)], &items[n - 1]);
     size_t place = 0;
@@ -409,7 +413,8 @@ static size_t splitAround(const sorting *s, sortItem *items, size_t n) {
     return place;
 }
 
-/* Order [low, high) as far as it meets what is shown. The smaller part by a call, so that calls are few deep. */
+/* Sorts the items [low, high) as far as they overlap the part that is shown. It calls itself for the smaller part only,
+ * which bounds the depth of the recursion. */
 static void orderPart(const sorting *s, size_t low, size_t high) {
     while (high - low > INSERT_MAX && low < s->to && high > s->from) {
         size_t place = low + splitAround(s, s->items + low, high - low);
@@ -437,7 +442,7 @@ static void storeValue(robj *list, slice text) {
     valueListPush(list, LIST_TAIL, &value, 1);
 }
 
-/* What is shown, into the reply, or to the end of `list`. */
+/* Adds the items that LIMIT shows to the reply, or to the end of `list`. */
 static void showItems(const sorting *s, client *c, robj *list) {
     for (size_t i = s->from; i < s->to && (list || !replyIsOver(c)); i++) {
         if (list) storeValue(list, s->items[i].text);
@@ -445,7 +450,7 @@ static void showItems(const sorting *s, client *c, robj *list) {
     }
 }
 
-/* The same by the patterns of GET. */
+/* Does the same with the values that GET's patterns name. */
 static void showValues(const sorting *s, client *c, const sortOptions *opts, sortLookups *l, robj *list) {
     size_t item = s->from;
     uint32_t get = 0;
@@ -465,7 +470,7 @@ static void showValues(const sorting *s, client *c, const sortOptions *opts, sor
     }
 }
 
-/* What is stored, for those who would not find the same. */
+/* Propagates the stored list itself, if a replica could compute another one. */
 static void propagateStored(const client *c, slice key, const robj *list) {
     char digits[LONG_STR_SIZE];
     listpackValue v;
@@ -496,7 +501,7 @@ static void storeTake(client *c, const sortOptions *opts, bool unsure, robj *lis
     addReplyLongLong(c, count);
 }
 
-/* Memory for what is to be stored, of the elements at least. */
+/* Reserves memory for the list to be stored, counted as the elements themselves. Returns false after an error reply. */
 static bool reserveStored(const sorting *s, client *c, const sortOptions *opts) {
     size_t bytes = 0;
     for (size_t i = s->from; i < s->to; i++) bytes += listpackEntryBytesMax(s->items[i].text.len);
@@ -526,8 +531,8 @@ cleanup:
 /* ---- The commands ---- */
 
 static void sortValueOf(client *c, const robj *o, sortOptions *opts) {
-    /* A set has no order. It is given one when the result is stored or goes to a script, whose effects depend on it:
-     * both must be the same on every server. */
+    /* A set has no order. If the result is stored or goes to a script, whose effects depend on it, it must be the same
+     * on every server: then the set is sorted. */
     if (opts->unsorted && (opts->store_arg || programOwns(c)) && o && o->type == OBJ_SET) {
         opts->unsorted = opts->has_by = false;
         opts->alpha = true;

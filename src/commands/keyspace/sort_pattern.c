@@ -1,10 +1,10 @@
-/* sort_pattern.c -- what the patterns of SORT's BY and GET stand for: values of other keys, found by groups.
+/* sort_pattern.c -- looks up the values of other keys that the patterns of SORT's BY and GET name, in groups.
  *
- * The names of a group of keys are written behind each other and hashed, dictPrefetch() walks all of them through the
- * keyspace at once, and then each is looked up as any key that is read; fields of hashes are fetched likewise. A group
- * ends when it is full, or its names have filled the block, which has room for the longest one.
+ * The names of a group of keys are written into one block and hashed; dictPrefetch() fetches all of them at once, and
+ * then each is looked up like any key that is read. Fields of hashes are fetched in the same way. A group ends when it
+ * has GROUP lookups, or its names have filled the block, which is large enough for the longest name.
  *
- * Not here    the order of elements, and what is replied (sort.c).
+ * Not here    sorting, and the reply (sort.c).
  * Owns        the block of names.
  * Threads     main.
  * Tests       tests/type/sort.tcl
@@ -18,16 +18,16 @@
 #include "zmalloc.h"
 
 #define GROUP DICT_PREFETCH_MAX
-#define NAMES_BYTES ((size_t)8192) /* of a group, unless one name is longer */
+#define NAMES_BYTES ((size_t)8192) /* for the names of a group; more if one name is longer */
 
 typedef struct lookup {
     const sortPattern *pattern;
-    hashedKey key; /* without a star: name.ptr is NULL */
+    hashedKey key; /* name.ptr is NULL if the pattern has no star */
     slice element;
 } lookup;
 
 struct sortLookups {
-    size_t count, used, size; /* lookups; bytes of names, and room for them */
+    size_t count, used, size; /* number of lookups; bytes of names, and their capacity */
     bool unsure;
     lookup lookups[GROUP];
     sortValue values[GROUP];
@@ -94,7 +94,7 @@ bool sortLookupsAdd(sortLookups *l, const sortPattern *pattern, slice element) {
     return true;
 }
 
-/* The entry of each lookup; NULL where there is none. */
+/* Looks up the entry of each lookup; NULL if there is none. */
 static void findKeys(sortLookups *l, client *c, robj *entries[GROUP]) {
     const dict *d = dbDict(c->db, -1);
     size_t n = 0;
@@ -110,7 +110,7 @@ static bool isField(const lookup *one, const robj *o) {
     return one->pattern->field.ptr && o && o->type == OBJ_HASH;
 }
 
-/* Ask for the fields that are in tables. */
+/* Prefetches the fields that are in tables. */
 static void fetchFields(sortLookups *l, robj *entries[GROUP]) {
     size_t n = 0;
     for (size_t i = 0; i < l->count; i++) {
@@ -121,7 +121,8 @@ static void fetchFields(sortLookups *l, robj *entries[GROUP]) {
     if (n) dictPrefetch(l->fetched, n);
 }
 
-/* Text that is printed into the pair moves to the value. False: there is no such field. */
+/* Reads a field. A text that hashFind() has printed into the pair is copied to the value. Returns false if there is no
+ * such field. */
 static bool readField(const robj *o, slice field, sortValue *v) {
     hashPair pair;
     const dict *d = hashTable(o);

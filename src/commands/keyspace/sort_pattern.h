@@ -1,4 +1,4 @@
-/* sort_pattern.h -- what the patterns of SORT's BY and GET stand for: values of other keys, found by groups.
+/* sort_pattern.h -- looks up the values of other keys that the patterns of SORT's BY and GET name, in groups.
  *
  * Runs on: main.
  *
@@ -9,32 +9,35 @@
 #include "client.h"
 #include "object.h"
 
-/* A pattern: an element stands for its first '*'. Behind "->", when more follows, is the field of a hash. */
+/* A pattern. Its first '*' is replaced by the element. The text after "->", if there is any, names a field of a
+ * hash. */
 typedef struct sortPattern {
-    slice before, after, field; /* borrowed; without a field: field.ptr is NULL */
-    bool is_element;            /* "#": the element itself */
-    bool has_star;              /* without one it finds nothing */
+    slice before, after, field; /* borrowed; field.ptr is NULL if the pattern names no field */
+    bool is_element;            /* the pattern "#", which stands for the element itself */
+    bool has_star;              /* a pattern without a star finds nothing */
 } sortPattern;
 sortPattern sortPatternOf(slice text);
 
 typedef struct sortValue {
-    robj *string; /* borrowed: the value of a key; NULL: a field, or nothing */
-    slice text;   /* borrowed from the value, or from this struct; ptr NULL: nothing */
+    robj *string; /* borrowed: the value of a key; NULL if a field was read, or nothing was found */
+    slice text;   /* borrowed from the value, or from this struct; ptr is NULL if nothing was found */
     char digits[LONG_STR_SIZE];
 } sortValue;
 
-/* Lookups that are made together. */
+/* A group of lookups that are made together. */
 typedef struct sortLookups sortLookups;
-/* Room for lookups by `patterns` of elements up to `longest` bytes. NULL: no memory. */
+/* Creates a group for lookups of elements of at most `longest` bytes by the given patterns. Returns NULL if there is no
+ * memory. */
 sortLookups *sortLookupsCreate(const sortPattern *patterns, size_t count, size_t longest);
-void sortLookupsFree(sortLookups *l); /* NULL is allowed */
-void sortLookupsBegin(sortLookups *l);
-/* How many elements, looked up by all patterns, there is room for; at least 1 with one pattern at a time. */
+void sortLookupsFree(sortLookups *l);  /* NULL is allowed */
+void sortLookupsBegin(sortLookups *l); /* empties the group */
+/* Adds a lookup of `element` by `pattern`. Returns false if the group is full. The first one always fits. */
 bool sortLookupsAdd(sortLookups *l, const sortPattern *pattern, slice element) must_check;
-/* The values, in the order in which they were added; until the next sortLookupsBegin() or change of the keyspace. */
+/* Makes the lookups and returns the values, in the order of sortLookupsAdd(). They are valid until the next
+ * sortLookupsBegin() or change of the keyspace. */
 const sortValue *sortLookupsRun(sortLookups *l, client *c);
-/* Whether a field was not found in a hash that has some with a time: elsewhere it may be there, as its time is not
- * looked at. */
+/* Returns whether a lookup missed a field in a hash that has field TTLs. If that field is expired here, a replica may
+ * still find it, because it does not check TTLs. */
 bool sortLookupsUnsure(const sortLookups *l);
 
 #endif

@@ -1,4 +1,4 @@
-/* typed_key.h -- look a key up for a command that works on one type of value.
+/* typed_key.h -- key lookups for commands that work on one type of value.
  *
  * Runs on: main.
  *
@@ -9,7 +9,8 @@
 #include "key_changed.h"
 #include "reply.h"
 
-/* False when the key holds another type: then WRONGTYPE was sent. *out is NULL when there is no such key. */
+/* Look up a key and set *out to its value, or to NULL if it is absent. Return false, after a WRONGTYPE reply, if the
+ * value has another type. */
 static inline bool typedKeyRead(client *c, hashedKey key, objectTypeId type, robj **out) {
     *out = lookupKeyRead(c->db, key);
     return !checkType(c, *out, type);
@@ -20,10 +21,10 @@ static inline bool typedKeyWrite(client *c, hashedKey key, objectTypeId type, ro
     return !checkType(c, *out, type);
 }
 
-/* A change that has been told has left the value without elements: the key goes. */
+/* Deletes a key whose value a change has left empty. The caller has reported that change. */
 static inline void deleteEmptied(client *c, hashedKey key) {
     dbDelete(c->db, key);
-    keyspaceSettle(c->db, key.hash); /* the change that emptied it has been told */
+    keyspaceSettle(c->db, key.hash); /* that change has been reported */
     keyEvent(c, key, NOTIFY_GENERIC, "del");
 }
 
