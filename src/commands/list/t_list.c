@@ -1,10 +1,10 @@
 /* t_list.c -- commands of one list.
  *
- * Not here    what moves elements between lists or pops from one of several (t_list_move.c); what a list looks like
+ * Not here    moving elements between lists and popping from the first of several (t_list_move.c); encodings
  *             (object/value_list.c).
  * Threads     main.
- * Invariants  1. A command that answers with an error has told of no change, and no element has changed.
- *             2. A list without elements is deleted by the command that took the last one.
+ * Invariants  1. A command that replies with an error has reported no change, and has changed no element.
+ *             2. A command that removes the last element of a list deletes the key.
  * Tests       tests/type/list.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -35,7 +35,8 @@ void addReplyListRange(client *c, const robj *o, size_t from, size_t n, bool bac
     valueListIterEnd(&it);
 }
 
-/* `n` elements have been taken, or are to go with the key. */
+/* Reports that `n` elements were removed. If `emptied`, deletes the key, with any elements that are still in the
+ * list. */
 static void tellTaken(client *c, hashedKey key, robj *o, size_t n, const char *event, bool emptied) {
     keyChanged(c, key, NOTIFY_LIST, event, (long long)n);
     if (emptied) deleteEmptied(c, key);
@@ -48,7 +49,8 @@ void listTakeElements(client *c, hashedKey key, robj *o, listEnd end, size_t n, 
     tellTaken(c, key, o, n, event, all);
 }
 
-/* The elements that start and end mean, both within and counted from the end when negative: how many. */
+/* Converts start and end, which count from the tail if negative, to a range within the list. Returns its length, and
+ * its first index in *from. */
 static size_t rangeOf(long long start, long long end, size_t count, size_t *from) {
     long long len = (long long)count;
     if (start < 0) start += len;
@@ -106,7 +108,7 @@ void rpushxCommand(client *c) {
 static void popOne(client *c, hashedKey key, robj *o, listEnd end) {
     char digits[LONG_STR_SIZE];
     slice value = valueListEnd(o, end, digits);
-    if (value.len >= COMMAND_MEMORY_LARGE && !commandMemoryReserve(c, 2 * value.len)) return; /* it would be lost */
+    if (value.len >= COMMAND_MEMORY_LARGE && !commandMemoryReserve(c, 2 * value.len)) return; /* for the reply */
     addReplyBulk(c, value);
     listTakeElements(c, key, o, end, 1, end == LIST_HEAD ? "lpop" : "rpop");
 }
@@ -213,7 +215,7 @@ void lsetCommand(client *c) {
     addReplyOk(c);
 }
 
-/* What elements are compared with. */
+/* A text that elements are compared with; also as an integer, if it is one. */
 typedef struct wanted {
     slice text;
     bool is_integer;
@@ -311,7 +313,7 @@ void lremCommand(client *c) {
 /* ---- LPOS -------------------------------------------------------------------------------------------------------- */
 
 typedef struct posOptions {
-    long long rank, count, maxlen; /* count: -1 not given; 0: all. maxlen: 0 all */
+    long long rank, count, maxlen; /* count: -1 if not given, 0 for all; maxlen: 0 for all */
 } posOptions;
 
 static bool parsePosOptions(client *c, posOptions *out) {
@@ -337,7 +339,7 @@ static bool parsePosOptions(client *c, posOptions *out) {
     return true;
 }
 
-/* Reply the numbers of elements that match; how many were asked for, or there were. */
+/* Adds the indexes of matching elements to the reply, as many as the options ask for. Returns how many. */
 static long long replyPositions(client *c, const robj *o, const posOptions *options) {
     bool backward = options->rank < 0;
     long long skip = (backward ? -options->rank : options->rank) - 1, found = 0, seen = 0;

@@ -1,4 +1,4 @@
-/* t_list.h -- what the files of list commands share.
+/* t_list.h -- helpers that t_list.c and t_list_move.c share.
  *
  * Runs on: main.
  *
@@ -9,10 +9,11 @@
 #include "typed_key.h"
 #include "value_list.h"
 
-/* Append `n` elements to the reply, from number `from` on, which are there; backward: towards the front. */
+/* Adds `n` elements to the reply, from index `from` on, in the direction of the tail or, if `backward`, of the head.
+ * The caller makes sure that they exist. */
 void addReplyListRange(client *c, const robj *o, size_t from, size_t n, bool backward);
-/* Take `n` elements from an end of a list, which has so many, and tell of it by `event`. A list of which nothing would
- * be left goes as a whole: it may be large. */
+/* Removes `n` elements from an end of a list, which has at least as many, and reports that as `event`. If none would be
+ * left, the key is deleted with them: freeing a large list in one piece may happen in the background. */
 void listTakeElements(client *c, hashedKey key, robj *o, listEnd end, size_t n, const char *event);
 
 #endif

@@ -1,5 +1,5 @@
-/* t_list_move.c -- commands of more than one list: LMOVE, RPOPLPUSH, LMPOP, and all that wait for one to have
- * something: BLMOVE, BRPOPLPUSH, BLMPOP, BLPOP, BRPOP.
+/* t_list_move.c -- commands of several lists: LMOVE, RPOPLPUSH, LMPOP, and those that wait for an element: BLMOVE,
+ * BRPOPLPUSH, BLMPOP, BLPOP, BRPOP.
  *
  * Threads     main.
  * Tests       tests/type/list.tcl
@@ -13,7 +13,7 @@
 #include "propagate.h"
 #include "t_list.h"
 
-/* LEFT or RIGHT; false: neither, an error was sent. */
+/* Parses LEFT or RIGHT. Returns false after an error reply. */
 static bool endFromArg(client *c, uint32_t index, listEnd *end) {
     if (sliceIs(c->argv[index], "left")) {
         *end = LIST_HEAD;
@@ -36,28 +36,28 @@ static const char *popEvent(listEnd end) {
     return end == LIST_HEAD ? "lpop" : "rpop";
 }
 
-/* From one end of a list to an end of the same. */
+/* Moves an element from one end of a list to an end of the same list. */
 static void rotate(client *c, hashedKey key, robj *o, listEnd from_end, listEnd to_end) {
     char digits[LONG_STR_SIZE];
     sds value = sdsFromSlice(valueListEnd(o, from_end, digits));
     slice text = sdsSlice(value);
     valueListDrop(o, from_end, 1);
     valueListPush(o, to_end, &text, 1);
-    keyEvent(c, key, NOTIFY_LIST, pushEvent(to_end)); /* of the change that is told below */
+    keyEvent(c, key, NOTIFY_LIST, pushEvent(to_end)); /* a part of the change that is reported below */
     addReplyBulk(c, text);
     keyChanged(c, key, NOTIFY_LIST, popEvent(from_end), 1);
     valueListShrink(o);
     sdsFree(value);
 }
 
-/* Of a command that may wait: the one that does not, whose arguments are the same but for the time at the end. */
+/* For a blocking command: propagates its form that does not block, with the same arguments except the timeout. */
 static void propagateMove(const client *c) {
     if (!propagateInstead(c, c->argc == 4 ? "RPOPLPUSH" : "LMOVE")) return;
     propagateArgs(c, 1, c->argc - 1);
     propagateDone();
 }
 
-/* `wait`: until when it may wait for the source to have something; NULL: not at all. */
+/* `wait` is the deadline of a blocking command; NULL if the command does not block. */
 static void moveGeneric(client *c, listEnd from_end, listEnd to_end, const int64_t *wait) {
     hashedKey from = clientKeyAt(c, 1), to = clientKeyAt(c, 2);
     robj *source, *target;
@@ -72,7 +72,7 @@ static void moveGeneric(client *c, listEnd from_end, listEnd to_end, const int64
     if (!typedKeyWrite(c, to, OBJ_LIST, &target)) return;
     char digits[LONG_STR_SIZE];
     slice value = valueListEnd(source, from_end, digits);
-    if (!commandMemoryReserve(c, valueListNeeds(&value, 1) + value.len)) return; /* and its reply */
+    if (!commandMemoryReserve(c, valueListNeeds(&value, 1) + value.len)) return; /* and its copy for the reply */
     if (wait) propagateMove(c);
     if (source == target) {
         rotate(c, from, source, from_end, to_end);
@@ -112,7 +112,7 @@ void brpoplpushCommand(client *c) {
 
 /* ---- LMPOP, BLPOP, BRPOP ----------------------------------------------------------------------------------------- */
 
-/* LPOP or RPOP; `count` 0: of one element, without saying so. */
+/* Propagates LPOP or RPOP; without a count if `count` is 0. */
 static void propagatePop(const client *c, slice key, listEnd end, size_t count) {
     if (!propagateInstead(c, end == LIST_HEAD ? "LPOP" : "RPOP")) return;
     propagateArg(key);
