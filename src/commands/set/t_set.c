@@ -1,9 +1,9 @@
 /* t_set.c -- commands of one set, and SMOVE.
  *
- * Not here    SINTER, SUNION, SDIFF and their kin (t_set_algebra.c); encodings (object/value_set.c).
+ * Not here    SINTER, SUNION, SDIFF and related commands (t_set_algebra.c); encodings (object/value_set.c).
  * Threads     main.
- * Invariants  1. A command that answers with an error has changed nothing.
- *             2. A member is hashed only where a table is looked into, and once.
+ * Invariants  1. A command that replies with an error has changed nothing.
+ *             2. A member is hashed only if the set is a table, and then once.
  * Tests       tests/type/set.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -17,17 +17,17 @@
 
 #include <limits.h>
 
-#define FEW_STAY 5 /* SPOP: more than so many go for each that stays: what stays is moved, not what goes */
+#define FEW_STAY 5 /* SPOP: if it removes at least this many times as many as stay, those that stay are moved */
 
 /* ---- Parts of many commands ---- */
 
-/* The hash of a member in an argument, where the set needs one. */
+/* Returns the hash of the member in an argument if the set is a table, or 0. */
 static uint64_t hashFor(const client *c, const robj *o, uint32_t index) {
     return setIsTable(o) ? clientElementHash(c, index) : 0;
 }
 
-/* Fetch what the next of `count` members from argument `first` on will touch in a table; how many need no further
- * call. */
+/* Prefetches the table entries of some of the next `count` members, from argument `first` on, as many as fit into a
+ * batch. Returns after how many members to call it again. */
 static uint32_t membersPrefetch(const client *c, const robj *o, uint32_t first, uint32_t count) {
     dictLookup lookups[DICT_PREFETCH_MAX];
     const dict *d = setTable(o);
@@ -168,7 +168,7 @@ static void addEntry(client *c, const void *entry, bool keys_only) {
     addReplyBulk(c, setEntryText(entry));
 }
 
-/* SSCAN of a set without a table: all members that MATCH lets pass, in one call. */
+/* Replies to SSCAN of a set without a table: with all members that match, in one call. */
 static void scanCompact(client *c, const robj *o, const scanOptions *options) {
     long long found = 0;
     char buf[LONG_STR_SIZE];
@@ -205,12 +205,12 @@ void sscanCommand(client *c) {
 
 /* ---- SPOP ---- */
 
-#define SREM_MEMBERS 1024 /* of one SREM in its place */
+#define SREM_MEMBERS 1024 /* in one propagated SREM */
 
-/* Members that go: they are shown, and others get an SREM of them. */
+/* Members that SPOP removes: they are added to the reply and propagated as SREM. */
 typedef struct takenMembers {
     client *c;
-    unsigned told; /* in the SREM that is being written; 0: none is */
+    unsigned told; /* members of the SREM that is being written; 0 if none is */
 } takenMembers;
 
 static void tellTaken(takenMembers *t, const setMember *m) {
@@ -243,7 +243,7 @@ static void replyAllTaken(takenMembers *t, const robj *o) {
     setIterEnd(&it);
 }
 
-/* Nothing is left of the set. */
+/* Propagates the deletion of the whole set. */
 static void propagateWhole(const client *c) {
     if (!propagateInstead(c, store_settings.lazyfree_server_del ? "UNLINK" : "DEL")) return;
     propagateArg(c->argv[1]);
@@ -257,7 +257,7 @@ static void keepTaken(void *arg, const setMember *m) {
     setAdd(stays, text, setIsTable(stays) ? dictHash(setTable(stays), text) : 0);
 }
 
-/* All but `left` members go. Those that stay move to a new set, and the old one is freed with what it still has. */
+/* Removes all but `left` members. Those that stay are moved to a new set, and the old one is freed with the others. */
 static void popAllBut(takenMembers *t, robj *o, size_t left) {
     robj *stays = setCreateCompact(sliceOf(NULL, 0), o->encoding == OBJ_ENC_INTSET ? OBJ_ENC_INTSET : OBJ_ENC_LISTPACK);
     setPopMany(o, left, keepTaken, stays);
@@ -277,7 +277,7 @@ static void spopCount(client *c, hashedKey key) {
     size_t size = setSize(o), go = (unsigned long long)count < size ? (size_t)count : size, left = size - go;
     takenMembers taken = {.c = c};
     addReplySetLen(c, (long long)go);
-    if (left == 0) store_stats.keyspace_hits++; /* the whole is read, which 9.1 counts as a look-up */
+    if (left == 0) store_stats.keyspace_hits++; /* Valkey 9.1 counts a lookup */
     if (left == 0) addReplyAllMembers(c, o);
     else if (left * FEW_STAY > go) setPopMany(o, go, replyTaken, &taken);
     else popAllBut(&taken, o, left);

@@ -1,18 +1,18 @@
-/* t_set_algebra.c -- what several sets have in common, have together, or have not: SINTER, SUNION, SDIFF and their kin.
+/* t_set_algebra.c -- intersections, unions and differences of sets: SINTER, SUNION, SDIFF and related commands.
  *
- * Members of one set are looked up in the others. They are taken in batches: a batch is hashed once, and dictPrefetch()
- * walks it through each table in turn, which finds its members and leaves nothing to be looked up again.
+ * Members of one set are looked up in the others, in batches: a batch is hashed once, and dictPrefetch() looks all of
+ * it up in each table in turn, so that no second lookup is needed.
  *
- *   SINTER    the smallest set, less what any other has not
- *   SUNION    each set, less what those before it have; of many sets by way of a result
- *   SDIFF     the first set, less what any other has; or, where that is more work, a result with all of the first
- *             from which the members of the others are taken
+ *   SINTER    the smallest set, without members that are absent from any other
+ *   SUNION    each set, without members of those before it; for many sets a result is built
+ *   SDIFF     the first set, without members of any other; or, if that is more work, a result is built of the first set
+ *             and the members of the others are removed from it
  *
  * Not here    commands of one set (t_set.c).
  * Threads     main.
  * Invariants  1. Sources are only read. A destination may be one of them: it is replaced when the result is done.
- *             2. The encoding of a stored result is that of the reference server, which shows by which way it came.
- * Cost        a lookup per member and set; of two tables of a million members two lines of memory each.
+ *             2. A stored result has the encoding that Valkey gives it, which depends on how it was built.
+ * Cost        one lookup for each member and set; with two tables of a million members, two cache lines each.
  * Tests       tests/type/set.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -30,16 +30,16 @@
 #include <stdlib.h>
 
 #define SETS_INLINE 16
-#define UNION_BY_LOOKUP_MAX 4 /* sets; of more each member is looked up once, in a result */
+#define UNION_BY_LOOKUP_MAX 4 /* sets; for more, each member is looked up once, in a result that is built */
 
 /* ---- The sets ---- */
 
-/* Those that are there, in the order of the arguments. */
+/* The sets that exist, in the order of the arguments. */
 typedef struct inputSets {
     const robj **sets; /* owns unless it is few */
     uint32_t count;
-    bool missing;       /* one of the keys is not there */
-    bool first_missing; /* the first of them */
+    bool missing;       /* one of the keys is absent */
+    bool first_missing; /* the first key is absent */
     const robj *few[SETS_INLINE];
 } inputSets;
 
@@ -47,7 +47,7 @@ static void inputsFree(inputSets *in) {
     if (in->sets != in->few) zfree(in->sets);
 }
 
-/* False after an error. */
+/* Returns false after an error reply. */
 static bool inputsRead(client *c, uint32_t first, uint32_t count, inputSets *in) {
     in->sets = count > SETS_INLINE ? zmalloc(count * sizeof(*in->sets)) : in->few;
     in->count = 0;
@@ -71,7 +71,7 @@ static int bySize(const void *a, const void *b) {
     return (left > right) - (left < right);
 }
 
-/* The smallest first, the first of those that are equal; then the others by size. */
+/* Moves the smallest set to the front (of equal ones the first) and sorts the others by size. */
 static void sortInputs(inputSets *in) {
     uint32_t smallest = 0;
     for (uint32_t i = 1; i < in->count; i++)
@@ -84,7 +84,7 @@ static void sortInputs(inputSets *in) {
 
 #define MEMORY_SAMPLES 5
 
-/* Memory for a result that has at most the members of these sets. False after an error. */
+/* Reserves memory for a result of at most all members of the first `count` sets. Returns false after an error reply. */
 static bool reserveResult(client *c, const inputSets *in, uint32_t count) {
     size_t bytes = 0;
     for (uint32_t i = 0; i < count; i++) bytes += objectMemUsage(in->sets[i], MEMORY_SAMPLES);
@@ -97,20 +97,20 @@ static bool reserveResult(client *c, const inputSets *in, uint32_t count) {
 
 typedef struct memberBatch {
     size_t count;
-    uint64_t known; /* bits of hash[], see dictIterMany(); 0: none */
-    bool integers;  /* all members are, in num[], ascending: they come from an intset */
+    uint64_t known; /* the bits of hash[] that are valid, see dictIterMany(); 0 if none is */
+    bool integers;  /* all members are integers, in num[], ascending: they come from an intset */
     bool printed;   /* text[] is valid */
     slice text[BATCH];
     int64_t num[BATCH];
     uint64_t hash[BATCH];
     dictLookup lookups[BATCH];
-    char digits[BATCH][LONG_STR_SIZE]; /* text of integers */
+    char digits[BATCH][LONG_STR_SIZE]; /* the texts of integers */
 } memberBatch;
 
 #define WHOLE_HASH UINT64_MAX
 
-/* The next members, `most` of them or fewer. All entries of a table are taken before the first of them is read: the
- * iterator asks for them. */
+/* Reads the next members, at most `most`. All entries of a table are collected before the first of them is read,
+ * because the iterator prefetches them. */
 static bool batchFillUpTo(memberBatch *b, setIterator *it, size_t most) {
     const void *entries[BATCH];
     setMember m;
@@ -138,26 +138,26 @@ static bool batchFill(memberBatch *b, setIterator *it) {
     return batchFillUpTo(b, it, BATCH);
 }
 
-/* Have the text of integers, which is not needed where they meet integers only. */
+/* Makes text[] valid for integers. Not needed while they are compared with integers only. */
 static void batchPrint(memberBatch *b) {
     if (b->printed) return;
     for (size_t i = 0; i < b->count; i++) b->text[i] = sliceOf(b->digits[i], ll2string(b->digits[i], b->num[i]));
     b->printed = true;
 }
 
-/* Have these bits of the hashes, and what buckets keep. */
+/* Makes these bits of the hashes valid. Bits that the table stores need not be computed. */
 static void batchHash(memberBatch *b, uint64_t bits) {
     if (b->known && (bits & ~b->known) == 0) return;
     for (size_t i = 0; i < b->count; i++) b->hash[i] = hashBytes(b->text[i].ptr, b->text[i].len);
     b->known = WHOLE_HASH;
 }
 
-/* The whole hash of one member: a result may have become a table in the middle of a batch. */
+/* Returns the whole hash of one member; the result may have become a table in the middle of a batch. */
 static uint64_t memberHash(const memberBatch *b, size_t i) {
     return b->known == WHOLE_HASH ? b->hash[i] : hashBytes(b->text[i].ptr, b->text[i].len);
 }
 
-/* Look all up in a table: lookups[i].entry. */
+/* Looks up all members in a table; the results are in lookups[i].entry. */
 static void batchFind(memberBatch *b, const dict *d) {
     batchHash(b, dictHashMask(d));
     for (size_t i = 0; i < b->count; i++)
@@ -165,13 +165,15 @@ static void batchFind(memberBatch *b, const dict *d) {
     dictPrefetch(b->lookups, b->count);
 }
 
-/* From here on it is less work to hash all members of both sides than to compare each with each. */
+/* If the batch and the set have at least this many members, it is less work to hash the members of both than to compare
+ * each pair. */
 #define MEET_BATCH_MIN 16
 #define MEET_SET_MIN 16
 
-/* Look all members of `o` up in the batch, which is put into a hash table of twice its size for that. */
+/* Sets has[i] to whether member i is in `o`: puts the batch into a hash table of twice its size, and looks up all
+ * members of `o` there. */
 static void batchMeet(memberBatch *b, const robj *o, bool has[BATCH]) {
-    uint8_t table[2 * BATCH] = {0}; /* number of a member plus one; 0: free */
+    uint8_t table[2 * BATCH] = {0}; /* index of a member plus one; 0: a free slot */
     char digits[LONG_STR_SIZE];
     setIterator it;
     setMember m;
@@ -196,7 +198,7 @@ static void batchMeet(memberBatch *b, const robj *o, bool has[BATCH]) {
     setIterEnd(&it);
 }
 
-/* has[i]: whether member i is in `o`. */
+/* Sets has[i] to whether member i is in `o`. */
 static void batchLookUp(memberBatch *b, const robj *o, bool has[BATCH]) {
     if (b->integers && o->encoding == OBJ_ENC_INTSET) {
         setHasIntegers(o, b->num, b->count, has);
@@ -213,7 +215,7 @@ static void batchLookUp(memberBatch *b, const robj *o, bool has[BATCH]) {
     }
 }
 
-/* Keep those that are in `o`, or those that are not. */
+/* Keeps the members that are in `o`, or those that are not. */
 static void batchFilter(memberBatch *b, const robj *o, bool present) {
     bool has[BATCH];
     size_t kept = 0;
@@ -234,7 +236,8 @@ static void batchReply(client *c, const memberBatch *b) {
     }
 }
 
-/* Those of a batch are different, so that none becomes present by the one before it. */
+/* Adds the batch to the result; with `all_new` no member is in it yet. Members of a batch are distinct, so adding one
+ * does not make another one present. */
 static void batchAdd(memberBatch *b, robj *result, bool all_new) {
     bool find = setIsTable(result) && !all_new;
     batchPrint(b);
@@ -259,8 +262,8 @@ static void batchRemove(memberBatch *b, robj *result) {
 
 /* ---- Results ---- */
 
-/* An empty result that will begin with the members of `o`, all of them: where they cannot be compact it is a table with
- * room for them. */
+/* Creates an empty result to which all members of `o` will be added: a table with capacity for them if they cannot be
+ * compact. */
 static robj *createResult(slice key, const robj *o) {
     size_t size = setSize(o);
     robj *result = setCreateCompact(key, OBJ_ENC_INTSET);
@@ -292,7 +295,7 @@ static void replyAll(client *c, memberBatch *b, const robj *o) {
     setIterEnd(&it);
 }
 
-/* Put a result (NULL: an empty one) where it belongs. */
+/* Stores a result at the key and replies with its size; deletes the key if the result is empty (or NULL). */
 static void storeResultTake(client *c, hashedKey key, robj *result, const char *event) {
     if (result && setSize(result)) {
         long long size = (long long)setSize(result);
@@ -308,7 +311,8 @@ static void storeResultTake(client *c, hashedKey key, robj *result, const char *
 
 /* ---- SINTER ---- */
 
-/* Go on with the next members of the first set, `most` at most: those that all others have. */
+/* Reads the next members of the first set, at most `most`, and keeps those that all others have. Returns false at the
+ * end. */
 static bool interNext(memberBatch *b, const inputSets *in, setIterator *it, size_t most) {
     if (!batchFillUpTo(b, it, most)) return false;
     for (uint32_t i = 1; i < in->count && b->count; i++)
@@ -363,7 +367,7 @@ void sinterstoreCommand(client *c) {
     inputsFree(&in);
 }
 
-/* LIMIT of SINTERCARD, from argument `at` on. False after an error. */
+/* Parses LIMIT of SINTERCARD, from argument `at` on. Returns false after an error reply. */
 static bool parseLimit(client *c, uint32_t at, long long *limit) {
     *limit = 0;
     for (; at < c->argc; at += 2) {
@@ -392,7 +396,7 @@ void sintercardCommand(client *c) {
         setIterator it;
         sortInputs(&in);
         setIterBegin(&it, in.sets[0]);
-        /* A small limit may be reached by few members; batches grow as long as it is not. */
+        /* A small limit may be reached with few members, so batches begin small and grow. */
         size_t most = limit && limit < BATCH ? (size_t)limit : BATCH;
         while ((limit == 0 || found < limit) && interNext(&b, &in, &it, most)) {
             found += (long long)b.count;
@@ -459,8 +463,8 @@ void sunionstoreCommand(client *c) {
 
 /* ---- SDIFF ---- */
 
-/* Whether to look members of the first set up in the others, or to build a result: what is less work, where half of
- * the lookups are taken to be spared because a member was found before. */
+/* Returns whether looking up the members of the first set in the others is less work than building a result. Half of
+ * the lookups are assumed to be saved, because a member is found in an earlier set. */
 static bool diffByLookup(const inputSets *in) {
     size_t lookups = setSize(in->sets[0]) * in->count / 2, moves = 0;
     for (uint32_t i = 0; i < in->count; i++) moves += setSize(in->sets[i]);
@@ -473,7 +477,7 @@ static bool diffNext(memberBatch *b, const inputSets *in, setIterator *it) {
     return true;
 }
 
-/* All of the first set, less the others, one after the other. */
+/* Builds a result of all of the first set, and removes the members of each other set from it. */
 static robj *diffResult(memberBatch *b, slice key, const inputSets *in) {
     robj *result = createResult(key, in->sets[0]);
     addAll(b, result, in->sets[0], true);
@@ -481,7 +485,7 @@ static robj *diffResult(memberBatch *b, slice key, const inputSets *in) {
     return result;
 }
 
-/* Whether nothing is left, as far as that can be seen without looking at members. */
+/* Returns true if the difference is empty and that can be seen without looking at members. */
 static bool diffIsEmpty(const inputSets *in) {
     if (in->first_missing || in->count == 0) return true;
     for (uint32_t i = 1; i < in->count; i++)
