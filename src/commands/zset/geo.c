@@ -1,6 +1,6 @@
-/* geo.c -- sorted sets of places on earth: GEOADD, GEOPOS, GEODIST, GEOHASH.
+/* geo.c -- sorted sets of positions on earth: GEOADD, GEOPOS, GEODIST, GEOHASH.
  *
- * A member's score is the number of its place (ds/geohash.h), so that all commands of sorted sets work on it.
+ * A member's score is the number of its position (ds/geohash.h), so that all commands of sorted sets work on it.
  *
  * Not here    searches (geo_search.c).
  * Threads     main.
@@ -52,13 +52,13 @@ void addReplyPoint(client *c, geoPoint p) {
 
 void addReplyDistance(client *c, double distance) {
     char text[FIXED_SHORT_SIZE];
-    unsigned long long units = (unsigned long long)llrint(distance * 1e4); /* clients see the product rounded */
+    unsigned long long units = (unsigned long long)llrint(distance * 1e4); /* rounded as clients see it */
     addReplyBulk(c, sliceOf(text, decimal2string(text, units, 4)));
 }
 
 /* ---- GEOADD ------------------------------------------------------------------------------------------------------ */
 
-/* The options of GEOADD; the number of the first argument that is none. */
+/* Parses the options of GEOADD. Returns the index of the first argument that is no option. */
 static uint32_t parseAddOptions(const client *c, int *flags, bool *changed) {
     uint32_t at = 2;
     for (; at < c->argc; at++) {
@@ -70,8 +70,8 @@ static uint32_t parseAddOptions(const client *c, int *flags, bool *changed) {
     return at;
 }
 
-/* Check the places from argument `first` on; *bytes: memory for what is added to `o`, *longest: of the longest member.
- * False after an error. */
+/* Checks the positions from argument `first` on. Sets *bytes to the memory that adding them may take, *longest to the
+ * length of the longest member. Returns false after an error reply. */
 static bool checkPlaces(client *c, uint32_t first, size_t *bytes, size_t *longest) {
     geoPoint p;
     *bytes = *longest = 0;
@@ -84,13 +84,13 @@ static bool checkPlaces(client *c, uint32_t first, size_t *bytes, size_t *longes
     return true;
 }
 
-/* ZADD with the numbers of the places. */
+/* Propagates ZADD with the numbers of the positions as scores. */
 static void propagatePlaces(client *c, uint32_t first) {
     geoPoint p;
     if (!propagateInstead(c, "ZADD")) return;
     propagateArgs(c, 1, first);
     for (uint32_t at = first; at < c->argc; at += 3) {
-        if (!getPointFromArgs(c, at, &p)) break; /* it was checked */
+        if (!getPointFromArgs(c, at, &p)) break; /* not reached: checkPlaces() has checked it */
         propagateNumber((long long)geoEncode(p));
         propagateArg(c->argv[at + 2]);
     }
@@ -124,7 +124,7 @@ void geoaddCommand(client *c) {
     for (uint32_t at = first; at < c->argc; at += 3) {
         geoPoint p;
         double score;
-        if (!getPointFromArgs(c, at, &p)) break; /* it was checked */
+        if (!getPointFromArgs(c, at, &p)) break; /* not reached: checkPlaces() has checked it */
         zsetAddResult result =
             zsetAdd(o, c->argv[at + 2], clientElementHash(c, at + 2), (double)geoEncode(p), flags, &score);
         added += result == ZSET_ADDED;
@@ -138,7 +138,7 @@ void geoaddCommand(client *c) {
     addReplyLongLong(c, added + (changed ? updated : 0));
 }
 
-/* ---- Places of members ------------------------------------------------------------------------------------------- */
+/* ---- Positions of members ---------------------------------------------------------------------------------------- */
 
 static bool placeOf(const client *c, const robj *o, uint32_t index, uint64_t *number) {
     double score;

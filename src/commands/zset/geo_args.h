@@ -9,15 +9,15 @@
 #include "geohash.h"
 #include "reply.h"
 
-/* Longitude and latitude in arguments `index` and the next. False after an error. */
+/* Parses longitude and latitude in argument `index` and the next. Returns false after an error reply. */
 bool getPointFromArgs(client *c, uint32_t index, geoPoint *out) must_check;
-/* How many metres the unit in argument `index` has. False after an error. */
+/* Parses the unit in argument `index`; *metres is its length. Returns false after an error reply. */
 bool getUnitFromArg(client *c, uint32_t index, double *metres) must_check;
-/* A score as a place's number; what no place has is some number, too. */
+/* Converts a score to the number of a position (ds/geohash.h). A score that no position has gives some number, too. */
 uint64_t geoNumberOfScore(double score);
 
 void addReplyPoint(client *c, geoPoint p);
-/* With four digits behind the point, as a bulk. */
+/* Adds the distance with four decimals, as a bulk string. */
 void addReplyDistance(client *c, double distance);
 
 #endif

@@ -1,11 +1,11 @@
-/* geo_search.c -- places within a circle, a box or a polygon: GEOSEARCH, GEORADIUS and their kin.
+/* geo_search.c -- positions within a circle, a box or a polygon: GEOSEARCH, GEORADIUS and related commands.
  *
- * Arguments are read into a geoSearch; the set is searched range by range (ds/geohash.h) into a list of what was found,
- * which is sorted where that was asked for, and becomes the reply or a sorted set.
+ * The arguments are parsed into a geoSearch. The set is searched range by range (ds/geohash.h), and the positions found
+ * are collected in a list, which is sorted if the command asks for that, and becomes the reply or a sorted set.
  *
  * Threads     main.
- * Invariants  1. What is stored is a set of its own: the destination may be the source.
- * Cost        The members of up to nine cells are looked at; of n that are found and k wanted, n log k at most.
+ * Invariants  1. A stored result is a new set, so the destination may be the source.
+ * Cost        visits the members of up to nine cells; selecting k of n found positions takes n log k at most.
  * Tests       tests/type/geo.tcl, tests/unit/ds/geohash_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -27,33 +27,33 @@ enum {
 
 typedef enum { SORT_NONE, SORT_ASC, SORT_DESC } sortOrder;
 
-/* What a command of the family is. */
+/* The properties of a command of this family. */
 typedef struct searchCommand {
-    bool geosearch;      /* from and by are options */
+    bool geosearch;      /* center and shape are options; with GEORADIUS they are fixed arguments */
     bool by_member;      /* GEORADIUSBYMEMBER */
-    bool may_store;      /* STORE and STOREDIST with a key */
-    uint32_t store_arg;  /* GEOSEARCHSTORE: the destination; 0: none */
-    uint32_t source_arg; /* the key that is searched */
-    const char *event;   /* of storing */
+    bool may_store;      /* has the options STORE and STOREDIST with a key */
+    uint32_t store_arg;  /* GEOSEARCHSTORE: the destination; else 0 */
+    uint32_t source_arg; /* the key to search */
+    const char *event;   /* of storing a result */
 } searchCommand;
 
 typedef struct geoSearch {
     geoShape shape;
     geoPoint *vertices; /* owns */
-    double metres;      /* of the unit of distances */
+    double metres;      /* length of the unit of distances */
     int from;           /* FROM_ */
     bool has_shape;
     bool with_dist, with_hash, with_coord;
     bool any;
     sortOrder order;
-    long long count;    /* 0: all */
-    uint32_t store_arg; /* 0: reply */
+    long long count;    /* 0: no limit */
+    uint32_t store_arg; /* 0: the result is the reply */
     bool store_dist;
 } geoSearch;
 
 /* ---- Arguments --------------------------------------------------------------------------------------------------- */
 
-/* The place of the member in argument `index` becomes the center. False after an error. */
+/* Makes the position of the member in argument `index` the center. Returns false after an error reply. */
 static bool centerFromMember(client *c, const robj *o, uint32_t index, geoSearch *s) {
     double score;
     slice member = c->argv[index];
@@ -68,7 +68,7 @@ static bool centerFromMember(client *c, const robj *o, uint32_t index, geoSearch
     return true;
 }
 
-/* Radius and unit. */
+/* Parses radius and unit. */
 static bool parseCircle(client *c, uint32_t index, geoSearch *s) {
     if (!getDoubleFromArg(c, index, &s->shape.radius, "need numeric radius")) return false;
     if (s->shape.radius < 0) {
@@ -81,7 +81,7 @@ static bool parseCircle(client *c, uint32_t index, geoSearch *s) {
     return true;
 }
 
-/* Width, height and unit. */
+/* Parses width, height and unit. */
 static bool parseBox(client *c, uint32_t index, geoSearch *s) {
     if (!getDoubleFromArg(c, index, &s->shape.width, "need numeric width")) return false;
     if (!getDoubleFromArg(c, index + 1, &s->shape.height, "need numeric height")) return false;
@@ -96,7 +96,7 @@ static bool parseBox(client *c, uint32_t index, geoSearch *s) {
     return true;
 }
 
-/* The number of vertices in argument `index` and the vertices. */
+/* Parses the number of vertices in argument `index` and the vertices after it. */
 static bool parsePolygon(client *c, uint32_t index, geoSearch *s, uint32_t *taken) {
     int count;
 
@@ -127,7 +127,7 @@ static optionResult takenIf(bool good) {
     return good ? OPTION_TAKEN : OPTION_ERROR;
 }
 
-/* An option that says where to search, at argument *at, which moves behind it. */
+/* Parses an option that says where to search, at argument *at, and moves *at after it. */
 static optionResult parseArea(client *c, const robj *o, uint32_t *at, geoSearch *s) {
     slice word = c->argv[*at];
     uint32_t first = *at + 1, left = c->argc - first, taken = 0;
@@ -166,7 +166,7 @@ static bool parseCount(client *c, uint32_t index, geoSearch *s) {
     return false;
 }
 
-/* An option that says what to do with what is found. */
+/* Parses an option that says what to do with the positions found. */
 static optionResult parseResultOption(client *c, const searchCommand *cmd, uint32_t *at, geoSearch *s) {
     slice word = c->argv[*at];
     bool more = *at + 1 < c->argc;
@@ -193,7 +193,7 @@ static optionResult parseResultOption(client *c, const searchCommand *cmd, uint3
     return OPTION_TAKEN;
 }
 
-/* What of the options does not go together. False after an error. */
+/* Checks that the options are compatible and complete. Returns false after an error reply. */
 static bool checkOptions(client *c, const searchCommand *cmd, const geoSearch *s) {
     bool polygon = s->has_shape && s->shape.kind == GEO_POLYGON;
 
@@ -214,7 +214,7 @@ static bool checkOptions(client *c, const searchCommand *cmd, const geoSearch *s
     return false;
 }
 
-/* The arguments of GEORADIUS and GEORADIUSBYMEMBER before the options, which begin at *at. */
+/* Parses the arguments of GEORADIUS and GEORADIUSBYMEMBER before the options; *at is where the options begin. */
 static bool parseFixed(client *c, const searchCommand *cmd, const robj *o, geoSearch *s, uint32_t *at) {
     s->has_shape = true;
     if (cmd->by_member) {
@@ -225,7 +225,7 @@ static bool parseFixed(client *c, const searchCommand *cmd, const robj *o, geoSe
     return getPointFromArgs(c, 2, &s->shape.center) && parseCircle(c, 4, s);
 }
 
-/* False after an error. */
+/* Parses all arguments. Returns false after an error reply. */
 static bool parseSearch(client *c, const searchCommand *cmd, const robj *o, geoSearch *s) {
     uint32_t at = cmd->source_arg + 1;
 
@@ -245,19 +245,19 @@ static bool parseSearch(client *c, const searchCommand *cmd, const robj *o, geoS
 typedef struct place {
     double distance, score;
     geoPoint point;
-    const char *member; /* borrowed from the set; NULL: `digits` */
+    const char *member; /* borrowed from the set; NULL if the text is in `digits` */
     size_t len;
-    size_t nth; /* as found */
+    size_t nth; /* order of being found */
     char digits[LONG_STR_SIZE];
 } place;
 
-/* The places found. If only the first `bound` of them in some order are wanted, no more are kept, as a heap whose first
- * place comes last in that order; otherwise they are in the order in which they were found. */
+/* The positions found. If only the first `bound` of them in some order are wanted, no more are kept, in a heap whose
+ * root is the last one in that order; otherwise they are in the order in which they were found. */
 typedef struct placeList {
     heap kept;                                  /* owns: place */
-    size_t seen;                                /* that were kept, and that were not */
-    size_t bound;                               /* 0: none */
-    int (*compare)(const void *, const void *); /* NULL: as found */
+    size_t seen;                                /* number of positions found, kept or not */
+    size_t bound;                               /* 0: no limit */
+    int (*compare)(const void *, const void *); /* order; NULL: of being found */
 } placeList;
 
 static int nearerFirst(const void *a, const void *b) {
@@ -283,7 +283,7 @@ static bool isNearer(const void *a, const void *b) {
 static const heapType farthest_type = {.size = sizeof(place), .before = isFarther};
 static const heapType nearest_type = {.size = sizeof(place), .before = isNearer};
 
-/* COUNT means the nearest unless said otherwise, and with ANY those that are met first. */
+/* COUNT selects the nearest positions unless DESC is given; with ANY, the first ones found. */
 static placeList listFor(const geoSearch *s) {
     bool chosen = s->count && !s->any;
     sortOrder order = s->order == SORT_NONE && chosen ? SORT_ASC : s->order;
@@ -296,7 +296,7 @@ static placeList listFor(const geoSearch *s) {
 
 #define PLACES_AT_FIRST 16
 
-/* Reserves memory for one more place. Returns false if an error was sent. */
+/* Reserves memory for one more position. Returns false after an error reply. */
 static bool makeRoom(client *c, heap *kept) {
     if (kept->count < kept->capacity) return true;
     size_t room = kept->capacity ? 2 * kept->capacity : PLACES_AT_FIRST;
@@ -314,7 +314,7 @@ static bool isFull(const placeList *list) {
     return list->bound && list->kept.count == list->bound;
 }
 
-/* Adds `p`, in place of the last one if the list is full. Returns false if an error was sent. */
+/* Adds `p`; if the list is full, `p` replaces the last one. Returns false after an error reply. */
 static bool addPlace(client *c, placeList *list, const place *p) {
     if (isFull(list)) heapReplace(&list->kept, 0, p);
     else if (!makeRoom(c, &list->kept)) return false;
@@ -323,7 +323,7 @@ static bool addPlace(client *c, placeList *list, const place *p) {
     return true;
 }
 
-/* A member's bytes lie in the set, but those of an integer in a listpack are printed into the iterator. */
+/* A member is borrowed from the set. The text of an integer in a listpack is in the iterator, and is copied. */
 static void keepMember(place *p, slice member, const zsetIter *it) {
     p->member = member.ptr;
     p->len = member.len;
@@ -336,7 +336,7 @@ static slice memberOf(const place *p) {
     return sliceOf(p->member ? p->member : p->digits, p->len);
 }
 
-/* Add what lies in one range of ranks and in the shape. False after an error. */
+/* Adds the members in a range of ranks that are within the shape. Returns false after an error reply. */
 static bool searchRanks(client *c, const robj *o, const geoSearch *s, zsetRanks ranks, placeList *list) {
     zsetElement e;
 
@@ -355,12 +355,12 @@ static bool searchRanks(client *c, const robj *o, const geoSearch *s, zsetRanks 
     return true;
 }
 
-/* The ranks of the members in each of the ranges of numbers, whose order is the caller's. The ends of all of them are
- * sorted, so that a listpack is walked once. */
+/* Converts ranges of numbers, in any order, to ranges of ranks. The ends of all ranges are sorted first, so that a
+ * listpack is walked only once. */
 static void ranksOfRanges(const robj *o, const geoRange *ranges, int count, zsetRanks *ranks) {
     scoreBound ends[2 * GEO_RANGES_MAX];
     size_t below[2 * GEO_RANGES_MAX], n = 0;
-    uint8_t of[2 * GEO_RANGES_MAX]; /* twice the number of the range, and 1 if it is the upper end */
+    uint8_t of[2 * GEO_RANGES_MAX]; /* twice the index of the range, plus 1 for its upper end */
 
     for (; n < 2 * (size_t)count; n++) {
         double number = (double)(n % 2 ? ranges[n / 2].end : ranges[n / 2].first);
@@ -393,7 +393,7 @@ static bool searchAll(client *c, const robj *o, const geoSearch *s, placeList *l
     return true;
 }
 
-/* ---- What was found ---------------------------------------------------------------------------------------------- */
+/* ---- Results ----------------------------------------------------------------------------------------------------- */
 
 static void replyWith(client *c, const geoSearch *s, const placeList *list) {
     int parts = 1 + s->with_dist + s->with_hash + s->with_coord;

@@ -1,9 +1,9 @@
-/* t_zset.c -- commands on members of a sorted set: add, remove, look up, pop, pick, scan.
+/* t_zset.c -- commands on members of a sorted set: add, remove, look up, pop, draw at random, scan.
  *
- * Not here    ranges (t_zset_range.c); several sets (t_zset_algebra.c); the encodings (object/value_zset.c).
+ * Not here    ranges (t_zset_range.c); several sets (t_zset_algebra.c); encodings (object/value_zset.c).
  * Threads     main.
- * Invariants  1. A command that answers with an error has changed nothing.
- *             2. A command looks its key up once, and a member once.
+ * Invariants  1. A command that replies with an error has changed nothing.
+ *             2. A command looks up its key once, and each member once.
  * Tests       tests/type/zset.tcl, tests/differential/types/zset.py
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -22,10 +22,11 @@
 
 /* ---- ZADD, ZINCRBY ---- */
 
-/* From how many pairs on their scores are kept in a block of their own. */
+/* More scores than this are in allocated memory. */
 #define SCORES_ON_STACK 32
 
-/* Memory of what is to be added; false after an error. `*longest`: bytes of the longest member. */
+/* Reserves memory for the members to be added, and sets *longest to the length of the longest one. Returns false after
+ * an error reply. */
 static bool reservePairs(client *c, const robj *o, uint32_t first_member, uint32_t pairs, size_t *longest) {
     size_t bytes = zsetAddNeeds(o, 0);
     *longest = 0;
@@ -37,7 +38,7 @@ static bool reservePairs(client *c, const robj *o, uint32_t first_member, uint32
     return bytes < COMMAND_MEMORY_LARGE || commandMemoryReserve(c, 2 * bytes);
 }
 
-/* The options of ZADD; the number of the first argument that is none. */
+/* Parses the options of ZADD. Returns the index of the first argument that is no option. */
 static uint32_t parseAddOptions(const client *c, int *flags, bool *changed) {
     uint32_t at = 2;
     for (; at < c->argc; at++) {
@@ -53,7 +54,7 @@ static uint32_t parseAddOptions(const client *c, int *flags, bool *changed) {
     return at;
 }
 
-/* False after an error. */
+/* Checks that the options are compatible. Returns false after an error reply. */
 static bool checkAddOptions(client *c, int flags, uint32_t rest) {
     bool nx = flags & ZSET_NX, gt = flags & ZSET_GT, lt = flags & ZSET_LT;
     if (rest == 0 || rest % 2) addReplySyntaxError(c);
@@ -71,7 +72,8 @@ typedef struct addResult {
     double score; /* of the last pair */
 } addResult;
 
-/* Add `pairs` of score and member, the first member in argument `at`, to the set at key. False after an error. */
+/* Adds `pairs` pairs of score and member, the first member in argument `at`, to the set at the key. Returns false after
+ * an error reply. */
 static bool addPairs(client *c, hashedKey key, robj *o, uint32_t at, uint32_t pairs, const double *scores, int flags,
                      addResult *out) {
     *out = (addResult){.last = ZSET_REFUSED};
@@ -102,7 +104,7 @@ static void replyAdded(client *c, int flags, bool changed, const addResult *resu
     else addReplyDouble(c, result->score);
 }
 
-/* Pairs of score and member from argument `first` on. */
+/* Adds the pairs of score and member from argument `first` on. */
 static void addGeneric(client *c, uint32_t first, int flags, bool changed) {
     double on_stack[SCORES_ON_STACK], *scores = on_stack;
     uint32_t pairs = (c->argc - first) / 2;
@@ -165,7 +167,8 @@ void zscoreCommand(client *c) {
     if (typedKeyRead(c, clientKeyAt(c, 1), OBJ_ZSET, &o)) replyScore(c, o, 2);
 }
 
-/* Ask for the entries of members that stand in arguments `at` and after it; returns up to which one. */
+/* Prefetches the entries of the members in argument `at` and after it. Returns the first argument that was not
+ * prefetched. */
 static uint32_t membersPrefetch(client *c, const robj *o, uint32_t at) {
     dictLookup lookups[DICT_PREFETCH_MAX];
     const dict *d = o ? zsetTable(o) : NULL;
@@ -221,7 +224,8 @@ void zrevrankCommand(client *c) {
 
 /* ---- Popping ---- */
 
-/* Reply with `count` members from the lowest or highest on, and take them out. `nested`: a pair each. */
+/* Replies with `count` members from the lowest or highest score on, and removes them. With `nested` each member is an
+ * array with its score. */
 static void popFrom(client *c, hashedKey key, robj *o, bool highest, size_t count, bool nested) {
     size_t size = zsetCount(o);
     zsetIter it = zsetIterAt(o, highest ? size - 1 : 0, highest);
@@ -264,7 +268,7 @@ void zpopmaxCommand(client *c) {
     popGeneric(c, true);
 }
 
-/* ZPOPMIN or ZPOPMAX; `count` 0: of one member, without saying so. */
+/* Propagates ZPOPMIN or ZPOPMAX; without a count if `count` is 0. */
 static void propagatePop(const client *c, slice key, bool highest, size_t count) {
     if (!propagateInstead(c, highest ? "ZPOPMAX" : "ZPOPMIN")) return;
     propagateArg(key);
@@ -272,7 +276,7 @@ static void propagatePop(const client *c, slice key, bool highest, size_t count)
     propagateDone();
 }
 
-/* Of several keys, for multi_pop.h. */
+/* The pop function of multi_pop.h. */
 static void popOfFirst(client *c, hashedKey key, robj *o, bool highest, size_t wanted) {
     size_t count = wanted < zsetCount(o) ? wanted : zsetCount(o);
     addReplyArrayLen(c, wanted ? 2 : 3);
@@ -308,8 +312,8 @@ static void replyRank(client *c, const robj *o, size_t rank, bool with_scores) {
     if (zsetIterNext(&it, &e)) addReplyMember(c, e.member, e.score, with_scores);
 }
 
-/* A listpack is walked from one end for each place, so a place costs what its length says. Many places of it are
- * answered from a row of all of its members. */
+/* Finding a rank in a listpack takes a walk from one end. If many ranks are needed, all members are listed in an array
+ * first. */
 typedef struct memberRow {
     zsetElement *elements; /* owns; members are borrowed from the set or from digits */
     char (*digits)[LONG_STR_SIZE];
@@ -335,7 +339,7 @@ static bool rowOfListpack(const robj *o, memberRow *row) {
     return true;
 }
 
-/* The members of `n` ranks: those in `ranks`, or, where that is NULL, random ones. */
+/* Replies with the members of `n` ranks: those in `ranks`, or random ones if that is NULL. */
 static void replyRanks(client *c, const robj *o, const size_t *ranks, size_t n, bool with_scores) {
     size_t size = zsetCount(o);
     memberRow row = {NULL, NULL};
@@ -353,8 +357,8 @@ static void replyRanks(client *c, const robj *o, const size_t *ranks, size_t n, 
     zfree(row.digits);
 }
 
-/* `n` different ranks below `size`, in random order: all are drawn from if that is not many more than are wanted, else
- * the drawn ones are remembered in a table. False: no memory. */
+/* Draws `n` distinct ranks below `size`, in random order. If `size` is less than about three times `n`, it shuffles all
+ * ranks; else it draws and keeps drawn ranks in a hash table. Returns false if there is no memory. */
 static bool drawRanks(size_t *out, size_t n, size_t size) {
     bool shuffle = size / 3 < n;
     size_t slots = shuffle ? size : 1;
@@ -418,7 +422,7 @@ void zrandmemberCommand(client *c) {
 
 /* ---- ZSCAN ---- */
 
-/* Scores of a table have as many digits as a double may need, in either protocol bulk strings. */
+/* In both protocols the score of a table's entry is a bulk string, with as many digits as a double may need. */
 static void addEntry(client *c, const void *entry, bool members_only) {
     char digits[DOUBLE_STR_SIZE];
     addReplyBulk(c, zsetEntryMember(entry));
@@ -432,7 +436,7 @@ static void addPair(client *c, const zsetElement *e, bool members_only) {
     if (!members_only) addReplyBulk(c, sliceOf(digits, d2string(digits, sizeof(digits), e->score)));
 }
 
-/* All of a listpack in one call. */
+/* Returns all members of a listpack in one call. */
 static void scanListpack(client *c, const robj *o, const scanOptions *options) {
     addReplyScanCursor(c, 0);
     void *place = addReplyDeferredLen(c);

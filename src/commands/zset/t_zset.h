@@ -1,4 +1,4 @@
-/* t_zset.h -- what the files of sorted-set commands share.
+/* t_zset.h -- helpers that the files of sorted-set commands share.
  *
  * Runs on: main.
  *
@@ -9,7 +9,8 @@
 #include "typed_key.h"
 #include "value_zset.h"
 
-/* Members with their scores as a reply of `members` elements: in RESP2 all in a row, in RESP3 a pair each. */
+/* Begins a reply of `members` elements; addReplyMember() adds each. With scores it is a flat array in RESP2, and an
+ * array of pairs in RESP3. */
 static inline void addReplyMembersLen(client *c, size_t members, bool with_scores) {
     addReplyArrayLen(c, (long long)members * (with_scores && c->resp < 3 ? 2 : 1));
 }
@@ -20,14 +21,14 @@ static inline void addReplyMember(client *c, slice member, double score, bool wi
     if (with_scores) addReplyDouble(c, score);
 }
 
-/* The members have changed; the key goes when none is left. */
+/* Reports that `members` members were removed, and deletes the key if the set is empty. */
 static inline void zsetShrunk(client *c, hashedKey key, const robj *o, const char *event, size_t members) {
     bool emptied = zsetCount(o) == 0;
     keyChanged(c, key, NOTIFY_ZSET, event, (long long)members);
     if (emptied) deleteEmptied(c, key);
 }
 
-/* Take a row of members out, and the key with the last of them. */
+/* Removes the members of these ranks, and the key if all members are among them; reports the change. */
 static inline void zsetTakeRanks(client *c, hashedKey key, robj *o, zsetRanks ranks, const char *event) {
     if (ranks.count < zsetCount(o)) {
         zsetRemoveRanks(o, ranks);
@@ -38,8 +39,8 @@ static inline void zsetTakeRanks(client *c, hashedKey key, robj *o, zsetRanks ra
     }
 }
 
-/* Store what was built at `key`, whatever is there; nothing, and the key goes. Replies with the number of members. Ends
- * the builder. */
+/* Stores the built set at `key` in place of any value; if it is empty, deletes the key. Replies with the number of
+ * members. Frees the builder. */
 static inline void zsetStoreBuilt(client *c, hashedKey key, zsetBuilder *b, const char *event) {
     size_t count = b->count;
     if (count) {

@@ -1,14 +1,13 @@
 /* t_zset_algebra.c -- unions, intersections and differences of sorted sets.
  *
- * A source is read in batches, so that the misses of looking its members up in the others, or in what there is of the
- * result, overlap. The result is collected first and sorted once; then it is the reply, or it becomes the destination
- * whole.
+ * A source is read in batches, so that the cache misses of looking up its members in the other sources, or in the
+ * present result, overlap. The result is collected first and sorted once; then it becomes the reply or the destination.
  *
- * Not here    how a result is made a set (object/value_zset_build.c).
+ * Not here    making a set of the result (object/value_zset_build.c).
  * Threads     main.
- * Invariants  1. Sources are taken from the smallest to the largest: sums are made in that order, as in the reference
- *                server, where that matters to the last digit.
- *             2. A sum that is no number (inf - inf, 0 * inf) is 0.
+ * Invariants  1. Sources are processed from the smallest to the largest. Scores are added in this order, as in Valkey,
+ *                because the order can change the last digit of a sum.
+ *             2. A sum that is NaN (inf - inf, 0 * inf) is 0.
  * Tests       tests/type/zset.tcl, tests/differential/types/zset.py
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -27,12 +26,12 @@
 
 /* ---- Sources ---- */
 
-/* A sorted set, or a set, whose members have the score 1. */
+/* A sorted set, or a set, whose members count as having the score 1. */
 typedef struct source {
-    const robj *o; /* borrowed; NULL: empty */
+    const robj *o; /* borrowed; NULL if the key is absent */
     size_t count;
     double weight;
-    uint32_t nth; /* among the arguments */
+    uint32_t nth; /* position among the arguments */
 } source;
 
 typedef struct sourceIter {
@@ -45,7 +44,7 @@ static bool isSet(const robj *o) {
     return o->type == OBJ_SET;
 }
 
-/* The table in which its members are found; NULL where there is none. */
+/* Returns the table of the members; NULL if the value has none. */
 static const dict *sourceTable(const robj *o) {
     return isSet(o) ? setTable(o) : zsetTable(o);
 }
@@ -59,7 +58,7 @@ static bool sourceScore(const robj *o, slice member, uint64_t hash, double *scor
 #define BATCH 32
 static_assert(BATCH <= DICT_PREFETCH_MAX, "a batch is looked up at once");
 
-/* Members that are worked on together; those that hold no more are left out by n. */
+/* Members that are processed together. Members that are filtered out are overwritten by those after them. */
 typedef struct batch {
     size_t n;
     slice members[BATCH];
@@ -78,7 +77,7 @@ static void sourceEnd(sourceIter *it) {
     if (it->is_set) setIterEnd(&it->set);
 }
 
-/* One member; text that the iterator owns is printed to, or copied into, `digits`. */
+/* Reads one member. A text in the iterator is copied to `digits`; an integer is printed there. */
 static bool sourceStep(sourceIter *it, zsetElement *e, char digits[LONG_STR_SIZE]) {
     if (it->is_set) {
         setMember m;
@@ -95,7 +94,7 @@ static bool sourceStep(sourceIter *it, zsetElement *e, char digits[LONG_STR_SIZE
     return true;
 }
 
-/* The next members, `most` of them or fewer; false behind the last. */
+/* Reads the next members, at most `most`. Returns false at the end. */
 static bool sourceNextUpTo(const source *s, sourceIter *it, batch *b, size_t most) {
     zsetElement e;
     if (!s->o) return false;
@@ -130,12 +129,12 @@ typedef struct request {
     bool store, cardinality;
     aggregation aggregate;
     bool with_scores;
-    size_t limit;    /* cardinality: where to stop counting; 0: nowhere */
+    size_t limit;    /* ZINTERCARD stops counting there; 0: no limit */
     source *sources; /* owns */
     uint32_t keys;
 } request;
 
-/* numkeys in argument `at`, and the keys behind it. False after an error. */
+/* Parses numkeys in argument `at`, and the keys after it. Returns false after an error reply. */
 static bool parseSources(client *c, uint32_t at, request *q) {
     long long keys;
     if (!getRangeLongFromArg(c, at, LONG_MIN, LONG_MAX, &keys, NULL)) return false;
@@ -177,7 +176,7 @@ static bool parseAggregate(slice word, aggregation *out) {
     return true;
 }
 
-/* Options from argument `at` on. False after an error. */
+/* Parses the options from argument `at` on. Returns false after an error reply. */
 static bool parseOptions(client *c, uint32_t at, request *q) {
     bool scored = q->op != OP_DIFF && !q->cardinality;
     while (at < c->argc) {
@@ -213,8 +212,8 @@ static int smallerFirst(const void *a, const void *b) {
 
 #define FEW_SOURCES 16 /* sorted by insertion: a call of qsort() costs more than the moves */
 
-/* Sort the sources from the smallest to the largest; those of the same size stay in their order. A client may name
- * hundreds of thousands. */
+/* Sorts the sources from the smallest to the largest; those of equal size keep their order. A client may name hundreds
+ * of thousands. */
 static void sortSources(request *q) {
     if (q->keys > FEW_SOURCES) {
         qsort(q->sources, q->keys, sizeof(*q->sources), smallerFirst);
@@ -251,7 +250,7 @@ static bool addBatch(const request *q, zsetBuilder *out, const batch *b) {
     return true;
 }
 
-/* A union of sources: false when there is no memory. */
+/* Adds all members of the sources to the builder. Returns false if there is no memory. */
 static bool unite(const request *q, const source *sources, uint32_t n, zsetBuilder *out) {
     bool ok = true;
     for (uint32_t i = 0; ok && i < n; i++) {
@@ -268,8 +267,8 @@ static bool unite(const request *q, const source *sources, uint32_t n, zsetBuild
 
 /* ---- Intersection ---- */
 
-/* Leave in the batch what the source has as well. A product that is no number makes the sum 0, as in the reference
- * server; of a union it counts as 0. */
+/* Keeps the members of the batch that are also in the source. A product that is NaN makes the sum 0, as in Valkey; in a
+ * union the product counts as 0. */
 static void keepCommon(const request *q, const source *s, batch *b) {
     size_t kept = 0;
     tablePrefetch(sourceTable(s->o), b);
@@ -284,11 +283,12 @@ static void keepCommon(const request *q, const source *s, batch *b) {
     b->n = kept;
 }
 
-/* Members that all sources, which are sorted, have: into `out`, or only counted, which is returned. */
+/* Finds the members that all sources have; the sources are sorted. Adds them to `out` unless it is NULL, and returns
+ * their number. */
 static size_t intersect(const request *q, zsetBuilder *out) {
     size_t count = 0;
     bool more = q->sources[0].count > 0;
-    /* A small limit may be reached by few members; batches grow as long as it is not. */
+    /* A small limit may be reached with few members, so batches begin small and grow. */
     size_t most = q->limit && q->limit < BATCH ? q->limit : BATCH;
     sourceIter it;
     sourceBegin(&it, &q->sources[0]);
@@ -319,8 +319,8 @@ static void dropIfIn(const robj *o, const dict *table, batch *b) {
     b->n = kept;
 }
 
-/* Members of the first source that no other has. They are looked up in each other one; where those are many and small,
- * in one table of all of them. False: no memory. */
+/* Adds the members of the first source that no other has. They are looked up in each other source; if there are many
+ * small ones, in one table built of all of them. Returns false if there is no memory. */
 static bool subtract(request *q, zsetBuilder *out) {
     const source *first = &q->sources[0];
     zsetBuilder others;
@@ -330,9 +330,9 @@ static bool subtract(request *q, zsetBuilder *out) {
         if (!q->sources[i].o) continue;
         total += q->sources[i].count;
         q->sources[++present] = q->sources[i];
-        if (first->o && q->sources[i].o == first->o) return true; /* nothing is left */
+        if (first->o && q->sources[i].o == first->o) return true; /* the difference is empty */
     }
-    q->keys = (uint32_t)present + 1; /* empty sources are left out: each batch goes through all of them */
+    q->keys = (uint32_t)present + 1; /* empty sources are left out, as each batch visits all of them */
     bool merge = present > 2 && first->count / 2 > total / present;
     zsetBuildBegin(&others, merge ? total : 0);
     if (merge) ok = unite(&(request){.aggregate = AGGREGATE_MAX}, first + 1, q->keys - 1, &others);
@@ -353,7 +353,7 @@ static bool subtract(request *q, zsetBuilder *out) {
 
 /* ---- The commands ---- */
 
-/* What the result may take; false after an error. */
+/* Reserves the memory that the result may take. Returns false after an error reply. */
 static bool reserveResult(client *c, const request *q) {
     size_t bytes = 0;
     for (uint32_t i = 0; i < q->keys; i++) {
@@ -384,7 +384,7 @@ static size_t expectedCount(const request *q) {
     return largest;
 }
 
-/* All sources have been found and options read: make the result, and answer. */
+/* Makes the result and replies. All sources have been looked up and all options parsed. */
 static void execute(client *c, request *q, const char *event) {
     zsetBuilder built;
     if (q->op != OP_DIFF) sortSources(q);
@@ -415,7 +415,7 @@ static void execute(client *c, request *q, const char *event) {
     }
 }
 
-/* `event`: of a command that stores. */
+/* `event` is that of a command that stores; else NULL. */
 static void algebraGeneric(client *c, operation op, bool cardinality, const char *event) {
     request q = {.op = op, .store = event != NULL, .cardinality = cardinality};
     uint32_t at = q.store ? 2 : 1;

@@ -1,9 +1,8 @@
-/* t_zset_range.c -- commands on ranges of a sorted set: read, count, store, take out.
+/* t_zset_range.c -- commands on ranges of a sorted set: read, count, store, remove.
  *
- * Whatever a range is given by, object/value_zset_range.c turns it into ranks; what commands differ in is how they are
- * written.
+ * object/value_zset_range.c converts each kind of range to ranks. The commands differ only in how a range is written.
  *
- * Not here    what a range means in an encoding (object/value_zset_range.c).
+ * Not here    how a range is found in each encoding (object/value_zset_range.c).
  * Threads     main.
  * Tests       tests/type/zset.tcl, tests/differential/types/zset.py
  *
@@ -18,18 +17,18 @@
 
 typedef enum { BY_RANK, BY_SCORE, BY_LEX } rangeKind;
 
-/* A range as it was written, without its bounds' meaning for a set. */
+/* A range as the client has written it, not yet converted to ranks of a set. */
 typedef struct rangeSpec {
     rangeKind kind;
     bool reverse;
-    long long start, stop; /* BY_RANK, negative: from the end */
+    long long start, stop; /* BY_RANK; negative ones count from the end */
     zsetScoreRange scores;
     zsetLexRange members;
 } rangeSpec;
 
 /* ---- Bounds ---- */
 
-/* What string2d() refuses and a bound may be: nothing, which is 0, and numbers beyond the range of doubles. The bound
+/* Parses bounds that string2d() refuses: an empty text, which is 0, and numbers beyond the range of doubles. A bound
  * ends at a NUL byte. */
 static bool parseLooseScore(slice text, double *out) {
     char copy[DOUBLE_STR_SIZE], *end;
@@ -64,7 +63,7 @@ static bool parseMember(slice text, zsetLexEnd *out) {
     }
 }
 
-/* The bounds in arguments `min` and `max`; false after an error. */
+/* Parses the bounds in arguments `min` and `max`. Returns false after an error reply. */
 static bool parseBounds(client *c, uint32_t min, uint32_t max, rangeSpec *spec) {
     zsetScoreRange *s = &spec->scores;
     switch (spec->kind) {
@@ -103,9 +102,9 @@ static zsetRanks ranksOf(const robj *o, const rangeSpec *spec) {
     }
 }
 
-/* LIMIT: leave out the first `offset` in the direction of reading, and what comes behind `count` (negative: all). A
- * negative offset counts from the end of the range, in a skiplist; in a listpack it leaves nothing. So the reference
- * server does. */
+/* Applies LIMIT: skips the first `offset` members in the direction of reading, and keeps `count` (negative: all) of the
+ * rest. With a negative offset, as in Valkey, a skiplist counts from the end of the range and a listpack keeps
+ * nothing. */
 static zsetRanks limitRanks(zsetRanks ranks, bool is_listpack, bool reverse, long long offset, long long count) {
     if (offset < 0 && !is_listpack) offset += (long long)ranks.count;
     if (offset < 0 || (unsigned long long)offset >= ranks.count) return (zsetRanks){0, 0};
@@ -115,7 +114,7 @@ static zsetRanks limitRanks(zsetRanks ranks, bool is_listpack, bool reverse, lon
     return (zsetRanks){first, taken};
 }
 
-/* ---- Counting, taking out ---- */
+/* ---- Counting, removing ------ */
 
 static void countGeneric(client *c, rangeKind kind) {
     rangeSpec spec = {.kind = kind};
@@ -159,15 +158,15 @@ void zremrangebylexCommand(client *c) {
 
 /* ---- Reading and storing ---- */
 
-/* What the words behind the bounds say. */
+/* The options after the bounds. */
 typedef struct rangeOptions {
-    bool kind_given, reverse_given; /* ZRANGE, ZRANGESTORE: BYSCORE, BYLEX, REV may be written */
+    bool kind_given, reverse_given; /* ZRANGE, ZRANGESTORE: BYSCORE, BYLEX, REV are allowed */
     bool may_have_scores;
     bool with_scores, limited;
     long long offset, count;
 } rangeOptions;
 
-/* False after an error. */
+/* Parses the options. Returns false after an error reply. */
 static bool parseRangeOptions(client *c, uint32_t at, rangeSpec *spec, rangeOptions *out) {
     for (; at < c->argc; at++) {
         slice word = c->argv[at];
@@ -199,7 +198,7 @@ static bool parseRangeOptions(client *c, uint32_t at, rangeSpec *spec, rangeOpti
     return false;
 }
 
-/* Parse what stands from argument `at` on: two bounds, options. False after an error. */
+/* Parses the arguments from `at` on: two bounds, then options. Returns false after an error reply. */
 static bool parseRange(client *c, uint32_t at, rangeSpec *spec, rangeOptions *options) {
     options->count = -1;
     if (!parseRangeOptions(c, at + 2, spec, options)) return false;
@@ -256,7 +255,7 @@ void zrevrangebylexCommand(client *c) {
     rangeGeneric(c, (rangeSpec){.kind = BY_LEX, .reverse = true}, (rangeOptions){.kind_given = false});
 }
 
-/* The members are copied before the destination is touched: it may be the source. */
+/* ZRANGESTORE copies the members before it replaces the destination, which may be the source. */
 void zrangestoreCommand(client *c) {
     rangeSpec spec = {.kind = BY_RANK};
     rangeOptions options = {.kind_given = true, .reverse_given = true};
