@@ -1,4 +1,4 @@
-/* stream_args.c -- IDs of streams as clients write them, entries as they are shown.
+/* stream_args.c -- helpers of the commands of streams: parsing IDs, replying with entries, propagation.
  *
  * Not here    the commands (t_stream*.c).
  * Threads     main.
@@ -14,7 +14,7 @@
 
 #define ID_TEXT_MAX 127
 
-/* One part of an ID: digits of 64 bits, leading zeros allowed. Blanks and a plus may stand before them. */
+/* Parses one part of an ID: digits of a 64-bit number, with leading zeros allowed, after optional blanks and a plus. */
 static bool parsePart(const char *p, const char *end, uint64_t *out) {
     uint64_t n = 0;
     while (p < end && isBlank(*p)) p++;
@@ -30,7 +30,7 @@ static bool parsePart(const char *p, const char *end, uint64_t *out) {
     return true;
 }
 
-/* Up to its first NUL, as 9.1 reads it. */
+/* Cuts the text at its first NUL, as Valkey 9.1 does. */
 static slice textOfId(slice arg) {
     const char *nul = arg.len ? memchr(arg.ptr, 0, arg.len) : NULL;
     return unlikely(nul != NULL) ? sliceOf(arg.ptr, (size_t)(nul - arg.ptr)) : arg;
@@ -63,7 +63,7 @@ bool getStreamIdFromArg(client *c, uint32_t index, streamArgKind kind, uint64_t 
     return false;
 }
 
-/* What stands behind "(". */
+/* Parses the ID after "(". */
 static bool getExcluded(client *c, uint32_t index, uint64_t missing_seq, streamId *id) {
     slice text = c->argv[index];
     if (parseStreamId(sliceOf(text.ptr + 1, text.len - 1), STREAM_ARG_STRICT, missing_seq, id)) return true;
@@ -167,7 +167,7 @@ streamConsumer *streamConsumerWanted(client *c, hashedKey key, streamGroup *g, s
     return consumer;
 }
 
-/* ---- What others get --------------------------------------------------------------------------------------------- */
+/* ---- Propagation ------------------------------------------------------------------------------------------------- */
 
 static void propagateStreamId(streamId id) {
     char text[STREAM_ID_TEXT_SIZE];

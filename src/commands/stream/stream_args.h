@@ -1,4 +1,4 @@
-/* stream_args.h -- what the commands of streams share: IDs as clients write them, entries as they are shown.
+/* stream_args.h -- helpers that the commands of streams share: parsing IDs, replying with entries, propagation.
  *
  * Runs on: main.
  *
@@ -11,41 +11,46 @@
 
 typedef enum {
     STREAM_ARG_STRICT, /* "ms" or "ms-seq" */
-    STREAM_ARG_ENDS,   /* and "-" and "+", the smallest and the largest */
+    STREAM_ARG_ENDS,   /* also "-" and "+", the smallest and the largest ID */
 } streamArgKind;
 
-/* The ID in argument `index`, whose second part is `missing_seq` when it has none. False: the error was sent. */
+/* Parses the ID in argument `index`. If it has no second part, that is `missing_seq`. Returns false after an error
+ * reply. */
 bool getStreamIdFromArg(client *c, uint32_t index, streamArgKind kind, uint64_t missing_seq, streamId *id) must_check;
-/* The same without an error. */
+/* Does the same, but without an error reply. */
 bool parseStreamId(slice arg, streamArgKind kind, uint64_t missing_seq, streamId *id) must_check;
-/* "ms-*" of XADD: the first part. */
+/* Parses "ms-*", an ID argument of XADD: sets *ms to the first part. Returns false if the argument is something
+ * else. */
 bool parseStreamIdAnySeq(slice arg, uint64_t *ms) must_check;
-/* The bounds of an interval, "(" before one excludes it. */
+/* Parse the bounds of an interval, of which "(" excludes the ID. Return false after an error reply. */
 bool getStreamStartFromArg(client *c, uint32_t index, streamId *id) must_check;
 bool getStreamEndFromArg(client *c, uint32_t index, streamId *id) must_check;
 
 void addReplyStreamId(client *c, streamId id);
-/* An entry as the iterator has it: its ID, and an array of fields and values. */
+/* Adds the entry that the iterator has just returned: its ID, and an array of its `fields` fields and their values. */
 void addReplyStreamEntry(client *c, streamIterator *it, streamId id, size_t fields);
-/* An array of entries of the stream, `count` at most (0: all). How many. */
+/* Adds an array with the entries of the range, at most `count` of them (0: all). Returns their number. */
 size_t addReplyStreamRange(client *c, const stream *s, streamId start, streamId end, bool backward, size_t count);
-/* The entry of that ID, or nothing and false; `it` is from streamFindBegin(). */
+/* Adds the entry with that ID. Returns false, without a reply, if it does not exist. `it` is from streamFindBegin(). */
 bool addReplyStreamEntryOf(client *c, streamIterator *it, streamId id);
 
-/* The stream under a key; false when it holds another type: then WRONGTYPE was sent. *out is NULL without a key. */
+/* Look up the stream of a key; *out is NULL if the key is absent. Return false, after a WRONGTYPE reply, if it has
+ * another type. */
 bool streamRead(client *c, hashedKey key, const stream **out) must_check;
 bool streamWrite(client *c, hashedKey key, stream **out) must_check;
-/* For commands that count as reading the key, a hit or a miss, although they may change it. */
+/* Does the same for a command that may change the key, but counts as reading it (hits and misses). */
 bool streamReadToWrite(client *c, hashedKey key, stream **out) must_check;
-/* What others get of groups: `group` and `consumer` are names.
- * XCLAIM: the consumer has this entry, which was delivered then and so often, or which the stream has not any more. */
+/* Propagate changes of consumer groups; `group` and `consumer` are names. */
+/* Propagates XCLAIM: the pending entry with its consumer, time and number of deliveries. A replica removes a pending
+ * entry that the stream no longer has. */
 void propagateClaim(const client *c, slice key, slice group, const streamGroup *g, const streamPending *p);
-/* XGROUP SETID: what the group has read. */
+/* Propagates XGROUP SETID: how far the group has read. */
 void propagateGroupId(const client *c, slice key, slice group, const streamGroup *g);
-/* XGROUP CREATECONSUMER: a consumer that has come, and of which nothing else tells. */
+/* Propagates XGROUP CREATECONSUMER: a new consumer that no other propagated command implies. */
 void propagateConsumer(const client *c, slice key, slice group, slice consumer);
 
-/* A consumer of the group; it is made, and told of, where there is none. NULL: the error was sent. */
+/* Returns the consumer of that name; creates it, and reports that, if the group has none. Returns NULL after an error
+ * reply. */
 streamConsumer *streamConsumerWanted(client *c, hashedKey key, streamGroup *g, slice name);
 
 #endif

@@ -3,9 +3,9 @@
  * Not here    XREAD and XREADGROUP (t_stream_read.c), groups (t_stream_groups.c), pending entries (t_stream_pending.c),
  *             XINFO (t_stream_info.c).
  * Threads     main.
- * Invariants  1. A command that answers with an error has changed nothing.
- *             2. What XADD and XTRIM have done is told in one place each, where the ID that was made and the bound up
- *                to which was trimmed are known.
+ * Invariants  1. A command that replies with an error has changed nothing.
+ *             2. XADD and XTRIM propagate and report a change in one place each, which knows the ID that was generated
+ *                and the bound of the trimming.
  * Tests       tests/type/stream.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -25,15 +25,16 @@ typedef struct addOptions {
     bool no_mkstream;
     bool auto_id, auto_seq; /* "*", "ms-*" */
     streamId id;
-    uint32_t fields_arg; /* the first field */
-    uint32_t bound_arg;  /* of the trimming */
+    uint32_t fields_arg; /* index of the first field */
+    uint32_t bound_arg;  /* index of the trimming's bound */
 } addOptions;
 
-#define TRIM_LIMIT_NODES 100 /* nodes that one call trims, when it is only about */
+#define TRIM_LIMIT_NODES 100 /* a call trims this many nodes with "~" and without LIMIT */
 #define TRIM_LIMIT_UNKNOWN 10000
 #define TRIM_LIMIT_MAX 1000000
 
-/* The strategy at argument `at`, with "=", "~" and the bound. How many arguments; 0: the error was sent. */
+/* Parses the strategy at argument `at`, with "=" or "~" and the bound. Returns the number of arguments; 0 after an
+ * error reply. */
 static uint32_t takeStrategy(client *c, uint32_t at, streamTrimKind kind, addOptions *opts) {
     uint32_t taken = 2;
     if (opts->trim.kind != STREAM_TRIM_NONE) {
@@ -71,7 +72,7 @@ static uint32_t takeLimit(client *c, uint32_t at, addOptions *opts) {
     return 2;
 }
 
-/* The ID that XADD's fields follow. */
+/* Parses the ID argument of XADD; the fields come after it. Returns false after an error reply. */
 static bool takeNewId(client *c, uint32_t at, addOptions *opts) {
     slice text = c->argv[at];
     opts->fields_arg = at + 1;
@@ -81,7 +82,8 @@ static bool takeNewId(client *c, uint32_t at, addOptions *opts) {
     return opts->auto_seq || getStreamIdFromArg(c, at, STREAM_ARG_STRICT, 0, &opts->id);
 }
 
-/* The arguments of an option; 0: the error was sent. */
+/* Parses a trimming option. Returns the number of its arguments, NO_OPTION if it is something else, 0 after an error
+ * reply. */
 #define NO_OPTION UINT32_MAX
 static uint32_t takeTrimOption(client *c, uint32_t at, addOptions *opts) {
     slice word = c->argv[at];
@@ -97,7 +99,7 @@ static bool checkTrim(client *c, addOptions *opts) {
         addReplyError(c, "syntax error, LIMIT cannot be used without specifying a trimming strategy");
         return false;
     }
-    /* But those who were told what another server has trimmed: there it was about. */
+    /* Commands from the primary or the log may have LIMIT with "=": propagateTrimmed() has replaced the "~". */
     if (opts->has_limit && !opts->trim.approximate && !(c->flags & (CLIENT_REPLAYS | CLIENT_PRIMARY))) {
         addReplyError(c, "syntax error, LIMIT cannot be used without the special ~ option");
         return false;
@@ -136,14 +138,15 @@ static bool parseAdd(client *c, addOptions *opts) {
     return true;
 }
 
-/* ---- What others get --------------------------------------------------------------------------------------------- */
+/* ---- Propagation ------------------------------------------------------------------------------------------------- */
 
 static void propagateId(streamId id) {
     char text[STREAM_ID_TEXT_SIZE];
     propagateCopied(streamIdText(id, text));
 }
 
-/* Arguments from `first` up to `end`; where it was trimmed only about, exactly what is left of the stream. */
+/* Propagates the arguments from `first` up to `end`. After approximate trimming the bound becomes exact: the number or
+ * the first ID of the entries that are left. */
 static void propagateTrimmed(const client *c, const addOptions *opts, const stream *s, uint32_t first, uint32_t end) {
     for (uint32_t i = first; i < end; i++) {
         if (!opts->trim.approximate || i + 1 < opts->bound_arg || i > opts->bound_arg) propagateArg(c->argv[i]);
@@ -163,7 +166,7 @@ static void propagateAdded(const client *c, const addOptions *opts, const stream
 
 /* ---- XADD -------------------------------------------------------------------------------------------------------- */
 
-/* The ID that the new entry gets. False: the error was sent. */
+/* Sets *id to the ID of the new entry. Returns false after an error reply. */
 static bool newId(client *c, const addOptions *opts, streamId last, streamId *id) {
     if (last.ms == UINT64_MAX && last.seq == UINT64_MAX) {
         addReplyError(c, "The stream has exhausted the last possible ID, unable to add more items");
@@ -185,7 +188,7 @@ static bool newId(client *c, const addOptions *opts, streamId last, streamId *id
     return false;
 }
 
-/* Everything that a change by XADD means: the entry has this ID, so many were trimmed. */
+/* Reports a change by XADD, and wakes clients that are blocked on the stream. A new key has done so already. */
 static void toldOfAdd(client *c, hashedKey key, bool is_new, uint64_t trimmed) {
     keyChanged(c, key, NOTIFY_STREAM, "xadd", 1);
     if (trimmed) keyEvent(c, key, NOTIFY_STREAM, "xtrim");
@@ -198,7 +201,7 @@ static size_t bytesOfArgs(const client *c, uint32_t from) {
     return bytes;
 }
 
-/* Room for a large entry. False: the error was sent. */
+/* Reserves memory for a large entry. Returns false after an error reply. */
 static bool reserveEntry(client *c, const stream *s, uint32_t fields_arg) {
     size_t count = c->argc - fields_arg;
     if (likely(count < 64 && !(c->req->flags & REQ_LARGE))) return true;
@@ -335,7 +338,7 @@ void xdelCommand(client *c) {
     addReplyLongLong(c, deleted);
 }
 
-/* The options of XSETID. False: the error was sent. */
+/* Parses the options of XSETID. Returns false after an error reply. */
 static bool parseSetId(client *c, streamId last, long long *added, streamId *max_deleted, bool *has_max_deleted) {
     for (uint32_t at = 3; at < c->argc; at += 2) {
         bool more = at + 1 < c->argc;

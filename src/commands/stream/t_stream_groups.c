@@ -1,8 +1,8 @@
 /* t_stream_groups.c -- XGROUP: consumer groups of a stream and their consumers.
  *
- * Not here    what consumers read (t_stream_read.c) and have not confirmed (t_stream_pending.c).
+ * Not here    reading by consumers (t_stream_read.c), pending entries (t_stream_pending.c).
  * Threads     main.
- * Invariants  1. A command that answers with an error has changed nothing.
+ * Invariants  1. A command that replies with an error has changed nothing.
  * Tests       tests/type/stream.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -12,7 +12,7 @@
 #include "stream_args.h"
 #include "typed_key.h"
 
-/* MKSTREAM (of CREATE) and ENTRIESREAD from argument 5 on. False: the error was sent. */
+/* Parses MKSTREAM (of CREATE) and ENTRIESREAD from argument 5 on. Returns false after an error reply. */
 static bool parseGroupOptions(client *c, bool create, bool *mkstream, uint64_t *entries_read) {
     *mkstream = false;
     *entries_read = STREAM_READ_UNKNOWN;
@@ -35,7 +35,7 @@ static bool parseGroupOptions(client *c, bool create, bool *mkstream, uint64_t *
     return true;
 }
 
-/* The stream of argument 2. NULL: the error was sent. */
+/* Returns the stream of argument 2. Returns NULL after an error reply. */
 static stream *streamOfGroup(client *c) {
     stream *s;
     if (!streamWrite(c, clientKeyAt(c, 2), &s)) return NULL;
@@ -45,7 +45,7 @@ static stream *streamOfGroup(client *c) {
     return s;
 }
 
-/* The group of argument 3. NULL: the error was sent. */
+/* Returns the group of argument 3. Returns NULL after an error reply. */
 static streamGroup *groupOf(client *c, const stream *s) {
     slice name = c->argv[3], key = c->argv[2];
     streamGroup *g = streamGroupFind(s, name);
@@ -55,7 +55,7 @@ static streamGroup *groupOf(client *c, const stream *s) {
     return g;
 }
 
-/* The ID in argument 4, "$" being the stream's last one. */
+/* Parses the ID in argument 4; "$" is the stream's last one. Returns false after an error reply. */
 static bool getGroupId(client *c, streamArgKind kind, const stream *s, streamId *id) {
     slice text = c->argv[4];
     if (text.len != 1 || *text.ptr != '$') return getStreamIdFromArg(c, 4, kind, 0, id);
@@ -113,7 +113,7 @@ void xgroupSetidCommand(client *c) {
     addReplyOk(c);
 }
 
-/* Who waits for the group's entries hears that there will be none. */
+/* Clients that are blocked on the group are woken, and get an error. */
 void xgroupDestroyCommand(client *c) {
     stream *s = streamOfGroup(c);
     if (!s) return;

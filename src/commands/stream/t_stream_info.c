@@ -1,4 +1,4 @@
-/* t_stream_info.c -- XINFO: what there is to know of streams, groups and consumers.
+/* t_stream_info.c -- XINFO: properties of streams, consumer groups and consumers.
  *
  * Threads     main.
  * Tests       tests/type/stream.tcl
@@ -11,7 +11,7 @@
 
 #define FULL_COUNT 10
 
-/* The stream of argument 2. NULL: the error was sent. */
+/* Returns the stream of argument 2. Returns NULL after an error reply. */
 static const stream *infoStream(client *c) {
     robj *o = lookupKeyRead(c->db, clientKeyAt(c, 2));
     if (!o) {
@@ -31,7 +31,7 @@ static void addNumberField(client *c, const char *name, uint64_t n) {
     addReplyLongLong(c, (long long)n);
 }
 
-/* entries-read and lag, either of which may be unknown. */
+/* Adds entries-read and lag; each may be unknown. */
 static void addProgressFields(client *c, const stream *s, const streamGroup *g) {
     uint64_t lag;
     addReplyBulkCString(c, "entries-read");
@@ -64,7 +64,7 @@ static void addEntryField(client *c, const char *name, const stream *s, bool las
     else addReplyStreamEntryOf(c, &it, last ? streamLastEntry(s) : s->first_id);
 }
 
-/* `count` 0: all. */
+/* Adds the group's pending entries, at most `count` (0: all). */
 static void addGroupPending(client *c, const streamGroup *g, size_t count) {
     streamPendingWalk w;
     size_t shown = g->pending && (count == 0 || count > g->pending) ? g->pending : count;

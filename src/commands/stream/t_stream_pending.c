@@ -1,8 +1,8 @@
-/* t_stream_pending.c -- entries that a group has read and not confirmed: XACK, XPENDING, XCLAIM, XAUTOCLAIM.
+/* t_stream_pending.c -- entries that a group has read but not acknowledged: XACK, XPENDING, XCLAIM, XAUTOCLAIM.
  *
- * Not here    how they become pending (t_stream_read.c).
+ * Not here    how entries become pending (t_stream_read.c).
  * Threads     main.
- * Invariants  1. A command that answers with an error has changed nothing.
+ * Invariants  1. A command that replies with an error has changed nothing.
  * Tests       tests/type/stream.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -78,10 +78,10 @@ static void pendingSummary(client *c, const streamGroup *g) {
 }
 
 typedef struct pendingFilter {
-    bool all; /* the short form */
+    bool all; /* no range was given */
     long long idle_ms, count;
     streamId start, end;
-    uint32_t consumer_arg; /* 0: of all */
+    uint32_t consumer_arg; /* 0: all consumers */
 } pendingFilter;
 
 static bool parsePending(client *c, pendingFilter *f) {
@@ -147,14 +147,14 @@ void xpendingCommand(client *c) {
 
 typedef struct claimOptions {
     long long min_idle_ms;
-    uint32_t ids_end; /* the argument behind the last ID */
+    uint32_t ids_end; /* index after the last ID */
     long long delivered_ms;
     long long deliveries;
     bool has_deliveries, force, justid;
     streamId last_id;
 } claimOptions;
 
-/* An option with a number. False: the error was sent. */
+/* Parses the number of an option. Returns false after an error reply. */
 static bool getClaimNumber(client *c, uint32_t index, const char *name, long long *n) {
     char msg[64];
     snprintf(msg, sizeof(msg), "Invalid %s option argument for XCLAIM", name);
@@ -197,13 +197,13 @@ static bool parseClaim(client *c, int64_t now_ms, claimOptions *opts) {
     for (; at < c->argc; at++) {
         if (!takeClaimOption(c, &at, now_ms, opts)) return false;
     }
-    /* A time to come would make the entry younger than it can be. */
+    /* A time in the future would make the idle time negative. */
     if (opts->delivered_ms < 0 || opts->delivered_ms > now_ms) opts->delivered_ms = now_ms;
     return true;
 }
 
-/* Give an entry, which `it` looks for, to the consumer. True: it was shown. `changes` counts what is to be
- * propagated. */
+/* Gives an entry, which it finds by `it`, to the consumer. Returns true if it was added to the reply. `changes` counts
+ * the changes to be propagated. */
 static bool claimEntry(client *c, streamIterator *it, streamGroup *g, streamConsumer *consumer, streamId id,
                        const claimOptions *opts, long long *changes) {
     streamPending *p = streamPendingFind(g, id);
@@ -233,17 +233,17 @@ static bool claimEntry(client *c, streamIterator *it, streamGroup *g, streamCons
     return true;
 }
 
-/* The consumer that claims. NULL: the error was sent. */
+/* Returns the consumer that claims, which is created if necessary. Returns NULL after an error reply. */
 static streamConsumer *claimant(client *c, hashedKey key, streamGroup *g, bool *comes) {
     *comes = !streamConsumerFind(g, c->argv[3]);
     streamConsumer *consumer = streamConsumerWanted(c, key, g, c->argv[3]);
     if (!consumer) return NULL;
     consumer->seen_ms = storeNowMs();
-    propagateNothing(); /* but each entry that has another owner */
+    propagateNothing(); /* instead, each claimed entry is propagated */
     return consumer;
 }
 
-/* So many entries are its own now. */
+/* Ends a claim of `claimed` entries: marks the consumer as active, or propagates it if it is new and has got none. */
 static void claimEnds(client *c, streamConsumer *consumer, bool comes, size_t claimed) {
     if (claimed) consumer->active_ms = storeNowMs();
     else if (comes) propagateConsumer(c, c->argv[1], c->argv[2], c->argv[3]);
@@ -289,7 +289,7 @@ void xclaimCommand(client *c) {
 /* ---- XAUTOCLAIM -------------------------------------------------------------------------------------------------- */
 
 #define CLAIM_COUNT 100
-#define CLAIM_LOOKS 10 /* entries that are looked at for each that may be claimed */
+#define CLAIM_LOOKS 10 /* entries that are visited for each that may be claimed */
 #define CLAIM_COUNT_MAX ((long long)(LONG_MAX / 16))
 
 typedef struct autoclaimOptions {
@@ -316,11 +316,12 @@ static bool parseAutoclaim(client *c, autoclaimOptions *opts) {
     return true;
 }
 
-/* What a walk has found, in order of IDs: claimed, and taken off because their entries have gone. */
+/* The result of a walk, in the order of IDs: claimed entries, and pending ones that were removed because their entries
+ * have been deleted. */
 typedef struct claimed {
-    streamId *ids; /* owns: claimed from the front, gone from the back */
+    streamId *ids; /* owns: claimed ones from the front, removed ones from the back */
     size_t room, claimed, gone;
-    streamId cursor; /* where to go on; 0-0: nowhere */
+    streamId cursor; /* where the next call continues; 0-0 at the end */
 } claimed;
 
 static void autoclaim(const client *c, const stream *s, streamGroup *g, streamConsumer *consumer,

@@ -1,12 +1,11 @@
-/* t_stream_read.c -- XREAD and XREADGROUP: what came after an ID, of several streams.
+/* t_stream_read.c -- XREAD and XREADGROUP: the entries of several streams that come after an ID.
  *
- * With BLOCK a command that finds nothing waits and runs again when a stream has more. "$" is then what it was at
- * first, "+" what it is by then: the last entry.
+ * With BLOCK, a command that finds nothing waits and runs again when one of the streams has a new entry. "$" then has
+ * its meaning from the first run; "+" means the last entry at the time of each run.
  *
- * Not here    ranges of one stream (t_stream.c), what becomes of pending entries (t_stream_pending.c).
+ * Not here    ranges of one stream (t_stream.c), acknowledging and claiming pending entries (t_stream_pending.c).
  * Threads     main.
- * Invariants  1. All arguments, keys and groups are looked at before the first entry is read.
- *             2. XREAD changes nothing.
+ * Invariants  1. All arguments, keys and groups are checked before the first entry is read.
  * Tests       tests/type/stream.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -22,13 +21,13 @@
 
 typedef struct readOptions {
     bool is_group;
-    uint32_t group_arg;   /* the group's name, the consumer's follows; 0: none */
-    uint32_t streams_arg; /* the first key; 0: none */
-    uint32_t streams;     /* how many keys; as many IDs follow them */
-    size_t count;         /* 0: all */
+    uint32_t group_arg;   /* index of the group's name, followed by the consumer's; 0 if not given */
+    uint32_t streams_arg; /* index of the first key; 0 if not given */
+    uint32_t streams;     /* number of keys, and of the IDs after them */
+    size_t count;         /* 0: no limit */
     bool noack;
     bool waits;          /* BLOCK was given */
-    int64_t deadline_ms; /* until then */
+    int64_t deadline_ms; /* end of the wait */
 } readOptions;
 
 /* ---- Arguments --------------------------------------------------------------------------------------------------- */
@@ -45,7 +44,8 @@ static bool takeStreams(client *c, uint32_t at, readOptions *opts) {
     return true;
 }
 
-/* One of the options but STREAMS, `more` arguments being behind it. How many arguments; 0: the error was sent. */
+/* Parses an option other than STREAMS, with `more` arguments after it. Returns the number of its arguments; 0 after an
+ * error reply. */
 static uint32_t takeReadOption(client *c, uint32_t at, uint32_t more, readOptions *opts) {
     long long count;
     if (sliceIs(c->argv[at], "block") && more) {
@@ -99,10 +99,10 @@ static bool parseRead(client *c, readOptions *opts) {
     return true;
 }
 
-/* ---- What is asked of a stream ----------------------------------------------------------------------------------- */
+/* ---- Planning what to read ---------------------------------------------------------------------------------------- */
 
 typedef struct readPlan {
-    const stream *s; /* NULL: there is nothing to read */
+    const stream *s; /* NULL if there is nothing to read */
     streamId after;
     bool is_new; /* ">" */
 } readPlan;
@@ -146,7 +146,7 @@ static bool planXreadgroup(client *c, const readOptions *opts, hashedKey key, ui
     plan->is_new = isWord(text, '>');
     if (plan->is_new) return true;
     if (!getStreamIdFromArg(c, id_arg, STREAM_ARG_STRICT, 0, &plan->after)) return false;
-    /* Behind the last ID there is no history: it stands for what is new. */
+    /* The largest ID stands for ">", because no history can come after it. */
     plan->is_new = streamIdCmp(plan->after, STREAM_ID_MAX) == 0;
     return true;
 }
@@ -161,7 +161,7 @@ static bool planStream(client *c, const readOptions *opts, uint32_t i, readPlan 
 
 /* ---- XREAD ------------------------------------------------------------------------------------------------------- */
 
-/* The reply: streams that have something, each with its key. Made when the first one is found. */
+/* The reply: the streams that have entries, each with its key. It begins when the first one is found. */
 typedef struct readReply {
     void *place;
     long long streams;
@@ -175,8 +175,8 @@ static void addReplyStreamKey(client *c, readReply *reply, slice key) {
 
 #define SEEN_ALREADY (LOOKUP_NOTOUCH | LOOKUP_NOSTATS | LOOKUP_NONOTIFY)
 
-/* The arguments, with an ID in the place of each "$": what the stream ends with now (blockFor.args). One allocation;
- * NULL: no memory. */
+/* Returns a copy of the arguments in which each "$" is replaced by the stream's last ID, for blockFor.args; in one
+ * allocation. Returns NULL if there is no memory. */
 static slice *argsWithIds(client *c, const readOptions *opts) {
     slice *args = ztrymalloc(c->argc * sizeof(*args) + opts->streams * (size_t)STREAM_ID_TEXT_SIZE);
     if (!args) return NULL;
@@ -242,7 +242,7 @@ void xreadCommand(client *c) {
 
 /* ---- XREADGROUP -------------------------------------------------------------------------------------------------- */
 
-/* Entries that the group has not seen, which become the consumer's. */
+/* Replies with entries that the group has not read yet, and makes them pending for the consumer. */
 static void readNew(client *c, hashedKey key, stream *s, streamGroup *g, streamConsumer *consumer,
                     const readOptions *opts) {
     streamIterator it;
@@ -259,7 +259,7 @@ static void readNew(client *c, hashedKey key, stream *s, streamGroup *g, streamC
         addReplyStreamEntry(c, &it, id, fields);
         shown++;
         if (opts->noack) continue;
-        /* A group that was set back meets entries that someone has already. */
+        /* A group whose position was set back may read entries that are pending already. */
         streamPending *p = streamPendingFind(g, id);
         if (p) streamPendingGive(g, p, consumer);
         else p = streamPendingAdd(g, id, consumer);
@@ -274,7 +274,7 @@ static void readNew(client *c, hashedKey key, stream *s, streamGroup *g, streamC
     keyGroupsChanged(c, key, 0, NULL, 1);
 }
 
-/* The consumer's own pending entries behind an ID; of those that were deleted only the ID is left. */
+/* Replies with the consumer's pending entries after an ID. Of those that were deleted only the ID is left. */
 static void readHistory(client *c, hashedKey key, const stream *s, streamGroup *g, const streamConsumer *consumer,
                         streamId after, const readOptions *opts) {
     streamPendingWalk w;
@@ -301,7 +301,7 @@ static void readHistory(client *c, hashedKey key, const stream *s, streamGroup *
     keyGroupsChanged(c, key, 0, NULL, 1);
 }
 
-/* One stream. False: the error was sent. */
+/* Reads one stream. Returns false after an error reply. */
 static bool readAsConsumer(client *c, const readOptions *opts, uint32_t i, const readPlan *plan, readReply *reply) {
     hashedKey key = clientKeyAt(c, opts->streams_arg + i);
     stream *s;
@@ -328,7 +328,7 @@ void xreadgroupCommand(client *c) {
     readReply reply = {.streams = 0};
     readPlan plan;
 
-    propagateNothing(); /* but what its parts say: whom a group gave an entry depends on when it was asked */
+    propagateNothing(); /* instead, each effect is propagated: the entries depend on when a group is read */
     if (!parseRead(c, &opts)) return;
     for (uint32_t i = 0; i < opts.streams; i++) {
         if (!planStream(c, &opts, i, &plan)) return;
