@@ -1,4 +1,4 @@
-/* client_cmds.c -- CLIENT: what a connection asks about itself, and how it wants to be treated.
+/* client_cmds.c -- CLIENT subcommands about one connection: its identity, its replies, how it is treated.
  *
  * Not here    CLIENT LIST and KILL (client_list.c), client-side caching (client_tracking.c), what the flags do
  *             (client/, engine/call.c, engine/wait/pause.c).
@@ -16,7 +16,7 @@
 #include "reply.h"
 #include "store_state.h"
 
-/* ON or OFF in argument 2 as a flag of the client. */
+/* Sets or clears a flag of the client, as argument 2 says (ON or OFF). */
 static void setFlag(client *c, uint64_t flag) {
     if (sliceIs(c->argv[2], "on")) {
         c->flags |= flag;
@@ -37,13 +37,13 @@ void clientNoTouchCommand(client *c) {
     setFlag(c, CLIENT_NO_TOUCH);
 }
 
-/* Without import-mode there is nothing to be a source for; OFF holds then. */
+/* ON is refused unless import-mode is set; OFF is always accepted. */
 void clientImportSourceCommand(client *c) {
     if (sliceIs(c->argv[2], "on") && !store_following.imports) addReplyError(c, "Server is not in import mode");
     else setFlag(c, CLIENT_IMPORT_SOURCE);
 }
 
-/* ---- Who it is -------------------------------------------------------------------------------------------------- */
+/* ---- Identity --------------------------------------------------------------------------------------------------- */
 
 void clientIdCommand(client *c) {
     addReplyLongLong(c, (long long)c->id);
@@ -97,7 +97,7 @@ void clientCapaCommand(client *c) {
     addReplyOk(c);
 }
 
-/* ---- What it is sent -------------------------------------------------------------------------------------------- */
+/* ---- Replies ---------------------------------------------------------------------------------------------------- */
 
 void clientReplyCommand(client *c) {
     const uint32_t silent = CLIENT_REPLY_OFF | CLIENT_REPLY_SKIP | CLIENT_REPLY_SKIP_NEXT;
@@ -114,7 +114,7 @@ void clientReplyCommand(client *c) {
     }
 }
 
-/* ---- When it is served ------------------------------------------------------------------------------------------ */
+/* ---- Pausing and blocking --------------------------------------------------------------------------------------- */
 
 void clientPauseCommand(client *c) {
     pauseKind kind = PAUSE_ALL;
@@ -145,7 +145,7 @@ void clientUnpauseCommand(client *c) {
     addReplyOk(c);
 }
 
-/* Only a command that blocks can be ended early; a pause cannot. */
+/* Ends the wait of a client whose command blocks. A client that is only paused is not affected. */
 void clientUnblockCommand(client *c) {
     long long id;
 

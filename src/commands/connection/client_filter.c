@@ -1,10 +1,10 @@
 /* client_filter.c -- which clients CLIENT LIST shows and CLIENT KILL ends.
  *
- * A criterion is a word, what its value may be (takeValue), and whether a client has it (has). The NOT- form is the
- * same, denied. The last value given for a criterion counts; ids add up.
+ * A criterion has a word, a parser of its value (takeValue) and a check of a client (has). Its NOT- form negates the
+ * check. If a criterion is given several times, the last value counts; IDs are added up.
  *
  * Not here    what is done with the clients that match (client_list.c).
- * Owns        lists of ids, from parse to free.
+ * Owns        lists of IDs, until clientFilterFree().
  * Threads     main.
  * Cost        a criterion not given costs one comparison per client.
  * Tests       tests/unit/commands/connection/client_filter_test.c
@@ -21,13 +21,13 @@
 #define FLAG_LETTERS "ABEIMNOPRSTUbcdeirtux"
 #define CAPA_LETTERS "r"
 
-/* ---- Does the client have it? ----------------------------------------------------------------------------------- */
+/* ---- Checks of a client ----------------------------------------------------------------------------------------- */
 
 static bool textIs(const sds have, slice want) {
     return have && sliceEq(sdsSlice(have), want);
 }
 
-/* The peer without its port, and an IPv6 address without its brackets. */
+/* Compares with the peer's address without its port and, for IPv6, without brackets. */
 static bool ipIs(const client *c, slice want) {
     const char *port = strrchr(c->peer, ':');
     slice ip = sliceOf(c->peer, port ? (size_t)(port - c->peer) : sdsLen(c->peer));
@@ -102,7 +102,7 @@ static int criterionByWord(slice word) {
     return -1;
 }
 
-/* Ids go on as long as there are numbers. Moves *index behind the last. */
+/* Parses IDs up to the first argument that is no number, and moves *index after the last one. */
 static bool takeIds(client *c, uint32_t *index, filterValue *v) {
     v->given = true;
     for (long long id; *index < c->argc && string2ll(c->argv[*index].ptr, c->argv[*index].len, &id); (*index)++) {
@@ -174,7 +174,7 @@ static bool takeYesNo(client *c, uint32_t index, bool *out) {
     return false;
 }
 
-/* The options without a NOT- form; the value is argument `index`. */
+/* Parses the options without a NOT- form; the value is argument `index`. */
 static bool takeOther(clientFilter *f, client *c, uint32_t index) {
     slice word = c->argv[index - 1];
     if (sliceIs(word, "skipme")) return takeYesNo(c, index, &f->skip_me);

@@ -8,7 +8,7 @@
 
 #include "client.h"
 
-/* Each of these also has a NOT- form. */
+/* The criteria. Each also has a NOT- form. */
 enum {
     FILTER_ADDR,
     FILTER_CAPA,
@@ -29,7 +29,7 @@ typedef struct filterValue {
     bool given;
     slice text;       /* borrowed from the arguments */
     long long number; /* DB, TYPE */
-    long long *ids;   /* owns: ID, any of these */
+    long long *ids;   /* owns: for ID, any of these */
     size_t nids;
 } filterValue;
 
@@ -40,10 +40,11 @@ typedef struct clientFilter {
     const client *me;
 } clientFilter;
 
-/* Take the options in c's arguments from `index` on. False: an error was sent. To be freed either way. */
+/* Parses the options in c's arguments from `index` on. Returns false after an error reply. Call clientFilterFree() in
+ * either case. */
 bool clientFilterParse(clientFilter *f, client *c, uint32_t index, bool skip_me) must_check;
 void clientFilterFree(clientFilter *f);
-/* All criteria that were given hold. They never do for a client that is about to be freed. */
+/* Returns whether the client meets all criteria that were given; false for a client that is about to be freed. */
 bool clientFilterMatches(const clientFilter *f, const client *c);
 
 #endif

@@ -1,9 +1,9 @@
-/* client_list.c -- CLIENT LIST and CLIENT KILL: all clients that match.
+/* client_list.c -- CLIENT LIST and CLIENT KILL: all clients that match a filter.
  *
- * Not here    what matches (client_filter.c), how a client is described (client/client.c).
+ * Not here    the filter (client_filter.c), the description of a client (client/client.c).
  * Owns        nothing.
  * Threads     main.
- * Cost        one look at each client.
+ * Cost        each client is visited once.
  * Tests       tests/unit/commands/connection/connection_cmds_test.c, tests/engine/client.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -28,7 +28,7 @@ static sds catMatching(sds s, const clientFilter *f) {
 void clientListCommand(client *c) {
     clientFilter filter;
 
-    if (c->argc == 3) { /* an option without its value; behind others, ID may stand without one */
+    if (c->argc == 3) { /* an option without its value; only ID may lack it, after other options */
         addReplySyntaxError(c);
         return;
     }
@@ -40,13 +40,14 @@ void clientListCommand(client *c) {
     clientFilterFree(&filter);
 }
 
-/* It is freed when it may be; for who publishes it has gone already. */
+/* Closes another client. It is freed later, but its subscriptions end now: PUBLISH does not count it any more. */
 static void killOther(client *c) {
     pubsubEnd(c);
     clientCloseAsap(c);
 }
 
-/* Ends all that match but `asking`, which is to hear how many they were; *self: it is one of them. */
+/* Closes all matching clients except `asking`, which gets the reply with their number. Sets *self if it matches,
+ * too. */
 static long long killMatching(client *asking, const clientFilter *f, bool *self) {
     long long killed = 0;
     listIter it = listBegin(client_state.clients, false);
@@ -62,12 +63,12 @@ static long long killMatching(client *asking, const clientFilter *f, bool *self)
     return killed;
 }
 
-/* The client for which the command runs: if it is a command of a script, the client that has called the script. */
+/* Returns the client for which the command runs; for a command of a script, the client that has called the script. */
 static client *caller(client *c) {
     return programOwns(c) ? callCurrentClient() : c;
 }
 
-/* CLIENT KILL ip:port, the form from before there were options: one client, itself not spared. */
+/* CLIENT KILL ip:port, the form without options: kills one client, which may be the calling one. */
 static void killByAddress(client *c) {
     listIter it = listBegin(client_state.clients, false);
 

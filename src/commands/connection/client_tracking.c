@@ -1,4 +1,4 @@
-/* client_tracking.c -- CLIENT TRACKING, CACHING, TRACKINGINFO, GETREDIR: client-side caching as a client asks for it.
+/* client_tracking.c -- CLIENT TRACKING, CACHING, TRACKINGINFO, GETREDIR: the commands of client-side caching.
  *
  * Everything is checked before anything changes.
  *
@@ -31,7 +31,7 @@ static uint32_t modeOf(const client *c) {
     return isOn(c) ? trackingOf(c)->mode : 0;
 }
 
-/* ---- CLIENT TRACKING: reading ---- */
+/* ---- CLIENT TRACKING: parsing ---- */
 
 static bool readRedirect(client *c, uint32_t index, trackingArgs *args) {
     long long id;
@@ -74,7 +74,7 @@ static bool readOptions(client *c, trackingArgs *args) {
     return true;
 }
 
-/* ---- CLIENT TRACKING: what does not go together ---- */
+/* ---- CLIENT TRACKING: conflicts -------------------- */
 
 static const char *conflictOf(const client *c, const trackingArgs *args) {
     uint32_t mode = args->mode, was = modeOf(c);
@@ -106,8 +106,8 @@ static int inOrder(const void *a, const void *b) {
     return sliceCmp(**x, **y);
 }
 
-/* The first of the arguments that overlaps another one; as many as there are: none does. In order, those that begin
- * with another stand right behind it. */
+/* Returns the index of the first prefix that overlaps another one; their number if none does. In sorted order the
+ * prefixes that begin with another one follow it directly. */
 static size_t firstOverlapping(const trackingArgs *args) {
     size_t n = args->prefix_count, first = n;
     const slice **order = zmalloc((n + 1) * sizeof(*order));
@@ -126,7 +126,8 @@ static size_t firstOverlapping(const trackingArgs *args) {
     return first;
 }
 
-/* Each prefix against those that the client has and those behind it. */
+/* Checks each prefix for an overlap with the client's present ones and with those after it. Replies with an error and
+ * returns false if there is one. */
 static bool prefixesFit(client *c, const trackingArgs *args) {
     size_t first = firstOverlapping(args);
     for (size_t i = 0; i < args->prefix_count; i++) {
@@ -144,9 +145,9 @@ static bool prefixesFit(client *c, const trackingArgs *args) {
     return true;
 }
 
-/* ---- CLIENT TRACKING: doing ---- */
+/* ---- CLIENT TRACKING: execution --- */
 
-/* BCAST without a prefix is that of all keys; asked for again it changes nothing. */
+/* BCAST without a prefix stands for all keys. If the client has that prefix already, nothing changes. */
 static bool addPrefixes(client *c, const trackingArgs *args) {
     slice empty = sliceOf("", 0);
     const prefixList *has = &trackingOf(c)->prefixes;
@@ -185,7 +186,7 @@ void clientTrackingCommand(client *c) {
     zfree(args.prefixes);
 }
 
-/* ---- The others ---- */
+/* ---- Other subcommands --- */
 
 void clientCachingCommand(client *c) {
     uint32_t mode = modeOf(c);

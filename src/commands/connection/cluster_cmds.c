@@ -1,7 +1,7 @@
 /* cluster_cmds.c -- CLUSTER, CLUSTERSCAN and ASKING on a server that is no node of a cluster.
  *
- * There is no cluster mode yet, so each of them but CLUSTER KEYSLOT is refused, as by a server whose cluster-enabled is
- * no. They stand in the command table all the same: rules of users, renames and COMMAND name them.
+ * There is no cluster mode yet, so all of them except CLUSTER KEYSLOT are refused, as by Valkey with cluster-enabled
+ * no. They are in the command table nevertheless, because ACL rules, renames and COMMAND refer to them.
  *
  * Not here    READONLY, READWRITE (repl/replica/redirect.c); wrong arities and unknown subcommands (engine/call.c).
  * Owns        nothing.
@@ -17,7 +17,7 @@ void clusterKeyslotCommand(client *c) {
     addReplyLongLong(c, keyHashSlot(c->argv[2].ptr, c->argv[2].len));
 }
 
-/* Every other command here, whatever its arguments. */
+/* Handles every other command of this file, whatever its arguments. */
 void clusterDisabledCommand(client *c) {
     addReplyError(c, "This instance has cluster support disabled");
 }

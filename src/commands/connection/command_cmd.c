@@ -1,9 +1,9 @@
-/* command_cmd.c -- COMMAND: what this server can be asked.
+/* command_cmd.c -- COMMAND: the description of all commands, for clients.
  *
- * Clients build their own routing and help from these replies, so their maps keep the field's order of keys and
- * leave out what a command does not have.
+ * Clients build their routing and help from these replies, so their maps have the same order of keys as Valkey's, and
+ * leave out properties that a command does not have.
  *
- * Not here    the facts (folder table), lookup and key extraction (engine/table/command_table.c).
+ * Not here    the descriptions (folder table), lookup and key extraction (engine/table/command_table.c).
  * Threads     main.
  * Tests       tests/type/command.tcl
  *
@@ -14,12 +14,12 @@
 #include "reply.h"
 #include "zmalloc.h"
 
-/* Key positions kept on the stack; longer requests take memory. */
+/* Number of key positions on the stack; a longer request gets allocated memory. */
 #define KEYS_ON_STACK 64
 
 /* ---- COMMAND INFO ----------------------------------------------------------------------------------------------- */
 
-/* A set of status strings: the names of the bits that are set and have a name. */
+/* Replies with a set of status strings: the names of the bits that are set and have a name. */
 static void replyBitNames(client *c, uint64_t bits, int nbits, const char *(*name_of)(int), const char *prefix) {
     int count = 0;
     if (nbits < 64) bits &= ((uint64_t)1 << nbits) - 1;
@@ -36,7 +36,7 @@ static void replyNumber(client *c, const char *name, int value) {
     addReplyLongLong(c, value);
 }
 
-/* The start of {type: ..., spec: {...}}; `pairs` of the spec follow. */
+/* Begins {type: ..., spec: {...}}; the caller adds `pairs` pairs of the spec. */
 static void replySpecHead(client *c, const char *part, const char *type, int pairs) {
     addReplyBulkCString(c, part);
     addReplyMapLen(c, 2);
@@ -96,8 +96,8 @@ static void replyKeySpecs(client *c, const serverCommand *cmd) {
     }
 }
 
-/* First key, last key and step as clients knew them before key specs: the leading run of the ranges that stand at
- * fixed places, as long as one step describes it. */
+/* Replies with first key, last key and step, as clients knew them before key specs: the first ranges at fixed
+ * positions, as far as one step describes them. */
 static void replyLegacyRange(client *c, const serverCommand *cmd) {
     int first = 0, last = 0, step = 0;
     for (int i = 0; i < cmd->nspecs; i++) {
@@ -142,8 +142,9 @@ static void replyInfo(void *arg, serverCommand *cmd) {
     for (int i = 0; i < cmd->nsubcommands; i++) replyInfo(c, &cmd->subcommands[i]);
 }
 
-/* The reply for RESP2 and for RESP3: no command changes while the server runs, and clients ask when they connect. */
-static robj *all_infos[2]; /* counted; NULL: not made yet, or there was no memory for it */
+/* The reply of COMMAND in RESP2 and RESP3. It is made once, because no command changes while the server runs, and many
+ * clients ask for it when they connect. */
+static robj *all_infos[2]; /* counted; NULL until made, or if there was no memory */
 
 static robj *makeAllInfos(uint8_t resp) {
     client *c = clientCreate(NULL, -1, "", "", false);
@@ -181,14 +182,14 @@ void commandCountCommand(client *c) {
 
 /* ---- COMMAND DOCS ----------------------------------------------------------------------------------------------- */
 
-/* A map entry that is there only when it has a value. */
+/* Adds a map entry if it has a value. */
 static void replyText(client *c, const char *name, const char *text) {
     if (!text) return;
     addReplyBulkCString(c, name);
     addReplyBulkCString(c, text);
 }
 
-/* A map entry of names for the bits that are set, if any is. */
+/* Adds a map entry with the names of the bits that are set, if any is. */
 static void replyDocFlags(client *c, const char *name, uint32_t bits, const char *(*name_of)(int)) {
     if (!bits) return;
     addReplyBulkCString(c, name);
@@ -239,7 +240,7 @@ static void replyHistory(client *c, const char *const *history) {
     }
 }
 
-/* Two items: the full name and the map of its documentation. */
+/* Adds two elements: the full name and the map of its documentation. */
 static void replyDocs(void *arg, serverCommand *cmd) {
     client *c = arg;
     static const commandDocs none = {.summary = NULL};
@@ -291,8 +292,8 @@ void commandDocsCommand(client *c) {
 typedef struct listFilter {
     client *c;
     enum { LIST_ALL, LIST_MODULE, LIST_ACLCAT, LIST_PATTERN } by;
-    uint64_t category; /* ACLCAT */
-    slice pattern;     /* borrowed: PATTERN, MODULE */
+    uint64_t category; /* for ACLCAT */
+    slice pattern;     /* borrowed; for PATTERN, MODULE */
     long long shown;
 } listFilter;
 
@@ -346,7 +347,7 @@ static bool mayHaveKeys(const serverCommand *cmd) {
     return cmd->get_keys != NULL;
 }
 
-/* The command that argv[2...] of a GETKEYS asks about, or NULL with the error sent. */
+/* Returns the command in argv[2...] of COMMAND GETKEYS. Returns NULL after an error reply. */
 static const serverCommand *askedCommand(client *c) {
     bool bad_sub;
     const serverCommand *cmd = commandLookup(c->argv + 2, c->argc - 2, &bad_sub);

@@ -1,9 +1,9 @@
-/* connection_cmds.c -- the first words of a connection, and the last: PING ECHO SELECT AUTH HELLO RESET QUIT.
+/* connection_cmds.c -- commands that begin, set up and end a connection: PING ECHO SELECT AUTH HELLO RESET QUIT.
  *
  * Not here    CLIENT (client_cmds.c, client_list.c), passwords (engine/acl/auth.h).
  * Owns        nothing.
  * Threads     main.
- * Invariants  1. A HELLO that fails changes nothing, unless it fails after AUTH: then the client is in.
+ * Invariants  1. A HELLO that fails changes nothing, unless it fails after AUTH: then the client stays authenticated.
  * Tests       tests/unit/commands/connection/connection_cmds_test.c, tests/engine/client.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -28,7 +28,7 @@ void pingCommand(client *c) {
     if (c->argc > 2) {
         addReplyErrorArity(c);
     } else if ((c->flags & CLIENT_PUBSUB) && c->resp == 2) {
-        /* A RESP2 subscriber expects nothing but arrays. */
+        /* A RESP2 client with subscriptions expects arrays only. */
         addReplyArrayLen(c, 2);
         addReplyBulkCString(c, "pong");
         addReplyBulk(c, c->argc == 2 ? c->argv[1] : sliceStr(""));
@@ -89,7 +89,7 @@ void authCommand(client *c) {
     else replyWrongPassword(c);
 }
 
-/* Options of HELLO: positions of their first values, 0 when not given. */
+/* Options of HELLO: the argument index of the first value; 0 if not given. */
 typedef struct helloOptions {
     uint32_t auth, setname;
 } helloOptions;
@@ -163,7 +163,7 @@ void helloCommand(client *c) {
         replyWrongPassword(c);
         return;
     }
-    if (!c->authenticated) { /* also when no password is needed any more */
+    if (!c->authenticated) { /* also if a password is no longer required */
         addReplyError(
             c, "-NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH "
                "<user> <pass> option can be used to authenticate the client and select the RESP protocol version "

@@ -1,4 +1,4 @@
-/* connection_cmds.h -- what HELLO says about the server.
+/* connection_cmds.h -- the facts about the server that HELLO replies with.
  *
  * Runs on: main.
  *
@@ -14,7 +14,7 @@ typedef struct serverIdentity {
     slice availability_zone;    /* empty: not shown */
 } serverIdentity;
 
-/* The layer that knows hands in how to ask. Boot only; needed before the first HELLO. */
+/* Sets the function from which HELLO gets the identity. Call only at startup, before the first HELLO. */
 void connectionSetIdentity(serverIdentity (*identity)(void));
 
 #endif

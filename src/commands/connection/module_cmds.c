@@ -1,9 +1,9 @@
-/* module_cmds.c -- MODULE: what there is in the place of modules.
+/* module_cmds.c -- MODULE: the list of modules, which has one entry; loading is refused.
  *
- * Scripts are run by what is shown as the module `lua`, as in the field since 9.1. It is built in, and others cannot be
- * loaded: their interface is that of another server's inside.
+ * The engine of scripts is shown as the module `lua`, as in Valkey since 9.1. It is built in. Other modules cannot be
+ * loaded: their API depends on the internals of Valkey.
  *
- * Not here    who may call LOAD and its like (admin/debug.h), INFO's section (server/pending_info.c).
+ * Not here    the check whether a client may call LOAD (admin/debug.h), INFO's section (server/pending_info.c).
  * Owns        nothing.
  * Threads     main.
  * Tests       tests/server/introspection.tcl

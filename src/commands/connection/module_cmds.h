@@ -1,4 +1,4 @@
-/* module_cmds.h -- MODULE, and what programs that ask for modules are shown.
+/* module_cmds.h -- the list of modules, for MODULE LIST and HELLO.
  *
  * Runs on: main.
  *
@@ -8,7 +8,7 @@
 
 #include "client.h"
 
-/* The list of modules, as MODULE LIST and HELLO have it. */
+/* Adds the list of modules to the reply, in the form of MODULE LIST and HELLO. */
 void replyModules(client *c);
 
 #endif
