@@ -1,9 +1,9 @@
-/* command_defs.c -- the rows of table/ as arrays.
+/* command_defs.c -- the rows of table/ as arrays, and the functions that find keys by a command's options.
  *
- * Not here    the words of the rows (engine/table/command_rows.h); lookup and key extraction
- *             (engine/table/command_table.c); commands whose handlers lie in another layer, which registers them.
- * Owns        the arrays, for good.
- * Threads     commandsRegister() at boot; get_keys functions on any thread.
+ * Not here    the macros of the rows (engine/table/command_rows.h); lookup and key extraction
+ *             (engine/table/command_table.c); commands whose handlers are in another layer, which registers them.
+ * Owns        the arrays, which are never freed.
+ * Threads     commandsRegister() at startup; get_keys functions on any thread.
  * Tests       tests/type/command.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -12,7 +12,7 @@
 #include "command_rows.h"
 #include "commands.h"
 
-/* SET reads the key too when it is to give the old value back. */
+/* SET with GET also reads the key. */
 static int setGetKeys(const serverCommand *cmd, const slice *argv, uint32_t argc, requestKey *out, int cap) {
     unused(cmd);
     uint32_t flags = CMD_KEY_OW | CMD_KEY_UPDATE;
@@ -26,7 +26,7 @@ static int setGetKeys(const serverCommand *cmd, const slice *argv, uint32_t argc
     return 1;
 }
 
-/* BITFIELD that has complete GETs and nothing else but rules of overflow only reads. */
+/* BITFIELD only reads if it has nothing but complete GETs and rules of overflow. */
 static int bitfieldGetKeys(const serverCommand *cmd, const slice *argv, uint32_t argc, requestKey *out, int cap) {
     unused(cmd);
     uint32_t at = 2;
@@ -42,7 +42,7 @@ static int bitfieldGetKeys(const serverCommand *cmd, const slice *argv, uint32_t
     return 1;
 }
 
-/* GEORADIUS and GEORADIUSBYMEMBER read their first key and write the last that a word before it names as store. */
+/* GEORADIUS and GEORADIUSBYMEMBER read their first key and write the one after the last STORE or STOREDIST. */
 static int georadiusGetKeys(const serverCommand *cmd, const slice *argv, uint32_t argc, requestKey *out, int cap) {
     unused(cmd);
     uint32_t store = 0;
@@ -60,8 +60,9 @@ static int georadiusGetKeys(const serverCommand *cmd, const slice *argv, uint32_
     return store ? 2 : 1;
 }
 
-/* XREAD and XREADGROUP: the first half of what follows STREAMS, found as the command finds it: a group, a consumer or a
- * number may be spelled like the word. A word that is no option is passed over; the command will refuse it. */
+/* XREAD and XREADGROUP: the keys are the first half of the arguments after STREAMS. The options are parsed as the
+ * command parses them, because a group, a consumer or a number may be spelled like that word. Unknown words are
+ * skipped; the command will refuse them. */
 static int xreadGetKeys(const serverCommand *cmd, const slice *argv, uint32_t argc, requestKey *out, int cap) {
     uint32_t at = 1;
     while (at < argc && !sliceIs(argv[at], "streams")) {
@@ -87,7 +88,7 @@ static int sortRoGetKeys(const serverCommand *cmd, const slice *argv, uint32_t a
     return 1;
 }
 
-/* SORT: the last STORE counts, as it does when the command runs; a word behind BY, GET or LIMIT is none. */
+/* SORT: the last STORE counts, as it does when the command runs. An argument of BY, GET or LIMIT is no option. */
 static int sortGetKeys(const serverCommand *cmd, const slice *argv, uint32_t argc, requestKey *out, int cap) {
     uint32_t store = 0;
     for (uint32_t i = 2; i < argc; i++) {

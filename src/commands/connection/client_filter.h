@@ -36,7 +36,7 @@ typedef struct filterValue {
 typedef struct clientFilter {
     filterValue is[FILTER_CRITERIA], is_not[FILTER_CRITERIA];
     bool skip_me;
-    long long age_s_min, idle_s_min; /* 0: any */
+    long long age_s_min, idle_s_min; /* 0: no limit */
     const client *me;
 } clientFilter;
 

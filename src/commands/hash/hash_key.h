@@ -12,8 +12,8 @@
 #include "typed_key.h"
 #include "value_hash.h"
 
-/* A walk over the fields named by the arguments first, first + step, ... It hashes them in batches and prefetches each
- * batch from the hash's table. */
+/* A walk over the fields that are named by the arguments first, first + step, ... It hashes them in batches, and
+ * prefetches each batch from the hash's table. */
 #define FIELD_WALK_AHEAD 32
 typedef struct fieldWalk {
     client *c;
@@ -23,7 +23,9 @@ typedef struct fieldWalk {
     uint64_t hash[FIELD_WALK_AHEAD];
 } fieldWalk;
 
+/* Begins a walk over `count` fields of the hash `o`. */
 fieldWalk fieldWalkBegin(client *c, const robj *o, uint32_t first, uint32_t step, uint32_t count);
+/* Hashes and prefetches the next batch; for fieldWalkNext() only. */
 void fieldWalkAhead(fieldWalk *w);
 /* Returns the hash of the next field. Returns 0 while the value has no table; a change between two calls may convert it
  * to one. */
@@ -46,8 +48,9 @@ static inline void addReplyHashValue(client *c, const hashPair *pair) {
 /* Sets *longest to the length of the longest argument from `first` on, and reserves memory if the arguments are large.
  * Returns false after an error reply. */
 bool hashArgsReserve(client *c, uint32_t first, size_t *longest) must_check;
-/* Sets the field in argument `index` to the value in the argument after it, like hashSet(), and takes ownership of a
- * large value that was received in an allocation of its own. Call in ascending order of `index`. */
+/* Set the field in argument `index` to the value in the argument after it, like hashSet(). A value of at least
+ * HASH_VALUE_OBJECT bytes, which hashSetLargeArg() is for, is not copied if it was received in an allocation of its own
+ * and the hash is a table. Call in ascending order of `index`. */
 hashSetResult hashSetLargeArg(client *c, robj *o, uint32_t index, uint64_t hash, int64_t when_ms);
 static inline hashSetResult hashSetArg(client *c, robj *o, uint32_t index, uint64_t hash, int64_t when_ms) {
     slice value = c->argv[index + 1];

@@ -18,11 +18,11 @@ typedef struct popKind {
     void (*pop)(client *c, hashedKey key, robj *o, bool at_second, size_t count);
 } popKind;
 
-/* numkeys key [key ...] END [COUNT count] */
+/* Runs LMPOP or ZMPOP: numkeys key [key ...] END [COUNT count] */
 void multiPop(client *c, const popKind *kind);
-/* timeout numkeys key [key ...] END [COUNT count] */
+/* Runs BLMPOP or BZMPOP: timeout numkeys key [key ...] END [COUNT count] */
 void multiPopBlocking(client *c, const popKind *kind);
-/* key [key ...] timeout */
+/* Runs BLPOP, BRPOP, BZPOPMIN or BZPOPMAX: key [key ...] timeout */
 void firstPopBlocking(client *c, const popKind *kind, bool at_second);
 
 #endif

@@ -16,6 +16,7 @@ typedef struct sortPattern {
     bool is_element;            /* the pattern "#", which stands for the element itself */
     bool has_star;              /* a pattern without a star finds nothing */
 } sortPattern;
+/* Parses an argument of BY or GET; the pattern borrows its text. */
 sortPattern sortPatternOf(slice text);
 
 typedef struct sortValue {

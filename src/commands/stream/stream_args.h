@@ -17,7 +17,7 @@ typedef enum {
 /* Parses the ID in argument `index`. If it has no second part, that is `missing_seq`. Returns false after an error
  * reply. */
 bool getStreamIdFromArg(client *c, uint32_t index, streamArgKind kind, uint64_t missing_seq, streamId *id) must_check;
-/* Does the same, but without an error reply. */
+/* Parses the ID `arg` likewise. Returns false, without an error reply, if it is none. */
 bool parseStreamId(slice arg, streamArgKind kind, uint64_t missing_seq, streamId *id) must_check;
 /* Parses "ms-*", an ID argument of XADD: sets *ms to the first part. Returns false if the argument is something
  * else. */
@@ -38,9 +38,9 @@ bool addReplyStreamEntryOf(client *c, streamIterator *it, streamId id);
  * another type. */
 bool streamRead(client *c, hashedKey key, const stream **out) must_check;
 bool streamWrite(client *c, hashedKey key, stream **out) must_check;
-/* Does the same for a command that may change the key, but counts as reading it (hits and misses). */
+/* Like streamWrite(), for a command that may change the key but counts as reading it (hits and misses). */
 bool streamReadToWrite(client *c, hashedKey key, stream **out) must_check;
-/* Propagate changes of consumer groups; `group` and `consumer` are names. */
+/* Changes of consumer groups are propagated by these; `group` and `consumer` are names. */
 /* Propagates XCLAIM: the pending entry with its consumer, time and number of deliveries. A replica removes a pending
  * entry that the stream no longer has. */
 void propagateClaim(const client *c, slice key, slice group, const streamGroup *g, const streamPending *p);

@@ -99,7 +99,8 @@ static bool parseRead(client *c, readOptions *opts) {
     return true;
 }
 
-/* ---- Planning what to read ---------------------------------------------------------------------------------------- */
+/* ---- Planning what to read -----------------------------------------------------------------------------------------
+ * */
 
 typedef struct readPlan {
     const stream *s; /* NULL if there is nothing to read */

@@ -11,11 +11,12 @@
 
 /* Parses longitude and latitude in argument `index` and the next. Returns false after an error reply. */
 bool getPointFromArgs(client *c, uint32_t index, geoPoint *out) must_check;
-/* Parses the unit in argument `index`; *metres is its length. Returns false after an error reply. */
+/* Parses the unit in argument `index`; *metres is its length in meters. Returns false after an error reply. */
 bool getUnitFromArg(client *c, uint32_t index, double *metres) must_check;
 /* Converts a score to the number of a position (ds/geohash.h). A score that no position has gives some number, too. */
 uint64_t geoNumberOfScore(double score);
 
+/* Adds an array of longitude and latitude. */
 void addReplyPoint(client *c, geoPoint p);
 /* Adds the distance with four decimals, as a bulk string. */
 void addReplyDistance(client *c, double distance);
