@@ -1,4 +1,4 @@
-/* acl_cmds.c -- ACL: users and their rules, categories of commands, what was refused.
+/* acl_cmds.c -- ACL: users and their rules, categories of commands, the log of refused commands.
  *
  * Not here    users (engine/acl/acl.c), the log (engine/acl/acl_log.c), files (acl_file.c), which command is in which
  *             category (commands/table).
@@ -93,7 +93,7 @@ void aclGetuserCommand(client *c) {
     }
 }
 
-/* Behind a change of users. Takes the error. */
+/* Replies after a change of users. Takes ownership of `err`. */
 static void replyOkOr(client *c, sds err) {
     if (err) addReplyErrorSlice(c, sdsSlice(err));
     else addReplyOk(c);

@@ -1,4 +1,4 @@
-/* acl_cmds.h -- ACL: users and their rules, categories of commands, what was refused.
+/* acl_cmds.h -- the handlers of ACL: users and their rules, categories of commands, the log of refused commands.
  *
  * Runs on: main.
  *

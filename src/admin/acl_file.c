@@ -1,9 +1,9 @@
-/* acl_file.c -- users in files: lines of the configuration, or a file of their own (aclfile).
+/* acl_file.c -- users in files: "user" lines of the configuration file, or a separate file (aclfile).
  *
- * A file is good as a whole or not at all: users are made beside those that are there, and take their place when no
+ * A file is applied as a whole or not at all: its users are created apart from the present ones, and replace them if no
  * line is wrong.
  *
- * Not here    rules (engine/acl/acl_user.c), what a line is (acl_lines.c).
+ * Not here    rules (engine/acl/acl_user.c), the lines of the configuration (acl_lines.c).
  * Owns        the lines of the configuration until the start.
  * Threads     main.
  * Tests       tests/engine/acl.tcl
@@ -23,7 +23,7 @@
 #include <string.h>
 
 #define NO_FILE ((mode_t)-1)
-#define MODE_OF_NEW 0600 /* hashes are better not read by everybody */
+#define MODE_OF_NEW 0600 /* the file has password hashes */
 
 static aclLines *config_lines; /* owns: from the first line until the start */
 
@@ -61,7 +61,7 @@ bool aclFileStart(void) {
 
 /* ---- The file --------------------------------------------------------------------------------------------------- */
 
-/* A line's user is added to `users`; what is wrong is appended to *errors. */
+/* Adds the user of a line to `users`, or an error text to *errors. */
 static void takeUser(rax *users, const char *path, int number, sds *words, int count, sds *errors) {
     if (raxFind(users, sdsSlice(words[1]), NULL)) {
         *errors = sdsCatPrintf(*errors, "WARNING: Duplicate user '%s' found on line %d. ", words[1], number);
@@ -138,7 +138,7 @@ static void catLine(void *arg, const user *u) {
 }
 
 bool aclFileSave(void) {
-    mode_t mode = MODE_OF_NEW; /* one that is there keeps its own */
+    mode_t mode = MODE_OF_NEW; /* used if the file does not exist yet */
     sds old = textFileRead(engine_settings.aclfile, &mode), text = sdsEmpty();
     if (old) aclEachUser(catLine, &text);
     bool ok = old && textFileReplace(engine_settings.aclfile, sdsSlice(text), mode);

@@ -1,4 +1,4 @@
-/* acl_file.h -- users in files: lines of the configuration, or a file of their own (aclfile).
+/* acl_file.h -- users in files: "user" lines of the configuration file, or a separate file (aclfile).
  *
  * Runs on: main.
  *
@@ -8,16 +8,16 @@
 
 #include "sds.h"
 
-/* A line "user NAME RULE ..." of the configuration, two words or more, which are sds. It is kept until aclFileStart().
- * NULL, or what is wrong with it (valid until the next call). Boot. */
+/* Adds a line "user NAME RULE ..." of the configuration, given as two or more words. It is stored until aclFileStart().
+ * Returns NULL, or an error text that is valid until the next call. Call only at startup. */
 const char *aclFileAddLine(sds *words, int count) must_check;
-/* All users of the configuration or of aclfile, and requirepass. False with a line in the log: the process ends. Boot,
- * when the configuration has been read. */
+/* Creates all users, of the configuration or of aclfile, and applies requirepass. Returns false after logging an error;
+ * the process must then exit. Call at startup, after the configuration has been read. */
 bool aclFileStart(void) must_check;
-/* The file's users take the place of all there are. NULL, or the text of an error, which is the caller's, and nothing
- * has changed. */
+/* Replaces all users by those of aclfile. Returns NULL; or an error text, which the caller owns, if nothing has
+ * changed. */
 sds aclFileLoad(void) must_check;
-/* Write all users to the file. False with errno. */
+/* Writes all users to aclfile. Returns false with errno set on failure. */
 bool aclFileSave(void) must_check;
 
 #endif

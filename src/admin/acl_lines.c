@@ -1,6 +1,6 @@
-/* acl_lines.c -- users as lines of the configuration: kept, applied at the start, compared, written.
+/* acl_lines.c -- "user" lines of the configuration: storing, applying, comparing, writing.
  *
- * Not here    rules (engine/acl/acl_user.c), the users' own file (acl_file.c).
+ * Not here    rules (engine/acl/acl_user.c), the file aclfile (acl_file.c).
  * Owns        nothing: the caller owns the lines.
  * Threads     main.
  * Tests       tests/engine/acl.tcl, tests/server/config_rewrite.tcl
@@ -51,7 +51,8 @@ static const userLine *findLine(const aclLines *lines, slice name) {
     return NULL;
 }
 
-/* The user that a line describes; NULL with *why. With `names_later` a name that no command has yet is no fault. */
+/* Creates the user that a line describes. Returns NULL with *why if the line is wrong. With `names_later` an unknown
+ * command name is no error. */
 static user *makeUser(const userLine *l, bool names_later, const char **why) {
     int count = l->count - 1;
     slice *rules = zmalloc((size_t)l->count * sizeof(*rules)), open;
@@ -96,7 +97,7 @@ static bool applyLine(const userLine *l) {
     for (int i = 1; i < l->count; i++) rules[i - 1] = sdsSlice(l->words[i]);
     bool is_default = strcmp(l->words[0], "default") == 0;
     sds err = NULL;
-    /* Rules of the default user start from nothing here, as those of any other. */
+    /* As for any other user, the rules of a line for the default user start from an empty user. */
     if (is_default) err = aclSetUser(sdsSlice(l->words[0]), &(slice){"reset", 5}, 1, true);
     if (!err) err = aclSetUser(sdsSlice(l->words[0]), rules, l->count - 1, true);
     zfree(rules);
@@ -164,7 +165,7 @@ typedef struct lineText {
     const aclLines *elsewhere; /* borrowed */
 } lineText;
 
-/* Words of the configuration may stand in quotes, those of the users' file not. */
+/* Quotes words that need it. The configuration allows quotes; aclfile does not. */
 static void catQuotedLine(void *arg, const user *u) {
     int count;
     lineText *out = arg;

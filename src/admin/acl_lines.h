@@ -1,4 +1,4 @@
-/* acl_lines.h -- users as lines of the configuration: "user NAME RULE ...".
+/* acl_lines.h -- lists of "user NAME RULE ..." lines of the configuration.
  *
  * Runs on: main.
  *
@@ -13,14 +13,16 @@ typedef struct aclLines aclLines;
 aclLines *aclLinesCreate(void);
 void aclLinesFree(aclLines *lines);
 bool aclLinesEmpty(const aclLines *lines);
-/* Keep a line of two words or more, which are copied. NULL, or what is wrong with it (valid until the next call). A
- * name of a command is judged later, when every command has its final name. */
+/* Adds a line of two or more words, which are copied. Returns NULL, or an error text that is valid until the next call.
+ * A rule with an unknown command name is accepted: it is checked by aclLinesApply(), when all commands have their final
+ * names. */
 const char *aclLinesAdd(aclLines *lines, sds *words, int count) must_check;
-/* Make the users. False with a line in the log. */
+/* Creates the users. Returns false after logging an error. */
 bool aclLinesApply(const aclLines *lines) must_check;
-/* NULL when a start with these lines has the users that are in force; else what is not so, which the caller owns. */
+/* Returns NULL if these lines would create exactly the present users; else a text with the first difference, which the
+ * caller owns. */
 sds aclLinesDiffer(const aclLines *lines);
-/* The lines of all users but those that `elsewhere` has. The caller owns the text. */
+/* Returns the lines of all users except those that `elsewhere` has. The caller owns the text. */
 sds aclLinesText(const aclLines *elsewhere);
 
 #endif

@@ -1,4 +1,4 @@
-/* admin.h -- what this layer registers in the tables of the layers below. Boot only.
+/* admin.h -- registers this layer's commands and INFO fields with the layers below. Call at startup only.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ADMIN_ADMIN_H

@@ -1,7 +1,7 @@
 /* admin_commands.c -- the commands whose handlers are in this layer: CONFIG, DEBUG, INFO, MEMORY and the like.
  *
- * Owns        the array, for good.
- * Threads     main, at boot.
+ * Owns        the array, which is never freed.
+ * Threads     main, at startup.
  * Tests       tests/type/command.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -21,7 +21,7 @@ static serverCommand rows[] = {
 
 void adminCommandsRegister(void) {
     commandTableRegister(rows, array_len(rows));
-    /* They touch main's loop and the threads. */
+    /* These commands act on main's loop and on other threads. */
     commandSetMainThread("config|set");
     commandSetMainThread("debug");
 }

@@ -1,8 +1,8 @@
-/* admin_info.c -- the process, its memory and its rates in INFO.
+/* admin_info.c -- the INFO fields about the process, its memory and its rates.
  *
- * Not here    the command (info.c); the figures (memory_report.c, metrics.c); fields of other layers, which they
- *             register themselves.
- * Threads     main; Server, Stats and CPU also a thread that crashes.
+ * Not here    the command (info.c); the figures (memory_report.c, metrics.c); INFO fields of other layers, which
+ *             register them.
+ * Threads     main; for Server, Stats and CPU also a thread that crashes.
  * Tests       tests/server/info.tcl, tests/differential/server_compare.py
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -73,7 +73,7 @@ static void zone(infoOut *o) {
 
 /* ---- Memory ---------------------------------------------------------------------------------------- */
 
-/* Made by the section's first field for those behind it. */
+/* Filled by the first INFO field of the section, for the other ones. */
 static memoryReport report;
 
 static void used(infoOut *o) {

@@ -1,4 +1,4 @@
-/* admin_settings.c -- the settings of what administers the server: who may, and what it tells.
+/* admin_settings.c -- the settings of administration: access to dangerous commands, contents of crash reports.
  *
  * Owns        admin_settings.
  * Threads     main.

@@ -1,4 +1,4 @@
-/* admin_settings.h -- the settings of what administers the server: who may, and what it tells.
+/* admin_settings.h -- the settings of administration: access to dangerous commands, contents of crash reports.
  *
  * Runs on: main.
  *
@@ -8,20 +8,20 @@
 
 #include "platform.h"
 
-/* Who may use a dangerous thing: enable-debug-command and its like. */
+/* The clients that may use a dangerous command: none, all, or those on the same machine. */
 enum { ACCESS_NO, ACCESS_YES, ACCESS_LOCAL };
 
 typedef struct adminSettings {
     int enable_debug_command, enable_module_command, enable_protected_configs; /* ACCESS_ */
-    bool enable_debug_assert;     /* nobody reads it: debugAssert() is chosen when the program is built */
-    bool hide_user_data_from_log; /* crash reports included */
+    bool enable_debug_assert;     /* has no effect: debugAssert() is chosen at build time */
+    bool hide_user_data_from_log; /* also from crash reports */
     bool extended_redis_compatibility;
-    char *availability_zone; /* owns: an sds; NULL: none */
-    char *debug_context;     /* owns: words for the crash report */
+    char *availability_zone; /* owns: an sds; NULL if not set */
+    char *debug_context;     /* owns: a text for the crash report */
 } adminSettings;
 extern adminSettings admin_settings;
 
-/* Boot only. */
+/* Registers the settings. Call at startup only. */
 void adminSettingsRegister(void);
 
 #endif

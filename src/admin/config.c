@@ -1,12 +1,13 @@
-/* config.c -- the CONFIG command: settings read, and changed all together or not at all.
+/* config.c -- the CONFIG command: reads settings, and changes several of them together or none.
  *
- * A change has three steps, each of which may refuse: may these settings be changed now; are the values right (each is
- * stored as it is found right); does putting them into force work. After a refusal the texts that were saved before the
- * second step are stored again, and what had been put into force is put into force again with them.
+ * A change has three steps, each of which may fail: checking whether the settings may be changed now; storing each
+ * value if it is valid; calling the functions that apply them. If it fails, the texts that were saved before the second
+ * step are stored again, and the functions that had been called are called again.
  *
- * Not here    gathering (setting_table.c), text of values (setting_text.c), files (setting_file.c, setting_rewrite.c).
+ * Not here    the table of settings (setting_table.c), values as text (setting_text.c), files (setting_file.c,
+ *             setting_rewrite.c).
  * Threads     main.
- * Invariants  after a refused CONFIG SET each setting reads as before.
+ * Invariants  1. After a refused CONFIG SET each setting has its old value.
  * Cost        CONFIG GET of a pattern matches each name once per pattern.
  * Tests       tests/unit/admin/setting_test.c, tests/differential/config_compare.py
  *
@@ -26,7 +27,7 @@
 #include "setting_rewrite.h"
 #include "zmalloc.h"
 
-/* A name has no NUL in it. */
+/* Finds a setting by name. A name with a NUL byte is unknown. */
 static settingRow *findWhole(const sds name) {
     return strlen(name) == sdsLen(name) ? settingFind(name) : NULL;
 }
@@ -35,9 +36,9 @@ static settingRow *findWhole(const sds name) {
 
 typedef struct change {
     settingRow *row;  /* borrowed */
-    const char *name; /* borrowed: as it was typed */
+    const char *name; /* borrowed: as the client spelled it */
     char *value;      /* borrowed */
-    sds old;          /* owns: text before the change */
+    sds old;          /* owns: the text before the change */
 } change;
 
 static bool textDiffers(const change *ch) {
@@ -47,7 +48,7 @@ static bool textDiffers(const change *ch) {
     return differs;
 }
 
-/* Whether an earlier change of the list shares the function, which is then called once for both. */
+/* Returns whether an earlier change has the same apply function. It is called once for both. */
 static bool appliedBefore(const change *changes, int index) {
     for (int i = 0; i < index; i++)
         if (settingApply(changes[i].row->entry->def) == settingApply(changes[index].row->entry->def)) return true;
@@ -69,7 +70,8 @@ static const change *applyAll(const change *changes, int count, const bool *want
     return NULL;
 }
 
-/* A function serves several settings: it runs when any of them has changed. */
+/* Marks the changes whose apply function must run. A function may serve several settings: it runs if any of them has
+ * changed. */
 static void markWanted(const change *changes, int count, bool *wanted) {
     for (int i = 0; i < count; i++) {
         const setting *s = changes[i].row->entry->def;
@@ -125,7 +127,7 @@ bool configChange(sds *pairs, int count, const char **culprit, const char **err)
     return !bad;
 }
 
-/* Why the setting may not be changed by this client, or NULL. */
+/* Returns why this client may not change the setting, or NULL. */
 static const char *whyForbidden(const client *c, const setting *s) {
     if (s->flags & SETTING_IMMUTABLE) return "can't set immutable config";
     if (!(s->flags & SETTING_PROTECTED) || admin_settings.enable_protected_configs == ACCESS_YES) return NULL;
@@ -137,14 +139,14 @@ static void replyRefused(client *c, const char *name, const char *err) {
     addReplyErrorFormat(c, "CONFIG SET failed (possibly related to argument '%s') - %s", name, err);
 }
 
-/* The same name twice is refused; a name and its alias are two names. */
+/* Returns whether the same name comes earlier. A name and its alias count as two names. */
 static bool namedBefore(char **pairs, int index, const settingRow *row) {
     for (int i = 0; i < index; i++)
         if (settingFind(pairs[2 * i]) == row) return true;
     return false;
 }
 
-/* False when the reply was an error. */
+/* Returns false after an error reply. */
 static bool allowedAll(client *c, sds *pairs, int count) {
     for (int i = 0; i < count; i++) {
         const settingRow *row = findWhole(pairs[2 * i]);
@@ -172,7 +174,7 @@ void configSetCommand(client *c) {
         addReplySyntaxError(c);
         return;
     }
-    /* Old values and new ones, as they are held and as texts. */
+    /* Reserves memory for old and new values, both stored and as texts. */
     if (c->req && !commandMemoryReserve(c, 8 * (size_t)c->req->wire_len)) return;
     int count = (int)(c->argc - 2) / 2;
     sds *pairs = zmalloc(2 * (size_t)count * sizeof(sds));
@@ -184,14 +186,14 @@ void configSetCommand(client *c) {
     if (allowedAll(c, pairs, count)) {
         if (configChange(pairs, count, &culprit, &err)) addReplyOk(c);
         else replyRefused(c, culprit, err);
-        memoryGateUpdate(); /* a limit holds for the commands behind this one, also in the same batch */
+        memoryGateUpdate(); /* a new limit is effective for the next command of the batch */
     }
     sdsFreeSplitRes(pairs, 2 * count);
 }
 
 /* ---- GET ------------------------------------------------------------------------------------------ */
 
-/* Which rows a CONFIG GET found, and under which name each was asked for. */
+/* The rows that a CONFIG GET has found, each with the name that it is shown under. */
 typedef struct found {
     slice *names; /* owns the array; len 0: not found */
     size_t count;
@@ -227,7 +229,7 @@ void configGetCommand(client *c) {
     const settingRow *rows = settingRows(&nrows);
     found f = {zcalloc(nrows + 1, sizeof(slice)), 0};
     for (uint32_t i = 2; i < c->argc; i++) {
-        /* A pattern ends at a NUL, a name is none then. */
+        /* A pattern ends at a NUL byte. A plain name with a NUL byte is unknown. */
         slice pattern = sliceOf(c->argv[i].ptr, strnlen(c->argv[i].ptr, c->argv[i].len));
         if (isPattern(pattern)) findPattern(&f, pattern, rows, nrows);
         else findExact(&f, c->argv[i], rows);

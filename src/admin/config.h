@@ -1,7 +1,7 @@
-/* config.h -- the settings of all layers: loaded at boot, then read and changed by CONFIG.
+/* config.h -- CONFIG: the settings of all layers, loaded at startup and then read and changed by clients.
  *
- * At boot:  layers register; settingTableInit(); settingFileLoad(argc - 1, argv + 1); serverSettingsApply();
- *           settingFileWarnPending().
+ * At startup: layers register; settingTableInit(); settingFileLoad(argc - 1, argv + 1); serverSettingsApply();
+ *             settingFileWarnPending().
  *
  * Runs on: main.
  *
@@ -13,8 +13,9 @@
 #include "setting_file.h"
 #include "setting_table.h"
 
-/* Change settings as CONFIG SET does, all or none: names and values alternate, `count` is the number of pairs.
- * False with *culprit (one of the names) and *err. The names exist and may be changed: the caller checks. */
+/* Changes settings as CONFIG SET does, all or none. `pairs` alternates names and values; `count` is the number of
+ * pairs. Returns false with *culprit (one of the names) and *err. The caller has checked that the names exist and may
+ * be changed. */
 bool configChange(sds *pairs, int count, const char **culprit, const char **err);
 
 void configGetCommand(client *c);

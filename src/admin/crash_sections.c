@@ -1,7 +1,7 @@
-/* crash_sections.c -- what the crash report says about the server and its clients.
+/* crash_sections.c -- the sections of a crash report about the server and its clients.
  *
- * Runs on the crashing thread, whatever that is, over data that may be broken: it allocates nothing, takes no lock, and
- * bounds each walk. What users have stored or sent is left out when hide-user-data-from-log says so.
+ * Runs on the thread that crashed, over data that may be corrupt: it allocates nothing, takes no lock, and bounds each
+ * loop. With hide-user-data-from-log it leaves out data that users have stored or sent.
  *
  * Threads     any: the one that crashed.
  * Tests       tests/differential/server_compare.py
@@ -37,7 +37,7 @@ static void printClients(void) {
     for (int i = 0; node && i < CLIENTS_SHOWN_MAX; i++, node = node->next) printClient(node->value);
 }
 
-/* Bytes as they are when they can be printed, '?' else. */
+/* Prints an argument, with '?' for bytes that are not printable. */
 static void printArgument(uint32_t index, slice arg) {
     char text[ARGUMENT_BYTES_MAX + 1];
     size_t n = arg.len < ARGUMENT_BYTES_MAX ? arg.len : ARGUMENT_BYTES_MAX;

@@ -1,10 +1,10 @@
-/* crash_sections.h -- what the crash report says about the server and its clients.
+/* crash_sections.h -- the sections of a crash report about the server and its clients.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ADMIN_CRASH_SECTIONS_H
 #define ADMIN_CRASH_SECTIONS_H
 
-/* Boot. */
+/* Registers the sections. Call at startup. */
 void crashSectionsRegister(void);
 
 #endif

@@ -1,6 +1,6 @@
-/* debug.c -- the DEBUG command: which subcommands there are, and the short ones.
+/* debug.c -- the DEBUG command: the table of its subcommands, and the short ones.
  *
- * Each row of the table is a subcommand with its help; HELP shows the rows, so that it lists exactly what exists.
+ * Each row of the table is a subcommand with its help. HELP prints the rows, so it lists exactly what exists.
  *
  * Not here    subcommands about keys and values (debug_data.c).
  * Threads     main.
@@ -34,7 +34,7 @@
 
 static bool cron_paused;
 
-/* The argument as a number the lenient way: 0 when it is none. */
+/* Converts the argument to a number, as strtod() does: 0 if it is none. */
 static double argNumber(client *c, uint32_t index) {
     sds text = sdsFromSlice(c->argv[index]);
     double n = strtod(text, NULL);
@@ -56,7 +56,7 @@ static bool debugPanic(client *c) {
 }
 
 static bool debugSegfault(client *c) {
-    /* A page that may be read only gives the report an address to name. */
+    /* Writing to a read-only page makes the report name an address. */
     char *page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     *(volatile char *)page = 'x';
     addReplyOk(c);
@@ -77,7 +77,7 @@ static bool debugSleep(client *c) {
     if (seconds > 0) {
         struct timespec wait = {.tv_sec = (time_t)seconds};
         wait.tv_nsec = (long)((seconds - (double)wait.tv_sec) * 1e9);
-        while (nanosleep(&wait, &wait) && errno == EINTR) continue; /* a look at the stacks interrupts it */
+        while (nanosleep(&wait, &wait) && errno == EINTR) continue; /* interrupted when stacks are recorded */
     }
     addReplyOk(c);
     return true;
@@ -117,7 +117,7 @@ static bool debugSetDisableDenyScripts(client *c) {
     return true;
 }
 
-/* The server has no mechanism that this could switch; the help says why. */
+/* This server has no mechanism that the subcommand could switch; the help explains it. */
 static bool debugNothingToSwitch(client *c) {
     addReplyOk(c);
     return true;
@@ -142,7 +142,7 @@ static bool debugChangeReplId(client *c) {
     return true;
 }
 
-/* Words as they are, whether they are a command or not. */
+/* Appends the arguments to the replication stream as they are, whether they are a command or not. */
 static bool debugReplicate(client *c) {
     sds out = respCatRequest(sdsEmpty(), c->argc - 2, c->argv + 2);
     replStreamAppend(sdsSlice(out));
@@ -157,7 +157,7 @@ static bool debugCursorGrace(client *c) {
     return true;
 }
 
-/* Links of the cluster bus, which exist in cluster mode only. */
+/* The links of the cluster bus exist in cluster mode only. */
 static bool debugClusterlink(client *c) {
     if (!sliceIs(c->argv[2], "kill")) return false;
     addReplyError(c, "Debug option only available for cluster mode enabled setup!");
@@ -172,7 +172,7 @@ static bool debugPauseAfterFork(client *c) {
 
 /* ---- Texts ----------------------------------------------------------------------------------------- */
 
-/* As it is, whatever its code, and uncounted: no command has failed. */
+/* Replies with the error text as it is, with any code. It is not counted as an error, as no command has failed. */
 static bool debugError(client *c) {
     sds line = sdsCatSlice(sdsNew("-"), c->argv[2]);
     for (size_t i = 0; i < sdsLen(line); i++)
@@ -231,7 +231,7 @@ static void replyPush(client *c) {
         addReplyError(c, "RESP2 is not supported by this command");
         return;
     }
-    /* Not between a command and its reply, so behind it. */
+    /* A push must not come between a command and its reply, so it follows the reply. */
     addReplyBulkCString(c, "Some real reply following the push reply");
     addReplyPushLen(c, 2);
     addReplyBulkCString(c, "server-cpu-usage");
@@ -279,8 +279,8 @@ static bool debugProtocol(client *c) {
 
 static const struct {
     const char *name;
-    uint32_t argc_min, argc_max; /* with DEBUG and the name */
-    bool (*run)(client *c);      /* false: the arguments are not of its form, nothing was replied */
+    uint32_t argc_min, argc_max; /* including DEBUG and the name */
+    bool (*run)(client *c);      /* false, without a reply, if the arguments have another form */
     const char *help[8];
 } subcommands[] = {
     {"assert", 2, 2, debugAssertion, {"ASSERT", "    Fail an assertion, which ends the server."}},

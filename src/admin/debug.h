@@ -1,4 +1,4 @@
-/* debug.h -- the DEBUG command: crash, stop, look inside. For tests of servers and clients.
+/* debug.h -- the DEBUG command: crashes, delays and inspection, for tests of servers and clients.
  *
  * Runs on: main.
  *
@@ -9,9 +9,10 @@
 #include "gates.h"
 
 void debugCommand(client *c);
-/* The entry of GATE_PROTECTED: whether enable-debug-command, or enable-module-command, lets this client. */
+/* The check of GATE_PROTECTED: whether enable-debug-command, or enable-module-command, allows the client to run the
+ * command. */
 gateResult protectedGate(client *c);
-/* DEBUG PAUSE-CRON is on: cron only answers signals. */
+/* Returns whether DEBUG PAUSE-CRON is on: then cron only handles signals. */
 bool debugCronPaused(void);
 
 #endif

@@ -1,10 +1,10 @@
-/* debug_data.c -- DEBUG about keys and values: digests, tables, one object, many made-up keys.
+/* debug_data.c -- DEBUG subcommands about keys and values: digests, tables, one object, many generated keys.
  *
- * The digest of a dataset, in the words of object/digest.h: per database with keys mix(number, 4 bytes); then per key
- * xor(digest of mix(key) and value).
+ * The digest of a dataset, with the operations of object/digest.h: for each database with keys mix(number, 4 bytes);
+ * then for each of its keys xor(digest of mix(key) and value).
  *
  * Threads     main.
- * Cost        DIGEST: the whole dataset, once.
+ * Cost        DIGEST: reads the whole dataset once.
  * Tests       tests/differential/server_compare.py
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -52,7 +52,7 @@ bool debugDigest(client *c) {
     return true;
 }
 
-/* The live entry, looked at without a trace in statistics, LRU or events. */
+/* Looks up a key that is not expired, without effect on statistics, LRU or events. */
 static robj *peekKey(client *c, uint32_t index) {
     return lookupKeyReadWithFlags(c->db, clientKeyAt(c, index), LOOKUP_NOTOUCH | LOOKUP_NOSTATS | LOOKUP_NONOTIFY);
 }
@@ -70,7 +70,7 @@ bool debugDigestValue(client *c) {
 
 /* ---- Tables ---------------------------------------------------------------------------------------- */
 
-#define STATS_MAX 4096 /* of one table's text */
+#define STATS_MAX 4096 /* length of one table's text */
 
 bool debugHtstats(client *c) {
     long long id;
@@ -92,7 +92,7 @@ bool debugHtstats(client *c) {
 }
 
 bool debugHtstatsKey(client *c) {
-    /* Counts as a lookup, unlike the others here. */
+    /* Unlike the others here, this counts as a lookup. */
     const robj *o = lookupKeyReadWithFlags(c->db, clientKeyAt(c, 2), LOOKUP_NOTOUCH | LOOKUP_NONOTIFY);
     if (!o) addReplyNoKeyError(c);
     else if (!objectElements(o))
@@ -107,10 +107,10 @@ bool debugHtstatsKey(client *c) {
 
 /* ---- OBJECT ---------------------------------------------------------------------------------------- */
 
-/* Bytes of the value in a dump file. */
+/* Returns the length of the value in an RDB file. */
 static size_t serializedLength(const robj *o) {
     sds value = rdbValueBytes(o, object_settings.compression);
-    size_t len = sdsLen(value) - 1; /* without the type */
+    size_t len = sdsLen(value) - 1; /* without the byte of the type */
     sdsFree(value);
     return len;
 }
@@ -132,7 +132,7 @@ bool debugObject(client *c) {
         return true;
     }
     bool fast = c->argc == 4 && sliceIs(c->argv[3], "fast");
-    if (!fast && !commandMemoryReserve(c, 3 * objectMemUsage(o, 0))) return true; /* as dump.c says */
+    if (!fast && !commandMemoryReserve(c, 3 * objectMemUsage(o, 0))) return true; /* as DUMP does */
     char serialized[64] = "";
     if (!fast) snprintf(serialized, sizeof(serialized), " serializedlength:%zu", serializedLength(o));
     char nodes[NODES_TEXT_MAX] = "";
@@ -157,7 +157,7 @@ static void printElements(const uint8_t *lp) {
     }
 }
 
-/* The value of argument 2 in this encoding; NULL after an error. */
+/* Returns the value of the key in argument 2 if it has this encoding. Returns NULL after an error reply. */
 static const robj *peekEncoded(client *c, objectEncoding encoding) {
     const robj *o = peekKey(c, 2);
     if (!o) {
@@ -220,7 +220,7 @@ static void populateOne(serverDb *db, slice prefix, long long number, size_t siz
         if (size && size < sdsLen(value)) sdsRange(value, 0, (ptrdiff_t)size - 1);
         else if (size) value = sdsGrowZero(value, size);
         dbAddTake(db, objectCreateTextString(key.name, sdsSlice(value), false, object_main_owner), key);
-        dbKeyChanged(db, key, 0, NULL, 0); /* watchers hear of it; it is no event and not propagated */
+        dbKeyChanged(db, key, 0, NULL, 0); /* for WATCH only: no event, not propagated */
         sdsFree(value);
     }
     sdsFree(name);

@@ -1,4 +1,4 @@
-/* debug_internal.h -- the subcommands of DEBUG that have files of their own.
+/* debug_internal.h -- the subcommands of DEBUG that are in other files than debug.c.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ADMIN_DEBUG_INTERNAL_H
@@ -6,8 +6,8 @@
 
 #include "client.h"
 
-/* debug_data.c: c->argv[1] is the subcommand; false when the form of the arguments is wrong: nothing was replied then.
- * */
+/* Run the subcommand in c->argv[1]. Return false, without a reply, if the arguments have the wrong form. These are in
+ * debug_data.c, */
 bool debugDigest(client *c);
 bool debugDigestValue(client *c);
 bool debugHtstats(client *c);
@@ -17,10 +17,10 @@ bool debugObject(client *c);
 bool debugPlainThreshold(client *c);
 bool debugPopulate(client *c);
 bool debugQuicklist(client *c);
-/* debug_reload.c: the same. */
+/* these in debug_reload.c, */
 bool debugReload(client *c);
 bool debugLoadAof(client *c);
-/* debug_malloc.c: the same. */
+/* and these in debug_malloc.c. */
 bool debugMallctl(client *c);
 bool debugMallctlStr(client *c);
 

@@ -1,7 +1,7 @@
-/* debug_malloc.c -- DEBUG MALLCTL and MALLCTL-STR: the allocator's own switches.
+/* debug_malloc.c -- DEBUG MALLCTL and MALLCTL-STR: reads and changes the allocator's own settings.
  *
- * The one place beside base/zmalloc*.c that talks to jemalloc by name. A switch is a bool, a 32-bit or a 64-bit number,
- * and the allocator refuses a wrong width, so all are tried. Without jemalloc no form of the subcommands is known.
+ * Besides base/zmalloc*.c this is the only file that calls jemalloc by name. A setting is a bool, a 32-bit or a 64-bit
+ * number, and the allocator refuses a wrong width, so all are tried. Without jemalloc the subcommands do not exist.
  *
  * Threads     main.
  * Tests       tests/differential/server_compare.py
@@ -28,7 +28,7 @@ bool debugMallctlStr(client *c) {
 #include <errno.h>
 #include <jemalloc/jemalloc.h>
 
-/* A number of any of the three widths; the low bytes come first. */
+/* A number of any of the three widths, in little-endian order. */
 typedef union number {
     bool flag;
     uint32_t narrow;
@@ -60,7 +60,7 @@ static int writeNumber(const char *key, uint64_t value) {
     return error;
 }
 
-/* MALLCTL key [value]: the value before it is changed. */
+/* MALLCTL key [value]: replies with the value before the change. */
 bool debugMallctl(client *c) {
     long long value = 0;
     if (c->argc == 4 && !getLongLongFromArg(c, 3, &value, NULL)) return true;

@@ -1,6 +1,6 @@
-/* debug_reload.c -- DEBUG RELOAD, DEBUG LOADAOF: the dataset comes back from disk.
+/* debug_reload.c -- DEBUG RELOAD, DEBUG LOADAOF: loads the dataset again from disk.
  *
- * Not here    what a snapshot is (persist).
+ * Not here    the files themselves (persist).
  * Threads     main's own.
  * Tests       tests/persist/reload.tcl, tests/persist/turn_on.tcl
  *
@@ -42,7 +42,7 @@ static void emptyAll(void) {
     librariesClear();
 }
 
-/* What there is goes when the file has turned out to be a snapshot, not before. */
+/* Loads a snapshot. The present dataset is emptied only once the file has proved to be a snapshot. */
 static rdbLoadEnd reload(const char *path, const reloadWords *words) {
     struct stat st;
     const rdbLoadOptions options = {.keep_expired = store_following.on,
@@ -53,12 +53,12 @@ static rdbLoadEnd reload(const char *path, const reloadWords *words) {
     rdbLoadResult r = rdbLoadFile(path, &options);
     loadingEnd();
     rdbLoadResultFree(&r);
-    if (r.end == RDB_LOAD_BROKEN && !words->noflush) emptyAll(); /* nothing rather than half of it */
+    if (r.end == RDB_LOAD_BROKEN && !words->noflush) emptyAll(); /* an empty dataset is better than half of one */
     return r.end;
 }
 
-/* One load within another would meet a dataset that is half there, and a script that has loaded another one would leave
- * half of what it did in it. True after the refusal. */
+/* Refuses to load during another load, whose dataset is incomplete, and from a script, part of whose effects would be
+ * lost. Returns true after an error reply. */
 static bool mayNotLoad(client *c) {
     if (programOwns(c)) {
         addReplyErrorFormat(c, "DEBUG %.*s is not allowed from script", (int)c->argv[1].len, c->argv[1].ptr);
@@ -86,7 +86,7 @@ bool debugReload(client *c) {
         dirty = 0;
     }
     rdbLoadEnd end = reload(path, &words);
-    store_stats.dirty = dirty; /* what is loaded is no change, and what was emptied for it neither */
+    store_stats.dirty = dirty; /* loading and emptying count as no change */
     if (end == RDB_LOAD_BROKEN && !words.noflush) keepFilesBegin();
     if (end != RDB_LOAD_DONE) {
         addReplyError(c, "Error trying to load the RDB dump, check server logs.");

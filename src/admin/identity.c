@@ -1,4 +1,4 @@
-/* identity.c -- the names by which this run of the server is known.
+/* identity.c -- the run ID, and the product name and version that clients see.
  *
  * Threads     main.
  * Tests       tests/server/info.tcl, tests/differential/server_compare.py

@@ -1,4 +1,4 @@
-/* identity.h -- the names by which this run of the server is known.
+/* identity.h -- the run ID, and the product name and version that clients see.
  *
  * Runs on: main.
  *
@@ -8,11 +8,11 @@
 
 #include "connection_cmds.h"
 
-/* 40 hexadecimal digits, drawn at the first call. */
+/* Returns 40 hexadecimal digits, which are drawn at the first call. */
 const char *identityRunId(void);
-/* "Valkey", or "Redis" for those who expect that (extended-redis-compatibility), in error texts. */
+/* Returns the name for error texts: "Valkey", or "Redis" with extended-redis-compatibility. */
 const char *identityProduct(void);
-/* What HELLO says; for connectionSetIdentity(). */
+/* Returns what HELLO replies about the server; for connectionSetIdentity(). */
 serverIdentity identityForHello(void);
 
 #endif

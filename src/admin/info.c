@@ -1,9 +1,9 @@
-/* info.c -- the INFO command: which sections are asked for, and where their text goes.
+/* info.c -- the INFO command: selects sections and writes their text.
  *
- * Not here    what a section says: its owners register their fields (base/info_table.h).
- * Owns        the time of the start.
- * Threads     main; infoPrintCrash() also a thread that crashes.
- * Invariants  a section appears once, however often it is asked for, in the order of the table.
+ * Not here    the contents of sections: their layers register INFO fields (base/info_table.h).
+ * Owns        the start time.
+ * Threads     main; infoPrintCrash() also on a thread that crashes.
+ * Invariants  1. A section appears once, however often it is requested, in the order of the table.
  * Tests       tests/server/info.tcl, tests/differential/server_compare.py
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TEXT_ROOM 8192 /* for the default sections */
+#define TEXT_ROOM 8192 /* capacity for the default sections */
 
 static int64_t started_s;
 
@@ -56,9 +56,9 @@ static void writeSection(infoOut *o, const infoSection *s, bool first) {
     infoTableWrite(s, o);
 }
 
-/* ---- Choosing -------------------------------------------------------------------------------------- */
+/* ---- Selecting ------------------------------------------------------------------------------------- */
 
-/* Whether INFO's argument `name` asks for the section. */
+/* Returns whether INFO's argument `name` selects the section. */
 static bool asksFor(slice name, const infoSection *s) {
     if (sliceIs(name, "default")) return s->flags & INFO_DEFAULT;
     if (sliceIs(name, "all") || sliceIs(name, "everything")) return !(s->flags & INFO_BY_NAME);
@@ -78,7 +78,7 @@ static sds infoText(const slice *names, uint32_t count) {
     const infoSection *s;
     const char *last_title = "";
     for (size_t i = 0; (s = infoTableSection(i)) != NULL; i++) {
-        /* Two names of one section stand side by side. */
+        /* A section may be in the table under two names, one after the other. */
         if (!isWanted(s, names, count) || !strcmp(s->title, last_title)) continue;
         writeSection(&o, s, !*last_title);
         last_title = s->title;

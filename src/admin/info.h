@@ -10,11 +10,10 @@
 
 /* INFO [section ...] */
 void infoCommand(client *c);
-/* The text of the sections that `names` ask for, as INFO answers; none: the default ones. The caller owns it. */
-/* The sections that can be made without allocating and without the allocator's figures, through panicPrint(). */
+/* Prints, by panicPrint(), the sections that need neither allocation nor the allocator's statistics. */
 void infoPrintCrash(void);
-/* Boot: the moment of the start. */
+/* Records the start time. Call at startup. */
 void infoInit(void);
-int64_t infoStartedAt(void); /* unix seconds */
+int64_t infoStartedAt(void); /* in unix seconds */
 
 #endif

@@ -1,10 +1,10 @@
-/* lolwut.c -- the LOLWUT command: a picture, and the version.
+/* lolwut.c -- the LOLWUT command: draws a picture and shows the version.
  *
- * The picture is a row of hills at night, new at each call: each range is a sum of three waves of random length and
- * phase, nearer ranges are lower and denser, and above them stand stars and a moon.
+ * The picture is a row of hills at night, different at each call: each range is a sum of three waves of random length
+ * and phase, nearer ranges are lower and denser, and above them are stars and a moon.
  *
  * Threads     main.
- * Cost        columns x rows, both bounded.
+ * Cost        columns x rows, both of which are bounded.
  * Tests       tests/server/info.tcl, tests/differential/server_compare.py
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -22,7 +22,7 @@
 #define WAVES 3
 
 typedef struct hillRange {
-    double height, amplitude;           /* parts of the picture's height */
+    double height, amplitude;           /* fractions of the picture's height */
     double length[WAVES], phase[WAVES]; /* columns, radians */
 } hillRange;
 
@@ -35,7 +35,7 @@ static hillRange drawRange(rng *r, int index) {
     return range;
 }
 
-/* Rows that the range covers in that column, from the ground. */
+/* Returns the number of rows that the range covers in that column, from the ground. */
 static int rangeTop(const hillRange *range, int column, int rows) {
     double y = range->height;
     for (int w = 0; w < WAVES; w++)
@@ -43,13 +43,13 @@ static int rangeTop(const hillRange *range, int column, int rows) {
     return (int)(y * rows);
 }
 
-/* `tops` are those of the ranges in this column. */
+/* `tops` has the heights of the ranges in this column. */
 static char pixel(const int tops[RANGES], rng *r, int column, int row, int columns, int rows) {
     static const char shades[RANGES] = {'.', ':', '+', '#'};
-    int above = rows - row; /* the ground */
+    int above = rows - row; /* rows above the ground */
     for (int i = RANGES - 1; i >= 0; i--)
         if (above <= tops[i]) return shades[i];
-    /* A character is about twice as high as wide. */
+    /* A character is about twice as high as it is wide. */
     double dx = (column - columns * 0.78) / 2, dy = row - rows * 0.2, radius = rows * 0.09;
     if (dx * dx + dy * dy <= radius * radius) return 'O';
     return rngBelow(r, 60) == 0 ? '*' : ' ';

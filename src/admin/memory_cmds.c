@@ -1,6 +1,6 @@
 /* memory_cmds.c -- the MEMORY command.
  *
- * Not here    the figures (memory_report.c), what a value costs (object/).
+ * Not here    the figures (memory_report.c), the memory of a value (object/).
  * Threads     main.
  * Tests       tests/server/info.tcl, tests/differential/server_compare.py
  *
@@ -17,7 +17,8 @@
 
 #define SAMPLES_DEFAULT 5
 
-/* MEMORY USAGE key [SAMPLES count]: the entry and its value; the place in the tables is overhead of the database. */
+/* MEMORY USAGE key [SAMPLES count]: counts the entry and its value. Its slot in the tables is overhead of the
+ * database. */
 void memoryUsageCommand(client *c) {
     long long samples = SAMPLES_DEFAULT;
     for (uint32_t i = 3; i < c->argc; i++) {
@@ -56,7 +57,7 @@ static void ratioField(client *c, const char *name, float value) {
     addReplyDouble(c, (double)value);
 }
 
-/* "db.N" with the size of its dicts, for each database in use. Returns how many. */
+/* Adds "db.N" with the size of its dicts, for each database in use. Returns their number. */
 static long long databaseFields(client *c) {
     long long count = 0;
     for (int i = 0; i < dbCount(); i++) {
@@ -117,8 +118,8 @@ void memoryStatsCommand(client *c) {
 
 /* ---- DOCTOR ---------------------------------------------------------------------------------------- */
 
-#define REPORT_USED_MIN (5u << 20) /* below, ratios mean nothing */
-#define WASTE_BYTES (10 << 20)     /* a ratio is bad only when it stands for so much */
+#define REPORT_USED_MIN (5u << 20) /* with less used memory, ratios are meaningless */
+#define WASTE_BYTES (10 << 20)     /* a ratio is bad only if it stands for at least this much memory */
 
 #define ADVICE_PEAK                                                                                               \
     " * Peak: once, more than one and a half times of today's memory was in use. Pages that the peak left behind" \

@@ -1,4 +1,4 @@
-/* memory_report.c -- where the memory is: figures for INFO memory, MEMORY STATS and MEMORY DOCTOR.
+/* memory_report.c -- figures about memory for INFO memory, MEMORY STATS and MEMORY DOCTOR.
  *
  *   system's view      |<------------------------------ rss ----------------------------->|
  *   allocator's        |<-------------------- resident ------------------->| process      |
@@ -6,10 +6,10 @@
  *                      |<------- allocated ----->| free in runs|
  *   ours               | startup clients tables  | dataset     |  (used: both)
  *
- * Owns        the last sample of what the system and the allocator say.
+ * Owns        the last sample of the figures of system and allocator.
  * Threads     main.
- * Cost        one look at each client, one at each database, and ten times a second at most the allocator's refresh of
- *             its statistics.
+ * Cost        visits each client and each database; at most ten times a second the allocator refreshes its
+ *             statistics.
  * Tests       tests/server/info.tcl, tests/differential/server_compare.py
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -41,18 +41,18 @@ static void addDatabases(memoryReport *r) {
     for (int i = 0; i < dbCount(); i++) {
         dbFigures f = dbGetFigures(dbGet(i));
         r->keys += f.keys;
-        r->tables += f.tables_bytes; /* the rest of a dict was there at startup */
+        r->tables += f.tables_bytes; /* the rest of a dict counts as startup memory */
         r->tables_rehashing += f.rehashing_bytes;
         r->databases_rehashing += f.rehashing;
     }
 }
 
-/* What the system and the allocator say takes 25 us to ask for: a sample stands for this long, as the field's servers
- * take one ten times a second. */
+/* Getting the figures of system and allocator takes 25 us, so a sample is reused for this long. Valkey takes one ten
+ * times a second, too. */
 #define SAMPLE_MS 100
 
 static struct {
-    int64_t taken_ms; /* 0: none yet */
+    int64_t taken_ms; /* 0: no sample yet */
     size_t rss;
     allocatorInfo allocator;
 } sample;

@@ -1,4 +1,4 @@
-/* memory_report.h -- where the memory is: figures for INFO memory, MEMORY STATS and MEMORY DOCTOR.
+/* memory_report.h -- figures about memory for INFO memory, MEMORY STATS and MEMORY DOCTOR.
  *
  * Runs on: main.
  *
@@ -10,15 +10,15 @@
 
 typedef struct memoryReport {
     size_t used, peak, startup, rss, total_system;
-    allocatorInfo allocator; /* where the allocator tells nothing: `used` and `rss` stand in */
+    allocatorInfo allocator; /* `used` and `rss` if the allocator has no statistics */
     size_t clients_normal, clients_replicas;
     size_t clients_normal_count, clients_replicas_count;
-    size_t tables;           /* of all databases, keys and expires; 0 without a key */
-    size_t tables_rehashing; /* of these: being left */
+    size_t tables;           /* of all databases, for keys and expires; 0 if there are no keys */
+    size_t tables_rehashing; /* part of `tables`: tables from which a rehash moves entries */
     size_t databases_rehashing;
-    size_t aof_buffer;         /* what is to be written */
-    size_t scripts, functions; /* what keeping their texts takes */
-    size_t overhead;           /* all that is not data: startup, and the above */
+    size_t aof_buffer;         /* bytes that are not yet written */
+    size_t scripts, functions; /* memory of their texts */
+    size_t overhead;           /* everything but the dataset: startup, and the fields above */
     size_t dataset;            /* used - overhead */
     size_t keys;
     float dataset_percent, peak_percent;
@@ -26,6 +26,7 @@ typedef struct memoryReport {
     long long frag_bytes, rss_bytes, rss_overhead_bytes, total_bytes;
 } memoryReport;
 
+/* Sets all figures; those of the system and the allocator may be a tenth of a second old. */
 void memoryReportMake(memoryReport *out);
 
 #endif

@@ -34,7 +34,7 @@ static struct {
     int64_t peak_time_s;
 } metrics;
 
-/* Add a sample: growth of `value` per `scale` of growth of `base`. */
+/* Adds a sample: the growth of `value` for each `scale` of growth of `base`. */
 static void sample(metric m, uint64_t value, uint64_t base, uint64_t scale) {
     series *s = &metrics.of[m];
     uint64_t dv = value - s->last_value, db = base - s->last_base;
@@ -95,7 +95,7 @@ void metricsSetStartupMemory(void) {
     metrics.startup = zmallocUsed();
 }
 
-/* A sample now makes the counters as they are the base of the next. */
+/* Takes a sample, so that the present counters are the base of the next one, and clears all samples. */
 void metricsReset(void) {
     memset(metrics.of, 0, sizeof(metrics.of));
     metrics.last_sample_ms = 0;

@@ -19,17 +19,17 @@ typedef enum {
     METRICS
 } metric;
 
-/* From cron: take a sample when a tenth of a second has passed. */
+/* Call from cron: takes a sample if a tenth of a second has passed. */
 void metricsCron(void);
-/* Mean of the last 16 samples. */
+/* Returns the mean of the last 16 samples. */
 long long metricsRate(metric m);
-/* Highest used memory seen, and what was used when the server was ready. */
+/* Return the highest used memory seen, and the used memory when the server was ready (metricsSetStartupMemory()). */
 size_t metricsPeakMemory(void);
 size_t metricsStartupMemory(void);
 void metricsSetStartupMemory(void);
 void metricsReset(void); /* CONFIG RESETSTAT */
 
-/* Processor time of main's own thread: now if that asks, else as of its last tick. */
+/* Sets *out to the processor time of main's own thread: now, if called on that thread, else at its last tick. */
 struct rusage;
 void metricsMainThreadUsage(struct rusage *out);
 

@@ -1,13 +1,14 @@
-/* setting_file.c -- settings from the file, from stdin and from the command line.
+/* setting_file.c -- loads settings from the configuration file, stdin and the command line.
  *
- * The command line is turned into lines of the same language, behind an empty line after the file's text, and
- * all of it is read as one: so an error on the command line has a line number, 2 for the first setting.
+ * The command line is converted to lines of the file's syntax, which are appended after an empty line to the file's
+ * text, and all of it is parsed as one: so an error on the command line has a line number, 2 for the first setting.
  *
  * Not here    lines and includes (setting_lines.c), the types of values (setting_text.c), CONFIG REWRITE
  *             (setting_rewrite.c), --version (server).
- * Owns        the path of the file, and what the start read beside the file.
- * Threads     main, at boot.
- * Invariants  a setting that adds up over lines (save) starts anew at the end of each text; an include is a text.
+ * Owns        the path of the file, and the lines of stdin and the command line.
+ * Threads     main, at startup.
+ * Invariants  1. A setting that accumulates over lines (save) starts anew at the end of each text; an include is a
+ *                text.
  * Tests       tests/unit/admin/setting_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -26,14 +27,14 @@
 #include <unistd.h>
 
 static struct {
-    sds path;   /* owns: absolute; NULL: there was no file */
+    sds path;   /* owns: absolute; NULL if there was no file */
     sds beside; /* owns: lines of stdin and of the command line */
-    sds folder; /* owns: where the process started */
+    sds folder; /* owns: the folder in which the process started */
 } loaded;
 
 /* ---- Errors --------------------------------------------------------------------------------------- */
 
-/* A line that has, or may have, a password; as far as its first word tells. */
+/* Returns whether a line has, or may have, a password, judged by its first word. */
 static bool isSecret(const char *line) {
     if (!line[strcspn(line, " \t")]) return false;
     sds name = sdsNewLen(line, strcspn(line, " \t"));
@@ -67,8 +68,8 @@ static const char *renameCommand(void *arg, const sds from, const sds to) {
     return commandTableRename(from, to) ? NULL : "Target command name already exists";
 }
 
-/* Each line of an accumulating setting adds to those before it in the same text. An empty value starts again, and a
- * line without a value adds nothing. */
+/* Each line of an accumulating setting adds to those before it in the same text. An empty value starts anew; a line
+ * without a value adds nothing. */
 static const char *setLoaded(void *arg, settingEntry *e, sds *words, int count) {
     const char *err;
     unused(arg);
@@ -109,8 +110,8 @@ static bool isOption(const char *word) {
     return word[0] == '-' && word[1] == '-';
 }
 
-/* One line per option. The word after an option is its value whatever it looks like, except after --save and
- * --sentinel, which may stand alone: then --save has the empty value, and --sentinel none. */
+/* Makes one line for each option. The word after an option is its value, whatever it looks like, except after --save
+ * and --sentinel, which may stand alone: then --save has the empty value, and --sentinel has none. */
 static sds optionLines(int count, char **words) {
     sds out = sdsEmpty();
     bool has_value = true;
@@ -196,7 +197,8 @@ const char *settingFilePath(void) {
     return loaded.path;
 }
 
-/* An empty value turns a subsystem off (save ""), which is what happens anyway. */
+/* Returns whether the setting was configured to a value that has no effect yet. An empty value (save "") turns a
+ * subsystem off, which is the present behavior anyway. */
 static bool expectsEffect(const settingEntry *e) {
     sds text = settingText(e->def);
     bool expects = e->loaded && (e->def->flags & SETTING_PENDING) && sdsLen(text) && sdsCmp(text, e->default_value);

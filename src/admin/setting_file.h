@@ -1,6 +1,6 @@
-/* setting_file.h -- settings from the file, from stdin and from the command line.
+/* setting_file.h -- loads settings from the configuration file, stdin and the command line.
  *
- * Runs on: main, at boot.
+ * Runs on: main, at startup.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ADMIN_SETTING_FILE_H
@@ -8,17 +8,17 @@
 
 #include "sds.h"
 
-/* Load what the command line says, without the program's name:  [file] [--option value ...] [-]
- * The first word is a file unless it starts with '-'. "-" as first or last word reads stdin. Options come after
- * both, so they win. A mistake is reported on stderr and ends the process with 1. */
+/* Loads the command line, given without the program's name: [file] [--option value ...] [-]. The first word is a file
+ * unless it begins with '-'. "-" as first or last word reads stdin. Options are applied last, so they win. An error is
+ * printed to stderr and ends the process with status 1. */
 void settingFileLoad(int count, char **words);
-/* Absolute path of the loaded file; NULL when there was none. */
+/* Returns the absolute path of the loaded file; NULL if there was none. */
 const char *settingFilePath(void);
-/* One log line that names the loaded settings that have no effect yet; nothing when there are none. */
+/* Logs one line that names the loaded settings that have no effect yet, if there are any. */
 void settingFileWarnPending(void);
-/* What the start read after the file: lines of stdin and of the command line. */
+/* Returns the lines of stdin and of the command line, which startup read after the file; NULL before that. */
 sds settingFileBeside(void);
-/* The folder in which the process started. */
+/* Returns the folder in which the process started. */
 const char *settingFileFolder(void);
 
 #endif

@@ -1,10 +1,9 @@
-/* setting_lines.c -- the language of the configuration file: lines of words, includes, and what each line is.
+/* setting_lines.c -- parses the configuration file: lines of words, includes, directives and settings.
  *
- * Not here    what becomes of a line: its value is stored at the start (setting_file.c), or only foretold
- *             (setting_trial.c).
+ * Not here    using a line: startup stores its value (setting_file.c), a trial only computes it (setting_trial.c).
  * Owns        nothing.
  * Threads     main.
- * Invariants  reading stops at the first line that is refused.
+ * Invariants  1. Parsing stops at the first line that is refused.
  * Tests       tests/unit/admin/setting_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -20,13 +19,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A file that includes itself would never end. */
+/* Ends a file that includes itself. */
 #define INCLUDE_DEPTH_MAX 64
 
 typedef struct walk {
     const lineTaker *taker; /* borrowed */
     lineFault *fault;       /* borrowed; why is set once */
-    const char *path;       /* borrowed: of the included file that is read; NULL: the text that was given */
+    const char *path;       /* borrowed: the included file that is being parsed; NULL if it is the given text */
     int depth;
 } walk;
 
@@ -71,7 +70,7 @@ static void includeFile(const char *path, walk *w) {
 
 static void includeMatches(const sds found, const char *rest, walk *w);
 
-/* The names in folder `found` that match `part`, each followed by `rest`; in the order of their bytes. */
+/* Includes the names in folder `found` that match `part`, each followed by `rest`, in the order of their bytes. */
 static void includeFolder(const sds found, const sds part, const char *rest, walk *w) {
     struct dirent **names;
     int count = scandir(sdsLen(found) ? found : ".", &names, NULL, alphasort);
@@ -86,8 +85,8 @@ static void includeFolder(const sds found, const sds part, const char *rest, wal
     if (count >= 0) free(names);
 }
 
-/* Include each file whose path is `found` followed by a match of the pattern `rest`. (base has a glob.h of its own,
- * which hides the C library's.) */
+/* Includes each file whose path is `found` followed by a match of the pattern `rest`. (base has a glob.h of its own,
+ * which hides that of the C library.) */
 static void includeMatches(const sds found, const char *rest, walk *w) {
     size_t slashes = strspn(rest, "/"), len = strcspn(rest + slashes, "/");
     sds path = sdsCatLen(sdsDup(found), rest, slashes), part = sdsNewLen(rest + slashes, len);
@@ -104,7 +103,7 @@ static void includeMatches(const sds found, const char *rest, walk *w) {
     sdsFree(part);
 }
 
-/* A pattern may match nothing; a plain name must exist. */
+/* Includes a file, or all files that match a pattern: there may be none. A file that is named must exist. */
 static const char *include(const char *given, walk *w) {
     if (w->depth >= INCLUDE_DEPTH_MAX) return "Too many nested includes";
     const char *folder = w->taker->folder && *given != '/' ? w->taker->folder(w->taker->arg) : NULL;
@@ -118,7 +117,7 @@ static const char *include(const char *given, walk *w) {
 
 /* ---- Lines ---------------------------------------------------------------------------------------- */
 
-/* Directives that are not settings. *known is false when it is none of them. */
+/* Handles directives that are not settings. Sets *known to false if the line is none of them. */
 static const char *directive(sds *words, int count, walk *w, bool *known) {
     const char *name = words[0];
     const lineTaker *t = w->taker;
@@ -133,7 +132,7 @@ static const char *directive(sds *words, int count, walk *w, bool *known) {
     return "Bad directive or wrong number of arguments";
 }
 
-/* NULL, or what is wrong with the line. */
+/* Handles a line. Returns NULL, or why it is refused. */
 static const char *takeWords(sds *words, int count, walk *w) {
     bool known;
     const char *err = directive(words, count, w, &known);

@@ -1,4 +1,4 @@
-/* setting_lines.h -- the language of the configuration file: lines of words, includes, and what each line is.
+/* setting_lines.h -- parses the configuration file: lines of words, includes, directives and settings.
  *
  * Runs on: main.
  *
@@ -10,31 +10,31 @@
 
 #include <stdio.h>
 
-/* The caller's functions, each called with `arg`. Those that return a text return NULL, or why the line is refused,
- * which is valid until the next call. */
+/* The functions that a reader of the file passes, each called with `arg`. Those that return a text return NULL, or the
+ * reason why the line is refused, which is valid until the next call. */
 typedef struct lineTaker {
-    const char *(*setting)(void *arg, settingEntry *e, sds *words, int count); /* words of the value: may be none */
+    const char *(*setting)(void *arg, settingEntry *e, sds *words, int count); /* words of the value, maybe none */
     const char *(*user)(void *arg, sds *words, int count);                     /* "user", the name, rules */
     const char *(*rename)(void *arg, const sds from, const sds to);
-    void (*text_ends)(void *arg);     /* the given text, and each included one */
-    const char *(*folder)(void *arg); /* where relative includes are; NULL: the process's folder */
+    void (*text_ends)(void *arg);     /* at the end of the text and of each included file */
+    const char *(*folder)(void *arg); /* folder of relative includes; NULL: the working directory */
     void *arg;
 } lineTaker;
 
 /* The first line that was refused. */
 typedef struct lineFault {
-    sds path;   /* owns: the included file; NULL: the text that was given */
+    sds path;   /* owns: the included file; NULL if it is the given text */
     int number; /* from 1; 0: the file could not be opened */
-    sds line;   /* owns; NULL when the file could not be opened */
-    sds why;    /* owns; NULL: no line was refused */
+    sds line;   /* owns; NULL if the file could not be opened */
+    sds why;    /* owns; NULL if no line was refused */
 } lineFault;
 
-/* Read all lines of a text, with its includes. False with *fault, which the caller frees. */
+/* Parses all lines of a text, with its includes. Returns false with *fault, which the caller frees. */
 bool settingLinesRead(const sds text, const lineTaker *taker, lineFault *fault) must_check;
 void lineFaultFree(lineFault *fault);
-/* All that the stream has. The caller owns it. */
+/* Reads the stream to its end. The caller owns the text. */
 sds settingReadAll(FILE *f);
-/* Names of the past, which the file may hold with one value and which do nothing. */
+/* Returns whether this is an old name that the file may have with one value, and that has no effect. */
 bool settingNameIsObsolete(const char *name);
 
 #endif

@@ -1,4 +1,4 @@
-/* setting_rewrite.h -- bring the configuration file up to date with the values in force.
+/* setting_rewrite.h -- CONFIG REWRITE: updates the configuration file to the present values.
  *
  * Runs on: main.
  *
@@ -8,10 +8,11 @@
 
 #include "sds.h"
 
-/* Rewrite the file at `path`, which need not exist. False with *why, which the caller owns: the file is as it was. */
+/* Rewrites the file at `path`, which need not exist. Returns false with *why, which the caller owns; the file is then
+ * unchanged. */
 bool settingRewrite(const char *path, sds *why) must_check;
-/* The new text for a file whose text is `old`. NULL with *why when a start with it would end, or would have other
- * settings or users than are in force now. The caller owns either. */
+/* Returns the new text for a file with the text `old`. Returns NULL with *why if the server would not start with the
+ * new text, or would have other settings or users than now. The caller owns both. */
 sds settingRewriteText(const sds old, sds *why) must_check;
 
 #endif

@@ -1,9 +1,9 @@
-/* setting_table.c -- all settings of all layers under their names.
+/* setting_table.c -- the settings of all layers, by name.
  *
- * Not here    values and their text (setting_text.c); the layers' tables, which are only pointed at.
+ * Not here    values and their text (setting_text.c); the layers' tables, to which the entries point.
  * Owns        the entries and the sorted rows.
  * Threads     main.
- * Invariants  rows are sorted by name, case ignored, and no two are equal.
+ * Invariants  1. Rows are sorted by name, ignoring case, and no two are equal.
  * Cost        a lookup is a binary search over some 330 names.
  * Tests       tests/unit/admin/setting_test.c
  *

@@ -1,4 +1,4 @@
-/* setting_table.h -- all settings of all layers under their names.
+/* setting_table.h -- the settings of all layers, by name.
  *
  * Runs on: main.
  *
@@ -11,24 +11,25 @@
 typedef struct settingEntry {
     const setting *def; /* borrowed: the layer's table */
     sds default_value;  /* owns: as CONFIG GET would show it */
-    bool loaded;        /* by the file or the command line */
-    bool accumulating;  /* the text being loaded has set it before */
+    bool loaded;        /* set by the file or the command line */
+    bool accumulating;  /* the text that is being loaded has set it before */
 } settingEntry;
 
-/* A name under which an entry is found: its own or its alias. Rows are sorted by name. */
+/* A name of an entry: its own or its alias. Rows are sorted by name. */
 typedef struct settingRow {
     const char *name;
     settingEntry *entry; /* borrowed */
 } settingRow;
 
-/* Gather the registered tables (settingRegister()) and store each default. Two settings of one name end the process.
- * May be called again. */
+/* Collects the registered tables (settingRegister()) and sets each setting to its default. Ends the process if two
+ * settings have the same name. May be called again. */
 void settingTableInit(void);
 
-/* NULL when there is no setting of that name, in any case of letters. */
+/* Returns the row with that name, in any case of letters; NULL if there is none. */
 settingRow *settingFind(const char *name);
+/* Returns all rows, sorted by name. */
 const settingRow *settingRows(size_t *count);
-/* In the order of the tables. */
+/* Returns all entries, in the order of the tables. */
 settingEntry *settingEntries(size_t *count);
 bool settingIsDefault(const settingEntry *e);
 

@@ -1,12 +1,12 @@
-/* setting_text.c -- one setting's value as text: read from words, checked, printed.
+/* setting_text.c -- converts the value of a setting from and to text, with all checks.
  *
- * All that depends on the type of a setting is here, so that the command line, the file, CONFIG SET, CONFIG GET and
- * CONFIG REWRITE agree. The error texts are those that clients of the field know.
+ * Everything that depends on the type of a setting is here, so that the command line, the file, CONFIG SET, CONFIG GET
+ * and CONFIG REWRITE agree. The error texts are those of Valkey, which existing clients know.
  *
- * Not here    which settings there are (the layers' tables), when a value may change (config.c).
- * Owns        nothing but the buffer of the last range error; values belong to the layers' structs.
+ * Not here    the settings (the layers' tables), whether a value may change now (config.c).
+ * Owns        the buffer of the last error text; values belong to the layers' structs.
  * Threads     main.
- * Invariants  settingRestore(s, settingText(s)) changes nothing.
+ * Invariants  1. settingRestore(s, settingText(s)) changes nothing.
  * Tests       tests/unit/admin/setting_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -20,7 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Texts that name a range or a list of words are made here; a caller shows them before the next value is set. */
+/* Buffer of error texts with a range or a list of words. The caller uses a text before it sets the next value. */
 static char error_text[1024];
 
 static bool refuse(const char **err, const char *text) {
@@ -37,7 +37,7 @@ static bool inRange(const setting *s, long long number, const char **err) {
     return refuse(err, error_text);
 }
 
-/* A unit without digits is zero, as is the empty text. */
+/* Parses a memory size. A unit without digits is zero, as is the empty text. */
 static bool parseBytes(const char *text, unsigned long long *bytes) {
     static const char *const units[] = {"", "b", "k", "kb", "m", "mb", "g", "gb"};
     for (size_t i = 0; i < array_len(units); i++)
@@ -84,7 +84,7 @@ static bool refuseNames(const setting *s, const char **err) {
     return refuse(err, error_text);
 }
 
-/* ENUM is one name; FLAGS is any number of them. */
+/* Parses names: exactly one for ENUM, any number for FLAGS. */
 static bool parseNames(const setting *s, char **words, int count, long long *out, const char **err) {
     *out = 0;
     if (count == 0) return refuseNames(s, err);
@@ -147,7 +147,7 @@ static bool setWords(const setting *s, sds *words, int count, bool checked, cons
     return true;
 }
 
-/* The text is split at each blank, strictly: two blanks make an empty word, which no setting takes. */
+/* The text is split at each blank: two blanks in a row make an empty word, which no setting accepts. */
 static bool setText(const setting *s, sds text, bool checked, const char **err) {
     int count = 0;
     if (!settingTakesWords(s)) return setWords(s, &text, 1, checked, err);
@@ -159,7 +159,7 @@ static bool setText(const setting *s, sds text, bool checked, const char **err) 
 
 static sds numberText(const setting *s, long long number);
 
-/* What set() would make of the words, by setting them and setting back what is there. */
+/* Returns the text that set() would produce, by setting the value and then restoring it. */
 static sds trySpecial(const setting *s, const sds before, sds *words, int count, const char **err) {
     if (s->foretell) return s->foretell(s, words, count, err);
     sds now = s->get(s);
@@ -170,7 +170,8 @@ static sds trySpecial(const setting *s, const sds before, sds *words, int count,
     return text;
 }
 
-/* The text of a value that has one of the plain types. A value that is in force has been checked. */
+/* Returns the text that a setting of a plain type would get. A value that equals the present one is not checked
+ * again. */
 static sds tryPlain(const setting *s, sds *words, int count, const char **err) {
     long long number = 0;
     if (!parseNumber(s, words, count, &number, err)) return NULL;
@@ -193,7 +194,8 @@ static sds foretell(const setting *s, const sds before, sds *words, int count, c
     return s->type == SETTING_SPECIAL ? trySpecial(s, before, words, count, err) : tryPlain(s, words, count, err);
 }
 
-/* The words that a line's words stand for. The caller frees them (sdsFreeSplitRes()); NULL: the quotes do not match. */
+/* Splits the words of a line as the setting needs them. The caller frees the result by sdsFreeSplitRes(). Returns NULL
+ * if quotes do not match. */
 static sds *lineWords(const setting *s, sds *words, int *count) {
     if (settingTakesWords(s) && *count == 1 && strchr(words[0], ' ')) return sdsSplitArgs(words[0], count);
     sds *copy = zmalloc(((size_t)*count + 1) * sizeof(sds));

@@ -1,4 +1,4 @@
-/* setting_text.h -- one setting's value as text: read from words, checked, printed.
+/* setting_text.h -- converts the value of a setting from and to text, with all checks.
  *
  * Runs on: main.
  *
@@ -9,25 +9,25 @@
 #include "sds.h"
 #include "setting.h"
 
-/* Store the value that the words of a line of the file spell. A setting of several words takes them also as one word,
- * which is then split as a line is, and takes no word at all as the empty value. False with *err (valid until the next
- * call) when they are refused; nothing is changed then. */
+/* Sets the value from the words of a line of the file. A setting of several words also takes them as one word, which is
+ * then split like a line, and takes no word as the empty value. Returns false with *err (valid until the next call) if
+ * the words are refused; the value is then unchanged. */
 bool settingSetWords(const setting *s, sds *words, int count, const char **err) must_check;
-/* The text that the value would have after settingSetWords() if its text was `before`; NULL with *err when the words
- * are refused. Nothing has changed at the end. The caller owns it. */
+/* Returns the text that the value would have after settingSetWords() if its text was `before`. Returns NULL with *err
+ * if the words are refused. The value itself is unchanged at the end. The caller owns the text. */
 sds settingForetell(const setting *s, const sds before, sds *words, int count, const char **err) must_check;
-/* The same as settingSetWords() for the text that CONFIG SET is given: a setting of several words splits it at each
- * single blank. */
+/* Like settingSetWords(), for the text of CONFIG SET: the text for a setting of several words is split at each
+ * blank. */
 bool settingSetText(const setting *s, const sds text, const char **err) must_check;
-/* Whether several words make one value of the setting. */
+/* Returns whether a value of the setting consists of several words. */
 bool settingTakesWords(const setting *s);
-/* Put back a text that settingText() gave, unchecked. */
+/* Sets the value to a text that settingText() returned earlier, without checks. */
 void settingRestore(const setting *s, const sds text);
-/* Store the default. */
+/* Sets the value to the default. */
 void settingSetDefault(const setting *s);
-/* The value as CONFIG GET shows it. The caller owns it. */
+/* Returns the value as CONFIG GET shows it. The caller owns the text. */
 sds settingText(const setting *s);
-/* Append the value to a line of the file: memory in its largest whole unit, strings quoted. */
+/* Appends the value as the file has it: memory sizes in the largest unit that divides them, strings quoted. */
 sds settingCatFileText(sds out, const setting *s);
 
 #endif

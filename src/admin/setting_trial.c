@@ -1,9 +1,9 @@
-/* setting_trial.c -- a configuration read without effect: what would a start with it have?
+/* setting_trial.c -- loads a configuration without effect, to see which settings and users it would give.
  *
- * Every line is judged as at the start, but values are texts here: nothing of the running server changes. Commands are
- * renamed on a list of names, users are kept as lines, and a relative include is looked for where the start would.
+ * Each line is checked as at startup, but values are kept as texts: nothing of the running server changes. Commands are
+ * renamed in a list of names, users are kept as lines, and a relative include is resolved as at startup.
  *
- * Not here    what a line is (setting_lines.c), the text of values (setting_text.c), users (acl_lines.c).
+ * Not here    the syntax of lines (setting_lines.c), the text of values (setting_text.c), users (acl_lines.c).
  * Owns        nothing: the caller owns a trial.
  * Threads     main.
  * Tests       tests/server/config_rewrite.tcl, tests/unit/admin/setting_test.c
@@ -22,17 +22,17 @@
 #include <string.h>
 
 struct settingTrial {
-    sds *texts;         /* own: by index of entry */
-    bool *accumulating; /* owns: by index of entry: the text that is read has set it before */
-    rax *names;         /* owns: what commands are called, in lower case */
+    sds *texts;         /* owns: by index of the entry */
+    bool *accumulating; /* owns: by index of the entry: the text that is being loaded has set it before */
+    rax *names;         /* owns: the present names of commands, in lower case */
     aclLines *users;    /* owns */
-    sds folder;         /* owns: the folder of the process at this line */
-    bool beside;        /* the file has been read: values are judged and not kept */
+    sds folder;         /* owns: the working directory at this line */
+    bool beside;        /* the file is done: further values are checked and not stored */
 };
 
 /* ---- Lines ---------------------------------------------------------------------------------------- */
 
-/* Words of the value, after those that earlier lines of the text have added up to. */
+/* Returns the value of an accumulating setting after these words were added to those of earlier lines. */
 static sds foretellAdded(const setting *s, const sds before, sds *words, int count, const char **err) {
     sds joined = sdsDup(before);
     for (int i = 0; i < count; i++) joined = sdsCatPrintf(joined, "%s%s", sdsLen(joined) ? " " : "", words[i]);
@@ -128,7 +128,7 @@ void settingTrialFree(settingTrial *t) {
     zfree(t);
 }
 
-/* What a user reads of it: no word of the line, which may be a password. */
+/* Returns the error text for a user. It has no word of the line, which may be a password. */
 static sds faultText(const lineFault *fault, bool beside) {
     sds out = sdsNew("the new file would not start: ");
     if (!fault->number) return sdsCatPrintf(out, "can't open config file '%s': %s", fault->path, fault->why);

@@ -1,4 +1,4 @@
-/* setting_trial.h -- a configuration read without effect: what would a start with it have?
+/* setting_trial.h -- loads a configuration without effect, to see which settings and users it would give.
  *
  * Runs on: main.
  *
@@ -10,16 +10,17 @@
 
 typedef struct settingTrial settingTrial;
 
-/* Read `text` as the configuration file, and after it what the start read beside the file. NULL with *why, which the
- * caller owns, when a start would end there. */
+/* Loads `text` as the configuration file, and then the lines of settingFileBeside(). Returns NULL with *why, which the
+ * caller owns, if the server would not start with them. */
 settingTrial *settingTrialRun(const sds text, sds *why) must_check;
 void settingTrialFree(settingTrial *t);
-/* The value of a setting (its index in settingEntries()) by the file alone: the command line is given again at each
- * start, and may say otherwise. Borrowed. */
+/* Returns the value that the file alone gives to a setting (its index in settingEntries()). The command line is
+ * excluded, because it may differ at the next start. Borrowed. */
 sds settingTrialText(const settingTrial *t, size_t entry);
-/* The users of the file, its includes, and the command line. Borrowed. */
+/* Returns the users of the file, its includes and the command line. Borrowed. */
 const aclLines *settingTrialUsers(const settingTrial *t);
-/* NULL when settings and users would be those in force; else the first that would not, which the caller owns. */
+/* Returns NULL if settings and users would equal the present ones; else a text with the first difference, which the
+ * caller owns. */
 sds settingTrialDiffer(const settingTrial *t);
 
 #endif

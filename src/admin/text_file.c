@@ -1,4 +1,4 @@
-/* text_file.c -- a small file of text, read as a whole and replaced as a whole.
+/* text_file.c -- reads and replaces small text files as a whole.
  *
  * Owns        nothing.
  * Threads     main.

@@ -1,4 +1,4 @@
-/* text_file.h -- a small file of text, read as a whole and replaced as a whole.
+/* text_file.h -- reads and replaces small text files as a whole.
  *
  * Runs on: main.
  *
@@ -10,11 +10,11 @@
 
 #include <sys/types.h>
 
-/* The file's text and its permissions; empty with *mode untouched when there is no file; NULL with errno. The caller
- * owns it. */
+/* Returns the text of the file and its permissions in *mode; an empty text, with *mode unchanged, if there is no file;
+ * NULL with errno on failure. The caller owns the text. */
 sds textFileRead(const char *path, mode_t *mode) must_check;
-/* The new text is complete on disk under another name before it takes the old one's place. False with errno leaves
- * the file as it was. */
+/* Replaces the file: the new text is written to disk under another name and then renamed. Returns false with errno on
+ * failure; the old file is then unchanged. */
 bool textFileReplace(const char *path, slice text, mode_t mode) must_check;
 
 #endif
