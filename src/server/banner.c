@@ -1,4 +1,4 @@
-/* banner.c -- the lines of the log by which people and scripts see the server start.
+/* banner.c -- the log lines at startup, for people and for programs that wait for them.
  *
  * Process managers and test tools wait for "PID: <pid>", "Server initialized" and "Ready to accept
  * connections"; their wording is fixed.
@@ -25,7 +25,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Take a hash of the linker's note out of the first object, which is the program itself, into the uint64_t at `id`. */
+/* Stores a hash of the linker's build note in the uint64_t at `id`. The first object is the program itself; the walk
+ * ends after it. */
 static int takeBuildNote(struct dl_phdr_info *program, size_t size, void *id) {
     (void)size;
     for (int i = 0; i < program->dlpi_phnum; i++) {
@@ -47,7 +48,8 @@ static int takeBuildNote(struct dl_phdr_info *program, size_t size, void *id) {
 const char *bannerBuildId(void) {
     static char id[17];
     if (!*id) {
-        /* Where the linker leaves no note, the version has to do: not a time, or equal sources would differ. */
+        /* If the linker has left no note, the version is hashed. The time of the build is not used, so that equal
+         * sources give equal builds. */
         uint64_t hash = crc64(0, VALKEY_VERSION, sizeof(VALKEY_VERSION));
         dl_iterate_phdr(takeBuildNote, &hash);
         snprintf(id, sizeof(id), "%016" PRIx64, hash);

@@ -1,4 +1,4 @@
-/* cron.c -- what happens `hz` times a second, and around each wait of main's loop.
+/* cron.c -- the work that is done `hz` times a second, and before and after each wait of main's loop.
  *
  * Owns        the timer.
  * Threads     main.
@@ -33,7 +33,7 @@
 
 static aeEventLoop *main_loop; /* borrowed */
 
-/* What the tick left of expiring goes on between commands. */
+/* Continues an expire cycle that a tick has not finished, between commands. */
 static long long onExpire(aeEventLoop *loop, long long id, void *arg) {
     unused(loop), unused(id);
     bool *scheduled = arg;
@@ -47,7 +47,7 @@ static void expireAtTick(aeEventLoop *loop) {
         expiring = aeCreateTimeEvent(loop, 0, onExpire, &expiring) >= 0;
 }
 
-/* Defragmentation paces itself. */
+/* Defragmentation itself determines when it runs next. */
 static long long onDefrag(aeEventLoop *loop, long long id, void *arg) {
     unused(loop), unused(id);
     bool *scheduled = arg;
@@ -86,7 +86,7 @@ static long long onTick(aeEventLoop *loop, long long id, void *arg) {
     return 1000 / server_settings.hz;
 }
 
-/* Nothing that changes the dataset, nor what relies on it. */
+/* Does nothing that changes the dataset or relies on it. */
 void cronWhileLoading(void) {
     shutdownCron();
     watchdogTurned();
@@ -113,7 +113,7 @@ static long long onMinute(aeEventLoop *loop, long long id, void *arg) {
     return 60000;
 }
 
-/* Eviction that ran out of its time slice goes on between commands. */
+/* Continues eviction that ran out of its time slice, between commands. */
 static long long onEvict(aeEventLoop *loop, long long id, void *arg) {
     unused(loop), unused(id);
     bool *scheduled = arg;
@@ -121,7 +121,7 @@ static long long onEvict(aeEventLoop *loop, long long id, void *arg) {
     return *scheduled ? 0 : AE_NOMORE;
 }
 
-/* What does not wait for the tick; on whichever thread acts as main. */
+/* Work that is done in every loop iteration, on the thread that has the main role. */
 static void onTurn(void) {
     static bool evicting;
     activeExpireCycle(EXPIRE_CYCLE_FAST);

@@ -1,4 +1,4 @@
-/* cron.h -- what happens `hz` times a second, and around each wait of main's loop.
+/* cron.h -- the work that is done `hz` times a second, and before and after each wait of main's loop.
  *
  * Runs on: main.
  *
@@ -8,9 +8,9 @@
 
 #include "ae.h"
 
-/* Boot: put the timer and the hooks into the loop. */
+/* Adds the timers and hooks to the loop. Call at startup. */
 void cronStart(aeEventLoop *loop);
-/* What is done at intervals while a dataset is read: no timer runs then. */
+/* Does the periodic work while a dataset is loaded, when no timer runs. */
 void cronWhileLoading(void);
 
 #endif

@@ -1,6 +1,6 @@
-/* daemon.c -- how the process stands towards the system: background, pid file, supervisor, title, limits.
+/* daemon.c -- the process in its system: background, pid file, supervisor, title, limits.
  *
- * Owns        the pid file; the memory behind argv, once the environment has moved away from it.
+ * Owns        the pid file; the memory of argv, and of the environment, which is moved elsewhere.
  * Threads     main.
  * Tests       tests/server/process.tcl
  *
@@ -37,14 +37,14 @@
 
 #define FILE_LIMIT_FALLBACK 1024 /* the soft limit of most systems */
 
-/* A reply that a script nests as deep as Lua lets it takes 650 KB, the line of the log about it some more. */
+/* The reply of a script, nested as deeply as Lua allows, takes 650 KB of stack; logging it takes more. */
 #define STACK_BYTES (2 * 1024 * 1024)
-#define STACK_PAGE (64 * 1024) /* of any system */
+#define STACK_PAGE (64 * 1024) /* at least that of any system */
 
 extern char **environ;
 
 static struct {
-    char *title_start, *title_end; /* memory the system shows as our command line */
+    char *title_start, *title_end; /* memory that the system shows as the command line */
     char *argv0;
     char executable[PATH_MAX];
     int supervisor; /* SUPERVISED_ */
@@ -53,16 +53,16 @@ static struct {
 
 /* --- memory -------------------------------------------------------------------------------------- */
 
-/* The kernel makes this stack larger when it is used, and where no address space is left (ulimit -v) that is the end of
- * the process, in the middle of a command that would have been answered with an error. It grows by one byte that is
- * touched far down; pages which a careful compiler has touched on the way there are given back. */
+/* The kernel extends this stack when it is used. If no address space is left then (ulimit -v), the process is killed in
+ * the middle of a command that would have got an error reply. Writing one byte far down extends the stack now; pages
+ * that the compiler's stack probes have touched on the way are given back. */
 void daemonReserveStack(void) {
     struct rlimit limit;
     if (getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur < 2 * STACK_BYTES) return;
     char deep[STACK_BYTES];
     *(volatile char *)deep = 0;
     char *page = (char *)(((uintptr_t)deep + STACK_PAGE - 1) & ~(uintptr_t)(STACK_PAGE - 1));
-    if (madvise(page, STACK_BYTES - 2 * STACK_PAGE, MADV_DONTNEED)) return; /* then they stay */
+    if (madvise(page, STACK_BYTES - 2 * STACK_PAGE, MADV_DONTNEED)) return; /* on failure these pages stay in use */
 }
 
 /* --- title --------------------------------------------------------------------------------------- */
@@ -77,7 +77,7 @@ void daemonInit(int argc, char **argv) {
     settingOnApply("proc-title-template", applyTitle);
     process.argv0 = zstrdup(argv[0]);
     if (!realpath("/proc/self/exe", process.executable)) snprintf(process.executable, PATH_MAX, "%s", argv[0]);
-    /* argv and environ lie in one piece of memory. Move the strings that others may still read. */
+    /* argv and environ are adjacent in memory. Strings that other code may still read are moved. */
     process.title_start = argv[0];
     process.title_end = argv[argc - 1] + strlen(argv[argc - 1]) + 1;
     for (int i = 0; environ[i]; i++)
@@ -87,7 +87,7 @@ void daemonInit(int argc, char **argv) {
     for (int i = 1; i < argc; i++) argv[i] = strdup(argv[i]);
 }
 
-/* "*:6379", the Unix socket's path, or what stands for an address. */
+/* Returns "*:6379", a bind address with the port, or the Unix socket's path. */
 static sds listenAddress(void) {
     if (net_settings.port) {
         const char *first = net_settings.bind_count ? net_settings.bind[0] : "*";
@@ -109,7 +109,7 @@ static sds expandField(sds out, const char *program, const char *name, size_t le
         out = sdsCatSlice(out, sdsSlice(addr));
         sdsFree(addr);
     }
-    return out; /* server-mode: empty unless a cluster or sentinel runs */
+    return out; /* server-mode: empty, as there is no cluster or sentinel mode */
 }
 
 static void setTitle(const char *program) {
@@ -237,7 +237,7 @@ void daemonWritePidFile(void) {
     if (!written)
         serverLog(LL_WARNING, "The pid file %s cannot be written: %s. The server runs without it.",
                   server_settings.pidfile, strerror(errno));
-    process.has_pid_file = f != NULL; /* also a broken one goes with us */
+    process.has_pid_file = f != NULL; /* an incomplete file is removed at the end, too */
 }
 
 void daemonRemovePidFile(void) {
@@ -272,7 +272,7 @@ void daemonAdjustFileLimit(void) {
               net_settings.maxclients, asked, granted, wanted);
 }
 
-/* First number in a file of /proc or /sys, -1 when it cannot be read. */
+/* Reads the first number in a file of /proc or /sys. Returns -1 if it cannot be read. */
 static long readNumber(const char *path) {
     FILE *f = fopen(path, "r");
     if (!f) return -1;

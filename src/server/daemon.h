@@ -1,4 +1,4 @@
-/* daemon.h -- how the process stands towards the system: background, pid file, supervisor, title, limits.
+/* daemon.h -- the process in its system: background, pid file, supervisor, title, limits.
  *
  * Runs on: main.
  *
@@ -8,28 +8,29 @@
 
 #include "platform.h"
 
-/* Boot, first: remember argv and environment, whose memory shows the title. */
+/* Stores argv and environment, in whose memory the title is shown. Call first at startup. */
 void daemonInit(int argc, char **argv);
-/* Boot: the stack of main's own thread is as large as commands need it, whatever limit of memory comes later. */
+/* Makes the stack of main's own thread as large as commands need it, so that no later memory limit prevents its growth.
+ * Call at startup. */
 void daemonReserveStack(void);
-/* Fork into the background (daemonize yes) unless a supervisor runs us; find out which supervisor. */
+/* Forks into the background (daemonize yes) unless a supervisor runs this process; detects the supervisor. */
 void daemonStart(void);
-/* The process is (after the fork) the server: write the pid file. */
+/* Writes the pid file. Call after the fork, in the process that becomes the server. */
 void daemonWritePidFile(void);
 void daemonRemovePidFile(void);
-/* Tell the supervisor. A status is one line of text, which systemctl status shows until the next one. */
+/* Notify the supervisor. A status is one line of text, which systemctl status shows until the next one. */
 void daemonNotifyStatus(const char *status);
 void daemonNotifyReady(void);
-void daemonNotifyStopping(void); /* not before the end is certain: systemd kills a process that stays alive after it */
+void daemonNotifyStopping(void); /* call when the end is certain: systemd kills a process that stays alive after it */
 const char *daemonSupervisedName(void); /* INFO process_supervised: "no" "systemd" "upstart" */
-/* Show the process under proc-title-template; a child under `title` in place of the program's name. */
+/* Set the title of the process by proc-title-template; for a child with `title` in place of the program's name. */
 void daemonSetTitle(void);
 void daemonSetChildTitle(const char *title);
-/* Absolute path of the program, for INFO. */
+/* Returns the absolute path of the program, for INFO. */
 const char *daemonExecutable(void);
-/* Raise the limit of open files for maxclients, or lower maxclients with a word in the log. */
+/* Raises the limit of open files for maxclients, or lowers maxclients and logs that. */
 void daemonAdjustFileLimit(void);
-/* Warn of system settings that hurt: overcommit, huge pages, a short listen queue. */
+/* Logs warnings about bad system settings: overcommit, huge pages, a short listen queue. */
 void daemonWarnOfSystem(void);
 
 #endif

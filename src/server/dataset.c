@@ -1,6 +1,6 @@
-/* dataset.c -- the dataset that a start finds on disk.
+/* dataset.c -- loads the dataset from disk at startup.
  *
- * Not here    reading (persist/rdb/rdb_load.c).
+ * Not here    reading files (persist/rdb/rdb_load.c, persist/aof).
  * Threads     main's own.
  * Tests       tests/persist/loading.tcl
  *
@@ -30,7 +30,8 @@ static uint64_t fileBytes(const char *path) {
 
 static bool loadSnapshot(void) {
     const char *path = persist_settings.dbfilename;
-    /* Those who follow this server, or whom it follows, have what is over as well: it goes by a command. */
+    /* Replicas of this server, or its primary, still have the expired keys, so they are loaded and deleted by a
+     * command. */
     const rdbLoadOptions options = {.keep_expired = primaryLinkWanted() || rdbFileHasPlace(path),
                                     .hide_user_data = admin_settings.hide_user_data_from_log};
     monotime began = clockTicks();
@@ -53,7 +54,7 @@ static bool isThere(const char *path) {
     return access(path, F_OK) == 0;
 }
 
-/* A log, or the single file of one that is to become it. */
+/* Returns whether there is a log, or a single file from which a log will be made. */
 static bool logIsThere(void) {
     sds name = aofManifestName(persist_settings.appendfilename), path = aofPath(persist_settings.appenddirname, name);
     bool there = isThere(path) || isThere(persist_settings.appendfilename);
@@ -62,7 +63,7 @@ static bool logIsThere(void) {
     return there;
 }
 
-/* Of two files that may have the dataset one is read, as the field does it; the other is not passed over in silence. */
+/* If both files exist only one is loaded, as by Valkey. Logs that the other one is not. */
 static void tellOfTheOther(bool log) {
     const char *snapshot = persist_settings.dbfilename;
     if (persist_settings.appendonly && !log && isThere(snapshot))

@@ -1,4 +1,4 @@
-/* dataset.h -- the dataset that a start finds on disk.
+/* dataset.h -- loads the dataset from disk at startup.
  *
  * Runs on: main's own thread.
  *
@@ -8,9 +8,9 @@
 
 #include "platform.h"
 
-/* Load what there is, when listeners are open and before the server is ready. False: it is there and cannot be loaded,
- * which the log has said; the process is to end, and nothing on disk has been touched but for what an earlier process
- * has left unfinished. */
+/* Loads the dataset, if there is one. Call when listeners are open, before the server is ready. Returns false, after
+ * logging the reason, if it exists but cannot be loaded: the process must end. Files on disk stay as they are, except
+ * that unfinished files of an earlier process are removed. */
 bool datasetLoadAtStart(void) must_check;
 
 #endif

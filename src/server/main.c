@@ -1,6 +1,6 @@
-/* main.c -- from the command line to the loop.
+/* main.c -- the start of the process, from the command line to the event loop.
  *
- * Not here    what is registered with whom (wiring.c), what happens in a turn (cron.c, net/net.c).
+ * Not here    registration (wiring.c), the work of a loop iteration (cron.c, net/net.c).
  * Owns        main's loop.
  * Threads     main; starts the others.
  * Tests       tests/server/process.tcl
@@ -47,7 +47,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOP_FDS_AT_START 1024 /* grows with the descriptors it meets */
+#define LOOP_FDS_AT_START 1024 /* grows as needed */
 
 static void onOutOfMemory(size_t size) {
     serverPanic("Out Of Memory allocating %zu bytes!", size);
@@ -74,7 +74,7 @@ static void printUsage(FILE *to) {
           to);
 }
 
-/* Options that do something else than serve, and end. They are such as the first word only. */
+/* Handles options that print or test something and end the process. Each must be the first argument. */
 static void answerAndExit(int argc, char **argv) {
     if (argc < 2) return;
     if (!strcmp(argv[1], "-v") || !strcmp(argv[1], "--version")) {
@@ -90,14 +90,14 @@ static void answerAndExit(int argc, char **argv) {
     if (!strcmp(argv[1], "--check-system")) exit(systemCheckAll());
 }
 
-/* The key of all hashes: random, or made of hash-seed. */
+/* Sets a random key for all hashes; applyHashSeed() may replace it. */
 static void seedHash(void) {
     uint8_t key[16];
     rngSecure(key, sizeof(key));
     hashSetKey(key);
 }
 
-/* A given seed makes the order of SCAN the same on several servers. */
+/* With the same hash-seed, SCAN has the same order on several servers. */
 static void applyHashSeed(void) {
     if (!server_settings.hash_seed) return;
     char hex[65];
@@ -109,7 +109,7 @@ static bool hidesUserData(void) {
     return admin_settings.hide_user_data_from_log;
 }
 
-/* What a child's process is called, and that the kernel had better kill it than its parent. */
+/* Sets a child's title, and its OOM score, so that the kernel kills it rather than its parent. */
 static void settleChild(childPurpose purpose) {
     const char *err;
     daemonSetChildTitle(purpose == CHILD_RDB ? "valkey-rdb-bgsave" : "valkey-aof-rewrite");
@@ -155,7 +155,7 @@ int main(int argc, char **argv) {
     wiringHooks();
 
     daemonStart();
-    zmallocSetBackgroundThread(server_settings.jemalloc_bg_thread); /* not before the fork, which no thread survives */
+    zmallocSetBackgroundThread(server_settings.jemalloc_bg_thread); /* after the fork, which no thread survives */
     daemonWarnOfSystem();
     bannerStart(argc);
     clockInit();

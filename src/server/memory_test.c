@@ -1,13 +1,13 @@
-/* memory_test.c -- --test-memory: write patterns into memory and see whether they stay.
+/* memory_test.c -- --test-memory: writes patterns to memory and checks them.
  *
- * In each round the whole of the memory gets each pattern and is read again behind the last write, so that what is
- * read comes from the memory and not from a cache, if the piece is larger than that. Words are computed from their
- * number: no copy is needed to compare with.
+ * In each round, each pattern is written to the whole memory and then read back from its start. So the words come from
+ * memory and not from a cache, if the tested memory is larger than that. Words are computed from their index: no copy
+ * is needed for the comparison.
  *
  *     round:   fill pattern 0 | compare | fill pattern 1 | compare | ...
  *
- * On a terminal one line says how far it is and when it may be done; in a pipe there is the result only. Ctrl-C ends it
- * with what has been found.
+ * On a terminal a line shows the progress and the estimated end; in a pipe only the result is printed. Ctrl-C ends the
+ * test with the result so far.
  *
  * Threads     main, before there are others.
  * Cost        twelve passes through the memory in a round, fifty rounds: about two minutes for a gigabyte.
@@ -29,9 +29,9 @@
 
 #define ROUNDS 50
 #define FAULTS_SHOWN 10
-#define STRETCH (1u << 17) /* words between two looks at Ctrl-C and the clock: a megabyte */
+#define STRETCH (1u << 17) /* words between two checks of Ctrl-C and the clock: a megabyte */
 #define SHOW_EVERY_MS 200
-#define MEGABYTES_MAX (1LL << 30) /* what 50 bits address */
+#define MEGABYTES_MAX (1LL << 30) /* the range of 50-bit addresses */
 
 static volatile sig_atomic_t interrupted;
 
@@ -42,7 +42,7 @@ static void onInterrupt(int sig) {
 
 /* ---- Patterns --------------------------------------------------------------------------------------------------- */
 
-/* Bits that look random, for each number others (the last step of Steele, Lea and Flood's SplitMix). */
+/* Returns bits that look random and differ for each number (the last step of Steele, Lea and Flood's SplitMix). */
 static uint64_t mix(uint64_t x) {
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
@@ -66,7 +66,7 @@ static uint64_t seedOf(unsigned round) {
     return mix(round + 1);
 }
 
-/* The compiler shall not know what is in memory. */
+/* Keeps the compiler from assuming what is in memory. */
 static void forgetMemory(const uint64_t *words) {
     __asm__ volatile("" : : "r"(words) : "memory");
 }
@@ -91,7 +91,7 @@ size_t memoryTestCompare(const uint64_t *words, size_t from, size_t to, memoryPa
     return count;
 }
 
-/* ---- The program ------------------------------------------------------------------------------------------------ */
+/* ---- The test --------------------------------------------------------------------------------------------------- */
 
 typedef struct memoryTest {
     uint64_t *words; /* owns */
@@ -99,7 +99,7 @@ typedef struct memoryTest {
     size_t faults; /* so far */
     bool terminal; /* stdout is one */
     uint64_t started_ms, shown_ms;
-    uint64_t done, all; /* stretches */
+    uint64_t done, all; /* counted in stretches */
 } memoryTest;
 
 static void showProgress(memoryTest *t, unsigned round) {
@@ -130,7 +130,7 @@ static void compareStretch(memoryTest *t, size_t from, size_t to, memoryPattern 
     t->faults += found;
 }
 
-/* One pass through all words, as far as Ctrl-C lets it. */
+/* Makes one pass through all words, or a part if Ctrl-C ends it. */
 static void pass(memoryTest *t, memoryPattern pattern, unsigned round, bool compare) {
     for (size_t from = 0; from < t->count && !interrupted; from += STRETCH) {
         size_t to = t->count - from < STRETCH ? t->count : from + STRETCH;

@@ -1,7 +1,7 @@
-/* pending_info.c -- fields of INFO whose subsystem is still to come: what they say of one at rest.
+/* pending_info.c -- INFO fields of subsystems that do not exist yet, with the values of an idle one.
  *
- * Programs read them, so they are there. A subsystem that arrives takes its fields, and sections of its own, into a
- * table of its own.
+ * Programs read these INFO fields, so they must be present. A subsystem that is added moves its fields and sections to
+ * a table of its own.
  *
  * Threads     main; sections in crash reports also a thread that crashes.
  * Tests       tests/server/info.tcl, tests/differential/server_compare.py

@@ -1,13 +1,13 @@
-/* pending_settings.c -- settings whose subsystem is still to come: valid, kept and shown, without effect.
+/* pending_settings.c -- settings of subsystems that do not exist yet: accepted, stored and shown, without effect.
  *
- * A configuration written for the field must load, and CONFIG GET, SET and REWRITE must answer as they do there. Each
- * entry carries SETTING_PENDING; settingFileWarnPending() names those that were loaded with a value that expects an
- * effect. Who relies on one of them may lose data or secrets: pendingSettingsWarn() says, as the last words of a start,
- * what is not to be had. A subsystem that arrives takes its entries into a table of its own, and its lines off
- * `missing`.
+ * A configuration written for Valkey must load, and CONFIG GET, SET and REWRITE must reply as Valkey does. Each entry
+ * has the flag SETTING_PENDING; settingFileWarnPending() names those that were set to a value that should have an
+ * effect. A user who relies on one of them may lose data or secrets: at the end of startup pendingSettingsWarn() logs
+ * which effects are missing. A subsystem that is added moves its entries to a table of its own, and removes its lines
+ * from `missing`.
  *
- * Not here    settings that work; they are in the tables of their layers.
- * Owns        `pending_settings`, the values. Nobody reads them but CONFIG.
+ * Not here    settings that have an effect; they are in the tables of their layers.
+ * Owns        `pending_settings`, the values. Only CONFIG reads them.
  * Threads     main.
  * Tests       tests/unit/admin/setting_test.c
  *
@@ -27,7 +27,7 @@
 #define PORT_MAX 65535
 #define HOSTNAME_MAX 255
 
-/* One value per setting below; the type is the table's. */
+/* One value for each setting below; its type is in the table. */
 static struct {
     /* Cluster. */
     bool cluster_enabled, cluster_allow_pubsubshard_when_down, cluster_allow_reads_when_down;
@@ -86,7 +86,7 @@ static bool checkHostname(const char *text, long long number, const char **err) 
     return true;
 }
 
-/* The nodes file separates its fields by these. */
+/* These characters are separators in the nodes file. */
 static bool fitsNodesFile(const char *text) {
     slice all = sdsSlice((sds)text);
     for (size_t i = 0; i < all.len; i++) {
@@ -106,7 +106,7 @@ static bool checkNodeIp(const char *text, long long number, const char **err) {
     return fitsNodesFile(text) || refuse(err, "cluster-announce-ip contains invalid character");
 }
 
-/* ---- What CONFIG SET finds when it puts a value into force ------------------------------------------ */
+/* ---- Applying a value ------------------------------------------------------------------------------- */
 
 static bool applyRdmaBind(const char **err) {
     return refuse(err, "No RDMA building support.");
@@ -134,7 +134,7 @@ static sds getRdmaBind(const setting *s) {
 
 /* ---- Table ---------------------------------------------------------------------------------------- */
 
-/* The flags of a row: of one that CONFIG SET takes, of one that it does not, of one that no pattern finds. */
+/* The flags of a row: CONFIG SET accepts it, or refuses it, or no pattern of CONFIG GET finds it. */
 enum { KEPT = SETTING_PENDING, FIXED = SETTING_PENDING | SETTING_IMMUTABLE, HIDDEN = SETTING_PENDING | SETTING_HIDDEN };
 
 static const setting rows[] = {
@@ -200,7 +200,7 @@ static const setting rows[] = {
     INT_SETTING("rdma-rx-size", pending_settings.rdma_rx_size, 1048576, 65536, 16777216, .flags = FIXED),
     INT_SETTING("rdma-completion-vector", pending_settings.rdma_completion_vector, -1, -1, 1024, .flags = FIXED),
 
-    /* The field's thresholds for replies by reference. */
+    /* Valkey's thresholds for replies by reference. */
     INT_SETTING("min-io-threads-avoid-copy-reply", pending_settings.min_io_threads_avoid_copy_reply, 7, 0, INT_MAX,
                 .flags = HIDDEN),
     INT_SETTING("min-string-size-avoid-copy-reply", pending_settings.min_string_size_avoid_copy_reply, 16384, 0,
@@ -214,9 +214,9 @@ void pendingSettingsRegister(void) {
     settingRegister(rows);
 }
 
-/* ---- What the user does not get --------------------------------------------------------------------- */
+/* ---- Warnings about missing effects ----------------------------------------------------------------- */
 
-/* By what is missed. */
+/* The missing effects, each with the settings that ask for it. */
 static const struct {
     const char *words;
     const char *settings[4];
@@ -231,7 +231,7 @@ static const setting *pendingByName(const char *name) {
     serverPanic("'%s' is no longer pending", name);
 }
 
-/* Does the value ask for anything? All switches of `missing` are off as "", "no" or 0. */
+/* Returns whether the value asks for an effect. Each setting in `missing` is off if it is "", "no" or 0. */
 static bool isAskedFor(const char *name) {
     sds text = settingText(pendingByName(name));
     bool asked = sdsLen(text) && strcmp(text, "no") && strcmp(text, "0");

@@ -1,15 +1,16 @@
-/* pending_settings.h -- settings whose subsystem is still to come.
+/* pending_settings.h -- settings and INFO fields of subsystems that do not exist yet.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SERVER_PENDING_SETTINGS_H
 #define SERVER_PENDING_SETTINGS_H
 
-/* Boot only. */
+/* Registers the settings. Call at startup only. */
 void pendingSettingsRegister(void);
-/* The last words of a start: for each of these settings that somebody may rely on, what is not to be had. */
+/* Logs a warning for each of these settings that was configured and whose missing effect a user may rely on. Call at
+ * the end of startup. */
 void pendingSettingsWarn(void);
 
-/* Put what this layer shows and offers into the tables of the layers below. Boot only. */
+/* Registers the INFO fields and sections. Call at startup only. */
 void pendingInfoRegister(void);
 
 #endif

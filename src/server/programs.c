@@ -1,7 +1,7 @@
-/* programs.c -- other programs that the server's binary is, by the name that it is started with.
+/* programs.c -- runs another program if the server's binary is started under its name.
  *
- * Links lead to the binary, so the programs know whatever the server knows of its files. A name with something around
- * it is the same program (valkey-check-rdb-9.1), and so is the one of old with redis in it.
+ * Links with these names lead to the binary, so that the programs have the server's code for its files. A name may
+ * contain more than the program's (valkey-check-rdb-9.1), and the old names with redis are accepted.
  *
  * Threads     main, before there are others.
  * Tests       tests/persist/check_rdb.tcl, tests/tools/check_aof.tcl
@@ -25,7 +25,7 @@ typedef struct program {
     int (*main)(int argc, char **argv);
 } program;
 
-/* It tells commands that this server has from others. */
+/* Registers the commands first: the check distinguishes commands that this server knows from others. */
 static int checkAof(int argc, char **argv) {
     wiringCommands();
     commandTableSeal();

@@ -1,4 +1,4 @@
-/* programs.h -- other programs that the server's binary is, by the name that it is started with.
+/* programs.h -- runs another program if the server's binary is started under its name.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SERVER_PROGRAMS_H
@@ -6,7 +6,7 @@
 
 #include "platform.h"
 
-/* True when the process is such a program: it has been run, and *exit_code is what it ended with. */
+/* Runs such a program if this process is one. Returns true if it has run, with its exit code in *exit_code. */
 bool programsRun(int argc, char **argv, int *exit_code);
 
 #endif

@@ -1,7 +1,7 @@
 /* server_commands.c -- the commands whose handlers are in this layer: SHUTDOWN.
  *
- * Owns        the array, for good.
- * Threads     main, at boot.
+ * Owns        the array, which is never freed.
+ * Threads     main, at startup.
  * Tests       tests/type/command.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -16,5 +16,5 @@ static serverCommand rows[] = {
 
 void serverCommandsRegister(void) {
     commandTableRegister(rows, array_len(rows));
-    commandSetMainThread("shutdown"); /* ends the threads */
+    commandSetMainThread("shutdown"); /* it ends the threads */
 }

@@ -1,4 +1,4 @@
-/* server_info.c -- how the process stands towards the system, in INFO.
+/* server_info.c -- the INFO fields about the process in its system.
  *
  * Threads     main; also a thread that crashes.
  * Tests       tests/server/info.tcl, tests/differential/server_compare.py

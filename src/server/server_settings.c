@@ -1,10 +1,10 @@
-/* server_settings.c -- the settings of the process itself: how it starts, logs, ticks and ends.
+/* server_settings.c -- the settings of the process: startup, log, clock, shutdown.
  *
- * Not here    settings whose subsystem is still to come (pending_settings.c); who may use DEBUG and what it is told
- *             (admin_settings.c).
+ * Not here    settings of subsystems that do not exist yet (pending_settings.c); access to DEBUG, and the contents of
+ *             crash reports (admin_settings.c).
  * Owns        server_settings.
  * Threads     main.
- * Invariants  1 <= hz <= 500 once serverSettingsApply() has run.
+ * Invariants  1. 1 <= hz <= 500 once serverSettingsApply() has run.
  * Tests       tests/unit/admin/setting_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -74,8 +74,8 @@ static bool checkStop(const char *text, long long number, const char **err) {
     return true;
 }
 
-/* A template holds no {word} but these ("{{" is a brace), and something to see: blanks and variables that may turn out
- * empty are not enough. */
+/* Checks a title template. It may have only these variables ("{{" is a brace), and must have something visible: blanks
+ * and variables that may be empty are not sufficient. */
 static bool checkTitle(const char *text, long long number, const char **err) {
     static const struct {
         const char *name;
@@ -150,7 +150,7 @@ static sds getOomValues(const setting *s) {
     return sdsCatPrintf(sdsEmpty(), "%lld %lld %lld", v[OOM_PRIMARY], v[OOM_REPLICA], v[OOM_CHILD]);
 }
 
-/* ---- Into force ----------------------------------------------------------------------------------- */
+/* ---- Applying values ------------------------------------------------------------------------------ */
 
 static bool applyLog(const char **err) {
     unused(err);
@@ -224,7 +224,7 @@ static bool writeScore(long long score) {
     return ok;
 }
 
-/* The score that the process was given is remembered at the first change and comes back with "no". */
+/* The original score of the process is read before the first change, and restored when the setting becomes "no". */
 bool serverApplyOomScore(int role, const char **err) {
     static bool changed;
     static long long base;
@@ -265,7 +265,7 @@ bool serverSettingsApply(const char **err) {
     return false;
 }
 
-/* A log that cannot be written is found out at the setting, before anything is lost in it. */
+/* Opens the log file when it is set, so that a file that cannot be written is refused at once. */
 static bool checkLogFile(const char *text, long long number, const char **err) {
     static char line[256];
     unused(number);

@@ -1,8 +1,8 @@
-/* shutdown.c -- the orderly end of the process.
+/* shutdown.c -- orderly shutdown, by command or signal.
  *
- * The dataset is saved if that is wanted; what cannot be saved, or not be written to the log, keeps the server running.
- * Then what clients are owed is sent as far as their sockets take it, listeners are closed, the pid file and the Unix
- * socket's path removed, threads joined.
+ * The dataset is saved if the settings or the command say so. The server keeps running if that fails, or if the log
+ * cannot be written. Otherwise replies that are still due are sent as far as sockets accept them, listeners are closed,
+ * the pid file and the Unix socket's path are removed, and threads are joined.
  *
  * Threads     main.
  * Tests       tests/server/process.tcl
@@ -37,21 +37,22 @@
 #include <signal.h>
 #include <stdlib.h>
 
-/* The client a log line speaks of, by what an administrator finds it with. */
+/* Describes a client for a log line, by what an administrator can find it with. */
 static sds whoIs(const client *c) {
     return clientCatIdentity(sdsEmpty(), c, admin_settings.hide_user_data_from_log);
 }
 
-/* Nothing that was answered is left out of the log, but for those who are in a hurry. */
+/* Writes everything that was acknowledged to the log. FORCE and NOSAVE ignore a failure. */
 static bool logIsWritten(int flags) {
     if (aofWriteAll() || flags & (STOP_FORCE | STOP_NOSAVE)) return true;
     serverLog(LL_WARNING, "Writing the append-only file failed, can't exit.");
     return false;
 }
 
-/* The dataset's last file; false when there should be one and is none. A child that is still at one is in the way: what
- * it writes is older. Half a dataset, while one is read, never takes the place of the file that has all of it. Nor does
- * a log that is on its way end unfinished: it was asked for, and without it the dataset may be gone. */
+/* Saves the dataset if it must be saved. Returns false if that fails, or if the first append-only file is still being
+ * written: it was requested, and without it the dataset may be lost. A child that is writing a snapshot is ended,
+ * because its dataset is older. While a dataset is being loaded nothing is saved: a part must not replace the complete
+ * file. */
 static bool saveBeforeExit(int flags) {
     bool wanted = flags & STOP_SAVE || (!(flags & STOP_NOSAVE) && snapshotAtShutdown());
     if (aofRewriteIsFirst() && !(flags & STOP_FORCE)) {
@@ -74,7 +75,7 @@ static bool saveBeforeExit(int flags) {
     return false;
 }
 
-/* Does not return when the shutdown succeeds; false when it may not be done now. */
+/* Ends the process. Returns false if it may not end now. */
 static bool finish(int flags) {
     if (!logIsWritten(flags) || !saveBeforeExit(flags)) return false;
     daemonNotifyStopping();
@@ -83,7 +84,7 @@ static bool finish(int flags) {
     scriptDebugEndChildren();
     rdbLoadAbort();
     aofStop();
-    bioDrain(BIO_CLOSE_FILE); /* temporary files of a child that was ended are gone */
+    bioDrain(BIO_CLOSE_FILE); /* deletes temporary files of a child that was ended */
     daemonRemovePidFile();
     netShutdown();
     logLimitsReport(clockMonotonicMs() + LOG_LIMIT_MS);
@@ -91,14 +92,14 @@ static bool finish(int flags) {
     exit(0);
 }
 
-/* ---- Replicas are waited for ---- */
+/* ---- Waiting for replicas ------- */
 
-/* A shutdown under way: writes are paused until replicas have what was written, or its time is over. */
+/* A pending shutdown: writes are paused until replicas have all earlier writes, or the timeout has passed. */
 static struct {
     bool waits;
     int flags;
     uint64_t until_ms; /* monotonic */
-    list *askers;      /* owns: clients whose SHUTDOWN it is, borrowed */
+    list *askers;      /* owns: the clients that sent SHUTDOWN, borrowed */
 } pending;
 
 static void replyFailed(client *c, void *wait) {
@@ -123,7 +124,7 @@ static void addAsker(client *c) {
     blockOnOwner(c, &owner, c, 0);
 }
 
-/* It is off: the server goes on. */
+/* Cancels the pending shutdown. */
 static void stopWaiting(void) {
     pending.waits = false;
     unpauseClients(PAUSE_DURING_SHUTDOWN);
@@ -144,8 +145,8 @@ static bool mustWait(int flags) {
     return !(flags & STOP_NOW) && server_settings.shutdown_timeout_s && !replicasHaveAll();
 }
 
-/* False when it may not be done now, or replicas are waited for. `flags` are STOP_ of server_settings.h; `asker` is
- * NULL for a signal, whose name the log has already. */
+/* Shuts down, or begins to wait for replicas. Returns false if the process does not end now. `flags` are STOP_ of
+ * server_settings.h; `asker` is NULL for a signal, which has been logged already. */
 static bool shutDown(int flags, const client *asker) {
     sds who = asker ? whoIs(asker) : NULL;
     if (who) serverLog(LL_NOTICE, "User requested shutdown... (SHUTDOWN was sent by client %s)", who);
@@ -189,7 +190,7 @@ void shutdownCron(void) {
     signalsShutdownAnswered();
 }
 
-/* Words of SHUTDOWN as flags; false when they do not go together. */
+/* Parses the arguments of SHUTDOWN to flags. Returns false if they exclude each other or one is unknown. */
 static bool parseWords(client *c, int *flags, bool *abort) {
     for (uint32_t i = 1; i < c->argc; i++) {
         slice word = c->argv[i];
@@ -223,7 +224,7 @@ void shutdownCommand(client *c) {
         }
         return;
     }
-    if (scriptBusyError() && !(flags & STOP_NOSAVE)) { /* what it has done so far is no dataset to be saved */
+    if (scriptBusyError() && !(flags & STOP_NOSAVE)) { /* the effects of a half-run script must not be saved */
         addReplyError(c, scriptBusyError());
         return;
     }

@@ -1,4 +1,4 @@
-/* shutdown.h -- the orderly end of the process.
+/* shutdown.h -- orderly shutdown, by command or signal.
  *
  * Runs on: main.
  *
@@ -8,9 +8,9 @@
 
 #include "client.h"
 
-/* How long replicas are waited for at most before the server ends; -1: they are not. */
+/* Returns how long the pending shutdown still waits for replicas at most; -1 if none is pending. */
 int64_t shutdownInMs(void);
-/* From cron: answer a signal. */
+/* Call from cron: handles signals, and continues a pending shutdown. */
 void shutdownCron(void);
 /* SHUTDOWN [[NOSAVE | SAVE] [NOW] [FORCE] [SAFE] [FAILOVER] | ABORT] */
 void shutdownCommand(client *c);

@@ -1,6 +1,6 @@
-/* signals.c -- what SIGTERM, SIGINT and their like do to the server.
+/* signals.c -- the effect of SIGTERM, SIGINT and other signals on the server.
  *
- * Owns        one flag that a handler sets and cron reads.
+ * Owns        one flag, which the handler sets and cron reads.
  * Not here    SIGALRM, for which a thread waits (watchdog.c).
  * Threads     handlers run on main: I/O and background threads block these signals.
  * Tests       tests/server/process.tcl, tests/server/signals.tcl
@@ -31,7 +31,7 @@ static void onShutdown(int signo) {
 void signalsInstall(void) {
     signal(SIGHUP, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN); /* a file at its limit is an error of the write */
+    signal(SIGXFSZ, SIG_IGN); /* writing beyond the file size limit then fails with an error */
     signal(SIGUSR2, SIG_IGN);
     sigset_t watched;
     sigemptyset(&watched);

@@ -1,4 +1,4 @@
-/* signals.h -- what SIGTERM, SIGINT and their like do to the server.
+/* signals.h -- the effect of SIGTERM, SIGINT and other signals on the server.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SERVER_SIGNALS_H
@@ -6,11 +6,12 @@
 
 #include "platform.h"
 
-/* Ignore SIGPIPE, SIGHUP, SIGXFSZ and SIGUSR2; SIGTERM and SIGINT ask for a shutdown, a second SIGINT ends the process
- * at once. Blocks SIGALRM, for watchdog.h. Boot, before there are threads. */
+/* Ignores SIGPIPE, SIGHUP, SIGXFSZ and SIGUSR2; makes SIGTERM and SIGINT request a shutdown, and a second SIGINT end
+ * the process at once. Blocks SIGALRM, for watchdog.h. Call at startup, before other threads are started. */
 void signalsInstall(void);
-/* The signal that asked for a shutdown and was not yet answered, 0 when there is none. Cron asks. */
+/* Returns the signal that requested a shutdown which was not answered yet; 0 if there is none. Cron checks it. */
 int signalsShutdownAsked(void);
+/* Forgets that signal. Call if the shutdown failed or was aborted. */
 void signalsShutdownAnswered(void);
 
 #endif

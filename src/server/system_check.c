@@ -1,6 +1,6 @@
-/* system_check.c -- what of the system makes a server slow or lets it fail, and what to do about it.
+/* system_check.c -- finds system settings that make a server slow or let it fail, and gives advice.
  *
- * The names in brackets and what stands behind them are read by scripts.
+ * Scripts parse the names in brackets and the words after them.
  *
  * Threads     main.
  * Tests       tests/server/process.tcl
@@ -14,12 +14,12 @@
 #include <time.h>
 
 #define CLOCKS "/sys/devices/system/clocksource/clocksource0/"
-#define CLOCK_PROBE_US 50000 /* of processor time, some ticks of the kernel's accounting */
-#define CLOCK_PROBE_S 2      /* by the clock; then the processor is somebody else's */
-#define CLOCK_READINGS 1000  /* between two looks at the processor time */
-#define SYSTEM_SHARE_MAX 0.1 /* of the time, where no system call is made */
+#define CLOCK_PROBE_US 50000 /* of processor time: some ticks of the kernel's accounting */
+#define CLOCK_PROBE_S 2      /* limit of elapsed time, if other processes use the processor */
+#define CLOCK_READINGS 1000  /* between two readings of the processor time */
+#define SYSTEM_SHARE_MAX 0.1 /* share of kernel time that is possible without system calls */
 
-/* First line of a file of /proc or /sys without its end, "" when it cannot be read. */
+/* Reads the first line of a file of /proc or /sys, without its end; "" if it cannot be read. */
 static void readLine(const char *path, char *line, int size) {
     *line = '\0';
     FILE *f = fopen(path, "re");
@@ -33,7 +33,7 @@ static int64_t asUs(struct timeval t) {
     return (int64_t)t.tv_sec * 1000000 + t.tv_usec;
 }
 
-/* Whether the kernel works when the time is read: its share of the processor time shows it. */
+/* Checks whether reading the time takes a system call, by the kernel's share of the processor time. */
 static systemState checkSlowClock(void) {
     struct rusage before, now;
     struct timespec begin, t;

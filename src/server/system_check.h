@@ -1,4 +1,4 @@
-/* system_check.h -- what of the system makes a server slow or lets it fail, and what to do about it.
+/* system_check.h -- finds system settings that make a server slow or let it fail, and gives advice.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SERVER_SYSTEM_CHECK_H
@@ -7,20 +7,21 @@
 #include "platform.h"
 
 typedef enum {
-    SYSTEM_SLOW_CLOCK, /* reading the time takes a system call; finding that out takes some milliseconds */
-    SYSTEM_XEN_CLOCK,  /* the same by a clock of Xen, where a better one is there */
+    SYSTEM_SLOW_CLOCK, /* reading the time takes a system call; the check takes some milliseconds */
+    SYSTEM_XEN_CLOCK,  /* the clock is Xen's although a better one is available */
     SYSTEM_OVERCOMMIT, /* fork may be refused */
-    SYSTEM_HUGE_PAGES, /* each write behind a fork copies 2 MB */
+    SYSTEM_HUGE_PAGES, /* each write after a fork copies 2 MB */
     SYSTEM_TRAITS
 } systemTrait;
 
 typedef enum { SYSTEM_GOOD, SYSTEM_BAD, SYSTEM_UNKNOWN } systemState;
 
-/* How it is now; UNKNOWN where the system does not tell. */
+/* Returns the present state of a trait; UNKNOWN if the system does not show it. */
 systemState systemCheck(systemTrait trait) must_check;
-/* What to do when it is BAD: sentences without a line end. */
+/* Returns the advice for a BAD trait: sentences without a line end. */
 const char *systemAdvice(systemTrait trait);
-/* Print all of it, a line each and the advice. Returns the exit code of --check-system: 1 when something is BAD. */
+/* Prints the state of each trait on a line, with the advice. Returns the exit code of --check-system: 1 if one is
+ * BAD. */
 int systemCheckAll(void);
 
 #endif

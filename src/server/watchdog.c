@@ -1,12 +1,12 @@
-/* watchdog.c -- the stacks of all threads in the log, at SIGALRM or when main stands still for watchdog-period.
+/* watchdog.c -- logs the stacks of all threads on SIGALRM, or if main makes no progress for watchdog-period.
  *
- * One thread waits for SIGALRM, which all others block, with a timeout when there is a period. So neither costs main
- * more than the noting of its own stack: no handler, no timer, and no name is looked up there.
+ * One thread waits for SIGALRM, which all others block, with a timeout if there is a period. So main only has to record
+ * its own stack: it needs no SIGALRM handler and no timer, and function names are looked up elsewhere.
  *
- * Not here    how threads are asked, and what is logged (base/stacks.c).
+ * Not here    requesting stacks from threads, and the log lines (base/stacks.c).
  * Owns        the thread.
- * Threads     `run` is the thread's; the rest is main's own thread's.
- * Invariants  1. One report for each time that main stands still.
+ * Threads     `run` is called on the watching thread; everything else on main's own thread.
+ * Invariants  1. Each time that main makes no progress is reported once.
  * Cost        one atomic store per tick. The thread sleeps until a signal comes, or wakes once per period.
  * Tests       tests/server/signals.tcl
  *
@@ -31,12 +31,12 @@
 static struct {
     pthread_t id;
     bool runs;                  /* main */
-    _Atomic long long period;   /* relaxed: ms, 0: SIGALRM alone */
-    _Atomic int64_t turned_ms;  /* relaxed: of the last tick, by clockMonotonicMs() */
-    int64_t reported_turned_ms; /* the thread's: the tick after which it has found main standing still */
+    _Atomic long long period;   /* relaxed: in ms; 0: SIGALRM only */
+    _Atomic int64_t turned_ms;  /* relaxed: time of the last tick, by clockMonotonicMs() */
+    int64_t reported_turned_ms; /* the watching thread's: the tick after which it has reported */
 } watch;
 
-/* Ms until the period is over; as long as main stands still after a report, a whole one. */
+/* Returns the ms until the period has passed without a tick; after a report a whole period, until there is a tick. */
 static int64_t waitMs(long long period) {
     int64_t turned = atomic_load_explicit(&watch.turned_ms, memory_order_relaxed);
     int64_t left = turned + period - (int64_t)clockMonotonicMs();
@@ -44,7 +44,7 @@ static int64_t waitMs(long long period) {
     return left > 0 ? left : 0;
 }
 
-/* Returns SIGALRM, or -1 with errno. */
+/* Waits for SIGALRM. Returns it, or -1 with errno. */
 static int awaitSignal(siginfo_t *info) {
     sigset_t set;
     sigemptyset(&set);
@@ -65,7 +65,7 @@ static void lookAtMain(void) {
     stacksLog("--- WATCHDOG TIMER EXPIRED ---");
 }
 
-/* A SIGALRM that watchdogSetPeriod() has queued only ends the wait, so that the new period counts. */
+/* Returns false for the SIGALRM of watchdogSetPeriod(), which only ends the wait, so that the new period is used. */
 static bool asksForStacks(const siginfo_t *info) {
     return info->si_code != SI_QUEUE || info->si_pid != getpid();
 }
@@ -91,7 +91,7 @@ long long watchdogSetPeriod(long long period_ms, long long hz) {
     if (period_ms && period_ms < least) period_ms = least;
     watchdogTurned();
     atomic_store_explicit(&watch.period, period_ms, memory_order_relaxed);
-    /* A signal that is pending already does as well. */
+    /* If a signal is already pending, that one is sufficient. */
     if (watch.runs) (void)pthread_sigqueue(watch.id, SIGALRM, (union sigval){0});
     return period_ms;
 }

@@ -1,4 +1,4 @@
-/* watchdog.h -- the stacks of all threads in the log, at SIGALRM or when main stands still for watchdog-period.
+/* watchdog.h -- logs the stacks of all threads on SIGALRM, or if main makes no progress for watchdog-period.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SERVER_WATCHDOG_H
@@ -6,12 +6,13 @@
 
 #include "platform.h"
 
-/* Start the thread that watches. SIGALRM must be blocked in all threads. Boot. */
+/* Starts the watching thread. SIGALRM must be blocked in all threads. Call at startup. */
 void watchdogStart(void);
-/* The tick has come, of the server's loop or of a loading that goes on. Main. */
+/* Records a tick, of the server's loop or of a load in progress. Call on main. */
 void watchdogTurned(void);
-/* Log the stacks when there was no tick for `period_ms`, raised to two ticks of `hz` (1 and up) if it is shorter; 0:
- * never. Returns the period that counts. May be called before watchdogStart(). Main. */
+/* Sets the time without a tick after which the stacks are logged; 0 means never. A period that is shorter than two
+ * ticks of `hz` (at least 1) is raised to that. Returns the period that is set. May be called before watchdogStart().
+ * Call on main. */
 long long watchdogSetPeriod(long long period_ms, long long hz);
 
 #endif

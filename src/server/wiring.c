@@ -1,6 +1,6 @@
-/* wiring.c -- what the layers register with each other at boot, in one place.
+/* wiring.c -- registers the layers with each other at startup, in one place.
  *
- * A lower layer knows nothing of those above it; here, at the top, tables and hooks are put into them.
+ * A layer does not know those above it; this file, in the top layer, registers their tables and hooks with it.
  *
  * Threads     main, at boot.
  * Tests       every test that starts a server

@@ -1,16 +1,16 @@
-/* wiring.h -- what the layers register with each other at boot, in one place.
+/* wiring.h -- registers the layers with each other at startup, in one place.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SERVER_WIRING_H
 #define SERVER_WIRING_H
 
-/* Register the settings of all layers, each with its default stored. */
+/* Registers the settings of all layers, and sets them to their defaults. */
 void wiringSettings(void);
-/* Register what each layer says in INFO; the crash report has it too. */
+/* Registers the INFO fields of all layers, which the crash report has as well. */
 void wiringInfo(void);
-/* Register the commands of each layer. Before settingFileLoad(), which may rename. */
+/* Registers the commands of all layers. Call before settingFileLoad(), which may rename commands. */
 void wiringCommands(void);
-/* Close the table of commands and connect hooks: authentication, HELLO, titles. After settingFileLoad(). */
+/* Closes the command table and connects hooks: authentication, HELLO, titles. Call after settingFileLoad(). */
 void wiringHooks(void);
 
 #endif
