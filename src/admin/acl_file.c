@@ -23,7 +23,7 @@
 #include <string.h>
 
 #define NO_FILE ((mode_t)-1)
-#define MODE_OF_NEW 0600 /* the file has password hashes */
+#define MODE_OF_NEW 0600 /* only for the owner: it has password hashes */
 
 static aclLines *config_lines; /* owns: from the first line until the start */
 

@@ -19,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Ends a file that includes itself. */
+/* A file that includes itself is refused at this depth. */
 #define INCLUDE_DEPTH_MAX 64
 
 typedef struct walk {

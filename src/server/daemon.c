@@ -39,7 +39,7 @@
 
 /* The reply of a script, nested as deeply as Lua allows, takes 650 KB of stack; logging it takes more. */
 #define STACK_BYTES (2 * 1024 * 1024)
-#define STACK_PAGE (64 * 1024) /* at least that of any system */
+#define STACK_PAGE (64 * 1024) /* at least the page size of any system */
 
 extern char **environ;
 

@@ -30,8 +30,8 @@ static uint64_t fileBytes(const char *path) {
 
 static bool loadSnapshot(void) {
     const char *path = persist_settings.dbfilename;
-    /* Replicas of this server, or its primary, still have the expired keys, so they are loaded and deleted by a
-     * command. */
+    /* If this server was, or will be, part of a replication, the other servers still have the expired keys. So they are
+     * loaded, too, and deleted by a command. */
     const rdbLoadOptions options = {.keep_expired = primaryLinkWanted() || rdbFileHasPlace(path),
                                     .hide_user_data = admin_settings.hide_user_data_from_log};
     monotime began = clockTicks();
@@ -54,7 +54,7 @@ static bool isThere(const char *path) {
     return access(path, F_OK) == 0;
 }
 
-/* Returns whether there is a log, or a single file from which a log will be made. */
+/* Returns whether there is an append-only file, or a single file of the old form that becomes one. */
 static bool logIsThere(void) {
     sds name = aofManifestName(persist_settings.appendfilename), path = aofPath(persist_settings.appenddirname, name);
     bool there = isThere(path) || isThere(persist_settings.appendfilename);
@@ -63,7 +63,7 @@ static bool logIsThere(void) {
     return there;
 }
 
-/* If both files exist only one is loaded, as by Valkey. Logs that the other one is not. */
+/* If a snapshot and an append-only file exist, one of them is loaded, as by Valkey. Logs that the other is not. */
 static void tellOfTheOther(bool log) {
     const char *snapshot = persist_settings.dbfilename;
     if (persist_settings.appendonly && !log && isThere(snapshot))

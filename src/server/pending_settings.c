@@ -86,7 +86,7 @@ static bool checkHostname(const char *text, long long number, const char **err) 
     return true;
 }
 
-/* These characters are separators in the nodes file. */
+/* Returns whether the text has no character that separates fields in the nodes file, and no control character. */
 static bool fitsNodesFile(const char *text) {
     slice all = sdsSlice((sds)text);
     for (size_t i = 0; i < all.len; i++) {
@@ -134,7 +134,7 @@ static sds getRdmaBind(const setting *s) {
 
 /* ---- Table ---------------------------------------------------------------------------------------- */
 
-/* The flags of a row: CONFIG SET accepts it, or refuses it, or no pattern of CONFIG GET finds it. */
+/* The flags of a row. CONFIG SET accepts KEPT and refuses FIXED; no pattern of CONFIG GET matches HIDDEN. */
 enum { KEPT = SETTING_PENDING, FIXED = SETTING_PENDING | SETTING_IMMUTABLE, HIDDEN = SETTING_PENDING | SETTING_HIDDEN };
 
 static const setting rows[] = {

@@ -1,8 +1,8 @@
 /* shutdown.c -- orderly shutdown, by command or signal.
  *
- * The dataset is saved if the settings or the command say so. The server keeps running if that fails, or if the log
- * cannot be written. Otherwise replies that are still due are sent as far as sockets accept them, listeners are closed,
- * the pid file and the Unix socket's path are removed, and threads are joined.
+ * The dataset is saved if the settings or the command say so. The server keeps running if that fails, or if the
+ * append-only file cannot be written. Otherwise replies that are still due are sent as far as sockets accept them,
+ * listeners are closed, the pid file and the Unix socket's path are removed, and threads are joined.
  *
  * Threads     main.
  * Tests       tests/server/process.tcl
@@ -37,12 +37,12 @@
 #include <signal.h>
 #include <stdlib.h>
 
-/* Describes a client for a log line, by what an administrator can find it with. */
+/* Describes a client for a log line, so that an administrator can find it. */
 static sds whoIs(const client *c) {
     return clientCatIdentity(sdsEmpty(), c, admin_settings.hide_user_data_from_log);
 }
 
-/* Writes everything that was acknowledged to the log. FORCE and NOSAVE ignore a failure. */
+/* Writes all acknowledged changes to the append-only file. With FORCE or NOSAVE a failure is ignored. */
 static bool logIsWritten(int flags) {
     if (aofWriteAll() || flags & (STOP_FORCE | STOP_NOSAVE)) return true;
     serverLog(LL_WARNING, "Writing the append-only file failed, can't exit.");

@@ -33,7 +33,7 @@ static struct {
     bool runs;                  /* main */
     _Atomic long long period;   /* relaxed: in ms; 0: SIGALRM only */
     _Atomic int64_t turned_ms;  /* relaxed: time of the last tick, by clockMonotonicMs() */
-    int64_t reported_turned_ms; /* the watching thread's: the tick after which it has reported */
+    int64_t reported_turned_ms; /* of the watching thread: the tick after which it logged the last report */
 } watch;
 
 /* Returns the ms until the period has passed without a tick; after a report a whole period, until there is a tick. */

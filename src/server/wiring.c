@@ -2,7 +2,7 @@
  *
  * A layer does not know those above it; this file, in the top layer, registers their tables and hooks with it.
  *
- * Threads     main, at boot.
+ * Threads     main, at startup.
  * Tests       every test that starts a server
  *
  * SPDX-License-Identifier: BSD-3-Clause */

@@ -21,7 +21,7 @@
 #include <limits.h>
 #include <math.h>
 
-/* ---- HSET and its kin -------------------------------------------------------------------------------------------- */
+/* ---- HSET and related commands ----------------------------------------------------------------------------------- */
 
 /* Looks up the hash at the key for a change, and creates it if there is none. Returns false, after an error reply, if
  * the key has another type. */
@@ -82,7 +82,7 @@ void hmsetCommand(client *c) {
     if (setPairs(c, &added)) addReplyOk(c);
 }
 
-/* Returns whether the field in argument 2 exists, and in *spot the position at which storeField() writes it. */
+/* Returns whether the field in argument 2 exists. Sets *spot to the position at which storeField() writes it. */
 static bool findField(client *c, robj *o, hashPair *pair, hashSpot *spot) {
     spot->encoding = HASH_NO_SPOT;
     return o && hashFindSpot(o, c->argv[2], fieldHash(c, o, 2), pair, spot);
@@ -230,7 +230,7 @@ void hdelCommand(client *c) {
     addReplyLongLong(c, deleted);
 }
 
-/* ---- HGET and its kin -------------------------------------------------------------------------------------------- */
+/* ---- HGET and related commands ----------------------------------------------------------------------------------- */
 
 void hgetCommand(client *c) {
     robj *o;

@@ -22,7 +22,7 @@ enum { FIELD_MISSING = -2, FIELD_NO_TIME = -1, FIELD_CONDITION = 0, FIELD_SET = 
 
 static const char numfields_error[] = "numfields should be greater than 0 and match the provided number of fields";
 
-/* ---- Parts of many commands -------------------------------------------------------------------------------------- */
+/* ---- Helpers of several commands --------------------------------------------------------------------------------- */
 
 /* Parses the number in argument `index` and checks that the arguments after it are that many times `step`. Returns
  * false after an error reply: `mismatch`, or a syntax error if it is NULL. */

@@ -1,4 +1,4 @@
-/* expire_cmds.c -- EXPIRE, TTL, PERSIST and their relatives in seconds or milliseconds, relative or absolute.
+/* expire_cmds.c -- EXPIRE, TTL, PERSIST, and their variants in seconds or milliseconds, relative or absolute.
  *
  * Not here    the deletion of expired keys (store/db.c, store/expire.c).
  * Threads     main.

@@ -392,7 +392,7 @@ static void swapItems(sortItem *a, sortItem *b) {
     *b = was;
 }
 
-#define INSERT_MAX 12 /* as few items are sorted by insertion */
+#define INSERT_MAX 12 /* at most this many items are sorted by insertion */
 
 static void insertAll(const sorting *s, sortItem *items, size_t n) {
     for (size_t i = 1; i < n; i++) {
@@ -501,7 +501,8 @@ static void storeTake(client *c, const sortOptions *opts, bool unsure, robj *lis
     addReplyLongLong(c, count);
 }
 
-/* Reserves memory for the list to be stored, counted as the elements themselves. Returns false after an error reply. */
+/* Reserves memory for the list to be stored, counted as if it had the elements themselves. Returns false after an error
+ * reply. */
 static bool reserveStored(const sorting *s, client *c, const sortOptions *opts) {
     size_t bytes = 0;
     for (size_t i = s->from; i < s->to; i++) bytes += listpackEntryBytesMax(s->items[i].text.len);

@@ -16,7 +16,7 @@
 
 #include <limits.h>
 
-/* ---- Parts of many commands -------------------------------------------------------------------------------------- */
+/* ---- Helpers of several commands --------------------------------------------------------------------------------- */
 
 static void addReplyElement(client *c, const listpackValue *v) {
     if (v->str) addReplyBulk(c, sliceOf(v->str, v->len));

@@ -19,7 +19,7 @@
 
 #define FEW_STAY 5 /* SPOP: if it removes at least this many times as many as stay, those that stay are moved */
 
-/* ---- Parts of many commands ---- */
+/* ---- Helpers of several commands ---- */
 
 /* Returns the hash of the member in an argument if the set is a table, or 0. */
 static uint64_t hashFor(const client *c, const robj *o, uint32_t index) {

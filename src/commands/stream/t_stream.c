@@ -29,7 +29,7 @@ typedef struct addOptions {
     uint32_t bound_arg;  /* index of the trimming's bound */
 } addOptions;
 
-#define TRIM_LIMIT_NODES 100 /* a call trims this many nodes with "~" and without LIMIT */
+#define TRIM_LIMIT_NODES 100 /* with "~" and without LIMIT, a call trims at most this many */
 #define TRIM_LIMIT_UNKNOWN 10000
 #define TRIM_LIMIT_MAX 1000000
 
@@ -99,7 +99,8 @@ static bool checkTrim(client *c, addOptions *opts) {
         addReplyError(c, "syntax error, LIMIT cannot be used without specifying a trimming strategy");
         return false;
     }
-    /* Commands from the primary or the log may have LIMIT with "=": propagateTrimmed() has replaced the "~". */
+    /* Commands from the primary or the append-only file may have LIMIT with "=": propagateTrimmed() has replaced "~".
+     * */
     if (opts->has_limit && !opts->trim.approximate && !(c->flags & (CLIENT_REPLAYS | CLIENT_PRIMARY))) {
         addReplyError(c, "syntax error, LIMIT cannot be used without the special ~ option");
         return false;
@@ -188,7 +189,8 @@ static bool newId(client *c, const addOptions *opts, streamId last, streamId *id
     return false;
 }
 
-/* Reports a change by XADD, and wakes clients that are blocked on the stream. A new key has done so already. */
+/* Reports a change by XADD, and wakes clients that are blocked on the stream. For a new key the store has
+ * done so already. */
 static void toldOfAdd(client *c, hashedKey key, bool is_new, uint64_t trimmed) {
     keyChanged(c, key, NOTIFY_STREAM, "xadd", 1);
     if (trimmed) keyEvent(c, key, NOTIFY_STREAM, "xtrim");

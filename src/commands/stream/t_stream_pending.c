@@ -78,7 +78,7 @@ static void pendingSummary(client *c, const streamGroup *g) {
 }
 
 typedef struct pendingFilter {
-    bool all; /* no range was given */
+    bool all; /* the short form, without a range */
     long long idle_ms, count;
     streamId start, end;
     uint32_t consumer_arg; /* 0: all consumers */

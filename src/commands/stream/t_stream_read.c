@@ -6,6 +6,7 @@
  * Not here    ranges of one stream (t_stream.c), acknowledging and claiming pending entries (t_stream_pending.c).
  * Threads     main.
  * Invariants  1. All arguments, keys and groups are checked before the first entry is read.
+ *             2. XREAD changes nothing.
  * Tests       tests/type/stream.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -99,8 +100,7 @@ static bool parseRead(client *c, readOptions *opts) {
     return true;
 }
 
-/* ---- Planning what to read -----------------------------------------------------------------------------------------
- * */
+/* ---- Planning what to read --------------------------------------------------------------------------------------- */
 
 typedef struct readPlan {
     const stream *s; /* NULL if there is nothing to read */

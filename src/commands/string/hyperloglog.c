@@ -2,12 +2,12 @@
  *
  * PFCOUNT of one key returns the count that is stored in the value. If a write has made that count stale, it is
  * estimated from the registers and stored for the next call; as this changes the value, PFCOUNT is then propagated. On
- * a replica only the primary stores a count, no other client.
+ * a replica only the primary's PFCOUNT stores a count.
  *
  * Not here    registers and estimates (ds/hyperloglog.h); PFDEBUG, PFSELFTEST (hyperloglog_debug.c).
  * Threads     main.
  * Invariants  1. A command that meets a corrupt value fails before it has changed anything. A command from the primary
- *                or the log may fail after it has added some elements.
+ *                or the append-only file may fail after it has added some elements.
  * Tests       tests/type/hyperloglog.tcl, tests/unit/ds/hyperloglog_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -108,7 +108,8 @@ void pfaddCommand(client *c) {
     if (hll.o) {
         if (!checkHyperloglog(c, hll.o, digits, &hll.bytes)) return;
         /* With one element a corrupt value is found before anything has changed; with several it could be found after
-         * the first change, so the whole value is checked. Commands from the primary or the log skip this check. */
+         * the first change, so the whole value is checked. Commands from the primary or the append-only file
+         * skip this check. */
         if (c->argc > 3 && !(c->flags & (CLIENT_PRIMARY | CLIENT_REPLAYS)) && !hllIsSound(hll.bytes)) {
             addReplyCorruptHyperloglog(c);
             return;
@@ -185,7 +186,7 @@ static void countOne(client *c) {
             addReplyCorruptHyperloglog(c);
             return;
         }
-        /* A replica's bytes are its primary's: only the primary may store the count there. */
+        /* A replica's value must have the same bytes as its primary's, so only the primary's PFCOUNT may change it. */
         bool may_store = streamed || (!store_following.on && !storeStandsStill());
         if (may_store && !storeCount(c, &hll, count)) return;
     }
@@ -206,7 +207,8 @@ void pfcountCommand(client *c) {
 
 /* ---- PFMERGE ----------------------------------------------------------------------------------------------------- */
 
-/* Raise a sparse one to `registers`, which makes it dense when it grows too long. False after an error. */
+/* Raises a sparse HyperLogLog to `registers`; converts it to the dense form if it becomes too long. Returns false after
+ * an error reply. */
 static bool raiseSparse(client *c, openHll *hll, const uint8_t *registers) {
     hllPlace place = {0};
 
@@ -215,7 +217,7 @@ static bool raiseSparse(client *c, openHll *hll, const uint8_t *registers) {
         if (e.rank == 0) continue;
         switch (hllAsk(hll->bytes, e, sparseBytesMax(), &place)) {
         case HLL_PRESENT:
-        case HLL_CORRUPT: break; /* it has been read to its end */
+        case HLL_CORRUPT: break; /* corrupt: not possible, as mergeKeys() has read it to its end */
         case HLL_RAISES_DENSE: return storeDense(c, hll, registers);
         case HLL_RAISES:;
             char *bytes = makeRoom(c, hll, hll->bytes.len + HLL_GROWTH);

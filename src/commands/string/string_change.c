@@ -1,4 +1,4 @@
-/* string_change.c -- strings that a command changes where they lie (APPEND, SETRANGE, SETBIT, BITFIELD, PFADD).
+/* string_change.c -- changes strings in place, for APPEND, SETRANGE, SETBIT, BITFIELD and PFADD.
  *
  * Not here    reporting the change, which the command does (key_changed.h).
  * Threads     main.

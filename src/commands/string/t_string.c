@@ -28,7 +28,7 @@ static bool parseOptions(client *c, uint32_t at, optionSet set, expireOptions *o
     return expireOptionsParse(c, at, c->argc, set, opts) && expireOptionsTime(c, 1, opts);
 }
 
-/* ---- Parts of many commands -------------------------------------------------------------------------------------- */
+/* ---- Helpers of several commands --------------------------------------------------------------------------------- */
 
 /* Replies with the value of a key, as GET does. Returns false, after an error reply, if the key has another type. */
 static bool replyWithValue(client *c, hashedKey key) {
@@ -98,8 +98,7 @@ static void propagateKeyTime(const client *c, const char *name, int64_t when_ms)
     propagateDone();
 }
 
-/* Appends the arguments of a SET of the command's key to what is propagated; with an absolute expiry unless `when_ms`
- * is NO_EXPIRE. */
+/* Completes a propagated SET of the command's key; with an absolute expiry unless `when_ms` is NO_EXPIRE. */
 static void propagateSetWords(const client *c, slice value, int64_t when_ms) {
     propagateArg(c->argv[1]);
     propagateArg(value);
@@ -139,7 +138,7 @@ static void propagateSetMany(const client *c, const expireOptions *opts) {
     propagateDone();
 }
 
-/* ---- GET and its kin --------------------------------------------------------------------------------------------- */
+/* ---- GET and related commands ------------------------------------------------------------------------------------ */
 
 void getCommand(client *c) {
     replyWithValue(c, clientKeyAt(c, 1));
@@ -217,7 +216,7 @@ void substrCommand(client *c) {
     getrangeCommand(c);
 }
 
-/* ---- SET and its kin --------------------------------------------------------------------------------------------- */
+/* ---- SET and related commands ------------------------------------------------------------------------------------ */
 
 typedef enum { CONDITION_MET, CONDITION_FAILED, CONDITION_ERROR } conditionResult;
 

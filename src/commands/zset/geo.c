@@ -52,7 +52,7 @@ void addReplyPoint(client *c, geoPoint p) {
 
 void addReplyDistance(client *c, double distance) {
     char text[FIXED_SHORT_SIZE];
-    unsigned long long units = (unsigned long long)llrint(distance * 1e4); /* rounded as clients see it */
+    unsigned long long units = (unsigned long long)llrint(distance * 1e4); /* with 4 decimals, rounded */
     addReplyBulk(c, sliceOf(text, decimal2string(text, units, 4)));
 }
 

@@ -247,17 +247,17 @@ typedef struct place {
     geoPoint point;
     const char *member; /* borrowed from the set; NULL if the text is in `digits` */
     size_t len;
-    size_t nth; /* order of being found */
+    size_t nth; /* index in the order of being found */
     char digits[LONG_STR_SIZE];
 } place;
 
 /* The positions found. If only the first `bound` of them in some order are wanted, no more are kept, in a heap whose
  * root is the last one in that order; otherwise they are in the order in which they were found. */
 typedef struct placeList {
-    heap kept;                                  /* owns: place */
+    heap kept;                                  /* owns: places */
     size_t seen;                                /* number of positions found, kept or not */
     size_t bound;                               /* 0: no limit */
-    int (*compare)(const void *, const void *); /* order; NULL: of being found */
+    int (*compare)(const void *, const void *); /* the order; NULL if it is that of being found */
 } placeList;
 
 static int nearerFirst(const void *a, const void *b) {
