@@ -29,10 +29,10 @@
 
 typedef struct fileLine {
     sds text;                  /* owns; NULL if removed */
-    settingEntry *entry;       /* borrowed: the setting of the line; NULL if it has none, or has its new text */
-    const settingEntry *fresh; /* borrowed: the setting whose new text this is; NULL if it is no new text */
+    settingEntry *entry;       /* borrowed: the setting of this old line; NULL if it has none, or is a new line */
+    const settingEntry *fresh; /* borrowed: the setting of this new line; NULL if it is an old line */
     bool unsets;               /* the line gives the setting an empty value */
-    bool is_user;              /* a line of a user; false once it has its new text */
+    bool is_user;              /* an old line of a user */
 } fileLine;
 
 typedef struct draft {

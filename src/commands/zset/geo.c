@@ -1,6 +1,6 @@
 /* geo.c -- sorted sets of positions on earth: GEOADD, GEOPOS, GEODIST, GEOHASH.
  *
- * A member's score is the number of its position (ds/geohash.h), so that all commands of sorted sets work on it.
+ * A member's score is a geohash, the number of its position (ds/geohash.h): all commands of sorted sets work on it.
  *
  * Not here    searches (geo_search.c).
  * Threads     main.

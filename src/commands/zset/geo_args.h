@@ -13,7 +13,7 @@
 bool getPointFromArgs(client *c, uint32_t index, geoPoint *out) must_check;
 /* Parses the unit in argument `index`; *metres is its length in meters. Returns false after an error reply. */
 bool getUnitFromArg(client *c, uint32_t index, double *metres) must_check;
-/* Converts a score to the number of a position (ds/geohash.h). A score that no position has gives some number, too. */
+/* Converts a score to the number of a position, its geohash (ds/geohash.h). Any score gives some number. */
 uint64_t geoNumberOfScore(double score);
 
 /* Adds an array of longitude and latitude. */
