@@ -6,8 +6,8 @@
 
 #include "client.h"
 
-/* Run the subcommand in c->argv[1]. Return false, without a reply, if the arguments have the wrong form. These are in
- * debug_data.c, */
+/* Each function runs the subcommand in c->argv[1]. It returns false, without a reply, if the arguments have the wrong
+ * form. In debug_data.c: */
 bool debugDigest(client *c);
 bool debugDigestValue(client *c);
 bool debugHtstats(client *c);
@@ -17,10 +17,10 @@ bool debugObject(client *c);
 bool debugPlainThreshold(client *c);
 bool debugPopulate(client *c);
 bool debugQuicklist(client *c);
-/* these in debug_reload.c, */
+/* In debug_reload.c: */
 bool debugReload(client *c);
 bool debugLoadAof(client *c);
-/* and these in debug_malloc.c. */
+/* In debug_malloc.c: */
 bool debugMallctl(client *c);
 bool debugMallctlStr(client *c);
 

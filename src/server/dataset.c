@@ -30,8 +30,8 @@ static uint64_t fileBytes(const char *path) {
 
 static bool loadSnapshot(void) {
     const char *path = persist_settings.dbfilename;
-    /* If this server was, or will be, part of a replication, the other servers still have the expired keys. So they are
-     * loaded, too, and deleted by a command. */
+    /* If this server has been a primary or replica, or will be one, the other servers still have the expired keys. They
+     * are loaded, too, so that their deletion is propagated. */
     const rdbLoadOptions options = {.keep_expired = primaryLinkWanted() || rdbFileHasPlace(path),
                                     .hide_user_data = admin_settings.hide_user_data_from_log};
     monotime began = clockTicks();

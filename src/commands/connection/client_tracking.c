@@ -106,8 +106,8 @@ static int inOrder(const void *a, const void *b) {
     return sliceCmp(**x, **y);
 }
 
-/* Returns the index of the first prefix that overlaps another one; their number if none does. In sorted order the
- * prefixes that begin with another one follow it directly. */
+/* Returns the index of the first prefix that overlaps another one; the number of prefixes if none does. In sorted order
+ * a prefix is directly followed by those that begin with it. */
 static size_t firstOverlapping(const trackingArgs *args) {
     size_t n = args->prefix_count, first = n;
     const slice **order = zmalloc((n + 1) * sizeof(*order));

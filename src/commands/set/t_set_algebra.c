@@ -236,7 +236,7 @@ static void batchReply(client *c, const memberBatch *b) {
     }
 }
 
-/* Adds the batch to the result; with `all_new` no member is in it yet. Members of a batch are distinct, so adding one
+/* Adds the batch to the result, in which no member is yet if `all_new`. Members of a batch are distinct, so adding one
  * does not make another one present. */
 static void batchAdd(memberBatch *b, robj *result, bool all_new) {
     bool find = setIsTable(result) && !all_new;

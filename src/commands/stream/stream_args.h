@@ -40,9 +40,8 @@ bool streamRead(client *c, hashedKey key, const stream **out) must_check;
 bool streamWrite(client *c, hashedKey key, stream **out) must_check;
 /* Like streamWrite(), for a command that may change the key but counts as reading it (hits and misses). */
 bool streamReadToWrite(client *c, hashedKey key, stream **out) must_check;
-/* Changes of consumer groups are propagated by these; `group` and `consumer` are names. */
-/* Propagates XCLAIM: the pending entry with its consumer, time and number of deliveries. A replica removes a pending
- * entry that the stream no longer has. */
+/* Propagates XCLAIM: the pending entry `p` of group `g`, named `group`, with its consumer, time and number of
+ * deliveries. A replica removes a pending entry that the stream no longer has. */
 void propagateClaim(const client *c, slice key, slice group, const streamGroup *g, const streamPending *p);
 /* Propagates XGROUP SETID: how far the group has read. */
 void propagateGroupId(const client *c, slice key, slice group, const streamGroup *g);
