@@ -8,7 +8,7 @@
 
 #include "connection_cmds.h"
 
-/* Returns 40 hexadecimal digits, which are drawn at the first call. */
+/* Returns the run ID: 40 random hexadecimal digits, which are drawn at the first call. */
 const char *identityRunId(void);
 /* Returns the name for error texts: "Valkey", or "Redis" with extended-redis-compatibility. */
 const char *identityProduct(void);

@@ -1,4 +1,4 @@
-/* programs.c -- runs another program if the server's binary is started under its name.
+/* programs.c -- other programs in the server's binary, which run if it is started under their names.
  *
  * Links with these names lead to the binary, so that the programs have the server's code for its files. A name may
  * contain more than the program's (valkey-check-rdb-9.1), and the old names with redis are accepted.

@@ -1,4 +1,4 @@
-/* programs.h -- runs another program if the server's binary is started under its name.
+/* programs.h -- other programs in the server's binary, which run if it is started under their names.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SERVER_PROGRAMS_H

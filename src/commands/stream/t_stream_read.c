@@ -302,7 +302,7 @@ static void readHistory(client *c, hashedKey key, const stream *s, streamGroup *
     keyGroupsChanged(c, key, 0, NULL, 1);
 }
 
-/* Reads one stream. Returns false after an error reply. */
+/* Reads one stream. Returns false after an error reply, unless the reply already has a stream. */
 static bool readAsConsumer(client *c, const readOptions *opts, uint32_t i, const readPlan *plan, readReply *reply) {
     hashedKey key = clientKeyAt(c, opts->streams_arg + i);
     stream *s;
