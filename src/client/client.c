@@ -1,8 +1,8 @@
-/* client.c -- sessions: made, listed, named, freed.
+/* client.c -- sessions: created, listed, named, freed.
  *
- * A session is what main knows of a connection. It outlives no connection and shares no line with it: net holds the
- * other half, takes what is due from the lists here (output to be written, output that the clock looks at, clients to
- * be closed), and frees.
+ * A session is what main knows of a connection. It lives no longer than its connection and shares no cache line with
+ * the other half, which net owns. Net drains the lists here (clients with output to be written, clients whose output
+ * cron checks, clients to be closed) and frees clients.
  *
  * Not here    sockets and parsing (net), replies (reply.c), CLIENT LIST (client_describe.c), authentication
  *             (engine/acl/auth.c).
@@ -10,7 +10,7 @@
  * Threads     main.
  * Invariants  (clientCheck() and clientListsCheck() assert them)
  *             1. A client is in client_state.clients and in the index as long as it lives, unless it is fake.
- *             2. CLIENT_PENDING_WRITE and CLIENT_IN_CLOSING are set exactly while it is on that list.
+ * 2. CLIENT_PENDING_WRITE and CLIENT_IN_CLOSING are set exactly while the client is on that list.
  *             3. CLIENT_CLOSE_ASAP is set once and never cleared.
  *             4. client_state.round_next is a node of the list of clients, or NULL.
  * Cost        clientCreate and clientFree: one index operation each; the lists: a few stores.
@@ -76,7 +76,7 @@ client *clientCreate(struct clientIo *io, int fd, const char *peer, const char *
     return c;
 }
 
-/* Take a client out of a list that net had no occasion to drain. `next` is where it keeps its successor. */
+/* Removes a client from a list that net has not drained. `next` is the offset of the link to the next client. */
 static void unlinkFrom(client **head, client *c, size_t next) {
     for (client **at = head; *at; at = (client **)(void *)((char *)*at + next)) {
         if (*at != c) continue;
@@ -195,7 +195,7 @@ void clientReset(client *c) {
     c->resp = 2;
     sdsFree(c->name);
     c->name = NULL;
-    /* What silences this very command stays until it has ended. */
+    /* The flag that suppresses the reply to this very command stays until the command has ended. */
     c->flags &= ~(CLIENT_REPLY_OFF | CLIENT_REPLY_SKIP_NEXT | CLIENT_NO_EVICT | CLIENT_NO_TOUCH | CLIENT_READONLY |
                   CLIENT_MONITOR | CLIENT_IMPORT_SOURCE);
 }
@@ -256,7 +256,7 @@ int clientTypeByName(slice name) {
 }
 
 bool clientNameIsValid(slice name) {
-    /* What stands behind a NUL is never shown, and clients of the field may send it. */
+    /* Bytes after a NUL are never shown, and existing clients send them. */
     for (size_t i = 0; i < name.len && name.ptr[i] != '\0'; i++) {
         if (name.ptr[i] < '!' || name.ptr[i] > '~') return false;
     }
@@ -287,12 +287,13 @@ hashedKey clientKeySearch(const client *c, uint32_t index) {
     const parsedCommand *req = c->req;
 
     if (!req || c->argv != req->argv || req->nkeys == 0) return hashedKeyOf(c->argv[index]);
-    /* Keys of one command mostly stand at equal distances: the distance of the first two tells where this one is. */
+    /* Keys of one command are mostly at equal distances: the distance of the first two gives the index of this one. */
     if (req->nkeys > 1 && index > req->keys[0].index && req->keys[1].index > req->keys[0].index) {
         uint32_t at = (index - req->keys[0].index) / (req->keys[1].index - req->keys[0].index);
         if (at < req->nkeys && req->keys[at].index == index) return (hashedKey){c->argv[index], req->keys[at].hash};
     }
-    /* A destination before the keys breaks the distance, and there may be a hundred thousand of them. */
+    /* A destination before the keys breaks the distance, and a command may have a hundred thousand keys: binary
+     * search. */
     uint32_t low = 0, high = req->nkeys;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
@@ -307,7 +308,7 @@ uint64_t clientElementHashSearch(const client *c, uint32_t index) {
     const parsedCommand *req = c->req;
     uint32_t count = req && c->argv == req->argv ? requestElementCount(req) : 0;
     if (count) {
-        /* They stand at equal distances. */
+        /* They are at equal distances. */
         const requestKey *e = requestElements(req);
         uint32_t step = count > 1 ? e[1].index - e[0].index : 1, at = (index - e[0].index) / step;
         if (index >= e[0].index && at < count && e[at].index == index) return e[at].hash;
@@ -324,8 +325,8 @@ robj *clientEntryOfArg(client *c, slice key, uint32_t index, bool with_expire) {
     if (unlikely(req && req->flags & REQ_SCATTERED) && c->argv == req->argv) a = requestLargeArg(req, index);
     if (likely(!a)) return objectCreateString(key, c->argv[index], with_expire, object_main_owner);
     robj *entry = objectCreateFromExactTake(key, a->bytes, a->len, object_main_owner);
-    /* What follows in the same command may drop the entry again (MSET k v1 k v2), and who shows the command to others
-     * when it has run reads the argument. */
+    /* The same command may drop the entry again later (MSET k v1 k v2), but the argument is read after it has run, by
+     * propagation for example. */
     a->bytes = NULL;
     a->entry = entry;
     incrRefCount(entry);

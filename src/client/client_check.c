@@ -1,26 +1,26 @@
-/* client_check.c -- asserts what holds of clients between two commands.
+/* client_check.c -- asserts the invariants of clients between two commands.
  *
- * What a client counts as output is a sum over blocks in three places: its open chain, the stream, the way back. Only
- * the first can be looked into here; what is left of the sum belongs to the other two and must be able to.
+ * The output that a client counts is a sum over blocks in three places: its open chain, its I/O half, and messages on
+ * their way back. Only the chain can be inspected here; the rest of the sum must be a possible value for the other two.
  *
- * Not here    blocks in themselves (replyBlockCheck), the open chain (replyCheck), the queue of ready clients
+ * Not here    each block (replyBlockCheck), the open chain (replyCheck), the queue of ready clients
  *             (net/session/command_batch.c).
  * Owns        nothing.
  * Threads     main.
  * Invariants  (clientCheck() and clientListsCheck() assert them)
- *             1. A client with a stream is in the list and in the index of clients, a fake one in neither.
- *             2. CLIENT_PENDING_WRITE is set exactly for those on that list; who has an open chain is there, unless it
- *                is fake, to be closed, or its replies are held.
- *             3. CLIENT_IN_CLOSING is set exactly for those on the list of clients to be freed, CLIENT_CLOSE_ASAP for
- *                them, too; neither for a fake client.
- *                Those whose output the clock looks at are on the list for that, and as many as it says.
- *             4. Output counts at least what the open chain holds; what it counts beyond that are whole blocks.
- *             5. CLIENT_OUTPUT_FULL is set only while there is output, and cron looks at who has it or is above its
- *                soft limit, and is not to be closed.
+ *             1. A client with a connection is in the list and in the index of clients, a fake one in neither.
+ *             2. CLIENT_PENDING_WRITE is set exactly for clients on that list. A client with an open chain is on it,
+ *                unless it is fake or about to be closed.
+ *             3. CLIENT_IN_CLOSING is set exactly for clients on the list of clients to be freed, and CLIENT_CLOSE_ASAP
+ *                is set for them, too; neither is set for a fake client. The clients on cron's list are those that have
+ *                `watched` set, and the list has the length that is stored.
+ *             4. Output counts at least what the open chain holds; the rest are whole blocks.
+ *             5. CLIENT_OUTPUT_FULL is set only while there is output. A client that has it or is above its soft limit
+ *                is on cron's list, unless it is about to be closed.
  *             6. CLIENT_RESERVED and CLIENT_ARGS_TAKEN are set only while a command of the client runs.
- *             7. Without blocks of requests there are no bytes of requests.
- *             8. Between commands no deferred length is open, and no message waits.
- * Cost        blocks of the open chain; clients.
+ *             7. Without request blocks there are no bytes of requests.
+ *             8. Between commands no deferred length is open, and no push message is held.
+ * Cost        the blocks of the open chain; the clients.
  * Tests       tests/unit/client/client_check_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -30,7 +30,7 @@
 #include "panic.h"
 #include "reply.h"
 
-#define DEBUG_CHECK_MAX 64 /* blocks of one client; clients */
+#define DEBUG_CHECK_MAX 64 /* most blocks of one client, and most clients, that debug builds check */
 
 static void checkSession(const client *c) {
     bool fake = c->flags & CLIENT_FAKE;
@@ -54,7 +54,8 @@ static void checkCommand(const client *c) {
     serverAssert(c->req || !(c->flags & CLIENT_PUSHES_HELD));
 }
 
-/* What was handed to the stream and has not come back: bytes may be gone before their block is back, never after it. */
+/* Checks the output that was handed over and has not come back: bytes may be written before their block is back, never
+ * after it. */
 static void checkOutput(const client *c) {
     size_t bytes = 0, memory = 0;
     uint32_t blocks = 0;
@@ -95,7 +96,8 @@ static size_t countFlagged(uint64_t flag) {
     return n;
 }
 
-/* As many as are flagged, and each of them flagged: so all that are flagged, each once, and the list ends. */
+/* As many clients are on the list as are flagged, and each one on it is flagged: so it has all of them, each once, and
+ * it ends. */
 static void checkList(const client *head, uint64_t flag, size_t next) {
     size_t left = countFlagged(flag);
 

@@ -1,4 +1,4 @@
-/* client_check.h -- asserts what holds of clients between two commands.
+/* client_check.h -- asserts the invariants of clients between two commands.
  *
  * Runs on: main.
  *
@@ -8,15 +8,16 @@
 
 #include "client.h"
 
-/* Assert what this layer's files number as invariants, as far as one client shows it: the session, its open chain, what
- * it counts as output. Also while its command runs; not between clientPopPendingWrite() and clientTakeReplies(). */
+/* Asserts, for one client, the invariants that the files of this layer number: of the session, its open chain, and its
+ * output counters. May be called while a command runs, but not between clientPopPendingWrite() and
+ * clientTakeReplies(). */
 void clientCheck(const client *c);
-/* The same for both work lists: who stands on them and who is flagged are the same clients. Not between
+/* Asserts for each work list that the clients on it are exactly those whose flag says so. Must not be called between
  * clientPopClosing() and clientFree(). */
 void clientListsCheck(void);
 
-/* What debug builds call for one client, and for all: small ones are checked whole, so that time does not grow with the
- * square of a reply or of the number of clients. */
+/* The same checks for debug builds. They skip clients with very long output and very many clients, so that time does
+ * not grow with the square of a reply or of the number of clients. */
 #ifdef DEBUG_ASSERTIONS
 void clientDebugCheck(const client *c);
 void clientListsDebugCheck(void);

@@ -1,8 +1,8 @@
 /* client_describe.c -- what CLIENT LIST and the log show of a client.
  *
- * Layers above set their parts of a clientInfoExtra; the rest stands in the client.
+ * Layers above set their parts of a clientInfoExtra; all other values are in the client.
  *
- * Owns        the registered functions, and how long a period of reply peaks lasts.
+ * Owns        the registered functions, and the length of a period of reply peaks.
  * Threads     main.
  * Tests       tests/unit/client/client_test.c
  *
@@ -16,7 +16,7 @@
 
 #define HOOKS_MAX 8
 
-static clientInfoFn *on_info[HOOKS_MAX]; /* const after boot */
+static clientInfoFn *on_info[HOOKS_MAX]; /* const after startup */
 static int ninfo;
 
 void clientOnInfo(clientInfoFn *fn) {
@@ -35,7 +35,9 @@ void clientPeaksTick(monotime now) {
     assertMainRole();
     uint64_t next = client_state.peak_tag + ((uint64_t)1 << CLIENT_PEAK_BITS);
     if (peak_period.ms < 0 || clockTicksToUs(now - peak_period.began) / 1000 < (uint64_t)peak_period.ms) return;
-    if (next != 0) client_state.peak_tag = next; /* out of numbers after 42 years: the last period goes on */
+    if (next != 0)
+        client_state.peak_tag = next; /* the numbers run out after 42 years: the last period then never
+                                                  * ends */
     peak_period.began = now;
 }
 
@@ -44,7 +46,7 @@ void clientPeaksSetPeriod(long long ms) {
     peak_period.ms = ms;
 }
 
-/* The most bytes of replies that were handed to the client's stream at once, in the current period. */
+/* Returns the most bytes of output that were handed to the client's I/O half at once in the current period. */
 static size_t replyPeak(const client *c) {
     return c->reply_peak > client_state.peak_tag ? c->reply_peak - client_state.peak_tag : 0;
 }
@@ -75,7 +77,7 @@ bool clientIsBlocked(const client *c) {
     return waits(c, &extra);
 }
 
-/* Its wait has ended, and it has not gone on yet. */
+/* Returns true if the client's wait has ended but it has not executed a command since. */
 static bool isUnblocked(const client *c, const clientInfoExtra *extra) {
     if (c->flags & CLIENT_BLOCKED || c->req) return false;
     if (c->flags & CLIENT_PAUSED) return extra->pause_ended;
@@ -105,7 +107,7 @@ size_t clientMemUsage(const client *c) {
     return memUsage(c, &extra);
 }
 
-/* Letters of flags=, in the order the field prints them. */
+/* Writes the letters of flags= in the order in which Valkey prints them. */
 static const char *flagLetters(const client *c, const clientInfoExtra *extra, char out[24]) {
     const struct {
         bool set;
@@ -151,7 +153,7 @@ static unsigned long long secondsSince(monotime then) {
     return clockTicksToNs(clockTicks() - then) / 1000000000ull;
 }
 
-/* Another thread may note bytes while this one looks: never less than nothing. */
+/* Another thread may record a later time while this one reads the clock: the difference is never negative. */
 static uint64_t idleNs(const client *c, const clientInfoExtra *extra) {
     monotime last = c->last_interaction > extra->last_bytes ? c->last_interaction : extra->last_bytes;
     monotime now = clockTicks();
@@ -164,7 +166,7 @@ uint64_t clientIdleNs(const client *c) {
     return idleNs(c, &extra);
 }
 
-/* While EXEC runs its queue it is EXEC that shows, to the commands in the queue too. */
+/* While EXEC runs its queue, EXEC is shown, also to the commands in the queue. */
 static const struct serverCommand *shownCommand(const client *c) {
     bool runs_queue = c->req && c->flags & CLIENT_MULTI;
     return runs_queue || !c->cmd ? c->last_cmd : c->cmd;
@@ -186,7 +188,7 @@ sds clientCatIdentity(sds s, const client *c, bool hidden) {
 sds clientCatInfo(sds s, const client *c) {
     assertMainRole();
     clientInfoExtra extra = gatherExtra(c);
-    /* The field's client has a buffer (rbs, of which obl bytes wait) and behind it a list of oll blocks, omem bytes. */
+    /* A Valkey client has a buffer (rbs, obl bytes of it used) followed by a list of oll blocks with omem bytes. */
     size_t queued = clientQueuedOutput(c);
     size_t buffered = c->output_bytes < CLIENT_OUTPUT_BUFFER ? c->output_bytes : CLIENT_OUTPUT_BUFFER;
     size_t open_bytes = 0;
@@ -209,6 +211,6 @@ sds clientCatInfo(sds s, const client *c) {
         c->flags & CLIENT_PRIMARY ? "(superuser)" : extra.user, extra.redirect, c->resp);
     s = sdsCatPrintf(s, " lib-name=%s lib-ver=%s tot-net-in=%lld tot-net-out=%lld tot-cmds=%lld", textOr(c->lib_name),
                      textOr(c->lib_ver), c->net_input, c->net_output + (long long)extra.fanned_bytes, c->commands);
-    oneLine(s + from, sdsLen(s) - from); /* a user's name, or the path of a socket */
+    oneLine(s + from, sdsLen(s) - from); /* a user's name or a socket's path may contain line ends */
     return s;
 }

@@ -17,7 +17,7 @@
 #define CLIENT_REPLY_OFF CLIENT_FLAG(2)         /* CLIENT REPLY OFF is in force. */
 #define CLIENT_REPLY_SKIP_NEXT CLIENT_FLAG(3)   /* CLIENT REPLY SKIP has run: the next command gets no reply. */
 #define CLIENT_REPLY_SKIP CLIENT_FLAG(4)        /* The current command gets no reply. */
-#define CLIENT_BLOCKED CLIENT_FLAG(5)           /* Its command waits, and those after it wait with it. */
+#define CLIENT_BLOCKED CLIENT_FLAG(5)           /* Its command is blocked; the commands after it wait. */
 #define CLIENT_PAUSED CLIENT_FLAG(6)            /* Its next command is postponed by CLIENT PAUSE. */
 #define CLIENT_MULTI CLIENT_FLAG(7)             /* MULTI has run: commands are queued until EXEC. */
 #define CLIENT_DIRTY_CAS CLIENT_FLAG(8)         /* A watched key has changed: EXEC returns null. */
@@ -27,22 +27,22 @@
 #define CLIENT_UNIX_SOCKET CLIENT_FLAG(12)      /* It is connected to the Unix socket. */
 #define CLIENT_FAKE CLIENT_FLAG(13)             /* It has no connection. */
 #define CLIENT_PUBSUB CLIENT_FLAG(14)           /* It is subscribed to at least one channel or pattern. */
-#define CLIENT_MONITOR CLIENT_FLAG(15)          /* It is sent all commands; CLIENT_REPLICA is set, too. */
+#define CLIENT_MONITOR CLIENT_FLAG(15)          /* It gets a copy of all commands; CLIENT_REPLICA is set, too. */
 #define CLIENT_REPLICA CLIENT_FLAG(16)          /* It is a replica, or a monitor. */
 #define CLIENT_PRIMARY CLIENT_FLAG(17)          /* Its commands are the replication stream of this server's primary. */
-#define CLIENT_PENDING_WRITE CLIENT_FLAG(18)    /* It is on the list of clients with output for their stream. */
+#define CLIENT_PENDING_WRITE CLIENT_FLAG(18)    /* It is on the list of clients with output for their I/O half. */
 #define CLIENT_READY CLIENT_FLAG(19)            /* It is on net's list of clients with commands to execute. */
-#define CLIENT_PROTOCOL_ERROR CLIENT_FLAG(20)   /* A request of it could not be parsed. */
-#define CLIENT_DENY_BLOCKING CLIENT_FLAG(21)    /* Its commands may not block (in EXEC, of a script, of a primary). */
+#define CLIENT_PROTOCOL_ERROR CLIENT_FLAG(20)   /* It sent a request that could not be parsed. */
+#define CLIENT_DENY_BLOCKING CLIENT_FLAG(21)    /* Its commands may not block (in EXEC, in a script, from a primary). */
 #define CLIENT_TRACKING CLIENT_FLAG(22)         /* CLIENT TRACKING is on. */
 #define CLIENT_READONLY CLIENT_FLAG(23)         /* READONLY has run: a replica serves its reads. */
-#define CLIENT_PUSHING CLIENT_FLAG(24)    /* A push message is being added, which is sent although replies are off. */
-#define CLIENT_IN_CLOSING CLIENT_FLAG(25) /* It is on the list of clients to close. */
-#define CLIENT_IMPORT_SOURCE CLIENT_FLAG(26) /* It imports the dataset of another server (import-mode). */
-#define CLIENT_OUTPUT_FULL CLIENT_FLAG(27)   /* Commands wait until enough output is written (output_limits.h). */
-#define CLIENT_RESERVED CLIENT_FLAG(28)      /* Memory is reserved for its command (command_memory.h). */
-#define CLIENT_REPLAYS CLIENT_FLAG(29)       /* Its commands were executed before: the append-only file is loaded. */
-#define CLIENT_ARGS_TAKEN CLIENT_FLAG(30)    /* Its command has taken large arguments (clientEntryOfArg()). */
-#define CLIENT_PUSHES_HELD CLIENT_FLAG(31)   /* Push messages wait for the end of its command (push.h). */
+#define CLIENT_PUSHING CLIENT_FLAG(24)          /* A push message is being added; it is sent even with replies off. */
+#define CLIENT_IN_CLOSING CLIENT_FLAG(25)       /* It is on the list of clients to close. */
+#define CLIENT_IMPORT_SOURCE CLIENT_FLAG(26)    /* It imports the dataset of another server (import-mode). */
+#define CLIENT_OUTPUT_FULL CLIENT_FLAG(27)      /* Commands wait until enough output is written (output_limits.h). */
+#define CLIENT_RESERVED CLIENT_FLAG(28)         /* Memory is reserved for its command (command_memory.h). */
+#define CLIENT_REPLAYS CLIENT_FLAG(29)     /* It replays the append-only file, whose commands were executed before. */
+#define CLIENT_ARGS_TAKEN CLIENT_FLAG(30)  /* Its command has taken large arguments (clientEntryOfArg()). */
+#define CLIENT_PUSHES_HELD CLIENT_FLAG(31) /* Push messages wait for the end of its command (push.h). */
 
 #endif

@@ -1,7 +1,7 @@
-/* client_info.c -- the figures of clients and errors in INFO.
+/* client_info.c -- the INFO fields of clients and errors.
  *
  * Threads     main.
- * Cost        Clients looks at each client once.
+ * Cost        section Clients: one look at each client.
  * Tests       tests/server/info.tcl, tests/differential/server_compare.py
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -16,7 +16,7 @@
 
 /* ---- Clients --------------------------------------------------------------------------------------- */
 
-/* Counted by the section's first field for those behind it. */
+/* Counted by the section's first INFO field for the following ones. */
 static struct { size_t connected, blocked, tracking, pubsub; } counts;
 
 static void countClients(void) {
@@ -55,7 +55,7 @@ static void errors(infoOut *o) {
 static void buffers(infoOut *o) {
     infoLine(o, "client_query_buffer_limit_disconnections:%lld", client_state.query_limit_disconnections);
     infoLine(o, "client_output_buffer_limit_disconnections:%lld", client_state.output_limit_disconnections);
-    infoLine(o, "reply_buffer_shrinks:0"); /* blocks of replies have one size each */
+    infoLine(o, "reply_buffer_shrinks:0"); /* reply blocks never change their size */
     infoLine(o, "reply_buffer_expands:0");
 }
 
@@ -74,7 +74,7 @@ static int byText(const void *a, const void *b) {
     return sdsCmp(*(const sds *)a, *(const sds *)b);
 }
 
-/* In alphabetical order. */
+/* Prints the counters in alphabetical order of their codes. */
 static void errorCounters(infoOut *o) {
     errorLines e = {0};
     clientErrorStatsEach(errorCounter, &e);

@@ -1,6 +1,6 @@
 /* client_settings.c -- the settings of this layer.
  *
- * Owns        client_settings; the limits lie in output_limits.c.
+ * Owns        client_settings; the limits are in output_limits.c.
  * Threads     main.
  * Tests       tests/unit/client/output_limits_test.c
  *

@@ -11,7 +11,7 @@ typedef struct clientSettings {
 } clientSettings;
 extern clientSettings client_settings;
 
-/* Boot only. */
+/* Call at startup. */
 void clientSettingsRegister(void);
 
 #endif

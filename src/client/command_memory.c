@@ -1,16 +1,16 @@
-/* command_memory.c -- memory a command is sure of before it begins.
+/* command_memory.c -- memory that a command reserves before it changes anything.
  *
- * A command that runs out of memory halfway would have to undo what it has done, and everything it calls would have to
- * be able to fail. So whoever knows that a command will take much, because of a size that came from a client, has it
- * reserved (zmallocReserve) before anything is changed. The reserve is not touched: it costs addresses and no pages,
- * and serves only when an allocation would fail otherwise.
+ * A command that ran out of memory halfway would have to undo its changes, and every function that it calls would have
+ * to be able to fail. Therefore code that knows that a command needs much memory, because of a size that a client
+ * chose, reserves it (zmallocReserve) before anything is changed. The reserve itself is not touched: it costs addresses
+ * and no pages, and serves only if an allocation would fail otherwise.
  *
  * Not here    maxmemory (store/evict.c), requests that are too large to be read (net).
- * Owns        main's reserve, from a command's asking to its end.
- * Threads     main. Others may take memory meanwhile, but not what is reserved.
+ * Owns        main's reserve, from a command's reservation to its end.
+ * Threads     main. Other threads may allocate meanwhile, but not from the reserve.
  * Invariants  (clientCheck() asserts it)
  *             1. CLIENT_RESERVED is set only on clients whose command is running.
- *             2. While one of them is, nothing that was reserved is given back.
+ * 2. While such a client exists, no part of the reserve is given back.
  * Tests       tests/unit/client/command_memory_test.c, tests/engine/memory_limits.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -19,7 +19,7 @@
 #include "reply.h"
 #include "zmalloc.h"
 
-/* Of all commands that are under way: a long one may let others in between. */
+/* The reserve of all commands that are running: a long one may let others run in between. */
 static struct {
     int commands;
     size_t bytes;

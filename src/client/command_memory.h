@@ -1,4 +1,4 @@
-/* command_memory.h -- memory a command is sure of before it begins.
+/* command_memory.h -- memory that a command reserves before it changes anything.
  *
  * Runs on: main.
  *
@@ -8,15 +8,17 @@
 
 #include "client.h"
 
-/* What is smaller than this is taken without asking. A request of so many bytes is REQ_LARGE. */
+/* Smaller amounts are not reserved: their allocations are assumed to succeed. A request of at least so many bytes is
+ * REQ_LARGE. */
 #define COMMAND_MEMORY_LARGE ((size_t)1 << 20)
 
-/* The running command of `c` is about to take `bytes`, a number that a client chose. False when they cannot be had: an
- * error was sent, nothing has been changed. True: its allocations of up to so much will not fail, until it ends. */
+/* Call before the running command of `c` allocates `bytes`, a number that a client chose. Returns false if there is not
+ * enough memory: an error was sent, and the command must not change anything. After true, allocations of up to `bytes`
+ * do not fail until the command ends. */
 bool commandMemoryReserve(client *c, size_t bytes) must_check;
-/* The same without the error. */
+/* Same as commandMemoryReserve(), but sends no error. */
 bool commandMemoryTry(client *c, size_t bytes) must_check;
-/* The command has ended (CLIENT_RESERVED is set). */
+/* Call when the command has ended, if CLIENT_RESERVED is set. */
 void commandMemoryEnd(client *c);
 
 #endif

@@ -1,19 +1,20 @@
-/* fan_out.c -- one message for many clients: its bytes are made once, and who holds the connections writes them.
+/* fan_out.c -- one message for many clients: main makes its bytes once, the owner threads of the connections write
+ * them.
  *
- * What main does for each subscriber is a look at its flags and a store into an array; for the next messages to the
- * same ones not even that.
+ * For each subscriber main only tests its flags and stores into an array; for further messages to the same audience not
+ * even that.
  *
- * Not here    which clients (engine/pubsub/pubsub.c), the way to the threads (net/session/session_fan.c), the sockets
- *             (net/io/client_io_fan.c).
+ * Not here    the choice of clients (engine/pubsub/pubsub.c), the way to the threads (net/session/session_fan.c), the
+ *             sockets (net/io/client_io_fan.c).
  * Owns        the runs until net takes them.
  * Threads     main.
- * Invariants  1. For each client the order of messages and replies is that in which they were sent: who has output
- *                pending is in no run that begins, and net hands runs over before pending output.
- *             2. Only the last run takes further messages, and only while all of its audience is in it and nobody
- *                who is sent pushes has got other output since (client_state.subscriber_outputs).
- *             3. `bytes` is what the runs take and what fanHold() was told of; no run begins or grows while it is more
- *                than FAN_BYTES_MAX.
- * Cost        per client and run its first line, asked for ahead, and a store; per message a copy.
+ * Invariants  1. Each client gets messages and replies in the order in which they were sent: a client with pending
+ *                output is in no new run, and net hands runs over before pending output.
+ *             2. Only the last run accepts further messages, and only while all of its audience is in it and no client
+ *                that may get pushes has got other output since (client_state.subscriber_outputs).
+ *             3. `bytes` is the memory of the runs and of what fanHold() has added; no run begins or grows while it
+ *                exceeds FAN_BYTES_MAX.
+ * Cost        per client and run its first cache line, prefetched, and a store; per message a copy.
  * Tests       tests/unit/client/fan_out_test.c, tests/engine/pubsub.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -24,19 +25,19 @@
 #include "reply.h"
 #include "zmalloc.h"
 
-#define AHEAD 8                /* clients whose flags are asked for before they are looked at */
-#define RUN_BYTES_MAX 65536    /* from here on a run takes no further message */
-#define RUN_BYTES_AT_FIRST 512 /* room for a few more messages */
+#define AHEAD 8                /* clients whose flags are prefetched before they are tested */
+#define RUN_BYTES_MAX 65536    /* a run of this length accepts no further message */
+#define RUN_BYTES_AT_FIRST 512 /* capacity for a few more messages */
 
-/* Who gets nothing, and who gets a copy behind what waits for it. */
+/* Clients that get nothing, and clients that get a copy after their pending output. */
 #define SILENT (CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY | CLIENT_PRIMARY)
 #define APART (CLIENT_PENDING_WRITE | CLIENT_FAKE)
 
 static struct {
-    fanRun *head, *tail; /* own */
+    fanRun *head, *tail; /* owns */
     fanRun *open;        /* the last one, if all of its audience is in it */
     uint64_t outputs;    /* client_state.subscriber_outputs when it was made */
-    size_t bytes;        /* of all runs that are not freed, and of what is on the way to holders */
+    size_t bytes;        /* of all runs that are not freed, and of batches on their way to owner threads and back */
 } fan;
 
 bool fanHasRuns(void) {
@@ -59,7 +60,7 @@ void fanLetGo(size_t bytes) {
     fan.bytes -= bytes;
 }
 
-/* What a run takes: itself, and its bytes with what is kept free behind them. */
+/* Returns the memory of a run: itself, and its bytes with their spare capacity. */
 static size_t costOf(const fanRun *run) {
     size_t bytes = sizeof(*run) + run->room * sizeof(client *);
     for (int p = 0; p < 2; p++)
@@ -89,7 +90,7 @@ static void writeWire(char *out, int resp, const fanText *t) {
     }
 }
 
-/* The message as the value that all who get it refer to. NULL: no memory. */
+/* Returns the message as a value to which all replies refer, or NULL if there is no memory. */
 static robj *makeBytes(int resp, const fanText *t) {
     size_t len = wireLen(t);
     if (len > OBJ_STRING_MAX) return NULL;
@@ -103,7 +104,7 @@ static bool hasRoom(const robj *o, size_t len) {
     return !o || objectStringLen(o) + len <= RUN_BYTES_MAX;
 }
 
-/* The same clients get one more message. False: it does not go with the last ones. */
+/* Adds a message for the same clients to the run. Returns false if it cannot be merged with the last ones. */
 static bool addToRun(fanRun *run, const fanAudience *to, const fanText *t) {
     if (!run || run->audience != to->version || fan.outputs != client_state.subscriber_outputs) return false;
     size_t len = wireLen(t);
@@ -124,7 +125,7 @@ static bool addToRun(fanRun *run, const fanAudience *to, const fanText *t) {
 
 /* ---- Clients ---------------------------------------------------------------------------------------------------- */
 
-/* A copy for one client, behind what waits for it. */
+/* Sends a copy to one client, after its pending output. */
 static void addCopy(client *c, const fanText *t) {
     const char mark = fanMark(c->resp);
     pushBegin(c);
@@ -139,7 +140,7 @@ static void sendEach(const fanAudience *to, const fanText *t) {
     for (size_t i = 0; i < to->count; i++) addCopy(to->clients[i], t);
 }
 
-/* Put the client into the run, or send it a copy. */
+/* Puts the client into the run, or sends it a copy. */
 static void addClient(fanRun *run, client *c, const fanText *t) {
     if (unlikely(c->flags & SILENT)) return;
     if (unlikely(c->flags & APART || c->req)) {
@@ -159,7 +160,8 @@ static fanRun *makeRun(const fanAudience *to) {
     return run;
 }
 
-/* Give the run its bytes; without memory for them each client is told so by the end of its connection. */
+/* Makes the bytes of the run. Without memory for them each client gets a copy, which closes its connection if that
+ * fails, too. Returns false if no client is left in the run. */
 static bool fillRun(fanRun *run, const fanText *t) {
     bool any = false;
     for (int p = 0; p < 2; p++) {
@@ -179,7 +181,7 @@ static void appendRun(fanRun *run) {
     if (fan.tail) fan.tail->next = run;
     else fan.head = run;
     fan.tail = run;
-    /* With somebody left out the next message needs a look at each again. */
+    /* If a client was left out, the next message has to test each client again. */
     fan.open = run->count[0] + run->count[1] == run->room ? run : NULL;
     fan.outputs = client_state.subscriber_outputs;
 }
@@ -187,7 +189,7 @@ static void appendRun(fanRun *run) {
 void fanOut(const fanAudience *to, const fanText *t) {
     assertMainRole();
     if (addToRun(fan.open, to, t)) return;
-    fan.open = NULL; /* or what it takes later would come before the copies below */
+    fan.open = NULL; /* otherwise later messages in it would be sent before the copies below */
     fanRun *run = to->count > 1 ? makeRun(to) : NULL;
     if (!run) {
         sendEach(to, t);

@@ -1,13 +1,14 @@
-/* fan_out.h -- one message for many clients: its bytes are made once, and who holds the connections writes them.
+/* fan_out.h -- one message for many clients: main makes its bytes once, the owner threads of the connections write
+ * them.
  *
- *   PUBLISH --> fanOut() --> fanRun: bytes for RESP2, bytes for RESP3, who gets them --> net, once a flush
+ *   PUBLISH --> fanOut() --> fanRun: bytes for RESP2, bytes for RESP3, its clients --> net, once per flush
  *
- * A client is in the run when nothing else waits for it here; else it gets a copy behind what waits. Messages to the
- * same audience one after another become one run, as long as nobody of it is sent anything else in between: then a
- * message costs its own bytes, however many are to read it.
+ * A client becomes part of a run if it has no pending output; otherwise it gets a copy of the message after that
+ * output. Consecutive messages to the same audience are merged into one run, as long as none of its clients gets other
+ * output in between: then a message costs its own bytes, however many clients read it.
  *
- * What a run sends is not counted as a client's output until a socket has refused it (clientOutputKept()). So what runs
- * and batches take has a bound of its own: beyond FAN_BYTES_MAX clients get copies, which output limits see.
+ * The bytes of a run do not count as output of a client until a socket has refused them (clientOutputKept()). Therefore
+ * runs and batches have a limit of their own: beyond FAN_BYTES_MAX clients get copies, which output limits cover.
  *
  * Runs on: main.
  *
@@ -17,48 +18,48 @@
 
 #include "client.h"
 
-/* A message on the wire but for its first byte, which the protocol decides: the head begins with the number of
- * elements; the other two may be empty. */
+/* A message in RESP without its first byte, which depends on the protocol version. `head` begins with the number of
+ * elements; `body` and `tail` may be empty. */
 typedef struct fanText {
     slice head, body, tail;
 } fanText;
 
-/* How a message begins for who speaks RESP `resp`. */
+/* Returns the first byte of a message for clients that use RESP version `resp`. */
 static inline char fanMark(int resp) {
     return resp == 2 ? '*' : '>';
 }
 
 #define FAN_BYTES_MAX ((size_t)32 << 20)
 
-/* Who is to get a message. */
+/* The clients that are to get a message. */
 typedef struct fanAudience {
     client *const *clients;
     size_t count;
-    uint64_t version; /* of these clients in this order, and no others: another one after every change */
+    uint64_t version; /* identifies these clients in this order: each change of the list gives a new version */
 } fanAudience;
 
-/* One or more messages, and who gets them: those who speak RESP2 stand at the start of clients[], those who speak RESP3
- * at its end, backwards. */
+/* One or more messages and the clients that get them: clients with RESP2 from the start of clients[], those with RESP3
+ * from its end, backwards. */
 typedef struct fanRun {
     struct fanRun *next;
     uint64_t audience;
-    robj *bytes[2];  /* owns: of RESP2, of RESP3; NULL when nobody speaks it */
+    robj *bytes[2];  /* owns: for RESP2, for RESP3; NULL if no client uses it */
     size_t count[2]; /* clients */
-    size_t room;     /* of clients[] */
+    size_t room;     /* capacity of clients[] */
     client *clients[];
 } fanRun;
 
-/* Send the message to all of them (copies it). */
+/* Sends a copy of the message to each client of the audience. */
 void fanOut(const fanAudience *to, const fanText *t);
-/* Main is about to hand output over: all runs since the last time, oldest first. The caller owns them. */
+/* Returns all runs since the last call, oldest first; the caller takes ownership. Call when main hands output over. */
 fanRun *fanTakeRuns(void);
-/* Whether fanTakeRuns() has something. */
+/* Returns true if fanTakeRuns() would return a run. */
 bool fanHasRuns(void);
 void fanRunFree(fanRun *run);
-/* What is on the way to holders and back takes so much memory more, or less. */
+/* Add to, and subtract from, the memory of batches that are on their way to owner threads and back. */
 void fanHold(size_t bytes);
 void fanLetGo(size_t bytes);
-/* The i-th client of a run that speaks RESP2 (`protocol` 0) or RESP3 (1). */
+/* Returns the i-th client of a run that uses RESP2 (`protocol` 0) or RESP3 (1). */
 static inline client *fanRunClient(const fanRun *run, int protocol, size_t i) {
     return run->clients[protocol == 0 ? i : run->room - 1 - i];
 }

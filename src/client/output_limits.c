@@ -1,17 +1,17 @@
-/* output_limits.c -- what is done about clients that do not read: sent away, or not served until they have read.
+/* output_limits.c -- limits for clients that do not read their replies: they are closed, or not served until they read.
  *
- * A client that does not read makes the server keep its output. Past the hard limit it is closed at once; past the soft
- * limit when it has stayed there for longer than the time allowed. Without a hard limit its own commands wait.
+ * The server keeps the output of a client that does not read. Beyond the hard limit the client is closed at once,
+ * beyond the soft limit after it has stayed there for longer than allowed. Without a hard limit its own commands wait.
  *
- * Not here    the closing itself (net drains client_state.closing); the waiting of commands, and when cron looks at
- *             silent clients (net).
+ * Not here    the closing itself (net drains client_state.closing); how commands wait, and when cron checks clients
+ *             without traffic (net).
  * Owns        the limits, and the least of them (output_alarm_bytes), which keeps the check off the hot path.
  * Threads     main.
  * Invariants  (clientCheck() asserts it)
- *             1. CLIENT_OUTPUT_FULL is set only while the client has output, so that something will end it: its blocks
- *                come back, or it is closed.
- *             2. A client that is not to be closed and has CLIENT_OUTPUT_FULL or soft_limit_since is on the list of
- *                those that the clock looks at.
+ * 1. CLIENT_OUTPUT_FULL is set only while the client has output, so that an event will clear it: its blocks come back,
+ *    or it is closed.
+ *             2. A client that is not about to be closed and has CLIENT_OUTPUT_FULL or soft_limit_since is on cron's
+ *                list (clientWatchOutput).
  * Tests       tests/unit/client/output_limits_test.c, tests/unit/net/session/command_batch_test.c,
  *             tests/engine/limits.tcl
  *
@@ -51,13 +51,14 @@ static bool softLimitBroken(client *c, const outputLimit *limit, size_t bytes) {
     return (long long)(clockTicksToNs(clockTicks() - c->soft_limit_since) / 1000000000ull) > limit->soft_seconds;
 }
 
-/* Memory of output from which on commands wait. With a hard limit none do: that is what sends the client away. */
+/* Returns the memory of output from which on a client's commands wait. With a hard limit they never do, because that
+ * limit closes the client. */
 static size_t fullFrom(clientType type) {
     const outputLimit *limit = &output_limits[type];
 
     if (type != CLIENT_TYPE_NORMAL && type != CLIENT_TYPE_PUBSUB) return SIZE_MAX;
     if (limit->hard_bytes) return SIZE_MAX;
-    /* Below a soft limit nobody would ever be found past it. */
+    /* If commands waited below the soft limit, no client would ever exceed it. */
     size_t soft = limit->soft_bytes < SIZE_MAX / 2 ? (size_t)limit->soft_bytes + 2 * CLIENT_OUTPUT_GRACE : SIZE_MAX;
     return limit->soft_bytes && soft > full_bytes ? soft : full_bytes;
 }
@@ -135,7 +136,7 @@ void outputFullSetBytes(size_t bytes) {
     findAlarm();
 }
 
-/* Seconds are an int of the C library's reading, as in the field: what does not fit wraps around. */
+/* Valkey reads seconds into an int of C: a larger number wraps around. */
 static bool parseSeconds(const char *word, long long *out) {
     char *end;
     int seconds = (int)strtoll(word, &end, 10);
@@ -186,7 +187,7 @@ sds outputLimitsGet(void) {
     return s;
 }
 
-/* A number of bytes in the largest unit that divides it. */
+/* Appends a number of bytes in the largest unit that divides it. */
 static sds catBytes(sds s, unsigned long long bytes) {
     if (bytes && bytes % (1024 * MIB) == 0) return sdsCatPrintf(s, "%llugb", bytes / (1024 * MIB));
     if (bytes && bytes % MIB == 0) return sdsCatPrintf(s, "%llumb", bytes / MIB);

@@ -1,12 +1,13 @@
-/* output_limits.h -- what is done about clients that do not read: sent away, or not served until they have read.
+/* output_limits.h -- limits for clients that do not read their replies: they are closed, or not served until they read.
  *
- * What counts is the memory that unsent output costs, from CLIENT_OUTPUT_GRACE bytes on: blocks as they were allocated,
- * and each reference to a value at its full size.
+ * A limit counts the memory of unsent output beyond CLIENT_OUTPUT_GRACE bytes: blocks at their allocated size, and each
+ * reference to a value at its full size.
  *
- * A client with a hard limit is closed when it breaks it. One without is bounded by its own commands: past
- * OUTPUT_FULL_BYTES, or its soft limit when that is more, CLIENT_OUTPUT_FULL is set and net executes none of them until
- * half of it is gone. That bounds what one client can make the server keep by asking; what others send it (MONITOR,
- * messages) and the one reply under way are added as before. Replicas are never held up.
+ * A client with a hard limit is closed when it exceeds it. A client without one is bounded by its own commands: beyond
+ * OUTPUT_FULL_BYTES, or beyond its soft limit if that is larger, CLIENT_OUTPUT_FULL is set and net executes none of its
+ * commands until its output has shrunk to half of that. This bounds the output that a client can cause itself; output
+ * from others (MONITOR, messages) and the rest of the current reply are added as before. Replicas are never stopped
+ * this way.
  *
  * Runs on: main.
  *
@@ -17,44 +18,47 @@
 #include "client.h"
 
 typedef struct outputLimit {
-    unsigned long long hard_bytes, soft_bytes; /* 0: none */
+    unsigned long long hard_bytes, soft_bytes; /* 0: no limit */
     long long soft_seconds;
 } outputLimit;
 
 extern outputLimit
-    output_limits[CLIENT_TYPES]; /* NORMAL, REPLICA, PUBSUB; PRIMARY has none. Changed by outputLimitsSet() */
-/* With less than this in c->output_memory no client of any kind can have broken a limit; SIZE_MAX without limits. */
+    output_limits[CLIENT_TYPES]; /* NORMAL, REPLICA, PUBSUB; PRIMARY has none. Set by outputLimitsSet() */
+/* No client whose output_memory is less than this can have exceeded a limit; SIZE_MAX without limits. */
 extern size_t output_alarm_bytes;
 
-/* So much that only who asks and does not read gets there: a client that writes all its requests before it reads the
- * first reply must not be stopped, for it would never read. */
+/* Large enough that only a client which sends requests and does not read gets there: one that writes all its requests
+ * before it reads the first reply must not be stopped, because it would never read. */
 #define OUTPUT_FULL_BYTES ((size_t)1 << 30)
-/* Another size than this, for tests. */
+/* Replaces OUTPUT_FULL_BYTES, for tests. */
 void outputFullSetBytes(size_t bytes);
 
-/* What is in force for clients of that type. */
+/* Returns the effective limit of clients of that type. */
 outputLimit outputLimitInForce(clientType type);
-/* A replica's limits are no lower than what is kept for all of them anyway, so many bytes. */
+/* Sets the least value of a replica's limits: the size of the replication backlog, which is kept for all replicas
+ * anyway. */
 void outputLimitsSetReplicaFloor(unsigned long long bytes);
 
-/* Check a client whose output has grown (c->output_memory >= output_alarm_bytes) or shrunk, or by the clock, for the
- * soft limit's time: closes it asynchronously, with a log line, when a limit is broken. True if it did. Else sets
- * CLIENT_OUTPUT_FULL when it is time, and has those who are above the soft limit, or wait for their output to go,
- * looked at again (clientWatchOutput). */
+/* Checks the limits of a client. Call when its output has grown (c->output_memory >= output_alarm_bytes) or shrunk, and
+ * from cron, for the seconds of the soft limit. If a limit is exceeded it logs a line, marks the client to be closed
+ * and returns true. Otherwise it sets CLIENT_OUTPUT_FULL if necessary, and puts the client on cron's list
+ * (clientWatchOutput) if it is above the soft limit or has that flag. */
 bool outputLimitCheck(client *c);
-/* So much may wait for somebody who has never told a password where one is needed, whatever the limits are. */
+/* Limit of unsent output of a client that has never authenticated although it must, whatever the other limits are. */
 #define OUTPUT_STRANGER_BYTES 1024
-/* Such a client asks for more: closes it as outputLimitCheck() does, when more waits for it. True if it did. */
+/* Call when such a client sends a request: closes it as outputLimitCheck() does, and returns true, if it exceeds
+ * that. */
 bool outputLimitCheckStranger(client *c);
-/* Its output has shrunk, or limits have changed: takes CLIENT_OUTPUT_FULL away if it may go on; true if it did. */
+/* Call when a client's output has shrunk or limits have changed. Clears CLIENT_OUTPUT_FULL and returns true if the
+ * client may execute commands again. */
 bool outputFullEnds(client *c);
 
-/* Take "class hard soft seconds", repeated, as words; classes not named keep what they have. False with *err: nothing
- * changed. */
+/* Sets the limits from the words "class hard soft seconds", repeated. Classes that are not named keep theirs. Returns
+ * false and sets *err, without a change, if a word is invalid. */
 bool outputLimitsSet(char **words, int count, const char **err) must_check;
-/* All three classes on one line, as CONFIG GET shows them. */
+/* Returns all three classes on one line, as CONFIG GET shows them. */
 sds outputLimitsGet(void);
-/* A line "`name` class hard soft seconds" for each class that differs from its default, appended to `s` (CONFIG
+/* Appends a line "`name` class hard soft seconds" to `s` for each class that differs from its default (CONFIG
  * REWRITE). */
 sds outputLimitsCatLines(sds s, const char *name);
 

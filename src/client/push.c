@@ -1,13 +1,14 @@
-/* push.c -- messages that a client has not asked for at this moment.
+/* push.c -- push messages, which are not part of a reply.
  *
- * A message for a client whose command runs goes into a chain of blocks beside that of its replies; when the command
- * has ended the one is hung behind the other. Nothing is copied, and both count as output from the beginning.
+ * A message for a client whose command is running goes into a second chain of blocks, beside that of its replies. When
+ * the command has ended, the second chain is appended to the first. Nothing is copied, and both count as output from
+ * the beginning.
  *
- * Not here    who gets which message (engine/pubsub/pubsub.c).
- * Owns        the chain of messages that wait: held_head .. held_tail of each client.
+ * Not here    which clients get a message (engine/pubsub/pubsub.c).
+ * Owns        the chain of held messages: held_head .. held_tail of each client.
  * Threads     main.
- * Invariants  1. Messages wait only while a command of the client runs; CLIENT_PUSHES_HELD is set then.
- *             2. From pushBegin() to pushEnd() the two chains of such a client have changed places.
+ * Invariants  1. Messages are held only while a command of the client runs; CLIENT_PUSHES_HELD is set then.
+ *             2. From pushBegin() to pushEnd() the two chains of such a client are exchanged.
  * Tests       tests/unit/client/push_test.c, tests/engine/pubsub.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */

@@ -1,7 +1,8 @@
-/* push.h -- messages that a client has not asked for at this moment: what was published, what a cache must forget.
+/* push.h -- push messages, which are not part of a reply: published messages, invalidations of a client's cache.
  *
- * They may come at any time, and never between the parts of a reply: while a command of the client runs they wait, and
- * follow its reply when it has ended, that of EXEC for a whole transaction. They come although replies are off.
+ * A message may arrive at any time, but never between the parts of a reply: while a command of the client runs the
+ * message is held, and it follows the reply of that command (within a transaction, the reply of EXEC). Messages are
+ * sent even if replies are off.
  *
  * Runs on: main.
  *
@@ -11,11 +12,12 @@
 
 #include "client.h"
 
-/* What is added from pushBegin() to pushEnd() is one message or several, in whole. No deferred length in between, no
- * other client's pushes either, and pairs do not nest. */
+/* Enclose the addition of one or more complete messages. In between no deferred length may be opened and no push for
+ * another client begun; pairs do not nest. */
 void pushBegin(client *c);
 void pushEnd(client *c);
-/* The command has ended (CLIENT_PUSHES_HELD is set, which upper layers do for messages that they have not made yet). */
+/* Appends the held messages to the replies. Call when a command has ended, if CLIENT_PUSHES_HELD is set (upper layers
+ * also set it for messages that they have not made yet). */
 void pushesRelease(client *c);
 
 #endif

@@ -1,22 +1,22 @@
 /* reply.c -- building replies: bytes and references appended to a client's chain of blocks.
  *
- * This is what main does for every command, so it is kept to what cannot be done elsewhere: one test of the client's
- * flags, one of the block's room, a header of a few digits, and for a value that lies in an object of its own a
- * reference instead of a copy, so that main never touches its bytes.
+ * Main does this for every command, so it is reduced to what no other thread can do: one test of the client's flags,
+ * one of the block's capacity, a header of a few digits, and, for a value that has an object of its own, a reference
+ * instead of a copy, so that main never touches its bytes.
  *
- *   a deferred length:   ... | gap of PLACE_BYTES | what was added behind it ...
- *   The gap holds an openPlace until the length is known. Then the header takes its start, and what lies behind it in
- *   the same block closes up; blocks that were opened later stay as they are.
+ *   a deferred length:   ... | gap of PLACE_BYTES | elements that were added after it ...
+ *   The gap holds an openPlace until the length is known. Then the header is written at its start, and the bytes that
+ *   follow in the same block move up to it; blocks that were opened later stay as they are.
  *
- * Not here    the blocks (reply_block.c), errors (reply_error.c), reading arguments (reply_args.c), the wire (net).
- * Owns        the open chain of each client: reply_head .. reply_tail, places in it through c->deferred.
+ * Not here    the blocks (reply_block.c), errors (reply_error.c), numbers in arguments (reply_args.c), the wire (net).
+ * Owns        the open chain of each client: reply_head .. reply_tail, and c->deferred, which points into it.
  * Threads     main.
  * Invariants  (replyCheck() asserts the last two, clientCheck() what can be seen of the first two)
- *             1. c->output_bytes is the total of the chain and of what was taken and not yet reported as written.
+ *             1. c->output_bytes is the total of the chain and of all that was taken and not yet reported as written.
  *             2. c->output_memory is the cost (replyBlockCost) of all blocks of the client, wherever they are: in the
- *                chain, with the stream, on their way back; c->output_blocks is their number.
- *             3. Places close in the reverse order of their opening.
- *             4. A chain that is handed over holds no open place.
+ *                chain, with the I/O half, on their way back; c->output_blocks is their number.
+ *             3. Deferred lengths are set in the reverse order of their opening.
+ *             4. A chain that is handed over has no open deferred length.
  * Cost        a reference: about 50 instructions; a bulk in bytes: the same and its memcpy.
  * Tests       tests/unit/client/reply_test.c
  *
@@ -32,10 +32,10 @@
 #include <stdio.h>
 
 #define PLACE_BYTES RESP_HEADER_MAX
-#define BULK_LARGE (1 << 20) /* copies from here on are not taken for granted */
-#define FORMAT_BYTES 512     /* formatted texts up to this are made on the stack */
+#define BULK_LARGE (1 << 20) /* memory for copies of this size or more may be lacking */
+#define FORMAT_BYTES 512     /* texts up to this length are formatted on the stack */
 
-/* A client with one of these gets nothing; a push message goes through in spite of the first two. */
+/* A client with one of these flags gets no replies. A push message is sent in spite of the first two. */
 #define SILENT_FLAGS \
     (CLIENT_REPLY_OFF | CLIENT_REPLY_SKIP | CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY | CLIENT_PRIMARY)
 
@@ -57,21 +57,21 @@ static __attribute__((noinline)) bool startReplying(client *c) {
     return true;
 }
 
-/* Whether a reply may be added; puts the client on the list of those with output. */
+/* Returns true if a reply may be added, and puts the client on the list of clients with output. */
 static inline bool mayReply(client *c) {
     assertMainRole();
     if (likely((c->flags & (SILENT_FLAGS | CLIENT_PENDING_WRITE)) == CLIENT_PENDING_WRITE)) return true;
     return startReplying(c);
 }
 
-/* The client's output costs so much more. */
+/* Adds to the memory of the client's output, and checks its limits. */
 static inline void accountMemory(client *c, size_t bytes) {
     c->output_memory += bytes;
     if (unlikely(c->output_memory >= output_alarm_bytes)) outputLimitCheck(c);
 }
 
-/* A reply that cannot be held: half of it may stand in the chain, so the connection is of no use any more. Says so
- * without taking memory, of which there is none. */
+/* Closes a client for whose reply there is no memory: half of the reply may be in the chain already, so the connection
+ * is unusable. The log line itself takes no memory. */
 static __attribute__((noinline)) void closeForMemory(client *c, size_t bytes) {
     if (c->flags & CLIENT_CLOSE_ASAP) return;
     LOG_LIMITED(
@@ -91,7 +91,7 @@ static replyBlock *addBlock(client *c, replyBlock *b) {
     return b;
 }
 
-/* NULL when there is no memory: the client is to be closed then. */
+/* Opens a block. Returns NULL if there is no memory: the client is marked to be closed. */
 static __attribute__((noinline)) replyBlock *openBlock(client *c, size_t room) {
     replyBlock *b = replyBlockGet(room, c->reply_tail == NULL);
 
@@ -100,15 +100,15 @@ static __attribute__((noinline)) replyBlock *openBlock(client *c, size_t room) {
     return NULL;
 }
 
-/* The block to write to, with room for `n` bytes, which are few. NULL: as openBlock(). */
+/* Returns the block to write to, with capacity for `n` bytes, which are few; NULL as openBlock(). */
 static inline replyBlock *reserve(client *c, size_t n) {
     replyBlock *b = c->reply_tail;
 
     return likely(b && replyBlockRoom(b) >= n) ? b : openBlock(c, n);
 }
 
-/* `bytes` were written behind b->used, and `referred` bytes were referred to. The memory of the former was counted when
- * the block was opened. */
+/* Counts `bytes` that were written after b->used, and `referred` bytes of references. The memory of the former was
+ * counted when the block was opened. */
 static inline void account(client *c, replyBlock *b, size_t bytes, size_t referred) {
     size_t wire = bytes + referred;
 
@@ -123,8 +123,8 @@ static inline void copyInto(client *c, replyBlock *b, const char *p, size_t len)
     account(c, b, len, 0);
 }
 
-/* Bytes that do not fit the open block: fill it, and put the rest into one block that holds it all. A client that this
- * closes gets no more. */
+/* Appends bytes that do not fit into the open block: fills it, and puts the rest into a block that holds all of it. If
+ * a limit closes the client meanwhile, the rest is dropped. */
 static __attribute__((noinline)) void appendSplit(client *c, const char *p, size_t len) {
     while (len) {
         replyBlock *b = c->reply_tail;
@@ -141,7 +141,7 @@ static __attribute__((noinline)) void appendSplit(client *c, const char *p, size
     }
 }
 
-/* Append bytes; mayReply() has said yes. */
+/* Appends bytes. Call after mayReply() has returned true. */
 static inline void append(client *c, const char *p, size_t len) {
     replyBlock *b = c->reply_tail;
 
@@ -212,7 +212,8 @@ bool clientHasReplies(const client *c) {
 
 /* ---- Headers ---------------------------------------------------------------------------------------------------- */
 
-/* "<prefix><n>\r\n" at `out`, RESP_HEADER_MAX bytes. Up to three digits, nearly all there are, need no call. */
+/* Writes "<prefix><n>\r\n" to `out`, which has RESP_HEADER_MAX bytes. Up to three digits, nearly all cases, need no
+ * call. */
 static inline size_t putHeader(char *out, char prefix, long long n) {
     unsigned long long u = (unsigned long long)n;
     size_t len;
@@ -347,7 +348,7 @@ void addReplyStatus(client *c, const char *text) {
     addStatus(c, text, strlen(text));
 }
 
-/* Text of a printf-like format: in `buf` when it fits, else in an sds that the caller frees (*owned). */
+/* Returns the formatted text: in `buf` if it fits, else in an sds that the caller frees (*owned). */
 static slice formatText(char buf[FORMAT_BYTES], sds *owned, const char *fmt, va_list ap) {
     va_list again;
     va_copy(again, ap);
@@ -377,7 +378,7 @@ void addReplyLongLong(client *c, long long n) {
     addHeader(c, ':', n);
 }
 
-/* In a block of its own, or an error in its place when there is no memory for it. */
+/* Adds a bulk string in a block of its own, or an error if there is no memory for it. */
 static __attribute__((noinline)) void addLargeBulk(client *c, slice bytes) {
     size_t room = bytes.len + RESP_HEADER_MAX + 2;
     replyBlock *b = replyBlockGet(room, false);
@@ -399,7 +400,8 @@ static void addBulkInParts(client *c, replyBlock *b, slice bytes) {
     append(c, "\r\n", 2);
 }
 
-/* There is no open block with `room`: a new one, or the bulk is added some other way and it returns NULL. */
+/* Call if the open block has less than `room` bytes left. Returns a new block, or NULL if the bulk string was added in
+ * another way or there is no memory. */
 static __attribute__((noinline)) replyBlock *blockForBulk(client *c, slice bytes, size_t room) {
     replyBlock *b = reserve(c, RESP_HEADER_MAX);
     if (!b || replyBlockRoom(b) >= room) return b;
@@ -423,7 +425,7 @@ void addReplyBulk(client *c, slice bytes) {
     account(c, b, len + bytes.len + 2, 0);
 }
 
-/* A short text in pieces that may overlap: a call of memcpy costs as much as most of them. */
+/* Copies a short text in pieces that may overlap: a call of memcpy costs as much as most of these texts. */
 static inline void copyShort(char *out, slice text) {
     const char *p = text.ptr;
     size_t len = text.len;
@@ -447,7 +449,7 @@ static inline void copyShort(char *out, slice text) {
 
 #define SHORT_BULK_MAX (5 + LISTPACK_SHORT_MAX + 2)
 
-/* As many short texts as fit between out and limit, from *at on: the end of what was written. */
+/* Writes as many short texts, from *at on, as fit between `out` and `limit`, and returns the end of what it wrote. */
 static inline char *putShortTexts(char *out, const char *limit, const uint8_t **at, size_t *n) {
     slice text;
     const uint8_t *next;
@@ -518,35 +520,35 @@ void replyCopyShared(bool shared) {
     assertMainRole();
     refer_limits[0] = shared ? REPLY_COPIED_SHARED : REPLY_COPIED_ELSEWHERE;
     refer_limits[1] = shared ? REPLY_COPIED_SHARED : REPLY_COPIED_HERE;
-    refer_from = refer_limits[0]; /* until it is said again who writes */
+    refer_from = refer_limits[0]; /* until replyWrittenHere() is called again */
 }
 
 bool replyCopiesShared(void) {
     return refer_limits[0] == REPLY_COPIED_SHARED;
 }
 
-/* A reference keeps the whole value and its key alive, also when the value has been replaced, and the next command that
- * changes the value in place copies all of it. So a reply refers only where it sends at least half of what it keeps:
- * references hold no more than twice what they send, and a command copies no more than twice what replies would have
- * copied. Parts and values beside longer keys are copied. */
+/* A reference keeps the whole value and its key in memory, even after the value was replaced, and the next command that
+ * changes the value in place has to copy all of it. So a reply refers to a value only if it sends at least half of what
+ * it keeps: references hold no more than twice what they send, and such a command copies no more than twice what
+ * replies would have copied. Small parts, and values with longer keys, are copied. */
 static inline bool isLargePart(const robj *o, size_t len) {
     return (o->key_len != OBJ_KEY_LONG) & (o->value_len + o->key_len <= 2 * len);
 }
 
-/* Whether `len` bytes of the RAW string are worth a reference. Only RAW values lie in a block that outlives a change
- * of the key. */
+/* Returns true if `len` bytes of the RAW string are worth a reference. Only RAW values have a block that outlives a
+ * change of the key. */
 static inline bool mayRefer(const robj *o, size_t len) {
     return len >= refer_from && client_settings.offload && o->refcount < OBJ_REFCOUNT_MAX && isLargePart(o, len);
 }
 
-/* `beyond`: how much longer the value is than `bytes`. */
+/* Adds a bulk string by reference. `beyond` is how much longer the value is than `bytes`. */
 static inline void addBulkReference(client *c, robj *o, slice bytes, size_t beyond) {
     replyBlock *b = reserve(c, RESP_HEADER_MAX + 2 + sizeof(replyRef));
     if (unlikely(!b)) return;
     char *out = b->data + b->used;
     size_t len = putHeader(out, '$', (long long)bytes.len);
 
-    memcpy(out + len, "\r\n", 2); /* the value's: it goes behind the reference */
+    memcpy(out + len, "\r\n", 2); /* of the bulk string: it follows the reference */
     *replyBlockRef(b, b->nrefs) = (replyRef){o, bytes.ptr, bytes.len, b->used + len};
     b->nrefs++;
     incrRefCount(o);
@@ -557,7 +559,7 @@ static inline void addBulkReference(client *c, robj *o, slice bytes, size_t beyo
     }
 }
 
-/* Part of a string that is not referred to. */
+/* Adds a copy of a part of a string. */
 static __attribute__((noinline)) void addBulkCopy(client *c, const robj *o, size_t from, size_t len) {
     char digits[LONG_STR_SIZE];
     slice whole = objectString(o, digits);
@@ -569,7 +571,7 @@ static __attribute__((noinline)) void addWholeReference(client *c, robj *o) {
     if (mayReply(c)) addBulkReference(c, o, objectRawString(o), 0);
 }
 
-/* Each way is a call of its own at the end, so that none pays for the registers of another. */
+/* Each case ends in a call of its own, so that none has to save registers for another. */
 void addReplyBulkObject(client *c, robj *o) {
     if (unlikely(o->encoding != OBJ_ENC_RAW)) addBulkCopy(c, o, 0, objectStringLen(o));
     else if (mayRefer(o, o->value_len)) addWholeReference(c, o);
@@ -592,7 +594,7 @@ void addReplyDouble(client *c, double d) {
     account(c, b, respDouble(b->data + b->used, d, c->resp), 0);
 }
 
-/* RESP3 "<prefix>text\r\n"; RESP2 a bulk string. */
+/* Adds "<prefix>text\r\n" in RESP3, a bulk string in RESP2. */
 static void addSimpleOrBulk(client *c, char prefix, slice text) {
     if (c->resp < 3) {
         addReplyBulk(c, text);
@@ -657,10 +659,10 @@ void addReplyAttributeLen(client *c, long long pairs) {
     addHeader(c, '|', pairs);
 }
 
-/* What the gap of an open length holds. */
+/* The contents of the gap of a length that is not yet known. */
 typedef struct openPlace {
-    replyBlock *block; /* that the gap lies in */
-    char *outer;       /* the place opened before it, still open */
+    replyBlock *block; /* borrowed: the block of the gap */
+    char *outer;       /* the gap that was opened before it and is still open */
 } openPlace;
 static_assert(sizeof(openPlace) <= PLACE_BYTES, "a place fits its gap");
 
@@ -677,7 +679,7 @@ void *addReplyDeferredLen(client *c) {
     return gap;
 }
 
-/* Put the header into the gap and close up what is left of it. */
+/* Writes the header into the gap and closes the rest of the gap. */
 static void closePlace(client *c, char *gap, char prefix, long long n) {
     openPlace p;
 
@@ -710,7 +712,7 @@ bool addReplyGiveUp(client *c, const void *outer) {
     return true;
 }
 
-/* The block of the open chain, from head to `last`, in which the gap at `gap` lies; NULL if there is none. */
+/* Returns the block of the open chain that contains the gap; NULL if there is none. */
 static const replyBlock *blockOfGap(const client *c, const char *gap) {
     const replyBlock *b = c->reply_head;
 
@@ -729,7 +731,7 @@ void replyCheck(const client *c) {
     }
     serverAssert(c->reply_tail == last);
 
-    /* From the innermost outwards: each place stands before the one that was opened after it. */
+    /* From the innermost to the outermost: each gap precedes the one that was opened after it. */
     const replyBlock *inner_block = NULL;
     const char *inner = NULL;
     for (const char *gap = c->deferred; gap;) {

@@ -1,10 +1,10 @@
 /* reply.h -- building replies: addReply*.
  *
- * A reply goes into the client's chain of reply blocks as bytes, or as a reference to a value that the
- * stream half will send from where it lies. Main only appends; the chain is handed to the stream as a whole.
+ * A reply is appended to the client's chain of reply blocks, as bytes or as a reference to a value whose bytes the
+ * owner thread sends from where they are. Main only appends; the chain is handed to the client's I/O half as a whole.
  * Nothing is added for a client that is to be closed or has replies off.
  *
- * Places where a reply ends or may be refused are few: each function below adds a whole protocol element or nothing.
+ * Each function below adds a whole protocol element or nothing, so that a reply never ends within one.
  *
  * Runs on: main.
  *
@@ -16,39 +16,40 @@
 #include "listpack.h"
 #include "reply_block.h"
 
-/* Take the client's chain for the stream (NULL if none); its bytes stay counted in c->output_bytes until
- * clientOutputWritten(). Not while a deferred length is open. */
+/* Returns the client's chain and leaves it empty (NULL if there is none). Its bytes count in c->output_bytes until
+ * clientOutputWritten(). Must not be called while a deferred length is open. */
 replyBlock *clientTakeReplies(client *c);
-/* `bytes` of what was taken are on the wire, or were thrown away with the connection; the blocks in `done` (NULL: none)
- * are not needed any more: takes them. True when that ended CLIENT_OUTPUT_FULL: its commands may go on. */
+/* Reports that `bytes` of the chains that were taken are on the wire, or were dropped with the connection. Releases the
+ * blocks in `done` (NULL: none). Returns true if that cleared CLIENT_OUTPUT_FULL: the client may execute commands
+ * again. */
 bool clientOutputWritten(client *c, replyBlock *done, size_t bytes);
-/* Throw away what the chain has, for a client without a stream: its first block stays for what comes. */
+/* Drops the contents of a fake client's chain. A single small block is kept for the next reply. */
 void clientDropReplies(client *c);
-/* Output that came to the stream without being counted (fan_out.h), and that a socket has not taken: it is counted from
- * now on, until clientOutputWritten(). */
+/* Output that the I/O half got without being counted (fan_out.h), and that a socket has not accepted.
+ * clientOutputKept() counts it from then on, until clientOutputWritten(). */
 typedef struct keptOutput {
     size_t bytes, cost; /* on the wire; in memory (replyBlockCost) */
     uint32_t blocks;
 } keptOutput;
 void clientOutputKept(client *c, const keptOutput *kept);
-/* Bytes waiting in the chain. */
+/* Returns true if the chain has a block. */
 bool clientHasReplies(const client *c);
-/* Assert that the open chain, and the places of deferred lengths in it, are sound (clientCheck() does). */
+/* Asserts the invariants of the open chain and of the deferred lengths in it. clientCheck() calls it. */
 void replyCheck(const client *c);
 
 /* --- raw ----------------------------------------------------------------------------------------- */
-void addReplyProto(client *c, const char *p, size_t len); /* bytes that are RESP already */
-/* Bytes that go to many clients: made a value once (counted for the caller), to which the replies refer. NULL: too few
- * to be worth it, or no memory; then addReplyShared() copies. */
+void addReplyProto(client *c, const char *p, size_t len); /* appends bytes that are RESP already */
+/* Returns a string value of bytes that go to many clients, so that their replies can refer to it; the caller owns one
+ * count. Returns NULL if the bytes are too few for that or there is no memory: addReplyShared() then copies. */
 robj *replyShare(slice bytes) must_check;
-/* Bytes that are RESP already, or part of it; `shared` is what replyShare() made of them. */
+/* Appends bytes that are RESP already, or part of it. `shared` is the result of replyShare() for them. */
 void addReplyShared(client *c, slice bytes, robj *shared);
-/* A part of a RAW string by reference, whatever its size, which costs the client nothing: whoever gives it keeps the
- * string, and counts it, as long as the client may be sent it (client.external_output). */
+/* Appends a part of a RAW string by reference, whatever its size, at no cost to the client: the caller owns the string
+ * and counts it in client.external_output for as long as the client may be sent it. */
 void addReplyExternal(client *c, robj *o, slice part);
-void addReplySds(client *c, sds s); /* the same as addReplyProto(), frees s */
-/* "<prefix><text>\r\n", whose text is anybody's: CR and LF in it become blanks. As one piece, so that neither a limit
- * nor a lack of memory cuts it in two. */
+void addReplySds(client *c, sds s); /* as addReplyProto(); frees s */
+/* Appends "<prefix><text>\r\n"; each CR and LF in the text becomes a blank. It is one piece, so that neither a limit
+ * nor lack of memory cuts it in two. */
 void addReplyLine(client *c, const char *prefix, slice text);
 
 /* --- shared -------------------------------------------------------------------------------------- */
@@ -63,18 +64,20 @@ void addReplyStatusFormat(client *c, const char *fmt, ...) printf_like(2, 3);
 #define addReplyQueued(c) addReplyStatus(c, "QUEUED")
 #define addReplyPong(c) addReplyStatus(c, "PONG")
 
-/* --- errors: text that begins with '-' is sent as it is (its code is the first word), else "-ERR " goes before it. CR
- * and LF become blanks. Every error counts in errorstats, also when the client hears nothing of it.
+/* --- errors: a text that begins with '-' is sent as it is (its first word is the code), else after "-ERR ". CR and LF
+ * become blanks. Every error counts in errorstats, even if the client gets no reply.
  * --------------------------------- */
 void addReplyError(client *c, const char *text);
 void addReplyErrorFormat(client *c, const char *fmt, ...) printf_like(2, 3);
 void addReplyErrorSlice(client *c, slice text);
-/* As addReplyErrorSlice(), for a text that a script has made: INFO errorstats keeps only so many of such codes. */
+/* Same as addReplyErrorSlice() for a text that comes from a script: INFO errorstats counts a limited number of such
+ * codes. */
 void addReplyErrorOfScript(client *c, slice text);
-/* An error that was counted when it arose, under another client's name or another code: here the command has failed,
- * no more. clientCountError() counts one of this code. */
+/* Sends an error that was counted when it arose, under another client's name or another code: it counts only as a
+ * failure of this client's command. clientCountError() counts an error of that code. */
 void addReplyErrorCounted(client *c, slice text);
-/* Who hears of errors that go to a primary, to a replica, or to nobody as the log is loaded. Boot only. */
+/* Registers the function that is called for an error to a primary, to a replica, or while the append-only file is
+ * loaded. Call at startup. */
 void replyErrorOnUnexpected(void (*fn)(client *c, slice text));
 void clientCountError(slice code);
 void addReplyErrorArity(client *c);  /* wrong number of arguments for '%s' command */
@@ -84,37 +87,39 @@ void addReplyWrongType(client *c);
 void addReplyNoKeyError(client *c);      /* ERR no such key */
 void addReplyNotIntegerError(client *c); /* ERR value is not an integer or out of range */
 void addReplyNotFloatError(client *c);
-void addReplyNoMemory(client *c);          /* OOM: what this takes cannot be had */
+void addReplyNoMemory(client *c);          /* -OOM: not enough memory for the command */
 void addReplyUnknownSubcommand(client *c); /* unknown subcommand '%.128s'. Try %s HELP. */
 void addReplySubcommandSyntaxError(
     client *c); /* unknown subcommand or wrong number of arguments for '%.128s'. Try %s HELP. */
 bool checkType(client *c, const robj *o,
-               objectTypeId type); /* true and WRONGTYPE sent when o is another type; NULL is fine */
+               objectTypeId type); /* sends WRONGTYPE and returns true if o has another type; o may be NULL */
 
 /* --- values --------------------------------------------------------------------------------------- */
 void addReplyLongLong(client *c, long long n);
 void addReplyBulk(client *c, slice bytes);
-void addReplyBulkCString(client *c, const char *s); /* NULL: null */
+void addReplyBulkCString(client *c, const char *s); /* s NULL: a null */
 void addReplyBulkSds(client *c, sds s);             /* frees s */
 void addReplyBulkLongLong(client *c, long long n);
 void addReplyBulkFormat(client *c, const char *fmt, ...) printf_like(2, 3);
-/* `n` entries of a listpack as bulks, that at `at` and those behind it, or, backward, before it. */
+/* Adds `n` entries of a listpack as bulk strings: that at `at` and the following ones or, if `backward`, the previous
+ * ones. */
 void addReplyListpack(client *c, const uint8_t *lp, const uint8_t *at, size_t n, bool backward);
-/* Whether replies made from now on will be written by the thread that makes them. Another one is sent references to all
- * but the smallest values, so that main never touches their bytes; where the same thread does both, a copy costs less
- * than a piece of its own does the kernel, up to REPLY_COPIED_HERE. */
+/* Tells whether the thread that builds replies from now on also writes them. If another thread writes them, all but the
+ * smallest values are sent by reference, so that main never touches their bytes. If the same thread does both, up to
+ * REPLY_COPIED_HERE bytes a copy costs less than the kernel's work for one more piece. */
 #define REPLY_COPIED_ELSEWHERE 64
 #define REPLY_COPIED_HERE 1536
 void replyWrittenHere(bool here);
-/* While a child process shares the pages of the values (store/shared_pages.h) a reference, which raises a count beside
- * the value, copies a page: only values beside which that is nothing are referred to. */
+/* While a child process shares the pages of the values (store/shared_pages.h), a reference copies a page, because it
+ * changes the count beside the value. So only values of at least this size are referred to while replyCopyShared(true)
+ * is in force. */
 #define REPLY_COPIED_SHARED (256 * 1024)
 void replyCopyShared(bool shared);
 bool replyCopiesShared(void);
-/* A string value as bulk: by reference when offload is on and it is so large at least, else copied. The object's own
- * count is raised. */
+/* Adds a string value as a bulk string: by reference if offload is enabled and it is large enough, else as a copy. The
+ * reference is counted. */
 void addReplyBulkObject(client *c, robj *o);
-/* A part of a string value (GETRANGE), same rule, but less than half of the value is always copied. */
+/* Adds a part of a string value (GETRANGE) by the same rule; less than half of the value is always copied. */
 void addReplyBulkObjectRange(client *c, robj *o, size_t from, size_t len);
 void addReplyDouble(client *c, double d);
 void addReplyHumanLongDouble(client *c, long double d);
@@ -126,25 +131,27 @@ void addReplyMapLen(client *c, long long pairs);       /* RESP2: array of 2n */
 void addReplySetLen(client *c, long long n);           /* RESP2: array */
 void addReplyPushLen(client *c, long long n);          /* RESP2: array */
 void addReplyAttributeLen(client *c, long long pairs); /* RESP3 only */
-/* Returns true once the client is to be closed, as its output limit has been reached: nothing that is added is sent. A
- * loop that does no more than add elements to a reply ends then. */
+/* Returns true if the client is about to be closed because it reached its output limit: nothing that is added is sent.
+ * A loop that only adds elements to a reply should end then. */
 static inline bool replyIsOver(const client *c) {
     return c->flags & CLIENT_CLOSE_ASAP;
 }
-/* A length that is known only later: what is added between goes behind it. May nest. */
-void *addReplyDeferredLen(client *c); /* NULL when the client gets no replies; the innermost place is set first */
+/* Begins an aggregate whose length is set after its elements were added (setDeferred...Len()). May nest: the length of
+ * the innermost one is set first. */
+void *addReplyDeferredLen(client *c); /* NULL if the client gets no replies */
 void setDeferredArrayLen(client *c, void *place, long long n);
 void setDeferredMapLen(client *c, void *place, long long pairs);
 void setDeferredSetLen(client *c, void *place, long long n);
 void setDeferredPushLen(client *c, void *place, long long n);
-/* A reply was begun that cannot be brought to its end: lengths which were deferred since `outer` was the innermost
- * place (c->deferred) stay unknown, and the connection is closed. False: there are none, a reply can still be given. */
+/* Abandons a reply that cannot be completed: if lengths were deferred since `outer` was the innermost one
+ * (c->deferred), they stay unset, the connection is closed, and the result is true. Returns false if there are none: a
+ * reply can still be sent. */
 bool addReplyGiveUp(client *c, const void *outer) must_check;
-/* "<CMD> <subcommand> [<arg> [value] [opt] ...]. Subcommands are:" and the lines, NULL-ended, then HELP. */
+/* Adds the line "<CMD> <subcommand> [<arg> [value] [opt] ...]. Subcommands are:", `lines` up to a NULL, and HELP. */
 void addReplyHelp(client *c, const char *const *lines);
 
-/* --- argument parsing that answers ----------------------------------------------------------------- */
-/* False when the argument is bad: then an error was sent (`msg` or the usual text). */
+/* --- argument parsing that replies ----------------------------------------------------------------- */
+/* Return false if the argument is invalid: an error was sent (`msg`, or the usual text if that is NULL). */
 bool getLongLongFromArg(client *c, uint32_t index, long long *out, const char *msg) must_check;
 bool getRangeLongFromArg(client *c, uint32_t index, long long min, long long max, long long *out,
                          const char *msg) must_check;
@@ -154,7 +161,7 @@ bool getLongDoubleFromArg(client *c, uint32_t index, long double *out, const cha
 bool getIntFromArg(client *c, uint32_t index, int *out, const char *msg) must_check;
 
 /* --- statistics ------------------------------------------------------------------------------------ */
-/* Error codes and how often each was sent (INFO errorstats). */
+/* Calls `fn` with each error code and the number of times that it was sent (INFO errorstats). */
 void clientErrorStatsEach(void (*fn)(void *arg, slice code, long long count), void *arg);
 void clientErrorStatsReset(void);
 

@@ -1,6 +1,6 @@
-/* reply_args.c -- numbers in arguments, with the error reply when they are none.
+/* reply_args.c -- numbers in arguments, with an error reply if an argument is not a number.
  *
- * Not here    the reading of digits (base/numbers.c); option words, which each command knows.
+ * Not here    the parsing of digits (base/numbers.c); option words, which each command knows.
  * Threads     main.
  * Tests       tests/unit/client/reply_error_test.c
  *

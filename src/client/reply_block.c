@@ -1,16 +1,16 @@
 /* reply_block.c -- the blocks that carry replies from main to the socket, and the pool they come from.
  *
- * A busy server opens and closes a block for each batch of each client; two short lists of spare ones make that a
- * few loads and stores instead of a trip to the allocator.
+ * A busy server opens and closes a block for each batch of each client. Two short lists of spare blocks reduce that to
+ * a few loads and stores instead of a call of the allocator.
  *
- * Not here    what is written into a block (reply.c), and how it reaches the socket (net).
+ * Not here    the contents of a block (reply.c), and its way to the socket (net).
  * Owns        the spare blocks.
- * Threads     main. The holder of a connection has the blocks that were handed to it: it reads them, counts in `sent`,
- *             and may move what a block holds into the one before it.
+ * Threads     main. The owner thread of a connection has the blocks that were handed to it: it reads them, counts in
+ *             `sent`, and may move the contents of a block into the one before it.
  * Invariants  1. Bytes and references never meet: used + nrefs * sizeof(replyRef) <= capacity.
  *             2. total = used + the lengths of all references; sent <= total.
  *             3. Offsets do not decrease from ref0 on, and none is beyond `used`.
- *             4. beyond = the lengths of all values referred to less those of the references; 0 in one that is lent.
+ * 4. beyond = the lengths of all values referred to less those of the references; 0 in a `lent` block.
  * Tests       tests/unit/client/reply_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -25,7 +25,7 @@ static_assert(sizeof(replyBlock) == offsetof(replyBlock, data) && sizeof(replyBl
               "references at the end of a block are aligned");
 static_assert(sizeof(replyRef) == 32, "four words");
 
-/* Blocks of one size that wait for their next use: 1 MiB of each at most. */
+/* Spare blocks of one size: at most 1 MiB of each. */
 typedef struct blockPool {
     replyBlock *spare; /* owns */
     uint32_t count, max;
@@ -40,7 +40,8 @@ static replyBlock *makeBlock(uint32_t capacity) {
     return b;
 }
 
-/* One block for something large. What the allocator rounds up to is used, and so counted. NULL: no memory. */
+/* Makes a block for something large, whose capacity includes what the allocator adds. Returns NULL if there is no
+ * memory. */
 static replyBlock *makeToMeasure(size_t room) {
     serverAssert(room <= REPLY_BLOCK_CAPACITY_MAX);
     size_t want = sizeof(replyBlock) + ((room + sizeof(replyRef) - 1) & ~(sizeof(replyRef) - 1));

@@ -3,12 +3,12 @@
  *   replyBlock:  +--------+-----------------------+ . . free . . +------+------+
  *                | header | bytes ->              |              | <- ref1 ref0|
  *                +--------+-----------------------+ . . . . . .  +------+------+
- *   A reference stands behind the byte at `offset`: order is that of the offsets.
+ *   On the wire a reference follows the first `offset` bytes of the block: offsets give the order.
  *
- * Main fills a block, hands it to the thread that holds the connection, and gets it back when its bytes have gone, or
- * have been moved into another block that waits there.
+ * Main fills a block, hands it to the owner thread of the connection, and gets it back when its bytes are written, or
+ * were moved into another block that waits there.
  *
- * Runs on: main, where it does not say something else.
+ * Runs on: main, unless a function says otherwise.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef CLIENT_REPLY_BLOCK_H
@@ -18,66 +18,71 @@
 #include "sds.h"
 
 typedef struct replyRef {
-    robj *obj;       /* counted: main drops it when the stream hands the block back */
+    robj *obj;       /* counted: main releases it when the block comes back */
     const char *ptr; /* into obj */
     size_t len;
-    size_t offset; /* bytes of this block that go before it */
+    size_t offset; /* bytes of this block that precede it */
 } replyRef;
 
 typedef struct replyBlock {
-    struct replyBlock *next; /* of the chain */
+    struct replyBlock *next; /* next block of the chain */
     uint32_t nrefs;
-    uint32_t capacity; /* of data[], bytes and references together */
-    bool lent;         /* what it refers to is kept, and counted, by somebody else */
-    size_t used;       /* bytes */
+    uint32_t capacity; /* bytes of data[]: for bytes and references together */
+    bool lent;         /* its references are to memory of another owner, who counts it */
+    size_t used;       /* bytes in data[] */
     size_t total;      /* bytes and referenced bytes: what goes over the wire */
-    size_t sent;       /* holder: of total */
-    size_t beyond;     /* of values that are referred to in part: their other bytes, which live as long */
+    size_t sent;       /* owner thread: bytes of `total` that are written */
+    size_t beyond;     /* length of the values that are referred to in part, without these parts: they stay in memory as
+                        * well */
     alignas(replyRef) char data[];
 } replyBlock;
 
-/* Allocations of a chain's first block and of those that follow. What is larger gets a block made to measure. */
+/* Sizes of the allocation of a chain's first block and of the following ones. More data gets a block of its own
+ * size. */
 #define REPLY_BLOCK_SMALL 2048
 #define REPLY_BLOCK_LARGE 16384
 #define REPLY_BLOCK_CAPACITY_MAX (UINT32_MAX & ~(uint32_t)(sizeof(replyRef) - 1))
 
-/* The i-th reference: they grow down from the end. */
+/* Returns the i-th reference: references grow down from the end. */
 static inline replyRef *replyBlockRef(const replyBlock *b, uint32_t i) {
     return (replyRef *)(void *)((char *)b->data + b->capacity) - (i + 1);
 }
 
-/* Bytes that may still be added; a reference costs sizeof(replyRef). */
+/* Returns the bytes that may still be added; a reference takes sizeof(replyRef). */
 static inline size_t replyBlockRoom(const replyBlock *b) {
     return b->capacity - b->used - b->nrefs * sizeof(replyRef);
 }
 
-/* Bytes of memory a block stands for: its own, and what its references keep alive, at full size each. */
+/* Returns the memory that a block stands for: its own, and the values that its references keep alive, each at full
+ * size. */
 static inline size_t replyBlockCost(const replyBlock *b) {
     size_t own = sizeof(*b) + b->capacity;
     return unlikely(b->lent) ? own : own + (b->total - b->used) + b->beyond;
 }
 
-/* An empty block with room for at least `room` bytes (at most REPLY_BLOCK_CAPACITY_MAX), of the small kind if `first`
- * and that is enough. NULL when there is no memory. */
+/* Returns an empty block with a capacity of at least `room` bytes (which is at most REPLY_BLOCK_CAPACITY_MAX), a small
+ * one if `first` is set and that suffices. Returns NULL if there is no memory. */
 replyBlock *replyBlockGet(size_t room, bool first) must_check;
-/* The same on any thread: not from the pool, where main looks. */
+/* Same as replyBlockGet(), but may be called on any thread: it does not use the pool. `room` is at most that of a large
+ * block. */
 replyBlock *replyBlockMake(size_t room, bool first) must_check;
-/* Add bytes, or a reference to bytes of a RAW string, to a block that has room for them. Runs on: the thread that has
- * the block. Who adds a reference sees to it that main counts it. Returns how much more the block costs by it. */
+/* Add bytes, or a reference to bytes of a RAW string, to a block with enough capacity. Run on the thread that has the
+ * block. Main has to count a reference; replyBlockAddRef() does not. It returns by how much the cost of the block
+ * grows. */
 void replyBlockAddBytes(replyBlock *b, slice bytes);
 size_t replyBlockAddRef(replyBlock *b, robj *o, slice part);
-/* Move everything `from` holds behind what `to` holds, if it fits: then `from` is empty and costs itself only, and the
- * sum of both costs is what it was. False: nothing was changed, also when only one of them is lent. Runs on: the thread
- * that has both, which for blocks that were handed over is the holder. No count changes: a reference moves. */
+/* Appends the contents of `from` to `to`, if they fit; then `from` is empty, and the sum of both costs is unchanged.
+ * Returns false, without a change, if they do not fit or only one of the blocks is `lent`. Runs on: the thread that has
+ * both; for blocks that were handed over that is the owner thread. References move, so no count changes. */
 bool replyBlockMove(replyBlock *to, replyBlock *from);
-/* Give back a block whose bytes have gone: drops the references, recycles the memory. */
+/* Releases the references of a block whose bytes are written, and recycles or frees its memory. */
 void replyBlockRelease(replyBlock *b);
-/* The same for a chain; NULL is allowed. */
+/* Same for each block of a chain; `head` may be NULL. */
 void replyBlockReleaseChain(replyBlock *head);
-/* All bytes of a chain, references resolved, appended to `s` (replies of scripts, tests). */
+/* Appends all bytes of a chain to `s`, references replaced by their bytes (replies of scripts, tests). */
 sds replyBlockCatChain(sds s, const replyBlock *head);
 size_t replyBlockAllocSize(const replyBlock *b);
-/* Assert the numbered invariants of reply_block.c. */
+/* Asserts the numbered invariants of reply_block.c. */
 void replyBlockCheck(const replyBlock *b);
 
 #endif

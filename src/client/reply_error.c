@@ -1,10 +1,10 @@
 /* reply_error.c -- error replies, and how often each code was sent.
  *
- * An error's first word is its code: clients tell errors apart by it, and INFO errorstats counts by it. Scripts may
- * make up codes: one that is new when ERROR_CODES_MAX are known counts with the others of its kind. The codes of
- * commands are few, and are always kept.
+ * The first word of an error is its code: clients distinguish errors by it, and INFO errorstats counts by it. Scripts
+ * may invent codes: once ERROR_CODES_MAX are known, a new one of a script counts under OVERFLOW_CODE. The codes of
+ * commands are few and always counted.
  *
- * Not here    what commands find wrong; the error of a protocol violation (net).
+ * Not here    which errors commands find; the error of a protocol violation (net).
  * Owns        client_state.errors: the codes and their counters.
  * Threads     main.
  * Tests       tests/unit/client/reply_error_test.c
@@ -17,7 +17,7 @@
 #include <stdarg.h>
 
 #define ERROR_CODES_MAX 128
-#define ERROR_CODE_BYTES 30 /* a longer first word is no code: the error counts as ERR */
+#define ERROR_CODE_BYTES 30 /* a longer first word is not a code: the error counts as ERR */
 #define OVERFLOW_CODE "ERRORSTATS_OVERFLOW"
 
 /* ---- Statistics ------------------------------------------------------------------------------------------------- */
@@ -49,7 +49,7 @@ static errorCode *addCode(slice name) {
     return e;
 }
 
-/* `made_up`: the code is the text of a script. */
+/* Counts an error. `made_up` means that a script chose the code. */
 static void countCode(slice name, bool made_up) {
     if (!client_state.errors) client_state.errors = dictCreate(&code_dict_type);
     errorCode *e = findCode(name);
@@ -83,9 +83,9 @@ static bool isLineEnd(char ch) {
     return ch == '\r' || ch == '\n';
 }
 
-/* The code of an error text: its first word when it begins with '-' and has another, and is neither too long nor cut by
- * a NUL. In INFO it stands before a colon, so what separates there is replaced; a line end ends the word, as it becomes
- * a blank in the reply. */
+/* Returns the code of an error text: its first word if it begins with '-' and another word follows, and if it is
+ * neither too long nor interrupted by a NUL; else "ERR". A colon follows it in INFO, so separators in it are replaced.
+ * A line end ends the word, as it becomes a blank in the reply. */
 static slice codeOf(slice text, char code[ERROR_CODE_BYTES]) {
     if (text.len == 0 || text.ptr[0] != '-') return sliceStr("ERR");
     size_t n = 0;
@@ -97,7 +97,7 @@ static slice codeOf(slice text, char code[ERROR_CODE_BYTES]) {
     return sliceStr("ERR");
 }
 
-static void (*on_unexpected)(client *c, slice text); /* const after boot; NULL */
+static void (*on_unexpected)(client *c, slice text); /* const after startup; may be NULL */
 
 void replyErrorOnUnexpected(void (*fn)(client *c, slice text)) {
     on_unexpected = fn;
@@ -218,7 +218,7 @@ void addReplyNoMemory(client *c) {
     addReplyError(c, "-OOM command not allowed: there is not enough memory for it");
 }
 
-/* Bytes of an argument that an error quotes. */
+/* Returns how many bytes of an argument an error quotes. */
 static size_t shown(slice arg) {
     return arg.len < 128 ? arg.len : 128;
 }

@@ -1,13 +1,13 @@
-/* reply_hold.c -- what waits until an offset is safe: replies that promise something, and whoever else asks.
+/* reply_hold.c -- waits until an offset is safe: for replies that promise durability, and for other callers.
  *
- * Waiters of a sequence stand in a list in order of their offsets. New ones nearly always come with the largest, so
- * they are put in from the end; what is reached is taken from the front.
+ * The waits for a sequence are in a list in order of their offsets. A new one nearly always has the largest offset, so
+ * it is inserted from the end; waits whose offset is reached are removed from the front.
  *
- * Not here    replies (net/session/session_hold.c), commands that wait (repl/primary/wait_commands.c); who writes and
- *             syncs.
- * Owns        the sequences; waiters are their owners'.
+ * Not here    replies (net/session/session_hold.c), commands that wait (repl/primary/wait_commands.c); writing and
+ *             syncing.
+ * Owns        the sequences; each holdWaiter belongs to its caller.
  * Threads     main; holdPublish() any.
- * Invariants  1. A waiter is in the list of its sequence exactly while `reached` is set.
+ * Invariants  1. A holdWaiter is in the list of its sequence exactly while `reached` is set.
  * Cost        a list step for each wait in the usual order.
  * Tests       tests/unit/client/reply_hold_test.c, tests/unit/net/session/session_hold_test.c
  *
@@ -22,7 +22,7 @@
 typedef struct sequence {
     holdWaiter *first, *last; /* in order of offset */
     uint64_t safe;
-    _Atomic uint64_t published; /* release: what made it safe; taken by acquire */
+    _Atomic uint64_t published; /* stored with release, after what made the offset safe; loaded with acquire */
 } sequence;
 
 static sequence sequences[HOLD_SEQUENCES_MAX];
@@ -96,7 +96,7 @@ void holdReached(holdSequence seq, uint64_t offset) {
         holdWaiter *w = s->first;
         void (*reached)(holdWaiter *) = w->reached;
         holdCancel(w);
-        reached(w); /* may wait again, or cancel others */
+        reached(w); /* it may wait again, or cancel others */
     }
 }
 

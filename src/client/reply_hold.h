@@ -1,9 +1,9 @@
-/* reply_hold.h -- what waits until an offset is safe: replies that promise something, and whoever else asks.
+/* reply_hold.h -- waits until an offset is safe: for replies that promise durability, and for other callers.
  *
- * A stream of changes (the append-only file, what replicas are sent) has offsets that grow, and for each way of being
- * safe a sequence says how far it has come: written, synced, acknowledged by so many replicas. Who owns a sequence
- * registers it at boot and tells of its progress. Who depends on it waits here, while main goes on: one sync serves all
- * commands of a turn.
+ * A stream of changes (the append-only file, the replication stream) has offsets that grow. For each way of being safe
+ * a sequence holds the offset up to which that is reached: written, synced, acknowledged by N replicas. The module that
+ * owns a sequence registers it at startup and reports its progress. A reply that waits is registered here while main
+ * goes on: one sync serves all commands of a loop iteration.
  *
  * Runs on: main, except holdPublish().
  *
@@ -17,29 +17,31 @@
 
 typedef int holdSequence;
 
-/* A sequence that begins at offset 0. Boot only. */
+/* Creates a sequence that begins at offset 0. Call at startup. */
 holdSequence holdSequenceAdd(void);
 
-/* Somebody who waits for a sequence to reach an offset. */
+/* A wait for a sequence to reach an offset. */
 typedef struct holdWaiter {
-    struct holdWaiter *prev, *next; /* of its sequence, in order of offset */
+    struct holdWaiter *prev, *next; /* neighbors in the list of its sequence, in order of offset */
     uint64_t offset;
-    void (*reached)(struct holdWaiter *w); /* NULL: does not wait */
+    void (*reached)(struct holdWaiter *w); /* NULL if it does not wait */
     holdSequence seq;
 } holdWaiter;
-/* Wait (borrows `w` until then): `reached` is called once, within this call if the offset is safe already. */
+/* Calls `reached` once, when the offset is safe: before holdWait() returns if it is safe already. Borrows `w` until
+ * then. */
 void holdWait(holdWaiter *w, holdSequence seq, uint64_t offset, void (*reached)(holdWaiter *w));
-void holdCancel(holdWaiter *w); /* nothing happens when it does not wait */
-/* Whether everything up to `offset` is known to be safe: who would wait for it is called at once. */
+void holdCancel(holdWaiter *w); /* no-op if it does not wait */
+/* Returns true if everything up to `offset` is known to be safe, so that holdWait() would call `reached` at once. */
 bool holdIsReached(holdSequence seq, uint64_t offset);
 
-/* Everything up to `offset` is safe. Less than before is ignored. */
+/* Records that everything up to `offset` is safe, and calls the functions that wait for that. A smaller offset than
+ * before is ignored. */
 void holdReached(holdSequence seq, uint64_t offset);
-/* The same from any thread, also from one that syncs a file: main takes it up in its next turn, and is woken for it. */
+/* Same from any thread, for example one that syncs a file: wakes main, which applies it in its next loop iteration. */
 void holdPublish(holdSequence seq, uint64_t offset);
-/* Take up what was published; once a turn. */
+/* Applies the offsets of holdPublish(). Call once per loop iteration. */
 void holdTakePublished(void);
-/* How main is woken. Boot only; NULL: not at all. */
+/* Sets the function that wakes main; NULL for none. Call at startup. */
 void holdSetWake(void (*wake)(void));
 
 #endif
