@@ -1,29 +1,29 @@
-/* chunk_linker.c -- compiled programs that find globals and library functions in one look-up each.
+/* chunk_linker.c -- lets compiled scripts find globals and library functions in one lookup each.
  *
  * Scripts see libraries as proxies (protected_table.c), so `bit.band` costs two misses in empty tables and two calls of
- * the metatable's __index on top of the two look-ups that it needs. The compiler of Lua 5.1 makes two instructions of
- * it:
+ * the metatable's __index, in addition to the two lookups that it needs. The compiler of Lua 5.1 generates two
+ * instructions for it:
  *
  *   GETGLOBAL  R, "bit"            GETGLOBAL  R, "bit\0"
  *   GETTABLE   R, R, "band"   ->   GETTABLE   R, R, "band"
  *
- * The second overwrites the register that the first has set, so nothing but that look-up ever sees the value. The
- * linker gives the first another constant, by which it finds the real table. The same holds for `local b = bit` when
- * each instruction in the local's scope that names its register reads a field of it. All other uses get the proxy as
- * before.
+ * The second instruction overwrites the register that the first has set, so only that lookup ever sees the value. The
+ * linker gives the first instruction another constant, under which it finds the real table. It does the same for
+ * `local b = bit` if each instruction within the local's scope that names its register reads a field of it. All other
+ * uses get the proxy as before.
  *
- * Lua offers no access to compiled code except lua_dump() and lua_load(), so the code goes through both. Its layout is
+ * Lua gives access to compiled code only by lua_dump() and lua_load(), so the code goes through both. Its layout is
  * that of Lua 5.1 on 64-bit machines, which the header of a dump states; with any other header nothing is linked.
  *
  *   function: source, line, last line (4 each), 4 bytes of counts, code, constants, functions, lines, locals, upvalues
  *   each list: count (4), elements;  string: length with the zero byte (8), bytes
  *
  * Not here    the table of names (direct_globals.c).
- * Owns        nothing: both texts are userdata on the stack of Lua.
+ * Owns        nothing: both dumps are userdata on the stack of Lua.
  * Threads     main.
- * Invariants  1. A real table is never in a register that the script reads in any other way than by a field of it.
- *             2. An environment is given only to functions without OP_SETGLOBAL: it would pass the metatable.
- * Cost        once per program, in proportion to its length: a function's libraries and aliases are limited.
+ * Invariants  1. A real table is never in a register that the script reads in any other way than to read a field of it.
+ *             2. Only functions without OP_SETGLOBAL get the environment: an assignment would bypass the metatable.
+ * Cost        once per script, proportional to its length: the libraries and aliases of a function are limited.
  * Tests       tests/unit/script/lua/chunk_linker_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -33,8 +33,8 @@
 
 #include <string.h>
 
-#define LIBRARIES_MAX 16        /* used by one function; further ones are read through their proxies */
-#define ALIASES_MAX 32          /* locals of one function that are looked at */
+#define LIBRARIES_MAX 16        /* used by one function; others are read through their proxies */
+#define ALIASES_MAX 32          /* locals of one function that are examined */
 #define LIBRARY_NAME_MAX 16     /* longer strings are not looked up */
 #define CONSTANTS_MAX (1 << 18) /* of a function, in Lua */
 #define STACK_NEEDED 8
@@ -80,8 +80,8 @@ enum {
     OP_VARARG
 };
 
-/* What a dump begins with: signature, version 5.1, format 0, little endian, sizes of int, size_t, instruction and
- * number, and numbers are floating point. */
+/* The start of a dump: signature, version 5.1, format 0, little endian, the sizes of int, size_t, instruction and
+ * number, and floating-point numbers. */
 static const char header[] = {'\x1b', 'L', 'u', 'a', 0x51, 0, 1, 4, 8, 4, 8, 0};
 enum { CONSTANT_NIL = 0, CONSTANT_BOOLEAN = 1, CONSTANT_NUMBER = 3, CONSTANT_STRING = 4 };
 
@@ -116,21 +116,21 @@ typedef struct linker {
     int direct;           /* the table's index on the stack */
     const char *at, *end; /* the rest of the dump; borrowed */
     stringBuffer out;     /* the linked dump */
-    bool understood;      /* false from the first surprise on: the program stays as it is */
+    bool understood;      /* false after the first unexpected byte: the script is left as it is */
     bool assigns;         /* an instruction assigns a global */
     bool linked;          /* an instruction has been changed */
 } linker;
 
 typedef struct library {
-    uint32_t constant; /* its name */
-    uint32_t real;     /* the name of its real table */
+    uint32_t constant; /* index of its name */
+    uint32_t real;     /* index of the name of its real table */
 } library;
 
-/* One function of the program while it is copied. */
+/* A function of the script while it is copied. */
 typedef struct function {
-    const char *code; /* in the dump; borrowed */
-    uint32_t length;  /* of it, in instructions */
-    size_t code_at;   /* where it begins in `out` */
+    const char *code; /* borrowed: in the dump */
+    uint32_t length;  /* of the code, in instructions */
+    size_t code_at;   /* offset of the code in `out` */
     const char *locals;
     uint32_t locals_count;
     library libraries[LIBRARIES_MAX];
@@ -140,7 +140,7 @@ typedef struct function {
 
 /* --- Copying ------------------------------------------------------------------------------------------------------ */
 
-/* Copy the next bytes and return where they are in the dump; NULL if there are not so many. */
+/* Copies the next bytes and returns their address in the dump, or NULL if there are not so many. */
 static const char *copy(linker *k, size_t size) {
     const char *from = k->at;
     if (!k->understood || size > (size_t)(k->end - k->at)) {
@@ -163,7 +163,7 @@ static uint32_t copyInt(linker *k) {
     return from ? readInt(from) : 0;
 }
 
-/* Returns the string with the zero byte at its end. */
+/* Copies a string and returns it, the zero byte at its end included. */
 static slice copyString(linker *k) {
     uint64_t size = 0;
     const char *from = copy(k, sizeof(size));
@@ -174,7 +174,7 @@ static slice copyString(linker *k) {
 
 /* --- Constants ---------------------------------------------------------------------------------------------------- */
 
-/* Does the table have a real table for the library of this name, which ends in a zero byte? */
+/* Returns true if the table has a real table for the library of this name, which ends in a zero byte. */
 static bool isLibrary(linker *k, slice name) {
     if (name.len < 2 || name.len > LIBRARY_NAME_MAX) return false;
     lua_pushlstring(k->L, name.ptr, name.len);
@@ -192,7 +192,7 @@ static void addConstant(linker *k, slice name) {
     stringBufferAddByte(&k->out, '\0');
 }
 
-/* Returns the constant if it is a string. */
+/* Copies a constant; returns it if it is a string. */
 static slice copyConstant(linker *k) {
     const char *type = copy(k, 1);
     switch (type ? *type : CONSTANT_NIL) {
@@ -205,7 +205,7 @@ static slice copyConstant(linker *k) {
     return sliceOf(NULL, 0);
 }
 
-/* The names of real tables come after the function's own constants. */
+/* Copies the constants, and appends the names of real tables to the function's own constants. */
 static void copyConstants(linker *k, function *f) {
     slice names[LIBRARIES_MAX];
     size_t count_at = k->out.len;
@@ -231,13 +231,13 @@ static instruction at(const function *f, uint32_t pc) {
     return readInt(f->code + pc * sizeof(instruction));
 }
 
-/* The index of the instruction after this one: some have a word of data after them. */
+/* Returns the index of the next instruction: some are followed by a data word. */
 static uint32_t following(instruction i, uint32_t pc) {
     return pc + (opcodeOf(i) == OP_SETLIST && fieldC(i) == 0 ? 2 : 1);
 }
 
-/* Does the instruction name the register in any other way than as the table that GETTABLE reads? Ranges of registers
- * count from their first one to the end of the stack. */
+/* Returns true if the instruction uses the register in any other way than as the table that GETTABLE reads. A range of
+ * registers is taken to extend from its first one to the end of the stack. */
 static bool names(instruction i, unsigned r) {
     unsigned a = fieldA(i), b = fieldB(i), c = fieldC(i);
     switch (opcodeOf(i)) {
@@ -279,7 +279,7 @@ typedef struct scope {
     uint32_t begin, end;
 } scope;
 
-/* Read the scope of the local at `p`; returns the next one. */
+/* Reads the scope of the local at `p` and returns the address of the next local. */
 static const char *readScope(const char *p, scope *s) {
     uint64_t size;
     memcpy(&size, p, sizeof(size));
@@ -288,7 +288,8 @@ static const char *readScope(const char *p, scope *s) {
     return p + 2 * sizeof(uint32_t);
 }
 
-/* The scope of the local that gets what the instruction puts into register `r`. Returns false if it is no local's. */
+/* Finds the scope of the local that gets the value which the instruction puts into register `r`. Returns false if it
+ * belongs to no local. */
 static bool findScope(const function *f, uint32_t pc, unsigned r, scope *found) {
     const char *p = f->locals;
     uint32_t begin = UINT32_MAX;
@@ -305,7 +306,7 @@ static bool findScope(const function *f, uint32_t pc, unsigned r, scope *found) 
     return false;
 }
 
-/* Is the value that the instruction puts into `r` read by its fields only? */
+/* Returns true if the value that the instruction puts into `r` is used only to read its fields. */
 static bool onlyFieldsAreRead(function *f, uint32_t pc, unsigned r) {
     scope s;
     if (pc + 1 >= f->length) return false;
@@ -365,7 +366,7 @@ static void copyFunctions(linker *k) {
     for (uint32_t i = 0; i < count && k->understood && !k->assigns; i++) copyFunction(k);
 }
 
-/* --- The program -------------------------------------------------------------------------------------------------- */
+/* --- The script --------------------------------------------------------------------------------------------------- */
 
 /* lua_Writer. */
 static int addPiece(lua_State *L, const void *piece, size_t size, void *dump) {
@@ -374,7 +375,7 @@ static int addPiece(lua_State *L, const void *piece, size_t size, void *dump) {
     return 0;
 }
 
-/* lua_Reader: all at once. */
+/* lua_Reader: returns all at once. */
 static const char *readLinked(lua_State *L, void *arg, size_t *size) {
     unused(L);
     slice *text = arg;
@@ -383,7 +384,7 @@ static const char *readLinked(lua_State *L, void *arg, size_t *size) {
     return *size ? text->ptr : NULL;
 }
 
-/* Push the linked program; if there is none push nothing. */
+/* Pushes the linked script, or nothing if Lua does not load it. */
 static void loadLinked(linker *k) {
     slice text = sliceOf(k->out.bytes, k->out.len);
     int result = lua_load(k->L, readLinked, &text, "=linked");

@@ -1,11 +1,12 @@
-/* direct_globals.c -- a second table of globals, for compiled programs, which has what the proxy of the globals shows.
+/* direct_globals.c -- a second table of globals, for compiled scripts, with the values that the proxy of the globals
+ * shows.
  *
- * Not here    which instructions read the real tables (chunk_linker.c).
+ * Not here    the choice of the instructions that read the real tables (chunk_linker.c).
  * Owns        the table, in the registry.
  * Threads     main.
- * Invariants  1. No script can reach the table: getfenv() does not exist where it does.
- *             2. Each key of the table has the value that the proxy gives for it, or ends in a zero byte and has the
- *                real table of the library before that byte.
+ * Invariants  1. No script can reach the table: a state that has it does not have getfenv().
+ *             2. Each key of the table has the value that the proxy gives for it, or is the name of a library with a
+ *                zero byte after it and has the library's real table.
  * Tests       tests/unit/script/lua/chunk_linker_test.c, tests/script/functions.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -18,7 +19,7 @@
 
 static const char direct; /* its address is the table's key in the registry */
 
-/* Push the table; false and nothing if there is none. */
+/* Pushes the table; returns false, and pushes nothing, if there is none. */
 static bool pushDirect(lua_State *L) {
     lua_pushlightuserdata(L, (void *)&direct);
     lua_rawget(L, LUA_REGISTRYINDEX);
@@ -27,7 +28,7 @@ static bool pushDirect(lua_State *L) {
     return false;
 }
 
-/* Take a library's proxy from the top; the table at `to` gets its real table. */
+/* Pops a library's proxy and stores its real table in the table at `to`. */
 static void addReal(lua_State *L, int to, const char *name) {
     if (protectPushReal(L, -1)) {
         lua_pushlstring(L, name, strlen(name) + 1);
@@ -37,7 +38,7 @@ static void addReal(lua_State *L, int to, const char *name) {
     lua_pop(L, 1);
 }
 
-/* lua_CFunction: the table gets all that the proxy shows. */
+/* lua_CFunction: copies all that the proxy shows into the table. */
 static int fill(lua_State *L) {
     luaL_checkstack(L, 8, "no place for globals");
     if (!pushDirect(L)) return 0;

@@ -1,9 +1,10 @@
-/* direct_globals.h -- a second table of globals, for compiled programs, which has what the proxy of the globals shows.
+/* direct_globals.h -- a second table of globals, for compiled scripts, with the values that the proxy of the globals
+ * shows.
  *
  * The proxy is empty, so each global that is read through it costs a miss and a call of the metatable's __index. This
- * table has the proxy's metatable and a copy of all globals that stay, so only the others (KEYS, ARGV, names that do
- * not exist) go that way. It also has the real tables of libraries, by keys that programs get from chunk_linker.h
- * alone: no script may ever hold the table itself.
+ * table has the proxy's metatable and a copy of all permanent globals, so only others (KEYS, ARGV, names that do not
+ * exist) take that path. It also has the real tables of libraries, under keys that only chunk_linker.h uses. No script
+ * may ever get the table itself.
  *
  * Runs on: main.
  *
@@ -13,16 +14,16 @@
 
 #include "interpreter.h"
 
-/* Make the table, when LUA_GLOBALSINDEX has become the proxy of the globals. Throws when there is no memory. */
+/* Creates the table. Call when LUA_GLOBALSINDEX has become the proxy of the globals. Throws if there is no memory. */
 void directGlobalsOpen(lua_State *L);
-/* Take the function on the top of the stack, which has just been compiled, and leave one that has its globals from the
- * table, if it can. A state without directGlobalsOpen() leaves it as it is. Throws when there is no memory. */
+/* Replaces the function on the top of the stack, which was just compiled, by one that reads its globals from the table,
+ * if that is possible. No-op in a state without directGlobalsOpen(). Throws if there is no memory. */
 void directGlobalsLink(lua_State *L);
-/* Take the copies away, before the proxy shows other globals, and put them back. */
+/* Remove the copies before the proxy shows other globals, and restore them afterwards. */
 void directGlobalsHide(lua_State *L);
 void directGlobalsShow(lua_State *L);
-/* The table on the top of the stack is to be shown by the proxy, and its field `name` is a protected table, which
- * linked programs must find there. */
+/* Call for a table on the top of the stack that the proxy is about to show: its field `name` is a protected table, and
+ * linked scripts must find the real one there. */
 void directGlobalsAddReal(lua_State *L, const char *name);
 
 #endif

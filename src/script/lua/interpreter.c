@@ -1,8 +1,9 @@
-/* interpreter.c -- a Lua state whose memory is counted and bounded, which runs text and never bytecode.
+/* interpreter.c -- a Lua state whose memory is counted and limited, and which runs text but never bytecode.
  *
- * Lua asks for all of its memory here. What cannot be had is Lua's own error "not enough memory": it ends the script.
+ * Lua allocates all of its memory here. If that fails Lua raises its own error "not enough memory", which ends the
+ * script.
  *
- * Not here    what scripts find in it (sandbox.c), running them (script_run.c).
+ * Not here    the libraries of scripts (sandbox.c), running scripts (script_run.c).
  * Owns        the states.
  * Threads     main.
  * Tests       tests/unit/script/lua/interpreter_test.c, tests/script/sandbox.tcl
@@ -21,8 +22,8 @@
 #define BYTECODE_MARK 27 /* LUA_SIGNATURE begins with it */
 
 #ifdef BUILT_WITH_TSAN
-/* What a hardened Lua raises its errors with. ThreadSanitizer knows longjmp by its other names only, and would take the
- * frames of our functions that are left for frames which still run, until it can count no more of them. */
+/* A hardened Lua raises its errors with this function. ThreadSanitizer knows longjmp only by its other names, and would
+ * count the frames that are left here as still running until it runs out of space for them. */
 __attribute__((visibility("default"))) noreturn_fn void __longjmp_chk(jmp_buf place, int value);
 
 void __longjmp_chk(jmp_buf place, int value) {
@@ -30,11 +31,11 @@ void __longjmp_chk(jmp_buf place, int value) {
 }
 #endif
 
-/* lua_Alloc. Shrinking cannot fail, says Lua. */
+/* lua_Alloc. Lua assumes that shrinking cannot fail. */
 static void *allocate(void *arg, void *p, size_t old, size_t size) {
     interpreter *in = arg;
     if (size == 0) {
-        zfree(p); /* not by its size: a block that could not shrink is larger than Lua knows */
+        zfree(p); /* without a size: a block that could not shrink is larger than Lua knows */
         in->memory -= old;
         return NULL;
     }
@@ -49,7 +50,7 @@ static void *allocate(void *arg, void *p, size_t old, size_t size) {
     return q;
 }
 
-/* An error outside of any protected call: a fault of ours. */
+/* Called for an error outside of any protected call, which is a bug in this program. */
 static int atPanic(lua_State *L) {
     const char *what = lua_tostring(L, -1);
     serverPanic("Lua: %s", what ? what : "an error that is no text");
@@ -66,7 +67,7 @@ static int collectAll(lua_State *L) {
     return 0;
 }
 
-/* Where there is no memory left none can be had for calling the collector. */
+/* Keeps functions that call the collector, because no memory may be left to create them when they are needed. */
 static int keepCollectors(lua_State *L) {
     interpreter *in = lua_touserdata(L, 1);
     lua_pushcfunction(L, collectStep);
@@ -93,7 +94,7 @@ void interpreterFree(interpreter *in) {
     serverAssert(in->memory == 0);
 }
 
-/* Of a state or one of its coroutines. */
+/* Returns the interpreter of a state or of one of its coroutines. */
 static interpreter *interpreterOf(lua_State *L) {
     void *in = NULL;
     lua_getallocf(L, &in);
@@ -111,7 +112,7 @@ size_t interpreterMemoryMax(lua_State *L) {
 
 typedef struct textReader {
     slice text;
-    size_t at;       /* so much of it is in pieces */
+    size_t at;       /* bytes of it that are in pieces */
     slice pieces[5]; /* to be read next; borrowed */
     int count, next;
 } textReader;
@@ -120,7 +121,8 @@ static void addPiece(textReader *r, const char *ptr, size_t len) {
     r->pieces[r->count++] = sliceOf(ptr, len);
 }
 
-/* A blank goes before what Lua would take for bytecode, equals signs around what it would refuse. */
+/* Cuts the text into pieces: inserts a blank before what Lua would take for bytecode, and equals signs into long
+ * brackets that Lua would refuse. */
 static void cutPieces(textReader *r) {
     static const char equals[LONG_BRACKET_LEVEL_MAX + 1] = "================================";
     const char *text = r->text.ptr;
@@ -149,7 +151,8 @@ static const char *readText(lua_State *L, void *arg, size_t *size) {
     return r->pieces[r->next++].ptr;
 }
 
-/* The parser does not keep the name alive, and the collector may run meanwhile: it lies on the stack until the end. */
+/* The parser does not keep the name alive, and the collector may run meanwhile: so the name stays on the stack until
+ * the end. */
 int interpreterLoad(lua_State *L, slice text, const char *name) {
     textReader reader = {.text = text};
     if (text.len > SOURCE_MAX) {
@@ -180,8 +183,8 @@ void interpreterMust(lua_State *L, lua_CFunction f) {
     in->memory_max = max;
 }
 
-/* The collector may take memory, for a smaller table of strings, and gets nowhere without: then it may have more than
- * scripts. */
+/* The collector may need memory, for a smaller table of strings, and makes no progress without it: so the limit of
+ * scripts does not apply to it. */
 void interpreterPace(interpreter *in) {
     if (likely(++in->runs % RUNS_PER_STEP != 0 && !in->refused)) return;
     size_t max = in->memory_max;

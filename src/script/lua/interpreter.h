@@ -1,4 +1,4 @@
-/* interpreter.h -- a Lua state whose memory is counted and bounded, which runs text and never bytecode.
+/* interpreter.h -- a Lua state whose memory is counted and limited, and which runs text but never bytecode.
  *
  * Runs on: main.
  *
@@ -14,38 +14,39 @@
 
 typedef struct interpreter {
     lua_State *L;                  /* owns */
-    size_t memory;                 /* bytes that it has */
-    size_t memory_max;             /* and may have */
-    unsigned runs;                 /* since the collector was last given a turn */
-    bool refused;                  /* it wanted more than there was */
+    size_t memory;                 /* bytes that it has allocated */
+    size_t memory_max;             /* limit of `memory` */
+    unsigned runs;                 /* runs, for the rate of the garbage collector */
+    bool refused;                  /* an allocation was refused since the last interpreterPace() */
     bool insecure;                 /* its scripts have getfenv(), setfenv() and newproxy() (sandbox.c) */
-    int collect_step, collect_all; /* functions in the registry */
+    int collect_step, collect_all; /* functions of the garbage collector, in the registry */
 } interpreter;
 
-/* A state without any library. It stays where it is. Ends the process when there is no memory: at boot and after a
- * flush. */
+/* Creates a state without any library. The struct must not move. Ends the process if there is no memory: it runs only
+ * at startup and after a flush. */
 void interpreterInit(interpreter *in);
-/* Ends the state: all that it has is collected. */
+/* Ends the state and frees all of its memory. */
 void interpreterFree(interpreter *in);
-/* Bytes that it may still have. */
+/* Returns the bytes that the state may still allocate. */
 size_t interpreterRoom(lua_State *L);
-/* Bytes that it may have in all. */
+/* Returns the limit of the state's memory. */
 size_t interpreterMemoryMax(lua_State *L);
 
-/* Bytes of a program's text at most: Lua's parser counts some of them by an int. */
+/* The longest text of a script: Lua's parser counts some of it by an int. */
 #define SOURCE_MAX ((size_t)512 << 20)
 
-/* As luaL_loadbuffer(), of text only: what begins like bytecode is a syntax error. `name` is as Lua wants it
- * ("@user_script"). Leaves the function or the error's text on the stack; the result is lua_load()'s. Throws when there
+/* Same as luaL_loadbuffer(), but for text only: what begins like bytecode is a syntax error. `name` is in Lua's form
+ * ("@user_script"). Pushes the function or the text of the error, and returns the result of lua_load(). Throws if there
  * is no memory. */
 int interpreterLoad(lua_State *L, slice text, const char *name);
-/* Call `f` without the limit of memory, and end the process if there is none: for what has to succeed after a script,
- * however much that has taken. */
+/* Calls `f` without the memory limit, and ends the process if there is no memory: for calls that must succeed after a
+ * script, however much that has allocated. */
 void interpreterMust(lua_State *L, lua_CFunction f);
-/* Set the field `name` of the table on the top of the stack to the function `by`. `*before`, unless `before` is NULL,
- * becomes the C function that was there. */
+/* Sets the field `name` of the table on the top of the stack to the function `by`. Stores the C function that was there
+ * in *before, unless `before` is NULL. */
 void interpreterReplace(lua_State *L, const char *name, lua_CFunction by, lua_CFunction *before);
-/* Between two runs: the collector goes on, a little; behind one that was refused memory all is collected. */
+/* Runs the garbage collector between two runs: a small step now and then, a full collection if an allocation was
+ * refused. */
 void interpreterPace(interpreter *in);
 
 #endif

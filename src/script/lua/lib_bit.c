@@ -1,7 +1,7 @@
 /* lib_bit.c -- the Lua library `bit`: operations on 32 bits, with the results of Lua BitOp.
  *
- * Numbers are taken modulo 2^32 and rounded to the nearest, half to even; results are signed. The count of digits of
- * tohex() is any number of 32 bits, the smallest among them, whose negative is no such number.
+ * Numbers are rounded to the nearest integer, half to even, and taken modulo 2^32; results are signed. The number of
+ * digits of tohex() may be any 32-bit number, also the smallest one, which cannot be negated.
  *
  * Owns        nothing.
  * Threads     main.
@@ -12,12 +12,12 @@
 
 #include <string.h>
 
-/* 2^52 + 2^51: behind the sum the low bits of the double are the integer's. */
+/* 2^52 + 2^51: the low bits of the sum are those of the integer. */
 #define LOW_BITS 6755399441055744.0
 
 static inline uint32_t argument(lua_State *L, int index) {
     lua_Number n = lua_tonumber(L, index);
-    if (unlikely(n == 0)) n = luaL_checknumber(L, index); /* 0 also stands for what is no number */
+    if (unlikely(n == 0)) n = luaL_checknumber(L, index); /* 0 may also mean that it is not a number */
     double sum = n + LOW_BITS;
     uint64_t bits;
     memcpy(&bits, &sum, sizeof(bits));
@@ -55,7 +55,7 @@ static int bitXor(lua_State *L) {
     return result(L, bits);
 }
 
-/* Of a count of bits the low five count. */
+/* Of the number of bits only the low five bits count. */
 static int bitLshift(lua_State *L) {
     uint32_t bits = argument(L, 1);
     return result(L, bits << (argument(L, 2) & 31));
@@ -92,7 +92,7 @@ static int bitBswap(lua_State *L) {
     return result(L, bits >> 24 | (bits >> 8 & 0xff00) | (bits << 8 & 0xff0000) | bits << 24);
 }
 
-/* The low digits; a negative count asks for capitals. */
+/* Returns the low digits as text; a negative count gives capitals. */
 static int bitTohex(lua_State *L) {
     uint32_t bits = argument(L, 1);
     int32_t count = lua_isnone(L, 2) ? 8 : (int32_t)argument(L, 2);

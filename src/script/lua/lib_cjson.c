@@ -1,6 +1,6 @@
 /* lib_cjson.c -- the Lua library `cjson`: its table and its settings.
  *
- * Not here    what it does (lib_cjson_encode.c, lib_cjson_decode.c).
+ * Not here    encoding and decoding (lib_cjson_encode.c, lib_cjson_decode.c).
  * Owns        nothing: settings are memory of Lua.
  * Threads     main.
  * Tests       tests/unit/script/lib_test.c, tests/script/cjson.tcl
@@ -15,14 +15,14 @@
 static const char *const invalid_names[] = {"off", "on", "null", NULL};
 static const char *const switch_names[] = {"off", "on", NULL};
 
-/* So many arguments at most; those that are missing are nil. */
+/* Checks that there are at most `count` arguments, and sets missing ones to nil. */
 static cjsonSettings *arguments(lua_State *L, int count) {
     luaL_argcheck(L, lua_gettop(L) <= count, count + 1, "found too many arguments");
     lua_settop(L, count);
     return cjsonSettingsOf(L);
 }
 
-/* An argument that is given is stored; what is stored is pushed. */
+/* Stores the argument if it is given, and pushes the stored value. */
 static void integer(lua_State *L, int index, int *value, int min, int max) {
     if (!lua_isnil(L, index)) {
         int given = luaL_checkint(L, index);

@@ -1,6 +1,6 @@
-/* lib_cjson_decode.c -- cjson.decode(): JSON as a value.
+/* lib_cjson_decode.c -- cjson.decode(): JSON as a Lua value.
  *
- * null is a light userdata that is NULL, so that it can be an element. A byte of zero ends the text.
+ * null becomes a light userdata that is NULL, so that it can be an element. A zero byte ends the text.
  *
  * Owns        nothing.
  * Threads     main.
@@ -16,9 +16,9 @@
 #include <string.h>
 #include <strings.h>
 
-#define BATCH_DEPTH 8   /* so deep in values, elements wait on the stack of Lua until their number is known */
-#define BATCH_ITEMS 32  /* so many of an array, and half as many of an object */
-#define EXACT_DIGITS 15 /* a whole number of so many digits is a double, and so is 10 to the power of so many */
+#define BATCH_DEPTH 8   /* down to this depth, elements stay on the stack of Lua until their number is known */
+#define BATCH_ITEMS 32  /* at most so many of an array, and half as many of an object */
+#define EXACT_DIGITS 15 /* an integer of so many digits is exact as a double, and so is 10 to the power of so many */
 
 typedef enum {
     OBJECT_BEGIN,
@@ -49,9 +49,9 @@ static const char *const token_names[] = {[OBJECT_BEGIN] = "T_OBJ_BEGIN",
 
 typedef struct token {
     tokenKind kind;
-    size_t at;        /* where it begins, or where it is broken */
-    const char *what; /* BROKEN: how */
-    slice text;       /* STRING: in the input, or in the decoder's scratch */
+    size_t at;        /* where it begins, or where the error is */
+    const char *what; /* BROKEN: what is wrong */
+    slice text;       /* STRING: in the input or in the decoder's scratch */
     lua_Number number;
     bool truth;
 } token;
@@ -60,7 +60,7 @@ typedef struct decoder {
     const char *text; /* ends in a zero byte */
     size_t at;
     const cjsonSettings *settings;
-    stringBuffer scratch; /* a string with escapes */
+    stringBuffer scratch; /* bytes of a string with escapes */
     int depth;
 } decoder;
 
@@ -70,7 +70,7 @@ static void broken(token *t, size_t at, const char *what) {
 
 /* --- Strings ------------------------------------------------------------------------------------------------------ */
 
-/* Four digits as a code; -1: they are not there. */
+/* Returns the code of four hexadecimal digits, or -1 if they are not that. */
 static int hexCode(const char *p) {
     int code = 0;
     for (int i = 0; i < 4; i++) {
@@ -92,7 +92,7 @@ static void addUtf8(stringBuffer *out, unsigned code) {
     while (more--) stringBufferAddByte(out, (uint8_t)(0x80 | (code >> 6 * more & 0x3f)));
 }
 
-/* \uXXXX at the decoder's place, and the second half of a pair. False: there is none. */
+/* Adds the character of the \uXXXX at the current position, or of a surrogate pair. Returns false if it is invalid. */
 static bool addCode(decoder *d) {
     const char *p = d->text + d->at;
     int code = hexCode(p + 2);
@@ -108,7 +108,7 @@ static bool addCode(decoder *d) {
     return true;
 }
 
-/* An escape at the decoder's place. False: `t` says what is wrong. */
+/* Adds the escape at the current position. Returns false, with the error in `t`, if it is invalid. */
 static bool addEscape(decoder *d, token *t) {
     static const char letters[] = "\"\\/bfnrt", bytes[] = "\"\\/\b\f\n\r\t";
     size_t start = d->at;
@@ -154,7 +154,8 @@ static void readString(decoder *d, token *t) {
 
 /* --- Numbers ------------------------------------------------------------------------------------------------------ */
 
-/* What JSON does not know and strtod() does: a plus sign, zeros in front, hexadecimal, infinities, NaN. */
+/* Returns true for numbers that strtod() accepts but JSON does not: a plus sign, leading zeros, hexadecimal,
+ * infinities, NaN. */
 static bool isForeignNumber(const char *p) {
     if (*p == '+') return true;
     if (*p == '-') p++;
@@ -162,8 +163,8 @@ static bool isForeignNumber(const char *p) {
     return strncasecmp(p, "inf", 3) == 0 || strncasecmp(p, "nan", 3) == 0;
 }
 
-/* Read a number of few digits: both parts of the quotient are exact, so it is rounded once, as strtod() does. Returns
- * where it ends, or NULL if it is of another kind. */
+/* Reads a number with few digits: both parts of the quotient are exact, so it is rounded once, as strtod() does.
+ * Returns its end, or NULL if it is another kind of number. */
 static const char *readShort(const char *p, lua_Number *n) {
     static const lua_Number powers[] = {1,   1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                         1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
@@ -265,12 +266,12 @@ static void descend(lua_State *L, decoder *d) {
         luaL_error(L, "Found too many nested data structures (%d) at character %d", d->depth, (int)d->at);
 }
 
-/* May the elements of the value wait on the stack? A table that is made when their number is known does not grow. */
+/* Returns true if elements may stay on the stack: a table that is created when their number is known need not grow. */
 static bool canWait(lua_State *L, const decoder *d) {
     return d->depth <= BATCH_DEPTH && lua_checkstack(L, BATCH_ITEMS + 8);
 }
 
-/* The keys and values on the top of the stack become a table. The last of equal keys counts. */
+/* Makes a table of the keys and values on the top of the stack. The last of equal keys wins. */
 static void gatherObject(lua_State *L, int pairs) {
     int first = lua_gettop(L) - 2 * pairs + 1;
     lua_createtable(L, 0, pairs);
@@ -283,7 +284,7 @@ static void gatherObject(lua_State *L, int pairs) {
     lua_settop(L, first);
 }
 
-/* The elements on the top of the stack become a table. */
+/* Makes a table of the elements on the top of the stack. */
 static void gatherArray(lua_State *L, int count) {
     int first = lua_gettop(L) - count + 1;
     lua_createtable(L, count, 0);
@@ -359,7 +360,7 @@ static void pushValue(lua_State *L, decoder *d, const token *t) {
 }
 
 int cjsonDecode(lua_State *L) {
-    decoder d; /* not cleared: it has the scratch text's first bytes in it */
+    decoder d; /* not cleared, because it contains the scratch buffer */
     token t;
     size_t len;
     luaL_argcheck(L, lua_gettop(L) == 1, 1, "expected 1 argument");

@@ -1,7 +1,7 @@
-/* lib_cjson_encode.c -- cjson.encode(): a value as JSON.
+/* lib_cjson_encode.c -- cjson.encode(): a Lua value as JSON.
  *
- * A table whose keys are positive integers is an array, with null for what is missing; any other, and an empty one, an
- * object. Strings are bytes: what is beyond ASCII goes as it is.
+ * A table whose keys are positive integers becomes an array, with null for missing elements; any other table, and an
+ * empty one, becomes an object. Strings are bytes: those beyond ASCII are copied.
  *
  * Owns        nothing.
  * Threads     main.
@@ -19,7 +19,7 @@
 #include <string.h>
 
 #define NUMBER_BYTES 32
-#define WHOLE_MAX 1e14 /* whole numbers below have so many digits at most, all of which are shown */
+#define WHOLE_MAX 1e14 /* smaller integers have at most so many digits, all of which are shown */
 #define WHOLE_DIGITS 14
 
 typedef struct encoder {
@@ -34,19 +34,19 @@ static void addWord(encoder *e, const char *word) {
     stringBufferAdd(&e->out, word, strlen(word));
 }
 
-/* `what` is the type of the value at `index`. */
+/* Raises the error that the value at `index` cannot be encoded. */
 static void refuse(lua_State *L, int index, const char *why) {
     luaL_error(L, "Cannot serialise %s: %s", luaL_typename(L, index), why);
 }
 
 /* --- Strings ------------------------------------------------------------------------------------------------------ */
 
-/* Is the byte itself in a string? */
+/* Returns true if the byte needs no escape. */
 static inline bool isPlain(uint8_t byte) {
     return byte >= 32 && byte != '"' && byte != '\\' && byte != '/' && byte != 127;
 }
 
-/* The letter after the backslash; 'u' for a code, 0 for a byte that is itself. */
+/* Returns the letter after the backslash: 'u' for a code, 0 if the byte needs no escape. */
 static char escapeOf(uint8_t byte) {
     switch (byte) {
     case '"':
@@ -62,7 +62,7 @@ static char escapeOf(uint8_t byte) {
     }
 }
 
-/* Runs of bytes that are themselves are copied at once. */
+/* Copies runs of bytes without escapes at once. */
 static void encodeString(lua_State *L, encoder *e, int index) {
     static const char digits[] = "0123456789abcdef";
     size_t len;
@@ -104,7 +104,7 @@ static void encodeNumber(lua_State *L, encoder *e, int index) {
 
 /* --- Tables ------------------------------------------------------------------------------------------------------- */
 
-/* The largest key of the array on the top of the stack; 0: it is an object. */
+/* Returns the largest key of the array on the top of the stack; 0 if the table is an object. */
 static int arrayLength(lua_State *L, const encoder *e) {
     lua_Number max = 0, count = 0;
     for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
@@ -168,7 +168,7 @@ static void encodeTable(lua_State *L, encoder *e) {
     e->depth--;
 }
 
-/* The value on the top, which stays. */
+/* Encodes the value on the top of the stack, which stays there. */
 static void encodeValue(lua_State *L, encoder *e) {
     switch (lua_type(L, -1)) {
     case LUA_TSTRING: encodeString(L, e, -1); break;
@@ -185,7 +185,7 @@ static void encodeValue(lua_State *L, encoder *e) {
 }
 
 int cjsonEncode(lua_State *L) {
-    encoder e; /* not cleared: it has the text's first bytes in it */
+    encoder e; /* not cleared, because it contains the output buffer */
     luaL_argcheck(L, lua_gettop(L) == 1, 1, "expected 1 argument");
     e.settings = cjsonSettingsOf(L);
     e.depth = 0;

@@ -1,4 +1,4 @@
-/* lib_cjson_internal.h -- what the two directions of `cjson` share: the settings of one instance of the library.
+/* lib_cjson_internal.h -- shared by cjson.encode() and cjson.decode(): the settings of one instance of the library.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SCRIPT_LIB_CJSON_INTERNAL_H
@@ -8,16 +8,16 @@
 
 enum { INVALID_OFF, INVALID_ON, INVALID_NULL };
 
-/* Lies in a userdata that is the first upvalue of the instance's functions. */
+/* A userdata that is the first upvalue of the instance's functions. */
 typedef struct cjsonSettings {
     int encode_max_depth, decode_max_depth;
     int number_precision; /* significant digits */
-    int encode_invalid;   /* INVALID_: NaN and the infinities */
-    int decode_invalid;   /* INVALID_OFF, INVALID_ON: these, and hexadecimal numbers */
-    int keep_buffer;      /* is told, and means nothing */
-    int sparse_convert;   /* a sparse array is an object instead of an error */
-    int sparse_ratio;     /* sparse: more than so many places for each element (0: never) ... */
-    int sparse_safe;      /* ... and more than these */
+    int encode_invalid;   /* INVALID_: how NaN and infinities are encoded */
+    int decode_invalid;   /* INVALID_OFF or INVALID_ON: whether these, and hexadecimal numbers, are accepted */
+    int keep_buffer;      /* can be read and set, without an effect */
+    int sparse_convert;   /* a sparse array becomes an object instead of an error */
+    int sparse_ratio;     /* an array is sparse if it has more than so many indexes per element (0: never) ... */
+    int sparse_safe;      /* ... and more indexes than this */
 } cjsonSettings;
 
 static inline cjsonSettings *cjsonSettingsOf(lua_State *L) {

@@ -1,8 +1,8 @@
 /* lib_cmsgpack.c -- the Lua library `cmsgpack`: values as MessagePack and back.
  *
- * A table whose keys are 1 to n is an array, any other a map. A number is an integer if it is one of 64 bits, else the
- * shorter of float and double that has its value. What is no data (functions) is nil, and so are tables within more
- * than sixteen others. Binaries and extensions are not known.
+ * A table whose keys are 1 to n becomes an array, any other a map. A number becomes an integer if it is one of 64 bits,
+ * else the shorter of float and double that has its value. Types without a representation (functions) become nil, and
+ * so do tables within more than sixteen others. Binaries and extensions are not supported.
  *
  * Format of MessagePack: https://github.com/msgpack/msgpack/blob/master/spec.md
  *
@@ -19,14 +19,14 @@
 #include <string.h>
 
 #define NESTING_MAX 16
-#define GATHERED_MAX 128 /* elements of a table that is made in its size */
-#define GATHER_BELOW 500 /* while the stack of Lua has not more values, so that nested tables leave room on it */
+#define GATHERED_MAX 128 /* most elements of a table that is created with its final size */
+#define GATHER_BELOW 500 /* most values on the stack of Lua for that, to leave space for nested tables */
 
 /* --- Packing ------------------------------------------------------------------------------------------------------ */
 
 static void packValue(lua_State *L, stringBuffer *out, int level);
 
-/* A byte that says what comes, and a number of so many bytes. */
+/* Appends a type byte and a number of `bytes` bytes. */
 static void packHead(stringBuffer *out, uint8_t what, uint64_t n, unsigned bytes) {
     stringBufferReserve(out, 1 + bytes);
     out->bytes[out->len++] = (char)what;
@@ -78,7 +78,8 @@ static void packString(lua_State *L, stringBuffer *out) {
     stringBufferAdd(out, text, len);
 }
 
-/* How many elements the table on the top has; *is_array: they are 1 to that. */
+/* Returns the number of elements of the table on the top of the stack; *is_array tells whether their keys are 1 to
+ * that. */
 static size_t countElements(lua_State *L, bool *is_array) {
     size_t count = 0;
     lua_Number largest = 0;
@@ -122,7 +123,7 @@ static void packTable(lua_State *L, stringBuffer *out, int level) {
     else packMap(L, out, count, level);
 }
 
-/* The value on the top, which is popped. */
+/* Packs the value on the top of the stack and pops it. */
 static void packValue(lua_State *L, stringBuffer *out, int level) {
     luaL_checkstack(L, 5, "in function mp_encode_lua_type");
     int type = lua_type(L, -1);
@@ -193,9 +194,9 @@ static void unpackDouble(lua_State *L, input *in) {
     lua_pushnumber(L, n);
 }
 
-/* Read few elements onto the stack, so that the table is made in its size. With nil among them the table grows as
- * ever, because its length depends on how it has grown. The table's place is taken first: nested arrays must take as
- * much of the stack as tables would, because it is the stack that bounds how deep they go. */
+/* Reads a few elements onto the stack, so that the table is created with its final size. If a nil is among them, the
+ * table grows element by element instead, because its length depends on how it has grown. The slot of the table is
+ * taken first: nested arrays must use as much of the stack as tables would, because the stack limits their depth. */
 static void gatherArray(lua_State *L, input *in, int count) {
     lua_pushnil(L);
     int place = lua_gettop(L);
@@ -213,7 +214,7 @@ static void gatherArray(lua_State *L, input *in, int count) {
     lua_settop(L, place);
 }
 
-/* A count that the input claims takes no memory before its elements are there. */
+/* Unpacks an array. The count that the input claims allocates no memory before its elements are read. */
 static void unpackArray(lua_State *L, input *in, size_t count) {
     luaL_checkstack(L, 2, "in function mp_decode_to_lua_array");
     if (count > 0 && count <= GATHERED_MAX && lua_gettop(L) < GATHER_BELOW && lua_checkstack(L, GATHERED_MAX + 8)) {
@@ -229,7 +230,8 @@ static void unpackArray(lua_State *L, input *in, size_t count) {
 
 static void unpackMap(lua_State *L, input *in, size_t count) {
     luaL_checkstack(L, 3, "in function mp_decode_to_lua_hash");
-    /* A table made for integer keys would show them in another order than one that has grown. */
+    /* A table that is created with its final size would iterate over integer keys in another order than one that has
+     * grown. */
     bool text = in->left && ((*in->at >= 0xa0 && *in->at <= 0xbf) || *in->at == 0xd9);
     lua_createtable(L, 0, text && count <= GATHERED_MAX ? (int)count : 0);
     while (count--) {
@@ -269,7 +271,7 @@ static void unpackLong(lua_State *L, input *in, uint8_t what) {
     }
 }
 
-/* Push the next value. */
+/* Pushes the next value. */
 static void unpackValue(lua_State *L, input *in) {
     luaL_checkstack(L, 1, "too many return values at once; use unpack_one or unpack_limit instead.");
     uint8_t what = *take(L, in, 1);
@@ -281,8 +283,8 @@ static void unpackValue(lua_State *L, input *in) {
     else unpackLong(L, in, what);
 }
 
-/* Up to `limit` values from `offset` on; where both are 0 all, else the place behind the last goes before them: -1 at
- * the end. */
+/* Unpacks up to `limit` values from `offset` on. If both are 0 it unpacks all values; otherwise the results begin with
+ * the offset after the last value, or -1 at the end. */
 static int unpack(lua_State *L, int limit, int offset) {
     size_t len;
     const char *bytes = luaL_checklstring(L, 1, &len);

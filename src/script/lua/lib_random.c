@@ -4,8 +4,8 @@
  *
  *   X(n+1) = (0x5DEECE66D * X(n) + 0xB) mod 2^48;   a number is the upper 31 bits of X
  *
- * A seed s sets X to s * 2^16 + 0x330E. The state belongs to the process: a script goes on where the one before it has
- * stopped, and SCRIPT FLUSH does not change it. Numbers are taken as Lua 5.1 takes a C int: modulo 2^32.
+ * A seed s sets X to s * 2^16 + 0x330E. The state belongs to the process: each script continues where the previous one
+ * stopped, and SCRIPT FLUSH does not change it. As in Lua 5.1, arguments are converted to a C int: modulo 2^32.
  *
  * Owns        the state of the generator.
  * Threads     main.
@@ -22,28 +22,28 @@
 #define SEED_LOW 0x330Eull
 #define NUMBER_MAX 0x7fffffff
 
-static uint64_t state = 0x1234ABCDull << 16 | SEED_LOW; /* what lrand48() begins with */
+static uint64_t state = 0x1234ABCDull << 16 | SEED_LOW; /* lrand48() begins with it */
 
 static uint32_t nextNumber(void) {
     state = (state * MULTIPLIER + INCREMENT) & ((1ull << STATE_BITS) - 1);
     return (uint32_t)(state >> 17);
 }
 
-/* The argument without its fraction, modulo 2^32. What has no 64 bits is 0. */
+/* Returns the argument without its fraction, modulo 2^32; 0 if it does not fit into 64 bits. */
 static uint32_t argument(lua_State *L, int index) {
     lua_Number n = luaL_checknumber(L, index);
     if (!(n > -0x1p63 && n < 0x1p63)) return 0;
     return (uint32_t)(int64_t)n;
 }
 
-/* The number at its place in [first, last], each end included; the width is an int that wraps around. */
+/* Pushes the number that `fraction` selects in [first, last], both included; the width is an int that wraps around. */
 static int pushWithin(lua_State *L, lua_Number fraction, uint32_t first, uint32_t last) {
     lua_pushnumber(L, floor(fraction * (int32_t)(last - first + 1)) + (int32_t)first);
     return 1;
 }
 
 static int mathRandom(lua_State *L) {
-    /* The largest number counts as the smallest: the fraction is below 1. */
+    /* The largest number counts as 0, so that the fraction stays below 1. */
     lua_Number fraction = (lua_Number)(nextNumber() % NUMBER_MAX) / NUMBER_MAX;
     uint32_t first = 1, last;
     switch (lua_gettop(L)) {

@@ -8,7 +8,7 @@
 
 #include "interpreter.h"
 
-/* Put them into the global table `math`, which is open. */
+/* Puts both functions into the global table `math`, which must exist. */
 void luaInstallRandom(lua_State *L);
 
 #endif

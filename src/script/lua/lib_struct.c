@@ -1,10 +1,10 @@
 /* lib_struct.c -- the Lua library `struct`: values as bytes and back, by a format.
  *
- *   <  >    little and big endian        !n   align to n, a power of two at most (none: that of doubles)
- *   b B     byte, signed and not         h H  2 bytes       l L  8 bytes      T  8 bytes, a size
- *   in In   n bytes (4)                  f d  float, double
+ *   <  >    little and big endian        !n   align to n at most, a power of two (default: that of doubles)
+ *   b B     byte, signed and unsigned    h H  2 bytes       l L  8 bytes      T  8 bytes, a size
+ *   in In   n bytes (default 4)          f d  float, double
  *   x       a byte of padding            s    text up to a zero byte
- *   cn      n bytes of text; c0: all of it, or as many as the number before it says
+ *   cn      n bytes of text; c0: all of it, or as many bytes as the number before it
  *
  * Sizes and positions are checked in 64 bits before they are used.
  *
@@ -33,15 +33,15 @@ typedef struct format {
     size_t align;
 } format;
 
-/* One option of the format. */
+/* One item of the format. */
 typedef struct option {
     char letter;
     bool known;
-    size_t size;  /* bytes that it takes; of 's' and "c0" 0 */
-    size_t align; /* padding before it makes its place a multiple of this */
+    size_t size;  /* its bytes; 0 for 's' and "c0" */
+    size_t align; /* it is padded so that its offset is a multiple of this */
 } option;
 
-/* The number at the format, or `otherwise`. */
+/* Returns the number at the current position of the format, or `otherwise` if there is none. */
 static inline size_t number(lua_State *L, format *f, size_t otherwise) {
     if (!isDigit(*f->at)) return otherwise;
     long long n = 0;
@@ -65,7 +65,7 @@ static void setAlign(lua_State *L, format *f) {
     f->align = align;
 }
 
-/* Letters and digits without a meaning count as nothing in struct.size, and nowhere else. */
+/* Returns true for letters and digits without a meaning, which only struct.size ignores. */
 static bool isNothing(const option *o) {
     return isascii((unsigned char)o->letter) && isalnum((unsigned char)o->letter);
 }
@@ -74,7 +74,7 @@ static void refuse(lua_State *L, const option *o) {
     luaL_argerror(L, 1, lua_pushfstring(L, "invalid format option '%c'", o->letter));
 }
 
-/* Read the next option; what only sets something has letter 0. Returns false at the end. */
+/* Reads the next option; one that only changes the format's state has letter 0. Returns false at the end. */
 static inline bool nextOption(lua_State *L, format *f, option *o) {
     bool aligned = true;
     if (*f->at == '\0') return false;
@@ -98,13 +98,14 @@ static inline bool nextOption(lua_State *L, format *f, option *o) {
     case '>': f->big_endian = true, o->letter = 0; break;
     case '!': setAlign(L, f), o->letter = 0; break;
     case ' ': o->letter = 0; break;
-    default: o->known = false; /* of size 0; the caller knows whether that may be */
+    default: o->known = false; /* size 0; the caller decides whether it is an error */
     }
     if (aligned && o->size > 1) o->align = o->size < f->align ? o->size : f->align;
     return true;
 }
 
-/* Bytes of padding before what is aligned; sizes that are no powers of two are aligned by their bits, as ever. */
+/* Returns the bytes of padding before an item. Sizes that are not powers of two are aligned by their bits, as the
+ * original library does. */
 static inline size_t padding(const option *o, size_t at) {
     return o->align > 1 ? (o->align - (at & (o->align - 1))) & (o->align - 1) : 0;
 }
@@ -124,7 +125,7 @@ static uint64_t integerOf(lua_Number n) {
     return n < 18446744073709551616.0 ? (uint64_t)n : 0;
 }
 
-/* Beyond eight bytes are zeros. */
+/* Appends an integer; bytes beyond the eighth are zeros. */
 static void addInteger(stringBuffer *b, uint64_t n, size_t size, bool big_endian) {
     stringBufferReserve(b, size < 8 ? 8 : size);
     char *to = b->bytes + b->len;
@@ -149,7 +150,7 @@ static void addFloat(stringBuffer *b, const void *value, size_t size, bool big_e
     stringBufferAdd(b, bytes, size);
 }
 
-/* The text, and so many bytes of it are added: returns them. */
+/* Appends the text and returns the number of bytes added. */
 static size_t addText(lua_State *L, stringBuffer *b, const option *o, int index) {
     size_t len;
     const char *text = luaL_checklstring(L, index, &len);
@@ -161,7 +162,7 @@ static size_t addText(lua_State *L, stringBuffer *b, const option *o, int index)
     return size + 1;
 }
 
-/* Arguments are read from below the buffer's own places on the stack. */
+/* Appends an argument. Arguments are read from below the buffer's own slots on the stack. */
 static size_t addValue(lua_State *L, stringBuffer *b, const format *f, const option *o, int *index) {
     if (o->letter == 'x') {
         stringBufferAddByte(b, '\0');
@@ -170,7 +171,7 @@ static size_t addValue(lua_State *L, stringBuffer *b, const format *f, const opt
     int at = (*index)++;
     if (o->letter == 's' || o->letter == 'c') return addText(L, b, o, at);
     double value = lua_tonumber(L, at);
-    if (unlikely(value == 0)) value = luaL_checknumber(L, at); /* 0 also stands for what is no number */
+    if (unlikely(value == 0)) value = luaL_checknumber(L, at); /* 0 may also mean that it is not a number */
     float narrow = (float)value;
     if (o->letter == 'f') addFloat(b, &narrow, sizeof(narrow), f->big_endian);
     else if (o->letter == 'd') addFloat(b, &value, sizeof(value), f->big_endian);
@@ -184,7 +185,7 @@ static int structPack(lua_State *L) {
     stringBuffer b;
     int index = 2;
     size_t total = 0;
-    lua_pushnil(L); /* what a missing argument is: nil, and not what the buffer has there */
+    lua_pushnil(L); /* makes a missing argument nil instead of the buffer's slot */
     stringBufferInit(&b, L);
     while (nextOption(L, &f, &o)) {
         if (!o.letter) continue;
@@ -224,7 +225,7 @@ static void pushFloat(lua_State *L, const char *p, size_t size, bool big_endian)
     lua_pushnumber(L, size == sizeof(narrow) ? (lua_Number)narrow : value);
 }
 
-/* What is read, and how far: `at` <= len always. */
+/* The input and the position in it: `at` <= len always. */
 typedef struct input {
     const char *bytes;
     size_t len, at;
@@ -235,7 +236,7 @@ static void need(lua_State *L, const input *in, size_t size) {
     luaL_argcheck(L, size <= in->len && in->at <= in->len - size, 2, "data string too short");
 }
 
-/* "c0": as many bytes as the number says that was read last, which goes. */
+/* Returns the size for "c0": pops the number that was read last. */
 static size_t sizeBefore(lua_State *L, input *in) {
     if (in->pushed == 0 || lua_type(L, -1) != LUA_TNUMBER) luaL_error(L, "format 'c0' needs a previous size");
     lua_Number n = lua_tonumber(L, -1);
@@ -295,7 +296,8 @@ static int structUnpack(lua_State *L) {
         if (!o.known) refuse(L, &o);
         unpackOption(L, &in, &f, &o);
     }
-    lua_pushnumber(L, in.at <= in.len ? (lua_Number)in.at + 1 : from); /* an empty format reads nothing anywhere */
+    lua_pushnumber(L, in.at <= in.len ? (lua_Number)in.at + 1 : from); /* an empty format reads nothing, whatever the
+                                                                        * position */
     return in.pushed + 1;
 }
 

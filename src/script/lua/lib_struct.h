@@ -8,7 +8,7 @@
 
 #include "interpreter.h"
 
-/* Leave its table on the stack. */
+/* Pushes the library's table. */
 void luaOpenStruct(lua_State *L);
 
 #endif

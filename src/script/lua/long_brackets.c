@@ -1,7 +1,8 @@
-/* long_brackets.c -- long strings with "[[" in them, which this Lua calls deprecated and refuses.
+/* long_brackets.c -- finds long strings that contain "[[", which this Lua calls deprecated and refuses.
  *
- * Lua 5.1 is built in two ways: the distributions' refuses what Valkey's own copy takes. A scanner that knows as much
- * of Lua's words as is needed to tell strings and comments from the rest. What is no Lua is the parser's to say.
+ * Lua 5.1 is built in two ways: that of the distributions refuses such strings, Valkey's own copy accepts them. This
+ * scanner knows just enough of Lua's syntax to tell strings and comments from the rest. Syntax errors are left to the
+ * parser.
  *
  * Not here    the parser (interpreter.c gives it the text).
  * Owns        nothing.
@@ -21,7 +22,7 @@ static size_t offsetOf(slice text, const char *p) {
     return p ? (size_t)(p - text.ptr) : text.len;
 }
 
-/* Behind a string in quotes that begins at `at`, or behind the line that it is not closed in. */
+/* Returns the offset after a quoted string that begins at `at`, or after the line if the string is not closed in it. */
 static size_t behindQuoted(slice text, size_t at) {
     char quote = text.ptr[at++];
     while (at < text.len && text.ptr[at] != quote && text.ptr[at] != '\n') at += text.ptr[at] == '\\' ? 2 : 1;
@@ -34,7 +35,7 @@ static size_t equalsAt(slice text, size_t at) {
     return i - at;
 }
 
-/* Whether a long bracket opens at `at`, and with how many equals signs. */
+/* Returns true if a long bracket opens at `at`, with the number of its equals signs in *level. */
 static bool opens(slice text, size_t at, size_t *level) {
     if (at >= text.len || text.ptr[at] != '[') return false;
     *level = equalsAt(text, at + 1);
@@ -42,7 +43,8 @@ static bool opens(slice text, size_t at, size_t *level) {
     return second < text.len && text.ptr[second] == '[';
 }
 
-/* Where the bracket closes that opened before `from`: the first ']' of that. The text's length: nowhere. */
+/* Returns the offset of the first ']' of the bracket that closes one of that level; the text's length if there is
+ * none. */
 static size_t closesAt(slice text, size_t from, size_t level) {
     for (size_t at = from; (at = offsetOf(text, findIn(text, at, "]", 1))) < text.len; at++) {
         size_t second = at + 1 + level;
@@ -51,7 +53,8 @@ static size_t closesAt(slice text, size_t from, size_t level) {
     return text.len;
 }
 
-/* The least number of equals signs by which the text from `begin` to the ']' at `end` does not close too early. */
+/* Returns the least number of equals signs with which the text from `begin` to the ']' at `end` does not close too
+ * early; 0 if that is more than LONG_BRACKET_LEVEL_MAX. */
 static int levelFor(slice text, size_t begin, size_t end) {
     slice inside = sliceOf(text.ptr, end + 1);
     for (int level = 1; level <= LONG_BRACKET_LEVEL_MAX; level++)

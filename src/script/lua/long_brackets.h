@@ -1,7 +1,7 @@
-/* long_brackets.h -- long strings with "[[" in them, which this Lua calls deprecated and refuses.
+/* long_brackets.h -- finds long strings that contain "[[", which this Lua calls deprecated and refuses.
  *
- * What [[a[[b]] says, [=[a[[b]=] says as well, and every Lua takes that: who gives the parser a text puts equals signs
- * between the brackets.
+ * [=[a[[b]=] means the same as [[a[[b]], and every Lua accepts it: the caller passes the text to the parser with equals
+ * signs between the brackets.
  *
  * Threads     any.
  *
@@ -12,15 +12,15 @@
 #include "slice.h"
 
 typedef struct longBracket {
-    size_t begin, end; /* of the text between the outer two brackets: "[a[[b]" */
-    int level;         /* so many equals signs, at least one, belong before and behind it */
+    size_t begin, end; /* of the text between the outer brackets, with the inner half of each: "[a[[b]" */
+    int level;         /* number of equals signs, at least one, to insert before and after it */
 } longBracket;
 
-/* The most equals signs that are needed; texts that would need more are left as they are. */
+/* The most equals signs that are inserted; a text that needs more is left as it is. */
 enum { LONG_BRACKET_LEVEL_MAX = 32 };
 
-/* The first long string or comment without equals signs that has "[[" in it, from `from` on, which is not within a
- * string or comment. False when there is none. */
+/* Finds the first long string or comment, from `from` on, that has no equals signs, contains "[[" and is not itself
+ * within a string or comment. Returns false if there is none. */
 bool longBracketsFind(slice text, size_t from, longBracket *found);
 
 #endif

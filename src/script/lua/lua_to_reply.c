@@ -1,17 +1,17 @@
 /* lua_to_reply.c -- Lua values as replies.
  *
- *   string, number    bulk, integer (what is behind the point is cut off)
- *   boolean           1 and null; of a script that has set RESP3 a boolean
- *   table             {err}, {ok}, {double}, {big_number}, {verbatim_string}, {map}, {set}, in this order; else an
- *                     array up to the first nil
- *   all else          null
+ *   string, number    bulk string; integer, without the fraction
+ *   boolean           1 and null; a boolean if the script has chosen RESP3
+ *   table             {err}, {ok}, {double}, {big_number}, {verbatim_string}, {map}, {set}, checked in this order; else
+ *                     an array up to the first nil
+ *   other types       null
  *
- * Fields are read past metatables, and no code of the script runs meanwhile.
+ * Fields are read without metatables, so no code of the script runs meanwhile.
  *
- * A table may have itself within it more than once: its reply would be larger than any memory. A client whose reply
- * takes more than an interpreter may have, or more than there is, is closed, and nothing is walked any further.
+ * A table may contain itself more than once, so that its reply would exceed any memory. A client whose reply takes more
+ * memory than an interpreter may have, or more than is available, is closed, and the walk ends.
  *
- * Not here    the way there (reply_to_lua.c).
+ * Not here    the other direction (reply_to_lua.c).
  * Owns        nothing.
  * Threads     main.
  * Tests       tests/script/conversion.tcl
@@ -31,7 +31,7 @@
 
 static void replyTop(lua_State *L, client *c, int resp);
 
-/* There is no use in more. */
+/* Returns true if the rest of the reply need not be built, because the client is about to be closed. */
 static bool isOver(lua_State *L, client *c) {
     if (unlikely(c->output_memory > interpreterMemoryMax(L))) clientCloseAsap(c);
     return c->flags & CLIENT_CLOSE_ASAP;
@@ -58,13 +58,13 @@ bool luaArgument(lua_State *L, int index, char digits[LUA_ARG_DIGITS], slice *ou
     return true;
 }
 
-/* Casting what is out of range is undefined in C; it has always been the smallest integer here. */
+/* Converts a number. A cast of a value out of range is undefined in C; it gives the smallest integer here. */
 static long long integerOf(lua_Number n) {
     if (!(n >= -9223372036854775808.0 && n < 9223372036854775808.0)) return INT64_MIN;
     return (long long)n;
 }
 
-/* Push the field past metatables; false, and nothing, when it is of another type. */
+/* Pushes the field without metatables; returns false, and pushes nothing, if it has another type. */
 static bool pushField(lua_State *L, const char *name, int type) {
     lua_pushstring(L, name);
     lua_rawget(L, -2);
@@ -79,7 +79,7 @@ static slice textOf(lua_State *L) {
     return text;
 }
 
-/* {err = text}: the text is the whole line behind the '-'. */
+/* Replies with {err = text}: the text is the whole line after the '-'. */
 static bool replyError(lua_State *L, client *c) {
     lua_pushliteral(L, "ignore_error_stats_update");
     lua_rawget(L, -2);
@@ -109,7 +109,7 @@ static bool replyDouble(lua_State *L, client *c) {
     return true;
 }
 
-/* {map = t} and {set = t}: what next() gives, without metamethods. */
+/* Replies with {map = t} or {set = t}: the pairs of next(), without metamethods. */
 static bool replyPairs(lua_State *L, client *c, int resp, const char *name, bool has_values) {
     if (!pushField(L, name, LUA_TTABLE)) return false;
     long long count = 0;
@@ -182,7 +182,7 @@ static void replyTable(lua_State *L, client *c, int resp) {
     replyArray(L, c, resp);
 }
 
-/* Reply with the value on the top and pop it. */
+/* Replies with the value on the top of the stack and pops it. */
 static void replyTop(lua_State *L, client *c, int resp) {
     if (!lua_checkstack(L, STACK_EACH_LEVEL)) {
         addReplyError(c, "reached lua stack limit");

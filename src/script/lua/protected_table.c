@@ -1,16 +1,16 @@
-/* protected_table.c -- tables that scripts can read and not change.
+/* protected_table.c -- tables that scripts can read but not change.
  *
- *   proxy {}  --metatable-->  { __index = real, __newindex = refuse, [tag] = real, [shown] = what getmetatable() says }
+ *   proxy {}  --metatable-->  { __index = real, __newindex = refuse, [tag] = real, [shown] = result of getmetatable() }
  *
  * The tags are addresses in this file, so that no script can name them.
  *
  * Not here    which tables are protected (sandbox.c).
  * Owns        nothing.
  * Threads     main.
- * Invariants  1. A proxy has no fields of its own: all that could give it one is replaced here.
+ * Invariants  1. A proxy has no fields of its own: all functions that could add one are replaced here.
  *             2. No value that a script can reach is a real table or the metatable of a proxy.
- * Cost        what is read through a proxy costs a miss in an empty table and a call of __index more than without.
- *             Programs that run often read past it (direct_globals.h).
+ * Cost        a read through a proxy costs an additional miss in an empty table and a call of __index. Scripts that run
+ *             often bypass the proxy (direct_globals.h).
  * Tests       tests/script/sandbox.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -34,7 +34,7 @@ static void rawSetByAddress(lua_State *L, int table, const char *address) {
     lua_rawset(L, table < 0 ? table - 1 : table);
 }
 
-/* Push what the metatable on the top has at the address, in its place. */
+/* Replaces the metatable on the top of the stack by what it has under the address. */
 static void rawGetByAddress(lua_State *L, const char *address) {
     lua_pushlightuserdata(L, (void *)address);
     lua_rawget(L, -2);
@@ -87,7 +87,7 @@ bool protectPushReal(lua_State *L, int index) {
     return false;
 }
 
-/* --- What passes by metatables ----------------------------------------------------------------------------------- */
+/* --- Functions that bypass metatables ---------------------------------------------------------------------------- */
 
 static int knowingRawget(lua_State *L) {
     if (protectPushReal(L, 1)) lua_replace(L, 1);
@@ -111,7 +111,7 @@ static int knowingGetmetatable(lua_State *L) {
     return 1;
 }
 
-/* next() of a plain table. */
+/* next() for a table that is not a proxy. */
 static int plainNext(lua_State *L) {
     if (unlikely(lua_type(L, 1) != LUA_TTABLE)) luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 2);
@@ -125,7 +125,7 @@ static int knowingNext(lua_State *L) {
     return plainNext(L);
 }
 
-/* Upvalues: knowingNext, and plainNext, which walks a plain table without a look at each step. */
+/* Its upvalues are knowingNext, and plainNext, which walks a plain table without a check at each step. */
 static int knowingPairs(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_pushvalue(L, lua_upvalueindex(protectPushReal(L, 1) ? 1 : 2));

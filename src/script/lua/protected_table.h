@@ -1,8 +1,8 @@
-/* protected_table.h -- tables that scripts can read and not change.
+/* protected_table.h -- tables that scripts can read but not change.
  *
- * Lua 5.1 has no such thing, so a script gets a proxy: an empty table whose metatable reads from the real one and
- * refuses to write. What reads and writes tables past their metatables (rawget, next, table.insert ...) is replaced by
- * functions that know a proxy when they see one.
+ * Lua 5.1 has no such tables, so a script gets a proxy: an empty table whose metatable reads from the real one and
+ * refuses writes. Functions that access tables without their metatables (rawget, next, table.insert ...) are replaced
+ * by functions that recognize a proxy.
  *
  * Runs on: main.
  *
@@ -12,19 +12,19 @@
 
 #include "interpreter.h"
 
-/* Take the table on the top of the stack and leave its proxy. */
+/* Replaces the table on the top of the stack by its proxy. */
 void protectTable(lua_State *L);
-/* The same with the table at `index` as the metatable that scripts see; it is protected itself. Without, getmetatable()
- * says nil. */
+/* Same, with the table at `index` as the metatable that scripts see, which is protected as well. With protectTable()
+ * getmetatable() returns nil. */
 void protectTableWith(lua_State *L, int index);
-/* Take the table on the top of the stack and put it in the place of the real one behind the proxy at `index`. */
+/* Pops the table on the top of the stack and makes it the real table of the proxy at `index`. */
 void protectExchange(lua_State *L, int index);
-/* If the value at `index` is a proxy push the real table; else push nothing. */
+/* Pushes the real table if the value at `index` is a proxy; otherwise pushes nothing and returns false. */
 bool protectPushReal(lua_State *L, int index);
-/* Raise the error of a function that was asked to change a protected table. Valkey 9.1 gives it no place. */
+/* Raises the error of a function that was asked to change a protected table. As in Valkey 9.1 it has no line number. */
 int protectRefuse(lua_State *L);
-/* Put the functions that know proxies into the table of globals, which is on the top of the stack, and into its
- * "table". */
+/* Puts the functions that recognize proxies into the table of globals, which is on the top of the stack, and into its
+ * library `table`. */
 void protectedInstall(lua_State *L);
 
 #endif

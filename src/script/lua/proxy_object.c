@@ -1,12 +1,12 @@
-/* proxy_object.c -- newproxy(): a userdata whose metatable a script can fill.
+/* proxy_object.c -- newproxy(): a userdata whose metatable a script can change.
  *
- * The metatable that scripts are shown is an empty table that stands for the real one. What is stored in it goes to the
- * real one, all but `__gc`: a finalizer would run at any time, also when no script runs, and nothing could end it.
+ * Scripts see an empty table in place of the real metatable. Fields stored in it are stored in the real one, except for
+ * `__gc`: a finalizer would run at any time, even when no script runs, and nothing could end it.
  *
- * Not here    when scripts have newproxy() (sandbox.c).
+ * Not here    the choice of whether scripts have newproxy() (sandbox.c).
  * Owns        nothing.
  * Threads     main.
- * Invariants  1. No real metatable of such a userdata has a field `__gc`, and no script can reach one.
+ * Invariants  1. No real metatable of such a userdata has a field `__gc`, and no script can reach the metatable.
  * Tests       tests/script/insecure_api.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -16,7 +16,7 @@
 
 static const char mark; /* its address is a key in the metatables of these objects */
 
-/* __newindex of the table that is shown. The upvalue is the real one. */
+/* __newindex of the table that scripts see. The upvalue is the real metatable. */
 static int setField(lua_State *L) {
     if (lua_type(L, 2) == LUA_TSTRING && strcmp(lua_tostring(L, 2), "__gc") == 0) return 0;
     lua_settop(L, 3);
@@ -24,7 +24,7 @@ static int setField(lua_State *L) {
     return 0;
 }
 
-/* Give the userdata on the top a new metatable. */
+/* Gives the userdata on the top of the stack a new metatable. */
 static void attachMetatable(lua_State *L) {
     lua_newtable(L); /* userdata, real */
     lua_pushlightuserdata(L, (void *)&mark);
@@ -44,7 +44,8 @@ static void attachMetatable(lua_State *L) {
     lua_setmetatable(L, -2);
 }
 
-/* Push the metatable of the value at `index` if newproxy() has made it; else push nothing. */
+/* Pushes the metatable of the value at `index` if newproxy() has made it; otherwise pushes nothing and returns
+ * false. */
 static bool pushMetatable(lua_State *L, int index) {
     if (lua_type(L, index) != LUA_TUSERDATA || !lua_getmetatable(L, index)) return false;
     lua_pushlightuserdata(L, (void *)&mark);

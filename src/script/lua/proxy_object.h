@@ -1,4 +1,4 @@
-/* proxy_object.h -- newproxy(): a userdata whose metatable a script can fill.
+/* proxy_object.h -- newproxy(): a userdata whose metatable a script can change.
  *
  * Runs on: main.
  *
@@ -8,7 +8,7 @@
 
 #include "interpreter.h"
 
-/* lua_CFunction: newproxy([boolean or proxy]). Finalizers (`__gc`) are not kept. */
+/* lua_CFunction: newproxy([boolean or proxy]). Finalizers (`__gc`) are ignored. */
 int proxyObjectNew(lua_State *L);
 
 #endif

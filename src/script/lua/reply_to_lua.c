@@ -5,9 +5,10 @@
  *   %      {map = {k = v}}     ~   {set = {v = true}}  (  {big_number = digits}
  *   =      {verbatim_string = {string = text, format = "txt"}}
  *
- * The bytes are the server's own; they are read with care nevertheless, as a reply that found no memory is cut short.
+ * The server has written these bytes; they are checked nevertheless, because lack of memory may have cut the reply
+ * short.
  *
- * Not here    the way back (lua_to_reply.c).
+ * Not here    the other direction (lua_to_reply.c).
  * Owns        nothing.
  * Threads     main.
  * Tests       tests/script/conversion.tcl
@@ -40,7 +41,7 @@ void luaPushError(lua_State *L, slice text, bool counted) {
     lua_setfield(L, -2, "ignore_error_stats_update");
 }
 
-/* What stands up to the next line end, which is passed. */
+/* Returns the text up to the next line end and advances past it. */
 static slice line(replyInput *in) {
     const char *start = in->at, *cr = memchr(start, '\r', (size_t)(in->end - start));
     if (!cr || in->end - cr < 2) {
@@ -58,7 +59,7 @@ static long long lineNumber(replyInput *in) {
     return n;
 }
 
-/* The body of a bulk of so many bytes. */
+/* Returns the body of a bulk string of `len` bytes. */
 static slice body(replyInput *in, long long len) {
     if (in->broken || len < 0 || len + 2 > in->end - in->at) {
         in->broken = true;
@@ -90,7 +91,7 @@ static void pushVerbatim(lua_State *L, replyInput *in) {
     lua_setfield(L, -2, "verbatim_string");
 }
 
-/* Not more than the bytes that are left: each element takes three at least. */
+/* Limits a count by the bytes that are left: each element takes at least three. */
 static int roomFor(const replyInput *in, long long count) {
     long long most = (in->end - in->at) / 3;
     return (int)(count < most ? count : most);
@@ -109,7 +110,7 @@ static void pushArray(lua_State *L, replyInput *in) {
     }
 }
 
-/* nil and NaN are no keys: what has one is left out. */
+/* Stores a pair in the table, unless its key is nil, which cannot be a key. */
 static void setUnlessNil(lua_State *L) {
     if (lua_isnil(L, -2)) lua_pop(L, 2);
     else lua_rawset(L, -3);
@@ -139,7 +140,7 @@ static void pushDouble(lua_State *L, replyInput *in) {
     lua_setfield(L, -2, "double");
 }
 
-/* What an attribute says of the reply behind it is not for scripts. */
+/* Skips an attribute, which scripts do not see, and pushes the reply after it. */
 static void skipAttribute(lua_State *L, replyInput *in) {
     for (long long i = 2 * lineNumber(in); i > 0 && !in->broken; i--) {
         pushReply(L, in);

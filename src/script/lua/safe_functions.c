@@ -1,15 +1,16 @@
-/* safe_functions.c -- functions of Lua's own libraries in a form that cannot harm the server.
+/* safe_functions.c -- replacements for functions of Lua's own libraries that could harm the server.
  *
- *   load, loadstring      text only: whoever writes bytecode can write and read any memory
- *   find, match, gmatch,  the matcher calls itself for each repetition in a pattern: so many and no more
+ *   load, loadstring      accept text only: bytecode can be made to read and write any memory
+ *   find, match, gmatch,  limit the repetitions in a pattern, because the matcher calls itself for each of them
  *   gsub
- *   resume, wrap          the hook sees what coroutines do, and an end that is asked for ends all of them
- *   pcall                 an error that is a table with a text gives the text, as in Valkey
- *   xpcall                a handler is not called for the end that SCRIPT KILL asks for: no hook would end it
+ *   resume, wrap          let the hook watch coroutines, and end all of them when a script is killed
+ *   pcall                 if an error is a table with a text, returns the text, as Valkey does
+ *   xpcall                does not call the handler for the error of SCRIPT KILL: no hook could end the handler
  *   collectgarbage        cannot be switched off
  *
+ *
  * Not here    tables (protected_table.c, table_functions.c), strings without patterns (text_functions.c).
- * Owns        nothing but the addresses of what it replaces.
+ * Owns        nothing but the addresses of the functions that it replaces.
  * Threads     main.
  * Tests       tests/unit/script/lua/safe_functions_test.c, tests/script/sandbox.tcl, tests/script/exploits.tcl
  *
@@ -21,7 +22,7 @@
 #include <limits.h>
 #include <string.h>
 
-#define REPETITIONS_MAX 4096 /* each takes up to some 200 bytes of the C stack */
+#define REPETITIONS_MAX 4096 /* each takes up to about 200 bytes of the C stack */
 #define RESUMES_PER_LOOK 64
 
 static lua_CFunction plain_xpcall, plain_find, plain_match, plain_gmatch, plain_gsub, plain_collect, plain_create,
@@ -29,7 +30,7 @@ static lua_CFunction plain_xpcall, plain_find, plain_match, plain_gmatch, plain_
 
 /* --- Loading ------------------------------------------------------------------------------------------------------ */
 
-/* What load() and loadstring() give for the result of lua_load(). */
+/* Returns the results of load() and loadstring() for the result of lua_load(). */
 static int loaded(lua_State *L, int result) {
     if (result == 0) return 1;
     lua_pushnil(L);
@@ -44,15 +45,15 @@ static int textLoadstring(lua_State *L) {
     return loaded(L, interpreterLoad(L, text, name));
 }
 
-enum { READER = 1, NAME, PIECE, READ_ARGS = PIECE }; /* places on the stack of load() */
+enum { READER = 1, NAME, PIECE, READ_ARGS = PIECE }; /* slots on the stack of load() */
 
 typedef struct readerState {
     bool begun;
-    bool marked; /* the first piece waits on the stack behind the blank that goes before it */
+    bool marked; /* the first piece is on the stack; a blank was returned before it */
     size_t taken;
 } readerState;
 
-/* lua_Reader: pieces from the script's function. */
+/* lua_Reader: gets pieces from the script's function. */
 static const char *readPiece(lua_State *L, void *arg, size_t *size) {
     readerState *r = arg;
     if (!r->marked) {
@@ -81,7 +82,7 @@ static int textLoad(lua_State *L) {
     const char *name = luaL_optstring(L, NAME, "=(load)");
     luaL_checktype(L, READER, LUA_TFUNCTION);
     lua_settop(L, NAME);
-    lua_pushstring(L, name); /* kept alive for the parser */
+    lua_pushstring(L, name); /* keeps it alive for the parser */
     lua_replace(L, NAME);
     lua_settop(L, READ_ARGS);
     return loaded(L, lua_load(L, readPiece, &reader, name));
@@ -89,7 +90,8 @@ static int textLoad(lua_State *L) {
 
 /* --- Patterns ----------------------------------------------------------------------------------------------------- */
 
-/* Each "x?" that matches takes a character. */
+/* Refuses a pattern that may exhaust the stack. Each "x?" that matches consumes a character, so the text limits
+ * them. */
 static void checkPattern(lua_State *L) {
     size_t text_len, len, optional = 0, repetitions = 0;
     const char *p = lua_tolstring(L, 2, &len);
@@ -137,7 +139,8 @@ static int textPcall(lua_State *L) {
     return 2;
 }
 
-/* The handler is the upvalue. Lua calls it within the hook that raises, and hooks do not run within hooks. */
+/* Calls the error handler, which is the upvalue. Lua calls it within the hook that raises the error, and no hook runs
+ * within a hook. */
 static int handleUnlessEnd(lua_State *L) {
     if (lua_gethookcount(L) == HOOK_OF_END) return 1;
     lua_pushvalue(L, lua_upvalueindex(1));
@@ -167,7 +170,8 @@ static int boundedCollect(lua_State *L) {
 
 /* --- Coroutines --------------------------------------------------------------------------------------------------- */
 
-/* A coroutine counts its steps to the hook from the beginning, however short it lives: so many of them are a look. */
+/* Calls the hook at every RESUMES_PER_LOOK-th resume: a coroutine counts its steps to the hook anew, however short it
+ * lives. */
 static void lookNow(lua_State *L) {
     static unsigned resumes;
     if (++resumes % RESUMES_PER_LOOK != 0) return;
@@ -175,7 +179,8 @@ static void lookNow(lua_State *L) {
     if (hook) hook(L, NULL);
 }
 
-/* The hook has ended a coroutine and comes at each step: to who resumed it from now on, lest the error be caught. */
+/* If the hook has killed a coroutine, lets it raise the error at each step of the function that resumed it as well, so
+ * that the error cannot be caught. */
 static void passHook(lua_State *L, lua_State *co) {
     if (likely(lua_gethookcount(co) != HOOK_OF_END)) return;
     int count = lua_gethookcount(L);
@@ -192,7 +197,8 @@ static int lookingResume(lua_State *L) {
     return results;
 }
 
-/* What wrap() gives: the coroutine is its upvalue. An error that is a text gets the place of the call. */
+/* The function that wrap() returns; its upvalue is the coroutine. An error that is a text gets the position of the
+ * call. */
 static int callWrapped(lua_State *L) {
     lua_pushvalue(L, lua_upvalueindex(1));
     lua_insert(L, 1);

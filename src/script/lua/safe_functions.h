@@ -1,4 +1,4 @@
-/* safe_functions.h -- functions of Lua's own libraries in a form that cannot harm the server.
+/* safe_functions.h -- replacements for functions of Lua's own libraries that could harm the server.
  *
  * Runs on: main.
  *
@@ -8,15 +8,15 @@
 
 #include "interpreter.h"
 
-/* A script is looked at by a count hook. Its count, in steps of the interpreter, says in which of three states it is:
- * each count must differ, since xpcall and the coroutines recognize a script that is being ended by it. */
+/* A count hook watches each script. Its count, in steps of the interpreter, tells in which of three states the script
+ * is. The counts must differ: xpcall() and coroutines recognize by the count that a script is being killed. */
 enum {
-    HOOK_OF_END = 1,         /* the hook raises an error at each step, until no pcall is left to catch it */
-    HOOK_OF_YIELD = 2,       /* the setting `yield always`: serve others at every second step */
-    STEPS_PER_LOOK = 100000, /* look whether the script has become slow */
+    HOOK_OF_END = 1,         /* the hook raises an error at each step, until no pcall() is left to catch it */
+    HOOK_OF_YIELD = 2,       /* the setting `yield always`: other clients are served at every second step */
+    STEPS_PER_LOOK = 100000, /* check whether the script has become slow */
 };
 
-/* Put them in the place of Lua's, among the globals and in their libraries, all of which are open. */
+/* Replaces Lua's functions among the globals and in the libraries, all of which must be open. */
 void safeFunctionsInstall(lua_State *L);
 
 #endif

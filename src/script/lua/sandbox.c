@@ -1,10 +1,10 @@
-/* sandbox.c -- what scripts find in their interpreter: the libraries of Valkey's scripts, and nothing that reaches out.
+/* sandbox.c -- the globals and libraries of scripts: those of Valkey, and none that reaches outside of the interpreter.
  *
- * Files, modules and the debug library are not there; environments only if the setting lua-enable-insecure-api asks for
- * them. Tables that scripts share are proxies
- * (protected_table.c), the table of globals among them: it is the environment of every function.
+ * Scripts have no files, no modules and no debug library, and environments only with the setting
+ * lua-enable-insecure-api. Tables that scripts share are proxies (protected_table.c), and so is the table of globals,
+ * the environment of every function.
  *
- * Not here    functions of Lua that are replaced because they could harm (safe_functions.c).
+ * Not here    replacements for functions of Lua that could harm the server (safe_functions.c).
  * Owns        nothing.
  * Threads     main.
  * Tests       tests/script/sandbox.tcl, tests/script/insecure_api.tcl
@@ -56,8 +56,8 @@ static void removeGlobal(lua_State *L, const char *name) {
     lua_setfield(L, LUA_GLOBALSINDEX, name);
 }
 
-/* Remove what reaches out of a script: files, output, and, unless lua-enable-insecure-api is on, environments of others
- * and objects with metatables. */
+/* Removes globals that reach outside of the script: files, output, and, unless lua-enable-insecure-api is on,
+ * environments of other functions and objects with metatables. */
 static void removeGlobals(lua_State *L, bool insecure) {
     static const char *const names[] = {"dofile", "loadfile", "print", "require", "module", "package", "io", "debug"};
     static const char *const insecure_names[] = {"getfenv", "setfenv", "newproxy"};
@@ -77,7 +77,7 @@ static int globalMissing(lua_State *L) {
     return luaL_error(L, "Script attempted to access nonexistent global variable '%s'", lua_tostring(L, 2));
 }
 
-/* The library becomes its proxy. */
+/* Replaces the library by its proxy. */
 static void protectLibrary(lua_State *L, const char *name) {
     lua_getfield(L, LUA_GLOBALSINDEX, name);
     protectTable(L);
@@ -88,7 +88,7 @@ static void protectLibraries(lua_State *L) {
     static const char *const names[] = {"string", "table",  "math",     "os", "coroutine",
                                         "cjson",  "struct", "cmsgpack", "bit"};
     for (size_t i = 0; i < array_len(names); i++) protectLibrary(L, names[i]);
-    /* Strings: getmetatable("") shows a proxy of a table with the same __index. */
+    /* Strings share a metatable: getmetatable("") shows a proxy of a table with the same __index. */
     lua_pushliteral(L, "");
     lua_getmetatable(L, -1);
     lua_newtable(L);
@@ -99,7 +99,7 @@ static void protectLibraries(lua_State *L) {
     lua_pop(L, 2);
 }
 
-/* The proxy of the globals takes their place, for all that is loaded from now on. */
+/* Replaces the globals by their proxy, for all code that is loaded from now on. */
 static void protectGlobals(lua_State *L) {
     lua_newtable(L);
     lua_pushcfunction(L, globalMissing);
@@ -113,7 +113,7 @@ static void protectGlobals(lua_State *L) {
     lua_setfield(L, LUA_GLOBALSINDEX, "_G");
     lua_pushvalue(L, LUA_GLOBALSINDEX);
     lua_pushvalue(L, -3);
-    lua_setmetatable(L, -2); /* what is not there either is an error */
+    lua_setmetatable(L, -2); /* a name that is missing there, too, is an error */
     lua_pop(L, 1);
     lua_pushlightuserdata(L, (void *)&shown_globals);
     lua_pushvalue(L, -2);

@@ -1,4 +1,4 @@
-/* sandbox.h -- what scripts find in their interpreter: the libraries of Valkey's scripts, and nothing that reaches out.
+/* sandbox.h -- the globals and libraries of scripts: those of Valkey, and none that reaches outside of the interpreter.
  *
  * Runs on: main.
  *
@@ -8,21 +8,20 @@
 
 #include "interpreter.h"
 
-/* Open the libraries in a fresh state. `insecure`: scripts have getfenv(), setfenv() and newproxy() as well. `open_api`
- * leaves the table `redis` (and `server`) on the stack. From then on all globals are read-only for scripts; it is
- * protected itself against want of memory: false. */
+/* Opens the libraries in a fresh state. With `insecure` scripts also have getfenv(), setfenv() and newproxy().
+ * `open_api` pushes the table `redis` (also called `server`). Afterwards all globals are read-only for scripts. Returns
+ * false if there is no memory. */
 bool sandboxOpen(interpreter *in, bool insecure, void (*open_api)(lua_State *L)) must_check;
-/* As interpreterLoad(), for programs that run more often than once: the function finds globals and libraries directly
+/* Same as interpreterLoad(), for scripts that run more than once: the function finds globals and libraries directly
  * (direct_globals.h). */
 int sandboxLoad(lua_State *L, slice text, const char *name);
-/* Make the globals those of sandboxOpen() again, after a script that may have called setfenv(0, ...). Never throws. */
+/* Makes the globals those of sandboxOpen() again, after a script that may have called setfenv(0, ...). Never throws. */
 void sandboxRestoreGlobals(lua_State *L);
-/* Push the table of globals itself, past its proxy, for who sets KEYS and ARGV. */
+/* Pushes the real table of globals instead of its proxy, to set KEYS and ARGV. */
 void sandboxPushGlobals(lua_State *L);
-/* Names that the table on the top of the stack does not have are an error, as with globals. */
+/* Makes it an error to read a missing field of the table on the top of the stack, as with globals. */
 void sandboxRefuseMissing(lua_State *L);
-/* Take the table on the top of the stack: from now on it is all that code finds as globals, until the real ones are
- * shown again. */
+/* Pops the table on the top of the stack and makes it the only globals that code sees, until sandboxShowGlobals(). */
 void sandboxShowOnly(lua_State *L);
 void sandboxShowGlobals(lua_State *L);
 

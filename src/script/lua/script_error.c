@@ -1,4 +1,4 @@
-/* script_error.c -- errors of scripts as tables: the text, and the place that raised it.
+/* script_error.c -- errors of scripts as tables: the text, and the line that raised the error.
  *
  *   {err = "WRONGTYPE Operation ...", source = "@user_script", line = 3, ignore_error_stats_update = true}
  *
@@ -19,7 +19,7 @@ int scriptRaise(lua_State *L, const char *text) {
     return lua_error(L);
 }
 
-/* The first function in the calls that is Lua's says the place. */
+/* Adds the position of the first Lua function among the callers. */
 static void addPlace(lua_State *L) {
     lua_Debug place;
     for (int level = 1; level <= 3 && lua_getstack(L, level, &place); level++) {
@@ -33,7 +33,7 @@ static void addPlace(lua_State *L) {
     }
 }
 
-/* "ERR " and what tostring() would say, without metatables. */
+/* Pushes "ERR " and the result of tostring(), without metatables. */
 static void pushText(lua_State *L) {
     switch (lua_type(L, 1)) {
     case LUA_TNUMBER:

@@ -1,4 +1,4 @@
-/* script_error.h -- errors of scripts as tables: the text, and the place that raised it.
+/* script_error.h -- errors of scripts as tables: the text, and the line that raised the error.
  *
  * Runs on: main.
  *
@@ -8,10 +8,9 @@
 
 #include "interpreter.h"
 
-/* Raise the error {err = text}. */
+/* Raises the error {err = text}. */
 int scriptRaise(lua_State *L, const char *text);
-/* lua_CFunction: the error on the stack becomes a table {err, source, line} of the place that raised it. What runs is
- * called with it as its error handler. */
+/* lua_CFunction, the error handler of runs: replaces the error on the stack by a table {err, source, line}. */
 int scriptErrorHandler(lua_State *L);
 
 #endif

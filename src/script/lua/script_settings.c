@@ -1,6 +1,6 @@
 /* script_settings.c -- the settings of this layer.
  *
- * Owns        the table.
+ * Owns        script_settings and its table.
  * Threads     main.
  *
  * SPDX-License-Identifier: BSD-3-Clause */

@@ -7,12 +7,12 @@
 #include "platform.h"
 
 typedef struct scriptSettings {
-    long long busy_reply_threshold_ms; /* a script that runs longer lets others in; 0: never */
-    bool lua_enable_insecure_api;      /* interpreters that are opened have getfenv(), setfenv() and newproxy() */
+    long long busy_reply_threshold_ms; /* a script that runs longer lets other clients be served; 0: never */
+    bool lua_enable_insecure_api;      /* new interpreters have getfenv(), setfenv() and newproxy() */
 } scriptSettings;
 extern scriptSettings script_settings;
 
-/* Boot only. */
+/* Call at startup. */
 void scriptSettingsRegister(void);
 
 #endif

@@ -1,13 +1,13 @@
-/* string_buffer.c -- bytes that a C function of Lua puts together while it walks tables.
+/* string_buffer.c -- a growing string for C functions that walk Lua tables.
  *
- * Owns        nothing: what does not fit into the struct is a userdata on the stack of Lua.
+ * Owns        nothing: bytes that do not fit into the struct are in a userdata on the stack of Lua.
  * Threads     main.
  * Tests       tests/script/packing.tcl, tests/script/cjson.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "string_buffer.h"
 
-#define TEXT_MAX ((size_t)512 << 20) /* what no value of the server is longer than */
+#define TEXT_MAX ((size_t)512 << 20) /* no value of the server is longer */
 
 void stringBufferInit(stringBuffer *t, lua_State *L) {
     t->L = L;

@@ -1,8 +1,7 @@
-/* string_buffer.h -- bytes that a C function of Lua puts together while it walks tables.
+/* string_buffer.h -- a growing string for C functions that walk Lua tables.
  *
- * luaL_Buffer keeps its pieces on the stack of Lua, where a walk has its keys and values; this one has one place there.
- * It is memory of Lua: what throws meanwhile loses nothing.
- *
+ * luaL_Buffer keeps a varying number of pieces on Lua's stack, where a walk has its keys and values; this buffer takes
+ * one slot there. Its memory belongs to Lua, so an error that is thrown meanwhile does not leak it.
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SCRIPT_STRING_BUFFER_H
 #define SCRIPT_STRING_BUFFER_H
@@ -13,17 +12,17 @@
 
 typedef struct stringBuffer {
     lua_State *L;
-    int place;   /* on the stack: the userdata that holds the bytes; nil while `first` does */
-    char *bytes; /* borrowed from there: the struct must stay where it is */
-    size_t len, room;
+    int place;        /* slot on the stack: the userdata with the bytes; nil while `first` holds them */
+    char *bytes;      /* borrowed from there or from `first`: the struct must not move */
+    size_t len, room; /* bytes used; capacity */
     char first[256];
 } stringBuffer;
 
-/* Takes one place on the top of the stack, which stays its own. */
+/* Pushes one value, which must stay on the stack as long as the buffer is used. */
 void stringBufferInit(stringBuffer *t, lua_State *L);
-/* Room for so many bytes more; throws when there is no memory. */
+/* Grows the buffer for `more` bytes; throws if there is no memory. */
 void stringBufferGrow(stringBuffer *t, size_t more);
-/* Push the bytes as a string. */
+/* Pushes the bytes as a string. */
 void stringBufferPush(stringBuffer *t);
 
 static inline void stringBufferReserve(stringBuffer *t, size_t more) {

@@ -1,9 +1,9 @@
-/* table_functions.c -- functions on tables that scripts call most, with fewer calls of Lua's API than Lua's own.
+/* table_functions.c -- faster versions of the most used table functions, with fewer calls of Lua's API.
  *
- * Results and errors are those of Lua 5.1, with two bounds: insert() at a position far below the table is refused,
- * because all positions between it and the end would be walked, and unpack() counts its results without overflow.
+ * Results and errors are those of Lua 5.1, with two limits: insert() at a position far below the table is refused,
+ * because it would walk all positions up to the end, and unpack() counts its results without overflow.
  *
- * Not here    walking tables by next() and pairs() (protected_table.c).
+ * Not here    iteration by next() and pairs() (protected_table.c).
  * Owns        nothing.
  * Threads     main.
  * Tests       tests/unit/script/lua/table_functions_test.c, tests/unit/script/lua/safe_functions_test.c
@@ -20,7 +20,7 @@
 #define INSERT_MIN (-1000000)
 #define SORT_MAX (1 << 20) /* longer tables are sorted by Lua */
 #define SORT_ON_STACK 128
-#define SORT_RUN 16 /* so many elements are sorted by insertion before runs are merged */
+#define SORT_RUN 16 /* runs of so many elements are sorted by insertion before they are merged */
 
 static lua_CFunction plain_sort;
 
@@ -64,7 +64,7 @@ static void sortRun(lua_Number *n, size_t count) {
     }
 }
 
-/* Merge two runs that lie one after the other. */
+/* Merges two adjacent runs. */
 static void merge(const lua_Number *from, size_t first, size_t count, lua_Number *to) {
     size_t a = 0, b = first;
     while (a < first && b < count) {
@@ -77,7 +77,7 @@ static void merge(const lua_Number *from, size_t first, size_t count, lua_Number
     memcpy(to + (first - a), from + b, (count - b) * sizeof(*to));
 }
 
-/* Sort in n log n steps at most; returns `n` or `spare`, which is as long. */
+/* Sorts in at most n log n steps; returns `n` or `spare`, which has the same length. */
 static lua_Number *sortNumbers(lua_Number *n, lua_Number *spare, size_t count) {
     for (size_t at = 0; at < count; at += SORT_RUN) sortRun(n + at, count - at < SORT_RUN ? count - at : SORT_RUN);
     for (size_t run = SORT_RUN; run < count; run *= 2) {
@@ -92,8 +92,8 @@ static lua_Number *sortNumbers(lua_Number *n, lua_Number *spare, size_t count) {
     return n;
 }
 
-/* Read the elements. Returns false if one is no number, or one whose place among equal ones would show: which of 0 and
- * -0 comes first, and where a NaN stands, depends on how Lua sorts. */
+/* Reads the elements. Returns false if one is not a number, or is one whose order among equals is visible: the order of
+ * 0 and -0, and the position of a NaN, depend on Lua's own algorithm. */
 static bool readNumbers(lua_State *L, lua_Number *n, int count) {
     for (int i = 0; i < count; i++) {
         lua_rawgeti(L, 1, i + 1);
@@ -135,7 +135,7 @@ static int ipairsNext(lua_State *L) {
     return lua_type(L, -1) == LUA_TNIL ? 0 : 2;
 }
 
-/* The upvalue is ipairsNext(). */
+/* Its upvalue is ipairsNext(). */
 static int tableIpairs(lua_State *L) {
     needTable(L);
     lua_pushvalue(L, lua_upvalueindex(1));

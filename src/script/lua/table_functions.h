@@ -1,4 +1,4 @@
-/* table_functions.h -- functions on tables that scripts call most, with fewer calls of Lua's API than Lua's own.
+/* table_functions.h -- faster versions of the most used table functions, with fewer calls of Lua's API.
  *
  * Runs on: main.
  *
@@ -8,8 +8,8 @@
 
 #include "interpreter.h"
 
-/* Put ipairs(), unpack(), and insert() and sort() of the library `table`, into the globals, which are on the top of the
- * stack. Throws when there is no memory. */
+/* Puts ipairs() and unpack(), and insert() and sort() of the library `table`, into the globals, which are on the top of
+ * the stack. Throws if there is no memory. */
 void tableFunctionsInstall(lua_State *L);
 
 #endif

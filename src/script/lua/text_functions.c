@@ -1,6 +1,7 @@
-/* text_functions.c -- functions on strings that scripts call most, with fewer calls of Lua's API than Lua's own.
+/* text_functions.c -- faster versions of the most used string functions, with fewer calls of Lua's API.
  *
- * Results and errors are those of Lua 5.1, except that rep() refuses what there is no memory for before it begins.
+ * Results and errors are those of Lua 5.1, except that rep() fails before it begins if there is no memory for the
+ * result.
  *
  * Not here    patterns (safe_functions.c, and Lua's own matcher).
  * Owns        nothing.
@@ -16,22 +17,22 @@
 #include <string.h>
 
 #define REP_ON_STACK 512
-#define PLAIN_INTEGER_MAX 1e14 /* Lua shows 14 digits: integers below have all of theirs */
+#define PLAIN_INTEGER_MAX 1e14 /* Lua shows 14 digits: all digits of smaller integers are shown */
 #define PLAIN_DIGITS 14
-#define LONG_COMPARE 16 /* so many bytes in vain, and the search goes on by one that is linear */
+#define LONG_COMPARE 16 /* after so many equal bytes without a match, the search continues with a linear algorithm */
 
 static lua_CFunction plain_find, plain_tostring, plain_tonumber;
 
 /* --- find --------------------------------------------------------------------------------------------------------- */
 
-/* The offset that a position of Lua stands for: from the end if it is negative, and within the string. */
+/* Returns the offset of a position in Lua's sense: from the end if it is negative, and limited to the string. */
 static size_t offsetOf(ptrdiff_t position, size_t len) {
     if (position < 0) position += (ptrdiff_t)len + 1;
     if (position < 1) return 0;
     return (size_t)position - 1 < len ? (size_t)position - 1 : len;
 }
 
-/* Is one of the bytes before the first zero byte special in a pattern? */
+/* Returns true if one of the bytes before the first zero byte is special in a pattern. */
 static bool isPattern(const char *p) {
     static const bool special[256] = {['^'] = true, ['$'] = true, ['*'] = true, ['+'] = true, ['?'] = true,
                                       ['.'] = true, ['('] = true, ['['] = true, ['%'] = true, ['-'] = true};
@@ -40,7 +41,7 @@ static bool isPattern(const char *p) {
     return false;
 }
 
-/* The first place of `wanted` in the text, or NULL. */
+/* Returns the first occurrence of `wanted` in the text, or NULL. */
 static const char *findBytes(const char *text, size_t len, const char *wanted, size_t wanted_len) {
     if (wanted_len == 0) return text;
     if (wanted_len > len) return NULL;
@@ -96,7 +97,7 @@ static int textRep(lua_State *L) {
 
 /* --- Numbers ------------------------------------------------------------------------------------------------------ */
 
-/* No script can give strings and numbers a field __tostring. */
+/* No script can give strings and numbers a field __tostring, so metatables are not checked. */
 static int textTostring(lua_State *L) {
     char digits[LONG_STR_SIZE];
     switch (lua_type(L, 1)) {
@@ -112,7 +113,7 @@ static int textTostring(lua_State *L) {
     }
 }
 
-/* Returns true and the value if the text is digits only, few enough for it to be exact. */
+/* Returns true, and the value, if the text is only digits, few enough for the number to be exact. */
 static bool readDigits(const char *text, size_t len, lua_Number *n) {
     long long value = 0;
     if (len == 0 || len > PLAIN_DIGITS) return false;

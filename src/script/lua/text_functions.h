@@ -1,4 +1,4 @@
-/* text_functions.h -- functions on strings that scripts call most, with fewer calls of Lua's API than Lua's own.
+/* text_functions.h -- faster versions of the most used string functions, with fewer calls of Lua's API.
  *
  * Runs on: main.
  *
@@ -8,9 +8,8 @@
 
 #include "interpreter.h"
 
-/* Put tostring() and tonumber(), and find() and rep() of the library `string`, into the globals, which are on the top
- * of the stack. What find() does with a pattern stays with the function that was there. Throws when there is no
- * memory. */
+/* Puts tostring() and tonumber(), and find() and rep() of the library `string`, into the globals, which are on the top
+ * of the stack. find() with a pattern calls the function that was there before. Throws if there is no memory. */
 void textFunctionsInstall(lua_State *L);
 
 #endif
