@@ -1,6 +1,6 @@
-/* debug_source.c -- the text of the script that is debugged, by lines, and where it is to stop.
+/* debug_source.c -- the source lines of the script that is debugged, and its breakpoints.
  *
- *     ->#12  local x = 1        the arrow: it has stopped here; '#': it stops here each time
+ *     ->#12  local x = 1        the arrow: the script is stopped here; '#': a breakpoint
  *
  * Not here    stopping (debugger.c).
  * Owns        the text.
@@ -60,7 +60,7 @@ void debugSourceEnd(void) {
 
 /* ---- Breakpoints ------------------------------------------------------------------------------------------------- */
 
-/* Its place, or nbreakpoints. */
+/* Returns the index of the breakpoint at that line, or nbreakpoints if there is none. */
 static int find(int line) {
     int i = 0;
     while (i < source.nbreakpoints && source.breakpoints[i] != line) i++;

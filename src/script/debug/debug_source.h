@@ -1,4 +1,4 @@
-/* debug_source.h -- the text of the script that is debugged, by lines, and where it is to stop.
+/* debug_source.h -- the source lines of the script that is debugged, and its breakpoints.
  *
  * Runs on: main's own thread, or a forked child.
  *
@@ -8,14 +8,14 @@
 
 #include "slice.h"
 
-/* Lines count from 1. The text is copied. */
+/* Sets the text, which is copied. Lines are numbered from 1. */
 void debugSourceBegin(slice text);
 void debugSourceEnd(void);
 
 bool debugHasBreakpoint(int line);
 bool debugHasBreakpoints(void);
 void debugForgetBreakpoints(void);
-/* The commands `break`, `list` and what shows a place: they say what there is to say. `current` gets the arrow. */
+/* Print source lines and breakpoints, and execute the command `break`. An arrow marks line `current`. */
 void debugPrintLine(int line, int current);
 void debugPrintLinesAround(int line, int context, int current);
 void debugPrintBreakpoints(int current);

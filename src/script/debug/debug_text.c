@@ -1,9 +1,9 @@
-/* debug_text.c -- values of Lua and replies of commands as people read them in the debugger.
+/* debug_text.c -- Lua values and replies of commands as text for the user of the debugger.
  *
- * Not here    replies as values (reply_to_lua.c).
+ * Not here    replies as Lua values (reply_to_lua.c).
  * Owns        nothing.
  * Threads     main's own, or a forked child's only one.
- * Invariants  1. What is put together has a bound, however often tables contain each other.
+ * Invariants  1. The length of a text is limited, even if tables contain each other.
  * Tests       tests/script/debugger.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define DEPTH_MAX 10
-#define INTEGER_MAX 9007199254740992.0 /* up to here a double has all of them */
+#define INTEGER_MAX 9007199254740992.0 /* a double represents each integer up to here */
 
 /* ---- Values ------------------------------------------------------------------------------------------------------ */
 
@@ -24,7 +24,7 @@ static sds catNumber(sds out, double number) {
     return sdsCatPrintf(out, "%.14g", number);
 }
 
-/* Its keys are 1, 2, 3 ... in this order. */
+/* Returns true if the keys of the table are 1, 2, 3 ... in this order. */
 static bool isArray(lua_State *L, int table) {
     lua_Number expected = 1;
     for (lua_pushnil(L); lua_next(L, table); expected++) {
@@ -75,8 +75,8 @@ sds debugCatValue(sds out, lua_State *L, int index, size_t most) {
 
 static sds catReply(sds out, slice *rest, size_t most, int depth);
 
-/* The rest of the line at the start, which is left behind. The server has written it: it is whole, and this is checked
- * all the same. */
+/* Takes the first line off the input and returns it. The server has written the reply, so the line is complete; that is
+ * checked nevertheless. */
 static slice takeLine(slice *rest) {
     const char *end = rest->len ? memchr(rest->ptr, '\r', rest->len) : NULL;
     size_t len = end ? (size_t)(end - rest->ptr) : rest->len;

@@ -1,4 +1,4 @@
-/* debug_text.h -- values of Lua and replies of commands as people read them in the debugger.
+/* debug_text.h -- Lua values and replies of commands as text for the user of the debugger.
  *
  * Runs on: main's own thread, or a forked child.
  *
@@ -9,10 +9,10 @@
 #include "interpreter.h"
 #include "sds.h"
 
-/* The value at `index`, behind what `out` has (takes it, and gives it back): `{[name]=x; }`. No metatable is asked. It
- * is left off where `out` has grown past `most`. */
+/* Appends the value at `index` to `out` in the form `{[name]=x; }` and returns `out`. Calls no metamethod. Stops once
+ * `out` is longer than `most`. */
 sds debugCatValue(sds out, lua_State *L, int index, size_t most);
-/* A reply, RESP2 or RESP3: `["a",1]`. */
+/* Appends a reply, RESP2 or RESP3, to `out` in the form `["a",1]` and returns `out`. Stops as debugCatValue() does. */
 sds debugCatReply(sds out, slice reply, size_t most);
 
 #endif

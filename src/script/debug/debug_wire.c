@@ -1,9 +1,9 @@
-/* debug_wire.c -- the conversation of a debugging session: lines to the client, commands from it.
+/* debug_wire.c -- the protocol of a debugger run: lines to the client, commands from it.
  *
- * Not here    what is said (debugger.c).
- * Owns        what was said and not sent, what was read and not taken.
+ * Not here    the contents of the lines (debugger.c).
+ * Owns        output that was not sent yet, input that was not parsed yet.
  * Threads     main's own, or a forked child's only one.
- * Invariants  1. A session has a bound: of lines that wait, of bytes of a line, of a command.
+ * Invariants  1. Limits apply to the lines that are queued, to the bytes of a line, and to a command.
  * Tests       tests/script/debugger.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -27,11 +27,11 @@
 #define LAST_LOOKS_MAX 100
 
 static struct {
-    connection *conn; /* borrowed; NULL: no session, or the peer is gone */
-    sds said;         /* owns: the lines, as they go out */
+    connection *conn; /* borrowed; NULL without a run, or if the connection is closed */
+    sds said;         /* owns: the queued lines, in RESP */
     size_t lines, left_out;
     sds input;    /* owns */
-    size_t taken; /* of it */
+    size_t taken; /* bytes of it that were parsed */
     slice words[DEBUG_WORDS_MAX];
     size_t cut_at;
     bool hinted;
@@ -96,14 +96,14 @@ size_t debugCutAt(void) {
 
 void debugSetCut(size_t bytes) {
     wire.cut_at = bytes;
-    wire.hinted = true; /* who sets it knows of it */
+    wire.hinted = true; /* a client that sets the length needs no hint */
 }
 
 size_t debugPrintMax(void) {
     return wire.cut_at && wire.cut_at < VALUE_MAX ? wire.cut_at + 1 : VALUE_MAX;
 }
 
-/* Wait until the connection is ready for `events`. False: it is not, within the time, or it has failed. */
+/* Waits until the connection is ready for `events`. Returns false if it is not ready in time or has failed. */
 static bool waitFor(short events, int timeout_ms) {
     struct pollfd ready = {.fd = wire.conn->fd, .events = events};
     int n;
@@ -112,7 +112,7 @@ static bool waitFor(short events, int timeout_ms) {
     return n > 0;
 }
 
-/* All of it, or the connection counts as broken. */
+/* Sends all bytes; if it cannot, the connection counts as broken. */
 static void sendAll(const char *bytes, size_t len) {
     while (len && wire.conn) {
         struct iovec part = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = len};
@@ -144,7 +144,8 @@ bool debugSend(void) {
     return wire.conn != NULL;
 }
 
-/* A socket with input that nobody has read is reset, and the peer may lose what it was sent: so that is read. */
+/* Reads the input that is left: a socket that is closed with unread input is reset, and the peer may lose what was
+ * sent. */
 void debugSendLast(slice bytes) {
     char scrap[4096];
     if (wire.conn) sendAll(bytes.ptr, bytes.len);
@@ -158,7 +159,7 @@ void debugSendLast(slice bytes) {
 
 /* ---- In ---------------------------------------------------------------------------------------------------------- */
 
-/* More bytes. False: there are none, and no more come. */
+/* Reads more bytes. Returns false if there are no more. */
 static bool readMore(void) {
     char bytes[4096];
     while (wire.conn) {
@@ -177,7 +178,7 @@ static bool readMore(void) {
 
 typedef enum { PARSED, UNFINISHED, MALFORMED } parseResult;
 
-/* The number of a line `mark` NUMBER CRLF at *at, which goes behind it. */
+/* Parses a line `mark` NUMBER CRLF at *at and advances *at past it. */
 static parseResult parseNumber(size_t *at, char mark, long long least, long long most, long long *number) {
     const char *begin = wire.input + *at;
     size_t len = sdsLen(wire.input) - *at;

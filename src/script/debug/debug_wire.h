@@ -1,7 +1,7 @@
-/* debug_wire.h -- the conversation of a debugging session: lines to the client, commands from it.
+/* debug_wire.h -- the protocol of a debugger run: lines to the client, commands from it.
  *
- * What is said goes out as an array of simple strings, one array for each command; a command comes as an array of bulk
- * strings. Reading and writing wait for the peer.
+ * The lines that answer a command are sent as one array of simple strings. A command arrives as an array of bulk
+ * strings. Reading and writing block.
  *
  * Runs on: main's own thread, or a forked child.
  *
@@ -15,29 +15,29 @@
 
 #define DEBUG_WORDS_MAX 1024
 
-/* One session at a time. The connection is borrowed until debugWireEnd(). */
+/* Begin and end the protocol on a connection, which is borrowed in between. Only one run at a time. */
 void debugWireBegin(connection *conn);
 void debugWireEnd(void);
 
-/* A line of what is said next: takes it. Ends of lines in it become blanks. */
+/* Adds a line to what is sent next and frees it. Line ends within it become blanks. */
 void debugPrint(sds line);
-/* The same, cut to the length that the client has chosen, with a hint the first time. */
+/* Same, but cuts the line to the length that the client has chosen, and adds a hint the first time. */
 void debugPrintCut(sds line);
 void debugPrintFormat(const char *fmt, ...) printf_like(1, 2);
-/* The length to which lines are cut; 0: they are not. */
+/* Returns the length to which lines are cut; 0 if they are not cut. */
 size_t debugCutAt(void);
 void debugSetCut(size_t bytes);
-/* Bytes of a value worth putting together: what lies behind is cut. */
+/* Returns the longest text of a value that is worth building: the rest would be cut. */
 size_t debugPrintMax(void);
 
-/* Send what was said. False: the peer is gone. */
+/* Sends the lines. Returns false if the connection is closed. */
 bool debugSend(void);
 
-/* Send these bytes, and then the end of all; gives the peer a moment to read it. */
+/* Sends these bytes and closes the sending side; gives the peer a moment to read them. */
 void debugSendLast(slice bytes);
 
 typedef enum { DEBUG_COMMAND, DEBUG_GONE, DEBUG_MALFORMED, DEBUG_TOO_LONG } debugInput;
-/* Wait for a command: its words, which live until the next call. */
+/* Waits for a command and sets its words, which are valid until the next call. */
 debugInput debugReceive(const slice **words, int *count);
 
 #endif

@@ -1,17 +1,17 @@
-/* debugger.c -- a script that runs line by line at the word of its client.
+/* debugger.c -- the debugger: runs a script line by line, as its client commands.
  *
  *     running --a line: step, breakpoint, redis.breakpoint()--> stopped: commands of the client
  *             --100,000 steps, too long----------------------->    |
  *        ^                                                         |
- *        '---------------- step, continue -------------------------+---- abort, nonsense ----> the script's error
+ *        '---------------- step, continue -------------------------+---- abort, bad input ----> the script's error
  *
- * A hook has the interpreter to itself: what the client has run meanwhile (eval, redis) runs in a coroutine of its own,
- * so that it cannot go on forever either.
+ * No hook runs within a hook, so code that the client runs while the script is stopped (eval, redis) runs in a
+ * coroutine with a hook of its own, which stops it if it takes too long.
  *
- * Not here    the session's connection and process (script_debug.c), its form (debug_wire.c).
- * Owns        nothing beyond the session.
+ * Not here    the connection and the process (script_debug.c), the protocol (debug_wire.c).
+ * Owns        the state of the run.
  * Threads     main's own, or a forked child's only one.
- * Invariants  1. An error of the debugger is raised again at each step: no pcall() outlives it.
+ * Invariants  1. An error that ends the script is raised again at each step, so that no pcall() can catch it.
  * Tests       tests/script/debugger.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -38,12 +38,12 @@
 static struct {
     bool active;
     bool stepping;   /* stop at the next line */
-    bool asked;      /* the script has asked for it */
-    bool showing;    /* commands of the script are shown */
-    peerGone gone;   /* what to do then */
-    int line;        /* where the script is */
-    monotime since;  /* it runs, without a stop */
-    const char *end; /* the error that ends the script; NULL: it may run */
+    bool asked;      /* redis.breakpoint() was called */
+    bool showing;    /* the script's commands are shown */
+    peerGone gone;   /* what the script does if the client closes the connection */
+    int line;        /* the line at which the script is */
+    monotime since;  /* when the script last began to run */
+    const char *end; /* the error that ends the script; NULL while it may run */
 } session;
 
 static bool ranTooLong(void) {
@@ -90,7 +90,7 @@ static void sayLocals(lua_State *L) {
     if (shown == 0) debugPrintFormat("No local variables in the current context.");
 }
 
-/* The innermost variable of that name in the call of `level`: its index, 0 when there is none. */
+/* Returns the index of the innermost local variable of that name in the call of `place`, or 0. */
 static int findLocal(lua_State *L, lua_Debug *place, slice wanted) {
     const char *name;
     int found = 0;
@@ -101,7 +101,7 @@ static int findLocal(lua_State *L, lua_Debug *place, slice wanted) {
     return found;
 }
 
-/* What the function of the call has of those around it. Pushes it. */
+/* Pushes the upvalue of that name of the called function; returns false if there is none. */
 static bool pushUpvalue(lua_State *L, lua_Debug *place, slice wanted) {
     const char *name;
     lua_getinfo(L, "f", place);
@@ -134,7 +134,7 @@ static bool pushVariable(lua_State *L, slice wanted) {
     return true;
 }
 
-/* ---- What the client has run ------------------------------------------------------------------------------------- */
+/* ---- Code that the client runs ----------------------------------------------------------------------------------- */
 
 typedef struct guestJob {
     const slice *words;
@@ -157,7 +157,7 @@ static int sayGuestError(lua_State *L) {
     return 0;
 }
 
-/* lua_CFunction: an expression, or else statements. */
+/* lua_CFunction: evaluates the words as an expression, or else as statements. */
 static int runEval(lua_State *L) {
     const guestJob *job = lua_touserdata(L, 1);
     sds code = sdsNew("return ");
@@ -166,7 +166,7 @@ static int runEval(lua_State *L) {
         if (i > 1) code = sdsCat(code, " ");
         code = sdsCatLen(code, job->words[i].ptr, job->words[i].len);
     }
-    lua_pushlstring(L, code, sdsLen(code)); /* the collector's from here on, whatever is thrown */
+    lua_pushlstring(L, code, sdsLen(code)); /* from here on the collector frees it, even after an error */
     sdsFree(code);
     size_t len;
     const char *text = lua_tolstring(L, -1, &len);
@@ -182,7 +182,7 @@ static int runEval(lua_State *L) {
     return 0;
 }
 
-/* lua_CFunction: as redis.pcall() does it. */
+/* lua_CFunction: calls redis.pcall() with the words. */
 static int runRedis(lua_State *L) {
     const guestJob *job = lua_touserdata(L, 1);
     luaL_checkstack(L, job->count + 4, "too many arguments");
@@ -279,7 +279,7 @@ typedef enum {
     DO_NOTHING
 } debugAction;
 
-/* What its words ask for; DO_NOTHING: no such command, or not with so many words. */
+/* Returns the action of a command; DO_NOTHING if there is no such command, or not with so many words. */
 static debugAction parseDebugCommand(const slice *words, int count) {
     static const struct {
         const char *name, *short_name;
@@ -309,7 +309,7 @@ static debugAction parseDebugCommand(const slice *words, int count) {
     return DO_NOTHING;
 }
 
-/* False: the script goes on. */
+/* Executes a command of the client. Returns false if the script goes on. */
 static bool dispatchCommand(lua_State *L, const slice *words, int count) {
     switch (parseDebugCommand(words, count)) {
     case DO_STEP: session.stepping = true; return false;
@@ -387,7 +387,7 @@ void debuggerHook(lua_State *L, lua_Debug *place) {
     if (session.end) raiseEnd(L);
 }
 
-/* ---- What the script says ---------------------------------------------------------------------------------------- */
+/* ---- Calls from the script --------------------------------------------------------------------------------------- */
 
 bool debuggerBreak(void) {
     if (session.active) session.asked = true;
@@ -418,7 +418,7 @@ void debuggerNoteReply(slice reply) {
     if (reply.len && reply.ptr[0] == '-') debugPrint(sdsCatLen(sdsNew("<error> "), reply.ptr, reply.len));
 }
 
-/* ---- The session ------------------------------------------------------------------------------------------------- */
+/* ---- The debugger run -------------------------------------------------------------------------------------------- */
 
 void debuggerBegin(connection *conn, slice text, peerGone gone) {
     serverAssert(!session.active);

@@ -1,4 +1,4 @@
-/* debugger.h -- a script that runs line by line at the word of its client.
+/* debugger.h -- the debugger: runs a script line by line, as its client commands.
  *
  * Runs on: main's own thread, or a forked child.
  *
@@ -10,23 +10,23 @@
 #include "interpreter.h"
 
 typedef enum { PEER_GONE_RUNS_ON, PEER_GONE_ENDS } peerGone;
-/* One session at a time: from here on what runs with debuggerHook() stops before its first line. The connection is
- * borrowed; `gone`: what the script does when there is nobody at its other end any more. */
+/* Begins a debugger run: a script with debuggerHook() stops before its first line. The connection is borrowed. `gone`
+ * says whether the script runs on or ends if the client closes the connection. Only one run at a time. */
 void debuggerBegin(connection *conn, slice text, peerGone gone);
-/* Tell the client that this was all; `last` goes behind it as it is. `closes`: nothing follows, so the peer is given a
- * moment to read it all. */
+/* Reports the end of the run to the client. If `closes`, the bytes `last` follow, nothing is sent after them, and the
+ * peer gets a moment to read it all. */
 void debuggerEnd(slice last, bool closes);
 bool debuggerIsActive(void);
 
 #define DEBUGGER_HOOK_MASK (LUA_MASKLINE | LUA_MASKCOUNT)
-/* lua_Hook of what is debugged, for these events. */
+/* lua_Hook of a debugged script, for these events. */
 void debuggerHook(lua_State *L, lua_Debug *place);
 
-/* redis.breakpoint(): stop at the next line. False: there is no session. */
+/* redis.breakpoint(): stops at the next line. Returns false without a debugger run. */
 bool debuggerBreak(void);
-/* redis.debug(): the values on the stack. Nothing, without a session. */
+/* redis.debug(): prints the values on the stack. No-op without a debugger run. */
 void debuggerNote(lua_State *L);
-/* A command of the script, and its reply: shown when the client steps over it. */
+/* Print a command of the script and its reply, if the client is stepping. */
 void debuggerNoteCommand(const slice *argv, uint32_t argc);
 void debuggerNoteReply(slice reply);
 
