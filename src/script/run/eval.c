@@ -1,6 +1,6 @@
-/* eval.c -- EVAL, EVALSHA, EVAL_RO, EVALSHA_RO: run a script by its text or by the SHA1 of it.
+/* eval.c -- EVAL, EVALSHA, EVAL_RO, EVALSHA_RO: run a script that is given by its text or by the SHA1 of its text.
  *
- * Not here    which scripts there are (eval_cache.c), how one runs (script_run.c).
+ * Not here    the scripts themselves (eval_cache.c), running one (script_run.c).
  * Owns        nothing.
  * Threads     main.
  * Tests       tests/script/eval.tcl
@@ -32,7 +32,7 @@ static bool countKeys(client *c, uint32_t *keys) {
     return true;
 }
 
-/* The script's own commands come behind it. */
+/* Shows EVAL to MONITOR before the commands of the script. */
 static void show(client *c) {
     if (unlikely(monitor_count > 0)) monitorFeed(c);
 }

@@ -1,4 +1,4 @@
-/* eval.h -- EVAL, EVALSHA, EVAL_RO, EVALSHA_RO: run a script by its text or by the SHA1 of it.
+/* eval.h -- EVAL, EVALSHA, EVAL_RO, EVALSHA_RO: run a script that is given by its text or by the SHA1 of its text.
  *
  * Runs on: main.
  *
@@ -9,7 +9,7 @@
 #include "command_table.h"
 
 commandHandler evalCommand, evalRoCommand, evalshaCommand, evalshaRoCommand;
-/* Flags of EVAL and EVALSHA that follow from the script. */
+/* Compute the command flags of EVAL and EVALSHA from the script that they run. */
 commandFlagsFn evalFlags, evalshaFlags;
 
 #endif

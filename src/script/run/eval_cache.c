@@ -1,10 +1,11 @@
-/* eval_cache.c -- scripts of EVAL and SCRIPT LOAD that the server keeps, by the SHA1 of their text.
+/* eval_cache.c -- the scripts of EVAL and SCRIPT LOAD, by the SHA1 of their text.
  *
  * Not here    running them (script_run.c), commands (eval.c).
- * Owns        the scripts, the interpreter.
+ * Owns        the scripts and the interpreter.
  * Threads     main.
- * Invariants  1. A script has a compiled function as long as it is here.
- *             2. Those with a node are EVAL_SCRIPTS_MAX at most; the list goes from the longest unused to the last one.
+ * Invariants  1. A script in the cache has a compiled function.
+ *             2. At most EVAL_SCRIPTS_MAX scripts have a node; their list goes from the least to the most recently
+ *                used.
  * Tests       tests/script/script_commands.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -29,7 +30,7 @@
 static struct {
     interpreter *in;    /* owns */
     dict *scripts;      /* owns: evalScript */
-    evalScript *recent; /* borrowed: found last */
+    evalScript *recent; /* borrowed: the script found last */
     list *forgettable;
     size_t text_bytes;
     long long evicted;
@@ -65,7 +66,7 @@ static void resetCounters(void) {
     cache.evicted = 0;
 }
 
-/* lua-enable-insecure-api: the interpreter of functions follows with its next flush. */
+/* Applies a change of lua-enable-insecure-api. The interpreter of functions applies it at its next flush. */
 static bool apiChanged(const char **err) {
     unused(err);
     if (cache.in->insecure != script_settings.lua_enable_insecure_api) evalCacheFlush(true);
@@ -132,7 +133,7 @@ typedef struct compilation {
     sds error;
 } compilation;
 
-/* lua_CFunction: what takes memory of Lua. */
+/* lua_CFunction for the part that allocates memory of Lua. */
 static int compile(lua_State *L) {
     compilation *to = lua_touserdata(L, 1);
     if (sandboxLoad(L, to->code, "@user_script") == 0) {

@@ -1,6 +1,6 @@
-/* eval_cache.h -- scripts of EVAL and SCRIPT LOAD that the server keeps, by the SHA1 of their text.
+/* eval_cache.h -- the scripts of EVAL and SCRIPT LOAD, by the SHA1 of their text.
  *
- * Scripts that only EVAL has brought are forgotten when there are too many of them, those unused for longest first.
+ * At most EVAL_SCRIPTS_MAX scripts that only EVAL has brought are kept; the least recently used ones are evicted.
  *
  * Runs on: main.
  *
@@ -18,29 +18,31 @@
 typedef struct evalScript {
     char sha[SHA1_HEX]; /* lower case */
     uint32_t flags;     /* SCRIPT_ */
-    int function;       /* in the interpreter's registry */
+    int function;       /* reference in the interpreter's registry (luaL_ref) */
     sds text;           /* owns */
-    listNode *node;     /* its place among those that may be forgotten; NULL: it stays (SCRIPT LOAD) */
+    listNode *node;     /* its node in the list of scripts that may be evicted; NULL if it stays (SCRIPT LOAD) */
 } evalScript;
 
-/* Boot. */
+/* Creates the interpreter and the empty cache. Call at startup. */
 void evalCacheInit(void);
 interpreter *evalInterpreter(void);
 
-/* By its text, compiled when it is new; `stay`: SCRIPT LOAD. NULL, and *error is the caller's. */
+/* Returns the script of that text, which is compiled if it is new. `stay` (SCRIPT LOAD) exempts it from eviction.
+ * Returns NULL if it cannot be compiled, with the reason in *error, which the caller frees. */
 evalScript *evalCacheAdd(slice text, bool stay, sds *error);
-/* By its SHA1, any case; NULL: it is not there. A look is no use. */
+/* Returns the script with that SHA1 (in any case), or NULL. Does not count as a use. */
 evalScript *evalCacheFind(slice sha);
-/* It runs: of those that may be forgotten it is the last now. */
+/* Marks the script as the most recently used one. Call when it runs. */
 void evalCacheUsed(evalScript *s);
-/* All, and the interpreter with its memory; `async`: that is freed in the background. Not while a script runs. */
+/* Removes all scripts and replaces the interpreter by a new one. The old one is freed by a background thread if
+ * `async`. Must not be called while a script runs. */
 void evalCacheFlush(bool async);
 
 typedef struct evalTotals {
-    size_t scripts;     /* how many */
-    size_t memory;      /* what keeping them takes here */
-    size_t interpreter; /* what the interpreter has */
-    long long evicted;  /* forgotten since the start */
+    size_t scripts;     /* number of scripts */
+    size_t memory;      /* bytes of the scripts, without the interpreter */
+    size_t interpreter; /* bytes of the interpreter */
+    long long evicted;  /* number of scripts evicted since the start */
 } evalTotals;
 evalTotals evalCacheTotals(void);
 

@@ -1,4 +1,4 @@
-/* script_api.c -- the table `redis` (and `server`) that scripts talk to the server with.
+/* script_api.c -- the table `redis` (also called `server`), by which scripts use the server.
  *
  * Not here    call() and pcall() (script_call.c).
  * Owns        nothing.
@@ -22,7 +22,7 @@
 
 /* --- Replies ----------------------------------------------------------------------------------------------------- */
 
-/* What error_reply() and status_reply() give for anything but one string. */
+/* Result of error_reply() and status_reply() for arguments other than one string. */
 static int wrongReply(lua_State *L) {
     luaPushField(L, "err", sliceStr("ERR wrong number or type of arguments"));
     return 1;
@@ -36,7 +36,7 @@ static int apiStatusReply(lua_State *L) {
     return 1;
 }
 
-/* A '-' in front is left out; what has no code gets ERR. */
+/* Removes a leading '-'; a text without a code gets "ERR". */
 static int apiErrorReply(lua_State *L) {
     if (lua_gettop(L) != 1 || lua_type(L, 1) != LUA_TSTRING) return wrongReply(L);
     slice text;
@@ -167,7 +167,7 @@ static void setTexts(lua_State *L) {
     }
 }
 
-/* What both scripts and functions have. */
+/* Adds the functions that both scripts and functions have. */
 static void pushCommon(lua_State *L) {
     static const luaL_Reg functions[] = {{"call", scriptApiCall},
                                          {"pcall", scriptApiPcall},

@@ -1,4 +1,4 @@
-/* script_api.h -- the table `redis` (and `server`) that scripts talk to the server with.
+/* script_api.h -- the table `redis` (also called `server`), by which scripts use the server.
  *
  * Runs on: main, within a script that runs.
  *
@@ -8,8 +8,8 @@
 
 #include "interpreter.h"
 
-/* Leave the table on the stack: of scripts, of functions, and, without register_function(), of a library that is
- * loaded. */
+/* Push the table: for scripts, for functions, and for a library while it is loaded. The last one lacks
+ * register_function(), which the caller adds. */
 void scriptApiPush(lua_State *L);
 void scriptApiPushForFunctions(lua_State *L);
 void scriptApiPushForLoading(lua_State *L);

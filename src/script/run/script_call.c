@@ -1,13 +1,13 @@
-/* script_call.c -- redis.call(), redis.pcall() and redis.acl_check_cmd(): commands out of a script.
+/* script_call.c -- redis.call(), redis.pcall() and redis.acl_check_cmd(): commands that a script executes or checks.
  *
- * Arguments stay where Lua has them, on its stack; the record of the command refers to them. It lies in an arena that
- * is used for one call after the other. Commands are looked up by a small cache whose place follows from the address of
- * the name: a script's constant has the same one each time, and a loop over three commands finds all three.
+ * Arguments stay on Lua's stack, and the record of the command refers to them. The record is made in an arena that each
+ * call reuses. Commands are looked up through small caches, chosen by the address of the name: a script's constant has
+ * the same address each time, so a loop over three commands finds all three.
  *
- * Not here    what the command does with it (engine/program.c), values (reply_to_lua.c, lua_to_reply.c).
+ * Not here    executing the command (engine/program.c), conversion of values (reply_to_lua.c, lua_to_reply.c).
  * Owns        the arena.
  * Threads     main, within a script that runs.
- * Cost        no allocation beyond what Lua takes for the result.
+ * Cost        no allocation except Lua's own for the result.
  * Tests       tests/script/eval.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -38,7 +38,7 @@ void scriptCallInit(void) {
     recordArenaInit(&calls.arena, calls.first, ARENA_BYTES);
 }
 
-/* Texts of numbers among the arguments: on the stack, or for many of them in memory of Lua. */
+/* Texts of the numbers among the arguments: on the C stack or, if there are many, in memory of Lua. */
 typedef struct numberTexts {
     char on_stack[NUMBERS_ON_STACK][LUA_ARG_DIGITS];
     char *more;
@@ -52,10 +52,11 @@ static char *roomForNumber(lua_State *L, numberTexts *texts, int argc) {
     return texts->more + (size_t)texts->used++ * LUA_ARG_DIGITS;
 }
 
-/* The arguments on the stack as a record, complete but for recordComplete(). NULL: one of them is no text.
+/* Makes a record of the arguments on the stack, complete except for recordComplete(). Returns NULL if one of them is
+ * neither a string nor a number.
  *
- * It needs two more places of Lua's stack, and a C function has LUA_MINSTACK beyond its arguments. luaL_checkstack()
- * would refuse calls that have as many arguments as unpack() can give. */
+ * It needs two more slots of Lua's stack, and a C function has LUA_MINSTACK in addition to its arguments.
+ * luaL_checkstack() would refuse calls that have as many arguments as unpack() can give. */
 static parsedCommand *makeRecord(lua_State *L, numberTexts *texts, int argc) {
     size_t bytes = 0;
     recordArenaFree(&calls.arena);
@@ -75,7 +76,7 @@ static recordCache *cacheFor(const parsedCommand *req) {
     return &calls.caches[((uintptr_t)req->argv[0].ptr >> 5) % CACHES];
 }
 
-/* The value that was built ahead and that nobody has taken. */
+/* Releases the value that was built in advance if the command has not taken it. */
 static void dropValue(parsedCommand *req) {
     if (unlikely(req->value != NULL)) decrRefCount(req->value);
     req->value = NULL;
@@ -99,7 +100,7 @@ typedef struct replyToPush {
     replyKind kind;
 } replyToPush;
 
-/* Under lua_cpcall's protection the copy of a reply that lies in pieces is freed whatever happens. */
+/* Runs in a protected call, so that the caller can free its copy of a reply in several blocks even after an error. */
 static int pushInPieces(lua_State *L) {
     replyToPush *p = lua_touserdata(L, 1);
     p->kind = luaPushReply(L, p->bytes);
@@ -121,7 +122,7 @@ static replyKind pushResult(lua_State *L, client *self) {
     return reply.kind;
 }
 
-/* Run the command of the arguments on the stack and leave its result there. */
+/* Runs the command whose arguments are on the stack and leaves its result there. */
 static replyKind callCommand(lua_State *L) {
     scriptRun *run = scriptRunning();
     serverAssert(run); /* the sandbox calls this within a script only */

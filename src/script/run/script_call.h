@@ -1,4 +1,4 @@
-/* script_call.h -- redis.call(), redis.pcall() and redis.acl_check_cmd(): commands out of a script.
+/* script_call.h -- redis.call(), redis.pcall() and redis.acl_check_cmd(): commands that a script executes or checks.
  *
  * Runs on: main, within a script that runs.
  *
@@ -8,12 +8,12 @@
 
 #include "interpreter.h"
 
-/* lua_CFunctions. call() raises an error, pcall() returns it as a table. */
+/* lua_CFunctions. call() raises the error of a command, pcall() returns it as a table. */
 int scriptApiCall(lua_State *L);
 int scriptApiPcall(lua_State *L);
 int scriptApiAclCheck(lua_State *L);
 
-/* Boot. */
+/* Call at startup. */
 void scriptCallInit(void);
 
 #endif

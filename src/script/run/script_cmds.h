@@ -11,7 +11,7 @@
 
 commandHandler scriptLoadCommand, scriptExistsCommand, scriptFlushCommand, scriptKillCommand, scriptShowCommand;
 
-/* What SCRIPT KILL and FUNCTION KILL say. */
+/* Replies to SCRIPT KILL or FUNCTION KILL. */
 void scriptReplyKilled(client *c, killResult result);
 
 #endif

@@ -1,13 +1,13 @@
-/* script_debug.c -- SCRIPT DEBUG, and the life of a debugging session: its connection, its process, its end.
+/* script_debug.c -- SCRIPT DEBUG, and a debugger run: its connection, its process, its end.
  *
- *     EVAL --take the connection--> synchronous: session --> reply, close when it is written
- *                               '-> fork --> child:  session --> reply, _exit()
- *                                        '-> parent: forgets the client; the peer hears nothing of that
+ *     EVAL --take the connection--> synchronous: run --> reply, close after it is written
+ *                               '-> fork --> child:  run --> reply, _exit()
+ *                                        '-> parent: abandons the client; its peer does not notice
  *
- * Not here    what a session says and does (debugger.c).
+ * Not here    the debugger itself (debugger.c).
  * Owns        the pids of the children.
- * Threads     main; sessions: main's own, and a child's only one.
- * Invariants  1. A child answers its one client, and does nothing that lasts.
+ * Threads     main; debugger runs: main's own thread, or a child's only one.
+ * Invariants  1. A child serves only its client, and has no effect outside its process.
  * Tests       tests/script/debugger.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -34,9 +34,9 @@
 enum { DEBUG_OFF, DEBUG_FORKED, DEBUG_SYNC };
 
 static struct {
-    debugDetach detach; /* const after boot */
-    size_t slot;        /* const after boot: what SCRIPT DEBUG has asked for, a byte of the client */
-    connection *conn;   /* borrowed: of the session that is here */
+    debugDetach detach; /* const after startup */
+    size_t slot;        /* const after startup: the byte of a client that SCRIPT DEBUG sets */
+    connection *conn;   /* borrowed: of the run in this process */
     pid_t children[CHILDREN_MAX];
     int nchildren;
 } sessions;
@@ -96,19 +96,21 @@ void scriptDebugEndChildren(void) {
     sessions.nchildren = 0;
 }
 
-/* Nobody else is there to do what the parent leaves to other threads, and nobody else is to be served. */
+/* Makes this process the child of a debugger run: it does itself what the parent leaves to other threads, and serves no
+ * other client. */
 static void beChild(pid_t parent) {
     forkedSettle(parent, sessions.conn->fd, sessions.conn->fd);
     bioRunInline();
     storeSetFreeSink(NULL);
     yieldSetServe(NULL);
     forkedBecomeCopy();
-    programLiftNoScript(false); /* most of what acts on the server is noscript: files, listeners, threads, its end */
+    programLiftNoScript(false); /* most commands that act on the server are noscript: files, listeners, threads,
+                                 * shutdown */
     sessions.nchildren = 0;
     serverLog(LL_NOTICE, "Valkey forked for debugging eval");
 }
 
-/* True in the child. */
+/* Returns true in the child. */
 static bool forkChild(client *c) {
     pid_t parent = getpid(), pid = forkQuietly();
     if (pid == 0) {
@@ -128,7 +130,7 @@ static bool forkChild(client *c) {
     return false;
 }
 
-/* ---- Sessions ---------------------------------------------------------------------------------------------------- */
+/* ---- Debugger runs ----------------------------------------------------------------------------------------------- */
 
 bool scriptDebugBegin(client *c, slice text) {
     assertMainRole();

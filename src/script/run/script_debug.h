@@ -1,9 +1,9 @@
-/* script_debug.h -- SCRIPT DEBUG, and the life of a debugging session: its connection, its process, its end.
+/* script_debug.h -- SCRIPT DEBUG, and a debugger run: its connection, its process, its end.
  *
- * A session is one EVAL of a client that has asked for it. By itself it runs in a forked child, and what it changes is
- * gone with that. A synchronous one runs here, and the server waits for its client: nobody else is served.
+ * A debugger run is one EVAL of a client that has asked for it. Normally it executes in a forked child, and its changes
+ * are lost with the child. A synchronous run executes in the server, which serves no other client meanwhile.
  *
- * Runs on: main; scriptDebugBegin() and what follows it, main's own thread.
+ * Runs on: main; scriptDebugBegin() and scriptDebugEnd(): main's own thread.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SCRIPT_SCRIPT_DEBUG_H
@@ -16,13 +16,14 @@ commandHandler scriptDebugCommand;
 
 /* Returns true if the client's next EVAL is to be debugged. */
 bool scriptIsDebugged(const client *c);
-/* Begin a session for the EVAL of `c`. False: nothing is to be run here; the client has its error, or a child has the
- * client. */
+/* Begins a debugger run for the EVAL of `c`. Returns false if the caller must not run the script: the client got an
+ * error, or a child process serves it now. */
 bool scriptDebugBegin(client *c, slice text);
-/* The EVAL has replied. In a child this does not return. */
+/* Ends the run after EVAL has replied. Does not return in a child. */
 void scriptDebugEnd(client *c);
 
-/* How a command has its client's connection for itself: the net layer's part (net/balance/conn_detach.h). Boot only. */
+/* The functions of the net layer by which a command gets its client's connection for itself, returns it, or abandons it
+ * to a child process (net/balance/conn_detach.h). */
 typedef struct debugDetach {
     connection *(*take)(client *c);
     void (*giveBack)(client *c);
@@ -30,9 +31,9 @@ typedef struct debugDetach {
 } debugDetach;
 void scriptDebugInit(const debugDetach *detach);
 
-/* Each tick: children that have ended. */
+/* Forgets child processes that have ended. Call at each tick. */
 void scriptDebugTick(void);
-/* Shutdown: none is left behind. */
+/* Kills all child processes and waits for their end. Call at shutdown. */
 void scriptDebugEndChildren(void);
 
 #endif

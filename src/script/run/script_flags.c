@@ -1,4 +1,4 @@
-/* script_flags.c -- what a script or function says of itself: its first line, its flags, and whether it may run.
+/* script_flags.c -- what a script or function declares: its first line, its flags, and whether they let it run.
  *
  * Owns        nothing.
  * Threads     main.
@@ -28,7 +28,7 @@ static uint32_t flagByName(slice name) {
     return 0;
 }
 
-/* "no-writes,allow-oom"; nothing at all is no flag. */
+/* Parses "no-writes,allow-oom"; an empty list has no flags. */
 static sds readFlags(const char *list, uint32_t *flags) {
     while (*list) {
         size_t len = strcspn(list, ",");
@@ -41,7 +41,7 @@ static sds readFlags(const char *list, uint32_t *flags) {
     return NULL;
 }
 
-/* The first word is "#!" and the engine's name. */
+/* Parses the words of the first line after the first one, which is "#!" and the name of the engine. */
 static sds readWords(const sds *words, int count, scriptHead *head) {
     static const char option[] = "flags=";
     for (int i = 1; i < count; i++) {

@@ -1,17 +1,17 @@
-/* script_run.c -- one script or function that runs: what it may do, how it is called, how it is ended.
+/* script_run.c -- runs a script or function: what it may do, how it is called, how it is killed.
  *
- * All that can fail for want of memory happens in one protected call: the tables KEYS and ARGV, the function, and the
- * reply of its result. A hook looks at the clock after many steps; past the threshold it lets others in, and if one of
- * them has asked for the end it raises an error at each step from then on, which no pcall() outlives.
+ * All that can fail for lack of memory happens in one protected call: the tables KEYS and ARGV, the function, and the
+ * reply with its result. After many steps a hook reads the clock. Past the threshold it lets other clients be served,
+ * and if one of them kills the script, it raises an error at each step from then on, so that no pcall() can catch the
+ * end.
  *
- * Not here    what calls it (eval.c), what it calls (script_call.c).
- * Owns        the program's client.
+ * Not here    the commands that run scripts (eval.c), the commands that scripts run (script_call.c).
+ * Owns        the client that executes commands for scripts.
  * Threads     main.
- *   IDLE --scriptCallRun()--> RUNS --past the threshold--> SLOW (others are served)
+ *   IDLE --scriptCallRun()--> RUNS --past the threshold--> SLOW (other clients are served)
  *    ^                          '--------- ended, killed ------'--scriptKill()--> KILLED: ends at its next step
- *
- * Invariants  1. `running` is set exactly while a script runs, and then it is the only one.
- *             2. Between two scripts the program's client has no replies, and the interpreter's stack its bottom only.
+ * Invariants  1. `running` is set exactly while a script runs; no second one runs meanwhile.
+ *             2. Between two scripts that client has no replies, and the interpreter's stack has only its bottom.
  *             3. A script that has written is not killed.
  * Tests       tests/script/eval.tcl
  *
@@ -35,7 +35,8 @@
 static client *self;       /* owns */
 static scriptRun *running; /* borrowed */
 
-/* Asserts the invariants; at both ends of what runs a script, and of what others may call meanwhile. */
+/* Asserts the invariants. Called before and after each function that runs a script or that other clients may call
+ * meanwhile. */
 static void runCheck(void) {
     if (!running) {
         debugAssert(!self || self->output_bytes == 0);
@@ -73,10 +74,11 @@ const char *scriptBusyError(void) {
                : "-BUSY Valkey is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.";
 }
 
-/* Before the threshold, which only the setting "yield always" does, clients whose commands may not run wait. */
+/* Serves other clients. Below the threshold, where only the setting "yield always" does this, clients whose commands
+ * may not run have to wait. */
 static void letOthersIn(void) {
     const yieldJob job = {.allowed = CMD_ALLOW_BUSY, .error = running->slow ? scriptBusyError() : NULL};
-    int64_t now_ms = storeNowMs(); /* a script sees keys expire by one time, from its start to its end */
+    int64_t now_ms = storeNowMs(); /* a script sees keys expire as of one moment, from its start to its end */
     const scriptRun *before = running;
     runCheck();
     yieldNow(&job);
@@ -131,13 +133,13 @@ static void pushArguments(lua_State *L, const client *c, uint32_t from, uint32_t
     }
 }
 
-/* What the interpreter keeps at the bottom of its stack for each run, and the upvalues of the second. */
+/* The bottom of the interpreter's stack, which each run needs, and the upvalues of the function at RUN_AT. */
 enum { HANDLER_AT = 1, RUN_AT, ERROR_AT, BOTTOM = ERROR_AT };
 #define GLOBALS lua_upvalueindex(1)
 #define KEYS_NAME lua_upvalueindex(2)
 #define ARGV_NAME lua_upvalueindex(3)
 
-/* lua_CFunction in the protected call: arguments in, function, reply out. */
+/* lua_CFunction of the protected call: passes the arguments, calls the function, and replies with its result. */
 static int runAll(lua_State *L) {
     const scriptCall *call = running->call;
     client *c = running->program.caller;
@@ -161,15 +163,15 @@ static int runAll(lua_State *L) {
     return 0;
 }
 
-/* Push the field of the error table at 1, as text if it is one or a number; NULL: it is neither. */
+/* Pushes a field of the error table at index 1 and returns it as text if it is a string or a number, else NULL. */
 static const char *errorField(lua_State *L, const char *name) {
     lua_pushstring(L, name);
     lua_rawget(L, 1);
     return lua_tostring(L, -1);
 }
 
-/* lua_CFunction: the error table as the client's reply. All that takes memory of Lua comes first, and stays on the
- * stack: a field that is a number is a text there only. */
+/* lua_CFunction: replies with the error table. All that needs memory of Lua comes first and stays on the stack: a field
+ * that is a number has its text only there. */
 static int replyErrorTable(lua_State *L) {
     client *c = running->program.caller;
     const char *text = errorField(L, "err"), *source = errorField(L, "source");
@@ -188,7 +190,8 @@ static int replyErrorTable(lua_State *L) {
     return 0;
 }
 
-/* The error on the top as the client's reply; `outer`: the place of a length that was open before it had any. */
+/* Replies with the error on the top of the stack. `outer` is the innermost deferred length that was open before the
+ * script. */
 static void replyError(lua_State *L, client *c, const void *outer) {
     if (addReplyGiveUp(c, outer)) return;
     if (lua_istable(L, -1)) {
@@ -196,7 +199,7 @@ static void replyError(lua_State *L, client *c, const void *outer) {
         lua_insert(L, -2);
         if (lua_pcall(L, 1, 0, 0) == 0) return;
     }
-    const char *text = lua_tostring(L, -1); /* no memory, or an error within the handler */
+    const char *text = lua_tostring(L, -1); /* lack of memory, or an error within the handler */
     addReplyError(c, text ? text : "unknown error");
 }
 

@@ -1,6 +1,6 @@
-/* script_run.h -- one script or function that runs: what it may do, how it is called, how it is ended.
+/* script_run.h -- runs a script or function: what it may do, how it is called, how it is killed.
  *
- * One runs at a time: what would run another is refused meanwhile.
+ * Only one runs at a time; a command that would run another one meanwhile is refused.
  *
  * Runs on: main.
  *
@@ -12,44 +12,44 @@
 #include "program.h"
 #include "script_flags.h"
 
-/* What is to run. The function is a reference in the interpreter's registry (luaL_ref). */
+/* A script or function to be run. It is a reference in the interpreter's registry (luaL_ref). */
 typedef struct scriptCall {
     interpreter *in;
     int function;
     uint32_t flags;       /* SCRIPT_ */
-    const char *name;     /* of a function; NULL for a script */
-    bool as_arguments;    /* keys and arguments go to the function, in place of the globals KEYS and ARGV */
-    bool read_only;       /* EVAL_RO and the like */
-    bool debugged;        /* it runs at the word of its client */
-    uint32_t first, keys; /* c->argv[first] is the first of so many keys; arguments stand behind them */
+    const char *name;     /* name of a function; NULL for a script */
+    bool as_arguments;    /* keys and arguments are passed to the function instead of the globals KEYS and ARGV */
+    bool read_only;       /* run by EVAL_RO, EVALSHA_RO or FCALL_RO */
+    bool debugged;        /* it runs in the debugger */
+    uint32_t first, keys; /* c->argv[first] is the first of `keys` keys; the arguments follow them */
 } scriptCall;
 
 typedef struct scriptRun {
     program program;
     const scriptCall *call;
-    int resp;    /* that the script has asked for */
-    bool slow;   /* past the threshold: others are served now and then */
+    int resp;    /* protocol version that the script has chosen */
+    bool slow;   /* it ran longer than the threshold: other clients are served now and then */
     bool killed; /* it ends at its next step */
     monotime started;
 } scriptRun;
 
-/* What runs now; NULL: nothing. */
+/* Returns the running script or function, or NULL. */
 scriptRun *scriptRunning(void);
 
-/* Run it for the command of `c`, and reply with its result. */
+/* Runs it for the command of `c`, and replies with its result. */
 void scriptCallRun(client *c, const scriptCall *call);
 
-/* What others are told while a script runs and lets them in. NULL: none runs. */
+/* Returns the error that other clients get while a script runs and lets them be served; NULL if none runs. */
 const char *scriptBusyError(void);
 
 typedef enum { KILL_DONE, KILL_NOTHING, KILL_HAS_WRITTEN, KILL_OTHER_KIND } killResult;
-/* End what runs if it has not written: SCRIPT KILL a script, FUNCTION KILL a function. */
+/* Ends the running script if it has not written: SCRIPT KILL ends a script, FUNCTION KILL a function. */
 killResult scriptKill(bool function);
 
-/* Make a sandbox ready for runs: what each needs stays at the bottom of its stack, and what runs in it is looked at now
- * and then and can be ended. */
+/* Prepares a new sandbox for runs: puts what each run needs at the bottom of its stack, and sets the hook by which long
+ * runs are noticed and can be killed. */
 void scriptRunPrepare(interpreter *in);
-/* Boot: the client of programs. */
+/* Creates the client that executes commands for scripts. Call at startup. */
 void scriptRunInit(void);
 
 #endif
