@@ -1,6 +1,6 @@
 /* fcall.c -- FCALL, FCALL_RO: call a function of a library.
  *
- * Not here    which functions there are (functions.c), how one runs (script_run.c).
+ * Not here    the table of functions (functions.c), running one (script_run.c).
  * Owns        nothing.
  * Threads     main.
  * Tests       tests/script/functions.tcl
@@ -39,7 +39,7 @@ static bool countKeys(client *c, uint32_t *keys) {
 
 static void fcall(client *c, bool read_only) {
     uint32_t keys;
-    if (unlikely(monitor_count > 0)) monitorFeed(c); /* the function's own commands come behind it */
+    if (unlikely(monitor_count > 0)) monitorFeed(c); /* MONITOR shows the function's own commands after it */
     const libraryFunction *f = functionTableFind(functionsInUse(), c->argv[FUNCTION_ARG]);
     if (!f) {
         addReplyError(c, "Function not found");

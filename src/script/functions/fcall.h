@@ -9,7 +9,7 @@
 #include "command_table.h"
 
 commandHandler fcallCommand, fcallRoCommand;
-/* Flags of both that follow from the function. */
+/* Computes the command flags of both from the function that they call. */
 commandFlagsFn fcallFlags;
 
 #endif

@@ -28,7 +28,7 @@ static bool repliedError(client *c, sds error) {
     return true;
 }
 
-/* Files have to be written, and others to hear of it. */
+/* Counts a change, so that it is saved and propagated. */
 static void changed(void) {
     store_stats.dirty++;
 }
@@ -95,7 +95,7 @@ static restorePolicy policyOf(const client *c) {
     return sliceIs(c->argv[3], "flush") ? RESTORE_FLUSH : RESTORE_UNKNOWN;
 }
 
-/* The libraries of a payload in a table of their own; NULL, and there is the error. */
+/* Returns the libraries of the payload in a table of their own, or NULL and the error. */
 static functionTable *readPayload(const client *c, sds *error) {
     functionTable *t = functionTableCreate();
     bool relaxed = object_settings.version_check == RDB_VERSION_CHECK_RELAXED || c->flags & CLIENT_REPLAYS;
@@ -128,7 +128,7 @@ void functionRestoreCommand(client *c) {
     addReplyOk(c);
 }
 
-/* --- Looks -------------------------------------------------------------------------------------------------------- */
+/* --- Queries ------------------------------------------------------------------------------------------------------ */
 
 void functionDumpCommand(client *c) {
     addReplyBulkSds(c, functionDump(functionsInUse()));
@@ -176,7 +176,7 @@ typedef struct listOptions {
     slice pattern;
 } listOptions;
 
-/* False after an error. Each word once. */
+/* Parses the options, each at most once. Returns false after an error reply. */
 static bool listArgs(client *c, listOptions *o) {
     for (uint32_t i = 2; i < c->argc; i++) {
         if (!o->with_code && sliceIs(c->argv[i], "withcode")) {
@@ -196,7 +196,7 @@ static bool listArgs(client *c, listOptions *o) {
     return true;
 }
 
-/* How many libraries are asked for; `reply`: with them. */
+/* Returns the number of libraries that match the options; with `reply` it adds them to the reply. */
 static long long listed(client *c, const listOptions *o, bool reply) {
     dictIterator it;
     const functionLibrary *library;

@@ -1,13 +1,13 @@
-/* function_dump.c -- libraries as bytes that another server can take.
+/* function_dump.c -- libraries as a payload of bytes that another server can load (FUNCTION DUMP, FUNCTION RESTORE).
  *
  *   +---------+------------------+     +---------------------------+
- *   | 245     | text, as RDB has | ... | version, checksum         |
- *   | 1       | strings          |     | (object/dump_payload.h)   |
+ *   | 245     | text, an RDB     | ... | version, checksum         |
+ *   | 1 byte  | string           |     | (object/dump_payload.h)   |
  *   +---------+------------------+     +---------------------------+
  *
  * Owns        nothing.
  * Threads     main.
- * Invariants  1. A payload is untrusted: version and checksum have been found good before a library is made.
+ * Invariants  1. A payload is untrusted: its version and checksum are checked before a library is loaded.
  * Tests       tests/unit/script/functions/function_dump_test.c, tests/script/functions.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -18,7 +18,7 @@
 #include "rdb_string.h"
 
 #define FUNCTION 245
-#define FUNCTION_OLD 246 /* before 7.0 was done */
+#define FUNCTION_OLD 246 /* written by prereleases of 7.0 */
 
 sds functionDump(const functionTable *t) {
     rdbWriter out;

@@ -1,4 +1,4 @@
-/* function_dump.h -- libraries as bytes that another server can take.
+/* function_dump.h -- libraries as a payload of bytes that another server can load (FUNCTION DUMP, FUNCTION RESTORE).
  *
  * Runs on: main.
  *
@@ -8,10 +8,10 @@
 
 #include "function_table.h"
 
-/* The caller's. */
+/* Returns the payload, which the caller frees. */
 sds functionDump(const functionTable *t);
-/* Load what functionDump() of some server has made into `t`. `relaxed`: any version. NULL, or the text of an error,
- * which is the caller's; the table may then have some of the libraries. */
+/* Loads the libraries of a payload of functionDump() into `t`. `relaxed` accepts any RDB version. Returns NULL, or the
+ * text of an error, which the caller frees; the table may then have some of the libraries. */
 sds functionDumpLoad(functionTable *t, slice payload, bool relaxed, functionLoading how) must_check;
 
 #endif

@@ -1,7 +1,7 @@
-/* function_engine.h -- what the table of functions asks of a language.
+/* function_engine.h -- the interface that a scripting language implements for the table of functions.
  *
- * A language keeps the code of functions and is asked for little: to run the text of a library, which registers its
- * functions, and to forget them again.
+ * A language holds the code of functions. It has to run the text of a library, which registers its functions, and to
+ * free functions again.
  *
  * Runs on: main.
  *
@@ -14,13 +14,13 @@
 typedef struct functionLibrary functionLibrary;
 
 typedef struct functionEngine {
-    const char *name; /* as replies show it; in the first line of a library any case will do */
-    /* Run the text of a library, without its first line. It calls functionLibraryAdd() for each function. `limited`: it
-     * is stopped when it takes too long. NULL, or the text of an error, which is the caller's. */
+    const char *name; /* as replies show it; the first line of a library may write it in any case */
+    /* Runs the text of a library without its first line. It calls functionLibraryAdd() for each function. `limited`
+     * stops it if it takes too long. Returns NULL, or the text of an error, which the caller frees. */
     sds (*load)(functionLibrary *library, slice code, bool limited);
-    /* Let go of a function. */
+    /* Frees a function. */
     void (*forget)(int function);
-    /* Let go of all, and of what they have kept; `async`: memory is freed in the background. */
+    /* Frees all functions and the state that they have built up; a background thread frees the memory if `async`. */
     void (*reset)(bool async);
 } functionEngine;
 

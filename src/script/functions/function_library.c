@@ -1,6 +1,6 @@
 /* function_library.c -- one library: its name, its text, its functions.
  *
- * Not here    which libraries there are (function_table.c), running their text (function_lua.c).
+ * Not here    the table of libraries (function_table.c), running their text (function_lua.c).
  * Owns        nothing.
  * Threads     main.
  * Tests       tests/unit/script/functions/function_table_test.c, tests/script/functions.tcl
@@ -23,7 +23,7 @@ static bool isName(slice name) {
 
 /* --- The first line ----------------------------------------------------------------------------------------------- */
 
-/* The words behind the first: "name=NAME", once. */
+/* Parses the words after the first: "name=NAME", exactly once. */
 static sds readWords(const sds *words, int count, libraryHead *head) {
     static const char option[] = "name=";
     for (int i = 1; i < count; i++) {

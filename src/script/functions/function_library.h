@@ -13,40 +13,42 @@
 #include "function_engine.h"
 
 typedef struct libraryFunction {
-    sds name;        /* owns */
-    sds description; /* owns; NULL: it has none */
-    uint32_t flags;  /* SCRIPT_ */
-    int function;    /* the engine's */
-    const functionLibrary *library;
+    sds name;                       /* owns */
+    sds description;                /* owns; NULL if there is none */
+    uint32_t flags;                 /* SCRIPT_ */
+    int function;                   /* reference of the engine */
+    const functionLibrary *library; /* borrowed: the library that it belongs to */
 } libraryFunction;
 
 struct functionLibrary {
     sds name; /* owns */
-    sds text; /* owns: all of it */
+    sds text; /* owns: the whole text */
     const functionEngine *engine;
-    dict *functions; /* owns: libraryFunction, by their names */
-    size_t bytes;    /* what it takes here */
+    dict *functions; /* owns: libraryFunction, by name */
+    size_t bytes;    /* memory that the library takes, without the engine's */
 };
 
-/* What the first line says. */
+/* The contents of a library's first line. */
 typedef struct libraryHead {
     sds name;   /* owns */
     sds engine; /* owns */
-    slice code; /* borrowed from the text: what follows, with the end of the first line */
+    slice code; /* borrowed from the text: what follows the name, from the end of the first line on */
 } libraryHead;
 
-/* NULL, or the text of an error, which is the caller's; the head is then empty. */
+/* Parses the first line of a library. Returns NULL, or the text of an error, which the caller frees; the head is then
+ * empty. */
 sds libraryReadHead(slice text, libraryHead *head) must_check;
 void libraryHeadFree(libraryHead *head);
 
-/* Run the text of a library with that head. NULL, and *error is the caller's. */
+/* Creates a library by running its text, whose first line is `head`. Returns NULL on an error, with its text in *error,
+ * which the caller frees. */
 functionLibrary *functionLibraryCreate(slice text, const libraryHead *head, const functionEngine *engine, bool limited,
                                        sds *error);
-/* `forget`: the engine still has its functions. Without it, on any thread. */
+/* Frees a library. `forget` frees its functions in the engine, too, on main only; without it any thread may call. */
 void functionLibraryFree(functionLibrary *library, bool forget);
 
-/* For engines: the library that is loaded has a function. `description` may be NULL. The text of an error, which stays
- * where it is, or NULL. */
+/* Adds a function to the library that is being loaded; engines call it. `description` may be NULL. Returns NULL, or the
+ * text of an error, which is a constant. */
 const char *functionLibraryAdd(functionLibrary *library, slice name, const slice *description, uint32_t flags,
                                int function) must_check;
 

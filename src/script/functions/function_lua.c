@@ -1,14 +1,15 @@
 /* function_lua.c -- functions written in Lua: the interpreter of all libraries.
  *
- * The text of a library runs once. Meanwhile the globals are others: a table `redis` (and `server`) with
- * register_function(), log() and versions, and nothing else. Its functions have the same proxy as their table of
- * globals, and behind it are the real ones again by the time they are called. So what a library keeps is its local
- * variables, and what it took from the table `redis` while it was loaded stays of that kind.
+ * The text of a library runs once. Meanwhile its globals are different ones: a table `redis` (also called `server`)
+ * with register_function(), log() and the versions, and nothing else. The library's functions keep the same proxy as
+ * their table of globals, but by the time they are called the proxy shows the real globals again. So a library can keep
+ * state only in its local variables, and whatever it copied from the table `redis` while it was loaded stays the
+ * restricted kind.
  *
  * Not here    arguments of register_function() (function_register.c), calling functions (script_run.c).
  * Owns        the interpreter.
  * Threads     main.
- * Invariants  1. The globals are the real ones unless a library is loaded.
+ * Invariants  1. The proxy shows the real globals unless a library is being loaded.
  * Tests       tests/script/functions.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -33,13 +34,13 @@
 
 static struct {
     interpreter *in; /* owns */
-    int globals;     /* while a library is loaded: in the registry */
+    int globals;     /* reference in the registry: the globals of a library while it is loaded */
     monotime started;
 } lua;
 
 /* --- The interpreter ---------------------------------------------------------------------------------------------- */
 
-/* lua_CFunction: what a library finds while it is loaded. */
+/* lua_CFunction: creates the globals that a library sees while it is loaded. */
 static int makeGlobals(lua_State *L) {
     lua_newtable(L);
     sandboxRefuseMissing(L);
@@ -91,7 +92,7 @@ static void reset(bool async) {
 static void onSteps(lua_State *L, lua_Debug *place) {
     unused(place);
     if (clockTicksToNs(clockTicks() - lua.started) / 1000000 < LOAD_MS_MAX) return;
-    lua_sethook(L, onSteps, LUA_MASKCOUNT, HOOK_OF_END); /* no pcall() outlives it */
+    lua_sethook(L, onSteps, LUA_MASKCOUNT, HOOK_OF_END); /* so that no pcall() can catch it */
     scriptRaise(L, "ERR FUNCTION LOAD timeout");
 }
 
@@ -100,7 +101,7 @@ typedef struct compilation {
     bool compiled;
 } compilation;
 
-/* lua_CFunction in the protected call: a text that is no program leaves its error. */
+/* lua_CFunction of the protected call. A text that cannot be compiled leaves its error. */
 static int compileAndRun(lua_State *L) {
     compilation *c = lua_touserdata(L, 1);
     if (sandboxLoad(L, c->code, "@user_function") != 0) return lua_error(L);
@@ -111,7 +112,8 @@ static int compileAndRun(lua_State *L) {
     return 0;
 }
 
-/* The error on the top: a table, or a text where the parser or want of memory has made it. */
+/* Returns the text of the error on the top of the stack, which is a table, or a string if the parser or lack of memory
+ * raised it. */
 static sds errorText(lua_State *L, bool compiled) {
     const char *what = compiled ? "Error registering functions" : "Error compiling function", *text;
     if (functionRegisterRefused()) return sdsNew(functionRegisterRefused());

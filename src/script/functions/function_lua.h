@@ -9,7 +9,7 @@
 #include "function_engine.h"
 #include "interpreter.h"
 
-/* Boot. */
+/* Creates the interpreter. Call at startup. */
 void functionLuaInit(void);
 extern const functionEngine function_lua;
 interpreter *functionLuaInterpreter(void);

@@ -1,4 +1,4 @@
-/* function_register.c -- redis.register_function(): a library that is loaded names its functions.
+/* function_register.c -- redis.register_function(): a library names its functions while it is loaded.
  *
  * Not here    running the text of a library (function_lua.c).
  * Owns        nothing.
@@ -14,15 +14,15 @@
 #include <strings.h>
 
 static struct {
-    functionLibrary *library; /* borrowed; NULL: none is loaded */
+    functionLibrary *library; /* borrowed; NULL if none is being loaded */
     const char *refused;
 } loading;
 
-/* What a function says of itself. Texts live on Lua's stack. */
+/* The arguments of register_function(). Texts are on Lua's stack. */
 typedef struct description {
     slice name, text;
     uint32_t flags;
-    int callback; /* its place on the stack; 0: none */
+    int callback; /* its index on the stack; 0 if none */
 } description;
 
 void functionRegisterFor(functionLibrary *library) {
@@ -34,7 +34,7 @@ const char *functionRegisterRefused(void) {
     return loading.refused;
 }
 
-/* A string or a number at `index`, which is made a string. */
+/* Returns the string or number at `index`, which becomes a string on the stack. */
 static slice textAt(lua_State *L, int index) {
     slice text;
     text.ptr = lua_tolstring(L, index, &text.len);
@@ -47,7 +47,7 @@ static uint32_t flagByName(const char *name) {
     return 0;
 }
 
-/* The list on the top, up to its first hole. */
+/* Reads the list of flags on the top of the stack, up to its first nil. */
 static uint32_t readFlags(lua_State *L) {
     if (!lua_istable(L, -1))
         scriptRaise(L, "ERR flags argument to server.register_function must be a table representing function flags");
@@ -64,7 +64,7 @@ static uint32_t readFlags(lua_State *L) {
     return flags;
 }
 
-/* The value on the top belongs to `key`; what is to be kept stays in the table. */
+/* Reads the value on the top of the stack, whose name is `key`. Values that must be kept are stored in slots 2 to 4. */
 static void readNamed(lua_State *L, const char *key, description *d) {
     if (strcasecmp(key, "function_name") == 0) {
         if (!lua_isstring(L, -1))
@@ -91,7 +91,7 @@ static void readNamed(lua_State *L, const char *key, description *d) {
     }
 }
 
-/* One argument, a table of names. Places 2 to 4 keep its name, description and callback. */
+/* Reads one argument, a table of named arguments. Slots 2 to 4 keep name, description and callback. */
 static void readTable(lua_State *L, description *d) {
     if (!lua_istable(L, 1))
         scriptRaise(L, "ERR calling server.register_function with a single argument is only applicable to Lua table "
@@ -101,7 +101,7 @@ static void readTable(lua_State *L, description *d) {
     while (lua_next(L, 1)) {
         if (!lua_isstring(L, -2))
             scriptRaise(L, "ERR named argument key given to server.register_function is not a string");
-        lua_pushvalue(L, -2); /* a number would become a string under lua_next() */
+        lua_pushvalue(L, -2); /* lua_tostring() would turn a numeric key into a string and confuse lua_next() */
         const char *key = lua_tostring(L, -1);
         lua_insert(L, -2);
         readNamed(L, key, d);

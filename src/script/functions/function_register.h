@@ -1,4 +1,4 @@
-/* function_register.h -- redis.register_function(): a library that is loaded names its functions.
+/* function_register.h -- redis.register_function(): a library names its functions while it is loaded.
  *
  *   redis.register_function('name', callback)
  *   redis.register_function{function_name='name', callback=f, flags={'no-writes'}, description='what it does'}
@@ -12,9 +12,9 @@
 #include "function_library.h"
 #include "interpreter.h"
 
-/* From now on functions are registered with `library`; NULL: with none, and the attempt is an error. */
+/* Sets the library to which functions are added from now on; with NULL each attempt is an error. */
 void functionRegisterFor(functionLibrary *library);
-/* Why the library has refused a function since then; NULL: it has not. */
+/* Returns the error with which the library has refused the last function since then, or NULL. */
 const char *functionRegisterRefused(void);
 /* lua_CFunction. */
 int functionRegister(lua_State *L);

@@ -1,11 +1,11 @@
-/* function_table.c -- libraries by their names, and functions of all of them by theirs.
+/* function_table.c -- libraries by their names, and the functions of all of them by theirs.
  *
  * Not here    the table that clients use (functions.c).
  * Owns        nothing.
  * Threads     main.
- * Invariants  1. A function that is found belongs to a library of the table.
- *             2. No two libraries have functions whose names differ by case alone.
- *             3. Bytes and functions that are counted are those of the libraries that are there.
+ * Invariants  1. A function in the table belongs to a library in the table.
+ *             2. No two libraries have functions whose names differ only by case.
+ *             3. `bytes` and `count` are those of the libraries in the table.
  * Tests       tests/unit/script/functions/function_table_test.c, tests/script/functions.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -17,7 +17,7 @@
 
 #include <strings.h>
 
-static const functionEngine *only; /* borrowed, for good */
+static const functionEngine *only; /* borrowed, forever */
 
 void functionEngineSet(const functionEngine *engine) {
     only = engine;
@@ -45,7 +45,7 @@ static bool sameAnyCase(slice a, slice b) {
     return a.len == b.len && strncasecmp(a.ptr, b.ptr, a.len) == 0;
 }
 
-/* Asserts the invariants, at both ends of what changes a table. */
+/* Asserts the invariants, before and after each change of a table. */
 static void tableCheck(const functionTable *t) {
 #ifdef DEBUG_ASSERTIONS
     enum { LOOKED_AT_MAX = 1000 };
@@ -93,7 +93,7 @@ size_t functionTableMemory(const functionTable *t) {
     return zmallocSize(t) + t->bytes + dictMemUsage(t->libraries) + dictMemUsage(t->functions);
 }
 
-/* --- Putting in and taking out ------------------------------------------------------------------------------------ */
+/* --- Adding and removing ------------------------------------------------------------------------------------------ */
 
 static void put(functionTable *t, functionLibrary *library) {
     dictIterator it;
@@ -109,7 +109,7 @@ static void put(functionTable *t, functionLibrary *library) {
     t->count += dictSize(library->functions);
 }
 
-/* NULL: there is none of that name. */
+/* Removes a library from the table and returns it, or NULL if there is none of that name. */
 static functionLibrary *take(functionTable *t, slice name) {
     functionLibrary *library = dictPop(t->libraries, name, dictHash(t->libraries, name));
     if (!library) return NULL;
@@ -147,8 +147,8 @@ void functionTableFree(functionTable *t, bool forget) {
 
 /* --- Joining ------------------------------------------------------------------------------------------------------ */
 
-/* The text of an error if a function of `library` is there already, in a library that stays: one that `from` does not
- * have. */
+/* Returns the text of an error if the name of a function of `library` is taken by a library that stays, which is one
+ * that `from` does not replace. */
 static sds functionInTheWay(const functionTable *t, const functionLibrary *library, const functionTable *from) {
     dictIterator it;
     const libraryFunction *f;
@@ -182,7 +182,7 @@ sds functionTableJoin(functionTable *t, functionTable *from, bool replace) {
     tableCheck(from);
     sds error = inTheWay(t, from, replace);
     if (error) return error;
-    /* Those that are replaced go first: their functions may come back in another library. */
+    /* Replaced libraries are removed first: their functions may reappear in another library. */
     dictIterator it;
     functionLibrary *library;
     dictIterBegin(&it, from->libraries, false);

@@ -1,7 +1,7 @@
-/* function_table.h -- libraries by their names, and functions of all of them by theirs.
+/* function_table.h -- libraries by their names, and the functions of all of them by theirs.
  *
- * There is one that clients call functions of; others are made to be joined with it, so that what is wrong with one
- * library of many changes nothing.
+ * Clients call the functions of one such table. Other tables are made to be joined with it, so that an error in one of
+ * several libraries changes nothing.
  *
  * Runs on: main.
  *
@@ -12,36 +12,38 @@
 #include "function_library.h"
 
 typedef struct functionTable {
-    dict *libraries; /* owns: functionLibrary */
-    dict *functions; /* libraryFunction, any case; of two of one library that differ by case alone, one */
-    size_t bytes;    /* of libraries */
-    size_t count;    /* of functions */
+    dict *libraries; /* owns: functionLibrary, by name */
+    dict *functions; /* borrowed: libraryFunction, by name in any case; of two in one library that differ only by case,
+                      * one */
+    size_t bytes;    /* memory of all libraries */
+    size_t count;    /* number of functions in all libraries */
 } functionTable;
 
 functionTable *functionTableCreate(void);
-/* `forget`: as in functionLibraryFree(). */
+/* Frees a table and its libraries. `forget` is that of functionLibraryFree(). */
 void functionTableFree(functionTable *t, bool forget);
 
-/* How a text becomes a library. */
+/* Options for loading a library. */
 typedef struct functionLoading {
-    bool replace; /* one of that name goes */
+    bool replace; /* a library of the same name is replaced */
     bool limited; /* the text may not run for long */
 } functionLoading;
 
-/* Make a library of `text`. The table is unchanged when there is an error: NULL, and *error is the caller's. */
+/* Adds the library that `text` defines. Returns NULL on an error, which leaves the table unchanged; the caller frees
+ * *error. */
 const functionLibrary *functionTableLoad(functionTable *t, slice text, functionLoading how, sds *error);
-/* Take over the libraries of `from`, all of them or none. NULL: `from` is empty now; or the text of an error, which is
- * the caller's. */
+/* Moves all libraries of `from` into `t`, or none. Returns NULL if it has: `from` is then empty. Otherwise returns the
+ * text of an error, which the caller frees. */
 sds functionTableJoin(functionTable *t, functionTable *from, bool replace) must_check;
-/* False: there is none. */
+/* Removes and frees a library. Returns false if there is none of that name. */
 bool functionTableDelete(functionTable *t, slice name);
 
-/* Any case; NULL: there is none. */
+/* Returns the function of that name in any case, or NULL. */
 const libraryFunction *functionTableFind(const functionTable *t, slice name);
-/* What keeping them takes here. */
+/* Returns the memory of the table and its libraries. */
 size_t functionTableMemory(const functionTable *t);
 
-/* Boot: the language. */
+/* Sets the only scripting language. Call at startup. */
 void functionEngineSet(const functionEngine *engine);
 const functionEngine *functionEngineOnly(void);
 

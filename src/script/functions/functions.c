@@ -1,4 +1,4 @@
-/* functions.c -- the libraries that clients call functions of.
+/* functions.c -- the libraries whose functions clients can call.
  *
  * Owns        the table.
  * Threads     main.
@@ -43,7 +43,7 @@ void functionsExchange(functionTable *with) {
     functionTableFree(old, true);
 }
 
-/* --- What files keep of them -------------------------------------------------------------------------------------- */
+/* --- Libraries in files ------------------------------------------------------------------------------------------- */
 
 void functionsEach(void (*take)(void *arg, slice text), void *arg) {
     dictIterator it;

@@ -1,4 +1,4 @@
-/* functions.h -- the libraries that clients call functions of.
+/* functions.h -- the libraries whose functions clients can call.
  *
  * Runs on: main; functionsEach() also the only thread of a child.
  *
@@ -8,21 +8,21 @@
 
 #include "function_table.h"
 
-/* Boot. */
+/* Creates the table. Call at startup. */
 void functionsInit(void);
 functionTable *functionsInUse(void);
-/* All go, and what they have kept; `async`: memory is freed in the background. Not while one runs. */
+/* Removes all libraries and the state that they have built up; a background thread frees the memory if `async`. Must
+ * not be called while a function runs. */
 void functionsFlush(bool async);
-/* The libraries of `with` take the place of all. */
+/* Replaces all libraries by those of `with`, which it takes. */
 void functionsExchange(functionTable *with);
 
-/* --- What files keep of them (persist/file/libraries.h)
- * ---------------------------------------------------------------- */
+/* --- Libraries in files (persist/file/libraries.h) ----------------------------------------------------------- */
 
 void functionsEach(void (*take)(void *arg, slice text), void *arg);
-/* A file has a library. NULL, or the text of an error, which is the caller's. */
+/* Adds a library that was read from a file. Returns NULL, or the text of an error, which the caller frees. */
 sds functionsTake(slice text, bool replace);
-/* A file is read, and what is there goes. */
+/* Removes all libraries before a file is read. */
 void functionsClear(void);
 
 #endif
