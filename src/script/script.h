@@ -1,4 +1,4 @@
-/* script.h -- what the script layer does at boot: its interpreters, and what it registers with the layers below.
+/* script.h -- startup of the script layer: its interpreters, and what it registers with the layers below.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SCRIPT_SCRIPT_H
@@ -6,7 +6,8 @@
 
 void scriptCommandsRegister(void);
 void scriptInfoRegister(void);
-/* Makes the interpreters and what they need. Call after commandTableSeal(). `product`: as in programInit(). */
+/* Creates the interpreters and the state around them. Call after commandTableSeal(). `product` is that of
+ * programInit(). */
 void scriptInit(const char *(*product)(void));
 
 #endif

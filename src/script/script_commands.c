@@ -1,7 +1,7 @@
-/* script_commands.c -- the commands whose handlers are in this layer: EVAL and its kind, SCRIPT, FCALL, FUNCTION.
+/* script_commands.c -- the commands whose handlers are in this layer: EVAL and its variants, SCRIPT, FCALL, FUNCTION.
  *
- * Owns        the array, for good.
- * Threads     main, at boot.
+ * Owns        the array, forever.
+ * Threads     main, at startup.
  * Tests       tests/type/command.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -26,7 +26,7 @@ static serverCommand rows[] = {
 
 void scriptCommandsRegister(void) {
     commandTableRegister(rows, array_len(rows));
-    /* A long one lets others in: their connections are accepted, and the server is ended, on main's own thread. */
+    /* A long script lets other clients connect and shut the server down, which needs main's own thread. */
     static const char *const running[] = {"eval", "eval_ro", "evalsha", "evalsha_ro", "fcall", "fcall_ro"};
     for (size_t i = 0; i < array_len(running); i++) commandSetMainThread(running[i]);
     commandSetFlagsOf("eval", evalFlags);

@@ -1,4 +1,4 @@
-/* script_info.c -- what INFO says of scripts: memory of the interpreters and of what is kept for them.
+/* script_info.c -- the INFO fields of scripts: memory of the interpreters and of the cached scripts and functions.
  *
  * Owns        nothing.
  * Threads     main.
