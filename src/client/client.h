@@ -47,7 +47,7 @@ typedef enum {
 #define CLIENT_SLOTS_BYTES 96
 
 typedef struct client {
-    /* Line 0: every command. */
+    /* Cache line 0: used by every command. */
     const parsedCommand *req;        /* borrowed: the command being executed, NULL between commands */
     slice *argv;                     /* = req->argv; a handler that rewrites what is propagated points it elsewhere */
     const struct serverCommand *cmd; /* the command being executed */
@@ -58,11 +58,11 @@ typedef struct client {
     uint32_t gates; /* a bit for each gate that is enabled for this client (engine/table/gates.h) */
     uint8_t resp;   /* 2 or 3 */
     bool authenticated;
-    bool known;   /* it was authenticated at some time */
+    bool known;   /* it has been authenticated before */
     bool watched; /* it is on the list of clientWatchOutput() */
     uint8_t capa; /* CLIENT_CAPA_ */
 
-    /* Line 1: once a batch. */
+    /* Cache line 1: used once per batch. */
     alignas(CACHE_LINE) struct clientIo *io;        /* NULL for fake clients */
     struct requestBlock *blocks_head, *blocks_tail; /* owns: parsed requests that have not run to the end; net takes
                                                      * them back before clientFree() */
@@ -73,7 +73,7 @@ typedef struct client {
     monotime last_interaction; /* when a command ran or was refused */
     struct client *next_ready; /* the next client in net's queue of clients with commands */
 
-    /* Line 2: once a command or batch, too. */
+    /* Cache line 2: used once per command or batch, too. */
     alignas(CACHE_LINE) struct client *prev_ready; /* the previous one in that queue; undefined in its first client */
     struct client *next_pending_write;
     const struct serverCommand *last_cmd;
@@ -84,14 +84,14 @@ typedef struct client {
     uint64_t id;                   /* CLIENT_ID_NOBODY for fake clients */
     struct replyBlock *reply_head; /* owns: the chain that was not yet handed to the I/O half */
 
-    /* Cold. */
+    /* Rarely used. */
     struct client *next_closing;
     struct client *next_watched, *prev_watched; /* clientWatchOutput() */
     uint32_t unblocked_iteration;               /* clientNoteUnblocked() */
     int fd;                                     /* for display only */
     struct user *user;                          /* borrowed */
-    sds name, lib_name, lib_ver;                /* own; NULL when unset */
-    sds peer, local;                            /* own: "ip:port" */
+    sds name, lib_name, lib_ver;                /* owns; NULL if unset */
+    sds peer, local;                            /* owns: "ip:port" */
     monotime created;
     monotime unblocked_at;     /* last_interaction at that moment */
     monotime soft_limit_since; /* 0 while the output is below the soft limit */

@@ -223,7 +223,7 @@ static size_t shown(slice arg) {
     return arg.len < 128 ? arg.len : 128;
 }
 
-/* "<what> '<argv[1]>'. Try <ARGV[0]> HELP." */
+/* Sends the error "<what> '<argv[1]>'. Try <ARGV[0]> HELP." */
 static void addSubcommandError(client *c, const char *what) {
     sds container = sdsFromSlice(c->argv[0]),
         sub = c->argc > 1 ? sdsNewLen(c->argv[1].ptr, shown(c->argv[1])) : sdsEmpty();

@@ -16,7 +16,7 @@ struct serverCommand;
 
 enum {
     REQ_BAD_ARITY = 1,           /* wrong number of arguments: no keys were extracted */
-    REQ_PREFETCHED = 2,          /* a batch has fetched its keys already */
+    REQ_PREFETCHED = 2,          /* a batch has prefetched its keys already */
     REQ_PROTOCOL_ERROR = 4,      /* not a command: argv[0] is the error text; reply and close */
     REQ_KEYS_INVALID = 8,        /* keys could not be extracted (bad syntax): the handler replies with the error */
     REQ_UNKNOWN_COMMAND = 16,    /* cmd is NULL, argv[0] names it */
@@ -37,7 +37,7 @@ enum {
     REQ_MALFORMED = REQ_BAD_ARITY | REQ_PROTOCOL_ERROR | REQ_UNKNOWN_COMMAND | REQ_UNKNOWN_SUBCOMMAND,
 };
 
-/* Key `i` of a command is argv[key_args[i].index]. */
+/* A key of a command: argument `index`. */
 typedef struct requestKey {
     uint64_t hash;
     uint32_t index;
