@@ -1,6 +1,6 @@
-/* http_answer.c -- the head of an HTTP/1.1 answer: status line and fields.
+/* http_answer.c -- the head of an HTTP/1.1 response: status line and header fields.
  *
- * The date is computed here: the system's functions for it take a lock that a forked child would find locked.
+ * The date is computed here, because the C library's functions take a lock that a forked child might find locked.
  *
  * Owns        nothing.
  * Threads     any.
@@ -39,11 +39,12 @@ const char *httpReason(int status) {
     serverPanic("No reason is known for the HTTP status %d", status);
 }
 
-/* "Sun, 06 Nov 1994 08:49:37 GMT". Years are counted from March, so that a leap day is a year's last. */
+/* Writes a date such as "Sun, 06 Nov 1994 08:49:37 GMT". Years are counted from March, so that a leap day is the last
+ * day of its year. */
 static size_t putDate(char *out, size_t size, int64_t unix_s) {
     static const char days[] = "ThuFriSatSunMonTueWed", months[] = "MarAprMayJunJulAugSepOctNovDecJanFeb";
     int64_t day = unix_s / DAY_S, second = unix_s % DAY_S;
-    int64_t since = day + 719468;                          /* the first of March of the year 0 */
+    int64_t since = day + 719468;                          /* days since the first of March of the year 0 */
     int64_t era = since / 146097, in_era = since % 146097; /* 400 years */
     int64_t year = (in_era - in_era / 1460 + in_era / 36524 - in_era / 146096) / 365;
     int64_t in_year = in_era - (365 * year + year / 4 - year / 100);
@@ -57,8 +58,8 @@ static size_t putDate(char *out, size_t size, int64_t unix_s) {
 
 size_t httpAnswerHead(char *out, const httpAnswer *a, int64_t unix_s) {
     char date[48];
-    debugAssert(a->type || a->length == 0);             /* what has no type has no content */
-    debugAssert(!a->extra || strstr(a->extra, "\r\n")); /* else the next field would be a part of it */
+    debugAssert(a->type || a->length == 0);             /* without a type there is no content */
+    debugAssert(!a->extra || strstr(a->extra, "\r\n")); /* otherwise the next header field would be part of it */
     putDate(date, sizeof(date), unix_s);
     int n = snprintf(out, HTTP_HEAD_MAX, "HTTP/1.1 %d %s\r\nDate: %s\r\n", a->status, httpReason(a->status), date);
     if (a->type)

@@ -1,6 +1,6 @@
-/* http_answer.h -- the head of an HTTP/1.1 answer: status line and fields.
+/* http_answer.h -- the head of an HTTP/1.1 response: status line and header fields.
  *
- * Threads     any: nothing is kept.
+ * Threads     any: there is no state.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef WEB_HTTP_ANSWER_H
@@ -12,17 +12,17 @@
 
 typedef struct httpAnswer {
     int status;
-    const char *type;  /* Content-Type; NULL: there is no content at all (304) */
-    size_t length;     /* of the content, also where it is not sent (HEAD) */
-    const char *extra; /* more fields, each with its end of line; or NULL */
-    bool closes;       /* the connection ends behind it */
-    bool says_keep;    /* it stays, which the peer would not assume */
+    const char *type;  /* Content-Type; NULL for a response without content (304) */
+    size_t length;     /* bytes of the content, even if it is not sent (HEAD) */
+    const char *extra; /* more header fields, each with its line end; or NULL */
+    bool closes;       /* the connection is closed after the response */
+    bool says_keep;    /* the connection stays open, which the peer would not assume */
 } httpAnswer;
 
-/* Write it, with the empty line, for the time `unix_s`. Returns its length; `out` has HTTP_HEAD_MAX bytes, in which
- * `extra` must leave room. */
+/* Writes the head, its empty line included, with `unix_s` as the date, and returns its length. `out` has HTTP_HEAD_MAX
+ * bytes, in which `extra` must fit, too. */
 size_t httpAnswerHead(char *out, const httpAnswer *a, int64_t unix_s);
-/* "Not Found" for 404. */
+/* Returns the text of a status: "Not Found" for 404. */
 const char *httpReason(int status);
 
 #endif

@@ -1,17 +1,17 @@
-/* http_request.c -- one HTTP/1.1 request after another, out of bytes as they come.
+/* http_request.c -- a parser of HTTP/1.1 requests for bytes that arrive in pieces.
  *
- * A request is lines: the request line, fields, an empty line. Each line is looked at once, when its end is there, so
- * what comes of a request does not depend on the pieces in which it arrives.
+ * A request consists of lines: the request line, header fields, an empty line. Each line is parsed once, when its end
+ * has arrived, so the result does not depend on how the request was split.
  *
  *     GET /metrics?x=1 HTTP/1.1\r\n       method, target, version
- *     Host: example\r\n                   fields: name ":" blanks value blanks
+ *     Host: example\r\n                   header fields: name ":" blanks value blanks
  *     \r\n                                the end
  *
- * Strict where leniency is what attacks on proxies live from: no blanks before a colon, no folded lines, no second
- * Host, nothing that announces a body. Lenient where people type: a line may end in a bare LF, and up to four empty
- * lines may stand before a request.
+ * Strict where leniency makes attacks on proxies possible: no blanks before a colon, no folded lines, no second Host,
+ * nothing that announces a body. Lenient where people type: a line may end in a bare LF, and up to four empty lines may
+ * precede a request.
  *
- * Not here    sockets, time, and what is served (http_server.c).
+ * Not here    sockets, time limits, and resources (http_server.c).
  * Owns        nothing.
  * Threads     one owner of a request at a time.
  * Invariants  line <= looked <= len of the last call.
@@ -23,7 +23,7 @@
 
 #include "panic.h"
 
-#define TARGET_MAX 4096 /* of the request line */
+#define TARGET_MAX 4096 /* bytes of the request line */
 #define FIELDS_MAX 100
 #define BLANK_LINES_MAX 4
 #define WEIGHT_ONE 1000
@@ -34,7 +34,7 @@ void httpRequestReset(httpRequest *r) {
 
 /* ---- Bytes ---- */
 
-/* "tchar" of the grammar: what methods and names of fields are made of. */
+/* Returns true for a "tchar" of the grammar, of which methods and names of header fields consist. */
 static bool isToken(unsigned char c) {
     if ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) return true;
     return c && strchr("!#$%&'*+-.^_`|~", c);
@@ -62,8 +62,8 @@ static int readMethod(httpRequest *r, slice word) {
     return HTTP_OK;
 }
 
-/* "/path?query", or the same behind "http://host" as proxies are sent it. OPTIONS may have "*", and CONNECT a host:
- * neither is served, whatever its target. */
+/* Reads "/path?query", or the same after "http://host", which is sent to proxies. OPTIONS may have the target "*", and
+ * CONNECT a host: neither is served, whatever its target. */
 static int readTarget(httpRequest *r, slice target) {
     for (size_t i = 0; i < target.len; i++)
         if ((unsigned char)target.ptr[i] <= ' ' || (unsigned char)target.ptr[i] >= 0x7f) return 400;
@@ -98,7 +98,7 @@ static int readRequestLine(httpRequest *r, slice line) {
     return status;
 }
 
-/* ---- Fields ---- */
+/* ---- Header fields ---- */
 
 static void readConnection(httpRequest *r, slice list) {
     while (list.len) {
@@ -108,7 +108,7 @@ static void readConnection(httpRequest *r, slice list) {
     }
 }
 
-/* "0", "1", "0.625": thousandths. What is no weight is none at all: 1. */
+/* Returns the weight "0", "1" or "0.625" in thousandths; an invalid one counts as 1. */
 static int weightOf(slice text) {
     if (text.len == 0 || text.len > 5 || (text.ptr[0] != '0' && text.ptr[0] != '1')) return WEIGHT_ONE;
     if (text.ptr[0] == '1' || text.len == 1) return text.ptr[0] == '1' ? WEIGHT_ONE : 0;
@@ -120,7 +120,7 @@ static int weightOf(slice text) {
     return text.ptr[1] == '.' ? weight : WEIGHT_ONE;
 }
 
-/* One of "application/openmetrics-text; version=1.0.0; q=0.7". */
+/* Reads one media range, such as "application/openmetrics-text; version=1.0.0; q=0.7". */
 static void readMediaRange(httpRequest *r, slice range) {
     slice type = trimmed(sliceTakeUntil(&range, ';'));
     int weight = WEIGHT_ONE;
@@ -160,7 +160,7 @@ static int readAuthorization(httpRequest *r, slice value) {
 static int readField(httpRequest *r, slice line) {
     if (++r->fields > FIELDS_MAX) return 431;
     slice name = sliceTakeUntil(&line, ':'), value = trimmed(line);
-    /* The colon is there, and nothing of another line: a name cannot begin with a blank. */
+    /* The line has a colon, and does not continue the previous line: a name cannot begin with a blank. */
     if (line.ptr == name.ptr + name.len || !allTokens(name)) return 400;
     for (size_t i = 0; i < value.len; i++) {
         unsigned char c = (unsigned char)value.ptr[i];
@@ -181,10 +181,10 @@ static int readField(httpRequest *r, slice line) {
     return HTTP_OK;
 }
 
-/* The empty line has come. */
+/* Called for the empty line, which ends the request. */
 static int finish(httpRequest *r) {
     if (!r->minor_0 && !r->has_host) return 400;
-    if (r->has_length && r->has_encoding) return 400; /* two opinions about where it ends */
+    if (r->has_length && r->has_encoding) return 400; /* its length would be ambiguous */
     if (r->method == HTTP_OTHER) return 405;
     if (r->has_body) return 413;
     r->keeps_alive = r->minor_0 ? r->says_keep && !r->closes : !r->closes;
@@ -195,7 +195,7 @@ static int finish(httpRequest *r) {
 /* ---- Lines ---- */
 
 static int readLine(httpRequest *r, slice line, bool *whole) {
-    if (line.len && line.ptr[line.len - 1] == '\r') line.len--; /* another one in the line belongs to no grammar */
+    if (line.len && line.ptr[line.len - 1] == '\r') line.len--; /* another CR in the line is a syntax error */
     if (line.len == 0) {
         *whole = r->has_line;
         return r->has_line ? finish(r) : ++r->blank_lines > BLANK_LINES_MAX ? 400 : HTTP_OK;
@@ -206,13 +206,13 @@ static int readLine(httpRequest *r, slice line, bool *whole) {
     return readRequestLine(r, line);
 }
 
-/* No line may be so long that its end cannot come any more. */
+/* Returns an error if the current line is too long for its end to come within the limits. */
 static int tooLong(const httpRequest *r, size_t len) {
     if (!r->has_line && len - r->line > TARGET_MAX + 1) return 414;
     return len >= HTTP_REQUEST_MAX ? 431 : HTTP_MORE;
 }
 
-/* Asserts the invariants, and that nothing is found before the request line; at both ends of httpRequestRead(). */
+/* Asserts the invariants, and that no result is set before the request line; at both ends of httpRequestRead(). */
 static void requestCheck(const httpRequest *r, size_t len) {
     debugAssert(r->line <= r->looked && r->looked <= len);
     debugAssert(r->end == 0 || r->end == r->line);
@@ -263,7 +263,7 @@ static int base64Digit(char c) {
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* The number of bytes, -1 when it is no base64 or there is no room. */
+/* Returns the number of bytes; -1 if the text is not base64 or they do not fit. */
 static ptrdiff_t base64Decode(char *out, size_t size, slice text) {
     uint32_t bits = 0;
     size_t n = 0;

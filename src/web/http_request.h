@@ -1,6 +1,6 @@
-/* http_request.h -- one HTTP/1.1 request after another, out of bytes as they come (RFC 9110, RFC 9112).
+/* http_request.h -- a parser of HTTP/1.1 requests for bytes that arrive in pieces (RFC 9110, RFC 9112).
  *
- * Read, and no more: requests have no body here. What is understood is what serving a few resources needs.
+ * It knows no more of HTTP than serving a few resources needs: requests have no body, and are only read.
  *
  * Threads     one owner at a time.
  *
@@ -15,43 +15,46 @@
 typedef enum { HTTP_GET, HTTP_HEAD, HTTP_OTHER } httpMethod;
 
 typedef struct httpRequest {
-    /* What was asked: valid when httpRequestRead() has said HTTP_OK, as long as the bytes lie where they are. */
+    /* The result: valid after httpRequestRead() has returned HTTP_OK, as long as the bytes stay in place. */
     httpMethod method;
     slice path;        /* without the query */
-    slice credentials; /* of "Authorization: Basic", in base64; ptr is NULL: none of that kind */
-    slice etags;       /* If-None-Match; ptr is NULL: not there */
-    slice host;        /* with its port: of the target where that has one, else of the field; ptr is NULL: not there */
+    slice credentials; /* of "Authorization: Basic", in base64; ptr is NULL if there are none */
+    slice etags;       /* If-None-Match; ptr is NULL if absent */
+    slice host;        /* with its port: of the target if that has one, else of the header field; ptr is NULL if
+                        * absent */
     bool keeps_alive;  /* another request may follow on this connection */
-    bool minor_0;      /* HTTP/1.0, which must be told that the connection stays */
-    bool wants_open;   /* OpenMetrics rather than the older text format */
-    size_t end;        /* bytes that it takes */
-    /* The parser's own. */
-    size_t line, looked; /* where the current line begins; up to where its end was looked for */
+    bool minor_0;      /* HTTP/1.0: the response has to say that the connection stays open */
+    bool wants_open;   /* OpenMetrics is preferred to the older text format */
+    size_t end;        /* length of the request in bytes */
+    /* State of the parser. */
+    size_t line, looked; /* offset of the current line; offset up to which its end was searched */
     unsigned fields, blank_lines;
     bool has_line, has_host, has_length, has_encoding, has_credentials;
     bool closes, says_keep;
     bool has_body;
-    int open_weight, text_weight; /* of the Accept fields, in thousandths; -1: not named */
+    int open_weight, text_weight; /* of the Accept fields, in thousandths; -1 if not named */
 } httpRequest;
 
 enum {
-    HTTP_MORE = 0, /* not whole yet */
-    HTTP_OK = 200  /* others are the status to answer with; the connection ends behind that */
+    HTTP_MORE = 0, /* the request is not complete yet */
+    HTTP_OK = 200  /* any other value is the status to respond with before the connection is closed */
 };
 
-/* Begin the next one. Zeroes will do, too. */
+/* Prepares for the next request. A struct of zeroes is ready, too. */
 void httpRequestReset(httpRequest *r);
-/* Look at the request that begins at bytes[0]; bytes of an earlier call for the same request lie where they were (or
- * were moved as a whole). HTTP_OK, HTTP_MORE, or what is wrong: 400, 405 (a method other than GET and HEAD), 413 (a
- * body), 414, 431, 505. Never looks behind `len`; takes time in proportion to what is new. */
+/* Parses the request that begins at bytes[0]. Bytes of earlier calls for the same request must be unchanged, though
+ * they may have moved as a whole. Returns HTTP_OK, HTTP_MORE, or the status of an error: 400, 405 (a method other than
+ * GET and HEAD), 413 (a body), 414, 431, 505. Reads no more than `len` bytes; takes time proportional to the new
+ * ones. */
 int httpRequestRead(httpRequest *r, const char *bytes, size_t len);
 
-/* The user's name and password out of r->credentials; they lie in `room`. False: they are none, or there is no room. */
+/* Decodes the user's name and password of r->credentials into `room`. Returns false if they are malformed or do not
+ * fit. */
 bool httpCredentials(const httpRequest *r, char *room, size_t size, slice *name, slice *password);
-/* Whether no stranger can make this host's name lead to the machine that was asked: an address, a name without a dot,
- * or one below localhost; nothing at all, too. */
+/* Returns true if no outsider can make this host name lead to this machine: for an address, a name without a dot, a
+ * name below localhost, or no host at all. */
 bool httpHostIsOurs(slice host);
-/* Whether the list of If-None-Match has this ETag (with its quotes), or is "*". */
+/* Returns true if the list of If-None-Match contains this ETag (with its quotes) or is "*". */
 bool httpHasEtag(slice list, const char *etag);
 
 #endif

@@ -1,35 +1,35 @@
-/* http_server.c -- the thread that serves metrics and a page by HTTP/1.1.
+/* http_server.c -- the thread that serves metrics and a page over HTTP/1.1.
  *
- * It has a loop of its own and sleeps in it. What it knows of the server main has left for it: a snapshot and who may
- * look. A request for metrics is answered out of a snapshot that is younger than a second; if there is none it says
- * that it wishes for one and waits, but not for long: when main is busy with something else, what was true last is
- * told (with its time), or that there is nothing.
+ * It sleeps in a loop of its own. Its knowledge of the server comes from main: a snapshot, and a copy of the users. A
+ * request for metrics is served from a snapshot that is younger than a second. If there is none, the thread asks main
+ * for one and waits a short time; if main is too busy to make it, the response is the last snapshot (with its time), or
+ * 503 if there is none.
  *
  *     READS --whole request--> [WAITS --snapshot, or PATIENCE_MS--> ] WRITES --all sent--> READS
  *       |                                                               |
- *       '-- end of file, time over: closed      the last answer: LINGERS -- end of file, time over: closed
+ *       '-- end of file, time limit: closed        the last response: LINGERS -- end of file, time limit: closed
  *
- * A connection is in one of these, and its time there is limited. It is asked for input only while it READS: a peer
- * that sends many requests gets their answers one after the other, and what it has sent beyond that stays in the
- * kernel. Requests that follow each other without a pause are a burst, whose time and bytes are limited, too: the
- * answer that goes over a limit is the last one of its connection. After the last answer the connection LINGERS until
- * the peer has seen it: closing with unread input would take the answer back.
+ * A connection is in one of these phases, each with a time limit. Its input is read only while it READS: a peer that
+ * sends many requests gets the responses one after the other, and its further input stays in the kernel. Requests
+ * without a pause between them form a burst, whose time and bytes are limited, too: the response that exceeds a limit
+ * is the last one of the connection. After the last response the connection LINGERS until the peer has read it: closing
+ * a socket with unread input would discard the response.
  *
- * When all slots are in use a new connection gets the one of the peer that uses its slots least (web_slots.h), in
- * whatever phase that is: slow peers keep nobody out.
+ * When all slots are in use, a new connection gets the slot of one that uses it least (web_slots.h), whatever its
+ * phase: slow peers do not lock out others.
  *
- * All answers of a second are references to one text. Slow readers hold on to it, and their time is limited, so there
- * are few of them at any time.
+ * All responses of one second refer to the same text. Slow peers keep a text in memory, but their time is limited, so
+ * few texts exist at any time.
  *
- * Not here    what a request is (http_request.c), what metrics look like (open_metrics.c), who may look (web_access.c).
- * Owns        the thread, its loop and connections; the snapshot and the users that main has given.
- * Threads     the functions of the header: main's own thread. The rest: the thread's own. They meet in `shared`.
+ * Not here    parsing requests (http_request.c), writing metrics (open_metrics.c), the rules of access (web_access.c).
+ * Owns        the thread, its loop and connections; the snapshot and the copy of the users that main gave it.
+ * Threads     functions of the header: main's own thread. The rest: the thread. They share only `web.shared`.
  * Invariants  1. A text is freed with its last reference; all references are the thread's.
- *             2. No more than CONNECTIONS_MAX connections, HTTP_REQUEST_MAX bytes of input each.
- *             3. READS: no answer is under way. WAITS: a request is whole, its answer is not begun. WRITES: there is an
- *                answer, of which some is not sent. LINGERS: all of the last answer is sent.
- *             4. The loop is asked about a connection for what its phase needs, and nothing else.
- *             5. While there are connections the timer that limits their time is there.
+ *             2. There are at most CONNECTIONS_MAX connections, each with HTTP_REQUEST_MAX bytes of input.
+ *             3. READS: no response is being sent. WAITS: a request is complete, its response is not begun. WRITES:
+ *                part of a response is unsent. LINGERS: all of the last response is sent.
+ *             4. The loop watches a connection for the events that its phase needs, and for no others.
+ *             5. While there are connections, the timer that checks their time limits exists.
  * Tests       tests/unit/web/http_server_test.c, tests/server/metrics.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -60,27 +60,27 @@
 
 #define CONNECTIONS_MAX WEB_SLOTS_MAX
 #define ACCEPTS_PER_EVENT 64
-#define FRESH_MS 1000                    /* a snapshot younger than that is as good as new */
-#define PATIENCE_MS 1500                 /* for a new one: more than a tick of main at its slowest, one a second */
-#define IDLE_MS 75000                    /* between two requests: longer than collectors pause, as a rule */
-#define REQUEST_MS 10000                 /* from the first byte of a request to its last */
-#define WRITE_MS 30000                   /* for an answer */
-#define BURST_MS 20000                   /* for requests without a pause between them; one more answer may follow */
-#define BURST_BYTES ((uint64_t)64 << 20) /* for their answers */
-#define PAUSE_MS 100                     /* without a request, which ends a burst */
-#define PROGRESS_BYTES 4096              /* of an answer: a peer that takes less than that in its time takes nothing */
-#define SEND_BYTES 131072 /* of a socket: the kernel would keep megabytes for each peer that does not read */
+#define FRESH_MS 1000                    /* a younger snapshot is recent enough */
+#define PATIENCE_MS 1500                 /* wait for a new one: longer than the slowest tick of main, one per second */
+#define IDLE_MS 75000                    /* between two requests: longer than collectors usually pause */
+#define REQUEST_MS 10000                 /* from the first byte of a request to its last one */
+#define WRITE_MS 30000                   /* to send a response */
+#define BURST_MS 20000                   /* for requests without a pause between them; one more response may follow */
+#define BURST_BYTES ((uint64_t)64 << 20) /* for their responses */
+#define PAUSE_MS 100                     /* a time without requests that ends a burst */
+#define PROGRESS_BYTES 4096              /* of a response: a peer that reads less in its time makes no progress */
+#define SEND_BYTES 131072 /* of a socket: the kernel would hold megabytes for each peer that does not read */
 #define LINGER_MS 2000
-#define SWEEP_MS 250 /* so late the end of a connection's time may be seen */
+#define SWEEP_MS 250 /* the end of a time limit may be noticed this much late */
 #define ACCEPT_REST_MS 100
-#define GIVE_WAY_STEPS 10 /* others first, where processors are short */
+#define GIVE_WAY_STEPS 10 /* nice value added to the thread */
 #define CREDENTIALS_MAX 1024
-#define LOOP_FDS_AT_START 512 /* grows with the descriptors it meets */
+#define LOOP_FDS_AT_START 512 /* grows with the descriptors */
 
 typedef struct blob {
     unsigned refs;
     size_t len;
-    char *bytes; /* owns, but those of the page */
+    char *bytes; /* owns, except for the page */
 } blob;
 
 typedef enum { WEB_READS, WEB_WAITS, WEB_WRITES, WEB_LINGERS, WEB_CLOSED } webPhase;
@@ -88,17 +88,17 @@ typedef enum { WEB_READS, WEB_WAITS, WEB_WRITES, WEB_LINGERS, WEB_CLOSED } webPh
 typedef struct webConn {
     int fd;
     webPhase phase;
-    uint64_t until_ms;              /* end of the time for this phase */
-    uint64_t progress_ms;           /* when the phase began, or PROGRESS_BYTES more of the answer were sent */
-    uint64_t burst_ms, burst_bytes; /* when the burst began, and what was sent in it */
-    uint64_t network;               /* of web_slots.h */
+    uint64_t until_ms;              /* end of the time limit of this phase */
+    uint64_t progress_ms;           /* when the phase began, or PROGRESS_BYTES more of the response were sent */
+    uint64_t burst_ms, burst_bytes; /* when the burst began, and bytes sent in it */
+    uint64_t network;               /* webNetworkOf() */
     bool is_local;                  /* the peer is on this machine */
-    bool closes;                    /* behind the answer that is being written */
-    bool sees_keys;                 /* who has asked may see which ones are hot */
+    bool closes;                    /* after the response that is being written */
+    bool sees_keys;                 /* the user may see the names of hot keys */
     httpRequest request;
-    blob *body; /* counted; NULL: the answer is in `head` as a whole */
+    blob *body; /* counted; NULL if the whole response is in `head` */
     size_t head_len, body_len, sent;
-    size_t progress_at; /* bytes of the answer that were sent at progress_ms */
+    size_t progress_at; /* bytes of the response that were sent at progress_ms */
     size_t in_len;
     char in[HTTP_REQUEST_MAX];
     char head[HTTP_HEAD_MAX];
@@ -109,26 +109,26 @@ static struct {
     bool runs;
     pthread_t id;
 
-    /* Shared, atomic. Whoever exchanges a pointer out of its place owns what it points to. */
+    /* Shared, atomic. The thread that exchanges a pointer for another one owns the old object. */
     struct {
-        _Atomic bool wish; /* set by the thread, taken by main; carries nothing */
+        _Atomic bool wish; /* set by the thread, cleared by main; publishes nothing */
         _Atomic bool stop; /* release by main, acquire by the thread */
         _Atomic(metricsSnapshot *) snapshot;
         _Atomic(webAccess *) access;
     } shared;
 
-    /* The thread's, but before it begins and when it has ended. */
+    /* The thread's; main's before the thread starts and after it ends. */
     aeEventLoop *loop;
     aeWakeup wakeup;
     int listeners[HTTP_LISTENERS_MAX], listeners_count;
     int keepalive_s;
     unsigned hurry;
-    bool rests;                      /* from accepting */
-    bool sweeps;                     /* the timer is there */
-    webConn *conns[CONNECTIONS_MAX]; /* own */
+    bool rests;                      /* pauses accepting */
+    bool sweeps;                     /* the timer exists */
+    webConn *conns[CONNECTIONS_MAX]; /* owns */
     size_t conns_count;
-    metricsSnapshot *snapshot; /* owns; NULL: none has come yet */
-    /* Counted: of this snapshot, without keys and with them, made when they are first asked for. */
+    metricsSnapshot *snapshot; /* owns; NULL until the first one */
+    /* Counted: texts of this snapshot, without keys and with keys; made when they are first needed. */
     blob *texts[2][METRICS_FORMATS];
     webAccess *access; /* owns */
     webCounters counters;
@@ -136,7 +136,7 @@ static struct {
 
 static blob page = {.refs = 1};
 
-/* ---- What always holds ---- */
+/* ---- Checks of the invariants ---- */
 
 static const int phase_masks[] = {[WEB_READS] = AE_READABLE,
                                   [WEB_WAITS] = AE_NONE,
@@ -145,8 +145,8 @@ static const int phase_masks[] = {[WEB_READS] = AE_READABLE,
                                   [WEB_CLOSED] = AE_NONE};
 static_assert(array_len(phase_masks) == WEB_CLOSED + 1, "each phase says what its connection listens for");
 
-/* Asserts what each phase says at the top of the file. It is called where an event of the loop begins, and where what
- * was done for it has ended; `settled`: the loop has been told what the phase needs. */
+/* Asserts the invariants of a connection's phase. Called at the beginning of each event of the loop and at its end;
+ * `settled` means that the loop watches for what the phase needs. */
 static void connCheck(const webConn *c, bool settled) {
     size_t whole = c->head_len + c->body_len;
     debugAssert(c->fd >= 0 && c->in_len <= sizeof(c->in) && c->head_len <= sizeof(c->head));
@@ -169,7 +169,7 @@ static void connCheck(const webConn *c, bool settled) {
     unused(whole), unused(settled);
 }
 
-/* The same of all of them, and of what they share; at both ends of an event. */
+/* Asserts the same for all connections, and the counts of what they share, at both ends of an event. */
 static void serverCheck(void) {
 #ifdef DEBUG_ASSERTIONS
     serverAssert(web.conns_count <= CONNECTIONS_MAX && web.hurry > 0);
@@ -223,7 +223,7 @@ static blob *textOf(bool with_keys, metricsFormat format) {
     return *b;
 }
 
-/* `s` takes the place of the snapshot there is. */
+/* Replaces the snapshot by `s`. */
 static void takeSnapshot(metricsSnapshot *s) {
     for (int i = 0; i < 2 * METRICS_FORMATS; i++) {
         blob **b = &web.texts[i % 2][i / 2];
@@ -274,7 +274,7 @@ static bool flushOnce(webConn *c) {
     return n > 0;
 }
 
-/* Write what the socket takes. When that was all: the next request, or the end. */
+/* Writes as much as the socket accepts. After the last byte it goes on to the next request, or lingers. */
 static void flush(webConn *c) {
     size_t whole = c->head_len + c->body_len;
     while (c->phase == WEB_WRITES && c->sent < whole && flushOnce(c)) continue;
@@ -303,8 +303,8 @@ static const char *reasonOf(const webConn *c, int status) {
     return "";
 }
 
-/* Begin an answer. `body` is what goes along, unless the request is for the head alone; NULL: a line that says the
- * status, as people read it. */
+/* Begins a response. `body` is its content, which is not sent for a HEAD request; if it is NULL, a line of text
+ * explains the status. */
 static void answer(webConn *c, int status, const char *type, blob *body, const char *extra) {
     char line[512];
     size_t line_len = 0;
@@ -312,7 +312,7 @@ static void answer(webConn *c, int status, const char *type, blob *body, const c
     bool has_none = status == 304, wants_body = c->request.method != HTTP_HEAD;
     if (!body && !has_none)
         line_len = (size_t)snprintf(line, sizeof(line), "%d %s\n%s", status, httpReason(status), reasonOf(c, status));
-    /* What is no valid request has an end that nobody knows. */
+    /* The end of an invalid request is unknown, so no other request can follow it. */
     bool is_whole = c->request.end > 0;
     c->closes = !is_whole || !c->request.keeps_alive || burstIsOver(c);
     httpAnswer a = {.status = status,
@@ -351,7 +351,7 @@ static void answerMetrics(webConn *c) {
 }
 
 static void serveMetrics(webConn *c) {
-    /* Also when there is one that will do: who looks each second is to see each second's. */
+    /* Even if there is a recent snapshot: a client that reads once a second needs a new one for each second. */
     atomic_store_explicit(&web.shared.wish, true, memory_order_relaxed);
     if (web.snapshot && clockMonotonicMs() - web.snapshot->monotonic_ms < FRESH_MS) answerMetrics(c);
     else enter(c, WEB_WAITS, PATIENCE_MS);
@@ -372,7 +372,8 @@ static int mayLook(webConn *c) {
     int status = 401;
     if (!c->request.credentials.ptr) {
         status = webAccessAskAnonymous(web.access, &c->sees_keys);
-        /* A browser here may be made to ask by a page whose own name has come to lead here. */
+        /* A page on another site can make a browser on this machine send a request here, by letting its own host name
+         * lead here. */
         return status == 200 && c->is_local && !httpHostIsOurs(c->request.host) ? 421 : status;
     }
     if (httpCredentials(&c->request, room, sizeof(room), &name, &password))
@@ -397,7 +398,7 @@ static void serveRequest(webConn *c) {
     }
 }
 
-/* Whether there was one more. */
+/* Serves the next request. Returns false if it is incomplete. */
 static bool serveNext(webConn *c) {
     int status = httpRequestRead(&c->request, c->in, c->in_len);
     if (status == HTTP_MORE) return false;
@@ -416,7 +417,7 @@ static bool serveNext(webConn *c) {
 
 static void onReady(aeEventLoop *loop, int fd, void *arg, int mask);
 
-/* What the loop is to tell about a connection, by its phase. */
+/* Makes the loop watch the connection for the events of its phase. */
 static bool listenFor(webConn *c) {
     int now = aeGetFileEvents(web.loop, c->fd), wanted = phase_masks[c->phase];
     if (now & ~wanted) aeDeleteFileEvent(web.loop, c->fd, now & ~wanted);
@@ -429,21 +430,21 @@ static void closeConn(webConn *c) {
     serverAssert(at < web.conns_count);
     web.conns[at] = web.conns[--web.conns_count];
     aeDeleteFileEvent(web.loop, c->fd, AE_READABLE | AE_WRITABLE);
-    shutdown(c->fd, SHUT_RDWR); /* a child may have the descriptor, too, for a moment */
+    shutdown(c->fd, SHUT_RDWR); /* a forked child may have the descriptor for a moment */
     close(c->fd);
     blobRelease(c->body);
-    explicit_bzero(c->in, sizeof(c->in)); /* passwords */
+    explicit_bzero(c->in, sizeof(c->in)); /* may hold passwords */
     zfree(c);
 }
 
-/* Whatever was done with a connection ends here. Serves what it has sent already. */
+/* Each event of a connection ends here: serves requests that were read already, and closes it or updates its events. */
 static void settle(webConn *c) {
     while (c->phase == WEB_READS && serveNext(c)) continue;
     if (c->phase == WEB_CLOSED || !listenFor(c)) closeConn(c);
     else connCheck(c, true);
 }
 
-/* The first bytes of a request have come. */
+/* Starts the time limit of a request when its first bytes arrive, and perhaps a new burst. */
 static void beginRequest(webConn *c) {
     uint64_t idle_since_ms = c->progress_ms;
     enter(c, WEB_READS, REQUEST_MS);
@@ -454,7 +455,7 @@ static void beginRequest(webConn *c) {
 
 static void readMore(webConn *c) {
     bool begins = c->in_len == 0;
-    serverAssert(c->in_len < sizeof(c->in)); /* httpRequestRead() has refused what is longer */
+    serverAssert(c->in_len < sizeof(c->in)); /* httpRequestRead() has refused longer requests */
     ssize_t n = read(c->fd, c->in + c->in_len, sizeof(c->in) - c->in_len);
     if (n <= 0) {
         if (n == 0 || (errno != EAGAIN && errno != EINTR)) c->phase = WEB_CLOSED;
@@ -464,7 +465,7 @@ static void readMore(webConn *c) {
     if (begins) beginRequest(c);
 }
 
-/* What comes behind the last answer is nobody's. */
+/* Discards input after the last response. */
 static void readAway(webConn *c) {
     char room[4096];
     for (int i = 0; i < 16; i++) {
@@ -494,7 +495,7 @@ static void onReady(aeEventLoop *loop, int fd, void *arg, int mask) {
 /* ---- Time ---- */
 
 static void timeIsOver(webConn *c) {
-    if (c->phase == WEB_WAITS) answerMetrics(c); /* as it was when main last had time */
+    if (c->phase == WEB_WAITS) answerMetrics(c); /* from the last snapshot */
     else c->phase = WEB_CLOSED;
     settle(c);
 }
@@ -503,7 +504,7 @@ static long long onSweep(aeEventLoop *loop, long long id, void *arg) {
     unused(loop), unused(id), unused(arg);
     uint64_t now_ms = clockMonotonicMs();
     serverCheck();
-    for (size_t i = web.conns_count; i-- > 0;) /* what is closed is replaced by one that was looked at */
+    for (size_t i = web.conns_count; i-- > 0;) /* a closed connection is replaced by one that was checked already */
         if (now_ms >= web.conns[i]->until_ms) timeIsOver(web.conns[i]);
     web.sweeps = web.conns_count > 0;
     serverCheck();
@@ -516,7 +517,7 @@ static void startSweeping(void) {
 
 /* ---- Accepting ---- */
 
-/* Close a connection, for one from `network`. */
+/* Closes a connection to free a slot for one from `network`. */
 static void makeRoom(uint64_t network) {
     webSlot seats[CONNECTIONS_MAX];
     serverAssert(web.conns_count == CONNECTIONS_MAX);
@@ -573,8 +574,8 @@ static long long onAcceptAgain(aeEventLoop *loop, long long id, void *arg) {
     return AE_NOMORE;
 }
 
-/* No descriptor is left: the connection stays in the listen queue, and asking again at once would only burn the
- * processor. */
+/* Pauses accepting when no descriptor is left: the connection stays in the listen queue, and an immediate retry would
+ * only waste processor time. */
 static void restFromAccepting(void) {
     web.rests = aeCreateTimeEvent(web.loop, ACCEPT_REST_MS, onAcceptAgain, NULL) >= 0;
     for (int i = 0; i < web.listeners_count && web.rests; i++)
@@ -610,7 +611,7 @@ static void answerWaiting(void) {
     }
 }
 
-/* What main has left, and whether that was all. */
+/* Takes over what main has published, and ends the loop if main wants that. */
 static void beforeSleep(aeEventLoop *loop, void *arg) {
     unused(arg);
     serverCheck();
@@ -645,7 +646,7 @@ void httpServerStart(const httpServerSetup *setup) {
     serverAssert(!web.runs && setup->listeners_count <= HTTP_LISTENERS_MAX && setup->access);
     debugAssert(web.conns_count == 0 && !web.snapshot && page.refs == 1);
     webPageInit();
-    page.bytes = (char *)(uintptr_t)webPage().ptr; /* never freed: one reference stays */
+    page.bytes = (char *)(uintptr_t)webPage().ptr; /* never freed, as one reference stays */
     page.len = webPage().len;
     web.loop = aeCreateEventLoop(LOOP_FDS_AT_START);
     if (!web.loop || aeWakeupOpen(web.loop, &web.wakeup, NULL) == C_ERR)
@@ -696,7 +697,7 @@ bool httpServerTakeWish(void) {
            atomic_exchange_explicit(&web.shared.wish, false, memory_order_relaxed);
 }
 
-/* One that the thread has not come to yet is of no use any more. */
+/* A previous snapshot that the thread has not taken is freed: it is of no use any more. */
 void httpServerGiveSnapshot(metricsSnapshot *s) {
     assertMainThread();
     debugAssert(web.runs && s);

@@ -1,6 +1,6 @@
-/* http_server.h -- the thread that serves metrics and a page by HTTP/1.1.
+/* http_server.h -- the thread that serves metrics and a page over HTTP/1.1.
  *
- * Runs on: main's own thread; what is given to the thread is the thread's from then on.
+ * Runs on: main's own thread. Objects that are passed to the thread belong to it from then on.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef WEB_HTTP_SERVER_H
@@ -12,21 +12,21 @@
 #define HTTP_LISTENERS_MAX 16
 
 typedef struct httpServerSetup {
-    const int *listeners; /* descriptors that listen, non-blocking; the thread closes them */
+    const int *listeners; /* listening, non-blocking sockets, which the thread closes */
     int listeners_count;  /* up to HTTP_LISTENERS_MAX */
-    int keepalive_s;      /* of connections' TCP; 0: none */
+    int keepalive_s;      /* TCP keepalive of connections in seconds; 0: none */
     const char *cpulist;  /* copied */
-    webAccess *access;    /* given away */
-    unsigned hurry;       /* tests: all times of connections are divided by this; 0 is 1 */
+    webAccess *access;    /* the thread takes ownership */
+    unsigned hurry;       /* for tests: divides all time limits of connections; 0 means 1 */
 } httpServerSetup;
 
-/* There is no thread before. */
+/* Starts the thread. There must be none. */
 void httpServerStart(const httpServerSetup *setup);
-/* End the thread and all connections; nothing happens when there is none. */
+/* Ends the thread and closes all connections; no-op if there is no thread. */
 void httpServerStop(void);
 bool httpServerRuns(void);
 
-/* Whether somebody wants figures that are newer than those given last; asked once, it is forgotten. */
+/* Returns true, once, if a client wants newer metrics than those of the last snapshot. */
 bool httpServerTakeWish(void);
 void httpServerGiveSnapshot(metricsSnapshot *s);
 void httpServerGiveAccess(webAccess *a);

@@ -1,11 +1,11 @@
-/* metrics_snapshot.c -- what main leaves for those who look at figures: its state at one moment, as it is at hand.
+/* metrics_snapshot.c -- a copy of the server's state at one moment, from which the metrics thread makes its texts.
  *
- * The text is INFO's own, so a figure is formatted in one place, whoever reads it. Histograms are copied as they are:
- * bytes are moved faster than buckets are added up, and that is another thread's work.
+ * The text is INFO's own, so each value is formatted in one place only. Histograms are copied unchanged: copying bytes
+ * is faster than adding up buckets, which another thread does.
  *
- * Not here    when one is made (web.c), what becomes of it (open_metrics.c).
- * Owns        the count of them.
- * Threads     made on main, freed where it was used last.
+ * Not here    when one is made (web.c), how it is used (open_metrics.c).
+ * Owns        the number of snapshots made.
+ * Threads     made on main, freed on the thread that used it last.
  * Cost        one INFO of all sections, and some kilobytes for each command that was called. docs/metrics.md
  * Tests       tests/unit/web/open_metrics_test.c, tests/server/metrics.tcl
  *
@@ -36,7 +36,7 @@ static sds allSections(void) {
     const infoSection *s;
     const char *last_title = "";
     for (size_t i = 0; (s = infoTableSection(i)) != NULL; i++) {
-        /* Two names of one section stand side by side. Percentiles are left out: histograms say more. */
+        /* Two names of one section are adjacent. Percentiles are left out, because histograms contain more. */
         if (!strcmp(s->title, last_title) || !strcmp(s->name, "latencystats")) continue;
         infoLine(&o, "# %s", s->name);
         infoTableWrite(s, &o);
@@ -49,10 +49,10 @@ static bool wasTimed(const serverCommand *cmd) {
     return cmd->stats && cmd->stats->latency && histogramTotal(cmd->stats->latency) > 0;
 }
 
-/* What they all take in one block: the array, and behind it the histograms. */
+/* Layout of the one block for all histograms: the array, followed by the histograms. */
 typedef struct blockPlan {
     size_t count, bytes;
-    char *next; /* borrowed: where the next one goes */
+    char *next; /* borrowed: address of the next histogram */
     commandLatency *latencies;
 } blockPlan;
 
@@ -74,8 +74,8 @@ static void fill(void *arg, serverCommand *cmd) {
     for (int i = 0; i < cmd->nsubcommands; i++) fill(p, &cmd->subcommands[i]);
 }
 
-/* One block for all: the thread that frees it is another one, so the allocator has nothing at hand for the next. When
- * there is no memory for it there are none. */
+/* Copies the histograms into one block: another thread frees it, so many small blocks would not be reused. If there is
+ * no memory for it, the snapshot has no histograms. */
 static void copyLatencies(metricsSnapshot *s) {
     blockPlan p = {.count = 0};
     commandEach(plan, &p);
@@ -85,7 +85,7 @@ static void copyLatencies(metricsSnapshot *s) {
     s->latencies_count = p.count;
     p.next = (char *)(s->latencies + p.count);
     commandEach(fill, &p);
-    /* What was planned is filled, to the byte. */
+    /* Exactly the planned bytes are filled. */
     serverAssert(p.latencies == s->latencies + s->latencies_count && p.next == (char *)s->block + p.bytes);
 }
 

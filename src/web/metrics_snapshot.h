@@ -1,8 +1,8 @@
-/* metrics_snapshot.h -- what main leaves for those who look at figures: its state at one moment, as it is at hand.
+/* metrics_snapshot.h -- a copy of the server's state at one moment, from which the metrics thread makes its texts.
  *
- * Main writes down and nothing else; what is made of it (open_metrics.h) another thread makes.
+ * Main only copies, which is cheap; another thread formats the copy (open_metrics.h).
  *
- * Threads     metricsSnapshotMake(): main. Whoever has one owns it.
+ * Threads     metricsSnapshotMake(): main. A snapshot belongs to one thread at a time.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef WEB_METRICS_SNAPSHOT_H
@@ -11,24 +11,24 @@
 #include "histogram.h"
 #include "sds.h"
 
-/* How long the calls of a command took. */
+/* Distribution of the durations of a command's calls. */
 typedef struct commandLatency {
-    const char *name;  /* the command's full name, for good */
-    histogram *spread; /* borrowed from the snapshot's block: nanoseconds */
+    const char *name;  /* borrowed, forever: full name of the command */
+    histogram *spread; /* borrowed from the snapshot's block: in nanoseconds */
 } commandLatency;
 
 typedef struct metricsSnapshot {
-    void *block;               /* owns: the rest is in it */
+    void *block;               /* owns: memory of the histograms and their array */
     sds text;                  /* owns: "# section\r\nfield:value\r\n..." for all sections of INFO */
     commandLatency *latencies; /* borrowed from the block */
     size_t latencies_count;
-    uint64_t number; /* how many were made before it */
-    int64_t wall_ms; /* when it was made */
+    uint64_t number; /* number of snapshots made before it */
+    int64_t wall_ms; /* wall clock when it was made */
     uint64_t monotonic_ms;
-    uint64_t cost_ns; /* of making it */
+    uint64_t cost_ns; /* time that it took to make it */
 } metricsSnapshot;
 
 metricsSnapshot *metricsSnapshotMake(void);
-void metricsSnapshotFree(metricsSnapshot *s); /* NULL is fine */
+void metricsSnapshotFree(metricsSnapshot *s); /* s may be NULL */
 
 #endif

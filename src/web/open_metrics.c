@@ -1,22 +1,22 @@
-/* open_metrics.c -- a snapshot of the server as text for those who collect figures.
+/* open_metrics.c -- a snapshot of the server as text for metrics collectors.
  *
- * The snapshot is INFO's text. A line of it becomes one of these:
+ * The snapshot contains the text of INFO. A line of it becomes one of these:
  *
  *     keyspace_hits:7                    a family of one sample:  valkey_keyspace_hits_total 7
  *     role:master                        a label:                 valkey_replication_info{role="master",...} 1
  *     db0:keys=1,expires=0,...           a row of a group:        valkey_db_keys{db="0"} 1, valkey_db_expires{db="0"} 0
- *     used_memory_human:1.00M            nothing: it is there as a number
+ *     used_memory_human:1.00M            nothing: another line has it as a number
  *
- * The format wants all samples of a family together, so a group is walked once for each of its columns. Numbers are
- * never read as such: what a unit asks for is a point moved in their digits, and no figure is rounded.
+ * The format requires all samples of a family to be adjacent, so a group is walked once for each of its columns.
+ * Numbers are never converted: a unit is applied by moving the decimal point within the digits, so no value is rounded.
  *
- * What others have chosen (names of errors, addresses) comes into labels only, escaped, and as UTF-8 or with question
- * marks.
+ * Text that clients or operators chose (names of errors, addresses) is used only in labels, escaped; invalid UTF-8
+ * becomes question marks.
  *
- * Not here    what is known of single fields (info_table.h); when a text is made (http_server.c).
+ * Not here    properties of single INFO fields (info_table.h); when a text is made (http_server.c).
  * Owns        nothing.
  * Threads     any.
- * Invariants  1. No family appears twice, whatever INFO says.
+ * Invariants  1. No family appears twice, whatever INFO contains.
  *             2. A histogram has the same bounds in each snapshot.
  * Cost        docs/metrics.md
  * Tests       tests/unit/web/open_metrics_test.c, tests/clients/metrics.sh
@@ -32,7 +32,7 @@
 #include "version.h"
 #include "zmalloc.h"
 
-#define FAMILIES_MAX 4096 /* slots; more than half of them is more than INFO will ever have */
+#define FAMILIES_MAX 4096 /* slots; half of them is more than INFO will ever need */
 #define NAME_MAX_LEN 200
 #define KEY_TEXT_MAX 200
 
@@ -43,7 +43,7 @@ typedef struct writer {
     char *bytes; /* owns */
     size_t len, cap;
     size_t families;
-    uint64_t seen[FAMILIES_MAX]; /* hashes of families' names, by their low bits; 0: empty */
+    uint64_t seen[FAMILIES_MAX]; /* hash table of the hashes of families' names; 0: empty */
 } writer;
 
 /* ---- Bytes ---- */
@@ -71,11 +71,11 @@ static void putNumber(writer *w, long long value) {
     put(w, digits, ll2string(digits, value));
 }
 
-/* A number as it stands, or divided by 10^shift: "1234567", 6 -> "1.234567"; "-5", 3 -> "-0.005". */
+/* Appends a number as it is, or divided by 10^shift: "1234567", 6 -> "1.234567"; "-5", 3 -> "-0.005". */
 static void putShifted(writer *w, slice number, unsigned shift) {
     char text[64];
     slice rest = number;
-    debugAssert(number.len > 0 && shift < 16); /* with 40 digits they fit the text */
+    debugAssert(number.len > 0 && shift < 16); /* the text has space for 40 digits and these */
     if (shift == 0 || number.len > 40) {
         putSlice(w, number);
         return;
@@ -83,7 +83,7 @@ static void putShifted(writer *w, slice number, unsigned shift) {
     if (rest.ptr[0] == '-') put(w, "-", 1), rest.ptr++, rest.len--;
     const char *point = memchr(rest.ptr, '.', rest.len);
     size_t whole = point ? (size_t)(point - rest.ptr) : rest.len, n = 0;
-    for (size_t i = whole; i <= shift; i++) text[n++] = '0'; /* one digit at least in front of the point */
+    for (size_t i = whole; i <= shift; i++) text[n++] = '0'; /* at least one digit before the point */
     memcpy(text + n, rest.ptr, whole);
     n += whole;
     memmove(text + n - shift + 1, text + n - shift, shift);
@@ -124,7 +124,8 @@ static bool endsWith(slice s, const char *end) {
     return s.len >= len && !memcmp(s.ptr + s.len - len, end, len);
 }
 
-/* Digits, with a sign and a fraction as INFO writes them: no exponent, and no zeroes in front as identifiers have. */
+/* Returns true for digits with a sign and a fraction as INFO writes them: without an exponent, and without leading
+ * zeroes, which identifiers have. */
 static bool isNumber(slice s) {
     size_t at = s.len && s.ptr[0] == '-', begin = at, fraction;
     while (at < s.len && s.ptr[at] >= '0' && s.ptr[at] <= '9') at++;
@@ -149,12 +150,12 @@ static bool isName(slice s) {
 
 typedef enum { TYPE_GAUGE, TYPE_COUNTER, TYPE_INFO, TYPE_HISTOGRAM } familyType;
 
-/* "" or what samples' names end in. */
+/* Returns the suffix of the samples' names, or "". */
 static const char *suffixOf(familyType type) {
     return type == TYPE_COUNTER ? "_total" : type == TYPE_INFO ? "_info" : "";
 }
 
-/* Whether the name is new; remembered then. */
+/* Returns true if the name is new, and records it. */
 static bool isNew(writer *w, slice name) {
     uint64_t hash = hashBytes(name.ptr, name.len) | 1;
     if (w->families >= FAMILIES_MAX / 2) return false;
@@ -166,8 +167,8 @@ static bool isNew(writer *w, slice name) {
     return true;
 }
 
-/* The lines in front of a family's samples. In OpenMetrics they name the family, in the format before it the samples.
- * False, and nothing is written: the family was there already. */
+/* Writes the lines before a family's samples. In OpenMetrics they name the family, in the older format the samples.
+ * Returns false, and writes nothing, if the family was written before. */
 static bool begin(writer *w, slice name, familyType type, const char *help, slice field, unsigned shift) {
     static const char *const types[METRICS_FORMATS][4] = {{"gauge", "counter", "gauge", "histogram"},
                                                           {"gauge", "counter", "info", "histogram"}};
@@ -214,7 +215,7 @@ static void putOwn(writer *w, const char *name, familyType type, const char *hel
     put(w, "\n", 1);
 }
 
-/* ---- Single fields ---- */
+/* ---- Single INFO fields ---- */
 
 static slice familyOf(const infoMetric *known, slice field) {
     return known && known->family ? sliceStr(known->family) : field;
@@ -224,7 +225,7 @@ static void putField(writer *w, const infoMetric *known, slice field, slice valu
     familyType type = known && known->kind == INFO_COUNTER ? TYPE_COUNTER : TYPE_GAUGE;
     unsigned shift = known ? known->shift : 0;
     slice name = familyOf(known, field);
-    if (type == TYPE_COUNTER && value.ptr[0] == '-') return; /* no counter can be that */
+    if (type == TYPE_COUNTER && value.ptr[0] == '-') return; /* a counter cannot be negative */
     if (!begin(w, name, type, known ? known->help : NULL, field, shift)) return;
     putSampleName(w, name, type);
     put(w, " ", 1);
@@ -237,7 +238,7 @@ static slice withoutPercent(slice value) {
     return value;
 }
 
-/* Whether the line makes a label of the section's family of words, and the line as a family of its own otherwise. */
+/* Returns true if the line becomes a label of its section, false if it becomes a family of its own. */
 static bool isLabel(const infoMetric *known, slice field, slice value) {
     if (known && known->kind == INFO_LABEL) return true;
     if (known && known->kind != INFO_GAUGE && known->kind != INFO_COUNTER) return false;
@@ -254,10 +255,10 @@ static void putLine(writer *w, slice field, slice value) {
     putField(w, known, field, withoutPercent(value));
 }
 
-/* ---- Groups: lines of one form, each with fields of its own ---- */
+/* ---- Groups: lines of one form, each with subfields ---- */
 
 typedef struct groupColumn {
-    const char *sub; /* as the line has it */
+    const char *sub; /* name of the subfield */
     const char *family;
     familyType type;
     unsigned shift;
@@ -266,10 +267,10 @@ typedef struct groupColumn {
 
 typedef struct group {
     const char *section, *prefix, *label;
-    const groupColumn *columns;   /* ended by a NULL */
-    bool has_address;             /* "ip" and "port" make one more label */
-    const char *info, *info_help; /* a family of the words that the lines have; or NULL */
-    const char *const *words;     /* which; ended by a NULL */
+    const groupColumn *columns;   /* up to one without a name */
+    bool has_address;             /* "ip" and "port" give one more label */
+    const char *info, *info_help; /* name and help of a family of the text subfields; or NULL */
+    const char *const *words;     /* names of the text subfields, up to NULL */
 } group;
 
 static const groupColumn db_columns[] = {
@@ -317,7 +318,7 @@ static const group groups[] = {
     {"threads", "thread_", "thread", thread_columns, false, NULL, NULL, NULL},
     {"scriptingengines", "engine_", "engine", engine_columns, false, "engine", "An engine for scripts.", engine_words}};
 
-/* The value of "sub=value,..." in a row; ptr is NULL when it has none. */
+/* Returns the value of "sub=value,..." in a row; ptr is NULL if there is none. */
 static slice subfield(slice row, const char *sub) {
     size_t len = strlen(sub);
     while (row.len) {
@@ -328,7 +329,7 @@ static slice subfield(slice row, const char *sub) {
     return sliceOf(NULL, 0);
 }
 
-/* A name that has the prefix, and a value that is made of fields. */
+/* Returns true if the name has the group's prefix and the value consists of subfields. */
 static bool isRow(const group *g, slice field, slice value) {
     return startsWith(field, g->prefix) && field.len > strlen(g->prefix) && memchr(value.ptr, '=', value.len);
 }
@@ -339,7 +340,7 @@ static const group *groupOf(slice section) {
     return NULL;
 }
 
-/* The next line of a section's body. */
+/* Takes the next line of a section's body. Returns false at its end. */
 static bool takeLine(slice *body, slice *field, slice *value) {
     while (body->len) {
         *value = sliceTakeUntil(body, '\n');
@@ -405,7 +406,7 @@ static void putGroupWords(writer *w, const group *g, slice body) {
 
 /* ---- Sections ---- */
 
-/* Whether the field stands in the section before this place: a label may be there once. */
+/* Returns true if the same INFO field occurred earlier in the section: a label may occur only once. */
 static bool cameBefore(slice body, slice field) {
     slice other, value;
     while (takeLine(&body, &other, &value) && other.ptr != field.ptr)
@@ -439,7 +440,7 @@ static void putSection(writer *w, slice section, slice body) {
     if (g->info) putGroupWords(w, g, body);
 }
 
-/* "# section" is the heading of what follows. */
+/* "# section" is the heading of the following lines. */
 static void putSections(writer *w, slice text) {
     slice section = sliceOf("", 0);
     const char *begin_at = text.ptr;
@@ -456,7 +457,8 @@ static void putSections(writer *w, slice text) {
 
 /* ---- Histograms ---- */
 
-/* Powers of two of microseconds, in seconds. The last is beyond what is told apart (engine/observe/latency.c). */
+/* Powers of two of microseconds, in seconds. The last one is above the range of the histograms
+ * (engine/observe/latency.c). */
 static const char *const bounds[] = {"1e-06",    "2e-06",    "4e-06",    "8e-06",    "1.6e-05",  "3.2e-05",
                                      "6.4e-05",  "0.000128", "0.000256", "0.000512", "0.001024", "0.002048",
                                      "0.004096", "0.008192", "0.016384", "0.032768", "0.065536", "0.131072",
@@ -467,7 +469,7 @@ typedef struct bucketWriter {
     writer *w;
     const char *start; /* of each bucket's line, up to the bound */
     size_t start_len, at;
-    int64_t last; /* the count of the bucket before */
+    int64_t last; /* count of the previous bucket */
 } bucketWriter;
 
 static void putBucketLine(writer *w, const bucketWriter *b, const char *bound, int64_t count) {
@@ -493,7 +495,7 @@ static void putSpreadSample(writer *w, const char *suffix, slice cmd) {
 }
 
 static void putSpread(writer *w, const commandLatency *l) {
-    /* The start of the lines is written once, and copied from there. */
+    /* The beginning of the lines is formatted once and copied from there. */
     char start[256];
     slice cmd = sliceStr(l->name);
     size_t from = w->len;
@@ -501,7 +503,7 @@ static void putSpread(writer *w, const commandLatency *l) {
     putSpreadSample(w, "_bucket", cmd);
     putStr(w, ",le=\"");
     bucketWriter b = {.w = w, .start = start, .start_len = w->len - from};
-    if (b.start_len > sizeof(start)) b.start_len = sizeof(start); /* no command has such a name */
+    if (b.start_len > sizeof(start)) b.start_len = sizeof(start); /* no command has such a long name */
     memcpy(start, w->bytes + from, b.start_len);
     w->len = from;
     histogramIterLog(l->spread, FIRST_BOUND_NS, 2, putBucket, &b);
@@ -526,7 +528,7 @@ static void putSpreads(writer *w, const metricsSnapshot *s) {
     for (size_t i = 0; i < s->latencies_count; i++) putSpread(w, &s->latencies[i]);
 }
 
-/* ---- Our own ---- */
+/* ---- Metrics of the port itself ---- */
 
 static void putMillis(writer *w, const char *name, const char *help, int64_t ms) {
     char digits[LONG_STR_SIZE];
@@ -563,7 +565,7 @@ static void putOurs(writer *w, const metricsSnapshot *s, const webCounters *c) {
     putOwn(w, "web_connections", TYPE_GAUGE, "Connections to this port that are open.", (long long)c->open);
 }
 
-/* A key as text: no two have the same, whatever bytes they are. */
+/* Returns a key as text: different keys have different texts, whatever their bytes. */
 static sds keyText(slice key) {
     sds text = sdsCatRepr(sdsEmpty(), key.ptr, key.len);
     if (sdsLen(text) <= KEY_TEXT_MAX) sdsRange(text, 1, -2); /* without its quotes */
@@ -605,7 +607,7 @@ char *openMetricsWrite(const metricsSnapshot *s, const webCounters *counters, co
     }
     if (format == METRICS_OPEN) putStr(w, "# EOF\n");
     debugAssert(w->len > 0 && w->bytes[w->len - 1] == '\n');
-    debugAssert(w->families < FAMILIES_MAX / 2); /* else some are missing */
+    debugAssert(w->families < FAMILIES_MAX / 2); /* otherwise families are missing */
     char *bytes = zrealloc(w->bytes, w->len);
     *len = w->len;
     zfree(w);

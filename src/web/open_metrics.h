@@ -1,6 +1,6 @@
-/* open_metrics.h -- a snapshot of the server as text for those who collect figures: OpenMetrics, or what was before it.
+/* open_metrics.h -- a snapshot of the server as text for metrics collectors: OpenMetrics, or the format before it.
  *
- * Threads     any: nothing is kept.
+ * Threads     any: there is no state.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef WEB_OPEN_METRICS_H
@@ -15,21 +15,21 @@ typedef enum {
     METRICS_FORMATS
 } metricsFormat;
 
-/* What the port has counted itself. */
+/* Counters of the metrics port itself. */
 typedef struct webCounters {
-    uint64_t scrapes, requests, bad_requests, denied; /* denied: 401 and 403 */
-    uint64_t connections, turned_away;                /* accepted; not, or closed for another one */
-    size_t open;                                      /* connections there are */
+    uint64_t scrapes, requests, bad_requests, denied; /* denied: responses 401 and 403 */
+    uint64_t connections, turned_away;                /* accepted; refused, or closed to free a slot */
+    size_t open;                                      /* connections now open */
 } webCounters;
 
-/* What HOTKEYS has found by now: keys are told to those only who may ask it themselves. */
-#define WEB_HOT_KEYS 20 /* of each kind */
+/* The current result of HOTKEYS: only for users who may run that command, as it names keys. */
+#define WEB_HOT_KEYS 20 /* most keys of each metric */
 typedef struct webHotKeys {
-    heavyKey keys[HOT_KEYS_METRICS][WEB_HOT_KEYS]; /* own */
+    heavyKey keys[HOT_KEYS_METRICS][WEB_HOT_KEYS]; /* owns */
     size_t count[HOT_KEYS_METRICS];
 } webHotKeys;
 
-/* The caller frees it by zfree(). `hot`: NULL for none. */
+/* Returns the text, which the caller frees by zfree(). `hot` may be NULL. */
 char *openMetricsWrite(const metricsSnapshot *s, const webCounters *counters, const webHotKeys *hot,
                        metricsFormat format, size_t *len);
 

@@ -1,11 +1,10 @@
-/* web.c -- the metrics port as main sees it: on or off, and once a second a few figures for it.
+/* web.c -- main's half of the metrics port: opens and closes it, and gives its thread a snapshot per second at most.
  *
- * All that main does for those who look: when somebody has asked since the last time, and a second has passed, it takes
- * a snapshot; and when users have changed it makes a copy of who may look. A thousand who look cost it what one does,
- * and none nothing.
+ * Main makes a snapshot if a client has asked for metrics since the last one and a second has passed, and a new copy of
+ * the users when they have changed. So a thousand readers cost main as much as one, and no readers cost nothing.
  *
  * Not here    the thread that serves (http_server.c).
- * Owns        what is noted about the last copy of the users.
+ * Owns        the version of the last copy of the users, and the time of the last snapshot.
  * Threads     main's own.
  * Cost        docs/metrics.md
  * Tests       tests/server/metrics.tcl
@@ -36,13 +35,13 @@ static struct {
 
 /* ---- Listening ---- */
 
-/* Not there at all: an address that this machine lacks, or a protocol that it does not speak. */
+/* Returns true if the machine lacks the address or does not support its protocol. */
 static bool isUnavailable(int err) {
     return err == EADDRNOTAVAIL || err == EPROTONOSUPPORT || err == EAFNOSUPPORT || err == EPFNOSUPPORT;
 }
 
-/* An address as in `bind`: "*" and "::*" are all of IPv4 and of IPv6, and a leading '-' makes it optional. The
- * descriptor, -1 when an optional one is not there, or -2 after a log line. */
+/* Opens an address in the form of `bind`: "*" and "::*" are all addresses of IPv4 and of IPv6, and a leading '-' makes
+ * it optional. Returns the descriptor, -1 if an optional address is unavailable, or -2 after a log line. */
 static int openAddress(const char *address) {
     bool optional = address[0] == '-';
     if (optional) address++;
@@ -77,7 +76,7 @@ failed:
     return false;
 }
 
-/* ---- Who may look ---- */
+/* ---- The copy of the users ---- */
 
 static webAccess *makeAccess(void) {
     debugAssert(web.access_version <= webAccessVersion());
@@ -93,7 +92,7 @@ static bool openPort(void) {
     debugAssert(!httpServerRuns());
     if (web_settings.port == 0) return true;
     if (!openAll(fds, &count)) return false;
-    web.snapshot_ms = 0; /* who comes first does not wait for a second to be over */
+    web.snapshot_ms = 0; /* so that the first client need not wait until a second has passed */
     httpServerStart(&(httpServerSetup){.listeners = fds,
                                        .listeners_count = count,
                                        .keepalive_s = (int)*web.wiring->keepalive_s,
@@ -102,9 +101,9 @@ static bool openPort(void) {
     return true;
 }
 
-/* The old sockets hold addresses that the new set may share, so they go first. */
+/* Closes the old sockets before it opens new ones, because both may have the same address. */
 static bool reopen(const char **err) {
-    if (!web.wiring) return true; /* still booting */
+    if (!web.wiring) return true; /* the server is still starting */
     assertMainThread();
     httpServerStop();
     *err = "Unable to open the metrics port. Check server logs.";

@@ -1,4 +1,4 @@
-/* web.h -- the metrics port as main sees it: on or off, and once a second a few figures for it.
+/* web.h -- main's half of the metrics port: opens and closes it, and gives its thread a snapshot per second at most.
  *
  * Runs on: main's own thread.
  *
@@ -8,20 +8,21 @@
 
 #include "platform.h"
 
-/* Settings of other layers that count here too; borrowed for good. */
+/* Settings of other layers that apply here as well; borrowed forever. */
 typedef struct webWiring {
     const bool *protected_mode;
     const long long *keepalive_s, *backlog;
-    char *const *cpulist; /* where the thread may run; NULL or "": anywhere */
+    char *const *cpulist; /* processors on which the thread may run; NULL or "": all */
 } webWiring;
 
-/* metrics-port and metrics-bind. Boot, before the configuration is read. */
+/* Registers metrics-port and metrics-bind. Call at startup, before the configuration is read. */
 void webRegister(void);
-/* Open the port if there is to be one. False after a log line. Boot, when others listen. */
+/* Opens the port if the settings want it. Returns false, after a log line, if that fails. Call at startup, after the
+ * other listeners. */
 bool webStart(const webWiring *wiring);
-/* From cron: leave figures for those who have asked. */
+/* Makes a snapshot if a client waits for one. Called from cron. */
 void webTick(void);
-/* End the thread, if there is one, and close all it has (shutdown). */
+/* Ends the thread, if there is one, and closes its sockets. Call at shutdown. */
 void webStop(void);
 
 #endif

@@ -1,12 +1,12 @@
-/* web_access.c -- who may look: the users as the thread that serves knows them.
+/* web_access.c -- decides who may read metrics, by a copy of the users.
  *
- * The rules are those of the server's own port: who is the default user without a password there is so here, and may
- * look if that user may run INFO. Others say a name and a password.
+ * The rules are those of the server's own port: if the default user has no password, a peer without credentials is that
+ * user, and may read metrics if it may run INFO. Others send a name and a password.
  *
- * Not here    users and their rules (engine/acl/acl.h); how a name and a password are sent (http_request.c).
+ * Not here    users and their rules (engine/acl/acl.h); the encoding of name and password (http_request.c).
  * Owns        a copy of names and hashes of passwords.
- * Threads     a copy is made by main and handed over (http_server.c); from then on nothing in it changes.
- * Cost        a question: one SHA-256 and a walk over the users' hashes.
+ * Threads     main makes a copy and hands it over (http_server.c); from then on it never changes.
+ * Cost        a check: one SHA-256 and a walk over the user's hashes.
  * Tests       tests/unit/web/web_access_test.c, tests/server/metrics.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -26,9 +26,9 @@ typedef struct webUser {
 
 struct webAccess {
     bool is_protected, is_open;
-    int anonymous; /* the answer to those who say nothing */
+    int anonymous; /* the status for requests without credentials */
     bool anonymous_sees_keys;
-    webUser *users; /* owns: those who are switched on */
+    webUser *users; /* owns: the enabled users */
     size_t count, room;
 };
 
@@ -57,7 +57,7 @@ static bool seesKeys(const user *u) {
 static void copyUser(void *arg, const user *u) {
     webAccess *a = arg;
     if (!u->enabled) return;
-    serverAssert(a->count < a->room); /* main makes the copy: users cannot have come meanwhile */
+    serverAssert(a->count < a->room); /* no user can have been added meanwhile, as main makes the copy */
     webUser *copy = &a->users[a->count++];
     *copy = (webUser){.name = sdsDup(u->name), .nopass = u->nopass, .may_look = mayLook(u), .sees_keys = seesKeys(u)};
     copy->hashes = u->passwords.count ? zmalloc((size_t)u->passwords.count * PASSWORD_HASH_LEN) : NULL;
@@ -89,13 +89,13 @@ void webAccessFree(webAccess *a) {
     zfree(a);
 }
 
-/* ---- Asking: whoever has it ---- */
+/* ---- Checks: the thread that owns the copy ---- */
 
 bool webAccessIsLocal(const webAccess *a) {
     return a->is_open && a->is_protected;
 }
 
-/* All hashes of a user are compared, each to its end. */
+/* Compares all hashes of a user, each to its end, so that the time does not depend on the password. */
 static bool passwordIs(const webUser *u, const char digits[PASSWORD_HASH_LEN]) {
     bool found = false;
     for (uint32_t i = 0; i < u->count; i++) {
@@ -110,7 +110,8 @@ static bool passwordIs(const webUser *u, const char digits[PASSWORD_HASH_LEN]) {
 int webAccessAsk(const webAccess *a, slice name, slice password, bool *sees_keys) {
     char digits[PASSWORD_HASH_LEN + 1];
     const webUser *u = NULL;
-    sha256Hex(digits, password.ptr, password.len); /* for whomever, or the time would tell who is there */
+    sha256Hex(digits, password.ptr, password.len); /* even for an unknown user, as the time would show which users
+                                                    * exist */
     for (size_t i = 0; i < a->count && !u; i++)
         if (sliceEq(sdsSlice(a->users[i].name), name)) u = &a->users[i];
     bool right = u && passwordIs(u, digits);

@@ -1,12 +1,12 @@
-/* web_page.c -- the page that is served, and what browsers are told about it.
+/* web_page.c -- the page that the metrics port serves, and its header fields for browsers.
  *
- * The policy allows what stands in the page, by its digest, and nothing else: no script that somebody slips in runs, no
- * other address is asked, no other page shows this one in a frame. Digests are made here, so that whoever changes the
- * page need not know of them.
+ * The content security policy allows only the scripts and styles of the page, by their digests: no injected script
+ * runs, no other address is contacted, and no other page shows this one in a frame. Digests are computed here, so that
+ * a change of the page needs no other change.
  *
- * Not here    the page (page.html, which the build makes <page.inc> of); the answer (http_server.c).
- * Owns        the fields.
- * Threads     written by webPageInit(), read by any.
+ * Not here    the page itself (page.html, from which the build makes <page.inc>); the response (http_server.c).
+ * Owns        the header fields.
+ * Threads     written by webPageInit(), read by any thread.
  * Tests       tests/unit/web/web_page_test.c, tests/server/metrics.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -38,11 +38,11 @@ const char *webPageFields(void) {
 
 /* ---- Digests ---- */
 
-/* " 'sha256-...'" of bytes, as a policy names them. */
+/* Writes " 'sha256-...'", the digest of a text in the form of a policy. */
 static int putDigest(char *out, size_t size, slice text) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     char hex[65], base64[45];
-    unsigned char raw[33] = {0}; /* one byte more: 33 is eleven times three */
+    unsigned char raw[33] = {0}; /* one additional byte: 33 is divisible by three */
     sha256Hex(hex, text.ptr, text.len);
     for (int i = 0; i < 32; i++) raw[i] = (unsigned char)(hexDigit(hex[2 * i]) << 4 | hexDigit(hex[2 * i + 1]));
     static_assert(sizeof(base64) == sizeof(raw) / 3 * 4 + 1, "four digits for three bytes");
@@ -50,12 +50,12 @@ static int putDigest(char *out, size_t size, slice text) {
         unsigned three = (unsigned)raw[3 * i] << 16 | (unsigned)raw[3 * i + 1] << 8 | raw[3 * i + 2];
         for (int k = 0; k < 4; k++) base64[4 * i + k] = digits[three >> (18 - 6 * k) & 63];
     }
-    base64[43] = '='; /* the byte that was too many */
+    base64[43] = '='; /* in place of the additional byte */
     base64[44] = '\0';
     return snprintf(out, size, " 'sha256-%s'", base64);
 }
 
-/* The digests of what stands between each pair of these tags, or " 'none'". */
+/* Writes the digests of the texts between each pair of these tags, or " 'none'" if there are none. */
 static int putDigests(char *out, size_t size, slice page, const char *open, const char *close) {
     const char *at = page.ptr, *end = page.ptr + page.len;
     int n = 0;

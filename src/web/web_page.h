@@ -1,6 +1,6 @@
-/* web_page.h -- the page that is served: page.html, as it was when the server was built.
+/* web_page.h -- the page that the metrics port serves: a copy of page.html, which the build puts into the program.
  *
- * Threads     webPageInit() once, before any other; the rest any.
+ * Threads     webPageInit() before any other function; the others: any.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef WEB_WEB_PAGE_H
@@ -8,13 +8,14 @@
 
 #include "slice.h"
 
-/* Work out what depends on the page's bytes. Boot; more than once does no harm. */
+/* Computes what depends on the page's bytes. Call at startup; further calls do no harm. */
 void webPageInit(void);
 slice webPage(void);
 const char *webPageEtag(void); /* with its quotes */
-/* Fields of the answer: ETag, Cache-Control, Content-Security-Policy and its kin, each with its end of line. */
+/* Returns header fields of the response: ETag, Cache-Control, Content-Security-Policy and others, each with its line
+ * end. */
 const char *webPageFields(void);
-/* The same, for a page of other bytes; `out` has room for WEB_PAGE_FIELDS_MAX. For tests. */
+/* Writes the fields for another page to `out`, which has WEB_PAGE_FIELDS_MAX bytes. For tests. */
 #define WEB_PAGE_FIELDS_MAX 1024
 void webPageFieldsOf(char *out, slice page, const char *etag);
 

@@ -12,12 +12,12 @@
 
 typedef struct webSettings {
     long long port;           /* 0: off */
-    char *bind[WEB_BIND_MAX]; /* own */
+    char *bind[WEB_BIND_MAX]; /* owns */
     int bind_count;
 } webSettings;
 extern webSettings web_settings;
 
-/* Boot only. */
+/* Call at startup. */
 void webSettingsRegister(void);
 
 #endif

@@ -1,10 +1,10 @@
 /* web_slots.c -- which connection to the metrics port is closed when a new one needs its slot.
  *
- * A peer may hold its connections for as long as their limits of time allow: send headers byte by byte, or ask and
- * never read. It must not keep others out with them. So a new connection always gets a slot, and the slots are shared
- * out by network: a peer with many connections loses its own, and one with few keeps them.
+ * A peer can hold its connections for as long as their time limits allow, by sending headers byte by byte or by never
+ * reading a response. It must not lock others out that way. Therefore a new connection always gets a slot, and the
+ * slots are shared by networks: a peer with many connections loses its own, and one with few keeps them.
  *
- * Cost        count * count comparisons of numbers that lie together, 20 us for 256 connections, when all are in use.
+ * Cost        count * count comparisons of adjacent numbers when all slots are in use: 20 us for 256 connections.
  * Tests       tests/unit/web/web_slots_test.c, tests/unit/web/http_server_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */

@@ -1,6 +1,6 @@
 /* web_slots.h -- which connection to the metrics port is closed when a new one needs its slot.
  *
- * Threads     any: nothing is kept.
+ * Threads     any: there is no state.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef WEB_WEB_SLOTS_H
@@ -10,20 +10,20 @@
 
 #define WEB_SLOTS_MAX 256
 
-/* What counts about a connection. */
+/* The properties of a connection that matter for this. */
 typedef struct webSlot {
-    uint64_t network;     /* of webNetworkOf(): connections of one network share its part of the slots */
-    uint64_t progress_ms; /* when the peer last did its part: sent a whole request, took some of an answer */
-    bool awaits_main;     /* its answer is late, and that is not the peer's fault */
+    uint64_t network;     /* webNetworkOf(): connections of one network share its part of the slots */
+    uint64_t progress_ms; /* when the peer last did its part: sent a whole request, or read some of a response */
+    bool awaits_main;     /* its response waits for main, which is not the peer's fault */
 } webSlot;
 
 /* Returns a number for the network of an address as text: the address itself for IPv4, its first 64 bits for IPv6, of
  * which one peer usually has all addresses. */
 uint64_t webNetworkOf(const char *ip);
 
-/* Returns the index of the connection to close, of `count` (1 to WEB_SLOTS_MAX), for a new one from `network`. It is
- * one of the network that has the most connections, the new one included; of these the one without progress for the
- * longest time. Those that await main are last. */
+/* Returns the index of the connection to close, of `count` (1 to WEB_SLOTS_MAX), for a new one from `network`. It
+ * belongs to the network that has the most connections, the new one included; within it, it is the one without progress
+ * for the longest time. Connections that wait for main come last. */
 size_t webSlotPick(const webSlot *seats, size_t count, uint64_t network);
 
 #endif
