@@ -113,6 +113,7 @@ static_assert(sizeof(client) == 7 * CACHE_LINE, "a size class of the allocator")
  * (clientOnFree()). Data that is large, or whose size is known only at run time, belongs behind a pointer in the slot.
  * If no space is left, raise CLIENT_SLOTS_BYTES. */
 size_t clientSlotRegister(size_t size);
+/* Returns the address of the caller's bytes in a client. */
 static inline void *clientSlot(const client *c, size_t offset) {
     debugAssert(offset >= offsetof(client, slots)); /* else it was never registered */
     return (char *)(uintptr_t)c + offset;
@@ -169,7 +170,7 @@ client *clientNextInRound(void);
 void clientWatchOutput(client *c);
 /* Removes the client that has been on that list for longest and returns it; NULL if the list is empty. */
 client *clientPopWatched(void);
-clientType clientTypeOf(const client *c);
+clientType clientTypeOf(const client *c); /* a client that monitors is NORMAL or PUBSUB */
 const char *clientTypeName(clientType t); /* "normal" "slave" "pubsub" "primary" */
 int clientTypeByName(slice name);         /* also "replica" and "master"; -1 unknown */
 /* Sets the client's name; an empty one removes it. Only printable characters other than space are allowed: else returns

@@ -55,7 +55,7 @@ void fanOut(const fanAudience *to, const fanText *t);
 fanRun *fanTakeRuns(void);
 /* Returns true if fanTakeRuns() would return a run. */
 bool fanHasRuns(void);
-void fanRunFree(fanRun *run);
+void fanRunFree(fanRun *run); /* releases its bytes, too */
 /* Add to, and subtract from, the memory of batches that are on their way to owner threads and back. */
 void fanHold(size_t bytes);
 void fanLetGo(size_t bytes);

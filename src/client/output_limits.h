@@ -24,7 +24,7 @@ typedef struct outputLimit {
 
 extern outputLimit
     output_limits[CLIENT_TYPES]; /* NORMAL, REPLICA, PUBSUB; PRIMARY has none. Set by outputLimitsSet() */
-/* No client whose output_memory is less than this can have exceeded a limit; SIZE_MAX without limits. */
+/* No client whose output_memory is less than this can have exceeded a limit; OUTPUT_FULL_BYTES without limits. */
 extern size_t output_alarm_bytes;
 
 /* Large enough that only a client which sends requests and does not read gets there: one that writes all its requests

@@ -74,16 +74,16 @@ void addReplyErrorSlice(client *c, slice text);
  * codes. */
 void addReplyErrorOfScript(client *c, slice text);
 /* Sends an error that was counted when it arose, under another client's name or another code: it counts only as a
- * failure of this client's command. clientCountError() counts an error of that code. */
+ * failure of this client's command. */
 void addReplyErrorCounted(client *c, slice text);
 /* Registers the function that is called for an error to a primary, to a replica, or while the append-only file is
  * loaded. Call at startup. */
 void replyErrorOnUnexpected(void (*fn)(client *c, slice text));
-void clientCountError(slice code);
+void clientCountError(slice code);   /* counts an error of that code in errorstats */
 void addReplyErrorArity(client *c);  /* wrong number of arguments for '%s' command */
 void addReplyErrorExpire(client *c); /* invalid expire time in '%s' command */
 void addReplySyntaxError(client *c);
-void addReplyWrongType(client *c);
+void addReplyWrongType(client *c);       /* WRONGTYPE Operation against a key ... */
 void addReplyNoKeyError(client *c);      /* ERR no such key */
 void addReplyNotIntegerError(client *c); /* ERR value is not an integer or out of range */
 void addReplyNotFloatError(client *c);
@@ -115,16 +115,16 @@ void replyWrittenHere(bool here);
  * is in force. */
 #define REPLY_COPIED_SHARED (256 * 1024)
 void replyCopyShared(bool shared);
-bool replyCopiesShared(void);
+bool replyCopiesShared(void); /* returns the last `shared` */
 /* Adds a string value as a bulk string: by reference if offload is enabled and it is large enough, else as a copy. The
  * reference is counted. */
 void addReplyBulkObject(client *c, robj *o);
 /* Adds a part of a string value (GETRANGE) by the same rule; less than half of the value is always copied. */
 void addReplyBulkObjectRange(client *c, robj *o, size_t from, size_t len);
-void addReplyDouble(client *c, double d);
-void addReplyHumanLongDouble(client *c, long double d);
-void addReplyBool(client *c, bool b);
-void addReplyBigNum(client *c, slice digits);
+void addReplyDouble(client *c, double d);                        /* RESP2: bulk */
+void addReplyHumanLongDouble(client *c, long double d);          /* without an exponent; RESP2: bulk */
+void addReplyBool(client *c, bool b);                            /* RESP2: 0 or 1 */
+void addReplyBigNum(client *c, slice digits);                    /* RESP2: bulk */
 void addReplyVerbatim(client *c, slice text, const char ext[3]); /* RESP2: bulk */
 void addReplyArrayLen(client *c, long long n);
 void addReplyMapLen(client *c, long long pairs);       /* RESP2: array of 2n */

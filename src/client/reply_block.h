@@ -81,7 +81,7 @@ void replyBlockRelease(replyBlock *b);
 void replyBlockReleaseChain(replyBlock *head);
 /* Appends all bytes of a chain to `s`, references replaced by their bytes (replies of scripts, tests). */
 sds replyBlockCatChain(sds s, const replyBlock *head);
-size_t replyBlockAllocSize(const replyBlock *b);
+size_t replyBlockAllocSize(const replyBlock *b); /* bytes of its allocation */
 /* Asserts the numbered invariants of reply_block.c. */
 void replyBlockCheck(const replyBlock *b);
 

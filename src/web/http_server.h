@@ -28,6 +28,7 @@ bool httpServerRuns(void);
 
 /* Returns true, once, if a client wants newer metrics than those of the last snapshot. */
 bool httpServerTakeWish(void);
+/* Give the running thread a new snapshot, or a new copy of the users; it takes ownership. */
 void httpServerGiveSnapshot(metricsSnapshot *s);
 void httpServerGiveAccess(webAccess *a);
 

@@ -28,7 +28,7 @@ typedef struct metricsSnapshot {
     uint64_t cost_ns; /* time that it took to make it */
 } metricsSnapshot;
 
-metricsSnapshot *metricsSnapshotMake(void);
+metricsSnapshot *metricsSnapshotMake(void);   /* the caller owns it */
 void metricsSnapshotFree(metricsSnapshot *s); /* s may be NULL */
 
 #endif

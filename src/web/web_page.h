@@ -10,7 +10,7 @@
 
 /* Computes what depends on the page's bytes. Call at startup; further calls do no harm. */
 void webPageInit(void);
-slice webPage(void);
+slice webPage(void);           /* the bytes of the page */
 const char *webPageEtag(void); /* with its quotes */
 /* Returns header fields of the response: ETag, Cache-Control, Content-Security-Policy and others, each with its line
  * end. */

@@ -14,11 +14,14 @@ void debugSourceEnd(void);
 
 bool debugHasBreakpoint(int line);
 bool debugHasBreakpoints(void);
-void debugForgetBreakpoints(void);
-/* Print source lines and breakpoints, and execute the command `break`. An arrow marks line `current`. */
+void debugForgetBreakpoints(void); /* removes all */
+/* Prints a source line with an arrow if it is `current` and a '#' if it is a breakpoint. The other functions print
+ * lines in the same form. */
 void debugPrintLine(int line, int current);
+/* Prints line `line` with `context` lines before and after it. */
 void debugPrintLinesAround(int line, int context, int current);
 void debugPrintBreakpoints(int current);
+/* Executes `break`: a positive number sets a breakpoint, a negative one removes it, 0 removes all. */
 void debugBreakCommand(slice word, int current);
 
 #endif

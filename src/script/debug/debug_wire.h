@@ -26,7 +26,7 @@ void debugPrintCut(sds line);
 void debugPrintFormat(const char *fmt, ...) printf_like(1, 2);
 /* Returns the length to which lines are cut; 0 if they are not cut. */
 size_t debugCutAt(void);
-void debugSetCut(size_t bytes);
+void debugSetCut(size_t bytes); /* sets it */
 /* Returns the longest text of a value that is worth building: the rest would be cut. */
 size_t debugPrintMax(void);
 

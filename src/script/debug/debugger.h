@@ -16,7 +16,7 @@ void debuggerBegin(connection *conn, slice text, peerGone gone);
 /* Reports the end of the run to the client. If `closes`, the bytes `last` follow, nothing is sent after them, and the
  * peer gets a moment to read it all. */
 void debuggerEnd(slice last, bool closes);
-bool debuggerIsActive(void);
+bool debuggerIsActive(void); /* between debuggerBegin() and debuggerEnd() */
 
 #define DEBUGGER_HOOK_MASK (LUA_MASKLINE | LUA_MASKCOUNT)
 /* lua_Hook of a debugged script, for these events. */

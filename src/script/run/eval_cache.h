@@ -25,7 +25,7 @@ typedef struct evalScript {
 
 /* Creates the interpreter and the empty cache. Call at startup. */
 void evalCacheInit(void);
-interpreter *evalInterpreter(void);
+interpreter *evalInterpreter(void); /* the present one; a flush replaces it */
 
 /* Returns the script of that text, which is compiled if it is new. `stay` (SCRIPT LOAD) exempts it from eviction.
  * Returns NULL if it cannot be compiled, with the reason in *error, which the caller frees. */
@@ -38,6 +38,7 @@ void evalCacheUsed(evalScript *s);
  * `async`. Must not be called while a script runs. */
 void evalCacheFlush(bool async);
 
+/* Sizes of the cache, for INFO. */
 typedef struct evalTotals {
     size_t scripts;     /* number of scripts */
     size_t memory;      /* bytes of the scripts, without the interpreter */

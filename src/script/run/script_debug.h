@@ -29,7 +29,7 @@ typedef struct debugDetach {
     void (*giveBack)(client *c);
     void (*abandon)(client *c);
 } debugDetach;
-void scriptDebugInit(const debugDetach *detach);
+void scriptDebugInit(const debugDetach *detach); /* copies them; call at startup */
 
 /* Forgets child processes that have ended. Call at each tick. */
 void scriptDebugTick(void);
