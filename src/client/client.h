@@ -27,7 +27,7 @@ struct requestBlock;
 
 enum { CLIENT_CAPA_REDIRECT = 1 }; /* client.capa: CLIENT CAPA redirect */
 
-/* Valkey's static reply buffer, which output limits exclude (CLIENT LIST obl). */
+/* Size of Valkey's static reply buffer, which output limits exclude (CLIENT LIST obl). */
 #define CLIENT_OUTPUT_BUFFER 16384
 /* Output that costs no more than this never counts against a limit: a client's first small block and its first large
  * one. */
@@ -78,7 +78,7 @@ typedef struct client {
     struct client *next_pending_write;
     const struct serverCommand *last_cmd;
     long long commands;            /* number of commands that have run; refused ones do not count */
-    uint32_t error_replies;        /* number sent to this client, modulo 2^32; grows if a command fails */
+    uint32_t error_replies;        /* errors sent to this client, modulo 2^32: a command that fails adds one */
     uint32_t output_blocks;        /* number of blocks counted in output_memory */
     void *deferred;                /* the innermost open placeholder of a deferred length (reply.c) */
     uint64_t id;                   /* CLIENT_ID_NOBODY for fake clients */
@@ -193,7 +193,7 @@ const char *clientCommandName(const struct serverCommand *cmd); /* "NULL" for NU
  * of the client library and the capabilities stay. */
 void clientReset(client *c);
 
-/* Returns the key in argument `index` if it is not the first key of the running command. */
+/* Does the work of clientKeyAt() for an argument that is not the first key of the running command. */
 hashedKey clientKeySearch(const client *c, uint32_t index);
 /* Returns the key in argument `index` of the running command, with the hash that was computed when the command was
  * parsed, or that is computed now if the argument is not one of the parsed keys. */
@@ -205,7 +205,7 @@ static inline hashedKey clientKeyAt(const client *c, uint32_t index) {
     return clientKeySearch(c, index);
 }
 
-/* Returns the hash of argument `index` if it is not the first element of the running command. */
+/* Does the work of clientElementHash() for an argument that is not the first element of the running command. */
 uint64_t clientElementHashSearch(const client *c, uint32_t index);
 /* Returns the hash of argument `index`, a field or member, in a value's table. It was computed when the command was
  * parsed, or is computed now. */

@@ -44,8 +44,9 @@ void addReplyProto(client *c, const char *p, size_t len); /* appends bytes that 
 robj *replyShare(slice bytes) must_check;
 /* Appends bytes that are RESP already, or part of it. `shared` is the result of replyShare() for them. */
 void addReplyShared(client *c, slice bytes, robj *shared);
-/* Appends a part of a RAW string by reference, whatever its size, at no cost to the client: the caller owns the string
- * and counts it in client.external_output for as long as the client may be sent it. */
+/* Appends a part of a RAW string as a counted reference, whatever its size. Its memory does not count in output_memory:
+ * instead the caller, which keeps the string, counts it in client.external_output as long as the client may be sent
+ * it. */
 void addReplyExternal(client *c, robj *o, slice part);
 void addReplySds(client *c, sds s); /* as addReplyProto(); frees s */
 /* Appends "<prefix><text>\r\n"; each CR and LF in the text becomes a blank. It is one piece, so that neither a limit

@@ -32,8 +32,7 @@ typedef struct replyBlock {
     size_t used;       /* bytes in data[] */
     size_t total;      /* bytes and referenced bytes: what goes over the wire */
     size_t sent;       /* owner thread: bytes of `total` that are written */
-    size_t beyond;     /* length of the values that are referred to in part, without these parts: they stay in memory as
-                        * well */
+    size_t beyond;     /* other bytes of values that are referred to in part: they stay in memory as well */
     alignas(replyRef) char data[];
 } replyBlock;
 
