@@ -467,7 +467,7 @@ static const char *const bounds[] = {"1e-06",    "2e-06",    "4e-06",    "8e-06"
 
 typedef struct bucketWriter {
     writer *w;
-    const char *start; /* of each bucket's line, up to the bound */
+    const char *start; /* beginning of each bucket's line, up to the bound */
     size_t start_len, at;
     int64_t last; /* count of the previous bucket */
 } bucketWriter;

@@ -20,7 +20,7 @@ void webRegister(void);
 /* Opens the port if the settings want it. Returns false, after a log line, if that fails. Call at startup, after the
  * other listeners. */
 bool webStart(const webWiring *wiring);
-/* Makes a snapshot if a client waits for one. Called from cron. */
+/* Gives the thread a snapshot if it wants one, and a new copy of the users if they have changed. Called from cron. */
 void webTick(void);
 /* Ends the thread, if there is one, and closes its sockets. Call at shutdown. */
 void webStop(void);

@@ -55,7 +55,7 @@ static int bitXor(lua_State *L) {
     return result(L, bits);
 }
 
-/* Of the number of bits only the low five bits count. */
+/* Shifts and rotations use only the low five bits of their count. */
 static int bitLshift(lua_State *L) {
     uint32_t bits = argument(L, 1);
     return result(L, bits << (argument(L, 2) & 31));
