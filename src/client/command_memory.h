@@ -8,7 +8,7 @@
 
 #include "client.h"
 
-/* Smaller amounts are not reserved: their allocations are assumed to succeed. A request of at least so many bytes is
+/* Smaller amounts are not reserved: their allocations are assumed to succeed. A request of at least this size is
  * REQ_LARGE. */
 #define COMMAND_MEMORY_LARGE ((size_t)1 << 20)
 

@@ -279,7 +279,7 @@ typedef enum {
     DO_NOTHING
 } debugAction;
 
-/* Returns the action of a command; DO_NOTHING if there is no such command, or not with so many words. */
+/* Returns the action of a command; DO_NOTHING if no command has that name and number of words. */
 static debugAction parseDebugCommand(const slice *words, int count) {
     static const struct {
         const char *name, *short_name;
@@ -309,7 +309,7 @@ static debugAction parseDebugCommand(const slice *words, int count) {
     return DO_NOTHING;
 }
 
-/* Executes a command of the client. Returns false if the script goes on. */
+/* Executes a command of the client. Returns false if the script is to continue. */
 static bool dispatchCommand(lua_State *L, const slice *words, int count) {
     switch (parseDebugCommand(words, count)) {
     case DO_STEP: session.stepping = true; return false;

@@ -140,7 +140,7 @@ typedef struct function {
 
 /* --- Copying ------------------------------------------------------------------------------------------------------ */
 
-/* Copies the next bytes and returns their address in the dump, or NULL if there are not so many. */
+/* Copies the next bytes and returns their address in the dump, or NULL if fewer are left. */
 static const char *copy(linker *k, size_t size) {
     const char *from = k->at;
     if (!k->understood || size > (size_t)(k->end - k->at)) {

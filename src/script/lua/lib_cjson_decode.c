@@ -17,8 +17,8 @@
 #include <strings.h>
 
 #define BATCH_DEPTH 8   /* down to this depth, elements stay on the stack of Lua until their number is known */
-#define BATCH_ITEMS 32  /* at most so many of an array, and half as many of an object */
-#define EXACT_DIGITS 15 /* an integer of so many digits is exact as a double, and so is 10 to the power of so many */
+#define BATCH_ITEMS 32  /* most elements of an array for that, and half as many pairs of an object */
+#define EXACT_DIGITS 15 /* integers of up to 15 digits, and powers of ten up to 10^15, are exact as doubles */
 
 typedef enum {
     OBJECT_BEGIN,

@@ -19,7 +19,7 @@
 #include <string.h>
 
 #define NUMBER_BYTES 32
-#define WHOLE_MAX 1e14 /* smaller integers have at most so many digits, all of which are shown */
+#define WHOLE_MAX 1e14 /* smaller integers have at most 14 digits, all of which are shown */
 #define WHOLE_DIGITS 14
 
 typedef struct encoder {

@@ -16,7 +16,7 @@ typedef struct cjsonSettings {
     int decode_invalid;   /* INVALID_OFF or INVALID_ON: whether these, and hexadecimal numbers, are accepted */
     int keep_buffer;      /* can be read and set, without an effect */
     int sparse_convert;   /* a sparse array becomes an object instead of an error */
-    int sparse_ratio;     /* an array is sparse if it has more than so many indexes per element (0: never) ... */
+    int sparse_ratio;     /* an array is sparse if it has more indexes per element than this (0: never) ... */
     int sparse_safe;      /* ... and more indexes than this */
 } cjsonSettings;
 

@@ -20,7 +20,7 @@
 
 #define NESTING_MAX 16
 #define GATHERED_MAX 128 /* most elements of a table that is created with its final size */
-#define GATHER_BELOW 500 /* most values on the stack of Lua for that, to leave space for nested tables */
+#define GATHER_BELOW 500 /* only while Lua's stack has fewer values: nested tables need space there */
 
 /* --- Packing ------------------------------------------------------------------------------------------------------ */
 

@@ -25,7 +25,7 @@
 
 #define INTEGER_BYTES_MAX 32
 #define ALIGN_DEFAULT 8
-#define FREE_PLACES (LUA_MINSTACK - 4) /* so many results fit on the stack of any function */
+#define FREE_PLACES (LUA_MINSTACK - 4) /* results that fit on the stack of any function */
 
 typedef struct format {
     const char *at;

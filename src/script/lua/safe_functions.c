@@ -49,7 +49,7 @@ enum { READER = 1, NAME, PIECE, READ_ARGS = PIECE }; /* slots on the stack of lo
 
 typedef struct readerState {
     bool begun;
-    bool marked; /* the first piece is on the stack; a blank was returned before it */
+    bool marked; /* a blank was returned first, and the first piece waits on the stack */
     size_t taken;
 } readerState;
 

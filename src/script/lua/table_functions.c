@@ -20,7 +20,7 @@
 #define INSERT_MIN (-1000000)
 #define SORT_MAX (1 << 20) /* longer tables are sorted by Lua */
 #define SORT_ON_STACK 128
-#define SORT_RUN 16 /* runs of so many elements are sorted by insertion before they are merged */
+#define SORT_RUN 16 /* elements that are sorted by insertion, before such runs are merged */
 
 static lua_CFunction plain_sort;
 

@@ -19,7 +19,7 @@
 #define REP_ON_STACK 512
 #define PLAIN_INTEGER_MAX 1e14 /* Lua shows 14 digits: all digits of smaller integers are shown */
 #define PLAIN_DIGITS 14
-#define LONG_COMPARE 16 /* after so many equal bytes without a match, the search continues with a linear algorithm */
+#define LONG_COMPARE 16 /* a partial match of this length makes the search continue with a linear algorithm */
 
 static lua_CFunction plain_find, plain_tostring, plain_tonumber;
 
