@@ -12,7 +12,7 @@
 #include "object.h"
 #include "panic.h"
 
-#define STANDSTILL_MAX 8
+#define EXPIRY_PAUSES_MAX 8
 
 storeStats store_stats;
 
@@ -20,8 +20,8 @@ int64_t store_now_ms;
 int64_t store_expire_cutoff_ms;
 storeFollowing store_following;
 static bool expire_ignored;
-static bool (*expiryPause[STANDSTILL_MAX])(void); /* const after boot */
-static unsigned expiry_pause_count;               /* const after boot */
+static bool (*expiry_pauses[EXPIRY_PAUSES_MAX])(void); /* const after boot */
+static unsigned expiry_pause_count;                    /* const after boot */
 
 void storeSetNowMs(int64_t now_ms) {
     assertMainRole();
@@ -42,13 +42,13 @@ void storeSetFollowing(storeFollowing now) {
 
 void storeAddExpiryPause(bool (*in_force)(void)) {
     assertMainRole();
-    serverAssert(expiry_pause_count < STANDSTILL_MAX);
-    expiryPause[expiry_pause_count++] = in_force;
+    serverAssert(expiry_pause_count < EXPIRY_PAUSES_MAX);
+    expiry_pauses[expiry_pause_count++] = in_force;
 }
 
 bool storeStandsStill(void) {
     assertMainRole();
     for (unsigned i = 0; i < expiry_pause_count; i++)
-        if (expiryPause[i]()) return true;
+        if (expiry_pauses[i]()) return true;
     return false;
 }

@@ -658,7 +658,7 @@ start_server {each {r FLUSHALL; r SELECT 0}} {
         }
     }
 
-    test "RESTORE refuses what it does not parseDebugCommand, and nothing is there then" {
+    test "RESTORE refuses what it does not understand, and creates no key" {
         r SET key value
         set payload [r DUMP key]
         set flipped [string replace $payload end end [format %c [expr {[scan [string index $payload end] %c] ^ 1}]]]

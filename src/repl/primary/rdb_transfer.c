@@ -35,7 +35,7 @@
 #define LOOK_EVERY_MS 1 /* while connections are waited for */
 #define PASSENGERS_CHECKED 64
 
-typedef enum { PASSENGER_DRAINS, PASSENGER_ASKED, PASSENGER_HERE, PASSENGER_LOST } passengerState;
+typedef enum { TARGET_DRAINS, TARGET_ASKED, TARGET_HERE, TARGET_LOST } passengerState;
 
 typedef struct target {
     passengerState state;
@@ -64,10 +64,10 @@ static struct {
 } transfers;
 
 static void checkPassenger(const rdbTransfer *s, const target *p) {
-    debugAssert(!p->stream == (p->state == PASSENGER_DRAINS || p->state == PASSENGER_LOST));
-    debugAssert(!p->conn == (p->state != PASSENGER_HERE));
-    debugAssert(p->state != PASSENGER_LOST || !p->r);
-    debugAssert(s->source >= 0 || p->state >= PASSENGER_HERE);
+    debugAssert(!p->stream == (p->state == TARGET_DRAINS || p->state == TARGET_LOST));
+    debugAssert(!p->conn == (p->state != TARGET_HERE));
+    debugAssert(p->state != TARGET_LOST || !p->r);
+    debugAssert(s->source >= 0 || p->state >= TARGET_HERE);
     debugAssert(!s->copies || p->outlet < s->count);
     unused(s), unused(p);
 }
@@ -91,31 +91,31 @@ static void drain(target *p) {
     debugAssert(!p->stream && !p->conn);
     if (p->r->c->output_bytes) return;
     p->stream = connDetachBegin(p->r->c);
-    if (p->stream) p->state = PASSENGER_ASKED;
+    if (p->stream) p->state = TARGET_ASKED;
 }
 
 static void pollDetach(target *p) {
     switch (connDetachPoll(p->stream, &p->conn)) {
     case DETACH_PENDING: return;
-    case DETACH_DONE: p->state = PASSENGER_HERE; return;
+    case DETACH_DONE: p->state = TARGET_HERE; return;
     case DETACH_REFUSED:
         p->stream = NULL;
-        p->state = PASSENGER_DRAINS;
+        p->state = TARGET_DRAINS;
         return;
     }
 }
 
 /* Brings a target a step further; true if it is still to be waited for. */
 static bool fetch(target *p) {
-    if (p->state == PASSENGER_DRAINS && !p->r) p->state = PASSENGER_LOST;
-    if (p->state == PASSENGER_DRAINS) drain(p);
-    if (p->state == PASSENGER_ASKED) pollDetach(p);
-    return p->state < PASSENGER_HERE;
+    if (p->state == TARGET_DRAINS && !p->r) p->state = TARGET_LOST;
+    if (p->state == TARGET_DRAINS) drain(p);
+    if (p->state == TARGET_ASKED) pollDetach(p);
+    return p->state < TARGET_HERE;
 }
 
 /* Closes a replica that does not read its output: the others do not wait for it. */
 static void leaveBehind(const target *p) {
-    if (!p->r || p->state >= PASSENGER_HERE || p->r->c->flags & CLIENT_CLOSE_ASAP) return;
+    if (!p->r || p->state >= TARGET_HERE || p->r->c->flags & CLIENT_CLOSE_ASAP) return;
     LOG_LIMITED(LL_WARNING, LOG_LIMIT_FEW, "replicas that timed out during a full synchronization",
                 "Disconnecting timedout replica (full sync): %s", replicaName(p->r));
     clientCloseAsap(p->r->c);
@@ -136,7 +136,7 @@ static void startCopying(rdbTransfer *s) {
     size_t n = 0;
     for (size_t i = 0; i < s->count; i++) {
         target *p = &s->targets[i];
-        if (p->state != PASSENGER_HERE || !p->r) continue;
+        if (p->state != TARGET_HERE || !p->r) continue;
         p->outlet = n;
         conns[n++] = p->conn;
     }
@@ -154,8 +154,8 @@ static void startCopying(rdbTransfer *s) {
 /* ---- The end ---- */
 
 static void complete(rdbTransfer *s, target *p) {
-    debugAssert(p->state == PASSENGER_HERE || !p->stream);
-    bool ok = p->state == PASSENGER_HERE && s->copies && p->r && rdbCopierSucceeded(s->copies, p->outlet);
+    debugAssert(p->state == TARGET_HERE || !p->stream);
+    bool ok = p->state == TARGET_HERE && s->copies && p->r && rdbCopierSucceeded(s->copies, p->outlet);
     replicaState *r = p->r;
     if (p->stream) connDetachEnd(p->stream);
     p->stream = NULL;

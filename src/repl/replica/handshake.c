@@ -79,7 +79,7 @@ static bool readReply(linkJob *job, char *line) {
 static bool readOptional(linkJob *job, const char *what) {
     char line[LINK_LINE_MAX];
     if (!readReply(job, line)) return false;
-    if (*line == '-') serverLog(LL_NOTICE, "(Non critical) Primary does not parseDebugCommand %s: %s", what, line);
+    if (*line == '-') serverLog(LL_NOTICE, "(Non critical) Primary does not understand %s: %s", what, line);
     return true;
 }
 

@@ -2,7 +2,7 @@
  *
  * A server with the command HOTKEYS counts by itself while commands pass; it is asked to, for a while. An older one has
  * a counter in each key where its policy is LFU, and is asked key by key; so is any when options of a walk are given,
- * which HOTKEYS cannot dispatchCommand.
+ * which HOTKEYS does not obey.
  *
  *     HOTKEYS START .. DURATION | some seconds | GET | STOP | RESET
  *
