@@ -6,7 +6,7 @@
 #   make bench [BENCHARGS="--quick --peer redis=PATH"]     this server beside its peers: utils/bench/README.md
 #   make unit [LAYER=ds] [FILTER=word]      unit tests of all layers, or some, or some tests of them
 #   make microbench [MICROARGS="--quick --csv FILE"]      nanoseconds of dict, parser, ring, listpack
-#   make fuzz [FUZZ=listpack] [SECONDS_EACH=10]      clang's fuzzer on what decodes foreign bytes
+#   make fuzz [FUZZ=listpack] [SECONDS_EACH=10]      clang's fuzzer on decoders of bytes from outside
 #   make test | check | format | demo | clean | distclean
 #   make install [PREFIX=/usr/local] [DESTDIR=...] [REDIS_LINKS=yes]      also valkey.conf, man pages, completions, systemd
 #                                 units; make uninstall
@@ -14,9 +14,9 @@
 #   make CC=clang | CROSS=aarch64-linux-gnu- [RUN="qemu-aarch64 -L DIR"]    another compiler; another machine
 #   make BUILD=/tmp/elsewhere     leave src/ and build/ untouched
 #
-# A layer is compiled with the include paths of its own folder and those below it, so an include that climbs does not
-# compile; a layer's tests link the archives at or below it, so a call that climbs does not link. New .c files join by
-# themselves. Each variant has its own objects, and all of them depend on the flags they were made with.
+# A layer is compiled with the include paths of its own folder and those below it, so an include that points up
+# does not compile. The tests of a layer link the archives at or below it, so a call that points up does not link. New .c
+# files are found automatically. Each variant has its own objects, which depend on the flags that they were compiled with.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -42,10 +42,10 @@ PKG_CONFIG ?= $(CROSS)pkg-config
 
 # ---- Variant -------------------------------------------------------------------------------------------------------
 WARN := -Wall -Wextra -Wpedantic
-# The same sources give the same bytes wherever and whenever they are built (dev/check_reproducible): no path of this
-# machine, names of its own from the file's name, and as the build's id the linker's hash over what it links.
+# The same sources give the same bytes in any folder and at any time (dev/check_reproducible): no path of this machine,
+# random names seeded by the file's name, and the linker's hash of its input as build ID.
 SAME_FLAGS := -ffile-prefix-map=$(CURDIR)=.
-# Nothing is exported to libraries but what says so: functions that nobody else can call are inlined more
+# A symbol is exported to libraries only if it is declared so: the compiler inlines more functions that no library can call
 # (src/base/symbols.c).
 BASE_FLAGS := -std=c11 -D_GNU_SOURCE $(WARN) -g -fno-omit-frame-pointer -pthread -fPIE -fvisibility=hidden $(SAME_FLAGS)
 LINK_FLAGS := -g -pthread -pie -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--build-id=sha1 $(SAME_FLAGS)
@@ -80,7 +80,7 @@ ifeq ($(MALLOC),libc)
 MODE_FLAGS += -DUSE_LIBC_MALLOC
 endif
 
-# One from the environment or the command line is taken as it is.
+# A value from the environment or the command line is used unchanged.
 ifeq ($(origin AR),default)
 AR := $(ARCHIVER)
 endif
@@ -105,7 +105,7 @@ $(call need,jemalloc)
 MALLOC_LIBS := $(shell $(PKG_CONFIG) --libs jemalloc)
 MODE_FLAGS += $(shell $(PKG_CONFIG) --cflags jemalloc)
 endif
-# liblzf ships no .pc file; distributions put its header in a folder of its own or not. The layers below ds do without
+# liblzf has no .pc file, and only some distributions put its header into a folder of its own. Layers below ds do not need
 # it.
 LZF_DIR ?= $(firstword $(dir $(wildcard $(addsuffix /lzf.h,/usr/include/liblzf /usr/include /usr/local/include))))
 ifeq ($(LZF_DIR)$(filter base,$(LAYER)),)
@@ -133,12 +133,12 @@ BASE_LIBS := $(MALLOC_LIBS) -lm -ldl
 TOOL_LIBS := $(TLS_LIBS) $(BASE_LIBS)
 
 # ---- Layers --------------------------------------------------------------------------------------------------------
-# Each word is layer=below,below,... with the layers below in link order (top first). A line with a colon names the rooms
-# of a layer; a word of ROOM_MAP is layer/room=room,room,... with the rooms below.
+# Each word is layer=below,below,... with the layers below in link order (top first). A line of src/LAYERS with a colon
+# names the rooms of a layer; a word of ROOM_MAP is layer/room=room,room,... with the rooms below.
 LAYER_MAP := $(shell awk '{ sub(/\#.*/, "") } NF && !/:/ { line[++n] = $$0 } \
     END { for (i = n; i; i--) { split(line[i], at, " "); for (j in at) print at[j] "=" below; \
           gsub(/[ \t]+/, ",", line[i]); below = line[i] (below == "" ? "" : ",") below } }' src/LAYERS)
-# A layer whose folder is not there yet has its place in the order and nothing to build.
+# A layer without a folder is in the order already, and has nothing to build.
 there = $(foreach l,$1,$(if $(wildcard src/$l),$l))
 LAYERS := $(call there,$(foreach m,$(LAYER_MAP),$(firstword $(subst =, ,$m))))
 $(foreach m,$(LAYER_MAP),$(eval BELOW_$(firstword $(subst =, ,$m)) := $(call there,$(subst $(comma), ,$(word 2,$(subst =, ,$m))))))
@@ -162,9 +162,9 @@ objects = $(patsubst %.c,$(OUT)/%.o,$(call sources,$1))
 
 PROGRAMS := $(if $(wildcard src/server/main.c),valkey-server) \
             $(if $(call sources,src/tools/cli),valkey-cli) $(if $(call sources,src/tools/bench),valkey-benchmark)
-# Links to the server's binary, which knows by its name what it is (src/server/programs.c).
+# Links to the server's binary, which chooses the program by the name under which it runs (src/server/programs.c).
 PROGRAM_LINKS := $(if $(filter valkey-server,$(PROGRAMS)),valkey-check-rdb valkey-check-aof)
-# Copies beside the sources, where people and scripts look for them, for the default release build only.
+# Copies in src/, where users and scripts expect them; of the default release build only.
 COPIES := $(if $(filter build/release,$(OUT)),$(addprefix src/,$(PROGRAMS)))
 LINK_COPIES := $(if $(COPIES),$(addprefix src/,$(PROGRAM_LINKS)))
 TESTED_LAYERS := $(if $(wildcard tests/unit/tools/*_test.c),tools) \
@@ -175,9 +175,9 @@ UNIT_BINARIES := $(foreach l,$(TESTED_LAYERS),$(OUT)/unit/$l)
 all: $(call archives,$(LAYERS)) $(addprefix $(BIN)/,$(PROGRAMS) $(PROGRAM_LINKS)) $(COPIES) $(LINK_COPIES)
 
 # ---- Hot files ----------------------------------------------------------------------------------------------------
-# What each GET and SET runs through: here a local whose address is passed on asks for no guard, an array of char does.
-# One thread, pipelines of 16, 512 B, user instructions per GET / SET: no guards 1,654 / 2,172, this 1,642 / 2,171,
-# guards of the strong kind everywhere 1,700 / 2,219.
+# Files that each GET and SET runs through: in them a function gets a stack protector only for an array of char, not for
+# passing the address of a local. User instructions per GET / SET, one thread, pipelines of 16, 512 B: no protectors
+# 1,654 / 2,172, these 1,642 / 2,171, -fstack-protector-strong everywhere 1,700 / 2,219.
 HOT_FILES := base/clock ds/memory_prefetch resp/request_reader object/object object/value_string commands/string/t_string \
     net/thread/request_block net/session/command_batch net/io/client_io net/io/client_io_read \
     net/io/client_io_report net/io/client_io_write net/thread/io_threads
@@ -187,13 +187,13 @@ $(foreach f,$(HOT_FILES),$(OUT)/src/$f.o): PROTECTOR := -fstack-protector
 endif
 
 # ---- Rules ---------------------------------------------------------------------------------------------------------
-# remember FILE,TEXT rewrites FILE only if TEXT differs, so that what depends on it is remade only then.
+# remember FILE,TEXT rewrites FILE only if TEXT differs, so that its dependents are remade only then.
 differs = $(subst x$1,,x$2)$(subst x$2,,x$1)
 remember = $(if $(call differs,$(file <$1),= $(strip $2)),$(file >$1,= $(strip $2)))
 ifneq ($(COMPILES),)
 ALL_DIRS := $(addprefix src/,$(LAYERS) $(ROOMS)) src/tools/common src/tools/cli src/tools/bench \
             $(addprefix tests/unit/,$(LAYERS) $(ROOMS) tools support)
-# A build folder from before rooms has a file where the room "list" has a folder.
+# A build folder that is older than the rooms has a file in place of the folder of the room "list".
 $(shell find $(OUT) -name list -type f -delete 2>/dev/null; \
     mkdir -p $(BIN) $(OUT)/unit $(OUT)/micro $(OUT)/tests/bench/micro $(OUT)/fuzz $(OUT)/tests/fuzz $(addprefix $(OUT)/,$(ALL_DIRS)))
 $(call remember,$(OUT)/flags,$(CC) $(PROTECTOR) $(HOT_FILES) $(CFLAGS_ALL) $(LAYER_FLAGS) $(LAYER_MAP) $(ROOM_MAP))
@@ -238,7 +238,7 @@ $(OUT)/src/tools/%.o: INCLUDES = -I$(<D) -Isrc/tools/common $(addprefix -Isrc/,$
 $(OUT)/src/tools/%.o: src/tools/%.c $(OUT)/flags
 	$(call say,CC  ,$<) $(COMPILE)
 
-# The parts of the programs that need neither a server nor a terminal.
+# The files of the programs that need neither a server nor a terminal.
 TOOL_PIECES := $(call objects,src/tools/common) $(addprefix $(OUT)/src/tools/,\
     $(addprefix bench/,fuzz_commands.o json_report.o pace.o results.o standard_tests.o svg_report.o text_escape.o workload.o) \
     $(addprefix cli/,reply_text.o line_text.o line_keys.o line_screen.o line_history.o \
@@ -278,8 +278,9 @@ $(COPIES): src/%: $(BIN)/%
 # ---- Tests ---------------------------------------------------------------------------------------------------------
 unit-build: $(UNIT_BINARIES)
 
-# With -j several layers at once, each with what it prints in one piece. A program that hangs is asked which test it is
-# at (tests/unit/support/unit.c) and ended. A word of FILTER that no test has is a mistake; that a layer has none is not.
+# With -j several layers run at once, and the output of each is printed in one piece. A program that hangs prints its
+# current test on a signal (tests/unit/support/unit.c) and is ended. A word of FILTER that matches no test of any layer
+# is an error.
 UNIT_SECONDS ?= $(if $(SANITIZER)$(RUN),1800,900)
 UNIT_RUNS := $(addprefix run-unit-,$(or $(LAYER),$(TESTED_LAYERS)))
 .PHONY: $(UNIT_RUNS)
@@ -300,7 +301,7 @@ unit: $(UNIT_RUNS)
 test: all
 	VALKEY_BIN_DIR=$(abspath $(BIN)) ./runtest $(TESTARGS)
 
-# Works on a fresh machine: installs what is missing before the libraries are looked for.
+# Works on a fresh machine: installs missing packages before the libraries are searched for.
 demo:
 	deps/install
 	$(MAKE) --no-print-directory all
@@ -319,7 +320,7 @@ check:
 format:
 	clang-format -i $(wildcard src/*/*.[ch] src/*/*/*.[ch] tests/unit/*/*.[ch] tests/unit/*/*/*.[ch] tests/bench/micro/*.[ch] tests/fuzz/*.[ch])
 
-# Release only: figures of another variant would say nothing.
+# Release only: figures of another variant would mean nothing.
 MICRO_LAYERS := resp ds base
 MICRO_PROGRAMS := $(patsubst tests/bench/micro/%.c,$(OUT)/micro/%,$(wildcard tests/bench/micro/*.c))
 $(OUT)/tests/bench/micro/%.o: INCLUDES = $(addprefix -Isrc/,$(MICRO_LAYERS))
@@ -336,8 +337,8 @@ microbench: $(MICRO_PROGRAMS)
 bench: all microbench-build
 	VALKEY_BIN_DIR=$(abspath $(BIN)) utils/bench/run $(BENCHARGS)
 
-# Each tests/fuzz/NAME_fuzz.c is a program that begins with what is in tests/fuzz/corpus/NAME. What it finds on its way
-# stays in the build folder; an input that breaks something is left there, too, and named in the output.
+# Each tests/fuzz/NAME_fuzz.c is a program that begins with the inputs in tests/fuzz/corpus/NAME. Inputs that it finds
+# stay in the build folder, as does an input that fails, which the output names.
 FUZZ_LAYERS := repl commands net script persist web engine client store object event resp ds base
 FUZZ_SANITIZER := address,undefined,fuzzer-no-link
 FUZZ ?= $(patsubst tests/fuzz/%_fuzz.c,%,$(wildcard tests/fuzz/*_fuzz.c))
@@ -363,8 +364,8 @@ fuzz-run-%:
 	        $(FUZZARGS) $(FUZZ_OUT)/found/$* tests/fuzz/corpus/$*
 
 # ---- Installation --------------------------------------------------------------------------------------------------
-# A configuration file that is there is somebody's work and stays. The redis-* names are for those who ask for them:
-# another package may own them.
+# An existing configuration file stays, as a user may have edited it. The redis-* names are made only on request, as another
+# package may own them.
 BIN_DIR ?= $(PREFIX)/bin
 CONFIG_DIR ?= $(if $(filter /usr,$(PREFIX)),/etc,$(PREFIX)/etc)/valkey
 UNIT_DIR ?= $(PREFIX)/lib/systemd/system
@@ -376,7 +377,7 @@ ZSH_DIR ?= $(PREFIX)/share/zsh/$(if $(filter /usr,$(PREFIX)),vendor-completions,
 FISH_DIR ?= $(PREFIX)/share/fish/vendor_completions.d
 REDIS_LINKS ?= no
 
-# Everything beside programs and configuration, by the place where it goes; made below $(OUT)/texts.
+# All installed files but programs and configuration, by their folder; made below $(OUT)/texts.
 INSTALLED := valkey-server valkey-cli valkey-benchmark valkey-check-rdb valkey-check-aof
 MAN_PAGES := $(patsubst packaging/man/%.scd,%,$(wildcard packaging/man/*.scd))
 TEXTS := $(addprefix $(UNIT_DIR)/,valkey-server.service valkey-server@.service) \
@@ -384,13 +385,13 @@ TEXTS := $(addprefix $(UNIT_DIR)/,valkey-server.service valkey-server@.service) 
     $(foreach p,$(MAN_PAGES),$(MAN_DIR)/man$(subst .,,$(suffix $p))/$p) \
     $(addprefix $(BASH_DIR)/,$(INSTALLED)) $(INSTALLED:%=$(ZSH_DIR)/_%) $(INSTALLED:%=$(FISH_DIR)/%.fish)
 
-# $1 the unit, $2 what it is, $3 how it is called by people, $4 its title, $5 its configuration, $6 its data.
+# $1 the unit, $2 its kind, $3 an example of its name, $4 its title, $5 its configuration, $6 its data.
 unit_words = -e 's|@UNIT@|$1|; s|@WHAT@|$2|; s|@EXAMPLE@|$3|; s|@DESCRIPTION@|$4|; s|@CONFIG@|$5|; s|@STATE@|$6|' \
     -e 's|@BINDIR@|$(BIN_DIR)|; s|@CONFIGDIR@|$(CONFIG_DIR)|' \
     -e 's|@TYPE@|$(if $(SYSTEMD_FLAGS),notify,exec)|; s|@SUPERVISED@|$(if $(SYSTEMD_FLAGS),systemd,no)|' \
     packaging/systemd/valkey-server.service.in
 
-# The day on which a page was made is left out of it: the same sources give the same page.
+# A page does not have the day on which it was made: the same sources give the same page.
 texts:
 	@rm -rf $(OUT)/texts && mkdir -p $(addprefix $(OUT)/texts,$(sort $(dir $(TEXTS))))
 	@sed $(call unit_words,valkey-server.service,the server,valkey-server,In-memory key-value server,$(CONFIG_DIR)/valkey.conf,valkey) \
@@ -423,7 +424,7 @@ install: all texts
 	@if [ -z "$(DESTDIR)" ] && [ -d /run/systemd/system ]; then \
 	    echo "As a service: systemd-sysusers && systemd-tmpfiles --create; systemctl enable --now valkey-server"; fi
 
-# Takes away what install made: a link only if it is ours, the configuration only if nobody has changed it.
+# Removes the files of install: a link only if it points to our program, the configuration only if it is unchanged.
 uninstall:
 	@cd $(DESTDIR)$(BIN_DIR) 2>/dev/null || exit 0; for p in $(INSTALLED); do rm -f $$p; \
 	    if [ "$$(readlink redis-$${p#valkey-})" = $$p ]; then rm -f redis-$${p#valkey-}; fi; done

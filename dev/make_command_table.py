@@ -4,11 +4,11 @@
 Commands of the layer `commands` get their rows in src/commands/table/GROUP.def; those whose handlers are in another layer
 in src/LAYER/table/LAYER_commands.def.
 
-    dev/make_command_table.py              write what differs
-    dev/make_command_table.py --check      write nothing; say what differs and end with 1 (CI)
-    dev/make_command_table.py --list       name the commands that are described but have no handler yet
+    dev/make_command_table.py              write the files that differ
+    dev/make_command_table.py --check      write nothing; print the files that differ and exit with 1 (CI)
+    dev/make_command_table.py --list       print the commands that are described but have no handler yet
 
-src/commands/table/README.md says what a description looks like. A mistake in one is reported with its file and line.
+src/commands/table/README.md says how to write a description. An error in one is reported with file and line.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -35,7 +35,7 @@ KEY_FLAGS = "RO RW OW RM access update insert delete not_key incomplete variable
 ARG_TYPES = "string integer double key pattern unix-time pure-token oneof block".split()
 ARG_FLAGS = "optional multiple multiple-token".split()
 
-# Where a word may stand, and whether more than once.
+# Where a word is allowed, and whether more than once.
 COMMAND_WORDS = {"handler": 1, "since": 1, "arity": 1, "flags": 1, "hidden": 1, "categories": 1, "value": 1, "elements": 1,
                  "get_keys": 1, "keys": 0, "tips": 1, "doc_flags": 1, "deprecated_since": 1, "arg": 0, "summary": 1,
                  "complexity": 1, "replaced_by": 1, "history": 0, "help": 0}
@@ -48,7 +48,7 @@ HELP_HANDLER = "containerHelpCommand"  # engine/table/command_table.h
 
 
 class Node:
-    """One line of a description: its first word, the rest, and the lines that stand deeper below it."""
+    """One line of a description: its first word, the rest, and the lines below it with a deeper indent."""
 
     def __init__(self, where, word, rest):
         self.where, self.word, self.rest, self.raw, self.inner = where, word, rest.strip(), rest, []
@@ -92,7 +92,7 @@ class Node:
 
 
 def logical_lines(path):
-    """(line number, text): comments and empty lines left out, a backslash at the end joined with what follows."""
+    """(line number, text), without comments and empty lines; a line that ends in a backslash is joined with the next."""
     with open(path, encoding="ascii") as file:
         pending, start = "", 0
         for number, line in enumerate(file, 1):
@@ -109,7 +109,7 @@ def logical_lines(path):
 
 
 def read_nodes(path):
-    """The commands of a file, each with what stands below it."""
+    """The commands of a file, each with the lines below it."""
     top, stack = [], []
     for number, line in logical_lines(path):
         where = "%s:%d" % (os.path.relpath(path, ROOT), number)
@@ -128,7 +128,7 @@ def read_nodes(path):
 
 
 class Command:
-    """What a description says of a command, checked."""
+    """A command as its description has it, checked."""
 
     def __init__(self, node, group):
         self.node, self.group, self.subs = node, group, []
@@ -186,7 +186,7 @@ class Command:
         return text
 
     def all_categories(self):
-        """Those named, and those that flags bring with them."""
+        """The categories that are named, and those that follow from flags."""
         named = set(self.node.list("categories", CATEGORIES))
         found = set(named)
         for flag, brings in (("write", ["write"]), ("admin", ["admin", "dangerous"]), ("pubsub", ["pubsub"]),
@@ -199,8 +199,8 @@ class Command:
         return sorted(found, key=CATEGORIES.index)
 
     def add_help(self, subs):
-        """Make the container's help of the lines of its subcommands, which come in the order of the file, and give it
-        to HELP, for which the server has one handler."""
+        """Make the help text of a container from the lines of its subcommands, in the order of the file, and give it to
+        the subcommand HELP, for which the server has one handler."""
         if not any(sub.help for sub in subs):
             return
         for sub in subs:
@@ -212,7 +212,7 @@ class Command:
                 self.help += sub.help
 
     def layer(self):
-        """The layer of its handler or of its subcommands' handlers; None: there is no row yet."""
+        """The layer that has its handler or those of its subcommands; None if it has no row yet."""
         layers = {command.handler for command in [self] + self.subs if command.handler}
         if len(layers) > 1:
             self.node.fail("handlers in several layers: " + " ".join(sorted(layers)))
@@ -309,7 +309,7 @@ def quote(text):
 
 
 def wrapped(head, text, indent, tail=","):
-    """A string initializer, continued on further lines where it is long."""
+    """A string initializer, on several lines if it is long."""
     line = indent + head + quote(text) + tail
     if len(line) <= 120:
         return [line]
@@ -338,7 +338,7 @@ def folded(text, indent, deeper="    "):
 
 
 def filled(head, items, indent):
-    """`HELP(`, and below it the items, as many to a line as there is room for."""
+    """`HELP(`, and below it the items, as many in a line as fit."""
     lines = [indent + head]
     for item in items:
         if lines[1:] and len(lines[-1]) + len(item) < 117:
@@ -349,7 +349,7 @@ def filled(head, items, indent):
 
 
 def closed(lines, bracket):
-    """The last line's comma goes behind the bracket."""
+    """Moves the comma of the last line after the bracket."""
     return lines[:-1] + [lines[-1][:-1] + bracket]
 
 
@@ -490,7 +490,7 @@ HEADER = """/* commands.h -- the handlers that the rows of table/ name; written 
 
 
 def bring_up_to_date(path, text, check):
-    """True when the file is as `text` has it, or has been written so."""
+    """Returns True if the file has this text, or has been written with it."""
     try:
         with open(path) as file:
             if file.read() == text:

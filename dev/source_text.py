@@ -10,7 +10,7 @@ C_PIECES = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n
 
 
 def blank(text):
-    """The text with spaces for all but its line ends, so that what follows keeps its line and column."""
+    """The text with spaces for all but its line ends, so that the text after it keeps its line and column."""
     return re.sub(r"[^\n]", " ", text)
 
 
@@ -43,7 +43,7 @@ def hash_comments(text):
 
 
 def prose_of(path, text):
-    """What a file says to its reader, with the rest blanked; None for a file without prose."""
+    """The comments or the text of a file, with the rest blanked; None for a file without prose."""
     name = os.path.basename(path)
     if name.endswith(".md"):
         return text
