@@ -84,7 +84,7 @@ start_server() {
     fail "the server did not answer within two minutes"
 }
 
-# A number of INFO, 0 where the server has no such field.
+# A number of INFO; 0 if the server has no such INFO field.
 info_field() {
     local value
     value=$(cli info all | tr -d '\r' | awk -F: -v name="$1" '$1 == name { print $2 }') || fail "INFO failed"
@@ -114,7 +114,7 @@ measure() {
     "$bin/valkey-benchmark" -p "$port" -t "$test" -d 512 -r "$keys" -P 16 -c 50 -n "$requests" --csv \
         >"$dir/result.csv" 2>"$dir/result.err" &
     local load=$!
-    # The number of active threads follows the load, so it is looked at while the load is there.
+    # The number of active threads follows the load, so it is read during the load.
     while kill -0 "$load" 2>/dev/null; do
         seen=$(info_field io_threads_active)
         if [ "$seen" -gt "$active" ]; then active=$seen; fi

@@ -1,8 +1,8 @@
-"""callgrind.py -- user instructions per command, counted by valgrind for the measured part only.
+"""callgrind.py -- count user instructions per command with valgrind, for the measured part only.
 
-The server runs under callgrind with instrumentation off while it starts and is filled; it is switched on for the load
-and its counters are dumped, per thread, when the load has ended. A wrapper script is followed (--trace-children): the
-process that it becomes by exec keeps its id.
+The server starts and is filled under callgrind with instrumentation off. Instrumentation is on during the load, and the
+counters of each thread are dumped after it. A wrapper script is followed (--trace-children): the process that it becomes
+by exec keeps its process ID.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -19,7 +19,7 @@ def missing():
 
 
 def prefix(folder):
-    """What to put before a server's command line."""
+    """The words before a server's command line."""
     return ['valgrind', '-q', '--tool=callgrind', '--fair-sched=yes', '--separate-threads=yes', '--instr-atstart=no',
             '--trace-children=yes', f'--callgrind-out-file={folder}/out.%p']
 
@@ -45,7 +45,7 @@ def dump(pid, folder):
 
 
 def thread_totals(files):
-    """Sum of what the dump files of each thread count; thread 1 is main. `totals` is what counts: the `summary` of a
+    """The sum of the dump files of each thread; thread 1 is main. The line `totals` has the count: the `summary` of a
     part dumped with instrumentation off is 0."""
     totals = {}
     for path in files:

@@ -1,9 +1,9 @@
 """command_forms.py -- the forms of commands that command_sweep measures: each command with usual and with small
-arguments, on small and on medium values, and what scripts do.
+arguments, on small and on medium values, and the work of scripts.
 
-A group has commands that fill the dataset, and forms. A form is a line of words, or a tuple of words where one of them
-has blanks. Several commands joined by " ; " are one form: what one takes another puts back. {i} is a number that
-grows with each command, {r} one below 1000 in a fixed order, {d10}, {d100}, {d1000} and {d10000} are data of that size.
+A group has commands that fill the dataset, and forms. A form is a line of words, or a tuple of words if one of them has
+blanks. Several commands joined by " ; " are one form: one adds back what another removes. {i} is a number that grows
+with each command, {r} a number below 1000 in a fixed order, {d10}, {d100}, {d1000} and {d10000} are data of that size.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -15,11 +15,11 @@ class Group:
     name: str
     fill: list
     forms: list
-    after: str = ''  # what is sent when the dataset has been filled, as HELLO 3
+    after: str = ''  # sent after the dataset has been filled, such as HELLO 3
 
 
 def many(text, n):
-    """The words for i = 0 .. n-1, on one line."""
+    """The template for i = 0 .. n-1, on one line."""
     return ' '.join(text.replace('#', str(i)) for i in range(n))
 
 

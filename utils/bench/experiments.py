@@ -1,7 +1,7 @@
-"""experiments.py -- what is measured. Each experiment starts its servers, fills them, and adds one record per run.
+"""experiments.py -- the experiments. Each starts its servers, fills them, and adds one record per run.
 
-An experiment is a function of a Context. Within a round every load visits every server in turn, so that what the
-machine does meanwhile meets all of them. Nothing is judged here: figures.py turns records into the headline table.
+An experiment is a function of a Context. Within a round every load runs on every server in turn, so that disturbances of
+the machine affect all of them. Nothing is judged here: figures.py turns records into the headline table.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -33,7 +33,7 @@ MB = 1 << 20
 
 
 class Context:
-    """What a run was asked for, and the records it has made so far."""
+    """The options of a run, and the records that it has made so far."""
 
     def __init__(self, args, results):
         self.args, self.results = args, results
@@ -59,7 +59,7 @@ class Context:
         return self.args.seconds or (1 if self.quick else 2)
 
     def keys(self, full, quick, bytes_per_key, servers):
-        """As many keys as are asked for, fewer where 60 % of the free memory does not hold them."""
+        """The wanted number of keys, or as many as fit into 60 % of the free memory."""
         asked = quick if self.quick else full
         free = 0
         for line in Path('/proc/meminfo').read_text().splitlines():
@@ -78,7 +78,7 @@ class Context:
 
     # ---- Servers -----------------------------------------------------------------------------------------------------
     def port(self):
-        """A free port; the suite keeps to a range of 90."""
+        """A free port, from a range of 90."""
         for _ in range(90):
             port = self.next_port
             self.next_port = self.args.port + (self.next_port + 1 - self.args.port) % 90
@@ -101,8 +101,8 @@ class Context:
         return Fleet([self.server(p, v, o) for v, o in (variants or {'': []}).items() for p in products])
 
     def two_threads(self):
-        """One server per product, with two threads. Ours would let any thread execute, which leaves nothing to read in
-        the account of its main thread: here that one does it all."""
+        """One server per product, with two threads. In ours any thread would execute, so that the CPU time of its main
+        thread would mean nothing: here the main thread keeps the main role."""
         options = ['--io-threads', '2']
         return Fleet([self.server(p, '2 threads', options + (['--main-role', 'keep'] if p[0] == OURS else []))
                       for p in self.products])
@@ -127,7 +127,7 @@ class Context:
                                         'variant': server.variant, 'load': load_name, 'round': number, **values})
 
     def measure(self, server, load, number, variant=None, seconds=None, requests=None, settle=None):
-        """One run of one load, for a time or a number of requests: its record. What is called behind it counts, too."""
+        """One run of one load, for a time or a number of requests: returns its record. CPU used in settle() counts, too."""
         before, cpu, main = server.info(), *server.cpu()
         report = self.generator.run(server.port, load, None if requests else seconds or self.seconds, requests)
         if settle:
@@ -182,7 +182,7 @@ def instructions(ctx):
     if callgrind.missing():
         ctx.note(f'instructions not counted: {", ".join(callgrind.missing())} not installed (deps/install --dev)')
         return
-    # The count of instructions hardly depends on the number of keys; filling under valgrind is slow.
+    # The number of instructions hardly depends on the number of keys, and filling under valgrind is slow.
     n = ctx.keys(1_000_000, 50_000, 900, 1)
     requests = 20_000 if ctx.quick else 100_000
     for product in ctx.products:
@@ -220,7 +220,7 @@ def threads(ctx):
                      for make, word in ((get, 'GET'), (put, 'SET'))]
 
         def servers_of(load):
-            # The peers where a bar or a picture asks for it.
+            # The peers only where a goal or a plot needs them.
             return [s for s in fleet.servers if s.name == OURS or load.clients == 50 and
                     (s.variant == '2 threads' or not ctx.quick)]
         ctx.rounds_of(fleet, ctx.pick(todo), servers_of)
@@ -422,7 +422,8 @@ def stalled(ctx):
 
 @contextmanager
 def stall(server, load):
-    """A client that does not read; gives a function that lets it go on until it is closed: the most memory it took."""
+    """A client that does not read. Returns a function that runs until the client is closed and returns the most memory
+    that it took."""
     deaf = Connection(server.port)
     before = server.rss()
     if load == 'monitor':
@@ -490,7 +491,7 @@ def micro(ctx):
         ctx.note('micro: a micro-benchmark failed')
 
 
-# name: (function, figures it serves). The order is that of a run.
+# name: (function, figures that need it). A run has this order.
 ALL = {
     'single': (single, ('1', '5')),
     'sizes': (sizes, ('11',)),
@@ -518,7 +519,7 @@ ALL = {
 
 
 def chosen(words):
-    """{experiment: rows or None} for --only; None as rows is the whole experiment."""
+    """{experiment: rows or None} for --only; None stands for the whole experiment."""
     if not words:
         return {name: None for name in ALL}
     wanted = {}

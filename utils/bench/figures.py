@@ -1,7 +1,7 @@
-"""figures.py -- from records to the headline table: value, bar, reached or not.
+"""figures.py -- make the headline table of records: value, goal, reached or not.
 
-Ratios to a peer are taken round by round and the median of them counts; of several peers the better one counts, which
-is the one that is worse for us. Pure functions of the records, so that a report can be made again without measuring.
+A ratio to a peer is computed in each round, and the median of the rounds counts; of several peers the better one counts.
+All are pure functions of the records, so that a report can be made again without measuring.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -16,7 +16,7 @@ NO_PIPELINE = ('1 client', '10 clients', '50 clients', '650 clients')
 
 
 def merged(earlier, new):
-    """Records of two runs; where both measured the same, those of the new one."""
+    """The records of two runs; if both measured the same, those of the new one."""
     def key(r):
         return r['experiment'], r['load'], r['server'], r['variant']
     known = {key(r) for r in new}
@@ -53,7 +53,7 @@ def figure(row, what, part, bar, direction, unit, values, note=''):
 
 
 def against_peers(records, field, where, low_is_good=True, only=''):
-    """(ratios of the rounds against the better peer, what everybody had). `only`: of those with this in their names."""
+    """(ratios of the rounds to the better peer, figures of all products). `only` is a part of the names of peers."""
     experiment, load, variant = where
     ours = records.values(field, experiment, load, OURS, variant)
     candidates, heard = [], []
@@ -83,7 +83,7 @@ def join(*notes):
 
 
 def headline(results):
-    """All rows of the table, several parts each."""
+    """All rows of the table, each of several parts."""
     records = Records(results['records'])
     rows = []
 
@@ -102,7 +102,7 @@ def headline(results):
                            f'{unit_note}: {heard}' if heard else ''))
 
     def own_ratio(row, what, part, bar, field, above, below, direction='>=', extra=None):
-        """above and below are (experiment, load, variant) of ours."""
+        """above and below are (experiment, load, variant) of our server."""
         a = records.values(field, above[0], above[1], OURS, above[2])
         b = records.values(field, below[0], below[1], OURS, below[2])
         note = f'{number(median(a))} / {number(median(b))}' if a and b else ''
@@ -115,7 +115,7 @@ def headline(results):
         rows.append(figure(row, what, part, bar, direction, 'x', ratios(a, b), note))
 
     def worst_ratio(row, what, part, bar, field, loads, variant, direction):
-        """Ours with I/O threads by ours with one thread: the worst of several loads, all of them in the note."""
+        """Our server with I/O threads divided by itself with one thread: the worst of several loads, all in the note."""
         found = []
         for load in loads:
             values = ratios(records.values(field, 'threads', load, OURS, variant),
@@ -191,7 +191,7 @@ def headline(results):
 
 
 def type_figures(records, peer, own, own_ratio):
-    """Rows 16 to 24, of data types; peer, own and own_ratio add one each to what headline() returns."""
+    """Rows 16 to 24, of data types; peer, own and own_ratio each add a row to the result of headline()."""
     cpu, ns = 'server CPU per request, ours / peer', 'ns'
     default = f'The default tests of valkey-benchmark, one thread, P16: {cpu}'
     logarithms = []
@@ -231,7 +231,7 @@ def type_figures(records, peer, own, own_ratio):
 
 
 def session_figures(peer, own, own_ratio):
-    """Rows 25 to 32 and 40, of channels, transactions, waiting clients, client-side caching and users."""
+    """Rows 25 to 32 and 40, of channels, transactions, blocked clients, client-side caching and users."""
     cpu, ns = 'server CPU, ours / peer', 'ns'
     for name in ('P16', 'one by one'):
         peer('25', f'PUBLISH of 100 B to 1,000 subscribers, a delivered message: {cpu}', name, 0.7, 'cpu_ns',
@@ -296,9 +296,9 @@ def program_figures(peer, own, own_ratio):
 
 
 def replication_figures(records, peer):
-    """Rows 46 to 50, of servers that follow each other."""
+    """Rows 46 to 50, of replication."""
     def both(experiment, load, field, variants, combine):
-        """(combine() of a round's two variants for ours, and what everybody had)."""
+        """(combine() of the two variants of a round for our server, figures of all products)."""
         found, heard = [], []
         for name in records.servers():
             pair = [records.values(field, experiment, load, name, v) for v in variants]
@@ -331,7 +331,7 @@ def replication_figures(records, peer):
 
 
 def thread_figures(records):
-    """Rows 51 to 53, of threads where they cannot help, and of the memory that they leave."""
+    """Rows 51 to 53, of threads under loads that they cannot speed up, and of the memory that they leave."""
     rows = []
     for company in ('subscribers', 'a replica', 'TLS', 'everysec'):
         for variant in ('2 threads', '9 threads'):
@@ -355,7 +355,7 @@ def thread_figures(records):
 
 
 def micro_figures(rows):
-    """Row 7, for small and for huge pages; a quick run has fewer keys, and says so."""
+    """Row 7, for small and for huge pages; the row of a quick run says that it has fewer keys."""
     found = []
     for pages in ('small', 'huge'):
         sizes = micro_keys(rows, pages)
@@ -372,7 +372,7 @@ def micro_figures(rows):
 
 
 def micro_keys(rows, pages):
-    """Numbers of keys that the dict micro-benchmark ran with, ascending."""
+    """The numbers of keys of the dict micro-benchmark, ascending."""
     names = [r['name'].split() for r in rows]
     return sorted({int(n[1]) for n in names if n[0] == 'dict' and n[3] == pages})
 
@@ -392,7 +392,7 @@ def micro_curve(rows, keys, pages):
 def cost_inputs(results):
     """Measured main and I/O cost per command with io-threads 2: [(server, load, main_ns, io_ns)].
 
-    A run that the I/O threads took no part in says nothing about them and is left out."""
+    A run in which the I/O threads took no part is left out."""
     records = Records(results['records'])
     found = []
     for load in ('GET P16', 'SET P16', 'GET 50 clients', 'SET 50 clients'):

@@ -1,10 +1,10 @@
-"""followers.py -- replicas that keep nothing: a process that follows a server by so many connections.
+"""followers.py -- replicas that store nothing: a process that replicates a server over COUNT connections.
 
-Each says what a replica says, takes the dataset and throws away the stream, without so much as copying it out of the
-kernel (MSG_TRUNC), in large bites: so that next to nothing of a machine's CPU goes into what is not measured. It
-acknowledges once a second, and at once when nothing more comes. With `stall` it reads none of the stream.
+Each does the handshake of a replica, receives the dataset and discards the replication stream in large pieces, without
+copying it out of the kernel (MSG_TRUNC), so that it takes nearly no CPU from the measured server. It acknowledges once a
+second, and at once when nothing more comes. With `stall` it does not read the replication stream.
 
-    followers.py PORT COUNT [stall]        says "ready" when all are sent the stream; ends with its input
+    followers.py PORT COUNT [stall]        prints "ready" when all get the replication stream; ends with its input
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -45,7 +45,7 @@ class Follower:
         self.seen += got
 
     def line(self):
-        """The next one; empty ones keep a link alive and say nothing."""
+        """The next line. Empty lines only keep the connection alive and are skipped."""
         while True:
             while b'\n' not in self.seen:
                 self.more()
@@ -87,7 +87,7 @@ class Follower:
         self.acked, self.acked_at = self.offset, time.monotonic()
 
     def read(self, buffer):
-        """How many bytes there were."""
+        """The number of bytes read."""
         self.sock.setblocking(False)
         try:
             got = self.sock.recv_into(buffer, len(buffer), socket.MSG_TRUNC)
@@ -102,7 +102,7 @@ class Follower:
 
 
 def follow(port, count, stall, ready, ended):
-    """Until `ended`, a file, has something to read or its end."""
+    """Runs until the file `ended` has data or ends."""
     with ExitStack() as stack:
         followers = {}
         for _ in range(count):
@@ -115,7 +115,7 @@ def follow(port, count, stall, ready, ended):
 
 
 def discard(followers, stall, ended):
-    """Of all of them, {descriptor: follower}, what comes."""
+    """Handles the input of all followers, {descriptor: follower}."""
     poll = select.epoll()
     poll.register(ended, select.EPOLLIN | select.EPOLLHUP)
     for fd, f in followers.items():
@@ -138,7 +138,7 @@ def discard(followers, stall, ended):
 
 
 class Followers:
-    """Such a process beside whoever made it. All are sent the stream when it is made."""
+    """Such a process. When the constructor returns, all its connections get the replication stream."""
 
     def __init__(self, port, count, stall=False):
         self.process = subprocess.Popen([sys.executable, '-B', Path(__file__).resolve(), str(port), str(count),

@@ -1,7 +1,7 @@
-"""forks.py -- what a child that a server has forked costs: its CPU, and the memory that is no longer shared.
+"""forks.py -- the cost of a child that a server has forked: its CPU, and the memory that is no longer shared.
 
-A page that either of the two writes to after the fork is copied, and then the child has one of its own: the child's
-private dirty memory is what the fork has added to the machine's load, whoever wrote.
+A page to which server or child writes after the fork is copied. So the child's private dirty memory is what the fork has
+added to the memory in use, whichever of the two wrote.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -13,7 +13,7 @@ BUSY = ('rdb_bgsave_in_progress', 'aof_rewrite_in_progress', 'aof_rewrite_schedu
 
 
 def memory_of(text):
-    """{field: bytes} of a smaps file, fields of several mappings added up."""
+    """{field: bytes} of a smaps file, the sum over all mappings."""
     sums = {}
     for name, kilobytes in re.findall(r'^(\w+):\s+(\d+) kB', text, re.M):
         sums[name] = sums.get(name, 0) + int(kilobytes) * 1024
@@ -21,7 +21,7 @@ def memory_of(text):
 
 
 def memory(pid):
-    """The same of a process; empty when it is not there any more."""
+    """The same of a process; empty if it has ended."""
     try:
         return memory_of(Path(f'/proc/{pid}/smaps_rollup').read_text())
     except OSError:
@@ -29,7 +29,7 @@ def memory(pid):
 
 
 def parent_of(stat):
-    """From the line of /proc/PID/stat; the name in parentheses may have anything in it."""
+    """Parses a line of /proc/PID/stat; the name in parentheses may contain any characters."""
     return int(stat.rpartition(')')[2].split()[1])
 
 
@@ -45,17 +45,17 @@ def child_of(pid):
 
 
 def child_seconds(info):
-    """CPU of all children that have ended, by the server's own INFO, which has it from the scheduler."""
+    """CPU of all children that have ended, from INFO of the server, which gets it from the scheduler."""
     return float(info['used_cpu_user_children']) + float(info['used_cpu_sys_children'])
 
 
 def process_seconds(info):
-    """CPU of the server itself, with that of threads that have ended."""
+    """CPU of the server itself, threads that have ended included."""
     return float(info['used_cpu_user']) + float(info['used_cpu_sys'])
 
 
 def wait(server, look=None, pause=0.02, timeout=600):
-    """Until the server has no child and none is due. `look` is called meanwhile, again and again."""
+    """Waits until the server has no child and none is due. Calls `look` repeatedly meanwhile."""
     deadline = time.monotonic() + timeout
     while True:
         info = server.info()
@@ -75,7 +75,7 @@ def must_be_ok(server, info):
 
 
 class Growth:
-    """The most memory of its own that a child had while it was looked at."""
+    """The most private memory that a child had in any sample."""
 
     def __init__(self, server):
         self.pid, self.child, self.most = server.pid, None, 0

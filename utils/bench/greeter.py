@@ -1,4 +1,4 @@
-"""greeter.py -- opens so many TLS connections a second, a whole handshake and one PING each: a process of its own.
+"""greeter.py -- open RATE TLS connections a second, each with a full handshake and one PING; a process of its own.
 
     greeter.py PORT CA_FILE SECONDS RATE        writes a line of JSON
 
@@ -24,7 +24,7 @@ def greet(context, port):
 
 
 def run(port, authority, seconds, rate):
-    """Connections that were made, and how many that is a second."""
+    """The number of connections, in all and per second."""
     context = ssl.create_default_context(cafile=authority)
     context.check_hostname = False
     begin, made, lock = time.monotonic(), [0], threading.Lock()
@@ -50,7 +50,7 @@ def run(port, authority, seconds, rate):
 
 
 class Greeter:
-    """Such a client at work beside whoever made it."""
+    """A running process of this kind."""
 
     def __init__(self, port, authority, seconds, rate):
         self.process = subprocess.Popen([sys.executable, '-B', Path(__file__).resolve(), str(port), str(authority),

@@ -1,7 +1,7 @@
 """load.py -- drive a server with valkey-benchmark and read its report.
 
-The same generator, ours, for every server. What it says about latency is parsed from its text report, which has more
-percentiles than its CSV. Its own CPU time is taken from wait4(): a run in which it was busy all the time measured the
+Every server gets the load of the same generator, ours. Latencies are parsed from its text report, which has more
+percentiles than its CSV. Its own CPU time is that of wait4(): a run in which it was busy all the time measured the
 generator, not the server.
 
 SPDX-License-Identifier: BSD-3-Clause
@@ -13,12 +13,12 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 
-GENERATOR_FULL = 0.95  # share of a core from which on the generator counts as the limit
+GENERATOR_FULL = 0.95  # share of a core at which the generator counts as the limit
 
 
 @dataclass
 class Load:
-    """One workload. `command` is what follows `--`, or ['-t', 'get']-like options where `standard`."""
+    """One workload. `command` has the words after `--`; with `standard`, options like ['-t', 'get']."""
     name: str
     command: list
     size: int = 512
@@ -55,7 +55,7 @@ class LoadError(Exception):
 
 
 class Running:
-    """A generator at work."""
+    """A running generator."""
 
     def __init__(self, program, args, threads=1):
         self.out = tempfile.TemporaryFile()
@@ -104,7 +104,7 @@ def parse_report(text):
 
 
 def key_command(words, prefix='key:'):
-    """Command words with KEY and DATA replaced by what the generator fills in."""
+    """The words of a command with KEY and DATA replaced by placeholders of the generator."""
     return [{'KEY': prefix + '__rand_int__', 'DATA': '__data__'}.get(w, w) for w in words.split()]
 
 
@@ -129,14 +129,14 @@ class Generator:
         self.program = program
 
     def fill(self, port, keys, size):
-        """Every key of the range once, so that each GET finds one."""
+        """Sets every key of the range once, so that each GET finds its key."""
         bulky = size * 64 > 1 << 20
         args = ['-p', str(port), '-d', str(size), '-r', str(keys), '-n', str(keys), '--sequential', '-c', '10',
                 '-P', '1' if bulky else '64', '--'] + key_command('set KEY DATA')
         Running(self.program, args).finish()
 
     def fill_with(self, port, n, words):
-        """A command of one's own N times; what stands for a number counts up."""
+        """Sends a command N times; the placeholder of a number counts up."""
         args = ['-p', str(port), '-r', str(n), '-n', str(n), '--sequential', '-c', '10', '-P', '64', '--'] + words.split()
         Running(self.program, args).finish()
 

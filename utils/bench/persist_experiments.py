@@ -1,8 +1,8 @@
-"""persist_experiments.py -- what is measured of the dataset on disk: snapshots, the append-only file, forks. As
-experiments.py, which knows these by its table.
+"""persist_experiments.py -- experiments about the dataset on disk: snapshots, the append-only file, forks. In the form
+of experiments.py, which has a table of them.
 
-Files lie where temporary ones do (TMPDIR). That must be a disk: a file system in memory syncs nothing. Which one it is
-is noted in the report.
+Files are in the folder of temporary files (TMPDIR), which must be on a disk: a file system in memory syncs nothing. The
+report names the disk.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -24,7 +24,7 @@ OURS = 'this server'
 LOG = ['--appendonly', 'yes', '--auto-aof-rewrite-percentage', '0', '--appendfsync']
 IN_MEMORY = ('tmpfs', 'ramfs')
 FIFTY = range(50)
-# 200K of each, 50 elements: what all servers keep, and write, as one listpack.
+# 200K of each, with 50 elements: all servers store and write them as one listpack.
 COLLECTIONS = ['hset hash:__rand_int__ ' + ' '.join(f'field:{i} value:{i}' for i in FIFTY),
                'sadd set:__rand_int__ ' + ' '.join(f'element:{i}' for i in FIFTY),
                'zadd zset:__rand_int__ ' + ' '.join(f'{i} element:{i}' for i in FIFTY)]
@@ -32,7 +32,7 @@ COLLECTIONS = ['hset hash:__rand_int__ ' + ' '.join(f'field:{i} value:{i}' for i
 
 # ---- The disk --------------------------------------------------------------------------------------------------------
 def mount_of(path, mounts):
-    """(type, device) of the file system that a real path lies on, by the text of /proc/self/mountinfo."""
+    """(type, device) of the file system of a real path, from the text of /proc/self/mountinfo."""
     best, found = '', ('unknown', 'unknown')
     for line in mounts.splitlines():
         left, _, right = line.partition(' - ')
@@ -44,7 +44,7 @@ def mount_of(path, mounts):
 
 
 def disk(ctx, size=0):
-    """Note which disk it is; an error where it is none, or has no room for so many bytes."""
+    """Records the disk; raises an error if it is none, or if it has not so many free bytes."""
     folder = os.path.realpath(tempfile.gettempdir())
     kind, device = mount_of(folder, Path('/proc/self/mountinfo').read_text())
     if kind in IN_MEMORY:
@@ -65,7 +65,7 @@ def fill_collections(ctx, server, n):
         ctx.generator.fill_with(server.port, n, words)
 
 
-# name: (how it is filled, keys of it, keys a number makes, bytes of one in memory, in the file)
+# name: (fill function, keys, keys for each number, bytes of a key in memory, in the file)
 DATASETS = {'strings': (fill_strings, 5_000_000, 1, 700, 540),
             'collections': (fill_collections, 200_000, 3, 1000, 800)}
 
@@ -89,7 +89,7 @@ def snapshots(ctx):
 
 
 def saving(ctx, fleet, name):
-    """Each server a BGSAVE in turn, also where only loading is asked for: once then, for the file."""
+    """A BGSAVE of each server in turn. If only loading is measured, once, to have the file."""
     rounds = ctx.rounds if ctx.wanted(('34',)) else 1
     for number in range(1, rounds + 1):
         line = []
@@ -106,7 +106,7 @@ def saving(ctx, fleet, name):
 
 
 def two_cores():
-    """What to put before a command line so that it has two cores."""
+    """The words before a command line that limit it to two cores."""
     if os.cpu_count() <= 2:
         return []
     if not shutil.which('taskset'):
@@ -115,19 +115,19 @@ def two_cores():
 
 
 def read_through(path):
-    """So that it is in the page cache."""
+    """Reads the file, so that it is in the page cache."""
     with open(path, 'rb', buffering=0) as f:
         while f.read(4 * MB):
             pass
 
 
 def start_with(ctx, product, path, keys):
-    """Start a server that reads a snapshot: (seconds until it serves, CPU seconds). ServerError where it cannot."""
+    """Starts a server that loads a snapshot: (seconds until it serves, CPU seconds). ServerError if it cannot."""
     options = ['--dir', os.path.dirname(path), '--dbfilename', os.path.basename(path)]
     server = ctx.server(product, options=options, under=two_cores())
     read_through(path)
     begin = time.monotonic()
-    with Fleet([server]):  # says PONG only when all has been read
+    with Fleet([server]):  # replies PONG only when the dataset is loaded
         took = time.monotonic() - begin
         cpu = forks.process_seconds(server.info())
         found = server.call('DBSIZE')
@@ -137,7 +137,7 @@ def start_with(ctx, product, path, keys):
 
 
 def loading(ctx, files, name, keys):
-    """All read the file of the first peer; one that cannot reads its own of the same dataset."""
+    """All servers load the file of the first peer; one that cannot loads its own file of the same dataset."""
     first = list(files)[1 if len(files) > 1 else 0]
     file_of = {}
     for number in range(1, ctx.rounds + 1):
@@ -194,7 +194,7 @@ def slow_disk(ctx):
         shim, control = f'{folder}/disk_shim.so', f'{folder}/control'
         subprocess.run([os.environ.get('CC', 'gcc'), '-std=gnu11', '-O2', '-shared', '-fPIC', '-o', shim, source,
                         '-ldl'], check=True)
-        # Its `struct control`: each time (-1) a sync is so many microseconds late, and nothing else happens.
+        # Its `struct control`: each (-1) sync is delayed by so many microseconds, and nothing else fails.
         Path(control).write_bytes(struct.pack('<10q', 0, 0, 0, 0, 0, 0, 0, 200_000, 0, -1).ljust(4096, b'\0'))
         root = os.path.realpath(tempfile.gettempdir())
         under = ['env', f'LD_PRELOAD={shim}', f'DISK_SHIM_ROOT={root}', f'DISK_SHIM_CONTROL={control}']
@@ -211,7 +211,7 @@ def slow_disk(ctx):
 
 
 def must_be_late(server):
-    """A shim that is not there would measure nothing: with `always` one SET waits for the disk."""
+    """Checks that the shim is loaded: with `always` one SET waits for the disk."""
     server.config('appendfsync', 'always')
     begin = time.monotonic()
     server.call('SET', 'late', '')
@@ -242,7 +242,7 @@ def pings(ctx):
 
 
 def pinged(ctx, server, load, command, seconds):
-    """What a pinging client saw in so many seconds in which a command has forked once."""
+    """The times of a pinging client in so many seconds, in which a command has forked once."""
     beside = ctx.generator.start(server.port, load, seconds + 2)
     pinger = None
     try:
@@ -302,7 +302,7 @@ def copied(ctx, server, load):
             'seconds': took}
 
 
-# name: (function, figures it serves)
+# name: (function, figures that need it)
 ALL = {
     'snapshots': (snapshots, ('33', '34')),
     'everysec': (everysec, ('35',)),

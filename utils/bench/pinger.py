@@ -1,8 +1,8 @@
-"""pinger.py -- a client that sends PING at fixed times and says how long each took, a process of its own.
+"""pinger.py -- a client that sends PING at fixed times and reports the time of each; a process of its own.
 
-A PING that is due while an earlier one has no answer is sent all the same, and its time counts from when it was due: a
-server that stands still for 20 ms delays all that were due meanwhile, as it would delay as many clients. A client that
-waits for each answer before it asks again would tell of one.
+A PING that is due while an earlier one has no reply is sent as well, and its time counts from when it was due: a server
+that does nothing for 20 ms delays all PINGs that were due meanwhile, as it would delay as many clients. A client that
+waited for each reply before the next PING would report one delay.
 
     pinger.py PORT SECONDS RATE        writes a line of JSON
 
@@ -21,21 +21,21 @@ PONG = len(b'+PONG\r\n')
 
 
 def percentile(ordered, percent):
-    """The smallest of the sorted values that so many percent of them do not exceed; None of nothing."""
+    """The smallest of the sorted values that so many percent of them do not exceed; None if there is no value."""
     if not ordered:
         return None
     return ordered[max(0, -int(-len(ordered) * percent // 100) - 1)]
 
 
 def summary(seconds):
-    """What is told of a list of times: in milliseconds."""
+    """The summary of a list of times, in milliseconds."""
     ordered = sorted(s * 1000 for s in seconds)
     return {'pings': len(ordered), 'p50_ms': percentile(ordered, 50), 'p99_ms': percentile(ordered, 99),
             'p999_ms': percentile(ordered, 99.9), 'max_ms': ordered[-1] if ordered else None}
 
 
 def ping(port, seconds, rate):
-    """The times of all answers, in seconds. Ends when each PING has its answer."""
+    """The times of all replies, in seconds. Returns when each PING has its reply."""
     sock = socket.create_connection(('127.0.0.1', port))
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     sock.setblocking(False)
@@ -50,7 +50,7 @@ def ping(port, seconds, rate):
             sock.sendall(b'PING\r\n')
             due.append(begin + sent / rate)
             sent += 1
-        # epoll counts whole milliseconds: one that is due sooner is waited for by a sleep of that length.
+        # epoll counts whole milliseconds: for a PING that is due sooner, sleep.
         rest = begin + sent / rate - time.monotonic() if sent < wanted else 10
         if not due and rest > 0:
             time.sleep(rest)
@@ -70,7 +70,7 @@ def ping(port, seconds, rate):
 
 
 class Pinger:
-    """Such a client at work beside whoever made it."""
+    """A running process of this kind."""
 
     def __init__(self, port, seconds, rate=1000):
         self.process = subprocess.Popen([sys.executable, '-B', Path(__file__).resolve(), str(port), str(seconds),

@@ -1,8 +1,8 @@
-"""plots.py -- the plots of the report, as PNG files. Needs matplotlib: `run` picks the Python that has it.
+"""plots.py -- make the plots of the report, as PNG files. Needs matplotlib: `run` finds a Python that has it.
 
     plots.py DIR      reads DIR/results.json, writes DIR/*.png
 
-A plot whose experiment was not run is left out.
+A plot is left out if its experiment did not run.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -49,7 +49,7 @@ class Plots:
             r['experiment'] == experiment and r['server'] == n for r in self.results['records'])]
 
     def save(self, figure, name):
-        """Small: as wide as the page shows it, in the few colours that a plot has."""
+        """Saves a small file: as wide as on the page, with the few colours of a plot."""
         path = self.folder / f'{name}.png'
         figure.savefig(path, bbox_inches='tight', facecolor='white', pad_inches=0.15, dpi=120)
         plt.close(figure)
@@ -60,7 +60,7 @@ class Plots:
     def bars(self, axis, groups, series, unit=1.0, digits='{:,.0f}', text_size=8, clip=None):
         """Grouped bars. groups: labels; series: [(label, colour, [values of group], hatched list)].
 
-        A bar above clip is cut off there, so that one runaway does not flatten all others; its label has the value."""
+        A bar above clip is cut off, so that one outlier does not flatten all others; its label has the value."""
         width = 0.6 if len(series) == 1 else min(0.27, 0.82 / len(series))
         tallest = max((median(v) / unit for _, _, cells, _ in series for v in cells if v), default=1)
         for i, (label, colour, cells, limited) in enumerate(series):
@@ -206,7 +206,7 @@ class Plots:
         self.save(figure, 'main_thread')
 
     def role(self):
-        """Ours with more threads, by the same with one: what threads cost where they cannot help."""
+        """Our server with more threads, divided by itself with one: the cost of threads that cannot help."""
         shown = [(word, self.have('threads', [f'{word} {c}' for c in NO_PIPELINE] + [f'{word} P16'], 'cpu_ns', '2 threads'))
                  for word in ('GET', 'SET')]
         shown = [(word, loads) for word, loads in shown if loads]
@@ -337,7 +337,7 @@ class Plots:
                 curve = cost_curve(main, io)
                 best = max(best, curve[-1][1] / 1e6)
                 for part, style in (('I/O threads', ':'), ('main', '-')):
-                    # The dotted part reaches the corner, where the solid one begins.
+                    # The dotted part ends at the corner at which the solid one begins.
                     edge = threads_to_saturate(main, io)
                     points = [(n, r / 1e6) for n, r, by in curve if by == part or part == 'I/O threads' and n == edge]
                     if points:
@@ -422,7 +422,7 @@ class Plots:
     # ---- Data types --------------------------------------------------------------------------------------------------
     def rows_by_server(self, name, rows):
         """Bars by server: a row of them for each (title, experiment, loads, variant, field, unit, digits) that was
-        measured. What stands behind a comma in a load's name is not shown."""
+        measured. The part of a load's name after a comma is not shown."""
         rows = [(t, e, self.have(e, loads, field, v), v, field, unit, digits)
                 for t, e, loads, v, field, unit, digits in rows]
         rows = [r for r in rows if r[2]]
@@ -490,7 +490,7 @@ class Plots:
                      self.type_memory):
             try:
                 draw()
-            except Exception as error:  # a plot that fails must not cost the report
+            except Exception as error:  # a plot that fails must not prevent the report
                 print(f'plots: {draw.__name__}: {error!r}', file=sys.stderr)
 
 

@@ -1,6 +1,7 @@
-"""program_experiments.py -- what is measured of scripts and functions. As experiments.py, which knows these by its table.
+"""program_experiments.py -- experiments about scripts and functions. In the form of experiments.py, which has a
+table of them.
 
-Servers differ in whether the commands of a script count as commands processed, so runs are of a number of calls.
+Only some servers count the commands of a script as processed commands, so a run has a fixed number of calls.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -10,7 +11,7 @@ from load import Load
 
 KEYS = 100_000
 GET = "return redis.call('get', KEYS[1])"
-# What a rate limiter or a queue does, and more of it.
+# The commands of a rate limiter or a queue, many times.
 HUNDRED = '''local key, sum = KEYS[1], 0
 for i = 1, 50 do
     redis.call('hincrby', key, 'count', 1)
@@ -55,7 +56,7 @@ def scripts(ctx):
                 ctx.say(f'    {number}  {load.name}: ' + ' | '.join(line))
 
 
-# name: (function, figures it serves)
+# name: (function, figures that need it)
 ALL = {
     'scripts': (scripts, ('41', '42')),
 }

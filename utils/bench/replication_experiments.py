@@ -1,8 +1,7 @@
-"""replication_experiments.py -- what is measured of servers that follow each other. As experiments.py, which knows
-these by its table.
+"""replication_experiments.py -- experiments about replication. In the form of experiments.py, which has a table of them.
 
-Where replicas are not what is measured they are none (followers.py), the same for all servers: they take next to
-nothing of the two processors that a small machine has.
+Where replicas are not measured, connections of followers.py take their place, the same for all servers: they take nearly
+nothing of the two processors of a small machine.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -21,7 +20,7 @@ from writers import Writers
 MB = 1 << 20
 OURS = 'this server'
 LONG = 600
-# Nobody is sent away, whatever is kept for him, and no silence is too long: servers that are not in turn stand still.
+# No client is closed for its output or for a timeout: servers that are not in turn are frozen.
 PATIENT = ['--repl-diskless-sync-delay', '0', '--repl-timeout', '3600', '--client-output-buffer-limit', 'replica 0 0 0']
 
 
@@ -34,7 +33,7 @@ def wait_for(what, ready, timeout=LONG):
 
 
 def online(info):
-    """How many replicas are shown as such."""
+    """The number of replicas that the server reports."""
     return sum(name.startswith('slave') and name[5:].isdigit() and 'state=online' in value
                for name, value in info.items())
 
@@ -46,7 +45,7 @@ def must_follow(server, count):
 
 
 def following(server, count, stall=False):
-    """So many that follow and keep nothing, as a context; the server is through with their datasets."""
+    """A context with so many replicas that store nothing, whose full synchronization is done."""
     crowd = Followers(server.port, count, stall)
     wait_for(f'{server.name}: replicas', lambda: online(server.info()) == count)
     return crowd
@@ -64,7 +63,7 @@ def replicas(ctx):
             more = ['--main-role', 'keep'] if product[0] == OURS else []
             servers.append(ctx.server(product, variant, PATIENT + ['--io-threads', '2'] + more))
     with Fleet(servers) as fleet, ExitStack() as stack:
-        for s in servers:  # while there is nothing: a fork of much data would leave pages to be copied behind
+        for s in servers:  # while the dataset is empty: a fork of a large one would leave pages to be copied later
             fleet.turn(s)
             if COUNTS[s.variant]:
                 stack.enter_context(following(s, COUNTS[s.variant]))
@@ -83,7 +82,7 @@ def replicas(ctx):
 
 
 def have_all(server):
-    """Until its replicas have all there is: what they are sent late is paid for, too."""
+    """Waits until its replicas have everything: the cost of sending it late counts, too."""
     count = COUNTS[server.variant]
     must_follow(server, count)
     if count and server.call('WAIT', count, LONG * 1000) != count:
@@ -124,7 +123,7 @@ class InStep:
         self.seen = deque()
 
     def reached(self, now, primary, replica):
-        """Offsets as they are now; those of a replica that is not connected are None."""
+        """The current offsets; None for a replica that is not connected."""
         self.seen.append((now, primary))
         while len(self.seen) > 1 and self.seen[1][0] <= now - self.BEHIND:
             self.seen.popleft()
@@ -150,12 +149,12 @@ def full_sync(ctx):
 
 
 def seconds_of(*infos):
-    """CPU of servers, with that of threads and children that have ended."""
+    """CPU of servers, threads and children that have ended included."""
     return sum(forks.process_seconds(i) + forks.child_seconds(i) for i in infos)
 
 
 def followed(ctx, primary, replica, load):
-    """Let one follow the other while there are writes."""
+    """Makes one server replicate the other while clients write."""
     writes = ctx.generator.start(primary.port, load, LONG * 2)
     try:
         time.sleep(0.5)
@@ -254,7 +253,7 @@ def failover(ctx):
 
 
 def only(fleet, first, second):
-    """Both are in turn."""
+    """Lets both run."""
     fleet.turn(first)
     second.thaw()
 
@@ -266,7 +265,7 @@ def is_pair(primary, replica):
 
 
 def handed_over(primary, replica, writers):
-    """What writers saw of one failover."""
+    """The result of the writers for one failover."""
     time.sleep(0.5)
     begin, before = time.monotonic(), writers.since()
     if not before['written']:
@@ -281,7 +280,7 @@ def handed_over(primary, replica, writers):
             'writes_per_second': got['written'] / (time.monotonic() - begin)}
 
 
-# name: (function, figures it serves)
+# name: (function, figures that need it)
 ALL = {
     'replicas': (replicas, ('46',)),
     'lagging': (lagging, ('47',)),

@@ -1,7 +1,7 @@
-"""report.py -- an HTML page, the headline table as text and as CSV, the micro-benchmarks as CSV.
+"""report.py -- write an HTML page, the headline table as text and CSV, and the micro-benchmarks as CSV.
 
-The page shows the plots that lie beside it; one that is not there is left out. What each run measured is in
-results.json, of which all of this is made, and nowhere else.
+The page shows the plots in its folder; a missing plot is left out. All of it is made of results.json, the only file with
+the measurements of each run.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -13,7 +13,7 @@ from stats import figure_text, limited_by, median, predicted_rps, text_table, th
 
 FIGURE_COLUMNS = ['row', 'what', 'part', 'value', 'low', 'high', 'direction', 'bar', 'unit', 'reached', 'note']
 
-# Plot, title, what it says.
+# Plot, title, text.
 THEMES = [
     ('cpu_by_size', 'What a request costs, by value size',
      'CPU time of the whole server per request, one thread, pipelines of 16. Lower is better; the thin line is the '
@@ -152,7 +152,7 @@ def headline_html(rows):
 
 
 def tiles(results, rows):
-    """The few figures that say most."""
+    """The few most important figures."""
     found = []
     measured = [r for r in rows if r['value'] is not None]
     judged = [r['reached'] for r in rows if r['reached'] is not None]
@@ -189,7 +189,7 @@ def model_html(results):
 
 
 def runs_html(results):
-    """Every load with its medians, for those who want figures rather than bars."""
+    """Every load with its medians, as a table."""
     def key(r):
         return (r['experiment'], r['load'], r['server'], r['variant'])
     groups = {}
@@ -229,7 +229,7 @@ def micro_html(results):
 
 
 def remarks_html(rows, folder):
-    """Why a bar is missed: `remarks.txt` beside the report, written by hand, one line each: row | text."""
+    """Why a goal was missed: `remarks.txt` beside the report, written by hand, one line for each: row | text."""
     missed = {r['row'] for r in rows if r['reached'] is False}
     out = []
     path = folder / 'remarks.txt'

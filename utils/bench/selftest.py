@@ -1,4 +1,4 @@
-"""selftest.py -- tests of what the suite computes and parses. Run by `utils/bench/run --selftest`.
+"""selftest.py -- tests of the code that computes or parses. Run by `utils/bench/run --selftest`.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -79,7 +79,7 @@ class Arithmetic(unittest.TestCase):
         self.assertIsNone(stats.reached(5, None, '<='))
 
     def test_cost_model(self):
-        # Main can do 4 million; a thread 1 million: four threads keep main busy.
+        # Main executes 4 million per second, an I/O thread serves 1 million: four threads keep main busy.
         self.assertEqual(stats.predicted_rps(250, 1000, 1), 1e6)
         self.assertEqual(stats.predicted_rps(250, 1000, 4), 4e6)
         self.assertEqual(stats.predicted_rps(250, 1000, 32), 4e6)
@@ -337,7 +337,7 @@ class Persistence(unittest.TestCase):
 
 class Replication(unittest.TestCase):
     def serve(self, work):
-        """The port of a server that does this with its first connection: work(socket, file that reads)."""
+        """Starts a server that calls work(socket, file to read) for its first connection; returns its port."""
         listener = socket.create_server(('127.0.0.1', 0))
         self.addCleanup(listener.close)
 
@@ -402,7 +402,7 @@ class Replication(unittest.TestCase):
         got = []
 
         class Replica:
-            """One that applies what it is sent, and says so late."""
+            """A replica that applies the stream and acknowledges it late."""
             @staticmethod
             def call(_, host, port):
                 threading.Thread(target=Replica.follow, args=(host, port), daemon=True).start()
@@ -480,7 +480,7 @@ class Replication(unittest.TestCase):
 
 
 def words_of(file):
-    """The words of a request, none at the end; empty lines before it are signs of life."""
+    """The words of a request; none at the end of the input. Skips empty lines, which only keep the connection alive."""
     line = file.readline()
     while line == b'\n':
         line = file.readline()
@@ -488,7 +488,7 @@ def words_of(file):
 
 
 def answer_after(listener, pause):
-    """A server that stands still for a while, and then answers every PING."""
+    """A server that does nothing for a while and then replies to every PING."""
     link, _ = listener.accept()
     time.sleep(pause)
     with link:

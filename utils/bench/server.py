@@ -1,8 +1,8 @@
-"""server.py -- a server under measurement: start it, ask it, read what the scheduler says about it, stop it.
+"""server.py -- start a server to be measured, query it, read its CPU time from the scheduler, stop it.
 
-A program may be a wrapper script, so the process that is looked at is the one the server itself names in INFO
-(process_id), not the one that was started. Its CPU time is the sum over /proc/PID/task/*/schedstat: the file of the
-process alone counts its first thread only.
+A program may be a wrapper script, so the process is the one that the server names in INFO (process_id), not the one that
+was started. Its CPU time is the sum over /proc/PID/task/*/schedstat: the file of the process counts only its first
+thread.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -55,7 +55,7 @@ class Connection:
 
 
 class Server:
-    """One running server. `name` is the product, `variant` tells apart servers of one product."""
+    """One running server. `name` is the product; `variant` distinguishes servers of one product."""
 
     def __init__(self, name, path, port, options=(), variant='', under=()):
         self.name, self.path, self.port, self.variant = name, path, port, variant
@@ -66,7 +66,7 @@ class Server:
 
     # ---- Life --------------------------------------------------------------------------------------------------------
     def start(self, timeout=600):
-        """Until it serves: what it reads at its start has been read then."""
+        """Starts the process and waits until it serves, and so has loaded its files."""
         self.dir = tempfile.mkdtemp(prefix='valkey-bench.')
         log = open(Path(self.dir) / 'log', 'wb')
         command = self.under + [str(self.path), '--port', str(self.port), '--bind', '127.0.0.1', '--save', '',
@@ -114,7 +114,7 @@ class Server:
             self.dir = None
 
     def freeze(self):
-        """A stopped process takes no CPU from the one that is measured, whatever its timers would do."""
+        """Stops the process: then its timers take no CPU from the server that is measured."""
         if self.pid and not self.stopped:
             os.kill(self.pid, signal.SIGSTOP)
             self.stopped = True
@@ -162,7 +162,7 @@ class Server:
 
 
 class Fleet:
-    """Several servers that are measured in turns. All but the one in turn are frozen."""
+    """Several servers that are measured in turns. All but the current one are frozen."""
 
     def __init__(self, servers):
         self.servers = servers

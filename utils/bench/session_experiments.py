@@ -1,5 +1,5 @@
-"""session_experiments.py -- what is measured of channels, transactions, waiting clients, client-side caching and users.
-As experiments.py, which knows these by its table.
+"""session_experiments.py -- experiments about channels, transactions, blocked clients, client-side caching and users. In
+the form of experiments.py, which has a table of them.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -24,7 +24,7 @@ def wire(*words):
 
 # ---- Channels --------------------------------------------------------------------------------------------------------
 class Subscribers:
-    """Connections that are subscribed to `news` and read what comes, in this process."""
+    """Connections that are subscribed to `news` and read the messages, in this process."""
 
     def __init__(self, port, count):
         self.socks = {}
@@ -40,7 +40,7 @@ class Subscribers:
             self.poll.register(fd, select.EPOLLIN)
 
     def read(self, size):
-        """So many bytes, of all together."""
+        """Reads so many bytes from all connections together."""
         while size > 0:
             for fd, _ in self.poll.poll(10):
                 size -= self.socks[fd].recv_into(self.buffer)
@@ -131,7 +131,7 @@ def transactions(ctx):
         ctx.rounds_of(fleet, todo)
 
 
-# ---- Waiting clients -------------------------------------------------------------------------------------------------
+# ---- Blocked clients -------------------------------------------------------------------------------------------------
 def hand_over(ctx):
     """LPUSH of 50 clients, BLPOP of 50 others: server CPU of an element."""
     n = 50_000 if ctx.quick else 500_000
@@ -153,7 +153,7 @@ def hand_over(ctx):
 
 @contextmanager
 def files_for(count):
-    """Room for so many descriptors, here and in the servers that are started; gives the number there is room for."""
+    """Raises the limit of descriptors, here and in the servers that are started. Returns how many are allowed."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (count, max(count, before[1])))
@@ -184,7 +184,7 @@ def waiting_of(ctx, count):
         crowd = []
         for i in range(count):
             sock = socket.socket()
-            sock.bind((f'127.0.1.{1 + i // 20_000}', 0))  # an address has ports for fewer than 30,000
+            sock.bind((f'127.0.1.{1 + i // 20_000}', 0))  # one address has fewer than 30,000 ports
             sock.connect(('127.0.0.1', s.port))
             crowd.append(sock)
         time.sleep(1)
@@ -242,7 +242,7 @@ def tracking(ctx):
 
 
 # ---- Users -----------------------------------------------------------------------------------------------------------
-# Ten patterns, of which the last one fits; twenty rules about commands.
+# Ten patterns, of which only the last matches; twenty rules about commands.
 PATTERNS = [f'~app:{i}:*' for i in range(5)] + ['%R~cache:*', '%W~log:*', '~user:[0-9]*', '%R~?:shared', '~key:*']
 RULES = ['+@read', '+@write', '+@connection', '-@dangerous', '-@admin', '+@hash', '+@list', '-@scripting', '+get', '+set',
          '+del', '+expire', '+select|0', '-flushall', '-flushdb', '-keys', '+info', '-swapdb', '+config|get', '-sort']
@@ -266,7 +266,7 @@ def users(ctx):
             ctx.say(f'    {number}  GET, user: ' + ' | '.join(line))
 
 
-# name: (function, figures it serves)
+# name: (function, figures that need it)
 ALL = {
     'publish': (publish, ('25',)),
     'publish_main': (publish_on_main, ('26',)),

@@ -1,6 +1,6 @@
-"""source.py -- a primary that has nothing but a stream: it is asked for one, and sends bytes that were made before.
+"""source.py -- a primary that has only a replication stream, whose bytes were made before.
 
-What it costs is a system call for some megabytes, so whoever reads is the limit.
+It needs one system call for some megabytes, so the replica limits the speed.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -14,7 +14,7 @@ GETACK = b'*3\r\n$8\r\nREPLCONF\r\n$6\r\nGETACK\r\n$1\r\n*\r\n'
 
 
 def sets(numbers, size):
-    """SETs of keys with these numbers, named as the generator names them, with a value of so many bytes."""
+    """SETs of the keys with these numbers, with the names that the generator uses and values of so many bytes."""
     value = b'$%d\r\n%s\r\n' % (size, b'x' * size)
     return b''.join(b'*3\r\n$3\r\nSET\r\n$16\r\nkey:%012d\r\n' % k + value for k in numbers)
 
@@ -43,7 +43,7 @@ class Source:
         self.flush()
 
     def request(self):
-        """The words of the next one that the replica sends; empty lines are signs of life."""
+        """The words of the replica's next command. Skips empty lines, which only keep the connection alive."""
         line = self.file.readline()
         while line == b'\n':
             line = self.file.readline()
@@ -72,7 +72,7 @@ class Source:
         self.sent += len(text) * times
 
     def flush(self):
-        """Until the replica says that it has applied all of it."""
+        """Waits until the replica acknowledges all of the stream."""
         wanted = self.sent
         self.send(GETACK)
         while True:

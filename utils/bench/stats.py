@@ -9,7 +9,7 @@ import io
 
 
 def median(values):
-    """The middle value; the mean of the two middle ones of an even count; None of nothing."""
+    """The median; of an even count the mean of the two middle values; None if there is no value."""
     ordered = sorted(v for v in values if v is not None)
     if not ordered:
         return None
@@ -18,13 +18,13 @@ def median(values):
 
 
 def spread(values):
-    """(smallest, largest), or None of nothing."""
+    """(smallest, largest), or None if there is no value."""
     known = [v for v in values if v is not None]
     return (min(known), max(known)) if known else None
 
 
 def ratios(ours, theirs):
-    """Ratio of each round. Runs of one round met the same machine, so what disturbed both cancels out."""
+    """The ratio of each round. Both runs of a round meet the same disturbances, which cancel out."""
     return [a / b for a, b in zip(ours, theirs) if a is not None and b]
 
 
@@ -38,7 +38,7 @@ def per_command(total, commands):
 
 
 def reached(value, bar, direction):
-    """Whether the bar is met; None where nothing was measured or there is no bar. direction is '<=', '<' or '>='."""
+    """Whether the goal is reached; None without a measurement or a goal. direction is '<=', '<' or '>='."""
     if value is None or bar is None:
         return None
     return {'<=': value <= bar, '<': value < bar, '>=': value >= bar}[direction]
@@ -48,7 +48,7 @@ def reached(value, bar, direction):
 def predicted_rps(main_ns, io_ns, threads):
     """Requests per second with this many I/O threads beside main, each thread having a core of its own.
 
-    Main can execute 1/main_ns, n threads can serve n/io_ns; the smaller of the two is what comes out."""
+    Main can execute 1/main_ns, n threads can serve n/io_ns; the smaller of the two is the result."""
     by_main = 1e9 / main_ns
     return by_main if io_ns <= 0 else min(by_main, threads * 1e9 / io_ns)
 
@@ -78,7 +78,7 @@ def to_csv(rows, columns):
 
 
 def compact(value):
-    """A number as a CSV wants it: no more digits than were measured."""
+    """A number for a CSV file, with no more digits than were measured."""
     if value is None:
         return ''
     if isinstance(value, bool):
@@ -104,7 +104,7 @@ def size_text(size):
 
 
 def figure_text(value, unit):
-    """A value of the headline table, for people."""
+    """A value of the headline table, as people read it."""
     if value is None:
         return '-'
     if unit == 'x':

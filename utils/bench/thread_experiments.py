@@ -1,5 +1,5 @@
-"""thread_experiments.py -- what is measured of threads: whether they hurt where they cannot help, and what memory eight of
-them leave behind. As experiments.py, which knows these by its table.
+"""thread_experiments.py -- experiments about threads: their cost where they cannot help, and the memory that eight of them
+leave unused. In the form of experiments.py, which has a table of them.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -15,7 +15,7 @@ from server import Fleet
 from session_experiments import BODY, Subscribers, wire
 from tls_experiments import certificate
 
-SUBSCRIBERS, MESSAGES = 50, 200  # and so many messages a second
+SUBSCRIBERS, MESSAGES = 50, 200  # messages a second
 COMPANY = ('subscribers', 'a replica', 'TLS', 'everysec')
 THREADS = {'1 thread': 1, '2 threads': 2, '9 threads': 9}
 
@@ -51,7 +51,7 @@ class News:
 
 @contextmanager
 def in_company(ctx, company):
-    """A fleet of ours, one server for each number of threads; each has .certs where it is to be talked to over TLS."""
+    """A fleet of our servers, one for each number of threads. With TLS each has .certs."""
     with ExitStack() as stack:
         certs = stack.enter_context(certificate()) if company == 'TLS' else None
         servers = []
@@ -82,7 +82,7 @@ def beside(ctx):
             for number in range(1, ctx.rounds + 1):
                 for load in todo[:2] if ctx.quick else todo:
                     line = []
-                    # Who comes behind others pays for what these have left to the disk: each is first in its turn.
+                    # A server pays for the writes that those before it left to the disk: each is first in one round.
                     first = number % len(fleet.servers)
                     for s in fleet.servers[first:] + fleet.servers[:first]:
                         fleet.turn(s)
@@ -97,7 +97,7 @@ def beside(ctx):
 
 # ---- Memory ----------------------------------------------------------------------------------------------------------
 def set_all(port, numbers, value):
-    """SET of these keys by one connection, in pipelines."""
+    """Sends SETs of these keys on one connection, in pipelines."""
     with socket.create_connection(('127.0.0.1', port)) as s:
         s.settimeout(60)
         for at in range(0, len(numbers), 500):
@@ -125,14 +125,14 @@ def overwritten(ctx):
                 order = list(range(n))
                 random.Random(number).shuffle(order)
                 set_all(server.port, order, value)
-                time.sleep(12)  # idle threads have given their caches back, the allocator its free pages (ten seconds)
+                time.sleep(12)  # until idle threads have given back their caches, and the allocator its free pages (ten seconds)
                 info = server.info()
                 rss, used = (int(info[name]) - int(empty[name]) for name in ('used_memory_rss', 'used_memory'))
                 ctx.record(server, f'overwritten {size} B', number, rss_by_used=rss / used, keys=n, size=size)
                 ctx.say(f'    {number}  {n:,} keys of {size} B: {rss / 1e6:.0f} MB resident, {used / 1e6:.0f} MB used')
 
 
-# name: (function, figures it serves)
+# name: (function, figures that need it)
 ALL = {
     'beside': (beside, ('51',)),
     'overwritten': (overwritten, ('53',)),

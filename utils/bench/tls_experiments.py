@@ -1,7 +1,7 @@
-"""tls_experiments.py -- what is measured of TLS. As experiments.py, which knows these by its table.
+"""tls_experiments.py -- experiments about TLS. In the form of experiments.py, which has a table of them.
 
-Each server listens for TLS beside its plain port, on which it is asked what it has done. Its certificate is one of RSA
-with 2,048 bits, made anew, and clients need none.
+Each server listens for TLS beside its plain port, which serves INFO. Its certificate is new, with an RSA key of 2,048
+bits; clients need none.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -20,7 +20,7 @@ OURS = 'this server'
 
 @contextmanager
 def certificate():
-    """The folder of a certificate, its key and the authority that signed it, which is itself."""
+    """A folder with a certificate that is signed by itself, and its key."""
     with tempfile.TemporaryDirectory(prefix='valkey-bench.') as folder:
         subprocess.run(['openssl', 'req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '30', '-subj', '/CN=localhost',
                         '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1', '-keyout', f'{folder}/key.pem', '-out',
@@ -101,7 +101,7 @@ def handshakes(ctx):
             ctx.say(f'    {number}  GET: ' + ' | '.join(line))
 
 
-# name: (function, figures it serves)
+# name: (function, figures that need it)
 ALL = {
     'tls': (tls, ('43',)),
     'tls_main': (tls_main, ('44',)),

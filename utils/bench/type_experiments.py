@@ -1,5 +1,5 @@
-"""type_experiments.py -- what is measured of lists, hashes, sets, sorted sets and streams. As experiments.py, which
-knows these by its table.
+"""type_experiments.py -- experiments about lists, hashes, sets, sorted sets and streams. In the form of experiments.py,
+which has a table of them.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -12,11 +12,11 @@ MILLION = 1_000_000
 
 
 def words_load(name, words, **more):
-    """A load whose command is what the generator understands: __rand_int__, __data__."""
+    """A load whose command has placeholders of the generator: __rand_int__, __data__."""
     return Load(name, words.split(), what={'command': words.split()[0].upper()}, **more)
 
 
-# The default tests of valkey-benchmark: what they send, 3 bytes of data. A few must find what another has left.
+# The default tests of valkey-benchmark and their commands, with 3 bytes of data. A few need the keys of another.
 DEFAULT_TESTS = [
     ('LPUSH', 'lpush mylist __data__'), ('RPUSH', 'rpush mylist __data__'), ('LPOP', 'lpop mylist'),
     ('RPOP', 'rpop mylist'), ('SADD', 'sadd myset element:__rand_int__'),
@@ -39,7 +39,7 @@ def default_tests_of(ctx, fleet, n):
             for s in fleet.servers:
                 fleet.turn(s)
                 load = words_load(name, words, size=3, pipeline=16, keys=n)
-                if name == 'LRANGE_100':  # the list has been popped empty
+                if name == 'LRANGE_100':  # the pops have emptied the list
                     ctx.generator.run(s.port, words_load('fill', 'lpush mylist __data__', size=3, pipeline=64),
                                       requests=1000)
                 got = ctx.measure(s, load, number, requests=n // 10 if name.startswith('LRANGE') else n)
@@ -176,11 +176,11 @@ def grown(ctx, server, fills, n):
 
 def type_memory(ctx):
     """Memory of 1M members in one key, and of 1M keys of 10 members, by type; of 1M fields with times and without."""
-    n = ctx.keys(MILLION, 100_000, 5000, 1)  # a stream of few entries takes most
+    n = ctx.keys(MILLION, 100_000, 5000, 1)  # small streams take the most memory
     times = ['hset k field:__rand_1st__ value:__rand_1st__', 'hpexpire k 100000000 fields 1 field:__rand_int__']
     for number in range(1, (1 if ctx.quick else 3) + 1):
         for product in ctx.products:
-            # An entry of a stream is a command of its own: ten rounds over all keys.
+            # Each entry of a stream needs a command: ten rounds over all keys.
             todo = [(f'{name}, {shape}', [words] * (10 if (name, shape) == ('stream', 'many keys') else 1))
                     for name, one, many in MEMORY_SHAPES for shape, words in (('one key', one), ('many keys', many))]
             todo += [('fields', times[:1]), ('fields with times', times)]
@@ -191,14 +191,14 @@ def type_memory(ctx):
                     ctx.say(f'    {product[0]}  {name}: {used:.0f} B')
 
 
-# What adds one element to each type.
+# The command of each type that adds one element.
 GROWING = [('list', 'rpush k e:__rand_int__'), ('hash', 'hset k f:__rand_1st__ v:__rand_1st__'),
            ('set', 'sadd k m:__rand_int__'), ('sorted set', 'zadd k __rand_2nd__ m:__rand_1st__'),
            ('stream', 'xadd k * f v:__rand_int__')]
 
 
 def longest(server):
-    """The longest command of the server's own log, in ms; the log begins anew."""
+    """The time in ms of the slowest command in the server's log, which is then reset."""
     durations = [entry[2] for entry in server.call('SLOWLOG', 'GET', '-1')]
     server.call('SLOWLOG', 'RESET')
     return max(durations, default=0) / 1000
@@ -225,7 +225,7 @@ def stalls(ctx):
                 ctx.say(f'    {number}  {name}: grows {grow} ms, DEL {gone} ms, after it {back} ms')
 
 
-# name: (function, figures it serves)
+# name: (function, figures that need it)
 ALL = {
     'types': (default_tests, ('16',)),
     'types_main': (default_tests_on_main, ('17',)),

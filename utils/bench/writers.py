@@ -1,8 +1,8 @@
-"""writers.py -- clients that write to whoever is primary now, and the longest time in which none could: a process.
+"""writers.py -- clients that write to the current primary, and measure the longest time in which none could; a process.
 
-Each has one batch of SETs on its way. One that is refused, or whose connection breaks, goes to the other server with
-the same batch; when that one refuses too it tries again a millisecond later. A time is that between two replies to
-writes that have succeeded.
+Each client has one batch of SETs in flight. If the batch is refused, or the connection breaks, it sends the batch to the
+other server; if that refuses it too, the client tries again a millisecond later. A time is that between two replies to
+successful writes.
 
     writers.py CLIENTS BATCH SIZE PORT PORT        runs until its input ends, then writes a line of JSON
 
@@ -21,7 +21,7 @@ PAUSE = 0.001
 
 
 class Gaps:
-    """Of moments at which something succeeded: the longest time between two, since it was last asked for."""
+    """The longest time between two successful writes. The owner sets `longest` to 0 after it has reported it."""
 
     def __init__(self):
         self.last, self.longest = None, 0
@@ -48,7 +48,7 @@ class Writer:
         return text
 
     def begin(self):
-        """Connect if need be, and send. False: not now."""
+        """Connects if needed, and sends. Returns False if that is not possible now."""
         try:
             if not self.sock:
                 self.sock = socket.create_connection(('127.0.0.1', self.ports[self.at]))
@@ -66,7 +66,7 @@ class Writer:
         self.sock, self.at = None, 1 - self.at
 
     def replies(self):
-        """What has come: None while some is missing, else whether all writes succeeded."""
+        """Reads replies. Returns None while some are missing, then whether all writes succeeded."""
         try:
             got = self.sock.recv(1 << 16)
         except OSError:
@@ -80,7 +80,7 @@ class Writer:
 
 
 def write(clients, batch, size, ports, ended, asked=lambda: None):
-    """Until `ended`, a file, has its end. A line in it: what there was since the last, by asked()."""
+    """Runs until the file `ended` ends. For each line in it, passes the results since the last line to asked()."""
     poll = select.epoll()
     poll.register(ended, select.EPOLLIN | select.EPOLLHUP)
     writers = [Writer(i, batch, size, ports) for i in range(clients)]
@@ -133,7 +133,7 @@ def told(writers, everybody):
 
 
 class Writers:
-    """Such a process beside whoever made it."""
+    """A running process of this kind."""
 
     def __init__(self, ports, clients=16, batch=4, size=100):
         self.process = subprocess.Popen([sys.executable, '-B', Path(__file__).resolve(), str(clients), str(batch),
@@ -141,7 +141,7 @@ class Writers:
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
 
     def since(self):
-        """What there was since this was last asked."""
+        """The result since the last call."""
         self.process.stdin.write('\n')
         self.process.stdin.flush()
         line = self.process.stdout.readline()
