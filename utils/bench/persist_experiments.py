@@ -44,7 +44,7 @@ def mount_of(path, mounts):
 
 
 def disk(ctx, size=0):
-    """Records the disk; raises an error if it is none, or if it has not so many free bytes."""
+    """Records the disk; raises an error if it is none, or if it has fewer free bytes than `size`."""
     folder = os.path.realpath(tempfile.gettempdir())
     kind, device = mount_of(folder, Path('/proc/self/mountinfo').read_text())
     if kind in IN_MEMORY:

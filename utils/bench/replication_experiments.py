@@ -115,7 +115,7 @@ def lagging(ctx):
 
 # ---- The whole dataset -----------------------------------------------------------------------------------------------
 class InStep:
-    """A replica is in step when it has what its primary had a tenth of a second ago."""
+    """Tells when a replica is in sync: it has the offset that its primary had a tenth of a second ago."""
 
     BEHIND = 0.1
 
@@ -123,7 +123,7 @@ class InStep:
         self.seen = deque()
 
     def reached(self, now, primary, replica):
-        """The current offsets; None for a replica that is not connected."""
+        """Returns whether it is in sync now, by both current offsets; that of a disconnected replica is None."""
         self.seen.append((now, primary))
         while len(self.seen) > 1 and self.seen[1][0] <= now - self.BEHIND:
             self.seen.popleft()

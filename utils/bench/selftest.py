@@ -352,7 +352,7 @@ class Replication(unittest.TestCase):
         return listener.getsockname()[1]
 
     def ends(self):
-        """Two ends of a pipe; what waits for the second's end has it after a while in any case."""
+        """Two connected sockets. The second is shut down after 20 s in any case, so that no test waits for ever."""
         near, far = socket.socketpair()
         timer = threading.Timer(20, far.shutdown, [socket.SHUT_RDWR])
         timer.daemon = True

@@ -57,7 +57,7 @@ class Source:
         return words
 
     def answer(self):
-        """Take a request of the handshake: its name."""
+        """Reads and answers a command of the handshake. Returns its name."""
         words = self.request()
         name = words[0].upper()
         if name == b'PING':

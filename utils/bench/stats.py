@@ -29,7 +29,7 @@ def ratios(ours, theirs):
 
 
 def differences(with_it, without):
-    """The same of what something costs beside the same without it."""
+    """The difference of each round: the cost with an addition minus the cost without it."""
     return [a - b for a, b in zip(with_it, without) if a is not None and b is not None]
 
 
