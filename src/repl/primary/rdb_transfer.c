@@ -33,7 +33,7 @@
 #include <unistd.h>
 
 #define LOOK_EVERY_MS 1 /* while connections are waited for */
-#define PASSENGERS_CHECKED 64
+#define TARGETS_CHECKED 64
 
 typedef enum { TARGET_DRAINS, TARGET_ASKED, TARGET_HERE, TARGET_LOST } passengerState;
 
@@ -63,7 +63,7 @@ static struct {
     rdbTransfer *all; /* own */
 } transfers;
 
-static void checkPassenger(const rdbTransfer *s, const target *p) {
+static void checkTarget(const rdbTransfer *s, const target *p) {
     debugAssert(!p->stream == (p->state == TARGET_DRAINS || p->state == TARGET_LOST));
     debugAssert(!p->conn == (p->state != TARGET_HERE));
     debugAssert(p->state != TARGET_LOST || !p->r);
@@ -78,10 +78,10 @@ static void shipmentsCheck(void) {
     for (const rdbTransfer *s = transfers.all; s; s = s->next) {
         debugAssert((s->source >= 0) == !s->copies);
         debugAssert(s->source < 0 || transfers.timer_set);
-        for (size_t i = 0; i < s->count && i < PASSENGERS_CHECKED; i++) checkPassenger(s, &s->targets[i]);
+        for (size_t i = 0; i < s->count && i < TARGETS_CHECKED; i++) checkTarget(s, &s->targets[i]);
     }
 #else
-    unused(checkPassenger);
+    unused(checkTarget);
 #endif
 }
 
