@@ -1,21 +1,21 @@
-/* backlog.c -- the last bytes of a stream of writes, kept once for all who are sent them.
+/* backlog.c -- the last bytes of the replication stream, stored once for all replicas.
  *
  *   head                                      tail
  *   [ begin .. used ] <-> [ full ] <-> .. <-> [ begin .. used | room ]
  *          ^ a cursor                                  ^ end
  *
- * Main writes behind `used` of the last block while other threads send what lies before: no byte is written twice, but
- * what backlogTruncate() has taken back, which nobody was given.
+ * Main appends at `used` of the last block while other threads send the bytes before it. No byte is written twice,
+ * except those that backlogTruncate() has removed, which no reader has received.
  *
  * Not here    what the bytes are and who reads them (repl_stream.c, replicas.c).
- * Owns        the blocks, and a count on each one's string.
- * Threads     main; the bytes that were given out also whoever sends them.
- * Invariants  1. Blocks follow each other without a gap; all but the last are full, and none is empty but a last one
- *                that was just made, or whose bytes were all taken back.
+ * Owns        the blocks, and a reference to the string of each.
+ * Threads     main; the bytes that were read through a cursor also the threads that send them.
+ * Invariants  1. Blocks follow each other without a gap; all but the last are full. Only the last may be empty: when
+ *                it is new, or when all its bytes were removed again.
  *             2. The last block ends at `end`.
- *             3. A cursor's block stays while what lies behind the cursor does: also one that it has read to its end,
- *                or at whose beginning it stands.
- * Cost        a copy; a block holds hundreds of commands.
+ *             3. The block of a cursor stays as long as the bytes after the cursor, even if the cursor is at the start
+ *                or at the end of the block.
+ * Cost        one copy of each byte; a block has hundreds of commands.
  * Tests       tests/unit/repl/backlog/backlog_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -26,13 +26,13 @@
 
 #define BLOCK_MIN ((size_t)16 << 10)
 #define BLOCK_MAX ((size_t)256 << 10)
-#define BLOCKS_OF_WANTED 64 /* so a chain holds little more than it should */
+#define BLOCKS_OF_WANTED 64 /* blocks in the wanted size: a chain exceeds that size by little */
 #define TRIM_AT_ONCE 64
-#define WALK_EVERY 64 /* calls of check() for a look at all blocks */
+#define WALK_EVERY 64 /* one of so many calls of check() checks all blocks */
 
 static_assert(BLOCK_MIN <= BLOCK_MAX, "the size of a block lies between both");
 
-/* Asserts what can be seen at both ends of the chain, and now and then all of it. */
+/* Asserts the invariants at both ends of the chain, and at some calls those of the whole chain. */
 static void check(const backlog *b) {
 #ifdef DEBUG_ASSERTIONS
     static unsigned calls;
@@ -45,7 +45,7 @@ static void check(const backlog *b) {
     unused(b);
 }
 
-/* Asserts that a cursor stands in its block. */
+/* Asserts that the offset of the cursor is in the cursor's block. */
 static void checkCursor(const backlog *b, const backlogCursor *c) {
     debugAssert(c->offset >= backlogBegin(b) && c->offset <= b->end);
     debugAssert(!c->block || (c->offset >= c->block->begin && c->offset - c->block->begin <= c->block->used));
@@ -99,7 +99,7 @@ void backlogTruncate(backlog *b, uint64_t end) {
     assertMainRole();
     serverAssert(end <= b->end && (!b->head || end >= b->head->begin));
     check(b);
-    while (b->tail && b->tail->begin > end) { /* one that begins there stays: somebody may stand at its beginning */
+    while (b->tail && b->tail->begin > end) { /* a block that begins at `end` stays: a cursor may be at its start */
         backlogBlock *last = b->tail;
         b->tail = last->prev;
         if (b->tail) b->tail->next = NULL;
@@ -124,7 +124,7 @@ void backlogTrim(backlog *b, uint64_t needed) {
     }
 }
 
-/* From the end, where nearly all who ask are. */
+/* Searches from the end, because nearly all offsets that are requested are near it. */
 bool backlogSeek(const backlog *b, uint64_t offset, backlogCursor *c) {
     assertMainRole();
     if (offset > b->end || offset < backlogBegin(b)) return false;

@@ -1,8 +1,8 @@
-/* backlog.h -- the last bytes of a stream of writes, kept once for all who are sent them.
+/* backlog.h -- the last bytes of the replication stream, stored once for all replicas.
  *
- * A chain of blocks. Each is a counted string, so that what is sent can refer to it: who is behind by a hundred
- * megabytes costs a place in the chain, and the chain is one. Offsets count the bytes of the stream before a place;
- * they only grow, but for backlogTruncate().
+ * A chain of blocks. Each block is a counted string, so that output can refer to its bytes: a replica that is a hundred
+ * megabytes behind costs one offset in the chain, which all replicas share. An offset is the number of bytes of the
+ * stream before a position; the end only grows, except in backlogTruncate().
  *
  * Runs on: main.
  *
@@ -16,32 +16,33 @@
 
 typedef struct backlogBlock {
     struct backlogBlock *prev, *next;
-    robj *text;     /* counted: its bytes, of which `used` are written */
-    char *bytes;    /* of it */
-    uint64_t begin; /* offset of the first */
-    size_t used, room;
+    robj *text;        /* counted: the string that has the bytes */
+    char *bytes;       /* borrowed from `text` */
+    uint64_t begin;    /* offset of the first byte */
+    size_t used, room; /* bytes written; capacity */
 } backlogBlock;
 
 typedef struct backlog {
-    backlogBlock *head, *tail; /* own; NULL: nothing is kept */
-    uint64_t end;              /* behind the last byte */
-    size_t wanted;             /* so many bytes are kept for those who come back */
-    size_t memory;
+    backlogBlock *head, *tail; /* own; NULL without blocks */
+    uint64_t end;              /* offset after the last byte */
+    size_t wanted;             /* bytes to keep for replicas that reconnect */
+    size_t memory;             /* bytes that the blocks take */
 } backlog;
 
-/* A place from which somebody reads. What lies behind it is kept as long as backlogTrim() is told so. */
+/* The position of a reader. The bytes after it stay as long as the argument `needed` of backlogTrim() covers them. */
 typedef struct backlogCursor {
-    backlogBlock *block; /* borrowed; NULL: the first one that comes */
+    backlogBlock *block; /* borrowed; NULL while the backlog has no block, then the first one is meant */
     uint64_t offset;
 } backlogCursor;
 
-/* Empty, at `end`. */
+/* Makes an empty backlog whose next byte has the offset `end`. `wanted` is the number of bytes to keep. */
 void backlogInit(backlog *b, uint64_t end, size_t wanted);
-/* Let go of all blocks; who refers to bytes of them keeps these. No cursor may be used again. */
+/* Frees all blocks; their bytes stay while output refers to them. Invalidates all cursors. */
 void backlogClear(backlog *b);
 
-/* Another block. */
+/* Appends an empty block, for backlogAppend(). The last block must be full. */
 void backlogGrow(backlog *b);
+/* Appends a copy of the bytes and moves the end. */
 static inline void backlogAppend(backlog *b, const char *bytes, size_t len) {
     uint64_t end = b->end + len;
     for (;;) {
@@ -57,27 +58,27 @@ static inline void backlogAppend(backlog *b, const char *bytes, size_t len) {
     if (len) b->tail->used += len;
     b->end = end;
 }
-/* So many bytes will come next, or soon: their places, which have long left the caches, are asked for. A hint. */
+/* Prefetches the memory for the next `len` bytes, which left the caches long ago. Only a hint. */
 static inline void backlogExpect(const backlog *b, size_t len) {
     if (!b->tail) return;
     size_t room = b->tail->room - b->tail->used;
     prefetchWriteRun(b->tail->bytes + b->tail->used, len < room ? len : room);
 }
-/* Take back what lies behind `end`, which nobody has read. */
+/* Removes the bytes after `end`, which no cursor may have read. */
 void backlogTruncate(backlog *b, uint64_t end);
-/* Let go of what is beyond `wanted` and lies before `needed`, a few blocks at a call. */
+/* Frees blocks that end before `needed` and that are not among the last `wanted` bytes; a few at each call. */
 void backlogTrim(backlog *b, uint64_t needed);
 
-/* Offset of the first byte that is kept; `end` when there is none. */
+/* Returns the offset of the first byte that is kept, or `end` if there is none. */
 static inline uint64_t backlogBegin(const backlog *b) {
     return b->head ? b->head->begin : b->end;
 }
-/* Set the cursor to an offset. False: it is not kept. */
+/* Sets the cursor to an offset. Returns false if the backlog does not have the bytes from there on. */
 bool backlogSeek(const backlog *b, uint64_t offset, backlogCursor *c) must_check;
-/* The next bytes, in one piece, at most up to `limit`; the cursor moves behind them. Their string, not counted; NULL:
- * there are none. */
+/* Sets `out` to the next bytes that are in one block, at most up to the offset `limit`, and moves the cursor after
+ * them. Returns the string that has them, without taking a reference, or NULL if there are none. */
 robj *backlogRead(const backlog *b, backlogCursor *c, uint64_t limit, slice *out);
-/* Assert what holds. */
+/* Asserts the invariants of the whole chain. */
 void backlogCheck(const backlog *b);
 
 #endif

@@ -37,13 +37,13 @@ void replSettingsSetPrimary(const char *host, long long port) {
     zfree(before);
 }
 
-/* -1 with *err; "no one" is port 0 without a host. */
+/* Returns the port, 0 for "no one", or -1 and sets *err. */
 static long long primaryPort(char **words, int count, const char **err) {
     char *end;
     *err = "wrong number of arguments";
     if (count != 2) return -1;
     if (!strcasecmp(words[0], "no") && !strcasecmp(words[1], "one")) return 0;
-    /* As the C library reads it: blanks before the number are skipped, and nothing at all is 0. */
+    /* As in Valkey, strtoll() decides: blanks before the number are skipped, and an empty word is 0. */
     long long port = strtoll(words[1], &end, 10);
     *err = "Invalid primary port";
     return *end || port < 0 || port > PORT_MAX ? -1 : port;
@@ -75,7 +75,7 @@ static sds getReplicaOf(const setting *s) {
     return sdsCatPrintf(sdsEmpty(), "%s %lld", repl_settings.primary_host, repl_settings.primary_port);
 }
 
-/* ---- What CONFIG SET brings about ------------------------------------------------------------------------ */
+/* ---- Effects of CONFIG SET ------------------------------------------------------------------------ */
 
 static bool applyTls(const char **err) {
     return !repl_settings.tls || tlsCheckSettings(err);

@@ -12,15 +12,15 @@ typedef enum { ON_ERROR_IGNORE, ON_ERROR_PANIC, ON_ERROR_PANIC_ON_REPLICAS } onE
 
 typedef struct replSettings {
     /* As a replica. */
-    char *primary_host; /* owns; NULL: it is none */
+    char *primary_host; /* owns; NULL for a primary */
     long long primary_port;
-    char *primary_auth; /* owns: an sds; NULL: none */
-    char *primary_user; /* owns; NULL: the default user */
-    char *announce_ip;  /* owns; NULL: what the primary sees */
+    char *primary_auth; /* owns: an sds; NULL without a password */
+    char *primary_user; /* owns; NULL for the default user */
+    char *announce_ip;  /* owns; NULL for the address that the primary sees */
     long long announce_port, priority;
     int diskless_load; /* disklessLoad */
     bool announced, read_only, serve_stale_data, ignore_maxmemory, lazy_flush, ignore_disk_errors, tls, mptcp;
-    bool imports;       /* clients bring the dataset of another server */
+    bool imports;       /* import-mode: clients copy the dataset of another server into this one */
     int error_behavior; /* onError */
     /* As a primary. */
     bool diskless_sync, dual_channel, no_tcp_nodelay, slow_writers;
@@ -32,9 +32,9 @@ extern replSettings repl_settings;
 
 #define REPL_BACKLOG_MIN ((long long)16 << 10)
 
-/* Boot only. */
+/* Registers the settings of this layer. Call at startup only. */
 void replSettingsRegister(void);
-/* The primary is another one, or none (host NULL): copies. CONFIG REWRITE will write it. */
+/* Sets the primary that CONFIG shows and CONFIG REWRITE writes; host NULL for none. Copies `host`. */
 void replSettingsSetPrimary(const char *host, long long port);
 
 #endif

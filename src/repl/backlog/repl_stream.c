@@ -1,12 +1,12 @@
-/* repl_stream.c -- this server's stream of writes: its name, how long it is, and its last bytes.
+/* repl_stream.c -- this server's replication stream: its ID, its offset and its last bytes.
  *
- * Not here    who is sent them (replicas.c), what is propagated (engine/propagate.h), the blocks (backlog.c).
- * Owns        names, the backlog, the database that the stream is in.
+ * Not here    sending it (replicas.c), what is propagated (engine/propagate.h), the blocks (backlog.c).
+ * Owns        the replication IDs, the backlog, the number of the selected database.
  * Threads     main.
- * Invariants  1. While the stream is kept the backlog ends at the offset, or behind it by what a replica has run of a
- *                transaction that has not ended.
- *             2. The sink is there exactly while a primary's stream is kept.
- *             3. The second ID is valid up to the offset at most; without one id2_until is -1.
+ * Invariants  1. The backlog, if there is one, ends at the offset; on a replica it also has the commands that have run
+ *                of a transaction that is not complete.
+ *             2. The propagation sink is registered exactly while writes are appended and there is a backlog.
+ *             3. The second ID is valid at most up to the offset; without one id2_until is -1.
  * Cost        a copy for each write.
  * Tests       tests/unit/repl/backlog/repl_stream_test.c, tests/repl/sync.tcl, tests/repl/partial.tcl
  *
@@ -27,7 +27,7 @@ static struct {
     uint64_t offset;
     backlog kept;
     bool is_kept;
-    bool takes_writes; /* a primary's */
+    bool takes_writes; /* propagated commands are appended: this server is a primary */
     bool sink_is_set;
     int db;
     uint64_t alarm_at;
@@ -48,14 +48,14 @@ static void streamCheck(void) {
     debugAssert(n->id2_until == -1 || (n->id2_until > 0 && (uint64_t)n->id2_until <= stream.offset + 1));
 }
 
-/* ---- Names ---- */
+/* ---- Replication IDs ---- */
 
 static void forgetSecond(void) {
     memcpy(stream.names.id2, NO_ID, sizeof(stream.names.id2));
     stream.names.id2_until = -1;
 }
 
-/* What was the same up to here is so no longer. */
+/* Makes the present ID the second one, valid up to the present offset. */
 static void rememberAsSecond(void) {
     memcpy(stream.names.id2, stream.names.id, sizeof(stream.names.id2));
     stream.names.id2_until = (long long)stream.offset + 1;
@@ -89,7 +89,7 @@ void replStreamContinueAs(const char *id) {
     streamCheck();
 }
 
-/* ---- What is kept ---- */
+/* ---- The backlog ---- */
 
 uint64_t replStreamOffset(void) {
     return stream.offset;
@@ -119,7 +119,7 @@ static void takeItem(const propagateItem *item) {
     stream.offset = stream.kept.end;
     debugAssert(stream.offset - begin == item->bytes);
     unused(begin);
-    backlogExpect(&stream.kept, item->bytes); /* as a rule the next one is as long */
+    backlogExpect(&stream.kept, item->bytes); /* the next write is usually as long as this one */
     client *writer = callCurrentClient();
     if (writer) propagateNoteWrite(writer, PROPAGATE_REPLICAS, stream.offset);
     if (unlikely(stream.offset > stream.alarm_at)) {
@@ -199,7 +199,7 @@ void replStreamResume(const char *id, uint64_t offset) {
     debugAssert(stream.kept.end == offset && !stream.kept.head);
 }
 
-/* ---- A primary's ---- */
+/* ---- For a primary ---- */
 
 void replStreamAppend(slice wire) {
     assertMainRole();
@@ -216,7 +216,7 @@ int replStreamDb(void) {
     return stream.db;
 }
 
-/* ---- A replica's ---- */
+/* ---- For a replica ---- */
 
 void replStreamForward(slice wire) {
     debugAssert(stream.is_kept && !stream.takes_writes);

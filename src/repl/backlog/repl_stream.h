@@ -1,8 +1,9 @@
-/* repl_stream.h -- this server's stream of writes: its name, how long it is, and its last bytes.
+/* repl_stream.h -- this server's replication stream: its ID, its offset and its last bytes.
  *
- * A primary makes it of what is propagated; a replica gets it from its primary, and has the same name, offsets and
- * bytes, so that others can go on with either. Names are forty hexadecimal digits. A server that leaves one stream for
- * another remembers up to where both were the same (the second name).
+ * A primary makes the stream of the commands that it propagates. A replica receives it from its primary and keeps the
+ * same ID, offsets and bytes, so that other replicas can continue with either server. A replication ID is forty
+ * hexadecimal digits. A server that leaves one stream for another keeps the ID of the first (the second ID) with the
+ * offset up to which both streams are the same.
  *
  * Runs on: main.
  *
@@ -16,50 +17,60 @@
 
 typedef struct replIds {
     char id[REPL_ID_BYTES + 1];
-    char id2[REPL_ID_BYTES + 1]; /* zeros: none */
-    long long id2_until;         /* the first offset that is not the same, as the protocol counts (from 1); -1: none */
+    char id2[REPL_ID_BYTES + 1]; /* the second ID; zeros without one */
+    long long id2_until;         /* the first offset that differs, counted from 1 as in the protocol; -1 without one */
 } replIds;
 
-/* Boot: a name that nobody has had. */
+/* Sets a new random ID. Call at startup. */
 void replStreamInit(void);
 const replIds *replicationIds(void);
-/* Another name, and no second one. */
+/* Sets a new random ID, and removes the second ID. */
 void replStreamNewId(void);
-/* A name of its own from here on, the one so far is the second: this server goes its own way. */
+/* Begins a stream of this server's own at the present offset: sets a new random ID; the present ID becomes the second.
+ * */
 void replStreamLeave(void);
-/* The stream goes on under the name that its primary tells; the one so far becomes the second. */
+/* Takes over a new ID of the primary's stream, which continues; the present ID becomes the second. */
 void replStreamContinueAs(const char *id);
-/* The dataset is at `offset` of the stream `id`, nothing else is known, and nothing is kept. */
+/* Call when the dataset is that of the stream `id` at `offset`: takes over both, removes the second ID, and begins an
+ * empty backlog there. */
 void replStreamFollow(const char *id, uint64_t offset);
-/* A file that this server begins with was at that place of that stream: what is written now goes on behind it. */
+/* Call when a primary has loaded a file that was written at `offset` of the stream `id`: sets the offset, makes `id`
+ * the second ID, and begins an empty backlog there. */
 void replStreamResume(const char *id, uint64_t offset);
 
-/* Bytes of the stream that this dataset has. */
+/* Returns the number of bytes of the stream that the dataset includes. */
 uint64_t replStreamOffset(void);
-/* The last ones; only while they are kept. */
+/* Returns whether there is a backlog. */
 bool replStreamIsKept(void);
+/* Returns the backlog, which must exist. */
 backlog *replStreamBacklog(void);
+/* Begins an empty backlog at the present offset, unless there is one. */
 void replStreamKeep(void);
+/* Frees the backlog, if there is one. */
 void replStreamDrop(void);
-/* repl-backlog-size has changed. */
+/* Applies a changed repl-backlog-size. */
 void replStreamApplySize(void);
 
-/* --- A primary's --- */
-/* What is propagated goes into the stream while it is kept, or no longer. */
+/* --- For a primary --- */
+/* Sets whether propagated commands are appended to the stream while there is a backlog. */
 void replStreamTakeWrites(bool on);
-/* Tell once when a write takes the stream beyond `offset`, within the turn that does; UINT64_MAX: no more. */
+/* Calls the alarm function once, when a write moves the offset beyond `offset`; UINT64_MAX cancels that. */
 void replStreamSetAlarm(uint64_t offset);
-void replStreamOnAlarm(void (*fn)(void)); /* boot only */
-/* Add a command of the server's own, which is of no database. */
+/* Sets the alarm function. Call at startup only. */
+void replStreamOnAlarm(void (*fn)(void));
+/* Appends a command of the server itself, which belongs to no database. Does nothing unless writes are appended. */
 void replStreamAppend(slice wire);
-/* The next write says which database it is for. */
+/* Makes the next write be preceded by a SELECT of its database. */
 void replStreamForgetDb(void);
-int replStreamDb(void); /* -1: the next write says it */
+/* Returns the database that is selected in the stream, or -1 if the next write selects one. */
+int replStreamDb(void);
 
-/* --- A replica's --- */
-/* Bytes of a command that has run. What is not committed is taken back by replStreamRollback(). */
+/* --- For a replica --- */
+/* Appends the bytes of a command that has run. They count from replStreamCommit() on. */
 void replStreamForward(slice wire);
+/* Moves the offset to `offset`, which must be the end of the bytes that were appended. */
 void replStreamCommit(uint64_t offset);
+/* Removes the bytes that were appended and not committed. */
 void replStreamRollback(void);
 
 #endif

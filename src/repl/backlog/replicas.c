@@ -1,20 +1,20 @@
-/* replicas.c -- the connections of those who follow this server, and what each is sent.
+/* replicas.c -- the replicas of this server: their phases and offsets, and sending them the replication stream.
  *
- * Each has a place in the one chain of blocks, and is sent references into it: as many bytes at a time as keep its
- * connection busy, so that one who is far behind costs the chain and no more. What is on its way counts as not read.
+ * Each replica has a cursor in the one chain of blocks, and is sent references to bytes of the chain: at any time only
+ * as many as keep its connection busy, so that a replica that is far behind costs no more than the chain. Bytes that
+ * its socket has not yet accepted are in transit, and count as not received.
  *
- * Not here    what they ask for (psync.c), how they get the dataset (full_sync.c), when they are given up
- *             (repl_cron.c).
- * Owns        the list, and what is known of each.
+ * Not here    PSYNC and REPLCONF (psync.c), sending the dataset (full_sync.c), timeouts (repl_cron.c).
+ * Owns        the list, and the state of each replica.
  * Threads     main.
  * Invariants  1. A client with a phase is in the list, once, and has CLIENT_REPLICA.
- *             2. Nothing that some replica with a place has not got is trimmed, nor what a transaction under way has
- *                brought.
- *             3. external_output of a client is what is kept for it: from its place, less what is on its way, to the
- *                end.
- *             4. A replica that is sent the stream has a place, and is ONLINE or in LOADS_BESIDE; in ONLINE the stream
- *                waits only for the acknowledgement of the dataset.
- * Cost        for each flush with something new and each replica a block of references and a message.
+ *             2. The backlog is trimmed neither of bytes that a replica with a cursor has not received, nor of those of
+ *                an incomplete transaction.
+ *             3. external_output of a client counts the bytes that it has not received: from its cursor, minus the
+ *                bytes in transit, to the offset of the stream.
+ *             4. A replica that is sent the stream has a cursor, and is in ONLINE or LOADS_BESIDE. In ONLINE it is sent
+ *                the stream unless it has to acknowledge the dataset first.
+ * Cost        for each replica and each flush with new bytes: a block of references and a message.
  * Tests       tests/unit/repl/backlog/replicas_test.c, tests/repl/sync.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -42,12 +42,12 @@ static struct {
     list *all; /* owns: of replicaState, borrowed from their clients */
     size_t with_place;
     size_t slot;                      /* const after boot: a client's replicaState */
-    uint64_t sent_before;             /* bytes, to those that have gone */
+    uint64_t sent_before;             /* bytes sent on connections that were closed */
     void (*on_ack)(void);             /* const after boot */
     void (*on_gone)(replicaState *r); /* const after boot */
 } replicas;
 
-/* Asserts the invariants. A client that is about to be closed may have a place in a stream that was dropped. */
+/* Asserts the invariants. The cursor of a client with CLIENT_CLOSE_ASAP may be in a backlog that was freed. */
 static void replicaCheck(const replicaState *r) {
     debugAssert(replicaKnown(r->c) == r);
     debugAssert(r->phase == REPLICA_NONE || r->node);
@@ -62,7 +62,7 @@ static void replicaCheck(const replicaState *r) {
     debugAssert(backlogBegin(replStreamBacklog()) <= r->at.offset);
 }
 
-/* ---- Who they are ---- */
+/* ---- State and address of a replica ---- */
 
 static replicaState **stateOf(const client *c) {
     return clientSlot(c, replicas.slot);
@@ -104,7 +104,7 @@ size_t replicasCount(void) {
     return listLength(replicas.all);
 }
 
-/* Of "ip:port" and "[ip]:port". */
+/* Returns the address in "ip:port" or "[ip]:port". */
 static slice hostOf(const char *peer) {
     const char *colon = strrchr(peer, ':');
     slice host = sliceOf(peer, colon ? (size_t)(colon - peer) : strlen(peer));
@@ -139,7 +139,7 @@ const char *replicaPhaseName(replicaPhase phase) {
     return "none";
 }
 
-/* ---- The stream ---- */
+/* ---- Sending the replication stream ---- */
 
 bool replicaSetCursor(replicaState *r, uint64_t offset) {
     assertMainRole();
@@ -199,7 +199,8 @@ void replicaLoadsBeside(replicaState *r) {
     replicaStartStream(r);
 }
 
-/* Where what it has not read begins. Other output of it may be on its way too: then it is before that. */
+/* Returns the offset up to which the replica has received the stream. If other output is in transit as well, the result
+ * is lower than that. */
 static uint64_t readUpTo(const replicaState *r) {
     size_t on_its_way = r->streams ? r->c->output_bytes : 0;
     return r->at.offset > on_its_way ? r->at.offset - on_its_way : 0;
@@ -215,7 +216,7 @@ static void feed(replicaState *r, uint64_t limit) {
         addReplyExternal(c, text, piece);
 }
 
-/* What waits for it counts against its limit, on its way or not. */
+/* Sets external_output and checks the output limits: bytes of the backlog count, whether in transit or not. */
 static void count(replicaState *r, uint64_t limit) {
     client *c = r->c;
     debugAssert(readUpTo(r) <= limit);
@@ -225,7 +226,7 @@ static void count(replicaState *r, uint64_t limit) {
 
 void replicasFeed(void) {
     if (!replStreamIsKept()) return;
-    uint64_t limit = replStreamOffset(), needed = limit; /* what lies behind it may be taken back */
+    uint64_t limit = replStreamOffset(), needed = limit; /* bytes after it may be removed again */
     if (likely(replicas.with_place == 0)) {
         backlogTrim(replStreamBacklog(), needed);
         return;
@@ -264,7 +265,7 @@ uint64_t replicasSent(void) {
     return bytes;
 }
 
-/* ---- Acknowledgements ---- */
+/* ---- Acknowledgments ---- */
 
 void replicasOnAck(void (*fn)(void)) {
     debugAssert(!replicas.on_ack);
@@ -302,7 +303,7 @@ static bool hasSynced(const replicaState *r, long long offset) {
 }
 
 static bool isFresh(const replicaState *r, long long max_lag_s) {
-    return clockMonotonicMs() - r->acked_ms <= (uint64_t)max_lag_s * 1000 + 999; /* in whole seconds */
+    return clockMonotonicMs() - r->acked_ms <= (uint64_t)max_lag_s * 1000 + 999; /* compares whole seconds */
 }
 
 size_t replicasAcked(uint64_t offset) {
@@ -344,7 +345,7 @@ void replicasLogLag(void) {
     if (online) serverLog(LL_NOTICE, "%zu of %zu replicas are in sync when shutting down.", in_sync, online);
 }
 
-/* ---- Their end ---- */
+/* ---- Closing ---- */
 
 void replicasDisconnect(void) {
     listIter it = listBegin(replicas.all, false);

@@ -1,12 +1,12 @@
-/* replicas.h -- the connections of those who follow this server, and what each is sent.
+/* replicas.h -- the replicas of this server: their phases and offsets, and sending them the replication stream.
  *
- *   (REPLCONF)      said something of itself: a client like others
- *   WAIT_START      asked for the dataset; no child writes it yet
- *   WAIT_END        a child does. What is written meanwhile is kept for it
- *   SEND_FILE       gets the file; with a child that writes to it directly there is no such phase
- *   ONLINE          gets the stream
- *   SNAPSHOT_SENT   asked for the dataset alone, and has it
- *   LOADS_BESIDE    gets the stream, while it loads the dataset from its other connection
+ *   NONE            has sent REPLCONF only, and is an ordinary client
+ *   WAIT_START      has requested the dataset; no child writes it yet
+ *   WAIT_END        a child writes the dataset; commands that run meanwhile stay in the backlog for this replica
+ *   SEND_FILE       receives the file; there is no such phase if the child writes to the connection (diskless)
+ *   ONLINE          receives the replication stream
+ *   SNAPSHOT_SENT   has requested the RDB alone (rdb-only), and has received it
+ *   LOADS_BESIDE    receives the replication stream while its second connection receives the dataset (dual channel)
  *
  * Runs on: main.
  *
@@ -27,91 +27,98 @@ typedef enum {
     REPLICA_LOADS_BESIDE
 } replicaPhase;
 
-/* What a snapshot has to be for it. */
+/* The requirements of a replica for a snapshot. */
 typedef struct syncNeeds {
-    unsigned version;           /* the server's, 0x00MMmmpp; 0: it has not said */
+    unsigned version;           /* the replica's version, 0x00MMmmpp; 0 if it has not announced one */
     bool no_keys, no_functions; /* REPLCONF rdb-filter-only */
 } syncNeeds;
 
 typedef struct replicaState {
-    client *c; /* borrowed: its */
+    client *c; /* borrowed: the connection's session */
     replicaPhase phase;
-    listNode *node; /* among all with a phase; NULL without one */
-    /* What it has said of itself. */
-    sds ip;         /* owns; NULL: as the connection has it */
-    long long port; /* 0: nothing said */
+    listNode *node; /* in the list of replicasAll(); NULL without a phase */
+    /* Announced by REPLCONF. */
+    sds ip;         /* owns; NULL for the address of the connection */
+    long long port; /* 0 if it has not announced one */
     bool reads_eof, reads_psync2, skips_checksum, dual_channel;
-    bool old_style;     /* SYNC: it acknowledges nothing */
+    bool old_style;     /* used SYNC: it sends no acknowledgments */
     bool snapshot_only; /* REPLCONF rdb-only */
     syncNeeds needs;
-    /* The stream. */
-    backlogCursor at;        /* while `has_cursor` */
-    bool has_cursor;         /* what lies behind `at` is kept for it */
-    bool streams;            /* and sent */
-    bool awaits_ack;         /* it will be, when it says that it has loaded the dataset */
-    bool has_loaded;         /* it has said so before this server knew that all was sent */
-    long long acked, synced; /* offsets that it has told: in memory, on its disk */
-    uint64_t acked_ms;       /* monotonic: when it was last heard of */
-    uint64_t waits_since_ms; /* WAIT_START */
-    /* One that has two connections. */
-    bool is_rdb_channel; /* gets the dataset, and has a place for the other meanwhile */
-    uint64_t rdb_id;     /* the other: the client that has a place for it; 0: none */
-    uint64_t sent_ms;    /* RDB channel: the dataset was sent then */
+    /* The replication stream. */
+    backlogCursor at;        /* the next byte to send; valid while `has_cursor` */
+    bool has_cursor;         /* the bytes from `at` on stay in the backlog for this replica */
+    bool streams;            /* ... and are sent to it */
+    bool awaits_ack;         /* they are sent once it reports that it has loaded the dataset */
+    bool has_loaded;         /* it has reported that before this server noticed the end of the transfer */
+    long long acked, synced; /* offsets that it has acknowledged: applied, and on its disk (-1 before the first) */
+    uint64_t acked_ms;       /* monotonic: its last acknowledgment or change of phase */
+    uint64_t waits_since_ms; /* monotonic: the start of WAIT_START */
+    /* A dual-channel replica. */
+    bool is_rdb_channel; /* this connection gets the dataset, and keeps an offset for the other one */
+    uint64_t rdb_id;     /* the other connection: client ID of the RDB channel that keeps its offset; 0 without one */
+    uint64_t sent_ms;    /* RDB channel, monotonic: when the dataset was sent */
 } replicaState;
 
-/* Boot. */
+/* Call once, at startup. */
 void replicasInit(void);
-/* What is known of a client that says it is a replica; made when there is nothing. */
+/* Returns the client's replica state, and creates it if there is none. */
 replicaState *replicaOf(client *c);
-/* Returns what is known of it; NULL if the client has never said that it is a replica. */
+/* Returns the client's replica state, or NULL if it has sent neither REPLCONF nor PSYNC. */
 replicaState *replicaKnown(const client *c);
-/* The client asks for the dataset, or the stream: from now on it is one of them. */
+/* Makes the client, which has requested the dataset or the replication stream, a replica: adds it to the list and sets
+ * CLIENT_REPLICA. The caller sets its phase. */
 void replicaBegin(replicaState *r);
-/* All with a phase, in the order in which they came. */
+/* Returns the list of all replicas with a phase, in the order in which they connected. */
 list *replicasAll(void);
 size_t replicasCount(void);
-/* "ip:port", as it announces itself. */
+/* Returns "ip:port" as the replica announces itself, for the log. Valid until the next call. */
 const char *replicaName(const replicaState *r);
-/* As it announces itself, or its connection's. */
+/* Writes the IP address that the replica announces, or that of its connection, to `ip`. */
 void replicaAddress(const replicaState *r, char *ip, size_t size);
 
-/* Its place is at `offset`, which is kept from now on. False: it is not there any more. */
+/* Sets the replica's cursor to `offset`: from now on the backlog keeps the bytes after it. Returns false if the backlog
+ * does not have them any more. */
 bool replicaSetCursor(replicaState *r, uint64_t offset) must_check;
-/* The one with that client id that has a place for its other connection; NULL. */
+/* Returns the RDB channel with that client ID, if it has a cursor for its other connection, or NULL. */
 replicaState *replicaWithCursorFor(uint64_t rdb_id);
-/* How many have. */
+/* Returns the number of RDB channels that have one. */
 size_t replicasWaitingPsync(void);
+/* Removes the cursor, if there is one, and stops the stream. */
 void replicaDropCursor(replicaState *r);
-/* It is sent all from its place on. */
+/* Begins to send the replication stream, from the cursor on. */
 void replicaStartStream(replicaState *r);
-/* It has the dataset, and is shown as online; with `awaits_ack` the stream waits until it has loaded it. */
+/* Sets the phase to ONLINE. The stream begins at once, or, with `awaits_ack`, when the replica has loaded the dataset.
+ * */
 void replicaOnline(replicaState *r, bool awaits_ack);
-/* It is sent the stream, and gets the dataset by another connection. */
+/* Sets the phase to LOADS_BESIDE and begins to send the stream. */
 void replicaLoadsBeside(replicaState *r);
-/* Before output leaves: what is new goes to all who are sent the stream. */
+/* Adds new bytes of the replication stream to the output of all replicas that receive it, and trims the backlog. Call
+ * before output is sent. */
 void replicasFeed(void);
-/* What is kept for the one that is furthest behind, in bytes. */
+/* Returns the bytes that the replica which is furthest behind has not received. */
 size_t replicasKeptForOne(void);
-/* Bytes of output that went to all there have been. */
+/* Returns the bytes that were sent to all replicas since startup. */
 uint64_t replicasSent(void);
-/* It has told how far it is (-1: nothing of its disk). An offset on its disk that is
- * beyond the end of the stream is of another stream, and is ignored. */
+/* Records an acknowledgment: the offset that is applied, and the one on the replica's disk (-1 without one). Ignores
+ * the latter beyond the end of the stream: it belongs to another stream. */
 void replicaAck(replicaState *r, long long offset, long long synced);
-/* All must come again, under another name of the stream. */
+/* Closes the connections of all replicas: they have to reconnect, because the replication ID has changed. */
 void replicasDisconnect(void);
-/* Those that are online and have acknowledged at least so much; on their disk. */
+/* Returns the number of online replicas that have acknowledged at least `offset`. */
 size_t replicasAcked(uint64_t offset);
+/* Returns the number of online replicas that have it on their disk. */
 size_t replicasSynced(uint64_t offset);
-/* Whether each that is online has acknowledged all; and say in the log who has not, and how many have. */
+/* Returns whether each online replica has acknowledged the whole stream. */
 bool replicasHaveAll(void);
+/* Logs each online replica that has not, and how many have. */
 void replicasLogLag(void);
-/* Who hears of acknowledgements. Boot only. */
+/* Sets the function that is called for each acknowledgment. Call at startup only. */
 void replicasOnAck(void (*fn)(void));
-/* Online, and heard of in the last min-replicas-max-lag seconds. */
+/* Returns the number of online replicas that have sent an acknowledgment in the last min-replicas-max-lag seconds. */
 size_t replicasGood(void);
-/* One has gone, which was still to be sent the dataset. Boot only. */
+/* Sets the function that is called when the connection of a replica with a phase is closed. Call at startup only. */
 void replicasOnClose(void (*fn)(replicaState *r));
-/* As INFO has it. */
+/* Returns the name of a phase as INFO shows it. */
 const char *replicaPhaseName(replicaPhase phase);
 
 #endif

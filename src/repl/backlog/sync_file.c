@@ -1,4 +1,4 @@
-/* sync_file.c -- a snapshot on disk that only a synchronization has made (rdb-del-sync-files).
+/* sync_file.c -- deletes RDB files that were written only for a full synchronization (rdb-del-sync-files).
  *
  * Threads     main.
  * Tests       tests/repl/sync.tcl

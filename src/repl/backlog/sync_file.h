@@ -1,4 +1,4 @@
-/* sync_file.h -- a snapshot on disk that only a synchronization has made (rdb-del-sync-files).
+/* sync_file.h -- deletes RDB files that were written only for a full synchronization (rdb-del-sync-files).
  *
  * Runs on: main.
  *
@@ -8,8 +8,9 @@
 
 #include "platform.h"
 
-/* Call when the snapshot `file` has been loaded, or is open for all replicas that get it: removes it where nothing is
- * persisted and rdb-del-sync-files says so. An open descriptor reads on to its end. */
+/* Call when the snapshot `file` has been loaded, or is open for all replicas that get it. Deletes it if
+ * rdb-del-sync-files is on and this server has neither save points nor an append-only file. Open descriptors can still
+ * read it to its end. */
 void syncFileRelease(const char *file);
 
 #endif

@@ -1,8 +1,8 @@
-/* synced_offset.c -- how much of the primary's stream is on this server's disk.
+/* synced_offset.c -- up to which offset the replication stream is on this replica's disk.
  *
  * Owns        nothing.
  * Threads     main.
- * Invariants  1. `synced` never exceeds what is on the disk of the stream that is applied now.
+ * Invariants  1. `synced` never exceeds the offset up to which the present replication stream is on the disk.
  * Tests       tests/unit/repl/backlog/synced_offset_test.c (random orders of events beside a model),
  *             tests/repl/wait.tcl
  *
@@ -23,7 +23,7 @@ static void takeNoted(syncedOffset *p, bool (*is_synced)(uint64_t log_offset)) {
 
 uint64_t syncedOffsetUpdate(syncedOffset *p, uint64_t offset, uint64_t log_offset,
                             bool (*is_synced)(uint64_t log_offset)) {
-    debugAssert(offset >= p->offset && offset >= p->synced); /* of one stream, and it only grows */
+    debugAssert(offset >= p->offset && offset >= p->synced); /* offsets are of one stream, and only grow */
     takeNoted(p, is_synced);
     if (p->offset) return p->synced;
     p->offset = offset;

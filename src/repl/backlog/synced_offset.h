@@ -1,7 +1,8 @@
-/* synced_offset.h -- how much of the primary's stream is on this server's disk.
+/* synced_offset.h -- up to which offset the replication stream is on this replica's disk.
  *
- * The stream and the append-only file count bytes differently. So a pair of offsets is noted: where the stream was when
- * the log ended there. When the log is synced up to the noted end, so is the stream up to the noted offset.
+ * The replication stream and the append-only file count bytes differently. So a replica records pairs: its replication
+ * offset and, at the same moment, the end of its log. When the log is synced up to the recorded end, the replication
+ * stream is on disk up to the recorded offset.
  *
  * Runs on: main.
  *
@@ -11,18 +12,19 @@
 
 #include "platform.h"
 
-/* All 0: nothing is known to be synced. */
+/* All 0 if nothing is known to be synced. */
 typedef struct syncedOffset {
-    uint64_t synced;     /* the offset in the stream up to which all is on the disk */
-    uint64_t offset;     /* the noted offset in the stream; 0: none */
-    uint64_t log_offset; /* where the log ended then */
+    uint64_t synced;     /* the replication offset up to which all is on the disk */
+    uint64_t offset;     /* the recorded replication offset; 0 if there is no pair */
+    uint64_t log_offset; /* the end of the log at that moment */
 } syncedOffset;
 
-/* Call when a session with a primary begins: offsets of another stream mean nothing in this one. */
+/* Call when a link to a primary begins: offsets in another replication stream mean nothing in this one. */
 void syncedOffsetForget(syncedOffset *p);
-/* Returns up to which offset of the stream all is on the disk, as far as is known; notes the present pair when the last
- * one is used up. The log must be on. `offset` is where the stream is applied up to, `log_offset` where the log ends:
- * what was applied is before it, or in the base. `is_synced` tells whether the log is synced up to an offset. */
+/* Returns the replication offset up to which all is known to be on the disk. Records the present pair if there is none,
+ * or if the last one has just been synced. The log must be on. `offset` is the offset that is applied, `log_offset` the
+ * end of the log: all applied commands are before it, or in the base file. `is_synced` returns whether the log is
+ * synced up to an offset. */
 uint64_t syncedOffsetUpdate(syncedOffset *p, uint64_t offset, uint64_t log_offset,
                             bool (*is_synced)(uint64_t log_offset));
 
