@@ -1,24 +1,25 @@
-/* full_sync.c -- full synchronization: when a child writes the dataset for replicas, and for which of them.
+/* full_sync.c -- full synchronization: when a child writes the dataset, and which replicas get it.
  *
- *   from disk   child writes the file --> its end --> shipments, one each --> ONLINE
- *   directly    child ==pipe==> one shipment to all --> its end --> ONLINE; the stream when they have loaded it
+ *   FILE     child writes a file --> its end --> an RDB transfer for each replica --> ONLINE
+ *   DIRECT   child ==pipe==> one RDB transfer for all --> its end --> ONLINE; the stream when they have loaded it
  *
- * A round, as this_round has it:
+ * A round is the work around one child (`this_round`):
  *
  *   NONE --> FILE     until the child has ended --> NONE
  *       `--> DIRECT   until the child has ended and all that it wrote was sent, in either order --> NONE
  *
- * One child serves all waiting replicas that can use the same snapshot. Their offset in the replication stream is the
- * one at the fork; the backlog keeps what is written from then on until they have it.
+ * One child serves all waiting replicas that can use the same snapshot. They start at the replication offset of the
+ * fork; the backlog keeps the bytes from there on until they have received them.
  *
- * A child is forked by a command or at a tick, never in the handler of an end: that may run within a long command.
+ * A child is forked by a command or at a tick, and not by the function that is called at the end of another child,
+ * because that may run within a long command.
  *
  * Not here    sending the bytes (rdb_transfer.c, rdb_copier.c), children (persist/file/child.h), PSYNC (psync.c).
  * Owns        the round: the child that writes for replicas, and its parameters.
  * Threads     main's own.
- * Invariants  1. A replica in WAIT_END is of the round under way; it has a place, or its other connection has.
- *             2. In FILE a child writes a snapshot. In DIRECT one does, or its bytes are still being sent.
- *             3. A replica in WAIT_START has no place; one in SEND_FILE has one, or its other connection has.
+ * Invariants  1. A replica in WAIT_END belongs to the present round; it has a cursor, or its other connection has.
+ *             2. In FILE a child writes a snapshot. In DIRECT a child does, or its bytes are still being sent.
+ *             3. A replica in WAIT_START has no cursor; in SEND_FILE it has one, or its other connection has.
  * Tests       tests/repl/sync.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -46,7 +47,7 @@
 #include "sync_file.h"
 #include "zmalloc.h"
 
-/* Log lines of one kind in a minute: a replica that fails again and again must not fill the log. */
+/* The log lines of one kind in a minute, so that a replica that fails again and again does not fill the log. */
 #define LINES_PER_ROUND 10
 
 #include <errno.h>
@@ -59,7 +60,7 @@
 #define MARK_BYTES 40
 #define REPLICAS_CHECKED 64
 #define PIPE_BYTES (1 << 20)
-#define VERSION_NEW 0x00090000u /* from here on servers read the newest version */
+#define VERSION_NEW 0x00090000u /* servers from this version on read the newest RDB version */
 
 static_assert(MARK_BYTES == SNAPSHOT_MARK_BYTES, "a replica reads the mark that this server writes");
 
@@ -68,21 +69,21 @@ typedef enum { ROUND_NONE, ROUND_FILE, ROUND_DIRECT } roundKind;
 static struct {
     bool (*hide_user_data)(void); /* const after boot */
     roundKind kind;
-    bool child_lives, child_ok, shipped; /* in DIRECT; shipped: all that the child wrote was sent */
+    bool child_lives, child_ok, shipped; /* DIRECT; the last: all that the child wrote was sent */
     syncNeeds needs;
-    unsigned version;
+    unsigned version; /* of the RDB; 0 for the newest */
     bool checksum;
     char mark[MARK_BYTES + 1];
-    int stream_db; /* -1: none yet */
-    rdbReplication place;
-    char id[REPL_ID_BYTES + 1]; /* place.id */
+    int stream_db;              /* the database selected in the stream at the fork; -1 without one */
+    rdbReplication place;       /* ID and offset of the stream at the fork, for the RDB */
+    char id[REPL_ID_BYTES + 1]; /* place.id refers to it */
 } this_round;
 
 static void fileEnded(bool ok, const char *file);
 
 static void checkReplica(const replicaState *r) {
     bool has_cursor = r->has_cursor || r->is_rdb_channel;
-    if (r->c->flags & CLIENT_CLOSE_ASAP) return; /* its phase is as it was */
+    if (r->c->flags & CLIENT_CLOSE_ASAP) return; /* its phase changes no more */
     debugAssert(r->phase != REPLICA_WAIT_START || !r->has_cursor);
     debugAssert(r->phase != REPLICA_WAIT_END || has_cursor);
     debugAssert(r->phase != REPLICA_SEND_FILE || (has_cursor && !r->streams));
@@ -115,7 +116,7 @@ void fullSyncInit(bool (*hide_user_data)(void)) {
     snapshotOnEnd(fileEnded);
 }
 
-/* ---- Who may share a snapshot ---- */
+/* ---- Which replicas can share a snapshot ---- */
 
 static unsigned versionFor(const replicaState *r) {
     return r->needs.version < VERSION_NEW ? RDB_VERSION_OLD : 0;
@@ -125,8 +126,8 @@ static bool isFiltered(const replicaState *r) {
     return r->needs.no_keys || r->needs.no_functions;
 }
 
-/* Returns whether the RDB is sent while it is written. A replica that cannot read one of unknown length gets the file,
- * which has one. */
+/* Returns whether the RDB is sent while it is written. A replica that cannot read an RDB of unknown length gets a
+ * file. */
 static bool goesDirect(const replicaState *r) {
     if (!r->reads_eof) return false;
     if (r->is_rdb_channel) return true;
@@ -140,9 +141,9 @@ static bool sameSnapshot(const replicaState *a, const replicaState *b) {
            a->needs.no_functions == b->needs.no_functions && a->skips_checksum == b->skips_checksum;
 }
 
-/* ---- All in a phase ---- */
+/* ---- Iterating the replicas of a phase ---- */
 
-/* Returns the next replica in that phase after `after` (NULL: the first one); NULL if there is none. */
+/* Returns the next replica in that phase after `after` (the first one if that is NULL), or NULL if there is none. */
 static replicaState *nextIn(replicaPhase phase, const replicaState *after) {
     listIter it = listBegin(replicasAll(), false);
     bool seen = !after;
@@ -158,7 +159,8 @@ static replicaState *nextIn(replicaPhase phase, const replicaState *after) {
 
 /* ---- A round begins ---- */
 
-/* Makes a replica one of the round: the backlog keeps for it what is written from `offset` on. */
+/* Adds a replica to the round: sets its cursor, so that the backlog keeps the bytes from `offset` on, and sends it the
+ * ID and the offset. */
 static void enter(replicaState *r, uint64_t offset) {
     debugAssert(this_round.kind != ROUND_NONE && r->phase == REPLICA_WAIT_START);
     bool kept = replicaSetCursor(r, offset);
@@ -198,7 +200,7 @@ static bool writeAll(slice bytes) {
     return true;
 }
 
-/* In the child. */
+/* Runs in the child. */
 static bool writeDirect(void *arg) {
     unused(arg);
     char header[MARK_BYTES + 16];
@@ -292,12 +294,12 @@ static void begin(replicaState *first) {
     notePlace();
     if (direct) beginDirect(first);
     else beginFile(first);
-    replStreamForgetDb(); /* a replica that has loaded the RDB has seen no SELECT */
+    replStreamForgetDb(); /* the stream of a replica that has loaded the RDB must begin with a SELECT */
 }
 
 /* ---- A round ends ---- */
 
-/* Closes the connection of a replica that wanted the dataset only, when the kernel has sent all of it. */
+/* Closes a connection that was to receive the dataset only, once all its output is written. */
 static void dismiss(replicaState *r) {
     debugAssert(r->phase == REPLICA_SNAPSHOT_SENT);
     replicaDropCursor(r);
@@ -308,7 +310,7 @@ static void dismiss(replicaState *r) {
 void fullSyncArrived(replicaState *r, bool awaits_ack) {
     debugAssert(r->phase == REPLICA_WAIT_END || r->phase == REPLICA_SEND_FILE);
     debugAssert(!awaits_ack || r->phase == REPLICA_WAIT_END);
-    if (r->snapshot_only || r->is_rdb_channel) { /* the other connection may have taken the channel's offset over */
+    if (r->snapshot_only || r->is_rdb_channel) { /* the other connection may have taken over the channel's offset */
         r->phase = REPLICA_SNAPSHOT_SENT;
         r->sent_ms = clockMonotonicMs();
         if (!r->is_rdb_channel || !r->has_cursor) dismiss(r);
@@ -377,7 +379,7 @@ static void sendFile(replicaState *r, const char *file) {
     rdbTransferStart(fd, (uint64_t)st.st_size, &r, 1, &ends);
 }
 
-/* Called when the child of any snapshot on disk has ended. */
+/* Called when a child that writes a snapshot file has ended, also if it was not forked for replicas. */
 static void fileEnded(bool ok, const char *file) {
     if (this_round.kind != ROUND_FILE) return;
     this_round.kind = ROUND_NONE;
@@ -389,7 +391,7 @@ static void fileEnded(bool ok, const char *file) {
     fullSyncCheck();
 }
 
-/* Ends a round in DIRECT if the child has ended and all that it wrote was sent. */
+/* Ends a DIRECT round if the child has ended and all that it wrote was sent. */
 static void endDirect(void) {
     if (this_round.child_lives || !this_round.shipped) return;
     this_round.kind = ROUND_NONE;
@@ -431,14 +433,15 @@ static void directEnded(void *arg, const childEnd *how) {
 
 /* ---- Replicas that wait ---- */
 
-/* Returns a replica of the present round that still has its offset; NULL if there is none. */
+/* Returns a replica of the present round that still has its cursor, or NULL. */
 static const replicaState *keptFor(void) {
     FOR_ALL_IN(REPLICA_WAIT_END, r)
     if (r->has_cursor) return r;
     return NULL;
 }
 
-/* Adds a replica to the present round if it can use that snapshot and the stream from there on is still kept. */
+/* Adds a replica to the present round if it can use that snapshot and the backlog still has the bytes from the fork
+ * on. Returns whether it did. */
 static bool join(replicaState *r) {
     const replicaState *other = this_round.kind == ROUND_FILE && !goesDirect(r) ? keptFor() : NULL;
     if (!other) return false;
@@ -483,8 +486,8 @@ void fullSyncAsk(replicaState *r) {
     fullSyncCheck();
 }
 
-/* Returns whether a child is to be forked for `first` and the replicas that can share its snapshot: if they are enough,
- * or one of them has waited long enough. */
+/* Returns whether a child is to be forked now for `first` and the replicas that can share its snapshot. Only
+ * repl-diskless-sync delays it: until enough of them wait, or one has waited for repl-diskless-sync-delay. */
 static bool isDue(replicaState *first) {
     if (!goesDirect(first) || !repl_settings.diskless_sync) return true;
     uint64_t since_ms = UINT64_MAX;
@@ -512,11 +515,11 @@ void fullSyncTick(void) {
 
 void fullSyncForget(replicaState *r) {
     assertMainRole();
-    debugAssert(!r->node && !r->has_cursor); /* replicas.c has taken both: it is no candidate below */
+    debugAssert(!r->node && !r->has_cursor); /* replicas.c has removed it from the list, so nextIn() skips it */
     rdbTransfersForget(r);
     if (r->phase != REPLICA_WAIT_END || nextIn(REPLICA_WAIT_END, NULL)) return;
-    /* No replica is left that the child writes for. A file may be wanted anyway, by the save points. When the child has
-     * ended there may be another one, for another purpose, while its output is still being sent. */
+    /* No replica waits for the child any more. A file is still written to its end if there are save points. In DIRECT
+     * the child may have ended while its output is being sent, and the present child may have another purpose. */
     bool direct = this_round.kind == ROUND_DIRECT && this_round.child_lives;
     if (direct || (this_round.kind == ROUND_FILE && !snapshotHasSavePoints())) childKill();
     fullSyncCheck();

@@ -1,4 +1,4 @@
-/* full_sync.h -- full synchronization: when a child writes the dataset for replicas, and for which of them.
+/* full_sync.h -- full synchronization: when a child writes the dataset, and which replicas get it.
  *
  * Runs on: main's own thread.
  *
@@ -8,23 +8,23 @@
 
 #include "replicas.h"
 
-/* Boot only. `hide_user_data` returns whether names of keys stay out of the log. */
+/* Call once, at startup. `hide_user_data` returns whether names of keys stay out of the log. */
 void fullSyncInit(bool (*hide_user_data)(void));
-/* Puts a replica that asks for the dataset in WAIT_START, or in WAIT_END if a child writes what it needs or is forked
- * for it now. */
+/* Puts a replica that requests the dataset in WAIT_START, or in WAIT_END if the present child writes a snapshot that it
+ * can use, or a child is forked at once. */
 void fullSyncAsk(replicaState *r);
 /* Forks a child if one is due. Call at each tick. */
 void fullSyncTick(void);
-/* Forgets a replica that is freed; kills the child if no other replica waits for it. */
+/* Removes a replica that is about to be freed; kills the child if no other replica waits for it. */
 void fullSyncForget(replicaState *r);
-/* Returns whether the present child writes to the connections of replicas and not to disk. */
+/* Returns whether the present synchronization is diskless: the child writes to the connections of replicas. */
 bool fullSyncIsDirect(void);
-/* Gives up the offset that an RDB channel held for the replica's other connection, which has taken it over. */
+/* Drops the cursor of an RDB channel. Call when the replica's other connection has set its own at the same offset. */
 void fullSyncCursorTaken(replicaState *r);
-/* Makes a replica whose connection has taken all of the RDB online. With `awaits_ack` the stream begins only when the
- * replica has acknowledged that the dataset is loaded. */
+/* Makes a replica online whose connection has accepted the whole RDB. With `awaits_ack` the replication stream begins
+ * only when the replica has acknowledged that the dataset is loaded. */
 void fullSyncArrived(replicaState *r, bool awaits_ack);
-/* Begins the stream of a replica that has acknowledged the dataset, if it waits for that. */
+/* Call for each acknowledgment: begins the replication stream of a replica if it waits for that. */
 void fullSyncAcked(replicaState *r);
 
 #endif

@@ -4,15 +4,16 @@
  *                   |  buffer   | ==> connection 1
  *   file =========> |           | ==> ...
  *
- * The thread reads a buffer, writes it to all, and so on. So between two reads each connection has got the whole
- * buffer, has failed, or was cancelled.
+ * The thread fills its buffer, writes it to all connections, and so on. So before the next read each connection has
+ * received the whole buffer, has failed, or was cancelled.
  *
  * Not here    which replica gets which snapshot (full_sync.c), detaching connections (net/balance/conn_detach.h).
- * Owns        the thread, the source, a buffer.
- * Threads     main's own; its own, which alone touches the connections between rdbCopierStart() and its end.
+ * Owns        the thread, the source, the buffer.
+ * Threads     main's own; the copier's, which alone touches the connections between rdbCopierStart() and its end.
  * Invariants  1. Each connection gets the same bytes in the same order, or fails.
- *             2. Of the buffer a connection was sent a prefix; of a source of known length no more was read than that.
- *             3. The thread ends within WAKE_MS of all connections having been cancelled, or when the source ends.
+ *             2. A connection was sent the first `sent` bytes of the buffer. Not more than `length` bytes of the source
+ *                are read, unless that is 0.
+ *             3. The thread ends when the source ends, or within WAKE_MS after all connections were cancelled.
  * Cost        a copy into the process and one out of it for each byte, none of it on main.
  * Tests       tests/unit/repl/primary/rdb_copier_test.c, tests/repl/sync.tcl
  *
@@ -30,14 +31,14 @@
 #include <unistd.h>
 
 #define BUFFER_BYTES ((size_t)256 << 10)
-#define WAKE_MS 100 /* a wait is interrupted as often, to see whether all connections were cancelled */
+#define WAKE_MS 100 /* longest wait before the thread checks which connections were cancelled */
 
 typedef struct outlet {
     connection *conn;       /* borrowed; the thread */
-    size_t sent;            /* the thread: of the buffer */
-    uint64_t moved_ms;      /* the thread: when it last took something */
-    bool failed;            /* the thread; main when that has ended */
-    _Atomic bool cancelled; /* relaxed */
+    size_t sent;            /* the thread: bytes of the buffer that were written */
+    uint64_t moved_ms;      /* the thread, monotonic: when the connection last accepted bytes */
+    bool failed;            /* the thread; main after its end */
+    _Atomic bool cancelled; /* relaxed, by main */
 } outlet;
 
 struct rdbCopier {
@@ -50,19 +51,19 @@ struct rdbCopier {
     pthread_t thread;
     /* the thread */
     char *buffer;           /* owns */
-    bool broken;            /* the source has failed, or ended too early */
-    _Atomic uint64_t bytes; /* relaxed */
-    _Atomic bool over;      /* release by the thread: all it has done */
+    bool broken;            /* the source has failed, or ended before `length` bytes */
+    _Atomic uint64_t bytes; /* relaxed: read from the source */
+    _Atomic bool over;      /* release by the thread: publishes all its results */
     outlet outlets[];
 };
 
-static _Atomic uint64_t sent_bytes; /* relaxed */
+static _Atomic uint64_t sent_bytes; /* relaxed: by all copiers since startup */
 
 static bool isWanted(const outlet *o) {
     return !o->failed && !atomic_load_explicit(&o->cancelled, memory_order_relaxed);
 }
 
-/* Asserts the invariants; the buffer has `len` bytes. On the thread. */
+/* Asserts the invariants; the buffer has `len` bytes. Runs on the thread. */
 static void transferCheck(const rdbCopier *t, size_t len) {
 #ifdef DEBUG_ASSERTIONS
     debugAssert(len <= BUFFER_BYTES && len <= t->bytes);
@@ -79,7 +80,7 @@ static bool anybodyWants(const rdbCopier *t) {
     return false;
 }
 
-/* Writes as much of the rest of the buffer as the connection takes now. */
+/* Writes as much of the rest of the buffer as the connection accepts now. */
 static void writeSome(rdbCopier *t, outlet *o, size_t len) {
     debugAssert(o->sent < len);
     struct iovec iov = {t->buffer + o->sent, len - o->sent};
@@ -96,7 +97,7 @@ static void writeSome(rdbCopier *t, outlet *o, size_t len) {
     }
 }
 
-/* Returns the first connection to which the whole buffer was not written yet; NULL if there is none. */
+/* Returns the first connection that has not yet accepted the whole buffer, or NULL. */
 static outlet *firstBehind(rdbCopier *t, size_t len) {
     for (size_t i = 0; i < t->count; i++)
         if (t->outlets[i].sent < len && isWanted(&t->outlets[i])) return &t->outlets[i];
@@ -119,7 +120,7 @@ static void writeToAll(rdbCopier *t, size_t len) {
 /* Reads the next bytes of the source into the buffer. Returns 0 at its end, or if no connection is left. */
 static size_t readSome(rdbCopier *t) {
     size_t most = BUFFER_BYTES;
-    debugAssert(!t->broken); /* else this was the last call */
+    debugAssert(!t->broken); /* else there is no further call */
     if (t->length && t->length - t->bytes < most) most = (size_t)(t->length - t->bytes);
     if (most == 0) return 0;
     while (anybodyWants(t)) {
@@ -186,7 +187,7 @@ uint64_t rdbCopiersSent(void) {
 void rdbCopierEnd(rdbCopier *t) {
     assertMainThread();
     pthread_join(t->thread, NULL);
-    serverAssert(rdbCopierIsOver(t)); /* done() was called, and connections are main's again */
+    serverAssert(rdbCopierIsOver(t)); /* the thread has called done(); the connections belong to main again */
     close(t->source);
     zfree(t->buffer);
     zfree(t);

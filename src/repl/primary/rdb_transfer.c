@@ -1,19 +1,20 @@
 /* rdb_transfer.c -- an RDB transfer: one snapshot is sent to one replica, or to several at once.
  *
  *   GATHERS   waits until the output of each target is written and its connection is detached, or the target is lost
- *   RUNS      a thread copies to all connections (rdb_copier.c)
+ *   RUNS      a thread copies the snapshot to all connections (rdb_copier.c)
  *
- * A target (passenger): DRAINS <--> ASKED --> HERE. It becomes LOST if the replica is freed before its connection was
- * asked for.
+ * The states of a target: DRAINS <--> ASKED --> HERE. In DRAINS its output is being written, in ASKED its owner thread
+ * has been requested to detach the connection, in HERE the connection is detached. It becomes LOST if the replica is
+ * freed in DRAINS.
  *
- * Not here    where the bytes come from, and what follows (full_sync.c).
+ * Not here    writing the snapshot, and the phases of a replica (full_sync.c).
  * Owns        the transfers; connections while they are detached for one.
  * Threads     main's own.
  * Invariants  1. A detached connection is attached again exactly once, also if the replica was freed meanwhile.
- *             2. A transfer that gathers has the source and no thread, one that runs a thread and no source.
- *             3. A target has a stream in ASKED and HERE, and a connection in HERE only. When a transfer runs, each
- *                target is HERE or LOST.
- *             4. While a transfer gathers a timer is set.
+ *             2. A transfer in GATHERS has the source and no thread; in RUNS the thread has the source.
+ *             3. The `stream` of a target is set in ASKED and HERE, its `conn` in HERE only. In RUNS each target is
+ *                HERE or LOST.
+ *             4. The timer is set while any transfer is in GATHERS.
  * Tests       tests/repl/sync.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -39,18 +40,18 @@ typedef enum { TARGET_DRAINS, TARGET_ASKED, TARGET_HERE, TARGET_LOST } passenger
 
 typedef struct target {
     passengerState state;
-    replicaState *r;         /* borrowed; NULL: the replica was freed */
-    struct clientIo *stream; /* borrowed while its connection is detached, or about to be; else NULL */
-    connection *conn;        /* borrowed; in HERE, else NULL */
+    replicaState *r;         /* borrowed; NULL if the replica was freed */
+    struct clientIo *stream; /* borrowed in ASKED and HERE: the client's I/O half; else NULL */
+    connection *conn;        /* borrowed in HERE; else NULL */
     size_t outlet;           /* its index in `copies` */
 } target;
 
 typedef struct rdbTransfer {
     struct rdbTransfer *next;
-    int source; /* owns, until the transfer does; -1 */
-    uint64_t length;
+    int source;        /* owns in GATHERS; then -1 */
+    uint64_t length;   /* 0 for all bytes of the source */
     uint64_t since_ms; /* monotonic: when it began to gather */
-    rdbCopier *copies; /* owns; NULL: gathers */
+    rdbCopier *copies; /* owns in RUNS; NULL in GATHERS */
     rdbTransferEnds ends;
     size_t count;
     target targets[];
@@ -58,7 +59,7 @@ typedef struct rdbTransfer {
 
 static struct {
     aeEventLoop *loop; /* borrowed */
-    aeWakeup wakeup;   /* a transfer has ended */
+    aeWakeup wakeup;   /* sent when the thread of a transfer has ended */
     bool timer_set;
     rdbTransfer *all; /* own */
 } transfers;
@@ -105,7 +106,7 @@ static void pollDetach(target *p) {
     }
 }
 
-/* Brings a target a step further; true if it is still to be waited for. */
+/* Moves a target on to its next states if it is ready for them. Returns whether it is neither HERE nor LOST yet. */
 static bool fetch(target *p) {
     if (p->state == TARGET_DRAINS && !p->r) p->state = TARGET_LOST;
     if (p->state == TARGET_DRAINS) drain(p);
@@ -113,7 +114,7 @@ static bool fetch(target *p) {
     return p->state < TARGET_HERE;
 }
 
-/* Closes a replica that does not read its output: the others do not wait for it. */
+/* Closes a replica that does not read its output, so that the others need not wait for it. */
 static void leaveBehind(const target *p) {
     if (!p->r || p->state >= TARGET_HERE || p->r->c->flags & CLIENT_CLOSE_ASAP) return;
     LOG_LIMITED(LL_WARNING, LOG_LIMIT_FEW, "replicas that timed out during a full synchronization",
@@ -126,7 +127,7 @@ static void lookAtTime(const rdbTransfer *s) {
     for (size_t i = 0; i < s->count; i++) leaveBehind(&s->targets[i]);
 }
 
-/* On the thread of a transfer. */
+/* Runs on the thread of a transfer. */
 static void onTransferEnd(void) {
     aeWakeupSend(&transfers.wakeup);
 }

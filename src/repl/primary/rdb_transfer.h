@@ -1,4 +1,4 @@
-/* rdb_transfer.h -- a snapshot on its way to one replica, or to several at once.
+/* rdb_transfer.h -- an RDB transfer: one snapshot is sent to one replica, or to several at once.
  *
  * Runs on: main's own thread.
  *
@@ -14,12 +14,12 @@ typedef struct rdbTransferEnds {
     void (*over)(void);                          /* called once after that; may be NULL */
 } rdbTransferEnds;
 
-/* Boot. */
+/* Call once, at startup. */
 void rdbTransfersInit(aeEventLoop *loop);
-/* Sends the bytes of `source` (takes ownership of the descriptor), to its end or, if `length` is not 0, so many, to
- * these replicas, after the output that they have already. Their connections are detached for it. */
+/* Sends the bytes of `source` (takes ownership of the descriptor) to these replicas: `length` bytes, or all if it is 0.
+ * The transfer begins when the output that they already have is written, and their connections are detached for it. */
 void rdbTransferStart(int source, uint64_t length, replicaState **to, size_t count, const rdbTransferEnds *ends);
-/* Removes a replica that is freed from all RDB transfers. */
+/* Removes a replica from all RDB transfers. Call before it is freed. */
 void rdbTransfersForget(const replicaState *r);
 
 #endif

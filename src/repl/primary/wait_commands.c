@@ -1,14 +1,14 @@
 /* wait_commands.c -- WAIT and WAITAOF: a client waits until its writes are safe.
  *
- * On the disk of this server a client's writes are safe when the append-only file is synced up to the end of the last
- * of them (propagateWriteEnd()), and is there: not while it is being turned on. Replicas tell how far they are in the
- * stream (the same), in memory and on their disks.
+ * On this server's disk, a client's writes are safe when the append-only file is synced up to the end of its last write
+ * (propagateWriteEnd()). While the file is being turned on, nothing is safe yet. A replica has the writes, in memory or
+ * on its disk, when it has acknowledged the replication offset of the last write.
  *
- * Not here    when the file is synced (persist/aof/aof_thread.c), what replicas tell (psync.c), how long clients wait
+ * Not here    syncing the file (persist/aof/aof_thread.c), receiving acknowledgments (psync.c), blocking and timeouts
  *             (engine/wait/blocking.c).
  * Owns        the waits.
  * Threads     main.
- * Invariants  1. `waits.first` has each client that one of these commands keeps waiting, once.
+ * Invariants  1. `waits.first` has each client that one of these commands blocks, once.
  * Tests       tests/persist/waitaof.tcl, tests/repl/wait.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -26,18 +26,18 @@
 #define WAITS_CHECKED 64
 
 typedef struct safetyWait {
-    holdWaiter synced; /* first: its address is the wait's */
+    holdWaiter synced; /* first, so that its address is that of the wait */
     client *c;         /* borrowed */
     bool on_disks;     /* WAITAOF */
-    bool local;        /* for this server's disk */
+    bool local;        /* waits for this server's disk, too */
     long long replicas;
-    bool log_off; /* the log was turned off meanwhile */
+    bool log_off; /* the log was turned off during the wait */
     struct safetyWait *prev, *next;
 } safetyWait;
 
 static struct {
-    safetyWait *first; /* own; of which client: its blockingState knows */
-    bool wants_acks;
+    safetyWait *first; /* own; the client's blockingState refers to its wait as well */
+    bool wants_acks;   /* see waitWantsAcks() */
 } waits;
 
 /* Asserts the invariant for the first waits of the list. */
@@ -67,7 +67,7 @@ static void replyLogOff(client *c) {
     addReplyError(c, "WAITAOF cannot be used when numlocal is set but appendonly is disabled.");
 }
 
-/* How many have what the client has written. */
+/* Replies how many disks or replicas have the client's writes. */
 static void replyNumbers(client *c, bool on_disks) {
     if (on_disks) {
         addReplyArrayLen(c, 2);
@@ -121,7 +121,7 @@ static void begin(client *c, bool on_disks, bool local, long long replicas, int6
     waitsCheck();
 }
 
-/* ---- What changes meanwhile ---- */
+/* ---- Events during a wait ---- */
 
 static void lookAtAll(void) {
     for (safetyWait *w = waits.first, *next; w; w = next) {
@@ -131,7 +131,7 @@ static void lookAtAll(void) {
     waitsCheck();
 }
 
-/* The log was being turned on. What was written before its first base is in that. */
+/* Called when the log that was being turned on is complete. Earlier writes are in its first base file. */
 static void logBegins(void) {
     for (safetyWait *w = waits.first, *next; w; w = next) {
         next = w->next;
@@ -141,8 +141,8 @@ static void logBegins(void) {
     }
 }
 
-/* The log is about to stop: turned off or suspended, and nobody will know any more what is safe; or the server ends,
- * and with it all connections. */
+/* Called before the log stops, which ends the notifications of what is synced. If it is being turned off, the clients
+ * that wait for it get an error. Otherwise it is suspended, or the server ends and closes all connections. */
 static void logStops(void) {
     for (safetyWait *w = waits.first, *next; w; w = next) {
         next = w->next;

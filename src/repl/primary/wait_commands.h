@@ -8,10 +8,11 @@
 
 #include "client.h"
 
-/* Boot, behind aofInit() and replicasInit(). */
+/* Call at startup, after aofInit() and replicasInit(). */
 void waitCommandsInit(void);
-/* Whether somebody has begun to wait for replicas since they were last asked how far they are; and that they were. */
+/* Returns whether a client has begun to wait for replicas since the last waitAcksAsked(). */
 bool waitWantsAcks(void);
+/* Call when all replicas have been sent REPLCONF GETACK. */
 void waitAcksAsked(void);
 
 void waitCommand(client *c);

@@ -1,20 +1,20 @@
-/* write_throttle.c -- writers are slowed before a replica is sent away for its output limit (repl-slow-writers).
+/* write_throttle.c -- slows writers down before a replica exceeds its output limit (repl-slow-writers).
  *
- * A replica that is sent away for its limit comes again, needs all of the dataset, falls behind meanwhile, and so on
- * without end. Instead, from half of the limit on, what is kept for the one that is furthest behind may grow in each
- * window by a small part of the room that is left; past that, writes wait until the window is over. So writers run at
- * the pace of that replica, or, while it cannot take anything, get slower and slower, but never into the limit. Their
- * commands wait where pauses keep them: their holders read no more of them than that.
+ * A replica that is disconnected for its output limit reconnects, needs a full synchronization, falls behind during it,
+ * and so on without end. Instead, from half of the limit on, the bytes kept for the replica that is furthest behind may
+ * grow in each window by a small part of the remaining capacity; beyond that, writes wait for the next window. So
+ * writers run at the speed of that replica. While it accepts no bytes they get slower and slower, but the limit is
+ * never reached. Their commands wait as in CLIENT PAUSE, and their owner threads read no further ones.
  *
- * A turn may have commands of all writers: so it is not only looked before output leaves, but an alarm of the stream
- * tells in the middle of it that enough is written.
+ * One loop iteration may execute commands of all writers. So the check is not only made before output is sent: an alarm
+ * of the replication stream pauses writers in the middle of the iteration.
  *
- * A replica that is dead holds writers back no longer than repl-timeout lets it live.
+ * A replica that hangs slows writers down for at most repl-timeout; then it is disconnected.
  *
  * Not here    the limits (client/output_limits.h), pauses (engine/wait/pause.h).
  * Owns        the window.
  * Threads     main.
- * Cost        nothing unless the setting is on; with it a look at each replica before output leaves.
+ * Cost        nothing unless the setting is on; then a pass over all replicas before output is sent.
  * Tests       tests/unit/repl/backlog/replicas_test.c, tests/repl/limits.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -30,16 +30,16 @@
 #include "repl_stream.h"
 
 #define WINDOW_MS 50
-#define GROWTH_PART 64 /* of the room that is left, in a window */
+#define GROWTH_PART 64 /* a window allows the remaining capacity, divided by this */
 
 static struct {
-    uint64_t begin_ms; /* monotonic: of the window */
-    size_t allowed;    /* may be kept for one until it is over */
-    bool holds;
+    uint64_t begin_ms; /* monotonic: start of the window */
+    size_t allowed;    /* bytes that may be kept for one replica until the window ends */
+    bool holds;        /* writers are paused */
 } throttle;
 
-/* What is aimed at: below the limit, because a transaction or a script ends before its writer waits. 0: there is
- * none. */
+/* Returns the number of kept bytes that is not to be exceeded, or 0 without an output limit. It is below the limit,
+ * because a transaction or a script runs to its end before its client is paused. */
 static size_t mark(void) {
     const outputLimit limit = outputLimitInForce(CLIENT_TYPE_REPLICA);
     unsigned long long least = limit.hard_bytes;

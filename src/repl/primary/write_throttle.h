@@ -1,4 +1,4 @@
-/* write_throttle.h -- writers are slowed before a replica is sent away for its output limit (repl-slow-writers).
+/* write_throttle.h -- slows writers down before a replica exceeds its output limit (repl-slow-writers).
  *
  * Runs on: main.
  *
@@ -6,8 +6,10 @@
 #ifndef REPL_WRITE_THROTTLE_H
 #define REPL_WRITE_THROTTLE_H
 
-/* Before output leaves, and at each tick: hold writers back if what is kept for a replica grows too fast. */
+/* Pauses writers if the bytes kept for a replica grow too fast, or resumes them. Call before output is sent, and at
+ * each tick. */
 void writeThrottleCheck(void);
-void writeThrottleInit(void); /* boot only */
+/* Call at startup only. */
+void writeThrottleInit(void);
 
 #endif
