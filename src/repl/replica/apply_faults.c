@@ -1,7 +1,7 @@
-/* apply_faults.c -- what a replica does about commands of its primary that fail here, or that its disk will not have.
+/* apply_faults.c -- reacts to commands of the primary that fail on this replica, or that cannot be written to its disk.
  *
- * Either means that this server is not what its primary takes it for. Whether it says so and goes on, or ends, is the
- * user's: propagation-error-behavior, replica-ignore-disk-write-errors.
+ * Either means that this replica differs from its primary, or will after a restart. The settings
+ * propagation-error-behavior and replica-ignore-disk-write-errors decide whether it logs that and continues, or ends.
  *
  * Threads     main.
  * Tests       tests/repl/faults.tcl, tests/repl/strange_primary.tcl
@@ -23,7 +23,7 @@
 
 static bool (*hide_user_data)(void); /* const after boot */
 
-/* Not exit(): other threads go on, that of a loader, too. */
+/* Ends the process, with _exit() because other threads, such as those of the loader, are running. */
 static void giveUp(const char *why) {
     serverLog(LL_WARNING, "%s Exiting...", why);
     _exit(1);
@@ -45,7 +45,7 @@ static bool isFatal(const client *c) {
     return c->flags & CLIENT_PRIMARY && repl_settings.read_only && behavior != ON_ERROR_IGNORE;
 }
 
-/* An error is the reply to who is not to see one. */
+/* Called when an error reply is added for the primary, for a replica, or for the client that replays the AOF. */
 static void failed(client *c, slice text) {
     const char *to, *from = whoFails(c, &to);
     if (text.len && text.ptr[0] == '-') text = sliceOf(text.ptr + 1, text.len - 1);
@@ -58,7 +58,7 @@ static void failed(client *c, slice text) {
 
 void applyFaultsCheck(const client *c) {
     static uint64_t said_ms;
-    if (likely(!(gates_armed & 1u << GATE_DISK)) || !c->cmd) return; /* no such command here */
+    if (likely(!(gates_armed & 1u << GATE_DISK)) || !c->cmd) return; /* without `cmd` the command is unknown here */
     if (!(c->cmd->flags & CMD_WRITE) || !diskGateIsShut()) return;
     if (!repl_settings.ignore_disk_errors)
         giveUp("A command of the primary cannot be written to disk (replica-ignore-disk-write-errors is no).");

@@ -1,4 +1,4 @@
-/* apply_faults.h -- what a replica does about commands of its primary that fail here, or that its disk will not have.
+/* apply_faults.h -- reacts to commands of the primary that fail on this replica, or that cannot be written to its disk.
  *
  * Runs on: main.
  *
@@ -8,9 +8,10 @@
 
 #include "client.h"
 
-/* Boot. `hide_user_data`: whether what users have sent stays out of the log. */
+/* Call at startup. `hide_user_data` returns whether data of users stays out of the log. */
 void applyFaultsInit(bool (*hide_user_data)(void));
-/* A command of the primary has run. */
+/* Call when a command of the primary has run: if it is a write that cannot be written to disk, logs that or ends the
+ * process. */
 void applyFaultsCheck(const client *c);
 
 #endif

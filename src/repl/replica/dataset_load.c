@@ -1,14 +1,14 @@
-/* dataset_load.c -- the primary's snapshot takes the place of the dataset.
+/* dataset_load.c -- replaces the dataset by the RDB that the primary sends.
  *
- * When the dataset that there was is removed the append-only file stops, and save points do not count any more. Both go
- * on after a load that has succeeded, or when this server is made a primary. A load that fails leaves the files as they
- * were: they may be the last copy of the dataset before.
+ * When the previous dataset is removed, the append-only file stops and save points are disabled. A successful load
+ * enables both again, and so does a promotion of this server. A load that fails leaves the files as they were, because
+ * they may be the last copy of the previous dataset.
  *
- * Not here    reading (persist/rdb/rdb_load.h); what the place in the stream is then (primary_link.c).
- * Owns        nothing beyond the call.
- * Threads     main's own; the source is read by the loader's thread.
- * Invariants  1. The dataset goes when the snapshot's magic and version have been found good, not before.
- *             2. What a load that failed has touched on disk is its own temporary file.
+ * Not here    parsing the RDB (persist/rdb/rdb_load.h), the replication ID and offset after it (primary_link.c).
+ * Owns        nothing after datasetLoad() has returned.
+ * Threads     main's own; the loader's thread reads the source.
+ * Invariants  1. The previous dataset is not removed before the magic and the version of the RDB have been checked.
+ *             2. A failed load changes no file but its own temporary one.
  * Tests       tests/repl/sync.tcl, tests/repl/broken_sync.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -39,9 +39,9 @@
 
 static struct {
     bool (*hide_user_data)(void); /* const after boot */
-    linkJob *job;                 /* borrowed: while a load is under way */
-    void (*goes)(void);
-    bool reads; /* the loader's thread may be at the connection */
+    linkJob *job;                 /* borrowed during a load; else NULL */
+    void (*goes)(void);           /* as in datasetLoad(); NULL once it was called */
+    bool reads;                   /* the loader's thread may be using the connection */
 } load;
 
 void datasetLoadInit(bool (*hide_user_data)(void)) {
@@ -50,17 +50,17 @@ void datasetLoadInit(bool (*hide_user_data)(void)) {
 
 void datasetLoadKeepAlive(void) {
     if (!load.job || load.reads) return;
-    debugAssert(linkJobIsOver(load.job)); /* its connection is main's */
+    debugAssert(linkJobIsOver(load.job)); /* so main may use its connection */
     struct iovec newline = {(char[]){'\n'}, 1};
     (void)connWritev(load.job->wire.conn, &newline, 1);
 }
 
-/* ---- The dataset that was ---- */
+/* ---- Removing the previous dataset ---- */
 
 static void leave(void) {
     debugAssert(load.goes);
     load.goes();
-    load.goes = NULL; /* once for a load: the dataset is removed */
+    load.goes = NULL; /* called once for each load */
     keepFilesBegin();
     propagateLoseWrites();
 }
@@ -71,7 +71,7 @@ static void emptyAll(void) {
     dbEmpty(-1, repl_settings.lazy_flush);
 }
 
-/* ---- From where ---- */
+/* ---- Reading from the connection ---- */
 
 static ssize_t readSource(void *arg, void *buf, size_t len) {
     return snapshotRead(arg, buf, len);
@@ -82,7 +82,8 @@ static void stopSource(void *arg) {
     atomic_store_explicit(&r->job->dropped, true, memory_order_relaxed);
 }
 
-/* What follows the snapshot itself, to its end as the primary sees it. */
+/* Reads the bytes between the end of the RDB and the end of the transfer, which the header defines. Logs a failure and
+ * returns false. */
 static bool readToTheEnd(snapshotReader *r) {
     char rest[SNAPSHOT_STASH_BYTES];
     ssize_t n;
@@ -100,7 +101,7 @@ static rdbLoadResult fromConnection(linkJob *job, const rdbLoadOptions *options)
     load.reads = true;
     rdbLoadResult r = rdbLoadSource(&source, "what the primary sends", options);
     load.reads = false;
-    atomic_store_explicit(&job->dropped, false, memory_order_relaxed); /* by stopSource(), at the end of threads */
+    atomic_store_explicit(&job->dropped, false, memory_order_relaxed); /* stopSource() has set it to end the threads */
     if (r.end == RDB_LOAD_DONE && !readToTheEnd(&reader)) r.end = RDB_LOAD_BROKEN;
     return r;
 }
@@ -116,14 +117,14 @@ static void dropPath(linkJob *job) {
     job->path = NULL;
 }
 
-/* The file was loaded up to `end`: it becomes the base of the append-only file, or replaces the last snapshot. If it
- * can do neither the synchronization is good all the same. A start would take what follows a base's end for commands,
- * so a file with more bytes is no base. */
+/* Keeps the file, which was loaded up to the offset `end`: it becomes the base of the append-only file, or replaces the
+ * last snapshot. If both fail, the synchronization has succeeded nevertheless. A file with more bytes does not become a
+ * base, because a restart would parse these bytes as commands. */
 static void keepFile(linkJob *job, uint64_t end) {
-    snapshotAbandon(); /* a child that would write an older one over it */
+    snapshotAbandon(); /* kills a child, which would replace the file by an older snapshot */
     if (keepFilesEnd(hasSize(job->path, end) ? job->path : NULL)) {
         dropPath(job);
-        unlink(persist_settings.dbfilename); /* it has the dataset before; a start reads the log */
+        unlink(persist_settings.dbfilename); /* it has the previous dataset; a restart reads the log */
         return;
     }
     if (rename(job->path, persist_settings.dbfilename) < 0) {
@@ -135,7 +136,7 @@ static void keepFile(linkJob *job, uint64_t end) {
     syncFileRelease(persist_settings.dbfilename);
 }
 
-/* What was loaded beside the dataset takes its place. */
+/* Replaces the dataset by the one that was loaded beside it. */
 static void takePlace(const rdbLoadResult *r) {
     leave();
     serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: Swapping active DB with loaded DB");
@@ -149,7 +150,8 @@ static void takePlace(const rdbLoadResult *r) {
     serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: Discarding old DB in background");
 }
 
-/* The dataset there is stays until the end, and is served if it is an older one of the same stream. */
+/* Loads the RDB beside the present dataset, which stays until the load has succeeded, and is served meanwhile if it is
+ * an older state of the same stream. */
 static rdbLoadResult loadBeside(linkJob *job, rdbLoadOptions *options) {
     uint64_t bytes = job->frame.length;
     bool same_stream = !strncmp(job->got_id, replicationIds()->id, REPL_ID_BYTES);
@@ -170,7 +172,7 @@ static rdbLoadResult loadInPlace(linkJob *job, const rdbLoadOptions *options, bo
     rdbLoadResult r = from_file ? rdbLoadFile(job->path, options) : fromConnection(job, options);
     loadingEnd();
     if (r.end != RDB_LOAD_BROKEN) return r;
-    dbEmpty(-1, repl_settings.lazy_flush); /* nothing rather than half of it */
+    dbEmpty(-1, repl_settings.lazy_flush); /* an empty dataset is better than a part of one */
     librariesClear();
     serverLog(LL_WARNING,
               "The files on disk stay as they were until a synchronization succeeds, or this server is made "

@@ -1,4 +1,4 @@
-/* dataset_load.h -- the primary's snapshot takes the place of the dataset.
+/* dataset_load.h -- replaces the dataset by the RDB that the primary sends.
  *
  * Runs on: main's own thread.
  *
@@ -9,13 +9,15 @@
 #include "link_job.h"
 #include "rdb_load.h"
 
-/* Boot. */
+/* Call at startup. `hide_user_data` returns whether names of keys stay out of the log. */
 void datasetLoadInit(bool (*hide_user_data)(void));
-/* Load what the job has received (job->path), or what comes on its connection. `goes` is called when the dataset that
- * there was is about to go. False with lines in the log: it is still there, or nothing is, and then the files on disk
- * are kept (persist/aof/keep_files.h). Clients are served meanwhile. */
+/* Loads the file at job->path, or reads the RDB from the job's connection, and sets `info` to the replication data in
+ * it. Calls `goes` just before the present dataset is removed. Logs a failure and returns false: then the present
+ * dataset is unchanged, or the dataset is empty and the files on disk are kept (persist/aof/keep_files.h). Clients are
+ * served during the load. */
 bool datasetLoad(linkJob *job, bool from_file, void (*goes)(void), rdbReplInfo *info) must_check;
-/* The primary hears that this server lives, while nobody reads from its connection. */
+/* Sends the primary a newline, so that it does not time this replica out. Does nothing unless a file is being loaded.
+ * */
 void datasetLoadKeepAlive(void);
 
 #endif

@@ -1,25 +1,25 @@
-/* handshake.c -- a replica makes itself known to its primary, and asks for the stream.
+/* handshake.c -- the handshake of a replica with its primary: authentication, REPLCONF and PSYNC.
  *
  *   PING, AUTH | REPLCONF listening-port, ip-address, capa, version | PSYNC --> +CONTINUE
  *                                                                          |-> +FULLRESYNC, newlines, $ header
  *                                                                          `-> +DUALCHANNELSYNC
  *
- * With the last, a second connection is for the snapshot, and this one for the stream behind it:
+ * After the last, a second connection receives the RDB, and this one the replication stream from its offset on:
  *
- *   second   AUTH | REPLCONF ..., SYNC --> $ENDOFF: where the snapshot is in the stream, and whose it is
+ *   second   AUTH | REPLCONF ..., SYNC --> $ENDOFF: ID and offset of the RDB, and the ID of the client that gets it
  *   first    REPLCONF set-rdb-client-id | PSYNC from there --> +CONTINUE, the stream
  *   second   $ header
  *
- * What the primary does not know it refuses, and that is no failure: older ones know less.
+ * An option of REPLCONF that an older primary does not know is refused by it; the handshake continues.
  *
- * Not here    when and with whom (primary_link.c); lines taken apart (psync_reply.c); the bytes of the snapshot
- *             (snapshot_reader.c).
+ * Not here    when to connect, and to which server (primary_link.c); parsing the answers (psync_reply.c); the bytes of
+ *             the RDB (snapshot_reader.c).
  * Owns        nothing.
  * Threads     the job's.
  * Invariants  1. The step is CONNECTING, then HANDSHAKE, and SYNC once the primary has said that it sends the dataset.
- *             2. The primary has accepted or rejected PSYNC, or not answered; never two of these.
- *             3. The outcome is CONTINUE in HANDSHAKE, for a job that asked with an offset; SNAPSHOT in SYNC.
- *             4. `stream` has a connection if and only if the primary wanted two; then the snapshot's offset is known.
+ *             2. The primary has either accepted or rejected PSYNC, or has not answered.
+ *             3. The outcome can be CONTINUE in HANDSHAKE, if the job has requested an offset, and SNAPSHOT in SYNC.
+ *             4. `stream` has a connection only if the primary wants two; then the RDB's offset is known.
  * Tests       tests/repl/sync.tcl, tests/repl/strange_primary.tcl, tests/fuzz/repl_handshake_fuzz.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -52,7 +52,7 @@ static void handshakeCheck(const linkJob *job) {
     unused(step), unused(accepted), unused(job);
 }
 
-/* ---- What is sent ---- */
+/* ---- Sending ---- */
 
 #define WORD(text) sliceStr(text)
 
@@ -62,9 +62,9 @@ static bool sendTake(linkJob *job, sds bytes) {
     return ok;
 }
 
-/* ---- What comes ---- */
+/* ---- Receiving ---- */
 
-/* Why there is no line. */
+/* Logs errno as the reason why no line was received. */
 static void logSilence(const char *what) {
     if (linkErrorIsNews(errno)) serverLog(LL_WARNING, "%s: %s", what, strerror(errno));
 }
@@ -75,7 +75,7 @@ static bool readReply(linkJob *job, char *line) {
     return false;
 }
 
-/* A reply that is good, or does not matter. */
+/* Reads the reply to an option that the primary may refuse. Returns false only if there is no reply. */
 static bool readOptional(linkJob *job, const char *what) {
     char line[LINK_LINE_MAX];
     if (!readReply(job, line)) return false;
@@ -131,7 +131,7 @@ static bool readAuth(linkJob *job) {
     return false;
 }
 
-/* All of it at once: the replies come in order. */
+/* Sends all commands at once, and then reads their replies. */
 static bool introduce(linkJob *job) {
     sds out = addAuth(job, sdsEmpty());
     out = addPort(job, out);
@@ -161,7 +161,8 @@ static void takePlace(linkJob *job, const replPosition *place) {
     job->got_offset = place->offset;
 }
 
-/* What the reply means here and now; with a line in the log unless it is what was asked for. */
+/* Parses the reply to PSYNC and turns an answer that this job has not asked for into an error. Logs all answers but the
+ * expected ones, and stores the ID and the offset. */
 static psyncReply judge(linkJob *job, const char *line) {
     replPosition place;
     psyncReply answer = psyncReplyParse(line, &place);
@@ -191,7 +192,7 @@ static psyncReply judge(linkJob *job, const char *line) {
     return answer;
 }
 
-/* Newlines keep the connection alive while the primary makes up its mind, or a snapshot. */
+/* Reads the first line that is not empty. The primary sends newlines to keep the connection alive until it answers. */
 static bool readBehindNewlines(linkJob *job, char *line) {
     do {
         if (!linkReadLine(job, line, LINK_LINE_MAX)) return false;
@@ -241,7 +242,8 @@ static bool introduceSecond(linkJob *job) {
     return !job->announce_ip || readOptional(job, "REPLCONF ip-address");
 }
 
-/* Where the snapshot will be in the stream, and the client that gets it. False with a line in the log. */
+/* Reads the $ENDOFF line: the position of the RDB in the stream, and the ID of the client that gets it. Logs a failure
+ * and returns false. */
 static bool readEnd(linkJob *job, long long *client) {
     char line[LINK_LINE_MAX];
     syncEnd end;
@@ -259,13 +261,13 @@ static bool readEnd(linkJob *job, long long *client) {
     return true;
 }
 
-/* The first connection gets the stream from there on. */
+/* Requests the replication stream from the RDB's offset on, on the first connection. */
 static bool askForStream(linkJob *job, long long client) {
     char line[LINK_LINE_MAX], offset[LONG_STR_SIZE], id[LONG_STR_SIZE];
     size_t len = ll2string(offset, job->got_offset + 1), id_len = ll2string(id, client);
     sds out = RESP_CAT_REQUEST(sdsEmpty(), WORD("REPLCONF"), WORD("set-rdb-client-id"), sliceOf(id, id_len));
     if (!sendTake(job, out) || !readReply(job, line)) return false;
-    if (*line != '-') { /* not before: with output that waits it is refused */
+    if (*line != '-') { /* PSYNC is sent after the reply, because a primary refuses it to clients with pending output */
         out = RESP_CAT_REQUEST(sdsEmpty(), WORD("PSYNC"), WORD(job->got_id), sliceOf(offset, len));
         if (!sendTake(job, out) || !readReply(job, line)) return false;
     }
@@ -297,7 +299,7 @@ static void ask(linkJob *job) {
     psyncReply answer = judge(job, line);
     if (answer == PSYNC_CONTINUES || answer == PSYNC_FULL || answer == PSYNC_DUAL_CHANNEL) {
         atomic_store_explicit(&job->accepted_psync, true, memory_order_relaxed);
-        job->done(); /* a failover has succeeded, and is not to wait for a dataset */
+        job->done(); /* a failover has succeeded now, even if an RDB is still to be received */
     }
     switch (answer) {
     case PSYNC_CONTINUES: job->outcome = LINK_CONTINUE; return;

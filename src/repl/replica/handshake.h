@@ -1,4 +1,6 @@
-/* handshake.h -- a replica makes itself known to its primary, and asks for the stream.
+/* handshake.h -- the handshake of a replica with its primary: authentication, REPLCONF and PSYNC.
+ *
+ * Runs on: the thread of the job.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef REPL_HANDSHAKE_H
@@ -6,7 +8,8 @@
 
 #include "link_job.h"
 
-/* The work of a job: connect, say who this is, PSYNC; up to the header of a snapshot, if there is one. */
+/* The work() of a job: connects, authenticates, announces this replica and sends PSYNC. Reads the answers, up to the
+ * header of an RDB if there is one, and sets the job's outcome and results. */
 void handshakeWork(linkJob *job);
 
 #endif

@@ -1,14 +1,14 @@
-/* link_job.c -- work that waits for the primary, on a thread of its own.
+/* link_job.c -- a job that waits for the primary, on a thread of its own.
  *
- * The thread may be in the resolver, which cannot be interrupted: so it is detached, not joined, and frees the job if
- * main has dropped it before.
+ * The thread may be in the name resolver, which cannot be interrupted. So it is detached, not joined, and frees the job
+ * if main has dropped its share before.
  *
  * Not here    the handshake (handshake.c) and receiving an RDB (snapshot_reader.c).
  * Owns        a job, together with main.
  * Threads     main creates, starts and drops a job; its own thread does the rest.
  * Invariants  1. While a job runs main touches only its atomic fields.
- *             2. A job is owned by main, by its thread, or by both; the last to let go of it frees it.
- *             3. A wire's early bytes are no more than fit into its buffer.
+ *             2. A job is owned by main, by its thread, or by both; the last to drop its share frees it.
+ *             3. The early bytes of a wire do not exceed their capacity.
  * Tests       tests/unit/repl/replica/snapshot_reader_test.c, tests/repl/sync.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -28,10 +28,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WAKE_MS 100 /* a wait is interrupted as often, to see whether the job was dropped */
+#define WAKE_MS 100 /* longest wait before the thread checks whether the job was dropped */
 #define READ_BYTES ((size_t)16 << 10)
 
-/* Asserts what holds of a wire whenever none of these functions is running. */
+/* Asserts the invariants of a wire. Call where no function of this file is changing it. */
 static void wireCheck(const linkWire *wire) {
     debugAssert(wire->early_len <= wire->early_room);
     debugAssert(wire->early || wire->early_room == 0);
@@ -63,7 +63,7 @@ static void letGo(linkJob *job) {
     closeWire(&job->stream);
     unreadFree(&job->kept);
     if (job->tls) tlsContextRelease(job->tls);
-    if (job->path && job->outcome == LINK_RECEIVED) unlink(job->path); /* the file was not taken */
+    if (job->path && job->outcome == LINK_RECEIVED) unlink(job->path); /* the file was not taken over */
     sdsFree(job->user);
     sdsFree(job->password);
     zfree(job->host);
@@ -124,7 +124,7 @@ static void heard(linkJob *job) {
 }
 
 typedef struct jobWaiter {
-    connWaiter base; /* first: its address is the waiter's */
+    connWaiter base; /* first, so that a pointer to it can be cast to jobWaiter */
     linkJob *job;    /* borrowed */
 } jobWaiter;
 
@@ -185,7 +185,7 @@ void linkPause(unsigned ms) {
 
 ssize_t linkRead(linkJob *job, void *buf, size_t len) {
     debugAssert(len > 0);        /* 0 is the end of the connection */
-    if (!linkJobIsWanted(job)) { /* a wait, which would look as well, may never be needed */
+    if (!linkJobIsWanted(job)) { /* checked here too: waitFor() is not called while bytes are available */
         errno = ECANCELED;
         return -1;
     }

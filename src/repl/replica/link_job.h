@@ -1,7 +1,9 @@
-/* link_job.h -- work that waits for the primary, on a thread of its own.
+/* link_job.h -- a job that waits for the primary, on a thread of its own.
  *
- * A job has the connection while it runs; when it is over main takes its results. A job that is dropped ends by itself
- * soon afterwards, and main does not wait for it.
+ * The thread uses the connection while it runs; at its end main takes the results. When main drops a job, the thread
+ * ends by itself soon afterwards, and main does not wait for it.
+ *
+ * Runs on: main creates, starts and drops jobs; the functions for work() run on the job's thread.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef REPL_LINK_JOB_H
@@ -18,7 +20,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 
-/* How far a job is, for INFO, ROLE and timeouts. */
+/* The progress of a job, for INFO, ROLE and timeouts. */
 typedef enum {
     LINK_STEP_CONNECTING,
     LINK_STEP_HANDSHAKE,
@@ -27,7 +29,7 @@ typedef enum {
 
 typedef enum {
     LINK_FAILED,   /* main tries again later */
-    LINK_CONTINUE, /* the primary continues the stream, under `got_id` or, if that is empty, the ID asked for */
+    LINK_CONTINUE, /* the primary continues the stream, with the ID `got_id` or, if that is empty, the requested one */
     LINK_SNAPSHOT, /* an RDB follows: `got_id`, `got_offset` and `frame` are set */
     LINK_RECEIVED  /* the RDB is complete in the file at `path` */
 } linkOutcome;
@@ -37,91 +39,91 @@ typedef enum {
 
 /* A connection, and bytes that were read from it but not consumed yet. */
 typedef struct linkWire {
-    connection *conn; /* owns; NULL */
-    char *early;      /* owns */
-    size_t early_len, early_room;
+    connection *conn;             /* owns; NULL without one */
+    char *early;                  /* owns: the bytes */
+    size_t early_len, early_room; /* their number; capacity */
 } linkWire;
 
 typedef struct linkJob linkJob;
 struct linkJob {
-    /* const while it runs: the order. Strings are owned. */
+    /* const while it runs: the parameters. Strings are owned. */
     void (*work)(linkJob *job);
     char *host;
     int port;
-    char *source_address; /* NULL: any */
-    tlsContext *tls;      /* counted; NULL: no encryption */
-    sds user, password;   /* NULL: none */
-    char *announce_ip;    /* NULL */
+    char *source_address; /* NULL for any */
+    tlsContext *tls;      /* counted; NULL without encryption */
+    sds user, password;   /* NULL without one */
+    char *announce_ip;    /* NULL without one */
     long long announce_port;
-    char id[LINK_ID_BYTES + 1]; /* asked for: "?" without a place */
-    long long offset;           /* -1 without one */
+    char id[LINK_ID_BYTES + 1]; /* replication ID to request; "?" for a full synchronization */
+    long long offset;           /* first offset to request, counted from 1; -1 for a full synchronization */
     bool failover, skip_checksum, dual_channel;
-    unsigned timeout_s; /* without any progress */
-    char *path;         /* of the file that the RDB goes to; set to NULL by the function that takes the file */
-    size_t keep_max;    /* bytes that the stream buffer may take; 0: no limit */
+    unsigned timeout_s; /* longest wait for the primary */
+    char *path;         /* of the file that receives the RDB; set to NULL by the function that takes over the file */
+    size_t keep_max;    /* bytes of memory that the stream buffer may take; 0 for no limit */
 
     /* The thread's while it runs, then main's. */
     linkWire wire;    /* the connection in use */
-    linkWire stream;  /* with two connections the one for the stream; `wire` is the one for the RDB then */
+    linkWire stream;  /* with two connections that of the stream, while `wire` is that of the RDB */
     unreadBytes kept; /* owns: the stream buffer */
     linkOutcome outcome;
     char got_id[LINK_ID_BYTES + 1];
-    long long got_offset; /* -1: the answer to SYNC has no offset */
+    long long got_offset; /* of the dataset; -1 after SYNC, whose answer has no offset */
     snapshotFrame frame;
-    long long got_db;    /* the database of the stream at that offset; -1: the stream or the RDB names it */
+    long long got_db;    /* the database of the stream at that offset; -1 if the stream or the RDB will name it */
     bool rejected_psync; /* the primary has refused PSYNC */
     bool timed_out;      /* the primary was silent for too long */
 
     /* atomic, relaxed, written by the thread */
     _Atomic int step;           /* linkStep */
-    _Atomic uint64_t heard_ms;  /* monotonic: bytes came, or a connection was made */
-    _Atomic uint64_t received;  /* bytes of the RDB */
-    _Atomic size_t kept_memory; /* bytes that `kept` takes */
+    _Atomic uint64_t heard_ms;  /* monotonic: the last time that bytes arrived, or a connection was established */
+    _Atomic uint64_t received;  /* bytes of the RDB that were received */
+    _Atomic size_t kept_memory; /* bytes of memory that `kept` takes */
     _Atomic bool
         accepted_psync; /* the primary has accepted PSYNC, even if the job fails later; done() was called then */
     /* atomic, relaxed, written by main */
-    _Atomic bool enough; /* the stream buffer is to take no more */
+    _Atomic bool enough; /* the job of the stream buffer is to end */
     /* atomic */
-    _Atomic bool dropped; /* relaxed: main does not want the results any more */
-    _Atomic int owners;   /* main and the thread; the last to let go frees the job */
+    _Atomic bool dropped; /* relaxed: main needs the results no more */
+    _Atomic int owners;   /* main and the thread; the last to drop its share frees the job */
     _Atomic bool over;    /* release by the thread: publishes all results */
     void (*done)(void);   /* const: called on the thread after that, to wake main */
 };
 
-/* Returns a job to be filled in by the caller. `done` is called on the thread when the job is over, and also when the
- * primary has accepted PSYNC. Main. */
+/* Returns a new job, whose parameters the caller sets. The thread calls `done` when the job is over, and also when the
+ * primary has accepted PSYNC. */
 linkJob *linkJobCreate(void (*work)(linkJob *job), void (*done)(void));
-/* Starts the thread. False with errno if there is none. Main. */
+/* Starts the thread, which calls `work`. Returns false with errno if it cannot be started. */
 bool linkJobStart(linkJob *job) must_check;
-/* Returns whether the thread has ended; then main may read all fields. */
+/* Returns whether work() has returned; then main may read all fields. */
 bool linkJobIsOver(const linkJob *job);
-/* Exchanges `wire` and `stream`. Call from the thread that has the job. */
+/* Exchanges `wire` and `stream`. Call on the job's thread while it runs, then on main. */
 void linkSwapWires(linkJob *job);
-/* Gives up main's ownership, running or not. Its connections are closed when its thread has ended. NULL is allowed. */
+/* Drops main's share of the job, running or not. Its connections are closed at the end of its thread. Accepts NULL. */
 void linkJobDrop(linkJob *job);
 
 /* --- For work() -------------------------------------------------------------------------------------- */
-/* Returns whether an error is to be logged: not that of a dropped job, nor a timeout, which main logs. */
+/* Returns whether the job is to log this errno: not that of a dropped job, nor a timeout, which main logs. */
 static inline bool linkErrorIsNews(int error) {
     return error != ECANCELED && error != ETIMEDOUT;
 }
-/* Returns whether the job is to go on: false if it was dropped. */
+/* Returns false if main has dropped the job. */
 static inline bool linkJobIsWanted(const linkJob *job) {
     return !atomic_load_explicit(&job->dropped, memory_order_relaxed);
 }
-/* Connects job->wire, with the handshake of TLS if there is a context. False after a line in the log. */
+/* Connects job->wire, with a TLS handshake if there is a context. Logs a failure and returns false. */
 bool linkConnect(linkJob *job) must_check;
 /* Reads up to `len` bytes, waiting up to timeout_s for the first. Returns their number, 0 at the end of the connection,
  * -1 with errno (ETIMEDOUT; ECANCELED if the job was dropped). */
 ssize_t linkRead(linkJob *job, void *buf, size_t len);
-/* Waits at most `ms` milliseconds; true if there is something to read. */
+/* Waits at most `ms` milliseconds. Returns whether the connection is readable. */
 bool linkWait(linkJob *job, int ms);
 /* Sleeps for `ms` milliseconds. */
 void linkPause(unsigned ms);
-/* Writes all bytes. False with errno. */
+/* Writes all bytes. Returns false with errno on failure. */
 bool linkWrite(linkJob *job, slice bytes) must_check;
-/* Reads a line and stores it without its end (LF or CR LF), as at most `max` bytes with a NUL. False with errno
- * (EMSGSIZE if it is longer). */
+/* Reads a line and writes it to `line` with a NUL but without its LF or CR LF, at most `max` bytes. Returns false with
+ * errno on failure (EMSGSIZE if the line is longer). */
 bool linkReadLine(linkJob *job, char *line, size_t max) must_check;
 
 #endif

@@ -1,26 +1,27 @@
-/* primary_link.c -- a replica's link to its primary, from the decision to follow it until its stream is applied.
+/* primary_link.c -- a replica's link to its primary, from REPLICAOF until the replication stream is applied.
  *
  *   OFF <-> CONNECT --> TALKS --+CONTINUE---------------------------> UP
- *              ^          `--snapshot--> RECEIVES --> LOADS (--> JOINS) --^
+ *              ^          `--snapshot--> RECEIVES --> LOADS (--> DRAINS) -^
  *              `--- a failure ---------'-----------'----'
  *
- * REPLICAOF leaves each state but LOADS for CONNECT or OFF, and a lost session leaves UP for CONNECT.
+ * REPLICAOF changes each state but LOADS to CONNECT or OFF; the loss of the connection changes UP to CONNECT.
  *
- * Work that waits for the primary runs as a job on a thread of its own, which wakes main when it has ended. With two
- * connections to the primary a second job, the keeper, buffers the bytes of the stream's connection until the RDB that
- * comes on the other one is loaded.
+ * Work that waits for the primary runs as a job on a thread of its own, which wakes main at its end. With two
+ * connections to the primary (dual channel) a second job fills the stream buffer from one connection until the RDB that
+ * arrives on the other one is loaded.
  *
- * Not here    the words of the handshake (handshake.c), the bytes of an RDB (snapshot_reader.c), loading it
+ * Not here    the commands of the handshake (handshake.c), the bytes of an RDB (snapshot_reader.c), loading it
  *             (dataset_load.c), applying and acknowledging the stream (stream_apply.c).
- * Owns        the jobs under way.
- * Threads     main; jobs are started and collected on main's own thread.
- * Invariants  1. There is a job from TALKS to JOINS: it runs in TALKS and RECEIVES, and is over in the two others.
- *             2. There is a keeper in JOINS, and in RECEIVES and LOADS if there are two connections. Its flag `enough`
- *                is set exactly in JOINS.
- *             3. There is a session exactly in UP.
- *             4. The replication offset is that of the dataset, while `has_cursor`: always in UP, never in OFF.
+ * Owns        the jobs that run or whose results are in use.
+ * Threads     main; jobs are started, and their results taken, on main's own thread.
+ * Invariants  1. There is a job from TALKS to DRAINS: it runs in TALKS and RECEIVES, and is over in the two others.
+ *             2. There is a stream buffer in DRAINS, and in RECEIVES and LOADS if there are two connections. The flag
+ *                `enough` of its job is set exactly in DRAINS.
+ *             3. The client of the link (stream_apply.c) exists exactly in UP.
+ *             4. While `has_cursor`, the replication offset is that of the dataset: always in UP, never in OFF.
  *             5. A failover waits for an answer in CONNECT and TALKS only.
- *             6. No command runs while the link is changed by an event, and no job serves others (engine/yield.h).
+ *             6. While an event changes the link, no command runs, nor any work that lets other clients be served in
+ *                between (engine/yield.h).
  * Tests       tests/repl/sync.tcl, tests/repl/partial.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -61,32 +62,32 @@
 
 static_assert(REPL_ID_BYTES == LINK_ID_BYTES, "an ID that the primary tells becomes that of the stream");
 
-#define BACKOFF_DOUBLINGS 3 /* after failed full synchronizations in a row the link waits 1, 2, 4, then 8 seconds */
+#define BACKOFF_DOUBLINGS 3 /* the pause after failed full synchronizations in a row is 1, 2, 4, then 8 seconds */
 
-/* What happened to the link before it is made again. */
+/* The previous link's end, for the log line of the next attempt. */
 typedef enum { LINK_IS_NEW, LINK_WAS_LOST, LINK_FAILED_LATE } linkHistory;
 
 static struct {
     aeEventLoop *loop; /* borrowed */
-    aeWakeup wakeup;   /* wakes main: a job is over, or the link is to be made at once */
+    aeWakeup wakeup;   /* sent when a job is over, or to connect at once */
     primaryState state;
-    linkJob *job;
-    linkJob *buffer;   /* fills the stream buffer while the RDB comes by another connection; NULL: there is none */
+    linkJob *job;      /* main's share of it; NULL without one */
+    linkJob *buffer;   /* fills the stream buffer while the RDB arrives on another connection; NULL without one */
     size_t kept_peak;  /* bytes in the last stream buffer */
     bool has_cursor;   /* ID, offset and database of the stream (repl_stream.c) are those of the dataset */
-    bool for_failover; /* PSYNC asks the other server to be the primary */
+    bool for_failover; /* PSYNC is to ask the other server to become the primary */
     bool was_up;
     linkHistory history;
     uint64_t changed_ms;     /* monotonic: when the link went up or down */
-    uint64_t snapshot_input; /* bytes that former jobs have received */
+    uint64_t snapshot_input; /* bytes of RDBs that previous jobs have received */
     unsigned failed_syncs;   /* full synchronizations that failed in a row */
-    uint64_t not_before_ms;  /* monotonic: the link is not tried before */
+    uint64_t not_before_ms;  /* monotonic: earliest time of the next attempt */
 } primary;
 
 static void (*on_failover)(bool accepted);  /* const after boot */
 static void (*on_sync)(const char *status); /* const after boot; may be NULL */
 
-/* For each state a bit for each one that may follow it, as drawn above. */
+/* For each state a bit for each state that may follow it, as drawn above. */
 static const uint8_t next_states[] = {
     [PRIMARY_OFF] = 1u << PRIMARY_CONNECT,
     [PRIMARY_CONNECT] = 1u << PRIMARY_OFF | 1u << PRIMARY_CONNECT | 1u << PRIMARY_TALKS,
@@ -126,7 +127,7 @@ static void linkCheck(void) {
     debugAssert(gateStaleIsArmed() == (primaryLinkWanted() && !primaryLinkIsUp() && !repl_settings.serve_stale_data));
 }
 
-/* Asserts that an event has brought main here: no command is under way, nor one that lets others in between. */
+/* Asserts that the event loop has called: no command runs, nor any work that lets other clients be served meanwhile. */
 static void checkNothingRuns(void) {
     assertOutsideYield(); /* the dataset may be replaced, and the role may change */
     debugAssert(!callCurrentClient());
@@ -223,8 +224,8 @@ gateResult primaryStaleGate(client *c) {
 
 /* ---- States ---- */
 
-/* Begins to apply the stream at the replication offset, with the bytes that the job has received already. Takes
- * ownership of the job. */
+/* Begins to apply the stream at the replication offset, starting with the bytes that the job has already received.
+ * Takes ownership of the job. */
 static void goLive(linkJob *job, bool old_style) {
     linkWire *w = &job->wire;
     debugAssert(linkJobIsOver(job) && w->conn && !primary.job && !primary.buffer);
@@ -263,7 +264,7 @@ static void connectLater(void) {
     setState(PRIMARY_CONNECT);
 }
 
-/* Ends a full synchronization that has failed; the next one waits, longer after each failure. */
+/* Ends a full synchronization that has failed. The pause before the next attempt grows with each failure. */
 static void syncFailed(void) {
     unsigned wait_s = 1u << (primary.failed_syncs < BACKOFF_DOUBLINGS ? primary.failed_syncs : BACKOFF_DOUBLINGS);
     primary.history = LINK_FAILED_LATE;
@@ -280,14 +281,16 @@ static void forgetPlace(void) {
     primary.has_cursor = false;
 }
 
-/* The dataset belongs to no stream from here on: no replica may continue with it, and no file claims an offset. */
+/* Call when the dataset stops belonging to a replication stream: disconnects all replicas and drops the backlog, so
+ * that no replica continues and no RDB file has an offset. */
 static void loseReplStream(void) {
     forgetPlace();
     replicasDisconnect();
     replStreamDrop();
 }
 
-/* The session was freed. If `whole`, the replication offset is that of the dataset and the link resumes from it. */
+/* Called when the client of the link was freed. If `whole`, the replication offset is that of the dataset, and the link
+ * resumes from it. */
 static void sessionLost(bool whole) {
     assertOutsideYield();
     debugAssert(primary.state == PRIMARY_UP && !streamApplyIsOpen());
@@ -299,10 +302,10 @@ static void sessionLost(bool whole) {
     linkCheck();
 }
 
-/* ---- A snapshot ---- */
+/* ---- A full synchronization ---- */
 
-/* Returns the path of a file to receive an RDB in, which the caller frees. It is absolute, as `dir` may be changed
- * before the file is complete. */
+/* Returns the path of a file into which an RDB is received; the caller frees it. It is absolute, because `dir` may be
+ * changed before the file is complete. */
 static char *temporaryPath(void) {
     char folder[PATH_MAX], path[PATH_MAX + 96];
     const char *in = getcwd(folder, sizeof(folder)) ? folder : ".";
@@ -318,7 +321,8 @@ static bool loadsDirectly(void) {
     return true;
 }
 
-/* Starts a job that receives the RDB, on the connection of the job that has shaken hands. False if it cannot start. */
+/* Starts a job that receives the RDB on the connection of the handshake's job, which it replaces. Returns false if no
+ * thread can be started. */
 static bool startReceiving(void) {
     linkJob *from = primary.job, *job = linkJobCreate(snapshotReceiveWork, sendWakeup);
     debugAssert(linkJobIsOver(from) && from->wire.conn);
@@ -339,7 +343,8 @@ static bool startReceiving(void) {
     return false;
 }
 
-/* The dataset is loaded: asks the keeper to stop. Its stream buffer is taken over when its thread has ended. */
+/* Asks the job of the stream buffer to end, because the dataset is loaded. keepIsOver() runs when its thread has
+ * ended. */
 static void join(void) {
     debugAssert(!primary.has_cursor && replStreamIsKept()); /* datasetLoad() has replaced the dataset */
     setState(PRIMARY_DRAINS);
@@ -357,7 +362,7 @@ static void keepIsOver(void) {
     syncedWhole();
 }
 
-/* Starts the keeper, which buffers the stream until the RDB is loaded. False if it cannot start. */
+/* Starts the job that fills the stream buffer until the RDB is loaded. Returns false if no thread can be started. */
 static bool startKeeping(void) {
     linkJob *from = primary.job, *job = linkJobCreate(streamBufferWork, sendWakeup);
     debugAssert(linkJobIsOver(from) && from->stream.conn && !primary.buffer);
@@ -421,7 +426,7 @@ static void replStreamGoesOn(void) {
     if (*id && memcmp(id, replicationIds()->id, REPL_ID_BYTES)) {
         replStreamContinueAs(id);
         serverLog(LL_NOTICE, "Primary replication ID changed to %s", id);
-        replicasDisconnect(); /* they learn the new ID when they connect again */
+        replicasDisconnect(); /* they get the new ID when they reconnect */
     }
     goLive(takeJob(&primary.job), false);
     serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: Primary accepted a Partial Resynchronization.");
@@ -430,7 +435,7 @@ static void replStreamGoesOn(void) {
 
 /* ---- Jobs ---- */
 
-/* Copies to the job what it needs of the settings. False if TLS is asked for but not configured. */
+/* Copies the settings that the job needs. Returns false if tls-replication is on but TLS is not configured. */
 static bool fillIn(linkJob *job) {
     job->host = zstrdup(repl_settings.primary_host);
     job->port = (int)repl_settings.primary_port;
@@ -474,7 +479,7 @@ static void startTalking(void) {
     connectLater();
 }
 
-/* Ends the wait of all blocked clients: on a replica no client may write what they wait for. */
+/* Ends the wait of all blocked clients: on a replica no client can write the keys for which they wait. */
 static void unblockAll(void) {
     listIter it = listBegin(client_state.clients, false);
     for (listNode *n = listNext(&it); n; n = listNext(&it)) {
@@ -490,7 +495,7 @@ static void unblockAll(void) {
     }
 }
 
-/* Reports a failover as successful once the target has accepted it, also if the dataset is still to come. */
+/* Reports a failover as successful once the target has accepted it, even if a full synchronization follows. */
 static void lookWhetherAccepted(void) {
     const linkJob *job = primary.job;
     if (!primary.for_failover || !job || !atomic_load_explicit(&job->accepted_psync, memory_order_relaxed)) return;
@@ -499,8 +504,8 @@ static void lookWhetherAccepted(void) {
     on_failover(true);
 }
 
-/* Reports a failover as refused if the target has refused it; true if so: this server is a primary again. A target that
- * did not answer is asked again. */
+/* If the target has refused a failover, reports that and returns true: this server is a primary again. Returns false if
+ * it did not answer; then the next attempt asks again. */
 static bool failoverWasRefused(void) {
     if (!primary.for_failover || !primary.job->rejected_psync) return false;
     primary.for_failover = false;
@@ -516,7 +521,7 @@ static void logSilence(bool syncs) {
     else serverLog(LL_WARNING, "Timeout connecting to the PRIMARY...");
 }
 
-/* Ends a job that has failed: `synced` if the primary was sending the dataset, `silent` if it has timed out. */
+/* Drops a job that has failed. `synced`: during a full synchronization; `silent`: for a timeout. */
 static void jobFailed(bool synced, bool silent) {
     if (silent) {
         logSilence(synced);
@@ -549,7 +554,7 @@ static void look(void) {
     checkNothingRuns();
     if (primary.state == PRIMARY_CONNECT) startTalking();
     if (primary.state == PRIMARY_DRAINS && linkJobIsOver(primary.buffer)) keepIsOver();
-    bool job_is_over = primary.job && linkJobIsOver(primary.job); /* read first: what the job has set is seen then */
+    bool job_is_over = primary.job && linkJobIsOver(primary.job); /* an acquire load, so it comes before the results */
     lookWhetherAccepted();
     if (!job_is_over) return;
     if (primary.state == PRIMARY_TALKS) talkIsOver();
@@ -562,7 +567,7 @@ static void onWakeup(void) {
     linkCheck();
 }
 
-/* ---- Time ---- */
+/* ---- Timeouts ---- */
 
 static bool isSilent(uint64_t heard_ms) {
     return clockMonotonicMs() - heard_ms > (uint64_t)repl_settings.timeout_s * 1000;
@@ -659,7 +664,7 @@ void primaryLinkLeave(void) {
     replicasDisconnect();
     replStreamTakeWrites(true);
     setState(PRIMARY_OFF);
-    /* The dataset is this server's own now, even if a synchronization that failed has left only part of it. */
+    /* The dataset is this server's own now, even if a failed synchronization has left it empty. */
     (void)keepFilesEnd(NULL);
     linkCheck();
 }
@@ -667,7 +672,7 @@ void primaryLinkLeave(void) {
 void primaryLinkRemember(const char *id, uint64_t offset, int stream_db) {
     assertMainThread();
     linkCheck();
-    if (offset > PRIMARY_OFFSET_MAX) return; /* counting on from there would overflow */
+    if (offset > PRIMARY_OFFSET_MAX) return; /* offsets after it could overflow */
     if (!repl_settings.primary_host) {
         replStreamResume(id, offset);
         return;
@@ -716,7 +721,7 @@ void primaryLinkWhileLoading(void) {
     datasetLoadKeepAlive();
 }
 
-/* ---- What is shown ---- */
+/* ---- Figures of INFO and ROLE ---- */
 
 static const char *roleWord(void) {
     switch (primary.state) {

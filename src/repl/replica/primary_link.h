@@ -1,14 +1,14 @@
-/* primary_link.h -- a replica's link to its primary, from the decision to follow it until its stream is applied.
+/* primary_link.h -- a replica's link to its primary, from REPLICAOF until the replication stream is applied.
  *
  *   OFF       this server is a primary
- *   CONNECT   the link is to be made, at the next tick or at once
- *   TALKS     a job connects, shakes hands, asks for the replication stream, and waits for the header of an RDB
+ *   CONNECT   there is no connection; the next attempt is made at the next tick or at once
+ *   TALKS     a job connects, performs the handshake, sends PSYNC, and waits for the header of an RDB
  *   RECEIVES  a job writes the RDB to disk
- *   LOADS     the RDB is loaded
- *   JOINS     the RDB is loaded; the part of the stream that came meanwhile is about to be taken over
+ *   LOADS     the RDB is being loaded
+ *   DRAINS    the RDB is loaded; the bytes in the stream buffer are to be applied next
  *   UP        the replication stream is applied
  *
- * Runs on: main; what changes the link, main's own thread.
+ * Runs on: main; functions that change the link, main's own thread.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef REPL_PRIMARY_LINK_H
@@ -28,33 +28,33 @@ typedef enum {
     PRIMARY_UP
 } primaryState;
 
-/* Registers the link with main's event loop. Boot only. `hide_user_data` returns whether names of keys stay out of the
- * log. */
+/* Registers the link with main's event loop. Call at startup only. `hide_user_data` returns whether names of keys stay
+ * out of the log. */
 void primaryLinkInit(aeEventLoop *loop, bool (*hide_user_data)(void));
 /* Makes this server a replica if its configuration names a primary. Call once when the configuration has been read and
  * before the dataset is loaded. */
 void primaryLinkPrepare(void);
-/* Begins to follow the configured primary, or to take writes if there is none. Call when the dataset is loaded. */
+/* Connects to the configured primary, or begins to accept writes if there is none. Call when the dataset is loaded. */
 void primaryLinkBegin(void);
-/* Takes over the replication ID, the offset and the database of the stream that a loaded file names. A replica asks its
- * primary for what follows that offset. */
+/* Call when the loaded file has a replication ID, an offset and a database. A replica will request the replication
+ * stream from that offset on; a primary continues its own stream there. */
 void primaryLinkRemember(const char *id, uint64_t offset, int stream_db);
 
 /* Returns whether this server is a replica, with or without a working link. */
 bool primaryLinkWanted(void);
 /* Returns whether the link is in UP. */
 bool primaryLinkIsUp(void);
-/* Makes this server a replica of `host`, also if it is one of another server or of the same one. Copies `host`. */
+/* Makes this server a replica of `host`, even if it already is a replica, of that server or another. Copies `host`. */
 void primaryLinkFollow(const char *host, long long port);
 /* Makes this server a primary. Does nothing if it is one. */
 void primaryLinkLeave(void);
-/* Makes this server, which must be a primary, a replica of one of its replicas and asks that one to become the primary.
- * Its answer goes to the function that was set by primaryLinkOnFailover(). */
+/* Makes this server, which must be a primary, a replica of one of its replicas and asks that one, the target, to become
+ * the primary. Its answer goes to the function that was set by primaryLinkOnFailover(). */
 void primaryLinkFollowForFailover(const char *host, long long port);
-/* Sets the function that is called with the target's answer. Boot only. */
+/* Sets the function that is called with the target's answer. Call at startup only. */
 void primaryLinkOnFailover(void (*answered)(bool accepted));
-/* Sets the function that is called with a status line for the administrator when a synchronization has succeeded. Boot
- * only. */
+/* Sets the function that is called with a status line for the service manager when a synchronization has succeeded.
+ * Call at startup only. */
 void primaryLinkOnSync(void (*tell)(const char *status));
 /* Connects if that is due, and ends a link that was silent for repl-timeout. Call once a second. */
 void primaryLinkTick(void);
@@ -65,23 +65,24 @@ void primaryLinkWhileLoading(void);
 /* The figures that INFO and ROLE show. */
 typedef struct primaryFigures {
     primaryState state;
-    const char *role_word;                 /* of ROLE */
-    long long heard_ago_s;                 /* -1: no link */
+    const char *role_word;                 /* state of the link as ROLE shows it */
+    long long heard_ago_s;                 /* seconds since the last input; -1 unless the link is up */
     long long read_offset, applied_offset; /* 1 before there was a stream, as in Valkey */
-    bool syncing;
+    bool syncing;                          /* the primary has answered that it sends the dataset */
+    /* bytes of the RDB; the total is -1 before the header, and 0 if the RDB ends with a mark */
     long long sync_total, sync_read, sync_heard_ago_s;
-    long long down_since_s; /* seconds since the link was lost; -1: it was never up */
-    uint64_t input_bytes;   /* received by all links so far */
+    long long down_since_s; /* seconds since the link was lost; -1 if it is up or never was */
+    uint64_t input_bytes;   /* received on all links since startup */
     size_t kept, kept_peak; /* bytes in the stream buffer of a dual-channel synchronization */
 } primaryFigures;
 primaryFigures primaryLinkFigures(void);
 
-/* The functions of GATE_REDIRECT (CLIENT CAPA redirect enables it for a client), GATE_REPLICAS and GATE_STALE. */
+/* The gate functions of GATE_REDIRECT (CLIENT CAPA redirect enables it for a client), GATE_REPLICAS and GATE_STALE. */
 gateResult primaryRedirectGate(client *c);
 gateResult primaryReadonlyGate(client *c);
 gateResult primaryStaleGate(client *c);
-/* Enables or disables the gates, and sets how the store treats expired keys, for the present role and settings. Call
- * when a setting about replicas has changed. */
+/* Enables or disables the gates, and sets how the store treats expired keys and memory limits, according to the present
+ * role and settings. Call when a setting of replicas has changed. */
 void primaryLinkApplySettings(void);
 
 #endif

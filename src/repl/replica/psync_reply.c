@@ -1,9 +1,9 @@
-/* psync_reply.c -- what a primary says before its stream begins: lines, without their ends, taken apart.
+/* psync_reply.c -- parses the answers of a primary to PSYNC and SYNC: single lines, without their line ends.
  *
- * Numbers are as servers write them, and in the range where they mean something; nothing may follow.
+ * A number must be written in decimal as servers write it, and be in its range. A line must have nothing after its last
+ * part.
  *
- * Not here    the header of a snapshot (resp/snapshot_frame.h); when which line is expected, and what follows from it
- *             (handshake.c).
+ * Not here    the header of an RDB (resp/snapshot_frame.h); the order of the lines, and acting on them (handshake.c).
  * Owns        nothing.
  * Threads     any.
  * Tests       tests/unit/repl/replica/psync_reply_test.c, tests/fuzz/repl_handshake_fuzz.c
@@ -19,7 +19,7 @@ bool lineBegins(const char *line, const char *with) {
     return !strncmp(line, with, strlen(with));
 }
 
-/* Forty digits; behind them, NULL: they are not that. */
+/* Reads an ID of forty hexadecimal digits. Returns the text after it, or NULL if it is not valid. */
 static const char *takeId(const char *text, char *id) {
     if (strspn(text, "0123456789abcdefABCDEF") != PRIMARY_ID_BYTES) return NULL;
     memcpy(id, text, PRIMARY_ID_BYTES);
@@ -27,7 +27,8 @@ static const char *takeId(const char *text, char *id) {
     return text + PRIMARY_ID_BYTES;
 }
 
-/* A number in a range, up to `end`; behind that, NULL: it is not there. */
+/* Reads a number in a range, which the character `end` ends. Returns the text after `end` (at a NUL `end` itself), or
+ * NULL if it is not valid. */
 static const char *takeNumber(const char *text, char end, long long min, long long max, long long *out) {
     const char *stop = text ? strchr(text, end) : NULL;
     if (!stop || !string2ll(text, (size_t)(stop - text), out) || *out < min || *out > max) return NULL;
@@ -61,7 +62,7 @@ psyncReply psyncReplyParse(const char *line, replPosition *place) {
     return PSYNC_UNKNOWN;
 }
 
-/* ---- A second connection ---- */
+/* ---- The answer on a second connection ---- */
 
 bool syncEndParse(const char *line, syncEnd *out) {
     *out = (syncEnd){.db = -1};

@@ -1,4 +1,4 @@
-/* psync_reply.h -- what a primary says before its stream begins: lines, without their ends, taken apart.
+/* psync_reply.h -- parses the answers of a primary to PSYNC and SYNC: single lines, without their line ends.
  *
  * Runs on: any thread.
  *
@@ -11,34 +11,35 @@
 #include <limits.h>
 
 #define PRIMARY_ID_BYTES 40
-/* No stream gets there. What is counted from a lower offset does not overflow. */
+/* The highest offset that is accepted. No stream gets that far, and offsets counted from there do not overflow. */
 #define PRIMARY_OFFSET_MAX (LLONG_MAX / 2)
 
-/* Whether a line begins with these words. */
+/* Returns whether a line begins with this text. */
 bool lineBegins(const char *line, const char *with);
 
 /* The reply to PSYNC. */
 typedef enum {
-    PSYNC_CONTINUES,    /* +CONTINUE: the stream goes on under `id`, "": as it was */
-    PSYNC_FULL,         /* +FULLRESYNC: the dataset, which is at `offset` of the stream `id` */
-    PSYNC_DUAL_CHANNEL, /* +DUALCHANNELSYNC: ... by another connection */
-    PSYNC_NOT_NOW,      /* an error that goes away by itself */
-    PSYNC_UNKNOWN,      /* another error, or something else: it does not know PSYNC */
-    PSYNC_MALFORMED     /* one of the first two, but what it says is not understood */
+    PSYNC_CONTINUES,    /* +CONTINUE: the stream continues with the ID `id`, or with the same ID if that is "" */
+    PSYNC_FULL,         /* +FULLRESYNC: the dataset follows, which is at `offset` of the stream `id` */
+    PSYNC_DUAL_CHANNEL, /* +DUALCHANNELSYNC: the replica is to request the dataset on a second connection */
+    PSYNC_NOT_NOW,      /* a temporary error */
+    PSYNC_UNKNOWN,      /* any other answer: the primary may not know PSYNC */
+    PSYNC_MALFORMED     /* one of the first two with wrong syntax */
 } psyncReply;
 typedef struct replPosition {
     char id[PRIMARY_ID_BYTES + 1];
-    long long offset;
+    long long offset; /* -1 if the line has none */
 } replPosition;
+/* Parses the reply to PSYNC. */
 psyncReply psyncReplyParse(const char *line, replPosition *place);
 
-/* "$ENDOFF:<offset> <id> <db> <client>": where the dataset of a second connection is, and whose it is. */
+/* "$ENDOFF:<offset> <id> <db> <client>", the answer to SYNC on a second connection. */
 typedef struct syncEnd {
-    replPosition place;
-    long long db; /* -1: the stream will say it */
-    long long client;
+    replPosition place; /* of the dataset in the replication stream */
+    long long db;       /* selected in the stream there; -1 if the stream will select one */
+    long long client;   /* the primary's client ID of the second connection */
 } syncEnd;
-/* False: it is not that. */
+/* Parses that line. Returns false if it is not valid. */
 bool syncEndParse(const char *line, syncEnd *out);
 
 #endif

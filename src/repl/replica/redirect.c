@@ -1,6 +1,7 @@
-/* redirect.c -- clients that have said they follow redirections are sent from a replica to its primary.
+/* redirect.c -- redirects clients from a replica to its primary, if they support that (CLIENT CAPA redirect).
  *
- * All that they would change or read, unless READONLY has said that a replica's data will do.
+ * The gate (primary_link.c) redirects their commands that write, and also those that read unless the client has sent
+ * READONLY.
  *
  * Threads     main.
  * Tests       tests/repl/redirect.tcl

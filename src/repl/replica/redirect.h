@@ -1,4 +1,4 @@
-/* redirect.h -- clients that have said they follow redirections are sent from a replica to its primary.
+/* redirect.h -- redirects clients from a replica to its primary, if they support that (CLIENT CAPA redirect).
  *
  * Runs on: main.
  *
@@ -8,12 +8,12 @@
 
 #include "client.h"
 
-/* Whether the client can do with a redirection, and there is a primary: then `text` (of REDIRECT_MAX bytes) is the
- * error that says where to. */
+/* If the client supports redirections and this server is a replica, writes the error reply that names the primary to
+ * `text` (REDIRECT_MAX bytes) and returns true. Else returns false. */
 bool redirectFor(const client *c, char *text);
 #define REDIRECT_MAX 300
 
-/* What it says of that for reads. */
+/* Commands by which a client allows or forbids this replica to serve its reads. */
 void readonlyCommand(client *c);
 void readwriteCommand(client *c);
 

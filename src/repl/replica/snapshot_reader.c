@@ -1,10 +1,10 @@
-/* snapshot_reader.c -- the bytes of a snapshot as they come from the primary: of a known length, or up to a mark.
+/* snapshot_reader.c -- reads an RDB from the primary's connection: of a known length, or up to a mark.
  *
- * Not here    where they end (resp/snapshot_frame.h); what they mean (persist/rdb/rdb_scan.h).
+ * Not here    finding the end of the RDB (resp/snapshot_frame.h), parsing it (persist/rdb/rdb_scan.h).
  * Owns        nothing.
- * Threads     the job's, or whoever loads.
- * Invariants  1. What lies behind a snapshot of known length stays in the job's `early`, or in the socket.
- *             2. The stash is used for a snapshot of unknown length only; it is empty, or has certain bytes of it.
+ * Threads     the job's, or that of the loader (rdb_scan).
+ * Invariants  1. Bytes after an RDB of known length stay in the job's `early` bytes, or in the socket.
+ *             2. The stash is used for an RDB of unknown length only, and has no bytes that may belong to the mark.
  * Tests       tests/unit/repl/replica/snapshot_reader_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -39,7 +39,7 @@ void snapshotReaderBegin(snapshotReader *r, linkJob *job) {
     r->stash_at = r->stash_len = 0;
 }
 
-/* What came with the header, or from the socket. */
+/* Returns bytes that were read together with the header, or else reads from the socket. */
 static ssize_t take(linkJob *job, char *buf, size_t len) {
     if (job->wire.early_len == 0) return linkRead(job, buf, len);
     if (len > job->wire.early_len) len = job->wire.early_len;
@@ -61,7 +61,7 @@ static ssize_t readScanned(snapshotReader *r, char *buf, size_t len) {
     return 0;
 }
 
-/* A mark cannot be looked for in a few bytes. */
+/* Reads through the stash, because a mark cannot be searched in a buffer that is smaller than the mark. */
 static ssize_t readStashed(snapshotReader *r, char *buf, size_t len) {
     if (r->stash_at == r->stash_len) {
         ssize_t n = readScanned(r, r->stash, sizeof(r->stash));
@@ -90,7 +90,7 @@ ssize_t snapshotRead(snapshotReader *r, void *buf, size_t len) {
     return n;
 }
 
-/* ---- Into a file ---- */
+/* ---- Receiving into a file ---- */
 
 static bool writeAll(int fd, const char *bytes, size_t len) {
     while (len > 0) {
@@ -103,7 +103,7 @@ static bool writeAll(int fd, const char *bytes, size_t len) {
     return true;
 }
 
-/* False with errno, and what could not be done. */
+/* Copies the RDB to the file and syncs it. On failure returns false with errno, and sets `what` to a description. */
 static bool receive(linkJob *job, int fd, const char **what) {
     static const char reading[] = "I/O error trying to sync with PRIMARY";
     static const char writing[] = "Write error or short write writing to the DB dump file needed for PRIMARY <-> "

@@ -1,16 +1,16 @@
-/* stream_apply.c -- the stream of the primary, applied; and what the primary is told of it.
+/* stream_apply.c -- applies the replication stream of the primary, and sends acknowledgments.
  *
- * It is a session like those of clients: read, parsed and hashed by a holder, applied in batches. So what a lost link
- * leaves is the place up to which whole commands were applied: unfinished input and an open transaction are forgotten
- * with it.
+ * The link is a client like others: an owner thread reads, parses and hashes its commands, which main applies in
+ * batches. When the connection is lost, the replication offset stays that of the last whole command or transaction;
+ * incomplete input and an open transaction are discarded.
  *
- * Not here    how there comes to be a connection with a stream (primary_link.c).
- * Owns        the session, as long as it lives.
+ * Not here    connecting and synchronizing (primary_link.c).
+ * Owns        the client of the link, `session`.
  * Threads     main.
- * Invariants  1. The stream's offset is behind the last command that was applied whole, and what has come of an open
- *                transaction lies behind it.
- *             2. `run` lies between the replication offset and the end of the backlog; it is the offset unless a
- *                transaction is open.
+ * Invariants  1. The replication offset is the end of the last command or transaction that was applied as a whole; the
+ *                backlog has the commands of an open transaction after it.
+ *             2. `run`, the end of the last command that ran, is between the replication offset and the end of the
+ *                backlog; it equals the offset unless a transaction is open.
  * Cost        for each command a copy of its bytes into the backlog.
  * Tests       tests/repl/sync.tcl, tests/repl/partial.tcl, tests/repl/strange_primary.tcl,
  *             tests/fuzz/repl_stream_fuzz.c
@@ -36,18 +36,18 @@
 #include <string.h>
 
 static struct {
-    void (*lost)(bool whole); /* const after boot */
-    client *session;          /* NULL */
-    int db;                   /* without a session: that the stream is in at its place */
-    bool old_style;
-    uint64_t run;                   /* the offset of what was executed, within a transaction too */
-    uint64_t told_offset;           /* with the last acknowledgement */
-    uint64_t heard_ms, heard_input; /* when it last had input, and how much it had then */
-    uint64_t input_before;          /* bytes of former sessions */
-    syncedOffset on_disk;           /* of the session's stream */
+    void (*lost)(bool whole);       /* const after boot */
+    client *session;                /* borrowed: the client of the link; NULL without a link */
+    int db;                         /* without a link: the database in which the next one begins */
+    bool old_style;                 /* begun by SYNC */
+    uint64_t run;                   /* end of the last command that ran, also within a transaction */
+    uint64_t told_offset;           /* in the last acknowledgment */
+    uint64_t heard_ms, heard_input; /* monotonic time of the last input; bytes received until then */
+    uint64_t input_before;          /* bytes received on previous links */
+    syncedOffset on_disk;           /* for the present stream */
 } primary;
 
-/* Asserts the invariants. A link that is about to be closed for what it has sent has forwarded part of a command. */
+/* Asserts the invariants. After a protocol error the backlog may end in a part of a command. */
 static void sessionCheck(void) {
     const client *c = primary.session;
     if (!c) return;
@@ -57,11 +57,12 @@ static void sessionCheck(void) {
     debugAssert(primary.db >= 0 && primary.db < dbCount());
 }
 
-/* ---- Telling the primary ---- */
+/* ---- Acknowledgments ---- */
 
 #define SILENCED (CLIENT_PRIMARY | CLIENT_REPLY_OFF | CLIENT_REPLY_SKIP)
 
-/* The link has no other replies, whatever CLIENT REPLY has come by it. */
+/* Sends bytes to the primary. Nothing else is sent on the link, so replies are disabled; CLIENT REPLY in the stream has
+ * no effect on these bytes. */
 static void say(const char *bytes, size_t len) {
     client *c = primary.session;
     debugAssert(c->flags & CLIENT_PRIMARY);
@@ -108,7 +109,8 @@ void streamApplyAsked(client *c) {
 
 /* ---- The stream ---- */
 
-/* Bytes of a command whose arguments came in several pieces. False: they are not as a server writes them. */
+/* Appends a command whose bytes are not in one piece to the backlog, in RESP. Returns false if the primary has sent it
+ * in another encoding, so that offsets would differ. */
 static bool forwardApart(const parsedCommand *req) {
     char header[RESP_HEADER_MAX];
     uint64_t before = replStreamBacklog()->end;
@@ -128,7 +130,7 @@ static bool forward(const parsedCommand *req) {
     return true;
 }
 
-/* One of its commands has run, or was queued. */
+/* Called when a command of a client with CLIENT_PRIMARY has run, was queued by MULTI, or could not be run. */
 static void applied(client *c) {
     if (unlikely(c != primary.session)) return;
     if (unlikely(!forward(c->req))) {
@@ -151,7 +153,7 @@ void streamApplyBegin(connection *conn, bool old_style) {
     serverAssert(!primary.session);
     debugAssert(replStreamIsKept() && replStreamBacklog()->end == replStreamOffset());
     client *c = outgoingAdopt(conn);
-    c->flags |= CLIENT_PRIMARY | CLIENT_DENY_BLOCKING; /* the stream waits for no key of its own */
+    c->flags |= CLIENT_PRIMARY | CLIENT_DENY_BLOCKING; /* a blocking command must not stop the stream */
     c->db = dbSelect(primary.db);
     primary.session = c;
     primary.old_style = old_style;
@@ -166,7 +168,8 @@ bool streamApplyIsOpen(void) {
     return primary.session != NULL;
 }
 
-/* What is left of it is the place. */
+/* Ends the link, except for the replication offset and the database, which the next link continues. Returns false after
+ * a protocol error. */
 static bool letGo(void) {
     client *c = primary.session;
     sessionCheck();
@@ -201,7 +204,7 @@ void streamApplyInit(void (*lost)(bool whole)) {
     callOnApplied(applied);
 }
 
-/* ---- What is known of it ---- */
+/* ---- State of the link ---- */
 
 int streamApplyDb(void) {
     return primary.session ? dbId(primary.session->db) : primary.db;

@@ -1,4 +1,6 @@
-/* stream_apply.h -- the stream of the primary, applied; and what the primary is told of it.
+/* stream_apply.h -- applies the replication stream of the primary, and sends acknowledgments.
+ *
+ * While the link is up it is a client with the flag CLIENT_PRIMARY, whose requests are the stream.
  *
  * Runs on: main.
  *
@@ -9,38 +11,43 @@
 #include "client.h"
 #include "connection.h"
 
-/* Boot. `lost`: it has ended, but not by streamApplyLeave(). The stream's offset is where it was applied up to, and
- * with `whole` it can be gone on with there. */
+/* Call at startup. `lost` is called when the link has ended, but not by streamApplyLeave(). The replication offset is
+ * then that of the last command applied; `whole` is false if the primary has violated the protocol, so that the stream
+ * cannot be continued from there. */
 void streamApplyInit(void (*lost)(bool whole));
-/* Apply what comes on a connection (takes it), from the stream's offset on. `old_style`: the primary counts nothing,
- * and is told nothing. */
+/* Begins to apply the bytes that arrive on `conn` (takes ownership), which follow the replication offset. `old_style`
+ * (after SYNC): the primary expects no acknowledgments. */
 void streamApplyBegin(connection *conn, bool old_style);
+/* Returns whether there is a link. */
 bool streamApplyIsOpen(void);
-/* It is not to go on. As `whole` above. */
+/* Ends the link, which must exist. Returns `whole` as described above. */
 bool streamApplyLeave(void);
-/* As if the primary had closed it. */
+/* Closes the connection of the link, as if the primary had closed it: `lost` will be called. */
 void streamApplyClose(void);
 
-/* The database in which the primary's next command works, or, without a session, will when there is one. */
+/* Returns the database of the primary's next command. */
 int streamApplyDb(void);
+/* Sets the database in which the next link begins. */
 void streamApplySetDb(int db);
-/* When the primary was last heard of, monotonic. */
+/* Returns when bytes of the primary last arrived (monotonic). */
 uint64_t streamApplyHeardMs(void);
-/* The offset of what has been received. */
+/* Returns the replication offset up to which bytes were received. */
 uint64_t streamApplyReadOffset(void);
-/* Bytes that all sessions have received. */
+/* Returns the bytes that all links have received since startup. */
 uint64_t streamApplyInput(void);
 
-/* The offset of what has been applied, as the primary counts: that of an old-style one begins at -1. */
+/* Returns the offset that is applied, as the primary counts; after SYNC the count begins at -1. */
 long long streamApplyOffset(void);
 
-/* Tell the primary how far this server is, and with `with_disk` its disk. Nothing without a session. */
+/* Sends the primary the offset that is applied, and, if `with_disk` and there is a log, the one on the disk. Does
+ * nothing without a link. */
 void streamApplyAck(bool with_disk);
-/* Each tick: the same if that has changed, so that whoever waits for it there does not wait for the next second. */
+/* Acknowledges if the offset has changed. Call at each tick, so that clients of the primary that use WAIT need not wait
+ * for the next second. */
 void streamApplyAckChanges(void);
-/* ... and each second in any case. An old-style primary is told nothing that it has not asked for. */
+/* Acknowledges, unless the link was begun by SYNC. Call once a second. */
 void streamApplyAckAnyway(void);
-/* A client wants to know how far this server is: it is told if it is the primary. */
+/* Handles REPLCONF GETACK: acknowledges if `c` is the client of the link. */
 void streamApplyAsked(client *c);
 
 #endif

@@ -1,17 +1,17 @@
-/* stream_buffer.c -- fills the stream buffer while the RDB comes by another connection and is loaded.
+/* stream_buffer.c -- fills the stream buffer while the RDB arrives on another connection and is loaded.
  *
- * The job writes a newline each second: the primary sees by it that the replica lives, as acknowledgements come only
- * after the dataset is loaded. If the connection ends the buffered bytes are applied nevertheless, and the link is made
- * again from their end.
+ * The job writes a newline each second, so that the primary does not time the replica out: acknowledgments begin only
+ * when the dataset is loaded. If the connection ends, the buffered bytes are applied nevertheless, and the replica
+ * reconnects from the end of them.
  *
  *   KEEPS --keep_max is reached--> FULL: only newlines are sent
- *     `----------the connection ends, main has enough, or the job is dropped----------> over
+ *     `----------the connection ends, main sets `enough`, or the job is dropped--------> over
  *
- * Not here    what is done with the stream buffer (primary_link.c).
+ * Not here    applying the stream buffer (primary_link.c).
  * Owns        nothing.
  * Threads     the job's.
- * Invariants  1. All that has come is in `kept`, in its order; nothing is left in the wire's early bytes.
- *             2. While less than keep_max is kept `kept` grows by a block at most in one step.
+ * Invariants  1. All bytes that were received are in `kept`, in order; the wire has no early bytes.
+ *             2. `kept` exceeds keep_max by less than one block.
  * Tests       tests/unit/repl/replica/stream_buffer_test.c, tests/repl/dual_channel.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -20,7 +20,7 @@
 #include "clock.h"
 #include "panic.h"
 
-#define WAKE_MS 20 /* a wait is interrupted as often, to see whether main has set `enough` */
+#define WAKE_MS 20 /* longest wait before the thread checks whether main has set `enough` */
 #define SAY_EVERY_MS 1000
 
 static void keeperCheck(const linkJob *job) {
@@ -39,7 +39,7 @@ static bool mayKeepMore(const linkJob *job) {
     return !job->keep_max || job->kept.memory < job->keep_max;
 }
 
-/* Reads into the stream buffer what has come. False at the end of the connection. */
+/* Reads available bytes into the stream buffer. Returns false at the end of the connection. */
 static bool keep(linkJob *job) {
     size_t room, before = job->kept.len;
     keeperCheck(job);
