@@ -1,16 +1,16 @@
-/* failover.c -- a primary hands its role over to one of its replicas: FAILOVER.
+/* failover.c -- FAILOVER: a primary and one of its replicas exchange their roles.
  *
- * The dataset stands still while it waits (engine/wait/pause.h), so that a replica that has all of the stream has all
- * there is. Then this server follows that one, and asks it with its first PSYNC to be a primary; what it answers
- * decides.
+ * Writes are paused (engine/wait/pause.h) until a replica, the target, has acknowledged the whole replication stream.
+ * Then this server becomes a replica of the target, and its first PSYNC asks the target to become the primary. If the
+ * target refuses, this server becomes a primary again.
  *
- * Not here    the link (primary_link.c), what the other one does (psync.c).
- * Owns        the failover under way.
- * Threads     main; its own thread where the link changes.
- *   NONE --FAILOVER--> WAITS --a replica has all, or FORCE and the time is up--> RUNS --it accepts--> NONE
- *                       | ABORT, or the time is up                                | ABORT, or it refuses
- *                       `--> NONE                                                 `--> NONE, a primary again
+ *   NONE --FAILOVER--> WAITS --a replica has all, or timeout with FORCE--> RUNS --target accepts--> NONE
+ *                       | ABORT, or timeout                                 | ABORT, or target refuses
+ *                       `--> NONE                                           `--> NONE, a primary again
  *
+ * Not here    the link (primary_link.c), PSYNC on the side of the target (psync.c).
+ * Owns        the present failover.
+ * Threads     main; functions that change the link, main's own thread.
  * Invariants  1. Clients are paused for a failover exactly while there is one.
  *             2. This server is a primary in WAITS, and a replica of the target in RUNS.
  * Tests       tests/repl/failover.tcl
@@ -35,10 +35,10 @@
 
 static struct {
     failoverState state;
-    sds host; /* owns: whom to; NULL: anybody */
+    sds host; /* owns: the target; NULL if it may be any replica */
     long long port;
     bool force;
-    uint64_t until_ms; /* monotonic; 0: without end */
+    uint64_t until_ms; /* monotonic: end of WAITS; 0 without a timeout */
 } failover;
 
 static void failoverCheck(void) {
@@ -76,7 +76,7 @@ static void giveUp(const char *reason) {
     end();
 }
 
-/* ---- On its way ---- */
+/* ---- The steps of a failover ---- */
 
 static bool isAt(const replicaState *r, const char *host, long long port) {
     char ip[HOST_BYTES];
@@ -102,7 +102,7 @@ static replicaState *firstWithAll(void) {
     return NULL;
 }
 
-/* The other one has answered PSYNC FAILOVER. */
+/* Called when the target has answered PSYNC FAILOVER. */
 static void answered(bool accepted) {
     if (failover.state != FAILOVER_RUNS) return;
     if (accepted) end();
@@ -156,7 +156,7 @@ typedef struct failoverWords {
     bool to, force;
 } failoverWords;
 
-/* False after an error. */
+/* Returns false after an error reply. */
 static bool parse(client *c, failoverWords *w) {
     uint32_t i = 1;
     while (i < c->argc) {
@@ -184,7 +184,7 @@ static bool parse(client *c, failoverWords *w) {
     return true;
 }
 
-/* Why it may not begin; NULL: it may. */
+/* Returns the reason why no failover may begin, as an error, or NULL if it may. */
 static const char *refusal(const failoverWords *w, const char *host) {
     if (failover.state != FAILOVER_NONE) return "FAILOVER already in progress.";
     if (primaryLinkWanted()) return "FAILOVER is not valid when server is a replica.";

@@ -1,9 +1,9 @@
-/* failover.h -- a primary hands its role over to one of its replicas: FAILOVER.
+/* failover.h -- FAILOVER: a primary and one of its replicas exchange their roles.
  *
- *   NONE --> WAITS    writes are paused until a replica has all
- *              `----> RUNS    it is asked to be the primary; this server is its replica then
+ *   NONE --> WAITS    writes are paused until a replica has acknowledged the whole replication stream
+ *              `----> RUNS    this server is a replica of that one, and has asked it to become the primary
  *
- * Runs on: main; its own thread where the link changes.
+ * Runs on: main; the command and failoverStep(), main's own thread.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef REPL_FAILOVER_H
@@ -13,11 +13,12 @@
 
 typedef enum { FAILOVER_NONE, FAILOVER_WAITS, FAILOVER_RUNS } failoverState;
 
-/* Boot. */
+/* Call at startup. */
 void failoverInit(void);
 failoverState failoverNow(void);
-const char *failoverText(void); /* as INFO has it */
-/* Each tick, and when a replica has acknowledged something: go on if it is time. Main's own thread. */
+/* Returns the state as INFO shows it. */
+const char *failoverText(void);
+/* Moves on from WAITS if a replica has the whole stream or the timeout has passed. Call at each tick. */
 void failoverStep(void);
 
 void failoverCommand(client *c);

@@ -1,7 +1,7 @@
-/* psync.c -- what others ask of a primary: PSYNC, SYNC, REPLCONF.
+/* psync.c -- the commands that replicas send to a primary: PSYNC, SYNC, REPLCONF.
  *
- * Not here    how they are given the dataset (full_sync.c) and the stream (replicas.c).
- * Owns        counters.
+ * Not here    sending the dataset (full_sync.c) and the replication stream (replicas.c).
+ * Owns        the counters.
  * Threads     main.
  * Tests       tests/repl/psync.tcl, tests/fuzz/repl_words_fuzz.c
  *
@@ -42,12 +42,13 @@ void psyncInit(gateFn *monitors, void (*ask)(client *c)) {
 
 /* ---- PSYNC, SYNC ---- */
 
-/* It does not ask for a part. */
+/* Returns whether PSYNC requests a full synchronization. */
 static bool asksForAll(slice id) {
     return id.len > 0 && id.ptr[0] == '?';
 }
 
-/* A part of the stream that is still kept, under one of its names. -1 with a line in the log: it is not to be had. */
+/* Returns the offset from which the replica can continue, or logs why it cannot and returns -1. It must request one of
+ * the two replication IDs, and the backlog must have the bytes from the offset on. `wanted` counts from 1. */
 static long long partOf(const replicaState *r, slice id, long long wanted) {
     const replIds *names = replicationIds();
     bool first = id.len == REPL_ID_BYTES && !strncasecmp(id.ptr, names->id, REPL_ID_BYTES);
@@ -91,7 +92,7 @@ static void becomeOnline(replicaState *r, uint64_t offset) {
     int n = r->reads_psync2 ? snprintf(line, sizeof(line), "+CONTINUE %s\r\n", replicationIds()->id)
                             : snprintf(line, sizeof(line), "+CONTINUE\r\n");
     bool kept = replicaSetCursor(r, offset);
-    serverAssert(kept); /* partOf() has looked */
+    serverAssert(kept); /* partOf() has checked it */
     replicaBegin(r);
     debugAssert((size_t)n < sizeof(line));
     addReplyProto(r->c, line, (size_t)n);
@@ -109,7 +110,7 @@ static void becomeOnline(replicaState *r, uint64_t offset) {
         replicaName(r), (unsigned long long)(replStreamOffset() - offset), (unsigned long long)offset + 1);
 }
 
-/* True when the stream goes on, or an error was sent. */
+/* Tries a partial synchronization. Returns true if it has begun, or after an error reply. */
 static bool tryPartial(client *c, replicaState *r) {
     long long wanted;
     if (!getLongLongFromArg(c, 2, &wanted, NULL)) return true;
@@ -123,7 +124,7 @@ static bool tryPartial(client *c, replicaState *r) {
     return true;
 }
 
-/* Why the client cannot have what it asks for now; NULL: it can. */
+/* Returns the error reply if the client cannot synchronize now, or NULL if it can. */
 static const char *refusal(const client *c, const replicaState *r) {
     if (failoverNow() != FAILOVER_NONE) return "-NOMASTERLINK Can't SYNC while failing over";
     if (primaryLinkWanted() && !primaryLinkIsUp()) return "-NOMASTERLINK Can't SYNC while not connected with my master";
@@ -132,7 +133,8 @@ static const char *refusal(const client *c, const replicaState *r) {
     return NULL;
 }
 
-/* PSYNC ... FAILOVER: the primary asks this replica to take its place. False after an error. */
+/* Handles PSYNC ... FAILOVER: makes this replica the primary, as its primary requests. Returns false after an error
+ * reply. */
 static bool takeOver(client *c) {
     if (!primaryLinkWanted()) {
         addReplyError(c, "PSYNC FAILOVER can't be sent to a master.");
@@ -151,7 +153,7 @@ static bool takeOver(client *c) {
 
 static void synchronize(client *c, bool by_psync) {
     assertMainRole();
-    if (c->flags & CLIENT_REPLICA) return; /* it is one, or a monitor */
+    if (c->flags & CLIENT_REPLICA) return; /* the client is already a replica, or a monitor */
     if (c->flags & CLIENT_PRIMARY) {
         addReplyError(c, "A primary gets no stream from its replica");
         return;
@@ -191,7 +193,8 @@ void syncCommand(client *c) {
 
 /* ---- REPLCONF ---- */
 
-/* Digits up to `end`, which may be none. False: there is something else, or too much. */
+/* Reads the digits up to `end`, of which there may be none. Returns false for other characters, or a number over 255.
+ * */
 static bool readVersionPart(const char *at, const char *end, unsigned *out) {
     *out = 0;
     for (; at < end; at++) {
@@ -202,7 +205,7 @@ static bool readVersionPart(const char *at, const char *end, unsigned *out) {
     return true;
 }
 
-/* "9.1.2" as 0x00090102. */
+/* Reads "9.1.2" as 0x00090102. Returns false if the text is not valid. */
 static bool readVersion(slice text, unsigned *out) {
     unsigned version = 0;
     const char *at = text.ptr, *end = text.ptr + text.len;
@@ -228,7 +231,7 @@ static bool setIp(client *c, replicaState *r, uint32_t at) {
     return true;
 }
 
-/* Whether the dataset may go by a connection of its own, which is only there for what a child writes directly. */
+/* Returns whether dual-channel synchronization is possible, which requires that a child writes to the connection. */
 static bool mayUseTwo(void) {
     if (!repl_settings.dual_channel) return false;
     if (!repl_settings.diskless_sync)
@@ -244,7 +247,8 @@ static void setCapability(replicaState *r, slice word) {
     else if (sliceIs(word, "dual-channel")) r->dual_channel = mayUseTwo();
 }
 
-/* Words of rdb-filter-only, as in a file of settings: what is named is all that the snapshot has. */
+/* Parses the value of rdb-filter-only: words, quoted as in a configuration file, that name all that the RDB is to have.
+ * Returns false after an error reply. */
 static bool setFilter(client *c, replicaState *r, uint32_t at) {
     int count = 0, known = 0;
     sds text = sdsFromSlice(c->argv[at]);
@@ -273,7 +277,7 @@ static bool readSwitch(client *c, uint32_t at, bool *out) {
     return true;
 }
 
-/* Which client gets the dataset for it. */
+/* Sets which client, the RDB channel, gets the dataset for this replica. Returns false after an error reply. */
 static bool setRdbClient(client *c, replicaState *r, uint32_t at) {
     long long id;
     if (!getLongLongFromArg(c, at, &id, NULL)) return false;
@@ -285,7 +289,7 @@ static bool setRdbClient(client *c, replicaState *r, uint32_t at) {
     return false;
 }
 
-/* One option and its value; false after an error. */
+/* Applies one option of REPLCONF and its value. Returns false after an error reply. */
 static bool setOption(client *c, replicaState *r, uint32_t at) {
     slice name = c->argv[at], value = c->argv[at + 1];
     if (sliceIs(name, "listening-port")) return getLongLongFromArg(c, at + 1, &r->port, NULL);
@@ -318,7 +322,7 @@ static bool readOffset(slice text, long long *out) {
     return string2ll(text.ptr, text.len, out);
 }
 
-/* ACK <offset> [FACK <offset>] */
+/* Handles ACK <offset> [FACK <offset>], which have no reply. */
 static void takeAck(client *c, uint32_t at) {
     replicaState *r = replicaKnown(c);
     long long acked, synced = -1;
@@ -348,9 +352,9 @@ void replconfCommand(client *c) {
     addReplyOk(c);
 }
 
-/* ---- What a replica may say ---- */
+/* ---- The gate for commands of replicas ---- */
 
-/* What has no reply. */
+/* Returns whether REPLCONF is used in a form that has no reply. */
 static bool isAck(const client *c) {
     return c->argc > 1 && c->argc % 2 == 1 && (sliceIs(c->argv[1], "ack") || sliceIs(c->argv[1], "getack"));
 }
@@ -362,7 +366,7 @@ gateResult replicaGate(client *c) {
     bool ignored = c->cmd->proc == psyncCommand || c->cmd->proc == syncCommand || c->cmd->proc == monitorCommand;
     if (ignored) return GATE_PASSED;
     if (c->cmd->proc == replconfCommand && isAck(c)) return GATE_PASSED;
-    /* A reply would stand in the middle of the stream. */
+    /* A reply would be in the middle of the replication stream. */
     LOG_LIMITED(LL_WARNING, LOG_LIMIT_FEW, "replicas that sent a command that has a reply",
                 "Replica %s sent a command that has a reply: its connection is closed.", replicaName(r));
     clientCloseAsap(c);

@@ -1,4 +1,4 @@
-/* psync.h -- what others ask of a primary: PSYNC, SYNC, REPLCONF.
+/* psync.h -- the commands that replicas send to a primary: PSYNC, SYNC, REPLCONF.
  *
  * Runs on: main; PSYNC and SYNC, which may fork, main's own thread.
  *
@@ -12,12 +12,14 @@ void psyncCommand(client *c);
 void syncCommand(client *c);
 void replconfCommand(client *c);
 
-/* The entry of GATE_REPLICA_CLIENT: what a replica may say while it is sent the stream; others go to `monitors`. */
+/* The gate function of GATE_REPLICA_CLIENT: closes a replica that sends a command that has a reply. Passes clients
+ * that are not replicas on to `monitors`. */
 gateResult replicaGate(client *c);
-/* Boot. `monitors`: the gate of clients that are no replicas. `ask` is REPLCONF GETACK: whoever has sent it wants to
- * know how far this server is. */
+/* Call at startup. `monitors` is the gate function for clients that are not replicas. `ask` is called for REPLCONF
+ * GETACK, with the client that has sent it. */
 void psyncInit(gateFn *monitors, void (*ask)(client *c));
 
+/* Counters of INFO: full synchronizations, and partial ones that were accepted or refused. */
 typedef struct psyncStats {
     long long full, partial_ok, partial_err;
 } psyncStats;

@@ -1,8 +1,8 @@
 /* repl_commands.c -- the commands whose handlers are in this layer: REPLICAOF, FAILOVER, PSYNC, SYNC, REPLCONF,
  * ROLE, WAIT, WAITAOF, MIGRATE.
  *
- * Owns        the array, for good.
- * Threads     main, at boot.
+ * Owns        the array of commands, which is never freed.
+ * Threads     main, at startup.
  * Tests       tests/type/command.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */

@@ -1,4 +1,4 @@
-/* repl_cron.c -- what replication does by the clock, and before output leaves.
+/* repl_cron.c -- periodic work of replication, and its work before output is sent.
  *
  * Threads     main.
  * Tests       tests/repl/wait.tcl
@@ -29,10 +29,10 @@ static uint64_t cursor_grace_ms = PLACE_HELD_MS;
 
 static struct {
     uint64_t second_ms, ping_ms;
-    uint64_t alone_since_ms; /* no replica since then; 0: there is one, or nothing is kept */
+    uint64_t alone_since_ms; /* since when there is a backlog but no replica; 0 otherwise */
 } cron;
 
-/* ---- Before output leaves ---- */
+/* ---- Before output is sent ---- */
 
 void replAskForAcks(void) {
     if (replicasCount() && failoverNow() == FAILOVER_NONE)
@@ -40,7 +40,7 @@ void replAskForAcks(void) {
 }
 
 void replFeed(void) {
-    if (unlikely(waitWantsAcks()) && !pauseInForce()) { /* the stream stands still, too */
+    if (unlikely(waitWantsAcks()) && !pauseInForce()) { /* a pause stops the replication stream, too */
         waitAcksAsked();
         replAskForAcks();
     }
@@ -51,7 +51,7 @@ void replFeed(void) {
 /* ---- Each second ---- */
 
 static void ping(uint64_t now_ms) {
-    if (!cron.ping_ms) cron.ping_ms = now_ms; /* the first one, too, is a period away */
+    if (!cron.ping_ms) cron.ping_ms = now_ms; /* the first ping is sent after a whole period */
     if (primaryLinkWanted() || !replicasCount() || failoverNow() != FAILOVER_NONE) return;
     if (now_ms - cron.ping_ms < (uint64_t)repl_settings.ping_period_s * 1000) return;
     cron.ping_ms = now_ms;
@@ -72,7 +72,7 @@ static void lookAt(replicaState *r, uint64_t now_ms) {
     clientCloseAsap(r->c);
 }
 
-/* It has had the dataset, and nobody comes for the stream behind it. */
+/* Closes an RDB channel whose replica has received the dataset but does not request the replication stream. */
 static void lookAtPlace(replicaState *r, uint64_t now_ms) {
     if (!r->is_rdb_channel || r->phase != REPLICA_SNAPSHOT_SENT || !r->has_cursor) return;
     if (now_ms - r->sent_ms <= cursor_grace_ms) return;
@@ -89,7 +89,8 @@ static void lookAtReplicas(uint64_t now_ms) {
     }
 }
 
-/* What nobody has come back for goes, and who comes later is to know that it is not the same. */
+/* Frees the backlog after repl-backlog-ttl without replicas, and changes the replication ID, so that a replica that
+ * connects later gets a full synchronization. */
 static void forgetStream(uint64_t now_ms) {
     bool alone = replStreamIsKept() && !replicasCount() && !primaryLinkWanted() && repl_settings.backlog_ttl_s;
     if (!alone) {
@@ -97,7 +98,7 @@ static void forgetStream(uint64_t now_ms) {
         return;
     }
     if (!cron.alone_since_ms) cron.alone_since_ms = now_ms;
-    uint64_t alone_s = (now_ms - cron.alone_since_ms + 999) / 1000; /* of the setting, ms would wrap */
+    uint64_t alone_s = (now_ms - cron.alone_since_ms + 999) / 1000; /* the setting in ms could overflow */
     if (alone_s <= (uint64_t)repl_settings.backlog_ttl_s) return;
     replStreamNewId();
     replStreamDrop();

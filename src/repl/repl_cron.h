@@ -1,4 +1,4 @@
-/* repl_cron.h -- what replication does by the clock, and before output leaves.
+/* repl_cron.h -- periodic work of replication, and its work before output is sent.
  *
  * Runs on: main.
  *
@@ -8,13 +8,14 @@
 
 #include <stdint.h>
 
-/* Each tick; main's own thread. */
+/* Does the periodic work of replication. Call at each tick, on main's own thread. */
 void replTick(void);
-/* Replicas are to say how far they are. */
+/* Appends REPLCONF GETACK to the replication stream, so that replicas send acknowledgments at once. */
 void replAskForAcks(void);
-/* For so long a place in the stream is held for who has got the dataset and has yet to ask for it. */
+/* Sets how long the offset of a dual-channel replica is kept after it has received the dataset, if its other connection
+ * does not request the replication stream. */
 void replSetCursorGrace(uint64_t seconds);
-/* Before output leaves: replicas are sent what is new. */
+/* Sends replicas the new bytes of the replication stream. Call before output is sent. */
 void replFeed(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* repl_info.c -- what INFO says of replication.
+/* repl_info.c -- the INFO fields of replication.
  *
  * Threads     main.
  * Tests       tests/repl/sync.tcl, tests/server/info.tcl, tests/differential/server_compare.py
@@ -64,7 +64,7 @@ static void writeReplicas(infoOut *o) {
         const replicaState *r = listNodeValue(n);
         char ip[ADDRESS_BYTES];
         replicaAddress(r, ip, sizeof(ip));
-        oneWord(ip, strlen(ip)); /* the replica has named it */
+        oneWord(ip, strlen(ip)); /* the replica has sent it, so it may have any characters */
         long long lag_s = r->phase == REPLICA_ONLINE ? (long long)((now_ms - r->acked_ms) / 1000) : 0;
         infoLine(o, "slave%d:ip=%s,port=%lld,state=%s,offset=%lld,lag=%lld,type=%s", i++, ip, r->port,
                  replicaPhaseName(r->phase), r->acked, lag_s, kindOf(r));
@@ -98,7 +98,7 @@ static void writeReplication(infoOut *o) {
     writeStream(o);
 }
 
-/* ---- Fields of others ---- */
+/* ---- INFO fields in other sections ---- */
 
 static void writeMemory(infoOut *o) {
     size_t all = replStreamIsKept() ? replStreamBacklog()->memory : 0;

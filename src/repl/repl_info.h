@@ -1,4 +1,4 @@
-/* repl_info.h -- what INFO says of replication.
+/* repl_info.h -- the INFO fields of replication.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef REPL_REPL_INFO_H
@@ -6,14 +6,14 @@
 
 #include "platform.h"
 
-/* Bytes that came from primaries and went to replicas, snapshots with them, since the start: CONFIG RESETSTAT, which
- * resets the fields of INFO, does not change them. */
+/* Bytes received from primaries and sent to replicas since startup, RDBs included. CONFIG RESETSTAT resets the INFO
+ * fields, but not these. */
 typedef struct replTraffic {
     uint64_t input, output;
 } replTraffic;
 replTraffic replTrafficNow(void);
 
-/* Boot. */
+/* Registers the INFO fields of this layer. Call at startup only. */
 void replInfoRegister(void);
 
 #endif

@@ -1,6 +1,6 @@
-/* replication.c -- the layer as a whole: its parts wired to each other and to those below.
+/* replication.c -- startup of the layer: connects its parts to each other and to the layers below.
  *
- * Threads     main, at boot.
+ * Threads     main, at startup.
  * Tests       tests/repl/sync.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -31,7 +31,7 @@
 
 #include <string.h>
 
-/* A file says where its dataset stands in the stream, if that is kept. */
+/* Sets `out` to the replication ID, offset and database that an RDB file records. Returns false without a backlog. */
 static bool describePlace(rdbReplication *out) {
     if (!replStreamIsKept()) return false;
     int db = primaryLinkWanted() ? streamApplyDb() : replStreamDb();
@@ -53,14 +53,15 @@ static bool backlogSizeChanged(const char **err) {
     return true;
 }
 
-/* What a replica, or an importing server, does with memory and clients. */
+/* Applies settings that decide how a replica, or a server with import-mode, treats memory limits and clients. */
 static bool followingChanged(const char **err) {
     unused(err);
     primaryLinkApplySettings();
     return true;
 }
 
-/* What is kept for replicas beyond the backlog goes by itself: nothing is evicted for it. */
+/* Returns the bytes of the backlog beyond repl-backlog-size. They are kept for slow replicas and freed later, so no
+ * keys are evicted for them. */
 static size_t replStreamMemory(void) {
     size_t all = replStreamIsKept() ? replStreamBacklog()->memory : 0, own = (size_t)repl_settings.backlog_size;
     return all > own ? all - own : 0;

@@ -1,4 +1,6 @@
-/* replication.h -- the layer as a whole: its parts wired to each other and to those below.
+/* replication.h -- startup of the layer: connects its parts to each other and to the layers below.
+ *
+ * Runs on: main, at startup.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef REPL_REPLICATION_H
@@ -6,10 +8,11 @@
 
 #include "ae.h"
 
-/* Boot, behind the parts of lower layers. `hide_user_data`: whether names of keys stay out of the log. */
+/* Initializes the layer. Call once, when the layers below are initialized. `hide_user_data` returns whether names of
+ * keys stay out of the log. */
 void replInit(aeEventLoop *loop, bool (*hide_user_data)(void));
 
-/* Put what this layer shows and offers into the tables of the layers below. Boot only. */
+/* Adds the commands of this layer to the command table. Call at startup only. */
 void replCommandsRegister(void);
 
 #endif

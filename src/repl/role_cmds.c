@@ -1,6 +1,6 @@
-/* role_cmds.c -- REPLICAOF and ROLE: what this server is to others.
+/* role_cmds.c -- REPLICAOF and ROLE: change and show whether this server is a primary or a replica.
  *
- * Threads     main; REPLICAOF its own thread.
+ * Threads     main; REPLICAOF, main's own thread.
  * Tests       tests/repl/role.tcl, tests/server/info.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */

@@ -1,6 +1,6 @@
-/* role_cmds.h -- REPLICAOF and ROLE: what this server is to others.
+/* role_cmds.h -- REPLICAOF and ROLE: change and show whether this server is a primary or a replica.
  *
- * Runs on: main; REPLICAOF its own thread.
+ * Runs on: main; REPLICAOF, main's own thread.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef REPL_ROLE_CMDS_H
@@ -8,9 +8,9 @@
 
 #include "client.h"
 
-/* Boot. `hide_user_data`: whether names of clients stay out of the log. */
+/* Call at startup. `hide_user_data` returns whether names of clients stay out of the log. */
 void roleCommandsInit(bool (*hide_user_data)(void));
-/* This server has become a primary because somebody asked for it. */
+/* Logs that this server has become a primary at the request of the client; `why` is the kind of request. */
 void roleLogPromotion(const char *why, const client *c);
 
 void replicaofCommand(client *c);

@@ -1,23 +1,23 @@
-/* migrate.c -- MIGRATE: keys move to another server.
+/* migrate.c -- MIGRATE: moves keys to another server.
  *
- *   found here --> [AUTH] [SELECT] RESTORE RESTORE ... --> target
- *                  a reply to each <------------------------'     +OK: that key goes here
+ *   keys --> [AUTH] [SELECT] RESTORE RESTORE ... --> target
+ *            a reply to each <------------------------'     +OK: the key is deleted here
  *
- * The server stands still meanwhile, as the field's does: nobody sees a key at both places, or at none. What that costs
- * is bounded by the timeout: so long the target may take for 64 kB, and for each reply.
+ * Main waits for the target, as in Valkey, so that a key is never visible on both servers or on none. The timeout
+ * bounds each wait: for 64 kB that are written, and for each reply.
  *
- * Keys are sent in rounds, and replies taken between them: so neither side has to hold more than a round of what the
- * other one has not taken, and values that have arrived are gone before the next ones are copied. A round is large
- * enough that the way there and back does not count.
+ * Keys are sent in rounds, and the replies to a round are read before the next one. So neither side has to buffer more
+ * than one round, and acknowledged values are deleted before the next ones are copied. A round is so large that the
+ * round-trip time does not matter.
  *
- * Only "+" is taken for success. What is none of a server's replies, and bytes that nobody has asked for, end the
- * connection: a reply that is taken for another's would delete a key that has not arrived.
+ * Only a reply that begins with "+" is a success. Any reply that does not begin with "+" or "-", and bytes after the
+ * last reply, close the connection: a reply that is assigned to the wrong key would delete a key that has not arrived.
  *
  * Not here    connections (target_link.c), payloads (object/dump_payload.h), RESTORE (commands/keyspace/dump.c).
- * Owns        a migration, while its command runs.
+ * Owns        the migration, while its command runs.
  * Threads     main.
  * Invariants  1. A key is deleted when its own RESTORE was acknowledged, and not before.
- *             2. Nothing is sent twice once a reply to a RESTORE has come.
+ *             2. After the first reply to a RESTORE, no key is sent again over another connection.
  * Tests       tests/repl/migrate.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -44,8 +44,8 @@
 #define FIRST_OPTION 6
 #define DEFAULT_TIMEOUT_MS 1000
 #define ROUND_BYTES ((size_t)1 << 20)
-#define PASSED_OVER SIZE_MAX /* length of a name that is not sent */
-#define ROUND_KEYS 1000      /* so many replies fit into the buffers of a socket: the target need not wait for us */
+#define PASSED_OVER SIZE_MAX /* length of the name of a key that is skipped */
+#define ROUND_KEYS 1000      /* so many replies fit into the socket's buffers, so that the target never has to wait */
 
 typedef enum { MIGRATE_DONE, MIGRATE_CONNECTING, MIGRATE_WRITING, MIGRATE_READING } migrateResult;
 
@@ -55,20 +55,20 @@ typedef struct migration {
     bool copy, replace;
     slice user, password;
     bool has_user, has_password;
-    uint32_t first, args; /* the keys' arguments */
+    uint32_t first, args; /* index and number of the arguments that are keys */
 
-    hashedKey *keys; /* owns: those that were there */
+    hashedKey *keys; /* owns: those that exist */
     size_t count;
-    size_t sent;     /* of them, or passed over */
-    size_t answered; /* likewise; keys[0 .. gone) have gone meanwhile, gone <= answered */
-    size_t gone;
-    sds error; /* owns: the target's first */
+    size_t sent;     /* keys that were sent or skipped */
+    size_t answered; /* keys whose reply was read, or that were skipped */
+    size_t gone;     /* keys that were deleted: their names are moved to keys[0 .. gone), gone <= answered */
+    sds error;       /* owns: the first error reply of the target; NULL without one */
 
-    targetLink *link;              /* while it is connected */
-    sds out;                       /* owns: collected, not written yet */
-    bool auth_asked, select_asked; /* a reply to it is to come */
-    bool refused;                  /* an error to one of them: no key is where it should be */
-    bool heard;                    /* a reply to a RESTORE has come */
+    targetLink *link;              /* owns while it is connected */
+    sds out;                       /* owns: bytes to be written */
+    bool auth_asked, select_asked; /* AUTH or SELECT was sent and has no reply yet */
+    bool refused; /* one of the two has failed: keys were restored in a wrong database, or not at all */
+    bool heard;   /* a reply to a RESTORE was read */
 } migration;
 
 static void migrationCheck(const migration *m) {
@@ -108,7 +108,7 @@ static slice takeSecret(client *c, uint32_t index) {
     return c->argv[index];
 }
 
-/* False after an error. */
+/* Returns false after an error reply. */
 static bool parseOptions(migration *m) {
     client *c = m->c;
     for (uint32_t i = FIRST_OPTION; i < c->argc; i++) {
@@ -152,7 +152,8 @@ static bool parse(client *c, migration *m) {
     return true;
 }
 
-/* What there is of the keys. False after an error: there is no memory for the largest of them. */
+/* Finds the keys that exist. Returns false after an error reply, if the memory for the largest of them cannot be
+ * reserved. */
 static bool findKeys(migration *m) {
     client *c = m->c;
     size_t largest = 0;
@@ -165,10 +166,10 @@ static bool findKeys(migration *m) {
         size_t bytes = objectMemUsage(o, 0);
         if (bytes > largest) largest = bytes;
     }
-    return commandMemoryReserve(c, 3 * largest); /* as DUMP */
+    return commandMemoryReserve(c, 3 * largest); /* as for DUMP */
 }
 
-/* ---- What is sent ---- */
+/* ---- Sending ---- */
 
 static bool flush(migration *m) {
     bool ok = targetWrite(m->link, sdsSlice(m->out));
@@ -206,7 +207,8 @@ static void addIntroduction(migration *m) {
     if (m->select_asked) m->out = sdsCatLen(m->out, select, respSelect(select, m->db));
 }
 
-/* How long the value has yet: 0 for ever. Time has gone on since the command began. */
+/* Returns the time to live in ms, at least 1 because the clock has advanced since the command began; 0 without an
+ * expiry. */
 static long long timeLeft(const robj *o) {
     int64_t when_ms = objectExpire(o);
     if (when_ms == -1) return 0;
@@ -224,7 +226,8 @@ static bool putRestore(migration *m, hashedKey key, const robj *o, size_t *bytes
     return ok;
 }
 
-/* A key may have ended since it was found, and a name may have been given twice. */
+/* Returns the value of a key, or marks the key as skipped and returns NULL: it may have expired since it was found, or
+ * was named twice and has been deleted. */
 static robj *stillThere(migration *m, size_t i) {
     const int flags = LOOKUP_NOTOUCH | LOOKUP_NOSTATS | LOOKUP_NONOTIFY;
     robj *o = lookupKeyReadWithFlags(m->c->db, m->keys[i], flags);
@@ -242,9 +245,9 @@ static bool sendRound(migration *m) {
     return flush(m);
 }
 
-/* ---- What comes back ---- */
+/* ---- Replies ---- */
 
-/* False with errno. */
+/* Reads a reply and sets `good` to whether it is a success. Returns false with errno if there is none. */
 static bool readReply(migration *m, bool *good) {
     slice line;
     if (!targetReadLine(m->link, &line)) return false;
@@ -267,7 +270,7 @@ static bool readIntroduction(migration *m) {
     return true;
 }
 
-/* keys[i] has arrived. */
+/* Deletes keys[i], which the target has acknowledged, unless COPY was given. */
 static void letGo(migration *m, size_t i) {
     client *c = m->c;
     hashedKey key = m->keys[i];
@@ -290,7 +293,7 @@ static bool readRound(migration *m) {
     return true;
 }
 
-/* ---- All of it ---- */
+/* ---- The command ---- */
 
 static migrateResult exchange(migration *m) {
     debugAssert(!m->heard && m->gone == 0); /* invariant 2 */
@@ -304,7 +307,7 @@ static migrateResult exchange(migration *m) {
     return MIGRATE_DONE;
 }
 
-/* One try; *error: errno of what has failed. */
+/* Makes one attempt. If it fails, sets *error to errno. */
 static migrateResult rdbCopier(migration *m, int *error) {
     m->link = targetOpen(m->c->argv[1], m->c->argv[2], m->has_password, m->timeout_ms);
     if (!m->link) {
@@ -319,7 +322,7 @@ static migrateResult rdbCopier(migration *m, int *error) {
     return result;
 }
 
-/* What has gone, whatever became of the others. */
+/* Propagates the keys that were deleted, even if others failed. */
 static void propagateGone(const migration *m) {
     if (m->gone == 0) {
         propagateNothing();

@@ -1,4 +1,6 @@
-/* migrate.h -- MIGRATE: keys move to another server.
+/* migrate.h -- MIGRATE: moves keys to another server.
+ *
+ * Runs on: main.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef REPL_MIGRATE_H
@@ -9,7 +11,7 @@
 /* MIGRATE host port key|"" destination-db timeout [COPY] [REPLACE] [AUTH password | AUTH2 user password]
  * [KEYS key ...] */
 void migrateCommand(client *c);
-/* Its keys: those behind KEYS, or the one in its place. Any thread. */
+/* Finds the keys of MIGRATE: those after KEYS, or the one in the third argument. Any thread. */
 commandKeysFn migrateGetKeys;
 
 #endif

@@ -1,13 +1,13 @@
-/* target_link.c -- connections to the servers that keys are migrated to; they are kept for a while.
+/* target_link.c -- connections to the targets of MIGRATE, which are cached for some seconds.
  *
- * Keys are moved in series, by commands that follow each other: connecting anew would cost each of them a round trip,
- * and more with TLS.
+ * Many MIGRATE commands often follow each other, and a new connection would cost each of them a round trip, and more
+ * with TLS.
  *
- * Not here    what is said (migrate.c), waiting for a connection (event/conn_wait.h).
- * Owns        the links that are kept.
+ * Not here    the commands and replies (migrate.c), waiting for a connection (event/conn_wait.h).
+ * Owns        the cached links.
  * Threads     main.
- * Invariants  1. A link is kept, or somebody's, who has it to himself.
- *             2. A kept link has no unread bytes: each reply was taken by who had asked for it.
+ * Invariants  1. A link is cached, or one caller owns it.
+ *             2. A cached link has no unread bytes, so that no reply is taken for that to a later command.
  * Tests       tests/unit/repl/migrate/target_link_test.c, tests/repl/migrate.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -29,15 +29,15 @@
 #define KEPT_MS 10000
 
 struct targetLink {
-    connWaiter waiter; /* first: its address is the link's */
-    uint64_t until_ms; /* monotonic: the wait under way ends */
+    connWaiter waiter; /* first, so that a pointer to it can be cast to targetLink */
+    uint64_t until_ms; /* monotonic: end of the present wait */
     uint64_t timeout_ms;
-    sds name;         /* owns: host, port, and what else tells it from others */
+    sds name;         /* owns: key of the cache: host, port, whether authenticated, whether with TLS */
     connection *conn; /* owns */
-    bool has_db;
-    long long db; /* selected */
-    uint64_t used_ms;
-    size_t from, len; /* unread: in[from .. len) */
+    bool has_db;      /* `db` is known */
+    long long db;     /* the selected database */
+    uint64_t used_ms; /* monotonic: when it was cached */
+    size_t from, len; /* the unread bytes are in[from .. len) */
     char in[TARGET_LINE_MAX];
 };
 
@@ -54,7 +54,7 @@ static void linkCheck(const targetLink *link) {
     unused(link);
 }
 
-/* Asserts that each kept link is connected and has no unread bytes. */
+/* Asserts that each cached link is connected and has no unread bytes. */
 static void keptCheck(void) {
 #ifdef DEBUG_ASSERTIONS
     debugAssert(kept.count <= KEPT_MAX);
@@ -91,7 +91,7 @@ static targetLink *takeKept(const sds name) {
     return NULL;
 }
 
-/* It was not closed meanwhile, and nothing has come that would be taken for a reply. */
+/* Returns whether the connection is still open and has received no bytes, which would be taken for a reply. */
 static bool isQuiet(targetLink *link) {
     char byte;
     return connRead(link->conn, &byte, 1) == -1 && link->conn->state == CONN_CONNECTED;
@@ -149,7 +149,7 @@ void targetDrop(targetLink *link) {
     zfree(link);
 }
 
-/* The one that nobody has used for the longest time makes room. */
+/* If the cache is full, closes the link that was not used for the longest time. */
 static void makeRoom(void) {
     if (kept.count < KEPT_MAX) return;
     size_t oldest = 0;
@@ -189,7 +189,7 @@ void targetsTick(void) {
     keptCheck();
 }
 
-/* ---- Its database ---- */
+/* ---- The selected database ---- */
 
 bool targetIsAt(const targetLink *link, long long db) {
     return link->has_db && link->db == db;
@@ -205,7 +205,7 @@ void targetForgetDb(targetLink *link) {
     link->has_db = false;
 }
 
-/* ---- Bytes ---- */
+/* ---- Reading and writing ---- */
 
 bool targetWrite(targetLink *link, slice bytes) {
     while (bytes.len > 0) {
@@ -217,7 +217,7 @@ bool targetWrite(targetLink *link, slice bytes) {
     return true;
 }
 
-/* More bytes behind the unread ones. */
+/* Reads more bytes and appends them to the unread ones. */
 static bool readMore(targetLink *link) {
     link->len -= link->from;
     memmove(link->in, link->in + link->from, link->len);

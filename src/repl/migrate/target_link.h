@@ -1,6 +1,6 @@
-/* target_link.h -- connections to the servers that keys are migrated to; they are kept for a while.
+/* target_link.h -- connections to the targets of MIGRATE, which are cached for some seconds.
  *
- * Who has one waits for the other side: no longer than its timeout for a piece of what is written, or for a line.
+ * Calls block: each waits for the target, at most for the timeout for each TARGET_PIECE_BYTES written or line read.
  *
  * Runs on: main.
  *
@@ -15,29 +15,32 @@
 
 typedef struct targetLink targetLink;
 
-/* A connection to `host`:`port`, kept from before or new; whoever has it keeps or drops it. `authenticated`: its user
- * proves who it is each time, and what was proved on it before is nobody else's. NULL with errno: ECONNREFUSED if there
- * is a host, but not this server; anything else, ETIMEDOUT too, if there was no connection in time. */
+/* Returns a connection to `host`:`port`, cached or new, which the caller owns until targetKeep() or targetDrop().
+ * `authenticated`: the caller sends AUTH; such connections are cached apart from those without, so that a user never
+ * gets the permissions of another one. Returns NULL with errno on failure: ECONNREFUSED if the host refuses
+ * connections, ETIMEDOUT or another one if there was no connection in time. */
 targetLink *targetOpen(slice host, slice port, bool authenticated, long long timeout_ms) must_check;
-/* Keep it for the next one, unless the other side has said more than it was asked for. */
+/* Takes ownership of the link and caches it, or closes it if it has unread bytes. */
 void targetKeep(targetLink *link);
-/* Close it. */
+/* Closes and frees the link. Accepts NULL. */
 void targetDrop(targetLink *link);
 
-/* Whether this database is selected on it; and that it is. */
+/* Returns whether the link is known to have selected this database. */
 bool targetIsAt(const targetLink *link, long long db);
+/* Records that the link has selected this database. */
 void targetSetDb(targetLink *link, long long db);
+/* Records that the selected database is unknown. */
 void targetForgetDb(targetLink *link);
 
-/* All of it, or false with errno. */
+/* Writes all bytes. Returns false with errno on failure. */
 bool targetWrite(targetLink *link, slice bytes) must_check;
-/* The next line, without its end (LF or CR LF): borrowed until the next call. False with errno: EBADMSG if it is longer
- * than a line of a server is. */
+/* Reads the next line and sets `line` to it, without its LF or CR LF; borrowed until the next call. Returns false with
+ * errno on failure: EBADMSG if it is longer than TARGET_LINE_MAX. */
 bool targetReadLine(targetLink *link, slice *line) must_check;
 
-/* How many are kept. */
+/* Returns the number of cached connections. */
 size_t targetsKept(void);
-/* Each second: those that nobody has used for ten go. */
+/* Closes connections that were cached for more than ten seconds. Call once a second. */
 void targetsTick(void);
 
 #endif
