@@ -1,23 +1,23 @@
 /* ae.c -- the event loop: file descriptors, timers, and hooks around the wait.
  *
- * One turn reads: before_sleep, before_wait, wait, after_sleep, ready files, due timers. How the wait is done is the
- * matter of a backend (ae_internal.h), chosen when the loop is made.
+ * The header has the order of an iteration. A backend (ae_internal.h), chosen when the loop is created, does the wait.
  *
- * A handler may delete any registration, close the descriptor and have its number given to something new, while the
- * number still stands in the list of ready ones. So each registration has a generation, which changes when the last
- * bit of its mask goes; an event whose generation is not the present one is dropped. What is really ready comes back
- * with the next wait, as waiting is level-triggered.
+ * A handler may delete any registration, close the descriptor and open another one that gets the same number, while the
+ * list of ready descriptors still has an event for that number. So each registration has a generation, which changes
+ * when the last bit of its mask is deleted; an event with another generation is dropped. As waiting is level-triggered,
+ * the next wait reports again each descriptor that is still ready.
  *
  * Not here    sockets (anet.c), connections (connection.c).
  * Owns        registrations, timers, the backend's state. Descriptors and handler arguments are borrowed.
  * Threads     the loop's own; wakeups: aeWakeupSend() any.
  * Invariants  1. A handler runs only if its bit is in the mask at that moment, for its own generation, and in a nested
- *                turn only with AE_REENTRANT.
- *             2. The list of ready descriptors lies on the stack: a handler may run a turn of the same loop inside.
- *             3. A timer runs at most once in a turn; one made or put off in a turn runs in a later one.
- *             4. The first timer of the heap is due first; among equals the smaller id.
- * Cost        no allocation and no look-up per event; the clock is read twice a turn, not at all without timers.
- *             Deleting a timer is O(timers).
+ *                iteration only with AE_REENTRANT.
+ *             2. The list of ready descriptors is on the stack, so that a handler may run a nested iteration.
+ *             3. A timer runs at most once in an iteration; a timer that is created or scheduled again in an iteration
+ *                runs in a later one.
+ *             4. The first timer of the heap is due first; among equals the one with the lower ID.
+ * Cost        no allocation and no look-up per event; the clock is read twice in an iteration, and not at all without
+ *             timers. Deleting a timer is O(timers).
  * Tests       tests/unit/event/ae_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -41,12 +41,12 @@
 #define FIRED_PER_ITERATION 512
 
 typedef struct fileEvent {
-    aeFileProc *read_proc, *write_proc; /* read_proc: of AE_INPUT */
+    aeFileProc *read_proc, *write_proc; /* read_proc handles AE_INPUT */
     void *read_arg, *write_arg;         /* borrowed until the event is deleted */
     int mask;
     uint32_t generation;
-    bool raised; /* is to be called by the list of raised ones ... */
-    bool listed; /* ... on which it is, raised or not any more */
+    bool raised; /* by aeRaiseReadable(): the handler is to be called */
+    bool listed; /* the loop's list `raised` has it, maybe no longer raised */
 } fileEvent;
 
 typedef struct timeEvent {
@@ -63,7 +63,7 @@ static bool isSooner(const void *a, const void *b) {
 
 static const heapType timer_type = {.size = sizeof(timeEvent), .before = isSooner};
 
-/* The timer whose handler runs; it is out of the heap meanwhile. A turn inside a handler stacks another one. */
+/* A timer whose handler runs; it is not in the heap meanwhile. A nested iteration in a handler adds another one. */
 typedef struct runningTimer {
     long long id;
     bool deleted;
@@ -78,19 +78,19 @@ struct aeEventLoop {
     bool dont_wait, stop;
     aeHook *before_sleep, *before_wait, *after_sleep, *after_event;
     void *before_sleep_arg, *before_wait_arg, *after_sleep_arg, *after_event_arg;
-    const aeWakeup *wakeup;  /* borrowed; NULL: none is attached */
-    uint64_t waits_until_us; /* the wait under way ends then by itself; 0: none is under way */
+    const aeWakeup *wakeup;  /* borrowed: the one without a function; NULL without one */
+    uint64_t waits_until_us; /* when the first timer ends the present wait; 0 if there is no wait to be ended */
     heap timers;             /* owns: timeEvent */
     long long next_timer_id;
-    uint64_t timers_now_us; /* the time of the timer round in progress, 0 outside one */
+    uint64_t timers_now_us; /* while timers run: the time at which this began; else 0 */
     runningTimer *running;
-    aeFired *raised; /* owns; a queue: what is raised while it is worked off is for the next turn */
+    aeFired *raised; /* owns: a queue; descriptors raised while it is processed are for the next iteration */
     size_t raised_first, raised_end, raised_cap;
     uint64_t iteration;
-    int depth; /* turns that are on the stack */
+    int depth; /* nested iterations, the outer one included */
 };
 
-/* -------------------------------------------------------------------------------------------- life */
+/* --------------------------------------------------------------------------- creation and settings */
 
 static const aeBackend *chooseBackend(void) {
 #ifdef __linux__
@@ -172,7 +172,7 @@ void aeDontWait(aeEventLoop *loop) {
 
 /* ------------------------------------------------------------------------------------------- files */
 
-/* Bring the kernel's view of fd to `mask`. */
+/* Changes the mask of fd, in the backend and here. */
 static int changeMask(aeEventLoop *loop, int fd, int mask) {
     fileEvent *event = &loop->files[fd];
     int old_io = event->mask & (AE_IO_MASK | AE_EDGE), io = mask & (AE_IO_MASK | AE_EDGE);
@@ -211,7 +211,7 @@ void aeDeleteFileEvent(aeEventLoop *loop, int fd, int mask) {
     if (event->mask == AE_NONE) return;
     int left = event->mask & ~mask;
     if (!(left & AE_IO_MASK)) left = AE_NONE;
-    /* The kernel can refuse only when the descriptor is closed already, and then has forgotten it by itself. */
+    /* The kernel refuses only if the descriptor was closed, and then it has already removed the registration. */
     if (changeMask(loop, fd, left) != C_OK) event->mask = left;
     if (left != AE_NONE) return;
     event->generation++;
@@ -245,13 +245,13 @@ uint64_t aeIteration(const aeEventLoop *loop) {
     return loop->iteration;
 }
 
-/* Whether the handlers of a registration may not run in this turn, since it is nested in another one. */
+/* Returns whether the handlers of a registration may not run now because the iteration is nested. */
 static bool mustWait(const aeEventLoop *loop, const fileEvent *event) {
     return loop->depth > 1 && !(event->mask & AE_REENTRANT);
 }
 
-/* Run the handler of one direction if it is still asked for. The table is indexed anew because a handler may have
- * resized it. Returns the handler, NULL when none ran. */
+/* Runs the handler of one direction if it is still registered. Indexes the table anew, because a previous handler may
+ * have resized it. Returns the handler, or NULL if none ran. */
 static aeFileProc *dispatch(aeEventLoop *loop, const aeFired *fired, int direction) {
     if (unlikely(fired->fd >= loop->setsize)) return NULL;
     const fileEvent *event = &loop->files[fired->fd];
@@ -263,7 +263,7 @@ static aeFileProc *dispatch(aeEventLoop *loop, const aeFired *fired, int directi
     return proc;
 }
 
-/* Whether both directions are asked for, and ready, and have the same handler. */
+/* Returns whether both directions are registered and ready, and have the same handler and argument. */
 static bool isOneCall(const aeEventLoop *loop, const aeFired *fired) {
     const fileEvent *event = &loop->files[fired->fd];
     int ready = event->mask & fired->mask;
@@ -271,7 +271,7 @@ static bool isOneCall(const aeEventLoop *loop, const aeFired *fired) {
            event->read_arg == event->write_arg;
 }
 
-/* Run the handlers of one ready descriptor; one that serves both directions runs once. Returns 1 if any ran. */
+/* Runs the handlers of one ready descriptor; a handler that serves both directions runs once. Returns 1 if any ran. */
 static int dispatchBoth(aeEventLoop *loop, const aeFired *fired) {
     if (unlikely(fired->fd >= loop->setsize)) return 0;
     bool once = fired->mask & AE_WRITABLE && isOneCall(loop, fired);
@@ -282,7 +282,8 @@ static int dispatchBoth(aeEventLoop *loop, const aeFired *fired) {
     return first || second;
 }
 
-/* The first `n` of the list: those that were raised before this turn's handlers ran. */
+/* Handles the first `n` descriptors of the list `raised`: those that were raised before this iteration's handlers ran.
+ * */
 static int dispatchRaised(aeEventLoop *loop, size_t n) {
     int handled = 0;
 
@@ -367,9 +368,10 @@ static int runDueTimers(aeEventLoop *loop) {
     return handled;
 }
 
-/* ------------------------------------------------------------------------------------------- turns */
+/* -------------------------------------------------------------------------------------- iterations */
 
-/* Milliseconds until the first timer, rounded up so that it is due afterwards; -1 when there is none. */
+/* Returns the time-out in ms: until the first timer, rounded up so that it is due then; -1 without a timer; 0 if the
+ * loop is not to wait. */
 static int waitLimit(const aeEventLoop *loop, int flags) {
     if ((flags & AE_DONT_WAIT) || loop->dont_wait) return 0;
     if (!(flags & AE_TIME_EVENTS) || loop->timers.count == 0) return flags & AE_FILE_EVENTS ? -1 : 0;
@@ -379,7 +381,8 @@ static int waitLimit(const aeEventLoop *loop, int flags) {
     return ms > INT_MAX ? INT_MAX : (int)ms;
 }
 
-/* A timer that is due before this must end the wait. */
+/* Returns when the first timer is due: a timer created during the wait that is due earlier must end the wait. Returns 0
+ * if no timer needs to. */
 static uint64_t waitEnd(const aeEventLoop *loop, int flags, int timeout_ms) {
     if (timeout_ms == 0 || !(flags & AE_TIME_EVENTS)) return 0;
     return firstDue(loop);
@@ -390,7 +393,7 @@ static int processEvents(aeEventLoop *loop, int flags) {
     int count = 0, handled = 0;
 
     if (loop->before_sleep) loop->before_sleep(loop, loop->before_sleep_arg);
-    if (unlikely(loop->stop)) return 0; /* it was the last that was to be done */
+    if (unlikely(loop->stop)) return 0; /* before_sleep has called aeStop(): no wait */
     int timeout_ms = waitLimit(loop, flags);
     loop->waits_until_us = waitEnd(loop, flags, timeout_ms);
     if (loop->before_wait) loop->before_wait(loop, loop->before_wait_arg);
@@ -489,7 +492,7 @@ void aeWakeupClose(aeWakeup *wakeup) {
 #endif
 
 void aeWakeupSend(const aeWakeup *wakeup) {
-    const uint64_t one = 1; /* eventfd takes 8 bytes; a full pipe or counter means that it rings already */
+    const uint64_t one = 1; /* an eventfd takes 8 bytes; if it or the pipe is full, the wakeup was sent already */
     int saved = errno;
 
     while (write(wakeup->write_fd, &one, sizeof(one)) == -1 && errno == EINTR) continue;
@@ -504,8 +507,8 @@ static void clearBell(const aeWakeup *wakeup) {
     while (got == (ssize_t)sizeof(sink) || (got == -1 && errno == EINTR));
 }
 
-/* Where a bell without a function reports each ring once, its count may stand, as the end of the wait was all it is
- * for: that saves a system call for each time a thread is woken. */
+/* A wakeup without a function only has to end the wait. If the backend is edge-triggered it need not be read: that
+ * saves a system call for each wakeup. */
 static void onWakeup(aeEventLoop *loop, int fd, void *arg, int mask) {
     const aeWakeup *wakeup = arg;
     unused(fd), unused(mask);

@@ -1,15 +1,15 @@
 /* ae.h -- the event loop: file descriptors, timers, and hooks around the wait.
  *
- * One loop belongs to one thread. One turn (aeProcessEvents):
- *   before_sleep(loop) -> how long may it wait? -> before_wait(loop) -> wait at most until the next timer ->
- *   after_sleep(loop) -> ready files (readable first, writable second; behind them those that were raised),
- *   after_event(loop) behind each -> due timers.
+ * One loop belongs to one thread. One iteration (aeProcessEvents()):
+ *   before_sleep(loop) -> compute the time-out -> before_wait(loop) -> wait at most until the next timer ->
+ *   after_sleep(loop) -> ready descriptors (readable first, writable second; then those raised by aeRaiseReadable()),
+ *   after_event(loop) after each -> due timers.
  *
- * A handler or hook may call aeProcessEvents() again, to serve others during a long job. That nested turn runs only the
- * handlers that were registered with AE_REENTRANT: every other one may rely on the job not being under way, so its
- * event stays pending and is handled by the next outer turn.
+ * A handler or hook may call aeProcessEvents() again, to serve other clients during a long job. That nested iteration
+ * runs only the handlers that were registered with AE_REENTRANT. All others may assume that no such job runs, so their
+ * events stay pending until the next outer iteration.
  *
- * Runs on: the loop's own thread, except where said.
+ * Runs on: the loop's own thread, except where a function says otherwise.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef EVENT_AE_H
@@ -22,78 +22,88 @@ typedef struct aeEventLoop aeEventLoop;
 #define AE_NONE 0
 #define AE_READABLE 1
 #define AE_WRITABLE 2
-/* The peer has closed its half, or the whole, whatever it has sent before: AE_READABLE for those who do not read. Told
- * where the system tells it; a failed connection is told everywhere. */
+/* The peer has closed its half of the connection, or all of it, even if unread bytes are left: for owners that do not
+ * read now. poll(2) reports the half on some systems only; a failed connection is always reported. */
 #define AE_HANGUP 4
-/* Of a registration: its handlers may also run in a nested turn. */
+/* A flag of a registration: its handlers may also run in a nested iteration. */
 #define AE_REENTRANT 8
 
-#define AE_NOMORE (-1) /* a timer's result: do not run again */
+#define AE_NOMORE (-1) /* returned by a timer that is not to run again */
 
+/* A handler of a descriptor; `mask` has the events that are ready. */
 typedef void aeFileProc(aeEventLoop *loop, int fd, void *arg, int mask);
-/* Returns milliseconds until the next run, or AE_NOMORE. */
+/* A timer. Returns milliseconds until its next run, or AE_NOMORE. */
 typedef long long aeTimeProc(aeEventLoop *loop, long long id, void *arg);
 typedef void aeHook(aeEventLoop *loop, void *arg);
 
-/* `setsize` is one more than the largest descriptor. epoll where there is one, else poll(2); the
- * environment variable AE_BACKEND=poll forces the latter (tests). NULL with errno when it fails. */
+/* Creates a loop for descriptors below `setsize`. It waits with epoll(7) on Linux, else with poll(2); the environment
+ * variable AE_BACKEND=poll forces the latter (for tests). Returns NULL with errno on failure. */
 aeEventLoop *aeCreateEventLoop(int setsize);
+/* Frees the loop. Descriptors stay open. */
 void aeDeleteEventLoop(aeEventLoop *loop);
 const char *aeApiName(const aeEventLoop *loop); /* "epoll" or "poll" */
 int aeGetSetSize(const aeEventLoop *loop);
-/* C_ERR when a descriptor above the new size is in use. */
+/* Changes `setsize`. Returns C_ERR if a descriptor that is not below the new one is in use. */
 int aeResizeSetSize(aeEventLoop *loop, int setsize);
 
-/* C_ERR with errno when fd >= setsize (ERANGE) or the kernel refuses. AE_READABLE and AE_HANGUP have one handler, and a
- * descriptor is waited for in one of the two ways: the one that is asked for takes the place of the other. `mask` may
- * also hold AE_REENTRANT, which counts for the descriptor until its last event is deleted. */
+/* Registers a handler for the events in `mask`. AE_READABLE and AE_HANGUP exclude each other and share one handler: the
+ * new one replaces the other. `mask` may include AE_REENTRANT, which applies to the descriptor until its last event is
+ * deleted. Returns C_ERR with errno if fd >= setsize (ERANGE) or the kernel refuses. */
 int aeCreateFileEvent(aeEventLoop *loop, int fd, int mask, aeFileProc *proc, void *arg) must_check;
+/* Deletes the events in `mask`. */
 void aeDeleteFileEvent(aeEventLoop *loop, int fd, int mask);
+/* Returns the registered events: AE_READABLE, AE_WRITABLE, AE_HANGUP. */
 int aeGetFileEvents(const aeEventLoop *loop, int fd);
-/* Take fd for readable in the next turn, which does not wait, though the system may not say so: bytes of it lie in a
- * buffer above. Or no more. Concerns the present registration only, and is over when its handler is called. */
+/* Makes the next iteration handle fd as readable, without waiting, because a buffer above the socket has bytes; with
+ * `raised` false, cancels that. Applies to the present registration only, until its handler is called. */
 void aeRaiseReadable(aeEventLoop *loop, int fd, bool raised);
-/* The number of this turn. */
+/* Returns the number of the present iteration. */
 uint64_t aeIteration(const aeEventLoop *loop);
 
-/* Timer ids start at 0 and grow. Timers are kept in a heap. A timer may delete itself or others.
- * Another thread may make and delete timers while the loop's own thread is between before_wait and after_sleep, if
- * these two hooks hand it the right to (a lock): a timer that is due before the wait would end ends it by the bell. */
+/* Creates a timer that first runs after `after_ms`, and returns its ID; IDs start at 0 and grow. Another thread may
+ * create and delete timers while the loop's own thread is between before_wait and after_sleep, if these two hooks pass
+ * it the right to do so (a lock). A timer that is due before the end of the wait ends the wait by the loop's wakeup. */
 long long aeCreateTimeEvent(aeEventLoop *loop, long long after_ms, aeTimeProc *proc, void *arg);
-int aeDeleteTimeEvent(aeEventLoop *loop, long long id); /* C_ERR when there is none */
+/* Deletes a timer; a timer may delete itself. Returns C_ERR if there is none with that ID. */
+int aeDeleteTimeEvent(aeEventLoop *loop, long long id);
 
+/* Sets the hook that is called before the time-out is computed. */
 void aeSetBeforeSleep(aeEventLoop *loop, aeHook *hook, void *arg);
-/* The last thing before the wait; the loop looks at none of its timers from here until after_sleep has returned. */
+/* Sets the hook that is called just before the wait. The loop does not access its timers from this call until
+ * after_sleep has returned. */
 void aeSetBeforeWait(aeEventLoop *loop, aeHook *hook, void *arg);
+/* Sets the hook that is called after the wait. */
 void aeSetAfterSleep(aeEventLoop *loop, aeHook *hook, void *arg);
-/* Behind the handlers of each ready descriptor, when none of them is on the stack any more. */
+/* Sets the hook that is called after the handlers of each ready descriptor have returned. */
 void aeSetAfterEvent(aeEventLoop *loop, aeHook *hook, void *arg);
-/* The next wait returns at once (set from before_sleep or before_wait when work is left). One turn only. */
+/* Makes the next wait return at once. Call from before_sleep or before_wait if work is left. */
 void aeDontWait(aeEventLoop *loop);
 
-/* One turn; returns the number of file events and timers handled. AE_FILE_EVENTS, AE_TIME_EVENTS, AE_DONT_WAIT. */
+/* Runs one iteration and returns the number of file events and timers that were handled. */
 #define AE_FILE_EVENTS 1
 #define AE_TIME_EVENTS 2
 #define AE_ALL_EVENTS 3
 #define AE_DONT_WAIT 4
 int aeProcessEvents(aeEventLoop *loop, int flags);
-void aeMain(aeEventLoop *loop); /* turns until aeStop() */
-/* No further turn begins; called before the wait, no further event is seen either. */
+void aeMain(aeEventLoop *loop); /* runs iterations until aeStop() */
+/* Makes aeMain() end after the present iteration; if called before its wait, no further event is handled. */
 void aeStop(aeEventLoop *loop);
 
-/* Wait up to `timeout_ms` for one descriptor; returns the ready mask, 0 on time-out, -1 on error. */
+/* Waits up to `timeout_ms` for one descriptor (-1: without limit). Returns the ready mask, 0 on time-out, -1 on error.
+ * */
 int aeWait(int fd, int mask, long long timeout_ms);
 
-/* Ends the wait of a loop from any thread. eventfd, or a pipe where there is none. */
+/* An object by which any thread can end the wait of a loop: an eventfd, or a pipe on systems without it. */
 typedef struct aeWakeup {
     int read_fd, write_fd;
     void (*woken)(void); /* may be NULL */
 } aeWakeup;
-/* Opens `bell` for the loop, which grows if the descriptor is larger. After each aeWakeupSend(), or after several of
- * them, the loop's thread calls `woken`, but not in a nested turn. NULL: the wait ends, also that of a nested turn, and
- * nothing is called. C_ERR with errno. */
+/* Opens a wakeup for the loop, whose setsize grows if necessary. The loop's thread calls `woken` once after one or more
+ * aeWakeupSend(), but not in a nested iteration. With `woken` NULL it only ends the wait, also that of a nested
+ * iteration. Returns C_ERR with errno on failure. */
 int aeWakeupOpen(aeEventLoop *loop, aeWakeup *wakeup, void (*woken)(void)) must_check;
 void aeWakeupClose(aeWakeup *wakeup);
-void aeWakeupSend(const aeWakeup *wakeup); /* any thread, also a signal handler */
+/* Ends the present or the next wait of the loop. Any thread, also in a signal handler. */
+void aeWakeupSend(const aeWakeup *wakeup);
 
 #endif

@@ -1,9 +1,9 @@
-/* ae_epoll.c -- waiting with epoll(7), level-triggered but for wakeups.
+/* ae_epoll.c -- the backend that waits with epoll(7), level-triggered except for wakeups.
  *
- * The registration's generation travels through the kernel beside the descriptor (data.u64), so an event that was
- * collected for a former owner of the same number can be told apart without a look-up.
+ * The kernel returns the registration's generation together with the descriptor (data.u64), so that the loop recognizes
+ * an event for an earlier registration of the same descriptor.
  *
- * Owns        the epoll descriptor and the array it fills.
+ * Owns        the epoll descriptor and the array of events.
  * Threads     the loop's.
  * Cost        one system call per change of a mask, one per wait.
  * Tests       tests/unit/event/ae_test.c

@@ -1,7 +1,7 @@
-/* ae_poll.c -- waiting with poll(2), where there is nothing better.
+/* ae_poll.c -- the backend that waits with poll(2), for systems without epoll(7).
  *
- * The descriptors waited for lie densely in an array that poll(2) takes as it is; an index by descriptor finds
- * an entry, and the last entry moves into the place of one that is removed.
+ * The registered descriptors are in a dense array, which is passed to poll(2). An index by descriptor finds an entry.
+ * When an entry is removed, the last one moves to its slot.
  *
  *     place[fd]     ->  | -1 | 0 | -1 | 2 | 1 |
  *     polled[place]     | fd 1 | fd 4 | fd 3 |      count = 3
@@ -23,15 +23,15 @@
 #include <string.h>
 
 #ifndef POLLRDHUP
-#define POLLRDHUP 0 /* only the end of both directions is told */
+#define POLLRDHUP 0 /* this system reports only the end of both directions */
 #endif
 
 typedef struct pollState {
     int setsize, count;
-    int next;              /* place at which the next report starts, so that a full report starves nobody */
-    int *place;            /* owns; by descriptor, -1: not waited for */
-    struct pollfd *polled; /* owns; room for setsize */
-    uint32_t *generation;  /* owns; beside polled */
+    int next;              /* the slot at which the next report begins, so that a full report starves no descriptor */
+    int *place;            /* owns; by descriptor: its slot, or -1 */
+    struct pollfd *polled; /* owns; capacity setsize */
+    uint32_t *generation;  /* owns; by slot, like `polled` */
 } pollState;
 
 static void pollResize(void *p, int setsize) {
@@ -77,7 +77,7 @@ static int pollChange(void *p, int fd, uint32_t generation, int old_mask, int ma
         return C_OK;
     }
     if (old_mask == AE_NONE) {
-        if (fcntl(fd, F_GETFD) == -1) return C_ERR; /* as epoll: a descriptor that is not open is refused here */
+        if (fcntl(fd, F_GETFD) == -1) return C_ERR; /* refuses a descriptor that is not open, like epoll */
         state->place[fd] = state->count++;
     }
     short events = 0;

@@ -1,9 +1,9 @@
 /* anet.c -- sockets: open, listen, accept, options; errors as text.
  *
- * Not here    waiting (ae.c), reading and writing (connection.c); what a failed bind means (server/).
- * Owns        nothing: each descriptor is handed to the caller, or closed again when a later step fails.
- * Threads     any. Name resolution blocks: boot, and threads that may block.
- * Invariants  errno at return with C_ERR is that of the step that failed, not of the clean-up.
+ * Not here    waiting (ae.c), reading and writing (connection.c), the reaction to a failed bind (server/).
+ * Owns        nothing: each descriptor is returned to the caller, or closed if a later step fails.
+ * Threads     any. Name resolution blocks: only at startup, and on threads that may block.
+ * Invariants  1. With C_ERR errno is that of the step that failed, not of the clean-up.
  * Tests       tests/unit/event/anet_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -31,7 +31,7 @@
 #endif
 #define KEEPALIVE_PROBES 3
 
-/* Write the text and give C_ERR; errno stays. */
+/* Writes the text to `err`, keeps errno, and returns C_ERR. */
 static int failText(char *err, const char *fmt, ...) printf_like(2, 3);
 static int failText(char *err, const char *fmt, ...) {
     int saved = errno;
@@ -171,7 +171,7 @@ int anetPipe(int fds[2], int read_flags, int write_flags) {
 
 /* --------------------------------------------------------------------------------------- listening */
 
-/* Bind and listen. Closes fd when that fails. */
+/* Binds and listens. Returns fd, or closes it and returns C_ERR. */
 static int listenOn(char *err, int fd, const struct sockaddr *addr, socklen_t len, int backlog) {
     const char *step = "bind";
     if (bind(fd, addr, len) == -1) goto failed;
@@ -250,7 +250,8 @@ static int setOwningGroup(char *err, const char *path, const char *group) {
     return C_OK;
 }
 
-/* Until it listens nobody can connect: who may not is kept out from the first moment on. */
+/* Binds the socket and sets its permissions before it listens, so that no client without permission can ever connect.
+ * */
 static int bindPrivately(char *err, int fd, const struct sockaddr_un *addr, mode_t perm, const char *group) {
     if (bind(fd, (const struct sockaddr *)addr, sizeof(*addr)) == -1) return failErrno(err, "bind");
     if (perm && chmod(addr->sun_path, perm) == -1) return failErrno(err, "chmod");
@@ -276,7 +277,7 @@ int anetUnixServer(char *err, const char *path, mode_t perm, int backlog, const 
 static int acceptAny(char *err, int listen_fd, struct sockaddr *addr, socklen_t *len) {
     int fd;
 
-    /* An aborted connection leaves the queue at once, so the loop ends. */
+    /* The kernel removes an aborted connection from the queue, so the loop ends. */
     do fd = accept4(listen_fd, addr, len, SOCK_NONBLOCK | SOCK_CLOEXEC);
     while (fd == -1 && (errno == EINTR || errno == ECONNABORTED));
     return fd == -1 ? failErrno(err, "accept") : fd;
@@ -327,7 +328,7 @@ static int bindSource(char *err, int fd, int family, const char *source_addr) {
     return result;
 }
 
-/* Connect to one address. A descriptor, or C_ERR. */
+/* Connects to one address. Returns a descriptor, or C_ERR. */
 static int connectTo(char *err, const struct addrinfo *at, const char *source_addr, bool nonblock, bool mptcp) {
     int fd = socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC | (nonblock ? SOCK_NONBLOCK : 0),
                     mptcp ? IPPROTO_MPTCP : at->ai_protocol);
@@ -343,7 +344,7 @@ static int connectTo(char *err, const struct addrinfo *at, const char *source_ad
     return C_ERR;
 }
 
-/* A copy of the server reaches no other server (forked.h). */
+/* Returns false in a forked copy of the server, which must not connect to other servers (forked.h). */
 static bool mayConnect(char *err) {
     if (!forkedIsCopy()) return true;
     errno = EPERM;
@@ -351,7 +352,7 @@ static bool mayConnect(char *err) {
     return false;
 }
 
-/* Connect to the first address of the host that answers. */
+/* Connects to the first address of the host that accepts. */
 static int connectHost(char *err, const char *host, int port, const char *source_addr, bool nonblock, bool mptcp) {
     struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *list;
     char port_text[8];
@@ -414,7 +415,7 @@ int anetFdToString(int fd, char *ip, size_t ip_len, int *port, bool peer) {
         errno = EAFNOSUPPORT;
         goto unknown;
     }
-    /* Only the listening end of a Unix socket has a name; it stands for both. */
+    /* Of a Unix socket only the listening end has a path; it is used for both. */
     const char *path = ((const struct sockaddr_un *)(const void *)&addr)->sun_path;
     if (!*path && socketName(fd, &addr, !peer) == -1) addr.ss_family = AF_UNSPEC;
     if (ip && ip_len > 0) snprintf(ip, ip_len, "%s", addr.ss_family == AF_UNIX && *path ? path : "/unixsocket");

@@ -1,7 +1,9 @@
 /* anet.h -- sockets: open, listen, accept, options; errors as text.
  *
- * `err` buffers are ANET_ERR_LEN bytes and may be NULL. Functions return a descriptor or C_OK, or C_ERR with errno
- * kept.
+ * Functions return a descriptor or C_OK; on failure they return C_ERR with errno, and write a text to `err`, which has
+ * ANET_ERR_LEN bytes or is NULL.
+ *
+ * Runs on: any thread; functions that resolve a host name block.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef EVENT_ANET_H
@@ -13,37 +15,47 @@
 #define ANET_ERR_LEN 256
 #define ANET_ADDR_LEN 46 /* INET6_ADDRSTRLEN */
 
+/* Listens on an IPv4 address. `bindaddr` is a host or an address; NULL and "*" mean all. With `mptcp` over MPTCP. */
 int anetTcpServer(char *err, int port, const char *bindaddr, int backlog, bool mptcp);
-int anetTcp6Server(char *err, int port, const char *bindaddr, int backlog, bool mptcp); /* IPV6_V6ONLY */
+/* Listens on an IPv6 address, without IPv4 (IPV6_V6ONLY). NULL and "::*" mean all. */
+int anetTcp6Server(char *err, int port, const char *bindaddr, int backlog, bool mptcp);
+/* Listens on a Unix socket, which gets the mode `perm` unless that is 0, and the group unless that is NULL or "". */
 int anetUnixServer(char *err, const char *path, mode_t perm, int backlog, const char *group);
-/* Accept one connection, non-blocking and close-on-exec. `ip` has ANET_ADDR_LEN bytes and may be NULL. C_ERR: errno is
- * EAGAIN when none waits, EMFILE/ENFILE when descriptors ran out. Retries EINTR and ECONNABORTED itself. */
+/* Accepts one connection, non-blocking and close-on-exec, and writes its address to `ip` (ANET_ADDR_LEN bytes) and
+ * `port`; both may be NULL. Repeats after EINTR and ECONNABORTED. On failure errno is EAGAIN if no connection waits,
+ * EMFILE or ENFILE if there is no descriptor. */
 int anetTcpAccept(char *err, int listen_fd, char *ip, size_t ip_len, int *port);
 int anetUnixAccept(char *err, int listen_fd);
+/* Connects to the first address of the host that accepts, from `source_addr` unless that is NULL or "". With `nonblock`
+ * the connection may still be in progress when the function returns. */
 int anetTcpConnect(char *err, const char *host, int port, const char *source_addr, bool nonblock);
-/* Over several paths at once; where both ends know MPTCP, else plain TCP. C_ERR where this system does not. */
+/* Like anetTcpConnect(), with MPTCP, over several paths at once; the kernel uses plain TCP if the peer has no MPTCP.
+ * Fails if this system has none. */
 int anetMptcpConnect(char *err, const char *host, int port, bool nonblock);
 int anetUnixConnect(char *err, const char *path, bool nonblock);
 
 int anetNonBlock(char *err, int fd);
 int anetBlock(char *err, int fd);
 int anetCloexec(int fd);
-int anetNoDelay(char *err, int fd, bool on);
-/* First probe after interval_s, then each interval_s/3, three times. */
+int anetNoDelay(char *err, int fd, bool on); /* TCP_NODELAY */
+/* Enables keepalive: the first probe after interval_s seconds without traffic, then three every interval_s/3. */
 int anetKeepAlive(char *err, int fd, int interval_s);
 int anetSendTimeout(char *err, int fd, long long ms);
 int anetRecvTimeout(char *err, int fd, long long ms);
 int anetSetMark(char *err, int fd, uint32_t id); /* socket-mark-id */
+/* Opens a pipe. The flags of each end are O_NONBLOCK, O_CLOEXEC, both or 0. */
 int anetPipe(int fds[2], int read_flags, int write_flags);
 
-/* Text of an address: ip (or "/unixsocket" path) and port; `peer` or own end. C_ERR writes "?" and 0. */
+/* Writes the address of the peer or of the own end to `ip` and `port`; of a Unix socket the path (or "/unixsocket") and
+ * 0. On failure writes "?" and 0 and returns C_ERR. */
 int anetFdToString(int fd, char *ip, size_t ip_len, int *port, bool peer);
-/* "ip:port", or "[ip]:port" when ip has a colon; "path:0" for unix. */
+/* Writes "ip:port", or "[ip]:port" if ip has a colon. Returns what snprintf() does. */
 int anetFormatAddr(char *out, size_t size, const char *ip, int port);
-/* Whether the text of an address is one of this machine's own: 127/8, ::1, or the former within the latter's form. */
+/* Returns whether the text is a loopback address: in 127.0.0.0/8, ::1, or in ::ffff:127.0.0.0/104. */
 bool anetIsLoopback(const char *ip);
-/* 1 readable error on the socket as errno value, 0 none. */
+/* Returns and clears the pending error of a socket, as an errno value; 0 if there is none. */
 int anetGetError(int fd);
+/* Resolves a host name to the text of its first address. With `ip_only` accepts addresses only. */
 int anetResolve(char *err, const char *host, char *ip, size_t ip_len, bool ip_only);
 
 #endif

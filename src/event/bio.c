@@ -1,13 +1,13 @@
 /* bio.c -- background threads for work that must not stop main: closing files, fsync, freeing.
  *
- * One queue and one thread per kind, so that a slow disk does not hold up the freeing of memory.
+ * Each kind has its own queue and thread, so that a slow disk does not delay the freeing of memory.
  *
- * Not here    what a job does: the submitter brings the function.
- * Owns        the queues and threads; a job's argument from bioSubmit() until its function takes it.
+ * Not here    the work of a job: the caller passes the function.
+ * Owns        the queues and threads; the argument of a job from bioSubmit() until its function is called.
  * Threads     bioInit(): main. bioSubmit(), bioPending(), bioDrain(): any but the kind's own. Jobs: the kind's.
  * Invariants  1. Under the lock: finished <= submitted, and submitted - finished jobs are queued or running.
  *             2. A kind's jobs start and finish in the order of submission.
- * Cost        a lock, an allocation and at most one wake-up per job.
+ * Cost        a lock, an allocation and at most one wakeup per job.
  * Tests       tests/unit/event/bio_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -20,9 +20,9 @@
 #include <string.h>
 
 typedef struct bioQueue {
-    alignas(CACHE_LINE) pthread_mutex_t lock; /* a leaf: nothing else is locked while it is held */
+    alignas(CACHE_LINE) pthread_mutex_t lock; /* no other lock is taken while it is held */
     pthread_cond_t submitted_more, finished_more;
-    bioJob *first, *last;         /* under lock; owns those that are made here */
+    bioJob *first, *last;         /* under lock; owns the jobs that bioSubmit() has allocated */
     uint64_t submitted, finished; /* under lock */
     bool running;                 /* main */
 } bioQueue;
@@ -38,7 +38,7 @@ static const char *const thread_names[BIO_KINDS] = {
 
 /* -------------------------------------------------------------------------------------------- jobs */
 
-/* Wait for a job and take it out of the queue. */
+/* Waits for a job and removes it from the queue. */
 static bioJob takeJob(bioQueue *queue) {
     pthread_mutex_lock(&queue->lock);
     while (!queue->first) pthread_cond_wait(&queue->submitted_more, &queue->lock);

@@ -1,7 +1,9 @@
 /* bio.h -- background threads for work that must not stop main: closing files, fsync, freeing.
  *
- * Each kind of job has its own thread and runs in the order of submission. Jobs are pushed under a
- * mutex: they are rare and large.
+ * Each kind of job has a thread of its own, which runs them in the order of submission. The queues have a mutex,
+ * because jobs are rare and large.
+ *
+ * Runs on: any thread but the kind's own, except where a function says otherwise.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef EVENT_BIO_H
@@ -11,24 +13,26 @@
 
 typedef enum { BIO_CLOSE_FILE, BIO_FSYNC, BIO_LAZY_FREE, BIO_KINDS } bioKind;
 
-/* Start the threads, which run until the process ends; `cpulist` (may be NULL or "") pins them. Boot, once, after
- * signals are set up. */
+/* Starts the threads, which run until the process ends; `cpulist` (may be NULL or "") pins them. Call once, at startup,
+ * after signals are set up. */
 void bioInit(const char *cpulist);
-/* Run fn(arg) on the kind's thread. fn takes ownership of arg. Any thread but the kind's own. */
+/* Runs fn(arg) on the kind's thread. fn takes ownership of arg. */
 void bioSubmit(bioKind kind, void (*fn)(void *arg), void *arg);
-/* The same without an allocation: `job` is the caller's, and nobody here touches it once its `fn` is called. */
+/* A job without an allocation. */
 typedef struct bioJob {
     void (*fn)(void *arg);
     void *arg;
-    struct bioJob *next; /* bio.c's, as the next */
-    bool is_made;
+    struct bioJob *next; /* used by bio.c only, like the next one */
+    bool is_made;        /* allocated by bio.c */
 } bioJob;
+/* Runs the job's function on the kind's thread. The caller sets `fn` and `arg`, owns the job, and keeps it until `fn`
+ * is called; bio.c does not access it after that. */
 void bioSubmitJob(bioKind kind, bioJob *job);
-/* In a forked child, which has none of the threads: from now on jobs run at once, in the call that submits them. */
+/* Makes later jobs run within the call that submits them. Call in a forked child, which has none of the threads. */
 void bioRunInline(void);
-/* Jobs not finished. Any thread. */
+/* Returns the number of jobs that are queued or running. */
 size_t bioPending(bioKind kind);
-/* Wait until all jobs submitted so far have finished. */
+/* Waits until all jobs submitted before the call have finished. */
 void bioDrain(bioKind kind);
 
 #endif

@@ -1,13 +1,14 @@
-/* conn_unread.c -- bytes that were read from a connection and given back: its next reader gets them first.
+/* conn_unread.c -- returns bytes to a connection from which they were read: its next reader gets them first.
  *
- * While there are any the connection has another type, which is its own but for reading; with the last byte it has its
- * own again, and nothing is left that a later read would pay for.
+ * While there are such bytes the connection has another connectionType, a copy of its own one with other functions for
+ * reading and closing. After the last byte it has its own type again, so that later reads cost nothing more.
  *
- * Not here    why somebody read too far (repl/replica/link_job.h).
+ * Not here    the code that reads too far (repl/replica/link_job.h).
  * Owns        the blocks.
- * Threads     the connection's holder.
- * Invariants  1. A block in the list has a byte that was not read, but for the last of bytes that are still gathered.
- *             2. Whoever is attached and has such bytes is raised in its loop.
+ * Threads     the connection's owner thread.
+ * Invariants  1. Each block of a connection has unread bytes. In a list that is still being filled, the last block may
+ *                have none.
+ *             2. An attached connection that is read and has such bytes is raised in its loop (aeRaiseReadable()).
  * Tests       tests/unit/event/conn_unread_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -18,23 +19,24 @@
 
 #include <string.h>
 
-#define BLOCK_BYTES ((size_t)64 << 10) /* with its head */
+#define BLOCK_BYTES ((size_t)64 << 10) /* struct unreadBlock included */
 
 struct unreadBlock {
     unreadBlock *next;
-    size_t at, len; /* read up to, filled up to */
+    size_t at, len; /* the unread bytes are bytes[at .. len) */
     char bytes[];
 };
 
 #define BLOCK_ROOM (BLOCK_BYTES - sizeof(unreadBlock))
 
 typedef struct unreadType {
-    connectionType type;         /* what the connection has meanwhile */
-    const connectionType *inner; /* its own */
+    connectionType type;         /* the type that the connection has meanwhile */
+    const connectionType *inner; /* its own type */
     unreadBytes left;
 } unreadType;
 
-/* ---- Gathering --------------------------------------------------------------------------------------------------- */
+/* ---- Lists of bytes
+ * --------------------------------------------------------------------------------------------------- */
 
 char *unreadRoom(unreadBytes *u, size_t *room) {
     if (!u->last || u->last->len == BLOCK_ROOM) {

@@ -1,9 +1,9 @@
-/* conn_unread.h -- bytes that were read from a connection and given back: its next reader gets them first.
+/* conn_unread.h -- returns bytes to a connection from which they were read: its next reader gets them first.
  *
- * For who reads on behalf of somebody who comes later: a handshake that has read too far, a stream that is kept while
- * something else is loaded. They are kept in blocks, each freed when it has been read.
+ * For code that reads more than it uses itself: a handshake that has read too far, or a replica that buffers the
+ * replication stream while it loads the dataset. The bytes are in blocks, each of which is freed once it was read.
  *
- * Runs on: the connection's holder.
+ * Runs on: the connection's owner thread.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef EVENT_CONN_UNREAD_H
@@ -14,22 +14,25 @@
 
 typedef struct unreadBlock unreadBlock;
 
-/* All zero: empty. */
+/* A list of bytes. All zero if empty. */
 typedef struct unreadBytes {
     unreadBlock *first, *last; /* own */
-    size_t len;                /* bytes */
-    size_t memory;             /* that their blocks cost */
+    size_t len;                /* number of bytes */
+    size_t memory;             /* bytes of memory that the blocks take */
 } unreadBytes;
 
-/* Room for more at the end, *room bytes of it and at least one: to be filled, and said with unreadCommit(). */
+/* Returns free memory at the end of the list, and sets *room to its size, which is at least 1. The caller writes bytes
+ * there and then calls unreadCommit(). */
 char *unreadRoom(unreadBytes *u, size_t *room);
+/* Appends the first `len` bytes of that memory to the list. */
 void unreadCommit(unreadBytes *u, size_t len);
-/* A copy of them at the end. */
+/* Appends a copy of the bytes. */
 void unreadAdd(unreadBytes *u, slice bytes);
+/* Frees all blocks. */
 void unreadFree(unreadBytes *u);
 
-/* They go before what the connection would read next (takes them: empty afterwards). It is attached to no loop, and has
- * been given nothing before that is still there. */
+/* Makes the bytes the next ones that are read from the connection, and empties the list, whose blocks it takes over.
+ * The connection must be detached, and have no such bytes left from an earlier call. */
 void connUnread(connection *c, unreadBytes *bytes);
 
 #endif

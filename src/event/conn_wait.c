@@ -1,8 +1,8 @@
-/* conn_wait.c -- a connection used by a thread that waits for it, without a loop.
+/* conn_wait.c -- blocking functions for a connection, for a thread without a loop.
  *
- * Not here    how long is waited (the user's waiter).
+ * Not here    waiting and its limits, which the caller's connWaiter has.
  * Owns        nothing.
- * Threads     the connection's holder.
+ * Threads     the connection's owner thread.
  * Tests       tests/unit/event/conn_wait_test.c, tests/repl/sync.tcl, tests/repl/migrate.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -19,7 +19,7 @@ static bool isReady(connWaiter *w, int fd, int mask) {
     return w->ready(w, fd, mask);
 }
 
-/* The handshake, to its end. False with errno. */
+/* Performs the TLS handshake. Returns false with errno on failure. */
 static bool encrypt(connection *c, connWaiter *w, char *err) {
     do {
         connAccept(c, NULL);

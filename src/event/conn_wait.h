@@ -1,11 +1,10 @@
-/* conn_wait.h -- a connection used by a thread that waits for it, without a loop.
+/* conn_wait.h -- blocking functions for a connection, for a thread without a loop.
  *
- * How long, and whether still, the user says: a connWaiter waits until the descriptor is ready for `mask` (AE_READABLE,
- * AE_WRITABLE). False with errno: no more (ETIMEDOUT, ECANCELED ...); then what was asked for ends, with that errno.
+ * They wait by a function of the caller, which decides for how long.
  *
- * The connection is of any type, with a descriptor that does not block, and attached to no loop.
+ * The connection may be of any type; its descriptor must be non-blocking, and it must be detached.
  *
- * Runs on: the connection's holder.
+ * Runs on: the connection's owner thread.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef EVENT_CONN_WAIT_H
@@ -17,18 +16,21 @@
 
 typedef struct connWaiter connWaiter;
 struct connWaiter {
+    /* Waits until the descriptor is ready for `mask` (AE_READABLE, AE_WRITABLE) and returns true. Returns false with
+     * errno (ETIMEDOUT, ECANCELED ...) to end the wait: then the function that waits fails with that errno. */
     bool (*ready)(connWaiter *w, int fd, int mask);
 };
 
-/* Make a connection of a socket whose connect() is under way (takes fd). `tls` NULL: no encryption. Once TCP is
- * connected `connected`, if not NULL, is called. NULL with errno: the socket is closed. If it is the handshake of TLS
- * that has failed errno is EPROTO, and `err`, if not NULL, gets a line (CONN_WAIT_ERR_LEN) that says why. */
+/* Creates a connection from a socket whose connect() is in progress (takes ownership of fd), over TLS unless `tls` is
+ * NULL. Calls `connected`, if not NULL, when TCP is connected. On failure closes the socket and returns NULL with
+ * errno. If the TLS handshake has failed, errno is EPROTO, and a line that says why is written to `err`
+ * (CONN_WAIT_ERR_LEN bytes, may be NULL). */
 #define CONN_WAIT_ERR_LEN 256
 connection *connWaitConnected(int fd, tlsContext *tls, connWaiter *w, void (*connected)(connWaiter *w),
                               char *err) must_check;
-/* What there is, waiting for the first byte: its length; 0 at the end; -1 with errno. */
+/* Waits for bytes and reads up to `len` of them. Returns their number, 0 at the end of input, or -1 with errno. */
 ssize_t connWaitRead(connection *c, void *buf, size_t len, connWaiter *w);
-/* All of it, or false with errno. */
+/* Writes all bytes. Returns false with errno on failure. */
 bool connWaitWrite(connection *c, slice bytes, connWaiter *w) must_check;
 
 #endif

@@ -1,13 +1,13 @@
-/* connection.c -- one byte stream to a peer, over TCP or a Unix socket.
+/* connection.c -- connections over TCP and Unix sockets; the link between connections and the event loop.
  *
- * The loop knows descriptors and masks; a connection knows handlers. onInput() and onWritable() translate: they
- * are the only functions that the loop is given, with the connection as argument.
+ * The loop has descriptors and masks, a connection has handlers. onInput() and onWritable() connect the two: they are
+ * the only functions that are registered in the loop, with the connection as argument.
  *
- * Not here    the table of clients, buffers, limits (client/, net/); TLS, which is a type of its own.
+ * Not here    clients, buffers and limits (client/, net/), TLS (tls.c).
  * Owns        the descriptor, from connCreate... to connClose().
- * Threads     the holder: whoever may call functions on the connection at present; a detached one may be handed over.
- * Invariants  1. Attached: the loop waits for exactly the directions that have a handler. Detached: for none.
- *             2. CONN_CLOSED and CONN_ERROR are final; a peer that has closed its half may still be written to.
+ * Threads     the owner thread; a detached connection can be passed to another thread, which then owns it.
+ * Invariants  1. The loop of an attached connection waits for exactly the events that wanted() returns.
+ *             2. CONN_CLOSED and CONN_ERROR are final. In CONN_CLOSED, output is still possible.
  * Cost        read and write: one system call, no bookkeeping on success.
  * Tests       tests/unit/event/connection_test.c
  *
@@ -27,9 +27,10 @@
 #define IOV_MAX 1024
 #endif
 
-/* ------------------------------------------------------------------------------------------ stream */
+/* ------------------------------------------------------------------------------------------ sockets */
 
-/* Whether `result` of a system call is a failure that ends the connection; keeps errno. */
+/* Returns whether the result of a system call is a failure that ends the connection, and then sets its state. Keeps
+ * errno. */
 static bool noteFailure(connection *c, ssize_t result) {
     if (likely(result >= 0) || errno == EAGAIN || errno == EWOULDBLOCK) return false;
     c->last_errno = errno;
@@ -55,7 +56,7 @@ static ssize_t socketWritev(connection *c, const struct iovec *iov, int count) {
     ssize_t sent;
 
     msg.msg_iovlen = (size_t)(count < IOV_MAX ? count : IOV_MAX);
-    /* One piece needs no list, which saves the kernel a copy of it. */
+    /* send() of a single piece saves the kernel a copy of the list. */
     do sent = count == 1 ? send(c->fd, iov->iov_base, iov->iov_len, MSG_NOSIGNAL) : sendmsg(c->fd, &msg, MSG_NOSIGNAL);
     while (unlikely(sent == -1 && errno == EINTR));
     noteFailure(c, sent);
@@ -137,7 +138,7 @@ void connClose(connection *c) {
 
 /* -------------------------------------------------------------------------------------------- loop */
 
-/* The handler may close the connection; nothing of it is touched afterwards. */
+/* Calls the handler for input. It may close the connection, so nothing of it is used afterwards. */
 static void onInput(aeEventLoop *loop, int fd, void *arg, int mask) {
     connection *c = arg;
 
@@ -165,7 +166,7 @@ static int inputDirection(const connection *c) {
     return c->on_readable ? AE_READABLE : c->on_hangup ? AE_HANGUP : AE_NONE;
 }
 
-/* What is to be waited for. */
+/* Returns the events for which the loop is to wait. */
 static int wanted(const connection *c) {
     if (unlikely(c->step)) return c->step;
     int input = inputDirection(c), output = c->on_writable ? AE_WRITABLE : AE_NONE;
@@ -182,7 +183,7 @@ static int arm(connection *c, int direction) {
 int connRearm(connection *c) {
     if (!c->loop) return C_OK;
     int now = wanted(c), before = c->armed;
-    if (likely(now == before)) return C_OK; /* a handler for another is no matter of the kernel's */
+    if (likely(now == before)) return C_OK; /* replacing a handler by another one needs no system call */
     int input = now & (AE_READABLE | AE_HANGUP), input_before = before & (AE_READABLE | AE_HANGUP);
     if ((input && input != input_before && arm(c, input) != C_OK) ||
         (now & ~before & AE_WRITABLE && arm(c, AE_WRITABLE) != C_OK)) {
@@ -190,13 +191,13 @@ int connRearm(connection *c) {
         c->last_errno = errno;
         return C_ERR;
     }
-    int gone = before & ~now & (input ? AE_WRITABLE : ~0); /* the new input has taken the place of the old */
+    int gone = before & ~now & (input ? AE_WRITABLE : ~0); /* arm() has replaced the old input event */
     if (gone) aeDeleteFileEvent(c->loop, c->fd, gone);
     c->armed = now;
     return C_OK;
 }
 
-/* Who wants to read is told of what does not lie in the socket any more. */
+/* Makes the loop call the read handler for bytes that are not in the socket any more. */
 static void raisePending(connection *c) {
     if (c->type->has_pending && c->loop && c->on_readable && !c->step)
         aeRaiseReadable(c->loop, c->fd, c->type->has_pending(c));
@@ -223,7 +224,7 @@ void connDetach(connection *c) {
     c->armed = AE_NONE;
 }
 
-/* On failure the handlers are as before. */
+/* Sets both handlers of input. On failure they are unchanged. */
 static int setInput(connection *c, connHandler *readable, connHandler *hangup) {
     connHandler *readable_before = c->on_readable, *hangup_before = c->on_hangup;
     c->on_readable = readable;

@@ -1,8 +1,10 @@
-/* connection.h -- one byte stream to a peer, whatever carries it: TCP, Unix socket, TLS (tls.h).
+/* connection.h -- a connection to a peer over TCP, a Unix socket or TLS (tls.h), with the same functions for all.
  *
- * A connection belongs to one thread at a time and registers with that thread's loop. Bytes that a type has taken off
- * the socket and not given out (has_pending) are as good as a readable descriptor: the read handler runs for them with
- * the next turn of whatever loop the connection is attached to then.
+ * A connection belongs to one thread at a time, its owner thread, and is attached to that thread's loop. If the type
+ * has read bytes from the socket that its caller has not read yet (has_pending), the connection counts as readable: the
+ * read handler runs in the next iteration of the loop to which the connection is attached then.
+ *
+ * Runs on: the owner thread.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef EVENT_CONNECTION_H
@@ -19,56 +21,64 @@ typedef enum { CONN_NONE, CONN_CONNECTING, CONN_ACCEPTING, CONN_CONNECTED, CONN_
 
 typedef struct connectionType {
     const char *name; /* "tcp", "unix", "tls" */
-    /* Finish what comes before the first byte (TLS: the handshake, of either side); `done` is called now or later, on
-     * the loop's thread, with the state CONNECTED or ERROR. Called again by the next holder if the connection has moved
-     * meanwhile, and by who has no loop when the descriptor is ready for `step`. */
+    /* Does the work before the first byte (the TLS handshake, on either side) and calls `done`, now or later on the
+     * loop's thread, with the state CONNECTED or ERROR. The next owner thread calls it again if the connection has
+     * moved meanwhile; a caller without a loop calls it again when the descriptor is ready for `step`. */
     int (*accept)(connection *c, connHandler *done);
-    /* As read(2)/writev(2)/sendmsg: -1 with errno EAGAIN when it would block (state stays CONNECTED);
-     * 0 from read is end of file and sets CONN_CLOSED; other errors set CONN_ERROR. After EAGAIN the next writev
-     * begins with the same bytes, at least as many as before. */
+    /* Like read(2) and writev(2): -1 with errno EAGAIN if they would block (the state stays CONNECTED). 0 from read is
+     * the end of input and sets CONN_CLOSED; other errors set CONN_ERROR. After EAGAIN the next writev must begin with
+     * the same bytes, at least as many as before. */
     ssize_t (*read)(connection *c, void *buf, size_t len);
     ssize_t (*writev)(connection *c, const struct iovec *iov, int count);
-    void (*finish)(connection *c); /* no more will be written: the peer reads the end behind the last byte */
-    /* Bytes that close() might still take back from the peer: accepted by writev, not known to have arrived. NULL
-     * where what was written is the peer's. */
+    void (*finish)(connection *c); /* ends output: the peer reads an end of input after the last byte */
+    /* Returns the bytes that writev has accepted and that close() could still discard, because the peer has not
+     * acknowledged them. NULL if close() discards none. */
     size_t (*unsent)(const connection *c);
-    void (*close)(connection *c);       /* frees c */
-    void (*mute)(connection *c);        /* close() will say no farewell; NULL where it says none */
-    bool (*has_pending)(connection *c); /* decrypted data waits although the descriptor is not readable */
-    void (*go_on)(connection *c);       /* the descriptor is ready for `step` */
-    /* Why it has failed, in a line; NULL: strerror(last_errno) says it. */
+    void (*close)(connection *c); /* frees c */
+    void (*mute)(connection *c);  /* makes close() send nothing to the peer; NULL if it never does */
+    bool (*has_pending)(
+        connection *c);           /* there may be bytes to read although the descriptor is not readable; or NULL */
+    void (*go_on)(connection *c); /* continues the work of `step`, whose descriptor is ready; or NULL */
+    /* Returns a line that says why the connection has failed, or NULL if strerror(last_errno) does. May be NULL. */
     const char *(*error_text)(const connection *c);
 } connectionType;
 
 struct connection {
     const connectionType *type; /* const */
-    int fd;                     /* holder */
-    connState state;            /* holder */
-    int last_errno;             /* holder */
-    aeEventLoop *loop;          /* holder; NULL while it moves between threads */
+    /* owner thread */
+    int fd; /* owns */
+    connState state;
+    int last_errno;    /* of the failure in CONN_ERROR */
+    aeEventLoop *loop; /* borrowed; NULL while it is detached */
     connHandler *on_readable, *on_writable;
     connHandler *on_hangup; /* not together with on_readable */
-    void *owner;            /* borrowed: whoever set it */
-    int armed;              /* holder: what the loop waits for */
-    /* Holder: what the type waits for beside its owner. `step`: before all else, the handlers do not run meanwhile. */
-    int step; /* AE_READABLE, AE_WRITABLE or AE_NONE */
-    bool read_needs_write, write_needs_read;
+    void *owner;            /* borrowed: a pointer for the handlers */
+    int armed;              /* the events for which the loop waits */
+    /* The events for which the type waits itself, such as in a handshake: AE_READABLE, AE_WRITABLE or AE_NONE. While
+     * it is not AE_NONE no handler runs. */
+    int step;
+    bool read_needs_write, write_needs_read; /* the type has to write before it can read, and vice versa (TLS) */
 };
 
-/* Take a non-blocking descriptor. State CONN_ACCEPTING. The connection owns fd. */
+/* Creates a connection in the state CONN_ACCEPTING, which owns the non-blocking descriptor. */
 connection *connCreateAcceptedSocket(int fd, void *owner);
 connection *connCreateAcceptedUnix(int fd, void *owner);
 
-/* Register with a loop / leave it. Handlers stay set and are armed again on the next attach. */
+/* Attaches the connection to a loop, which calls its handlers from then on. Returns C_ERR with errno on failure. */
 int connAttach(connection *c, aeEventLoop *loop) must_check;
+/* Detaches the connection from its loop, if any. The handlers stay set for the next connAttach(). */
 void connDetach(connection *c);
-/* Set or clear (NULL) a handler. Effective at once if attached. */
+/* Sets the function that is called when there are bytes to read, or removes it (NULL). Replaces a hangup handler. Takes
+ * effect at once if the connection is attached. Returns C_ERR with errno on failure: then the handlers are unchanged.
+ * */
 int connSetReadHandler(connection *c, connHandler *fn);
-/* Instead of reading: hear of it when the peer has closed its half or the whole (AE_HANGUP). Takes the read handler's
- * place, as that takes its. Runs again with each turn until it is taken off. */
+/* Sets the function that is called when the peer has closed its half of the connection, or all of it (AE_HANGUP), for a
+ * connection that is not read now. Replaces the read handler. Called in each iteration until it is removed. */
 int connSetHangupHandler(connection *c, connHandler *fn);
+/* Sets the function that is called when bytes can be written, or removes it. */
 int connSetWriteHandler(connection *c, connHandler *fn);
 
+/* The functions of the connection's type, described above. */
 static inline int connAccept(connection *c, connHandler *done) {
     return c->type->accept(c, done);
 }
@@ -87,16 +97,16 @@ static inline size_t connUnsent(const connection *c) {
 static inline bool connHasPending(connection *c) {
     return c->type->has_pending && c->type->has_pending(c);
 }
-/* Before its first byte there is work to do: connAccept() will not be over at once. */
+/* Returns whether there is a handshake before the first byte, so that connAccept() will not end at once. */
 static inline bool connShakesHands(const connection *c) {
     return c->state == CONN_ACCEPTING && c->type->go_on;
 }
-/* Why the connection has failed. Until the connection's next function. */
+/* Returns a text that says why the connection has failed. Valid until the next call for the connection. */
 const char *connErrorText(const connection *c);
-/* Another process goes on with the connection: nothing of what is done here from now on reaches the peer. */
+/* Makes connClose() send nothing to the peer, because another process continues with the connection. */
 static inline void connMute(connection *c) {
     if (c->type->mute) c->type->mute(c);
 }
-void connClose(connection *c); /* leaves the loop, closes the descriptor, frees */
+void connClose(connection *c); /* detaches the connection, closes the descriptor and frees both */
 
 #endif

@@ -1,6 +1,6 @@
-/* connection_internal.h -- what the types of connections share.
+/* connection_internal.h -- functions that the types of connections share.
  *
- * Runs on: the holder.
+ * Runs on: the owner thread.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef EVENT_CONNECTION_INTERNAL_H
@@ -8,10 +8,10 @@
 
 #include "connection.h"
 
-/* Let the loop wait for what the handlers, `step` and the `needs` ask for. C_ERR with errno and last_errno when the
- * system refuses. */
+/* Makes the loop wait for the events that the handlers, `step`, read_needs_write and write_needs_read require. Call
+ * after a change of these. Returns C_ERR with errno, which it stores in last_errno, if the system refuses. */
 int connRearm(connection *c);
-/* Bytes of the socket's buffer that the peer has not acknowledged. */
+/* Returns the bytes in the socket's buffer that the peer has not acknowledged. */
 size_t connSocketUnsent(const connection *c);
 
 #endif

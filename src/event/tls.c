@@ -1,28 +1,29 @@
-/* tls.c -- connections over TLS: OpenSSL between a socket and whoever reads and writes.
+/* tls.c -- connections over TLS, with OpenSSL.
  *
- *     CONNECTING, ACCEPTING --handshake--> CONNECTED --farewell of the peer--> CLOSED
+ *     CONNECTING, ACCEPTING --handshake--> CONNECTED --close_notify of the peer--> CLOSED
  *                 |                            |
  *                 +-----------> ERROR <--------+
  *
- * Reading. OpenSSL takes from the socket what there is, up to a record; of that the reader may have asked for less, and
- * nothing will be heard of the rest from the socket. `unread` says that something may be left, and the loop is asked to
- * come back for it (aeRaiseReadable).
+ * Reading. OpenSSL reads from the socket up to a whole record, of which the caller may have requested only a part. The
+ * socket is not readable for the rest. `unread` is true if bytes may be left; then aeRaiseReadable() makes the loop
+ * call the read handler again.
  *
- * Writing. One SSL_write makes one record, whatever its size, and one system call. So pieces that are smaller than a
- * record are copied into one, and what is as large as a record is encrypted from where it lies. When the socket is full
- * OpenSSL keeps the record, and must be offered the same bytes again, as many as before (`retry_len`).
+ * Writing. One SSL_write_ex() makes one record of any size, and one system call. So pieces that are smaller than a
+ * record are copied together, and pieces as large as a record are encrypted in place. If the socket is full OpenSSL
+ * keeps the record, and the next call must pass the same bytes, as many as before (`retry_len`).
  *
- * A handshake costs a thousand times as much as a request: of those that have come at once a thread takes
- * HANDSHAKE_STEPS_PER_ITERATION steps and then sees to its other connections. (With I/O threads the thread is one that
- * makes handshakes only: net/balance/rebalance.c.)
+ * A handshake costs a thousand times as much as a request. So in one iteration a thread does at most
+ * HANDSHAKE_STEPS_PER_ITERATION steps of handshakes, and then serves its other connections. (With I/O threads, a thread
+ * of its own performs all handshakes: net/balance/rebalance.c.)
  *
- * Not here    certificates and options (tls_context.c), time limits (net/io/client_io.c).
+ * Not here    certificates and options (tls_context.c), timeouts (net/io/client_io.c).
  * Owns        the SSL object; a reference to the context.
- * Threads     the holder alone: an SSL object has no lock.
- * Invariants  1. Before each call of OpenSSL the thread's queue of errors is empty: what is found there is this call's.
- *             2. `step` is set exactly while the handshake, or the farewell behind the last byte, waits for the socket.
+ * Threads     the owner thread only: an SSL object has no lock.
+ * Invariants  1. The thread's error queue of OpenSSL is empty before each call, so that all entries after it are from
+ *                this call.
+ *             2. `step` is set exactly while the handshake, or close_notify after the last byte, waits for the socket.
  *             3. After an error OpenSSL is not called again.
- * Cost        writing: a copy of what is smaller than a record.
+ * Cost        writing copies bytes of pieces that are smaller than a record.
  * Tests       tests/unit/event/tls_test.c, tests/server/tls.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -44,16 +45,16 @@
 #define NAME_MAX_BYTES 1024
 
 typedef struct tlsConnection {
-    connection base;     /* first: the connection's address is this one's */
+    connection base;     /* first, so that a pointer to it can be cast to tlsConnection */
     SSL *ssl;            /* owns; NULL before the handshake */
     tlsContext *context; /* counted */
-    char *sni;           /* owns; NULL: none */
-    connHandler *done;   /* of the handshake */
-    size_t retry_len;    /* bytes of the record that the socket had no room for */
-    bool unread;         /* something may lie behind what was read last */
-    bool farewell;       /* close_notify was sent, or cannot be */
-    bool broken;         /* by an error: OpenSSL is not to be called again */
-    int end;             /* READ_ON, or what the next read says: behind bytes that were read before it */
+    char *sni;           /* owns; NULL without one */
+    connHandler *done;   /* called at the end of the handshake */
+    size_t retry_len;    /* bytes of the record that the socket did not accept; 0 without one */
+    bool unread;         /* more bytes may follow those that were read last */
+    bool farewell;       /* close_notify was sent, or is not to be sent */
+    bool broken;         /* after an error: OpenSSL must not be called again */
+    int end;             /* READ_END or READ_ERROR if the next read is to report that; else READ_ON */
     char error[TLS_ERR_LEN];
 } tlsConnection;
 
@@ -63,7 +64,7 @@ static tlsConnection *tlsOf(connection *c) {
     return (tlsConnection *)c;
 }
 
-/* The first error stays: `number` for errno, and OpenSSL's text. */
+/* Stores an errno and OpenSSL's text, unless there was an error before. */
 static void noteError(tlsConnection *t, int number) {
     if (!t->error[0]) tlsErrorText(t->error, sizeof(t->error));
     ERR_clear_error();
@@ -71,14 +72,15 @@ static void noteError(tlsConnection *t, int number) {
     t->broken = true;
 }
 
-/* The connection is over by our own or the peer's fault; `number` for errno. */
+/* Sets the state to CONN_ERROR, with `number` as errno. */
 static void setError(tlsConnection *t, int number) {
     noteError(t, number);
     t->base.step = AE_NONE;
     if (t->base.state != CONN_CLOSED) t->base.state = CONN_ERROR;
 }
 
-/* What OpenSSL says of a call that has failed; a failure of the system call has its errno, else EPROTO. */
+/* Returns OpenSSL's reason for the failure of a call. Sets *number to the errno of a failed system call, else EPROTO.
+ * */
 static int whyFailed(tlsConnection *t, int result, int *number) {
     int saved = errno;
     int why = SSL_get_error(t->ssl, result);
@@ -117,7 +119,7 @@ static void handshake(tlsConnection *t) {
     if (result == 1) {
         t->base.step = AE_NONE;
         t->base.state = CONN_CONNECTED;
-        t->unread = SSL_has_pending(t->ssl); /* the first request may have come along */
+        t->unread = SSL_has_pending(t->ssl); /* the first request may have arrived with the handshake */
         handshakeOver(t);
         return;
     }
@@ -147,7 +149,7 @@ static int tlsAccept(connection *c, connHandler *done) {
         handshakeOver(t);
         return C_OK;
     }
-    if (c->loop && c->state == CONN_ACCEPTING) { /* in its turn: many may have come at once */
+    if (c->loop && c->state == CONN_ACCEPTING) { /* the loop calls tlsGoOn(), which limits the steps of an iteration */
         c->step = c->step ? c->step : AE_READABLE;
         if (connRearm(c) == C_OK) return C_OK;
         setError(t, errno);
@@ -158,8 +160,8 @@ static int tlsAccept(connection *c, connHandler *done) {
     return C_OK;
 }
 
-/* Whether this turn of the thread's loop has room for one more step. If not the loop, which waits for levels, comes
- * back with it. */
+/* Returns whether this iteration of the thread's loop may do one more step of a handshake. If not, the loop, which is
+ * level-triggered, calls again in the next one. */
 static bool mayStep(const aeEventLoop *loop) {
     static _Thread_local struct {
         uint64_t iteration;
@@ -175,7 +177,7 @@ static bool mayStep(const aeEventLoop *loop) {
 
 /* ---- The end ----------------------------------------------------------------------------------------------------- */
 
-/* Say farewell. False: the socket has no room for it now. */
+/* Sends close_notify, if that is possible and was not done. Returns false if the socket does not accept it now. */
 static bool sayFarewell(tlsConnection *t) {
     if (t->farewell || !t->ssl || t->broken || t->retry_len || !SSL_is_init_finished(t->ssl)) return true;
     ERR_clear_error();
@@ -216,7 +218,7 @@ static void tlsClose(connection *c) {
 
 /* ---- Reading ----------------------------------------------------------------------------------------------------- */
 
-/* One SSL_read has brought nothing: what does that mean for the next? */
+/* Records why SSL_read_ex() has returned no bytes. */
 static void readFailed(tlsConnection *t, int result) {
     int number;
     t->unread = false;
@@ -231,7 +233,7 @@ static void readFailed(tlsConnection *t, int result) {
     }
 }
 
-/* Nothing was read: say why. */
+/* Returns the result of a read that has no bytes: 0 at the end of input, or -1 with errno. */
 static ssize_t readNothing(tlsConnection *t) {
     connection *c = &t->base;
     if (t->end == READ_END) {
@@ -270,7 +272,7 @@ static ssize_t tlsRead(connection *c, void *buf, size_t len) {
             break;
         }
         got += n;
-        t->unread = SSL_has_pending(t->ssl); /* or a part of a record: the next call finds out */
+        t->unread = SSL_has_pending(t->ssl); /* true also for a part of a record, which the next call finds out */
         if (!t->unread) break;
     }
     if (unlikely(needed_write || c->read_needs_write)) connRearm(c);
@@ -285,13 +287,14 @@ static bool tlsHasPending(connection *c) {
 
 /* ---- Writing ----------------------------------------------------------------------------------------------------- */
 
-/* Where the next record begins in the pieces. */
+/* A position in the pieces of output. */
 typedef struct piecePlace {
     const struct iovec *iov;
-    int left; /* pieces, this one included */
-    size_t offset;
+    int left;      /* pieces from here on, this one included */
+    size_t offset; /* in this piece */
 } piecePlace;
 
+/* Moves the position by `n` bytes, and past pieces that end there. */
 static void advance(piecePlace *at, size_t n) {
     while (at->left > 0 && n >= at->iov->iov_len - at->offset) {
         n -= at->iov->iov_len - at->offset;
@@ -302,7 +305,7 @@ static void advance(piecePlace *at, size_t n) {
     at->offset += n;
 }
 
-/* Up to `want` bytes in one piece: where they lie, or copied to `scratch`. */
+/* Returns up to `want` bytes as one piece: in place, or copied to `scratch`. Sets *len to their number. */
 static const char *nextRecord(piecePlace at, size_t want, char *scratch, size_t *len) {
     const char *here = (const char *)at.iov->iov_base + at.offset;
     *len = at.iov->iov_len - at.offset;
@@ -322,7 +325,7 @@ static const char *nextRecord(piecePlace at, size_t want, char *scratch, size_t 
     return scratch;
 }
 
-/* Encrypt and send one record. The bytes that it took; 0: the socket is full; -1: an error. */
+/* Encrypts and sends one record. Returns the number of bytes in it, 0 if the socket is full, or -1 on error. */
 static ssize_t writeRecord(tlsConnection *t, const char *bytes, size_t len) {
     connection *c = &t->base;
     size_t written = 0;
@@ -352,7 +355,7 @@ static ssize_t tlsWritev(connection *c, const struct iovec *iov, int count) {
     }
     bool needed_read = c->write_needs_read;
     c->write_needs_read = false;
-    advance(&at, 0); /* to the first byte */
+    advance(&at, 0); /* skips empty pieces */
     while (at.left > 0) {
         size_t len, want = t->retry_len ? t->retry_len : TLS_RECORD_BYTES;
         const char *bytes = nextRecord(at, want, scratch, &len);
@@ -368,7 +371,8 @@ static ssize_t tlsWritev(connection *c, const struct iovec *iov, int count) {
     return -1;
 }
 
-/* ---- Making ------------------------------------------------------------------------------------------------------ */
+/* ---- Creation ------------------------------------------------------------------------------------------------------
+ * */
 
 static const char *tlsErrorOf(const connection *c) {
     const tlsConnection *t = (const tlsConnection *)c;
@@ -418,7 +422,7 @@ static sds addName(sds names, const unsigned char *text, int len) {
     return sdsCatLen(names, "", 1);
 }
 
-/* The last one, which is the most specific. */
+/* Returns the last common name, which is the most specific one. */
 static sds commonName(const X509 *x) {
     X509_NAME *subject = X509_get_subject_name(x);
     int at = -1, last = -1;

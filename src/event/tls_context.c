@@ -1,10 +1,10 @@
-/* tls_context.c -- what TLS connections are made from: certificate, key, whom to trust, protocols, ciphers.
+/* tls_context.c -- the options of TLS connections: certificate, key, trusted authorities, protocols, ciphers.
  *
- * Not here    connections (tls.c), which settings there are and when they are put into force (net/tls_settings.c).
- * Owns        OpenSSL's SSL_CTX, for as long as somebody has a reference.
- * Threads     any: nothing in a context changes but its count, and OpenSSL's cache of sessions, which has a lock.
- * Invariants  1. A context is made whole or not at all.
- *             2. What is asked of OpenSSL leaves nothing in the thread's queue of errors.
+ * Not here    connections (tls.c), the settings and when they take effect (net/tls_settings.c).
+ * Owns        OpenSSL's SSL_CTX, until the last reference is released.
+ * Threads     any: only the reference count and OpenSSL's session cache change, and the cache has a lock.
+ * Invariants  1. A context is created with all its options, or not at all.
+ *             2. No function leaves an entry in the thread's error queue of OpenSSL.
  * Tests       tests/unit/event/tls_test.c, tests/server/tls.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -26,7 +26,7 @@ struct tlsContext {
     SSL_CTX *ssl_ctx; /* owns */
     tlsRole role;
     tlsCertInfo cert, ca; /* own */
-    /* atomic: the last to release frees what all others have let go of */
+    /* atomic; acq_rel at release: the last one sees all accesses of the others before it frees */
     _Atomic unsigned refs;
 };
 
@@ -41,7 +41,7 @@ void tlsErrorText(char *out, size_t size) {
     ERR_clear_error();
 }
 
-/* "what name: why" by OpenSSL; `name` may be NULL. */
+/* Writes "what: name: why" to `err`, with OpenSSL's reason, and returns false. `name` may be NULL. */
 static bool fail(char *err, const char *what, const char *name) {
     char why[256];
     tlsErrorText(why, sizeof(why));
@@ -58,7 +58,7 @@ static bool failPlain(char *err, const char *what, const char *name) {
 
 /* ---- Certificates ------------------------------------------------------------------------------------------------ */
 
-/* Takes the certificate, which may be NULL. */
+/* Stores the data of a certificate, and takes ownership of it. Accepts NULL. */
 static void noteCert(tlsCertInfo *info, X509 *x) {
     if (!x) return;
     BIGNUM *number = ASN1_INTEGER_to_BN(X509_get0_serialNumber(x), NULL);
@@ -79,7 +79,7 @@ static X509 *firstCertOf(const char *path) {
     return x;
 }
 
-/* OpenSSL asks for the key's password. None: it must not ask at the terminal. */
+/* Called by OpenSSL for the password of the key. Without one it fails, so that OpenSSL does not prompt for it. */
 static int givePassword(char *buf, int size, int rwflag, void *arg) {
     unused(rwflag);
     const char *pass = arg;
@@ -96,7 +96,7 @@ static bool useCertificate(tlsContext *t, const tlsOptions *o, char *err) {
     SSL_CTX_set_default_passwd_cb(ctx, givePassword);
     SSL_CTX_set_default_passwd_cb_userdata(ctx, isGiven(o->key_pass) ? (void *)(uintptr_t)o->key_pass : NULL);
     int loaded = SSL_CTX_use_PrivateKey_file(ctx, o->key_file, SSL_FILETYPE_PEM);
-    SSL_CTX_set_default_passwd_cb_userdata(ctx, NULL); /* it was borrowed */
+    SSL_CTX_set_default_passwd_cb_userdata(ctx, NULL); /* the password was borrowed for this call */
     if (loaded != 1 || SSL_CTX_check_private_key(ctx) != 1) return fail(err, "Failed to load private key", o->key_file);
     X509 *own = SSL_CTX_get0_certificate(ctx);
     if (own && X509_up_ref(own)) noteCert(&t->cert, own);
@@ -111,7 +111,8 @@ static bool usePair(tlsContext *t, const tlsOptions *o, char *err) {
     return useCertificate(t, o, err);
 }
 
-/* ---- Whom to trust ----------------------------------------------------------------------------------------------- */
+/* ---- Trusted authorities
+ * ----------------------------------------------------------------------------------------------- */
 
 static bool useAuthorities(tlsContext *t, const tlsOptions *o, char *err) {
     SSL_CTX *ctx = t->ssl_ctx;
@@ -128,7 +129,7 @@ static bool useAuthorities(tlsContext *t, const tlsOptions *o, char *err) {
                              NULL);
         if (SSL_CTX_set_default_verify_paths(ctx) != 1) return fail(err, "Failed to find the system's CAs", NULL);
     }
-    if (file && t->role == TLS_SERVER && o->peer != TLS_PEER_ANY) /* tells a client with several which one to show */
+    if (file && t->role == TLS_SERVER && o->peer != TLS_PEER_ANY) /* lets a client choose among several certificates */
         SSL_CTX_set_client_CA_list(ctx, SSL_load_client_CA_file(file));
     int mode = o->peer == TLS_PEER_ANY ? SSL_VERIFY_NONE : SSL_VERIFY_PEER;
     if (o->peer == TLS_PEER_VERIFIED) mode |= SSL_VERIFY_FAIL_IF_NO_PEER_CERT;
@@ -148,7 +149,7 @@ static const struct {
                       {"TLSv1.3", TLS1_3_VERSION, SSL_OP_NO_TLSv1_3}};
 #define PROTOCOLS_DEFAULT "TLSv1.2 TLSv1.3"
 
-/* The index of the word in protocol_names; -1: it is none of them. */
+/* Returns the index of the word in protocol_names, or -1. */
 static int protocolOf(const char *word, size_t len) {
     for (size_t i = 0; i < array_len(protocol_names); i++)
         if (strlen(protocol_names[i].name) == len && strncasecmp(word, protocol_names[i].name, len) == 0) return (int)i;
@@ -174,7 +175,7 @@ static bool useProtocols(tlsContext *t, const tlsOptions *o, char *err) {
     }
     if (least < 0) return failPlain(err, "Invalid tls-protocols specified. None is named.", NULL);
     SSL_CTX_set_options(t->ssl_ctx, off);
-    /* The system's configuration may ask for a later one. */
+    /* Overrides the system's configuration, which may require a newer protocol. */
     if (SSL_CTX_set_min_proto_version(t->ssl_ctx, protocol_names[least].version) != 1)
         return fail(err, "Failed to configure protocols", text);
     return true;
@@ -218,7 +219,7 @@ static void useSessions(tlsContext *t, const tlsOptions *o) {
     SSL_CTX *ctx = t->ssl_ctx;
     if (t->role == TLS_CLIENT || !o->session_caching) {
         SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
-        /* Else a client that resumes by a ticket would go by what was verified under other options. */
+        /* A client that resumed with a ticket would not be verified again, although options may have changed. */
         if (t->role == TLS_SERVER) {
             SSL_CTX_set_options(ctx, SSL_OP_NO_TICKET);
             SSL_CTX_set_num_tickets(ctx, 0);
@@ -234,17 +235,17 @@ static void useSessions(tlsContext *t, const tlsOptions *o) {
 
 static void useModes(tlsContext *t, const tlsOptions *o) {
     SSL_CTX *ctx = t->ssl_ctx;
-    /* A write ends behind each record; what is written again lies elsewhere when output has moved meanwhile. An idle
-     * connection keeps no buffers. */
+    /* A write may end after any record; a repeated write may pass the same bytes at another address, because output can
+     * move meanwhile. An idle connection keeps no buffers. */
     SSL_CTX_set_mode(ctx,
                      SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
     uint64_t options = SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_SSLv3 | SSL_OP_SINGLE_DH_USE |
-                       SSL_OP_IGNORE_UNEXPECTED_EOF; /* who ends without a farewell has ended */
+                       SSL_OP_IGNORE_UNEXPECTED_EOF; /* an end without close_notify is an ordinary end of input */
 #ifdef SSL_OP_ENABLE_KTLS
     if (o->kernel) options |= SSL_OP_ENABLE_KTLS;
 #endif
     SSL_CTX_set_options(ctx, options);
-    if (!o->kernel) SSL_CTX_set_read_ahead(ctx, 1); /* header and body of a record come by one read */
+    if (!o->kernel) SSL_CTX_set_read_ahead(ctx, 1); /* one read gets both header and body of a record */
 }
 
 tlsContext *tlsContextCreate(tlsRole role, const tlsOptions *options, char *err) {

@@ -1,7 +1,7 @@
-/* tls_context.h -- what TLS connections are made from: certificate, key, whom to trust, protocols, ciphers.
+/* tls_context.h -- the options of TLS connections: certificate, key, trusted authorities, protocols, ciphers.
  *
- * A context does not change. Who wants other options makes another context and lets go of the old one: connections keep
- * the one they began with.
+ * A context does not change. To change options, the caller creates another context and releases the old one; existing
+ * connections keep theirs.
  *
  * Runs on: any thread.
  *
@@ -17,42 +17,44 @@
 
 typedef enum { TLS_SERVER, TLS_CLIENT } tlsRole;
 
-/* What the peer has to show: nothing; a certificate by somebody trusted; the same if it shows one at all. */
+/* The certificate that the peer must present: none; one that a trusted authority has signed; the same, or none. */
 typedef enum { TLS_PEER_ANY, TLS_PEER_VERIFIED, TLS_PEER_OPTIONAL } tlsPeerCheck;
 
-/* Texts are borrowed for the call; NULL and "" both mean: not given. */
+/* Strings are borrowed for the call; NULL and "" both mean that the option is absent. */
 typedef struct tlsOptions {
-    const char *cert_file, *key_file, *key_pass; /* a server needs a pair, a client may have one */
-    const char *ca_file, *ca_dir;                /* neither: those of the system, for a client */
-    const char *dh_params_file;                  /* PEM; not given: OpenSSL's choice by the size of the key */
-    const char *protocols;                       /* "TLSv1.2 TLSv1.3", which is the default */
-    const char *ciphers, *ciphersuites;          /* up to TLS 1.2; of TLS 1.3 */
+    const char *cert_file, *key_file, *key_pass; /* a server needs certificate and key, a client may have them */
+    const char *ca_file, *ca_dir;                /* if both are absent, a client uses those of the system */
+    const char *dh_params_file;                  /* PEM; if absent, OpenSSL chooses by the size of the key */
+    const char *protocols;                       /* "TLSv1.2 TLSv1.3" is the default */
+    const char *ciphers, *ciphersuites;          /* for TLS 1.2 and older; for TLS 1.3 */
     bool prefer_server_ciphers;
-    bool session_caching; /* server: sessions may be taken up again */
+    bool session_caching; /* server: clients may resume sessions */
     long long session_cache_size, session_cache_timeout_s;
     tlsPeerCheck peer;
-    bool kernel; /* let the kernel encrypt, where it and OpenSSL can */
+    bool kernel; /* the kernel encrypts, if it and OpenSSL support that */
 } tlsOptions;
 
 typedef struct tlsContext tlsContext;
 
-/* NULL with a line in `err` (TLS_ERR_LEN bytes) that says which option or file is at fault. Counted for the caller. */
+/* Creates a context, with a reference for the caller. On failure returns NULL and writes a line that names the wrong
+ * option or file to `err` (TLS_ERR_LEN bytes). */
 tlsContext *tlsContextCreate(tlsRole role, const tlsOptions *options, char *err);
+/* Takes another reference, and returns the context. */
 tlsContext *tlsContextRetain(tlsContext *t);
-void tlsContextRelease(tlsContext *t); /* NULL: nothing */
+/* Drops a reference; the last one frees the context. Accepts NULL. */
+void tlsContextRelease(tlsContext *t);
 
-/* Of a certificate, for INFO: serial number in hexadecimal (zmalloc'ed by the context; NULL when there is none), and
- * the end of its validity in seconds since the epoch. */
+/* Data of a certificate, for INFO. */
 typedef struct tlsCertInfo {
-    char *serial;
-    long long expires_s;
+    char *serial;        /* owns: serial number in hexadecimal; NULL without a certificate */
+    long long expires_s; /* end of its validity, in seconds since the epoch */
 } tlsCertInfo;
-const tlsCertInfo *tlsContextCert(const tlsContext *t); /* the own one */
-const tlsCertInfo *tlsContextCa(const tlsContext *t);   /* the first of ca_file */
+const tlsCertInfo *tlsContextCert(const tlsContext *t); /* the context's own certificate */
+const tlsCertInfo *tlsContextCa(const tlsContext *t);   /* the first certificate of ca_file */
 
-/* For tls.c: a session of the context's role. NULL without memory. */
+/* For tls.c: creates an SSL object for the context's role. Returns NULL if memory is short. */
 SSL *tlsContextSession(const tlsContext *t);
-/* The first entry of the thread's queue of errors in OpenSSL's words, and empty the queue. */
+/* Writes OpenSSL's text of the first error in the thread's error queue to `out`, and empties the queue. */
 void tlsErrorText(char *out, size_t size);
 
 #endif
