@@ -29,7 +29,7 @@ typedef struct backlog {
     size_t memory;             /* bytes that the blocks take */
 } backlog;
 
-/* The position of a reader. The bytes after it stay as long as the argument `needed` of backlogTrim() covers them. */
+/* The position of a reader. The bytes after it stay as long as backlogTrim() is not called with a higher `needed`. */
 typedef struct backlogCursor {
     backlogBlock *block; /* borrowed; NULL while the backlog has no block, then the first one is meant */
     uint64_t offset;

@@ -47,7 +47,8 @@
 #include "sync_file.h"
 #include "zmalloc.h"
 
-/* The log lines of one kind in a minute, so that a replica that fails again and again does not fill the log. */
+/* The limit of log lines of one kind in a minute, so that a replica that fails again and again does not fill the log.
+ * */
 #define LINES_PER_ROUND 10
 
 #include <errno.h>
@@ -83,7 +84,7 @@ static void fileEnded(bool ok, const char *file);
 
 static void checkReplica(const replicaState *r) {
     bool has_cursor = r->has_cursor || r->is_rdb_channel;
-    if (r->c->flags & CLIENT_CLOSE_ASAP) return; /* its phase changes no more */
+    if (r->c->flags & CLIENT_CLOSE_ASAP) return; /* its phase no longer changes */
     debugAssert(r->phase != REPLICA_WAIT_START || !r->has_cursor);
     debugAssert(r->phase != REPLICA_WAIT_END || has_cursor);
     debugAssert(r->phase != REPLICA_SEND_FILE || (has_cursor && !r->streams));

@@ -12,7 +12,7 @@
 void waitCommandsInit(void);
 /* Returns whether a client has begun to wait for replicas since the last waitAcksAsked(). */
 bool waitWantsAcks(void);
-/* Call when all replicas have been sent REPLCONF GETACK. */
+/* Resets that. Call when REPLCONF GETACK is sent to all replicas. */
 void waitAcksAsked(void);
 
 void waitCommand(client *c);

@@ -58,7 +58,8 @@ static void failed(client *c, slice text) {
 
 void applyFaultsCheck(const client *c) {
     static uint64_t said_ms;
-    if (likely(!(gates_armed & 1u << GATE_DISK)) || !c->cmd) return; /* without `cmd` the command is unknown here */
+    if (likely(!(gates_armed & 1u << GATE_DISK)) || !c->cmd)
+        return; /* c->cmd is NULL if this server does not know the command */
     if (!(c->cmd->flags & CMD_WRITE) || !diskGateIsShut()) return;
     if (!repl_settings.ignore_disk_errors)
         giveUp("A command of the primary cannot be written to disk (replica-ignore-disk-write-errors is no).");

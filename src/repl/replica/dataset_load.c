@@ -60,7 +60,7 @@ void datasetLoadKeepAlive(void) {
 static void leave(void) {
     debugAssert(load.goes);
     load.goes();
-    load.goes = NULL; /* called once for each load */
+    load.goes = NULL; /* it is called once for each load */
     keepFilesBegin();
     propagateLoseWrites();
 }

@@ -16,7 +16,7 @@
  *             the RDB (snapshot_reader.c).
  * Owns        nothing.
  * Threads     the job's.
- * Invariants  1. The step is CONNECTING, then HANDSHAKE, and SYNC once the primary has said that it sends the dataset.
+ * Invariants  1. The step is CONNECTING, then HANDSHAKE, and SYNC once the primary has answered that it sends the RDB.
  *             2. The primary has either accepted or rejected PSYNC, or has not answered.
  *             3. The outcome can be CONTINUE in HANDSHAKE, if the job has requested an offset, and SNAPSHOT in SYNC.
  *             4. `stream` has a connection only if the primary wants two; then the RDB's offset is known.

@@ -84,7 +84,7 @@ struct linkJob {
     /* atomic, relaxed, written by main */
     _Atomic bool enough; /* the job of the stream buffer is to end */
     /* atomic */
-    _Atomic bool dropped; /* relaxed: main needs the results no more */
+    _Atomic bool dropped; /* relaxed: main no longer needs the results */
     _Atomic int owners;   /* main and the thread; the last to drop its share frees the job */
     _Atomic bool over;    /* release by the thread: publishes all results */
     void (*done)(void);   /* const: called on the thread after that, to wake main */

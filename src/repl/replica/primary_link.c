@@ -554,7 +554,7 @@ static void look(void) {
     checkNothingRuns();
     if (primary.state == PRIMARY_CONNECT) startTalking();
     if (primary.state == PRIMARY_DRAINS && linkJobIsOver(primary.buffer)) keepIsOver();
-    bool job_is_over = primary.job && linkJobIsOver(primary.job); /* an acquire load, so it comes before the results */
+    bool job_is_over = primary.job && linkJobIsOver(primary.job); /* an acquire load: before the job's other fields */
     lookWhetherAccepted();
     if (!job_is_over) return;
     if (primary.state == PRIMARY_TALKS) talkIsOver();

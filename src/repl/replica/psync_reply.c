@@ -27,8 +27,8 @@ static const char *takeId(const char *text, char *id) {
     return text + PRIMARY_ID_BYTES;
 }
 
-/* Reads a number in a range, which the character `end` ends. Returns the text after `end` (at a NUL `end` itself), or
- * NULL if it is not valid. */
+/* Reads a number from `min` to `max` that is followed by the character `end`. Returns the text after `end` (or the end
+ * of the text, if `end` is NUL), or NULL if it is not valid. */
 static const char *takeNumber(const char *text, char end, long long min, long long max, long long *out) {
     const char *stop = text ? strchr(text, end) : NULL;
     if (!stop || !string2ll(text, (size_t)(stop - text), out) || *out < min || *out > max) return NULL;

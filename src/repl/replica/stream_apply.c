@@ -61,8 +61,8 @@ static void sessionCheck(void) {
 
 #define SILENCED (CLIENT_PRIMARY | CLIENT_REPLY_OFF | CLIENT_REPLY_SKIP)
 
-/* Sends bytes to the primary. Nothing else is sent on the link, so replies are disabled; CLIENT REPLY in the stream has
- * no effect on these bytes. */
+/* Sends bytes to the primary. All other replies on the link are suppressed; CLIENT REPLY in the stream does not
+ * suppress these. */
 static void say(const char *bytes, size_t len) {
     client *c = primary.session;
     debugAssert(c->flags & CLIENT_PRIMARY);
@@ -168,8 +168,8 @@ bool streamApplyIsOpen(void) {
     return primary.session != NULL;
 }
 
-/* Ends the link, except for the replication offset and the database, which the next link continues. Returns false after
- * a protocol error. */
+/* Detaches this file from the client of the link. The replication offset and the database stay, for the next link.
+ * Returns false after a protocol error. */
 static bool letGo(void) {
     client *c = primary.session;
     sessionCheck();

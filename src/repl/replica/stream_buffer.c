@@ -11,7 +11,7 @@
  * Owns        nothing.
  * Threads     the job's.
  * Invariants  1. All bytes that were received are in `kept`, in order; the wire has no early bytes.
- *             2. `kept` exceeds keep_max by less than one block.
+ *             2. `kept` exceeds keep_max by at most one block.
  * Tests       tests/unit/repl/replica/stream_buffer_test.c, tests/repl/dual_channel.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
