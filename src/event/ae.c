@@ -307,7 +307,7 @@ static uint64_t firstDue(const aeEventLoop *loop) {
     return loop->timers.count ? ((const timeEvent *)loop->timers.at)->due_us : UINT64_MAX;
 }
 
-/* When a timer that is set now to run after `after_ms` is due: always after the round in progress. */
+/* Returns when a timer that is to run after `after_ms` is due. That is never while the present timers run. */
 static uint64_t dueTime(const aeEventLoop *loop, long long after_ms) {
     uint64_t now = clockMonotonicUs();
 

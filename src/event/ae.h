@@ -62,7 +62,8 @@ uint64_t aeIteration(const aeEventLoop *loop);
 
 /* Creates a timer that first runs after `after_ms`, and returns its ID; IDs start at 0 and grow. Another thread may
  * create and delete timers while the loop's own thread is between before_wait and after_sleep, if these two hooks pass
- * it the right to do so (a lock). A timer that is due before the end of the wait ends the wait by the loop's wakeup. */
+ * it the right to do so (a lock). A timer that is due before the end of the wait ends it by the wakeup that was opened
+ * with `woken` NULL. */
 long long aeCreateTimeEvent(aeEventLoop *loop, long long after_ms, aeTimeProc *proc, void *arg);
 /* Deletes a timer; a timer may delete itself. Returns C_ERR if there is none with that ID. */
 int aeDeleteTimeEvent(aeEventLoop *loop, long long id);

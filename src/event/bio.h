@@ -18,7 +18,7 @@ typedef enum { BIO_CLOSE_FILE, BIO_FSYNC, BIO_LAZY_FREE, BIO_KINDS } bioKind;
 void bioInit(const char *cpulist);
 /* Runs fn(arg) on the kind's thread. fn takes ownership of arg. */
 void bioSubmit(bioKind kind, void (*fn)(void *arg), void *arg);
-/* A job without an allocation. */
+/* A job in memory of the caller, so that submitting it allocates nothing. */
 typedef struct bioJob {
     void (*fn)(void *arg);
     void *arg;

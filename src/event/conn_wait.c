@@ -1,6 +1,6 @@
 /* conn_wait.c -- blocking functions for a connection, for a thread without a loop.
  *
- * Not here    waiting and its limits, which the caller's connWaiter has.
+ * Not here    how long to wait (the caller's connWaiter).
  * Owns        nothing.
  * Threads     the connection's owner thread.
  * Tests       tests/unit/event/conn_wait_test.c, tests/repl/sync.tcl, tests/repl/migrate.tcl

@@ -34,17 +34,16 @@ typedef struct connectionType {
     /* Returns the bytes that writev has accepted and that close() could still discard, because the peer has not
      * acknowledged them. NULL if close() discards none. */
     size_t (*unsent)(const connection *c);
-    void (*close)(connection *c); /* frees c */
-    void (*mute)(connection *c);  /* makes close() send nothing to the peer; NULL if it never does */
-    bool (*has_pending)(
-        connection *c);           /* there may be bytes to read although the descriptor is not readable; or NULL */
-    void (*go_on)(connection *c); /* continues the work of `step`, whose descriptor is ready; or NULL */
+    void (*close)(connection *c);       /* frees c */
+    void (*mute)(connection *c);        /* makes close() send nothing to the peer; NULL if it never does */
+    bool (*has_pending)(connection *c); /* bytes were read from the socket in advance; or NULL */
+    void (*go_on)(connection *c);       /* continues the work of `step`, whose descriptor is ready; or NULL */
     /* Returns a line that says why the connection has failed, or NULL if strerror(last_errno) does. May be NULL. */
     const char *(*error_text)(const connection *c);
 } connectionType;
 
 struct connection {
-    const connectionType *type; /* const */
+    const connectionType *type; /* owner thread: conn_unread.c replaces it for a time */
     /* owner thread */
     int fd; /* owns */
     connState state;
@@ -107,6 +106,6 @@ const char *connErrorText(const connection *c);
 static inline void connMute(connection *c) {
     if (c->type->mute) c->type->mute(c);
 }
-void connClose(connection *c); /* detaches the connection, closes the descriptor and frees both */
+void connClose(connection *c); /* detaches it, closes the descriptor and frees the connection */
 
 #endif
