@@ -80,11 +80,12 @@ void aeSetAfterEvent(aeEventLoop *loop, aeHook *hook, void *arg);
 /* Makes the next wait return at once. Call from before_sleep or before_wait if work is left. */
 void aeDontWait(aeEventLoop *loop);
 
-/* Runs one iteration and returns the number of file events and timers that were handled. */
+/* Flags of aeProcessEvents(). */
 #define AE_FILE_EVENTS 1
 #define AE_TIME_EVENTS 2
 #define AE_ALL_EVENTS 3
 #define AE_DONT_WAIT 4
+/* Runs one iteration, for descriptors, timers or both. Returns the number of events and timers that were handled. */
 int aeProcessEvents(aeEventLoop *loop, int flags);
 void aeMain(aeEventLoop *loop); /* runs iterations until aeStop() */
 /* Makes aeMain() end after the present iteration; if called before its wait, no further event is handled. */
@@ -103,6 +104,7 @@ typedef struct aeWakeup {
  * aeWakeupSend(), but not in a nested iteration. With `woken` NULL it only ends the wait, also that of a nested
  * iteration. Returns C_ERR with errno on failure. */
 int aeWakeupOpen(aeEventLoop *loop, aeWakeup *wakeup, void (*woken)(void)) must_check;
+/* Closes the descriptors of the wakeup. */
 void aeWakeupClose(aeWakeup *wakeup);
 /* Ends the present or the next wait of the loop. Any thread, also in a signal handler. */
 void aeWakeupSend(const aeWakeup *wakeup);

@@ -89,5 +89,5 @@ const aeBackend ae_epoll_backend = {
     .wait = epollWait,
 };
 #else
-typedef int aeEpollNotHere; /* a translation unit has at least one declaration */
+typedef int aeEpollNotHere; /* a translation unit must have a declaration */
 #endif

@@ -40,9 +40,10 @@ int anetCloexec(int fd);
 int anetNoDelay(char *err, int fd, bool on); /* TCP_NODELAY */
 /* Enables keepalive: the first probe after interval_s seconds without traffic, then three every interval_s/3. */
 int anetKeepAlive(char *err, int fd, int interval_s);
+/* Sets the time after which a blocking write or read fails with EAGAIN. */
 int anetSendTimeout(char *err, int fd, long long ms);
 int anetRecvTimeout(char *err, int fd, long long ms);
-int anetSetMark(char *err, int fd, uint32_t id); /* socket-mark-id */
+int anetSetMark(char *err, int fd, uint32_t id); /* SO_MARK, for the setting socket-mark-id */
 /* Opens a pipe. The flags of each end are O_NONBLOCK, O_CLOEXEC, both or 0. */
 int anetPipe(int fds[2], int read_flags, int write_flags);
 

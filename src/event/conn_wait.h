@@ -21,11 +21,11 @@ struct connWaiter {
     bool (*ready)(connWaiter *w, int fd, int mask);
 };
 
+#define CONN_WAIT_ERR_LEN 256
 /* Creates a connection from a socket whose connect() is in progress (takes ownership of fd), over TLS unless `tls` is
  * NULL. Calls `connected`, if not NULL, when TCP is connected. On failure closes the socket and returns NULL with
  * errno. If the TLS handshake has failed, errno is EPROTO, and a line that says why is written to `err`
  * (CONN_WAIT_ERR_LEN bytes, may be NULL). */
-#define CONN_WAIT_ERR_LEN 256
 connection *connWaitConnected(int fd, tlsContext *tls, connWaiter *w, void (*connected)(connWaiter *w),
                               char *err) must_check;
 /* Waits for bytes and reads up to `len` of them. Returns their number, 0 at the end of input, or -1 with errno. */

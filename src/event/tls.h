@@ -28,9 +28,10 @@ connection *connCreateAcceptedTls(int fd, tlsContext *context, void *owner);
 /* Creates a connection in the state CONN_CONNECTING, which owns the descriptor, connected or not yet. `context` must be
  * for TLS_CLIENT. `sni` is the server name that the handshake sends; NULL for none. */
 connection *connCreateTlsClient(int fd, tlsContext *context, const char *sni, void *owner);
-/* Returns the names in the peer's verified certificate, as an sds in which a zero byte ends each name. Skips names that
- * contain a zero byte or are longer than 1024 bytes. Returns NULL if there are none, or the connection has no TLS. */
 typedef enum { TLS_NAME_CN, TLS_NAME_URI } tlsNameField;
+/* Returns the names in the peer's verified certificate: the common name or the URIs, as an sds in which a zero byte
+ * ends each name. Skips names that contain a zero byte or are longer than 1024 bytes. Returns NULL if there are none,
+ * or the connection has no TLS. */
 sds connTlsPeerNames(const connection *c, tlsNameField field);
 
 #endif

@@ -299,7 +299,7 @@ static void ask(linkJob *job) {
     psyncReply answer = judge(job, line);
     if (answer == PSYNC_CONTINUES || answer == PSYNC_FULL || answer == PSYNC_DUAL_CHANNEL) {
         atomic_store_explicit(&job->accepted_psync, true, memory_order_relaxed);
-        job->done(); /* a failover has succeeded now, even if an RDB is still to be received */
+        job->done(); /* wakes main: a failover has succeeded, even if an RDB is still to be received */
     }
     switch (answer) {
     case PSYNC_CONTINUES: job->outcome = LINK_CONTINUE; return;

@@ -77,9 +77,13 @@ typedef struct primaryFigures {
 } primaryFigures;
 primaryFigures primaryLinkFigures(void);
 
-/* The gate functions of GATE_REDIRECT (CLIENT CAPA redirect enables it for a client), GATE_REPLICAS and GATE_STALE. */
+/* GATE_REDIRECT, which CLIENT CAPA redirect enables for a client: redirects a command that writes, or reads unless the
+ * client has sent READONLY, to the primary. During a failover the command waits instead. */
 gateResult primaryRedirectGate(client *c);
+/* GATE_REPLICAS: refuses writes on a read-only replica, and on a primary with fewer good replicas than
+ * min-replicas-to-write. */
 gateResult primaryReadonlyGate(client *c);
+/* GATE_STALE: refuses commands without CMD_STALE while the link is down and replica-serve-stale-data is off. */
 gateResult primaryStaleGate(client *c);
 /* Enables or disables the gates, and sets how the store treats expired keys and memory limits, according to the present
  * role and settings. Call when a setting of replicas has changed. */
