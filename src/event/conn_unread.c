@@ -35,8 +35,7 @@ typedef struct unreadType {
     unreadBytes left;
 } unreadType;
 
-/* ---- Lists of bytes
- * --------------------------------------------------------------------------------------------------- */
+/* ---- Lists of bytes ---------------------------------------------------------------------------------------------- */
 
 char *unreadRoom(unreadBytes *u, size_t *room) {
     if (!u->last || u->last->len == BLOCK_ROOM) {

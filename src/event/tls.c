@@ -371,8 +371,7 @@ static ssize_t tlsWritev(connection *c, const struct iovec *iov, int count) {
     return -1;
 }
 
-/* ---- Creation ------------------------------------------------------------------------------------------------------
- * */
+/* ---- Creation ---------------------------------------------------------------------------------------------------- */
 
 static const char *tlsErrorOf(const connection *c) {
     const tlsConnection *t = (const tlsConnection *)c;

@@ -111,8 +111,7 @@ static bool usePair(tlsContext *t, const tlsOptions *o, char *err) {
     return useCertificate(t, o, err);
 }
 
-/* ---- Trusted authorities
- * ----------------------------------------------------------------------------------------------- */
+/* ---- Trusted authorities ----------------------------------------------------------------------------------------- */
 
 static bool useAuthorities(tlsContext *t, const tlsOptions *o, char *err) {
     SSL_CTX *ctx = t->ssl_ctx;
