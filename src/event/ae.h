@@ -91,8 +91,7 @@ void aeMain(aeEventLoop *loop); /* runs iterations until aeStop() */
 /* Makes aeMain() end after the present iteration; if called before its wait, no further event is handled. */
 void aeStop(aeEventLoop *loop);
 
-/* Waits up to `timeout_ms` for one descriptor (-1: without limit). Returns the ready mask, 0 on time-out, -1 on error.
- * */
+/* Waits up to `timeout_ms` for one descriptor (-1: no limit). Returns the ready mask, 0 on time-out, -1 on error. */
 int aeWait(int fd, int mask, long long timeout_ms);
 
 /* An object by which any thread can end the wait of a loop: an eventfd, or a pipe on systems without it. */

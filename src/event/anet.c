@@ -250,8 +250,7 @@ static int setOwningGroup(char *err, const char *path, const char *group) {
     return C_OK;
 }
 
-/* Binds the socket and sets its permissions before it listens, so that no client without permission can ever connect.
- * */
+/* Binds the socket and sets its permissions before it listens, so that no client without permission can connect. */
 static int bindPrivately(char *err, int fd, const struct sockaddr_un *addr, mode_t perm, const char *group) {
     if (bind(fd, (const struct sockaddr *)addr, sizeof(*addr)) == -1) return failErrno(err, "bind");
     if (perm && chmod(addr->sun_path, perm) == -1) return failErrno(err, "chmod");

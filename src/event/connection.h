@@ -68,8 +68,7 @@ int connAttach(connection *c, aeEventLoop *loop) must_check;
 /* Detaches the connection from its loop, if any. The handlers stay set for the next connAttach(). */
 void connDetach(connection *c);
 /* Sets the function that is called when there are bytes to read, or removes it (NULL). Replaces a hangup handler. Takes
- * effect at once if the connection is attached. Returns C_ERR with errno on failure: then the handlers are unchanged.
- * */
+ * effect at once if the connection is attached. Returns C_ERR with errno on failure; then the handlers stay. */
 int connSetReadHandler(connection *c, connHandler *fn);
 /* Sets the function that is called when the peer has closed its half of the connection, or all of it (AE_HANGUP), for a
  * connection that is not read now. Replaces the read handler. Called in each iteration until it is removed. */

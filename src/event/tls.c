@@ -79,8 +79,7 @@ static void setError(tlsConnection *t, int number) {
     if (t->base.state != CONN_CLOSED) t->base.state = CONN_ERROR;
 }
 
-/* Returns OpenSSL's reason for the failure of a call. Sets *number to the errno of a failed system call, else EPROTO.
- * */
+/* Returns OpenSSL's reason for a failed call. Sets *number to the errno of a failed system call, else EPROTO. */
 static int whyFailed(tlsConnection *t, int result, int *number) {
     int saved = errno;
     int why = SSL_get_error(t->ssl, result);

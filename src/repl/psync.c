@@ -193,8 +193,7 @@ void syncCommand(client *c) {
 
 /* ---- REPLCONF ---- */
 
-/* Reads the digits up to `end`, of which there may be none. Returns false for other characters, or a number over 255.
- * */
+/* Reads the digits up to `end`, of which there may be none. Returns false for other characters or a number over 255. */
 static bool readVersionPart(const char *at, const char *end, unsigned *out) {
     *out = 0;
     for (; at < end; at++) {

@@ -87,8 +87,7 @@ size_t replicasWaitingPsync(void);
 void replicaDropCursor(replicaState *r);
 /* Begins to send the replication stream, from the cursor on. */
 void replicaStartStream(replicaState *r);
-/* Sets the phase to ONLINE. The stream begins at once, or, with `awaits_ack`, when the replica has loaded the dataset.
- * */
+/* Sets the phase to ONLINE. The stream begins at once, or with `awaits_ack` when the replica has loaded the dataset. */
 void replicaOnline(replicaState *r, bool awaits_ack);
 /* Sets the phase to LOADS_BESIDE and begins to send the stream. */
 void replicaLoadsBeside(replicaState *r);

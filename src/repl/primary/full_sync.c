@@ -47,8 +47,7 @@
 #include "sync_file.h"
 #include "zmalloc.h"
 
-/* The limit of log lines of one kind in a minute, so that a replica that fails again and again does not fill the log.
- * */
+/* Limit of log lines of one kind in a minute, so that a replica that fails again and again does not fill the log. */
 #define LINES_PER_ROUND 10
 
 #include <errno.h>

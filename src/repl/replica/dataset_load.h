@@ -16,8 +16,7 @@ void datasetLoadInit(bool (*hide_user_data)(void));
  * dataset is unchanged, or the dataset is empty and the files on disk are kept (persist/aof/keep_files.h). Clients are
  * served during the load. */
 bool datasetLoad(linkJob *job, bool from_file, void (*goes)(void), rdbReplInfo *info) must_check;
-/* Sends the primary a newline, so that it does not time this replica out. Does nothing unless a file is being loaded.
- * */
+/* Sends the primary a newline, so that it does not time this replica out. Does nothing unless a file is loaded. */
 void datasetLoadKeepAlive(void);
 
 #endif
