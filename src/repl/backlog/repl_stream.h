@@ -26,8 +26,7 @@ void replStreamInit(void);
 const replIds *replicationIds(void);
 /* Sets a new random ID, and removes the second ID. */
 void replStreamNewId(void);
-/* Begins a stream of this server's own at the present offset: sets a new random ID; the present one becomes the second.
- * */
+/* Begins a stream of this server's own at the present offset: sets a random ID; the present one becomes the second. */
 void replStreamLeave(void);
 /* Takes over a new ID of the primary's stream, which continues; the present ID becomes the second. */
 void replStreamContinueAs(const char *id);
