@@ -282,8 +282,7 @@ static int dispatchBoth(aeEventLoop *loop, const aeFired *fired) {
     return first || second;
 }
 
-/* Handles the first `n` descriptors of the `raised` list: those that were raised before the iteration's handlers ran.
- * */
+/* Handles the first `n` descriptors of the `raised` list, which were raised before the iteration's handlers ran. */
 static int dispatchRaised(aeEventLoop *loop, size_t n) {
     int handled = 0;
 
