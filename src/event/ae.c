@@ -369,7 +369,7 @@ static int runDueTimers(aeEventLoop *loop) {
 
 /* -------------------------------------------------------------------------------------- iterations */
 
-/* Returns the time-out in ms: until the first timer, rounded up so that it is due then; -1 without a timer; 0 if the
+/* Returns the timeout in ms: until the first timer, rounded up so that it is due then; -1 without a timer; 0 if the
  * loop is not to wait. */
 static int waitLimit(const aeEventLoop *loop, int flags) {
     if ((flags & AE_DONT_WAIT) || loop->dont_wait) return 0;

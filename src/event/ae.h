@@ -1,7 +1,7 @@
 /* ae.h -- the event loop: file descriptors, timers, and hooks around the wait.
  *
  * One loop belongs to one thread. One iteration (aeProcessEvents()):
- *   before_sleep(loop) -> compute the time-out -> before_wait(loop) -> wait at most until the next timer ->
+ *   before_sleep(loop) -> compute the timeout -> before_wait(loop) -> wait at most until the next timer ->
  *   after_sleep(loop) -> ready descriptors (readable first, writable second; then those raised by aeRaiseReadable()),
  *   after_event(loop) after each -> due timers.
  *
@@ -68,7 +68,7 @@ long long aeCreateTimeEvent(aeEventLoop *loop, long long after_ms, aeTimeProc *p
 /* Deletes a timer; a timer may delete itself. Returns C_ERR if there is none with that ID. */
 int aeDeleteTimeEvent(aeEventLoop *loop, long long id);
 
-/* Sets the hook that is called before the time-out is computed. */
+/* Sets the hook that is called before the timeout is computed. */
 void aeSetBeforeSleep(aeEventLoop *loop, aeHook *hook, void *arg);
 /* Sets the hook that is called just before the wait. The loop does not access its timers from this call until
  * after_sleep has returned. */
@@ -88,10 +88,11 @@ void aeDontWait(aeEventLoop *loop);
 /* Runs one iteration, for descriptors, timers or both. Returns the number of events and timers that were handled. */
 int aeProcessEvents(aeEventLoop *loop, int flags);
 void aeMain(aeEventLoop *loop); /* runs iterations until aeStop() */
-/* Makes aeMain() end after the present iteration; if called before its wait, no further event is handled. */
+/* Makes aeMain() end after the present iteration. If before_sleep calls it, that iteration neither waits nor handles
+ * events. */
 void aeStop(aeEventLoop *loop);
 
-/* Waits up to `timeout_ms` for one descriptor (-1: no limit). Returns the ready mask, 0 on time-out, -1 on error. */
+/* Waits up to `timeout_ms` for one descriptor (-1: no limit). Returns the ready mask, 0 on timeout, -1 on error. */
 int aeWait(int fd, int mask, long long timeout_ms);
 
 /* An object by which any thread can end the wait of a loop: an eventfd, or a pipe on systems without it. */

@@ -15,9 +15,9 @@
 #define ANET_ERR_LEN 256
 #define ANET_ADDR_LEN 46 /* INET6_ADDRSTRLEN */
 
-/* Listens on an IPv4 address. `bindaddr` is a host or an address; NULL and "*" mean all. With `mptcp` over MPTCP. */
+/* Listens on an IPv4 address, over MPTCP if `mptcp`. `bindaddr` is a host or an address; NULL and "*" mean all. */
 int anetTcpServer(char *err, int port, const char *bindaddr, int backlog, bool mptcp);
-/* Listens on an IPv6 address, without IPv4 (IPV6_V6ONLY). NULL and "::*" mean all. */
+/* The same for an IPv6 address, without IPv4 (IPV6_V6ONLY); "::*" means all as well. */
 int anetTcp6Server(char *err, int port, const char *bindaddr, int backlog, bool mptcp);
 /* Listens on a Unix socket, which gets the mode `perm` unless that is 0, and the group unless that is NULL or "". */
 int anetUnixServer(char *err, const char *path, mode_t perm, int backlog, const char *group);
@@ -38,9 +38,10 @@ int anetNonBlock(char *err, int fd);
 int anetBlock(char *err, int fd);
 int anetCloexec(int fd);
 int anetNoDelay(char *err, int fd, bool on); /* TCP_NODELAY */
-/* Enables keepalive: the first probe after interval_s seconds without traffic, then three every interval_s/3. */
+/* Enables keepalive: three probes, the first after interval_s seconds without traffic, the others interval_s/3 apart.
+ * */
 int anetKeepAlive(char *err, int fd, int interval_s);
-/* Sets the time after which a blocking write or read fails with EAGAIN. */
+/* Sets the time after which a blocking write fails with EAGAIN, and the next function that of a read. */
 int anetSendTimeout(char *err, int fd, long long ms);
 int anetRecvTimeout(char *err, int fd, long long ms);
 int anetSetMark(char *err, int fd, uint32_t id); /* SO_MARK, for the setting socket-mark-id */
