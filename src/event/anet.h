@@ -38,8 +38,7 @@ int anetNonBlock(char *err, int fd);
 int anetBlock(char *err, int fd);
 int anetCloexec(int fd);
 int anetNoDelay(char *err, int fd, bool on); /* TCP_NODELAY */
-/* Enables keepalive: three probes, the first after interval_s seconds without traffic, the others interval_s/3 apart.
- * */
+/* Enables keepalive: three probes, the first after interval_s seconds without traffic, interval_s/3 between probes. */
 int anetKeepAlive(char *err, int fd, int interval_s);
 /* Sets the time after which a blocking write fails with EAGAIN, and the next function that of a read. */
 int anetSendTimeout(char *err, int fd, long long ms);
