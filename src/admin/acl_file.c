@@ -90,7 +90,7 @@ static void takeUser(rax *users, const char *path, int number, sds *words, int c
     userFree(u);
 }
 
-static void takeLine(rax *users, const char *path, int number, sds line, sds *errors) {
+static void aclFileTakeLine(rax *users, const char *path, int number, sds line, sds *errors) {
     int count;
     sdsTrim(line, " \t\r\n");
     if (sdsLen(line) == 0) return;
@@ -119,7 +119,7 @@ sds aclFileLoad(void) {
     rax *users = raxCreate();
     int count;
     sds *lines = sdsSplitLen(text, sdsLen(text), "\n", 1, &count);
-    for (int i = 0; i < count; i++) takeLine(users, path, i + 1, lines[i], &errors);
+    for (int i = 0; i < count; i++) aclFileTakeLine(users, path, i + 1, lines[i], &errors);
     sdsFreeSplitRes(lines, count);
     sdsFree(text);
     if (sdsLen(errors)) {

@@ -94,16 +94,16 @@ static void used(infoOut *o) {
     infoBytes(o, "total_system_memory", r->total_system);
 }
 
-static void ratio(infoOut *o, const char *name, float value, long long bytes) {
+static void adminInfoRatio(infoOut *o, const char *name, float value, long long bytes) {
     infoLine(o, "%s_ratio:%.2f", name, (double)value);
     infoLine(o, "%s_bytes:%lld", name, bytes);
 }
 
 static void ratios(infoOut *o) {
-    ratio(o, "allocator_frag", report.frag_ratio, report.frag_bytes);
-    ratio(o, "allocator_rss", report.rss_ratio, report.rss_bytes);
-    ratio(o, "rss_overhead", report.rss_overhead_ratio, report.rss_overhead_bytes);
-    ratio(o, "mem_fragmentation", report.total_ratio, report.total_bytes);
+    adminInfoRatio(o, "allocator_frag", report.frag_ratio, report.frag_bytes);
+    adminInfoRatio(o, "allocator_rss", report.rss_ratio, report.rss_bytes);
+    adminInfoRatio(o, "rss_overhead", report.rss_overhead_ratio, report.rss_overhead_bytes);
+    adminInfoRatio(o, "mem_fragmentation", report.total_ratio, report.total_bytes);
 }
 
 static void clientMemory(infoOut *o) {

@@ -42,7 +42,7 @@ void memoryUsageCommand(client *c) {
 
 /* ---- STATS ----------------------------------------------------------------------------------------- */
 
-static void field(client *c, const char *name, size_t value) {
+static void memoryField(client *c, const char *name, size_t value) {
     addReplyBulkCString(c, name);
     addReplyLongLong(c, (long long)value);
 }
@@ -67,8 +67,8 @@ static long long databaseFields(client *c) {
         snprintf(name, sizeof(name), "db.%d", i);
         addReplyBulkCString(c, name);
         addReplyMapLen(c, 2);
-        field(c, "overhead.hashtable.main", f.keys_bytes);
-        field(c, "overhead.hashtable.expires", f.expires_bytes);
+        memoryField(c, "overhead.hashtable.main", f.keys_bytes);
+        memoryField(c, "overhead.hashtable.expires", f.expires_bytes);
         count++;
     }
     return count;
@@ -78,33 +78,33 @@ void memoryStatsCommand(client *c) {
     memoryReport r;
     memoryReportMake(&r);
     void *length = addReplyDeferredLen(c);
-    field(c, "peak.allocated", r.peak);
-    field(c, "total.allocated", r.used);
-    field(c, "startup.allocated", r.startup);
-    field(c, "replication.backlog", 0);
-    field(c, "replicas.repl.buffer", 0);
-    field(c, "clients.slaves", r.clients_replicas);
-    field(c, "clients.normal", r.clients_normal);
-    field(c, "cluster.links", 0);
-    field(c, "cluster.slot_import", 0);
-    field(c, "cluster.slot_export", 0);
-    field(c, "aof.buffer", r.aof_buffer);
-    field(c, "lua.caches", r.scripts);
-    field(c, "functions.caches", r.functions);
+    memoryField(c, "peak.allocated", r.peak);
+    memoryField(c, "total.allocated", r.used);
+    memoryField(c, "startup.allocated", r.startup);
+    memoryField(c, "replication.backlog", 0);
+    memoryField(c, "replicas.repl.buffer", 0);
+    memoryField(c, "clients.slaves", r.clients_replicas);
+    memoryField(c, "clients.normal", r.clients_normal);
+    memoryField(c, "cluster.links", 0);
+    memoryField(c, "cluster.slot_import", 0);
+    memoryField(c, "cluster.slot_export", 0);
+    memoryField(c, "aof.buffer", r.aof_buffer);
+    memoryField(c, "lua.caches", r.scripts);
+    memoryField(c, "functions.caches", r.functions);
     long long databases = databaseFields(c);
-    field(c, "overhead.db.hashtable.lut", r.tables);
-    field(c, "overhead.db.hashtable.rehashing", r.tables_rehashing);
-    field(c, "overhead.total", r.overhead);
-    field(c, "db.dict.rehashing.count", r.databases_rehashing);
-    field(c, "keys.count", r.keys);
-    field(c, "keys.bytes-per-key", r.keys ? r.dataset / r.keys : 0);
-    field(c, "dataset.bytes", r.dataset);
+    memoryField(c, "overhead.db.hashtable.lut", r.tables);
+    memoryField(c, "overhead.db.hashtable.rehashing", r.tables_rehashing);
+    memoryField(c, "overhead.total", r.overhead);
+    memoryField(c, "db.dict.rehashing.count", r.databases_rehashing);
+    memoryField(c, "keys.count", r.keys);
+    memoryField(c, "keys.bytes-per-key", r.keys ? r.dataset / r.keys : 0);
+    memoryField(c, "dataset.bytes", r.dataset);
     ratioField(c, "dataset.percentage", r.dataset_percent);
     ratioField(c, "peak.percentage", r.peak_percent);
-    field(c, "allocator.allocated", r.allocator.allocated);
-    field(c, "allocator.active", r.allocator.active);
-    field(c, "allocator.resident", r.allocator.resident);
-    field(c, "allocator.muzzy", r.allocator.muzzy);
+    memoryField(c, "allocator.allocated", r.allocator.allocated);
+    memoryField(c, "allocator.active", r.allocator.active);
+    memoryField(c, "allocator.resident", r.allocator.resident);
+    memoryField(c, "allocator.muzzy", r.allocator.muzzy);
     ratioField(c, "allocator-fragmentation.ratio", r.frag_ratio);
     signedField(c, "allocator-fragmentation.bytes", r.frag_bytes);
     ratioField(c, "allocator-rss.ratio", r.rss_ratio);

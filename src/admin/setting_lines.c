@@ -142,7 +142,7 @@ static const char *takeWords(sds *words, int count, walk *w) {
     return w->taker->setting(w->taker->arg, row->entry, words + 1, count - 1);
 }
 
-static void takeLine(const sds line, int number, walk *w) {
+static void settingLinesTakeLine(const sds line, int number, walk *w) {
     int count = 0;
     if (!sdsLen(line) || line[0] == '#') return;
     sds *words = sdsSplitArgs(line, &count);
@@ -157,7 +157,7 @@ static void readText(const sds text, walk *w) {
     sds *lines = sdsSplitLen(text, sdsLen(text), "\n", 1, &count);
     for (int i = 0; i < count && !w->fault->why; i++) {
         sdsTrim(lines[i], " \t\r\n");
-        takeLine(lines[i], i + 1, w);
+        settingLinesTakeLine(lines[i], i + 1, w);
     }
     sdsFreeSplitRes(lines, count);
     w->taker->text_ends(w->taker->arg);

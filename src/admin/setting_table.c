@@ -32,7 +32,7 @@ static void forgetAll(void) {
     settings.nentries = settings.nrows = 0;
 }
 
-static void addEntry(const setting *s) {
+static void settingTableAddEntry(const setting *s) {
     settingEntry *e = &settings.entries[settings.nentries++];
     settingSetDefault(s);
     *e = (settingEntry){.def = s, .default_value = settingText(s)};
@@ -49,7 +49,7 @@ void settingTableInit(void) {
     settings.entries = zcalloc(count + 1, sizeof(settingEntry));
     settings.rows = zcalloc(2 * count + 1, sizeof(settingRow));
     for (const setting *const *t = tables; *t; t++)
-        for (const setting *s = *t; s->name; s++) addEntry(s);
+        for (const setting *s = *t; s->name; s++) settingTableAddEntry(s);
     qsort(settings.rows, settings.nrows, sizeof(settingRow), compareRows);
     for (size_t i = 1; i < settings.nrows; i++)
         if (!compareRows(&settings.rows[i - 1], &settings.rows[i]))

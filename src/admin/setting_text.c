@@ -23,7 +23,7 @@
 /* Buffer of error texts with a range or a list of words. The caller uses a text before it sets the next value. */
 static char error_text[1024];
 
-static bool refuse(const char **err, const char *text) {
+static bool settingTextRefuse(const char **err, const char *text) {
     *err = text;
     return false;
 }
@@ -34,7 +34,7 @@ static bool inRange(const setting *s, long long number, const char **err) {
              s->type == SETTING_OCTAL ? "argument must be between %llo and %llo inclusive"
                                       : "argument must be between %lld and %lld inclusive",
              s->min, s->max);
-    return refuse(err, error_text);
+    return settingTextRefuse(err, error_text);
 }
 
 /* Parses a memory size. A unit without digits is zero, as is the empty text. */
@@ -53,18 +53,18 @@ static bool parseMemory(const setting *s, const char *text, long long *out, cons
     size_t len = strlen(text);
     if (s->type == SETTING_PERCENT_OR_MEMORY && len && text[len - 1] == '%') {
         if (!string2ll(text, len - 1, out) || *out < 0)
-            return refuse(err, "argument must be a memory or percent value");
-        if (*out > 100) return refuse(err, "percentage argument must be less or equal to 100");
+            return settingTextRefuse(err, "argument must be a memory or percent value");
+        if (*out > 100) return settingTextRefuse(err, "percentage argument must be less or equal to 100");
         *out = -*out;
         return true;
     }
     if (s->min < 0 && s->type == SETTING_MEMORY && string2ll(text, len, out)) return inRange(s, *out, err);
     if (!parseBytes(text, &bytes))
-        return refuse(err, s->type == SETTING_MEMORY ? "argument must be a memory value"
-                                                     : "argument must be a memory or percent value");
+        return settingTextRefuse(err, s->type == SETTING_MEMORY ? "argument must be a memory value"
+                                                                : "argument must be a memory or percent value");
     if (bytes > LLONG_MAX) {
         inRange(s, LLONG_MIN, err);
-        return refuse(err, error_text);
+        return settingTextRefuse(err, error_text);
     }
     *out = (long long)bytes;
     return inRange(s, *out, err);
@@ -73,7 +73,7 @@ static bool parseMemory(const setting *s, const char *text, long long *out, cons
 static bool parseOctal(const setting *s, const char *text, long long *out, const char **err) {
     char *end;
     *out = strtoll(text, &end, 8);
-    if (*end) return refuse(err, "argument couldn't be parsed as an octal number");
+    if (*end) return settingTextRefuse(err, "argument couldn't be parsed as an octal number");
     return inRange(s, *out, err);
 }
 
@@ -81,7 +81,7 @@ static bool refuseNames(const setting *s, const char **err) {
     size_t at = (size_t)snprintf(error_text, sizeof(error_text), "argument(s) must be one of the following: ");
     for (const settingName *n = s->names; n->name && at < sizeof(error_text); n++)
         at += (size_t)snprintf(error_text + at, sizeof(error_text) - at, "%s%s", n == s->names ? "" : ", ", n->name);
-    return refuse(err, error_text);
+    return settingTextRefuse(err, error_text);
 }
 
 /* Parses names: exactly one for ENUM, any number for FLAGS. */
@@ -101,10 +101,10 @@ static bool parseNumber(const setting *s, sds *words, int count, long long *out,
     switch (s->type) {
     case SETTING_BOOL:
         *out = !strcasecmp(words[0], "yes");
-        return *out || !strcasecmp(words[0], "no") || refuse(err, "argument must be 'yes' or 'no'");
+        return *out || !strcasecmp(words[0], "no") || settingTextRefuse(err, "argument must be 'yes' or 'no'");
     case SETTING_INT:
         if (!string2ll(words[0], sdsLen(words[0]), out))
-            return refuse(err, "argument couldn't be parsed into an integer");
+            return settingTextRefuse(err, "argument couldn't be parsed into an integer");
         return inRange(s, *out, err);
     case SETTING_MEMORY:
     case SETTING_PERCENT_OR_MEMORY: return parseMemory(s, words[0], out, err);
@@ -136,7 +136,7 @@ bool settingTakesWords(const setting *s) {
 
 static bool setWords(const setting *s, sds *words, int count, bool checked, const char **err) {
     long long number = 0;
-    if (!settingTakesWords(s) && count != 1) return refuse(err, "wrong number of arguments");
+    if (!settingTakesWords(s) && count != 1) return settingTextRefuse(err, "wrong number of arguments");
     if (s->type == SETTING_SPECIAL) return s->set(s, words, count, err);
     if (!parseNumber(s, words, count, &number, err)) return false;
     const char *text = s->type == SETTING_STRING ? words[0] : NULL;

@@ -102,7 +102,7 @@ static void addName(void *arg, const serverCommand *cmd) {
     raxInsert(arg, sliceStr(cmd->fullname), NULL, NULL);
 }
 
-static settingTrial *create(void) {
+static settingTrial *settingTrialCreate(void) {
     size_t count;
     const settingEntry *entries = settingEntries(&count);
     settingTrial *t = zcalloc(1, sizeof(*t));
@@ -138,7 +138,7 @@ static sds faultText(const lineFault *fault, bool beside) {
 }
 
 settingTrial *settingTrialRun(const sds text, sds *why) {
-    settingTrial *t = create();
+    settingTrial *t = settingTrialCreate();
     const lineTaker taker = {trySetting, tryUser, tryRename, startAnew, folderOf, t};
     lineFault fault;
     bool ok = settingLinesRead(text, &taker, &fault);

@@ -75,7 +75,7 @@ void logSetSyslog(const char *ident, int facility) {
 }
 
 /* Writes all of the text to the file or stdout. If that fails, the line is lost. */
-static void emit(const char *text, size_t len) {
+static void logEmit(const char *text, size_t len) {
     int fd = path[0] ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644) : STDOUT_FILENO;
     if (fd < 0) return;
     while (len > 0) {
@@ -193,14 +193,14 @@ void serverLog(logLevel level, const char *fmt, ...) {
 
     formatTime(when, sizeof(when), (logTimeFormat)atomic_load_explicit(&line_time, memory_order_relaxed));
     int n = formatLine(line, sizeof(line), level, when, message);
-    emit(line, (size_t)n);
+    logEmit(line, (size_t)n);
     toSyslog(priorities[level], message);
     errno = saved_errno;
 }
 
 void serverLogRaw(const char *text) {
     int saved_errno = errno;
-    emit(text, strlen(text));
+    logEmit(text, strlen(text));
     toSyslog(LOG_NOTICE, text);
     errno = saved_errno;
 }
@@ -218,6 +218,6 @@ void serverLogFromSignal(logLevel level, const char *text) {
     line[n++] = ' ';
     for (; *text && n < sizeof(line) - 1; text++) line[n++] = *text;
     line[n++] = '\n';
-    emit(line, n);
+    logEmit(line, n);
     errno = saved_errno;
 }

@@ -29,15 +29,15 @@
 
 /* --- text ------------------------------------------------------------------------------------------------ */
 
-static slice trimmed(slice s) {
+static slice processorsTrimmed(slice s) {
     while (s.len > 0 && (s.ptr[s.len - 1] == '\n' || s.ptr[s.len - 1] == ' ')) s.len--;
     return s;
 }
 
 int processorsOfQuota(slice quota, slice period) {
     long long q, p;
-    quota = trimmed(quota);
-    period = trimmed(period);
+    quota = processorsTrimmed(quota);
+    period = processorsTrimmed(period);
     if (!string2ll(quota.ptr, quota.len, &q) || !string2ll(period.ptr, period.len, &p)) return 0;
     if (q <= 0 || p <= 0) return 0;
     long long n = q / p + (q % p != 0);
@@ -45,7 +45,7 @@ int processorsOfQuota(slice quota, slice period) {
 }
 
 int processorsOfMax(slice text) {
-    text = trimmed(text);
+    text = processorsTrimmed(text);
     slice quota = sliceTakeUntil(&text, ' '); /* "max" is not a number */
     return processorsOfQuota(quota, text);
 }

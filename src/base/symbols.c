@@ -28,16 +28,16 @@
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 
 /* Returns whether `n` items of `each` bytes at `at` are within the image. */
-static bool holds(const symbolFile *f, size_t at, size_t n, size_t each) {
+static bool symbolsHolds(const symbolFile *f, size_t at, size_t n, size_t each) {
     return at <= f->size && n <= (f->size - at) / each;
 }
 
 static bool headerOf(const symbolFile *f, ElfW(Ehdr) * out) {
-    if (!holds(f, 0, 1, sizeof(*out))) return false;
+    if (!symbolsHolds(f, 0, 1, sizeof(*out))) return false;
     memcpy(out, f->image, sizeof(*out));
     unsigned char class = sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32;
     return memcmp(out->e_ident, ELFMAG, SELFMAG) == 0 && out->e_ident[EI_CLASS] == class &&
-           out->e_shentsize == sizeof(ElfW(Shdr)) && holds(f, out->e_shoff, out->e_shnum, sizeof(ElfW(Shdr)));
+           out->e_shentsize == sizeof(ElfW(Shdr)) && symbolsHolds(f, out->e_shoff, out->e_shnum, sizeof(ElfW(Shdr)));
 }
 
 static ElfW(Shdr) sectionOf(const symbolFile *f, const ElfW(Ehdr) * header, size_t i) {
@@ -54,7 +54,8 @@ static bool findTables(const symbolFile *f, ElfW(Shdr) * symbols, ElfW(Shdr) * n
         *symbols = sectionOf(f, &header, i);
         if (symbols->sh_type != SHT_SYMTAB || symbols->sh_link >= header.e_shnum) continue;
         *names = sectionOf(f, &header, symbols->sh_link);
-        return holds(f, symbols->sh_offset, symbols->sh_size, 1) && holds(f, names->sh_offset, names->sh_size, 1);
+        return symbolsHolds(f, symbols->sh_offset, symbols->sh_size, 1) &&
+               symbolsHolds(f, names->sh_offset, names->sh_size, 1);
     }
     return false;
 }

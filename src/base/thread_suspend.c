@@ -123,7 +123,7 @@ static bool installHandler(void) {
 
 /* ---- Threads ----------------------------------------------------------------------------------------------------- */
 
-static parkingPlace *takePlace(int id) {
+static parkingPlace *threadSuspendTakePlace(int id) {
     for (size_t i = 0; i < PLACES_MAX; i++) {
         int nobody = 0;
         if (atomic_compare_exchange_strong(&places[i].id, &nobody, id)) return &places[i];
@@ -133,7 +133,7 @@ static parkingPlace *takePlace(int id) {
 
 void threadSuspendRegister(void) {
     if (mine) return;
-    mine = takePlace(threadId());
+    mine = threadSuspendTakePlace(threadId());
     if (!mine) return;
     prctl(PR_GET_NAME, mine->name);
     sigset_t set;

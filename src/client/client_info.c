@@ -32,7 +32,7 @@ static void countClients(void) {
     }
 }
 
-static void connected(infoOut *o) {
+static void clientInfoConnected(infoOut *o) {
     countClients();
     infoLine(o, "connected_clients:%zu", counts.connected);
 }
@@ -117,7 +117,7 @@ void clientInfoRegister(void) {
     static const infoSection sections[] = {{"clients", "Clients", 30, INFO_DEFAULT | INFO_IN_CRASH},
                                            {"errorstats", "Errorstats", 120, INFO_DEFAULT},
                                            {.name = NULL}};
-    static const infoFields fields[] = {{"clients", 10, .write = connected},
+    static const infoFields fields[] = {{"clients", 10, .write = clientInfoConnected},
                                         {"clients", 40, .write = clients},
                                         {"stats", 470, .write = errors},
                                         {"stats", 590, .write = buffers},

@@ -101,7 +101,7 @@ static __attribute__((noinline)) replyBlock *openBlock(client *c, size_t room) {
 }
 
 /* Returns the block to write to, with capacity for `n` bytes, which are few; NULL as openBlock(). */
-static inline replyBlock *reserve(client *c, size_t n) {
+static inline replyBlock *replyReserve(client *c, size_t n) {
     replyBlock *b = c->reply_tail;
 
     return likely(b && replyBlockRoom(b) >= n) ? b : openBlock(c, n);
@@ -142,7 +142,7 @@ static __attribute__((noinline)) void appendSplit(client *c, const char *p, size
 }
 
 /* Appends bytes. Call after mayReply() has returned true. */
-static inline void append(client *c, const char *p, size_t len) {
+static inline void replyAppend(client *c, const char *p, size_t len) {
     replyBlock *b = c->reply_tail;
 
     if (likely(b && replyBlockRoom(b) >= len)) copyInto(c, b, p, len);
@@ -242,7 +242,7 @@ static inline size_t putHeader(char *out, char prefix, long long n) {
 
 static inline void addHeader(client *c, char prefix, long long n) {
     if (!mayReply(c)) return;
-    replyBlock *b = reserve(c, RESP_HEADER_MAX);
+    replyBlock *b = replyReserve(c, RESP_HEADER_MAX);
     if (unlikely(!b)) return;
     account(c, b, putHeader(b->data + b->used, prefix, n), 0);
 }
@@ -250,7 +250,7 @@ static inline void addHeader(client *c, char prefix, long long n) {
 /* ---- Raw and shared --------------------------------------------------------------------------------------------- */
 
 void addReplyProto(client *c, const char *p, size_t len) {
-    if (mayReply(c)) append(c, p, len);
+    if (mayReply(c)) replyAppend(c, p, len);
 }
 
 #define SHARE_MIN 65536
@@ -266,7 +266,7 @@ void addReplyShared(client *c, slice bytes, robj *shared) {
         addReplyProto(c, bytes.ptr, bytes.len);
         return;
     }
-    replyBlock *b = mayReply(c) ? reserve(c, sizeof(replyRef)) : NULL;
+    replyBlock *b = mayReply(c) ? replyReserve(c, sizeof(replyRef)) : NULL;
     if (!b) return;
     *replyBlockRef(b, b->nrefs) = (replyRef){shared, objectRawString(shared).ptr, bytes.len, b->used};
     b->nrefs++;
@@ -327,7 +327,7 @@ void addReplyLine(client *c, const char *prefix, slice text) {
         closeForMemory(c, size);
         return;
     }
-    replyBlock *b = reserve(c, size);
+    replyBlock *b = replyReserve(c, size);
     if (unlikely(!b)) return;
     copyInto(c, b, prefix, head);
     char *line = b->data + b->used;
@@ -339,9 +339,9 @@ void addReplyLine(client *c, const char *prefix, slice text) {
 
 static void addStatus(client *c, const char *text, size_t len) {
     if (!mayReply(c)) return;
-    append(c, "+", 1);
-    append(c, text, len);
-    append(c, "\r\n", 2);
+    replyAppend(c, "+", 1);
+    replyAppend(c, text, len);
+    replyAppend(c, "\r\n", 2);
 }
 
 void addReplyStatus(client *c, const char *text) {
@@ -396,14 +396,14 @@ static __attribute__((noinline)) void addLargeBulk(client *c, slice bytes) {
 
 static void addBulkInParts(client *c, replyBlock *b, slice bytes) {
     account(c, b, putHeader(b->data + b->used, '$', (long long)bytes.len), 0);
-    append(c, bytes.ptr, bytes.len);
-    append(c, "\r\n", 2);
+    replyAppend(c, bytes.ptr, bytes.len);
+    replyAppend(c, "\r\n", 2);
 }
 
 /* Call if the open block has less than `room` bytes left. Returns a new block, or NULL if the bulk string was added in
  * another way or there is no memory. */
 static __attribute__((noinline)) replyBlock *blockForBulk(client *c, slice bytes, size_t room) {
-    replyBlock *b = reserve(c, RESP_HEADER_MAX);
+    replyBlock *b = replyReserve(c, RESP_HEADER_MAX);
     if (!b || replyBlockRoom(b) >= room) return b;
     if (bytes.len >= BULK_LARGE && room <= REPLY_BLOCK_CAPACITY_MAX) addLargeBulk(c, bytes);
     else addBulkInParts(c, b, bytes);
@@ -543,7 +543,7 @@ static inline bool mayRefer(const robj *o, size_t len) {
 
 /* Adds a bulk string by reference. `beyond` is how much longer the value is than `bytes`. */
 static inline void addBulkReference(client *c, robj *o, slice bytes, size_t beyond) {
-    replyBlock *b = reserve(c, RESP_HEADER_MAX + 2 + sizeof(replyRef));
+    replyBlock *b = replyReserve(c, RESP_HEADER_MAX + 2 + sizeof(replyRef));
     if (unlikely(!b)) return;
     char *out = b->data + b->used;
     size_t len = putHeader(out, '$', (long long)bytes.len);
@@ -589,7 +589,7 @@ void addReplyBulkObjectRange(client *c, robj *o, size_t from, size_t len) {
 
 void addReplyDouble(client *c, double d) {
     if (!mayReply(c)) return;
-    replyBlock *b = reserve(c, RESP_DOUBLE_MAX);
+    replyBlock *b = replyReserve(c, RESP_DOUBLE_MAX);
     if (unlikely(!b)) return;
     account(c, b, respDouble(b->data + b->used, d, c->resp), 0);
 }
@@ -601,9 +601,9 @@ static void addSimpleOrBulk(client *c, char prefix, slice text) {
         return;
     }
     if (!mayReply(c)) return;
-    append(c, &prefix, 1);
-    append(c, text.ptr, text.len);
-    append(c, "\r\n", 2);
+    replyAppend(c, &prefix, 1);
+    replyAppend(c, text.ptr, text.len);
+    replyAppend(c, "\r\n", 2);
 }
 
 void addReplyHumanLongDouble(client *c, long double d) {
@@ -613,7 +613,7 @@ void addReplyHumanLongDouble(client *c, long double d) {
 
 void addReplyBool(client *c, bool v) {
     if (!mayReply(c)) return;
-    replyBlock *b = reserve(c, RESP_HEADER_MAX);
+    replyBlock *b = replyReserve(c, RESP_HEADER_MAX);
     if (unlikely(!b)) return;
     account(c, b, respBool(b->data + b->used, v, c->resp), 0);
 }
@@ -629,10 +629,10 @@ void addReplyVerbatim(client *c, slice text, const char ext[3]) {
     }
     addHeader(c, '=', (long long)text.len + 4);
     if (!mayReply(c)) return;
-    append(c, ext, 3);
-    append(c, ":", 1);
-    append(c, text.ptr, text.len);
-    append(c, "\r\n", 2);
+    replyAppend(c, ext, 3);
+    replyAppend(c, ":", 1);
+    replyAppend(c, text.ptr, text.len);
+    replyAppend(c, "\r\n", 2);
 }
 
 /* ---- Aggregates ------------------------------------------------------------------------------------------------- */
@@ -668,7 +668,7 @@ static_assert(sizeof(openPlace) <= PLACE_BYTES, "a place fits its gap");
 
 void *addReplyDeferredLen(client *c) {
     if (!mayReply(c)) return NULL;
-    replyBlock *b = reserve(c, PLACE_BYTES);
+    replyBlock *b = replyReserve(c, PLACE_BYTES);
     if (unlikely(!b)) return NULL;
     char *gap = b->data + b->used;
     openPlace p = {b, c->deferred};

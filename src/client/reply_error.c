@@ -219,14 +219,14 @@ void addReplyNoMemory(client *c) {
 }
 
 /* Returns how many bytes of an argument an error quotes. */
-static size_t shown(slice arg) {
+static size_t replyErrorShown(slice arg) {
     return arg.len < 128 ? arg.len : 128;
 }
 
 /* Sends the error "<what> '<argv[1]>'. Try <ARGV[0]> HELP." */
 static void addSubcommandError(client *c, const char *what) {
     sds container = sdsFromSlice(c->argv[0]),
-        sub = c->argc > 1 ? sdsNewLen(c->argv[1].ptr, shown(c->argv[1])) : sdsEmpty();
+        sub = c->argc > 1 ? sdsNewLen(c->argv[1].ptr, replyErrorShown(c->argv[1])) : sdsEmpty();
 
     sdsToUpper(container);
     addReplyErrorFormat(c, "%s '%.128s'. Try %s HELP.", what, sub, container);

@@ -38,12 +38,12 @@ void holdSetWake(void (*wake)(void)) {
     wake_main = wake;
 }
 
-static sequence *at(holdSequence seq) {
+static sequence *replyHoldAt(holdSequence seq) {
     serverAssert(seq >= 0 && seq < sequence_count);
     return &sequences[seq];
 }
 
-static void put(sequence *s, holdWaiter *w) {
+static void replyHoldPut(sequence *s, holdWaiter *w) {
     holdWaiter *before = s->last;
     while (before && before->offset > w->offset) before = before->prev;
     w->prev = before;
@@ -54,7 +54,7 @@ static void put(sequence *s, holdWaiter *w) {
     else s->first = w;
 }
 
-static void take(sequence *s, holdWaiter *w) {
+static void replyHoldTake(sequence *s, holdWaiter *w) {
     if (w->prev) w->prev->next = w->next;
     else s->first = w->next;
     if (w->next) w->next->prev = w->prev;
@@ -64,7 +64,7 @@ static void take(sequence *s, holdWaiter *w) {
 
 void holdWait(holdWaiter *w, holdSequence seq, uint64_t offset, void (*reached)(holdWaiter *w)) {
     assertMainRole();
-    sequence *s = at(seq);
+    sequence *s = replyHoldAt(seq);
     if (offset <= s->safe) {
         reached(w);
         return;
@@ -72,24 +72,24 @@ void holdWait(holdWaiter *w, holdSequence seq, uint64_t offset, void (*reached)(
     w->seq = seq;
     w->offset = offset;
     w->reached = reached;
-    put(s, w);
+    replyHoldPut(s, w);
 }
 
 void holdCancel(holdWaiter *w) {
     assertMainRole();
     if (!w->reached) return;
-    take(at(w->seq), w);
+    replyHoldTake(replyHoldAt(w->seq), w);
     w->reached = NULL;
 }
 
 bool holdIsReached(holdSequence seq, uint64_t offset) {
     assertMainRole();
-    return offset <= at(seq)->safe;
+    return offset <= replyHoldAt(seq)->safe;
 }
 
 void holdReached(holdSequence seq, uint64_t offset) {
     assertMainRole();
-    sequence *s = at(seq);
+    sequence *s = replyHoldAt(seq);
     if (offset <= s->safe) return;
     s->safe = offset;
     while (s->first && s->first->offset <= offset) {
@@ -101,7 +101,7 @@ void holdReached(holdSequence seq, uint64_t offset) {
 }
 
 void holdPublish(holdSequence seq, uint64_t offset) {
-    sequence *s = at(seq);
+    sequence *s = replyHoldAt(seq);
     uint64_t before = atomic_load_explicit(&s->published, memory_order_relaxed);
     while (before < offset && !atomic_compare_exchange_weak_explicit(&s->published, &before, offset,
                                                                      memory_order_release, memory_order_relaxed))

@@ -640,7 +640,7 @@ void **dictFindRef(dict *d, slice key, uint64_t hash) {
     return findSlot(d, key, hash, NULL);
 }
 
-static void addEntry(dict *d, void *entry, uint64_t hash) {
+static void dictAddEntry(dict *d, void *entry, uint64_t hash) {
     countChange(d);
     growIfNeeded(d);
     dictTable *t = &d->t[d->rehashing];
@@ -651,7 +651,7 @@ void dictAddNew(dict *d, void *entry, uint64_t hash) {
     debugAssert(entry != NULL);
     debugAssert(dictFind(d, d->type->entryKey(entry), hash) == NULL);
     rehashStep(d);
-    addEntry(d, entry, hash);
+    dictAddEntry(d, entry, hash);
 }
 
 void *dictAdd(dict *d, void *entry, uint64_t hash) {
@@ -659,7 +659,7 @@ void *dictAdd(dict *d, void *entry, uint64_t hash) {
     rehashStep(d);
     void **ref = findSlot(d, d->type->entryKey(entry), hash, NULL);
     if (ref) return *ref;
-    addEntry(d, entry, hash);
+    dictAddEntry(d, entry, hash);
     return NULL;
 }
 
@@ -677,7 +677,7 @@ static bool mayHold(const dict *d, uint64_t hash) {
 void *dictAddUnread(dict *d, void *entry, uint64_t hash) {
     rehashStep(d);
     if (unlikely(mayHold(d, hash))) return dictAdd(d, entry, hash);
-    addEntry(d, entry, hash);
+    dictAddEntry(d, entry, hash);
     return NULL;
 }
 

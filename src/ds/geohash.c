@@ -34,7 +34,7 @@ bool geoPointIsValid(geoPoint p) {
 
 /* ---- Numbers ----------------------------------------------------------------------------------------------------- */
 
-/* Moves the bits of a 32-bit number apart, with a clear bit above each. gather() is the inverse. */
+/* Moves the bits of a 32-bit number apart, with a clear bit above each. geohashGather() is the inverse. */
 static uint64_t spread(uint64_t v) {
     v = (v | v << 16) & 0x0000ffff0000ffff;
     v = (v | v << 8) & 0x00ff00ff00ff00ff;
@@ -43,7 +43,7 @@ static uint64_t spread(uint64_t v) {
     return (v | v << 1) & 0x5555555555555555;
 }
 
-static uint32_t gather(uint64_t v) {
+static uint32_t geohashGather(uint64_t v) {
     v &= 0x5555555555555555;
     v = (v | v >> 1) & 0x3333333333333333;
     v = (v | v >> 2) & 0x0f0f0f0f0f0f0f0f;
@@ -62,7 +62,7 @@ static uint64_t numberOf(cell c) {
 }
 
 static cell cellOf(uint64_t number) {
-    return (cell){gather(number >> 1), gather(number)};
+    return (cell){geohashGather(number >> 1), geohashGather(number)};
 }
 
 /* Returns in which of 2^step parts of a scale from -max to max the value is. */

@@ -17,7 +17,7 @@ static char *elementAt(const heap *h, size_t index) {
     return (char *)h->at + index * h->type->size;
 }
 
-static void put(heap *h, size_t index, const void *element) {
+static void heapPut(heap *h, size_t index, const void *element) {
     memcpy(elementAt(h, index), element, h->type->size);
     if (h->type->moved) h->type->moved(element, index);
 }
@@ -28,13 +28,13 @@ static void sift(heap *h, size_t index, const void *element) {
     size_t above, below;
 
     for (; index > 0 && before(element, elementAt(h, above = (index - 1) / 2)); index = above)
-        put(h, index, elementAt(h, above));
+        heapPut(h, index, elementAt(h, above));
     for (; (below = 2 * index + 1) < h->count; index = below) {
         if (below + 1 < h->count && before(elementAt(h, below + 1), elementAt(h, below))) below++;
         if (!before(elementAt(h, below), element)) break;
-        put(h, index, elementAt(h, below));
+        heapPut(h, index, elementAt(h, below));
     }
-    put(h, index, element);
+    heapPut(h, index, element);
 }
 
 void heapAdd(heap *h, const void *element) {

@@ -84,7 +84,7 @@ static uint64_t get(const _Atomic uint64_t *counter) {
     return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
-static void put(_Atomic uint64_t *counter, uint64_t value) {
+static void heavyHittersPut(_Atomic uint64_t *counter, uint64_t value) {
     atomic_store_explicit(counter, value, memory_order_relaxed);
 }
 
@@ -124,7 +124,7 @@ static size_t columnOf(uint64_t hash, unsigned row) {
     return hash >> (8 + row * ROW_BITS) & (ROW_CELLS - 1);
 }
 
-static uint64_t estimate(const heavyHitters *h, uint64_t hash) {
+static uint64_t heavyHittersEstimate(const heavyHitters *h, uint64_t hash) {
     uint64_t least = UINT64_MAX;
     for (unsigned row = 0; row < ROWS; row++) {
         uint64_t cell = get(&h->cells[row][columnOf(hash, row)]);
@@ -137,7 +137,7 @@ static uint64_t estimate(const heavyHitters *h, uint64_t hash) {
 static void raiseCells(heavyHitters *h, uint64_t hash, uint64_t weight) {
     for (unsigned row = 0; row < ROWS; row++) {
         _Atomic uint64_t *cell = &h->cells[row][columnOf(hash, row)];
-        if (get(cell) < weight) put(cell, weight);
+        if (get(cell) < weight) heavyHittersPut(cell, weight);
     }
     h->sketched = true;
 }
@@ -149,7 +149,7 @@ static uint8_t *headOf(heavyHitters *h, uint64_t hash) {
 }
 
 /* Returns the index of the hash + 1, or 0. */
-static unsigned find(const heavyHitters *h, uint64_t hash) {
+static unsigned heavyHittersFind(const heavyHitters *h, uint64_t hash) {
     unsigned at = h->heads[hash % HEADS];
     while (at && h->hashes[at - 1] != hash) at = h->next[at - 1];
     return at;
@@ -174,7 +174,7 @@ static unsigned leastPlace(heavyHitters *h) {
 static void addWeight(heavyHitters *h, unsigned place, uint64_t weight) {
     h->weights[place] += weight;
     heavyEntry *e = atomic_load_explicit(&h->entries[place], memory_order_relaxed);
-    put(&e->weight, h->weights[place]);
+    heavyHittersPut(&e->weight, h->weights[place]);
 }
 
 /* Returns whether one more entry can be retired; frees retired ones if there is no reader. */
@@ -186,7 +186,7 @@ static bool mayRetire(heavyHitters *h) {
 }
 
 /* Puts the key at an index of the list. Returns false if it cannot be kept; nothing has changed then. */
-static bool takePlace(heavyHitters *h, unsigned place, uint64_t hash, slice key, uint64_t weight) {
+static bool heavyHittersTakePlace(heavyHitters *h, unsigned place, uint64_t hash, slice key, uint64_t weight) {
     if (key.len > HEAVY_KEY_LEN_MAX ||
         atomic_load_explicit(&h->key_bytes, memory_order_relaxed) + key.len > HEAVY_KEY_BYTES_MAX)
         return false;
@@ -217,7 +217,7 @@ static bool takePlace(heavyHitters *h, unsigned place, uint64_t hash, slice key,
 }
 
 /* A key outside the list has reached `weight`: puts it into the list if it is heavy enough, else into the sketch. */
-static void settle(heavyHitters *h, uint64_t hash, slice key, uint64_t weight) {
+static void heavyHittersSettle(heavyHitters *h, uint64_t hash, slice key, uint64_t weight) {
     unsigned place = h->count;
     bool heavy = place < HEAVY_KEYS;
     uint64_t beats = weight - weight / MARGIN;
@@ -225,7 +225,7 @@ static void settle(heavyHitters *h, uint64_t hash, slice key, uint64_t weight) {
         place = leastPlace(h);
         heavy = beats > h->weights[place];
     }
-    if (!heavy || !takePlace(h, place, hash, key, weight)) raiseCells(h, hash, weight);
+    if (!heavy || !heavyHittersTakePlace(h, place, hash, key, weight)) raiseCells(h, hash, weight);
 }
 
 uint64_t heavyHittersTotal(const heavyHitters *h) {
@@ -233,13 +233,13 @@ uint64_t heavyHittersTotal(const heavyHitters *h) {
 }
 
 static void add(heavyHitters *h, uint64_t hash, slice key, uint64_t weight) {
-    unsigned at = find(h, hash);
+    unsigned at = heavyHittersFind(h, hash);
     if (at) addWeight(h, at - 1, weight);
-    else settle(h, hash, key, weight + (h->sketched ? estimate(h, hash) : 0));
+    else heavyHittersSettle(h, hash, key, weight + (h->sketched ? heavyHittersEstimate(h, hash) : 0));
 }
 
 void heavyHittersAdd(heavyHitters *h, uint64_t hash, slice key, uint64_t weight) {
-    put(&h->total, get(&h->total) + weight);
+    heavyHittersPut(&h->total, get(&h->total) + weight);
     add(h, hash, key, weight);
 }
 
@@ -247,16 +247,16 @@ void heavyHittersAdd(heavyHitters *h, uint64_t hash, slice key, uint64_t weight)
  * are added last, when all keys that were counted exactly are in the list or in the cells of `into`. */
 void heavyHittersFold(heavyHitters *into, const heavyHitters *from) {
     for (unsigned i = 0; i < into->count && from->sketched; i++)
-        if (!find(from, into->hashes[i])) addWeight(into, i, estimate(from, into->hashes[i]));
+        if (!heavyHittersFind(from, into->hashes[i])) addWeight(into, i, heavyHittersEstimate(from, into->hashes[i]));
     for (unsigned i = 0; i < from->count; i++) {
         const heavyEntry *e = atomic_load_explicit(&from->entries[i], memory_order_relaxed);
         add(into, e->hash, sliceOf(e->key, e->len), from->weights[i]);
     }
-    put(&into->total, get(&into->total) + get(&from->total));
+    heavyHittersPut(&into->total, get(&into->total) + get(&from->total));
     if (!from->sketched) return;
     for (unsigned row = 0; row < ROWS; row++)
         for (unsigned i = 0; i < ROW_CELLS; i++)
-            put(&into->cells[row][i], get(&into->cells[row][i]) + get(&from->cells[row][i]));
+            heavyHittersPut(&into->cells[row][i], get(&into->cells[row][i]) + get(&from->cells[row][i]));
     into->sketched = true;
 }
 
@@ -320,7 +320,7 @@ static void addEstimates(heavyHitters *const *of, size_t n, seenKey *k) {
     for (size_t i = 0; i < n; i++) {
         bool listed = false;
         for (size_t j = 0; j < k->lists; j++) listed |= k->first[j].in == i;
-        if (!listed) k->weight += estimate(of[i], hash);
+        if (!listed) k->weight += heavyHittersEstimate(of[i], hash);
     }
 }
 

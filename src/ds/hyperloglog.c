@@ -476,7 +476,7 @@ static double tau(double x) {
     return sum / 3;
 }
 
-static uint64_t estimate(const histogram *counts) {
+static uint64_t hyperloglogEstimate(const histogram *counts) {
     const double m = HLL_REGISTERS, alpha = 0.721347520444481703680; /* 1 / (2 ln 2) */
     double z = m * tau((m - counts->of[RANK_MAX]) / m);
 
@@ -498,7 +498,7 @@ uint64_t hllEstimateRegisters(const uint8_t registers[HLL_REGISTERS]) {
 
     countBytes(registers, HLL_REGISTERS, sums);
     for (int v = 0; v <= REGISTER_MAX; v++) counts.of[v] = sums[0][v] + sums[1][v] + sums[2][v] + sums[3][v];
-    return estimate(&counts);
+    return hyperloglogEstimate(&counts);
 }
 
 bool hllEstimate(slice hll, uint64_t *count) {
@@ -510,6 +510,6 @@ bool hllEstimate(slice hll, uint64_t *count) {
     }
     histogram counts = {{0}};
     if (!readRuns(hll, NULL, &counts)) return false;
-    *count = estimate(&counts);
+    *count = hyperloglogEstimate(&counts);
     return true;
 }

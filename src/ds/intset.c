@@ -29,13 +29,13 @@ static inline intset *unknownSize(void *p) {
 
 /* ---- Members ----------------------------------------------------------------------------------------------------- */
 
-static inline int64_t load(const uint8_t *members, size_t width, size_t i) {
+static inline int64_t intsetLoad(const uint8_t *members, size_t width, size_t i) {
     if (width == 2) return (int16_t)loadLe16(members + 2 * i);
     if (width == 4) return (int32_t)loadLe32(members + 4 * i);
     return (int64_t)loadLe64(members + 8 * i);
 }
 
-static inline void store(uint8_t *members, size_t width, size_t i, int64_t value) {
+static inline void intsetStore(uint8_t *members, size_t width, size_t i, int64_t value) {
     if (width == 2) storeLe16(members + 2 * i, (uint16_t)value);
     else if (width == 4) storeLe32(members + 4 * i, (uint32_t)value);
     else storeLe64(members + 8 * i, (uint64_t)value);
@@ -55,14 +55,14 @@ static inline __attribute__((always_inline)) size_t countBelow(const uint8_t *me
     size_t from = 0;
     while (n > 1) {
         size_t half = n / 2;
-        from += load(members, width, from + half - 1) < value ? half : 0;
+        from += intsetLoad(members, width, from + half - 1) < value ? half : 0;
         n -= half;
     }
-    return from + (n && load(members, width, from) < value);
+    return from + (n && intsetLoad(members, width, from) < value);
 }
 
 /* Returns whether the value is a member; *at becomes its index, or the one it would get. */
-static bool search(const intset *set, int64_t value, size_t *at) {
+static bool intsetSearch(const intset *set, int64_t value, size_t *at) {
     size_t n = intsetLength(set), width = widthOf(set);
     if (widthFor(value) > width) {
         *at = value < 0 ? 0 : n;
@@ -73,12 +73,12 @@ static bool search(const intset *set, int64_t value, size_t *at) {
     case 4: *at = countBelow(set->members, n, 4, value); break;
     default: *at = countBelow(set->members, n, 8, value); break;
     }
-    return *at < n && load(set->members, width, *at) == value;
+    return *at < n && intsetLoad(set->members, width, *at) == value;
 }
 
 bool intsetFind(const intset *set, int64_t value) {
     size_t at;
-    return search(set, value, &at);
+    return intsetSearch(set, value, &at);
 }
 
 /* Doubles the step from the last position until a member is not below the value, and then searches between the last
@@ -88,13 +88,13 @@ static inline __attribute__((always_inline)) void findMany(const intset *set, si
     size_t at = 0, length = intsetLength(set);
     for (size_t i = 0; i < n; i++) {
         size_t step = 1;
-        if (at < length && load(set->members, width, at) < values[i]) {
-            for (at++; at + step <= length && load(set->members, width, at + step - 1) < values[i]; step *= 2)
+        if (at < length && intsetLoad(set->members, width, at) < values[i]) {
+            for (at++; at + step <= length && intsetLoad(set->members, width, at + step - 1) < values[i]; step *= 2)
                 at += step;
             size_t left = length - at < step ? length - at : step;
             at += countBelow(set->members + at * width, left, width, values[i]);
         }
-        has[i] = at < length && load(set->members, width, at) == values[i];
+        has[i] = at < length && intsetLoad(set->members, width, at) == values[i];
     }
 }
 
@@ -108,7 +108,7 @@ void intsetFindMany(const intset *set, const int64_t *values, size_t n, bool *ha
 
 int64_t intsetAt(const intset *set, size_t index) {
     debugAssert(index < intsetLength(set));
-    return load(set->members, widthOf(set), index);
+    return intsetLoad(set->members, widthOf(set), index);
 }
 
 int64_t intsetMin(const intset *set) {
@@ -151,7 +151,7 @@ size_t intsetBytes(const intset *set) {
     return HEADER + widthOf(set) * intsetLength(set);
 }
 
-static intset *reserve(intset *set, size_t bytes) {
+static intset *intsetReserve(intset *set, size_t bytes) {
     if (bytes <= zmallocSize(set)) return set;
     return unknownSize(ztryrealloc(set, bytes));
 }
@@ -159,19 +159,20 @@ static intset *reserve(intset *set, size_t bytes) {
 /* Makes all members `width` bytes wide, with a free position at the front if `value` is negative. */
 static void widen(intset *set, size_t width, int64_t value) {
     size_t old = widthOf(set), shift = value < 0;
-    for (size_t i = intsetLength(set); i-- > 0;) store(set->members, width, i + shift, load(set->members, old, i));
+    for (size_t i = intsetLength(set); i-- > 0;)
+        intsetStore(set->members, width, i + shift, intsetLoad(set->members, old, i));
     set->encoding = LE32((uint32_t)width);
 }
 
 intset *intsetAdd(intset *set, int64_t value, bool *added) {
     size_t at, n = intsetLength(set), width = widthOf(set), need = widthFor(value);
     *added = false;
-    if (search(set, value, &at)) return set;
+    if (intsetSearch(set, value, &at)) return set;
     if (need < width) need = width;
-    if (n == UINT32_MAX || !(set = reserve(set, HEADER + (n + 1) * need))) return NULL;
+    if (n == UINT32_MAX || !(set = intsetReserve(set, HEADER + (n + 1) * need))) return NULL;
     if (need > width) widen(set, need, value);
     else memmove(set->members + (at + 1) * width, set->members + at * width, (n - at) * width);
-    store(set->members, need, at, value);
+    intsetStore(set->members, need, at, value);
     set->length = LE32((uint32_t)n + 1);
     *added = true;
     return set;
@@ -179,7 +180,7 @@ intset *intsetAdd(intset *set, int64_t value, bool *added) {
 
 intset *intsetRemove(intset *set, int64_t value, bool *removed) {
     size_t at, n = intsetLength(set), width = widthOf(set);
-    *removed = search(set, value, &at);
+    *removed = intsetSearch(set, value, &at);
     if (!*removed) return set;
     memmove(set->members + at * width, set->members + (at + 1) * width, (n - at - 1) * width);
     set->length = LE32((uint32_t)n - 1);
@@ -201,7 +202,7 @@ bool intsetValidate(const void *bytes, size_t size, bool deep) {
     if ((width != 2 && width != 4 && width != 8) || n == 0) return false;
     if ((size - HEADER) % width != 0 || (size - HEADER) / width != n) return false;
     for (size_t i = 1; deep && i < n; i++) {
-        if (load(members, width, i - 1) >= load(members, width, i)) return false;
+        if (intsetLoad(members, width, i - 1) >= intsetLoad(members, width, i)) return false;
     }
     return true;
 }

@@ -279,13 +279,13 @@ uint8_t *listpackOfBlockTake(void *block) {
 }
 
 /* Grows the block to at least `bytes` bytes. Returns NULL if that is too many; nothing has changed. */
-static uint8_t *reserve(uint8_t *lp, size_t bytes) {
+static uint8_t *listpackReserve(uint8_t *lp, size_t bytes) {
     if (bytes > LISTPACK_BYTES_MAX) return NULL;
     if (bytes <= zmallocSize(lp)) return lp;
     return unknownSize(ztryrealloc(lp, bytes));
 }
 
-static uint8_t *giveBack(uint8_t *lp, size_t bytes, size_t room_max) {
+static uint8_t *listpackGiveBack(uint8_t *lp, size_t bytes, size_t room_max) {
     size_t room = zmallocSize(lp);
     if (room <= room_max || zmallocGoodSize(bytes) >= room) return lp;
     uint8_t *smaller = unknownSize(ztryrealloc(lp, bytes));
@@ -295,19 +295,19 @@ static uint8_t *giveBack(uint8_t *lp, size_t bytes, size_t room_max) {
 /* A quarter may stay unused: the allocator has four sizes per doubling, so that removing and adding one entry does not
  * move the block each time. */
 static uint8_t *shrink(uint8_t *lp, size_t bytes) {
-    return giveBack(lp, bytes, bytes + bytes / 3);
+    return listpackGiveBack(lp, bytes, bytes + bytes / 3);
 }
 
 uint8_t *listpackShrinkToFit(uint8_t *lp) {
     size_t bytes = listpackBytes(lp);
-    return giveBack(lp, bytes, bytes);
+    return listpackGiveBack(lp, bytes, bytes);
 }
 
 /* Replaces the `removed` bytes at offset `at` by `added` bytes, which the caller then writes, as well as the count. */
 static uint8_t *splice(uint8_t *lp, size_t at, size_t removed, size_t added) {
     size_t bytes = listpackBytes(lp), after = bytes - removed + added;
     if (added == removed) return lp;
-    if (added > removed && !(lp = reserve(lp, after))) return NULL;
+    if (added > removed && !(lp = listpackReserve(lp, after))) return NULL;
     memmove(lp + at + added, lp + at + removed, bytes - at - removed);
     if (added < removed) lp = shrink(lp, after);
     storeLe32(lp, (uint32_t)after);
@@ -409,7 +409,7 @@ void listpackPick(const uint8_t *lp, const size_t *index, size_t n, const uint8_
 
 /* Steps over `n` entries; returns NULL at the end. The end byte's size in the table is 0 too, so that it needs no test
  * of its own. */
-static inline const uint8_t *step(const uint8_t *at, size_t n) {
+static inline const uint8_t *listpackStep(const uint8_t *at, size_t n) {
     do {
         size_t span = spans[*at];
         if (unlikely(span == 0)) {
@@ -426,7 +426,7 @@ static inline const uint8_t *step(const uint8_t *at, size_t n) {
 static const uint8_t *findText(const uint8_t *at, slice value, size_t skip) {
     unsigned head = value.len <= TEXT6_MAX ? 0x80 | (unsigned)value.len : END;
     uint8_t last = value.len ? (uint8_t)value.ptr[value.len - 1] : (uint8_t)head;
-    for (; at; at = step(at, skip + 1)) {
+    for (; at; at = listpackStep(at, skip + 1)) {
         if (*at == head) {
             if (at[value.len] == last && bytesEq((const char *)at + 1, value.ptr, value.len)) return at;
         } else if (*at >= INT13_BELOW) {
@@ -438,7 +438,7 @@ static const uint8_t *findText(const uint8_t *at, slice value, size_t skip) {
 }
 
 static const uint8_t *findInteger(const uint8_t *at, int64_t num, slice value, size_t skip) {
-    for (; at; at = step(at, skip + 1)) {
+    for (; at; at = listpackStep(at, skip + 1)) {
         listpackValue v = valueOf(at);
         if (v.str ? sliceEq(sliceOf(v.str, v.len), value) : v.num == num) return at;
     }
@@ -468,7 +468,7 @@ bool listpackIterNext(listpackIter *it, listpackValue *value, const uint8_t **at
 /* ---- Changes ----------------------------------------------------------------------------------------------------- */
 
 /* Replaces the `removed` bytes, which are `entries` entries, at offset `at` by an entry. */
-static uint8_t *put(uint8_t *lp, size_t at, size_t removed, size_t entries, const encoding *e) {
+static uint8_t *listpackPut(uint8_t *lp, size_t at, size_t removed, size_t entries, const encoding *e) {
     if (!(lp = splice(lp, at, removed, e->span))) return NULL;
     writeEntry(lp + at, e);
     setHeader(lp, listpackBytes(lp), countAfter(lp, entries, 1));
@@ -477,7 +477,7 @@ static uint8_t *put(uint8_t *lp, size_t at, size_t removed, size_t entries, cons
 
 static uint8_t *append(uint8_t *lp, const encoding *e) {
     size_t bytes = listpackBytes(lp);
-    if (!(lp = reserve(lp, bytes + e->span))) return NULL;
+    if (!(lp = listpackReserve(lp, bytes + e->span))) return NULL;
     writeEntry(lp + bytes - 1, e);
     lp[bytes + e->span - 1] = END;
     setHeader(lp, bytes + e->span, countAfter(lp, 0, 1));
@@ -497,13 +497,13 @@ uint8_t *listpackAppendInteger(uint8_t *lp, int64_t num) {
 
 uint8_t *listpackPrepend(uint8_t *lp, slice value) {
     encoding e;
-    return encode(&e, value) ? put(lp, HEADER, 0, 0, &e) : NULL;
+    return encode(&e, value) ? listpackPut(lp, HEADER, 0, 0, &e) : NULL;
 }
 
 uint8_t *listpackPrependInteger(uint8_t *lp, int64_t num) {
     encoding e;
     encodeInteger(&e, num);
-    return put(lp, HEADER, 0, 0, &e);
+    return listpackPut(lp, HEADER, 0, 0, &e);
 }
 
 uint8_t *listpackAppendBatch(uint8_t *lp, const slice *values, size_t n) {
@@ -513,7 +513,7 @@ uint8_t *listpackAppendBatch(uint8_t *lp, const slice *values, size_t n) {
         most += listpackEntryBytesMax(values[i].len);
         if (most > LISTPACK_BYTES_MAX) return NULL;
     }
-    if (!(lp = reserve(lp, most))) return NULL;
+    if (!(lp = listpackReserve(lp, most))) return NULL;
     for (size_t i = 0; i < n; i++) {
         encoding e;
         encodeValue(&e, values[i]);
@@ -527,7 +527,7 @@ uint8_t *listpackAppendBatch(uint8_t *lp, const slice *values, size_t n) {
 
 bool listpackWriteBegin(listpackWriter *w, uint8_t *lp, size_t room) {
     size_t bytes = listpackBytes(lp);
-    if (room > LISTPACK_BYTES_MAX || !(lp = reserve(lp, bytes + room))) return false;
+    if (room > LISTPACK_BYTES_MAX || !(lp = listpackReserve(lp, bytes + room))) return false;
     *w = (listpackWriter){.lp = lp, .bytes = bytes, .most = bytes + room};
     return true;
 }
@@ -569,7 +569,7 @@ static uint8_t *insert(uint8_t *lp, const uint8_t **at, listpackWhere where, con
     size_t offset = (size_t)(*at - lp), span = spanOf(*at);
     bool replace = where == LISTPACK_REPLACE;
     if (where == LISTPACK_AFTER) offset += span;
-    if (!(lp = put(lp, offset, replace ? span : 0, replace, e))) return NULL;
+    if (!(lp = listpackPut(lp, offset, replace ? span : 0, replace, e))) return NULL;
     *at = lp + offset;
     return lp;
 }

@@ -47,7 +47,7 @@ static inline uint64_t hashOf(slice text, uint64_t secret) {
 }
 
 /* Enters the element. Returns false if its text is present. */
-static bool enter(place *places, size_t mask, uint64_t secret, const uint8_t *lp, const uint8_t *at) {
+static bool listpackDuplicatesEnter(place *places, size_t mask, uint64_t secret, const uint8_t *lp, const uint8_t *at) {
     char digits[LONG_STR_SIZE], other[LONG_STR_SIZE];
     const uint8_t *next;
     slice text;
@@ -71,7 +71,7 @@ bool listpackHasDuplicates(const uint8_t *lp, size_t count, unsigned step) {
     const uint64_t secret = hashBytes("", 0);
     bool twice = false;
     for (const uint8_t *at = listpackFirst(lp); at && !twice;) {
-        twice = !enter(places, slots - 1, secret, lp, at);
+        twice = !listpackDuplicatesEnter(places, slots - 1, secret, lp, at);
         for (unsigned i = 0; at && i < step; i++) at = listpackNext(at);
     }
     if (places != few) zfree(places);

@@ -293,7 +293,7 @@ static void mergeNext(quicklist *q, quicklistNode *a) {
 }
 
 /* Splits a packed node before entry `number`, into `first` and first->next; neither is empty. */
-static void split(quicklist *q, quicklistNode *first, size_t number) {
+static void quicklistSplit(quicklist *q, quicklistNode *first, size_t number) {
     nodeDecompress(first);
     linkAfter(q, first, nodeSplit(first, number));
 }
@@ -319,7 +319,7 @@ static quicklistNode *insertAlone(quicklist *q, quicklistNode *n, size_t number,
     size_t cut = before ? number : number + 1;
     quicklistNode *alone = createFor(q, value);
     if (cut > 0 && cut < nodeCount(n)) {
-        split(q, n, cut);
+        quicklistSplit(q, n, cut);
         linkAfter(q, n, alone);
         nodeClose(n);
         compressInner(q, n);
@@ -332,7 +332,7 @@ static quicklistNode *insertAlone(quicklist *q, quicklistNode *n, size_t number,
 
 /* Inserts into a full node, not at one of its ends. */
 static void insertBySplitting(quicklist *q, quicklistNode *n, size_t number, bool before, slice value) {
-    split(q, n, before ? number : number + 1);
+    quicklistSplit(q, n, before ? number : number + 1);
     quicklistNode *rest = n->next;
     nodePush(before ? n : rest, before ? LIST_TAIL : LIST_HEAD, value, q->bytes_max);
     mergeAround(q, before ? rest : n);

@@ -12,7 +12,7 @@
 #include "zmalloc.h"
 
 /* Goes to entry `number` of `n`, or to the end if `n` is NULL. */
-static void enter(quicklistIter *it, const quicklistNode *n, size_t number) {
+static void quicklistIteratorEnter(quicklistIter *it, const quicklistNode *n, size_t number) {
     it->node = n;
     it->number = number;
     it->lp = it->at = NULL;
@@ -23,7 +23,7 @@ static void enter(quicklistIter *it, const quicklistNode *n, size_t number) {
 }
 
 /* Steps to the next element. The last entry of a run is known by its number only, not by its position. */
-static void advance(quicklistIter *it) {
+static void quicklistIteratorAdvance(quicklistIter *it) {
     const quicklistNode *n = it->node;
     if (it->number != (it->backward ? 0 : nodeCount(n) - 1)) {
         if (it->at) it->at = it->backward ? listpackPrev(it->lp, it->at) : listpackNext(it->at);
@@ -34,11 +34,11 @@ static void advance(quicklistIter *it) {
     }
     n = it->backward ? n->prev : n->next;
     if (n && n->next) prefetchRead(n->next->block);
-    enter(it, n, n && it->backward ? nodeCount(n) - 1 : 0);
+    quicklistIteratorEnter(it, n, n && it->backward ? nodeCount(n) - 1 : 0);
 }
 
 /* Returns the node of element `index`, counted from the front, and its number in the node. */
-static const quicklistNode *find(const quicklist *q, size_t index, size_t *number) {
+static const quicklistNode *quicklistIteratorFind(const quicklist *q, size_t index, size_t *number) {
     size_t count = quicklistCount(q), behind = count - index; /* behind: elements from `index` on */
     const quicklistNode *n;
     if (index <= count / 2) {
@@ -56,8 +56,8 @@ void quicklistIterBegin(quicklistIter *it, const quicklist *q, long index, bool 
     *it = (quicklistIter){.backward = backward};
     if (index < 0) from_front += count; /* still out of range if it was too low */
     if (from_front >= count) return;
-    const quicklistNode *n = find(q, from_front, &number);
-    enter(it, n, number);
+    const quicklistNode *n = quicklistIteratorFind(q, from_front, &number);
+    quicklistIteratorEnter(it, n, number);
 }
 
 static slice plainText(quicklistIter *it) {
@@ -65,7 +65,7 @@ static slice plainText(quicklistIter *it) {
 }
 
 bool quicklistIterNext(quicklistIter *it, listpackValue *value) {
-    if (it->given) advance(it);
+    if (it->given) quicklistIteratorAdvance(it);
     if (!it->node) return false;
     it->given = true;
     if (likely(it->lp != NULL)) {
@@ -82,7 +82,7 @@ bool quicklistIterUnpacked(const quicklistIter *it) {
 }
 
 size_t quicklistIterRun(quicklistIter *it, size_t max, const uint8_t **lp, const uint8_t **at, slice *plain) {
-    if (it->given) advance(it);
+    if (it->given) quicklistIteratorAdvance(it);
     if (!it->node || max == 0) return 0;
     it->given = true;
     *lp = it->lp;

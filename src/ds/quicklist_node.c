@@ -56,7 +56,7 @@ static void setRoom(quicklistNode *n, size_t bytes) {
     n->room = (units < NODE_ROOM_MAX ? units : NODE_ROOM_MAX) & NODE_ROOM_MAX;
 }
 
-static quicklistNode *create(uint8_t *block, nodeKind kind) {
+static quicklistNode *quicklistNodeCreate(uint8_t *block, nodeKind kind) {
     quicklistNode *n = zmalloc(sizeof(*n));
     *n = (quicklistNode){.block = block};
     n->kind = (unsigned)kind & 3;
@@ -72,7 +72,7 @@ void nodeSetListpack(quicklistNode *n, uint8_t *lp) {
 }
 
 quicklistNode *nodeCreateTake(uint8_t *lp) {
-    quicklistNode *n = create(NULL, NODE_PACKED);
+    quicklistNode *n = quicklistNodeCreate(NULL, NODE_PACKED);
     nodeSetListpack(n, lp);
     return n;
 }
@@ -89,7 +89,7 @@ quicklistNode *nodeCreatePlain(slice value) {
     uint8_t *block = ztrymalloc(value.len ? value.len : 1);
     if (!block) return NULL;
     if (value.len) memcpy(block, value.ptr, value.len);
-    quicklistNode *n = create(block, NODE_PLAIN);
+    quicklistNode *n = quicklistNodeCreate(block, NODE_PLAIN);
     n->len = value.len & ((1ull << 62) - 1);
     return n;
 }
@@ -249,7 +249,7 @@ void nodeCompress(quicklistNode *n) {
     }
 }
 
-static void unpack(const quicklistNode *n, uint8_t *out) {
+static void quicklistNodeUnpack(const quicklistNode *n, uint8_t *out) {
     lzfHead head = lzfHeadOf(n);
     unsigned raw = lzf_decompress(n->block + sizeof(head), head.packed, out, head.raw);
     serverAssert(raw == head.raw);
@@ -258,7 +258,7 @@ static void unpack(const quicklistNode *n, uint8_t *out) {
 void nodeDecompress(quicklistNode *n) {
     if (!nodeIsCompressed(n)) return;
     uint8_t *raw = zmalloc(lzfHeadOf(n).raw);
-    unpack(n, raw);
+    quicklistNodeUnpack(n, raw);
     zfree(n->block);
     n->block = raw;
     if (n->kind == NODE_PLAIN_LZF) {
@@ -273,6 +273,6 @@ const uint8_t *nodeRead(const quicklistNode *n, uint8_t **scratch) {
     if (n->kind == NODE_PACKED) return nodeListpack(n);
     if (n->kind == NODE_PLAIN) return n->block;
     *scratch = zrealloc(*scratch, lzfHeadOf(n).raw);
-    unpack(n, *scratch);
+    quicklistNodeUnpack(n, *scratch);
     return *scratch;
 }

@@ -39,7 +39,7 @@ static slotRef rootRef(rax *r) {
 static slotRef childRef(const node *n, unsigned pos) {
     return (slotRef){&nodePointers(n)[pos - 1], &nodeKinds(n)[pos - 1]};
 }
-static void put(slotRef ref, slot s) {
+static void raxPut(slotRef ref, slot s) {
     *ref.ptr = s.ptr;
     *ref.kind = s.kind;
 }
@@ -328,18 +328,18 @@ static void joinChain(rax *r, slotRef ref) {
     freeNode(r, n);
     if (child.kind == KIND_NODE) {
         node *c = child.ptr;
-        put(ref, (slot){nodeRemake(r, c, c->shape, segment, c->has_value), KIND_NODE});
+        raxPut(ref, (slot){nodeRemake(r, c, c->shape, segment, c->has_value), KIND_NODE});
     } else {
-        put(ref, leafNew(r, segment, *leafValue((slotRef){&child.ptr, &child.kind})));
+        raxPut(ref, leafNew(r, segment, *leafValue((slotRef){&child.ptr, &child.kind})));
         freeLeaf(r, child);
     }
 }
 
 /* Restores invariants 3 and 4 for a node that has lost a child or its value. */
-static void settle(rax *r, slotRef ref) {
+static void raxSettle(rax *r, slotRef ref) {
     node *n = *ref.ptr;
     if (n->count == 0) {
-        put(ref, leafNew(r, nodePrefix(n), *nodeValue(n)));
+        raxPut(ref, leafNew(r, nodePrefix(n), *nodeValue(n)));
         freeNode(r, n);
         return;
     }
@@ -365,16 +365,16 @@ static bool makeEnd(rax *r, slice end, void *value, slot *made) {
         node *n = countBlock(r, ztrymalloc(size), size);
         if (!n) {
             /* Ends the unfinished chain with a dummy value, so that it can be freed. */
-            put(ref, (slot){NULL, KIND_LEAF});
+            raxPut(ref, (slot){NULL, KIND_LEAF});
             freeSubtree(r, (slot){*top.ptr, *top.kind}, NULL);
             return false;
         }
         nodeInit(n, 0, sliceOf(end.ptr, SEGMENT_MAX), false);
         nodePutChild(n, 1, (uint8_t)end.ptr[SEGMENT_MAX], (slot){NULL, KIND_NONE});
-        put(ref, (slot){n, KIND_NODE});
+        raxPut(ref, (slot){n, KIND_NODE});
         ref = childRef(n, 1);
     }
-    put(ref, leafNew(r, end, value));
+    raxPut(ref, leafNew(r, end, value));
     return true;
 }
 
@@ -390,7 +390,7 @@ static node *addChild(rax *r, node *n, unsigned pos, uint8_t b, slot child) {
 
 /* Inserts a node above the slot's target, after the first `common` bytes of its segment. The new key's value becomes
  * that of the node (if rest is empty) or the child of rest[0]. */
-static bool split(rax *r, slotRef ref, slotRef above, size_t common, slice rest, void *value) {
+static bool raxSplit(rax *r, slotRef ref, slotRef above, size_t common, slice rest, void *value) {
     slot old = {*ref.ptr, *ref.kind}, end = {NULL, KIND_NONE};
     if (rest.len && !makeEnd(r, sliceOf(rest.ptr + 1, rest.len - 1), value, &end)) return false;
     slice segment = segmentOf(old);
@@ -421,7 +421,7 @@ static bool split(rax *r, slotRef ref, slotRef above, size_t common, slice rest,
     } else {
         *nodeValue(n) = value;
     }
-    put(ref, (slot){n, KIND_NODE});
+    raxPut(ref, (slot){n, KIND_NODE});
     if (above.ptr) joinChain(r, above);
     return true;
 }
@@ -445,7 +445,7 @@ static raxResult insert(rax *r, slice key, void *value, void **old, bool replace
         node *n = *at.ptr;
         size_t common = commonBytes(n->prefix, key.ptr, key.len < n->prefix_len ? key.len : n->prefix_len);
         key = sliceOf(key.ptr + common, key.len - common);
-        if (common < n->prefix_len) return split(r, at, above, common, key, value) ? added(r) : RAX_NO_MEMORY;
+        if (common < n->prefix_len) return raxSplit(r, at, above, common, key, value) ? added(r) : RAX_NO_MEMORY;
         if (key.len == 0) {
             if (n->has_value) return present(nodeValue(n), value, old, replace);
             n = *at.ptr = nodeRemake(r, n, n->shape, nodePrefix(n), true);
@@ -466,14 +466,14 @@ static raxResult insert(rax *r, slice key, void *value, void **old, bool replace
     }
     if (*at.kind == KIND_NONE) {
         if (!makeEnd(r, key, value, &end)) return RAX_NO_MEMORY;
-        put(at, end);
+        raxPut(at, end);
         return added(r);
     }
     slice tail = leafTail((slot){*at.ptr, *at.kind});
     size_t common = commonBytes(tail.ptr, key.ptr, key.len < tail.len ? key.len : tail.len);
     if (common == tail.len && common == key.len) return present(leafValue(at), value, old, replace);
     key = sliceOf(key.ptr + common, key.len - common);
-    return split(r, at, above, common, key, value) ? added(r) : RAX_NO_MEMORY;
+    return raxSplit(r, at, above, common, key, value) ? added(r) : RAX_NO_MEMORY;
 }
 
 raxResult raxInsert(rax *r, slice key, void *value, void **old) {
@@ -503,7 +503,7 @@ bool raxRemove(rax *r, slice key, void **old) {
             if (!n->has_value) return false;
             removed(r, *nodeValue(n), old);
             *at.ptr = nodeRemake(r, n, n->shape, nodePrefix(n), false);
-            settle(r, at);
+            raxSettle(r, at);
             return true;
         }
         slotRef child;
@@ -523,9 +523,9 @@ bool raxRemove(rax *r, slice key, void **old) {
     else freeLeaf(r, (slot){*gone.ptr, *gone.kind});
     if (keeps.ptr) {
         nodeCutChild(*keeps.ptr, keeps_pos);
-        settle(r, keeps);
+        raxSettle(r, keeps);
     } else {
-        put(gone, (slot){NULL, KIND_NONE});
+        raxPut(gone, (slot){NULL, KIND_NONE});
     }
     return true;
 }

@@ -145,7 +145,7 @@ static void **placeOf(const raxIterator *it, const raxFrame *f) {
 
 /* Descends from the last frame's position: to an element, or to a node, which becomes the last frame. Returns false if
  * memory is short. */
-static bool enter(raxIterator *it) {
+static bool raxIteratorEnter(raxIterator *it) {
     raxFrame *f = lastFrame(it);
     it->key_len = f->key_len;
     if (f->pos == 0) return standAt(it, nodeValue(f->node));
@@ -160,12 +160,12 @@ static bool enter(raxIterator *it) {
 }
 
 /* Moves to the nearest element on that side of the gap in the last frame. */
-static bool walk(raxIterator *it, unsigned gap, bool forward) {
+static bool raxIteratorWalk(raxIterator *it, unsigned gap, bool forward) {
     it->on_element = false;
     while (!it->on_element) {
         raxFrame *f = lastFrame(it);
         if (forward ? posFrom(it, f, gap) : posBefore(it, f, gap)) {
-            if (!enter(it)) return standNowhere(it);
+            if (!raxIteratorEnter(it)) return standNowhere(it);
             gap = forward ? 0 : PAST_ALL;
         } else {
             if (--it->depth == 0) return standNowhere(it);
@@ -185,7 +185,7 @@ static int segmentCmp(const char *segment, size_t len, slice rest) {
 
 /* Descends as far as the key matches, without copying it. Returns true if the key is present: the last frame's position
  * is its value. Otherwise sets *gap. */
-static bool descend(raxIterator *it, slice key, unsigned *gap) {
+static bool raxIteratorDescend(raxIterator *it, slice key, unsigned *gap) {
     slice rest = key;
     raxFrame *f = lastFrame(it);
     f->pos = 1;
@@ -233,33 +233,33 @@ bool raxIterSeek(raxIterator *it, raxSeekOp op, slice key) {
     it->depth = 0;
     it->failed = false;
     (void)pushFrame(it, NULL, 0); /* the first frame always fits */
-    if (op == RAX_SEEK_FIRST) return walk(it, 0, true);
-    if (op == RAX_SEEK_LAST) return walk(it, PAST_ALL, false);
+    if (op == RAX_SEEK_FIRST) return raxIteratorWalk(it, 0, true);
+    if (op == RAX_SEEK_LAST) return raxIteratorWalk(it, PAST_ALL, false);
     unsigned gap = 0;
-    bool there = descend(it, key, &gap);
+    bool there = raxIteratorDescend(it, key, &gap);
     if (it->failed) return standNowhere(it);
     if (there && (op == RAX_SEEK_EQ || op == RAX_SEEK_GE || op == RAX_SEEK_LE))
         return copyKey(it, key, key.len) ? standAt(it, placeOf(it, lastFrame(it))) : standNowhere(it);
     if (op == RAX_SEEK_EQ || !copyKey(it, key, lastFrame(it)->key_len)) return standNowhere(it);
     bool forward = op == RAX_SEEK_GE || op == RAX_SEEK_GT;
     if (there) gap = lastFrame(it)->pos + forward;
-    return walk(it, gap, forward);
+    return raxIteratorWalk(it, gap, forward);
 }
 
-static bool step(raxIterator *it, bool forward) {
+static bool raxIteratorStep(raxIterator *it, bool forward) {
     if (!it->on_element) return false;
     if (it->changes != it->tree->changes) return raxIterSeek(it, forward ? RAX_SEEK_GT : RAX_SEEK_LT, raxIterKey(it));
     it->failed = false;
     unsigned pos = lastFrame(it)->pos;
-    return walk(it, forward ? pos + 1 : pos, forward);
+    return raxIteratorWalk(it, forward ? pos + 1 : pos, forward);
 }
 
 bool raxIterNext(raxIterator *it) {
-    return step(it, true);
+    return raxIteratorStep(it, true);
 }
 
 bool raxIterPrev(raxIterator *it) {
-    return step(it, false);
+    return raxIteratorStep(it, false);
 }
 
 /* Returns a random position: one of the node's children or its value, all equally likely. */
@@ -280,7 +280,7 @@ bool raxIterSeekRandom(raxIterator *it) {
     while (!it->on_element) {
         raxFrame *f = lastFrame(it);
         f->pos = f->node ? randomPos(f->node) : 1;
-        if (!enter(it)) return standNowhere(it);
+        if (!raxIteratorEnter(it)) return standNowhere(it);
     }
     return true;
 }

@@ -459,7 +459,7 @@ static void growRoot(scoreTree *t, scorePath *p) {
 /* ---- balancing ---- */
 
 /* Makes space in the full child i of `parent`: moves entries to a neighbour, or splits nodes. */
-static void relieve(scoreTree *t, scoreInner *parent, uint32_t i, uint32_t level) {
+static void scoreTreeRelieve(scoreTree *t, scoreInner *parent, uint32_t i, uint32_t level) {
     uint32_t max = nodeMax(level);
     uint32_t left = i > 0 ? nodeCount(parent->child[i - 1]) : max;
     uint32_t right = i + 1 < parent->n ? nodeCount(parent->child[i + 1]) : max;
@@ -492,7 +492,7 @@ static void fixOverflow(scoreTree *t, scorePath *p, bool at_end, bool at_begin) 
             addChild(t, parent, i, level);
             shiftRight(parent, i, at_end ? 1 : nodeMax(level) - 1, level);
         } else {
-            relieve(t, parent, i, level);
+            scoreTreeRelieve(t, parent, i, level);
         }
         node = parent;
     }
@@ -500,7 +500,7 @@ static void fixOverflow(scoreTree *t, scorePath *p, bool at_end, bool at_begin) 
 
 /* Call if child i of `parent`, which has another child, has too few slots. Returns whether the parent has lost a
  * child. */
-static bool refill(scoreTree *t, scoreInner *parent, uint32_t i, uint32_t level, bool at_edge) {
+static bool scoreTreeRefill(scoreTree *t, scoreInner *parent, uint32_t i, uint32_t level, bool at_edge) {
     uint32_t n = nodeCount(parent->child[i]);
     uint32_t max = nodeMax(level);
     uint32_t left = i > 0 ? nodeCount(parent->child[i - 1]) : max;
@@ -530,7 +530,7 @@ static void fixUnderflow(scoreTree *t, scorePath *p) {
             return;
         } else {
             bool at_edge = isFirstOfLevel(t, p, level) || isLastOfLevel(t, p, level);
-            if (!refill(t, parent, i, level, at_edge)) return;
+            if (!scoreTreeRefill(t, parent, i, level, at_edge)) return;
         }
         node = parent;
     }
@@ -771,8 +771,8 @@ void scoreTreeRankMany(scoreTreeLookup *lookups, size_t n) {
 
 /* Returns the position after all entries before a bound, which is a score or, with `before`, what the callback defines;
  * and its rank unless `rank` is NULL. */
-static scoreTreeIter seek(const scoreTree *t, scoreBound bound, scoreTreeBefore *before, const void *arg,
-                          size_t *rank) {
+static scoreTreeIter scoreTreeSeek(const scoreTree *t, scoreBound bound, scoreTreeBefore *before, const void *arg,
+                                   size_t *rank) {
     const void *node = t->root;
     size_t sum = 0;
     if (!node) {
@@ -795,22 +795,22 @@ static scoreTreeIter seek(const scoreTree *t, scoreBound bound, scoreTreeBefore 
 
 size_t scoreTreeCountBelow(const scoreTree *t, scoreBound bound) {
     size_t rank;
-    (void)seek(t, bound, NULL, NULL, &rank);
+    (void)scoreTreeSeek(t, bound, NULL, NULL, &rank);
     return rank;
 }
 
 size_t scoreTreeCountBefore(const scoreTree *t, scoreTreeBefore *before, const void *arg) {
     size_t rank;
-    (void)seek(t, (scoreBound){0, false}, before, arg, &rank);
+    (void)scoreTreeSeek(t, (scoreBound){0, false}, before, arg, &rank);
     return rank;
 }
 
 scoreTreeIter scoreTreeSeekBound(const scoreTree *t, scoreBound bound) {
-    return seek(t, bound, NULL, NULL, NULL);
+    return scoreTreeSeek(t, bound, NULL, NULL, NULL);
 }
 
 scoreTreeIter scoreTreeSeekBefore(const scoreTree *t, scoreTreeBefore *before, const void *arg) {
-    return seek(t, (scoreBound){0, false}, before, arg, NULL);
+    return scoreTreeSeek(t, (scoreBound){0, false}, before, arg, NULL);
 }
 
 scoreTreeIter scoreTreeSeekRank(const scoreTree *t, size_t rank) {

@@ -170,16 +170,16 @@ static __attribute__((noinline)) sds grow(sds s, size_t extra, bool greedy) {
     return resizeBlock(s, cap);
 }
 
-static inline sds makeRoom(sds s, size_t extra, bool greedy) {
+static inline sds sdsReserve(sds s, size_t extra, bool greedy) {
     return likely(sdsAvail(s) >= extra) ? s : grow(s, extra, greedy);
 }
 
 sds sdsMakeRoomFor(sds s, size_t extra) {
-    return makeRoom(s, extra, true);
+    return sdsReserve(s, extra, true);
 }
 
 sds sdsMakeRoomForNonGreedy(sds s, size_t extra) {
-    return makeRoom(s, extra, false);
+    return sdsReserve(s, extra, false);
 }
 
 sds sdsRemoveFreeSpace(sds s) {
@@ -200,7 +200,7 @@ void sdsClear(sds s) {
 /* The source may be part of `s` only if there is capacity already; callers append other bytes. */
 sds sdsCatLen(sds s, const void *p, size_t len) {
     if (len == 0) return s;
-    s = makeRoom(s, len, true);
+    s = sdsReserve(s, len, true);
     size_t old = sdsLen(s);
     memcpy(s + old, p, len);
     setLen(s, old + len);
@@ -223,7 +223,7 @@ typedef struct writing {
 static __attribute__((noinline)) void growWriting(writing *w, size_t n) {
     size_t len = (size_t)(w->at - w->s);
     setLen(w->s, len);
-    w->s = makeRoom(w->s, n, true);
+    w->s = sdsReserve(w->s, n, true);
     w->at = w->s + len;
     w->limit = w->s + capOf(w->s);
 }
@@ -321,7 +321,7 @@ static sds catFormatted(sds s, const char *fmt, va_list ap) {
     if (len < sizeof(small)) {
         s = sdsCatLen(s, small, len);
     } else {
-        s = makeRoom(s, len, true);
+        s = sdsReserve(s, len, true);
         vsnprintf(s + sdsLen(s), len + 1, fmt, again);
         setLen(s, sdsLen(s) + len);
     }
@@ -351,7 +351,7 @@ static bool isPrintable(unsigned char c) {
 
 sds sdsCatRepr(sds s, const char *p, size_t len) {
     static const char escaped[] = "\\\"\n\r\t\a\b", letter[] = "\\\"nrtab";
-    s = makeRoom(s, len + 2, true);
+    s = sdsReserve(s, len + 2, true);
     s = sdsCatLen(s, "\"", 1);
     for (size_t i = 0; i < len; i++) {
         const char *known = p[i] ? strchr(escaped, p[i]) : NULL;
@@ -375,7 +375,7 @@ sds sdsCpyLen(sds s, const char *p, size_t len) {
 sds sdsGrowZero(sds s, size_t len) {
     size_t old = sdsLen(s);
     if (len <= old) return s;
-    s = makeRoom(s, len - old, true);
+    s = sdsReserve(s, len - old, true);
     memset(s + old, 0, len - old);
     setLen(s, len);
     return s;

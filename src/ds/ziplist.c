@@ -33,7 +33,7 @@ typedef struct byteReader {
     const uint8_t *p, *end;
 } byteReader;
 
-static bool take(byteReader *r, size_t n, const uint8_t **out) {
+static bool ziplistTake(byteReader *r, size_t n, const uint8_t **out) {
     if ((size_t)(r->end - r->p) < n) return false;
     *out = r->p;
     r->p += n;
@@ -43,10 +43,10 @@ static bool take(byteReader *r, size_t n, const uint8_t **out) {
 /* Reads one byte, or fe and four: the size of the previous entry, or a length in a zipmap. */
 static bool takeShortLength(byteReader *r, size_t *n) {
     const uint8_t *at;
-    if (!take(r, 1, &at) || *at == END) return false;
+    if (!ziplistTake(r, 1, &at) || *at == END) return false;
     *n = *at;
     if (*at != WIDE) return true;
-    if (!take(r, 4, &at)) return false;
+    if (!ziplistTake(r, 4, &at)) return false;
     *n = loadLe32(at);
     return true;
 }
@@ -60,22 +60,22 @@ static int64_t integerOf(const uint8_t *at, size_t bytes) {
 
 static bool takeInteger(byteReader *r, size_t bytes, listpackValue *v) {
     const uint8_t *at;
-    if (!take(r, bytes, &at)) return false;
+    if (!ziplistTake(r, bytes, &at)) return false;
     *v = (listpackValue){NULL, 0, integerOf(at, bytes)};
     return true;
 }
 
 static bool takeText(byteReader *r, size_t len, listpackValue *v) {
     const uint8_t *at;
-    if (!take(r, len, &at)) return false;
+    if (!ziplistTake(r, len, &at)) return false;
     *v = (listpackValue){(const char *)at, len, 0};
     return true;
 }
 
 /* Reads head and data of a ziplist's entry. */
-static bool takeValue(byteReader *r, listpackValue *v) {
+static bool ziplistTakeValue(byteReader *r, listpackValue *v) {
     const uint8_t *at, *more;
-    if (!take(r, 1, &at)) return false;
+    if (!ziplistTake(r, 1, &at)) return false;
     switch (*at) {
     case 0xc0: return takeInteger(r, 2, v);
     case 0xd0: return takeInteger(r, 4, v);
@@ -85,8 +85,8 @@ static bool takeValue(byteReader *r, listpackValue *v) {
     default: break;
     }
     if (*at < 0x40) return takeText(r, *at, v);
-    if (*at < 0x80) return take(r, 1, &more) && takeText(r, (size_t)(*at & 63) << 8 | *more, v);
-    if (*at < 0xc0) return take(r, 4, &more) && takeText(r, __builtin_bswap32(LE32(loadLe32(more))), v);
+    if (*at < 0x80) return ziplistTake(r, 1, &more) && takeText(r, (size_t)(*at & 63) << 8 | *more, v);
+    if (*at < 0xc0) return ziplistTake(r, 4, &more) && takeText(r, __builtin_bswap32(LE32(loadLe32(more))), v);
     *v = (listpackValue){NULL, 0, *at - 0xf1};
     return *at >= 0xf1 && *at <= 0xfd;
 }
@@ -96,7 +96,7 @@ static size_t roomFor(const listpackValue *v) {
 }
 
 /* Appends a value; the listpack has the capacity. */
-static uint8_t *append(uint8_t *lp, const listpackValue *v) {
+static uint8_t *ziplistAppend(uint8_t *lp, const listpackValue *v) {
     lp = v->str ? listpackAppend(lp, sliceOf(v->str, v->len)) : listpackAppendInteger(lp, v->num);
     serverAssert(lp);
     return lp;
@@ -114,7 +114,7 @@ static bool ziplistCheck(const uint8_t *bytes, size_t size, size_t *room) {
         listpackValue v;
         size_t said;
         last = (size_t)(r.p - bytes);
-        if (!takeShortLength(&r, &said) || said != before || !takeValue(&r, &v)) return false;
+        if (!takeShortLength(&r, &said) || said != before || !ziplistTakeValue(&r, &v)) return false;
         before = (size_t)(r.p - bytes) - last;
         *room += roomFor(&v);
         count++;
@@ -130,7 +130,7 @@ uint8_t *ziplistToListpack(const uint8_t *bytes, size_t size) {
     if (!lp) return NULL;
     byteReader r = {bytes + ZIPLIST_HEADER, bytes + size - 1};
     listpackValue v;
-    while (r.p < r.end && takeShortLength(&r, &skipped) && takeValue(&r, &v)) lp = append(lp, &v);
+    while (r.p < r.end && takeShortLength(&r, &skipped) && ziplistTakeValue(&r, &v)) lp = ziplistAppend(lp, &v);
     return listpackShrinkToFit(lp);
 }
 
@@ -146,8 +146,8 @@ static bool takePair(byteReader *r, listpackValue *field, listpackValue *value) 
     const uint8_t *unused_bytes, *skipped;
     size_t len;
     if (!takeMapLength(r, &len) || !takeText(r, len, field)) return false;
-    return takeMapLength(r, &len) && take(r, 1, &unused_bytes) && takeText(r, len, value) &&
-           take(r, *unused_bytes, &skipped);
+    return takeMapLength(r, &len) && ziplistTake(r, 1, &unused_bytes) && takeText(r, len, value) &&
+           ziplistTake(r, *unused_bytes, &skipped);
 }
 
 static bool zipmapCheck(const uint8_t *bytes, size_t size, size_t *room) {
@@ -170,6 +170,6 @@ uint8_t *zipmapToListpack(const uint8_t *bytes, size_t size) {
     if (!lp) return NULL;
     byteReader r = {bytes + 1, bytes + size - 1};
     listpackValue field, value;
-    while (r.p < r.end && takePair(&r, &field, &value)) lp = append(append(lp, &field), &value);
+    while (r.p < r.end && takePair(&r, &field, &value)) lp = ziplistAppend(ziplistAppend(lp, &field), &value);
     return listpackShrinkToFit(lp);
 }

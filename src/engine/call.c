@@ -104,7 +104,7 @@ static verdict verdictOf(gateResult result) {
 
 /* Authentication precedes all errors but those of the protocol: a client that is not authenticated does not even learn
  * which commands exist. */
-static verdict judge(client *c, const parsedCommand *req) {
+static verdict callJudge(client *c, const parsedCommand *req) {
     if (req->flags & REQ_MAIN_THREAD && !panicOnMainThread()) return FOR_MAIN_THREAD;
     verdict v = verdictOf(gatesAsk(c, GATE_AUTH, GATE_AUTH));
     if (v != RUN) return v;
@@ -218,7 +218,7 @@ void callOnApplied(void (*fn)(client *c)) {
     on_applied = fn;
 }
 
-static void rejected(client *c) {
+static void callRejected(client *c) {
     transactionRefused(c);
     /* CLIENT LIST shows no command for an unknown one. */
     if (c->req->flags & (REQ_UNKNOWN_COMMAND | REQ_UNKNOWN_SUBCOMMAND)) c->cmd = c->last_cmd = NULL;
@@ -326,14 +326,14 @@ callResult processCommand(client *c, const parsedCommand *req, monotime *now) {
     verdict v = RUN;
     bool applied = c->flags & CLIENT_PRIMARY;
     if (unlikely(applied)) v = judgeApplied(c, req);
-    else if (unlikely(req->flags & SPECIAL || gatesArmedFor(c))) v = judge(c, req);
+    else if (unlikely(req->flags & SPECIAL || gatesArmedFor(c))) v = callJudge(c, req);
     if (likely(v == RUN)) {
         c->last_cmd = c->cmd;
         if (unlikely(applied || (c->flags & CLIENT_IMPORT_SOURCE && store_following.imports))) callTimeless(c, now);
         else call(c, now);
         c->commands++;
     } else if (v == REFUSED) {
-        rejected(c);
+        callRejected(c);
     }
     c->last_interaction = *now;
     bool postponed = v == WAITS || v == FOR_MAIN_THREAD;

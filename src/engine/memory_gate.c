@@ -41,7 +41,7 @@ static struct {
 } headroom;
 
 /* Computes the sum and evicts keys if it is too large. Returns false if not enough could be evicted. */
-static bool look(void) {
+static bool memoryGateLook(void) {
     bool enough = evictPerform() != EVICT_FAIL;
     headroom.room = evictRoom();
     headroom.came = 0;
@@ -62,7 +62,7 @@ void memoryGateUpdate(void) {
     bool limited = store_settings.maxmemory != 0;
     headroom.limit = store_settings.maxmemory;
     headroom.batches = 0;
-    if (limited) look();
+    if (limited) memoryGateLook();
     if (limited) headroom.batches = batchesWithin(headroom.room);
     gateArm(GATE_MEMORY, limited && headroom.batches == 0);
 }
@@ -84,12 +84,12 @@ static bool roomIsLeft(const client *c) {
 
 bool memoryGateIsFull(const client *c) {
     assertMainRole();
-    return unlikely(gates_armed >> GATE_MEMORY & 1) && !roomIsLeft(c) && !look();
+    return unlikely(gates_armed >> GATE_MEMORY & 1) && !roomIsLeft(c) && !memoryGateLook();
 }
 
 gateResult memoryGate(client *c) {
     assertMainRole();
-    bool fits = roomIsLeft(c) || look();
+    bool fits = roomIsLeft(c) || memoryGateLook();
     if (unlikely(c->flags & CLIENT_PUSHES_HELD)) trackingReleasePushes(c); /* of evicted keys: before the reply */
     if (fits || !(commandFlagsNow(c) & CMD_DENYOOM)) return GATE_PASSED;
     const char *error = "-OOM command not allowed when used memory > 'maxmemory'.";

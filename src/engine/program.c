@@ -110,7 +110,7 @@ void programClockMove(void) {
     program_clock_us = clockWallUs();
 }
 
-static bool refused(program *p, const char *error) {
+static bool programRefused(program *p, const char *error) {
     addReplyError(p->self, error);
     return false;
 }
@@ -120,12 +120,12 @@ static bool isForPrograms(program *p, const parsedCommand *req) {
     bool here = !(req->flags & REQ_MAIN_THREAD) || panicOnMainThread();
     if (likely(here && !(req->cmd->flags & barred_flags))) return true;
     snprintf(error, sizeof(error), "This %s command is not allowed from script", product_name());
-    return refused(p, error);
+    return programRefused(p, error);
 }
 
 static bool readOnlyAllows(program *p, const parsedCommand *req) {
     if (likely(!p->read_only) || !(req->cmd->flags & (CMD_WRITE | CMD_MAY_REPLICATE))) return true;
-    return refused(p, "Write commands are not allowed from read-only scripts.");
+    return programRefused(p, "Write commands are not allowed from read-only scripts.");
 }
 
 /* Makes the command the one that the client executes, for gates and errors. */
@@ -148,7 +148,7 @@ static bool gatesPass(program *p, const parsedCommand *req) {
     return pass;
 }
 
-static bool mayRun(program *p, const parsedCommand *req) {
+static bool programMayRun(program *p, const parsedCommand *req) {
     if (unlikely(!isForPrograms(p, req))) return false;
     if (likely(!gatesArmedFor(p->self) && !(req->flags & REQ_GATED))) return readOnlyAllows(p, req);
     return gatesPass(p, req);
@@ -183,7 +183,7 @@ void programCall(program *p, const parsedCommand *req) {
         refuseMalformed(p, req);
         return;
     }
-    if (unlikely(!mayRun(p, req))) {
+    if (unlikely(!programMayRun(p, req))) {
         req->cmd->stats->rejected_calls++;
         return;
     }

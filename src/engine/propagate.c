@@ -168,14 +168,14 @@ static void giveWithinMulti(const propagateItem *item, uint32_t targets) {
 
 /* ---- The form: the command being assembled ---- */
 
-static void makeRoom(size_t more) {
+static void propagateReserve(size_t more) {
     if (likely(form.room - form.len >= more)) return;
     form.room = (form.len + more) * 2;
     form.bytes = zrealloc(form.bytes, form.room);
 }
 
 static void putBulk(slice bytes) {
-    makeRoom(RESP_BULK_EXTRA + bytes.len);
+    propagateReserve(RESP_BULK_EXTRA + bytes.len);
     form.len += respBulk(form.bytes + form.len, bytes);
     form.argc++;
 }
@@ -185,7 +185,7 @@ static void putReference(slice bytes) {
         form.refs = zgrowArray(form.refs, form.ref_count, &form.refs_room, sizeof(*form.refs));
         form.pieces = zrealloc(form.pieces, (2 * form.refs_room + 1) * sizeof(*form.pieces));
     }
-    makeRoom(RESP_HEADER_MAX + 2);
+    propagateReserve(RESP_HEADER_MAX + 2);
     form.len += respHeader(form.bytes + form.len, '$', (long long)bytes.len);
     form.refs[form.ref_count++] = (formRef){form.len, bytes};
     form.bytes[form.len++] = '\r';
@@ -247,7 +247,7 @@ static void clearForm(int dbid, uint32_t targets, size_t from) {
     form.targets = targets;
     form.argc = form.ref_count = 0;
     form.len = 0;
-    makeRoom(from);
+    propagateReserve(from);
     form.len = form.from = from;
 }
 
@@ -341,7 +341,7 @@ static __attribute__((noinline)) void addWire(const propagateItem *item, uint32_
     }
     debugAssert(unit.depth > 0 && item->count == 1);
     clearForm(item->dbid, targets, 0);
-    makeRoom(wire.len);
+    propagateReserve(wire.len);
     memcpy(form.bytes, wire.ptr, wire.len);
     form.len = wire.len;
     unit.waits = true;

@@ -28,7 +28,7 @@ static struct {
 } unit;
 
 /* Parses "<prefix>n\r\n" at *at, moves *at to the byte after it, and returns n. */
-static long long number(const char **at, const char *end, char prefix) {
+static long long propagateCheckNumber(const char **at, const char *end, char prefix) {
     const char *from = *at + 1, *to = memchr(from, '\r', (size_t)(end - from));
     long long n;
     serverAssert(**at == prefix && to && to[1] == '\n' && string2ll(from, (size_t)(to - from), &n));
@@ -57,7 +57,7 @@ static void checkCommand(const propagateItem *item, const slice *words, long lon
     serverAssert(cmd->flags & (CMD_WRITE | CMD_MAY_REPLICATE));
 }
 
-static void take(const propagateItem *item) {
+static void propagateCheckTake(const propagateItem *item) {
     char *bytes = ztrymalloc(item->bytes), *to = bytes;
     slice words[WORDS];
     if (!bytes) return; /* no memory: skip the check */
@@ -65,10 +65,10 @@ static void take(const propagateItem *item) {
         memcpy(to, item->pieces[i].ptr, item->pieces[i].len);
     const char *at = bytes, *end = bytes + item->bytes;
     serverAssert(to == end);
-    long long argc = number(&at, end, '*');
+    long long argc = propagateCheckNumber(&at, end, '*');
     serverAssert(argc > 0);
     for (long long i = 0; i < argc; i++) {
-        long long len = number(&at, end, '$');
+        long long len = propagateCheckNumber(&at, end, '$');
         serverAssert(len >= 0 && len + 2 <= end - at && at[len] == '\r' && at[len + 1] == '\n');
         if (i < WORDS) words[i] = sliceOf(at, (size_t)len);
         at += len + 2;
@@ -79,7 +79,7 @@ static void take(const propagateItem *item) {
 }
 
 void propagateCheckInit(void) {
-    static const propagateSink sink = {PROPAGATE_CHECK, take};
+    static const propagateSink sink = {PROPAGATE_CHECK, propagateCheckTake};
     propagateAddSink(&sink);
 }
 #else

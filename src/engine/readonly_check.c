@@ -28,24 +28,26 @@
 #define STRUCTURE_BYTES_MAX (128 * 1024)
 #define EVERY 16
 
-static uint64_t mix(uint64_t sum, uint64_t word) {
+static uint64_t readonlyCheckMix(uint64_t sum, uint64_t word) {
     return (sum ^ word) * 0x9e3779b97f4a7c15ull + (sum >> 29);
 }
 
 static uint64_t fingerprintOf(const robj *o, long long commands) {
-    uint64_t sum = mix((uintptr_t)o, (uint64_t)o->type << 8 | o->encoding);
+    uint64_t sum = readonlyCheckMix((uintptr_t)o, (uint64_t)o->type << 8 | o->encoding);
     if (o->type != OBJ_STRING) {
         const dict *table = objectElements(o);
-        sum = mix(sum, (uintptr_t)objectStructure(o));
-        if (table) sum = mix(mix(mix(sum, dictSize(table)), dictMemUsage(table)), dictChanges(table));
+        sum = readonlyCheckMix(sum, (uintptr_t)objectStructure(o));
+        if (table)
+            sum = readonlyCheckMix(readonlyCheckMix(readonlyCheckMix(sum, dictSize(table)), dictMemUsage(table)),
+                                   dictChanges(table));
     }
     if (objectFreeEffort(o) > EFFORT_MAX || (o->type == OBJ_STRING && objectStringLen(o) > BYTES_MAX)) return sum;
     size_t bytes = objectMemUsage(o, 0);
-    sum = mix(sum, bytes);
+    sum = readonlyCheckMix(sum, bytes);
     if (bytes > (commands % EVERY ? STRUCTURE_BYTES_SMALL : STRUCTURE_BYTES_MAX) && o->type != OBJ_STRING) return sum;
     digest d = {{0}};
     digestMixValue(&d, o);
-    return mix(sum, hashBytes((const char *)d.bytes, DIGEST_BYTES));
+    return readonlyCheckMix(sum, hashBytes((const char *)d.bytes, DIGEST_BYTES));
 }
 
 static uint64_t fingerprintOfKeys(const client *c, long long commands) {
@@ -54,9 +56,9 @@ static uint64_t fingerprintOfKeys(const client *c, long long commands) {
         const requestKey *k = &c->req->keys[i];
         hashedKey key = {c->req->argv[k->index], k->hash};
         const robj *o = dictFind(dbDict(c->db, c->req->slot), key.name, key.hash);
-        sum = mix(sum, o ? fingerprintOf(o, commands) : 1);
+        sum = readonlyCheckMix(sum, o ? fingerprintOf(o, commands) : 1);
     }
-    return mix(sum, dictChanges(dbDict(c->db, c->req->slot)));
+    return readonlyCheckMix(sum, dictChanges(dbDict(c->db, c->req->slot)));
 }
 
 readonlyMark readonlyBegin(const client *c, long long commands) {

@@ -53,14 +53,14 @@ bool yieldIsServing(void) {
     return waiting != NULL;
 }
 
-static bool mayRun(const yieldJob *job, uint32_t flags) {
+static bool yieldMayRun(const yieldJob *job, uint32_t flags) {
     return job->refused ? !(flags & job->refused) : flags & job->allowed;
 }
 
 gateResult yieldGate(client *c) {
     const yieldJob *job = waiting;
-    if (job && mayRun(job, c->cmd->flags)) job = around;
-    if (!job || mayRun(job, c->cmd->flags)) return GATE_PASSED;
+    if (job && yieldMayRun(job, c->cmd->flags)) job = around;
+    if (!job || yieldMayRun(job, c->cmd->flags)) return GATE_PASSED;
     if (!job->error) return GATE_POSTPONED;
     transactionRefuse(c, job->error);
     return GATE_REFUSED;

@@ -498,7 +498,7 @@ void aeWakeupSend(const aeWakeup *wakeup) {
     errno = saved;
 }
 
-static void clearBell(const aeWakeup *wakeup) {
+static void clearWakeup(const aeWakeup *wakeup) {
     char sink[256];
     ssize_t got;
 
@@ -511,7 +511,7 @@ static void clearBell(const aeWakeup *wakeup) {
 static void onWakeup(aeEventLoop *loop, int fd, void *arg, int mask) {
     const aeWakeup *wakeup = arg;
     unused(fd), unused(mask);
-    if (wakeup->woken || !loop->backend->edges) clearBell(wakeup);
+    if (wakeup->woken || !loop->backend->edges) clearWakeup(wakeup);
     if (wakeup->woken) wakeup->woken();
 }
 

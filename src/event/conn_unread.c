@@ -87,7 +87,7 @@ static unreadType *unreadOf(const connection *c) {
     return (unreadType *)(uintptr_t)c->type; /* `type` is its first field */
 }
 
-static void giveBack(connection *c) {
+static void connUnreadGiveBack(connection *c) {
     unreadType *t = unreadOf(c);
     c->type = t->inner;
     unreadFree(&t->left);
@@ -107,7 +107,7 @@ static ssize_t unreadRead(connection *c, void *buf, size_t len) {
         got += n;
         if (b->at == b->len) dropFirst(u);
     }
-    if (u->len == 0) giveBack(c);
+    if (u->len == 0) connUnreadGiveBack(c);
     if (c->loop && c->on_readable) aeRaiseReadable(c->loop, c->fd, connHasPending(c));
     return (ssize_t)got;
 }
@@ -118,7 +118,7 @@ static bool unreadIsPending(connection *c) {
 }
 
 static void unreadClose(connection *c) {
-    giveBack(c);
+    connUnreadGiveBack(c);
     c->type->close(c);
 }
 

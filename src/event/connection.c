@@ -6,7 +6,7 @@
  * Not here    clients, buffers and limits (client/, net/), TLS (tls.c).
  * Owns        the descriptor, from connCreate... to connClose().
  * Threads     the owner thread; a detached connection can be passed to another thread, which then owns it.
- * Invariants  1. The loop of an attached connection waits for exactly the events that wanted() returns.
+ * Invariants  1. The loop of an attached connection waits for exactly the events that connectionWanted() returns.
  *             2. CONN_CLOSED and CONN_ERROR are final. In CONN_CLOSED, output is still possible.
  * Cost        read and write: one system call, no bookkeeping on success.
  * Tests       tests/unit/event/connection_test.c
@@ -167,7 +167,7 @@ static int inputDirection(const connection *c) {
 }
 
 /* Returns the events for which the loop is to wait. */
-static int wanted(const connection *c) {
+static int connectionWanted(const connection *c) {
     if (unlikely(c->step)) return c->step;
     int input = inputDirection(c), output = c->on_writable ? AE_WRITABLE : AE_NONE;
     if (unlikely(c->write_needs_read) && c->on_writable) input = AE_READABLE;
@@ -182,7 +182,7 @@ static int arm(connection *c, int direction) {
 
 int connRearm(connection *c) {
     if (!c->loop) return C_OK;
-    int now = wanted(c), before = c->armed;
+    int now = connectionWanted(c), before = c->armed;
     if (likely(now == before)) return C_OK; /* replacing a handler by another one needs no system call */
     int input = now & (AE_READABLE | AE_HANGUP), input_before = before & (AE_READABLE | AE_HANGUP);
     if ((input && input != input_before && arm(c, input) != C_OK) ||

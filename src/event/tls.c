@@ -294,7 +294,7 @@ typedef struct piecePlace {
 } piecePlace;
 
 /* Moves the position by `n` bytes, and past pieces that end there. */
-static void advance(piecePlace *at, size_t n) {
+static void tlsAdvance(piecePlace *at, size_t n) {
     while (at->left > 0 && n >= at->iov->iov_len - at->offset) {
         n -= at->iov->iov_len - at->offset;
         at->iov++;
@@ -318,7 +318,7 @@ static const char *nextRecord(piecePlace at, size_t want, char *scratch, size_t 
         size_t take = have < room ? have : room;
         memcpy(scratch + n, (const char *)at.iov->iov_base + at.offset, take);
         n += take;
-        advance(&at, take);
+        tlsAdvance(&at, take);
     }
     *len = n;
     return scratch;
@@ -354,7 +354,7 @@ static ssize_t tlsWritev(connection *c, const struct iovec *iov, int count) {
     }
     bool needed_read = c->write_needs_read;
     c->write_needs_read = false;
-    advance(&at, 0); /* skips empty pieces */
+    tlsAdvance(&at, 0); /* skips empty pieces */
     while (at.left > 0) {
         size_t len, want = t->retry_len ? t->retry_len : TLS_RECORD_BYTES;
         const char *bytes = nextRecord(at, want, scratch, &len);
@@ -362,7 +362,7 @@ static ssize_t tlsWritev(connection *c, const struct iovec *iov, int count) {
         n = writeRecord(t, bytes, len);
         if (n <= 0) break;
         total += n;
-        advance(&at, (size_t)n);
+        tlsAdvance(&at, (size_t)n);
     }
     if (unlikely(needed_read || c->write_needs_read)) connRearm(c);
     if (total || at.left == 0) return total;
@@ -391,7 +391,7 @@ static const connectionType tls_type = {
     .error_text = tlsErrorOf,
 };
 
-static connection *create(int fd, tlsContext *context, connState state, void *owner) {
+static connection *tlsCreate(int fd, tlsContext *context, connState state, void *owner) {
     tlsConnection *t = zcalloc(1, sizeof(*t));
     t->base.type = &tls_type;
     t->base.fd = fd;
@@ -402,11 +402,11 @@ static connection *create(int fd, tlsContext *context, connState state, void *ow
 }
 
 connection *connCreateAcceptedTls(int fd, tlsContext *context, void *owner) {
-    return create(fd, context, CONN_ACCEPTING, owner);
+    return tlsCreate(fd, context, CONN_ACCEPTING, owner);
 }
 
 connection *connCreateTlsClient(int fd, tlsContext *context, const char *sni, void *owner) {
-    connection *c = create(fd, context, CONN_CONNECTING, owner);
+    connection *c = tlsCreate(fd, context, CONN_CONNECTING, owner);
     if (sni) tlsOf(c)->sni = zstrdup(sni);
     return c;
 }

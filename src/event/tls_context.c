@@ -42,7 +42,7 @@ void tlsErrorText(char *out, size_t size) {
 }
 
 /* Writes "what: name: why" to `err`, with OpenSSL's reason, and returns false. `name` may be NULL. */
-static bool fail(char *err, const char *what, const char *name) {
+static bool tlsContextFail(char *err, const char *what, const char *name) {
     char why[256];
     tlsErrorText(why, sizeof(why));
     if (name) snprintf(err, TLS_ERR_LEN, "%s: %s: %s", what, name, why);
@@ -92,12 +92,13 @@ static int givePassword(char *buf, int size, int rwflag, void *arg) {
 static bool useCertificate(tlsContext *t, const tlsOptions *o, char *err) {
     SSL_CTX *ctx = t->ssl_ctx;
     if (SSL_CTX_use_certificate_chain_file(ctx, o->cert_file) != 1)
-        return fail(err, "Failed to load certificate", o->cert_file);
+        return tlsContextFail(err, "Failed to load certificate", o->cert_file);
     SSL_CTX_set_default_passwd_cb(ctx, givePassword);
     SSL_CTX_set_default_passwd_cb_userdata(ctx, isGiven(o->key_pass) ? (void *)(uintptr_t)o->key_pass : NULL);
     int loaded = SSL_CTX_use_PrivateKey_file(ctx, o->key_file, SSL_FILETYPE_PEM);
     SSL_CTX_set_default_passwd_cb_userdata(ctx, NULL); /* the password was borrowed for this call */
-    if (loaded != 1 || SSL_CTX_check_private_key(ctx) != 1) return fail(err, "Failed to load private key", o->key_file);
+    if (loaded != 1 || SSL_CTX_check_private_key(ctx) != 1)
+        return tlsContextFail(err, "Failed to load private key", o->key_file);
     X509 *own = SSL_CTX_get0_certificate(ctx);
     if (own && X509_up_ref(own)) noteCert(&t->cert, own);
     return true;
@@ -118,7 +119,7 @@ static bool useAuthorities(tlsContext *t, const tlsOptions *o, char *err) {
     const char *file = isGiven(o->ca_file) ? o->ca_file : NULL, *dir = isGiven(o->ca_dir) ? o->ca_dir : NULL;
     if (file || dir) {
         if (SSL_CTX_load_verify_locations(ctx, file, dir) != 1)
-            return fail(err, "Failed to configure CA certificate(s) file/directory", NULL);
+            return tlsContextFail(err, "Failed to configure CA certificate(s) file/directory", NULL);
         if (file) noteCert(&t->ca, firstCertOf(file));
     } else if (o->peer != TLS_PEER_ANY) {
         if (t->role == TLS_SERVER)
@@ -126,7 +127,8 @@ static bool useAuthorities(tlsContext *t, const tlsOptions *o, char *err) {
                              "Either tls-ca-cert-file or tls-ca-cert-dir must be specified when tls-cluster, "
                              "tls-replication or tls-auth-clients are enabled!",
                              NULL);
-        if (SSL_CTX_set_default_verify_paths(ctx) != 1) return fail(err, "Failed to find the system's CAs", NULL);
+        if (SSL_CTX_set_default_verify_paths(ctx) != 1)
+            return tlsContextFail(err, "Failed to find the system's CAs", NULL);
     }
     if (file && t->role == TLS_SERVER && o->peer != TLS_PEER_ANY) /* lets a client choose among several certificates */
         SSL_CTX_set_client_CA_list(ctx, SSL_load_client_CA_file(file));
@@ -176,7 +178,7 @@ static bool useProtocols(tlsContext *t, const tlsOptions *o, char *err) {
     SSL_CTX_set_options(t->ssl_ctx, off);
     /* Overrides the system's configuration, which may require a newer protocol. */
     if (SSL_CTX_set_min_proto_version(t->ssl_ctx, protocol_names[least].version) != 1)
-        return fail(err, "Failed to configure protocols", text);
+        return tlsContextFail(err, "Failed to configure protocols", text);
     return true;
 }
 
@@ -209,7 +211,7 @@ static bool useDhParams(tlsContext *t, const tlsOptions *o, char *err) {
     }
     if (SSL_CTX_set0_tmp_dh_pkey(t->ssl_ctx, params) == 1) return true;
     EVP_PKEY_free(params);
-    return fail(err, "Failed to load DH params file", o->dh_params_file);
+    return tlsContextFail(err, "Failed to load DH params file", o->dh_params_file);
 }
 
 /* ---- Sessions ---------------------------------------------------------------------------------------------------- */
@@ -253,7 +255,7 @@ tlsContext *tlsContextCreate(tlsRole role, const tlsOptions *options, char *err)
     t->role = role;
     atomic_init(&t->refs, 1);
     t->ssl_ctx = SSL_CTX_new(role == TLS_SERVER ? TLS_server_method() : TLS_client_method());
-    bool made = t->ssl_ctx || fail(err, "Cannot make a TLS context", NULL);
+    bool made = t->ssl_ctx || tlsContextFail(err, "Cannot make a TLS context", NULL);
     if (made) useModes(t, options);
     made = made && usePair(t, options, err) && useAuthorities(t, options, err) && useProtocols(t, options, err) &&
            useCiphers(t, options, err) && useDhParams(t, options, err);

@@ -54,7 +54,7 @@ static const char protected_mode_error[] =
 
 /* Closes a connection that is refused. Over TLS it gets no text: that would take a handshake, even under an
  * overload. */
-static void refuse(int fd, listenKind kind, const char *text, size_t len) {
+static void listenRefuse(int fd, listenKind kind, const char *text, size_t len) {
     /* The socket's buffer is empty, so the text fits; if the peer has closed already, nothing is lost. */
     if (kind != LISTEN_TLS && write(fd, text, len) < 0)
         serverLog(LL_VERBOSE, "Error writing to a refused connection: %s", strerror(errno));
@@ -71,11 +71,11 @@ static connection *connectionOf(int fd, listenKind kind) {
 static void acceptClient(int fd, const char *ip, listenKind kind) {
     bool is_unix = kind == LISTEN_UNIX;
     if ((long long)listLength(client_state.clients) >= net_settings.maxclients) {
-        refuse(fd, kind, max_clients_error, sizeof(max_clients_error) - 1);
+        listenRefuse(fd, kind, max_clients_error, sizeof(max_clients_error) - 1);
         return;
     }
     if (!is_unix && net_settings.protected_mode && !authRequired() && !anetIsLoopback(ip)) {
-        refuse(fd, kind, protected_mode_error, sizeof(protected_mode_error) - 1);
+        listenRefuse(fd, kind, protected_mode_error, sizeof(protected_mode_error) - 1);
         return;
     }
     char peer[ANET_ADDR_LEN + 128], local[ANET_ADDR_LEN + 128], addr[ANET_ADDR_LEN + 64];

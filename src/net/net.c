@@ -172,14 +172,14 @@ static void applyThreads(void) {
 }
 
 /* Call when tls-port has changed, and with it whether there is a handshake thread. */
-static bool reopen(const char **err) {
+static bool netReopen(const char **err) {
     iterations.apply_threads = true;
     return listenReopen(err);
 }
 
 bool netListen(void) {
     assertMainThread();
-    if (!tlsStart(reopen) || !listenOpen(ioThreadOwner(ioThreadMain())->loop)) return false;
+    if (!tlsStart(netReopen) || !listenOpen(ioThreadOwner(ioThreadMain())->loop)) return false;
     applyThreads();
     return true;
 }
@@ -251,7 +251,7 @@ static bool resumeClients(void) {
 
 /* Sends output, closes clients and publishes. Closing may free output and sending may close clients, so both are
  * repeated until nothing is left. */
-static void settle(void) {
+static void netSettle(void) {
     clientIosReport(ioThreadOwner(ioThreadActing()));
     do {
         sessionsFlush();
@@ -276,7 +276,7 @@ static bool work(void) {
         size_t now = batchExecute(COMMANDS_PER_FLUSH);
         ran += now;
         net_stats.executed += (long long)now;
-        settle();
+        netSettle();
         bool resumed = resumeClients();
         if (!came && !now && !resumed && !batchHasReady()) return false;
         if (iterationIsUsedUp(ran)) return true;
@@ -367,7 +367,7 @@ void netServeOthers(void) {
         engine_stats.command_ns = command_ns; /* the command on the stack counts their time as its own */
     } else {
         net_stats.executed += (long long)batchExecute(COMMANDS_PER_ITERATION);
-        settle();
+        netSettle();
     }
     iterations.serving = within;
 }

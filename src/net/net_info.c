@@ -103,7 +103,7 @@ static void received(infoOut *o) {
     infoLine(o, "total_connections_received:%lld", net_stats.connections_received);
 }
 
-static void rejected(infoOut *o) {
+static void netInfoRejected(infoOut *o) {
     infoLine(o, "rejected_connections:%lld", net_stats.rejected_connections);
 }
 
@@ -113,7 +113,7 @@ static void traffic(infoOut *o) {
     infoLine(o, "total_net_output_bytes:%llu", (unsigned long long)io.net_output);
 }
 
-static void evicted(infoOut *o) {
+static void netInfoEvicted(infoOut *o) {
     infoLine(o, "evicted_clients:%lld", clientEvictionCount());
 }
 
@@ -226,13 +226,14 @@ static const infoMetric metrics[] = {
 void netInfoRegister(void) {
     tlsInfoRegister();
     static const infoSection sections[] = {{"threads", "Threads", 135, INFO_BY_NAME}, {.name = NULL}};
-    static const infoFields fields[] = {{"server", 120, .write = loopApi},       {"server", 170, .write = port},
-                                        {"server", 270, .write = activeThreads}, {"server", 290, .write = listeners},
-                                        {"clients", 30, .write = maxClients},    {"stats", 10, .write = received},
-                                        {"stats", 40, .write = traffic},         {"stats", 140, .write = rejected},
-                                        {"stats", 250, .write = evicted},        {"stats", 500, .write = threads},
-                                        {"stats", 630, .write = cycles},         {"cpu", 70, .write = activeTimes},
-                                        {"threads", 10, .write = eachThread},    {.section = NULL}};
+    static const infoFields fields[] = {
+        {"server", 120, .write = loopApi},       {"server", 170, .write = port},
+        {"server", 270, .write = activeThreads}, {"server", 290, .write = listeners},
+        {"clients", 30, .write = maxClients},    {"stats", 10, .write = received},
+        {"stats", 40, .write = traffic},         {"stats", 140, .write = netInfoRejected},
+        {"stats", 250, .write = netInfoEvicted}, {"stats", 500, .write = threads},
+        {"stats", 630, .write = cycles},         {"cpu", 70, .write = activeTimes},
+        {"threads", 10, .write = eachThread},    {.section = NULL}};
     infoTableAddSections(sections);
     infoTableAddFields(fields);
     infoTableOnReset(resetStats);

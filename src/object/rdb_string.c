@@ -161,7 +161,7 @@ void rdbWriteDouble(rdbWriter *w, double d) {
 
 /* ---- Reading ---- */
 
-static bool take(rdbReader *r, size_t n, const unsigned char **at) {
+static bool rdbStringTake(rdbReader *r, size_t n, const unsigned char **at) {
     if ((size_t)(r->end - r->p) < n) return false;
     *at = (const unsigned char *)r->p;
     r->p += n;
@@ -171,12 +171,12 @@ static bool take(rdbReader *r, size_t n, const unsigned char **at) {
 bool rdbReadLength(rdbReader *r, uint64_t *len, bool *encoded) {
     const unsigned char *at;
     *encoded = false;
-    if (!take(r, 1, &at)) return false;
+    if (!rdbStringTake(r, 1, &at)) return false;
     unsigned head = *at;
     switch (head & 0xc0) {
     case LEN_6BIT: *len = head & 0x3f; return true;
     case LEN_14BIT:
-        if (!take(r, 1, &at)) return false;
+        if (!rdbStringTake(r, 1, &at)) return false;
         *len = (uint64_t)(head & 0x3f) << 8 | *at;
         return true;
     case LEN_ENCODED:
@@ -186,18 +186,18 @@ bool rdbReadLength(rdbReader *r, uint64_t *len, bool *encoded) {
     default: break;
     }
     if (head == LEN_32BIT) {
-        if (!take(r, 4, &at)) return false;
+        if (!rdbStringTake(r, 4, &at)) return false;
         *len = __builtin_bswap32(loadLe32(at));
         return true;
     }
-    if (head != LEN_64BIT || !take(r, 8, &at)) return false;
+    if (head != LEN_64BIT || !rdbStringTake(r, 8, &at)) return false;
     *len = __builtin_bswap64(loadLe64(at));
     return true;
 }
 
 static bool readInteger(rdbReader *r, uint64_t encoding, rdbText *out) {
     const unsigned char *at;
-    if (!take(r, (size_t)1 << encoding, &at)) return false;
+    if (!rdbStringTake(r, (size_t)1 << encoding, &at)) return false;
     out->is_integer = true;
     if (encoding == ENCODING_INT8) out->integer = (int8_t)*at;
     else if (encoding == ENCODING_INT16) out->integer = (int16_t)loadLe16(at);
@@ -211,7 +211,7 @@ static bool readCompressed(rdbReader *r, rdbText *out) {
     const unsigned char *packed;
     if (!rdbReadLength(r, &packed_len, &encoded) || encoded) return false;
     if (!rdbReadLength(r, &len, &encoded) || encoded) return false;
-    if (!take(r, packed_len, &packed)) return false;
+    if (!rdbStringTake(r, packed_len, &packed)) return false;
     if (len == 0) {
         out->text = sliceOf("", 0);
         return true;
@@ -238,7 +238,7 @@ static bool readString(rdbReader *r, rdbText *out) {
         if (len <= ENCODING_INT32) return readInteger(r, len, out);
         return len == ENCODING_LZF && readCompressed(r, out);
     }
-    if (!take(r, len, &at)) return false;
+    if (!rdbStringTake(r, len, &at)) return false;
     out->text = sliceOf(at, len);
     return true;
 }
@@ -290,7 +290,7 @@ bool rdbReadCount(rdbReader *r, uint64_t *count) {
 
 bool rdbReadMs(rdbReader *r, int64_t *ms) {
     const unsigned char *at;
-    if (!take(r, sizeof(*ms), &at)) return false;
+    if (!rdbStringTake(r, sizeof(*ms), &at)) return false;
     *ms = (int64_t)loadLe64(at);
     return true;
 }

@@ -147,7 +147,7 @@ static uint8_t *listpackOf(const robj *o) {
     return objectStructure(o);
 }
 
-static void convert(robj *o) {
+static void valueHashConvert(robj *o) {
     uint8_t *lp = listpackOf(o);
     hashTableRoot *root = hashRootOfListpack(lp);
     serverAssert(root);
@@ -204,7 +204,7 @@ void hashPrepare(robj *o, size_t pairs, size_t longest) {
     if (o->encoding != OBJ_ENC_LISTPACK) return;
     if (longest > (size_t)object_settings.hash_max_listpack_value ||
         pairs > (size_t)object_settings.hash_max_listpack_entries)
-        convert(o);
+        valueHashConvert(o);
 }
 
 #define FIELD_OVERHEAD 128 /* header, slot of the table, rounding up of short fields */
@@ -214,7 +214,7 @@ size_t hashSetBytes(slice field, slice value) {
 }
 
 /* Finds the position of the field. */
-static inline void look(robj *o, slice field, uint64_t hash, hashSpot *spot) {
+static inline void valueHashLook(robj *o, slice field, uint64_t hash, hashSpot *spot) {
     *spot = (hashSpot){.encoding = o->encoding};
     if (o->encoding == OBJ_ENC_LISTPACK) {
         const uint8_t *at = findInListpack(listpackOf(o), field);
@@ -225,7 +225,7 @@ static inline void look(robj *o, slice field, uint64_t hash, hashSpot *spot) {
 }
 
 bool hashFindSpot(robj *o, slice field, uint64_t hash, hashPair *out, hashSpot *spot) {
-    look(o, field, hash, spot);
+    valueHashLook(o, field, hash, spot);
     if (spot->value) {
         out->value = listpackText(spot->value, out->value_digits);
         out->object = NULL;
@@ -249,7 +249,7 @@ static bool setInListpack(robj *o, const uint8_t *at, slice field, slice value, 
     else changed = listpackInsert(lp, &at, LISTPACK_REPLACE, value);
     if (!changed) return false;
     objectSetStructure(o, OBJ_ENC_LISTPACK, changed);
-    if (is_new && hashLength(o) > (size_t)object_settings.hash_max_listpack_entries) convert(o);
+    if (is_new && hashLength(o) > (size_t)object_settings.hash_max_listpack_entries) valueHashConvert(o);
     *result = is_new ? HASH_ADDED : HASH_REPLACED;
     return true;
 }
@@ -279,16 +279,16 @@ static inline hashSetResult setAt(robj *o, hashSpot spot, slice field, uint64_t 
     hashSetResult result;
     if (o->encoding == OBJ_ENC_LISTPACK) {
         if (when_ms < 0 && setInListpack(o, spot.value, field, value, &result)) return result;
-        convert(o);
+        valueHashConvert(o);
         hash = dictHash(rootOf(o)->fields, field);
-        look(o, field, hash, &spot);
+        valueHashLook(o, field, hash, &spot);
     }
     return setInTable(rootOf(o), spot.field, field, hash, value, NULL, when_ms);
 }
 
 hashSetResult hashSet(robj *o, slice field, uint64_t hash, slice value, int64_t when_ms) {
     hashSpot spot;
-    look(o, field, hash, &spot);
+    valueHashLook(o, field, hash, &spot);
     return setAt(o, spot, field, hash, value, when_ms);
 }
 
@@ -323,7 +323,7 @@ bool hashDelete(robj *o, slice field, uint64_t hash) {
 void hashSetTime(robj *o, slice field, uint64_t hash, int64_t when_ms) {
     if (o->encoding == OBJ_ENC_LISTPACK) {
         if (when_ms == HASH_NO_TIME) return;
-        convert(o);
+        valueHashConvert(o);
         hash = dictHash(rootOf(o)->fields, field);
     }
     hashTableRoot *root = rootOf(o);

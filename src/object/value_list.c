@@ -221,7 +221,7 @@ static void digestList(const void *structure, int encoding, digest *d) {
     quicklistIterEnd(&it);
 }
 
-static void check(const void *structure, int encoding) {
+static void valueListCheck(const void *structure, int encoding) {
     if (encoding == OBJ_ENC_LISTPACK)
         serverAssert(listpackValidate(structure, listpackBytes(structure), true, NULL, NULL));
     else quicklistCheck(structure);
@@ -247,6 +247,6 @@ const objectTypeOps list_type_ops = {
     .rdbType = valueListRdbType,
     .rdbWrite = valueListRdbWrite,
     .rdbRead = valueListRdbRead,
-    .check = check,
+    .check = valueListCheck,
     .defrag = defragList,
 };

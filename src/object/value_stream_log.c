@@ -461,7 +461,7 @@ static bool nextNode(streamIterator *it) {
     return more;
 }
 
-static void reset(streamIterator *it, const stream *s, streamId start, streamId end, bool backward) {
+static void valueLogReset(streamIterator *it, const stream *s, streamId start, streamId end, bool backward) {
     it->s = s;
     it->start = start;
     it->end = end;
@@ -477,7 +477,7 @@ static void reset(streamIterator *it, const stream *s, streamId start, streamId 
 }
 
 void streamIterBegin(streamIterator *it, const stream *s, streamId start, streamId end, bool backward) {
-    reset(it, s, start, end, backward);
+    valueLogReset(it, s, start, end, backward);
     if (!s->tail || streamIdCmp(start, end) > 0) return;
     streamId from = backward ? end : start;
     if (!hasNodes(s) || streamIdCmp(s->tail_key, from) <= 0) {
@@ -497,7 +497,7 @@ static inline streamNodeMaster masterOf(const streamIterator *it) {
 }
 
 /* Makes the entry the current one, whose fields are read. */
-static inline void takeEntry(streamIterator *it, const streamNodeEntry *e) {
+static inline void valueLogTakeEntry(streamIterator *it, const streamNodeEntry *e) {
     it->at = e->at;
     it->same_fields = e->same_fields;
     it->field_at = e->same_fields ? it->fields : e->data;
@@ -529,14 +529,14 @@ bool streamIterNext(streamIterator *it, streamId *id, size_t *fields) {
         }
         if (!before && !behind && !e.deleted) break;
     }
-    takeEntry(it, &e);
+    valueLogTakeEntry(it, &e);
     *id = e.id;
     *fields = e.field_count;
     return true;
 }
 
 void streamFindBegin(streamIterator *it, const stream *s) {
-    reset(it, s, STREAM_ID_MIN, STREAM_ID_MAX, false);
+    valueLogReset(it, s, STREAM_ID_MIN, STREAM_ID_MAX, false);
 }
 
 /* Entries that are passed before the tree is searched for the ID's node. */
@@ -575,7 +575,7 @@ bool streamFind(streamIterator *it, streamId id, size_t *fields) {
         if (order == 0) break;
     }
     if (e.deleted) return false;
-    takeEntry(it, &e);
+    valueLogTakeEntry(it, &e);
     *fields = e.field_count;
     return true;
 }

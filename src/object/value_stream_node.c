@@ -221,8 +221,8 @@ static bool skipChecked(const uint8_t **at, size_t n) {
 }
 
 /* Validates the entry at *at, and moves *at past it. */
-static bool takeEntry(const uint8_t **at, size_t elements, size_t master_fields, streamId key, streamId *id,
-                      bool *deleted) {
+static bool valueNodeTakeEntry(const uint8_t **at, size_t elements, size_t master_fields, streamId key, streamId *id,
+                               bool *deleted) {
     int64_t flags, ms, seq, fields, count;
     if (!takeInteger(at, &flags) || flags < 0 || flags > FLAGS_ALL) return false;
     if (!takeInteger(at, &ms) || !takeInteger(at, &seq)) return false;
@@ -247,7 +247,7 @@ bool streamNodeValidate(const uint8_t *bytes, size_t size, streamId key, streamI
     for (; at; first = false) {
         streamId id;
         bool gone;
-        if (!takeEntry(&at, elements, (size_t)fields, key, &id, &gone)) return false;
+        if (!valueNodeTakeEntry(&at, elements, (size_t)fields, key, &id, &gone)) return false;
         if (streamIdCmp(id, key) < 0 || (!first && streamIdCmp(id, *after) <= 0)) return false;
         *after = id;
         found[gone]++;

@@ -225,7 +225,7 @@ zsetTree *zsetTreeOfListpack(const uint8_t *lp) {
 }
 
 /* Converts a listpack to a skiplist. */
-static void convert(robj *o) {
+static void valueZsetConvert(robj *o) {
     uint8_t *lp = objectStructure(o);
     zsetTree *z = zsetTreeOfListpack(lp);
     serverAssert(z);
@@ -236,7 +236,7 @@ static void convert(robj *o) {
 /* ---- One member ---- */
 
 void zsetExpect(robj *o, size_t members, size_t longest) {
-    if (o->encoding == OBJ_ENC_LISTPACK && !zsetFitsListpack(members, longest)) convert(o);
+    if (o->encoding == OBJ_ENC_LISTPACK && !zsetFitsListpack(members, longest)) valueZsetConvert(o);
 }
 
 robj *zsetCreate(slice key, size_t members, size_t longest) {
@@ -327,7 +327,7 @@ static zsetAddResult treeSet(zsetTree *z, slice member, uint64_t hash, double sc
 
 /* Converts to a skiplist, because the listpack cannot hold the member, and sets it. */
 static zsetAddResult convertAndSet(robj *o, slice member, uint64_t hash, double score, int flags, double *result) {
-    convert(o);
+    valueZsetConvert(o);
     return treeSet(objectStructure(o), member, hash, score, flags, result);
 }
 
@@ -441,7 +441,7 @@ static void checkListpack(const uint8_t *lp) {
     serverAssert(count > 0);
 }
 
-static void check(const void *structure, int encoding) {
+static void valueZsetCheck(const void *structure, int encoding) {
     if (encoding == OBJ_ENC_LISTPACK) {
         checkListpack(structure);
         return;
@@ -501,6 +501,6 @@ const objectTypeOps zset_type_ops = {
     .rdbType = zsetRdbType,
     .rdbWrite = zsetRdbWrite,
     .rdbRead = zsetRdbRead,
-    .check = check,
+    .check = valueZsetCheck,
     .defrag = zsetDefrag,
 };

@@ -156,7 +156,7 @@ static void leavingFlush(leaving *l) {
     l->n = 0;
 }
 
-static void leave(void *arg, void *entry) {
+static void valueRangeLeave(void *arg, void *entry) {
     leaving *l = arg;
     l->entries[l->n++] = entry;
     if (l->n == array_len(l->entries)) leavingFlush(l);
@@ -172,7 +172,7 @@ void zsetRemoveRanks(robj *o, zsetRanks ranks) {
     }
     zsetTree *z = objectStructure(o);
     leaving l = {.table = z->table};
-    size_t done = scoreTreeRemoveRanks(z->scores, ranks.first, ranks.first + ranks.count - 1, leave, &l);
+    size_t done = scoreTreeRemoveRanks(z->scores, ranks.first, ranks.first + ranks.count - 1, valueRangeLeave, &l);
     serverAssert(done == ranks.count);
     leavingFlush(&l);
     dictShrinkIfNeeded(z->table);

@@ -10,7 +10,7 @@
 #include "info_table.h"
 #include "snapshot.h"
 
-static void progress(infoOut *o) {
+static void persistInfoProgress(infoOut *o) {
     childFigures f = childFiguresNow();
     double percent = f.keys_total ? (double)f.keys_done * 100 / (double)f.keys_total : 0;
     infoLine(o, "current_cow_peak:%zu", f.cow_peak_bytes);
@@ -68,7 +68,7 @@ static const infoMetric metrics[] = {
 };
 
 void persistInfoRegister(void) {
-    static const infoFields fields[] = {{"persistence", 30, .write = progress},
+    static const infoFields fields[] = {{"persistence", 30, .write = persistInfoProgress},
                                         {"persistence", 100, .write = snapshots},
                                         {"stats", 340, .write = forks},
                                         {.section = NULL}};

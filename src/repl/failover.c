@@ -62,18 +62,18 @@ const char *failoverText(void) {
     return "no-failover";
 }
 
-static void end(void) {
+static void failoverEnd(void) {
     failover.state = FAILOVER_NONE;
     sdsFree(failover.host);
     failover.host = NULL;
     unpauseClients(PAUSE_DURING_FAILOVER);
 }
 
-static void giveUp(const char *reason) {
+static void failoverGiveUp(const char *reason) {
     if (failover.host) serverLog(LL_NOTICE, "FAILOVER to %s:%lld aborted: %s", failover.host, failover.port, reason);
     else serverLog(LL_NOTICE, "FAILOVER to any replica aborted: %s", reason);
     if (failover.state == FAILOVER_RUNS) primaryLinkLeave();
-    end();
+    failoverEnd();
 }
 
 /* ---- The steps of a failover ---- */
@@ -105,8 +105,8 @@ static replicaState *firstWithAll(void) {
 /* Called when the target has answered PSYNC FAILOVER. */
 static void answered(bool accepted) {
     if (failover.state != FAILOVER_RUNS) return;
-    if (accepted) end();
-    else giveUp("Failover target rejected psync request");
+    if (accepted) failoverEnd();
+    else failoverGiveUp("Failover target rejected psync request");
     failoverCheck();
 }
 
@@ -129,7 +129,7 @@ static void lookWhoHasAll(void) {
         handOver();
     } else if (failover.until_ms && clockMonotonicMs() >= failover.until_ms) {
         if (!failover.force) {
-            giveUp("Replica never caught up before timeout");
+            failoverGiveUp("Replica never caught up before timeout");
             return;
         }
         serverLog(LL_NOTICE, "FAILOVER to %s:%lld time out exceeded, failing over.", failover.host, failover.port);
@@ -157,7 +157,7 @@ typedef struct failoverWords {
 } failoverWords;
 
 /* Returns false after an error reply. */
-static bool parse(client *c, failoverWords *w) {
+static bool failoverParse(client *c, failoverWords *w) {
     uint32_t i = 1;
     while (i < c->argc) {
         slice word = c->argv[i];
@@ -185,7 +185,7 @@ static bool parse(client *c, failoverWords *w) {
 }
 
 /* Returns the reason why no failover may begin, as an error, or NULL if it may. */
-static const char *refusal(const failoverWords *w, const char *host) {
+static const char *failoverRefusal(const failoverWords *w, const char *host) {
     if (failover.state != FAILOVER_NONE) return "FAILOVER already in progress.";
     if (primaryLinkWanted()) return "FAILOVER is not valid when server is a replica.";
     if (!replicasCount()) return "FAILOVER requires connected replicas.";
@@ -197,7 +197,7 @@ static const char *refusal(const failoverWords *w, const char *host) {
     return r->phase == REPLICA_ONLINE ? NULL : "FAILOVER target replica is not online.";
 }
 
-static void begin(const failoverWords *w, sds host) {
+static void failoverBegin(const failoverWords *w, sds host) {
     debugAssert(failover.state == FAILOVER_NONE && !failover.host && !w->to == !host);
     failover.host = host;
     failover.port = w->port;
@@ -214,7 +214,7 @@ static void abortNow(client *c) {
         addReplyError(c, "No failover in progress.");
         return;
     }
-    giveUp("Failover manually aborted");
+    failoverGiveUp("Failover manually aborted");
     addReplyOk(c);
 }
 
@@ -226,15 +226,15 @@ void failoverCommand(client *c) {
         abortNow(c);
         return;
     }
-    if (!parse(c, &w)) return;
+    if (!failoverParse(c, &w)) return;
     sds host = w.to ? sdsFromSlice(w.host) : NULL;
-    const char *error = refusal(&w, host);
+    const char *error = failoverRefusal(&w, host);
     if (error) {
         addReplyError(c, error);
         sdsFree(host);
         return;
     }
-    begin(&w, host);
+    failoverBegin(&w, host);
     addReplyOk(c);
     failoverStep();
 }

@@ -125,7 +125,7 @@ static bool tryPartial(client *c, replicaState *r) {
 }
 
 /* Returns the error reply if the client cannot synchronize now, or NULL if it can. */
-static const char *refusal(const client *c, const replicaState *r) {
+static const char *psyncRefusal(const client *c, const replicaState *r) {
     if (failoverNow() != FAILOVER_NONE) return "-NOMASTERLINK Can't SYNC while failing over";
     if (primaryLinkWanted() && !primaryLinkIsUp()) return "-NOMASTERLINK Can't SYNC while not connected with my master";
     if (c->output_bytes) return "SYNC and PSYNC are invalid with pending output";
@@ -161,7 +161,7 @@ static void synchronize(client *c, bool by_psync) {
     if (c->argc > 3 && sliceIs(c->argv[3], "failover") && !takeOver(c)) return;
     replicaState *r = replicaOf(c);
     debugAssert(r->phase == REPLICA_NONE && !r->has_cursor && !r->node);
-    const char *error = refusal(c, r);
+    const char *error = psyncRefusal(c, r);
     if (error) {
         addReplyError(c, error);
         return;
@@ -175,7 +175,7 @@ static void synchronize(client *c, bool by_psync) {
         addReplyProto(c, "+DUALCHANNELSYNC\r\n", 18);
         return;
     }
-    debugAssert(failoverNow() == FAILOVER_NONE && (!primaryLinkWanted() || primaryLinkIsUp())); /* refusal() */
+    debugAssert(failoverNow() == FAILOVER_NONE && (!primaryLinkWanted() || primaryLinkIsUp())); /* psyncRefusal() */
     r->old_style = !by_psync;
     psync_stats.full++;
     if (repl_settings.no_tcp_nodelay) anetNoDelay(NULL, c->fd, false);

@@ -63,7 +63,7 @@ static bool isSilent(const replicaState *r, uint64_t now_ms) {
     return now_ms - r->acked_ms > limit_ms && clientIdleNs(r->c) / 1000000 > limit_ms;
 }
 
-static void lookAt(replicaState *r, uint64_t now_ms) {
+static void replCronLookAt(replicaState *r, uint64_t now_ms) {
     bool waits = r->phase == REPLICA_WAIT_START || (r->phase == REPLICA_WAIT_END && !fullSyncIsDirect());
     if (waits) addReplyProto(r->c, "\n", 1);
     if (r->phase != REPLICA_ONLINE || r->old_style || !isSilent(r, now_ms)) return;
@@ -84,7 +84,7 @@ static void lookAtPlace(replicaState *r, uint64_t now_ms) {
 static void lookAtReplicas(uint64_t now_ms) {
     listIter it = listBegin(replicasAll(), false);
     for (listNode *n = listNext(&it); n; n = listNext(&it)) {
-        lookAt(listNodeValue(n), now_ms);
+        replCronLookAt(listNodeValue(n), now_ms);
         lookAtPlace(listNodeValue(n), now_ms);
     }
 }

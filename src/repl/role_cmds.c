@@ -48,7 +48,7 @@ static bool isFollowed(slice host, long long port) {
            port == repl_settings.primary_port;
 }
 
-static void follow(client *c, slice host, long long port) {
+static void roleFollow(client *c, slice host, long long port) {
     if (isFollowed(host, port)) {
         serverLog(LL_NOTICE, "REPLICAOF would result into synchronization with the primary we are already connected "
                              "with. No operation performed.");
@@ -80,7 +80,7 @@ void replicaofCommand(client *c) {
         return;
     }
     if (!getRangeLongFromArg(c, 2, 0, PORT_MAX, &port, "Invalid master port")) return;
-    follow(c, c->argv[1], port);
+    roleFollow(c, c->argv[1], port);
 }
 
 void slaveofCommand(client *c) {

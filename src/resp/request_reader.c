@@ -45,7 +45,7 @@ static void readerCheck(const requestReader *r, size_t end) {
     unused(end);
 }
 
-static void fail(requestReader *r, const char *what) {
+static void requestReaderFail(requestReader *r, const char *what) {
     static const char prefix[] = "Protocol error: ";
     size_t len = strlen(what);
 
@@ -61,7 +61,7 @@ static void failExpectedDollar(requestReader *r, char got) {
     char what[] = "expected '$', got ' '";
     size_t at = sizeof(what) - 3;
 
-    fail(r, what);
+    requestReaderFail(r, what);
     if (got != '\r' && got != '\n') r->error[r->error_len - (sizeof(what) - 1) + at] = got;
 }
 
@@ -78,10 +78,10 @@ void readerReset(requestReader *r, size_t pos) {
 }
 
 void readerOutOfMemory(requestReader *r) {
-    fail(r, "out of memory");
+    requestReaderFail(r, "out of memory");
 }
 
-static bool makeRoom(requestReader *r) {
+static bool requestReaderReserve(requestReader *r) {
     if (likely(r->argc < r->args_cap)) return true;
     if (r->grow && r->grow(r, r->argc + 1) && r->argc < r->args_cap) return true;
     readerOutOfMemory(r);
@@ -98,7 +98,7 @@ static inline bool isCrlf(const char *p) {
 }
 
 /* Reads a header's number of at most SHORT_DIGITS digits with its CRLF, all within [p, end): sets *value and returns
- * the position after it. Returns NULL for anything else, which takeLine() handles. */
+ * the position after it. Returns NULL for anything else, which requestReaderTakeLine() handles. */
 static inline const char *takeShort(const char *p, const char *end, long long *value) {
     if (unlikely(end - p < 3)) return NULL;
     if (likely(end - p > 4)) { /* one to three digits, as in nearly all headers */
@@ -132,14 +132,15 @@ static inline const char *takeShort(const char *p, const char *end, long long *v
 
 /* Finds the CR of the header line at r->pos and the byte after it. On LINE_WHOLE, *cr is the offset of the CR, and the
  * byte after it is in the buffer, but not checked. */
-static lineResult takeLine(requestReader *r, const char *buf, size_t end, const char *too_big, size_t *cr) {
+static lineResult requestReaderTakeLine(requestReader *r, const char *buf, size_t end, const char *too_big,
+                                        size_t *cr) {
     size_t from = r->pos + r->scanned;
     const char *found = from < end ? memchr(buf + from, '\r', end - from) : NULL;
 
     if (!found) {
         r->scanned = end - r->pos;
         if (r->scanned <= REQUEST_INLINE_MAX) return LINE_PART;
-        fail(r, too_big);
+        requestReaderFail(r, too_big);
         return LINE_BAD;
     }
     *cr = (size_t)(found - buf);
@@ -153,20 +154,20 @@ static bool takeCount(requestReader *r, const requestLimits *limits, const char 
 
     if (unlikely(!next)) {
         size_t cr;
-        if (takeLine(r, buf, end, "too big mbulk count string", &cr) != LINE_WHOLE) return false;
+        if (requestReaderTakeLine(r, buf, end, "too big mbulk count string", &cr) != LINE_WHOLE) return false;
         if (buf[cr + 1] != '\n') {
-            fail(r, "invalid CRLF in request");
+            requestReaderFail(r, "invalid CRLF in request");
             return false;
         }
         if (!string2ll(buf + r->pos + 1, cr - r->pos - 1, &r->args_left)) r->args_left = LLONG_MAX;
         next = buf + cr + 2;
     }
     if (unlikely(r->args_left > INT_MAX || (limits->authenticated && r->args_left > limits->args_max))) {
-        fail(r, "invalid multibulk length");
+        requestReaderFail(r, "invalid multibulk length");
         return false;
     }
     if (unlikely(!limits->authenticated && r->args_left > UNAUTH_ARGS_MAX)) {
-        fail(r, "unauthenticated multibulk length");
+        requestReaderFail(r, "unauthenticated multibulk length");
         r->unauthenticated = true;
         return false;
     }
@@ -181,13 +182,13 @@ static bool takeCount(requestReader *r, const requestLimits *limits, const char 
 static const char *takeOddLength(requestReader *r, const char *buf, size_t end) {
     size_t cr;
 
-    if (takeLine(r, buf, end, "too big bulk count string", &cr) != LINE_WHOLE) return NULL;
+    if (requestReaderTakeLine(r, buf, end, "too big bulk count string", &cr) != LINE_WHOLE) return NULL;
     if (buf[r->pos] != '$') {
         failExpectedDollar(r, buf[r->pos]);
         return NULL;
     }
     if (buf[cr + 1] != '\n') {
-        fail(r, "invalid CRLF in request");
+        requestReaderFail(r, "invalid CRLF in request");
         return NULL;
     }
     if (!string2ll(buf + r->pos + 1, cr - r->pos - 1, &r->body_len)) r->body_len = -1;
@@ -201,11 +202,11 @@ static inline bool takeLength(requestReader *r, const requestLimits *limits, con
     if (likely(r->pos < end && *p == '$')) next = takeShort(p + 1, buf + end, &r->body_len);
     if (unlikely(!next) && !(next = takeOddLength(r, buf, end))) return false;
     if (unlikely(r->body_len < 0 || r->body_len > limits->bulk_len_max)) {
-        fail(r, "invalid bulk length");
+        requestReaderFail(r, "invalid bulk length");
         return false;
     }
     if (unlikely(!limits->authenticated && r->body_len > UNAUTH_BULK_MAX)) {
-        fail(r, "unauthenticated bulk length");
+        requestReaderFail(r, "unauthenticated bulk length");
         r->unauthenticated = true;
         return false;
     }
@@ -221,10 +222,10 @@ static inline bool takeBody(requestReader *r, const char *buf, size_t end) {
 
     if (have < 2 || have - 2 < len) return false;
     if (unlikely(!isCrlf(buf + r->pos + len))) {
-        fail(r, "invalid CRLF in request");
+        requestReaderFail(r, "invalid CRLF in request");
         return false;
     }
-    if (unlikely(!makeRoom(r))) return false;
+    if (unlikely(!requestReaderReserve(r))) return false;
     r->args[r->argc++] = (requestArg){.offset = r->pos, .len = len};
     r->pos += len + 2;
     r->body_len = -1;
@@ -236,7 +237,7 @@ static inline bool takeBody(requestReader *r, const char *buf, size_t end) {
 static bool takeTail(requestReader *r, const char *buf, size_t end) {
     if (end - r->pos < 2) return false;
     if (!isCrlf(buf + r->pos)) {
-        fail(r, "invalid CRLF in request");
+        requestReaderFail(r, "invalid CRLF in request");
         return false;
     }
     r->pos += 2;
@@ -329,11 +330,11 @@ static void splitInline(requestReader *r, char *buf, size_t line_end) {
     for (;;) {
         while (p < end && isBlank(*p)) p++;
         if (p == end) return;
-        if (!makeRoom(r)) return;
+        if (!requestReaderReserve(r)) return;
         char *out = buf + (p - buf);
         ptrdiff_t len = takeWord(&p, end, out);
         if (len < 0) {
-            fail(r, "unbalanced quotes in request");
+            requestReaderFail(r, "unbalanced quotes in request");
             return;
         }
         r->args[r->argc++] = (requestArg){.offset = (size_t)(out - buf), .len = (size_t)len};
@@ -350,7 +351,7 @@ static bool takeInline(requestReader *r, char *buf, size_t end) {
 
     if (nul || !nl) {
         r->scanned = (size_t)((nul ? nul : seen) - buf) - r->pos;
-        if (end - r->pos > REQUEST_INLINE_MAX) fail(r, "too big inline request");
+        if (end - r->pos > REQUEST_INLINE_MAX) requestReaderFail(r, "too big inline request");
         return false;
     }
     size_t line_end = (size_t)(nl - buf);
@@ -399,7 +400,7 @@ size_t readerMissing(const requestReader *r, size_t end) {
 
 bool readerTakeBodyOut(requestReader *r) {
     debugAssert(r->state == READ_BODY);
-    if (!makeRoom(r)) return false;
+    if (!requestReaderReserve(r)) return false;
     r->args[r->argc++] = (requestArg){.offset = r->pos, .len = (size_t)r->body_len};
     r->state = READ_TAIL;
     return true;

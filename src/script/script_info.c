@@ -32,7 +32,7 @@ static void memory(infoOut *o) {
     infoBytes(o, "used_memory_scripts", eval.memory + kept);
 }
 
-static void evicted(infoOut *o) {
+static void scriptInfoEvicted(infoOut *o) {
     infoLine(o, "evicted_scripts:%lld", evalCacheTotals().evicted);
 }
 
@@ -69,7 +69,7 @@ static const infoMetric metrics[] = {
 
 void scriptInfoRegister(void) {
     static const infoFields fields[] = {{"memory", 180, .write = memory},
-                                        {"stats", 260, .write = evicted},
+                                        {"stats", 260, .write = scriptInfoEvicted},
                                         {"scriptingengines", 10, .write = engines},
                                         {.section = NULL}};
     infoTableAddFields(fields);

@@ -43,7 +43,7 @@ static void onInterrupt(int sig) {
 /* ---- Patterns --------------------------------------------------------------------------------------------------- */
 
 /* Returns bits that look random and differ for each number (the last step of Steele, Lea and Flood's SplitMix). */
-static uint64_t mix(uint64_t x) {
+static uint64_t memoryTestMix(uint64_t x) {
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
     return x ^ (x >> 31);
@@ -55,15 +55,15 @@ static inline uint64_t wordOf(memoryPattern pattern, size_t number, uint64_t see
     case MEMORY_INVERSE_ADDRESS: return ~(uint64_t)number;
     case MEMORY_CHECKERBOARD: return number & 1 ? 0xaaaaaaaaaaaaaaaau : 0x5555555555555555u;
     case MEMORY_INVERSE_BOARD: return number & 1 ? 0x5555555555555555u : 0xaaaaaaaaaaaaaaaau;
-    case MEMORY_RANDOM: return mix(number + seed);
-    case MEMORY_INVERSE_RANDOM: return ~mix(number + seed);
+    case MEMORY_RANDOM: return memoryTestMix(number + seed);
+    case MEMORY_INVERSE_RANDOM: return ~memoryTestMix(number + seed);
     case MEMORY_PATTERNS: break;
     }
     return 0;
 }
 
 static uint64_t seedOf(unsigned round) {
-    return mix(round + 1);
+    return memoryTestMix(round + 1);
 }
 
 /* Keeps the compiler from assuming what is in memory. */
@@ -131,7 +131,7 @@ static void compareStretch(memoryTest *t, size_t from, size_t to, memoryPattern 
 }
 
 /* Makes one pass through all words, or a part if Ctrl-C ends it. */
-static void pass(memoryTest *t, memoryPattern pattern, unsigned round, bool compare) {
+static void memoryTestPass(memoryTest *t, memoryPattern pattern, unsigned round, bool compare) {
     for (size_t from = 0; from < t->count && !interrupted; from += STRETCH) {
         size_t to = t->count - from < STRETCH ? t->count : from + STRETCH;
         if (compare) compareStretch(t, from, to, pattern, round);
@@ -180,8 +180,8 @@ int memoryTestMain(int argc, char **argv) {
     unsigned round = 0;
     for (; round < ROUNDS && !interrupted && !t.faults; round++) {
         for (memoryPattern p = 0; p < MEMORY_PATTERNS && !interrupted; p++) {
-            pass(&t, p, round, false);
-            pass(&t, p, round, true);
+            memoryTestPass(&t, p, round, false);
+            memoryTestPass(&t, p, round, true);
         }
     }
     int exit_code = conclude(&t, interrupted ? round - 1 : round);

@@ -55,34 +55,34 @@ static const settingName endpoint_names[] = {{"ip", 0}, {"hostname", 1}, {"unkno
 
 /* ---- Checks --------------------------------------------------------------------------------------- */
 
-static bool refuse(const char **err, const char *text) {
+static bool pendingSettingsRefuse(const char **err, const char *text) {
     *err = text;
     return false;
 }
 
 static bool checkClusterFile(const char *text, long long number, const char **err) {
     unused(number);
-    return *text || refuse(err, "cluster-config-file can't be empty");
+    return *text || pendingSettingsRefuse(err, "cluster-config-file can't be empty");
 }
 
 static bool checkIpv4(const char *text, long long number, const char **err) {
     struct in_addr addr;
     unused(number);
-    return !*text || inet_pton(AF_INET, text, &addr) == 1 || refuse(err, "Invalid IPv4 address");
+    return !*text || inet_pton(AF_INET, text, &addr) == 1 || pendingSettingsRefuse(err, "Invalid IPv4 address");
 }
 
 static bool checkIpv6(const char *text, long long number, const char **err) {
     struct in6_addr addr;
     unused(number);
-    return !*text || inet_pton(AF_INET6, text, &addr) == 1 || refuse(err, "Invalid IPv6 address");
+    return !*text || inet_pton(AF_INET6, text, &addr) == 1 || pendingSettingsRefuse(err, "Invalid IPv6 address");
 }
 
 static bool checkHostname(const char *text, long long number, const char **err) {
     unused(number);
-    if (strlen(text) > HOSTNAME_MAX) return refuse(err, "Hostnames must be less than 256 characters");
+    if (strlen(text) > HOSTNAME_MAX) return pendingSettingsRefuse(err, "Hostnames must be less than 256 characters");
     for (const unsigned char *p = (const unsigned char *)text; *p; p++)
         if (*p > 127 || !(isalnum(*p) || *p == '-' || *p == '.'))
-            return refuse(err, "Hostnames may only contain alphanumeric characters, hyphens or dots");
+            return pendingSettingsRefuse(err, "Hostnames may only contain alphanumeric characters, hyphens or dots");
     return true;
 }
 
@@ -98,22 +98,22 @@ static bool fitsNodesFile(const char *text) {
 
 static bool checkNodeName(const char *text, long long number, const char **err) {
     unused(number);
-    return fitsNodesFile(text) || refuse(err, "Announced human node name contained invalid character");
+    return fitsNodesFile(text) || pendingSettingsRefuse(err, "Announced human node name contained invalid character");
 }
 
 static bool checkNodeIp(const char *text, long long number, const char **err) {
     unused(number);
-    return fitsNodesFile(text) || refuse(err, "cluster-announce-ip contains invalid character");
+    return fitsNodesFile(text) || pendingSettingsRefuse(err, "cluster-announce-ip contains invalid character");
 }
 
 /* ---- Applying a value ------------------------------------------------------------------------------- */
 
 static bool applyRdmaBind(const char **err) {
-    return refuse(err, "No RDMA building support.");
+    return pendingSettingsRefuse(err, "No RDMA building support.");
 }
 
 static bool applyRdmaPort(const char **err) {
-    return !pending_settings.rdma_port || refuse(err, "No RDMA building support.");
+    return !pending_settings.rdma_port || pendingSettingsRefuse(err, "No RDMA building support.");
 }
 
 /* ---- rdma-bind --------------------------------------------------------------------------------- */

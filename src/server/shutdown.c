@@ -76,7 +76,7 @@ static bool saveBeforeExit(int flags) {
 }
 
 /* Ends the process. Returns false if it may not end now. */
-static bool finish(int flags) {
+static bool shutdownFinish(int flags) {
     if (!logIsWritten(flags) || !saveBeforeExit(flags)) return false;
     daemonNotifyStopping();
     netStopListening();
@@ -154,7 +154,7 @@ static bool shutDown(int flags, const client *asker) {
     sdsFree(who);
     if (!mustWait(flags)) {
         replicasLogLag();
-        return finish(flags);
+        return shutdownFinish(flags);
     }
     beginWaiting(flags);
     return false;
@@ -164,7 +164,7 @@ static void lookAtPending(void) {
     bool all = replicasHaveAll();
     if (!all && clockMonotonicMs() < pending.until_ms) return;
     replicasLogLag();
-    if (!finish(pending.flags)) {
+    if (!shutdownFinish(pending.flags)) {
         serverLog(LL_WARNING, "Errors trying to shut down the server. Check the logs for more information.");
         stopWaiting();
     }
@@ -234,5 +234,5 @@ void shutdownCommand(client *c) {
     }
     if (!pending.waits && shutDown(flags, c)) return;
     if (pending.waits && !(flags & STOP_NOW) && !(c->flags & CLIENT_DENY_BLOCKING)) addAsker(c);
-    else if (!pending.waits || !finish(flags)) addReplyError(c, "Errors trying to SHUTDOWN. Check logs.");
+    else if (!pending.waits || !shutdownFinish(flags)) addReplyError(c, "Errors trying to SHUTDOWN. Check logs.");
 }

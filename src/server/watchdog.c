@@ -70,7 +70,7 @@ static bool asksForStacks(const siginfo_t *info) {
     return info->si_code != SI_QUEUE || info->si_pid != getpid();
 }
 
-static void run(void *arg) {
+static void watchdogRun(void *arg) {
     unused(arg);
     siginfo_t info;
     for (;;) {
@@ -100,7 +100,7 @@ void watchdogStart(void) {
     stacksInit();
     watch.reported_turned_ms = -1;
     watchdogTurned();
-    int error = threadStart(&watch.id, &(threadPlan){.name = "watchdog"}, run, NULL);
+    int error = threadStart(&watch.id, &(threadPlan){.name = "watchdog"}, watchdogRun, NULL);
     if (error) serverPanic("Cannot start the thread of the watchdog: %s", strerror(error));
     watch.runs = true;
 }

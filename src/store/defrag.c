@@ -138,7 +138,7 @@ static void beginWalk(void) {
     zmallocDropCache();
 }
 
-static void rest(uint64_t until_us) {
+static void defragRest(uint64_t until_us) {
     while (defrag.large_count) forgetLastLarge();
     zfree(defrag.large);
     defrag.large = NULL;
@@ -151,7 +151,7 @@ static void rest(uint64_t until_us) {
 }
 
 /* Does one step: a piece of a large value, or the entries of a bucket. Returns true at the end of the walk. */
-static bool step(void) {
+static bool defragStep(void) {
     if (defrag.large_count) {
         offerPiece();
         return false;
@@ -169,7 +169,7 @@ static bool workSlice(void) {
     uint64_t length_us = (uint64_t)store_settings.active_defrag_cycle_us;
     defrag.slice_end_us = clockMonotonicUs() + (length_us < SLICE_US_MIN ? SLICE_US_MIN : length_us);
     bool at_end = false;
-    while (!at_end && clockMonotonicUs() < defrag.slice_end_us) at_end = step();
+    while (!at_end && clockMonotonicUs() < defrag.slice_end_us) at_end = defragStep();
     long long moved = counts->moved - before.moved, left = counts->left - before.left;
     store_stats.defrag_hits += moved;
     store_stats.defrag_misses += left;
@@ -186,7 +186,7 @@ static bool walkAgain(uint64_t now_us) {
         beginWalk();
         return true;
     }
-    rest(now_us + (defrag.percent ? FRUITLESS_REST_US : LOOK_EVERY_US));
+    defragRest(now_us + (defrag.percent ? FRUITLESS_REST_US : LOOK_EVERY_US));
     return false;
 }
 
@@ -213,7 +213,7 @@ bool defragTick(void) {
 long long defragRun(void) {
     assertMainThread();
     uint64_t begin_us = clockMonotonicUs();
-    if (!store_settings.activedefrag || sharedPages()) rest(0);
+    if (!store_settings.activedefrag || sharedPages()) defragRest(0);
     if (!defrag.running) return 0;
     bool at_end = workSlice();
     storeLatencyEnd("active-defrag-cycle", begin_us);

@@ -77,7 +77,7 @@ static effort effortOf(void) {
 
 /* ---- One step ---- */
 
-static void collect(void *arg, void **ref) {
+static void expireCollect(void *arg, void **ref) {
     sample *s = arg;
     if (s->count == STEP_KEYS_MAX) return;
     prefetchRead(*ref);
@@ -88,7 +88,7 @@ static void collect(void *arg, void **ref) {
 static bool fillSample(serverDb *db, sample *s, size_t want) {
     s->count = 0;
     for (size_t buckets = 0; s->count < want && buckets < want * STEP_BUCKETS_PER_KEY; buckets++) {
-        db->expire_cursor = dictScan(db->expires, db->expire_cursor, collect, s);
+        db->expire_cursor = dictScan(db->expires, db->expire_cursor, expireCollect, s);
         if (db->expire_cursor == 0) return false;
     }
     return true;
@@ -145,7 +145,7 @@ static bool expireElements(serverDb *db, const effort *e, uint64_t deadline_us, 
         bool more = true, any;
         if (keys == 0) return false;
         for (size_t buckets = 0; more && s.count < want && buckets < want * STEP_BUCKETS_PER_KEY; buckets++) {
-            db->timed_cursor = dictScan(db->volatile_items, db->timed_cursor, collect, &s);
+            db->timed_cursor = dictScan(db->volatile_items, db->timed_cursor, expireCollect, &s);
             more = db->timed_cursor != 0;
         }
         for (size_t i = 0; i < s.count; i++) {

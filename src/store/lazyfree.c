@@ -70,7 +70,7 @@ static void runJob(void *arg) {
     zfree(job);
 }
 
-static void submit(freeJob init) {
+static void lazyfreeSubmit(freeJob init) {
     freeJob *job = zmalloc(sizeof(*job));
     *job = init;
     atomic_fetch_add_explicit(&pending_objects, job->objects, memory_order_relaxed);
@@ -90,7 +90,7 @@ static bool isLargeString(const robj *o) {
 
 static void submitAlone(robj *o, size_t counted) {
     debugAssert(o->refcount <= 1);
-    submit((freeJob){.object = o, .objects = counted, .bytes = objectMemUsage(o, MEM_SAMPLES)});
+    lazyfreeSubmit((freeJob){.object = o, .objects = counted, .bytes = objectMemUsage(o, MEM_SAMPLES)});
 }
 
 /* A large string is not sent to the thread that made it: that would delay its clients instead of main's. */
@@ -141,17 +141,17 @@ void lazyfreeObject(robj *o) {
 void lazyfreeDicts(dict *keys, dict *expires) {
     assertMainRole();
     lazyfreeCollect();
-    submit((freeJob){.keys = keys, .expires = expires, .objects = dictSize(keys)});
+    lazyfreeSubmit((freeJob){.keys = keys, .expires = expires, .objects = dictSize(keys)});
 }
 
 void lazyfreeBlock(void *block, size_t bytes) {
     if (likely(bytes < LARGE_STRING)) zfree(block);
-    else submit((freeJob){.block = block, .bytes = bytes});
+    else lazyfreeSubmit((freeJob){.block = block, .bytes = bytes});
 }
 
 /* ---- Entries of whole tables ---- */
 
-static void giveBack(robj *entry) {
+static void lazyfreeGiveBack(robj *entry) {
     returnedEntry *r = zmalloc(sizeof(*r));
     r->entry = entry;
     pthread_mutex_lock(&returned_lock);
@@ -164,7 +164,7 @@ static void giveBack(robj *entry) {
 void lazyfreeDropEntry(void *entry) {
     robj *o = entry;
     if (objectIsShared(o)) {
-        if (in_background) giveBack(o);
+        if (in_background) lazyfreeGiveBack(o);
         else objectDropShared(o);
     } else if (in_background) {
         objectFree(o);
@@ -175,7 +175,7 @@ void lazyfreeDropEntry(void *entry) {
 
 void lazyfreeDropElement(robj *o) {
     if (!in_background) objectReleaseNow(o);
-    else if (objectIsShared(o)) giveBack(o);
+    else if (objectIsShared(o)) lazyfreeGiveBack(o);
     else objectFree(o);
 }
 

@@ -35,7 +35,7 @@ static slice nameOf(slice key) {
     return sliceOf(key.ptr + DB_BYTES, key.len - DB_BYTES);
 }
 
-static void remember(rax *keys, int dbid, slice name, void *when) {
+static void replicaExpiresRemember(rax *keys, int dbid, slice name, void *when) {
     uint32_t number = (uint32_t)dbid;
     sds key = sdsCatLen(sdsNewLen(&number, DB_BYTES), name.ptr, name.len);
     raxInsert(keys, sdsSlice(key), when, NULL); /* if there is no memory, the key stays until it is written */
@@ -47,7 +47,7 @@ void replicaExpiresNote(int dbid, slice name, int64_t when_ms) {
     /* Expires are ignored for the primary's commands, and while loading. */
     if (!store_following.on || store_following.imports || store_expire_cutoff_ms == INT64_MIN) return;
     if (!own.keys) own.keys = raxCreate();
-    remember(own.keys, dbid, name, (void *)(intptr_t)when_ms);
+    replicaExpiresRemember(own.keys, dbid, name, (void *)(intptr_t)when_ms);
 }
 
 static int swappedId(int dbid, int a, int b) {
@@ -62,7 +62,7 @@ void replicaExpiresSwap(int a, int b) {
     raxIterBegin(&it, own.keys);
     for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceOf(NULL, 0)); on; on = raxIterNext(&it)) {
         const slice key = sliceOf(it.key, it.key_len);
-        remember(keys, swappedId(databaseOf(key), a, b), nameOf(key), *it.place);
+        replicaExpiresRemember(keys, swappedId(databaseOf(key), a, b), nameOf(key), *it.place);
     }
     raxIterEnd(&it);
     raxRelease(own.keys, NULL);
@@ -80,7 +80,7 @@ void replicaExpiresClear(void) {
     own.at = NULL;
 }
 
-static bool seek(raxIterator *it) {
+static bool replicaExpiresSeek(raxIterator *it) {
     if (own.at && raxIterSeek(it, RAX_SEEK_GT, sdsSlice(own.at))) return true;
     return raxIterSeek(it, RAX_SEEK_FIRST, sliceOf(NULL, 0));
 }
@@ -91,7 +91,7 @@ void replicaExpiresVisit(size_t most, bool (*look)(int dbid, slice name, int64_t
     if (most > replicaExpiresCount()) most = replicaExpiresCount();
     raxIterator it;
     raxIterBegin(&it, own.keys);
-    for (bool on = seek(&it); on && most; on = raxIterNext(&it), most--) {
+    for (bool on = replicaExpiresSeek(&it); on && most; on = raxIterNext(&it), most--) {
         slice key = sliceOf(it.key, it.key_len);
         sdsFree(own.at);
         own.at = sdsFromSlice(key);

@@ -29,7 +29,7 @@ static void limit(infoOut *o) {
     infoLine(o, "maxmemory_policy:%s", storeMaxmemoryPolicyName());
 }
 
-static void freed(infoOut *o) {
+static void storeInfoFreed(infoOut *o) {
     infoLine(o, "lazyfree_pending_objects:%zu", lazyfreePending());
     infoLine(o, "lazyfreed_objects:%lld", lazyfreeDone());
 }
@@ -142,7 +142,7 @@ void storeInfoRegister(void) {
     static const infoSection sections[] = {{"keyspace", "Keyspace", 170, INFO_DEFAULT | INFO_IN_CRASH}, {.name = NULL}};
     static const infoFields fields[] = {
         {"server", 240, .write = clock},          {"memory", 310, .write = limit},
-        {"memory", 420, .write = uncounted},      {"memory", 550, .write = freed},
+        {"memory", 420, .write = uncounted},      {"memory", 550, .write = storeInfoFreed},
         {"persistence", 90, .write = changes},    {"stats", 180, .write = expired},
         {"stats", 190, .write = expiredElements}, {"stats", 210, .write = elementsStale},
         {"stats", 200, .write = expiredStale},    {"stats", 220, .write = expireCycle},

@@ -40,7 +40,7 @@ static bool isToken(unsigned char c) {
     return c && strchr("!#$%&'*+-.^_`|~", c);
 }
 
-static slice trimmed(slice s) {
+static slice httpRequestTrimmed(slice s) {
     while (s.len && (s.ptr[0] == ' ' || s.ptr[0] == '\t')) s.ptr++, s.len--;
     while (s.len && (s.ptr[s.len - 1] == ' ' || s.ptr[s.len - 1] == '\t')) s.len--;
     return s;
@@ -102,7 +102,7 @@ static int readRequestLine(httpRequest *r, slice line) {
 
 static void readConnection(httpRequest *r, slice list) {
     while (list.len) {
-        slice word = trimmed(sliceTakeUntil(&list, ','));
+        slice word = httpRequestTrimmed(sliceTakeUntil(&list, ','));
         r->closes |= sliceIs(word, "close");
         r->says_keep |= sliceIs(word, "keep-alive");
     }
@@ -122,10 +122,10 @@ static int weightOf(slice text) {
 
 /* Reads one media range, such as "application/openmetrics-text; version=1.0.0; q=0.7". */
 static void readMediaRange(httpRequest *r, slice range) {
-    slice type = trimmed(sliceTakeUntil(&range, ';'));
+    slice type = httpRequestTrimmed(sliceTakeUntil(&range, ';'));
     int weight = WEIGHT_ONE;
     while (range.len) {
-        slice word = trimmed(sliceTakeUntil(&range, ';'));
+        slice word = httpRequestTrimmed(sliceTakeUntil(&range, ';'));
         if (word.len > 2 && (word.ptr[0] == 'q' || word.ptr[0] == 'Q') && word.ptr[1] == '=')
             weight = weightOf(sliceOf(word.ptr + 2, word.len - 2));
     }
@@ -153,13 +153,13 @@ static int readAuthorization(httpRequest *r, slice value) {
     if (r->has_credentials) return 400;
     r->has_credentials = true;
     slice scheme = sliceTakeUntil(&value, ' ');
-    if (sliceIs(scheme, "Basic")) r->credentials = trimmed(value);
+    if (sliceIs(scheme, "Basic")) r->credentials = httpRequestTrimmed(value);
     return HTTP_OK;
 }
 
 static int readField(httpRequest *r, slice line) {
     if (++r->fields > FIELDS_MAX) return 431;
-    slice name = sliceTakeUntil(&line, ':'), value = trimmed(line);
+    slice name = sliceTakeUntil(&line, ':'), value = httpRequestTrimmed(line);
     /* The line has a colon, and does not continue the previous line: a name cannot begin with a blank. */
     if (line.ptr == name.ptr + name.len || !allTokens(name)) return 400;
     for (size_t i = 0; i < value.len; i++) {
@@ -182,7 +182,7 @@ static int readField(httpRequest *r, slice line) {
 }
 
 /* Called for the empty line, which ends the request. */
-static int finish(httpRequest *r) {
+static int httpRequestFinish(httpRequest *r) {
     if (!r->minor_0 && !r->has_host) return 400;
     if (r->has_length && r->has_encoding) return 400; /* its length would be ambiguous */
     if (r->method == HTTP_OTHER) return 405;
@@ -198,7 +198,7 @@ static int readLine(httpRequest *r, slice line, bool *whole) {
     if (line.len && line.ptr[line.len - 1] == '\r') line.len--; /* another CR in the line is a syntax error */
     if (line.len == 0) {
         *whole = r->has_line;
-        return r->has_line ? finish(r) : ++r->blank_lines > BLANK_LINES_MAX ? 400 : HTTP_OK;
+        return r->has_line ? httpRequestFinish(r) : ++r->blank_lines > BLANK_LINES_MAX ? 400 : HTTP_OK;
     }
     if (r->has_line) return readField(r, line);
     r->has_line = true;
@@ -310,7 +310,7 @@ bool httpHostIsOurs(slice host) {
 
 bool httpHasEtag(slice list, const char *etag) {
     while (list.len) {
-        slice one = trimmed(sliceTakeUntil(&list, ','));
+        slice one = httpRequestTrimmed(sliceTakeUntil(&list, ','));
         if (one.len > 2 && one.ptr[0] == 'W' && one.ptr[1] == '/') one.ptr += 2, one.len -= 2;
         if (sliceEq(one, sliceStr(etag)) || sliceEq(one, sliceStr("*"))) return true;
     }

@@ -236,14 +236,14 @@ static void takeSnapshot(metricsSnapshot *s) {
 
 /* ---- Phases ---- */
 
-static void enter(webConn *c, webPhase phase, uint64_t ms) {
+static void httpServerEnter(webConn *c, webPhase phase, uint64_t ms) {
     c->phase = phase;
     c->progress_ms = clockMonotonicMs();
     c->until_ms = c->progress_ms + ms / web.hurry;
 }
 
 static void readNext(webConn *c) {
-    enter(c, WEB_READS, c->in_len > 0 ? REQUEST_MS : IDLE_MS);
+    httpServerEnter(c, WEB_READS, c->in_len > 0 ? REQUEST_MS : IDLE_MS);
     httpRequestReset(&c->request);
 }
 
@@ -275,7 +275,7 @@ static bool flushOnce(webConn *c) {
 }
 
 /* Writes as much as the socket accepts. After the last byte it goes on to the next request, or lingers. */
-static void flush(webConn *c) {
+static void httpServerFlush(webConn *c) {
     size_t whole = c->head_len + c->body_len;
     while (c->phase == WEB_WRITES && c->sent < whole && flushOnce(c)) continue;
     if (c->phase != WEB_WRITES || c->sent < whole) return;
@@ -283,7 +283,7 @@ static void flush(webConn *c) {
     c->body = NULL;
     if (c->closes) {
         shutdown(c->fd, SHUT_WR);
-        enter(c, WEB_LINGERS, LINGER_MS);
+        httpServerEnter(c, WEB_LINGERS, LINGER_MS);
         return;
     }
     debugAssert(c->request.end > 0 && c->request.end <= c->in_len);
@@ -333,8 +333,8 @@ static void answer(webConn *c, int status, const char *type, blob *body, const c
         memcpy(c->head + c->head_len, line, line_len);
         c->head_len += line_len;
     }
-    enter(c, WEB_WRITES, WRITE_MS);
-    flush(c);
+    httpServerEnter(c, WEB_WRITES, WRITE_MS);
+    httpServerFlush(c);
 }
 
 static void answerMetrics(webConn *c) {
@@ -354,7 +354,7 @@ static void serveMetrics(webConn *c) {
     /* Even if there is a recent snapshot: a client that reads once a second needs a new one for each second. */
     atomic_store_explicit(&web.shared.wish, true, memory_order_relaxed);
     if (web.snapshot && clockMonotonicMs() - web.snapshot->monotonic_ms < FRESH_MS) answerMetrics(c);
-    else enter(c, WEB_WAITS, PATIENCE_MS);
+    else httpServerEnter(c, WEB_WAITS, PATIENCE_MS);
 }
 
 static void servePage(webConn *c) {
@@ -438,7 +438,7 @@ static void closeConn(webConn *c) {
 }
 
 /* Each event of a connection ends here: serves requests that were read already, and closes it or updates its events. */
-static void settle(webConn *c) {
+static void httpServerSettle(webConn *c) {
     while (c->phase == WEB_READS && serveNext(c)) continue;
     if (c->phase == WEB_CLOSED || !listenFor(c)) closeConn(c);
     else connCheck(c, true);
@@ -447,13 +447,13 @@ static void settle(webConn *c) {
 /* Starts the time limit of a request when its first bytes arrive, and perhaps a new burst. */
 static void beginRequest(webConn *c) {
     uint64_t idle_since_ms = c->progress_ms;
-    enter(c, WEB_READS, REQUEST_MS);
+    httpServerEnter(c, WEB_READS, REQUEST_MS);
     if (c->progress_ms - idle_since_ms < PAUSE_MS) return;
     c->burst_ms = c->progress_ms;
     c->burst_bytes = 0;
 }
 
-static void readMore(webConn *c) {
+static void httpServerReadMore(webConn *c) {
     bool begins = c->in_len == 0;
     serverAssert(c->in_len < sizeof(c->in)); /* httpRequestRead() has refused longer requests */
     ssize_t n = read(c->fd, c->in + c->in_len, sizeof(c->in) - c->in_len);
@@ -482,13 +482,13 @@ static void onReady(aeEventLoop *loop, int fd, void *arg, int mask) {
     serverCheck();
     debugAssert(fd == c->fd && !(mask & ~(phase_masks[c->phase] | AE_READABLE | AE_WRITABLE)));
     switch (c->phase) {
-    case WEB_READS: readMore(c); break;
-    case WEB_WRITES: flush(c); break;
+    case WEB_READS: httpServerReadMore(c); break;
+    case WEB_WRITES: httpServerFlush(c); break;
     case WEB_LINGERS: readAway(c); break;
     case WEB_WAITS:
     case WEB_CLOSED: break;
     }
-    settle(c);
+    httpServerSettle(c);
     serverCheck();
 }
 
@@ -497,7 +497,7 @@ static void onReady(aeEventLoop *loop, int fd, void *arg, int mask) {
 static void timeIsOver(webConn *c) {
     if (c->phase == WEB_WAITS) answerMetrics(c); /* from the last snapshot */
     else c->phase = WEB_CLOSED;
-    settle(c);
+    httpServerSettle(c);
 }
 
 static long long onSweep(aeEventLoop *loop, long long id, void *arg) {
@@ -518,7 +518,7 @@ static void startSweeping(void) {
 /* ---- Accepting ---- */
 
 /* Closes a connection to free a slot for one from `network`. */
-static void makeRoom(uint64_t network) {
+static void httpServerReserve(uint64_t network) {
     webSlot seats[CONNECTIONS_MAX];
     serverAssert(web.conns_count == CONNECTIONS_MAX);
     for (size_t i = 0; i < web.conns_count; i++) {
@@ -533,7 +533,7 @@ static void adopt(int fd, const char *ip) {
     int fds = aeGetSetSize(web.loop);
     if (fd >= fds && aeResizeSetSize(web.loop, fd >= 2 * fds ? fd + 1 : 2 * fds) == C_ERR) goto refused;
     uint64_t network = webNetworkOf(ip);
-    if (web.conns_count == CONNECTIONS_MAX) makeRoom(network);
+    if (web.conns_count == CONNECTIONS_MAX) httpServerReserve(network);
     webConn *c = zmalloc(sizeof(*c));
     c->fd = fd;
     c->network = network;
@@ -551,7 +551,7 @@ static void adopt(int fd, const char *ip) {
     web.counters.connections++;
     readNext(c);
     startSweeping();
-    settle(c);
+    httpServerSettle(c);
     return;
 refused:
     web.counters.turned_away++;
@@ -607,7 +607,7 @@ static void answerWaiting(void) {
         webConn *c = web.conns[i];
         if (c->phase != WEB_WAITS) continue;
         answerMetrics(c);
-        settle(c);
+        httpServerSettle(c);
     }
 }
 

@@ -65,13 +65,13 @@ static void plan(void *arg, serverCommand *cmd) {
     for (int i = 0; i < cmd->nsubcommands; i++) plan(p, &cmd->subcommands[i]);
 }
 
-static void fill(void *arg, serverCommand *cmd) {
+static void metricsSnapshotFill(void *arg, serverCommand *cmd) {
     blockPlan *p = arg;
     if (wasTimed(cmd)) {
         *p->latencies++ = (commandLatency){cmd->fullname, histogramCopyInto(p->next, cmd->stats->latency)};
         p->next += histogramCopyBytes(cmd->stats->latency);
     }
-    for (int i = 0; i < cmd->nsubcommands; i++) fill(p, &cmd->subcommands[i]);
+    for (int i = 0; i < cmd->nsubcommands; i++) metricsSnapshotFill(p, &cmd->subcommands[i]);
 }
 
 /* Copies the histograms into one block: another thread frees it, so many small blocks would not be reused. If there is
@@ -84,7 +84,7 @@ static void copyLatencies(metricsSnapshot *s) {
     s->latencies = p.latencies = s->block;
     s->latencies_count = p.count;
     p.next = (char *)(s->latencies + p.count);
-    commandEach(fill, &p);
+    commandEach(metricsSnapshotFill, &p);
     /* Exactly the planned bytes are filled. */
     serverAssert(p.latencies == s->latencies + s->latencies_count && p.next == (char *)s->block + p.bytes);
 }

@@ -48,7 +48,7 @@ typedef struct writer {
 
 /* ---- Bytes ---- */
 
-static void put(writer *w, const char *p, size_t len) {
+static void openMetricsPut(writer *w, const char *p, size_t len) {
     if (unlikely(len > w->cap - w->len)) {
         w->cap = (w->cap + len) * 2;
         w->bytes = zrealloc(w->bytes, w->cap);
@@ -59,16 +59,16 @@ static void put(writer *w, const char *p, size_t len) {
 }
 
 static void putStr(writer *w, const char *text) {
-    put(w, text, strlen(text));
+    openMetricsPut(w, text, strlen(text));
 }
 
 static void putSlice(writer *w, slice s) {
-    put(w, s.ptr, s.len);
+    openMetricsPut(w, s.ptr, s.len);
 }
 
 static void putNumber(writer *w, long long value) {
     char digits[LONG_STR_SIZE];
-    put(w, digits, ll2string(digits, value));
+    openMetricsPut(w, digits, ll2string(digits, value));
 }
 
 /* Appends a number as it is, or divided by 10^shift: "1234567", 6 -> "1.234567"; "-5", 3 -> "-0.005". */
@@ -80,7 +80,7 @@ static void putShifted(writer *w, slice number, unsigned shift) {
         putSlice(w, number);
         return;
     }
-    if (rest.ptr[0] == '-') put(w, "-", 1), rest.ptr++, rest.len--;
+    if (rest.ptr[0] == '-') openMetricsPut(w, "-", 1), rest.ptr++, rest.len--;
     const char *point = memchr(rest.ptr, '.', rest.len);
     size_t whole = point ? (size_t)(point - rest.ptr) : rest.len, n = 0;
     for (size_t i = whole; i <= shift; i++) text[n++] = '0'; /* at least one digit before the point */
@@ -89,27 +89,27 @@ static void putShifted(writer *w, slice number, unsigned shift) {
     memmove(text + n - shift + 1, text + n - shift, shift);
     text[n - shift] = '.';
     debugAssert(n > shift && n + 1 < sizeof(text));
-    put(w, text, n + 1);
-    if (point) put(w, point + 1, rest.len - whole - 1);
+    openMetricsPut(w, text, n + 1);
+    if (point) openMetricsPut(w, point + 1, rest.len - whole - 1);
 }
 
 static void putEscaped(writer *w, slice value) {
     for (size_t i = 0, len; i < value.len; i += len) {
         unsigned char c = (unsigned char)value.ptr[i];
         len = utf8SequenceLen(value.ptr + i, value.len - i);
-        if (c == '\\' || c == '"') put(w, c == '"' ? "\\\"" : "\\\\", 2);
-        else if (c == '\n') put(w, "\\n", 2);
-        else if (len == 0 || c < ' ' || c == 0x7f) put(w, "?", 1), len = 1;
-        else put(w, value.ptr + i, len);
+        if (c == '\\' || c == '"') openMetricsPut(w, c == '"' ? "\\\"" : "\\\\", 2);
+        else if (c == '\n') openMetricsPut(w, "\\n", 2);
+        else if (len == 0 || c < ' ' || c == 0x7f) openMetricsPut(w, "?", 1), len = 1;
+        else openMetricsPut(w, value.ptr + i, len);
     }
 }
 
 static void putLabel(writer *w, slice name, slice value, bool first) {
-    put(w, first ? "{" : ",", 1);
+    openMetricsPut(w, first ? "{" : ",", 1);
     putSlice(w, name);
-    put(w, "=\"", 2);
+    openMetricsPut(w, "=\"", 2);
     putEscaped(w, value);
-    put(w, "\"", 1);
+    openMetricsPut(w, "\"", 1);
 }
 
 /* ---- Words ---- */
@@ -169,7 +169,7 @@ static bool isNew(writer *w, slice name) {
 
 /* Writes the lines before a family's samples. In OpenMetrics they name the family, in the older format the samples.
  * Returns false, and writes nothing, if the family was written before. */
-static bool begin(writer *w, slice name, familyType type, const char *help, slice field, unsigned shift) {
+static bool openMetricsBegin(writer *w, slice name, familyType type, const char *help, slice field, unsigned shift) {
     static const char *const types[METRICS_FORMATS][4] = {{"gauge", "counter", "gauge", "histogram"},
                                                           {"gauge", "counter", "info", "histogram"}};
     static const char *const shifts[] = {"", " / 10", " / 100", " / 1000", "", "", " / 1000000"};
@@ -180,29 +180,29 @@ static bool begin(writer *w, slice name, familyType type, const char *help, slic
     putStr(w, "# HELP valkey_");
     putSlice(w, name);
     putStr(w, suffix);
-    put(w, " ", 1);
+    openMetricsPut(w, " ", 1);
     if (help) putStr(w, help);
     if (field.len) {
         putStr(w, help ? " (INFO: " : "(INFO: ");
         putSlice(w, field);
         putStr(w, shifts[shift]);
-        put(w, ")", 1);
+        openMetricsPut(w, ")", 1);
     }
     putStr(w, "\n# TYPE valkey_");
     putSlice(w, name);
     putStr(w, suffix);
-    put(w, " ", 1);
+    openMetricsPut(w, " ", 1);
     putStr(w, types[w->format][type]);
-    put(w, "\n", 1);
+    openMetricsPut(w, "\n", 1);
     return true;
 }
 
 static bool beginOwn(writer *w, const char *name, familyType type, const char *help) {
-    return begin(w, sliceStr(name), type, help, sliceOf("", 0), 0);
+    return openMetricsBegin(w, sliceStr(name), type, help, sliceOf("", 0), 0);
 }
 
 static void putSampleName(writer *w, slice family, familyType type) {
-    put(w, "valkey_", 7);
+    openMetricsPut(w, "valkey_", 7);
     putSlice(w, family);
     putStr(w, suffixOf(type));
 }
@@ -210,9 +210,9 @@ static void putSampleName(writer *w, slice family, familyType type) {
 static void putOwn(writer *w, const char *name, familyType type, const char *help, long long value) {
     if (!beginOwn(w, name, type, help)) return;
     putSampleName(w, sliceStr(name), type);
-    put(w, " ", 1);
+    openMetricsPut(w, " ", 1);
     putNumber(w, value);
-    put(w, "\n", 1);
+    openMetricsPut(w, "\n", 1);
 }
 
 /* ---- Single INFO fields ---- */
@@ -226,11 +226,11 @@ static void putField(writer *w, const infoMetric *known, slice field, slice valu
     unsigned shift = known ? known->shift : 0;
     slice name = familyOf(known, field);
     if (type == TYPE_COUNTER && value.ptr[0] == '-') return; /* a counter cannot be negative */
-    if (!begin(w, name, type, known ? known->help : NULL, field, shift)) return;
+    if (!openMetricsBegin(w, name, type, known ? known->help : NULL, field, shift)) return;
     putSampleName(w, name, type);
-    put(w, " ", 1);
+    openMetricsPut(w, " ", 1);
     putShifted(w, value, shift);
-    put(w, "\n", 1);
+    openMetricsPut(w, "\n", 1);
 }
 
 static slice withoutPercent(slice value) {
@@ -341,7 +341,7 @@ static const group *groupOf(slice section) {
 }
 
 /* Takes the next line of a section's body. Returns false at its end. */
-static bool takeLine(slice *body, slice *field, slice *value) {
+static bool openMetricsTakeLine(slice *body, slice *field, slice *value) {
     while (body->len) {
         *value = sliceTakeUntil(body, '\n');
         if (value->len && value->ptr[value->len - 1] == '\r') value->len--;
@@ -372,17 +372,17 @@ static void putColumn(writer *w, const group *g, const groupColumn *column, slic
     slice field, row, family = sliceStr(column->family);
     debugAssert(column->type == TYPE_GAUGE || column->type == TYPE_COUNTER);
     bool begun = false;
-    while (takeLine(&body, &field, &row)) {
+    while (openMetricsTakeLine(&body, &field, &row)) {
         if (!isRow(g, field, row)) continue;
         slice value = subfield(row, column->sub);
         if (!value.ptr || !isNumber(value) || (column->type == TYPE_COUNTER && value.ptr[0] == '-')) continue;
-        if (!begun && !begin(w, family, column->type, column->help, sliceOf("", 0), 0)) return;
+        if (!begun && !openMetricsBegin(w, family, column->type, column->help, sliceOf("", 0), 0)) return;
         begun = true;
         putSampleName(w, family, column->type);
         putRowLabels(w, g, field, row);
-        put(w, "} ", 2);
+        openMetricsPut(w, "} ", 2);
         putShifted(w, value, column->shift);
-        put(w, "\n", 1);
+        openMetricsPut(w, "\n", 1);
     }
 }
 
@@ -390,7 +390,7 @@ static void putGroupWords(writer *w, const group *g, slice body) {
     slice field, row, family = sliceStr(g->info);
     debugAssert(g->info_help && g->words);
     bool begun = false;
-    while (takeLine(&body, &field, &row)) {
+    while (openMetricsTakeLine(&body, &field, &row)) {
         if (!isRow(g, field, row)) continue;
         if (!begun && !beginOwn(w, g->info, TYPE_INFO, g->info_help)) return;
         begun = true;
@@ -400,7 +400,7 @@ static void putGroupWords(writer *w, const group *g, slice body) {
             slice value = subfield(row, *word);
             if (value.ptr) putLabel(w, sliceStr(*word), value, false);
         }
-        put(w, "} 1\n", 4);
+        openMetricsPut(w, "} 1\n", 4);
     }
 }
 
@@ -409,7 +409,7 @@ static void putGroupWords(writer *w, const group *g, slice body) {
 /* Returns true if the same INFO field occurred earlier in the section: a label may occur only once. */
 static bool cameBefore(slice body, slice field) {
     slice other, value;
-    while (takeLine(&body, &other, &value) && other.ptr != field.ptr)
+    while (openMetricsTakeLine(&body, &other, &value) && other.ptr != field.ptr)
         if (sliceEq(other, field)) return true;
     return false;
 }
@@ -417,22 +417,23 @@ static bool cameBefore(slice body, slice field) {
 static void putWords(writer *w, slice section, const group *g, slice body) {
     slice rest = body, field, value;
     bool begun = false;
-    while (takeLine(&rest, &field, &value)) {
+    while (openMetricsTakeLine(&rest, &field, &value)) {
         if ((g && isRow(g, field, value)) || !isName(field) || value.len == 0) continue;
         if (!isLabel(infoMetricFind(field), field, value) || cameBefore(body, field)) continue;
-        if (!begun && !begin(w, section, TYPE_INFO, "What is words in this section of INFO.", sliceOf("", 0), 0))
+        if (!begun &&
+            !openMetricsBegin(w, section, TYPE_INFO, "What is words in this section of INFO.", sliceOf("", 0), 0))
             return;
         if (!begun) putSampleName(w, section, TYPE_INFO);
         putLabel(w, field, value, !begun);
         begun = true;
     }
-    if (begun) put(w, "} 1\n", 4);
+    if (begun) openMetricsPut(w, "} 1\n", 4);
 }
 
 static void putSection(writer *w, slice section, slice body) {
     const group *g = groupOf(section);
     slice rest = body, field, value;
-    while (takeLine(&rest, &field, &value))
+    while (openMetricsTakeLine(&rest, &field, &value))
         if (!g || !isRow(g, field, value)) putLine(w, field, value);
     if (isName(section)) putWords(w, section, g, body);
     if (!g) return;
@@ -474,11 +475,11 @@ typedef struct bucketWriter {
 
 static void putBucketLine(writer *w, const bucketWriter *b, const char *bound, int64_t count) {
     debugAssert(count >= b->last); /* buckets are cumulative */
-    put(w, b->start, b->start_len);
+    openMetricsPut(w, b->start, b->start_len);
     putStr(w, bound);
-    put(w, "\"} ", 3);
+    openMetricsPut(w, "\"} ", 3);
     putNumber(w, count);
-    put(w, "\n", 1);
+    openMetricsPut(w, "\n", 1);
 }
 
 static void putBucket(void *arg, int64_t bound, int64_t step_count, int64_t cumulative) {
@@ -512,13 +513,13 @@ static void putSpread(writer *w, const commandLatency *l) {
     putBucketLine(w, &b, "+Inf", total);
     putSpreadSample(w, "_sum", cmd);
     char sum[DOUBLE_STR_SIZE];
-    put(w, "} ", 2);
-    put(w, sum, d2string(sum, sizeof(sum), histogramMean(l->spread) * (double)total / 1e9));
-    put(w, "\n", 1);
+    openMetricsPut(w, "} ", 2);
+    openMetricsPut(w, sum, d2string(sum, sizeof(sum), histogramMean(l->spread) * (double)total / 1e9));
+    openMetricsPut(w, "\n", 1);
     putSpreadSample(w, "_count", cmd);
-    put(w, "} ", 2);
+    openMetricsPut(w, "} ", 2);
     putNumber(w, total);
-    put(w, "\n", 1);
+    openMetricsPut(w, "\n", 1);
 }
 
 static void putSpreads(writer *w, const metricsSnapshot *s) {
@@ -534,9 +535,9 @@ static void putMillis(writer *w, const char *name, const char *help, int64_t ms)
     char digits[LONG_STR_SIZE];
     if (!beginOwn(w, name, TYPE_GAUGE, help)) return;
     putSampleName(w, sliceStr(name), TYPE_GAUGE);
-    put(w, " ", 1);
+    openMetricsPut(w, " ", 1);
     putShifted(w, sliceOf(digits, ll2string(digits, ms)), 3);
-    put(w, "\n", 1);
+    openMetricsPut(w, "\n", 1);
 }
 
 static void putOurs(writer *w, const metricsSnapshot *s, const webCounters *c) {
@@ -544,7 +545,7 @@ static void putOurs(writer *w, const metricsSnapshot *s, const webCounters *c) {
     if (beginOwn(w, "build", TYPE_INFO, "What the server is.")) {
         putSampleName(w, sliceStr("build"), TYPE_INFO);
         putLabel(w, sliceStr("version"), sliceStr(VALKEY_VERSION), true);
-        put(w, "} 1\n", 4);
+        openMetricsPut(w, "} 1\n", 4);
     }
     putMillis(w, "snapshot_timestamp_seconds", "When the server's figures were taken, in seconds since 1970.",
               s->wall_ms);
@@ -553,7 +554,7 @@ static void putOurs(writer *w, const metricsSnapshot *s, const webCounters *c) {
         char digits[LONG_STR_SIZE];
         putStr(w, "valkey_snapshot_cost_seconds ");
         putShifted(w, sliceOf(digits, ll2string(digits, (long long)s->cost_ns / 1000)), 6);
-        put(w, "\n", 1);
+        openMetricsPut(w, "\n", 1);
     }
     putOwn(w, "web_scrapes", TYPE_COUNTER, "Times that metrics were asked for and answered.", (long long)c->scrapes);
     putOwn(w, "web_requests", TYPE_COUNTER, "Requests of any kind.", (long long)c->requests);
@@ -585,9 +586,9 @@ static void putHotKeys(writer *w, const webHotKeys *hot, hotKeysMetric metric, c
         sds text = keyText(sdsSlice(k->key));
         putSampleName(w, sliceStr(name), TYPE_GAUGE);
         putLabel(w, sliceStr("key"), sdsSlice(text), true);
-        put(w, "} ", 2);
+        openMetricsPut(w, "} ", 2);
         putShifted(w, sliceOf(digits, ll2string(digits, (long long)k->weight)), shift);
-        put(w, "\n", 1);
+        openMetricsPut(w, "\n", 1);
         sdsFree(text);
     }
 }

@@ -102,7 +102,7 @@ static bool openPort(void) {
 }
 
 /* Closes the old sockets before it opens new ones, because both may have the same address. */
-static bool reopen(const char **err) {
+static bool webReopen(const char **err) {
     if (!web.wiring) return true; /* the server is still starting */
     assertMainThread();
     httpServerStop();
@@ -112,8 +112,8 @@ static bool reopen(const char **err) {
 
 void webRegister(void) {
     webSettingsRegister();
-    settingOnApply("metrics-port", reopen);
-    settingOnApply("metrics-bind", reopen);
+    settingOnApply("metrics-port", webReopen);
+    settingOnApply("metrics-bind", webReopen);
 }
 
 bool webStart(const webWiring *wiring) {

@@ -38,7 +38,7 @@ uint64_t webAccessVersion(void) {
 
 /* ---- Making: main ---- */
 
-static bool mayRun(const user *u, uint32_t argc, const slice *words) {
+static bool webAccessMayRun(const user *u, uint32_t argc, const slice *words) {
     bool bad_sub;
     const serverCommand *cmd = commandLookup(words, argc, &bad_sub);
     aclQuestion q = {.cmd = cmd, .argv = words, .argc = argc};
@@ -47,11 +47,11 @@ static bool mayRun(const user *u, uint32_t argc, const slice *words) {
 }
 
 static bool mayLook(const user *u) {
-    return mayRun(u, 1, (slice[]){sliceStr("info")});
+    return webAccessMayRun(u, 1, (slice[]){sliceStr("info")});
 }
 
 static bool seesKeys(const user *u) {
-    return mayRun(u, 2, (slice[]){sliceStr("hotkeys"), sliceStr("get")});
+    return webAccessMayRun(u, 2, (slice[]){sliceStr("hotkeys"), sliceStr("get")});
 }
 
 static void copyUser(void *arg, const user *u) {

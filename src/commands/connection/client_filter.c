@@ -136,7 +136,7 @@ static bool takeDb(client *c, uint32_t index, bool deny, long long *db) {
     return true;
 }
 
-static bool takeValue(client *c, uint32_t index, int criterion, bool deny, filterValue *v) {
+static bool clientFilterTakeValue(client *c, uint32_t index, int criterion, bool deny, filterValue *v) {
     slice text = c->argv[index];
     v->given = true;
     v->text = text;
@@ -199,7 +199,7 @@ bool clientFilterParse(clientFilter *f, client *c, uint32_t index, bool skip_me)
             addReplySyntaxError(c);
             return false;
         }
-        bool ok = value ? takeValue(c, index, criterion, deny, value) : takeOther(f, c, index);
+        bool ok = value ? clientFilterTakeValue(c, index, criterion, deny, value) : takeOther(f, c, index);
         if (!ok) return false;
         index++;
     }

@@ -173,7 +173,7 @@ static bool gatheredGrow(gathered *g) {
     return true;
 }
 
-static void gather(void *arg, void **ref) {
+static void scanGather(void *arg, void **ref) {
     gathered *g = arg;
     if (g->count == g->room && !gatheredGrow(g)) return;
     prefetchRead(*ref);
@@ -199,7 +199,7 @@ void scanReplyTable(client *c, const dict *d, uint64_t cursor, const scanOptions
     gatheredInit(&g);
     size_t steps_max = scanStepsMax(options), steps = 0;
     do {
-        cursor = dictScanRead(d, cursor, gather, &g);
+        cursor = dictScanRead(d, cursor, scanGather, &g);
     } while (cursor && ++steps < steps_max && g.count < options->count && !g.failed);
     if (g.failed) {
         addReplyNoMemory(c);
@@ -241,7 +241,7 @@ void scanCommand(client *c) {
     gatheredInit(&g);
     size_t steps_max = scanStepsMax(&options), steps = 0;
     do {
-        cursor = dbScan(c->db, cursor, gather, &g);
+        cursor = dbScan(c->db, cursor, scanGather, &g);
     } while (cursor && ++steps < steps_max && g.count < options.count && !g.failed);
     if (g.failed) {
         addReplyNoMemory(c);

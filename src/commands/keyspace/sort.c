@@ -252,7 +252,7 @@ static bool loadZset(sorting *s, const robj *o, size_t from, size_t n, bool back
 
 /* Loads the elements. If they are not to be sorted, only those that LIMIT shows are loaded, in the order of the
  * value. */
-static bool load(sorting *s, const robj *o, const sortOptions *opts) {
+static bool sortLoad(sorting *s, const robj *o, const sortOptions *opts) {
     size_t size = elementsOf(o);
     s->from = opts->offset < 0 ? 0 : (unsigned long long)opts->offset < size ? (size_t)opts->offset : size;
     s->to = opts->limit < 0 || (unsigned long long)opts->limit >= size - s->from ? size : s->from + (size_t)opts->limit;
@@ -509,7 +509,7 @@ static bool reserveStored(const sorting *s, client *c, const sortOptions *opts) 
     return commandMemoryReserve(c, bytes * (opts->gets ? opts->gets : 1));
 }
 
-static void show(const sorting *s, client *c, const sortOptions *opts) {
+static void sortShow(const sorting *s, client *c, const sortOptions *opts) {
     sortLookups *l = NULL;
     robj *list = NULL;
     if (opts->gets && !(l = sortLookupsCreate(opts->get, opts->gets, s->longest))) {
@@ -542,11 +542,11 @@ static void sortValueOf(client *c, const robj *o, sortOptions *opts) {
                  .alpha = opts->alpha,
                  .has_by = opts->has_by,
                  .by_text = opts->store_arg && o && o->type == OBJ_SET};
-    if (!load(&s, o, opts)) {
+    if (!sortLoad(&s, o, opts)) {
         addReplyNoMemory(c);
     } else if (opts->unsorted || weighAll(&s, c, opts)) {
         if (!opts->unsorted) orderPart(&s, 0, s.count);
-        show(&s, c, opts);
+        sortShow(&s, c, opts);
     }
     sortingFree(&s);
 }

@@ -75,7 +75,7 @@ void sortLookupsBegin(sortLookups *l) {
     l->count = l->used = 0;
 }
 
-static char *put(char *at, slice s) {
+static char *sortPatternPut(char *at, slice s) {
     if (s.len) memcpy(at, s.ptr, s.len);
     return at + s.len;
 }
@@ -88,7 +88,7 @@ bool sortLookupsAdd(sortLookups *l, const sortPattern *pattern, slice element) {
     *one = (lookup){.pattern = pattern, .element = element};
     if (!names_key) return true;
     char *name = l->names + l->used;
-    put(put(put(name, pattern->before), element), pattern->after);
+    sortPatternPut(sortPatternPut(sortPatternPut(name, pattern->before), element), pattern->after);
     one->key = hashedKeyOf(sliceOf(name, bytes));
     l->used += bytes;
     return true;

@@ -163,7 +163,7 @@ void smembersCommand(client *c) {
     if (o) addReplyAllMembers(c, o);
 }
 
-static void addEntry(client *c, const void *entry, bool keys_only) {
+static void setAddEntry(client *c, const void *entry, bool keys_only) {
     unused(keys_only);
     addReplyBulk(c, setEntryText(entry));
 }
@@ -188,7 +188,7 @@ static void scanCompact(client *c, const robj *o, const scanOptions *options) {
 
 /* SSCAN key cursor [MATCH pattern] [COUNT count] */
 void sscanCommand(client *c) {
-    static const scanElements elements = {.parts = 1, .add = addEntry};
+    static const scanElements elements = {.parts = 1, .add = setAddEntry};
     uint64_t cursor;
     robj *o;
     scanOptions options;

@@ -141,7 +141,7 @@ static bool fit(const fieldOperation *op, wideInteger *value) {
 
 /* Returns the value that SET or INCRBY is to store, before the overflow rule. For SET of an unsigned integer a negative
  * operand stands for the large number with the same bits. */
-static wideInteger wanted(const fieldOperation *op, wideInteger old) {
+static wideInteger bitfieldWanted(const fieldOperation *op, wideInteger old) {
     if (op->verb == FIELD_INCRBY) return old + op->operand;
     return op->is_signed ? (wideInteger)op->operand : (wideInteger)(uint64_t)op->operand;
 }
@@ -173,7 +173,7 @@ static fieldResult perform(client *c, const fieldOperation *op, fieldString *str
         addReplyLongLong(c, (long long)old);
         return FIELD_NOT_WRITTEN;
     }
-    wideInteger value = wanted(op, old);
+    wideInteger value = bitfieldWanted(op, old);
     if (!fit(op, &value)) {
         addReplyNull(c);
         return FIELD_NOT_WRITTEN;

@@ -36,7 +36,7 @@ void addReplyCorruptHyperloglog(client *c) {
 
 /* Makes the value writable in place, with a capacity of `capacity` bytes. Returns NULL, after an error reply, if there
  * is no memory. */
-static char *makeRoom(client *c, openHll *hll, size_t capacity) {
+static char *hyperloglogReserve(client *c, openHll *hll, size_t capacity) {
     if (!commandMemoryReserve(c, objectWritableNeeds(hll->o, capacity))) return NULL;
     hll->o = stringMakeWritable(c, hll->key, hll->o, capacity);
     char *bytes = objectWritableBytes(hll->o);
@@ -61,7 +61,7 @@ static bool createEmpty(client *c, openHll *hll) {
 
 /* Sets all registers, in the dense form. Returns false after an error reply. */
 static bool storeDense(client *c, openHll *hll, const uint8_t *registers) {
-    char *bytes = makeRoom(c, hll, HLL_DENSE_BYTES);
+    char *bytes = hyperloglogReserve(c, hll, HLL_DENSE_BYTES);
     if (!bytes) return false;
     hllMakeDense(bytes, registers);
     setLength(hll, HLL_DENSE_BYTES);
@@ -93,7 +93,7 @@ static int addElement(client *c, openHll *hll, slice element) {
         return -1;
     }
     if (answer == HLL_RAISES_DENSE && !hyperloglogMakeDense(c, hll)) return -1;
-    char *bytes = makeRoom(c, hll, hll->bytes.len + (hllIsDense(hll->bytes) ? 0 : HLL_GROWTH));
+    char *bytes = hyperloglogReserve(c, hll, hll->bytes.len + (hllIsDense(hll->bytes) ? 0 : HLL_GROWTH));
     if (!bytes) return -1;
     setLength(hll, hllRaise(bytes, hll->bytes.len, e, &place));
     return 1;
@@ -161,7 +161,7 @@ static bool mergeKeys(client *c, uint32_t first, uint32_t count, uint8_t *regist
 /* Stores the estimate in the value and propagates the command. Returns false, after an error reply, if there is no
  * memory. */
 static bool storeCount(client *c, openHll *hll, uint64_t count) {
-    char *bytes = makeRoom(c, hll, hll->bytes.len);
+    char *bytes = hyperloglogReserve(c, hll, hll->bytes.len);
     if (!bytes) return false;
     hllStoreCount(bytes, count);
     keyChanged(c, hll->key, 0, "pfcount", 1);
@@ -220,7 +220,7 @@ static bool raiseSparse(client *c, openHll *hll, const uint8_t *registers) {
         case HLL_CORRUPT: break; /* corrupt: not possible, as mergeKeys() has read it to its end */
         case HLL_RAISES_DENSE: return storeDense(c, hll, registers);
         case HLL_RAISES:;
-            char *bytes = makeRoom(c, hll, hll->bytes.len + HLL_GROWTH);
+            char *bytes = hyperloglogReserve(c, hll, hll->bytes.len + HLL_GROWTH);
             if (!bytes) return false;
             setLength(hll, hllRaise(bytes, hll->bytes.len, e, &place));
         }
@@ -239,7 +239,7 @@ void pfmergeCommand(client *c) {
     if (hll.o) hll.bytes = objectString(hll.o, digits);
     else if (!createEmpty(c, &hll)) return;
     if (!(dense ? storeDense(c, &hll, registers) : raiseSparse(c, &hll, registers))) return;
-    char *bytes = makeRoom(c, &hll, hll.bytes.len);
+    char *bytes = hyperloglogReserve(c, &hll, hll.bytes.len);
     if (!bytes) return;
     hllForgetCount(bytes);
     keyChanged(c, hll.key, NOTIFY_STRING, "pfadd", 1);

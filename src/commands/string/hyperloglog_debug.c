@@ -12,7 +12,7 @@
 /* ---- PFDEBUG ----------------------------------------------------------------------------------------------------- */
 
 /* Converts the value to the dense form and reports the change. Returns false after an error reply. */
-static bool convert(client *c, openHll *hll) {
+static bool hyperloglogDebugConvert(client *c, openHll *hll) {
     if (!hyperloglogMakeDense(c, hll)) return false;
     keyChanged(c, hll->key, 0, NULL, 1);
     return true;
@@ -21,7 +21,7 @@ static bool convert(client *c, openHll *hll) {
 static void replyWithRegisters(client *c, openHll *hll) {
     uint8_t registers[HLL_REGISTERS];
 
-    if (!hllIsDense(hll->bytes) && !convert(c, hll)) return;
+    if (!hllIsDense(hll->bytes) && !hyperloglogDebugConvert(c, hll)) return;
     if (!hllUnpack(registers, hll->bytes)) return;
     addReplyArrayLen(c, HLL_REGISTERS);
     for (unsigned i = 0; i < HLL_REGISTERS; i++) addReplyLongLong(c, registers[i]);
@@ -81,7 +81,7 @@ void pfdebugCommand(client *c) {
         addReplyStatus(c, hllIsDense(hll.bytes) ? "dense" : "sparse");
     } else if (sliceIs(word, "todense")) {
         bool sparse = !hllIsDense(hll.bytes);
-        if (!sparse || convert(c, &hll)) addReplyLongLong(c, sparse);
+        if (!sparse || hyperloglogDebugConvert(c, &hll)) addReplyLongLong(c, sparse);
     } else {
         addReplyErrorFormat(c, "Unknown PFDEBUG subcommand '%.*s'", (int)(word.len < 128 ? word.len : 128), word.ptr);
     }

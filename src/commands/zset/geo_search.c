@@ -297,7 +297,7 @@ static placeList listFor(const geoSearch *s) {
 #define PLACES_AT_FIRST 16
 
 /* Reserves memory for one more position. Returns false after an error reply. */
-static bool makeRoom(client *c, heap *kept) {
+static bool geoSearchReserve(client *c, heap *kept) {
     if (kept->count < kept->capacity) return true;
     size_t room = kept->capacity ? 2 * kept->capacity : PLACES_AT_FIRST;
     if (!commandMemoryReserve(c, room * sizeof(place))) return false;
@@ -317,7 +317,7 @@ static bool isFull(const placeList *list) {
 /* Adds `p`; if the list is full, `p` replaces the last one. Returns false after an error reply. */
 static bool addPlace(client *c, placeList *list, const place *p) {
     if (isFull(list)) heapReplace(&list->kept, 0, p);
-    else if (!makeRoom(c, &list->kept)) return false;
+    else if (!geoSearchReserve(c, &list->kept)) return false;
     else if (list->bound) heapAdd(&list->kept, p);
     else *placeAt(list, list->kept.count++) = *p;
     return true;
@@ -409,7 +409,7 @@ static void replyWith(client *c, const geoSearch *s, const placeList *list) {
     }
 }
 
-static void store(client *c, const searchCommand *cmd, const geoSearch *s, const placeList *list) {
+static void geoSearchStore(client *c, const searchCommand *cmd, const geoSearch *s, const placeList *list) {
     hashedKey key = clientKeyAt(c, s->store_arg);
     zsetBuilder b;
     size_t bytes = 0;
@@ -431,7 +431,7 @@ static void store(client *c, const searchCommand *cmd, const geoSearch *s, const
     addReplyLongLong(c, (long long)list->kept.count);
 }
 
-static void search(client *c, const searchCommand *cmd) {
+static void geoSearchRun(client *c, const searchCommand *cmd) {
     geoSearch s;
     robj *o;
 
@@ -440,7 +440,7 @@ static void search(client *c, const searchCommand *cmd) {
     placeList list = listFor(&s);
     if (parsed && (!o || searchAll(c, o, &s, &list))) {
         if (list.compare && list.kept.count > 1) qsort(list.kept.at, list.kept.count, sizeof(place), list.compare);
-        if (s.store_arg) store(c, cmd, &s, &list);
+        if (s.store_arg) geoSearchStore(c, cmd, &s, &list);
         else replyWith(c, &s, &list);
     }
     zfree(list.kept.at);
@@ -450,25 +450,25 @@ static void search(client *c, const searchCommand *cmd) {
 /* ---- Commands ---------------------------------------------------------------------------------------------------- */
 
 void geosearchCommand(client *c) {
-    search(c, &(searchCommand){.geosearch = true, .source_arg = 1});
+    geoSearchRun(c, &(searchCommand){.geosearch = true, .source_arg = 1});
 }
 
 void geosearchstoreCommand(client *c) {
-    search(c, &(searchCommand){.geosearch = true, .store_arg = 1, .source_arg = 2, .event = "geosearchstore"});
+    geoSearchRun(c, &(searchCommand){.geosearch = true, .store_arg = 1, .source_arg = 2, .event = "geosearchstore"});
 }
 
 void georadiusCommand(client *c) {
-    search(c, &(searchCommand){.may_store = true, .source_arg = 1, .event = "georadiusstore"});
+    geoSearchRun(c, &(searchCommand){.may_store = true, .source_arg = 1, .event = "georadiusstore"});
 }
 
 void georadiusRoCommand(client *c) {
-    search(c, &(searchCommand){.source_arg = 1});
+    geoSearchRun(c, &(searchCommand){.source_arg = 1});
 }
 
 void georadiusbymemberCommand(client *c) {
-    search(c, &(searchCommand){.by_member = true, .may_store = true, .source_arg = 1, .event = "georadiusstore"});
+    geoSearchRun(c, &(searchCommand){.by_member = true, .may_store = true, .source_arg = 1, .event = "georadiusstore"});
 }
 
 void georadiusbymemberRoCommand(client *c) {
-    search(c, &(searchCommand){.by_member = true, .source_arg = 1});
+    geoSearchRun(c, &(searchCommand){.by_member = true, .source_arg = 1});
 }

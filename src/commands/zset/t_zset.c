@@ -423,7 +423,7 @@ void zrandmemberCommand(client *c) {
 /* ---- ZSCAN ---- */
 
 /* In both protocols the score of a table's entry is a bulk string, with as many digits as a double may need. */
-static void addEntry(client *c, const void *entry, bool members_only) {
+static void zsetAddEntry(client *c, const void *entry, bool members_only) {
     char digits[DOUBLE_STR_SIZE];
     addReplyBulk(c, zsetEntryMember(entry));
     if (!members_only)
@@ -452,7 +452,7 @@ static void scanListpack(client *c, const robj *o, const scanOptions *options) {
 }
 
 void zscanCommand(client *c) {
-    static const scanElements elements = {.parts = 2, .add = addEntry};
+    static const scanElements elements = {.parts = 2, .add = zsetAddEntry};
     uint64_t cursor;
     scanOptions options;
     robj *o;

@@ -100,7 +100,7 @@ static bool mayNotHear(const client *c, pubsubKind kind, slice name) {
 }
 
 /* Closes a client's connection; that of the running command's client only after its reply. */
-static void letGo(client *c) {
+static void aclLetGo(client *c) {
     debugAssert(!c->req || !acl.leaves || acl.leaves == c); /* one command changes users at a time */
     if (c->req) acl.leaves = c;
     else clientCloseAsap(c);
@@ -120,7 +120,7 @@ static void usersChanged(void) {
         user *u = c->user;
         if (!u || !(u->changed || u->gone)) continue;
         aclBecome(c, u->gone ? acl.default_user : u);
-        if (u->gone || pubsubAny(c, mayNotHear)) letGo(c);
+        if (u->gone || pubsubAny(c, mayNotHear)) aclLetGo(c);
     }
 }
 
@@ -128,7 +128,7 @@ slice aclUserName(const client *c) {
     return sdsSlice((c->user ? c->user : acl.default_user)->name);
 }
 
-static void shown(const client *c, clientInfoExtra *extra) {
+static void aclShown(const client *c, clientInfoExtra *extra) {
     if (c->user) extra->user = c->user->name;
 }
 
@@ -156,7 +156,7 @@ void aclInit(void) {
     acl.default_user = makeDefault();
     raxInsert(acl.by_name, sdsSlice(acl.default_user->name), acl.default_user, NULL);
     debugAssert(acl.default_user->unrestricted);
-    clientOnInfo(shown);
+    clientOnInfo(aclShown);
     settingOnApply("requirepass", applyRequirepass);
 }
 
@@ -324,7 +324,7 @@ static sds catError(sds out, const user *u, aclVerdict verdict, const aclQuestio
 }
 
 /* Checks a command, and logs it if it is refused. Fills in *q. */
-static aclVerdict refuse(client *c, int dbid, const parsedCommand *req, aclContext context, aclQuestion *q) {
+static aclVerdict aclRefuse(client *c, int dbid, const parsedCommand *req, aclContext context, aclQuestion *q) {
     *q = (aclQuestion){
         .cmd = req->cmd, .argv = req->argv, .argc = req->argc, .keys = req->keys, .nkeys = req->nkeys, .dbid = dbid};
     uint32_t index;
@@ -339,7 +339,8 @@ static aclVerdict refuse(client *c, int dbid, const parsedCommand *req, aclConte
 gateResult aclGate(client *c) {
     assertMainRole();
     aclQuestion q;
-    aclVerdict verdict = refuse(c, dbId(c->db), c->req, c->flags & CLIENT_MULTI ? ACL_IN_MULTI : ACL_IN_TOPLEVEL, &q);
+    aclVerdict verdict =
+        aclRefuse(c, dbId(c->db), c->req, c->flags & CLIENT_MULTI ? ACL_IN_MULTI : ACL_IN_TOPLEVEL, &q);
     if (likely(verdict == ACL_ALLOWED)) return GATE_PASSED;
     sds error = catError(sdsNew("-NOPERM "), c->user, verdict, &q);
     if (transactionIsExec(c)) transactionRefuseExec(c, error);
@@ -351,7 +352,7 @@ gateResult aclGate(client *c) {
 bool aclAskServed(client *c, const parsedCommand *req) {
     assertMainRole();
     aclQuestion q;
-    aclVerdict verdict = refuse(c, dbId(c->db), req, ACL_IN_TOPLEVEL, &q);
+    aclVerdict verdict = aclRefuse(c, dbId(c->db), req, ACL_IN_TOPLEVEL, &q);
     if (verdict == ACL_ALLOWED) return true;
     sds error = catError(sdsNew("-NOPERM "), c->user, verdict, &q);
     addReplyErrorSlice(c, sdsSlice(error));
@@ -370,7 +371,7 @@ bool aclAskQueued(client *c, const parsedCommand *req) {
         [ACL_NO_DB] = "no permission",
         [ACL_NO_CERT] = ""};
     aclQuestion q;
-    aclVerdict verdict = refuse(c, dbId(c->db), req, ACL_IN_MULTI, &q);
+    aclVerdict verdict = aclRefuse(c, dbId(c->db), req, ACL_IN_MULTI, &q);
     if (verdict == ACL_ALLOWED) return true;
     addReplyErrorFormat(c,
                         "-NOPERM ACLs rules changed between the moment the transaction was accumulated and the EXEC "
@@ -383,7 +384,7 @@ bool aclAskQueued(client *c, const parsedCommand *req) {
 bool aclAskScript(client *c, client *self, const parsedCommand *req) {
     assertMainRole();
     aclQuestion q;
-    aclVerdict verdict = refuse(c, dbId(self->db), req, ACL_IN_LUA, &q);
+    aclVerdict verdict = aclRefuse(c, dbId(self->db), req, ACL_IN_LUA, &q);
     if (verdict == ACL_ALLOWED) return true;
     clientCountError(sliceStr("NOPERM"));
     sds error = catError(sdsNew("-ERR ACL failure in script: "), c->user, verdict, &q);

@@ -54,7 +54,7 @@ static void countRefusal(aclVerdict verdict) {
     }
 }
 
-static slice shortened(slice text) {
+static slice aclLogShortened(slice text) {
     return text.len <= TEXT_MAX ? text : sliceOf(text.ptr, TEXT_MAX);
 }
 
@@ -71,7 +71,7 @@ static listNode *findSame(const logEntry *e) {
 }
 
 /* Merges a new refusal into an equal entry, which moves to the head. Frees `e`. */
-static void join(listNode *node, logEntry *e) {
+static void aclLogJoin(listNode *node, logEntry *e) {
     logEntry *old = listNodeValue(node);
     sds info = old->client_info;
     old->client_info = e->client_info;
@@ -99,12 +99,12 @@ void aclLogAdd(const client *c, aclVerdict verdict, aclContext context, slice ob
                     .count = 1,
                     .created_ms = now_ms,
                     .updated_ms = now_ms,
-                    .object = sdsFromSlice(shortened(object)),
-                    .user_name = sdsFromSlice(shortened(user_name)),
+                    .object = sdsFromSlice(aclLogShortened(object)),
+                    .user_name = sdsFromSlice(aclLogShortened(user_name)),
                     .client_info = clientCatInfo(sdsEmpty(), c)};
     listNode *same = findSame(e);
     if (same) {
-        join(same, e);
+        aclLogJoin(same, e);
     } else {
         e->id = log.next_id++;
         listAddNodeHead(log.entries, e);

@@ -52,7 +52,7 @@ static void entryFree(void *p) {
     zfree(e);
 }
 
-static sds shortened(slice arg) {
+static sds commandlogShortened(slice arg) {
     if (arg.len <= ARG_BYTES_MAX) return sdsFromSlice(arg);
     return sdsCatPrintf(sdsNewLen(arg.ptr, ARG_BYTES_MAX), "... (%zu more bytes)", arg.len - ARG_BYTES_MAX);
 }
@@ -73,7 +73,7 @@ static logEntry *entryCreate(const client *c, long long id, long long value) {
     for (uint32_t i = 0; i < argc; i++) {
         bool stands_for_rest = i == ARGS_MAX - 1 && sent > ARGS_MAX;
         e->argv[i] = stands_for_rest ? sdsCatPrintf(sdsEmpty(), "... (%u more arguments)", sent - i)
-                                     : shortened(redactedArgument(c, i));
+                                     : commandlogShortened(redactedArgument(c, i));
     }
     return e;
 }
@@ -133,7 +133,7 @@ static void replyEntries(client *c, commandlogKind kind, long long count) {
     }
 }
 
-static void reset(client *c, commandlogKind kind) {
+static void commandlogReset(client *c, commandlogKind kind) {
     if (logs[kind].entries) listEmpty(logs[kind].entries);
     addReplyOk(c);
 }
@@ -171,7 +171,7 @@ void slowlogLenCommand(client *c) {
 
 void slowlogResetCommand(client *c) {
     assertMainRole();
-    reset(c, COMMANDLOG_SLOW);
+    commandlogReset(c, COMMANDLOG_SLOW);
 }
 
 void commandlogGetCommand(client *c) {
@@ -190,5 +190,5 @@ void commandlogLenCommand(client *c) {
 void commandlogResetCommand(client *c) {
     assertMainRole();
     commandlogKind kind;
-    if (kindArg(c, 2, &kind)) reset(c, kind);
+    if (kindArg(c, 2, &kind)) commandlogReset(c, kind);
 }

@@ -78,7 +78,7 @@ static uint64_t nextGap(void) {
 }
 
 /* Discards the collector's counts and makes it count for `session` (0: for none). */
-static void join(hotCollector *hc, uint32_t session) {
+static void hotKeysJoin(hotCollector *hc, uint32_t session) {
     pthread_mutex_lock(&hot.lock);
     if (isInList(hc)) takeFromList(hc);
     for (int m = 0; m < HOT_KEYS_METRICS; m++) {
@@ -106,7 +106,7 @@ static __attribute__((noinline)) heavyHitters *makeSketch(hotCollector *hc, hotK
 static bool countsFor(hotCollector *hc, uint32_t session) {
     if (likely(hc->session == session)) return true;
     if (session != atomic_load_explicit(&hot.counted, memory_order_relaxed)) return false;
-    join(hc, session);
+    hotKeysJoin(hc, session);
     return true;
 }
 
@@ -132,7 +132,7 @@ requestSample *hotKeysPick(hotCollector *hc, recordArena *a, parsedCommand *firs
     uint32_t session = atomic_load_explicit(&hot_keys_session, memory_order_acquire);
     if (unlikely(hc->session != session)) {
         if (!session) return NULL;
-        join(hc, session);
+        hotKeysJoin(hc, session);
     }
     if (likely(n < hc->until)) {
         hc->until -= n;
@@ -166,7 +166,7 @@ void hotKeysCount(hotCollector *hc, const requestSample *s) {
 }
 
 void hotKeysTidy(hotCollector *hc) {
-    if (hc->session != atomic_load_explicit(&hot.counted, memory_order_relaxed)) join(hc, 0);
+    if (hc->session != atomic_load_explicit(&hot.counted, memory_order_relaxed)) hotKeysJoin(hc, 0);
 }
 
 /* --- main -------------------------------------------------------------------------------------------------- */
@@ -209,7 +209,7 @@ void hotKeysRetire(hotCollector *hc) {
         takeOver(hc);
         pthread_mutex_unlock(&hot.lock);
     }
-    join(hc, 0);
+    hotKeysJoin(hc, 0);
 }
 
 void hotKeysSetNet(void (*tell)(void), void (*gather)(void)) {

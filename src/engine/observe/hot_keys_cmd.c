@@ -58,7 +58,7 @@ static uint64_t tookMs(void) {
     return session.state == ACTIVE ? clockMonotonicMs() - session.began_ms : session.took_ms;
 }
 
-static void stop(void) {
+static void hotKeysStop(void) {
     session.took_ms = tookMs();
     session.used = usedSince(session.used);
     session.state = STOPPED;
@@ -68,7 +68,7 @@ static void stop(void) {
 /* Each subcommand of HOTKEYS calls this, too, because cron runs only `hz` times a second. */
 void hotkeysTick(void) {
     assertMainRole();
-    if (session.state == ACTIVE && session.duration_ms && tookMs() >= session.duration_ms) stop();
+    if (session.state == ACTIVE && session.duration_ms && tookMs() >= session.duration_ms) hotKeysStop();
 }
 
 /* --- START -------------------------------------------------------------------------------------------- */
@@ -168,7 +168,7 @@ void hotkeysStopCommand(client *c) {
         addReplyNull(c);
         return;
     }
-    stop();
+    hotKeysStop();
     addReplyOk(c);
 }
 
@@ -184,7 +184,7 @@ void hotkeysResetCommand(client *c) {
     addReplyOk(c);
 }
 
-static void field(client *c, const char *name, long long value) {
+static void hotKeysField(client *c, const char *name, long long value) {
     addReplyBulkCString(c, name);
     addReplyLongLong(c, value);
 }
@@ -223,16 +223,16 @@ void hotkeysGetCommand(client *c) {
     usedTime used = session.state == ACTIVE ? usedSince(session.used) : session.used;
     addReplyArrayLen(c, 1);
     addReplyMapLen(c, 7 + (cpu ? 3 : 0) + (net ? 2 : 0));
-    field(c, "tracking-active", session.state == ACTIVE);
-    field(c, "sample-ratio", (long long)session.plan.ratio);
+    hotKeysField(c, "tracking-active", session.state == ACTIVE);
+    hotKeysField(c, "sample-ratio", (long long)session.plan.ratio);
     slots(c);
-    field(c, "all-commands-all-slots-us", (long long)(hot_keys_totals.ns / 1000));
-    field(c, "net-bytes-all-commands-all-slots", (long long)hot_keys_totals.net_bytes);
-    field(c, "collection-start-time-unix-ms", session.began_wall_ms);
-    field(c, "collection-duration-ms", (long long)tookMs());
-    if (cpu) field(c, "total-cpu-time-user-ms", used.user_ms);
-    if (cpu) field(c, "total-cpu-time-sys-ms", used.system_ms);
-    if (net) field(c, "total-net-bytes", (long long)hotKeysSum(HOT_KEYS_NET));
+    hotKeysField(c, "all-commands-all-slots-us", (long long)(hot_keys_totals.ns / 1000));
+    hotKeysField(c, "net-bytes-all-commands-all-slots", (long long)hot_keys_totals.net_bytes);
+    hotKeysField(c, "collection-start-time-unix-ms", session.began_wall_ms);
+    hotKeysField(c, "collection-duration-ms", (long long)tookMs());
+    if (cpu) hotKeysField(c, "total-cpu-time-user-ms", used.user_ms);
+    if (cpu) hotKeysField(c, "total-cpu-time-sys-ms", used.system_ms);
+    if (net) hotKeysField(c, "total-net-bytes", (long long)hotKeysSum(HOT_KEYS_NET));
     if (cpu) topKeys(c, "by-cpu-time-us", HOT_KEYS_CPU, 1000);
     if (net) topKeys(c, "by-net-bytes", HOT_KEYS_NET, 1);
 }

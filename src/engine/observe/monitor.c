@@ -22,7 +22,7 @@ size_t monitor_count;
 
 static list *monitors; /* clients borrowed until they are freed */
 
-static void forget(client *c) {
+static void monitorForget(client *c) {
     if (!(c->flags & CLIENT_MONITOR)) return;
     debugAssert(monitor_count == listLength(monitors) && c->flags & CLIENT_REPLICA);
     listDelNode(monitors, listSearchValue(monitors, c));
@@ -34,8 +34,8 @@ static void forget(client *c) {
 void monitorInit(void) {
     assertMainRole();
     monitors = listCreate();
-    clientOnFree(forget);
-    clientOnReset(forget);
+    clientOnFree(monitorForget);
+    clientOnReset(monitorForget);
 }
 
 static sds lineOf(const client *c) {

@@ -23,7 +23,7 @@
 
 /* Publishes to the channel "__<kind>@<db>__:<name>". If there is no memory for that name, it has no subscribers
  * either. */
-static void publish(const char *kind, int dbid, slice name, slice message) {
+static void notificationsPublish(const char *kind, int dbid, slice name, slice message) {
     char room[NAME_ON_STACK], *channel = room;
     size_t len = (size_t)snprintf(room, sizeof(room), "__%s@%d__:", kind, dbid);
     if (len + name.len > sizeof(room)) {
@@ -41,8 +41,8 @@ static void keyEvent(serverDb *db, int event_class, const char *event, slice key
     unused(event_class);
     if (pubsubNames(PUBSUB_CHANNEL) == 0 && pubsubNames(PUBSUB_PATTERN) == 0) return;
     slice what = sliceStr(event);
-    if (store_settings.notify_events & NOTIFY_KEYSPACE) publish("keyspace", dbId(db), key, what);
-    if (store_settings.notify_events & NOTIFY_KEYEVENT) publish("keyevent", dbId(db), what, key);
+    if (store_settings.notify_events & NOTIFY_KEYSPACE) notificationsPublish("keyspace", dbId(db), key, what);
+    if (store_settings.notify_events & NOTIFY_KEYEVENT) notificationsPublish("keyevent", dbId(db), what, key);
 }
 
 void notificationsInit(void) {

@@ -135,7 +135,7 @@ static void setSubscribed(client *c, bool on) {
     gateArmClient(c, GATE_SUBSCRIBED, on);
 }
 
-static void enlist(pubsubState *own, pubsubKind kind, subscription *s) {
+static void pubsubEnlist(pubsubState *own, pubsubKind kind, subscription *s) {
     debugAssert(!s->prev && !s->next);
     s->prev = own->last[kind];
     if (s->prev) s->prev->next = s;
@@ -163,7 +163,7 @@ bool pubsubSubscribe(client *c, pubsubKind kind, hashedKey name) {
     subscription *s = zmalloc(sizeof(*s));
     *s = (subscription){.pair = {c, t}};
     topicJoin(t, c, s);
-    enlist(*own, kind, s);
+    pubsubEnlist(*own, kind, s);
     dictAddNew(subscriptions.pairs, s, pairHash(&s->pair));
     (*own)->bytes += costOf(kind, t);
     setSubscribed(c, true);
@@ -229,7 +229,7 @@ size_t pubsubCount(const client *c, pubsubKind kind) {
     return pubsubOf(c) ? pubsubOf(c)->count[kind] : 0;
 }
 
-static void shown(const client *c, clientInfoExtra *extra) {
+static void pubsubShown(const client *c, clientInfoExtra *extra) {
     const pubsubState *own = pubsubOf(c);
     if (!own) return;
     extra->subscribed_channels = own->count[PUBSUB_CHANNEL];
@@ -247,7 +247,7 @@ void pubsubInit(void) {
     subscriptions.pairs = dictCreate(&pairs_type);
     clientOnFree(pubsubEnd);
     clientOnReset(pubsubEnd);
-    clientOnInfo(shown);
+    clientOnInfo(pubsubShown);
 }
 
 /* ---- Publishing ---- */

@@ -66,7 +66,7 @@ static void share(pubsubMessage *m) {
     else m->shared = objectTryCreateString(no_key, m->payload, false, object_main_owner);
 }
 
-static void push(client *c, heading *h, const pubsubMessage *m) {
+static void pubsubMessagePush(client *c, heading *h, const pubsubMessage *m) {
     debugAssert(inParts(m) && c->flags & CLIENT_PUBSUB);
     pushBegin(c);
     h->bytes[0] = fanMark(c->resp);
@@ -87,7 +87,7 @@ void pubsubMessageDeliver(pubsubMessage *m, pubsubHeading what, const topic *t) 
         return;
     }
     if (inParts(m)) {
-        for (uint32_t i = 0; i < t->count; i++) push(t->clients[i], &h, m);
+        for (uint32_t i = 0; i < t->count; i++) pubsubMessagePush(t->clients[i], &h, m);
     } else {
         const fanAudience to = {t->clients, t->count, t->version};
         const fanText text = {sliceOf(h.bytes + 1, h.len - 1), m->payload, sliceStr("\r\n")};

@@ -73,7 +73,7 @@ static group *groupAt(slice beginning) {
     return result == RAX_PRESENT ? there : NULL;
 }
 
-static void enter(group *g, pattern *p) {
+static void pubsubPatternsEnter(group *g, pattern *p) {
     if (g->count == g->capacity) {
         g->capacity = g->capacity ? g->capacity * 2 : 1;
         g->patterns = zrealloc(g->patterns, g->capacity * sizeof(*g->patterns));
@@ -98,12 +98,12 @@ topic *patternsAdd(hashedKey text) {
         return NULL;
     }
     topicInit(&p->t, text, (char *)(p + 1));
-    enter(g, p);
+    pubsubPatternsEnter(g, p);
     dictAddNew(patterns.by_text, p, text.hash);
     return &p->t;
 }
 
-static void leave(const pattern *p) {
+static void pubsubPatternsLeave(const pattern *p) {
     group *g = p->g;
     debugAssert(p->at < g->count && g->patterns[p->at] == p);
     g->patterns[p->at] = g->patterns[--g->count];
@@ -118,7 +118,7 @@ static void leave(const pattern *p) {
 void patternsRemove(topic *t) {
     assertMainRole();
     pattern *p = patternOf(t);
-    leave(p);
+    pubsubPatternsLeave(p);
     dictPopEntry(patterns.by_text, p, t->hash);
     topicClear(t);
     zfree(p);

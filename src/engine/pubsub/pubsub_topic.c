@@ -31,12 +31,12 @@ void topicClear(topic *t) {
     zfree(t->places);
 }
 
-static void changed(topic *t) {
+static void pubsubTopicChanged(topic *t) {
     static uint64_t last;
     t->version = ++last;
 }
 
-static void resize(topic *t, uint32_t capacity) {
+static void pubsubTopicResize(topic *t, uint32_t capacity) {
     debugAssert(capacity > 0 && t->count <= capacity);
     t->clients = zrealloc(t->clients, capacity * sizeof(*t->clients));
     t->places = zrealloc(t->places, capacity * sizeof(*t->places));
@@ -46,11 +46,11 @@ static void resize(topic *t, uint32_t capacity) {
 void topicJoin(topic *t, client *c, subscription *s) {
     assertMainRole();
     debugAssert(s->pair.t == t && s->pair.c == c);
-    if (t->count == t->capacity) resize(t, t->capacity ? t->capacity * 2 : 1);
+    if (t->count == t->capacity) pubsubTopicResize(t, t->capacity ? t->capacity * 2 : 1);
     s->at = t->count;
     t->clients[t->count] = c;
     t->places[t->count++] = s;
-    changed(t);
+    pubsubTopicChanged(t);
 }
 
 void topicLeave(topic *t, const subscription *s) {
@@ -60,8 +60,8 @@ void topicLeave(topic *t, const subscription *s) {
     t->clients[s->at] = t->clients[last];
     t->places[s->at] = t->places[last];
     t->places[s->at]->at = s->at;
-    if (t->capacity > CAPACITY_FEW && t->count <= t->capacity / 4) resize(t, t->capacity / 2);
-    changed(t);
+    if (t->capacity > CAPACITY_FEW && t->count <= t->capacity / 4) pubsubTopicResize(t, t->capacity / 2);
+    pubsubTopicChanged(t);
 }
 
 void topicCheck(const topic *t) {

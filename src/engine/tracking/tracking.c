@@ -411,7 +411,7 @@ void trackingOff(client *c) {
     stateCheck(s);
 }
 
-static void freed(client *c) {
+static void trackingFreed(client *c) {
     trackingOff(c);
     trackingState *s = trackingOf(c);
     if (!s) return;
@@ -421,7 +421,7 @@ static void freed(client *c) {
     *stateOf(c) = NULL;
 }
 
-static void shown(const client *c, clientInfoExtra *extra) {
+static void trackingShown(const client *c, clientInfoExtra *extra) {
     const trackingState *s = trackingOf(c);
     if (!s) return;
     extra->other_bytes += sizeof(*s) + s->prefixes.bytes + (s->waiting ? sdsAllocSize(s->waiting) : 0);
@@ -446,7 +446,7 @@ void trackingInit(client *(*running)(void)) {
     running_client = running;
     slot = clientSlotRegister(sizeof(trackingState *));
     container = commandNamed("client");
-    clientOnFree(freed);
+    clientOnFree(trackingFreed);
     clientOnReset(trackingOff);
-    clientOnInfo(shown);
+    clientOnInfo(trackingShown);
 }

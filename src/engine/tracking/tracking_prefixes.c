@@ -128,7 +128,7 @@ static void endChanges(prefixChanges *news) {
     tracking_prefix_news = all_changes != NULL;
 }
 
-static void forget(trackedPrefix *p) {
+static void trackingPrefixesForget(trackedPrefix *p) {
     debugAssert(!p->first);
     if (p->changes) endChanges(p->changes);
     bool found = raxRemove(prefixes, prefixName(p), NULL);
@@ -183,7 +183,7 @@ static void dropLink(prefixLink *link) {
     }
     *link->link = link->next;
     if (link->next) link->next->link = link->link;
-    if (!p->first) forget(p);
+    if (!p->first) trackingPrefixesForget(p);
     zfree(link);
 }
 
@@ -192,15 +192,15 @@ static int linksInOrder(const void *a, const void *b) {
     return sliceCmp(prefixName((*x)->prefix), prefixName((*y)->prefix));
 }
 
-static void makeRoom(prefixList *l, size_t count) {
+static void trackingPrefixesReserve(prefixList *l, size_t count) {
     if (count <= l->capacity) return;
     l->capacity = l->capacity * 2 > count ? l->capacity * 2 : count;
     l->links = zrealloc(l->links, l->capacity * sizeof(prefixLink *));
 }
 
 /* Merges sorted links into the list, from the last one on, so that each of the links there moves once. */
-static void merge(prefixList *l, prefixLink **links, size_t count) {
-    makeRoom(l, l->count + count);
+static void trackingPrefixesMerge(prefixList *l, prefixLink **links, size_t count) {
+    trackingPrefixesReserve(l, l->count + count);
     size_t end = l->count;
     for (size_t i = count; i-- > 0;) {
         size_t at = rankOf(l, end, prefixName(links[i]->prefix));
@@ -222,7 +222,7 @@ bool prefixesJoin(prefixList *l, void *owner, const slice *names, size_t count) 
     while (made < count && (links[made] = makeLink(l, names[made])) != NULL) made++;
     if (made == count) {
         qsort(links, count, sizeof(*links), linksInOrder);
-        merge(l, links, count);
+        trackingPrefixesMerge(l, links, count);
     } else {
         while (made) dropLink(links[--made]);
     }

@@ -53,7 +53,7 @@ bool readerIsAlive(uint32_t reader) {
     return readerState(reader) != NULL;
 }
 
-static void makeRoom(uint32_t at) {
+static void trackingReadersReserve(uint32_t at) {
     if (at < readers.room) return;
     uint32_t room = readers.room ? 2 * readers.room : 8;
     if (room <= at) room = at + 1;
@@ -64,7 +64,7 @@ static void makeRoom(uint32_t at) {
 }
 
 static readerPage *pageFor(uint32_t at) {
-    makeRoom(at);
+    trackingReadersReserve(at);
     if (!readers.pages[at]) {
         readers.pages[at] = zcalloc(1, sizeof(readerPage));
         readers.bytes += sizeof(readerPage);

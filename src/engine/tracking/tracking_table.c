@@ -246,13 +246,13 @@ static trackedKey *findPlace(const shard *s, uint64_t hash) {
     }
 }
 
-static trackedKey *find(const shard *s, uint64_t hash) {
+static trackedKey *trackingTableFind(const shard *s, uint64_t hash) {
     if (s->lines == 0) return NULL;
     trackedKey *k = findPlace(s, hash);
     return k->readers ? k : NULL;
 }
 
-static void resize(trackingTable *t, shard *s, uint32_t lines) {
+static void trackingTableResize(trackingTable *t, shard *s, uint32_t lines) {
     shard old = *s;
     s->lines = (uint32_t)(zmallocGoodSize(shardBytes(lines)) / LINE_BYTES);
     debugAssert(s->lines >= lines && old.used <= s->lines * (LINE_KEYS - 1)); /* a lookup ends at a free slot */
@@ -265,7 +265,7 @@ static void resize(trackingTable *t, shard *s, uint32_t lines) {
 }
 
 static void growIfFull(trackingTable *t, shard *s) {
-    if (s->used >= s->lines * (LINE_KEYS - 1)) resize(t, s, s->lines + s->lines / 4 + 1);
+    if (s->used >= s->lines * (LINE_KEYS - 1)) trackingTableResize(t, s, s->lines + s->lines / 4 + 1);
 }
 
 static void shrinkIfSparse(trackingTable *t, shard *s) {
@@ -274,7 +274,7 @@ static void shrinkIfSparse(trackingTable *t, shard *s) {
         zfree(s->slots);
         *s = (shard){NULL, 0, 0};
     } else if (s->lines > 4 && s->used < s->lines) {
-        resize(t, s, s->used / 2 + 1);
+        trackingTableResize(t, s, s->used / 2 + 1);
     }
 }
 
@@ -328,7 +328,7 @@ static void takeOut(trackingTable *t, shard *s, trackedKey *k, trackedKey *out) 
     }
     s->used--;
     closeHole(s, k);
-    debugAssert(find(s, out->hash) == NULL);
+    debugAssert(trackingTableFind(s, out->hash) == NULL);
     shrinkIfSparse(t, s);
 }
 
@@ -371,7 +371,7 @@ bool trackingTableAdd(trackingTable *t, uint64_t hash, uint32_t reader) {
     debugAssert(reader > 0 && reader <= TRACKING_READER_MAX);
     if (unlikely(!t->shards)) makeShards(t);
     shard *s = shardOf(t, hash);
-    trackedKey *k = find(s, hash);
+    trackedKey *k = trackingTableFind(s, hash);
     if (likely(k != NULL)) {
         addReader(t, k, reader);
         return false;
@@ -381,12 +381,12 @@ bool trackingTableAdd(trackingTable *t, uint64_t hash, uint32_t reader) {
     s->used++;
     t->keys++;
     t->items++;
-    debugAssert(s->used <= s->lines * (LINE_KEYS - 1) && find(s, hash));
+    debugAssert(s->used <= s->lines * (LINE_KEYS - 1) && trackingTableFind(s, hash));
     return true;
 }
 
 void trackingTableName(trackingTable *t, uint64_t hash, slice name) {
-    trackedKey *k = find(shardOf(t, hash), hash);
+    trackedKey *k = trackingTableFind(shardOf(t, hash), hash);
     debugAssert(k && isPair(k->readers) && pairSecond(k->readers) == 0);
     if (name.len > TRACKING_NAME_MAX) return;
     readerSet *s = setNew(t, 1, true, name);
@@ -402,14 +402,14 @@ void trackingTablePrefetch(const trackingTable *t, uint64_t hash) {
 
 void trackingTablePrefetchReaders(const trackingTable *t, uint64_t hash) {
     if (t->items == t->keys || !t->shards) return; /* each key has one reader: no sets */
-    const trackedKey *k = find(shardOf(t, hash), hash);
+    const trackedKey *k = trackingTableFind(shardOf(t, hash), hash);
     if (k && !isPair(k->readers)) prefetchWrite(setOf(k->readers));
 }
 
 bool trackingTableTake(trackingTable *t, uint64_t hash, trackedKey *out) {
     if (t->keys == 0) return false;
     shard *s = shardOf(t, hash);
-    trackedKey *k = find(s, hash);
+    trackedKey *k = trackingTableFind(s, hash);
     if (!k) return false;
     takeOut(t, s, k, out);
     return true;
@@ -487,7 +487,7 @@ static size_t checkShard(const trackingTable *t, const shard *s, size_t *items) 
         for (unsigned i = 0; i < LINE_KEYS; i++) {
             if (k[i].readers == 0) continue;
             serverAssert(i == 0 || k[i - 1].readers);
-            serverAssert(shardOf(t, k[i].hash) == s && find(s, k[i].hash) == &k[i]);
+            serverAssert(shardOf(t, k[i].hash) == s && trackingTableFind(s, k[i].hash) == &k[i]);
             checkReaders(&k[i]);
             *items += readerCount(k[i].readers);
             used++;

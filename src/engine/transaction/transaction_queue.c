@@ -114,7 +114,7 @@ void transactionEnd(client *c) {
     transactionCheck(c);
 }
 
-static void append(multiState *m, parsedCommand *p) {
+static void transactionQueueAppend(multiState *m, parsedCommand *p) {
     debugAssert(p->cmd && !(p->flags & (REQ_QUEUED | REQ_MALFORMED)));
     m->queue = zgrowArray(m->queue, m->count, &m->capacity, sizeof(*m->queue));
     p->flags |= REQ_QUEUED;
@@ -157,13 +157,13 @@ void transactionDrop(client *c) {
     if (transactionOf(c)) transactionEnd(c);
 }
 
-static void freed(client *c) {
+static void transactionQueueFreed(client *c) {
     transactionDrop(c);
     zfree(transactionOf(c));
     *stateOf(c) = NULL;
 }
 
-static void shown(const client *c, clientInfoExtra *extra) {
+static void transactionQueueShown(const client *c, clientInfoExtra *extra) {
     const multiState *m = transactionOf(c);
     if (!m) return;
     if (c->flags & CLIENT_MULTI) extra->multi = m->count;
@@ -189,7 +189,7 @@ gateResult queueGate(client *c) {
     }
     if (c->cmd == discard_cmd || c->cmd == quit_cmd || c->cmd == reset_cmd) return GATE_PASSED;
     if (!(c->flags & (CLIENT_DIRTY_EXEC | CLIENT_DIRTY_CAS)))
-        append(transactionOf(c), (parsedCommand *)(uintptr_t)c->req);
+        transactionQueueAppend(transactionOf(c), (parsedCommand *)(uintptr_t)c->req);
     transactionCheck(c);
     addReplyStatus(c, "QUEUED");
     return GATE_DIVERTED;
@@ -239,7 +239,7 @@ void transactionQueueInit(void) {
     discard_cmd = commandNamed("discard");
     quit_cmd = commandNamed("quit");
     reset_cmd = commandNamed("reset");
-    clientOnFree(freed);
+    clientOnFree(transactionQueueFreed);
     clientOnReset(transactionDrop);
-    clientOnInfo(shown);
+    clientOnInfo(transactionQueueShown);
 }

@@ -421,7 +421,7 @@ void blockingNoteTime(client *c, uint64_t ns) {
     blockingOf(c)->ns += ns;
 }
 
-static void finish(client *c) {
+static void blockingFinish(client *c) {
     stateFree(c);
     clientCheck(c);
     c->flags &= ~CLIENT_REPLY_SKIP; /* it was for the reply that has been added */
@@ -454,7 +454,7 @@ bool blockingEnd(client *c, const char *error) {
     else if (blockingOf(c)->owner) blockingOf(c)->owner->reply(c, blockingOf(c)->wait);
     else addReplyNullArray(c);
     countEnded(c, error != NULL, c->output_bytes - output_before);
-    finish(c);
+    blockingFinish(c);
     return true;
 }
 
@@ -465,12 +465,12 @@ int64_t blockingExpire(int64_t wall_ms) {
     return deadlines.count ? deadlineOf(deadlines.at) : 0;
 }
 
-static void freed(client *c) {
+static void blockingFreed(client *c) {
     clientCheck(c);
     if (blockingOf(c)) stateFree(c);
 }
 
-static void shown(const client *c, clientInfoExtra *extra) {
+static void blockingShown(const client *c, clientInfoExtra *extra) {
     const blockingState *b = blockingOf(c);
     if (b) extra->other_bytes += sizeof(*b) + b->bytes + (b->record ? recordMemory(b->record) : 0);
 }
@@ -551,7 +551,7 @@ void blockingHasRun(client *c) {
     debugAssert(b->again);
     clientCheck(c);
     b->again = false;
-    if (!(c->flags & CLIENT_BLOCKED)) finish(c);
+    if (!(c->flags & CLIENT_BLOCKED)) blockingFinish(c);
 }
 
 const parsedCommand *blockingCommand(const client *c) {
@@ -579,8 +579,8 @@ void blockingInit(void (*unblocked)(client *c)) {
     debugAssert(!tell_unblocked);
     tell_unblocked = unblocked;
     slot = clientSlotRegister(sizeof(blockingState *));
-    clientOnFree(freed);
-    clientOnInfo(shown);
+    clientOnFree(blockingFreed);
+    clientOnInfo(blockingShown);
 }
 
 void blockingOnDeadline(void (*set)(int64_t wall_ms)) {

@@ -130,14 +130,14 @@ gateResult pauseGate(client *c) {
     return pauseHolds(c, flags) ? GATE_POSTPONED : GATE_PASSED;
 }
 
-static void shown(const client *c, clientInfoExtra *extra) {
+static void pauseShown(const client *c, clientInfoExtra *extra) {
     if (c->flags & CLIENT_PAUSED) extra->pause_ended = pauseInForce() == PAUSE_NONE;
 }
 
 void pauseInit(void) {
     assertMainRole();
     pauses.slot = clientSlotRegister(sizeof(listNode *));
-    clientOnInfo(shown);
+    clientOnInfo(pauseShown);
 }
 
 void pauseForget(client *c) {

@@ -90,7 +90,7 @@ static double loadOfThread(const balancePolicy *p, unsigned thread) {
 
 /* --- a window -------------------------------------------------------------------------------------------- */
 
-static void follow(double *value, double now, double weight) {
+static void balancePolicyFollow(double *value, double now, double weight) {
     *value += (now - *value) * weight;
 }
 
@@ -127,9 +127,9 @@ static void takeLoads(balancePolicy *p, double window_ns, const balanceThread *t
         const balanceThread *t = &threads[i];
         uint64_t own = t->busy_ns > t->acting_ns ? t->busy_ns - t->acting_ns : 0;
         acting += (double)t->acting_ns / window_ns;
-        follow(&p->own[i], (double)own / window_ns, weight);
+        balancePolicyFollow(&p->own[i], (double)own / window_ns, weight);
     }
-    follow(&p->acting, acting, weight);
+    balancePolicyFollow(&p->acting, acting, weight);
 }
 
 /* Returns the load that counts in the check whether fewer threads would do: a connection that fills a thread needs that
@@ -209,7 +209,7 @@ bool balanceWindow(balancePolicy *p, uint64_t window_ns, const balanceThread *th
 
 /* --- a plan: the streams of each thread -------------------------------------------------------------------- */
 
-static void append(spreadPlanning *plan, uint32_t i, bool in_front) {
+static void balancePolicyAppend(spreadPlanning *plan, uint32_t i, bool in_front) {
     balanceClient *s = &plan->ios[i];
     unsigned t = s->thread;
     if (plan->first[t] == NONE) {
@@ -238,7 +238,7 @@ static double loadOf(const spreadPlanning *plan, uint32_t i) {
 }
 
 /* Computes costs, loads and lists. */
-static void begin(spreadPlanning *plan, size_t n) {
+static void balancePolicyBegin(spreadPlanning *plan, size_t n) {
     balancePolicy *p = plan->p;
     double sum = 0, load = 0;
     for (size_t i = 0; i < n; i++) {
@@ -258,7 +258,7 @@ static void begin(spreadPlanning *plan, size_t n) {
     p->load_per_cost = n > 0 ? load / sum : 0;
     p->cost_typical = n > 0 ? sum / (double)n : 0;
     for (size_t i = 0; i < n; i++)
-        if (!plan->ios[i].stays) append(plan, (uint32_t)i, plan->ios[i].cost > p->cost_typical);
+        if (!plan->ios[i].stays) balancePolicyAppend(plan, (uint32_t)i, plan->ios[i].cost > p->cost_typical);
     for (int t = 1; t <= p->level; t++) plan->hot[t] = plan->load[t] >= hotFrom(p);
 }
 
@@ -330,7 +330,7 @@ static bool canBeSplit(const spreadPlanning *plan, unsigned t) {
 
 /* Returns the load that `to` can give back for a connection, up to `most`, as connections that fit, the heavier ones
  * first. If `from` is not 0 it moves them there. */
-static double giveBack(spreadPlanning *plan, unsigned to, double most, unsigned from) {
+static double balancePolicyGiveBack(spreadPlanning *plan, unsigned to, double most, unsigned from) {
     double sum = 0;
     uint32_t before = NONE;
     size_t looks = 0, given = 0;
@@ -352,7 +352,7 @@ static double giveBack(spreadPlanning *plan, unsigned to, double most, unsigned 
 }
 
 /* Each connection of `from` is larger than the gap: exchanges one for several that together are smaller. */
-static bool exchange(spreadPlanning *plan, unsigned from, unsigned to, double gap) {
+static bool balancePolicyExchange(spreadPlanning *plan, unsigned from, unsigned to, double gap) {
     if (plan->count + 1 + EXCHANGE_MAX > plan->max) return false;
     double best = -1, back = 0;
     uint32_t give = NONE, before = NONE;
@@ -361,7 +361,7 @@ static bool exchange(spreadPlanning *plan, unsigned from, unsigned to, double ga
         double load = loadOf(plan, i);
         looks++;
         if (load < gap) continue;
-        double less = load - giveBack(plan, to, load - gap / 2, 0),
+        double less = load - balancePolicyGiveBack(plan, to, load - gap / 2, 0),
                off = less > gap / 2 ? less - gap / 2 : gap / 2 - less;
         if (less < EXCHANGE_MIN || less >= gap || (best >= 0 && off >= best)) continue;
         best = off;
@@ -370,7 +370,7 @@ static bool exchange(spreadPlanning *plan, unsigned from, unsigned to, double ga
     }
     if (best < 0) return false;
     moveBehind(plan, from, give, to);
-    giveBack(plan, to, back, from);
+    balancePolicyGiveBack(plan, to, back, from);
     return true;
 }
 
@@ -379,7 +379,7 @@ static bool shed(spreadPlanning *plan, unsigned from, unsigned to) {
     double gap = plan->load[from] - plan->load[to];
     uint32_t give = NONE;
     if (gap < GAP_MIN || !canBeSplit(plan, from)) return false;
-    if (!pick(plan, from, gap / 2, gap, &give)) return exchange(plan, from, to, gap);
+    if (!pick(plan, from, gap / 2, gap, &give)) return balancePolicyExchange(plan, from, to, gap);
     moveBehind(plan, from, give, to);
     return true;
 }
@@ -388,7 +388,7 @@ static bool mayGoOn(const spreadPlanning *plan) {
     return plan->count < plan->max && plan->looks < LOOKS_MAX;
 }
 
-static void relieve(spreadPlanning *plan) {
+static void balancePolicyRelieve(spreadPlanning *plan) {
     bool no_time[BALANCE_THREADS];
     for (int t = 1; t <= plan->p->level; t++) no_time[t] = plan->load[t] >= NO_TIME;
     unsigned from;
@@ -430,7 +430,7 @@ static bool goUp(spreadPlanning *plan) {
 }
 
 /* Returns whether `level` threads can take the connections of the others, the heavier ones first. */
-static bool fits(const spreadPlanning *plan, int level) {
+static bool balancePolicyFits(const spreadPlanning *plan, int level) {
     double load[BALANCE_THREADS];
     for (int t = 1; t <= level; t++) load[t] = plan->load[t];
     size_t looks = 0;
@@ -459,7 +459,7 @@ static void goDown(spreadPlanning *plan) {
     if (level < 1) level = 1;
     p->quiet_ns = 0; /* the next check is as far away */
     for (; level < p->level; level++) {
-        if (!fits(plan, level)) continue;
+        if (!balancePolicyFits(plan, level)) continue;
         setLevel(p, level);
         return;
     }
@@ -512,7 +512,7 @@ static void evenOut(spreadPlanning *plan) {
 
 /* Sets the time until the next plan, so that a change can show its effect, and a load that cannot be divided is not
  * surveyed all the time. */
-static void rest(balancePolicy *p, bool changed) {
+static void balancePolicyRest(balancePolicy *p, bool changed) {
     if (changed) {
         p->hot_ns = p->quiet_ns = p->again_ns = 0;
         p->asking = (throughput){0};
@@ -526,17 +526,17 @@ size_t balancePlan(balancePolicy *p, balanceClient *ios, size_t n, balanceMove *
     spreadPlanning plan = {.p = p, .ios = ios, .moves = moves, .max = max};
     uint64_t hot_ns = p->hot_ns;
     int level = p->level;
-    begin(&plan, n);
+    balancePolicyBegin(&plan, n);
     if (hot_ns >= UP_NS) {
-        relieve(&plan);
+        balancePolicyRelieve(&plan);
         if (mayGoOn(&plan) && goUp(&plan)) {
             for (int t = 1; t <= p->level; t++) plan.stuck[t] = false;
-            relieve(&plan);
+            balancePolicyRelieve(&plan);
         }
         if (plan.count == 0 && p->level == p->most && hot_ns >= FAIR_NS) evenOut(&plan);
     }
     if (plan.count == 0 && p->level == level && p->quiet_ns >= DOWN_NS && !isTrying(p)) goDown(&plan);
-    rest(p, plan.count > 0 || p->level != level);
+    balancePolicyRest(p, plan.count > 0 || p->level != level);
     return plan.count;
 }
 

@@ -24,7 +24,7 @@
 
 /* Asserts what holds in each state, at the start of the header's functions (not at their end: ending a detach may free
  * the connection). While `detached_here` is set no loop watches the connection. */
-static void loanCheck(const clientIo *s, bool detached) {
+static void detachCheck(const clientIo *s, bool detached) {
     debugAssert(s->detached == detached && (s->detached || !s->detached_here));
     debugAssert(!s->detached || s->moving_to); /* a move that continues when the detach ends */
     debugAssert(!s->detached_here || (!s->owner && !s->conn->loop));
@@ -36,15 +36,15 @@ clientIo *connDetachBegin(client *c) {
     assertMainThread();
     clientIo *s = c->io;
     if (!s || s->closing || s->detached || c->flags & CLIENT_CLOSE_ASAP) return NULL;
-    loanCheck(s, false);
+    detachCheck(s, false);
     rebalanceDetach(s);
-    loanCheck(s, true);
+    detachCheck(s, true);
     return s;
 }
 
 detachState connDetachPoll(clientIo *s, connection **conn) {
     assertMainThread();
-    loanCheck(s, true);
+    detachCheck(s, true);
     if (!s->detached_here) return DETACH_PENDING;
     bool written = !s->out_head && !s->held_replies && !s->held_first;
     if (written && s->conn->state == CONN_CONNECTED && !s->ended && !s->closing) {
@@ -57,7 +57,7 @@ detachState connDetachPoll(clientIo *s, connection **conn) {
 
 void connDetachEnd(clientIo *s) {
     assertMainThread();
-    loanCheck(s, true);
+    detachCheck(s, true);
     rebalanceAttach(s);
 }
 
@@ -80,7 +80,7 @@ void connReattach(client *c) {
 void connAbandon(client *c) {
     assertMainThread();
     clientIo *s = c->io;
-    loanCheck(s, true);
+    detachCheck(s, true);
     debugAssert(s->detached_here);
     connMute(s->conn);
     s->input_ended = true; /* further input is for the other process */

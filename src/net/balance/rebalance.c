@@ -127,7 +127,7 @@ static ioThread *leastLoaded(double cost) {
     return ioThreadGet(balancePick(&rebalancer.policy, may, counts, cost)); /* if none, number 0: main's own */
 }
 
-static bool fits(const ioThread *t) {
+static bool rebalanceFits(const ioThread *t) {
     unsigned id = ioThreadId(t);
     if (id == 0) return rebalancer.level == 0;
     return (int)id <= rebalancer.level && !ioThreadIsRetiring(t);
@@ -135,11 +135,11 @@ static bool fits(const ioThread *t) {
 
 /* --- moving ------------------------------------------------------------------------------------------- */
 
-static void join(clientIo *s, ioThread *t) {
+static void rebalanceJoin(clientIo *s, ioThread *t) {
     linkIo(s, t);
     ioMessage m = {.type = IO_MSG_JOIN, .io = s};
-    if (s->admitted) m.number |= CLIENT_STREAM_ADMITTED;
-    if (s->session && s->session->authenticated) m.number |= CLIENT_STREAM_AUTHENTICATED;
+    if (s->admitted) m.number |= CLIENT_IO_ADMITTED;
+    if (s->session && s->session->authenticated) m.number |= CLIENT_IO_AUTHENTICATED;
     ioThreadPost(t, &m);
 }
 
@@ -154,7 +154,7 @@ static ioThread *handshakerFor(const clientIo *s) {
 void rebalanceAdopt(clientIo *s) {
     assertMainRole();
     ioThread *handshaker = handshakerFor(s);
-    join(s, handshaker ? handshaker : leastLoaded(rebalancer.policy.cost_typical));
+    rebalanceJoin(s, handshaker ? handshaker : leastLoaded(rebalancer.policy.cost_typical));
 }
 
 static void leaveFor(clientIo *s, ioThread *to) {
@@ -213,8 +213,8 @@ void rebalanceLeft(clientIo *s) {
     s->moving_to = NULL;
     serverAssert(held[ioThreadId(to)].coming > 0);
     held[ioThreadId(to)].coming--;
-    if (!fits(to)) to = leastLoaded(s->cost); /* the level has changed meanwhile */
-    join(s, to);
+    if (!rebalanceFits(to)) to = leastLoaded(s->cost); /* the level has changed meanwhile */
+    rebalanceJoin(s, to);
     if (s->closing) {
         ioMessage m = {.type = IO_MSG_CLOSE, .io = s};
         ioThreadPost(to, &m);
@@ -222,8 +222,8 @@ void rebalanceLeft(clientIo *s) {
     }
     if (s->held_replies || s->returning) {
         ioMessage m = {.type = IO_MSG_OUTPUT, .io = s, .block = s->returning, .reply = s->held_replies};
-        if (s->admitted) m.number |= CLIENT_STREAM_ADMITTED;
-        if (s->session->authenticated) m.number |= CLIENT_STREAM_AUTHENTICATED;
+        if (s->admitted) m.number |= CLIENT_IO_ADMITTED;
+        if (s->session->authenticated) m.number |= CLIENT_IO_AUTHENTICATED;
         s->returning = NULL;
         s->held_replies = NULL;
         ioThreadPost(to, &m);
@@ -259,7 +259,7 @@ static void spreadByNumber(void) {
     unsigned to = 1;
     for (unsigned i = 0; i < IO_THREADS_MAX; i++) {
         const ioThread *from = ioThreadGet(i);
-        size_t stays = from && fits(from) ? share : 0;
+        size_t stays = from && rebalanceFits(from) ? share : 0;
         for (clientIo *s = held[i].ios, *next; s && planned[i] > stays; s = next) {
             next = s->next;
             if (s->moving_to || s->closing) continue;
@@ -280,7 +280,7 @@ static void evacuate(void) {
     rebalancer.misplaced = false;
     for (unsigned i = 0; i < IO_THREADS_MAX; i++) {
         const ioThread *from = ioThreadGet(i);
-        if (!held[i].ios || fits(from)) continue;
+        if (!held[i].ios || rebalanceFits(from)) continue;
         rebalancer.misplaced = true; /* until they have left */
         for (clientIo *s = held[i].ios, *next; s && looks > 0; s = next, looks--) {
             next = s->next;
@@ -359,7 +359,7 @@ static void surveyBegin(monotime now) {
 }
 
 /* Updates the connection's cost by its work since the last survey, and adds it to the survey if it has one. */
-static void lookAt(clientIo *s, double ms) {
+static void rebalanceLookAt(clientIo *s, double ms) {
     uint64_t work = atomic_load_explicit(&s->work, memory_order_relaxed), more = work - s->work_seen;
     if (isSurveyed(s)) return; /* surveyed already, on the thread that it has left */
     s->work_seen = work;
@@ -385,7 +385,7 @@ static bool surveyGoesOn(void) {
         clientIo *s = survey.at;
         survey.at = s->next;
         if (survey.at) prefetchRead(&survey.at->work);
-        lookAt(s, ms);
+        rebalanceLookAt(s, ms);
     }
     return false;
 }
@@ -412,7 +412,7 @@ static void surveyEnds(void) {
     takeLevel();
     for (size_t i = 0; i < n; i++) {
         ioThread *to = ioThreadGet(moves[i].to);
-        if (to && fits(to)) moveForLoad(survey.who[moves[i].io], to);
+        if (to && rebalanceFits(to)) moveForLoad(survey.who[moves[i].io], to);
     }
     survey.n = 0;
 }

@@ -77,7 +77,7 @@ static void tellNames(clientIo *s) {
 
 /* Begins to read if main has checked the names in the certificate. */
 static void admit(clientIo *s, unsigned flags) {
-    if (likely(!(flags & CLIENT_STREAM_ADMITTED) || !s->awaits_user)) return;
+    if (likely(!(flags & CLIENT_IO_ADMITTED) || !s->awaits_user)) return;
     s->awaits_user = false;
     clientIoUpdateReading(s);
 }
@@ -133,11 +133,11 @@ static void detach(clientIo *s) {
     connSetWriteHandler(s->conn, NULL);
     ioMessage m = {.type = IO_MSG_LEFT, .io = s};
     ioOwner *h = s->owner;
-    s->owner = NULL; /* as in closeStream() */
+    s->owner = NULL; /* as in closeIo() */
     ioThreadPostToMain(h, &m);
 }
 
-static void closeStream(clientIo *s) {
+static void closeIo(clientIo *s) {
     serverAssert(s->conn != NULL);
     clientIoForgetReport(s);
     clientIoStopLingering(s);
@@ -168,19 +168,19 @@ void clientIoDeliver(ioOwner *h, const ioMessage *m) {
     switch ((messageType)m->type) {
     case IO_MSG_JOIN:
         attach(s, h);
-        s->authenticated = m->number & CLIENT_STREAM_AUTHENTICATED;
+        s->authenticated = m->number & CLIENT_IO_AUTHENTICATED;
         admit(s, m->number);
         break;
     case IO_MSG_LEAVE: detach(s); return; /* it belongs to its next owner thread or to main now */
     case IO_MSG_OUTPUT:
-        s->authenticated = m->number & CLIENT_STREAM_AUTHENTICATED;
+        s->authenticated = m->number & CLIENT_IO_AUTHENTICATED;
         /* Output first: a returned block may let more be parsed. */
         if (m->reply) clientIoTakeOutput(s, m->reply);
         if (m->block) clientIoTakeReturned(s, m->block);
         admit(s, m->number);
         break;
     case IO_MSG_DRAIN: drainAndClose(s); break;
-    case IO_MSG_CLOSE: closeStream(s); return;
+    case IO_MSG_CLOSE: closeIo(s); return;
     case IO_MSG_FAN:
     case IO_MSG_FREE:
     case IO_MSG_FANNED:

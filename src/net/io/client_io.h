@@ -29,7 +29,7 @@ typedef struct clientIo {
     uint32_t inflight_blocks;
     bool authenticated;        /* as in the last message from main */
     bool reading_stopped;      /* back-pressure or protocol error: no read handler is installed */
-    bool hangup_told;          /* IO_MSG_HANGUP was sent, once */
+    bool hangup_reported;      /* IO_MSG_HANGUP was sent, once */
     bool parse_waits_for_auth; /* a limit was exceeded while main still has a command that may authenticate */
     bool input_ended;          /* end of file, error or protocol error: nothing more will be read */
     bool write_failed;         /* the peer accepts no more output, even if the end of its input came before */

@@ -79,7 +79,7 @@ static void checkHandlers(const clientIo *s) {
     if (!c->loop || c->state == CONN_ACCEPTING) return;
     serverAssert(s->owner && c->loop == s->owner->loop);
     serverAssert(s->reading_stopped == (c->on_readable == NULL));
-    serverAssert(!c->on_hangup || (s->reading_stopped && !s->hangup_told));
+    serverAssert(!c->on_hangup || (s->reading_stopped && !s->hangup_reported));
     serverAssert(s->reading_stopped || s->drain_and_close || s->write_failed ||
                  !(s->input_ended || s->parse_waits_for_auth));
     if (s->write_failed || c->state == CONN_ERROR) return;

@@ -56,7 +56,7 @@ static replyBlock *tailFor(clientIo *s, size_t room, keptOutput *kept) {
 
 /* Turns the bytes of the entry, from offset `from` on, into output of the connection. Returns false if there is no
  * memory. */
-static bool keep(clientIo *s, const fanEntry *e, size_t from) {
+static bool ioFanKeep(clientIo *s, const fanEntry *e, size_t from) {
     fanBatch *batch = (fanBatch *)(uintptr_t)e->batch;
     slice rest = sliceOf(batch->text.ptr + from, batch->text.len - from);
     bool copied = rest.len <= KEEP_COPIED_MAX;
@@ -75,7 +75,7 @@ static bool keep(clientIo *s, const fanEntry *e, size_t from) {
 
 /* ---- Writing ---------------------------------------------------------------------------------------------------- */
 
-static void fail(clientIo *s) {
+static void ioFanFail(clientIo *s) {
     s->fan_head = NULL;
     clientIoWriteFailed(s);
 }
@@ -85,8 +85,8 @@ static void keepRest(clientIo *s, size_t n) {
     for (const fanEntry *e = s->fan_head; e; e = e->next) {
         size_t len = e->batch->text.len, gone = n < len ? n : len;
         n -= gone;
-        if (gone < len && !keep(s, e, gone)) {
-            fail(s);
+        if (gone < len && !ioFanKeep(s, e, gone)) {
+            ioFanFail(s);
             return;
         }
     }
@@ -95,7 +95,7 @@ static void keepRest(clientIo *s, size_t n) {
 }
 
 /* Fills the iovecs with as many entries as one call can write. Returns the first entry left out, or NULL. */
-static const fanEntry *gather(const fanEntry *e, struct iovec *iov, int *count, size_t *bytes) {
+static const fanEntry *ioFanGather(const fanEntry *e, struct iovec *iov, int *count, size_t *bytes) {
     *count = 0;
     *bytes = 0;
     for (; e && *count < FAN_IOV_MAX; e = e->next) {
@@ -110,11 +110,11 @@ static void writeFanned(clientIo *s) {
     int count;
     size_t wanted;
     while (s->fan_head) {
-        const fanEntry *rest = gather(s->fan_head, iov, &count, &wanted);
+        const fanEntry *rest = ioFanGather(s->fan_head, iov, &count, &wanted);
         ioOwnerStatAdd(&s->owner->stats.writes, 1);
         ssize_t n = connWritev(s->conn, iov, count);
         if (n <= 0 && !(n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))) {
-            fail(s);
+            ioFanFail(s);
             return;
         }
         size_t gone = n > 0 ? (size_t)n : 0;
@@ -132,7 +132,7 @@ static void writeFanned(clientIo *s) {
 
 /* ---- A run of messages ------------------------------------------------------------------------------------------ */
 
-static void takeEntry(fanEntry *e) {
+static void ioFanTakeEntry(fanEntry *e) {
     clientIo *s = e->io;
     if (unlikely(isDeaf(s))) {
         e->io = NULL;
@@ -142,7 +142,7 @@ static void takeEntry(fanEntry *e) {
     if (s->fan_head) {
         s->fan_tail->next = e;
     } else if (s->out_head) { /* its socket is full */
-        if (!keep(s, e, 0)) clientIoWriteFailed(s);
+        if (!ioFanKeep(s, e, 0)) clientIoWriteFailed(s);
         return;
     } else {
         s->fan_head = e;
@@ -161,7 +161,7 @@ void clientIoTakeFan(ioOwner *h, fanBatch *b) {
             prefetchWrite(&b->entries[i + AHEAD].io->out_head);
         }
         debugAssert(b->entries[i].io->owner == h);
-        takeEntry(&b->entries[i]);
+        ioFanTakeEntry(&b->entries[i]);
     }
 }
 

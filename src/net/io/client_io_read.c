@@ -81,7 +81,7 @@ static requestLimits limitsOf(const clientIo *s) {
 }
 
 /* Makes main reply to a malformed request with the text, after all earlier replies, and close. */
-static void refuse(clientIo *s, requestBlock *b, slice text) {
+static void ioReadRefuse(clientIo *s, requestBlock *b, slice text) {
     requestBlockAddError(b, text);
     s->input_ended = true;
     s->partial = NULL;
@@ -89,7 +89,7 @@ static void refuse(clientIo *s, requestBlock *b, slice text) {
 }
 
 static void parseFailed(clientIo *s, requestBlock *b) {
-    refuse(s, b, sliceOf(s->reader.error, s->reader.error_len));
+    ioReadRefuse(s, b, sliceOf(s->reader.error, s->reader.error_len));
 }
 
 /* Returns whether the request is "POST / HTTP" or "Host: ...": a browser was made to connect here. No command may
@@ -214,7 +214,7 @@ static void onHangup(connection *conn) {
     clientIoDebugCheck(s);
     connSetHangupHandler(conn, NULL); /* else it would be reported in each loop iteration */
     if (s->end_reported) return;
-    s->hangup_told = true;
+    s->hangup_reported = true;
     ioMessage m = {.type = IO_MSG_HANGUP, .io = s};
     ioThreadPostToMain(s->owner, &m);
     clientIoDebugCheck(s);
@@ -226,7 +226,7 @@ void clientIoUpdateReading(clientIo *s) {
     connHandler *read = NULL, *hangup = NULL;
     if (s->drain_and_close) read = onReadable; /* a reset arrives as readable */
     else if (!s->input_ended && !tooFarAhead(s)) read = onReadable;
-    else if (!s->input_ended && !s->hangup_told) hangup = onHangup;
+    else if (!s->input_ended && !s->hangup_reported) hangup = onHangup;
     s->reading_stopped = !read;
     if (s->conn->on_readable == read && s->conn->on_hangup == hangup) return;
     if (likely((read ? connSetReadHandler(s->conn, read) : connSetHangupHandler(s->conn, hangup)) == C_OK)) return;
@@ -238,7 +238,7 @@ void clientIoUpdateReading(clientIo *s) {
 
 /* Reserves buffer for the next read: at least the rest of an incomplete argument that is not large. Returns false if
  * the buffer is full and there is no memory. */
-static bool makeRoom(const clientIo *s, requestBlock *b) {
+static bool ioReadReserve(const clientIo *s, requestBlock *b) {
     size_t missing = readerMissing(&s->reader, b->len);
     size_t room = b->cap - b->len;
     /* After an argument of some kilobytes that filled the last read, more of its kind probably wait. Fewer reads mean
@@ -333,7 +333,7 @@ static bool readOnce(clientIo *s) {
             if (!requestBlockLargeOpen(b) && !beginLargeArg(s, b)) return false;
             if (requestBlockLargeOpen(b)) return readLargeArg(s, b);
         }
-        if (unlikely(!makeRoom(s, b))) {
+        if (unlikely(!ioReadReserve(s, b))) {
             readerOutOfMemory(&s->reader);
             refuseRequest(s);
             return false;

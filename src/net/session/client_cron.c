@@ -56,7 +56,7 @@ static bool isSilent(const client *c, monotime now) {
     return clockTicksToNs(now - c->last_interaction) >= limit_ns && clientIdleNs(c) >= limit_ns;
 }
 
-static size_t lookAt(client *c, monotime now) {
+static size_t clientCronLookAt(client *c, monotime now) {
     if (c->flags & CLIENT_CLOSE_ASAP) return 1;
     if (net_settings.timeout_s && isSilent(c, now)) {
         serverLog(LL_VERBOSE, "Closing idle client");
@@ -92,7 +92,7 @@ static size_t lookAtSome(void) {
     for (; cron.outputs && spent < CLIENT_CRON_LOOKS; cron.outputs--)
         if ((c = clientPopWatched()) != NULL) spent += lookAtOutput(c);
     for (; cron.clients && spent < CLIENT_CRON_LOOKS; cron.clients--)
-        if ((c = clientNextInRound()) != NULL) spent += lookAt(c, now);
+        if ((c = clientNextInRound()) != NULL) spent += clientCronLookAt(c, now);
     while (spent < CLIENT_CRON_LOOKS && clientEvictionWanted()) spent += clientEvictionStep() ? CLOSE_LOOKS : 1;
     return spent;
 }

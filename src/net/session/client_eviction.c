@@ -61,12 +61,12 @@ static const clientCost *costAt(size_t index) {
     return (const clientCost *)costs.clients.at + index;
 }
 
-static void add(clientCost cost) {
+static void clientEvictionAdd(clientCost cost) {
     costs.sum += cost.bytes;
     heapAdd(&costs.clients, &cost);
 }
 
-static void change(clientCost cost) {
+static void clientEvictionChange(clientCost cost) {
     size_t i = evictionSlotOf(cost.c)->place - 1, before = costAt(i)->bytes;
     if (cost.bytes == before) return;
     costs.sum += cost.bytes - before;
@@ -128,8 +128,8 @@ void clientEvictionNote(client *c) {
     evictionSlotOf(c)->flow_noted = c->input_bytes + c->output_memory;
     if (mayEvict(c)) {
         clientCost cost = {clientMemUsage(c), c};
-        if (evictionSlotOf(c)->place) change(cost);
-        else add(cost);
+        if (evictionSlotOf(c)->place) clientEvictionChange(cost);
+        else clientEvictionAdd(cost);
     } else if (evictionSlotOf(c)->place) {
         drop(c);
     }

@@ -145,7 +145,7 @@ static size_t collectOf(client *c, recordItem *items, size_t n, size_t max) {
 }
 
 /* Collects commands of the first clients in the queue. */
-static size_t collect(recordItem *items, size_t max) {
+static size_t commandBatchCollect(recordItem *items, size_t max) {
     size_t n = 0;
     for (client *c = queue.head; c && n < max; c = c->next_ready)
         if (batchMayExecute(c)) n = collectOf(c, items, n, max);
@@ -173,7 +173,7 @@ static void returnBlock(client *c) {
 }
 
 /* Advances to the next command after one has run. */
-static void advance(client *c) {
+static void commandBatchAdvance(client *c) {
     requestBlock *b = c->blocks_head;
     parsedCommand *p = b->current;
     if (unlikely(p->value != NULL) && !(p->flags & REQ_QUEUED)) {
@@ -201,7 +201,7 @@ static bool executeItem(const recordItem *item, monotime *now, size_t *ran) {
     client *c = item->c;
     switch (processCommand(c, item->req, now)) {
     case CALL_DONE:
-        advance(c);
+        commandBatchAdvance(c);
         ++*ran;
         if (unlikely(blocking_ready) && !queue.within) callServeBlocked(now);
         break;
@@ -308,7 +308,7 @@ static void debugCheckBatch(void) {
 #endif
 }
 
-/* Removes clients from the head of the queue that cannot run now: collect() would find nothing. */
+/* Removes clients from the head of the queue that cannot run now: commandBatchCollect() would find nothing. */
 static void dropIdleHeads(void) {
     while (queue.head && (!batchMayExecute(queue.head) || !queue.head->blocks_head)) settleHead(queue.head);
 }
@@ -331,7 +331,7 @@ size_t batchExecute(size_t max) {
     while (queue.head && ran < max && !queue.for_main) {
         size_t size = batchSize();
         bool prefetch = engine_settings.prefetch_batch_max_size > 0;
-        size_t n = collect(items, size);
+        size_t n = commandBatchCollect(items, size);
         if (n == 0) {
             dropIdleHeads();
             continue;

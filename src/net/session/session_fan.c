@@ -88,7 +88,7 @@ static void countIo(clientIo *s) {
 }
 
 /* Reserves space for `count` connections. Returns false if there is no memory. */
-static bool makeRoom(size_t count) {
+static bool sessionFanReserve(size_t count) {
     if (count <= sorting.room) return true;
     zfree(sorting.ios);
     sorting.ios = ztrymalloc(count * sizeof(*sorting.ios));
@@ -140,7 +140,7 @@ static void postBatches(void) {
 static void sendRun(const fanRun *run, int protocol) {
     robj *bytes = run->bytes[protocol];
     slice text = objectRawString(bytes);
-    if (!makeRoom(run->count[protocol])) {
+    if (!sessionFanReserve(run->count[protocol])) {
         for (size_t i = 0; i < run->count[protocol]; i++) closeForMemory(fanRunClient(run, protocol, i));
         return;
     }

@@ -35,8 +35,8 @@ static void postToIo(clientIo *s, replyBlock *chain) {
     debugAssert(!s->moving_to && !s->closing);
     client *c = s->session;
     ioMessage m = {.type = IO_MSG_OUTPUT, .io = s, .block = s->returning, .reply = chain};
-    if (c && c->authenticated) m.number |= CLIENT_STREAM_AUTHENTICATED;
-    if (unlikely(s->admitted)) m.number |= CLIENT_STREAM_ADMITTED;
+    if (c && c->authenticated) m.number |= CLIENT_IO_AUTHENTICATED;
+    if (unlikely(s->admitted)) m.number |= CLIENT_IO_ADMITTED;
     s->returning = NULL;
     ioThreadPost(s->home, &m);
 }

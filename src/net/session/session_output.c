@@ -172,7 +172,7 @@ static void forgetReturning(clientIo *s) {
     s->on_returning = false;
 }
 
-static void forget(clientIo *s) {
+static void sessionOutputForget(clientIo *s) {
     if (s->on_draining) takeDraining(s);
     if (unlikely(s->on_returning)) forgetReturning(s);
     sessionDropBlocks(s->returning);
@@ -183,7 +183,7 @@ static void forget(clientIo *s) {
 void sessionCloseIo(clientIo *s) {
     assertMainRole();
     serverAssert(!s->closing);
-    forget(s);
+    sessionOutputForget(s);
     s->session = NULL;
     s->closing = true;
     if (s->moving_to) return; /* rebalanceLeft() closes it */

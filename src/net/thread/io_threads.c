@@ -187,7 +187,7 @@ static bool takeMessages(ioThread *t) {
     return any;
 }
 
-static void publish(ioThread *t) {
+static void ioThreadsPublish(ioThread *t) {
     if (messageChannelCommit(&t->to_main)) setPosted(t->owner.id);
 }
 
@@ -256,7 +256,7 @@ static void threadAfterEvent(aeEventLoop *loop, void *arg) {
     ioThread *t = arg;
     if (unlikely(t->owner.direct)) return;
     if (!t->owner.greets && !mainWatchIsDue(&t->watch, &t->owner)) return;
-    publish(t);
+    ioThreadsPublish(t);
     if (!seeToMain(t)) takeMessages(t);
 }
 
@@ -269,7 +269,7 @@ static long long onRetry(aeEventLoop *loop, long long id, void *arg) {
 
 /* Returns whether no thread is awake that will take what was published. Reports after an iteration of main are
  * published without waking a thread: the role may have passed to main's own thread, which may sleep by now. */
-static bool mainIsToBeTold(void) {
+static bool mainIsNotified(void) {
     mainRoleState state = mainRolePeek();
     return state == ROLE_FREE || state == ROLE_ASLEEP;
 }
@@ -280,7 +280,7 @@ static bool fallsAsleep(ioThread *t) {
     if (t->owner.unreported) return false; /* written while it had the role: a client may wait for the report */
     atomic_store_explicit(&t->sleeping, 1, memory_order_seq_cst);
     fullFence();
-    bool work = !spscIsEmpty(&t->from_main.ring) || (anyPosted() && mainIsToBeTold());
+    bool work = !spscIsEmpty(&t->from_main.ring) || (anyPosted() && mainIsNotified());
     if (work) atomic_store_explicit(&t->sleeping, 0, memory_order_relaxed);
     return !work;
 }
@@ -291,12 +291,12 @@ static void threadBeforeSleep(aeEventLoop *loop, void *arg) {
     if (unlikely(t->owner.direct)) return; /* a running command serves others: the iteration continues after it */
     /* Read before the ring is emptied, so that messages which main posted before the stop are taken. */
     bool stop = atomic_load_explicit(&t->stop, memory_order_acquire);
-    publish(t); /* what was parsed, before the writes that the messages cause */
+    ioThreadsPublish(t); /* what was parsed, before the writes that the messages cause */
     bool took = takeMessages(t);
     bool acted = !stop && seeToMain(t);
     bool again = !stop && !acted && mainWatchLooksAgain(&t->watch, &t->owner, took);
     if (!again || mainWatchReports(&t->watch)) io.hooks.report(&t->owner);
-    publish(t);
+    ioThreadsPublish(t);
     if (!stop && !again && !acted) acted = seeToMain(t);
     mainWatchTurned(&t->watch, &t->owner);
     zmallocKeepReserve(); /* in each loop iteration, as a busy thread never sleeps */

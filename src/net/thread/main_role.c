@@ -44,7 +44,7 @@ static struct {
     pthread_cond_t given; /* signaled when the word changes from WANTED to KEPT */
 } role = {.lock = PTHREAD_MUTEX_INITIALIZER, .given = PTHREAD_COND_INITIALIZER};
 
-static bool change(mainRoleState from, mainRoleState to) {
+static bool mainRoleChange(mainRoleState from, mainRoleState to) {
     int expected = (int)from;
     return atomic_compare_exchange_strong(&role.word, &expected, (int)to);
 }
@@ -60,7 +60,7 @@ static void roleCheck(void) {
 }
 
 /* The caller has the role from here on. */
-static void enter(unsigned thread) {
+static void mainRoleEnter(unsigned thread) {
     panicSetMainRole(true);
     object_main_owner = thread;
     atomic_store_explicit(&role.cpu, sched_getcpu(), memory_order_relaxed);
@@ -71,7 +71,7 @@ void mainRoleInit(const aeWakeup *wakeup) {
     serverAssert(wakeup && !role.wakeup);
     role.wakeup = wakeup;
     atomic_store(&role.word, ROLE_KEPT);
-    enter(0);
+    mainRoleEnter(0);
     roleCheck();
 }
 
@@ -100,8 +100,9 @@ void mainRoleSuspend(bool offer) {
 
 bool mainRoleReacquire(void) {
     assertMainThread();
-    if (!change(ROLE_FREE, ROLE_KEPT) && !change(ROLE_ASLEEP, ROLE_KEPT) && mainRolePeek() != ROLE_KEPT) return false;
-    enter(0);
+    if (!mainRoleChange(ROLE_FREE, ROLE_KEPT) && !mainRoleChange(ROLE_ASLEEP, ROLE_KEPT) && mainRolePeek() != ROLE_KEPT)
+        return false;
+    mainRoleEnter(0);
     roleCheck();
     return true;
 }
@@ -115,16 +116,16 @@ static void waitForTurnToEnd(void) {
 void mainRoleResume(void) {
     assertMainThread();
     while (!mainRoleReacquire())
-        if (change(ROLE_LENT, ROLE_WANTED)) waitForTurnToEnd();
+        if (mainRoleChange(ROLE_LENT, ROLE_WANTED)) waitForTurnToEnd();
 }
 
 /* --- I/O threads -------------------------------------------------------------------------------------- */
 
 bool mainRoleAcquire(unsigned thread) {
     debugAssert(!panicHoldsMainRole());
-    if (atomic_load_explicit(&role.word, memory_order_relaxed) != ROLE_FREE || !change(ROLE_FREE, ROLE_LENT))
+    if (atomic_load_explicit(&role.word, memory_order_relaxed) != ROLE_FREE || !mainRoleChange(ROLE_FREE, ROLE_LENT))
         return false;
-    enter(thread);
+    mainRoleEnter(thread);
     roleCheck();
     role.moves++;
     return true;
@@ -133,7 +134,7 @@ bool mainRoleAcquire(unsigned thread) {
 /* Hands the role to main's own thread, which waits in mainRoleResume(). */
 static void handToWaiting(void) {
     pthread_mutex_lock(&role.lock);
-    bool handed = change(ROLE_WANTED, ROLE_KEPT);
+    bool handed = mainRoleChange(ROLE_WANTED, ROLE_KEPT);
     serverAssert(handed);
     pthread_cond_signal(&role.given);
     pthread_mutex_unlock(&role.lock);
@@ -142,13 +143,13 @@ static void handToWaiting(void) {
 void mainRoleRelease(void) {
     roleCheck();
     panicSetMainRole(false);
-    if (!change(ROLE_LENT, ROLE_FREE)) handToWaiting();
+    if (!mainRoleChange(ROLE_LENT, ROLE_FREE)) handToWaiting();
 }
 
 void mainRoleHandOff(void) {
     roleCheck();
     panicSetMainRole(false);
-    if (change(ROLE_LENT, ROLE_KEPT)) aeWakeupSend(role.wakeup);
+    if (mainRoleChange(ROLE_LENT, ROLE_KEPT)) aeWakeupSend(role.wakeup);
     else handToWaiting();
 }
 
@@ -157,5 +158,5 @@ bool mainRoleIsWanted(void) {
 }
 
 void mainRoleWake(void) {
-    if (change(ROLE_FREE, ROLE_KEPT) || change(ROLE_ASLEEP, ROLE_KEPT)) aeWakeupSend(role.wakeup);
+    if (mainRoleChange(ROLE_FREE, ROLE_KEPT) || mainRoleChange(ROLE_ASLEEP, ROLE_KEPT)) aeWakeupSend(role.wakeup);
 }

@@ -21,7 +21,7 @@ typedef enum {
     IO_MSG_HANGUP,   /* the peer closed the connection while it is not read because main is behind */
     IO_MSG_LEFT,     /* the connection is attached to no loop: main may give it to its next owner thread */
     IO_MSG_GONE,     /* the connection is closed; reply: unsent and unreported output */
-    IO_MSG_NAMED,    /* names: in the peer's certificate; reading waits for the reply, CLIENT_STREAM_ADMITTED */
+    IO_MSG_NAMED,    /* names: in the peer's certificate; reading waits for the reply, CLIENT_IO_ADMITTED */
     IO_MSG_GREETED,  /* the handshake thread has finished: the connection is to move to a thread that reads it */
     IO_MSG_FANNED,   /* fan: delivered; concerns many connections, so `io` is unused */
     /* from main, to the connection's owner thread */
@@ -36,8 +36,8 @@ typedef enum {
 
 typedef enum { END_EOF, END_ERROR, END_DRAINED, END_QUERY_LIMIT, END_CROSS_PROTOCOL } endReason;
 
-#define CLIENT_STREAM_AUTHENTICATED 1u /* IO_MSG_OUTPUT, IO_MSG_JOIN: the client is authenticated */
-#define CLIENT_STREAM_ADMITTED 2u      /* IO_MSG_OUTPUT, IO_MSG_JOIN: main has checked the names in IO_MSG_NAMED */
+#define CLIENT_IO_AUTHENTICATED 1u /* IO_MSG_OUTPUT, IO_MSG_JOIN: the client is authenticated */
+#define CLIENT_IO_ADMITTED 2u      /* IO_MSG_OUTPUT, IO_MSG_JOIN: main has checked the names in IO_MSG_NAMED */
 
 #define IO_FREE_CACHE 1u    /* IO_MSG_FREE: also return the allocator's cached blocks, as the thread is idle */
 #define IO_FREE_HOT_KEYS 2u /* IO_MSG_FREE: also free the counts of a finished HOTKEYS session */

@@ -23,15 +23,15 @@
 #include "zmalloc.h"
 
 /* Adds without a locked instruction: there is only one writer. */
-static void count(_Atomic uint64_t *counter, uint64_t bytes) {
+static void requestBlockCount(_Atomic uint64_t *counter, uint64_t bytes) {
     uint64_t now = atomic_load_explicit(counter, memory_order_relaxed);
     atomic_store_explicit(counter, now + bytes, memory_order_relaxed);
 }
 
 /* Counts `bytes` more that the block owns beyond itself. */
-static void holds(requestPool *pool, requestBlock *b, size_t bytes) {
+static void requestBlockHolds(requestPool *pool, requestBlock *b, size_t bytes) {
     b->extra_bytes += bytes;
-    count(&pool->memory_in, bytes);
+    requestBlockCount(&pool->memory_in, bytes);
 }
 
 static void blockReset(requestBlock *b) {
@@ -94,7 +94,7 @@ static __attribute__((noinline)) void blockFreeExtras(requestPool *pool, request
 void requestBlockPut(requestPool *pool, requestBlock *b) {
     for (parsedCommand *p = b->current; p; p = p->next) /* those before `current` have run */
         if (p->value) lazyfreeUnknown(p->value);
-    count(&pool->memory_out, b->value_bytes + b->extra_bytes);
+    requestBlockCount(&pool->memory_out, b->value_bytes + b->extra_bytes);
     if (unlikely(b->extra_bytes)) blockFreeExtras(pool, b);
     recordArenaFree(&b->arena);
     if (pool->count >= REQUEST_POOL_MAX) {
@@ -110,11 +110,11 @@ void requestBlockPut(requestPool *pool, requestBlock *b) {
 void requestBlockPick(requestPool *pool, requestBlock *b) {
     debugAssert(!b->samples && b->current == b->first);
     b->samples = hotKeysPick(&pool->hot, &b->arena, b->first, b->commands);
-    if (b->samples) holds(pool, b, sizeof(requestSample));
+    if (b->samples) requestBlockHolds(pool, b, sizeof(requestSample));
 }
 
 void requestBlockExecuted(requestPool *pool, requestBlock *b) {
-    count(&pool->memory_out, b->value_bytes);
+    requestBlockCount(&pool->memory_out, b->value_bytes);
     b->value_bytes = 0;
 }
 
@@ -144,7 +144,7 @@ bool requestBlockReserve(requestPool *pool, requestBlock *b, size_t extra) {
     if (first) memcpy(grown, b->buf, b->len);
     b->buf = grown;
     b->cap = usable;
-    holds(pool, b, usable - before);
+    requestBlockHolds(pool, b, usable - before);
     return true;
 }
 
@@ -192,7 +192,7 @@ bool requestBlockLargeBegin(requestPool *pool, requestBlock *b, requestReader *r
         b->large->next = a;
     }
     b->large = a;
-    holds(pool, b, sizeof(*a)); /* so that extra_bytes is not 0 even if no byte has arrived yet */
+    requestBlockHolds(pool, b, sizeof(*a)); /* so that extra_bytes is not 0 even if no byte has arrived yet */
     b->buf[start] = SCATTERED_MARK;
     if (!readerTakeBodyOut(r)) return false;
     if (here > a->len) here = a->len; /* complete except for its CRLF */
@@ -228,12 +228,12 @@ void requestBlockLargeCame(requestPool *pool, requestBlock *b, size_t n) {
     a->have += n;
     b->large_bytes += n;
     zmallocUntouched(largeUntouched(a) - before);
-    holds(pool, b, n);
+    requestBlockHolds(pool, b, n);
 }
 
 /* --- records -------------------------------------------------------------------------------------- */
 
-static parsedCommand *append(requestBlock *b, size_t argc) {
+static parsedCommand *requestBlockAppend(requestBlock *b, size_t argc) {
     parsedCommand *p = recordCreate(&b->arena, argc);
     if (b->last) b->last->next = p;
     else b->first = b->current = p;
@@ -246,7 +246,7 @@ static parsedCommand *append(requestBlock *b, size_t argc) {
 
 /* Adds the large arguments to the record of the block's first request, which has them. From here on they count as
  * values built for the command: they become data or are freed. */
-static void gather(requestBlock *b, parsedCommand *p) {
+static void requestBlockGather(requestBlock *b, parsedCommand *p) {
     const largeArg *a = b->large;
     do {
         a = a->next;
@@ -262,7 +262,7 @@ static void gather(requestBlock *b, parsedCommand *p) {
 }
 
 static __attribute__((noinline)) void oddForm(requestBlock *b, parsedCommand *p) {
-    if (*p->wire == SCATTERED_MARK && b->large && p == b->first) gather(b, p);
+    if (*p->wire == SCATTERED_MARK && b->large && p == b->first) requestBlockGather(b, p);
     else p->flags |= REQ_INLINE;
 }
 
@@ -270,7 +270,7 @@ bool requestBlockAddCommand(requestPool *pool, requestBlock *b, const requestRea
     debugAssert(r->state == READ_DONE && r->argc > 0);
     debugAssert(start < r->pos && r->pos <= b->len);
     if (unlikely(r->argc >= MANY_ARGS) && !recordArenaPrepare(&b->arena, r->argc)) return false;
-    parsedCommand *p = append(b, r->argc);
+    parsedCommand *p = requestBlockAppend(b, r->argc);
     size_t wire_bytes = r->pos - start;
     b->wire_bytes += wire_bytes;
     p->wire = b->buf + start;
@@ -280,13 +280,13 @@ bool requestBlockAddCommand(requestPool *pool, requestBlock *b, const requestRea
     size_t bytes = recordComplete(&b->arena, &pool->cache, p, pool->thread_id);
     if (!bytes) return true;
     b->value_bytes += bytes;
-    count(&pool->memory_in, bytes);
+    requestBlockCount(&pool->memory_in, bytes);
     return true;
 }
 
 void requestBlockAddEmpty(requestBlock *b, const requestReader *r, size_t start) {
     debugAssert(r->state == READ_DONE && r->argc == 0);
-    parsedCommand *p = append(b, 1);
+    parsedCommand *p = requestBlockAppend(b, 1);
     p->flags = REQ_EMPTY;
     p->wire = b->buf + start;
     p->wire_len = (uint32_t)(r->pos - start); /* at most one line */
@@ -295,7 +295,7 @@ void requestBlockAddEmpty(requestBlock *b, const requestReader *r, size_t start)
 }
 
 void requestBlockAddError(requestBlock *b, slice text) {
-    parsedCommand *p = append(b, 1);
+    parsedCommand *p = requestBlockAppend(b, 1);
     char *copy = recordArenaAlloc(&b->arena, text.len);
     memcpy(copy, text.ptr, text.len);
     p->flags = REQ_PROTOCOL_ERROR;

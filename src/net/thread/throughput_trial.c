@@ -40,7 +40,7 @@ static double perSecond(throughput p) {
     return (double)p.commands * 1e9 / (double)p.ns;
 }
 
-static void rest(throughputTrial *t) {
+static void throughputTrialRest(throughputTrial *t) {
     t->rest_ns = t->rest_ns ? t->rest_ns * 2 : REST_NS;
     if (t->rest_ns > REST_NS_MAX) t->rest_ns = REST_NS_MAX;
     t->rested_ns = 0;
@@ -56,7 +56,7 @@ trialState throughputTrialWindow(throughputTrial *t, throughput window) {
     if (t->during.ns < TRIAL_NS) return TRIAL_GOES_ON;
     t->under_way = false;
     if (perSecond(t->during) * 100 < perSecond(t->before) * t->percent) {
-        rest(t);
+        throughputTrialRest(t);
         return TRIAL_FAILED;
     }
     t->rest_ns = 0;

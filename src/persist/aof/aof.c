@@ -157,7 +157,7 @@ static void appendTimestamp(void) {
     aof.stamped_s = now_s;
 }
 
-static void takeItem(const propagateItem *item) {
+static void aofTakeItem(const propagateItem *item) {
     assertMainRole();
     aofCheck();
     debugAssert(item->count > 0 && item->dbid < dbCount());
@@ -172,7 +172,7 @@ static void takeItem(const propagateItem *item) {
     aofCheck();
 }
 
-static const propagateSink sink = {.target = PROPAGATE_AOF, .take = takeItem};
+static const propagateSink sink = {.target = PROPAGATE_AOF, .take = aofTakeItem};
 
 /* --- whether replies may be sent ------------------------------------------------------------------------------ */
 
@@ -197,7 +197,7 @@ static uint64_t ageBehind(uint64_t safe, uint64_t now_ms) {
 
 /* Records the time at which the bytes after `before` are appended. While all marks are in use nothing is recorded, and
  * later bytes seem as old as the last mark. */
-static void mark(uint64_t before, uint64_t now_ms) {
+static void aofMark(uint64_t before, uint64_t now_ms) {
     if (aof.marks_count == MARKS_MAX) return;
     if (aof.marks_count && now_ms - markAt(aof.marks_count - 1)->ms < MARK_MS) return;
     debugAssert(!aof.marks_count || markAt(aof.marks_count - 1)->offset <= before);
@@ -293,7 +293,7 @@ bool aofBeforeReplies(holdSequence *seq, uint64_t *offset) {
     bool always = persist_settings.appendfsync == FSYNC_ALWAYS, held_back = syncsHeldBack(), slow = commandsWereSlow();
     if (aof.queue->whole != before) {
         now_ms = clockMonotonicMs();
-        mark(before, now_ms);
+        aofMark(before, now_ms);
         aofThreadPublish(aof.thread);
     }
     aofProgress p = aofThreadProgress(aof.thread);
@@ -395,7 +395,7 @@ bool aofStart(bool hide_user_data) {
     return started;
 }
 
-static void tell(aofDoneFn **done, const aofJob *job) {
+static void aofTell(aofDoneFn **done, const aofJob *job) {
     aofDoneFn *fn = *done;
     debugAssert(job->ok == (job->error == 0));
     *done = NULL;
@@ -436,11 +436,11 @@ static void finished(const aofJob *job) {
         if (job->ok) aof.older_size += job->incr_size;
         if (job != aof.last_cut) break; /* of a rewrite that ended before its cut was done */
         aof.last_cut = NULL;
-        tell(&aof.cut_done, job);
+        aofTell(&aof.cut_done, job);
         break;
     case AOF_JOB_SWITCH_BASE:
         if (job->ok) switched(job);
-        tell(&aof.switch_done, job);
+        aofTell(&aof.switch_done, job);
         break;
     case AOF_JOB_END:
         if (!job->ok)
@@ -536,7 +536,7 @@ static void takeLeaving(bool wait) {
     if (wait) aofThreadWaitForEnd(aof.leaving);
     bool ended = wait;
     for (aofJob *job; (job = aofThreadFinished(aof.leaving)) != NULL; aofJobFree(job)) {
-        if (job->type == AOF_JOB_SWITCH_BASE) tell(&aof.switch_done, job);
+        if (job->type == AOF_JOB_SWITCH_BASE) aofTell(&aof.switch_done, job);
         ended |= job->type == AOF_JOB_END;
     }
     if (!ended) return;

@@ -62,7 +62,7 @@ static void putStreamId(rdbWriter *out, streamId id) {
 }
 
 /* Begins a command with `argc` arguments, its name included. */
-static void begin(rdbWriter *out, const char *name, size_t argc) {
+static void aofBaseBegin(rdbWriter *out, const char *name, size_t argc) {
     putHeader(out, '*', argc);
     putWord(out, name);
 }
@@ -73,7 +73,7 @@ static void beginSome(rdbWriter *out, const char *name, slice key, size_t done, 
     debugAssert(done < total && parts > 0);
     if (done % ITEMS) return;
     size_t some = total - done < ITEMS ? total - done : ITEMS;
-    begin(out, name, 2 + some * parts);
+    aofBaseBegin(out, name, 2 + some * parts);
     putArg(out, key);
 }
 
@@ -81,7 +81,7 @@ static void beginSome(rdbWriter *out, const char *name, slice key, size_t done, 
 
 static void writeString(rdbWriter *out, slice key, const robj *o) {
     char digits[LONG_STR_SIZE];
-    begin(out, "SET", 3);
+    aofBaseBegin(out, "SET", 3);
     putArg(out, key);
     putArg(out, objectString(o, digits));
 }
@@ -134,7 +134,7 @@ static size_t writeTimedFields(rdbWriter *out, slice key, const robj *o) {
             others++;
             continue;
         }
-        begin(out, "HSETEX", 8);
+        aofBaseBegin(out, "HSETEX", 8);
         putArg(out, key);
         putWord(out, "PXAT");
         putNumber(out, p->when_ms);
@@ -169,7 +169,7 @@ static void writeEntries(rdbWriter *out, slice key, const stream *s) {
     char field_digits[LONG_STR_SIZE], value_digits[LONG_STR_SIZE];
     streamIterBegin(&it, s, STREAM_ID_MIN, STREAM_ID_MAX, false);
     while (streamIterNext(&it, &id, &fields)) {
-        begin(out, "XADD", 3 + 2 * fields);
+        aofBaseBegin(out, "XADD", 3 + 2 * fields);
         putArg(out, key);
         putStreamId(out, id);
         for (size_t i = 0; i < fields; i++) {
@@ -184,7 +184,7 @@ static void writeEntries(rdbWriter *out, slice key, const stream *s) {
 
 /* Creates a stream without entries by adding one that is trimmed at once. */
 static void writeEmptyStream(rdbWriter *out, slice key) {
-    begin(out, "XADD", 7);
+    aofBaseBegin(out, "XADD", 7);
     putArg(out, key);
     putWord(out, "MAXLEN");
     putWord(out, "0");
@@ -194,7 +194,7 @@ static void writeEmptyStream(rdbWriter *out, slice key) {
 }
 
 static void writePending(rdbWriter *out, slice key, slice group, const streamPending *p) {
-    begin(out, "XCLAIM", 12);
+    aofBaseBegin(out, "XCLAIM", 12);
     putArg(out, key);
     putArg(out, group);
     putArg(out, streamConsumerName(p->consumer));
@@ -210,7 +210,7 @@ static void writePending(rdbWriter *out, slice key, slice group, const streamPen
 
 static void writeConsumer(rdbWriter *out, slice key, slice group, const streamGroup *g, const streamConsumer *c) {
     if (c->pending == 0) {
-        begin(out, "XGROUP", 5);
+        aofBaseBegin(out, "XGROUP", 5);
         putWord(out, "CREATECONSUMER");
         putArg(out, key);
         putArg(out, group);
@@ -223,7 +223,7 @@ static void writeConsumer(rdbWriter *out, slice key, slice group, const streamGr
 }
 
 static void writeGroup(rdbWriter *out, slice key, slice name, const streamGroup *g) {
-    begin(out, "XGROUP", 7);
+    aofBaseBegin(out, "XGROUP", 7);
     putWord(out, "CREATE");
     putArg(out, key);
     putArg(out, name);
@@ -241,7 +241,7 @@ static void writeStream(rdbWriter *out, slice key, const robj *o) {
     const stream *s = objectStructure(o);
     if (s->length) writeEntries(out, key, s);
     else writeEmptyStream(out, key);
-    begin(out, "XSETID", 7);
+    aofBaseBegin(out, "XSETID", 7);
     putArg(out, key);
     putStreamId(out, s->last_id);
     putWord(out, "ENTRIESADDED");
@@ -259,7 +259,7 @@ static void writeStream(rdbWriter *out, slice key, const robj *o) {
 /* ---- The dataset ---- */
 
 static void writeLibrary(void *out, slice text) {
-    begin(out, "FUNCTION", 3);
+    aofBaseBegin(out, "FUNCTION", 3);
     putWord(out, "LOAD");
     putArg(out, text);
 }
@@ -276,7 +276,7 @@ static void writeHead(rdbWriter *out) {
 }
 
 static void writeDb(rdbWriter *out, int dbid) {
-    begin(out, "SELECT", 2);
+    aofBaseBegin(out, "SELECT", 2);
     putNumber(out, dbid);
 }
 
@@ -298,7 +298,7 @@ static void writeKey(rdbWriter *out, const robj *o) {
     int64_t when_ms = objectExpire(o);
     writeValue(out, key, o);
     if (when_ms == -1) return;
-    begin(out, "PEXPIREAT", 3);
+    aofBaseBegin(out, "PEXPIREAT", 3);
     putArg(out, key);
     putNumber(out, when_ms);
 }

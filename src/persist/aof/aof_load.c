@@ -252,7 +252,7 @@ static bool loadAll(const aofManifest *m, fileToLoad *files, size_t n, aofLoaded
     return true;
 }
 
-static void begin(uint64_t bytes, bool hide_user_data) {
+static void aofLoadBegin(uint64_t bytes, bool hide_user_data) {
     loadingBegin(bytes);
     load.behind = 0;
     load.hide_user_data = hide_user_data;
@@ -264,7 +264,7 @@ static void begin(uint64_t bytes, bool hide_user_data) {
     storeSetExpireIgnored(true);
 }
 
-static void end(void) {
+static void aofLoadEnd(void) {
     debugAssert(load.c && loadingIsActive());
     storeSetExpireIgnored(false);
     clientFree(load.c);
@@ -281,9 +281,9 @@ bool aofLoad(const char *folder, const aofManifest *m, bool hide_user_data, aofL
     size_t n = filesToLoad(m, folder, files);
     uint64_t bytes = 0;
     for (size_t i = 0; i < n; i++) bytes += (uint64_t)files[i].size;
-    begin(bytes, hide_user_data);
+    aofLoadBegin(bytes, hide_user_data);
     bool good = loadAll(m, files, n, loaded);
-    end();
+    aofLoadEnd();
     for (size_t i = 0; i < n; i++) closeFile(&files[i]);
     zfree(files);
     return good;

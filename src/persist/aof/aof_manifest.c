@@ -125,7 +125,7 @@ static const char *addParsed(aofManifest *m, aofFile *file) {
 }
 
 /* Adds the file of a line, which is given without its end. Returns NULL, or the error. */
-static const char *takeLine(aofManifest *m, const char *line) {
+static const char *aofManifestTakeLine(aofManifest *m, const char *line) {
     aofFile file = {.name = NULL};
     int count = 0;
     sds *words = sdsSplitArgs(line, &count);
@@ -147,7 +147,8 @@ static slice cutLine(slice *left) {
     return line;
 }
 
-static aofManifest *refuse(aofManifest *m, aofManifestFault *fault, int number, slice line, const char *error) {
+static aofManifest *aofManifestRefuse(aofManifest *m, aofManifestFault *fault, int number, slice line,
+                                      const char *error) {
     *fault = (aofManifestFault){.line = number, .error = error};
     if (number) fault->text = sdsFromSlice(line);
     aofManifestFree(m);
@@ -156,18 +157,18 @@ static aofManifest *refuse(aofManifest *m, aofManifestFault *fault, int number, 
 
 aofManifest *aofManifestParse(slice bytes, aofManifestFault *fault) {
     aofManifest *m = aofManifestCreate();
-    if (bytes.len == 0) return refuse(m, fault, 0, bytes, "Found an empty AOF manifest");
+    if (bytes.len == 0) return aofManifestRefuse(m, fault, 0, bytes, "Found an empty AOF manifest");
     slice left = bytes;
     for (int number = 1; left.len > 0; number++) {
         slice line = cutLine(&left);
         if (line.ptr[0] == '#') continue;
         if (line.ptr[line.len - 1] != '\n' || memchr(line.ptr, 0, line.len))
-            return refuse(m, fault, number, line, "The AOF manifest file contains too long line");
+            return aofManifestRefuse(m, fault, number, line, "The AOF manifest file contains too long line");
         while (line.len > 0 && isspace((unsigned char)line.ptr[line.len - 1])) line.len--;
         sds text = sdsFromSlice(line);
-        const char *error = takeLine(m, text);
+        const char *error = aofManifestTakeLine(m, text);
         sdsFree(text);
-        if (error) return refuse(m, fault, number, line, error);
+        if (error) return aofManifestRefuse(m, fault, number, line, error);
     }
     manifestCheck(m);
     return m;

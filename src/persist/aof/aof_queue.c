@@ -147,7 +147,7 @@ int aofQueuePeek(const aofQueue *s, uint64_t limit, struct iovec *parts, int max
     return n;
 }
 
-static void giveBack(aofQueue *s, aofBlock *b) {
+static void aofQueueGiveBack(aofQueue *s, aofBlock *b) {
     b->next = atomic_load_explicit(&s->back, memory_order_relaxed);
     while (!atomic_compare_exchange_weak_explicit(&s->back, &b->next, b, memory_order_release, memory_order_relaxed))
         continue;
@@ -161,7 +161,7 @@ void aofQueueConsume(aofQueue *s, size_t bytes) {
             aofBlock *done = s->head;
             s->head = done->next;
             s->taken = 0;
-            giveBack(s, done);
+            aofQueueGiveBack(s, done);
         }
         size_t part = AOF_BLOCK_BYTES - s->taken;
         if (part > bytes) part = bytes;

@@ -99,7 +99,7 @@ static void batchCheck(const aofBatch *b) {
 /* --- the reader's thread --------------------------------------------------------------------------------- */
 
 /* Reads until there are `want` bytes or the file ends. Returns false with errno on failure. */
-static bool fill(aofReader *r, aofBatch *b, size_t want, bool *at_end) {
+static bool aofReaderFill(aofReader *r, aofBatch *b, size_t want, bool *at_end) {
     if (want > b->room) {
         b->room = want;
         b->bytes = zrealloc(b->bytes, b->room);
@@ -208,7 +208,7 @@ static void readBatch(aofReader *r, aofBatch *b) {
     b->have = sdsLen(r->left);
     sdsClear(r->left);
     for (;;) {
-        if (!fill(r, b, want, &at_end)) {
+        if (!aofReaderFill(r, b, want, &at_end)) {
             b->state = AOF_READ_FAILED;
             b->error_number = errno;
         }

@@ -19,11 +19,12 @@
  * Not here    the contents of the base (rdb_save.c, aof_base.c); files and manifest (aof_thread.c, aof_files.c).
  * Owns        the schedule, the figures; the temporary file of a child that has failed.
  * Threads     main; takeBase() a background thread.
- *   IDLE --begin()--> WRITING --child ended well--> TAKING_BASE --the thread has answered--> IDLE
+ *   IDLE --aofRewriteBegin()--> WRITING --child ended well--> TAKING_BASE --the thread has answered--> IDLE
  *    ^                   |    '--the same, no log--> TAKING_ALONE --background work is done----'
  *    '------ failed -----'    IDLE --useReceived()--> TAKING_BASE
  *
- * Invariants  1. One rewrite at a time, from begin() to settle(). The state is WRITING exactly while the child exists.
+ * Invariants  1. One rewrite at a time, from aofRewriteBegin() to aofRewriteSettle(). The state is WRITING exactly
+ *                while the child exists.
  *             2. The first base of a log has with_log set; so has one that a primary has sent, which is always a first
  *                one.
  *             3. A success resets the count of failures.
@@ -102,7 +103,7 @@ static int64_t waitS(void) {
     return wait_s < WAIT_MAX_S ? wait_s : WAIT_MAX_S;
 }
 
-static void settle(bool ok) {
+static void aofRewriteSettle(bool ok) {
     debugAssert(!ok || rewrite.state == TAKING_BASE || rewrite.state == TAKING_ALONE);
     rewrite.state = IDLE;
     rewrite.last_ok = ok;
@@ -160,7 +161,7 @@ static void onSwitched(bool ok, int error) {
     if (!ok) serverLog(LL_WARNING, "The rewritten AOF could not become the base: %s", strerror(error));
     if (rewrite.first && !ok) aofGiveUpFirst();
     debugAssert(rewrite.state == TAKING_BASE);
-    settle(ok);
+    aofRewriteSettle(ok);
     rewriteCheck();
 }
 
@@ -210,7 +211,7 @@ static void childEnded(void *arg, const childEnd *how) {
     }
     if (how->signal) serverLog(LL_WARNING, "Background AOF rewrite terminated by signal %d", how->signal);
     else serverLog(LL_WARNING, "Background AOF rewrite terminated with error");
-    settle(false);
+    aofRewriteSettle(false);
 }
 
 /* ---- The child's start ---- */
@@ -229,7 +230,7 @@ static bool childWork(void *arg) {
     return rdbSaveFile(complete, &options);
 }
 
-static void giveUp(void) {
+static void aofRewriteGiveUp(void) {
     debugAssert(rewrite.state == WRITING);
     rewrite.incr_failed = true;
     childKill();
@@ -239,7 +240,7 @@ static void onCut(bool ok, int error) {
     debugAssert(!rewrite.first || rewrite.state == IDLE);
     if (ok || rewrite.state == IDLE) return;
     serverLog(LL_WARNING, "No new AOF increment could be made: %s. The rewrite is given up.", strerror(error));
-    if (rewrite.state == WRITING) giveUp();
+    if (rewrite.state == WRITING) aofRewriteGiveUp();
 }
 
 /* Kills the child if the increment fails. While the base is being renamed the thread's answer to that job reports the
@@ -248,18 +249,18 @@ static void onFirstFailed(int error) {
     if (rewrite.state != WRITING) return;
     serverLog(LL_WARNING, "The first AOF increment could not be written: %s. The rewrite is given up.",
               strerror(error));
-    giveUp();
+    aofRewriteGiveUp();
     aofGiveUpFirst();
 }
 
 /* Divides the log at the fork: what main appends from here on is not in the base. */
 static void divideLog(void) {
-    if (rewrite.first && !aofBeginFirst(onFirstFailed)) giveUp();
+    if (rewrite.first && !aofBeginFirst(onFirstFailed)) aofRewriteGiveUp();
     else if (!rewrite.first && rewrite.with_log) aofCut(onCut);
 }
 
 /* Forks the child. Returns false, and logs a line, if that fails. */
-static bool begin(void) {
+static bool aofRewriteBegin(void) {
     childJob job = {
         .purpose = CHILD_AOF, .cpulist = persist_settings.aof_rewrite_cpulist, .work = childWork, .ended = childEnded};
     debugAssert(rewrite.state == IDLE && childRunning() == CHILD_NONE);
@@ -271,7 +272,7 @@ static bool begin(void) {
     if (!getcwd(rewrite.folder, sizeof(rewrite.folder))) rewrite.folder[0] = '\0';
     if (!childStart(&job)) {
         serverLog(LL_WARNING, "Can't rewrite append only file in background: fork: %s", strerror(errno));
-        settle(false);
+        aofRewriteSettle(false);
         return false;
     }
     rewrite.state = WRITING;
@@ -308,11 +309,11 @@ void aofRewriteTick(void) {
     rewriteCheck();
     if (rewrite.state == TAKING_ALONE) {
         int result = atomic_load_explicit(&taken, memory_order_acquire);
-        if (result) settle(result > 0);
+        if (result) aofRewriteSettle(result > 0);
     }
     if (!mayBegin()) return;
     bool due = aofIsTurningOn() ? mayTryAgain(nowS()) : isDue(nowS());
-    if (due || rewrite.scheduled) (void)begin();
+    if (due || rewrite.scheduled) (void)aofRewriteBegin();
     rewriteCheck();
 }
 
@@ -354,7 +355,7 @@ static bool turnOn(const char *received, bool *taken) {
         return true;
     }
     if (childRunning() == CHILD_AOF) childKill();
-    if (mayBegin() && !(c && c->flags & CLIENT_MULTI) && !programIsRunning()) return begin();
+    if (mayBegin() && !(c && c->flags & CLIENT_MULTI) && !programIsRunning()) return aofRewriteBegin();
     serverLog(LL_NOTICE, "The append-only file is to be on: its first rewrite begins when nothing else is under way");
     return true;
 }
@@ -406,7 +407,7 @@ void bgrewriteaofCommand(client *c) {
     if (!mayBegin() || c->flags & CLIENT_MULTI || programIsRunning()) {
         rewrite.scheduled = true;
         addReplyStatus(c, "Background append only file rewriting scheduled");
-    } else if (begin()) {
+    } else if (aofRewriteBegin()) {
         addReplyStatus(c, "Background append only file rewriting started");
     } else {
         addReplyError(c,

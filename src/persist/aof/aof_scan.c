@@ -88,7 +88,7 @@ static void slide(aofScanner *s) {
 }
 
 /* Returns the next bytes: `n`, or as many as there are. */
-static slice look(aofScanner *s, size_t n) {
+static slice aofScanLook(aofScanner *s, size_t n) {
     if (s->have - s->at < n && s->offset + s->have < s->size) slide(s);
     size_t there = s->have - s->at;
     return sliceOf(s->bytes + s->at, there < n ? there : n);
@@ -154,7 +154,7 @@ static bool failNumber(aofScanner *s, slice in) {
 /* --- items ----------------------------------------------------------------------------------------------- */
 
 static bool takeNumber(aofScanner *s, char mark, uint64_t least, uint64_t most, uint64_t *number) {
-    slice in = look(s, LINE_SHOWN);
+    slice in = aofScanLook(s, LINE_SHOWN);
     size_t at = 0;
     s->looked = place(s);
     if (in.len == 0) return false;
@@ -174,12 +174,12 @@ static bool takeArgument(aofScanner *s, uint64_t len, slice *word, char *keep) {
     if (left < len + 2) return fail(s, "Expected to read %" PRIu64 " bytes, got %" PRIu64 " bytes", len + 2, left);
     if (len > AOF_BULK_MAX) return failRange(s, '$', (long long)len);
     if (word) {
-        slice first = look(s, len < AOF_SCAN_WORD ? len : AOF_SCAN_WORD);
+        slice first = aofScanLook(s, len < AOF_SCAN_WORD ? len : AOF_SCAN_WORD);
         memcpy(keep, first.ptr, first.len);
         *word = sliceOf(keep, first.len);
     }
     stepOver(s, len);
-    slice end = look(s, 2);
+    slice end = aofScanLook(s, 2);
     if (end.len < 2 || memcmp(end.ptr, "\r\n", 2) != 0) return failNewline(s, end);
     s->at += 2;
     s->lines++;
@@ -210,7 +210,7 @@ static bool takeCommand(aofScanner *s, aofScanItem *item) {
 
 static bool takeAnnotation(aofScanner *s, aofScanItem *item) {
     aofItem line = {.bytes = 0};
-    slice in = look(s, AOF_ANNOTATION_MAX);
+    slice in = aofScanLook(s, AOF_ANNOTATION_MAX);
     s->looked = place(s);
     switch (aofParse(&line, in)) {
     case AOF_ANNOTATION: break;
@@ -222,17 +222,17 @@ static bool takeAnnotation(aofScanner *s, aofScanItem *item) {
     return true;
 }
 
-static bool takeItem(aofScanner *s, aofScanItem *item, char first) {
+static bool aofScanTakeItem(aofScanner *s, aofScanItem *item, char first) {
     if (first == '*') return takeCommand(s, item);
     if (first == '#') return takeAnnotation(s, item);
     return failFormat(s);
 }
 
 aofScanKind aofScanNext(aofScanner *s, aofScanItem *item) {
-    slice next = look(s, 1);
+    slice next = aofScanLook(s, 1);
     char first = next.len ? next.ptr[0] : '\0';
     *item = (aofScanItem){.at = place(s), .unit = s->in_multi ? s->unit : place(s)};
-    bool taken = next.len > 0 && takeItem(s, item, first);
+    bool taken = next.len > 0 && aofScanTakeItem(s, item, first);
     if (s->failed) {
         errno = s->failed;
         return AOF_SCAN_FAILED;

@@ -115,7 +115,7 @@ struct aofThread {
     int fd;                                    /* -1: there is no increment yet */
     off_t size;                                /* of the increment; the next byte is written there */
     uint64_t sync_tried;                       /* the last sync, successful or not, covered this offset */
-    uint64_t units, units_synced; /* complete units: published at the last step(); covered by the last sync */
+    uint64_t units, units_synced; /* complete units: published at the last aofThreadStep(); covered by the last sync */
     aofGather gather;
     uint64_t last_work_ms, last_sync_ms, last_try_ms, last_complaint_ms;
     int state_error; /* errno that led to LOST, or that failed the cut of an UNCUT state */
@@ -156,7 +156,7 @@ static bool isBroken(const aofThread *t) {
     return state >= LOG_MENDABLE || (state == LOG_LOST && atomic_load_explicit(&t->sync_error, memory_order_relaxed));
 }
 
-/* Asserts the conditions of each state. The thread calls it at both ends of step(). */
+/* Asserts the conditions of each state. The thread calls it at both ends of aofThreadStep(). */
 static void checkState(const aofThread *t) {
     logState state = stateOf(t);
     bool write_failed = atomic_load(&t->write_error), sync_failed = atomic_load(&t->sync_error);
@@ -247,7 +247,7 @@ void aofThreadPublish(aofThread *t) {
     mainCheck(t);
 }
 
-static void push(_Atomic(aofJob *) *stack, aofJob *job) {
+static void aofThreadPush(_Atomic(aofJob *) *stack, aofJob *job) {
     job->next = atomic_load_explicit(stack, memory_order_relaxed);
     while (!atomic_compare_exchange_weak(stack, &job->next, job)) continue;
 }
@@ -271,7 +271,7 @@ void aofThreadSubmit(aofThread *t, aofJob *job) {
     debugAssert(!job->next && !job->ok && !job->error && (job->type == AOF_JOB_SWITCH_BASE) == (job->path != NULL));
     aofQueuePublish(&t->queue);
     job->offset = t->queue.whole;
-    push(&t->jobs, job);
+    aofThreadPush(&t->jobs, job);
     wakeThread(t);
     mainCheck(t);
 }
@@ -335,7 +335,7 @@ static void tellMain(aofThread *t) {
     holdPublish(t->synced_seq, atomic_load(&t->synced));
 }
 
-static noreturn_fn void giveUp(const char *what) {
+static noreturn_fn void aofThreadGiveUp(const char *what) {
     serverLog(LL_WARNING, "%s", what);
     _exit(1);
 }
@@ -375,7 +375,8 @@ static void writeFailed(aofThread *t, ssize_t n, size_t wanted, uint64_t now_ms)
         wrote(t, (size_t)n);
     }
     moveLog(t, LOG_ERROR, error);
-    if (diesOfErrors(t)) giveUp("Can't recover from AOF write error when the AOF fsync policy is 'always'. Exiting...");
+    if (diesOfErrors(t))
+        aofThreadGiveUp("Can't recover from AOF write error when the AOF fsync policy is 'always'. Exiting...");
     if (!atomic_load_explicit(&t->write_error, memory_order_relaxed) || n < 0) {
         atomic_store(&t->write_error, error);
         tellMain(t);
@@ -781,7 +782,7 @@ static bool jobIfDue(aofThread *t, aofJob *job) {
     if (!job || (t->queue.consumed < job->offset && !isForNow(job) && !isLost(t))) return false;
     t->next_job = job->next;
     doJob(t, job);
-    push(&t->finished, job);
+    aofThreadPush(&t->finished, job);
     tellMain(t);
     return true;
 }
@@ -795,7 +796,7 @@ static uint64_t publishedUnits(const aofThread *t) {
 /* Does all work that is due; returns whether there was any. `published` is read before the jobs are taken: main
  * publishes up to a job, submits it, and then publishes more, so the thread never writes beyond a job that it has not
  * seen. */
-static bool step(aofThread *t) {
+static bool aofThreadStep(aofThread *t) {
     threadCheck(t);
     bool done = takeSync(t);
     uint64_t limit = atomic_load(&t->queue.published);
@@ -856,7 +857,7 @@ static void sleepDeeply(aofThread *t) {
 }
 
 /* Waits a moment before the next sync, because clients that the last sync has released may write again at once. */
-static void gather(aofThread *t) {
+static void aofThreadGather(aofThread *t) {
     uint64_t more, us = aofGatherBegin(&t->gather, &more);
     if (us == 0) return;
     uint64_t before = publishedUnits(t);
@@ -871,11 +872,11 @@ static void gather(aofThread *t) {
     aofGatherEnd(&t->gather, more, publishedUnits(t) - before);
 }
 
-static void rest(aofThread *t, bool worked) {
+static void aofThreadRest(aofThread *t, bool worked) {
     uint64_t now_ms = clockMonotonicMs();
     if (worked) t->last_work_ms = now_ms;
     if (syncsAlways(t)) {
-        if (worked) gather(t); /* then step() again: what arrived during a sync needs the next one */
+        if (worked) aofThreadGather(t); /* then aofThreadStep() again: what arrived during a sync needs the next one */
         else sleepDeeply(t);
     } else if (now_ms - t->last_work_ms < IDLE_MS) {
         nanosleep(&(struct timespec){.tv_nsec = POLL_MS * 1000000}, NULL);
@@ -891,8 +892,8 @@ static void syncHasEnded(void *arg) {
 static void threadMain(void *arg) {
     aofThread *t = arg;
     while (!t->ended) {
-        bool worked = step(t);
-        if (!t->ended) rest(t, worked);
+        bool worked = aofThreadStep(t);
+        if (!t->ended) aofThreadRest(t, worked);
     }
 }
 

@@ -183,7 +183,7 @@ static aofScanKind scanItems(fileScan *scan, const checkedFile *f) {
     }
 }
 
-static checkVerdict judge(const checkedFile *f, const fileScan *scan, aofScanKind kind) {
+static checkVerdict checkAofJudge(const checkedFile *f, const fileScan *scan, aofScanKind kind) {
     uint64_t good = aofScanGood(scan->scanner), size = (uint64_t)f->st.st_size;
     const char *fault = aofScanFault(scan->scanner);
     if (scan->bad_timestamp) {
@@ -215,7 +215,7 @@ static checkVerdict checkCommands(const checkedFile *f, uint64_t from) {
     checkProgressHide();
     if (scan.note) fputs(scan.note, stderr);
     if (kind == AOF_SCAN_FAILED) printf("Cannot read file %s: %s, aborting...\n", f->path, strerror(error));
-    else verdict = judge(f, &scan, kind);
+    else verdict = checkAofJudge(f, &scan, kind);
     aofScanFree(scan.scanner);
     sdsFree(scan.note);
     return verdict;

@@ -64,7 +64,7 @@ static commandRow *rowOf(aofStats *s, slice name) {
     return row;
 }
 
-static void count(commandRow *row, uint64_t bytes) {
+static void checkAofStatsCount(commandRow *row, uint64_t bytes) {
     row->count++;
     row->bytes += bytes;
 }
@@ -76,8 +76,8 @@ void aofStatsCommand(aofStats *s, const aofScanItem *item) {
     slice name = item->words[0];
     for (size_t i = 0; i < name.len; i++)
         lower[i] = name.ptr[i] >= 'A' && name.ptr[i] <= 'Z' ? name.ptr[i] | 32 : name.ptr[i];
-    count(rowOf(s, cmd ? sliceStr(cmd->fullname) : sliceOf(lower, name.len)), item->bytes);
-    count(&s->total, item->bytes);
+    checkAofStatsCount(rowOf(s, cmd ? sliceStr(cmd->fullname) : sliceOf(lower, name.len)), item->bytes);
+    checkAofStatsCount(&s->total, item->bytes);
 }
 
 bool aofTimestamp(slice line, int64_t *seconds, bool *good) {

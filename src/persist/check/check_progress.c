@@ -30,7 +30,7 @@ void checkProgressBegin(uint64_t bytes) {
     bar.next = 0;
 }
 
-static void draw(uint64_t done) {
+static void checkProgressDraw(uint64_t done) {
     char cells[CELLS + 1];
     double part = done < bar.bytes ? (double)done / (double)bar.bytes : 1;
     size_t full = (size_t)(part * CELLS);
@@ -48,7 +48,7 @@ void checkProgressAt(uint64_t bytes) {
     bar.next = bytes + bar.bytes / 1000;
     if (now_ms - bar.drawn_ms < REDRAW_MS && now_ms >= bar.drawn_ms) return;
     bar.drawn_ms = now_ms;
-    draw(bytes);
+    checkProgressDraw(bytes);
 }
 
 void checkProgressHide(void) {

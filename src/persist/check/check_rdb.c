@@ -52,7 +52,7 @@ static bool formatNamed(const char *word, checkRdbFormat *out) {
     return false;
 }
 
-static bool parse(int argc, char **argv, arguments *out) {
+static bool checkRdbParse(int argc, char **argv, arguments *out) {
     *out = (arguments){.biggest = -1};
     if (argc < 2) return false;
     out->path = argv[1];
@@ -79,7 +79,7 @@ static bool parse(int argc, char **argv, arguments *out) {
 }
 
 /* Checks the open file, and prints figures to `out`. */
-static bool check(int fd, const arguments *a, FILE *out) {
+static bool checkRdbCheck(int fd, const arguments *a, FILE *out) {
     bool json = a->format == CHECK_RDB_JSON;
     long long wanted = a->biggest >= 0 ? a->biggest : json ? BIGGEST_USUAL : 0;
     checkRdbBiggest biggest = {.capacity = (size_t)wanted};
@@ -110,7 +110,7 @@ static int fileFault(const char *path, const char *what) {
 }
 
 /* Returns whether all output has been written. */
-static bool finish(FILE *out) {
+static bool checkRdbFinish(FILE *out) {
     return fflush(out) == 0 && !ferror(out);
 }
 
@@ -120,7 +120,7 @@ int checkRdbMain(int argc, char **argv) {
         printUsage(stdout, argv[0]);
         return 0;
     }
-    if (!parse(argc, argv, &a)) {
+    if (!checkRdbParse(argc, argv, &a)) {
         printUsage(stderr, argv[0]);
         return 1;
     }
@@ -134,8 +134,8 @@ int checkRdbMain(int argc, char **argv) {
     }
     FILE *out = a.output ? fopen(a.output, "we") : stdout;
     if (!out) return fileFault(a.output, "written");
-    bool good = check(fd, &a, out);
-    bool told = finish(out) && finish(stdout);
+    bool good = checkRdbCheck(fd, &a, out);
+    bool told = checkRdbFinish(out) && checkRdbFinish(stdout);
     if (!told) fileFault(a.output ? a.output : "The output", "written");
     return good && told ? 0 : 1;
 }

@@ -206,7 +206,7 @@ static bool takeReports(void) {
 }
 
 /* The child has ended with the wait status `status`. */
-static void finish(int status) {
+static void childFinish(int status) {
     childEnd how = {.pid = child.pid};
     childJob job = child.job;
     debugAssert(child.pid > 0 && job.purpose != CHILD_NONE);
@@ -239,7 +239,7 @@ static bool reap(bool wait) {
                   strerror(errno));
         status = 1 << 8; /* as if it had exited with 1 */
     }
-    finish(status);
+    childFinish(status);
     return true;
 }
 

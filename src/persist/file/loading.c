@@ -111,7 +111,7 @@ void loadingServe(void) {
 }
 
 /* Returns true if the command may run. EXEC is checked with the commands that were queued before the load began. */
-static bool mayRun(const client *c) {
+static bool loadingMayRun(const client *c) {
     return loading.beside ? !(commandFlagsNow(c) & CMD_NO_ASYNC_LOADING) : !transactionLacks(c, CMD_LOADING);
 }
 
@@ -121,7 +121,7 @@ void loadingRefuse(client *c) {
 
 gateResult loadingGate(client *c) {
     debugAssert(loading.active);
-    if (mayRun(c)) return GATE_PASSED;
+    if (loadingMayRun(c)) return GATE_PASSED;
     transactionRefuse(c, ERROR_TEXT);
     return GATE_REFUSED;
 }

@@ -20,17 +20,17 @@ persistSettings persist_settings;
 static const settingName fsync_names[] = {
     {"everysec", FSYNC_EVERYSEC}, {"always", FSYNC_ALWAYS}, {"no", FSYNC_NO}, {NULL, 0}};
 
-static bool refuse(const char **err, const char *text) {
+static bool persistSettingsRefuse(const char **err, const char *text) {
     *err = text;
     return false;
 }
 
 /* Defines a check of a file name: it must not be empty and must have no slash. */
-#define FILENAME_CHECK(function, name, kind)                                             \
-    static bool function(const char *text, long long number, const char **err) {         \
-        unused(number);                                                                  \
-        if (!*text) return refuse(err, name " can't be empty");                          \
-        return !strchr(text, '/') || refuse(err, name " can't be a path, just a " kind); \
+#define FILENAME_CHECK(function, name, kind)                                                            \
+    static bool function(const char *text, long long number, const char **err) {                        \
+        unused(number);                                                                                 \
+        if (!*text) return persistSettingsRefuse(err, name " can't be empty");                          \
+        return !strchr(text, '/') || persistSettingsRefuse(err, name " can't be a path, just a " kind); \
     }
 FILENAME_CHECK(checkAppendDir, "appenddirname", "dirname")
 FILENAME_CHECK(checkAppendFile, "appendfilename", "filename")
@@ -40,7 +40,7 @@ FILENAME_CHECK(checkDbFile, "dbfilename", "filename")
 
 static bool setSave(const setting *s, char **words, int count, const char **err) {
     unused(s);
-    if (count & 1) return refuse(err, "Invalid save parameters");
+    if (count & 1) return persistSettingsRefuse(err, "Invalid save parameters");
     savePoint *points = zcalloc((size_t)count / 2 + 1, sizeof(*points));
     for (int i = 0; i < count; i++) {
         /* Seconds are at least 1, changes at least 0; a blank at the end of the value means 0 changes. */
@@ -48,7 +48,7 @@ static bool setSave(const setting *s, char **words, int count, const char **err)
         if ((i & 1) && !*words[i]) continue;
         if (string2ll(words[i], strlen(words[i]), number) && *number >= !(i & 1)) continue;
         zfree(points);
-        return refuse(err, "Invalid save parameters");
+        return persistSettingsRefuse(err, "Invalid save parameters");
     }
     zfree(persist_settings.save_points);
     persist_settings.save_points = points;

@@ -48,15 +48,15 @@ static bool addMark(rdbDecoded *out, size_t item) {
     return true;
 }
 
-static bool fault(const rdbPiece *piece, const rdbItem *item, rdbDecoded *out, rdbFaultKind kind) {
+static bool rdbDecodeFault(const rdbPiece *piece, const rdbItem *item, rdbDecoded *out, rdbFaultKind kind) {
     rdbFaultAt(&out->fault, kind, piece, item);
     return false;
 }
 
 static bool moduleFault(const rdbPiece *piece, const rdbItem *item, rdbDecoded *out) {
     rdbReader r = {piece->bytes + item->value, piece->bytes + item->end};
-    if (!rdbReadCount(&r, &out->fault.number)) return fault(piece, item, out, RDB_FAULT_VALUE);
-    return fault(piece, item, out, RDB_FAULT_MODULE);
+    if (!rdbReadCount(&r, &out->fault.number)) return rdbDecodeFault(piece, item, out, RDB_FAULT_VALUE);
+    return rdbDecodeFault(piece, item, out, RDB_FAULT_MODULE);
 }
 
 /* Handles a value that could not be read: an empty one is marked, anything else is a fault. */
@@ -64,7 +64,7 @@ static bool unread(const rdbPiece *piece, size_t i, rdbReader value, rdbDecoded 
     const rdbItem *item = &piece->items[i];
     if (item->type == RDB_TYPE_MODULE) return moduleFault(piece, item, out);
     if (rdbValueIsEmpty(value, item->type)) return addMark(out, i);
-    return fault(piece, item, out, RDB_FAULT_VALUE);
+    return rdbDecodeFault(piece, item, out, RDB_FAULT_VALUE);
 }
 
 /* Returns true, and frees the entry, if it has expired or all its fields have. */
@@ -96,14 +96,14 @@ static bool decodeKey(const rdbPiece *piece, size_t i, const rdbDecodeOptions *o
     rdbReader name = {piece->bytes + item->at, piece->bytes + item->value};
     rdbReader value = {name.end, piece->bytes + item->end}, begin = value;
     rdbText key;
-    if (!rdbReadText(&name, &key)) return fault(piece, item, out, RDB_FAULT_VALUE);
+    if (!rdbReadText(&name, &key)) return rdbDecodeFault(piece, item, out, RDB_FAULT_VALUE);
     robj *o = rdbReadValueOf(&value, item->type, key.text, item->expire_ms != -1);
     uint64_t hash = hashBytes(key.text.ptr, key.text.len);
     rdbTextFree(&key);
     if (unlikely(!o)) return unread(piece, i, begin, out);
     if (unlikely(value.p != value.end)) {
         objectFree(o);
-        return fault(piece, item, out, RDB_FAULT_VALUE);
+        return rdbDecodeFault(piece, item, out, RDB_FAULT_VALUE);
     }
     loadedKey k = {.hash = hash, .use = useOf(item, options->lfu), .has_expire = item->expire_ms != -1};
     if (k.has_expire) o = objectSetExpireTake(o, item->expire_ms);

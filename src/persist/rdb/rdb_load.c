@@ -99,7 +99,7 @@ static bool applyAux(loader *l, const rdbAux *f) {
 
 /* ---- Items other than keys ---------------------------------------------------------------------------- */
 
-static bool fault(loader *l, const rdbBatch *b, const rdbItem *item, rdbFaultKind kind, uint64_t number) {
+static bool rdbLoadFault(loader *l, const rdbBatch *b, const rdbItem *item, rdbFaultKind kind, uint64_t number) {
     rdbFaultAt(&l->result->fault, kind, &b->piece, item);
     l->result->fault.number = number;
     return false;
@@ -107,14 +107,14 @@ static bool fault(loader *l, const rdbBatch *b, const rdbItem *item, rdbFaultKin
 
 static bool onAux(loader *l, const rdbBatch *b, const rdbItem *item) {
     rdbAux f;
-    if (!rdbAuxRead(&b->piece, item, &f)) return fault(l, b, item, RDB_FAULT_AUX, 0);
+    if (!rdbAuxRead(&b->piece, item, &f)) return rdbLoadFault(l, b, item, RDB_FAULT_AUX, 0);
     bool good = applyAux(l, &f);
     rdbAuxFree(&f);
-    return good || fault(l, b, item, RDB_FAULT_AUX, 0);
+    return good || rdbLoadFault(l, b, item, RDB_FAULT_AUX, 0);
 }
 
 static bool onDb(loader *l, const rdbBatch *b, const rdbItem *item) {
-    if (item->number >= (uint64_t)dbCount()) return fault(l, b, item, RDB_FAULT_DATABASE, (uint64_t)dbCount());
+    if (item->number >= (uint64_t)dbCount()) return rdbLoadFault(l, b, item, RDB_FAULT_DATABASE, (uint64_t)dbCount());
     l->db = l->options->beside ? dbShadow((int)item->number) : dbGet((int)item->number);
     return true;
 }
@@ -131,7 +131,7 @@ static bool onModuleAux(loader *l, const rdbBatch *b, const rdbItem *item) {
     rdbReader r = {b->piece.bytes + item->at, b->piece.bytes + item->end};
     uint64_t id;
     if (!rdbReadCount(&r, &id)) id = 0;
-    return fault(l, b, item, RDB_FAULT_MODULE, id);
+    return rdbLoadFault(l, b, item, RDB_FAULT_MODULE, id);
 }
 
 static void onEmpty(loader *l, const rdbBatch *b, const rdbItem *item) {
@@ -147,7 +147,7 @@ static void onEmpty(loader *l, const rdbBatch *b, const rdbItem *item) {
 static bool onLibrary(loader *l, const rdbBatch *b, const rdbItem *item) {
     rdbReader r = {b->piece.bytes + item->at, b->piece.bytes + item->end};
     rdbText code;
-    if (!rdbReadText(&r, &code)) return fault(l, b, item, RDB_FAULT_VALUE, 0);
+    if (!rdbReadText(&r, &code)) return rdbLoadFault(l, b, item, RDB_FAULT_VALUE, 0);
     if (l->options->beside) {
         rdbLoadResult *to = l->result;
         to->libraries = zrealloc(to->libraries, (to->library_count + 1) * sizeof(sds));
@@ -160,7 +160,7 @@ static bool onLibrary(loader *l, const rdbBatch *b, const rdbItem *item) {
     if (!error) return true;
     serverLog(LL_WARNING, "Failed creating the functions library: %s", error);
     sdsFree(error);
-    return fault(l, b, item, RDB_FAULT_LIBRARY, 0);
+    return rdbLoadFault(l, b, item, RDB_FAULT_LIBRARY, 0);
 }
 
 static bool onItem(loader *l, const rdbBatch *b, const rdbItem *item) {
@@ -171,7 +171,7 @@ static bool onItem(loader *l, const rdbBatch *b, const rdbItem *item) {
     case RDB_ITEM_RESIZE: onResize(l, b, item); return true;
     case RDB_ITEM_FUNCTION: return onLibrary(l, b, item);
     case RDB_ITEM_MODULE_AUX: return onModuleAux(l, b, item);
-    case RDB_ITEM_SLOT_IMPORT: return fault(l, b, item, RDB_FAULT_IMPORT, 0);
+    case RDB_ITEM_SLOT_IMPORT: return rdbLoadFault(l, b, item, RDB_FAULT_IMPORT, 0);
     case RDB_ITEM_SLOT_INFO:
     case RDB_ITEM_END: return true;
     }
@@ -246,7 +246,7 @@ static bool insertBatch(loader *l, rdbBatch *b) {
 
 /* ---- The file ----------------------------------------------------------------------------------------------- */
 
-static void progress(loader *l, uint64_t offset) {
+static void rdbLoadProgress(loader *l, uint64_t offset) {
     loadingProgress(l->options->behind + offset);
     loadingSetKeys(l->result->keys_loaded, l->result->keys_expired);
     if (offset - l->served_bytes < (uint64_t)persist_settings.loading_process_events_interval_bytes) return;
@@ -266,7 +266,7 @@ static bool isRefused(const rdbFault *f, unsigned version) {
 }
 
 /* Called once magic and version are accepted. */
-static void begin(loader *l) {
+static void rdbLoadBegin(loader *l) {
     debugAssert(l->result->keys_loaded == 0 && l->result->fault.kind == RDB_FAULT_NONE);
     l->begun = true;
     if (!l->options->merge && !l->options->beside) librariesClear();
@@ -287,7 +287,7 @@ static rdbLoadEnd insertAll(loader *l) {
             copyFault(&l->result->fault, f);
             return RDB_LOAD_REFUSED;
         }
-        if (!l->begun) begin(l);
+        if (!l->begun) rdbLoadBegin(l);
         if (!insertBatch(l, b)) return RDB_LOAD_BROKEN;
         if (last) {
             copyFault(&l->result->fault, f);
@@ -296,7 +296,7 @@ static rdbLoadEnd insertAll(loader *l) {
         }
         uint64_t offset = b->offset_end;
         rdbPipelineGive(l->pipeline, b, lruInitialBits());
-        progress(l, offset);
+        rdbLoadProgress(l, offset);
     }
 }
 
@@ -325,7 +325,7 @@ static void logEnd(const loader *l, const char *path) {
 }
 
 /* Loads from `source`, or from `fd` if it is NULL. */
-static void load(loader *l, int fd, const rdbSource *source, const char *name) {
+static void rdbLoadAll(loader *l, int fd, const rdbSource *source, const char *name) {
     rdbLoadResult *r = l->result;
     const rdbScanOptions scan = {.relaxed = object_settings.version_check == RDB_VERSION_CHECK_RELAXED,
                                  .checksum = persist_settings.rdbchecksum && !l->options->unchecked &&
@@ -415,7 +415,7 @@ rdbLoadResult rdbLoadFile(const char *path, const rdbLoadOptions *options) {
     }
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) l.file_bytes = (uint64_t)st.st_size;
     posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-    load(&l, fd, NULL, path);
+    rdbLoadAll(&l, fd, NULL, path);
     close(fd);
     return r;
 }
@@ -424,7 +424,7 @@ rdbLoadResult rdbLoadSource(const rdbSource *source, const char *name, const rdb
     rdbLoadResult r = {.end = RDB_LOAD_FAILED};
     serverDb *first = options->beside ? dbShadow(0) : dbGet(0);
     loader l = {.options = options, .result = &r, .db = first, .file_bytes = source->bytes};
-    load(&l, -1, source, name);
+    rdbLoadAll(&l, -1, source, name);
     return r;
 }
 

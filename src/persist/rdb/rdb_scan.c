@@ -174,7 +174,7 @@ static void leaveLoop(rdbScanner *s) {
 }
 
 /* Skips bytes. Returns false if not all of them have been read yet. */
-static bool pass(rdbScanner *s, const rdbPiece *p, size_t *at) {
+static bool rdbScanPass(rdbScanner *s, const rdbPiece *p, size_t *at) {
     debugAssert(*at <= p->len);
     size_t there = p->len - *at;
     if (there < s->skip) {
@@ -229,10 +229,10 @@ static walkEnd walkStep(rdbScanner *s, const rdbPiece *p, size_t *at) {
     }
 }
 
-static walkEnd walk(rdbScanner *s, const rdbPiece *p, size_t *at) {
+static walkEnd rdbScanWalk(rdbScanner *s, const rdbPiece *p, size_t *at) {
     walkEnd end;
     do {
-        if (s->skip && !pass(s, p, at)) return WALK_MORE;
+        if (s->skip && !rdbScanPass(s, p, at)) return WALK_MORE;
         end = walkStep(s, p, at);
     } while (end == WALK_ON);
     return end;
@@ -262,7 +262,7 @@ static size_t walkAgain(rdbScanner *s, const rdbPiece *p) {
     s->field = 0;
     for (;;) {
         size_t before = at;
-        if (s->skip && !pass(s, p, &at)) return before;
+        if (s->skip && !rdbScanPass(s, p, &at)) return before;
         before = at;
         walkEnd end = walkStep(s, p, &at);
         if (end == WALK_DONE) return at;
@@ -285,7 +285,7 @@ static rdbStep stepOf(const rdbScanner *s) {
     }
 }
 
-static bool fail(rdbScanner *s, const rdbPiece *p, rdbFaultKind kind, uint64_t number) {
+static bool rdbScanFail(rdbScanner *s, const rdbPiece *p, rdbFaultKind kind, uint64_t number) {
     rdbFault *f = &s->fault;
     f->kind = kind;
     f->number = number;
@@ -345,7 +345,7 @@ static void readNumbers(rdbScanner *s, const rdbPiece *p, unsigned skipped) {
 
 static bool addDb(rdbScanner *s, rdbPiece *p) {
     readNumbers(s, p, 0);
-    if (s->item.number > UINT32_MAX) return fail(s, p, RDB_FAULT_LENGTH, 0);
+    if (s->item.number > UINT32_MAX) return rdbScanFail(s, p, RDB_FAULT_LENGTH, 0);
     s->item.db = s->next.db = (uint32_t)s->item.number;
     addItem(s, p, RDB_ITEM_DB);
     return true;
@@ -360,7 +360,7 @@ static bool addEnd(rdbScanner *s, rdbPiece *p) {
         if (got != wanted) {
             s->fault.wanted = wanted;
             s->fault.got = got;
-            return fail(s, p, RDB_FAULT_CHECKSUM, 0);
+            return rdbScanFail(s, p, RDB_FAULT_CHECKSUM, 0);
         }
     }
     addItem(s, p, RDB_ITEM_END);
@@ -414,9 +414,9 @@ static bool beginItem(rdbScanner *s, const rdbPiece *p, size_t *at) {
     s->item = (rdbItem){.at = *at, .db = s->next.db, .expire_ms = -1};
     s->in_item = true;
     if (unlikely(s->old_magic && s->opcode >= FOREIGN_MIN && s->opcode <= FOREIGN_MAX))
-        return fail(s, p, RDB_FAULT_FOREIGN, s->opcode);
+        return rdbScanFail(s, p, RDB_FAULT_FOREIGN, s->opcode);
     s->pattern = opcodePattern(s, s->opcode);
-    if (unlikely(!s->pattern)) return fail(s, p, RDB_FAULT_TYPE, s->opcode);
+    if (unlikely(!s->pattern)) return rdbScanFail(s, p, RDB_FAULT_TYPE, s->opcode);
     return true;
 }
 
@@ -424,9 +424,9 @@ static bool beginItem(rdbScanner *s, const rdbPiece *p, size_t *at) {
 static bool scanItems(rdbScanner *s, rdbPiece *p, size_t *at) {
     while (!s->ended && (s->in_item || *at < p->len)) {
         if (!s->in_item && !beginItem(s, p, at)) return false;
-        switch (walk(s, p, at)) {
+        switch (rdbScanWalk(s, p, at)) {
         case WALK_MORE: return true;
-        case WALK_BAD: return fail(s, p, RDB_FAULT_LENGTH, 0);
+        case WALK_BAD: return rdbScanFail(s, p, RDB_FAULT_LENGTH, 0);
         default: break;
         }
         if (!finishItem(s, p, *at)) return false;
@@ -460,13 +460,13 @@ static ssize_t readSome(rdbScanner *s, void *to, size_t len) {
 }
 
 /* Reads until there are `wanted` bytes or the file ends. */
-static bool fill(rdbScanner *s, rdbPiece *p, size_t wanted) {
+static bool rdbScanFill(rdbScanner *s, rdbPiece *p, size_t wanted) {
     if (s->at_eof || p->len >= wanted) return true;
-    if (!reservePiece(p, wanted)) return fail(s, p, RDB_FAULT_MEMORY, 0);
+    if (!reservePiece(p, wanted)) return rdbScanFail(s, p, RDB_FAULT_MEMORY, 0);
     while (p->len < wanted) {
         ssize_t n = readSome(s, p->bytes + p->len, wanted - p->len);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return fail(s, p, RDB_FAULT_READ, (uint64_t)errno);
+        if (n < 0) return rdbScanFail(s, p, RDB_FAULT_READ, (uint64_t)errno);
         if (n == 0) {
             s->at_eof = true;
             break;
@@ -511,7 +511,7 @@ static bool beginPiece(rdbScanner *s, rdbPiece *p, size_t *at) {
     p->len = p->count = 0;
     p->offset = s->offset;
     *at = s->rest_at;
-    if (!reservePiece(p, s->rest_len + PIECE_BYTES)) return fail(s, p, RDB_FAULT_MEMORY, 0);
+    if (!reservePiece(p, s->rest_len + PIECE_BYTES)) return rdbScanFail(s, p, RDB_FAULT_MEMORY, 0);
     if (s->rest_len) memcpy(p->bytes, s->rest, s->rest_len);
     p->len = s->rest_len;
     s->rest_len = 0;
@@ -548,16 +548,17 @@ static unsigned versionOf(const char *digits) {
 }
 
 static bool readMagic(rdbScanner *s, rdbPiece *p, size_t *at) {
-    if (p->len < RDB_MAGIC_BYTES) return fail(s, p, RDB_FAULT_SHORT, 0);
+    if (p->len < RDB_MAGIC_BYTES) return rdbScanFail(s, p, RDB_FAULT_SHORT, 0);
     s->old_magic = memcmp(p->bytes, RDB_MAGIC_OLD, sizeof(RDB_MAGIC_OLD) - 1) == 0;
     bool ours = memcmp(p->bytes, RDB_MAGIC, sizeof(RDB_MAGIC) - 1) == 0;
     if (!s->old_magic && !ours) {
         s->fault.key = sdsNewLen(p->bytes, RDB_MAGIC_BYTES);
-        return fail(s, p, RDB_FAULT_SIGNATURE, 0);
+        return rdbScanFail(s, p, RDB_FAULT_SIGNATURE, 0);
     }
     s->version = versionOf(p->bytes + sizeof(RDB_MAGIC) - 1);
     bool known = rdbVersionIsReadable(s->version, s->options.relaxed);
-    if (!known || ours != (s->version > RDB_VERSION_FOREIGN_MAX)) return fail(s, p, RDB_FAULT_VERSION, s->version);
+    if (!known || ours != (s->version > RDB_VERSION_FOREIGN_MAX))
+        return rdbScanFail(s, p, RDB_FAULT_VERSION, s->version);
     *at = RDB_MAGIC_BYTES;
     s->begun = true;
     return true;
@@ -569,13 +570,13 @@ bool rdbScanNext(rdbScanner *s, rdbPiece *p) {
     scannerCheck(s);
     if (!beginPiece(s, p, &at)) return false;
     for (size_t wanted = p->len + PIECE_BYTES;; wanted = p->len + PIECE_BYTES) {
-        if (!fill(s, p, wanted)) return false;
+        if (!rdbScanFill(s, p, wanted)) return false;
         if (!s->begun && !readMagic(s, p, &at)) return false;
         if (!scanItems(s, p, &at)) return false;
         if (s->ended || p->count || !s->in_item) break;
-        if (s->at_eof) return fail(s, p, RDB_FAULT_SHORT, 0);
+        if (s->at_eof) return rdbScanFail(s, p, RDB_FAULT_SHORT, 0);
     }
-    if (s->at_eof && !s->ended && !p->count) return fail(s, p, RDB_FAULT_SHORT, 0);
+    if (s->at_eof && !s->ended && !p->count) return rdbScanFail(s, p, RDB_FAULT_SHORT, 0);
     endPiece(s, p, at);
     debugAssert(p->count > 0);
     scannerCheck(s);

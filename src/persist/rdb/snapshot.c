@@ -212,7 +212,7 @@ static void childEnded(void *arg, const childEnd *how) {
 }
 
 /* Forks the child. Returns false with errno if that fails. */
-static bool begin(void) {
+static bool snapshotBegin(void) {
     childJob job = {
         .purpose = CHILD_RDB, .cpulist = persist_settings.bgsave_cpulist, .work = childWork, .ended = childEnded};
     debugAssert(!snapshot.child_pid && childRunning() == CHILD_NONE);
@@ -240,7 +240,7 @@ static bool begin(void) {
 
 bool snapshotStart(void) {
     assertMainThread();
-    return begin();
+    return snapshotBegin();
 }
 
 void snapshotAbandon(void) {
@@ -302,7 +302,7 @@ void snapshotTick(void) {
     if (!snapshot.last_ok && now_s - snapshot.last_try_s <= RETRY_AFTER_S) return;
     const savePoint *point = snapshot.held ? NULL : duePoint(now_s);
     if (point) serverLog(LL_NOTICE, "%lld changes in %lld seconds. Saving...", point->changes, point->seconds);
-    if (point || snapshot.scheduled) (void)begin();
+    if (point || snapshot.scheduled) (void)snapshotBegin();
 }
 
 /* ---- INFO ----------------------------------------------------------------------------------------------------- */
@@ -358,7 +358,7 @@ static void bgsave(client *c, bool schedule) {
     } else if (childRunning() != CHILD_NONE) {
         addReplyError(c, "Another child process is active (AOF?): can't BGSAVE right now. Use BGSAVE SCHEDULE in order "
                          "to schedule a BGSAVE whenever possible.");
-    } else if (begin()) {
+    } else if (snapshotBegin()) {
         addReplyStatus(c, "Background saving started");
     } else {
         addReplyError(c, "-ERR");

@@ -110,7 +110,7 @@ static void appendSelect(int db) {
     stream.db = db;
 }
 
-static void takeItem(const propagateItem *item) {
+static void replStreamTakeItem(const propagateItem *item) {
     assertMainRole();
     debugAssert(stream.sink_is_set && stream.kept.end == stream.offset);
     if (unlikely(item->dbid != stream.db) && item->dbid >= 0) appendSelect(item->dbid);
@@ -139,7 +139,7 @@ void replStreamSetAlarm(uint64_t offset) {
 }
 
 static void setSink(void) {
-    static const propagateSink sink = {.target = PROPAGATE_REPLICAS, .take = takeItem};
+    static const propagateSink sink = {.target = PROPAGATE_REPLICAS, .take = replStreamTakeItem};
     bool wanted = stream.is_kept && stream.takes_writes;
     if (wanted == stream.sink_is_set) return;
     stream.sink_is_set = wanted;

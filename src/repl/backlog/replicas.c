@@ -357,7 +357,7 @@ void replicasOnClose(void (*fn)(replicaState *r)) {
     replicas.on_gone = fn;
 }
 
-static void forget(client *c) {
+static void replicasForget(client *c) {
     replicaState *r = replicaKnown(c);
     if (!r) return;
     replicaCheck(r);
@@ -381,5 +381,5 @@ void replicasInit(void) {
     debugAssert(!replicas.all);
     replicas.all = listCreate();
     replicas.slot = clientSlotRegister(sizeof(replicaState *));
-    clientOnFree(forget);
+    clientOnFree(replicasForget);
 }

@@ -141,7 +141,7 @@ static bool parseOptions(migration *m) {
     return true;
 }
 
-static bool parse(client *c, migration *m) {
+static bool migrateParse(client *c, migration *m) {
     *m = (migration){.c = c, .first = KEY_ARG, .args = 1};
     if (!parseOptions(m)) return false;
     if (!getLongLongFromArg(c, 5, &m->timeout_ms, NULL)) return false;
@@ -171,26 +171,26 @@ static bool findKeys(migration *m) {
 
 /* ---- Sending ---- */
 
-static bool flush(migration *m) {
+static bool migrateFlush(migration *m) {
     bool ok = targetWrite(m->link, sdsSlice(m->out));
     if (m->has_password) explicit_bzero(m->out, sdsLen(m->out));
     sdsClear(m->out);
     return ok;
 }
 
-static bool put(migration *m, slice bytes) {
-    if (bytes.len >= TARGET_PIECE_BYTES) return flush(m) && targetWrite(m->link, bytes);
+static bool migratePut(migration *m, slice bytes) {
+    if (bytes.len >= TARGET_PIECE_BYTES) return migrateFlush(m) && targetWrite(m->link, bytes);
     m->out = sdsCatSlice(m->out, bytes);
-    return sdsLen(m->out) < TARGET_PIECE_BYTES || flush(m);
+    return sdsLen(m->out) < TARGET_PIECE_BYTES || migrateFlush(m);
 }
 
 static bool putHeader(migration *m, char prefix, size_t n) {
     char header[RESP_HEADER_MAX];
-    return put(m, sliceOf(header, respHeader(header, prefix, (long long)n)));
+    return migratePut(m, sliceOf(header, respHeader(header, prefix, (long long)n)));
 }
 
 static bool putArg(migration *m, slice arg) {
-    return putHeader(m, '$', arg.len) && put(m, arg) && put(m, sliceStr("\r\n"));
+    return putHeader(m, '$', arg.len) && migratePut(m, arg) && migratePut(m, sliceStr("\r\n"));
 }
 
 static bool putNumber(migration *m, long long n) {
@@ -242,7 +242,7 @@ static bool sendRound(migration *m) {
         if (o && !putRestore(m, m->keys[m->sent], o, &bytes)) return false;
     }
     migrationCheck(m);
-    return flush(m);
+    return migrateFlush(m);
 }
 
 /* ---- Replies ---- */
@@ -271,7 +271,7 @@ static bool readIntroduction(migration *m) {
 }
 
 /* Deletes keys[i], which the target has acknowledged, unless COPY was given. */
-static void letGo(migration *m, size_t i) {
+static void migrateLetGo(migration *m, size_t i) {
     client *c = m->c;
     hashedKey key = m->keys[i];
     debugAssert(m->heard && !m->refused && i == m->answered);
@@ -287,7 +287,7 @@ static bool readRound(migration *m) {
         if (m->keys[m->answered].name.len == PASSED_OVER) continue;
         if (!readReply(m, &good)) return false;
         m->heard = true;
-        if (good && !m->refused) letGo(m, m->answered);
+        if (good && !m->refused) migrateLetGo(m, m->answered);
     }
     debugAssert(m->answered == m->sent);
     return true;
@@ -295,7 +295,7 @@ static bool readRound(migration *m) {
 
 /* ---- The command ---- */
 
-static migrateResult exchange(migration *m) {
+static migrateResult migrateExchange(migration *m) {
     debugAssert(!m->heard && m->gone == 0); /* invariant 2 */
     m->sent = m->answered = 0;
     sdsClear(m->out);
@@ -308,13 +308,13 @@ static migrateResult exchange(migration *m) {
 }
 
 /* Makes one attempt. If it fails, sets *error to errno. */
-static migrateResult rdbCopier(migration *m, int *error) {
+static migrateResult migrateAttempt(migration *m, int *error) {
     m->link = targetOpen(m->c->argv[1], m->c->argv[2], m->has_password, m->timeout_ms);
     if (!m->link) {
         *error = errno;
         return *error == ECONNREFUSED ? MIGRATE_WRITING : MIGRATE_CONNECTING;
     }
-    migrateResult result = exchange(m);
+    migrateResult result = migrateExchange(m);
     *error = errno;
     if (m->error) targetForgetDb(m->link);
     if (result == MIGRATE_DONE) targetKeep(m->link);
@@ -344,12 +344,12 @@ static void reply(const migration *m, migrateResult result) {
 static void migrate(migration *m) {
     int error;
     m->out = sdsEmpty();
-    migrateResult result = rdbCopier(m, &error);
+    migrateResult result = migrateAttempt(m, &error);
     bool broken = result == MIGRATE_WRITING || result == MIGRATE_READING;
     if (broken && !m->heard && error != ETIMEDOUT && error != EBADMSG) {
         sdsFree(m->error);
         m->error = NULL;
-        result = rdbCopier(m, &error);
+        result = migrateAttempt(m, &error);
     }
     migrationCheck(m);
     propagateGone(m);
@@ -360,7 +360,7 @@ static void migrate(migration *m) {
 
 void migrateCommand(client *c) {
     migration m;
-    if (!parse(c, &m)) return;
+    if (!migrateParse(c, &m)) return;
     if (findKeys(&m)) {
         if (m.count) migrate(&m);
         else addReplyStatus(c, "NOKEY");

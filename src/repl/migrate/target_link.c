@@ -150,7 +150,7 @@ void targetDrop(targetLink *link) {
 }
 
 /* If the cache is full, closes the link that was not used for the longest time. */
-static void makeRoom(void) {
+static void targetLinkReserve(void) {
     if (kept.count < KEPT_MAX) return;
     size_t oldest = 0;
     for (size_t i = 1; i < kept.count; i++)
@@ -166,7 +166,7 @@ void targetKeep(targetLink *link) {
         targetDrop(link);
         return;
     }
-    makeRoom();
+    targetLinkReserve();
     link->used_ms = clockMonotonicMs();
     serverAssert(kept.count < KEPT_MAX);
     kept.links[kept.count++] = link;
@@ -218,7 +218,7 @@ bool targetWrite(targetLink *link, slice bytes) {
 }
 
 /* Reads more bytes and appends them to the unread ones. */
-static bool readMore(targetLink *link) {
+static bool targetLinkReadMore(targetLink *link) {
     link->len -= link->from;
     memmove(link->in, link->in + link->from, link->len);
     link->from = 0;
@@ -249,6 +249,6 @@ bool targetReadLine(targetLink *link, slice *line) {
             return true;
         }
         looked = have;
-        if (!readMore(link)) return false;
+        if (!targetLinkReadMore(link)) return false;
     }
 }

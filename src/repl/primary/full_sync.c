@@ -161,7 +161,7 @@ static replicaState *nextIn(replicaPhase phase, const replicaState *after) {
 
 /* Adds a replica to the round: sets its cursor, so that the backlog keeps the bytes from `offset` on, and sends it the
  * ID and the offset. */
-static void enter(replicaState *r, uint64_t offset) {
+static void fullSyncEnter(replicaState *r, uint64_t offset) {
     debugAssert(this_round.kind != ROUND_NONE && r->phase == REPLICA_WAIT_START);
     bool kept = replicaSetCursor(r, offset);
     serverAssert(kept);
@@ -263,7 +263,7 @@ static void beginDirect(const replicaState *first) {
     uint64_t offset = replStreamOffset();
     FOR_ALL_IN(REPLICA_WAIT_START, r) {
         if (r != first && !sameSnapshot(r, first)) continue;
-        enter(r, offset);
+        fullSyncEnter(r, offset);
         to[n++] = r;
     }
     debugAssert(n > 0 && to[0]->phase == REPLICA_WAIT_END);
@@ -280,10 +280,10 @@ static void beginFile(const replicaState *first) {
     this_round.kind = ROUND_FILE;
     uint64_t offset = replStreamOffset();
     FOR_ALL_IN(REPLICA_WAIT_START, r)
-    if (r == first || sameSnapshot(r, first)) enter(r, offset);
+    if (r == first || sameSnapshot(r, first)) fullSyncEnter(r, offset);
 }
 
-static void begin(replicaState *first) {
+static void fullSyncBegin(replicaState *first) {
     assertMainThread();
     debugAssert(this_round.kind == ROUND_NONE && childRunning() == CHILD_NONE && first->phase == REPLICA_WAIT_START);
     bool direct = goesDirect(first);
@@ -442,12 +442,12 @@ static const replicaState *keptFor(void) {
 
 /* Adds a replica to the present round if it can use that snapshot and the backlog still has the bytes from the fork
  * on. Returns whether it did. */
-static bool join(replicaState *r) {
+static bool fullSyncJoin(replicaState *r) {
     const replicaState *other = this_round.kind == ROUND_FILE && !goesDirect(r) ? keptFor() : NULL;
     if (!other) return false;
     LOG_LIMITED(LL_NOTICE, LOG_LIMIT_FEW, "replicas that wait for the BGSAVE in progress",
                 "Waiting for end of BGSAVE for SYNC");
-    enter(r, other->at.offset);
+    fullSyncEnter(r, other->at.offset);
     return true;
 }
 
@@ -467,7 +467,7 @@ void fullSyncAsk(replicaState *r) {
         serverLog(LL_NOTICE, "Replication backlog created, my new replication IDs are '%s' and '%s'",
                   replicationIds()->id, replicationIds()->id2);
     }
-    if (join(r)) {
+    if (fullSyncJoin(r)) {
         fullSyncCheck();
         return;
     }
@@ -481,7 +481,7 @@ void fullSyncAsk(replicaState *r) {
         LOG_LIMITED(LL_NOTICE, LOG_LIMIT_FEW, "replicas for which the BGSAVE was delayed",
                     "Delay next BGSAVE for diskless SYNC");
     } else {
-        begin(r);
+        fullSyncBegin(r);
     }
     fullSyncCheck();
 }
@@ -507,7 +507,7 @@ void fullSyncTick(void) {
     if (!mayBegin()) return;
     FOR_ALL_IN(REPLICA_WAIT_START, r) {
         if (!isDue(r)) continue;
-        begin(r);
+        fullSyncBegin(r);
         break;
     }
     fullSyncCheck();

@@ -133,7 +133,7 @@ static size_t readSome(rdbCopier *t) {
     return 0;
 }
 
-static void copy(void *arg) {
+static void rdbCopierCopy(void *arg) {
     rdbCopier *t = arg;
     for (size_t n; (n = readSome(t)) > 0;) {
         t->bytes += n;
@@ -157,7 +157,7 @@ rdbCopier *rdbCopierStart(int source, uint64_t length, connection **conns, size_
     t->count = count;
     t->buffer = zmalloc(BUFFER_BYTES);
     for (size_t i = 0; i < count; i++) t->outlets[i].conn = conns[i];
-    int error = threadStart(&t->thread, &(threadPlan){.name = "repl_transfer"}, copy, t);
+    int error = threadStart(&t->thread, &(threadPlan){.name = "repl_transfer"}, rdbCopierCopy, t);
     if (!error) return t;
     close(source);
     zfree(t->buffer);

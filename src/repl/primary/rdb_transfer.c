@@ -74,7 +74,7 @@ static void checkTarget(const rdbTransfer *s, const target *p) {
 }
 
 /* Asserts the invariants. Call where no function of this file is in the middle of a change. */
-static void shipmentsCheck(void) {
+static void transfersCheck(void) {
 #ifdef DEBUG_ASSERTIONS
     for (const rdbTransfer *s = transfers.all; s; s = s->next) {
         debugAssert((s->source >= 0) == !s->copies);
@@ -154,7 +154,7 @@ static void startCopying(rdbTransfer *s) {
 
 /* ---- The end ---- */
 
-static void complete(rdbTransfer *s, target *p) {
+static void rdbTransferComplete(rdbTransfer *s, target *p) {
     debugAssert(p->state == TARGET_HERE || !p->stream);
     bool ok = p->state == TARGET_HERE && s->copies && p->r && rdbCopierSucceeded(s->copies, p->outlet);
     replicaState *r = p->r;
@@ -164,12 +164,12 @@ static void complete(rdbTransfer *s, target *p) {
     if (r) s->ends.completed(r, ok);
 }
 
-static void finish(rdbTransfer *s) {
+static void rdbTransferFinish(rdbTransfer *s) {
     rdbTransfer **at = &transfers.all;
     debugAssert(s->source < 0 && (!s->copies || rdbCopierIsOver(s->copies))); /* its thread has the connections */
     while (*at != s) at = &(*at)->next;
     *at = s->next;
-    for (size_t i = 0; i < s->count; i++) complete(s, &s->targets[i]);
+    for (size_t i = 0; i < s->count; i++) rdbTransferComplete(s, &s->targets[i]);
     if (s->copies) rdbCopierEnd(s->copies);
     if (s->ends.over) s->ends.over();
     zfree(s);
@@ -177,7 +177,7 @@ static void finish(rdbTransfer *s) {
 
 static void lookSoon(void);
 
-static void look(rdbTransfer *s) {
+static void rdbTransferLook(rdbTransfer *s) {
     bool waits = false;
     for (size_t i = 0; i < s->count && s->source >= 0; i++) waits |= fetch(&s->targets[i]);
     if (waits) {
@@ -186,16 +186,16 @@ static void look(rdbTransfer *s) {
         return;
     }
     if (s->source >= 0) startCopying(s);
-    if (!s->copies || rdbCopierIsOver(s->copies)) finish(s);
+    if (!s->copies || rdbCopierIsOver(s->copies)) rdbTransferFinish(s);
 }
 
 static void lookAtAll(void) {
     assertOutsideYield();
     for (rdbTransfer *s = transfers.all, *next; s; s = next) {
         next = s->next;
-        look(s);
+        rdbTransferLook(s);
     }
-    shipmentsCheck();
+    transfersCheck();
 }
 
 static long long onTimer(aeEventLoop *loop, long long id, void *arg) {
@@ -213,7 +213,7 @@ static void lookSoon(void) {
 void rdbTransferStart(int source, uint64_t length, replicaState **to, size_t count, const rdbTransferEnds *ends) {
     assertMainThread();
     debugAssert(source >= 0 && count > 0 && ends->completed);
-    shipmentsCheck();
+    transfersCheck();
     rdbTransfer *s = zcalloc(1, sizeof(*s) + count * sizeof(s->targets[0]));
     s->source = source;
     s->length = length;
@@ -224,12 +224,12 @@ void rdbTransferStart(int source, uint64_t length, replicaState **to, size_t cou
     s->next = transfers.all;
     transfers.all = s;
     lookSoon();
-    shipmentsCheck();
+    transfersCheck();
 }
 
 void rdbTransfersForget(const replicaState *r) {
     assertMainRole();
-    shipmentsCheck();
+    transfersCheck();
     for (rdbTransfer *s = transfers.all; s; s = s->next) {
         for (size_t i = 0; i < s->count; i++) {
             target *p = &s->targets[i];

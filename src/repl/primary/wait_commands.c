@@ -93,19 +93,19 @@ static void forgetWait(client *c, void *wait) {
     zfree(w);
 }
 
-static void look(safetyWait *w) {
+static void waitLook(safetyWait *w) {
     if (isSafe(w->c, w->on_disks, w->local, w->replicas)) blockingEnd(w->c, NULL);
 }
 
 static void isSynced(holdWaiter *synced) {
-    look((safetyWait *)synced);
+    waitLook((safetyWait *)synced);
 }
 
 static void waitForDisk(safetyWait *w) {
     if (w->local && aofIsOn()) aofWhenSynced(&w->synced, propagateWriteEnd(w->c, PROPAGATE_AOF), isSynced);
 }
 
-static void begin(client *c, bool on_disks, bool local, long long replicas, int64_t deadline_ms) {
+static void waitBegin(client *c, bool on_disks, bool local, long long replicas, int64_t deadline_ms) {
     static const blockOwner owner = {.reply = replySafe, .forget = forgetWait};
     safetyWait *w = zcalloc(1, sizeof(*w));
     w->c = c;
@@ -126,7 +126,7 @@ static void begin(client *c, bool on_disks, bool local, long long replicas, int6
 static void lookAtAll(void) {
     for (safetyWait *w = waits.first, *next; w; w = next) {
         next = w->next;
-        if (w->replicas > 0) look(w);
+        if (w->replicas > 0) waitLook(w);
     }
     waitsCheck();
 }
@@ -184,7 +184,7 @@ void waitCommand(client *c) {
     if (!getLongLongFromArg(c, 1, &replicas, NULL)) return;
     if (!getTimeoutMsFromArg(c, 2, &deadline_ms)) return;
     if (isSafe(c, false, false, replicas) || c->flags & CLIENT_DENY_BLOCKING) replyNumbers(c, false);
-    else begin(c, false, false, replicas, deadline_ms);
+    else waitBegin(c, false, false, replicas, deadline_ms);
 }
 
 void waitaofCommand(client *c) {
@@ -205,5 +205,5 @@ void waitaofCommand(client *c) {
     }
     bool there = isSafe(c, true, local, replicas);
     if (there || c->flags & CLIENT_DENY_BLOCKING) replyNumbers(c, true);
-    else begin(c, true, local, replicas, deadline_ms);
+    else waitBegin(c, true, local, replicas, deadline_ms);
 }

@@ -40,7 +40,7 @@ static struct {
 
 /* Returns the number of kept bytes that is not to be exceeded, or 0 without an output limit. It is below the limit,
  * because a transaction or a script runs to its end before its client is paused. */
-static size_t mark(void) {
+static size_t writeThrottleMark(void) {
     const outputLimit limit = outputLimitInForce(CLIENT_TYPE_REPLICA);
     unsigned long long least = limit.hard_bytes;
     if (limit.soft_bytes && (!least || limit.soft_bytes < least)) least = limit.soft_bytes;
@@ -66,7 +66,8 @@ static void enoughIsWritten(void) {
 }
 
 void writeThrottleCheck(void) {
-    size_t goal = repl_settings.slow_writers ? mark() : 0, kept = goal ? replicasKeptForOne() : 0, allowed = goal;
+    size_t goal = repl_settings.slow_writers ? writeThrottleMark() : 0, kept = goal ? replicasKeptForOne() : 0,
+           allowed = goal;
     if (kept > goal / 2) {
         uint64_t now_ms = clockMonotonicMs();
         if (now_ms - throttle.begin_ms >= WINDOW_MS) {

@@ -24,7 +24,7 @@
 static bool (*hide_user_data)(void); /* const after boot */
 
 /* Ends the process, with _exit() because other threads, such as those of the loader, are running. */
-static void giveUp(const char *why) {
+static void applyFaultsGiveUp(const char *why) {
     serverLog(LL_WARNING, "%s Exiting...", why);
     _exit(1);
 }
@@ -53,7 +53,7 @@ static void failed(client *c, slice text) {
     serverLog(LL_WARNING,
               "== CRITICAL == This %s is sending an error to its %s: '%.*s' after processing the command '%s'", from,
               to, hidden ? 10 : (int)text.len, hidden ? "*redacted*" : text.ptr, clientCommandName(c->cmd));
-    if (isFatal(c)) giveUp("It is not to go on with it (propagation-error-behavior).");
+    if (isFatal(c)) applyFaultsGiveUp("It is not to go on with it (propagation-error-behavior).");
 }
 
 void applyFaultsCheck(const client *c) {
@@ -62,7 +62,8 @@ void applyFaultsCheck(const client *c) {
         return; /* c->cmd is NULL if this server does not know the command */
     if (!(c->cmd->flags & CMD_WRITE) || !diskGateIsShut()) return;
     if (!repl_settings.ignore_disk_errors)
-        giveUp("A command of the primary cannot be written to disk (replica-ignore-disk-write-errors is no).");
+        applyFaultsGiveUp(
+            "A command of the primary cannot be written to disk (replica-ignore-disk-write-errors is no).");
     uint64_t now_ms = clockMonotonicMs();
     if (said_ms && now_ms - said_ms < SAY_EVERY_MS) return;
     said_ms = now_ms;

@@ -57,7 +57,7 @@ void datasetLoadKeepAlive(void) {
 
 /* ---- Removing the previous dataset ---- */
 
-static void leave(void) {
+static void datasetLoadLeave(void) {
     debugAssert(load.goes);
     load.goes();
     load.goes = NULL; /* it is called once for each load */
@@ -66,7 +66,7 @@ static void leave(void) {
 }
 
 static void emptyAll(void) {
-    leave();
+    datasetLoadLeave();
     serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: Flushing old data");
     dbEmpty(-1, repl_settings.lazy_flush);
 }
@@ -137,8 +137,8 @@ static void keepFile(linkJob *job, uint64_t end) {
 }
 
 /* Replaces the dataset by the one that was loaded beside it. */
-static void takePlace(const rdbLoadResult *r) {
-    leave();
+static void datasetLoadTakePlace(const rdbLoadResult *r) {
+    datasetLoadLeave();
     serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: Swapping active DB with loaded DB");
     dbShadowTake(repl_settings.lazy_flush);
     librariesClear();
@@ -162,7 +162,7 @@ static rdbLoadResult loadBeside(linkJob *job, rdbLoadOptions *options) {
     else loadingBegin(bytes);
     rdbLoadResult r = fromConnection(job, options);
     loadingEnd();
-    if (r.end == RDB_LOAD_DONE) takePlace(&r);
+    if (r.end == RDB_LOAD_DONE) datasetLoadTakePlace(&r);
     else dbShadowDrop(repl_settings.lazy_flush);
     return r;
 }

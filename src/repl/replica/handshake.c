@@ -155,7 +155,7 @@ static bool sayPsync(linkJob *job) {
     return sendTake(job, out);
 }
 
-static void takePlace(linkJob *job, const replPosition *place) {
+static void handshakeTakePlace(linkJob *job, const replPosition *place) {
     debugAssert(place->offset >= -1 && place->offset <= PRIMARY_OFFSET_MAX); /* psync_reply.c refuses others */
     memcpy(job->got_id, place->id, sizeof(job->got_id));
     job->got_offset = place->offset;
@@ -163,7 +163,7 @@ static void takePlace(linkJob *job, const replPosition *place) {
 
 /* Parses the reply to PSYNC and turns an answer that this job has not asked for into an error. Logs all answers but the
  * expected ones, and stores the ID and the offset. */
-static psyncReply judge(linkJob *job, const char *line) {
+static psyncReply handshakeJudge(linkJob *job, const char *line) {
     replPosition place;
     psyncReply answer = psyncReplyParse(line, &place);
     switch (answer) {
@@ -188,7 +188,7 @@ static psyncReply judge(linkJob *job, const char *line) {
         else serverLog(LL_WARNING, "Primary replied with a +CONTINUE that names no stream: %s", line);
         break;
     }
-    if (answer == PSYNC_CONTINUES || answer == PSYNC_FULL) takePlace(job, &place);
+    if (answer == PSYNC_CONTINUES || answer == PSYNC_FULL) handshakeTakePlace(job, &place);
     return answer;
 }
 
@@ -255,7 +255,7 @@ static bool readEnd(linkJob *job, long long *client) {
         serverLog(LL_WARNING, "The PRIMARY does not say where its snapshot ends, but '%.64s'", line);
         return false;
     }
-    takePlace(job, &end.place);
+    handshakeTakePlace(job, &end.place);
     job->got_db = end.db;
     *client = end.client;
     return true;
@@ -289,14 +289,14 @@ static void useTwo(linkJob *job) {
     if (ok) expectSnapshot(job);
 }
 
-static void ask(linkJob *job) {
+static void handshakeAsk(linkJob *job) {
     char line[LINK_LINE_MAX];
     if (!sayPsync(job)) return;
     if (!readBehindNewlines(job, line)) {
         logSilence("Primary did not reply to PSYNC");
         return;
     }
-    psyncReply answer = judge(job, line);
+    psyncReply answer = handshakeJudge(job, line);
     if (answer == PSYNC_CONTINUES || answer == PSYNC_FULL || answer == PSYNC_DUAL_CHANNEL) {
         atomic_store_explicit(&job->accepted_psync, true, memory_order_relaxed);
         job->done(); /* wakes main: a failover has succeeded, even if an RDB is still to be received */
@@ -326,6 +326,6 @@ void handshakeWork(linkJob *job) {
     if (!linkConnect(job)) return;
     atomic_store_explicit(&job->step, LINK_STEP_HANDSHAKE, memory_order_relaxed);
     handshakeCheck(job);
-    if (sayPing(job) && introduce(job)) ask(job);
+    if (sayPing(job) && introduce(job)) handshakeAsk(job);
     handshakeCheck(job);
 }

@@ -53,7 +53,7 @@ static void closeWire(linkWire *wire) {
     zfree(wire->early);
 }
 
-static void letGo(linkJob *job) {
+static void linkJobLetGo(linkJob *job) {
     int owners = atomic_fetch_sub_explicit(&job->owners, 1, memory_order_acq_rel);
     debugAssert(owners == 1 || owners == 2);
     if (owners > 1) return;
@@ -73,7 +73,7 @@ static void letGo(linkJob *job) {
     zfree(job);
 }
 
-static void run(void *arg) {
+static void linkJobRun(void *arg) {
     linkJob *job = arg;
     job->work(job);
     wireCheck(&job->wire);
@@ -81,7 +81,7 @@ static void run(void *arg) {
     debugAssert(!linkJobIsOver(job));
     void (*done)(void) = job->done;
     atomic_store_explicit(&job->over, true, memory_order_release);
-    letGo(job);
+    linkJobLetGo(job);
     done();
 }
 
@@ -91,7 +91,7 @@ bool linkJobStart(linkJob *job) {
     debugAssert(!linkJobIsOver(job) && linkJobIsWanted(job));
     debugAssert(atomic_load_explicit(&job->owners, memory_order_relaxed) == 1); /* it was not started before */
     atomic_fetch_add_explicit(&job->owners, 1, memory_order_relaxed);
-    int error = threadStart(&thread, &(threadPlan){.name = "repl_link"}, run, job);
+    int error = threadStart(&thread, &(threadPlan){.name = "repl_link"}, linkJobRun, job);
     if (error) {
         atomic_fetch_sub_explicit(&job->owners, 1, memory_order_relaxed);
         errno = error;
@@ -114,7 +114,7 @@ void linkSwapWires(linkJob *job) {
 void linkJobDrop(linkJob *job) {
     if (!job) return;
     atomic_store_explicit(&job->dropped, true, memory_order_relaxed);
-    letGo(job);
+    linkJobLetGo(job);
 }
 
 /* ---- Waiting ---- */
@@ -152,7 +152,7 @@ static jobWaiter waiterOf(linkJob *job) {
 
 /* ---- The connection ---- */
 
-static void connected(connWaiter *w) {
+static void linkJobConnected(connWaiter *w) {
     heard(((jobWaiter *)w)->job);
     serverLog(LL_NOTICE, "Non blocking connect for SYNC fired the event.");
 }
@@ -166,7 +166,7 @@ bool linkConnect(linkJob *job) {
         return false;
     }
     jobWaiter w = waiterOf(job);
-    job->wire.conn = connWaitConnected(fd, job->tls, &w.base, connected, why);
+    job->wire.conn = connWaitConnected(fd, job->tls, &w.base, linkJobConnected, why);
     if (job->wire.conn) return true;
     if (*why) serverLog(LL_WARNING, "The TLS handshake with the PRIMARY has failed: %s", why);
     else if (linkErrorIsNews(errno)) serverLog(LL_WARNING, "Error condition on socket for SYNC: %s", strerror(errno));
@@ -203,7 +203,7 @@ bool linkWrite(linkJob *job, slice bytes) {
 
 /* ---- Lines ---- */
 
-static bool readMore(linkJob *job) {
+static bool linkJobReadMore(linkJob *job) {
     linkWire *w = &job->wire;
     if (w->early_room - w->early_len < READ_BYTES) {
         w->early_room = w->early_len + READ_BYTES;
@@ -227,7 +227,7 @@ bool linkReadLine(linkJob *job, char *line, size_t max) {
             errno = EMSGSIZE;
             return false;
         }
-        if (!readMore(job)) return false;
+        if (!linkJobReadMore(job)) return false;
     }
     size_t used = (size_t)(end - w->early) + 1, len = used - 1;
     if (len > 0 && w->early[len - 1] == '\r') len--;

@@ -345,7 +345,7 @@ static bool startReceiving(void) {
 
 /* Asks the job of the stream buffer to end, because the dataset is loaded. keepIsOver() runs when its thread has
  * ended. */
-static void join(void) {
+static void primaryLinkJoin(void) {
     debugAssert(!primary.has_cursor && replStreamIsKept()); /* datasetLoad() has replaced the dataset */
     setState(PRIMARY_DRAINS);
     atomic_store_explicit(&primary.buffer->enough, true, memory_order_relaxed);
@@ -377,7 +377,7 @@ static bool startKeeping(void) {
     return false;
 }
 
-static void load(bool from_file) {
+static void primaryLinkLoad(bool from_file) {
     linkJob *job = primary.job;
     rdbReplInfo info;
     debugAssert(linkJobIsOver(job) && job->outcome == (from_file ? LINK_RECEIVED : LINK_SNAPSHOT));
@@ -400,7 +400,7 @@ static void load(bool from_file) {
     serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: Finished with success");
     if (primary.buffer) {
         debugAssert(!old_style);
-        join();
+        primaryLinkJoin();
         return;
     }
     goLive(takeJob(&primary.job), old_style);
@@ -416,7 +416,7 @@ static void snapshotComes(void) {
                   (unsigned long long)job->frame.length, to);
     else serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: receiving streamed RDB from primary with EOF to %s", to);
     if ((job->stream.conn && !startKeeping()) || (!loadsDirectly() && !startReceiving())) syncFailed();
-    else if (primary.state == PRIMARY_TALKS) load(false);
+    else if (primary.state == PRIMARY_TALKS) primaryLinkLoad(false);
 }
 
 static void replStreamGoesOn(void) {
@@ -545,11 +545,11 @@ static void talkIsOver(void) {
 }
 
 static void receivedIsOver(void) {
-    if (primary.job->outcome == LINK_RECEIVED) load(true);
+    if (primary.job->outcome == LINK_RECEIVED) primaryLinkLoad(true);
     else jobFailed(true, primary.job->timed_out);
 }
 
-static void look(void) {
+static void primaryLinkLook(void) {
     assertMainThread();
     checkNothingRuns();
     if (primary.state == PRIMARY_CONNECT) startTalking();
@@ -563,7 +563,7 @@ static void look(void) {
 
 static void onWakeup(void) {
     linkCheck();
-    look();
+    primaryLinkLook();
     linkCheck();
 }
 

@@ -40,7 +40,7 @@ void snapshotReaderBegin(snapshotReader *r, linkJob *job) {
 }
 
 /* Returns bytes that were read together with the header, or else reads from the socket. */
-static ssize_t take(linkJob *job, char *buf, size_t len) {
+static ssize_t snapshotReaderTake(linkJob *job, char *buf, size_t len) {
     if (job->wire.early_len == 0) return linkRead(job, buf, len);
     if (len > job->wire.early_len) len = job->wire.early_len;
     memcpy(buf, job->wire.early, len);
@@ -51,7 +51,7 @@ static ssize_t take(linkJob *job, char *buf, size_t len) {
 
 static ssize_t readScanned(snapshotReader *r, char *buf, size_t len) {
     while (!r->scan.ended) {
-        ssize_t n = take(r->job, buf, snapshotFrameMost(&r->scan, len));
+        ssize_t n = snapshotReaderTake(r->job, buf, snapshotFrameMost(&r->scan, len));
         if (n == 0) errno = ECONNRESET;
         if (n <= 0) return -1;
         debugAssert((size_t)n <= len);
@@ -104,7 +104,7 @@ static bool writeAll(int fd, const char *bytes, size_t len) {
 }
 
 /* Copies the RDB to the file and syncs it. On failure returns false with errno, and sets `what` to a description. */
-static bool receive(linkJob *job, int fd, const char **what) {
+static bool snapshotReaderReceive(linkJob *job, int fd, const char **what) {
     static const char reading[] = "I/O error trying to sync with PRIMARY";
     static const char writing[] = "Write error or short write writing to the DB dump file needed for PRIMARY <-> "
                                   "REPLICA synchronization";
@@ -130,7 +130,7 @@ void snapshotReceiveWork(linkJob *job) {
     job->outcome = LINK_FAILED;
     debugAssert(job->path && job->wire.conn);
     int fd = open(job->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, FILE_MODE);
-    bool ok = fd >= 0 && receive(job, fd, &what);
+    bool ok = fd >= 0 && snapshotReaderReceive(job, fd, &what);
     int error = errno;
     if (fd >= 0) close(fd);
     if (ok) {

@@ -170,7 +170,7 @@ bool streamApplyIsOpen(void) {
 
 /* Detaches this file from the client of the link. The replication offset and the database stay, for the next link.
  * Returns false after a protocol error. */
-static bool letGo(void) {
+static bool streamApplyLetGo(void) {
     client *c = primary.session;
     sessionCheck();
     primary.session = NULL;
@@ -180,14 +180,14 @@ static bool letGo(void) {
     return !(c->flags & CLIENT_PROTOCOL_ERROR);
 }
 
-static void freed(client *c) {
-    if (c == primary.session) primary.lost(letGo());
+static void streamApplyFreed(client *c) {
+    if (c == primary.session) primary.lost(streamApplyLetGo());
 }
 
 bool streamApplyLeave(void) {
     client *c = primary.session;
     serverAssert(c); /* streamApplyIsOpen() */
-    bool whole = letGo();
+    bool whole = streamApplyLetGo();
     clientCloseAsap(c);
     return whole;
 }
@@ -200,7 +200,7 @@ void streamApplyClose(void) {
 void streamApplyInit(void (*lost)(bool whole)) {
     debugAssert(!primary.lost);
     primary.lost = lost;
-    clientOnFree(freed);
+    clientOnFree(streamApplyFreed);
     callOnApplied(applied);
 }
 

@@ -23,7 +23,7 @@
 #define WAKE_MS 20 /* longest wait before the thread checks whether main has set `enough` */
 #define SAY_EVERY_MS 1000
 
-static void keeperCheck(const linkJob *job) {
+static void bufferCheck(const linkJob *job) {
     debugAssert(job->wire.conn && job->wire.early_len == 0);
     debugAssert(job->kept.len <= job->kept.memory && (job->kept.len == 0 || job->kept.first));
     debugAssert(!job->kept.last == (job->kept.memory == 0));
@@ -40,15 +40,15 @@ static bool mayKeepMore(const linkJob *job) {
 }
 
 /* Reads available bytes into the stream buffer. Returns false at the end of the connection. */
-static bool keep(linkJob *job) {
+static bool streamBufferKeep(linkJob *job) {
     size_t room, before = job->kept.len;
-    keeperCheck(job);
+    bufferCheck(job);
     char *to = unreadRoom(&job->kept, &room);
     ssize_t n = connRead(job->wire.conn, to, room);
     if (n > 0) unreadCommit(&job->kept, (size_t)n);
     atomic_store_explicit(&job->kept_memory, job->kept.memory, memory_order_relaxed);
     debugAssert(job->kept.len - before <= room && n <= (ssize_t)room);
-    keeperCheck(job);
+    bufferCheck(job);
     return n > 0 || (n < 0 && job->wire.conn->state == CONN_CONNECTED);
 }
 
@@ -70,7 +70,7 @@ void streamBufferWork(linkJob *job) {
             sayAlive(job);
         }
         if (!mayKeepMore(job)) linkPause(WAKE_MS);
-        else if (linkWait(job, WAKE_MS)) open = keep(job);
+        else if (linkWait(job, WAKE_MS)) open = streamBufferKeep(job);
     }
-    keeperCheck(job);
+    bufferCheck(job);
 }

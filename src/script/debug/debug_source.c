@@ -61,14 +61,14 @@ void debugSourceEnd(void) {
 /* ---- Breakpoints ------------------------------------------------------------------------------------------------- */
 
 /* Returns the index of the breakpoint at that line, or nbreakpoints if there is none. */
-static int find(int line) {
+static int debugSourceFind(int line) {
     int i = 0;
     while (i < source.nbreakpoints && source.breakpoints[i] != line) i++;
     return i;
 }
 
 bool debugHasBreakpoint(int line) {
-    return find(line) < source.nbreakpoints;
+    return debugSourceFind(line) < source.nbreakpoints;
 }
 
 bool debugHasBreakpoints(void) {
@@ -89,7 +89,7 @@ void debugPrintBreakpoints(int current) {
 }
 
 static void removeBreakpoint(int line) {
-    int i = find(line);
+    int i = debugSourceFind(line);
     if (i == source.nbreakpoints) {
         debugPrintFormat("No breakpoint in the specified line.");
         return;

@@ -77,7 +77,7 @@ static sds catReply(sds out, slice *rest, size_t most, int depth);
 
 /* Takes the first line off the input and returns it. The server has written the reply, so the line is complete; that is
  * checked nevertheless. */
-static slice takeLine(slice *rest) {
+static slice debugTextTakeLine(slice *rest) {
     const char *end = rest->len ? memchr(rest->ptr, '\r', rest->len) : NULL;
     size_t len = end ? (size_t)(end - rest->ptr) : rest->len;
     slice line = sliceOf(rest->ptr, len);
@@ -114,7 +114,7 @@ static sds catBulk(sds out, slice *rest, size_t most, long long len) {
 }
 
 static sds catReply(sds out, slice *rest, size_t most, int depth) {
-    slice line = takeLine(rest);
+    slice line = debugTextTakeLine(rest);
     long long number = -1;
     if (line.len == 0 || depth > DEPTH_MAX) return out;
     slice value = sliceOf(line.ptr + 1, line.len - 1);

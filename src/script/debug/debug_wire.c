@@ -160,7 +160,7 @@ void debugSendLast(slice bytes) {
 /* ---- In ---------------------------------------------------------------------------------------------------------- */
 
 /* Reads more bytes. Returns false if there are no more. */
-static bool readMore(void) {
+static bool debugWireReadMore(void) {
     char bytes[4096];
     while (wire.conn) {
         ssize_t n = connRead(wire.conn, bytes, sizeof(bytes));
@@ -193,7 +193,7 @@ static parseResult parseNumber(size_t *at, char mark, long long least, long long
     return PARSED;
 }
 
-static parseResult parse(int *count) {
+static parseResult debugWireParse(int *count) {
     size_t at = wire.taken;
     long long words, len;
     parseResult result = parseNumber(&at, '*', 1, DEBUG_WORDS_MAX, &words);
@@ -216,11 +216,11 @@ debugInput debugReceive(const slice **words, int *count) {
     sdsRange(wire.input, (ptrdiff_t)wire.taken, -1);
     wire.taken = 0;
     for (;;) {
-        parseResult result = parse(count);
+        parseResult result = debugWireParse(count);
         *words = wire.words;
         if (result == PARSED) return DEBUG_COMMAND;
         if (result == MALFORMED) return DEBUG_MALFORMED;
         if (sdsLen(wire.input) > COMMAND_MAX) return DEBUG_TOO_LONG;
-        if (!readMore()) return DEBUG_GONE;
+        if (!debugWireReadMore()) return DEBUG_GONE;
     }
 }

@@ -361,7 +361,7 @@ static void raiseEnd(lua_State *L) {
     lua_error(L);
 }
 
-static void stop(lua_State *L, const char *reason) {
+static void debuggerStop(lua_State *L, const char *reason) {
     debugPrintFormat("* Stopped at %d, stop reason = %s", session.line, reason);
     debugPrintLine(session.line, session.line);
     session.stepping = session.asked = session.showing = false;
@@ -376,13 +376,13 @@ void debuggerHook(lua_State *L, lua_Debug *place) {
     if (!isOfScript(place)) return;
     session.line = place->currentline;
     if (place->event == LUA_HOOKCOUNT) {
-        if (ranTooLong()) stop(L, "timeout reached, infinite loop?");
+        if (ranTooLong()) debuggerStop(L, "timeout reached, infinite loop?");
     } else if (session.asked) {
-        stop(L, "server.breakpoint() called");
+        debuggerStop(L, "server.breakpoint() called");
     } else if (debugHasBreakpoints() && debugHasBreakpoint(session.line)) {
-        stop(L, "break point");
+        debuggerStop(L, "break point");
     } else if (session.stepping) {
-        stop(L, "step over");
+        debuggerStop(L, "step over");
     }
     if (session.end) raiseEnd(L);
 }

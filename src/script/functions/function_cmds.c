@@ -29,7 +29,7 @@ static bool repliedError(client *c, sds error) {
 }
 
 /* Counts a change, so that it is saved and propagated. */
-static void changed(void) {
+static void functionChanged(void) {
     store_stats.dirty++;
 }
 
@@ -51,7 +51,7 @@ void functionLoadCommand(client *c) {
     sds error;
     const functionLibrary *library = functionTableLoad(functionsInUse(), c->argv[c->argc - 1], how, &error);
     if (repliedError(c, error)) return;
-    changed();
+    functionChanged();
     addReplyBulk(c, sdsSlice(library->name));
 }
 
@@ -60,7 +60,7 @@ void functionDeleteCommand(client *c) {
         addReplyError(c, "Library not found");
         return;
     }
-    changed();
+    functionChanged();
     addReplyOk(c);
 }
 
@@ -83,7 +83,7 @@ void functionFlushCommand(client *c) {
         }
     }
     functionsFlush(async);
-    changed();
+    functionChanged();
     addReplyOk(c);
 }
 
@@ -124,7 +124,7 @@ void functionRestoreCommand(client *c) {
         functionTableFree(t, true);
     }
     if (repliedError(c, error)) return;
-    changed();
+    functionChanged();
     addReplyOk(c);
 }
 

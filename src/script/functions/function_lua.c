@@ -80,7 +80,7 @@ static void closeInterpreter(void *arg) {
     zfree(arg);
 }
 
-static void reset(bool async) {
+static void functionLuaReset(bool async) {
     interpreter *old = lua.in;
     openInterpreter();
     if (async) bioSubmit(BIO_LAZY_FREE, closeInterpreter, old);
@@ -126,7 +126,7 @@ static sds errorText(lua_State *L, bool compiled) {
     return sdsCatPrintf(sdsEmpty(), "%s: %s", what, text ? text : "unknown error");
 }
 
-static sds load(functionLibrary *library, slice code, bool limited) {
+static sds functionLuaLoad(functionLibrary *library, slice code, bool limited) {
     lua_State *L = lua.in->L;
     compilation c = {.code = code};
     sds error = NULL;
@@ -147,8 +147,9 @@ static sds load(functionLibrary *library, slice code, bool limited) {
     return error;
 }
 
-static void forget(int function) {
+static void functionLuaForget(int function) {
     luaL_unref(lua.in->L, LUA_REGISTRYINDEX, function);
 }
 
-const functionEngine function_lua = {.name = "LUA", .load = load, .forget = forget, .reset = reset};
+const functionEngine function_lua = {
+    .name = "LUA", .load = functionLuaLoad, .forget = functionLuaForget, .reset = functionLuaReset};

@@ -95,7 +95,7 @@ size_t functionTableMemory(const functionTable *t) {
 
 /* --- Adding and removing ------------------------------------------------------------------------------------------ */
 
-static void put(functionTable *t, functionLibrary *library) {
+static void functionTablePut(functionTable *t, functionLibrary *library) {
     dictIterator it;
     libraryFunction *f;
     dictAddNew(t->libraries, library, dictHash(t->libraries, sdsSlice(library->name)));
@@ -110,7 +110,7 @@ static void put(functionTable *t, functionLibrary *library) {
 }
 
 /* Removes a library from the table and returns it, or NULL if there is none of that name. */
-static functionLibrary *take(functionTable *t, slice name) {
+static functionLibrary *functionTableTake(functionTable *t, slice name) {
     functionLibrary *library = dictPop(t->libraries, name, dictHash(t->libraries, name));
     if (!library) return NULL;
     dictIterator it;
@@ -124,7 +124,7 @@ static functionLibrary *take(functionTable *t, slice name) {
 }
 
 bool functionTableDelete(functionTable *t, slice name) {
-    functionLibrary *library = take(t, name);
+    functionLibrary *library = functionTableTake(t, name);
     tableCheck(t);
     if (!library) return false;
     functionLibraryFree(library, true);
@@ -189,7 +189,7 @@ sds functionTableJoin(functionTable *t, functionTable *from, bool replace) {
     while ((library = dictIterNext(&it))) functionTableDelete(t, sdsSlice(library->name));
     dictIterEnd(&it);
     dictIterBegin(&it, from->libraries, true);
-    while ((library = dictIterNext(&it))) put(t, take(from, sdsSlice(library->name)));
+    while ((library = dictIterNext(&it))) functionTablePut(t, functionTableTake(from, sdsSlice(library->name)));
     dictIterEnd(&it);
     tableCheck(t);
     debugAssert(from->count == 0 && from->bytes == 0);
@@ -213,7 +213,7 @@ const functionLibrary *functionTableLoad(functionTable *t, slice text, functionL
     libraryHeadFree(&head);
     if (!library) return NULL;
     functionTable *alone = functionTableCreate();
-    put(alone, library);
+    functionTablePut(alone, library);
     *error = functionTableJoin(t, alone, how.replace);
     functionTableFree(alone, true);
     return *error ? NULL : library;

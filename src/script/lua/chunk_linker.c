@@ -141,7 +141,7 @@ typedef struct function {
 /* --- Copying ------------------------------------------------------------------------------------------------------ */
 
 /* Copies the next bytes and returns their address in the dump, or NULL if fewer are left. */
-static const char *copy(linker *k, size_t size) {
+static const char *chunkLinkerCopy(linker *k, size_t size) {
     const char *from = k->at;
     if (!k->understood || size > (size_t)(k->end - k->at)) {
         k->understood = false;
@@ -159,16 +159,16 @@ static uint32_t readInt(const char *from) {
 }
 
 static uint32_t copyInt(linker *k) {
-    const char *from = copy(k, sizeof(uint32_t));
+    const char *from = chunkLinkerCopy(k, sizeof(uint32_t));
     return from ? readInt(from) : 0;
 }
 
 /* Copies a string and returns it, the zero byte at its end included. */
 static slice copyString(linker *k) {
     uint64_t size = 0;
-    const char *from = copy(k, sizeof(size));
+    const char *from = chunkLinkerCopy(k, sizeof(size));
     if (from) memcpy(&size, from, sizeof(size));
-    from = copy(k, size);
+    from = chunkLinkerCopy(k, size);
     return sliceOf(from, from ? size : 0);
 }
 
@@ -194,11 +194,11 @@ static void addConstant(linker *k, slice name) {
 
 /* Copies a constant; returns it if it is a string. */
 static slice copyConstant(linker *k) {
-    const char *type = copy(k, 1);
+    const char *type = chunkLinkerCopy(k, 1);
     switch (type ? *type : CONSTANT_NIL) {
     case CONSTANT_NIL: break;
-    case CONSTANT_BOOLEAN: copy(k, 1); break;
-    case CONSTANT_NUMBER: copy(k, sizeof(lua_Number)); break;
+    case CONSTANT_BOOLEAN: chunkLinkerCopy(k, 1); break;
+    case CONSTANT_NUMBER: chunkLinkerCopy(k, sizeof(lua_Number)); break;
     case CONSTANT_STRING: return copyString(k);
     default: k->understood = false;
     }
@@ -227,7 +227,7 @@ static void copyConstants(linker *k, function *f) {
 
 /* --- Code --------------------------------------------------------------------------------------------------------- */
 
-static instruction at(const function *f, uint32_t pc) {
+static instruction chunkLinkerAt(const function *f, uint32_t pc) {
     return readInt(f->code + pc * sizeof(instruction));
 }
 
@@ -310,13 +310,13 @@ static bool findScope(const function *f, uint32_t pc, unsigned r, scope *found) 
 static bool onlyFieldsAreRead(function *f, uint32_t pc, unsigned r) {
     scope s;
     if (pc + 1 >= f->length) return false;
-    instruction next = at(f, pc + 1);
+    instruction next = chunkLinkerAt(f, pc + 1);
     if (opcodeOf(next) == OP_GETTABLE && fieldA(next) == r && fieldB(next) == r) return fieldC(next) != r;
     if (f->aliases_left == 0) return false;
     f->aliases_left--;
     if (!findScope(f, pc, r, &s) || s.end > f->length) return false;
-    for (pc++; pc < s.end; pc = following(at(f, pc), pc))
-        if (names(at(f, pc), r)) return false;
+    for (pc++; pc < s.end; pc = following(chunkLinkerAt(f, pc), pc))
+        if (names(chunkLinkerAt(f, pc), r)) return false;
     return true;
 }
 
@@ -327,8 +327,8 @@ static const library *libraryOf(const function *f, unsigned constant) {
 }
 
 static void linkCode(linker *k, function *f) {
-    for (uint32_t pc = 0; pc < f->length; pc = following(at(f, pc), pc)) {
-        instruction i = at(f, pc);
+    for (uint32_t pc = 0; pc < f->length; pc = following(chunkLinkerAt(f, pc), pc)) {
+        instruction i = chunkLinkerAt(f, pc);
         if (opcodeOf(i) == OP_SETGLOBAL) k->assigns = true;
         const library *l = opcodeOf(i) == OP_GETGLOBAL ? libraryOf(f, fieldBx(i)) : NULL;
         if (!l || !onlyFieldsAreRead(f, pc, fieldA(i))) continue;
@@ -343,18 +343,18 @@ static void copyFunctions(linker *k);
 static void copyFunction(linker *k) {
     function f = {.aliases_left = ALIASES_MAX};
     copyString(k);
-    copy(k, 2 * sizeof(uint32_t) + 4);
+    chunkLinkerCopy(k, 2 * sizeof(uint32_t) + 4);
     f.length = copyInt(k);
     f.code_at = k->out.len;
-    f.code = copy(k, f.length * sizeof(instruction));
+    f.code = chunkLinkerCopy(k, f.length * sizeof(instruction));
     copyConstants(k, &f);
     copyFunctions(k);
-    copy(k, copyInt(k) * sizeof(uint32_t));
+    chunkLinkerCopy(k, copyInt(k) * sizeof(uint32_t));
     f.locals_count = copyInt(k);
     f.locals = k->at;
     for (uint32_t i = 0; i < f.locals_count && k->understood; i++) {
         copyString(k);
-        copy(k, 2 * sizeof(uint32_t));
+        chunkLinkerCopy(k, 2 * sizeof(uint32_t));
     }
     uint32_t upvalues = copyInt(k);
     for (uint32_t i = 0; i < upvalues && k->understood; i++) copyString(k);
@@ -402,7 +402,8 @@ void chunkLink(lua_State *L, int direct) {
     lua_pop(L, 1);
     linker k = {.L = L, .direct = direct, .at = dump.bytes, .end = dump.bytes + dump.len, .understood = true};
     stringBufferInit(&k.out, L);
-    if (result != 0 || dump.len < sizeof(header) || memcmp(copy(&k, sizeof(header)), header, sizeof(header)) != 0)
+    if (result != 0 || dump.len < sizeof(header) ||
+        memcmp(chunkLinkerCopy(&k, sizeof(header)), header, sizeof(header)) != 0)
         k.understood = false;
     copyFunction(&k);
     if (k.understood && !k.assigns) {

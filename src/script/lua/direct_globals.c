@@ -39,7 +39,7 @@ static void addReal(lua_State *L, int to, const char *name) {
 }
 
 /* lua_CFunction: copies all that the proxy shows into the table. */
-static int fill(lua_State *L) {
+static int directGlobalsFill(lua_State *L) {
     luaL_checkstack(L, 8, "no place for globals");
     if (!pushDirect(L)) return 0;
     int to = lua_gettop(L);
@@ -62,7 +62,7 @@ void directGlobalsOpen(lua_State *L) {
     lua_getmetatable(L, LUA_GLOBALSINDEX);
     lua_setmetatable(L, -2);
     lua_rawset(L, LUA_REGISTRYINDEX);
-    lua_pushcfunction(L, fill);
+    lua_pushcfunction(L, directGlobalsFill);
     lua_call(L, 0, 0);
 }
 
@@ -85,7 +85,7 @@ void directGlobalsHide(lua_State *L) {
 }
 
 void directGlobalsShow(lua_State *L) {
-    interpreterMust(L, fill);
+    interpreterMust(L, directGlobalsFill);
 }
 
 void directGlobalsAddReal(lua_State *L, const char *name) {

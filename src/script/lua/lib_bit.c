@@ -15,7 +15,7 @@
 /* 2^52 + 2^51: the low bits of the sum are those of the integer. */
 #define LOW_BITS 6755399441055744.0
 
-static inline uint32_t argument(lua_State *L, int index) {
+static inline uint32_t libBitArgument(lua_State *L, int index) {
     lua_Number n = lua_tonumber(L, index);
     if (unlikely(n == 0)) n = luaL_checknumber(L, index); /* 0 may also mean that it is not a number */
     double sum = n + LOW_BITS;
@@ -30,44 +30,44 @@ static int result(lua_State *L, uint32_t bits) {
 }
 
 static int bitTobit(lua_State *L) {
-    return result(L, argument(L, 1));
+    return result(L, libBitArgument(L, 1));
 }
 
 static int bitNot(lua_State *L) {
-    return result(L, ~argument(L, 1));
+    return result(L, ~libBitArgument(L, 1));
 }
 
 static int bitAnd(lua_State *L) {
-    uint32_t bits = argument(L, 1);
-    for (int i = lua_gettop(L); i > 1; i--) bits &= argument(L, i);
+    uint32_t bits = libBitArgument(L, 1);
+    for (int i = lua_gettop(L); i > 1; i--) bits &= libBitArgument(L, i);
     return result(L, bits);
 }
 
 static int bitOr(lua_State *L) {
-    uint32_t bits = argument(L, 1);
-    for (int i = lua_gettop(L); i > 1; i--) bits |= argument(L, i);
+    uint32_t bits = libBitArgument(L, 1);
+    for (int i = lua_gettop(L); i > 1; i--) bits |= libBitArgument(L, i);
     return result(L, bits);
 }
 
 static int bitXor(lua_State *L) {
-    uint32_t bits = argument(L, 1);
-    for (int i = lua_gettop(L); i > 1; i--) bits ^= argument(L, i);
+    uint32_t bits = libBitArgument(L, 1);
+    for (int i = lua_gettop(L); i > 1; i--) bits ^= libBitArgument(L, i);
     return result(L, bits);
 }
 
 /* Shifts and rotations use only the low five bits of their count. */
 static int bitLshift(lua_State *L) {
-    uint32_t bits = argument(L, 1);
-    return result(L, bits << (argument(L, 2) & 31));
+    uint32_t bits = libBitArgument(L, 1);
+    return result(L, bits << (libBitArgument(L, 2) & 31));
 }
 
 static int bitRshift(lua_State *L) {
-    uint32_t bits = argument(L, 1);
-    return result(L, bits >> (argument(L, 2) & 31));
+    uint32_t bits = libBitArgument(L, 1);
+    return result(L, bits >> (libBitArgument(L, 2) & 31));
 }
 
 static int bitArshift(lua_State *L) {
-    uint32_t bits = argument(L, 1), count = argument(L, 2) & 31;
+    uint32_t bits = libBitArgument(L, 1), count = libBitArgument(L, 2) & 31;
     uint32_t sign = bits >> 31 && count ? ~(UINT32_MAX >> count) : 0;
     return result(L, bits >> count | sign);
 }
@@ -78,24 +78,24 @@ static uint32_t rotateLeft(uint32_t bits, uint32_t count) {
 }
 
 static int bitRol(lua_State *L) {
-    uint32_t bits = argument(L, 1);
-    return result(L, rotateLeft(bits, argument(L, 2)));
+    uint32_t bits = libBitArgument(L, 1);
+    return result(L, rotateLeft(bits, libBitArgument(L, 2)));
 }
 
 static int bitRor(lua_State *L) {
-    uint32_t bits = argument(L, 1);
-    return result(L, rotateLeft(bits, 0 - argument(L, 2)));
+    uint32_t bits = libBitArgument(L, 1);
+    return result(L, rotateLeft(bits, 0 - libBitArgument(L, 2)));
 }
 
 static int bitBswap(lua_State *L) {
-    uint32_t bits = argument(L, 1);
+    uint32_t bits = libBitArgument(L, 1);
     return result(L, bits >> 24 | (bits >> 8 & 0xff00) | (bits << 8 & 0xff0000) | bits << 24);
 }
 
 /* Returns the low digits as text; a negative count gives capitals. */
 static int bitTohex(lua_State *L) {
-    uint32_t bits = argument(L, 1);
-    int32_t count = lua_isnone(L, 2) ? 8 : (int32_t)argument(L, 2);
+    uint32_t bits = libBitArgument(L, 1);
+    int32_t count = lua_isnone(L, 2) ? 8 : (int32_t)libBitArgument(L, 2);
     const char *digits = count < 0 ? "0123456789ABCDEF" : "0123456789abcdef";
     char text[8];
     if (count < -8 || count > 8) count = 8;

@@ -64,7 +64,7 @@ typedef struct decoder {
     int depth;
 } decoder;
 
-static void broken(token *t, size_t at, const char *what) {
+static void libCjsonDecodeBroken(token *t, size_t at, const char *what) {
     *t = (token){.kind = BROKEN, .at = at, .what = what};
 }
 
@@ -115,12 +115,12 @@ static bool addEscape(decoder *d, token *t) {
     char c = d->text[start + 1];
     if (c == 'u') {
         if (addCode(d)) return true;
-        broken(t, start, "invalid unicode escape code");
+        libCjsonDecodeBroken(t, start, "invalid unicode escape code");
         return false;
     }
     const char *known = c ? strchr(letters, c) : NULL;
     if (!known) {
-        broken(t, start, "invalid escape code");
+        libCjsonDecodeBroken(t, start, "invalid escape code");
         return false;
     }
     stringBufferAddByte(&d->scratch, (uint8_t)bytes[known - letters]);
@@ -138,7 +138,7 @@ static void readString(decoder *d, token *t) {
         d->at = (size_t)(p - d->text);
         char c = *p;
         if (c == '\0') {
-            broken(t, d->at, "unexpected end of string");
+            libCjsonDecodeBroken(t, d->at, "unexpected end of string");
             return;
         }
         if (escaped || c == '\\') stringBufferAdd(&d->scratch, d->text + run, d->at - run);
@@ -199,7 +199,7 @@ static void readNumber(decoder *d, token *t) {
     bool allowed = d->settings->decode_invalid == INVALID_ON || !isForeignNumber(start);
     t->number = allowed ? strtod(start, &end) : 0;
     if (!allowed || end == start) {
-        broken(t, d->at, "invalid number");
+        libCjsonDecodeBroken(t, d->at, "invalid number");
         return;
     }
     t->kind = NUMBER;
@@ -220,7 +220,7 @@ static void readWords(decoder *d, token *t) {
     else if (readWord(d, "false")) t->kind = BOOLEAN, t->truth = false;
     else if (readWord(d, "null")) t->kind = NULL_WORD;
     else if (d->settings->decode_invalid == INVALID_ON && isForeignNumber(d->text + d->at)) readNumber(d, t);
-    else broken(t, d->at, "invalid token");
+    else libCjsonDecodeBroken(t, d->at, "invalid token");
 }
 
 static void next(decoder *d, token *t) {
@@ -256,12 +256,12 @@ static void next(decoder *d, token *t) {
 
 static void pushValue(lua_State *L, decoder *d, const token *t);
 
-static void expected(lua_State *L, const char *what, const token *t) {
+static void libCjsonDecodeExpected(lua_State *L, const char *what, const token *t) {
     luaL_error(L, "Expected %s but found %s at character %d", what, t->kind == BROKEN ? t->what : token_names[t->kind],
                (int)t->at + 1);
 }
 
-static void descend(lua_State *L, decoder *d) {
+static void libCjsonDecodeDescend(lua_State *L, decoder *d) {
     if (++d->depth > d->settings->decode_max_depth || !lua_checkstack(L, 4))
         luaL_error(L, "Found too many nested data structures (%d) at character %d", d->depth, (int)d->at);
 }
@@ -295,15 +295,15 @@ static void gatherArray(lua_State *L, int count) {
 static void pushObject(lua_State *L, decoder *d) {
     token t;
     int waiting = 0;
-    descend(L, d);
+    libCjsonDecodeDescend(L, d);
     bool waits = canWait(L, d);
     if (!waits) lua_newtable(L);
     next(d, &t);
     while (t.kind != OBJECT_END) {
-        if (t.kind != STRING) expected(L, "object key string", &t);
+        if (t.kind != STRING) libCjsonDecodeExpected(L, "object key string", &t);
         lua_pushlstring(L, t.text.ptr, t.text.len);
         next(d, &t);
-        if (t.kind != COLON) expected(L, "colon", &t);
+        if (t.kind != COLON) libCjsonDecodeExpected(L, "colon", &t);
         next(d, &t);
         pushValue(L, d, &t);
         if (!waits) {
@@ -314,9 +314,9 @@ static void pushObject(lua_State *L, decoder *d) {
         }
         next(d, &t);
         if (t.kind == OBJECT_END) break;
-        if (t.kind != COMMA) expected(L, "comma or object end", &t);
+        if (t.kind != COMMA) libCjsonDecodeExpected(L, "comma or object end", &t);
         next(d, &t);
-        if (t.kind == OBJECT_END) expected(L, "object key string", &t);
+        if (t.kind == OBJECT_END) libCjsonDecodeExpected(L, "object key string", &t);
     }
     if (waits) gatherObject(L, waiting);
     d->depth--;
@@ -325,7 +325,7 @@ static void pushObject(lua_State *L, decoder *d) {
 static void pushArray(lua_State *L, decoder *d) {
     token t;
     int waiting = 0;
-    descend(L, d);
+    libCjsonDecodeDescend(L, d);
     bool waits = canWait(L, d);
     if (!waits) lua_newtable(L);
     next(d, &t);
@@ -339,9 +339,9 @@ static void pushArray(lua_State *L, decoder *d) {
         }
         next(d, &t);
         if (t.kind == ARRAY_END) break;
-        if (t.kind != COMMA) expected(L, "comma or array end", &t);
+        if (t.kind != COMMA) libCjsonDecodeExpected(L, "comma or array end", &t);
         next(d, &t);
-        if (t.kind == ARRAY_END) expected(L, "value", &t);
+        if (t.kind == ARRAY_END) libCjsonDecodeExpected(L, "value", &t);
     }
     if (waits) gatherArray(L, waiting);
     d->depth--;
@@ -355,7 +355,7 @@ static void pushValue(lua_State *L, decoder *d, const token *t) {
     case OBJECT_BEGIN: pushObject(L, d); break;
     case ARRAY_BEGIN: pushArray(L, d); break;
     case NULL_WORD: lua_pushlightuserdata(L, NULL); break;
-    default: expected(L, "value", t);
+    default: libCjsonDecodeExpected(L, "value", t);
     }
 }
 
@@ -373,6 +373,6 @@ int cjsonDecode(lua_State *L) {
     next(&d, &t);
     pushValue(L, &d, &t);
     next(&d, &t);
-    if (t.kind != END) expected(L, "the end", &t);
+    if (t.kind != END) libCjsonDecodeExpected(L, "the end", &t);
     return 1;
 }

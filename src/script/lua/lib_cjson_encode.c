@@ -35,7 +35,7 @@ static void addWord(encoder *e, const char *word) {
 }
 
 /* Raises the error that the value at `index` cannot be encoded. */
-static void refuse(lua_State *L, int index, const char *why) {
+static void libCjsonEncodeRefuse(lua_State *L, int index, const char *why) {
     luaL_error(L, "Cannot serialise %s: %s", luaL_typename(L, index), why);
 }
 
@@ -87,7 +87,7 @@ static void encodeString(lua_State *L, encoder *e, int index) {
 static void encodeNumber(lua_State *L, encoder *e, int index) {
     lua_Number n = lua_tonumber(L, index);
     if (unlikely(!isfinite(n))) {
-        if (e->settings->encode_invalid == INVALID_OFF) refuse(L, index, "must not be NaN or Inf");
+        if (e->settings->encode_invalid == INVALID_OFF) libCjsonEncodeRefuse(L, index, "must not be NaN or Inf");
         if (e->settings->encode_invalid == INVALID_NULL) addWord(e, "null");
         else addWord(e, isnan(n) ? "nan" : n > 0 ? "inf" : "-inf");
         return;
@@ -142,7 +142,7 @@ static void encodeKey(lua_State *L, encoder *e, int index) {
         encodeNumber(L, e, index);
         stringBufferAddByte(&e->out, '"');
         break;
-    default: refuse(L, index, "table key must be a number or string");
+    default: libCjsonEncodeRefuse(L, index, "table key must be a number or string");
     }
 }
 
@@ -177,10 +177,10 @@ static void encodeValue(lua_State *L, encoder *e) {
     case LUA_TTABLE: encodeTable(L, e); break;
     case LUA_TNIL: addWord(e, "null"); break;
     case LUA_TLIGHTUSERDATA:
-        if (lua_touserdata(L, -1)) refuse(L, -1, "type not supported");
+        if (lua_touserdata(L, -1)) libCjsonEncodeRefuse(L, -1, "type not supported");
         addWord(e, "null");
         break;
-    default: refuse(L, -1, "type not supported");
+    default: libCjsonEncodeRefuse(L, -1, "type not supported");
     }
 }
 

@@ -161,7 +161,7 @@ typedef struct input {
 
 static void unpackValue(lua_State *L, input *in);
 
-static const uint8_t *take(lua_State *L, input *in, size_t count) {
+static const uint8_t *libCmsgpackTake(lua_State *L, input *in, size_t count) {
     if (in->left < count) luaL_error(L, "Missing bytes in input.");
     const uint8_t *p = in->at;
     in->at += count;
@@ -170,14 +170,14 @@ static const uint8_t *take(lua_State *L, input *in, size_t count) {
 }
 
 static uint64_t takeNumber(lua_State *L, input *in, unsigned bytes) {
-    const uint8_t *p = take(L, in, bytes);
+    const uint8_t *p = libCmsgpackTake(L, in, bytes);
     uint64_t n = 0;
     for (unsigned i = 0; i < bytes; i++) n = n << 8 | p[i];
     return n;
 }
 
 static void unpackString(lua_State *L, input *in, size_t len) {
-    lua_pushlstring(L, (const char *)take(L, in, len), len);
+    lua_pushlstring(L, (const char *)libCmsgpackTake(L, in, len), len);
 }
 
 static void unpackFloat(lua_State *L, input *in) {
@@ -274,7 +274,7 @@ static void unpackLong(lua_State *L, input *in, uint8_t what) {
 /* Pushes the next value. */
 static void unpackValue(lua_State *L, input *in) {
     luaL_checkstack(L, 1, "too many return values at once; use unpack_one or unpack_limit instead.");
-    uint8_t what = *take(L, in, 1);
+    uint8_t what = *libCmsgpackTake(L, in, 1);
     if (what <= 0x7f) lua_pushnumber(L, what);
     else if (what >= 0xe0) pushSigned(L, (int8_t)what);
     else if (what <= 0x8f) unpackMap(L, in, what & 0x0f);
@@ -285,7 +285,7 @@ static void unpackValue(lua_State *L, input *in) {
 
 /* Unpacks up to `limit` values from `offset` on. If both are 0 it unpacks all values; otherwise the results begin with
  * the offset after the last value, or -1 at the end. */
-static int unpack(lua_State *L, int limit, int offset) {
+static int libCmsgpackUnpack(lua_State *L, int limit, int offset) {
     size_t len;
     const char *bytes = luaL_checklstring(L, 1, &len);
     bool all = limit == 0 && offset == 0;
@@ -304,18 +304,18 @@ static int unpack(lua_State *L, int limit, int offset) {
 }
 
 static int cmsgpackUnpack(lua_State *L) {
-    return unpack(L, 0, 0);
+    return libCmsgpackUnpack(L, 0, 0);
 }
 
 static int cmsgpackUnpackOne(lua_State *L) {
     luaL_checkstring(L, 1);
-    return unpack(L, 1, luaL_optint(L, 2, 0));
+    return libCmsgpackUnpack(L, 1, luaL_optint(L, 2, 0));
 }
 
 static int cmsgpackUnpackLimit(lua_State *L) {
     luaL_checkstring(L, 1);
     int limit = luaL_checkint(L, 2);
-    return unpack(L, limit, luaL_optint(L, 3, 0));
+    return libCmsgpackUnpack(L, limit, luaL_optint(L, 3, 0));
 }
 
 void luaOpenCmsgpack(lua_State *L) {

@@ -30,7 +30,7 @@ static uint32_t nextNumber(void) {
 }
 
 /* Returns the argument without its fraction, modulo 2^32; 0 if it does not fit into 64 bits. */
-static uint32_t argument(lua_State *L, int index) {
+static uint32_t libRandomArgument(lua_State *L, int index) {
     lua_Number n = luaL_checknumber(L, index);
     if (!(n > -0x1p63 && n < 0x1p63)) return 0;
     return (uint32_t)(int64_t)n;
@@ -49,12 +49,12 @@ static int mathRandom(lua_State *L) {
     switch (lua_gettop(L)) {
     case 0: lua_pushnumber(L, fraction); return 1;
     case 1:
-        last = argument(L, 1);
+        last = libRandomArgument(L, 1);
         luaL_argcheck(L, (int32_t)last >= 1, 1, "interval is empty");
         return pushWithin(L, fraction, first, last);
     case 2:
-        first = argument(L, 1);
-        last = argument(L, 2);
+        first = libRandomArgument(L, 1);
+        last = libRandomArgument(L, 2);
         luaL_argcheck(L, (int32_t)first <= (int32_t)last, 2, "interval is empty");
         return pushWithin(L, fraction, first, last);
     default: return luaL_error(L, "wrong number of arguments");
@@ -62,7 +62,7 @@ static int mathRandom(lua_State *L) {
 }
 
 static int mathRandomseed(lua_State *L) {
-    state = (uint64_t)argument(L, 1) << 16 | SEED_LOW;
+    state = (uint64_t)libRandomArgument(L, 1) << 16 | SEED_LOW;
     return 0;
 }
 

@@ -42,7 +42,7 @@ typedef struct option {
 } option;
 
 /* Returns the number at the current position of the format, or `otherwise` if there is none. */
-static inline size_t number(lua_State *L, format *f, size_t otherwise) {
+static inline size_t libStructNumber(lua_State *L, format *f, size_t otherwise) {
     if (!isDigit(*f->at)) return otherwise;
     long long n = 0;
     for (; isDigit(*f->at); f->at++) {
@@ -53,14 +53,14 @@ static inline size_t number(lua_State *L, format *f, size_t otherwise) {
 }
 
 static size_t integerSize(lua_State *L, format *f) {
-    size_t size = number(L, f, sizeof(int));
+    size_t size = libStructNumber(L, f, sizeof(int));
     if (size > INTEGER_BYTES_MAX)
         luaL_error(L, "integral size %d is larger than limit of %d", (int)size, INTEGER_BYTES_MAX);
     return size;
 }
 
 static void setAlign(lua_State *L, format *f) {
-    size_t align = number(L, f, ALIGN_DEFAULT);
+    size_t align = libStructNumber(L, f, ALIGN_DEFAULT);
     if (align == 0 || (align & (align - 1)) != 0) luaL_error(L, "alignment %d is not a power of 2", (int)align);
     f->align = align;
 }
@@ -70,7 +70,7 @@ static bool isNothing(const option *o) {
     return isascii((unsigned char)o->letter) && isalnum((unsigned char)o->letter);
 }
 
-static void refuse(lua_State *L, const option *o) {
+static void libStructRefuse(lua_State *L, const option *o) {
     luaL_argerror(L, 1, lua_pushfstring(L, "invalid format option '%c'", o->letter));
 }
 
@@ -92,7 +92,7 @@ static inline bool nextOption(lua_State *L, format *f, option *o) {
     case 'f': o->size = sizeof(float); break;
     case 'd': o->size = sizeof(double); break;
     case 'x': o->size = 1; break;
-    case 'c': o->size = number(L, f, 1), aligned = false; break;
+    case 'c': o->size = libStructNumber(L, f, 1), aligned = false; break;
     case 's': aligned = false; break;
     case '<': f->big_endian = false, o->letter = 0; break;
     case '>': f->big_endian = true, o->letter = 0; break;
@@ -189,7 +189,7 @@ static int structPack(lua_State *L) {
     stringBufferInit(&b, L);
     while (nextOption(L, &f, &o)) {
         if (!o.letter) continue;
-        if (!o.known) refuse(L, &o);
+        if (!o.known) libStructRefuse(L, &o);
         size_t pad = padding(&o, total);
         addZeros(&b, pad);
         total += pad + addValue(L, &b, &f, &o, &index);
@@ -293,7 +293,7 @@ static int structUnpack(lua_State *L) {
     while (nextOption(L, &f, &o)) {
         luaL_argcheck(L, in.at <= in.len, 2, "data string too short");
         if (!o.letter) continue;
-        if (!o.known) refuse(L, &o);
+        if (!o.known) libStructRefuse(L, &o);
         unpackOption(L, &in, &f, &o);
     }
     lua_pushnumber(L, in.at <= in.len ? (lua_Number)in.at + 1 : from); /* an empty format reads nothing, whatever the
@@ -307,7 +307,7 @@ static int structSize(lua_State *L) {
     size_t total = 0;
     while (nextOption(L, &f, &o)) {
         if (!o.letter) continue;
-        if (!o.known && !isNothing(&o)) refuse(L, &o);
+        if (!o.known && !isNothing(&o)) libStructRefuse(L, &o);
         luaL_argcheck(L, o.letter != 's', 1, "option 's' has no fixed size");
         luaL_argcheck(L, o.letter != 'c' || o.size, 1, "option 'c0' has no fixed size");
         total += padding(&o, total) + o.size;

@@ -19,7 +19,7 @@
 static const char tag, shown;
 static lua_CFunction plain_setmetatable, plain_getmetatable, plain_rawget, plain_rawset, plain_foreach;
 
-static int refuse(lua_State *L) {
+static int protectedTableRefuse(lua_State *L) {
     return luaL_error(L, "Attempt to modify a readonly table");
 }
 
@@ -46,7 +46,7 @@ static void makeProxy(lua_State *L) {
     lua_newtable(L); /* real, proxy, metatable */
     lua_pushvalue(L, -3);
     lua_setfield(L, -2, "__index");
-    lua_pushcfunction(L, refuse);
+    lua_pushcfunction(L, protectedTableRefuse);
     lua_setfield(L, -2, "__newindex");
     lua_pushvalue(L, -3);
     rawSetByAddress(L, -2, &tag);

@@ -65,7 +65,7 @@ static void sortRun(lua_Number *n, size_t count) {
 }
 
 /* Merges two adjacent runs. */
-static void merge(const lua_Number *from, size_t first, size_t count, lua_Number *to) {
+static void tableFunctionsMerge(const lua_Number *from, size_t first, size_t count, lua_Number *to) {
     size_t a = 0, b = first;
     while (a < first && b < count) {
         bool second = from[b] < from[a];
@@ -83,7 +83,7 @@ static lua_Number *sortNumbers(lua_Number *n, lua_Number *spare, size_t count) {
     for (size_t run = SORT_RUN; run < count; run *= 2) {
         for (size_t at = 0; at < count; at += 2 * run) {
             size_t both = count - at < 2 * run ? count - at : 2 * run;
-            merge(n + at, run < both ? run : both, both, spare + at);
+            tableFunctionsMerge(n + at, run < both ? run : both, both, spare + at);
         }
         lua_Number *sorted = spare;
         spare = n;

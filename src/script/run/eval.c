@@ -33,7 +33,7 @@ static bool countKeys(client *c, uint32_t *keys) {
 }
 
 /* Shows EVAL to MONITOR before the commands of the script. */
-static void show(client *c) {
+static void evalShow(client *c) {
     if (unlikely(monitor_count > 0)) monitorFeed(c);
 }
 
@@ -52,7 +52,7 @@ uint32_t evalshaFlags(uint32_t flags, const slice *argv, uint32_t argc) {
     return s ? scriptCommandFlags(flags, s->flags) : flags;
 }
 
-static void run(client *c, const evalScript *s, uint32_t keys, bool read_only) {
+static void evalRun(client *c, const evalScript *s, uint32_t keys, bool read_only) {
     const scriptCall call = {.in = evalInterpreter(),
                              .function = s->function,
                              .flags = s->flags,
@@ -69,7 +69,7 @@ static void evalText(client *c, bool read_only) {
     if (!countKeys(c, &keys)) return;
     const evalScript *s = evalCacheAdd(c->argv[SCRIPT_ARG], false, &error);
     if (s) {
-        run(c, s, keys, read_only);
+        evalRun(c, s, keys, read_only);
         return;
     }
     addReplyErrorSlice(c, sdsSlice(error));
@@ -77,7 +77,7 @@ static void evalText(client *c, bool read_only) {
 }
 
 static void eval(client *c, bool read_only) {
-    show(c);
+    evalShow(c);
     if (likely(!scriptIsDebugged(c))) {
         evalText(c, read_only);
     } else if (scriptDebugBegin(c, c->argv[SCRIPT_ARG])) {
@@ -88,7 +88,7 @@ static void eval(client *c, bool read_only) {
 
 static void evalSha(client *c, bool read_only) {
     uint32_t keys;
-    show(c);
+    evalShow(c);
     if (unlikely(scriptIsDebugged(c))) {
         addReplyError(c, "Please use EVAL instead of EVALSHA for debugging");
         return;
@@ -98,7 +98,7 @@ static void evalSha(client *c, bool read_only) {
     if (c->argv[SCRIPT_ARG].len != SHA1_HEX) {
         addReplyError(c, "-NOSCRIPT No matching script.");
     } else if (countKeys(c, &keys)) {
-        if (s) run(c, s, keys, read_only);
+        if (s) evalRun(c, s, keys, read_only);
         else addReplyError(c, "-NOSCRIPT No matching script.");
     }
 }

@@ -116,7 +116,7 @@ static size_t costOf(const evalScript *s) {
     return zmallocSize(s) + sdsAllocSize(s->text) + (s->node ? sizeof(listNode) : 0);
 }
 
-static void forget(evalScript *s) {
+static void evalCacheForget(evalScript *s) {
     if (cache.recent == s) cache.recent = NULL;
     slice key = shaOf(s);
     luaL_unref(cache.in->L, LUA_REGISTRYINDEX, s->function);
@@ -173,7 +173,7 @@ static evalScript *addNew(slice text, const char sha[SHA1_HEX], bool stay, sds *
     }
     cache.text_bytes += costOf(s);
     if (listLength(cache.forgettable) > EVAL_SCRIPTS_MAX) {
-        forget(listNodeValue(listFirst(cache.forgettable)));
+        evalCacheForget(listNodeValue(listFirst(cache.forgettable)));
         cache.evicted++;
     }
     return s;

@@ -203,7 +203,7 @@ static void replyError(lua_State *L, client *c, const void *outer) {
     addReplyError(c, text ? text : "unknown error");
 }
 
-static void call(scriptRun *run) {
+static void scriptRunCall(scriptRun *run) {
     lua_State *L = run->call->in->L;
     const void *outer = run->program.caller->deferred;
     bool at_each_step = engine_settings.yield == YIELD_ALWAYS;
@@ -229,7 +229,7 @@ void scriptCallRun(client *c, const scriptCall *what) {
     run.program.allow_oom = what->flags & SCRIPT_ALLOW_OOM;
     running = &run;
     runCheck();
-    call(&run);
+    scriptRunCall(&run);
     debugAssert(running == &run);
     runCheck();
     running = NULL;

@@ -172,7 +172,7 @@ static bool isGiven(const givenOptions *given, const char *name) {
     return row && given->row[row - option_rows];
 }
 
-static bool refuse(const char *one, const char *other, const char *why) {
+static bool benchOptionsRefuse(const char *one, const char *other, const char *why) {
     fprintf(stderr, "Options '%s' and '%s' contradict each other: %s.\n", one, other, why);
     return false;
 }
@@ -189,10 +189,11 @@ bool benchOptionsUseStdout(const benchOptions *o) {
 static bool stdoutIsShared(const benchOptions *o) {
     const char *document = isStdout(o->json_file) ? "--json -" : "--plot -";
     if (!benchOptionsUseStdout(o)) return false;
-    if (isStdout(o->json_file) && isStdout(o->plot_file)) return !refuse(document, "--plot -", "both want stdout");
-    if (o->csv) return !refuse(document, "--csv", "both want stdout");
-    if (o->quiet) return !refuse(document, "-q", "both want stdout");
-    if (o->loop) return !refuse(document, "-l", "the document is written when all is done");
+    if (isStdout(o->json_file) && isStdout(o->plot_file))
+        return !benchOptionsRefuse(document, "--plot -", "both want stdout");
+    if (o->csv) return !benchOptionsRefuse(document, "--csv", "both want stdout");
+    if (o->quiet) return !benchOptionsRefuse(document, "-q", "both want stdout");
+    if (o->loop) return !benchOptionsRefuse(document, "-l", "the document is written when all is done");
     return false;
 }
 
@@ -218,7 +219,7 @@ static bool testsAreKnown(const char *tests) {
 static bool makeSense(const benchOptions *o, const givenOptions *given) {
     for (size_t i = 0; i < array_len(contradictions); i++) {
         if (isGiven(given, contradictions[i].one) && isGiven(given, contradictions[i].other))
-            return refuse(contradictions[i].one, contradictions[i].other, contradictions[i].why);
+            return benchOptionsRefuse(contradictions[i].one, contradictions[i].other, contradictions[i].why);
     }
     if (o->user && !o->password) {
         fprintf(stderr, "Option '--user' needs a password: -a, or -u with both.\n");
@@ -296,7 +297,7 @@ static bool takeFuzzLog(benchOptions *o, const char *text) {
 }
 
 /* Store `text` (NULL for options that take none) where the row says. */
-static bool takeValue(benchOptions *o, const optionRow *row, const char *text) {
+static bool benchOptionsTakeValue(benchOptions *o, const optionRow *row, const char *text) {
     void *field = (char *)o + row->offset;
     long long number = 0;
     switch (row->kind) {
@@ -349,7 +350,7 @@ bool benchOptionsParse(benchOptions *o, int argc, char **argv) {
             return refuseOption(argv[i], row != NULL);
         }
         given.row[row - option_rows] = true;
-        if (!takeValue(o, row, bare ? NULL : argv[++i])) return false;
+        if (!benchOptionsTakeValue(o, row, bare ? NULL : argv[++i])) return false;
     }
     o->command = argv + i;
     o->command_count = argc - i;

@@ -41,7 +41,7 @@ noreturn_fn static void quit(const char *what, const char *why) {
     exit(1);
 }
 
-static replyValue *ask(serverLink *l, const char *what, replyValue *r) {
+static replyValue *fuzzAsk(serverLink *l, const char *what, replyValue *r) {
     if (!r) quit(what, linkError(l));
     if (replyIsError(r)) quit(what, r->str);
     return r;
@@ -49,8 +49,8 @@ static replyValue *ask(serverLink *l, const char *what, replyValue *r) {
 
 static fuzzBook *readBook(const benchOptions *o, serverLink *(*open)(const benchOptions *)) {
     serverLink *l = open(o);
-    replyValue *docs = ask(l, "COMMAND DOCS", linkCall(l, "COMMAND", "DOCS", NULL)), *settings = NULL;
-    if (o->fuzz_config) settings = ask(l, "CONFIG GET", linkCall(l, "CONFIG", "GET", "*", NULL));
+    replyValue *docs = fuzzAsk(l, "COMMAND DOCS", linkCall(l, "COMMAND", "DOCS", NULL)), *settings = NULL;
+    if (o->fuzz_config) settings = fuzzAsk(l, "CONFIG GET", linkCall(l, "CONFIG", "GET", "*", NULL));
     fuzzBook *book = fuzzBookMake(docs, settings);
     replyValueFree(docs);
     replyValueFree(settings);
@@ -61,8 +61,8 @@ static fuzzBook *readBook(const benchOptions *o, serverLink *(*open)(const bench
 
 /* ---- Connections ---- */
 
-static void prepare(serverLink *l, const char *what, replyValue *r) {
-    replyValueFree(ask(l, what, r));
+static void fuzzPrepare(serverLink *l, const char *what, replyValue *r) {
+    replyValueFree(fuzzAsk(l, what, r));
 }
 
 static serverLink *openLink(const fuzzRunState *f) {
@@ -70,9 +70,9 @@ static serverLink *openLink(const fuzzRunState *f) {
     char db[16];
     serverLink *l = f->open(o);
     snprintf(db, sizeof(db), "%d", o->db);
-    if (o->resp3) prepare(l, "HELLO", linkCall(l, "HELLO", "3", NULL));
-    if (o->tracking) prepare(l, "CLIENT TRACKING", linkCall(l, "CLIENT", "TRACKING", "on", NULL));
-    if (o->db) prepare(l, "SELECT", linkCall(l, "SELECT", db, NULL));
+    if (o->resp3) fuzzPrepare(l, "HELLO", linkCall(l, "HELLO", "3", NULL));
+    if (o->tracking) fuzzPrepare(l, "CLIENT TRACKING", linkCall(l, "CLIENT", "TRACKING", "on", NULL));
+    if (o->db) fuzzPrepare(l, "SELECT", linkCall(l, "SELECT", db, NULL));
     return l;
 }
 

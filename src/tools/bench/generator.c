@@ -296,7 +296,7 @@ static benchClient *endWait(benchThread *t) {
 }
 
 /* Take the next place in the timetable, which begins with the first client that is ready. False: it is not due. */
-static bool takePlace(benchClient *c) {
+static bool generatorTakePlace(benchClient *c) {
     pace *p = &c->thread->pace;
     uint64_t now = paceNow(p);
     if (unlikely(p->first_ns == 0)) paceBegin(p, now);
@@ -314,7 +314,7 @@ static void sendNext(benchClient *c) {
         return;
     }
     if (config->idle) return;
-    if (config->rate && !takePlace(c)) {
+    if (config->rate && !generatorTakePlace(c)) {
         waitForTurn(c);
         return;
     }
@@ -351,7 +351,7 @@ static void onRateTurn(aeEventLoop *loop, void *arg) {
 
 /* ---- Receiving -------------------------------------------------------------------------------------------------- */
 
-static void refused(benchClient *c, const char *line, size_t len) {
+static void generatorRefused(benchClient *c, const char *line, size_t len) {
     while (len > 0 && (line[len - 1] == '\n' || line[len - 1] == '\r')) len--;
     bool unknown = len > 20 && memcmp(line, "-ERR unknown command", 20) == 0;
     runState state = c->greeting_left ? RUN_GREETING_REFUSED : unknown ? RUN_UNKNOWN_COMMAND : RUN_ERROR_REPLY;
@@ -380,7 +380,7 @@ static size_t skipReply(benchClient *c, const char *p, size_t len, bool *whole) 
     size_t used = replyScan(&c->scanner, p, len, whole);
     if (*whole) {
         char type = c->scanner.first_type;
-        if (type == '-') refused(c, p, used);
+        if (type == '-') generatorRefused(c, p, used);
         replyScannerReset(&c->scanner);
         if (type == '>') *whole = false; /* a push answers nothing */
         else if (fresh && type != '-') rememberReply(t, p, used);

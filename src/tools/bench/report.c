@@ -17,7 +17,7 @@ static double ms(int64_t us) {
     return (double)us / 1000;
 }
 
-static double ratio(double a, double b) {
+static double reportRatio(double a, double b) {
     return b > 0 ? a / b : 0;
 }
 
@@ -40,9 +40,9 @@ void progressShow(progressLine *line, const char *title, generatorCounts counts,
     uint64_t step_latency = counts.latency_us - line->last.latency_us;
     progressClear(line);
     line->width = printf("%s: rps=%.1f (overall: %.1f) avg_msec=%.3f (overall: %.3f) ", title,
-                         ratio((double)step, step_s), ratio((double)counts.finished, whole_s),
-                         ratio((double)step_latency, (double)step * 1000),
-                         ratio((double)counts.latency_us, (double)counts.finished * 1000));
+                         reportRatio((double)step, step_s), reportRatio((double)counts.finished, whole_s),
+                         reportRatio((double)step_latency, (double)step * 1000),
+                         reportRatio((double)counts.latency_us, (double)counts.finished * 1000));
     line->width += shows_time ? printf("%.1f seconds\r", whole_s)
                               : printf("%llu requests\r", (unsigned long long)counts.finished);
     fflush(stdout);

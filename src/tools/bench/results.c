@@ -16,13 +16,13 @@ void rateSeriesStart(rateSeries *s, uint64_t step_us) {
     s->requests = s->latency_us = 0;
 }
 
-static ratePoint join(ratePoint a, ratePoint b) {
+static ratePoint resultsJoin(ratePoint a, ratePoint b) {
     return (ratePoint){a.from_us, b.to_us, a.requests + b.requests, a.latency_us + b.latency_us};
 }
 
 /* Half as many points, each twice as long. */
 static void halve(rateSeries *s) {
-    for (int i = 0; i < s->count / 2; i++) s->points[i] = join(s->points[2 * i], s->points[2 * i + 1]);
+    for (int i = 0; i < s->count / 2; i++) s->points[i] = resultsJoin(s->points[2 * i], s->points[2 * i + 1]);
     if (s->count % 2) s->points[s->count / 2] = s->points[s->count - 1];
     s->count = (s->count + 1) / 2;
     s->step_us *= 2;
@@ -36,7 +36,7 @@ void rateSeriesRead(rateSeries *s, uint64_t at_us, uint64_t requests, uint64_t l
     s->requests = requests;
     s->latency_us = latency_us;
     if (last && (last->to_us - last->from_us < s->step_us || at_us == from_us)) {
-        *last = join(*last, next);
+        *last = resultsJoin(*last, next);
         return;
     }
     if (s->count == RATE_POINTS_MAX) halve(s);

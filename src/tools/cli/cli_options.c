@@ -232,7 +232,7 @@ static bool takeFlag(cliOptions *o, const char *word) {
 }
 
 /* Stores the value of an option. */
-static void takeValue(cliOptions *o, const valuedOption *option, const char *value) {
+static void cliOptionsTakeValue(cliOptions *o, const valuedOption *option, const char *value) {
     const char *word = option->word;
     void *field = (char *)o + option->offset;
     switch (option->kind) {
@@ -268,7 +268,7 @@ static void takeOption(cliOptions *o, const char *word, const char *value) {
     const valuedOption *option = findValued(word);
     if (!option) quitUnknown(word);
     if (value) {
-        takeValue(o, option, value);
+        cliOptionsTakeValue(o, option, value);
     } else if (strcmp(word, "-h") == 0) {
         o->mode = MODE_HELP; /* "-h" alone: what most programs take it for */
     } else {
@@ -277,7 +277,7 @@ static void takeOption(cliOptions *o, const char *word, const char *value) {
     }
 }
 
-static void finish(cliOptions *o) {
+static void cliOptionsFinish(cliOptions *o) {
     o->debug |= o->debug_sync;
     if (o->debug && o->mode != MODE_EVAL) {
         fprintf(stderr, "The debugger needs a script: --eval FILE\n");
@@ -325,7 +325,7 @@ void cliOptionsParse(cliOptions *o, int argc, char **argv) {
     if (i > argc) i = argc;
     o->command = argv + i;
     o->command_count = argc - i;
-    finish(o);
+    cliOptionsFinish(o);
 }
 
 void cliUsage(void) {

@@ -183,13 +183,13 @@ const char *keyWalkCursor(const keyWalk *w) {
 }
 
 /* How many keys will come; 0 with a pattern, of which nobody knows. */
-static uint64_t expected(const keyWalk *w) {
+static uint64_t keyWalkExpected(const keyWalk *w) {
     return w->session->options->pattern ? 0 : (uint64_t)w->all;
 }
 
-static void rest(keyWalk *w) {
+static void keyWalkRest(keyWalk *w) {
     if (w->session->options->interval_s <= 0) return;
-    progressShow(&w->progress, (uint64_t)w->seen, expected(w));
+    progressShow(&w->progress, (uint64_t)w->seen, keyWalkExpected(w));
     sessionPause(w->session->options->interval_s);
 }
 
@@ -202,12 +202,12 @@ static bool takeStep(keyWalk *w) {
         w->step = NULL;
         zfree(w->step_cursor);
         w->step_cursor = zstrdup(w->cursor);
-        if (w->steps > 0 && w->steps % PAUSE_EVERY == 0) rest(w);
+        if (w->steps > 0 && w->steps % PAUSE_EVERY == 0) keyWalkRest(w);
         w->step = keyWalkStep(w->session, &w->cursor, &keys);
         w->steps++;
         w->next = 0;
         w->seen_before = w->seen;
-        progressStep(&w->progress, (uint64_t)w->seen, expected(w));
+        progressStep(&w->progress, (uint64_t)w->seen, keyWalkExpected(w));
     }
     return !interruptCaught();
 }

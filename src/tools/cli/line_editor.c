@@ -104,7 +104,7 @@ static lineView viewOf(const lineEditor *e) {
     return v;
 }
 
-static void draw(lineEditor *e, bool with_hint) {
+static void lineEditorDraw(lineEditor *e, bool with_hint) {
     lineView v = viewOf(e);
     sds hint = NULL, prompt = NULL;
     bool at_end = e->line.cursor == sdsLen(e->line.bytes) && e->line.cursor > 0;
@@ -134,7 +134,7 @@ static void drawAgain(lineEditor *e) {
     lineView v = viewOf(e);
     terminal_changed = 0;
     if (!e->searching) lineScreenResized(&e->screen, &v);
-    draw(e, true);
+    lineEditorDraw(e, true);
 }
 
 /* ---- Completion ------------------------------------------------------------------------------------------------- */
@@ -169,7 +169,7 @@ static void listChoices(lineEditor *e, const lineChoices *c) {
 }
 
 /* Complete as far as all choices agree; a second TAB shows them. */
-static void complete(lineEditor *e) {
+static void lineEditorComplete(lineEditor *e) {
     lineText *t = &e->line;
     if (!e->advice->complete || t->cursor != sdsLen(t->bytes)) return;
     lineChoices c = e->advice->complete(e->advice->arg, t->bytes);
@@ -278,7 +278,7 @@ static bool takePaste(lineEditor *e) {
 
 static void interrupt(lineEditor *e) {
     lineTextEnd(&e->line);
-    draw(e, false);
+    lineEditorDraw(e, false);
     writeOut(sdsNew("^C"));
     leaveScreen(e);
     lineTextSet(&e->line, "", 0);
@@ -293,7 +293,7 @@ static lineState applyKey(lineEditor *e, lineKey key, slice bytes) {
     switch (key) {
     case KEY_TEXT: lineTextInsert(t, bytes.ptr, bytes.len); break;
     case KEY_ENTER: return LINE_ENTERED;
-    case KEY_TAB: complete(e); break;
+    case KEY_TAB: lineEditorComplete(e); break;
     case KEY_INTERRUPT:
         if (empty) return LINE_ENDED;
         interrupt(e);
@@ -382,7 +382,7 @@ sds lineEditorRead(lineEditor *e, const char *prompt) {
     for (;;) {
         state = applyInput(e, got == 0);
         if (state != LINE_GOES_ON) break;
-        draw(e, true);
+        lineEditorDraw(e, true);
         got = readInput(e);
         if (got < 0) break;
         if (terminal_changed) {
@@ -392,7 +392,7 @@ sds lineEditorRead(lineEditor *e, const char *prompt) {
     }
     /* Left without the hint, and with the cursor below. */
     e->searching = false;
-    draw(e, false);
+    lineEditorDraw(e, false);
     leaveScreen(e);
     terminalRestore();
     return state == LINE_ENTERED ? sdsDup(e->line.bytes) : NULL;

@@ -21,7 +21,7 @@ struct lineHistory {
     size_t start, count;
 };
 
-static void keep(lineHistory *h, const char *line) {
+static void lineHistoryKeep(lineHistory *h, const char *line) {
     if (h->count == HISTORY_MAX) {
         sdsFree(h->lines[h->start]);
         h->start = (h->start + 1) % HISTORY_MAX;
@@ -52,7 +52,7 @@ lineHistory *lineHistoryOpen(const char *path) {
     if (!file) return h;
     for (; getline(&line, &room, file) >= 0; read++) {
         line[strcspn(line, "\r\n")] = '\0';
-        if (*line) keep(h, line);
+        if (*line) lineHistoryKeep(h, line);
     }
     free(line);
     fclose(file);
@@ -69,7 +69,7 @@ void lineHistoryClose(lineHistory *h) {
 
 void lineHistoryAdd(lineHistory *h, const char *line) {
     if (!*line || (h->count && strcmp(lineHistoryAt(h, 0), line) == 0)) return;
-    keep(h, line);
+    lineHistoryKeep(h, line);
     int fd = h->path ? open(h->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
     if (fd < 0) return; /* a home that cannot be written: the session goes on without */
     dprintf(fd, "%s\n", line);

@@ -27,14 +27,14 @@ typedef struct pen {
     int first, end; /* rows that are written: [first, end) */
 } pen;
 
-static void emit(const pen *p, const char *bytes, size_t len) {
+static void lineScreenEmit(const pen *p, const char *bytes, size_t len) {
     if (p->out && p->row >= p->first && p->row < p->end) *p->out = sdsCatLen(*p->out, bytes, len);
 }
 
 static void newRow(pen *p) {
     p->row++;
     p->col = 0;
-    if (p->row > p->first) emit(p, "\r\n", 2);
+    if (p->row > p->first) lineScreenEmit(p, "\r\n", 2);
 }
 
 /* Columns of the unit at `s`, whose first code point is *code. */
@@ -57,19 +57,19 @@ static void drawUnit(pen *p, const char *s, size_t len) {
         p->row++;
         p->col = 0;
         if (code < 0x20 || code == 0x7f) {
-            if (p->row > p->first) emit(p, "\r\n", 2);
+            if (p->row > p->first) lineScreenEmit(p, "\r\n", 2);
         }
     }
     p->col += width;
     if (code < 0x20 || code == 0x7f) {
         char caret[2] = {'^', (char)(code ^ 0x40)};
-        emit(p, caret, 2);
+        lineScreenEmit(p, caret, 2);
         return;
     }
     for (size_t n; len > 0; s += n, len -= n) {
         n = utf8Decode(s, len, &code);
         bool bad = code == UTF8_BAD && n == 1;
-        emit(p, bad ? "\xef\xbf\xbd" : s, bad ? 3 : n);
+        lineScreenEmit(p, bad ? "\xef\xbf\xbd" : s, bad ? 3 : n);
     }
 }
 
@@ -115,10 +115,10 @@ static void drawHint(pen *p, const lineView *v) {
     }
     bool whole = fits >= v->hint.len;
     if (!whole && shorter == 0) return;
-    emit(p, v->hint_on, strlen(v->hint_on));
+    lineScreenEmit(p, v->hint_on, strlen(v->hint_on));
     drawSlice(p, sliceOf(v->hint.ptr, whole ? v->hint.len : shorter));
     if (!whole) drawSlice(p, sliceStr(ELLIPSIS));
-    emit(p, v->style_off, strlen(v->style_off));
+    lineScreenEmit(p, v->style_off, strlen(v->style_off));
 }
 
 static sds moveUp(sds out, int rows) {

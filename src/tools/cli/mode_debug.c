@@ -78,7 +78,7 @@ static sds readCommand(lineEditor *editor) {
 }
 
 /* Words of a line; eval takes the rest of the line as it is. */
-static sds *split(const char *line, int *count) {
+static sds *modeDebugSplit(const char *line, int *count) {
     const char *rest = line + strspn(line, " \t");
     size_t first = strcspn(rest, " \t\r\n");
     if ((first == 1 && !strncasecmp(rest, "e", 1)) || (first == 4 && !strncasecmp(rest, "eval", 4))) {
@@ -105,7 +105,7 @@ typedef enum { LINE_SENT, LINE_NOTHING, LINE_RESTART, LINE_QUIT, LINE_BROKEN } l
 
 static lineResult dispatchLine(cliSession *s, sds line) {
     int count = 0;
-    sds *words = split(line, &count);
+    sds *words = modeDebugSplit(line, &count);
     lineResult result = LINE_NOTHING;
     if (!words) {
         printf("Invalid argument(s)\n");

@@ -79,7 +79,7 @@ static int printCounts(const replyValue *v) {
     return 0;
 }
 
-static void watch(double seconds) {
+static void modeHotkeysWatch(double seconds) {
     progressLine progress;
     uint64_t begun_ms = clockMonotonicMs(), passed_ms = 0, wanted_ms = (uint64_t)(seconds * 1000);
     progressBegin(&progress, "s");
@@ -119,7 +119,7 @@ static int askServer(cliSession *s) {
         printf("\n# The server counts for %g s whose keys take its time and network (-i sets how long).\n", seconds);
     else printf("\n# The server counts already, for somebody else. This is what it has so far.\n");
     fflush(stdout);
-    if (ours) watch(seconds);
+    if (ours) modeHotkeysWatch(seconds);
     replyValue *v = sessionAsk(s, "HOTKEYS", "GET", NULL);
     int code = printCounts(v);
     replyValueFree(v);

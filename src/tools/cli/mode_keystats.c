@@ -63,7 +63,7 @@ static void keepHeavy(keyStats *all, slice key, const char *type, long long byte
     all->top_count++;
 }
 
-static void lookAt(keyStats *all, const keyFacts *key) {
+static void modeKeystatsLookAt(keyStats *all, const keyFacts *key) {
     if (!key->type) return;
     all->keys++;
     all->bytes += key->bytes;
@@ -147,7 +147,7 @@ int modeKeyStats(cliSession *s) {
     keyWalkPrint(s, "for memory and elements; Ctrl-C ends it early");
     keyWalkBegin(&walk, s, s->options->cursor, KEY_BYTES | KEY_ELEMENTS);
     for (size_t n; (n = keyWalkNext(&walk, &facts)) > 0;) {
-        for (size_t i = 0; i < n; i++) lookAt(&all, &facts[i]);
+        for (size_t i = 0; i < n; i++) modeKeystatsLookAt(&all, &facts[i]);
     }
     keyWalkMakeRoom(&walk);
     printStats(&all);

@@ -42,7 +42,7 @@ static uint64_t inputSize(void) {
                : 0;
 }
 
-static bool fail(const char *what, const char *why) {
+static bool modePipeFail(const char *what, const char *why) {
     fprintf(stderr, "%s: %s\n", what, why);
     return false;
 }
@@ -53,7 +53,7 @@ static bool takeReplies(transfer *t) {
         bool timed_out;
         replyValue *v = linkReadWithin(t->s->link, 0, &timed_out);
         if (!v && timed_out) return true;
-        if (!v) return fail("Error reading from the server", linkError(t->s->link));
+        if (!v) return modePipeFail("Error reading from the server", linkError(t->s->link));
         if (t->input_done && v->type == '$' && v->len == MARK_LEN && memcmp(v->str, t->mark, MARK_LEN) == 0) {
             printf("The last reply is here.\n");
             t->ended = true;
@@ -71,7 +71,7 @@ static bool takeReplies(transfer *t) {
 }
 
 /* Fill the buffer from stdin, or with the mark at its end. */
-static bool refill(transfer *t) {
+static bool modePipeRefill(transfer *t) {
     t->pos = t->len = 0;
     if (t->input_done) {
         t->sent_all = true;
@@ -79,7 +79,7 @@ static bool refill(transfer *t) {
     }
     ssize_t n = read(STDIN_FILENO, t->buffer, sizeof(t->buffer));
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return true;
-    if (n < 0) return fail("Error reading from stdin", strerror(errno));
+    if (n < 0) return modePipeFail("Error reading from stdin", strerror(errno));
     t->len = (size_t)n;
     if (n > 0) return true;
     progressWipe(&t->progress);
@@ -91,10 +91,10 @@ static bool refill(transfer *t) {
 }
 
 static bool sendSome(transfer *t) {
-    if (t->pos == t->len && !refill(t)) return false;
+    if (t->pos == t->len && !modePipeRefill(t)) return false;
     if (t->pos == t->len) return true;
     ssize_t n = linkWriteSome(t->s->link, t->buffer + t->pos, t->len - t->pos);
-    if (n < 0) return fail("Error writing to the server", linkError(t->s->link));
+    if (n < 0) return modePipeFail("Error writing to the server", linkError(t->s->link));
     t->pos += (size_t)n;
     t->sent += (size_t)n;
     return true;
@@ -116,7 +116,7 @@ int modePipe(cliSession *s) {
         if (!t.input_done) progressStep(&t.progress, t.sent, t.all);
         if (pending || t.input_done) p[0].events |= t.sent_all ? 0 : POLLOUT;
         else p[1].fd = STDIN_FILENO;
-        if (poll(p, 2, 1000) < 0 && errno != EINTR) return fail("poll", strerror(errno)) + 1;
+        if (poll(p, 2, 1000) < 0 && errno != EINTR) return modePipeFail("poll", strerror(errno)) + 1;
         if (p[0].revents & (POLLIN | POLLHUP | POLLERR)) {
             if (!takeReplies(&t)) break;
             last_reply_ms = clockMonotonicMs();

@@ -29,7 +29,7 @@ static bool hasFieldsThatExpire(cliSession *s) {
     return found;
 }
 
-static bool begin(datasetStream *d, cliSession *s, bool functions_only) {
+static bool modeRdbBegin(datasetStream *d, cliSession *s, bool functions_only) {
     if (!functions_only && hasFieldsThatExpire(s)) datasetOption(s, "version", VALKEY_VERSION, false);
     datasetOption(s, "capa", "eof", false);
     datasetOption(s, "rdb-only", "1", false); /* the stream behind it is not wanted */
@@ -43,7 +43,7 @@ static bool failWriting(const char *name) {
 }
 
 /* False after a line on stderr. */
-static bool receive(datasetStream *d, outputFile *file, const char *name) {
+static bool modeRdbReceive(datasetStream *d, outputFile *file, const char *name) {
     static char buf[CHUNK];
     snapshotCheck check = {0};
     for (ssize_t n; (n = datasetRead(d, buf, sizeof(buf))) != 0;) {
@@ -64,7 +64,7 @@ int modeRdb(cliSession *s, bool functions_only) {
     datasetStream d;
     outputFile file;
     if (!outputFileOpen(&file, name)) return failWriting(name) + 1;
-    if (!begin(&d, s, functions_only) || !receive(&d, &file, name)) {
+    if (!modeRdbBegin(&d, s, functions_only) || !modeRdbReceive(&d, &file, name)) {
         outputFileAbandon(&file);
         return 1;
     }

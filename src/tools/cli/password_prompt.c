@@ -22,7 +22,7 @@ static bool startsCharacter(char byte) {
 }
 
 /* Nothing can be done for a terminal that takes no output. */
-static void show(const char *text) {
+static void passwordPromptShow(const char *text) {
     fputs(text, stderr);
     fflush(stderr);
 }
@@ -32,7 +32,7 @@ static void deleteLast(sds word) {
         char byte = word[sdsLen(word) - 1];
         sdsIncrLen(word, -1);
         if (!startsCharacter(byte)) continue;
-        show("\b \b");
+        passwordPromptShow("\b \b");
         return;
     }
 }
@@ -51,7 +51,7 @@ static bool takeByte(sds *word, char byte) {
     default: break;
     }
     if (sdsLen(*word) == PASSWORD_MAX) return true;
-    if (startsCharacter(byte)) show("*");
+    if (startsCharacter(byte)) passwordPromptShow("*");
     *word = sdsCatLen(*word, &byte, 1);
     return true;
 }
@@ -79,9 +79,9 @@ static sds readLine(void) {
 sds passwordPrompt(const char *prompt) {
     if (!isatty(STDIN_FILENO)) return readLine();
     terminalSetKeys();
-    show(prompt);
+    passwordPromptShow(prompt);
     sds word = readTyped();
     terminalRestore();
-    show("\n");
+    passwordPromptShow("\n");
     return word;
 }

@@ -59,16 +59,17 @@ void progressBegin(progressLine *p, const char *unit) {
     p->seen = isatty(STDERR_FILENO) && (!unit || !isPipe(STDOUT_FILENO));
 }
 
-static int lesser(int a, int b) {
+static int progressLineLesser(int a, int b) {
     return a < b ? a : b;
 }
 
 /* The cursor stays at the first column, so that a Ctrl-C that the terminal shows stands in what is written over. */
-static void draw(progressLine *p, const char *text) {
+static void progressLineDraw(progressLine *p, const char *text) {
     int columns, rows;
     terminalSize(&columns, &rows);
-    int len = lesser((int)strlen(text), columns - 1);
-    fprintf(stderr, "\r%-*.*s\r", lesser(p->drawn_len > CARET_C ? p->drawn_len : CARET_C, columns - 1), len, text);
+    int len = progressLineLesser((int)strlen(text), columns - 1);
+    fprintf(stderr, "\r%-*.*s\r", progressLineLesser(p->drawn_len > CARET_C ? p->drawn_len : CARET_C, columns - 1), len,
+            text);
     fflush(stderr);
     p->drawn_len = len;
 }
@@ -76,11 +77,11 @@ static void draw(progressLine *p, const char *text) {
 void progressPrint(progressLine *p, const char *text) {
     if (!p->seen) return;
     fflush(stdout);
-    draw(p, text);
+    progressLineDraw(p, text);
 }
 
 void progressWipe(progressLine *p) {
-    if (p->drawn_len > 0) draw(p, "");
+    if (p->drawn_len > 0) progressLineDraw(p, "");
 }
 
 void progressShow(progressLine *p, uint64_t done, uint64_t all) {

@@ -74,7 +74,7 @@ static void forgetSignals(void) {
     for (size_t i = 0; i < array_len(noted_signals); i++) sigaction(noted_signals[i], &noted_before[i], NULL);
 }
 
-static bool enter(struct termios mode) {
+static bool terminalEnter(struct termios mode) {
     static bool at_exit;
     wanted = mode;
     if (!at_exit) atexit(restore);
@@ -107,7 +107,7 @@ bool terminalSetRaw(void) {
     mode.c_cflag |= CS8;
     mode.c_cc[VMIN] = 1;
     mode.c_cc[VTIME] = 0;
-    if (!enter(mode)) return false;
+    if (!terminalEnter(mode)) return false;
     paste_marked = 1;
     if (write(STDOUT_FILENO, PASTE_ON, sizeof(PASTE_ON) - 1) < 0) paste_marked = 0;
     return true;
@@ -118,7 +118,7 @@ bool terminalSetKeys(void) {
     if (changed_mode) return enterAgain();
     if (!findMode(&mode)) return false;
     mode.c_lflag &= ~(tcflag_t)(ECHO | ICANON);
-    return enter(mode);
+    return terminalEnter(mode);
 }
 
 void terminalRestore(void) {

@@ -26,7 +26,7 @@ static void clearValue(replyValue *v) {
 }
 
 /* False: it has no end. */
-static bool takeLine(cursor *in, slice *line) {
+static bool replyValueTakeLine(cursor *in, slice *line) {
     const char *nl = memchr(in->p, '\n', (size_t)(in->end - in->p));
     if (!nl || nl == in->p) return false;
     *line = sliceOf(in->p, (size_t)(nl - in->p - 1));
@@ -70,7 +70,7 @@ static bool parseValue(cursor *in, replyValue *v, int depth) {
     if (in->p >= in->end) return false;
     v->type = *in->p++;
     slice line;
-    if (!takeLine(in, &line)) return false;
+    if (!replyValueTakeLine(in, &line)) return false;
     switch (v->type) {
     case '+':
     case '-':

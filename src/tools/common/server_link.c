@@ -113,7 +113,7 @@ void linkClose(serverLink *l) {
     zfree(l);
 }
 
-static bool broken(serverLink *l, const char *why) {
+static bool serverLinkBroken(serverLink *l, const char *why) {
     snprintf(l->err, sizeof(l->err), "%s", why);
     return false;
 }
@@ -122,7 +122,7 @@ ssize_t linkWriteSome(serverLink *l, const void *p, size_t len) {
     struct iovec piece = {.iov_base = (void *)(uintptr_t)p, .iov_len = len};
     ssize_t n = connWritev(l->conn, &piece, 1);
     if (n < 0 && errno == EAGAIN) return 0;
-    if (n < 0) broken(l, connErrorText(l->conn));
+    if (n < 0) serverLinkBroken(l, connErrorText(l->conn));
     return n;
 }
 
@@ -165,7 +165,7 @@ static replyValue *takeReply(serverLink *l) {
         sdsClear(l->input);
         l->start = l->scanned = 0;
     }
-    if (!v) broken(l, "Protocol error: the reply makes no sense");
+    if (!v) serverLinkBroken(l, "Protocol error: the reply makes no sense");
     return v;
 }
 
@@ -179,8 +179,8 @@ static bool fillInput(serverLink *l) {
     l->input = sdsMakeRoomFor(l->input, READ_SIZE);
     ssize_t n = connRead(l->conn, l->input + sdsLen(l->input), READ_SIZE);
     if (n < 0 && errno == EAGAIN) return true;
-    if (n < 0) return broken(l, connErrorText(l->conn));
-    if (n == 0) return broken(l, "Server closed the connection");
+    if (n < 0) return serverLinkBroken(l, connErrorText(l->conn));
+    if (n == 0) return serverLinkBroken(l, "Server closed the connection");
     sdsIncrLen(l->input, n);
     return true;
 }
@@ -189,7 +189,7 @@ replyValue *linkReadWithin(serverLink *l, int timeout_ms, bool *timed_out) {
     *timed_out = false;
     while (!scanInput(l)) {
         if (l->scanner.bad) {
-            broken(l, "Protocol error: the reply makes no sense");
+            serverLinkBroken(l, "Protocol error: the reply makes no sense");
             return NULL;
         }
         if (timeout_ms >= 0 && !connHasPending(l->conn)) {
@@ -224,7 +224,7 @@ bool linkReadLine(serverLink *l, char *line, size_t size) {
         size_t there = sdsLen(l->input) - l->start;
         const char *end = there ? memchr(text, '\n', there) : NULL;
         size_t len = end ? (size_t)(end - text) : there;
-        if (len >= size) return broken(l, "Protocol error: a line has no end");
+        if (len >= size) return serverLinkBroken(l, "Protocol error: a line has no end");
         if (end) {
             memcpy(line, text, len);
             skipInput(l, len + 1);

@@ -18,7 +18,7 @@
 #include <string.h>
 #include <strings.h>
 
-static char *copy(const char *p, size_t len) {
+static char *serverUriCopy(const char *p, size_t len) {
     char *out = zmalloc(len + 1);
     memcpy(out, p, len);
     out[len] = '\0';
@@ -55,12 +55,12 @@ static const char *parseAddress(serverUri *uri, const char *p, const char *end) 
     if (p < end && *p == '[') {
         host_end = memchr(p, ']', (size_t)(end - p));
         if (!host_end) return "Invalid host in URI";
-        uri->host = copy(p + 1, (size_t)(host_end - p - 1));
+        uri->host = serverUriCopy(p + 1, (size_t)(host_end - p - 1));
         p = host_end + 1;
     } else {
         host_end = memchr(p, ':', (size_t)(end - p));
         if (!host_end) host_end = end;
-        if (host_end > p) uri->host = copy(p, (size_t)(host_end - p));
+        if (host_end > p) uri->host = serverUriCopy(p, (size_t)(host_end - p));
         p = host_end;
     }
     if (p == end) return NULL;

@@ -13,7 +13,7 @@
 
 #define WORD_MAX 32
 
-static int lesser(int a, int b) {
+static int suggestLesser(int a, int b) {
     return a < b ? a : b;
 }
 
@@ -26,10 +26,10 @@ static int slipsBetween(const char *a, int a_len, const char *b, int b_len) {
         row[0] = i;
         for (int j = 1; j <= b_len; j++) {
             int same = tolower((unsigned char)a[i - 1]) == tolower((unsigned char)b[j - 1]) ? 0 : 1;
-            row[j] = lesser(lesser(row[j - 1], above[j]) + 1, above[j - 1] + same);
+            row[j] = suggestLesser(suggestLesser(row[j - 1], above[j]) + 1, above[j - 1] + same);
             bool swapped = i > 1 && j > 1 && tolower((unsigned char)a[i - 1]) == tolower((unsigned char)b[j - 2]) &&
                            tolower((unsigned char)a[i - 2]) == tolower((unsigned char)b[j - 1]);
-            if (swapped) row[j] = lesser(row[j], two_above[j - 2] + 1);
+            if (swapped) row[j] = suggestLesser(row[j], two_above[j - 2] + 1);
         }
     }
     return rows[a_len % 3][b_len];

@@ -110,7 +110,7 @@ static void rigOpenOn(int fd, int peer, bool tcp, bool authenticated) {
     connection *conn = tcp ? connCreateAcceptedSocket(fd, NULL) : connCreateAcceptedUnix(fd, NULL);
     rig.s = clientIoCreate(conn, authenticated);
     rig.s->home = ioThreadMain();
-    ioMessage m = {.type = IO_MSG_JOIN, .number = authenticated ? CLIENT_STREAM_AUTHENTICATED : 0, .io = rig.s};
+    ioMessage m = {.type = IO_MSG_JOIN, .number = authenticated ? CLIENT_IO_AUTHENTICATED : 0, .io = rig.s};
     ioThreadPost(rig.s->home, &m);
 }
 
@@ -139,7 +139,7 @@ static requestBlock *takeHeld(void) {
 static void rigReturn(void) {
     while (rig.held) {
         requestBlock *chain = takeHeld();
-        post(IO_MSG_OUTPUT, rig.s->authenticated ? CLIENT_STREAM_AUTHENTICATED : 0, chain, NULL);
+        post(IO_MSG_OUTPUT, rig.s->authenticated ? CLIENT_IO_AUTHENTICATED : 0, chain, NULL);
     }
 }
 
@@ -289,7 +289,7 @@ TEST(stream_moves_in_the_middle_of_a_request) {
         CHECK(rig.left);
         CHECK(rig.s->conn->loop == NULL);
         rig.left = false;
-        post(IO_MSG_JOIN, CLIENT_STREAM_AUTHENTICATED, NULL, NULL);
+        post(IO_MSG_JOIN, CLIENT_IO_AUTHENTICATED, NULL, NULL);
     }
     put(wire + at, sdsLen(wire) - at);
     CHECK_EQ_INT(rig.blocks, 1);
@@ -464,7 +464,7 @@ TEST(stream_moves_and_ends_in_the_middle_of_a_large_argument) {
             post(IO_MSG_LEAVE, 0, NULL, NULL);
             CHECK(rig.left);
             rig.left = false;
-            post(IO_MSG_JOIN, CLIENT_STREAM_AUTHENTICATED, NULL, NULL);
+            post(IO_MSG_JOIN, CLIENT_IO_AUTHENTICATED, NULL, NULL);
         }
         if (moves) {
             put(wire + 90000, 10000);
@@ -583,7 +583,7 @@ static void authPending(bool granted, const char *second, size_t len, const char
         put(wire + cut, sdsLen(wire) - cut);
         CHECK_EQ_STR(rig.seen, "<AUTH|x>");
         CHECK(rig.s->parse_waits_for_auth);
-        if (rig.held) post(IO_MSG_OUTPUT, granted ? CLIENT_STREAM_AUTHENTICATED : 0, takeHeld(), NULL);
+        if (rig.held) post(IO_MSG_OUTPUT, granted ? CLIENT_IO_AUTHENTICATED : 0, takeHeld(), NULL);
         iteration();
         CHECK(!rig.s->parse_waits_for_auth);
         CHECK_EQ_STR(rig.seen, want);
@@ -696,7 +696,7 @@ TEST(stream_hears_of_the_end_while_main_is_behind) {
         if (how / 2 == 1) { /* also at the next holder */
             post(IO_MSG_LEAVE, 0, NULL, NULL);
             CHECK(rig.left);
-            post(IO_MSG_JOIN, CLIENT_STREAM_AUTHENTICATED, NULL, NULL);
+            post(IO_MSG_JOIN, CLIENT_IO_AUTHENTICATED, NULL, NULL);
             for (int i = 0; i < 3; i++) iteration();
             CHECK_EQ_INT(rig.hangups, 0);
         }
@@ -707,7 +707,7 @@ TEST(stream_hears_of_the_end_while_main_is_behind) {
         CHECK_EQ_INT(rig.ends, 0);
         if (how / 2 == 2) { /* the next holder does not tell it again */
             post(IO_MSG_LEAVE, 0, NULL, NULL);
-            post(IO_MSG_JOIN, CLIENT_STREAM_AUTHENTICATED, NULL, NULL);
+            post(IO_MSG_JOIN, CLIENT_IO_AUTHENTICATED, NULL, NULL);
             for (int i = 0; i < 3; i++) iteration();
         }
         rigReturn();
@@ -738,7 +738,7 @@ TEST(stream_that_cannot_be_written_to_tells_of_no_hang_up) {
     replyBlock *b = replyBlockGet(64, true);
     replyBlockAddBytes(b, sliceStr("+OK\r\n"));
     close(rig.peer), rig.peer = -1;
-    post(IO_MSG_OUTPUT, CLIENT_STREAM_AUTHENTICATED, NULL, b);
+    post(IO_MSG_OUTPUT, CLIENT_IO_AUTHENTICATED, NULL, b);
     CHECK_EQ_INT(rig.ends, 1);
     for (int i = 0; i < 3; i++) iteration();
     CHECK_EQ_INT(rig.hangups, 0);
@@ -819,7 +819,7 @@ TEST(stream_writes_go_on_at_every_byte) {
             taken = sdsEmpty();
             takes_now = first;
             takes_later = 1 + unitRandom(&seed) % 300;
-            post(IO_MSG_OUTPUT, CLIENT_STREAM_AUTHENTICATED, NULL, chain);
+            post(IO_MSG_OUTPUT, CLIENT_IO_AUTHENTICATED, NULL, chain);
             /* A byte may take two turns: one that sends it, one that finds the socket full. */
             for (size_t i = 0; i < 2 * total + 10 && rig.s->out_head; i++) iteration();
             iteration();
@@ -861,7 +861,7 @@ static void firstWrite(replyBlock *chain, size_t *write, size_t *iteration_bytes
     takes_now = takes_later = SIZE_MAX;
     writev_calls = 0;
     sds want = replyBlockCatChain(sdsEmpty(), chain);
-    post(IO_MSG_OUTPUT, CLIENT_STREAM_AUTHENTICATED, NULL, chain);
+    post(IO_MSG_OUTPUT, CLIENT_IO_AUTHENTICATED, NULL, chain);
     *iteration_bytes = sdsLen(taken);
     *write = first_writev;
     for (int i = 0; i < 1000 && rig.s->out_head; i++) {
@@ -898,7 +898,7 @@ static void writeThrough(bool tcp, int chains, size_t piece_max, uint64_t *seed)
             replyBlock *chain = randomChain(1 + (int)(unitRandom(seed) % 6), piece_max, seed);
             want = replyBlockCatChain(want, chain);
             chains--;
-            post(IO_MSG_OUTPUT, CLIENT_STREAM_AUTHENTICATED, NULL, chain);
+            post(IO_MSG_OUTPUT, CLIENT_IO_AUTHENTICATED, NULL, chain);
         }
         char buf[20000];
         ssize_t n = read(rig.peer, buf, 1 + unitRandom(seed) % (unitRandom(seed) % 8 ? sizeof(buf) : 500));
@@ -952,7 +952,7 @@ TEST(stream_waiting_replies_share_blocks) {
         replyBlockCheck(b);
         want = replyBlockCatChain(want, b);
         posted++;
-        post(IO_MSG_OUTPUT, CLIENT_STREAM_AUTHENTICATED, NULL, b);
+        post(IO_MSG_OUTPUT, CLIENT_IO_AUTHENTICATED, NULL, b);
         if (i % 50 == 0) iteration();
     }
     iteration();
@@ -990,7 +990,7 @@ TEST(stream_close_with_pending_output) {
         for (int k = 0; k < 40; k++) {
             replyBlock *chain = randomChain(3, 10000, &seed);
             for (const replyBlock *b = chain; b; b = b->next) total += b->total;
-            post(IO_MSG_OUTPUT, CLIENT_STREAM_AUTHENTICATED, NULL, chain);
+            post(IO_MSG_OUTPUT, CLIENT_IO_AUTHENTICATED, NULL, chain);
         }
         putText("*2\r\n$4\r\nECHO\r\n$9999\r\nabc"); /* and half a request */
         CHECK(rig.s->out_head != NULL);
@@ -1006,7 +1006,7 @@ TEST(stream_reports_written_bytes_with_the_next_request) {
     rigOpen(false, true);
     replyBlock *chain = randomChain(3, 200, &seed);
     sds want = replyBlockCatChain(sdsEmpty(), chain), got = sdsEmpty();
-    post(IO_MSG_OUTPUT, CLIENT_STREAM_AUTHENTICATED, NULL, chain);
+    post(IO_MSG_OUTPUT, CLIENT_IO_AUTHENTICATED, NULL, chain);
     CHECK_EQ_INT(rig.written, 0); /* the turn goes on */
     CHECK(send(rig.peer, "PING\r\n", 6, MSG_NOSIGNAL) == 6);
     fixtureTurn();
@@ -1014,7 +1014,7 @@ TEST(stream_reports_written_bytes_with_the_next_request) {
     CHECK_EQ_INT(rig.written, sdsLen(want));
     clientIosReport(ioThreadOwner(ioThreadMain()));
     CHECK_EQ_INT(rig.written, sdsLen(want)); /* not twice */
-    post(IO_MSG_OUTPUT, CLIENT_STREAM_AUTHENTICATED, NULL, randomChain(1, 50, &seed));
+    post(IO_MSG_OUTPUT, CLIENT_IO_AUTHENTICATED, NULL, randomChain(1, 50, &seed));
     clientIosReport(ioThreadOwner(ioThreadMain()));
     CHECK(rig.written > sdsLen(want));
     fixtureReceive(rig.peer, &got);
@@ -1034,7 +1034,7 @@ TEST(stream_counts_its_reads_and_writes) {
     ioThreadsTotals(&after);
     CHECK_EQ_INT(after.main_reads - before.main_reads, 1);
     CHECK_EQ_INT(after.main_writes - before.main_writes, 0);
-    post(IO_MSG_OUTPUT, CLIENT_STREAM_AUTHENTICATED, NULL, randomChain(3, 200, &seed));
+    post(IO_MSG_OUTPUT, CLIENT_IO_AUTHENTICATED, NULL, randomChain(3, 200, &seed));
     ioThreadsTotals(&after);
     CHECK_EQ_INT(after.main_reads - before.main_reads, 1);
     CHECK_EQ_INT(after.main_writes - before.main_writes, 1);
@@ -1050,7 +1050,7 @@ static void drain(bool half_closed, uint64_t *seed) {
     setsockopt(rig.s->conn->fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
     replyBlock *chain = randomChain(20, 5000, seed);
     sds want = replyBlockCatChain(sdsEmpty(), chain), got = sdsEmpty();
-    post(IO_MSG_OUTPUT, CLIENT_STREAM_AUTHENTICATED, NULL, chain);
+    post(IO_MSG_OUTPUT, CLIENT_IO_AUTHENTICATED, NULL, chain);
     if (half_closed) shutdown(rig.peer, SHUT_WR);
     iteration();
     int before = rig.ends;
@@ -1103,13 +1103,13 @@ TEST(stream_that_drains_listens) {
         setsockopt(rig.s->conn->fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
         if (way % WAYS == IS_BEHIND) fallBehind();
         replyBlock *chain = randomChain(200, 50000, &seed);
-        post(IO_MSG_OUTPUT, CLIENT_STREAM_AUTHENTICATED, NULL, chain);
+        post(IO_MSG_OUTPUT, CLIENT_IO_AUTHENTICATED, NULL, chain);
         CHECK(rig.s->out_head != NULL);
         size_t blocks = rig.blocks;
         post(IO_MSG_DRAIN, 0, NULL, NULL);
         if (way % WAYS == MOVED) {
             post(IO_MSG_LEAVE, 0, NULL, NULL);
-            post(IO_MSG_JOIN, CLIENT_STREAM_AUTHENTICATED, NULL, NULL);
+            post(IO_MSG_JOIN, CLIENT_IO_AUTHENTICATED, NULL, NULL);
         }
         CHECK(send(rig.peer, "PING\r\n", 6, MSG_NOSIGNAL) == 6);
         if (way % WAYS == HALF_CLOSED) shutdown(rig.peer, SHUT_WR);
@@ -1139,7 +1139,7 @@ TEST(stream_drain_waits_for_what_the_kernel_has) {
     setsockopt(rig.s->conn->fd, SOL_SOCKET, SO_SNDBUF, &large, sizeof(large));
     replyBlock *chain = oneLargeBlock();
     sds want = replyBlockCatChain(sdsEmpty(), chain), got = sdsEmpty();
-    post(IO_MSG_OUTPUT, CLIENT_STREAM_AUTHENTICATED, NULL, chain);
+    post(IO_MSG_OUTPUT, CLIENT_IO_AUTHENTICATED, NULL, chain);
     CHECK(rig.s->out_head == NULL);
     post(IO_MSG_DRAIN, 0, NULL, NULL);
     CHECK_EQ_INT(rig.ends, 0);
@@ -1152,7 +1152,7 @@ TEST(stream_drain_waits_for_what_the_kernel_has) {
     CHECK_EQ_INT(rig.ends, 0);
     post(IO_MSG_LEAVE, 0, NULL, NULL); /* and it may move meanwhile */
     CHECK(rig.left && rig.s->linger_timer < 0);
-    post(IO_MSG_JOIN, CLIENT_STREAM_AUTHENTICATED, NULL, NULL); /* main does not ask for the drain again */
+    post(IO_MSG_JOIN, CLIENT_IO_AUTHENTICATED, NULL, NULL); /* main does not ask for the drain again */
     CHECK(rig.s->linger_timer >= 0);
     unitLimit limit = unitLimitStart(60000);
     while (fixtureReceive(rig.peer, &got) && !unitLimitOver(&limit)) iteration(); /* until the end of file */
@@ -1173,7 +1173,7 @@ TEST(stream_drain_ends_although_the_peer_stands_still) {
     int small = 8192, large = 1 << 20;
     setsockopt(rig.peer, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
     setsockopt(rig.s->conn->fd, SOL_SOCKET, SO_SNDBUF, &large, sizeof(large));
-    post(IO_MSG_OUTPUT, CLIENT_STREAM_AUTHENTICATED, NULL, oneLargeBlock());
+    post(IO_MSG_OUTPUT, CLIENT_IO_AUTHENTICATED, NULL, oneLargeBlock());
     post(IO_MSG_DRAIN, 0, NULL, NULL);
     CHECK_EQ_INT(rig.ends, 0);
     unitLimit limit = unitLimitStart(60000);
@@ -1193,7 +1193,7 @@ TEST(stream_drain_ends_when_the_peer_is_gone) {
         rigOpen(false, true);
         int small = 4608;
         setsockopt(rig.s->conn->fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
-        post(IO_MSG_OUTPUT, CLIENT_STREAM_AUTHENTICATED, NULL, randomChain(30, 5000, &seed));
+        post(IO_MSG_OUTPUT, CLIENT_IO_AUTHENTICATED, NULL, randomChain(30, 5000, &seed));
         if (eof_first) shutdown(rig.peer, SHUT_WR);
         iteration();
         int before = rig.ends;

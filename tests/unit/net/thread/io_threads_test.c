@@ -621,7 +621,7 @@ static void sendOk(void) {
     replyBlock *b = replyBlockGet(5, true);
     memcpy(b->data, "+OK\r\n", 5);
     b->used = b->total = 5;
-    ioMessage m = {.type = IO_MSG_OUTPUT, .io = late.io, .reply = b, .number = CLIENT_STREAM_AUTHENTICATED};
+    ioMessage m = {.type = IO_MSG_OUTPUT, .io = late.io, .reply = b, .number = CLIENT_IO_AUTHENTICATED};
     ioThreadPost(ioThreadGet(1), &m);
 }
 
