@@ -1,11 +1,11 @@
-/* output_file.c -- a file that is there whole, or as it was before.
+/* output_file.c -- an output file that is replaced completely or not at all.
  *
- * It is written beside its place, under another name, and renamed at the end. A signal that ends the program removes
- * it; the handler calls only what may be called there, and raises the signal again, so that the exit status stays what
- * it would have been.
+ * The file is written in the same folder under a temporary name, and renamed at the end. A signal that ends the program
+ * deletes the temporary file: the handler calls only async-signal-safe functions, and raises the signal again, so that
+ * the exit status is that of the signal.
  *
- * Owns        the open file; static, for the handler: the name of what is not whole.
- * Invariants  1. `unfinished` is set exactly while a file of that name is ours.
+ * Owns        the open file; static, for the handler: the name of the temporary file.
+ * Invariants  1. `unfinished` is set exactly while a temporary file of that name exists.
  * Tests       tests/tools/cli_replica.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -31,7 +31,7 @@ static void onFatal(int sig) {
     raise(sig);
 }
 
-/* A signal that the program ignores stays ignored. */
+/* Installs the handler. A signal that the program ignores stays ignored. */
 static void watchSignals(void) {
     struct sigaction act = {.sa_handler = onFatal}, before;
     for (size_t i = 0; i < array_len(fatal_signals); i++) {
@@ -40,7 +40,8 @@ static void watchSignals(void) {
     }
 }
 
-/* Whose it is, and who may read it, is as with the file before. A group that we may not give it to loses its rights. */
+/* Gives the file the owner, group and mode of the file that it replaces. If its group cannot be set, the group gets no
+ * access. */
 static void setAccess(int fd, const struct stat *before) {
     mode_t mask = umask(0);
     umask(mask);
@@ -49,11 +50,11 @@ static void setAccess(int fd, const struct stat *before) {
                 fchown(fd, (uid_t)-1, before->st_gid) == 0;
     if (!kept) mode &= ~(mode_t)070;
     if (fchmod(fd, mode) != 0) {
-        /* Its owner alone may read it then. */
+        /* Only the owner can read it then. */
     }
 }
 
-/* Create the file beside its place. */
+/* Creates the temporary file in the folder of `path`. */
 static bool createBeside(outputFile *f, const struct stat *before) {
     size_t size = strlen(f->path) + sizeof(".part-XXXXXX");
     f->temporary = zmalloc(size);
@@ -85,8 +86,8 @@ bool outputFileOpen(outputFile *f, const char *name) {
         f->fd = open(name, O_WRONLY | O_CLOEXEC);
         return f->fd >= 0;
     }
-    if (there && access(name, W_OK) != 0) return false; /* what is write-protected shall not be replaced */
-    char *target = there ? realpath(name, NULL) : NULL; /* a link stays one */
+    if (there && access(name, W_OK) != 0) return false; /* a write-protected file is not replaced */
+    char *target = there ? realpath(name, NULL) : NULL; /* a symbolic link is kept, and its target replaced */
     f->path = zstrdup(target ? target : name);
     free(target);
     if (createBeside(f, there ? &before : NULL)) return true;
@@ -107,7 +108,7 @@ bool outputFileWrite(outputFile *f, const char *bytes, size_t len) {
     return true;
 }
 
-/* A rename lasts when the folder is on disk. The file is there and whole either way. */
+/* Makes the rename durable. If that fails, the file is complete under its name all the same. */
 static void syncFolder(const char *path) {
     const char *slash = strrchr(path, '/');
     char *folder = zstrdup(slash ? path : ".");
@@ -122,7 +123,7 @@ static void syncFolder(const char *path) {
 static bool closeFile(outputFile *f) {
     int fd = f->fd;
     f->fd = -1;
-    return close(fd) == 0 || errno == EINTR; /* Linux has closed it then */
+    return close(fd) == 0 || errno == EINTR; /* Linux has closed the descriptor then */
 }
 
 bool outputFileKeep(outputFile *f) {

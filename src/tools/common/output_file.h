@@ -1,6 +1,6 @@
-/* output_file.h -- a file that is there whole, or as it was before.
+/* output_file.h -- an output file that is replaced completely or not at all.
  *
- * What is no regular file (stdout, a pipe, a device) is written as it comes.
+ * Stdout, pipes and devices are written directly, as the bytes arrive.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef TOOLS_OUTPUT_FILE_H
@@ -10,16 +10,18 @@
 
 typedef struct outputFile {
     int fd;          /* owns */
-    char *path;      /* owns; where it will be. NULL: written as it comes */
-    char *temporary; /* owns; with `path`: where it is */
+    char *path;      /* owns; the final path; NULL if the bytes are written directly */
+    char *temporary; /* owns; the path until then; NULL if `path` is */
 } outputFile;
 
-/* "-" is stdout. False with errno. One file at a time. */
+/* Opens a file for writing; "-" is stdout. Returns false with errno. A program may have one such file open at a
+ * time. */
 bool outputFileOpen(outputFile *f, const char *name) must_check;
-bool outputFileWrite(outputFile *f, const char *bytes, size_t len) must_check; /* false with errno */
-/* All has been written: it takes its place, and is on disk. False with errno. */
+bool outputFileWrite(outputFile *f, const char *bytes, size_t len) must_check; /* returns false with errno */
+/* Ends a successful write: syncs the file to disk and gives it its final name. Returns false with errno; call
+ * outputFileAbandon() then. */
 bool outputFileKeep(outputFile *f) must_check;
-/* Behind any failure but that of outputFileOpen(). */
+/* Closes the file and deletes what was written. Call after any failure but that of outputFileOpen(). */
 void outputFileAbandon(outputFile *f);
 
 #endif

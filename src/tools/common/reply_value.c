@@ -1,7 +1,7 @@
-/* reply_value.c -- a whole reply as a tree, for programs that show or look into it.
+/* reply_value.c -- a complete reply as a tree, for programs that print or inspect it.
  *
- * replyScan() has found where the reply ends before anything is built, so the parser below never waits for bytes: it
- * guards its depth, and refuses what is cut.
+ * replyScan() finds the end of the reply before anything is built, so the parser below never waits for bytes. It limits
+ * the depth, and rejects a reply that is cut off.
  *
  * Tests       tests/unit/tools/reply_text_test.c
  *
@@ -18,7 +18,8 @@ typedef struct cursor {
 
 static bool parseValue(cursor *in, replyValue *v, int depth);
 
-/* Items live in their parent's array: only the root is a block of its own. */
+/* Frees the contents of a value. Items are stored in their parent's array: only the root has an allocation of its
+ * own. */
 static void clearValue(replyValue *v) {
     for (size_t i = 0; i < v->count; i++) clearValue(&v->items[i]);
     zfree(v->items);
@@ -45,7 +46,7 @@ static bool parseItems(cursor *in, replyValue *v, long long count, int depth) {
     if (depth >= DEPTH_MAX || count > in->end - in->p) return false;
     v->items = zcalloc((size_t)count + 1, sizeof(replyValue));
     for (long long i = 0; i < count; i++) {
-        v->count = (size_t)i + 1; /* what is half built is freed with the rest */
+        v->count = (size_t)i + 1; /* includes an item that is not complete, so that it is freed as well */
         if (!parseValue(in, &v->items[i], depth + 1)) return false;
     }
     return true;

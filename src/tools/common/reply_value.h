@@ -1,4 +1,4 @@
-/* reply_value.h -- a whole reply as a tree, for programs that show or look into it.
+/* reply_value.h -- a complete reply as a tree, for programs that print or inspect it.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef TOOLS_REPLY_VALUE_H
@@ -6,26 +6,26 @@
 
 #include "slice.h"
 
-/* `type` is the byte of the protocol, with one name per thing: null is '_' (also "$-1" and "*-1"), errors are '-'
- * (also '!'). */
+/* `type` is the type byte of the protocol, reduced to one per meaning: null is '_' (also "$-1" and "*-1"), an error is
+ * '-' (also '!'). */
 typedef struct replyValue {
     char type;
     long long integer; /* ':' and '#' */
     char *str;         /* owns, NUL-terminated: text of + - : , ( $ = (without its format prefix) */
     size_t len;
-    size_t count;             /* items; a map has two per pair */
+    size_t count;             /* number of items; a map has two per pair */
     struct replyValue *items; /* owns: * ~ > % */
 } replyValue;
 
-/* The reply that fills [p, p+len), which replyScan() has found to be whole. Attributes are dropped. NULL when it is
- * not, or nested deeper than any server sends. */
+/* Parses the reply that fills [p, p+len), whose end replyScan() has found. Drops attributes. Returns NULL if the bytes
+ * are malformed or cut, or nested deeper than 128 levels. */
 replyValue *replyValueParse(const char *p, size_t len);
 void replyValueFree(replyValue *v); /* NULL is allowed */
 
 bool replyIsError(const replyValue *v);
 bool replyIsText(const replyValue *v); /* bulk, status or verbatim */
 bool replyIsList(const replyValue *v); /* array, set, push or map */
-/* The value that follows the text `key` in a map, or in an array of pairs; NULL when there is none. */
+/* Returns the value that follows the text `key` in a map, or in an array of pairs; NULL if there is none. */
 const replyValue *replyLookup(const replyValue *v, const char *key);
 
 #endif

@@ -1,6 +1,6 @@
 /* server_link.c -- a blocking connection to a server: send a command, read a reply.
  *
- * replyScan() looks at each byte once, however many reads a reply takes: `scanned` is where it stopped.
+ * replyScan() scans each byte once, however many reads a reply takes: `scanned` is the offset at which it stopped.
  *
  *     input: | replies handed out | scanned part of the next | not yet scanned |
  *            0                    start                      scanned           end
@@ -25,9 +25,9 @@
 
 #define READ_SIZE 65536
 #define WORDS_MAX 32
-#define HANDSHAKE_MS 10000 /* a server that does not know TLS may say nothing at all */
+#define HANDSHAKE_MS 10000 /* a server without TLS may never respond */
 #ifndef IPPROTO_MPTCP
-#define IPPROTO_MPTCP 262 /* Linux 5.6; older headers do not name it */
+#define IPPROTO_MPTCP 262 /* Linux 5.6; older headers lack it */
 #endif
 
 struct serverLink {
@@ -38,7 +38,7 @@ struct serverLink {
     char err[LINK_ERR_LEN];
 };
 
-/* Connect to the first address of the host that answers. */
+/* Connects to the first address of the host that accepts. Returns the descriptor, or -1 with the reason in `err`. */
 static int connectHost(const linkTarget *target, int timeout_ms, char *err) {
     char service[12];
     struct addrinfo hints = {.ai_family = target->family ? target->family : AF_UNSPEC, .ai_socktype = SOCK_STREAM};
@@ -74,7 +74,7 @@ static int connectUnix(const char *path, char *err) {
     return fd;
 }
 
-/* Make the handshake over a descriptor that blocks. False with a reason. */
+/* Makes the TLS handshake over a blocking descriptor. Returns false with the reason in `err`. */
 static bool secure(connection *conn, int timeout_ms, char *err) {
     int limit = timeout_ms > 0 ? timeout_ms : HANDSHAKE_MS;
     anetRecvTimeout(NULL, conn->fd, limit);
@@ -144,7 +144,7 @@ bool linkSend(serverLink *l, int argc, const slice *argv) {
     return sent;
 }
 
-/* Scan on; true when a whole reply lies in [start, scanned). */
+/* Continues the scan. Returns true if [start, scanned) is a complete reply. */
 static bool scanInput(serverLink *l) {
     bool whole = l->scanner.pending == 0 && l->scanner.skip == 0;
     if (!whole && sdsLen(l->input) > l->scanned) {
@@ -169,7 +169,8 @@ static replyValue *takeReply(serverLink *l) {
     return v;
 }
 
-/* Read what is there, waiting if nothing is. False: broken. A descriptor that does not block may bring nothing. */
+/* Reads available bytes, waiting if there are none. Returns false if the connection is broken. If the descriptor does
+ * not block, it may return true without having read anything. */
 static bool fillInput(serverLink *l) {
     if (l->start > READ_SIZE) {
         sdsRange(l->input, (ptrdiff_t)l->start, -1);
@@ -209,7 +210,7 @@ replyValue *linkRead(serverLink *l) {
     return linkReadWithin(l, -1, &timed_out);
 }
 
-/* `n` bytes of the input are used up, and none of them was part of a reply. */
+/* Consumes `n` bytes of the input that were not part of a reply. */
 static void skipInput(serverLink *l, size_t n) {
     l->start += n;
     l->scanned = l->start;

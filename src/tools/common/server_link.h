@@ -12,45 +12,47 @@ typedef struct serverLink serverLink;
 
 #define LINK_ERR_LEN 256
 
-/* Where a server is. All borrowed. */
+/* The address of a server. All pointers are borrowed. */
 typedef struct linkTarget {
     const char *host;
     int port;
-    const char *unix_path; /* wins over host and port; NULL: none */
+    const char *unix_path; /* takes precedence over host and port; NULL if none */
     int family;            /* AF_INET, AF_INET6, or 0 for either */
     bool multipath;        /* MPTCP */
-    double timeout_s;      /* to connect; 0: as long as the system allows */
-    tlsContext *tls;       /* NULL: plain */
-    const char *sni;       /* of TLS; NULL: none */
+    double timeout_s;      /* for connecting; 0: as long as the system allows */
+    tlsContext *tls;       /* NULL if without TLS */
+    const char *sni;       /* server name sent in the TLS handshake; NULL if none */
 } linkTarget;
 
-/* NULL with a reason in `err` (LINK_ERR_LEN bytes). */
+/* Connects, with a TLS handshake if target->tls is set. Returns NULL with the reason in `err` (LINK_ERR_LEN bytes). */
 serverLink *linkOpen(const linkTarget *target, char *err);
 void linkClose(serverLink *l); /* NULL is allowed */
 
-/* All false/NULL when the connection broke; linkError() then says why and nothing more works. */
+/* These functions return false or NULL if the connection is broken; linkError() has the reason then, and the link can
+ * only be closed. */
 bool linkSend(serverLink *l, int argc, const slice *argv);
 bool linkSendBytes(serverLink *l, const void *p, size_t len);
-replyValue *linkRead(serverLink *l); /* waits for one whole reply or push; the caller frees it */
-/* As linkRead(), but at most `timeout_ms` (-1: no limit); *timed_out tells the two NULLs apart.
- * A signal counts as time-out. */
+replyValue *linkRead(serverLink *l); /* waits for one reply or push; the caller frees it */
+/* Like linkRead(), but waits at most `timeout_ms` (-1: no limit) for each part of the reply. On NULL, *timed_out
+ * distinguishes a timeout from a broken connection. A signal counts as a timeout. */
 replyValue *linkReadWithin(serverLink *l, int timeout_ms, bool *timed_out);
-/* Send the words (ended by NULL) and read the reply; pushes on the way are dropped. */
+/* Send a command (linkCall(): words ended by NULL, at most 32) and return its reply; pushes before it are dropped. */
 replyValue *linkCall(serverLink *l, const char *word, ...) __attribute__((sentinel));
 replyValue *linkCallWords(serverLink *l, int argc, const slice *argv);
 const char *linkError(const serverLink *l);
-bool linkHasReply(serverLink *l); /* a whole reply lies in memory */
+bool linkHasReply(serverLink *l); /* returns true if a complete reply has been received */
 
-/* --- For what is no reply; between replies only --- */
-/* A line without its end, as a string; one that is longer breaks the connection. */
+/* --- Input that is not a reply; call between replies only --- */
+/* Reads a line and stores it without its line end, as a string. A line that does not fit breaks the connection. */
 bool linkReadLine(serverLink *l, char *line, size_t size);
-/* As read(2), first of what lies in memory. -1: broken, also by the server's closing. */
+/* Like read(2), but takes buffered input first. Returns -1 if the connection is broken or the server has closed it. */
 ssize_t linkReadBytes(serverLink *l, void *p, size_t len);
 
-/* --- For who waits for several things at once --- */
+/* --- For callers that wait for several events at once --- */
 int linkFd(const serverLink *l);
-bool linkHasInput(serverLink *l); /* bytes lie in memory of which poll(2) says nothing: do not wait, read */
-/* What the kernel takes of it, if the descriptor does not block; the rest is offered again as it is. -1: broken. */
+bool linkHasInput(serverLink *l); /* TLS has input that poll(2) does not report: read before waiting */
+/* Writes as many bytes as the kernel accepts if the descriptor does not block, and returns their number; offer the rest
+ * again unchanged. Returns -1 if the connection is broken. */
 ssize_t linkWriteSome(serverLink *l, const void *p, size_t len);
 
 #endif

@@ -1,11 +1,11 @@
-/* server_uri.c -- "valkey://user:password@host:port/db" taken apart, for the programs' -u option.
+/* server_uri.c -- parses "valkey://user:password@host:port/db", for the option -u.
  *
  *     scheme "://" [ [ user ":" ] password "@" | user ":" password "@" ] [ host [ ":" port ] ]
  *            [ "/" db [ "/" path ] ] [ "?" query ] [ "#" fragment ]
  *
- * Path, query and fragment are for client libraries, and ignored here.
- * One word before the "@" is a password: the default user needs no name. The scheme is valkey or redis; with an s
- * behind it, over TLS. A host may stand in brackets, as IPv6 addresses do.
+ * Path, query and fragment are for client libraries, and ignored here. A single word before the "@" is the password of
+ * the default user. The scheme is valkey or redis, or valkeys or rediss for TLS. A host may be enclosed in brackets, as
+ * IPv6 addresses are.
  *
  * Tests       tests/unit/tools/server_uri_test.c
  *
@@ -25,7 +25,8 @@ static char *serverUriCopy(const char *p, size_t len) {
     return out;
 }
 
-/* Copy with %XX resolved to *copied, which is zmalloc'ed; returns the reason where an escape is malformed. */
+/* Copies [p, p+len) with %XX resolved to *copied, which is zmalloc'ed. Returns NULL, or the reason if an escape is
+ * malformed. */
 static const char *copyUnescaped(char **copied, const char *p, size_t len) {
     char *to = *copied = zcalloc(1, len + 1);
     for (const char *end = p + len; p < end; p++) {
@@ -81,7 +82,7 @@ static const char *parseBody(serverUri *uri, const char *p) {
     const char *slash = memchr(p, '/', (size_t)(end - p));
     if (!err) err = parseAddress(uri, p, slash ? slash : end);
     if (err || !slash || slash + 1 == end) return err;
-    long db = strtol(slash + 1, NULL, 10); /* 0 where no number is */
+    long db = strtol(slash + 1, NULL, 10); /* 0 if it is no number */
     uri->has_db = true;
     uri->db = (int)(db < INT32_MIN ? INT32_MIN : db > INT32_MAX ? INT32_MAX : db);
     return NULL;

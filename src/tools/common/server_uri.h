@@ -1,4 +1,4 @@
-/* server_uri.h -- "valkey://user:password@host:port/db" taken apart, for the programs' -u option.
+/* server_uri.h -- parses "valkey://user:password@host:port/db", for the option -u.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef TOOLS_SERVER_URI_H
@@ -6,17 +6,16 @@
 
 #include "platform.h"
 
-/* Strings are zmalloc'ed or NULL where the URI does not say; port 0 and !has_db mean the same. tls: by its scheme.
- * ":password@" names a user, the empty one. */
+/* The parts of a URI. If it lacks a part, the string is NULL, the port 0 or has_db false. Strings are zmalloc'ed; `tls`
+ * follows from the scheme. ":password@" has an empty user name, which is not the same as none. */
 typedef struct serverUri {
     char *host, *user, *password;
     int port, db;
     bool has_db, tls;
 } serverUri;
 
-/* Take `text` apart; percent escapes in user and password are resolved. The database is the number that the path begins
- * with, 0 where it begins with none; whether there is such a database is the server's to say. On failure returns the
- * reason as one sentence and leaves *uri empty. */
+/* Parses `text`, resolving percent escapes in user and password. The database is the number at the start of the path, 0
+ * if there is none; its range is not checked. Returns NULL, or the reason as one sentence with *uri empty. */
 const char *serverUriParse(serverUri *uri, const char *text);
 void serverUriClear(serverUri *uri);
 

@@ -1,8 +1,8 @@
-/* suggest.c -- which known word did somebody mean who typed an unknown one?
+/* suggest.c -- the known word that is most similar to an unknown one.
  *
- * Near is what a slip of the hand makes: a letter too many, too few, another, or two exchanged, one per three letters;
- * or a word of which the first three quarters are right ("--hots" for "--hotkeys"). Of several near ones the one with
- * the fewest slips wins, the first of equals.
+ * A word is similar if it differs by at most one typing error per three letters (a letter added, missing, wrong, or
+ * exchanged with its neighbor), or if it shares three quarters of the typed word, from the start ("--hots" for
+ * "--hotkeys"). Of several similar words the one with the fewest errors wins, of equals the first.
  *
  * Tests       tests/unit/tools/suggest_test.c
  *
@@ -17,7 +17,8 @@ static int suggestLesser(int a, int b) {
     return a < b ? a : b;
 }
 
-/* Slips between two words, exchanged neighbours counted as one. Three rows of the usual table are kept. */
+/* Returns the number of typing errors between two words; two exchanged neighbors are one error. Keeps three rows of the
+ * usual table of edit distances. */
 static int slipsBetween(const char *a, int a_len, const char *b, int b_len) {
     int rows[3][WORD_MAX + 1];
     for (int j = 0; j <= b_len; j++) rows[0][j] = j;

@@ -1,4 +1,4 @@
-/* suggest.h -- which known word did somebody mean who typed an unknown one?
+/* suggest.h -- the known word that is most similar to an unknown one.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef TOOLS_SUGGEST_H
@@ -6,14 +6,15 @@
 
 #include "platform.h"
 
-/* The best guess so far. Start with {.word = what was typed}. */
+/* The best guess so far. Initialize it as {.word = unknown_word}. */
 typedef struct suggestion {
     const char *word; /* borrowed */
-    const char *best; /* borrowed from the candidates; NULL while none is near */
+    const char *best; /* borrowed from the candidates; NULL while none is similar */
     int distance;
 } suggestion;
 
-/* Consider a candidate. Case and leading dashes do not count. Words beyond 32 characters are near nothing. */
+/* Makes `candidate` the best guess if it is more similar than the present one. Case and leading dashes do not count.
+ * Words of more than 32 characters are never similar. */
 void suggestConsider(suggestion *s, const char *candidate);
 
 #endif

@@ -1,14 +1,14 @@
-/* syntax.c -- the arguments of a command: as text, and what of them is still to be typed.
+/* syntax.c -- the arguments of a command: as text, and those that are still to be typed.
  *
- * Words are given to arguments from left to right, each to the first that it can belong to:
+ * Words are assigned to arguments from left to right, each to the first argument that can take it:
  *
  *     SET key value [NX|XX] [GET] [EX seconds|PX milliseconds|KEEPTTL]
  *          k    5                  EX                                      -> seconds [NX|XX] [GET]
  *
- * A token that is reachable wins over a value; reachable are the optional arguments up to the next one that has to be
- * there. Optional arguments come in any order, but not any more once a later required one was given. An argument that
- * may be repeated goes on taking words, so of "key [key ...] timeout" the last is never taken: nobody can know which
- * key is the last one. A hint may be wrong about such things, it decides nothing.
+ * A token wins over a value. Candidates are the optional arguments up to the next required one, and that one. Optional
+ * arguments come in any order, but can no longer come after a later required one has been given. An argument that may
+ * be repeated continues to take words, so in "key [key ...] timeout" the timeout never gets one: which key is the last
+ * cannot be known. Hints may be wrong in such cases, as nothing depends on them.
  *
  * Tests       tests/unit/tools/syntax_test.c
  *
@@ -18,7 +18,7 @@
 
 #define NESTED_MAX 16
 
-/* ---- From the server -------------------------------------------------------------------------------------------- */
+/* ---- Reading COMMAND DOCS --------------------------------------------------------------------------------------- */
 
 static char *copyText(const replyValue *v, const char *key) {
     const replyValue *found = replyLookup(v, key);
@@ -94,13 +94,13 @@ void syntaxFree(argNode *nodes, size_t count) {
 
 static sds catNodes(sds out, const argNode *nodes, size_t count, const char *separator);
 
-/* Without the token and the brackets. */
+/* Appends an argument without its token and brackets. */
 static sds catBody(sds out, const argNode *a) {
     if (a->parts) return catNodes(out, a->parts, a->part_count, a->kind == ARG_ONEOF ? "|" : " ");
     return a->kind == ARG_VALUE && a->name ? sdsCat(out, a->name) : out;
 }
 
-/* Token and body, once. */
+/* Appends token and body once, without brackets. */
 static sds catOnce(sds out, const argNode *a) {
     sds body = catBody(sdsEmpty(), a);
     if (a->token) out = sdsCat(out, *a->token ? a->token : "\"\"");
@@ -135,26 +135,26 @@ sds syntaxText(const argNode *nodes, size_t count) {
     return catNodes(sdsEmpty(), nodes, count, " ");
 }
 
-/* ---- What is to come -------------------------------------------------------------------------------------------- */
+/* ---- Arguments that can follow ---------------------------------------------------------------------------------- */
 
-/* Where an argument stands while words are given out. */
-typedef enum { PLACE_OPEN, PLACE_AGAIN /* taken, may be repeated */, PLACE_SHUT } argPlace;
+/* The state of an argument while words are assigned. */
+typedef enum { PLACE_OPEN, PLACE_AGAIN /* has words, may take more */, PLACE_SHUT } argPlace;
 
 typedef struct typed {
     const slice *argv; /* borrowed */
     size_t argc;
-    sds rest; /* owns; what is to come of the argument in which the words ran out */
-    /* Tokens that may come next, if they are asked for. */
-    const char **tokens; /* borrowed, room for token_max */
+    sds rest; /* owns; text of the arguments that are still to come, from where the words ran out */
+    /* Tokens that may come next; for syntaxTokens(). */
+    const char **tokens; /* borrowed, of capacity token_max */
     size_t token_count, token_max;
-    bool value_next; /* something that has to come stands before all that is not collected yet */
+    bool value_next; /* a required argument comes before all tokens that are not collected yet */
 } typed;
 
 static bool needsToken(const argNode *a, argPlace place) {
     return a->token && *a->token && (place == PLACE_OPEN || a->multiple_token);
 }
 
-/* Does the argument start with this very token? */
+/* Returns true if the argument can start with this word as its token. */
 static bool startsWithToken(const argNode *a, argPlace place, slice word) {
     if (needsToken(a, place)) return sliceIs(word, a->token);
     for (size_t i = 0; i < a->part_count; i++) {
@@ -164,7 +164,7 @@ static bool startsWithToken(const argNode *a, argPlace place, slice word) {
     return false;
 }
 
-/* Does it start with a word of the user's choice? */
+/* Returns true if the argument can start with an arbitrary value. */
 static bool startsWithValue(const argNode *a, argPlace place) {
     if (needsToken(a, place)) return false;
     if (a->kind == ARG_VALUE) return true;
@@ -175,7 +175,7 @@ static bool startsWithValue(const argNode *a, argPlace place) {
     return false;
 }
 
-/* Collect the tokens that an argument may start with. */
+/* Collects the tokens that an argument may start with. */
 static void collectTokens(typed *t, const argNode *a, argPlace place) {
     if (needsToken(a, place)) {
         if (t->token_count < t->token_max) t->tokens[t->token_count++] = a->token;
@@ -187,7 +187,8 @@ static void collectTokens(typed *t, const argNode *a, argPlace place) {
     }
 }
 
-/* The same for a list, as far as the first that has to come. `places` NULL: all are open. */
+/* Collects the tokens that a list may start with, up to its first required argument. `places` is NULL if all are
+ * open. */
 static void collectFromList(typed *t, const argNode *nodes, const argPlace *places, size_t count) {
     for (size_t i = 0; i < count && !t->value_next; i++) {
         argPlace place = places ? places[i] : PLACE_OPEN;
@@ -197,7 +198,7 @@ static void collectFromList(typed *t, const argNode *nodes, const argPlace *plac
     }
 }
 
-/* The same for what follows the argument's own token. */
+/* Collects the tokens that may follow the argument's own token. */
 static void collectFromBody(typed *t, const argNode *a) {
     if (a->kind == ARG_BLOCK) {
         collectFromList(t, a->parts, NULL, a->part_count);
@@ -207,7 +208,7 @@ static void collectFromBody(typed *t, const argNode *a) {
     t->value_next = a->kind != ARG_TOKEN;
 }
 
-/* The argument that takes `word`; `count` when none does. */
+/* Returns the index of the argument that takes `word`; `count` if none does. */
 static size_t chooseNode(const argNode *nodes, const argPlace *places, size_t count, slice word) {
     size_t value = count;
     for (size_t i = 0; i < count; i++) {
@@ -221,7 +222,8 @@ static size_t chooseNode(const argNode *nodes, const argPlace *places, size_t co
 
 static size_t takeNodes(const argNode *nodes, size_t count, typed *t, size_t at);
 
-/* Give words from `at` on to one argument that takes the first of them. Returns the first word it did not take. */
+/* Assigns words from `at` on to an argument that takes the first of them. Returns the index of the first word that it
+ * did not take. */
 static size_t takeNode(const argNode *a, argPlace place, typed *t, size_t at) {
     if (needsToken(a, place)) at++;
     if (at == t->argc) {
@@ -253,14 +255,15 @@ static sds catOpen(sds out, const argNode *nodes, const argPlace *places, size_t
     return out;
 }
 
-/* Give words to a list of arguments. When they run out, what is to come of the list joins t->rest. */
+/* Assigns words from `at` on to a list of arguments; returns the index of the first word that was not taken. If the
+ * words run out, the arguments that can still come are appended to t->rest. */
 static size_t takeNodes(const argNode *nodes, size_t count, typed *t, size_t at) {
     argPlace *places = zcalloc(count + 1, sizeof(argPlace)); /* all open */
     while (at < t->argc) {
         size_t i = chooseNode(nodes, places, count, t->argv[at]);
         if (i == count) break;
         size_t next = takeNode(&nodes[i], places[i], t, at);
-        if (next == at) break; /* an argument without any word: no sense in the description */
+        if (next == at) break; /* an argument that takes no word: the description makes no sense */
         at = next;
         for (size_t j = 0; j < i && !nodes[i].optional; j++) {
             if (places[j] == PLACE_OPEN || places[j] == PLACE_AGAIN) places[j] = PLACE_SHUT;
@@ -275,7 +278,7 @@ static size_t takeNodes(const argNode *nodes, size_t count, typed *t, size_t at)
     return at;
 }
 
-/* NULL when the words do not fit. */
+/* Returns the text of the arguments still to come; NULL if the words do not fit. */
 static sds remainderOf(const argNode *nodes, size_t count, const slice *argv, size_t argc) {
     typed t = {.argv = argv, .argc = argc, .rest = sdsEmpty()};
     if (takeNodes(nodes, count, &t, 0) == argc) return t.rest;
@@ -283,7 +286,7 @@ static sds remainderOf(const argNode *nodes, size_t count, const slice *argv, si
     return NULL;
 }
 
-/* Is there a token that begins with `part`? */
+/* Returns true if a token begins with `part` and is longer. */
 static bool tokenBegins(const argNode *nodes, size_t count, slice part) {
     for (size_t i = 0; i < count; i++) {
         const char *token = nodes[i].token;

@@ -1,4 +1,4 @@
-/* syntax.h -- the arguments of a command: as text, and what of them is still to be typed.
+/* syntax.h -- the arguments of a command: as text, and those that are still to be typed.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef TOOLS_SYNTAX_H
@@ -11,13 +11,13 @@ typedef enum {
     ARG_VALUE, /* any word */
     ARG_TOKEN, /* its token alone */
     ARG_ONEOF, /* one of its parts */
-    ARG_BLOCK  /* its parts in turn */
+    ARG_BLOCK  /* its parts, one after the other */
 } argKind;
 
-/* What a value is; text where nothing is said. */
+/* The kind of a value; text if the documentation names none. */
 typedef enum { VALUE_TEXT, VALUE_KEY, VALUE_INTEGER, VALUE_DOUBLE, VALUE_TIME, VALUE_PATTERN } valueKind;
 
-/* One argument as COMMAND DOCS describes it. Strings are sds when they come from there. */
+/* One argument as COMMAND DOCS describes it. Strings that come from there are sds. */
 typedef struct argNode {
     argKind kind;
     valueKind value;    /* of ARG_VALUE */
@@ -27,17 +27,18 @@ typedef struct argNode {
     size_t part_count;
 } argNode;
 
-/* The list that a COMMAND DOCS reply holds under "arguments". Free each of *count nodes' insides and the array with
- * syntaxFree(). A list nested beyond reason is cut. */
+/* Builds nodes from the list under "arguments" in a COMMAND DOCS reply; lists nested more than 16 deep are cut. The
+ * caller frees the array with syntaxFree(). NULL with *count 0 if the list is empty. */
 argNode *syntaxFromDocs(const replyValue *list, size_t *count);
 void syntaxFree(argNode *nodes, size_t count);
 
-/* All arguments as one line: "key value [NX|XX]". */
+/* Returns all arguments as one line: "key value [NX|XX]". */
 sds syntaxText(const argNode *nodes, size_t count);
-/* What is still to come after `argc` words. `unfinished`: the last word is still being typed, and if it fits nothing
- * but may become a token, it is left out of account. Empty when nothing is to come; NULL when the words do not fit. */
+/* Returns the text of the arguments that can follow `argc` words; empty if none can, NULL if the words do not fit. With
+ * `unfinished` the last word is still being typed: if it fits nothing but may become a token, it is ignored. */
 sds syntaxRemainder(const argNode *nodes, size_t count, const slice *argv, size_t argc, bool unfinished);
-/* The tokens that may stand next after `argc` whole words, borrowed from the nodes, at most `max` of them. */
+/* Stores the tokens that may follow `argc` complete words in `tokens`, borrowed from the nodes, at most `max`. Returns
+ * their number. */
 size_t syntaxTokens(const argNode *nodes, size_t count, const slice *argv, size_t argc, const char **tokens,
                     size_t max);
 

@@ -1,4 +1,4 @@
-/* tool_tls.c -- what the programs' options say of TLS, and the context made of it.
+/* tool_tls.c -- the TLS options of the programs, and the TLS context made from them.
  *
  * Tests       tests/tools/tls.tcl
  *
@@ -11,7 +11,7 @@
 tlsContext *toolTlsContext(const toolTls *t) {
     if (!t->on) return NULL;
     char err[TLS_ERR_LEN];
-    /* A file may hold both. */
+    /* If only one of the two is given, its file holds certificate and key. */
     tlsOptions options = {.cert_file = t->cert_file ? t->cert_file : t->key_file,
                           .key_file = t->key_file ? t->key_file : t->cert_file,
                           .ca_file = t->ca_file,

@@ -1,4 +1,4 @@
-/* tool_tls.h -- what the programs' options say of TLS, and the context made of it.
+/* tool_tls.h -- the TLS options of the programs, and the TLS context made from them.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef TOOLS_TOOL_TLS_H
@@ -6,20 +6,21 @@
 
 #include "tls_context.h"
 
-/* All borrowed; NULL: not given. */
+/* The options. All pointers are borrowed; NULL if not given. */
 typedef struct toolTls {
     bool on;
-    bool insecure;                /* whoever the server is */
-    const char *sni;              /* the name it is asked for */
-    const char *ca_file, *ca_dir; /* neither: whom the system trusts */
+    bool insecure;                /* accept any certificate */
+    const char *sni;              /* server name for SNI */
+    const char *ca_file, *ca_dir; /* neither given: the system's trust store */
     const char *cert_file, *key_file;
     const char *ciphers, *ciphersuites;
 } toolTls;
 
-/* NULL when TLS is not on. Ends the program with a sentence when the options make no context. */
+/* Creates the context; NULL if TLS is off. Prints a message and ends the program if the options make no valid
+ * context. */
 tlsContext *toolTlsContext(const toolTls *t);
 
-/* The part of a help text about these options. */
+/* The part of a help text that describes these options. */
 #define TOOL_TLS_USAGE                                                                 \
     "  --tls              speak TLS; so does a URI that begins with valkeys://\n"      \
     "  --cacert FILE, --cacertdir DIR  whom to trust (else: whom the system trusts)\n" \

@@ -1,10 +1,10 @@
-/* utf8.c -- characters in a run of UTF-8 bytes, and the columns they take on a terminal.
+/* utf8.c -- splits UTF-8 bytes into characters, and counts the columns they take on a terminal.
  *
- * Decoding is ours and does not ask the locale: a container without LANG still talks to a terminal of UTF-8, and keys
- * of a server are bytes, not text of some locale. Only widths come from the C library, whose tables are kept up to
- * date by others.
+ * Decoding does not depend on the locale: a container without LANG may still be used from a UTF-8 terminal, and keys of
+ * a server are bytes, not text of a locale. Only widths come from the C library, which keeps its tables up to date.
  *
- * Not here    joined emoji (several code points with U+200D between): each part counts by itself, as terminals differ.
+ * Not here    joined emoji (several code points with U+200D between): each part is a unit of its own, as terminals
+ *             differ.
  * Tests       tests/unit/tools/utf8_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -19,7 +19,7 @@ void utf8Init(void) {
     if (!setlocale(LC_CTYPE, "C.UTF-8")) setlocale(LC_CTYPE, "en_US.UTF-8");
 }
 
-/* How many bytes the sequence that starts with `first` has, 0 if none starts so. */
+/* Returns the length of the sequence that starts with `first`; 0 if none can. */
 static size_t sequenceLen(unsigned char first) {
     if (first < 0x80) return 1;
     if (first >= 0xc2 && first < 0xe0) return 2;
@@ -27,14 +27,14 @@ static size_t sequenceLen(unsigned char first) {
     return first >= 0xf0 && first < 0xf5 ? 4 : 0;
 }
 
-/* Is `second` allowed behind `first`? Shuts out surrogates, forms longer than needed and what lies past U+10FFFF. */
+/* Returns true if `second` may follow `first`. Excludes surrogates, overlong forms and code points above U+10FFFF. */
 static bool followsFirst(unsigned char first, unsigned char second) {
     unsigned char low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
     unsigned char high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
     return second >= low && second <= high;
 }
 
-/* How many bytes of a well-formed sequence stand at `p`; *whole is its full length. */
+/* Returns the number of well-formed bytes at `p`, at most one sequence; *whole is the full length of that sequence. */
 static size_t formedLen(const unsigned char *p, size_t len, size_t *whole) {
     size_t n = 1;
     *whole = sequenceLen(p[0]);
