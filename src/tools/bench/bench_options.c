@@ -1,6 +1,6 @@
-/* bench_options.c -- what the benchmark's command line says.
+/* bench_options.c -- the options of valkey-benchmark's command line.
  *
- * One table row per option; what is not in the table ends the program with the option's name.
+ * Each option is a row of a table. An option without a row ends the program with a message.
  *
  * Tests       tests/tools/benchmark.tcl
  *
@@ -33,7 +33,7 @@ typedef enum {
 typedef struct optionRow {
     const char *name;
     optionKind kind;
-    size_t offset; /* of the field in benchOptions */
+    size_t offset; /* of the member of benchOptions */
     long long min, max;
 } optionRow;
 
@@ -98,7 +98,7 @@ static const optionRow *findOption(const char *name) {
     return NULL;
 }
 
-/* Options of the field's program that need what this one has not got. */
+/* Options of Valkey's valkey-benchmark that are not supported here, and why. */
 static const struct {
     const char *name, *why;
 } absent[] = {
@@ -106,7 +106,7 @@ static const struct {
     {"--rfr", "there is no cluster yet whose replicas could be read"},
 };
 
-/* Two that cannot both be meant. */
+/* Pairs of options that exclude each other. */
 static const struct {
     const char *one, *other, *why;
 } contradictions[] = {
@@ -130,7 +130,7 @@ static const struct {
     {"-s", "--mptcp", "a Unix socket has no paths to choose from"},
 };
 
-/* What has no effect alone is told, and the run goes on: scripts pass such options always. */
+/* Options that have no effect without another. They print a warning only, as scripts may always pass them. */
 static const struct {
     const char *name, *needs, *result;
 } dependents[] = {
@@ -147,7 +147,7 @@ static const struct {
     {"--tls-ciphersuites", "--tls", "nothing is encrypted"},
 };
 
-/* Say why an option does not work. `known`: its value is missing. */
+/* Prints why an option is not accepted; `known` means that its value is missing. Returns false. */
 static bool refuseOption(const char *name, bool known) {
     suggestion s = {.word = name};
     for (size_t i = 0; i < array_len(absent); i++) {
@@ -162,7 +162,7 @@ static bool refuseOption(const char *name, bool known) {
     return false;
 }
 
-/* Which rows of the table the command line has named. */
+/* The rows of the table that the command line has used. */
 typedef struct givenOptions {
     bool row[array_len(option_rows)];
 } givenOptions;
@@ -185,7 +185,7 @@ bool benchOptionsUseStdout(const benchOptions *o) {
     return isStdout(o->json_file) || isStdout(o->plot_file);
 }
 
-/* A document on stdout is the only thing there. */
+/* Returns true, after a message, if a document goes to stdout and other output would as well. */
 static bool stdoutIsShared(const benchOptions *o) {
     const char *document = isStdout(o->json_file) ? "--json -" : "--plot -";
     if (!benchOptionsUseStdout(o)) return false;
@@ -197,7 +197,7 @@ static bool stdoutIsShared(const benchOptions *o) {
     return false;
 }
 
-/* Unknown names of -t are told before anything runs: a long run that has left one out is found out late. */
+/* Checks the names of -t before any test runs, as a missing test would be noticed only after a long run. */
 static bool testsAreKnown(const char *tests) {
     if (!tests) return true;
     int count;
@@ -215,7 +215,7 @@ static bool testsAreKnown(const char *tests) {
     return known;
 }
 
-/* False with a message when the options do not go together. */
+/* Returns false after a message if the options contradict each other. */
 static bool makeSense(const benchOptions *o, const givenOptions *given) {
     for (size_t i = 0; i < array_len(contradictions); i++) {
         if (isGiven(given, contradictions[i].one) && isGiven(given, contradictions[i].other))
@@ -240,7 +240,7 @@ static bool makeSense(const benchOptions *o, const givenOptions *given) {
     if (stdoutIsShared(o) || !testsAreKnown(o->tests)) return false;
     for (size_t i = 0; i < array_len(dependents); i++) {
         if (!isGiven(given, dependents[i].name) || isGiven(given, dependents[i].needs)) continue;
-        if (o->tls.on && strcmp(dependents[i].needs, "--tls") == 0) continue; /* by the URI */
+        if (o->tls.on && strcmp(dependents[i].needs, "--tls") == 0) continue; /* TLS is on by the URI */
         fprintf(stderr, "WARNING: option '%s' changes nothing without '%s': %s\n", dependents[i].name,
                 dependents[i].needs, dependents[i].result);
     }
@@ -272,7 +272,7 @@ static bool takeUri(benchOptions *o, const char *text) {
     return true;
 }
 
-/* Of words separated by commas. */
+/* Parses mode names separated by commas. */
 static bool takeFuzzModes(benchOptions *o, const char *text) {
     int count;
     bool known = true;
@@ -357,7 +357,7 @@ bool benchOptionsParse(benchOptions *o, int argc, char **argv) {
     if (o->help || o->version) return true;
     if (!makeSense(o, &given)) return false;
     if (!o->requests && !o->duration_s) o->requests = 100000;
-    if (o->precision < 3) o->precision = 3; /* latencies are microseconds shown as milliseconds */
+    if (o->precision < 3) o->precision = 3; /* latencies are in microseconds, printed as milliseconds */
     return true;
 }
 

@@ -1,4 +1,4 @@
-/* bench_options.h -- what the benchmark's command line says.
+/* bench_options.h -- the options of valkey-benchmark's command line.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef BENCH_OPTIONS_H
@@ -11,7 +11,7 @@ typedef enum { FUZZ_LOG_NONE, FUZZ_LOG_ERROR, FUZZ_LOG_INFO, FUZZ_LOG_DEBUG } fu
 
 typedef struct benchOptions {
     const char *host, *socket, *user, *password, *tests; /* borrowed from argv or from `uri` */
-    const char *json_file, *plot_file;                   /* the same; "-": stdout */
+    const char *json_file, *plot_file;                   /* borrowed from argv; "-" is stdout */
     int port, db, clients, threads, data_size, pipeline, precision, functions, fcall_keys;
     long long requests, duration_s, warmup_s, rate;
     uint64_t key_range, seed;
@@ -20,15 +20,15 @@ typedef struct benchOptions {
     fuzzLog fuzz_log;
     bool help, version;
     toolTls tls;
-    tlsContext *tls_context; /* made of it by main(); NULL: plain */
-    char **command;          /* borrowed; words of a custom command, or count 0 */
+    tlsContext *tls_context; /* made from it by main(); NULL if without TLS */
+    char **command;          /* borrowed; words of a custom command; their count is 0 if there is none */
     int command_count;
 } benchOptions;
 
-/* False with a message printed when the command line makes no sense. */
+/* Fills in *o. Returns false after a message on stderr if the command line is invalid. */
 bool benchOptionsParse(benchOptions *o, int argc, char **argv) must_check;
 void benchUsage(void);
-/* Stdout is a document's: nothing else is printed there. */
+/* Returns true if a document is written to stdout, so that nothing else may be printed there. */
 bool benchOptionsUseStdout(const benchOptions *o);
 
 #endif

@@ -1,10 +1,10 @@
-/* fuzz.c -- random commands for a server (--fuzz): does it go on answering?
+/* fuzz.c -- --fuzz: sends random commands and checks that the server keeps replying.
  *
- * One connection after the other, drawn at random, sends a pipeline and reads as many answers. What a connection has
- * sent last is told when it is lost, or when no answer comes. With the same --seed, server and dataset the commands are
- * the same.
+ * One connection at a time, chosen at random, sends a pipeline and reads its replies. If the connection is lost or a
+ * reply does not come, its last pipeline is printed. With the same --seed, server and dataset the commands are the
+ * same.
  *
- * Not here    what a command is made of (fuzz_commands.c).
+ * Not here    making the commands (fuzz_commands.c).
  * Tests       tests/tools/benchmark.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define ANSWER_MS 5000 /* a server that says nothing for so long is asked over another connection */
+#define ANSWER_MS 5000 /* after so long without a reply the connection is replaced */
 #define DAMAGED_PERCENT 30
 #define PROGRESS_US 250000
 
@@ -29,11 +29,11 @@ typedef struct fuzzRunState {
     fuzzBook *book; /* owns */
     rng random;
     serverLink **links; /* own */
-    sds *sent;          /* own: what each connection has sent last, as text */
+    sds *sent;          /* own: the last pipeline of each connection, as text */
     long long requests, errors, unanswered, lost;
 } fuzzRunState;
 
-/* ---- What the server knows ---- */
+/* ---- Commands and settings of the server ---- */
 
 noreturn_fn static void quit(const char *what, const char *why) {
     fflush(stdout);
@@ -76,12 +76,12 @@ static serverLink *openLink(const fuzzRunState *f) {
     return l;
 }
 
-/* Its connection is of no use any more. The next one says whether the server is there. */
+/* Replaces a connection that is lost or silent. If the server is not reachable, `open` ends the program. */
 static void reconnect(fuzzRunState *f, size_t i, const char *why) {
     if (f->options->fuzz_log >= FUZZ_LOG_ERROR)
         fprintf(stderr, "%s. The connection has sent last:\n%s", why, f->sent[i]);
     linkClose(f->links[i]);
-    f->links[i] = NULL; /* the program may end here */
+    f->links[i] = NULL; /* `open` may end the program */
     f->links[i] = openLink(f);
 }
 
@@ -114,7 +114,7 @@ static void tellAnswer(const replyValue *r) {
     fprintf(stderr, "    = %c %s\n", r->type, r->str ? r->str : "");
 }
 
-/* False when the connection is of no use any more. */
+/* Reads one reply, skipping pushes. Returns false if the connection had to be replaced. */
 static bool readAnswer(fuzzRunState *f, size_t i) {
     for (;;) {
         bool timed_out = false;

@@ -1,4 +1,4 @@
-/* fuzz.h -- random commands for a server (--fuzz): does it go on answering?
+/* fuzz.h -- --fuzz: sends random commands and checks that the server keeps replying.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef BENCH_FUZZ_H
@@ -7,9 +7,9 @@
 #include "bench_options.h"
 #include "server_link.h"
 
-/* Send random commands over options->clients connections, each of which `open` makes anew (logged in; it ends the
- * program when that fails), until the number of requests or the time of the options is reached. Returns the exit
- * code: 1 when a connection was lost on the way, or no answer came. */
+/* Sends random commands over options->clients connections until the number of requests or the time of the options is
+ * reached. Each connection is made by `open`, which logs in, and ends the program if that fails. Returns the exit code:
+ * 1 if a connection was lost or a reply did not come. */
 int fuzzRun(const benchOptions *options, serverLink *(*open)(const benchOptions *));
 
 #endif

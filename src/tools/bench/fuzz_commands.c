@@ -1,12 +1,13 @@
-/* fuzz_commands.c -- random commands, out of what a server says of its commands (COMMAND DOCS).
+/* fuzz_commands.c -- makes random commands from the documentation that a server gives (COMMAND DOCS).
  *
- * A command is its name and a walk through its arguments: what is optional is there or not, one of several is chosen,
- * what may be repeated is. A number that says how many words follow (numkeys, numfields) is put in when they are known.
- * Keys have the group of their command in their name, mostly, so that most commands meet a value of their own type.
+ * A command is its name and a walk through its arguments: an optional argument is present or not, one of several
+ * alternatives is chosen, an argument that may be repeated is repeated. A count of following words (numkeys, numfields)
+ * is filled in once these are known. The name of a key mostly contains the group of its command, so that most commands
+ * find a value of their own type.
  *
  * Not here    sending (fuzz.c).
- * Owns        nothing beside the book.
- * Threads     one owner.
+ * Owns        nothing but the book.
+ * Threads     a book is used by one thread at a time.
  * Tests       tests/unit/tools/fuzz_commands_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -44,10 +45,10 @@ typedef struct words {
     sds *at;
     int count;
     size_t room;
-    bool waits; /* one of them is a time to wait */
+    bool waits; /* one of them is the timeout of a blocking command */
 } words;
 
-/* ---- What is in the book ---- */
+/* ---- Contents of the book ---- */
 
 static bool isAmong(const char *word, const char *const *list) {
     for (; *list; list++)
@@ -55,15 +56,16 @@ static bool isAmong(const char *word, const char *const *list) {
     return false;
 }
 
-/* Groups that are taken as a whole, but for some. */
+/* Groups of which all commands are used, except `left_out`. */
 static const char *const groups[] = {"bitmap", "generic", "geo",          "hash", "hyperloglog",
                                      "list",   "pubsub",  "scripting",    "set",  "sorted-set",
                                      "stream", "string",  "transactions", NULL};
-/* MIGRATE would talk to others; subscriptions have no reply of their own; the rest ends or holds up others. */
+/* MIGRATE would connect to other servers; subscriptions have no reply of their own; the rest ends or blocks other
+ * clients. */
 static const char *const left_out[] = {"MIGRATE",     "SUBSCRIBE",     "PSUBSCRIBE",   "SSUBSCRIBE",
                                        "UNSUBSCRIBE", "PUNSUBSCRIBE",  "SUNSUBSCRIBE", "SCRIPT DEBUG",
                                        "SCRIPT KILL", "FUNCTION KILL", "PFSELFTEST",   NULL};
-/* Of the other groups: what asks, or concerns the connection alone. */
+/* Commands of the other groups that are used: those that only read, or concern only their connection. */
 static const char *const taken[] = {"CLIENT GETNAME", "CLIENT GETREDIR",
                                     "CLIENT ID",      "CLIENT INFO",
                                     "CLIENT LIST",    "CLIENT NO-TOUCH",
@@ -106,7 +108,7 @@ static void addCommands(fuzzBook *b, const replyValue *docs, const char *parent)
     }
 }
 
-/* Settings by which the server would lose its files, its peers, or us. */
+/* Returns false for settings with which the server would lose its files, its peers, or this client. */
 static bool isSafe(const char *name) {
     static const char *const parts[] = {"dir",    "file",     "pass",    "bind",  "port", "socket", "auth",    "tls",
                                         "user",   "max",      "replica", "slave", "io-",  "min-",   "metrics", "save",
@@ -172,7 +174,8 @@ static sds drawKey(rng *r, const char *group) {
     return sdsCatPrintf(sdsEmpty(), "fuzz:%s:%d", of, (int)rngBelow(r, KEYS));
 }
 
-/* Beyond what a value may hold, or far within: a bit number 2^31 would be a value of 256 MB. */
+/* Returns a small number or one far outside the range of values: a bit number of 2^31 would create a value of 256
+ * MB. */
 static sds drawInteger(rng *r) {
     static const char *const odd[] = {"0", "-1", "1", "4294967296", "-9223372036854775808", "9223372036854775807"};
     return chance(r, 15) ? sdsNew(oneOf(r, odd, array_len(odd))) : sdsFromLongLong((long long)rngBelow(r, 100));
@@ -187,7 +190,7 @@ static sds drawText(rng *r) {
     return text;
 }
 
-/* A wait is short, so that each command has its answer soon. */
+/* Returns true for a timeout, which is kept short so that each command gets its reply soon. */
 static bool isWait(const argNode *a) {
     return a->name && (strcmp(a->name, "timeout") == 0 || (a->token && strcasecmp(a->token, "BLOCK") == 0));
 }
@@ -225,7 +228,7 @@ static void drawOnce(words *w, rng *r, const argNode *a, const char *group, bool
     }
 }
 
-/* How often it was there. */
+/* Appends an argument and returns how often it was repeated; 0 if it was left out. */
 static int drawNode(words *w, rng *r, const argNode *a, const char *group) {
     if (a->optional && chance(r, 60)) return 0;
     int times = a->multiple ? 1 + (int)rngBelow(r, REPEATS_MAX) : 1;
@@ -265,7 +268,7 @@ static void drawSetting(words *w, rng *r, const fuzzBook *b) {
     else addWord(w, drawInteger(r));
 }
 
-/* The name stays what it is. */
+/* Removes, adds or replaces a word, but not the name. */
 static void damage(words *w, rng *r) {
     if (w->count < 2) {
         addWord(w, drawText(r));
@@ -273,7 +276,7 @@ static void damage(words *w, rng *r) {
     }
     int at = 1 + (int)rngBelow(r, (uint64_t)w->count - 1);
     switch (rngBelow(r, 4)) {
-    case 0: /* one less */
+    case 0: /* remove it */
         sdsFree(w->at[at]);
         memmove(&w->at[at], &w->at[at + 1], sizeof(sds) * (size_t)(w->count - at - 1));
         w->count--;
@@ -299,7 +302,7 @@ sds *fuzzBookDraw(const fuzzBook *b, rng *r, bool damaged, int *count) {
         if (space) addWord(&w, sdsNew(space + 1));
         drawNodes(&w, r, c->arguments, c->argument_count, c->group);
     }
-    if (damaged && !w.waits) damage(&w, r); /* else it might wait for ever */
+    if (damaged && !w.waits) damage(&w, r); /* a damaged timeout might block without end */
     *count = w.count;
     return w.at;
 }

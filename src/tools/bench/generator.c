@@ -1,29 +1,29 @@
-/* generator.c -- connections that send a workload as fast as the server answers, and what they measure.
+/* generator.c -- connections that send a workload as fast as the server replies, and measure it.
  *
- * How much of a server can be measured is decided by what the generator costs, so a pipeline takes one write and one
- * read, nothing is allocated per request, and the clock is read twice per pipeline:
+ * The cost of the generator limits how much load can be measured. So a pipeline takes one write and one read, nothing
+ * is allocated per request, and the clock is read twice per pipeline:
  *
  *     claim requests -> patch the thread's buffer -> write -> (epoll) -> read into the thread's buffer -> skip replies
  *          ^                                                                                                |
  *          '------------------------------------- all replies are there ------------------------------------'
  *
- * With a rate, a client that is free takes the next place in its thread's timetable (pace.h), or waits for it. A
- * latency counts from the place's time, whenever the bytes were sent. Without, it counts from the sending.
+ * With a rate, a client that is free takes the next pipeline of its thread's schedule (pace.h), or waits until it is
+ * due. Its latency counts from that time, whenever the bytes are sent. Without a rate, a latency counts from sending.
  *
- * Replies are mostly alike, so the header of the last one that was understood is compared with the next first, and
- * only what differs goes through replyScan(). Bytes that the kernel does not take, and a reply header that is cut, are
- * the two things a connection keeps memory of its own for.
+ * Most replies are alike, so the next reply is first compared with the header of the last one, and scanned by
+ * replyScan() only if it differs. A connection needs its own memory for only two things: bytes that the kernel did not
+ * accept, and a reply header that is cut off.
  *
- * Not here    what is sent (workload.c), what is printed (report.c).
+ * Not here    building the requests (workload.c), printing results (report.c).
  * Threads     each benchThread and its clients belong to one thread. Shared: `claimed` and `stop` (atomic, relaxed:
- *             numbers only), wakeups, per-thread counters (written by one, read relaxed by the reporter), and under
- *             `lock` the state and its text.
- * Invariants  1. A client connects, or has outstanding replies, or its place among the waiting, or is finished.
+ *             numbers only), wakeups, per-thread counters (written by one thread, read relaxed by the reporting
+ *             thread), and under `lock` the state and its text.
+ * Invariants  1. A client is connecting, has outstanding replies, is in the ring `waiting`, or is finished.
  *             2. claimed >= finished; exactly `requests`, rounded up to whole sequences, are sent.
  * Cost        per pipeline 2 system calls and 2 clock readings; per reply a comparison. With a rate, one more system
- *             call each time that all connections wait. SET, 50 connections, 1000 keys, per request: 844 user
- *             instructions and 2.05 system calls, in pipelines of 16 294 and 0.15 (valkey-benchmark 9.1.2: 3748 and
- *             6.06, 1204 and 0.40).
+ *             call each time all connections wait. SET, 50 connections, 1000 keys, per request: 844 user instructions
+ *             and 2.05 system calls, in pipelines of 16 294 and 0.15 (valkey-benchmark 9.1.2: 3748 and 6.06, 1204 and
+ *             0.40).
  * Tests       tests/tools/benchmark.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -48,24 +48,24 @@
 
 #define INPUT_SIZE (256 * 1024)
 #define HEADER_KEPT 32
-#define FILES_PER_THREAD 4        /* its loop, clock and bell, which has one or two */
-#define LATENCY_MAX_US 3600000000 /* behind a timetable the server may fall far */
+#define FILES_PER_THREAD 4        /* its loop, its timer, and its wakeup, which has one or two */
+#define LATENCY_MAX_US 3600000000 /* with a rate, a slow server may lag the schedule by minutes */
 #define ERROR_TEXT_MAX 512
-#define JUST_DUE_NS 10000000 /* what has become due so shortly before the end is not missed */
+#define JUST_DUE_NS 10000000 /* pipelines that became due so shortly before the end do not count as unsent */
 
 typedef struct benchThread benchThread;
 
 typedef struct benchClient {
     benchThread *thread;
-    connection *conn;  /* owns; NULL: none */
-    int greeting_left; /* replies to the greeting still to come */
-    int outstanding;   /* replies to requests still to come */
+    connection *conn;  /* owns; NULL while not connected */
+    int greeting_left; /* outstanding replies to the greeting */
+    int outstanding;   /* outstanding replies to requests */
     bool greeted;      /* the greeting has been sent over this connection */
-    uint64_t due_ns;   /* what latencies count from, on the thread's clock */
+    uint64_t due_ns;   /* start of the latency, on the thread's clock */
     replyScanner scanner;
-    char *tail; /* owns; bytes of a cut header */
+    char *tail; /* owns; bytes of a header that is cut off */
     size_t tail_len, tail_size;
-    char *rest; /* owns; bytes the kernel did not take */
+    char *rest; /* owns; bytes that the kernel did not accept */
     size_t rest_pos, rest_len, rest_size;
 } benchClient;
 
@@ -80,10 +80,10 @@ struct benchThread {
     benchClient *clients; /* owns */
     int client_count, live;
     pace pace;
-    aeWakeup wakeup;       /* with a rate: no more is to be sent */
+    aeWakeup wakeup;       /* with a rate: signals that no more is to be sent */
     benchClient **waiting; /* owns; a ring of clients held back by the rate, in the order they became free */
     int waiting_first, waiting_count;
-    /* The last reply that was whole and no aggregate: its header and its length. */
+    /* The header and the length of the last complete reply that was not an aggregate. */
     char header[HEADER_KEPT];
     size_t header_len, reply_len;
 
@@ -112,14 +112,14 @@ static void onReadable(connection *conn);
 
 /* ---- State of the run ------------------------------------------------------------------------------------------- */
 
-/* Threads that wait for their timetable look at `stop` again. */
+/* Wakes threads that wait for their schedule, so that they read `stop` again. */
 static void ringThreads(generator *g) {
     for (int i = 0; i < g->thread_count; i++) {
         if (paceIsOn(&g->threads[i].pace)) aeWakeupSend(&g->threads[i].wakeup);
     }
 }
 
-/* The first failure decides. */
+/* Ends the run with a failure. The first one determines the state. */
 static void runFail(generator *g, runState state, const char *text, size_t len) {
     pthread_mutex_lock(&g->lock);
     if (g->state == RUN_GOING) {
@@ -158,7 +158,7 @@ static void clientDisconnect(benchClient *c) {
     atomic_fetch_sub_explicit(&c->thread->connected, 1, memory_order_relaxed);
 }
 
-/* The client has nothing left to do. The last one ends the thread's loop. */
+/* Ends a client that has nothing left to do. The last client of a thread ends the loop. */
 static void clientFinish(benchClient *c) {
     clientDisconnect(c);
     if (--c->thread->live == 0) aeStop(c->thread->loop);
@@ -182,7 +182,7 @@ static void clientFail(benchClient *c, const char *what, const char *why) {
     clientFinish(c);
 }
 
-/* What the last write left. */
+/* Writes bytes that an earlier write left. */
 static void onWritable(connection *conn) {
     benchClient *c = conn->owner;
     struct iovec rest = {.iov_base = c->rest + c->rest_pos, .iov_len = c->rest_len - c->rest_pos};
@@ -196,7 +196,7 @@ static void onWritable(connection *conn) {
     if (c->rest_pos == c->rest_len) connSetWriteHandler(conn, NULL);
 }
 
-/* Write what the kernel takes and keep the rest. False when the connection is gone. */
+/* Writes as much as the kernel accepts and keeps the rest. Returns false if the connection is broken. */
 static bool clientWrite(benchClient *c, slice bytes) {
     struct iovec all = {.iov_base = (void *)(uintptr_t)bytes.ptr, .iov_len = bytes.len};
     ssize_t n = connWritev(c->conn, &all, 1);
@@ -210,7 +210,7 @@ static bool clientWrite(benchClient *c, slice bytes) {
     return connSetWriteHandler(c->conn, onWritable) == C_OK;
 }
 
-/* Bytes may go: with TLS, behind the handshake. */
+/* Starts sending on a connection that is ready, with TLS after the handshake. */
 static void onReady(connection *conn) {
     benchClient *c = conn->owner;
     if (conn->state != CONN_CONNECTED) {
@@ -258,13 +258,13 @@ static bool clientConnect(benchClient *c) {
 
 /* ---- Sending ---------------------------------------------------------------------------------------------------- */
 
-/* No more is to be sent. */
+/* Returns true if no more is to be sent. */
 static bool isAllClaimed(const generator *g) {
     if (atomic_load_explicit(&g->stop, memory_order_relaxed)) return true;
     return g->config->requests && atomic_load_explicit(&g->claimed, memory_order_relaxed) >= g->config->requests;
 }
 
-/* Take up to a pipeline of sequences from what is left to do; 0 when all is done. */
+/* Claims up to a pipeline of the remaining sequences; returns 0 if none is left. */
 static int claimSequences(benchThread *t) {
     generator *g = t->run;
     uint64_t commands = (uint64_t)workloadCommands(t->work), depth = (uint64_t)workloadDepth(t->work);
@@ -287,7 +287,7 @@ static void waitForTurn(benchClient *c) {
     t->waiting[(t->waiting_first + t->waiting_count++) % t->client_count] = c;
 }
 
-/* The one that has waited longest; there is one. */
+/* Returns the client that has waited longest; there must be one. */
 static benchClient *endWait(benchThread *t) {
     benchClient *c = t->waiting[t->waiting_first];
     t->waiting_first = (t->waiting_first + 1) % t->client_count;
@@ -303,8 +303,8 @@ static bool generatorTakePlace(benchClient *c) {
     return paceTake(p, now, &c->due_ns);
 }
 
-/* Send the next pipeline, or finish. Called with nothing outstanding. The greeting has a round trip of its own before
- * the first. */
+/* Sends the next pipeline, or finishes the client. Call with no reply outstanding. The greeting is sent first, and its
+ * replies are awaited. */
 static void sendNext(benchClient *c) {
     benchThread *t = c->thread;
     const generatorConfig *config = t->run->config;
@@ -329,7 +329,7 @@ static void sendNext(benchClient *c) {
     if (!clientWrite(c, bytes)) clientFinish(c);
 }
 
-/* The pipeline is answered: go on, over a new connection if so wanted. */
+/* All replies of a pipeline have come: sends the next one, over a new connection if that is wanted. */
 static void pipelineDone(benchClient *c) {
     if (c->thread->run->config->keep_alive) {
         sendNext(c);
@@ -339,7 +339,7 @@ static void pipelineDone(benchClient *c) {
     if (isAllClaimed(c->thread->run) || !clientConnect(c)) clientFinish(c);
 }
 
-/* Before each wait of a thread with a rate: what has become due is sent, and the clock set to what will be. */
+/* Runs before each wait of a thread with a rate: sends pipelines that are due, and sets the timer for the next. */
 static void onRateTurn(aeEventLoop *loop, void *arg) {
     benchThread *t = arg;
     unused(loop);
@@ -358,7 +358,7 @@ static void generatorRefused(benchClient *c, const char *line, size_t len) {
     runFail(c->thread->run, state, line + 1, len - 1);
 }
 
-/* Remember a scalar reply so that its likes are recognised by their header. */
+/* Keeps header and length of a scalar reply, so that equal replies are recognized by their header. */
 static void rememberReply(benchThread *t, const char *reply, size_t len) {
     t->reply_len = 0;
     if (len == 0 || strchr("+:$,#_", reply[0]) == NULL) return;
@@ -369,7 +369,7 @@ static void rememberReply(benchThread *t, const char *reply, size_t len) {
     memcpy(t->header, reply, t->header_len);
 }
 
-/* Skip one reply at p. Returns bytes used, and in *whole whether it ended. */
+/* Skips a reply at p. Returns the number of bytes used, and in *whole whether the reply is complete. */
 static size_t skipReply(benchClient *c, const char *p, size_t len, bool *whole) {
     benchThread *t = c->thread;
     bool fresh = c->scanner.first_type == '\0';
@@ -382,7 +382,7 @@ static size_t skipReply(benchClient *c, const char *p, size_t len, bool *whole) 
         char type = c->scanner.first_type;
         if (type == '-') generatorRefused(c, p, used);
         replyScannerReset(&c->scanner);
-        if (type == '>') *whole = false; /* a push answers nothing */
+        if (type == '>') *whole = false; /* a push is no reply */
         else if (fresh && type != '-') rememberReply(t, p, used);
     }
     return used;
@@ -398,8 +398,8 @@ static void keepTail(benchClient *c, const char *p, size_t len) {
     c->tail_len = len;
 }
 
-/* Count the replies in [p, p+len) and keep what is cut. Returns the number of replies to requests, -1 when they make
- * no sense. */
+/* Counts the replies in [p, p+len) and keeps a header that is cut off. Returns the number of replies to requests, -1 if
+ * the bytes are malformed. */
 static int takeReplies(benchClient *c, const char *p, size_t len) {
     int replies = 0;
     while (len > 0) {
@@ -470,7 +470,7 @@ static void loopClose(benchThread *t) {
     t->loop = NULL;
 }
 
-/* Descriptors for all clients, as far as the hard limit goes. */
+/* Raises the limit of open files for all clients, as far as the hard limit allows. */
 static void raiseFileLimit(int clients, int threads) {
     struct rlimit limit;
     rlim_t want = (rlim_t)clients + (rlim_t)threads * FILES_PER_THREAD + 64;
@@ -479,7 +479,8 @@ static void raiseFileLimit(int clients, int threads) {
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* The thread's share of the rate, beginning a little later with each thread. Without a clock there is no loop. */
+/* Sets up the thread's share of the rate; each thread begins a little later. If the timer or the wakeup fails, closes
+ * the loop, and keeps errno. */
 static void preparePace(generator *g, benchThread *t, int index) {
     uint64_t requests = (uint64_t)workloadDepth(t->work) * (uint64_t)workloadCommands(t->work);
     double per_second = (double)g->config->rate / (double)requests / g->thread_count;

@@ -2,14 +2,14 @@
  *
  *     { program, version, started,
  *       server:   { host, port, socket, name, version, save, appendonly },
- *       settings: { what the options say; no password },
+ *       settings: { the options, without passwords },
  *       tests: [ { test, requests, seconds, requests_per_second, payload_bytes, latency_counts_from, not_sent,
  *                  latency_ms:  { avg, stddev, min, p50, p95, p99, max },
  *                  percentiles: [ { percentile, ms, requests } ... ],
  *                  intervals:   [ { from_s, to_s, requests, requests_per_second, avg_ms } ... ] } ... ] }
  *
- * Names are there for programs: they stay, and new ones may come. Seconds and milliseconds have microseconds behind
- * the point. A percentile is listed when at least one request lies beyond it.
+ * Programs read the names: existing ones do not change, new ones may be added. Seconds and milliseconds have a
+ * resolution of microseconds. A percentile is listed if at least one request is above it.
  *
  * Tests       tests/unit/tools/result_reports_test.c, tests/tools/benchmark.tcl
  *
@@ -36,7 +36,7 @@ static sds catBool(sds out, const char *name, bool value, const char *end) {
     return sdsCatPrintf(out, "\"%s\": %s%s", name, value ? "true" : "false", end);
 }
 
-/* Thousandths of `unit`: microseconds as milliseconds. */
+/* Appends microseconds as milliseconds. */
 static sds catMs(sds out, const char *name, double us, const char *end) {
     return sdsCatPrintf(out, "\"%s\": %.3f%s", name, us / 1000, end);
 }

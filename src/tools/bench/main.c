@@ -1,10 +1,10 @@
-/* main.c -- valkey-benchmark: run tests against a server, one after the other, and print what they measured.
+/* main.c -- valkey-benchmark: runs tests against a server, one after the other, and prints the results.
  *
- * A blocking connection asks the server about itself first, so that a wrong address or password is told at once and
- * in one sentence; the load goes over the generator's own connections.
+ * A blocking connection first requests the server's settings, so that a wrong address or password is reported at once
+ * and in one sentence. The load uses connections of the generator.
  *
- * Exit code   0; 1 when the server cannot be reached, refuses, answers with an error, or does not know the command
- *             of a test. An unknown command ends its own test only: the rest of the series runs.
+ * Exit code   0; 1 if the server cannot be reached, refuses the login, replies with an error, or does not know the
+ *             command of a test. An unknown command ends its own test only: the rest of the series runs.
  * Tests       tests/tools/benchmark.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -29,7 +29,7 @@
 #include <unistd.h>
 
 #define PROGRESS_MS 250
-#define READING_MS 50 /* of the counters, when the rate over time is wanted */
+#define READING_MS 50 /* between readings of the counters for the rate over time */
 
 typedef struct benchmark {
     benchOptions options;
@@ -38,12 +38,12 @@ typedef struct benchmark {
     sds greeting; /* owns */
     int greeting_replies;
     sds data;      /* owns */
-    uint64_t runs; /* each test gets another seed */
+    uint64_t runs; /* gives each run a different seed */
     resultList results;
     bool failed;
 } benchmark;
 
-/* ---- The server's own word -------------------------------------------------------------------------------------- */
+/* ---- Questions to the server ------------------------------------------------------------------------------------ */
 
 static void printServerName(const benchOptions *o) {
     if (o->socket) fprintf(stderr, "%s", o->socket);
@@ -65,7 +65,7 @@ noreturn_fn static void quitRefused(const benchOptions *o, const char *text) {
     exit(1);
 }
 
-/* Ends the program when the server cannot be reached or does not let us in. */
+/* Connects and logs in. Ends the program if the server cannot be reached or refuses the login. */
 static serverLink *connectServer(const benchOptions *o) {
     char err[LINK_ERR_LEN];
     linkTarget target = {.host = o->host,
@@ -84,7 +84,7 @@ static serverLink *connectServer(const benchOptions *o) {
     return l;
 }
 
-/* The value of a setting, NULL when the server does not tell. Ends the program on a lost connection. */
+/* Returns the value of a setting, NULL if the server does not tell it. Ends the program if the connection is lost. */
 static char *askSetting(const benchOptions *o, serverLink *l, const char *name) {
     replyValue *r = linkCall(l, "CONFIG", "GET", name, NULL);
     if (!r) quitUnreachable(o, linkError(l));
@@ -95,7 +95,7 @@ static char *askSetting(const benchOptions *o, serverLink *l, const char *name) 
     return text;
 }
 
-/* The value of a line "field:value" of INFO, or NULL. */
+/* Returns the value of a line "field:value" of INFO, or NULL. */
 static char *infoField(const char *info, const char *field) {
     const char *at = strstr(info, field);
     if (!at || (at > info && at[-1] != '\n')) return NULL;
@@ -107,7 +107,7 @@ static char *infoField(const char *info, const char *field) {
     return value;
 }
 
-/* What the server is, for who finds the results later; it need not tell. */
+/* Stores name and version of the server for the result files, if the server reports them. */
 static void askVersion(benchmark *b, serverLink *l) {
     replyValue *r = linkCall(l, "INFO", "server", NULL);
     if (!r) quitUnreachable(&b->options, linkError(l));
@@ -132,7 +132,7 @@ static void askServer(benchmark *b) {
     linkClose(l);
 }
 
-/* FCALL needs its function. False when the server has no functions. */
+/* Loads the function of the FCALL test. Returns false if the server does not accept it. */
 static bool loadFunction(const benchOptions *o) {
     serverLink *l = connectServer(o);
     int count;
@@ -164,8 +164,8 @@ static void makeGreeting(benchmark *b) {
     b->greeting_replies = !!o->password + !!o->tracking + !!o->db + !!o->resp3;
 }
 
-/* Printable filler that does not compress to nothing: the C standard's example generator, so that it is the same
- * from run to run. */
+/* Makes printable data that compresses badly, by the example generator of the C standard, so that it is the same in
+ * each run. */
 static sds makeData(int size) {
     sds data = sdsGrowZero(sdsEmpty(), (size_t)size);
     uint32_t state = 1234;
@@ -185,7 +185,7 @@ static sds readStdin(void) {
 
 /* ---- Running ---------------------------------------------------------------------------------------------------- */
 
-/* A failure that ends the program, told after the results so far. */
+/* Prints a failure after the results so far, and ends the program. */
 noreturn_fn static void quitFailed(const benchmark *b, runState state, const char *text) {
     const benchOptions *o = &b->options;
     if (!o->csv && !benchOptionsUseStdout(o)) printf("\n");
@@ -193,12 +193,12 @@ noreturn_fn static void quitFailed(const benchmark *b, runState state, const cha
     if (state == RUN_GREETING_REFUSED) quitRefused(o, text);
     if (state == RUN_BROKEN) fprintf(stderr, "Error: %s\n", text);
     else fprintf(stderr, "Error from server: %s\n", text);
-    /* Threads may wait for a server that says nothing: no one joins them. */
+    /* Threads may wait for a server that does not respond: do not join them. */
     fflush(stderr);
     _exit(1);
 }
 
-/* What all runs have in common. */
+/* Returns the part of the configuration that all runs share. */
 static generatorConfig generatorConfigFor(const benchmark *b, numberSource *numbers) {
     const benchOptions *o = &b->options;
     return (generatorConfig){.ip = b->ip,
@@ -215,8 +215,8 @@ static generatorConfig generatorConfigFor(const benchmark *b, numberSource *numb
                              .numbers = numbers};
 }
 
-/* Run until the end, or for `limit_us` if that is not 0. Shows the progress, and keeps it in `rates` if that is not
- * NULL. */
+/* Waits for the end of the run, or stops it after `limit_us` if that is not 0. Shows the progress, and adds it to
+ * `rates` unless that is NULL. */
 static runState watch(const benchmark *b, generator *g, const char *title, uint64_t limit_us, rateSeries *rates) {
     progressLine line;
     uint64_t started = clockMonotonicUs(), shown_us = 0;
@@ -241,7 +241,7 @@ static runState watch(const benchmark *b, generator *g, const char *title, uint6
     return state;
 }
 
-/* Print the result, and keep it if it is to be written. */
+/* Prints the result, and keeps it if result files are wanted. */
 static void report(benchmark *b, const generator *g, const char *title, int payload, const rateSeries *rates) {
     const benchOptions *o = &b->options;
     testResult *r = zcalloc(1, sizeof(*r));

@@ -1,10 +1,10 @@
-/* pace.c -- when the next pipeline of a thread is to be sent, and the clock that wakes the thread for it.
+/* pace.c -- the schedule of a thread's pipelines at a given rate, and the timer that wakes the thread for them.
  *
- * The loop's own timers count milliseconds, and a pipeline that is sent up to one too late would have that in its
- * latency. So the clock is a descriptor of the system (timerfd) where there is one: ready at the nanosecond, and
- * silent again as soon as it is set anew, which is the one system call that a wake costs.
+ * The timers of the loop have a resolution of a millisecond, and a pipeline that is sent up to a millisecond late would
+ * have that in its latency. So the timer is a timerfd where the system has one: it has a resolution of nanoseconds, and
+ * setting it again also clears its readiness, so that each wait costs only one system call.
  *
- * Invariants  1. The k-th is due at first + k * interval, computed from k: errors do not add up.
+ * Invariants  1. Pipeline k is due at first + k * interval, computed from k, so that rounding errors do not add up.
  * Tests       tests/unit/tools/pace_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -37,7 +37,7 @@ uint64_t paceBehind(const pace *p, uint64_t now_ns) {
 }
 
 #ifdef __linux__
-/* `in_ns` from now; 0 takes the alarm off. */
+/* Sets the timer to `in_ns` from now; 0 turns it off. */
 static void setClock(const pace *p, uint64_t in_ns) {
     struct itimerspec when;
     memset(&when, 0, sizeof(when));
@@ -46,7 +46,7 @@ static void setClock(const pace *p, uint64_t in_ns) {
     timerfd_settime(p->clock_fd, 0, &when, NULL);
 }
 
-/* The wait has ended, which is all it is for. paceAlarm() takes its readiness away. */
+/* Does nothing else, as the timer only has to end the wait. paceAlarm() clears its readiness. */
 static void onAlarm(aeEventLoop *loop, int fd, void *arg, int mask) {
     pace *p = arg;
     unused(loop);

@@ -1,8 +1,8 @@
-/* pace.h -- when the next pipeline of a thread is to be sent, and the clock that wakes the thread for it.
+/* pace.h -- the schedule of a thread's pipelines at a given rate, and the timer that wakes the thread for them.
  *
- * With a rate, sending follows a timetable that nobody changes: pipeline k is due k intervals after the first. A server
- * that stands still does not stop the timetable. What became due meanwhile is sent when a connection is free, and its
- * latency counts from the time it was due: that is how long a user who came at that time has waited.
+ * With a rate, sending follows a fixed schedule: pipeline k is due k intervals after the first. A server that stops
+ * responding does not stop the schedule. Pipelines that become due meanwhile are sent when a connection is free, and
+ * their latency counts from the time when they were due: so long has a user waited whose request came at that time.
  *
  * Runs on: the thread of the loop.
  *
@@ -14,46 +14,46 @@
 #include "clock.h"
 
 typedef struct pace {
-    double interval_ns; /* between two pipelines; 0: no rate */
-    monotime begun;     /* what times are counted from */
-    double shift;       /* of the first, in intervals */
-    uint64_t first_ns;  /* when the first is due; 0: the timetable has not begun */
-    uint64_t taken;     /* pipelines handed out */
-    aeEventLoop *loop;  /* borrowed; NULL: no clock is running */
-    int clock_fd;       /* owns; -1: the loop's timers have to do */
-    uint64_t alarm_ns;  /* what the clock is set to; 0: it is not */
-    long long timer_id; /* of the loop, where there is no clock */
+    double interval_ns; /* between two pipelines; 0 without a rate */
+    monotime begun;     /* the origin of all times */
+    double shift;       /* delay of the first pipeline, in intervals */
+    uint64_t first_ns;  /* when the first is due; 0: the schedule has not begun */
+    uint64_t taken;     /* pipelines that paceTake() has returned */
+    aeEventLoop *loop;  /* borrowed; NULL while no timer is running */
+    int clock_fd;       /* owns; timerfd; -1 if the timers of the loop are used */
+    uint64_t alarm_ns;  /* when the timer expires; 0: it is not set */
+    long long timer_id; /* timer of the loop, if there is no timerfd */
 } pace;
 
-/* A timetable of `per_second` pipelines. No clock is needed to ask it. */
+/* Initializes a schedule of `per_second` pipelines (0: no rate). Needs no timer. */
 void paceInit(pace *p, double per_second, monotime begun, double shift);
-/* The first is due `shift` intervals from now. Nothing is asked before. */
+/* Begins the schedule: the first pipeline is due `shift` intervals from now. Call before paceDue() and paceTake(). */
 void paceBegin(pace *p, uint64_t now_ns);
-/* Let a clock end the loop's waits. C_ERR with errno. */
+/* Creates the timer that ends waits of the loop. Returns C_ERR with errno. */
 int paceStart(pace *p, aeEventLoop *loop) must_check;
-void paceStop(pace *p); /* before the loop goes */
+void paceStop(pace *p); /* call before the loop is freed */
 
 static inline bool paceIsOn(const pace *p) {
     return p->interval_ns > 0;
 }
-/* Nanoseconds since `begun`. */
+/* Returns the nanoseconds since `begun`. */
 static inline uint64_t paceNow(const pace *p) {
     return clockTicksToNs(clockTicks() - p->begun);
 }
-/* When the next one is due. */
+/* Returns the time at which the next pipeline is due. */
 static inline uint64_t paceDue(const pace *p) {
     return p->first_ns + (uint64_t)((double)p->taken * p->interval_ns);
 }
-/* Take the next one, with the time it was due, if that has come. */
+/* Takes the next pipeline and stores when it was due. Returns false if it is not yet due. */
 static inline bool paceTake(pace *p, uint64_t now_ns, uint64_t *due_ns) {
     *due_ns = paceDue(p);
     if (*due_ns > now_ns) return false;
     p->taken++;
     return true;
 }
-/* How many are due at `now_ns` and not taken. */
+/* Returns the number of pipelines that are due at `now_ns` and not taken. */
 uint64_t paceBehind(const pace *p, uint64_t now_ns);
-/* The loop's wait ends when the next is due (`wanted`), or not for its sake. */
+/* Sets the timer to end the loop's wait when the next pipeline is due, or, if not `wanted`, turns it off. */
 void paceAlarm(pace *p, bool wanted);
 
 #endif

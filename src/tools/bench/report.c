@@ -1,6 +1,6 @@
-/* report.c -- what the benchmark prints: progress, distributions, summary, CSV.
+/* report.c -- prints the progress and the results: distributions, summary, CSV.
  *
- * The formats are read by scripts: words, order and digits are fixed.
+ * Scripts parse the formats, so words, order and digits must not change.
  *
  * Tests       tests/tools/benchmark.tcl
  *
@@ -63,14 +63,15 @@ static void printPercentile(void *arg, double percentile, int64_t value, int64_t
            (long long)cumulative);
 }
 
-/* The next bound that may count more: steps below the next request's latency are passed over. */
+/* Returns the next bound at which the count can be higher: steps below the latency of the next request are skipped. */
 static int64_t nextBound(const histogram *h, int64_t bound, int64_t seen, int64_t total) {
     if (bound < FINE_END_US) return bound + FINE_STEP_US;
     int64_t next = histogramPercentile(h, 100.0 * ((double)seen + 1) / (double)total) - bound;
     return bound + COARSE_STEP_US * (next > COARSE_STEP_US ? next / COARSE_STEP_US : 1);
 }
 
-/* Fine steps where most latencies are, coarse ones beyond; empty coarse steps are left out. */
+/* Prints the distribution in fine steps where most latencies are, and in coarse steps beyond, without empty coarse
+ * steps. */
 static void printCumulative(const histogram *h, const printContext *p) {
     int64_t bound = FINE_STEP_US, before = -1, seen;
     do {

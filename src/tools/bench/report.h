@@ -1,4 +1,4 @@
-/* report.h -- what the benchmark prints: progress, distributions, summary, CSV.
+/* report.h -- prints the progress and the results: distributions, summary, CSV.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef BENCH_REPORT_H
@@ -8,15 +8,15 @@
 #include "bench_options.h"
 #include "results.h"
 
-/* The line that is rewritten while a test runs. */
+/* The line that shows the progress while a test runs. */
 typedef struct progressLine {
-    int width; /* of what stands in the line */
+    int width; /* characters in the line */
     generatorCounts last;
     uint64_t started_us, last_us;
 } progressLine;
 
 void progressStart(progressLine *line);
-/* `shows_time`: the end is a time, not a count. */
+/* Draws the line. With `shows_time` it ends with the time that has passed, otherwise with the number of requests. */
 void progressShow(progressLine *line, const char *title, generatorCounts counts, bool shows_time);
 void progressClear(progressLine *line);
 

@@ -1,7 +1,7 @@
-/* result_files.c -- --json and --plot: results written into files.
+/* result_files.c -- --json and --plot: writes the results to files.
  *
- * A file is written anew behind each test, so that a run which is ended early leaves what it has measured. What has no
- * name to be renamed to (stdout, a pipe) gets the document once, when the run is over.
+ * The file is replaced after each test, so that a run that is ended early leaves the results so far. Stdout and pipes,
+ * which cannot be replaced, get the document once, at the end of the run.
  *
  * Tests       tests/tools/benchmark.tcl
  *
@@ -20,7 +20,7 @@ static void complain(const char *name) {
     fprintf(stderr, "The results cannot be written to %s: %s\n", name, strerror(errno));
 }
 
-/* It is, or will be, a file that can be replaced. */
+/* Returns true if the name is that of a regular file, or of no file yet. */
 static bool isReplaceable(const char *name) {
     struct stat there;
     return strcmp(name, "-") != 0 && (stat(name, &there) != 0 || S_ISREG(there.st_mode));
@@ -41,7 +41,7 @@ void resultFilesCheck(const benchOptions *o) {
     check(o->plot_file);
 }
 
-/* Takes `text`. */
+/* Replaces the file and takes ownership of `text`. */
 static bool writeFile(const char *name, sds text) {
     outputFile f;
     bool opened = outputFileOpen(&f, name);

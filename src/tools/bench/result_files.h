@@ -1,4 +1,4 @@
-/* result_files.h -- --json and --plot: results written into files.
+/* result_files.h -- --json and --plot: writes the results to files.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef BENCH_RESULT_FILES_H
@@ -7,10 +7,10 @@
 #include "bench_options.h"
 #include "results.h"
 
-/* Ends the program when a file that is asked for cannot be written: before there is a load. */
+/* Checks before the test that the requested files can be written, and ends the program if not. */
 void resultFilesCheck(const benchOptions *o);
-/* Write what there is so far, each file whole or not at all. Stdout and pipes only when it is the `last` of the run.
- * False with a message printed. */
+/* Writes the results so far, replacing each file completely or not at all. Stdout and pipes are written only if this is
+ * the `last` call of the run. Returns false after a message. */
 bool resultFilesWrite(const benchOptions *o, const hostSettings *host, const resultList *results, bool last);
 static inline bool resultFilesAreWanted(const benchOptions *o) {
     return o->json_file || o->plot_file;

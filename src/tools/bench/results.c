@@ -1,7 +1,7 @@
-/* results.c -- what the tests of a run have measured, kept until it is written down.
+/* results.c -- the measurements of the tests of a run, kept until they are written.
  *
- * Not here    how it is written: report.c, json_report.c, svg_report.c.
- * Invariants  1. The points of a series follow each other without a gap; their sums are its own.
+ * Not here    writing them: report.c, json_report.c, svg_report.c.
+ * Invariants  1. The points of a series follow each other without a gap, and add up to its totals.
  * Tests       tests/unit/tools/results_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -20,7 +20,7 @@ static ratePoint resultsJoin(ratePoint a, ratePoint b) {
     return (ratePoint){a.from_us, b.to_us, a.requests + b.requests, a.latency_us + b.latency_us};
 }
 
-/* Half as many points, each twice as long. */
+/* Joins pairs of points, so that half as many are left, each twice as long. */
 static void halve(rateSeries *s) {
     for (int i = 0; i < s->count / 2; i++) s->points[i] = resultsJoin(s->points[2 * i], s->points[2 * i + 1]);
     if (s->count % 2) s->points[s->count / 2] = s->points[s->count - 1];
@@ -31,7 +31,7 @@ static void halve(rateSeries *s) {
 void rateSeriesRead(rateSeries *s, uint64_t at_us, uint64_t requests, uint64_t latency_us) {
     ratePoint *last = s->count ? &s->points[s->count - 1] : NULL;
     uint64_t from_us = last ? last->to_us : 0;
-    if (at_us <= from_us) at_us = from_us; /* no time has passed: it counts with what was before */
+    if (at_us <= from_us) at_us = from_us; /* no time has passed: joined with the last point */
     ratePoint next = {from_us, at_us, requests - s->requests, latency_us - s->latency_us};
     s->requests = requests;
     s->latency_us = latency_us;

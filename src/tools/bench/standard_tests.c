@@ -1,7 +1,7 @@
-/* standard_tests.c -- the tests that run when no command is given, in their order.
+/* standard_tests.c -- the tests that run if no command is given, in this order.
  *
- * Titles and commands are those that figures of the field are published with: a number measured here can be put
- * beside one measured elsewhere.
+ * Titles and commands are those of Valkey's valkey-benchmark, with which results are published, so that figures can be
+ * compared.
  *
  * Tests       tests/tools/benchmark.tcl
  *
@@ -39,7 +39,7 @@ const standardTest standard_tests[STANDARD_TESTS] = {
     {"FCALL", {"fcall"}, "fcall foo1", TEST_FCALL},
 };
 
-/* Whether one of the test's names is `name`; all of them are considered for `guess`. */
+/* Returns whether `name` is one of the test's names; `guess` considers all of them. */
 static bool hasName(const standardTest *test, const char *name, suggestion *guess) {
     bool found = false;
     for (int i = 0; i < STANDARD_TEST_NAMES_MAX && test->names[i]; i++) {
@@ -65,13 +65,14 @@ bool standardTestSelected(const standardTest *test, const char *selection) {
     return found;
 }
 
-/* Add a word to the array. Takes `word`. */
+/* Appends a word to the array and takes ownership of it. */
 static void addWord(sds **words, int *count, sds word) {
     *words = zrealloc(*words, sizeof(sds) * (size_t)(*count + 1));
     (*words)[(*count)++] = word;
 }
 
-/* The table of functions has its old name here: Valkey knows it, and Redis knows no other. */
+/* Returns the source of the library. It uses `redis`, the old name of the API table, which both Valkey and Redis
+ * have. */
 static sds functionLibrary(int functions) {
     sds code = sdsNew("#!lua name=benchlib\n");
     for (int i = functions; i > 0; i--) {

@@ -1,4 +1,4 @@
-/* svg_report.c -- the results of a run as a picture: latencies and rate over time of each test.
+/* svg_report.c -- the results of a run as an SVG picture: latencies and rate over time of each test.
  *
  *     +------------------------------------------------------------+
  *     | what was measured, and how                                 |  HEAD_HEIGHT
@@ -8,8 +8,8 @@
  *     |            percentile                seconds               |
  *     +------------------------------------------------------------+
  *
- * Percentiles stand on a scale of nines: from 90 to 99 is as far as from 99 to 99.9, since what users complain about
- * is at the right end. Latencies get a logarithmic scale when they are far apart.
+ * The scale of percentiles is logarithmic in the share of slower requests: from 90 to 99 is as far as from 99 to 99.9,
+ * as the slowest requests matter most to users. Latencies get a logarithmic scale if they differ by a large factor.
  *
  * Tests       tests/unit/tools/result_reports_test.c, tests/tools/benchmark.tcl
  *
@@ -28,7 +28,7 @@
 #define PLOT_HEIGHT 170
 #define LEFT_PLOT (EDGE + 60)
 #define RIGHT_PLOT (WIDTH - EDGE - PLOT_WIDTH)
-#define PLOT_TOP 88 /* in a test's part */
+#define PLOT_TOP 88 /* from the top of a test's part */
 
 #define INK "#1f2328"
 #define PALE "#59636e"
@@ -39,13 +39,13 @@
 
 #define TITLE_BYTES 95
 #define TICKS_MAX 6
-#define LOG_FROM 25     /* how far latencies are apart before their scale is logarithmic */
-#define LABEL_NINES 0.8 /* marks on the curve keep this distance from the one for the slowest */
-#define CURVE_STEPS 12  /* of the curve in each halving of what lies beyond */
+#define LOG_FROM 25     /* ratio of latencies above which their scale is logarithmic */
+#define LABEL_NINES 0.8 /* minimum distance of marks on the curve from the mark of the slowest request */
+#define CURVE_STEPS 12  /* points of the curve for each halving of the remaining share */
 
 /* ---- Numbers as people read them -------------------------------------------------------------------------------- */
 
-/* 1234567 as 1,234,567. */
+/* Appends a number with separators: 1,234,567. */
 static sds catGrouped(sds out, double value) {
     char digits[32];
     int len = snprintf(digits, sizeof(digits), "%.0f", value);
@@ -73,9 +73,9 @@ static sds catPlain(sds out, double value) {
 
 /* ---- Scales ----------------------------------------------------------------------------------------------------- */
 
-/* From a value to a share of a side: 0 is its begin, 1 its end. */
+/* Maps a value to a position on an axis: 0 is its start, 1 its end. */
 typedef struct scale {
-    double low, high, step; /* step: between two ticks; of a logarithmic scale a factor */
+    double low, high, step; /* step: between two ticks; a factor if logarithmic */
     bool logarithmic;
 } scale;
 
@@ -84,28 +84,28 @@ static double shareOf(const scale *s, double value) {
     return share < 0 ? 0 : share > 1 ? 1 : share;
 }
 
-/* The smallest of 1, 2, 5, 10, 20 ... that is not below `least`. */
+/* Returns the smallest of ... 1, 2, 5, 10, 20 ... that is not below `least`. */
 static double roundStep(double least) {
     double power = pow(10, floor(log10(least)));
     double digit = least / power;
     return power * (digit <= 1 ? 1 : digit <= 2 ? 2 : digit <= 5 ? 5 : 10);
 }
 
-/* From 0 to a round number above `high`. */
+/* Returns a scale from 0 to a round number above `high`. */
 static scale linearScale(double high) {
     if (high <= 0) high = 1;
     double step = roundStep(high / (TICKS_MAX - 1));
     return (scale){0, step * ceil(high / step - 1e-9), step, false};
 }
 
-/* The same, ending where the values do. */
+/* Like linearScale(), but ends at `high` exactly. */
 static scale exactScale(double high) {
     scale s = linearScale(high);
     if (high > 0) s.high = high;
     return s;
 }
 
-/* Whole powers of ten around both. */
+/* Returns a logarithmic scale between the powers of ten around `low` and `high`. */
 static scale logScale(double low, double high) {
     double first = floor(log10(low)), last = ceil(log10(high));
     if (last <= first) last = first + 1;
@@ -119,7 +119,7 @@ static double nextTick(const scale *s, double tick) {
 
 /* ---- Drawing ---------------------------------------------------------------------------------------------------- */
 
-/* A field with two scales. */
+/* A diagram with two axes. */
 typedef struct plot {
     double x, y; /* its upper left corner */
     scale across, up;
@@ -137,7 +137,7 @@ static sds catLine(sds out, double x1, double y1, double x2, double y2, const ch
     return sdsCatPrintf(out, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" %s/>\n", x1, y1, x2, y2, style);
 }
 
-/* A text begins; its content and endText() follow. `anchor`: start, middle or end. */
+/* Begins a text; append its content and call endText(). `anchor` is start, middle or end. */
 static sds beginText(sds out, double x, double y, const char *anchor, const char *class) {
     return sdsCatPrintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" class=\"%s\">", x, y, anchor, class);
 }
@@ -171,7 +171,7 @@ static sds catCaption(sds out, const plot *p, const char *text, const char *belo
 
 /* ---- Latencies -------------------------------------------------------------------------------------------------- */
 
-/* How many nines a percentile has: 0 at 0, 1 at 90, 2 at 99. `most` where there is no end, at 100. */
+/* Returns the number of nines of a percentile: 0 at 0, 1 at 90, 2 at 99; `most` at 100, where it would be infinite. */
 static double nines(double percentile, double most) {
     return percentile >= 100 ? most : fmin(-log10(1 - percentile / 100), most);
 }
@@ -201,7 +201,7 @@ static sds catPercentileAxis(sds out, const plot *p) {
     return catLine(out, p->x, p->y + PLOT_HEIGHT, p->x + PLOT_WIDTH, p->y + PLOT_HEIGHT, "class=\"edge\"");
 }
 
-/* A dot on the curve with the latency beside it, where the curve does not go: it rises from left to right. */
+/* Draws a dot on the curve with its latency, beside the curve, which rises from left to right. */
 static sds catMark(sds out, const plot *p, const histogram *h, double percentile) {
     double ms = (double)(percentile < 100 ? histogramPercentile(h, percentile) : histogramMax(h)) / 1000;
     double x = atX(p, nines(percentile, p->across.high)), y = atY(p, ms);
@@ -237,7 +237,7 @@ static double pointRate(const ratePoint *p) {
     return p->to_us > p->from_us ? (double)p->requests * 1e6 / (double)(p->to_us - p->from_us) : 0;
 }
 
-/* The last stretch may be too short to tell a rate; then it is left out. */
+/* Returns the number of points to show: the last one is left out if it is too short for a meaningful rate. */
 static int pointsToShow(const rateSeries *s) {
     if (s->count < 2) return s->count;
     const ratePoint *last = &s->points[s->count - 1];
@@ -278,7 +278,8 @@ static sds catFigure(sds out, const char *name, int64_t us) {
     return catDuration(sdsCatPrintf(out, " \xc2\xb7 %s ", name), (double)us / 1000);
 }
 
-/* A command of one's own may be longer than the line; where it is cut, half a character may stand. */
+/* Appends a title. A custom command may be longer than the line; cutting it may split a character, which catXmlText()
+ * replaces. */
 static sds catTitle(sds out, const char *title, double y) {
     bool cut = strlen(title) > TITLE_BYTES;
     sds shown = sdsNewLen(title, cut ? TITLE_BYTES : strlen(title));

@@ -1,4 +1,4 @@
-/* svg_report.h -- the results of a run as a picture: latencies and rate over time of each test.
+/* svg_report.h -- the results of a run as an SVG picture: latencies and rate over time of each test.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef BENCH_SVG_REPORT_H
@@ -7,7 +7,7 @@
 #include "bench_options.h"
 #include "results.h"
 
-/* An SVG document that needs nothing but itself. */
+/* Returns a self-contained SVG document. */
 sds svgReport(const benchOptions *o, const hostSettings *host, const resultList *results);
 
 #endif

@@ -1,4 +1,4 @@
-/* text_escape.c -- any bytes as a string of JSON, or as text of XML.
+/* text_escape.c -- escapes arbitrary bytes as a JSON string or as XML text.
  *
  * Tests       tests/unit/tools/text_escape_test.c
  *
@@ -8,7 +8,7 @@
 
 #define REPLACEMENT "\xef\xbf\xbd"
 
-/* The characters of `s` as they are but for those that `special` has a word for: NULL is none. */
+/* Appends `s` with each character replaced by the text that `special` returns for it, unless that is NULL. */
 static sds catEscaped(sds out, const char *s, const char *(*special)(uint32_t code, char *room)) {
     char room[8];
     for (size_t len = strlen(s), n; len > 0; s += n, len -= n) {
@@ -38,7 +38,7 @@ static const char *jsonSpecial(uint32_t code, char *room) {
     return room;
 }
 
-/* XML 1.0 has no way to write most control characters and the two last of the basic plane. */
+/* XML 1.0 cannot represent most control characters and the last two code points of the basic plane. */
 static const char *xmlSpecial(uint32_t code, char *room) {
     unused(room);
     switch (code) {

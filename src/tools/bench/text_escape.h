@@ -1,6 +1,6 @@
-/* text_escape.h -- any bytes as a string of JSON, or as text of XML.
+/* text_escape.h -- escapes arbitrary bytes as a JSON string or as XML text.
  *
- * What is no UTF-8 becomes the replacement character: both formats know text only.
+ * Bytes that are not UTF-8 become the replacement character, as both formats are text.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef BENCH_TEXT_ESCAPE_H
@@ -8,9 +8,9 @@
 
 #include "sds.h"
 
-/* With its quotes; `s` NULL: null. */
+/* Appends a JSON string with its quotes; null if `s` is NULL. */
 sds catJsonString(sds out, const char *s);
-/* Good in an element and in a quoted attribute. */
+/* Appends text that is valid in an element and in a quoted attribute. */
 sds catXmlText(sds out, const char *s);
 
 #endif

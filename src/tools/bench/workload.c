@@ -1,14 +1,14 @@
-/* workload.c -- one pipeline of requests, built once and patched at its random places before each send.
+/* workload.c -- a pipeline of requests, built once, in which random numbers are replaced before each send.
  *
  * All repetitions of the sequence have one length, because a placeholder and its number are both 12 bytes wide:
  *
  *     | seq 0: cmd cmd | seq 1: cmd cmd | ... | seq depth-1 |        patch i of seq n is at n * seq_len + offset[i]
  *
- * so a shorter pipeline is a prefix of the buffer, and a whole thread's connections share one buffer that stays in
- * the first-level cache: what the kernel has taken may be patched again at once.
+ * so a shorter pipeline is a prefix of the buffer, and all connections of a thread share one buffer that stays in the
+ * first-level cache: bytes that the kernel has copied may be patched again at once.
  *
  * Not here    sending (generator.c).
- * Threads     one owner; the numberSource is shared.
+ * Threads     a workload belongs to one thread; the numberSource is shared.
  * Cost        per placeholder one random number and six divisions by a constant; nothing allocates.
  * Tests       tests/unit/tools/workload_test.c
  *
@@ -24,8 +24,8 @@
 #define REPEAT_MAX 1000000
 
 typedef struct patch {
-    size_t offset; /* in its sequence */
-    int kind;      /* 0: a fresh number each; 1-9: one number per sequence */
+    size_t offset; /* within its sequence */
+    int kind;      /* 0: a new number each time; 1-9: one number per sequence */
 } patch;
 
 struct workload {
@@ -36,7 +36,7 @@ struct workload {
     int patch_count;
 };
 
-/* The kind of the placeholder at p, or -1. */
+/* Returns the kind of the placeholder at p, or -1. */
 static int placeholderAt(const char *p, const char *end) {
     static const char names[PLACEHOLDER_KINDS][PLACEHOLDER_LEN + 1] = {
         "__rand_int__", "__rand_1st__", "__rand_2nd__", "__rand_3rd__", "__rand_4th__",
@@ -59,7 +59,7 @@ static void findPatches(workload *w) {
     }
 }
 
-/* Repeat the sequence that the buffer holds. Takes `sequence`. */
+/* Builds a workload that repeats `sequence`, of which it takes ownership. */
 static workload *build(sds sequence, int commands, int depth, bool patched) {
     workload *w = zcalloc(1, sizeof(*w));
     w->sequence_len = sdsLen(sequence);
@@ -153,7 +153,7 @@ static uint64_t drawNumber(numberSource *numbers, int kind, rng *r) {
     return atomic_fetch_add_explicit(&numbers->next[kind], 1, memory_order_relaxed) % numbers->range;
 }
 
-/* Exactly 12 digits, with leading zeros. */
+/* Writes exactly 12 digits, with leading zeros. */
 static void writeNumber(char *out, uint64_t value) {
     for (int i = PLACEHOLDER_LEN - 2; i >= 0; i -= 2) {
         uint32_t pair = (uint32_t)(value % 100);
