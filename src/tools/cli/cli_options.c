@@ -1,6 +1,6 @@
-/* cli_options.c -- what the command line says, and the preferences that may change later.
+/* cli_options.c -- the options of the command line, and the preferences that may change later.
  *
- * The first word that is no option starts the command: its own words may start with a dash.
+ * The first word that is not an option starts the command, whose other words may start with a dash.
  *
  * Tests       tests/tools/cli.tcl
  *
@@ -18,7 +18,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Options of the field's program that need what this one has not got. */
+/* Options of Valkey's valkey-cli that are not supported here, and why. */
 static const struct {
     const char *word, *why;
 } absent[] = {
@@ -26,22 +26,22 @@ static const struct {
 };
 
 typedef enum {
-    VALUE_TEXT, /* stored as it is */
+    VALUE_TEXT, /* stored unchanged */
     VALUE_INT,
     VALUE_LONG,
     VALUE_SECONDS,
     VALUE_YES_NO,
     VALUE_QUOTED, /* a pattern in quotes */
     VALUE_URI,
-    VALUE_FILE /* of a transfer, one at a time */
+    VALUE_FILE /* of a transfer; only one is allowed */
 } valueKind;
 
 typedef struct valuedOption {
     const char *word;
-    size_t offset; /* of the field that is stored */
+    size_t offset; /* of the member that is set */
     valueKind kind;
     long long min, max; /* INT, LONG */
-    size_t given;       /* of a bool that is set to true, too; 0 if none */
+    size_t given;       /* offset of a bool that is also set to true; 0 if none */
     cliMode mode;       /* set if it is not MODE_COMMAND */
 } valuedOption;
 
@@ -83,7 +83,7 @@ static const valuedOption valued[] = {
     VALUED("--functions-rdb", rdb_file, VALUE_FILE, .mode = MODE_FUNCTIONS_RDB),
 };
 
-/* The same, but they are not suggested in place of an unknown one. */
+/* More options that take a value, which are not suggested in place of an unknown option. */
 static const valuedOption unsuggested[] = {
     VALUED("--name", client_name, VALUE_TEXT),        VALUED("--sni", tls.sni, VALUE_TEXT),
     VALUED("--cacert", tls.ca_file, VALUE_TEXT),      VALUED("--cacertdir", tls.ca_dir, VALUE_TEXT),
@@ -91,7 +91,7 @@ static const valuedOption unsuggested[] = {
     VALUED("--tls-ciphers", tls.ciphers, VALUE_TEXT), VALUED("--tls-ciphersuites", tls.ciphersuites, VALUE_TEXT),
 };
 
-/* Options that set one field to true. */
+/* Options that set one member to true. */
 static const struct {
     const char *word;
     size_t offset;
@@ -139,7 +139,7 @@ static const struct {
     {"--json", STYLE_JSON}, {"--quoted-json", STYLE_QUOTED_JSON},
 };
 
-/* Say what is wrong with an option that is not in the tables, and what may have been meant. */
+/* Prints why an option is not accepted, with a similar one if there is one, and ends the program. */
 noreturn_fn static void quitUnknown(const char *word) {
     suggestion s = {.word = word};
     for (size_t i = 0; i < array_len(absent); i++) {
@@ -201,9 +201,9 @@ static bool parseYesNo(const char *text) {
     return false;
 }
 
-/* A quoted pattern may hold any byte but is passed on as a C string. */
+/* Resolves the quotes and escapes of a pattern, which is passed on as a C string. */
 static const char *unquotePattern(const char *text) {
-    static sds *words; /* the pattern lasts as long as the program */
+    static sds *words; /* never freed: the pattern is used until the program ends */
     int count;
     words = requestSplitLine(text, &count);
     if (!words || count != 1) {
@@ -263,14 +263,14 @@ static const valuedOption *findValued(const char *word) {
     return NULL;
 }
 
-/* `value` is NULL after the last word. */
+/* Handles an option that takes a value. `value` is the next word, or NULL if there is none. */
 static void takeOption(cliOptions *o, const char *word, const char *value) {
     const valuedOption *option = findValued(word);
     if (!option) quitUnknown(word);
     if (value) {
         cliOptionsTakeValue(o, option, value);
     } else if (strcmp(word, "-h") == 0) {
-        o->mode = MODE_HELP; /* "-h" alone: what most programs take it for */
+        o->mode = MODE_HELP; /* "-h" alone means help in most programs */
     } else {
         fprintf(stderr, "Option '%s' needs a value.\n", word);
         exit(1);
@@ -285,7 +285,7 @@ static void cliOptionsFinish(cliOptions *o) {
     }
     bool tty = isatty(STDOUT_FILENO) || getenv("FAKETTY") != NULL;
     if (o->style == STYLE_AUTO) o->style = tty ? STYLE_PRETTY : STYLE_RAW;
-    /* Maps keep their shape in the newer protocol only. */
+    /* Only RESP3 distinguishes maps from arrays. */
     if (o->resp == 0 && (o->style == STYLE_JSON || o->style == STYLE_QUOTED_JSON)) o->resp = 3;
     if (o->ask_password) {
         o->password = passwordPrompt("Password: ");

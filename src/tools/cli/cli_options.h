@@ -1,4 +1,4 @@
-/* cli_options.h -- what the command line says, and the preferences that may change later.
+/* cli_options.h -- the options of the command line, and the preferences that may change later.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef CLI_OPTIONS_H
@@ -30,18 +30,18 @@ typedef enum {
 } cliMode;
 
 typedef struct cliOptions {
-    const char *host, *socket, *user, *password; /* borrowed: argv, environment or URI */
-    const char *client_name;                     /* borrowed; for CLIENT SETNAME; NULL: none */
+    const char *host, *socket, *user, *password; /* borrowed from argv, environment or URI */
+    const char *client_name;                     /* borrowed; for CLIENT SETNAME; NULL if none */
     int port, db;
     int family;     /* AF_INET, AF_INET6 or 0 */
     bool multipath; /* MPTCP */
     bool cluster;   /* follow redirections */
     toolTls tls;
-    tlsContext *tls_context; /* made of it by main(); NULL: plain */
+    tlsContext *tls_context; /* made from it by main(); NULL if without TLS */
     double timeout_s, interval_s;
     bool interval_given, repeat_given;
-    long long repeat; /* -1: for ever */
-    int resp;         /* 2, 3, or 0: as the server starts */
+    long long repeat; /* -1: without end */
+    int resp;         /* 2, 3, or 0: leave the protocol as it is */
     replyStyle style;
     const char *line_delimiter, *reply_delimiter;
     bool last_from_stdin;  /* -x */
@@ -52,15 +52,15 @@ typedef struct cliOptions {
     cliMode mode;
     const char *pattern;
     long long scan_count, memory_samples, pipe_timeout_s, intrinsic_s, hotkeys, lru_keys, keystats_top;
-    const char *cursor; /* of --keystats; NULL: the beginning */
+    const char *cursor; /* of --keystats; NULL: from the beginning */
     const char *eval_file;
     const char *rdb_file;   /* "-": stdout */
-    bool debug, debug_sync; /* the script of eval_file, line by line */
+    bool debug, debug_sync; /* run the script of eval_file in the debugger */
     char **command;         /* borrowed */
     int command_count;
 } cliOptions;
 
-/* Fill in from environment and arguments; ends the program with a message when they make no sense. */
+/* Fills in *o from environment and arguments. Prints a message and ends the program if they are invalid. */
 void cliOptionsParse(cliOptions *o, int argc, char **argv);
 void cliUsage(void);
 

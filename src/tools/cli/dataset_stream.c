@@ -1,9 +1,9 @@
-/* dataset_stream.c -- a server's dataset, asked for as a replica does.
+/* dataset_stream.c -- receives a server's dataset as a replica does.
  *
- *   REPLCONF ... | SYNC --> newlines while the server makes it, $ header, the dataset
+ *   REPLCONF ... | SYNC --> newlines while the server makes the snapshot, $ header, dataset
  *
- * The old SYNC and not PSYNC: who asks by it has no place in the stream, so that no server waits for what this program
- * acknowledges, and none gives it up because it does not.
+ * The old SYNC is used and not PSYNC: a server keeps no replication offset of a replica that asks by SYNC, so it
+ * neither waits for acknowledgments of this program nor disconnects it because they are missing.
  *
  * Tests       tests/tools/cli_replica.tcl
  *
@@ -15,7 +15,7 @@
 #define HEADER_MAX 1024
 #define KEEPALIVE_S 15
 
-/* ---- Asking ----------------------------------------------------------------------------------------------------- */
+/* ---- Requesting ------------------------------------------------------------------------------------------------- */
 
 bool datasetOption(cliSession *s, const char *name, const char *value, bool needed) {
     replyValue *v = linkCall(s->link, "REPLCONF", name, value, NULL);
@@ -32,7 +32,7 @@ bool datasetBegin(datasetStream *d, cliSession *s) {
     char line[HEADER_MAX];
     snapshotFrame frame;
     *d = (datasetStream){.link = s->link};
-    anetKeepAlive(NULL, linkFd(s->link), KEEPALIVE_S); /* only the server will speak: does it still live? */
+    anetKeepAlive(NULL, linkFd(s->link), KEEPALIVE_S); /* only the server sends from now on: notice if it dies */
     bool heard = linkSend(s->link, 1, &sync);
     progressBegin(&d->progress, NULL);
     progressPrint(&d->progress, "The server makes a snapshot.");
@@ -43,7 +43,7 @@ bool datasetBegin(datasetStream *d, cliSession *s) {
     else if (*line == '-') fprintf(stderr, "SYNC failed: %s\n", line + 1);
     else if (snapshotFrameParse(&frame, sliceStr(line))) {
         snapshotFrameBegin(&d->scan, &frame);
-        progressBegin(&d->progress, NULL); /* the time left is that of the transfer alone */
+        progressBegin(&d->progress, NULL); /* the estimate counts the time of the transfer alone */
         return true;
     } else fprintf(stderr, "SYNC failed: the answer '%.64s' begins no dataset\n", line);
     return false;

@@ -1,4 +1,4 @@
-/* dataset_stream.h -- a server's dataset, asked for as a replica does.
+/* dataset_stream.h -- receives a server's dataset as a replica does.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef CLI_DATASET_STREAM_H
@@ -15,13 +15,14 @@ typedef struct datasetStream {
     progressLine progress;
 } datasetStream;
 
-/* REPLCONF: what this replica can do, or wants. False when the server does not know it or the connection broke; with
- * `needed` a line on stderr says so. */
+/* Sends REPLCONF: a capability or a filter of this replica. Returns false if the server rejects it or the connection
+ * breaks; with `needed` it also prints a line on stderr. */
 bool datasetOption(cliSession *s, const char *name, const char *value, bool needed);
-/* SYNC, and wait for the header; on a terminal with a word about it. False after a line on stderr. */
+/* Sends SYNC and waits for the header of the dataset; on a terminal a message says so meanwhile. Returns false after a
+ * line on stderr. */
 bool datasetBegin(datasetStream *d, cliSession *s) must_check;
-/* As read(2), for `room` bytes of more than SNAPSHOT_MARK_BYTES: 0 when all has come, -1 after a line on stderr. A
- * terminal sees how much it is so far. */
+/* Like read(2), for `room` bytes, which must be more than SNAPSHOT_MARK_BYTES. Returns 0 at the end of the dataset, -1
+ * after a line on stderr. Shows the progress on a terminal. */
 ssize_t datasetRead(datasetStream *d, char *buf, size_t room);
 
 #endif

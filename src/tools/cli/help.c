@@ -1,6 +1,6 @@
-/* help.c -- what the server says about its commands, for help, hints and completion.
+/* help.c -- the server's documentation of its commands, for help, hints and completion.
  *
- * COMMAND DOCS is the source: the help fits the server that is connected, modules included.
+ * COMMAND DOCS is the source, so the help describes the connected server, including its modules.
  *
  * Not here    how arguments are matched with words (syntax.c).
  * Tests       tests/tools/cli_terminal.tcl
@@ -21,22 +21,22 @@
 
 typedef struct helpEntry {
     sds name;           /* "CLIENT LIST" */
-    size_t parent_len;  /* of "CLIENT"; 0 for a command of its own */
+    size_t parent_len;  /* of "CLIENT"; 0 if it is not a subcommand */
     argNode *arguments; /* owns */
     size_t argument_count;
-    bool has_parts; /* subcommands */
+    bool has_parts; /* it has subcommands */
     sds summary, since, group;
 } helpEntry;
 
 static struct {
-    helpEntry *entries; /* sorted by name, so that a command stands before its subcommands */
+    helpEntry *entries; /* sorted by name, so that subcommands follow their command */
     size_t count;
     sds *groups;
     size_t group_count;
     bool loaded, refused;
 } help;
 
-/* Words of the program itself. */
+/* Commands of valkey-cli itself. */
 static const struct {
     const char *name, *hint;
 } own_words[] = {
@@ -90,7 +90,8 @@ static int compareWords(const void *a, const void *b) {
     return strcmp(*(const sds *)a, *(const sds *)b);
 }
 
-/* A server that is busy, or is none of ours, may keep the first prompt waiting: say so. */
+/* Waits for the reply. A server that is busy or no Valkey server may delay the first prompt: a message explains
+ * that. */
 static replyValue *waitForDocs(cliSession *s) {
     bool timed_out = false;
     if (!linkSend(s->link, 2, (slice[]){sliceStr("COMMAND"), sliceStr("DOCS")})) return NULL;
@@ -109,7 +110,7 @@ static void tellFailure(cliSession *s, const char *why) {
 }
 
 void helpLoad(cliSession *s) {
-    /* A transaction would queue the question, a subscription refuse it. */
+    /* A transaction would queue COMMAND DOCS, and a subscribed connection refuses it. */
     if (help.loaded || help.refused || !s->link || s->in_transaction || s->subscribed) return;
     replyValue *docs = waitForDocs(s);
     while (docs && docs->type == '>') {
@@ -128,7 +129,7 @@ void helpLoad(cliSession *s) {
         tellFailure(s, docs->str);
         sessionDisconnect(s);
     } else if (replyIsError(docs)) {
-        help.refused = strncmp(docs->str, "NOAUTH", 6) != 0; /* that one goes away when the user logs in */
+        help.refused = strncmp(docs->str, "NOAUTH", 6) != 0; /* after NOAUTH the user may still log in */
     }
     replyValueFree(docs);
 }
@@ -142,7 +143,7 @@ static const helpEntry *findEntry(const char *name) {
     return NULL;
 }
 
-/* The command that `words` start with; *used: how many of them are its name. */
+/* Returns the command that `words` start with, or NULL; *used is the number of words in its name. */
 static const helpEntry *findCommand(const sds *words, size_t count, size_t *used) {
     const helpEntry *e = count ? findEntry(words[0]) : NULL, *inner = NULL;
     *used = 1;
@@ -203,7 +204,7 @@ static size_t showGroup(const char *group) {
     return 0;
 }
 
-/* The entry, and with it its subcommands by name. */
+/* Shows an entry and the names of its subcommands. */
 static void showCommand(const char *name) {
     const helpEntry *e = findEntry(name);
     if (!e) {
@@ -244,14 +245,14 @@ void helpShow(cliSession *s, int argc, const slice *argv) {
 
 /* ---- A line that is being typed --------------------------------------------------------------------------------- */
 
-/* Words as far as they go. Escapes stay: only names and tokens are looked for, and these have none. */
+/* The words of a line that is not complete. Escapes are kept: only names and tokens are looked up, which have none. */
 typedef struct typedLine {
     sds *words; /* owns */
     size_t count;
-    size_t last_start; /* of the last word, or of the one that would come next */
-    bool unfinished;   /* no blank behind the last word */
+    size_t last_start; /* offset of the last word, or of the next one if that has not begun */
+    bool unfinished;   /* the last word is still being typed: no blank follows it */
     bool in_quotes;
-    size_t skip; /* words in front of the command: a number of repetitions, "help" */
+    size_t skip; /* words before the command: a number of repetitions, or "help" */
     bool help;
 } typedLine;
 
@@ -295,7 +296,7 @@ static void typedFree(typedLine *t) {
 
 /* ---- Completion ------------------------------------------------------------------------------------------------- */
 
-/* Keep `word` if it starts with what was typed, in the case that was typed. */
+/* Adds `word` if it starts with `part`, in the case in which the user types. */
 static void addChoice(lineChoices *c, const char *word, const char *part, bool upper) {
     if (strncasecmp(word, part, strlen(part)) != 0) return;
     sds copy = sdsNew(word);
@@ -305,7 +306,7 @@ static void addChoice(lineChoices *c, const char *word, const char *part, bool u
     c->words[c->count++] = copy;
 }
 
-/* The case of the last letter before the end of the line; small without any. */
+/* Returns true if the last letter of the line is upper case. */
 static bool typedInUpper(const char *line) {
     for (size_t i = strlen(line); i-- > 0;) {
         if (isalpha((unsigned char)line[i])) return isupper((unsigned char)line[i]);
@@ -322,7 +323,7 @@ static void addSubcommands(lineChoices *c, const sds parent, const char *part, b
     }
 }
 
-/* The words of options that may stand behind these words of a command. */
+/* Adds the tokens that may follow these words of a command. */
 static void addTokens(lineChoices *c, const sds *words, size_t count, const char *part, bool upper) {
     const char *tokens[TOKENS_MAX];
     size_t used;
@@ -342,7 +343,7 @@ lineChoices helpChoices(const char *line) {
     size_t before = t.count - (t.unfinished ? 1 : 0) - t.skip;
     bool upper = typedInUpper(line);
     if (t.in_quotes) {
-        /* A value: nothing is known of it. */
+        /* A value has no completions. */
     } else if (t.help && before == 0 && *part == '@') {
         c.from++;
         for (size_t i = 0; i < help.group_count; i++) addChoice(&c, help.groups[i], part + 1, false);
@@ -366,7 +367,7 @@ lineChoices helpChoices(const char *line) {
 
 /* ---- Hints ------------------------------------------------------------------------------------------------------ */
 
-/* "list|info|kill" of a command that has subcommands. */
+/* Returns the subcommands of a command as "list|info|kill". */
 static sds partNames(const helpEntry *e) {
     sds names = sdsEmpty();
     for (const helpEntry *inner = e + 1; inner < help.entries + help.count; inner++) {

@@ -1,4 +1,4 @@
-/* help.h -- what the server says about its commands, for help, hints and completion.
+/* help.h -- the server's documentation of its commands, for help, hints and completion.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef CLI_HELP_H
@@ -7,17 +7,18 @@
 #include "line_editor.h"
 #include "session.h"
 
-/* Ask the server, until it has answered once. A server that knows no answer has no help to show, which is no error; one
- * that breaks the connection is told on stderr. */
+/* Requests COMMAND DOCS unless it was loaded or refused before. A server without COMMAND DOCS has no help, which is not
+ * an error. If the server closes the connection or denies access, a line on stderr reports it and the session is
+ * disconnected. */
 void helpLoad(cliSession *s);
-/* `help`, `help <command>`, `help @group`. */
+/* Runs `help`, `help <command>` and `help @group`. */
 void helpShow(cliSession *s, int argc, const slice *argv);
-/* What the last word of `line` may become: commands, their subcommands and options, groups, words of the program
- * itself. */
+/* Returns the words that may complete the last word of `line`: commands, their subcommands and options, groups, and the
+ * words of the program itself. */
 lineChoices helpChoices(const char *line);
-/* What may follow `line`, with a blank before it where one is needed; NULL when nothing is known. */
+/* Returns the arguments that may follow `line`, after a blank if one is needed; NULL if they are not known. */
 sds helpHint(const char *line);
-/* The command, in upper case and borrowed, that somebody may have meant by `word`; NULL when none is near. */
+/* Returns the command most similar to `word`, in upper case and borrowed; NULL if none is similar. */
 const char *helpNearest(const char *word);
 
 #endif

@@ -1,4 +1,4 @@
-/* interrupt.c -- Ctrl-C as a wish to stop, for work that has something to tell when it is stopped.
+/* interrupt.c -- turns Ctrl-C into a request to stop, for work that prints a result when it is stopped.
  *
  * Tests       tests/tools/cli_progress.tcl
  *

@@ -1,4 +1,4 @@
-/* interrupt.h -- Ctrl-C as a wish to stop, for work that has something to tell when it is stopped.
+/* interrupt.h -- turns Ctrl-C into a request to stop, for work that prints a result when it is stopped.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef CLI_INTERRUPT_H
@@ -6,8 +6,8 @@
 
 #include "platform.h"
 
-/* From now on the first Ctrl-C is only noted. A second one ends the program, as it does without this. What waits for
- * the server goes on waiting; sleeping and polling end early. */
+/* Catches the next Ctrl-C, which then only sets the flag of interruptCaught(). A second one ends the program. Reads
+ * from the server continue after a Ctrl-C; sleep and poll end early. */
 void interruptCatch(void);
 bool interruptCaught(void);
 

@@ -1,7 +1,7 @@
-/* key_walk.c -- SCAN through all keys, with what is asked about each on the way.
+/* key_walk.c -- visits all keys by SCAN, and asks the server for facts about each.
  *
- * Questions about many keys go out in one write and their answers are read behind it, so that the way to the server and
- * back is waited for once per question and batch and not once per key:
+ * Requests about many keys are sent in one write and their replies read afterwards, so that the walk waits for one
+ * round trip per fact and batch instead of one per key:
  *
  *     SCAN | TYPE TYPE TYPE .. | MEMORY USAGE, LLEN, MEMORY USAGE, STRLEN ..
  *
@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PAUSE_EVERY 100 /* steps */
+#define PAUSE_EVERY 100 /* calls of SCAN */
 
 static const struct {
     const char *type, *command, *unit;
@@ -85,7 +85,7 @@ replyValue *keyWalkStep(cliSession *s, char **cursor, const replyValue **keys) {
     return v;
 }
 
-/* ---- Questions -------------------------------------------------------------------------------------------------- */
+/* ---- Facts ------------------------------------------------------------------------------------------------------ */
 
 noreturn_fn static void quit(keyWalk *w, const char *what, const char *why) {
     progressWipe(&w->progress);
@@ -93,7 +93,7 @@ noreturn_fn static void quit(keyWalk *w, const char *what, const char *why) {
     exit(1);
 }
 
-/* Takes `bytes`. */
+/* Takes ownership of `bytes`. */
 static void sendAll(keyWalk *w, sds bytes) {
     bool sent = linkSendBytes(w->session->link, bytes, sdsLen(bytes));
     sdsFree(bytes);
@@ -107,8 +107,8 @@ static replyValue *nextReply(keyWalk *w) {
     return v;
 }
 
-/* A number; 0 for what is none, as of a key that has gone or changed its type meanwhile. With `needed` (a command's
- * name) an error ends the program. */
+/* Reads an integer reply. Any other reply counts as 0: the key may be absent or of another type by now. With `needed`
+ * (the name of a command) an error ends the program. */
 static long long nextNumber(keyWalk *w, const char *needed) {
     replyValue *v = nextReply(w);
     if (needed && replyIsError(v) && strncmp(v->str, "ERR no such key", 15) != 0) quit(w, needed, v->str);
@@ -131,7 +131,7 @@ static void askTypes(keyWalk *w) {
     }
 }
 
-/* Memory, with the options' samples, and elements of the keys that are there. */
+/* Requests the memory use, with the samples of the options, and the number of elements of the keys that exist. */
 static void askSizes(keyWalk *w) {
     char samples[LONG_STR_SIZE];
     bool with_samples = w->session->options->memory_samples >= 0;
@@ -193,7 +193,7 @@ static void keyWalkRest(keyWalk *w) {
     sessionPause(w->session->options->interval_s);
 }
 
-/* Keys for a batch; false at the end. */
+/* Provides keys for a batch, calling SCAN if necessary. Returns false at the end. */
 static bool takeStep(keyWalk *w) {
     while (!w->step || w->next == w->step->items[1].count) {
         const replyValue *keys;

@@ -1,6 +1,6 @@
-/* key_walk.h -- SCAN through all keys, with what is asked about each on the way.
+/* key_walk.h -- visits all keys by SCAN, and asks the server for facts about each.
  *
- * A reply that makes no sense, or a lost connection, ends the program with a message. Ctrl-C ends the walk.
+ * A malformed reply or a lost connection ends the program with a message. Ctrl-C ends the walk.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef CLI_KEY_WALK_H
@@ -9,51 +9,52 @@
 #include "progress_line.h"
 #include "session.h"
 
-#define KEY_WALK_BATCH 64 /* keys that are asked about in one write */
+#define KEY_WALK_BATCH 64 /* keys whose questions are sent in one write */
 
-/* What may be asked about keys. Each of the first two asks for the type as well. */
+/* The facts that can be requested. Each of the first two requests the type as well. */
 enum { KEY_ELEMENTS = 1, KEY_BYTES = 2, KEY_FREQUENCY = 4 };
 
 typedef struct keyFacts {
-    slice name;          /* borrowed, as all of it, until the next call */
-    sds type;            /* NULL: not asked for, or the key has gone */
-    long long elements;  /* 0: not known of this type */
-    long long bytes;     /* by MEMORY USAGE */
-    long long frequency; /* by OBJECT FREQ */
+    slice name;          /* borrowed until the next call, like `type` */
+    sds type;            /* NULL if not requested or the key is absent */
+    long long elements;  /* 0 if not known for this type */
+    long long bytes;     /* from MEMORY USAGE */
+    long long frequency; /* from OBJECT FREQ */
 } keyFacts;
 
 typedef struct keyWalk {
     cliSession *session; /* borrowed */
     unsigned wanted;
-    char *cursor, *step_cursor; /* own; of the step to come, and of the last one */
-    replyValue *step;           /* owns; SCAN's last reply */
-    size_t next;                /* the key of it that comes next */
-    long long all, seen, steps; /* keys of the database by DBSIZE; keys handed out; calls of SCAN */
-    long long seen_before;      /* this step */
+    char *cursor, *step_cursor; /* own; of the next call of SCAN, and of the last one */
+    replyValue *step;           /* owns; last reply of SCAN */
+    size_t next;                /* index in it of the next key */
+    long long all, seen, steps; /* keys of the database by DBSIZE; keys returned; calls of SCAN */
+    long long seen_before;      /* value of `seen` before this step */
     keyFacts batch[KEY_WALK_BATCH];
     size_t batch_len;
     progressLine progress;
 } keyWalk;
 
-/* Print what is going to happen, and how to be gentle with a busy server. */
+/* Prints what the walk does, and how to reduce the load on a busy server. */
 void keyWalkPrint(const cliSession *s, const char *question);
-/* From `cursor` (NULL: the beginning), with the options' pattern and count. `wanted`: KEY_* of all questions. */
+/* Starts at `cursor` (NULL: the beginning), with the pattern and count of the options. `wanted` is a set of KEY_...
+ * flags. Catches Ctrl-C from now on. */
 void keyWalkBegin(keyWalk *w, cliSession *s, const char *cursor, unsigned wanted);
-/* The next keys; 0 when all have come, or Ctrl-C has. */
+/* Stores the next keys in *facts and returns their number; 0 at the end or after Ctrl-C. */
 size_t keyWalkNext(keyWalk *w, const keyFacts **facts);
-/* Have all keys come? */
+/* Returns true if all keys have been returned. */
 bool keyWalkIsWhole(const keyWalk *w);
-/* Where another walk would go on. Keys of a step that was not done come once more. */
+/* Returns the cursor at which another walk can continue. Keys of an incomplete step are returned again by it. */
 const char *keyWalkCursor(const keyWalk *w);
-/* The progress on the terminal makes room for a line on stdout. */
+/* Clears the progress line. Call before a line is printed on stdout. */
 void keyWalkMakeRoom(keyWalk *w);
 void keyWalkEnd(keyWalk *w);
 
-/* What elements of this type are called. */
+/* Returns the name of the elements of this type, such as "members". */
 const char *keyWalkUnit(const char *type);
 
-/* One step of SCAN, for who wants names alone. Returns the keys (in the reply, the caller's) and moves the cursor, a
- * block of zmalloc. */
+/* Calls SCAN once, for callers that need only the names. Returns the reply, which the caller frees and *keys points
+ * into, and replaces *cursor, a zmalloc'ed string. */
 replyValue *keyWalkStep(cliSession *s, char **cursor, const replyValue **keys);
 
 #endif

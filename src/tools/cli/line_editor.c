@@ -1,22 +1,22 @@
-/* line_editor.c -- read a line from a person at a terminal, who may edit it.
+/* line_editor.c -- reads a line from a terminal, and lets the user edit it.
  *
- * Why our own: hints behind the cursor need an editor that draws what it has not got as text. libedit cannot (and its
- * readline face drops bytes beyond ASCII unless it was told of a locale), readline can be bent to but is under the
- * GPL, and Debian 12 packages none of the small ones that can (linenoise, isocline, replxx). What is needed of a
- * terminal is little, and the same everywhere since xterm: this file with its four neighbours, without a library.
+ * Why not a library: hints after the cursor need an editor that draws text that is not part of the line. libedit cannot
+ * (and its readline interface drops non-ASCII bytes without a locale), readline can be made to but is under the GPL,
+ * and Debian 12 packages none of the small ones that can (linenoise, isocline, replxx). The terminal features that are
+ * needed are few and the same in all terminals since xterm: this file and its four neighbors suffice.
  *
- *     bytes -> line_keys -> this file -> line_text     the line changes
+ *     bytes -> line_keys -> this file -> line_text     changes the line
  *                               |
- *                               '------> line_screen   the rows are drawn anew
+ *                               '------> line_screen   draws the rows again
  *
- * Text is UTF-8, whatever the locale says (utf8.c). Lines end with Enter; a paste (marked by the terminal) may bring
- * newlines, which are drawn as such and wait for Enter like all else.
+ * Text is UTF-8 in any locale (utf8.c). Lines end with Enter. A paste (marked by the terminal) may contain newlines,
+ * which are shown as line breaks and entered with the rest of the line.
  *
- * Not here    what to propose and which lines are kept (repl.c).
- * Threads     one editor at a time: the terminal is one.
+ * Not here    which completions to propose and which lines to keep (repl.c).
+ * Threads     one editor at a time, as there is one terminal.
  * Invariants  1. The terminal is raw only within lineEditorRead().
- *             2. `input` holds no whole key when the editor sleeps, except what arrived behind Enter: that is the next
- *                line's.
+ *             2. `input` contains no complete key while the editor waits, except bytes after Enter, which belong to the
+ *                next line.
  * Tests       tests/tools/cli_terminal.tcl; the parts have unit tests of their own
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -32,8 +32,8 @@
 #include <unistd.h>
 
 #define READ_SIZE 4096
-#define ESCAPE_WAIT_MS 100 /* how far apart the bytes of one key may come */
-#define LIST_MAX 200       /* choices that are shown */
+#define ESCAPE_WAIT_MS 100 /* limit of the time between the bytes of one key */
+#define LIST_MAX 200       /* completions that are listed at most */
 #define CTRL_C 0x03
 
 typedef enum { LINE_GOES_ON, LINE_ENTERED, LINE_ENDED } lineState;
@@ -43,15 +43,15 @@ struct lineEditor {
     lineHistory *history;     /* borrowed */
     lineText line;
     lineScreen screen;
-    sds input;          /* owns; bytes that are no key yet */
+    sds input;          /* owns; bytes that are not yet a complete key */
     const char *prompt; /* borrowed from lineEditorRead() */
-    size_t back;        /* which line of the history is shown, plus 1; 0: none */
-    sds draft;          /* owns; what was typed before the history was looked at */
+    size_t back;        /* index of the shown line of the history plus 1; 0: none is shown */
+    sds draft;          /* owns; the line typed before the history was opened */
     bool pasting, tabbed;
-    /* Search backwards. */
+    /* Backward search in the history. */
     bool searching;
     lineText wanted;
-    size_t found; /* how far back; the count when nothing matches */
+    size_t found; /* index in the history; its length if nothing matches */
 };
 
 lineEditor *lineEditorNew(const lineAdvice *advice, lineHistory *history) {
@@ -76,7 +76,8 @@ void lineEditorFree(lineEditor *e) {
 
 /* ---- Drawing ---------------------------------------------------------------------------------------------------- */
 
-/* Takes `bytes`. A terminal that does not take them has gone; the next read tells. */
+/* Writes to the terminal and takes ownership of `bytes`. An error means that the terminal is closed, which the next
+ * read reports. */
 static void writeOut(sds bytes) {
     size_t done = 0;
     while (done < sdsLen(bytes)) {
@@ -93,7 +94,7 @@ static void writeOut(sds bytes) {
     sdsFree(bytes);
 }
 
-/* The line as it is, or in a search the line that was found, its cursor where the wanted part starts. */
+/* Returns the view of the line, or in a search of the line that was found, with the cursor at the match. */
 static lineView viewOf(const lineEditor *e) {
     lineView v = {.prompt = sliceStr(e->prompt), .text = sdsSlice(e->line.bytes), .cursor = e->line.cursor};
     terminalSize(&v.columns, &v.rows);
@@ -117,7 +118,7 @@ static void lineEditorDraw(lineEditor *e, bool with_hint) {
         hint = e->advice->hint(e->advice->arg, e->line.bytes);
         if (hint) v.hint = sdsSlice(hint);
     }
-    /* Without colours a hint is told from text by being faint. */
+    /* Without colors faint text distinguishes a hint from the line. */
     v.hint_on = terminalHasColours() ? "\x1b[90m" : "\x1b[2m";
     v.style_off = "\x1b[0m";
     writeOut(lineScreenDraw(sdsEmpty(), &e->screen, &v));
@@ -129,7 +130,7 @@ static void leaveScreen(lineEditor *e) {
     writeOut(lineScreenLeave(sdsEmpty(), &e->screen));
 }
 
-/* The terminal has another size, or another program has written on it. */
+/* Redraws after the terminal's size has changed or another program may have written to it. */
 static void drawAgain(lineEditor *e) {
     lineView v = viewOf(e);
     terminal_changed = 0;
@@ -149,7 +150,7 @@ static size_t commonLen(const lineChoices *c) {
     return len;
 }
 
-/* In columns, as `ls` does: down first. */
+/* Lists the completions in columns filled from top to bottom, like `ls`. */
 static void listChoices(lineEditor *e, const lineChoices *c) {
     int columns, rows;
     size_t widest = 0;
@@ -207,7 +208,7 @@ static void startSearch(lineEditor *e) {
     lineTextSet(&e->wanted, "", 0);
 }
 
-/* The line that was found becomes the line that is edited. */
+/* Ends a search. With `take` the line that was found becomes the line that is edited. */
 static void endSearch(lineEditor *e, bool take) {
     if (take && e->found < lineHistoryCount(e->history)) {
         lineView v = viewOf(e);
@@ -218,7 +219,8 @@ static void endSearch(lineEditor *e, bool take) {
     e->searching = false;
 }
 
-/* True when the key was one of the search; any other takes what was found and means what it always does. */
+/* Handles a key during a search and returns true. Any other key ends the search, takes the line found, and returns
+ * false: it has its ordinary meaning then. */
 static bool searchKey(lineEditor *e, lineKey key, slice bytes) {
     size_t count = lineHistoryCount(e->history);
     switch (key) {
@@ -243,7 +245,8 @@ static bool searchKey(lineEditor *e, lineKey key, slice bytes) {
 
 /* ---- Keys ------------------------------------------------------------------------------------------------------- */
 
-/* What a terminal pastes becomes text: newlines of any kind as '\n', tabs as blanks, other controls nothing. */
+/* Inserts pasted bytes as text: any kind of newline as '
+ * ', tabs as blanks, without other control characters. */
 static void insertPasted(lineEditor *e, slice bytes) {
     sds clean = sdsEmpty();
     for (size_t i = 0; i < bytes.len; i++) {
@@ -258,17 +261,17 @@ static void insertPasted(lineEditor *e, slice bytes) {
     sdsFree(clean);
 }
 
-/* Take a paste when its end is there. False when more must be read first. */
+/* Inserts a paste once its end has arrived. Returns false if more must be read first. */
 static bool takePaste(lineEditor *e) {
     static const char mark[] = "\x1b[201~";
     char *end = memmem(e->input, sdsLen(e->input), mark, sizeof(mark) - 1);
     if (!end && memchr(e->input, CTRL_C, sdsLen(e->input))) {
-        sdsClear(e->input); /* a paste whose end was lost is ended by hand */
+        sdsClear(e->input); /* Ctrl-C ends a paste whose end mark was lost */
         e->pasting = false;
     }
     if (!end) return false;
     insertPasted(e, sliceOf(e->input, (size_t)(end - e->input)));
-    /* Enter is for the person to press. */
+    /* Newlines at the end are removed: the user must press Enter. */
     lineText *t = &e->line;
     while (t->cursor == sdsLen(t->bytes) && t->cursor > 0 && t->bytes[t->cursor - 1] == '\n') lineTextDeleteLeft(t);
     sdsRange(e->input, end - e->input + (ptrdiff_t)sizeof(mark) - 1, -1);
@@ -338,7 +341,7 @@ static lineState applyKey(lineEditor *e, lineKey key, slice bytes) {
     return LINE_GOES_ON;
 }
 
-/* Apply the keys that `input` holds. `waited`: no more bytes came for a while. */
+/* Applies the keys in `input`. `waited` is true if no more bytes have come for ESCAPE_WAIT_MS. */
 static lineState applyInput(lineEditor *e, bool waited) {
     lineState state = LINE_GOES_ON;
     while (state == LINE_GOES_ON && sdsLen(e->input) > 0) {
@@ -355,7 +358,8 @@ static lineState applyInput(lineEditor *e, bool waited) {
     return state;
 }
 
-/* Wait for bytes. 1: some came; 0: none within the time that parts of a key may take; -1: the terminal has gone. */
+/* Waits for bytes. Returns 1 after input or a signal, 0 if the rest of a key has not come in time, -1 if the terminal
+ * is closed. */
 static int readInput(lineEditor *e) {
     bool partly = sdsLen(e->input) > 0 && !e->pasting;
     struct pollfd p = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -390,7 +394,7 @@ sds lineEditorRead(lineEditor *e, const char *prompt) {
             drawAgain(e);
         }
     }
-    /* Left without the hint, and with the cursor below. */
+    /* Leave the line without its hint, and the cursor below it. */
     e->searching = false;
     lineEditorDraw(e, false);
     leaveScreen(e);

@@ -1,4 +1,4 @@
-/* line_editor.h -- read a line from a person at a terminal, who may edit it.
+/* line_editor.h -- reads a line from a terminal, and lets the user edit it.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef CLI_LINE_EDITOR_H
@@ -6,28 +6,28 @@
 
 #include "line_history.h"
 
-/* What could stand in the line: `from` is where the words that are replaced begin. */
+/* Possible completions. `from` is the offset in the line at which the replaced word begins. */
 typedef struct lineChoices {
     sds *words; /* owns */
     size_t count, from;
 } lineChoices;
 
-/* What the editor asks its user about. Either may be NULL. */
+/* Callbacks for completion and hints. Either may be NULL. */
 typedef struct lineAdvice {
-    /* What TAB at the end of `line` could make of it. */
+    /* Returns the completions of `line` when TAB is pressed at its end. The editor frees the words. */
     lineChoices (*complete)(void *arg, const char *line);
-    /* What to show behind the line, in grey; NULL for nothing. The editor frees it. */
+    /* Returns the text that is shown in grey after the line; NULL for none. The editor frees it. */
     sds (*hint)(void *arg, const char *line);
     void *arg;
 } lineAdvice;
 
 typedef struct lineEditor lineEditor;
 
-/* `advice` and `history` are borrowed for as long as the editor lives. */
+/* Creates an editor that borrows `advice` and `history` as long as it exists. */
 lineEditor *lineEditorNew(const lineAdvice *advice, lineHistory *history);
 void lineEditorFree(lineEditor *e);
-/* Wait for a line; the caller owns it. A line that was pasted may hold newlines. NULL at the end of input: Ctrl-D or
- * Ctrl-C in an empty line, or a terminal that has gone. The terminal is as it was when this returns. */
+/* Waits for a line, which the caller owns; a line that was pasted may contain newlines. Returns NULL at the end of
+ * input: Ctrl-D or Ctrl-C in an empty line, or a closed terminal. The terminal's modes are restored on return. */
 sds lineEditorRead(lineEditor *e, const char *prompt);
 
 #endif

@@ -1,8 +1,8 @@
-/* line_history.c -- the lines typed before, in memory and in a file.
+/* line_history.c -- the lines entered before, in memory and in a file.
  *
- * The file holds one command per line, as other programs of the field keep it, readable by its owner only. Each line
- * is appended when it is entered, so that several programs may share the file and a crash loses nothing; a file that
- * has grown to twice what is kept is cut back when it is read, by way of a new file and rename(2).
+ * The file has one command per line, as Valkey's valkey-cli writes it, and only its owner may read it. Each line is
+ * appended when it is entered, so that several programs may share the file and a crash loses nothing. A file that has
+ * grown to twice HISTORY_MAX lines is rewritten when it is read, by a new file and rename(2).
  *
  * Not here    which lines are secret (repl.c).
  * Tests       tests/unit/tools/line_history_test.c
@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 struct lineHistory {
-    sds path;               /* owns; NULL: none */
+    sds path;               /* owns; NULL if there is no file */
     sds lines[HISTORY_MAX]; /* owns; a ring */
     size_t start, count;
 };
@@ -30,7 +30,7 @@ static void lineHistoryKeep(lineHistory *h, const char *line) {
     h->lines[(h->start + h->count++) % HISTORY_MAX] = sdsNew(line);
 }
 
-/* The old file stays when anything goes wrong. */
+/* Replaces the file by the lines in memory. The old file stays if any step fails. */
 static void rewrite(const lineHistory *h) {
     sds temp = sdsCatPrintf(sdsEmpty(), "%s.%d", h->path, (int)getpid());
     int fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -71,7 +71,7 @@ void lineHistoryAdd(lineHistory *h, const char *line) {
     if (!*line || (h->count && strcmp(lineHistoryAt(h, 0), line) == 0)) return;
     lineHistoryKeep(h, line);
     int fd = h->path ? open(h->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
-    if (fd < 0) return; /* a home that cannot be written: the session goes on without */
+    if (fd < 0) return; /* if the file cannot be written, the session continues without it */
     dprintf(fd, "%s\n", line);
     close(fd);
 }

@@ -1,4 +1,4 @@
-/* line_history.h -- the lines typed before, in memory and in a file.
+/* line_history.h -- the lines entered before, in memory and in a file.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef CLI_LINE_HISTORY_H
@@ -10,14 +10,15 @@
 
 typedef struct lineHistory lineHistory;
 
-/* With the lines of the file at `path`, if there are any; NULL: in memory only. */
+/* Opens a history with the lines of the file at `path`, if it exists. NULL: in memory only. */
 lineHistory *lineHistoryOpen(const char *path);
 void lineHistoryClose(lineHistory *h);
-/* Remember a line, here and at the end of the file. Empty lines and repetitions of the last one are not kept. */
+/* Appends a line to the history and its file, unless it is empty or equal to the last one. */
 void lineHistoryAdd(lineHistory *h, const char *line);
 size_t lineHistoryCount(const lineHistory *h);
-const char *lineHistoryAt(const lineHistory *h, size_t back); /* 0: the youngest; borrowed until the next change */
-/* How far back the next line that holds `part` is, from `back` on; the count when there is none. */
+const char *lineHistoryAt(const lineHistory *h, size_t back); /* 0 is the newest; borrowed until the next change */
+/* Searches from index `back` towards older lines. Returns the index of the first line that contains `part`; the count
+ * if there is none. */
 size_t lineHistoryFind(const lineHistory *h, const char *part, size_t back);
 
 #endif

@@ -1,10 +1,10 @@
-/* line_keys.c -- which key do these bytes of a terminal mean?
+/* line_keys.c -- decodes the bytes that a terminal sends into keys.
  *
  *     ESC [ 3 ~        ESC [ 1 ; 5 C        ESC O H        ESC b          0x17
  *     CSI with number  ... with modifier    SS3            Alt + letter   Ctrl + letter
  *
- * What xterm, the Linux console, rxvt, screen and tmux send is known here by heart instead of being read from
- * terminfo: all of them agree on these, and a library less has to be there.
+ * The sequences of xterm, the Linux console, rxvt, screen and tmux are built in instead of being read from terminfo:
+ * all of them agree on these keys, and the program needs no library for it.
  *
  * Tests       tests/unit/tools/line_keys_test.c
  *
@@ -13,7 +13,7 @@
 #include "utf8.h"
 
 #define ESC 0x1b
-#define SEQUENCE_MAX 32 /* a longer one is noise */
+#define SEQUENCE_MAX 32 /* a longer sequence is skipped */
 
 static lineKey controlKey(unsigned char c) {
     switch (c) {
@@ -67,7 +67,7 @@ static lineKey numberedKey(int number) {
     }
 }
 
-/* ESC [ ... letter, ESC O letter; `jumps` with Ctrl or Alt held down. */
+/* ESC [ ... letter, ESC O letter; `jumps` if Ctrl or Alt is held down. */
 static lineKey letteredKey(char letter, bool jumps) {
     switch (letter) {
     case 'A': return KEY_UP;
@@ -80,7 +80,7 @@ static lineKey letteredKey(char letter, bool jumps) {
     }
 }
 
-/* From the byte behind "ESC [" on: parameters, then one final byte. */
+/* Decodes a sequence that begins with "ESC [": parameters, then one final byte. */
 static lineKey sequenceKey(const char *p, size_t len, size_t *used) {
     int numbers[2] = {0, 0}, count = 0;
     for (size_t i = 2; i < len && i < SEQUENCE_MAX; i++) {
@@ -95,7 +95,7 @@ static lineKey sequenceKey(const char *p, size_t len, size_t *used) {
             bool jumps = count > 0 && numbers[1] > 2;
             return c == '~' ? numberedKey(numbers[0]) : letteredKey(c, jumps);
         } else if (c < 0x20) {
-            *used = i; /* cut off by another key */
+            *used = i; /* the sequence is cut off by another key */
             return KEY_UNKNOWN;
         }
     }
@@ -120,7 +120,7 @@ static lineKey escapeKey(const char *p, size_t len, size_t *used) {
     return altKey(p[1]);
 }
 
-/* As many whole characters as there are. */
+/* Decodes as many complete characters as there are. */
 static lineKey textKey(const char *p, size_t len, bool waited, size_t *used) {
     size_t n = 0;
     while (n < len && (unsigned char)p[n] >= 0x20 && p[n] != 0x7f) {

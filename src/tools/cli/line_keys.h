@@ -1,4 +1,4 @@
-/* line_keys.h -- which key do these bytes of a terminal mean?
+/* line_keys.h -- decodes the bytes that a terminal sends into keys.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef CLI_LINE_KEYS_H
@@ -7,8 +7,8 @@
 #include "platform.h"
 
 typedef enum {
-    KEY_MORE, /* not a whole key yet */
-    KEY_TEXT, /* characters, one or many */
+    KEY_MORE, /* the key is not complete yet */
+    KEY_TEXT, /* one or more characters */
     KEY_UNKNOWN,
     KEY_ENTER,
     KEY_TAB,
@@ -32,14 +32,14 @@ typedef enum {
     KEY_CUT_RIGHT,
     KEY_CUT_WORD_LEFT,
     KEY_CUT_WORD_RIGHT,
-    KEY_PASTE, /* what was cut */
+    KEY_PASTE, /* inserts the text that was cut last */
     KEY_SWAP,
-    KEY_PASTE_BEGINS, /* the terminal's paste, up to KEY_PASTE_ENDS */
+    KEY_PASTE_BEGINS, /* start of a paste of the terminal, which ends with KEY_PASTE_ENDS */
     KEY_PASTE_ENDS
 } lineKey;
 
-/* The key at `p` (len >= 1) and in *used how many bytes it takes, 0 with KEY_MORE. `waited`: no more bytes came for a
- * while, so that an escape is the key of that name and cut characters are what they are; never KEY_MORE then. */
+/* Decodes the key at `p` (len >= 1); *used is its length in bytes, 0 with KEY_MORE. `waited` means that no more bytes
+ * came for a while: then an escape is KEY_ESCAPE, incomplete characters are text, and KEY_MORE is not returned. */
 lineKey lineKeyDecode(const char *p, size_t len, bool waited, size_t *used);
 
 #endif

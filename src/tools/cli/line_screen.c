@@ -1,17 +1,18 @@
-/* line_screen.c -- how a prompt, a line and a hint lie on the rows of a terminal, and the bytes that draw them.
+/* line_screen.c -- lays out prompt, line and hint on the rows of a terminal, and draws them.
  *
- * Each drawing starts at the first row, clears to the end of the screen and writes all, in one string for one write.
- * Telling apart what changed would save bytes that nobody waits for.
+ * Each drawing starts at the first row, clears to the end of the screen and writes everything, in one string for one
+ * write. Writing only the changes would save bytes, but no time that a user notices.
  *
  *     127.0.0.1:6379> set greeting "a line that is longer than the row goes on in the ne      row 0
  *     xt one" | [NX|XX] [GET] [EX seconds|PX milliseconds|EXAT unix-time-seconds|...          row 1 = cursor_row
  *
  * Rows break where the terminal breaks them by itself: when the next character does not fit. A terminal that has just
- * filled a row keeps its cursor in that row until more comes (so that its place is not known); a newline follows such
- * an end. A line with more rows than the terminal is shown in part, around the cursor.
+ * filled a row keeps its cursor in that row until the next character (so the position of the cursor is not known); a
+ * newline is written after a line that ends so. A line with more rows than the terminal is shown in part, around the
+ * cursor.
  *
- * Invariants  1. What is drawn takes at most `rows` rows, and the cursor's row is among them.
- *             2. Nothing written depends on where a terminal puts its cursor after the last column.
+ * Invariants  1. A drawing takes at most `rows` rows, one of which is the cursor's.
+ *             2. The bytes written do not depend on where a terminal puts its cursor after the last column.
  * Tests       tests/unit/tools/line_screen_test.c, against a terminal written for it
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -20,7 +21,7 @@
 
 #define ELLIPSIS "\xe2\x80\xa6"
 
-/* Walks over units and knows the place of each. `out` is NULL where only places are asked for. */
+/* Draws units and keeps the position of the next. `out` is NULL if only positions are computed. */
 typedef struct pen {
     sds *out; /* borrowed */
     int columns, row, col;
@@ -37,14 +38,14 @@ static void newRow(pen *p) {
     if (p->row > p->first) lineScreenEmit(p, "\r\n", 2);
 }
 
-/* Columns of the unit at `s`, whose first code point is *code. */
+/* Returns the columns of the unit at `s`, and its first code point in *code. */
 static int unitWidth(const char *s, size_t len, uint32_t *code) {
     utf8Decode(s, len, code);
     int width = utf8Width(*code);
     return width;
 }
 
-/* Draw one unit, in the next row when it does not fit. */
+/* Draws one unit, in the next row if it does not fit. */
 static void drawUnit(pen *p, const char *s, size_t len) {
     uint32_t code;
     if (*s == '\n') {
@@ -53,7 +54,7 @@ static void drawUnit(pen *p, const char *s, size_t len) {
     }
     int width = unitWidth(s, len, &code);
     if (p->col + width > p->columns && p->col > 0) {
-        /* The terminal breaks by itself; only a control character's two halves it would part. */
+        /* The terminal breaks the row by itself, but it would split the two columns of a control character. */
         p->row++;
         p->col = 0;
         if (code < 0x20 || code == 0x7f) {
@@ -80,7 +81,7 @@ static void drawSlice(pen *p, slice s) {
     }
 }
 
-/* Where the cursor is to stand: where the unit behind it is, or would be. */
+/* Computes the position of the cursor: that of the unit after it, or the position that such a unit would have. */
 static void cursorPlace(const lineView *v, const pen *at, int *row, int *col) {
     uint32_t code = ' ';
     int width = 1;
@@ -91,7 +92,7 @@ static void cursorPlace(const lineView *v, const pen *at, int *row, int *col) {
     *col = fits ? at->col : 0;
 }
 
-/* Find the cursor's place and the number of rows, drawing nothing. */
+/* Computes the cursor's position and the number of rows without drawing. */
 static void measure(const lineView *v, int *cursor_row, int *cursor_col, int *row_count) {
     pen p = {.columns = v->columns};
     drawSlice(&p, v->prompt);
@@ -102,7 +103,7 @@ static void measure(const lineView *v, int *cursor_row, int *cursor_col, int *ro
     *row_count = last + 1;
 }
 
-/* The part of the hint that fits into the rest of the row, the last column kept free. */
+/* Draws the part of the hint that fits into the rest of the row, except its last column. */
 static void drawHint(pen *p, const lineView *v) {
     int room = p->columns - p->col - 1, width = 0;
     size_t fits = 0, shorter = 0;
@@ -146,7 +147,7 @@ sds lineScreenDraw(sds out, lineScreen *screen, const lineView *view) {
     drawSlice(&p, v.text);
     int last = p.row < end ? p.row : end - 1;
     if (p.row < end && p.col >= v.columns && cursor_row > p.row) {
-        newRow(&p); /* a full row, and the cursor behind it */
+        newRow(&p); /* the row is full, and the cursor belongs after it */
         last = p.row;
     }
     if (v.hint.len && v.cursor == v.text.len && p.row < end) drawHint(&p, &v);

@@ -1,4 +1,4 @@
-/* line_screen.h -- how a prompt, a line and a hint lie on the rows of a terminal, and the bytes that draw them.
+/* line_screen.h -- lays out prompt, line and hint on the rows of a terminal, and draws them.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef CLI_LINE_SCREEN_H
@@ -6,25 +6,25 @@
 
 #include "sds.h"
 
-/* What is to be seen. All borrowed. */
+/* The content to draw. All pointers are borrowed. */
 typedef struct lineView {
-    slice prompt, text, hint;        /* the hint may be empty; it is drawn behind the text, in one row */
-    size_t cursor;                   /* a border of units in `text` */
+    slice prompt, text, hint;        /* the hint may be empty; it is drawn after the text, in one row */
+    size_t cursor;                   /* offset in `text`, between two units */
     int columns, rows;               /* of the terminal */
     const char *hint_on, *style_off; /* escape sequences around the hint */
 } lineView;
 
-/* What the terminal shows now, as far as the next drawing has to know. Zeroed: the cursor stands at the left edge of a
- * row that is free. */
+/* The state of the terminal after the last drawing. All zero means that the cursor is at the left edge of an empty
+ * row. */
 typedef struct lineScreen {
-    int cursor_row, last_row; /* counted from the first row that is drawn */
+    int cursor_row, last_row; /* relative to the first row that is drawn */
 } lineScreen;
 
-/* Append the bytes that replace what `screen` shows by `view`. */
+/* Appends the bytes that replace the drawing of `screen` by `view`. */
 sds lineScreenDraw(sds out, lineScreen *screen, const lineView *view);
-/* Append the bytes that go below what is drawn, to the left edge; the screen starts anew there. */
+/* Appends the bytes that move the cursor below the drawing, to the left edge, and resets `screen`. */
 sds lineScreenLeave(sds out, lineScreen *screen);
-/* The terminal has other measures: find out where the cursor of `view`, drawn before, stands now. */
+/* Computes the row of the cursor of `view`, drawn before, after the terminal's size has changed. */
 void lineScreenResized(lineScreen *screen, const lineView *view);
 
 #endif

@@ -1,11 +1,11 @@
-/* line_text.c -- a line that is being edited: its bytes, the cursor, what was cut last.
+/* line_text.c -- a line that is being edited: its bytes, its cursor, and the text cut last.
  *
- * Units are found from the start of the line each time. Lines are short beside what drawing them costs, and walking
- * backwards over bytes that may be no UTF-8 at all would find other borders than walking forwards.
+ * Units are found by walking from the start of the line each time. Drawing a line costs more than this, and walking
+ * backwards over bytes that may not be UTF-8 would find other boundaries than walking forwards.
  *
  * Not here    keys (line_keys.c), the screen (line_screen.c).
- * Invariants  1. cursor <= length, and lies on a border of units.
- *             2. An operation that cannot move or delete leaves everything as it is, what was cut included.
+ * Invariants  1. cursor <= length, and is a boundary of units.
+ *             2. An operation that cannot move or delete changes nothing, not even the text cut last.
  * Tests       tests/unit/tools/line_text_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -23,16 +23,16 @@ void lineTextClear(lineText *t) {
     *t = (lineText){0};
 }
 
-/* ---- Borders ---------------------------------------------------------------------------------------------------- */
+/* ---- Boundaries ------------------------------------------------------------------------------------------------- */
 
-/* The first border at or behind `at`. */
+/* Returns the first boundary at or after `at`. */
 static size_t borderFrom(const lineText *t, size_t at) {
     size_t len = sdsLen(t->bytes), border = 0;
     while (border < at) border += utf8UnitLen(t->bytes + border, len - border);
     return border;
 }
 
-/* The last border before `at`, which is one itself and not the first. */
+/* Returns the last boundary before `at`, which must be a boundary itself and not the first. */
 static size_t borderBefore(const lineText *t, size_t at) {
     size_t len = sdsLen(t->bytes), border = 0;
     for (;;) {
@@ -47,7 +47,8 @@ static size_t borderAfter(const lineText *t, size_t at) {
     return at < len ? at + utf8UnitLen(t->bytes + at, len - at) : len;
 }
 
-/* Where the word before the cursor starts, in one walk: a long line has as many borders as bytes. */
+/* Returns the start of the word before the cursor. Walks the line only once, as a long line has as many boundaries as
+ * bytes. */
 static size_t wordStart(const lineText *t) {
     size_t len = sdsLen(t->bytes), start = 0;
     bool in_word = false;
@@ -73,7 +74,7 @@ void lineTextSet(lineText *t, const char *p, size_t len) {
     t->cursor = len;
 }
 
-/* A mark that comes to stand behind a character becomes one with it: the cursor goes on to the next border. */
+/* If an inserted combining mark joins the character before it, the cursor moves on to the next boundary. */
 void lineTextInsert(lineText *t, const char *p, size_t len) {
     size_t before = sdsLen(t->bytes), at = t->cursor;
     if (len == 0) return;
@@ -87,7 +88,7 @@ void lineTextPaste(lineText *t) {
     lineTextInsert(t, t->cut, sdsLen(t->cut));
 }
 
-/* Take [from, to) out; the cursor stands where it was. */
+/* Removes [from, to) and puts the cursor there; with `keep` the text can be pasted. */
 static void removeRange(lineText *t, size_t from, size_t to, bool keep) {
     size_t len = sdsLen(t->bytes);
     if (from == to) return;

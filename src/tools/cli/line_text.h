@@ -1,4 +1,4 @@
-/* line_text.h -- a line that is being edited: its bytes, the cursor, what was cut last.
+/* line_text.h -- a line that is being edited: its bytes, its cursor, and the text cut last.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef CLI_LINE_TEXT_H
@@ -8,19 +8,19 @@
 
 typedef struct lineText {
     sds bytes;     /* owns */
-    size_t cursor; /* before this byte; always between two units (utf8UnitLen) */
-    sds cut;       /* owns; what the last cut took away */
+    size_t cursor; /* offset in bytes; always between two units (utf8UnitLen) */
+    sds cut;       /* owns; the text that the last cut removed */
 } lineText;
 
 void lineTextInit(lineText *t);
-void lineTextClear(lineText *t); /* frees; the struct may be initialized again */
+void lineTextClear(lineText *t); /* frees the memory; the struct may be initialized again */
 
-/* Replace all; the cursor stands at the end. */
+/* Replaces the line and puts the cursor at its end. */
 void lineTextSet(lineText *t, const char *p, size_t len);
 void lineTextInsert(lineText *t, const char *p, size_t len);
-void lineTextPaste(lineText *t); /* what was cut last */
+void lineTextPaste(lineText *t); /* inserts the text that was cut last */
 
-/* Moves. A word is a run without blanks. At the end of the way nothing happens. */
+/* Move the cursor, or do nothing at the end of the line. A word is a sequence without blanks. */
 void lineTextLeft(lineText *t);
 void lineTextRight(lineText *t);
 void lineTextWordLeft(lineText *t);
@@ -30,12 +30,12 @@ void lineTextEnd(lineText *t);
 
 void lineTextDeleteLeft(lineText *t);
 void lineTextDeleteRight(lineText *t);
-/* Cuts: what goes can be pasted. */
-void lineTextCutLeft(lineText *t); /* all before the cursor */
+/* Cut text, which lineTextPaste() can insert again. */
+void lineTextCutLeft(lineText *t); /* everything before the cursor */
 void lineTextCutRight(lineText *t);
 void lineTextCutWordLeft(lineText *t);
 void lineTextCutWordRight(lineText *t);
-/* The unit before the cursor changes places with the one behind it; at the end, the last two. */
+/* Exchanges the units before and after the cursor; at the end, the last two. */
 void lineTextSwap(lineText *t);
 
 #endif

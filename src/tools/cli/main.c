@@ -1,9 +1,9 @@
-/* main.c -- valkey-cli: choose between one command, lines of commands, and the special modes.
+/* main.c -- valkey-cli: runs one command, lines of commands, or a special mode.
  *
- * One command needs little: no clock is calibrated (the system's is good enough here), nothing is asked of the server
- * that is not to be printed, no file of the user is read.
+ * Running one command does no other work: it calibrates no clock (the system's is precise enough), asks the server
+ * nothing but the command, and reads no file of the user.
  *
- * Exit code   0; 1 when there is no connection, the words make no sense, or (with -e) the command fails.
+ * Exit code   0; 1 if there is no connection, the arguments are invalid, or (with -e) the command fails.
  * Tests       tests/tools/cli.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -27,7 +27,7 @@ static sds readAll(FILE *file) {
     return text;
 }
 
-/* The one word that is written so; ends the program when it is none, or several. */
+/* Resolves the quotes and escapes of an argument. Ends the program unless the result is exactly one word. */
 static sds unquote(const char *text) {
     int count;
     sds *words = requestSplitLine(text, &count);
@@ -40,7 +40,8 @@ static sds unquote(const char *text) {
     return out;
 }
 
-/* The command's words: unquoted, with stdin at its place. */
+/* Returns the words of the command: unquoted, and with the contents of stdin in place of the tag of -X, or at the end
+ * for -x. */
 static sds *commandWords(const cliOptions *o, int *count) {
     sds *words = zmalloc(sizeof(sds) * (size_t)(o->command_count + 1));
     bool used_tag = false;
@@ -68,7 +69,7 @@ static int runCommand(cliSession *s) {
     bool ok = true;
     for (int i = 0; i < count; i++) argv[i] = sdsSlice(words[i]);
     if (sliceIs(argv[0], "sync") || sliceIs(argv[0], "psync")) {
-        /* What comes then is no reply, whatever words stand behind. */
+        /* The server sends a replication stream then, not a reply, whatever the other arguments are. */
         ok = sessionConnect(s, false) && !s->refused && modeReplica(s) == 0;
     } else if (sliceIs(argv[0], "help") || sliceIs(argv[0], "?")) {
         if (count > 1) sessionConnect(s, true);
@@ -81,7 +82,7 @@ static int runCommand(cliSession *s) {
     return ok ? 0 : 1;
 }
 
-/* EVAL of a file; a comma of its own separates keys from arguments. */
+/* Runs EVAL with a script from a file; the argument "," separates keys from arguments. */
 static int runEval(cliSession *s) {
     const cliOptions *o = s->options;
     FILE *file = fopen(o->eval_file, "r");
@@ -114,7 +115,7 @@ static int runEval(cliSession *s) {
 
 static int runMode(cliSession *s) {
     const cliOptions *o = s->options;
-    if (!sessionConnect(s, false) || s->refused) return 1; /* not as somebody else, not on another database */
+    if (!sessionConnect(s, false) || s->refused) return 1; /* never as another user or on another database */
     switch (o->mode) {
     case MODE_STAT: return modeStat(s);
     case MODE_LATENCY: return modeLatency(s, false);
@@ -134,8 +135,8 @@ static int runMode(cliSession *s) {
     }
 }
 
-/* stdout gets its buffer from us: the allocator would fill a cache of such blocks first, a fifth of all that one
- * command takes (1.5 of 7.5 million instructions). */
+/* Gives stdout a static buffer: allocating one would first fill the allocator's cache of blocks of that size, which
+ * takes a fifth of the instructions of one command (1.5 of 7.5 million). */
 static void bufferOutput(void) {
     static char buffer[BUFSIZ];
     setvbuf(stdout, buffer, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, sizeof(buffer));

@@ -1,7 +1,7 @@
-/* mode_debug.c -- --ldb: a script that runs on the server line by line, at a person's word.
+/* mode_debug.c -- --ldb: the debugger of Lua scripts, which run on the server line by line.
  *
- * The server answers each command with an array of lines; behind the line <endsession> come the reply of EVAL and the
- * end of the connection. Restart and quit are this program's own.
+ * The server replies to each command with an array of lines. After the line <endsession> it sends the reply of EVAL and
+ * closes the connection. The commands restart and quit are implemented here.
  *
  * Tests       tests/tools/cli_debugger.tcl
  *
@@ -34,7 +34,7 @@ static void showLine(const char *line) {
     else printf("%s\n", line);
 }
 
-/* Show what the server has said. True: the session goes on. */
+/* Prints the lines of a reply. Returns true if the debugger run continues. */
 static bool showWords(const replyValue *said) {
     bool goes_on = true;
     if (!replyIsList(said)) {
@@ -52,7 +52,7 @@ static bool showWords(const replyValue *said) {
     return goes_on;
 }
 
-/* The session is over: the reply of EVAL. */
+/* Prints the reply of EVAL after the end of the debugger run. */
 static void showResult(cliSession *s) {
     replyValue *result = linkRead(s->link);
     if (result) {
@@ -65,7 +65,7 @@ static void showResult(cliSession *s) {
            s->options->debug_sync ? "stays" : "was taken back");
 }
 
-/* NULL at the end of input. */
+/* Reads a line of the user; the caller owns it. Returns NULL at the end of input. */
 static sds readCommand(lineEditor *editor) {
     static const char prompt[] = "lua debugger> ";
     if (editor) return lineEditorRead(editor, prompt);

@@ -1,13 +1,13 @@
-/* mode_hotkeys.c -- which keys are used most?
+/* mode_hotkeys.c -- --hotkeys: lists the keys that are used most.
  *
- * A server with the command HOTKEYS counts by itself while commands pass; it is asked to, for a while. An older one has
- * a counter in each key where its policy is LFU, and is asked key by key; so is any when options of a walk are given,
- * which HOTKEYS does not obey.
+ * A server with the command HOTKEYS counts accesses itself, for a requested time. An older server has a counter in each
+ * key if its eviction policy is LFU, which is read key by key. The same is done with the options --pattern and --count,
+ * which HOTKEYS does not support.
  *
  *     HOTKEYS START .. DURATION | some seconds | GET | STOP | RESET
  *
- * Who is ended in the middle leaves a server that counts on until the DURATION is over. A count that was begun by
- * somebody else is shown as far as it is, and left alone.
+ * If the program is ended early, the server continues to count until the DURATION is over. A count that another client
+ * has started is shown as it is, and not stopped.
  *
  * Tests       tests/tools/cli_hotkeys.tcl, tests/tools/cli.tcl
  *
@@ -24,11 +24,11 @@
 
 #define WATCH_S 10
 #define WATCH_MAX_S 86400
-#define SPARE_S 5           /* what the server is told to go on for, in case it is asked late */
-#define SERVER_COUNT_MAX 64 /* more it does not keep */
+#define SPARE_S 5           /* added to DURATION, so that GET may be late */
+#define SERVER_COUNT_MAX 64 /* the server's limit of COUNT */
 #define TICK_S 0.1
 
-/* ---- The server counts ------------------------------------------------------------------------------------------ */
+/* ---- Counting by HOTKEYS ---------------------------------------------------------------------------------------- */
 
 static bool serverCounts(cliSession *s) {
     replyValue *v = linkCall(s->link, "COMMAND", "INFO", "HOTKEYS", NULL);
@@ -64,7 +64,7 @@ static void printMetric(const replyValue *map, size_t metric) {
     }
 }
 
-/* The reply of HOTKEYS GET: one map within an array, as pairs in RESP2. */
+/* Prints the reply of HOTKEYS GET: an array of one map (pairs in RESP2). Returns the exit code. */
 static int printCounts(const replyValue *v) {
     const replyValue *map = replyIsList(v) && v->count == 1 && replyIsList(&v->items[0]) ? &v->items[0] : v;
     if (!replyIsList(map)) {
@@ -93,7 +93,7 @@ static void modeHotkeysWatch(double seconds) {
     progressWipe(&progress);
 }
 
-/* False when somebody else's count goes on; ends the program on any other refusal. */
+/* Starts a count. Returns false if a count of another client is in progress; ends the program on any other error. */
 static bool startCount(cliSession *s, double seconds, long long keys) {
     char count[LONG_STR_SIZE], duration[LONG_STR_SIZE];
     ll2string(count, keys);
@@ -129,10 +129,10 @@ static int askServer(cliSession *s) {
     return code;
 }
 
-/* ---- The keys' own counters ------------------------------------------------------------------------------------- */
+/* ---- Reading LFU counters --------------------------------------------------------------------------------------- */
 
 typedef struct hotKey {
-    sds name; /* owns; as it is shown */
+    sds name; /* owns; quoted, as it is printed */
     long long frequency;
 } hotKey;
 

@@ -1,4 +1,4 @@
-/* mode_keys.c -- walks over the keyspace: list it, or find the keys that stand out.
+/* mode_keys.c -- walks over the keyspace: --scan lists it, --bigkeys and --memkeys find the largest keys.
  *
  * Tests       tests/tools/cli.tcl, tests/tools/cli_progress.tcl
  *
@@ -25,7 +25,7 @@ static void printName(const cliSession *s, const replyValue *key) {
     }
 }
 
-/* Ctrl-C ends it behind a whole name. */
+/* Ctrl-C ends the list after a complete name. */
 int modeScan(cliSession *s) {
     char *cursor = zstrdup("0");
     interruptCatch();
@@ -38,7 +38,7 @@ int modeScan(cliSession *s) {
     } while (strcmp(cursor, "0") != 0 && !interruptCaught());
     zfree(cursor);
     fflush(stdout);
-    if (interruptCaught()) raise(SIGINT); /* for the shell, this is how it ended */
+    if (interruptCaught()) raise(SIGINT); /* so that the shell sees that Ctrl-C has ended it */
     return 0;
 }
 
@@ -48,7 +48,7 @@ typedef struct typeSum {
     sds name; /* owns */
     const char *unit;
     long long count, total, biggest;
-    sds biggest_key; /* owns; as it is shown */
+    sds biggest_key; /* owns; quoted, as printed */
 } typeSum;
 
 typedef struct keySurvey {
@@ -56,7 +56,7 @@ typedef struct keySurvey {
     int type_count;
     bool by_memory;
     long long sampled, key_bytes;
-    sizeSpread spread; /* of memory */
+    sizeSpread spread; /* of memory per key */
 } keySurvey;
 
 static typeSum *typeNamed(keySurvey *survey, const char *name) {
@@ -108,7 +108,7 @@ static void printSurvey(const keySurvey *survey) {
     }
 }
 
-/* For a person only: scripts know the lines before it. */
+/* Draws the distribution at a terminal only: scripts parse the lines before it. */
 static void drawSpread(const keySurvey *survey) {
     int columns, rows;
     if (!isatty(STDOUT_FILENO) || survey->spread.count == 0) return;

@@ -1,6 +1,6 @@
-/* mode_keystats.c -- all keys at once: memory and elements, the heaviest keys, and how sizes are spread.
+/* mode_keystats.c -- --keystats: memory and elements of all keys, the heaviest keys, and the distribution of sizes.
  *
- * Ctrl-C ends the walk, not the program: what was seen until then is told, and where to go on (--cursor).
+ * Ctrl-C ends the walk, not the program: the result up to then is printed, and the --cursor for continuing.
  *
  * Tests       tests/tools/cli.tcl
  *
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 typedef struct heavyKey {
-    sds name; /* owns; as it is shown */
+    sds name; /* owns; quoted, as printed */
     sds type; /* owns */
     long long bytes;
 } heavyKey;
@@ -25,7 +25,7 @@ typedef struct typeStats {
     const char *unit;
     long long count, bytes, elements;
     long long longest;
-    sds longest_key; /* owns; as it is shown */
+    sds longest_key; /* owns; quoted, as printed */
 } typeStats;
 
 typedef struct keyStats {
@@ -33,7 +33,7 @@ typedef struct keyStats {
     sizeSpread spread;
     typeStats *types; /* owns */
     int type_count;
-    heavyKey *top; /* owns; heaviest first */
+    heavyKey *top; /* owns; sorted, heaviest first */
     int top_count, top_room;
 } keyStats;
 
@@ -81,7 +81,7 @@ static void modeKeystatsLookAt(keyStats *all, const keyFacts *key) {
     t->longest_key = sdsCatRepr(sdsEmpty(), key->name.ptr, key->name.len);
 }
 
-/* ---- Telling ---------------------------------------------------------------------------------------------------- */
+/* ---- Printing --------------------------------------------------------------------------------------------------- */
 
 static void printSpread(const keyStats *all) {
     static const unsigned per_mille[] = {250, 500, 750, 900, 990, 999, 1000};

@@ -1,4 +1,4 @@
-/* mode_latency.c -- how long the server takes to answer, and how long the system lets a program wait.
+/* mode_latency.c -- measures how long the server takes to reply, and how long the system lets a program wait.
  *
  * Tests       tests/tools/cli.tcl
  *
@@ -78,9 +78,10 @@ int modeLatency(cliSession *s, bool history) {
     }
 }
 
-/* ---- Table of shares -------------------------------------------------------------------------------------------- */
+/* ---- Distribution ----------------------------------------------------------------------------------------------- */
 
-/* Finest where a server's replies lie; twelve columns fit beside the count into 80. */
+/* Upper limits of the columns: narrow where the replies of most servers are. Twelve columns and the count fit into 80
+ * characters. */
 static const struct {
     uint64_t below_us;
     const char *title;
@@ -97,7 +98,7 @@ static void printTitle(void) {
     printf("%s\n", terminalStyle("0"));
 }
 
-/* Percent of all, "." for none. The more, the warmer: blue, green, yellow, red background. */
+/* Prints a share in percent, "." for none. The larger, the warmer the background: blue, green, yellow, red. */
 static void printShare(long long count, long long total) {
     static const struct {
         double from;
@@ -141,7 +142,7 @@ int modeLatencyDist(cliSession *s) {
 
 /* ---- Without a server ------------------------------------------------------------------------------------------- */
 
-/* Work that the compiler cannot leave out and that takes some fifty nanoseconds. */
+/* Work that the compiler cannot remove, and that takes about fifty nanoseconds. */
 static uint64_t spin(uint64_t x) {
     for (int i = 0; i < 24; i++) x = x * 6364136223846793005u + 1442695040888963407u;
     return x;

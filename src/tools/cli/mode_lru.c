@@ -1,8 +1,9 @@
-/* mode_lru.c -- play a cache: read keys, some much oftener than others, store what is not there, count.
+/* mode_lru.c -- --lru-test simulates a cache: reads keys with a skewed distribution, stores the absent ones, counts
+ * hits.
  *
- * With maxmemory set on the server the hit rate tells how well its eviction keeps what is asked for. Four fifths of the
- * reads go to one fifth of the keys, and so on within that fifth: key number = KEYS * u^a for a uniform u in [0, 1),
- * with a = ln 0.2 / ln 0.8.
+ * With maxmemory set on the server, the hit rate shows how well its eviction keeps the keys that are read. Four fifths
+ * of the reads are of one fifth of the keys, and so on within that fifth: key number = KEYS * u^a for a uniform u in
+ * [0, 1), with a = ln 0.2 / ln 0.8.
  *
  * Tests       tests/tools/cli.tcl
  *
@@ -23,7 +24,7 @@ typedef struct lruCounts {
     long long hits, misses, refused;
 } lruCounts;
 
-/* Send what is in `bytes`, which it takes. Ends the program when the connection breaks. */
+/* Sends `bytes` and takes ownership of them. Ends the program if the connection breaks. */
 static void sendBatch(cliSession *s, sds bytes) {
     bool sent = linkSendBytes(s->link, bytes, sdsLen(bytes));
     sdsFree(bytes);
@@ -39,7 +40,7 @@ static replyValue *nextReply(cliSession *s) {
     exit(1);
 }
 
-/* Read a batch of keys, then store those that were missing. */
+/* Reads a batch of keys, then stores those that were absent. */
 static void runBatch(cliSession *s, rng *random, lruCounts *c) {
     sds keys[BATCH], reads = sdsEmpty(), writes = sdsEmpty();
     int stored = 0;

@@ -1,7 +1,7 @@
-/* mode_pipe.c -- raw commands from stdin to the server as fast as both go, replies counted on the way.
+/* mode_pipe.c -- --pipe: sends raw commands from stdin at full speed, and counts the replies.
  *
- * When all is sent, an ECHO of random bytes follows: its reply is the last one. A server that dropped a broken
- * request never answers it, hence the time limit.
+ * An ECHO of random bytes is sent after all commands: its reply is the last one. A server that has dropped a malformed
+ * request never replies to it, hence the time limit.
  *
  * Tests       tests/tools/cli.tcl
  *
@@ -29,11 +29,11 @@ typedef struct transfer {
     bool input_done, sent_all, ended;
     char mark[MARK_LEN + 1];
     long long replies, errors;
-    uint64_t sent, all; /* bytes; `all` is 0 where stdin does not tell */
+    uint64_t sent, all; /* bytes; `all` is 0 if the size of stdin is not known */
     progressLine progress;
 } transfer;
 
-/* How much a file at stdin still holds. */
+/* Returns the number of bytes left in stdin; 0 if it is not a file. */
 static uint64_t inputSize(void) {
     struct stat st;
     off_t at = lseek(STDIN_FILENO, 0, SEEK_CUR);
@@ -47,7 +47,7 @@ static bool modePipeFail(const char *what, const char *why) {
     return false;
 }
 
-/* Take every reply that is there. */
+/* Takes all replies that have arrived. Returns false after an error message. */
 static bool takeReplies(transfer *t) {
     for (;;) {
         bool timed_out;
@@ -100,7 +100,7 @@ static bool sendSome(transfer *t) {
     return true;
 }
 
-/* Ctrl-C stops it, and what was answered until then is told. */
+/* Ctrl-C stops the transfer; the replies up to then are counted. */
 int modePipe(cliSession *s) {
     static transfer t;
     t = (transfer){.s = s, .all = inputSize()};

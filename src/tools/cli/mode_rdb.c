@@ -1,8 +1,8 @@
-/* mode_rdb.c -- the server's dataset as a file.
+/* mode_rdb.c -- --rdb and --functions-rdb: save the server's dataset as a file.
  *
- * Without a version told, a server of 9.0 or newer sends the format that older ones read as well, and fails when a
- * hash has fields that expire, for which it has no form. Only then is the version told: what the file is depends on
- * what is in it, and not on whether a transfer has failed.
+ * Unless the replica announces its version, a server of 9.0 or newer sends a format that older ones can read as well,
+ * and fails if a hash has fields with a TTL, which that format lacks. The version is announced only for such a dataset,
+ * so that the format depends on the contents, and not on whether an earlier transfer has failed.
  *
  * Tests       tests/tools/cli_replica.tcl
  *
@@ -18,7 +18,8 @@
 
 #define CHUNK 65536
 
-/* Does some hash have fields that expire? Who may not ask gets the format that has been asked for always. */
+/* Returns true if a hash has fields with a TTL. False as well if INFO is not permitted: then the old format is
+ * requested. */
 static bool hasFieldsThatExpire(cliSession *s) {
     static const char name[] = "keys_with_volatile_items=";
     replyValue *v = linkCall(s->link, "INFO", "keyspace", NULL);
@@ -32,7 +33,7 @@ static bool hasFieldsThatExpire(cliSession *s) {
 static bool modeRdbBegin(datasetStream *d, cliSession *s, bool functions_only) {
     if (!functions_only && hasFieldsThatExpire(s)) datasetOption(s, "version", VALKEY_VERSION, false);
     datasetOption(s, "capa", "eof", false);
-    datasetOption(s, "rdb-only", "1", false); /* the stream behind it is not wanted */
+    datasetOption(s, "rdb-only", "1", false); /* the replication stream after it is not wanted */
     if (functions_only && !datasetOption(s, "rdb-filter-only", "functions", true)) return false;
     return datasetBegin(d, s);
 }

@@ -1,8 +1,9 @@
-/* mode_replica.c -- the commands that a server sends its replicas, as they come.
+/* mode_replica.c -- --replica: prints the commands that a server sends its replicas, as they arrive.
  *
- * The dataset before them is asked for empty, and dropped. Behind one that ends with a mark the server sends nothing
- * until it is told that all has come, and overhears that while its child has not ended; so it is told until something
- * comes. Then no more: a server that counts replicas which keep up is not to count this one.
+ * An empty dataset is requested and dropped. After a dataset that ends with a mark, the server sends nothing until it
+ * gets an acknowledgment, and ignores acknowledgments until its child process has ended: so they are repeated until a
+ * command arrives. Then they stop, as this program must not count as a replica that keeps up (WAIT,
+ * min-replicas-to-write).
  *
  * Tests       tests/tools/cli_replica.tcl
  *
@@ -21,7 +22,7 @@ static bool dropDataset(cliSession *s, bool *marked) {
     datasetStream d;
     ssize_t n;
     datasetOption(s, "capa", "eof", false);
-    datasetOption(s, "rdb-filter-only", "", false); /* an older server sends all of it */
+    datasetOption(s, "rdb-filter-only", "", false); /* an older server sends the whole dataset */
     if (!datasetBegin(&d, s)) return false;
     while ((n = datasetRead(&d, buf, sizeof(buf))) > 0) continue;
     *marked = !d.scan.frame.has_length;
@@ -33,7 +34,8 @@ static bool acknowledge(cliSession *s) {
     return linkSend(s->link, array_len(words), words);
 }
 
-/* False after a line on stderr, or without one when nobody reads any more. */
+/* Prints a command as CSV. Returns false if stdout cannot be written, with a line on stderr unless its reader has
+ * closed it. */
 static bool print(const replyValue *v) {
     sds line = sdsCat(replyTextCsv(sdsEmpty(), v), "\n");
     bool ok = fwrite(line, sdsLen(line), 1, stdout) == 1 && fflush(stdout) == 0;

@@ -1,4 +1,4 @@
-/* mode_stat.c -- rolling figures of the server, a line per interval.
+/* mode_stat.c -- --stat: prints figures of the server, a line per interval.
  *
  * Tests       tests/tools/cli.tcl
  *
@@ -12,7 +12,8 @@
 
 #define LINES_PER_HEADER 20
 
-/* The number behind "\r\nfield:" in INFO's text, 0 if there is none. */
+/* Returns the number after "\r
+ * field:" in the text of INFO; 0 if there is none. */
 static long long infoNumber(const char *info, const char *field) {
     size_t len = strlen(field);
     for (const char *at = info; (at = strstr(at, field)); at += len) {
@@ -21,7 +22,7 @@ static long long infoNumber(const char *info, const char *field) {
     return 0;
 }
 
-/* Keys of all databases: "dbN:keys=123,...". */
+/* Returns the number of keys of all databases, from "dbN:keys=123,...". */
 static long long infoKeys(const char *info) {
     long long sum = 0;
     for (const char *at = info; (at = strstr(at, ":keys=")); at++) sum += atoll(at + 6);
@@ -40,7 +41,7 @@ static const char *childState(const char *info) {
     }
 }
 
-/* Scripts know the columns by these two lines. */
+/* Scripts recognize the columns by these two lines. */
 static const char groups[] = "------- data ------ --------------------- load -------------------- - child -";
 static const char names[] = "keys       mem      clients blocked requests            connections          ";
 

@@ -1,6 +1,6 @@
-/* modes.h -- what the program does instead of running commands.
+/* modes.h -- the modes of valkey-cli that do something else than running commands.
  *
- * Each returns the exit code, on a session that is connected.
+ * Each function needs a connected session and returns the exit code.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef CLI_MODES_H
@@ -22,7 +22,8 @@ int modeReplica(cliSession *s);
 int modeLruTest(cliSession *s);
 
 typedef enum { DEBUG_OVER, DEBUG_QUIT, DEBUG_RESTART, DEBUG_BROKEN } debugEnd;
-/* --ldb: the words of an EVAL. Tells how the session has ended; the connection has ended with it. */
+/* Runs the debugger (--ldb) on the words of an EVAL. Returns how the debugger ended; the connection has ended with
+ * it. */
 debugEnd modeDebug(cliSession *s, int argc, const slice *argv);
 
 #endif

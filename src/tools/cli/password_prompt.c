@@ -1,7 +1,7 @@
-/* password_prompt.c -- a password that is typed, seen as asterisks.
+/* password_prompt.c -- reads a password, which is shown as asterisks.
  *
- * One asterisk per character, not per byte, so that a person sees a slip. All is written to stderr: stdout holds what
- * was asked for.
+ * One asterisk is shown per character, not per byte, so that the user notices a typing error. The prompt is written to
+ * stderr, as stdout is for the result.
  *
  * Tests       tests/tools/cli_terminal.tcl
  *
@@ -37,7 +37,7 @@ static void deleteLast(sds word) {
     }
 }
 
-/* Take one byte; false at the end of the line. */
+/* Processes one byte. Returns false at the end of the line. */
 static bool takeByte(sds *word, char byte) {
     switch (byte) {
     case '\r':

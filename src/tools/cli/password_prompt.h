@@ -1,4 +1,4 @@
-/* password_prompt.h -- a password that is typed, seen as asterisks.
+/* password_prompt.h -- reads a password, which is shown as asterisks.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef CLI_PASSWORD_PROMPT_H
@@ -6,8 +6,8 @@
 
 #include "sds.h"
 
-/* Ask at the terminal, or take a line of stdin where that is none. The caller owns what was typed; "" at the end of
- * input. Ctrl-C ends the program, with the terminal as it was. */
+/* Reads a password from the terminal, or a line of stdin if that is not a terminal. The caller owns the text, "" at the
+ * end of input. Ctrl-C restores the terminal and ends the program. */
 sds passwordPrompt(const char *prompt);
 
 #endif

@@ -1,6 +1,6 @@
-/* progress_line.c -- how far long work has come, and when it may be done: a line of a terminal that is written over.
+/* progress_line.c -- shows the progress of long work and the time left, in a line of the terminal that is overwritten.
  *
- * Written over with blanks, not by an escape sequence: a dumb terminal can do that as well.
+ * The line is overwritten with blanks and not cleared by an escape sequence, so that it works on a dumb terminal.
  *
  * Tests       tests/unit/tools/progress_line_test.c, tests/tools/cli_progress.tcl
  *
@@ -19,7 +19,7 @@
 #define TEXT_MAX 160
 #define CARET_C 2 /* "^C" */
 
-/* "8 s", "3 min 05 s", "2 h 07 min". */
+/* Appends the time left: "8 s", "3 min 05 s" or "2 h 07 min". */
 static void catTime(char *text, size_t size, uint64_t seconds) {
     unsigned long long s = seconds;
     size_t len = strlen(text);
@@ -42,7 +42,7 @@ void progressText(char *text, size_t size, const char *unit, uint64_t done, uint
         snprintf(text, size, "%s%s%s", so_far, blank, name);
         return;
     }
-    /* More than was thought at first: keys are added while they are looked at. */
+    /* `done` may exceed `all`, as keys can be added during the walk. */
     double share = done < all ? (double)done / (double)all : 1;
     snprintf(text, size, "%5.1f%%  %s of %s%s%s", 100 * share, so_far, whole, blank, name);
     if (passed_ms < ESTIMATE_AFTER_MS || share < 0.01 || done >= all) return;

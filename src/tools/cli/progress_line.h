@@ -1,7 +1,6 @@
-/* progress_line.h -- how far long work has come, and when it may be done: a line of a terminal that is written over.
+/* progress_line.h -- shows the progress of long work and the time left, in a line of the terminal that is overwritten.
  *
- * Nothing is written unless somebody sees it: stderr is a terminal, and stdout is no pipe for lines of text, whose
- * reader may write on the same terminal.
+ * The line is shown only if stderr is a terminal and stdout is not a pipe, whose reader may write to the same terminal.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef CLI_PROGRESS_LINE_H
@@ -10,24 +9,25 @@
 #include "platform.h"
 
 typedef struct progressLine {
-    const char *unit; /* borrowed; "keys"; NULL: bytes */
+    const char *unit; /* borrowed, such as "keys"; NULL for bytes */
     uint64_t begun_ms, drawn_ms;
-    int drawn_len; /* characters of the terminal's line that are ours */
+    int drawn_len; /* characters that the line takes on the terminal */
     bool seen;
 } progressLine;
 
-/* Work begins, of which each step is one `unit` (NULL: a byte). */
+/* Begins the display; progress is counted in `unit` (NULL: bytes). */
 void progressBegin(progressLine *p, const char *unit);
-/* So much is done of about `all` (0: nobody knows). Draws ten times a second at most. */
+/* Reports that `done` of about `all` units (0 if not known) are done. Draws at most ten times a second. */
 void progressStep(progressLine *p, uint64_t done, uint64_t all);
-/* The same at once, before work rests. */
+/* Like progressStep(), but draws at once. Call before a pause. */
 void progressShow(progressLine *p, uint64_t done, uint64_t all);
-/* Say something that has no figures. */
+/* Shows a text without figures. */
 void progressPrint(progressLine *p, const char *text);
-/* Before anything else is written to the terminal, and at the end. */
+/* Clears the line. Call before anything else is written to the terminal, and at the end. */
 void progressWipe(progressLine *p);
 
-/* What progressStep() shows. The estimate comes when a second and a hundredth of the work have passed. */
+/* Writes the text that progressStep() shows. It has an estimate of the time left once a second has passed and a
+ * hundredth of the work is done. */
 void progressText(char *text, size_t size, const char *unit, uint64_t done, uint64_t all, uint64_t passed_ms);
 
 #endif

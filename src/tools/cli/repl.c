@@ -1,6 +1,6 @@
-/* repl.c -- lines of commands: from a person at a terminal, or from a pipe.
+/* repl.c -- runs lines of commands from a terminal or a pipe.
  *
- * Not here    how a line is edited (line_editor.c), what is known of commands (help.c).
+ * Not here    editing a line (line_editor.c), the documentation of commands (help.c).
  * Tests       tests/tools/cli.tcl, tests/tools/cli_terminal.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -19,11 +19,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SLOW_MS 500 /* from here on an answer's time is told */
+#define SLOW_MS 500 /* the time of a slower reply is printed */
 
 /* ---- Preferences ------------------------------------------------------------------------------------------------ */
 
-/* A line that starts with ":". */
+/* Runs a line that starts with ":". */
 static void setPreference(cliOptions *o, int argc, char **argv, bool from_file) {
     const char *verb = argv[0] + 1, *what = argc > 1 ? argv[1] : "";
     if (strcasecmp(verb, "set") == 0 && argc > 1) {
@@ -35,8 +35,8 @@ static void setPreference(cliOptions *o, int argc, char **argv, bool from_file) 
     }
 }
 
-/* `name` in the home directory, or what the environment says instead (of two variables that are not empty, the first);
- * NULL for none. */
+/* Returns the path of `name` in the home directory, or the value of `variable` or `older` (the first that is not
+ * empty); NULL if there is none, or if it is /dev/null. */
 static sds userFile(const char *variable, const char *older, const char *name) {
     const char *path = getenv(variable), *home = getenv("HOME");
     if (!path || !*path) path = getenv(older);
@@ -60,13 +60,13 @@ static void loadPreferences(cliOptions *o) {
 
 /* ---- One line --------------------------------------------------------------------------------------------------- */
 
-/* A slip in a command's name is named, for people only. */
+/* Suggests the command that is most similar to an unknown word. */
 static void offerCommand(const char *word) {
     const char *near = helpNearest(word);
     if (near) printf("%sDid you mean %s?%s\n", terminalStyle("90"), near, terminalStyle("0"));
 }
 
-/* How long a slow answer took, where replies are shown for people. */
+/* Prints the time of a slow reply, in the style for people. */
 static void showTime(const cliSession *s, uint64_t passed_ms) {
     if (passed_ms >= SLOW_MS && s->options->style == STYLE_PRETTY) printf("(%.2fs)\n", (double)passed_ms / 1000);
 }
@@ -96,7 +96,7 @@ static bool isWord(const sds *words, int count, const char *word) {
     return count == 1 && strcasecmp(words[0], word) == 0;
 }
 
-/* "connect host port" from the prompt. */
+/* Runs "connect host port". */
 static void reconnectTo(cliSession *s, const sds *words, int count) {
     long long port = 0;
     if (count != 3 || !string2ll(words[2], sdsLen(words[2]), &port) || port < 1 || port > 65535) {
@@ -107,7 +107,7 @@ static void reconnectTo(cliSession *s, const sds *words, int count) {
     sessionConnect(s, false);
 }
 
-/* False when the line asks to leave. */
+/* Runs a line. Returns false if it is quit or exit. */
 static bool runLine(cliSession *s, const char *line) {
     int count;
     sds *words = requestSplitLine(line, &count);
@@ -124,14 +124,14 @@ static bool runLine(cliSession *s, const char *line) {
     return go_on;
 }
 
-/* What has been read of the standard input and not been run. stdio would not say whether its buffer holds a line. */
+/* Buffered bytes of stdin that have not been run. stdio does not tell whether its buffer has a line. */
 typedef struct pipeLines {
     sds unread; /* owns */
     size_t at;
     bool over;
 } pipeLines;
 
-/* The next line without its end, with what follows the last end of a line as a line too; NULL: no more. */
+/* Returns the next line without its end; bytes after the last line end are a line as well. NULL at the end of input. */
 static sds nextPipeLine(pipeLines *in) {
     size_t searched = in->at;
     for (;;) {
@@ -181,7 +181,7 @@ static sds makePrompt(const cliSession *s) {
     return sdsCat(prompt, "> ");
 }
 
-/* May the words hold a password? */
+/* Returns true if the words may contain a password. */
 static bool wordsAreSecret(const sds *words, int count) {
     static const char *const settings[] = {
         "requirepass",   "primaryauth", "masterauth", "tls-key-file-pass", "tls-client-key-file-pass",
@@ -206,7 +206,8 @@ static bool wordsAreSecret(const sds *words, int count) {
     return false;
 }
 
-/* Passwords do not go into the history; nor does a line that cannot be taken apart and looks as if it held one. */
+/* Returns true if the line may contain a password, and so must not be added to the history. A line that cannot be split
+ * is judged by its text. */
 static bool isSecret(const char *line) {
     int count;
     sds *words = requestSplitLine(line, &count);
@@ -226,7 +227,7 @@ static sds hint(void *arg, const char *line) {
     return s->options->hints ? helpHint(line) : NULL;
 }
 
-/* A terminal that knows no more than lines. */
+/* Reads a line from a terminal that cannot edit. */
 static sds readPlainLine(const char *prompt) {
     char *line = NULL;
     size_t room = 0;
@@ -239,7 +240,7 @@ static sds readPlainLine(const char *prompt) {
     return got;
 }
 
-/* A paste may have brought several lines: each is a command. False when one asks to leave. */
+/* Runs each line of a text, as a paste may contain several. Returns false if one is quit or exit. */
 static bool runLines(cliSession *s, lineHistory *history, sds text) {
     int count;
     bool go_on = true;
@@ -265,7 +266,7 @@ int replRunTerminal(cliSession *s) {
     sessionConnect(s, false);
     bool go_on = true;
     while (go_on) {
-        helpLoad(s); /* before the prompt, so that hints are there */
+        helpLoad(s); /* before the prompt, for its hints */
         sds prompt = makePrompt(s);
         sds line = capable ? lineEditorRead(editor, prompt) : readPlainLine(prompt);
         sdsFree(prompt);
@@ -277,7 +278,7 @@ int replRunTerminal(cliSession *s) {
         if (!line) break;
         go_on = runLines(s, history, line);
         sdsFree(line);
-        if (go_on && !s->link) sessionConnect(s, true); /* Ctrl-C ended a stream by closing the connection */
+        if (go_on && !s->link) sessionConnect(s, true); /* Ctrl-C has ended a subscription by closing the connection */
     }
     lineEditorFree(editor);
     lineHistoryClose(history);

@@ -1,4 +1,4 @@
-/* repl.h -- lines of commands: from a person at a terminal, or from a pipe.
+/* repl.h -- runs lines of commands from a terminal or a pipe.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef CLI_REPL_H
@@ -6,7 +6,7 @@
 
 #include "session.h"
 
-/* Returns the exit code. */
+/* Run lines until the end of input. Return the exit code. */
 int replRunTerminal(cliSession *s);
 int replRunPipe(cliSession *s);
 

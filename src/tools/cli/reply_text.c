@@ -1,6 +1,6 @@
-/* reply_text.c -- a reply as text, in the style that was asked for.
+/* reply_text.c -- formats a reply as text, in one of several styles.
  *
- * Scripts read these texts: they are fixed to the byte.
+ * Scripts parse these texts, so no byte of them may change.
  *
  * Tests       tests/unit/tools/reply_text_test.c, tests/tools/cli.tcl
  *
@@ -27,7 +27,7 @@ static sds prettyList(sds out, const replyValue *v, const char *prefix) {
         out = replyTextPretty(out, item, inner);
         if (step == 1) continue;
         item = &v->items[i + 1];
-        sdsIncrLen(out, -1); /* the key's newline */
+        sdsIncrLen(out, -1); /* removes the newline after the key */
         out = sdsCat(out, " => ");
         sds value = replyTextPretty(sdsEmpty(), item, inner);
         if (memchr(value, '\n', sdsLen(value) - 1) && replyIsList(item)) out = sdsCat(sdsCat(out, "\n"), inner);
@@ -122,7 +122,7 @@ static sds jsonString(sds out, const char *s, size_t len) {
     return sdsCat(out, "\"");
 }
 
-/* The text as the pretty style quotes it, and that as a JSON string. */
+/* Appends a JSON string; with `ascii`, of the text as the pretty style quotes it. */
 static sds jsonText(sds out, const char *s, size_t len, bool ascii) {
     if (!ascii) return jsonString(out, s, len);
     sds quoted = sdsCatRepr(sdsEmpty(), s, len);
@@ -131,7 +131,7 @@ static sds jsonText(sds out, const char *s, size_t len, bool ascii) {
     return out;
 }
 
-/* JSON has text keys only. */
+/* Appends a key of a JSON object, which must be a string. */
 static sds jsonKey(sds out, const replyValue *v, bool ascii) {
     if (replyIsText(v)) return jsonText(out, v->str, v->len, ascii);
     sds key = replyTextJson(sdsEmpty(), v, ascii);

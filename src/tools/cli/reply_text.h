@@ -1,4 +1,4 @@
-/* reply_text.h -- a reply as text, in the style that was asked for.
+/* reply_text.h -- formats a reply as text, in one of several styles.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef CLI_REPLY_TEXT_H
@@ -9,12 +9,12 @@
 
 typedef enum { STYLE_AUTO, STYLE_PRETTY, STYLE_RAW, STYLE_CSV, STYLE_JSON, STYLE_QUOTED_JSON } replyStyle;
 
-/* For people: types, numbering, quotes; ends with a newline. `prefix` indents nested lines. */
+/* Appends a reply for people: with types, numbers and quotes. Ends with a newline. `prefix` indents nested lines. */
 sds replyTextPretty(sds out, const replyValue *v, const char *prefix);
-/* Bare values, one per line; `delimiter` stands between them and ends nothing. */
+/* Appends bare values, with `delimiter` between them and not after the last. */
 sds replyTextRaw(sds out, const replyValue *v, const char *delimiter);
 sds replyTextCsv(sds out, const replyValue *v);
-/* `ascii`: bytes beyond ASCII as escapes instead of as they are. */
+/* With `ascii`, non-ASCII bytes are written as escapes. */
 sds replyTextJson(sds out, const replyValue *v, bool ascii);
 
 #endif

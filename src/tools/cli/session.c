@@ -1,9 +1,9 @@
-/* session.c -- the connection that the user talks over, and what is known of its state.
+/* session.c -- the connection to the server, and its state.
  *
- * What a reply means for later ones (database, protocol, transaction, subscriptions) is read off the commands as they
- * pass, because the prompt shows it and a new connection must restore it.
+ * The state that commands change (database, protocol, transaction, subscriptions) is derived from the commands and
+ * their replies, because the prompt shows it and a new connection must restore it.
  *
- * Not here    words (repl.c, main.c), formats (reply_text.c).
+ * Not here    splitting lines into words (repl.c, main.c), formats (reply_text.c).
  * Tests       tests/tools/cli.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -30,7 +30,8 @@ sds sessionAddress(const cliSession *s) {
     return sdsCatPrintf(sdsEmpty(), strchr(o->host, ':') ? "[%s]:%d" : "%s:%d", o->host, o->port);
 }
 
-/* Tell a refusal; false when there was one. Takes `r`. */
+/* Checks a reply of the login. If it is an error, prints it, sets `refused` and returns false. Takes ownership of
+ * `r`. */
 static bool greet(cliSession *s, const char *what, replyValue *r) {
     bool refused = r && replyIsError(r);
     if (refused) {
@@ -79,7 +80,7 @@ bool sessionConnect(cliSession *s, bool quiet) {
         return false;
     }
     s->refused = false;
-    if (!authenticate(s)) { /* no database is chosen for another user than the wanted one */
+    if (!authenticate(s)) { /* no SELECT as another user than the intended one */
         s->db = 0;
         return true;
     }
@@ -98,7 +99,7 @@ void sessionDisconnect(cliSession *s) {
 
 void sessionSetAddress(cliSession *s, slice host, int port) {
     sds before = s->host;
-    s->host = sdsFromSlice(host); /* the old name may be what `host` points into */
+    s->host = sdsFromSlice(host); /* copied first, as `host` may point into the old one */
     s->options->host = s->host;
     s->options->port = port;
     s->options->socket = NULL;
@@ -126,7 +127,7 @@ replyValue *sessionAsk(cliSession *s, const char *word, ...) {
 
 /* ---- Replies ---------------------------------------------------------------------------------------------------- */
 
-/* Print a reply in the options' style. */
+/* Prints a reply in the style of the options; with `as_text`, as it is. */
 static void sessionPrint(const cliSession *s, const replyValue *v, bool as_text) {
     const cliOptions *o = s->options;
     sds out = sdsEmpty();
@@ -144,7 +145,7 @@ static void sessionPrint(const cliSession *s, const replyValue *v, bool as_text)
     sdsFree(out);
 }
 
-/* Replies that are pages of text are shown as such. */
+/* Returns true if the command replies with a page of text, which is printed without quotes. */
 static bool repliesText(int argc, const slice *argv) {
     static const char *const pairs[][2] = {
         {"memory", "malloc-stats"}, {"memory", "doctor"},     {"latency", "graph"},         {"latency", "doctor"},
@@ -158,7 +159,7 @@ static bool repliesText(int argc, const slice *argv) {
     return false;
 }
 
-/* ---- Streams ---------------------------------------------------------------------------------------------------- */
+/* ---- Pushes ----------------------------------------------------------------------------------------------------- */
 
 static void onInterrupt(int sig) {
     unused(sig);
@@ -173,7 +174,7 @@ static bool isUnsubscribe(slice word) {
     return sliceIs(word, "unsubscribe") || sliceIs(word, "punsubscribe") || sliceIs(word, "sunsubscribe");
 }
 
-/* The first word of a list, which says what kind of message it is; "" of anything else. */
+/* Returns the first word of a list, which is the kind of a pub/sub message; "" for other replies. */
 static slice kindOf(const replyValue *v) {
     if (!replyIsList(v) || v->count < 3 || !v->items[0].str) return sliceStr("");
     return sliceOf(v->items[0].str, v->items[0].len);
@@ -184,7 +185,8 @@ static bool isMessage(const replyValue *v) {
     return sliceIs(kind, "message") || sliceIs(kind, "pmessage") || sliceIs(kind, "smessage");
 }
 
-/* A subscription has begun or ended: its confirmation says how many there are. False for what is none. */
+/* Updates `subscribed` from the confirmation of a SUBSCRIBE or UNSUBSCRIBE, which has the number of subscriptions.
+ * Returns false if `v` is not one. */
 static bool noteConfirmation(cliSession *s, const replyValue *v) {
     slice kind = kindOf(v);
     if (!isSubscribe(kind) && !isUnsubscribe(kind)) return false;
@@ -192,15 +194,15 @@ static bool noteConfirmation(cliSession *s, const replyValue *v) {
     return true;
 }
 
-/* Show what comes until it ends: with the connection, with the last subscription, or, where commands are lines, when
- * the next one comes (in interactive mode, at a key or Ctrl-C). */
+/* Prints pushes until the connection or the last subscription ends, or, if commands are read as lines, until the next
+ * line (at a terminal: a key or Ctrl-C). Returns false if the connection is broken. */
 static bool showStream(cliSession *s) {
     struct sigaction act = {.sa_handler = onInterrupt}, before;
     bool alive = true, lines = s->reads_lines && !s->monitoring;
     session_interrupted = 0;
     s->streamed = true;
     if (s->interactive) {
-        if (!s->monitoring) terminalSetKeys(); /* any key, not only Enter, ends the stream */
+        if (!s->monitoring) terminalSetKeys(); /* any key ends it, not only Enter */
         sigaction(SIGINT, &act, &before);
     }
     while (!session_interrupted) {
@@ -208,7 +210,7 @@ static bool showStream(cliSession *s) {
         if (!linkHasReply(s->link) && !linkHasInput(s->link)) {
             if (lines && s->line_waits) break;
             int ready = poll(p, lines ? 2 : 1, -1);
-            if (ready < 0 && s->interactive && !s->monitoring) terminalSetKeys(); /* stopped and going on? */
+            if (ready < 0 && s->interactive && !s->monitoring) terminalSetKeys(); /* may have been stopped */
             if (ready < 0) continue;
             if (p[1].revents) break;
         }
@@ -237,8 +239,8 @@ static bool showStream(cliSession *s) {
     return alive;
 }
 
-/* The next reply to a command, for which the confirmation of a subscription may be taken. Messages before it are shown,
- * other pushes if so wanted. */
+/* Returns the next reply to a command, which with `confirmation_wanted` may be the confirmation of a subscription.
+ * Prints messages that arrive before it, and other pushes if the options say so. NULL if the connection is broken. */
 static replyValue *readReply(cliSession *s, bool confirmation_wanted) {
     replyValue *v;
     while ((v = linkRead(s->link))) {
@@ -250,7 +252,8 @@ static replyValue *readReply(cliSession *s, bool confirmation_wanted) {
     return NULL;
 }
 
-/* Subscribing answers once per channel, as pushes in RESP3; then messages come. Takes `first`. */
+/* Prints the confirmations of a subscription, one per channel (pushes in RESP3), then its messages. Takes ownership of
+ * `first`. Returns false if the connection is broken. */
 static bool showSubscription(cliSession *s, int argc, bool subscribe, replyValue *first) {
     for (int i = 0; i < (argc > 1 ? argc - 1 : 1); i++) {
         replyValue *v = i == 0 ? first : readReply(s, true);
@@ -270,7 +273,7 @@ static bool showSubscription(cliSession *s, int argc, bool subscribe, replyValue
 
 /* ---- Commands --------------------------------------------------------------------------------------------------- */
 
-/* What a command that succeeded changes for later ones. */
+/* Updates the state after a command that has succeeded. */
 static void noteEffect(cliSession *s, int argc, const slice *argv) {
     long long n;
     if (sliceIs(argv[0], "select") && argc == 2 && string2ll(argv[1].ptr, argv[1].len, &n)) s->db = (int)n;
@@ -284,8 +287,8 @@ static void noteEffect(cliSession *s, int argc, const slice *argv) {
     }
 }
 
-/* "MOVED 3999 127.0.0.1:6381", "ASK 3999 :6381": take the address over, without a host the same one. False when the
- * error is no redirection that makes sense. */
+/* Sets the address from "MOVED 3999 127.0.0.1:6381" or "ASK 3999 :6381"; an empty host means the same host. Returns
+ * false if the error is not a valid redirection. */
 static bool takeRedirection(cliSession *s, const replyValue *v, bool *asking) {
     int count;
     long long slot, port;
@@ -308,8 +311,8 @@ static bool takeRedirection(cliSession *s, const replyValue *v, bool *asking) {
     return good;
 }
 
-/* Send a command and read its (first) reply, from the server that has the key. A cluster that sends in circles ends up
- * with its last redirection as the reply. NULL when a connection broke. */
+/* Sends a command, follows redirections if the options say so, and returns its (first) reply. After REDIRECTIONS_MAX
+ * redirections the last one is the reply. NULL if a connection is broken. */
 static replyValue *askCluster(cliSession *s, int argc, const slice *argv, bool confirmation_wanted) {
     bool asking = false;
     for (int hops = 0;; hops++) {
@@ -318,13 +321,13 @@ static replyValue *askCluster(cliSession *s, int argc, const slice *argv, bool c
         replyValueFree(v);
         if (!linkSend(s->link, argc, argv)) return NULL;
         v = readReply(s, confirmation_wanted);
-        /* Within MULTI the command has been refused, and with it the transaction: nothing to go after. */
+        /* Within MULTI the server has refused the command and the transaction: a redirection is not followed. */
         if (!v || !replyIsError(v) || !s->options->cluster || s->in_transaction || hops == REDIRECTIONS_MAX) return v;
         sds host = sdsNew(s->options->host);
         const char *socket = s->options->socket;
         int port = s->options->port;
         bool followed = takeRedirection(s, v, &asking), connected = followed && sessionConnect(s, false);
-        if (followed && !connected) { /* the server that is there is of more use than the one that is not */
+        if (followed && !connected) { /* go back to the server that can be reached */
             sessionSetAddress(s, sdsSlice(host), port);
             s->options->socket = socket;
         }
@@ -335,8 +338,8 @@ static replyValue *askCluster(cliSession *s, int argc, const slice *argv, bool c
     }
 }
 
-/* Run one command and print its reply, following redirections of a cluster if the options say so. False when the
- * connection broke (`link` is NULL when a redirection led to a server that is not there). */
+/* Runs one command and prints its reply, following redirections if the options say so. Returns false if the connection
+ * is broken; `link` is NULL if a redirection led to a server that cannot be reached. */
 static bool sessionRun(cliSession *s, int argc, const slice *argv) {
     bool subscribe = isSubscribe(argv[0]);
     bool subscription = !s->in_transaction && (subscribe || isUnsubscribe(argv[0]));
@@ -376,7 +379,7 @@ bool sessionRunRepeated(cliSession *s, int argc, const slice *argv, long long re
             return false;
         }
         if (sessionRun(s, argc, argv)) continue;
-        /* Ending the server ends the connection: as expected. */
+        /* SHUTDOWN ends the connection: that is not an error. */
         bool shutdown_sent = sliceIs(argv[0], "shutdown");
         snprintf(s->last_error, sizeof(s->last_error), "%s", s->link ? linkError(s->link) : "the redirection failed");
         bool subscription_lost = s->subscribed && !isSubscribe(argv[0]);

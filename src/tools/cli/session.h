@@ -1,4 +1,4 @@
-/* session.h -- the connection that the user talks over, and what is known of its state.
+/* session.h -- the connection to the server, and its state.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef CLI_SESSION_H
@@ -10,37 +10,39 @@
 typedef struct cliSession {
     cliOptions *options; /* borrowed */
     serverLink *link;    /* owns; NULL while not connected */
-    sds host;            /* owns; where a redirection or `connect` led, lent to the options; NULL: nowhere yet */
+    sds host;            /* owns; host of a redirection or `connect`; options->host points to it; NULL: none yet */
     int db, resp;
     bool in_transaction, subscribed, monitoring;
     bool interactive;
     bool reads_lines;     /* commands come from a terminal or a pipe, not from the command line */
-    bool line_waits;      /* the next line has been read already: poll(2) says nothing of it */
-    bool broken;          /* a command could not be sent or its reply not be read */
-    bool refused;         /* login, protocol or database */
+    bool line_waits;      /* the next line is already buffered: poll(2) does not report it */
+    bool broken;          /* a command could not be sent or its reply not read */
+    bool refused;         /* the server has refused login, protocol or database */
     bool any_failed;      /* a reply was an error */
-    bool unknown_command; /* the last reply said so */
-    bool streamed;        /* the last command showed what came until it was left */
+    bool unknown_command; /* the last reply was an error for an unknown command */
+    bool streamed;        /* the last command printed pushes until it was interrupted */
     char last_error[LINK_ERR_LEN];
 } cliSession;
 
-/* Connect, authenticate, choose protocol and database. False when there is no connection (told on stderr unless
- * `quiet`); a refusal by the server is told and noted, and the connection stays. */
+/* Connects, authenticates, and selects protocol and database. Returns false if there is no connection, with a line on
+ * stderr unless `quiet`. If the server refuses a step, a line on stderr reports it, `refused` is set, and the
+ * connection stays. */
 bool sessionConnect(cliSession *s, bool quiet);
 void sessionDisconnect(cliSession *s);
-/* From now on the server is this one. Does not connect. */
+/* Sets the address of the server for the next sessionConnect(). */
 void sessionSetAddress(cliSession *s, slice host, int port);
-/* As the prompt and messages name the server: "host:port" or the socket's path. */
+/* Returns the server's name for prompt and messages: "host:port" or the path of the socket. The caller frees it. */
 sds sessionAddress(const cliSession *s);
-/* Run a command `repeat` times, with the options' interval, and print its replies; connects again once when the
- * connection was lost. False when it broke again. An error ends the program if the options say so and there is one
- * command only. */
+/* Runs a command `repeat` times, with the interval of the options, and prints its replies. Reconnects once if the
+ * connection is lost; returns false if it breaks again. An error reply ends the program if it was started with -e and a
+ * single command. */
 bool sessionRunRepeated(cliSession *s, int argc, const slice *argv, long long repeat);
-/* Send words (ended by NULL) for a mode; ends the program when the connection breaks or the server answers an error. */
+/* Sends a command (words ended by NULL) for a mode and returns its reply. Ends the program if the connection breaks or
+ * the reply is an error. */
 replyValue *sessionAsk(cliSession *s, const char *word, ...) __attribute__((sentinel));
-/* Wait; returns early when a signal comes. */
+/* Waits; returns early if a signal arrives. */
 void sessionPause(double seconds);
-/* Set by SIGINT while a stream is shown. */
+/* Set by SIGINT while pushes are shown. */
 extern volatile int session_interrupted;
 
 #endif

@@ -1,4 +1,4 @@
-/* size_spread.c -- how sizes are spread: counted by class, asked for shares, drawn as bars.
+/* size_spread.c -- the distribution of sizes: a histogram with percentiles, drawn as bars.
  *
  *     class   0 .. 15    16 .. 31     32 .. 47          48 .. 63
  *     sizes   0 .. 15    16 .. 31     32, 34, .. 62     64, 68, .. 124     each power of two has 16
@@ -17,7 +17,7 @@ static unsigned classOf(uint64_t size) {
     return ((power - SPREAD_BITS + 1) << SPREAD_BITS) + (unsigned)((size >> (power - SPREAD_BITS)) & (PER_POWER - 1));
 }
 
-/* The largest size of a class. */
+/* Returns the largest size of a class. */
 static uint64_t classEnd(unsigned number) {
     if (number < PER_POWER) return number;
     unsigned shift = (number >> SPREAD_BITS) - 1;
@@ -41,7 +41,7 @@ uint64_t sizeSpreadBelow(const sizeSpread *s, unsigned per_mille) {
 
 /* ---- Bars ------------------------------------------------------------------------------------------------------- */
 
-/* What is there always has a bar that is seen. */
+/* Appends a bar, which is visible for any share above 0. */
 static sds catBar(sds out, double share, int width, bool blocks) {
     static const char *const eighths[] = {"",
                                           "\xe2\x96\x8f",
@@ -66,7 +66,7 @@ static uint64_t countOf(const sizeSpread *s, int power) {
 }
 
 sds sizeSpreadDraw(sds out, const sizeSpread *s, int columns, bool blocks) {
-    enum { FIGURES = 33 }; /* what stands before a bar */
+    enum { FIGURES = 33 }; /* columns before a bar */
     int first = POWERS, last = -1, width = columns - FIGURES - 1;
     uint64_t most = 0;
     for (int power = 0; power < POWERS; power++) {

@@ -1,9 +1,9 @@
-/* snapshot_check.c -- are the bytes that came a whole snapshot?
+/* snapshot_check.c -- checks that received bytes are a complete snapshot.
  *
- * It begins with a magic, and its last eight bytes are the checksum of all before, or zero when the server was told to
- * make none. Both together also tell that nothing is missing.
+ * A snapshot begins with a magic, and its last eight bytes are the checksum of all bytes before, or zero if the server
+ * computes none. A correct checksum also shows that no byte is missing.
  *
- * Not here    what is in it: valkey-check-rdb reads it through.
+ * Not here    checking the contents (valkey-check-rdb).
  * Owns        nothing.
  * Tests       tests/unit/tools/snapshot_check_test.c
  *
@@ -13,7 +13,7 @@
 #include "endian.h"
 #include <string.h>
 
-#define CHECKSUM_SINCE 5 /* version of the format */
+#define CHECKSUM_SINCE 5 /* first version of the format with a checksum */
 
 void snapshotCheckAdd(snapshotCheck *c, const char *bytes, size_t len) {
     size_t head = sizeof(c->head) - c->head_len;
@@ -37,7 +37,7 @@ void snapshotCheckAdd(snapshotCheck *c, const char *bytes, size_t len) {
     memcpy(c->tail, both + body, c->tail_len);
 }
 
-/* The number behind the magic, -1 without one. */
+/* Returns the version after the magic; -1 if there is none. */
 static int versionOf(const snapshotCheck *c) {
     size_t magic = memcmp(c->head, "VALKEY", 6) == 0 ? 6 : memcmp(c->head, "REDIS", 5) == 0 ? 5 : sizeof(c->head);
     int version = magic < sizeof(c->head) ? 0 : -1;

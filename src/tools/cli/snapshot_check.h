@@ -1,4 +1,4 @@
-/* snapshot_check.h -- are the bytes that came a whole snapshot?
+/* snapshot_check.h -- checks that received bytes are a complete snapshot.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef CLI_SNAPSHOT_CHECK_H
@@ -13,11 +13,11 @@ typedef struct snapshotCheck {
     size_t head_len;
     char tail[SNAPSHOT_TAIL_BYTES]; /* the last bytes, which may be the checksum */
     size_t tail_len;
-    uint64_t crc; /* of all before */
-} snapshotCheck;  /* all zero at first */
+    uint64_t crc; /* of all bytes before the tail */
+} snapshotCheck;  /* initially all zero */
 
 void snapshotCheckAdd(snapshotCheck *c, const char *bytes, size_t len);
-/* Behind all bytes: NULL, or what is wrong with them. */
+/* Call after all bytes. Returns NULL if they are a complete snapshot, or else the reason why not. */
 const char *snapshotCheckEnd(const snapshotCheck *c);
 
 #endif

@@ -1,14 +1,14 @@
-/* terminal.c -- the terminal's modes, measures and colours.
+/* terminal.c -- the modes, size and colors of the terminal.
  *
- * A program that dies while its terminal is raw leaves the user with a shell that shows nothing, so every way out
- * passes restore(): atexit() for exit(), handlers for the signals that end a program. The handlers call only what may
- * be called there (tcsetattr, write), put the old handler back and raise the signal again: the exit status stays what
- * it would have been.
+ * A program that ends while its terminal is raw leaves the user with a shell without echo. So restore() is called on
+ * every way out: by atexit() for exit(), and by handlers for the signals that end a program. The handlers call only
+ * async-signal-safe functions (tcsetattr, write), reinstall the previous handler and raise the signal again, so that
+ * the exit status is that of the signal.
  *
- * Settings change at once (TCSANOW): how output is written stays the same, so there is nothing to wait for, and a
- * terminal held by Ctrl-S would keep a dying program waiting for ever.
+ * Modes change immediately (TCSANOW): the output modes do not change, so pending output need not be awaited, and a
+ * terminal stopped by Ctrl-S would block a program that ends.
  *
- * Owns        the terminal's settings, as they were found and as they are wanted, static: a process has one terminal.
+ * Owns        the terminal's settings before and after the change; static, as a process has one terminal.
  * Invariants  1. `changed_mode` is set exactly while the terminal differs from `found`.
  * Tests       tests/tools/cli_terminal.tcl
  *
@@ -36,12 +36,12 @@ static struct sigaction fatal_before[array_len(fatal_signals)], noted_before[arr
 
 /* ---- Modes ------------------------------------------------------------------------------------------------------ */
 
-/* Async-signal-safe. */
+/* Restores the terminal. Async-signal-safe. */
 static void restore(void) {
     if (!changed_mode) return;
     tcsetattr(STDIN_FILENO, TCSANOW, &found);
     if (paste_marked && write(STDOUT_FILENO, PASTE_OFF, sizeof(PASTE_OFF) - 1) < 0) {
-        /* Nobody is there any more to read it. */
+        /* The terminal is closed. */
     }
     changed_mode = paste_marked = 0;
 }
@@ -59,7 +59,7 @@ static void onNoted(int sig) {
     terminal_changed = 1;
 }
 
-/* A signal that the program ignores stays ignored. */
+/* Installs the handlers. A signal that the program ignores stays ignored. */
 static void watchSignals(void) {
     struct sigaction fatal = {.sa_handler = onFatal}, noted = {.sa_handler = onNoted};
     for (size_t i = 0; i < array_len(fatal_signals); i++) {
@@ -87,7 +87,7 @@ static bool terminalEnter(struct termios mode) {
     return false;
 }
 
-/* Undo what a shell changed. */
+/* Sets the mode again after a shell has changed it. */
 static bool enterAgain(void) {
     return tcsetattr(STDIN_FILENO, TCSANOW, &wanted) == 0;
 }
@@ -134,7 +134,7 @@ void terminalSuspend(void) {
     terminal_changed = 1;
 }
 
-/* ---- Measures --------------------------------------------------------------------------------------------------- */
+/* ---- Size ------------------------------------------------------------------------------------------------------- */
 
 bool terminalIsCapable(void) {
     const char *term = getenv("TERM");
@@ -150,7 +150,7 @@ void terminalSize(int *columns, int *rows) {
     if (size.ws_row > 0) *rows = size.ws_row;
 }
 
-/* ---- Colours ---------------------------------------------------------------------------------------------------- */
+/* ---- Colors ----------------------------------------------------------------------------------------------------- */
 
 bool terminalHasColours(void) {
     static int known = -1;

@@ -1,4 +1,4 @@
-/* terminal.h -- the terminal's modes, measures and colours.
+/* terminal.h -- the modes, size and colors of the terminal.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef CLI_TERMINAL_H
@@ -7,26 +7,26 @@
 #include "platform.h"
 #include <signal.h>
 
-/* Can a line be edited here: are stdin and stdout terminals that know escape sequences? */
+/* Returns true if lines can be edited: stdin and stdout are terminals that support escape sequences. */
 bool terminalIsCapable(void);
 
-/* Raw: each key at once, nothing echoed, Ctrl-C a key like others. Keys: at once and unseen as well, but Ctrl-C is
- * still a signal. Set once more, a mode undoes what a shell changed while the program was stopped. False when the
- * terminal refuses. terminalRestore() ends each; so does whatever ends the program. */
+/* Set a mode until terminalRestore() or the end of the program. Raw: each key is delivered at once, without echo, and
+ * Ctrl-C is an ordinary key. Keys: the same, but Ctrl-C is still a signal. Call again after the program was stopped, as
+ * a shell may have changed the mode. Return false if the terminal refuses. */
 bool terminalSetRaw(void);
 bool terminalSetKeys(void);
 void terminalRestore(void);
 
 void terminalSize(int *columns, int *rows);
-/* Stop, as Ctrl-Z asks, with the terminal as the shell wants it; returns when the program goes on, raw again. */
+/* Stops the program, as for Ctrl-Z, with the terminal restored. Returns in raw mode when the program continues. */
 void terminalSuspend(void);
-/* Set by signals while raw: the size changed, or the program was stopped and goes on. */
+/* Set by signals in raw mode: the size has changed, or the program was stopped and continues. */
 extern volatile sig_atomic_t terminal_changed;
 
-/* `code` ("1", "38;5;202") as an escape sequence when stdout shows colours, else "". The text lives in a ring of a few:
- * good for one printf. */
+/* Returns the escape sequence of `code` ("1", "38;5;202") if stdout shows colors, else "". The text is in a small ring
+ * of buffers: valid for one printf. */
 const char *terminalStyle(const char *code);
-/* Does stdout show colours? Not in a file, with NO_COLOR, or on a dumb terminal. */
+/* Returns true if stdout shows colors: not in a file, with NO_COLOR, or on a dumb terminal. */
 bool terminalHasColours(void);
 
 #endif
