@@ -102,7 +102,7 @@ static void start(void) {
     conf.refuse_apply = false;
 }
 
-/* The option's text after `value` was set, or the error. */
+/* Sets an option and returns its text afterwards, or the error. */
 static const char *set(const char *name, const char *value) {
     static char answer[512];
     const char *err = NULL;
@@ -365,7 +365,7 @@ static void loadInChild(void *arg) {
     load(arg);
 }
 
-/* What a load that ends the process prints. */
+/* Returns what a load prints that ends the process. */
 static const char *fatal(char **words) {
     static char output[1024];
     int status = unitInChild(loadInChild, words, output, sizeof(output));

@@ -1,4 +1,4 @@
-/* chars_test.c -- each byte, against the C library in the C locale.
+/* chars_test.c -- compares each byte with the C library in the C locale.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "chars.h"

@@ -1,4 +1,4 @@
-/* clock_test.c -- monotonic time against the system's, dates against localtime.
+/* clock_test.c -- compares monotonic time with the system's, dates with localtime.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "clock.h"
@@ -16,13 +16,13 @@ static uint64_t systemUs(void) {
     return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
 }
 
-/* Ticks, and between which two moments of the system's clock they were read. */
+/* Ticks, and the two times of the system clock between which they were read. */
 typedef struct bracket {
     uint64_t before_us, behind_us;
     monotime ticks;
 } bracket;
 
-/* The closest of some: whoever is kept from running in between makes one wide, never wrong. */
+/* Returns the closest of several readings: an interruption in between makes the bracket wide, never wrong. */
 static bracket readBoth(void) {
     bracket best = {0, UINT64_MAX, 0};
     for (int i = 0; i < 50; i++) {
@@ -42,7 +42,7 @@ TEST(ticks_run_like_the_system_clock) {
     bracket to = readBoth();
     uint64_t ours = clockTicksToUs(to.ticks - from.ticks);
     uint64_t least = to.before_us - from.behind_us, most = to.behind_us - from.before_us;
-    /* One part in a thousand, and what the roundings make. */
+    /* Allows one part in a thousand, and rounding. */
     CHECK(ours + least / 1000 + 2 >= least && ours <= most + most / 1000 + 2);
     CHECK(strstr(clockMonotonicInfo(), "POSIX clock_gettime") || strstr(clockMonotonicInfo(), "ticks/us"));
 }
@@ -59,7 +59,7 @@ TEST(monotonic_does_not_go_back) {
     CHECK(clockTicksToNs((uint64_t)4000000000u * 86400 * 366) > (uint64_t)86400 * 366 * 1000000000 / 4);
 }
 
-/* The C library's seconds may be a tick behind. */
+/* The seconds of the C library may lag by a tick. */
 TEST(wall_clock_is_now) {
     int64_t before = time(NULL), ms = clockWallMs(), us = clockWallUs(), behind = time(NULL);
     CHECK(before <= ms / 1000 && ms / 1000 <= behind + 1);
@@ -75,10 +75,10 @@ TEST(wall_clock_stands_where_a_test_stops_it) {
     CHECK(clockWallMs() / 1000 >= now - 1);
 }
 
-/* Nobody can say how much it is; but it does not shrink, and no faster than all processors sleep. */
+/* The amount is not known, but it does not decrease, and grows no faster than if all processors slept. */
 TEST(idle_time_only_grows) {
     long long first = clockIdleMs();
-    if (first < 0) return; /* the system does not tell */
+    if (first < 0) return; /* not reported by this system */
     struct timespec pause = {0, 50000000};
     nanosleep(&pause, NULL);
     long long last = clockIdleMs();

@@ -1,4 +1,4 @@
-/* crc64_test.c -- CRC-64/Jones against its definition, bit by bit, for every length, place and split.
+/* crc64_test.c -- CRC-64/Jones against its definition, bit by bit, for every length, offset and split.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "crc64.h"

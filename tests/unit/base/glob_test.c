@@ -1,4 +1,4 @@
-/* glob_test.c -- glob patterns against a recursive reference.
+/* glob_test.c -- compares glob patterns with a recursive reference.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "glob.h"
@@ -64,7 +64,7 @@ TEST(many_stars_stay_cheap) {
     CHECK(!matches(pattern, text));
 }
 
-/* A product of the lengths would take an hour here. */
+/* A matcher that takes the product of the lengths would run for an hour here. */
 TEST(long_parts_stay_cheap) {
     const size_t len = 4000000;
     char *text = malloc(len), *pattern = malloc(len);
@@ -104,7 +104,7 @@ static bool slowClass(const char *p, const char *end, char c, const char **next)
     return found != negated;
 }
 
-/* What a pattern means, by trying everything. */
+/* Matches a pattern by trying every possibility. */
 static bool slowMatch(const char *p, const char *p_end, const char *t, const char *t_end) {
     if (p == p_end) return t == t_end;
     if (*p == '*') return slowMatch(p + 1, p_end, t, t_end) || (t < t_end && slowMatch(p, p_end, t + 1, t_end));

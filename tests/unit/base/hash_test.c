@@ -1,4 +1,4 @@
-/* hash_test.c -- hashes and checksums against published vectors and slow second implementations.
+/* hash_test.c -- compares hashes and checksums with published vectors and slow second implementations.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "hash.h"
@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* SipHash-c-d byte by byte, straight from the paper. With c=2, d=4 it is checked against the paper's own vector, then
- * stands for c=1, d=2. */
+/* SipHash-c-d byte by byte, as in the paper. With c=2, d=4 it is checked against the paper's vector, and then serves as
+ * the reference for c=1, d=2. */
 static uint64_t slowSip(int c, int d, const uint8_t key[16], const uint8_t *p, size_t len) {
     uint64_t k[2] = {0, 0};
     for (int i = 0; i < 16; i++) k[i / 8] |= (uint64_t)key[i] << (i % 8 * 8);
@@ -92,7 +92,7 @@ TEST(sha_vectors) {
     CHECK_EQ_STR(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     sha256Hex(hex, "", 0);
     CHECK_EQ_STR(hex, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-    /* The FIPS messages of two blocks: lengths around the padding's limit. */
+    /* The two-block messages of FIPS, with lengths around the limit of the padding. */
     const char *two = "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq";
     sha1Hex(hex, two, strlen(two));
     CHECK_EQ_STR(hex, "84983e441c3bd26ebaae4aa1f95129e5e54670f1");
@@ -106,7 +106,7 @@ TEST(sha_vectors) {
     CHECK_EQ_STR(hex, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-/* What the standard says, word by word. */
+/* SHA-1 as the standard defines it, word by word. */
 static void slowSha1(char out[41], const uint8_t *p, size_t len) {
     uint32_t h[5] = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0};
     static const uint32_t k[] = {0x5a827999, 0x6ed9eba1, 0x8f1bbcdc, 0xca62c1d6};

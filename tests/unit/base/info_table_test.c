@@ -1,4 +1,4 @@
-/* info_table_test.c -- sections and fields come out in their places, whoever registered them and when.
+/* info_table_test.c -- sections and INFO fields are printed at their positions, in whatever order they were registered.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "info_table.h"
@@ -36,7 +36,7 @@ static void resetSecond(void) {
     order[1] = ++resets;
 }
 
-/* Upper before lower, last before first. */
+/* Registers upper layers before lower ones, and the last position before the first. */
 static void registerAll(void) {
     static const infoMetric upper_metrics[] = {{"size", "size_bytes", INFO_GAUGE, 0, "A size."}, {.field = NULL}};
     static const infoMetric lower_metrics[] = {

@@ -1,4 +1,4 @@
-/* log_limit_test.c -- which log lines of a flood are written, and what is said about the others.
+/* log_limit_test.c -- which log lines of a flood are written, and how the others are reported.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "clock.h"
@@ -19,7 +19,7 @@ TEST(log_limit_first_line_passes_at_once_and_then_one_a_minute) {
     CHECK(!logLimitPass(&limit, 4 + LOG_LIMIT_MS, &left_out));
     CHECK(logLimitPass(&limit, 5 + LOG_LIMIT_MS, &left_out));
     CHECK_EQ_INT(left_out, 201);
-    /* A minute without a line in excess leaves nothing to say. */
+    /* After a minute without suppressed lines there is nothing to report. */
     CHECK(logLimitPass(&limit, 5 + 2 * LOG_LIMIT_MS, &left_out));
     CHECK_EQ_INT(left_out, 0);
 }
@@ -45,7 +45,7 @@ static void start(void) {
     snprintf(file, sizeof(file), "/tmp/unit-log-limit-%d.log", (int)getpid());
     logSetFile(file);
     logSetLevel(LL_NOTICE);
-    logLimitsReport(clockMonotonicMs() + 10 * LOG_LIMIT_MS); /* what other tests have left out */
+    logLimitsReport(clockMonotonicMs() + 10 * LOG_LIMIT_MS); /* lines that other tests have suppressed */
     unlink(file);
 }
 
@@ -111,7 +111,7 @@ TEST(log_limit_lines_below_the_level_are_not_counted) {
 static logLimit common = {.level = LL_WARNING, .lines = 1, .kind = "tries of threads"};
 
 static void *try(void *arg) {
-    uint64_t left_out, *sums = arg; /* lines that passed, lines that were left out before */
+    uint64_t left_out, *sums = arg; /* lines that passed, lines that were suppressed before */
     for (int i = 0; i < TRIES; i++) {
         if (!logLimitPass(&common, 1 + (uint64_t)(i / 1000) * LOG_LIMIT_MS, &left_out)) continue;
         sums[0]++;
@@ -129,7 +129,7 @@ TEST(log_limit_no_line_is_lost_between_threads) {
         passed += sums[i][0];
         left_out += sums[i][1];
     }
-    /* Each of the 20 minutes is begun by one thread. A line that passes by chance while one begins is no fault. */
+    /* One thread begins each of the 20 minutes. A line that passes by chance while a minute begins is not an error. */
     CHECK(passed >= 20 && passed <= 20 * THREADS);
     uint64_t rest = atomic_load(&common.asked) - 1, all = (uint64_t)THREADS * TRIES;
     CHECK(passed + left_out + rest >= all - 20 * THREADS && passed + left_out + rest <= all + 20 * THREADS);

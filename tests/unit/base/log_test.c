@@ -1,4 +1,4 @@
-/* log_test.c -- the forms of a log line.
+/* log_test.c -- the formats of a log line.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "clock.h"

@@ -16,7 +16,7 @@ TEST(one_line_has_no_control_character_but_tabs) {
     }
 }
 
-/* Each byte in each place, among bytes of all other values before and after it. */
+/* Each byte at each position, among bytes of all other values. */
 TEST(one_line_sees_each_byte_in_each_place) {
     for (int c = 0; c < 256; c++) {
         for (size_t at = 0; at < 19; at++) {

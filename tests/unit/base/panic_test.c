@@ -46,10 +46,10 @@ TEST(failed_assertion_reports_and_aborts) {
     CHECK(strstr(report, "# ==> panic_test.c:") != NULL);
     CHECK(strstr(report, " 'arg != NULL' is not true\n") != NULL);
     CHECK(strstr(report, "------ STACK TRACE ------\n") != NULL);
-    CHECK(strstr(report, "(failAssert") != NULL); /* a function that nobody exports */
+    CHECK(strstr(report, "(failAssert") != NULL); /* a function that is not exported */
     CHECK(strstr(report, "\n------ GOOD SECTION ------\nsection says 5\n") != NULL);
     CHECK(strstr(report, "=== VALKEY BUG REPORT END ===\n") != NULL);
-    /* Aborting is not one more crash. */
+    /* The abort is not reported as another crash. */
     CHECK(strstr(report, "crashed by signal") == NULL);
 }
 
@@ -107,7 +107,7 @@ TEST(crash_inside_the_report_ends_it_shorter) {
     int status = unitInChild(crash, &yes, report, sizeof(report));
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
     CHECK(strstr(report, "------ BAD SECTION ------\n") != NULL);
-#ifndef BUILT_WITH_TSAN /* which holds a signal back while another one's handler runs */
+#ifndef BUILT_WITH_TSAN /* which delays a signal while the handler of another runs */
     CHECK(strstr(report, "The crash report itself has crashed.") != NULL);
 #endif
     CHECK(strstr(report, "BUG REPORT END") != NULL);
@@ -179,7 +179,7 @@ TEST(report_says_who_had_mains_role) {
     CHECK(role && role < others);
 }
 
-/* Where no log daemon listens each call goes through the whole of syslog(3), nearly all of it under its lock. */
+/* Without a log daemon each call runs through the whole of syslog(3), most of it under its lock. */
 static void *logForEver(void *arg) {
     panicThreadInit();
     atomic_fetch_add(&runners, 1);
@@ -242,7 +242,7 @@ TEST(threads_that_crash_together_write_one_report) {
     CHECK(first && strstr(first + 1, "crashed by signal") == NULL);
 }
 
-/* What a thread of the server begins and ends with. */
+/* The calls with which a thread of the server begins and ends. */
 static void *threadBody(void *arg) {
     void (*fault)(void) = *(void (**)(void))arg;
     pthread_setname_np(pthread_self(), "io_thd_7");
@@ -271,7 +271,7 @@ static void faultOnMain(void *fault) {
     (*(void (**)(void))fault)();
 }
 
-/* The sanitizers would report these two faults in words of their own. */
+/* The sanitizers would report these two faults in their own format. */
 #define UNCHECKED __attribute__((noinline, no_sanitize("address", "undefined")))
 
 UNCHECKED static void writeNowhere(void) {
@@ -281,7 +281,7 @@ UNCHECKED static void writeNowhere(void) {
 UNCHECKED static int fillStack(volatile char *above) {
     volatile char here[4096];
     here[0] = above[0];
-    return here[0] == 1 ? fillStack(here) + here[0] : 0; /* which is always */
+    return here[0] == 1 ? fillStack(here) + here[0] : 0; /* always true */
 }
 
 static void overflow(void) {
@@ -320,7 +320,7 @@ TEST(overflow_of_mains_stack_is_reported) {
     CHECK(strstr(report, "BUG REPORT END") != NULL);
 }
 
-/* Also under a sanitizer, whose own stack for signals must be back when it comes to free it. */
+/* Also under a sanitizer, which must find its own signal stack when it frees it. */
 TEST(thread_leaves_no_stack_behind) {
     void (*nothing)(void) = threadEnds;
     int status = unitInChild(faultOnThread, &nothing, report, sizeof(report));
@@ -347,7 +347,7 @@ static void removed(void *arg) {
 TEST(removed_handlers_are_silent) {
     int status = unitInChild(removed, NULL, report, sizeof(report));
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
-    if (strncmp(report, "qemu: ", 6)) CHECK_EQ_STR(report, ""); /* an emulator has a word of its own to say */
+    if (strncmp(report, "qemu: ", 6)) CHECK_EQ_STR(report, ""); /* an emulator prints a message of its own */
 }
 
 static void *askOther(void *arg) {

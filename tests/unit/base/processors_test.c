@@ -1,4 +1,4 @@
-/* processors_test.c -- what affinity and groups of processes grant.
+/* processors_test.c -- the processors that affinity and control groups allow.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "processors.h"
@@ -45,7 +45,7 @@ TEST(processors_take_no_limit_from_what_is_malformed) {
                                 "100000\n100000"};
     for (size_t i = 0; i < array_len(bad); i++) CHECK_EQ_INT(ofMax(bad[i]), 0);
     CHECK_EQ_INT(processorsOfMax(sliceOf("100000 100000\0", 14)), 0);
-    for (size_t len = 0; len < 14; len++) { /* cut off anywhere: none, or what is there */
+    for (size_t len = 0; len < 14; len++) { /* cut off anywhere: no limit, or the one that was read */
         int n = processorsOfMax(sliceOf("300000 100000\n", len));
         CHECK(n >= 0 && n <= 300000);
     }
@@ -66,7 +66,7 @@ TEST(processors_find_their_group) {
     CHECK_EQ_INT(processorsGroup(text, "memory").len, 0);
     CHECK_EQ_INT(processorsGroup(sliceStr("nonsense\n\n::\n:\n7"), "cpu").len, 0);
     CHECK_EQ_INT(processorsGroup(sliceStr("nonsense\n\n::\n:\n7"), NULL).len, 0);
-    CHECK(sliceEq(processorsGroup(sliceStr("0::/x:y"), NULL), sliceStr("/x:y"))); /* a name may have one */
+    CHECK(sliceEq(processorsGroup(sliceStr("0::/x:y"), NULL), sliceStr("/x:y"))); /* a name may contain a colon */
 }
 
 /* --- under a root of our own ------------------------------------------------------------------------------ */
@@ -94,16 +94,16 @@ static int granted(const char *text) {
 
 TEST(processors_follow_the_groups_around_theirs) {
     CHECK(mkdtemp(root) != NULL);
-    CHECK_EQ_INT(granted("0::/a/b\n"), 0); /* nothing there */
+    CHECK_EQ_INT(granted("0::/a/b\n"), 0); /* absent */
     put("/a/b/cpu.max", "max 100000\n");
     CHECK_EQ_INT(granted("0::/a/b\n"), 0);
     put("/a/cpu.max", "700000 100000\n");
     CHECK_EQ_INT(granted("0::/a/b\n"), 7);
     put("/a/b/cpu.max", "250000 100000\n");
     CHECK_EQ_INT(granted("0::/a/b\n"), 3);
-    put("/a/cpu.max", "150000 100000\n"); /* it changes while we look on */
+    put("/a/cpu.max", "150000 100000\n"); /* a changed limit is noticed */
     CHECK_EQ_INT(granted("0::/a/b\n"), 2);
-    CHECK_EQ_INT(granted("0::/a/c\n"), 2); /* not there itself */
+    CHECK_EQ_INT(granted("0::/a/c\n"), 2); /* absent itself */
     CHECK_EQ_INT(granted("0::/a/c/d/e\n"), 2);
     CHECK_EQ_INT(granted("0::/\n"), 0);
     CHECK_EQ_INT(granted("0::/a/../a/b\n"), 0); /* no path that climbs is followed */

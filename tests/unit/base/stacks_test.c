@@ -1,4 +1,4 @@
-/* stacks_test.c -- the stacks of threads that go on, in the log.
+/* stacks_test.c -- the stacks of running threads, in the log.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "stacks.h"
@@ -32,7 +32,7 @@ static void work(void *arg) {
     atomic_fetch_add(&laps, 1);
 }
 
-/* A thread that cannot be interrupted, as one that waits for a disk. */
+/* A thread that blocks signals, like one that waits for a disk. */
 static void workDeaf(void *arg) {
     sigset_t set;
     sigemptyset(&set);
@@ -56,7 +56,7 @@ static const char *logOf(void (*first)(void *), const char *reason) {
     logSetFile("");
     long seen = laps;
     for (int i = 0; i < 10000 && laps < seen + 10; i++) usleep(1000);
-    CHECK(laps >= seen + 10); /* both go on */
+    CHECK(laps >= seen + 10); /* both continue */
     stop = true;
     for (int i = 0; i < 2; i++) pthread_join(ids[i], NULL);
     FILE *f = fopen(path, "r");

@@ -1,4 +1,4 @@
-/* symbols_test.c -- names in this very program, and in files that lie.
+/* symbols_test.c -- function names in this program, and in damaged files.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "symbols.h"
@@ -40,7 +40,7 @@ TEST(symbols_of_others_are_not_found) {
     CHECK(!symbolsFind(&file, (const void *)(uintptr_t)of_libc, &s));
 }
 
-/* A copy in memory of its own, so that AddressSanitizer sees what is read beyond it. */
+/* Returns a copy in its own allocation, so that AddressSanitizer detects reads beyond it. */
 static symbolFile copyOf(const symbolFile *file, size_t size) {
     symbolFile copy = {.image = malloc(size ? size : 1), .size = size, .base = file->base};
     CHECK(copy.image != NULL);
@@ -64,7 +64,7 @@ TEST(symbols_of_broken_files_are_not_read) {
     symbolFile broken = copyOf(&file, file.size);
     char *bytes = (char *)(uintptr_t)broken.image;
     for (int i = 0; i < 200; i++) {
-        /* In the header, or in the table of sections. */
+        /* Changes a byte of the header or of the table of sections. */
         size_t at = i % 2 ? (size_t)(unitRandom(&seed) % 64) : file.size - 1 - (size_t)(unitRandom(&seed) % 2048);
         bytes[at] = (char)unitRandom(&seed);
         if (symbolsFind(&broken, address, &s)) CHECK(memchr(s.name, 0, (size_t)(bytes + broken.size - s.name)) != NULL);
@@ -73,7 +73,7 @@ TEST(symbols_of_broken_files_are_not_read) {
     free(bytes);
 }
 
-/* Names beyond their table, in all symbols. */
+/* All symbols get names beyond the end of their table. */
 TEST(symbols_with_lost_names_are_not_found) {
     symbolFile file;
     symbol s;

@@ -1,4 +1,4 @@
-/* thread_suspend_test.c -- threads that are stopped for good, each in a process of its own.
+/* thread_suspend_test.c -- threads that are suspended permanently, each test in a process of its own.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "thread_suspend.h"
@@ -26,7 +26,7 @@ static bool askOdd(void) {
     return is_odd;
 }
 
-/* Threads that sanitizers look after take a signal when they call something. */
+/* Under a sanitizer a thread handles a signal only when it calls a function. */
 static void *workMain(void *arg) {
     size_t i = (size_t)(uintptr_t)arg;
     is_odd = i % 2;
@@ -119,7 +119,7 @@ static void stopNobody(void *arg) {
     pthread_t t;
     unused(arg);
     threadSuspendRegister();
-    for (int i = 0; i < 2000; i++) { /* more than there are places */
+    for (int i = 0; i < 2000; i++) { /* more than the table has slots */
         pthread_create(&t, NULL, endingMain, NULL);
         pthread_join(t, NULL);
     }
@@ -157,7 +157,7 @@ TEST(parking_stops_a_thread_that_begins_later) {
     CHECK_EQ_STR(output, "");
 }
 
-/* The child of a process with threads has one thread, under another number: nobody is there to be stopped. */
+/* The child of a process with threads has a single thread, with another id: there is nothing to suspend. */
 static void stopInFork(void *arg) {
     unused(arg);
     threadSuspendRegister();

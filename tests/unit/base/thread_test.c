@@ -1,4 +1,4 @@
-/* thread_test.c -- what a thread has that was started by threadStart().
+/* thread_test.c -- the properties of a thread that threadStart() has started.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "thread.h"
@@ -92,7 +92,7 @@ static void waitForEnd(void *arg) {
     while (!atomic_load(&may_end)) usleep(1000);
 }
 
-/* The stack of a thread that was asked: it is known by its name, and goes on afterwards. */
+/* A thread appears under its name in the stacks, and continues afterwards. */
 TEST(thread_is_known_to_those_that_ask_for_stacks) {
     pthread_t id;
     threadStack s;
@@ -101,7 +101,7 @@ TEST(thread_is_known_to_those_that_ask_for_stacks) {
     for (int i = 0; i < 5000 && !found; i++) {
         threadStacksAsk(panicHoldsMainRole, 1000);
         for (size_t at = 0; threadStackGet(at, &s); at++) found |= s.answered && !strcmp(s.name, "known");
-        if (!found) usleep(1000); /* it may not have begun */
+        if (!found) usleep(1000); /* it may not have started yet */
     }
     CHECK(found);
     atomic_store(&may_end, true);

@@ -1,4 +1,4 @@
-/* zmalloc_move_test.c -- pages that a few blocks hold become free when these move.
+/* zmalloc_move_test.c -- sparsely used pages become free when their blocks are moved.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "zmalloc_move.h"
@@ -23,7 +23,7 @@ static size_t sizeOfBlock(size_t i, size_t size) {
     return size ? size : 16 + i * 7 % 400;
 }
 
-/* Offer all until a round moves next to none: how many rounds it took. */
+/* Offers all blocks until a round moves hardly any. Returns the number of rounds. */
 static int moveUntilDense(unsigned char **blocks) {
     for (int round = 1; round < 20; round++) {
         moverCounts before = *zmallocMoverCounts();
@@ -57,7 +57,7 @@ static void thinOut(size_t size) {
     zmallocAllocatorInfo(&after);
     CHECK_EQ_INT(zmallocUsed(), used);
     if (!zmallocCanMove()) CHECK_EQ_INT(after.active, before.active);
-    /* Four fifths have gone. The rest of the process may hold some. */
+    /* Four fifths of the blocks were freed. The rest of the process may use some memory. */
     else CHECK(after.active < before.active / 2);
     for (size_t i = 0; i < BLOCKS; i++) {
         if (!blocks[i]) continue;

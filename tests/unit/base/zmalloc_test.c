@@ -69,7 +69,7 @@ TEST(aligned_blocks) {
     }
 }
 
-/* A compiler may leave out an allocation that nobody uses, and take it for a success. */
+/* A compiler may remove an allocation whose result is not used, and assume that it succeeds. */
 static void *volatile taken;
 
 TEST(try_functions_fail_on_demand_and_on_nonsense) {
@@ -83,7 +83,7 @@ TEST(try_functions_fail_on_demand_and_on_nonsense) {
     zmallocFailAfter(1);
     CHECK((taken = ztrycalloc(1, 10)) == NULL);
     zmallocFailAfter(0);
-    /* A sanitizer's allocator would end the process instead. */
+    /* The allocator of a sanitizer would end the process instead of failing. */
 #if !defined(USE_LIBC_MALLOC)
     volatile size_t huge = SIZE_MAX / 2;
     CHECK((taken = ztrymalloc(huge)) == NULL);
@@ -91,8 +91,8 @@ TEST(try_functions_fail_on_demand_and_on_nonsense) {
 #endif
 }
 
-/* A limit on the address space, in a process of its own: what was reserved can be had, and a kept reserve lets small
- * work go on when nothing else is left. */
+/* With a limit of the address space, in a process of its own: reserved memory can be allocated, and a kept reserve lets
+ * small work continue when nothing else is left. */
 #if !defined(USE_LIBC_MALLOC)
 enum { MB = 1 << 20 };
 
@@ -102,20 +102,20 @@ static void spendAll(void *arg) {
     size_t used = zmallocUsed();
     bool ok = zmallocReserve(200 * (size_t)MB) && zmallocUsed() == used;
     if (!unitLittleMemory(8 * MB)) _exit(43);
-    char *large = ztrymalloc(150 * (size_t)MB); /* only with what was reserved for it */
+    char *large = ztrymalloc(150 * (size_t)MB); /* possible only by the reservation */
     ok = ok && large && memset(large, 1, 150 * (size_t)MB);
     ok = ok && !(taken = ztrymalloc(150 * (size_t)MB)) && !zmallocReserve(150 * (size_t)MB);
     zfree(large);
     while ((taken = ztrymalloc(64 * 1024))) {
     }
-    for (int i = 0; i < 100; i++) { /* the end of the process, but for the kept reserve */
+    for (int i = 0; i < 100; i++) { /* would end the process without the kept reserve */
         taken = zmalloc(10000);
         memset(taken, 1, 10000);
     }
     _exit(ok ? 0 : 44);
 }
 
-/* The reserve is spent, memory comes back, the reserve is made again: twice. Aligned blocks have it as well. */
+/* The reserve is used up, memory is freed, the reserve is made again: twice. The same for aligned blocks. */
 static void spendTwice(void *arg) {
     bool aligned = arg != NULL;
     static void *all[20000];
@@ -127,7 +127,7 @@ static void spendTwice(void *arg) {
         if (n == array_len(all)) _exit(43);
         if (!zmallocKeepReserve()) _exit(45);
         void *last = aligned ? zmallocAligned(CACHE_LINE, 64 * 1024) : zmalloc(64 * 1024);
-        while ((all[n] = ztrymalloc(64 * 1024))) n++; /* what is left of the reserve */
+        while ((all[n] = ztrymalloc(64 * 1024))) n++; /* uses the rest of the reserve */
         if (zmallocKeepReserve()) _exit(44);
         zfree(last);
         while (n) zfree(all[--n]);
@@ -147,7 +147,7 @@ static void *holdAndFree(void *arena) {
     return NULL;
 }
 
-/* What another thread has freed lies in its arena, and there is no other memory. */
+/* Memory that another thread has freed is in that thread's arena, and there is no other. */
 static void useOthers(void *arg) {
     unused(arg);
     unsigned arena = zmallocArena();
@@ -188,13 +188,13 @@ TEST(reserves_are_there_when_nothing_else_is) {
 #endif
     size_t used = zmallocUsed();
     CHECK(zmallocReserve(1000000));
-    CHECK(zmallocReserve(1000)); /* less is covered */
+    CHECK(zmallocReserve(1000)); /* a smaller reservation is covered */
     CHECK_EQ_INT(zmallocUsed(), used);
     zmallocFailAfter(1);
     CHECK(!zmallocReserve(2000000));
     CHECK_EQ_INT(zmallocReserved(), 1000000);
     CHECK(zmallocReserve(2000000));
-    zmallocUnreserve(1000000); /* to whoever had asked before, what there is now is enough */
+    zmallocUnreserve(1000000); /* for the earlier reservation the memory suffices now */
     CHECK_EQ_INT(zmallocReserved(), 2000000);
     zmallocUnreserve(0);
     CHECK_EQ_INT(zmallocReserved(), 0);
@@ -234,7 +234,7 @@ TEST(totals_of_ended_threads_stay) {
     pthread_create(&t, NULL, threadBody, given);
     pthread_join(t, NULL);
     size_t kept = zmallocUsed(), want = before + zmallocSize(block_of_thread);
-    /* The thread library may keep a block of its own for the next thread. */
+    /* The thread library may keep a block for the next thread. */
     CHECK(kept >= want && kept < want + 4096);
     zfree(block_of_thread);
     CHECK(zmallocUsed() < before + 4096);

@@ -13,7 +13,7 @@
 
 #define CLIENTS 5
 
-/* What the other half of a client would have: blocks that were handed over. */
+/* The blocks that the I/O half of a client would have: those handed over to it. */
 typedef struct far {
     client *c;
     replyBlock *head;
@@ -26,7 +26,7 @@ static void handOver(far *f) {
     *end = clientTakeReplies(f->c);
 }
 
-/* The first block comes back; part of the bytes of the next may have gone as well, and is told with it. */
+/* Returns the first block; a part of the bytes of the next may have been written as well, and is reported with it. */
 static void comeBack(far *f, uint64_t *rnd) {
     replyBlock *b = f->head;
     if (!b) return;
@@ -41,7 +41,7 @@ static void comeBack(far *f, uint64_t *rnd) {
     clientOutputWritten(f->c, b, bytes);
 }
 
-/* As net does: taken from the list and handed over at once. */
+/* Takes a client from the list and hands its output over at once, as net does. */
 static void flushOne(void) {
     client *c = clientPopPendingWrite();
     for (int i = 0; c && i < CLIENTS; i++)
@@ -60,7 +60,7 @@ static void step(far *f, uint64_t *rnd, robj *value) {
         addReplyBulk(f->c, sliceOf(bytes, unitRandom(rnd) % sizeof(bytes)));
         inner = addReplyDeferredLen(f->c);
         addReplyBulkObject(f->c, value);
-        f->c->req = &(parsedCommand){0}; /* a length may be open while a command runs */
+        f->c->req = &(parsedCommand){0}; /* a length may be deferred while a command runs */
         clientCheck(f->c);
         f->c->req = NULL;
         setDeferredArrayLen(f->c, inner, 1);
@@ -172,7 +172,7 @@ static void lengthsOutOfOrder(client *c) {
     char *outer = addReplyDeferredLen(c);
     CHECK(addReplyDeferredLen(c) != NULL);
     c->deferred = outer;
-    memcpy(outer + sizeof(void *), &(char *){outer}, sizeof(char *)); /* opened behind itself */
+    memcpy(outer + sizeof(void *), &(char *){outer}, sizeof(char *)); /* linked to itself */
 }
 static void tailIsNotLast(client *c) {
     c->reply_tail = c->reply_head;
@@ -257,7 +257,7 @@ static void checkDamaged(void *arg) {
 TEST(checks_find_damage) {
     static struct {
         damageFn *make;
-        const char *expected; /* part of the condition that is said to have failed */
+        const char *expected; /* part of the condition that must be reported as failed */
     } kinds[] = {{idOfAnother, "clientById"},
                  {idToCome, "next_id"},
                  {fakeInTheList, "c->io == NULL"},

@@ -10,10 +10,10 @@
 #include "panic.h"
 #include "reply.h"
 
-/* A stream that nobody looks into: the client counts as connected. */
+/* An I/O half that is never accessed: the client counts as connected. */
 static char fixture_io;
 
-/* Once in a program: threads for what large tables have done in the background. Drain them at the end. */
+/* Starts the background threads once in a program, for work that large tables leave to them. Drain them at the end. */
 __attribute__((weak)) bool fixture_has_background;
 static inline void fixtureBackground(void) {
     if (fixture_has_background) return;
@@ -37,7 +37,7 @@ static inline client *fixtureClient(int resp) {
     return c;
 }
 
-/* What was added since the last call, as an sds, and written as far as accounting goes. */
+/* Returns the output since the last call as an sds, and accounts for it as written. */
 static inline sds fixtureReplies(client *c) {
     clientCheck(c);
     replyBlock *chain = clientTakeReplies(c);

@@ -27,7 +27,7 @@ static void fillInfo(const client *c, clientInfoExtra *extra) {
     extra->pause_ended = filled_pause_ended;
 }
 
-/* As two layers do at boot: one keeps a byte of each client, the other a pointer. */
+/* Like two layers at startup: one stores a byte for each client, the other a pointer. */
 TEST(slots_are_a_layers_own_and_zero_in_new_clients) {
     size_t mode = clientSlotRegister(sizeof(uint8_t)), state = clientSlotRegister(sizeof(void *));
     CHECK(mode >= offsetof(client, slots) && state > mode && state % sizeof(void *) == 0);
@@ -61,7 +61,7 @@ TEST(clients_are_found_by_id_until_freed) {
     clientFree(fake);
 }
 
-/* Each once a round, in the order of ids, whoever goes and comes meanwhile. */
+/* A round visits each client once, in the order of ids, while clients come and go. */
 TEST(the_round_over_clients_misses_nobody) {
     fixtureInit();
     CHECK(clientNextInRound() == NULL);
@@ -70,9 +70,9 @@ TEST(the_round_over_clients_misses_nobody) {
     for (int round = 0; round < 2; round++)
         for (int i = 0; i < 4; i++) CHECK(clientNextInRound() == c[i]);
     CHECK(clientNextInRound() == c[0]);
-    clientFree(c[1]); /* the one that is next */
+    clientFree(c[1]); /* the next client of the round */
     CHECK(clientNextInRound() == c[2]);
-    clientFree(c[2]); /* the one that was last */
+    clientFree(c[2]); /* the last visited client */
     c[4] = fixtureClient(2);
     CHECK(clientNextInRound() == c[3]);
     CHECK(clientNextInRound() == c[4]);
@@ -158,8 +158,8 @@ TEST(closing_is_asked_for_once) {
     clientFree(fake);
 }
 
-/* When ten thousand are closed at once, none looks for itself among the others: what was taken from the list does not
- * read it (the head is no address), what is still there is taken out of its middle. */
+/* Closing ten thousand clients does not search the list for each: a client that was taken from the list does not read
+ * it (the head is not an address), and one in its middle is unlinked directly. */
 TEST(closing_many_does_not_search_the_list) {
     client *c[3];
     for (size_t i = 0; i < array_len(c); i++) clientCloseAsap(c[i] = fixtureClient(2));
@@ -211,7 +211,7 @@ TEST(the_line_of_client_list) {
                  "tot-net-out=0 tot-cmds=0");
     sdsFree(line);
     sdsFree(head);
-    c->req = NULL; /* between commands the arguments are not looked at */
+    c->req = NULL; /* between commands the arguments are not read */
 
     clientOnInfo(fillInfo);
     filled_client = c;
@@ -227,7 +227,7 @@ TEST(the_line_of_client_list) {
     clientFree(c);
 }
 
-/* Who waits is blocked; whose pause has ended, and who has not run since, is about to go on. */
+/* A paused client counts as blocked; once its pause has ended it is about to run again. */
 TEST(a_client_that_is_paused_waits_until_the_pause_ends) {
     client *c = fixtureClient(2);
     clientOnInfo(fillInfo);
@@ -264,7 +264,7 @@ TEST(keys_bring_the_hash_they_were_parsed_with) {
     CHECK(clientTakeValue(c) == value);
     CHECK(clientTakeValue(c) == NULL);
     slice rewritten[] = {sliceStr("set"), sliceStr("z")};
-    c->argv = rewritten; /* hashes of the old vector do not count */
+    c->argv = rewritten; /* hashes of the old vector are not used */
     CHECK_EQ_INT(clientKeyAt(c, 1).hash, hashBytes("z", 1));
     c->req = NULL;
     CHECK_EQ_INT(clientKeyAt(c, 1).hash, hashBytes("z", 1));
@@ -303,13 +303,13 @@ TEST(a_large_argument_becomes_the_value) {
     CHECK_EQ_INT(objectExpire(a), -1);
     CHECK_EQ_STR(objectEncodingName(small), "embstr");
     CHECK(c->flags & CLIENT_ARGS_TAKEN);
-    robj *again = clientEntryOfArg(c, argv[1], 2, false); /* it is gone: a copy */
+    robj *again = clientEntryOfArg(c, argv[1], 2, false); /* already taken: a copy */
     CHECK(objectRawString(again).ptr != argv[2].ptr && sliceEq(objectRawString(again), argv[2]));
     robj *last = clientEntryOfArg(c, argv[5], 6, true);
     CHECK(objectRawString(last).ptr == argv[6].ptr);
-    CHECK(large[1].bytes == argv[4].ptr); /* nobody asked */
+    CHECK(large[1].bytes == argv[4].ptr); /* not requested */
 
-    objectRelease(a); /* the key was set again: the argument can be read to the end of the command */
+    objectRelease(a); /* the key was replaced: the argument stays readable until the command ends */
     CHECK(argv[2].ptr[0] == 'x' && argv[2].ptr[LEN - 1] == 'x');
     CHECK_EQ_INT(a->refcount, 1);
     clientArgsEnd(c);

@@ -1,4 +1,4 @@
-/* command_memory_test.c -- what a command may take: granted, refused, given back.
+/* command_memory_test.c -- the memory that a command reserves: granted, refused, returned.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "client_fixture.h"
@@ -21,7 +21,7 @@ TEST(much_memory_is_reserved_until_the_command_ends) {
     size_t used = zmallocUsed();
     CHECK(commandMemoryReserve(c, 10 * COMMAND_MEMORY_LARGE));
     CHECK(c->flags & CLIENT_RESERVED);
-    CHECK_EQ_INT(zmallocUsed(), used); /* nobody is evicted for it */
+    CHECK_EQ_INT(zmallocUsed(), used); /* nothing is evicted for it */
     commandMemoryEnd(c);
     CHECK(!(c->flags & CLIENT_RESERVED));
     CHECK_REPLY(c, "");
@@ -37,8 +37,8 @@ TEST(what_cannot_be_had_is_refused) {
     clientFree(c);
 }
 
-/* A long command lets others in between: what it was granted stays. Whether it has stayed shows when memory is asked
- * for again, as that is not an allocation then. */
+/* A long command yields to other clients and keeps its reservation. Whether it has kept it shows at the next request,
+ * which is not an allocation then. */
 TEST(memory_of_a_long_command_outlasts_those_in_between) {
     client *c = fixtureClient(2), *other = fixtureClient(2);
     CHECK(commandMemoryReserve(c, 10 * COMMAND_MEMORY_LARGE));

@@ -1,4 +1,4 @@
-/* fan_out_test.c -- who is in a run and who gets a copy, and when messages go together.
+/* fan_out_test.c -- which clients share a run and which get a copy, and when messages are joined.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "client_fixture.h"
@@ -32,7 +32,7 @@ static void say(const char *body) {
     fanOut(&audience, &t);
 }
 
-/* The run next in line has these bytes for RESP2 and RESP3, and so many clients of each. Frees it. */
+/* Checks that the next run has these bytes for RESP2 and RESP3, and these numbers of clients. Frees it. */
 static fanRun *checkRun(fanRun *run, const char *resp2, const char *resp3, size_t n2, size_t n3) {
     CHECK(run != NULL);
     if (!run) return NULL;
@@ -72,7 +72,7 @@ TEST(fan_another_audience_another_run) {
     end();
 }
 
-/* What a client was sent before stays before, and what it is sent afterwards comes afterwards. */
+/* The order of a client's messages and replies is kept. */
 TEST(fan_order_with_replies) {
     begin();
     addReplyStatus(clients[0], "before");
@@ -98,7 +98,7 @@ TEST(fan_who_is_to_be_closed_gets_nothing) {
     end();
 }
 
-/* One whose command runs gets its message behind the reply. */
+/* A client whose command is running gets its message after the reply. */
 TEST(fan_not_into_a_reply) {
     const parsedCommand record = {.argc = 0};
     begin();
@@ -115,7 +115,7 @@ TEST(fan_not_into_a_reply) {
     CHECK_REPLY(clients[2], "*2\r\n:1\r\n:1\r\n>1\r\n+a\r\n>1\r\n+b\r\n");
     fanRun *run = checkRun(fanTakeRuns(), NULL, ">1\r\n+a\r\n", 0, 5);
     CHECK(checkRun(run, NULL, ">1\r\n+b\r\n", 0, 5) == NULL);
-    /* Also where the reply has not begun. */
+    /* Also if the reply has not begun. */
     while (clientPopPendingWrite()) continue;
     clients[4]->req = &record;
     say("c");
@@ -146,7 +146,8 @@ TEST(fan_a_run_has_an_end) {
     end();
 }
 
-/* As many runs as one likes take a bounded memory: then clients get copies, in order behind what the runs bring. */
+/* Any number of runs takes a bounded amount of memory: beyond it clients get copies, ordered after the contents of the
+ * runs. */
 TEST(fan_memory_of_runs_has_a_bound) {
     begin();
     char *body = zmalloc(60001);
@@ -177,7 +178,7 @@ TEST(fan_memory_of_runs_has_a_bound) {
     end();
 }
 
-/* Without memory nobody is left out: copies, or the end of the connection where those cannot be had either. */
+/* Without memory no client misses a message: it gets a copy, or is closed if that fails as well. */
 TEST(fan_without_memory_nobody_misses_a_message) {
     begin();
     for (int fail = 1; fail < 12; fail++) {

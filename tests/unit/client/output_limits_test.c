@@ -89,7 +89,7 @@ static void addBytes(client *c, size_t n) {
     addReplySds(c, bytes);
 }
 
-/* As many blocks as cost at least `n` bytes beyond what is never counted. Returns what is counted then. */
+/* Adds blocks of at least `n` bytes more than what is never counted. Returns the counted bytes. */
 static size_t addBlocks(client *c, size_t n) {
     while (clientQueuedOutput(c) < n) addBytes(c, 4096);
     return clientQueuedOutput(c);
@@ -110,7 +110,7 @@ TEST(hard_limit_closes_at_once) {
     CHECK(c->flags & CLIENT_CLOSE_ASAP);
     CHECK_EQ_INT(client_state.output_limit_disconnections - before, 1);
     size_t bytes = c->output_bytes;
-    addBytes(c, 100); /* nothing is added to who is going */
+    addBytes(c, 100); /* nothing is added to a client that is being closed */
     CHECK_EQ_INT(c->output_bytes, bytes);
     CHECK(clientPopClosing() == c);
     CHECK(clientPopClosing() == NULL);
@@ -135,14 +135,14 @@ TEST(references_count_at_full_size) {
     restore();
 }
 
-/* So many seconds in ticks. */
+/* Converts seconds to ticks. */
 static monotime ticksOf(double seconds) {
     const monotime many = (monotime)1 << 40;
     return (monotime)(seconds * 1e9 * (double)many / (double)clockTicksToNs(many));
 }
 
-/* Whether a client that has been past its soft limit for `seconds` is let go now. A check that took the machine so long
- * that another second has begun says nothing. */
+/* Returns whether a client that has exceeded its soft limit for `seconds` is closed now. The result is not used if the
+ * check took so long that another second has begun. */
 static bool isLetGo(client *c, double seconds) {
     monotime since = c->soft_limit_since = clockTicks() - ticksOf(seconds);
     bool gone = outputLimitCheck(c);
@@ -159,10 +159,10 @@ TEST(soft_limit_closes_after_its_time) {
     replyBlock *first = clientTakeReplies(c);
     replyBlock *rest = first->next;
     first->next = NULL;
-    clientOutputWritten(c, NULL, 1); /* no block came back: nothing is free */
+    clientOutputWritten(c, NULL, 1); /* no block came back: nothing is freed */
     CHECK(c->soft_limit_since != 0);
     clientOutputWritten(c, first, first->total - 1);
-    clientOutputWritten(c, rest, c->output_bytes); /* below: the time starts anew */
+    clientOutputWritten(c, rest, c->output_bytes); /* below the limit: the time starts again */
     CHECK_EQ_INT(c->soft_limit_since, 0);
     addBlocks(c, 1000);
     CHECK(c->soft_limit_since != 0);

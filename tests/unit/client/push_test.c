@@ -86,7 +86,7 @@ TEST(push_to_a_client_that_goes_is_given_back) {
     c->req = &request;
     push(c, "a");
     c->req = NULL;
-    clientFree(c); /* a leak checker sees the block */
+    clientFree(c); /* a leak checker detects a leaked block */
     c = fixtureClient(3);
     c->flags |= CLIENT_CLOSE_AFTER_REPLY;
     c->req = &request;

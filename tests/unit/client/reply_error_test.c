@@ -1,4 +1,4 @@
-/* reply_error_test.c -- texts of errors, how they are counted, and numbers in arguments.
+/* reply_error_test.c -- error texts, their counters, and parsing numbers in arguments.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "client_fixture.h"

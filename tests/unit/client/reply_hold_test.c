@@ -1,4 +1,4 @@
-/* reply_hold_test.c -- waiters are called in order of their offsets, once, whoever tells of the progress.
+/* reply_hold_test.c -- callbacks run in the order of their offsets, once, whichever thread reports the progress.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "reply_hold.h"
@@ -22,7 +22,7 @@ static void begin(void) {
 #define WAITERS 200
 typedef struct note {
     holdWaiter w;
-    uint64_t offset, called; /* call number, 0: not yet */
+    uint64_t offset, called; /* number of the call; 0: not called yet */
 } note;
 static uint64_t calls, last_offset;
 static bool in_order;

@@ -1,4 +1,4 @@
-/* reply_test.c -- every reply in both protocols, and random sequences against a builder that only concatenates.
+/* reply_test.c -- every reply in both protocols, and random sequences compared with a builder that only concatenates.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "client_fixture.h"
@@ -129,7 +129,7 @@ TEST(help_lists_its_lines) {
     clientFree(c);
 }
 
-/* ---- Who is answered -------------------------------------------------------------------------------------------- */
+/* ---- Receivers of replies --------------------------------------------------------------------------------------- */
 
 TEST(silent_clients_get_nothing) {
     const uint32_t silent[] = {CLIENT_REPLY_OFF, CLIENT_REPLY_SKIP, CLIENT_CLOSE_AFTER_REPLY, CLIENT_CLOSE_ASAP,
@@ -150,7 +150,7 @@ TEST(silent_clients_get_nothing) {
 TEST(a_reply_that_cannot_be_ended_ends_the_client) {
     client *c = fixtureClient(2);
     addReplyLongLong(c, 1);
-    CHECK(!addReplyGiveUp(c, c->deferred)); /* nothing is open: it can still be an error */
+    CHECK(!addReplyGiveUp(c, c->deferred)); /* nothing is deferred: the reply can still be an error */
     CHECK(!(c->flags & CLIENT_CLOSE_ASAP));
     void *exec = addReplyDeferredLen(c);
     addReplyDeferredLen(c);
@@ -186,7 +186,7 @@ TEST(first_output_puts_a_client_on_the_list_once) {
     CHECK(!(a->flags & CLIENT_PENDING_WRITE));
     clientOutputWritten(b, clientTakeReplies(b), 5);
     addReplyOk(a);
-    clientFree(a); /* leaves the list by itself */
+    clientFree(a); /* removes itself from the list */
     CHECK(clientPopPendingWrite() == NULL);
     clientFree(b);
     clientFree(fake);
@@ -218,7 +218,7 @@ TEST(large_values_go_by_reference) {
     clientFree(c);
 }
 
-/* Who writes decides from which size on a reference is the cheaper way. */
+/* The writer sets the size from which a reference is cheaper than a copy. */
 TEST(values_are_referred_to_as_their_writer_likes_it) {
     static const struct {
         size_t len;
@@ -285,7 +285,7 @@ TEST(a_range_of_a_value_is_a_reference_into_it) {
     clientFree(c);
 }
 
-/* A reference keeps the whole value, whatever part of it is sent; less than half is copied and keeps nothing. */
+/* A reference keeps the whole value in memory, whatever part of it is sent; less than half of it is copied. */
 TEST(a_range_costs_what_it_keeps_alive) {
     enum { VALUE = 4 << 20 };
     static const struct {
@@ -316,7 +316,8 @@ TEST(a_range_costs_what_it_keeps_alive) {
     bioDrain(BIO_LAZY_FREE);
 }
 
-/* What a reply keeps alive when its value has been replaced: the block, the key, and the reply's own blocks. */
+/* The memory that a reply keeps when its value has been replaced: the value's block, the key, and the reply's
+ * blocks. */
 TEST(a_reply_holds_no_more_than_twice_what_it_sends) {
     static const size_t keys[] = {0, 3, 63, 64, 200, 65534, 65535, 1 << 20},
                         values[] = {64, 200, 1000, 65536, 1 << 20, 4 << 20}, thousandths[] = {1, 100, 499, 501, 1000};
@@ -337,7 +338,7 @@ TEST(a_reply_holds_no_more_than_twice_what_it_sends) {
         else addReplyBulkObjectRange(c, o, value - len, len);
         objectRelease(o);
         bioDrain(BIO_LAZY_FREE);
-        /* Half as much again covers the allocator's rounding, the constants the blocks that were just begun. */
+        /* Half as much again allows for the allocator's rounding, the constants for blocks that were just begun. */
         size_t most = (2 * len + len / 2) + REPLY_BLOCK_SMALL + REPLY_BLOCK_LARGE;
         CHECK(zmallocUsed() - before <= most);
         CHECK(zmallocUsed() - before <= 2 * c->output_memory + c->output_memory / 2);
@@ -364,7 +365,7 @@ TEST(what_a_range_costs_moves_with_it) {
     size_t wire = to->total;
     replyBlockRelease(to);
     clientOutputWritten(c, NULL, wire);
-    c->output_memory = 0; /* the block that came out of the chain is not given back here */
+    c->output_memory = 0; /* the block taken from the chain is not returned here */
     c->output_blocks = 0;
     replyBlockRelease(from);
     CHECK_EQ_INT(o->refcount, 1);
@@ -389,7 +390,7 @@ static sds catHeader(sds s, char prefix, long long n) {
     return sdsCatPrintf(s, "%c%lld\r\n", prefix, n);
 }
 
-/* One random element, to the client and to the expected bytes. */
+/* Adds a random element to the client and to the expected bytes. */
 static sds addRandom(client *c, uint64_t *rnd, sds want, robj **values, size_t nvalues) {
     uint64_t kind = unitRandom(rnd) % 100;
     size_t len = kind < 70 ? unitRandom(rnd) % 100 : kind < 98 ? unitRandom(rnd) % 5000 : unitRandom(rnd) % 60000;
@@ -458,7 +459,7 @@ TEST(random_sequences_equal_plain_concatenation) {
     for (int round = 0; round < 300; round++) {
         client *c = fixtureClient(2);
         void *place[DEPTH_MAX];
-        sds outer[DEPTH_MAX]; /* what stood before each open length */
+        sds outer[DEPTH_MAX]; /* the bytes before each deferred length */
         int depth = 0;
         sds want = sdsEmpty();
         int steps = (int)(unitRandom(&rnd) % 200);
@@ -495,7 +496,7 @@ TEST(random_sequences_equal_plain_concatenation) {
     }
 }
 
-/* The same bytes as one bulk each, either way, from any entry, with blocks that end anywhere. */
+/* The bytes equal those of single bulks, in both directions, from any entry, with blocks that end anywhere. */
 TEST(listpack_runs_equal_single_bulks) {
     uint64_t rng = unitRandomSeed();
     char text[300];
@@ -547,7 +548,7 @@ TEST(chains_start_small_and_grow) {
     clientFree(c);
 }
 
-/* A block made to measure has the room that was asked for, wherever the allocator rounds up. */
+/* A block of a requested size has that capacity, whatever the allocator rounds it up to. */
 TEST(blocks_have_the_room_that_was_asked_for) {
     fixtureInit();
     bool ok = true;
@@ -558,8 +559,8 @@ TEST(blocks_have_the_room_that_was_asked_for) {
     }
 }
 
-/* What is copied into a block of its own is an error where there is no memory for that: nothing of it was added before,
- * so nobody has to go. */
+/* A large copy without memory for its block is an error reply: as nothing was added before, the client is not
+ * closed. */
 TEST(a_large_bulk_without_memory_is_an_error) {
     enum { BYTES = 1 << 20 };
     client *c = fixtureClient(2);
@@ -574,7 +575,7 @@ TEST(a_large_bulk_without_memory_is_an_error) {
     clientFree(c);
 }
 
-/* What the client of a script has got goes, whatever it consists of; only one small block stays for what is next. */
+/* Dropping the replies of a script's client frees them all, except one small block for the next reply. */
 TEST(dropped_replies_leave_nothing) {
     enum { NOTHING, SMALL, REFERENCE, LARGE, TWO, KINDS };
     robj *o = rawString(512, 'v');

@@ -20,7 +20,7 @@ static inline void fixturePubsub(void) {
     fixture_has_pubsub = true;
 }
 
-/* Blocked clients, and the function of the test file that runs now for one that is served; NULL: none. */
+/* Blocked clients, and the function of the running test file for a client that is served; NULL if none. */
 __attribute__((weak)) void (*fixture_unblocked)(client *c);
 __attribute__((weak)) bool fixture_has_blocking;
 static inline void fixtureUnblocked(client *c) {

@@ -1,9 +1,9 @@
-/* propagated_test.c -- whatever commands do: what was propagated of them makes the same dataset elsewhere.
+/* propagated_test.c -- commands that are propagated give the same dataset elsewhere.
  *
- * Random commands of three clients, in and out of transactions, some of them waiting; the clock jumps, keys and fields
- * come to their end, and are taken away or stay. A sink keeps the stream. Then the dataset is written down, emptied,
- * and made again of the stream, with no time being over, as a file is read. Both must be the same: each key with its
- * expire, its elements with their times, groups with their consumers and what is pending.
+ * Three clients run random commands, in and out of transactions, some of them blocking. The clock jumps, keys and
+ * fields expire, and are deleted or stay. A sink records the propagated commands. Then the dataset is printed, emptied,
+ * and made again from these commands without expiring anything, as when a file is loaded. Both must be equal: each key
+ * with its expire, its elements with their TTLs, groups with their consumers and pending entries.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "client/client_fixture.h"
@@ -32,9 +32,9 @@
 #include <stdlib.h>
 
 #define CLIENTS 3
-#define COMMANDS 100 /* short, so that what came to differ is not gone again at the end */
+#define COMMANDS 100 /* few, so that a difference is not deleted again before the end */
 
-/* ---- The stream ---- */
+/* ---- The propagated commands  */
 
 static sds stream_text;
 static int stream_db;
@@ -53,10 +53,10 @@ static void take(const propagateItem *item) {
 
 static const propagateSink sink = {PROPAGATE_AOF, take};
 
-/* ---- The dataset, written down ---- */
+/* ---- Printing the dataset --------- */
 
 typedef struct lines {
-    sds *at; /* owns them */
+    sds *at; /* owns the lines */
     size_t count, room;
 } lines;
 
@@ -229,9 +229,9 @@ static unsigned below(unsigned n) {
     return (unsigned)(unitRandom(&seed) % n);
 }
 
-/* What stands for a letter behind '%': k l s z h x any key of that type as a rule, f a field or member, v a value, n a
- * small number, t a time from now, T and U one since 1970 in milliseconds and seconds, i an ID of a stream, g a group,
- * c a consumer, d a database, e LEFT or RIGHT, p a pair of field and value. */
+/* Appends the word for a letter after '%': k l s z h x any key, mostly of that type, f a field or member, v a value, n
+ * a small number, t a time from now, T and U one since 1970 in milliseconds and seconds, i an ID of a stream, g a
+ * group, c a consumer, d a database, e LEFT or RIGHT, p a pair of field and value. */
 static sds catPart(sds s, char what) {
     static const char kinds[] = "klszhx";
     if (strchr(kinds, what)) {
@@ -433,7 +433,7 @@ static const char *const templates[] = {
     "PUBLISH c m",
 };
 
-static char favourite; /* most commands of a round are about this kind of key */
+static char favourite; /* kind of key of most commands of a round */
 
 static sds randomCommand(void) {
     const char *t, *percent;
@@ -450,20 +450,20 @@ static sds randomCommand(void) {
     return line;
 }
 
-/* Commands, and clients served after them, see the same time: both the store's and the wall clock are set. */
+/* Commands, and clients served after them, must see the same time: sets both the store's and the wall clock. */
 static void setNow(int64_t ms) {
     now_ms = ms;
     clockStopWall(ms);
     storeSetNowMs(ms);
 }
 
-/* Time goes on, from time to time by more than what keys live. What is over may be reaped. */
+/* Advances the clock, sometimes by more than the TTL of keys. Expired keys may be deleted. */
 static void tick(void) {
     setNow(now_ms + (below(8) ? below(20) : below(2500)));
     if (below(40) == 0) activeExpireCycle(EXPIRE_CYCLE_SLOW);
 }
 
-/* The lines that have been run, for who looks for a fault. */
+/* Runs random commands and records them, to find a fault. */
 static void runRandom(lines *history) {
     for (unsigned n = 0; n < COMMANDS; n++) {
         unsigned i = below(CLIENTS);
@@ -492,7 +492,7 @@ static void endClients(void) {
     }
 }
 
-/* ---- Reading the stream ---- */
+/* ---- Replaying the commands  */
 
 static const char *readNumber(const char *p, char prefix, long *n) {
     CHECK(*p == prefix);
@@ -504,7 +504,7 @@ static bool hasFailed(sds reply) {
     return reply[0] == '-';
 }
 
-/* Run it all; no command of it fails. */
+/* Runs all propagated commands, none of which may fail. */
 static void replay(void) {
     const char *p = stream_text, *end = p + sdsLen(stream_text);
     slice argv[2048];
@@ -567,14 +567,14 @@ TEST(what_was_propagated_makes_the_same_dataset) {
     bioDrain(BIO_LAZY_FREE); /* other tests register types, which it reads */
 }
 
-/* ---- Where it is not what the field writes ---- */
+/* ---- Differences from Valkey ------------------ */
 
 #define HIDDEN "hsetex h px 1 fields 2 f 1 e 1|hset h g 1"
 #define ONE_HIDDEN "hsetex h px 1 fields 1 f 1|hset h g 1"
 #define GROUP "xadd x 1-1 f v|xadd x 2-1 f v|xgroup create x g 0"
 #define READ GROUP "|xreadgroup group g c streams x >"
 
-/* The stream in words. */
+/* Returns the propagated commands as words. */
 static sds streamWords(void) {
     sds words = sdsEmpty();
     const char *p = stream_text, *end = p + sdsLen(stream_text);
@@ -600,8 +600,8 @@ static void runLines(client *c, const char *text) {
     }
 }
 
-/* Fields whose time is over are in the hash elsewhere, and not hidden there. Consumers come, and deliveries are
- * counted, also when a group gives nothing new. */
+/* Expired fields are present and visible elsewhere. Consumers are created, and deliveries counted, also when a group
+ * returns nothing new. */
 TEST(only_what_was_there_is_propagated) {
     static const char *const cases[][3] = {
         {HIDDEN, "hdel h f g", "HDEL h g"},
@@ -638,7 +638,7 @@ TEST(only_what_was_there_is_propagated) {
         runLines(clients[0], cases[i][1]);
         propagateRemoveSink(&sink);
         sds words = streamWords();
-        /* Of two keys that go in one step either may be the first. */
+        /* If two keys are deleted in one step, either may be the first. */
         char *other = strstr(words, "UNLINK l; UNLINK k");
         if (other) memcpy(other, "UNLINK k; UNLINK l", 18);
         if (!CHECK_EQ_STR(words, cases[i][2])) printf("    %s -> %s\n", cases[i][0], cases[i][1]);

@@ -1,4 +1,4 @@
-/* reply_limit_test.c -- a command whose reply reaches the client's output limit stops to make the reply.
+/* reply_limit_test.c -- a command stops building a reply that reaches the client's output limit.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "client/client_fixture.h"
@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 #define ELEMENTS 20000
-/* Parts of a reply that may be dropped: those of the batch in which the limit is reached. */
+/* Number of parts of a reply that may be dropped: those of the batch in which the limit is reached. */
 #define UNSENT_MAX 300
 
 static slice many[ELEMENTS * 3 + 8];
@@ -39,7 +39,7 @@ static void runWords(client *c, commandHandler *fn, const char *line) {
     sdsFreeSplitRes(words, argc);
 }
 
-/* `fn` with words, then each element with `before` ahead of it and `after` behind it. */
+/* Runs `fn` with words, then each element with `before` ahead of it and `after` behind it. */
 static void runMany(client *c, commandHandler *fn, const char *name, const char *key, const char *before,
                     const char *after) {
     uint32_t n = 0;

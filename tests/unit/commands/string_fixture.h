@@ -1,4 +1,4 @@
-/* string_fixture.h -- run a command's handler on a client without a connection.
+/* string_fixture.h -- runs a command's handler on a client without a connection.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef TESTS_STRING_FIXTURE_H
@@ -13,7 +13,7 @@
 #define FIXTURE_ARGS_MAX 1024
 
 static client *fixture_client;
-static sds fixture_events; /* "event:key " of all since the last call */
+static sds fixture_events; /* all events since the last call, each as "event:key " */
 
 static inline void fixtureSawEvent(serverDb *db, int type, const char *event, slice key) {
     unused(db);
@@ -48,8 +48,8 @@ static inline sds fixtureReply(void) {
     return out;
 }
 
-/* Run `handler` with the words of `line` and give its reply. `value_arg` not 0: the entry of key 1 is built ahead from
- * that argument. */
+/* Runs `handler` with the words of `line` and returns its reply. If `value_arg` is not 0, the entry of key 1 is built
+ * ahead from that argument. */
 static inline sds fixtureRun(commandHandler *handler, const char *line, uint32_t value_arg) {
     int count;
     slice argv[FIXTURE_ARGS_MAX];

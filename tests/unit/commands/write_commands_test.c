@@ -1,8 +1,9 @@
-/* write_commands_test.c -- every write command of the table against the door of the keyspace.
+/* write_commands_test.c -- every write command of the table reports its changes.
  *
- * Each has examples of a run that changes something and of one that does not. The dataset before and after says which
- * keys have changed; the observers say of which keys the command has told. They must be the same, and rdb_changes must
- * have moved exactly then. A write command without both kinds of example fails, so a new one cannot be forgotten.
+ * Each command has an example that changes something and one that does not. A comparison of the dataset before and
+ * after gives the changed keys; the observers record the keys that the command has reported. Both must be equal, and
+ * rdb_changes must have grown exactly then. The test fails for a write command without both examples, so that a new one
+ * cannot be forgotten.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "client/client_fixture.h"
@@ -20,11 +21,11 @@
 
 #include <stdio.h>
 
-/* Setup, a line for each command (a '|' between); the command; does it change anything. $DUMP is a payload. */
+/* Setup commands (separated by '|'); the command; whether it changes anything. $DUMP is a payload. */
 typedef struct example {
     const char *setup, *line;
     bool changes;
-    const char *events; /* that it tells, "new" left out; NULL: not looked at */
+    const char *events; /* reported events, without "new"; NULL: not checked */
 } example;
 
 #define EMPTY_HLL "set a \"HYLL\\x01\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x80\\x7f\\xff\""
@@ -317,7 +318,7 @@ static const example examples[] = {
     {EMPTY_HLL, "pfdebug todense a", true, ""},
     {EMPTY_HLL, "pfdebug getreg a", true, ""},
     {EMPTY_HLL, "pfdebug decode a", false, ""},
-    /* server.def: databases are told of as a whole */
+    /* server.def: a change of a whole database is reported as such */
     {"set a 1", "flushdb", true, ""},
     {"set a 1", "flushdb later", false, ""},
     {"set a 1", "flushall sync", true, ""},
@@ -360,7 +361,7 @@ static const example examples[] = {
     {PENDING_OF_TWO, "xautoclaim a h d 0 0", false, ""},
 };
 
-/* ---- What there is -------------------------------------------------------------------------------- */
+/* ---- The dataset ---------------------------------------------------------------------------------- */
 
 typedef struct keyState {
     int db;
@@ -406,7 +407,7 @@ static bool sameKey(const keyState *a, const keyState *b) {
     return a && b && a->expire == b->expire && sdsCmp(a->value, b->value) == 0;
 }
 
-/* ---- What was told -------------------------------------------------------------------------------- */
+/* ---- The reports ---------------------------------------------------------------------------------- */
 
 typedef struct toldKey {
     int db;
@@ -460,9 +461,9 @@ static void forget(void) {
 
 /* ---- Running -------------------------------------------------------------------------------------- */
 
-static sds payload; /* a DUMP */
+static sds payload; /* the reply of a DUMP */
 
-/* One command, as a connection would run it; the reply. */
+/* Runs one command, as a connection would, and returns the reply. */
 static sds runLine(client *c, const char *line) {
     alignas(16) char room[4096];
     recordArena arena;
@@ -514,7 +515,7 @@ static client *startUp(void) {
     storeSetNowMs(clockWallMs());
     client *c = fixtureClient(2);
     c->authenticated = true;
-    c->flags |= CLIENT_DENY_BLOCKING; /* where others wait it is told that there is nothing */
+    c->flags |= CLIENT_DENY_BLOCKING; /* a blocking command returns at once */
     if (!payload) {
         runSetup(c, "set a dumped");
         sds reply = runLine(c, "dump a");
@@ -543,7 +544,7 @@ static bool runExample(client *c, const example *e) {
         bool old = i < before.count;
         const keyState *k = old ? &before.keys[i] : &after.keys[i - before.count];
         const keyState *other = findKey(old ? &after : &before, k);
-        if (!old && other) continue; /* seen already */
+        if (!old && other) continue; /* already checked */
         bool same = sameKey(k, other);
         changed += !same;
         good &= told.databases ? true : CHECK_EQ_INT(wasTold(k), !same);
@@ -572,7 +573,7 @@ static void sawReady(serverDb *db, hashedKey key, int type) {
     ready_seen++;
 }
 
-/* Who waits for a key hears of it when it comes, and of a stream when it has more, or loses a group. */
+/* Clients blocked on a key are woken when it is created, and on a stream when it has more entries or loses a group. */
 TEST(write_commands_tell_of_keys_that_others_wait_for) {
     static const struct {
         const char *setup, *line;
@@ -598,7 +599,7 @@ TEST(write_commands_tell_of_keys_that_others_wait_for) {
     clientFree(c);
 }
 
-/* Whether the line begins with the command's name, a subcommand's with both words. */
+/* Returns whether the line begins with the command's name, of a subcommand with both words. */
 static bool isOf(const char *line, const serverCommand *cmd) {
     const char *name = cmd->fullname;
     for (; *name; name++, line++)
@@ -616,7 +617,7 @@ static void askForExamples(void *arg, serverCommand *cmd) {
     if (cmd->flags & CMD_WRITE) {
         (*(size_t *)arg)++;
         bool both = CHECK(cmd->proc);
-        both &= CHECK(examplesOf(cmd, true) || cmd->proc == clusterDisabledCommand); /* which changes nothing */
+        both &= CHECK(examplesOf(cmd, true) || cmd->proc == clusterDisabledCommand); /* it changes nothing */
         both &= CHECK(examplesOf(cmd, false));
         if (!both) printf("    %s needs an example that changes something and one that does not\n", cmd->fullname);
     }

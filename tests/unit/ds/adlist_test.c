@@ -1,4 +1,4 @@
-/* adlist_test.c -- the list against an array of values.
+/* adlist_test.c -- compares the list with an array of values.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "adlist.h"

@@ -1,4 +1,4 @@
-/* bits_test.c -- bits counted, found, combined and read as fields, against one bit at a time.
+/* bits_test.c -- counts, finds and combines bits and reads bit fields, compared with one bit at a time.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "bits.h"
@@ -8,7 +8,7 @@
 
 enum { BYTES = 3000 };
 
-/* Bytes in which long stretches are all zero or all one. */
+/* Fills bytes so that long stretches are all zero or all one. */
 static void fill(unsigned char *p, size_t len, uint64_t *rng) {
     size_t at = 0;
     while (at < len) {

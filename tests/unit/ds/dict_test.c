@@ -1,4 +1,4 @@
-/* dict_test.c -- the dict against an array that knows which keys are in.
+/* dict_test.c -- compares the dict with an array that records which keys are present.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "dict.h"
@@ -22,12 +22,12 @@ static uint32_t numberOf(slice key) {
     memcpy(&n, key.ptr, sizeof(n));
     return n;
 }
-/* Seven hashes for all keys, of three tags. */
+/* Seven hashes for all keys, with three tags. */
 static uint64_t badHash(slice key) {
     uint32_t n = numberOf(key);
     return ((uint64_t)(n % 3) << 56) | (n % 7);
 }
-/* One bucket of every table, one tag: nothing but key compares tells entries apart. */
+/* One bucket and one tag for all keys: only a comparison of keys distinguishes entries. */
 static uint64_t worstHash(slice key) {
     return key.len;
 }
@@ -49,7 +49,7 @@ static const dictType asking_type = {.entryKey = itemKey, .entryFree = itemFree,
 
 typedef struct model {
     dict *d;
-    item *in[KEYS]; /* borrowed from the dict; NULL: not in */
+    item *in[KEYS]; /* borrowed from the dict; NULL if absent */
     size_t count;
     uint64_t rng;
 } model;
@@ -116,7 +116,7 @@ static void modelReplace(model *m, uint32_t n) {
     *ref = m->in[n] = newItem(n, pick(m, 1000));
 }
 
-/* A walk in pieces of up to `MOST`, with what places tell of hashes. */
+/* Checks an iteration in pieces of up to `MOST` entries, and the parts of hashes that slots tell. */
 static void checkIterMany(model *m) {
     enum { MOST = 9 };
     uint8_t seen[KEYS] = {0};
@@ -139,7 +139,7 @@ static void checkIterMany(model *m) {
     CHECK_EQ_INT(met, m->count);
 }
 
-/* Everything there, nothing else. */
+/* Checks that exactly the keys of the model are present. */
 static void modelCheck(model *m) {
     dictCheck(m->d);
     CHECK_EQ_INT(dictSize(m->d), m->count);
@@ -180,7 +180,7 @@ static void modelFree(model *m) {
     dictRelease(m->d);
 }
 
-/* Jobs that dicts give to the background, run when the test says so. */
+/* Jobs that dicts give to the background thread, run when the test decides. */
 typedef struct queuedJob {
     void (*run)(void *arg);
     void *arg;
@@ -208,7 +208,7 @@ static void moveItem(void *arg, void **ref) {
     *ref = m->in[moved->number] = moved;
 }
 
-/* Everything that it meets moves, entries too. */
+/* Defragments with every block moved, entries too. */
 static void modelDefrag(model *m, bool paused) {
     zmallocMoveAll(true);
     if (!paused) m->d = dictDefrag(m->d, zmallocMover);
@@ -278,7 +278,7 @@ TEST(dict_random_operations_with_collisions) {
     runModel(&worst_type, 10000, 100);
 }
 
-/* All tables of four buckets and more are touched and freed by jobs, which run late and in any order. */
+/* All tables of four buckets and more are prepared and freed by jobs, which run late and in any order. */
 TEST(dict_random_operations_with_tables_to_come) {
     dictSetBackground(queueJob, 4 * 64);
     runModel(&good_type, 60000, KEYS);
@@ -297,7 +297,7 @@ TEST(dict_grows_when_the_table_to_come_is_ready) {
     static model m;
     dictSetBackground(queueJob, 4 * 64);
     modelInit(&m, &good_type);
-    modelFill(&m, 0, 12); /* two buckets and past 85 % of them: four are to come */
+    modelFill(&m, 0, 12); /* two buckets, filled beyond 85 %: a table of four is prepared */
     while (dictRehash(m.d, 10)) {
     }
     CHECK_EQ_INT(queued_count, 1);
@@ -306,7 +306,7 @@ TEST(dict_grows_when_the_table_to_come_is_ready) {
     size_t waiting = dictMemUsage(m.d);
     CHECK(waiting >= 6 * 64);
     runAllQueued();
-    CHECK(!dictIsRehashing(m.d)); /* the next call that finds it too full begins */
+    CHECK(!dictIsRehashing(m.d)); /* rehashing begins at the next call that finds the table too full */
     modelAdd(&m, 12);
     CHECK(dictIsRehashing(m.d));
     while (dictRehash(m.d, 10)) {
@@ -318,17 +318,17 @@ TEST(dict_grows_when_the_table_to_come_is_ready) {
     dictSetBackground(NULL, 0);
 }
 
-/* A background that has no time must not let chains grow without end. */
+/* A busy background thread must not let chains grow without bound. */
 TEST(dict_takes_a_table_to_come_that_nobody_has_begun_with) {
     static model m;
     dictSetBackground(queueJob, 4 * 64);
     modelInit(&m, &good_type);
-    modelFill(&m, 0, 24); /* 170 % of 14 places are 23.8 */
+    modelFill(&m, 0, 24); /* 170 % of 14 slots are 23.8 */
     CHECK_EQ_INT(queued_count, 1);
     CHECK(!dictIsRehashing(m.d));
     modelAdd(&m, 24);
     CHECK(dictIsRehashing(m.d));
-    runAllQueued(); /* leaves the table alone */
+    runAllQueued(); /* does not touch the table */
     modelCheck(&m);
     modelFree(&m);
     runAllQueued();
@@ -346,11 +346,11 @@ TEST(dict_drops_a_table_to_come_that_is_not_wanted) {
         }
         if (ready) runAllQueued();
         for (uint32_t n = 0; n < 12; n++) modelRemove(&m, n, 1);
-        CHECK(dictMemUsage(m.d) < 6 * 64); /* shrinking wants another one */
+        CHECK(dictMemUsage(m.d) < 6 * 64); /* shrinking needs another table */
         runAllQueued();
         modelFill(&m, 0, 12);
         if (ready) runAllQueued();
-        modelFree(&m); /* with a table to come, or moving to it */
+        modelFree(&m); /* with a prepared table, or while rehashing to it */
         runAllQueued();
         CHECK_EQ_INT(zmallocUsed(), used);
         dictSetBackground(NULL, 0);
@@ -376,7 +376,7 @@ static void jobInThread(void (*run)(void *arg), void *arg) {
     pthread_create(&job_threads[job_threads_count++], NULL, runThreadJob, job);
 }
 
-/* For ThreadSanitizer: tables are touched, taken and dropped while the job may stand anywhere. */
+/* For ThreadSanitizer: tables are prepared, used and dropped while the job is at any point. */
 TEST(dict_background_is_another_thread) {
     static model m;
     dictSetBackground(jobInThread, 64 * 64);
@@ -436,7 +436,7 @@ TEST(dict_grows_and_shrinks_by_steps) {
     modelCheck(&m);
     CHECK(dictExpand(m.d, 100000));
     CHECK(dictSlots(m.d) > 100000 && dictIsRehashing(m.d));
-    CHECK(dictExpand(m.d, 300000)); /* finishes the first */
+    CHECK(dictExpand(m.d, 300000)); /* finishes the first rehash */
     modelCheck(&m);
     modelFree(&m);
 }
@@ -460,7 +460,7 @@ TEST(dict_expand_that_cannot_be) {
     dictRelease(d);
 }
 
-/* An empty table needs no moving: the larger one takes its place at once, and its memory goes back. */
+/* An empty table needs no rehash: the larger one replaces it at once, and its memory is freed. */
 TEST(dict_expand_of_an_empty_table_leaves_nothing_behind) {
     size_t used = zmallocUsed();
     dict *d = dictCreate(&good_type);
@@ -539,7 +539,7 @@ static void scanDelete(void *arg, void **ref) {
     if (e->number % 2) modelRemove(s->m, e->number, 0);
 }
 
-/* Keys below `kept` stay; those above come and go so that the table grows and shrinks under the scan. */
+/* Keys below `kept` stay; the others are added and deleted so that the table grows and shrinks during the scan. */
 static void scanWhileResizing(const dictType *type, uint32_t kept, uint32_t range) {
     static model m;
     modelInit(&m, type);
@@ -584,7 +584,8 @@ static void scanCount(void *arg, void **ref) {
     s->seen[((item *)*ref)->number]++;
 }
 
-/* In a table at rest each bucket has one turn, and each cursor is the next bucket, read from its highest bit down. */
+/* In a table that is not rehashing each bucket is visited once, and each cursor is the next bucket with its bits
+ * reversed. */
 TEST(dict_scan_of_a_table_at_rest_meets_each_entry_once) {
     static model m;
     static scanState s;
@@ -661,7 +662,7 @@ static void keepPlace(void *arg, void **ref) {
     p->count++;
 }
 
-/* Chains full of holes, as a safe iterator leaves them: each entry is met, and stays in its place. */
+/* Chains with holes, as a safe iterator leaves them: each entry is visited and stays at its position. */
 TEST(dict_scan_read_changes_nothing) {
     const dictType *types[] = {&good_type, &bad_type};
     for (size_t t = 0; t < 2; t++) {
@@ -716,7 +717,7 @@ TEST(dict_safe_iterator_allows_changes) {
     }
 }
 
-/* Chi-square of draws against equal chances. */
+/* Returns the chi-square statistic of draws, for equal probabilities. */
 static double unfairness(const unsigned *hits, size_t n, double expected) {
     double sum = 0;
     for (size_t i = 0; i < n; i++) sum += (hits[i] - expected) * (hits[i] - expected) / expected;
@@ -754,7 +755,7 @@ TEST(dict_random_entry_in_a_sparse_table_ends) {
         ones += e->number == 1;
         checkRandomPicks(&m);
     }
-    CHECK(ones > 0 && ones < 40); /* else one of 2^39 runs */
+    CHECK(ones > 0 && ones < 40); /* fails by chance once in 2^39 runs */
     modelFree(&m);
 }
 

@@ -1,4 +1,4 @@
-/* geohash_test.c -- numbers of places, and searches against looking at every place.
+/* geohash_test.c -- geohashes of positions, and searches compared with a scan of all positions.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "geohash.h"
@@ -44,12 +44,12 @@ TEST(geo_a_place_comes_back_near) {
 static bool inRanges(const geoRange *ranges, int count, uint64_t number) {
     int found = 0;
     for (int i = 0; i < count; i++) found += number >= ranges[i].first && number < ranges[i].end;
-    CHECK(found <= 1); /* else it would be answered twice */
+    CHECK(found <= 1); /* otherwise it would be returned twice */
     return found;
 }
 
-/* What a shape holds lies in its ranges. (Shapes that reach over a pole, or around half the earth, are not meant: the
- * map does not have what lies beyond its edges.) */
+/* Checks that all positions within a shape are in its ranges. (Shapes that reach over a pole or around half the earth
+ * are excluded: the map has no positions beyond its edges.) */
 static void checkShape(const geoShape *shape, uint64_t *rng, double spread) {
     geoRange ranges[GEO_RANGES_MAX];
     int count = geoShapeRanges(shape, ranges);

@@ -1,4 +1,4 @@
-/* heap_test.c -- the binary heap, against a plain array.
+/* heap_test.c -- compares the binary heap with a plain array.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "heap.h"
@@ -10,10 +10,10 @@
 typedef struct item {
     uint64_t rank;
     size_t id;
-    char more[11]; /* a size that is no power of two */
+    char more[11]; /* a size that is not a power of two */
 } item;
 
-static size_t index_of[ITEMS]; /* as told by the heap */
+static size_t index_of[ITEMS]; /* as reported by the heap */
 
 static bool ranksBefore(const void *a, const void *b) {
     return ((const item *)a)->rank < ((const item *)b)->rank;
@@ -25,7 +25,7 @@ static void noteIndex(const void *element, size_t index) {
 
 static const heapType item_type = {.size = sizeof(item), .before = ranksBefore, .moved = noteIndex};
 
-/* `present` and `rank` are what the heap is to hold. */
+/* Checks the heap; `present` and `rank` are its expected contents. */
 static bool isRight(const heap *h, const bool *present, const uint64_t *rank) {
     const item *at = h->at;
     size_t count = 0;

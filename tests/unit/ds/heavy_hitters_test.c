@@ -1,5 +1,4 @@
-/* heavy_hitters_test.c -- random streams whose true weights are counted beside, and a reader beside the writer (run
- * under TSan).
+/* heavy_hitters_test.c -- random streams whose true weights are known, and a concurrent reader (run under TSan).
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "hash.h"
@@ -15,7 +14,7 @@
 
 enum { KEYS = 20000 };
 
-/* Key number `n`: bytes of any kind, some of them empty or with zeroes. */
+/* Returns key number `n`: arbitrary bytes, sometimes empty or with zeros. */
 static slice keyOf(char buf[32], unsigned n) {
     if (n == 0) return sliceOf("", 0);
     int len = snprintf(buf, 32, "%ckey:%u", n % 3 ? 'k' : 0, n);
@@ -32,14 +31,14 @@ static void add(heavyHitters *h, unsigned n, uint64_t weight) {
     heavyHittersAdd(h, hashBytes(key.ptr, key.len), key, weight);
 }
 
-/* Few keys are heavy and many are light: about as 1/n. */
+/* Draws a key: few are heavy and many are light, with weights of about 1/n. */
 static unsigned drawKey(uint64_t *rng) {
     double u = (double)(unitRandom(rng) >> 11) / (double)(1ull << 53);
     return (unsigned)pow(KEYS, u) - 1;
 }
 
-/* What the top says of `true_weights`: never less than the truth, no more than the bounds that the .c file states, in
- * order, and with every key that has a hundredth of all. */
+/* Checks the top list: weights never below the true ones and within the bounds that the .c file states, in order, and
+ * with every key that has a hundredth of the total. */
 static void checkTop(heavyHitters *const *of, size_t n, const uint64_t *true_weights) {
     heavyKey top[HEAVY_KEYS];
     uint64_t total = 0;
@@ -115,7 +114,7 @@ TEST(heavy_hitters_many_keys_against_true_weights) {
         want[n] += weight;
     }
     checkTop(&h, 1, want);
-    /* Others become heavy: what was counted in the sketch alone counts. */
+    /* Other keys become heavy: weights that were only in the sketch count. */
     for (int i = 0; i < 300000; i++) {
         unsigned n = KEYS - 1 - drawKey(&rng);
         add(h, n, 90);
@@ -128,7 +127,7 @@ TEST(heavy_hitters_many_keys_against_true_weights) {
 
 enum { STREAMS = 5 };
 
-/* Streams that prefer other keys, as connections of different clients do. */
+/* Fills streams that prefer different keys, like connections of different clients. */
 static void fillStreams(heavyHitters **h, uint64_t *want) {
     uint64_t rng = unitRandomSeed() + 1;
     for (size_t s = 0; s < STREAMS; s++) h[s] = heavyHittersTryCreate();
@@ -185,7 +184,7 @@ TEST(heavy_hitters_long_keys_are_bounded) {
     char *bytes = zcalloc(1, HEAVY_KEY_LEN_MAX + 1);
     uint64_t rng = unitRandomSeed();
     heavyKey top[HEAVY_KEYS];
-    heavyHittersAdd(h, unitRandom(&rng), sliceOf(bytes, HEAVY_KEY_LEN_MAX + 1), 1000); /* too long to be kept */
+    heavyHittersAdd(h, unitRandom(&rng), sliceOf(bytes, HEAVY_KEY_LEN_MAX + 1), 1000); /* too long to be stored */
     CHECK_EQ_INT(heavyHittersTop(&h, 1, top, HEAVY_KEYS), 0);
     heavyHittersAdd(h, unitRandom(&rng), sliceOf(bytes, HEAVY_KEY_LEN_MAX), 5);
     CHECK_EQ_INT(heavyHittersTop(&h, 1, top, HEAVY_KEYS), 1);
@@ -207,7 +206,7 @@ TEST(heavy_hitters_without_memory) {
     zmallocFailAfter(1);
     CHECK(heavyHittersTryCreate() == NULL);
     zmallocFailAfter(1);
-    add(h, 2, 20); /* not kept, but counted */
+    add(h, 2, 20); /* not stored, but counted */
     heavyKey top[2];
     CHECK_EQ_INT(heavyHittersTop(&h, 1, top, 2), 1);
     heavyKeysFree(top, 1);
@@ -226,7 +225,7 @@ static _Atomic bool writer_over;
 static void *writeMany(void *arg) {
     heavyHitters *h = arg;
     uint64_t rng = unitRandomSeed() + 2;
-    /* Weights that grow: each key takes a place, so entries are dropped as fast as can be. */
+    /* With growing weights each key takes a slot, so entries are dropped as fast as possible. */
     for (uint64_t i = 0; i < 60000; i++) add(h, (unsigned)(unitRandom(&rng) % KEYS), i);
     atomic_store(&writer_over, true);
     return NULL;
@@ -244,7 +243,7 @@ TEST(heavy_hitters_reader_beside_the_writer) {
         for (size_t i = 0; i < count; i++) {
             char buf[32];
             slice want = keyOf(buf, numberOf(top[i].key));
-            if (!CHECK(sliceEq(want, sdsSlice(top[i].key)))) over = true; /* freed, or another's */
+            if (!CHECK(sliceEq(want, sdsSlice(top[i].key)))) over = true; /* freed, or of another key */
         }
         heavyKeysFree(top, count);
     }

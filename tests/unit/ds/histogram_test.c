@@ -1,4 +1,4 @@
-/* histogram_test.c -- percentiles against a sorted array, layout against known values of HDR histograms.
+/* histogram_test.c -- compares percentiles with a sorted array, and the layout with known values of HDR histograms.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "histogram.h"
@@ -11,7 +11,7 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* A value may be reported as up to 1 in 10^digits more. */
+/* Returns true if the value is right: it may be too high by 1 part in 10^digits. */
 static bool near(int64_t got, int64_t exact, int digits) {
     return got >= exact && (double)(got - exact) <= (double)exact * pow(10, -digits);
 }
@@ -69,7 +69,8 @@ TEST(histogram_edges) {
     histogramRecordMany(h, 2, 2), histogramRecordMany(h, 4, 2);
     CHECK_EQ_DOUBLE(histogramMean(h), 3.0);
     CHECK_EQ_DOUBLE(histogramStddev(h), 1.0);
-    /* The mean takes a value above the highest as it is; what is above both counts twice after adding. */
+    /* The mean counts a value above the maximum unchanged; after histogramAdd() values above the maximum of both count
+     * twice. */
     histogramReset(h);
     histogramRecordMany(h, 3000000, 3), histogramRecord(h, 100);
     CHECK(fabs(histogramMean(h) - 2250025) <= 22500);
@@ -97,7 +98,7 @@ static void noteLog(void *arg, int64_t bound, int64_t step, int64_t cumulative) 
     s->cumulative[s->n++] = cumulative;
 }
 
-/* Bounds in nanoseconds as LATENCY HISTOGRAM divides them to 1 2 4 8 16 33 66 132 264 ... microseconds. */
+/* Bounds in nanoseconds, which LATENCY HISTOGRAM divides to microseconds: 1 2 4 8 16 33 66 132 264 ... */
 TEST(histogram_iterates_by_doubling) {
     histogram *h = histogramCreate(1, 1000000000, 2);
     histogramRecordMany(h, 900, 3);
@@ -141,7 +142,7 @@ static void note(void *arg, int64_t bound, int64_t step_count, int64_t cumulativ
     s->cumulative[s->count++] = cumulative;
 }
 
-/* What is read of a copy is what is read of the original, however little there is in it. */
+/* A copy gives the same results as the original, with any number of values. */
 TEST(histogram_copy_reads_alike) {
     uint64_t rng = unitRandomSeed();
     for (int round = 0; round < 200; round++) {

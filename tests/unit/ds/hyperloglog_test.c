@@ -1,4 +1,4 @@
-/* hyperloglog_test.c -- registers in both forms against an array, the bytes of known sets, and bytes that are none.
+/* hyperloglog_test.c -- compares registers in both encodings with an array; the bytes of known sets, and invalid bytes.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "hyperloglog.h"
@@ -27,7 +27,7 @@ static sketch *newSketch(void) {
 
 static void makeDense(sketch *s) {
     uint8_t registers[HLL_REGISTERS];
-    memset(registers, 0x2a, sizeof(registers)); /* what they were before does not count */
+    memset(registers, 0x2a, sizeof(registers)); /* the earlier contents do not matter */
     CHECK(hllUnpack(registers, bytesOf(s)));
     hllWriteDense(s->bytes, registers);
     s->len = HLL_DENSE_BYTES;
@@ -47,7 +47,7 @@ static bool add(sketch *s, const char *text) {
     return raise(s, hllElementOf(sliceStr(text)), 3000, &place);
 }
 
-/* What other servers make of the same elements. */
+/* The bytes that other servers make from the same elements. */
 TEST(hll_bytes_are_the_published_ones) {
     sketch *s = newSketch();
     CHECK_MEM(s->bytes, "HYLL\1\0\0\0\0\0\0\0\0\0\0\x80\x7f\xff", 18);
@@ -79,7 +79,8 @@ TEST(hll_stored_count) {
     free(s);
 }
 
-/* Registers raised at random, to ranks that make runs meet, against an array; the sparse form's runs stay sound. */
+/* Registers raised at random, to values that join runs, compared with an array; the runs of the sparse encoding stay
+ * valid. */
 TEST(hll_against_an_array) {
     uint64_t rng = unitRandomSeed();
     for (int round = 0; round < 60; round++) {
@@ -104,7 +105,7 @@ TEST(hll_against_an_array) {
     }
 }
 
-/* A search that goes on where the last one ended gives the bytes of searches from the start. */
+/* A search that continues where the last one ended gives the same bytes as searches from the start. */
 TEST(hll_ascending_elements_make_the_same_bytes) {
     uint64_t rng = unitRandomSeed();
     for (int round = 0; round < 60; round++) {
@@ -160,7 +161,7 @@ TEST(hll_every_register_value_survives_packing) {
         memset(got, 0x55, sizeof(got));
         CHECK(hllUnpack(got, sliceOf(dense, HLL_DENSE_BYTES)));
         CHECK_MEM(got, registers, HLL_REGISTERS);
-        /* Merged with others, each register is the larger one. */
+        /* After a merge, each register is the larger of both. */
         for (int i = 0; i < HLL_REGISTERS; i++) got[i] = other[i] = unitRandom(&rng) & 63;
         CHECK(hllMerge(got, sliceOf(dense, HLL_DENSE_BYTES)));
         for (int i = 0; i < HLL_REGISTERS; i++) other[i] = other[i] > registers[i] ? other[i] : registers[i];

@@ -1,4 +1,4 @@
-/* intset_test.c -- intsets against a sorted array.
+/* intset_test.c -- compares intsets with a sorted array.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "intset.h"
@@ -20,11 +20,11 @@ TEST(intset_bytes_are_the_published_ones) {
     set = intsetAdd(set, -100000, &done);
     CHECK_MEM(set, "\4\0\0\0\5\0\0\0\x60\x79\xfe\xff\xfb\xff\xff\xff\1\0\0\0\2\0\0\0\3\0\0\0", 28);
     set = intsetRemove(set, -100000, &done);
-    CHECK(done && set->encoding == 4); /* it never gets narrower */
+    CHECK(done && set->encoding == 4); /* the encoding never becomes narrower */
     intsetFree(set);
 }
 
-/* The first member that needs more room may be any edge, below or above. */
+/* The first member that needs a wider encoding may be on either side of any limit. */
 TEST(intset_widens_at_each_edge) {
     for (size_t i = 0; i < array_len(edges); i++) {
         for (size_t j = 0; j < array_len(edges); j++) {
@@ -61,7 +61,7 @@ static size_t place(const model *m, int64_t v) {
     return at;
 }
 
-/* Many are found at once as they are one by one: members, their neighbours and what lies beyond the ends. */
+/* A batch lookup gives the same results as single ones: members, their neighbors, and values beyond the ends. */
 static void modelFindMany(model *m) {
     int64_t values[2 * MODEL_MAX + 2];
     bool has[array_len(values)];
@@ -93,7 +93,7 @@ static void modelAdd(model *m, int64_t v) {
     size_t at = place(m, v);
     bool is_new = at == m->n || m->member[at] != v, added;
     if (is_new && unitRandom(&m->rng) % 8 == 0) {
-        /* No memory: as it was, unless the block has room as it is. */
+        /* Without memory the set is unchanged, unless the block has enough capacity. */
         zmallocFailAfter(1);
         intset *same = intsetAdd(m->set, v, &added);
         zmallocFailAfter(0);
@@ -116,7 +116,7 @@ static void modelAdd(model *m, int64_t v) {
 static void modelRemove(model *m, int64_t v) {
     size_t at = place(m, v);
     bool is_there = at < m->n && m->member[at] == v, removed;
-    if (unitRandom(&m->rng) % 8 == 0) zmallocFailAfter(1); /* shrinking does without */
+    if (unitRandom(&m->rng) % 8 == 0) zmallocFailAfter(1); /* shrinking works without memory */
     m->set = intsetRemove(m->set, v, &removed);
     zmallocFailAfter(0);
     CHECK(removed == is_there);
@@ -150,7 +150,7 @@ TEST(intset_random_operations) {
 
 /* ---- Trust ---- */
 
-/* In a block of exactly its size, so that a sanitizer sees each step outside. */
+/* Uses a block of exactly the right size, so that a sanitizer detects each access outside. */
 static bool tryBytes(const void *bytes, size_t size, bool deep) {
     uint8_t *block = zmalloc(size + 1); /* at an odd address */
     memcpy(block + 1, bytes, size);
@@ -178,11 +178,11 @@ TEST(intset_validate) {
             else (void)tryBytes(bytes, sizeof(bytes), true), (void)tryBytes(bytes, sizeof(bytes), false);
         }
     }
-    CHECK(!tryBytes("\2\0\0\0\2\0\0\0\1\0\1\0", 12, true)); /* twice */
-    CHECK(!tryBytes("\2\0\0\0\2\0\0\0\1\0\0\0", 12, true)); /* falling */
-    CHECK(!tryBytes("\2\0\0\0\0\0\0\0", 8, true));          /* none */
+    CHECK(!tryBytes("\2\0\0\0\2\0\0\0\1\0\1\0", 12, true)); /* a duplicate */
+    CHECK(!tryBytes("\2\0\0\0\2\0\0\0\1\0\0\0", 12, true)); /* not ascending */
+    CHECK(!tryBytes("\2\0\0\0\0\0\0\0", 8, true));          /* empty */
     CHECK(!tryBytes("\3\0\0\0\1\0\0\0\0\0\0", 11, true));   /* no such width */
     CHECK(!tryBytes("\0\0\0\0\1\0\0\0", 8, true));
-    CHECK(tryBytes("\4\0\0\0\1\0\0\0\1\0\0\0", 12, true));    /* wider than it needs */
+    CHECK(tryBytes("\4\0\0\0\1\0\0\0\1\0\0\0", 12, true));    /* wider than necessary */
     CHECK(!tryBytes("\4\0\0\0\1\0\0\100\1\0\0\0", 12, true)); /* 2^32 bytes, which is 0 in 32 bits */
 }

@@ -1,4 +1,4 @@
-/* listpack_duplicates_test.c -- what is twice in a listpack is found, as comparing each with each would.
+/* listpack_duplicates_test.c -- duplicates in a listpack are found, compared with a comparison of all pairs.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "listpack_duplicates.h"
@@ -42,7 +42,7 @@ TEST(listpack_twice_many) {
     for (int i = 0; i < 5000; i++) lp = listpackAppend(lp, sliceOf(text, ll2string(text, i * 7)));
     CHECK(!listpackHasDuplicates(lp, 5000, 1));
     zmallocFailAfter(1);
-    CHECK(listpackHasDuplicates(lp, 5000, 1)); /* nobody knows */
+    CHECK(listpackHasDuplicates(lp, 5000, 1)); /* more than the count field can tell */
     zmallocFailAfter(0);
     lp = listpackAppend(lp, sliceStr("70"));
     CHECK(listpackHasDuplicates(lp, 5001, 1));

@@ -1,4 +1,4 @@
-/* listpack_test.c -- listpacks against an array of texts, to the byte, and against all that is broken.
+/* listpack_test.c -- compares listpacks with an array of texts, to the byte; malformed listpacks.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "listpack.h"
@@ -77,7 +77,7 @@ TEST(listpack_each_integer_has_its_smallest_form) {
         {"-2147483649", "f4ffffff7fffffffff 09"},
         {"9223372036854775807", "f4ffffffffffffff7f 09"},
         {"-9223372036854775808", "f40000000000000080 09"},
-        /* These are no integers. */
+        /* These are not integers. */
         {"", "80 01"},
         {"-", "812d 02"},
         {"-0", "822d30 03"},
@@ -115,7 +115,7 @@ TEST(listpack_each_integer_has_its_smallest_form) {
     }
 }
 
-/* Where the form of a text or of the backlen changes: both neighbours. */
+/* Lengths at which the encoding of a text or of the backlen changes, on both sides. */
 TEST(listpack_texts_at_the_edges_of_their_forms) {
     static const struct {
         size_t len, head, backlen;
@@ -138,7 +138,7 @@ TEST(listpack_texts_at_the_edges_of_their_forms) {
         CHECK(listpackFind(listpackFirst(lp), value, 0) == at && !listpackFind(listpackFirst(lp), value, 1));
         CHECK(listpackEquals(at, value));
         CHECK(listpackValidate(lp, listpackBytes(lp), true, NULL, NULL));
-        /* The first byte behind the head differs, then the last one. */
+        /* The first byte after the header differs, then the last one. */
         text[0] = 'y';
         CHECK(!listpackFind(listpackFirst(lp), value, 0));
         text[0] = 'x', text[value.len - 1] = 'y';
@@ -149,7 +149,7 @@ TEST(listpack_texts_at_the_edges_of_their_forms) {
     free(text);
 }
 
-/* Integers stored as texts, or wider than needed, as foreign writers may have them. */
+/* Integers stored as texts or wider than necessary, as other writers may produce them. */
 TEST(listpack_reads_what_it_would_not_write) {
     uint8_t lp[64];
     size_t n = unhex("1b000000 0500 82313703 f11100 03 e0023137 04 f1050003 f002000000313707 ff", lp);
@@ -182,7 +182,7 @@ static size_t below(model *m, size_t bound) {
 }
 
 static char scratch[70000];
-/* A text of some kind; valid until the next call. */
+/* Returns a text of a random kind; valid until the next call. */
 static slice someText(model *m) {
     switch (below(m, 10)) {
     case 0: return sliceOf(scratch, (size_t)sprintf(scratch, "%zu", below(m, 130)));
@@ -254,7 +254,7 @@ static void modelCheck(model *m) {
         CHECK_EQ_INT(i, m->n);
     }
     CHECK(!listpackIndex(m->lp, (long)m->n) && !listpackIndex(m->lp, -(long)m->n - 1));
-    /* Find, with and without a stride. */
+    /* Searches with and without a stride. */
     slice wanted = m->n && below(m, 2) ? modelText(m, below(m, m->n)) : someText(m);
     for (size_t skip = 0; skip < 3; skip++) {
         size_t from = m->n ? below(m, m->n) : 0, i = from;
@@ -269,7 +269,7 @@ static void modelCheck(model *m) {
     for (size_t i = 0; i < 5; i++) CHECK(picked[i] == listpackIndex(m->lp, (long)numbers[i]));
 }
 
-/* The next growth has no memory: the listpack stays as it is, to the byte. */
+/* If the next growth gets no memory, the listpack is unchanged to the byte. */
 static void modelFailing(model *m) {
     size_t bytes = listpackBytes(m->lp), big = zmallocSize(m->lp) + 100;
     uint8_t *before = malloc(bytes), *lp = NULL;
@@ -287,7 +287,7 @@ static void modelFailing(model *m) {
     case 2: lp = listpackAppendBatch(m->lp, values, 2); break;
     case 3: lp = listpackConcat(m->lp, other); break;
     case 4: lp = listpackDup(m->lp); break;
-    case 5: /* the other block may have room for both */
+    case 5: /* the other block may have capacity for both */
         lp = listpackMergeTake(m->lp, other);
         merged = lp != NULL;
         break;
@@ -339,7 +339,7 @@ static void modelMerge(model *m) {
     }
 }
 
-/* The same as a batch, value by value. */
+/* Writes the values of a batch one by one. */
 static uint8_t *writeSome(uint8_t *lp, const slice *values, size_t n) {
     listpackWriter w;
     size_t room = 0;
@@ -415,7 +415,7 @@ static void modelStep(model *m, bool grow) {
         m->lp = copy;
         break;
     }
-    default: /* a shrink that cannot have a smaller block keeps the large one */
+    default: /* a shrink without memory for a smaller block keeps the large one */
         zmallocFailAfter(1);
         m->lp = listpackDeleteRange(m->lp, 0, 2);
         zmallocFailAfter(0);
@@ -454,7 +454,7 @@ TEST(listpack_counts_beyond_the_header) {
     lp = listpackDeleteRange(lp, 0, 65000);
     CHECK(lp[4] == 0xff && lp[5] == 0xff);
     CHECK_EQ_INT(listpackCount(lp), 536);
-    CHECK(lp[4] == 0xff && lp[5] == 0xff); /* reading has changed nothing */
+    CHECK(lp[4] == 0xff && lp[5] == 0xff); /* reading changes nothing */
     CHECK_EQ_INT(listpackRecount(lp), 536);
     CHECK(lp[4] == 536 % 256 && lp[5] == 536 / 256);
     CHECK_EQ_INT(listpackCount(lp), 536);
@@ -465,7 +465,7 @@ TEST(listpack_counts_beyond_the_header) {
 
 TEST(listpack_refuses_what_no_listpack_can_hold) {
     uint8_t *lp = listpackAppend(listpackCreate(0), textOf("a"));
-    /* Refused before a byte is read. */
+    /* Rejected before a byte is read. */
     slice huge = sliceOf("x", LISTPACK_BYTES_MAX), larger = sliceOf("x", SIZE_MAX / 2), two[2] = {huge, huge};
     const uint8_t *at = listpackFirst(lp);
     CHECK(!listpackAppend(lp, huge) && !listpackAppend(lp, larger) && !listpackPrepend(lp, huge));
@@ -481,7 +481,7 @@ TEST(listpack_refuses_what_no_listpack_can_hold) {
 
 /* ---- Trust ---- */
 
-/* Read whatever can be read of a listpack that has been found good, and change it. */
+/* Reads everything from a listpack that was found valid, and changes it. */
 static void useAll(uint8_t *lp) {
     char buf[LONG_STR_SIZE];
     size_t count = listpackCount(lp), n = 0;
@@ -505,7 +505,7 @@ static void useAll(uint8_t *lp) {
     CHECK(sum + 1);
 }
 
-/* In a block of exactly its size, so that a sanitizer sees each step outside. */
+/* Uses a block of exactly the right size, so that a sanitizer detects each access outside. */
 static bool tryBytes(const uint8_t *bytes, size_t size) {
     uint8_t *block = zmalloc(size ? size : 1);
     memcpy(block, bytes, size);
@@ -525,7 +525,7 @@ TEST(listpack_every_changed_byte_is_refused_or_harmless) {
     CHECK(tryBytes(lp, size));
     for (size_t cut = 0; cut < size; cut++) {
         CHECK(!tryBytes(lp, cut));
-        /* The same with a header and an end that agree. */
+        /* The same with a header and an end mark that match. */
         if (cut < LISTPACK_BYTES_MIN) continue;
         uint8_t *shorter = listpackDup(lp);
         shorter[0] = (uint8_t)cut, shorter[1] = (uint8_t)(cut >> 8), shorter[cut - 1] = 0xff;
@@ -557,21 +557,21 @@ TEST(listpack_validate_names_each_fault) {
         "",
         "06000000 0000",
         "07000000 0100 ff",              /* count too high */
-        "0a000000 0000 816102 ff",       /* too low */
-        "07000000 0000 00",              /* no end */
-        "08000000 0000 ff",              /* longer than there is */
-        "08000000 0000 ffff",            /* an end in the middle */
-        "0a000000 0100 816103 ff",       /* backlen of another size */
-        "0a000000 0100 826102 ff",       /* text over the end */
-        "0a000000 0100 816182 ff",       /* backlen that goes on */
+        "0a000000 0000 816102 ff",       /* count too low */
+        "07000000 0000 00",              /* no end mark */
+        "08000000 0000 ff",              /* longer than the block */
+        "08000000 0000 ffff",            /* an end mark in the middle */
+        "0a000000 0100 816103 ff",       /* wrong backlen */
+        "0a000000 0100 826102 ff",       /* text beyond the end */
+        "0a000000 0100 816182 ff",       /* backlen that does not end */
         "0b000000 0100 81610082 ff",     /* not the shortest backlen */
-        "09000000 0100 f501 ff",         /* no such form */
-        "09000000 0100 fe01 ff",         /* nor this */
-        "08000000 0100 c0 ff",           /* 13 bits cut */
-        "08000000 0100 e0 ff",           /* 12-bit length cut */
-        "0b000000 0100 f0000000 ff",     /* 32-bit length cut */
-        "0d000000 0100 f0ffffffff05 ff", /* and one that runs around the address space */
-        "09000000 0100 f101 ff",         /* integers cut */
+        "09000000 0100 f501 ff",         /* unknown encoding */
+        "09000000 0100 fe01 ff",         /* unknown encoding as well */
+        "08000000 0100 c0 ff",           /* 13-bit integer cut off */
+        "08000000 0100 e0 ff",           /* 12-bit length cut off */
+        "0b000000 0100 f0000000 ff",     /* 32-bit length cut off */
+        "0d000000 0100 f0ffffffff05 ff", /* a length that wraps around the address space */
+        "09000000 0100 f101 ff",         /* integer cut off */
         "0e000000 0100 f401020304050607 ff",
         "0f000000 0100 f40102030405060708 ff",
     };

@@ -1,4 +1,5 @@
-/* lzf_encode_test.c -- what was compressed comes back, is not larger than liblzf makes it, and stays in its room.
+/* lzf_encode_test.c -- compressed data decompresses to the original, is not larger than liblzf's, and stays within its
+ * buffer.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "lzf_encode.h"
@@ -9,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Compressed in a block of exactly `room` bytes; -1: it did not fit; else the size. Checks that it comes back. */
+/* Compresses into a block of exactly `room` bytes and checks the result. Returns its size, -1 if it does not fit. */
 static long packedSize(const uint8_t *text, size_t len, size_t room) {
     uint8_t *packed = zmalloc(room ? room : 1), *in = zmalloc(len ? len : 1), *back = zmalloc(len ? len : 1);
     memcpy(in, text, len);
@@ -25,7 +26,7 @@ static long packedSize(const uint8_t *text, size_t len, size_t room) {
     return n ? (long)n : -1;
 }
 
-/* Texts that repeat themselves, more or less. */
+/* Fills a text with more or less repetition. */
 static void fill(uint64_t *seed, uint8_t *text, size_t len, int kind) {
     size_t period = 1 + unitRandom(seed) % (kind == 2 ? 10000 : 300);
     for (size_t i = 0; i < len; i++) {
@@ -57,7 +58,7 @@ TEST(lzf_encode_of_one_byte_over_and_over) {
     }
 }
 
-/* Beyond the table's numbers, which wrap. */
+/* Longer than the range of the positions in the table, which wrap around. */
 TEST(lzf_encode_goes_on_when_its_numbers_wrap) {
     size_t len = (size_t)64 << 20;
     uint8_t *text = zcalloc(1, len), *packed = zmalloc(len);
@@ -72,7 +73,7 @@ TEST(lzf_encode_goes_on_when_its_numbers_wrap) {
     zfree(back);
 }
 
-/* A text of lines of this form, `size` bytes or a few more. */
+/* Makes a text of lines of this format, `size` bytes or slightly more. */
 static size_t lines(uint64_t *seed, const char *form, char *text, size_t room, size_t size) {
     size_t len = 0;
     while (len < size) {
@@ -82,8 +83,8 @@ static size_t lines(uint64_t *seed, const char *form, char *text, size_t room, s
     return len;
 }
 
-/* Lines as they stand in values: at most a few percent larger than by liblzf, or smaller. A hundred texts together,
- * since of one text of 300 bytes either may by luck make a tenth less. */
+/* Lines as they occur in values are at most a few percent larger than with liblzf. A hundred texts are compared
+ * together, as either encoder may by chance be a tenth better on one text of 300 bytes. */
 TEST(lzf_encode_finds_what_liblzf_finds) {
     static const char *const forms[] = {
         "{\"id\":%u,\"name\":\"user-%u\",\"mail\":\"user%u@example.org\",\"active\":true,\"score\":%u}\n",

@@ -1,4 +1,4 @@
-/* memory_prefetch_test.c -- every lookup of a batch ends where dictFind() ends, in every state of the table.
+/* memory_prefetch_test.c -- every lookup of a batch gives the same result as dictFind(), in every state of the table.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "memory_prefetch.h"
@@ -6,7 +6,7 @@
 #include "zmalloc.h"
 
 typedef struct record {
-    const uint32_t *key; /* owns; a block of its own, so that the KEY step is taken */
+    const uint32_t *key; /* owns; separately allocated, so that the KEY step is taken */
     uint64_t value;
 } record;
 
@@ -43,7 +43,7 @@ static void addRecord(dict *d, uint32_t n) {
     if (dictAdd(d, r, dictHash(d, recordKey(r)))) recordFree(r);
 }
 
-/* Batches of random sizes over random keys of some dicts; half of the keys are misses. */
+/* Checks batches of random size over random keys of several dicts; half of the keys are absent. */
 static void checkBatches(dict **dicts, size_t count, uint64_t *rng, int batches) {
     static uint32_t keys[DICT_PREFETCH_MAX];
     static dictLookup l[DICT_PREFETCH_MAX];
@@ -80,7 +80,7 @@ TEST(prefetch_finds_what_dict_find_finds) {
         for (size_t j = 0; j < 3; j++) {
             if (j < 2 || i < 150) addRecord(dicts[j], n);
         }
-        checkBatches(dicts, count, &rng, 1); /* growing: in all states of a rehash */
+        checkBatches(dicts, count, &rng, 1); /* while the dict grows: in all states of a rehash */
     }
     for (uint32_t n = 0; n < 2000; n++) {
         for (size_t j = 0; j < 3; j++) {

@@ -1,4 +1,4 @@
-/* quicklist_test.c -- quicklists against an array of texts.
+/* quicklist_test.c -- compares quicklists with an array of texts.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "quicklist.h"
@@ -15,7 +15,7 @@ typedef struct model {
     size_t len[MODEL_MAX];
     size_t n;
     uint64_t rng;
-    bool defragmented; /* all nodes: the next piece begins anew */
+    bool defragmented; /* all nodes are done: the next piece begins again */
 } model;
 
 static size_t pick(model *m, size_t n) {
@@ -42,7 +42,7 @@ static slice modelAt(const model *m, size_t i) {
     return sliceOf(m->text[i], m->len[i]);
 }
 
-/* Numbers, short texts of few kinds, texts at the edges of heads and nodes. */
+/* Returns a number, a short text of a few kinds, or a text at the limits of headers and nodes. */
 static slice randomValue(model *m, char *buf) {
     static const size_t lens[] = {0, 1, 5, 47, 63, 64, 126, 127, 128, 4080, 4088, 4089, 4096, 4097, 8184, 8192, 8193};
     size_t kind = pick(m, 20), len;
@@ -75,7 +75,7 @@ static void checkWalk(const model *m, size_t from, bool backward) {
     quicklistIterEnd(&it);
 }
 
-/* Runs cut at random, in between an element alone. */
+/* Reads runs of random length, with single elements in between. */
 static void checkRuns(model *m, size_t from, bool backward) {
     quicklistIter it;
     const uint8_t *lp, *at;
@@ -136,7 +136,7 @@ static void opPlace(model *m, char *buf) {
     slice value = randomValue(m, buf);
     quicklistIter it;
     listpackValue v;
-    /* Sometimes on the way, not where it began. */
+    /* Sometimes in the middle of the walk, not where it began. */
     bool on_the_way = at > 0 && pick(m, 2);
     quicklistIterBegin(&it, m->q, (long)at - on_the_way, false);
     CHECK(quicklistIterNext(&it, &v) && (!on_the_way || quicklistIterNext(&it, &v)));
@@ -177,7 +177,7 @@ static void opCopy(model *m) {
     m->q = copy;
 }
 
-/* A piece in which everything moves. */
+/* A defragmentation piece in which everything moves. */
 static void opDefrag(model *m) {
     zmallocMoveAll(true);
     m->defragmented = quicklistDefrag(m->q, m->defragmented, 1 + pick(m, 4), zmallocMover);
@@ -255,7 +255,7 @@ TEST(quicklist_becomes_a_listpack_when_little_is_left) {
     }
 }
 
-/* A queue takes no more than what is in it, wherever its elements have gone through. */
+/* A queue takes no more memory than its contents need, however many elements have passed through it. */
 TEST(quicklist_as_a_queue_stays_small) {
     for (int turn = 0; turn < 2; turn++) {
         listEnd in = turn ? LIST_HEAD : LIST_TAIL, out = turn ? LIST_TAIL : LIST_HEAD;
@@ -285,7 +285,8 @@ TEST(quicklist_compresses_all_but_the_ends) {
     quicklistFree(q);
 }
 
-/* From a file: as it is while it is no larger than what this list works on, else in nodes within the bounds. */
+/* A listpack from a file is used as it is if it is not larger than this list's nodes may be, and split into nodes
+ * otherwise. */
 TEST(quicklist_takes_listpacks_of_any_size) {
     char text[3000];
     memset(text, 'x', sizeof(text));

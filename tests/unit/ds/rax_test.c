@@ -1,4 +1,4 @@
-/* rax_test.c -- the radix tree against a sorted array of keys.
+/* rax_test.c -- compares the radix tree with a sorted array of keys.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "rax.h"
@@ -11,7 +11,7 @@
 /* ---- the model ---- */
 
 typedef struct item {
-    char *key; /* owns; exactly its bytes, so that a sanitizer sees a read behind them */
+    char *key; /* owns; exactly its bytes, so that a sanitizer detects a read beyond them */
     size_t len;
     void *value;
 } item;
@@ -37,7 +37,7 @@ static slice keyAt(const model *m, size_t i) {
     return sliceOf(m->items[i].key, m->items[i].len);
 }
 
-/* How many keys are less. */
+/* Returns the number of smaller keys. */
 static size_t rankOf(const model *m, slice key) {
     size_t low = 0, high = m->count;
     while (low < high) {
@@ -103,7 +103,7 @@ static void modelFind(model *m, slice key) {
     if (has && pick(m, 2)) *ref = m->items[rank].value = newValue(m);
 }
 
-/* What raxEachPrefix() told, in order. */
+/* The calls of raxEachPrefix(), in order. */
 typedef struct prefixes {
     void *values[8192];
     size_t count;
@@ -113,7 +113,7 @@ static void notePrefix(void *arg, void *value) {
     if (CHECK(p->count < array_len(p->values))) p->values[p->count++] = value;
 }
 
-/* All keys that the text begins with, by asking for each of its beginnings. */
+/* Checks the keys that are prefixes of the text, by looking up each prefix. */
 static void checkPrefixes(model *m, slice text) {
     static prefixes got;
     size_t want = 0;
@@ -129,14 +129,14 @@ static void checkPrefixes(model *m, slice text) {
     CHECK_EQ_INT(got.count, want);
 }
 
-/* The iterator stands on the element of that rank (count: on none). */
+/* Checks that the iterator is on the element of that rank (count: on none). */
 static bool standsAt(const model *m, const raxIterator *it, bool on, size_t rank) {
     if (!CHECK(on == (rank < m->count))) return false;
     if (!on) return true;
     return CHECK(sliceEq(raxIterKey(it), keyAt(m, rank))) && CHECK(raxIterValue(it) == m->items[rank].value);
 }
 
-/* Every operator from this key, and a step each way. */
+/* Checks every seek operator with this key, and a step in each direction. */
 static void checkSeeks(model *m, slice key) {
     size_t rank = rankOf(m, key), none = m->count;
     bool has = modelHas(m, rank, key);
@@ -171,7 +171,7 @@ static void checkSeeks(model *m, slice key) {
     raxIterEnd(&it);
 }
 
-/* Everything there, in order, nothing else. */
+/* Checks that exactly the keys of the model are present, in order. */
 static void modelCheck(model *m) {
     raxCheck(m->r);
     CHECK_EQ_INT(raxSize(m->r), m->count);
@@ -196,7 +196,7 @@ static void modelCheck(model *m) {
     raxIterEnd(&it);
 }
 
-/* A walk during which keys come and go, also the one it stands on. */
+/* A walk during which keys are added and removed, also the current one. */
 static void walkAmidChanges(model *m, slice (*makeKey)(model *m)) {
     bool forward = pick(m, 2);
     raxIterator it;
@@ -240,7 +240,7 @@ static void modelFree(model *m) {
 
 static char key_bytes[8192];
 
-/* Few letters, so that keys are prefixes of others; the empty one too. */
+/* Few letters, so that keys are prefixes of others; also the empty key. */
 static slice shortKey(model *m) {
     size_t len = pick(m, 7);
     for (size_t i = 0; i < len; i++) key_bytes[i] = "ab"[pick(m, 2)];
@@ -252,7 +252,7 @@ static slice binaryKey(model *m) {
     for (size_t i = 0; i < len; i++) key_bytes[i] = (char)(pick(m, 3) ? (i ? pick(m, 8) * 36 : pick(m, 256)) : 0);
     return sliceOf(key_bytes, len);
 }
-/* Two bytes at the end of sixteen that are the same: all shapes, back and forth. */
+/* Two bytes after sixteen equal ones: nodes change between all their layouts. */
 static slice wideKey(model *m) {
     memset(key_bytes, 7, 16);
     key_bytes[13] = (char)pick(m, 4);
@@ -266,7 +266,7 @@ static slice idKey(model *m) {
     key_bytes[15] = (char)pick(m, 3);
     return sliceOf(key_bytes, 16);
 }
-/* Long runs of one byte, parted near the places where segments end. */
+/* Long runs of one byte that differ near the boundaries of segments. */
 static slice longKey(model *m) {
     enum { S = RAX_SURE_KEY };
     static const size_t lens[] = {0,     1,         200,       S - 1,     S,         S + 1, S + 2, 300,
@@ -285,7 +285,7 @@ static slice randomKey(model *m) {
     return sliceOf(key_bytes, 16);
 }
 
-/* In waves: mostly adding up to some number, then mostly taking out. */
+/* Operations in waves: mostly inserting up to a random size, then mostly removing. */
 static void runModel(slice (*makeKey)(model *m), int operations, size_t most) {
     model m;
     modelInit(&m);
@@ -347,7 +347,7 @@ static slice idOf(char *out, uint64_t ms, uint64_t seq) {
     return sliceOf(out, 16);
 }
 
-/* Added at the end, trimmed at the front, as long as that goes. */
+/* Keys are added at the end and removed at the front, many times over. */
 TEST(rax_ids_come_at_the_end_and_go_at_the_front) {
     enum { IDS = 200000, WINDOW = 5000 };
     char bytes[16];
@@ -428,7 +428,7 @@ TEST(rax_iterator_of_a_tree_that_is_emptied) {
     raxRelease(r, NULL);
 }
 
-/* Each key is the beginning of the next: a tree as deep as it is large. */
+/* Each key is a prefix of the next: a tree as deep as it is large. */
 TEST(rax_deep_tree) {
     enum { DEEP = 3000 };
     char bytes[DEEP];
@@ -451,7 +451,7 @@ TEST(rax_deep_tree) {
 
 /* ---- memory that fails ---- */
 
-/* A long key is refused at every step of its making, and then nothing has changed. */
+/* The insertion of a long key fails at each of its allocations, and changes nothing. */
 static void insertFailing(rax *r, slice key) {
     size_t before = raxMemUsage(r), count = raxSize(r);
     long steps = 0;
@@ -496,7 +496,7 @@ TEST(rax_long_ends_can_be_refused) {
     zmallocFailAfter(5);
     CHECK(raxInsert(r, sliceOf(bytes, sizeof(bytes)), NULL, NULL) == RAX_NO_MEMORY);
     zmallocFailAfter(0);
-    bytes[100] = 'k', bytes[250] = 'z'; /* one child more */
+    bytes[100] = 'k', bytes[250] = 'z'; /* one more child */
     zmallocFailAfter(5);
     CHECK(raxInsert(r, sliceOf(bytes, sizeof(bytes)), NULL, NULL) == RAX_NO_MEMORY);
     zmallocFailAfter(0);
@@ -505,7 +505,7 @@ TEST(rax_long_ends_can_be_refused) {
     raxRelease(r, NULL);
 }
 
-/* A step that gets no memory for a long key says so, and a later seek goes on. */
+/* A step without memory for a long key reports it, and a later seek continues. */
 TEST(rax_iterator_without_memory) {
     static char bytes[4000];
     memset(bytes, 'k', sizeof(bytes));
@@ -537,7 +537,7 @@ TEST(rax_iterator_without_memory) {
     raxRelease(r, NULL);
 }
 
-/* Each element is met, and of two that part at the root each about half the time. */
+/* Each element is returned, and of two that part at the root each in about half of the calls. */
 TEST(rax_random_element) {
     rax *r = raxCreate();
     char byte;

@@ -1,4 +1,4 @@
-/* score_tree_test.c -- the tree against a sorted array.
+/* score_tree_test.c -- compares the tree with a sorted array.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "score_tree.h"
@@ -30,7 +30,7 @@ static bool memberBelow(const void *entry, const void *arg) {
 
 enum { ITEMS_MAX = 6000 };
 
-/* How scores come: what share of them is equal, and where they go. */
+/* The distribution of scores: how many are equal, and where they are. */
 typedef enum { WIDE, FEW, SAME, RISING, FALLING, SPECIAL, CLUSTERS, KINDS } scoreKind;
 
 typedef struct model {
@@ -46,7 +46,7 @@ static size_t pick(model *m, size_t bound) {
     return (size_t)(unitRandom(&m->rng) % bound);
 }
 
-/* One of a few scores that are far apart, or one of the next few thousand doubles behind it. */
+/* Returns one of a few scores that are far apart, or one of the next few thousand doubles after it. */
 static double pickNear(model *m) {
     static const double centre[] = {0, 1, 1e300, -1e-300, 12345678};
     double score = centre[pick(m, array_len(centre))];
@@ -70,7 +70,7 @@ static double pickScore(model *m) {
     }
 }
 
-/* Where an item belongs: how many are lower. */
+/* Returns the index of an item: the number of lower items. */
 static size_t placeOf(model *m, const item *it) {
     size_t low = 0, high = m->n;
     while (low < high) {
@@ -99,7 +99,7 @@ static void modelTake(model *m, size_t first, size_t n) {
 static void doInsert(model *m) {
     if (m->n == ITEMS_MAX) return;
     item *it = zmalloc(sizeof(*it));
-    /* Members do not come in order, and none comes twice. */
+    /* Members are not added in order, and each only once. */
     *it = (item){.score = pickScore(m), .member = m->next_member++ * 2654435761u};
     size_t at = placeOf(m, it);
     if (pick(m, 4) == 0) {
@@ -134,7 +134,7 @@ static void doUpdate(model *m) {
     size_t at = pick(m, m->n);
     item *it = m->in[at];
     double score = pickScore(m);
-    if (pick(m, 3) == 0) { /* to near, or onto, another one's score */
+    if (pick(m, 3) == 0) { /* near or equal to another item's score */
         size_t other = at + pick(m, 80);
         other = other > 40 ? other - 40 : 0;
         score = m->in[other < m->n ? other : m->n - 1]->score;
@@ -243,7 +243,7 @@ static void compareRanks(model *m) {
     scoreTreeFree(empty);
 }
 
-/* From some place to both ends. */
+/* Walks from a position to both ends. */
 static void compareWalk(model *m, size_t from) {
     scoreTreeIter it = scoreTreeSeekRank(m->t, from), back = it;
     size_t at = from < m->n ? from : m->n, i = at;
@@ -260,7 +260,7 @@ static void compareWalk(model *m, size_t from) {
         i--;
     }
     CHECK(right && i == 0 && !scoreTreePrev(&back));
-    if (m->n) CHECK(scoreTreePrev(&it) == m->in[m->n - 1] && scoreTreeNext(&back) == m->in[0]); /* turning round */
+    if (m->n) CHECK(scoreTreePrev(&it) == m->in[m->n - 1] && scoreTreeNext(&back) == m->in[0]); /* changes direction */
 }
 
 static void modelCheck(model *m) {
@@ -305,7 +305,7 @@ static void modelRun(scoreKind kind, uint64_t salt) {
         modelCheck(m);
         doDefrag(m);
         modelCheck(m);
-        if (phase % 3 == 2) m->kind = (scoreKind)((m->kind + 1) % KINDS); /* what has come so far meets other scores */
+        if (phase % 3 == 2) m->kind = (scoreKind)((m->kind + 1) % KINDS); /* continue with scores of another kind */
     }
     for (size_t i = 0; i < m->n; i++) zfree(m->in[i]); /* the tree reads no entry when it is freed */
     while (!scoreTreeFreeSome(m->t, 1 + pick(m, 20))) {
@@ -396,7 +396,7 @@ TEST(score_tree_of_a_million) {
     zfree(items);
 }
 
-/* As a queue: what comes goes at the other end, and the tree stays small. */
+/* Used as a queue, the tree stays small. */
 TEST(score_tree_as_a_queue) {
     enum { LONG = 500 };
     item *items = zmalloc(LONG * 100 * sizeof(*items));
@@ -416,7 +416,7 @@ TEST(score_tree_as_a_queue) {
     zfree(items);
 }
 
-/* Freeing in pieces does no more at a time than it was told to, and tells its whole effort before. */
+/* Freeing in pieces does no more per call than requested, and reports the total effort before. */
 TEST(score_tree_is_freed_in_pieces) {
     item *items = zmalloc(MANY * sizeof(*items));
     scoreTree *t = makeMany(items, RANDOM_ORDER);

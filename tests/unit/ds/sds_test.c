@@ -1,4 +1,4 @@
-/* sds_test.c -- strings against plain buffers; splitting against vectors.
+/* sds_test.c -- compares strings with plain buffers, splitting with known results.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "sds.h"
@@ -100,7 +100,7 @@ TEST(sds_widths) {
         sdsFree(s);
     }
     sds s = sdsNewLen(NULL, 2 << 20);
-    s = sdsMakeRoomFor(s, sdsAvail(s) + 1); /* one step of 1 MiB, and what the allocator rounds up */
+    s = sdsMakeRoomFor(s, sdsAvail(s) + 1); /* one step of 1 MiB, and the rounding of the allocator */
     CHECK(sdsAvail(s) >= 1 << 20 && sdsAvail(s) < 3 << 20);
     sdsFree(s);
     sdsFree(NULL);
@@ -127,7 +127,7 @@ TEST(sds_small_functions) {
     checkOwned(sdsFromSlice(sliceStr("slice")), "slice");
     checkOwned(sdsCat(sdsCatSlice(sdsEmpty(), sliceStr("a")), "b"), "ab");
     checkOwned(sdsCatPrintf(sdsNew("<"), "%d-%s>", 42, "x"), "<42-x>");
-    /* Plain conversions, which printf is not asked for, and one that it is. */
+    /* Simple conversions, which are done without printf, and one that needs it. */
     const char *formats[] = {"%s|%d|%u|%ld|%lu|%lld|%llu|%zu|%zd|%%", "%s|%d|%u|%ld|%lu|%lld|%llu|%zu|%zd|%%|%c"};
     char want[1200], *none = NULL;
     for (size_t i = 0; i < array_len(formats); i++)
@@ -205,7 +205,7 @@ TEST(sds_split_and_join) {
 
 TEST(sds_split_args) {
     static const struct {
-        const char *line, *joined; /* NULL: refused */
+        const char *line, *joined; /* NULL if rejected */
         int count;
     } cases[] = {
         {"", "", 0},

@@ -1,4 +1,4 @@
-/* time_index_test.c -- entries by time, against a plain array.
+/* time_index_test.c -- compares entries by time with a plain array.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "time_index.h"
@@ -23,7 +23,7 @@ static int64_t earliestOf(const item *items, size_t n) {
     return earliest;
 }
 
-/* Take all that is due in bites of `bite`; each must be due, and none may be left. */
+/* Takes all due entries in calls of `bite`; each must be due, and none may be left. */
 static void reap(timeIndex *t, item *items, size_t n, int64_t before, size_t bite) {
     void *out[100];
     size_t got;
@@ -40,7 +40,7 @@ static void reap(timeIndex *t, item *items, size_t n, int64_t before, size_t bit
     CHECK(timeIndexEarliest(t) >= before);
 }
 
-/* `spread` times at most: 1 makes all equal. */
+/* Runs the model with at most `spread` different times; 1 makes all equal. */
 static void runModel(uint64_t spread, size_t n, size_t rounds) {
     static item items[MODEL_MAX];
     uint64_t seed = unitRandomSeed() + spread;
@@ -52,7 +52,7 @@ static void runModel(uint64_t spread, size_t n, size_t rounds) {
         bool growing = round / n % 2 == 0;
         if (it->in && (!growing || unitRandom(&seed) % 4 == 0)) {
             int64_t time = it->time;
-            it->time = -1; /* what is taken out is not read */
+            it->time = -1; /* removed entries are not read */
             timeIndexRemove(t, it, time);
             it->in = false;
             in--;
@@ -104,7 +104,7 @@ TEST(time_index_takes_the_extremes_of_time) {
     timeIndexFree(t);
 }
 
-/* Times that come in order, in none, and one time for all. */
+/* Times in ascending order, in random order, and all equal. */
 TEST(time_index_costs_eight_bytes_an_entry) {
     enum { N = 200000 };
     item *items = zmalloc(N * sizeof(*items));

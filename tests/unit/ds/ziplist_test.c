@@ -1,4 +1,4 @@
-/* ziplist_test.c -- ziplists and zipmaps become listpacks of the same elements; others are refused.
+/* ziplist_test.c -- ziplists and zipmaps are converted to listpacks of the same elements; malformed ones are rejected.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "endian.h"
@@ -9,7 +9,7 @@
 
 typedef uint8_t *convertFn(const uint8_t *bytes, size_t size);
 
-/* From a block of exactly its size, so that a sanitizer sees each step outside. */
+/* Converts a block of exactly the right size, so that a sanitizer detects each access outside. */
 static uint8_t *convert(convertFn *fn, const void *bytes, size_t size) {
     uint8_t *block = zmalloc(size + 1); /* at an odd address */
     memcpy(block + 1, bytes, size);
@@ -35,7 +35,7 @@ static void checkElements(const uint8_t *lp, const char *const *want, size_t n) 
     }
 }
 
-/* What can be cut or changed must be refused or give a listpack; convert() looks at it. */
+/* Cut or changed bytes must be rejected or give a valid listpack, which convert() checks. */
 static void breakBytes(convertFn *fn, const uint8_t *good, size_t size) {
     for (size_t cut = 0; cut < size; cut++) CHECK(isRefused(fn, good, cut));
     uint8_t *bytes = zmalloc(size);
@@ -60,7 +60,7 @@ static void begin(builder *b) {
     *b = (builder){.size = 10, .last = 10};
 }
 
-/* An entry of head and data as they are; `wide`: the size before it in five bytes though one would do. */
+/* Adds an entry of header and data. `wide`: the size of the previous entry takes five bytes although one would do. */
 static void add(builder *b, const void *data, size_t len, bool wide) {
     uint8_t *at = b->bytes + b->size;
     b->last = b->size;
@@ -84,7 +84,7 @@ static void finish(builder *b) {
     storeLe16(b->bytes + 8, (uint16_t)(b->count < 65535 ? b->count : 65535));
 }
 
-/* Text in the shortest head that takes it, or a longer one. */
+/* Adds a text with the shortest header that fits, or a longer one. */
 static void addText(builder *b, char fill, size_t len, int head) {
     static uint8_t data[20000];
     if (len < 64 && head <= 1) data[0] = (uint8_t)len, head = 1;
@@ -116,7 +116,7 @@ TEST(ziplist_of_each_kind_of_entry) {
     uint8_t *lp = convert(ziplistToListpack, b.bytes, b.size);
     checkElements(lp, want, array_len(want));
     int64_t num;
-    CHECK(lp && listpackGet(listpackIndex(lp, 9)).str == NULL); /* text that is a number */
+    CHECK(lp && listpackGet(listpackIndex(lp, 9)).str == NULL); /* a text that is a number */
     CHECK(lp && listpackInteger(listpackIndex(lp, 1), &num) && num == 12);
     listpackFree(lp);
     breakBytes(ziplistToListpack, b.bytes, b.size);
@@ -186,13 +186,13 @@ TEST(zipmap_of_the_published_example) {
     checkElements(lp, want, 4);
     listpackFree(lp);
     breakBytes(zipmapToListpack, good, sizeof(good) - 1);
-    CHECK(isRefused(zipmapToListpack, "\0\xff", 2));           /* no pair */
-    CHECK(isRefused(zipmapToListpack, "\2\1f\1\0v\xff", 7));   /* one pair less */
-    CHECK(isRefused(zipmapToListpack, "\1\1f\1\0v\0", 7));     /* no end */
+    CHECK(isRefused(zipmapToListpack, "\0\xff", 2));           /* no pairs */
+    CHECK(isRefused(zipmapToListpack, "\2\1f\1\0v\xff", 7));   /* one pair fewer than counted */
+    CHECK(isRefused(zipmapToListpack, "\1\1f\1\0v\0", 7));     /* no end mark */
     CHECK(isRefused(zipmapToListpack, "\1\1f\xff\0v\xff", 7)); /* not a length */
     CHECK(isRefused(zipmapToListpack, "\xff\1f\1\0v\xff", 7)); /* not a count */
     CHECK(!isRefused(zipmapToListpack, "\xfe\1f\1\0v\xff", 7));
-    CHECK(isRefused(zipmapToListpack, "\1\xfe\1\0\0\0f\1\0v\xff", 11)); /* longer than it need be */
+    CHECK(isRefused(zipmapToListpack, "\1\xfe\1\0\0\0f\1\0v\xff", 11)); /* longer than necessary */
 }
 
 TEST(zipmap_with_long_values_and_many_pairs) {
@@ -206,7 +206,7 @@ TEST(zipmap_with_long_values_and_many_pairs) {
     memcpy(bytes + n, "\xfe\x2c\1\0\0", 5); /* 300 bytes */
     memset(bytes + n + 5, 'F', 300);
     n += 305;
-    memcpy(bytes + n, "\xfe\x04\1\0\0\3", 6); /* 260 bytes, 3 not used */
+    memcpy(bytes + n, "\xfe\x04\1\0\0\3", 6); /* 260 bytes, 3 of them unused */
     memset(bytes + n + 6, 'V', 263);
     n += 269;
     bytes[n++] = 0xff;

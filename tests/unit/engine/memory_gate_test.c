@@ -1,5 +1,4 @@
-/* memory_gate_test.c -- the sum of all memory is taken once a batch, and again when the batch may have used what was
- * left.
+/* memory_gate_test.c -- the memory in use is summed up once a batch, and again if the batch may have used up the rest.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "memory_gate.h"
@@ -10,7 +9,7 @@
 #include "zmalloc.h"
 
 static serverCommand reads = {.name = "reads"}, writes = {.name = "writes", .flags = CMD_DENYOOM};
-static int sums; /* of uncounted memory: asked for each time the limit is exceeded */
+static int sums; /* calls for uncounted memory: one each time the limit is exceeded */
 
 static size_t countSum(void) {
     sums++;
@@ -51,14 +50,14 @@ TEST(memory_gate_looks_again_when_the_room_is_used) {
     sums = 0;
     for (int i = 0; i < 100; i++) CHECK_EQ_INT(ASK(&writes, 100), GATE_PASSED);
     CHECK_EQ_INT(sums, 0);
-    void *much = zmalloc(2000000); /* a command that takes more than was left */
+    void *much = zmalloc(2000000); /* a command takes more than was left */
     CHECK_EQ_INT(ASK(&reads, 100), GATE_PASSED);
-    CHECK(sums > 0); /* it has looked: above the limit, and there is nothing to evict */
+    CHECK(sums > 0); /* it was summed up: above the limit, and nothing to evict */
     CHECK_EQ_INT(ASK(&writes, 100), GATE_REFUSED);
-    CHECK_EQ_INT(ASK(&reads, 100), GATE_PASSED); /* one that needs no memory may run */
+    CHECK_EQ_INT(ASK(&reads, 100), GATE_PASSED); /* a command that needs no memory may run */
     zfree(much);
     CHECK_EQ_INT(ASK(&writes, 100), GATE_PASSED);     /* at once, in the same batch */
-    CHECK_EQ_INT(ASK(&writes, 3000000), GATE_PASSED); /* it came with so much: the next one looks */
+    CHECK_EQ_INT(ASK(&writes, 3000000), GATE_PASSED); /* its request is that large: the next command sums up again */
     sums = 0;
     much = zmalloc(2000000);
     CHECK_EQ_INT(ASK(&writes, 1), GATE_REFUSED);
@@ -70,7 +69,7 @@ TEST(memory_gate_looks_again_when_the_room_is_used) {
 
 #define GIB ((size_t)1 << 30)
 
-/* Batches until the stage is armed; -1: not soon. */
+/* Returns the number of batches until the stage is enabled; -1 if not soon. */
 static int batchesUntilArmed(client *c) {
     for (int i = 0; i < 1000; i++) {
         if (gatesArmedFor(c)) return i;
@@ -85,22 +84,22 @@ TEST(memory_gate_leaves_commands_alone_while_the_limit_is_far) {
     store_settings.maxmemory = (long long)(zmallocUsed() + GIB);
     memoryGateBatch();
     CHECK_EQ_INT(batchesUntilArmed(c), -1);
-    /* What others have taken meanwhile shows after a while, ... */
-    char *much = zmalloc(2 * GIB); /* not touched: addresses only */
+    /* Memory that others have taken is noticed after a while, ... */
+    char *much = zmalloc(2 * GIB); /* only address space, as it is not touched */
     int batches = batchesUntilArmed(c);
     CHECK(batches > 0 && batches <= 64);
     CHECK_EQ_INT(ASK(&writes, 10), GATE_REFUSED);
     zfree(much);
     memoryGateBatch();
     CHECK(!gatesArmedFor(c));
-    /* ... what a command has taken at once, ... */
+    /* ... memory that a command has taken at once, ... */
     much = zmalloc(2 * GIB);
     memoryGateUpdate();
     CHECK(gatesArmedFor(c));
     zfree(much);
     memoryGateBatch();
     CHECK(!gatesArmedFor(c));
-    /* ... and so does another limit. */
+    /* ... and so is a new limit. */
     store_settings.maxmemory = (long long)zmallocUsed() + 1000;
     memoryGateBatch();
     CHECK(gatesArmedFor(c));

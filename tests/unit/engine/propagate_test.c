@@ -1,7 +1,7 @@
-/* propagate_test.c -- units and their items, as sinks are given them.
+/* propagate_test.c -- propagation units and their commands, as sinks get them.
  *
- * Handlers of the test's own say what they have done. Text of a sink: commands in words, each with the number of its
- * database, '.' behind the last of a unit.
+ * Handlers of the test report their changes. The text of a sink: commands in words, each with the number of its
+ * database, and '.' after the last command of a unit.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "propagate.h"
@@ -18,7 +18,7 @@
 
 static sds aof, replicas;
 
-/* A command in its wire form as words; long ones by their length. */
+/* Appends a command in RESP as words; long words by their length. */
 static sds catWords(sds s, const char *p, size_t n) {
     const char *end = p + n;
     long argc = strtol(p + 1, (char **)(uintptr_t)&p, 10);
@@ -101,7 +101,7 @@ static void expire(client *c) {
     lookupKeyRead(c->db, clientKeyAt(c, 1));
 }
 
-/* Runs commands within one. */
+/* Runs commands within a command. */
 static void within(client *c);
 
 #define ROW(row_name, handler, row_flags) \
@@ -146,7 +146,7 @@ static void run(client *c, const char *line, int how) {
 
 static const char *script;
 
-/* The lines of `script`. */
+/* Runs the lines of `script`. */
 static void within(client *c) {
     const char *at = script;
     while (*at) {

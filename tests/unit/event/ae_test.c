@@ -1,4 +1,4 @@
-/* ae_test.c -- files, timers, stale events, wakeups; every test with each backend.
+/* ae_test.c -- file events, timers, stale events, wakeups; every test with each backend.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "ae.h"
@@ -100,7 +100,7 @@ static void testDirections(aeEventLoop *loop) {
     aeDeleteFileEvent(loop, fds[0], AE_READABLE);
 
     CHECK(aeCreateFileEvent(loop, fds[0], AE_READABLE | AE_WRITABLE, noteMask, NULL) == C_OK);
-    CHECK_EQ_STR(iteration(loop), "3"); /* one handler for both runs once */
+    CHECK_EQ_STR(iteration(loop), "3"); /* a handler for both directions runs once */
     aeDeleteFileEvent(loop, fds[0], AE_READABLE | AE_WRITABLE);
     closePair(fds);
 }
@@ -124,7 +124,7 @@ TEST(ae_hang_up_reaches_whoever_is_registered) {
     withEachBackend(testHangUp);
 }
 
-/* Who does not read hears that the peer has closed its half, and of nothing before. */
+/* A handler that does not read is called when the peer has closed its half, and not before. */
 static void testHangUpWithoutReading(aeEventLoop *loop) {
     int fds[2];
     openPair(fds);
@@ -172,7 +172,7 @@ static void testErrors(aeEventLoop *loop) {
     CHECK_EQ_STR(iteration(loop), "r");
     CHECK(aeResizeSetSize(loop, SETSIZE * 2) == C_OK);
     CHECK_EQ_STR(iteration(loop), "r");
-    /* Closed before its event is deleted: the kernel refuses, the loop forgets. */
+    /* The descriptor is closed before its event is deleted: the kernel refuses, and the loop forgets it. */
     close(fds[0]);
     aeDeleteFileEvent(loop, fds[0], AE_READABLE);
     CHECK_EQ_INT(aeGetFileEvents(loop, fds[0]), AE_NONE);
@@ -182,7 +182,7 @@ TEST(ae_errors_and_resize) {
     withEachBackend(testErrors);
 }
 
-/* Whichever of two ready descriptors comes first removes the other. */
+/* The first of two ready descriptors removes the other. */
 typedef struct rivals {
     int fds[2][2];
     int ran;
@@ -202,7 +202,7 @@ static void removeRival(aeEventLoop *loop, int fd, void *arg, int mask) {
     r->ran++;
     aeDeleteFileEvent(loop, r->fds[other][0], AE_READABLE);
     if (!r->reopen) return;
-    /* The number comes back at once as a descriptor with nothing to read. */
+    /* The number is reused at once for a descriptor without input. */
     int number = r->fds[other][0];
     close(number);
     int fresh[2];
@@ -282,7 +282,7 @@ static void testNested(aeEventLoop *loop) {
     CHECK_EQ_STR(iteration(loop), "rr");
     CHECK(aeCreateFileEvent(loop, fds[0][0], AE_READABLE, iterateInside, &depth) == C_OK);
     iteration(loop);
-    CHECK_EQ_INT(strlen(trace), 5); /* two outside, two inside, itself once */
+    CHECK_EQ_INT(strlen(trace), 5); /* two in the outer iteration, two in the nested one, itself once */
     for (int i = 0; i < 3; i++) {
         aeDeleteFileEvent(loop, fds[i][0], AE_READABLE);
         closePair(fds[i]);
@@ -292,7 +292,7 @@ TEST(ae_iteration_inside_a_handler) {
     withEachBackend(testNested);
 }
 
-/* A handler that was not registered as reentrant may rely on no other one being under way: its event stays pending. */
+/* A handler that is not registered as reentrant never runs nested in another one: its event stays pending. */
 static void testNotReentrant(aeEventLoop *loop) {
     int fds[3][2], depth = 0;
     for (int i = 0; i < 3; i++) {
@@ -307,21 +307,21 @@ static void testNotReentrant(aeEventLoop *loop) {
     size_t writes = 0;
     for (const char *p = seen; *p; p++) writes += *p == 'w';
     CHECK(inside && inside[1] == 'r');
-    CHECK_EQ_INT(writes, 1); /* of the outer turn */
-    /* Within a turn that is all nested, the one that may not run keeps waiting. */
+    CHECK_EQ_INT(writes, 1); /* of the outer iteration */
+    /* In an iteration that runs nested, a handler that is not reentrant waits. */
     aeDeleteFileEvent(loop, fds[1][0], AE_READABLE);
     CHECK(write(fds[0][1], "x", 1) == 1);
     aeDeleteFileEvent(loop, fds[2][0], AE_WRITABLE);
     CHECK(aeCreateFileEvent(loop, fds[2][0], AE_READABLE, noteRead, NULL) == C_OK);
     depth = 0;
     seen = iteration(loop);
-    CHECK_EQ_INT(strlen(seen), 2); /* "i" and, after the turn inside, "r" once */
-    /* Neither does the turn inside swallow that it was raised. */
+    CHECK_EQ_INT(strlen(seen), 2); /* "i" and, after the nested iteration, "r" once */
+    /* The nested iteration does not lose a raised event either. */
     aeRaiseReadable(loop, fds[2][0], true);
     CHECK(write(fds[0][1], "x", 1) == 1);
     depth = 0;
     seen = iteration(loop);
-    CHECK_EQ_INT(strlen(seen), 3); /* "i", and "r" twice outside */
+    CHECK_EQ_INT(strlen(seen), 3); /* "i", and "r" twice in the outer iteration */
     for (int i = 0; i < 3; i++) {
         aeDeleteFileEvent(loop, fds[i][0], AE_READABLE | AE_WRITABLE);
         closePair(fds[i]);
@@ -378,7 +378,7 @@ static void testTimerOrder(aeEventLoop *loop) {
     static const char names[] = "abcdef";
     static const int after_ms[] = {5, 1, 3, 1, 0, 4};
     long long first = 0;
-    for (bool at_once = false; !at_once; first += 6) { /* their times are counted from when they are made */
+    for (bool at_once = false; !at_once; first += 6) { /* due times count from their creation */
         for (long long id = first - 6; first && id < first; id++) aeDeleteTimeEvent(loop, id);
         uint64_t begin_us = clockMonotonicUs();
         for (int i = 0; i < 6; i++)
@@ -448,7 +448,7 @@ static void testMeddle(aeEventLoop *loop) {
     aeCreateTimeEvent(loop, 0, deleteBoth, &m);
     m.other = aeCreateTimeEvent(loop, 0, noteTimer, (void *)(uintptr_t) "x");
     sleepMs(2);
-    CHECK_EQ_STR(iteration(loop), ""); /* the new one waits for the next turn */
+    CHECK_EQ_STR(iteration(loop), ""); /* the new timer waits for the next iteration */
     CHECK_EQ_INT(m.self_result, C_OK);
     CHECK_EQ_INT(m.other_result, C_OK);
     sleepMs(1);
@@ -477,7 +477,7 @@ static void testManyTimers(aeEventLoop *loop) {
         long long step = (long long)(unitRandom(&rng) % (STEPS * 2));
         ids[i] = aeCreateTimeEvent(loop, step < STEPS ? step * STEP_MS : NEVER_MS, checkOrder, (void *)(intptr_t)step);
     }
-    /* Times of creation differ by less than a step, unless the machine stalled: then order says nothing. */
+    /* The times of creation differ by less than a step, unless the machine stalled: then the order is not checked. */
     order_counts = clockMonotonicUs() - start < STEP_MS * 1000;
     for (int i = 0; i < COUNT; i += 3, deleted++) CHECK(aeDeleteTimeEvent(loop, ids[i]) == C_OK);
     sleepMs(STEP_MS * STEPS);
@@ -510,7 +510,7 @@ static void testHooks(aeEventLoop *loop) {
     aeSetAfterSleep(loop, noteHook, (void *)(uintptr_t) "a");
     aeSetAfterEvent(loop, noteHook, (void *)(uintptr_t) "e");
     trace[0] = '\0';
-    CHECK_EQ_INT(aeProcessEvents(loop, AE_ALL_EVENTS), 0); /* would wait for ever without aeDontWait() */
+    CHECK_EQ_INT(aeProcessEvents(loop, AE_ALL_EVENTS), 0); /* would wait without end but for aeDontWait() */
     CHECK_EQ_STR(trace, "sba");
     CHECK_EQ_INT(aeProcessEvents(loop, AE_DONT_WAIT), 0);
     CHECK(write(fds[1], "x", 1) == 1);
@@ -519,7 +519,7 @@ static void testHooks(aeEventLoop *loop) {
     CHECK(aeCreateFileEvent(loop, fds[0], AE_WRITABLE, noteWrite, NULL) == C_OK);
     trace[0] = '\0';
     CHECK_EQ_INT(aeProcessEvents(loop, AE_ALL_EVENTS), 2);
-    CHECK(!strcmp(trace, "sbarwere") || !strcmp(trace, "sbarerwe")); /* once behind each descriptor */
+    CHECK(!strcmp(trace, "sbarwere") || !strcmp(trace, "sbarerwe")); /* once after each descriptor */
     for (int i = 0; i < 2; i++) aeDeleteFileEvent(loop, fds[i], AE_READABLE | AE_WRITABLE);
     closePair(fds);
     aeSetBeforeSleep(loop, NULL, NULL);
@@ -539,7 +539,7 @@ static void countEvent(aeEventLoop *loop, int fd, void *arg, int mask) {
     ++*(int *)arg;
 }
 
-/* Whoever stops a loop before its wait has done his last work: an event behind it would be left half done. */
+/* A loop that is stopped before its wait handles no more events: one that came then would be left half done. */
 TEST(ae_stopped_before_the_wait_sees_no_event) {
     int fds[2], events = 0;
     CHECK_EQ_INT(pipe(fds), 0);
@@ -592,11 +592,11 @@ static void testWakeup(aeEventLoop *loop) {
     aeProcessEvents(loop, ITERATE_NOW);
     int before = wakes;
     aeProcessEvents(loop, ITERATE_NOW);
-    CHECK_EQ_INT(wakes, before); /* all rings so far are cleared at once */
+    CHECK_EQ_INT(wakes, before); /* all wakeups so far are cleared at once */
     aeDeleteFileEvent(loop, wakeup.read_fd, AE_READABLE);
     aeWakeupClose(&wakeup);
 }
-/* The function is not called in a turn that is nested in a handler, but afterwards. */
+/* The function is not called in an iteration that is nested in a handler, but after it. */
 static void ringInside(aeEventLoop *loop, int fd, void *arg, int mask) {
     unused(mask);
     aeDeleteFileEvent(loop, fd, AE_WRITABLE);
@@ -620,14 +620,14 @@ static void testDoorbellNested(aeEventLoop *loop) {
 TEST(ae_doorbell_calls_nothing_in_nested_turns) {
     withEachBackend(testDoorbellNested);
 }
-/* Without a function, a bell ends each wait it rings in, once. */
+/* A wakeup without a function ends one wait for each send. */
 static void testDoorbellAlone(aeEventLoop *loop) {
     aeWakeup wakeup;
     pthread_t thread;
     if (!CHECK(aeWakeupOpen(loop, &wakeup, NULL) == C_OK)) return;
     for (int round = 0; round < 3; round++) {
         CHECK(pthread_create(&thread, NULL, ringLater, &wakeup) == 0);
-        CHECK_EQ_INT(aeProcessEvents(loop, AE_ALL_EVENTS), 1); /* would wait for ever */
+        CHECK_EQ_INT(aeProcessEvents(loop, AE_ALL_EVENTS), 1); /* would wait without end */
         pthread_join(thread, NULL);
         aeProcessEvents(loop, ITERATE_NOW);
         CHECK_EQ_INT(aeProcessEvents(loop, ITERATE_NOW), 0);
@@ -641,7 +641,7 @@ TEST(ae_doorbell_without_a_function) {
     withEachBackend(testDoorbellAlone);
 }
 
-/* A timer of a loop that waits, made by whoever has the lock that the loop lets go of while it waits. */
+/* A timer of a waiting loop, created by another thread that holds the lock which the loop releases while it waits. */
 typedef struct delegatedLoop {
     aeEventLoop *loop;
     pthread_mutex_t lock;
@@ -680,7 +680,7 @@ static void testTimerFromOutside(aeEventLoop *loop) {
     pthread_mutex_lock(&l.lock);
     aeSetBeforeWait(loop, delegateLoop, &l);
     aeSetAfterSleep(loop, takeLoopBack, &l);
-    aeCreateTimeEvent(loop, 3600 * 1000, stopLoop, NULL); /* would be waited for */
+    aeCreateTimeEvent(loop, 3600 * 1000, stopLoop, NULL); /* would be awaited */
     CHECK(pthread_create(&thread, NULL, setTimerFromOutside, &l) == 0);
     aeMain(loop);
     pthread_mutex_unlock(&l.lock);

@@ -124,7 +124,7 @@ TEST(anet_unix_sockets) {
     close(pair[1]);
 }
 
-/* In place of the C library's: who tries to connect at the moment before the permissions are set? */
+/* Replaces a function of the C library, to try to connect just before the permissions are set. */
 static const char *private_path;
 static int intruders;
 
@@ -176,7 +176,7 @@ TEST(anet_ipv6_only) {
     char err[ANET_ERR_LEN], ip[ANET_ADDR_LEN];
     int port, server = anetTcp6Server(err, 0, "::1", 16, false);
 
-    if (server == C_ERR) return; /* a system without IPv6 */
+    if (server == C_ERR) return; /* no IPv6 on this system */
     CHECK(intOption(server, IPPROTO_IPV6, IPV6_V6ONLY) == 1);
     CHECK(anetFdToString(server, ip, sizeof(ip), &port, false) == C_OK);
     CHECK_EQ_STR(ip, "::1");
@@ -201,7 +201,7 @@ TEST(anet_pipes) {
     close(fds[1]);
 }
 
-/* Also where the other end knows TCP only; where this system knows no more, it says so. */
+/* Works also if the peer supports only TCP; if this system supports only TCP, it fails with an error. */
 TEST(anet_connects_over_several_paths) {
     char err[ANET_ERR_LEN] = "", ip[ANET_ADDR_LEN];
     int port, server = listenLoopback(&port);

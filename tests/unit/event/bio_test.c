@@ -1,4 +1,4 @@
-/* bio_test.c -- order, draining, independence of kinds.
+/* bio_test.c -- order, draining and independence of the kinds of jobs.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "bio.h"
@@ -10,7 +10,7 @@
 
 enum { JOBS = 1000 };
 static int order[JOBS];
-static int order_len; /* one bio thread, then main after bioDrain() */
+static int order_len; /* written by one bio thread, then read by main after bioDrain() */
 static char worker_name[32];
 
 static void appendJob(void *arg) {
@@ -41,7 +41,7 @@ TEST(bio_jobs) {
     CHECK_EQ_INT(wrong, 0);
     CHECK_EQ_INT(bioPending(BIO_LAZY_FREE), 0);
 
-    /* A kind that is held up holds up no other. */
+    /* A blocked kind of jobs does not block other kinds. */
     pthread_mutex_lock(&gate);
     bioSubmit(BIO_FSYNC, gatedJob, NULL);
     bioSubmit(BIO_FSYNC, gatedJob, NULL);

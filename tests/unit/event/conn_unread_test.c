@@ -1,4 +1,4 @@
-/* conn_unread_test.c -- bytes given back come first, once, to whatever loop the connection has gone to.
+/* conn_unread_test.c -- bytes given back are read first, and once, in whichever loop the connection is then.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "anet.h"
@@ -18,7 +18,7 @@ static uint64_t seed;
 
 typedef struct reader {
     char *got;
-    size_t len, step; /* bytes so far, and at a time */
+    size_t len, step; /* bytes so far, and bytes per read */
     int calls;
 } reader;
 
@@ -44,7 +44,7 @@ static char *pattern(size_t len) {
     return text;
 }
 
-/* Some bytes given back in pieces, some in the socket; read in steps, by two loops in turn. */
+/* Gives some bytes back in pieces and puts some into the socket; reads them in steps, in two loops in turn. */
 static void readAll(size_t back, size_t piece, size_t behind, size_t step) {
     int fds[2];
     size_t all = back + behind;
@@ -67,7 +67,7 @@ static void readAll(size_t back, size_t piece, size_t behind, size_t step) {
     }
     CHECK_EQ_INT(r.len, all);
     CHECK_MEM(r.got, text, all);
-    /* Nothing is raised when nothing is left. */
+    /* No event is raised if nothing is left. */
     r.calls = 0;
     CHECK(!connHasPending(c));
     CHECK(connAttach(c, loops[0]) == C_OK);
@@ -124,7 +124,7 @@ TEST(unread_bytes_go_with_the_connection) {
     char *text = pattern(200000);
     unreadAdd(&u, sliceOf(text, 200000));
     connUnread(c, &u);
-    connClose(c); /* the sanitizer finds what is left */
+    connClose(c); /* the sanitizer detects a leak */
     close(fds[1]);
     zfree(text);
     unreadAdd(&u, sliceStr("never given back"));

@@ -1,4 +1,4 @@
-/* conn_wait_test.c -- connections that are waited for: made, refused, silent, slow, closed, and waits that are ended.
+/* conn_wait_test.c -- waits for a connection: made, refused, silent, slow, closed, and interrupted waits.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "anet.h"
@@ -11,12 +11,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Waits a little, a number of times; before each wait the peer does something. */
+/* Waits briefly, several times; before each wait the peer does something. */
 typedef struct testWaiter {
     connWaiter base;
     int waits_left, waits;
     int peer;         /* a descriptor, or -1 */
-    const char *says; /* a byte with each wait */
+    const char *says; /* the byte that the peer sends before each wait */
     bool drains, hangs_up;
     size_t drained;
 } testWaiter;
@@ -51,7 +51,7 @@ static connection *connectTo(int port, testWaiter *w) {
     return CHECK(fd != C_ERR) ? connWaitConnected(fd, NULL, &w->base, NULL, NULL) : NULL;
 }
 
-/* A connection, and its other end in w->peer. */
+/* Opens a connection, with its other end in w->peer. */
 static connection *openBoth(testWaiter *w) {
     int port, server = anetTcpServer(NULL, 0, "127.0.0.1", 4, false);
     if (!CHECK(server != C_ERR)) exit(1);

@@ -14,7 +14,7 @@
 
 #define ITERATE_NOW (AE_ALL_EVENTS | AE_DONT_WAIT)
 
-/* Both ends of a fresh loopback TCP connection; fds[0] is non-blocking. */
+/* Opens a loopback TCP connection with both its ends; fds[0] is non-blocking. */
 static bool openTcp(int fds[2]) {
     int port, server = anetTcpServer(NULL, 0, "127.0.0.1", 4, false);
 
@@ -73,7 +73,7 @@ TEST(connection_handlers_and_states) {
         CHECK_EQ_INT(c->state, CONN_CONNECTED);
         CHECK(!connHasPending(c));
 
-        /* Handlers set while detached are armed by the attach. */
+        /* Handlers set while the connection is detached are registered by connAttach(). */
         CHECK(connSetReadHandler(c, onRead) == C_OK);
         CHECK(connAttach(c, loop) == C_OK);
         CHECK_EQ_INT(aeGetFileEvents(loop, c->fd), AE_READABLE);
@@ -89,7 +89,7 @@ TEST(connection_handlers_and_states) {
         CHECK(connRead(c, buf, sizeof(buf)) == -1 && errno == EAGAIN);
         CHECK_EQ_INT(c->state, CONN_CONNECTED);
 
-        /* To another loop and on. */
+        /* Moves on to another loop. */
         connDetach(c);
         CHECK_EQ_INT(aeGetFileEvents(loop, c->fd), AE_NONE);
         CHECK(connAttach(c, second) == C_OK);
@@ -144,7 +144,7 @@ TEST(connection_peer_closes_half) {
     }
 }
 
-/* One of the two ways of listening takes the other's place, also for a connection that is on its way to a loop. */
+/* The two ways of watching a connection replace each other, also while it is detached. */
 TEST(connection_hears_of_the_end_without_reading) {
     for (int tcp = 0; tcp < 2; tcp++) {
         int fds[2];
@@ -197,7 +197,7 @@ TEST(connection_reset) {
     CHECK_EQ_INT(c->state, CONN_ERROR);
     CHECK_EQ_INT(c->last_errno, ECONNRESET);
 
-    /* Writing to what is gone raises no signal. */
+    /* Writing to a closed connection raises no signal. */
     struct iovec reply = {(char[]){"r"}, 1};
     CHECK(connWritev(c, &reply, 1) == -1 && errno == EPIPE);
     CHECK_EQ_INT(c->state, CONN_ERROR);
@@ -217,7 +217,7 @@ TEST(connection_long_vectors_and_full_sockets) {
 
         CHECK(connAccept(c, NULL) == C_OK);
         for (int i = 0; i < PIECES; i++) iov[i] = (struct iovec){piece, 1};
-        got = connWritev(c, iov, PIECES); /* more pieces than one call takes */
+        got = connWritev(c, iov, PIECES); /* more pieces than one call accepts */
         CHECK(got > 0 && got <= PIECES);
         sent += (size_t)got;
         for (int i = 0; i < 1000; i++) iov[i].iov_len = sizeof(piece);

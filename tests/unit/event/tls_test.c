@@ -1,7 +1,8 @@
-/* tls_test.c -- handshakes in pieces, bytes that lie decrypted, writes against a slow reader, hand-over, bad options.
+/* tls_test.c -- handshakes in pieces, decrypted bytes that were not read, writes to a slow reader, moving between
+ * loops, bad options.
  *
- * Certificates are made by the test. Where the way matters a relay stands between the two ends and passes on as many
- * bytes as it is told.
+ * The test creates its certificates. Where the division into packets matters, a relay between the two ends forwards as
+ * many bytes as the test requests.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "anet.h"
@@ -74,7 +75,7 @@ static void addUris(X509 *x, slice uri, slice other) {
 }
 
 typedef struct pairOptions {
-    const pair *by; /* who signs; NULL: itself, which makes it an authority */
+    const pair *by; /* the issuer; NULL: signed by itself, which makes it an authority */
     const char *pass;
     slice uris[2];
     long from_s; /* relative to now */
@@ -162,8 +163,8 @@ static tlsContext *makeClient(void) {
 typedef struct end {
     connection *conn;
     int begun, reads;
-    char *got;        /* owns; what onReadable has read */
-    size_t len, most; /* so much in one call of read, one call for each event */
+    char *got;        /* owns; bytes that onReadable has read */
+    size_t len, most; /* limit of one read; one read for each event */
 } end;
 
 static void onBegun(connection *c) {
@@ -183,7 +184,7 @@ static void noEvent(connection *c) {
     unused(c);
 }
 
-/* Move what has come at `from` on to `to`, up to `most` bytes. */
+/* Forwards the bytes that have arrived at `from` to `to`, up to `most`. */
 static size_t relay(int from, int to, size_t most) {
     char buf[65536];
     ssize_t n = recv(from, buf, most < sizeof(buf) ? most : sizeof(buf), MSG_DONTWAIT);
@@ -195,7 +196,7 @@ static size_t relay(int from, int to, size_t most) {
 typedef struct ends {
     aeEventLoop *loop;
     end server, client;
-    int server_far, client_far; /* the relay's ends; -1 without one */
+    int server_far, client_far; /* the relay's ends; -1 without a relay */
 } ends;
 
 static void openLink(ends *l, tlsContext *server, tlsContext *client, bool relayed) {
@@ -262,7 +263,7 @@ TEST(tls_both_ways) {
     CHECK(writeText(l.server.conn, "answer", 6) == 6);
     iterations(&l, 3);
     CHECK(l.client.len == 6 && memcmp(l.client.got, "answer", 6) == 0);
-    /* The end of one side is the end of input of the other, which may still write. */
+    /* If one side finishes, the other sees the end of input but may still write. */
     connFinish(l.client.conn);
     iterations(&l, 3);
     CHECK(l.server.conn->state == CONN_CLOSED);
@@ -287,7 +288,7 @@ TEST(tls_handshake_in_single_bytes) {
     connSetReadHandler(l.server.conn, onReadable);
     CHECK(writeText(l.client.conn, "by and by", 9) == 9);
     for (int i = 0; i < 1000 && l.server.len < 9; i++) {
-        CHECK(l.server.len == 0); /* nothing is given out of a record that is not whole */
+        CHECK(l.server.len == 0); /* nothing of an incomplete record is delivered */
         relay(l.client_far, l.server_far, 1);
         iterations(&l, 2);
     }
@@ -295,7 +296,7 @@ TEST(tls_handshake_in_single_bytes) {
     closeLink(&l);
 }
 
-/* The handshake cut off after each number of bytes: an end, not a hang or a crash. */
+/* A handshake cut off after any number of bytes ends the connection without a hang or crash. */
 TEST(tls_handshake_cut_off) {
     makeCertificates();
     bool whole = false;
@@ -316,10 +317,10 @@ TEST(tls_handshake_cut_off) {
         CHECK(whole || connErrorText(l.server.conn)[0] != 0);
         closeLink(&l);
     }
-    CHECK(whole); /* the loop has come to the end of the handshake */
+    CHECK(whole); /* the loop has reached the end of the handshake */
 }
 
-/* What was decrypted and not read is read without another byte on the socket, also by another loop. */
+/* Decrypted bytes that were not read are delivered without another byte on the socket, also in another loop. */
 TEST(tls_pending_bytes_are_read) {
     ends l;
     char text[40000];
@@ -352,7 +353,7 @@ TEST(tls_pending_bytes_are_read) {
     closeLink(&l);
 }
 
-/* No more is read while there is no handler, and it goes on where it stopped when there is one. */
+/* Nothing is read while there is no handler; reading continues where it stopped when there is one. */
 TEST(tls_pending_waits_for_a_handler) {
     ends l;
     makeCertificates();
@@ -371,11 +372,11 @@ TEST(tls_pending_waits_for_a_handler) {
     CHECK(l.server.len == 12);
     int reads = l.server.reads;
     iterations(&l, 5);
-    CHECK(l.server.reads == reads); /* and no event comes of nothing */
+    CHECK(l.server.reads == reads); /* and there is no event without input */
     closeLink(&l);
 }
 
-/* Random pieces against a reader that takes little at a time, with a socket that is nearly always full. */
+/* Random pieces to a slow reader, with a socket that is nearly always full. */
 TEST(tls_writes_against_a_slow_reader) {
     ends l;
     size_t total = 3 * 1024 * 1024, sent = 0;
@@ -390,7 +391,7 @@ TEST(tls_writes_against_a_slow_reader) {
     l.client.most = 5000;
     connSetReadHandler(l.client.conn, onReadable);
     struct iovec iov[64];
-    size_t tried = 0; /* the next writev begins with the same bytes and offers no less */
+    size_t tried = 0; /* the next writev must begin with the same bytes and offer no fewer */
     int full = 0;
     for (int round = 0; round < 1000000 && l.client.len < total; round++) {
         if (sent < total) {
@@ -449,7 +450,7 @@ TEST(tls_gathers_small_pieces) {
     closeLink(&l);
 }
 
-/* A handshake that goes on with another thread's loop, at each point where it can stop. */
+/* A handshake continues in the loop of another thread, at each point where it can stop. */
 TEST(tls_moves_during_the_handshake) {
     makeCertificates();
     for (int after = 0; after < 4; after++) {
@@ -473,7 +474,7 @@ TEST(tls_moves_during_the_handshake) {
     }
 }
 
-/* Handlers that an owner sets too early wait until the handshake is over. */
+/* Handlers set during the handshake are called only after it. */
 TEST(tls_handlers_wait_for_the_handshake) {
     ends l;
     makeCertificates();
@@ -505,7 +506,7 @@ TEST(tls_refuses_a_stranger) {
     closeLink(&l);
 }
 
-/* A server that wants certificates, and a client with that of `name`. */
+/* Opens a server that requires certificates, and a client with the certificate of `name`. */
 static void openNamed(ends *l, const char *name) {
     char err[TLS_ERR_LEN], cert[32], key[32];
     snprintf(cert, sizeof(cert), "%s.crt", name);
@@ -558,7 +559,7 @@ TEST(tls_plain_text_is_an_error) {
     closeLink(&l);
 }
 
-/* Garbage behind the handshake ends the connection, behind what came before it. */
+/* Garbage after the handshake ends the connection, after the bytes that came before it. */
 TEST(tls_garbage_is_an_error) {
     ends l;
     makeCertificates();
@@ -578,7 +579,7 @@ TEST(tls_garbage_is_an_error) {
     closeLink(&l);
 }
 
-/* Without a loop. */
+/* A blocking client, without a loop. */
 TEST(tls_client_that_blocks) {
     int fds[2];
     makeCertificates();

@@ -1,4 +1,4 @@
-/* listen_test.c -- how a listener is set up; when the process has no descriptor left it rests, and goes on.
+/* listen_test.c -- setting up a listener; it pauses when the process has no descriptor left, and continues.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "acl.h"
@@ -34,7 +34,7 @@ static bool openListener(void) {
     return CHECK(listenOpen(fixture_loop));
 }
 
-/* The descriptor that listens. */
+/* Returns the listening descriptor. */
 static int listenerFd(void) {
     for (int fd = 0; fd < 1000; fd++) {
         int listens = 0;
@@ -52,7 +52,7 @@ static int connectPeer(void) {
     return fd;
 }
 
-/* No descriptor beyond those that there are, or as many as before. */
+/* Allows no more descriptors than there are, or as many as before. */
 static void setFilesShort(bool is_short) {
     static struct rlimit before;
     if (is_short) {
@@ -76,8 +76,8 @@ static bool hasNone(void *arg) {
     return listLength(client_state.clients) == 0;
 }
 
-/* Turns with a connection that waits and cannot be had: how often anything was done in them, which is once at their
- * begin, and again (a timer, then the socket) when a rest is over. */
+/* Runs iterations with a pending connection that cannot be accepted: accept is tried once at the beginning, and again
+ * (timer, then socket) after each pause. */
 static void restWhileShort(int fd) {
     uint64_t began = clockMonotonicMs();
     int done = 0, most = 1;
@@ -113,12 +113,12 @@ static void acceptWithoutFiles(void *arg) {
         CHECK(fixtureUntil(hasNone, NULL, 20000));
     }
     listenClose();
-    CHECK_EQ_INT(rmdir(folder), 0); /* its socket has gone */
+    CHECK_EQ_INT(rmdir(folder), 0); /* its socket was deleted */
     puts("to the end");
     _exit(0);
 }
 
-/* In a process of its own, as it is short of descriptors. */
+/* In a process of its own, as that runs out of descriptors. */
 TEST(listen_rests_when_no_descriptor_is_left) {
     char out[8192];
     netFixtureInit();
@@ -128,7 +128,7 @@ TEST(listen_rests_when_no_descriptor_is_left) {
 }
 
 #ifdef SO_MARK
-/* Only who may mark sockets can tell. */
+/* Returns true if this process may mark sockets; otherwise the test cannot check it. */
 static bool mayMark(void) {
     unsigned mark = 1;
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);

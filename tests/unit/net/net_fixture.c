@@ -1,4 +1,4 @@
-/* net_fixture.c -- what the tests of net share: thread 0, commands to parse and run, streams on socket pairs.
+/* net_fixture.c -- shared by the tests of net: thread 0, commands to parse and run, connections over socket pairs.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "net_fixture.h"
@@ -109,8 +109,8 @@ static void threadsCommand(client *c) {
     addReplyOk(c);
 }
 
-/* Works until "enough" is noted by somebody, letting those in between who may; gives up after 20 seconds. How long the
- * reply will be is known in the end. */
+/* Runs until another command notes "enough", and yields to commands that may run meanwhile; gives up after 20 seconds.
+ * The length of the reply is known only at the end. */
 static void longCommand(client *c) {
     static const yieldJob job = {.allowed = CMD_ALLOW_BUSY, .error = "-BUSY somebody works"};
     unitLimit limit = unitLimitStart(20000);
@@ -118,12 +118,12 @@ static void longCommand(client *c) {
     uint64_t command_ns = engine_stats.command_ns;
     void *place = addReplyDeferredLen(c);
     while (!strstr(fixture_log + before, "enough") && !unitLimitOver(&limit)) yieldNow(&job);
-    CHECK(engine_stats.command_ns == command_ns); /* what has run in between is a part of this command's time */
+    CHECK(engine_stats.command_ns == command_ns); /* commands that ran in between count in this command's time */
     addReplyBulk(c, sliceStr("done"));
     setDeferredArrayLen(c, place, 1);
 }
 
-/* How many are held by a pause. */
+/* Replies with the number of paused clients. */
 static void heldCommand(client *c) {
     addReplyLongLong(c, (long long)pausePostponed());
 }
@@ -133,7 +133,7 @@ static void unpauseCommand(client *c) {
     addReplyOk(c);
 }
 
-/* Takes its time, in milliseconds. */
+/* Sleeps for so many milliseconds. */
 static void napCommand(client *c) {
     poll(NULL, 0, atoi(c->argv[1].ptr));
     addReplyOk(c);
@@ -143,7 +143,7 @@ static void nothingCommand(client *c) {
     addReplyOk(c);
 }
 
-/* Whether the elements' hashes are what they must be, wherever they come from. */
+/* Replies whether the hashes of elements are right, however they were computed. */
 static void elementsCommand(client *c) {
     for (uint32_t i = 1; i < c->argc; i++)
         if (!CHECK(clientElementHash(c, i) == hashBytes(c->argv[i].ptr, c->argv[i].len))) return;
@@ -292,7 +292,7 @@ void netFixtureInit(void) {
                                  .proto_max_bulk_len = 512 * 1024 * 1024,
                                  .client_query_buffer_limit = 1024 * 1024 * 1024};
     fixture_loop = aeCreateEventLoop(1024);
-    /* As netInit(), with the switches of the tests. */
+    /* Like netInit(), with the hooks of the tests. */
     const ioThreadHooks hooks = {.to_session = deliver,
                                  .to_io = clientIoDeliver,
                                  .delivered = clientIosFan,
@@ -352,7 +352,8 @@ void fixtureTurn(void) {
     for (listNode *n = listNext(&it); n; n = listNext(&it)) clientCheck(listNodeValue(n));
 }
 
-/* After some turns in vain: a peer in another thread, or the kernel, needs the processor. */
+/* Yields the processor after some iterations without progress, as a peer in another thread or the kernel may need
+ * it. */
 static void giveWay(int iterations) {
     if (iterations > 20 && iterations % 4 == 0) poll(NULL, 0, 1);
 }

@@ -1,7 +1,7 @@
-/* net_fixture.h -- what the tests of net share: thread 0, commands to parse and run, streams on socket pairs.
+/* net_fixture.h -- shared by the tests of net: thread 0, commands to parse and run, connections over socket pairs.
  *
- * The threads, the command table and the databases exist once in a program; netFixtureInit() makes them for whichever
- * test comes first. Messages to main go to sessionDeliver() unless a test sets `fixture_deliver`.
+ * The threads, the command table and the databases exist once in a program; netFixtureInit() makes them for the first
+ * test that runs. Messages to main go to sessionDeliver() unless a test sets `fixture_deliver`.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef TESTS_NET_FIXTURE_H
@@ -16,37 +16,38 @@
 
 extern aeEventLoop *fixture_loop;
 extern void (*fixture_deliver)(const ioMessage *m);
-/* Instead of netDelegatedIteration(), on the thread that has taken main's role, while `fixture_deliver` is set. */
+/* Replaces netDelegatedIteration() on the thread that has taken the main role, while `fixture_deliver` is set. */
 extern iterationEnd (*fixture_iterate)(void);
-/* On an I/O thread that is about to report what its streams have written. Set while no thread runs. */
+/* Called on an I/O thread before it reports written bytes. Set it only while no thread runs. */
 extern void (*fixture_before_report)(const ioOwner *h);
 extern sds fixture_log; /* the NOTE command appends to it */
 
 void netFixtureInit(void);
-/* From now on no subscriber is closed for what it is owed, however long that takes. */
+/* Turns off the output limit of subscribers. */
 void fixtureNoPubsubLimit(void);
-/* A connected pair of non-blocking sockets: TCP over loopback, or Unix. */
+/* Makes a connected pair of non-blocking sockets: TCP over loopback, or Unix. */
 void fixturePair(int fds[2], bool tcp);
-/* Turns read and parse only; nothing is executed until it ends. */
+/* While suspended, iterations only read and parse, and execute nothing. */
 void fixtureSuspend(bool suspended);
-/* One turn of main's loop, which does not wait. */
+/* Runs an iteration of main's loop without waiting. */
 void fixtureTurn(void);
-/* Turns until `done(arg)` holds or about `ms` have gone. */
+/* Runs iterations until `done(arg)` holds or about `ms` have passed. Returns whether it holds. */
 bool fixtureUntil(bool (*done)(void *arg), void *arg, int ms);
-/* To wait for: no client is left; none, nor a stream that a thread holds; and all threads but main's have ended. */
+/* Conditions to wait for: no client is left; no client, and no connection on a thread; all threads but main's have
+ * ended. */
 bool fixtureNoClients(void *arg);
 bool fixtureAllIdle(void *arg);
 bool fixtureOnlyMain(void *arg);
-/* Everything that can be read from fd now, appended to *out. False at end of file or on an error. */
+/* Appends everything that can be read from fd now to *out. Returns false at end of file or on an error. */
 bool fixtureReceive(int fd, sds *out);
-/* A client on thread 0's side of a pair, as listen.c makes it; the peer's descriptor goes to *peer. */
+/* Connects a client on thread 0's side of a pair, as listen.c does; the peer's descriptor is stored in *peer. */
 client *fixtureConnect(int *peer, bool tcp);
-/* Send all, with turns of the loop while the socket is full. */
+/* Sends all bytes, with iterations of the loop while the socket is full. */
 void fixtureSend(int fd, const void *bytes, size_t len);
-/* Turns until `want` bytes have come, or a time-out. */
+/* Runs iterations until `want` bytes have come, or a timeout. */
 sds fixtureReceiveBytes(int fd, size_t want);
-/* The request as RESP, appended. */
+/* Appends the request in RESP. */
 sds catRequest(sds s, int argc, const slice *argv);
-sds catWords(sds s, const char *words); /* blanks separate */
+sds catWords(sds s, const char *words); /* separated by blanks */
 
 #endif

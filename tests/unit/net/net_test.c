@@ -1,4 +1,4 @@
-/* net_test.c -- how main waits, and what the layer as a whole tells of itself.
+/* net_test.c -- how main waits, and the figures of the layer as a whole.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "main_policy.h"
@@ -27,16 +27,16 @@ static bool isShared(void *arg) {
     return !mainPolicyIsDedicated();
 }
 
-/* A single thread that helps, and may stop to, does not count as active. */
+/* A single helping thread that may stop does not count as active. */
 TEST(active_threads_are_those_beside_main) {
     netFixtureInit();
     int role = net_settings.main_role;
-    net_settings.main_role = MAIN_ROLE_KEEP; /* whatever load came before, execution has no thread of its own */
+    net_settings.main_role = MAIN_ROLE_KEEP; /* execution has no thread of its own, whatever the earlier load */
     CHECK(fixtureUntil(isShared, NULL, 10000));
     for (int n = 1; n <= 4; n++) {
         useThreads(n);
         CHECK_EQ_INT(netActiveThreads(), n - 1);
-        net_settings.io_threads_always_active = false; /* and the level has not changed yet */
+        net_settings.io_threads_always_active = false; /* although the number of threads has not changed yet */
         CHECK_EQ_INT(netActiveThreads(), n == 2 ? 0 : n - 1);
     }
     useThreads(1);
@@ -63,7 +63,7 @@ static long long onTick(aeEventLoop *loop, long long id, void *arg) {
     return 100;
 }
 
-/* Or nobody would wake it, and none execute in its place. */
+/* Otherwise no thread would wake it, and none could execute in its place. */
 TEST(main_lays_its_role_down_to_wait) {
     pthread_t looks;
     netFixtureInit();

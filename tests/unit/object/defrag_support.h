@@ -1,4 +1,4 @@
-/* defrag_support.h -- values that are moved while a test changes them.
+/* defrag_support.h -- defragments values while a test changes them.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef TESTS_OBJECT_DEFRAG_SUPPORT_H
@@ -7,14 +7,14 @@
 #include "object.h"
 #include "unit.h"
 
-/* A piece of some size from *cursor on, in which everything moves; behind the last it begins anew. */
+/* Defragments a piece of random size from *cursor on, moving everything; after the last piece it begins again. */
 static inline void defragPiece(robj *o, defragCursor *cursor, uint64_t *rng) {
     zmallocMoveAll(true);
     if (objectDefragValue(o, cursor, 1 + unitRandom(rng) % 20, zmallocMover)) *cursor = (defragCursor){0};
     zmallocMoveAll(false);
 }
 
-/* All of it in pieces of 10: how many blocks have moved. */
+/* Defragments the value in pieces of 10. Returns the number of blocks moved. */
 static inline long long defragWhole(robj *o) {
     defragCursor cursor = {0};
     long long before = zmallocMoverCounts()->moved;

@@ -1,10 +1,11 @@
-/* no_memory_test.c -- allocations that may be refused are refused, one after the other: reading a value of each type,
- * and what adds to one.
+/* no_memory_test.c -- makes each allocation that may fail do so, one after the other: in reading a value of each type,
+ * and in adding to it.
  *
- * A function is called with its first, second, third ... such allocation failing, until none fails any more. Each time
- * it says that it could not, and nothing has changed, or it has done all of it. Nothing is lost.
+ * A function is called with its first, second, third ... such allocation failing, until none fails. Each time it either
+ * reports the failure and has changed nothing, or has done all its work. Nothing leaks.
  *
- * Not here    what a command has reserved before it begins (command_memory.h), and small blocks: these do not fail.
+ * Not here    memory that a command has reserved before it begins (command_memory.h), and small blocks: these do not
+ *             fail.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "digest.h"
@@ -35,7 +36,7 @@ static uint64_t hashOf(slice s) {
     return hashBytes(s.ptr, s.len);
 }
 
-/* How far compact encodings go: elements, and bytes of one. */
+/* Sets the limits of compact encodings: elements, and bytes of one. */
 static void bounds(long long entries, long long value) {
     objectTypesRegister();
     memset(long_text, 'l', sizeof(long_text));
@@ -67,7 +68,7 @@ static void mustBeWhole(const robj *o) {
 
 /* ---- A value of each type and encoding ---- */
 
-/* Element number `i`: short, an integer, or long. */
+/* Returns element number `i`: short, an integer, or long. */
 static slice element(unsigned i, char *buf) {
     if (i % 7 == 5) return sliceOf(long_text, 5000 + i);
     return sliceOf(buf, (size_t)snprintf(buf, 32, i % 3 ? "element:%u" : "%u", i));
@@ -160,7 +161,7 @@ static robj *makeText(unsigned n) {
 static const struct {
     const char *name;
     robj *(*make)(unsigned n);
-    long long entries, value; /* bounds when it is made */
+    long long entries, value; /* limits when it is created */
     int encoding;
 } samples[] = {
     {"list", makeList, 0, 0, OBJ_ENC_QUICKLIST},
@@ -178,7 +179,7 @@ static const struct {
 
 /* ---- Reading ---- */
 
-/* Read it with each allocation refused in turn: nothing, or all of it. How many times it was refused. */
+/* Reads a value with each allocation failing in turn: it gets nothing or all of it. Returns the number of failures. */
 static int readFailing(const char *name, sds payload, digest want) {
     int refused = 0;
     for (long step = 1; step < STEPS_MAX; step++) {
@@ -213,7 +214,7 @@ TEST(no_memory_to_read_a_value) {
         int refused = 0;
         for (int compress = 0; compress < 2; compress++) {
             sds payload = rdbValueBytes(o, compress);
-            /* At the bounds it was made at, and at those that make something else of it. */
+            /* With the limits under which it was created, and with limits that change its encoding. */
             bounds(samples[i].entries, samples[i].value);
             refused += readFailing(samples[i].name, payload, want);
             bounds(samples[i].entries ? 0 : 1000, samples[i].value ? 0 : 10000);
@@ -226,8 +227,8 @@ TEST(no_memory_to_read_a_value) {
     bounds(512, 64);
 }
 
-/* A long text that comes compressed is there twice for a while: both may be refused. A field and its value ask for
- * the room of both at once. */
+/* A long compressed text is in memory twice for a while: both allocations may fail. A field and its value reserve
+ * memory together. */
 TEST(no_memory_for_a_long_text) {
     slice text = sliceOf(long_text, VERY_LONG);
     for (int type = 0; type < 4; type++) {
@@ -249,7 +250,7 @@ TEST(no_memory_for_a_long_text) {
 
 /* ---- Adding ---- */
 
-/* A compact set or hash that gets no memory to grow is a table from then on. */
+/* A compact set or hash without memory to grow becomes a table. */
 TEST(no_memory_for_a_larger_listpack) {
     bounds(1000, 10000);
     for (long step = 1; step < 4; step++) {
@@ -285,7 +286,7 @@ TEST(no_memory_for_a_larger_listpack) {
     bounds(512, 64);
 }
 
-/* A table that gets no memory to grow has longer chains. */
+/* A table without memory to grow has longer chains. */
 TEST(no_memory_for_a_larger_table) {
     bounds(0, 0);
     robj *set = makeSet(7), *hash = makeHash(7);
@@ -309,7 +310,7 @@ TEST(no_memory_for_a_larger_table) {
     bounds(512, 64);
 }
 
-/* An entry is refused, and the stream is as it was; or it is there. */
+/* Appends an entry: either it fails and the stream is unchanged, or the entry is added. */
 static void appendFailing(stream *s, unsigned number, slice value) {
     const slice pair[2] = {sliceStr("field"), value};
     bool done = false;
@@ -361,7 +362,7 @@ TEST(no_memory_for_the_name_of_a_consumer) {
     streamFree(s);
 }
 
-/* ZUNION and its like say that there is no memory, and leave nothing behind. */
+/* ZUNION and similar commands report the lack of memory, and leak nothing. */
 TEST(no_memory_for_members_that_are_collected) {
     bounds(128, 64);
     for (long step = 1; step < 300; step++) {

@@ -1,4 +1,4 @@
-/* object_test.c -- entries against a naive model: every way to make, change, rename, copy and share them.
+/* object_test.c -- compares entries with a naive model: every way to create, change, rename, copy and share them.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "object.h"
@@ -10,7 +10,7 @@
 
 #define MODEL_BYTES 80000
 
-/* What the entry must be, in plain terms. */
+/* The expected state of the entry. */
 typedef struct model {
     char key[MODEL_BYTES], value[MODEL_BYTES];
     size_t key_len, value_len;
@@ -101,7 +101,7 @@ static robj *change(robj *o) {
         objectSetStringLen(o, m.value_len);
         return o;
     }
-    case 3: /* cut */
+    case 3: /* shorten */
         o = objectMakeWritableTake(o, m.value_len);
         m.value_len = pick(m.value_len + 1);
         objectSetStringLen(o, m.value_len);
@@ -143,7 +143,7 @@ TEST(object_random_changes_match_a_model) {
     CHECK_EQ_INT(zmallocUsed(), used);
 }
 
-/* A reply in flight holds the value: whatever happens to the key, those bytes stay. */
+/* An unsent reply refers to the value: its bytes stay, whatever happens to the key. */
 TEST(object_value_does_not_change_under_a_reference) {
     state = unitRandomSeed() + 1;
     size_t used = zmallocUsed();
@@ -220,7 +220,7 @@ TEST(object_structures_go_through_their_operations) {
     CHECK_EQ_INT(objectFreeEffort(o), 77);
     CHECK_EQ_INT(objectMemUsage(o, 5), 1005 + zmallocSize(o));
     size_t without_expire = zmallocSize(o);
-    o = objectSetExpireTake(o, 99); /* in another place, with the same structure */
+    o = objectSetExpireTake(o, 99); /* another allocation, with the same structure */
     CHECK(objectStructure(o) == box);
     CHECK(zmallocSize(o) >= without_expire);
     CHECK(objectSetExpireTake(o, 99) == o);

@@ -1,4 +1,4 @@
-/* rdb_string_test.c -- RDB strings against bytes of the reference server, round trips, and damaged input.
+/* rdb_string_test.c -- compares RDB strings with bytes of the reference server; round trips, and damaged input.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "rdb_value.h"
@@ -52,7 +52,7 @@ static sds written(slice text, bool compress) {
 TEST(rdb_string_writes_what_the_reference_server_writes) {
     for (size_t i = 0; i < array_len(known); i++) {
         sds out = written(sliceOf(known[i].text, known[i].len), true);
-        /* Compressed by another encoder: smaller or as small. */
+        /* Compressed by another encoder: at most as large. */
         bool compressed = known[i].bytes[0] == '\303';
         if (compressed) CHECK(out[0] == '\303' && sdsLen(out) <= known[i].bytes_len);
         else if (CHECK_EQ_INT(sdsLen(out), known[i].bytes_len)) CHECK_MEM(out, known[i].bytes, known[i].bytes_len);
@@ -66,7 +66,8 @@ TEST(rdb_string_writes_what_the_reference_server_writes) {
     }
 }
 
-/* Reads `bytes` in a block of exactly that size, so that sanitizers see any byte past the end. NULL: malformed. */
+/* Reads `bytes` from a block of exactly that size, so that a sanitizer detects any read past the end. Returns NULL if
+ * they are malformed. */
 static sds readBack(slice bytes) {
     char *copy = zmalloc(bytes.len ? bytes.len : 1);
     if (bytes.len) memcpy(copy, bytes.ptr, bytes.len);
@@ -161,7 +162,7 @@ TEST(rdb_string_refuses_damaged_input) {
     sdsFree(empty);
 }
 
-/* Nothing but NULL or a value may come of any bytes; the sanitizers watch. */
+/* Any bytes must give NULL or a value; the sanitizers detect other faults. */
 TEST(rdb_string_survives_random_bytes) {
     uint64_t seed = unitRandomSeed();
     for (int round = 0; round < 20000; round++) {

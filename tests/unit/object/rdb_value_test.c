@@ -1,4 +1,4 @@
-/* rdb_value_test.c -- values of a file that have nothing in them.
+/* rdb_value_test.c -- recognizing empty values in a file.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "rdb_value.h"
@@ -20,17 +20,17 @@ TEST(rdb_value_is_empty_where_nothing_is_counted) {
         CHECK(!IS_EMPTY(types[i], "\x01\x01x"));
         CHECK(!IS_EMPTY(types[i], ""));
     }
-    CHECK(!IS_EMPTY(RDB_TYPE_STRING, "\0")); /* it may be that */
+    CHECK(!IS_EMPTY(RDB_TYPE_STRING, "\0")); /* an empty string is a valid value */
 }
 
-/* What is broken is not empty: it would be passed over in silence. */
+/* A malformed value must not count as empty, as it would be skipped silently. */
 TEST(rdb_value_is_empty_where_a_whole_block_has_no_element) {
     static const unsigned listpacks[] = {RDB_TYPE_HASH_LISTPACK, RDB_TYPE_ZSET_LISTPACK, RDB_TYPE_SET_LISTPACK};
     static const unsigned ziplists[] = {RDB_TYPE_LIST_ZIPLIST, RDB_TYPE_ZSET_ZIPLIST, RDB_TYPE_HASH_ZIPLIST};
     for (size_t i = 0; i < array_len(listpacks); i++) {
         CHECK(IS_EMPTY(listpacks[i], EMPTY_LISTPACK));
         CHECK(!IS_EMPTY(listpacks[i], "\x09\x09\0\0\0\x01\0\x05\x01\xff"));
-        CHECK(!IS_EMPTY(listpacks[i], "\x08\x08\0\0\0\0\0\xff\xff")); /* goes on behind its end */
+        CHECK(!IS_EMPTY(listpacks[i], "\x08\x08\0\0\0\0\0\xff\xff")); /* bytes after its end */
         CHECK(!IS_EMPTY(listpacks[i], "\x07\x07\0\0\0"));
     }
     for (size_t i = 0; i < array_len(ziplists); i++) {

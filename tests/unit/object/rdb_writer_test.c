@@ -1,4 +1,4 @@
-/* rdb_writer_test.c -- what comes out of a writer is what was written, however it is cut into pieces.
+/* rdb_writer_test.c -- a writer's output is what was written to it, however it is divided into pieces.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "rdb_value.h"
@@ -7,7 +7,7 @@
 
 typedef struct taker {
     sds got;
-    size_t pieces, largest, fail_after; /* 0: never fails */
+    size_t pieces, largest, fail_after; /* 0: does not fail */
 } taker;
 
 static bool take(void *arg, slice bytes) {
@@ -20,7 +20,7 @@ static bool take(void *arg, slice bytes) {
     return true;
 }
 
-/* One random thing into both. */
+/* Writes a random item to the writer and to the model. */
 static void writeOne(uint64_t *seed, rdbWriter *w, sds *model) {
     char bytes[20000];
     size_t len = unitRandom(seed) % 8 ? unitRandom(seed) % 64 : unitRandom(seed) % sizeof(bytes);
@@ -82,7 +82,7 @@ TEST(rdb_writer_remembers_that_it_failed) {
     }
 }
 
-/* Strings of all sizes around that of the buffer: the same bytes as from a writer that grows. */
+/* Strings of all sizes around that of the buffer give the same bytes as a writer that grows. */
 TEST(rdb_writer_flushes_strings_of_any_size) {
     static const size_t sizes[] = {0, 1, 20, 21, 1024, 1025, 4084, 4085, 4086, 4096, 4097, 70000, 3000000};
     char *text = zmalloc(sizes[array_len(sizes) - 1]);
@@ -99,7 +99,7 @@ TEST(rdb_writer_flushes_strings_of_any_size) {
                 rdbWriteString(&grows, sliceOf(text, sizes[i]));
             }
             CHECK(rdbWriterFlush(&w));
-            CHECK(letters == 1 || compress || t.largest > 2900000); /* handed on without a copy */
+            CHECK(letters == 1 || compress || t.largest > 2900000); /* passed on without a copy */
             sds out = rdbWriterTake(&grows);
             CHECK(sliceEq(sdsSlice(out), sdsSlice(t.got)));
             rdbReader r = {t.got, t.got + sdsLen(t.got)};
@@ -117,7 +117,7 @@ TEST(rdb_writer_flushes_strings_of_any_size) {
     zfree(text);
 }
 
-/* Without memory for a block of its own a large string is written as it is. */
+/* Without memory for compressing it, a large string is written uncompressed. */
 TEST(rdb_writer_compresses_only_with_memory) {
     size_t size = 3000000;
     char *text = zcalloc(1, size);

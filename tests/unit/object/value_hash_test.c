@@ -1,4 +1,4 @@
-/* value_hash_test.c -- hashes against a plain array, on both sides of each threshold, with times of fields; RDB's form.
+/* value_hash_test.c -- compares hashes with a plain array, on both sides of each threshold, with field TTLs; RDB.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "defrag_support.h"
@@ -14,7 +14,7 @@
 
 #define NAMES 60
 #define BYTES_MAX 400                        /* of a name, and of nearly all values */
-#define VALUE_MAX (HASH_VALUE_OBJECT + 2000) /* on both sides of what is a string of its own */
+#define VALUE_MAX (HASH_VALUE_OBJECT + 2000) /* both below and above the size of a separate string object */
 
 typedef struct modelField {
     bool there;
@@ -31,7 +31,7 @@ static void ready(long long entries, long long value) {
 }
 
 static slice nameOf(unsigned i, char *buf) {
-    /* Some are integers, one is long, one longer than a byte says. */
+    /* Some names are integers, one is long, one longer than a length byte can tell. */
     size_t len = (size_t)snprintf(buf, BYTES_MAX, i % 3 ? "field:%u" : "%u", i);
     if (i == 7 || i == 8) {
         memset(buf, i == 7 ? 'x' : 'y', BYTES_MAX);
@@ -65,7 +65,7 @@ static void checkAgainst(const robj *o, const modelField *model) {
     hash_type_ops.check(objectStructure(o), o->encoding);
 }
 
-/* The value as RDB writes it, read again. */
+/* Returns a copy of the value written as RDB and read again. */
 static robj *throughRdb(const robj *o) {
     sds bytes = rdbValueBytes(o, true);
     rdbReader r = {bytes, bytes + sdsLen(bytes)};
@@ -75,7 +75,7 @@ static robj *throughRdb(const robj *o) {
     return copy;
 }
 
-/* Times that are over, to come, and on both sides of what six bytes hold. */
+/* Returns an expired time, one in the future, or one near the limits of six bytes. */
 static int64_t drawTime(uint64_t *seed) {
     if (unitRandom(seed) % 8 == 0) return (int64_t)(((uint64_t)1 << 48) - 4 + unitRandom(seed) % 8);
     if (unitRandom(seed) % 8 == 0) return INT64_MAX - (int64_t)(unitRandom(seed) % 2);
@@ -94,7 +94,7 @@ static size_t drawValue(uint64_t *seed, char *value) {
     return len;
 }
 
-/* As replies do: references to values that outlive what happens to the hash. */
+/* References to values that outlive changes of the hash, as replies have them. */
 #define HELD_MAX 16
 static struct {
     robj *object; /* counted; or NULL */
@@ -111,7 +111,7 @@ static void letGo(unsigned i) {
     held[i].object = NULL;
 }
 
-/* In place of another reference, to the value of a field that is there. */
+/* Replaces a reference by one to the value of a present field. */
 static void holdValue(const robj *o, slice name, unsigned i) {
     hashPair pair;
     letGo(i);
@@ -124,7 +124,7 @@ static void holdValue(const robj *o, slice name, unsigned i) {
     incrRefCount(pair.object);
 }
 
-/* Where that may be a large value is given, not copied. */
+/* With `give`, a large value is passed with its ownership and not copied. */
 static hashSetResult setAnyWay(robj *o, slice name, slice value, int64_t when_ms, bool give) {
     if (!give || value.len < HASH_VALUE_OBJECT || !hashTable(o)) return hashSet(o, name, hashOf(name), value, when_ms);
     robj *object = objectCreateString(sliceOf(NULL, 0), value, false, object_main_owner);
@@ -205,7 +205,7 @@ TEST(hash_agrees_with_an_array) {
     runModel(0, 0, true, 8000);
 }
 
-/* Fields, blocks of their values, leaves of the index. */
+/* Defragmentation covers fields, separate values, and leaves of the index. */
 TEST(hash_defragmentation_meets_every_field) {
     enum { FIELDS = 3000 };
     char buf[BYTES_MAX], value[200];
@@ -269,26 +269,26 @@ TEST(hash_reads_every_type_of_value) {
     static const struct {
         const char *hex, *encoding;
     } values[] = {
-        {"0402016101620163", NULL}, /* a count that lies */
+        {"0402016101620163", NULL}, /* wrong count */
         {"0401016101"
          "62",
-         "listpack"},                                   /* 4: a, b */
-        {"0400", NULL},                                 /* none */
-        {"04020161016201610162", NULL},                 /* a field twice */
-        {"160101610162ffffffffffffffff", "hashtable"},  /* 22, no time */
-        {"160101610162e803000000000000", "hashtable"},  /* 22, a time */
-        {"160101610162feffffffffffffff", NULL},         /* 22, -2 */
-        {"100d0d0000000200816102816202ff", "listpack"}, /* 16: a, b */
+         "listpack"},                                   /* type 4: a, b */
+        {"0400", NULL},                                 /* empty */
+        {"04020161016201610162", NULL},                 /* duplicate field */
+        {"160101610162ffffffffffffffff", "hashtable"},  /* type 22, no TTL */
+        {"160101610162e803000000000000", "hashtable"},  /* type 22, with a TTL */
+        {"160101610162feffffffffffffff", NULL},         /* type 22, invalid time -2 */
+        {"100d0d0000000200816102816202ff", "listpack"}, /* type 16: a, b */
         {"10070700000000"
          "00ff",
-         NULL}, /* 16: empty */
+         NULL}, /* type 16: empty */
         {"100a0a000000010081"
          "6102ff",
-         NULL}, /* 16: a field alone */
+         NULL}, /* type 16: a field without value */
         {"101313000000040081610281620281610281620"
          "2ff",
-         NULL},                         /* 16: a field twice */
-        {"090801016101006201ff", NULL}, /* 9: a length that lies */
+         NULL},                         /* type 16: duplicate field */
+        {"090801016101006201ff", NULL}, /* type 9: wrong length */
     };
     for (size_t i = 0; i < array_len(values); i++) {
         robj *o = readHex(values[i].hex, NULL);
@@ -301,7 +301,7 @@ TEST(hash_reads_every_type_of_value) {
     }
 }
 
-/* Cut anywhere a value is refused; with bytes changed it is refused or sane. */
+/* A value that is cut off is rejected; one with changed bytes is rejected or valid. */
 TEST(hash_survives_damaged_values) {
     uint64_t seed = unitRandomSeed();
     char buf[BYTES_MAX];

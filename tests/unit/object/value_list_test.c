@@ -1,4 +1,4 @@
-/* value_list_test.c -- lists against an array of texts, on both sides of the bounds; and as RDB has them.
+/* value_list_test.c -- compares lists with an array of texts, on both sides of the limits; RDB.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "defrag_support.h"
@@ -72,7 +72,7 @@ static void checkContent(const robj *o, const model *m) {
     valueListIterEnd(&it);
 }
 
-/* Runs give the same as steps. */
+/* Reading runs gives the same elements as single steps. */
 static void checkRuns(model *m) {
     valueListIter it;
     const uint8_t *lp, *at;
@@ -98,7 +98,7 @@ static digest digestOf(const robj *o) {
     return d;
 }
 
-/* Written and read again, and copied: the same; then either goes on. */
+/* A copy, and a list written and read again, are equal; the test continues with one of them. */
 static void roundTrip(model *m) {
     sds bytes = rdbValueBytes(m->o, pick(m, 2));
     rdbReader r = {bytes, bytes + sdsLen(bytes)};
@@ -235,7 +235,7 @@ static void checkRead(const void *bytes, size_t size, const char *encoding, cons
     decrRefCount(o);
 }
 
-/* Each type, old ones too, with the values of the published examples. */
+/* Each RDB type, old ones too, with the values of the published examples. */
 static const struct {
     const char *bytes;
     size_t size;
@@ -265,16 +265,16 @@ TEST(list_reads_every_type_that_rdb_has_had) {
 TEST(list_without_elements_or_with_odd_nodes_is_refused) {
     objectTypesRegister();
     CHECK(!readBytes("\x12\0", 2));
-    CHECK(!readBytes("\x12\1\2\7\7\0\0\0\0\0\xff", 11)); /* an empty listpack alone */
-    CHECK(!readBytes("\x12\1\3\1a", 5));                 /* no such node */
-    CHECK(!readBytes("\x12\1\1\0", 4));                  /* an element of no bytes as a node */
-    CHECK(!readBytes("\x12\1\2\7\7\0\0\0\2\0\xff", 11)); /* a count that lies */
+    CHECK(!readBytes("\x12\1\2\7\7\0\0\0\0\0\xff", 11)); /* only an empty listpack */
+    CHECK(!readBytes("\x12\1\3\1a", 5));                 /* unknown kind of node */
+    CHECK(!readBytes("\x12\1\1\0", 4));                  /* an empty element as a node */
+    CHECK(!readBytes("\x12\1\2\7\7\0\0\0\2\0\xff", 11)); /* wrong count */
     CHECK(!readBytes("\x01\0", 2) && !readBytes("\x0e\0", 2));
     CHECK(!readBytes("\x0a\x0b\x0b\0\0\0\x0a\0\0\0\0\0\xff", 13));
     CHECK(!readBytes("\x12\x81\xff\xff\xff\xff\xff\xff\xff\xff", 10)); /* more nodes than bytes */
 }
 
-/* Refused, or a value that is whole and can be worked on. */
+/* Checks that the bytes are rejected, or give a valid value that can be changed. */
 static void tryBroken(const char *bytes, size_t size) {
     robj *o = readBytes(bytes, size);
     if (!o) return;

@@ -1,4 +1,5 @@
-/* value_set_test.c -- sets against a model, on both sides of every threshold; chance; payloads that lie.
+/* value_set_test.c -- compares sets with a model, on both sides of every threshold; random elements; malformed
+ * payloads.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "value_set.h"
@@ -16,7 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define POOL 600 /* members that a model knows: half of them integers */
+#define POOL 600 /* possible members: half of them integers */
 
 static void limits(long long integers, long long entries, long long longest) {
     static bool registered;
@@ -27,7 +28,7 @@ static void limits(long long integers, long long entries, long long longest) {
     object_settings.set_max_listpack_value = longest;
 }
 
-/* Member `i` of the pool, in `buf`. */
+/* Returns member `i` of the pool, stored in `buf`. */
 static slice poolMember(int i, char buf[256]) {
     static const int64_t edges[] = {INT64_MIN, INT64_MAX, INT32_MIN, INT32_MAX, INT16_MIN, INT16_MAX, 70000, -70000};
     if (i < (int)array_len(edges)) return sliceOf(buf, ll2string(buf, edges[i]));
@@ -166,7 +167,7 @@ TEST(set_agrees_with_a_model) {
     limits(512, 128, 64);
 }
 
-/* ---- Chance ---- */
+/* ---- Random elements  */
 
 static robj *numbers(int encoding, int count) {
     char buf[LONG_STR_SIZE];
@@ -183,7 +184,7 @@ static robj *numbers(int encoding, int count) {
 #define CHANCES 40
 typedef struct tally {
     int times[CHANCES];
-    int last[CHANCES], n; /* of one call */
+    int last[CHANCES], n; /* results of one call */
 } tally;
 
 static int numberOf(const setMember *m) {
@@ -215,7 +216,7 @@ static void checkDifferent(const tally *t, size_t count) {
     }
 }
 
-/* Within six standard deviations: a seed is given, so that it is so for good. */
+/* Checks that counts are within six standard deviations. The seed is fixed, so the result is always the same. */
 static void checkFair(const tally *t, int rounds, int count) {
     double p = (double)count / CHANCES, mean = rounds * p, deviation = mean * (1 - p);
     for (int i = 0; i < CHANCES; i++) {
@@ -306,7 +307,7 @@ TEST(set_picks_without_memory_are_picks) {
 
 /* ---- Payloads ---- */
 
-/* Whatever is accepted is a set that works. */
+/* Any accepted value must be a usable set. */
 static void useIfAny(const char *bytes, size_t len) {
     robj *o = restored(bytes, len);
     if (!o) return;
@@ -339,7 +340,7 @@ TEST(set_payloads_that_are_cut_or_flipped) {
             }
             sds bytes = dumpOf(o);
             for (size_t len = 0; len < sdsLen(bytes); len++) {
-                char *exact = zmalloc(len ? len : 1); /* so that a sanitizer sees what is read beyond */
+                char *exact = zmalloc(len ? len : 1); /* so that a sanitizer detects reads beyond it */
                 memcpy(exact, bytes, len);
                 CHECK(!restored(exact, len));
                 zfree(exact);
@@ -358,7 +359,7 @@ TEST(set_payloads_that_are_cut_or_flipped) {
     limits(512, 128, 64);
 }
 
-/* What the reference server makes of these; NULL: it refuses them. */
+/* The results of the reference server; NULL if it rejects the payload. */
 TEST(set_payloads_of_others) {
     static const struct {
         const char *hex, *encoding;
@@ -424,7 +425,7 @@ TEST(set_settles_as_intset_where_all_are_integers) {
     limits(512, 128, 64);
 }
 
-/* What a large member is sure of while it is read is nobody's afterwards, unless it was somebody's before. */
+/* The reservation made while a large member is read is released afterwards, but not one that existed before. */
 TEST(set_payload_gives_back_what_it_reserved) {
     sds member = sdsNewLen(NULL, 3 << 20);
     memset(member, 'x', sdsLen(member));
@@ -434,7 +435,7 @@ TEST(set_payload_gives_back_what_it_reserved) {
     sds bytes = dumpOf(o);
     objectFree(o);
 
-    zmallocFailAfter(2); /* after the text */
+    zmallocFailAfter(2); /* fails after the text */
     CHECK(!restored(bytes, sdsLen(bytes)));
     CHECK_EQ_INT(zmallocReserved(), 0);
     zmallocFailAfter(0);

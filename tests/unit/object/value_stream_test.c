@@ -1,5 +1,5 @@
-/* value_stream_test.c -- streams against arrays of entries, groups against arrays of what is pending; RDB, whole and
- * broken.
+/* value_stream_test.c -- compares streams with arrays of entries, groups with arrays of pending entries; RDB, valid and
+ * damaged.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "object_internal.h"
@@ -30,7 +30,7 @@ static void checkStream(const stream *s) {
 
 typedef struct modelEntry {
     streamId id;
-    unsigned fields, kind; /* kind: which names and values it was made of */
+    unsigned fields, kind; /* kind: which names and values it has */
 } modelEntry;
 
 typedef struct model {
@@ -56,7 +56,7 @@ static slice word(char *buf, unsigned kind, unsigned i) {
     }
 }
 
-/* Names are the same for most entries. */
+/* Most entries have the same field names. */
 static slice fieldName(char *buf, const modelEntry *e, unsigned i) {
     return word(buf, e->kind % 4 == 3 ? e->kind : 0, i);
 }
@@ -154,7 +154,7 @@ static void checkEntry(streamIterator *it, const modelEntry *e, streamId id, siz
     }
 }
 
-/* A range either way, from entries or from between them. */
+/* Checks ranges in both directions, whose ends are entries or between entries. */
 static void modelRange(model *m) {
     streamId start = STREAM_ID_MIN, end = STREAM_ID_MAX, id;
     if (m->count && below(m, 4)) start = m->entries[below(m, m->count)].id;
@@ -178,7 +178,7 @@ static void modelRange(model *m) {
     streamIterEnd(&it);
 }
 
-/* Entries are found by ID, in ascending order with steps of all sizes, and sometimes from another place. */
+/* Finds entries by ID, ascending with steps of all sizes, and sometimes from another position. */
 static void modelFind(model *m) {
     streamIterator it;
     streamFindBegin(&it, m->s);
@@ -218,8 +218,8 @@ static int commonBytes(const uint8_t *a, const uint8_t *b) {
     return n;
 }
 
-/* Of keys [from, to), below the byte `depth`: a run, if there are bytes that all of them share, then an end or one
- * branch for each next byte. */
+/* Returns the number of nodes for keys [from, to) from byte `depth` on: a run if all of them share bytes, then a leaf,
+ * or a branch for each next byte. */
 static uint64_t shapeOf(uint8_t (*keys)[STREAM_ID_BYTES], size_t from, size_t to, int depth) {
     int part = to - from == 1 ? STREAM_ID_BYTES : commonBytes(keys[from], keys[to - 1]);
     uint64_t nodes = (part > depth) + 1;
@@ -294,7 +294,7 @@ static void checkRoundTrip(const stream *s) {
     streamFree(copy);
 }
 
-/* Everything moves. */
+/* Defragments a piece, moving everything. */
 static void defragStreamPiece(model *m) {
     void *structure = m->s;
     zmallocMoveAll(true);
@@ -477,7 +477,7 @@ static void pendingTake(pendingModel *m, streamId id) {
     m->count--;
 }
 
-/* Of all (-1) or of one consumer, from an ID on. */
+/* Checks a walk over the pending entries of all consumers (-1) or of one, from an ID on. */
 static void pendingWalkCheck(const pendingModel *m, int consumer, streamId from) {
     streamPendingWalk w;
     streamPendingFrom(&w, m->g, consumer < 0 ? NULL : m->consumers[consumer], from);
@@ -641,7 +641,8 @@ TEST(stream_payloads_of_other_servers_are_read) {
             checkStream(s);
             checkShape(s);
             sds again = payloadOf(s, true);
-            /* Nodes are compressed by another encoder here: not one byte more, and the same when they are not. */
+            /* Another encoder compresses the nodes here: the result must not be larger, and the same if nodes are not
+             * compressed. */
             if (bytes[0] == RDB_TYPE_STREAM_3) CHECK(sdsLen(again) <= sdsLen(bytes));
             sds plain = payloadOf(s, false);
             robj *packed = readPayload(sdsSlice(again));
@@ -659,7 +660,7 @@ TEST(stream_payloads_of_other_servers_are_read) {
     }
 }
 
-/* Whatever is taken can be worked on. */
+/* Any accepted stream must be usable. */
 static void useStream(stream *s) {
     streamIterator it;
     streamId id;
@@ -695,7 +696,7 @@ TEST(stream_payloads_that_are_cut_or_changed_are_refused_or_sane) {
         sds bytes = unhex(vectors[i].hex);
         size_t len = sdsLen(bytes);
         for (size_t cut = 0; cut < len; cut++) {
-            /* In a block of its own, so that a read behind its end is seen. */
+            /* Separately allocated, so that a read beyond its end is detected. */
             char *copy = zmalloc(cut ? cut : 1);
             memcpy(copy, bytes, cut);
             CHECK(!readPayload(sliceOf(copy, cut)));
@@ -718,7 +719,7 @@ TEST(stream_payloads_that_are_cut_or_changed_are_refused_or_sane) {
     }
 }
 
-/* A value of one node with the key 1-1, whose listpack is these integers and texts. */
+/* Returns the payload of a stream of one node with the key 1-1, whose listpack has these integers and texts. */
 static sds payloadOfNode(const char *const *items, uint64_t length, uint64_t last_ms) {
     uint8_t key[STREAM_ID_BYTES], *lp = listpackCreate(0);
     for (; *items; items++) lp = listpackAppend(lp, sliceStr(*items));
@@ -772,7 +773,7 @@ TEST(stream_nodes_that_lie_are_refused) {
     }
 }
 
-/* A stream without entries and one group: which pending IDs, and whose. */
+/* Reads a stream without entries and with one group: its pending IDs, and those of its two consumers. */
 static bool readsGroup(const char *pending, const char *first, const char *second, const char *second_name) {
     char head[] = {RDB_TYPE_STREAM_3, 0, 0, 9, 0, 0, 0, 0, 0, 0, 1, 1, 'g', 9, 0, 0};
     rdbWriter w;
@@ -807,9 +808,9 @@ TEST(stream_groups_that_lie_are_refused) {
     CHECK(readsGroup("1234", "13", "24", "b"));
     CHECK(readsGroup("", "", "", "b"));
     CHECK(!readsGroup("1134", "13", "4", "b"));    /* pending twice */
-    CHECK(!readsGroup("1234", "13", "2", "b"));    /* nobody's */
-    CHECK(!readsGroup("1234", "13", "1234", "b")); /* of two */
+    CHECK(!readsGroup("1234", "13", "2", "b"));    /* owned by no consumer */
+    CHECK(!readsGroup("1234", "13", "1234", "b")); /* owned by two consumers */
     CHECK(!readsGroup("1234", "133", "24", "b"));
-    CHECK(!readsGroup("1234", "13", "245", "b")); /* not pending */
-    CHECK(!readsGroup("1234", "13", "24", "a"));  /* a consumer twice */
+    CHECK(!readsGroup("1234", "13", "245", "b")); /* owned by a consumer, but not pending */
+    CHECK(!readsGroup("1234", "13", "24", "a"));  /* duplicate consumer */
 }

@@ -1,4 +1,4 @@
-/* value_string_test.c -- which encoding a string gets, and how it changes.
+/* value_string_test.c -- the encodings of strings, and when they change.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "object.h"
@@ -16,7 +16,7 @@ static const char *encodingOf(size_t key_len, size_t value_len, bool with_expire
     return name;
 }
 
-/* Limits that OBJECT ENCODING of the reference server shows. */
+/* The limits that the reference server's OBJECT ENCODING shows. */
 TEST(string_is_embedded_up_to_the_field_limits) {
     static const struct {
         size_t key_len, plain, with_expire;
@@ -123,7 +123,7 @@ TEST(string_grows_greedily_and_in_place) {
     CHECK(objectWritableBytes(o) == block);
     CHECK_EQ_INT(objectWritableNeeds(o, room + 1), (room + 1) * 2);
     incrRefCount(o);
-    CHECK(objectWritableNeeds(o, 1100) > 1100); /* another one, for the bytes are not only its own */
+    CHECK(objectWritableNeeds(o, 1100) > 1100); /* a new object, as the bytes are shared */
     decrRefCount(o);
     o = objectMakeWritableTake(o, 2 * 1024 * 1024);
     room = zmallocSize(objectWritableBytes(o));
@@ -150,7 +150,7 @@ TEST(string_integer_is_kept_in_place) {
     decrRefCount(other);
 }
 
-/* A counter without an expire is no larger than it must be; it gets the room when it needs it. */
+/* A counter without an expire has no space for one, and gets it when needed. */
 TEST(string_integer_has_an_expire_slot_when_it_needs_one) {
     size_t used = zmallocUsed();
     robj *o = objectCreateString(sliceStr("counter1"), sliceStr("5"), false, 0);
@@ -173,7 +173,7 @@ TEST(string_integer_has_an_expire_slot_when_it_needs_one) {
     robj *text = objectMakeWritableTake(objectCreateInteger(sliceStr("c"), 12, false, 0), 3);
     objectWritableBytes(text)[2] = '3';
     objectSetStringLen(text, 3);
-    CHECK(objectSetExpireTake(text, 9) == text); /* text always has the room: it may be large */
+    CHECK(objectSetExpireTake(text, 9) == text); /* a text always has the space */
     CHECK(sliceIs(objectString(text, NULL), "123"));
     decrRefCount(o);
     decrRefCount(renamed);
@@ -194,7 +194,7 @@ TEST(string_takes_a_block_of_its_length) {
     CHECK(objectRawString(o).ptr == block && objectStringLen(o) == 50000);
     CHECK(o->block_exact && o->has_expire_slot && o->owner == 3);
     o = objectMakeWritableTake(o, 50001);
-    CHECK(!o->block_exact); /* it may be of another length now */
+    CHECK(!o->block_exact); /* its length may have changed */
     decrRefCount(o);
 
     block = zmalloc(50000);

@@ -1,4 +1,4 @@
-/* value_zset_test.c -- sorted sets against a naive model, on both sides of each threshold; RDB to bytes and back.
+/* value_zset_test.c -- compares sorted sets with a naive model, on both sides of each threshold; RDB round trips.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "defrag_support.h"
@@ -36,7 +36,7 @@ static void checkSet(const robj *o) {
     zset_type_ops.check(objectStructure(o), o->encoding);
 }
 
-/* "a=1 b=2.5 ..." of all members. */
+/* Checks all members, given as "a=1 b=2.5 ...". */
 static void checkMembers(const robj *o, const char *want) {
     char got[4096] = "", digits[DOUBLE_STR_SIZE];
     size_t at = 0;
@@ -106,7 +106,7 @@ static void checkAgainst(const robj *o, model *m) {
     }
 }
 
-/* Scores of many kinds, often equal. */
+/* Returns a score of one of many kinds, often equal to others. */
 static double randomScore(uint64_t *rng) {
     static const double special[] = {0,    -0.0, 1e300, -1e300, 1e-300, INFINITY, -INFINITY, 4611686018427387904.0,
                                      5e18, -5e18};
@@ -119,7 +119,7 @@ static double randomScore(uint64_t *rng) {
     }
 }
 
-/* One of few names: words, numbers, long ones. */
+/* Makes one of a few names: words, numbers, long ones. */
 static void randomName(uint64_t *rng, modelMember *m, size_t kinds) {
     size_t k = unitRandom(rng) % kinds;
     if (k % 3 == 0) m->len = (size_t)snprintf(m->name, sizeof(m->name), "%d", (int)k * 37 - 100);
@@ -143,7 +143,7 @@ static void checkRanges(const robj *o, const model *m, uint64_t *rng) {
     if (ranks.count) CHECK_EQ_INT(ranks.first, first);
 }
 
-/* Counts before several ascending bounds agree with those of the model. */
+/* Checks the counts below several ascending bounds. */
 static void checkCounts(const robj *o, const model *m, uint64_t *rng) {
     scoreBound bounds[6];
     size_t n = unitRandom(rng) % (array_len(bounds) + 1), counts[array_len(bounds)];
@@ -354,7 +354,7 @@ TEST(zset_copies_are_deep_and_alike) {
         size_t used = zmallocUsed();
         robj *o = sample(members);
         size_t bytes = zmallocUsed() - used, told = objectMemUsage(o, 0);
-        CHECK(told <= bytes && told >= bytes - bytes / 20); /* blocks may be larger than what was asked for */
+        CHECK(told <= bytes && told >= bytes - bytes / 20); /* blocks may be larger than requested */
         robj *copy = objectDup(o, sliceStr("copy"));
         checkSet(copy);
         CHECK_EQ_INT(copy->encoding, o->encoding);
@@ -421,7 +421,7 @@ static size_t fromHex(const char *hex, char *out) {
     return n;
 }
 
-/* In a block of exactly its size, so that sanitizers see any byte past the end. */
+/* Reads from a block of exactly the right size, so that a sanitizer detects any read past the end. */
 static robj *readBytes(const char *bytes, size_t len) {
     char *copy = zmalloc(len ? len : 1);
     if (len) memcpy(copy, bytes, len);
@@ -432,7 +432,7 @@ static robj *readBytes(const char *bytes, size_t len) {
 }
 
 static const struct {
-    const char *hex, *members, *written; /* NULL: refused; the same */
+    const char *hex, *members, *written; /* members: NULL if rejected; written: NULL if equal to `hex` */
     int encoding;
 } vectors[] = {
     /* zset-lp-ints */
@@ -508,7 +508,7 @@ TEST(zset_reads_what_others_wrote) {
         checkMembers(o, vectors[i].members);
         sds out = rdbValueBytes(o, true);
         if (vectors[i].written) len = fromHex(vectors[i].written, bytes);
-        bool compressed = memchr(out, 0xc3, 3) != NULL; /* the listpack, or the first member; by another encoder */
+        bool compressed = memchr(out, 0xc3, 3) != NULL; /* by another encoder */
         if (compressed) CHECK(sdsLen(out) <= len);
         else if (CHECK_EQ_INT(sdsLen(out), len)) CHECK_MEM(out, bytes, len);
         sdsFree(out);
@@ -542,7 +542,7 @@ TEST(zset_comes_back_from_rdb) {
     }
 }
 
-/* Whatever was accepted must be a set on which everything works. */
+/* Every operation must work on an accepted set. */
 static void useAccepted(robj *o) {
     double score;
     checkSet(o);

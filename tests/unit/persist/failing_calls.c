@@ -1,4 +1,4 @@
-/* failing_calls.c -- see failing_calls.h. The functions here are found before the C library's.
+/* failing_calls.c -- see failing_calls.h. Its functions replace those of the C library.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "failing_calls.h"
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 static struct {
-    long seen, from; /* from: 0 never */
+    long seen, from; /* from: first call that fails; 0: none */
     int error;
 } calls[CALLS];
 

@@ -1,4 +1,4 @@
-/* given_clock.c -- see given_clock.h. The function here is found before the C library's.
+/* given_clock.c -- see given_clock.h. Its function replaces that of the C library.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "given_clock.h"

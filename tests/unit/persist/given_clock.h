@@ -1,5 +1,4 @@
-/* given_clock.h -- the wall clock stands where a test puts it: this program's own clock_gettime() takes the place of
- * the library's.
+/* given_clock.h -- a wall clock that a test sets: clock_gettime() of the test program replaces that of the library.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef TESTS_GIVEN_CLOCK_H
@@ -7,8 +6,8 @@
 
 #include <stdint.h>
 
-/* From now on the wall clock shows this second since 1970, and does not move; 0: it is the system's again. The
- * monotonic clock is always the system's. */
+/* Stops the wall clock at this second since 1970; 0: it is the system's again. The monotonic clock is always the
+ * system's. */
 void givenClockSet(int64_t unix_s);
 
 #endif

@@ -1,8 +1,8 @@
-/* model_disk.c -- a disk in memory that knows what would be left of it.
+/* model_disk.c -- a simulated disk that knows what a crash would leave.
  *
- * A file has its bytes and those that a sync has covered; a name has the file that it means, and the one that it meant
- * when its folder was synced last. There is one folder. A failed sync covers nothing, and its bytes are never covered
- * by a later one, as systems have it.
+ * A file has its bytes and those covered by a sync; a name has the file that it refers to, and the one that it referred
+ * to when its folder was synced last. There is one folder. A failed sync covers nothing, and its bytes are never
+ * covered by a later one, as in real systems.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "model_disk.h"
@@ -21,15 +21,15 @@
 #define FOLDER_FD 100000
 
 typedef struct modelFile {
-    sds bytes, synced; /* own; synced: a prefix, as far as it is known to be there */
-    bool lost;         /* a sync has failed: what it did not cover never will be */
+    sds bytes, synced; /* own; synced: a prefix, as far as it is known to be on disk */
+    bool lost;         /* a sync has failed: bytes that it did not cover never will be */
     int opens;
-    size_t read_to; /* by the one who has opened it last */
+    size_t read_to; /* read position of the last open */
 } modelFile;
 
 typedef struct modelName {
     char path[64];
-    int now, durable; /* file, -1: none */
+    int now, durable; /* index of the file; -1: none */
 } modelName;
 
 static struct {
@@ -65,7 +65,7 @@ static int makeFile(void) {
     return disk.file_count++;
 }
 
-/* At the start of each call: look at what would be left, and say whether it is to fail. */
+/* Begins each call: checks what a crash would leave, and returns whether the call fails. */
 static bool enter(diskCall kind) {
     pthread_mutex_lock(&disk.lock);
     disk.calls[kind]++;
@@ -82,7 +82,7 @@ static int leave(int rc) {
     return rc;
 }
 
-/* What could not be written of it is of no interest any more. */
+/* Truncates a file; its unsynced bytes do not matter any more. */
 static void emptyFile(modelFile *f) {
     sdsClear(f->bytes);
     sdsClear(f->synced);
@@ -106,7 +106,7 @@ static int modelOpen(const char *path, int flags, mode_t mode) {
     return leave(n->now);
 }
 
-/* Who takes the last way to a file has to free its blocks. */
+/* Counts a file whose last name or descriptor is removed: its blocks are freed then. */
 static void freeIfGone(int file) {
     char name[32] = "";
     for (int i = 0; i < disk.name_count; i++)
@@ -162,7 +162,7 @@ static ssize_t modelWritev(int fd, const struct iovec *parts, int count) {
     return done || good ? (ssize_t)done : -1;
 }
 
-/* A sync may last, and others go on meanwhile. */
+/* Sleeps as long as a sync takes, while other threads continue. */
 static void dwell(void) {
     int us = disk.slow_us;
     if (us == 0) return;
@@ -171,7 +171,7 @@ static void dwell(void) {
     pthread_mutex_lock(&disk.lock);
 }
 
-/* The least that it may do: what was written when it began. */
+/* Syncs the least that a system may: the bytes written when it began. */
 static int modelSync(int fd) {
     bool good = enter(CALL_SYNC);
     int error = errno;

@@ -1,7 +1,6 @@
-/* model_disk.h -- a disk in memory that knows what would be left of it.
+/* model_disk.h -- a simulated disk that knows what a crash would leave.
  *
- * Before each call a test may look at what there would be if the power went or the process was killed. Any call can be
- * made to fail.
+ * Before each call a test may check the state after a loss of power or a kill. Any call can be made to fail.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef TESTS_MODEL_DISK_H
@@ -12,25 +11,26 @@
 
 typedef enum { CALL_OPEN, CALL_WRITE, CALL_SYNC, CALL_TRUNCATE, CALL_RENAME, CALL_UNLINK, CALL_KINDS } diskCall;
 
-/* What may be there after a loss of power: the least, what a kill leaves, names without the bytes, or the manifest's
- * name before all others. */
+/* States after a crash: the least after a loss of power, the state after a kill, names without the bytes, or the
+ * manifest's name before all others. */
 typedef enum { DISK_LEAST, DISK_ALL, DISK_NAMES, DISK_MANIFEST, DISK_VIEWS } diskView;
 
-/* Empty it, put it into force, and call `check`, on the thread that makes it, before each call. */
+/* Empties the disk, begins to use it, and calls `check` before each call, on the thread that makes it. */
 void diskBegin(void (*check)(void));
 void diskEnd(void);
-/* Fail so many in a thousand of a kind of calls, with `error`; a failing write may write a part. */
+/* Makes `per_mille` of a thousand calls of a kind fail with `error`; a failing write may write a part. */
 void diskFail(diskCall kind, int per_mille, int error);
-/* Let each sync take so long. */
+/* Sets the duration of a sync. */
 void diskSlow(int us);
-/* The bytes of a file in this view, or NULL. The disk must not change meanwhile: from `check`, or with no thread. */
+/* Returns the bytes of a file in this state, or NULL. The disk must not change meanwhile: call from `check`, or without
+ * a thread. */
 sds diskContent(diskView view, const char *path);
-/* Make a complete and synced file. */
+/* Makes a complete and synced file. */
 void diskPut(const char *path, slice bytes);
-/* Calls of a kind so far. */
+/* Returns the number of calls of a kind. */
 long diskCalls(diskCall kind);
 long diskOpenFiles(void);
-/* Files whose blocks the AOF thread had to free. */
+/* Returns the number of files whose blocks the AOF thread had to free. */
 long diskFreedByAof(void);
 
 #endif

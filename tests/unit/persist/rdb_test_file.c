@@ -29,7 +29,7 @@ void rdbTestReset(void) {
         clockInit();
         panicSetMainThread();
         bioInit(NULL);
-        if (!dbGet(0)) { /* other tests of the layer make them, too */
+        if (!dbGet(0)) { /* other tests of the layer may have created them */
             objectTypesRegister();
             dbInit(DATABASES);
         }
@@ -49,7 +49,7 @@ sds rdbTestBegin(void) {
     return sdsNew(RDB_MAGIC "080");
 }
 
-/* What `w`, which it ends, has written is appended. */
+/* Ends `w` and appends what it has written. */
 static sds catWritten(sds out, rdbWriter *w) {
     sds bytes = rdbWriterTake(w);
     out = sdsCatLen(out, bytes, sdsLen(bytes));
@@ -118,7 +118,7 @@ const char *rdbTestPath(slice bytes) {
 
 /* ---- Values ---- */
 
-/* Bytes of RDB that rdbReadValueOf() makes a value of: so a test draws what a file may have. */
+/* Writes bytes of RDB, which rdbReadValueOf() makes a value of: so a test gets any value that a file may have. */
 static sds catText(sds out, uint64_t *random, size_t len) {
     char text[256];
     if (len > sizeof(text)) len = sizeof(text);
@@ -131,7 +131,7 @@ static sds catNumber(sds out, size_t n) {
     return catString(out, sliceOf(digits, ll2string(digits, (long long)n)));
 }
 
-/* Streams: a new one with nothing in it, and a group. */
+/* Appends an empty new stream with a group. */
 static sds catStream(sds out) {
     for (int i = 0; i < 9; i++) out = catLength(out, 0);
     out = catLength(out, 1);

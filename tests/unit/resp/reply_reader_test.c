@@ -1,4 +1,4 @@
-/* reply_reader_test.c -- replies of each type at each split, broken ones, and random trees.
+/* reply_reader_test.c -- replies of each type at each split, malformed replies, and random trees.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "reply_reader.h"
@@ -9,7 +9,7 @@
 
 #define STREAM_MAX 65536
 
-/* Feed a stream cut into pieces of `step` bytes, as a program with a buffer does. The number of whole replies. */
+/* Feeds a stream in pieces of `step` bytes, as a program with a buffer does. Returns the number of complete replies. */
 static int countReplies(const char *in, size_t len, size_t step, bool *bad, bool *idle) {
     replyScanner s;
     size_t at = 0, end = 0;

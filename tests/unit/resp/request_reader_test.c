@@ -1,8 +1,8 @@
 /* request_reader_test.c -- each request at each split, the texts of errors, and random bytes against a second parser.
  *
- * A run feeds a stream in given pieces and writes what came out as text: a line per request with its arguments, then
- * how the stream ended. The buffer of each feed is allocated to the byte, so that the address sanitizer sees any
- * read behind its end. Expected texts and outcomes are those of Valkey 9.1, observed on the wire.
+ * A run feeds a stream in given pieces and writes the result as text: a line per request with its arguments, then how
+ * the stream ended. The buffer of each feed is allocated to the byte, so that AddressSanitizer detects any read beyond
+ * its end. Expected texts and outcomes are those of Valkey 9.1, observed on the wire.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "request_reader.h"
@@ -46,7 +46,7 @@ static bool growArgs(requestReader *r, size_t want) {
 static const requestLimits open_limits = {.args_max = INT_MAX, .bulk_len_max = 512 << 20, .authenticated = true};
 static const requestLimits unauth_limits = {.args_max = INT_MAX, .bulk_len_max = 512 << 20, .authenticated = false};
 
-/* Feed `in` so that each piece ends where ends[] says, and write what comes out. */
+/* Feeds `in` in pieces that end at ends[], and writes the result. */
 static void run(text *out, const char *in, const size_t *ends, size_t count, const requestLimits *limits) {
     requestReader r = {.grow = growArgs};
     char *buf = NULL;
@@ -263,13 +263,13 @@ TEST(request_reader_samples_at_every_split) {
     free(got);
 }
 
-/* An argument that comes whole with its header, to a reader that has room for it, is judged by the same limits as one
- * whose header comes first. */
+/* The limits are the same for an argument that arrives completely with its header, and the reader has capacity for, as
+ * for one whose header arrives first. */
 TEST(request_reader_limits_hold_for_what_comes_at_once) {
     static const struct {
         size_t len;
         bool unauth;
-        const char *error; /* NULL: none */
+        const char *error; /* NULL if none */
     } cases[] = {
         {16384, true, NULL},     {16385, true, "Protocol error: unauthenticated bulk length"},
         {16385, false, NULL},    {20000, true, "Protocol error: unauthenticated bulk length"},
@@ -299,7 +299,7 @@ TEST(request_reader_limits_hold_for_what_comes_at_once) {
     }
 }
 
-/* Lines of 64 KiB: one byte more is too much, but only while the line's end is not there. */
+/* Lines of up to 64 KiB are allowed. One byte more is an error, but only while the end of the line has not arrived. */
 TEST(request_reader_line_limits) {
     static const struct {
         const char *head, *too_big;
@@ -413,7 +413,7 @@ TEST(request_reader_cross_protocol_words) {
 
 /* ------------------------------------------------------------------------------------------- model */
 
-/* The naive parser: sees the whole stream, and writes the same text. */
+/* The naive parser. It gets the whole stream and writes the same text. */
 typedef struct model {
     const char *in;
     size_t len, at;
@@ -426,7 +426,7 @@ static void modelStop(model *m, const char *why, size_t len) {
     m->stopped = true;
 }
 
-/* A header line without its type byte: value and false when the stream ends in it or is wrong. */
+/* Parses a header line without its type byte. Returns false if the stream ends in it or is malformed. */
 static bool modelNumber(model *m, char type, const char *bad, long long *value) {
     size_t cr = m->at;
     while (cr < m->len && m->in[cr] != '\r') cr++;
@@ -501,7 +501,7 @@ static void modelInline(model *m) {
         modelStop(m, "more", 4);
         return;
     }
-    char line[INPUT_MAX + 1] = {0}; /* ends in NULs, so looking ahead is safe */
+    char line[INPUT_MAX + 1] = {0}; /* zero-filled, so looking ahead is safe */
     size_t len = nl - m->at;
     if (len > 0 && m->in[nl - 1] == '\r') len--;
     memcpy(line, m->in + m->at, len);
@@ -554,7 +554,7 @@ static void runModel(text *out, const char *in, size_t len) {
     modelStop(&m, "idle", 4);
 }
 
-/* A stream of mostly valid requests with some bytes changed, or of bytes that matter to the parser. */
+/* Makes a stream of mostly valid requests with some bytes changed, or of bytes that have a meaning for the parser. */
 static size_t randomStream(uint64_t *rng, char *in) {
     static const char bytes[] = "*$0123456789\r\n\r\n -+aX\"'\\xn\t\v";
     size_t len = 0;
@@ -609,10 +609,10 @@ TEST(request_reader_random_streams_against_a_naive_parser) {
 
 /* --- bodies that are taken elsewhere ------------------------------------------------------------------------------ */
 
-#define OUT_FROM 5 /* arguments of so many bytes go elsewhere when they have not come with their header */
+#define OUT_FROM 5 /* arguments of so many bytes that are not complete with their header are stored elsewhere */
 
-/* As run(), with the second part of the input after the first `cut` bytes, or byte by byte when `cut` is 0. Arguments
- * that were taken out are put together here. */
+/* Like run(), but feeds the input in two parts, split after `cut` bytes, or byte by byte if `cut` is 0. Arguments that
+ * were stored elsewhere are put together here. */
 static void runTakingOut(text *out, const char *in, size_t len, size_t cut) {
     requestReader r = {.grow = growArgs};
     char buf[INPUT_MAX], apart[8][INPUT_MAX];
@@ -661,7 +661,7 @@ TEST(bodies_that_are_taken_elsewhere_change_nothing) {
         "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$11\r\nhello\r\n$2\r\n\r\n*1\r\n$4\r\nPING\r\n",
         "*4\r\n$4\r\nMSET\r\n$8\r\nlong key\r\n$6\r\n\r\n*1\r\n\r\n$7\r\nanother\r\nPING\r\n",
         "*1\r\n$9\r\nno \r\n name\r\n*2\r\n$0\r\n\r\n$5\r\nabcde\r\n",
-        "*2\r\n$4\r\nECHO\r\n$6\r\nabcdefx\r\n*1\r\n$4\r\nPING\r\n", /* no CRLF behind the body */
+        "*2\r\n$4\r\nECHO\r\n$6\r\nabcdefx\r\n*1\r\n$4\r\nPING\r\n", /* no CRLF after the body */
         "*2\r\n$4\r\nECHO\r\n$6\r\nabcdef\rx*1\r\n$4\r\nPING\r\n",
         "*3\r\n$4\r\nECHO\r\n$6\r\nabcdef\r\n!",
         "*2\r\n$4\r\nECHO\r\n$60\r\nabcdef\r\n",
@@ -689,7 +689,7 @@ TEST(a_body_without_room_for_its_argument) {
     free(r.args);
 }
 
-/* The same words as of an inline request, each in brackets; "bad" for none. */
+/* Returns the words of an inline request, each in brackets; "bad" if there are none. */
 static sds splitText(const char *line) {
     int count;
     sds *words = requestSplitLine(line, &count), out = sdsEmpty();

@@ -1,4 +1,4 @@
-/* snapshot_frame_test.c -- headers, and where a snapshot ends, however its bytes arrive.
+/* snapshot_frame_test.c -- the headers of a snapshot, and its end, in any division into reads.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "snapshot_frame.h"
@@ -39,7 +39,7 @@ TEST(snapshot_frame_headers) {
     for (size_t i = 0; i < array_len(bad); i++) CHECK(!snapshotFrameParse(&f, sliceStr(bad[i])));
 }
 
-/* Hand `text` over in pieces that end at `cuts`, and as small ones as the room asks for. The snapshot's bytes. */
+/* Feeds `text` in pieces that end at `cuts`, and as small as the scan requests. Returns the bytes of the snapshot. */
 static size_t feed(snapshotFrameScan *s, const char *text, size_t len, const size_t *cuts, size_t cut_count,
                    size_t room, char *out, size_t *used) {
     char buf[ROOM];
@@ -60,13 +60,13 @@ static size_t feed(snapshotFrameScan *s, const char *text, size_t len, const siz
     return got;
 }
 
-/* A piece that ends there would be the last. */
+/* Returns true if a piece that ends at `cut` could be the last. */
 static bool looksEnded(const char *text, size_t body, size_t cut) {
     return cut >= SNAPSHOT_MARK_BYTES && cut < body + SNAPSHOT_MARK_BYTES &&
            memcmp(text + cut - SNAPSHOT_MARK_BYTES, MARK, SNAPSHOT_MARK_BYTES) == 0;
 }
 
-/* Bodies that could be taken for the mark: each is cut at every two places. */
+/* Bodies that resemble the mark, cut at every two positions. */
 TEST(snapshot_frame_mark_at_every_split) {
     static const char *const bodies[] = {
         "", "x", "0", "0123456789abcdef0123456789abcdef0123456", "x" MARK "x", "0123456789abcdef"};

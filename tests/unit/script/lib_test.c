@@ -1,4 +1,4 @@
-/* lib_test.c -- cjson, cmsgpack, struct and bit: vectors, and each allocation of theirs refused.
+/* lib_test.c -- cjson, cmsgpack, struct and bit: known results, and each of their allocations failing.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "sandbox_fixture.h"

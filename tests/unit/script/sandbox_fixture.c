@@ -25,7 +25,7 @@ typedef struct toRun {
     size_t size;
 } toRun;
 
-/* The value on the top, as text. */
+/* Writes the value on top of the stack as text. */
 static void say(lua_State *L, const toRun *run) {
     bool text = lua_type(L, -1) == LUA_TSTRING;
     snprintf(run->said, run->size, "%s", text ? lua_tostring(L, -1) : luaL_typename(L, -1));
@@ -83,7 +83,7 @@ void sandboxFixtureAsLua(const char *code) {
     CHECK_EQ_STR(said, want);
 }
 
-/* How many of `n` allocations were still to come. */
+/* Runs `code` with the n-th allocation failing. Returns how many were left before the failure. */
 static long runRefused(const char *code, long n, const char *want) {
     char said[SAID_MAX];
     interpreter in;

@@ -1,4 +1,4 @@
-/* sandbox_fixture.h -- a sandbox without a server: libraries, and nothing behind redis.call().
+/* sandbox_fixture.h -- a sandbox without a server: it has the libraries, but redis.call() does nothing.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef TESTS_SANDBOX_FIXTURE_H
@@ -6,18 +6,19 @@
 
 #include "sandbox.h"
 
-/* Open the sandbox in `in`. False: there was no memory for it. */
+/* Opens the sandbox in `in`. Returns false if there is no memory. */
 bool sandboxFixtureOpen(interpreter *in) must_check;
-/* Load and run a text. 0: its first result, as text, is in `said`; else the error is, and it is Lua's number of it. */
+/* Loads and runs a text. Returns 0 with its first result, as text, in `said`; otherwise Lua's error number, with the
+ * error in `said`. */
 int sandboxFixtureRun(interpreter *in, slice text, char *said, size_t size);
-/* In a sandbox of its own what `code` returns is the text `want`, and an error of Lua is not. */
+/* Checks that `code` returns the text `want` without a Lua error, in a sandbox of its own. */
 void sandboxFixtureGives(const char *code, const char *want);
-/* `code` returns the same text, or fails with the same, as in a state with Lua's own libraries. */
+/* Checks that `code` returns the same text, or fails with the same error, as in a state with Lua's own libraries. */
 void sandboxFixtureAsLua(const char *code);
-/* Errors of `code` are `want`, behind their place. */
+/* Checks that `code` fails with `want`, after the position. */
 void sandboxFixtureFails(const char *code, const char *want);
-/* Run `code` once for each allocation that it takes, and refuse that one: it fails or gives the same, and in the end no
- * memory is left. */
+/* Runs `code` once for each of its allocations, which fails: the result is an error or the same, and no memory
+ * leaks. */
 void sandboxFixtureRefuseEach(const char *code);
 
 #endif

@@ -1,4 +1,5 @@
-/* toy_engine.h -- a language for tests: each word of a library's text is a function; "!" in front of one is an error.
+/* toy_engine.h -- a language for tests: each word of a library's text is a function; a word with "!" before it is an
+ * error.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef TOY_ENGINE_H
@@ -6,10 +7,11 @@
 
 #include "function_table.h"
 
-/* Functions that the toy has and has not been told to forget. */
+/* Functions that the engine has created and not yet freed. */
 extern int toy_functions;
 void toyEngineUse(void);
-/* The text of a library in that language; "#!toy name=NAME\nwords". Loads it into `t` and checks the error. */
+/* Loads a library in that language, "#!toy name=NAME
+ * words", into `t` and checks the error. */
 void toyLoad(functionTable *t, const char *text, bool replace, const char *want_error);
 
 #endif

@@ -1,4 +1,4 @@
-/* info_metrics_test.c -- what all layers say of their INFO fields for the metrics port fits the format's rules.
+/* info_metrics_test.c -- the descriptions of all INFO fields for the metrics port follow the rules of the format.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "info_table.h"
@@ -6,7 +6,7 @@
 #include "unit.h"
 #include "wiring.h"
 
-/* Prometheus's own check of names (promtool) wants seconds and bytes, and nothing that is made of them. */
+/* Returns whether a name has a base unit: Prometheus's check (promtool) accepts seconds and bytes, and no multiples. */
 static bool hasBaseUnit(const char *name) {
     static const char *const others[] = {"bits", "days",        "hours", "milliseconds", "minutes", "ms",
                                          "ns",   "nanoseconds", "us",    "microseconds", "weeks"};

@@ -1,4 +1,4 @@
-/* memory_test_test.c -- patterns in memory that is well, and in memory that is not.
+/* memory_test_test.c -- the memory test in good memory, and in simulated faulty memory.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "memory_test.h"
@@ -31,7 +31,7 @@ TEST(memory_test_tells_each_bit) {
     zfree(words);
 }
 
-/* A line of the address that is always 0: two words are the same one. Some pattern sees it. */
+/* An address line that is always 0 maps two words to one. At least one pattern must notice it. */
 TEST(memory_test_sees_lines_of_the_address_that_stick) {
     uint64_t *words = zmalloc(WORDS * sizeof(uint64_t));
     for (size_t line = 1; line < WORDS; line *= 2) {
@@ -47,7 +47,7 @@ TEST(memory_test_sees_lines_of_the_address_that_stick) {
     zfree(words);
 }
 
-/* In all patterns together each bit of each word is once set and once not. */
+/* Over all patterns, each bit of each word is once set and once cleared. */
 TEST(memory_test_sets_and_clears_each_bit) {
     uint64_t set[64] = {0}, clear[64] = {0}, words[64];
     for (memoryPattern p = 0; p < MEMORY_PATTERNS; p++) {

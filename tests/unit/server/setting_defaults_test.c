@@ -1,6 +1,7 @@
-/* setting_defaults_test.c -- each setting of the field is there, under each of its names, with its default.
+/* setting_defaults_test.c -- each setting of Valkey exists, under each of its names, with its default.
  *
- * The list is what CONFIG GET * of the reference server says with no configuration (port apart); dir is where it runs.
+ * The list is the reply of CONFIG GET * of the reference server without a configuration (except port); dir is its
+ * working directory.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "panic.h"

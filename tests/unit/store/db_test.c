@@ -1,4 +1,4 @@
-/* db_test.c -- the keyspace against an array: random commands, a clock that the test moves.
+/* db_test.c -- compares the keyspace with an array: random commands, and a clock that the test sets.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "bio.h"
@@ -16,8 +16,8 @@
 
 typedef struct modelKey {
     bool there;
-    long n;     /* which value */
-    size_t len; /* its length at least */
+    long n;     /* number of its value */
+    size_t len; /* minimum length of its value */
     int64_t expire;
 } modelKey;
 
@@ -33,7 +33,7 @@ static bool alive(const modelKey *k) {
     return k->there && (k->expire == -1 || now_ms <= k->expire);
 }
 
-/* Lengths of keys differ, so that all layouts of entries come by. */
+/* Returns a key; lengths differ, so that all layouts of entries occur. */
 static hashedKey name(size_t i) {
     static const char *const prefixes[] = {"k", "a-key-of-middle-length:", "a-key-that-is-so-long-as-few-keys-are:::"};
     return keyN(prefixes[i % 3], (long)i);
@@ -146,7 +146,7 @@ static void rare(void) {
     }
 }
 
-/* A slice of defragmentation in which everything moves. */
+/* Runs a slice of defragmentation in which everything moves. */
 static void defragSome(void) {
     defragTick();
     CHECK(defragRun() > 0);
@@ -194,7 +194,7 @@ TEST(db_counts_hits_misses_and_events) {
     CHECK(setKeyTake(db, stringEntry(keyOf("k"), 1, 0), keyOf("k"), false));
     CHECK(!setKeyTake(db, stringEntry(keyOf("k"), 2, 0), keyOf("k"), false));
     CHECK_EQ_INT(ears.new, 1);
-    CHECK_EQ_INT(ears.modified, 0); /* who calls tells */
+    CHECK_EQ_INT(ears.modified, 0); /* the caller reports it */
     CHECK(lookupKeyRead(db, keyOf("k")));
     CHECK(lookupKeyReadWithFlags(db, keyOf("k"), LOOKUP_NOSTATS));
     CHECK(lookupKeyWriteWithFlags(db, keyOf("k"), LOOKUP_NONE));
@@ -211,7 +211,7 @@ TEST(db_deletes_an_expired_key_that_is_met) {
     storeReset();
     serverDb *db = dbGet(0);
     dbAddTake(db, volatileEntry("k", 1000000), keyOf("k"));
-    CHECK(lookupKeyRead(db, keyOf("k"))); /* lives through its last millisecond */
+    CHECK(lookupKeyRead(db, keyOf("k"))); /* still alive in its last millisecond */
     storeSetNowMs(1000001);
     CHECK(!lookupKeyReadWithFlags(db, keyOf("k"), LOOKUP_NOEXPIRE));
     CHECK(dbExists(db, keyOf("k")));
@@ -236,11 +236,11 @@ TEST(db_only_hides_expired_keys_while_it_stands_still) {
     storeSetExpireIgnored(true);
     CHECK(lookupKeyRead(db, keyOf("k")));
     storeSetExpireIgnored(false);
-    CHECK(setKeyTake(db, stringEntry(keyOf("k"), 2, 0), keyOf("k"), true)); /* hidden, so it is new and has no TTL */
+    CHECK(setKeyTake(db, stringEntry(keyOf("k"), 2, 0), keyOf("k"), true)); /* hidden, so this key is new */
     CHECK(lookupKeyRead(db, keyOf("k")));
     CHECK_EQ_INT(store_stats.expired_keys, 0);
     dbAddTake(db, volatileEntry("w", 999), keyOf("w"));
-    CHECK(!lookupKeyWrite(db, keyOf("w"))); /* what is written may be a new entry */
+    CHECK(!lookupKeyWrite(db, keyOf("w"))); /* a write needs a new entry */
     CHECK(!dbExists(db, keyOf("w")));
     CHECK_EQ_INT(store_stats.expired_keys, 1);
     dbCheck(db);
@@ -272,7 +272,8 @@ TEST(db_flush_keeps_what_replies_refer_to) {
     }
 }
 
-/* A second dataset, filled beside the first: dropped it leaves no byte, taken it replaces the old one. */
+/* A second dataset that is filled beside the first: dropping it frees every byte, installing it replaces the old
+ * one. */
 TEST(db_shadow_is_dropped_or_taken_whole) {
     storeReset();
     size_t empty = zmallocUsed();
@@ -360,7 +361,7 @@ static bool hasTimes(const void *structure, int encoding) {
     return *(const int *)structure != 0;
 }
 
-/* A collection has no room for an expire until it gets one; then it is another entry, in all three tables. */
+/* A collection has no space for an expire until it gets one; then it is a new entry, in all three tables. */
 TEST(db_moves_a_collection_that_gets_an_expire) {
     static const objectTypeOps ops = {.name = "hash", .free = freeNothing, .hasTimes = hasTimes};
     static int structure;
@@ -377,7 +378,7 @@ TEST(db_moves_a_collection_that_gets_an_expire) {
         CHECK_EQ_INT(objectExpire(o), 1ll << 50);
         dbCheck(db);
         CHECK(dbRemoveExpire(db, o, key));
-        CHECK(dbSetExpire(db, o, key, 1ll << 51) == o); /* the room stays */
+        CHECK(dbSetExpire(db, o, key, 1ll << 51) == o); /* the space stays */
         dbCheck(db);
         CHECK(dbDelete(db, key));
         dbCheck(db);
@@ -412,10 +413,10 @@ static void passGate(void *arg) {
     pthread_mutex_unlock(&gate);
 }
 
-/* No command pays for the pages of a table of 2 MiB and more: while the background is busy, what is added goes into the
- * chains of the old one. */
+/* No command prepares the pages of a table of 2 MiB or more: while the background is busy, keys are added to the chains
+ * of the old table. */
 TEST(db_large_tables_are_made_ready_in_the_background) {
-    enum { FIRST = 98000, LAST = 210000 }; /* 2 MiB are to come from 97,484 keys on, 4 MiB from 194,969 */
+    enum { FIRST = 98000, LAST = 210000 }; /* 2 MiB are needed from 97,484 keys on, 4 MiB from 194,969 */
     storeReset();
     serverDb *db = dbGet(3);
     long n = 0;
@@ -424,7 +425,7 @@ TEST(db_large_tables_are_made_ready_in_the_background) {
     for (; n < FIRST; n++) dbAddTake(db, stringEntry(keyN("k", n), n, 0), keyN("k", n));
     CHECK(!dictIsRehashing(db->keys));
     CHECK_EQ_INT(dictSlots(db->keys), 7 * 16384);
-    CHECK(dictMemUsage(db->keys) > (3 << 20)); /* 1 MiB, its chains, and the one to come */
+    CHECK(dictMemUsage(db->keys) > (3 << 20)); /* 1 MiB, its chains, and the prepared table */
     pthread_mutex_unlock(&gate);
     bioDrain(BIO_LAZY_FREE);
     dbAddTake(db, stringEntry(keyN("k", n), n, 0), keyN("k", n));
@@ -450,7 +451,7 @@ static void addUpTo(serverDb *db, long *n, size_t keys) {
     }
 }
 
-/* Keys are not evicted to make room for places of keys. */
+/* Keys are not evicted for a larger table. */
 TEST(db_tables_do_not_grow_past_maxmemory_before_chains_are_long) {
     storeReset();
     serverDb *db = dbGet(1);
@@ -483,7 +484,7 @@ TEST(db_resize_tick_shrinks_and_goes_on) {
     CHECK(lookupKeyRead(db, keyN("k", 19950)) != NULL);
 }
 
-/* The entry of a counter without expire moves when it gets one. */
+/* A counter without expire gets a new entry when it gets an expire. */
 TEST(db_gives_a_counter_an_expire) {
     storeReset();
     serverDb *db = dbGet(1);
@@ -501,7 +502,7 @@ TEST(db_gives_a_counter_an_expire) {
         if (!CHECK(o) || !CHECK_EQ_INT(objectInteger(o), i + 1)) break;
         CHECK_EQ_INT(objectExpire(o), i % 2 ? -1 : 2000000 + i);
     }
-    /* Overwritten with its time to live kept. */
+    /* Overwritten with its TTL kept. */
     hashedKey key = keyN("counter:", 0);
     setKeyTake(db, objectCreateInteger(key.name, 7, false, 0), key, true);
     CHECK_EQ_INT(objectExpire(lookupKeyRead(db, key)), 2000000);

@@ -1,4 +1,4 @@
-/* db_walk_test.c -- a database as a whole: iteration, scan, figures.
+/* db_walk_test.c -- operations on whole databases: iteration, scan, figures.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "db_walk.h"

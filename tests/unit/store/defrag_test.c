@@ -1,4 +1,4 @@
-/* defrag_test.c -- values of every type keep their content while all that they are made of moves.
+/* defrag_test.c -- values of every type keep their contents while all their memory is moved.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "defrag.h"
@@ -17,14 +17,14 @@
 
 #include <stdio.h>
 
-/* Everything moves from now on, in slices as short as they get. */
+/* Makes every block move from now on, in slices as short as possible. */
 static void moveEverything(void) {
     storeReset();
     objectTypesRegister();
     store_settings.activedefrag = store_settings.active_defrag_all = true;
     store_settings.active_defrag_cycle_us = 0;
     CHECK(defragTick());
-    CHECK(!defragTick()); /* one timer */
+    CHECK(!defragTick()); /* there is only one timer */
     CHECK(defragPercent() > 0);
 }
 
@@ -55,7 +55,7 @@ static void addElement(robj *o, slice name, slice value, long i) {
     }
 }
 
-/* A value of `n` elements of the type. */
+/* Returns a value of `n` elements of the type. */
 static robj *valueOf(slice key, objectTypeId type, long n) {
     char a[64], b[64];
     robj *o = type == OBJ_LIST     ? valueListCreate(key)
@@ -94,7 +94,7 @@ TEST(defrag_moves_everything_and_changes_nothing) {
     digest before[300];
     for (long i = 0; i < 300; i++) before[i] = digestOf(2, i);
     int modified = ears.modified, events = ears.events;
-    /* A slice has a time, not a number of keys: under a sanitizer many more of them come round. */
+    /* A slice is limited by time, not by keys: under a sanitizer many more slices are needed. */
     bool round = false;
     for (int slice = 0; slice < 300 || (!round && slice < 100000); slice++) {
         CHECK(defragRun() > 0);
@@ -129,7 +129,7 @@ TEST(defrag_leaves_what_replies_refer_to) {
     stop();
 }
 
-/* What is noted as large goes, comes back as another type, and its database is exchanged, between two pieces. */
+/* Between two pieces a large value is deleted, replaced by another type, and its database is swapped. */
 TEST(defrag_of_large_values_bears_changes) {
     moveEverything();
     store_settings.active_defrag_max_scan_fields = 1;
@@ -162,7 +162,7 @@ TEST(defrag_of_large_values_bears_changes) {
     stop();
 }
 
-/* A step for each piece: without the pieces a slice moves the entry and little else. */
+/* A step for each piece: without pieces a slice would move the entry and little else. */
 TEST(defrag_comes_to_every_piece_of_a_large_value) {
     enum { FIELDS = 20000, SLICES = 2000 };
     moveEverything();
@@ -195,7 +195,7 @@ static size_t pagesInUse(void) {
     return info.active;
 }
 
-/* What is fragmented are no keys: a walk finds next to nothing to move, and is not made again and again. */
+/* The fragmented memory is not that of keys: a walk finds hardly anything to move, and is not repeated at once. */
 TEST(defrag_rests_after_a_walk_without_fruit) {
     enum { KEYS = 10000, BLOCKS = 200000, BYTES = 48 };
     if (!zmallocCanMove()) return;
@@ -217,14 +217,14 @@ TEST(defrag_rests_after_a_walk_without_fruit) {
     CHECK(store_stats.defrag_misses > KEYS / 2);
     allocatorInfo info;
     zmallocAllocatorInfo(&info);
-    CHECK(info.active - info.allocated > BLOCKS * BYTES / 2); /* it would walk again for this */
+    CHECK(info.active - info.allocated > BLOCKS * BYTES / 2); /* enough fragmentation to begin a walk */
     stop();
     for (long i = 0; i < BLOCKS; i += 5) zfree(blocks[i]);
     zfree(blocks);
 }
 
-/* Three quarters of a processor: a slice is followed by a third of its time, and what rounding up adds. The test's own
- * clock runs for longer than a slice does, never shorter. */
+/* At three quarters of a processor, a slice is followed by a pause of a third of its time, plus rounding. The test's
+ * clock measures longer than a slice, never shorter. */
 TEST(defrag_pauses_as_long_as_it_may_not_work) {
     enum { MANY = 100000 };
     storeReset();
@@ -242,8 +242,8 @@ TEST(defrag_pauses_as_long_as_it_may_not_work) {
     stop();
 }
 
-/* Four fifths of the keys go, of a hundred bytes each; what is left moves until the pages of the others are free. What
- * tests before this one have left lies as it lay. */
+/* Four fifths of the keys of a hundred bytes are deleted, and the rest is moved until the pages of the others are free.
+ * Memory of earlier tests is left as it is. */
 TEST(defrag_gets_pages_free) {
     enum { MANY = 100000 };
     if (!zmallocCanMove()) return;

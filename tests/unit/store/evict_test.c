@@ -1,4 +1,4 @@
-/* evict_test.c -- every policy gets memory below the limit and takes the keys it may take.
+/* evict_test.c -- every policy brings memory below the limit, and evicts only keys that it may evict.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "bio.h"
@@ -113,7 +113,7 @@ TEST(evict_waits_while_the_dataset_stands_still) {
     CHECK(store_stats.evicted_keys > 0);
 }
 
-static size_t uncounted_bytes; /* half of it from each of two functions */
+static size_t uncounted_bytes; /* half of it by each of two functions */
 static size_t oneHalf(void) {
     return uncounted_bytes / 2;
 }
@@ -138,7 +138,7 @@ TEST(evict_leaves_out_what_does_not_count) {
     CHECK(over > 90000);
 }
 
-/* Keys used lately stay when others have been idle; the same for often used ones, and for late ends of life. */
+/* Recently used keys stay if others are idle; the same for frequently used keys, and for those that expire late. */
 TEST(evict_prefers_what_is_worth_least) {
     storeReset();
     store_settings.maxmemory_policy = MAXMEMORY_ALLKEYS_LRU;
@@ -171,9 +171,9 @@ TEST(evict_prefers_what_is_worth_least) {
     CHECK(late > 980);
 }
 
-/* ---- Addresses that come back ---- */
+/* ---- Reused addresses ------------ */
 
-/* A name as long as `like`, whose hash has the same tag (the top byte) and other low bits. */
+/* Returns a name as long as `like` whose hash has the same tag (the top byte) and other low bits. */
 static hashedKey lookAlike(hashedKey like) {
     static char text[64];
     for (unsigned long n = 0;; n++) {
@@ -185,8 +185,8 @@ static hashedKey lookAlike(hashedKey like) {
     }
 }
 
-/* The key goes and another one comes to its very address, whatever the allocator does: the name is exchanged within
- * the allocation. */
+/* Deletes a key and adds another at the same address, with any allocator: the name is exchanged within the
+ * allocation. */
 static void renameInPlace(serverDb *db, hashedKey old, hashedKey new) {
     robj *o = dbUnlink(db, old);
     if (!CHECK(o != NULL)) return;
@@ -194,7 +194,7 @@ static void renameInPlace(serverDb *db, hashedKey old, hashedKey new) {
     dbAddTake(db, o, new);
 }
 
-enum { FEW = 6 }; /* one bucket of `expires`, and a pool that holds them all */
+enum { FEW = 6 }; /* fit into one bucket of `expires` and into the pool */
 
 static void addFewVolatile(void) {
     for (long i = 0; i < FEW; i++) {
@@ -204,9 +204,9 @@ static void addFewVolatile(void) {
     }
 }
 
-/* One eviction samples all of the few, takes one and leaves the others in the pool. Then each of these becomes a key
- * that one bucket cannot tell from the old one, but many can. From then on one key is sampled at a time: that one's
- * place in the pool is put right, those of the others stay. */
+/* One eviction samples all keys, takes one and leaves the others in the pool. Then each of these becomes a key that a
+ * single bucket cannot distinguish from the old one, but many buckets can. After that one key is sampled at a time: its
+ * entry in the pool is corrected, those of the others stay. */
 static void exchangeCandidates(void) {
     store_settings.maxmemory_samples = 64;
     limitTo(100);
@@ -229,7 +229,7 @@ static void exchangeCandidates(void) {
     }
 }
 
-enum { ROUNDS = 5 }; /* one round meets no stale place in one case of 120: when each sample hits the best candidate */
+enum { ROUNDS = 5 }; /* a round meets no stale entry in one case of 120: when each sample is the best candidate */
 
 TEST(evict_volatile_knows_another_key_at_a_pooled_address) {
     for (int round = 0; round < ROUNDS; round++) {
@@ -248,7 +248,7 @@ TEST(evict_allkeys_leaves_nothing_dead_in_expires) {
         storeReset();
         store_settings.maxmemory_policy = MAXMEMORY_ALLKEYS_LRU;
         addFewVolatile();
-        dictPauseRehash(dbGet(0)->keys); /* both stay as they are */
+        dictPauseRehash(dbGet(0)->keys); /* both tables stay as they are */
         CHECK(dictExpand(dbGet(0)->expires, 5000));
         while (dictRehash(dbGet(0)->expires, 100)) {
         }
@@ -269,13 +269,13 @@ typedef struct modelEntry {
 } modelEntry;
 static modelEntry evict_model[2][MODEL_KEYS];
 static uint64_t evict_state;
-static long evicted_lasting; /* keys without an expire that observers saw go */
+static long evicted_lasting; /* keys without an expire whose removal observers saw */
 
 static size_t pickBelow(size_t n) {
     return (size_t)(unitRandom(&evict_state) % n);
 }
 
-/* All names have one length and one tag, so that a dict often cannot tell one from another at the same address. */
+/* All names have the same length and tag, so that a dict often cannot distinguish two keys at the same address. */
 static char model_names[MODEL_KEYS][9];
 
 static void makeModelNames(void) {
@@ -290,7 +290,7 @@ static hashedKey modelName(size_t i) {
     return hashedKeyOf(sliceStr(model_names[i]));
 }
 
-/* The observers' news are the only way in which the model learns of evictions. */
+/* The model learns of evictions only by the observers. */
 static void modelHearsRemoved(serverDb *db, slice key, bool evicted) {
     if (!evicted || db->id > 1) return;
     for (size_t i = 0; i < MODEL_KEYS; i++) {
@@ -305,7 +305,7 @@ static void modelHearsRemoved(serverDb *db, slice key, bool evicted) {
 
 static void modelStep(void) {
     int id = (int)pickBelow(2);
-    /* Few keys are used most, so that both dicts are small at times and addresses come back. */
+    /* A few keys are used most, so that both dicts are sometimes small and addresses are reused. */
     size_t i = pickBelow(pickBelow(4) ? 40 : MODEL_KEYS);
     serverDb *db = dbGet(id);
     modelEntry *k = &evict_model[id][i];
@@ -421,7 +421,7 @@ TEST(evict_random_commands_match_a_model_under_all_policies) {
     storeReset();
 }
 
-/* Addresses in the pool outlive their keys: deleting and re-making keys between evictions must not mislead. */
+/* Addresses in the pool outlive their keys: deleting and creating keys between evictions must not mislead it. */
 TEST(evict_pool_survives_deletes_flushes_and_swaps) {
     storeReset();
     uint64_t state = unitRandomSeed();

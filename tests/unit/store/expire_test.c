@@ -1,4 +1,4 @@
-/* expire_test.c -- the active cycle under a clock that the test moves.
+/* expire_test.c -- the active expire cycle with a clock that the test sets.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "db_internal.h"
@@ -35,7 +35,7 @@ TEST(expire_cycle_removes_what_is_over_and_nothing_else) {
     activeExpireCycle(EXPIRE_CYCLE_SLOW);
     stand_still = false;
     CHECK_EQ_INT(store_stats.expired_keys, 0);
-    /* A step leaves a db when few keys it met are over, so the last ones take some calls. */
+    /* A step leaves a db if few of the visited keys had expired, so the last keys need several calls. */
     for (int i = 0; i < 3000 && store_stats.expired_keys < TEST_DBS * 3000; i++) activeExpireCycle(EXPIRE_CYCLE_SLOW);
     CHECK_EQ_INT(store_stats.expired_keys, TEST_DBS * 3000);
     CHECK_EQ_INT(ears.expired, TEST_DBS * 3000);
@@ -51,27 +51,27 @@ TEST(expire_cycle_removes_what_is_over_and_nothing_else) {
     CHECK(store_stats.expire_cycle_cpu_us > 0);
 }
 
-/* One key, in a table otherwise of keys without expire, goes at the first call. */
+/* A single key with an expire among keys without one is deleted at the first call. */
 TEST(expire_cycle_finds_a_lone_key_at_once) {
     storeReset();
     fill(3, "stay", 2000, -1);
     fill(3, "over", 1, 999);
     activeExpireCycle(EXPIRE_CYCLE_SLOW);
     CHECK_EQ_INT(dbSize(dbGet(3)), 2000);
-    /* All that were met were over, which counts for a twentieth; then there are none. */
+    /* All visited keys had expired, which counts for a twentieth; then there are none. */
     CHECK(store_stats.expired_stale_perc > 4.99 && store_stats.expired_stale_perc < 5.01);
     activeExpireCycle(EXPIRE_CYCLE_SLOW);
     CHECK(store_stats.expired_stale_perc > 4.74 && store_stats.expired_stale_perc < 4.76);
 }
 
-/* All that a tick may do. */
+/* Does all the work of a tick. */
 static void tick(void) {
     for (bool more = activeExpireCycle(EXPIRE_CYCLE_SLOW); more;) more = activeExpireCycle(EXPIRE_CYCLE_REST);
 }
 
-/* A tick's time is a quarter of a second here, in which all of these would go; no call takes so many of them. */
-/* A dataset that follows another one deletes no key whose time is over, but those that its own clients gave the time:
- * they are looked at call after call until it is over, and forgotten when the key has another time or has gone. */
+/* A tick has a quarter of a second here, enough to delete all of these keys; no call deletes so many. */
+/* A replica's dataset deletes no expired keys, except those to which its own clients gave an expire: they are checked
+ * in each call until they have expired, and forgotten if their expire changes or the key is deleted. */
 TEST(expire_cycle_removes_own_keys_while_it_follows) {
     storeReset();
     serverDb *db = dbGet(2);
@@ -112,7 +112,7 @@ TEST(expire_cycle_works_in_slices) {
     CHECK_EQ_INT(store_stats.expired_time_cap_reached, 0);
     long long expired = store_stats.expired_keys;
     CHECK(expired > 0);
-    CHECK(!activeExpireCycle(EXPIRE_CYCLE_FAST)); /* not between the slices */
+    CHECK(!activeExpireCycle(EXPIRE_CYCLE_FAST)); /* not between the slow calls */
     CHECK_EQ_INT(store_stats.expired_keys, expired);
     int slices = 1;
     while (activeExpireCycle(EXPIRE_CYCLE_REST)) slices++;
@@ -130,7 +130,7 @@ TEST(expire_cycle_works_in_slices) {
 
 TEST(expire_cycle_is_cut_short_and_the_fast_one_goes_on) {
     storeReset();
-    store_settings.hz = 500; /* a slow call has half a millisecond */
+    store_settings.hz = 500; /* gives a slow call half a millisecond */
     fill(0, "over", 60000, 999);
     activeExpireCycle(EXPIRE_CYCLE_SLOW);
     CHECK(store_stats.expired_time_cap_reached >= 1);
@@ -143,13 +143,13 @@ TEST(expire_cycle_is_cut_short_and_the_fast_one_goes_on) {
     CHECK_EQ_INT(dbSize(dbGet(0)), 0);
 }
 
-/* ---- Elements with times of their own ---- */
+/* ---- Field TTLs -------------------------- */
 
 static slice fieldN(long i, char *buf, size_t size) {
     return sliceOf(buf, (size_t)snprintf(buf, size, "field:%ld", i));
 }
 
-/* A hash of `fields` that end at `when_ms`, and one more without a time if `stays`. */
+/* Adds a hash of `fields` fields that expire at `when_ms`, and one more without a TTL if `stays`. */
 static void addHash(int id, hashedKey key, long fields, int64_t when_ms, bool stays) {
     char buf[32];
     robj *o = hashCreate(key.name);

@@ -1,4 +1,4 @@
-/* keyspace_events_test.c -- the door: who hears of which change.
+/* keyspace_events_test.c -- which observers are notified of which change.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "keyspace_events_internal.h"
@@ -13,7 +13,7 @@ TEST(notify_passes_only_classes_that_are_on) {
     CHECK_EQ_INT(ears.expired, 1);
 }
 
-/* ---- The door ---- */
+/* ---- Notifications  */
 
 TEST(a_change_is_counted_and_told_to_all) {
     storeReset();
@@ -26,11 +26,11 @@ TEST(a_change_is_counted_and_told_to_all) {
     CHECK_EQ_INT(ears.events, 2);
     CHECK_EQ_STR(ears.last_key, "k");
     CHECK_EQ_INT(store_stats.dirty, 1);
-    dbKeyChanged(db, keyOf("l"), NOTIFY_LIST, "lpush", 5); /* class is off: no event, all else */
+    dbKeyChanged(db, keyOf("l"), NOTIFY_LIST, "lpush", 5); /* class is off: no event, everything else */
     CHECK_EQ_INT(ears.modified, 2);
     CHECK_EQ_INT(ears.events, 2);
     CHECK_EQ_INT(store_stats.dirty, 6);
-    dbKeyChanged(db, keyOf("m"), 0, NULL, 0); /* not propagated, but watchers hear */
+    dbKeyChanged(db, keyOf("m"), 0, NULL, 0); /* not propagated, but watchers are notified */
     CHECK_EQ_INT(ears.modified, 3);
     CHECK_EQ_INT(store_stats.dirty, 6);
 }
@@ -48,7 +48,7 @@ static void nothing(void *structure, int encoding) {
     unused(structure), unused(encoding);
 }
 
-/* Whatever brings a list, it is there for those who wait; strings nobody waits for. */
+/* Any command that creates a list wakes clients blocked on the key; strings have no blocked clients. */
 TEST(a_value_that_can_be_waited_for_is_told_as_ready) {
     static const objectTypeOps ops = {.name = "list", .free = nothing};
     static int structure;
@@ -80,7 +80,7 @@ TEST(a_move_is_one_change_of_two_keys) {
     CHECK_EQ_INT(ears.removed, 0);
 }
 
-/* What a command lets expire, it is propagated for; what the server lets expire needs a DEL. */
+/* A key that a command expires is propagated by the command; a key that the server expires needs a DEL. */
 TEST(expiry_is_propagated_once) {
     storeReset();
     serverDb *db = dbGet(0);
@@ -115,7 +115,7 @@ TEST(flush_and_swap_are_told_before_they_happen) {
     CHECK_EQ_INT(dbEmpty(2, false), 2);
     CHECK_EQ_INT(ears.flushed, 1);
     CHECK_EQ_INT(store_stats.dirty, 3);
-    CHECK_EQ_INT(dbEmpty(-1, true), 0); /* told all the same: the command is propagated */
+    CHECK_EQ_INT(dbEmpty(-1, true), 0); /* reported all the same: the command is propagated */
     CHECK_EQ_INT(ears.flushed, 2);
     CHECK_EQ_INT(ears.flushed_id, -1);
     CHECK_EQ_INT(store_stats.dirty, 3);
@@ -131,7 +131,7 @@ static bool owesAfter(void (*change)(serverDb *db, hashedKey key)) {
     if (!CHECK(keyspaceAllNotified())) return false;
     change(db, key);
     bool owes = !keyspaceAllNotified();
-    dbKeyChanged(dbGet(1), key, NOTIFY_STRING, "set", 1); /* another database's key of that name */
+    dbKeyChanged(dbGet(1), key, NOTIFY_STRING, "set", 1); /* a key of that name in another database */
     CHECK_EQ_INT(!keyspaceAllNotified(), owes);
     dbKeyChanged(db, key, NOTIFY_STRING, "set", 1);
     CHECK(keyspaceAllNotified());
@@ -180,13 +180,13 @@ TEST(the_ledger_knows_what_has_not_been_told) {
     CHECK(owesAfter(persist));
     CHECK(owesAfter(grow));
     CHECK(!owesAfter(look));
-    CHECK(!owesAfter(expire)); /* the keyspace itself has told */
+    CHECK(!owesAfter(expire)); /* the keyspace has reported it itself */
     dbDelete(dbGet(0), keyOf("k"));
     dbEmpty(0, false);
     CHECK(keyspaceAllNotified());
 }
 
-/* More than it has room for: it does not forget that there was more. */
+/* When the ledger is full, it remembers that there were more keys. */
 TEST(the_ledger_is_full_until_a_flush) {
     enum { MANY = 1000 };
     serverDb *db = dbGet(0);

@@ -1,4 +1,4 @@
-/* lazyfree_test.c -- who frees what, and that nothing is lost on the way.
+/* lazyfree_test.c -- which thread frees a value, and that nothing leaks.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "bio.h"
@@ -17,7 +17,7 @@ static bool refuse(robj *dead) {
     return false;
 }
 
-/* While the gate is shut, the background thread stands in a job of the test's: what is handed to it stays pending. */
+/* While the gate is closed, the background thread is blocked in a job of the test: jobs given to it stay pending. */
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 static void passGate(void *arg) {
     unused(arg);
@@ -143,7 +143,7 @@ TEST(lazyfree_sink_gets_other_threads_objects_only) {
     CHECK(offered == theirs);
     objectFree(theirs);
     offered = NULL;
-    theirs = stringEntry(keyOf("large"), 1, LARGE); /* their thread has clients, too */
+    theirs = stringEntry(keyOf("large"), 1, LARGE); /* their thread serves clients, too */
     theirs->owner = 2;
     objectRelease(theirs);
     CHECK(offered == NULL);
@@ -166,7 +166,7 @@ static void boxesHaveElements(void) {
     objectRegisterType(OBJ_LIST, &ops);
 }
 
-/* A structure of `n` strings. */
+/* Returns a structure of `n` strings. */
 static robj *boxOf(robj **elements, size_t n) {
     robj **structure = zcalloc(n + 1, sizeof(*structure));
     memcpy(structure, elements, n * sizeof(*structure));
@@ -178,7 +178,8 @@ static robj *element(size_t len) {
     return objectCreateRawString(sliceOf(NULL, 0), sliceOf(text, len), object_main_owner);
 }
 
-/* Replies refer to elements of a structure that goes: here, and in the background, where they are given back. */
+/* Replies refer to elements of a structure that is freed: here, and in the background, where the references are
+ * returned. */
 TEST(lazyfree_leaves_elements_to_who_refers_to_them) {
     storeReset();
     boxesHaveElements();
@@ -217,7 +218,7 @@ TEST(lazyfree_of_a_structure_races_with_replies) {
     CHECK_EQ_INT(zmallocUsed(), used);
 }
 
-/* References are dropped while the background frees the table they came from. */
+/* References are released while the background frees the table of their values. */
 TEST(lazyfree_flush_races_with_replies) {
     storeReset();
     serverDb *db = dbGet(0);

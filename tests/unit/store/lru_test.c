@@ -50,7 +50,7 @@ TEST(lfu_counter_grows_slowly_and_decays) {
     decrRefCount(o);
 }
 
-/* All 24 bits 0 mean "not set yet", which a frequency of 0 in minute 0 must not look like. */
+/* All 24 bits 0 mean "not set yet"; a frequency of 0 in minute 0 must not look like that. */
 TEST(lfu_no_frequency_looks_unset) {
     storeReset();
     store_settings.maxmemory_policy = MAXMEMORY_ALLKEYS_LFU;

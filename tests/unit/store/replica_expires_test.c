@@ -1,4 +1,4 @@
-/* replica_expires_test.c -- keys that a writable replica's own clients have given a time.
+/* replica_expires_test.c -- keys with an expire that clients of a writable replica have set.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "replica_expires.h"
@@ -13,7 +13,7 @@
 
 static int seen_count;
 static char seen[64];
-static const char *forgotten; /* the name that is to be remembered no longer */
+static const char *forgotten; /* the name that is no longer tracked */
 
 static bool look(int dbid, slice name, int64_t when_ms) {
     size_t len = strlen(seen);

@@ -1,4 +1,4 @@
-/* shared_pages_test.c -- what a child switches off, and that two reasons do not undo each other.
+/* shared_pages_test.c -- what a child process switches off, and that two reasons do not cancel each other.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "shared_pages.h"
@@ -6,7 +6,7 @@
 #include "lru.h"
 #include "store_support.h"
 
-/* Slots that the table of a database has after 1000 keys more. */
+/* Returns the slots of a database's table after adding 1000 keys. */
 static size_t slotsAfterMore(void) {
     static long next;
     serverDb *db = dbGet(0);

@@ -1,4 +1,4 @@
-/* store_latency_test.c -- which events the latency monitor is sent, and that it is sent none while it has no threshold.
+/* store_latency_test.c -- which events the latency monitor gets, and that it gets none without a threshold.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "store_latency.h"

@@ -1,4 +1,4 @@
-/* store_settings_test.c -- the table is whole, and its functions do what it says.
+/* store_settings_test.c -- the table of settings is complete, and its functions work.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "evict.h"
@@ -7,7 +7,7 @@
 #include "store_settings.h"
 #include "store_support.h"
 
-/* The layer's table. */
+/* Returns the layer's table. */
 static const setting *rows(void) {
     if (!*settingTables()) storeSettingsRegister();
     return *settingTables();
@@ -19,7 +19,7 @@ static const setting *find(const char *name) {
     return NULL;
 }
 
-/* No test of this layer stores the defaults: they are there before main() begins. */
+/* The defaults are set before main() begins, so no test of this layer has to set them. */
 TEST(store_settings_have_their_defaults_from_the_start) {
     storeReset();
     CHECK_EQ_INT(store_settings.databases, 16);
@@ -29,7 +29,7 @@ TEST(store_settings_have_their_defaults_from_the_start) {
     CHECK(find("databases")->flags & SETTING_IMMUTABLE);
 }
 
-/* Pairs of what CONFIG SET takes and CONFIG GET shows, from the reference server. */
+/* Pairs of a value for CONFIG SET and the value that CONFIG GET returns, from the reference server. */
 TEST(store_settings_notify_sets_and_gets) {
     static const char *const pairs[][2] = {{"KEA", "AKE"},
                                            {"A", "A"},

@@ -1,4 +1,4 @@
-/* store_support.h -- what the tests of this layer share: databases, keys, observers that count.
+/* store_support.h -- shared by the tests of this layer: databases, keys, counting observers.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef TESTS_STORE_SUPPORT_H
@@ -9,7 +9,7 @@
 
 #define TEST_DBS 4
 
-/* What observers have heard since storeReset(). */
+/* Notifications of observers since storeReset(). */
 typedef struct heard {
     int modified, by_command, events, expired, evicted, new, miss, removed, removed_by_eviction;
     int flushed, flushed_id, swapped, swapped_ids;
@@ -17,15 +17,16 @@ typedef struct heard {
     char last_key[64];
 } heard;
 extern heard ears;
-/* The dataset stands still: false after storeReset(). */
+/* Pauses expiry; storeReset() sets it to false. */
 extern bool stand_still;
 
-/* Makes the databases at the first call; empties them, restores settings, time (1,000,000 ms) and counters at each. */
+/* Creates the databases at the first call; each call empties them, and resets settings, time (1,000,000 ms) and
+ * counters. */
 void storeReset(void);
-/* A key "prefixN"; the text lives until the next call but seven. */
+/* Returns a key "prefixN"; the text is valid for seven more calls. */
 hashedKey keyN(const char *prefix, long n);
 hashedKey keyOf(const char *name);
-/* A string entry "valueN" padded to `len` bytes. */
+/* Returns a string entry "valueN" padded to `len` bytes. */
 robj *stringEntry(hashedKey key, long n, size_t len);
 
 #endif

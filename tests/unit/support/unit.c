@@ -1,4 +1,4 @@
-/* unit.c -- runs the registered unit tests and counts.
+/* unit.c -- runs the registered unit tests and counts the results.
  *
  * Owns        the list of tests and the counters of the run.
  * Threads     main runs the tests; checks count with an atomic add, so a test's threads may check too.
@@ -27,7 +27,7 @@ static pid_t own_pid;
 
 #define UNIT_NOTHING_RAN 3 /* exit code */
 
-/* Constructors run in link order within the program, which is not promised: keep the list sorted. */
+/* The order of constructors is not guaranteed, so the list is kept sorted. */
 static int testCmp(const unitTest *a, const unitTest *b) {
     int d = strcmp(a->file, b->file);
     return d ? d : a->line - b->line;
@@ -101,7 +101,7 @@ uint64_t unitRandomSeed(void) {
     return seed;
 }
 
-/* splitmix64: any state is a good one, also 0. */
+/* splitmix64, for which any state is valid, also 0. */
 uint64_t unitRandom(uint64_t *state) {
     uint64_t z = (*state += 0x9e3779b97f4a7c15u);
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -109,7 +109,7 @@ uint64_t unitRandom(uint64_t *state) {
     return z ^ (z >> 31);
 }
 
-/* There with AddressSanitizer only. */
+/* Defined only with AddressSanitizer. */
 __attribute__((weak)) void __lsan_disable(void);
 
 static uint64_t nowMs(void) {
@@ -118,7 +118,7 @@ static uint64_t nowMs(void) {
     return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-/* Milliseconds that all threads have stood ready without being run; 0 where that is not known. */
+/* Returns the milliseconds for which the threads of this process were runnable but not run; 0 if that is not known. */
 static uint64_t waitedMs(void) {
     uint64_t sum_ns = 0;
     DIR *tasks = opendir("/proc/self/task");
@@ -144,12 +144,12 @@ bool unitLimitOver(const unitLimit *limit) {
     uint64_t passed = nowMs() - limit->began_ms;
     if (passed <= limit->length_ms) return false;
     if (passed > 20 * limit->length_ms) return true;
-    uint64_t waited = waitedMs(); /* less than it was if threads have ended */
+    uint64_t waited = waitedMs(); /* lower than before if threads have ended */
     return passed > limit->length_ms + (waited > limit->waited_ms ? waited - limit->waited_ms : 0);
 }
 
 #ifdef __SANITIZE_THREAD__
-/* A test may let a child end as a server would, with threads of its own. */
+/* Lets a child process with its own threads exit as a server would. */
 __attribute__((visibility("default"))) const char *__tsan_default_options(void);
 const char *__tsan_default_options(void) {
     return "die_after_fork=0";
@@ -171,7 +171,7 @@ int unitInChild(void (*body)(void *arg), void *arg, char *output, size_t size) {
         dup2(fds[1], 2);
         close(fds[0]);
         close(fds[1]);
-        if (__lsan_disable) __lsan_disable(); /* what a process leaves behind that ends itself is no leak */
+        if (__lsan_disable) __lsan_disable(); /* memory is no leak if a process ends itself */
         body(arg);
         fflush(NULL);
         _exit(0);
@@ -200,7 +200,7 @@ bool unitLittleMemory(size_t more) {
     limit.rlim_cur = limit.rlim_max = pages * (size_t)sysconf(_SC_PAGESIZE) + more;
     if (!known || setrlimit(RLIMIT_AS, &limit)) return false;
     void *too_much =
-        mmap(NULL, more + 1, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); /* an emulator takes no notice */
+        mmap(NULL, more + 1, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); /* has no effect in an emulator */
     if (too_much == MAP_FAILED) return true;
     munmap(too_much, more + 1);
     return false;
@@ -213,7 +213,7 @@ static bool wanted(const unitTest *t, int argc, char **argv) {
     return argc < 2;
 }
 
-/* Told to end because it has run for too long: say in which test. */
+/* Handles SIGUSR2, which ends a program that has run for too long: prints which test was running. */
 static void tooLong(int sig) {
     (void)sig;
     static const char text[] = " has not come to its end\n";
@@ -240,7 +240,7 @@ int main(int argc, char **argv) {
         if (!wanted(t, argc, argv)) continue;
         running = t->name;
         int before = atomic_load(&failed_checks);
-        panicSetMainThread(); /* a test may be the first one, or follow one that gave the main role away */
+        panicSetMainThread(); /* a test may follow one that has released the main role */
         t->run();
         bool ok = atomic_load(&failed_checks) == before;
         if (ok) passed++;

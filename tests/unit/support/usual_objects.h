@@ -1,5 +1,4 @@
-/* usual_objects.h -- the settings of encodings as a server has them when nobody has set any, for who makes values
- * without a table of settings.
+/* usual_objects.h -- the default settings of encodings, for tests that create values without a table of settings.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef TESTS_USUAL_OBJECTS_H

@@ -1,4 +1,4 @@
-/* fuzz_commands_test.c -- random commands: what is left out, numbers that count words, damage.
+/* fuzz_commands_test.c -- random commands: excluded commands, counts of words, damage.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "fuzz_commands.h"

@@ -1,7 +1,7 @@
-/* line_screen_test.c -- the line's drawing, on a terminal written for it.
+/* line_screen_test.c -- the drawing of the line, on a simulated terminal.
  *
- * The terminal knows what line_screen.c may send, and breaks rows as xterm does: the cursor stays in the last column
- * until another character comes. What it then shows is compared with the text laid out cell by cell.
+ * The terminal supports what line_screen.c may send, and breaks rows as xterm does: the cursor stays in the last column
+ * until another character comes. Its contents are compared with the text laid out cell by cell.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "line_screen.h"
@@ -17,7 +17,7 @@
 typedef struct terminal {
     uint32_t cells[ROWS][CELLS]; /* 0: empty; 1: the right half of a wide one */
     int columns, row, col;       /* col == columns: the row is full, the next character breaks it */
-    bool bad;                    /* something came that is not known */
+    bool bad;                    /* an unknown sequence was received */
 } terminal;
 
 static void put(terminal *t, uint32_t code) {
@@ -61,9 +61,9 @@ static void feed(terminal *t, const char *p, size_t len) {
     }
 }
 
-/* ---- What should be there --------------------------------------------------------------------------------------- */
+/* ---- The expected contents -------------------------------------------------------------------------------------- */
 
-/* Lay out one string; mirrors nothing of the drawing but the rule that a unit goes where it fits. */
+/* Lays out one string; shares with the drawing only the rule that a unit goes where it fits. */
 static void layOut(terminal *t, slice s) {
     for (size_t n; s.len > 0; s.ptr += n, s.len -= n) {
         uint32_t code;
@@ -165,7 +165,7 @@ TEST(line_screen_keeps_to_the_terminals_rows) {
     }
 }
 
-/* The first row as text. */
+/* Returns the first row as text. */
 static sds firstRow(const terminal *t) {
     sds out = sdsEmpty();
     for (int c = 0; c < t->columns && t->cells[0][c]; c++) {

@@ -1,4 +1,4 @@
-/* line_text_test.c -- the line that is edited, against one that is an array of units.
+/* line_text_test.c -- compares the edited line with an array of units.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "line_text.h"
@@ -153,7 +153,7 @@ TEST(line_text_mark_joins_what_it_is_typed_behind) {
     lineTextClear(&t);
 }
 
-/* Bytes that change their meaning with their neighbours: whatever happens, the cursor stands on a border. */
+/* With bytes whose meaning depends on their neighbors, the cursor is always on a boundary. */
 TEST(line_text_cursor_stays_on_a_border) {
     uint64_t seed = unitRandomSeed();
     utf8Init();

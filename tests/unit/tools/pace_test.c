@@ -1,4 +1,4 @@
-/* pace_test.c -- the timetable of a rate, and the clock that ends a loop's wait.
+/* pace_test.c -- the schedule of a rate, and the timer that ends a loop's wait.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "pace.h"
@@ -18,7 +18,7 @@ TEST(pace_has_places_at_equal_distances) {
     }
 }
 
-/* What is taken late keeps the time that it was due. */
+/* A pipeline that is taken late keeps the time at which it was due. */
 TEST(pace_does_not_wait_for_who_is_late) {
     pace p;
     uint64_t due;
@@ -57,7 +57,7 @@ TEST(pace_without_a_rate_is_off) {
     CHECK_EQ_INT(paceBehind(&p, 1000000), 0);
 }
 
-/* The wait ends when the next is due, not before, and by itself. */
+/* The wait ends when the next pipeline is due, not before. */
 TEST(pace_alarm_ends_the_wait) {
     clockInit();
     aeEventLoop *loop = aeCreateEventLoop(64);

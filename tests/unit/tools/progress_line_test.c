@@ -1,4 +1,4 @@
-/* progress_line_test.c -- how far work has come, in words.
+/* progress_line_test.c -- the text of the progress line.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "progress_line.h"
@@ -17,7 +17,7 @@ TEST(progress_tells_share_amount_and_time_left) {
     CHECK_EQ_STR(textOf("keys", 100, 10000, 90000), "  1.0%  100 of 10000 keys, 2 h 28 min left");
 }
 
-/* Too early, and at the end, there is nothing to estimate. */
+/* There is no estimate at the beginning and at the end. */
 TEST(progress_estimates_when_there_is_something_to_go_by) {
     CHECK_EQ_STR(textOf("keys", 250, 1000, 999), " 25.0%  250 of 1000 keys");
     CHECK_EQ_STR(textOf("keys", 9, 1000, 60000), "  0.9%  9 of 1000 keys");

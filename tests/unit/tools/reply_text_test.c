@@ -1,4 +1,4 @@
-/* reply_text_test.c -- replies parsed into trees and shown in each style.
+/* reply_text_test.c -- replies parsed into trees and printed in each style.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "reply_text.h"
@@ -61,7 +61,7 @@ TEST(json_keeps_text_or_makes_it_ascii) {
     replyValueFree(v);
 }
 
-/* A reply that is cut anywhere is refused and leaks nothing. */
+/* A reply that is cut anywhere is rejected, without a leak. */
 TEST(cut_replies_are_refused) {
     for (size_t i = 0; i < array_len(samples); i++) {
         size_t len = strlen(samples[i].wire);

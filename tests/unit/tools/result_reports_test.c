@@ -52,7 +52,7 @@ TEST(json_report_says_what_was_measured) {
     has(json, "{\"percentile\": 100, \"ms\": 50.015, \"requests\": 1000}]");
     has(json, "{\"from_s\": 1.000000, \"to_s\": 2.000000, \"requests\": 500, \"requests_per_second\": 500.00, "
               "\"avg_ms\": 2.000}]");
-    CHECK(strstr(json, "\"percentile\": 99.99,") == NULL); /* not one request is beyond it */
+    CHECK(strstr(json, "\"percentile\": 99.99,") == NULL); /* no request is above it */
     CHECK(strstr(json, "sesame") == NULL);
     sdsFree(json);
     resultListClear(&list);
@@ -93,7 +93,7 @@ TEST(json_report_of_nothing) {
     resultListClear(&list);
 }
 
-/* Elements are closed in the order they were opened, and an attribute ends where it should. */
+/* Checks that elements are nested correctly and attributes are closed. */
 static void checkWellFormed(const char *svg) {
     char open[8][16];
     int depth = 0;

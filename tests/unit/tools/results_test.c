@@ -1,11 +1,11 @@
-/* results_test.c -- the rate over time, in a bounded number of readings.
+/* results_test.c -- the rate over time, with a bounded number of points.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "results.h"
 #include "unit.h"
 #include "zmalloc.h"
 
-/* Points follow each other from 0 on, and add up to what was read. */
+/* Checks that points follow each other from 0 on, and add up to the counters. */
 static void checkSeries(const rateSeries *s, uint64_t end_us, uint64_t requests, uint64_t latency_us) {
     uint64_t at = 0, sum = 0, latency = 0;
     for (int i = 0; i < s->count; i++) {

@@ -1,4 +1,4 @@
-/* server_uri_test.c -- URIs of servers taken apart.
+/* server_uri_test.c -- parsing URIs of servers.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "server_uri.h"

@@ -1,4 +1,4 @@
-/* size_spread_test.c -- sizes counted by class, beside sorted ones; bars.
+/* size_spread_test.c -- compares the histogram of sizes with sorted sizes; bars.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "size_spread.h"
@@ -13,7 +13,7 @@ static int compare(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* What half of them do not exceed, and so on, is at most a sixteenth above what sorting says. */
+/* Percentiles are at most a sixteenth above those of the sorted sizes. */
 TEST(size_spread_is_right_to_a_sixteenth) {
     enum { COUNT = 3000 };
     static uint64_t sizes[COUNT];
@@ -60,12 +60,12 @@ TEST(size_spread_draws_a_row_for_each_power_of_two) {
     drawn = sizeSpreadDraw(drawn, &spread, 44, true);
     CHECK(strstr(drawn, "25.00%  \xe2\x96\x88\xe2\x96\x88\xe2\x96\x88\xe2\x96\x8d\n") != NULL);
     sdsClear(drawn);
-    drawn = sizeSpreadDraw(drawn, &spread, 20, true); /* no room for bars */
+    drawn = sizeSpreadDraw(drawn, &spread, 20, true); /* no space for bars */
     CHECK(strstr(drawn, "25.00%\n") != NULL);
     sdsFree(drawn);
 }
 
-/* One of very many is still seen, and no row is longer than it may be. */
+/* One of very many sizes is still visible, and no row is too long. */
 TEST(size_spread_draws_within_the_columns) {
     uint64_t seed = unitRandomSeed();
     for (int round = 0; round < 50; round++) {

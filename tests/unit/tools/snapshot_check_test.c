@@ -1,4 +1,4 @@
-/* snapshot_check_test.c -- snapshots that are whole, damaged, cut short, in pieces of every size.
+/* snapshot_check_test.c -- complete, damaged and cut snapshots, in pieces of every size.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "snapshot_check.h"
@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-/* What is wrong with the bytes, handed over in two pieces. */
+/* Checks bytes in two pieces and returns the error. */
 static const char *look(const char *bytes, size_t len, size_t cut) {
     snapshotCheck c = {0};
     snapshotCheckAdd(&c, bytes, cut);
@@ -17,7 +17,7 @@ static const char *look(const char *bytes, size_t len, size_t cut) {
     return snapshotCheckEnd(&c);
 }
 
-/* `text` with its checksum behind it. */
+/* Writes `text` followed by its checksum. */
 static size_t make(char *out, const char *text) {
     size_t len = strlen(text);
     memcpy(out, text, len);

@@ -1,4 +1,4 @@
-/* suggest_test.c -- which word was meant.
+/* suggest_test.c -- the most similar known word.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "suggest.h"

@@ -1,4 +1,4 @@
-/* syntax_test.c -- arguments as text, and what of them is to come.
+/* syntax_test.c -- arguments as text, and those that are still to come.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "syntax.h"
@@ -77,7 +77,8 @@ TEST(syntax_is_one_line) {
     }
 }
 
-/* What remains behind the words of `line`, which is unfinished unless it ends with a blank; "-" for NULL. */
+/* Checks the text after the words of `line`, whose last word is unfinished unless the line ends with a blank; "-" for
+ * NULL. */
 static void remains(const argNode *nodes, size_t count, const char *line, const char *want) {
     slice argv[16];
     size_t argc = 0;
@@ -139,7 +140,7 @@ TEST(syntax_waits_for_an_unfinished_token) {
     remains(NODES(sort), "k get # li", "[BY pattern] [LIMIT offset count] [GET pattern ...]");
 }
 
-/* The tokens that may come behind `line`. */
+/* Checks the tokens that may follow `line`. */
 static void offers(const argNode *nodes, size_t count, const char *line, const char *want) {
     const char *tokens[8];
     int argc;
@@ -168,7 +169,7 @@ TEST(syntax_offers_tokens_that_may_come) {
     offers(NODES(hrandfield), "k 5", "WITHVALUES");
 }
 
-/* A description as a server sends it. */
+/* A description like a server's. */
 TEST(syntax_reads_command_docs) {
     static const char docs[] =
         "*2\r\n"

@@ -1,4 +1,4 @@
-/* text_escape_test.c -- any bytes in JSON and XML.
+/* text_escape_test.c -- arbitrary bytes in JSON and XML.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "text_escape.h"

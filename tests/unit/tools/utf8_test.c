@@ -1,4 +1,4 @@
-/* utf8_test.c -- characters, widths, and bytes that are none.
+/* utf8_test.c -- characters, widths, and invalid bytes.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "utf8.h"
@@ -17,7 +17,7 @@ static const struct {
     {"\xef\xbf\xbd", 3, 0xfffd},
 };
 
-/* A lone tail, a form longer than needed, a surrogate, past the end, bytes that never occur. */
+/* A continuation byte alone, an overlong form, a surrogate, a code point above the range, bytes that never occur. */
 static const char *const bad[] = {"\x80", "\xc0\xaf", "\xe0\x80\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80",
                                   "\xfe", "\xff"};
 

@@ -1,4 +1,4 @@
-/* workload_test.c -- pipelines of requests and the numbers written into them.
+/* workload_test.c -- pipelines of requests and the numbers put into them.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "standard_tests.h"
@@ -48,7 +48,7 @@ TEST(workload_refuses_what_is_no_command) {
     CHECK(make("99999999999 PING", 1, false) == NULL);
 }
 
-/* The number behind `prefix`, which stands at its n-th place in `text`. */
+/* Returns the number after the n-th `prefix` in `text`. */
 static long long numberAfter(slice text, const char *prefix, int n) {
     const char *p = text.ptr, *end = text.ptr + text.len;
     for (; n >= 0 && p; n--) p = memmem(p + (n >= 0), (size_t)(end - p - 1), prefix, strlen(prefix));

@@ -1,4 +1,4 @@
-/* http_answer_test.c -- heads of answers to the byte, dates against the C library's.
+/* http_answer_test.c -- headers of responses to the byte; dates compared with the C library's.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "http_answer.h"

@@ -1,4 +1,5 @@
-/* http_request_test.c -- requests good and bad, each at each split; what two parsers may read differently; bounds.
+/* http_request_test.c -- valid and invalid requests, each at each split; requests that two parsers may read
+ * differently; limits.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "http_request.h"
@@ -7,12 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What points into a buffer that goes points into one that stays. */
+/* Moves a slice from a buffer that is freed to one that stays. */
 static void move(slice *s, const char *from, size_t len, const char *to) {
     if (s->ptr >= from && s->ptr <= from + len) s->ptr = to + (s->ptr - from);
 }
 
-/* Feed `in` in two pieces, each in a buffer of just its size, so that the address sanitizer sees a look behind it. */
+/* Feeds `in` in two pieces, each in a buffer of exactly its size, so that AddressSanitizer detects a read beyond it. */
 static int feed(httpRequest *r, const char *in, size_t len, size_t split) {
     httpRequestReset(r);
     int status = HTTP_MORE;
@@ -30,7 +31,7 @@ static int feed(httpRequest *r, const char *in, size_t len, size_t split) {
     return status;
 }
 
-/* The same byte by byte. */
+/* Feeds `in` byte by byte. */
 static int feedSlowly(httpRequest *r, const char *in, size_t len) {
     httpRequestReset(r);
     int status = HTTP_MORE;
@@ -60,7 +61,7 @@ TEST(http_request_statuses) {
         {"HEAD /metrics HTTP/1.1\r\n" HOST END, 200},
         {"GET / HTTP/1.1\n"
          "Host: a\n\n",
-         200}, /* as people type */
+         200}, /* as typed by hand */
         {"\r\n\r\nGET / HTTP/1.1\r\n" HOST END, 200},
         {"\n\n\n\n\nGET / HTTP/1.1\r\n" HOST END, 400}, /* one too many */
         {"GET / HTTP/1.0\r\n\r\n", 200},                /* knows no Host */
@@ -86,8 +87,8 @@ TEST(http_request_statuses) {
         {"CONNECT a:1 HTTP/1.1\r\n" HOST END, 405},
         {"get / HTTP/1.1\r\n" HOST END, 405},
         {"G(T / HTTP/1.1\r\n" HOST END, 400},
-        {"\x16\x03\x01\x02\x01\x01\n", 400}, /* TLS knocks */
-        {"*1\r\n$4\r\nPING\r\n", 400},       /* a client of the other port does */
+        {"\x16\x03\x01\x02\x01\x01\n", 400}, /* a TLS handshake */
+        {"*1\r\n$4\r\nPING\r\n", 400},       /* a client of the server's main port */
         {"GET / HTTP/1.1\r\n" HOST "Content-Length: 0\r\n\r\n", 200},
         {"GET / HTTP/1.1\r\n" HOST "Content-Length: 5\r\n\r\n", 413},
         {"GET / HTTP/1.1\r\n" HOST "Content-Length: \r\n\r\n", 400},
@@ -95,7 +96,7 @@ TEST(http_request_statuses) {
         {"GET / HTTP/1.1\r\n" HOST "Content-Length: 0\r\nContent-Length: 0\r\n\r\n", 400},
         {"GET / HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n", 413},
         {"GET / HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\nContent-Length: 0\r\n\r\n", 400},
-        {"GET / HTTP/1.1\r\n" HOST "Content-Length : 0\r\n\r\n", 400}, /* a blank that proxies see or not */
+        {"GET / HTTP/1.1\r\n" HOST "Content-Length : 0\r\n\r\n", 400}, /* a blank that proxies interpret differently */
         {"GET / HTTP/1.1\r\n" HOST " folded: x\r\n\r\n", 400},
         {"GET / HTTP/1.1\r\n" HOST ": x\r\n\r\n", 400},
         {"GET / HTTP/1.1\r\n" HOST "no colon\r\n\r\n", 400},
@@ -129,7 +130,7 @@ TEST(http_request_paths) {
     pathIs("HTTP://example.org", "/");
 }
 
-/* One field, in a request of that version, and what follows from it. */
+/* Returns the result of a request of that version with these header fields. */
 static httpRequest with(const char *version, const char *fields) {
     static char text[1024];
     httpRequest r;
@@ -177,7 +178,7 @@ TEST(http_request_credentials) {
     CHECK(credentials("authorization: bASIC   QTo=\r\n", "A", ""));
     CHECK(credentials("Authorization: Basic Ojo6\r\n", "", "::"));
     CHECK(credentials("Authorization: Basic QTpi\r\n", "A", "b"));
-    CHECK(credentials("Authorization: Basic QTo\r\n", "A", ""));  /* padding is no information */
+    CHECK(credentials("Authorization: Basic QTo\r\n", "A", ""));  /* padding is optional */
     CHECK(!credentials("Authorization: Basic QQ==\r\n", "", "")); /* no colon */
     CHECK(!credentials("Authorization: Basic QTpi=\r\n", "", ""));
     CHECK(!credentials("Authorization: Basic Q-:_\r\n", "", ""));
@@ -186,7 +187,7 @@ TEST(http_request_credentials) {
     CHECK(!credentials("Authorization: Basic\r\n", "", ""));
     CHECK(!credentials("Authorization: Bearer QTpi\r\n", "", ""));
     CHECK(!credentials("", "", ""));
-    /* 66 bytes: more than there is room for. */
+    /* 66 bytes: more than the limit. */
     CHECK(
         !credentials("Authorization: Basic QTpiQTpiQTpiQTpiQTpiQTpiQTpiQTpiQTpiQTpiQTpiQTpiQTpiQTpiQTpiQTpiQTpiQTpiQTpi"
                      "QTpiQTpiQTpi\r\n",
@@ -230,7 +231,7 @@ TEST(http_request_etags) {
     CHECK(!httpHasEtag(sliceStr("a, \"ab\",,W/"), "\"a\""));
 }
 
-/* A request that is too long is so at each split, and the longest that is not too long is read. */
+/* A request that is too long is rejected at each split, and the longest allowed one is read. */
 TEST(http_request_bounds) {
     static char text[HTTP_REQUEST_MAX + 200];
     httpRequest r;
@@ -254,7 +255,7 @@ TEST(http_request_bounds) {
     size_t n = (size_t)sprintf(text, "GET / HTTP/1.1\r\nHost: a\r\n");
     for (int i = 0; i < 100; i++) n += (size_t)sprintf(text + n, "a: %d\r\n", i);
     sprintf(text + n, "\r\n");
-    isAlways(text, n + 2, 431); /* with Host they are 101 */
+    isAlways(text, n + 2, 431); /* 101 with Host */
 }
 
 /* Many requests in one piece: each ends where the next begins. */
@@ -274,7 +275,7 @@ TEST(http_request_pipeline) {
     CHECK_EQ_INT(at, len);
 }
 
-/* Random bytes of the grammar's own letters: one answer, however they are split. */
+/* Random characters of the grammar give the same result at any split. */
 TEST(http_request_random_splits) {
     static const char *const parts[] = {"GET",
                                         "HEAD",

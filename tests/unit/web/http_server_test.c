@@ -1,5 +1,5 @@
-/* http_server_test.c -- the thread itself, over real sockets: answers, pipelines, slow readers, its bounds, its end;
- * main gives it things while it serves.
+/* http_server_test.c -- the thread of the metrics port over real sockets: responses, pipelines, slow readers, limits,
+ * its end; main gives it snapshots while it serves.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "http_server.h"
@@ -22,7 +22,7 @@
 #define GET_METRICS "GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n"
 
 static int port;
-static int given; /* snapshots, since the start */
+static int given; /* number of snapshots since the start */
 
 static void startHurried(unsigned hurry) {
     webFixture();
@@ -50,14 +50,14 @@ static void say(int fd, const char *text) {
     CHECK_EQ_INT(send(fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
 }
 
-/* As main's tick does. */
+/* Does what main's tick does. */
 static void tick(void) {
     if (!httpServerTakeWish()) return;
     httpServerGiveSnapshot(metricsSnapshotMake());
     given++;
 }
 
-/* Whether there is something to read, or the end, while main ticks. */
+/* Runs ticks and returns whether there is input or the end of input. */
 static bool awaits(int fd) {
     for (unitLimit limit = unitLimitStart(20000); !unitLimitOver(&limit);) {
         struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -67,7 +67,7 @@ static bool awaits(int fd) {
     return CHECK(!"an answer in time");
 }
 
-/* Append what has come. False at the end. */
+/* Appends the bytes that have arrived. Returns false at the end. */
 static bool hear(int fd, sds *all) {
     char bytes[65536];
     if (!awaits(fd)) return false;
@@ -76,7 +76,7 @@ static bool hear(int fd, sds *all) {
     return n > 0;
 }
 
-/* All until the end of the connection. */
+/* Returns all bytes until the end of the connection. */
 static sds hearAll(int fd) {
     sds all = sdsEmpty();
     while (hear(fd, &all)) continue;
@@ -90,7 +90,7 @@ static int count(const char *text, const char *word) {
     return n;
 }
 
-/* All that is answered to it until the connection ends. */
+/* Sends `text` and returns the responses until the connection ends. */
 static sds ask(const char *text) {
     int fd = dial();
     say(fd, text);
@@ -139,7 +139,7 @@ TEST(http_server_knows_its_page) {
     httpServerStop();
 }
 
-/* Many requests in one piece are answered in their order, and what is behind the first bad one is nobody's. */
+/* Many requests in one piece get their responses in order, and everything after the first invalid one is ignored. */
 TEST(http_server_pipelines) {
     start();
     sds all = ask(GET_METRICS "GET /nosuch HTTP/1.1\r\nHost: a\r\n\r\n"
@@ -151,7 +151,7 @@ TEST(http_server_pipelines) {
     CHECK_EQ_INT(count(all, "HTTP/1.1 405 "), 1);
     CHECK(strstr(all, "HTTP/1.1 404 ") < strstr(all, "HTTP/1.1 405 "));
     sdsFree(all);
-    CHECK(given >= 1 && given <= 2); /* one does for all; another was wished for, and may have come by now */
+    CHECK(given >= 1 && given <= 2); /* one serves all; another was requested, and may have come by now */
 
     /* A request in pieces, on a connection that was used before. */
     int fd = dial();
@@ -168,9 +168,9 @@ TEST(http_server_pipelines) {
     httpServerStop();
 }
 
-/* Who does not read keeps nobody from it, and gets it all when he does. */
+/* A client that does not read does not block others, and gets everything when it reads. */
 TEST(http_server_slow_reader) {
-    enum { MANY = 300 }; /* pages: more than what sockets hold by themselves */
+    enum { MANY = 300 }; /* pages; more than the sockets' buffers hold */
     start();
     int slow = dial();
     for (int i = 0; i < MANY; i++) say(slow, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -182,7 +182,7 @@ TEST(http_server_slow_reader) {
     httpServerStop();
 }
 
-/* There are 256 connections, and who has asked for nothing for the longest time goes for a new one. */
+/* There are at most 256 connections: a new one replaces the one that has been idle for the longest time. */
 TEST(http_server_makes_room) {
     enum { MOST = 256, MORE = 10 };
     static int fds[MOST + MORE];
@@ -191,7 +191,7 @@ TEST(http_server_makes_room) {
         fds[i] = dial();
         say(fds[i], "HEAD / HTTP/1.1\r\nHost: a\r\n\r\n");
         sds head = sdsEmpty();
-        CHECK(hear(fds[i], &head) && !strncmp(head, "HTTP/1.1 200", 12)); /* it was served before the next comes */
+        CHECK(hear(fds[i], &head) && !strncmp(head, "HTTP/1.1 200", 12)); /* served before the next one connects */
         sdsFree(head);
     }
     for (int i = 0; i < MORE; i++) {
@@ -199,7 +199,7 @@ TEST(http_server_makes_room) {
         CHECK_EQ_INT(sdsLen(rest), 0);
         sdsFree(rest);
     }
-    sds text = ask("GET /metrics HTTP/1.0\r\n\r\n"); /* takes the place of one more */
+    sds text = ask("GET /metrics HTTP/1.0\r\n\r\n"); /* replaces one more */
     CHECK(strstr(text, "\nvalkey_web_connections 256\n"));
     CHECK(strstr(text, "\nvalkey_web_turned_away_total 11\n"));
     sdsFree(text);
@@ -207,7 +207,7 @@ TEST(http_server_makes_room) {
     for (int i = MORE; i < MOST + MORE; i++) close(fds[i]);
 }
 
-/* A connection from another address of this machine, of which the thread sees no more than of another machine's. */
+/* Connects from another address of this machine, which looks to the thread like another machine. */
 static int dialFrom(const char *ip) {
     int fd = anetTcpConnect(NULL, "127.0.0.1", port, ip, false);
     CHECK(fd >= 0);
@@ -218,14 +218,14 @@ enum { SLOTS = 256 };
 static int slow_fds[SLOTS];
 
 static int dialWithSmallBuffer(void) {
-    int fd = socket(AF_INET, SOCK_STREAM, 0), small = 4096; /* it counts when it is set before the handshake */
+    int fd = socket(AF_INET, SOCK_STREAM, 0), small = 4096; /* takes effect if set before the handshake */
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr = {htonl(0x7f000001)}};
     setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
     CHECK(connect(fd, (struct sockaddr *)&at, sizeof(at)) == 0);
     return fd;
 }
 
-/* Take all slots by peers that say `text` many times and never read. */
+/* Takes all slots by peers that send `text` many times and never read. */
 static void takeSlots(const char *text, int times, bool is_answered) {
     sds all = sdsEmpty();
     for (int i = 0; i < times; i++) all = sdsCat(all, text);
@@ -241,7 +241,7 @@ static void letSlotsGo(void) {
     for (int i = 0; i < SLOTS; i++) close(slow_fds[i]);
 }
 
-/* Peers that hold all slots in any state keep nobody out. */
+/* Peers that occupy all slots, in any state, do not keep others out. */
 TEST(http_server_slow_peers_keep_nobody_out) {
     static const struct {
         const char *text;
@@ -260,7 +260,7 @@ TEST(http_server_slow_peers_keep_nobody_out) {
     }
 }
 
-/* A connection of an address that has few is not closed for those of an address that has many. */
+/* A connection of an address with few connections is not closed for those of an address with many. */
 TEST(http_server_shares_slots_by_address) {
     start();
     int fd = dialFrom("127.0.0.2");
@@ -268,7 +268,7 @@ TEST(http_server_shares_slots_by_address) {
     sds head = sdsEmpty();
     CHECK(hear(fd, &head));
     takeSlots("HEAD / HTTP/1.1\r\nHost: a\r\n\r\n", 1, true);
-    /* The idlest of all, but it is still there. */
+    /* It has been idle for the longest time, but is still open. */
     for (int j = 0; j < 10; j++) answers("HEAD / HTTP/1.0\r\n\r\n", "HTTP/1.1 200 OK\r\n", "");
     say(fd, "GET / HTTP/1.0\r\n\r\n");
     sds rest = hearAll(fd);
@@ -279,8 +279,8 @@ TEST(http_server_shares_slots_by_address) {
     letSlotsGo();
 }
 
-/* Ask for `text` without a pause and read the answers, until the connection ends. Returns how often `word` was in them;
- * `*size` is the number of their bytes. */
+/* Sends `text` repeatedly without a pause and reads the responses until the connection ends. Returns how often they
+ * contained `word`; `*size` is their length in bytes. */
 static int askWithoutPause(const char *text, const char *word, size_t *size) {
     int fd = dial(), told = 0;
     size_t at = 0, len = strlen(text);
@@ -309,14 +309,14 @@ static int askWithoutPause(const char *text, const char *word, size_t *size) {
     return told;
 }
 
-/* A connection whose requests follow each other without a pause ends with a word, by its bytes or by its time. */
+/* A connection whose requests follow each other without a pause is closed with a message, by its bytes or its time. */
 TEST(http_server_limits_bursts) {
     const size_t limit = (size_t)64 << 20, answer = 1 << 20;
     size_t size;
     start();
     int told = askWithoutPause("GET / HTTP/1.1\r\nHost: a\r\n\r\n", "\r\nConnection: close\r\n", &size);
     CHECK_EQ_INT(told, 1);
-    CHECK(size < limit + answer); /* what 20 seconds would let through is a multiple of that */
+    CHECK(size < limit + answer); /* 20 seconds would allow a multiple of that */
     httpServerStop();
     startHurried(40); /* 500 ms */
     told = askWithoutPause("HEAD / HTTP/1.1\r\nHost: a\r\n\r\n", "\r\nConnection: close\r\n", &size);
@@ -331,7 +331,8 @@ TEST(http_server_asks_who) {
     setUser("reader", "on >word +info");
     setUser("writer", "on >word +get");
     httpServerGiveAccess(webAccessMake(true));
-    /* The wish is for main, who gives both in order; the bell has been rung, and is heard before the next request. */
+    /* The request is for main, which gives both in order; the wakeup was sent and takes effect before the next
+     * request. */
     for (unitLimit limit = unitLimitStart(20000); !unitLimitOver(&limit);) {
         sds got = ask("GET / HTTP/1.0\r\n\r\n");
         bool refused = !strncmp(got, "HTTP/1.1 401", 12);
@@ -349,7 +350,8 @@ TEST(http_server_asks_who) {
     httpServerStop();
 }
 
-/* A name that leads here is not yet ours: somebody else's page could ask under it. */
+/* A host name that resolves to this server is not necessarily trusted: a page of another site could send requests with
+ * it. */
 TEST(http_server_knows_its_names) {
     start();
     setUser("reader", "on >word +info");
@@ -357,7 +359,7 @@ TEST(http_server_knows_its_names) {
     answers("GET / HTTP/1.1\r\nHost: evil.example:9121\r\nConnection: close\r\n\r\n", "HTTP/1.1 421 ", "localhost");
     answers("GET /metrics HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n", "HTTP/1.1 421 ", "");
     answers("GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", "HTTP/1.1 200 ", "<!doctype html>");
-    bool knows = false; /* who gives a password has been asked for it in the name of that page, and not of another */
+    bool knows = false; /* the password was asked for in the name of that page */
     for (unitLimit limit = unitLimitStart(20000); !knows && !unitLimitOver(&limit);) {
         sds got = ask("GET / HTTP/1.1\r\nHost: proxy.example\r\nConnection: close\r\n"
                       "Authorization: Basic cmVhZGVyOndvcmQ=\r\n\r\n");
@@ -368,7 +370,8 @@ TEST(http_server_knows_its_names) {
     httpServerStop();
 }
 
-/* Whether the server ends the connection, with whatever it says before, while main does nothing. */
+/* Returns whether the server closes the connection, after a response that begins with `says`, while main does
+ * nothing. */
 static bool ends(int fd, const char *says) {
     char bytes[4096];
     sds all = sdsEmpty();
@@ -386,7 +389,7 @@ static bool ends(int fd, const char *says) {
     return held;
 }
 
-/* Asks and asks and never reads, until the connection is gone. */
+/* Sends requests and never reads, until the connection is closed. */
 static bool isLetGo(int fd) {
     static const char request[] = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
     for (unitLimit limit = unitLimitStart(20000); !unitLimitOver(&limit);) {
@@ -399,7 +402,7 @@ static bool isLetGo(int fd) {
     return false;
 }
 
-/* Each step of a connection has its time; behind it the connection goes, or is told what there is. */
+/* Each step of a connection has a time limit, after which it is closed, or gets the snapshot that exists. */
 TEST(http_server_limits_time) {
     startHurried(100); /* 750 ms for the next request, 100 for the rest of one, 300 for an answer, 15 for main */
     ends(dial(), "");
@@ -408,16 +411,16 @@ TEST(http_server_limits_time) {
     ends(fd, "");
     fd = dial();
     say(fd, "HEAD / HTTP/1.1\r\nHost: a\r\n\r\n");
-    ends(fd, "HTTP/1.1 200 OK\r\n"); /* it would have stayed */
+    ends(fd, "HTTP/1.1 200 OK\r\n"); /* otherwise it would have stayed */
     fd = dial();
-    say(fd, "GET /metrics HTTP/1.0\r\n\r\n"); /* main leaves nothing */
+    say(fd, "GET /metrics HTTP/1.0\r\n\r\n"); /* main gives nothing */
     ends(fd, "HTTP/1.1 503 Service Unavailable\r\n");
     fd = dial();
     say(fd, "nonsense\r\n");
     sds all = sdsEmpty();
     while (hear(fd, &all)) continue;
     CHECK(!strncmp(all, "HTTP/1.1 400 Bad Request\r\n", 26));
-    CHECK(isLetGo(fd)); /* who goes on behind the end is heard no longer */
+    CHECK(isLetGo(fd)); /* input after the end is no longer read */
     sdsFree(all);
     close(fd);
     int slow = dial(), small = 4096;
@@ -427,7 +430,8 @@ TEST(http_server_limits_time) {
     httpServerStop();
 }
 
-/* Main gives as fast as it can, and the port is turned off and on, while connections come and go in any state. */
+/* Main gives snapshots as fast as it can, and the port is turned off and on, while connections begin and end in any
+ * state. */
 TEST(http_server_with_a_busy_main) {
     uint64_t rng = unitRandomSeed();
     for (int round = 0; round < 5; round++) {

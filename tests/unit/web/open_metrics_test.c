@@ -1,4 +1,4 @@
-/* open_metrics_test.c -- a snapshot as text, to the byte; what others have chosen; what is wrong in INFO's text.
+/* open_metrics_test.c -- a snapshot as text, to the byte; text that clients choose; malformed INFO texts.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "info_table.h"
@@ -11,7 +11,7 @@
 
 static const webCounters counters = {.scrapes = 3, .open = 2};
 
-/* Rows as the layers of these fields have them. */
+/* Rows as the layers of these INFO fields have them. */
 static const infoMetric metrics[] = {
     {"arch_bits", NULL, INFO_LABEL, 0, NULL},
     {"config_file", NULL, INFO_LABEL, 0, NULL},
@@ -35,7 +35,7 @@ static const infoMetric metrics[] = {
 
 static const webHotKeys *hot_keys;
 
-/* The text of a snapshot with this INFO; the caller frees it by sdsFree(). */
+/* Returns the text of a snapshot with this INFO; the caller frees it by sdsFree(). */
 static sds textOf(const char *info, size_t len, commandLatency *latencies, size_t count, metricsFormat format) {
     if (!infoMetricAt(0)) {
         infoTableAddMetrics(metrics);
@@ -51,7 +51,7 @@ static sds textOf(const char *info, size_t len, commandLatency *latencies, size_
     return copy;
 }
 
-/* Whether the text made of `info` has all of `wanted`, whose first byte begins a line. */
+/* Returns whether the text made from `info` contains `wanted`, beginning at the start of a line. */
 static bool makes(const char *info, metricsFormat format, const char *wanted) {
     sds text = textOf(info, strlen(info), NULL, 0, format);
     const char *at = strstr(text, wanted);
@@ -90,7 +90,7 @@ TEST(open_metrics_single_fields) {
     makesNot("# stats\r\nkeyspace_hits:-1\r\n", "hits");
 }
 
-/* A unit moves the point, whatever number it is. */
+/* The unit shifts the decimal point, for any number. */
 TEST(open_metrics_units) {
     static const char *const cases[][2] = {{"0", "0.000000"},       {"1", "0.000001"},
                                            {"1234567", "1.234567"}, {"999999", "0.999999"},
@@ -118,7 +118,7 @@ TEST(open_metrics_words) {
           "# TYPE valkey_server_info gauge\nvalkey_server_info{os=\"Linux\"} 1\n");
     makes("# tls\r\ntls_server_cert_serial:1234\r\n", METRICS_OPEN,
           "valkey_tls_info{tls_server_cert_serial=\"1234\"} 1\n");
-    /* A label is there once. */
+    /* A label occurs once. */
     makes("# module_list\r\nmodule:name=a\r\nmodule:name=b\r\n", METRICS_OPEN,
           "valkey_module_list_info{module=\"name=a\"} 1\n");
 }
@@ -173,7 +173,7 @@ TEST(open_metrics_escapes) {
     makesNot("# errorstats\r\nerrorstat_ERR:count=x\r\nerrorstat_X:count=-1\r\n", "errors");
 }
 
-/* A family is there once, whoever has it; no line breaks what comes behind it. */
+/* A family occurs once, whichever layer has it; no line breaks the following ones. */
 TEST(open_metrics_oddities) {
     makes("# a\r\nx:1\r\n# b\r\nx:2\r\ny:3\r\n", METRICS_OPEN,
           "valkey_x 1\n# HELP valkey_y (INFO: y)\n# TYPE valkey_y gauge\nvalkey_y 3\n");
@@ -212,7 +212,7 @@ TEST(open_metrics_histograms) {
     sdsFree(text);
 }
 
-/* Random bytes in random places: the text is made, and each line of it is one of the forms. */
+/* With random bytes at random positions, the text is made and each of its lines is well-formed. */
 TEST(open_metrics_random_text) {
     static const char *const parts[] = {
         "# ",       "stats",  "keyspace",   "commandstats", "replication",   "\r\n",   "\n",    ":", "=", ",", "db0",
@@ -236,7 +236,7 @@ TEST(open_metrics_random_text) {
     }
 }
 
-/* Whatever bytes a key has, its label is text, and no other key's. */
+/* For any bytes in a key, its label is valid text, and differs from that of other keys. */
 TEST(open_metrics_hot_keys) {
     webHotKeys hot = {.count = {[HOT_KEYS_CPU] = 3, [HOT_KEYS_NET] = 2}};
     char long_key[300];

@@ -1,4 +1,4 @@
-/* web_access_test.c -- who may look: users on and off, passwords, INFO allowed or not.
+/* web_access_test.c -- access to the metrics port: users on and off, passwords, INFO allowed or not.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "web_access.h"
@@ -6,7 +6,7 @@
 #include "unit.h"
 #include "web_fixture.h"
 
-static bool sees_keys; /* who has asked last */
+static bool sees_keys; /* result of the last request */
 
 static int ask(const char *name, const char *password) {
     webAccess *a = webAccessMake(true);
@@ -59,7 +59,7 @@ TEST(web_access_of_others) {
     setUser("default", ">secret");
     setUser("collector", "on >one >two +info");
     CHECK_EQ_INT(ask("collector", "one"), 200);
-    CHECK(!sees_keys); /* names of keys are not for who may see figures */
+    CHECK(!sees_keys); /* permission to see figures does not include names of keys */
     setUser("collector", "+hotkeys|get");
     CHECK_EQ_INT(ask("collector", "two"), 200);
     CHECK(sees_keys);

@@ -6,9 +6,9 @@
 
 #include "acl.h"
 
-/* Once or more often. */
+/* Sets up the table; may be called again. */
 void webFixture(void);
-/* ACL SETUSER with these words. */
+/* Runs ACL SETUSER with these words. */
 void setUser(const char *name, const char *words);
 
 #endif

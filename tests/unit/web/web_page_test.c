@@ -1,4 +1,4 @@
-/* web_page_test.c -- what browsers are told of a page.
+/* web_page_test.c -- the headers of a page.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "unit.h"

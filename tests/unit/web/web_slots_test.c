@@ -1,4 +1,4 @@
-/* web_slots_test.c -- which connection goes for a new one.
+/* web_slots_test.c -- which connection is closed for a new one.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "unit.h"
@@ -21,11 +21,11 @@ TEST(web_room_network_with_the_most_connections_loses_one) {
     const webSlot seats[] = {{2, 1, false}, {1, 900, false}, {1, 800, false}, {3, 2, false}};
     CHECK_EQ_INT(webSlotPick(seats, 4, 4), 2);
     CHECK_EQ_INT(webSlotPick(seats, 4, 1), 2);
-    CHECK_EQ_INT(webSlotPick(seats, 4, 2), 0); /* two of each with the new one: the oldest of all */
+    CHECK_EQ_INT(webSlotPick(seats, 4, 2), 0); /* two of each address with the new one: the oldest of all */
     CHECK_EQ_INT(webSlotPick(seats, 4, 3), 3);
 }
 
-/* However many connections a network makes, one with a few keeps them. */
+/* If a network has many connections, another with a few keeps them. */
 TEST(web_room_few_connections_stay) {
     webSlot seats[WEB_SLOTS_MAX];
     uint64_t rng = unitRandomSeed();

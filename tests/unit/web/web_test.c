@@ -1,4 +1,4 @@
-/* web_test.c -- main's half: what it does for those who look, and nothing for nobody.
+/* web_test.c -- main's part of the metrics port: it takes snapshots while clients request them, and none otherwise.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "web.h"
@@ -22,7 +22,7 @@ static const long long keepalive_s = 300, backlog = 128;
 static char *const cpulist = NULL;
 static const webWiring wiring = {&protected_mode, &keepalive_s, &backlog, &cpulist};
 
-/* The port of this process's own that the settings have from here on, free as far as one can know. */
+/* Sets the metrics port to one that is probably free. */
 static void takePort(void) {
     char ip[64];
     int port, fd = anetTcpServer(NULL, 0, "127.0.0.1", 1, false);
@@ -33,7 +33,7 @@ static void takePort(void) {
     web_settings.bind_count = 1;
 }
 
-/* The number of snapshots as a scrape tells it, with main's ticks meanwhile. */
+/* Returns the number of snapshots from a scrape, with ticks of main meanwhile. */
 static long long scrape(void) {
     char bytes[4096];
     sds all = sdsEmpty();
@@ -59,16 +59,17 @@ TEST(web_main_works_for_who_looks) {
     takePort();
     if (!CHECK(webStart(&wiring))) return;
     long long first = scrape();
-    /* For over two seconds nobody has asked: nothing was taken, or the next one would not be the very next. */
+    /* Without requests for over two seconds no snapshot was taken, otherwise the next one would not have the next
+     * number. */
     for (uint64_t begin = clockMonotonicMs(); clockMonotonicMs() - begin < 2200;) {
         webTick();
         poll(NULL, 0, 10);
     }
     CHECK_EQ_INT(scrape(), first + 1);
     webStop();
-    webStop(); /* there is none: nothing happens */
+    webStop(); /* no server: does nothing */
     webTick();
-    CHECK(webStart(&wiring)); /* who comes first has a new one at once */
+    CHECK(webStart(&wiring)); /* the first request gets a new one at once */
     CHECK_EQ_INT(scrape(), first + 2);
     webStop();
 }

@@ -1,4 +1,4 @@
-/* client_filter_test.c -- options of CLIENT LIST and KILL: what is taken, what is refused, who matches.
+/* client_filter_test.c -- options of CLIENT LIST and KILL: valid and invalid ones, and the clients that match.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "acl.h"
@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-static client *me; /* id unknown; name and address as below */
+static client *me; /* its id is not known; name and address as below */
 
 static client *clientWithWords(const char *line, slice *argv) {
     if (!me) {

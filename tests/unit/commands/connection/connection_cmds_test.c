@@ -1,4 +1,4 @@
-/* connection_cmds_test.c -- the handshake, passwords and CLIENT as one connection sees them.
+/* connection_cmds_test.c -- the handshake, passwords and CLIENT, from the view of one connection.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "acl.h"
@@ -47,7 +47,7 @@ static client *newClient(const char *with_password) {
     return c;
 }
 
-/* Run a handler on the words of a line; its replies. */
+/* Runs a handler on the words of a line and returns its replies. */
 static sds run(client *c, void (*handler)(client *), const char *line) {
     int count;
     slice argv[16];

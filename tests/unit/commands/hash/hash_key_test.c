@@ -8,7 +8,7 @@
 #include "zmalloc.h"
 
 #define LEN 50000
-#define LEN_COPIED 20000 /* a string in the hash, but no argument of its own */
+#define LEN_COPIED 20000 /* a string in the hash, but not a separate argument */
 
 static largeArg largeOf(uint32_t index, char fill) {
     largeArg a = {.bytes = zmalloc(LEN), .len = LEN, .room = LEN, .have = LEN, .index = index};
@@ -55,7 +55,7 @@ TEST(large_values_of_fields_are_taken) {
     memset(copied, 'c', sizeof(copied));
     slice argv[10] = {sliceStr("hset"), sliceStr("h"),
                       sliceStr("a"),    sliceOf(large[0].bytes, LEN),
-                      sliceStr("a"),    sliceOf(y, LEN), /* it takes the place of the first */
+                      sliceStr("a"),    sliceOf(y, LEN), /* replaces the first */
                       sliceStr("b"),    sliceOf(copied, LEN_COPIED),
                       sliceStr("c"),    sliceOf(z, LEN)};
     parsedCommand req = {.argv = argv, .argc = 10, .flags = REQ_SCATTERED, .large = large};
@@ -68,12 +68,12 @@ TEST(large_values_of_fields_are_taken) {
     CHECK(find("b").value.ptr != copied && sliceEq(find("b").value, sliceOf(copied, LEN_COPIED)));
     CHECK_EQ_INT(find("a").object->refcount, 1);
 
-    /* A reply refers to it, and keeps it while it is overwritten. */
+    /* A reply refers to it, and keeps it when it is overwritten. */
     slice get[3] = {sliceStr("hget"), sliceStr("h"), sliceStr("a")};
     parsedCommand getting = {.argv = get, .argc = 3};
     run(hgetCommand, &getting);
     CHECK_EQ_INT(find("a").object->refcount, 2);
-    sdsFree(fixtureRun(hsetCommand, "hset h a short", 0)); /* gives both replies */
+    sdsFree(fixtureRun(hsetCommand, "hset h a short", 0)); /* returns both replies */
     CHECK(find("a").object == NULL);
     checkReply("hget h a", "$5\r\nshort\r\n", 11);
     checkReply("hdel h a b c", ":3\r\n", 4);

@@ -1,4 +1,4 @@
-/* key_prefetch_test.c -- groups of keys: how many each call covers.
+/* key_prefetch_test.c -- how many keys each call prefetches.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "key_prefetch.h"

@@ -1,4 +1,4 @@
-/* keys_test.c -- commands on keys, called without a server: replies, events, and what the options parse to.
+/* keys_test.c -- commands on keys, called without a server: replies, events, and parsed options.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "client/client_fixture.h"
@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static sds told; /* events since the last look: "name key;" */
+static sds told; /* events since the last check: "name key;" */
 
 static void noteEvent(serverDb *db, int type, const char *event, slice key) {
     unused(db), unused(type);
@@ -35,7 +35,7 @@ static client *freshClient(void) {
     return fixtureClient(2);
 }
 
-/* Run a handler on a line of words; the reply as text. */
+/* Runs a handler on a line of words and returns the reply as text. */
 static sds run(client *c, commandHandler *fn, const char *line) {
     slice argv[16];
     int argc;

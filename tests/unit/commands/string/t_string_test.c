@@ -55,7 +55,7 @@ TEST(set_takes_the_entry_that_was_built_ahead) {
         CHECK_EQ_INT(expireOf("key") > 0, options);
         sdsFree(got);
     }
-    sds got = fixtureRun(setCommand, "set key other NX", 2); /* not taken: the fixture frees it */
+    sds got = fixtureRun(setCommand, "set key other NX", 2); /* not stored: the fixture frees it */
     CHECK_EQ_STR(got, "$-1\r\n");
     sdsFree(got);
     sdsFree(big);
@@ -179,7 +179,7 @@ TEST(a_value_in_a_reply_is_not_changed) {
     slice argv[] = {sliceStr("get"), sliceStr("k")};
     fixture_client->argv = argv;
     fixture_client->argc = 2;
-    getCommand(fixture_client); /* its reply waits while the value changes */
+    getCommand(fixture_client); /* its reply stays unsent while the value changes */
     slice range[] = {sliceStr("setrange"), sliceStr("k"), sliceStr("0"), sliceStr("XXXX")};
     fixture_client->argv = range;
     fixture_client->argc = 4;

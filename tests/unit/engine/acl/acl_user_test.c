@@ -1,4 +1,4 @@
-/* acl_user_test.c -- rules as text and back, patterns against globMatch(), memory.
+/* acl_user_test.c -- rules to text and back, patterns compared with globMatch(), memory.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "acl_user.h"
@@ -84,7 +84,7 @@ static sds textOf(const user *u) {
     return userCat(sdsEmpty(), u);
 }
 
-/* A user made of the words in which another one is shown is the same. */
+/* A user made from the rules that describe another one is equal to it. */
 static void checkComesBack(const user *u) {
     int count;
     slice open, pieces[200];
@@ -125,7 +125,7 @@ TEST(acl_user_random_rules_come_back_from_their_text) {
             user *copy = userDup(u);
             const char *err = userApply(copy, sliceStr(words[unitRandom(&seed) % array_len(words)]));
             sds was = textOf(u), is = textOf(copy);
-            if (err) CHECK(sdsCmp(was, is) == 0); /* nothing has changed */
+            if (err) CHECK(sdsCmp(was, is) == 0); /* unchanged after an error */
             sdsFree(was);
             sdsFree(is);
             userTake(u, copy);
@@ -159,13 +159,13 @@ static void applyMany(user *u, const char *format) {
     }
 }
 
-/* A client chooses how many words there are: no word walks over all that came before it. (A test of quadratic time
- * would be one that does not end.) */
+/* A client chooses the number of rules: no rule may walk over all rules before it. (With quadratic time this test would
+ * not end.) */
 TEST(acl_user_with_many_words_of_each_kind) {
     once();
     size_t before = zmallocUsed();
     user *u = userCreate(sliceStr("u"));
-    for (int round = 0; round < 2; round++) { /* the second one finds all there */
+    for (int round = 0; round < 2; round++) { /* the second round finds all of them present */
         applyMany(u, "%%R~key:%d:*");
         applyMany(u, "&channel:%d");
         applyMany(u, ">%d");
@@ -187,7 +187,7 @@ TEST(acl_user_with_many_words_of_each_kind) {
     userFree(u);
     applyMany(copy, "<%d");
     CHECK_EQ_INT(copy->passwords.count, 0);
-    for (int i = 0; i < MANY / 2; i++) { /* one goes, and all */
+    for (int i = 0; i < MANY / 2; i++) { /* removes one, and all */
         sds word = sdsCatPrintf(sdsEmpty(), "+acl-hear|%d", i);
         CHECK(!userApply(copy, sdsSlice(word)) && !userApply(copy, sliceStr("-@slow")));
         sdsFree(word);
@@ -200,7 +200,7 @@ TEST(acl_user_with_many_words_of_each_kind) {
     CHECK_EQ_INT(zmallocUsed(), before);
 }
 
-/* Texts that a rax could refuse are kept under a digest, and stay different. */
+/* Texts that are too long for a rax are stored by their digest, and stay distinct. */
 TEST(acl_words_of_any_length) {
     once();
     user *u = userCreate(sliceStr("u"));
@@ -221,7 +221,7 @@ TEST(acl_words_of_any_length) {
     userFree(u);
 }
 
-/* What is known of a pattern ahead changes nothing. */
+/* The preparation of patterns does not change what they match. */
 TEST(acl_patterns_match_as_globs_do) {
     static const char letters[] = "ab*?[]^-\\";
     uint64_t seed = unitRandomSeed();

@@ -1,4 +1,5 @@
-/* commandlog_test.c -- what an entry keeps of a command, which logs it enters, and what monitors are shown of it.
+/* commandlog_test.c -- the parts of a command that an entry keeps, the logs that it enters, and the form that monitors
+ * get.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "commandlog.h"
@@ -34,7 +35,7 @@ static void reset(client *c) {
                                        .reply_max_len = 0};
 }
 
-/* The replies from the arguments on: id and time come before. */
+/* Checks the reply from the arguments on, which follow id and time. */
 static void checkEntry(client *c, const char *want) {
     slowlogGetCommand(c);
     sds got = fixtureReplies(c);

@@ -1,4 +1,4 @@
-/* hot_keys_test.c -- picked commands, what they have cost, and whose counts are told; many threads (run under TSan).
+/* hot_keys_test.c -- sampled commands, their costs, and the counts reported; many threads (run under TSan).
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "hot_keys.h"
@@ -33,7 +33,7 @@ static serverCommand commands[] = {
     {.name = "hot-ping", .proc = handler, .arity = 1},
 };
 
-/* What a thread has: an arena, records one behind the other, a collector. */
+/* The state of a thread: an arena with records, a collector. */
 typedef struct reader {
     recordArena arena;
     recordCache cache;
@@ -59,7 +59,7 @@ static void readerInit(reader *r) {
     r->count = 0;
 }
 
-/* A request of these words has come. They outlive it. */
+/* Receives a request of these words, which must outlive it. */
 static parsedCommand *comes(reader *r, const char *text) {
     slice argv[8];
     size_t argc = 0;
@@ -76,7 +76,7 @@ static parsedCommand *comes(reader *r, const char *text) {
     return p;
 }
 
-/* The block goes to main. */
+/* Samples the block and hands it to main. */
 static void picks(reader *r) {
     bool none = hotKeysPassBy(&r->hot, r->count);
     r->samples = none ? NULL : hotKeysPick(&r->hot, &r->arena, r->first, r->count);
@@ -87,14 +87,14 @@ static void runs(const parsedCommand *p, uint64_t ns, size_t reply_bytes) {
     if (call_after & CALL_AFTER_HOT_KEYS) hotKeysRan(&c, ns, reply_bytes);
 }
 
-/* And comes back. */
+/* Takes the block back. */
 static void isBack(reader *r) {
     hotKeysCount(&r->hot, r->samples);
     recordArenaFree(&r->arena);
     readerInit(r);
 }
 
-/* "key=weight key=weight", of at most `max` keys. */
+/* Returns "key=weight key=weight" of at most `max` keys. */
 static const char *top(hotKeysMetric metric, size_t max) {
     static char text[512];
     heavyKey keys[64];
@@ -117,11 +117,11 @@ TEST(hot_keys_each_command_with_keys_counts_for_them) {
     parsedCommand *never = comes(r, "hot-get never"), *hget = comes(r, "hot-hget h field");
     uint64_t key = hget->keys[0].hash, element = requestElements(hget)->hash;
     picks(r);
-    CHECK_EQ_INT(hget->keys[0].hash, key); /* they have moved */
+    CHECK_EQ_INT(hget->keys[0].hash, key); /* the keys have moved */
     CHECK_EQ_INT(requestElementCount(hget), 1);
     CHECK_EQ_INT(requestElements(hget)->hash, element);
     runs(get, 1000, 11);
-    runs(del, 3002, 5); /* a third of it for each key */
+    runs(del, 3002, 5); /* a third of the cost for each key */
     runs(ping, 500, 7);
     runs(hget, 10, 50);
     CHECK_EQ_STR(top(HOT_KEYS_CPU, 9), "");
@@ -161,7 +161,7 @@ TEST(hot_keys_of_one_metric) {
     zfree(r);
 }
 
-/* A command that was picked for one session and comes back in another one counts for neither. */
+/* A command that was sampled in one session and returns in another counts for neither. */
 TEST(hot_keys_sessions_do_not_mix) {
     reader *r = zcalloc(1, sizeof(*r)), *other = zcalloc(1, sizeof(*r));
     readerInit(r);
@@ -175,7 +175,7 @@ TEST(hot_keys_sessions_do_not_mix) {
     runs(get, 5, 5);
     isBack(other);
     begin(BOTH, 1);
-    CHECK_EQ_STR(top(HOT_KEYS_NET, 9), ""); /* before the thread knows of it */
+    CHECK_EQ_STR(top(HOT_KEYS_NET, 9), ""); /* before the thread notices the session */
     get = comes(other, "hot-get b");
     picks(other);
     runs(get, 7, 7);
@@ -190,7 +190,7 @@ TEST(hot_keys_sessions_do_not_mix) {
     zfree(other);
 }
 
-/* What a transaction or a client that waits keeps beyond its block is main's to count. */
+/* Main counts the commands of transactions and blocked clients, whose records outlive their block. */
 TEST(hot_keys_of_detached_records) {
     reader *r = zcalloc(1, sizeof(*r));
     readerInit(r);
@@ -204,7 +204,7 @@ TEST(hot_keys_of_detached_records) {
     CHECK_EQ_INT(requestElements(d)->hash, requestElements(p)->hash);
     isBack(r);
     CHECK_EQ_STR(top(HOT_KEYS_CPU, 9), "");
-    for (int i = 0; i < 2; i++) { /* one that waits runs until it is served */
+    for (int i = 0; i < 2; i++) { /* a blocked command runs until it is served */
         runs(d, 21, 1);
         runs(plain_d, 21, 1);
     }
@@ -233,7 +233,8 @@ TEST(hot_keys_counted_here_do_not_count_again) {
     zfree(r);
 }
 
-/* Who has main's role drops blocks of clients that are gone: so it counts for a session in which it picked nothing. */
+/* The thread with the main role drops blocks of closed clients: so it counts for a session in which it sampled
+ * nothing. */
 TEST(hot_keys_counted_by_another_thread) {
     reader *r = zcalloc(1, sizeof(*r)), *other = zcalloc(1, sizeof(*r));
     readerInit(r);
@@ -259,7 +260,7 @@ TEST(hot_keys_counted_by_another_thread) {
 TEST(hot_keys_of_a_thread_that_ends_stay) {
     reader *r = zcalloc(1, sizeof(*r));
     begin(BOTH, 1);
-    for (int i = 0; i < 3; i++) { /* the first is taken as it is, others are added to it */
+    for (int i = 0; i < 3; i++) { /* the first is taken as it is, the others are added to it */
         readerInit(r);
         parsedCommand *p = comes(r, i == 1 ? "hot-get b" : "hot-get a");
         picks(r);
@@ -274,7 +275,8 @@ TEST(hot_keys_of_a_thread_that_ends_stay) {
     zfree(r);
 }
 
-/* One in `ratio` is picked, wherever it stands in its block, and no rhythm of the client meets that of the picking. */
+/* One command in `ratio` is sampled, at any position in its block, and no pattern of the client coincides with the
+ * sampling. */
 TEST(hot_keys_one_in_a_ratio) {
     enum { BLOCKS = 40000, RATIO = 8, LENGTH = 8 };
     static const char *const texts[LENGTH] = {"hot-get 0", "hot-get 1", "hot-get 2", "hot-get 3",
@@ -304,7 +306,7 @@ TEST(hot_keys_one_in_a_ratio) {
 
 enum { THREADS = 4, ROUNDS = 3000 };
 
-/* Main's part is played by each thread for itself: the sample is what a command has left in it. */
+/* Each thread plays main's part itself: the sample is the cost that a command has left in it. */
 static void readMany(void *arg) {
     static const char *const texts[] = {"hot-get a", "hot-del a b", "hot-get c", "hot-hget d f"};
     reader *r = arg;
@@ -330,7 +332,7 @@ TEST(hot_keys_threads_beside_main) {
         if (i % 100 == 99) hotKeysForget();
     }
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
-    begin(BOTH, 1); /* and all of it, when nothing is lost in between */
+    begin(BOTH, 1); /* complete, if nothing is lost in between */
     for (int i = 0; i < THREADS; i++)
         CHECK(threadStart(&threads[i], &(threadPlan){.name = "reader"}, readMany, &readers[i]) == 0);
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);

@@ -1,4 +1,4 @@
-/* latency_test.c -- the ring of spikes, their drawing and the prose about them.
+/* latency_test.c -- the ring of latency spikes, their graph, and the report about them.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "histogram.h"
@@ -104,7 +104,7 @@ TEST(latency_doctor_reports_and_advises) {
     CHECK(strstr(text, "20000 microseconds") != NULL);
     CHECK(strstr(text, "CONFIG SET slowlog-log-slower-than 10000\n") != NULL);
     sdsFree(text);
-    /* Nothing to advise where the slow log shows all that is counted. */
+    /* No advice if the slow log shows all that is counted. */
     engine_settings.slower_than_us = 10000;
     text = latencyDoctor(109);
     CHECK(strstr(text, "CONFIG SET") == NULL);

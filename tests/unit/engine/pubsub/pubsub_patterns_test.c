@@ -1,4 +1,4 @@
-/* pubsub_patterns_test.c -- the index of patterns against a list of them.
+/* pubsub_patterns_test.c -- compares the index of patterns with a list of them.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "pubsub_patterns.h"
@@ -14,7 +14,7 @@
 typedef struct modelPattern {
     char text[TEXT_MAX];
     size_t len;
-    topic *t; /* NULL: is not there */
+    topic *t; /* NULL if absent */
     bool matched;
 } modelPattern;
 
@@ -98,7 +98,7 @@ TEST(pubsub_patterns_random_operations) {
     }
 }
 
-/* Many that differ early: a match looks at few. */
+/* Many patterns that differ early: a match compares few of them. */
 TEST(pubsub_patterns_long_texts) {
     panicSetMainThread();
     enum { LONG = 5000 };
@@ -122,7 +122,7 @@ TEST(pubsub_patterns_long_texts) {
     zfree(text);
 }
 
-/* Each allocation that may fail does once; then nothing has changed. */
+/* Each allocation that may fail does so once, and nothing changes then. */
 TEST(pubsub_patterns_without_memory) {
     panicSetMainThread();
     static char text[2000];

@@ -1,4 +1,4 @@
-/* pubsub_test.c -- who is subscribed to what, and gets which message, against a table of clients and names.
+/* pubsub_test.c -- compares subscriptions and deliveries with a table of clients and names.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "pubsub.h"
@@ -67,7 +67,7 @@ static void forget(size_t i) {
     memset(subscribed[i], 0, sizeof(subscribed[i]));
 }
 
-/* What the client has been sent: how many messages, each of them with the payload. */
+/* Returns the number of messages that the client was sent, each of which must have the payload. */
 static size_t received(client *c, const char *payload) {
     sds got = fixtureReplies(c);
     size_t count = 0;
@@ -76,7 +76,7 @@ static size_t received(client *c, const char *payload) {
     return count;
 }
 
-/* As net does when it hands output over. */
+/* Hands output over, as net does. */
 static void deliverRuns(void) {
     for (fanRun *run = fanTakeRuns(), *next; run; run = next) {
         next = run->next;
@@ -152,7 +152,7 @@ TEST(pubsub_random_operations) {
     checkNames();
 }
 
-/* Neither a channel with many subscribers nor a client with many channels is dear to leave. */
+/* Unsubscribing is cheap in a channel with many subscribers, and for a client with many channels. */
 TEST(pubsub_many_of_both) {
     begin();
     enum { MANY = 100000 };
@@ -175,7 +175,7 @@ TEST(pubsub_many_of_both) {
     bioDrain(BIO_LAZY_FREE);
 }
 
-/* Each allocation that may fail does once; then the client is subscribed to what it was. */
+/* Each allocation that may fail does so once, and the client's subscriptions do not change then. */
 TEST(pubsub_without_memory) {
     begin();
     static char name[2000];
@@ -194,7 +194,8 @@ TEST(pubsub_without_memory) {
     clientFree(c);
 }
 
-/* A message that cannot be made is not delivered, and says so: its heading is too long to be made without memory. */
+/* A message that cannot be allocated is not delivered, and reports an error: its header is too long to be made without
+ * memory. */
 TEST(pubsub_message_without_memory) {
     begin();
     client *c = fixtureClient(3);
@@ -211,7 +212,7 @@ TEST(pubsub_message_without_memory) {
     clientFree(c);
 }
 
-/* A large payload is in memory once, and counts fully for each who has not been sent it. */
+/* A large payload is stored once, and counts fully for each client that has not been sent it. */
 TEST(pubsub_large_message_is_shared) {
     begin();
     static char text[1000000];

@@ -1,5 +1,5 @@
-/* command_record_test.c -- records that stand alone: bytes, keys, hashes and value; slots; memory that is refused.
- * How records are made of requests: tests/unit/net/thread/request_block_test.c.
+/* command_record_test.c -- records outside of a request block: bytes, keys, hashes and value; slots; failing
+ * allocations. Making records from requests: tests/unit/net/thread/request_block_test.c.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "command_record.h"
@@ -53,7 +53,7 @@ static parsedCommand *recordOf(size_t argc, const slice *argv) {
     return p;
 }
 
-/* The words of `text`, with the bytes of the literal. */
+/* Returns a record of the words of `text`, which refers to the literal. */
 static parsedCommand *recordOfWords(const char *text) {
     slice argv[32];
     size_t argc = 0;
@@ -92,7 +92,7 @@ TEST(record_detached_stands_alone) {
         uint64_t hashes[64];
         for (uint32_t i = 0; i < p->nkeys; i++) hashes[i] = p->keys[i].hash;
         CHECK_EQ_INT(d->nkeys, argc - 1);
-        memset(first_piece, 0xee, sizeof(first_piece)); /* what it came from is gone */
+        memset(first_piece, 0xee, sizeof(first_piece)); /* overwrites the source */
         for (size_t i = 1; i < argc; i++) sdsFree(bytes[i]);
         recordArenaFree(&arena);
         recordArenaInit(&arena, first_piece, sizeof(first_piece));
@@ -150,17 +150,17 @@ TEST(record_detached_takes_the_value) {
     zmallocFailAfter(1);
     parsedCommand *d = recordDetach(p);
     zmallocFailAfter(0);
-    CHECK(d == NULL && p->value == value); /* refused: nothing has changed */
+    CHECK(d == NULL && p->value == value); /* failed: nothing has changed */
     p->flags |= REQ_INLINE | REQ_PREFETCHED;
     d = recordDetach(p);
     CHECK(p->value == NULL && d->value == value);
-    CHECK_EQ_INT(d->flags, 0); /* it has a wire form now, and nobody has fetched its keys for it */
+    CHECK_EQ_INT(d->flags, 0); /* it has a wire form now, and its keys are not prefetched */
     CHECK(recordMemory(d) > zmallocSize(d));
-    recordFree(d); /* and the value with it (LeakSanitizer looks) */
+    recordFree(d); /* frees the value as well (checked by LeakSanitizer) */
     recordArenaFree(&arena);
 }
 
-/* Large arguments are not copied: they move, or have become the value. */
+/* Large arguments are not copied: they move, or are the value already. */
 TEST(record_detached_takes_large_arguments) {
     enum { LEN = 50000 };
     for (int set = 0; set < 2; set++) {
@@ -225,7 +225,7 @@ TEST(record_slots_when_they_are_on) {
     recordArenaFree(&arena);
 }
 
-/* What a client's number of arguments decides is asked for before anything is made. */
+/* Memory for many arguments, whose number the client chooses, is allocated before the record is made. */
 TEST(record_of_many_arguments_takes_what_was_prepared) {
     enum { MANY = 20000 };
     begin();

@@ -1,7 +1,7 @@
 /* command_table_test.c -- names in any case and length, subcommands, renaming, and every way to find keys.
  *
- * The table is made once for the program, so the tests share it: each adds commands of its own names, and renames
- * only those.
+ * The table is made once for the program, so the tests share it: each adds commands with names of its own, and renames
+ * only these.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "command_table.h"
@@ -20,7 +20,7 @@ static void handlerB(client *c) {
     unused(c);
 }
 
-/* The first key only, with flags of its own; bad syntax when that is "bad". */
+/* Finds only the first key, with flags of its own; a syntax error if that is "bad". */
 static int oneKey(const serverCommand *cmd, const slice *argv, uint32_t argc, requestKey *out, int cap) {
     unused(cmd);
     unused(argc);
@@ -85,7 +85,7 @@ static void registerOnce(void) {
     commandTableRegister(commands, array_len(commands));
 }
 
-/* Split "GET key" at blanks. Returns argc. */
+/* Splits "GET key" at blanks. Returns argc. */
 static uint32_t splitWords(const char *text, slice *argv) {
     uint32_t argc = 0;
     while (*text) {
@@ -154,7 +154,7 @@ TEST(other_names_are_unknown) {
     CHECK(!commandLookup(&nul, 0, &bad_sub));
 }
 
-/* '@' and '`' stand before 'A' and 'a', '[' and '{' behind 'Z' and 'z': only letters may fold. */
+/* '@' and '`' come before 'A' and 'a', '[' and '{' after 'Z' and 'z': only letters are case-insensitive. */
 TEST(only_letters_fold) {
     registerOnce();
     static char name[8][16];
@@ -259,7 +259,7 @@ TEST(renamed_commands_keep_their_own_name) {
     CHECK_EQ_STR(ownNameOf("box out"), "box ?");
 }
 
-/* Keys of a request as "index index ...", or "bad". */
+/* Returns the keys of a request as "index index ...", or "bad". */
 static const char *keysOf(const char *text) {
     static char out[256];
     slice argv[32];
@@ -317,7 +317,7 @@ TEST(few_places_still_count_all_keys) {
     CHECK_EQ_INT(commandExtractKeys(cmd, argv, argc, NULL, 0), 4);
 }
 
-/* Extraction sees what a client sent: whatever it is, positions lie within the request. */
+/* For any request that a client sends, the positions of keys are within the request. */
 TEST(keys_of_random_requests_stay_inside) {
     registerOnce();
     const char *words[] = {"1", "2", "0", "-1", "a", "99999999999999999999", "", "4294967297"};
@@ -402,7 +402,7 @@ TEST(lookups_cost_nanoseconds) {
     clock_gettime(CLOCK_MONOTONIC, &to);
     double ns = (double)(to.tv_sec - from.tv_sec) * 1e9 + (double)(to.tv_nsec - from.tv_nsec);
     CHECK_EQ_INT(found, ROUNDS);
-    CHECK(ns / ROUNDS < 2000); /* far above what any build needs: catches a walk over the table */
+    CHECK(ns / ROUNDS < 2000); /* far above the time of any build; a walk over the table would take longer */
     printf("lookup: %.1f ns\n", ns / ROUNDS);
 }
 
@@ -438,5 +438,5 @@ TEST(mistakes_at_boot_end_the_process) {
         CHECK(strstr(output, mistakes[i].says) != NULL);
     }
     char output[16384];
-    CHECK_EQ_INT(unitInChild(sealed, NULL, output, sizeof(output)), 0); /* other tests have commands to register yet */
+    CHECK_EQ_INT(unitInChild(sealed, NULL, output, sizeof(output)), 0); /* other tests must still register commands */
 }

@@ -1,4 +1,4 @@
-/* engine_settings_test.c -- latency-tracking-info-percentiles, the one setting here that is parsed by itself.
+/* engine_settings_test.c -- latency-tracking-info-percentiles, the one setting of this layer with its own parser.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "engine_settings.h"
@@ -6,7 +6,7 @@
 #include "setting.h"
 #include "unit.h"
 
-/* The layer's table. */
+/* Returns the layer's table. */
 static const setting *rows(void) {
     if (!*settingTables()) engineSettingsRegister();
     return *settingTables();

@@ -1,4 +1,4 @@
-/* gates_test.c -- stages are asked in their order, only when armed, and the first that does not pass decides.
+/* gates_test.c -- gates run in their order, only if enabled, and the first that does not pass decides.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "gates.h"
@@ -8,7 +8,7 @@
 
 static char asked[64];
 static gateResult answers[GATE_STAGES + 1];
-static gateStage arms = GATE_STAGES; /* GATE_REPLICAS arms it for the client */
+static gateStage arms = GATE_STAGES; /* stage that GATE_REPLICAS enables for the client */
 
 static gateResult note(client *c, gateStage stage) {
     size_t n = strlen(asked);
@@ -61,7 +61,7 @@ TEST(gates_are_asked_in_order_while_armed) {
     CHECK(gatesArmedFor(&someone));
     CHECK_EQ_INT(ask(), GATE_PASSED);
     CHECK_EQ_STR(asked, "dip");
-    gateArmClient(&someone, GATE_ACL, true); /* both: asked once */
+    gateArmClient(&someone, GATE_ACL, true); /* enabled in both ways: runs once */
     CHECK_EQ_INT(ask(), GATE_PASSED);
     CHECK_EQ_STR(asked, "dip");
     answers[GATE_REPLICAS] = GATE_REFUSED;
@@ -71,7 +71,7 @@ TEST(gates_are_asked_in_order_while_armed) {
     answers[GATE_QUEUE] = GATE_DIVERTED;
     CHECK_EQ_INT(ask(), GATE_DIVERTED);
     asked[0] = '\0';
-    CHECK_EQ_INT(gatesAsk(&someone, GATE_ACL, GATE_ACL), GATE_PASSED); /* a part of them */
+    CHECK_EQ_INT(gatesAsk(&someone, GATE_ACL, GATE_ACL), GATE_PASSED); /* a subset of the stages */
     CHECK_EQ_STR(asked, "d");
     gateArm(GATE_ACL, false);
     gateArmClient(&someone, GATE_ACL, false);
@@ -109,7 +109,7 @@ TEST(gates_of_a_script_have_an_order_and_entries_of_their_own) {
     gateSetForScript(GATE_ACL, onAclOfScript);
     request.flags = REQ_GATED;
     gateArm(GATE_REPLICAS, true);
-    gateArm(GATE_QUEUE, true); /* no script asks it */
+    gateArm(GATE_QUEUE, true); /* scripts do not run it */
     gateArmClient(&someone, GATE_ACL, true);
     asked[0] = '\0';
     CHECK_EQ_INT(gatesAskForScript(&someone, ~0u), GATE_PASSED);

@@ -1,4 +1,4 @@
-/* tracking_prefixes_test.c -- clients with prefixes and keys that change, against walks over all of them.
+/* tracking_prefixes_test.c -- compares clients with prefixes and changed keys with walks over all of them.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "tracking_prefixes.h"
@@ -11,15 +11,15 @@
 #include <stdio.h>
 
 #define OWNERS 6
-#define NAMES 120 /* all words of up to four letters of three; the empty one is the first */
+#define NAMES 120 /* all words of up to four of three letters; the empty one is the first */
 
 static char names[NAMES][8];
 
-/* What the model knows: who has which prefix, which keys have changed and by whom. */
+/* The model: the prefixes of each client, and the keys changed, with the client that changed them. */
 static struct {
     prefixList lists[OWNERS];
     bool has[OWNERS][NAMES];
-    uint64_t changed_by[OWNERS][NAMES][NAMES]; /* of an owner's prefix, each key; 0: has not changed */
+    uint64_t changed_by[OWNERS][NAMES][NAMES]; /* of each key of an owner's prefix; 0 if unchanged */
     rng r;
     int told;
 } m;
@@ -39,7 +39,7 @@ static bool begins(size_t name, size_t prefix) {
     return strncmp(names[name], names[prefix], strlen(names[prefix])) == 0;
 }
 
-/* Whether the owner has a prefix that overlaps this one: asked, and found out. */
+/* Returns whether the owner has a prefix that overlaps this one, by the list and by the model. */
 static bool overlaps(size_t owner, size_t prefix) {
     slice with = {NULL, 0};
     size_t count = 0;
@@ -54,7 +54,7 @@ static bool overlaps(size_t owner, size_t prefix) {
     return got;
 }
 
-/* Up to so many prefixes more, in any order. */
+/* Adds up to `most` prefixes, in any order. */
 static void join(size_t owner, size_t most) {
     slice taken[NAMES];
     size_t count = 0, which[NAMES];
@@ -76,7 +76,7 @@ static void leave(size_t owner) {
     memset(m.changed_by[owner], 0, sizeof(m.changed_by[owner]));
 }
 
-/* What one of many has to tell of a prefix goes to all of them, also to one that has come later. */
+/* A change below a shared prefix is reported to all its clients, also to a later one. */
 static void change(size_t key, uint64_t by) {
     if (tracking_prefix_count) prefixesNote(sliceStr(names[key]), (int)(by % 2), by);
     for (size_t o = 0; o < OWNERS; o++)
@@ -87,7 +87,7 @@ static void change(size_t key, uint64_t by) {
 static sds arrayWithout(size_t owner, size_t prefix, uint64_t without) {
     sds list = sdsEmpty();
     long count = 0;
-    /* The names in order: those of the tree. */
+    /* Checks the names in order against the tree. */
     for (bool more = true; more;) {
         more = false;
         static char last[8];
@@ -115,7 +115,8 @@ static bool isNotBy(void *arg, slice key, uint64_t by) {
     return by != *(uint64_t *)arg;
 }
 
-/* Clients with odd ids are in database 1. One that says -1 may have been right before the last changes. */
+/* Clients with odd ids are in database 1. Checks the database of the report; -1 is accepted, as there may have been
+ * several. */
 static void checkDb(size_t owner, size_t prefix, const prefixNews *news) {
     bool in[2] = {false, false};
     for (size_t k = 0; k < NAMES; k++)
@@ -140,7 +141,7 @@ static void checkTold(size_t owner, size_t prefix, const prefixNews *news) {
     memset(m.changed_by[owner][prefix], 0, sizeof(m.changed_by[owner][prefix]));
 }
 
-/* Which prefix it is: the one of the owner's with just these changes that is the first in order. */
+/* Identifies the prefix: the first in order of the owner's prefixes with exactly these changes. */
 static void told(void *list, const prefixNews *news) {
     size_t owner = (size_t)((prefixList *)list - m.lists);
     m.told++;
@@ -201,7 +202,7 @@ static void noteEverything(void *owner, const prefixNews *news) {
     everything = news->keys.ptr == NULL;
 }
 
-/* A name that cannot be kept is told as: anything may have changed. */
+/* Without memory for a name, the report is that anything may have changed. */
 TEST(tracking_prefixes_without_memory) {
     panicSetMainThread();
     prefixList l = {0};
@@ -232,7 +233,7 @@ static void ignoreNews(void *owner, const prefixNews *news) {
     unused(owner), unused(news);
 }
 
-/* The list's count of its memory is what the allocator says, and changes take none once they are told. */
+/* The list's count of its memory equals the allocator's, and changes take no memory once they are reported. */
 TEST(tracking_prefixes_cost_what_they_count) {
     enum { COUNT = 10000, EACH_MAX = 144 };
     static char texts[COUNT][16];
@@ -249,7 +250,7 @@ TEST(tracking_prefixes_cost_what_they_count) {
     prefixesForEach(ignoreNews);
     CHECK_EQ_INT(zmallocUsed() - before, quiet);
 
-    /* Lists that have the same prefixes count them once, whichever of the lists goes first. */
+    /* Lists with the same prefixes count them once, whichever list is freed first. */
     size_t alone = list.bytes;
     prefixList others[2] = {{0}, {0}};
     for (int i = 0; i < 2; i++) CHECK(prefixesJoin(&others[i], &others[i], all, COUNT));

@@ -1,4 +1,4 @@
-/* tracking_readers_test.c -- numbers of readers against an array of all that were given.
+/* tracking_readers_test.c -- compares the numbers of readers with an array of all that were assigned.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "tracking_readers.h"
@@ -11,7 +11,7 @@
 #define ROUNDS 60000
 #define ALIVE_MOST 3000
 
-/* Any address will do: they are only kept. */
+/* Any address is good, as they are only stored. */
 static struct trackingState *stateNumber(const char *base, size_t i) {
     return (struct trackingState *)(uintptr_t)(base + i);
 }
@@ -52,7 +52,7 @@ TEST(tracking_readers_random_operations) {
     zfree(base);
 }
 
-/* Clients that come and go leave next to nothing, beside one that stays. */
+/* Clients that come and go beside one that stays leave almost no memory. */
 TEST(tracking_readers_that_go_cost_nothing) {
     static char one;
     uint32_t stays = readerNew(stateNumber(&one, 0));

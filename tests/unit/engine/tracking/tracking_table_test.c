@@ -1,4 +1,4 @@
-/* tracking_table_test.c -- which readers have read which key, against a table of bits.
+/* tracking_table_test.c -- compares the table of keys and their readers with a table of bits.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "tracking_table.h"
@@ -27,7 +27,7 @@ typedef struct model {
     trackingTable *t;
     rng r;
     uint64_t hashes[KEYS];
-    enum { NOT, MAYBE, SURELY } has[KEYS][READERS + 1]; /* one that has gone may be left out */
+    enum { NOT, MAYBE, SURELY } has[KEYS][READERS + 1]; /* MAYBE: a client that has ended may be left out */
     bool there[KEYS], named[KEYS];
 } model;
 
@@ -49,7 +49,7 @@ static void add(model *m, size_t key) {
     m->named[key] = true;
 }
 
-/* The key that was taken is what the model has; then it is gone from both. */
+/* Checks that the removed key is as in the model, and removes it there. */
 static void taken(model *m, size_t key, trackedKey *k) {
     bool seen[READERS + 1] = {false};
     uint32_t at = 0, reader;
@@ -86,7 +86,7 @@ static void takeAny(model *m) {
     if (CHECK(key < KEYS)) taken(m, key, &k);
 }
 
-/* Numbers are given out again only after long; a test is not that patient. */
+/* Makes readers end and begin. Numbers are reused only after a long time, which the test shortens. */
 static void goOrCome(model *m) {
     uint32_t reader = 1 + (uint32_t)rngBelow(&m->r, READERS);
     gone[reader] = !gone[reader];
@@ -113,7 +113,7 @@ static void check(const model *m) {
     CHECK(trackingTableItems(m->t) <= items && trackingTableItems(m->t) >= keys);
 }
 
-/* Keys of few shards, of one home line, and of anywhere; more are taken out than put in every other thousand steps. */
+/* Keys of few shards, of one bucket, and of any; in every other thousand steps more are removed than added. */
 static void randomOperations(uint64_t hash_bits) {
     model *m = zcalloc(1, sizeof(*m));
     rngSeed(&m->r, unitRandomSeed());
@@ -170,7 +170,7 @@ TEST(tracking_table_of_a_million_keys_takes_less_than_forty_bytes_each) {
     trackingTableRelease(t);
 }
 
-/* A key that is never changed and read by one short-lived client after another. */
+/* A key that never changes is read by one short-lived client after another. */
 TEST(tracking_table_leaves_out_readers_that_are_gone) {
     memset(gone, 0, sizeof(gone));
     trackingTable *t = trackingTableCreate(isAlive);
@@ -187,7 +187,7 @@ TEST(tracking_table_leaves_out_readers_that_are_gone) {
     trackingTableRelease(t);
 }
 
-/* Wherever those are that stay. */
+/* The same, with staying clients at any position. */
 TEST(tracking_table_leaves_out_readers_that_are_gone_among_others) {
     memset(gone, 0, sizeof(gone));
     trackingTable *t = trackingTableCreate(isAlive);

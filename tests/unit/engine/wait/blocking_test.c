@@ -1,4 +1,4 @@
-/* blocking_test.c -- waits that end by the clock: in order, and a few at a time.
+/* blocking_test.c -- timeouts of blocked clients: in order, and a few at a time.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "blocking.h"
@@ -33,7 +33,7 @@ static void forget(client *c, void *wait) {
     forgotten++;
 }
 
-/* All of a thousand waits are over at once: each call ends some, the earliest first, and says that there are more. */
+/* All of a thousand timeouts have expired: each call ends some, the earliest first, and reports that there are more. */
 TEST(waits_end_a_few_at_a_time) {
     static const blockOwner owner = {.reply = reply, .forget = forget};
     client *c[WAITING];

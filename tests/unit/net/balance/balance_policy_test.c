@@ -1,7 +1,7 @@
-/* balance_policy_test.c -- which streams move and how many threads take part, for loads whose answer is known.
+/* balance_policy_test.c -- which connections move and how many threads are active, for loads with a known answer.
  *
- * Each stream wants a share of a thread's time; a thread that has less than its streams want gives each as much as any
- * other, up to what it wants.
+ * Each connection wants a share of a thread's time. A thread that has too little time gives each of its connections an
+ * equal share, up to what it wants.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "balance_policy.h"
@@ -22,13 +22,13 @@ static struct {
     bool all;
     double acting[BALANCE_THREADS];
     balanceMachine machine;
-    double processors; /* for these threads and nobody else; 0: as many as one likes */
-    double others;     /* threads of others that want to run, and get as much as any of these */
-    double waste;      /* of a thread that has no processor to itself: of what one can do */
-    int moves, looks;  /* since the last reset */
+    double processors; /* reserved for these threads; 0: unlimited */
+    double others;     /* runnable threads of other programs, which get as much as each of these */
+    double waste;      /* the share that is lost by a thread without a processor to itself */
+    int moves, looks;  /* since the last reset() */
 } sim;
 
-/* `n` streams that each want `wants`, all on thread 1. */
+/* `n` connections that each want `wants`, all on thread 1. */
 static void reset(int most, int n, double wants) {
     memset(&sim, 0, sizeof(sim));
     sim.most = most;
@@ -103,7 +103,7 @@ static void plan(void) {
         moved[i] = true;
         sim.thread[i] = moves[k].to;
     }
-    /* Main's work is shared out by what streams cost, moved ones where they are now. */
+    /* Main's work is attributed to connections by their cost, moved ones to their present thread. */
     double cost[BALANCE_THREADS] = {0}, sum = 0;
     for (size_t k = 0; k < n; k++) {
         cost[sim.thread[index[k]]] += ios[k].cost;
@@ -114,7 +114,7 @@ static void plan(void) {
     sim.looks++;
 }
 
-/* What `busy` threads get done, and what is left for others. */
+/* Computes how much `busy` threads get done, and what is left for others. */
 static void machineWorks(double busy) {
     double done = busy + sim.others <= sim.processors ? busy : sim.processors * busy / (busy + sim.others);
     double idle = sim.processors - busy - sim.others;
@@ -165,7 +165,7 @@ TEST(balance_gives_each_heavy_client_a_thread) {
         sim.moves = sim.looks = 0;
         windows(500);
         CHECK_EQ_INT(sim.moves, 0);
-        CHECK(sim.looks <= 30); /* that nothing can be done about it is asked five times a second */
+        CHECK(sim.looks <= 30); /* a load that cannot be balanced is examined five times a second */
     }
 }
 
@@ -190,10 +190,10 @@ TEST(spread_evens_out_what_is_equal) {
     windows(200);
     CHECK_EQ_INT(sim.p.level, 8);
     CHECK(most_held() - least_held() <= 1);
-    for (int i = 0; i < 50; i++) sim.thread[i] = 1 + (unsigned)(i < 49 ? i / 7 : 7); /* seven of seven, and one */
+    for (int i = 0; i < 50; i++) sim.thread[i] = 1 + (unsigned)(i < 49 ? i / 7 : 7); /* seven have 7, one has 1 */
     windows(200);
     CHECK(most_held() - least_held() <= 1);
-    /* As full, but of streams that get a quarter more here than there. */
+    /* Equally full, but the connections get a quarter more here than there. */
     for (int i = 0; i < 50; i++) sim.thread[i] = 1 + (unsigned)(i < 9 ? 0 : i < 14 ? 1 : 2 + i % 6);
     sim.moves = 0;
     windows(200);
@@ -213,7 +213,7 @@ TEST(spread_moves_nothing_while_all_have_time) {
     CHECK_EQ_INT(sim.looks, 0);
     CHECK(!sim.p.full);
     sim.all = false;
-    windows(2000); /* the others hold nothing */
+    windows(2000); /* the others have no connections */
     CHECK_EQ_INT(sim.p.level, 1);
     CHECK_EQ_INT(count(1), 40);
 }
@@ -232,7 +232,7 @@ TEST(spread_relieves_a_hot_thread_by_few_moves) {
     CHECK(sim.moves <= 6);
 }
 
-/* What does not fit beside others is exchanged for something that leaves room. */
+/* A connection that does not fit on a thread is exchanged for a smaller one. */
 TEST(spread_exchanges_what_is_too_large) {
     static const double wants[] = {0.62, 0.62, 0.45, 0.4};
     reset(2, 4, 0);
@@ -252,16 +252,16 @@ TEST(balance_takes_no_thread_for_a_client_that_fills_one_alone) {
     reset(8, 1, 5.0);
     windows(300);
     CHECK_EQ_INT(sim.p.level, 1);
-    sim.all = true; /* nor does it move when they are there; all of main's work is for it */
+    sim.all = true; /* nor does it move when all threads are active; main's whole work is for it */
     windows(300);
     CHECK(sim.looks > 0);
     CHECK_EQ_INT(sim.moves, 0);
-    reset(8, 21, 0.002); /* nor for a few light ones beside it: they get their turns */
+    reset(8, 21, 0.002); /* nor for a few light ones on its thread: they get their share */
     sim.wants[0] = 5.0;
     windows(300);
     CHECK_EQ_INT(sim.p.level, 1);
     CHECK_EQ_INT(sim.moves, 0);
-    sim.all = true; /* nor do they leave it for threads that there are anyway */
+    sim.all = true; /* nor do they move to threads that are active anyway */
     windows(300);
     CHECK_EQ_INT(sim.moves, 0);
     sim.all = false;
@@ -278,7 +278,7 @@ TEST(spread_leaves_alone_what_is_on_its_way) {
     CHECK_EQ_INT(sim.moves, 0);
 }
 
-/* The role goes round: each thread has it for a while and executes for all. None has more of its own. */
+/* The main role moves: each thread has it for a while and executes for all. No thread has more load of its own. */
 TEST(spread_does_not_follow_the_role) {
     reset(4, 40, 0.02);
     sim.all = true;
@@ -289,7 +289,7 @@ TEST(spread_does_not_follow_the_role) {
         windows(1);
     }
     CHECK_EQ_INT(sim.moves, 0);
-    /* With one thread all is that one's, and it is full by both. */
+    /* With one thread, all load is on it, and it is full by both measures. */
     reset(4, 40, 0.01);
     sim.acting[1] = 0.5;
     windows(3);
@@ -300,7 +300,7 @@ TEST(spread_does_not_follow_the_role) {
 
 TEST(spread_steps_by_time) {
     reset(8, 8, 1.0);
-    windows(2); /* two windows are too few, however full */
+    windows(2); /* two full windows are too few */
     CHECK_EQ_INT(sim.p.level, 1);
     windows(100);
     CHECK_EQ_INT(sim.p.level, 8);
@@ -310,7 +310,7 @@ TEST(spread_steps_by_time) {
     for (int i = 0; i < 8; i++) sim.wants[i] = 1;
     windows(20);
     for (int i = 0; i < 8; i++) sim.wants[i] = 0.01;
-    windows(150); /* again, and again not long enough */
+    windows(150); /* again not long enough */
     CHECK_EQ_INT(sim.p.level, 8);
     windows(2000);
     CHECK_EQ_INT(sim.p.level, 1);
@@ -320,10 +320,10 @@ TEST(spread_steps_by_time) {
 TEST(spread_goes_down_only_as_far_as_it_fits) {
     reset(8, 8, 1.0);
     windows(100);
-    for (int i = 0; i < 8; i++) sim.wants[i] = 0.35; /* 2.8: five threads with 0.56, but no two of them together */
+    for (int i = 0; i < 8; i++) sim.wants[i] = 0.35; /* five threads with 0.56 each, but no two fit together */
     windows(3000);
     CHECK(sim.p.level > 4);
-    sim.wants[0] = 3; /* one has all it can */
+    sim.wants[0] = 3; /* one has a whole thread */
     for (int i = 1; i < 8; i++) sim.wants[i] = 0.02;
     windows(3000);
     CHECK_EQ_INT(sim.p.level, 2);
@@ -346,7 +346,7 @@ TEST(spread_follows_the_number_of_processors) {
     CHECK_EQ_INT(sim.p.level, 2);
 }
 
-/* Windows of `n` in which there are more threads than `level`, and fewer. */
+/* The number of windows with more threads than `level`, and with fewer. */
 typedef struct offLevel {
     int more, fewer;
 } offLevel;
@@ -361,7 +361,8 @@ static offLevel watch(int n, int level) {
     return off;
 }
 
-/* Clients and whoever else have the other processors: a thread more would only wait. It is tried, ever more seldom. */
+/* Clients and other programs use the other processors: another thread would only wait. It is tried, at growing
+ * intervals. */
 TEST(spread_takes_the_processors_that_are_idle) {
     reset(15, 40, 1.0);
     sim.processors = 4;
@@ -370,12 +371,12 @@ TEST(spread_takes_the_processors_that_are_idle) {
     offLevel off = watch(6000, 4); /* a minute */
     CHECK(off.more > 0 && off.more < 80);
     CHECK(off.fewer > 0 && off.fewer < 80);
-    sim.processors = 9; /* others have gone: there is no trial to be waited for */
+    sim.processors = 9; /* the other programs have ended: no trial is needed */
     windows(40);
     CHECK(sim.p.level >= 8 && sim.p.level <= 10);
 }
 
-/* No processor is idle, but who has them gets less when there are more of us. */
+/* No processor is idle, but the other programs get less when there are more threads. */
 TEST(spread_keeps_threads_that_pay) {
     reset(12, 40, 1.0);
     sim.processors = 8;
@@ -396,12 +397,12 @@ TEST(spread_gives_back_threads_that_only_wait) {
     sim.waste = 0.05;
     windows(400);
     CHECK(sim.p.level >= 3 && sim.p.level <= 4);
-    sim.all = true; /* who asks for all of them gets all of them */
+    sim.all = true; /* io-threads-always-active keeps all of them */
     offLevel off = watch(400, 12);
     CHECK_EQ_INT(off.fewer, 0);
 }
 
-/* What a trial would go back to may not be allowed any more. */
+/* The number of threads before a trial may no longer be allowed. */
 TEST(spread_forgets_a_trial_when_bounds_change) {
     reset(6, 40, 1.0);
     sim.processors = 4;
@@ -418,10 +419,10 @@ TEST(spread_places_where_least_is) {
     size_t held[BALANCE_THREADS] = {0};
     balanceThread threads[BALANCE_THREADS] = {{0}};
     memset(&p, 0, sizeof(p));
-    CHECK_EQ_INT(balancePick(&p, may, held, 0), 0); /* there is none yet */
+    CHECK_EQ_INT(balancePick(&p, may, held, 0), 0); /* there are no figures yet */
     const balanceMachine machine = {.idle = -1};
     balanceBounds(&p, 4, true);
-    CHECK_EQ_INT(balancePick(&p, may, held, 0), 0); /* none may */
+    CHECK_EQ_INT(balancePick(&p, may, held, 0), 0); /* no thread is allowed */
     memset(may, true, sizeof(may));
     held[1] = 5, held[2] = 3, held[3] = 4, held[4] = 3;
     CHECK_EQ_INT(balancePick(&p, may, held, 0), 2);
@@ -429,8 +430,8 @@ TEST(spread_places_where_least_is) {
     CHECK_EQ_INT(balancePick(&p, may, held, 0), 4);
     threads[4].busy_ns = threads[3].busy_ns = WINDOW_NS;
     for (int i = 0; i < 10; i++) balanceWindow(&p, WINDOW_NS, threads, &machine);
-    CHECK_EQ_INT(balancePick(&p, may, held, 0), 1); /* the more streams, the less load */
-    /* A crowd that comes at once: what is not measured yet is reckoned. */
+    CHECK_EQ_INT(balancePick(&p, may, held, 0), 1); /* the thread with the smaller load */
+    /* Many connections at once: those without a measurement yet are estimated. */
     balanceClient known[] = {{.cost = 1000, .thread = 3}, {.cost = 1000, .thread = 4}};
     balanceMove moves[2];
     balancePlan(&p, known, 2, moves, 2);
@@ -443,7 +444,7 @@ TEST(spread_places_where_least_is) {
     CHECK_EQ_INT(placed[4], 1);
 }
 
-/* Whatever the loads: what is planned can be done (plan() looks), and the same again gives the same. */
+/* For any loads, the plan can be carried out (plan() checks), and the same input gives the same plan. */
 TEST(spread_plans_what_can_be_done) {
     uint64_t seed = unitRandomSeed();
     for (int lap = 0; lap < 40; lap++) {

@@ -1,14 +1,14 @@
-/* balance_sim_test.c -- the policy of balance_policy.c on 16 and 64 processors, simulated: what it serves against
+/* balance_sim_test.c -- the policy of balance_policy.c on 16 and 64 processors, simulated: its throughput compared with
  * the best fixed assignment.
  *
- * A thread serves its streams in turns, each as much in a turn as its kind brings along; what a stream gets no time for
- * is lost, as its client would have sent more. All commands together are bounded by main, which executes one at a time.
- * What a command costs was measured (docs/bench/figures.txt, docs/design/main_role.md). A move costs both threads time,
- * and the stream is not served for a millisecond. Each stream's demand varies from window to window.
+ * A thread serves its connections round-robin, each with the amount of its kind. Demand that gets no time is lost, as
+ * its client would have sent more. All commands together are limited by main, which executes one at a time. The costs
+ * of a command were measured (docs/bench/figures.txt, docs/design/main_role.md). A move costs both threads time, and
+ * the connection is not served for a millisecond. The demand of each connection varies from window to window.
  *
- * The rival knows all that is to come, has every thread from the start, and never moves: streams are given out heaviest
- * first to the thread where they gain most, and then moved and exchanged as long as that helps. The policy begins with
- * one thread and knows nothing.
+ * The fixed assignment knows all demand in advance and uses every thread from the start: connections are assigned,
+ * heaviest first, to the thread where they gain most, and then moved and exchanged as long as that helps. The policy
+ * begins with one thread and knows nothing.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "balance_policy.h"
@@ -20,22 +20,22 @@
 
 #define WINDOW_NS 10000000.0
 #define WINDOWS 1000
-#define MOVE_NS 5000.0 /* of each of two threads */
+#define MOVE_NS 5000.0 /* on each of two threads */
 #define MOVE_LOST 0.1  /* of a window */
 #define PATTERNS 4
 #define MOVES_MAX 1024
 #define BAR 0.95
-#define RESTLESS_MAX 0.0001 /* of the threads' time goes into moves under a steady load */
+#define RESTLESS_MAX 0.0001 /* share of the threads' time for moves under a steady load */
 
-/* A kind of client: time of its thread for a command (what the whole server takes, less main's part), main's, what the
- * thread believes that it costs, and what it does in one turn of its loop. */
+/* A kind of client: the time of its thread for a command (the whole server's, without main's part), main's time, the
+ * cost that the thread estimates, and its time per loop iteration. */
 typedef struct kind {
     double command_ns, main_ns, nominal_ns, iteration_ns;
 } kind;
 static const kind request = {4415, 300, 4430, 4415};         /* GET, 512 B, no pipeline: row 5 */
 static const kind pipeline = {565, 300, 680, 9040};          /* the same in pipelines of 16: row 1 */
 static const kind value_16k = {9636, 300, 8400, 9636};       /* row 11 */
-static const kind value_1m = {237500, 300, 266500, 91000};   /* row 11; 384 KB in a turn */
+static const kind value_1m = {237500, 300, 266500, 91000};   /* row 11; 384 KB per iteration */
 static const kind tls = {7634, 300, 4430, 7634};             /* row 43 */
 static const kind tls_16k = {19753, 300, 8400, 19753};       /* row 43 */
 static const kind subscriber = {3100, 85, 2025, 3100};       /* a delivered message, one at a time: design/fan_out.md */
@@ -43,13 +43,13 @@ static const kind handshake = {1000000, 0, 1000000, 200000}; /* design/tls.md */
 
 typedef struct simStream {
     const kind *kind;
-    double demand[PATTERNS]; /* of a thread's time; 0: not there, if it never was */
+    double demand[PATTERNS]; /* share of a thread's time; 0: absent, if always */
     bool there;
     unsigned thread;
-    double lost; /* of the next window */
-    /* The window. */
+    double lost; /* share of the next window */
+    /* In the present window. */
     double wants, gets;
-    double cost; /* decayed, what the policy is told */
+    double cost; /* decayed; the policy's input */
 } simStream;
 
 typedef struct shape {
@@ -57,8 +57,8 @@ typedef struct shape {
     int threads;
     simStream *ios;
     size_t n;
-    int windows[16], pattern[16], steps; /* the steps come again and again */
-    unsigned begin_on;                   /* thread that holds all at first, with all threads active; 0: level 1 */
+    int windows[16], pattern[16], steps; /* the steps repeat */
+    unsigned begin_on;                   /* thread that has all at first, with all threads active; 0: level 1 */
 } shape;
 
 static uint64_t seed_now;
@@ -71,10 +71,10 @@ static double uniform(double low, double high) {
 
 typedef struct simState {
     const shape *sh;
-    double penalty[BALANCE_THREADS]; /* time that moves have cost */
+    double penalty[BALANCE_THREADS]; /* time lost by moves */
     double busy[BALANCE_THREADS];
     double served; /* thread time of all commands, in windows */
-    size_t *order; /* streams by thread */
+    size_t *order; /* connections sorted by thread */
 } simState;
 
 static int patternAt(const shape *sh, int w) {
@@ -86,7 +86,7 @@ static int patternAt(const shape *sh, int w) {
     return sh->pattern[step];
 }
 
-/* One thread: all have turns until they have what they want, or the time is up. */
+/* Serves the connections of a thread round-robin until they have what they want or the time is used up. */
 static void serveThread(simStream *all, const size_t *ids, size_t n, double time) {
     size_t hungry = n;
     while (hungry > 0 && time > 1e-9) {
@@ -138,7 +138,7 @@ static void serve(simState *st, int w) {
             main_ns += s->gets * WINDOW_NS / s->kind->command_ns * s->kind->main_ns;
         }
     }
-    double part = main_ns > WINDOW_NS ? WINDOW_NS / main_ns : 1; /* main is slower than all of them */
+    double part = main_ns > WINDOW_NS ? WINDOW_NS / main_ns : 1; /* main is the bottleneck */
     for (int t = 1; t <= sh->threads; t++) {
         st->busy[t] = st->penalty[t] < 1 ? st->penalty[t] : 1;
         for (size_t k = start[t]; k < start[t + 1]; k++) {
@@ -157,7 +157,7 @@ static void serve(simState *st, int w) {
 
 typedef struct outcome {
     double served;
-    size_t moves, moves_late; /* all; in the last third */
+    size_t moves, moves_late; /* all moves; those of the last third */
     int level;
 } outcome;
 
@@ -184,7 +184,7 @@ static void simMove(simState *st, simStream *s, unsigned to) {
     s->lost = MOVE_LOST;
 }
 
-/* What threads above the level hold leaves them, some at a time. */
+/* Moves connections away from threads above the level, some at a time. */
 static size_t evacuate(simState *st, balancePolicy *p) {
     static bool may[BALANCE_THREADS];
     size_t held[BALANCE_THREADS] = {0}, n = 0;
@@ -248,7 +248,7 @@ static outcome simulate(const shape *sh) {
 
 typedef struct search {
     const shape *sh;
-    double part[PATTERNS];                 /* of the time */
+    double part[PATTERNS];                 /* share of the time */
     double sum[BALANCE_THREADS][PATTERNS]; /* demand */
 } search;
 
@@ -280,7 +280,7 @@ static int heavierFirst(const void *a, const void *b) {
     return (x < y) - (x > y);
 }
 
-/* Where it adds most; of equal ones where least is. */
+/* Returns the thread where it adds most; of equal ones the one with the least load. */
 static unsigned bestThread(const search *se, const simStream *s) {
     unsigned best = 1;
     double best_gain = -1, best_sum = 0;
@@ -363,8 +363,8 @@ static void step(shape *sh, int pattern, int windows) {
 
 #define ALWAYS 15u
 
-/* Main executes 3.3 million commands a second; 63 threads could read more where a command is cheap, and then it would
- * not matter who reads what. */
+/* Main executes 3.3 million commands a second. If commands are cheap, 63 threads could read more, and then the
+ * assignment would not matter. */
 static const kind *light(const shape *sh) {
     return sh->threads < 32 ? &request : &tls_16k;
 }
@@ -468,7 +468,7 @@ static const struct {
     {"one dwarfs a thread", dwarfing, true},
 };
 
-/* The bar is for figures, which differ from seed to seed: the same loads each time, others with UNIT_SEED. */
+/* The results differ from seed to seed: the loads are the same each time unless UNIT_SEED is set. */
 static void compare(int processors) {
     seed_now = getenv("UNIT_SEED") ? unitRandomSeed() : 1;
     printf("%d processors: served, of the best fixed assignment; moves, in the last third; threads\n", processors);
@@ -483,7 +483,7 @@ static void compare(int processors) {
         printf("  %-28s %.3f %8zu %6zu %4d   (%zu streams, best %.1f threads' time)\n", sh.name, ours.served / best,
                ours.moves, ours.moves_late, ours.level, sh.n, best / WINDOWS);
         CHECK(ours.served >= BAR * best);
-        /* It has come to rest, as far as loads that vary let it. */
+        /* The policy has settled, as far as varying loads allow. */
         double late = (double)ours.moves_late * 2 * MOVE_NS / (WINDOWS / 3 * WINDOW_NS * sh.threads);
         if (shapes[i].steady) CHECK(late <= RESTLESS_MAX);
         free(sh.ios);

@@ -1,4 +1,5 @@
-/* conn_detach_test.c -- a connection is here when its holder has let go of it and nothing is left to be sent on it.
+/* conn_detach_test.c -- a connection is detached once its owner thread has released it and has nothing left to send on
+ * it.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "net_fixture.h"
@@ -25,7 +26,7 @@ static void useThreads(int n) {
     fixtureTurn();
 }
 
-/* A client that has been served, so that its stream is with the thread that keeps it. */
+/* Opens a client and serves a command, so that its connection is on its thread. */
 static void begin(int threads) {
     netFixtureInit();
     useThreads(threads);
@@ -59,7 +60,7 @@ TEST(detached_connection_is_attached_again) {
     for (int threads = 1; threads <= 3; threads += 2) {
         begin(threads);
         CHECK(connDetachBegin(loan.c) == loan.s);
-        CHECK(connDetachBegin(loan.c) == NULL); /* it is lent already */
+        CHECK(connDetachBegin(loan.c) == NULL); /* already detached */
         CHECK(fixtureUntil(isDecided, NULL, 10000));
         CHECK_EQ_INT(loan.state, DETACH_DONE);
         char here[] = "here";
@@ -73,7 +74,7 @@ TEST(detached_connection_is_attached_again) {
     }
 }
 
-/* A peer that does not read what it is owed is not there for anybody else. It is sent that all the same. */
+/* A connection with unsent output cannot be detached. The peer is sent all of it. */
 TEST(detaching_is_refused_while_output_is_left) {
     enum { BYTES = 8 << 20 };
     for (int threads = 1; threads <= 3; threads += 2) {
@@ -86,7 +87,7 @@ TEST(detaching_is_refused_while_output_is_left) {
         CHECK(fixtureUntil(isDecided, NULL, 10000));
         CHECK_EQ_INT(loan.state, DETACH_REFUSED);
         CHECK(loan.conn == NULL);
-        sds got = fixtureReceiveBytes(loan.peer, BYTES + 12); /* with "$8388608" and two ends of a line */
+        sds got = fixtureReceiveBytes(loan.peer, BYTES + 12); /* with "$8388608" and two CRLF */
         CHECK_EQ_INT(sdsLen(got), BYTES + 12);
         sdsFree(got);
         sdsFree(text);

@@ -1,5 +1,5 @@
-/* rebalance_test.c -- real threads and streams, whose work is made up: what they have done is put into the counters,
- * and windows pass when the test says so. So nothing depends on how busy the machine is.
+/* rebalance_test.c -- real threads and connections with simulated work: the test sets their counters and decides when a
+ * window ends, so that nothing depends on the load of the machine.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "net_fixture.h"
@@ -20,11 +20,11 @@
 static struct {
     clientIo *ios[CLIENTS_MAX];
     int peers[CLIENTS_MAX], n;
-    double wants[CLIENTS_MAX]; /* of a thread's time */
+    double wants[CLIENTS_MAX]; /* share of a thread's time */
     monotime now;
     double ticks_per_ns;
     mainLoad load;
-    double idle; /* processors, as the system tells; negative: it does not */
+    double idle; /* idle processors as the system reports them; negative: not reported */
     double idle_ms;
 } world;
 
@@ -47,7 +47,7 @@ static bool settled(void *arg) {
     return true;
 }
 
-/* `clients` evenly over threads 1 to `threads`, and nobody makes turns but the test. */
+/* Spreads `clients` evenly over threads 1 to `threads`; only the test runs loop iterations. */
 static void prepare(int threads, int clients) {
     netFixtureInit();
     monotime a = clockTicks();
@@ -80,7 +80,8 @@ static unsigned homeOf(int i) {
     return ioThreadId(world.ios[i]->home);
 }
 
-/* What a thread does in a window for its streams: all the same part of what it can, if that is too little. */
+/* Simulates the work of a thread in a window: each connection gets the same share of its demand, if the thread cannot
+ * do all. */
 static void work(unsigned t) {
     double sum = 0;
     for (int i = 0; i < world.n; i++)
@@ -129,11 +130,11 @@ TEST(rebalance_relieves_a_thread_with_hot_clients) {
         world.wants[i] = 0.9;
         hot++;
     }
-    CHECK(hot >= 2); /* who came while a thread was busy went elsewhere */
+    CHECK(hot >= 2); /* connections that came while a thread was busy went elsewhere */
     windows(60);
     for (unsigned t = 1; t <= 4; t++) CHECK(busyOn(t) <= 1);
     for (int i = 0; i < 12; i++)
-        if (world.wants[i] == 0) CHECK_EQ_INT(homeOf(i), was[i]); /* nothing was wrong with them */
+        if (world.wants[i] == 0) CHECK_EQ_INT(homeOf(i), was[i]); /* no reason to move them */
     for (int i = 0; i < 12; i++) was[i] = homeOf(i);
     windows(60);
     for (int i = 0; i < 12; i++) CHECK_EQ_INT(homeOf(i), was[i]);
@@ -163,13 +164,13 @@ TEST(rebalance_moves_nothing_while_threads_have_time) {
     end();
 }
 
-/* The survey takes some windows, and in between streams end that it has seen and that it is about to see. */
-/* Threads are full and so are the processors: the policy may have some on trial, but no crowd of them. */
+/* The survey takes several windows, and in between connections end, some already surveyed and some not. */
+/* Threads and processors are fully loaded: the policy may try a few more threads, but not many. */
 TEST(rebalance_takes_idle_processors_only) {
     prepare(8, 16);
     net_settings.io_threads_always_active = false;
     rebalanceProcessors(9);
-    windows(2000); /* nobody has anything to do: one is enough */
+    windows(2000); /* no load: one thread is enough */
     CHECK_EQ_INT(rebalanceActiveThreads(), 2);
     for (int i = 0; i < 16; i++) world.wants[i] = 1;
     world.idle = 0;
@@ -205,7 +206,7 @@ TEST(rebalance_survives_clients_that_end_while_they_are_surveyed) {
         sessionsFreeClosing();
         ioThreadsFlush();
         poll(NULL, 0, 1);
-        ioThreadsPoll(100); /* some are gone */
+        ioThreadsPoll(100); /* some are closed */
     }
     windows(100);
     double load[3] = {0};
@@ -239,7 +240,7 @@ TEST(rebalance_knows_what_streams_cost) {
     fixtureSend(large_peer, wire, sdsLen(wire));
     got = fixtureReceiveBytes(large_peer, 1000000);
     CHECK(sdsLen(got) > 1000000);
-    CHECK(atomic_load(&large->work) >= 2 * 1000000 / 4); /* in, and out */
+    CHECK(atomic_load(&large->work) >= 2 * 1000000 / 4); /* received, and sent */
     sdsFree(got);
     sdsFree(wire);
     sdsFree(text);

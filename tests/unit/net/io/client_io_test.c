@@ -1,4 +1,5 @@
-/* client_io_test.c -- a stream on thread 0 with the test in main's place: every split, limit, end, partial write.
+/* client_io_test.c -- a client's I/O half on thread 0, with the test in place of main: every split, limit, end, partial
+ * write.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "bio.h"
@@ -15,17 +16,17 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define INFLIGHT_BYTES_MAX (256 * 1024) /* what docs/design/data_path.md says of back-pressure */
+#define INFLIGHT_BYTES_MAX (256 * 1024) /* the limit that docs/design/data_path.md states */
 #define INFLIGHT_BLOCKS_MAX 4
 
-/* What main would know of the stream. */
+/* What main would know of the connection. */
 static struct {
     clientIo *s;
     int peer;
     sds seen; /* records as text */
     requestBlock *held, **held_end;
     size_t blocks, written, replies_back;
-    size_t blocks_out, bytes_out; /* not returned */
+    size_t blocks_out, bytes_out; /* not yet returned */
     int ends, end_reason, hangups;
     bool gone, left;
 } rig;
@@ -41,7 +42,7 @@ static void catRecords(const requestBlock *b) {
     }
 }
 
-/* What has come back belongs to others now. */
+/* Overwrites blocks that have come back, as they belong to others now. */
 static void scribble(replyBlock *chain) {
     for (replyBlock *b = chain; b; b = b->next) {
         memset(b->data, '#', b->used);
@@ -126,7 +127,7 @@ static void post(messageType type, unsigned number, requestBlock *block, replyBl
     if (!rig.gone) clientIoCheck(rig.s);
 }
 
-/* All that main has: the stream gets it back. */
+/* Returns all blocks that main has, for the connection to take back. */
 static requestBlock *takeHeld(void) {
     requestBlock *chain = rig.held;
     rig.held = NULL;
@@ -135,7 +136,7 @@ static requestBlock *takeHeld(void) {
     return chain;
 }
 
-/* Main has executed everything. */
+/* Returns all blocks, as if main had executed everything. */
 static void rigReturn(void) {
     while (rig.held) {
         requestBlock *chain = takeHeld();
@@ -191,7 +192,7 @@ static const struct {
     {"PING\r\nSET \"a b\r\nPING\r\n", "<PING>!Protocol error: unbalanced quotes in request>"},
     {"*1\r\n$4\r\nPINGxx*1\r\n$4\r\nPING\r\n", "!Protocol error: invalid CRLF in request>"},
     {"*1\r\n$6\r\nnosuch\r\n*2\r\n$3\r\nGET\r\n$02\r\nkk\r\n",
-     NULL}, /* whatever it is, it is the same for each split */
+     NULL}, /* NULL if any result is right that is the same for each split */
 };
 
 static void feedSplit(const char *wire, size_t len, const size_t *cuts, int ncuts) {
@@ -248,7 +249,7 @@ TEST(stream_records_do_not_depend_on_the_split) {
     }
 }
 
-/* Requests large in bytes and in arguments, so that the parser's place is kept from read to read. */
+/* Requests with many bytes and arguments, so that the parser's position is kept from read to read. */
 TEST(stream_large_requests_do_not_depend_on_the_split) {
     sds wire = catWords(sdsEmpty(), "PING");
     sds big = sdsEmpty();
@@ -276,8 +277,8 @@ TEST(stream_large_requests_do_not_depend_on_the_split) {
     sdsFree(wire);
 }
 
-/* Two streams of a thread in the middle of requests with kept arguments do not disturb each other (the array is lent).
- * */
+/* Two connections of a thread, both in the middle of a request with kept arguments, do not disturb each other (they
+ * share the array). */
 TEST(stream_moves_in_the_middle_of_a_request) {
     rigOpen(false, true);
     sds wire = sdsCatPrintf(sdsEmpty(), "*150\r\n$3\r\nDEL\r\n");
@@ -389,7 +390,7 @@ TEST(stream_large_arguments_do_not_depend_on_the_split) {
     CHECK(strncmp(whole, want, sdsLen(want)) == 0);
     CHECK(sdsLen(whole) > len - 200 && strcmp(whole + sdsLen(whole) - 7, "<GET|a>") == 0);
     for (size_t cut = 1; cut < len; cut += cut < 60 ? 1 : 509) checkSplit(wire, whole, &cut, 1, len);
-    /* Where the large ones end. */
+    /* The ends of the large arguments. */
     for (const char *p = wire; (p = strstr(p, "\r\n")) != NULL; p++) {
         for (size_t cut = (size_t)(p - wire); cut <= (size_t)(p - wire) + 2 && cut < len; cut++)
             checkSplit(wire, whole, &cut, 1, len);
@@ -423,7 +424,7 @@ TEST(stream_large_argument_is_read_to_where_it_stays) {
     sdsFree(wire);
 }
 
-/* What stands behind a large argument is judged as it is behind any other. */
+/* Input after a large argument is checked as it is after any other. */
 TEST(stream_errors_behind_large_arguments) {
     static const struct {
         const char *before, *behind, *end;
@@ -479,7 +480,7 @@ TEST(stream_moves_and_ends_in_the_middle_of_a_large_argument) {
     sdsFree(wire);
 }
 
-/* A peer that sends as fast as it is read. */
+/* A peer that sends as fast as its bytes are read. */
 static size_t endless_bytes;
 
 static ssize_t endlessRead(connection *c, void *buf, size_t len) {
@@ -495,7 +496,7 @@ TEST(stream_one_event_brings_a_bounded_part_of_a_large_argument) {
     connectionType type = *rig.s->conn->type;
     type.read = endlessRead;
     rig.s->conn->type = &type;
-    CHECK_EQ_INT(send(rig.peer, "x", 1, MSG_NOSIGNAL), 1); /* never taken: it stays readable */
+    CHECK_EQ_INT(send(rig.peer, "x", 1, MSG_NOSIGNAL), 1); /* never read: the descriptor stays readable */
     size_t most = 0, iterations = 0;
     for (; iterations < 1000 && !rig.blocks; iterations++) {
         size_t before = endless_bytes;
@@ -511,7 +512,7 @@ TEST(stream_one_event_brings_a_bounded_part_of_a_large_argument) {
 TEST(stream_query_buffer_limit_ends_the_stream) {
     rigOpen(false, true);
     atomic_store(&net_shared.client_query_buffer_limit, 1024 * 1024);
-    sds wire = catWords(sdsEmpty(), "PING"); /* and a large argument, which counts as far as it has come */
+    sds wire = catWords(sdsEmpty(), "PING"); /* and a large argument, of which the received part counts */
     wire = sdsCatPrintf(wire, "*2\r\n$4\r\nECHO\r\n$5000000\r\n");
     put(wire, sdsLen(wire));
     CHECK_EQ_STR(rig.seen, "<PING>");
@@ -540,8 +541,8 @@ TEST(stream_browsers_are_cut_off) {
     }
 }
 
-/* A descriptor that the system does not wait for, here because it is a file: main hears of it, and is not left with a
- * client that nobody will ever hear of. */
+/* A descriptor that cannot be polled, here because it is a file: main is notified, so that the client does not stay
+ * without events. */
 TEST(stream_that_cannot_be_waited_for_ends) {
     char path[] = "/tmp/client_stream_test.XXXXXX";
     int fd = mkstemp(path);
@@ -574,7 +575,8 @@ TEST(stream_strangers_have_limits) {
     sdsFree(wire);
 }
 
-/* AUTH is with main when a request over the limits is met: wait, and judge by what main says. */
+/* AUTH is at main when a request exceeds the limits: the connection waits for the result and applies the limits that
+ * follow from it. */
 static void authPending(bool granted, const char *second, size_t len, const char *want) {
     sds wire = sdsCatLen(catWords(sdsEmpty(), "AUTH x"), second, len);
     for (size_t cut = 0; cut < sdsLen(wire); cut++) {
@@ -600,7 +602,7 @@ TEST(stream_limits_wait_for_a_pending_auth) {
     sdsFree(many);
 }
 
-/* A malformed line is malformed for everybody; it must not be read twice, as reading changes it. */
+/* A malformed line is an error for any user; it must not be parsed twice, as parsing changes it. */
 TEST(stream_malformed_lines_do_not_wait_for_auth) {
     rigOpen(false, false);
     putText("AUTH x\r\nSET \"a b\r\n");
@@ -612,8 +614,8 @@ TEST(stream_malformed_lines_do_not_wait_for_auth) {
 
 /* --- back-pressure -------------------------------------------------------------------------------------------- */
 
-/* A client that sends `count` arguments as fast as they are taken, while main does nothing until nothing more is read.
- * rigDeliver() sees to it that nothing is handed over beyond the limits. `blocks`, `bytes`: main has so many then. */
+/* A client sends `count` arguments as fast as they are accepted, while main does nothing until reading stops.
+ * rigDeliver() checks that nothing is handed over beyond the limits. `blocks` and `bytes` are what main has then. */
 static void backPressure(size_t arg_len, int count, size_t blocks, size_t bytes) {
     rigOpen(false, true);
     sds arg = sdsEmpty();
@@ -630,7 +632,7 @@ static void backPressure(size_t arg_len, int count, size_t blocks, size_t bytes)
         iteration();
         CHECK_EQ_INT(rig.s->inflight_blocks, rig.blocks_out);
         CHECK_EQ_INT(rig.s->inflight_bytes, rig.bytes_out);
-        if (idle > 20) { /* nothing moves: main catches up */
+        if (idle > 20) { /* no progress: main catches up */
             if (rig.s->reading_stopped) CHECK(rig.blocks_out >= blocks && rig.bytes_out >= bytes);
             stopped |= rig.s->reading_stopped;
             rigReturn();
@@ -671,7 +673,7 @@ TEST(stream_reports_the_end_once_at_any_stage) {
             if (cut % 2) shutdown(rig.peer, SHUT_WR);
             else close(rig.peer), rig.peer = -1;
             for (int k = 0; k < 3; k++) iteration();
-            CHECK_EQ_INT(rig.ends, bad ? 0 : 1); /* after an error nothing is read: main closes */
+            CHECK_EQ_INT(rig.ends, bad ? 0 : 1); /* after an error nothing more is read: main closes */
             if (!bad) CHECK_EQ_INT(rig.end_reason, END_EOF);
             rigClose();
         }
@@ -686,14 +688,14 @@ static void fallBehind(void) {
     CHECK_EQ_INT(rig.hangups, 0);
 }
 
-/* A peer that goes while main is far behind is heard at once, once; what it had sent is read when main has caught up,
- * and then comes the end. */
+/* The close of a peer while main lags is reported at once, and once. Its remaining input is read when main has caught
+ * up, and then the end is reported. */
 TEST(stream_hears_of_the_end_while_main_is_behind) {
     for (int how = 0; how < 6; how++) {
         rigOpen(how % 2, true);
         fallBehind();
         size_t before = rig.blocks;
-        if (how / 2 == 1) { /* also at the next holder */
+        if (how / 2 == 1) { /* also at the next owner */
             post(IO_MSG_LEAVE, 0, NULL, NULL);
             CHECK(rig.left);
             post(IO_MSG_JOIN, CLIENT_IO_AUTHENTICATED, NULL, NULL);
@@ -705,7 +707,7 @@ TEST(stream_hears_of_the_end_while_main_is_behind) {
         CHECK_EQ_INT(rig.hangups, 1);
         CHECK_EQ_INT(rig.blocks, before);
         CHECK_EQ_INT(rig.ends, 0);
-        if (how / 2 == 2) { /* the next holder does not tell it again */
+        if (how / 2 == 2) { /* the next owner does not report it again */
             post(IO_MSG_LEAVE, 0, NULL, NULL);
             post(IO_MSG_JOIN, CLIENT_IO_AUTHENTICATED, NULL, NULL);
             for (int i = 0; i < 3; i++) iteration();
@@ -720,7 +722,7 @@ TEST(stream_hears_of_the_end_while_main_is_behind) {
     }
 }
 
-/* A stream that drains reads again; one whose input has ended tells nothing more. */
+/* A draining connection reads again; one whose input has ended reports nothing more. */
 TEST(stream_that_drains_tells_of_no_hang_up) {
     rigOpen(false, true);
     fallBehind();
@@ -748,7 +750,7 @@ TEST(stream_that_cannot_be_written_to_tells_of_no_hang_up) {
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
-/* A chain of blocks of random bytes with random references. The objects' counts are given to the chain. */
+/* Returns a chain of blocks of random bytes with random references, which own their counts. */
 static replyBlock *randomChain(int blocks, size_t piece_max, uint64_t *seed) {
     replyBlock *head = NULL, **end = &head;
     for (int i = 0; i < blocks; i++) {
@@ -779,7 +781,7 @@ static replyBlock *randomChain(int blocks, size_t piece_max, uint64_t *seed) {
     return head;
 }
 
-/* A socket that takes so many bytes and no more. */
+/* A socket that accepts so many bytes and no more. */
 static size_t takes_now, takes_later, first_writev;
 static int writev_calls;
 static sds taken;
@@ -834,7 +836,7 @@ TEST(stream_writes_go_on_at_every_byte) {
     }
 }
 
-/* A chain of one block with `n` values of `len` bytes, each behind a header. */
+/* Returns a chain of one block with `n` values of `len` bytes, each after a header. */
 static replyBlock *valuesChain(int n, size_t len) {
     replyBlock *b = replyBlockGet(1024, true);
     for (int i = 0; i < n; i++) {
@@ -851,7 +853,8 @@ static replyBlock *valuesChain(int n, size_t len) {
     return b;
 }
 
-/* Bytes of the first write of a chain to a socket that takes everything, and the bytes of its first turn. */
+/* Stores the bytes of the first write of a chain to a socket that accepts everything, and the bytes of its first
+ * iteration. */
 static void firstWrite(replyBlock *chain, size_t *write, size_t *iteration_bytes) {
     rigOpen(false, true);
     connectionType type = *rig.s->conn->type;
@@ -875,7 +878,7 @@ static void firstWrite(replyBlock *chain, size_t *write, size_t *iteration_bytes
     sdsFree(want);
 }
 
-/* Other clients of the thread wait for one that reads a large value no longer than for one that reads small ones. */
+/* Other clients of the thread wait no longer for one that reads a large value than for one that reads small ones. */
 TEST(io_iteration_is_bounded_inside_a_value) {
     size_t write, iteration_bytes;
     firstWrite(valuesChain(1, 10 << 20), &write, &iteration_bytes);
@@ -886,10 +889,10 @@ TEST(io_iteration_is_bounded_inside_a_value) {
     CHECK_EQ_INT(write, 16 * ((16 << 10) + 7)); /* in one write */
 }
 
-/* The real thing with a tiny socket buffer, chains added while others are on their way. */
+/* A real socket with a tiny buffer, and chains that are added while others are being sent. */
 static void writeThrough(bool tcp, int chains, size_t piece_max, uint64_t *seed) {
     rigOpen(tcp, true);
-    int small = tcp ? 16384 : 4608; /* less makes TCP wait for its timers */
+    int small = tcp ? 16384 : 4608; /* with less, TCP waits for its timers */
     setsockopt(rig.s->conn->fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small));
     sds want = sdsEmpty(), got = sdsEmpty();
     unitLimit limit = unitLimitStart(20000);
@@ -925,8 +928,8 @@ TEST(stream_writes_all_bytes_in_order) {
     }
 }
 
-/* A peer that does not read: what waits for it costs what it takes and not a block for each reply. All else has come
- * back, the bytes and references are those that were given, and the counts of the values are right in the end. */
+/* If the peer does not read, waiting output costs what it contains and not a block for each reply. Everything else has
+ * been returned, bytes and references are those that were given, and the counts of the values are right in the end. */
 TEST(stream_waiting_replies_share_blocks) {
     uint64_t seed = unitRandomSeed();
     rigOpen(false, true);
@@ -964,7 +967,7 @@ TEST(stream_waiting_replies_share_blocks) {
     }
     CHECK_EQ_INT(held, blocks);
     CHECK_EQ_INT(value->refcount, 1 + (chains + 2) / 3);
-    /* Bytes and references, and at most as much again for what did not fit the end of a block. */
+    /* Bytes and references, and at most twice that for unused ends of blocks. */
     CHECK(held_bytes < 2 * (size_t)chains * (16 + sizeof(replyRef) / 3) + REPLY_BLOCK_LARGE);
     takes_later = 777;
     takes_now = 1;
@@ -979,7 +982,7 @@ TEST(stream_waiting_replies_share_blocks) {
     sdsFree(want);
 }
 
-/* Close gives everything back, sent or not, and what was not sent is not counted as written. */
+/* Closing returns everything, sent or not, and unsent bytes do not count as written. */
 TEST(stream_close_with_pending_output) {
     uint64_t seed = unitRandomSeed();
     for (int i = 0; i < 20; i++) {
@@ -999,8 +1002,7 @@ TEST(stream_close_with_pending_output) {
     }
 }
 
-/* What was written and not yet reported goes to main with the next request, once; what has no request to go with, by
- * itself. */
+/* Written bytes that were not yet reported are reported with the next request, once; or alone if there is none. */
 TEST(stream_reports_written_bytes_with_the_next_request) {
     uint64_t seed = unitRandomSeed();
     rigOpen(false, true);
@@ -1058,8 +1060,8 @@ static void drain(bool half_closed, uint64_t *seed) {
     post(IO_MSG_DRAIN, 0, NULL, NULL);
     if (!half_closed) put("PING\r\nPING\r\n", 12);
     for (int i = 0; i < 5; i++) iteration();
-    CHECK_EQ_INT(rig.ends, before); /* output is left */
-    CHECK_EQ_STR(rig.seen, "");     /* input is thrown away */
+    CHECK_EQ_INT(rig.ends, before); /* unsent output */
+    CHECK_EQ_STR(rig.seen, "");     /* input is discarded */
     for (int i = 0; i < 10000 && rig.ends == before; i++) {
         CHECK(fixtureReceive(rig.peer, &got));
         iteration();
@@ -1092,8 +1094,8 @@ static int unreadInput(void) {
     return unread;
 }
 
-/* Whether reading had stopped before or not, and whoever holds it: a stream that drains goes on listening. What comes
- * is taken from the socket, as nothing that lies there may make a reset of the end, and its peer is heard to go. */
+/* A draining connection keeps reading, whether reading had stopped before or not, and on any owner thread. Its input is
+ * discarded, as unread input would turn the close into a reset, and the close of its peer is noticed. */
 TEST(stream_that_drains_listens) {
     enum { READS, IS_BEHIND, MOVED, HALF_CLOSED, WAYS };
     uint64_t seed = unitRandomSeed();
@@ -1113,16 +1115,16 @@ TEST(stream_that_drains_listens) {
         }
         CHECK(send(rig.peer, "PING\r\n", 6, MSG_NOSIGNAL) == 6);
         if (way % WAYS == HALF_CLOSED) shutdown(rig.peer, SHUT_WR);
-        for (int i = 0; i < 10; i++) iteration(); /* what fallBehind() has left is more than one read */
+        for (int i = 0; i < 10; i++) iteration(); /* fallBehind() has left more than one read */
         CHECK_EQ_INT(unreadInput(), 0);
-        CHECK_EQ_INT(rig.blocks, blocks); /* it is thrown away */
+        CHECK_EQ_INT(rig.blocks, blocks); /* discarded */
         CHECK_EQ_INT(rig.ends, 0);
         CHECK(rig.s->out_head != NULL);
         rigClose();
     }
 }
 
-/* More than the peer's buffer takes, and less than the socket's own. */
+/* Returns more than the buffer of the peer takes, and less than that of the socket. */
 static replyBlock *oneLargeBlock(void) {
     replyBlock *b = replyBlockGet(60000, false);
     for (int i = 0; i < 60000; i++) b->data[i] = (char)('a' + i % 23);
@@ -1130,8 +1132,8 @@ static replyBlock *oneLargeBlock(void) {
     return b;
 }
 
-/* The peer goes on sending while it reads slowly: all that was written reaches it, though what it sends is read by
- * nobody. Closing at once would reset the connection under the bytes that are on their way. */
+/* The peer keeps sending and reads slowly: all written output reaches it, although its input is discarded. Closing at
+ * once would reset the connection while bytes are on their way. */
 TEST(stream_drain_waits_for_what_the_kernel_has) {
     rigOpen(true, true);
     int small = 8192, large = 1 << 20;
@@ -1150,12 +1152,12 @@ TEST(stream_drain_waits_for_what_the_kernel_has) {
         iteration();
     }
     CHECK_EQ_INT(rig.ends, 0);
-    post(IO_MSG_LEAVE, 0, NULL, NULL); /* and it may move meanwhile */
+    post(IO_MSG_LEAVE, 0, NULL, NULL); /* and the connection may move meanwhile */
     CHECK(rig.left && rig.s->linger_timer < 0);
     post(IO_MSG_JOIN, CLIENT_IO_AUTHENTICATED, NULL, NULL); /* main does not ask for the drain again */
     CHECK(rig.s->linger_timer >= 0);
     unitLimit limit = unitLimitStart(60000);
-    while (fixtureReceive(rig.peer, &got) && !unitLimitOver(&limit)) iteration(); /* until the end of file */
+    while (fixtureReceive(rig.peer, &got) && !unitLimitOver(&limit)) iteration(); /* until end of file */
     CHECK_EQ_INT(sdsLen(got), sdsLen(want));
     CHECK(sdsLen(got) == sdsLen(want) && !memcmp(got, want, sdsLen(got)));
     close(rig.peer);
@@ -1167,7 +1169,7 @@ TEST(stream_drain_waits_for_what_the_kernel_has) {
     sdsFree(want);
 }
 
-/* A peer that takes nothing is not waited for. */
+/* A peer that reads nothing is not waited for. */
 TEST(stream_drain_ends_although_the_peer_stands_still) {
     rigOpen(true, true);
     int small = 8192, large = 1 << 20;
@@ -1186,7 +1188,7 @@ TEST(stream_drain_ends_although_the_peer_stands_still) {
     rigClose();
 }
 
-/* The peer half-closes, the stream drains, and then the peer goes away without reading: main must hear of it. */
+/* The peer half-closes, the connection drains, and then the peer closes without reading: main must be notified. */
 TEST(stream_drain_ends_when_the_peer_is_gone) {
     uint64_t seed = unitRandomSeed();
     for (int eof_first = 0; eof_first < 2; eof_first++) {

@@ -1,6 +1,6 @@
-/* client_cron_test.c -- a hundred thousand clients and the clock: how many are looked at at once, and how often each.
+/* client_cron_test.c -- periodic work on a hundred thousand clients: how many are checked at once, and how often each.
  *
- * Clients without connections: nobody looks into their stream, and no turn of the loop runs while they are there.
+ * The clients have no connections: their I/O half is never accessed, and no loop iteration runs while they exist.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "client_cron.h"
@@ -19,7 +19,7 @@
 
 static clientIo nobody;
 static client **clients;
-static uint8_t *asked; /* of each client, how often it was asked what it costs */
+static uint8_t *asked; /* how often the cost of each client was computed */
 static monotime now;
 
 static void countAsked(const client *c, clientInfoExtra *extra) {
@@ -31,13 +31,13 @@ static monotime ticksOfMs(uint64_t ms) {
     monotime t = clockTicks();
     uint64_t per_ms = 1;
     while (clockTicksToNs(t + per_ms) - clockTicksToNs(t) < 1000000) per_ms *= 2;
-    /* The smallest that makes a millisecond, by halving. */
+    /* Finds the smallest value that makes a millisecond, by bisection. */
     for (uint64_t step = per_ms / 2; step; step /= 2)
         if (clockTicksToNs(t + per_ms - step) - clockTicksToNs(t) >= 1000000) per_ms -= step;
     return ms * per_ms;
 }
 
-/* A tick, and the steps that it leaves. Returns the looks. */
+/* Runs a tick and the steps that it leaves. Returns the number of checks. */
 static uint64_t tick(void) {
     uint64_t before = clientCronGetStats().looks;
     now += ticksOfMs(TICK_MS);
@@ -62,7 +62,7 @@ static void makeClients(size_t count) {
     clientCronResetStats();
 }
 
-/* Those that are to be closed, too. */
+/* Frees all clients, also those that are to be closed. */
 static void freeClients(size_t count) {
     net_settings.timeout_s = 0;
     net_settings.maxmemory_clients = 0;
@@ -70,7 +70,7 @@ static void freeClients(size_t count) {
         if (!clients[i]) continue;
         clientEvictionForget(clients[i]);
         clients[i]->output_memory = 0;
-        clients[i]->flags &= ~CLIENT_BLOCKED; /* set by a test alone: engine does not know of it */
+        clients[i]->flags &= ~CLIENT_BLOCKED; /* set only by a test: engine does not know of it */
     }
     while (clientPopClosing()) {
     }
@@ -82,13 +82,13 @@ static void freeClients(size_t count) {
     tick();
 }
 
-/* Nobody is silent and all together cost little: to find that out takes no step more than its looks, and each client
- * is asked within any second. */
+/* No client is idle and all together cost little: no step checks more than its share, and each client is checked within
+ * any second. */
 TEST(client_cron_looks_at_a_hundred_thousand_a_few_at_a_time) {
     makeClients(MANY);
     net_settings.timeout_s = 1000000;
     net_settings.maxmemory_clients = 1ll << 40;
-    tick(); /* the first one has no time behind it that counts */
+    tick(); /* the first tick has no preceding interval */
     memset(asked, 0, MANY);
     clientCronResetStats();
     uint64_t steps = clientCronGetStats().steps;
@@ -122,7 +122,8 @@ TEST(client_cron_looks_at_few_in_each_tick) {
     freeClients(CLIENT_CRON_LOOKS);
 }
 
-/* All have been silent for too long, but for those who wait. No step closes more than a few, and all go. */
+/* All have been idle for too long, except blocked ones. No step closes more than a few, and all are closed in the
+ * end. */
 TEST(client_cron_closes_a_few_at_a_time) {
     enum { SILENT = 5000 };
     makeClients(SILENT);
@@ -152,14 +153,14 @@ TEST(client_cron_closes_a_few_at_a_time) {
     freeClients(SILENT);
 }
 
-/* Who owes output is found without a look at anybody else. */
+/* Clients with unread output are found without checking any others. */
 TEST(client_cron_looks_at_those_who_owe_output) {
     enum { OWE = 1000 };
     makeClients(MANY);
     CHECK_EQ_INT(tick(), 0);
     for (int i = 0; i < OWE; i++) {
         client *c = clients[i * 7];
-        c->output_memory = OUTPUT_FULL_BYTES; /* as far as it knows */
+        c->output_memory = OUTPUT_FULL_BYTES; /* as the client is known to have */
         c->output_blocks = 1;
         CHECK(!outputLimitCheck(c));
         CHECK(c->flags & CLIENT_OUTPUT_FULL);
@@ -167,11 +168,11 @@ TEST(client_cron_looks_at_those_who_owe_output) {
     clientCronResetStats();
     for (int i = 0; i < 3; i++) CHECK_EQ_INT(tick(), OWE);
     CHECK_EQ_INT(clientCronGetStats().looks_max, CLIENT_CRON_LOOKS);
-    for (int i = 1; i < OWE; i++) clients[i * 7]->output_memory = 0; /* gone since */
+    for (int i = 1; i < OWE; i++) clients[i * 7]->output_memory = 0; /* sent since */
     CHECK_EQ_INT(tick(), OWE);
     CHECK(!(clients[7]->flags & CLIENT_OUTPUT_FULL));
     CHECK(clients[0]->flags & CLIENT_OUTPUT_FULL);
-    CHECK_EQ_INT(tick(), OWE); /* they owe nothing any more, and are not looked at again */
+    CHECK_EQ_INT(tick(), OWE); /* they have no output any more, and are not checked again */
     CHECK_EQ_INT(tick(), 1);
     clients[0]->output_blocks = 0;
     freeClients(MANY);

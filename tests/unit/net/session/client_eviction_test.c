@@ -1,4 +1,4 @@
-/* client_eviction_test.c -- maxmemory-clients: who goes, who stays, and what it costs to find out.
+/* client_eviction_test.c -- maxmemory-clients: which clients are evicted, and the cost of finding them.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "client_eviction.h"
@@ -45,8 +45,8 @@ static bool isEnough(void *arg) {
     return !clientEvictionWanted();
 }
 
-/* The dearest go, and no more than must; who may not be evicted stays. Nobody is asked what he costs more than a few
- * times, however many go. */
+/* The clients with the most memory are evicted, and no more than necessary; protected clients stay. The memory of each
+ * is computed only a few times, however many are evicted. */
 TEST(client_eviction_lets_the_dearest_go) {
     static bool registered;
     client *c[CLIENTS];
@@ -97,8 +97,8 @@ TEST(client_eviction_lets_the_dearest_go) {
 
 static clientIo nobody;
 
-/* Costs change at random, clients come and go, and some may not be evicted for a while. In the end the limit is set so
- * that half must go: the dearest do. */
+/* Memory changes at random, clients come and go, and some are protected for a while. In the end the limit is set so
+ * that half must be evicted: those with the most memory are. */
 TEST(client_eviction_keeps_the_order) {
     uint64_t seed = unitRandomSeed();
     client *c[MODEL_CLIENTS] = {NULL};
@@ -146,7 +146,7 @@ TEST(client_eviction_keeps_the_order) {
         if (c[i]) clientEvictionForget(c[i]), clientFree(c[i]);
 }
 
-/* Nobody goes for what he has cost a while ago, and nobody at all before each was looked at under the new limit. */
+/* No client is evicted for memory that it used earlier, and none at all before each was checked under the new limit. */
 TEST(client_eviction_goes_by_what_clients_cost_now) {
     client *c[3];
     netFixtureInit();
@@ -166,10 +166,10 @@ TEST(client_eviction_goes_by_what_clients_cost_now) {
         clientEvictionUpdate(c[i]);
     }
     CHECK(clientEvictionWanted());
-    c[1]->input_bytes = 0; /* it has run, and was not looked at since */
+    c[1]->input_bytes = 0; /* it has run, and was not checked since */
     CHECK(!clientEvictionStep());
     CHECK(!clientEvictionWanted());
-    c[2]->input_bytes = 600000; /* a request comes */
+    c[2]->input_bytes = 600000; /* a request arrives */
     clientEvictionFlow(c[2]);
     CHECK(clientEvictionWanted());
     c[2]->flags |= CLIENT_NO_EVICT;
@@ -187,7 +187,7 @@ TEST(client_eviction_goes_by_what_clients_cost_now) {
     for (int i = 0; i < 3; i++) clientEvictionForget(c[i]), clientFree(c[i]);
 }
 
-/* Whether a client that costs exactly so much is too much. */
+/* Returns whether a client of exactly so many bytes exceeds the limit. */
 static bool isTooMuch(client *c, size_t bytes) {
     c->input_bytes = 0;
     c->input_bytes = bytes - clientMemUsage(c);
@@ -195,12 +195,12 @@ static bool isTooMuch(client *c, size_t bytes) {
     return clientEvictionWanted();
 }
 
-/* A limit below zero is a share of maxmemory, and none without one. The least is 128 KiB. */
+/* A negative limit is a percentage of maxmemory, and no limit without maxmemory. The minimum is 128 KiB. */
 TEST(client_eviction_limit_may_be_a_share_of_maxmemory) {
     static const struct {
         long long limit;
         long long maxmemory;
-        size_t bytes; /* 0: no limit */
+        size_t bytes; /* 0 if there is no limit */
     } cases[] = {{-5, 0, 0},         {-5, 100000000, 5000000}, {-100, 3000000, 3000000}, {-1, 100, 128 * 1024},
                  {1, 0, 128 * 1024}, {131073, 0, 131073},      {200000, 100, 200000},    {0, 100000000, 0}};
     netFixtureInit();

@@ -39,7 +39,7 @@ static sds cat(sds s, const char *text) {
 
 #define CLIENTS 9
 
-/* Several clients, each with a pipeline in several blocks: each client's notes are in order, every reply is right. */
+/* Several clients with pipelines of several blocks: the notes of each client are in order, every reply is right. */
 TEST(batch_keeps_the_order_of_each_client) {
     netFixtureInit();
     uint64_t seed = unitRandomSeed();
@@ -89,7 +89,7 @@ TEST(batch_keeps_the_order_of_each_client) {
     engine_settings.prefetch_batch_max_size = 16;
 }
 
-/* Keys that come and go within a batch: the answers are those of one command after another. */
+/* Keys are added and deleted within a batch: the replies are those of executing one command after another. */
 TEST(batch_sizes_give_the_same_answers) {
     netFixtureInit();
     uint64_t seed = unitRandomSeed();
@@ -154,7 +154,7 @@ static void freeTable(void *structure, int encoding) {
     dictRelease(structure);
 }
 
-/* Elements are fetched behind their keys, and counted with them; keys of other types, and none, lead nowhere. */
+/* Elements are prefetched after their keys, and counted with them; keys of other types and absent keys have none. */
 TEST(batch_prefetch_goes_on_into_values) {
     static const objectTypeOps ops = {.name = "set", .free = freeTable, .elements = tableOf};
     static char members[][3] = {"a", "b", "c"};
@@ -180,7 +180,7 @@ TEST(batch_prefetch_goes_on_into_values) {
     CHECK_EQ_INT(tables_asked, 2);
     CHECK_EQ_INT(prefetch_stats.entries - entries, 6 + 5);
 
-    /* More than are hashed ahead, and than a batch holds. */
+    /* More elements than are hashed ahead, and than a batch holds. */
     sdsFree(wire);
     wire = catWords(sdsEmpty(), "PING");
     slice many[REQ_ELEMENTS_MAX + 20];
@@ -227,8 +227,8 @@ static parsedCommand *recordOf(recordArena *arena, size_t argc, const slice *arg
     return p;
 }
 
-/* A command without keys has no share of a walk's time; one whose keys an earlier batch has walked has one of the next
- * walk, as its part of that one was lost. */
+/* A command without keys gets no part of the time of a prefetch. A command whose keys an earlier batch has prefetched
+ * gets a part of the next, as that of the earlier one was lost. */
 TEST(batch_prefetch_time_is_shared_out_by_keys) {
     netFixtureInit();
     static char piece[4096];
@@ -262,7 +262,8 @@ TEST(batch_client_is_closed_by_another_in_the_middle) {
         sds wire = catWords(catWords(sdsEmpty(), words), "NOTE still");
         sds many = sdsEmpty();
         for (int i = 0; i < 300; i++) many = catWords(many, "SET never value");
-        /* The killer is read first or second; whichever, nobody runs after his end. */
+        /* The client that kills is read first or second; in both cases no command runs for the killed client
+         * afterwards. */
         fixtureSend(a, wire, sdsLen(wire));
         fixtureSend(b, many, sdsLen(many));
         sds got = fixtureReceiveBytes(a, 10);
@@ -294,10 +295,10 @@ TEST(batch_paused_clients_go_on) {
     for (int i = 0; i < 5; i++) fixtureTurn();
     sds got = sdsEmpty();
     fixtureReceive(a, &got);
-    CHECK_EQ_STR(got, "$-1\r\n"); /* the read has run, the write waits and all behind it */
+    CHECK_EQ_STR(got, "$-1\r\n"); /* the read has run, the write and everything after it wait */
     CHECK_EQ_INT(pausePostponed(), 2);
-    fixtureSend(a, wire, sdsLen(wire)); /* more comes meanwhile */
-    close(b);                           /* and one goes */
+    fixtureSend(a, wire, sdsLen(wire)); /* more requests arrive meanwhile */
+    close(b);                           /* and one client closes */
     for (int i = 0; i < 5; i++) fixtureTurn();
     CHECK_EQ_INT(pausePostponed(), 1);
     unpauseClients(PAUSE_BY_CLIENT_COMMAND);
@@ -312,7 +313,7 @@ TEST(batch_paused_clients_go_on) {
     allGone();
 }
 
-/* When many go on at once others are served in between: they are released as they are executed, in their order. */
+/* When many clients resume at once, others are served in between: they resume as they are executed, in their order. */
 TEST(batch_paused_clients_go_on_by_and_by) {
     enum { HELD = 200, AT_ONCE = 64 };
     netFixtureInit();
@@ -337,7 +338,7 @@ TEST(batch_paused_clients_go_on_by_and_by) {
     allGone();
 }
 
-/* Whom a command lets go on is served in the turn of that command: nothing else may happen for long. */
+/* A client that a command resumes is served in the same iteration, as there may be no other event for long. */
 TEST(batch_unpaused_clients_do_not_wait_for_an_iteration) {
     netFixtureInit();
     int a, b;
@@ -357,7 +358,7 @@ TEST(batch_unpaused_clients_do_not_wait_for_an_iteration) {
     allGone();
 }
 
-/* Clients end anywhere in a line of those that wait: the others keep their places in it. */
+/* Clients end anywhere in a queue of waiting clients: the others keep their positions. */
 static void endAnywhere(bool paused, uint64_t *seed) {
     int peers[CLIENTS];
     client *c[CLIENTS];
@@ -406,14 +407,14 @@ TEST(batch_waiting_clients_end_anywhere) {
     for (int round = 0; round < 60; round++) endAnywhere(round % 2, &seed);
 }
 
-/* A client is freed at any stage: parsed and not executed, executed and not flushed, half a block. */
+/* A client is freed at any stage: parsed and not executed, executed and not flushed, with half a block. */
 TEST(batch_client_ends_with_blocks_in_flight) {
     for (size_t stage = 0; stage < 40; stage++) {
         int peer;
         client *c = fixtureConnect(&peer, false);
         sds wire = sdsEmpty();
         for (int i = 0; i < 40; i++) wire = catWords(wire, "SET key a-value-that-is-built-ahead-of-its-time");
-        engine_settings.prefetch_batch_max_size = 128; /* more than come: nothing runs while they are read */
+        engine_settings.prefetch_batch_max_size = 128; /* more than arrive: nothing runs while they are read */
         fixtureSuspend(true);
         for (int i = 0; i < 3; i++) {
             fixtureSend(peer, wire, sdsLen(wire));
@@ -452,7 +453,7 @@ TEST(batch_half_closed_clients_get_their_replies) {
         fixtureSuspend(true);
         fixtureSend(peer, wire, sdsLen(wire));
         shutdown(peer, SHUT_WR);
-        for (int i = 0; i < 3; i++) fixtureTurn(); /* requests and their end are there before anything has run */
+        for (int i = 0; i < 3; i++) fixtureTurn(); /* requests and end of input have arrived before anything has run */
         CHECK(c->io->ended);
         engine_settings.prefetch_batch_max_size = 16;
         fixtureSuspend(false);
@@ -481,8 +482,8 @@ static void *sendLater(void *arg) {
     return NULL;
 }
 
-/* While LONG works, others get what it allows or its error, also those whose commands are in the same batch; what
- * stands behind it in its own pipeline waits. */
+/* While LONG runs, other clients get the commands that it allows or its error, also those in the same batch; commands
+ * after it in its own pipeline wait. */
 static void workLong(int threads) {
     netFixtureInit();
     const char *err = NULL;
@@ -550,8 +551,8 @@ static long long onAlarm(aeEventLoop *loop, long long id, void *arg) {
     return AE_NOMORE;
 }
 
-/* A thread works for long and serves somebody meanwhile, who takes his time, too, when a timer of main's own thread is
- * due: that waits for the role. */
+/* A thread runs a long command and serves another client meanwhile, whose command is slow, too, when a timer of main's
+ * own thread is due: the timer waits for the role. */
 TEST(batch_timers_wait_for_a_job_on_a_thread) {
     netFixtureInit();
     const char *err = NULL;
@@ -582,7 +583,7 @@ TEST(batch_timers_wait_for_a_job_on_a_thread) {
     for (int i = 0; i < 50; i++) fixtureTurn();
 }
 
-static client *told; /* borrowed: gets a reply from the next turn's job, or timer */
+static client *told; /* borrowed; gets a reply from the job of the next iteration, or from a timer */
 
 static void tellInTurn(void) {
     if (told) addReplyOk(told);
@@ -595,7 +596,7 @@ static long long tellByTimer(aeEventLoop *loop, long long id, void *arg) {
     return AE_NOMORE;
 }
 
-/* What eviction, expiry and the like add for clients does not wait for the next thing that happens. */
+/* Output that eviction, expiry and similar jobs add for clients does not wait for the next event. */
 TEST(batch_output_of_jobs_and_timers_leaves_at_once) {
     netFixtureInit();
     static bool registered;
@@ -610,7 +611,7 @@ TEST(batch_output_of_jobs_and_timers_leaves_at_once) {
     CHECK(fixtureReceive(peer, &got));
     CHECK_EQ_STR(got, "+OK\r\n");
     aeCreateTimeEvent(fixture_loop, 0, tellByTimer, c);
-    for (int i = 0; i < 5 && sdsLen(got) == 5; i++) { /* in the turn behind that of the timer, which does not wait */
+    for (int i = 0; i < 5 && sdsLen(got) == 5; i++) { /* in the iteration after the timer's, which does not wait */
         fixtureTurn();
         CHECK(fixtureReceive(peer, &got));
     }
@@ -620,7 +621,8 @@ TEST(batch_output_of_jobs_and_timers_leaves_at_once) {
     allGone();
 }
 
-/* What waits for an AUTH is parsed when main gives the block back, and may run at once: behind the reply to AUTH. */
+/* Requests that wait for an AUTH are parsed when main returns the block, and may run at once: their replies come after
+ * that of AUTH. */
 TEST(batch_replies_keep_their_order_behind_auth) {
     int peer;
     client *c = fixtureConnect(&peer, false);
@@ -644,7 +646,7 @@ TEST(batch_replies_keep_their_order_behind_auth) {
     allGone();
 }
 
-/* Streams move because of a command in the middle of a pipeline of several blocks. */
+/* Connections move because of a command in the middle of a pipeline of several blocks. */
 TEST(batch_threads_change_inside_a_pipeline) {
     for (int round = 0; round < 20; round++) {
         int peers[4];
@@ -684,7 +686,7 @@ TEST(batch_threads_change_inside_a_pipeline) {
 /* --- a client that does not read ---------------------------------------------------------------------- */
 
 #define FULL_BYTES 300000
-#define FULL_COMMANDS 5000 /* few enough bytes for the sockets and the holder, so that sending them never waits */
+#define FULL_COMMANDS 5000 /* few enough bytes for the sockets and the owner thread, so that sending never blocks */
 
 typedef struct fullRig {
     client *c;
@@ -700,7 +702,7 @@ static bool isNotFull(void *arg) {
     return !isFull(arg);
 }
 
-/* A client that has asked for far more than it may leave unread, and has read nothing. */
+/* Opens a client that has requested far more than it may leave unread, and has read nothing. */
 static fullRig fullOpen(bool tcp) {
     fullRig rig = {.want = sdsEmpty()};
     rig.c = fixtureConnect(&rig.peer, tcp);
@@ -717,7 +719,7 @@ static fullRig fullOpen(bool tcp) {
         if (get) rig.want = sdsCatLen(sdsCatSlice(rig.want, sdsSlice(value)), "\r\n", 2);
     }
     fixtureSend(rig.peer, wire, sdsLen(wire));
-    /* It may be full several times, until the socket takes no more. */
+    /* It may be full several times, until the socket accepts no more. */
     long long ran = -1;
     for (int same = 0; same < 100; same++) {
         fixtureTurn();
@@ -725,7 +727,7 @@ static fullRig fullOpen(bool tcp) {
         ran = rig.c->commands;
     }
     CHECK(ran < FULL_COMMANDS);
-    /* One command past the limit at most, and a block. */
+    /* At most one command beyond the limit, and a block. */
     CHECK(rig.c->output_memory < FULL_BYTES + 20000 + REPLY_BLOCK_LARGE);
     sdsFree(value);
     sdsFree(wire);
@@ -761,7 +763,7 @@ TEST(batch_unread_output_holds_commands_until_it_is_read) {
         fullRig rig = fullOpen(round % 2);
         int other;
         client *served = fixtureConnect(&other, false);
-        fixtureSend(other, "PING\r\n", 6); /* who reads is served */
+        fixtureSend(other, "PING\r\n", 6); /* a client that reads is served */
         sds got = fixtureReceiveBytes(other, 7);
         CHECK_EQ_STR(got, "+PONG\r\n");
         CHECK(!isFull(served));
@@ -775,7 +777,7 @@ TEST(batch_unread_output_holds_commands_until_it_is_read) {
     useThreads(1);
 }
 
-/* However it ends, it ends, and nothing is left. */
+/* In whatever way it ends, it does end, and nothing leaks. */
 TEST(batch_unread_output_and_the_end_of_the_client) {
     enum { HALF_CLOSED, GONE, HALF_CLOSED_THEN_GONE, KILLED, PAUSED, LIMITED, ENDS };
     for (int threads = 1; threads <= 3; threads += 2)
@@ -785,7 +787,7 @@ TEST(batch_unread_output_and_the_end_of_the_client) {
                 useThreads(threads);
                 fullRig rig = fullOpen(tcp);
                 switch (end) {
-                case HALF_CLOSED: /* all that was asked before is answered, then the server closes */
+                case HALF_CLOSED: /* all earlier requests get their reply, then the server closes */
                     shutdown(rig.peer, SHUT_WR);
                     for (int i = 0; i < 20; i++) fixtureTurn();
                     fullReadAll(&rig);
@@ -803,7 +805,7 @@ TEST(batch_unread_output_and_the_end_of_the_client) {
                     unpauseClients(PAUSE_BY_CLIENT_COMMAND);
                     CHECK(fixtureUntil(isFull, rig.c, 10000));
                     break;
-                case LIMITED: { /* the limit is set while it waits: it is noticed without its doing */
+                case LIMITED: { /* the limit is set while it waits, and is noticed without an action of the client */
                     char *words[] = {"normal", "100000", "0", "0"}, *none[] = {"normal", "0", "0", "0"};
                     CHECK(outputLimitsSet(words, 4, &err));
                     netCron();
@@ -881,13 +883,13 @@ static void bytesMissing(client *a, client *b) {
 
 typedef struct damage {
     damageFn *make;
-    const char *expected; /* part of the condition that is said to have failed */
-    client *a, *b;        /* ready, with a block each */
+    const char *expected; /* part of the condition that must be reported as failed */
+    client *a, *b;        /* runnable, with a block each */
 } damage;
 
 static void checkDamaged(void *arg) {
     damage *d = arg;
-    logSetLevel(LL_WARNING); /* the report says which assertion it was */
+    logSetLevel(LL_WARNING); /* so that the assertion is reported */
     batchCheck();
     printf("sound\n");
     fflush(stdout);
@@ -943,13 +945,13 @@ TEST(batch_check_finds_damage) {
 #if !defined(USE_LIBC_MALLOC)
 #define SPENT 65536
 
-/* Take all there is, go on as long as the reserve allows, and give all back. */
+/* Allocates all memory, continues as long as the reserve allows, and frees all. */
 static void runShort(void) {
     static void *all[4096];
     size_t n = 0;
     while (n < array_len(all) && (all[n] = ztrymalloc(SPENT))) n++;
     if (n == array_len(all)) _exit(43); /* there is no limit */
-    zfree(zmalloc(SPENT));              /* the end of the process, but for the reserve */
+    zfree(zmalloc(SPENT));              /* would end the process without the reserve */
     while (n) zfree(all[--n]);
 }
 
@@ -970,7 +972,8 @@ static void runShortAgain(void *arg) {
 }
 #endif
 
-/* The reserve does not wait for a tick of the server: what clients leave behind makes it again, and so does a turn. */
+/* The reserve does not wait for a tick of the server: it is made again from memory that clients free, and in an
+ * iteration. */
 TEST(batch_makes_the_reserve_again_when_memory_is_back) {
 #if !defined(USE_LIBC_MALLOC)
     netFixtureInit();
@@ -980,16 +983,17 @@ TEST(batch_makes_the_reserve_again_when_memory_is_back) {
 }
 
 #if !defined(USE_LIBC_MALLOC)
-#define WAIT_LEAST_MS 10 /* half of RESERVE_TRIES, for the grain of clocks */
+#define WAIT_LEAST_MS 10 /* half of RESERVE_TRIES, to allow for coarse clocks */
 
-/* No memory is left, nor a reserve: the request is read when that has been waited for in vain, for so long at least. */
+/* Without memory and reserve, the request is read only after waiting for memory without success for at least this
+ * time. */
 static void readWithoutReserve(void *arg) {
     static void *all[4096];
     size_t n = 0;
     int peer;
     unused(arg);
     fixtureConnect(&peer, false);
-    for (int i = 0; i < 2; i++) { /* what one takes is there from the first on */
+    for (int i = 0; i < 2; i++) { /* what one request takes is available from the first on */
         fixtureSend(peer, "PING\r\n", 6);
         sdsFree(fixtureReceiveBytes(peer, 7));
     }
@@ -997,7 +1001,7 @@ static void readWithoutReserve(void *arg) {
     if (!unitLittleMemory(32u << 20)) _exit(43);
     while (n < array_len(all) && (all[n] = ztrymalloc(SPENT))) n++;
     if (n == array_len(all)) _exit(43); /* there is no limit */
-    zfree(zmalloc(SPENT));              /* there goes the reserve */
+    zfree(zmalloc(SPENT));              /* uses the reserve */
     while (n < array_len(all) && (all[n] = ztrymalloc(SPENT))) n++;
     if (zmallocKeepReserve()) _exit(44);
     if (send(peer, "PING\r\n", 6, MSG_NOSIGNAL) != 6) _exit(45);
@@ -1011,7 +1015,7 @@ static void readWithoutReserve(void *arg) {
 }
 #endif
 
-/* A thread without a reserve begins nothing before it has given others the time to free memory. */
+/* A thread without a reserve begins no request before it has given others time to free memory. */
 TEST(batch_waits_for_memory_before_it_reads) {
 #if !defined(USE_LIBC_MALLOC)
     netFixtureInit();

@@ -1,7 +1,7 @@
 /* session_fan_test.c -- messages for many clients over sockets: each gets all of its own, in order, among its replies.
  *
- * A model keeps what each client is to read. Some do not read for a while, some go away, protocols change, output is
- * held back, streams move between threads.
+ * A model keeps what each client must read. Some do not read for a while, some close, protocols change, output is held,
+ * connections move between threads.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "fan_out.h"
@@ -20,10 +20,10 @@
 #define AUDIENCES 4
 
 static struct {
-    client *c[CLIENTS]; /* NULL: gone */
+    client *c[CLIENTS]; /* NULL if closed */
     int peer[CLIENTS];
     sds want[CLIENTS];
-    bool reads[CLIENTS]; /* the others' sockets fill up */
+    bool reads[CLIENTS]; /* the sockets of the others fill up */
     sds got[CLIENTS];
 } crowd;
 
@@ -36,8 +36,8 @@ static uint64_t versions;
 
 static struct {
     holdSequence seq;
-    uint64_t offset; /* of the last mark */
-    bool waits;      /* what leaves main is given marks */
+    uint64_t offset; /* of the last hold */
+    bool waits;      /* output of main is held */
 } hold = {.seq = -1};
 
 static bool gate(holdSequence *seq, uint64_t *offset) {
@@ -123,7 +123,7 @@ static void step(uint64_t *seed, unsigned number, int threads) {
     int a = (int)(unitRandom(seed) % AUDIENCES), i = (int)(unitRandom(seed) % CLIENTS);
     uint64_t what = unitRandom(seed) % 100;
     if (what < 70) {
-        /* A run on the same audience now and then, and sizes on both sides of what is copied and what goes together. */
+        /* Some runs have the same clients as before; sizes on both sides of the limits for copying and joining. */
         const size_t sizes[] = {3, 100, 100, 3000, 5000, 30000, 70000, 400000};
         size_t len = sizes[unitRandom(seed) % (unitRandom(seed) % 8 == 0 ? array_len(sizes) : 4)];
         for (uint64_t again = unitRandom(seed) % 4; again > 0; again--) publish(a, len, number);
@@ -140,7 +140,7 @@ static void step(uint64_t *seed, unsigned number, int threads) {
     } else if (what < 95) {
         holdReached(hold.seq, hold.offset - unitRandom(seed) % (hold.offset / 2 + 1));
     } else if (what < 96 && threads > 1) {
-        askForThreads(1 + (int)(unitRandom(seed) % (unsigned)threads)); /* streams leave in the middle of the turn */
+        askForThreads(1 + (int)(unitRandom(seed) % (unsigned)threads)); /* moves connections in mid-iteration */
     } else {
         fixtureTurn();
         if (what < 98) readAll();
@@ -201,7 +201,7 @@ TEST(fan_over_threads_every_client_reads_its_messages_in_order) {
     crowdOf(4, 3000);
 }
 
-/* What a socket does not take is counted with its client, at what it costs, and no more than that of others. */
+/* Output that a socket does not accept counts for its client, with its actual cost, and not for others. */
 TEST(fan_who_does_not_read_is_counted) {
     netFixtureInit();
     uint64_t seed = unitRandomSeed();

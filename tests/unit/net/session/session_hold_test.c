@@ -1,7 +1,7 @@
-/* session_hold_test.c -- output that waits until an offset is safe: none of it leaves before, all of it then, in order.
+/* session_hold_test.c -- held output: none of it is sent before its offset is safe, all of it then, in order.
  *
- * The gate is this file's: a log that grows when a test says so, with two ways of being safe. A model keeps how much of
- * what each client was sent may have left.
+ * The test provides the log, which grows on demand, with two kinds of safety. A model keeps how much of the output of
+ * each client may have been sent.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "fan_out.h"
@@ -22,12 +22,12 @@
 #define CLIENTS 12
 #define WAYS 2
 
-/* The log whose offsets are waited for. */
+/* The log whose offsets output waits for. */
 static struct {
     holdSequence seq[WAYS];
     uint64_t safe[WAYS], appended;
     bool waits;
-    int way; /* by which it must be safe */
+    int way; /* the required kind of safety */
     void (*asked)(bool waits);
 } book;
 
@@ -59,7 +59,7 @@ static void closeBook(void) {
     sessionsSetGate(NULL);
 }
 
-/* Something is written that is safe by neither way. */
+/* Appends to the log; the new bytes are safe in neither way. */
 static void writeMore(void) {
     book.waits = true;
     book.appended++;
@@ -81,8 +81,8 @@ static void receivesNothing(int fd) {
 
 /* --- one client ------------------------------------------------------------------------------------------------- */
 
-/* Replies leave when what was written by then is safe, whole and in order; those of another client that came when there
- * was nothing to wait for meanwhile, and the end of one that has said QUIT behind its replies. */
+/* Replies are sent when the log up to them is safe, complete and in order. Replies of another client that had nothing
+ * to wait for are sent meanwhile; a client that has sent QUIT is closed after its replies. */
 TEST(hold_replies_leave_when_their_offset_is_safe) {
     for (int quit = 0; quit < 2; quit++) {
         int peer, other;
@@ -97,7 +97,7 @@ TEST(hold_replies_leave_when_their_offset_is_safe) {
         book.waits = false;
         fixtureSend(other, "PING\r\n", 6);
         receives(other, "+PONG\r\n");
-        fixtureSend(peer, "PING\r\n", 6); /* still served, or not after a QUIT; behind what waits */
+        fixtureSend(peer, "PING\r\n", 6); /* still served, but not after a QUIT; after the held output */
         receivesNothing(peer);
         makeSafe(0, book.appended);
         receives(peer, quit ? "$3\r\none\r\n$3\r\ntwo\r\n+OK\r\n" : "$3\r\none\r\n$3\r\ntwo\r\n+PONG\r\n");
@@ -108,7 +108,7 @@ TEST(hold_replies_leave_when_their_offset_is_safe) {
     }
 }
 
-/* Each turn's output has an offset of its own: who never pauses gets each as soon as it may. */
+/* The output of each iteration has its own offset: a client that never pauses gets each part as soon as possible. */
 TEST(hold_each_part_leaves_at_its_own_mark) {
     int peer;
     openBook();
@@ -131,7 +131,7 @@ TEST(hold_each_part_leaves_at_its_own_mark) {
     CHECK(fixtureUntil(fixtureNoClients, NULL, 10000));
 }
 
-/* However much has waited, what it waited in is given back when it has left. */
+/* The memory for any amount of held output is freed after it is sent. */
 TEST(hold_parts_that_have_left_cost_nothing) {
     enum { ROUNDS = 100 };
     int peer;
@@ -152,7 +152,7 @@ TEST(hold_parts_that_have_left_cost_nothing) {
     CHECK(fixtureUntil(fixtureNoClients, NULL, 10000));
 }
 
-/* The policy changes while a part waits: what comes behind it waits for it, too, whatever is safe sooner. */
+/* The policy changes while a part is held: later parts wait for it, too, even if they are safe sooner. */
 TEST(hold_parts_of_two_sequences_leave_in_their_order) {
     int peer;
     openBook();
@@ -166,7 +166,7 @@ TEST(hold_parts_of_two_sequences_leave_in_their_order) {
     receivesNothing(peer);
     makeSafe(1, book.appended);
     receivesNothing(peer);
-    fixtureSend(peer, "ECHO c\r\n", 8); /* nothing keeps it back but what it stands behind */
+    fixtureSend(peer, "ECHO c\r\n", 8); /* held only by the output before it */
     receivesNothing(peer);
     makeSafe(0, book.appended);
     receives(peer, "$1\r\na\r\n$1\r\nb\r\n$1\r\nc\r\n");
@@ -176,8 +176,8 @@ TEST(hold_parts_of_two_sequences_leave_in_their_order) {
     CHECK(fixtureUntil(fixtureNoClients, NULL, 10000));
 }
 
-/* Clients that have said QUIT and wait for their offset are closed from outside, anywhere in the list of those to be
- * drained: the others get their replies and their end. */
+/* Clients that have sent QUIT and wait for their offset are closed from outside, anywhere in the list of draining
+ * clients: the others get their replies and are closed. */
 TEST(hold_draining_clients_end_anywhere) {
     openBook();
     uint64_t seed = unitRandomSeed();
@@ -221,7 +221,7 @@ static long long tooLate(aeEventLoop *loop, long long id, void *arg) {
     return AE_NOMORE;
 }
 
-/* A thread that syncs a file tells of it, and main's wait ends. */
+/* A thread that syncs a file publishes the offset, and main's wait ends. */
 TEST(hold_published_offsets_wake_main) {
     int peer;
     openBook();
@@ -250,7 +250,7 @@ TEST(hold_published_offsets_wake_main) {
 
 #define PARTS_MAX 4096
 
-/* What a client was sent up to `len` may leave behind the parts before it, and when its mark is reached. */
+/* Output up to `len` may be sent after the parts before it, when its offset is reached. */
 typedef struct modelPart {
     size_t len;
     int way; /* -1: at once */
@@ -258,11 +258,11 @@ typedef struct modelPart {
 } modelPart;
 
 typedef struct seat {
-    client *c; /* NULL: nobody */
+    client *c; /* NULL if unused */
     int peer;
     sds want, got;
-    size_t asked_for; /* of `want`: the gate has been asked about it */
-    size_t may;       /* of `want`: may have left */
+    size_t asked_for; /* length of `want` for which the hold was requested */
+    size_t may;       /* length of `want` that may have been sent */
     modelPart parts[PARTS_MAX];
     size_t first, count;
 } seat;
@@ -301,7 +301,7 @@ static void seatsReached(int way, uint64_t offset) {
     for (int i = 0; i < CLIENTS; i++) letGo(&hall.seats[i]);
 }
 
-/* What has come is what may have left, and no more. */
+/* Checks that exactly the permitted output has arrived. */
 static void readSeats(void) {
     for (int i = 0; i < CLIENTS; i++) {
         seat *s = &hall.seats[i];
@@ -354,7 +354,7 @@ static void sit(int i) {
     s->asked_for = s->may = s->first = s->count = 0;
 }
 
-/* The peer goes, or the server closes the connection, whatever waits. */
+/* The peer or the server closes the connection, with any output held. */
 static void leave(int i, bool closed_here) {
     seat *s = &hall.seats[i];
     if (closed_here) clientCloseAsap(s->c);
@@ -392,7 +392,7 @@ static void step(uint64_t *seed, unsigned number, int threads) {
     } else if (what < 72) {
         if (hall.seats[i].c) leave(i, number % 2);
         else sit(i);
-        fixtureTurn(); /* who goes is in no message that begins */
+        fixtureTurn(); /* no message that begins refers to a closed client */
         chooseAudience(seed);
     } else if (what < 74 && threads > 1) {
         askForThreads(1 + (int)(unitRandom(seed) % (unsigned)threads));

@@ -1,9 +1,9 @@
-/* session_output_test.c -- what a session is sent, and how it ends, while its stream is between two holders.
+/* session_output_test.c -- output and end of a session while its connection moves between two owner threads.
  *
- * A stream is on its way from main's word to its last holder until its next one has it. Between the two tests speak as
- * sessions do: replies are added and flushed, a session is drained or closed. With threads the word to let the stream
- * go is posted and not yet published, so that what were wrongly sent to the last holder would come right behind it;
- * with one thread the stream has been let go and is held back.
+ * A connection is moving from main's message to its last owner until its next owner has it. Meanwhile the tests act as
+ * sessions do: replies are added and flushed, a session is drained or closed. With threads the message to release the
+ * connection is posted and not yet published, so that any message wrongly sent to the last owner would come right after
+ * it; with one thread the connection is released and not yet passed on.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "acl.h"
@@ -35,7 +35,7 @@ static struct {
 
 static void leave(void) {
     clientIo *s = way.c->io;
-    if (way.threads > 1) rebalanceGreeted(s); /* to the thread that holds fewest: the other one */
+    if (way.threads > 1) rebalanceGreeted(s); /* to the thread with the fewest connections: the other one */
     else rebalanceDetach(s);
     CHECK(s->moving_to != NULL);
     CHECK_EQ_INT(s->detached_here, way.threads == 1);
@@ -54,7 +54,7 @@ static void setOut(int threads) {
     leave();
 }
 
-/* A reply of its own, which main sends when it flushes. */
+/* Adds a reply, which main sends when it flushes. */
 static void say(int number, size_t len) {
     char head[64];
     int n = snprintf(head, sizeof(head), "$%zu\r\n", len);
@@ -69,13 +69,13 @@ static void say(int number, size_t len) {
 static void sayMuch(void) {
     for (int i = 0; i < 12; i++) {
         say(i, i % 3 ? (size_t)(10 + i) : 20000 + (size_t)i);
-        if (i % 4 == 3) continue; /* two replies leave together */
+        if (i % 4 == 3) continue; /* two replies are sent together */
         sessionsFlush();
         CHECK(way.c->io->held_replies != NULL);
     }
 }
 
-/* All that was said since the last time, and the end if that is due. */
+/* Checks that all replies since the last call arrive, and the end if that is due. */
 static void hears(bool end) {
     sds got = fixtureReceiveBytes(way.peer, sdsLen(way.want) + end);
     CHECK_EQ_INT(sdsLen(got), sdsLen(way.want));
@@ -101,13 +101,13 @@ TEST(output_of_a_client_on_its_way_keeps_its_order) {
         sayMuch();
         arrive();
         hears(false);
-        say(1, 30); /* and what comes later comes later */
+        say(1, 30); /* and later replies come later */
         hears(false);
         settle();
     }
 }
 
-/* Requests that were executed meanwhile go back to whoever holds the stream then, and count there as before. */
+/* Request blocks executed meanwhile are returned to the next owner, and count there as before. */
 TEST(output_of_blocks_waits_for_the_next_owner) {
     for (int threads = 1; threads <= 3; threads += 2) {
         setOut(threads);
@@ -137,7 +137,7 @@ TEST(output_of_blocks_waits_for_the_next_owner) {
     }
 }
 
-/* Who may be a user by its certificate is read when main has looked at that: at once, or by its next holder. */
+/* A client that may log in by its certificate is read once main has checked that: at once, or by its next owner. */
 TEST(output_admits_who_waits_for_its_user) {
     for (int moves = 0; moves < 2; moves++) {
         setOut(1);
@@ -159,7 +159,7 @@ TEST(output_admits_who_waits_for_its_user) {
 
 /* --- ends -------------------------------------------------------------------------------------------------------- */
 
-/* The word to drain waits for the next holder, behind all that is to be written. */
+/* The message to drain waits for the next owner, after all output. */
 TEST(output_drains_when_the_client_has_arrived) {
     for (int threads = 1; threads <= 3; threads += 2)
         for (int much = 0; much < 2; much++) {
@@ -177,7 +177,7 @@ TEST(output_drains_when_the_client_has_arrived) {
         }
 }
 
-/* So does the word to close; what was to be written is dropped. */
+/* So does the message to close; unsent output is dropped. */
 TEST(output_is_dropped_when_the_client_has_arrived) {
     enum { SILENT, REPLIES, DRAINS, WAYS };
     for (int threads = 1; threads <= 3; threads += 2)

@@ -1,4 +1,5 @@
-/* io_threads_test.c -- messages between main and threads: order, overflow, sleep and wake, the dead, start and stop.
+/* io_threads_test.c -- messages between main and threads: order, overflow, sleep and wakeup, values to free, start and
+ * stop.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "main_role.h"
@@ -33,8 +34,8 @@ static void backToOne(void) {
 
 /* --- messages -------------------------------------------------------------------------------------- */
 
-/* Streams that are joined to a thread and closed at once: the answer IO_MSG_GONE of each comes back, in the order of
- * posting, also when there are more messages than a ring holds, in both directions. */
+/* Connections are joined to a thread and closed at once: the reply IO_MSG_GONE of each comes back, in the order of
+ * posting, also with more messages than a ring holds, in both directions. */
 #define STREAMS 200
 #define LAPS 40
 static size_t gone, out_of_order;
@@ -100,7 +101,7 @@ TEST(threads_keep_messages_in_order_through_a_full_ring) {
     fixture_deliver = goneDeliver;
     openIos();
     for (int lap = 0; lap < LAPS; lap++) {
-        joinAndLeaveAll(); /* nothing is taken meanwhile: 16,000 messages one way, 8,000 the other */
+        joinAndLeaveAll(); /* no message is taken meanwhile: 16,000 messages one way, 8,000 the other */
         if (lap % 3 == 0) ioThreadsFlush();
     }
     CHECK(pollUntil(STREAMS * LAPS));
@@ -118,7 +119,7 @@ static long long onTimeout(aeEventLoop *loop, long long id, void *arg) {
     return AE_NOMORE;
 }
 
-/* Main waits as its loop does; false when nothing but the time-out has ended the wait. */
+/* Main waits as its loop does. Returns false if only the timeout has ended the wait. */
 static bool mainWaits(bool offer) {
     bool timed_out = false;
     if (!ioThreadsMainSleeps(offer)) return true;
@@ -129,7 +130,7 @@ static bool mainWaits(bool offer) {
     return !timed_out;
 }
 
-/* What has overflowed a ring to main is moved into it later, and main sleeps meanwhile: it is rung for each time. */
+/* Messages that overflowed a ring to main are moved into it later, while main sleeps: it is woken each time. */
 TEST(threads_wake_main_for_what_had_overflowed) {
     netFixtureInit();
     setThreads(2, false);
@@ -158,7 +159,7 @@ static void answerDeliver(const ioMessage *m) {
     atomic_store(&answered, true);
 }
 
-/* The other thread has main's role: takes what has come, and wakes main's own for half of it. */
+/* The other thread has the main role: it takes messages, and wakes main's own thread for half of them. */
 static iterationEnd answerTurn(void) {
     static int iterations;
     CHECK(panicHoldsMainRole() && !panicOnMainThread());
@@ -166,8 +167,8 @@ static iterationEnd answerTurn(void) {
     return ++iterations % 2 ? ITERATION_DONE : ITERATION_FOR_MAIN;
 }
 
-/* One message there, one back; both sides sleep in between for random times. A lost wake-up shows as a wait that ends
- * by time-out, or as an answer that nobody takes. */
+/* One message there, one back; both sides sleep in between for random times. A lost wakeup shows as a wait that times
+ * out, or as a reply that is not taken. */
 static void askAndAnswer(bool offer, int rounds) {
     netFixtureInit();
     setThreads(2, false);
@@ -193,7 +194,7 @@ static void askAndAnswer(bool offer, int rounds) {
                 if (ioThreadsPoll(100) == 0) lost += !mainWaits(false);
             continue;
         }
-        /* Nobody needs to wake main's own thread for the answer: it is there when it has the role again. */
+        /* Main's own thread needs no wakeup for the reply: it finds it when it acquires the role again. */
         bool slept = ioThreadsMainSleeps(true);
         unitLimit limit = unitLimitStart(20000);
         while (slept && !atomic_load(&answered) && !unitLimitOver(&limit))
@@ -235,17 +236,17 @@ TEST(threads_lose_no_answer_while_the_role_moves) {
 
 /* --- step by step --------------------------------------------------------------------------------------- */
 
-/* Thread 1 stands still at places that the test names, until it is let go. It stands before it looks a second time
- * (behind its last look at the messages of a turn), and before the waits that come when it has nothing to do any more:
- * the first one in whose turn nothing has come of what the test has posted up to a stream's IO_MSG_JOIN. */
+/* Thread 1 stops at points that the test chooses, until the test releases it: before its second look at the messages
+ * (after the last look of an iteration), and before the waits that follow when it has nothing left to do, of which the
+ * first is that of the first iteration without messages of the test up to a connection's IO_MSG_JOIN. */
 typedef enum { STEP_FREELY, STEP_BEFORE_LOOK, STEP_BEFORE_WAIT } stepPlace;
 
 static struct {
     _Atomic stepPlace stop_at, stands_at;
-    clientIo *moved;  /* by the messages of the test: goes from hand to hand */
-    clientIo *marker; /* its IO_MSG_JOIN is the last of them */
-    int iterations;   /* the thread's own: since the marker has come */
-    bool watched;     /* the thread's own: its waits are */
+    clientIo *moved;  /* moved back and forth by the messages of the test */
+    clientIo *marker; /* its IO_MSG_JOIN is the last of these messages */
+    int iterations;   /* used by the thread: iterations since the marker came */
+    bool watched;     /* used by the thread: whether its waits stop */
     int peers[2];
 } step;
 
@@ -276,7 +277,7 @@ static bool standsAt(stepPlace place) {
     return CHECK_EQ_INT(atomic_load(&step.stands_at), place);
 }
 
-/* The thread goes on from where it stands to the next place. */
+/* Releases the thread until the next point. */
 static void letGo(stepPlace next) {
     stepPlace place = atomic_load(&step.stop_at);
     atomic_store(&step.stop_at, next);
@@ -285,7 +286,7 @@ static void letGo(stepPlace next) {
 
 static void stepOpen(void (*deliver)(const ioMessage *m)) {
     netFixtureInit();
-    backToOne(); /* a thread that another test has left would be asleep by now */
+    backToOne(); /* ends threads that another test has left asleep */
     step.iterations = 0;
     step.watched = false;
     gone = out_of_order = 0;
@@ -303,7 +304,7 @@ static void stepOpen(void (*deliver)(const ioMessage *m)) {
     setThreads(2, false);
     fixtureSuspend(true);
     fixture_deliver = deliver;
-    standsAt(STEP_BEFORE_LOOK); /* in its first turn */
+    standsAt(STEP_BEFORE_LOOK); /* in its first iteration */
 }
 
 static void stepPost(messageType type, clientIo *s) {
@@ -311,13 +312,13 @@ static void stepPost(messageType type, clientIo *s) {
     ioThreadPost(ioThreadGet(1), &m);
 }
 
-/* To be answered by an IO_MSG_LEFT. */
+/* Posts a message that is replied to by an IO_MSG_LEFT. */
 static void stepAsk(void) {
     stepPost(IO_MSG_JOIN, step.moved);
     stepPost(IO_MSG_LEAVE, step.moved);
 }
 
-/* Main looks and looks, and wakes nobody. */
+/* Main polls repeatedly, and wakes no thread. */
 static bool comes(size_t want) {
     unitLimit limit = unitLimitStart(5000);
     while (gone < want && !unitLimitOver(&limit))
@@ -325,7 +326,7 @@ static bool comes(size_t want) {
     return CHECK_EQ_INT(gone, want);
 }
 
-/* Main does not wait: there is something to do. */
+/* Main does not wait, as there are messages. */
 static void staysAwake(bool offer) {
     bool sleeps = ioThreadsMainSleeps(offer);
     CHECK(!sleeps);
@@ -334,7 +335,7 @@ static void staysAwake(bool offer) {
     CHECK_EQ_INT(mainRolePeek(), ROLE_KEPT);
 }
 
-/* The marker has a holder if `joined`. */
+/* Closes both; the marker has an owner thread if `joined`. */
 static void stepClose(bool joined) {
     letGo(STEP_FREELY);
     fixture_deliver = goneDeliver;
@@ -351,7 +352,7 @@ static void stepClose(bool joined) {
     fixture_before_report = NULL;
 }
 
-/* Main posts behind the thread's look at its ring, and sees that it does not sleep yet. */
+/* Main posts after the thread's look at its ring, and sees that the thread does not sleep yet. */
 TEST(threads_look_once_more_before_they_sleep) {
     stepOpen(goneDeliver);
     stepAsk();
@@ -361,8 +362,8 @@ TEST(threads_look_once_more_before_they_sleep) {
     stepClose(false);
 }
 
-/* A thread has published, and has seen that main is awake, behind main's last look at what is posted: main does not lay
- * its role down for good, lent or kept. */
+/* A thread has published after main's last look, and has seen that main is awake: main does not release the role for
+ * good, delegated or kept. */
 TEST(threads_main_looks_once_more_before_it_waits) {
     for (int offer = 0; offer < 2; offer++) {
         stepOpen(goneDeliver);
@@ -373,22 +374,22 @@ TEST(threads_main_looks_once_more_before_it_waits) {
         standsAt(STEP_BEFORE_WAIT);
         staysAwake(offer);
         comes(1);
-        bool sleeps = ioThreadsMainSleeps(offer); /* now there is nothing */
+        bool sleeps = ioThreadsMainSleeps(offer); /* no messages are left */
         CHECK(sleeps);
         if (sleeps) ioThreadsMainAwake();
         stepClose(true);
     }
 }
 
-/* More answers than the ring to main has room for: the thread offers the rest when main has made room, though nothing
- * wakes it. */
+/* With more replies than the ring to main holds, the thread offers the rest when main has made space, although nothing
+ * wakes the thread. */
 TEST(threads_offer_main_again_what_has_overflowed) {
     enum { ANSWERS = 9000 };
     stepOpen(goneDeliver);
     for (int i = 0; i < ANSWERS; i++) stepAsk();
     stepPost(IO_MSG_JOIN, step.marker);
     ioThreadsFlush();
-    staysAwake(true); /* the thread is behind, and must be offered the rest */
+    staysAwake(true); /* the thread has more, and must be able to offer it */
     letGo(STEP_BEFORE_WAIT);
     unitLimit limit = unitLimitStart(20000);
     while (atomic_load(&step.stands_at) != STEP_BEFORE_WAIT && !unitLimitOver(&limit)) ioThreadsFlush();
@@ -413,9 +414,9 @@ static void noThreadBut(int n) {
     for (unsigned i = 1; i < IO_THREADS_ALL; i++) CHECK_EQ_INT(ioThreadGet(i) != NULL, (int)i < n);
 }
 
-#define DEAD_BYTES 500 /* DEAD_BATCH of them are a batch by their number, and not by their bytes */
+#define DEAD_BYTES 500 /* DEAD_BATCH of them are a batch by number, and not by bytes */
 
-/* So many dead objects are on their way to thread 2, most of them with main still, when it is to end. */
+/* `dead` values to free are on their way to thread 2, most of them still at main, when the thread is to end. */
 static void endWithTheDead(size_t dead) {
     static char bytes[DEAD_BYTES];
     setThreads(3, false);
@@ -426,10 +427,10 @@ static void endWithTheDead(size_t dead) {
     }
     ioThreadsSetCount(2);
     robj *o = objectCreateRawString(sliceStr("key"), sliceStr("value"), 2);
-    CHECK(!ioThreadsFreeElsewhere(o)); /* to one that is to end nothing is sent */
+    CHECK(!ioThreadsFreeElsewhere(o)); /* nothing is sent to a thread that is to end */
     objectFree(o);
     ioThreadsReap(holdsNone);
-    CHECK_EQ_INT(ioThreadGet(2) != NULL, dead % DEAD_BATCH != 0); /* main has some left for it */
+    CHECK_EQ_INT(ioThreadGet(2) != NULL, dead % DEAD_BATCH != 0); /* main has some values for it */
     ioThreadsFlush();
     noThreadBut(2);
     CHECK(zmallocUsed() < used + 20 * DEAD_BYTES);
@@ -446,7 +447,7 @@ static void greetedDeliver(const ioMessage *m) {
     if (m->type != IO_MSG_GREETED) goneDeliver(m);
 }
 
-/* More messages than its ring holds are for a thread that is to end: it ends when it has taken them. */
+/* A thread that is to end takes more messages than its ring holds before it ends. */
 static void endWithOverflow(bool handshaker) {
     unsigned id = handshaker ? IO_THREAD_GREETER : 2;
     clientIo *s;
@@ -479,7 +480,7 @@ TEST(threads_end_when_they_have_taken_what_overflowed) {
     endWithOverflow(true);
 }
 
-/* A thread that is to end may be wanted again before it has ended, and one that holds streams does not end. */
+/* A thread that is to end may be needed again before it has ended, and a thread with connections does not end. */
 static bool holdsSome(const ioThread *t) {
     unused(t);
     return false;
@@ -500,15 +501,15 @@ TEST(threads_that_own_clients_do_not_end) {
     backToOne();
 }
 
-/* --- more than a ring holds, posted by a turn on a thread ------------------------------------------------ */
+/* --- more than a ring holds, posted by an iteration on a thread ------------------------------------------ */
 
 #define CROWD 6000
 
 static struct {
-    clientIo *io, *caller; /* of thread 1, and of thread 2, which is to make a turn */
+    clientIo *io, *caller; /* of thread 1, and of thread 2, which is to run an iteration */
     _Atomic bool answered, called;
-    _Atomic bool turned; /* a turn has ended that took the call */
-    _Atomic bool posted; /* it was thread 2's, as is wanted */
+    _Atomic bool turned; /* an iteration that took the call has ended */
+    _Atomic bool posted; /* it was on thread 2, as intended */
 } crowd;
 
 static void crowdDeliver(const ioMessage *m) {
@@ -517,7 +518,7 @@ static void crowdDeliver(const ioMessage *m) {
     else atomic_store(&crowd.called, true);
 }
 
-/* Messages that need no answer, and one that does. */
+/* Posts messages without replies, and one with a reply. */
 static iterationEnd crowdTurn(void) {
     ioThreadsPoll(100);
     bool called = atomic_load(&crowd.called);
@@ -537,7 +538,8 @@ static void postTo(unsigned id, messageType type, clientIo *s) {
     ioThreadPost(ioThreadGet(id), &m);
 }
 
-/* Main's own thread begins to wait, and thread 2 has something to tell. True when it has made the turn itself. */
+/* Main's own thread begins to wait, and thread 2 has a message. Returns true if thread 2 has run the iteration
+ * itself. */
 static bool letThread2Iterate(void) {
     atomic_store(&crowd.turned, false);
     for (bool slept = false; !slept;) {
@@ -546,15 +548,15 @@ static bool letThread2Iterate(void) {
         postTo(2, IO_MSG_LEAVE, crowd.caller);
         ioThreadsFlush();
         slept = ioThreadsMainSleeps(true);
-        /* The thread was quicker: its message is there, and the role was kept. Once more. */
+        /* The thread was faster: its message has come, and the role was kept. Repeat. */
         while (!slept && !atomic_load(&crowd.called)) ioThreadsPoll(100);
     }
     while (!atomic_load(&crowd.turned)) poll(NULL, 0, 1);
     return atomic_load(&crowd.posted);
 }
 
-/* Main's own thread waits for long. What a turn on thread 2 could not put into the ring of thread 1 arrives there
- * nevertheless, though that thread has nothing to tell main. */
+/* Main's own thread waits for long. Messages that an iteration on thread 2 could not put into the ring of thread 1
+ * arrive there nevertheless, although thread 1 has no message for main. */
 TEST(threads_offer_again_what_an_iteration_left_over) {
     netFixtureInit();
     setThreads(3, false);
@@ -570,7 +572,7 @@ TEST(threads_offer_again_what_an_iteration_left_over) {
     atomic_store(&crowd.answered, false);
     postTo(1, IO_MSG_JOIN, crowd.io);
     while (!letThread2Iterate()) {
-        ioThreadsMainAwake(); /* thread 1 was quicker, and took the call of thread 2 along */
+        ioThreadsMainAwake(); /* thread 1 was faster, and took the call of thread 2 as well */
     }
     uint64_t end = clockMonotonicMs() + 20000;
     while (!atomic_load(&crowd.answered) && clockMonotonicMs() < end) poll(NULL, 0, 1);
@@ -594,13 +596,13 @@ TEST(threads_offer_again_what_an_iteration_left_over) {
     backToOne();
 }
 
-/* --- what a turn of main has written is reported ------------------------------------------------------- */
+/* --- reports of bytes that an iteration of main has written -------------------------------------------- */
 
 static struct {
     clientIo *io;
-    mainRoleState until;             /* the report waits until the role has come to this */
+    mainRoleState until;             /* the report waits until the role is in this state */
     _Atomic bool hold;               /* the next report waits */
-    _Atomic int iterations, written; /* made on the thread; IO_MSG_WRITTEN that have come */
+    _Atomic int iterations, written; /* run on the thread; IO_MSG_WRITTEN that have come */
 } late;
 
 static void lateReport(const ioOwner *h) {
@@ -625,7 +627,7 @@ static void sendOk(void) {
     ioThreadPost(ioThreadGet(1), &m);
 }
 
-/* The turn in which the thread writes ends because main's own thread is to go on. */
+/* The iteration in which the thread writes ends because main's own thread wants to continue. */
 static iterationEnd lateTurn(void) {
     ioThreadsPoll(100);
     if (atomic_fetch_add(&late.iterations, 1) > 0) return ITERATION_DONE;
@@ -633,9 +635,9 @@ static iterationEnd lateTurn(void) {
     return ITERATION_FOR_MAIN;
 }
 
-/* A thread that made a turn of main has written something in it. Main's own thread, which took the role over, finds
- * nothing and waits, keeping the role; a client may wait for the report. `before`: replies the thread writes before the
- * turn, so that the turn is the last thing it does before it would sleep. */
+/* A thread that ran an iteration of main has written bytes in it. Main's own thread, which took the role over, finds
+ * nothing and waits, keeping the role; a client may wait for the report. `before`: replies that the thread writes
+ * before the iteration, so that the iteration is its last action before it would sleep. */
 static void reportBehindTurn(int before, mainRoleState until) {
     netFixtureInit();
     fixture_before_report = lateReport;
@@ -652,7 +654,7 @@ static void reportBehindTurn(int before, mainRoleState until) {
     late.io = clientIoCreate(connCreateAcceptedUnix(fds[0], NULL), true);
     clientIo *caller = clientIoCreate(connCreateAcceptedUnix(other[0], NULL), true);
     ioMessage join = {.type = IO_MSG_JOIN, .io = late.io}, join_caller = {.type = IO_MSG_JOIN, .io = caller};
-    ioMessage leave = {.type = IO_MSG_LEAVE, .io = caller}; /* to be told of, so that the thread makes a turn */
+    ioMessage leave = {.type = IO_MSG_LEAVE, .io = caller}; /* needs a reply, so that the thread runs an iteration */
     ioThreadPost(ioThreadGet(1), &join);
     ioThreadPost(ioThreadGet(1), &join_caller);
     ioThreadsFlush();
@@ -662,12 +664,12 @@ static void reportBehindTurn(int before, mainRoleState until) {
     else ioThreadPost(ioThreadGet(1), &leave);
     bool released = false;
     ioThreadsFlush();
-    while (atomic_load(&late.iterations) == 0) { /* lent until the thread has made its turn */
+    while (atomic_load(&late.iterations) == 0) { /* delegated until the thread has run its iteration */
         released = ioThreadsMainSleeps(true);
         if (released) aeProcessEvents(fixture_loop, AE_FILE_EVENTS);
         ioThreadsMainAwake();
         if (released) continue;
-        ioThreadsPoll(100); /* the thread was quicker, and found the role kept: once more */
+        ioThreadsPoll(100); /* the thread was faster, and found the role kept: repeat */
         ioThreadPost(ioThreadGet(1), &join_caller);
         ioThreadPost(ioThreadGet(1), &leave);
         ioThreadsFlush();
@@ -701,10 +703,10 @@ TEST(threads_wake_main_for_a_report_after_an_iteration) {
     reportBehindTurn(0, ROLE_ASLEEP);
 }
 
-/* --- many streams, one command ------------------------------------------------------------------------ */
+/* --- many connections, one command -------------------------------------------------------------------- */
 
-/* Streams that never stop, and never have a command, must not keep another one's command from being executed: by main's
- * own thread if that keeps the role, by the thread itself if not. */
+/* Connections that always have input, but never a command, must not delay the command of another one: it is executed by
+ * main's own thread if that keeps the role, otherwise by the thread itself. */
 #define LOUD 16
 typedef struct babbler {
     int fds[LOUD];
@@ -756,7 +758,7 @@ static void commandBesideBabble(bool offer) {
     ioThreadsFlush();
     pthread_t thread;
     CHECK(pthread_create(&thread, NULL, babble, &b) == 0);
-    poll(NULL, 0, 20); /* it babbles */
+    poll(NULL, 0, 20); /* it keeps sending */
     command_block = NULL;
     atomic_store(&command_came, false);
     CHECK(send(quiet, "PING\r\n", 6, MSG_NOSIGNAL) == 6);
@@ -797,7 +799,7 @@ TEST(threads_execute_while_other_clients_babble) {
     commandBesideBabble(true);
 }
 
-/* --- the dead ------------------------------------------------------------------------------------------- */
+/* --- values to free ------------------------------------------------------------------------------------- */
 
 TEST(threads_free_what_is_theirs) {
     netFixtureInit();
@@ -807,7 +809,7 @@ TEST(threads_free_what_is_theirs) {
     for (unsigned i = 0; i < 1000; i++) {
         robj *o = objectCreateString(sliceStr("key"), sliceStr("value"), false, i % 5);
         bool elsewhere = ioThreadsFreeElsewhere(o);
-        CHECK_EQ_INT(elsewhere, i % 5 == 1 || i % 5 == 2); /* not main's, not of threads that do not run */
+        CHECK_EQ_INT(elsewhere, i % 5 == 1 || i % 5 == 2); /* not main's, nor those of threads that do not run */
         if (!elsewhere) objectFree(o);
     }
     for (int i = 0; i < 2000; i++) {
@@ -817,7 +819,7 @@ TEST(threads_free_what_is_theirs) {
         poll(NULL, 0, 1);
     }
     CHECK_EQ_INT(now.freed - before.freed, 400);
-    /* What was posted right before the end is freed too (LeakSanitizer looks). */
+    /* Values posted right before the end are freed too (LeakSanitizer checks). */
     for (unsigned i = 0; i < 500; i++) {
         robj *o = objectCreateString(sliceStr("key"), sliceStr("value"), false, 2);
         if (!ioThreadsFreeElsewhere(o)) objectFree(o);
@@ -841,8 +843,8 @@ static bool areFreed(void *want) {
     return totals().freed == *(uint64_t *)want;
 }
 
-/* One dead object in each turn is no reason for a message, nor for the end of a thread's sleep: there are as many
- * messages as few milliseconds have gone. What waits counts as on its way, and an idle server's turns give it back. */
+/* A single value to free per iteration is no reason for a message, nor to wake a thread: there are as many messages as
+ * a few milliseconds pass. Waiting values count as pending, and iterations of an idle server send them. */
 TEST(threads_get_the_dead_in_batches) {
     netFixtureInit();
     setThreads(3, false);
@@ -863,7 +865,7 @@ TEST(threads_get_the_dead_in_batches) {
     backToOne();
 }
 
-/* Full by number or by bytes, they do not wait for anything but the next flush; fewer wait for the turn that finds them
+/* Batches that are full by number or bytes are sent with the next flush; others wait for the iteration that finds them
  * old, and count meanwhile. */
 TEST(threads_get_full_batches_of_the_dead_at_once) {
     netFixtureInit();
@@ -883,7 +885,7 @@ TEST(threads_get_full_batches_of_the_dead_at_once) {
     backToOne();
 }
 
-/* Nothing waits for a thread that retires, and one that is to end has got all. */
+/* No value waits for a retiring thread, and a thread that is to end has got all. */
 TEST(threads_that_retire_get_their_dead) {
     netFixtureInit();
     setThreads(3, false);
@@ -902,8 +904,8 @@ static bool areGivenBack(void *want) {
     return totals().caches >= *(uint64_t *)want;
 }
 
-/* A thread that has read nothing for a second gives back what the allocator keeps for it, once, and again with what is
- * sent to it to be freed. */
+/* A thread that has read nothing for a second returns the allocator's cache, once, and again after it has freed
+ * values. */
 TEST(threads_that_are_idle_keep_no_cache) {
     netFixtureInit();
     setThreads(3, false);
@@ -918,7 +920,7 @@ TEST(threads_that_are_idle_keep_no_cache) {
     ioThreadsTick(now + second);
     ioThreadsTick(now + 2 * second);
     CHECK(fixtureUntil(areGivenBack, &(uint64_t){before + 2}, 10000));
-    CHECK_EQ_INT(totals().caches, before + 2); /* each once, and not with what was dead while it was not idle */
+    CHECK_EQ_INT(totals().caches, before + 2); /* each once, and not for values freed while it was not idle */
     CHECK(ioThreadsFreeElsewhere(deadOf(2, 70000)));
     CHECK(fixtureUntil(areGivenBack, &(uint64_t){before + 3}, 10000));
     CHECK_EQ_INT(totals().caches, before + 3);
@@ -993,7 +995,7 @@ TEST(threads_come_and_go_under_traffic) {
         fixtureConnect(&peers[i].fd, i % 2);
         pthread_create(&threads[i], NULL, trafficMain, &peers[i]);
     }
-    /* Main may wait for as long as threads execute by themselves; this ends it as a server's tick does. */
+    /* Main may wait as long as threads execute by themselves; this timer ends it like a server's tick. */
     long long tick = aeCreateTimeEvent(fixture_loop, 5, onTick, NULL);
     for (int change = 0; change < 60; change++) {
         setThreads(1 + (int)(unitRandom(&seed) % 6), unitRandom(&seed) % 4 != 0);
@@ -1014,7 +1016,7 @@ TEST(threads_come_and_go_under_traffic) {
     backToOne();
 }
 
-/* --- where streams are ---------------------------------------------------------------------------------------- */
+/* --- where connections are ------------------------------------------------------------------------------------ */
 
 static size_t heldBy(unsigned id) {
     size_t n = 0;
@@ -1026,7 +1028,7 @@ static size_t heldBy(unsigned id) {
     return n;
 }
 
-/* No thread but the first `n` holds a stream, thread 0 none, and none more than its share. */
+/* Checks that only the first `n` threads have connections, thread 0 none, and none more than its share. */
 static bool isSpread(void *n) {
     int threads = *(int *)n;
     size_t all = listLength(client_state.clients), share = (all + (size_t)threads - 2) / (size_t)(threads - 1), sum = 0;

@@ -1,5 +1,5 @@
-/* main_role_test.c -- one has main's role at a time, main's own thread gets it when it waits for it, and it is kept on
- * its own thread only while that pays.
+/* main_role_test.c -- one thread has the main role at a time, main's own thread gets it when it waits for it, and it is
+ * kept on its own thread only while that pays.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "main_policy.h"
@@ -17,7 +17,7 @@
 #define BORROWERS 4
 
 static struct {
-    long steps; /* the role's: two holders at once lose some (and ThreadSanitizer tells) */
+    long steps; /* changed only with the role: two owners at once would lose some (and ThreadSanitizer reports it) */
     _Atomic long acquired, passed_on;
     _Atomic bool stop;
 } shared;
@@ -43,7 +43,7 @@ static void *acquirer(void *arg) {
     return NULL;
 }
 
-/* Main's own thread lays the role down, and takes it again whatever the others do; what is passed on wakes it. */
+/* Main's own thread releases the role, and acquires it again in any activity of the others; a hand-over wakes it. */
 TEST(role_has_one_owner) {
     netFixtureInit();
     fixtureSuspend(true);
@@ -63,7 +63,7 @@ TEST(role_has_one_owner) {
         mainRoleSuspend(true);
         for (unsigned spin = (unsigned)(unitRandom(&seed) % 300); spin; spin--)
             atomic_signal_fence(memory_order_seq_cst);
-        if (i % 64 == 0) poll(NULL, 0, 1); /* a processor for the others, also on a busy machine */
+        if (i % 64 == 0) poll(NULL, 0, 1); /* gives the others a processor, also on a busy machine */
         if (unitRandom(&seed) % 4 == 0 && mainRoleReacquire()) CHECK(panicHoldsMainRole());
         else mainRoleResume();
         CHECK(panicHoldsMainRole());
@@ -72,7 +72,8 @@ TEST(role_has_one_owner) {
         offered += shared.steps != before;
         shared.steps++;
     }
-    /* On a busy machine main's own thread may have been quicker each time: now it waits until another has had it. */
+    /* On a busy machine main's own thread may have been faster each time: it waits until another thread has had the
+     * role. */
     long acquired = atomic_load(&shared.acquired);
     unitLimit limit = unitLimitStart(60000);
     mainRoleSuspend(true);
@@ -86,7 +87,7 @@ TEST(role_has_one_owner) {
     fixtureSuspend(false);
 }
 
-/* A role that is kept is not for the taking; ringing for it brings main's own thread back. */
+/* A role that is kept cannot be acquired; a wakeup makes main's own thread continue. */
 TEST(role_kept_asleep_cannot_be_acquired) {
     netFixtureInit();
     mainRoleSuspend(false);
@@ -105,7 +106,7 @@ TEST(role_kept_asleep_cannot_be_acquired) {
 static struct {
     monotime now;
     long long idle_ms;
-    int idle_percent; /* of one processor; -1: the system does not tell */
+    int idle_percent; /* of one processor; -1 if the system does not report it */
 } machine;
 
 static long long idleMs(void) {
@@ -114,7 +115,7 @@ static long long idleMs(void) {
 
 static mainLoad load = {.idle_ms = idleMs};
 
-/* A window of 25 ms in which main was busy for `busy` percent and executed `commands`. */
+/* Runs a window of 25 ms in which main was busy for `busy` percent and executed `commands`. */
 static void window(unsigned busy, long long commands) {
     static double ticks_per_ns;
     if (ticks_per_ns == 0) {
@@ -130,7 +131,7 @@ static void window(unsigned busy, long long commands) {
     mainPolicyCheck(machine.now, &load);
 }
 
-/* Windows until main is kept on its own thread, or no longer, at most `max`; -1: never. */
+/* Runs up to `max` windows until the dedicated state is `dedicated`. Returns their number, or -1. */
 static int windowsUntil(bool dedicated, int max) {
     for (int i = 0; i < max; i++) {
         if (mainPolicyIsDedicated() == dedicated) return i;
@@ -139,7 +140,7 @@ static int windowsUntil(bool dedicated, int max) {
     return -1;
 }
 
-/* Whatever the tests before have left, a long rest among it, is over: nothing is asked for. */
+/* Ends the effects of earlier tests, such as a long pause between trials: nothing is requested. */
 static void startQuiet(void) {
     netFixtureInit();
     machine.now = clockTicks();
@@ -148,7 +149,7 @@ static void startQuiet(void) {
     load.commands = net_stats.executed;
     for (int i = 0; i < 2500; i++) window(10, 10);
     CHECK(windowsUntil(true, 10) >= 0);
-    for (int i = 0; i < 10; i++) window(90, 1500); /* it pays: the rest is forgotten */
+    for (int i = 0; i < 10; i++) window(90, 1500); /* it pays: the pause is reset */
     for (int i = 0; i < 10; i++) window(10, 10);
     CHECK(!mainPolicyIsDedicated());
 }
@@ -156,11 +157,11 @@ static void startQuiet(void) {
 TEST(policy_tries_and_undoes_what_does_not_pay) {
     startQuiet();
     for (int i = 0; i < 100; i++) window(60, 1000);
-    CHECK(!mainPolicyIsDedicated()); /* there is no need */
+    CHECK(!mainPolicyIsDedicated()); /* not necessary */
     CHECK(windowsUntil(true, 10) >= 2);
     for (int i = 0; i < 10; i++) window(90, 1010); /* one percent */
     CHECK(!mainPolicyIsDedicated());
-    int rest = windowsUntil(true, 1000); /* the next one comes after a second, and after two when it fails */
+    int rest = windowsUntil(true, 1000); /* the next trial comes after a second, and after two if it fails */
     CHECK(rest >= 20 && rest < 60);
     for (int i = 0; i < 4; i++) window(90, 900);
     CHECK(!mainPolicyIsDedicated());
@@ -169,9 +170,9 @@ TEST(policy_tries_and_undoes_what_does_not_pay) {
     for (int i = 0; i < 50; i++) window(90, 1500); /* it pays */
     CHECK(mainPolicyIsDedicated());
     ioOwner few = {.commands = 3}, many = {.commands = 300};
-    CHECK(!mainPolicyWakes(&few)); /* nothing rings for a handful */
+    CHECK(!mainPolicyWakes(&few)); /* no wakeup for a few commands */
     CHECK(mainPolicyWakes(&many));
-    for (int i = 0; i < 50; i++) window(i % 2 ? 30 : 60, 700); /* at the edge */
+    for (int i = 0; i < 50; i++) window(i % 2 ? 30 : 60, 700); /* at the limit */
     CHECK(mainPolicyIsDedicated());
     for (int i = 0; i < 10; i++) window(20, 300);
     CHECK(!mainPolicyIsDedicated());
@@ -188,27 +189,27 @@ TEST(policy_tries_nothing_where_no_processor_is_idle) {
     for (int i = 0; i < 10; i++) window(10, 10);
 }
 
-/* The processor that main had to itself has found other work. */
+/* The processor that main had to itself is used by others now. */
 TEST(policy_goes_back_when_processors_are_no_longer_idle) {
     startQuiet();
     CHECK(windowsUntil(true, 20) >= 0);
     for (int i = 0; i < 10; i++) window(90, 1500);
     CHECK(mainPolicyIsDedicated());
-    machine.idle_percent = 30; /* neither there nor gone: nothing is tried */
+    machine.idle_percent = 30; /* neither idle nor busy: nothing is tried */
     CHECK_EQ_INT(windowsUntil(false, 200), -1);
     machine.idle_percent = 0;
     CHECK(windowsUntil(false, 20) >= 0);
-    for (int i = 0; i < 4; i++) window(90, 700); /* worse without */
+    for (int i = 0; i < 4; i++) window(90, 700); /* worse without it */
     CHECK(mainPolicyIsDedicated());
-    CHECK(windowsUntil(false, 100) >= 20); /* after a rest */
+    CHECK(windowsUntil(false, 100) >= 20); /* after a pause */
     for (int i = 0; i < 4; i++) window(90, 990);
-    CHECK(!mainPolicyIsDedicated()); /* as good: the threads execute from now on */
+    CHECK(!mainPolicyIsDedicated()); /* equally good: the threads execute from now on */
     CHECK_EQ_INT(windowsUntil(true, 200), -1);
 }
 
 /* --- an I/O thread, about itself --------------------------------------------------------------------- */
 
-/* Who has told another thread of nothing has no answer to wait for. */
+/* A thread that has sent no commands has no replies to wait for. */
 TEST(policy_waits_for_answers_to_commands_only) {
     mainWatch w = {0};
     ioOwner none = {.reads = 3}, some = {.commands = 1};
@@ -217,7 +218,7 @@ TEST(policy_waits_for_answers_to_commands_only) {
     CHECK(!mainWatchSpins(&w));
     mainWatchAdd(&w, &some);
     CHECK(w.told_at != 0);
-    CHECK(mainWatchLooksAgain(&w, &some, true)); /* here it is */
+    CHECK(mainWatchLooksAgain(&w, &some, true)); /* here there is one */
     CHECK_EQ_INT(w.told_at, 0);
     CHECK(!mainWatchSpins(&w));
 }

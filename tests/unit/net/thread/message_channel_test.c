@@ -1,4 +1,4 @@
-/* message_channel_test.c -- a channel with the test at both ends: order, whatever has overflowed when.
+/* message_channel_test.c -- a channel with the test at both ends: order, with any overflow.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "message_channel.h"
@@ -21,7 +21,7 @@ static void post(size_t n) {
     }
 }
 
-/* At most `max` of what the consumer sees. How many there were, each the next one. */
+/* Takes at most `max` messages, which must be the next in order. Returns their number. */
 static size_t take(size_t max) {
     size_t n = 0;
     const ioMessage *m;
@@ -37,7 +37,7 @@ static size_t take(size_t max) {
 static void takeAll(void) {
     while (end.taken < end.posted) {
         messageChannelCommit(&end.ch);
-        if (!CHECK(take(SIZE_MAX) > 0)) return; /* something has been lost */
+        if (!CHECK(take(SIZE_MAX) > 0)) return; /* a message was lost */
     }
     CHECK(!messageChannelHasOverflow(&end.ch));
     CHECK(!messageChannelCommit(&end.ch));
@@ -50,7 +50,7 @@ static void closeChannel(void) {
     messageChannelDestroy(&end.ch);
 }
 
-/* Until the ring is full and `over` messages wait for room. */
+/* Posts until the ring is full and `over` messages wait. Returns the number posted. */
 static size_t fill(size_t over) {
     size_t before = end.posted;
     while (!messageChannelHasOverflow(&end.ch)) post(1);
@@ -68,7 +68,7 @@ TEST(channel_shows_nothing_before_it_is_published) {
     closeChannel();
 }
 
-/* There is room again, but older messages wait for it: what is posted now goes behind them, published or not. */
+/* The ring has space again, but older messages wait for it: new ones are posted after them, published or not. */
 TEST(channel_puts_nothing_before_what_has_overflowed) {
     for (size_t over = 1; over <= 5; over += 2)
         for (size_t room = 1; room <= 6; room++) {
@@ -85,7 +85,7 @@ TEST(channel_puts_nothing_before_what_has_overflowed) {
         }
 }
 
-/* The place for what overflows is used again from its start, and grows, while some of it has been sent. */
+/* The buffer for overflow is used again from its start, and grows, while part of it has been sent. */
 TEST(channel_keeps_much_in_order) {
     openChannel();
     size_t ring = fill(1) - 1;

@@ -1,4 +1,4 @@
-/* request_block_test.c -- records against a naive split: flags, keys, hashes, built values; overflow and reuse.
+/* request_block_test.c -- compares records with a naive split: flags, keys, hashes, built values; overflow and reuse.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "bio.h"
@@ -20,7 +20,7 @@ static bool grow(requestReader *r, size_t want) {
     return true;
 }
 
-/* Put bytes into a block and make records of all requests, as the stream does. Takes `bytes`. */
+/* Puts bytes into a block and makes records of all requests, as the connection does. Takes ownership of `bytes`. */
 static requestBlock *blockOf(requestPool *pool, sds bytes, unsigned thread_id) {
     requestReader r = {.grow = grow};
     pool->thread_id = thread_id;
@@ -81,7 +81,7 @@ static void checkKeys(const char *words, const char *want) {
         CHECK(p->keys[i].hash == hashBytes(key.ptr, key.len));
     }
     CHECK_EQ_STR(got, want);
-    /* The general way finds the same. */
+    /* The general extraction finds the same keys. */
     requestKey keys[64];
     if (p->cmd && !p->flags) {
         int n = commandExtractKeys(p->cmd, p->argv, p->argc, keys, (int)array_len(keys));
@@ -207,7 +207,7 @@ TEST(block_records_match_what_was_sent) {
             for (int k = 0; k < sent[i].argc; k++) sdsFree(sent[i].args[k]);
         requestBlockPut(&pool, b);
     }
-    CHECK_EQ_INT(pool.count, 1); /* the same block, again and again */
+    CHECK_EQ_INT(pool.count, 1); /* the same block each time */
     requestPoolEmpty(&pool);
 }
 
@@ -230,7 +230,7 @@ TEST(block_arena_overflows_into_chunks) {
     CHECK(sliceIs(p->next->argv[1], "last"));
     CHECK(b->arena.chunks != NULL);
     requestBlockPut(&pool, b);
-    b = requestBlockGet(&pool); /* the extras are gone, the block is as new */
+    b = requestBlockGet(&pool); /* the extra allocations are freed, the block is as new */
     CHECK(b->arena.chunks == NULL && b->buf == b->inline_buf && b->cap == REQUEST_BUF_BYTES && b->first == NULL);
     CHECK(b->arena.at == b->inline_arena && b->arena.left == REQUEST_ARENA_BYTES);
     requestBlockPut(&pool, b);
@@ -277,7 +277,7 @@ TEST(block_pool_is_bounded_and_values_die_with_the_block) {
     requestPool pool = {0};
     requestBlock *blocks[REQUEST_POOL_MAX + 10];
     for (size_t i = 0; i < array_len(blocks); i++) blocks[i] = blockOf(&pool, catWords(sdsEmpty(), "SET key value"), 0);
-    objectFree(blocks[3]->first->value); /* a handler has taken this one */
+    objectFree(blocks[3]->first->value); /* a handler has taken this value */
     blocks[3]->first->value = NULL;
     for (size_t i = 0; i < array_len(blocks); i++) requestBlockPut(&pool, blocks[i]);
     CHECK_EQ_INT(pool.count, REQUEST_POOL_MAX);
@@ -308,7 +308,7 @@ TEST(block_buffer_grows_with_what_it_holds) {
 
 enum { MIB = 1024 * 1024 };
 
-/* One request on its way through a block, as the stream reads it. */
+/* A request that is read into a block in pieces, as by a connection. */
 typedef struct reading {
     requestPool pool;
     requestReader r;
@@ -323,7 +323,7 @@ static void readingBegin(reading *g) {
     readerReset(&g->r, 0);
 }
 
-/* Waits until what was given to the background is free. */
+/* Waits until the background has freed everything. */
 static void waitForFrees(void) {
     bioDrain(BIO_LAZY_FREE);
     CHECK_EQ_INT(lazyfreePendingBytes(), 0);
@@ -336,7 +336,7 @@ static void readingEnd(reading *g) {
     zfree(g->r.args);
 }
 
-/* What one read brings. */
+/* Adds the bytes of one read. */
 static void readPiece(reading *g, const char *p, size_t n) {
     while (n && !g->failed) {
         requestBlock *b = g->b;
@@ -390,7 +390,7 @@ static void checkReading(reading *g, int argc, const slice *argv, size_t wire_le
     if (p->value) CHECK(sliceEq(objectString(p->value, NULL), argv[2]));
 }
 
-/* All of it in two pieces, cut anywhere: densely where something begins or ends. */
+/* Reads the request in two pieces, cut anywhere: at each byte near the beginning or end of something. */
 static void checkEachCut(int argc, const slice *argv) {
     sds wire = catRequest(sdsEmpty(), argc, argv);
     size_t len = sdsLen(wire);
@@ -449,7 +449,7 @@ TEST(large_arguments_byte_by_byte_and_at_random) {
     sdsFree(wire);
 }
 
-/* An announced length costs nothing; what has come is copied once, and the value is where it was read to. */
+/* An announced length costs no memory; received bytes are copied once, and the value is where it was read to. */
 TEST(large_argument_is_not_copied_as_it_grows) {
     enum { LEN = 64 * MIB, PIECE = 100000 };
     sds part = pattern(PIECE, 6);
@@ -470,7 +470,7 @@ TEST(large_argument_is_not_copied_as_it_grows) {
         if (come < LARGE_ARG_TRUSTED) CHECK(g.b->large->room <= LARGE_ARG_TRUSTED);
         if (come % (17 * PIECE) == 0) {
             waitForFrees();
-            CHECK(zmallocUsed() < used + come + 32 * 1024); /* what has not come is not used */
+            CHECK(zmallocUsed() < used + come + 32 * 1024); /* memory for bytes that have not come is not used */
         }
     }
     CHECK_EQ_INT(moves, 2);
@@ -491,7 +491,7 @@ TEST(large_argument_is_not_copied_as_it_grows) {
     sdsFree(part);
 }
 
-/* A client that goes away in the middle. */
+/* A client that closes in the middle of the argument. */
 TEST(large_argument_cut_off_leaves_nothing) {
     static const size_t comes[] = {
         0, 1, LARGE_ARG_BYTES, LARGE_ARG_TRUSTED - 1, LARGE_ARG_TRUSTED, LARGE_ARG_TRUSTED + 1, 5 * MIB};
@@ -531,12 +531,12 @@ TEST(large_argument_without_memory_is_an_error) {
         else checkReading(&g, array_len(argv), argv, sdsLen(wire));
         readingEnd(&g);
     }
-    CHECK_EQ_INT(refused, 2); /* its first piece, and the whole */
+    CHECK_EQ_INT(refused, 2); /* for its first piece, and for the whole */
     sdsFree(big);
     sdsFree(wire);
 }
 
-/* While the gate is shut the background thread stands before it. */
+/* While the gate is closed the background thread waits at it. */
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 
 static void passGate(void *arg) {
@@ -545,7 +545,7 @@ static void passGate(void *arg) {
     pthread_mutex_unlock(&gate);
 }
 
-/* A value of a request that was never executed must not stop the thread that gives its block back. */
+/* The value of a request that was never executed must not delay the thread that returns its block. */
 TEST(large_values_nobody_took_are_freed_in_the_background) {
     sds big = pattern(2 * MIB, 9);
     slice argv[] = {sliceStr("MSET"), sliceStr("key"), sdsSlice(big)};

@@ -1,19 +1,19 @@
-/* throughput_trial_test.c -- changes that pay, changes that do not, and how long the next trial waits.
+/* throughput_trial_test.c -- A/B trials of changes that pay and that do not, and the pause before the next trial.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "throughput_trial.h"
 #include "unit.h"
 
 #define WINDOW_NS 10000000ull
-#define MS_OF_A_TRIAL 80 /* 20 that do not count, 60 that do */
+#define MS_OF_A_TRIAL 80 /* 20 that are ignored, 60 that count */
 
-static const throughput usual = {.commands = 10000, .ns = 100000000}; /* a hundred a millisecond */
+static const throughput usual = {.commands = 10000, .ns = 100000000}; /* a hundred per millisecond */
 
 static throughput window(long long per_ms) {
     return (throughput){.commands = per_ms * 10, .ns = WINDOW_NS};
 }
 
-/* A trial from its begin to its end, in which so much is done. */
+/* Runs a whole trial with this throughput. */
 static trialState trial(throughputTrial *t, int percent, long long per_ms) {
     throughputTrialBegin(t, usual, percent);
     for (int ms = 10; ms < MS_OF_A_TRIAL; ms += 10)
@@ -21,7 +21,7 @@ static trialState trial(throughputTrial *t, int percent, long long per_ms) {
     return throughputTrialWindow(t, window(per_ms));
 }
 
-/* Milliseconds until the next one may begin. */
+/* Returns the milliseconds until the next trial may begin. */
 static int rests(throughputTrial *t) {
     int ms = 0;
     for (; !throughputTrialMayBegin(t); ms += 10) CHECK_EQ_INT(throughputTrialWindow(t, window(100)), TRIAL_NONE);
@@ -39,7 +39,7 @@ TEST(trial_keeps_what_pays) {
     CHECK_EQ_INT(trial(&t, 98, 98), TRIAL_PAYS);
     CHECK_EQ_INT(rests(&t), 0);
     CHECK_EQ_INT(trial(&t, 98, 97), TRIAL_FAILED);
-    CHECK_EQ_INT(rests(&t), 1000); /* one that has paid makes the next rest short again */
+    CHECK_EQ_INT(rests(&t), 1000); /* after a trial that paid, the pause is short again */
 }
 
 TEST(trial_that_fails_again_waits_longer) {
@@ -51,7 +51,7 @@ TEST(trial_that_fails_again_waits_longer) {
     }
 }
 
-/* What the change itself disturbs is not held against it; nor for it. */
+/* The disturbance by the change itself does not count, neither against nor for it. */
 TEST(trial_does_not_count_its_beginning) {
     throughputTrial t = {0};
     throughputTrialBegin(&t, usual, 105);
@@ -64,7 +64,7 @@ TEST(trial_does_not_count_its_beginning) {
     CHECK_EQ_INT(throughputTrialWindow(&t, window(100)), TRIAL_FAILED);
 }
 
-/* Turns of main may be long: a window is what it is. */
+/* Iterations of main may be long: windows are counted by their actual time. */
 TEST(trial_counts_time_not_windows) {
     throughputTrial t = {0};
     const throughput second = {.commands = 200000, .ns = 1000000000};

@@ -1,4 +1,5 @@
-/* aof_gather_test.c -- a wait for others' writes is as long as it can save, and becomes rare where it saves nothing.
+/* aof_gather_test.c -- the wait before a sync for further writes is as long as it can pay, and becomes rare if it saves
+ * nothing.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "aof_gather.h"
@@ -9,7 +10,7 @@
 static aofGather g;
 static uint64_t more;
 
-/* A sync, and how long the next one may wait. */
+/* Ends a sync, and returns how long the next one may wait. */
 static uint64_t waitAfter(uint64_t units, uint64_t took_us) {
     aofGatherSynced(&g, units, took_us);
     return aofGatherBegin(&g, &more);
@@ -17,7 +18,7 @@ static uint64_t waitAfter(uint64_t units, uint64_t took_us) {
 
 TEST(gather_waits_no_longer_than_a_sync) {
     aofGatherInit(&g, MAX_US);
-    CHECK_EQ_INT(aofGatherBegin(&g, &more), 0); /* nobody was let go yet */
+    CHECK_EQ_INT(aofGatherBegin(&g, &more), 0); /* no client was resumed yet */
     CHECK_EQ_INT(waitAfter(25, 1000), 1000);
     CHECK_EQ_INT(more, 25);
     aofGatherEnd(&g, more, 25);
@@ -34,7 +35,7 @@ TEST(gather_does_not_wait_where_a_sync_is_quick_or_let_nobody_go) {
     CHECK_EQ_INT(waitAfter(0, 1000), 0);
 }
 
-/* How many of so many syncs waited, when each time so many of ten come back. */
+/* Returns how many of `syncs` syncs waited, if `came` of ten clients return each time. */
 static int waits(int syncs, uint64_t came) {
     int n = 0;
     for (int i = 0; i < syncs; i++) {
@@ -51,6 +52,6 @@ TEST(gather_becomes_rare_where_it_is_fruitless) {
     CHECK_EQ_INT(waits(1000, 5), 1000);
     int n = waits(1000, 4);
     CHECK(n >= 10 && n <= 25);
-    CHECK(waits(65, 10) >= 1); /* looked at again now and then */
+    CHECK(waits(65, 10) >= 1); /* tried again now and then */
     CHECK_EQ_INT(waits(100, 10), 100);
 }

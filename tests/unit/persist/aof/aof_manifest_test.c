@@ -1,4 +1,4 @@
-/* aof_manifest_test.c -- each rule of reading, what is written, and how a manifest moves on.
+/* aof_manifest_test.c -- each rule of reading, the text that is written, and changes of a manifest.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "aof_manifest.h"
@@ -11,7 +11,7 @@
 #define BASE "file a.1.base.rdb seq 1 type b\n"
 #define INCR "file a.1.incr.aof seq 1 type i\n"
 
-/* The error of reading `bytes`, "" when there is none; and the line. */
+/* Returns the error of reading `bytes`, "" if there is none, and its line. */
 static const char *errorOf(slice bytes, int *line) {
     aofManifestFault fault = {.line = 0};
     aofManifest *m = aofManifestParse(bytes, &fault);
@@ -97,7 +97,7 @@ TEST(manifest_refuses_lines_without_end_or_too_long) {
         memset(text + 5, 'n', len - 5);
         memcpy(text + len - 14, " seq 1 type b\n", 14);
         CHECK_EQ_STR(errorOf(sdsSlice(text), &line), len <= AOF_MANIFEST_LINE_MAX ? "" : too_long);
-        text[0] = '#'; /* a remark: what is left of a longer one is a line */
+        text[0] = '#'; /* a comment; the rest of a longer one would be a line */
         CHECK_EQ_STR(errorOf(sdsSlice(text), &line),
                      len <= AOF_MANIFEST_LINE_MAX ? "" : "Invalid AOF manifest file format");
         sdsFree(text);
@@ -113,7 +113,7 @@ TEST(manifest_of_remarks_alone_has_no_files) {
     aofManifestFree(m);
 }
 
-/* Cut anywhere it is refused, but between two lines. */
+/* A manifest that is cut off is rejected, unless it is cut between two lines. */
 TEST(manifest_cut_at_every_byte) {
     static const char text[] = BASE "file \"b c\" seq 1 type h\n" INCR;
     for (size_t len = 0; len < sizeof(text); len++) {
@@ -168,7 +168,7 @@ TEST(manifest_names_have_a_bound) {
     CHECK(!aofNameFits(name));
     memset(name, 1, 250);
     name[220] = '\0';
-    CHECK(aofNameFits(name)); /* four bytes each in quotes: still a line */
+    CHECK(aofNameFits(name)); /* four bytes each in quotes: still fits in a line */
     aofManifest *m = aofManifestCreate();
     memset(name, 1, 300);
     name[300] = '\0';
@@ -177,7 +177,7 @@ TEST(manifest_names_have_a_bound) {
     aofManifestFree(m);
 }
 
-/* What is written reads as what it was, whatever the names. */
+/* A written manifest reads as the original, with any names. */
 TEST(manifest_random_names_survive) {
     uint64_t seed = unitRandomSeed();
     for (int round = 0; round < 2000; round++) {

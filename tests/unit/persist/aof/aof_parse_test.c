@@ -1,4 +1,4 @@
-/* aof_parse_test.c -- what is a command of the log, cut anywhere, and what is not.
+/* aof_parse_test.c -- parsing commands of the log, cut anywhere, and malformed ones.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "aof_parse.h"
@@ -10,7 +10,7 @@
 
 static aofItemKind kindOf(const char *text, size_t len) {
     aofItem item = {.bytes = 0};
-    char *copy = zmalloc(len); /* its end is guarded in sanitizer builds */
+    char *copy = zmalloc(len); /* sanitizer builds guard its end */
     memcpy(copy, text, len);
     aofItemKind kind = aofParse(&item, sliceOf(copy, len));
     if (kind == AOF_COMMAND || kind == AOF_ANNOTATION) CHECK(item.bytes <= len);
@@ -37,7 +37,7 @@ TEST(parse_at_every_cut) {
     CHECK_EQ_INT(kindOf(text, sizeof(text) - 1), AOF_COMMAND);
 }
 
-/* Any byte that is not as it must be is a fault, or makes another number of what follows. */
+/* A changed byte is an error, or changes the length of what follows. */
 TEST(parse_with_any_byte_wrong) {
     static const char text[] = "*2\r\n$1\r\nx\r\n$0\r\n\r\n";
     size_t len = sizeof(text) - 1;
@@ -75,7 +75,7 @@ TEST(parse_refuses_what_clients_may_send) {
     CHECK_EQ_INT(kindOf("\0\0\0\0", 4), AOF_BAD);
 }
 
-/* Wherever the number stands. */
+/* At each position of a number. */
 TEST(parse_takes_a_number_of_nineteen_digits) {
     static const char *good[] = {"*0000000000000000001\r\n$4\r\nPING\r\n", "*1\r\n$0000000000000000004\r\nPING\r\n"};
     static const char *bad[] = {"*00000000000000000001\r\n$4\r\nPING\r\n", "*1\r\n$00000000000000000004\r\nPING\r\n"};
@@ -99,7 +99,7 @@ TEST(parse_annotations) {
     CHECK_EQ_INT(kindOf(text, AOF_ANNOTATION_MAX + 1), AOF_BAD);
 }
 
-/* How much is missing is told, so that a large argument is read at once. */
+/* The parser returns how many bytes are missing, so that a large argument is read at once. */
 TEST(parse_says_how_much_it_needs) {
     aofItem item = {.bytes = 0};
     static const char text[] = "*1\r\n$1000000\r\nabc";

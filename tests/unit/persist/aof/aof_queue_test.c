@@ -1,4 +1,4 @@
-/* aof_queue_test.c -- bytes come out as they went in, whatever the sizes, with one thread and with two.
+/* aof_queue_test.c -- bytes leave the queue as they were added, in any sizes, with one thread and with two.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "aof_queue.h"
@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <sched.h>
 
-/* The byte at an offset. */
+/* Returns the byte at an offset. */
 static char byteAt(uint64_t offset) {
     return (char)((offset * 0x9E3779B97F4A7C15ull) >> 56);
 }
@@ -29,7 +29,7 @@ static void append(aofQueue *s, size_t len) {
     aofQueueEndUnit(s);
 }
 
-/* Take up to `limit`; false when a byte is not as it should be. */
+/* Takes bytes up to `limit`. Returns false if one is wrong. */
 static bool take(aofQueue *s, uint64_t limit, uint64_t *seed) {
     struct iovec parts[3];
     size_t bytes, seen = 0;
@@ -67,7 +67,7 @@ TEST(queue_keeps_bytes_in_order) {
     aofQueueDestroy(&s);
 }
 
-/* What goes to the end of a block exactly. */
+/* Bytes that end exactly with a block. */
 TEST(queue_at_the_ends_of_blocks) {
     uint64_t seed = unitRandomSeed();
     aofQueue s;
@@ -81,7 +81,7 @@ TEST(queue_at_the_ends_of_blocks) {
     aofQueueDestroy(&s);
 }
 
-/* No part is empty: a look ends with the bytes, whatever room is left. */
+/* No part is empty: a peek ends with the bytes, whatever space is left in the array. */
 TEST(queue_peeks_at_no_more_parts_than_there_are) {
     struct iovec parts[3];
     size_t bytes;
@@ -100,7 +100,7 @@ TEST(queue_peeks_at_no_more_parts_than_there_are) {
     aofQueueDestroy(&s);
 }
 
-/* A server that ends, or lets replies leave, in the middle of a transaction has only whole ones in its file. */
+/* A server that exits or sends replies in the middle of a transaction has only complete ones in its file. */
 TEST(queue_publishes_complete_units_only) {
     aofQueue s;
     aofQueueInit(&s, 7);

@@ -1,4 +1,5 @@
-/* aof_reader_test.c -- a log comes as the commands it holds, in whole units, wherever it is cut and however it is read.
+/* aof_reader_test.c -- a log is returned as its commands, in complete units, wherever it is cut and in any division
+ * into reads.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "aof_reader.h"
@@ -30,12 +31,12 @@ static void once(void) {
     done = true;
 }
 
-/* --- logs, and what they hold ---------------------------------------------------------------------------- */
+/* --- logs and their contents ----------------------------------------------------------------------------- */
 
-/* A log whose units end at `ends`, where its commands up to there are the first `counts`. */
+/* A log whose units end at `ends`; the commands up to there are the first `counts`. */
 typedef struct log {
     sds bytes;
-    sds all; /* every argument, with its length before it */
+    sds all; /* every argument, after its length */
     size_t *ends, *counts, *text_ends;
     size_t units, commands;
 } log;
@@ -96,7 +97,7 @@ static log randomLog(uint64_t *seed, size_t units, size_t largest) {
         for (size_t n = several ? unitRandom(seed) % 6 : 1; n > 0; n--) addRandom(&g, seed, largest);
         if (several) addWord(&g, "EXEC");
         endUnit(&g);
-        if (unitRandom(seed) % 8 == 0) g.bytes = sdsCat(g.bytes, "#TS:1600000000\r\n"); /* the next unit's */
+        if (unitRandom(seed) % 8 == 0) g.bytes = sdsCat(g.bytes, "#TS:1600000000\r\n"); /* belongs to the next unit */
     }
     return g;
 }
@@ -148,7 +149,7 @@ static void readingFree(reading *got) {
     sdsFree(got->error);
 }
 
-/* The log cut at `len`: all units that are whole, and no word of another. */
+/* Reads the log cut at `len`: all complete units, and nothing of another. */
 static bool readsCut(const log *g, size_t len) {
     int fd = rdbTestOpen(sliceOf(g->bytes, len));
     reading got = readAll(fd, 0);
@@ -174,7 +175,7 @@ TEST(reader_gives_a_log_cut_at_every_byte) {
     logFree(&g);
 }
 
-/* Larger than a batch: units go across the pieces that are read, and a batch grows for one that it does not hold. */
+/* Logs larger than a batch: units span the pieces that are read, and a batch grows for a unit that does not fit. */
 TEST(reader_gives_what_is_split_across_pieces) {
     once();
     uint64_t seed = unitRandomSeed();
@@ -183,7 +184,7 @@ TEST(reader_gives_what_is_split_across_pieces) {
     reading got = readAll(fd, 0);
     CHECK(got.batches > 2);
     readingFree(&got);
-    for (size_t skipped = 1; skipped < 5; skipped++) { /* from a unit on, as behind a base */
+    for (size_t skipped = 1; skipped < 5; skipped++) { /* from a unit on, as after a base */
         size_t unit = unitRandom(&seed) % g.units, text = g.text_ends[unit];
         got = readAll(fd, (off_t)g.ends[unit]);
         CHECK_EQ_INT(got.state, AOF_READ_END);
@@ -248,7 +249,7 @@ TEST(reader_says_why_a_file_cannot_be_read) {
     aofReaderStop(r);
 }
 
-/* Main has seen enough: the thread ends where it stands. */
+/* Main stops the reader: the thread ends where it is. */
 TEST(reader_stops_before_the_end) {
     once();
     uint64_t seed = unitRandomSeed();

@@ -1,4 +1,4 @@
-/* aof_scan_test.c -- what a scanner says of a log is what the loader's parser would say of its bytes.
+/* aof_scan_test.c -- a scanner's result for a log equals that of the loader's parser.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "aof_scan.h"
@@ -16,7 +16,7 @@
 typedef struct verdict {
     aofScanKind kind;
     uint64_t good, lines, items;
-    sds fault; /* owns; NULL */
+    sds fault; /* owns; may be NULL */
 } verdict;
 
 static int fileOf(slice bytes) {
@@ -54,7 +54,7 @@ static verdict scanBytes(slice bytes) {
     return v;
 }
 
-/* The same by the loader's parser, on all bytes at once. */
+/* Computes the same with the loader's parser, on all bytes at once. */
 static bool modelSays(slice in, uint64_t *good) {
     aofItem item = {.bytes = 0};
     size_t at = 0;

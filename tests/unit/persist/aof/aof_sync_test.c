@@ -1,4 +1,4 @@
-/* aof_sync_test.c -- a sync in the background: what it covers, its error, and that it needs no memory.
+/* aof_sync_test.c -- a sync in the background: the bytes that it covers, its error, and that it needs no memory.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "aof_sync.h"
@@ -48,7 +48,7 @@ TEST(aof_sync_tells_what_it_covers_and_its_error) {
     fclose(file);
 }
 
-/* What is allocated here and freed by the thread that syncs would be seen as well. */
+/* Memory allocated here and freed by the syncing thread would be noticed as well. */
 TEST(aof_sync_needs_no_memory) {
     aofSync s;
     uint64_t covers;

@@ -1,8 +1,8 @@
-/* aof_thread_test.c -- what is called safe is on the disk, whatever fails and whenever the power goes.
+/* aof_thread_test.c -- bytes reported as synced are on disk, whatever fails and whenever the power fails.
  *
- * Bytes of a known sequence go in, with cuts, new bases, syncs; before each system call the files that a start would
- * find are put together. They must be a beginning of the sequence, and reach as far as was promised. While a log is
- * turned on there may also be what was there before: nothing, or an older log.
+ * Bytes of a known sequence are appended, with cuts, new bases and syncs. Before each system call the test joins the
+ * files that a restart would find. They must be a prefix of the sequence that reaches as far as was reported as synced.
+ * While a log is being turned on, the earlier state is valid as well: no log, or an older one.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "aof_thread.h"
@@ -29,9 +29,9 @@
 
 static holdSequence written_seq, synced_seq;
 static aofThread *thread;
-static uint64_t begin_offset; /* sequences only grow, so each run begins where the last one ended */
+static uint64_t begin_offset; /* offsets only grow, so each run begins where the last one ended */
 
-/* Bytes of a run, as they are to be in the files. */
+/* The bytes of a run, as they must be in the files. */
 #define RUN_MAX (300 * 20000)
 static char sequence[RUN_MAX];
 
@@ -50,13 +50,13 @@ static void once(void) {
     synced_seq = holdSequenceAdd();
 }
 
-/* --- what a start would find ----------------------------------------------------------------------------- */
+/* --- the files that a restart would find ----------------------------------------------------------------- */
 
-static _Atomic uint64_t promised; /* offset that was called synced */
+static _Atomic uint64_t promised; /* offset that was reported as synced */
 static long views_checked;
-static bool view_failed; /* in this run: once is enough */
+static bool view_failed; /* in this run; one report is enough */
 
-/* The bytes of all files in their order, or NULL when one is missing. */
+/* Returns the bytes of all files in order, or NULL if one is missing. */
 static sds putTogether(diskView view) {
     sds text = diskContent(view, FOLDER "/" STEM ".manifest"), all = sdsEmpty();
     aofManifestFault fault = {.line = 0};
@@ -76,7 +76,8 @@ static sds putTogether(diskView view) {
     return all;
 }
 
-/* While a failed sync leaves a gap there is no more to be said than what was promised, and what the system has. */
+/* While a failed sync leaves a gap, only the bytes that were reported as synced, and those that the system has, can be
+ * checked. */
 static size_t bytesToCheck(const sds all, diskView view) {
     size_t bytes = sdsLen(all), safe = (size_t)(atomic_load(&promised) - begin_offset);
     bool gap = view != DISK_ALL && aofThreadProgress(thread).sync_broken;
@@ -87,8 +88,8 @@ static bool isPrefix(const sds all, diskView view) {
     return memcmp(all, sequence, bytesToCheck(all, view)) == 0;
 }
 
-static bool turning_on;   /* the log may not be there yet */
-static const char *older; /* what the one before it has; NULL: there is none */
+static bool turning_on;   /* the log may not exist yet */
+static const char *older; /* bytes of the log before it; NULL if there was none */
 
 static bool isOlder(const sds all, diskView view) {
     if (older) return all && !strcmp(all, older);
@@ -98,7 +99,7 @@ static bool isOlder(const sds all, diskView view) {
     return none;
 }
 
-/* Runs on whichever thread makes a call, with the disk standing still. */
+/* Runs on the thread that makes a call, while the disk does not change. */
 static void checkViews(void) {
     if (view_failed || !thread) return;
     for (diskView view = DISK_LEAST; view < DISK_VIEWS; view++) {
@@ -120,7 +121,7 @@ static void checkViews(void) {
 
 /* --- a thread over the model ----------------------------------------------------------------------------- */
 
-/* Of the options policy and times. */
+/* Starts the thread; only policy and times of `o` count. */
 static void startWith(aofThreadOptions o) {
     once();
     thread = NULL;
@@ -150,7 +151,7 @@ static void start(fsyncPolicy policy, uint64_t second_ms) {
     startWith((aofThreadOptions){.policy = policy, .second_ms = second_ms});
 }
 
-/* The same without a log, or with an older one that was turned off. */
+/* Starts the thread without a log, or with an older log that was turned off. */
 static void startFirst(fsyncPolicy policy, uint64_t second_ms, bool with_older) {
     once();
     thread = NULL;
@@ -182,7 +183,7 @@ static void append(size_t len) {
     aofQueueEndUnit(s);
 }
 
-/* What main would promise: what is called synced now. */
+/* Records the offset that is reported as synced now, as main would use it. */
 static void promise(void) {
     uint64_t synced = aofThreadProgress(thread).synced;
     if (synced > atomic_load(&promised)) atomic_store(&promised, synced);
@@ -200,7 +201,7 @@ static aofJob *waitForJob(aofJobType type) {
     return NULL;
 }
 
-static int job_error; /* of the last one */
+static int job_error; /* of the last job */
 
 static bool doJob(aofJob *job) {
     aofJobType type = job->type;
@@ -220,7 +221,7 @@ static bool stop(void) {
     begin_offset = aofThreadQueue(thread)->appended;
     aofThreadFree(thread);
     thread = NULL;
-    bioDrain(BIO_CLOSE_FILE); /* what was removed */
+    bioDrain(BIO_CLOSE_FILE); /* removed files */
     CHECK_EQ_INT(diskOpenFiles(), 0);
     diskEnd();
     turning_on = false;
@@ -246,7 +247,7 @@ TEST(thread_always_syncs_what_is_published) {
     CHECK(stop());
 }
 
-/* While a sync runs main goes on: what it has published meanwhile is one more sync, not one each. */
+/* Main continues while a sync runs: everything that it publishes meanwhile is covered by one more sync. */
 TEST(thread_always_commits_in_groups) {
     start(FSYNC_ALWAYS, 0);
     diskSlow(5000);
@@ -260,8 +261,8 @@ TEST(thread_always_commits_in_groups) {
     CHECK(stop());
 }
 
-/* Ten writers that each wait for their own bytes: a sync that begins as soon as the last one has ended would find half
- * of them waiting, so each of their writes would last two syncs. */
+/* Ten writers each wait for their own bytes. A sync that begins as soon as the last one has ended would cover only half
+ * of them, so each write would take two syncs. */
 TEST(thread_always_waits_for_whom_it_has_let_go) {
     enum { WRITERS = 10, WRITES = 8 };
     uint64_t waits_for[WRITERS] = {0};
@@ -271,7 +272,7 @@ TEST(thread_always_waits_for_whom_it_has_let_go) {
     for (int i = 0; i < WRITERS; i++) left[i] = WRITES;
     for (unitLimit limit = unitLimitStart(60000); writing && !unitLimitOver(&limit);) {
         for (int i = 0; i < WRITERS; i++) {
-            usleep(1000); /* they do not write all at once */
+            usleep(1000); /* they do not all write at once */
             if (!left[i] || aofThreadProgress(thread).synced < waits_for[i]) continue;
             append(20);
             waits_for[i] = aofThreadQueue(thread)->appended;
@@ -296,7 +297,7 @@ TEST(thread_everysec_writes_at_once_and_syncs_each_second) {
     uint64_t passed_ms = clockMonotonicMs() - began_ms;
     CHECK(diskCalls(CALL_SYNC) <= (long)(passed_ms / 100) + 1);
     uint64_t all = aofThreadQueue(thread)->appended;
-    CHECK(waitSynced(all)); /* the tail, too, although nothing more comes */
+    CHECK(waitSynced(all)); /* the tail, too, although no more bytes come */
     CHECK(stop());
 }
 
@@ -306,8 +307,8 @@ static bool waitWritten(uint64_t offset) {
     return false;
 }
 
-/* What is published right after a cut goes to the next increment, also when the thread is at work at that moment: the
- * base that is made from there on does not have it. */
+/* Bytes published right after a cut are written to the next increment, even if the thread is working at that moment:
+ * the base written from there on does not have them. */
 TEST(thread_cuts_at_the_offset_of_the_job) {
     enum { CUTS = 100 };
     start(FSYNC_NO, 0);
@@ -325,7 +326,7 @@ TEST(thread_cuts_at_the_offset_of_the_job) {
     CHECK(stop());
 }
 
-/* And what is written while a sync lasts is not covered by it. */
+/* Bytes written during a sync are not covered by it. */
 TEST(thread_writes_while_a_sync_lasts) {
     start(FSYNC_EVERYSEC, 1);
     append(100);
@@ -350,7 +351,7 @@ TEST(thread_writes_while_a_sync_lasts) {
     CHECK(stop());
 }
 
-/* Jobs that depend on what is synced wait for the one that lasts, and so does the end. */
+/* Jobs that depend on synced bytes wait for a running sync, and so does the end of the thread. */
 TEST(thread_jobs_wait_for_a_sync_that_lasts) {
     start(FSYNC_EVERYSEC, 1);
     diskSlow(20000);
@@ -399,7 +400,7 @@ TEST(thread_holds_syncs_back_from_an_offset_on) {
     CHECK(stop());
 }
 
-/* A thread that polls, and one that sleeps, both hear of the policy that makes replies wait. */
+/* A polling and a sleeping thread both notice the policy for which replies wait. */
 TEST(thread_takes_another_policy) {
     start(FSYNC_NO, 0);
     for (int i = 0; i < 6; i++) {
@@ -462,7 +463,7 @@ TEST(thread_tries_a_failed_write_again) {
     CHECK(stop());
 }
 
-/* What cannot be cut off again counts as written. */
+/* Bytes that cannot be truncated again count as written. */
 TEST(thread_goes_on_behind_a_short_write) {
     start(FSYNC_EVERYSEC, 5);
     diskFail(CALL_TRUNCATE, 1000, EIO);
@@ -548,7 +549,7 @@ TEST(thread_tells_at_once_whether_all_is_written) {
 
 /* --- files ----------------------------------------------------------------------------------------------- */
 
-/* A base with all that was appended before the cut. */
+/* Makes a base of everything that was appended before the cut. */
 static aofJob *baseUpTo(uint64_t offset) {
     sds all = sdsNewLen(sequence, offset - begin_offset);
     aofJob *job = aofJobCreate(AOF_JOB_SWITCH_BASE);
@@ -571,14 +572,14 @@ TEST(thread_goes_through_a_rewrite) {
     append(10);
     CHECK(doJob(aofJobCreate(AOF_JOB_DELETE)));
     CHECK(diskContent(DISK_ALL, FOLDER "/a.1.incr.aof") == NULL);
-    CHECK_EQ_INT(diskFreedByAof(), 0); /* which can take a second, and replies would wait for the next write */
+    CHECK_EQ_INT(diskFreedByAof(), 0); /* freeing can take a second, and replies would wait for the next write */
     sds incr = diskContent(DISK_ALL, FOLDER "/a.2.incr.aof");
     CHECK_EQ_INT(incr ? sdsLen(incr) : 0, 510);
     sdsFree(incr);
     CHECK(stop());
 }
 
-/* A base is told of before main knows that its cut has failed: the increment still has what is in that base. */
+/* A base is offered before main knows that its cut has failed: the increment still has the bytes of that base. */
 TEST(thread_takes_no_base_without_its_cut) {
     start(FSYNC_EVERYSEC, 50);
     append(1000);
@@ -599,7 +600,7 @@ TEST(thread_takes_no_base_without_its_cut) {
     CHECK(stop());
 }
 
-/* A new base makes safe again what a failed sync has left in doubt. */
+/* After a failed sync, a new base makes the bytes in doubt safe again. */
 TEST(thread_is_safe_again_behind_a_new_base) {
     start(FSYNC_EVERYSEC, 20);
     append(100);
@@ -611,7 +612,7 @@ TEST(thread_is_safe_again_behind_a_new_base) {
     CHECK(waitError(false, false));
     CHECK(doJob(aofJobCreate(AOF_JOB_CUT)));
     append(100);
-    CHECK(doJob(aofJobCreate(AOF_JOB_CUT))); /* a cut alone makes nothing safe, neither the first nor the second */
+    CHECK(doJob(aofJobCreate(AOF_JOB_CUT))); /* a cut makes nothing safe, neither the first nor the second */
     uint64_t cut = aofThreadQueue(thread)->appended;
     append(100);
     aofThreadPublish(thread);
@@ -631,7 +632,7 @@ static bool isThere(const char *name) {
     return there;
 }
 
-/* From here on a start finds this log and no other. */
+/* Turns the log on: from here on a restart finds this log and no other. */
 static bool switchOn(aofJob *base) {
     if (!doJob(base)) return false;
     promise();
@@ -671,7 +672,7 @@ TEST(thread_turns_a_log_on_behind_an_older_one) {
     turnOn(true);
 }
 
-/* Numbers of files that no manifest names are left out. */
+/* Numbers of files that no manifest names are skipped. */
 TEST(thread_writes_over_no_file_when_it_turns_on) {
     startFirst(FSYNC_EVERYSEC, 0, true);
     diskPut(FOLDER "/a.8.base.aof", sliceStr("somebody's"));
@@ -697,7 +698,7 @@ TEST(thread_gives_up_a_first_increment) {
     CHECK(stop());
 }
 
-/* Whatever call fails, there is what was there before and no file more; with `always` the process goes on. */
+/* Whatever call fails, the earlier files are there and no other; with `always` the process continues. */
 TEST(thread_leaves_nothing_of_a_log_that_could_not_be_turned_on) {
     static const diskCall kinds[] = {CALL_OPEN, CALL_WRITE, CALL_SYNC, CALL_RENAME};
     for (size_t i = 0; i < 2 * array_len(kinds); i++) {
@@ -730,7 +731,7 @@ TEST(thread_removes_a_first_increment_that_is_not_to_be) {
     begin_offset = aofThreadQueue(thread)->appended;
     aofThreadFree(thread);
     thread = NULL;
-    bioDrain(BIO_CLOSE_FILE); /* what was removed */
+    bioDrain(BIO_CLOSE_FILE); /* removed files */
     CHECK_EQ_INT(diskOpenFiles(), 0);
     diskEnd();
     turning_on = false;
@@ -745,7 +746,7 @@ static void randomFaults(uint64_t *seed) {
     if (unitRandom(seed) % 4) diskFail(CALL_SYNC, 0, 0);
 }
 
-/* Random bytes, jobs and faults; a rewrite may be under way, and then its cut is `cut`. */
+/* Random bytes, jobs and faults. If a rewrite is running, its cut is `cut`. */
 static void randomRun(fsyncPolicy policy, bool faults, uint64_t *seed) {
     uint64_t cut = 0;
     start(policy, 3);
@@ -777,7 +778,7 @@ TEST(thread_random_runs) {
     }
 }
 
-/* On or given up; then, without faults, some more. */
+/* Turns the log on or gives up; then, without faults, appends more. */
 static void randomFirst(fsyncPolicy policy, uint64_t *seed) {
     startFirst(policy, 3, unitRandom(seed) % 2);
     bool works = doJob(aofJobCreate(AOF_JOB_FIRST));
@@ -810,7 +811,7 @@ TEST(thread_random_runs_with_faults) {
     CHECK(views_checked > 1000);
 }
 
-/* Milliseconds of the longest that LATENCY has of this event. */
+/* Returns the maximum of this event in LATENCY, in milliseconds. */
 static long long worst(const char *event) {
     aofLatencyReport();
     const latencySeries *series = latencySeriesFind(sliceStr(event));
@@ -819,7 +820,7 @@ static long long worst(const char *event) {
 
 TEST(a_disk_that_takes_its_time_is_an_event_of_latency) {
     once();
-    (void)worst("aof-write"); /* what earlier tests have left */
+    (void)worst("aof-write"); /* ignores events of earlier tests */
     engine_settings.latency_monitor_threshold_ms = 2;
     start(FSYNC_EVERYSEC, 1);
     diskSlow(20000);

@@ -1,4 +1,4 @@
-/* check_rdb_test.c -- what valkey-check-rdb finds in a snapshot: counts, percentiles, the largest keys, damage.
+/* check_rdb_test.c -- the results of valkey-check-rdb: counts, percentiles, the largest keys, damage.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "check_rdb_pass.h"
@@ -152,7 +152,7 @@ static verdict verdictOf(slice bytes) {
     return v;
 }
 
-/* Twenty keys, four of which have a time; two of these are over. */
+/* Makes a file of twenty keys, four of them with an expire, two of which have expired. */
 static sds makeFile(uint64_t *random) {
     sds f = rdbTestCatDb(rdbTestBegin(), 3, 20, 4);
     for (int i = 0; i < 20; i++) {
@@ -222,8 +222,8 @@ static void checkFault(const char *rest, size_t len, const char *want) {
 
 TEST(check_what_a_load_would_refuse_or_leave_out) {
     rdbTestReset();
-    checkFault("\2\1k\0" END, 13, NULL);           /* a set with nothing in it */
-    checkFault("\7\1a\x50\0\2\5\0" END, 17, NULL); /* of a module */
+    checkFault("\2\1k\0" END, 13, NULL);           /* an empty set */
+    checkFault("\7\1a\x50\0\2\5\0" END, 17, NULL); /* a value of a module */
     checkFault("\7\1a\x50\0\6\5\0" END, 17, "A length in the RDB file is malformed");
     checkFault("\xf7\1\2\1\0" END, 14, NULL);
     checkFault("\xf7\1\3\1\0" END, 14, "A value in the RDB file is malformed, or there is no memory for it");

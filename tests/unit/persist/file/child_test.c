@@ -1,4 +1,4 @@
-/* child_test.c -- the life of a forked child: what it has, what it tells, every way in which it ends.
+/* child_test.c -- the life of a forked child: its state, its reports, every way in which it ends.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "child.h"
@@ -22,7 +22,7 @@
 static aeEventLoop *loop;
 static childEnd last;
 static int ends;
-static int settled; /* in a child: for which purpose */
+static int settled; /* in a child: its purpose */
 
 static void settle(childPurpose purpose) {
     settled = (int)purpose;
@@ -55,7 +55,7 @@ static bool start(bool (*work)(void *)) {
     return started;
 }
 
-/* Turns of the loop until the child has ended, or `until` holds. */
+/* Runs loop iterations until the child has ended, or `until` holds. */
 static void iterateUntil(bool (*until)(void)) {
     unitLimit limit = unitLimitStart(20000);
     while (!ends && !(until && until()) && CHECK(!unitLimitOver(&limit))) {
@@ -128,7 +128,7 @@ TEST(child_is_killed) {
     childKillAndWait();
     CHECK_EQ_INT(ends, 1);
     CHECK(last.on_purpose && !sharedPages());
-    childKillAndWait(); /* there is none: nothing */
+    childKillAndWait(); /* no child: does nothing */
     CHECK_EQ_INT(ends, 1);
 }
 
@@ -166,7 +166,8 @@ TEST(child_tells_of_pages_that_its_parent_has_written) {
 
 static int parents_fd;
 
-/* Nothing is open but the standard streams and the pipe; nothing is blocked; SIGTERM and SIGUSR1 end it. */
+/* Checks that only the standard streams and the pipe are open, that no signal is blocked, and that SIGTERM and SIGUSR1
+ * end the process. */
 static bool isClean(void *arg) {
     sigset_t blocked;
     struct sigaction term, usr1;
@@ -212,7 +213,7 @@ TEST(child_that_cannot_be_leaves_all_as_it_was) {
     checkGone();
 }
 
-/* A parent that ends at once and leaves a child behind. */
+/* A parent that exits at once and leaves a child. */
 static void beShortLived(void *arg) {
     unused(arg);
     CHECK(start(goOn));

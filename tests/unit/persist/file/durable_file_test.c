@@ -1,4 +1,4 @@
-/* durable_file_test.c -- the new file or the old one, whatever fails, and no other.
+/* durable_file_test.c -- the new file or the old one exists, whatever fails, and no other.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "durable_file.h"
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The text of a small file; "" when there is none. */
+/* Returns the text of a small file; "" if there is none. */
 static const char *textOf(const char *path) {
     static char text[100];
     int fd = open(path, O_RDONLY);
@@ -91,7 +91,7 @@ TEST(durable_file_keeps_the_old_one) {
         CHECK_EQ_STR(textOf("file"), "old");
         CHECK_EQ_INT(filesInFolder(), 1);
     }
-    /* The folder's sync is the last step: the new file is there then. */
+    /* Syncing the folder is the last step: the new file exists then. */
     callFails(CALL_FSYNC, 2, EIO);
     CHECK(!replaceWith("file", "new", &step));
     CHECK(errno == EIO);

@@ -1,4 +1,4 @@
-/* file_writer_test.c -- bytes, checksum and the disk's share of a file that is written piece by piece.
+/* file_writer_test.c -- bytes, checksum and early write-out of a file that is written in pieces.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "crc64.h"
@@ -19,7 +19,7 @@ static void fill(uint8_t *bytes, size_t n) {
     for (size_t i = 0; i < n; i++) bytes[i] = (uint8_t)(unitRandom(&seed) >> 7);
 }
 
-/* In pieces of all sizes; the sum of all, the first cause of a failure in errno. */
+/* Writes a file in pieces of all sizes. Stores the checksum; errno is the first cause of a failure. */
 static bool writeFile(const uint8_t *bytes, size_t n, fileWriterOptions options, uint64_t *crc) {
     fileWriter f;
     uint64_t seed = 1;
@@ -71,7 +71,7 @@ TEST(file_writer_gives_the_disk_work_in_time) {
     CHECK_EQ_INT(callCount(CALL_SYNC_RANGE), 0);
     callsWork();
     CHECK(writeFile(bytes, FILE_BYTES, (fileWriterOptions){.incremental_sync = true}, &crc));
-    CHECK_EQ_INT(callCount(CALL_SYNC_RANGE), 7 + 5); /* seven steps begun, all but two of them waited for */
+    CHECK_EQ_INT(callCount(CALL_SYNC_RANGE), 7 + 5); /* seven write-outs begun, all but two of them waited for */
     CHECK_EQ_INT(callCount(CALL_FDATASYNC), 0);
     CHECK_EQ_INT(callCount(CALL_FSYNC), 2);
     callsWork();
@@ -97,7 +97,7 @@ TEST(file_writer_fails_as_a_whole) {
             callFails(faults[i].call, n, faults[i].error);
             CHECK(!writeFile(bytes, FILE_BYTES, (fileWriterOptions){.incremental_sync = true}, &crc));
             CHECK_EQ_INT(errno, faults[i].error);
-            CHECK_EQ_INT(callCount(faults[i].call), n); /* and was not tried again */
+            CHECK_EQ_INT(callCount(faults[i].call), n); /* not retried */
             callsWork();
             CHECK(fileIs(bytes, 5));
             CHECK_EQ_INT(filesInFolder(), 1);

@@ -1,4 +1,4 @@
-/* rdb_load_test.c -- snapshots into the keyspace: all of them, or a fault and nothing leaked.
+/* rdb_load_test.c -- loading snapshots into the keyspace: completely, or with an error and without a leak.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "rdb_load.h"
@@ -23,7 +23,7 @@ static rdbLoadEnd load(slice bytes, const rdbLoadOptions *options) {
     return r.end;
 }
 
-/* Of all keys of a database: names, values, times. */
+/* Returns a digest of all keys of a database: names, values, expires. */
 static digest digestOfDb(int id) {
     digest d = {{0}};
     dbIterator it;
@@ -39,7 +39,7 @@ static digest digestOfDb(int id) {
     return d;
 }
 
-/* Builds with debug checks look at all of a table again and again. */
+/* Builds with debug checks check whole tables repeatedly. */
 #ifdef DEBUG_ASSERTIONS
 #define LARGEST 400
 #define ROUNDS 300
@@ -50,7 +50,7 @@ static digest digestOfDb(int id) {
 
 static const int64_t far_ms = 4102444800000;
 
-/* Keys in two databases, and as a file. */
+/* Makes keys in two databases, and returns them as a file. */
 static sds randomDataset(uint64_t *random, size_t keys, size_t size) {
     sds f = rdbTestBegin();
     for (int db = 0; db < 2; db++) {
@@ -72,7 +72,7 @@ TEST(load_gives_what_was_saved) {
     rdbTestReset();
     uint64_t random = unitRandomSeed();
     for (size_t size = 4; size <= LARGEST; size *= 10) {
-        size_t keys = size <= 400 ? 200 : 400000 / size; /* of all types, also when they are few */
+        size_t keys = size <= 400 ? 200 : 400000 / size; /* enough to have all types */
         sds f = randomDataset(&random, keys, size);
         digest a = digestOfDb(0), b = digestOfDb(3);
         rdbTestReset();
@@ -103,7 +103,7 @@ TEST(load_many_small_keys) {
     CHECK_EQ_INT(load(sdsSlice(f), NULL), RDB_LOAD_DONE);
     CHECK_EQ_INT(dbSize(dbGet(0)), keys);
     dbCheck(dbGet(0));
-    /* Again: each key is there; and again with leave to replace them. */
+    /* Loading it again fails, as each key exists; with permission to replace keys it succeeds. */
     CHECK_EQ_INT(load(sdsSlice(f), NULL), RDB_LOAD_BROKEN);
     rdbLoadOptions merge = {.merge = true};
     CHECK_EQ_INT(load(sdsSlice(f), &merge), RDB_LOAD_DONE);
@@ -163,7 +163,7 @@ TEST(load_a_wrong_checksum_is_found) {
     sdsFree(f);
 }
 
-/* Whatever fails, memory is as before. */
+/* After any failure the memory in use is as before. */
 TEST(load_frees_what_it_does_not_keep) {
     rdbTestReset();
     uint64_t random = unitRandomSeed();
@@ -177,7 +177,7 @@ TEST(load_frees_what_it_does_not_keep) {
         sdsFree(bad);
         rdbTestReset();
         bioDrain(BIO_LAZY_FREE);
-        if (round == 0) before = zmallocUsed(); /* what the first load makes for good is there */
+        if (round == 0) before = zmallocUsed(); /* includes permanent allocations of the first load */
         after = zmallocUsed();
     }
     CHECK(after < before + (1 << 16));

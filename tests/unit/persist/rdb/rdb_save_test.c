@@ -1,4 +1,5 @@
-/* rdb_save_test.c -- a saved dataset, read again by the format's description: frame, order, every type and encoding.
+/* rdb_save_test.c -- a saved dataset, read again by the description of the format: frame, order, every type and
+ * encoding.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "clock.h"
@@ -102,7 +103,7 @@ static robj *zsetOf(slice key, long n) {
     return o;
 }
 
-/* XADD k 1-1 f v; XGROUP CREATE k g 0; as the reference server writes it. */
+/* Returns the stream of XADD k 1-1 f v; XGROUP CREATE k g 0, as the reference server writes it. */
 static robj *streamOf(slice key) {
     static const char bytes[] =
         "\x15\x01\x10\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0\1\x1d\x1d\0\0\0\x0a\0\1\1\0\1\1\1\x81\x66\2\0\1"
@@ -150,14 +151,14 @@ static void putOneOfEach(int db) {
 typedef struct seenKey {
     int db;
     int64_t when_ms;
-    long long idle_s, freq; /* -1: not there */
+    long long idle_s, freq; /* -1 if absent */
 } seenKey;
 
 typedef struct seenFile {
     char *bytes; /* owns */
     size_t len;
-    char aux[2000]; /* "name=value " of each */
-    char dbs[200];  /* "db:keys:expires " of each */
+    char aux[2000]; /* each as "name=value " */
+    char dbs[200];  /* each as "db:keys:expires " */
     size_t keys;
     uint64_t sum;
 } seenFile;
@@ -189,7 +190,7 @@ static digest digestOf(const robj *o) {
     return d;
 }
 
-/* The key that stands next, against the one in the keyspace. `r` is behind its type. */
+/* Compares the next key with the keyspace. `r` is after its type. */
 static void checkKey(const seenKey *seen, uint8_t type, rdbReader *r) {
     rdbText name;
     if (!CHECK(rdbReadText(r, &name))) return;
@@ -216,7 +217,7 @@ static void checkKey(const seenKey *seen, uint8_t type, rdbReader *r) {
 
 static const seenKey no_key = {.when_ms = -1, .idle_s = -1, .freq = -1};
 
-/* One thing that stands between the keys, or a key; false: the end. */
+/* Reads an item between the keys, or a key. Returns false at the end. */
 static bool checkNext(seenFile *f, rdbReader *r, seenKey *key) {
     uint64_t a = 0, b = 0;
     uint8_t op = (uint8_t)*r->p++;
@@ -250,7 +251,7 @@ static bool checkNext(seenFile *f, rdbReader *r, seenKey *key) {
     return true;
 }
 
-/* All of it against the keyspace. */
+/* Compares the whole file with the keyspace. */
 static void checkFile(const char *path, seenFile *f) {
     if (!CHECK(readWhole(path, f))) return;
     rdbReader r = {f->bytes, f->bytes + f->len};
@@ -416,7 +417,7 @@ TEST(rdb_save_that_fails_leaves_the_old_file) {
     CHECK_EQ_INT(filesInFolder(), 2);
 }
 
-/* What it has no form for is not left out in silence. */
+/* A value that the format lacks is an error and not left out silently. */
 TEST(rdb_save_for_an_older_version_refuses_what_that_does_not_know) {
     rdbSaveOptions options = plain();
     setUp();
@@ -451,7 +452,7 @@ TEST(rdb_save_into_a_full_disk) {
     checkFile("dump.rdb", &f);
 }
 
-/* Kilobytes that this process shares with nobody; -1: the system does not say. */
+/* Returns the kilobytes of private memory of this process; -1 if the system does not report it. */
 static long ownKilobytes(void) {
     char text[4096];
     int fd = open("/proc/self/smaps_rollup", O_RDONLY);
@@ -470,7 +471,7 @@ static void saveAndCompare(void *arg) {
     _exit(done ? 0 : 1);
 }
 
-/* Each page of the dataset that a child wrote to would be its own then. */
+/* Each page of the dataset that a child writes to would become private. */
 TEST(rdb_save_writes_to_nothing_of_the_dataset) {
     char output[2000], value[400];
     long *grown = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -1,4 +1,4 @@
-/* rdb_scan_test.c -- snapshots are cut into whole items wherever pieces end, and lengths are not trusted.
+/* rdb_scan_test.c -- splitting snapshots into complete items with any division into pieces; false lengths.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "rdb_scan.h"
@@ -15,13 +15,13 @@
 
 static const rdbScanOptions all_checks = {.checksum = true};
 
-/* What scanning came to. */
+/* The result of a scan. */
 typedef struct seen {
     size_t keys, others, pieces;
     bool ended;
     rdbFaultKind fault;
     uint64_t fault_offset, offset;
-    uint64_t sum; /* over types, keys and values */
+    uint64_t sum; /* digest of types, keys and values */
 } seen;
 
 static void look(const rdbPiece *p, seen *out) {
@@ -80,7 +80,7 @@ static sds randomFile(uint64_t *random, size_t keys, size_t size, uint64_t *sum)
 TEST(scan_items_of_any_size_are_whole) {
     rdbTestReset();
     uint64_t random = unitRandomSeed();
-#ifdef DEBUG_ASSERTIONS /* making large values checks them again and again */
+#ifdef DEBUG_ASSERTIONS /* building large values checks them repeatedly */
     const size_t largest = 1000;
 #else
     const size_t largest = 100000;
@@ -124,9 +124,9 @@ TEST(scan_lengths_are_not_trusted) {
     rdbTestReset();
     static const char *const values[] = {
         "\x00\x01k\x81\xff\xff\xff\xff\xff\xff\xff\xff",         /* a string of 2^64-1 bytes */
-        "\x02\x01k\x81\xff\xff\xff\xff\xff\xff\xff\xff",         /* a set of as many members */
+        "\x02\x01k\x81\xff\xff\xff\xff\xff\xff\xff\xff",         /* a set of 2^64-1 members */
         "\x00\x01k\x80\x7f\xff\xff\xff",                         /* 2 GiB */
-        "\x00\x01k\xc3\x81\xff\xff\xff\xff\xff\xff\xff\xff\x01", /* LZF of as many */
+        "\x00\x01k\xc3\x81\xff\xff\xff\xff\xff\xff\xff\xff\x01", /* LZF of 2^64-1 bytes */
     };
     static const size_t lens[] = {12, 12, 8, 13};
     for (size_t i = 0; i < array_len(values); i++) {
@@ -139,7 +139,7 @@ TEST(scan_lengths_are_not_trusted) {
     }
 }
 
-/* Where reading stopped, and at what. */
+/* Returns the result with which reading stopped, and its offset. */
 static rdbStep stopOf(const char *rest, size_t len, uint64_t *reached) {
     sds f = sdsCatLen(rdbTestBegin(), rest, len);
     int fd = rdbTestOpen(sdsSlice(f));

@@ -1,5 +1,5 @@
-/* snapshot_test.c -- snapshots that fail for long: how often the log says so; and save points that are held. What
- * else snapshots do is seen from outside (tests/persist/snapshot.tcl).
+/* snapshot_test.c -- repeatedly failing snapshots and how often they are logged; save points that are held. Other
+ * behavior of snapshots is tested from outside (tests/persist/snapshot.tcl).
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "snapshot.h"
@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #define BEGIN_S 1800000000
-#define FOLDER "folder" /* where the file should be: no rename puts one in its place */
+#define FOLDER "folder" /* a folder in place of the file, which no rename can replace */
 #define LOG ".log"
 
 static char blocked[] = FOLDER;
@@ -56,13 +56,13 @@ static void tearDown(void) {
     unlink(LOG);
 }
 
-/* A tick at this second after the begin. */
+/* Runs a tick at this second after the begin. */
 static void tickAt(int64_t s) {
     givenClockSet(BEGIN_S + s);
     snapshotTick();
 }
 
-/* One that begins a snapshot, which fails. */
+/* Runs a tick that begins a snapshot, which fails. */
 static void failAt(int64_t s) {
     unitLimit limit = unitLimitStart(20000);
     persist_settings.save_point_count = 1;
@@ -76,7 +76,7 @@ static void failAt(int64_t s) {
     CHECK(!snapshotFiguresNow().last_ok);
 }
 
-/* What the log says of it, all times: "SECONDS since the last, SECONDS since the last try;" */
+/* Returns all log lines about it: "SECONDS since the last, SECONDS since the last try;" */
 static const char *told(void) {
     static char text[1 << 14], out[512];
     int fd = open(LOG, O_RDONLY);
@@ -188,8 +188,8 @@ static void waitForChild(void) {
     }
 }
 
-/* A child that writes for replicas never renames its file over the one that FLUSHALL has written, so the snapshot after
- * it needs no other one. */
+/* A child that writes for replicas never renames its file over the one that FLUSHALL has written, so no further
+ * snapshot is needed after it. */
 TEST(a_flush_beside_a_child_for_replicas_schedules_nothing) {
     setUp();
     CHECK(rmdir(FOLDER) == 0);

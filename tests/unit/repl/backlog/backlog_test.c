@@ -1,4 +1,4 @@
-/* backlog_test.c -- the chain against a plain array: random appends, reads, trims and steps back.
+/* backlog_test.c -- compares the chain with a plain array: random appends, reads, trims and steps back.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "backlog.h"
@@ -11,7 +11,7 @@
 #define WANTED ((size_t)40 << 10)
 #define STREAM_MAX ((size_t)4 << 20)
 
-/* Empty, at `end`. */
+/* Initializes an empty backlog at offset `end`. */
 static void init(backlog *b, uint64_t end) {
     panicSetMainThread();
     backlogInit(b, end, WANTED);
@@ -19,7 +19,7 @@ static void init(backlog *b, uint64_t end) {
 
 typedef struct model {
     backlog chain;
-    char *bytes; /* owns: of the stream from `from` on */
+    char *bytes; /* owns; bytes of the replication stream from `from` on */
     uint64_t from;
     struct {
         bool there;
@@ -43,7 +43,7 @@ static void append(model *m, uint64_t *seed) {
     backlogExpect(&m->chain, unitRandom(seed) % most);
 }
 
-/* Where a block ends, at or behind `from`. */
+/* Returns the end of a block, at or after `from`. */
 static uint64_t edge(const model *m, uint64_t from, uint64_t *seed) {
     uint64_t at = m->chain.end;
     for (const backlogBlock *b = m->chain.head; b; b = b->next)
@@ -72,7 +72,7 @@ static bool join(model *m, int i, uint64_t *seed) {
     return m->readers[i].there && !beyond;
 }
 
-/* Nobody has read what is taken back. */
+/* Takes back bytes that no reader has got. */
 static void stepBack(model *m, uint64_t *seed) {
     uint64_t least = backlogBegin(&m->chain);
     for (int i = 0; i < READERS; i++)
@@ -120,12 +120,12 @@ TEST(backlog_keeps_what_is_wanted_and_little_more) {
     backlogTrim(&b, 0);
     uint64_t begin = backlogBegin(&b);
     for (int i = 0; i < 500; i++) backlogAppend(&b, bytes, sizeof(bytes));
-    backlogTrim(&b, begin); /* somebody still reads there */
+    backlogTrim(&b, begin); /* a reader is still there */
     CHECK(backlogBegin(&b) == begin);
     backlogClear(&b);
 }
 
-/* What is on its way to a socket outlives the chain. */
+/* Bytes on their way to a socket outlive the chain. */
 TEST(backlog_lets_readers_keep_their_bytes) {
     backlog b;
     backlogCursor c;
@@ -142,7 +142,7 @@ TEST(backlog_lets_readers_keep_their_bytes) {
     decrRefCount(text);
 }
 
-/* As a replica that has its place where a block happens to end. */
+/* The case of a replica whose offset is the end of a block. */
 TEST(backlog_trims_no_block_at_whose_end_somebody_stands) {
     backlog b;
     backlogCursor c;
@@ -168,7 +168,7 @@ TEST(backlog_trims_no_block_at_whose_end_somebody_stands) {
     backlogClear(&b);
 }
 
-/* As a replica's own replica that comes while a transaction is open, whose link then breaks. */
+/* The case of a sub-replica that connects while a transaction is open, and the primary's link then breaks. */
 TEST(backlog_takes_bytes_back_from_before_somebody) {
     backlog b;
     backlogCursor c;
@@ -189,8 +189,8 @@ TEST(backlog_takes_bytes_back_from_before_somebody) {
     CHECK(b.memory == 0);
 }
 
-/* What a replica is sent refers to the blocks. When the stream is let go of, they hold what is owed and no more than
- * the rest of the first and of the last one. */
+/* A replica's output refers to the blocks. When the backlog is dropped, these keep the unsent bytes and at most the
+ * rest of the first and of the last block. */
 TEST(backlog_references_hold_little_more_than_they_send) {
     enum { LARGE_BLOCK = 256 << 10 };
     static const size_t owed[] = {1, 1000, LARGE_BLOCK, 2 << 20};

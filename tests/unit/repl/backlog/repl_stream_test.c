@@ -1,5 +1,5 @@
-/* repl_stream_test.c -- names, offsets and what is kept, against a plain array: what a primary writes, what a replica
- * applies or takes back, and changes from one to the other.
+/* repl_stream_test.c -- compares replication IDs, offsets and the backlog with a plain array: writes of a primary,
+ * bytes that a replica applies or takes back, and changes of role.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "repl_stream.h"
@@ -45,14 +45,14 @@ TEST(stream_names_follow_the_role) {
     CHECK_EQ_INT(n->id2_until, -1);
     CHECK_EQ_INT(replStreamOffset(), 100);
 
-    replStreamContinueAs(ID_B); /* its primary has another name for it */
+    replStreamContinueAs(ID_B); /* its primary has another replication ID */
     CHECK_EQ_STR(n->id, ID_B);
     CHECK_EQ_STR(n->id2, ID_A);
     CHECK_EQ_INT(n->id2_until, 101);
 
     replStreamForward(sliceStr("12345"));
     replStreamCommit(105);
-    replStreamLeave(); /* it goes its own way */
+    replStreamLeave(); /* it becomes a primary */
     CHECK(isHex(n->id) && strcmp(n->id, ID_B) != 0);
     CHECK_EQ_STR(n->id2, ID_B);
     CHECK_EQ_INT(n->id2_until, 106);
@@ -63,7 +63,7 @@ TEST(stream_names_follow_the_role) {
     CHECK_EQ_STR(n->id2, NO_ID);
     CHECK_EQ_INT(replStreamOffset(), 105);
 
-    replStreamResume(ID_A, 7); /* a file says where it was */
+    replStreamResume(ID_A, 7); /* a file has its offset */
     CHECK_EQ_STR(n->id2, ID_A);
     CHECK_EQ_INT(n->id2_until, 8);
     CHECK(isHex(n->id) && replStreamOffset() == 7 && backlogBegin(replStreamBacklog()) == 7);
@@ -87,7 +87,7 @@ TEST(stream_takes_what_is_said_only_as_a_primary_that_keeps_it) {
 }
 
 typedef struct model {
-    char *bytes; /* owns: of the stream from offset 0 on */
+    char *bytes; /* owns; the replication stream from offset 0 on */
     size_t len, committed;
     bool primary;
 } model;

@@ -1,4 +1,4 @@
-/* replicas_test.c -- who follows and how far each is, against a plain model; and writers held back for one of them.
+/* replicas_test.c -- compares replicas and their offsets with a plain model; the write throttle for a slow replica.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "replicas.h"
@@ -25,7 +25,7 @@
 #define BACKLOG ((size_t)16 << 10)
 #define ON_ITS_WAY_MAX ((size_t)2 << 20)
 
-static char any_stream; /* nobody looks into it */
+static char any_stream; /* never accessed */
 static char text[70000];
 static size_t acks;
 
@@ -63,7 +63,7 @@ static client *makeClient(void) {
     return clientCreate((struct clientIo *)(void *)&any_stream, 7, "10.0.0.1:1234", "10.0.0.2:6379", false);
 }
 
-/* What it was sent since the last call, as if its socket had taken it. */
+/* Returns the output of a replica since the last call, as if its socket had accepted it. */
 static sds takeSent(client *c) {
     replyBlock *chain = clientTakeReplies(c);
     sds out = replyBlockCatChain(sdsEmpty(), chain);
@@ -81,14 +81,14 @@ static void endClient(client *c) {
 /* ---- A model ---- */
 
 typedef struct follower {
-    client *c; /* NULL: nobody */
+    client *c; /* NULL if unused */
     bool online, has_cursor, streams;
-    uint64_t begun, got; /* offsets: where its place was, and what it was sent */
+    uint64_t begun, got; /* offsets: of its start, and of the bytes it was sent */
     long long acked, synced;
 } follower;
 
 typedef struct model {
-    char *bytes; /* owns: of the stream */
+    char *bytes; /* owns; bytes of the replication stream */
     size_t len, room;
     follower all[MANY];
 } model;
@@ -118,7 +118,7 @@ static void say(model *m, uint64_t *seed) {
     replStreamAppend(sliceOf(text, len));
 }
 
-/* It takes what it was sent: bytes of the stream from its place on. */
+/* Checks what it was sent: bytes of the replication stream from its offset on. */
 static void take(model *m, follower *f) {
     sds sent = takeSent(f->c);
     CHECK(sdsLen(sent) == 0 || f->streams);
@@ -127,7 +127,7 @@ static void take(model *m, follower *f) {
     sdsFree(sent);
 }
 
-/* Any offsets; one on the disk may be beyond the end of the stream, and counts for nothing then. */
+/* Acknowledges arbitrary offsets; a synced offset beyond the end of the stream is ignored. */
 static void tell(const model *m, follower *f, uint64_t *seed) {
     long long end = (long long)m->len, acked = (long long)(unitRandom(seed) % 100000) - 10;
     long long synced = (long long)(unitRandom(seed) % (m->len / 4 + 10)) - 1;
@@ -284,7 +284,7 @@ static bool writersWait(void) {
     return pauseNow() != PAUSE_NONE;
 }
 
-/* `bytes` more are kept for it. */
+/* Adds `bytes` to what is kept for it. */
 static void keep(size_t bytes) {
     for (size_t n; bytes > 0; bytes -= n) {
         n = bytes < sizeof(text) ? bytes : sizeof(text);
@@ -306,7 +306,7 @@ TEST(writers_wait_before_a_replica_is_sent_away_for_its_limit) {
     CHECK(!writersWait());
     keep(800000); /* beyond seven eighths */
     CHECK(writersWait());
-    replicaLoadsBeside(replicaKnown(f.c)); /* it begins to read */
+    replicaLoadsBeside(replicaKnown(f.c)); /* it begins to load */
     replicasFeed();
     sdsFree(takeSent(f.c));
     replicasFeed();
@@ -324,10 +324,10 @@ TEST(writers_wait_before_a_replica_is_sent_away_for_its_limit) {
     repl_settings.slow_writers = true;
     writeThrottleCheck();
     CHECK(writersWait());
-    setLimit("0", "0"); /* none, and nothing to be kept below */
+    setLimit("0", "0"); /* no limit, and so no throttle */
     writeThrottleCheck();
     CHECK(!writersWait());
-    setLimit("0", "1600000"); /* the soft one is one, too */
+    setLimit("0", "1600000"); /* the soft limit counts as well */
     writeThrottleCheck();
     CHECK(writersWait());
     go(&f);

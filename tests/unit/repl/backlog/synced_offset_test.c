@@ -1,6 +1,6 @@
-/* synced_offset_test.c -- what a replica tells of its disk, in random orders of events: sessions that end and go on,
- * other primaries, promotions, a log that is turned off, on and suspended, syncs at any time or none. A model knows
- * which bytes of the stream are on the disk.
+/* synced_offset_test.c -- the synced offset that a replica reports, in random orders of events: links that break and
+ * continue, other primaries, promotions, a log that is turned off, on and suspended, syncs at any time or none. A model
+ * knows which bytes of the replication stream are on disk.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "synced_offset.h"
@@ -14,32 +14,32 @@
 
 typedef enum { LOG_OFF, LOG_TURNS_ON, LOG_ON } logState;
 
-/* A command of the stream that the dataset has now. */
+/* A command of the replication stream that the dataset has now. */
 typedef struct command {
-    uint64_t ends;     /* offset in the stream */
+    uint64_t ends;     /* replication offset */
     uint64_t log_ends; /* offset in the log; 0: it was not appended */
 } command;
 
 static struct {
-    /* The stream and the dataset. */
+    /* The replication stream and the dataset. */
     command commands[COMMANDS_MAX];
     size_t count;
-    uint64_t offset;      /* of the stream, up to which it was applied */
-    uint64_t base_offset; /* what was applied up to here is in the base on the disk; meaningful while the log is on */
-    uint64_t fork_offset; /* ... in the one that is being made */
+    uint64_t offset;      /* replication offset up to which the dataset is */
+    uint64_t base_offset; /* the base on disk has all commands up to this offset; valid while the log is on */
+    uint64_t fork_offset; /* the same for the base that is being written */
     /* The log. */
     logState log;
     uint64_t log_end, log_synced;
     /* The link. */
     bool session;
-    uint64_t highest; /* that this session has told */
+    uint64_t highest; /* highest offset that this link has reported */
 } world;
 
 static bool isSynced(uint64_t log_offset) {
     return world.log == LOG_ON && log_offset <= world.log_synced;
 }
 
-/* The oracle: the last offset of the stream before which nothing is missing on the disk. */
+/* The oracle: the last replication offset before which nothing is missing on disk. */
 static uint64_t reallySynced(void) {
     uint64_t safe = world.base_offset;
     for (size_t i = 0; i < world.count; i++) {
@@ -60,14 +60,14 @@ static void apply(uint64_t *seed) {
     c->log_ends = world.log_end;
 }
 
-/* A local write, of a primary or of a writable replica: the log grows without the stream. */
+/* A local write of a primary or of a writable replica: the log grows without the replication stream. */
 static void writeLocally(uint64_t *seed) {
     if (world.log != LOG_OFF) world.log_end += 1 + unitRandom(seed) % 50;
 }
 
 static void turnOff(void) {
     world.log = LOG_OFF;
-    world.log_synced = world.log_end; /* as main sees it: nobody waits any more */
+    world.log_synced = world.log_end; /* as main sees it: no client is waiting */
 }
 
 static void beginBase(void) {
@@ -76,7 +76,7 @@ static void beginBase(void) {
     world.fork_offset = world.offset;
 }
 
-/* The base gets its place, and the increment was synced before. */
+/* The new base is renamed into use; the increment was synced before. */
 static void switchBase(void) {
     if (world.log != LOG_TURNS_ON) return;
     world.log = LOG_ON;
@@ -84,7 +84,7 @@ static void switchBase(void) {
     world.log_synced = world.log_end;
 }
 
-/* The dataset of another stream, which may be shorter or longer. */
+/* Installs the dataset of another replication stream, which may be shorter or longer. */
 static void replaceDataset(uint64_t *seed) {
     if (world.log != LOG_OFF) turnOff();
     world.count = 0;
@@ -116,7 +116,7 @@ static void step(syncedOffset *p, uint64_t *seed) {
         break;
     case 4: writeLocally(seed); break;
     case 5:
-    case 6: /* a sync that has begun at any time before */
+    case 6: /* ends a sync that began at any time before */
         world.log_synced += unitRandom(seed) % (world.log_end - world.log_synced + 1);
         break;
     case 7: world.session = false; break;
@@ -144,7 +144,7 @@ TEST(synced_place_never_tells_more_than_is_on_the_disk) {
         syncedOffset p = {0};
         memset(&world, 0, sizeof(world));
         for (int i = 0; i < STEPS; i++) step(&p, &seed);
-        /* Nor does it stay back: what is synced is told at the second look at the latest. */
+        /* The report does not lag: a synced offset is reported at the second call at the latest. */
         beginBase();
         switchBase();
         if (!world.session) beginSession(&p);

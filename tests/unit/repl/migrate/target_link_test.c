@@ -1,4 +1,4 @@
-/* target_link_test.c -- lines however they arrive, and which connections are kept for whom.
+/* target_link_test.c -- reply lines in any division, and the reuse of kept connections.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "target_link.h"
@@ -44,7 +44,7 @@ static targetLink *openLink(void) {
     return openWith(false, "127.0.0.1", PATIENCE_MS);
 }
 
-/* The other end of a connection that was made; -1: none was. */
+/* Returns the other end of a new connection; -1 if there is none. */
 static int accepted(void) {
     return accept(listener, NULL, NULL);
 }
@@ -101,7 +101,7 @@ TEST(target_lines_that_are_too_long) {
     static const char *const lines[] = {longest};
     setUp();
     memset(text, 'x', sizeof(text));
-    checkLines(text, sizeof(text), 1000, NULL, 0, EBADMSG); /* one that has no end */
+    checkLines(text, sizeof(text), 1000, NULL, 0, EBADMSG); /* a line without end */
     memset(longest, 'x', sizeof(longest) - 1);
     text[TARGET_LINE_MAX - 1] = '\n';
     checkLines(text, sizeof(text), 777, lines, 1, EBADMSG);
@@ -137,7 +137,7 @@ TEST(target_links_are_kept_for_who_asks_for_the_same) {
     CHECK_EQ_INT(accepted(), -1);
     targetKeep(link);
 
-    targetLink *others = openWith(true, "127.0.0.1", PATIENCE_MS); /* whose user proves who it is */
+    targetLink *others = openWith(true, "127.0.0.1", PATIENCE_MS); /* of a user that has authenticated */
     CHECK(others != link);
     int others_fd = accepted();
     CHECK(others_fd >= 0);
@@ -174,7 +174,7 @@ TEST(target_links_with_bytes_that_nobody_has_asked_for_are_not_kept) {
     int second = accepted();
     CHECK(second >= 0);
     targetKeep(link);
-    close(second); /* while it is kept */
+    close(second); /* closed while it is kept */
     link = openLink();
     CHECK((second = accepted()) >= 0);
     targetDrop(link);
@@ -196,7 +196,7 @@ TEST(target_links_kept_have_a_limit) {
         targetKeep(link);
         CHECK_EQ_INT(targetsKept(), i < MOST ? i + 1 : MOST);
     }
-    targetsTick(); /* all were used just now */
+    targetsTick(); /* all were used recently */
     CHECK(targetsKept() > 0);
     for (int i = 0; i < MANY; i++) {
         char host[32];

@@ -1,4 +1,4 @@
-/* rdb_copier_test.c -- the same bytes to several connections: slow ones, ones that fail, ones that nobody wants.
+/* rdb_copier_test.c -- copies the same bytes to several connections: slow, failing and dropped ones.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "rdb_copier.h"
@@ -24,7 +24,7 @@ typedef struct peer {
     connection *conn;
     int fd;
     pthread_t thread;
-    size_t most; /* it reads no more */
+    size_t most; /* limit of its reads */
     unsigned pause_us;
     size_t got;
     bool good;

@@ -1,4 +1,4 @@
-/* psync_reply_test.c -- lines of a primary: as they should be, and wrong by a byte.
+/* psync_reply_test.c -- reply lines of a primary: valid ones, and ones with a changed byte.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "psync_reply.h"
@@ -74,7 +74,7 @@ TEST(primary_ends_of_a_snapshot) {
     for (size_t i = 0; i < array_len(wrong); i++) CHECK(!syncEndParse(wrong[i], &end));
 }
 
-/* A line with a byte changed is another line, or wrong; never something that is out of range. */
+/* A line with a changed byte is another valid line or an error; no value is out of range. */
 TEST(primary_lines_wrong_by_bytes) {
     static const char *const lines[] = {"+CONTINUE " ID, "+FULLRESYNC " ID " 4611686018427387903",
                                         "$ENDOFF:5 " ID " 12 7"};

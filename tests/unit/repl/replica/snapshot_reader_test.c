@@ -1,4 +1,4 @@
-/* snapshot_reader_test.c -- a snapshot cut off at its length or its mark, however its bytes arrive.
+/* snapshot_reader_test.c -- finds the end of a snapshot by its length or its mark, in any division of its bytes.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "snapshot_reader.h"
@@ -38,7 +38,7 @@ static void *sendPieces(void *arg) {
 static void nothing(void) {
 }
 
-/* A job whose peer sends `text` in pieces, of which `early` bytes came with the header. */
+/* Returns a job whose peer sends `text` in pieces; `early` bytes of it arrived with the header. */
 static linkJob *jobOf(peer *p, pthread_t *thread, const char *text, size_t len, size_t early, size_t piece) {
     int fds[2];
     signal(SIGPIPE, SIG_IGN);
@@ -57,7 +57,7 @@ static linkJob *jobOf(peer *p, pthread_t *thread, const char *text, size_t len, 
     return job;
 }
 
-/* Read it all, `most` bytes at a time. Bytes, or -1. */
+/* Reads everything, `most` bytes at a time. Returns the number of bytes, or -1. */
 static ssize_t readAll(linkJob *job, char *out, size_t most) {
     snapshotReader r;
     snapshotReaderBegin(&r, job);
@@ -68,7 +68,7 @@ static ssize_t readAll(linkJob *job, char *out, size_t most) {
 }
 
 static void endJob(linkJob *job, peer *p, pthread_t thread) {
-    linkJobDrop(job); /* first: the peer may wait for room */
+    linkJobDrop(job); /* first, as the peer may be blocked */
     pthread_join(thread, NULL);
     close(p->fd);
 }
@@ -78,7 +78,7 @@ TEST(snapshot_up_to_its_mark_in_pieces_of_every_size) {
     static char text[20000], got[30000];
     for (int round = 0; round < 60; round++) {
         size_t body = unitRandom(&seed) % (round % 2 ? 300 : 15000);
-        for (size_t i = 0; i < body; i++) text[i] = MARK[unitRandom(&seed) % 40]; /* looks like the mark all the time */
+        for (size_t i = 0; i < body; i++) text[i] = MARK[unitRandom(&seed) % 40]; /* resembles the mark everywhere */
         memcpy(text + body, MARK, 40);
         size_t len = body + 40, early = unitRandom(&seed) % (len + 1), piece = 1 + unitRandom(&seed) % 100;
         size_t most = unitRandom(&seed) % 3 ? 4096 + unitRandom(&seed) % 9000 : 1 + unitRandom(&seed) % 300;
@@ -155,7 +155,7 @@ TEST(lines_of_a_job) {
     endJob(job, &p, thread);
 }
 
-/* Also while there is always something to read. */
+/* Also if there is always input. */
 TEST(a_job_that_is_dropped_reads_no_more) {
     peer p;
     pthread_t thread;
@@ -179,7 +179,7 @@ TEST(a_received_file_that_nobody_comes_for_goes) {
         linkJob *job = jobOf(&p, &thread, text, sizeof(text) - 1, 0, 5);
         memcpy(job->frame.mark, MARK, 40);
         job->path = zstrdup(path);
-        if (round == 1) job->frame.mark[0] = 'z'; /* it does not end */
+        if (round == 1) job->frame.mark[0] = 'z'; /* the snapshot has no end */
         snapshotReceiveWork(job);
         CHECK_EQ_INT(job->outcome, round == 1 ? LINK_FAILED : LINK_RECEIVED);
         int fd = open(path, O_RDONLY);
@@ -189,7 +189,7 @@ TEST(a_received_file_that_nobody_comes_for_goes) {
             CHECK_MEM(bytes, "dataset", 7);
             close(fd);
         }
-        if (round == 2) { /* somebody has taken it */
+        if (round == 2) { /* the connection was taken */
             zfree(job->path);
             job->path = NULL;
         }

@@ -1,4 +1,4 @@
-/* stream_buffer_test.c -- what comes of a stream is kept, in order, up to a limit, and until main has enough.
+/* stream_buffer_test.c -- the stream buffer keeps the replication stream in order, up to a limit, until main takes it.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "stream_buffer.h"
@@ -24,7 +24,7 @@ static char text[BYTES];
 static void nothing(void) {
 }
 
-/* A job that keeps what the other end, *fd, writes; the first bytes have come already. */
+/* Starts a job that buffers the bytes that the other end, *fd, writes; the first bytes have come already. */
 static linkJob *startJob(int *fd, size_t keep_max) {
     int fds[2];
     uint64_t seed = unitRandomSeed();
@@ -46,7 +46,7 @@ static linkJob *startJob(int *fd, size_t keep_max) {
     return job;
 }
 
-/* Write text[at ..] until it is through, or nobody takes anything for so long. Where it ends. */
+/* Writes text[at ..] until it is sent, or nothing is accepted for `patience_ms`. Returns the offset reached. */
 static size_t writeFrom(int fd, size_t at, int patience_ms) {
     for (int idle = 0; at < BYTES && idle < patience_ms;) {
         ssize_t n = write(fd, text + at, BYTES - at);
@@ -63,7 +63,7 @@ static void waitFor(const linkJob *job) {
     CHECK(linkJobIsOver(job));
 }
 
-/* What it has kept comes out of the connection that it is given back to. */
+/* Reads the buffered bytes from the connection that they are given back to. */
 static size_t giveBack(linkJob *job) {
     char got[10000];
     size_t at = 0, len = job->kept.len;
@@ -94,7 +94,7 @@ TEST(stream_keeper_keeps_no_more_than_it_may) {
     const size_t most = 500000, block = 64 << 10;
     linkJob *job = startJob(&fd, most);
     size_t sent = writeFrom(fd, EARLY, 300);
-    CHECK(sent < BYTES); /* the rest waits where it comes from */
+    CHECK(sent < BYTES); /* the rest stays with the sender */
     atomic_store(&job->enough, true);
     waitFor(job);
     CHECK(job->kept.memory >= most && job->kept.memory <= most + block);
@@ -102,7 +102,7 @@ TEST(stream_keeper_keeps_no_more_than_it_may) {
     CHECK(kept < sent);
     CHECK_EQ_INT(giveBack(job), kept);
     char next;
-    CHECK_EQ_INT(connRead(job->wire.conn, &next, 1), 1); /* and is read behind it */
+    CHECK_EQ_INT(connRead(job->wire.conn, &next, 1), 1); /* and is read after the buffer */
     CHECK_MEM(&next, text + kept, 1);
     linkJobDrop(job);
     close(fd);

@@ -1,4 +1,4 @@
-/* function_dump_test.c -- libraries as bytes: there and back, and bytes that are none.
+/* function_dump_test.c -- libraries to bytes and back, and malformed bytes.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "crc64.h"
@@ -25,7 +25,7 @@ static void check(functionTable *t, slice payload, bool relaxed, const char *wan
     sdsFree(error);
 }
 
-/* Version and checksum behind `bytes`. */
+/* Returns `bytes` with version and checksum appended. */
 static sds withFooter(slice bytes, unsigned version) {
     char footer[10];
     storeLe16(footer, (uint16_t)version);
@@ -62,7 +62,7 @@ TEST(no_library_is_a_footer) {
     functionTableFree(t, true);
 }
 
-/* Each byte that is another, and each end that comes too early. */
+/* Each byte is changed once, and the payload is cut at each length. */
 TEST(nothing_of_a_damaged_payload) {
     functionTable *from = twoLibraries(), *to = functionTableCreate();
     sds payload = functionDump(from);

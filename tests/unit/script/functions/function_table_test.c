@@ -1,4 +1,4 @@
-/* function_table_test.c -- libraries that come, go, replace each other and collide, in a language for tests.
+/* function_table_test.c -- libraries that are added, deleted, replaced and collide, in a language for tests.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "function_table.h"
@@ -17,7 +17,7 @@ static functionTable *begin(void) {
     return functionTableCreate();
 }
 
-/* Nothing is left behind. */
+/* Frees the table and checks that nothing is left. */
 static void end(functionTable *t) {
     CHECK_EQ_INT(toy_functions, (long long)t->count);
     functionTableFree(t, true);
@@ -108,7 +108,7 @@ TEST(all_of_several_libraries_or_none) {
     join(t, from, true, "Function g1 already exists");
     CHECK(find(t, "f2") && !find(t, "h1"));
     CHECK_EQ_INT(t->count + from->count, 5);
-    /* What a library that goes had may come back in another. */
+    /* Functions of a replaced library may return in another one. */
     toyLoad(from, "#!toy name=new\nF2", true, NULL);
     join(t, from, true, "");
     CHECK_EQ_INT(from->count, 0);

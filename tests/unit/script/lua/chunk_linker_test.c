@@ -1,4 +1,5 @@
-/* chunk_linker_test.c -- which look-ups of a program go to real tables, and which to what scripts may hold.
+/* chunk_linker_test.c -- which lookups of a script read real tables, and which the read-only ones that scripts may
+ * hold.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "chunk_linker.h"
@@ -10,7 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Libraries `lib` and `sub` whose field `kind` says which table was read; a script must not get the real one. */
+/* Pushes libraries `lib` and `sub` whose field `kind` tells which table was read; a script must not get the real
+ * one. */
 static void pushLibrary(lua_State *L, const char *kind) {
     lua_newtable(L);
     lua_pushstring(L, kind);

@@ -1,4 +1,4 @@
-/* interpreter_test.c -- a Lua state that gets no memory, too much text, bytecode, or no end.
+/* interpreter_test.c -- a Lua state without memory, with too long a text, bytecode, or an endless loop.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "string_buffer.h"
@@ -80,7 +80,7 @@ static int fail(lua_State *L) {
     return failWithin(L, 3);
 }
 
-/* ThreadSanitizer follows what our functions leave by an error. */
+/* C functions may be left by an error any number of times, which ThreadSanitizer tracks. */
 TEST(interpreter_errors_leave_functions_of_ours_any_number_of_times) {
     interpreter in;
     interpreterInit(&in);
@@ -89,7 +89,7 @@ TEST(interpreter_errors_leave_functions_of_ours_any_number_of_times) {
     interpreterFree(&in);
 }
 
-/* Nobody protects it: it protects itself. */
+/* It runs outside of a protected call, and protects itself. */
 TEST(interpreter_pace_does_without_memory) {
     interpreter in;
     char said[200];
@@ -113,7 +113,7 @@ TEST(interpreter_takes_text_only) {
     CHECK(sandboxFixtureOpen(&in));
     for (size_t i = 0; i < array_len(texts); i++)
         CHECK_EQ_INT(sandboxFixtureRun(&in, texts[i], said, sizeof(said)), LUA_ERRRUN);
-    /* Nothing of it is read. */
+    /* The text is not read. */
     CHECK_EQ_INT(sandboxFixtureRun(&in, sliceOf("return", SOURCE_MAX + 1), said, sizeof(said)), LUA_ERRRUN);
     CHECK_EQ_STR(said, "chunk is too long");
     interpreterFree(&in);

@@ -5,7 +5,7 @@
 #include "sds.h"
 #include "unit.h"
 
-/* The text as the parser gets it. */
+/* Returns the text as the parser gets it. */
 static sds raised(const char *text) {
     slice all = sliceStr(text);
     sds out = sdsEmpty();
@@ -54,7 +54,7 @@ TEST(long_brackets_get_equals_signs_where_they_need_them) {
     }
 }
 
-/* No text is read beyond its end, and none takes for ever: the sanitizers see to the first. */
+/* No text is read beyond its end (which sanitizers check), and every call ends. */
 TEST(long_brackets_in_random_texts) {
     static const char *const words[] = {"[", "]", "[[", "]]", "=", "[=[", "]=]", "'", "\"", "\\", "--", "\n", "a"};
     uint64_t state = unitRandomSeed();
@@ -63,7 +63,7 @@ TEST(long_brackets_in_random_texts) {
         for (uint64_t n = unitRandom(&state) % 20; n > 0; n--)
             text = sdsCat(text, words[unitRandom(&state) % array_len(words)]);
         sds once = raised(text), twice = raised(once);
-        CHECK_EQ_STR(twice, once); /* nothing is left to be raised */
+        CHECK_EQ_STR(twice, once); /* no more brackets to raise */
         sdsFree(text);
         sdsFree(once);
         sdsFree(twice);

@@ -1,4 +1,4 @@
-/* lua_values_test.c -- replies made of Lua values when each allocation is refused in turn.
+/* lua_values_test.c -- conversion of Lua values to replies, with each allocation failing in turn.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "lua_values.h"
@@ -10,7 +10,7 @@
 #include "unit.h"
 #include "zmalloc.h"
 
-static char stream; /* that nobody looks into */
+static char stream; /* never accessed */
 
 static client *connected(void) {
     if (!client_state.clients) {
@@ -24,14 +24,14 @@ static client *connected(void) {
 
 static client *to;
 
-/* lua_CFunction: its argument is called, and what it returns is the reply. */
+/* A lua_CFunction that calls its argument and replies with its result. */
 static int callAndReply(lua_State *L) {
     lua_call(L, 0, 1);
     luaReplyValue(L, to, to->resp);
     return 0;
 }
 
-/* Everything the client was sent. */
+/* Returns all output of the client. */
 static sds replies(client *c) {
     replyBlock *chain = clientTakeReplies(c);
     sds out = replyBlockCatChain(sdsEmpty(), chain);
@@ -39,7 +39,7 @@ static sds replies(client *c) {
     return out;
 }
 
-/* With the n-th allocation refused. How many were still to come. */
+/* Runs with the n-th allocation failing. Returns how many were left before the failure. */
 static long convert(const char *code, int resp, long n, sds *said) {
     interpreter in;
     interpreterInit(&in);
@@ -56,7 +56,7 @@ static long convert(const char *code, int resp, long n, sds *said) {
     CHECK(to->deferred == NULL);
     replyCheck(to);
     *said = replies(to);
-    /* All of a reply, none of it before an error, or what nobody will read. */
+    /* The output is a complete reply, an error alone, or the client is closed. */
     if (to->flags & CLIENT_CLOSE_ASAP) {
         CHECK(clientPopClosing() == to);
         sdsFree(*said);

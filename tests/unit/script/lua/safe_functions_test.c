@@ -1,4 +1,4 @@
-/* safe_functions_test.c -- functions of Lua's own libraries at their bounds.
+/* safe_functions_test.c -- functions of Lua's libraries at their limits.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "sandbox_fixture.h"

@@ -1,4 +1,4 @@
-/* table_functions_test.c -- functions on tables beside those of Lua itself.
+/* table_functions_test.c -- compares functions on tables with those of Lua.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "sandbox_fixture.h"

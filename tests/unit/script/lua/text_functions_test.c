@@ -1,4 +1,4 @@
-/* text_functions_test.c -- functions on strings beside those of Lua itself.
+/* text_functions_test.c -- compares functions on strings with those of Lua.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "sandbox_fixture.h"
