@@ -1,7 +1,7 @@
-# assert.tcl -- the words a test is written in: test, skip, and what must hold.
+# assert.tcl -- the commands that tests are written with: test, skip, and the assertions.
 #
-# A failed assertion is a Tcl error, so it ends its test and no other. Each test prints one line that the runner
-# counts; nothing else on the standard output starts with "[".
+# A failed assertion is a Tcl error, so it ends only its own test. Each test prints one line that the runner counts;
+# nothing else on the standard output starts with "[".
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -15,8 +15,8 @@ namespace eval testing {
     variable bad_names {}
 }
 
-# Run BODY in the caller's scope as the test NAME. Before it runs what the enclosing start_server asked for with
-# `each`. After a failure the default connection is a fresh one, so that its left-over replies mislead nobody.
+# Runs BODY in the caller's scope as the test NAME, after the script that the enclosing start_server requested with
+# `each`. After a failure the default connection is replaced, so that unread replies do not affect the next test.
 proc test {name body} {
     if {![string match -nocase $testing::only $name]} {
         return
@@ -51,14 +51,14 @@ proc eval_at_global {script} {
     uplevel #0 $script
 }
 
-# The running test is about encodings themselves, or how they show: not for a server whose encodings are pinned.
+# Skips the running test, which depends on the encodings of values, for a server whose encodings are pinned.
 proc needs_free_encodings {} {
     if {$testing::any_encoding} {
         skip "settings are pinned"
     }
 }
 
-# For tests of what a program shows on a terminal.
+# Skips the running test if a program cannot be run at a terminal.
 proc needs_terminal {} {
     if {[auto_execok script] eq ""} {
         skip "no script(1)"
@@ -68,7 +68,7 @@ proc needs_terminal {} {
     }
 }
 
-# End the running test without a verdict; WHY says what is missing.
+# Ends the running test without a verdict; WHY is what is missing.
 proc skip {why} {
     return -code error -errorcode SKIP $why
 }
@@ -91,7 +91,7 @@ proc assert {condition} {
     }
 }
 
-# Where encodings are pinned (./runtest --pin) they may be others than expected, and nothing else may.
+# With pinned encodings (./runtest --pin) only encodings may differ from EXPECTED.
 proc same_but_encodings {expected actual} {
     if {!$testing::any_encoding || [catch {llength $expected} count] || [catch {llength $actual} actual_count]
         || $count != $actual_count} {
@@ -144,7 +144,7 @@ proc assert_between {low high actual} {
     }
 }
 
-# BODY must end in an error reply that is PATTERN (a glob; brackets in it are literal).
+# BODY must end in an error reply that matches PATTERN (a glob; brackets in it are literal).
 proc assert_error {pattern body} {
     set pattern [string map {\[ \\\[ \] \\\]} $pattern]
     if {![catch {uplevel 1 $body} message options]} {
@@ -155,12 +155,12 @@ proc assert_error {pattern body} {
     }
 }
 
-# The elements of both lists are the same, whatever their order.
+# Both lists must have the same elements, in any order.
 proc assert_same_set {expected actual} {
     assert_equal [lsort $expected] [lsort $actual]
 }
 
-# Wait until CONDITION (an expr) holds, looking every 20 ms; fail after SECONDS of this process and the servers.
+# Waits until CONDITION (an expr) holds, checking it every 20 ms; fails after SECONDS of this process and the servers.
 proc wait_for_condition {seconds condition} {
     set limit [patience::start [expr {$seconds * $srv::slow}] {*}[server_pids]]
     while {![uplevel 1 [list expr $condition]]} {
@@ -171,8 +171,8 @@ proc wait_for_condition {seconds condition} {
     }
 }
 
-# Run BODY, which compares times of the server with the clock of the test. Where it fails and took longer than
-# MILLISECONDS, it says that the machine was busy and nothing else: it is run again.
+# Runs BODY, which compares times of the server with the clock of the test. If it fails and took longer than
+# MILLISECONDS, only the machine was busy: it is run again.
 proc unhurried {milliseconds body} {
     for {set round 0} {$round < 100} {incr round} {
         set started [clock milliseconds]
@@ -187,7 +187,7 @@ proc unhurried {milliseconds body} {
     return -options $options $message
 }
 
-# Milliseconds that BODY takes.
+# Returns the milliseconds that BODY takes.
 proc elapsed_ms {body} {
     set started [clock milliseconds]
     uplevel 1 $body

@@ -1,6 +1,6 @@
 # certificates.tcl -- certificates and keys made for a test by the openssl program.
 #
-# A folder gets ca.crt and ca.key, and as many pairs NAME.crt, NAME.key as are asked for.
+# A folder gets ca.crt and ca.key, and any number of pairs NAME.crt, NAME.key.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -15,7 +15,7 @@ namespace eval certificates {
             -out $dir/$name.crt -subj "/CN=Authority $name"
     }
 
-    # Settings of a server with a TLS port and the certificates of DIR.
+    # Returns the settings of a server with a TLS port and the certificates of DIR.
     proc settings {dir args} {
         return [list tls-port [free_port] tls-cert-file $dir/server.crt tls-key-file $dir/server.key \
             tls-ca-cert-file $dir/ca.crt {*}$args]

@@ -1,12 +1,12 @@
-# cli.tcl -- valkey-cli from the outside: words in, text and exit code out.
+# cli.tcl -- runs valkey-cli with arguments and input, and returns its output and exit code.
 #
-# The program beside the server binary is tested, so that a reference installation can be tested alike.
+# The program in the folder of the server binary is tested, so that a reference installation can be tested as well.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
 set cli [file join [file dirname $srv::binary] valkey-cli]
 
-# Run valkey-cli against PORT with the file IN on stdin. Returns {EXIT-CODE STDOUT STDERR}.
+# Runs valkey-cli against PORT with the file IN on stdin. Returns {EXIT-CODE STDOUT STDERR}.
 proc cli_run {port in args} {
     set err [file join $srv::root cli-stderr]
     set code 0
@@ -17,7 +17,7 @@ proc cli_run {port in args} {
     return [list $code $out [read_file $err]]
 }
 
-# The same with nothing on stdin.
+# Like cli_run, with empty stdin.
 proc cli_at {port args} {
     return [cli_run $port /dev/null {*}$args]
 }

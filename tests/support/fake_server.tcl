@@ -1,12 +1,12 @@
-# fake_server.tcl -- a server that answers as it is told, for programs that talk to servers which are not at hand.
+# fake_server.tcl -- a server with given replies, for programs that connect to servers which a test does not have.
 #
 # tclsh fake_server.tcl PORT LOG ?PATTERN REPLY ...?
 #
-# The words of each request, joined by blanks and in small letters, go to LOG as a line, and the first PATTERN (a glob)
-# they match gives the reply; +OK without one. Instead of a reply "close" closes the connection, "silent" is none,
-# "half TEXT" is TEXT without the end of a line, "hex DIGITS" are those bytes, "slow TEXT" is TEXT after 300 ms, "twice
-# TEXT" is TEXT, and a little later TEXT again, and "pieces FILE" are bytes: FILE is a list of them in hexadecimal, sent
-# one by one, where "close" closes the connection. Ends when stdin does.
+# The words of each request, joined by blanks and in lower case, are appended to LOG as a line. The first PATTERN (a
+# glob) that they match selects the reply; +OK if there is none. Instead of a reply, "close" closes the connection,
+# "silent" sends nothing, "half TEXT" sends TEXT without a line end, "hex DIGITS" those bytes, "slow TEXT" TEXT after
+# 300 ms, "twice TEXT" TEXT, and soon TEXT again, and "pieces FILE" the elements of the list in FILE, in hexadecimal,
+# one by one, where "close" closes the connection. Ends when stdin is closed.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -20,7 +20,7 @@ proc accepted {channel address port} {
     fileevent $channel readable [list readable $channel]
 }
 
-# One request off the front of the connection's input; an empty list when it is not whole.
+# Takes one request from the connection's input; returns an empty list if none is complete.
 proc next_request {channel} {
     upvar #0 ::input($channel) input
     if {[regexp {^([^*][^\n]*)\n} $input line words]} {
@@ -41,7 +41,7 @@ proc next_request {channel} {
     return $words
 }
 
-# False when the connection has been closed.
+# Returns false if the connection was closed.
 proc send_pieces {channel path} {
     set file [open $path]
     set pieces [read $file]

@@ -1,4 +1,4 @@
-# make_certificates.tcl -- an authority and a server's certificate in the folder that is named (./runtest --tls).
+# make_certificates.tcl -- creates an authority and a server's certificate in the given folder (./runtest --tls).
 #
 # SPDX-License-Identifier: BSD-3-Clause
 

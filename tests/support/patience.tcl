@@ -1,22 +1,22 @@
 # patience.tcl -- time limits that a busy machine does not break.
 #
-# A limit is there to end a wait for something that will never come. On a machine whose processors are wanted by
-# others, a server that is well may take many times longer than by itself; that must not read as a failure. So the
-# time that the processes in question stood ready and were not run, which the kernel counts for each thread in
-# /proc/PID/task/*/schedstat, is not counted; and what was stolen from a virtual machine as a whole is not either.
-# A limit ends for good when `factor` times its length has passed. Where the kernel does not count, time is time.
+# A limit ends a wait for an event that will never come. On a machine with a high load, a correct server may take many
+# times longer than otherwise, which must not count as a failure. So the time for which the processes were runnable but
+# not run, which the kernel counts for each thread in /proc/PID/task/*/schedstat, does not count, nor does time stolen
+# from a virtual machine. A limit ends in any case when `factor` times its length has passed. If the kernel does not
+# count that time, all time counts.
 #
 #   set limit [patience::start 10 $pid ...]     ten seconds of this process and those
-#   patience::over $limit                       have they passed?
+#   patience::over $limit                       returns 1 if they have passed
 #
-# Invariants  1. over answers 0 while less than the limit has passed by the clock, 1 when factor times it has.
+# Invariants  1. over returns 0 while less than the limit has passed by the clock, 1 once factor times the limit has.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
 namespace eval patience {
     variable factor 20
 
-    # What a file of /proc says, "" if its process is gone: it may go between the open and the read, too.
+    # Returns the contents of a file of /proc, "" if its process has ended, which may happen between open and read, too.
     proc proc_file {path} {
         set text ""
         if {![catch {open $path} file]} {
@@ -26,11 +26,11 @@ namespace eval patience {
         return $text
     }
 
-    # Milliseconds that PID has stood ready without being run: each of its threads' as a flat list TID MS ...
+    # Returns the milliseconds for which PID was runnable but not run: for each thread, as a flat list TID MS ...
     proc waits {pid} {
         set all {}
         if {[catch {glob -nocomplain /proc/$pid/task/*/schedstat} paths]} {
-            set paths {} ;# it has gone while it was looked at
+            set paths {} ;# it has ended meanwhile
         }
         foreach path $paths {
             if {[regexp {^\d+ (\d+) } [proc_file $path] whole ns]} {
@@ -40,7 +40,7 @@ namespace eval patience {
         return $all
     }
 
-    # Milliseconds that another tenant of the machine had of ours, by processor.
+    # Returns the milliseconds that the host took from this virtual machine, by processor.
     proc stolen {} {
         set ticks 0
         set processors 1
@@ -62,8 +62,8 @@ namespace eval patience {
         return $now
     }
 
-    # Milliseconds since LIMIT began that are not to be counted. The processes wait for each other, so theirs add up;
-    # the threads of one run side by side, so the one that waited longest stands for it.
+    # Returns the milliseconds since LIMIT began that do not count. The processes wait for each other, so their times
+    # add up; the threads of one process run in parallel, so the longest time of a thread counts.
     proc starved {limit} {
         set sum [expr {[stolen] - [dict get $limit stolen]}]
         dict for {pid before} [dict get $limit waits] {
@@ -76,7 +76,7 @@ namespace eval patience {
         return $sum
     }
 
-    # A limit of SECONDS that begins now, for this process and PIDS.
+    # Begins a limit of SECONDS for this process and PIDS.
     proc start {seconds args} {
         return [dict create begin [clock milliseconds] length [expr {int($seconds * 1000)}] stolen [stolen] \
             waits [snapshot [linsert $args 0 [pid]]]]

@@ -1,15 +1,16 @@
-# persist_mode.tcl -- ./runtest --persist: is the dataset of every test there after a reload, or in the log?
+# persist_mode.tcl -- ./runtest --persist: checks that the dataset of every test survives a reload, or is in the log.
 #
 #   reload             after each test, and at the end of each server: DEBUG RELOAD
 #   always, everysec   servers have appendonly yes and this appendfsync; after each test another server starts on a copy
 #                      of the log, and at the end of each server one starts on the log itself
 #
-# DEBUG DIGEST has to be the same before and after. What this asks it asks over a connection of its own, so that a test
-# finds its connections as it left them. A server that is not to be looked at says so: start_server {tags own-files};
-# a file in which none is says `own_files`: those are the tests of these very settings.
+# DEBUG DIGEST must be the same before and after. The checks use a connection of their own, so that they do not change
+# those of the test. A server is excluded by start_server {tags own-files}, and all servers of a file by `own_files`:
+# these are the tests of these settings.
 #
-# Limits      a dataset with keys or fields that end within a minute, or beside a maxmemory, is reloaded and not
-#             compared: it may change meanwhile. A log beyond `copied_bytes` is read at its server's end only.
+# Limits      a dataset with keys or fields that expire within a minute, or with a maxmemory, is reloaded and not
+#             compared, as it may change meanwhile. A log of more than `copied_bytes` is read only at the end of its
+#             server.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -20,12 +21,12 @@ namespace eval persist_mode {
     variable soon_ms 60000
 }
 
-# The servers of this file are about snapshots or append-only files themselves.
+# Excludes the servers of this file, whose tests are about snapshots or append-only files.
 proc own_files {} {
     set persist_mode::mode ""
 }
 
-# What the running test leaves is too large to be written and read again.
+# Excludes the running test, whose dataset is too large to be written and read again.
 proc too_large_to_keep {} {
     set persist_mode::comparing 0
 }
@@ -34,7 +35,7 @@ proc persist_mode::before_test {} {
     set persist_mode::comparing 1
 }
 
-# Settings of a server with TAGS that the mode asks for.
+# Returns the settings that the mode needs for a server with TAGS.
 proc persist_mode::settings {tags} {
     variable mode
     if {$mode ni {always everysec} || "own-files" in $tags} {
@@ -43,7 +44,7 @@ proc persist_mode::settings {tags} {
     return [list appendonly yes appendfsync $mode]
 }
 
-# Is the innermost server one that is looked at, and can be?
+# Returns whether the innermost server is to be checked, and can be.
 proc persist_mode::concerned {} {
     variable mode
     variable comparing
@@ -55,7 +56,7 @@ proc persist_mode::concerned {} {
         && ![file exists [dict get $server dir]/exit]}]
 }
 
-# A test of the innermost server has passed. Throws what is wrong.
+# Called after a test of the innermost server has passed. Throws an error if the check fails.
 proc persist_mode::after_test {} {
     variable mode
     if {![concerned]} {
@@ -70,7 +71,8 @@ proc persist_mode::after_test {} {
     }
 }
 
-# The innermost server is about to be stopped: {ENCODINGS DIGEST} that its files must give, {} where none is compared.
+# Called before the innermost server is stopped: returns {ENCODINGS DIGEST} that its files must give, {} if they are not
+# compared.
 proc persist_mode::before_stop {} {
     variable mode
     set wanted {}
@@ -79,7 +81,7 @@ proc persist_mode::before_stop {} {
             if {$mode eq "reload"} {
                 reload $link
             } elseif {![ends_soon $link]} {
-                # A replica that was synchronized a moment ago is writing its first log, and would refuse to stop.
+                # A replica that has just synchronized is writing its first log, and would refuse to stop.
                 wait_for_condition 20 {![regexp {aof_rewrite_(in_progress|scheduled):1} [$link INFO persistence]]}
                 set wanted [list [encodings $link] [$link DEBUG DIGEST]]
             }
@@ -88,7 +90,7 @@ proc persist_mode::before_stop {} {
     return $wanted
 }
 
-# SERVER has ended; its log must give what is WANTED. Returns complaints.
+# Called after SERVER has ended: its log must give WANTED. Returns complaints.
 proc persist_mode::after_stop {server wanted} {
     if {![llength $wanted] || [string trim [read_file [dict get $server dir]/exit]] ne "0"} {
         return {}
@@ -106,7 +108,7 @@ proc persist_mode::after_stop {server wanted} {
     return {}
 }
 
-# Run BODY with LINK as a new connection to PORT; leave it out where a password or DEBUG is refused.
+# Runs BODY with LINK as a new connection to PORT; does nothing if a password is needed or DEBUG refused.
 proc persist_mode::with_link {port name body} {
     upvar 1 $name link
     set link [RespClient new $port]
@@ -130,8 +132,8 @@ proc persist_mode::reload {link} {
     }
 }
 
-# Start a server on a copy of the log, until it has what this one has. The log is written behind the replies, and a key may
-# end between two digests: so more than once.
+# Starts a server on a copy of the log until it has the same dataset as this one. The log is written after the replies,
+# and a key may expire between two digests: so it tries several times.
 proc persist_mode::read_copy {link} {
     set server [lindex $srv::stack end]
     set limit [patience::start [expr {10 * $srv::slow}] [srv pid]]
@@ -142,7 +144,7 @@ proc persist_mode::read_copy {link} {
             if {[patience::over $limit]} {
                 fail $message
             }
-            after 100 ;# a file was replaced by a rewrite meanwhile
+            after 100 ;# a rewrite has replaced a file
             continue
         }
         set found [digest_of_files $server $dir [encodings $link]]
@@ -157,7 +159,7 @@ proc persist_mode::read_copy {link} {
     }
 }
 
-# DEBUG POPULATE goes into no log: a new base has what it made.
+# DEBUG POPULATE is not logged: writes a new base, which has its keys.
 proc persist_mode::populated {} {
     variable mode
     if {$mode eq "reload" || ![concerned]} {
@@ -171,7 +173,8 @@ proc persist_mode::populated {} {
     }
 }
 
-# Settings that decide how a value is kept, and with it the bytes of a HyperLogLog, and whether a score may be -0.
+# Returns the settings that determine the encodings of values, and with them the bytes of a HyperLogLog, and whether a
+# score may be -0.
 proc persist_mode::encodings {link} {
     set lines ""
     foreach {name value} [$link CONFIG GET *-max-listpack-* set-max-intset-entries hll-sparse-max-bytes] {
@@ -180,7 +183,7 @@ proc persist_mode::encodings {link} {
     return $lines
 }
 
-# What a server gives that is configured as SERVER was, with ENCODINGS, and starts on the files in DIR.
+# Returns the digest of a server that is configured like SERVER, with ENCODINGS, and starts on the files in DIR.
 proc persist_mode::digest_of_files {server dir encodings} {
     set port [free_port]
     write_file $dir/again.conf "[read_file [dict get $server conf]]\n$encodings\nport $port\ndir $dir\nrequirepass \"\"\nmetrics-port 0\ntls-port 0\n"
@@ -211,7 +214,7 @@ proc persist_mode::log_bytes {dir} {
     return $sum
 }
 
-# Does any key or field end within a minute?
+# Returns whether a key or field expires within a minute.
 proc persist_mode::ends_soon {link} {
     set databases {}
     foreach {line database rest} [regexp -all -inline -line {^db(\d+):(.*)$} [$link INFO keyspace]] {
@@ -223,7 +226,7 @@ proc persist_mode::ends_soon {link} {
         $link SELECT $database
         set keys [$link KEYS *]
         if {[llength $keys] != [$link DBSIZE]} {
-            return 1 ;# some are over, and not gone yet
+            return 1 ;# some have expired and are not deleted yet
         }
         foreach key $keys {
             if {[in_time [$link PTTL $key]] || [$link TYPE $key] eq "hash" && [fields_end_soon $link $key]} {
@@ -243,7 +246,7 @@ proc persist_mode::fields_end_soon {link key} {
     return 0
 }
 
-# -2 is a key that has ended since it was listed.
+# -2 is a key that has expired since it was listed.
 proc persist_mode::in_time {ms} {
     return [expr {$ms != -1 && $ms < $persist_mode::soon_ms}]
 }

@@ -1,8 +1,8 @@
-# propagated.tcl -- what tests of propagation share: running a case (propagation_cases.tcl), reading what came of it.
+# propagated.tcl -- shared by tests of propagation: runs a case (propagation_cases.tcl) and reads the result.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
-# The commands in BYTES, as a list of lists.
+# Returns the commands in BYTES as a list of lists.
 proc commands_of {bytes} {
     set commands {}
     set at 0
@@ -21,7 +21,7 @@ proc commands_of {bytes} {
     return $commands
 }
 
-# A word as the cases have it.
+# Returns a word in the notation of the cases.
 proc shown_word {word} {
     if {[regexp {^1\d{12}$} $word]} {return MS}
     if {[regexp {^1\d{12}-\d+$} $word]} {return ID}
@@ -43,7 +43,7 @@ proc run_line {line} {
     }
 }
 
-# Run the commands in front of a case. What is written from here on is its own.
+# Runs the setup commands of a case. Everything written afterwards belongs to the case.
 proc begin_case {before} {
     set ::waiting {}
     foreach line [split $before |] {run_line $line}
@@ -57,7 +57,7 @@ proc run_case {commands} {
     foreach client $::waiting {catch {$client destroy}}
 }
 
-# The commands in BYTES as the cases have them, without SELECT.
+# Returns the commands in BYTES in the notation of the cases, without SELECT.
 proc shown_commands {bytes} {
     set shown {}
     foreach words [commands_of $bytes] {

@@ -1,12 +1,12 @@
-# propagation_cases.tcl -- what is propagated of each command, word by word: to the append-only file, and to replicas.
+# propagation_cases.tcl -- the exact propagation of each command to the append-only file and to replicas.
 #
-# A case has commands that come before, those that are looked at (a '|' between; "@" before one that waits, of a client
-# of its own; SLEEP in milliseconds; AWAIT a reply), what is written of them, and, where replicas are sent something
-# else, what they are sent. In it MS stands for a time of today in milliseconds, ID for one as an ID, $DUMP for a payload.
-# SELECT is left out. The same cases hold for Valkey 9.1 (tests/differential/replication); where this server writes
-# something else there is a rule: tests/unit/commands/propagated_test.c.
+# A case has setup commands, the commands under test (separated by '|'; "@" before one that blocks, on a client of its
+# own; SLEEP in milliseconds; AWAIT a reply), the commands that are logged, and, if they differ, those that replicas are
+# sent. In these MS stands for a time of today in milliseconds, ID for one as an ID, $DUMP for a payload. SELECT is left
+# out. The same cases hold for Valkey 9.1 (tests/differential/replication); for the differences of this server see
+# tests/unit/commands/propagated_test.c.
 #
-# Whoever sources this has `dump`, and the command `propagates` that takes a case.
+# A file that sources this must define `dump`, and the command `propagates`, which takes a case.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -182,7 +182,7 @@ propagates {SET d 1} {SINTERSTORE d s t} {SINTERSTORE d s t}
 propagates {} {SUNIONSTORE d s t} {}
 propagates {SADD s a} {SDIFFSTORE d s t} {SDIFFSTORE d s t}
 
-# ---- Sorted sets, and places -----------------------------------------------------------------------------------
+# ---- Sorted sets, and geo -----------------------------------------------------------------------------------
 
 propagates {} {ZADD z 1 a 2 b} {ZADD z 1 a 2 b}
 propagates {ZADD z 1 a} {ZADD z 1 a} {}
@@ -255,7 +255,7 @@ propagates {HSETEX h EX 100 FIELDS 1 f v|HSET h g w} {HGETEX h PERSIST FIELDS 2 
 propagates {HSET h f v g w} {HGETEX h PXAT 1 FIELDS 2 f x} {HDEL h f}
 propagates {HSET h f v} {HGETEX h FIELDS 1 f} {}
 
-# ---- Fields whose time is over, and which are still there ------------------------------------------------------
+# ---- Expired fields that are still present ------------------------------------------------------
 
 propagates $hidden {HSET h f 2} {HSET h f 2}
 propagates $hidden {HSETNX h f 2} {HSET h f 2}
@@ -382,7 +382,7 @@ propagates {} {@BLPOP l 0|EVAL "redis.call('RPUSH', KEYS\[1], 'a', 'b') redis.ca
     {MULTI; RPUSH l a b; SET k 1; EXEC; LPOP l}
 propagates {} {SELECT 3|SET k v|SELECT 0} {SET k v}
 
-# ---- What the server removes -----------------------------------------------------------------------------------
+# ---- Removals by the server -----------------------------------------------------------------------------------
 
 propagates $over {GET k} {UNLINK k}
 propagates $over {EXISTS k l} {MULTI; UNLINK k; UNLINK l; EXEC}

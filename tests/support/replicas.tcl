@@ -1,17 +1,17 @@
-# replicas.tcl -- servers that follow each other, as tests see them.
+# replicas.tcl -- primaries and replicas for tests.
 #
-# A test keeps the default connections of its servers in variables: the innermost server is the one that was started last.
+# A test stores the default connections of its servers in variables: the innermost server is the one started last.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
-# Settings of a primary that loses no time.
+# Settings of a primary that starts a synchronization without delay.
 set quick {repl-diskless-sync-delay 0}
 
 proc repl_field {client name} {
     return [field_of [$client INFO replication] $name]
 }
 
-# REPLICA follows the server at PORT, and is up.
+# Makes REPLICA a replica of the server at PORT and waits until the link is up.
 proc follow {replica port} {
     assert_equal OK [$replica REPLICAOF 127.0.0.1 $port]
     is_up $replica
@@ -21,31 +21,31 @@ proc is_up {replica} {
     wait_for_condition 30 {[repl_field $replica master_link_status] eq "up"}
 }
 
-# What PRIMARY has written by now REPLICA has applied.
+# Waits until REPLICA has applied everything that PRIMARY has written by now.
 proc in_step {primary replica} {
     wait_for_condition 30 {[repl_field $replica slave_repl_offset] eq [repl_field $primary master_repl_offset]}
 }
 
-# The same keys with the same content, times and libraries.
+# Both servers must have the same keys, values, expires and libraries.
 proc assert_same_data {one other} {
     in_step $one $other
     assert_equal [$one DEBUG DIGEST] [$other DEBUG DIGEST]
     assert_equal [$one FUNCTION LIST WITHCODE] [$other FUNCTION LIST WITHCODE]
 }
 
-# How often PRIMARY has had to give its whole dataset, and parts of the stream.
+# Returns the numbers of full and partial synchronizations of PRIMARY.
 proc syncs_of {primary} {
     set text [$primary INFO stats]
     return [list [field_of $text sync_full] [field_of $text sync_partial_ok]]
 }
 
-# Break the link of REPLICA to its primary, and see it made again.
+# Breaks the link of REPLICA to its primary, and waits until it is connected again.
 proc cut_link {replica} {
     $replica CLIENT KILL TYPE primary
     is_up $replica
 }
 
-# A connection that acts as a replica: handshake up to the answer to PSYNC, which is returned.
+# Does the handshake of a replica over a connection up to PSYNC, whose reply is returned.
 proc ask_psync {client id offset} {
     foreach words {{PING} {REPLCONF listening-port 7777} {REPLCONF capa eof capa psync2} {REPLCONF version 9.1.2}} {
         $client {*}$words
@@ -53,7 +53,7 @@ proc ask_psync {client id offset} {
     return [$client PSYNC $id $offset]
 }
 
-# A line as it comes, without its end; and the next one that is not empty.
+# Read a line without its end; and the next line that is not empty.
 proc read_line {c} {
     set line ""
     while {[set byte [$c raw_bytes 1]] ne "\n"} {
@@ -67,7 +67,7 @@ proc read_behind_newlines {c} {
     return $line
 }
 
-# A snapshot up to its mark, which is taken off.
+# Reads a snapshot up to its mark and returns it without the mark.
 proc read_marked {c} {
     set header [read_behind_newlines $c]
     assert_regexp {^\$EOF:[0-9a-f]{40}$} $header
@@ -79,7 +79,7 @@ proc read_marked {c} {
     return [string range $bytes 0 end-40]
 }
 
-# Some keys of each type, in two databases, with times.
+# Adds some keys of each type, in two databases, some with an expire.
 proc fill {client {count 20}} {
     for {set i 0} {$i < $count} {incr i} {
         $client SET string:$i [string repeat x [expr {$i * 37}]]
@@ -102,7 +102,7 @@ proc fill {client {count 20}} {
 
 # ---- A primary that is the test ----
 
-# Listen for replicas: the port. They are met by next_replica.
+# Listens for replicas and returns the port. next_replica accepts them.
 proc listen_for_replicas {} {
     set ::arrived {}
     set ::listener [socket -server {apply {{channel args} {
@@ -119,17 +119,18 @@ proc no_more_replicas {} {
     set ::arrived {}
 }
 
-# The default client's server follows whoever listens at PORT, from now on and at once; connections that it has made
-# before are not taken for those to come.
+# Makes the default client's server a replica of the listener at PORT, at once; connections that it made before are
+# ignored.
 proc follow_anew {port} {
-    wait_for_condition 10 {![catch {r REPLICAOF NO ONE}]} ;# refused while a snapshot is loaded, if only the half of one
+    wait_for_condition 10 {![catch {r REPLICAOF NO ONE}]} ;# refused while a snapshot is loaded, even a partial one
     r CONFIG SET replica-announce-port [incr ::announced]
     r REPLICAOF 127.0.0.1 $port
 }
 set announced 20000
 
-# Answer what a replica says up to PSYNC, which is not answered: its two arguments. Nothing: it is one of those before.
-# It says all of REPLCONF at once, and gets the answers at once.
+# Replies to the handshake of a replica up to PSYNC, and returns the two arguments of PSYNC without replying to it.
+# Returns nothing for an earlier connection. The replica sends all REPLCONF commands at once, and gets the replies at
+# once.
 proc hear_out {replica} {
     set answers ""
     while 1 {
@@ -146,7 +147,8 @@ proc hear_out {replica} {
     }
 }
 
-# The next replica that has asked for the stream: a client whose replies are its requests, and what it has asked for.
+# Waits for the next replica that has sent PSYNC. Returns a client, whose replies are the replica's requests, and the
+# arguments of PSYNC.
 proc next_replica {} {
     while 1 {
         wait_for_condition 60 {[resp::pause; llength $::arrived] > 0}
@@ -157,14 +159,14 @@ proc next_replica {} {
     }
 }
 
-# The header of a snapshot and what ends it: of known length, or with a mark.
+# Returns a snapshot with its header and end: with a known length, or with a mark.
 proc framed {snapshot with_mark} {
     set mark [string repeat 7 40]
     if {$with_mark} {return "\$EOF:$mark\r\n$snapshot$mark"}
     return "\$[string length $snapshot]\r\n$snapshot"
 }
 
-# The dataset of the server of CLIENT, as its replicas get it.
+# Returns the dataset of CLIENT's server as its replicas get it.
 proc snapshot_of {client} {
     with_clients {c} {
         ask_psync $c ? -1

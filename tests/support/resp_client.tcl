@@ -1,27 +1,27 @@
 # resp_client.tcl -- a RESP2/RESP3 client in plain Tcl, for the tests.
 #
-# A test wants to see what the server said, not what a friendly library made of it, so replies decode to plain
-# Tcl values with the few cases that matter kept apart, and every level below (bytes out, bytes in) is open.
+# A test needs the exact reply of the server and not a library's interpretation. So replies are decoded to plain Tcl
+# values, in which the cases that matter differ, and every lower level (bytes sent, bytes received) is accessible.
 #
 #   simple string, bulk, verbatim   the bytes                  null            (nil)
 #   integer, double, big number     the text on the wire       boolean         true / false
 #   array, set                      a list                     map             a flat list key value key value
 #   error                           a Tcl error with the text; inside an array "(error) TEXT"
 #
-# Not here    the server that is talked to (server.tcl), what a good answer is (assert.tcl).
-# Invariants  1. A channel is binary and does not block; whoever waits for bytes waits with a time limit.
+# Not here    starting servers (server.tcl), assertions about replies (assert.tcl).
+# Invariants  1. A channel is binary and does not block; every wait for bytes has a time limit.
 #             2. buf[pos..] are the bytes received and not yet decoded.
-#             3. Push messages are set aside in arrival order and never answer a command.
+#             3. Push messages are stored in order of arrival and are never replies to a command.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
 namespace eval resp {
     variable wakeup 0
-    # Seconds of this process and the servers without a single byte before a read gives up; the runner raises it for
-    # slow builds.
+    # A read fails after so many seconds (of this process and the servers) without a single byte; the runner raises it
+    # for slow builds.
     variable patience 15
 
-    # The bytes of one command as an array of bulk strings.
+    # Returns a command as an array of bulk strings.
     proc encode {words} {
         set out "*[llength $words]\r\n"
         foreach word $words {
@@ -30,7 +30,7 @@ namespace eval resp {
         return $out
     }
 
-    # Text of Tcl (which may hold any character) as the UTF-8 bytes that go on the wire.
+    # Returns the UTF-8 bytes of a Tcl text, which may contain any character.
     proc utf8 {text} {
         return [encoding convertto utf-8 $text]
     }
@@ -40,14 +40,14 @@ namespace eval resp {
         incr wakeup
     }
 
-    # Whatever waits for the event loop, such as connections that have come, gets its turn.
+    # Runs pending events, such as new connections.
     proc pause {} {
         after 1 ::resp::wake
         vwait ::resp::wakeup
     }
 
-    # Wait until CHANNEL can be read or MILLISECONDS have passed. Returns whether it can be read.
-    # By the clock: what must not come may take its time.
+    # Waits until CHANNEL can be read or MILLISECONDS have passed by the clock. Returns whether it can be read. For
+    # input that must not come.
     proc wait_readable {channel milliseconds} {
         variable ready 0
         variable wakeup
@@ -59,7 +59,7 @@ namespace eval resp {
         return $ready
     }
 
-    # The same for what must come. Most of it comes at once, so that the limit is begun only after a first wait.
+    # The same for input that must come. Most of it comes at once, so the limit begins only after a first wait.
     proc await_readable {channel milliseconds} {
         if {[wait_readable $channel [expr {min(250, $milliseconds)}]]} {
             return 1
@@ -77,7 +77,7 @@ namespace eval resp {
 oo::class create RespClient {
     variable channel buf pos pushes
 
-    # TARGET is a port on 127.0.0.1, or HOST PORT, or -channel and one that is connected already, which is ours then.
+    # TARGET is a port on 127.0.0.1, or HOST PORT, or -channel and a connected channel, which the client then owns.
     constructor {args} {
         if {[lindex $args 0] eq "-channel"} {
             set channel [lindex $args 1]
@@ -96,18 +96,18 @@ oo::class create RespClient {
         catch {close $channel}
     }
 
-    # Any method that is not one of ours is a command: send it, wait for the reply.
+    # Any other method is a command: sends it and waits for the reply.
     method unknown {args} {
         my send {*}$args
         return [my reply]
     }
 
-    # Send a command and leave its reply for later.
+    # Sends a command without reading its reply.
     method send {args} {
         my write [resp::encode $args]
     }
 
-    # Send many commands (a list of lists) in as few writes as the system allows.
+    # Sends many commands (a list of lists) in as few writes as possible.
     method pipeline {commands} {
         set out ""
         foreach command $commands {
@@ -121,7 +121,7 @@ oo::class create RespClient {
         flush $channel
     }
 
-    # The next reply, decoded; an error reply becomes a Tcl error.
+    # Returns the next reply, decoded; an error reply becomes a Tcl error.
     method reply {} {
         lassign [my tagged_reply] kind value
         if {$kind eq "error"} {
@@ -130,7 +130,7 @@ oo::class create RespClient {
         return $value
     }
 
-    # The next reply as {KIND VALUE}: an error is a value here.
+    # Returns the next reply as {KIND VALUE}, where an error is a value.
     method tagged_reply {} {
         while 1 {
             lassign [my decode] kind value
@@ -142,7 +142,7 @@ oo::class create RespClient {
         }
     }
 
-    # COUNT replies as a list, errors as "(error) TEXT".
+    # Returns COUNT replies as a list, errors as "(error) TEXT".
     method replies {count} {
         set all {}
         for {set i 0} {$i < $count} {incr i} {
@@ -153,14 +153,14 @@ oo::class create RespClient {
         return $all
     }
 
-    # The push messages seen so far, which are forgotten with this call.
+    # Returns the push messages received so far and forgets them.
     method take_pushes {} {
         set taken $pushes
         set pushes {}
         return $taken
     }
 
-    # The next push message, waiting for it if need be.
+    # Returns the next push message, waiting if necessary.
     method next_push {} {
         if {[llength $pushes] == 0} {
             lassign [my decode] kind value
@@ -174,7 +174,7 @@ oo::class create RespClient {
         return $first
     }
 
-    # The bytes of exactly one reply, undecoded.
+    # Returns the bytes of exactly one reply.
     method raw_reply {} {
         set start $pos
         my decode
@@ -183,13 +183,13 @@ oo::class create RespClient {
         return $bytes
     }
 
-    # Send a command, return its reply's bytes.
+    # Sends a command and returns the bytes of its reply.
     method raw {args} {
         my send {*}$args
         return [my raw_reply]
     }
 
-    # Exactly COUNT bytes.
+    # Returns exactly COUNT bytes.
     method raw_bytes {count} {
         my need $count
         set bytes [string range $buf $pos [expr {$pos + $count - 1}]]
@@ -198,7 +198,7 @@ oo::class create RespClient {
         return $bytes
     }
 
-    # All bytes up to MARK, and with it.
+    # Returns all bytes up to and including MARK.
     method raw_bytes_until {mark} {
         while {[set at [string first $mark $buf $pos]] < 0} {
             my need [expr {[string length $buf] - $pos + 1}]
@@ -206,7 +206,7 @@ oo::class create RespClient {
         return [my raw_bytes [expr {$at + [string length $mark] - $pos}]]
     }
 
-    # Every byte until the server closes the connection.
+    # Returns all bytes until the server closes the connection.
     method raw_until_eof {} {
         while {[my fill]} {}
         set bytes [string range $buf $pos end]
@@ -214,7 +214,7 @@ oo::class create RespClient {
         return $bytes
     }
 
-    # Whether nothing arrives for MILLISECONDS.
+    # Returns whether nothing arrives for MILLISECONDS.
     method silent_for {milliseconds} {
         if {$pos < [string length $buf]} {
             return 0
@@ -226,7 +226,7 @@ oo::class create RespClient {
         return [expr {$pos == [string length $buf] && ![eof $channel]}]
     }
 
-    # Whether the server closes the connection within MILLISECONDS; what it says before is dropped.
+    # Returns whether the server closes the connection within MILLISECONDS; bytes before that are dropped.
     method closed_within {milliseconds} {
         set limit [patience::start [expr {$milliseconds / 1000.0}] {*}[server_pids]]
         while {![patience::over $limit]} {
@@ -238,8 +238,7 @@ oo::class create RespClient {
         return 0
     }
 
-    # Say that nothing more will be sent; replies can still be read.
-    # Not over TLS: the package tls closes both halves at once.
+    # Closes the sending half; replies can still be read. Not over TLS: the package tls closes both halves at once.
     method half_close {} {
         close $channel write
     }
@@ -252,7 +251,7 @@ oo::class create RespClient {
         return $channel
     }
 
-    # One reply from the buffer as {KIND VALUE}.
+    # Takes one reply from the buffer as {KIND VALUE}.
     method decode {} {
         set line [my line]
         set rest [string range $line 1 end]
@@ -317,7 +316,7 @@ oo::class create RespClient {
         }
     }
 
-    # Add what has arrived to the buffer, waiting for at least a byte. Returns 0 at the end of the stream.
+    # Appends received bytes to the buffer, waiting for at least one. Returns 0 at the end of the stream.
     method fill {} {
         while 1 {
             if {[catch {read $channel} chunk] || ($chunk eq "" && [eof $channel])} {
@@ -333,7 +332,7 @@ oo::class create RespClient {
         }
     }
 
-    # Drop decoded bytes once they are most of the buffer, so that a long pipeline costs linear time.
+    # Drops decoded bytes once they are most of the buffer, so that a long pipeline takes linear time.
     method compact {} {
         if {$pos == [string length $buf]} {
             set buf ""

@@ -1,16 +1,16 @@
-# runner.tcl -- run test files, several at a time, each in a process of its own.
+# runner.tcl -- runs test files, several at a time, each in a process of its own.
 #
 # Usage: tclsh runner.tcl --server PATH [--clients N] [--only PATTERN] [--timeout SECONDS] [--slow FACTOR]
 #                         [--base-port N] [--tmp DIR] [--quiet] [--result FILE] FILE... [-- SERVER-ARGUMENT...]
 #
-# A file's output is shown when the file has ended: failures and skips always, the rest with --verbose. A file of which
-# no test ends for --timeout seconds (of its own processes, patience.tcl) is ended with everything it started and counts
-# as failed; what it left stays in DIR. What failed is in DIR/failed too, for who sums up several runs.
+# The output of a file is shown when the file has ended: failures and skips always, the rest with --verbose. If no test
+# of a file ends for --timeout seconds (of its own processes, patience.tcl), the file is ended with everything it
+# started and counts as failed; its files stay in DIR. DIR/failed lists the failures, for a summary of several runs.
 #
-# Owns        the processes it starts. Each leads a session of its own; its number is in DIR/groups, so that
-#             ./runtest can end what is left when it is interrupted.
+# Owns        the processes it starts. Each leads a session of its own, whose number is in DIR/groups, so that ./runtest
+#             can end remaining processes when it is interrupted.
 # Invariants  1. At most --clients files run at once, and each has a range of ports to itself.
-#             2. Every file adds to the sum exactly once, whether it ended, died or was ended.
+#             2. Every file is counted exactly once, whether it ended, crashed or was ended.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -67,7 +67,7 @@ for {set slot 0} {$slot < $options(--clients)} {incr slot} {
 }
 set port_span [expr {min(100, 900 / $options(--clients))}]
 
-# The name a file is known by: its path below tests/.
+# Returns the name of a file: its path below tests/.
 proc name_of {file} {
     global tests_dir
     set path [file normalize $file]
@@ -77,7 +77,7 @@ proc name_of {file} {
     return $path
 }
 
-# A fault of the runner itself ends it: without its handler and timer a file would be waited for without an end.
+# An error in the runner ends it: without its handler and timer it would wait for a file without end.
 proc bgerror {message} {
     puts stderr "runner.tcl: $::errorInfo"
     exit 2
@@ -105,7 +105,7 @@ proc start_next {} {
     }
 }
 
-# The processes of the session that LEADER began: a test file's, with the servers it started.
+# Returns the processes of the session that LEADER began: a test file's, with the servers it started.
 proc session_pids {leader} {
     set pids {}
     foreach path [glob -nocomplain /proc/\[1-9\]*/stat] {
@@ -117,7 +117,7 @@ proc session_pids {leader} {
     return $pids
 }
 
-# Begin the limit of the next test of a file, or of the rest of this one.
+# Begins the time limit of the next test of a file, or of the rest of the file.
 proc be_patient {channel} {
     global state options
     set seconds [expr {$options(--timeout) * $options(--slow)}]
@@ -141,7 +141,7 @@ proc more_output {channel} {
         file_ended $channel
         return
     }
-    # Its sum is the last that a file says. What it has left running would keep the channel open.
+    # The sum is the last line of a file. Processes that it has left running would keep the channel open.
     if {[regexp {\[sum\] \d+ \d+ \d+\n$} [dict get $state($channel) output]]} {
         end_group [dict get $state($channel) group]
         return
@@ -163,7 +163,7 @@ proc too_long {channel} {
     file_ended $channel
 }
 
-# Write down what failed in the file NAME with OUTPUT: the lines of each test that did, up to the next test's.
+# Records the failures of the file NAME with OUTPUT: the lines of each failed test, up to those of the next test.
 proc note_failures {name output} {
     global options
     set notes [open $options(--tmp)/failed a]

@@ -1,13 +1,13 @@
-# server.tcl -- a real server for a stretch of tests, and what is asked of it when it stops.
+# server.tcl -- starts a real server for a group of tests, and checks it when it stops.
 #
 # start_server makes a directory under tests/tmp, writes a configuration file, starts the binary, waits for its
-# ready line, runs a body of tests, and stops it with SIGTERM. A server that does not exit with 0, or whose log
-# holds a crash report or a sanitizer's report, fails the file even when each test passed.
+# ready line, runs a body of tests, and stops it with SIGTERM. A server that does not exit with 0, or whose log contains
+# a crash report or a sanitizer's report, fails the file even if each test has passed.
 #
 # Not here    the processes of test files (runner.tcl).
-# Invariants  1. A server is a descendant of its test file's process group, so whoever ends the group ends it.
-#             2. servers is a stack: the innermost start_server is its last element and the one `r` talks to.
-#             3. A pinned setting is what ./runtest --pin says, whatever a test asks for.
+# Invariants  1. A server is in the process group of its test file, so ending the group ends it.
+#             2. `servers` is a stack: the innermost start_server is its last element, and the one that `r` uses.
+#             3. A setting pinned by ./runtest --pin has that value, whatever a test requests.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -29,7 +29,7 @@ namespace eval srv {
     array set tls_ports {}
 }
 
-# A port nobody listens on, from this file's range.
+# Returns an unused port from this file's range.
 proc free_port {} {
     for {set i 0} {$i < $srv::port_span} {incr i} {
         set port [expr {$srv::base_port + $srv::next_port}]
@@ -55,7 +55,7 @@ proc write_file {path content} {
     close $file
 }
 
-# A new empty directory for a server.
+# Creates a new empty directory for a server.
 proc make_server_dir {} {
     incr srv::count
     set dir [file join $srv::root server-$srv::count]
@@ -63,8 +63,9 @@ proc make_server_dir {} {
     return $dir
 }
 
-# Start the binary with ARGUMENTS in DIR. Its output goes to DIR/stdout and DIR/stderr, its exit code to DIR/exit.
-# Returns the process id. What the shell would say of a process that a signal ended is not shown: a test asks for it.
+# Starts the binary with ARGUMENTS in DIR. Its output is written to DIR/stdout and DIR/stderr, its exit code to
+# DIR/exit. Returns the process id. The shell's messages about processes that a signal has ended are dropped, as tests
+# check the exit code.
 proc launch {dir arguments} {
     file delete -force $dir/pid $dir/exit
     set shell [exec sh -c {cd "$0" && { "$@" >>stdout 2>>stderr & echo $! >pid.new; mv pid.new pid; exec 2>/dev/null; \
@@ -90,7 +91,7 @@ proc server_log {dir} {
     return $text
 }
 
-# Wait until the process that launch started in DIR has ended; return its exit code, or "running".
+# Waits until the process that launch started in DIR has ended; returns its exit code, or "running".
 proc wait_exit {dir seconds} {
     set limit [patience::start [expr {$seconds * $srv::slow}] [string trim [read_file $dir/pid]]]
     while {![file exists $dir/exit] || [string trim [read_file $dir/exit]] eq ""} {
@@ -102,7 +103,7 @@ proc wait_exit {dir seconds} {
     return [string trim [read_file $dir/exit]]
 }
 
-# Run the server with ARGUMENTS to its end (it is expected to refuse or to print). Returns {EXIT-CODE OUTPUT}.
+# Runs the server with ARGUMENTS until it exits (as it must refuse or print something). Returns {EXIT-CODE OUTPUT}.
 proc run_to_end {arguments {dir ""}} {
     if {$dir eq ""} {
         set dir [make_server_dir]
@@ -116,7 +117,7 @@ proc run_to_end {arguments {dir ""}} {
     return [list $code [server_log $dir]]
 }
 
-# The settings every test server starts with, then SETTINGS over them: a list of name value.
+# Returns the configuration of a test server: the settings of all, overridden by SETTINGS, a list of names and values.
 proc config_text {settings} {
     set lines "# written by tests/support/server.tcl\n"
     foreach {name value} $settings {
@@ -185,7 +186,7 @@ proc server_log_tail {dir} {
     return "       | [join [lrange $lines end-40 end] "\n       | "]"
 }
 
-# Stop SERVER and return what is wrong with its end: a list of complaints.
+# Stops SERVER and returns a list of complaints about its end.
 proc stop_server {server} {
     set dir [dict get $server dir]
     set pid [dict get $server pid]
@@ -222,7 +223,7 @@ proc log_complaints {text} {
     return $complaints
 }
 
-# A field of the innermost server: dir, port, pid, conf, log.
+# Returns a property of the innermost server: dir, port, pid, conf, log.
 proc srv {field} {
     set server [lindex $srv::stack end]
     if {$field eq "log"} {
@@ -231,17 +232,17 @@ proc srv {field} {
     return [dict get $server $field]
 }
 
-# The processes of the servers that are running, for a limit that is theirs too.
+# Returns the processes of the running servers, for a limit that includes them.
 proc server_pids {} {
     return [lmap server $srv::stack {dict get $server pid}]
 }
 
-# The innermost server will end with CODE instead of 0.
+# Expects the innermost server to exit with CODE instead of 0.
 proc expect_exit {code} {
     lset srv::stack end [dict replace [lindex $srv::stack end] expect_exit $code]
 }
 
-# Stop the innermost server and start it again with the same file, as an administrator would.
+# Stops the innermost server and starts it again with the same file, as an administrator would.
 proc restart_server {} {
     forget_default_client
     set server [lindex $srv::stack end]
@@ -257,7 +258,7 @@ proc restart_server {} {
     pin_settings
 }
 
-# What ./runtest --pin asked for: settings, and dict-resizing, which is no setting but a word of DEBUG.
+# The settings of ./runtest --pin, and dict-resizing, which is not a setting but a subcommand of DEBUG.
 proc pin_settings {} {
     dict for {name value} $srv::pinned {
         if {$name eq "dict-resizing"} {
@@ -271,7 +272,7 @@ proc pin_settings {} {
     }
 }
 
-# The words of a CONFIG SET without the settings that are pinned.
+# Returns the words of a CONFIG SET without pinned settings.
 proc without_pinned {words} {
     set left {}
     foreach {name value} $words {
@@ -282,7 +283,7 @@ proc without_pinned {words} {
     return $left
 }
 
-# With ./runtest --tls a server has a second port, and clients of its first one are led there.
+# With ./runtest --tls a server has a second port, which clients of its first port use.
 proc tls_settings {port} {
     set srv::tls_ports($port) [free_port]
     set certs $srv::tls_certificates
@@ -290,23 +291,23 @@ proc tls_settings {port} {
         tls-ca-cert-file $certs/ca.crt tls-auth-clients no]
 }
 
-# What the package tls tells of a channel: the verdict of a check stands, and its messages are not for the terminal.
+# Callback of the package tls for a channel: accepts the verdict of a check, and drops messages.
 proc tls_told {what channel args} {
     return [expr {$what eq "verify" ? [lindex $args 2] : 1}]
 }
 
-# Whether clients come over TLS (./runtest --tls).
+# Returns whether clients connect over TLS (./runtest --tls).
 proc over_tls {} {
     return [expr {$srv::tls_certificates ne ""}]
 }
 
-# The port of the innermost server that clients are led to.
+# Returns the port of the innermost server that clients use.
 proc client_port {} {
     set port [srv port]
     return [expr {[info exists srv::tls_ports($port)] ? $srv::tls_ports($port) : $port}]
 }
 
-# A connected channel to PORT on this machine, over TLS if that is what is tested.
+# Returns a connected channel to PORT on this machine, over TLS if that is tested.
 proc client_socket {port} {
     if {![info exists srv::tls_ports($port)]} {
         return [socket 127.0.0.1 $port]
@@ -319,14 +320,14 @@ proc client_socket {port} {
     return $channel
 }
 
-# A new connection to the innermost server.
+# Returns a new connection to the innermost server.
 proc connect {} {
     return [RespClient new [srv port]]
 }
 
-# Run BODY with NAMES as new connections, which are closed afterwards whatever happens. The server knows them when it begins: a
-# connection is there for the client as soon as the kernel has it, before the server accepts it, and with I/O threads
-# another client's command may come first.
+# Runs BODY with NAMES as new connections, which are closed afterwards in any case. The server has accepted them when
+# BODY begins: the kernel completes a connection before the server accepts it, and with I/O threads another client's
+# command may be executed first.
 proc with_clients {names body} {
     foreach name $names {
         set client [connect]
@@ -340,7 +341,7 @@ proc with_clients {names body} {
     return -options $options $message
 }
 
-# Send a command over the innermost server's default connection and return the reply.
+# Sends a command over the innermost server's default connection and returns the reply.
 proc r {args} {
     if {[dict size $srv::pinned] && [string equal -nocase [lrange $args 0 1] "CONFIG SET"]} {
         set args [list CONFIG SET {*}[without_pinned [lrange $args 2 end]]]
@@ -371,7 +372,7 @@ proc forget_default_client {} {
     }
 }
 
-# The value of one INFO field, or "" where the server has no such field.
+# Returns the value of an INFO field, or "" if the server does not have it.
 proc info_field {name {section everything}} {
     return [field_of [r INFO $section] $name]
 }
@@ -385,7 +386,7 @@ proc field_of {text name} {
     return ""
 }
 
-# A field of a line of CLIENT LIST or CLIENT INFO.
+# Returns a property from a line of CLIENT LIST or CLIENT INFO.
 proc client_field {line name} {
     foreach word [split [string trim $line] " "] {
         if {[string match "$name=*" $word]} {
@@ -399,7 +400,7 @@ proc config_value {name} {
     return [lindex [r CONFIG GET $name] 1]
 }
 
-# Set settings for the time of BODY and put the old values back.
+# Changes settings while BODY runs and restores the old values.
 proc with_config {settings body} {
     set old {}
     foreach {name value} $settings {
@@ -426,14 +427,15 @@ proc need_command {name} {
     }
 }
 
-# Start a server that gives fixed replies (fake_server.tcl): {PORT PID LOG}. It ends with this process, if not before.
+# Starts a server with fixed replies (fake_server.tcl) and returns {PORT PID LOG}. It ends with this process at the
+# latest.
 proc fake_server {args} {
     return [fake_server_at [free_port] {*}$args]
 }
 
 proc fake_server_at {port args} {
     set log [file join $srv::root fake-$port]
-    # It ends when its stdin does; nothing is written there.
+    # It ends when its stdin is closed; nothing is written there.
     set channel [open [list |[info nameofexecutable] [file join $::support fake_server.tcl] $port $log {*}$args] w]
     set pid [pid $channel]
     wait_for_condition 10 {![catch {close [socket 127.0.0.1 $port]}]}

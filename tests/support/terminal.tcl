@@ -1,8 +1,8 @@
-# terminal.tcl -- a program at a pseudo-terminal, and what its screen shows.
+# terminal.tcl -- runs a program at a pseudo-terminal, and keeps the contents of its screen.
 #
-# script(1), which every Debian has, makes the terminal. Its output is drawn here on a sheet of rows that never scrolls:
-# characters, breaks at the last column as xterm does them, the few cursor movements that line editors use, and which
-# characters are grey. A test types and waits until the screen looks as it should.
+# script(1), which every Debian has, creates the terminal. Its output is drawn here on rows that never scroll:
+# characters, breaks at the last column like xterm's, the few cursor movements that line editors use, and which
+# characters are grey. A test types, and waits until the screen has the expected contents.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -10,7 +10,7 @@ namespace eval terminal {
     variable channel "" columns 80 rows row col grey pending
 }
 
-# Start COMMAND (a shell's line) at a terminal so many columns wide.
+# Starts COMMAND (a shell command line) at a terminal of WIDTH columns.
 proc terminal::start {command {width 80}} {
     variable channel
     variable columns $width
@@ -36,7 +36,7 @@ proc terminal::wipe {} {
     variable col 0
 }
 
-# Keys as a person presses them: text, and between < and > the names of keys.
+# Types text, with names of keys between < and >.
 proc terminal::type {text} {
     variable channel
     set map [list <enter> \r <tab> \t <escape> \x1b <back> \x7f \
@@ -95,7 +95,7 @@ proc terminal::control {number final} {
     }
 }
 
-# Take what the program has written and draw it.
+# Reads the program's output and draws it.
 proc terminal::draw {} {
     variable channel
     variable pending
@@ -103,7 +103,7 @@ proc terminal::draw {} {
     variable col
     set bytes [read $channel]
     append pending $bytes
-    # A character or a sequence that was cut waits for its rest.
+    # A character or sequence that is cut off waits for its rest.
     set whole [string length $pending]
     regexp -indices {(\x1b(\[[0-9;?]*)?|[\xc0-\xff][\x80-\xbf]*)$} $pending cut
     if {[info exists cut]} {
@@ -132,7 +132,7 @@ proc terminal::draw {} {
     }
 }
 
-# The rows as text; grey characters only when asked for, then all others are left out.
+# Returns the rows as text, without grey characters, or with only these.
 proc terminal::screen {{which black}} {
     variable rows
     set lines {}
@@ -148,7 +148,7 @@ proc terminal::screen {{which black}} {
     return [expr {$which eq "grey" ? [string trimleft $text \n] : $text}]
 }
 
-# Wait until the screen (or its grey part) matches PATTERN. Fails with what is to be seen instead.
+# Waits until the screen (or its grey part) matches PATTERN. A failure shows the contents.
 proc terminal::shows {pattern {which black}} {
     set end [expr {[clock milliseconds] + 30000 * $srv::slow}]
     while {1} {

@@ -1,8 +1,8 @@
-# test_file.tcl -- one test file in its own process: what runner.tcl starts.
+# test_file.tcl -- runs one test file in its own process; started by runner.tcl.
 #
 # tclsh test_file.tcl FILE BINARY ROOT BASE-PORT PORT-SPAN ONLY SLOW EXTRA-ARGUMENTS...
 #
-# Prints a line per test and "[sum] PASSED FAILED SKIPPED" as the last one; a file that dies before it is failed.
+# Prints a line per test and "[sum] PASSED FAILED SKIPPED" as the last one; a file that ends before it counts as failed.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 

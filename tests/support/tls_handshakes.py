@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""tls_handshakes.py PORT TLS_PORT CA COUNT -- that many TLS handshakes at once, with a client served in between.
+"""tls_handshakes.py PORT TLS_PORT CA COUNT -- makes COUNT TLS handshakes at once, with another client served in
+between.
 
-Prints how many have been completed and have been served over TLS, behind at least one answer to the plain client for
-every twenty steps.
+Prints how many connections have completed the handshake and were served over TLS. The plain client must get at least
+one reply for every twenty steps.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
