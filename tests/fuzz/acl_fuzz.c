@@ -1,8 +1,8 @@
-/* acl_fuzz.c -- any bytes as the words of ACL SETUSER: each is refused and changes nothing, or what the user is shown
- * as makes the same user again.
+/* acl_fuzz.c -- feeds any bytes as the words of ACL SETUSER: a word is refused and changes nothing, or the user's
+ * description creates the same user again.
  *
- * Words end at a NUL or a line feed. What is written to a file must be read back: a server whose own users it cannot
- * read does not start.
+ * Words end at a NUL or a line feed. A description that is written to a file must be readable: a server does not start
+ * if it cannot read its own users.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "acl_user.h"
@@ -30,7 +30,7 @@ static sds textOf(const user *u) {
     return userCat(sdsEmpty(), u);
 }
 
-/* False when a word was wrong. */
+/* Applies the words. Returns false if one was refused. */
 static bool apply(user *u, const slice *words, int count) {
     slice open;
     sds *joined = aclJoinWords(words, &count, &open);
@@ -87,7 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         words[count++] = sliceOf((const char *)data + at, end - at);
     }
     user *u = userCreate(sliceStr("u"));
-    apply(u, words, count); /* up to the first that is wrong */
+    apply(u, words, count); /* up to the first that is refused */
     checkComesBack(u);
     user *copy = userDup(u);
     checkComesBack(copy);

@@ -1,4 +1,5 @@
-/* aof_manifest_fuzz.c -- any bytes as a manifest and as commands of the log: refused, or understood alike again.
+/* aof_manifest_fuzz.c -- feeds any bytes as a manifest and as commands of the log: they are rejected, or what is
+ * written from them reads the same.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "aof_manifest.h"

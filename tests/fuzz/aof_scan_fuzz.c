@@ -1,5 +1,5 @@
-/* aof_scan_fuzz.c -- any bytes as a log: the scanner, which sees them through a window, finds what the loader's parser
- * finds in them as a whole.
+/* aof_scan_fuzz.c -- feeds any bytes as a log: the scanner, which reads them through a window, must give the result of
+ * the loader's parser, which gets them as a whole.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "aof_parse.h"
@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A file of these bytes; the same one each time. */
+/* Returns a file of these bytes, the same one each time. */
 static int fileOf(slice bytes) {
     static int fd = -1;
     if (fd < 0) fd = memfd_create("aof", MFD_CLOEXEC);
@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     serverAssert(kind != AOF_SCAN_FAILED && aofScanGood(s) <= size - left.len);
     serverAssert(kind != AOF_SCAN_END || (left.len == 0 && aofScanGood(s) == size && !aofScanFault(s)));
-    /* What stops the scanner stops the parser, but for words of a transaction in the wrong place. */
+    /* Bytes that stop the scanner stop the parser, except commands of a transaction at a wrong position. */
     if (kind == AOF_SCAN_FAULT && left.len > 0 && !strstr(aofScanFault(s) ? aofScanFault(s) : "", "Unexpected")) {
         aofItemKind parsed = aofParse(&item, left);
         serverAssert(parsed == AOF_MORE || parsed == AOF_BAD);

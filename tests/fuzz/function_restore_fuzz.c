@@ -1,5 +1,5 @@
-/* function_restore_fuzz.c -- bytes that FUNCTION RESTORE could be given, foot aside: refused, or libraries that are
- * dumped and restored as the same.
+/* function_restore_fuzz.c -- feeds payloads of FUNCTION RESTORE without their footer: they are rejected, or give
+ * libraries that can be dumped and restored unchanged.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "crc64.h"
@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A language whose programs are one name each. */
+/* A language whose source text is one name. */
 static sds load(functionLibrary *library, slice code, bool limited) {
     unused(limited);
     const char *refused = functionLibraryAdd(library, code, NULL, 0, 1);

@@ -1,4 +1,5 @@
-/* http_request_fuzz.c -- any bytes as HTTP requests: one after the other, whole and byte by byte, with one outcome.
+/* http_request_fuzz.c -- feeds any bytes as HTTP requests, one after the other, as a whole and byte by byte, with the
+ * same result.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "http_request.h"
@@ -12,7 +13,7 @@ static bool isWithin(slice s, const char *bytes, size_t len) {
     return !s.ptr || (s.ptr >= bytes && s.ptr + s.len <= bytes + len);
 }
 
-/* What may be relied on when a request was read. */
+/* Checks the guarantees of a request that was read. */
 static void check(const httpRequest *r, const char *bytes, size_t len) {
     char room[256];
     slice name, password;
@@ -32,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     for (int status = HTTP_OK; status == HTTP_OK && at < size;) {
         size_t len = size - at;
         httpRequest whole, slow;
-        char *bytes = malloc(len); /* to the byte, so that a look behind it is seen */
+        char *bytes = malloc(len); /* to the byte, so that a read beyond it is detected */
         memcpy(bytes, data + at, len);
         httpRequestReset(&whole);
         status = httpRequestRead(&whole, bytes, len);

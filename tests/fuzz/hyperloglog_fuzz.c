@@ -1,7 +1,7 @@
-/* hyperloglog_fuzz.c -- a string that any client can set: every function of hyperloglog.h, on bytes of their exact
- * size.
+/* hyperloglog_fuzz.c -- feeds any string, as clients can set it, to every function of hyperloglog.h, in a block of
+ * exactly its size.
  *
- * The first two bytes of the input say which register is raised, and to what; the rest are runs.
+ * The first two bytes of the input select a register and its new value; the rest are runs.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "hyperloglog.h"

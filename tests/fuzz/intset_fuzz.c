@@ -1,6 +1,7 @@
-/* intset_fuzz.c -- bytes that a file could hold: refused, or good for every function of intset.h.
+/* intset_fuzz.c -- feeds any bytes as an intset of a file: they are rejected, or every function of intset.h works on
+ * them.
  *
- * The first byte of the input says which value is added and removed; the rest is the set.
+ * The first byte of the input selects the value that is added and removed; the rest is the set.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "intset.h"

@@ -1,7 +1,9 @@
-/* listpack_fuzz.c -- bytes that a file could hold: refused, or good for every function of listpack.h.
+/* listpack_fuzz.c -- feeds any bytes as a listpack of a file: they are rejected, or every function of listpack.h works
+ * on them.
  *
- * The first byte of the input chooses where changes are made; the rest is the listpack. What is accepted is read from
- * both ends, searched for each of its values, and changed at one place after the other, each time to be accepted again.
+ * The first byte of the input selects the position of changes; the rest is the listpack. An accepted one is read from
+ * both ends, searched for each of its values, and changed at one position after the other; each result must be accepted
+ * again.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "listpack.h"
@@ -12,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { ENTRIES_MAX = 512 };
 
-/* A function of the input's, or of what a function has made, is whole, and has as many entries as it should. */
+/* Checks that the input, or the result of a function, is valid and has `count` entries. */
 static void mustBeGood(const uint8_t *lp, size_t count) {
     serverAssert(listpackValidate(lp, listpackBytes(lp), true, NULL, NULL));
     serverAssert(listpackCount(lp) == count);
@@ -52,7 +54,7 @@ static void readAll(const uint8_t *lp, size_t count) {
     serverAssert(!listpackIndex(lp, (long)count) && !listpackIndex(lp, -(long)count - 1));
 }
 
-/* All that changes a listpack, at the entry of that number where it has one. */
+/* Calls every function that changes a listpack, at entry `number` if there is one. */
 static uint8_t *change(uint8_t *lp, size_t number, size_t count) {
     static const slice texts[] = {{"", 0}, {"17", 2}, {"-70000", 6}, {"some text that is no number", 27}};
     slice text = texts[number % array_len(texts)];
@@ -88,7 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size == 0) return 0;
     size_t number = data[0], count = 0;
     data++, size--;
-    /* A block of its own, so that a step outside is seen at both ends. */
+    /* Separately allocated, so that an access outside is detected at both ends. */
     uint8_t *lp = zmalloc(size ? size : 1);
     memcpy(lp, data, size);
     (void)listpackValidate(lp, size, false, NULL, NULL);

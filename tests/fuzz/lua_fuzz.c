@@ -1,9 +1,9 @@
-/* lua_fuzz.c -- any bytes as a Lua program in the sandbox: as its text, or as choices among statements and calls that
- * are hostile.
+/* lua_fuzz.c -- feeds any bytes to the Lua sandbox: as the text of a script, or as choices among hostile statements and
+ * calls.
  *
- * The first byte says which, and whether an allocation is refused on the way. A program has so many steps and so much
- * memory. redis.call() gives back what it is given, by way of a reply in RESP2 or RESP3. Whatever the program does the
- * memory of the interpreter is counted to its end, and shared tables are what they were.
+ * The first byte selects which, and whether an allocation fails. The steps and the memory of a script are limited.
+ * redis.call() returns its argument, by way of a reply in RESP2 or RESP3. After any script, the interpreter's count of
+ * its memory must be right, and shared tables unchanged.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "client_fixture.h"
@@ -172,7 +172,7 @@ static void addCall(choices *from) {
     from->text = sdsCat(from->text, ")");
 }
 
-/* "before VALUE after". */
+/* Adds the choice "before VALUE after". */
 static void addAround(choices *from, const char *before, const char *after) {
     from->text = sdsCat(from->text, before);
     addValue(from);
@@ -227,12 +227,12 @@ static int pushBack(lua_State *L) {
     return luaPushReply(L, *bytes) == REPLY_BROKEN ? 0 : 1;
 }
 
-/* redis.call(value, number): the value as a reply, and back. */
+/* redis.call(value, number): converts the value to a reply and back. */
 static int echo(lua_State *L) {
     int resp = lua_tonumber(L, 2) > 0 ? 3 : 2;
     slice reply;
     lua_settop(L, 1);
-    lua_pushcfunction(L, pushBack); /* takes memory of Lua: before there is any of ours */
+    lua_pushcfunction(L, pushBack); /* allocates in Lua, so it comes before our own allocation */
     lua_pushlightuserdata(L, &reply);
     lua_pushvalue(L, 1);
     if (!c) c = fixtureClient(resp);
@@ -264,7 +264,7 @@ static int run(lua_State *L) {
     return echo(L);
 }
 
-/* The next program finds all as it was. */
+/* Checks that the next script finds the initial state. */
 static int mustBeWhole(lua_State *L) {
     static const char check[] = "assert(('x'):rep(2) == 'xx' and #cjson.encode({1}) == 3 and rawget(_G, 'x') == nil) "
                                 "assert(getmetatable(cjson.null) == nil and getmetatable(1) == nil) "

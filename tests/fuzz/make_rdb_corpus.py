@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""make_rdb_corpus.py -- tests/fuzz/corpus/rdb_load from tests/persist/rdb_files.txt: snapshots without their magic.
+"""make_rdb_corpus.py -- creates tests/fuzz/corpus/rdb_load from tests/persist/rdb_files.txt: snapshots without their
+magic.
 
 Usage: tests/fuzz/make_rdb_corpus.py
 
-The byte before each chooses the magic. To be run again when there are more snapshots.
+The byte before each selects the magic. Run it again after adding snapshots.
 
 SPDX-License-Identifier: BSD-3-Clause
 """

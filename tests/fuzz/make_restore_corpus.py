@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""make_restore_corpus.py -- tests/fuzz/corpus/restore from tests/type/vectors.txt: payloads without their feet.
+"""make_restore_corpus.py -- creates tests/fuzz/corpus/restore from tests/type/vectors.txt: payloads without their
+footers.
 
 Usage: tests/fuzz/make_restore_corpus.py
 
-One payload of up to 300 bytes for each RDB type and kind of content, behind the byte that chooses settings (0: the
-defaults). To be run again when the vectors have more.
+One payload of up to 300 bytes for each RDB type and kind of content, after the byte that selects settings (0: the
+defaults). Run it again after adding vectors.
 
 SPDX-License-Identifier: BSD-3-Clause
 """

@@ -1,8 +1,8 @@
-/* rdb_load_fuzz.c -- bytes that a start could find as its snapshot: refused, or whole keys.
+/* rdb_load_fuzz.c -- feeds any bytes as the snapshot of a server: they are rejected, or give valid keys.
  *
- * What follows the magic of a version that the first byte chooses is the input, without a checksum. All is scanned and
- * decoded as the threads do it, and what comes of it must be good for what the keyspace does with it. Then it is
- * checked as valkey-check-rdb does it, which must not call a file good where a load finds a fault.
+ * The first byte selects a version; the rest follows its magic, without a checksum. It is scanned and decoded as by the
+ * loading threads, and every operation of the keyspace must work on the result. Then it is checked as by
+ * valkey-check-rdb, which must not accept a file that loading rejects.
  *
  * Corpus      tests/fuzz/corpus/rdb_load, made by make_rdb_corpus.py.
  *
@@ -31,7 +31,7 @@ static void prepare(void) {
     object_settings = usual_objects;
 }
 
-/* An open file with the bytes behind a magic. */
+/* Returns an open file with the bytes after a magic. */
 static int makeFile(const uint8_t *data, size_t size) {
     static const char *const magics[] = {"VALKEY080", "REDIS0011", "REDIS0004", "VALKEY200"};
     int fd = memfd_create("rdb", MFD_CLOEXEC);
@@ -59,7 +59,7 @@ static void putIntoWords(const rdbFault *f, unsigned version) {
     sdsFree(rdbFaultPlace(f, false));
 }
 
-/* Whether the program says that the file is good. Figures are slow here. */
+/* Returns whether valkey-check-rdb accepts the file. Statistics are slow here. */
 static bool isCheckedGood(int fd, bool with_figures) {
     static FILE *nowhere;
     if (!nowhere) nowhere = fopen("/dev/null", "w");

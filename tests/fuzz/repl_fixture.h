@@ -1,4 +1,4 @@
-/* repl_fixture.h -- a server of commands and replication without a port, for what feeds it by sockets.
+/* repl_fixture.h -- a server with commands and replication but no port, for fuzz targets that use sockets.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef TESTS_FUZZ_REPL_FIXTURE_H

@@ -1,8 +1,8 @@
-/* repl_handshake_fuzz.c -- any bytes as what a primary says, up to the end of its snapshot: a replica makes something
- * of it that it can go on with, or gives up.
+/* repl_handshake_fuzz.c -- feeds any bytes as the output of a primary up to the end of its snapshot: the replica
+ * reaches a valid state or gives up.
  *
- * The first byte chooses who asks and how the snapshot is read; what follows comes on the first connection, and behind
- * a byte 0xff on a second one.
+ * The first byte selects the kind of replica and how it reads the snapshot; the rest is sent on the first connection,
+ * and bytes after a byte 0xff on a second one.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "clock.h"
@@ -25,14 +25,14 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define EARLY_MAX ((size_t)64 << 10) /* of what is read beyond a line */
+#define EARLY_MAX ((size_t)64 << 10) /* of bytes read beyond a line */
 
-/* ---- The primary: a thread that says what it is given to each who connects ---- */
+/* ---- The primary: a thread that sends given bytes to each connection ---------- */
 
 static struct {
     int listener, port;
     pthread_mutex_t lock;
-    sds said[2]; /* owns: on the first connection, and on a second one */
+    sds said[2]; /* owns; output on the first connection, and on the second */
     int connections;
 } primary = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -41,7 +41,7 @@ typedef struct talk {
     sds bytes; /* owns */
 } talk;
 
-/* All of it; and what is said to it is heard, to the end. */
+/* Sends everything, and reads until the end of the connection. */
 static void *talkTo(void *arg) {
     talk *t = arg;
     char heard[4096];

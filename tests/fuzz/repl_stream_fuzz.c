@@ -1,8 +1,8 @@
-/* repl_stream_fuzz.c -- any bytes as the stream of a primary: applied, or the link ends; the replica's own stream has
- * what was applied, and nothing else.
+/* repl_stream_fuzz.c -- feeds any bytes as the replication stream of a primary: they are applied, or the link ends; the
+ * replica's own stream has exactly the applied bytes.
  *
- * The first byte says in pieces of how many bytes the stream comes. With its highest bit set it is bytes as they are;
- * else lines of words, each a command, but for those that begin with "!", which are taken as they are.
+ * The first byte is the size of the pieces. If its highest bit is set, the rest is the stream; otherwise it is lines of
+ * words, each a command, except lines that begin with "!", which are sent unchanged.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "repl_fixture.h"
@@ -10,8 +10,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define BEGIN 1000               /* offset of the first byte */
-#define ITERATIONS_MAX 2000      /* a stream that is not through by then waits for something */
-#define INPUT_MAX ((size_t)8192) /* a socket takes it at once */
+#define ITERATIONS_MAX 2000      /* a stream that is not applied by then waits for something */
+#define INPUT_MAX ((size_t)8192) /* fits into a socket's buffer */
 #define ID "0123456789abcdef0123456789abcdef01234567"
 
 static bool lost, lost_whole;
@@ -21,7 +21,7 @@ static void onLost(bool whole) {
     lost_whole = whole;
 }
 
-/* ---- What the primary says ---- */
+/* ---- The primary's output ----- */
 
 static sds catCommand(sds out, const char *line, size_t len) {
     int count;
@@ -48,7 +48,7 @@ static sds streamOf(const uint8_t *data, size_t size) {
     return out;
 }
 
-/* Whether one of these words is in it. */
+/* Returns whether the stream contains one of these words. */
 static bool names(sds stream, const char *const *words, size_t count) {
     sds lower = sdsDup(stream);
     for (size_t i = 0; i < sdsLen(lower); i++)
@@ -60,13 +60,13 @@ static bool names(sds stream, const char *const *words, size_t count) {
     return found;
 }
 
-/* What begins something outside of this process, and ends up in another one. */
+/* Returns true for commands that act outside of this process, or end up in another one. */
 static bool isForOthers(sds stream) {
     static const char *const words[] = {"replicaof", "slaveof", "failover", "migrate"};
     return names(stream, words, array_len(words));
 }
 
-/* What is wiped when it has run. */
+/* Returns true for commands with secrets, which are wiped after execution. */
 static bool hasSecrets(sds stream) {
     static const char *const words[] = {"auth"};
     return names(stream, words, array_len(words));
@@ -74,7 +74,7 @@ static bool hasSecrets(sds stream) {
 
 /* ---- The replica ---- */
 
-/* All has been applied that will be. */
+/* Runs iterations until nothing more is applied. */
 static void iterateUntilQuiet(void) {
     for (int i = 0, quiet = 0; !lost && quiet < 3; i++) {
         uint64_t before = streamApplyInput();

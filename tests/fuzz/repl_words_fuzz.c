@@ -1,8 +1,9 @@
-/* repl_words_fuzz.c -- any words from those who follow: REPLCONF, PSYNC, SYNC, in any order, from two clients at once.
+/* repl_words_fuzz.c -- feeds any words as commands of two replicas: REPLCONF, PSYNC, SYNC, in any order.
  *
- * Lines. The first letter of each says who, "a" or "b", and the second what. It sends "r" REPLCONF, "p" PSYNC, "s"
- * SYNC, or "x" nothing before the words that follow; a newline with "n"; it goes with "k". And the server: "w" writes
- * the words to its stream; "t" begins a round for those who wait, "e" ends it. Another line is nothing.
+ * The input is lines. The first letter of each selects a replica, "a" or "b", and the second an action: it sends the
+ * words that follow after "r" REPLCONF, "p" PSYNC, "s" SYNC, or "x" nothing; "n" sends a newline, "k" closes it. For
+ * the server, "w" writes the words to its replication stream; "t" begins a full synchronization for waiting replicas,
+ * "e" ends it. Other lines are ignored.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "client_check.h"
@@ -18,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define ID "0123456789abcdef0123456789abcdef01234567"
 #define BEGIN 100
 
-static client *clients[WHO]; /* NULL: gone, or not there yet */
+static client *clients[WHO]; /* NULL if closed or not connected yet */
 static int peers[WHO];
 
 static void nobody(bool whole) {
@@ -35,7 +36,7 @@ static void setUp(void) {
     replicasOnClose(fullSyncForget);
     clientOnFree(forget);
     repl_settings.diskless_sync = repl_settings.dual_channel = true;
-    repl_settings.diskless_delay_s = 5; /* so no child is forked here */
+    repl_settings.diskless_delay_s = 5; /* no child is forked here */
     repl_settings.timeout_s = 60;
 }
 
@@ -61,7 +62,7 @@ static client *clientOf(int who) {
     rebalanceAdopt(s);
     clients[who] = c;
     peers[who] = fds[1];
-    replicaOf(c)->reads_eof = true; /* a child would begin at once for who does not */
+    replicaOf(c)->reads_eof = true; /* a child would start at once for one that does not */
     return c;
 }
 
@@ -85,7 +86,7 @@ static void say(int who, const char *name, const char *line, size_t len) {
     sdsFree(out);
 }
 
-/* What fullSync does to those who wait when a child begins, and when it has ended. */
+/* Does what fullSync does to waiting replicas when a child begins and ends. */
 static void beginRound(void) {
     for (int i = 0; i < WHO; i++) {
         replicaState *r = clients[i] ? replicaKnown(clients[i]) : NULL;
@@ -102,7 +103,7 @@ static void endRound(bool awaits_ack) {
     }
 }
 
-/* ---- What holds ---- */
+/* ---- Invariants ---- */
 
 static void checkReplica(const client *c) {
     const replicaState *r = replicaKnown(c);
@@ -174,7 +175,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     replStreamTakeWrites(false);
     replStreamFollow(ID, BEGIN);
     replStreamTakeWrites(true);
-    client_state.next_id = 1; /* they name each other */
+    client_state.next_id = 1; /* replicas name each other by id */
     const char *at = (const char *)data, *end = at + size;
     for (int lines = 0; at < end && lines < LINES_MAX; lines++) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));

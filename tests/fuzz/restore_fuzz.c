@@ -1,11 +1,11 @@
-/* restore_fuzz.c -- bytes that RESTORE could be given, foot aside: refused, or a value that is good for all its type
- * does.
+/* restore_fuzz.c -- feeds payloads of RESTORE without their footer: they are rejected, or give a value on which all
+ * functions of its type work.
  *
- * The first byte of the input chooses the settings of encodings, and which allocation is refused when it is read for
- * the first time; the rest is RDB's type byte and value. What is accepted is checked, copied, digested, measured,
- * written and read back: each copy must be whole and have the same digest.
+ * The first byte of the input selects the settings of encodings, and the allocation that fails when it is read for the
+ * first time; the rest is RDB's type byte and value. An accepted value is checked, copied, digested, measured, written
+ * and read back: each copy must be valid and have the same digest.
  *
- * Corpus      tests/fuzz/corpus/restore, made of tests/type/vectors.txt by its own script, make_restore_corpus.py.
+ * Corpus      tests/fuzz/corpus/restore, made from tests/type/vectors.txt by make_restore_corpus.py.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "digest.h"
@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const slice key = {"key", 3};
 
-/* The defaults, nothing compact, little compact, nodes as small or as large as they may be. */
+/* Selects the defaults, no or few compact encodings, or nodes as small or large as possible. */
 static void chooseSettings(unsigned choice) {
     object_settings = usual_objects;
     if (choice % 4 == 0) return;
@@ -57,7 +57,7 @@ static void mustBeSame(const robj *a, const robj *b) {
     serverAssert(a->type == b->type && memcmp(da.bytes, db.bytes, sizeof(da.bytes)) == 0);
 }
 
-/* Written, and read again: all of what is written, and the same value. */
+/* Writes the value and reads it again: all bytes are read, and the value is the same. */
 static void writeAndRead(const robj *o, bool compress) {
     sds out = rdbValueBytes(o, compress);
     rdbReader r = {out, out + sdsLen(out)};
@@ -69,7 +69,7 @@ static void writeAndRead(const robj *o, bool compress) {
     sdsFree(out);
 }
 
-/* One allocation is refused: nothing, or something whole. */
+/* Reads the value with one allocation failing: the result is nothing or a valid value. */
 static void readWithoutMemory(const char *bytes, size_t size, long which) {
     rdbReader r = {bytes, bytes + size};
     if (which == 0) return;
@@ -87,7 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     ready = true;
     if (size == 0) return 0;
     chooseSettings(data[0]);
-    /* A block of its own, so that a step outside is seen at both ends. */
+    /* Separately allocated, so that an access outside is detected at both ends. */
     char *bytes = zmalloc(size);
     memcpy(bytes, data + 1, size - 1);
     readWithoutMemory(bytes, size - 1, data[0] >> 3 & 15);

@@ -1,6 +1,7 @@
-/* ziplist_fuzz.c -- bytes that an old file could hold: refused, or made into a listpack that is whole.
+/* ziplist_fuzz.c -- feeds any bytes as a ziplist or zipmap of an old file: they are rejected, or converted to a valid
+ * listpack.
  *
- * The first byte of the input chooses between ziplist and zipmap; the rest is the bytes.
+ * The first byte of the input selects ziplist or zipmap; the rest is its bytes.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "ziplist.h"
@@ -14,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size == 0) return 0;
     bool map = data[0] & 1;
     data++, size--;
-    /* A block of its own, so that a step outside is seen at both ends. */
+    /* Separately allocated, so that an access outside is detected at both ends. */
     uint8_t *bytes = zmalloc(size ? size : 1);
     memcpy(bytes, data, size);
     uint8_t *lp = map ? zipmapToListpack(bytes, size) : ziplistToListpack(bytes, size);

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-# growth.py -- no single request may cost more than n log n: every command with 25,000 and 100,000 arguments, and values
-# of every type with 250,000 and 1,000,000 elements.
+# growth.py -- checks that no request costs more than n log n: every command with 25,000 and 100,000 arguments, and
+# values of every type with 250,000 and 1,000,000 elements.
 #
 #   tests/stress/growth.py [--server FILE] [--port N] [--only WORD] [--seed N] [--report FILE] [--quick]
 #
-# The commands and their arguments are those of COMMAND DOCS, so a new command takes part by itself: each argument that
-# may be repeated, and each option, is repeated. Keys are missing, all the same, or different (the larger values first,
-# or in random order). The second part runs the requests of VALUE_REQUESTS on one large value.
+# The commands and their arguments are those of COMMAND DOCS, so a new command is included automatically: each argument
+# that may be repeated, and each option, is repeated. Keys are absent, all the same, or different (the larger values
+# first, or in random order). The second part runs the requests of VALUE_REQUESTS on one large value.
 #
 # Cost is the CPU time of all threads of the server as the scheduler counts it, from the first byte of the request until
 # the server is idle again. The larger size is four times the smaller one: n log n makes that 4.5 times as much work (up to
@@ -29,13 +29,13 @@ import time
 
 FACTOR, LIMIT_RATIO, LIMIT_SECONDS, RUNS = 4, 12.0, 0.030, 3
 
-# What ends the server or the connection, connects elsewhere, waits for others, or takes the dataset away.
+# Commands that end the server or the connection, connect elsewhere, wait for others, or delete the dataset.
 LEFT_OUT = """shutdown debug failover replicaof slaveof psync sync monitor quit flushall flushdb swapdb select reset auth hello
 client|kill client|pause client|reply client|unblock client|setinfo acl|load acl|save config|rewrite bgsave bgrewriteaof save
 script|kill function|kill script|debug module|load module|loadex wait waitaof migrate exec multi discard lolwut
 restore-asking readonly readwrite cluster clusterscan asking""".split()
 
-# Values of arguments by name; "#" is a running number.
+# Values of arguments by name; "#" is replaced by a running number.
 VALUES = {
     "id": "#-1", "start": "0", "stop": "-1", "end": "-1", "min": "0", "max": "9", "score": "#", "longitude": "#.0001",
     "latitude": "1", "radius": "100", "width": "100", "height": "100", "timeout": "0.001", "cursor": "0",
@@ -48,7 +48,7 @@ VALUES = {
 EMBEDDED = {"string": "string", "bitmap": "string", "hyperloglog": "hll", "list": "list", "set": "set", "sorted-set": "zset",
             "geo": "geo", "hash": "hash", "stream": "stream", "generic": "set"}
 
-# Small values at k0, k1, ... Their sizes vary, the larger ones first where `order` says so.
+# Builds small values at k0, k1, ... of varying sizes, the larger ones first if `order` says so.
 BUILD_MANY = """
 local n, kind, order = tonumber(ARGV[1]), ARGV[2], ARGV[3]
 for i = 0, n - 1 do
@@ -67,7 +67,7 @@ for i = 0, n - 1 do
 end
 """
 
-# One value of n elements at `ARGV[3]`.
+# Builds one value of n elements at `ARGV[3]`.
 BUILD_LARGE = """
 local n, kind, k = tonumber(ARGV[1]), ARGV[2], ARGV[3]
 local function each(name, fn)
@@ -132,19 +132,19 @@ XACK v g 5-1|XGROUP DELCONSUMER v g c|XGROUP DESTROY v g|XGROUP SETID v g 5|XSET
 }
 KINDS = {"string": ["string"], "list": ["list"], "set": ["set", "intset"], "zset": ["zset", "zset same score"], "geo": ["geo"],
          "hash": ["hash", "hash with expires"], "stream": ["stream", "stream read"]}
-# The lines of settings under which values of any size have the compact encoding.
+# Settings under which values of any size have the compact encoding.
 COMPACT = """hash-max-listpack-entries hash-max-listpack-value set-max-intset-entries set-max-listpack-entries
 set-max-listpack-value zset-max-listpack-entries zset-max-listpack-value stream-node-max-entries""".split()
 
-# What an administrator chooses with the settings of the compact part: a listpack is gone through for each member that is
-# looked up in it, or picked by its number, as in Valkey. These cases are reported, and do not fail.
+# Administrators choose this cost with the settings of the compact part: a listpack is walked for each lookup of a
+# member, or by its number, as in Valkey. These cases are reported, and do not fail.
 LOOKED_THROUGH = ["compact set: " + words for words in ("SUNION v v", "SINTERSTORE w v v", "SUNIONSTORE w v v",
                   "SDIFFSTORE w v x", "ZINTER 2 v v")] + [
                   "compact %s: %s" % (kind, words) for kind in ("zset", "zset same score")
                   for words in ("ZINTER 2 v v", "ZINTERSTORE w 2 v v", "ZINTERCARD 2 v v")] + [
                   "compact hash: HRANDFIELD v -#M WITHVALUES"]
 
-# Requests that COMMAND DOCS does not lead to: several repeated arguments that belong together. Each takes n.
+# Requests that do not follow from COMMAND DOCS: several repeated arguments that belong together. Each takes n.
 MORE = {
     "ZUNIONSTORE of n keys with weights": ("zset", lambda n: ["ZUNIONSTORE", "w", n] + keys(n) + ["WEIGHTS"] + [1] * n),
     "ZINTER of n keys with weights": ("zset", lambda n: ["ZINTER", n] + keys(n) + ["WEIGHTS"] + [1] * n),
@@ -235,7 +235,7 @@ class Server:
                 pass
         return total / 1e9
 
-    # CPU seconds once nothing moves any more: values may be freed by another thread.
+    # Returns the CPU seconds once the server is idle: another thread may still free values.
     def settled(self):
         before = self.cpu()
         while True:
@@ -245,7 +245,7 @@ class Server:
                 return now
             before = now
 
-    # CPU seconds of one request on a connection of its own, and the start of its reply.
+    # Returns the CPU seconds of a request on a connection of its own, and the start of its reply.
     def cost(self, words):
         link = Link(self.port)
         request = encode(words)
@@ -262,7 +262,7 @@ class Link:
         self.number = 0
         self.run(encode(["HELLO", "3"]))
 
-    # The first bytes of the reply; returns when all of it has come.
+    # Returns the first bytes of the reply, after all of it has come.
     def run(self, request):
         self.number += 1
         mark = b"$8\r\nend%05d\r\n" % self.number
@@ -348,7 +348,7 @@ def docs_of(path, port):
     return json.loads(subprocess.check_output([cli, "-p", str(port), "-3", "--json", "COMMAND", "DOCS"]))
 
 
-# Commands that leave the dataset as it is.
+# Returns the commands that do not change the dataset.
 def readers(options):
     cli = os.path.join(os.path.dirname(options.server), "valkey-cli")
     table = json.loads(subprocess.check_output([cli, "-p", str(options.port), "-3", "--json", "COMMAND"]))
@@ -391,7 +391,7 @@ class Sweep:
         self.reads = readers(options)
         self.loaded = None
 
-    # `prepare` and `request` take n; the smallest of some runs at n and at FACTOR * n.
+    # Runs a case at n and at FACTOR * n, and takes the smallest of several runs. `prepare` and `request` take n.
     def case(self, name, n, prepare, request):
         if self.options.only and self.options.only.lower() not in name.lower():
             return
@@ -419,7 +419,8 @@ class Sweep:
         if bad or self.options.verbose:
             print(row, flush=True)
 
-    # Values for a request of n arguments: FACTOR * most of them, whatever n is, so that reads leave them for others.
+    # Builds values for a request of n arguments: FACTOR * most of them for any n, so that reads leave the rest in
+    # place.
     def many(self, kind, order, most):
         def prepare(n):
             link = self.server.link

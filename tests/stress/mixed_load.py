@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""mixed_load.py -- a server under everything at once: is every reply right?
+"""mixed_load.py -- puts a server under a load of everything at once, and checks every reply.
 
 Many connections pipeline random commands on keys of their own, check every reply against a model, and end in every
-way a connection can end: closed with replies read, closed with replies unread, half closed, reset, killed by CLIENT
-KILL. Some commands are called by scripts and functions. Slow readers ask for large values and change them while they
-are being sent. Meanwhile options that move connections between threads change several times a second, other databases
-are emptied and swapped, scripts are forgotten and libraries replaced. With --tls-port half of the connections are over
-TLS.
+possible way: closed with replies read, closed with replies unread, half closed, reset, killed by CLIENT KILL. Some
+commands are called by scripts and functions. Slow readers request large values and change them while they are being
+sent. Meanwhile settings that move connections between threads change several times a second, other databases are
+emptied and swapped, scripts are flushed and libraries replaced. With --tls-port half of the connections are over TLS.
 
 Exit code 0: all replies were right. 1: a wrong reply, a lost reply, or a connection that ended without reason.
 
@@ -42,7 +41,7 @@ SCRIPT_LONG = b"local n = 0 for i = 1, 200000 do n = n + i % 7 end return n"
 
 
 class Wrong(Exception):
-    """The server gave another answer than the model."""
+    """The server gave a different reply than the model."""
 
 
 def encode(*args):
@@ -64,7 +63,8 @@ class Connection:
         self.sender = None
 
     def send(self, data):
-        """Large requests go out beside the reading, so that neither side waits for the other for good."""
+        """Large requests are sent by another thread while this one reads, so that the two sides do not block each
+        other."""
         if len(data) < 30000:
             self.sock.sendall(data)
             return
@@ -128,7 +128,7 @@ class Load:
         self.lock = threading.Lock()
         self.errors, self.replies, self.endings = [], 0, {}
         self.next_id = 0
-        self.victims = {}  # id of a connection that may be killed: set when it was
+        self.victims = {}  # id of a connection that may be killed: an event that is set when it was
 
     def running(self):
         return time.time() < self.end and not self.errors
@@ -158,7 +158,7 @@ class Load:
         return bytes([65 + rng.randint(0, 25)]) * size
 
     def program(self, rng, prefix, model):
-        """The same by a script or a function."""
+        """Returns a request that does the same by a script or a function."""
         key = b"%s:%d" % (prefix, rng.randint(0, 30))
         old = model.get(key)
         op = rng.random()
@@ -182,7 +182,7 @@ class Load:
         return encode("EVAL", SCRIPT_FAIL, 0, key), b"-MY " + key
 
     def command(self, rng, prefix, model):
-        """One request and its expected reply. `model` maps keys to values."""
+        """Returns a request and its expected reply. `model` maps keys to values."""
         if rng.random() < 0.08:
             return self.program(rng, prefix, model)
         key = b"%s:%d" % (prefix, rng.randint(0, 30))
@@ -258,13 +258,13 @@ class Load:
                     break
                 data, expected = self.pipeline(rng, prefix, model, rng.choice([1, 1, 2, 16, 60, 200]))
                 fate = rng.random()
-                if fate < 0.02:  # the rest of the last request never comes
+                if fate < 0.02:  # the last request is incomplete
                     conn.sock.settimeout(0.2)
                     conn._send_quietly(data[: rng.randint(1, len(data))])
                     ending = "cut"
                     break
                 conn.send(data)
-                if fate < 0.06:  # replies are not read
+                if fate < 0.06:  # replies stay unread
                     ending = "unread"
                     break
                 if fate < 0.10 and not self.no_half_close and len(data) < 30000:
@@ -306,7 +306,7 @@ class Load:
     # -- the others ----------------------------------------------------------------------------------------------------
 
     def slow_reader(self, i):
-        """Large values on their way through a small buffer while the same value changes."""
+        """Reads large values through a small buffer while the same value changes."""
         rng = random.Random("%d slow %d" % (self.seed, i))
         key = b"m:%d:slow:%d" % (self.seed, i)
         while self.running():
@@ -409,7 +409,7 @@ class Load:
     def guard(self, name, body, *args):
         try:
             body(*args)
-        except Exception as e:  # whatever it is, the load has failed
+        except Exception as e:  # any exception is a failure of the load
             self.fail(name, repr(e) if not isinstance(e, Wrong) else e)
 
     def run(self):

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""mutants.py -- RESTORE damaged values and use what was accepted: does any of it break the server later?
+"""mutants.py -- restores damaged values, and checks that accepted ones do not break the server later.
 
 Values of tests/type/vectors.txt are damaged -- bits flipped, bytes changed, cut, doubled, moved between values -- and
-given a right checksum. What RESTORE takes goes through every command of its type (drawn by the modules of
-tests/differential/types), each on a fresh copy, under settings of encodings that change. Commands that only read leave
-DUMP as it was; a value's own DUMP is always taken and is the same value.
+given a right checksum. Every command of the type (made by the modules of tests/differential/types) runs on an accepted
+value, each on a fresh copy, under changing settings of encodings. Commands that only read must not change DUMP; a
+value's own DUMP must always be accepted and give the same value.
 
-Exit code 0: nothing was wrong. 1: something was, or the server is gone. Sanitizers see the rest (tests/stress/run).
+Exit code 0: no error. 1: an error, or the server has ended. Sanitizers find other faults (tests/stress/run).
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -31,12 +31,12 @@ from wire import Connection  # noqa: E402
 KEY, OTHER = b"mutant", b"other"
 FOOT = 10
 VERSION = 80
-# These end the connection's business or the server's, or say what time it is.
+# These end the connection or the server, or their replies depend on the time.
 NOT_ASKED = {"debug", "flushall", "flushdb", "swapdb", "select", "randomkey", "keys", "scan"}
 
 
 class Wrong(Exception):
-    """The server gave an answer that must not be."""
+    """The server gave an invalid reply."""
 
 
 # ---- Payloads ----------------------------------------------------------------------------------------------------
@@ -64,7 +64,7 @@ def with_foot(value):
 
 
 def mutate(r, value, others):
-    """VALUE with some damage; its first byte, the type, stays mostly."""
+    """Returns VALUE with some damage; its first byte, the type, is mostly kept."""
     out = bytearray(value)
     for _ in range(r.choice([1, 1, 1, 2, 3, 8])):
         at = r.randrange(0 if r.random() < 0.03 else 1, len(out) + 1)
@@ -99,7 +99,7 @@ def mutate(r, value, others):
 
 
 class Asker(Connection):
-    """A connection to a server that somebody else has started, and that may be slow."""
+    """A connection to a server that is already running, and may be slow."""
 
     def __init__(self, port):
         super().__init__(port)
@@ -129,7 +129,7 @@ class Mutants:
         self.known = {name.decode().lower() for name in names}
         self.reading = {name.decode().lower() for name in
                         server.ask([b"COMMAND", b"LIST", b"FILTERBY", b"ACLCAT", b"read"])[1]}
-        # A field whose time is over is there until the timer comes, which is none of the commands' doing.
+        # An expired field is present until the timer deletes it, which is not an effect of the commands.
         server.ask([b"DEBUG", b"SET-ACTIVE-EXPIRE", b"0"])
         self.values = [bytes(payload[:-FOOT]) for _, payload in self.modules["vectors"].read_payloads()]
         self.settings = {}
@@ -142,7 +142,7 @@ class Mutants:
         self.refused = self.asked = 0
 
     def draw(self, kind):
-        """A command of each name that the type's module and the generic one have, on the key."""
+        """Returns a command of each name that the type's module and the generic one have, on the key."""
         g = Random(self.r.randrange(2 ** 60))
         g.known = self.known
         g.key = lambda kind=None: KEY.decode() if g.chance(0.9) else OTHER.decode()
@@ -173,13 +173,13 @@ class Mutants:
                                                        [b"OBJECT", b"ENCODING", key], [b"MEMORY", b"USAGE", key]])]
 
     def same_again(self, key):
-        """The key's own DUMP is taken, and is the same value."""
+        """Checks that the key's own DUMP is accepted and gives the same value."""
         dump, digest, _, _ = self.look(key)
         if dump is None:
             return
         if not self.restore(OTHER, dump):
             raise Wrong("its own DUMP is refused: %s" % dump.hex())
-        # A time to live is part of a digest.
+        # The TTL is part of the digest.
         if self.server.ask([b"PTTL", key])[1] == b":-1" and self.look(OTHER)[1] != digest:
             raise Wrong("its own DUMP is another value: %s" % dump.hex())
 
@@ -201,7 +201,7 @@ class Mutants:
         self.same_again(KEY)
         commands = self.draw(kind)
         self.asked += len(commands)
-        # PFCOUNT is flagged readonly and stores the count all the same, as in Valkey.
+        # PFCOUNT has the flag readonly but stores the count, as in Valkey.
         reading = [command for command in commands
                    if command[0].decode().lower() in self.reading and command[0].lower() != b"pfcount"]
         before = self.look(KEY)

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""sessions.py -- clients in every state that end in every way: is anything lost, doubled or left?
+"""sessions.py -- clients in every state that end in every way; checks that nothing is lost, duplicated or left.
 
 Producers push numbered elements into lists, a sorted set and streams, alone and in transactions; consumers wait for
-them in every blocking way, also as a group of a stream; followers read all of a log. Victims (victims.py) wait, watch,
-queue, listen, track or monitor, and are killed, reset, unblocked, cut by a limit or just go, while CLIENT PAUSE comes
-and goes and options that move connections and main's role change.
+them by every blocking command, also as a consumer group; followers read a whole log. Victims (victims.py) block, watch,
+queue, subscribe, track or monitor, and are killed, reset, unblocked, closed by a limit or close themselves, while
+CLIENT PAUSE begins and ends and settings that move connections and the main role change.
 
-At the end: each element has come to exactly one consumer, each entry of the log to every follower in order, nobody is
-left waiting, watching, listening or tracking, the memory is that of the beginning, and clients have met each end in
-each state. Exit code 0: so it was.
+At the end: exactly one consumer has each element, every follower has all entries of the log in order, no client is left
+blocked, watching, subscribed or tracking, memory is as at the beginning, and each end has occurred in each state. Exit
+code 0: all of this holds.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -31,10 +31,10 @@ class Sessions:
         self.end = time.time() + options.seconds
         self.lock = threading.Lock()
         self.errors, self.pushed, self.popped, self.met = [], [], [], {}
-        self.logged = {}  # how many entries each producer has written to the log
+        self.logged = {}  # number of entries that each producer has written to the log
         self.followed = [b"0-0"] * FOLLOWERS
         self.producing = True
-        self.all_states = options.seconds >= 300  # what is rare comes once a minute under ThreadSanitizer
+        self.all_states = options.seconds >= 300  # rare events come once a minute under ThreadSanitizer
         conn = Connection(self.port)
         self.known = {name.upper() for name in conn.call("COMMAND", "LIST")}
         for name in ("SUBSCRIBE", "CLIENT|TRACKING"):
@@ -53,7 +53,7 @@ class Sessions:
             self.met[what] = self.met.get(what, 0) + 1
 
     def connect(self):
-        """A connection that no limit of memory cuts."""
+        """Returns a connection that no memory limit closes."""
         conn = Connection(self.port)
         conn.call("CLIENT", "NO-EVICT", "ON")
         return conn
@@ -96,12 +96,12 @@ class Sessions:
 
     @staticmethod
     def backlog(conn):
-        """How many elements wait for a consumer, about."""
+        """Returns about how many elements wait for a consumer."""
         return sum(conn.call(*words) for words in (
             ("LLEN", "queue:0"), ("LLEN", "queue:3"), ("ZCARD", "zqueue"), ("XLEN", "xqueue:0"), ("XLEN", "xqueue:1")))
 
     def write_log(self, rng, conn, i, n, more):
-        """Several numbers at once, in a transaction or not."""
+        """Writes several numbers at once, with or without a transaction."""
         entries = b"".join(encode("XADD", "log", "*", i, n + k) for k in range(more))
         if rng.random() < 0.5:
             conn.send(encode("MULTI") + entries + encode("EXEC"))
@@ -117,7 +117,7 @@ class Sessions:
             conn.call("XTRIM", "log", "MINID", min(self.followed, key=lambda e: [int(part) for part in e.split(b"-")]))
 
     def follower(self, i):
-        """All of the log, in order."""
+        """Reads the whole log and checks its order."""
         rng, seen = random.Random("%d follower %d" % (self.seed, i)), {}
         conn, last, empty = self.connect(), b"0-0", 0
         while empty < 3 and not self.errors:
@@ -166,7 +166,7 @@ class Sessions:
 
     @staticmethod
     def take_entries(rng, conn, i, block=True):
-        """Elements out of streams, as a consumer of their group."""
+        """Takes elements from streams, as a consumer of their group."""
         noack = ["NOACK"] if rng.random() < 0.5 else []
         wait = ["BLOCK", rng.randint(1, 60)] if block else []
         got = conn.call("XREADGROUP", "GROUP", "g", "c%d" % i, "COUNT", rng.randint(1, 5), *wait, *noack,
@@ -210,7 +210,7 @@ class Sessions:
         conn.close()
 
     def note_states(self, conn, event):
-        """Who meets a change of threads, or a pause."""
+        """Notes the states of clients at a change of threads or a pause."""
         for line in conn.call("CLIENT", "LIST").splitlines():
             for state in victims.states_of(line):
                 self.note((event, state))
@@ -221,7 +221,7 @@ class Sessions:
     def guard(self, body, *args):
         try:
             body(*args)
-        except Exception as e:  # whatever it is, the load has failed
+        except Exception as e:  # any exception is a failure of the load
             with self.lock:
                 self.errors.append("%s: %r" % (body.__name__, e))
 
@@ -260,7 +260,7 @@ class Sessions:
             self.check(conn, before)
 
     def check(self, conn, before):
-        """What must hold when all are gone."""
+        """Checks the final state, when all clients have ended."""
         left = [e.decode() for k in range(4) for e in conn.call("LRANGE", "queue:%d" % k, 0, -1)]
         left += [e.decode() for e in conn.call("ZRANGE", "zqueue", 0, -1)]
         more = True
@@ -283,8 +283,8 @@ class Sessions:
                 "total_blocking_keys", "total_watched_keys") if int(now.get(name, 0)) != 0]
             if int(now["connected_clients"]) != 1:
                 wrong.append("%s clients are connected" % now["connected_clients"])
-            # What stays: 64 spare blocks for requests (1.8 MB), a histogram of times for each of the 50 commands that
-            # have run (1.5 MB), and spare blocks for replies (0.4 MB, and never more than 2).
+            # Memory that stays: 64 spare blocks for requests (1.8 MB), a histogram of times for each of the 50 commands
+            # that have run (1.5 MB), and spare blocks for replies (0.4 MB, and never more than 2).
             if int(now["used_memory"]) > before + 6000000:
                 wrong.append("used_memory was %d and is %s" % (before, now["used_memory"]))
             cut = int(now["evicted_clients"]) + int(now["client_output_buffer_limit_disconnections"])

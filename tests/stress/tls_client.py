@@ -1,7 +1,7 @@
 """tls_client.py -- a TLS connection that one thread may write to while another reads from it.
 
-Python's own SSL sockets are for one thread at a time, as OpenSSL's objects are. Here OpenSSL works on memory, under a
-lock that is not held while the socket is waited for.
+Python's SSL sockets may be used by one thread at a time, like OpenSSL's objects. Here OpenSSL works on memory, under a
+lock that is not held while a thread waits for the socket.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -12,7 +12,7 @@ import threading
 
 
 class TlsSocket(io.RawIOBase):
-    """What mixed_load.py uses of a socket, over one that is connected."""
+    """The functions of a socket that mixed_load.py uses, over a connected one."""
 
     def __init__(self, raw, context):
         self.raw, self.lock, self.sending = raw, threading.Lock(), threading.Lock()
@@ -62,13 +62,13 @@ class TlsSocket(io.RawIOBase):
                 raise ConnectionResetError("the connection ended without a farewell") from e
 
     def shutdown(self, how):
-        """The write half: a farewell, and the socket's."""
+        """Closes the sending half: sends a close notification, and shuts the socket down."""
         assert how == socket.SHUT_WR
         try:
             with self.lock:
                 self.tls.unwrap()
         except (ssl.SSLWantReadError, ssl.SSLError):
-            pass  # the other side's farewell is still to come
+            pass  # the close notification of the peer is still to come
         self._flush()
         self.raw.shutdown(how)
 
@@ -95,7 +95,7 @@ class TlsSocket(io.RawIOBase):
 
 
 def trusting(authority):
-    """A context for servers with a certificate of the authority in this file, whatever their name."""
+    """Returns a context that trusts servers with a certificate of the authority in this file, of any name."""
     context = ssl.create_default_context(cafile=authority)
     context.check_hostname = False
     return context

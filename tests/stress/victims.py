@@ -1,9 +1,10 @@
-"""victims.py -- clients that wait, listen, watch, queue or track, and end in every way.
+"""victims.py -- clients that block, subscribe, watch, queue or track, and end in every way.
 
-A victim brings a connection into a state, or into several, and then lets it be killed, reset, unblocked or closed. In
-half of the cases it first asks the server which state that is, so that the load can say what it has met; in the others
-the end comes while the state does. What a state promises to its end is checked: what is pushed behind CLIENT KILL in
-one pipeline is for others, who is unblocked is told so and goes on, who is reset is a new client.
+A victim brings a connection into one or several states, and then has it killed, reset, unblocked or closed. In half of
+the cases it first asks the server for the state, so that the load can report which combinations have occurred; in the
+others the end comes at the same time as the state. The guarantees at the end are checked: an element pushed after
+CLIENT KILL in one pipeline is for others, an unblocked client gets the error and continues, a reset client is like a
+new one.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -12,28 +13,28 @@ import time
 
 from mixed_load import Connection, Wrong, encode
 
-# "closed" with what the server has sent unread is a reset, too; "cut off" is always one.
+# "closed" with unread output of the server is a reset, too; "cut off" is always one.
 FATES = ["killed", "killed by filter", "cut off", "closed", "RESET", "unblocked"]
 
-# A letter of CLIENT LIST's flags, and what it stands for.
+# The letters of CLIENT LIST's flags, and their meaning.
 STATES = {"b": "waiting", "x": "in MULTI", "P": "listening", "t": "tracking", "B": "tracking by prefix",
           "O": "monitoring"}
 
 CUT = "cut by a limit"
 
-# What a load must have met to have shown something. Of "threads" and "paused" sessions.py takes note.
+# The combinations that must have occurred in a load. sessions.py notes "threads" and "paused".
 MUST_BE_MET = [(event, state) for event in FATES + ["threads", "paused"] for state in STATES.values()
                if event != "unblocked" or state == "waiting"]
 
 
 def states_of(line):
-    """The states of a line of CLIENT LIST."""
+    """Returns the states in a line of CLIENT LIST."""
     fields = dict(word.split("=", 1) for word in line.decode().split() if "=" in word)
     return [STATES[flag] for flag in fields.get("flags", "") if flag in STATES]
 
 
 class Victim:
-    """One thread's connections, one after another; `note` is told what was met."""
+    """The connections of a thread, one after another; `note` is called with what occurred."""
 
     def __init__(self, port, rng, name, note):
         self.port, self.rng, self.base, self.note = port, rng, name, note
@@ -46,19 +47,19 @@ class Victim:
         self.other.close()
 
     def live(self):
-        """A connection from its beginning to its end, which limits may bring as well."""
+        """Runs a connection from its beginning to its end, which a limit may cause as well."""
         self.conn, self.may_wait = Connection(self.port), False
         try:
             self.live_until_cut()
         except ConnectionError:
             self.note(CUT)
         self.conn.close()
-        # Also shows that it was not `other` who was cut.
+        # Also shows that `other` was not closed.
         self.other.call("UNLINK", *[self.name + suffix for suffix in ("", ":b", ":z", ":x", ":s", ":w0")])
 
     def live_until_cut(self):
         self.number = self.conn.call("CLIENT", "ID")
-        self.name = "%s:%d" % (self.base, self.number)  # the server may not know yet that those before have gone
+        self.name = "%s:%d" % (self.base, self.number)  # an earlier one may not be closed yet
         if self.rng.random() < 0.5:
             self.send("HELLO", 3)
         first = self.rng.choice([self.waits, self.waits, self.queues, self.watches, self.listens, self.tracks,
@@ -82,7 +83,7 @@ class Victim:
     # -- states -------------------------------------------------------------------------------------------------------
 
     def ways_to_wait(self):
-        """Requests, each with one that gives an element to it and one that takes such an element."""
+        """Returns blocking requests, each with one that provides an element and one that takes such an element."""
         n = self.name
         push, pop = encode("RPUSH", n, "kept"), encode("LPOP", n)
         zadd, zpop = encode("ZADD", n + ":z", 1, "kept"), encode("ZPOPMIN", n + ":z")
@@ -117,7 +118,7 @@ class Victim:
 
     def watches(self):
         self.send("PING")
-        while self.conn.reply() != b"+PONG":  # whatever HELLO has answered
+        while self.conn.reply() != b"+PONG":  # after any reply of HELLO
             pass
         self.conn.call("WATCH", *["%s:w%d" % (self.name, k) for k in range(self.rng.randint(1, 50))])
         self.other.call("SET", self.name + ":w0", "changed")
@@ -138,7 +139,7 @@ class Victim:
                             "m" * self.rng.choice([1, 100, 20000]))
 
     def tracks(self):
-        # Without RESP3 the messages are redirected, sometimes to a client that has gone.
+        # Without RESP3 the messages are redirected, sometimes to a client that has closed.
         to = ["REDIRECT", self.other_number()] if self.rng.random() < 0.5 else []
         if not to:
             self.send("HELLO", 3)
@@ -165,13 +166,14 @@ class Victim:
     # -- ends ---------------------------------------------------------------------------------------------------------
 
     def states(self):
-        """What the server says that the connection is in; nothing in half of the cases, so as not to be late always."""
+        """Returns the states of the connection as the server reports them; nothing in half of the cases, so that the
+        end is not always late."""
         if self.rng.random() < 0.5:
             return []
         return states_of(self.other.call("CLIENT", "LIST", "ID", self.number))
 
     def kill_before_a_push(self):
-        """The client is killed and something comes in the same pipeline, or transaction: it must stay."""
+        """Kills the client and pushes an element in the same pipeline or transaction: the element must stay."""
         before, wait, push, pop = self.rng.choice([w for w in self.ways_to_wait() if w[3]])
         self.conn.sock.sendall(before + wait)
         if self.rng.random() < 0.5:
@@ -183,14 +185,14 @@ class Victim:
         else:
             self.other.sock.sendall(both + pop)
             killed, kept = [self.other.reply() for _ in range(2)][0], self.other.reply()
-        # The group may not have been made yet.
+        # The group may not exist yet.
         if killed == 1 and b"kept" not in repr(kept).encode() and b"NOGROUP" not in repr(kept).encode():
             raise Wrong("a killed client was given an element: %r" % kept)
         self.note("killed before a push")
         self.conn.close()
 
     def finish(self):
-        """End the connection somehow."""
+        """Ends the connection in a random way."""
         fate = self.rng.choice(FATES)
         states = self.states()
         self.note(fate)
@@ -224,19 +226,19 @@ class Victim:
 
     def reset(self):
         self.send("RESET")
-        if self.may_wait:  # then RESET waits as well
+        if self.may_wait:  # RESET waits as well then
             return
         while self.conn.reply() != b"+RESET":
             pass
         line = self.other.call("CLIENT", "LIST", "ID", self.number).decode()
         for expected in (" flags=N ", " sub=0 ", " psub=0 ", " ssub=0 ", " multi=-1 ", " watch=0 ", " redir=-1 ",
                          " resp=2 ", " db=0 "):
-            if line and expected not in line:  # no line: evicted
+            if line and expected not in line:  # no line if it was evicted
                 raise Wrong("a client that was reset: no%sin %s" % (expected, line))
 
 
 def act(load, port, rng, name):
-    """Victims, one after another, while the load runs."""
+    """Runs victims, one after another, while the load lasts."""
     victim = Victim(port, rng, name, load.note)
     while load.running():
         victim.live()
@@ -244,12 +246,12 @@ def act(load, port, rng, name):
 
 
 def not_met(counts):
-    """Ends in states that a load has not met."""
+    """Returns the combinations of end and state that have not occurred."""
     return ["nobody met '%s' while %s" % pair for pair in MUST_BE_MET if not counts.get(pair)]
 
 
 def describe(counts):
-    """What has been met, on the console."""
+    """Prints what has occurred."""
     single = [what for what in counts if isinstance(what, str)]
     print("victims: " + ", ".join("%s %d" % (what, counts[what]) for what in sorted(single)))
     for event in FATES + ["threads", "paused"]:

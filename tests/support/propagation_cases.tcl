@@ -17,7 +17,7 @@ set pending "$group|XREADGROUP GROUP g c COUNT 2 STREAMS x >"
 set nodes "CONFIG SET stream-node-max-entries 2"
 foreach id {1-1 2-1 3-1 4-1 5-1} {append nodes "|XADD x $id f v"}
 
-# ---- Strings ---------------------------------------------------------------------------------------------------
+# ---- Strings ----------------------------------------------------------------------------------------------------
 
 propagates {} {SET k v} {SET k v}
 propagates {} {sEt k v} {sEt k v}
@@ -88,7 +88,7 @@ propagates {PFADD k a} {PFADD k a} {}
 propagates {} {PFADD k} {PFADD k}
 propagates {PFADD k a|PFADD l b} {PFMERGE m k l} {PFMERGE m k l}
 
-# ---- Keys and databases ----------------------------------------------------------------------------------------
+# ---- Keys and databases -----------------------------------------------------------------------------------------
 
 propagates {MSET a 1 b 2} {DEL a b z} {DEL a b z}
 propagates {} {DEL a} {}
@@ -132,7 +132,7 @@ propagates {SET a 1} {restore a 100000 $DUMP REPLACE IDLETIME 5} {restore a MS $
 propagates {SET a 1} {RESTORE a 1 $DUMP REPLACE ABSTTL} {UNLINK a}
 propagates {} {RESTORE a 1 $DUMP ABSTTL} {}
 
-# ---- Lists -----------------------------------------------------------------------------------------------------
+# ---- Lists ------------------------------------------------------------------------------------------------------
 
 propagates {} {LPUSH l a b} {LPUSH l a b}
 propagates {} {RPUSH l a} {RPUSH l a}
@@ -164,7 +164,7 @@ propagates {} {@BLMOVE l m LEFT RIGHT 0|@BRPOPLPUSH m n 0|RPUSH l a} \
 propagates {} {@BLPOP l 0|MULTI|RPUSH l a b|SET k v|EXEC} {MULTI; RPUSH l a b; SET k v; EXEC; LPOP l}
 propagates {} {@BLMPOP 0 1 l RIGHT COUNT 2|RPUSH l a b c|SET k v} {RPUSH l a b c; RPOP l 2; SET k v}
 
-# ---- Sets ------------------------------------------------------------------------------------------------------
+# ---- Sets -------------------------------------------------------------------------------------------------------
 
 propagates {} {SADD s a b} {SADD s a b}
 propagates {SADD s a} {SADD s a} {}
@@ -182,7 +182,7 @@ propagates {SET d 1} {SINTERSTORE d s t} {SINTERSTORE d s t}
 propagates {} {SUNIONSTORE d s t} {}
 propagates {SADD s a} {SDIFFSTORE d s t} {SDIFFSTORE d s t}
 
-# ---- Sorted sets, and geo -----------------------------------------------------------------------------------
+# ---- Sorted sets, and geo ---------------------------------------------------------------------------------------
 
 propagates {} {ZADD z 1 a 2 b} {ZADD z 1 a 2 b}
 propagates {ZADD z 1 a} {ZADD z 1 a} {}
@@ -213,7 +213,7 @@ propagates {GEOADD g 13.361389 38.115556 P} {GEOSEARCHSTORE d g FROMMEMBER P BYR
     {GEOSEARCHSTORE d g FROMMEMBER P BYRADIUS 1 km}
 propagates {GEOADD g 13.361389 38.115556 P} {GEORADIUS g 13 38 500 km STORE d} {GEORADIUS g 13 38 500 km STORE d}
 
-# ---- Hashes ----------------------------------------------------------------------------------------------------
+# ---- Hashes -----------------------------------------------------------------------------------------------------
 
 propagates {} {HSET h f v g w} {HSET h f v g w}
 propagates {HSET h f v} {hset h f v} {hset h f v}
@@ -255,7 +255,7 @@ propagates {HSETEX h EX 100 FIELDS 1 f v|HSET h g w} {HGETEX h PERSIST FIELDS 2 
 propagates {HSET h f v g w} {HGETEX h PXAT 1 FIELDS 2 f x} {HDEL h f}
 propagates {HSET h f v} {HGETEX h FIELDS 1 f} {}
 
-# ---- Expired fields that are still present ------------------------------------------------------
+# ---- Expired fields that are still present ----------------------------------------------------------------------
 
 propagates $hidden {HSET h f 2} {HSET h f 2}
 propagates $hidden {HSETNX h f 2} {HSET h f 2}
@@ -267,7 +267,7 @@ propagates $hidden {HGETEX h EX 100 FIELDS 2 f g} {HPEXPIREAT h MS FIELDS 1 g}
 propagates $hidden {HSETEX h FNX FIELDS 1 f 5} {HSETEX h FIELDS 1 f 5}
 propagates $hidden {HSETEX h PXAT 1 FIELDS 2 f 5 g 1} {HDEL h f g}
 
-# ---- Streams ---------------------------------------------------------------------------------------------------
+# ---- Streams ----------------------------------------------------------------------------------------------------
 
 propagates {} {XADD x * f v} {XADD x ID f v}
 propagates {} {XADD x 5-* f v} {XADD x 5-0 f v}
@@ -344,7 +344,7 @@ propagates \
     XGROUP SETID x g 1-1 ENTRIESREAD 1; XCLAIM y g c 0 1-1 TIME MS RETRYCOUNT 1 FORCE JUSTID LASTID 1-1;\
     XGROUP SETID y g 1-1 ENTRIESREAD 1; EXEC}
 
-# ---- Transactions ----------------------------------------------------------------------------------------------
+# ---- Transactions -----------------------------------------------------------------------------------------------
 
 propagates {} {MULTI|EXEC} {}
 propagates {} {MULTI|GET x|EXEC} {}
@@ -363,7 +363,7 @@ propagates {} {SPUBLISH c m} {} {SPUBLISH c m}
 propagates {} {MULTI|LPUSH l a|GET x|SADD s b|EXEC} {MULTI; LPUSH l a; SADD s b; EXEC}
 propagates {SET k v} {MULTI|INCR k|SET l 1|EXEC} {SET l 1}
 
-# ---- Scripts and functions -------------------------------------------------------------------------------------
+# ---- Scripts and functions --------------------------------------------------------------------------------------
 
 propagates {} {EVAL "redis.call('set', KEYS\[1], 1)" 1 k} {set k 1}
 propagates {} {EVAL "redis.call('SET', KEYS\[1], 1) redis.call('incr', KEYS\[1])" 1 k} {MULTI; SET k 1; incr k; EXEC}
@@ -382,7 +382,7 @@ propagates {} {@BLPOP l 0|EVAL "redis.call('RPUSH', KEYS\[1], 'a', 'b') redis.ca
     {MULTI; RPUSH l a b; SET k 1; EXEC; LPOP l}
 propagates {} {SELECT 3|SET k v|SELECT 0} {SET k v}
 
-# ---- Removals by the server -----------------------------------------------------------------------------------
+# ---- Removals by the server -------------------------------------------------------------------------------------
 
 propagates $over {GET k} {UNLINK k}
 propagates $over {EXISTS k l} {MULTI; UNLINK k; UNLINK l; EXEC}

@@ -1,8 +1,8 @@
-"""board.py -- utils/grafana/valkey.json: is it a dashboard, and is there a metric behind each name that it asks for?
+"""board.py -- checks that utils/grafana/valkey.json is a valid dashboard, and that each metric it uses exists.
 
     board.py --server PATH [--base-port N]      "N passed, N failed" is its last line
 
-The metrics are those of a primary with a replica that has been asked a bit of everything.
+The metrics are those of a primary with a replica that have executed commands of all kinds.
 
 SPDX-License-Identifier: BSD-3-Clause"""
 
@@ -27,7 +27,7 @@ def panels_of(board):
 
 
 def expressions(board):
-    """(where, expression) of all that is asked of the source of data."""
+    """Returns (where, expression) of all queries to the data source."""
     for panel in panels_of(board):
         for target in panel.get("targets", []):
             yield panel["title"], target["expr"]
@@ -44,7 +44,7 @@ def metric_names(expression):
 
 
 def faults_of_shape(board):
-    """What Grafana needs to be there, and what it would show badly."""
+    """Returns what Grafana would miss or display badly."""
     for field, kind in (("title", str), ("uid", str), ("schemaVersion", int), ("panels", list), ("time", dict),
                         ("templating", dict), ("annotations", dict)):
         if not isinstance(board.get(field), kind):

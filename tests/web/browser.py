@@ -1,4 +1,4 @@
-"""browser.py -- a headless Chromium, driven over a pipe by its own protocol; nothing but Python is needed for it.
+"""browser.py -- drives a headless Chromium over a pipe by its own protocol, with nothing but Python.
 
     with Browser() as browser:
         page = browser.page()
@@ -18,7 +18,7 @@ import threading
 import time
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-# Without the sandbox, for tests run as root in containers; without what the browser asks of the world by itself.
+# Without the sandbox, for tests run as root in containers; without the requests that the browser sends by itself.
 OPTIONS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage", "--no-first-run",
            "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions",
            "--hide-scrollbars", "--remote-debugging-pipe")
@@ -26,13 +26,13 @@ PATIENCE_S = 60
 
 
 def program():
-    """Path of a Chromium, or None."""
+    """Returns the path of a Chromium, or None."""
     named = os.environ.get("CHROMIUM")
     return shutil.which(named) if named else next(filter(None, map(shutil.which, PROGRAMS)), None)
 
 
 def high_pipe():
-    """A pipe whose ends are neither 3 nor 4."""
+    """Returns a pipe whose ends are neither 3 nor 4."""
     ends = []
     for end in os.pipe():
         ends.append(fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10))
@@ -45,7 +45,7 @@ class Browser:
         self.profile = tempfile.mkdtemp(prefix="valkey-page-")
         to_read, self.to_browser = high_pipe()
         self.from_browser, to_write = high_pipe()
-        # The browser reads what it is told from 3 and answers on 4.
+        # The browser reads commands from descriptor 3 and replies on 4.
         command = f'exec "$@" 3<&{to_read} 4>&{to_write} {to_read}<&- {to_write}>&-'
         self.process = subprocess.Popen(
             ["bash", "-c", command, "chromium", program(), *OPTIONS, f"--user-data-dir={self.profile}"],
@@ -72,7 +72,7 @@ class Browser:
         shutil.rmtree(self.profile, ignore_errors=True)
 
     def _read(self):
-        """Messages end with a zero byte. None stands for the end of the browser."""
+        """Queues messages, which end with a zero byte. None means that the browser has ended."""
         rest = b""
         while chunk := os.read(self.from_browser, 1 << 16):
             *whole, rest = (rest + chunk).split(b"\0")
@@ -82,7 +82,7 @@ class Browser:
         self.arrived.put(None)
 
     def take(self, timeout):
-        """Deal with one message: an answer is kept, an event goes to its page. False when none came."""
+        """Handles one message: stores a reply, passes an event to its page. Returns False if none came."""
         try:
             message = self.arrived.get(timeout=timeout)
         except queue.Empty:
@@ -112,7 +112,7 @@ class Browser:
         return answer["result"]
 
     def page(self):
-        """A page that shares nothing with others: what it keeps is gone with it."""
+        """Opens a page that shares no storage with others."""
         context = self.call("Target.createBrowserContext", disposeOnDetach=True)["browserContextId"]
         target = self.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -123,7 +123,7 @@ class Browser:
 
 
 class Page:
-    """One page, and what it has asked for and complained of."""
+    """One page, with its requests and its error messages."""
 
     def __init__(self, browser, session, context):
         self.browser, self.session, self.context = browser, session, context
@@ -152,14 +152,14 @@ class Page:
         self.wait("document.readyState === 'complete' && location.href !== 'about:blank'")
 
     def eval(self, expression):
-        """The value of an expression, awaited if it is a promise."""
+        """Returns the value of an expression, awaited if it is a promise."""
         result = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in result:
             raise RuntimeError(result["exceptionDetails"].get("exception", {}).get("description", expression))
         return result["result"].get("value")
 
     def wait(self, expression, patience_s=PATIENCE_S):
-        """Wait until the expression is true, and return its value."""
+        """Waits until the expression is true, and returns its value."""
         until = time.monotonic() + patience_s
         while not (value := self.eval(expression)):
             if time.monotonic() > until:
@@ -171,7 +171,7 @@ class Page:
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def press(self, key):
-        """A key as a person presses it: a letter, or Tab, Escape, ArrowLeft ..."""
+        """Presses a key: a letter, or Tab, Escape, ArrowLeft ..."""
         codes = {"Tab": 9, "Enter": 13, "Escape": 27, "ArrowLeft": 37, "ArrowRight": 39}
         text = {"text": key} if len(key) == 1 else {"text": "\r"} if key == "Enter" else {}
         self.call("Input.dispatchKeyEvent", type="keyDown", key=key, windowsVirtualKeyCode=codes.get(key, 0), **text)

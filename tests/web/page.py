@@ -1,8 +1,9 @@
-"""page.py -- the page of the metrics port in a headless Chromium: its figures beside INFO's, and how it behaves.
+"""page.py -- the page of the metrics port in a headless Chromium: compares its figures with INFO, and checks its
+behavior.
 
     page.py --server PATH [--base-port N]       "N passed, N failed" is its last line
 
-The load is counted, not timed, and what takes time is waited for: a reading comes when it comes.
+The load is a number of commands and not a time, and each test waits for the readings that it needs.
 
 SPDX-License-Identifier: BSD-3-Clause"""
 
@@ -57,7 +58,7 @@ class Server:
 
 
 class Client:
-    """Enough of the protocol for this test. An error is a string that begins with "-"."""
+    """Implements enough of the protocol for this test. An error is a string that begins with "-"."""
 
     def __init__(self, server, *login):
         self.file = socket.create_connection(("127.0.0.1", server.port), PATIENCE_S).makefile("rwb")
@@ -93,21 +94,21 @@ class Client:
         return dict(line.split(":", 1) for line in self("INFO", *sections).splitlines() if ":" in line)
 
 
-# ---- What is on the page ---------------------------------------------------------------------------------------------
+# ---- Contents of the page --------------------------------------------------------------------------------------------
 
 def text(page, selector):
     return page.eval(f"document.querySelector({json.dumps(selector)}).textContent").replace("\u202f", " ")
 
 
 def rows(page, panel):
-    """The rows of a panel's table: {text of the first cell: texts of the others}."""
+    """Returns the rows of a panel's table: {text of the first cell: texts of the others}."""
     found = page.eval(f"[...document.querySelectorAll('#{panel} tbody tr')].map(r => "
                       "[...r.cells].map(c => c.textContent.replaceAll('\\u202f', ' ')))")
     return {cells[0]: cells[1:] for cells in found}
 
 
 def readings(page, n):
-    """Wait until n more readings are there, and shown."""
+    """Waits until n more readings have arrived and are shown."""
     last = page.eval("page.history.last?.at ?? 0")
     page.wait(f"page.history.readings.filter(r => r.at > {last}).length >= {n} && !page.asking")
 
@@ -145,7 +146,7 @@ def figures_are_those_of_info(browser, server):
     client.pipeline([("GET", f"k{i}") for i in range(300)] + [("GET", f"none{i}") for i in range(100)])
     client.pipeline([("LPUSH", "k1", "x")] * 6)
     client.pipeline([("SELECT", 3)] + [("SET", f"x{i}", "v", "EX", 1000) for i in range(12)] + [("SELECT", 0)])
-    # Whatever is seen in one reading was there before the command that comes with it.
+    # Everything in one reading happened before the command that comes with it.
     page.wait("page.history.last.commands.get('set')?.calls === 1012 && page.history.last.n.blocked === 3")
     readings(page, 1)
     info, stats = client.info("everything"), client.info("commandstats")
@@ -158,7 +159,7 @@ def figures_are_those_of_info(browser, server):
         mean = page.eval(f"duration({usec} / 1e6 / {calls})").replace("\u202f", " ")
         same(cells[3], mean, f"mean of {name}")
         exact = float(re.search(r"p99=([\d.]+)", client.info("latencystats")[f"latency_percentiles_usec_{name}"])[1])
-        # A bucket is a factor of two wide, the first one goes down to nothing.
+        # A bucket spans a factor of two; the first one extends down to 0.
         shown = page.eval(f"quantile(page.history.last.commands.get('{name}').buckets, 0.99)") * 1e6
         true(shown / 2 <= max(0.5, exact) <= shown * 2, f"p99 of {name}: {shown}, INFO says {exact}")
 
@@ -175,7 +176,7 @@ def figures_are_those_of_info(browser, server):
     parts = page.eval("[...document.querySelectorAll('#parts .bar i')].reduce((sum, i) => sum + +i.style.flexGrow, 0)")
     true(abs(parts - used) < 1024, f"memory by kind: {parts} of {used}")
 
-    # What a chart draws, added up over its time, is what was counted.
+    # The values of a chart, added up over its time, equal the counter.
     for name, total in (("hits", info["keyspace_hits"]), ("misses", info["keyspace_misses"]), ("read", 400),
                         ("write", 1012 + 6 + calls_of(stats, "blpop"))):
         drawn = page.eval("page.history.pairs(0, FINE_MS).filter(p => p.a)"
@@ -265,7 +266,7 @@ def themes(browser, server):
         page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": system}])
         seen[system] = page.eval(ground)
     true(seen["light"] != seen["dark"], "the system's theme is followed")
-    page.press("t")  # the system's is dark now
+    page.press("t")  # the system's theme is dark now
     same(page.eval(ground), seen["light"], "the light theme")
     page.call("Page.reload")
     page.wait("document.readyState === 'complete' && page.phase === 'live'")
@@ -292,7 +293,7 @@ def says_when_the_server_is_gone_and_when_it_is_back(browser, server):
     client.pipeline([("SET", "k", "v")] * 500)
     readings(page, 2)
     marks = "document.querySelectorAll('#rate .mark').length"
-    marked = page.eval(marks)  # its first figures may be from before the counters of this test
+    marked = page.eval(marks)  # its first figures may be older than the counters of this test
     server.stop()
     page.wait("page.phase === 'gone'")
     true(text(page, "#state").startswith("No answer"), "state")
@@ -312,7 +313,7 @@ def says_when_the_server_is_gone_and_when_it_is_back(browser, server):
 
     Client(server)("CONFIG", "RESETSTAT")
     page.wait("/set to zero/.test(byId('news').textContent)")
-    # While nobody listens, the browser itself says so.
+    # While the server is down, the browser itself reports errors.
     page.complaints = [c for c in page.complaints if "ERR_CONNECTION_REFUSED" not in c and "ERR_EMPTY_RESPONSE" not in c
                        and "ERR_CONNECTION_RESET" not in c]
 
@@ -361,7 +362,7 @@ TESTS = [figures_are_those_of_info, kinds_are_those_of_the_command_table, works_
 
 
 def run(browser, server, test):
-    """One test on a server of its own state; then what the page has complained of and asked for."""
+    """Runs one test with a fresh state of the server, then checks the page's errors and requests."""
     client = Client(server)
     client("FLUSHALL")
     client("CONFIG", "RESETSTAT")
@@ -383,7 +384,7 @@ def run_all(browser, server, only):
         try:
             run(browser, server, test)
             passed += 1
-        except Exception:  # a test may fail in any way, and the others are run all the same
+        except Exception:  # a test may fail in any way; the others run all the same
             failed += 1
             print(f"FAIL {test.__name__.replace('_', ' ')}\n{traceback.format_exc()}")
             if server.process.poll() is not None:

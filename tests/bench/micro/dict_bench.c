@@ -2,16 +2,16 @@
  *
  *     dict_bench [keys = 1000000] [small | huge]
  *
- * Entries are blocks of 32 bytes with keys of 12, in pages of 4 KiB or 2 MiB; table pages are what dict.c asks for.
- * Keys are asked for in a random order; their names lie in L2, as those of requests just read would.
+ * Entries are blocks of 32 bytes with keys of 12, in pages of 4 KiB or 2 MiB; tables use the pages that dict.c
+ * requests. Keys are looked up in random order; their names are in the L2 cache, as those of requests just read would
+ * be.
  *
- *     find tight      dictFind() in a loop. The processor guesses the branches and runs ahead into the next lookups,
- *                     so it overlaps their misses by itself. No server has this loop: its lookups are a whole
- *                     command apart.
- *     find in order   which key comes next depends on what the last find has read, so that lookups cannot overlap, as
- *                     in a server that executes commands one after another. The baseline.
- *     batch N         dictPrefetch() of N keys, then the same N finds in the same order, with the same dependence:
- *                     what a server pays in all when it prefetches.
+ *     find tight      dictFind() in a loop. The processor predicts the branches and runs ahead into the next lookups,
+ *     so their misses overlap by themselves. No server has this loop: its lookups are a whole command apart. find in
+ *     order   the next key depends on the data that the last find has read, so that lookups cannot overlap, as in a
+ *     server that executes commands one after another. The baseline. batch N         dictPrefetch() of N keys, then the
+ *     same N finds in the same order, with the same dependence:
+ *                     the total cost in a server that prefetches.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "memory_prefetch.h"
@@ -37,7 +37,7 @@ static slice entryKey(const void *entry) {
 
 static const dictType bench_type = {.entryKey = entryKey};
 
-/* "k" and eleven digits. */
+/* Writes "k" and eleven digits. */
 static void formatKey(char *out, size_t number) {
     out[0] = 'k';
     for (int i = KEY_LEN - 1; i > 0; i--, number /= 10) out[i] = (char)('0' + number % 10);
@@ -55,7 +55,7 @@ static benchEntry *makeEntries(size_t keys, bool huge) {
     return e;
 }
 
-/* Entries come into the dict in the order of their numbers, as if loaded from a file. */
+/* Makes a dict of entries added in the order of their numbers, as if loaded from a file. */
 static dict *makeDict(benchEntry *entries, size_t keys) {
     dict *d = dictCreate(&bench_type);
     (void)dictExpand(d, keys);
@@ -83,7 +83,7 @@ static uint64_t findTight(const dict *d) {
     return sum;
 }
 
-/* Headers are small, so `header >> 63` is 0: but only who has read the header knows. */
+/* Headers are small, so `header >> 63` is 0: but it is known only after the header was read. */
 static uint64_t findInOrder(const dict *d, size_t batch) {
     size_t i = 0;
     while (i < NAMES) {

@@ -1,8 +1,8 @@
-/* listpack_bench.c -- what it costs to find, walk, read and change the entries of a small collection.
+/* listpack_bench.c -- the cost of finding, walking, reading and changing the entries of a small collection.
  *
  *     listpack_bench [NAME [rounds]]
  *
- * With a name only that figure is made: under callgrind, the difference between two numbers of rounds is what it costs
+ * With a name only that figure is measured: under callgrind, the difference between two numbers of rounds is its cost
  * without the start of the program.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -14,7 +14,7 @@
 enum { FIELDS = 100, SAMPLES = 9 };
 
 static uint8_t *hash;    /* field000 value000 ... */
-static uint8_t *numbers; /* member, score; integers of one to four bytes and short texts in turns */
+static uint8_t *numbers; /* member, score; integers of one to four bytes alternate with short texts */
 static intset *set;
 static slice fields[FIELDS];
 static char field_text[FIELDS][16];
@@ -99,7 +99,7 @@ static uint64_t findInSet(void) {
 static const struct {
     const char *name;
     uint64_t (*run)(void);
-    double count; /* what the figure is per, for each round */
+    double count; /* operations per round, by which the figure is divided */
 } figures[] = {
     {"find a field of 100 fields, text", find, FIELDS},
     {"find what is not there, each entry passed", findNumber, 2.0 * 2 * FIELDS},

@@ -1,10 +1,10 @@
-/* lists_bench.c -- how much a machine gains by walking pointer chains in turns.
+/* lists_bench.c -- how much a machine gains by interleaving walks over linked lists.
  *
  *     lists_bench [elements per list = 8388608]
  *
- * A check of the machine, not of the server. Sixteen linked lists whose elements lie in random places are summed up:
- * one after another; in turns, one element of each; in turns with a prefetch of the next element. What the second and
- * third gain over the first is the room that dictPrefetch() has on this machine.
+ * A check of the machine, not of the server. Sixteen linked lists with elements at random addresses are summed up: one
+ * after another; interleaved, one element of each; interleaved with a prefetch of the next element. The gain of the
+ * second and third over the first is the most that dictPrefetch() can reach on this machine.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "micro.h"
@@ -18,7 +18,7 @@ typedef struct node {
     uint64_t value;
 } node;
 
-/* A bijection of [0, 2^bits): where the n-th element lies. Neighbours in a list are far apart in memory. */
+/* A bijection of [0, 2^bits): the position of the n-th element. Neighbors in a list are far apart in memory. */
 static size_t scatter(size_t n, int bits) {
     uint64_t mask = ((uint64_t)1 << bits) - 1;
     for (int i = 0; i < 3; i++) {

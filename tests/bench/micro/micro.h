@@ -1,7 +1,7 @@
-/* micro.h -- what the micro-benchmarks share: rounds, medians, and one line of CSV per figure.
+/* micro.h -- shared by the micro-benchmarks: rounds, medians, and one line of CSV per figure.
  *
- * A figure is the median of several rounds, or the best one where two threads must both have a processor to
- * themselves. All programs print `name,parameter,value,unit` to stdout; `run` beside this file makes a table of it.
+ * A figure is the median of several rounds, or the best one if two threads must both have a processor to themselves.
+ * All programs print `name,parameter,value,unit` to stdout; `run` beside this file makes a table of it.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef BENCH_MICRO_H
@@ -16,7 +16,7 @@
 
 #define MICRO_ROUNDS_MAX 31
 
-/* Values measured for one figure. */
+/* The values measured for one figure. */
 typedef struct microSamples {
     double value[MICRO_ROUNDS_MAX];
     size_t count;
@@ -52,7 +52,7 @@ static inline double microNs(monotime from) {
     return (double)clockTicksToNs(clockTicks() - from);
 }
 
-/* Keep the calling thread on one processor. */
+/* Pins the calling thread to one processor. */
 static inline void microPin(int cpu) {
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -60,7 +60,7 @@ static inline void microPin(int cpu) {
     (void)pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
 }
 
-/* The compiler must make this value, and may not know what it is. */
+/* Makes the compiler compute this value, and hides it from the optimizer. */
 static inline void microUse(uint64_t *value) {
     __asm__ volatile("" : "+r"(*value));
 }

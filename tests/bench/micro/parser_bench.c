@@ -1,6 +1,6 @@
 /* parser_bench.c -- nanoseconds per command of request_reader over pipelines of 16.
  *
- * The whole pipeline lies in the buffer, as after one read. Bodies are not read, only skipped, so their size must not
+ * The whole pipeline is in the buffer, as after one read. Bodies are skipped and not read, so their size must not
  * matter.
  *
  * SPDX-License-Identifier: BSD-3-Clause */

@@ -1,11 +1,11 @@
-/* rax_bench.c -- memory and time of a rax with keys as streams have them, and with others.
+/* rax_bench.c -- memory and time of a rax with the keys of streams, and with others.
  *
  *     rax_bench [keys = 1000000]
  *
  * Bytes are those of all blocks in the allocator's sizes. "one a ms": IDs of one entry each millisecond; "ten a ms";
- * "one ms": IDs that differ in the sequence number only; "random": sixteen random bytes; "names": consumer-1 and
- * so on, in random order. "add" is in the order given, "append and trim" keeps a thousand keys, "find" is in random
- * order and each key is looked for when the one before has been found.
+ * "one ms": IDs that differ only in the sequence number; "random": sixteen random bytes; "names": consumer-1 and so on,
+ * in random order. "add" is in the given order, "append and trim" keeps a thousand keys, "find" is in random order,
+ * each lookup after the end of the one before.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "endian.h"

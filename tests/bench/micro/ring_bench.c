@@ -1,9 +1,9 @@
-/* ring_bench.c -- what it costs to hand messages from one thread to another through spsc_queue.
+/* ring_bench.c -- the cost of passing messages from one thread to another through spsc_queue.
  *
- * "stream N": the producer commits every N messages and the consumer releases what it finds; nanoseconds per message
- * of the slower side. "ping-pong": one message there and one back, half of the round trip. Both threads spin, each on
- * its own processor: the figures are those of the cache line's way, without sleeping. The best round counts, because in
- * any other something else has taken a processor away. With fewer than two processors nothing is measured.
+ * "stream N": the producer commits every N messages and the consumer releases all it finds; nanoseconds per message of
+ * the slower side. "ping-pong": one message there and one back, half of the round trip. Both threads spin, each on its
+ * own processor: the figures are those of moving the cache line, without sleeping. The best round counts, because in
+ * the others something else has used a processor. With fewer than two processors nothing is measured.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "micro.h"
@@ -12,7 +12,7 @@
 
 enum { ROUNDS = 7, MESSAGES = 2000000, TRIPS = 200000, CAPACITY = 4096 };
 
-/* As large as a message of the server (net/thread/io_threads.h). */
+/* Has the size of a message of the server (net/thread/io_threads.h). */
 typedef struct message {
     uint64_t words[5];
 } message;

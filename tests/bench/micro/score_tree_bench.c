@@ -2,8 +2,8 @@
  *
  *     score_tree_bench [members = 1000000]
  *
- * Members lie in entries of their own, in random places of the heap, as a dict's would. Each figure is one pass of as
- * many operations as there are members, at most two million, on members drawn at random.
+ * Each member is in an entry of its own, at a random address of the heap, as those of a dict would be. Each figure is
+ * one pass of as many operations as there are members, at most two million, on members drawn at random.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "micro.h"
@@ -30,7 +30,8 @@ static uint64_t draw(void) {
     return rng;
 }
 
-/* Time of this thread, so that others on the machine count only by what they take of caches and memory. */
+/* Returns the CPU time of this thread, so that other load on the machine matters only by its use of caches and
+ * memory. */
 static double cpuNs(void) {
     struct timespec now;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

@@ -19,7 +19,7 @@
 #define INFLIGHT_BYTES_MAX (256 * 1024) /* the limit that docs/design/data_path.md states */
 #define INFLIGHT_BLOCKS_MAX 4
 
-/* What main would know of the connection. */
+/* The state that main would have of the connection. */
 static struct {
     clientIo *s;
     int peer;

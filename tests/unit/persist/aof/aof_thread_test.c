@@ -698,7 +698,7 @@ TEST(thread_gives_up_a_first_increment) {
     CHECK(stop());
 }
 
-/* Whatever call fails, the earlier files are there and no other; with `always` the process continues. */
+/* After a failure of any call, the earlier files are there and no other; with `always` the process continues. */
 TEST(thread_leaves_nothing_of_a_log_that_could_not_be_turned_on) {
     static const diskCall kinds[] = {CALL_OPEN, CALL_WRITE, CALL_SYNC, CALL_RENAME};
     for (size_t i = 0; i < 2 * array_len(kinds); i++) {
