@@ -1,4 +1,4 @@
-"""aof_text.py -- where the whole units of an append-only file of commands end.
+"""aof_text.py -- finds the ends of complete propagation units in an append-only file of commands.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -9,7 +9,7 @@ import shlex
 
 
 def request(data, at):
-    """(end, words) of the command at AT; end None if there is none that is whole, words None for an annotation."""
+    """Returns (end, words) of the command at AT; end is None if it is not complete, words None for an annotation."""
     if data[at:at + 1] == b"#":
         end = data.find(b"\n", at)
         return (end + 1, None) if end >= 0 else (None, None)
@@ -30,7 +30,7 @@ def request(data, at):
 
 
 def units(data):
-    """Ends of the units: a command, or all from MULTI to EXEC; an annotation belongs to what follows."""
+    """Returns the ends of the units: a command, or all from MULTI to EXEC; an annotation belongs to the next unit."""
     ends, at, inside = [], 0, False
     while at < len(data):
         end, words = request(data, at)
@@ -50,7 +50,7 @@ def units(data):
 
 
 def increments(folder):
-    """Paths of the increments that the manifest in FOLDER (appendonlydir) names, in order."""
+    """Returns the paths of the increments that the manifest in FOLDER (appendonlydir) names, in order."""
     names = []
     for entry in os.listdir(folder) if os.path.isdir(folder) else []:
         if entry.endswith(".manifest") and not entry.startswith("temp"):
@@ -64,7 +64,7 @@ def increments(folder):
 
 
 def cut_tail(path):
-    """Remove what follows the last whole unit. Returns how many bytes that were."""
+    """Removes everything after the last complete unit. Returns the number of bytes removed."""
     with open(path, "rb") as file:
         data = file.read()
     ends = units(data)

@@ -1,4 +1,4 @@
-"""contents.py -- all that a server has, and whether the clients of a load explain it.
+"""contents.py -- reads the dataset of a server, and checks that the histories of a load explain it.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -8,12 +8,12 @@ import time
 from history import Lost, shorten
 from load import DATABASES
 
-# After so many keys a pipeline is read before the next one is sent.
+# After so many keys the replies of a pipeline are read before the next one is sent.
 AT_ONCE = 200
 
 
 def read(link):
-    """{(database, key): (type, content, end in ms or -1)} of all databases. link: wire.Connection."""
+    """Returns {(database, key): (type, content, expire in ms or -1)} of all databases. link: wire.Connection."""
     found = {}
     for database in range(DATABASES):
         link.ask([b"SELECT", b"%d" % database])
@@ -32,7 +32,7 @@ def read_keys(link, database, keys, found):
     for key, kind, end in zip(keys, kinds, ends):
         if kind in READERS:
             value = content(kind, link.reply()[1])
-            # Its time may have come between two questions.
+            # The key may have expired between two commands.
             if end != -2 and value is not None and value != () and value != frozenset():
                 found[(database, key)] = (kind, value, end)
 
@@ -58,11 +58,11 @@ def content(kind, reply):
 
 
 def verify(load, found, promised, begun, torn=False):
-    """Raise Lost unless the histories of LOAD explain FOUND.
+    """Raises Lost unless the histories of LOAD explain FOUND.
 
-    promised: what was answered before this time must be there (None: nothing is promised but order); begun: only what
-    was sent before this time may be. torn: pages of what was not synced may be zeros: only what is promised is looked
-    at, and values with bytes 0 are passed over. Returns the number of operations of each history that are there.
+    promised: operations with a reply before this time must be present (None: only the order is promised); begun: only
+    operations sent before this time may be present. torn: unsynced pages may be zeros: only promised operations are
+    checked, and values with zero bytes are skipped. Returns the number of operations of each history that are present.
     """
     promised = 0 if promised is None else promised
     now_ms = int(time.time() * 1000)
@@ -94,7 +94,7 @@ def number_of(shared, key):
 
 
 def by_ticket(history, ticket, low, high, torn):
-    """Who has a ticket with a number up to TICKET is in, who has a later one is not."""
+    """Operations with a ticket up to TICKET are present, those with a later one are not."""
     for operation, number in history.tickets.items():
         if number <= ticket and operation > low and not torn:
             low = operation
@@ -107,7 +107,7 @@ def by_ticket(history, ticket, low, high, torn):
 
 
 def by_queue(queue, history, shared, times, low, high, torn):
-    """The items of a queue say how many of them the player has pushed."""
+    """The items of a queue tell how many the player has pushed."""
     if queue is None or torn:
         return low, high
     waiting = numbers(shared.get((0, queue.key)))
@@ -127,7 +127,7 @@ def by_queue(queue, history, shared, times, low, high, torn):
     if waiting and not taken + 1 <= first <= may_be_taken + 1:
         raise Lost("%r begins with %d, taken were %d" % (queue.key, first, taken))
     last = waiting[-1] if waiting else first - 1 if queue.moves else None
-    # Nothing waits: what was pushed was taken, as many as were.
+    # Nothing is left: all pushed items were taken.
     least, most = (last, last) if last is not None else (taken, may_be_taken)
     if least > len(queue.items):
         raise Lost("%r has %d items, pushed were %d" % (queue.key, least, len(queue.items)))
@@ -155,7 +155,7 @@ def agree(shared):
 
 
 def go_on(load, found, kept):
-    """After a crash: the histories end with what is there."""
+    """Ends the histories, after a crash, with the operations that are present."""
     for number, (history, last) in enumerate(zip(load.histories, kept)):
         queue = load.queue_of(number)
         if queue:

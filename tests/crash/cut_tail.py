@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""cut_tail.py -- an append-only file that ends at any byte: what is whole is there, and what is written then stays.
+"""cut_tail.py -- cuts an append-only file at any byte: complete units are kept, and later writes survive.
 
-Clients write a short log (load.py). For each length of its last increment the server starts on it, has what the whole
-units up to there say, whatever is behind them; takes a write, in any database; is killed; and has that write and the
-rest at the next start. Where aof-load-truncated is no, it refuses what is not whole, and changes nothing.
+Clients write a short log (load.py). For each length of its last increment the server starts on it and must have exactly
+the complete units; gets a write, in any database; is killed; and must have that write and the rest at the next start.
+With aof-load-truncated no, it must refuse an incomplete file, and change nothing.
 
     cut_tail.py --server PATH --cuts 100 --seed 7        100 lengths; 0: each
 
-Exit code 0: all as it should be. 1: the first that was not is kept and named.
+Exit code 0: no failure. 1: the first failing case is kept and named.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -27,7 +27,7 @@ from load import DATABASES, Load, now_ns
 from power_loss import digests
 from server import DidNotStart, Server, free_port
 
-# A server may keep what it answers otherwise for some milliseconds.
+# Otherwise a server may keep acknowledged writes in memory for some milliseconds.
 SETTINGS = ("--appendonly", "yes", "--appendfsync", "always", "--save", "", "--auto-aof-rewrite-percentage", "0")
 
 
@@ -40,7 +40,7 @@ class Cuts:
         form = self.rng.choice(["yes", "no"])
         self.settings = [*SETTINGS, "--aof-use-rdb-preamble", form, "--aof-timestamp-enabled",
                          self.rng.choice(["yes", "no"])]
-        self.seen = {}  # number of whole units: what is there
+        self.seen = {}  # number of complete units: the dataset
 
     def write_log(self):
         server = Server(self.options.server, self.folder, self.options.port, self.settings)
@@ -60,7 +60,7 @@ class Cuts:
         self.ends = [0] + aof_text.units(self.data)
 
     def lengths(self):
-        """Around the ends of units, or anywhere."""
+        """Returns lengths near the ends of units, or any."""
         every = range(len(self.data) + 1)
         if not self.options.cuts or self.options.cuts > len(every):
             return list(every)
@@ -70,7 +70,7 @@ class Cuts:
         return sorted(chosen | set(self.rng.sample(every, self.options.cuts - len(chosen))) | {len(self.data)})
 
     def check(self, length):
-        """Raises Lost or DidNotStart."""
+        """Checks one length. Raises Lost or DidNotStart."""
         folder = os.path.join(self.top, "cut-%d" % length, "data")
         shutil.copytree(self.folder, folder)
         path = os.path.join(folder, os.path.relpath(self.path, self.folder))
@@ -105,7 +105,7 @@ class Cuts:
 
     @staticmethod
     def lasting(found):
-        """Without the keys whose time may come meanwhile."""
+        """Returns the keys that cannot expire meanwhile."""
         return {place: value for place, value in found.items() if b":soon" not in place[1]}
 
     def check_refusal(self, server, folder, length):
@@ -119,7 +119,7 @@ class Cuts:
                 raise Lost("refused otherwise, or with a change: %s" % problem) from None
             server.end()
             return
-        # What follows an annotation is not missing.
+        # A file that ends after an annotation is complete.
         if b"#TS" not in self.data:
             raise Lost("aof-load-truncated is no, and it starts")
         server.end()

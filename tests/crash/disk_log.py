@@ -1,12 +1,12 @@
-"""disk_log.py -- the log of disk_shim.c, and the states that may be on disk when the power goes.
+"""disk_log.py -- reads the log of disk_shim.c, and generates the states that may be on disk after a loss of power.
 
-What is promised of a disk, and no more:
+A disk guarantees only this:
 
-  - a file's content is what was written before a sync of it began that has ended; of what was written since, any part
-    may be there: none, all, some of it from the beginning, torn at a sector, or pages of it as zeros or as they were
-  - a name in a folder (a new file, a rename, an unlink) is there for good when the folder was synced after it. Of
-    those that were not, the first few of each folder are there; or, where any order is asked for, each by itself, but
-    for those that build upon another. A rename is whole or not at all.
+  - a file has the bytes written before a completed sync of it began; of later writes any part may be present: none,
+    all, a prefix, torn at a sector, or with pages of zeros or old contents
+  - a change of a name in a folder (a new file, a rename, an unlink) is durable once the folder was synced after it. Of
+    other changes, the first few of each folder are present; or, if any order is requested, each independently, except
+    those that depend on another. A rename is atomic.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -50,12 +50,12 @@ def read_log(path):
 
 
 class File:
-    """Content that is safe, and what was done since."""
+    """Durable contents, and later operations."""
 
     def __init__(self, content=b""):
         self.safe = bytearray(content)
-        self.open_ops = []  # (offset, data) or (length, None): a truncate
-        self.dropped = 0  # how many are in safe
+        self.open_ops = []  # (offset, data) of a write, or (length, None) of a truncate
+        self.dropped = 0  # number of operations in `safe`
 
     def sync(self, upto):
         count = max(0, upto - self.dropped)
@@ -71,7 +71,7 @@ class File:
         return content
 
     def sample(self, rng, way):
-        """A content that may be there: (bytes, whether there are holes in it)."""
+        """Returns contents that may be on disk: (bytes, whether they have holes)."""
         if way == "none" or not self.open_ops:
             return bytes(self.safe), False
         if way == "all":
@@ -84,7 +84,7 @@ class File:
             apply(content, op)
         offset, data = self.open_ops[count]
         if data is not None and rng.random() < 0.8:
-            # Up to a border of sectors on the disk, or to any byte.
+            # Ends at a boundary of sectors on the disk, or at any byte.
             sector = rng.choice(SECTORS + (1,))
             end = (offset + rng.randrange(len(data) + 1)) // sector * sector
             if end > offset:
@@ -92,7 +92,7 @@ class File:
         return bytes(content), False
 
     def with_holes(self, rng):
-        """The whole length, or some of it, but pages of what was not synced are missing."""
+        """Returns the whole length or a part, with unsynced pages missing."""
         content, before = self.whole(), self.safe
         sector = rng.choice(SECTORS)
         pages = sorted({page for offset, data in self.open_ops if data for page in
@@ -126,18 +126,19 @@ def apply(content, op):
 
 
 class Disk:
-    """Fed with records one after another; state() draws what may be there if the power goes now."""
+    """Gets records one after another; state() draws a state that may be on disk if the power fails now."""
 
     def __init__(self, root, any_order=False):
-        """ROOT as it is now is on disk for good. any_order: of the names of one folder a later change may be there
-        without an earlier one, which file systems with a journal do not do."""
+        """Starts with the present ROOT as durable. any_order: a later change of a name in a folder may be present
+        without an earlier one, which does not happen in file systems with a journal."""
         self.root, self.any_order = root, any_order
-        self.names = {}  # path: File, or None for a folder; those that are there for good
+        self.names = {}  # path: File, or None for a folder; durable names
         self.files = {}  # inode: File
-        # Of names, not safe yet: (number, paths it changes, their folders, the folder whose sync it needs, what).
+        # Changes of names that are not durable yet: (number, paths it changes, their folders, the folder whose sync it
+        # needs, kind).
         self.changes = []
-        self.count = 0  # of all changes that there ever were
-        self.begun = {}  # (process, sync, inode): what it covers
+        self.count = 0  # of all changes so far
+        self.begun = {}  # (process, sync, inode): the operations that it covers
         for base, folders, names in os.walk(root):
             for name in folders:
                 self.names[os.path.join(base, name)] = None
@@ -185,7 +186,7 @@ class Disk:
         self.count += 1
 
     def folder_synced(self, folder, upto):
-        """The changes before number UPTO are safe if they are of this folder, with all that they build upon."""
+        """Makes the changes of this folder before number UPTO durable, with all that they depend on."""
         wanted, kept, built_on = [], [], set()
         for change in reversed(self.changes):
             number, paths, folders, where, _ = change
@@ -213,12 +214,12 @@ class Disk:
                 change_names(names, what)
                 continue
             missing |= paths
-            until[where] = 0  # in order, nothing of this folder comes any more
+            until[where] = 0  # in order: no later change of this folder is present
         return names
 
     def state(self, rng):
-        """A state that may be on disk: ({path: bytes, or None for a folder}, paths of files with holes, and of those
-        that have less than was written)."""
+        """Returns a state that may be on disk: ({path: bytes, or None for a folder}, paths of files with holes, paths
+        of files with less than was written)."""
         out, holes, less = {}, set(), set()
         overall = rng.choice(("none", "all", "cut", "mixed", "mixed", "holes"))
         for path, file in self.draw_names(rng).items():
@@ -245,7 +246,7 @@ def change_names(names, what):
 
 
 def put(state, root, folder):
-    """Write a state of ROOT into FOLDER."""
+    """Writes a state of ROOT into FOLDER."""
     os.makedirs(folder)
     for path in sorted(state):
         target = os.path.join(folder, os.path.relpath(path, root))

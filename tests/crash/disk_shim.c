@@ -1,19 +1,18 @@
-/* disk_shim.c -- preloaded into a server: writes down what it does to files, and lets it go wrong.
+/* disk_shim.c -- preloaded into a server: logs its file operations, and makes them fail.
  *
- * A library for LD_PRELOAD that stands between a program and the calls that change files. Only files below
- * DISK_SHIM_ROOT concern it.
+ * A library for LD_PRELOAD that intercepts the calls that change files below DISK_SHIM_ROOT.
  *
- *   DISK_SHIM_LOG      each call that has changed something is appended here with its data: power_loss.py makes of it
- *                      the states that may be on disk after a loss of power
- *   DISK_SHIM_CONTROL  a mapped file of `struct control`: calls fail, are late or short, as faults.py asks
- *   DISK_SHIM_PLANT    a name of `enum plant`: a fault of the program itself, which a check has to find
+ *   DISK_SHIM_LOG      each call that has changed something is appended here with its data: power_loss.py derives from
+ *   it the states that may be on disk after a loss of power DISK_SHIM_CONTROL  a mapped file of `struct control`: calls
+ *   fail, are late or short, as faults.py requests DISK_SHIM_PLANT    a name of `enum plant`: a simulated fault of the
+ *   program itself, which a check must find
  *
- * A record is written after its call has returned and before the program goes on, by one write to a file opened for
- * appending: so what one thread does because of what another has done comes later in the log. A sync has two records,
- * since it promises only what was written before it began, and only when it has ended.
+ * A record is written after its call has returned and before the program continues, by one write to a file opened for
+ * appending: so an operation that depends on one of another thread comes later in the log. A sync has two records, as
+ * it covers only bytes written before it began, and only once it has ended.
  *
- * What stdio writes cannot be seen in the C library: such files are looked at when they are flushed, synced, renamed
- * or closed, and what has been added counts as written then.
+ * Writes of stdio happen within the C library and are not intercepted: such files are read when they are flushed,
+ * synced, renamed or closed, and appended bytes count as written then.
  *
  * Not here    memory-mapped writes, io_uring, descriptors passed around.
  * Threads     any, and forked children.
@@ -45,7 +44,7 @@ enum op { OP_OPEN = 1, OP_WRITE, OP_SYNC_BEGIN, OP_SYNC_END, OP_RENAME, OP_UNLIN
 
 /* Followed by the two paths and the data; disk_log.py reads it. */
 struct record {
-    uint32_t size; /* of all of it */
+    uint32_t size; /* of the whole record */
     uint16_t op, path_length, other_length, is_folder;
     int32_t pid;
     uint64_t time_ns, inode;
@@ -53,29 +52,29 @@ struct record {
     int64_t existed;
 };
 
-/* What faults.py writes into the mapped file. Zero: nothing. */
+/* The contents of the mapped file, which faults.py writes. Zero: no fault. */
 struct control {
-    int64_t write_error, write_bytes_left; /* so many bytes are still written before it */
+    int64_t write_error, write_bytes_left; /* bytes that are still written before the error */
     int64_t sync_error, rename_error, open_error, unlink_error;
     int64_t write_delay_us, sync_delay_us;
-    int64_t short_write;   /* no write is longer */
-    int64_t times;         /* how often something still fails; negative: always */
-    _Atomic int64_t count; /* how often something did */
+    int64_t short_write;   /* maximum length of a write */
+    int64_t times;         /* remaining number of failures; negative: unlimited */
+    _Atomic int64_t count; /* number of failures so far */
     int64_t unused[5];
-    char filter[128]; /* files whose path has this in it */
+    char filter[128]; /* only files whose path contains this */
 };
 
 enum plant {
     PLANT_NONE,
     DROP_SYNC,        /* files are never synced */
-    DROP_SOME_SYNCS,  /* each fifth time nothing is */
+    DROP_SOME_SYNCS,  /* every fifth sync does nothing */
     DROP_TEMP_SYNC,   /* temporary files are not synced before they are renamed */
     DROP_FOLDER_SYNC, /* folders are never synced */
-    LATE_WRITE,       /* what is written to an increment goes out with the next write */
+    LATE_WRITE,       /* a write to an increment is delayed until the next write */
     LOSE_WRITE,       /* one write in 50 to an increment does not happen */
     TWICE_WRITE,      /* one write in 50 to an increment happens twice */
     SWAP_WRITES,      /* one write in 20 to an increment comes after the next one */
-    BARE_TRANSACTIONS /* MULTI and EXEC are left out, and what is written comes in two pieces */
+    BARE_TRANSACTIONS /* MULTI and EXEC are left out, and each write is split in two */
 };
 
 static const char *const plant_names[] = {
@@ -86,14 +85,14 @@ static struct {
     char root[PATH_MAX];
     size_t root_length;
     int log_fd;
-    pid_t log_of; /* the process that has opened it */
+    pid_t log_of; /* the process that has opened the log */
     struct control *control;
     enum plant plant;
     _Atomic uint64_t syncs, writes;
-    _Atomic(char *) paths[FD_MAX];  /* of descriptors below the root; never freed, there are few */
+    _Atomic(char *) paths[FD_MAX];  /* of descriptors below the root; never freed, as there are few */
     _Atomic(bool) by_stdio[FD_MAX]; /* written by stdio */
-    _Atomic int64_t seen[FD_MAX];   /* of such: how much of it is in the log */
-    char *held;                     /* owns; a write that a plant keeps back */
+    _Atomic int64_t seen[FD_MAX];   /* bytes of such a file that are in the log */
+    char *held;                     /* owns; a write that a plant delays */
     size_t held_length;
     _Atomic int lock;
 } shim = {.log_fd = -1};
@@ -178,7 +177,7 @@ __attribute__((constructor)) static void begin(void) {
 
 /* ---- Paths ---- */
 
-/* PATH, absolute and without "." and "..", into OUT; whether it is below the root. */
+/* Stores PATH in OUT, absolute and without "." and ".."; returns whether it is below the root. */
 static bool below_root(const char *path, char out[PATH_MAX]) {
     char whole[PATH_MAX * 2], *part, *rest = NULL;
     size_t length = 0;
@@ -234,7 +233,7 @@ static void note(struct record r, const char *path, const char *other, const str
 
     if (shim.log_fd < 0) return;
     r.pid = getpid();
-    if (shim.log_of != r.pid) open_log(getenv("DISK_SHIM_LOG")); /* a child closes all that it does not know */
+    if (shim.log_of != r.pid) open_log(getenv("DISK_SHIM_LOG")); /* a child closes unknown descriptors */
     r.time_ns = now_ns();
     r.path_length = path ? (uint16_t)strlen(path) : 0;
     r.other_length = other ? (uint16_t)strlen(other) : 0;
@@ -244,7 +243,7 @@ static void note(struct record r, const char *path, const char *other, const str
     for (int i = 0; i < count && n < 64; i++) parts[n++] = data[i];
     for (int i = 1; i < n; i++) size += parts[i].iov_len;
     r.size = (uint32_t)size;
-    if (real_writev(shim.log_fd, parts, n) != (ssize_t)size) abort(); /* the log would be worth nothing */
+    if (real_writev(shim.log_fd, parts, n) != (ssize_t)size) abort(); /* the log would be useless */
     errno = error;
 }
 
@@ -255,7 +254,7 @@ static uint64_t inode_of(int fd, bool *is_folder) {
     return s.st_ino;
 }
 
-/* A file that stdio writes: what has been added since it was looked at. */
+/* Logs the bytes appended by stdio to a file since it was last read. */
 static void note_added(int fd) {
     char link[64], data[65536];
     struct stat s;
@@ -276,7 +275,7 @@ static void note_added(int fd) {
     atomic_store(&shim.seen[fd], at);
 }
 
-/* All files of stdio: a rename follows upon what was written, by whomever. */
+/* Logs all files of stdio, as a rename may depend on writes to any of them. */
 static void note_all_added(void) {
     for (int fd = 0; shim.log_fd >= 0 && fd < FD_MAX; fd++) {
         if (atomic_load_explicit(&shim.by_stdio[fd], memory_order_relaxed)) note_added(fd);
@@ -310,7 +309,7 @@ static bool concerns(const char *path) {
     return shim.control && path && shim.control->times != 0 && strstr(path, shim.control->filter) != NULL;
 }
 
-/* Whether a call is to fail with ERROR. */
+/* Returns whether a call fails with ERROR. */
 static bool fails(const char *path, int64_t error) {
     if (error == 0 || !concerns(path)) return false;
     if (shim.control->times > 0) shim.control->times--;
@@ -326,7 +325,7 @@ static void delay(const char *path, int64_t us) {
     while (nanosleep(&t, &t) && errno == EINTR) continue;
 }
 
-/* How many of LENGTH bytes are written; -1 with errno: none. */
+/* Returns how many of LENGTH bytes are written; -1 with errno if none. */
 static ssize_t allowed(const char *path, size_t length) {
     struct control *c = shim.control;
 
@@ -346,7 +345,7 @@ static ssize_t allowed(const char *path, size_t length) {
     return (ssize_t)length;
 }
 
-/* ---- Planted faults of writing; the server is told that all went well ---- */
+/* ---- Planted faults of writing; calls return success --------------------- */
 
 static ssize_t write_whole(int fd, const char *data, size_t length) {
     size_t done = 0;
@@ -396,7 +395,7 @@ static void write_bare(int fd, const char *data, size_t length) {
     free(out);
 }
 
-/* Whether a plant has done what was to be done with a write. */
+/* Returns whether a plant has handled a write. */
 static bool planted_write(int fd, const char *path, const char *data, size_t length) {
     if (shim.plant < LATE_WRITE || strstr(path, "incr") == NULL) return false;
     uint64_t number = atomic_fetch_add(&shim.writes, 1);
@@ -473,7 +472,7 @@ EXPORT int creat(const char *path, mode_t mode) {
     return open(path, O_WRONLY | O_CREAT | O_TRUNC, mode);
 }
 
-/* The template decides only afterwards what was made, and it was new. */
+/* The name is known only afterwards; the file is always new. */
 EXPORT int mkostemp(char *template, int flags) {
     static int (*real)(char *, int);
     char whole[PATH_MAX];
@@ -558,7 +557,7 @@ EXPORT ssize_t write(int fd, const void *data, size_t length) {
     return n;
 }
 
-/* As one write: what is planted and what fails is the same then. */
+/* Done as one write, so that plants and faults work in the same way. */
 EXPORT ssize_t writev(int fd, const struct iovec *parts, int count) {
     size_t length = 0, at = 0;
 
@@ -624,7 +623,7 @@ EXPORT int fdatasync(int fd) {
     return sync_by(fd, real_fdatasync);
 }
 
-/* Promises nothing (no metadata, no flush of the disk), so it only may be slow or fail. */
+/* Guarantees nothing (no metadata, no flush of the disk), so it can only be slow or fail. */
 EXPORT int sync_file_range(int fd, off64_t offset, off64_t length, unsigned int flags) {
     if (real_sync_file_range == NULL) resolve();
     const char *path = path_of(fd);
@@ -715,7 +714,7 @@ EXPORT int link(const char *old, const char *new) {
     return rc;
 }
 
-/* What open() is where the compiler checks its arguments. */
+/* The form of open() used where the compiler checks its arguments. */
 EXPORT int __open_2(const char *path, int flags) {
     return open(path, flags);
 }
@@ -724,7 +723,7 @@ EXPORT int __open64_2(const char *path, int flags) {
     return open(path, flags);
 }
 
-/* The names that programs compiled for large files use are the same calls. */
+/* Programs compiled for large files use these names for the same calls. */
 #define SAME(name, of) extern __typeof__(of) name __attribute__((alias(#of), visibility("default")))
 #undef open64
 SAME(open64, open);

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""faults.py -- files that cannot be written, synced, renamed or opened, or only slowly.
+"""faults.py -- tests a server with files that cannot be written, synced, renamed or opened, or only slowly.
 
-A server runs under disk_shim.c, which lets the calls of some of its files fail or wait. Each case says what clients and
-the log are told meanwhile, that service goes on when the fault is over, and that after kill -9 all is there that was
-answered with OK and nothing that was answered with an error.
+A server runs under disk_shim.c, which lets the calls of some of its files fail or wait. Each case checks the replies
+and log lines meanwhile, that service continues after the fault, and that after kill -9 all writes acknowledged with OK
+are present and none refused with an error.
 
     faults.py --server PATH --shim disk_shim.so [--only WORD] [--list]
 
-Exit code 0: each case was right.
+Exit code 0: each case has passed.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -32,21 +32,21 @@ FIELDS = ("write_error", "write_bytes_left", "sync_error", "rename_error", "open
           "write_delay_us", "sync_delay_us", "short_write", "times", "count")
 FILTER_AT, SIZE = 128, 256
 PATIENCE_S = 30
-# What everysec may lose by kill -9.
+# The writes of so many seconds may be lost by kill -9 under everysec.
 PROMISED_S = 2.1
 FULL = "No space left on device"
 MEMORY_MORE_KB = 400 * 1024
-# A temporary file that always has the same name takes no more room for being left behind.
+# A temporary file that always has the same name takes no additional space if it is left.
 REUSED = ("temp-appendonly.aof.manifest",)
 CASES = []
 
 
 class Wrong(Exception):
-    """The server did something else than a case says."""
+    """The server behaved differently from a case."""
 
 
 def case(*arguments):
-    """Declares a case: a function of a Stage; the server's arguments beside those all have."""
+    """Declares a case: a function of a Stage, with additional arguments for the server."""
     def declare(function):
         CASES.append((function.__name__, arguments, function))
         return function
@@ -54,7 +54,7 @@ def case(*arguments):
 
 
 class Stage:
-    """A server with a control of faults, and what it has answered."""
+    """A server with control of faults, and its replies."""
 
     def __init__(self, options, name, arguments):
         self.top = os.path.realpath(tempfile.mkdtemp(prefix="fault-%s-" % name))
@@ -75,7 +75,7 @@ class Stage:
         self.memory = self.server.resident_kb()
 
     def fault(self, filter_text="", times=-1, **fields):
-        """From now on calls on files whose path has FILTER_TEXT in it fail."""
+        """Makes calls fail on files whose path contains FILTER_TEXT."""
         self.put("times", 0)
         self.control[FILTER_AT:SIZE] = filter_text.encode().ljust(SIZE - FILTER_AT, b"\0")
         for name in FIELDS:
@@ -99,7 +99,7 @@ class Stage:
         return self.link.ask([word if isinstance(word, bytes) else str(word).encode() for word in words])
 
     def set(self, size=100):
-        """A write of a new key; whether it was done. What happens to the connection goes up."""
+        """Writes a new key and returns whether it was accepted. Exceptions of the connection are passed on."""
         key = b"k%d" % self.next
         self.next += 1
         self.unknown.append(key)
@@ -119,7 +119,7 @@ class Stage:
         return self.last
 
     def await_writes(self, rewrite_after=None):
-        """Until a write is done again."""
+        """Waits until a write succeeds again."""
         begun = time.monotonic()
         while not self.set():
             if time.monotonic() > begun + PATIENCE_S:
@@ -146,7 +146,7 @@ class Stage:
             raise Wrong("the answer is %r and not %r" % (raw, text))
 
     def expect_log(self, *texts):
-        """One of the texts."""
+        """Waits for one of the texts in the log."""
         deadline = time.monotonic() + 5
         while not any(text in self.server.log_text() for text in texts):
             if time.monotonic() > deadline:
@@ -154,7 +154,7 @@ class Stage:
             time.sleep(0.02)
 
     def expect_end(self):
-        """The server ends by itself, with status 1."""
+        """Waits until the server exits by itself with status 1."""
         code = self.server.reap(PATIENCE_S)
         if code != 1:
             raise Wrong("it ends with %d and not 1" % code)
@@ -169,10 +169,10 @@ class Stage:
         if strays:
             raise Wrong("left behind: %s" % strays)
 
-    # ---- What is there afterwards ----
+    # ---- The state afterwards --------
 
     def await_handed_over(self):
-        """Two seconds, or until nothing of the log waits to be written: a write may wait for a sync that goes on."""
+        """Waits two seconds, or until the whole log is written: a write may wait for a running sync."""
         end = time.monotonic() + PROMISED_S
         while time.monotonic() < end:
             info = self.ask("INFO", "persistence")[1]
@@ -181,8 +181,8 @@ class Stage:
             time.sleep(0.02)
 
     def again(self, kill=True, lost_s=0):
-        """Start on the files without faults: all is there that was answered, but for that of the last LOST_S seconds;
-        nothing that was refused."""
+        """Restarts without faults: all acknowledged writes must be present, except those of the last LOST_S seconds,
+        and no refused one."""
         if kill and self.server.is_alive():
             if not lost_s:
                 self.await_handed_over()
@@ -207,7 +207,7 @@ class Stage:
 
 
 def until_gone(stage, size=100):
-    """Write until the connection ends, which is the server's end."""
+    """Writes until the connection breaks, as the server has ended."""
     deadline = time.monotonic() + PATIENCE_S
     try:
         while stage.set(size):
@@ -265,7 +265,7 @@ def no_full_disk(stage):
 
 @case(*EVERYSEC)
 def everysec_full_disk_then_kill(stage):
-    """What was answered before the fault showed is kept in memory, so it goes with the server; and nothing else."""
+    """Only writes acknowledged before the fault was noticed are in memory alone, and are lost with the server."""
     stage.fault(".incr.", write_error=errno.ENOSPC, write_bytes_left=3001)
     stage.write_until_refused()
     stage.again(lost_s=PROMISED_S)
@@ -277,7 +277,7 @@ def everysec_full_disk_then_kill(stage):
 
 @case(*EVERYSEC)
 def everysec_short_writes(stage):
-    """Writes that are short without an error, for a while."""
+    """Short writes without an error, for a while."""
     stage.set()
     stage.fault(".incr.", short_write=7)
     deadline = time.monotonic() + 1
@@ -291,7 +291,7 @@ def everysec_short_writes(stage):
 
 @case(*EVERYSEC)
 def everysec_failing_sync(stage):
-    """Service goes on when syncs work again, or when a new base was written."""
+    """Service continues when syncs work again, or after a new base was written."""
     stage.fault(".incr.", sync_error=errno.EIO)
     stage.expect(stage.write_until_refused(), "-MISCONF Errors writing to the AOF file: Input/output error")
     stage.expect(stage.ask("GET", stage.answered[0])[0], "x")
@@ -359,7 +359,7 @@ def always_failing_sync(stage):
 
 @case(*ALWAYS)
 def always_short_writes(stage):
-    """It may finish the write or end, but no answer is a lie."""
+    """The server may finish the write or exit, but no reply may be false."""
     stage.fault(".incr.", short_write=7)
     try:
         for _ in range(20):
@@ -371,7 +371,7 @@ def always_short_writes(stage):
 
 @case(*ALWAYS)
 def always_slow_sync(stage):
-    """No answer comes before its sync has ended."""
+    """No reply is sent before its sync has ended."""
     stage.fault(".incr.", sync_delay_us=200000)
     for _ in range(8):
         begun = time.monotonic()
@@ -384,7 +384,7 @@ def always_slow_sync(stage):
 
 @case(*ALWAYS)
 def always_very_slow_sync(stage):
-    """What waits for a sync is bounded, and those who wait are served."""
+    """The data waiting for a sync is bounded, and waiting clients are served."""
     stage.fault(".incr.", sync_delay_us=5000000, times=-1)
     begun = time.monotonic()
     stage.set(1000)
@@ -408,7 +408,7 @@ def slow_everysec(stage, **fault):
         time.sleep(0.01)
     stage.expect_bounded()
     stage.mend()
-    # What is on its way may be lost by kill -9 for two seconds only.
+    # Unwritten bytes may be lost by kill -9 for two seconds only.
     time.sleep(PROMISED_S if "write_delay_us" not in fault else 6)
     stage.again()
     return "20 writes took %.0f ms at most" % (longest * 1000)
@@ -431,7 +431,7 @@ def everysec_slow_write(stage):
 
 @case(*EVERYSEC)
 def everysec_very_slow_write(stage):
-    """However long a write takes, kill -9 takes back no answer that is older than two seconds."""
+    """For any duration of a write, kill -9 loses no write acknowledged more than two seconds before."""
     stage.fault(".incr.", write_delay_us=4000000)
     end = time.monotonic() + 9
     while time.monotonic() < end:
@@ -441,7 +441,8 @@ def everysec_very_slow_write(stage):
 
 @case(*EVERYSEC)
 def everysec_flood_on_a_slow_disk(stage):
-    """Who sends without reading replies is slowed down: what waits for the disk has a bound, and nothing is lost."""
+    """A client that sends without reading replies is slowed down: the data waiting for the disk is bounded, and nothing
+    is lost."""
     stage.fault(".incr.", write_delay_us=300000)
     sets = b"".join(b"*3\r\n$3\r\nSET\r\n$3\r\nf%02d\r\n$1000000\r\n%s\r\n" % (i, b"x" * 1000000) for i in range(20))
     flood = socket.create_connection(("127.0.0.1", stage.server.port), timeout=60)
@@ -544,7 +545,7 @@ def rewrite_manifest_cannot_be_renamed(stage):
 
 @case(*EVERYSEC, "--auto-aof-rewrite-percentage", "1", "--auto-aof-rewrite-min-size", "1kb")
 def rewrite_fails_again_and_again(stage):
-    """Those that start by themselves wait longer and longer, and leave nothing."""
+    """Automatic rewrites wait longer after each failure, and leave no files."""
     stage.fault("temp-rewriteaof", write_error=errno.ENOSPC)
     deadline = time.monotonic() + 4
     while time.monotonic() < deadline:
@@ -625,7 +626,7 @@ def snapshot_failing_open(stage):
 
 @case(*SNAPSHOTS)
 def snapshot_slow_sync(stage):
-    """While a child waits for its disk nobody else does."""
+    """While a child waits for the disk, clients do not."""
     stage.set()
     stage.fault("temp-", sync_delay_us=2000000)
     stage.expect(stage.ask("BGSAVE")[0], "+Background saving started")
@@ -647,7 +648,7 @@ def snapshot_slow_sync(stage):
 
 
 def run_case(options, name, arguments, function):
-    """None, or what was wrong."""
+    """Runs a case and returns None or the error."""
     stage = Stage(options, name, [*arguments, *(options.server_arguments or [])])
     begun = time.monotonic()
     try:

@@ -1,9 +1,9 @@
-"""history.py -- what one client did, and which states of its keys that explains.
+"""history.py -- the operations of one client, and the states of its keys that they explain.
 
-A client has keys of its own. Its operations are numbered from 1; one that is a transaction has one number. For each
-key the history knows the versions: from which operation on it had which value. What a server has after a crash is
-right if there is one number k so that every key has the version of k: then the first k operations are there, whole
-and in order, and nothing else. A value that was never there, a gap, half of a transaction leave no such k.
+A client has keys of its own. Its operations are numbered from 1; a transaction is one operation. For each key the
+history has its versions: the value from each operation on. The dataset after a crash is right if there is a number k
+such that every key has the version of k: then exactly the first k operations are present, complete and in order. A
+value that never existed, a gap, or half of a transaction leave no such k.
 
 Times are those of CLOCK_MONOTONIC in nanoseconds, which a preloaded disk_shim.c uses too.
 
@@ -12,31 +12,31 @@ SPDX-License-Identifier: BSD-3-Clause
 
 import bisect
 
-# A key whose time to live is over by this much, or will be, may be there or not.
+# A key that has expired, or will expire, within this time may be present or absent.
 EXPIRY_SLACK_MS = 200
 
 
 class Lost(Exception):
-    """What the server has is not what it promised."""
+    """The dataset breaks a promise of the server."""
 
 
 class History:
-    """Operations of one client: `state` is how its keys are after the last one that was begun."""
+    """The operations of one client; `state` is the state of its keys after the last operation begun."""
 
     def __init__(self, name):
         self.name = name
-        self.base = 0  # operations up to here are there for good
+        self.base = 0  # operations up to this number are durable
         self.count = 0
-        self.sent = []  # times, [0] is that of operation base + 1
-        self.acked = []  # the same; None while there is no answer
-        self.tickets = {}  # operation: the answer of the shared counter, when it is there
+        self.sent = []  # times of sending; [0] is that of operation base + 1
+        self.acked = []  # times of the replies; None while there is none
+        self.tickets = {}  # operation: the reply of the shared counter, once it has come
         self.state = {}
         self.versions = {}  # key: [(operation, value)], ascending
 
-    # ---- While it goes on ----
+    # ---- During the run ------
 
     def begin(self, changes, now):
-        """A new operation that gives keys new values (None: it is gone). Returns its number."""
+        """Adds an operation that gives keys new values (None: deleted). Returns its number."""
         self.count += 1
         self.sent.append(now)
         self.acked.append(None)
@@ -53,7 +53,7 @@ class History:
     # ---- After a crash ----
 
     def floor(self, before):
-        """The last operation that was answered before that time."""
+        """Returns the last operation that got its reply before that time."""
         number = self.count
         while number > self.base:
             at = self.acked[number - self.base - 1]
@@ -63,13 +63,13 @@ class History:
         return self.base
 
     def ceiling(self, before):
-        """The last operation that was begun before that time."""
+        """Returns the last operation begun before that time."""
         return self.base + bisect.bisect_left(self.sent, before)
 
     def explain(self, low, high, found, now_ms, torn=False):
-        """Intervals of operations within LOW to HIGH after which the keys would be as FOUND (key: value).
+        """Returns the intervals of operations from LOW to HIGH after which the keys would be as in FOUND (key: value).
 
-        Raises Lost. torn: values with bytes 0, which no client has written, say nothing.
+        Raises Lost. torn: values with zero bytes, which no client has written, are ignored.
         """
         ranges = [(low, high)]
         blame = "operations %d to %d are possible" % (low, high)
@@ -96,7 +96,7 @@ class History:
         return wanted
 
     def keep(self, number):
-        """From now on the history ends with operation NUMBER."""
+        """Ends the history with operation NUMBER."""
         for key in list(self.versions):
             versions = [v for v in self.versions[key] if v[0] <= number]
             self.versions[key] = [(number, versions[-1][1])]
@@ -108,7 +108,7 @@ class History:
 
 
 def same(version, value, now_ms):
-    """Whether a key that should be VERSION may be found as VALUE. Values: (type, content, end in ms or -1) or None."""
+    """Returns whether a key with VERSION may be found as VALUE. Values: (type, content, expire in ms or -1) or None."""
     if version == value:
         return True
     return value is None and version[2] >= 0 and version[2] <= now_ms + EXPIRY_SLACK_MS

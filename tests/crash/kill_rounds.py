@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""kill_rounds.py -- kill -9 at random instants, start again, look what is there, go on.
+"""kill_rounds.py -- kills a server with kill -9 at random instants, restarts it, checks its dataset, and continues.
 
-A game is one folder and one way to keep data (drawn from the seed): append-only file with a policy, form of the base,
-rewrites and snapshots going on; or snapshots alone; one thread or four. It has a few rounds: start (sometimes killed
-while it loads), compare what is there with what the clients know, play for a moment, kill (sometimes as a SHUTDOWN is
-going on). What a round finds is what the next one builds upon, so a tail that was cut wrongly shows in the next.
+A game is one folder and one kind of persistence (drawn from the seed): append-only file with a policy, format of the
+base, rewrites and snapshots; or snapshots alone; one thread or four. It has a few rounds: start (sometimes killed while
+loading), compare the dataset with the clients' histories, run the load for a moment, kill (sometimes during a
+SHUTDOWN). Each round continues with the dataset of the one before, so a tail that was cut wrongly shows in the next.
 
     kill_rounds.py --server PATH --rounds 2000 --seed 7
     kill_rounds.py --server PATH --game 7.12         that game again
 
-Exit code 0: nothing was lost. 1: something was; the folder is kept and named.
+Exit code 0: nothing was lost. 1: something was lost; the folder is kept and named.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -28,12 +28,12 @@ from load import Load, ErrorReply, now_ns
 from server import DidNotStart, Server, free_port
 
 ROUNDS_OF_A_GAME = 5
-# How much of what was answered may be missing after kill -9 when appendfsync is not always.
+# Acknowledged writes of so many milliseconds may be missing after kill -9 if appendfsync is not always.
 PROMISED_MS = 2000
 
 
 def settings_of(rng, options):
-    """How a game keeps data: (a word for it, arguments)."""
+    """Returns the persistence of a game: (a word for it, arguments)."""
     way = options.way or rng.choice(["always", "always", "everysec", "everysec", "no", "snapshots"])
     arguments = ["--io-threads", rng.choice(["1", "4"])]
     if way == "snapshots":
@@ -64,7 +64,7 @@ class Game:
         folder = os.path.realpath(tempfile.mkdtemp(prefix="kill-%s-" % name))
         self.server = Server(options.server, os.path.join(folder, "data"), options.port, self.arguments)
         self.load = Load(self.rng, options.port, clients=self.rng.choice([1, 4, 8, 12]))
-        self.snapshot = None  # all that was answered before this time is in a snapshot that is complete
+        self.snapshot = None  # writes acknowledged before this time are in a complete snapshot
         self.killed_at = now_ns()
         self.oldest_lost_ms = 0.0
         self.rounds = 0
@@ -73,7 +73,7 @@ class Game:
 
     def start(self):
         rng = self.rng
-        if rng.random() < 0.1:  # killed as it starts
+        if rng.random() < 0.1:  # killed during the start
             self.server.start(self.options.environment)
             time.sleep(rng.random() * 0.1)
             self.server.end()
@@ -81,7 +81,7 @@ class Game:
         return self.server.await_ready()
 
     def promised(self, whole):
-        """The time before which all that was answered must be there."""
+        """Returns the time before which all acknowledged writes must be present."""
         if whole:
             return self.killed_at + 1
         if self.way == "snapshots":
@@ -99,14 +99,15 @@ class Game:
         self.snapshot = now_ns() if self.way == "snapshots" else None
 
     def measure(self, kept):
-        """How long before the end the oldest operation was answered that is not there."""
+        """Measures how long before the end the oldest missing operation was acknowledged."""
         for history, last in zip(self.load.histories, kept):
             for at in history.acked[last - history.base:]:
                 if at is not None:
                     self.oldest_lost_ms = max(self.oldest_lost_ms, (self.killed_at - at) / 1e6)
 
     def play(self):
-        """Returns whether the server has ended in order, with all that it has answered."""
+        """Runs the load. Returns whether the server has shut down properly, so that nothing acknowledged may be
+        missing."""
         rng = self.rng
         load = self.load
         load.connect(self.chores)
@@ -128,7 +129,7 @@ class Game:
         return whole and (self.way != "snapshots" or "1 1" in self.arguments)
 
     def note_snapshots(self):
-        """What was answered before a BGSAVE that has ended well is promised."""
+        """Notes that writes acknowledged before a successful BGSAVE are promised."""
         if self.way != "snapshots" or not self.server.is_alive():
             return
         last = None
@@ -160,7 +161,7 @@ class Game:
             time.sleep(0.01)
 
     def run(self):
-        """Raises Lost or DidNotStart."""
+        """Runs the game. Raises Lost or DidNotStart."""
         whole = False
         try:
             for _ in range(ROUNDS_OF_A_GAME):
@@ -203,7 +204,7 @@ def prepare(options):
 
 
 def play_games(options):
-    """The number of rounds played, and what was found: None, or (name of the game, text)."""
+    """Returns the number of rounds played, and None or (name of the game, text)."""
     deadline = time.monotonic() + options.seconds if options.seconds else None
     rounds, games, operations, oldest = 0, 0, 0, {}
     names = [options.game] if options.game else None

@@ -1,8 +1,8 @@
-"""load.py -- many clients that write, know what they wrote, and when they were told that it is done.
+"""load.py -- many clients that write, and record their writes and the times of the replies.
 
 One loop serves all connections. Each player pipelines operations on keys of its own (history.py): strings that grow,
-counters, lists, hashes, sets, sorted sets, streams, times to live, keys that are renamed and moved between databases,
-transactions. Some of what they do has to agree between players:
+counters, lists, hashes, sets, sorted sets, streams, expires, keys that are renamed and moved between databases,
+transactions. Some keys are shared by players:
 
     sum:N     accounts; transactions move amounts between them, so that their sum stays 0
     pair:a,b  in two databases, set by one transaction, so always equal
@@ -36,7 +36,7 @@ def now_ns():
 
 
 class Link:
-    """A connection whose replies are given to on_reply as they come."""
+    """A connection that calls on_reply for each reply."""
 
     def __init__(self, port, selector):
         self.sock = socket.create_connection(("127.0.0.1", port), 10)
@@ -96,7 +96,7 @@ class Link:
 
 
 def parse(buf, at):
-    """One RESP2 reply: where it ends and what it is; (None, None) while it is not whole."""
+    """Parses a RESP2 reply: returns its end and value; (None, None) while it is not complete."""
     end = buf.find(b"\r\n", at)
     if end < 0:
         return None, None
@@ -123,7 +123,7 @@ def parse(buf, at):
 
 
 class ErrorReply(bytes):
-    """What began with "-"."""
+    """An error reply."""
 
 
 class Player(Link):
@@ -133,12 +133,12 @@ class Player(Link):
         super().__init__(load.port, load.selector)
         self.load, self.number, self.rng, self.history = load, number, load.rng, history
         self.db = 0
-        self.pending = collections.deque()  # of each reply to come: (operation that it completes or None, is a ticket)
+        self.pending = collections.deque()  # per outstanding reply: (operation it completes or None, is a ticket)
 
     # -- requests ---------------------------------------------------------------------------------------------------
 
     def play(self):
-        """Send the next pipeline."""
+        """Sends the next pipeline."""
         data = []
         begun = now_ns()
         for _ in range(self.rng.choice((1, 1, 2, 4, 8, 16))):
@@ -168,7 +168,7 @@ class Player(Link):
             self.pending.append((number, False))
 
     def shared(self, data, number, words, is_ticket):
-        """A request for database 0, where the keys are that others use, too."""
+        """Sends a request for database 0, which has the shared keys."""
         if self.db != 0:
             self.db = 0
             data.append(encode([b"SELECT", b"0"]))
@@ -242,7 +242,7 @@ class Player(Link):
         return words, {place: ("string", b"%d" % (int(old[1] if old else 0) + by), -1)}
 
     def own_soon(self, key, place, old, _):
-        """A time to live that ends during the round, or before it was set."""
+        """An expire during the round, or in the past."""
         end = int(time.time() * 1000) + self.rng.choice((-5, 20, 100, 500, 2000))
         value = self.text()
         return [b"SET", key, value, b"PXAT", b"%d" % end], {place: ("string", value, end)}
@@ -308,7 +308,7 @@ class Player(Link):
         return [b"XADD", key, entry, b"f", self.fresh], {place: ("stream", entries, -1)}
 
     def own_away(self, key, place, old, state):
-        """Keys that change their name and their database."""
+        """Renames keys and moves them to other databases."""
         other = ((place[0] + 1) % DATABASES, key)
         renamed = (place[0], key + b"'")
         chance = self.rng.random()
@@ -339,13 +339,13 @@ KINDS = ("str", "str", "num", "soon", "list", "hash", "set", "zset", "stream", "
 
 
 class Queue:
-    """What one player pushes and a consumer takes, in order. Items are numbers."""
+    """Items that one player pushes and a consumer takes, in order. Items are numbers."""
 
     def __init__(self, number, moves):
         self.key, self.done = b"q:%d" % number, b"done:%d" % number
         self.moves = moves
-        self.items = []  # of item i: the operation that pushed it
-        self.popped = []  # of item i: when the consumer had it
+        self.items = []  # for item i: the operation that pushed it
+        self.popped = []  # for item i: when the consumer got it
 
     def push(self, operation):
         self.items.append(operation)
@@ -380,7 +380,7 @@ class Consumer(Link):
 
 
 class Chores(Link):
-    """One command from time to time; answers are kept for who looks."""
+    """Sends one command from time to time and stores the replies."""
 
     def __init__(self, load, choices):
         super().__init__(load.port, load.selector)
@@ -401,7 +401,7 @@ class Chores(Link):
 
 
 class Load:
-    """All the clients and what is known of them, over several lives of a server."""
+    """All the clients and their histories, over several lives of a server."""
 
     def __init__(self, rng, port, clients, queues=2):
         self.rng, self.port, self.answers = rng, port, 0
@@ -430,7 +430,7 @@ class Load:
                 link.readable()
 
     def run(self, seconds, pace=0.0):
-        """Play until the time is over or the server is gone. pace: seconds between steps, for a light load."""
+        """Runs until the time is up or the server has ended. pace: seconds between steps, for a light load."""
         end = time.monotonic() + seconds
         while time.monotonic() < end and any(p.open for p in self.players):
             for player in self.players:
@@ -443,7 +443,7 @@ class Load:
                 time.sleep(pace)
 
     def settle(self, seconds=REPLY_LIMIT_S):
-        """Wait until all is answered. False if it is not."""
+        """Waits for all replies. Returns False if they do not come."""
         end = time.monotonic() + seconds
         while any(p.pending for p in self.players if p.open):
             if time.monotonic() > end:
@@ -452,7 +452,7 @@ class Load:
         return True
 
     def drain(self):
-        """The server is dead: what it has sent counts as answered."""
+        """Reads the replies that the server sent before it ended: they count."""
         for link in self.players + self.consumers + [self.chores]:
             end = time.monotonic() + 5
             while link.open and time.monotonic() < end:

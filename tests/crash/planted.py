@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""planted.py -- do the checks find what they are made for?
+"""planted.py -- verifies that the checks find the faults that they are for.
 
-Faults are planted into a server that has none, by disk_shim.c or by a setting behind the check's back. Each must be
-found within a bound of rounds or states; how many it took is printed. A server without a fault must pass the same.
+Faults are planted in a correct server, by disk_shim.c or by a setting that the check does not know of. Each must be
+found within a limit of rounds or states; their number is printed. A server without a fault must pass the same checks.
 
     planted.py --server PATH --shim disk_shim.so [--only WORD] [--seed N]
 
@@ -23,7 +23,7 @@ import tempfile
 import kill_rounds
 import power_loss
 
-# The check, what is planted, how the server keeps data, rounds or states at most.
+# The check, the planted fault, the persistence of the server, the maximum of rounds or states.
 PLANTED = (
     ("kill", "late-write", "always", 100),
     ("kill", "lose-write", "always", 100),
@@ -39,7 +39,7 @@ PLANTED = (
     ("power", "drop-folder-sync", "always", 800),
     ("power", "drop-folder-sync", "snapshots", 400),
 )
-# Settings behind the check's back.
+# Settings that the check does not know of.
 SETTINGS = {"sync each second": ["--appendfsync", "everysec"], "never synced": ["--appendfsync", "no"]}
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""power_loss.py -- what is there after the power has gone, at any of many instants?
+"""power_loss.py -- checks the dataset after a loss of power, at many instants.
 
-A server writes under disk_shim.c while clients load it (load.py). Of the log disk_log.py makes states that may be on
-disk if the power goes at some instant. The server is started on each:
+A server writes under disk_shim.c while clients load it (load.py). From the log disk_log.py makes states that may be on
+disk if the power fails at some instant. The server is started on each, and must have:
 
   always     all that was answered before that instant is there
   everysec   all that was answered two seconds before it
@@ -11,13 +11,13 @@ disk if the power goes at some instant. The server is started on each:
   switched   CONFIG SET changes appendfsync and turns the log off and on: all that was answered before the last write
              that `always` has confirmed, or before the log was turned off
 
-and with each of them what is there is a prefix, transactions are whole and nothing was invented. The server has to
-start. It may refuse, and then must not have changed a file, in one case: pages in the middle of what an increment had
-not synced are missing. What is kept of the file up to there then starts, and has what is promised.
+and in each case the dataset is a prefix of the operations, with complete transactions. The server must start. It may
+refuse in only one case, and must not have changed a file then: pages in the middle of the unsynced part of an increment
+are missing. The part of the file before them must then start, and have all promised writes.
 
     power_loss.py --server PATH --shim disk_shim.so --seconds 3 --states 100 --seed 7 [--way always]
 
-Exit code 0: each state was good. 1: the first that was not is kept and named.
+Exit code 0: each state was right. 1: the first failing one is kept and named.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -44,7 +44,7 @@ WAYS = ("always", "everysec", "no", "snapshots", "switched")
 SWITCHES = [[b"CONFIG", b"SET", name, value] for name, value in (
     (b"appendfsync", b"always"), (b"appendfsync", b"always"), (b"appendfsync", b"everysec"), (b"appendfsync", b"no"),
     (b"appendonly", b"no"), (b"appendonly", b"yes"), (b"appendonly", b"yes"))]
-# The words of a refusal for a file with a hole.
+# The error texts for a file with a hole.
 HOLE = re.compile(r"Bad file format reading|Error reading the append only file|Unexpected end of file reading")
 
 
@@ -61,7 +61,7 @@ def settings_of(rng, way):
 
 
 class Recording:
-    """A server's life under the shim, and what its clients know."""
+    """A server's life under the shim, and the histories of its clients."""
 
     def __init__(self, options, name):
         self.options, self.name = options, name
@@ -73,7 +73,7 @@ class Recording:
         self.log = os.path.join(self.top, "shim.log")
         self.server = Server(options.server, self.root, options.port, self.arguments)
         self.load = Load(self.rng, options.port, clients=self.rng.choice([2, 4, 8]), queues=1)
-        self.snapshots = []  # (when it was known to be complete, what was answered before is in it)
+        self.snapshots = []  # (when it was known to be complete, time before which acknowledged writes are in it)
 
     def record(self):
         if not self.options.first_start:
@@ -89,7 +89,7 @@ class Recording:
             self.server.await_ready().ask([b"DEL", b"c-none"])
             self.begun = now_ns()
             self.load.connect(self.chores + [[b"INFO", b"persistence"]])
-            # A light load: each write is a state, and there is a check of each state.
+            # A light load, as each write is a state, and each state is checked.
             self.load.run(self.options.seconds, pace=0.002)
             self.load.settle(10)
         finally:
@@ -113,7 +113,7 @@ class Recording:
                 asked = None
 
     def instants(self):
-        """Numbers of records behind which the power goes: where names and syncs change, or anywhere."""
+        """Returns the numbers of records after which the power fails: at changes of names and syncs, or anywhere."""
         turns = [n for n, r in enumerate(self.records) if r.op in (OPEN, SYNC_END, RENAME, UNLINK, MKDIR)]
         names = [n for n in turns if self.records[n].op in (RENAME, UNLINK, MKDIR, OPEN)]
         chosen = []
@@ -136,7 +136,7 @@ class Recording:
         return None
 
     def promised_by_switches(self, when):
-        """What settings that change promise at that time, by what the clients know of the orders of events."""
+        """Returns the promises of changing settings at that time, from the clients' view of the order of events."""
         promised, is_on, turning, always_since = 0, True, False, self.begun
         for words, sent, answered, answer in self.load.chores.seen:
             if sent > when:
@@ -162,19 +162,19 @@ class Recording:
         return promised
 
     def last_confirmed(self, since, until):
-        """The time just after the last answer, before `until`, to a write that was sent after `since`."""
+        """Returns the time just after the last reply, before `until`, to a write sent after `since`."""
         times = [at for history in self.load.histories for sent, at in zip(history.sent, history.acked)
                  if sent > since and at is not None and at < until]
         return max(times) + 1 if times else 0
 
     def check(self):
-        """(number of states, None or (folder, text)). Feeds the disk with records up to each instant."""
+        """Gives the disk the records up to each instant. Returns (number of states, None or (folder, text))."""
         fed = tried = 0
         for at in self.instants():
             while fed <= at:
                 self.disk.feed(self.records[fed])
                 fed += 1
-            # Just before the next thing happens to the disk.
+            # Just before the next operation on the disk.
             when = self.records[at + 1].time
             state, holes, less = self.disk.state(self.rng)
             tried += 1
@@ -209,7 +209,7 @@ class Recording:
         return None
 
     def after_refusal(self, server, folder, holes, text):
-        """Whether it may have refused; a link to the server once it has what is whole."""
+        """Checks that the server may refuse the state; returns a link to the server started on the complete part."""
         server.end()
         torn = [path for path in holes if "incr" in path]
         if not torn or not HOLE.search(text):
@@ -228,7 +228,7 @@ class Recording:
 
 
 def digests(folder):
-    """Of the files that hold data."""
+    """Returns digests of the data files."""
     out = {}
     for base, _, names in os.walk(folder):
         for name in names:
@@ -265,7 +265,7 @@ def prepare(options):
 
 
 def play_recordings(options):
-    """(states tried, None or (recording, folder, text))"""
+    """Returns (number of states, None or (recording, folder, text))."""
     states = 0
     for number in range(options.recordings):
         recording = Recording(options, "%d.%d" % (options.seed, number))

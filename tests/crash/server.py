@@ -1,4 +1,4 @@
-"""server.py -- a server process that is started again and again on one folder, and killed.
+"""server.py -- a server process that is repeatedly started on one folder, and killed.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -20,11 +20,11 @@ START_LIMIT_S = 60
 
 
 class DidNotStart(Exception):
-    """The process has ended instead of serving; the text is the end of its log."""
+    """The process has ended during the start; the text is the end of its log."""
 
 
 class Server:
-    """binary is started on folder; its log, of all lives, is folder + ".log"."""
+    """Runs binary on folder; the log of all its lives is folder + ".log"."""
 
     def __init__(self, binary, folder, port, arguments=()):
         self.binary, self.folder, self.port, self.arguments = binary, folder, port, list(arguments)
@@ -44,12 +44,12 @@ class Server:
         return self
 
     def await_ready(self, limit=START_LIMIT_S):
-        """A connection to the server, which has loaded its data."""
+        """Returns a connection to the server after it has loaded its data."""
         deadline = time.monotonic() + limit
         pause = 0.002
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
-                # A connection of somebody has the port for its own end; nothing has been loaded yet.
+                # The port is used as the local end of another connection; nothing has been loaded yet.
                 if "Address already in use" in self.log_text():
                     self.reap()
                     time.sleep(0.2)
@@ -68,7 +68,7 @@ class Server:
         raise DidNotStart("it does not answer after %d s\n%s" % (limit, self.log_text()[-1500:]))
 
     def log_text(self):
-        """What this life has logged."""
+        """Returns the log of this life."""
         with open(self.log_path, "rb") as file:
             file.seek(self.log_from)
             return file.read().decode("utf-8", "replace")
@@ -77,7 +77,7 @@ class Server:
         return self.process is not None and self.process.poll() is None
 
     def kill(self, with_children=True):
-        """kill -9, of the children as well or of the server only."""
+        """Kills the server with kill -9, and its children as well if asked for."""
         if self.process is None:
             return
         try:
@@ -89,7 +89,7 @@ class Server:
             pass
 
     def reap(self, limit=60):
-        """Wait for the end; its exit code."""
+        """Waits for the end and returns the exit code."""
         try:
             code = self.process.wait(limit)
         finally:
@@ -97,7 +97,7 @@ class Server:
         return code
 
     def children_left(self):
-        """Processes of the group that the server led."""
+        """Returns the remaining processes of the server's group."""
         try:
             os.killpg(self.process.pid, 0)
             return True
@@ -118,7 +118,7 @@ class Server:
 
 
 def free_port(first, count=200):
-    """A port from FIRST on that nobody listens at."""
+    """Returns an unused port from FIRST on."""
     for port in range(first, first + count):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""busy.py -- scripts that run for long, while roles, links, files and settings of their server change.
+"""busy.py -- long scripts, while roles, links, files and settings of their server change.
 
 Three servers with random settings get random requests of six clients: scripts and functions that read, write or only
-compute, in and out of transactions, and beside them whatever a server may only do between two commands: BGREWRITEAOF,
-BGSAVE, REPLICAOF, FAILOVER, DEBUG RELOAD, CONFIG SET of the ways to synchronize and to log, CLIENT KILL and PAUSE,
-FLUSHALL, SCRIPT KILL. A slow script lets the event loop run, so all of that comes in the middle of one.
+compute, in and out of transactions, and at the same time the operations that a server may only do between two commands:
+BGREWRITEAOF, BGSAVE, REPLICAOF, FAILOVER, DEBUG RELOAD, CONFIG SET of the ways to synchronize and to log, CLIENT KILL
+and PAUSE, FLUSHALL, SCRIPT KILL. A slow script lets the event loop run, so all of these arrive in the middle of one.
 
-A round is right when no server has ended by itself, all of them answer at its end, two of them follow the first and have
-its dataset, and the first, after kill -9, has what its append-only file was told under `appendfsync always`.
+A round has passed if no server has ended by itself, all of them reply at its end, two of them become replicas of the
+first and have its dataset, and the first, after kill -9, has all writes acknowledged under `appendfsync always`.
 
     busy.py --server PATH --seconds 600 --seed 7            rounds of 40 seconds; odd seeds with `yield always`
     busy.py --server PATH --quick                           two rounds of 10 seconds
-    busy.py --server PATH --other PATH --seconds 600        the second server is another one, which may end as it likes
+    busy.py --server PATH --other PATH --seconds 600        the second server is another program, which may crash
 
-The requests of a round follow from its seed, their order among the clients does not. Exit code 0: all of that was so.
-1: something was not; the folder with the logs is named.
+The seed determines the requests of a round, but not their order among the clients. Exit code 0: all rounds have passed.
+1: one has failed; the folder with the logs is named.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -50,7 +50,7 @@ LOADS = ["disabled", "swapdb", "on-empty-db", "flush-before-load"]
 
 
 def requests(rng, ports):
-    """One random request, or several that go out together."""
+    """Returns one random request, or several that are sent together."""
     steps = rng.choice([10, 3000, 30000, 100000])
     return rng.choice([
         lambda: [["EVAL", rng.choice([WRITE, READ, COMPUTE]), 0, steps, rng.randrange(5)]],
@@ -88,7 +88,7 @@ def encode(words):
 
 
 class Client(threading.Thread):
-    """Sends requests to servers of its choice; often it leaves before the reply has come."""
+    """Sends requests to random servers; often it disconnects before the reply has come."""
 
     def __init__(self, seed, ports, end):
         super().__init__(daemon=True)
@@ -153,7 +153,8 @@ class Round:
             node.start()
 
     def settle(self):
-        """No script runs, no role is on its way, and everybody answers; then two follow the first."""
+        """Waits until no script runs, no role changes, and all servers reply; then makes two of them replicas of the
+        first."""
         for node in self.nodes:
             node.link = None
             for words in (["SCRIPT", "KILL"], ["FUNCTION", "KILL"], ["CLIENT", "UNPAUSE"]):
@@ -219,7 +220,7 @@ def main():
         problem = None
         try:
             sent = this.play(10 if options.quick else 40)
-        except Exception as fault:  # whatever it is, logs are to be looked at
+        except Exception as fault:  # after any exception the logs are needed
             problem = "%s: %s" % (type(fault).__name__, fault)
         this.end()
         found = complaints([node for node in this.nodes if not node.foreign])

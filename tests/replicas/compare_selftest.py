@@ -1,8 +1,8 @@
-"""compare_selftest.py -- does tests/replicas/compare find what differs, and nothing else?
+"""compare_selftest.py -- verifies that tests/replicas/compare finds exactly the differences.
 
-A primary with keys of all types and a replica that may be written to. On the replica one difference at a time is
-planted: compare has to find it, by digests and by reading, name its kind and its key, and find nothing else. Where it
-cannot tell it has to say so: writes that go on, a link that is down, servers that do not follow each other.
+A primary has keys of all types, and a writable replica. On the replica one difference at a time is planted: compare
+must find it, by digests and by reading, name its kind and its key, and find nothing else. It must report when a
+comparison is not possible: continued writes, a link that is down, unrelated servers.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -22,7 +22,7 @@ from fleet import HERE, Connection, Fault, Node, eventually
 COMPARE = os.path.join(HERE, "compare")
 FAR_MS = int(time.time() * 1000) + 10 ** 9
 LIBRARY = "#!lua name=%s\nredis.register_function('%s_f', function() return %d end)\n"
-MANY = 1700  # more than is read at once
+MANY = 1700  # more elements than are read at once
 LONG = 2500000
 
 BASE = [
@@ -47,7 +47,7 @@ BASE = [
     ["FUNCTION", "LOAD", LIBRARY % ("kept", "kept", 1)], ["FUNCTION", "LOAD", LIBRARY % ("old", "old", 2)],
     ["SELECT", "9"], ["SET", "string", "in nine"], ["RPUSH", "list", "x"],
 ]
-# What is done on the replica: (kind, key, commands).
+# Changes on the replica: (kind, key, commands).
 PLANTS = [
     ("value", "string", [["SET", "string", "Value"]]),
     ("value", "string", [["APPEND", "string", "!"]]),
@@ -88,7 +88,7 @@ PLANTS = [
     ("group", "stream", [["XGROUP", "SETID", "stream", "other", "3-1", "ENTRIESREAD", "1"]]),
     ("consumer", "stream", [["XGROUP", "CREATECONSUMER", "stream", "g", "carol"]]),
     ("pending", "stream", [["XACK", "stream", "g", "1-1"]]),
-    # One delivery more, at the same time: (key, group, consumer, entry) of what is claimed.
+    # One more delivery, at the same time: (key, group, consumer, entry) of the claimed entry.
     ("pending", "stream", [["claim", "stream", "g", "alice", "3-1", 1, 0]]),
     ("pending", "stream", [["claim", "stream", "g", "alice", "3-1", 0, 5]]),
     ("pending", "stream", [["claim", "stream", "g", "bob", "3-1", 0, 0]]),
@@ -100,7 +100,7 @@ PLANTS = [
     ("value", "bin\0\r\n\xff", [["SET", "bin\0\r\n\xff", "\0\xfe"]]),
 ]
 ENCODED = ("encoding", "number", [["SET", "number", "1"], ["APPEND", "number", "7"]])
-# What comes with it and is told as well.
+# Other differences that follow and are reported as well.
 COMPANIONS = {"value": {"stream", "group"}, "stream": {"group"}}
 
 
@@ -153,7 +153,7 @@ class Pair:
 
     @staticmethod
     def claim(link, key, group, consumer, entry, more, later_ms):
-        """XCLAIM that leaves all of a pending entry as it was, but for deliveries, time or owner."""
+        """Returns an XCLAIM that changes only deliveries, time or owner of a pending entry."""
         whole = link.ask(to_bytes(["XINFO", "STREAM", key, "FULL", "COUNT", 0]))[1]
         groups = dict(zip(whole[::2], whole[1::2]))[b"groups"]
         rows = [dict(zip(row[::2], row[1::2])) for row in groups]
@@ -168,7 +168,7 @@ class Pair:
         name = None if key is None else '"' + key.encode("unicode_escape").decode() + '"'
         kinds = {row["kind"] for row in told["differences"]}
         keys = {row["key"] for row in told["differences"]}
-        # A list moved to another database is missed here and found there.
+        # A list moved to another database is missing in one and additional in the other.
         self.tell(code == 1 and kind in kinds and keys == {name} and
                   kinds <= {kind} | COMPANIONS.get(kind, set()), "%s: exit %d, %s" % (what, code, told))
 
@@ -206,7 +206,7 @@ class Pair:
         return self.failed == 0
 
     def placed(self):
-        """Commands of BASE that make keys, with their databases."""
+        """Returns the commands of BASE that create keys, with their databases."""
         database = 0
         for command in BASE:
             if command[0] == "SELECT":
@@ -215,7 +215,7 @@ class Pair:
                 yield database, command
 
     def check_no_answer(self):
-        """Exit 2, and why."""
+        """Checks for exit code 2 and the reason."""
         self.fill()
         ends = threading.Event()
 

@@ -1,14 +1,13 @@
-"""divergence.py -- what two servers hold, compared key by key, and the offset of replication at which it was.
+"""divergence.py -- compares two servers key by key, and gives the replication offset of the comparison.
 
-A server is read by its commands only: what it dumps, and in which encoding it keeps a value, are its own affair. Where
-DEBUG DIGEST-VALUE of both says the same, a value is not read; where it does not, the values decide, because other
-servers may count another digest. What no digest has (ends of life, of fields as well, groups of streams, libraries) is
-always read.
+A server is read by its commands only: DUMP and encodings may differ. If DEBUG DIGEST-VALUE of both is equal, a value is
+not read; if not, the values decide, because other servers may compute another digest. Parts that no digest covers
+(expires, field TTLs, groups of streams, libraries) are always read.
 
-A comparison counts when nothing has changed while it was made: each server says the same number of changes, and the
-same replicated state, before and after. What differs is read again then, because a time may have come between two readings.
+A comparison is valid if nothing has changed meanwhile: each server reports the same number of changes and the same
+replicated state before and after. Differences are read again then, because a key may have expired between two reads.
 
-Not here    what the command line says, and how it is told: tests/replicas/compare.
+Not here    command line and output: tests/replicas/compare.
 Tests       tests/replicas/compare_selftest.py
 
 SPDX-License-Identifier: BSD-3-Clause
@@ -31,24 +30,24 @@ KEYS_AT_ONCE = 200
 ITEMS_AT_ONCE = 500
 BYTES_AT_ONCE = 1 << 20
 HELD_S = 40
-# Of a stream with more entries than that, or more that are pending, times of delivery are not read.
+# For a stream with more entries or more pending entries, times of delivery are not read.
 SMALL_STREAM = 5000
-# What servers count about their own memory and time, and what is compared one by one.
+# Figures about a server's memory and time, and parts that are compared one by one.
 NOT_COMPARED = {b"radix-tree-keys", b"radix-tree-nodes", b"groups", b"consumers", b"pending", b"first-entry",
                 b"last-entry"}
 SCANS = {"set": b"SSCAN", "hash": b"HSCAN"}
 
 
 class Inconclusive(Exception):
-    """There is no answer; why."""
+    """The comparison is not possible, with the reason."""
 
 
 class Refused(Exception):
-    """A server has answered with an error."""
+    """A server has replied with an error."""
 
 
 class Link(Connection):
-    """A connection to HOST:PORT, or to what valkey://[user:password@]host:port names; valkeys:// is TLS."""
+    """A connection to HOST:PORT, or to a URI valkey://[user:password@]host:port; valkeys:// is TLS."""
 
     def __init__(self, address, cacert=None, limit=120):
         text = address if "://" in address else "valkey://" + address
@@ -67,11 +66,11 @@ class Link(Connection):
         if url.password is not None:
             user = [urllib.parse.unquote(url.username)] if url.username else []
             self.call("AUTH", *user, urllib.parse.unquote(url.password))
-        # Reading leaves no traces, where a server can do that.
+        # Reading must not change access times, if the server supports that.
         self.try_all([["CLIENT", "NO-TOUCH", "ON"], ["READONLY"]])
 
     def try_all(self, commands):
-        """The replies to all of them, errors as None."""
+        """Returns the replies to all commands, errors as None."""
         self.send([[word if isinstance(word, bytes) else str(word).encode() for word in words] for words in commands])
         out = []
         for _ in commands:
@@ -92,13 +91,13 @@ class Link(Connection):
             self.database = number
 
     def info(self):
-        """All fields of the sections that are looked at."""
+        """Returns all INFO fields of the sections that are needed."""
         text = b"".join(self.call("INFO", section) for section in ("replication", "persistence", "keyspace"))
         return dict(line.split(":", 1) for line in text.decode("utf-8", "replace").split("\r\n") if ":" in line)
 
 
 def number(value):
-    """What an integer reply says."""
+    """Returns the number of an integer reply."""
     return int(value[1:] if value[:1] == b":" else value)
 
 
@@ -107,7 +106,7 @@ def pairs(flat):
 
 
 def shown(value, most=100):
-    """Bytes, and what is made of them, as text for people."""
+    """Returns bytes, and structures of them, as readable text."""
     if isinstance(value, bytes):
         text = '"' + value[:most].decode("latin-1").encode("unicode_escape").decode() + '"'
         return text + " ... of %d bytes" % len(value) * (len(value) > most)
@@ -116,11 +115,11 @@ def shown(value, most=100):
     return str(value)
 
 
-# ---- Where both stand --------------------------------------------------------------------------------------------
+# ---- Offsets of both servers -------------------------------------------------------------------------------------
 
 
 class Standing:
-    """One server at one moment, as far as INFO says."""
+    """The state of a server at one moment, from INFO."""
 
     def __init__(self, link):
         info = link.info()
@@ -128,7 +127,7 @@ class Standing:
         self.history = info["master_replid"]
         self.offset = int(info["slave_repl_offset" if self.is_replica else "master_repl_offset"])
         self.is_up = not self.is_replica or info.get("master_link_status") == "up"
-        # A save sets the number of changes to zero.
+        # A save resets the number of changes.
         self.changes = (info["rdb_changes_since_last_save"], info["rdb_last_save_time"])
         self.databases = {int(name[2:]): pairs_of(value) for name, value in info.items()
                           if name[:2] == "db" and name[2:].isdigit()}
@@ -139,7 +138,7 @@ def pairs_of(text):
 
 
 class Comparison:
-    """Two servers, and what is asked of them. limit_s: how long to wait until nothing changes any more."""
+    """The comparison of two servers. limit_s: how long to wait until nothing changes any more."""
 
     def __init__(self, addresses, limit_s=60, related=True, pause=False, encodings=False, read_all=False,
                  databases=None, most=100, cacert=None):
@@ -157,7 +156,8 @@ class Comparison:
             link.close()
 
     def run(self):
-        """Differences, each a dict; an empty list when there is none. Inconclusive when that cannot be told."""
+        """Returns the differences, each a dict; an empty list if there are none. Raises Inconclusive if that cannot be
+        determined."""
         deadline = time.monotonic() + self.limit_s
         try:
             while True:
@@ -184,7 +184,8 @@ class Comparison:
                     link.try_all([["CLIENT", "UNPAUSE"]])
 
     def hold_writers(self):
-        """For a short time, which begins anew as long as this goes on: nobody waits long when it ends in another way."""
+        """Pauses writers for a short time, which is renewed during the comparison: writers do not wait long if the
+        program ends."""
         if not self.pause or time.monotonic() < self.held_until - HELD_S * 3 / 4:
             return
         self.held_until = time.monotonic() + HELD_S
@@ -193,7 +194,7 @@ class Comparison:
                 link.call("CLIENT", "PAUSE", HELD_S * 1000, "WRITE")
 
     def in_step(self, deadline):
-        """Both as they stand when they have the same of the same stream."""
+        """Returns the states of both when they have the same replication ID and offset."""
         while True:
             both = [Standing(link) for link in self.links]
             why = self.not_in_step(both)
@@ -220,14 +221,14 @@ class Comparison:
         return None
 
     def moved(self, before, after):
-        """Whether data may have changed. The stream itself may have moved: primaries ping."""
+        """Returns whether data may have changed. The replication stream itself may have grown, as primaries ping."""
         return any(old.changes != new.changes or old.history != new.history
                    or (not self.related and old.offset != new.offset) for old, new in zip(before, after))
 
     # ---- All keys ----
 
     def both(self, commands):
-        """Replies of both servers to the same commands."""
+        """Returns the replies of both servers to the same commands."""
         return [link.try_all(commands) for link in self.links]
 
     def whole(self, standings):
@@ -256,7 +257,7 @@ class Comparison:
         return found
 
     def scan(self, which):
-        """All keys of the database, some at a time, each once."""
+        """Yields all keys of the database, some at a time, each once."""
         link, cursor, seen = self.links[which], b"0", set()
         while True:
             cursor, names = link.call("SCAN", cursor, "COUNT", 1000)
@@ -268,7 +269,7 @@ class Comparison:
                 return
 
     def lasting(self, found):
-        """Those that are still there when they are looked at again."""
+        """Returns the differences that remain when they are checked again."""
         out = []
         if any(difference["kind"] == "library" for difference in found):
             out += self.compare_libraries()
@@ -316,14 +317,14 @@ class Comparison:
             try:
                 self.compare_value(types[0][1:].decode(), name, same, tell)
             except Refused as problem:
-                # The key may have gone meanwhile; then it is looked at again.
+                # The key may have been deleted meanwhile; then it is checked again.
                 if self.is_second_look:
                     raise
                 tell("value", str(problem), None, None)
         return found
 
     def compare_value(self, kind, key, same, tell):
-        """same: the digests agree, so that only what they do not have is left to compare."""
+        """Compares a value. same: the digests agree, so that only the parts they do not cover are compared."""
         if kind == "string":
             same or self.compare_string(key, tell)
         elif kind == "list":
@@ -355,7 +356,7 @@ class Comparison:
                 return
 
     def compare_rows(self, key, counted, ranged, width, tell, word):
-        """Elements in their order."""
+        """Compares elements in their order."""
         counts = [number(link.call(*counted)) for link in self.links]
         if counts[0] != counts[1]:
             tell("value", "%ss" % word, *counts)
@@ -368,7 +369,8 @@ class Comparison:
 
     @staticmethod
     def rows_of(flat, width):
-        """Scores as numbers: servers may write one in other digits, and compact encodings keep no sign of 0."""
+        """Converts scores to numbers: servers may write them with other digits, and compact encodings do not keep the
+        sign of 0."""
         if width == 1:
             return flat
         return [(member, repr(float(score) + 0.0)) for member, score in zip(flat[::2], flat[1::2])]
@@ -404,7 +406,7 @@ class Comparison:
         for at in range(0, len(fields), ITEMS_AT_ONCE):
             some = fields[at:at + ITEMS_AT_ONCE]
             command = [b"HPEXPIRETIME", key, b"FIELDS", len(some), *some]
-            # A server that does not know the command has no such times.
+            # A server without the command has no such times.
             one, other = (answer[0] or [b":-1"] * len(some) for answer in self.both([command]))
             differ += [(field, number(a), number(b)) for field, a, b in zip(some, one, other) if a != b]
         if differ:
@@ -436,7 +438,7 @@ class Comparison:
 
     @staticmethod
     def compare_facts(kind, before, sides, tell):
-        """What XINFO says of a stream or a group; a fact that only one server tells is none to compare."""
+        """Compares the replies of XINFO for a stream or a group; facts that only one server reports are ignored."""
         for fact in sorted((sides[0].keys() & sides[1].keys()) - NOT_COMPARED):
             if sides[0][fact] != sides[1][fact]:
                 tell(kind, before + fact.decode(), sides[0][fact], sides[1][fact])
@@ -455,7 +457,7 @@ class Comparison:
 
     @staticmethod
     def delivery_times(link, key):
-        """{(group, entry): time of its last delivery}"""
+        """Returns {(group, entry): time of its last delivery}."""
         whole = pairs(link.call("XINFO", "STREAM", key, "FULL", "COUNT", 0))
         groups = [pairs(row) for row in whole[b"groups"]]
         return {(group[b"name"], row[0]): number(row[2]) for group in groups for row in group[b"pending"]}

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 """faults.py -- replication over bad networks, with servers that are killed, full disks and roles that change.
 
-A round is a game of a few servers under load, drawn from a seed, of one of the kinds below. Each ends in the same way:
-the network is good again, everyone is in step with the primary and has the same dataset and the same bytes of the stream
-at the same offsets, no log has a complaint, there were no more full synchronizations than the faults account for, and
-what WAIT has confirmed is there on who has confirmed it.
+A round is a run of a few servers under load, drawn from a seed, of one of the kinds below. Each ends in the same way:
+the network is good again, all servers must be in sync with the primary and have the same dataset and the same bytes of
+the replication stream at the same offsets, no log may have an error, there may be no more full synchronizations than
+the faults explain, and writes that WAIT has confirmed must be on the servers that confirmed them.
 
     faults.py --server PATH --seconds 600 --seed 7
     faults.py --server PATH --quick                 each kind once or twice, with a fixed seed
     faults.py --server PATH --round 7.12            that round again
     faults.py --server PATH --only chain            rounds of this kind
 
-Exit code 0: all of that was so. 1: something was not; the folder with the logs is named.
+Exit code 0: all rounds have passed. 1: one has failed; the folder with the logs is named.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -33,7 +33,7 @@ from fleet import ROOT, Connection, Fault, Node, complaints, eventually, same_da
 
 QUICK_SEED = 4
 BACKLOG = 4 << 20
-# How a dataset goes: settings of all, and those of who gets it.
+# Ways of sending a dataset: settings of all servers, and those of the receiver.
 WAYS = {
     "file": ["--repl-diskless-sync", "no"],
     "file-flush": ["--repl-diskless-sync", "no", "--repl-diskless-load", "flush-before-load"],
@@ -49,7 +49,7 @@ KINDS = {}
 
 
 def kind(function):
-    """A kind of round: a function of a Round."""
+    """Declares a kind of round: a function of a Round."""
     KINDS[function.__name__] = function
     return function
 
@@ -87,7 +87,7 @@ class Writer(threading.Thread):
             link.close()
 
     def some(self):
-        """Commands of all kinds, some in a transaction."""
+        """Returns commands of all kinds, some in a transaction."""
         rng, text = self.rng, b"x" * self.rng.randrange(self.value)
         key = b"%d:%d" % (self.number, rng.randrange(300))
         own = [[[b"SET", b"s" + key, text]], [[b"SET", b"t" + key, text, b"PX", b"%d" % rng.randrange(1, 3000)]],
@@ -131,7 +131,7 @@ def check_confirmed(node, confirmed):
 # ---- A round ----
 
 class Round:
-    """Servers, writers, and what they have to come to."""
+    """Servers and writers of a round, and the checks at its end."""
 
     def __init__(self, options, name, kind_name):
         self.options, self.name, self.kind = options, name, kind_name
@@ -154,7 +154,7 @@ class Round:
         return node.up(environment)
 
     def pair(self, way, *more):
-        """A primary with data, and one that does not follow it yet."""
+        """Starts a primary with data, and a server that is not its replica yet."""
         primary = self.node(*more, way=way)
         self.fill(primary)
         return primary, self.node(*more, way=way)
@@ -163,7 +163,7 @@ class Round:
         node.ask("DEBUG", "POPULATE", keys, "filled", size)
 
     def follow(self, node, primary, direct=False):
-        """By another name of the host each time, so that it is tried at once."""
+        """Makes node a replica, by another name of the host each time, so that it connects at once."""
         self.names += 1
         answer = node.ask("REPLICAOF", ("127.0.0.1", "127.1")[self.names % 2], primary.port if direct else
                           primary.proxy.port)
@@ -195,7 +195,7 @@ class Round:
                    lambda: node.field("master_link_status") == "up", limit)
 
     def ends_well(self, primary, replicas, confirmed=True, fulls=None):
-        """Nobody writes any more, and all is good."""
+        """Ends the writes and the faults, and checks the result."""
         self.heal()
         self.stop()
         for node in replicas:
@@ -210,7 +210,7 @@ class Round:
             self.bounded(primary, fulls)
 
     def wake(self, node):
-        """One that has failed often pauses before it tries again; here nobody waits for that."""
+        """Makes a replica reconnect at once: after many failures it would pause before the next try."""
         if node.field("master_link_status") != "up" and "in a row have failed" in node.log_text():
             host, port = node.field("master_host"), node.field("master_port")
             node.ask("REPLICAOF", "127.1" if host == "127.0.0.1" else "127.0.0.1", port)
@@ -240,7 +240,7 @@ class Round:
 
 
 def stream_part(node, name, begin, end):
-    """Bytes of the stream as a replica of NODE gets them."""
+    """Returns bytes of the replication stream as a replica of NODE gets them."""
     link = Connection(node.port)
     try:
         link.sock.settimeout(20)
@@ -259,7 +259,7 @@ def stream_part(node, name, begin, end):
 
 
 def same_stream(one, other):
-    """What both still have of the stream is the same at the same offsets."""
+    """Checks that the backlogs of both have the same bytes at the same offsets."""
     names = [node.field("master_replid") for node in (one, other)]
     if names[0] != names[1]:
         raise Fault("%s and %s are in step in different streams" % (one.name, other.name))
@@ -274,7 +274,7 @@ def same_stream(one, other):
 # ---- Networks ----
 
 def disturb(game, proxies, seconds):
-    """Faults of the network for a while; how often connections were broken."""
+    """Disturbs the network for a while. Returns how often connections were broken."""
     rng, cuts = game.rng, 0
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
@@ -307,20 +307,20 @@ def disturb(game, proxies, seconds):
 
 @kind
 def network(game):
-    """One replica, whose connections are delayed, throttled, stalled, refused, and cut at any byte."""
+    """A replica whose connections are delayed, throttled, stalled, refused, and cut at any byte."""
     way = game.way
     primary, replica = game.pair(way)
     game.load(primary)
     game.follow(replica, primary)
     cuts = disturb(game, [primary.proxy], game.rng.uniform(2, 5))
     game.note("%s, %d cuts", way, cuts)
-    # Each cut may cost one, and so may the wake at the end.
+    # Each cut may cause one, and so may wake() at the end.
     game.ends_well(primary, [replica], fulls=cuts + 2)
 
 
 @kind
 def chain(game):
-    """Three in a row, whose links are cut; each has the same bytes."""
+    """A chain of three servers whose links are cut; each must have the same bytes."""
     way = game.way
     primary, middle = game.pair(way)
     last = game.node(way=way)
@@ -337,7 +337,7 @@ def chain(game):
             link.cut_within(int(10 ** game.rng.uniform(0, 5)))
         time.sleep(game.rng.uniform(0.05, 0.4))
     game.ends_well(primary, [middle, last])
-    # The backlog holds more than is written in the time that a link takes to be made again.
+    # The backlog is larger than the writes during a reconnection.
     after = [int(node.field("sync_full", "stats")) for node in (primary, middle)]
     game.note("%s, full synchronizations %s, then %s", way, before, after)
     if after != before:
@@ -346,7 +346,7 @@ def chain(game):
 
 @kind
 def overrun(game):
-    """A link that hangs until what it missed is not kept any more: everything is sent once more, once."""
+    """A link that hangs until the missing bytes are no longer in the backlog: exactly one more full synchronization."""
     way = game.way
     primary, replica = game.pair(way, "--repl-backlog-size", "64kb")
     game.load(primary, value=20000)
@@ -375,7 +375,7 @@ def reach_handshake(game, primary, replica):
 
 
 def reach_before_reply(game, primary, replica):
-    """PSYNC is with the primary, and its reply on the way."""
+    """Reaches the phase in which the primary has got PSYNC and its reply is on the way."""
     primary.ask("CONFIG", "SET", "repl-diskless-sync-delay", 3)
     game.follow(replica, primary)
     eventually("it waits", lambda: "state=wait_bgsave" in replica_state(primary))
@@ -402,7 +402,7 @@ def reach_loading(game, primary, replica):
 
 
 def reach_before_ack(game, primary, replica):
-    """It has loaded, and the primary has not heard of it."""
+    """Reaches the phase in which the replica has loaded, and the primary does not know it."""
     game.follow(replica, primary)
     eventually("all is sent", lambda: primary.proxy.passed > 1000000)
     primary.proxy.deaf = True
@@ -444,13 +444,13 @@ def kill(game):
         game.follow(replica, primary)
     game.up(replica)
     time.sleep(0.3)
-    # A primary without a log begins with nothing, and so do those who follow it.
+    # A primary without a log starts empty, and so do its replicas.
     game.ends_well(primary, [replica], confirmed=persistent or not victim_is_primary, fulls=3)
 
 
 @kind
 def promotion(game):
-    """The middle or the end of a chain becomes the primary; the old one comes back to follow it."""
+    """The middle or the end of a chain becomes the primary; the old one returns as a replica."""
     rng, way = game.rng, game.way
     primary, middle = game.pair(way)
     last = game.node(way=way)
@@ -465,10 +465,10 @@ def promotion(game):
     if killed:
         primary.die()
     else:
-        # What it has written it has to forget, if nobody else has it.
+        # It must lose its writes if no other server has them.
         primary.proxy.refuse()
         primary.ask("SET", "alone", "1")
-    if new is middle:  # only what reached who is promoted is there then
+    if new is middle:  # only writes that reached the promoted server are there then
         confirmed = {writer: dict(writer.confirmed) for writer in game.writers}
         for kept in confirmed.values():
             check_confirmed(middle, kept)
@@ -488,7 +488,7 @@ def promotion(game):
     game.up(primary)
     game.up(other)
     game.note("%s, %s, the old one %s", way, new.name, "was killed" if killed else "lived")
-    # The old one has to forget something; the others have not.
+    # The old primary must lose some writes; the others need not.
     game.ends_well(new, [primary, other], fulls=before + 1)
     if primary.ask("EXISTS", "alone") != b":0":
         raise Fault("the old primary has a write that nobody else has")
@@ -496,7 +496,7 @@ def promotion(game):
 
 @kind
 def restart(game):
-    """A replica that ends in order, or is killed behind a snapshot, goes on with a part of the stream."""
+    """A replica that shuts down, or is killed after a snapshot, continues by a partial synchronization."""
     rng, way = game.rng, game.way
     primary, replica = game.pair(way, "--repl-backlog-size", "64mb")
     replica.arguments += ["--replicaof", "127.0.0.1 %d" % primary.proxy.port]
@@ -526,7 +526,7 @@ def restart(game):
 
 @kind
 def swap(game):
-    """Two that follow each other, and one that follows itself: they wait, and are let go."""
+    """Two servers that are replicas of each other, and one that is its own: they wait, and are released."""
     a, b = game.pair(game.way)
     single = game.node()
     game.follow(b, a)
@@ -553,7 +553,7 @@ def swap(game):
 
 @kind
 def loading(game):
-    """A primary that is loading itself: who asks is told so, and keeps what it has."""
+    """A primary that is loading itself: a replica gets an error, and keeps its dataset."""
     primary, replica = game.pair(game.way, "--enable-protected-configs", "yes")
     game.follow(replica, primary)
     game.up(replica)
@@ -572,7 +572,7 @@ def loading(game):
     game.load(primary)
     game.up(replica)
     time.sleep(0.3)
-    # It was in step when the snapshot was made.
+    # It was in sync when the snapshot was made.
     game.ends_well(primary, [replica], fulls=0)
 
 
@@ -580,8 +580,8 @@ def loading(game):
 
 @kind
 def slow(game):
-    """A replica at a tenth of the pace of writers: with repl-slow-writers it comes to an end, and gets the dataset
-    once."""
+    """A replica at a tenth of the speed of writers: with repl-slow-writers it synchronizes, with one full
+    synchronization."""
     primary, replica = game.pair(game.way, "--repl-slow-writers", "yes", "--client-output-buffer-limit",
                                  "replica 8mb 0 0", "--repl-backlog-size", "64kb")
     writers = game.load(primary, 3, pause=0, value=50000, sure=0.03)
@@ -606,7 +606,8 @@ def slow(game):
 
 @kind
 def limit(game):
-    """The limit is reached in the middle: it is sent away, and comes to an end when there is less to do."""
+    """The output limit is reached during a synchronization: the replica is closed, and synchronizes when the load is
+    lower."""
     primary, replica = game.pair(game.way, "--client-output-buffer-limit", "replica 2mb 0 0", "--repl-backlog-size",
                                  "64kb")
     game.load(primary, 3, pause=0, value=50000, sure=0.03)
@@ -622,7 +623,7 @@ def limit(game):
 
 @kind
 def large(game):
-    """One value that is larger than the limit of output: it goes through."""
+    """A value larger than the output limit reaches the replica."""
     primary, replica = game.pair(game.way, "--client-output-buffer-limit", "replica 1mb 0 0", "--repl-backlog-size",
                                  "64kb", "--repl-slow-writers", "yes")
     game.follow(replica, primary)
@@ -631,14 +632,14 @@ def large(game):
     for i in range(4):
         primary.ask("SET", "large:%d" % i, b"x" * game.rng.randrange(1 << 20, 6 << 20))
         time.sleep(0.3)
-    # What is beyond the limit at once may cost the link, but not once more for the same value.
+    # Output beyond the limit at once may break the link, but not again for the same value.
     game.ends_well(primary, [replica], fulls=1 + 4)
     game.note("%s, %s full synchronizations", game.way, primary.field("sync_full", "stats"))
 
 
 @kind
 def idle(game):
-    """Servers with nothing to do sleep."""
+    """Idle servers sleep."""
     primary, replica = game.pair(game.way, "--io-threads", 3, "--io-threads-always-active", "yes", "--save", "")
     game.follow(replica, primary)
     game.up(replica)
@@ -653,7 +654,7 @@ def idle(game):
 
 
 def switches(node):
-    """How often its threads have been woken."""
+    """Returns how often its threads have been woken."""
     total = 0
     base = "/proc/%d/task" % node.process.pid
     for thread in os.listdir(base):
@@ -665,11 +666,11 @@ def switches(node):
 # ---- Disks ----
 
 class Unavailable(Exception):
-    """A round cannot be played on this machine."""
+    """A round cannot be run on this machine."""
 
 
 class SmallDisk:
-    """A file system of its own for a folder, which is filled up."""
+    """A small file system for a folder, which is filled up."""
 
     def __init__(self, game, path):
         made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", path], capture_output=True, check=False)
@@ -692,7 +693,7 @@ class SmallDisk:
 
 
 class ShimDisk:
-    """tests/crash/disk_shim.c says that the disk is full."""
+    """A disk that is full according to tests/crash/disk_shim.c."""
 
     def __init__(self, game, path):
         if not os.path.exists(game.options.shim):
@@ -724,7 +725,7 @@ def disk_for(game, path):
 
 @kind
 def disk(game):
-    """A replica whose disk is full while the snapshot comes, or its log is written."""
+    """A replica whose disk is full while it receives the snapshot or writes its log."""
     log = game.rng.random() < 0.5
     way = game.rng.choice(["file", "direct", "dual"])
     primary = game.node(way=way)
@@ -757,7 +758,7 @@ def disk(game):
     game.ends_well(primary, [replica], fulls=6)
     if log:
         eventually("the log is good again", lambda: replica.field("aof_last_write_status", "persistence") == "ok")
-        time.sleep(3.2)  # until no key has a time
+        time.sleep(3.2)  # until no key has an expire
         same_data(primary, [replica])
         digest = replica.ask("DEBUG", "DIGEST")
         eventually("nothing waits", lambda: replica.field("aof_rewrite_in_progress", "persistence") == "0" and
@@ -774,7 +775,7 @@ def disk(game):
 
 # ---- Commands at odd times ----
 
-# Those that end the server or the connection, hold it, or make it somebody else.
+# Commands that end the server or the connection, pause it, or change its role.
 NOT_ASKED = {"shutdown", "monitor", "replicaof", "slaveof", "failover", "sync", "psync", "debug", "quit", "reset",
              "client", "subscribe", "psubscribe", "ssubscribe", "replconf", "config", "hello", "auth", "multi", "exec",
              "acl", "flushall", "flushdb", "save", "bgsave", "bgrewriteaof"}
@@ -817,7 +818,7 @@ def commands(game):
         try:
             link.reply()
         except ConnectionError:
-            pass  # as one who waits, or is a replica, when it is one no more
+            pass  # the client was blocked or a replica, and was closed
         link.close()
         if replica.process.poll() is not None:
             raise Fault("it has ended, by %s" % " ".join(words))
@@ -831,7 +832,7 @@ def commands(game):
 
 # ---- All of them ----
 
-# Each kind, and kill at each phase.
+# Each kind once, and kill at each phase.
 QUICK = [name for name in KINDS for _ in range(len(PHASES) if name == "kill" else 1)]
 
 
@@ -854,7 +855,7 @@ def arguments():
 
 
 def rounds_of(options):
-    """(name, kind, how many of its kind were before) of rounds, without end."""
+    """Yields (name, kind, number of earlier rounds of this kind), without end."""
     kinds = options.only.split(",") if options.only else QUICK if options.quick else list(KINDS)
     before = dict.fromkeys(KINDS, 0)
     number = 0
@@ -866,7 +867,7 @@ def rounds_of(options):
 
 
 def prepare(game, nth):
-    """Ways and phases come in turn, so that a few rounds have them all; the seed says where they begin."""
+    """Selects way and phase in rotation, so that a few rounds cover all of them; the seed determines the start."""
     begin, ways = game.options.seed + nth, list(WAYS)
     game.way = game.options.way or ways[(begin + list(KINDS).index(game.kind)) % len(ways)]
     game.draw = lambda choices: choices[begin % len(choices)]
@@ -882,7 +883,7 @@ def play(options, name, kind_name, nth):
         print("%4.1f s  %s" % (time.monotonic() - begun, "; ".join(game.notes)), flush=True)
     except Unavailable as reason:
         print("left out: %s" % reason, flush=True)
-    except Exception as problem:  # whatever it is, logs are to be looked at
+    except Exception as problem:  # after any exception the logs are needed
         print("FAILED (%s %s): %s: %s\nlogs: %s (--round %s plays it again)" % (
             game.way, "; ".join(game.notes), type(problem).__name__, problem, game.folder, name), flush=True)
         return False

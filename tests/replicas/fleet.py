@@ -1,4 +1,4 @@
-"""fleet.py -- servers that follow each other over bad networks, and what is asked of them all.
+"""fleet.py -- primaries and replicas over bad networks, and checks on all of them.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -32,7 +32,8 @@ class Node(Server):
         return self
 
     def ask(self, *words, limit=60):
-        """The reply as Python values; an error as text that begins with -. The connection is made anew if it is gone."""
+        """Returns the reply as Python values; an error as text that begins with -. Reconnects if the connection is
+        closed."""
         command = [word if isinstance(word, bytes) else str(word).encode() for word in words]
         for last in (False, True):
             try:
@@ -60,7 +61,7 @@ class Node(Server):
 
 
 def eventually(what, check, limit=60, pause=0.02):
-    """Wait until check() is true; what() says what it was waited for."""
+    """Waits until check() is true; what() describes the condition in the error."""
     deadline = time.monotonic() + limit
     while time.monotonic() < deadline:
         try:
@@ -74,11 +75,11 @@ def eventually(what, check, limit=60, pause=0.02):
 
 
 class Fault(Exception):
-    """What must not happen has happened."""
+    """A check has failed."""
 
 
 def in_step(primary, replicas, limit=120):
-    """Each replica is up and has what the primary has; nobody writes."""
+    """Waits, without writes, until each replica is connected and has the primary's offset."""
     def ready(node):
         offset = primary.field("master_repl_offset")
         return node.field("master_link_status") == "up" and node.field("slave_repl_offset") == offset
@@ -90,10 +91,10 @@ def in_step(primary, replicas, limit=120):
 
 
 def same_data(primary, replicas, limit=120):
-    """In step, and the same: by digest, then by what is different."""
+    """Waits until all are in sync, and compares digests, and the keys if these differ."""
     in_step(primary, replicas, limit)
     for node in replicas:
-        # What is over on the primary goes with its UNLINK; until then digests may differ by it.
+        # Keys that have expired on the primary are deleted by its UNLINK; until then digests may differ.
         deadline = time.monotonic() + 20
         while True:
             digests = [server.ask("DEBUG", "DIGEST") for server in (primary, node)]
@@ -109,7 +110,7 @@ def same_data(primary, replicas, limit=120):
 
 
 def difference(one, other):
-    """Some keys that are not the same."""
+    """Returns some keys that differ."""
     found = []
     databases = int(one.ask("CONFIG", "GET", "databases")[1])
     for number in range(databases):
@@ -128,7 +129,7 @@ def difference(one, other):
 
 
 def complaints(nodes):
-    """What is in their logs that never should be."""
+    """Returns lines of their logs that must not occur."""
     found = []
     for node in nodes:
         with open(node.log_path, encoding="utf-8", errors="replace") as file:

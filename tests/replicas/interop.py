@@ -1,17 +1,17 @@
-"""interop.py -- servers of this project and real ones follow each other, under load and over bad links.
+"""interop.py -- replication between servers of this project and real ones, under load and over bad links.
 
 A case is a chain of servers, each a replica of the one before it, and a way to get the whole dataset:
 
     valkey-ours, ours-valkey, redis-ours, ours-ours, and mixed chains of three     (KINDS: the first is the primary)
     from disk, diskless with each repl-diskless-load, by two connections           (WAYS)
 
-Writers (writers.py) change everything all the time. A case goes through: full synchronization by that way, links cut in
-the middle of commands (which must go on by partial ones), each replica ended and started again (the same), killed, and
-the next in the chain promoted. --storm does all this at random, with stalls, slow links, other settings and other
-places in the tree, until the time is over.
+Writers (writers.py) change everything all the time. The steps of a case: a full synchronization in that way, links cut
+in the middle of commands (partial synchronizations must follow), each replica shut down and restarted (the same),
+killed, and the next in the chain promoted. --storm does all this at random, with stalls, slow links, other settings and
+other positions in the tree, until the time is up.
 
-At the end of each step the writers rest, all have to come in step, and each replica must have what the primary has, key
-by key (divergence.py). What is in no log of a good server must not be in theirs.
+At the end of each step the writers stop, all servers must get in sync, and each replica must have the primary's
+dataset, key by key (divergence.py). No log may have lines that a correct server does not write.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -39,7 +39,7 @@ def loading(how):
     return ["--repl-diskless-load", how]
 
 
-# name: (settings of all, what the primary's log says of it, what the replica's does)
+# name: (settings of all, text in the primary's log, text in the replica's)
 WAYS = {
     "disk": (NO + loading("disabled"), "target: disk", "bytes from primary to disk"),
     "disk-swapdb": (NO + loading("swapdb"), "target: disk", "bytes from primary to parser"),
@@ -51,7 +51,7 @@ WAYS = {
     "dual-swapdb": (DUAL + loading("swapdb"), "using: dual-channel", TO_PARSER),
     "dual-on-empty-db": (DUAL + loading("on-empty-db"), "using: dual-channel", TO_PARSER),
 }
-# What Redis has not.
+# Settings that Redis lacks.
 NOT_OF_REDIS = {"--dual-channel-replication-enabled": ["no"], "--repl-diskless-load": ["flush-before-load"]}
 COMMON = ["--save", "", "--repl-diskless-sync-delay", "0", "--repl-backlog-size", "100mb", "--hz", "20",
           "--repl-ping-replica-period", "1", "--repl-timeout", "40"]
@@ -72,20 +72,20 @@ def settings_for(kind, words):
 
 
 def known(kinds, difference):
-    """What a primary of these kinds does to replicas of its own as well (README.md)."""
+    """Returns whether a difference also occurs between servers of the primary's kind (README.md)."""
     if "valkey" not in kinds and "redis" not in kinds:
         return False
     if difference["kind"] == "consumer":
         return True
     if difference["kind"] == "pending":
-        # The same entry of the same consumer, delivered another time.
+        # The same entry of the same consumer, with another delivery.
         rows = [difference["one"][:1], difference["other"][:1]]
         return all(rows) and (difference["what"].endswith("times of delivery") or rows[0][0][:2] == rows[1][0][:2])
     return "redis" in kinds and difference["kind"] == "group" and difference["what"].endswith(("entries-read", "lag"))
 
 
 class Tree:
-    """Servers, who follows whom, and the load on the primary."""
+    """Servers, their replication tree, and the load on the primary."""
 
     def __init__(self, kinds, programs, folder, port, seed, more, evidence=False):
         self.r = random.Random("tree %s" % seed)
@@ -115,7 +115,7 @@ class Tree:
         return self.kinds[int(node.name.split("-")[0])]
 
     def replicas(self):
-        """Those that follow, parents first."""
+        """Returns the replicas, parents first."""
         out = [self.head]
         while True:
             more = [node for node in self.nodes if node not in out and self.parent.get(node) in out]
@@ -124,7 +124,7 @@ class Tree:
             out += more
 
     def follow(self, node):
-        """It may be loading, and then nobody may say whom it follows."""
+        """Makes node a replica; retried, as REPLICAOF is refused while it loads."""
         self.tell(node, "127.0.0.1", self.parent[node].proxy.port)
 
     def tell(self, node, *words):
@@ -146,7 +146,7 @@ class Tree:
         return True
 
     def picture(self):
-        """Where all stand, for a failure."""
+        """Describes the state of all servers, for an error message."""
         out = []
         for node in self.nodes:
             try:
@@ -164,7 +164,7 @@ class Tree:
         return {node.name: self.count(node, "sync_full") for node in self.nodes}
 
     def check(self, what):
-        """Writers rest; all are in step, and the same."""
+        """Stops the writers and checks that all servers are in sync and equal."""
         self.load.hold()
         self.await_links()
         in_step(self.head, self.replicas(), 180)
@@ -189,7 +189,7 @@ class Tree:
 
     @staticmethod
     def ends(node, how):
-        """It takes SHUTDOWN; a refusal is answered."""
+        """Sends SHUTDOWN and returns whether it was accepted."""
         try:
             node.link.sock.settimeout(60)
             node.link.ask([b"SHUTDOWN", how.encode()])
@@ -198,12 +198,12 @@ class Tree:
             return True
 
     def restart(self, node, how):
-        """Ended in this way, and started as a replica again."""
+        """Ends the node in this way and starts it again as a replica."""
         if how == "KILL":
             node.die()
         else:
             node.ask("CONFIG", "SET", "shutdown-timeout", 0)
-            # A log that is being begun has to be whole first.
+            # A log that is being created must be complete first.
             eventually("%s ends" % node.name, lambda: self.ends(node, how))
             node.link = None
             node.reap()
@@ -212,7 +212,7 @@ class Tree:
         eventually("%s answers" % node.name, lambda: self.alive() and node.field("role") == "slave")
 
     def promote(self, node, old_stays=True):
-        """node is the primary, and who was it follows."""
+        """Makes node the primary, and the old primary its replica."""
         old = self.head
         del self.parent[node]
         if old_stays:
@@ -241,7 +241,7 @@ def run_case(tree, way):
     time.sleep(1.5)
     for node in tree.nodes[1:]:
         tree.follow(node)
-        # One after the other: a server that follows is asked for its data when it has them.
+        # One after the other: a replica is asked for its data only when it has them.
         eventually(lambda: "%s is up\n%s" % (node.name, tree.picture()), lambda: tree.is_linked(node), 120)
     for node in tree.replicas():
         for where, word in ((tree.parent[node], primary_says), (node, replica_says)):
@@ -257,7 +257,7 @@ def run_case(tree, way):
 
 
 def cut_links(tree):
-    """Cut at any byte, and made again: by partial synchronizations only."""
+    """Cuts links at any byte; only partial synchronizations may follow."""
     before = tree.fulls()
     partials = sum(tree.count(node, "sync_partial_ok") for node in tree.nodes)
     cuts = 6
@@ -280,7 +280,7 @@ def cut_links(tree):
 
 
 def restart_replicas(tree):
-    """A replica that was shut down goes on from its file."""
+    """A replica that was shut down continues from its file."""
     for node in reversed(tree.replicas()):
         before = tree.count(tree.parent[node], "sync_full")
         tree.restart(node, "SAVE")
@@ -291,11 +291,11 @@ def restart_replicas(tree):
 
 
 def promote_next(tree):
-    """The next in the chain becomes the primary, and who was it goes on with what is new."""
+    """The next in the chain becomes the primary, and the old primary continues as its replica."""
     tree.load.hold()
     tree.await_links()
     old, new = tree.head, tree.nodes[1]
-    # Nor does the primary add anything of its own, keys that are over and pings, from here to where the other takes over.
+    # The primary must not add expired keys or pings from here until the other takes over.
     old.ask("CONFIG", "SET", "repl-ping-replica-period", "3600")
     old.ask("CLIENT", "PAUSE", "60000", "WRITE")
     in_step(old, tree.replicas())
@@ -320,7 +320,7 @@ def promote_next(tree):
 
 
 class Storm:
-    """What happens to a tree, drawn one after the other."""
+    """Random events of a tree, one after the other."""
 
     def __init__(self, tree, r):
         self.tree, self.r = tree, r
@@ -377,7 +377,7 @@ class Storm:
         self.r.choice(self.tree.nodes).ask("CONFIG", "SET", "appendonly", self.r.choice(["yes", "no"]))
 
     def small_backlog(self):
-        """What is cut while it is small needs all."""
+        """Links cut while the backlog is small need a full synchronization."""
         node = self.r.choice(self.tree.nodes)
         node.ask("CONFIG", "SET", "repl-backlog-size", "16kb")
         self.proxy().cut()
@@ -393,7 +393,7 @@ class Storm:
                     node.ask("CONFIG", "SET", name[2:], value)
 
     def elsewhere(self):
-        """A replica follows another one, from which it is not followed."""
+        """Makes a replica follow another server that is not below it."""
         tree, node = self.tree, self.node()
         below, grown = {node}, True
         while grown:
@@ -404,7 +404,7 @@ class Storm:
         tree.follow(node)
 
     def detour(self):
-        """A replica is a primary for a moment: what it has is of a history of its own, then."""
+        """Makes a replica a primary for a moment, which gives it a history of its own."""
         node = self.node()
         self.tree.tell(node, "NO", "ONE")
         if self.r.random() < 0.5:
@@ -467,7 +467,7 @@ class Storm:
 
 
 def find_programs(options, folder):
-    """{kind: program}; what is missing is told."""
+    """Returns {kind: program} and prints what is missing."""
     programs = {"ours": os.path.abspath(options.server)}
     if options.peer:
         programs["valkey"] = os.path.abspath(options.peer)
@@ -475,7 +475,7 @@ def find_programs(options, folder):
         print("skipped: cases with a real Valkey (VALKEY_PEER or --peer names none)")
     redis = options.redis or shutil.which("redis-server")
     if not redis:
-        # The same program, by what Debian's redis-tools call it.
+        # The same program, under the name in Debian's redis-tools.
         redis = shutil.which("redis-check-rdb")
     if redis:
         programs["redis"] = os.path.join(folder, "redis-server")
@@ -486,17 +486,17 @@ def find_programs(options, folder):
 
 
 def can(kinds, way, programs):
-    """Redis 7 has no dual channel, and cannot load what others write."""
+    """Redis 7 has no dual channel, and cannot load the files of others."""
     return all(kind in programs for kind in kinds) and not ("redis" in kinds and way.startswith("dual"))
 
 
 def storm_ways(kinds):
-    """A real Valkey behind one that is a replica itself works in the wrong database, by two connections (README.md)."""
+    """Excludes dual channel for a real Valkey below a replica, as it uses the wrong database then (README.md)."""
     return [way for way in WAYS if not way.startswith("dual") or not ("redis" in kinds or kinds.count("valkey") > 1)]
 
 
 def cases_of(options, programs):
-    """(chain, way) of all that can be run, those that were asked for."""
+    """Returns (chain, way) of all requested cases that can be run."""
     chosen = options.only or CHAINS
     ways = options.way or list(WAYS)
     out = [(chain, way) for chain in chosen for way in ways if can(chain.split("-"), way, programs)]

@@ -10,7 +10,7 @@ PIECE = 16384
 
 
 class Proxy:
-    """Whoever connects to `port` talks to 127.0.0.1:`target`, as long as nobody has broken it. Any thread may do that."""
+    """Forwards connections to `port` to 127.0.0.1:`target`, until they are broken. Any thread may call it."""
 
     def __init__(self, port, target):
         self.port, self.target = port, target
@@ -36,10 +36,10 @@ class Proxy:
         self.delay_s = 0.0
         self.bytes_per_s = None
         self.stalls = False
-        self.cut_after = None  # bytes, over all connections
+        self.cut_after = None  # bytes over all connections until the cut
         self.refuses = False
-        self.deaf = False  # what comes from `port`'s side waits
-        self.passed = 0  # bytes of the target that have gone through
+        self.deaf = False  # bytes from `port`'s side are held back
+        self.passed = 0  # bytes of the target that were forwarded
 
     async def accept(self, reader, writer):
         try:
@@ -91,11 +91,11 @@ class Proxy:
             return
 
     def cut(self):
-        """All connections that there are end at once."""
+        """Ends all present connections at once."""
         self.loop.call_soon_threadsafe(lambda: [transport.abort() for pair in list(self.pairs) for transport in pair])
 
     def cut_within(self, size):
-        """... when so many more bytes have gone through: in the middle of whatever that is."""
+        """Ends all connections after so many more bytes, in the middle of a command or reply."""
         self.cut_after = size
 
     def refuse(self):
@@ -103,7 +103,7 @@ class Proxy:
         self.cut()
 
     def close(self):
-        """Nobody is listened to any more."""
+        """Stops listening."""
         self.cut()
         self.loop.call_soon_threadsafe(self.loop.stop)
         self.thread.join(10)

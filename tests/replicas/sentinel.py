@@ -1,11 +1,12 @@
-"""sentinel.py -- three sentinels watch a primary with two replicas, under load.
+"""sentinel.py -- tests three sentinels that watch a primary with two replicas, under load.
 
-The primary is killed: one replica is promoted, the other follows it, clients that ask the sentinels go on writing, and
-the old primary becomes a replica when it is back. Then the same by SENTINEL FAILOVER, while all live. No write is lost
-that WAIT has confirmed: but for a failover of living servers that is not COORDINATED, of sentinels before 9.0. There the
-old primary does not know yet, and its other replica confirms what it still writes.
+The primary is killed: one replica must be promoted, the other becomes its replica, clients that ask the sentinels
+continue to write, and the old primary becomes a replica when it is back. Then the same by SENTINEL FAILOVER, with all
+servers running. No write that WAIT has confirmed may be lost, except in a failover of running servers that is not
+COORDINATED, by sentinels before 9.0: the old primary does not know of it yet, and its other replica confirms its
+writes.
 
-The sentinels are those of the field: --sentinel names the program, as it is called to be one.
+The sentinels are Valkey's or Redis's: --sentinel is the program, under the name with which it runs as one.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -59,13 +60,13 @@ class Watcher:
         return int(self.ask("SENTINEL", "GET-MASTER-ADDR-BY-NAME", GROUP)[1])
 
     def sees(self):
-        """(replicas, other sentinels) it knows to be alive."""
+        """Returns (replicas, other sentinels) that it knows to be alive."""
         alive = lambda rows: sum(b"s_down" not in dict(zip(row[::2], row[1::2]))[b"flags"] for row in rows)
         return alive(self.ask("SENTINEL", "REPLICAS", GROUP)), alive(self.ask("SENTINEL", "SENTINELS", GROUP))
 
 
 class Writer(threading.Thread):
-    """Writes to whoever the sentinels name, and notes what WAIT confirmed."""
+    """Writes to the primary that the sentinels name, and notes what WAIT has confirmed."""
 
     def __init__(self, number, watchers):
         super().__init__(daemon=True)
@@ -111,7 +112,7 @@ def check_confirmed(primary, writers):
 
 
 def settled(watchers, nodes):
-    """The primary on which the sentinels agree, whom the others follow."""
+    """Returns the primary on which the sentinels agree, once the others are its replicas."""
     def primary():
         return next(node for node in nodes if node.port == watchers[0].primary())
 
@@ -177,7 +178,7 @@ def run(options, folder):
             last = settled(watchers, nodes)
             if not any(writer.confirmed for writer in writers):
                 raise Fault("nothing was written")
-            # A sentinel that had no time may take a living primary for dead, and then it is not coordinated.
+            # A sentinel on a busy machine may consider a living primary down; then the failover is not coordinated.
             if last is new and (way == "kill" or coordinated):
                 check_confirmed(new, writers)
             same_data(last, [node for node in nodes if node is not last])

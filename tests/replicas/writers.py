@@ -1,13 +1,14 @@
-"""writers.py -- clients that change everything that a primary has, while replicas follow it.
+"""writers.py -- clients that change all data of a primary, while it has replicas.
 
 Mixed     random commands on all types (tests/differential/types), alone, in pipelines and in transactions
-Brief     keys and fields that end within milliseconds or seconds
-Programs  scripts and functions that write by chance and by the clock; libraries that come and go
-Queues    clients that wait for lists, sorted sets and streams, and those that serve them
+Brief     keys and fields that expire within milliseconds or seconds
+Programs  scripts and functions that write randomly and by the clock; libraries that are loaded and deleted
+Queues    clients blocked on lists, sorted sets and streams, and clients that serve them
 Large     values of megabytes, and of thousands of elements
 
-Each is a thread with a connection to whoever is the primary, in databases of its choice. Commands may fail; how many
-did is told, because a load that only fails tests nothing. hold() lets them rest, with no command of theirs on its way.
+Each is a thread with a connection to the present primary, in random databases. Commands may fail; the number of
+failures is reported, because a load that only fails tests nothing. hold() pauses the writers, without an outstanding
+command.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -30,17 +31,17 @@ from arguments import EDGE_NUMBERS, FLOATS, MAKERS, ODD_NUMBERS, Random, Sequenc
 from wire import Connection  # noqa: E402
 
 DATABASES = 6
-# What ends all data, or turns it round, comes rarely; what stops a server or changes its settings not at all.
+# Commands that delete or exchange all data are rare; those that stop a server or change its settings are not used.
 RARE = {"flushall": 0.002, "flushdb": 0.01, "swapdb": 0.1, "select": 0.3}
-# They make values as long as an offset says.
+# Commands that make values as long as an offset.
 FAR = {"setrange", "setbit", "bitfield"}
-# Of Redis 7.0 real Valkeys do not follow these: there RESTORE takes payloads, and sorted sets and SORT take numbers,
-# that are refused later.
+# Real Valkeys do not accept these from Redis 7.0: there RESTORE accepts payloads, and sorted sets and SORT accept
+# numbers, that are rejected later.
 NOT_PLAIN = {"restore"}
 NUMBERS_PLAIN = ("z", "geo")
 ODD_WORDS = set(ODD_NUMBERS + FLOATS + EDGE_NUMBERS) - {str(n) for n in range(-10, 200)}
-# Elsewhere what compares equal comes in an order of the server's own, and the least integer saturates at the maximum
-# (BITFIELD) or is a count as others are (LREM of Redis 7).
+# In other servers elements that compare equal have an arbitrary order, and the minimum integer saturates at the maximum
+# (BITFIELD) or is an ordinary count (LREM of Redis 7).
 TIES = {"BY", "ALPHA", "STORE"}
 LEAST = str(-2 ** 63)
 WITH_LEAST = {"bitfield", "lrem"}
@@ -64,7 +65,7 @@ MODULES = load_tables()
 
 
 def sorts_by_text(words):
-    """Whether ALPHA is among the options of a SORT, and not what one of them takes."""
+    """Returns whether ALPHA is an option of a SORT, and not the argument of one."""
     at, words = 1, [str(word).upper() for word in words]
     while at < len(words):
         if words[at] == "ALPHA":
@@ -78,7 +79,7 @@ def to_bytes(words):
 
 
 class Wide(Random):
-    """More keys than one round of tests/differential needs, so that there is something to synchronize."""
+    """Uses more keys than a round of tests/differential, so that there is something to synchronize."""
 
     def key(self, kind=None):
         name = super().key(kind)
@@ -102,7 +103,7 @@ class Writer(threading.Thread):
             if not self.load.may_go.wait(0.2):
                 continue
             with self.load.counted():
-                # hold() may have come in between.
+                # hold() may have been called in between.
                 if self.load.may_go.is_set():
                     self.turn()
             time.sleep(self.pause_s * self.load.slowness)
@@ -147,14 +148,14 @@ class Mixed(Writer):
         self.makes = [maker for maker in MAKERS if maker[0].lower() in load.known]
 
     def one(self):
-        """A command, or those that stand together."""
+        """Returns a command, or commands that belong together."""
         while True:
             rows = self.r.choice(self.parts)
             _, name, thunk = self.r.choices(rows, [row[0] for row in rows])[0]
             if name in RARE and self.r.random() > RARE[name]:
                 continue
             words = thunk()
-            # The rest for what is over in a millisecond is for those who compare replies.
+            # The pauses for keys that expire in a millisecond are only for tests that compare replies.
             commands = [[str(command[0]).lower()] + command[1:] for command in words] \
                 if isinstance(words, Sequence) else [[name] + words]
             commands = [command for command in commands if command[0] in self.load.known and command[0] not in NEVER]
@@ -169,7 +170,7 @@ class Mixed(Writer):
 
     @staticmethod
     def is_settled(name, words):
-        """Every server makes the same of it."""
+        """Returns whether every server gives the same result."""
         if name == "sort":
             return not TIES <= {str(word).upper() for word in words}
         return name not in WITH_LEAST or LEAST not in words
@@ -287,7 +288,7 @@ class Programs(Writer):
 
 
 class Waiting(Writer):
-    """Waits, and is served."""
+    """Blocks on keys, and is served."""
 
     def draw(self):
         r = self.r
@@ -353,8 +354,8 @@ class Large(Writer):
 
 
 class Load:
-    """All writers. primary() is the port to write to; known: commands that all servers have; kinds: which servers there
-    are, so that nothing is written which is not the same on each of them."""
+    """All writers. primary() is the port to write to; known: commands that all servers have; kinds: the kinds of
+    servers, so that only commands with the same result on each of them are used."""
 
     def __init__(self, seed, primary, known, kinds=("ours",), mixed=3):
         self.seed, self.primary, self.known = seed, primary, known
@@ -412,7 +413,7 @@ class Load:
             self.done[name] += 1
 
     def told(self):
-        """How much was done, and what was refused."""
+        """Returns the numbers of commands and errors."""
         return "%d commands of %d kinds done, refused: %s" % (
             sum(self.done.values()), len(self.done),
             ", ".join("%s %d" % (name.decode("latin-1"), count) for name, count in self.refused.most_common(5)))
