@@ -1,7 +1,7 @@
-"""arguments.py -- draws of arguments that all modules of tests/differential/types share.
+"""arguments.py -- random arguments, shared by all modules of tests/differential/types.
 
-A Random is made from a seed, so a round is the same wherever it is drawn. Its pools are small: keys, fields and members
-are met again, and commands of one type meet keys of another.
+A Random is made from a seed, so that a round is reproducible. Its pools are small: keys, fields and members repeat, and
+commands of one type get keys of another.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -16,17 +16,17 @@ ODD_NUMBERS = ["", " 1", "1 ", "+1", "01", "-0", "0x10", "1e3", "1.5", "abc", "-
 FLOATS = ["0", "1", "-1", "1.5", "-2.25", "0.1", "3.0e3", "1e-5", "1e20", "123456789.123456", "5e-324", "inf", "-inf",
           "nan", "1.7976931348623157e308", "0.30000000000000004", "abc", " 1", "1 ", ""]
 
-# A round's keys: those of a type (a module's TYPE), and those that no type owns.
+# The keys of a round: those of a type (a module's TYPE), and those of no type.
 COMMON_KEYS = ["a", "b", "c", "d", "e", "key:1", "key:2", "", "x" * 40, "bin\x00\r\n\xff"]
 TYPES = ["list", "hash", "set", "zset", "stream"]
 TYPE_KEYS = {name: [name + ":1", name + ":2", name + ":3", name[0]] for name in TYPES}
-# Commands that make a key of each type, for modules that run without the others.
+# Commands that create a key of each type, for modules that run without the others.
 MAKERS = [["SET", "a", "text"], ["RPUSH", "list:1", "a", "b", "1"], ["HSET", "hash:1", "a", "1", "b", "text"],
           ["SADD", "set:1", "1", "2", "3"], ["ZADD", "zset:1", "1", "a", "2", "b"], ["XADD", "stream:1", "1-1", "a", "1"]]
 
 
 class Sequence(list):
-    """Commands, whole, that stand one behind the other: what Random.expired() and friends return."""
+    """Complete commands in succession, as Random.expired() and similar functions return them."""
 
 
 class Random:
@@ -34,7 +34,7 @@ class Random:
 
     def __init__(self, seed):
         self.r = random.Random(seed)
-        # How many different members a round knows: few meet often, many cross the thresholds of encodings.
+        # The number of different members of a round: a few repeat often, many cross the thresholds of encodings.
         self.spread = self.r.choice([4, 12, 12, 40, 200])
         self.texts = [self.text() for _ in range(8)]
         # Commands that both servers have.
@@ -46,7 +46,8 @@ class Random:
     # ---- Keys, and what is in them ----
 
     def key(self, kind=None):
-        """A key; of KIND ("hash" ...) mostly one that commands of this type write, so that types do meet, but rarely."""
+        """Returns a key; with KIND ("hash" ...) mostly one that commands of this type write, so that types rarely
+        mix."""
         if kind == "string" or (kind is None and self.chance(0.5)):
             return self.r.choice(COMMON_KEYS)
         if kind is None or self.chance(0.06):
@@ -54,7 +55,7 @@ class Random:
         return self.r.choice(TYPE_KEYS[kind])
 
     def member(self):
-        """A field of a hash, a member of a set, an element of a list: from a pool, so that it is met again."""
+        """Returns a field of a hash, a member of a set, an element of a list, from a pool, so that it repeats."""
         kind = self.r.random()
         if kind < 0.45:
             return "m%d" % self.r.randrange(self.spread)
@@ -65,7 +66,7 @@ class Random:
         return self.text()
 
     def integer(self):
-        """A member that an intset can hold."""
+        """Returns a member that fits in an intset."""
         return str(self.r.randrange(-3, self.spread)) if self.chance(0.8) else self.r.choice(EDGE_NUMBERS)
 
     def score(self):
@@ -77,7 +78,7 @@ class Random:
         return self.r.choice(FLOATS)
 
     def count(self):
-        """How many to take, LIMIT, COUNT: mostly small, also negative, huge and no number at all."""
+        """Returns a count for LIMIT or COUNT: mostly small, also negative, huge and not a number."""
         kind = self.r.random()
         if kind < 0.75:
             return str(self.r.randrange(-6, 12))
@@ -87,7 +88,7 @@ class Random:
         return self.small()
 
     def many(self, low=1, high=6):
-        """How many members one command names: few, but now and then more than a default threshold allows."""
+        """Returns the number of members of one command: few, but sometimes more than a default threshold."""
         if self.chance(0.02):
             return self.r.choice([127, 128, 129, 130, 511, 512, 513, 600])
         return self.r.randrange(low, high + 1)
@@ -125,7 +126,7 @@ class Random:
     # ---- Times ----
 
     def not_soon(self, draw):
-        """A draw that is no time to live which ends within the round."""
+        """Returns a result of DRAW that is no TTL which expires within the round."""
         text = draw()
         return "abc" if text.isdigit() and 0 < int(text) < 10 ** 5 else text
 
@@ -136,13 +137,13 @@ class Random:
         return str(self.r.randrange(10 ** 6, 10 ** 8)) if self.chance(0.8) else self.not_soon(self.number)
 
     def moment(self, unit):
-        """A time since 1970: seconds (UNIT 1) or milliseconds (1000); far off, or past, or none."""
+        """Returns a time since 1970: seconds (UNIT 1) or milliseconds (1000); far in the future, past, or invalid."""
         if self.chance(0.75):
             return str(int(time.time() * unit) + self.r.randrange(1000, 10 ** 6) * unit)
         return self.r.choice(["1", "0", "-1", "abc", "9223372036854775807", "99999999999999"])
 
     def life(self, keepttl=False, persist=False):
-        """An expire option with its time."""
+        """Returns an expire option with its time."""
         unit = self.r.choice(["EX", "PX", "EXAT", "PXAT"] + ["KEEPTTL"] * keepttl + ["PERSIST"] * persist)
         if unit in ("KEEPTTL", "PERSIST"):
             return [self.case(unit)]
@@ -153,11 +154,11 @@ class Random:
         return [self.case(unit), self.moment(1 if unit == "EXAT" else 1000)]
 
     def expired(self, *command):
-        """COMMAND, which gives something 1 ms to live, and a rest in which that passes on both servers alike."""
+        """Returns COMMAND, which sets a TTL of 1 ms, and a pause in which it expires on both servers."""
         return Sequence([list(command), ["DEBUG", "SLEEP", "0.004"]])
 
     def sequence(self, *commands):
-        """Commands that are drawn together."""
+        """Returns commands that belong together."""
         return Sequence([list(command) for command in commands])
 
     # ---- Shapes ----
@@ -167,7 +168,7 @@ class Random:
         return word if kind < 0.6 else word.lower() if kind < 0.9 else word.title()
 
     def word(self, *words):
-        """A thunk for options(): one of WORDS."""
+        """Returns a thunk for options(): one of WORDS."""
         return lambda: [self.case(self.r.choice(words))]
 
     def some(self, draw, low, high):
@@ -177,11 +178,11 @@ class Random:
         return [word for _ in range(self.many(low, high)) for word in (first(), second())]
 
     def options(self, choices, p=0.5):
-        """Some of CHOICES (thunks), shuffled."""
+        """Returns some of CHOICES (thunks), shuffled."""
         taken = [choice() for choice in choices if self.chance(p)]
         self.r.shuffle(taken)
         return [word for option in taken for word in option]
 
     def form(self, *forms):
-        """A thunk that draws from one of FORMS, which are thunks: subcommands, or forms of one command."""
+        """Returns a thunk that calls one of FORMS, which are thunks: subcommands, or forms of one command."""
         return lambda: self.r.choice(forms)()

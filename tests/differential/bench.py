@@ -1,9 +1,9 @@
-"""bench.py -- what a case of tests/differential/replication drives: servers, fake replicas, fake primaries.
+"""bench.py -- servers, fake replicas and fake primaries for the cases of tests/differential/replication.
 
-A case is a function of a Bench. It does the same things whatever server it is given, and tells what it has seen
-(see(), and what fakes note by themselves). The program runs it once with each server and compares both lists.
+A case is a function of a Bench. It does the same with any server, and records its observations (see(), and those that
+fakes record themselves). The program runs it once with each server and compares both lists.
 
-Everything that must differ is taken out on the way (Bench.plain()): ports, names of streams, marks, addresses.
+Bench.plain() replaces everything that must differ: ports, replication IDs, marks, addresses.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -23,7 +23,7 @@ PATIENCE_S = 30
 HEX = re.compile(rb"(?<![0-9a-f])[0-9a-f]{40}(?![0-9a-f])")
 NOBODY = b"0" * 40
 
-# A snapshot of one key, `key` with `value`, and of none. Eight zeros: no checksum.
+# Snapshots of one key, `key` with `value`, and of none. Eight zeros: no checksum.
 EMPTY = b"REDIS0011\xff" + bytes(8)
 
 
@@ -55,7 +55,7 @@ class Silent(Exception):
 
 
 class Wire:
-    """One end of a connection. What comes is read as lines, counted bytes, replies or requests."""
+    """One end of a connection. Input is read as lines, counted bytes, replies or requests."""
 
     def __init__(self, sock):
         self.sock = sock
@@ -100,26 +100,26 @@ class Wire:
         return out
 
     def line(self):
-        """With its end."""
+        """Returns a line with its end."""
         while b"\n" not in self.buf:
             self.fill()
         return self.take(self.buf.index(b"\n") + 1)
 
     def filled_line(self):
-        """The next line that is not empty: lone newlines keep a connection alive."""
+        """Returns the next line that is not empty: empty lines keep a connection alive."""
         while True:
             line = self.line()
             if line != b"\n":
                 return line
 
     def until(self, mark):
-        """Bytes up to MARK and with it."""
+        """Returns the bytes up to and including MARK."""
         while mark not in self.buf:
             self.fill()
         return self.take(self.buf.index(mark) + len(mark))
 
     def reply(self):
-        """One reply as its bytes."""
+        """Returns the bytes of one reply."""
         line = self.line()
         if line[:1] in b"$=!" and line[1:2] != b"-":
             return line + self.take(int(line[1:]) + 2)
@@ -130,7 +130,7 @@ class Wire:
         return line
 
     def ask(self, *words):
-        """The reply as its bytes; what becomes of the connection where there is none."""
+        """Sends a command and returns the bytes of the reply; if there is none, what happens to the connection."""
         self.send(*words)
         return self.heard()
 
@@ -143,7 +143,7 @@ class Wire:
             return b"(silence)"
 
     def command(self):
-        """One request as its bytes: of an array, or a line. Newlines, which keep a connection alive, are none."""
+        """Returns the bytes of one request: an array, or a line. Skips empty lines, which keep a connection alive."""
         line = self.filled_line()
         if line[:1] == b"*":
             for _ in range(int(line[1:])):
@@ -152,7 +152,7 @@ class Wire:
         return line
 
     def end(self):
-        """All that comes until it is closed."""
+        """Returns all bytes until the connection is closed."""
         try:
             while True:
                 self.fill()
@@ -164,7 +164,7 @@ class Wire:
             return bytes(self.buf) + b"(silence)"
 
     def marked(self):
-        """A snapshot between header and mark: (header, snapshot)."""
+        """Returns (header, snapshot) of a snapshot that ends with a mark."""
         header = self.filled_line()
         if header.startswith(b"$EOF:"):
             mark = header[5:45]
@@ -175,7 +175,7 @@ class Wire:
 
 
 class Server:
-    """A server process, and a connection for what the case asks of it."""
+    """A server process, and a connection for the commands of the case."""
 
     def __init__(self, bench, binary, options):
         self.bench = bench
@@ -212,7 +212,7 @@ class Server:
             return file.read()
 
     def lines(self, *begins):
-        """What the log says, of lines that begin so; in order, without time and process."""
+        """Returns the log lines that begin with these texts; in order, without time and process."""
         found = []
         for line in self.log().split(b"\n"):
             text = re.sub(rb"^\d+:[A-Z] \d+ \w+ \d+ [\d:.]+ [-.*#] ", b"", line)
@@ -221,7 +221,8 @@ class Server:
         return found
 
     def first_lines(self, *begins):
-        """The same, but of each beginning the first four: ours writes four such lines a minute and counts the others."""
+        """Like lines(), but only the first four of each beginning: this server writes four such lines a minute and
+        counts the others."""
         found, seen = [], dict.fromkeys(begins, 0)
         for line in self.lines(*begins):
             begin = next(one for one in begins if line.startswith(one.encode()))
@@ -242,7 +243,7 @@ class Server:
         return self.link.ask(*words)
 
     def text(self, *words):
-        """Of a bulk string."""
+        """Returns the text of a bulk string reply."""
         raw = self.ask(*words)
         return raw[raw.index(b"\r\n") + 2:-2] if raw[:1] == b"$" else raw
 
@@ -257,7 +258,7 @@ class Server:
         return [(name, self.bench.plain(found.get(name.encode(), b"(none)"))) for name in names]
 
     def clients(self, kind):
-        """CLIENT LIST TYPE kind: a dict a client."""
+        """Returns CLIENT LIST TYPE kind as a dict for each client."""
         text = self.text("CLIENT", "LIST", "TYPE", kind)
         return [dict(word.partition(b"=")[::2] for word in line.split(b" ")) for line in text.splitlines() if line]
 
@@ -271,7 +272,7 @@ class Server:
         self.process.wait()
 
     def end(self):
-        """Whether it has ended by itself, and how."""
+        """Returns whether it has ended by itself, and how."""
         try:
             return self.process.wait(PATIENCE_S)
         except subprocess.TimeoutExpired:
@@ -289,7 +290,7 @@ class Server:
 
 
 class Bench:
-    """What one run of a case has: its server program, fakes, and what was seen."""
+    """One run of a case: its server program, fakes, and observations."""
 
     def __init__(self, binary, ports):
         self.binary = binary
@@ -298,11 +299,11 @@ class Bench:
         self.seen = []
         self.servers = []
         self.opened = []
-        self.names = {}  # what is replaced -> by what
+        self.names = {}  # text -> its replacement
         self.named = 0
         self.ids = {}
 
-    # ---- What is there ----
+    # ---- Servers and connections 
 
     def new_port(self):
         port = self.ports.take()
@@ -331,10 +332,10 @@ class Bench:
             server.stop()
         shutil.rmtree(self.home, ignore_errors=True)
 
-    # ---- What is seen ----
+    # ---- Observations ----
 
     def plain(self, data):
-        """DATA without what must differ."""
+        """Returns DATA without the parts that must differ."""
         if isinstance(data, (list, tuple)):
             return [self.plain(item) for item in data]
         if not isinstance(data, bytes):
@@ -352,7 +353,7 @@ class Bench:
         return data
 
     def see(self, what, value, but=None):
-        """BUT: why the other server need not show the same."""
+        """Records an observation. BUT: why it need not be the same for the other server."""
         what = self.plain(what.encode()).decode()
         self.seen.append((what, self.plain(value), but))
 
@@ -364,7 +365,7 @@ class Bench:
             time.sleep(0.02)
 
     def see_replication(self, server, what, without=()):
-        """All of INFO replication but for what is a clock's: as how many seconds, none or some."""
+        """Records INFO replication; a number of seconds only as zero or not."""
         found = []
         for line in server.text("INFO", "replication").splitlines():
             name, colon, value = line.partition(b":")
@@ -378,7 +379,7 @@ class Bench:
 
 
 class Replica(Wire):
-    """A fake replica of SERVER: a connection that says what a replica says."""
+    """A fake replica of SERVER: a connection that sends the requests of a replica."""
 
     def __init__(self, bench, server, capa=("eof", "psync2"), port=7777, version="9.1.2", hello=True):
         super().__init__(socket.create_connection(("127.0.0.1", server.port), 5))
@@ -392,7 +393,7 @@ class Replica(Wire):
             self.greeting = [self.ask(*one) for one in words]
 
     def full(self):
-        """PSYNC ? -1 and the dataset: (line, header, snapshot); afterwards the stream flows."""
+        """Sends PSYNC ? -1 and returns (line, header, snapshot); the replication stream follows."""
         self.send("PSYNC", "?", "-1")
         line = self.filled_line()
         header, data = self.marked()
@@ -404,7 +405,7 @@ class Replica(Wire):
         return line, header, data
 
     def online(self):
-        """The primary has reaped its child: what is acknowledged before that counts for nothing."""
+        """Waits until the primary has reaped its child: acknowledgments before that are ignored."""
         def all_are():
             found = self.server.info()
             return all(b"state=online" in value for name,
@@ -413,13 +414,13 @@ class Replica(Wire):
         self.bench.wait(all_are, "replicas to be online")
 
     def stream(self, marker):
-        """What comes of the stream until MARKER is written; by a client in database 0."""
+        """Returns the replication stream until MARKER, which a client in database 0 writes."""
         self.server.ask("SET", marker, "1")
         return self.until(encode(["SET", marker, "1"]))[:-len(encode(["SET", marker, "1"]))]
 
 
 class Primary:
-    """A fake primary: it listens; session() is the next connection that comes."""
+    """A fake primary: it listens; session() accepts the next connection."""
 
     def __init__(self, bench):
         self.bench = bench
@@ -453,15 +454,15 @@ class Session(Wire):
         self.bench = bench
 
     def expect(self, answer=b"+OK\r\n"):
-        """The next request, which is answered."""
+        """Returns the next request and replies to it."""
         request = self.command()
         if answer:
             self.raw(answer)
         return request
 
     def until_psync(self, answers=None):
-        """The handshake as it comes, each request answered +OK or as ANSWERS (word in it -> bytes) say; it ends with
-        PSYNC, which is not answered."""
+        """Returns the handshake; each request gets +OK or the reply in ANSWERS (word in it -> bytes). It ends with
+        PSYNC, which gets no reply."""
         said = []
         while True:
             request = self.command()
@@ -476,7 +477,7 @@ class Session(Wire):
                 self.raw(answer)
 
     def give(self, data, offset=0, stream=b"", name=ID, mark=None):
-        """The answer to PSYNC is the dataset DATA."""
+        """Replies to PSYNC with the dataset DATA."""
         self.raw(b"+FULLRESYNC %s %d\r\n" % (name, offset))
         if mark:
             self.raw(b"$EOF:%s\r\n%s%s%s" % (mark, data, mark, stream))
@@ -484,7 +485,7 @@ class Session(Wire):
             self.raw(b"$%d\r\n%s%s" % (len(data), data, stream))
 
     def acks(self, wanted):
-        """Requests until one is WANTED: those that differ, each once."""
+        """Reads requests until one is WANTED. Returns the different ones, each once."""
         different = []
         while True:
             request = self.command()
@@ -495,7 +496,7 @@ class Session(Wire):
 
 
 class Ports:
-    """Ports of a range, one after the other, for both runs of all cases."""
+    """The ports of a range, one after the other, for both runs of all cases."""
 
     def __init__(self, first, count):
         self.first, self.count = first, count

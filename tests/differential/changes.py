@@ -1,7 +1,7 @@
-"""changes.py -- what clients do to keys while others watch them, wait for them, listen to them or cache them.
+"""changes.py -- changes of keys while other clients watch them, block on them, subscribe to their events or cache them.
 
-Whose replies are drawn by chance, or tell the time or an encoding (SORT changes it there), is not here. Nor is what
-overwrites a key of another type, but on keys that nobody waits for: Draw.stored().
+Commands are excluded whose replies are random, or depend on time or encodings (SORT changes the encoding in Valkey),
+and those that overwrite a key of another type, except on keys without blocked clients: Draw.stored().
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -10,7 +10,7 @@ from scripts import Short
 
 
 def changes(d):
-    """Rows (weight, thunk that draws a command)."""
+    """Returns rows (weight, thunk that draws a command)."""
     k = d.key
     stream_id = lambda: "%d-1" % d.tick()
     return [

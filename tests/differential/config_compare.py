@@ -1,22 +1,22 @@
 #!/usr/bin/env python3
-"""config_compare.py HOST:PORT HOST:PORT [--except NAME,...] -- do two servers have the same options?
+"""config_compare.py HOST:PORT HOST:PORT [--except NAME,...] -- compares the settings of two servers.
 
-Compares CONFIG GET * (names, aliases, values), what a second look at each option gives, and the answers and effects of
-CONFIG SET with values good and bad for every option. The first server is the reference. Both are left as they were
-found. Options of which the values must differ (port, dir ...) are compared by name and by refusals only. Prints each
-difference; the exit code is the number of options that differ, at most 100.
+Compares CONFIG GET * (names, aliases, values), CONFIG GET of each option, and the replies and effects of CONFIG SET
+with valid and invalid values for every option. The first server is the reference. All values are restored. Options
+whose values must differ (port, dir ...) are compared only by name and errors. Prints each difference; the exit code is
+the number of options that differ, at most 100.
 
-Start both alike, for instance with --save "" and a port each.
+Start both with the same arguments, for instance --save "", and different ports.
 SPDX-License-Identifier: BSD-3-Clause"""
 import socket
 import sys
 
-# Values that depend on where and how a server was started.
+# Values that depend on the place and arguments of the start.
 OWN_VALUE = {"port", "bind", "dir", "logfile", "pidfile", "daemonize", "unixsocket"}
-# Setting these to some of the probes would cut the connection, stop the server or change the machine.
+# Some probe values of these would close the connection, stop the server or change the machine.
 UNTOUCHED = {"port", "bind", "requirepass", "maxclients", "maxmemory", "maxmemory-clients", "timeout", "appendonly",
              "protected-mode", "replicaof", "slaveof", "oom-score-adj", "client-query-buffer-limit"}
-# Ours; no other server has them.
+# Settings that only this server has.
 EXTENSIONS = {"io-threads-reply-offload", "repl-slow-writers"}
 HIDDEN = ["lua-enable-insecure-api", "key-load-delay", "rdb-key-save-delay", "io-threads-always-active",
           "enable-debug-assert", "debug-context", "min-io-threads-avoid-copy-reply", "min-string-size-avoid-copy-reply",
@@ -68,7 +68,7 @@ def all_options(server):
 
 
 def probe(server, name, value, before):
-    """The answer, and the value that is then shown; what was there comes back."""
+    """Returns the reply, and the resulting value; restores the old one."""
     answer = server("CONFIG", "SET", name, value)
     shown = server.get(name) if answer == "+OK" else None
     if answer == "+OK":
@@ -77,7 +77,7 @@ def probe(server, name, value, before):
 
 
 def compare_option(name, ref, mine):
-    """Texts of what differs."""
+    """Returns descriptions of the differences."""
     old_ref, old_mine = ref.get(name), mine.get(name)
     if old_mine is None:
         return ["is missing"]
@@ -96,7 +96,7 @@ def compare_option(name, ref, mine):
 
 
 def compare_forms(ref, mine):
-    """Requests whose answers do not depend on one option."""
+    """Compares requests whose replies do not depend on one option."""
     requests = [["GET"], ["SET"], ["SET", "timeout"], ["SET", "timeout", "1", "hz"], ["SET", "nosuch", "1"],
                 ["SET", "timeout", "1", "timeout", "2"], ["SET", "timeout", "1", "nosuch", "2"],
                 ["SET", "databases", "1", "nosuch", "2"], ["SET", "nosuch", "1", "databases", "2"],

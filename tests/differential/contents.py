@@ -1,22 +1,23 @@
-"""contents.py -- compare all keys of two servers, by all that can be asked about them.
+"""contents.py -- compares all keys of two servers by all commands that read them.
 
-Per key: TYPE, OBJECT ENCODING, DEBUG DIGEST-VALUE, that it has a time to live (and about which), the reading commands
-of its type's module. Some keys cross over as well: DUMP of either server is restored on both, and what comes of it is
-compared with what was dumped.
+Per key: TYPE, OBJECT ENCODING, DEBUG DIGEST-VALUE, whether it has a TTL (and about which), the reading commands of its
+type's module. For some keys, the DUMP of either server is restored on both, and the result is compared with the
+original.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
 
 DATABASES = (b"0", b"1", b"2")
 RESTORED = b"restored from a dump"
-# Keys without a time end never; times set by length and not by clock differ by what passed between two servers.
+# Expires set by a duration and not by a time differ by the delay between the two servers.
 APART_MS = 10000
 
 
 def compare(servers, modules, same, crossings):
-    """None, or (what was asked, answers) of the first difference.
+    """Returns None, or (command, replies) of the first difference.
 
-    modules by their TYPE; same(command, answers, ask) is None or a text; crossings is how many keys to DUMP a database.
+    modules by their TYPE; same(command, replies, ask) is None or a text; crossings is the number of keys to DUMP per
+    database.
     """
     ask = lambda i, command: servers[i].ask(command)
 
@@ -61,11 +62,11 @@ def compare_key(key, modules, differs, ask):
 
 
 def cross(key, modules, differs, ask):
-    """DUMP of either server, restored on both."""
+    """Restores the DUMP of either server on both."""
     module = modules.get(ask(1, [b"TYPE", key])[1].decode().lstrip("+"))
     payloads = [ask(i, [b"DUMP", key]) for i in (0, 1)]
     encoding = ask(1, [b"OBJECT", b"ENCODING", key])[1] or b""
-    # What LZF has packed (0xc3) is another encoder's choice.
+    # LZF output (0xc3) differs between encoders.
     packed = any(b"\xc3" in p[1] for p in payloads if p[1])
     if encoding.decode() in getattr(module, "SAME_DUMP", ()) and not packed and payloads[0][0] != payloads[1][0]:
         return "other bytes", [b"DUMP", key], payloads

@@ -1,4 +1,4 @@
-"""failures.py -- make what differs short and readable: shrink() and show_all().
+"""failures.py -- shortens failing inputs and prints them: shrink() and show_all().
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -7,10 +7,10 @@ import time
 
 
 def shrink(items, play, deadline):
-    """The shortest list found that still fails, and its outcome: drop halves, quarters, ... single items.
+    """Returns the shortest list found that still fails, and its outcome; drops halves, quarters, ... single items.
 
-    play(items) is None, or an outcome with .at, the number of the item at which it failed (beyond the last: after all).
-    Returns (items, None) where it does not fail when repeated.
+    play(items) returns None, or an outcome with .at, the index of the item at which it failed (beyond the last: after
+    all). Returns (items, None) if it does not fail when repeated.
     """
     found = play(items)
     if found is None:

@@ -1,8 +1,8 @@
-"""lua_programs.py -- random Lua programs for tests/differential/lua, made of the areas that it names.
+"""lua_programs.py -- random Lua scripts for tests/differential/lua, made from areas.
 
-Not drawn: chance, time, the order of pairs(); NUL in errors and statuses (the reference server cuts them there), tables
-as err (its pcall() gives a value too many for these), NaN as an integer (undefined in C); damage beside '[[' (an error shows
-it with equals signs); what is known to end a server.
+Excluded: random numbers, time, the order of pairs(); NUL in errors and statuses (the reference server cuts them there),
+tables as err (its pcall() returns an additional value for these), NaN as an integer (undefined in C); damage near '[['
+(an error shows it with equals signs); scripts that are known to crash a server.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -12,7 +12,7 @@ import random
 
 AREAS = ["calls", "errors", "values", "tables", "strings", "numbers", "bits", "json", "packed"]
 
-# show() tells a value as text, the members of a table sorted; note() keeps what a function returns or raises.
+# show() returns a value as text, with sorted members of tables; note() records the results or the error of a function.
 PRELUDE = r"""
 local out = {}
 local function show(v, depth)
@@ -93,7 +93,7 @@ class Draw:
         return self.one("a", "b", "c")
 
     def value(self, depth=0):
-        """No table has more than one member by name: which comes first is chance."""
+        """Returns a value. No table has more than one named member, as their order is random."""
         kind = self.r.random()
         if kind < 0.25:
             return self.text()
@@ -323,7 +323,7 @@ class Draw:
         else:
             last = "error(%s)" % self.value(2)
         if any("setresp" in line for line in lines):
-            # Maps with several members may come, whose order is chance: they are noted, sorted, and nothing else.
+            # Maps with several members may occur, whose order is random: they are only noted, sorted.
             lines = [line for line in lines if not line.startswith(("a =", "b =", "c ="))]
             last = "return out"
         how = self.one("EVAL", "EVAL", "EVAL", "EVAL_RO", "EVALSHA", "MULTI")
@@ -333,7 +333,7 @@ class Draw:
 
 
 class Script:
-    """FIRST and LAST stay, LINES may be left out when it is shrunk."""
+    """A script. Shrinking keeps FIRST and LAST, and may leave out LINES."""
 
     def __init__(self, first, lines, last, how, damage):
         self.first, self.lines, self.last, self.how, self.damage = first, lines, last, how, damage

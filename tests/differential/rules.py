@@ -1,6 +1,6 @@
-"""rules.py -- how two answers to one command are compared where they need not be the same bytes.
+"""rules.py -- rules for comparing two replies to a command that need not be equal to the byte.
 
-A rule is a function (raw, value) that reduces an answer to what must agree, or an object with
+A rule is a function (raw, value) that reduces a reply to the part that must be equal, or an object with
 
     judge(command, answers, ask)    None, or what is wrong. The command is sent alone, not in a pipeline. answers is
                                     [(raw, value), (raw, value)]; ask(i, command) asks server i, on the same connection.
@@ -20,17 +20,17 @@ def exact(raw, value):
 
 
 def kind(raw, value):
-    """The kind of reply only: what it holds is time, chance, addresses or prose."""
+    """Compares only the kind of reply, as its contents are times, random, addresses or prose."""
     return raw[:1]
 
 
 def kind_or_error(raw, value):
-    """Errors to the byte, of the rest the kind."""
+    """Compares errors to the byte, and of other replies only the kind."""
     return raw if raw[:1] in b"-_" or value is None else raw[:1]
 
 
 def time_left(raw, value):
-    """A time that passes; that there is none is exact."""
+    """Compares a remaining time only roughly; its absence is exact."""
     return raw if raw in (b":-1\r\n", b":-2\r\n") or raw[:1] == b"-" else raw[:1]
 
 
@@ -39,7 +39,7 @@ def in_order(items):
 
 
 def as_pairs(items):
-    """Pairs of a flat list, or of one of pairs."""
+    """Returns the pairs of a flat list, or of a list of pairs."""
     if items and all(isinstance(item, list) for item in items):
         return [tuple(item) for item in items]
     return list(zip(items[::2], items[1::2]))
@@ -56,7 +56,7 @@ def unordered_pairs(raw, value):
 
 
 class Unordered:
-    """In any order in a table; in the same order where the encoding of the key (argument AT) keeps one."""
+    """Elements of a table in any order; in the same order if the encoding of the key (argument AT) is ordered."""
 
     def __init__(self, pairs=False, at=1):
         self.reduce = unordered_pairs if pairs else unordered
@@ -73,10 +73,10 @@ class Unordered:
 
 
 class Drawn:
-    """Members drawn by chance (SRANDMEMBER, HRANDFIELD, ZRANDMEMBER): as many as the peer's; all of them in the key;
-    none twice unless the count is negative.
+    """Random members (SRANDMEMBER, HRANDFIELD, ZRANDMEMBER): as many as the peer's; all of them in the key; no
+    duplicates unless the count is negative.
 
-    CONTENT(key) is the command that reads the members, or the pairs where PAIR_WORD (WITHVALUES ...) asks for them.
+    CONTENT(key) is the command that reads the members, or the pairs with PAIR_WORD (WITHVALUES ...).
     """
 
     def __init__(self, content, pair_word=None):
@@ -114,9 +114,9 @@ class Drawn:
 
 
 class Popped:
-    """Members of a set taken away by chance (SPOP): as many as the peer's, none of them left in the key.
+    """Random members removed from a set (SPOP): as many as the peer's, none of them left in the key.
 
-    What the server took is then put back and what the peer took is taken, so that both go on with the same members.
+    Afterwards the server's members are put back and the peer's removed, so that both have the same members.
     """
 
     def judge(self, command, answers, ask):
@@ -143,8 +143,8 @@ class Popped:
 
 
 def take_over(key, ask, settings=b"set-max-*", threshold=b"1000000"):
-    """The server's key becomes the peer's: what chance has made different, where the order of members is seen. It is
-    compact, perhaps from a time when the thresholds were larger; or of a threshold of 0.
+    """Replaces the server's key by the peer's, if randomness has made them different and the order of members is
+    visible. It is compact, perhaps from a time when the thresholds were larger; or of a threshold of 0.
     """
     ends = ask(1, [b"PEXPIRETIME", key])[1].lstrip(b":")
     payload = ask(1, [b"DUMP", key])[1]
@@ -155,8 +155,8 @@ def take_over(key, ask, settings=b"set-max-*", threshold=b"1000000"):
 
 
 class Scanned:
-    """SCAN, HSCAN, SSCAN, ZSCAN: cursors and order are the server's own. A scan from 0 goes on to its end on either
-    server, and all that it finds must agree. AT is the cursor's argument: 1 in SCAN, 2 in the others.
+    """SCAN, HSCAN, SSCAN, ZSCAN: cursors and order may differ. A scan from 0 is continued to its end on either server,
+    and all its results must agree. AT is the cursor's argument: 1 in SCAN, 2 in the others.
     """
 
     def __init__(self, at=2, pairs=False):
@@ -192,8 +192,8 @@ class Scanned:
 
 
 def meet_all(ask):
-    """Keys whose time is over count, in DBSIZE and among the changes of FLUSHALL, until somebody meets them. Whom SCAN and
-    RANDOMKEY meet is chance: then a walk meets all of them, on both servers. (KEYS only hides them.)
+    """Expired keys count, in DBSIZE and among the changes of FLUSHALL, until a command accesses them. SCAN and
+    RANDOMKEY access random ones: then a walk accesses all of them, on both servers. (KEYS only hides them.)
     """
     for i in (0, 1):
         cursor = b"0"
@@ -218,7 +218,7 @@ def flat(value):
 
 
 class Levelled:
-    """The same answer; a string at argument 1 that only the peer has made raw is made raw here, too."""
+    """The same reply; a string at argument 1 that only the peer has converted to raw is converted here, too."""
 
     def judge(self, command, answers, ask):
         if answers[0][0] != answers[1][0]:

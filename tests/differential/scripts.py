@@ -1,7 +1,7 @@
-"""scripts.py -- random scripts of several clients: what the areas draw, put together.
+"""scripts.py -- random scripts of several clients, combined from the areas.
 
-An area is a module of tests/differential/areas: what it has is described in README.md. Its commands are drawn for
-single clients; how they are interleaved, piped, wrapped in MULTI and EXEC and cut off is drawn here.
+An area is a module of tests/differential/areas: see README.md. It draws commands for single clients; this module
+interleaves and pipelines them, wraps them in MULTI and EXEC, and cuts them off.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -11,17 +11,17 @@ import random
 from stage import IdOf, Script, Step
 
 KEYS = ["a", "b", "c", "d"]
-# Keys that nobody waits for: what overwrites a key of another type serves at once here, and later in the reference
-# server (docs/design/blocking.md), so SORT ... STORE and its kin write these where somebody may wait.
+# Keys without blocked clients: overwriting a key of another type serves them at once here, and later in the reference
+# server (docs/design/blocking.md), so SORT ... STORE and similar commands write these keys if clients may be blocked.
 ASIDE = ["stored:1", "stored:2"]
 
 
 class Short(list):
-    """A command after which something lives for a millisecond: alone or in a transaction, and then a rest."""
+    """A command that sets a TTL of a millisecond: alone or in a transaction, followed by a pause."""
 
 
 class Timed(list):
-    """A command that waits for some milliseconds: alone, and the barrier lasts until its time is over."""
+    """A command with a timeout of some milliseconds: alone, and the barrier lasts until the timeout."""
 
 
 class Alone(list):
@@ -34,13 +34,13 @@ class Draw:
     def __init__(self, seed, clients):
         self.r = random.Random(seed)
         self.clients = clients
-        # Whether anybody waits for keys in this script, and whether keys may live for a millisecond.
+        # Whether clients block on keys in this script, and whether keys may expire in a millisecond.
         self.waiting = False
         self.brief = False
-        # Whether streams have groups and XSETID. Not together with tracking: to the reference server a change of a group,
-        # and of the last ID, is no change of the key.
+        # Whether streams have groups and XSETID. Not with tracking: in the reference server a change of a group, or of
+        # the last ID, does not count as a change of the key.
         self.groups = self.chance(0.5)
-        # Clients either quit or ask for no replies: a client that gets none is not let go by the reference server's
+        # Clients either quit or turn replies off: a client without replies is not closed by the reference server's
         # QUIT.
         self.quits = self.chance(0.5)
         self.ticks = 0
@@ -58,7 +58,7 @@ class Draw:
         return [self.key() for _ in range(self.r.randint(1, most))]
 
     def stored(self):
-        """A key for what SORT STORE and its kin make."""
+        """Returns a destination key for SORT STORE and similar commands."""
         return self.r.choice(ASIDE) if self.waiting else self.key()
 
     def number(self):
@@ -68,16 +68,16 @@ class Draw:
         return self.r.choice(["LEFT", "RIGHT"])
 
     def leave_or_hush(self):
-        """QUIT, or CLIENT REPLY."""
+        """Returns QUIT or CLIENT REPLY."""
         return Alone(["QUIT"]) if self.quits else Alone(["CLIENT", "REPLY", self.one("ON", "ON", "SKIP", "OFF")])
 
     def tick(self):
-        """A number that grows: IDs of streams."""
+        """Returns a growing number, for IDs of streams."""
         self.ticks += 1
         return self.ticks
 
     def client(self):
-        """The ID of some client, as a word."""
+        """Returns the ID of a random client, as a word."""
         return IdOf(self.r.randrange(self.clients))
 
 
@@ -102,20 +102,20 @@ class Writer:
         d.waiting = any(area.WAITS for area in areas)
         d.brief = d.chance(0.25)
         self.pauses = any(getattr(area, "PAUSES", False) for area in areas)
-        # What a transaction that has begun a pause writes to a key whose time is over: to 9.1.2 it is over as well.
+        # In 9.1.2 a key has expired for the writes of a transaction that has begun a pause.
         self.transacts = not (d.brief and self.pauses)
         d.groups &= all(area.GROUPS for area in areas)
         version = d.r.choice([2, 3, None])
         self.protocols = [version or d.r.choice([2, 3]) for _ in range(d.clients + 1)]
         self.settings = {name.encode(): d.r.choice(values).encode() for area in areas
                          for name, values in area.SETTINGS.items()}
-        # What other clients do to the keys meanwhile belongs to all areas.
+        # Changes of keys by other clients belong to all areas.
         self.tables = [[area.commands(d), 1] for area in areas]
         self.changes = every.changes(d)
         self.operations = [row for area in areas for row in area.operator(d)]
 
     def choose(self, areas):
-        """Mostly one or two areas, so that what belongs together meets; sometimes all."""
+        """Selects mostly one or two areas, so that related commands meet; sometimes all."""
         many = self.d.r.choice([1, 1, 2, 2, len(areas)])
         return areas if many >= len(areas) else self.d.r.sample(areas, many)
 
@@ -134,7 +134,7 @@ class Writer:
         return self.draw_row(self.d.r.choice(self.tables)[0])
 
     def plain(self, allow_short=False):
-        """A command that may stand in a pipeline."""
+        """Returns a command that may be in a pipeline."""
         while True:
             command = self.command()
             if not isinstance(command, (Timed, Alone)) and (allow_short or not isinstance(command, Short)):

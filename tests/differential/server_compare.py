@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""server_compare.py HOST:PORT HOST:PORT -- do two servers describe themselves alike?
+"""server_compare.py HOST:PORT HOST:PORT -- compares the introspection of two servers.
 
-Compares INFO (sections and fields, in their order), the answers of DEBUG, MEMORY, ROLE and CONFIG RESETSTAT, in both
-protocols, and what COMMAND and HELP say of the commands that both know. The first server is the reference. Numbers are
-compared where both must count alike, and by their place where they differ by nature. Prose is each server's own and is
-left out: of summaries, notes and histories only that they are there (and the versions), of complexities the O() terms,
-of HELP the lines that name subcommands and options. Databases are emptied. Prints each difference; the exit code is
-their number, at most 100.
+Compares INFO (sections and fields, in their order), the replies of DEBUG, MEMORY, ROLE and CONFIG RESETSTAT, in both
+protocols, and COMMAND and HELP for the commands that both know. The first server is the reference. Numbers are compared
+if both must count the same, and otherwise only by their position. Prose may differ: of summaries, notes and histories
+only the presence (and the versions) is compared, of complexities the O() terms, of HELP the lines that name subcommands
+and options. Databases are emptied. Prints each difference; the exit code is their number, at most 100.
 
-Start both afresh and alike, with --enable-debug-command yes, --save "", one thread and a port each.
+Start both anew with the same arguments, with --enable-debug-command yes, --save "", one thread and a port each.
 SPDX-License-Identifier: BSD-3-Clause"""
 import difflib
 import re
@@ -46,7 +45,7 @@ SECTIONS = [
     "stats", "replication", "cpu", "modules", "module_list", "cluster", "cluster_info",
     "scriptingengines", "keyspace", "keyspace server nosuch",
 ]
-# Fields that must count alike after SETUP.
+# INFO fields that must have the same values after SETUP.
 COUNTED = [
     "connected_clients", "maxclients", "maxmemory", "maxmemory_policy", "keyspace_hits",
     "keyspace_misses", "expired_keys", "evicted_keys", "total_error_replies",
@@ -99,7 +98,7 @@ def shape(reply):
 
 
 def parsed(raw):
-    """A reply as Python has it; maps as dicts, also where RESP2 shows them as arrays."""
+    """Returns a reply as Python values; maps as dicts, also if RESP2 has them as arrays."""
     at = 0
 
     def take():
@@ -120,7 +119,7 @@ def parsed(raw):
 
 
 def terms(text):
-    """The O() terms of a complexity."""
+    """Returns the O() terms of a complexity."""
     found = []
     for start in (match.start() for match in re.finditer(r"\bO\(", text)):
         depth = 0
@@ -133,7 +132,7 @@ def terms(text):
 
 
 def facts(value):
-    """What COMMAND DOCS or COMMAND INFO says, with prose replaced by what of it is a fact."""
+    """Returns COMMAND DOCS or COMMAND INFO with prose replaced by its facts."""
     if isinstance(value, list):
         return [facts(item) for item in value]
     if not isinstance(value, dict):
@@ -152,7 +151,7 @@ def facts(value):
 
 
 def described(server):
-    """name -> facts, of commands and subcommands."""
+    """Returns {name: facts} of commands and subcommands."""
     found = {}
 
     def add(docs):
@@ -173,7 +172,7 @@ def described(server):
 
 
 def help_names(server, container):
-    """The lines of a HELP that name subcommands and their options."""
+    """Returns the lines of a HELP that name subcommands and their options."""
     lines = parsed(server(container + " HELP"))
     names_options = [line for line in lines if not line.startswith(" ") or line.lstrip().startswith(("* ", "["))]
     return [re.sub(r"(\* \S+): .*", r"\1", line) for line in names_options]
@@ -222,7 +221,7 @@ def compare(reference, server, protocol):
             differs(line, a, b)
     for line in SAME:
         a, b = reference(line), server(line)
-        # A push may follow the reply of the command that asks for it.
+        # A push may follow the reply of the command that requests it.
         if line == "DEBUG PROTOCOL push" and a[:1] == b"$":
             a, b = a + reference.reply(), b + server.reply()
         if a != b:

@@ -1,13 +1,13 @@
-"""stage.py -- several connections to each of two servers, and a script that both play in the same order.
+"""stage.py -- several connections to each of two servers, and a script that runs on both in the same order.
 
-A script is a list of steps. After each step a barrier: the next one begins when both servers have reacted as far as
-they will, and that is asked, not waited for. CLIENT LIST says of every connection how many bytes the server has read
-from it and written to it, what is queued either way and whether it waits; when all is read (or the client blocked),
-nothing queued, and a second look finds the same, then exactly that many bytes are read. So it does not matter how many
-replies or pushes a step has, and where: a missing one is a difference and not a hang.
+A script is a list of steps. After each step there is a barrier: the next one begins when both servers have finished
+their reaction, which is determined by commands and not by a delay. CLIENT LIST has for every connection how many bytes
+the server has read from it and written to it, what is queued in both directions and whether it is blocked. When all is
+read (or the client blocked), nothing is queued, and a second CLIENT LIST shows the same, exactly that many bytes are
+read. So the number of replies and pushes of a step does not matter: a missing one is a difference and not a hang.
 
-Compared after each step: the bytes of every connection; what CLIENT LIST says about it (FACTS). At the end, and where a
-step says so: counts of INFO, channels; at the end keys, and the number of changes.
+Compared after each step: the bytes of every connection, and its line of CLIENT LIST (FACTS). At the end, and after a
+step "look": counters of INFO, channels; at the end keys, and the number of changes.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -59,15 +59,15 @@ class Host:
         self.protocols = []
         self.facts = []
         self.ids = []
-        # Who has which address: names by addresses, as monitors are shown them.
+        # Names by address, as monitors show addresses.
         self.names = {}
-        # Whether somebody may wait for a time: it began in a pause.
+        # Whether a command with a timeout may have begun in a pause.
         self.timed = False
 
     # ---- Coming and going ----
 
     def enter(self, settings):
-        """An empty server that nobody is connected to but ourselves; returns the ID of that connection."""
+        """Empties the server, to which only the observer is connected; returns the ID of that connection."""
         for client in self.clients:
             client.close()
         self.clients = []
@@ -75,23 +75,24 @@ class Host:
         self.end_rules()
         self.server.fresh(2, settings)
         self.await_empty()
-        # Those who have just gone may have been served by what fresh() did.
+        # Clients that have just closed may have been served by the commands of fresh().
         self.server.ask([b"FLUSHALL"])
         self.server.ask([b"CONFIG", b"RESETSTAT"])
         return int(self.server.ask([b"CLIENT", b"ID"])[1][1:])
 
     def await_empty(self):
-        """Nobody but the observer is left. What waited for the end of a pause may have begun another one."""
+        """Waits until only the observer is left. A command that waited for the end of a pause may have begun another
+        one."""
         deadline = time.time() + PATIENCE_S
         while len(self.list_clients()) > 1:
             self.server.ask([b"CLIENT", b"UNPAUSE"])
-            # Those whose going was not noticed: a difference then, and not one of all scripts to come.
+            # Clients whose close was not noticed: only a difference in this script, not in all later ones.
             self.server.ask([b"CLIENT", b"KILL", b"SKIPME", b"yes"])
             if time.time() > deadline:
                 raise TimeoutError("clients do not go: %r" % self.list_clients())
 
     def end_rules(self):
-        """Nothing is paused, no password asked for, and the observer is no monitor any more."""
+        """Ends pauses, password and the observer's MONITOR."""
         for command in ([b"CLIENT", b"UNPAUSE"], [b"CONFIG", b"SET", b"requirepass", b""], [b"RESET"]):
             self.server.ask(command)
 
@@ -99,7 +100,7 @@ class Host:
         return self.pauses and b"paused_actions:none" not in self.info()
 
     def skip_ids(self, count):
-        """Use up COUNT client IDs."""
+        """Uses up COUNT client IDs."""
         for _ in range(count):
             passer = Connection(self.server.port)
             passer.ask([b"PING"])
@@ -120,7 +121,7 @@ class Host:
             self.connect(n)
 
     def connect(self, n):
-        """Nothing is waited for but that the server knows it: it may be paused, or want a password."""
+        """Connects client N and waits only until the server has accepted it: it may be paused, or need a password."""
         client = Connection(self.server.port)
         address = client.address()
         deadline = time.time() + PATIENCE_S
@@ -137,7 +138,7 @@ class Host:
     # ---- A step ----
 
     def list_clients(self):
-        """CLIENT LIST: fields by client ID."""
+        """Returns CLIENT LIST by client ID."""
         found = {}
         for line in self.server.ask([b"CLIENT", b"LIST"])[1].splitlines():
             fields = fields_of(line)
@@ -152,8 +153,9 @@ class Host:
                               for command in commands])
 
     def settle(self, awaited=None, gone=None):
-        """Wait until nothing more will happen; AWAITED must not be blocked, GONE must have left. Returns a list: what
-        each client has received. Whoever has gone is replaced, and that is waited for, too: others may be shown it."""
+        """Waits until nothing more will happen; AWAITED must not be blocked, GONE must be closed. Returns a list of the
+        bytes that each client has received. A closed client is replaced, which is awaited, too, as monitors may show
+        it."""
         # In a pause a command that waits for a time may be held first: no time runs then, and when the pause is over
         # it does.
         if awaited is not None and self.has_pause():
@@ -170,7 +172,7 @@ class Host:
         return received
 
     def await_rest(self, awaited, gone):
-        """CLIENT LIST when nothing more will happen."""
+        """Returns CLIENT LIST when nothing more will happen."""
         deadline = time.time() + PATIENCE_S
         before, over = None, not self.timed
         while True:
@@ -196,7 +198,7 @@ class Host:
         return not awaited if b"b" in flags else fields[b"qbuf"] == b"0"
 
     def collect(self, n, fields, gone):
-        """What client N has received, once all that was written has come."""
+        """Returns the bytes that client N has received, once all that was written has arrived."""
         if fields is not None:
             self.facts[n] = fields
             return self.clients[n].take(int(fields[b"tot-net-out"]))
@@ -204,13 +206,13 @@ class Host:
         self.clients[n].close()
         return raw
 
-    # ---- What is compared beside replies ----
+    # ---- Other data that are compared -------
 
     def info(self):
         return self.server.ask([b"INFO"])[1].splitlines()
 
     def look(self):
-        """Counts and channels, by what they are called."""
+        """Returns counters and channels by name."""
         found = dict(line.split(b":", 1) for line in self.info() if b":" in line)
         found = {name: found[name] for name in COUNTS if name in found}
         for command in ([b"PUBSUB", b"CHANNELS"], [b"PUBSUB", b"SHARDCHANNELS"], [b"PUBSUB", b"NUMPAT"]):
@@ -220,7 +222,7 @@ class Host:
         return found
 
     def keys(self):
-        """All keys with their contents, by database."""
+        """Returns all keys with their contents, by database."""
         self.end_rules()
         found = []
         for database in DATABASES:
@@ -233,13 +235,13 @@ class Host:
 
 
 class Stage:
-    """Two hosts, the server under test first, and a script played on them."""
+    """Two hosts, the server under test first, on which a script runs."""
 
     def __init__(self, servers, known):
         self.hosts = [Host(server, known) for server in servers]
-        # How many writes were for each client since it began to wait.
+        # Number of writes for each client since it was blocked.
         self.behind = collections.Counter()
-        # Those to whom "unsubscribe from everything" was sent: order_messages().
+        # Clients that were sent "unsubscribe from everything": order_messages().
         self.left_all = set()
 
     def play(self, script):
@@ -262,7 +264,7 @@ class Stage:
         return Difference(len(script.steps), *found) if found else None
 
     def prepare(self, script):
-        """Clients of the same ID on both: replies that name one are the same bytes."""
+        """Makes the client IDs equal on both, so that replies with IDs are equal."""
         self.left_all = set()
         self.behind = collections.Counter()
         ids = [host.enter(script.settings) for host in self.hosts]
@@ -274,9 +276,9 @@ class Stage:
             host.settle()
 
     def may_send(self, step):
-        """The peer says who is blocked. Behind what waits, two writes, and the HELLO of a connection that came in a
-        pause: the server under test leaves others unread until it goes on, and then they come later than what other
-        clients have been waiting for."""
+        """Returns whether the client may send; the peer determines whether it is blocked. After a blocking command only
+        two writes, and the HELLO of a connection made in a pause, may follow: the server under test leaves others
+        unread until the client resumes, and they would run later than commands of other waiting clients."""
         if not self.hosts[1].is_blocked(step.client):
             self.behind[step.client] = 0
             return True
@@ -318,13 +320,13 @@ class Stage:
         return None
 
     def look(self):
-        """Of what both servers have; that one lacks a field is for server_compare.py to say."""
+        """Compares counters that both servers have; server_compare.py reports missing INFO fields."""
         found = [host.look() for host in self.hosts]
         both = [name for name in found[1] if name in found[0]]
         return differing("INFO, PUBSUB", [[(name, counts[name]) for name in both] for counts in found])
 
     def end_pauses(self):
-        """Whoever is paused goes on, and may begin another pause."""
+        """Ends pauses; a resumed client may begin another one."""
         found = None
         while not found and any([host.has_pause() for host in self.hosts]):
             found = self.play_step(Step("go on", None))
@@ -337,26 +339,26 @@ class Stage:
 
 
 def ends_pause(step):
-    """Whether what has been held may begin now, and with it the millisecond that a key is to live."""
+    """Returns whether paused commands may begin now, and with them the millisecond of a key's TTL."""
     return step.kind == "go on" or any(b"UNPAUSE" in command for command in step.commands)
 
 
 def fields_of(line):
-    """Of a line of CLIENT LIST."""
+    """Returns the properties in a line of CLIENT LIST."""
     return dict(field.partition(b"=")[::2] for field in line.split(b" "))
 
 
 def facts_of(fields):
-    """FACTS of a line of CLIENT LIST. multi= is that of a transaction which may run: out of MULTI the reference server
-    says -1 or 0, as the client has used WATCH or MULTI before or not (here it is -1), and it drops a queue at once when
-    a watched key changes (here at EXEC).
+    """Returns FACTS of a line of CLIENT LIST. multi= is that of a transaction that may run: outside of MULTI the
+    reference server has -1 or 0, depending on earlier use of WATCH or MULTI (here it is -1), and it drops a queue at
+    once when a watched key changes (here at EXEC).
     """
     flags = fields.get(b"flags", b"")
     return [(name, fields.get(name)) for name in FACTS if name != b"multi" or (b"x" in flags and b"d" not in flags)]
 
 
 def differing(where, answers):
-    """None, or (where, answers) with what they have in common left out, where they are lists."""
+    """Returns None, or (where, replies), of lists only the different elements."""
     if answers[0] == answers[1]:
         return None
     if isinstance(answers[0], list):
@@ -365,28 +367,28 @@ def differing(where, answers):
     return where, answers
 
 
-# ---- What need not be the same bytes -----------------------------------------------------------------------------
+# ---- Permitted differences ---------------------------------------------------------------------------------------
 
 
 def leaves_all(command):
     return len(command) == 1 and command[0].upper() in (b"UNSUBSCRIBE", b"PUNSUBSCRIBE", b"SUNSUBSCRIBE")
 
 
-# HELLO lists modules; what the reference server counts as one (Lua) may be part of another server.
+# HELLO lists modules; a module of the reference server (Lua) may be built into another server.
 MODULES = re.compile(rb"(\$7\r\nmodules\r\n)\*1\r\n[%*]\d\r\n\$4\r\nname\r\n\$3\r\nlua\r\n.*?\*0\r\n", re.DOTALL)
 
 
-# Lines of CLIENT LIST or INFO in a reply. Their order is the one that the timer has left there.
+# Lines of CLIENT LIST or CLIENT INFO in a reply. Their order is that left by the timer.
 LISTED = re.compile(rb"[$=]\d+\r\n(?:txt:)?((?:id=\d+ addr=[^\n]*\n)+)\r\n")
 
 
-# How often the observer looks depends on when times are over.
+# How often the observer polls depends on timeouts.
 LOOKS = re.compile(rb'\+\[\d+ observer\] "INFO"\r\n')
 
 
 def told_of_clients(raw, names):
-    """RAW with FACTS in place of lines of CLIENT LIST, and without times and with NAMES in place of addresses in what
-    monitors are shown."""
+    """Returns RAW with FACTS in place of lines of CLIENT LIST, and in the output of monitors without times and with
+    NAMES in place of addresses."""
     def facts(match):
         found = sorted([fields_of(line) for line in match[1].splitlines()], key=lambda fields: int(fields[b"id"]))
         return b"%r\r\n" % [(fields[b"id"], fields[b"name"], facts_of(fields)) for fields in found
@@ -397,15 +399,15 @@ def told_of_clients(raw, names):
     return LOOKS.sub(b"", raw)
 
 
-# All keys may have changed: 9.1.2 says so in the protocol of the client whose messages are redirected, which the one
-# that receives them need not speak.
+# All keys may have changed: 9.1.2 sends this in the protocol of the client whose messages are redirected, which may not
+# be that of the receiver.
 ALL_KEYS = re.compile(rb"(\$10\r\ninvalidate\r\n|\$20\r\n__redis__:invalidate\r\n)(?:_|\$-1)\r\n")
 
 
 def invalidations_last(raw):
-    """RAW with the pushes of each run of them in an order of its own: those of channels, then that a redirection is
-    broken, then invalidations. Which of a change's messages comes first differs from command to command there, and for
-    what all keys concern from client to client.
+    """Returns RAW with each run of pushes in a fixed order: those of channels, then that a redirection is broken, then
+    invalidations. In the reference server the order of a change's messages differs from command to command, and for
+    messages about all keys from client to client.
     """
     lines, out, at = raw.split(b"\r\n"), [], 0
     while at < len(lines):
@@ -430,8 +432,8 @@ def invalidations_last(raw):
 
 
 def order_messages(raw, left_all):
-    """RAW with the order taken out that is a table's: of the patterns that one message has met, and, for a client that
-    has LEFT_ALL, of the names in a run of unsubscribe messages (the counts behind them stay where they are).
+    """Returns RAW without the order of tables: of the patterns that match a message, and, for a client that has
+    LEFT_ALL, of the names in a run of unsubscribe messages (the counts after them keep their positions).
     """
     lines = raw.split(b"\r\n")
     at = 0
@@ -443,7 +445,7 @@ def order_messages(raw, left_all):
                 lines[at + 3] not in (b"_", b"$-1"):
             size, name = 6, 5
         if size > 1:
-            # A run: frames that are the same but for the name; the count at the end of an unsubscribe message apart.
+            # A run: frames that are equal except the name; the count at the end of an unsubscribe message is separate.
             same = lambda i: lines[i:i + 3] + (lines[i + name:i + size] if size == 9 else [])
             end = at + size
             while same(end) == same(at):

@@ -12,7 +12,7 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-# What rounds may have changed. fresh() sets it back, and what modules vary (remember()).
+# Settings that rounds may have changed. fresh() resets them, and those that modules vary (remember()).
 DEFAULTS = {b"maxmemory": b"0", b"maxmemory-policy": b"noeviction", b"hz": b"10", b"timeout": b"0",
             b"slowlog-log-slower-than": b"-1", b"maxmemory-samples": b"5", b"lfu-log-factor": b"10",
             b"lazyfree-lazy-user-del": b"yes"}
@@ -23,24 +23,24 @@ def tmp_dir():
     os.makedirs(path, exist_ok=True)
     return path
 
-# What begins a line that a monitor is shown: the time, the database, who sent the command.
+# The start of a line of a monitor: time, database, client.
 MONITORED = re.compile(rb"\+\d+\.\d{6} \[(\d+) ([^] ]+)\] ")
 
 
 class Connection:
-    """A connection to PORT; what comes is read as whole replies (reply()) or as bytes (take())."""
+    """A connection to PORT; input is read as complete replies (reply()) or as bytes (take())."""
 
     def __init__(self, port):
         self.sock = socket.create_connection(("127.0.0.1", port), 5)
         self.sock.settimeout(60)
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.buf = bytearray()
-        # Bytes of this connection so far: what the server calls tot-net-in and tot-net-out.
+        # Bytes of this connection so far, which the server counts in tot-net-in and tot-net-out.
         self.sent = 0
         self.received = 0
 
     def address(self):
-        """What the server calls it."""
+        """Returns its address as the server has it."""
         return b"%s:%d" % (self.sock.getsockname()[0].encode(), self.sock.getsockname()[1])
 
     def close(self):
@@ -67,8 +67,8 @@ class Connection:
         self.received += len(chunk)
 
     def take(self, received=None):
-        """All bytes not read yet, up to the one that makes RECEIVED in all; without a number, all until the server
-        closes."""
+        """Returns the unread bytes, up to RECEIVED in all; without a number, all until the server closes the
+        connection."""
         try:
             while received is None or self.received < received:
                 self.fill()
@@ -81,7 +81,7 @@ class Connection:
         return raw
 
     def reply(self):
-        """One reply as its raw bytes and as nested Python values."""
+        """Returns one reply as its raw bytes and as nested Python values."""
         at, value = self.decode(0)
         raw = bytes(self.buf[:at])
         del self.buf[:at]
@@ -119,7 +119,7 @@ class Connection:
 
 
 class Server:
-    """A server process with a connection of its own; empty again with every fresh()."""
+    """A server process with a connection of its own; every fresh() empties it."""
 
     def __init__(self, binary, port, extra):
         self.port = port
@@ -156,7 +156,7 @@ class Server:
         self.link = Connection(self.port)
 
     def remember(self, setting):
-        """Today's value of SETTING is what fresh() sets it back to; None where the server has no such setting."""
+        """Makes fresh() reset SETTING to its present value. Returns None if the server has no such setting."""
         value = self.ask([b"CONFIG", b"GET", setting])[1]
         if not value:
             return None
@@ -164,9 +164,10 @@ class Server:
         return value[1]
 
     def fresh(self, protocol, settings=()):
-        """A new connection to an empty server with the settings it started with, SETTINGS (name, value) aside.
+        """Empties the server, resets its settings, applies SETTINGS (name, value), and returns a new connection.
 
-        Time acts on keys and fields only as they are met: the timer's cycle would act on one server before the other.
+        Keys and fields expire only when they are accessed: the active expire cycle would act on one server before the
+        other.
         """
         self.connect()
         wanted = {**self.defaults, **dict(settings)}

@@ -1,4 +1,4 @@
-"""blocking.py -- commands that wait for keys, and what ends their waits.
+"""blocking.py -- commands that block on keys, and events that end the block.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -12,7 +12,7 @@ SETTINGS = {}
 
 
 def commands(d):
-    """Without end; an eighth for some milliseconds; and in ways that are errors."""
+    """Returns blocking commands: without timeout, an eighth with some milliseconds, and invalid ones."""
     k, end = d.key, d.end
     least = lambda: d.one("MIN", "MAX")
     count = lambda: d.one([], [], ["COUNT", "1"], ["COUNT", "2"])
@@ -46,7 +46,7 @@ def commands(d):
 
 
 def operator(d):
-    """What keeps a script going: mostly it makes what some wait for, or ends a wait."""
+    """Returns commands that keep a script going: mostly they serve blocked clients or unblock them."""
     k = d.key
     return [
         (6, lambda: ["CLIENT", "UNBLOCK", d.client()] + d.one([], ["TIMEOUT"], ["ERROR"], ["ERROR"])),

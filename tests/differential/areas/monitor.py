@@ -1,4 +1,4 @@
-"""monitor.py -- clients that are shown the commands of others, and commands of which something is not shown.
+"""monitor.py -- clients that monitor the commands of others, and commands with arguments that are hidden.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -16,7 +16,7 @@ def commands(d):
         ["AUTH", "default", "p", "SETNAME", "n"], ["SETNAME", "a b", "AUTH", "default", "p"], ["SETNAME"])
     return [
         (7, lambda: ["MONITOR"]), (2, lambda: ["RESET"]), (0.2, lambda: ["MONITOR", "x"]), (1, d.leave_or_hush),
-        # Secrets, and what says no.
+        # Secrets, and refused commands.
         (2, lambda: ["AUTH"] + d.one(["p"], ["default", "p"], ["u", "p"], ["a", "b", "c"], [])), (3, hello),
         (0.5, lambda: ["CONFIG", "SET", d.one("hash-max-listpack-entries", "hz"), d.one("100", "x")]),
         (0.5, lambda: ["CONFIG", "GET", "hash-max-listpack-entries"]),
@@ -34,7 +34,7 @@ def commands(d):
         (0.3, lambda: ["CLIENT", "KILL", "ID", d.client()]),
         (0.5, lambda: ["CLIENT", "TRACKING", d.one("ON", "ON", "OFF")]), (0.5, lambda: ["CLIENT", "CACHING", "YES"]),
         (1, d.leave_or_hush),
-        # What others do.
+        # Activities of others.
         (2, lambda: ["MULTI"]), (3, lambda: ["EXEC"]), (1, lambda: ["DISCARD"]),
         (1, lambda: ["WATCH", k()]),
         (1, lambda: ["SUBSCRIBE", d.one("news", "n")]), (1, lambda: ["PSUBSCRIBE", "n*"]),
@@ -49,6 +49,6 @@ def operator(d):
         (2, lambda: ["SET", d.key(), d.number()]), (2, lambda: ["MONITOR"]), (1, lambda: ["RESET"]),
         (1, lambda: ["PUBLISH", "news", "from above"]), (1, lambda: ["CLIENT", "KILL", "ID", d.client()]),
         (0.5, lambda: ["CLIENT", "KILL", "TYPE", d.one("replica", "pubsub")]), (1, lambda: ["CLIENT", "LIST"]),
-        # A password for some steps: whoever has come before stays in.
+        # A password for some steps: clients that connected before stay logged in.
         (1, lambda: ["CONFIG", "SET", "requirepass", d.one("", "", "p")]),
     ]

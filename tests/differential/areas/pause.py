@@ -1,6 +1,6 @@
-"""pause.py -- CLIENT PAUSE: who waits until it is over, what goes on meanwhile, in which order all is made up for.
+"""pause.py -- CLIENT PAUSE: which clients wait, what continues meanwhile, and the order in which clients resume.
 
-Pauses have no end of their own here: a command or the observer ends them (stage.py).
+Pauses have no timeout here: a command or the observer ends them (stage.py).
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -11,7 +11,7 @@ NEEDS = ["client|pause", "client|unpause", "monitor"]
 WAITS = True
 PAUSES = True
 GROUPS = True
-# So many commands are in one batch here; a pipeline that is longer gives way to those of others.
+# The number of commands in one batch here; a longer pipeline yields to those of others.
 SETTINGS = {"prefetch-batch-max-size": ["128"]}
 
 
@@ -23,23 +23,23 @@ def commands(d):
     k = d.key
     return [
         (4, lambda: pause(d)),
-        # In one write with another pause behind it 9.1.2 lets those who were held go and come again, behind others.
+        # If another pause follows in one write, 9.1.2 releases the paused clients and pauses them again, after others.
         (1, lambda: Alone(["CLIENT", "UNPAUSE"])),
         (0.5, lambda: ["CLIENT", "PAUSE"] + d.one(["x"], ["-1"], ["9" * 19], ["9" * 20], ["1", "x"], ["0"])),
-        # What counts as a write, and what does not.
+        # Commands that count as writes, and others.
         (2, lambda: ["PUBLISH", d.one("news", "n"), "m"]), (1, lambda: ["SPUBLISH", "news", "m"]),
         (1, lambda: ["PFCOUNT"] + d.one(["none"], ["none", "none"])), (1, lambda: ["TOUCH", k()]),
         (1, lambda: ["GETEX", k()]), (1, lambda: ["FLUSHALL"]), (1, lambda: ["SORT", k(), "ALPHA"]),
         (1, lambda: ["SORT_RO", k(), "ALPHA"]), (1, lambda: ["XREAD", "STREAMS", k(), "0"]),
         (1, lambda: ["OBJECT", "FREQ", k()]), (1, lambda: ["KEYS", "nothing*"]), (1, lambda: ["WAIT", "0", "0"]),
         (1, lambda: ["DBSIZE"]), (1, lambda: ["RANDOMKEY", "x"]),
-        # Wrong in a way that is known before it waits, or behind.
+        # Errors that are detected before or after the pause.
         (1, lambda: ["SET", k()]), (1, lambda: ["INCRBY", k(), "x"]),
-        # Waits of two kinds.
+        # Two kinds of blocking.
         (2, lambda: ["BLPOP", k(), "0"]), (2, lambda: ["BLMOVE", k(), k(), "LEFT", "RIGHT", "0"]),
         (1, lambda: ["BZPOPMIN", k(), "0"]), (2, lambda: ["XREAD", "BLOCK", "0", "STREAMS", k(), "$"]),
         (1, lambda: ["CLIENT", "UNBLOCK", d.client()]),
-        # What else a client may be meanwhile.
+        # Other states of a client meanwhile.
         (2, lambda: ["MULTI"]), (3, lambda: ["EXEC"]), (1, lambda: ["DISCARD"]),
         (2, lambda: ["WATCH", k()]),
         (1, lambda: ["SUBSCRIBE", "news"]), (1, lambda: ["UNSUBSCRIBE", "news"]), (1, lambda: ["SSUBSCRIBE", "news"]),

@@ -1,4 +1,4 @@
-"""pubsub.py -- channels, patterns, sharded channels, and what the keyspace tells of itself.
+"""pubsub.py -- channels, patterns, sharded channels, and keyspace notifications.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -27,7 +27,7 @@ def commands(d):
         (4, lambda: ["SPUBLISH", sharded(), "hello"]),
         (1, lambda: ["PUBSUB", "NUMPAT"]), (1, lambda: ["PUBSUB", "NUMSUB"] + d.one([], some(channel))),
         (1, lambda: ["PUBSUB", "SHARDNUMSUB"] + d.one([], some(sharded))),
-        # In no order: with a pattern that only one name fits. All of them are compared by the step "look".
+        # The order is arbitrary: so the pattern matches only one name. The step "look" compares all channels.
         (1, lambda: ["PUBSUB", "CHANNELS", d.one("news", "__keyspace@0__:?", "")]),
         (1, lambda: ["PUBSUB", "SHARDCHANNELS", d.one("n*", "s1", "x")]),
         (0.2, lambda: ["PUBSUB", "NOSUCH"]), (0.2, lambda: ["PUBSUB", "NUMPAT", "x"]), (0.2, lambda: ["SUBSCRIBE"]),

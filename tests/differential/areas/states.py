@@ -1,5 +1,5 @@
-"""states.py -- what a connection may be, all at once: in MULTI, watching, subscribed, tracking, silent, of either
-protocol; and what ends it, in whole pipelines and inside of transactions.
+"""states.py -- all states of a connection at once: in MULTI, watching, subscribed, tracking, without replies, in both
+protocols; and commands that end them, in pipelines and within transactions.
 
 SPDX-License-Identifier: BSD-3-Clause
 """

@@ -1,4 +1,4 @@
-"""tracking.py -- client-side caching: who is told that a key has changed.
+"""tracking.py -- client-side caching: which clients are notified of a changed key.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -16,7 +16,7 @@ def commands(d):
     other = lambda: d.one(d.client(), d.client(), d.client(), "0", "99999999", "x")
 
     def on():
-        """TRACKING ON with options that fit together, mostly."""
+        """Returns TRACKING ON with options that are mostly consistent."""
         mode = d.one([], [], ["OPTIN"], ["OPTOUT"], ["BCAST"],
                      ["BCAST"] + [word for _ in range(d.r.randint(1, 2)) for word in ("PREFIX", d.one(*PREFIXES))],
                      ["PREFIX", "a"], ["OPTIN", "OPTOUT"], ["BCAST", "OPTIN"], ["BCAST", "PREFIX", "a", "PREFIX", "ab"])

@@ -1,6 +1,6 @@
-"""transactions.py -- MULTI and its kin, one command at a time: other clients come in between.
+"""transactions.py -- MULTI and related commands, one at a time: those of other clients come in between.
 
-Whole transactions in one write are drawn in scripts.py, in every area.
+scripts.py draws complete transactions in one write, in every area.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -20,7 +20,7 @@ def commands(d):
         (0.3, lambda: ["MULTI", "x"]), (0.3, lambda: ["EXEC", "x"]), (0.3, lambda: ["WATCH"]),
         (0.3, lambda: ["UNWATCH", k()]),
         (0.3, lambda: ["DISCARD", k()]),
-        # What a transaction may hold beside keys.
+        # Commands in a transaction that do not concern keys.
         (0.3, lambda: ["CONFIG", "SET", "hash-max-listpack-entries", d.one("128", "512", "x")]),
         (0.3, lambda: ["CLIENT", "SETNAME", d.one("n", "a b", "")]), (0.3, lambda: ["CLIENT", "GETNAME"]),
         (0.3, lambda: ["CLIENT", "NO-TOUCH", d.one("ON", "OFF")]), (0.3, lambda: ["COMMAND", "GETKEYS", "GET", k()]),

@@ -1,4 +1,4 @@
-"""commands.py -- servers that follow each other: FAILOVER, WAIT, WAITAOF, REPLICAOF, and what clients see of it.
+"""commands.py -- primaries and replicas: FAILOVER, WAIT, WAITAOF, REPLICAOF, and their effects on clients.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -13,7 +13,7 @@ DIRECT = ("--repl-diskless-sync", "yes")
 def _pair(b, *options):
     p, r = b.server(*DIRECT, *options), b.server(*DIRECT, *options)
     r.follow(p)
-    p.await_field("master_repl_offset", 14)  # the ping that begins a stream
+    p.await_field("master_repl_offset", 14)  # the ping at the start of a replication stream
     return p, r
 
 
@@ -206,7 +206,7 @@ def failover_waits(b):
 
 
 def _target(b, answer, force):
-    """A failover to a fake that listens: what it is asked, and what comes of the answer."""
+    """A failover to a fake replica: the requests that it gets, and the effect of its reply."""
     p = b.primary()
     s = b.server(*DIRECT)
     r = b.replica(s, port=p.port)

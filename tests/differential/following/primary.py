@@ -1,4 +1,4 @@
-"""primary.py -- a fake replica says everything that one may say, and much that it may not.
+"""primary.py -- a fake replica sends every valid request, and many invalid ones.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -96,7 +96,7 @@ def pending_output(b):
     b.see("PSYNC behind output that is not sent", client.heard())
 
 
-# ---- The dataset, in each form -----------------------------------------------------------------------------------
+# ---- The dataset, in each format ---------------------------------------------------------------------------------
 
 
 def _full(b, s, what, **options):
@@ -235,7 +235,7 @@ def rdb_filters(b):
     b.see_replication(s, "with a filter")
 
 
-# ---- PSYNC: parts of the stream ----------------------------------------------------------------------------------
+# ---- PSYNC: partial synchronization ------------------------------------------------------------------------------
 
 
 def partial(b):
@@ -297,7 +297,7 @@ def second_psync(b):
 
 
 def replies_on_the_link(b):
-    """Not CLIENT REPLY, behind which a stream stops for ever there."""
+    """Without CLIENT REPLY, which ends the replication stream in Valkey."""
     s = b.server(*DIRECT)
     for words in (["PING"], ["GET", "a"], ["SET", "a", "1"], ["REPLCONF", "capa", "eof"], ["REPLCONF"], ["NOSUCH"],
                   ["INFO"], ["QUIT"], ["RESET"], ["HELLO", "3"], ["AUTH", "x"], ["SELECT", "1"], ["CLIENT", "ID"],
@@ -338,7 +338,7 @@ def before_it_is_online(b):
     b.see_replication(s, "all have gone")
 
 
-# ---- The stream, and what is acknowledged ------------------------------------------------------------------------
+# ---- The replication stream, and acknowledgments -----------------------------------------------------------------
 
 
 def acknowledgements(b):
@@ -434,7 +434,7 @@ def pings(b):
 
 
 def two_at_once(b):
-    """One child for those who want the same, another for those who do not."""
+    """One child for replicas with equal requests, another for others."""
     s = b.server("--repl-diskless-sync", "yes", "--repl-diskless-sync-delay", "1")
     s.ask("SET", "a", "1")
     ones = [b.replica(s), b.replica(s, port=7778), b.replica(s, version="8.0.0", port=7779)]
@@ -697,7 +697,7 @@ def backlog_ttl(b):
 
 
 def backlog_trim(b):
-    """What is let go of is a matter of blocks; that at least the size is kept, and at most a block more, is not."""
+    """The bytes that are trimmed depend on blocks; but at least the size is kept, and at most a block more."""
     s = b.server(*DIRECT, "--repl-backlog-size", "16384")
     r = b.replica(s)
     r.full()
@@ -722,7 +722,7 @@ def backlog_trim(b):
 
 
 def restart(b):
-    """The second name after a restart from a snapshot, and what a replica may go on from."""
+    """The second replication ID after a restart from a snapshot, and the offsets from which a replica may continue."""
     s = b.server(*DIRECT)
     r = b.replica(s)
     r.full()
@@ -806,7 +806,7 @@ def dual_channel(b):
 
 
 def dual_channel_early(b):
-    """The first connection asks before the dataset is out."""
+    """The first connection sends PSYNC before the dataset is sent."""
     s = b.server(*DUAL, "--rdb-key-save-delay", "100000")
     for i in range(20):
         s.ask("SET", "k%d" % i, "v")
@@ -858,7 +858,7 @@ def dual_channel_refused(b):
 
 
 def _beside(b, s):
-    """A second connection that has got the dataset, and what its $ENDOFF said."""
+    """Returns a second connection that has got the dataset, and its $ENDOFF."""
     d = b.replica(s, hello=False)
     d.ask("REPLCONF", "capa", "eof", "rdb-only", "1", "rdb-channel", "1", "version", "9.1.2")
     d.raw(b"SYNC\r\n")

@@ -1,4 +1,4 @@
-"""replica.py -- a fake primary says everything that one may say, and much that it may not.
+"""replica.py -- a fake primary sends every valid reply, and many invalid ones.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -20,13 +20,13 @@ LOGGED = ("PRIMARY <-> REPLICA sync started", "PRIMARY <-> REPLICA sync: Loading
 
 
 def _follow(b, s, p):
-    """Its next connection."""
+    """Makes it a replica; returns its next connection."""
     b.see("REPLICAOF", s.ask("REPLICAOF", "127.0.0.1", p.port))
     return p.session()
 
 
 def _up(b, *options, data=DATA, offset=0, stream=b""):
-    """A server with a link that is up, and the session."""
+    """Returns a server with a link that is up, and the session."""
     s = b.server(*options)
     p = b.primary()
     s.ask("REPLICAOF", "127.0.0.1", p.port)
@@ -37,7 +37,7 @@ def _up(b, *options, data=DATA, offset=0, stream=b""):
     return s, p, m
 
 
-# ---- What is said ------------------------------------------------------------------------------------------------
+# ---- The handshake -----------------------------------------------------------------------------------------------
 
 
 def handshakes(b):
@@ -67,7 +67,7 @@ def handshakes(b):
 
 
 def handshake_refusals(b):
-    """What it makes of each reply: whether it goes on, and what it says next."""
+    """The effect of each reply: whether it continues, and its next request."""
     for word, answers in (
             (b"PING", [b"+PONG\r\n", b"+anything\r\n", b"-NOAUTH x\r\n", b"-NOPERM x\r\n",
             b"-ERR operation not permitted\r\n",
@@ -107,7 +107,7 @@ def handshake_refusals(b):
 
 
 def psync_answers(b):
-    """Each answer to PSYNC: what it says then, and whether it comes again."""
+    """Each reply to PSYNC: its next request, and whether it reconnects."""
     malformed = "a malformed answer: there it waits for ever, or goes on under a wrong name; here it comes again"
     for answer, but in ((b"-LOADING x\r\n", None), (b"-NOMASTERLINK x\r\n", None),
                         (b"-ERR unknown command 'PSYNC'\r\n", None), (b"-NOAUTH x\r\n", None), (b"-NOPERM x\r\n", None),
@@ -189,7 +189,7 @@ def dataset(b):
                 b.see_replication(s, what)
                 b.see(what + ": ROLE", s.ask("ROLE"))
                 acks = m.acks(encode(["REPLCONF", "ACK", "127"]))
-                # The first one may come again: each second has one, whether the stream has come by then or not.
+                # The first one may repeat: there is one each second, whether the replication stream has arrived or not.
                 b.see(what + ": second", [one for one in acks if one != first])
                 b.see(what + ": logged", s.lines(*LOGGED))
                 b.see(what + ": the old place", s.lines("Discarding"))
@@ -198,7 +198,7 @@ def dataset(b):
 
 
 def aux_of_the_dataset(b):
-    """The stream's database is what the snapshot says, where it does."""
+    """The database of the replication stream is that in the snapshot, if it has one."""
     for aux, wanted in (((), b"0"), (((b"repl-stream-db", b"3"),), b"3"),
                         (((b"repl-stream-db", b"3"), (b"repl-id", OTHER_ID), (b"repl-offset", b"77")), b"3"),
                         (((b"repl-stream-db", b"99"),), b"0"), (((b"repl-stream-db", b"-1"),), b"0"),
@@ -263,7 +263,7 @@ def states_of_a_transfer(b):
 
 
 def broken_transfers(b):
-    """What is left when a transfer is cut, and what it asks for then."""
+    """The dataset after an interrupted transfer, and its next request."""
     for load in ("disabled", "flush-before-load", "swapdb"):
         for what, data in (("nothing", b""), ("newlines", b"\n\n"), ("error", b"-ERR no\r\n"), ("no header",
             b"abc\r\n"),
@@ -413,7 +413,7 @@ def continue_with_another_id(b):
 
 
 def links_that_break(b):
-    """What may be asked for after each way of breaking."""
+    """Its request after each kind of broken link."""
     bad = "there a link on which no protocol is spoken stays until the primary closes it"
     for what, data in (("closed", None), ("bad: protocol", b"*x\r\n"), ("bad: bulk", b"*1\r\n$-5\r\n"),
         ("bad: an inline line", b"SET i 1\r\n"),
@@ -582,7 +582,8 @@ def refusals_when_down(b):
 
 
 def refusals_when_loading(b):
-    """A load from a connection that comes to a stop answers nobody there; from a file it does between pieces."""
+    """In Valkey, loading from a stalled connection blocks all clients; loading from a file serves them between
+    pieces."""
     for load in ("disabled",):
         s = b.server("--repl-diskless-load", load, "--key-load-delay", "30000",
             "--loading-process-events-interval-bytes", "1024")
@@ -628,7 +629,7 @@ def redirected(b):
         b.see("%r" % words, s.ask(*words))
 
 
-# ---- Keys and their time -----------------------------------------------------------------------------------------
+# ---- Keys with expires -------------------------------------------------------------------------------------------
 
 
 def expired_keys(b):
@@ -798,7 +799,7 @@ def blocked_clients(b):
 
 
 def started_as_replica(b):
-    """Of a snapshot with a place in a stream, and without."""
+    """Starts from a snapshot with and without a replication offset."""
     import os
     for what, aux in (("whole", ((b"repl-stream-db", b"2"), (b"repl-id", ID), (b"repl-offset", b"500"))),
                       ("no db", ((b"repl-id", ID), (b"repl-offset", b"500"))), ("no offset", ((b"repl-stream-db",
@@ -907,7 +908,7 @@ def dual_channel(b):
 
 
 def dual_channel_failures(b):
-    """What each failure makes it do: both connections end, and it comes again."""
+    """The effect of each failure: both connections end, and it reconnects."""
     def begin(*options):
         s = b.server("--dual-channel-replication-enabled", "yes", *options)
         s.ask("SET", "mine", "1")

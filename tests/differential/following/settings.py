@@ -1,4 +1,4 @@
-"""settings.py -- settings of replication: what they take, under which names, and what CONFIG REWRITE makes of them.
+"""settings.py -- settings of replication: valid values, names, and the output of CONFIG REWRITE.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -95,7 +95,7 @@ def rewrite(b):
 
 
 def at_start(b):
-    """Options that end a start, and some that do not."""
+    """Options with which a start fails, and some with which it does not."""
     import subprocess
     s = b.server()
     for words in (["--replicaof", "127.0.0.1"], ["--replicaof", "127.0.0.1", "x"], ["--replicaof",

@@ -1,4 +1,4 @@
-"""stream.py -- what a replica is sent of each command: the cases of tests/support/propagation_cases.tcl, and more.
+"""stream.py -- the propagation of each command to replicas: the cases of tests/support/propagation_cases.tcl, and more.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -11,7 +11,7 @@ import time
 from bench import encode
 from wire import ROOT
 
-# The cases in a form that is easily read: words of a command end in \1, commands in \2, columns in \3.
+# The cases in a format that is easily parsed: words of a command end in \1, commands in \2, columns in \3.
 READ = r'''
 proc words {lines} {
     set out ""
@@ -68,7 +68,7 @@ def _run(b, s, line, dump, waiting):
 HIDDEN = [["HSETEX", "h", "PX", "1", "FIELDS", "2", "f", "1", "e", "1"], ["HSET", "h", "g", "1"], None]
 GROUP = [["XADD", "x", "1-1", "f", "v"], ["XADD", "x", "2-1", "f", "v"], ["XGROUP", "CREATE", "x", "g", "0"]]
 
-# What would make another dataset elsewhere, so that other words are written here.
+# Cases whose propagation in Valkey would give another dataset, so that this server propagates other commands.
 OTHERWISE = (
     (HIDDEN, ["HDEL", "h", "f", "g"]), (HIDDEN, ["HGETDEL", "h", "FIELDS", "2", "f", "g"]),
     (HIDDEN, ["HEXPIRE", "h", "100", "FIELDS", "2", "f", "g"]),
@@ -82,7 +82,7 @@ OTHERWISE = (
 
 
 class _Stream:
-    """A server with a fake replica, and what that is sent."""
+    """A server with a fake replica, and the commands that this is sent."""
 
     def __init__(self, b):
         self.b = b
@@ -165,7 +165,7 @@ def eviction(b):
 
 
 def other_writers(b):
-    """What is not a plain command of a client."""
+    """Writes other than plain commands of a client."""
     stream = _Stream(b)
     s = stream.server
     stream.begin()

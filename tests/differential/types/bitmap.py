@@ -7,7 +7,7 @@ import rules
 
 WORDS = ["AND", "OR", "XOR", "NOT", "and", "xor", "DIFF", "ONE", ""]
 
-# A SETBIT or BITFIELD that changes nothing leaves a number a number here; there it becomes raw.
+# After a SETBIT or BITFIELD without a change a number keeps its encoding here; in Valkey it becomes raw.
 REPLIES = {name: ("encoding after no change", rules.Levelled()) for name in ("setbit", "bitfield")}
 
 
@@ -36,8 +36,8 @@ def commands(g):
             return [g.case("SET"), field(), small_offset(), g.number()]
         if kind < 0.9:
             return [g.case("INCRBY"), field(), small_offset(), g.number()]
-        # The string has grown by what is written first: where OVERFLOW FAIL keeps all back, a string that grows is told of
-        # here and not there.
+        # The first write makes the string grow: if OVERFLOW FAIL then rejects everything, this server reports the
+        # growth, Valkey does not.
         return [g.case("SET"), "u1", "7000", "0", g.case("OVERFLOW"), g.r.choice(["WRAP", "sat", "FAIL", "fail", "NOPE"])]
 
     unit = lambda: g.options([g.word("BYTE", "BIT", "BIT", "NOPE")], 0.6)

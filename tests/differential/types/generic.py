@@ -1,11 +1,11 @@
-"""generic.py -- generators of the generic group: what is done with keys of any type, and to whole databases.
+"""generic.py -- generators of the generic group: commands on keys of any type, and on whole databases.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
 
 import rules
 
-# Dumps that no server of ours made: nothing, a foot without a head, version 9999, a sum that does not fit.
+# Invalid dumps: empty, only a footer, version 9999, a wrong checksum.
 BAD_DUMPS = ["", "\x00", "\x00\x03abc", "\x00\x03abc\x0b\x00" + "\x00" * 8, "\xff" * 12, "\x00\x01a\x0f\x27" + "\x00" * 8]
 
 REPLIES = {

@@ -6,7 +6,7 @@ import math
 
 
 class Ties:
-    """COUNT without ANY takes the nearest; which of several at the same distance is the sort's affair."""
+    """COUNT without ANY takes the nearest; of several at the same distance the choice depends on the sort."""
 
     def judge(self, command, answers, ask):
         words = [word.upper() for word in command]
@@ -27,13 +27,13 @@ REPLIES = {name: ("order of what is equally far", Ties()) for name in (
 
 
 def middle_is_beyond(vertices):
-    """The polygon's middle lies where no place can be: what the peer finds then is a matter of chance."""
+    """Returns whether the polygon's center is outside the valid range: the peer's result is random then."""
     try:
         points = [[math.radians(float(word)) for word in vertex] for vertex in vertices]
         x = sum(math.cos(lat) * math.cos(lon) for lon, lat in points)
         y = sum(math.cos(lat) * math.sin(lon) for lon, lat in points)
         z = sum(math.sin(lat) for _, lat in points)
-    except ValueError:  # no number, or an infinite one
+    except ValueError:  # not a number, or infinite
         return False
     return abs(math.degrees(math.atan2(z, math.hypot(x, y)))) > 85.05
 
@@ -41,7 +41,7 @@ def middle_is_beyond(vertices):
 def commands(g):
     key = lambda: g.key("zset")
     member = g.member
-    # A round's places lie around one, near or far from each other.
+    # The positions of a round are near to or far from a common center.
     middle = (g.r.choice([0, 15, -122, 179.999, g.r.uniform(-180, 180)]), g.r.choice([0, 38, -67, 81, g.r.uniform(-85, 85)]))
     spread = 10 ** g.r.uniform(-4, 2)
 
@@ -52,7 +52,7 @@ def commands(g):
         return [repr(min(180.0, max(-180.0, lon))), repr(min(85.05112878, max(-85.05112878, lat)))]
 
     unit = lambda: g.r.choice(["m", "km", "KM", "ft", "mi", "m", "km"]) if g.chance(0.97) else "yd"
-    # Metres or what the unit makes of them.
+    # A distance in meters or another unit.
     size = lambda: repr(spread * 111000 * 10 ** g.r.uniform(-5, 1)) if g.chance(0.93) else g.score()
     reply = lambda: g.options([g.word("WITHDIST"), g.word("WITHCOORD"), g.word("WITHHASH")], 0.25) if g.chance(0.6) else []
     count = lambda: g.options([lambda: [g.case("COUNT"), g.count()] + g.options([g.word("ANY")], 0.6)], 0.4)
@@ -70,7 +70,7 @@ def commands(g):
             return source + [g.case("BYBOX"), size(), size(), unit()]
         return [g.case("BYPOLYGON"), str(len(vertices))] + [word for vertex in vertices for word in vertex]
 
-    # COUNT of equally far ones would store others: it goes with ANY, which takes them as they lie.
+    # With COUNT, a tie in distance would store different ones: so it is used with ANY, which takes them in order.
     any_count = lambda: g.options([lambda: [g.case("COUNT"), g.count(), "ANY"]], 0.3)
     store = lambda: [g.r.choice(["STORE", "storedist"]), key()]
     return {

@@ -1,4 +1,4 @@
-"""hash.py -- generators of the hash group, times of fields included.
+"""hash.py -- generators of the hash group, including field TTLs.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -15,7 +15,7 @@ SETTINGS = {
 
 
 class TimesLeft:
-    """What is left of each field's time: that it has one, and about which."""
+    """The remaining TTL of each field: whether it has one, and about which."""
 
     def __init__(self, apart):
         self.apart = apart
@@ -56,7 +56,7 @@ def commands(g):
     value = g.r.choice([g.member, g.text, g.text])
 
     def block(draw, low=1, high=4):
-        """FIELDS, their number, which is rarely wrong, and what DRAW gives for each."""
+        """Returns FIELDS, the number of fields, which is rarely wrong, and the result of DRAW for each."""
         count = g.many(low, high)
         said = count if g.chance(0.95) else g.r.choice([0, -1, count + 1, count - 1, "abc", "9223372036854775807"])
         return [g.case("FIELDS"), said] + [word for _ in range(count) for word in draw()]
@@ -74,7 +74,7 @@ def commands(g):
         return lambda: g.moment(unit)
 
     def over():
-        """Fields whose time is over, which nobody has taken out yet."""
+        """Returns commands for expired fields that are not deleted yet."""
         return g.expired("HPEXPIRE", key(), "1", *block(lambda: [field()], 1, 6))
 
     def setex():
@@ -116,7 +116,7 @@ def commands(g):
 
 
 def draws(g):
-    """HRANDFIELD's count, small enough for an answer that is sent, and its option."""
+    """Returns HRANDFIELD's count, small enough for its reply to be sent, and its option."""
     if g.chance(0.2):
         return []
     count = g.r.choice([str(g.r.randrange(-8, 12)), "100", "1000", "-100", "9223372036854775807",

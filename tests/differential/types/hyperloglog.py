@@ -16,7 +16,7 @@ REPLIES = {
 def commands(g):
     names = ["hll:1", "hll:2", "hll:3"]
     key = lambda: g.r.choice(names) if g.chance(0.95) else g.key()
-    # Few elements meet often, many make it dense.
+    # Few elements repeat often, many make it dense.
     space = g.r.choice([10, 300, 5000])
     element = lambda: str(g.r.randrange(space)) if g.chance(0.95) else g.text()
     many = lambda: g.r.choice([0, 1, 1, 1, 2, 3, 40])

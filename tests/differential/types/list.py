@@ -19,11 +19,11 @@ def read(key):
 def commands(g):
     key = lambda: g.key("list")
     element = g.member
-    # Elements at the edges of a node, now and then.
+    # Sometimes elements whose size is at the limits of a node.
     value = lambda: g.member() if g.chance(0.97) else "z" * g.r.choice([4080, 4088, 4096, 4097, 8184, 8185, 8192, 8193])
     values = lambda: [value() for _ in range(g.many())]
     side = lambda: g.case(g.r.choice(["LEFT", "RIGHT"]) if g.chance(0.97) else "MIDDLE")
-    # Beyond 32 bits LSET of 9.1 takes other elements than the one that is named: a sequence is not damaged.
+    # Beyond 32 bits LSET of 9.1 changes another element than the named one: a sequence is not damaged.
     index = lambda: str(g.r.randrange(-8, 30)) if g.chance(0.97) else g.r.choice(["", "x", "1.5", "+1", "01", " 1"])
     return {
         "lpush": (3, lambda: [key()] + values()),

@@ -1,6 +1,6 @@
-"""server.py -- generators of the connection and server groups, and of a command that is not there.
+"""server.py -- generators of the connection and server groups, and of an unknown command.
 
-They change what the server is, not what it holds: a small part of a round.
+They change the server's state and not its dataset: a small part of a round.
 
 SPDX-License-Identifier: BSD-3-Clause
 """

@@ -6,12 +6,12 @@ SPDX-License-Identifier: BSD-3-Clause
 import rules
 
 TYPE = "set"
-# A listpack that was made of a table has its members in the order of that.
+# A listpack made from a table has the members in the table's order.
 SAME_DUMP = ("intset",)
 
 SETTINGS = {
-    # Not small: an integer too many makes a table and a word first makes a listpack, so that what SUNIONSTORE gets from
-    # a table depends on the order of that. tests/type/set.tcl has the small ones.
+    # Not small: one integer too many makes a table, but a word first makes a listpack, so the result of SUNIONSTORE on
+    # a table depends on its order. tests/type/set.tcl has the small ones.
     "set-max-intset-entries": [100000],
     "set-max-listpack-entries": [0, 1, 3, 8, 100000],
     "set-max-listpack-value": [0, 1, 4, 100000],
@@ -34,11 +34,11 @@ def read(key):
 
 def commands(g):
     key = lambda: g.key("set")
-    # In some rounds sets are of integers only: else an intset is rare.
+    # In some rounds sets have only integers, as an intset is rare otherwise.
     member = g.r.choice([g.member, g.member, g.integer])
     members = lambda: [member() for _ in range(g.many())]
     keys = lambda: g.some(key, 1, 4)
-    # SRANDMEMBER with a count of minus a million is a reply of that length.
+    # A count of minus a million would make a reply of a million members.
     bounded = lambda: g.count() if g.chance(0.9) else g.r.choice(["-9223372036854775808", "9223372036854775807", "x"])
 
     def count():

@@ -7,12 +7,12 @@ import rules
 
 WEIGHT = 0.5
 
-# Elements of a table come in any order, and so does what compares equal: by ALPHA with weights, or not at all.
+# Elements of a table have any order, and so do elements that compare equal: by ALPHA with weights, or unsorted.
 
 
 class Sorted:
-    """The peer's SORT makes a skiplist of a sorted set's listpack that it reads, even where it fails then; it is made one
-    here, too.
+    """The peer's SORT converts the listpack of a sorted set that it reads to a skiplist, even if it fails afterwards;
+    the rule does the same here.
     """
 
     def judge(self, command, answers, ask):

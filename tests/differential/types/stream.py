@@ -1,7 +1,7 @@
 """stream.py -- generators of the stream group.
 
-Entries get their IDs from a small range that grows, so that commands meet each other's; IDs of the clock are not drawn,
-because they would be other ones on either server.
+IDs of entries come from a small growing range, so that commands find each other's entries; IDs of the clock are not
+used, because they would differ between the servers.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -10,7 +10,7 @@ TYPE = "stream"
 
 SETTINGS = {
     "stream-node-max-entries": [0, 1, 3, 5],
-    # The peer ends itself where a node has fewer bytes than one entry takes.
+    # The peer aborts if a node has fewer bytes than an entry takes.
     "stream-node-max-bytes": [0, 300, 1000],
 }
 
@@ -23,13 +23,13 @@ BAD_IDS = ["x", "", "-", "+", "$", ">", "1-", "-1", "1-1-1", "1-x", "(1", "(", "
            "18446744073709551615-18446744073709551615", "18446744073709551615", "18446744073709551616", " 1", "+1-+2",
            "0000000001-001", "(18446744073709551615-18446744073709551615", "(0-0", "1.5", "1-18446744073709551615"]
 BAD_NUMBERS = ["-1", "x", "", "9223372036854775807", "9223372036854775808", "-9223372036854775808", "0", "1.5"]
-OLD_MS = "1000"  # as time of delivery: idle for longer than any test runs
+OLD_MS = "1000"  # time of delivery: idle for longer than any test runs
 LONG_IDLE = "100000000000"
 CLOCKS = (b"seen-time", b"active-time", b"idle", b"inactive")
 
 
 def without_times(value, before=None):
-    """Times become a word; that there is none, or one long past, is exact."""
+    """Replaces times by a word; the absence of a time, or one long past, is exact."""
     if isinstance(value, list):
         return [without_times(part, value[i - 1] if i else None) for i, part in enumerate(value)]
     if isinstance(value, bytes) and value[:1] == b":" and value != b":-1":
@@ -43,7 +43,7 @@ def timed(raw, value):
 
 
 def idle(raw, value):
-    """Rows of ID, consumer, idle time, deliveries; or a summary."""
+    """Compares rows of ID, consumer, idle time, deliveries; or a summary."""
     if not isinstance(value, list):
         return raw
     return [row[:2] + [int(row[2][1:]) > 10 ** 11] + row[3:] if isinstance(row, list) and len(row) == 4 else row
@@ -66,7 +66,7 @@ def read(key):
 
 
 class Words:
-    """Draws words behind the names of commands."""
+    """Draws words that follow the names of commands."""
 
     def __init__(self, g):
         self.g = g

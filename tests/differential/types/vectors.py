@@ -1,4 +1,5 @@
-"""vectors.py -- the commands that made the values of tests/type/vectors.txt: what one server dumps, the other restores.
+"""vectors.py -- runs the commands that made the values of tests/type/vectors.txt, and restores the dump of one server
+in the other.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -8,12 +9,12 @@ import re
 
 PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "type", "vectors.txt")
 WEIGHT = 0.3
-# A command of each type: a payload is of use where both servers have the type.
+# A command of each type: a payload is useful if both servers have the type.
 COMMAND_OF = {"list": "rpush", "set": "sadd", "hash": "hset", "zset": "zadd", "stream": "xadd"}
 
 
 def unfold(word):
-    """Raw bytes of a word of vectors.txt."""
+    """Returns the raw bytes of a word of vectors.txt."""
     folded = re.fullmatch(r"\((\w+)\*(\d+)\)", word)
     if folded:
         return folded[1].encode() * int(folded[2])
@@ -23,12 +24,12 @@ def unfold(word):
 
 
 def read_vectors():
-    """(type, commands, payload) of each."""
+    """Returns (type, commands, payload) of each vector."""
     return [vector[1:] for vector in read_named()]
 
 
 def read_payloads():
-    """(name, payload) of each."""
+    """Returns (name, payload) of each vector."""
     return [(name, payload) for name, _, _, payload in read_named()]
 
 
@@ -49,7 +50,7 @@ def read_named():
 
 
 def commands(g):
-    # Commands that tell the time to the content would differ between two servers, and so would what is not there.
+    # Commands that store the time would differ between two servers, and so would missing ones.
     made = {}
     for kind, steps, _ in read_vectors():
         if steps and not {step[0] for step in steps} & {b"VADD", b"XREADGROUP", b"XCLAIM", b"XGROUP"}:
@@ -64,6 +65,6 @@ def commands(g):
     def restore():
         return [g.key(), "0", bytes(g.r.choice(payloads))] + g.options([g.word("REPLACE")], 0.8)
 
-    # Consumers' times come with a payload, so that both have the same.
+    # Times of consumers are in the payload, so that both have the same.
     payloads = [payload for kind, _, payload in read_vectors() if COMMAND_OF.get(kind, "set") in g.known]
     return {**{name: (lambda name=name: sequence(name)) for name in made}, "restore": (4, restore)}

@@ -62,7 +62,7 @@ def commands(g):
         low, high = draw(), draw()
         return [low, high]
 
-    # What a range of members means where scores differ is not defined: they are made equal first.
+    # A range by members is undefined if scores differ: they are made equal first.
     def even(*command):
         k = command[2] if command[0].lower() == "zrangestore" else command[1]
         return g.sequence(["ZUNIONSTORE", k, "2", k, k, "WEIGHTS", "0", "-0.0"], list(command))
