@@ -1,10 +1,10 @@
-# acl.tcl -- users: their rules as text, and what they may do.
+# acl.tcl -- users: their rules as text, and the commands they may run.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
 set sha_p 148de9c5a7a44d19e56cd9ae1a554bf67847afb0c58f6e12fa29ac7ddfca9940
 
-# What ACL LIST says of a new user with these rules.
+# Returns the entry of ACL LIST for a new user with these rules.
 proc rules_of {args} {
     r ACL SETUSER u reset
     r ACL SETUSER u {*}$args
@@ -13,7 +13,7 @@ proc rules_of {args} {
     return [string range $line 7 end]
 }
 
-# A connection of user NAME, whose password is p.
+# Runs BODY with a connection of user NAME, whose password is p.
 proc as_user {name body} {
     upvar c c
     with_clients c {
@@ -22,7 +22,7 @@ proc as_user {name body} {
     }
 }
 
-# Which of WORDS lie in what the process may write to.
+# Returns those of WORDS that are in writable memory of the process.
 proc memory_with {pid words} {
     set maps [open /proc/$pid/maps]
     set memory [open /proc/$pid/mem rb]
@@ -30,7 +30,7 @@ proc memory_with {pid words} {
     foreach line [split [read $maps] \n] {
         if {![regexp {^([0-9a-f]+)-([0-9a-f]+) rw} $line -> from to]} continue
         scan "$from $to" "%llx %llx" from to
-        # Shadows of sanitizers are terabytes of nothing.
+        # The shadow memory of sanitizers is terabytes of zeros.
         if {$to - $from > 1 << 28} continue
         seek $memory $from
         if {[catch {set bytes [read $memory [expr {$to - $from}]]}]} continue

@@ -1,14 +1,14 @@
-# acl_table.tcl -- every command of the table, asked for by users who may not: the command, one of its keys, what is
-# done to it, the database.
+# acl_table.tcl -- every command of the table, sent by users without permission for the command, one of its keys, the
+# access to it, or the database.
 #
-# Then words of options as the names of keys, groups and values: the keys that are found are those that are used.
-# What a handler touches beside the keys that it names is seen by debug builds (engine/key_check.h), which run these.
+# Then names of options are used as names of keys, groups and values: the keys that are found must be those that are
+# used. Debug builds (engine/key_check.h) detect a handler that accesses other keys than those it names.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
-# A whole request for each command that names keys; all words that begin with "k:" are keys, and there are no others.
-# Commands with options that name keys, or change what is done to them, stand here once for each; options that may be
-# repeated stand here twice (what the first of two names is no key where the last one counts).
+# A complete request for each command with keys; all words that begin with "k:" are keys, and there are no others. There
+# is one for each option that names keys or changes the access to them; options that may be repeated are in it twice
+# (the first of two names is no key if the last one counts).
 set requests {
     {bitcount k:1} {bitfield k:1 get u8 0} {bitfield k:1 set u8 0 1} {bitfield k:1 get u8 0 set u8 0 1 get u8 0} {bitfield_ro k:1 get u8 0} {bitop and k:1 k:2 k:3}
     {bitpos k:1 1} {getbit k:1 7} {setbit k:1 7 1}
@@ -65,10 +65,10 @@ set requests {
     {fcall f 2 k:1 k:2 x} {fcall_ro f 2 k:1 k:2 x}
 }
 
-# Arguments of these requests that are no words of the command: members, fields, groups, values, patterns.
+# Arguments of these requests that are not keywords: members, fields, groups, values, patterns.
 set names {m n f g c x y other}
 
-# Words of options. A key, a group or a member may be spelled like any of them.
+# Names of options. A key, a group or a member may have any of these names.
 set words {STREAMS STORE STOREDIST KEYS GET BY LIMIT COUNT GROUP AUTH}
 
 # The test prints its seed when it fails; set KEYS_SEED to run it again.
@@ -82,12 +82,12 @@ proc one_of {list} {
     return [lindex $list [below [llength $list]]]
 }
 
-# Options of REQUEST that stand before names.
+# Returns the options of REQUEST that precede names.
 proc options_of {request} {
     return [lmap word $request {expr {[string toupper $word] in $::words ? [string toupper $word] : [continue]}}]
 }
 
-# REQUEST with words as its keys and names, and all words in either case. The keys are put into the variable KEYS.
+# Returns REQUEST with names of options as its keys and names, in either case. The keys are stored in the variable KEYS.
 proc with_words {request keys} {
     upvar $keys used
     set used {}
@@ -111,7 +111,7 @@ proc with_words {request keys} {
     return $filled
 }
 
-# REQUEST with an argument replaced, taken out, or put in.
+# Returns REQUEST with an argument replaced, removed or added.
 proc changed {request} {
     set new [one_of [concat $::words [string tolower $::words] 0 1 2 >]]
     set at [expr {1 + [below [expr {max(1, [llength $request] - 1)}]]}]
@@ -122,7 +122,7 @@ proc changed {request} {
     }
 }
 
-# A value of TYPE at KEY that holds TEXT, as a command.
+# Returns a command that stores TEXT at KEY as a value of TYPE.
 proc value_command {type key text} {
     switch $type {
         string { return [list SET $key $text] }
@@ -134,7 +134,7 @@ proc value_command {type key text} {
     }
 }
 
-# What stands at its name for a user's rules: "config|get".
+# Returns the name in a user's rules: "config|get".
 proc full_name {request} {
     lassign $request name sub
     set found [lindex [r COMMAND INFO $name|$sub] 0]
@@ -145,7 +145,7 @@ proc keys_of {request} {
     return [lsearch -all -inline $request k:*]
 }
 
-# Commands and subcommands, with their information.
+# Returns commands and subcommands, with their information.
 proc all_commands {} {
     set found {}
     foreach command [r COMMAND] {
@@ -157,7 +157,7 @@ proc all_commands {} {
     return $found
 }
 
-# As many words as the command takes at least.
+# Returns a request with the minimum number of words.
 proc some_request {name arity} {
     set words [split $name |]
     while {[llength $words] < abs($arity)} {
@@ -170,7 +170,7 @@ proc is_refused {c request} {
     return [expr {[catch {$c {*}$request} message] && [string match "NOPERM*" $message]}]
 }
 
-# A connection of user u, whose rules are RULES and that it may run all commands.
+# Runs BODY with a connection of user u, who has RULES and may run all commands.
 proc with_rules {rules body} {
     upvar c c
     r ACL SETUSER u reset on >p +@all {*}$rules
@@ -184,7 +184,7 @@ start_server {tags own-files overrides {enable-module-command yes}} {
     set table [all_commands]
 
     test "A user without the permission is refused each command, and each with it alone is not" {
-        # One may always become another user.
+        # Logging in as another user is always permitted.
         set always {auth hello quit reset}
         set asked 0
         with_rules {~* &*} {
@@ -192,7 +192,7 @@ start_server {tags own-files overrides {enable-module-command yes}} {
                 lassign $info - arity
                 set subs [lindex $info 9]
                 if {$subs ne "" && $arity < -1} {
-                    continue ;# a container does nothing itself
+                    continue ;# a container is not executed
                 }
                 r ACL SETUSER u +@all -$name
                 set request [some_request $name $arity]
@@ -253,8 +253,8 @@ start_server {tags own-files overrides {enable-module-command yes}} {
         assert_equal {} [expr {[llength $wrong] ? "seed $seed: [lrange $wrong 0 4]" : {}}]
     }
 
-    # Keys in capitals are open to the user, those in small letters are not; both are spelled like options. Whatever the
-    # request looks like, the user must neither see nor change a key of the second kind. MIGRATE would connect.
+    # The user may access keys in upper case, but not those in lower case; both are named like options. In no request
+    # may the user read or change a key of the second kind. MIGRATE would connect.
     foreach type {string list set zset hash stream} {
         test "Random requests show and change no key that the user may not use: $type" {
             expr {srand($seed)}
@@ -283,7 +283,7 @@ start_server {tags own-files overrides {enable-module-command yes}} {
                         for {set n [below 3]} {$n > 0} {incr n -1} {
                             set request [changed $request]
                         }
-                        # A script does not wait.
+                        # A script does not block.
                         if {[regexp {^(b|xread)} $request]} {
                             set request [list EVAL {return redis.pcall(unpack(ARGV))} 0 {*}$request]
                         }
@@ -331,7 +331,7 @@ start_server {tags own-files overrides {enable-module-command yes}} {
                 assert_equal $refused [is_refused $c $request]
             }
         }
-        # Every command that reads or writes the keyspace asks for the selected one.
+        # Every command that reads or writes the keyspace needs permission for the selected database.
         r ACL SETUSER u reset on +@all ~* &* db=1
         set open {}
         dict for {name info} $table {
@@ -342,7 +342,7 @@ start_server {tags own-files overrides {enable-module-command yes}} {
                 lappend open $name
             }
         }
-        assert_equal {swapdb} $open ;# of 1 and 1
+        assert_equal {swapdb} $open ;# SWAPDB 1 1
     }
 
     foreach request $requests {
@@ -355,7 +355,7 @@ start_server {tags own-files overrides {enable-module-command yes}} {
             foreach entry $listed {
                 lassign $entry key flags
                 set others [lmap other $keys {expr {$other eq $key ? [continue] : [string cat ~ $other]}}]
-                # Neither at all, nor to write what is to be read and the other way round.
+                # No access, and access of the wrong kind.
                 set too_few [list {}]
                 if {"access" in $flags} {
                     lappend too_few %W~$key

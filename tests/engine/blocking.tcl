@@ -1,10 +1,10 @@
-# blocking.tcl -- clients that wait for a key: who is served, in what order, and every way in which a wait ends.
+# blocking.tcl -- blocked clients: which client is served, in what order, and every way in which a block ends.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
 start_server {each {r FLUSHALL; r SELECT 0}} {
 
-    # ---- What each one is served with ---------------------------------------------------------------------------
+    # ---- Replies of each command --------------------------------------------------------------------------------
 
     foreach {command feed reply} {
         {BLPOP k 0} {RPUSH k a b} {k a}
@@ -83,7 +83,7 @@ start_server {each {r FLUSHALL; r SELECT 0}} {
         }
     }
 
-    # Waits for + of `k`, and what k then becomes is a stream with entries IDS, the ones of GONE being deleted from it.
+    # Blocks on + of `k`, which then becomes a stream with entries IDS, of which GONE are deleted.
     proc plus_of_a_stream_that_becomes {ids gone} {
         with_clients {c other} {
             waits $c XREAD BLOCK 0 STREAMS k +
@@ -294,9 +294,9 @@ start_server {each {r FLUSHALL; r SELECT 0}} {
         }
     }
 
-    # ---- What comes in a pause ----------------------------------------------------------------------------------
+    # ---- During a pause -----------------------------------------------------------------------------------------
 
-    # Only what a transaction does behind its own CLIENT PAUSE, or before it, can be ready in a pause.
+    # Only changes of a transaction that contains the CLIENT PAUSE can make a key ready in a pause.
     proc in_a_pause {kind args} {
         r MULTI
         r CLIENT PAUSE 100000 $kind
@@ -526,7 +526,7 @@ start_server {each {r FLUSHALL; r SELECT 0}} {
         }
     }
 
-    # Commands in a write of their own each are so many messages to the thread that executes, which bounds how far ahead a
+    # Commands that are written separately are separate messages to the executing thread, which limits how far ahead a
     # connection is read.
     proc send_apart {c commands} {
         foreach command $commands {
@@ -595,7 +595,7 @@ start_server {each {r FLUSHALL; r SELECT 0}} {
         }
     }
 
-    # Each of these took more than ten seconds when the command ran again for each key that was marked.
+    # Each of these took more than ten seconds when the command was retried for each key marked as ready.
     test "a command that names one key thousands of times runs again once, and is one of its key's waiters" {
         with_clients {c next} {
             r XADD k 5-0 f v

@@ -1,13 +1,14 @@
-# broken_elsewhere.tcl -- one test for each way in which servers that batch, prefetch and refer to values have broken.
+# broken_elsewhere.tcl -- a test for each fault that servers with batching, prefetching and references to values have
+# had.
 #
-# Such a server parses ahead of execution, looks keys up before the commands that name them run, and sends a value's own
-# memory while later commands change it. What a client sees must be the same as if it did none of this.
+# Such a server parses ahead of execution, looks up keys before their commands run, and sends a value's own memory while
+# later commands change it. Clients must get the same replies as without all this.
 #
-# Not here    random load over all of it at once (tests/stress, tests/linear).
+# Not here    random load on all of this at once (tests/stress, tests/linear).
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
-# The replies of COMMANDS sent in one write by a connection of its own.
+# Returns the replies of COMMANDS, sent in one write by a separate connection.
 proc in_one_pipeline {commands} {
     with_clients c {
         $c pipeline $commands
@@ -15,7 +16,7 @@ proc in_one_pipeline {commands} {
     }
 }
 
-# A value of SIZE bytes, no two parts of which are alike, so that shifted or torn bytes show.
+# Returns a value of SIZE bytes without equal parts, so that shifted or torn bytes are noticed.
 proc patterned {size {seed 0}} {
     set parts {}
     for {set i 0} {$i * 8 < $size} {incr i} {
@@ -28,8 +29,8 @@ proc client_line {id} {
     return [r CLIENT LIST ID $id]
 }
 
-# CLIENT asks for COMMANDS and does not read; returns when all of them have run and output waits for it. REFUSED of
-# them never run.
+# CLIENT sends COMMANDS and does not read; returns when all of them have run and output waits. REFUSED of them never
+# run.
 proc ask_and_wait {client id commands {refused 0}} {
     set before [client_field [client_line $id] tot-cmds]
     $client pipeline $commands
@@ -38,7 +39,7 @@ proc ask_and_wait {client id commands {refused 0}} {
     wait_for_condition 10 {[client_field [client_line $id] omem] > 0}
 }
 
-# Bytes of values may be freed by other threads a moment later.
+# Waits, as other threads may free values a moment later.
 proc memory_comes_back_to {limit} {
     wait_for_condition 10 {[info_field used_memory memory] < $limit}
 }
@@ -133,7 +134,8 @@ foreach batch {16 128} {
                         if {$got ne $value && $got ne "(nil)"} {
                             fail "got [shorten $got]"
                         }
-                        # Each command makes room before it runs, so the key may go between the two; it does not come back.
+                        # Each command evicts before it runs, so the key may be evicted between the two; it does not
+                        # return.
                         if {$length != 0 && ($length != 2000 || $got ne $value)} {
                             fail "length $length beside [shorten $got]"
                         }
@@ -224,7 +226,7 @@ start_server {each {r FLUSHALL; r FLUSHALL SYNC}} {
                 assert_between $before [expr {$before + 400}] $n
                 wait_for_condition 5 {[client_line $id] eq ""}
                 assert_equal $n [r GET n]
-                # What it was told is what has been done, up to where its output was cut.
+                # The replies match the executed commands, up to where the output was cut.
                 set done ""
                 for {set i 1} {$before + $i <= $n} {incr i} {
                     append done ":[expr {$before + $i}]\r\n"
@@ -308,7 +310,7 @@ start_server {each {r FLUSHALL; r FLUSHALL SYNC}} {
     set big_value [patterned 8000000]
     set other_value [patterned 5000000 9]
 
-    # What is on its way is what the value was when the command ran, whatever happens to the key since then.
+    # An unsent reply has the value at the time of the command, whatever happens to the key afterwards.
     foreach change {
         {APPEND big tail} {SETRANGE big 100 zzzz} {SETRANGE big 30000000 z} {SETBIT big 7 1} {SET big new}
         {GETSET big new} {SET big new XX} {MSET big x number 1} {GETDEL big} {DEL big} {UNLINK big} {RENAME big other}
@@ -371,13 +373,13 @@ start_server {each {r FLUSHALL; r FLUSHALL SYNC}} {
     }
 }
 
-# Processor time of the innermost server, in seconds.
+# Returns the CPU time of the innermost server, in seconds.
 proc cpu_seconds {} {
     set text [r INFO cpu]
     return [expr {[field_of $text used_cpu_user] + [field_of $text used_cpu_sys]}]
 }
 
-# A channel on which TEXT was sent and nothing is read; with HOW half-closed, the peer says that this was all.
+# Returns a channel on which TEXT was sent and nothing is read; with HOW half-closed, its sending half is closed.
 proc deaf {text {how ""}} {
     set channel [socket 127.0.0.1 [srv port]]
     fconfigure $channel -translation binary -blocking 0 -buffersize 1000000
@@ -392,8 +394,7 @@ proc deaf {text {how ""}} {
 foreach threads {1 4} {
     start_server [list overrides [list io-threads $threads io-threads-always-active yes]] {
 
-        # Sockets that nobody reads, that are half closed, or whose ends wait for something, must not be asked for again
-        # and again.
+        # Sockets that are not read, are half-closed, or whose clients are blocked, must not be polled in a busy loop.
         test "Odd clients that do nothing cost no processor time, $threads threads" {
             r SET big [string repeat x 20000000]
             set odd {}
@@ -506,7 +507,7 @@ proc used_memory {} {
     return [info_field used_memory memory]
 }
 
-# COUNT different names, 30 bytes each.
+# Returns COUNT different names of 30 bytes.
 proc names {count} {
     set all {}
     for {set i 0} {$i < $count} {incr i} {lappend all [format "a name among many, %012d" $i]}
@@ -538,14 +539,14 @@ start_server {each {r FLUSHALL}} {
                 $c pipeline [subst -nobackslashes "\[list $commands\]"]
                 for {set i 0} {$i < $replies} {incr i} {$c decode}
                 wait_for_condition 20 {[client_field [client_line $id] tot-mem] - $own > 1000000}
-                # What threads give back, a sanitizer's allocator above all, comes a moment later.
+                # Threads return memory, above all to a sanitizer's allocator, a moment later.
                 wait_for_condition 20 {
                     [set counted [expr {[client_field [client_line $id] tot-mem] - $own}]] > 0 &&
                     [set used [expr {[used_memory] - $before}]] > 0 &&
                     double($counted) / $used > 0.65 && double($counted) / $used < 2
                 }
                 $c destroy
-                # The first round fills what is kept for all clients.
+                # The first round fills buffers that are kept for all clients.
                 if {$round} {memory_comes_back_to [expr {$before + 200000}]} else {memory_comes_back_to [expr {$before + 3000000}]}
             }
         }
@@ -569,7 +570,7 @@ start_server {each {r FLUSHALL}} {
                     $c decode
                 }
             }
-            # Those of the test before are gone, with what waited for them.
+            # The clients of the previous test are closed, with their output.
             wait_for_condition 10 {[info_field connected_clients clients] == 31}
             wait_for_condition 10 {[info_field lazyfree_pending_objects] == 0}
             set used [used_memory]
@@ -584,7 +585,7 @@ start_server {each {r FLUSHALL}} {
             set expected [subst $told]
             foreach c $clients {
                 set got [lindex [$c decode] 1]
-                # A monitor has been shown what went before.
+                # A monitor also shows the commands before.
                 while {[string match *MONITOR $before] && ![string match {*"SET"*} $got]} {set got [lindex [$c decode] 1]}
                 if {$got ne $expected && !([string match *MONITOR $before] && [string match $expected $got])} {
                     fail "got [shorten $got]"

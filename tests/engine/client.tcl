@@ -1,16 +1,16 @@
-# client.tcl -- the CLIENT command: who is connected, who is let go, who waits, who is answered.
+# client.tcl -- the CLIENT command: connected, killed, paused and silent clients.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
 set syntax {ERR syntax error}
 set not_integer {ERR value is not an integer or out of range}
 
-# Connections of the test before count as long as the server has not noticed that they are gone.
+# Waits until the server has noticed that connections of the previous test are closed.
 proc wait_until_alone {} {
     wait_for_condition 10 {[info_field connected_clients clients] == 1}
 }
 
-# The lines of a CLIENT LIST with ARGUMENTS.
+# Returns the lines of a CLIENT LIST with ARGUMENTS.
 proc list_clients {args} {
     return [lmap line [split [r CLIENT LIST {*}$args] \n] {
         if {[string trim $line] eq ""} continue
@@ -18,7 +18,7 @@ proc list_clients {args} {
     }]
 }
 
-# The ids a CLIENT LIST with ARGUMENTS shows, sorted.
+# Returns the sorted ids of a CLIENT LIST with ARGUMENTS.
 proc listed_ids {args} {
     return [lsort -integer [lmap line [list_clients {*}$args] {client_field $line id}]]
 }
@@ -437,7 +437,7 @@ start_server {each {r FLUSHALL}} {
             assert_equal 1 [info_field blocked_clients clients]
             assert_equal set [client_field [r CLIENT LIST ID $id] cmd]
             assert_equal 0 [r CLIENT UNBLOCK $id]
-            # Until its turn has come.
+            # Until it is resumed.
             r pipeline [list {CLIENT UNPAUSE} [list CLIENT LIST ID $id] {INFO clients}]
             lassign [r replies 3] ok line info
             assert_equal {u 0} [list [client_field $line flags] [field_of $info blocked_clients]]

@@ -1,8 +1,8 @@
-# defrag.tcl -- active defragmentation: pages come free, and no value changes, whatever clients do meanwhile.
+# defrag.tcl -- active defragmentation: pages are freed, and no value changes, with any commands meanwhile.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
-# Store COUNT strings of SIZE bytes and delete four fifths of them, here and there.
+# Stores COUNT strings of SIZE bytes and deletes four fifths of them, spread out.
 proc fill_and_thin_out {count size} {
     r DEBUG POPULATE $count k $size
     with_clients c {
@@ -19,7 +19,7 @@ proc fill_and_thin_out {count size} {
     }
 }
 
-# A value of each type and encoding, under PREFIX:name.
+# Stores a value of each type and encoding, under PREFIX:name.
 proc fill_every_type {prefix} {
     set long [string repeat v 300]
     set commands [list [list SET $prefix:int 12345] [list SET $prefix:embstr short] [list SET $prefix:raw $long] \

@@ -1,4 +1,4 @@
-# expire.tcl -- keys whose time is up: never seen again, and their memory given back without being asked.
+# expire.tcl -- expired keys: they are never visible, and their memory is freed without access.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 

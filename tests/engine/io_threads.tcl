@@ -1,11 +1,11 @@
-# io_threads.tcl -- many clients at once while the threads that serve them come and go.
+# io_threads.tcl -- many clients at once while the threads that serve them start and stop.
 #
-# Order of replies, whole values and nothing lost are promised whatever the number of threads; the settings that
-# move work between threads may change at any time. Where a server lacks a setting its test is skipped.
+# Replies are complete and in order with any number of threads; the settings that move work between threads may change
+# at any time. Tests of settings that a server lacks are skipped.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
-# COUNT connections in a list.
+# Returns COUNT connections in a list.
 proc crowd {count} {
     set all {}
     for {set i 0} {$i < $count} {incr i} {
@@ -20,13 +20,13 @@ proc dismiss {clients} {
     }
 }
 
-# A value of SIZE bytes that says who wrote it.
+# Returns a value of SIZE bytes that contains the name of its writer.
 proc value_of {who number size} {
     return [string range [string repeat "<$who:$number>" [expr {$size / 4 + 1}]] 0 $size-1]
 }
 
-# Each of CLIENTS writes and reads COUNT keys of its own in one pipeline; SIZES are used in turns. Between sending and
-# reading runs MEANWHILE. Every reply must be the right one in the right place.
+# Each of CLIENTS writes and reads COUNT keys of its own in one pipeline, with values of SIZES in rotation. MEANWHILE
+# runs between sending and reading. Every reply must be right and at the right position.
 proc write_and_read {clients count sizes {meanwhile {}}} {
     set who 0
     foreach c $clients {
@@ -52,7 +52,7 @@ proc write_and_read {clients count sizes {meanwhile {}}} {
     }
 }
 
-# How many the system knows: INFO does not show one that has still to end.
+# Returns the number of threads in the system: INFO does not show one that has yet to end.
 proc io_threads_running {} {
     set count 0
     foreach name [glob -nocomplain /proc/[srv pid]/task/*/comm] {
@@ -63,16 +63,16 @@ proc io_threads_running {} {
 
 start_server {each {r FLUSHALL}} {
 
-    # Whatever has been accepted for output goes out before the connection is closed, however it ends.
+    # Accepted output is sent before the connection is closed, in whatever way it ends.
     foreach threads {1 4} {
         test "Every byte arrives before the end of a connection, $threads threads" {
-            need_config main-role ;# others drop replies at the end of input
+            need_config main-role ;# other servers drop replies at the end of input
             with_config [list io-threads $threads io-threads-always-active yes] {
                 set size 150000
                 r SET large [string repeat x $size]
                 set one [expr {$size + [string length "\$$size\r\n\r\n"]}]
                 set junk [string repeat "PING\r\n" 60000]
-                # What comes behind the requests, whether the client's half is shut down, the least to come back
+                # Input after the requests, whether the client's sending half is closed, the minimum number of replies
                 # besides the values.
                 foreach {tail half rest} [list \
                     "" 1 0 \
@@ -308,7 +308,7 @@ with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as c:
     }
 
     test "Commands of one batch see each other's changes" {
-        # Keys that are looked up ahead of time may be gone, replaced or new when their command runs.
+        # Keys that were prefetched may be deleted, replaced or new when their command runs.
         with_clients {a b} {
             for {set round 0} {$round < 20} {incr round} {
                 set commands {}
@@ -353,7 +353,7 @@ with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as c:
         dismiss $clients
     }
 
-    # What has not been sent yet, because nobody reads, is a value that is counted once more, or a copy of it.
+    # Unsent output of a client that does not read is a counted reference to the value, or a copy of it.
     foreach {offload whole} {yes 1 no 0} {
         test "Replies refer to values and do not copy them: io-threads-reply-offload $offload" {
             need_config io-threads-reply-offload
@@ -456,7 +456,7 @@ with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as c:
 
 start_server {args {--io-threads 9 --io-threads-always-active yes}} {
 
-    # What eight threads have made is given back as one makes it anew: no holes are left that nobody fills.
+    # Memory allocated by eight threads is reused when one thread replaces the values: no holes are left.
     test "Memory that eight threads have loaded serves the one that overwrites it" {
         if {![string match jemalloc* [info_field mem_allocator memory]]} {
             skip "the allocator tells nothing of its pages"
@@ -491,7 +491,7 @@ start_server {args {--io-threads 9 --io-threads-always-active yes}} {
             }
         }
         assert_equal 80000 [r DBSIZE]
-        # What is allocated counts reserves of each thread, too: so holes are compared with the data.
+        # Allocated memory includes reserves of each thread: so holes are compared with the data.
         assert_between -1000000 [expr {[info_field used_memory memory] * 15 / 100}] [info_field allocator_frag_bytes]
         dismiss $clients
     }

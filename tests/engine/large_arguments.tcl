@@ -1,5 +1,5 @@
-# large_arguments.tcl -- arguments that come in allocations of their own: stored, read, refused, dropped, on one thread and
-# on several.
+# large_arguments.tcl -- arguments in separate allocations: stored, read, refused, dropped, on one thread and on
+# several.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -141,7 +141,7 @@ foreach threads {1 4} {
             wait_for_condition 10 {
                 [regexp -all {qbuf=20000\d\d } [r CLIENT LIST]] == 10
             }
-            # Of what was there before, some may have gone meanwhile: below.
+            # Some of the earlier memory may have been freed meanwhile: so the lower bound is smaller.
             assert_between 18000000 [expr {26 * $mb}] [expr {[info_field used_memory memory] - $before}]
             foreach line [split [string trim [r CLIENT LIST]] "\n"] {
                 if {![regexp {qbuf=20000.*qbuf-free=(\d+) .*tot-mem=(\d+)} $line -> free memory]} {
@@ -176,10 +176,11 @@ start_server {overrides {maxmemory 30mb maxmemory-policy allkeys-lru}} {
         }
         for {set i 0} {$i < 20} {incr i} {
             r SET large:$i [string repeat x [expr {5 * $mb}]]
-            # What is freed in the background is spoken for, though it counts a moment longer.
+            # Memory to be freed in the background does not count for eviction, although it is in used_memory a moment
+            # longer.
             wait_for_condition 10 {[info_field used_memory memory] <= 32 * $mb}
         }
-        # Which of them have made room for the others is chance.
+        # Which of them were evicted for the others is random.
         set large {}
         for {set i 0} {$i < 20} {incr i} {
             lappend large large:$i

@@ -1,4 +1,4 @@
-# limits.tcl -- how many clients, how much they may ask, how much may wait for them, how long they may be silent.
+# limits.tcl -- limits of clients: their number, requests, output, and idle time.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -123,7 +123,7 @@ start_server {each {r FLUSHALL}} {
             for {set i 0} {$i < 30} {incr i} {
                 $c send GET key
             }
-            # The kernel takes some megabytes; the others wait here.
+            # The kernel takes some megabytes; the others wait in the server.
             wait_for_condition 5 {[client_field [r CLIENT LIST ID $id] omem] > 15000000}
             set line [r CLIENT LIST ID $id]
             assert_between 1 30 [client_field $line oll]
@@ -172,10 +172,10 @@ start_server {each {r FLUSHALL}} {
         }
     }
 
-    # One client sends a request in small pieces, one reads a large reply in small pieces, a third has the same reply to
-    # read and does not, for SECONDS. Returns {written read left gap}: whether the request went through and was
-    # answered, whether the second could go on reading, whether the third was let go, and the longest time in
-    # milliseconds in which this process itself did nothing.
+    # For SECONDS, one client sends a request in small pieces, one reads a large reply in small pieces, a third has the
+    # same reply and does not read. Returns {written read left gap}: whether the request was completed and got its
+    # reply, whether the second could continue to read, whether the third was closed, and the longest pause of this
+    # process in milliseconds.
     proc move_bytes_slowly {seconds} {
         set writer [connect]
         set pieces [expr {$seconds * 50}]
@@ -192,7 +192,7 @@ start_server {each {r FLUSHALL}} {
             after 20
             r PING
             catch {$writer write x}
-            read $reader 400000 ;# makes room, so that the server can write
+            read $reader 400000 ;# makes space, so that the server can write
             set now [clock milliseconds]
             set gap [expr {max($gap, $now - $last)}]
             set last $now
@@ -200,7 +200,7 @@ start_server {each {r FLUSHALL}} {
         catch {$writer write \r\n}
         set written [expr {![catch {$writer reply} reply] && $reply eq "OK"}]
         set read [expr {![eof $reader]}]
-        # What had been sent to the stalled one is there to be read, and then the end.
+        # The stalled client can read the bytes that were sent to it, and then the end.
         set left 0
         for {set i 0} {$i < 1000 && !$left} {incr i} {
             set left [expr {[catch {read $stalled 1000000} piece] || [eof $stalled]}]
@@ -215,8 +215,8 @@ start_server {each {r FLUSHALL}} {
         return [list $written $read $left $gap]
     }
 
-    # Memory in use beside what it is without the client that has sent `commands` and reads nothing, and what the client is
-    # counted for, once it has executed `writes` commands of the name `name`.
+    # Returns the additional memory due to a client that has sent `commands` and reads nothing, and the memory counted
+    # for it, once it has executed `writes` commands of the name `name`.
     proc held_by {c commands name writes} {
         set id [$c CLIENT ID]
         r CONFIG RESETSTAT
@@ -255,7 +255,7 @@ start_server {each {r FLUSHALL}} {
         r DEL v
     }
 
-    # Messages to clients that do not read: what is sent each time, how often, and about how many bytes that is.
+    # Messages to clients that do not read: the message, how often it is sent, and about how many bytes that is.
     set text [string repeat x 1000]
     set large [string repeat x 100000]
     foreach {what mode command count bytes} [list \
@@ -295,7 +295,7 @@ start_server {each {r FLUSHALL}} {
     test "timeout: who sends or reads piece by piece is not silent, who reads nothing is" {
         r SET large [string repeat x 100000000]
         with_config {timeout 2} {
-            # A machine that let this process rest for half the time proves nothing.
+            # If this process was stopped for half the time, the result proves nothing.
             for {set try 0} {$try < 10} {incr try} {
                 lassign [move_bytes_slowly 4] written read left gap
                 if {$gap < 1000} {
@@ -313,7 +313,7 @@ start_server {each {r FLUSHALL}} {
             after 2100
             assert {[client_field [r CLIENT LIST ID $id] idle] >= 2}
             assert {[string match "*id=$id *" [r CLIENT LIST IDLE 2]]}
-            # With every piece it begins anew: a machine would have to rest for two seconds to show another number.
+            # Every piece restarts the time: this process would have to be stopped for two seconds to change the result.
             for {set try 0} {$try < 10} {incr try} {
                 set asked [clock milliseconds]
                 $c write "*1\r\n\$1000\r\n"
@@ -368,7 +368,7 @@ start_server {each {r FLUSHALL}} {
                 wait_for_condition 20 {[client_field [r CLIENT LIST ID $id] tot-mem] > 19000000}
                 catch {$large write "*3\r\n\$3\r\nSET\r\n\$3\r\nkey\r\n\$20000000\r\n[string repeat y 12000000]"}
                 assert [$large closed_within 10000]
-                # The limit has been looked at, and only one was above it.
+                # The limit was checked, and only one client exceeded it.
                 assert_equal 1 [info_field evicted_clients stats]
                 $spared write "x\r\n"
                 assert_equal OK [$spared reply]
@@ -383,7 +383,7 @@ start_server {each {r FLUSHALL}} {
     }
 }
 
-# A line of /proc/PID/status of the innermost server, in bytes.
+# Returns a value of /proc/PID/status of the innermost server, in bytes.
 proc process_memory {field} {
     if {![regexp "$field:\\s+(\\d+) kB" [read_file /proc/[srv pid]/status] -> kilobytes]} {
         fail "no $field of the server"
@@ -391,17 +391,17 @@ proc process_memory {field} {
     return [expr {$kilobytes * 1024}]
 }
 
-# The kernel sums what its threads have counted: a peak read later may be some pages lower.
+# The kernel sums up counters of threads: a peak that is read later may be some pages lower.
 set pages -65536
 
-# Resident memory is what the limit says, and some for the server's own growth: pools of blocks, requests under way.
+# Resident memory is the limit, and some for the server's own growth: pools of blocks, outstanding requests.
 proc limited_memory {limit} {
     return [expr {int(1.3 * $limit) + 4 * 1024 * 1024}]
 }
 
 start_server {overrides {client-output-buffer-limit "normal 8388608 0 0"}} {
 
-    # Each turn of the server is a chain of replies of its own for the monitor.
+    # Each loop iteration makes a separate chain of replies for the monitor.
     test "A monitor that does not read holds no more than its limit" {
         if {![file exists /proc/self/status] || $srv::slow > 1} {
             skip "resident memory means something only on Linux, without a sanitizer"
@@ -447,8 +447,8 @@ start_server {overrides {client-output-buffer-limit "normal 8388608 0 0"}} {
 
 start_server {} {
 
-    # One command whose reply is far larger than the limit. What was asked behind it does not run, and the client gets
-    # nothing of it: a part of a reply would be worse.
+    # One command whose reply far exceeds the limit. Commands after it do not run, and the client gets no part of the
+    # reply.
     foreach {what command} {
         "many long names"             {KEYS *}
         "many long names in one step" {SCAN 0 COUNT 100000}
@@ -499,7 +499,7 @@ start_server {} {
 
 start_server {} {
 
-    # The value is referred to, so what is not read costs little; each reference counts at full size.
+    # The value is referred to, so unread output costs little; each reference counts with its full size.
     test "Who asks for ever more and does not read is not served until it has read" {
         set len 100000
         set count 12000

@@ -1,17 +1,17 @@
-# maxmemory.tcl -- what goes when memory is full, policy by policy.
+# maxmemory.tcl -- which keys are evicted when memory is full, policy by policy.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
 set oom "OOM command not allowed when used memory > 'maxmemory'."
 set long [string repeat x 2000]
 
-# What is compared with maxmemory: what brings the log to the disk is not counted.
+# Returns the memory that is compared with maxmemory: without buffers of the log.
 proc counted {} {
     set info [r INFO memory]
     return [expr {[field_of $info used_memory] - [field_of $info mem_aof_buffer]}]
 }
 
-# Allow BYTES more than what is used, once connections and values that are gone have given their memory back.
+# Sets maxmemory to BYTES more than is used, once closed connections and deleted values have freed their memory.
 proc leave_room {bytes} {
     wait_for_condition 5 {[info_field connected_clients clients] == 1 && [info_field lazyfree_pending_objects memory] == 0}
     set before -1
@@ -24,7 +24,7 @@ proc leave_room {bytes} {
     r CONFIG SET maxmemory [expr {$now + $bytes}]
 }
 
-# Store COUNT keys PREFIX:i of 2000 bytes and ignore refusals. Options go to SET.
+# Stores COUNT keys PREFIX:i of 2000 bytes and ignores errors. Options are passed to SET.
 proc fill {prefix count args} {
     set commands {}
     for {set i 0} {$i < $count} {incr i} {
@@ -61,7 +61,7 @@ start_server {each {r CONFIG SET maxmemory 0 maxmemory-policy noeviction; r FLUS
     }
 
     test "noeviction: nothing is evicted" {
-        # Buffers that the connection reads ahead into count as well, a few hundred kilobytes at most.
+        # Input buffers of the connection count as well, at most a few hundred kilobytes.
         leave_room 500000
         set replies [fill key 500]
         assert {[lsearch $replies "(error) $::oom"] > 0}
@@ -83,7 +83,7 @@ start_server {each {r CONFIG SET maxmemory 0 maxmemory-policy noeviction; r FLUS
         }
     }
 
-    # The limit is far enough for a batch of ordinary commands not to be looked at.
+    # The limit is so far that a batch of ordinary commands does not check it.
     test "A large value that would break the limit is refused, however far the limit was" {
         leave_room 40000000
         assert_error *OOM* {r SET large [string repeat x 50000000]}
@@ -109,7 +109,7 @@ start_server {each {r CONFIG SET maxmemory 0 maxmemory-policy noeviction; r FLUS
             leave_room 500000
             assert_equal [lrepeat 1000 OK] [fill key 1000]
             assert_between 50 300 [r DBSIZE]
-            # One reply for both numbers: at the limit every command may evict another key.
+            # Both numbers are from one reply: at the limit every command may evict another key.
             set info [r INFO everything]
             assert {[regexp {evicted_keys:(\d+)} $info - evicted] && [regexp {db0:keys=(\d+)} $info - keys]}
             assert_equal 1000 [expr {$keys + $evicted}]
@@ -130,7 +130,7 @@ start_server {each {r CONFIG SET maxmemory 0 maxmemory-policy noeviction; r FLUS
         test "$policy: without keys that may go, writes are refused" {
             r CONFIG SET maxmemory-policy $policy
             leave_room 100000
-            set replies [fill stays 600] ;# more than all that a thread may still have to free
+            set replies [fill stays 600] ;# more than a thread may still have to free
             assert {[lsearch $replies "(error) $::oom"] > 0}
             assert_equal 0 [info_field evicted_keys stats]
         }
@@ -177,12 +177,12 @@ start_server {each {r CONFIG SET maxmemory 0 maxmemory-policy noeviction; r FLUS
     }
 
     test "One large value makes room by many evictions" {
-        r CONFIG SET maxmemory-policy volatile-lru ;# the large one itself must not go
+        r CONFIG SET maxmemory-policy volatile-lru ;# the large key itself must not be evicted
         fill key 500 EX 1000
         leave_room 100000
         r SET big [string repeat y 600000]
         r SET one more
-        wait_for_condition 5 {[r DBSIZE] <= 450} ;# evicting goes on in slices of time
+        wait_for_condition 5 {[r DBSIZE] <= 450} ;# eviction continues in time slices
         assert_between 20 450 [r DBSIZE]
     }
 
@@ -198,7 +198,7 @@ start_server {each {r CONFIG SET maxmemory 0 maxmemory-policy noeviction; r FLUS
         fill key 500
         r CLIENT PAUSE 100000 WRITE
         r CONFIG SET maxmemory 1000000
-        # Reads, and turns of the loop, are what would evict.
+        # Reads and loop iterations could evict.
         for {set i 0} {$i < 20} {incr i} {
             assert_equal 500 [r DBSIZE]
             after 10
@@ -216,8 +216,8 @@ start_server {each {r CONFIG SET maxmemory 0 maxmemory-policy noeviction; r FLUS
             foreach client [list $a $b $c $d] {
                 $client write "*3\r\n\$3\r\nSET\r\n\$5\r\nlarge\r\n\$3000000\r\n[string repeat x 2900000]"
             }
-            # 12 MB wait in buffers. A mebibyte may be left out, and half of one is for connections and the tables.
-            # Evicting goes on in slices of time.
+            # 12 MB are in buffers. Up to a mebibyte may not count, and half of one is for connections and tables.
+            # Eviction continues in time slices.
             wait_for_condition 20 {[r DBSIZE] < 6500}
             wait_for_condition 20 {[counted] <= [config_value maxmemory] + 1572864}
             foreach client [list $a $b $c $d] {
@@ -244,7 +244,7 @@ start_server {each {r CONFIG SET maxmemory 0 maxmemory-policy noeviction; r FLUS
                 }
             }
         }
-        # Of 15 megabytes three have room.
+        # Only three of 15 megabytes fit.
         wait_for_condition 5 {[r DBSIZE] <= 65}
         assert_between 235 600 [info_field evicted_keys stats]
         assert_between 20 65 [r DBSIZE]

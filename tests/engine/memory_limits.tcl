@@ -1,10 +1,10 @@
-# memory_limits.tcl -- work that no memory can be had for: an error or the end of the connection, never of the server.
+# memory_limits.tcl -- commands without enough memory: an error or the end of the connection, never of the server.
 #
-# The limit is one on the process's addresses, set on a running server, so that it leaves room for what is in use.
+# The limit is on the address space of the process, set on a running server, in addition to the memory in use.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
-# What OpenSSL has no memory for ends the connection, rightly, and the cases want to hear of their commands.
+# Without memory OpenSSL rightly ends the connection, but these cases need the replies to their commands.
 set srv::tls_certificates ""
 
 own_files ;# a reload needs more memory than they have
@@ -18,7 +18,7 @@ proc address_space {} {
     return [expr {$kilobytes * 1024}]
 }
 
-# From here on the server can have so many bytes more.
+# Limits the server to so many more bytes.
 proc limit_server {more} {
     if {![file exists /proc/self/status] || $srv::slow > 1 || [auto_execok prlimit] eq ""} {
         skip "needs Linux, prlimit, and a build without a sanitizer"
@@ -150,7 +150,7 @@ start_server {} {
                 assert_between 1 4 $refused
             }
         }
-        # Each KEYS is 20 MB that nobody reads.
+        # The reply of each KEYS is 20 MB that are not read.
         set silent {}
         for {set i 0} {$i < 12} {incr i} {
             set c [connect]
@@ -170,13 +170,13 @@ start_server {} {
 
 # ---- Types ----------------------------------------------------------------------------------------------------------
 
-# How many elements there are of what the tests below make: a digest of large ones takes long.
+# Returns the number of elements of the keys below: a digest of large ones takes long.
 proc how_many {} {
     return [list [r DBSIZE] [r LLEN list] [r HLEN hash] [r SCARD set] [r ZCARD zset] [r XLEN stream] \
         [r LLEN other] [r STRLEN hll] [r HSTRLEN hash f] [r ZSCORE zset b]]
 }
 
-# A command either does what it does without a limit, or is refused and has changed nothing.
+# A command either does all its work, or is refused and has changed nothing.
 proc done_or_refused {command} {
     set before [how_many]
     set result done
@@ -212,7 +212,7 @@ start_server {} {
     }
 }
 
-# One element of so many zeros in each type, as DUMP has it: a hundredth of that.
+# One element of so many zeros in each type, as a DUMP payload: a hundredth of that.
 set element_bytes [expr {24 * $mb}]
 set bombs {}
 start_server {} {
@@ -231,7 +231,7 @@ start_server {} {
     }
 }
 
-# Some have room for the element as it is read, and not for the larger block it is kept in.
+# Some limits suffice for the element that is read, but not for the larger block in which it is stored.
 foreach room {16 40 50 52 54 56 64} {
     start_server {} {
         test "RESTORE of large elements with room for $room MB: refused, or there" {
@@ -241,7 +241,7 @@ foreach room {16 40 50 52 54 56 64} {
                     set refused [catch {$c RESTORE key 0 $bomb} message]
                 }
                 if {$refused} {
-                    # With very little left the payload itself may find no room, beside what threads hold in reserve.
+                    # With very little left the payload itself may not fit, beside the reserves of threads.
                     assert_regexp {^ERR (Bad data format|Protocol error: out of memory)$} "$message"
                     assert_equal "$name 0" "$name [r EXISTS key]"
                 } else {

@@ -1,10 +1,10 @@
-# monitor.tcl -- MONITOR: who is shown what others ask, and what is not for the eyes of everybody.
+# monitor.tcl -- MONITOR: the commands of others, and the parts that are hidden.
 #
-# Not here    scripts (script/observed.tcl), transactions (transaction.tcl), those who wait (blocking.tcl).
+# Not here    scripts (script/observed.tcl), transactions (transaction.tcl), blocked clients (blocking.tcl).
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
-# What MONITOR is shown up to now, without the times: a list of "[DB ADDRESS] WORDS". OTHERS are shown the same.
+# Returns the output of MONITOR up to now, without times: a list of "[DB ADDRESS] WORDS". OTHERS must get the same.
 proc shown {monitor args} {
     r ECHO end
     set all [lines_until_end $monitor]
@@ -28,7 +28,7 @@ proc lines_until_end {monitor} {
     }
 }
 
-# The same, of words alone.
+# The same, with only the words.
 proc words_shown {args} {
     return [lmap line [shown {*}$args] {string range $line [string first "\] " $line]+2 end}]
 }
@@ -53,8 +53,7 @@ start_server {each {r FLUSHALL; r SELECT 0}} {
         }
     }
 
-    # What is for those who run the server, what the server does not know, and what is refused, is not shown; what
-    # fails as it runs is.
+    # Administrative, unknown and refused commands are not shown; commands that fail during execution are.
     foreach {command words} {
         {INCR text} {"INCR" "text"}
         {GET} {}
@@ -115,7 +114,7 @@ start_server {each {r FLUSHALL; r SELECT 0}} {
             }
             assert_equal 0 [r EXISTS k]
             shown $monitor
-            $monitor send MONITOR ;# is one already: nothing is said
+            $monitor send MONITOR ;# is a monitor already: no reply
             assert_equal RESET [$monitor RESET]
             assert_equal {OK v N} [list [$monitor SET k v] [$monitor GET k] [client_field [$monitor CLIENT INFO] flags]]
         }

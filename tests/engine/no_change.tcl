@@ -1,6 +1,7 @@
-# no_change.tcl -- write commands that change nothing: no change is counted, passed on, told to WATCH or to tracking.
+# no_change.tcl -- write commands without effect: no change is counted or propagated, and WATCH and tracking are not
+# notified.
 #
-# Not here    what commands do that change something (notifications.tcl, persist/propagation.tcl, transaction.tcl).
+# Not here    effects of commands that change something (notifications.tcl, persist/propagation.tcl, transaction.tcl).
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -33,8 +34,7 @@ proc make_keys {} {
     r RPUSH bl {*}$names
 }
 
-# What COMMAND does beside its reply: changes that are counted, bytes of the log, keys that WATCH and tracking are told
-# of, events.
+# Returns the effects of COMMAND: counted changes, bytes of the log, keys reported to WATCH and tracking, events.
 proc effects_of {watcher tracker command} {
     $watcher WATCH {*}$::keys
     set changes [info_field rdb_changes_since_last_save]

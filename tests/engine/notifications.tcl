@@ -1,9 +1,9 @@
-# notifications.tcl -- keyspace notifications: each event of each command, classes, databases, and the order of it all.
+# notifications.tcl -- keyspace notifications: each event of each command, classes, databases, and the order of events.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
-# What a subscriber has been told by the time the last command's reply is there: {EVENT KEY ...} of database 0, each
-# once for the key's channel and once for the event's.
+# Returns the events that a subscriber has got by the last reply: {EVENT KEY ...} of database 0, which must come once in
+# the key's channel and once in the event's.
 proc told {client} {
     set all {}
     foreach {by_key by_event} [$client take_pushes] {
@@ -15,7 +15,7 @@ proc told {client} {
     return $all
 }
 
-# The events of COMMAND after the commands of SETUP, which stand between bars.
+# Returns the events of COMMAND after the commands of SETUP, which are separated by bars.
 proc events_of {client setup command} {
     $client FLUSHALL
     foreach line [split $setup |] {$client {*}$line}
@@ -26,7 +26,7 @@ proc events_of {client setup command} {
     return [told $client]
 }
 
-# Run BODY with $s, a subscriber of all there is, at classes CLASSES.
+# Runs BODY with $s, a subscriber to all events, with classes CLASSES.
 proc with_subscriber {classes body} {
     upvar s s
     with_config [list notify-keyspace-events $classes] {
@@ -38,7 +38,7 @@ proc with_subscriber {classes body} {
     }
 }
 
-# Messages of SUBSCRIBER as {CHANNEL MESSAGE} until it has been sent COUNT.
+# Returns COUNT messages of SUBSCRIBER as {CHANNEL MESSAGE}.
 proc take {subscriber count} {
     set all {}
     while {[llength $all] < $count} {lappend all [lrange [$subscriber next_push] 2 3]}
@@ -47,7 +47,7 @@ proc take {subscriber count} {
 
 start_server {each {r FLUSHALL; r SELECT 0}} {
 
-    # ---- What each command tells --------------------------------------------------------------------------------
+    # ---- Events of each command ---------------------------------------------------------------------------------
 
     set examples {
 {} {set a 1} {new a set a}
@@ -348,7 +348,7 @@ start_server {each {r FLUSHALL; r SELECT 0}} {
         }
     }
 
-    # ---- What the server does by itself -------------------------------------------------------------------------
+    # ---- Events of the server itself ----------------------------------------------------------------------------
 
     test "keys expire, whether somebody asks for them or not" {
         with_subscriber KEx {

@@ -1,10 +1,10 @@
-# protocol.tcl -- bytes on the wire: requests in every shape, replies in both protocols, and what is refused.
+# protocol.tcl -- bytes on the wire: all forms of requests, replies in both protocols, and errors.
 #
-# Everything here speaks through raw sockets or compares raw replies; what the commands do is tested elsewhere.
+# The tests use raw sockets or compare raw replies; the effects of commands are tested elsewhere.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
-# Send BYTES over a new connection and return everything the server says until it closes.
+# Sends BYTES over a new connection and returns all output until the server closes it.
 proc ask_until_closed {bytes} {
     with_clients c {
         $c write $bytes
@@ -12,7 +12,7 @@ proc ask_until_closed {bytes} {
     }
 }
 
-# Send BYTES over a new connection and return COUNT raw replies.
+# Sends BYTES over a new connection and returns COUNT raw replies.
 proc ask {bytes {count 1}} {
     with_clients c {
         $c write $bytes
@@ -24,7 +24,7 @@ proc ask {bytes {count 1}} {
     }
 }
 
-# Bytes as they are on the socket, and connections that are closed by halves, which a Tcl channel over TLS cannot do.
+# Raw bytes on the socket, and half-closed connections, are not possible with a Tcl channel over TLS.
 set srv::tls_certificates ""
 
 start_server {each {r FLUSHALL}} {
@@ -445,9 +445,9 @@ start_server {each {r FLUSHALL}} {
     # ---- Ends of connections ----------------------------------------------------------------------------------
 
     test "A client that half-closes still gets what it asked for" {
-        need_config main-role ;# others drop replies at the end of input
+        need_config main-role ;# other servers drop replies at the end of input
         r SET key value
-        # The end comes when the request has been executed, or, while the server is busy, before.
+        # The connection ends when the request has been executed, or before if the server is busy.
         foreach busy {0 0.1} {
             with_clients c {
                 [default_client] send DEBUG SLEEP $busy
@@ -536,7 +536,7 @@ start_server {overrides {requirepass secret}} {
             }
             assert {[llength $lines] > 1000}
             foreach line $lines {
-                # What is refused before EXEC is refused again with it.
+                # EXEC repeats the error of a command that was refused before it.
                 set told [expr {[lindex $line 0] eq "exec" ? "EXECABORT Transaction discarded because of: " : ""}]
                 assert_equal "$line: -${told}NOAUTH Authentication required.\r\n" "$line: [$c raw {*}$line]"
             }
@@ -603,8 +603,8 @@ start_server {overrides {requirepass secret}} {
         }
     }
 
-    # A connection that sends PING again and again, as LINES, and reads nothing. Returns its channel when output waits
-    # for it, or it was let go.
+    # Opens a connection that sends LINES of PING repeatedly and reads nothing. Returns its channel when output waits
+    # for it, or it was closed.
     proc ask_without_reading {lines} {
         r CONFIG RESETSTAT
         set channel [socket 127.0.0.1 [srv port]]
@@ -625,7 +625,7 @@ start_server {overrides {requirepass secret}} {
         return $channel
     }
 
-    # Close a channel whose other end may never read what is still to be sent.
+    # Closes a channel whose peer may never read the rest of the output.
     proc hang_up {channel} {
         r CLIENT KILL TYPE normal SKIPME yes
         catch {close $channel}

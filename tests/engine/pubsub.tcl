@@ -1,8 +1,9 @@
-# pubsub.tcl -- channels, patterns and shard channels: who is told what, in which order, and what a subscriber may ask.
+# pubsub.tcl -- channels, patterns and shard channels: receivers and order of messages, and the commands that a
+# subscriber may send.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
-# COUNT messages or replies of CLIENT, whatever the protocol: pushes are told from replies by their first byte only.
+# Returns COUNT messages or replies of CLIENT in both protocols: only the first byte distinguishes pushes from replies.
 proc messages {client count} {
     set all {}
     for {set i 0} {$i < $count} {incr i} {
@@ -11,7 +12,7 @@ proc messages {client count} {
     return $all
 }
 
-# Send COMMAND, which has COUNT replies.
+# Sends COMMAND, which has COUNT replies.
 proc ask {client count args} {
     $client send {*}$args
     return [messages $client $count]
@@ -26,7 +27,7 @@ proc only_allowed {command} {
     return "ERR Can't execute '$command': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"
 }
 
-# A connection that was closed is subscribed until the server has seen it.
+# A closed connection stays subscribed until the server has noticed the close.
 start_server {each {wait_for_condition 10 {[info_field pubsub_clients clients] == 0}}} {
 
     foreach resp {2 3} {
@@ -173,12 +174,12 @@ start_server {each {wait_for_condition 10 {[info_field pubsub_clients clients] =
                 foreach channel $not {
                     assert_equal "$channel 0" "$channel [r PUBLISH $channel x]"
                 }
-                ask $c 1 PUNSUBSCRIBE $pattern ;# the server learns later that the connection is closed
+                ask $c 1 PUNSUBSCRIBE $pattern ;# the server notices later that the connection is closed
             }
         }
     }
 
-    # A product of the lengths would be minutes for each.
+    # A time of the product of the lengths would be minutes for each.
     test "a pattern is compared with a channel in the time that it takes to read both" {
         with_clients c {
             set many [string repeat a 1000000]
@@ -329,7 +330,7 @@ start_server {each {wait_for_condition 10 {[info_field pubsub_clients clients] =
         }
     }
 
-    # ---- What there is to see -----------------------------------------------------------------------------------
+    # ---- Introspection ------------------------------------------------------------------------------------------
 
     test "PUBSUB tells of channels, their subscribers, and patterns" {
         with_clients {c d} {
@@ -385,8 +386,8 @@ start_server {each {wait_for_condition 10 {[info_field pubsub_clients clients] =
     # ---- Limits -------------------------------------------------------------------------------------------------
     # (the reference server counts neither large messages that subscribers share nor the names of channels)
 
-    # Publish MESSAGE to `a` until its one subscriber, which does not read, has been closed: how much memory the server
-    # has used at most beside what it used before.
+    # Publishes MESSAGE to `a` until its one subscriber, which does not read, is closed. Returns the additional memory
+    # that the server has used at most.
     proc publish_until_closed {message batch} {
         set before [info_field used_memory]
         set most 0

@@ -1,15 +1,15 @@
-# tracking.tcl -- client-side caching: who hears of which keys, when, and where among replies.
+# tracking.tcl -- client-side caching: receivers of invalidations, their keys, time, and position among replies.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
-# What the client has been sent beside replies: {invalidate KEYS} and the like. A PING goes there and back, so all that
-# was sent before has come.
+# Returns the pushes of the client: {invalidate KEYS} and similar. A PING makes sure that everything sent before has
+# arrived.
 proc told {c} {
     $c PING
     return [$c take_pushes]
 }
 
-# Keys of all invalidations that the client has been sent, in order.
+# Returns the keys of all invalidations that the client has got, in order.
 proc invalidated {c} {
     set keys {}
     foreach push [told $c] {
@@ -19,7 +19,7 @@ proc invalidated {c} {
     return $keys
 }
 
-# Replies to COMMANDS, sent at once, and messages between them, in order: messages begin with ">".
+# Returns the replies to COMMANDS, sent at once, and messages between them, in order: messages begin with ">".
 proc heard {c count commands} {
     $c pipeline $commands
     set all {}
@@ -30,7 +30,7 @@ proc heard {c count commands} {
     return $all
 }
 
-# Clients with tracking, in RESP3.
+# Runs BODY with clients that have tracking on, in RESP3.
 proc tracking {names options body} {
     uplevel 1 [list with_clients $names "
         foreach name_ {$names} {
@@ -50,7 +50,7 @@ proc flags {c} {
     return [dict get [$c CLIENT TRACKINGINFO] flags]
 }
 
-# Clients of the test before may not be gone yet.
+# Waits until the clients of the previous test are closed.
 proc nobody_tracks {} {
     wait_for_condition 10 {[info_field tracking_clients] == 0}
 }
@@ -213,7 +213,7 @@ start_server {each {r FLUSHALL; r SELECT 0; r CONFIG SET tracking-table-max-keys
         }
     }
 
-    # 9.1.2 tells only of some, which is a fault that later releases have mended.
+    # 9.1.2 reports only some, a fault that later releases have corrected.
     test "consumer groups: what changes them is told" {
         tracking c {} {
             r XADD k 1-1 f v
@@ -338,7 +338,7 @@ start_server {each {r FLUSHALL; r SELECT 0; r CONFIG SET tracking-table-max-keys
         }
     }
 
-    # What is told of keys k, l, m when each is changed after COMMANDS.
+    # Returns the invalidations of keys k, l, m when each is changed after COMMANDS.
     proc remembered {options commands} {
         tracking c $options {
             r MSET k 1 l 2 m 3
@@ -440,7 +440,7 @@ start_server {each {r FLUSHALL; r SELECT 0; r CONFIG SET tracking-table-max-keys
             $c SET a1 2
             r MSET a1 3 b1 3
             assert_equal a1 [invalidated $c]
-            # Rules of this moment.
+            # The rules at this moment count.
             r ACL SETUSER u ~b*
             r SET b1 4
             assert_equal b1 [invalidated $c]
@@ -534,7 +534,7 @@ start_server {each {r FLUSHALL; r SELECT 0; r CONFIG SET tracking-table-max-keys
 
     # ---- REDIRECT -------------------------------------------------------------------------------------------------
 
-    # The time of many prefixes, by the server's own account.
+    # Returns the time of adding many prefixes, by the server's statistics.
     proc prefixes_us {c step} {
         set words {}
         for {set i 1} {$i <= 200000} {incr i} {lappend words PREFIX [format p%07d [expr {600000 + $step * $i}]]}
@@ -544,7 +544,7 @@ start_server {each {r FLUSHALL; r SELECT 0; r CONFIG SET tracking-table-max-keys
         return $us
     }
 
-    # A hundred times as long where each prefix moved all those behind it.
+    # It took a hundred times as long when each prefix moved all those after it.
     test "200,000 prefixes in falling order take no longer than in rising order" {
         set rising_us 0
         with_clients c {set rising_us [prefixes_us $c 2]}

@@ -1,10 +1,11 @@
-# transaction.tcl -- MULTI, EXEC, DISCARD, WATCH, UNWATCH: commands that run as one, if nothing has come between.
+# transaction.tcl -- MULTI, EXEC, DISCARD, WATCH, UNWATCH: commands that run atomically, unless a watched key has
+# changed.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
 set aborted {EXECABORT Transaction discarded because of previous errors.}
 
-# Queue COMMANDS and run them: the replies of EXEC.
+# Queues COMMANDS and returns the replies of EXEC.
 proc transaction {commands} {
     r MULTI
     foreach command $commands {
@@ -13,7 +14,7 @@ proc transaction {commands} {
     return [r EXEC]
 }
 
-# Watch KEYS, let another client do BODY (as $other), and tell whether a transaction still runs.
+# Watches KEYS, lets another client run BODY (as $other), and returns whether a transaction still runs.
 proc survives {keys body} {
     upvar other other
     with_clients other {
@@ -114,7 +115,7 @@ start_server {each {r CONFIG SET maxmemory 0; r FLUSHALL; r SELECT 0}} {
         }
     }
 
-    # ---- What keeps it from running -----------------------------------------------------------------------------
+    # ---- Errors that prevent execution --------------------------------------------------------------------------
 
     foreach {title command error} {
         "an unknown command" {NOSUCH a} {ERR unknown command 'NOSUCH', with args beginning with: 'a' }
@@ -182,7 +183,7 @@ start_server {each {r CONFIG SET maxmemory 0; r FLUSHALL; r SELECT 0}} {
 
     # ---- WATCH --------------------------------------------------------------------------------------------------
 
-    # A time to live is longer than a connection takes, over TLS on a busy machine: WATCH has to find the key alive.
+    # The TTL is longer than making a connection takes, over TLS on a busy machine: WATCH must find the key alive.
     foreach {title prepare change} {
         "written to" {r SET k 1} {$other SET k 1}
         "changed by an increment" {r SET k 1} {$other INCR k}

@@ -1,4 +1,4 @@
-# aof.tcl -- the append-only file: what it holds, what a start makes of it, and what clients are told when it fails.
+# aof.tcl -- the append-only file: its contents, loading it, and the replies to clients when writing fails.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -6,7 +6,7 @@ own_files
 
 set on {appendonly yes appendfsync always aof-use-rdb-preamble no}
 
-# A command as it stands in the file.
+# Returns a command in the format of the file.
 proc resp {args} {
     set out "*[llength $args]\r\n"
     foreach word $args {
@@ -27,7 +27,7 @@ proc aof_dir {dir} {
     return [file join $dir appendonlydir]
 }
 
-# The file of the running server that is written to.
+# Returns the path of the file that the running server is writing.
 proc last_incr {} {
     return [lindex [lsort -dictionary [glob [aof_dir [srv dir]]/*.incr.aof]] end]
 }
@@ -36,7 +36,7 @@ proc incr_text {} {
     return [read_file [last_incr]]
 }
 
-# Wait until the file holds TEXT and no more.
+# Waits until the file contains exactly TEXT.
 proc incr_is {text} {
     set limit [patience::start 5 [server_pids]]
     while {[incr_text] ne $text && ![patience::over $limit]} {
@@ -45,7 +45,7 @@ proc incr_is {text} {
     assert_equal $text [incr_text]
 }
 
-# A directory with a log: FILES is a list of name content; a manifest of them unless one is given.
+# Makes a directory with a log: FILES is a list of name content; with a manifest of them unless one is given.
 proc make_log {files {manifest ""}} {
     set dir [make_server_dir]
     file mkdir [aof_dir $dir]
@@ -72,13 +72,13 @@ proc launch_args {dir args} {
     return [list --port $srv::log_port --dir $dir --save "" --appendonly yes --aof-use-rdb-preamble no {*}$args]
 }
 
-# Start on DIR, run BODY with the server, stop it.
+# Starts a server on DIR, runs BODY with it, and stops it.
 proc with_log {dir settings body} {
     uplevel 1 [list start_server [list args [list --dir $dir --appendonly yes --aof-use-rdb-preamble no {*}$settings]] \
         $body]
 }
 
-# Start on DIR: the server must refuse with exit code 1 and say TEXT.
+# Starts a server on DIR, which must exit with code 1 and log TEXT.
 proc refuses {dir text args} {
     lassign [run_to_end [launch_args $dir {*}$args] $dir] code output
     assert_equal 1 $code
@@ -268,7 +268,7 @@ start_server [list overrides $on] {
     }
 }
 
-# ---- What a start makes of the files ----------------------------------------------------------------------------
+# ---- Loading the files ------------------------------------------------------------------------------------------
 
 set two [resp_all {{SELECT 0} {SET a 1} {RPUSH l x y}}]
 
@@ -552,7 +552,7 @@ test "A base that is a snapshot and is cut ends the start" {
 
 # ---- A disk that does not take it ---------------------------------------------------------------------------------
 
-# The largest file that the process may write, its log included; the thread that writes gets an error and no signal.
+# Limits the size of files of the process, its log included; the writing thread gets an error and no signal.
 proc limit_files {bytes} {
     exec prlimit --pid [srv pid] --fsize=$bytes:unlimited
 }
@@ -615,8 +615,8 @@ start_server {overrides {appendonly yes aof-use-rdb-preamble no appendfsync alwa
     }
 }
 
-# What others are sent because of a write: each begins to listen on a client of its own, and must hear nothing of a write
-# that is lost. Two or more of a kind are sent the same bytes by another way than one.
+# Messages to others because of a write: each listens on a client of its own, and must get nothing for a lost write. Two
+# or more clients of a kind get the same bytes in another way than a single one.
 foreach {how listen write} {
     "a keyspace event" {SUBSCRIBE __keyevent@0__:set} {{SET lost %s}}
     "a pattern of events" {PSUBSCRIBE __key*} {{SET lost %s}}
@@ -646,7 +646,7 @@ foreach {how listen write} {
                     foreach command $write {
                         append pipeline [resp {*}[string map [list %s [string repeat x 30000]] $command]]
                     }
-                    catch {$writer write $pipeline} ;# the server may be gone before all of it is
+                    catch {$writer write $pipeline} ;# the server may have exited before all of it is written
                     foreach client $heard {
                         assert_equal "" [$client raw_until_eof]
                     }

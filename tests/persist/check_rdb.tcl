@@ -1,4 +1,4 @@
-# check_rdb.tcl -- valkey-check-rdb from the outside: what it says of a snapshot, what of a damaged one, and how it ends.
+# check_rdb.tcl -- valkey-check-rdb from the outside: its output for valid and damaged snapshots, and its exit codes.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -22,7 +22,7 @@ proc rdb_file {bytes} {
     return $path
 }
 
-# The figures of a table in csv: {"db.0.keys.total" {7 1 ..}}.
+# Returns the figures of a table in CSV: {"db.0.keys.total" {7 1 ..}}.
 proc figures_of {csv} {
     set out {}
     foreach line [split $csv \n] {
@@ -36,7 +36,7 @@ if {![file executable $checker]} {
     return
 }
 
-# A library of functions and a foreign magic cannot be made by this server yet: they are in rdb_files.txt.
+# This server cannot make a library of functions and a foreign magic: they are in rdb_files.txt.
 set here [file dirname [file normalize [info script]]]
 foreach line [split [read_file $here/rdb_files.txt] \n] {
     switch -- [lindex $line 0] {
@@ -141,7 +141,7 @@ test "command lines that are wrong" {
 }
 
 start_server {each {r FLUSHALL}} {
-    # What the server has now, saved: the file's name.
+    # Saves the dataset and returns the name of the file.
     proc saved {} {
         r SAVE
         return [file join [config_value dir] [config_value dbfilename]]
@@ -283,7 +283,7 @@ start_server {each {r FLUSHALL}} {
     test "a declared length takes no memory" {
         foreach value {0080ffffffff 00817fffffffffffffff 02817fffffffffffffff 00c304817fffffffffffffff 0e81ffffffffffffffff} {
             set path [rdb_file [binary format a*H*a* VALKEY080 [string range $value 0 1]016b[string range $value 2 end] abcd]]
-            set limit [expr {$srv::slow > 1 ? "unlimited" : 400000}] ;# a sanitizer takes terabytes of addresses
+            set limit [expr {$srv::slow > 1 ? "unlimited" : 400000}] ;# a sanitizer uses terabytes of address space
             set code [catch {exec sh -c "ulimit -v $limit; exec \"\$@\"" sh $::checker $path} out]
             assert_equal 1 $code
             assert_match "*--- RDB ERROR DETECTED ---*error code 1*" $out

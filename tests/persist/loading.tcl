@@ -1,10 +1,10 @@
-# loading.tcl -- snapshots that are loaded at a start: what is there then, what is refused, who is told what meanwhile.
+# loading.tcl -- loading snapshots at the start: the dataset, rejected files, and replies to clients meanwhile.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
 own_files
 
-# Snapshots with what becomes of them: rdb_files.txt says what its lines are.
+# Reads snapshots and their expected contents: rdb_files.txt describes its lines.
 proc read_rdb_files {path} {
     set files {}
     foreach line [split [read_file $path] \n] {
@@ -41,7 +41,7 @@ proc hex {words} {
     return [lmap word $words {expr {$word eq "-" ? "" : [binary decode hex $word]}}]
 }
 
-# A value as rdb_files.txt has it.
+# Returns a value in the notation of rdb_files.txt.
 proc content_of {key type} {
     switch -- $type {
         string { return [list [r GET $key]] }
@@ -53,7 +53,7 @@ proc content_of {key type} {
     }
 }
 
-# Run BODY with a server that has found BYTES as its snapshot.
+# Runs BODY with a server that has loaded BYTES as its snapshot.
 proc with_snapshot {bytes arguments body} {
     set saved $srv::extra
     set srv::extra [concat $srv::extra $arguments]
@@ -68,7 +68,7 @@ proc with_snapshot {bytes arguments body} {
     return -options $options $message
 }
 
-# Start a server that finds BYTES and ends: its exit code and its log.
+# Starts a server with BYTES as its snapshot, which must exit: returns its exit code and its log.
 proc refused_start {bytes arguments} {
     set dir [make_server_dir]
     write_file $dir/given.rdb $bytes
@@ -165,7 +165,7 @@ with_snapshot [rdb_file functions-streams] {--aof-use-rdb-preamble no --rdbcompr
 
 # ---- Files that are not whole -----------------------------------------------------------------------------------
 
-# A library as a snapshot has it.
+# Returns a library in the format of a snapshot.
 proc library_bytes {text} {
     set length [string length $text]
     return "\xf5[binary format cc [expr {0x40 | $length >> 8}] [expr {$length & 255}]]$text"
@@ -236,9 +236,9 @@ with_snapshot "VALKEY080\xfc\x01\0\0\0\0\0\0\0\x00\x01k\x01v\x16\x01h\x01\x01f\x
     }
 }
 
-# ---- While it lasts ---------------------------------------------------------------------------------------------
+# ---- During loading ---------------------------------------------------------------------------------------------
 
-# A snapshot of COUNT small keys, without a checksum.
+# Returns a snapshot of COUNT small keys, without a checksum.
 proc small_keys {count} {
     set bytes "VALKEY080\xfe\x00"
     for {set i 0} {$i < $count} {incr i} {
@@ -247,8 +247,8 @@ proc small_keys {count} {
     return "$bytes\xff\0\0\0\0\0\0\0\0"
 }
 
-# Start a server that takes ten seconds and more to load its snapshot, which may be the base of a log, and run BODY in
-# that time; MORE are settings of it.
+# Starts a server that takes at least ten seconds to load its snapshot, which may be the base of a log, and runs BODY
+# meanwhile; MORE are additional settings.
 proc with_slow_load {keys body {appendonly no} {more {}}} {
     set dir [make_server_dir]
     set port [free_port]

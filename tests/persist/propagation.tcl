@@ -1,4 +1,4 @@
-# propagation.tcl -- what the append-only file gets of each command, word by word: propagation_cases.tcl.
+# propagation.tcl -- the exact propagation of each command to the append-only file: propagation_cases.tcl.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -59,8 +59,8 @@ start_server {
         assert_equal {{UNLINK victim} {SET k v}} $got
     }
 
-    # Arguments of some kilobytes are referred to, of 32 KB and more they come in allocations of their own, which values
-    # take; in a transaction such a value may be gone before it ends.
+    # Arguments of some kilobytes are referred to, those of 32 KB and more have separate allocations, which values take
+    # over; in a transaction such a value may be deleted before the end.
     foreach length {3000 5000 20000 40000 300000} {
         test "Arguments of $length bytes are read again as they were" {
             if {[increment_file] eq ""} {skip "no append-only file is written"}

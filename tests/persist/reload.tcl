@@ -1,4 +1,4 @@
-# reload.tcl -- DEBUG RELOAD: the dataset goes to disk and comes back.
+# reload.tcl -- DEBUG RELOAD: the dataset is saved and loaded again.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 

@@ -1,4 +1,4 @@
-# rewrite.tcl -- BGREWRITEAOF: the log is written anew, whatever happens meanwhile.
+# rewrite.tcl -- BGREWRITEAOF: the log is rewritten, with any events meanwhile.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -16,7 +16,7 @@ proc temporaries {} {
     return [glob -nocomplain -directory [srv dir] temp*]
 }
 
-# The child that the log names last.
+# Returns the child that the log names last.
 proc child_pid {} {
     set pids [regexp -all -inline {started by pid (\d+)} [srv log]]
     return [lindex $pids end]
@@ -32,7 +32,8 @@ proc rewrite {} {
     assert_equal ok [info_field aof_last_bgrewrite_status]
 }
 
-# Every type in small and large, with times of keys and fields, groups with pending entries, several databases.
+# Stores small and large values of every type, with expires and field TTLs, groups with pending entries, in several
+# databases.
 proc fill {} {
     r SET string value
     r SET number 12345
@@ -74,7 +75,7 @@ proc fill {} {
     r SELECT 0
 }
 
-# What DEBUG DIGEST does not tell.
+# Returns details that DEBUG DIGEST does not cover.
 proc details {} {
     set out [list [r DEBUG DIGEST]]
     foreach stream {stream emptied} {
@@ -279,7 +280,7 @@ start_server {overrides {appendonly yes aof-use-rdb-preamble yes}} {
             exec kill -$signal [child_pid]
             rewritten
         }
-        # One that was on its way to be closed may be counted in $before; each of a dozen rewrites could leave one.
+        # $before may include a descriptor that was being closed; each of a dozen rewrites could leak one.
         wait_for_condition 10 {[llength [glob /proc/[srv pid]/fd/*]] <= $before}
         wait_for_condition 5 {[temporaries] eq ""}
     }

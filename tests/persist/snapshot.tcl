@@ -1,4 +1,4 @@
-# snapshot.tcl -- snapshots around the file itself: who makes one, what is told of it, and what its failure means.
+# snapshot.tcl -- snapshots apart from the file: what starts one, reports about it, and the effects of a failure.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -16,7 +16,7 @@ proc saved {} {
     wait_for_condition 20 {![saving]}
 }
 
-# The child that the log names last.
+# Returns the child that the log names last.
 proc child_pid {} {
     return [lindex [regexp -all -inline {Background saving started by pid \d+} [srv log]] end end]
 }
@@ -29,7 +29,7 @@ proc temp_files {dir} {
     return [glob -nocomplain -directory $dir temp-*]
 }
 
-# Start a BGSAVE that takes so long that only BODY ends it, or time. It has begun to write when BODY runs.
+# Starts a BGSAVE so slow that only BODY or a timeout ends it. It has begun to write when BODY runs.
 proc with_slow_save {body} {
     r CONFIG SET rdb-key-save-delay 1000000
     r MSET k1 1 k2 2 k3 3 k4 4 k5 5 k6 6 k7 7 k8 8 k9 9
@@ -43,7 +43,7 @@ proc with_slow_save {body} {
     return -options $options $message
 }
 
-# Make the last snapshot a failed one, and let BODY see what follows from it.
+# Makes a snapshot fail, and runs BODY in that state.
 proc with_failed_save {body} {
     with_slow_save {
         exec kill -KILL [child_pid]
@@ -55,7 +55,7 @@ proc with_failed_save {body} {
     return -options $options $message
 }
 
-# GET of big:FROM to before big:TO, of 1600 bytes each.
+# Reads big:FROM up to before big:TO, values of 1600 bytes each.
 proc read_values {c from to} {
     for {set first $from} {$first < $to} {incr first 1000} {
         set reads {}
@@ -246,8 +246,8 @@ start_server {each {r FLUSHALL}} {
         assert_between 0 1 [r OBJECT IDLETIME k]
     }
 
-    # Values of this size are referred to by replies, whoever writes them, while there is no child: that writes into
-    # 1.5 MB of counts. What replies themselves lie in is written before it is measured.
+    # Without a child, replies refer to values of this size: that would write to 1.5 MB of counts. The memory of the
+    # replies themselves is written before the measurement.
     test "Reads copy no pages beside the child" {
         if {[string match *libc* [info_field mem_allocator memory]]} {
             skip "an allocator that writes when it frees"
@@ -258,7 +258,7 @@ start_server {each {r FLUSHALL}} {
                 read_values $c 0 3000
                 set before [private_kb [child_pid]]
                 read_values $c 3000 30000
-                # Values that are written to would be 43 MB; what replies pass through is some, more on a busy machine.
+                # Writing to the values would copy 43 MB; buffers for replies take some, more on a busy machine.
                 assert_between 0 8000 [expr {[private_kb [child_pid]] - $before}]
             }
         }
@@ -415,7 +415,7 @@ start_server {each {r FLUSHALL}} {
     }
 }
 
-# 100 MB in pages of 4 KB: to copy the tables that name them takes more than a millisecond on most machines.
+# 100 MB in pages of 4 KB: copying their page tables takes more than a millisecond on most machines.
 test "A fork is an event of the latency monitor" {
     start_server {overrides {latency-monitor-threshold 1}} {
         r DEBUG POPULATE 200000 key 512
@@ -493,7 +493,7 @@ foreach {command words} {SAVE {} DEBUG RELOAD} {
     }
 }
 
-# Mount a small volume on DIR for the time of BODY, where the system allows that.
+# Mounts a small volume on DIR while BODY runs, if the system allows that.
 proc with_small_volume {dir size body} {
     file mkdir $dir
     if {[catch {exec mount -t tmpfs -o size=$size tmpfs $dir}]} {
@@ -531,7 +531,7 @@ test "A full disk is a failed snapshot, the old file stays, and room ends it" {
     }
 }
 
-# The real server is ended by the system's signal.
+# A real Valkey is ended by the system's signal.
 test "A file that the system lets not grow is a failed snapshot as well" {
     start_server {overrides {save "3600 100000" rdbcompression no}} {
         for {set i 0} {$i < 1000} {incr i} {

@@ -1,8 +1,8 @@
-# stale_files.tcl -- what a killed process has left unfinished goes at the next start.
+# stale_files.tcl -- temporary files of a killed process are deleted at the next start.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
-# A process has not ended; one that has is there until somebody has waited for it.
+# Returns whether a process runs; an ended one exists until its parent has waited for it.
 proc runs {pid} {
     return [expr {![catch {read_file /proc/$pid/stat} stat] && ![regexp {\) [ZX] } $stat]}]
 }

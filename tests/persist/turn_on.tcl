@@ -1,4 +1,4 @@
-# turn_on.tcl -- CONFIG SET appendonly yes: the log begins with a rewrite, and is there when that has ended; DEBUG
+# turn_on.tcl -- CONFIG SET appendonly yes: the log begins with a rewrite, and exists when that has ended; DEBUG
 # LOADAOF.
 #
 # SPDX-License-Identifier: BSD-3-Clause
@@ -19,7 +19,7 @@ proc manifest {} {
     return [read_file [aof_path appendonly.aof.manifest]]
 }
 
-# Files of a rewrite that has not ended.
+# Returns the temporary files of a rewrite.
 proc temporaries {} {
     return [lsort [concat [glob -nocomplain -tails -directory [srv dir] temp*] [lsearch -all -inline [aof_files] temp*]]]
 }
@@ -32,12 +32,12 @@ proc started {} {
     wait_for_condition 20 {[info_field aof_rewrite_in_progress] == 1 && [llength [temporaries]] == 2}
 }
 
-# One is under way, or will be.
+# Returns whether a rewrite is running or scheduled.
 proc rewriting {} {
     return [expr {![regexp {aof_rewrite_in_progress:0\s+aof_rewrite_scheduled:0\s} [r INFO persistence]]}]
 }
 
-# The log is on, and what is not needed any more is gone.
+# Waits until the log is on, and unneeded files are deleted.
 proc is_on {} {
     wait_for_condition 20 {![rewriting]}
     assert_equal {1 ok} [list [info_field aof_enabled] [info_field aof_last_bgrewrite_status]]
@@ -49,7 +49,7 @@ proc is_off {} {
     wait_for_condition 5 {[temporaries] eq ""}
 }
 
-# Kill the server, which has handed what it was told to the system, and run BODY with one that starts from its log.
+# Kills the server, which has passed all writes to the system, and runs BODY with one that starts from its log.
 proc after_kill {body} {
     wait_for_condition 5 {[info_field aof_buffer_length] == 0}
     exec kill -KILL [srv pid]
@@ -191,7 +191,7 @@ start_server {overrides {appendfsync always}} {
 
 }
 
-# ---- What was there before ------------------------------------------------------------------------------------------
+# ---- The earlier state ----------------------------------------------------------------------------------------------
 
 start_server {overrides {appendonly yes appendfsync always}} {
     test "An older log stays until the switch; then its numbers go on and its files are deleted" {
@@ -328,7 +328,7 @@ start_server {overrides {appendfsync always auto-aof-rewrite-percentage 0}} {
     }
 }
 
-# The largest file that the process may write, its log included.
+# Limits the size of files of the process, its log included.
 proc limit_files {bytes} {
     exec prlimit --pid [srv pid] --fsize=$bytes:unlimited
 }

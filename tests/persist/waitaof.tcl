@@ -1,6 +1,6 @@
-# waitaof.tcl -- WAITAOF and WAIT: until when a client waits for its writes to be safe, and how a wait ends.
+# waitaof.tcl -- WAITAOF and WAIT: how long a client waits for its writes to be safe, and how a wait ends.
 #
-# With appendfsync no nothing is synced, so what waits is known to wait; a change to another policy syncs all there is.
+# With appendfsync no nothing is synced, so that clients are sure to wait; a change to another policy syncs everything.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -9,14 +9,14 @@ own_files
 set log {appendonly yes aof-use-rdb-preamble no}
 set off "ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled."
 
-# Everything so far is synced; nothing more will be.
+# Syncs everything so far, and nothing afterwards.
 proc sync_all {} {
     r CONFIG SET appendfsync always
     assert_equal {1 0} [r WAITAOF 1 0 0]
     r CONFIG SET appendfsync no
 }
 
-# Those who wait, the oldest connection first.
+# Returns the ids of waiting clients, the oldest connection first.
 proc waiting_ids {} {
     set ids {}
     foreach line [split [string trim [r CLIENT LIST]] \n] {
@@ -93,7 +93,7 @@ start_server {} {
     }
 }
 
-# ---- Until when -------------------------------------------------------------------------------------------------
+# ---- When a wait ends -------------------------------------------------------------------------------------------
 
 foreach policy {always everysec} {
     start_server [list overrides [list {*}$log appendfsync $policy]] {
@@ -157,7 +157,7 @@ start_server [list overrides [list {*}$log appendfsync no]] {
         assert_equal {0 0} [r WAITAOF 0 0 0]
     }
 
-    # What counts as a write: each is made of a client that has no other one.
+    # Commands that count as writes: each is sent by a client without other writes.
     foreach {what prepare commands} {
         "a transaction" {} {MULTI {SET a 1} {SET b 1} EXEC}
         "the removal of a key whose time is over" {{DEBUG SET-ACTIVE-EXPIRE 0} {SET e 1 PX 1}} {{GET e}}
@@ -329,14 +329,14 @@ start_server [list overrides [list {*}$log appendfsync everysec]] {
 # ---- While the log is being turned on ---------------------------------------------------------------------------
 
 start_server {overrides {appendfsync no rdb-key-save-delay 0}} {
-    # It begins with a rewrite, which lasts until release_rewrite.
+    # Turns the log on, with a rewrite that lasts until release_rewrite.
     proc turn_on_slowly {} {
         r CONFIG SET rdb-key-save-delay 10000000
         r CONFIG SET appendonly yes
         wait_for_condition 20 {[info_field aof_rewrite_in_progress] == 1}
     }
 
-    # The child goes, and the next one is quick.
+    # Kills the child; the next one is fast.
     proc release_rewrite {} {
         r CONFIG SET rdb-key-save-delay 0
         exec kill -KILL [lindex [regexp -all -inline {started by pid (\d+)} [srv log]] end]
