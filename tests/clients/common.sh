@@ -1,4 +1,4 @@
-# common.sh -- what the client tests share: find the server, start it, stop it, count. Sourced, not run.
+# common.sh -- shared by the client tests: finds, starts and stops the server, counts results. Sourced, not run.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
@@ -24,7 +24,7 @@ stop_server() {
     [ -n "$directory" ] && rm -rf "$directory"
 }
 
-# Certificates in the folder, and the options that make a server listen with them at the port. Their names are of
+# Makes certificates in the folder, and prints the options with which a server uses them at the port. Their names are
 # localhost, 127.0.0.1 and ::1.
 tls_options() {
     local folder=$1 port=$2 key="-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30" name
@@ -41,7 +41,7 @@ tls_options() {
         --tls-ca-cert-file "$folder/ca.crt")
 }
 
-# Run COMMAND... PORT, and over TLS COMMAND... PORT FOLDER. Fails if one does.
+# Runs COMMAND... PORT, and over TLS COMMAND... PORT FOLDER. Fails if one of them fails.
 plain_and_tls() {
     local port=$1 folder failed=0
     shift
@@ -61,7 +61,7 @@ plain_and_tls() {
     return $failed
 }
 
-# Start the server on PORT with more OPTIONS and wait until it accepts connections.
+# Starts the server on PORT with more OPTIONS and waits until it accepts connections.
 start_server() {
     port=$1
     shift

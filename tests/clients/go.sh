@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # go.sh -- the published Go client go-redis against our server.
 #
-# Starts a server and runs go/main.go, plain and over TLS, for the first time with modules from the Go module proxy. Where there is no Go, or the
-# modules cannot be had (no network), the test is skipped, and says so. VALKEY_SERVER names another binary.
+# Starts a server and runs go/main.go, plain and over TLS, for the first time with modules from the Go module proxy.
+# Without Go, or if the modules cannot be downloaded, the test is skipped with a message. VALKEY_SERVER names another
+# binary.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 

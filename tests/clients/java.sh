@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # java.sh -- the published Java client Jedis against our server.
 #
-# Has Maven fetch what java/pom.xml names into tests/tmp/java once, compiles and runs java/Sessions.java. Where there is
-# no JDK or Maven, or the client cannot be had (no network), the test is skipped, and says so. VALKEY_SERVER names
-# another binary.
+# Has Maven fetch what java/pom.xml names into tests/tmp/java once, compiles and runs java/Sessions.java. Without JDK or
+# Maven, or if the client cannot be downloaded, the test is skipped with a message. VALKEY_SERVER names another binary.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 

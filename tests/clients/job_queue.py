@@ -42,7 +42,7 @@ def many_jobs(c, queue):
 
 
 def order_of_queues(c, queue):
-    """What is in a queue that is named first comes first."""
+    """Jobs of the queue that is named first come first."""
     high = Queue("high", connection=c)
     within(30, lambda: blocked(c) == 2)
     later = [queue.enqueue(jobs.add, i, 0) for i in range(6)]
@@ -73,7 +73,7 @@ def dependencies(c, queue):
 
 
 def wait_for_the_next(c, queue):
-    """The workers wait in BLMOVE or BLPOP, and a job is begun at once."""
+    """The workers block in BLMOVE or BLPOP, and begin a job at once."""
     within(30, lambda: blocked(c) == 2)
     job = queue.enqueue(jobs.add, 20, 22)
     within(30, lambda: job.is_finished)
@@ -81,7 +81,7 @@ def wait_for_the_next(c, queue):
 
 
 def workers_stop_when_told(c, queue):
-    """The command goes to a worker through a channel."""
+    """A worker gets the command through a channel."""
     workers = Worker.all(connection=c)
     assert len(workers) == 2
     for worker in workers:

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# job_queue.sh -- a job queue as programs have them: RQ with a real worker process, against our server.
+# job_queue.sh -- a job queue as programs use it: RQ with a real worker process, against our server.
 #
-# RQ lives on BLMOVE, WATCH with MULTI, channels, and keys of each type, and needs no scripts. (Celery does: its lock and
-# its table of reply queues are EVALSHA.) Installs RQ from PyPI into tests/tmp/rq once. Where it cannot be installed (no
-# network) the test is skipped, and says so. VALKEY_SERVER names another binary.
+# RQ uses BLMOVE, WATCH with MULTI, channels, and keys of each type, and no scripts. (Celery does: its lock and its
+# table of reply queues use EVALSHA.) Installs RQ from PyPI into tests/tmp/rq once. If it cannot be installed (no
+# network) the test is skipped with a message. VALKEY_SERVER names another binary.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""metrics.py -- what the metrics port says, as the parsers of prometheus_client read it.
+"""metrics.py -- checks the output of the metrics port with the parsers of prometheus_client.
 
 Usage: metrics.py PORT METRICS_PORT        PORT is the server's own
 
@@ -26,7 +26,7 @@ def check(what, held):
 
 
 def ask(*commands):
-    """Replies of inline commands, as bytes until the connection ends."""
+    """Returns the replies of inline commands, as bytes until the connection ends."""
     with socket.create_connection(("127.0.0.1", PORT)) as s:
         s.sendall(b"".join(c.encode() + b"\r\n" for c in commands) + b"QUIT\r\n")
         parts = []
@@ -42,7 +42,7 @@ def scrape(accept=""):
 
 
 def newest(accept=""):
-    """A scrape of figures that were taken after this call began."""
+    """Returns a scrape of figures taken after this call began."""
     begun = time.time()
     while True:
         text = scrape(accept)
@@ -103,7 +103,7 @@ counters = [f for f in open_families if f.type == "counter"]
 check("counters are known", len(counters) > 80)
 check("counters are not negative", all(s.value >= 0 for f in counters for s in f.samples))
 
-# What promtool's lint objects to in names.
+# Names that promtool's lint rejects.
 bad = re.compile(r"(_gauge|_counter|_milliseconds|_microseconds|_ms|_us|_sec|_kb|_mb)(_|$)|_(count|sum|bucket)$|^total_")
 check("names as they are written elsewhere: " + ", ".join(f.name for f in open_families if bad.search(f.name)),
       not any(bad.search(f.name) for f in open_families))

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# metrics.sh -- the metrics port before the published parsers of both formats (prometheus_client).
+# metrics.sh -- checks the metrics port with the published parsers of both formats (prometheus_client).
 #
-# Installs them from PyPI into tests/tmp/venv-metrics once, starts a server, runs metrics.py. Where they cannot be
-# installed (no network) the test is skipped, and says so. VALKEY_SERVER names another binary.
+# Installs them from PyPI into tests/tmp/venv-metrics once, starts a server, runs metrics.py. If they cannot be
+# installed (no network) the test is skipped with a message. VALKEY_SERVER names another binary.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # redis_tools.sh -- the redis-cli and redis-benchmark of the distribution against our server.
 #
-# Tools that people have installed already must go on working. Skipped, and said so, where they are not installed.
+# Tools that users have installed must continue to work. Skipped with a message if they are not installed.
 # VALKEY_SERVER names another binary.
 #
 # SPDX-License-Identifier: BSD-3-Clause
@@ -18,7 +18,7 @@ start_server "${1:-22911}"
 
 passed=0 failed=0
 
-# check NAME PATTERN COMMAND...: the output of COMMAND holds PATTERN (an extended regular expression).
+# check NAME PATTERN COMMAND...: the output of COMMAND must contain PATTERN (an extended regular expression).
 check() {
     local name=$1 pattern=$2 output
     shift 2

@@ -1,4 +1,4 @@
-"""valkey_py.py -- what a Python program does with the published client, in both protocols. Started by valkey_py.sh.
+"""valkey_py.py -- tests the published client as Python programs use it, in both protocols. Started by valkey_py.sh.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -280,7 +280,7 @@ def many_threads(c):
 
 @test
 def without_a_certificate(c):
-    """Over TLS the server asks for one; whom the client does not trust it does not talk to."""
+    """Over TLS the server requires a certificate, and the client rejects a server that it does not trust."""
     if not FILES:
         return
     for wrong in (dict(TLS, ssl_certfile=None, ssl_keyfile=None), dict(TLS, ssl_ca_certs=None)):

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # valkey_py.sh -- the published Python client of Valkey against our server.
 #
-# Installs the client from PyPI into tests/tmp/venv once, starts a server, runs valkey_py.py, plain and over TLS. Where the client cannot be
-# installed (no network) the test is skipped, and says so. VALKEY_SERVER names another binary.
+# Installs the client from PyPI into tests/tmp/venv once, starts a server, runs valkey_py.py, plain and over TLS. If the
+# client cannot be installed (no network) the test is skipped with a message. VALKEY_SERVER names another binary.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 

@@ -19,7 +19,7 @@ def another(c, **options):
 
 
 def within(seconds, condition):
-    """Wait until the condition holds."""
+    """Waits until the condition holds."""
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it does not happen"
@@ -76,7 +76,7 @@ def watch(c):
 
 @test
 def optimistic_counters(c):
-    """The library's own helper, which tries again, in many threads."""
+    """The library's helper, which retries, in many threads."""
     def work():
         mine = another(c)
         for _ in range(25):
@@ -186,7 +186,7 @@ def unblocking(c):
 
 @test
 def queue_of_many(c):
-    """Eight threads pop what eight others push: each element goes to one of them."""
+    """Eight threads pop elements that eight others push: exactly one gets each element."""
     got = [[] for _ in range(8)]
 
     def pop(i):
@@ -220,7 +220,7 @@ def queue_of_many(c):
 
 
 def message(p, kind, timeout=10):
-    """The next message of a kind."""
+    """Returns the next message of a kind."""
     end = time.monotonic() + timeout
     while time.monotonic() < end:
         m = p.get_message(timeout=0.5)
@@ -318,7 +318,7 @@ def publish_in_a_transaction(c):
 
 @test_of("CLIENT|TRACKING")
 def cache(c):
-    """The library keeps replies; the server says when they are no longer true. In RESP3 only."""
+    """The library caches replies, and the server invalidates them. Only in RESP3."""
     if c.connection_pool.connection_kwargs["protocol"] == 2:
         return
     mine = another(c, cache_enabled=True, single_connection_client=True)
@@ -340,7 +340,7 @@ def cache(c):
 
 @test_of("CLIENT|TRACKING", "SUBSCRIBE")
 def invalidation_through_another_connection(c):
-    """What a program in RESP2 does: messages come to a subscriber of __redis__:invalidate."""
+    """As in RESP2: a subscriber of __redis__:invalidate gets the messages."""
     listener = connect(protocol=2, socket_timeout=20)
     p = listener.pubsub()
     p.subscribe("__redis__:invalidate")

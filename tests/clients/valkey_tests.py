@@ -1,4 +1,4 @@
-"""valkey_tests.py -- the list of the tests of valkey_py.py and valkey_sessions.py, and how they are run.
+"""valkey_tests.py -- the list of tests of valkey_py.py and valkey_sessions.py, and their runner.
 
 SPDX-License-Identifier: BSD-3-Clause
 """
@@ -27,7 +27,7 @@ def test(function):
 
 
 def test_of(*commands):
-    """A test that fails, by name, where the server has not got one of these commands."""
+    """Declares a test that fails, by name, if the server lacks one of these commands."""
     def keep(function):
         TESTS.append((function, commands))
         return function

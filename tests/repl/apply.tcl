@@ -1,10 +1,10 @@
-# apply.tcl -- a replica at a command of the stream: what takes long is told, and does not hold up what follows.
+# apply.tcl -- a replica applying commands of the replication stream: slow ones are logged, and do not delay later ones.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
 own_files
 
-# COMMANDLOG's rows of CLIENT for the command NAME: its words.
+# Returns the arguments of command NAME in CLIENT's COMMANDLOG.
 proc logged_words {client name} {
     set rows {}
     foreach row [$client COMMANDLOG GET -1 slow] {

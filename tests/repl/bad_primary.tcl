@@ -1,6 +1,6 @@
-# bad_primary.tcl -- a primary that is silent, that stops in the middle, that sends what is broken.
+# bad_primary.tcl -- a primary that is silent, stops in the middle, or sends malformed data.
 #
-# The primary is the test: what it says is bytes of its choice.
+# The primary is the test, which sends any bytes.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -22,7 +22,7 @@ start_server [list overrides $quick] {
     set digest [r DEBUG DIGEST]
 }
 
-# The next replica gets the dataset, at OFFSET of the stream ID.
+# Sends the dataset to the next replica, at OFFSET of the replication ID.
 proc give_dataset {snapshot id offset {with_mark 1}} {
     lassign [next_replica] link
     $link write "+FULLRESYNC $id $offset\r\n[framed $snapshot $with_mark]"
@@ -102,7 +102,7 @@ foreach load {disabled flush-before-load swapdb} {
     }
 }
 
-# What the replica asks for when it comes again. ? -1: it has no place.
+# Returns the next PSYNC of the replica. ? -1: it has no offset.
 proc asked_next {} {
     lassign [next_replica] link id offset
     $link destroy
@@ -155,7 +155,7 @@ start_server [list overrides [list {*}$quick repl-backlog-size 16kb]] {
     set link [give_dataset $snapshot $id 100]
     is_up [default_client]
 
-    # Up to its EXEC it has not been applied, however much it is.
+    # Nothing of it is applied before its EXEC, whatever its size.
     test "A transaction that is larger than the backlog, and cut off: nothing of it, and once more" {
         set transaction "[resp::encode {SELECT 0}][resp::encode MULTI]"
         for {set i 0} {$i < 100} {incr i} {append transaction [resp::encode [list SET key:$i [string repeat x 1000]]]}

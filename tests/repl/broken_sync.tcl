@@ -1,6 +1,6 @@
-# broken_sync.tcl -- a synchronization that breaks off leaves the replica's files as they were.
+# broken_sync.tcl -- an interrupted synchronization does not change the replica's files.
 #
-# The primary is the test: what it says is bytes of its choice.
+# The primary is the test, which sends any bytes.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -22,7 +22,7 @@ proc give {link snapshot} {
     $link write "+FULLRESYNC $::id 100\r\n[framed $snapshot 1]"
 }
 
-# The next synchronization sends a snapshot that is broken at its end. LEFT is the number of keys that remain.
+# Makes the next synchronization send a snapshot that is damaged at its end. LEFT is the number of keys that remain.
 proc break_sync {port left} {
     follow_anew $port
     lassign [next_replica] link
@@ -32,7 +32,7 @@ proc break_sync {port left} {
     wait_for_condition 10 {![catch {r DBSIZE} size] && $size == $left}
 }
 
-# One sends all. The other name of the same host spares the wait after a failure.
+# Does a complete synchronization. Another name of the same host avoids the wait after a failure.
 proc sync_well {port} {
     r REPLICAOF 127.1 $port
     lassign [next_replica] link
@@ -46,7 +46,7 @@ proc log_is_on {} {
         [r INFO persistence]]}
 }
 
-# What is in the folder of the log, byte by byte, without files that are being deleted.
+# Returns the contents of the log's folder, without files that are being deleted.
 proc log_bytes {} {
     return [lmap path [lsort [glob -directory [file join [srv dir] appendonlydir] *]] {read_file $path}]
 }

@@ -1,4 +1,4 @@
-# dual_channel.tcl -- two connections to the primary: one for the dataset, and one for the stream behind it.
+# dual_channel.tcl -- two connections to the primary: one for the dataset, and one for the replication stream after it.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -6,7 +6,7 @@ own_files
 
 set two {dual-channel-replication-enabled yes}
 
-# The connection for the dataset, up to the line that says where that is in the stream: {offset id db client}.
+# Opens the connection for the dataset and reads the line with its replication offset: {offset id db client}.
 proc ask_for_dataset {c} {
     assert_equal OK [$c REPLCONF capa eof rdb-only 1 rdb-channel 1 listening-port 7777 version 9.1.2]
     $c write "SYNC\r\n"
@@ -113,7 +113,7 @@ start_server [list overrides [list {*}$quick {*}$two repl-backlog-size 16kb]] {
         with_clients {data} {
             lassign [ask_for_dataset $data] offset id db client
             read_marked $data
-            # The mark may have come before the process that has sent it is known to have ended.
+            # The mark may arrive before the primary knows that the sending process has ended.
             wait_for_condition 10 {[kinds_of $primary] eq "rdb-channel/rdb_transmitted"}
             assert [$data closed_within 10000]
             assert_equal 0 [repl_field $primary replicas_waiting_psync]

@@ -1,4 +1,4 @@
-# failover.tcl -- FAILOVER: the role of the primary goes to a replica, and what keeps it from that.
+# failover.tcl -- FAILOVER: the role of the primary passes to a replica, and conditions that prevent it.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 

@@ -1,10 +1,10 @@
-# faults.tcl -- a replica that cannot do what its primary has done: what it says, and whether it goes on.
+# faults.tcl -- a replica that cannot execute a command of its primary: its log, and whether it continues.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
 own_files
 
-# The next LPUSH to `key` fails on the replica, which has a string there.
+# Makes the next LPUSH to `key` fail on the replica, which has a string there.
 proc diverge {primary replica} {
     $primary DEL key
     in_step $primary $replica

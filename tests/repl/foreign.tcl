@@ -1,13 +1,13 @@
-# foreign.tcl -- what other servers propagate, and servers of this project never do.
+# foreign.tcl -- commands that other servers propagate, and servers of this project never do.
 #
-# The primary is this test: it sends an empty dataset, and a stream.
+# The primary is this test: it sends an empty dataset and a replication stream.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
 own_files
 
 set id [string repeat 0123456789 4]
-# Version 11, nothing in it, no sum.
+# Version 11, empty, without a checksum.
 set empty "REDIS0011\xff[string repeat \0 8]"
 set listener [socket -server accepted -myaddr 127.0.0.1 0]
 set port [lindex [fconfigure $listener -sockname] 2]
@@ -26,7 +26,7 @@ proc answer {channel} {
         return
     }
     if {[string match "*PING*" $text]} {puts -nonewline $channel "+PONG\r\n"}
-    # What is acknowledged is not answered.
+    # Acknowledgments get no reply.
     foreach word [regexp -all -inline {listening-port|capa\r\n.{2,4}eof|version} $text] {
         puts -nonewline $channel "+OK\r\n"
     }
@@ -43,7 +43,7 @@ proc await {condition} {
     assert {$i < 6000}
 }
 
-# A command of the primary.
+# Sends a command of the primary.
 proc propagate {args} {
     set bytes "*[llength $args]\r\n"
     foreach word $args {append bytes "\$[string length $word]\r\n$word\r\n"}
@@ -102,7 +102,7 @@ start_server [list overrides [list appendonly yes]] {
         wait_for_condition 10 {[field_of [$replica INFO persistence] aof_rewrite_in_progress] == 0}
         $replica DEBUG LOADAOF
         assert_equal $before [$replica GET sketch]
-        # A server whose first log is being written does not end.
+        # A server does not shut down while it writes its first log.
         wait_for_condition 10 {[field_of [$replica INFO persistence] aof_rewrite_in_progress] == 0}
     }
 }

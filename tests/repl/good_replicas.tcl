@@ -7,8 +7,8 @@ own_files
 start_server [list overrides [list {*}$quick busy-reply-threshold 10]] {
     set primary [default_client]
 
-    # SCRIPT runs, and its replica is lost when it is slow: what becomes of it. It has the function lost(), which comes
-    # back when the server knows. The bound of its loop only ends a test that fails.
+    # Runs SCRIPT, whose replica is lost when it has become slow, and returns its result. It has the function lost(),
+    # which returns when the server has noticed. The limit of its loop only ends a failing test.
     proc lose_replica {script} {
         with_clients {replica slow} {
             ask_psync $replica ? -1

@@ -44,7 +44,7 @@ start_server {} {
         assert_equal 1 [$other EXPIRE q -1]
         assert_equal {(nil) 1} [list [$other GET q] [$source GET q]]
         assert_equal 3 [$other DBSIZE]
-        assert_equal 3 [$other DEL h p q none k] ;# who deletes them finds those that are over, too
+        assert_equal 3 [$other DEL h p q none k] ;# DEL finds expired keys, too
         assert_equal 0 [$other DBSIZE]
     }
 

@@ -1,11 +1,11 @@
-# limits.tcl -- replicas that are behind: what they cost, when they are sent away, and what is done before.
+# limits.tcl -- replicas that lag: their memory, when they are disconnected, and the write throttle before that.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
 # More than the kernel keeps for a connection that does not read.
 set much [expr {40 << 20}]
 
-# A connection that gets the stream from here on, and reads none of it.
+# Makes a connection that gets the replication stream from here on, and reads none of it.
 proc lag {c primary} {
     set id [repl_field $primary master_replid]
     assert_match "CONTINUE *" [ask_psync $c $id [expr {[repl_field $primary master_repl_offset] + 1}]]
@@ -16,7 +16,7 @@ proc write_much {client bytes} {
     for {set i 0} {$i < $bytes} {incr i 100000} {$client SET key $value}
 }
 
-# There is a stream.
+# Starts the replication stream.
 proc begin_stream {client} {
     with_clients {c} {
         ask_psync $c ? -1
@@ -193,7 +193,7 @@ foreach slow {no yes} {
             set replica [default_client]
             follow $replica $port
 
-            # It may cost the link, and then the dataset, which has it.
+            # It may break the link, and then a full synchronization follows.
             test "A value that is larger than the limit comes to an end (repl-slow-writers $slow)" {
                 for {set i 0} {$i < 3} {incr i} {
                     $primary SET large:$i [string repeat $i 5000000]
@@ -232,7 +232,7 @@ start_server [list overrides [list {*}$quick repl-timeout 2 repl-ping-replica-pe
         }
         wait_for_condition 10 {[repl_field $primary connected_slaves] == 0}
         set second [info_field uptime_in_seconds server]
-        wait_for_condition 20 {[info_field uptime_in_seconds server] >= $second + 4} ;# it is looked at in each
+        wait_for_condition 20 {[info_field uptime_in_seconds server] >= $second + 4} ;# it is checked each second
         assert_equal 1 [repl_field $primary repl_backlog_active]
         $primary CONFIG SET repl-backlog-ttl 2
     }

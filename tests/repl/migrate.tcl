@@ -1,4 +1,4 @@
-# migrate.tcl -- MIGRATE: what is sent, what stays, and what those are told who listen.
+# migrate.tcl -- MIGRATE: the keys that are sent and kept, and notifications.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -8,7 +8,7 @@ proc sockets {} {
     return [info_field migrate_cached_sockets stats]
 }
 
-# Some keys a b c ..., on an empty server.
+# Makes keys a b c ... on an empty server.
 proc make {args} {
     r FLUSHALL
     foreach key $args {r SET $key value:$key}
@@ -18,13 +18,13 @@ proc names {{client ""}} {
     return [lsort [expr {$client eq "" ? [r KEYS *] : [$client KEYS *]}]]
 }
 
-# MIGRATE from the innermost server to PORT: the reply, an error as such.
+# Runs MIGRATE from the innermost server to PORT: returns the reply or the error.
 proc migrate {port args} {
     if {[catch {r MIGRATE 127.0.0.1 $port {*}$args} reply]} {return "(error) $reply"}
     return $reply
 }
 
-# Run BODY with a target at $port that replies by RULES (fake_server.tcl), +OK to all else; its log is $path.
+# Runs BODY with a target at $port that replies by RULES (fake_server.tcl), +OK to all else; its log is $path.
 proc with_target {rules body} {
     upvar 1 port port path path
     lassign [fake_server {*}$rules] port pid path
@@ -35,7 +35,7 @@ proc with_target {rules body} {
     }
 }
 
-# The first words of what the target with the log PATH was told.
+# Returns the first words of each request to the target with the log PATH.
 proc said {path {words 3}} {
     set lines {}
     foreach line [split [string trim [read_file $path]] \n] {
@@ -167,7 +167,7 @@ start_server {} {
         test "AUTH and AUTH2; what was proved once counts for nobody else" {
             $target FLUSHALL
             $target CONFIG SET requirepass secret
-            $target CLIENT KILL TYPE normal SKIPME yes ;# they are who they were
+            $target CLIENT KILL TYPE normal SKIPME yes ;# connections are closed
             $target ACL SETUSER mover on >moves allcommands allkeys
             make a b c d
             assert_equal "(error) ERR Target instance replied with error: NOAUTH Authentication required." \
@@ -217,11 +217,11 @@ start_server {} {
             with_target {} {
                 make a
                 for {set i 0} {$i < 70} {incr i} {
-                    # Each spelling of the port is a target of its own.
+                    # Each spelling of the port counts as a separate target.
                     r MIGRATE 127.0.0.1 [string repeat 0 $i]$port a 0 1000 COPY
                 }
                 assert_equal 64 [sockets]
-                # The last one is still there.
+                # The last connection is still open.
                 set before [llength [regexp -all -inline {select 0} [read_file $path]]]
                 r MIGRATE 127.0.0.1 [string repeat 0 69]$port a 0 1000 COPY
                 assert_equal $before [llength [regexp -all -inline {select 0} [read_file $path]]]
@@ -305,7 +305,7 @@ start_server {} {
                 assert_equal "(error) ERR Target instance replied with error: ERR not this one" \
                     [migrate $port "" 0 1000 KEYS a b c d e]
                 assert_equal {b d} [names]
-                # Behind an error nothing is taken for granted.
+                # After an error no state of the connection is assumed.
                 migrate $port b 0 1000
                 assert_equal {{select 0} {restore b 0}} [lrange [said $path] end-1 end]
             }

@@ -1,4 +1,4 @@
-# partial.tcl -- a replica that comes back goes on where it was, as long as that is kept.
+# partial.tcl -- a replica that reconnects continues at its offset, if the backlog still has it.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -49,7 +49,7 @@ start_server [list overrides $quick] {
         }
 
         test "... and keeps keys and fields whose time is over until the primary says so" {
-            # The primary, too: they are met by nobody there.
+            # On the primary, too: no command accesses them there.
             $primary DEBUG SET-ACTIVE-EXPIRE 0
             $primary SET over 1 PX 1
             $primary HSETEX fields PX 1 FIELDS 1 over 1

@@ -1,6 +1,6 @@
-# programs.tcl -- scripts, functions and users where there are replicas.
+# programs.tcl -- scripts, functions and users with replicas.
 #
-# Not here    what goes into the log of a script (tests/script/effects.tcl), stale replicas (role.tcl), WAIT (wait.tcl).
+# Not here    propagation of scripts (tests/script/effects.tcl), stale replicas (role.tcl), WAIT (wait.tcl).
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -65,7 +65,7 @@ start_server [list overrides $quick] {
                 assert_equal $left [library_names $replica]
                 assert_same_data $primary $replica
             }
-            # One that is refused is none anywhere.
+            # A refused library is not loaded anywhere.
             assert_error "ERR Library 'shelf' already exists" {$primary FUNCTION LOAD $library}
             assert_error "ERR *" {$primary FUNCTION LOAD "#!lua name=bad\nnonsense("}
             assert_same_data $primary $replica
@@ -92,7 +92,7 @@ start_server [list overrides $quick] {
             assert_error $readonly {$replica FCALL_RO put 1 book blue}
             assert_error "READONLY*" {$replica EVAL "#!lua\nreturn 1" 0}
             assert_equal green [$replica EVAL_RO "return redis.call('GET', KEYS\[1\])" 1 book]
-            # Scripts that are kept are each server's own.
+            # Each server has its own script cache.
             assert_equal e0e1f9fabfc9d4800c877a703b823ac0578ff8db [$replica SCRIPT LOAD "return 1"]
             assert_equal OK [$replica SCRIPT FLUSH]
             assert_equal green [$replica GET book]
@@ -163,7 +163,7 @@ start_server [list overrides [list requirepass topsecret {*}$quick {*}$talkative
             $primary ACL SETUSER copier +psync
             is_up $replica
             assert_match "*user=copier*" [$primary CLIENT LIST TYPE replica]
-            # What is linked stays so; it needs the right when it asks again.
+            # An existing link stays; the permission is needed for the next PSYNC.
             $primary ACL SETUSER copier -psync
             $primary SET a 1
             in_step $primary $replica

@@ -1,4 +1,4 @@
-# propagation.tcl -- what replicas are sent of each command, word by word: propagation_cases.tcl.
+# propagation.tcl -- the exact propagation of each command to replicas: propagation_cases.tcl.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -6,7 +6,7 @@ own_files
 
 source [file join $support propagated.tcl]
 
-# All that has come of the stream by now. What marks its end leaves no key.
+# Returns the replication stream up to now. The command that marks its end leaves no key.
 proc streamed {} {
     set mark [resp::encode [list PUBLISH marks [incr ::marks]]]
     r PUBLISH marks $::marks

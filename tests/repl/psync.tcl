@@ -1,8 +1,8 @@
-# psync.tcl -- PSYNC, SYNC and REPLCONF as bytes: what is answered to whom.
+# psync.tcl -- PSYNC, SYNC and REPLCONF as bytes, and their replies.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
-# The dataset has been loaded. What is said before the child has ended counts for nothing.
+# Acknowledges the dataset. Acknowledgments before the child has ended are ignored.
 proc acknowledge {c offset} {
     wait_for_condition 10 {[string match "*state=online*" [repl_field [default_client] slave0]]}
     $c write [resp::encode [list REPLCONF ACK $offset]]
@@ -144,7 +144,7 @@ start_server [list overrides [list {*}$quick repl-diskless-sync yes]] {
         }
     }
 
-    # Nothing is said on the link but the stream: neither a reply, nor any error.
+    # The link has only the replication stream: no replies and no errors.
     r ACL SETUSER copier on nopass +psync +replconf +ping
     foreach words {
         PING {GET a} {REPLCONF capa eof} {SET a 2} INFO NOSUCH {CLIENT NOSUCH} GET {SET a} PSYNC
@@ -191,7 +191,7 @@ start_server [list overrides [list {*}$quick repl-diskless-sync yes]] {
     }
 }
 
-# The place of a replica's dataset in the stream, and the client that has it.
+# Returns the replication offset of a replica's dataset, and the client that has it.
 proc ask_for_place {data} {
     set line [read_behind_newlines $data]
     assert_regexp {^\$ENDOFF:\d+ [0-9a-f]{40} -?\d+ \d+$} $line
@@ -292,7 +292,7 @@ start_server [list overrides [list {*}$quick repl-ping-replica-period 600]] {
             ask_psync $c ? -1
             read_marked $c
             acknowledge $c 0
-            # Each second is looked whether it is time: two of them are shown by the lag of an online replica.
+            # The time is checked each second: the lag of an online replica shows two checks.
             wait_for_condition 20 {[string match "*lag=2*" [repl_field [default_client] slave0]]}
             r SET a 1
             assert_equal [resp::encode ping][resp::encode {SELECT 0}][resp::encode {SET a 1}] \

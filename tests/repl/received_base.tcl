@@ -9,7 +9,7 @@ proc log_is_on {} {
         [r INFO persistence]]}
 }
 
-# What the manifest names, without numbers.
+# Returns the files in the manifest, without numbers.
 proc log_files {} {
     set text [read_file [file join [srv dir] appendonlydir appendonly.aof.manifest]]
     return [regexp -all -inline {[a-z]+\.(?:rdb|aof)(?= seq)} $text]
@@ -63,7 +63,7 @@ start_server [list overrides $quick] {
     set snapshot [snapshot_of [default_client]]
 }
 
-# A start would take them for commands.
+# A restart would load them as commands.
 start_server {overrides {appendonly yes}} {
     set port [listen_for_replicas]
 

@@ -1,4 +1,4 @@
-# redirect.tcl -- clients that follow redirections are sent from a replica to its primary.
+# redirect.tcl -- clients that support redirections are redirected from a replica to its primary.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 

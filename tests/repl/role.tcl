@@ -1,4 +1,4 @@
-# role.tcl -- REPLICAOF, ROLE and what a replica refuses.
+# role.tcl -- REPLICAOF, ROLE and the commands that a replica refuses.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 

@@ -4,7 +4,7 @@
 
 own_files
 
-# Body with a primary that has a replica; ends with the primary's process.
+# Runs BODY with a primary that has a replica; ends with the primary's process.
 proc with_replica {settings body} {
     uplevel 1 [list start_server {} "
         set replica_dir \[srv dir\]

@@ -1,11 +1,11 @@
-# strange_primary.tcl -- a primary that says what no server says: nothing of it ends a replica, or makes it believe that
-# it has what it has not.
+# strange_primary.tcl -- a primary that sends invalid data: none of it crashes a replica, or makes it accept data that
+# it does not have.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
 own_files
 
-# ---- A primary that is told what to say ----
+# ---- A primary with given output -----------
 
 namespace eval primary {
     variable answer "" channel "" input "" asked "" acks {} links 0
@@ -78,19 +78,19 @@ namespace eval primary {
         puts -nonewline $channel $bytes
     }
 
-    # Conditions that are waited for begin with this: what was said to it is heard, and answered.
+    # Reads and replies to the replica's requests; conditions for waits begin with this.
     proc turn {} {
         update
         return 1
     }
 
-    # The answer with an empty dataset that is at `offset`.
+    # Replies with an empty dataset at `offset`.
     proc dataset {offset} {
         variable empty
         return "+FULLRESYNC [string repeat a 40] $offset\r\n\$[string length $empty]\r\n$empty"
     }
 
-    # Say these commands, each a list of words.
+    # Sends these commands, each a list of words.
     proc say_commands {args} {
         foreach words $args {
             say [resp::encode $words]
@@ -101,7 +101,7 @@ namespace eval primary {
 set listener [socket -server primary::accepted -myaddr 127.0.0.1 0]
 set port [lindex [fconfigure $listener -sockname] 2]
 
-# Follow it from an empty dataset.
+# Makes REPLICA follow it from an empty dataset.
 proc follow_strange {replica} {
     set primary::answer [primary::dataset 1000]
     assert_equal OK [$replica REPLICAOF 127.0.0.1 $::port]
@@ -113,7 +113,7 @@ proc leave {replica} {
     assert_equal OK [$replica REPLICAOF NO ONE]
 }
 
-# ---- What is answered to PSYNC ----
+# ---- Replies to PSYNC -------------
 
 start_server [list overrides [list replicaof "127.0.0.1 $port"]] {
     set many [string repeat 9 1500]
@@ -193,7 +193,7 @@ start_server {} {
             primary::say $stream
             wait_for_condition 10 {[primary::turn] && [lindex $primary::acks end] == 1000 + $len}
             assert_equal behind [$replica GET key]
-            # Whoever follows the replica gets them, too.
+            # Sub-replicas get them, too.
             with_clients {c} {
                 assert_match "CONTINUE *" [ask_psync $c [repl_field $replica master_replid] 1001]
                 assert_equal $stream [$c raw_bytes $len]

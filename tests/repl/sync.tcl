@@ -1,4 +1,4 @@
-# sync.tcl -- a replica gets the dataset, from disk or directly, to disk or directly, and then the stream.
+# sync.tcl -- a replica gets the dataset, from disk or directly, to disk or directly, and then the replication stream.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -169,7 +169,7 @@ start_server [list overrides $quick] {
 
         test "What the primary says of a key whose time seems over is done" {
             $primary DEBUG SET-ACTIVE-EXPIRE 0
-            # Long enough for it to be there still when the primary says what it says.
+            # Long enough for the key to exist until the primary sends its next command.
             for {set life 60} {1} {set life [expr {$life * 3}]} {
                 $primary SET n 1 PX $life
                 in_step $primary $replica
@@ -214,7 +214,7 @@ start_server [list overrides {repl-diskless-sync-delay 0 rdb-key-save-delay 300}
             assert_equal new [$replica GET old]
             assert_error "READONLY*" {$replica SET a 1}
             assert_error "LOADING*" {$replica BGSAVE}
-            # A script beside it does not end: others are told so, it can be ended, and the dataset goes on to come.
+            # A script that does not end: other clients get an error, it can be killed, and the dataset keeps arriving.
             $replica CONFIG SET busy-reply-threshold 50
             with_clients c {
                 $c send EVAL "while true do end" 0
@@ -250,7 +250,7 @@ start_server [list overrides {repl-diskless-sync-delay 0 rdb-key-save-delay 300}
     }
 }
 
-# Nothing is persisted on either side; the file is what both had the dataset in.
+# Neither side has persistence; the file contains the dataset of both.
 start_server [list overrides [list {*}$quick repl-diskless-sync no]] {
     set primary [default_client]
     set port [srv port]
@@ -283,7 +283,7 @@ start_server [list overrides [list {*}$quick repl-diskless-sync no]] {
     }
 }
 
-# `dir` and `dbfilename` change while a snapshot is on its way: from the child, then to the replica's disk.
+# `dir` and `dbfilename` change while a snapshot is sent: first in the child, then to the replica's disk.
 start_server [list overrides [list {*}$quick enable-protected-configs yes repl-diskless-sync no rdb-del-sync-files yes]] {
     set primary [default_client]
     set port [srv port]
@@ -329,7 +329,7 @@ start_server [list overrides [list {*}$quick enable-protected-configs yes repl-d
     }
 }
 
-# A load replaces the dataset: it must not begin while a script works on that.
+# Loading replaces the dataset: it must not begin while a script uses it.
 foreach {load dual} {disabled no on-empty-db no flush-before-load no swapdb no disabled yes} {
     start_server [list overrides [list {*}$quick repl-diskless-sync yes dual-channel-replication-enabled $dual]] {
         set primary [default_client]

@@ -1,4 +1,4 @@
-# tls.tcl -- servers that follow each other over TLS, however the dataset goes.
+# tls.tcl -- replication over TLS, with each way of sending the dataset.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -26,7 +26,7 @@ foreach {way of_both of_replica} {
         set primary [default_client]
         set port [config_value tls-port]
         fill $primary
-        # More than the buffers of TLS and of sockets have room for.
+        # More than the buffers of TLS and of sockets hold.
         for {set i 0} {$i < 3} {incr i} {$primary SET large:$i [string repeat $i 4000000]}
         set settings [certificates::settings $certs {*}$of_both {*}$of_replica tls-replication yes]
         start_server [list overrides $settings] {

@@ -1,4 +1,4 @@
-# wait.tcl -- WAIT and WAITAOF for replicas: until when, and what ends a wait.
+# wait.tcl -- WAIT and WAITAOF for replicas: how long they wait, and how a wait ends.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -94,7 +94,7 @@ proc log_is_on {client} {
     wait_for_condition 20 {[has_log $client]}
 }
 
-# With appendfsync no nothing is synced but what a new base has.
+# With appendfsync no nothing is synced but the contents of a new base.
 start_server [list overrides [list {*}$quick repl-ping-replica-period 1000]] {
     set first [default_client]
     set port [srv port]
@@ -123,7 +123,7 @@ start_server [list overrides [list {*}$quick repl-ping-replica-period 1000]] {
                 $replica CONFIG SET appendfsync no
                 follow $replica $second_port
                 set on 0
-                while {!$on} { ;# at no time is all of it on the disk
+                while {!$on} { ;# the whole of it is never on disk
                     set on [has_log $replica]
                     for {set i 0} {$i < 30} {incr i} {$second SET late $i}
                 }

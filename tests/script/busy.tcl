@@ -1,4 +1,5 @@
-# busy.tcl -- a script that takes longer than busy-reply-threshold: what others may do meanwhile, and how it is ended.
+# busy.tcl -- a script that takes longer than busy-reply-threshold: the commands allowed meanwhile, and how it is
+# killed.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -8,18 +9,18 @@ set unkillable "UNKILLABLE Sorry the script already executed write commands agai
 set killed "ERR Script killed by user with SCRIPT KILL. script: on @user_script:1."
 set endless "while true do end"
 
-# Wait until the server answers that it is busy, by the default connection.
+# Waits until the default connection gets the error that the server is busy.
 proc await_busy {} {
     wait_for_condition 10 {[catch {r PING} error] && $error eq $::busy}
 }
 
-# No script runs any more, whatever a test has left.
+# Ends a script that an earlier test may have left.
 proc end_script {} {
     catch {r SCRIPT KILL}
     wait_for_condition 10 {![catch {r PING}]}
 }
 
-# Run BODY while a connection of its own runs SCRIPT, then kill the script.
+# Runs BODY while another connection runs SCRIPT, then kills the script.
 proc while_busy {script body} {
     with_clients runner {
         $runner send EVAL $script 0
@@ -82,7 +83,7 @@ start_server {overrides {busy-reply-threshold 10} each {end_script; r FLUSHALL}}
         set odd {}
         while_busy $endless {
             foreach {words flags} $table {
-                # These end the connection, the script or the server, say EXECABORT, or have a say of their own.
+                # These end the connection, the script or the server, return EXECABORT, or are tested separately.
                 if {[lindex $words 0] in {quit shutdown module exec} || [lindex $words 1] in {kill stats}} continue
                 with_clients c {
                     catch {$c {*}$words} reply
@@ -312,7 +313,7 @@ start_server {overrides {busy-reply-threshold 10} tags own-files} {
     }
 }
 
-# A script that has read only.
+# A script that has only read.
 start_server {overrides {busy-reply-threshold 10} tags own-files} {
     test "SHUTDOWN NOSAVE ends a script that has not written, too" {
         with_clients {c other} {

@@ -5,12 +5,12 @@
 set where "script: on @user_script:1."
 set refused "ERR This Valkey command is not allowed from script"
 
-# Run a script over the default connection.
+# Runs a script over the default connection.
 proc lua {script args} {
     return [r EVAL $script 0 {*}$args]
 }
 
-# A command's words as a script that calls it.
+# Returns a script that calls a command.
 proc called {args} {
     return "return redis.call([join [lmap word $args {expr {"'$word'"}}] {, }])"
 }
@@ -64,7 +64,7 @@ start_server {each {r FLUSHALL; r SELECT 0}} {
         assert_equal 7000 [r LINDEX l -1]
     }
 
-    # Lua's stack has 8000 places for one function.
+    # Lua's stack has 8000 slots for one function.
     test "A call takes as many arguments as unpack() gives" {
         assert_equal {7999 7999 1} [lua {
             local words = {}

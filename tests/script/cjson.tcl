@@ -1,13 +1,13 @@
-# cjson.tcl -- the library cjson: values as JSON and back, what is refused, its settings.
+# cjson.tcl -- the library cjson: values to JSON and back, errors, its settings.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
-# The value that SCRIPT returns.
+# SCRIPT must return this value.
 proc gives {script value} {
     uplevel 1 [list test $script "assert_equal [list $value] \[r EVAL [list $script] 0\]"]
 }
 
-# What it is told instead, at the first line of the script.
+# SCRIPT must fail with this error, at its first line.
 proc fails {script error} {
     set error "ERR user_script:1: $error script: on @user_script:1."
     uplevel 1 [list test "Wrong: $script" "assert_error [list [string map {* \\* ? \\? [ \\[ ] \\]} $error]] {r EVAL [list $script] 0}"]

@@ -1,13 +1,13 @@
-# conversion.tcl -- what a script returns as a reply, and what the reply of a command is to a script.
+# conversion.tcl -- conversion of a script's result to a reply, and of a command's reply to a Lua value.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
-# The reply's bytes, with a '|' for each end of a line.
+# Returns the reply's bytes, with a '|' for each line end.
 proc bytes_of {client script args} {
     return [string map {\r\n |} [$client raw EVAL $script 0 {*}$args]]
 }
 
-# A Lua function `show` that tells what a value is: its type, and the members of a table in order of their names.
+# A Lua function `show` that returns a description of a value: its type, and the members of a table sorted by name.
 set show {
     local function show(value)
         if type(value) ~= 'table' then return type(value) .. ' ' .. tostring(value) end
@@ -20,9 +20,9 @@ set show {
 
 start_server {each {r FLUSHALL}} {
 
-    # ---- What a script returns ----------------------------------------------------------------------------------
+    # ---- Results of scripts -------------------------------------------------------------------------------------
 
-    # In RESP2, and in RESP3 where it is something else.
+    # The reply in RESP2, and in RESP3 if it differs.
     foreach {script resp2 resp3} {
         {return 1} :1| ""
         {return -7} :-7| ""
@@ -183,7 +183,7 @@ start_server {each {r FLUSHALL}} {
         }
     }
 
-    # ---- What a script gets -------------------------------------------------------------------------------------
+    # ---- Replies to scripts -------------------------------------------------------------------------------------
 
     foreach {command resp2 resp3} {
         {SET k w} {{ok=string OK}} ""

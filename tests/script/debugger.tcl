@@ -1,11 +1,11 @@
-# debugger.tcl -- SCRIPT DEBUG: a script that runs line by line at the word of its client.
+# debugger.tcl -- SCRIPT DEBUG: a script that its client runs line by line.
 #
-# What is said comes as an array of simple strings, one array for each command; behind <endsession> comes the reply of
-# EVAL, and then the end of the connection.
+# The output for each command is an array of simple strings; after <endsession> the reply of EVAL follows, and then the
+# end of the connection.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
-# Run BODY with a connection `d` of its own, whose EVAL of SCRIPT has begun a session; `said` has the first words.
+# Runs BODY with a connection `d`, whose EVAL of SCRIPT has started the debugger; `said` has its first output.
 proc debugging {mode script body {keys {}} {arguments {}}} {
     uplevel 1 {with_clients d} [list "
         assert_equal OK \[\$d SCRIPT DEBUG $mode\]
@@ -14,7 +14,7 @@ proc debugging {mode script body {keys {}} {arguments {}}} {
     "]
 }
 
-# Where the session of `d` has stopped, of what it has just said.
+# Returns the line at which the debugger has stopped, from its output.
 proc stop_of {said} {
     foreach line $said {
         if {[regexp {^\* Stopped at (\d+), stop reason = (.*)$} $line - number reason]} {
@@ -24,7 +24,7 @@ proc stop_of {said} {
     return $said
 }
 
-# The session is over: its last words, and the reply of EVAL, or the error that it is.
+# Returns the last output of the debugger, and the reply or error of EVAL.
 proc last_words {d said} {
     assert_equal <endsession> [lindex $said end]
     set failed [catch {$d reply} reply]
@@ -32,7 +32,7 @@ proc last_words {d said} {
     return [list $failed $reply]
 }
 
-# Children of the server that have not ended.
+# Returns the child processes of the server that have not ended.
 proc children {} {
     set count 0
     foreach stat [glob -nocomplain /proc/\[0-9\]*/stat] {
@@ -167,7 +167,7 @@ start_server {each {r FLUSHALL}} {
         }
     }
 
-    # ---- What is shown ------------------------------------------------------------------------------------------
+    # ---- Printing -----------------------------------------------------------------------------------------------
 
     test "list shows lines around one, whole shows all" {
         debugging YES [join [lmap i {1 2 3 4 5 6 7 8 9 10 11 12 13} {string cat "local v$i = $i"}] \n] {
@@ -259,7 +259,7 @@ return z" {
         }
     }
 
-    # ---- What is run meanwhile ----------------------------------------------------------------------------------
+    # ---- Commands meanwhile -------------------------------------------------------------------------------------
 
     test "eval runs an expression or statements" {
         debugging YES $::five {
@@ -411,7 +411,7 @@ return z" {
         foreach mode {YES SYNC} {
             with_clients d {
                 $d pipeline [list "SCRIPT DEBUG $mode" {EVAL "return 7" 0}]
-                # The reply before may come first, or behind all that the session says.
+                # The earlier reply may come before the debugger's output or after it.
                 set before [$d reply]
                 if {$before eq "OK"} {
                     lappend before [$d reply]
@@ -483,7 +483,7 @@ start_server {} {
     }
 }
 
-# Names, sizes and times of all files in the server's folder but the log.
+# Returns names, sizes and times of all files in the server's folder but the log.
 proc files_of_server {} {
     set files {}
     foreach path [lsort [glob -nocomplain -directory [dir_of_server] * */*]] {

@@ -1,5 +1,5 @@
-# effects.tcl -- what a script leaves: in the append-only file, in notifications and counts, with clients that wait, and
-#                the time that it lives in.
+# effects.tcl -- effects of a script: in the append-only file, in notifications and counters, on blocked clients; and
+# its clock.
 #
 # In the append-only file SELECT is left out and MS stands for a time in milliseconds of today.
 #
@@ -9,7 +9,7 @@ own_files
 
 set where "script: on @user_script:1."
 
-# Run a script over the default connection.
+# Runs a script over the default connection.
 proc lua {script args} {
     return [r EVAL $script 0 {*}$args]
 }
@@ -18,7 +18,7 @@ proc increment_file {} {
     return [lindex [glob -nocomplain [file join [srv dir] appendonlydir *.incr.aof]] 0]
 }
 
-# The commands in BYTES, as a list of texts.
+# Returns the commands in BYTES as a list of texts.
 proc commands_of {bytes} {
     set commands {}
     set at 0
@@ -38,7 +38,7 @@ proc commands_of {bytes} {
     return $commands
 }
 
-# The commands that BODY adds to the append-only file.
+# Returns the commands that BODY adds to the append-only file.
 proc propagated {body} {
     r SET begin 1
     r DEL begin
@@ -193,7 +193,7 @@ start_server {
 
     # ---- Time ---------------------------------------------------------------------------------------------------
 
-    # A script that takes longer than the key lives that it has made.
+    # A script that takes longer than the TTL of the key that it creates.
     set linger {
         local begin = os.clock()
         repeat until os.clock() - begin > 0.05

@@ -1,11 +1,11 @@
-# errors.tcl -- how a script fails, and what it learns of what has failed in it.
+# errors.tcl -- how a script fails, and how it gets the errors of its calls.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
 set where "script: on @user_script:1."
 set wrong_type "WRONGTYPE Operation against a key holding the wrong kind of value"
 
-# Run a script over the default connection.
+# Runs a script over the default connection.
 proc lua {script args} {
     return [r EVAL $script 0 {*}$args]
 }

@@ -1,4 +1,4 @@
-# eval.tcl -- EVAL, EVALSHA and their read-only forms: what a script is given, and what its first line says of it.
+# eval.tcl -- EVAL, EVALSHA and their read-only forms: arguments of a script, and the flags in its first line.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -72,7 +72,7 @@ start_server {each {r FLUSHALL; r SCRIPT FLUSH}} {
         assert_error "ERR user_script:3: x *" {r EVAL "local s = \[\[\na\[\[b\]\]\nerror('x')" 0}
     }
 
-    # ---- What is no program -------------------------------------------------------------------------------------
+    # ---- Invalid scripts ----------------------------------------------------------------------------------------
 
     foreach {script error} {
         "return +" "unexpected symbol near '+'"

@@ -1,10 +1,10 @@
-# extremes.tcl -- scripts that go to the end of what there is: the stack, memory, numbers, the parser.
+# extremes.tcl -- scripts at the limits of the stack, memory, numbers and the parser.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
 set where "script: on @user_script:1."
 
-# Run a script over the default connection.
+# Runs a script over the default connection.
 proc lua {script args} {
     return [r EVAL $script 0 {*}$args]
 }

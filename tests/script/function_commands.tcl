@@ -17,7 +17,7 @@ proc libraries {} {
     return [lsort [lmap library [r FUNCTION LIST] {dict get $library library_name}]]
 }
 
-# While C runs a function that does not end.
+# Waits until C runs a function that does not end.
 proc wait_until_busy {} {
     wait_for_condition 10 {[catch {r PING} message] && [string match BUSY* $message]}
 }
@@ -121,7 +121,7 @@ start_server {each {r FLUSHALL; r FUNCTION FLUSH}} {
         r FUNCTION LOAD [returning 2 h other]
         assert_error "ERR Function h already exists" {r FUNCTION RESTORE $dump}
         assert_equal other [libraries]
-        # What is replaced may give its functions to another library.
+        # The functions of a replaced library may be in another one.
         r FUNCTION FLUSH
         r FUNCTION LOAD [returning 2 f c]
         assert_error "ERR Library c already exists" {r FUNCTION RESTORE $dump}

@@ -1,4 +1,4 @@
-# functions.tcl -- libraries of functions: their text, what it registers, what functions are given and may do.
+# functions.tcl -- libraries of functions: their text, registered functions, arguments and permissions.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -7,7 +7,7 @@ set function_names "ERR Function names can only contain letters, numbers, or und
 set oom "OOM command not allowed when used memory > 'maxmemory'."
 set no_write "ERR Write commands are not allowed from read-only scripts."
 
-# The text of a library NAME.
+# Returns the text of a library NAME.
 proc library {body {name lib}} {
     return "#!lua name=$name\n$body"
 }
@@ -16,12 +16,12 @@ proc load_library {body {name lib}} {
     assert_equal $name [r FUNCTION LOAD REPLACE [library $body $name]]
 }
 
-# One function without flags, called f.
+# Returns a library with one function f without flags.
 proc one_function {body {name lib}} {
     load_library "redis.register_function('f', function(keys, args) $body end)" $name
 }
 
-# What FUNCTION LIST says of the functions of the only library.
+# Returns the functions of the only library from FUNCTION LIST.
 proc registered {} {
     return [dict get [lindex [r FUNCTION LIST] 0] functions]
 }
@@ -306,7 +306,7 @@ start_server {each {r CONFIG SET maxmemory 0; r FLUSHALL; r FUNCTION FLUSH}} {
             redis.register_function('globals', function() return names(_G) end)
             redis.register_function('api', function() return names(redis) end)
         }
-        # Libraries that not every build has (cjson and its like) are tested where they are.
+        # Libraries that some builds lack (cjson and others) are tested in their own files.
         assert_equal [list {*}{_G _VERSION assert collectgarbage coroutine error gcinfo getmetatable ipairs load loadstring math next os
             pairs pcall rawequal rawget rawset redis select server setmetatable string table tonumber tostring type unpack xpcall}] \
             [lmap name [r FCALL globals 0] {if {$name in {bit cjson cmsgpack struct}} continue; set name}]

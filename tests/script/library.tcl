@@ -1,13 +1,12 @@
-# library.tcl -- what a script finds beside Lua's own: the members of `server`, which are called `redis` as well.
+# library.tcl -- the members of `server`, which is called `redis` as well.
 #
-# Not here    error_reply and status_reply (errors.tcl), what
-#             set_repl does.
+# Not here    error_reply and status_reply (errors.tcl), the effect of set_repl.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
 set where "script: on @user_script:1."
 
-# Run a script over the default connection.
+# Runs a script over the default connection.
 proc lua {script args} {
     return [r EVAL $script 0 {*}$args]
 }

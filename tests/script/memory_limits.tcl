@@ -1,16 +1,16 @@
-# memory_limits.tcl -- scripts that no memory can be had for: an error or the end of their connection, never of the
-# server, and memory comes back.
+# memory_limits.tcl -- scripts without enough memory: an error or the end of their connection, never of the server, and
+# memory is freed.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
-# What OpenSSL has no memory for ends the connection, rightly, and the cases want to hear of their commands.
+# Without memory OpenSSL rightly ends the connection, but these cases need the replies to their commands.
 set srv::tls_certificates ""
 
 own_files ;# a reload needs more memory than they have
 
 set mb [expr {1024 * 1024}]
 
-# From here on the server can have so many bytes more.
+# Limits the server to so many more bytes.
 proc limit_server {more} {
     if {![file exists /proc/self/status] || $srv::slow > 1 || [auto_execok prlimit] eq ""} {
         skip "needs Linux, prlimit, and a build without a sanitizer"
@@ -39,7 +39,7 @@ foreach {name script} {
             }
             assert_equal v [r GET k]
             assert_equal 1000000 [r EVAL {return #string.rep('x', 1000000)} 0]
-            # Lua halves its table of strings once a cycle.
+            # Lua halves its string table once per cycle.
             assert_between 0 [expr {50 * $mb}] [info_field used_memory_vm_eval]
         }
     }
@@ -76,7 +76,7 @@ start_server {} {
     }
 }
 
-# A reply of one line, made of a text of the script's: it is sent, or its connection ends.
+# A one-line reply made from a text of the script: it is sent, or the connection ends.
 foreach script {
     {return {ok = string.rep('x', 20000000)}}
     {return {err = string.rep('x', 20000000)}}

@@ -4,14 +4,14 @@
 
 set one e0e1f9fabfc9d4800c877a703b823ac0578ff8db
 
-# Calls, rejected and failed calls of a command, as INFO has them.
+# Returns calls, rejected and failed calls of a command from INFO.
 proc counts_of {command} {
     set line [info_field cmdstat_$command commandstats]
     if {$line eq ""} {return none}
     return [lmap name {calls rejected_calls failed_calls} {regexp "$name=(\\d+)" $line whole n; set n}]
 }
 
-# The kinds of errors that INFO counts: NAME COUNT ...
+# Returns the error counters of INFO: NAME COUNT ...
 proc errors_counted {} {
     set all {}
     foreach {line name count} [regexp -all -inline -line {^errorstat_(\w+):count=(\d+)} [r INFO errorstats]] {
@@ -24,7 +24,7 @@ start_server {each {r FLUSHALL; r SET k v; r CONFIG RESETSTAT}} {
 
     # ---- MONITOR ------------------------------------------------------------------------------------------------
 
-    # The next COUNT lines of a monitor, without time, and addresses as ADDR.
+    # Returns the next COUNT lines of a monitor, without time, and with addresses as ADDR.
     proc monitored {watcher count} {
         set shown {}
         for {set i 0} {$i < $count} {incr i} {
@@ -127,7 +127,7 @@ start_server {each {r FLUSHALL; r SET k v; r CONFIG RESETSTAT}} {
             [lmap name {eval evalsha eval_ro evalsha_ro} {counts_of $name}]
     }
 
-    # Per script: of EVAL, of the command it calls, and errors.
+    # Counters for each script: of EVAL, of the command it calls, and errors.
     foreach {script command counts called errors} {
         {return redis.call('lpush', 'k', 'x')} lpush {1 0 1} {1 0 1} {WRONGTYPE 1}
         {return redis.pcall('lpush', 'k', 'x')} lpush {1 0 1} {1 0 1} {WRONGTYPE 1}

@@ -1,4 +1,4 @@
-# sandbox.tcl -- what a script finds of Lua, and that it can change nothing that outlives it.
+# sandbox.tcl -- the parts of Lua that scripts have; they cannot change anything that outlives them.
 #
 # Not here    the members of server (library.tcl), sizes and depths (extremes.tcl).
 #
@@ -7,12 +7,12 @@
 set readonly "Attempt to modify a readonly table"
 set where "script: on @user_script:1."
 
-# Run a script over the default connection.
+# Runs a script over the default connection.
 proc lua {script args} {
     return [r EVAL $script 0 {*}$args]
 }
 
-# The names in the table that EXPRESSION gives, sorted.
+# Returns the sorted names in the table of EXPRESSION.
 proc names_in {expression} {
     return [lua "local names = {} for name in pairs($expression) do names\[#names + 1\] = tostring(name) end\
         table.sort(names) return names"]
@@ -20,7 +20,7 @@ proc names_in {expression} {
 
 start_server {each {r FLUSHALL}} {
 
-    # ---- What is there ------------------------------------------------------------------------------------------
+    # ---- Contents -----------------------------------------------------------------------------------------------
 
     foreach {table names} {
         string {byte char dump find format gfind gmatch gsub len lower match rep reverse sub upper}
@@ -41,7 +41,7 @@ start_server {each {r FLUSHALL}} {
     }
 
     test "The globals" {
-        # The two handlers of errors are nothing that scripts know of.
+        # The two error handlers are hidden from scripts.
         set names [lsearch -all -inline -not -glob [names_in _G] __*__err__handler]
         assert_equal [list {*}{
             ARGV KEYS _G _VERSION assert bit cjson cmsgpack collectgarbage coroutine error gcinfo getmetatable ipairs
@@ -223,7 +223,7 @@ start_server {each {r FLUSHALL}} {
         foreach drawn [lua $three] {assert_between 1 1000 $drawn}
     }
 
-    # Vectors of the generator that POSIX publishes for lrand48(): other servers draw the same.
+    # Results of the generator that POSIX specifies for lrand48(): other servers return the same.
     test "math.random after a seed draws the numbers of lrand48" {
         set draw {return {string.format('%.15f', math.random()), math.random(1000), math.random(-5, 5)}}
         foreach {seed numbers} {

@@ -1,7 +1,6 @@
-# script_commands.tcl -- SCRIPT, and the cache of scripts behind it.
+# script_commands.tcl -- SCRIPT, and the script cache.
 #
-# What SCRIPT LOAD has brought stays until SCRIPT FLUSH. Of scripts that EVAL alone has brought the 500 stay that were
-# used last.
+# Scripts of SCRIPT LOAD are kept until SCRIPT FLUSH. Of the scripts of EVAL, the 500 used last are kept.
 #
 # Not here    SCRIPT KILL of a script that runs.
 #
@@ -10,7 +9,7 @@
 set one e0e1f9fabfc9d4800c877a703b823ac0578ff8db
 set two 7f923f79fe76194c868d7e1d0820de36700eb649
 
-# Which of the scripts "return FIRST" .. "return LAST" are in the cache: ranges.
+# Returns which of the scripts "return FIRST" .. "return LAST" are in the cache, as ranges.
 proc cached {first last} {
     set ranges {}
     set i $first
@@ -25,12 +24,12 @@ proc cached {first last} {
     return $ranges
 }
 
-# How many scripts are kept, and how many had to go.
+# Returns the number of cached and of evicted scripts.
 proc kept_and_evicted {} {
     return [list [info_field number_of_cached_scripts] [info_field evicted_scripts]]
 }
 
-# EVAL of "return FIRST" .. "return LAST".
+# Runs "return FIRST" .. "return LAST" by EVAL.
 proc eval_numbers {first last} {
     set commands {}
     for {set i $first} {$i <= $last} {incr i} {lappend commands [list EVAL "return $i" 0]}

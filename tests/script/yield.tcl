@@ -1,7 +1,7 @@
-# yield.tcl -- what a slow script lets in must not change what it relies on.
+# yield.tcl -- commands that run during a slow script must not break it.
 #
-# The setting `yield always` makes each script serve others at each of its steps, so that what can happen in the middle
-# of one happens in every run. `./runtest --yield always` runs the whole suite so.
+# The setting `yield always` makes each script serve other clients at each of its steps, so that everything possible in
+# the middle of a script happens in every run. `./runtest --yield always` runs the whole suite so.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 

@@ -1,17 +1,17 @@
-# cluster_disabled.tcl -- the commands of a cluster on a server that is no node of one: known by name, and refused.
+# cluster_disabled.tcl -- cluster commands on a server that is not in a cluster: known by name, and refused.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
 set disabled "ERR This instance has cluster support disabled"
 
-# The fewest words that the arity of a command takes, from its name with a bar.
+# Returns a request with the fewest words that the arity permits, from the name with a bar.
 proc shortest {name arity} {
     set words [split $name |]
     while {[llength $words] < abs($arity)} {lappend words 1}
     return $words
 }
 
-# Name and arity of each subcommand of CLUSTER.
+# Returns name and arity of each subcommand of CLUSTER.
 proc cluster_subcommands {} {
     return [lmap row [lindex [r COMMAND INFO CLUSTER] 0 9] {lrange $row 0 1}]
 }
@@ -90,7 +90,7 @@ start_server {} {
         assert_equal OK [r ACL DRYRUN u CLUSTER INFO]
         assert_equal "User u has no permissions to run the 'cluster|nodes' command" [r ACL DRYRUN u CLUSTER NODES]
         assert_error "*'+cluster|nosuch': Unknown command or category name in ACL" {r ACL SETUSER u +cluster|nosuch}
-        # Its cursor is no key, whatever the key specification says.
+        # Its cursor is not a key, in spite of the key specification.
         assert_equal OK [r ACL SETUSER u resetkeys +clusterscan]
         assert_equal OK [r ACL DRYRUN u CLUSTERSCAN 0]
         r ACL DELUSER u

@@ -4,7 +4,7 @@
 
 set failed "ERR CONFIG SET failed (possibly related to argument '%s') - %s"
 
-# Run the server with a file that holds TEXT and expect it to refuse: returns its output.
+# Runs the server with a file that contains TEXT, which it must refuse: returns its output.
 proc refused {text} {
     set dir [make_server_dir]
     write_file $dir/valkey.conf $text
@@ -366,7 +366,7 @@ start_server {} {
 
 set valkey_conf [file join [file dirname [file normalize [info script]]] .. .. valkey.conf]
 
-# The option lines of valkey.conf, which are commented: what follows a line of "#" alone, up to an empty line.
+# Returns the commented option lines of valkey.conf: those from a line of "#" alone up to an empty line.
 proc conf_options {text} {
     set options {}
     set inside 0
@@ -382,7 +382,7 @@ proc conf_options {text} {
     return $options
 }
 
-# CONFIG GET * of a server that starts with this file, or none, without what differs from place to place.
+# Returns CONFIG GET * of a server started with this file, or none, without values that depend on the place.
 proc settings_of {text} {
     set dir [make_server_dir]
     set port [free_port]

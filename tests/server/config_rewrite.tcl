@@ -1,8 +1,9 @@
-# config_rewrite.tcl -- what CONFIG REWRITE writes starts again, with the same settings and users; else it is refused.
+# config_rewrite.tcl -- a server starts with the file of CONFIG REWRITE and has the same settings and users; otherwise
+# CONFIG REWRITE fails.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
-# Start with the file of $dir and more words, run BODY with the connection `c`, end the server.
+# Starts a server with the file in $dir and more words, runs BODY with the connection `c`, ends the server.
 proc with_file {dir words body} {
     set server [dict create dir $dir port $::rewrite_port expect_exit 0 \
         pid [launch $dir [list $dir/main.conf {*}$words]]]
@@ -14,7 +15,7 @@ proc with_file {dir words body} {
     return $result
 }
 
-# A folder with main.conf, which has TEXT, and the files of PAIRS.
+# Makes a folder with main.conf, which contains TEXT, and the files of PAIRS.
 proc make_files {text args} {
     set dir [make_server_dir]
     set ::rewrite_port [free_port]
@@ -95,7 +96,7 @@ test "CONFIG REWRITE is refused where the file was given a line that does not st
         } {
             write_file $dir/main.conf "$old$line\n"
             if {[string match user* $line]} {
-                # Lines of users are the server's: those that are not in force are removed.
+                # User lines belong to the server: those of users that do not exist are removed.
                 assert_equal OK [$c CONFIG REWRITE]
                 continue
             }

@@ -1,4 +1,4 @@
-# debug.tcl -- DEBUG: who may use it, what it says about the data.
+# debug.tcl -- DEBUG: permissions, and information about the dataset.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -76,7 +76,7 @@ start_server {overrides {enable-debug-command yes}} {
         assert_equal OK [r EVAL {return redis.call('debug', 'sleep', '0')} 0]
         assert_equal OK [r EVAL {return redis.call('acl', 'setuser', 'made')} 0]
         assert_match "*cmd=eval*" [r EVAL {return redis.call('client', 'list')} 0]
-        # A script kills the clients of others; its own is spared by default.
+        # A script can kill other clients; its own is skipped by default.
         assert_equal 0 [r EVAL {return redis.call('client', 'kill', 'id', ARGV[1])} 0 [r CLIENT ID]]
         with_clients other {
             assert_equal 1 [r EVAL {return redis.call('client', 'kill', 'id', ARGV[1])} 0 [$other CLIENT ID]]
@@ -87,7 +87,7 @@ start_server {overrides {enable-debug-command yes}} {
                 $other EVAL {redis.call('client', 'kill', 'skipme', 'no', 'id', ARGV[1])} 0 [$other CLIENT ID]
             }
         }
-        # MODULE is switched off by a setting of its own.
+        # A separate setting disables MODULE.
         assert_error "ERR MODULE command not allowed*" {r EVAL {return redis.call('module', 'unload', 'x')} 0}
         foreach words {{MULTI} {WATCH k} {SUBSCRIBE x} {AUTH x} {HELLO 3} {RESET} {MONITOR} {SYNC} {SHUTDOWN NOSAVE}
                        {CLIENT TRACKING ON} {CLIENT REPLY OFF} {EVAL {return 1} 0} {SCRIPT FLUSH} {FUNCTION FLUSH}} {
@@ -151,7 +151,7 @@ start_server {tags own-files overrides {enable-debug-command yes}} {
                 assert_equal OK [r FUNCTION RESTORE $functions REPLACE]
                 assert_equal OK [r DEBUG RELOAD NOSAVE]
                 assert_equal {value 0} [list [r GET key] [r EXISTS other]]
-                # Length and version are still looked at.
+                # Length and version are still checked.
                 assert_error $wrong {r RESTORE other 0 [string range $payload end-8 end]}
                 assert_error $wrong {r RESTORE other 0 [string replace $payload end-9 end-8 \xff\x7f]}
             } else {

@@ -1,8 +1,8 @@
-# hostile_text.tcl -- text that a client chooses does not add lines to what others read by lines.
+# hostile_text.tcl -- text that a client chooses cannot add lines to output that is parsed by lines.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
-# What such a text would like to be: lines of INFO, of the log and of a configuration file, and parts of lines.
+# A text that imitates lines of INFO, of the log and of a configuration file, and parts of lines.
 set ::hostile "h\r\nrole:slave\nforged:1\r9:M forged # x\x0b\x0cuser forged on,state=online\x1b\x7f\b\t\"\\ y"
 
 proc http_body {port} {
@@ -15,7 +15,7 @@ proc http_body {port} {
     return [string range $answer [string first \r\n\r\n $answer]+4 end]
 }
 
-# Lines of TEXT that PATTERN does not describe; END is what ends a line.
+# Returns the lines of TEXT that do not match PATTERN; END is the line end.
 proc odd_lines {text end pattern} {
     set odd {}
     foreach line [split [string map [list $end \x00] [string trimright $text $end]] \x00] {
@@ -26,7 +26,7 @@ proc odd_lines {text end pattern} {
     return $odd
 }
 
-# Name the text wherever a client can; what is refused is refused.
+# Uses the text wherever a client can; errors are ignored.
 proc name_everything {} {
     set h $::hostile
     set c [connect]
@@ -87,7 +87,7 @@ start_server [list overrides [list metrics-port $web_port slowlog-log-slower-tha
     }
 
     test "Metrics keep to their lines, whatever text clients name" {
-        # The first answer may be of figures that were taken before.
+        # The first response may have earlier figures.
         http_body $::web_port
         set text [http_body $::web_port]
         assert_equal {} [odd_lines $text \n {#.*|[a-z_0-9]+(\{([a-z_0-9]+="([^"\\]|\\.)*",?)*\})? \S+( \S+)?}]

@@ -1,8 +1,8 @@
-# hotkeys.tcl -- HOTKEYS: which keys take the most time and bytes, as a session finds them, on one thread and on several.
+# hotkeys.tcl -- HOTKEYS: the keys that take the most time and bytes, on one thread and on several.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
-# A field of HOTKEYS GET, asked on connection C.
+# Returns a value of HOTKEYS GET over connection C.
 proc found_by {c field} {
     return [dict get [lindex [$c HOTKEYS GET] 0] $field]
 }
@@ -103,7 +103,7 @@ start_server {each {r HELLO 2; r FLUSHALL; no_session}} {
         assert_equal {a 32} [found by-net-bytes]
         assert_equal 0 [found tracking-active]
         assert_error "ERR COUNT must be*" {r HOTKEYS START METRICS 1 CPU COUNT 0}
-        assert_equal {a 32} [found by-net-bytes] ;# a mistake changes nothing
+        assert_equal {a 32} [found by-net-bytes] ;# an error changes nothing
         assert_equal OK [r HOTKEYS START METRICS 1 NET]
         assert_equal {} [found by-net-bytes]
         r HOTKEYS STOP
@@ -197,12 +197,12 @@ start_server {each {r HELLO 2; r FLUSHALL; no_session}} {
         r HOTKEYS START METRICS 1 NET
         r EVAL {redis.call('SET', 'inner', 'x'); return 1} 1 given
         assert_equal given [dict keys [found by-net-bytes]]
-        foreach command {MULTI {SET in x} {GET in}} { ;# in blocks of their own
+        foreach command {MULTI {SET in x} {GET in}} { ;# in separate blocks
             r {*}$command
         }
         r EXEC
         set client [default_client]
-        $client pipeline {MULTI {SET one x} {HOTKEYS GET} EXEC} ;# and in one with EXEC, which may tell of it
+        $client pipeline {MULTI {SET one x} {HOTKEYS GET} EXEC} ;# and in one with EXEC, which may report it
         set last [lindex [$client replies 4] 3 1 0]
         r GET in
         assert_equal [expr {[bytes_of SET in x] + 5 + 2 * ([bytes_of GET in] + 7)}] [dict get [found by-net-bytes] in]
@@ -285,12 +285,12 @@ start_server {overrides {io-threads 4 io-threads-always-active yes} each {r FLUS
             set hot [expr {6 * 200 * $bytes_each}]
             wait_for_condition 10 {[found total-net-bytes] == [found net-bytes-all-commands-all-slots]}
             assert_equal [list hot $hot cold [expr {6 * 200 * ([bytes_of GET cold] + 5)}]] [found by-net-bytes]
-            # Which has taken longer the machine decides, too: a thread may be held up in any command.
+            # The longest time also depends on the machine: a thread may be delayed in any command.
             assert {"hot" in [found by-cpu-time-us]}
         }
     }
 
-    # As the system knows them.
+    # Returns the number of threads in the system.
     proc io_threads_running {} {
         set count 0
         foreach name [glob -nocomplain /proc/[srv pid]/task/*/comm] {
@@ -299,7 +299,7 @@ start_server {overrides {io-threads 4 io-threads-always-active yes} each {r FLUS
         return $count
     }
 
-    # Each change of io-threads moves streams and ends threads, which hand on what they have counted.
+    # Each change of io-threads moves connections and ends threads, which pass on their counts.
     test "HOTKEYS loses nothing while streams move and threads end" {
         with_clients {a b c d} {
             r HOTKEYS START METRICS 1 NET
@@ -345,7 +345,7 @@ start_server {overrides {io-threads 4 io-threads-always-active yes} each {r FLUS
 
     test "HOTKEYS RESET gives back the memory of all threads" {
         with_clients {a b c d e f} {
-            load_by [list $a $b $c $d $e $f] 10 ;# so that threads have their other buffers, most of them
+            load_by [list $a $b $c $d $e $f] 10 ;# so that most threads have their other buffers
             set before [info_field used_memory memory]
             r HOTKEYS START METRICS 2 CPU NET
             load_by [list $a $b $c $d $e $f] 10

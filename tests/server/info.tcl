@@ -2,12 +2,12 @@
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
-# The headings of a reply, in order.
+# Returns the section headings of a reply, in order.
 proc sections_of {text} {
     return [regexp -all -inline -line {^# \S.*?(?=\r?$)} $text]
 }
 
-# The lines of SECTION in the text of INFO: NAME VALUE ...
+# Returns the lines of SECTION in the text of INFO: NAME VALUE ...
 proc fields_of {text section} {
     set fields {}
     set inside 0
@@ -22,7 +22,7 @@ proc fields_of {text section} {
     return $fields
 }
 
-# How values look.
+# Patterns of values.
 set forms {
     count {^\d+$}  integer {^-?\d+$}  bit {^[01]$}  decimal {^-?\d+\.\d\d$}  seconds {^\d+\.\d{6}$}  percent {^-?\d+\.\d\d%$}
     human {^(\d+B|\d+\.\d\d[KMGTP])$}  dotted {^\d+\.\d+\.\d+$}  hex {^[0-9a-f]+$}  word {^\S+$}  text {}
@@ -83,8 +83,8 @@ start_server {} {
         }
     }
 
-    # Programs read some fields by their neighbours; whatever layer a line comes from, it stands in its place. Others may
-    # stand between them.
+    # Programs find some fields by their neighbors; a line has its position, whichever layer it comes from. Others may
+    # be in between.
     foreach {section fields} {
         Server {
             redis_version dotted  server_name word  valkey_version dotted  valkey_release_stage word
@@ -237,8 +237,9 @@ start_server {} {
         assert_match "p50=*,p99=*,p99.9=*" [info_field latency_percentiles_usec_set latencystats]
     }
 
-    # The times are compared with each other and with the processor time of all threads of the server, which other
-    # processes cannot lengthen. The limits are wide: a sum that is cut before it is added is wrong by a factor of a hundred.
+    # The times are compared with each other and with the CPU time of all threads of the server, which other processes
+    # cannot increase. The limits are wide: a sum of values that are rounded before adding is wrong by a factor of a
+    # hundred.
     test "Times of commands, turns and threads add up when a command takes less than a microsecond" {
         r SET key value
         r CONFIG RESETSTAT
@@ -333,14 +334,14 @@ start_server {} {
         with_clients c {
             incr read [string length [resp::encode PING]]
             incr written [string length "+PONG\r\n"]
-            # A value that is copied, one that is referred to, and more than one write takes.
+            # A value that is copied, one that is referred to, and more than one write accepts.
             foreach command [list [list ECHO [string repeat x 50000]] {GET large} \
                 [concat MGET [lrepeat 100 large]] {GET none}] {
                 incr read [string length [resp::encode $command]]
                 incr written [string length [$c raw {*}$command]]
             }
         }
-        # What another thread writes may be counted a moment after it has come.
+        # Bytes that another thread writes may be counted a moment after they arrive.
         for {set i 0} {$i < 250} {incr i} {
             set info [[default_client] raw INFO stats]
             incr read $asked
@@ -367,7 +368,7 @@ start_server {} {
         r SET big [string repeat x 10000000]
         assert_between 9900000 25000000 [expr {[info_field used_memory memory] - $before}]
         r FLUSHALL
-        # What brings a log to the disk keeps a buffer.
+        # Writing a log to disk keeps a buffer.
         wait_for_condition 5 {
             [info_field used_memory memory] - [info_field mem_aof_buffer memory] < $before + 2000000
         }

@@ -1,4 +1,4 @@
-# introspection.tcl -- what the server says about its commands, its memory, its slow moments; and DEBUG.
+# introspection.tcl -- information about commands, memory and latency; and DEBUG.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 

@@ -1,7 +1,7 @@
-# log_flood.tcl -- log lines that a peer can cause without a right to anything: the first at once, then few, with a count.
+# log_flood.tcl -- log lines that a peer without permissions can cause: the first at once, then few, with a count.
 #
-# Each test causes a line many times and looks at the log. The counts of what was left out come when a minute has ended,
-# or the server.
+# Each test causes a line many times and reads the log. The counts of suppressed lines are logged after a minute, or
+# when the server exits.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -11,7 +11,7 @@ proc log_count {pattern} {
     return [regexp -all $pattern [srv log]]
 }
 
-# What the peer at PORT is sent, and then its connection ends.
+# Sends BYTES to PORT and closes the connection.
 proc say_and_leave {port bytes} {
     set channel [socket 127.0.0.1 $port]
     fconfigure $channel -translation binary -buffering none
@@ -20,8 +20,8 @@ proc say_and_leave {port bytes} {
     catch {close $channel}
 }
 
-# Run BODY many times; afterwards PATTERN is found at least once and at most MOST times. LATER is the text with which
-# the server, when it ends, says how many were left out.
+# Runs BODY many times; afterwards PATTERN must be in the log at least once and at most MOST times. LATER is the text
+# with which the server reports the number of suppressed lines when it exits.
 proc expect_few {pattern most later body} {
     global tries expected
     for {set i 0} {$i < $tries} {incr i} {

@@ -1,15 +1,15 @@
-# metrics.tcl -- the metrics port: figures as INFO has them, HTTP as programs speak it, who may look, what it costs main.
+# metrics.tcl -- the metrics port: figures equal to INFO, HTTP, permissions, the cost for main.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
-# A connection to the metrics port in use. The server is not asked which it is: main may be busy.
+# Opens a connection to the metrics port in use. Its number is not requested from the server, as main may be busy.
 proc web_connect {{address 127.0.0.1}} {
     set channel [socket $address $::web_port]
     fconfigure $channel -translation binary -buffering none
     return $channel
 }
 
-# All that is answered to TEXT until the connection ends.
+# Sends TEXT and returns the response until the connection ends.
 proc web {text {address 127.0.0.1}} {
     set channel [web_connect $address]
     puts -nonewline $channel $text
@@ -30,7 +30,7 @@ proc body_of {answer} {
     return [string range $answer [string first \r\n\r\n $answer]+4 end]
 }
 
-# The one of its answers on a channel that keeps alive.
+# Returns the next response on a channel that is kept alive.
 proc next_answer {channel} {
     set head ""
     while {[gets $channel line] >= 0 && $line ne "\r"} {
@@ -46,7 +46,7 @@ proc scrape {{fields ""}} {
     return [body_of $answer]
 }
 
-# Samples of a text: {name{labels} value ...}
+# Returns the samples of a text: {name{labels} value ...}
 proc samples_of {text} {
     set samples {}
     foreach line [split $text \n] {
@@ -66,7 +66,7 @@ proc sample {name} {
     return [dict get $samples $name]
 }
 
-# A scrape whose figures were taken after this call began.
+# Returns a scrape whose figures were taken after this call began.
 proc fresh_scrape {} {
     set begun [lindex [r TIME] 0].[format %06d [lindex [r TIME] 1]]
     set limit [patience::start 20 {*}[server_pids]]
@@ -82,7 +82,7 @@ proc fresh_scrape {} {
     }
 }
 
-# Addresses of this machine that are not its own loopback's.
+# Returns addresses of this machine other than loopback.
 proc other_addresses {} {
     set found {}
     set before ""
@@ -116,7 +116,7 @@ start_server [list overrides [list metrics-port $web_port]] {
         set after [r INFO everything]
         set samples [samples_of $text]
 
-        # From the HELP of each family: the field that it is, and by how much it is divided.
+        # The HELP of each family has its INFO field, and the divisor.
         foreach {whole name field scale} [regexp -all -inline -line {^# HELP (\S+) .*\(INFO: (\S+)(?: / (\d+))?\)$} $text] {
             set type [lindex [regexp -inline -line "^# TYPE $name (\\S+)$" $text] 1]
             dict set families $field [list $name[expr {$type eq "counter" ? "_total" : ""}] $type [expr {$scale eq "" ? 1 : $scale}]]
@@ -256,7 +256,7 @@ start_server [list overrides [list metrics-port $web_port]] {
         assert_equal 200 [status_of [web_get / "If-None-Match: \"other\"\r\n"]]
     }
 
-    # ---- Who may look ----
+    # ---- Permissions -----
 
     test "With a password a user's name and password are asked for" {
         with_config {requirepass secret} {
@@ -296,7 +296,7 @@ start_server [list overrides [list metrics-port $web_port]] {
             set may "Authorization: Basic [binary encode base64 collector:word]\r\n"
             r ACL SETUSER collector on >word +info
             wait_for_condition 10 {[status_of [web_get /metrics $may]] == 200}
-            # Of the same figures, most times: one is made for who may see keys, then one for who may not.
+            # Mostly of the same figures: one scrape for a user who may see keys, then one for a user who may not.
             set all "Authorization: Basic [binary encode base64 default:secret]\r\n"
             for {set i 0} {$i < 5} {incr i} {
                 assert_match "*valkey_hot_key*" [scrape $all]

@@ -1,8 +1,8 @@
-# process.tcl -- the server as a process: how it starts, where it listens, what it says, how it ends.
+# process.tcl -- the server as a process: start, listening, output, exit.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
-# Start a server with ARGUMENTS in DIR and wait until it is ready; run BODY with `c` connected to PORT; stop it.
+# Starts a server with ARGUMENTS in DIR and waits until it is ready; runs BODY with `c` connected to PORT; stops it.
 proc with_process {dir port arguments body} {
     set server [dict create dir $dir port $port expect_exit 0 \
         pid [launch $dir [list --port $port --save "" --dir $dir {*}$arguments]]]
@@ -80,7 +80,7 @@ test "--check-system tells of each thing how it is" {
 test "--test-memory" {
     lassign [run_to_end {--test-memory 2}] code output
     assert_equal 0 $code
-    # No progress where nobody looks; the words are ours.
+    # No progress without a terminal; the wording is our own.
     assert_equal 1 [llength [split [string trim $output] \n]]
     assert_no_match "*\r*" $output
     foreach arguments {{} 0 abc -5 {1 2}} {
@@ -101,8 +101,8 @@ test "SIGTERM ends the server in order" {
 
 test "SIGINT ends the server in order" {
     start_server {} {
-        # The shell that waits for the server ignores nothing, but starts it in the background, where SIGINT is ignored
-        # until the server asks for it.
+        # The shell that waits for the server ignores no signal, but starts it in the background, where SIGINT is
+        # ignored until the server sets a handler.
         exec kill -INT [srv pid]
         assert_equal 0 [wait_exit [srv dir] 10]
         assert_match "*Received SIGINT scheduling shutdown...*" [srv log]
@@ -151,7 +151,7 @@ test "The server ends in order while many clients are connected and asking" {
     }
 }
 
-# Start a server in DIR that goes to the background; run BODY with `c` connected to it and `pid` its process; end it.
+# Starts a server in DIR that becomes a daemon; runs BODY with `c` connected to it and `pid` its process; ends it.
 proc with_daemon {dir body} {
     set port [free_port]
     lassign [run_to_end [list --port $port --bind 127.0.0.1 --save "" --dir $dir --daemonize yes --pidfile $dir/server.pid \
@@ -177,7 +177,8 @@ test "daemonize: the server goes to the background and writes its pid file" {
     assert_match "*Removing the pid file.*" [read_file $dir/server.log]
 }
 
-# The id of the thread NAME of process PID, or "". Threads name themselves, so there may be none for a moment.
+# Returns the id of the thread NAME of process PID, or "". Threads set their own names, so there may be none for a
+# moment.
 proc thread_id {pid name} {
     if {$name eq "main"} {
         return $pid
@@ -190,7 +191,7 @@ proc thread_id {pid name} {
     return ""
 }
 
-# Kilobytes of memory that the process holds. Not from INFO: a command would let the allocator do its housekeeping.
+# Returns the resident kilobytes of the process. Not from INFO, as a command would let the allocator return memory.
 proc resident_kb {pid} {
     regexp {VmRSS:\s+(\d+) kB} [read_file /proc/$pid/status] -> kb
     return $kb
@@ -236,7 +237,7 @@ test "The last words of a start say what options without effect do not give" {
     }
 }
 
-# Send SIGNAL to one thread alone, as a fault of that thread would.
+# Sends SIGNAL to one thread, as a fault of that thread would.
 proc signal_thread {pid thread signal} {
     exec python3 -c {
 import ctypes, sys
@@ -398,7 +399,7 @@ test "A pid file that cannot be written is a warning" {
     assert_no_match "*Removing the pid file*" [server_log $dir]
 }
 
-# Run BODY with the server under `ulimit -n LIMIT`. A process that may raise its limits knows no low one: skipped.
+# Runs BODY with the server under `ulimit -n LIMIT`. Skipped if the process may raise its limits.
 proc with_descriptors {limit body} {
     set dir [make_server_dir]
     write_file $dir/server "#!/bin/sh\nulimit -n $limit && exec $srv::binary \"\$@\"\n"
@@ -468,8 +469,8 @@ test "Protected mode turns strangers away, in words" {
     }
 }
 
-# Listen at the Unix socket NAME of the abstract namespace, and write each message that comes to FILE, a line each, until
-# one is LAST.
+# Listens at the Unix socket NAME of the abstract namespace, and writes each message to FILE, a line each, until one is
+# LAST.
 proc listen_as_supervisor {name file last} {
     exec python3 -c {
 import socket, sys

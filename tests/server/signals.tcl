@@ -1,8 +1,8 @@
-# signals.tcl -- what signals do to a running server, and the watchdog.
+# signals.tcl -- the effects of signals on a running server, and the watchdog.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
-# The reports of stacks in the log, each a list of lines from its reason to its end.
+# Returns the stack reports in the log, each a list of lines from its reason to its end.
 proc stack_reports {} {
     set reports {}
     set report {}
@@ -25,14 +25,14 @@ proc child_pid {} {
     return $pid
 }
 
-# Run BODY until the log has another report; the report.
+# Runs BODY until the log has another report, and returns it.
 proc next_report {body} {
     set before [llength [stack_reports]]
     wait_for_condition 30 {[uplevel 1 $body; llength [stack_reports]] > $before}
     lindex [stack_reports] end
 }
 
-# {name blocked-signals} of each thread of the server but its first.
+# Returns {name blocked-signals} of each thread of the server but its first.
 proc thread_masks {} {
     set masks {}
     foreach task [glob -nocomplain -directory /proc/[srv pid]/task *] {
@@ -71,14 +71,14 @@ start_server {overrides {io-threads 3 appendonly yes}} {
 
     test "Signals of the process are for its first thread: all others block them" {
         if {![file readable /proc/self/task]} {skip "threads are seen in /proc"}
-        # A primary that says nothing keeps the thread of the link alive.
+        # A silent primary keeps the thread of the link running.
         set silent [socket -server [list apply {{args} {}}] -myaddr 127.0.0.1 0]
         r REPLICAOF 127.0.0.1 [lindex [fconfigure $silent -sockname] 2]
         wait_for_condition 10 {"repl_link" in [lmap t [thread_masks] {lindex $t 0}]}
         foreach thread [thread_masks] {
             lassign $thread name mask
             foreach {signal bit} {HUP 0x1 INT 0x2 USR1 0x200 USR2 0x800 ALRM 0x2000 TERM 0x4000} {
-                # The watchdog is the one that waits for it.
+                # The watchdog thread waits for this signal.
                 if {"$name $signal" ne "watchdog ALRM" && !($mask & $bit)} {fail "thread $name does not block $signal"}
             }
         }

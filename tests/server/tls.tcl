@@ -1,4 +1,5 @@
-# tls.tcl -- TLS as clients and administrators see it: certificates good and bad, users by them, reload, many at once.
+# tls.tcl -- TLS for clients and administrators: valid and invalid certificates, users by certificate, reload, many at
+# once.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -22,7 +23,7 @@ certificates::pair $certs nobody {subject /CN=nobody}
 certificates::pair $certs stranger {subject /CN=alice by other}
 certificates::pair $certs expired {subject /CN=alice days -1}
 
-# A client of the innermost server's TLS port; ARGS are tls::socket's.
+# Connects to the innermost server's TLS port; ARGS are those of tls::socket.
 proc tls_connect {args} {
     global certs
     set channel [tls::socket -command tls_told -cafile $certs/ca.crt {*}$args 127.0.0.1 [config_value tls-port]]
@@ -39,7 +40,8 @@ proc as {name} {
     return [list -certfile $certs/$name.crt -keyfile $certs/$name.key]
 }
 
-# What a client that shows this certificate is told to PING. Under TLS 1.3 it learns of a refusal behind its own handshake.
+# Returns the reply to PING for a client with this certificate. Under TLS 1.3 it learns of a refusal after its own
+# handshake.
 proc answer {args} {
     if {[catch {
         set client [tls_connect {*}$args]
@@ -51,7 +53,7 @@ proc answer {args} {
     return $reply
 }
 
-# A client is told before the log is.
+# A client gets the error before it is logged.
 proc assert_logged {pattern} {
     wait_for_condition 10 {[string match $pattern [srv log]]}
 }
@@ -63,7 +65,7 @@ proc tls_server {settings body} {
 }
 
 tls_server {} {
-    set silent [socket 127.0.0.1 [config_value tls-port]] ;# for the last test of these
+    set silent [socket 127.0.0.1 [config_value tls-port]] ;# used by the last of these tests
     set silent_since [clock milliseconds]
 
     test "A client with a certificate of the authority is served, all others are refused" {
@@ -303,7 +305,7 @@ tls_server {tls-auth-clients no} {
         $client destroy
     }
 
-    # The number of the server's thread of this name, or nothing.
+    # Returns the id of the server's thread of this name, or nothing.
     proc thread_named {name} {
         foreach task [glob -nocomplain -directory /proc/[srv pid]/task *] {
             if {![catch {exec cat $task/comm} comm] && $comm eq $name} {return [file tail $task]}
@@ -311,7 +313,7 @@ tls_server {tls-auth-clients no} {
         return ""
     }
 
-    # Bytes that a thread has read; its nice.
+    # Return the bytes that a thread has read; its nice value.
     proc thread_read {thread} {
         regexp {rchar: (\d+)} [exec cat /proc/[srv pid]/task/$thread/io] all bytes
         return $bytes
@@ -334,14 +336,14 @@ tls_server {tls-auth-clients no} {
         for {set i 0} {$i < 20} {incr i} {
             lappend clients [tls_connect]
         }
-        # A hello has more than 200 bytes; waking the thread takes 8 each time.
+        # A ClientHello has more than 200 bytes; a wakeup of the thread takes 8 each time.
         set shaken [thread_read $greeter]
         assert {$shaken - $before > 20 * 200}
         foreach client $clients {
             assert_equal [string repeat x 100000] [$client ECHO [string repeat x 100000]]
         }
         assert {[thread_read $greeter] - $shaken < 10000}
-        # Those in the middle of a handshake when the thread is to go finish it there.
+        # Connections in the middle of a handshake finish it on the thread before it ends.
         set half [socket 127.0.0.1 [config_value tls-port]]
         fconfigure $half -translation binary -buffering none
         set connected [expr {20 + 2}]

@@ -1,4 +1,4 @@
-# tls_protocol.tcl -- TLS as openssl s_client and broken peers see it: renegotiation, compression, sessions, garbage.
+# tls_protocol.tcl -- TLS with openssl s_client and faulty peers: renegotiation, compression, sessions, garbage.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -14,21 +14,21 @@ set certs [file join $srv::root certs]
 certificates::authority $certs
 certificates::pair $certs server {extensions {"subjectAltName=DNS:localhost"}}
 
-# What openssl says of a connection on which it is told INPUT.
+# Returns the output of openssl for a connection on which INPUT is sent.
 proc s_client {input args} {
     catch {exec timeout 20 openssl s_client -connect 127.0.0.1:[config_value tls-port] \
         -CAfile $::certs/ca.crt {*}$args <<$input 2>@1} text
     return $text
 }
 
-# A plain socket to the TLS port, for what is no TLS.
+# Opens a plain socket to the TLS port, for bytes that are not TLS.
 proc raw {} {
     set channel [socket 127.0.0.1 [config_value tls-port]]
     fconfigure $channel -translation binary -buffering none
     return $channel
 }
 
-# The bytes of a ClientHello, taken from openssl by a listener that never answers.
+# Returns the bytes of a ClientHello, taken from openssl by a listener that never responds.
 proc client_hello {} {
     set ::hello ""
     set listener [socket -server {apply {{channel args} {
