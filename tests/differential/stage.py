@@ -18,18 +18,18 @@ import time
 
 from wire import MONITORED, Connection
 
-# kind: "send"    the commands in one write, unless the client is blocked (the peer says)
+# kind: "send"    sends the commands in one write, unless the client is blocked (on the peer)
 #       "behind"  the same, blocked or not
-#       "wait"    as "send"; the barrier lasts until the client is not blocked: for short timeouts
-#       "close"   the client goes, and another one takes its place
-#       "look"    counts of INFO and channels are compared
+#       "wait"    like "send"; the barrier lasts until the client is not blocked: for short timeouts
+#       "close"   the client closes its connection, and another one replaces it
+#       "look"    compares counters of INFO and channels
 #       "go on"   the observer ends a pause
-# client: 0, 1, ...; the last one is the operator, whom the generators never let wait.
-# rest: then time passes, so that what lives a millisecond is over.
+# client: 0, 1, ...; the last one is the operator, which the generators never block.
+# rest: a pause follows, in which a TTL of a millisecond expires.
 Step = collections.namedtuple("Step", "kind client commands rest", defaults=([], False))
-# protocols: of each client. steps: as above. pauses: whether there may be some.
+# protocols: of each client. steps: as above. pauses: whether CLIENT PAUSE may occur.
 Script = collections.namedtuple("Script", "protocols settings steps pauses")
-# at: number of the step (behind the last: at the end); where: "client 1" ...; answers: the server's, the peer's.
+# at: number of the step (after the last: at the end); where: "client 1" ...; answers: the server's, the peer's.
 Difference = collections.namedtuple("Difference", "at where answers")
 
 

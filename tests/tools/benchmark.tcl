@@ -1,15 +1,15 @@
-# benchmark.tcl -- valkey-benchmark from the outside: what it sends, what it prints, how it fails.
+# benchmark.tcl -- valkey-benchmark from the outside: its requests, output and errors.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
 set benchmark [file join [file dirname $srv::binary] valkey-benchmark]
 
-# Returns {EXIT-CODE STDOUT STDERR}.
+# Runs valkey-benchmark. Returns {EXIT-CODE STDOUT STDERR}.
 proc bench {args} {
     return [bench_with "" -p [srv port] {*}$args]
 }
 
-# The same with INPUT on stdin, wherever the server is.
+# The same with INPUT on stdin, and without the address of the server.
 proc bench_with {input args} {
     set err [file join $srv::root bench-stderr]
     set in [file join $srv::root bench-stdin]
@@ -22,7 +22,7 @@ proc bench_with {input args} {
     return [list $code $out [read_file $err]]
 }
 
-# What a Python expression says of the JSON document `d` in FILE.
+# Returns the value of a Python expression of the JSON document `d` in FILE.
 proc of_json {file expression} {
     return [exec python3 -c {
 import json, sys
@@ -64,7 +64,7 @@ start_server {each {r FLUSHALL; r CONFIG RESETSTAT} overrides {unixsocket bench.
         assert_equal 3 [string length [r GET key:000000000007]]
     }
 
-    # What a test of each name leaves behind, and what it has called.
+    # The key that a test of each name leaves, and the commands that it has called.
     foreach {name commands key type length} {
         lpush {lpush 300} mylist list {r LLEN mylist}
         rpush {rpush 300} mylist list {r LLEN mylist}
@@ -188,8 +188,8 @@ start_server {each {r FLUSHALL; r CONFIG RESETSTAT} overrides {unixsocket bench.
     }
 
     test "With --rps a latency counts from the time the request was to be sent" {
-        # It takes 300 ms for each answer and gives one at a time, so answer i is there after (i + 1) * 300 ms; request i
-        # was due at i * 10 ms. Counted from the sending, none would be near a second.
+        # The server takes 300 ms for each reply and sends one at a time, so reply i comes after (i + 1) * 300 ms;
+        # request i was due at i * 10 ms. Counted from sending, no latency would be near a second.
         lassign [fake_server "ping" "slow +PONG"] port pid
         lassign [bench_with "" -p $port -c 1 -n 5 --rps 100 --csv ping] code out
         exec kill $pid
@@ -223,7 +223,7 @@ start_server {each {r FLUSHALL; r CONFIG RESETSTAT} overrides {unixsocket bench.
             }
         }
         assert_equal 5 [llength [lsort -unique $ports]]
-        # Nobody takes a place that nothing is left for: 200 connections would take 100 seconds.
+        # Connections do not wait for requests that will not come: 200 connections would take 100 seconds.
         assert_equal 0 [lindex [bench -n 2 -c 200 --rps 2 -q PING] 0]
     }
 
@@ -461,7 +461,7 @@ print(texts.count("Requests per second"), sum(x in texts for x in ("PING_INLINE"
 
     # ---- Random commands ------------------------------------------------------------------------------------------
 
-    # Commands, errors, those without an answer, connections lost.
+    # Returns the numbers of commands, errors, missing replies and lost connections.
     proc fuzz_result {out} {
         assert_regexp {^\d+ random commands of \d+ kinds in [\d.]+ seconds \(seed \d+\)\nanswered with an error: \d+, not at all: \d+, connections lost: \d+\n$} $out
         regexp {^(\d+) .*error: (\d+), not at all: (\d+), connections lost: (\d+)} $out -> commands errors unanswered lost

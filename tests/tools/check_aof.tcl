@@ -1,6 +1,6 @@
-# check_aof.tcl -- valkey-check-aof from the outside: files in, verdict, exit code and what is left of the files out.
+# check_aof.tcl -- valkey-check-aof from the outside: its verdict, exit code and changes for given files.
 #
-# The program beside the server binary is tested. tests/differential/check_aof compares it with a real one.
+# The program in the folder of the server binary is tested. tests/differential/check_aof compares it with a real one.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -8,7 +8,7 @@ set tool [file join [file dirname $srv::binary] valkey-check-aof]
 set seed [expr {[info exists ::env(CHECK_AOF_SEED)] ? $::env(CHECK_AOF_SEED) : [clock microseconds] & 0xffffff}]
 set rounds [expr {[info exists ::env(CHECK_AOF_ROUNDS)] ? $::env(CHECK_AOF_ROUNDS) : 16}]
 
-# A command as it stands in the file.
+# Returns a command in the format of the file.
 proc resp {args} {
     set out "*[llength $args]\r\n"
     foreach word $args {
@@ -17,7 +17,7 @@ proc resp {args} {
     return $out
 }
 
-# A directory of files: name content ...
+# Makes a directory of files: name content ...
 proc files {args} {
     set dir [make_server_dir]
     foreach {name content} $args {
@@ -26,7 +26,7 @@ proc files {args} {
     return $dir
 }
 
-# Run the tool in DIR with INPUT on stdin. Returns {EXIT-CODE STDOUT STDERR}.
+# Runs the tool in DIR with INPUT on stdin. Returns {EXIT-CODE STDOUT STDERR}.
 proc check_with {dir input args} {
     write_file $dir/.stdin $input
     set code 0
@@ -41,7 +41,7 @@ proc check {dir args} {
     return [lrange [check_with $dir "" {*}$args] 0 1]
 }
 
-# The exit code and the lines behind the first one.
+# Returns the exit code and the lines after the first one.
 proc verdict {dir args} {
     lassign [check $dir {*}$args] code out
     return [list $code [join [lrange [split [string trimright $out \n] \n] 1 end] \n]]
@@ -131,7 +131,7 @@ test "A length that is a lie takes no memory" {
     lassign [check_with $dir "" f] code out
     assert_equal 1 $code
     assert_match "*Expected to read 1000000000001 bytes, got 1 bytes*" $out
-    # A hole of four gigabytes is stepped over, in less memory than that.
+    # A hole of four gigabytes is skipped, with less memory than that.
     set dir [files f "*2\r\n\$4\r\nECHO\r\n\$4294967296\r\n"]
     exec truncate -s +4294967296 $dir/f
     set channel [open $dir/f ab]
@@ -279,7 +279,7 @@ test "A manifest with a fault, and files that are missing" {
 }} [check [files list [manifest a 1 b none 1 i] a $set_k] list]
 }
 
-# ---- Beyond the field's ---------------------------------------------------------------------------------------
+# ---- Beyond Valkey's ------------------------------------------------------------------------------------------
 
 test "--stats counts commands by name, and tells the time that they cover" {
     set dir [files f "#TS:1000\r\n[resp set k v][resp SET k v][resp XGROUP CREATE s g 0][resp NoSuch]#TS:1700000000\r\n"]
@@ -326,7 +326,8 @@ proc units {} {
     return $units
 }
 
-# Start on the log in DIR. Gives the digest and how many of KEYS there are; refused or what it says, if it does not.
+# Starts a server on the log in DIR. Returns the digest and how many of KEYS exist; "refused" or the output if it does
+# not start.
 proc start_on {dir truncated keys} {
     set copy [make_server_dir]
     file copy $dir $copy/appendonlydir
@@ -346,8 +347,8 @@ proc start_on {dir truncated keys} {
     return $answer
 }
 
-# A log with random damage: the check must say what a start will do, and a start after --fix must have every unit before
-# the damage.
+# A log with random damage: the check must predict the result of a start, and a start after --fix must have every unit
+# before the damage.
 proc agree {round} {
     expr {srand($round)}
     set units [units]
@@ -374,7 +375,7 @@ proc agree {round} {
     lassign [check_with $dir "" appendonly.aof.manifest] code out note
     set strict [start_on $dir no $keys]
     if {[string match "*Unexpected*" $out]} {
-        assert_equal 1 $code ;# the server passes over such words
+        assert_equal 1 $code ;# the server skips such words
     } else {
         assert_equal [expr {$code == 0 && $note eq ""}] [expr {$strict ne "refused"}]
     }

@@ -1,10 +1,10 @@
-# cli.tcl -- valkey-cli from the outside: words in, text and exit code out (support/cli.tcl).
+# cli.tcl -- valkey-cli from the outside: its output and exit code for given arguments (support/cli.tcl).
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
 source [file join $support cli.tcl]
 
-# Run valkey-cli with INPUT on stdin. Returns {EXIT-CODE STDOUT STDERR}.
+# Runs valkey-cli with INPUT on stdin. Returns {EXIT-CODE STDOUT STDERR}.
 proc cli_with {input args} {
     set in [file join $srv::root cli-stdin]
     write_file $in $input
@@ -223,7 +223,7 @@ start_server {each {r FLUSHALL}} {
 
     # ---- Cluster ----------------------------------------------------------------------------------------------
 
-    # Two servers of which the first has no keys: PORTS and LOGS of both, while BODY runs.
+    # Runs BODY with two servers, of which the first has no keys: PORTS and LOGS of both.
     proc with_cluster {body} {
         lassign [fake_server "get *" "+here"] second pid2 log2
         lassign [fake_server "get moved" "-MOVED 866 127.0.0.1:$second" "get ask" "-ASK 866 127.0.0.1:$second" \

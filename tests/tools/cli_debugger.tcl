@@ -1,12 +1,12 @@
-# cli_debugger.tcl -- valkey-cli --ldb: a script that is debugged by lines of stdin.
+# cli_debugger.tcl -- valkey-cli --ldb: debugging a script with lines of stdin.
 #
-# The program beside the server binary is tested.
+# The program in the folder of the server binary is tested.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
 source [file join $support cli.tcl]
 
-# Debug SCRIPT with the commands of INPUT. Returns {EXIT-CODE STDOUT}.
+# Debugs SCRIPT with the commands of INPUT. Returns {EXIT-CODE STDOUT}.
 proc debug {script input args} {
     set file [file join $srv::root script.lua]
     set in [file join $srv::root cli-stdin]

@@ -1,4 +1,5 @@
-# cli_hotkeys.tcl -- valkey-cli --hotkeys: a server that counts by itself is asked to, another key by key.
+# cli_hotkeys.tcl -- valkey-cli --hotkeys: uses HOTKEYS if the server has it, and reads the counters key by key
+# otherwise.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -8,7 +9,7 @@ proc bulk {text} {
     return "\$[string length $text]\r\n$text\r\n"
 }
 
-# An array of words, of which numbers are numbers and words in braces arrays.
+# Returns an array reply of words; numbers become integers and words in braces arrays.
 proc array_of {args} {
     set out "*[llength $args]\r\n"
     foreach word $args {
@@ -23,15 +24,15 @@ proc array_of {args} {
     return $out
 }
 
-# What a server of Redis 8.6 says.
+# The reply of Redis 8.6.
 set counted [string trimright [array_of [array_of tracking-active 1 sample-ratio 1 \
     all-commands-all-slots-us 200 net-bytes-all-commands-all-slots 1000 \
     collection-duration-ms 1500 total-net-bytes 1000 by-cpu-time-us [array_of hot 150 "a\nb" 30] \
     by-net-bytes [array_of "a\nb" 900 hot 50]]] "\r\n"]
 set known [string trimright [array_of [array_of hotkeys -2]] "\r\n"]
 
-# Run BODY beside a server that knows HOTKEYS and answers by RULES first; its port is in `port`, what it was asked is
-# what asked{} returns.
+# Runs BODY with a server that has HOTKEYS and replies by RULES first; its port is in `port`, and asked{} returns its
+# requests.
 proc with_counter {rules body} {
     lassign [fake_server {*}$rules "command info hotkeys" $::known "hotkeys get" $::counted] ::port pid ::log
     try {

@@ -1,5 +1,5 @@
-# cli_progress.tcl -- long work of valkey-cli: a terminal sees how far it is, a pipe nothing of it, Ctrl-C ends it with
-# what there is.
+# cli_progress.tcl -- long work of valkey-cli: it shows its progress at a terminal, nothing of it in a pipe, and prints
+# the result so far after Ctrl-C.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -7,7 +7,7 @@ source [file join $support cli.tcl]
 source [file join $support terminal.tcl]
 set code_file [file join $srv::root cli-progress-code]
 
-# WORDS at a terminal that outlives Ctrl-C, so that the exit code comes to a file.
+# Runs WORDS at a terminal that survives Ctrl-C, so that the exit code is written to a file.
 proc at_terminal {words {input ""}} {
     file delete $::code_file
     terminal::stop
@@ -20,7 +20,8 @@ proc exit_code {} {
     return [string trim [read_file $::code_file]]
 }
 
-# Four keys in ten steps of SCAN; a walk with "-i 60" sleeps behind 100 steps, long before its end.
+# Stores 4000 keys: a walk takes about 400 calls of SCAN, and with "-i 60" it sleeps after 100 of them, long before its
+# end.
 proc many_keys {} {
     for {set i 0} {$i < 4000} {incr i} {
         lappend words key:$i x
@@ -78,7 +79,7 @@ start_server {each {r FLUSHALL}} {
             assert_no_match "*\[\x1b\r\]*" $out
             assert_no_match "*% *of 4000*" $out
         }
-        # What stderr shows beside a pipe, and beside a file.
+        # Progress on stderr if stdout is a pipe, and if it is a file.
         assert_equal "" [exec script -qec "$cli -p [srv port] --bigkeys | cat >/dev/null" /dev/null </dev/null]
         assert_match "*0 of 4000 keys*" [exec script -qec "$cli -p [srv port] --bigkeys >/dev/null" /dev/null </dev/null]
         assert_no_match "*Memory of a key*" [exec $cli -p [srv port] --memkeys]

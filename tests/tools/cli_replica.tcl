@@ -1,7 +1,6 @@
 # cli_replica.tcl -- valkey-cli as a replica: --rdb, --functions-rdb, --replica.
 #
-# The program beside the server binary is tested. What no server sends, or seldom, comes from one that answers as it is
-# told.
+# The program in the folder of the server binary is tested. A fake server sends data that no server sends, or rarely.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -23,7 +22,7 @@ proc bytes_of_stdout {args} {
     return $bytes
 }
 
-# An empty folder, and in it the file that was there before, if CONTENT is given.
+# Makes an empty folder, with an old file if CONTENT is given.
 proc prepare {{content ""}} {
     file delete -force $::folder
     file mkdir $::folder
@@ -40,7 +39,7 @@ proc success {bytes} {
     return [list 0 "" "Transfer finished with success after $bytes bytes\n"]
 }
 
-# A snapshot as it comes from a server, in two forms.
+# Return a snapshot as a server sends it, in two formats.
 proc marked {snapshot} {
     return "\$EOF:$::mark\r\n$snapshot$::mark"
 }
@@ -49,7 +48,7 @@ proc counted {snapshot} {
     return "\$[string length $snapshot]\r\n$snapshot"
 }
 
-# Run BODY with a server that answers SYNC by what `answer` says, at `port`, with its `log`.
+# Runs BODY with a server that replies to SYNC with `answer`, at `port`, with its `log`.
 proc with_primary {rules body} {
     set ::pieces [file join $srv::root cli-replica-pieces]
     lassign [fake_server {*}$rules sync "pieces $::pieces"] ::port pid ::log
@@ -71,7 +70,7 @@ proc answer {args} {
     write_file $::pieces $words
 }
 
-# valkey-cli that goes on: a channel.
+# Starts valkey-cli and returns a channel.
 proc cli_begins {port args} {
     set channel [open [list |$::cli -p $port {*}$args 2>@1] r]
     fconfigure $channel -blocking 0 -translation binary
@@ -83,7 +82,7 @@ proc says {channel} {
     return [append ::said [read $channel]]
 }
 
-# End it by a signal; what ended it.
+# Ends it by a signal; returns how it ended.
 proc cli_ends {channel signal} {
     exec kill -$signal [pid $channel]
     fconfigure $channel -blocking 1
@@ -104,7 +103,7 @@ proc one_of_each_type {} {
     r FUNCTION LOAD REPLACE "#!lua name=lib\nserver.register_function('f', function() return 1 end)"
 }
 
-# The server reads FILE instead of what it has.
+# Makes the server load FILE instead of its dataset.
 proc take_snapshot_file {path} {
     file copy -force $path [config_value dir]/[config_value dbfilename]
     r DEBUG RELOAD NOSAVE
@@ -286,7 +285,7 @@ start_server {each {r FLUSHALL; r FUNCTION FLUSH} overrides {repl-diskless-sync-
             [cli --rdb $out --functions-rdb $out]
     }
 
-    # ---- Servers that do as they like -------------------------------------------------------------------------
+    # ---- Servers with unusual output --------------------------------------------------------------------------
 
     r FLUSHALL
     r SET key value
@@ -443,9 +442,9 @@ start_server {each {r FLUSHALL; r FUNCTION FLUSH} overrides {repl-diskless-sync-
         }
     }
 
-    # ---- The stream -------------------------------------------------------------------------------------------
+    # ---- The replication stream -------------------------------------------------------------------------------
 
-    # Run BODY while valkey-cli follows the server.
+    # Runs BODY while valkey-cli acts as a replica of the server.
     proc following {options body} {
         set ::channel [cli_begins [srv port] {*}$options --replica]
         try {
@@ -457,7 +456,7 @@ start_server {each {r FLUSHALL; r FUNCTION FLUSH} overrides {repl-diskless-sync-
         }
     }
 
-    # The pings of a primary come when they come.
+    # Returns the stream without pings, whose times vary.
     proc stream {} {
         return [string map {"\"ping\"\n" ""} [says $::channel]]
     }

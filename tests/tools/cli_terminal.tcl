@@ -1,4 +1,4 @@
-# cli_terminal.tcl -- valkey-cli as a person at a terminal meets it.
+# cli_terminal.tcl -- valkey-cli at a terminal.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -7,9 +7,10 @@ source [file join $support terminal.tcl]
 set home [file join $srv::root home]
 file mkdir $home
 
-# Between two prompts the terminal edits lines by itself: control keys wait for the prompt, text need not.
+# Between two prompts the terminal itself edits lines: control keys must wait for the prompt, text need not.
 
-# valkey-cli at a terminal, with variables of the environment before it and arguments behind; its prompt has come.
+# Starts valkey-cli at a terminal, with environment variables before it and arguments after it, and waits for its
+# prompt.
 proc cli_start {{environment ""} {arguments ""} {width 80}} {
     set ::prompt "127.0.0.1:[srv port]> "
     terminal::stop
@@ -28,7 +29,7 @@ start_server {each {r FLUSHALL}} {
         return
     }
 
-    # The terminal's modes, as they have to be afterwards.
+    # The terminal's modes, which must be the same afterwards.
     terminal::start "sh -c 'stty -a >$home/modes; mv $home/modes $home/before'"
     wait_for_condition 10 {[file exists $::home/before]}
 

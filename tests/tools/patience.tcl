@@ -2,7 +2,7 @@
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
-# Run BODY with MS as what the processes of every limit have waited for a processor.
+# Runs BODY with MS as the time for which the processes of every limit have waited for a processor.
 proc with_starvation {ms body} {
     rename patience::starved patience::starved_really
     proc patience::starved {limit} [list return $ms]
@@ -14,7 +14,7 @@ proc with_starvation {ms body} {
     }
 }
 
-# A limit of 1 second that began so many milliseconds ago.
+# Returns a limit of 1 second that began so many milliseconds ago.
 proc limit_since {ms} {
     set limit [patience::start 1]
     dict incr limit begin -$ms
@@ -42,7 +42,7 @@ test "There is an end for starved processes too" {
     }
 }
 
-# Two that are bound to one processor and never sleep: each waits while the other runs.
+# Two processes that are bound to one processor and never sleep: each waits while the other runs.
 test "What a process waits for a processor is seen" {
     if {![file exists /proc/self/schedstat]} {
         skip "this kernel does not count it"
@@ -62,7 +62,7 @@ test "What a process waits for a processor is seen" {
     return -options $options $message
 }
 
-# open succeeds, read says ESRCH: so ends a process whose threads are looked at.
+# open succeeds and read fails with ESRCH if a process ends while its threads are read.
 test "A process that ends while it is looked at is one that has not waited" {
     set child [open "|cat" w+]
     set path /proc/[pid $child]/task/[pid $child]/schedstat

@@ -1,7 +1,7 @@
-# texts.tcl -- man pages and completions name every option that there is, and none that there is not.
+# texts.tcl -- man pages and completions have exactly the existing options.
 #
-# The programs' --help and the running server's settings are what is true. Pages are read as sources, so scdoc need not
-# be there; completions are made, and those of bash asked as the shell would. What packaging/README.md promises.
+# The programs' --help and the running server's settings are the reference. Pages are read as sources, so scdoc is not
+# needed; completions are built, and those of bash called as the shell does. Checks the promises of packaging/README.md.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -14,12 +14,12 @@ proc program_path {name} {
     return [file join [file dirname $srv::binary] $name]
 }
 
-# Options at the start of the lines of --help: "  -v, --version   ...".
+# Returns options at the start of the lines of --help: "  -v, --version   ...".
 proc help_options {name} {
     set options {}
     foreach line [split [exec [program_path $name] --help] \n] {
         if {![regexp {^  (-{1,2}[A-Za-z0-9].*)$} $line all text]} continue
-        # Words up to the two blanks before what is said; some are followed by another option and its value.
+        # Words up to two blanks, after which the description follows; some lines have another option and its value.
         foreach part [split [regsub {  .*$} $text ""] ,] {
             set word [lindex [split [string trim $part] " |"] 0]
             if {[regexp {^-} $word] && $word ne "--OPTION"} {lappend options $word}
@@ -28,7 +28,7 @@ proc help_options {name} {
     return [lsort -unique $options]
 }
 
-# Bold words with a dash at the start of a line, and behind a comma there.
+# Returns bold words with a dash at the start of a line, and after a comma there.
 proc page_options {name} {
     set options {}
     foreach line [split [read_file $::man/$name.1.scd] \n] {
@@ -40,7 +40,7 @@ proc page_options {name} {
     return [lsort -unique $options]
 }
 
-# What is in one and not in the other, with the side that has it.
+# Returns the elements of only one list, and which one.
 proc differences {wanted got} {
     set out {}
     foreach name $wanted {if {$name ni $got} {lappend out "missing $name"}}
@@ -62,7 +62,7 @@ foreach program $programs {
 
 # ---- valkey.conf(5) -----------------------------------------------------------------------------------------------
 
-# The settings' names in the page's chapters about them.
+# Returns the names of settings in the page's chapters about them.
 proc page_settings {} {
     set page [exec $::top/packaging/texts page $::man/valkey.conf.5.scd]
     regexp {\n# SETTINGS\n(.*)\n# USERS\n} $page all chapter
@@ -73,7 +73,7 @@ proc page_settings {} {
     return [lsort -unique $names]
 }
 
-# {older name} of the table in the page.
+# Returns {older name} of the table in the page.
 proc older_names {} {
     set page [exec $::top/packaging/texts page $::man/valkey.conf.5.scd]
     set names {}
@@ -83,7 +83,7 @@ proc older_names {} {
     return $names
 }
 
-# Another value than this one, as far as can be told.
+# Returns a different value, if one can be derived.
 proc another {value} {
     if {$value in {yes no}} {return [expr {$value eq "yes" ? "no" : "yes"}]}
     return [expr {[string is integer -strict $value] ? $value + 1 : "x"}]
@@ -96,7 +96,7 @@ start_server {} {
         assert {[llength $settings] > 200}
         foreach name $settings {if {$name ni $named} {fail "it lacks $name"}}
         foreach name $named {
-            # Lines of the file that are no settings; and some settings are shown only to who asks for them by name.
+            # Some lines of the file are no settings, and CONFIG GET shows some settings only by name.
             if {$name ni {include rename-command} && [r CONFIG GET $name] eq ""} {fail "there is no setting $name"}
         }
     }
@@ -122,7 +122,7 @@ start_server {} {
 
 exec $top/packaging/texts completions $completions
 
-# What bash offers for these words, the last of which is being typed.
+# Returns the completions of bash for these words, the last of which is being typed.
 proc offered {program args} {
     set script {
         source "$1"; shift
@@ -134,7 +134,7 @@ proc offered {program args} {
     return [split [string trim [exec bash -c $script - $::completions/bash/$program $program {*}$args]] \n]
 }
 
-# The options that a file for zsh or fish has.
+# Returns the options in a file for zsh or fish.
 proc named_in {shell program} {
     set found {}
     if {$shell eq "zsh"} {

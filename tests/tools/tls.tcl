@@ -19,7 +19,7 @@ certificates::pair $certs client {subject /CN=client}
 certificates::pair $certs stranger {by other}
 certificates::pair $certs late {days -1}
 
-# Run a tool against PORT with INPUT on stdin. Returns {EXIT-CODE STDOUT STDERR}.
+# Runs a tool against PORT with INPUT on stdin. Returns {EXIT-CODE STDOUT STDERR}.
 proc tool_with {name port input args} {
     set err [file join $srv::root tool-stderr]
     set in [file join $srv::root tool-stdin]

@@ -8,7 +8,7 @@ set bad_field {ERR Invalid bitfield type. Use something like i16 u8. Note that u
 set wrong_type {WRONGTYPE Operation against a key holding the wrong kind of value}
 set syntax {ERR syntax error}
 
-# What adding up the script's changes comes to.
+# Returns the number of changes that the script counts.
 proc changes {script} {
     set before [info_field rdb_changes_since_last_save]
     uplevel 1 $script
@@ -20,18 +20,18 @@ proc info_field {name} {
     return $value
 }
 
-# BYTES as zeros and ones.
+# Returns BYTES as zeros and ones.
 proc bits {bytes} {
     binary scan $bytes B* digits
     return $digits
 }
 
-# DIGITS, zeros and ones, as bytes.
+# Returns DIGITS, zeros and ones, as bytes.
 proc unbits {digits} {
     return [binary format B* $digits]
 }
 
-# COUNT random bytes, with stretches of 00 and FF.
+# Returns COUNT random bytes, with stretches of 00 and FF.
 proc random_bytes {count} {
     set bytes ""
     while {[string length $bytes] < $count} {
@@ -45,7 +45,7 @@ proc random_bytes {count} {
     return [string range $bytes 0 [expr {$count - 1}]]
 }
 
-# FIRST..LAST of LENGTH as GETRANGE has them; empty: {}.
+# Returns FIRST..LAST of LENGTH as GETRANGE interprets them; {} if empty.
 proc clamp {first last length} {
     if {$first < 0 && $last < 0 && $first > $last} {
         return {}

@@ -1,4 +1,4 @@
-# command.tcl -- COMMAND: what the server says of its own commands.
+# command.tcl -- COMMAND: the server's information about its commands.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -6,14 +6,14 @@ proc raw {args} {
     return [[default_client] raw {*}$args]
 }
 
-# The text as the wire has it: one line of TEXT per line of RESP.
+# Returns the text as RESP: one line of TEXT per line.
 proc wire {text} {
     return [string map {\n \r\n} [string trim $text]]\r\n
 }
 
 set facts [file join [file dirname [info script]] command_table.txt]
 
-# A part of a key spec: its type, then its values.
+# Returns a part of a key spec: its type, then its values.
 proc spec_part {part} {
     return [join [concat [dict get $part type] [dict values [dict get $part spec]]] :]
 }
@@ -22,7 +22,7 @@ proc sorted {words} {
     return [expr {[llength $words] ? [join [lsort $words] ,] : "-"}]
 }
 
-# What COMMAND INFO says, as a line of command_table.txt.
+# Returns COMMAND INFO as a line of command_table.txt.
 proc facts_of {info} {
     lassign $info name arity flags first last step categories tips specs
     set specs [lmap spec $specs {
@@ -306,7 +306,7 @@ limit
         assert_equal [list "(no subcommand)" COUNT LIST "INFO \[<command-name> ...\]" "DOCS \[<command-name> ...\]" \
             "GETKEYS <full-command>" "GETKEYSANDFLAGS <full-command>" HELP] \
             [lsearch -all -inline -not [lrange $help 1 end] { *}]
-        # Each name is followed by what it does.
+        # Each name is followed by its description.
         for {set i 1} {$i < [llength $help]} {incr i} {
             if {![string match { *} [lindex $help $i]]} {
                 assert_match "    \[A-Z\]*" [lindex $help $i+1]

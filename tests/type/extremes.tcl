@@ -1,8 +1,8 @@
-# extremes.tcl -- every setting of encodings at its ends: what lies behind a value shows in no reply.
+# extremes.tcl -- every setting of encodings at its limits: replies do not depend on the encoding.
 #
-# Random commands of each type are drawn once and run at the defaults; then again, from nothing, at each end of each
-# setting, and where tables may not resize, as while a child process lives. All replies and the digest of all that is
-# left must be those of the first run. Replies whose order no command promises are sorted first.
+# Random commands of each type are drawn once and run with the defaults; then again, from an empty dataset, at each
+# limit of each setting, and without resizing of tables, as during a child process. All replies and the final digest
+# must be those of the first run. Replies in arbitrary order are sorted first.
 #
 # Not here    the whole suite under such settings (tests/stress/extremes), which encoding it is (each type's file).
 #
@@ -18,12 +18,13 @@ proc one_of {args} {
     lindex $args [below [llength $args]]
 }
 
-# A key of that type: few, so that they are met again.
+# Returns one of a few keys of that type.
 proc key {type} {
     return $type:[below 3]
 }
 
-# What tells encodings apart: small numbers, wide ones, short texts and long ones, one that only looks like a number.
+# Returns an element that affects encodings: small and wide numbers, short and long texts, one that only looks like a
+# number.
 proc element {} {
     switch [below 8] {
         0 - 1 - 2 { return [expr {[below 80] - 20}] }
@@ -173,13 +174,13 @@ proc run {commands} {
             HGETALL { set reply [lsort -stride 2 $reply] }
             HKEYS - HVALS - SMEMBERS - SINTER - SUNION - SDIFF { set reply [lsort $reply] }
             XPENDING {
-                # How long ago something was delivered is another matter.
+                # The time since delivery may differ.
                 set reply [lmap entry $reply {lreplace $entry 2 2}]
             }
         }
         lappend replies $reply
     }
-    # When something was delivered is part of a digest, and so are a HyperLogLog's very bytes: only what it holds counts.
+    # Delivery times are part of a digest, and so are the bytes of a HyperLogLog: compare only the contents.
     foreach number {0 1 2} {
         $client pipeline [list [list XGROUP DESTROY stream:$number group] [list PFDEBUG GETREG hll:$number] \
             [list DEL hll:$number]]
@@ -263,7 +264,7 @@ start_server {} {
                     r DEBUG DICT-RESIZING 0
                     same_as_first $commands $first "still tables"
                     r DEBUG DICT-RESIZING 1
-                    # What has grown without growing its tables is made good now, and is what it was.
+                    # Tables that could not grow are resized now, with the same contents.
                     assert_equal [lindex $first 1] [r DEBUG DIGEST]
                 }
             }
@@ -294,7 +295,7 @@ start_server {} {
             r SREM set none
             r ZREM zset none
             assert_equal $digest [r DEBUG DIGEST]
-            # Emptied almost while nothing may shrink.
+            # Nearly emptied while tables may not shrink.
             r DEBUG DICT-RESIZING 0
             r HDEL hash {*}[lrange $members 10 end]
             r SREM set {*}[lrange $members 10 end]

@@ -1,4 +1,4 @@
-# geo.tcl -- places on earth in sorted sets: adding, asking, searching.
+# geo.tcl -- positions in sorted sets: adding, reading, searching.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -157,7 +157,7 @@ start_server {each {r FLUSHALL}} {
         assert_equal {{Catania 271790.7291} {Palermo 369997.5654}} \
             [lmap hit [r GEOSEARCH Sicily BYPOLYGON 3 10 30 20 30 15 45 ASC WITHDIST] {set hit}]
         assert_equal {} [r GEOSEARCH Sicily BYPOLYGON 4 0 0 1 0 1 1 0 1]
-        # Its middle lies farther north than places do.
+        # Its center is north of the valid range.
         assert_equal {Palermo Catania} [r GEOSEARCH Sicily BYPOLYGON 3 6 85 72 -85 -144 85 ASC]
         assert_equal {} [r GEOSEARCH Sicily BYPOLYGON 3 26 85 72 -85 174 85]
     }
@@ -180,7 +180,7 @@ start_server {each {r FLUSHALL}} {
         assert_equal {0 1 2} [r GEOSEARCH key FROMLONLAT 0 0 BYRADIUS 100 km COUNT 3]
         assert_equal {49 48 47} [r GEOSEARCH key FROMLONLAT 0 0 BYRADIUS 100 km COUNT 3 DESC]
         assert_equal 3 [llength [r GEOSEARCH key FROMLONLAT 0 0 BYRADIUS 100 km COUNT 3 ANY]]
-        # The first cell is not the nearest: what comes first is not sorted, unless it is asked for.
+        # The first cell is not the nearest: results are not sorted unless requested.
         r GEOADD mixed 0.3 0 far 0.31 0 farther 0.1 0 near 0.2 0 middle
         assert_equal {near middle} [r GEOSEARCH mixed FROMLONLAT 0.305 0 BYRADIUS 100 km COUNT 2 ANY]
         assert_equal {middle near} [r GEOSEARCH mixed FROMLONLAT 0.305 0 BYRADIUS 100 km COUNT 2 ANY ASC]

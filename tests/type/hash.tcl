@@ -1,4 +1,4 @@
-# hash.tcl -- the commands of hashes, option by option and error by error, in each encoding. Times of fields are in
+# hash.tcl -- the commands of hashes, option by option and error by error, in each encoding. Field TTLs are in
 # hash_expire.tcl.
 #
 # SPDX-License-Identifier: BSD-3-Clause
@@ -12,7 +12,7 @@ proc limits {{entries 512} {value 64}} {
     r CONFIG SET hash-max-listpack-entries $entries hash-max-listpack-value $value
 }
 
-# A hash of these pairs whose encoding is `encoding`, whatever the thresholds are afterwards.
+# Makes a hash of these pairs with encoding `encoding`, which the later thresholds do not change.
 proc make_hash {key encoding pairs} {
     r DEL $key
     if {$encoding eq "hashtable"} {limits 0} else {limits 100000 100000}

@@ -1,5 +1,4 @@
-# hash_expire.tcl -- times of a hash's fields: setting and asking, reading and writing with them, what happens when a
-# time is over.
+# hash_expire.tcl -- field TTLs: setting and reading them, commands on fields with TTLs, and expired fields.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -20,7 +19,7 @@ proc changes {} {
     info_field rdb_changes_since_last_save persistence
 }
 
-# Fields a, b, c whose time is over, which nobody has taken out, and d, which has none.
+# Makes expired fields a, b, c that are not deleted yet, and d without a TTL.
 proc make_over {key} {
     r DEBUG SET-ACTIVE-EXPIRE 0
     r DEL $key
@@ -36,7 +35,7 @@ start_server {each {
     r DEBUG SET-ACTIVE-EXPIRE 1
 }} {
 
-    # ---- Setting and asking -----------------------------------------------------------------------------------
+    # ---- Setting and reading ----------------------------------------------------------------------------------
 
     test "A field gets a time, and the hash becomes a table" {
         r HSET hash a 1 b 2
@@ -264,7 +263,7 @@ start_server {each {
         }
     }
 
-    # ---- When a time is over ----------------------------------------------------------------------------------
+    # ---- Expired fields ---------------------------------------------------------------------------------------
 
     test "A field whose time is over is hidden, and HLEN still counts it" {
         make_over hash

@@ -1,9 +1,8 @@
-# hash_large.tcl -- hashes with values of many kilobytes: what comes back, and what becomes of a value that a reply not
-# yet read refers to.
+# hash_large.tcl -- hashes with values of many kilobytes: replies, and values that an unread reply refers to.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
-# On both sides of every bound that a server may have for copying, referring and taking.
+# On both sides of every limit for copying, referring and taking over values.
 set sizes {100 16383 16384 16385 32767 32768 65536 100000 1500000}
 
 proc value_of {size} {
@@ -18,7 +17,7 @@ proc make_sizes {key} {
     }
 }
 
-# COUNT pairs of fields and values are some of make_sizes.
+# PAIRS must have COUNT fields and values of make_sizes.
 proc assert_right {pairs count} {
     assert_equal $count [expr {[llength $pairs] / 2}]
     foreach {field value} $pairs {
@@ -26,7 +25,7 @@ proc assert_right {pairs count} {
     }
 }
 
-# They are all of them.
+# PAIRS must be all of them.
 proc assert_sizes {pairs} {
     assert_right $pairs [llength $::sizes]
     assert_same_set [field_names] [dict keys $pairs]
@@ -58,8 +57,8 @@ proc scanned {key} {
     }
 }
 
-# A connection of its own that has sent COMMANDS and does not read. Their replies are more than the kernel's buffers
-# take, so the server keeps what they refer to.
+# Opens a connection that sends COMMANDS and does not read. The replies exceed the kernel's buffers, so the server keeps
+# the values they refer to.
 proc ask_and_wait {commands} {
     set channel [socket 127.0.0.1 [srv port]]
     fconfigure $channel -translation binary -blocking 1 -buffersize 1000000
@@ -70,7 +69,7 @@ proc ask_and_wait {commands} {
     return $channel
 }
 
-# It reads now, and gets BYTES.
+# Reads now, and must get BYTES.
 proc read_on {channel bytes} {
     set expected "+OK\r\n$bytes\$4\r\nsent\r\n"
     set got [read $channel [string length $expected]]
@@ -79,7 +78,7 @@ proc read_on {channel bytes} {
     close $channel
 }
 
-# What a test that failed has left open would keep what the next one waits for.
+# Closes connections of a failed test, whose memory would disturb the next one.
 proc close_slow {} {
     foreach channel $::slow_channels {
         catch {close $channel}
@@ -94,8 +93,8 @@ proc bulk {value} {
 
 set asked 100
 
-# A hash of COUNT fields with values of 200,000 bytes in `big` and few in the others. Its field f0 is asked for, and what
-# is done to it meanwhile is BODY.
+# Makes a hash of COUNT fields with values of 200,000 bytes in `big` and few in the others. Requests its field f0, and
+# runs BODY meanwhile.
 proc while_referred {count body} {
     global asked
 
@@ -118,7 +117,7 @@ proc used {} {
     return [expr {[info_field used_memory memory] - [info_field mem_aof_buffer memory]}]
 }
 
-# Everything is gone, and so is its memory.
+# All keys are deleted and their memory freed.
 proc assert_memory_back {before} {
     r FLUSHALL
     wait_for_condition 20 {[used] < $before + 150000 && [info_field connected_clients clients] == 1}

@@ -1,4 +1,4 @@
-# hyperloglog.tcl -- strings that count different elements, as clients see them and as bytes.
+# hyperloglog.tcl -- strings that count different elements: replies, and their bytes.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -17,12 +17,12 @@ proc info_field {name} {
     return $value
 }
 
-# A sparse one with these bytes as runs, its count not up to date.
+# Returns a sparse HyperLogLog with these bytes as runs, and an outdated cached count.
 proc sparse {runs} {
     return "HYLL\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x80$runs"
 }
 
-# COUNT numbers from FROM on, in KEY.
+# Adds COUNT numbers from FROM on to KEY.
 proc add_numbers {key from count} {
     for {set i $from} {$i < $from + $count} {incr i 500} {
         set elements {}
@@ -258,7 +258,7 @@ start_server {each {r FLUSHALL; r CONFIG SET hll-sparse-max-bytes 3000}} {
         assert_between 90 100 [r TTL key]
     }
 
-    # ---- What is none -----------------------------------------------------------------------------------------
+    # ---- Invalid values ---------------------------------------------------------------------------------------
 
     test "Strings that are none are refused" {
         set dense "HYLL\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x80[string repeat \x00 12287]"

@@ -1,4 +1,4 @@
-# keys.tcl -- the commands that work on a key whatever its value, and on whole databases.
+# keys.tcl -- the commands for keys of any type, and for whole databases.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
@@ -517,7 +517,8 @@ start_server {each {r FLUSHALL; r SELECT 0}} {
 
     # ---- Changes -----------------------------------------------------------------------------------------------
 
-    # SETUP is lines between bars, then the command, and what it adds to rdb_changes_since_last_save.
+    # SETUP is commands separated by bars; then the command, and how many changes it adds to
+    # rdb_changes_since_last_save.
     set changes {
 {} {SET k v} 1
         {SET k v} {SET k v NX} 0

@@ -1,21 +1,21 @@
-# random.tcl -- what is drawn by chance is drawn fairly: how often each element comes, against a chi-square bound.
+# random.tcl -- random elements are uniformly distributed: their frequencies are within a chi-square bound.
 #
-# A fair server goes beyond the bound once in 10^9 tests. The names of elements, and so their places in a table, come of
-# a seed, which is told when a test fails.
+# A fair server exceeds the bound once in 10^9 tests. The names of elements, and so their slots in a table, depend on a
+# seed, which a failed test prints.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
 set seed [expr {[clock microseconds] % 1000000000}]
 expr {srand($seed)}
 
-# Which value chi-square with DF degrees of freedom is beyond with a chance of 1e-9: of its cube root, nearly a normal
-# distribution, six standard deviations (Wilson and Hilferty 1931).
+# Returns the value that chi-square with DF degrees of freedom exceeds with a probability of 1e-9: its cube root is
+# nearly normally distributed; six standard deviations (Wilson and Hilferty 1931).
 proc chi_square_bound {df} {
     set v [expr {2.0 / (9 * $df)}]
     return [expr {$df * (1 - $v + 6.0 * sqrt($v)) ** 3}]
 }
 
-# DRAWN is what ROUNDS draws of COUNT different ELEMENTS each have given.
+# DRAWN is the result of ROUNDS draws of COUNT different ELEMENTS each.
 proc assert_fair {elements drawn rounds count} {
     set n [llength $elements]
     foreach element $elements {
@@ -37,7 +37,7 @@ proc assert_fair {elements drawn rounds count} {
     }
 }
 
-# All that ROUNDS of COMMANDS (each a list of words, of which the last one's reply counts) give.
+# Returns all results of ROUNDS of COMMANDS (each a list of words; the reply of the last one counts).
 proc drawn_by {rounds args} {
     set all {}
     [default_client] pipeline [lrepeat $rounds {*}$args]
@@ -70,7 +70,7 @@ proc limits {entries} {
     }
 }
 
-# A key of TYPE that holds these ELEMENTS; others have come and gone.
+# Makes a key of TYPE with these ELEMENTS, after adding and removing others.
 proc make {type encoding elements others} {
     r DEL key
     limits [expr {$encoding in {hashtable skiplist} ? 0 : 100000}]
@@ -88,8 +88,8 @@ proc make {type encoding elements others} {
 }
 
 start_server {} {
-    # Type and encoding, how many elements, how many others have gone. Debug builds look at all of a small value before
-    # and behind each command that only reads: fewer draws do.
+    # Type and encoding, number of elements, number of removed ones. Debug builds check the whole of a small value
+    # before and after each read command: so they use fewer draws.
     set keys {
         set intset 24 0 set listpack 24 0 set hashtable 24 0 set hashtable 24 120 set hashtable 1000 0
         hash listpack 24 0 hash hashtable 24 0 hash hashtable 24 120 hash hashtable 1000 0

@@ -23,7 +23,7 @@ proc words {from to} {
     return $list
 }
 
-# A set of exactly these members whose encoding is `encoding`, whatever the thresholds are afterwards.
+# Makes a set of exactly these members with encoding `encoding`, which the later thresholds do not change.
 proc make_set {key encoding members} {
     r DEL $key
     switch $encoding {
@@ -589,7 +589,7 @@ start_server {each {
             }
         }
 
-        # Each of 10 members is taken 300 times of 3000 on average; the bounds are 12 standard deviations away.
+        # Each of 10 members is expected 300 times in 3000; the limits are 12 standard deviations away.
         test "SPOP is fair ($encoding)" {
             for {set i 0} {$i < 10} {incr i} {
                 set taken($i) 0
@@ -689,7 +689,7 @@ start_server {each {
                     incr times($member)
                 }
             }
-            # 910 on average.
+            # 910 are expected.
             for {set i 0} {$i < 100} {incr i} {
                 assert_between 500 1400 $times($i)
             }

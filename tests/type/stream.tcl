@@ -13,7 +13,7 @@ proc add_entries {key from to} {
     }
 }
 
-# The IDs of a reply of entries.
+# Returns the IDs in a reply of entries.
 proc ids {entries} {
     lmap entry $entries {lindex $entry 0}
 }

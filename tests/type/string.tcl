@@ -232,7 +232,7 @@ start_server {each {r FLUSHALL}} {
         assert_error $syntax {r SET key value NX extra}
     }
 
-    # Options of one line exclude each other; one that is there twice is as good as once, but for IFEQ.
+    # Options of one line exclude each other; a repeated option has no further effect, except IFEQ.
     foreach {command groups others} {
         {SET key value} {{NX XX {IFEQ old}} {{EX 100} {PX 100000} {EXAT 99999999999} {PXAT 99999999999999} KEEPTTL}} {GET}
         {MSETEX 1 key value} {{NX XX} {{EX 100} {PX 100000} {EXAT 99999999999} {PXAT 99999999999999} KEEPTTL}} {}
@@ -836,7 +836,7 @@ start_server {each {r FLUSHALL}} {
         }
     }
 
-    # ---- How values are held ----------------------------------------------------------------------------------
+    # ---- Encodings of values ----------------------------------------------------------------------------------
 
     test "OBJECT ENCODING tells numbers, short and long texts apart" {
         r MSET number 12345 negative -9223372036854775808 short [string repeat x 20] long [string repeat x 200]

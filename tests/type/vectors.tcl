@@ -1,13 +1,13 @@
-# vectors.tcl -- DUMP and RESTORE of every type, byte for byte, against values that other servers have written.
+# vectors.tcl -- DUMP and RESTORE of every type, compared byte for byte with values that other servers have written.
 #
-# The values are in vectors.txt, which says what its lines are.
+# The values are in vectors.txt, which describes its lines.
 #
 # SPDX-License-Identifier: BSD-3-Clause
 
-# A command of each type: without it, this server has not got the type.
+# A command of each type: a server without it lacks the type.
 array set command_of {string SET list RPUSH set SADD hash HSET zset ZADD stream XADD vectorset VADD}
 
-# Raw bytes of WORD: (x*3) is xxx, and \x41 is A.
+# Returns the raw bytes of WORD: (x*3) is xxx, and \x41 is A.
 proc unfold {word} {
     if {$word eq {""}} {
         return ""
@@ -22,7 +22,7 @@ proc from_hex {words} {
     return [binary format H* [join [lmap word $words {unfold $word}] ""]]
 }
 
-# A list of dicts; "do" and "setting" are lists of what their lines say.
+# Returns a list of dicts; "do" and "setting" are lists of the contents of their lines.
 proc read_vectors {path} {
     set vectors {}
     foreach line [split [read_file $path] \n] {
@@ -51,7 +51,7 @@ proc read_vectors {path} {
     return $vectors
 }
 
-# All of a key, as one list.
+# Returns the contents of a key as one list.
 proc content {key} {
     switch -- [r TYPE $key] {
         string { return [list [r GET $key]] }
@@ -74,14 +74,14 @@ proc in_order {type value} {
         set { return [lsort $value] }
         hash { return [lsort -stride 2 $value] }
         zset {
-            # A listpack is taken as it comes, even out of order: a tree has an order.
+            # A listpack is accepted in any order: a tree is ordered.
             return [expr {$testing::any_encoding ? [lsort -stride 2 $value] : $value}]
         }
         default { return $value }
     }
 }
 
-# +OK or the error's text.
+# Returns +OK or the error's text.
 proc restore {key payload} {
     if {[catch {r RESTORE $key 0 $payload REPLACE} message]} {
         return -$message
@@ -95,7 +95,7 @@ proc need_type {type} {
     }
 }
 
-# XINFO STREAM FULL without what says how a server holds it.
+# Returns XINFO STREAM FULL without the server's internal figures.
 proc xinfo_words {key} {
     set words {}
     foreach {name value} [r XINFO STREAM $key FULL] {
@@ -106,12 +106,12 @@ proc xinfo_words {key} {
     return [all_words $words]
 }
 
-# Every word of nested lists. Nothing in the vectors that use it has a space in it.
+# Returns every word of nested lists. No word in the vectors that use it contains a space.
 proc all_words {nested} {
     return [regexp -all -inline {[^\s\{\}]+} $nested]
 }
 
-# with_config, of settings that may be none.
+# Like with_config, for settings that may be none.
 proc under {settings body} {
     if {[llength $settings] == 0} {
         return [uplevel 1 $body]
@@ -119,8 +119,8 @@ proc under {settings body} {
     return [uplevel 1 [list with_config $settings $body]]
 }
 
-# The DUMP of k. Where encodings are pinned the bytes are others, and the content says what counts. Two encoders of LZF
-# need not give the same: then they are the same when nothing is compressed, and compressed not much longer than the other's.
+# Checks the DUMP of k. With pinned encodings the bytes differ, and only the contents count. Two LZF encoders need not
+# give the same bytes: so the dumps must be equal without compression, and the compressed one not much longer.
 proc assert_same_dump {expected dump} {
     if {$testing::any_encoding || $expected eq $dump} {
         return
@@ -136,7 +136,7 @@ proc assert_same_dump {expected dump} {
 set vectors [read_vectors [file join [file dirname $test_file] vectors.txt]]
 
 start_server {each {r FLUSHALL}} {
-    # Of a payload with fields that are over, too, all is to be found again.
+    # Expired fields of a payload must be found again, too.
     r DEBUG SET-ACTIVE-EXPIRE 0
 
     test "there are vectors" {
@@ -220,7 +220,7 @@ start_server {each {r FLUSHALL}} {
                 if {[llength [dict get $vector varies]] == 0} {
                     assert_same_dump [dict get $vector payload] $dump
                 }
-                # Its own bytes, and the other server's, give the same.
+                # Its own bytes and those of the other server give the same value.
                 assert_equal +OK [restore own $dump]
                 assert_equal +OK [restore theirs [dict get $vector payload]]
                 foreach key {own theirs} {

@@ -7,7 +7,7 @@ set wrong_type {WRONGTYPE Operation against a key holding the wrong kind of valu
 set not_integer {ERR value is not an integer or out of range}
 set syntax {ERR syntax error}
 
-# Every reply of a command as bytes.
+# Returns every reply of a command as bytes.
 proc raw {args} {
     return [[default_client] raw {*}$args]
 }
@@ -630,7 +630,7 @@ foreach encoding {listpack skiplist} {
         assert_equal {a 1 b 2 c 3} [r ZRANGE back 0 -1 WITHSCORES]
     }
 
-    # ---- What all of them refuse ------------------------------------------------------------------------------------
+    # ---- Common errors ----------------------------------------------------------------------------------------------
 
     test "Sorted-set commands refuse other types" {
         r SET text x
