@@ -150,7 +150,7 @@ start_server {} {
         assert_error "ERR Usernames can't contain spaces or null characters" {r ACL SETUSER "a b" on}
     }
 
-    # ---- What a user may do -------------------------------------------------------------------------------------
+    # ---- Permissions --------------------------------------------------------------------------------------------
 
     test "ACL DRYRUN: commands, subcommands, first arguments" {
         r ACL SETUSER u reset ~* &* +@read -get +config|get +select|1

@@ -208,7 +208,7 @@ start_server {each {r FLUSHALL; r SELECT 0}} {
         nobody_waits
     }
 
-    # ---- What else makes a key ready ----------------------------------------------------------------------------
+    # ---- Other ways in which a key becomes ready ----------------------------------------------------------------
 
     foreach {title prepare feed} {
         "LPUSH" {} {LPUSH k v}

@@ -501,7 +501,7 @@ start_server {each {r FLUSHALL; r CONFIG SET maxmemory 0}} {
     }
 }
 
-# ---- What one client can make the server hold ---------------------------------------------------------------------------
+# ---- Memory that one client can make the server keep --------------------------------------------------------------------
 
 proc used_memory {} {
     return [info_field used_memory memory]

@@ -85,7 +85,7 @@ proc refuses {dir text args} {
     assert_match "*$text*" $output
 }
 
-# ---- What is written ------------------------------------------------------------------------------------------
+# ---- Writing --------------------------------------------------------------------------------------------------
 
 start_server [list overrides $on] {
     test "A start without files makes a base, an increment and the manifest" {

@@ -8,7 +8,7 @@ set id [string repeat ab 20]
 binary scan "\$18\r\nREDIS0011\xff\0\0\0\0\0\0\0\0" H* empty_snapshot
 binary scan [resp::encode {REPLCONF GETACK *}] H* getack
 
-# Runs BODY with a primary at $at that replies by RULES (fake_server.tcl); its requests are in the file $told.
+# Runs BODY with a primary at $at that replies by RULES (fake_server.tcl); its requests are in the file `$told`.
 proc with_fake_primary {rules body} {
     upvar at at told told
     lassign [fake_server {*}$rules] at pid told

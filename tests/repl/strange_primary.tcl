@@ -147,7 +147,7 @@ start_server [list overrides [list replicaof "127.0.0.1 $port"]] {
 start_server {} {
     set replica [default_client]
 
-    # ---- What is no command of a stream ----
+    # ---- Output that is no command ----
 
     test "The stream goes on behind commands that wait, or are for connections" {
         follow_strange $replica

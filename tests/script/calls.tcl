@@ -100,7 +100,7 @@ start_server {each {r FLUSHALL; r SELECT 0}} {
         assert {[info_field used_memory_vm_eval] < $before + 100000000}
     }
 
-    # ---- What is not a command ----------------------------------------------------------------------------------
+    # ---- Unknown commands ---------------------------------------------------------------------------------------
 
     foreach {call error} {
         "'nosuch'" "ERR Unknown command called from script"

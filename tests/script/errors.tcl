@@ -85,7 +85,7 @@ start_server {each {r FLUSHALL; r SET k v}} {
         assert_equal [list 1 "(error) $wrong_type" 3] [lua {return {1, redis.pcall('lpush', 'k', 'x'), 3}}]
     }
 
-    # ---- What a script learns -----------------------------------------------------------------------------------
+    # ---- Errors that a script gets ------------------------------------------------------------------------------
 
     test "redis.pcall gives a table: err, and that it is counted already" {
         set fields {

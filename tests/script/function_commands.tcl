@@ -24,7 +24,7 @@ proc wait_until_busy {} {
 
 start_server {each {r FLUSHALL; r FUNCTION FLUSH}} {
 
-    # ---- What there is -------------------------------------------------------------------------------------------
+    # ---- LIST and STATS ------------------------------------------------------------------------------------------
 
     test "FUNCTION LIST in RESP2 and RESP3" {
         set code [library "redis.register_function{function_name='f', callback=function() end, description='d', flags={'no-writes','allow-oom'}}"]

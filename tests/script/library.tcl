@@ -146,7 +146,7 @@ start_server {} {
         assert_equal (nil) [lua {return redis.debug('x')}]
     }
 
-    # ---- What the caller may do ---------------------------------------------------------------------------------
+    # ---- Permissions of the caller ------------------------------------------------------------------------------
 
     test "acl_check_cmd asks what the caller may do" {
         r ACL SETUSER u reset on nopass ~a* &c +@all -set -config|set

@@ -122,7 +122,7 @@ start_server {each {r HELLO 2; r FLUSHALL; no_session}} {
         assert_equal {(nil)} [r HOTKEYS STOP]
     }
 
-    # ---- What GET tells -----------------------------------------------------------------------------------------
+    # ---- The reply of GET ---------------------------------------------------------------------------------------
 
     test "HOTKEYS GET: its fields in their order, both protocols" {
         set common {

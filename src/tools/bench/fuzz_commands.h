@@ -10,8 +10,9 @@
 
 typedef struct fuzzBook fuzzBook;
 
-/* Makes a book from the reply of COMMAND DOCS. `settings`, the reply of CONFIG GET, adds CONFIG SET, and may be NULL.
- * Commands are left out that end the server or the connection, or connect to other servers (see fuzz_commands.c). */
+/* Makes a book, the set of commands and settings to draw from, from the reply of COMMAND DOCS. `settings`, the reply of
+ * CONFIG GET, adds CONFIG SET, and may be NULL. Commands are left out that end the server or the connection, or connect
+ * to other servers (see fuzz_commands.c). */
 fuzzBook *fuzzBookMake(const replyValue *docs, const replyValue *settings);
 void fuzzBookFree(fuzzBook *b);
 size_t fuzzBookCommands(const fuzzBook *b);
