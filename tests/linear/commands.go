@@ -1,4 +1,4 @@
-// commands.go -- the operations of the model as they are sent, as they are drawn, and as a person reads them.
+// commands.go -- the operations of the model: encoding, random choice, and text for people.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 
@@ -13,7 +13,7 @@ import (
 
 type opKind int
 
-// Strings, lists, the hash, the sorted set, the stream: each type's kinds lie together, which command() relies on.
+// Strings, lists, the hash, the sorted set, the stream: the kinds of each type are contiguous, as command() requires.
 const (
 	opGet opKind = iota
 	opSet
@@ -76,7 +76,7 @@ var kindNames = [...]string{"GET", "SET", "SET NX", "SET XX", "SET IFEQ", "SET G
 	"XLEN", "XRANGE", "XREAD", "XREADGROUP", "DEL stream", "XGROUP CREATE", "WATCH", "UNWATCH", "EXEC", "DISCARD", "waits",
 	"has waited", "CLIENT KILL", "CLIENT UNBLOCK"}
 
-// A command without reply that changes nothing has no place in a history.
+// A command without a reply that changes nothing is left out of a history.
 func changesState(k opKind) bool {
 	switch k {
 	case opGet, opStrlen, opMGet, opLen, opRange, opHGet, opHGetAll, opHLen, opZRange, opXLen, opXRange, opXRead:
@@ -233,7 +233,7 @@ func (in input) appendTo(bytes []byte) []byte {
 	return appendCommand(bytes, kindNames[in.kind])
 }
 
-// readReply reads what answers an operation: of a transaction what answers EXEC or DISCARD.
+// readReply reads the reply of an operation: of a transaction the reply of EXEC or DISCARD.
 func (in input) readReply(conn *respConn) (reply, error) {
 	if in.kind == opExec || in.kind == opDiscard {
 		for i := 0; i <= len(in.queued); i++ {
@@ -252,7 +252,7 @@ func (in input) readReply(conn *respConn) (reply, error) {
 	return in.withKeys(v), err
 }
 
-// withKeys puts a number for the name of the key into the replies of blocking pops.
+// withKeys replaces the names of keys in the replies of blocking pops by numbers.
 func (in input) withKeys(v reply) reply {
 	v = in.nameKeys(v)
 	all, isArray := v.([]reply)

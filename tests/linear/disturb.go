@@ -1,4 +1,4 @@
-// disturb.go -- what happens to the server and to its clients' connections meanwhile.
+// disturb.go -- disturbances of the server and of its clients' connections.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 
@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// The threads, batches and ways of replying of the server, and who lives.
+// Changes threads, batches and ways of replying of the server, and kills clients.
 func disturb(stop <-chan struct{}, r *rand.Rand, done *sync.WaitGroup) {
 	defer done.Done()
 	conn, err := dial(*addr)
@@ -61,10 +61,11 @@ func disturb(stop <-chan struct{}, r *rand.Rand, done *sync.WaitGroup) {
 	}
 }
 
-// When a CLIENT KILL that ended a client was answered, by the client's id: nothing of it can happen after that.
+// The time of the reply of the CLIENT KILL that closed a client, by the client's id: none of its commands can take
+// effect after that.
 var killedAt sync.Map
 
-// clientLines is CLIENT LIST; nil when it cannot be had.
+// clientLines is CLIENT LIST; nil if it is not available.
 func clientLines(conn *respConn) []string {
 	v, err := conn.do("CLIENT", "LIST")
 	text, ok := v.(string)
@@ -76,7 +77,7 @@ func clientLines(conn *respConn) []string {
 
 func idOf(line string) string { return strings.TrimPrefix(strings.Fields(line)[0], "id=") }
 
-// endOne kills some client.
+// endOne kills a random client.
 func endOne(conn *respConn, r *rand.Rand) {
 	lines := clientLines(conn)
 	mine, err := conn.do("CLIENT", "ID")
@@ -98,7 +99,7 @@ func endOne(conn *respConn, r *rand.Rand) {
 	}
 }
 
-// spot looks all the time who is waiting: a client that is seen so in the midst of a command has arrived.
+// spot polls for blocked clients: a client that is seen blocked during a command has arrived.
 func spot(stop <-chan struct{}, done *sync.WaitGroup) {
 	defer done.Done()
 	var conn *respConn

@@ -1,14 +1,14 @@
-// main.go -- is the whole server linearizable?
+// main.go -- checks that the whole server is linearizable.
 //
-// Clients with pipelines write down what they asked and what they got, while their connections are killed and the
-// server's threads, batches and ways of replying change; then a checker looks for an order of the commands that
-// explains every reply.
+// Clients with pipelines record their commands and replies, while their connections are killed and the server's
+// threads, batches and ways of replying change; then a checker searches for an order of the commands that explains
+// every reply.
 //
 //	linear --addr 127.0.0.1:PORT [--seconds N] [--seed S] [--clients N] [--poppers N]
 //
-// Time is cut into rounds. Each round has groups of keys of its own, so that a history stays short enough to be
-// checked, and is checked while the next one runs. In a group one kind of commands prevails: those of one type, of all
-// types, or blocking pops and reads, ended by CLIENT UNBLOCK as well; transactions are everywhere.
+// Time is divided into rounds. Each round has its own groups of keys, so that a history is short enough to be checked,
+// and is checked while the next one runs. In a group one kind of commands prevails: those of one type, of all types, or
+// blocking pops and reads, also ended by CLIENT UNBLOCK; transactions are in all groups.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 
@@ -29,8 +29,8 @@ import (
 const (
 	groupsPerRound = int(flavours)
 	roundLength    = 100 * time.Millisecond
-	roundOps       = 150 // most commands of a client in a round
-	popperOps      = 40  // and of one that waits
+	roundOps       = 150 // maximum of commands of a client in a round
+	popperOps      = 40  // and of a blocking client
 	pipelineMax    = 6
 	checkTimeLimit = 20 * time.Second
 )
@@ -48,16 +48,16 @@ var start = time.Now()
 
 func now() int64 { return int64(time.Since(start)) }
 
-// Unanswered commands end when all is over.
+// Commands without a reply end after everything else.
 const unansweredReturn = int64(1) << 62
 
 type totals struct {
 	ops, unanswered, kills, changes, rounds atomic.Int64
-	groups, undecided                       atomic.Int64 // histories that were checked, and those left open
+	groups, undecided                       atomic.Int64 // histories that were checked, and those without a result
 
 	transactions, aborted            atomic.Int64
 	waits, served, timeouts, unknown atomic.Int64 // blocking pops by their end
-	seen                             atomic.Int64 // and how many were seen waiting
+	seen                             atomic.Int64 // and how many were seen blocked
 	unblocked                        atomic.Int64 // by CLIENT UNBLOCK
 
 	failed atomic.Bool
@@ -103,7 +103,7 @@ func keepPicture(info porcupine.LinearizationInfo) {
 	}
 }
 
-// What each group holds when the round is over, seen by a client that was not part of it.
+// Reads the contents of each group after the round, by a client that was not part of it.
 func readAll(firstGroup int) []porcupine.Operation {
 	conn, err := dial(*addr)
 	if err != nil {
@@ -118,7 +118,7 @@ func readAll(firstGroup int) []porcupine.Operation {
 		in.group, in.session, in.turn = firstGroup+turn/len(readEach), session, turn+1
 		op := porcupine.Operation{ClientId: *clients + *poppers, Input: in, Call: now()}
 		v, err := conn.do(in.words()...)
-		if err != nil { // killed; a read that is not answered changes nothing
+		if err != nil { // killed; a read without a reply changes nothing
 			conn.close()
 			if conn, err = dial(*addr); err != nil {
 				complain("the last reader cannot connect: %v", err)
@@ -136,7 +136,7 @@ func readAll(firstGroup int) []porcupine.Operation {
 var readEach = []input{{kind: opMGet}, {kind: opRange}, {kind: opRange, side: 1}, {kind: opHGetAll}, {kind: opZRange},
 	{kind: opXRange}}
 
-// Each stream has its group when a round begins.
+// Creates the consumer group of each stream before a round begins.
 func makeStreams(firstGroup int) {
 	conn, err := dial(*addr)
 	if err != nil {
@@ -158,13 +158,13 @@ func makeStreams(firstGroup int) {
 	}
 }
 
-// One round: all clients until the time is over or the recorders have done enough; their common history.
+// Runs one round: all clients until the time is up or the recorders have done enough; returns their common history.
 func playRound(round int, all []*recorder) []porcupine.Operation {
 	firstGroup := round * groupsPerRound
 	makeStreams(firstGroup)
 	nextSession.Store(int64(len(all) + len(popping)))
 	deadline := time.Now().Add(roundLength)
-	slow := round%3 == 0 // few commands, so that there is nothing to pop more often
+	slow := round%3 == 0 // few commands, so that pops more often find nothing
 	var recording, waiting sync.WaitGroup
 	var over atomic.Bool
 	for i, c := range all {

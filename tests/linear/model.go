@@ -1,15 +1,14 @@
-// model.go -- what a group of keys must look like to its clients: one command after another, in some order that
-// respects real time.
+// model.go -- the state of a group of keys as clients see it: one command after another, in some order that respects
+// real time.
 //
 // A partition of the history is one group of keys: two strings, two lists, a hash, a sorted set and a stream, because
-// commands and transactions span several of them. The state is their contents, who watches which of them
-// (transaction.go), who waits for one of them (waiting.go), and how far each connection has come: commands of one
-// pipeline are concurrent by the clock (all are called by one write), but must take effect in the order in which they
-// were sent.
+// commands and transactions span several of them. The state is their contents, the clients that watch them
+// (transaction.go) or are blocked on them (waiting.go), and the progress of each connection: commands of one pipeline
+// are concurrent by the clock (all are sent by one write), but must take effect in the order of sending.
 //
-// An operation without a reply (its client was killed) may have happened or not: its output says `unknown`, every
-// output fits, and it returns at the end of time. "Not happened" is then "happened after everything else", which
-// no other operation can tell apart. Blocking pops are different: see waiting.go.
+// An operation without a reply (its client was killed) may have happened or not: its output is `unknown`, any output
+// fits, and it returns at the end of time. "Not happened" is then "happened after everything else", which no other
+// operation can distinguish. Blocking pops are different: see waiting.go.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 
@@ -37,14 +36,14 @@ const (
 
 const hashFields = 4
 
-// input is one operation: a command, or a transaction from MULTI to EXEC or DISCARD. `side` says which of the two
-// strings or lists a command of one key names.
+// input is one operation: a command, or a transaction from MULTI to EXEC or DISCARD. `side` selects one of the two
+// strings or lists for a command of one key.
 type input struct {
 	group int
 	kind  opKind
 	side  int
 	value string
-	other string // second value of MSET and HSET; what SET IFEQ compares with
+	other string // second value of MSET and HSET; the value that SET IFEQ compares with
 	// Offset of SETRANGE, first field of a hash, score, index of LSET, mask of the keys of WATCH, session of CLIENT KILL
 	// and CLIENT UNBLOCK, number of an entry of a stream, COUNT of XREADGROUP; 1: XGROUP CREATE with "$".
 	number int
@@ -52,14 +51,14 @@ type input struct {
 	right, toRight bool
 	queued         []input // of a transaction
 	wait           waitKind
-	seen           bool  // waits: it has been seen waiting
-	early          bool  // the end of a wait: null before its time was over
-	called         int64 // the end of a wait: when it was asked for
-	// Which connection of the round asked, and the how manieth of its commands this is, from 1.
+	seen           bool  // of a wait: the client has been seen blocked
+	early          bool  // of the end of a wait: null before the timeout
+	called         int64 // of the end of a wait: when it was requested
+	// The connection of the round, and the index of this command on it, from 1.
 	session, turn int
 }
 
-// output is what came back; unknown when nothing did.
+// output is the reply; unknown if there was none.
 type output struct {
 	unknown bool
 	value   reply
@@ -70,7 +69,7 @@ type cell struct {
 	value  string
 }
 
-// groupState can be compared, and copied by assignment: lists are their elements, each with a newline behind it.
+// groupState can be compared, and copied by assignment: lists are their elements, each followed by a newline.
 type groupState struct {
 	text [2]cell
 	list [2]string
@@ -83,14 +82,14 @@ type groupState struct {
 	waiting string
 }
 
-// history is the state of the model. `last` says which command of each session came last; it follows from which
-// operations have been placed, so two states are equal when their groups are.
+// history is the state of the model. `last` has the last command of each session; it follows from the operations placed
+// so far, so two states are equal if their groups are.
 type history struct {
 	group groupState
 	last  []int
 }
 
-// advance notes that `in` has been placed; false when a later command of its connection was before it.
+// advance notes that `in` has been placed; false if a later command of its connection was placed before it.
 func (h history) advance(in input) (history, bool) {
 	if in.session < len(h.last) && h.last[in.session] >= in.turn {
 		return h, false
@@ -108,12 +107,11 @@ func (h history) advance(in input) (history, bool) {
 // change is a state while one command, or one transaction, is applied to it.
 type change struct {
 	groupState
-	ready []int // keys that have got something, in order
-	wrong bool  // somebody was given what it has not got
+	ready []int // keys that have got elements, in order
+	wrong bool  // a client got a reply that is not possible
 }
 
-// The state after `in` on `before`, and the reply it must have given; not possible when `got` cannot have been given.
-// Pure.
+// Returns the state after `in` on `before`, and the reply of `in`; not possible if `got` cannot be its reply. Pure.
 func apply(before groupState, in input, got output) (after groupState, want reply, possible bool) {
 	c := change{groupState: before}
 	replied := got
@@ -143,7 +141,7 @@ func apply(before groupState, in input, got output) (after groupState, want repl
 	return c.groupState, want, !c.wrong
 }
 
-// One command of any kind, also within a transaction; without what follows from it.
+// Applies one command of any kind, also within a transaction, without its consequences for blocked clients.
 func (c *change) command(in input) reply {
 	switch {
 	case in.kind < opPush:
@@ -373,7 +371,7 @@ func (c *change) zsetCommand(in input) reply {
 	panic("no such kind")
 }
 
-// popMin gives member and score, or nothing.
+// popMin returns member and score, or nothing.
 func (c *change) popMin() []reply {
 	at := strings.IndexByte(c.zset, '\n')
 	if at < 0 {
@@ -420,7 +418,7 @@ func increment(had cell) (cell, reply) {
 	return cell{true, strconv.FormatInt(n+1, 10)}, n + 1
 }
 
-// An integer as INCR takes it: no leading zero, no plus sign, and with room for one more.
+// Returns an integer that INCR accepts: no leading zero, no plus sign, and space for one more digit.
 func integer(s string) (int64, bool) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || strconv.FormatInt(n, 10) != s || n+1 < n {
@@ -443,7 +441,7 @@ func ordered(in input, r reply) reply {
 				}
 			}
 		}
-		if len(sorted) == len(all) { // else a field is there twice, or one that is none
+		if len(sorted) == len(all) { // otherwise a field is duplicate or invalid
 			return sorted
 		}
 	case in.kind == opExec && len(all) == len(in.queued):

@@ -1,4 +1,4 @@
-// model_test.go -- the checker accepts what is right and refuses what is wrong; else it would prove nothing.
+// model_test.go -- the checker accepts valid histories and rejects invalid ones; otherwise it would prove nothing.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 
@@ -21,7 +21,7 @@ func at(client, number int, call, ret int64, in input, out reply) porcupine.Oper
 	return porcupine.Operation{ClientId: client, Input: in, Call: call, Return: ret, Output: output{value: out}}
 }
 
-// right says whether there is an order.
+// right returns whether there is a valid order.
 func right(ops []porcupine.Operation) bool {
 	result, _ := checkGroup(ops, time.Minute)
 	return result == porcupine.Ok
@@ -187,7 +187,7 @@ func TestTransactions(t *testing.T) {
 	})
 }
 
-// waits is a BLPOP of the first list from `call` to `ret`, seen waiting at `seen` unless that is 0.
+// waits is a BLPOP of the first list from `call` to `ret`, seen blocked at `seen` unless that is 0.
 func waits(client, number int, call, seen, ret int64, w waitKind, out output) []porcupine.Operation {
 	in := input{kind: opWait, wait: w, seen: seen != 0, session: client, turn: number}
 	first := porcupine.Operation{ClientId: client, Input: in, Call: call, Return: ret, Output: out}
@@ -198,7 +198,7 @@ func waits(client, number int, call, seen, ret int64, w waitKind, out output) []
 	return []porcupine.Operation{first, {ClientId: client, Input: in, Call: call, Return: ret, Output: out}}
 }
 
-// lasting says that the wait has not ended before.
+// lasting marks that the wait has not ended before.
 func lasting(until int64, w []porcupine.Operation) []porcupine.Operation {
 	w[1].Call = until
 	return w
@@ -295,12 +295,12 @@ func TestWaiting(t *testing.T) {
 	})
 }
 
-// unblock is CLIENT UNBLOCK of a client that waits.
+// unblock is CLIENT UNBLOCK of a blocked client.
 func unblock(session int, byError bool) input {
 	return input{kind: opUnblock, number: session, right: byError}
 }
 
-// early says that null came before the time was over.
+// early marks that null came before the timeout.
 func early(w []porcupine.Operation) []porcupine.Operation {
 	in := w[1].Input.(input)
 	in.early = true
@@ -410,7 +410,7 @@ func TestStreams(t *testing.T) {
 	})
 }
 
-// A long history made by the model itself is right; with one reply exchanged it is wrong.
+// A long history made by the model itself is valid; with one reply changed it is invalid.
 func TestOneWrongReplyInMany(t *testing.T) {
 	r := rand.New(rand.NewSource(1))
 	for trial := 0; trial < 10*int(flavours); trial++ {
@@ -432,7 +432,7 @@ func TestOneWrongReplyInMany(t *testing.T) {
 			if !changesState(in.kind) {
 				reads = append(reads, i)
 			}
-			// Each overlaps its neighbours.
+			// Each overlaps its neighbors.
 			ops = append(ops, porcupine.Operation{ClientId: i % 5, Input: in, Call: int64(10 * i), Return: int64(10*i + 35),
 				Output: output{value: out}})
 		}

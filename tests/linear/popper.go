@@ -1,4 +1,4 @@
-// popper.go -- a client that waits for elements.
+// popper.go -- a client that blocks on elements.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 
@@ -12,7 +12,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// sighting is a command under way: whose it is, and when it was seen waiting (0: not yet).
+// sighting is a command in progress: its client, and when it was seen blocked (0: not yet).
 type sighting struct {
 	client         string
 	group, session int
@@ -30,13 +30,13 @@ type popper struct {
 // popping are all poppers.
 var popping []*popper
 
-// In a round a popper waits in one group: so the history of that group has all that becomes of it.
+// In a round a popper blocks in one group: so the history of that group has all of its results.
 func (p *popper) choose(firstGroup int) {
 	p.group = firstGroup + int(flavourQueues) + p.rnd.Intn(int(flavours-flavourQueues))
 	p.last = 0
 }
 
-// act is one blocking pop, sometimes with a command in the same pipeline behind it; false when all is over.
+// act is one blocking pop, sometimes followed by a command in the same pipeline; false at the end.
 func (p *popper) act() bool {
 	if p.conn == nil {
 		if !p.connect() {
@@ -88,7 +88,7 @@ func (p *popper) act() bool {
 	return !total.failed.Load()
 }
 
-// draw chooses what to wait with: XREAD mostly goes on where it was.
+// draw chooses the blocking command: XREAD mostly continues where it was.
 func (p *popper) draw() waitKind {
 	w := makeWait(p.rnd, flavourOf(p.group))
 	if w.verb == waitRead && p.rnd.Intn(3) > 0 {
@@ -105,7 +105,7 @@ func (p *popper) hangUp() {
 // The server counts whole milliseconds.
 const earliness = 3 * int64(time.Millisecond)
 
-// note writes a wait down as its arrival and its end. Who gets nothing has waited for its whole time.
+// note records a wait as its arrival and its end. A client that gets nothing has waited until its timeout.
 func (p *popper) note(in input, v reply, err error, call, returned, seenAt, timeout int64) {
 	total.ops.Add(1)
 	total.waits.Add(1)

@@ -1,4 +1,4 @@
-// recorder.go -- a client that draws commands, sends them in pipelines and writes down what came back.
+// recorder.go -- a client that sends random commands in pipelines and records the replies.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 
@@ -16,7 +16,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// flavour is what prevails in a group.
+// flavour is the kind of commands that prevails in a group.
 type flavour int
 
 const (
@@ -36,7 +36,7 @@ func (f flavour) String() string {
 	return [...]string{"strings", "lists", "hashes", "all types", "queues", "scores", "streams"}[f]
 }
 
-// The kinds of each flavour; several times where more of them are wanted.
+// The kinds of each flavour; frequent ones are repeated.
 var kindsOf = [flavours][]opKind{
 	flavourStrings: {opGet, opGet, opGet, opGet, opSet, opSetNX, opSetXX, opSetIfEq, opSetGet, opGetSet, opGetDel,
 		opAppend, opIncr, opSetRange, opDel, opStrlen, opMSet, opMGet, opDelBoth},
@@ -51,7 +51,7 @@ var kindsOf = [flavours][]opKind{
 		opXRange, opXRead, opXRead, opXRead, opXReadNew, opXReadNew, opXGroup, opXDestroy},
 }
 
-// A value that says who wrote it, of 0 to 4 KB: large enough often enough to be replied by reference.
+// Returns a value that names its writer, of 0 to 4 KB: often large enough to be replied by reference.
 func makeValue(r *rand.Rand, client, n int) string {
 	stamp := fmt.Sprintf("%d.%d;", client, n)
 	switch r.Intn(4) {
@@ -63,7 +63,7 @@ func makeValue(r *rand.Rand, client, n int) string {
 	return strings.Repeat(stamp, 1+r.Intn(4096)/len(stamp))
 }
 
-// An element that says who pushed it: mostly short, for a state holds all of them.
+// Returns an element that names its pusher: mostly short, as a state has all of them.
 func makeElement(r *rand.Rand, client, n int) string {
 	element := fmt.Sprintf("%d.%d;", client, n)
 	if r.Intn(20) == 0 {
@@ -140,7 +140,7 @@ type recorder struct {
 	rnd  *rand.Rand
 	conn *respConn
 	n    int
-	seen string // the last value read: what IFEQ is tried with
+	seen string // the last value read, which IFEQ is tried with
 	// The connection: its number within the round, and commands sent over it in this round.
 	session, sent int
 	firstGroup    int // of the round
@@ -168,7 +168,7 @@ func (c *recorder) draw(group int) input {
 	return makeInput(c.rnd, group, c.id, c.n, c.seen)
 }
 
-// act is a pipeline or a transaction; false when all is over.
+// act is a pipeline or a transaction; false at the end.
 func (c *recorder) act(firstGroup int) bool {
 	c.firstGroup = firstGroup
 	if !c.connect() {
@@ -190,7 +190,7 @@ func (c *recorder) act(firstGroup int) bool {
 	return !total.failed.Load()
 }
 
-// target is now and then a popper in the midst of a command.
+// target is sometimes a popper in the middle of a command.
 func (c *recorder) target() *sighting {
 	if len(popping) == 0 || c.rnd.Intn(12) > 0 {
 		return nil
@@ -202,7 +202,7 @@ func (c *recorder) target() *sighting {
 	return s
 }
 
-// feed is something for those who wait in a group.
+// feed provides elements for blocked clients of a group.
 func (c *recorder) feed(group int) input {
 	c.n++
 	in := input{group: group, kind: opPush, value: fmt.Sprintf("%d.%d", c.id, c.n), side: c.rnd.Intn(2)}
@@ -215,7 +215,7 @@ func (c *recorder) feed(group int) input {
 	return in
 }
 
-// kill kills a popper that was seen waiting and pushes in the same pipeline: what is pushed is for somebody else.
+// kill kills a popper that was seen blocked and pushes in the same pipeline: another client must get the element.
 func (c *recorder) kill(target *sighting) {
 	if target.at.Load() == 0 {
 		return
@@ -224,7 +224,7 @@ func (c *recorder) kill(target *sighting) {
 	c.send([]input{kill, c.feed(target.group)})
 }
 
-// unblock ends a popper's waiting just before or just after it is given something, or in the same transaction.
+// unblock unblocks a popper just before or after it is served, or in the same transaction.
 func (c *recorder) unblock(target *sighting) {
 	group := target.group
 	byError := c.rnd.Intn(2) == 0
@@ -240,7 +240,7 @@ func (c *recorder) unblock(target *sighting) {
 	c.send(ins)
 }
 
-// transact watches, reads, and writes when nobody else has: in one pipeline, or with a pause in which others come.
+// transact watches, reads, and writes if no other client has: in one pipeline, or with a pause for other clients.
 func (c *recorder) transact(group int) {
 	first, last := []input{}, input{group: group, kind: opExec}
 	for i := c.rnd.Intn(5); i > 0; i-- {
@@ -275,7 +275,7 @@ func (c *recorder) transact(group int) {
 	c.send(append(first, last))
 }
 
-// send writes all operations at once and reads the replies one by one. False when the connection is gone.
+// send writes all operations at once and reads the replies one by one. False if the connection is closed.
 func (c *recorder) send(ins []input) bool {
 	var bytes []byte
 	for i := range ins {
@@ -294,7 +294,7 @@ func (c *recorder) send(ins []input) bool {
 			if v, err = in.readReply(c.conn); err == nil {
 				op.Output, op.Return = output{value: v}, now()
 				answered++
-				if in.kind == opKill && v == int64(0) { // it was gone
+				if in.kind == opKill && v == int64(0) { // it was closed already
 					continue
 				}
 				c.noteReply(in, v)

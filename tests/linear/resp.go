@@ -1,5 +1,5 @@
-// resp.go -- a RESP2 client of its own: bytes out in one write, replies in order. Nothing is retried, so that what a
-// history says is what has happened on the wire.
+// resp.go -- a RESP2 client: bytes sent in one write, replies in order. Nothing is retried, so that a history is what
+// has happened on the wire.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 
@@ -71,7 +71,7 @@ func (r *respConn) line() (string, error) {
 	return s[:len(s)-2], nil
 }
 
-// errProtocol is a reply that is no RESP: never the fault of a closed connection.
+// errProtocol is a reply that is not RESP: never caused by a closed connection.
 type errProtocol struct{ what string }
 
 func (e errProtocol) Error() string { return e.what }
