@@ -1,12 +1,11 @@
 // transaction.go -- WATCH, MULTI and EXEC in the model.
 //
-// WATCH is one operation, the reads behind it are others, and all from MULTI to EXEC is one more: it applies as a
-// whole, or answers null. The state says for each session what it watches and whether one of these keys has been
-// written since, so EXEC has one answer only: a transaction that aborts without a write in between is as wrong as one
-// that loses an update.
+// WATCH is one operation, the reads after it are others, and everything from MULTI to EXEC is one more: it is applied
+// as a whole, or replies null. The state has for each session the keys that it watches and whether one of them has been
+// written since, so only one reply of EXEC is right: a transaction that aborts without a write in between is as wrong
+// as one that loses an update.
 //
-// What counts as a write is what changes a key, also when it gets the value it had; DEL of a key that is not there is
-// none.
+// A write is any change of a key, even to the same value; DEL of an absent key is none.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 
@@ -17,7 +16,7 @@ import "strings"
 // A session's byte in `watches`: a bit for each key, and whether one of them has changed.
 const watchBroken = 1 << keysPerGroup
 
-// setWatch stores a session's byte; trailing zeros go, so that equal states are equal strings.
+// setWatch stores a session's byte; trailing zeros are removed, so that equal states are equal strings.
 func (c *change) setWatch(session int, now byte) {
 	bytes := []byte(c.watches)
 	for len(bytes) <= session {
@@ -44,7 +43,7 @@ func (c *change) unwatch(in input) reply {
 	return "OK"
 }
 
-// touch tells those who watch a key that it was written.
+// touch notes for sessions that watch a key that it was written.
 func (c *change) touch(key int) {
 	for session := range c.watches {
 		if w := c.watches[session]; w&(1<<key) != 0 && w&watchBroken == 0 {
@@ -61,7 +60,7 @@ func (c *change) exec(in input) reply {
 	}
 	replies := make([]reply, len(in.queued))
 	for i, q := range in.queued {
-		if q.kind == opWait { // nobody waits in a transaction
+		if q.kind == opWait { // commands do not block in a transaction
 			replies[i] = c.take(q.wait)
 		} else {
 			replies[i] = c.command(q)

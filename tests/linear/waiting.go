@@ -1,19 +1,19 @@
 // waiting.go -- BLPOP, BRPOP, BLMOVE, BZPOPMIN, XREAD and XREADGROUP with BLOCK, and CLIENT UNBLOCK in the model.
 //
-// A blocking pop is two operations. `opWait` is its arrival: it takes what is there, or stands behind all who wait
-// already. What is pushed later is given to those who wait, in the order of their arrival, as part of the command (or
-// transaction) that pushed. `opWaitEnd` is its reply: null, which a client gets only while it still waits, or what it
-// was given before.
+// A blocking pop is two operations. `opWait` is its arrival: it takes a present element, or queues after all blocked
+// clients. Elements pushed later are given to blocked clients in the order of their arrival, as part of the command (or
+// transaction) that pushed. `opWaitEnd` is its reply: null, which a client gets only while it is still blocked, or the
+// element that it was given before.
 //
-// CLIENT UNBLOCK takes a client out of those who wait and answers 1; from then on its opWaitEnd can be null, or
-// UNBLOCKED. Of a client that has been given something it answers 0: so who is unblocked and served at the same time
-// gets one of the two, and what it does not get is there for others.
+// CLIENT UNBLOCK removes a client from the blocked ones and replies 1; from then on its opWaitEnd can be null, or
+// UNBLOCKED. For a client that was served it replies 0: so a client that is unblocked and served at the same time gets
+// one of the two, and the element is left for others otherwise.
 //
-// What ends with null because its time is over was waiting for all of it: its opWaitEnd begins when that may be.
-// Arrival lies between the call and the moment when the client was seen waiting (or its reply), so the order of
-// service is checked as far as it can be observed. A client that was killed ends in an opWaitEnd that fits whatever it
-// was given, but not later than the moment when its connection is known to be closed: nothing may be given to it after
-// that. Whether a client that was killed without having been seen had arrived is not known: checkGroup() tries both.
+// A wait that ends with null by timeout has lasted until the timeout: its opWaitEnd begins at the earliest possible
+// time. Arrival is between the call and the time when the client was seen blocked (or its reply), so the order of
+// service is checked as far as it can be observed. A killed client ends in an opWaitEnd that fits any element it was
+// given, but not later than the time when its connection is known to be closed: it may be given nothing after that.
+// Whether a killed client that was not seen blocked had arrived is not known: checkGroup() tries both.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 
@@ -28,12 +28,12 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// waitKind is which command, and its keys.
+// waitKind is the command and its keys.
 type waitKind struct {
 	verb waitVerb
 	side int  // which list; the first of two
 	both bool // BLPOP and BRPOP: for both lists
-	// XREAD: number of the entry behind which it reads; XREAD and XREADGROUP: COUNT, or 0.
+	// XREAD: number of the entry after which it reads; XREAD and XREADGROUP: COUNT, or 0.
 	after, most int
 }
 
@@ -72,7 +72,7 @@ func (w waitKind) wants(key int) bool {
 // keyReply stands for the name of a key in a reply: names differ between groups.
 type keyReply int
 
-// take pops or reads now; nil when there is nothing.
+// take pops or reads now; nil if there is nothing.
 func (c *change) take(w waitKind) reply {
 	switch w.verb {
 	case waitRead:
@@ -106,18 +106,18 @@ func (c *change) take(w waitKind) reply {
 	return nil
 }
 
-// waiter is who waits, and what it is known to get in the end ("?" when its reply was lost). To know that ahead is what
-// makes the search short: an order in which somebody else's element comes to it is left at once.
+// waiter is a blocked client, and the reply it is known to get in the end ("?" if its reply was lost). Knowing that in
+// advance keeps the search short: an order in which it gets another client's element is abandoned at once.
 type waiter struct {
 	session   int
 	wait      waitKind
-	unblocked bool // it waits no longer, but has not been told yet
+	unblocked bool // no longer blocked, but without its reply yet
 	expects   string
 }
 
 const unblockedError = replyError("UNBLOCKED")
 
-// summary tells replies apart; long ones by a hash, for a state holds it.
+// summary distinguishes replies; long ones by a hash, as a state stores it.
 func summary(v reply) string {
 	text := fmt.Sprint(v)
 	if len(text) > 40 {
@@ -137,7 +137,7 @@ func expectation(o output) string {
 
 const waiterHead = 8
 
-// The state has them as bytes, in the order of arrival.
+// The state has blocked clients as bytes, in the order of arrival.
 func (w waiter) bytes() string {
 	after := w.wait.after + 1
 	return string([]byte{byte(w.session), byte(w.session >> 8), byte(w.wait.verb),
@@ -145,7 +145,7 @@ func (w waiter) bytes() string {
 		byte(w.wait.most), byte(len(w.expects))}) + w.expects
 }
 
-// waiterAt also tells where the next one begins.
+// waiterAt also returns where the next one begins.
 func waiterAt(waiting string, at int) (w waiter, next int) {
 	b := waiting[at : at+waiterHead]
 	next = at + waiterHead + int(b[7])
@@ -183,7 +183,7 @@ func (c *change) give(w waiter, taken reply) {
 	}
 }
 
-// has says whether somebody may be served; a stream has something for one and nothing for another.
+// has returns whether a client may be served; a stream may have entries for one client and none for another.
 func (c *change) has(key int) bool {
 	switch key {
 	case zsetKey:
@@ -194,8 +194,8 @@ func (c *change) has(key int) bool {
 	return c.list[key-listKey] != ""
 }
 
-// serve gives what a command has left to those who wait: key by key as they became ready, client by client as they
-// came.
+// serve gives the elements after a command to blocked clients: key by key as they became ready, client by client as
+// they arrived.
 func (c *change) serve() {
 	for len(c.ready) > 0 {
 		key := c.ready[0]
@@ -216,7 +216,7 @@ func (c *change) serve() {
 	}
 }
 
-// stopWaiting also tells whether the session was among those who wait.
+// stopWaiting also returns whether the session was blocked.
 func (c *change) stopWaiting(session int) (was waiter, found bool) {
 	for at := 0; at < len(c.waiting); {
 		w, next := waiterAt(c.waiting, at)
@@ -229,7 +229,8 @@ func (c *change) stopWaiting(session int) (was waiter, found bool) {
 	return waiter{}, false
 }
 
-// leave is the end of a wait: who got null has waited until now, or was unblocked; who got something had been given it.
+// leave is the end of a wait: a client that got null was blocked until now, or was unblocked; one that got an element
+// had been given it.
 func (c *change) leave(in input, got output) {
 	was, waited := c.stopWaiting(in.session)
 	switch {
@@ -243,7 +244,7 @@ func (c *change) leave(in input, got output) {
 	}
 }
 
-// unblock is CLIENT UNBLOCK: its client stays among those who wait, but is given nothing any more.
+// unblock is CLIENT UNBLOCK: its client stays in the list of blocked clients, but is given nothing any more.
 func (c *change) unblock(in input) reply {
 	was, waited := c.stopWaiting(in.number)
 	if !waited {
@@ -262,7 +263,7 @@ func (c *change) unblock(in input) reply {
 	return count(done)
 }
 
-// unblocks are the sessions whose waiting an operation may have ended.
+// unblocks are the sessions that an operation may have unblocked.
 func unblocks(op porcupine.Operation) (sessions []int) {
 	in, out := op.Input.(input), op.Output.(output)
 	for i, q := range append([]input{in}, in.queued...) {
@@ -277,8 +278,8 @@ func unblocks(op porcupine.Operation) (sessions []int) {
 	return sessions
 }
 
-// endSooner lets those waits end at any time that may have been unblocked meanwhile, although they got null so late that
-// their time was over: what their clients have sent behind runs when they are unblocked, not when they hear of it.
+// endSooner lets waits that may have been unblocked end at any time, although they got null only after their timeout:
+// later commands of their clients run when they are unblocked, not when the reply arrives.
 func endSooner(history []porcupine.Operation) {
 	by := map[int][]porcupine.Operation{}
 	for _, op := range history {
@@ -299,10 +300,10 @@ func endSooner(history []porcupine.Operation) {
 	}
 }
 
-// The most waits of unknown fate that are tried both ways.
+// Maximum number of waits with an unknown outcome that are tried both ways.
 const doubtsMax = 5
 
-// checkGroup looks for an order of a group's operations, for each of the fates that killed clients may have had.
+// checkGroup searches for an order of a group's operations, for each possible outcome of killed clients.
 func checkGroup(ops []porcupine.Operation, limit time.Duration) (porcupine.CheckResult, porcupine.LinearizationInfo) {
 	var doubtful []turnOf
 	for _, op := range ops {
