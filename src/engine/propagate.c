@@ -40,7 +40,7 @@
 #define LONG_ARG 4096               /* from this length on an argument is referenced instead of copied */
 #define LONG_WIRE 16384             /* a longer command does not wait to be the only item, but begins a MULTI */
 #define KEPT_REFS 256
-#define KEPT_BYTES (64 * 1024) /* capacity that the form keeps when it has been written */
+#define KEPT_BYTES (64 * 1024) /* capacity of the override that is kept after it was propagated */
 #define TARGETS 3
 
 uint32_t propagate_armed;

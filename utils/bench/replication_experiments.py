@@ -51,7 +51,7 @@ def following(server, count, stall=False):
     return crowd
 
 
-# ---- What a replica costs --------------------------------------------------------------------------------------------
+# ---- The cost of a replica -------------------------------------------------------------------------------------------
 COUNTS = {'none': 0, '1 replica': 1, '3 replicas': 3}
 
 

@@ -302,7 +302,7 @@ static void threadBeforeSleep(aeEventLoop *loop, void *arg) {
     zmallocKeepReserve(); /* in each loop iteration, as a busy thread never sleeps */
     ioOwnerStatAdd(&t->owner.stats.active_ns, clockTicksToNs(clockTicks() - t->busy_since));
     if (stop) {
-        aeStop(loop); /* all that will ever be reported has been: no more events follow */
+        aeStop(loop); /* everything was reported, and no more events follow */
     } else if (again || (!acted && mainWatchSpins(&t->watch))) {
         aeDontWait(loop);
     } else if (messageChannelHasOverflow(&t->to_main)) { /* main is far behind: try again soon */

@@ -103,7 +103,7 @@ static void scanMain(void *arg) {
         more = !b->is_last;
         pthread_mutex_lock(&p->lock);
         pipelineCheck(p);
-        debugAssert(b == &p->batches[p->scanned % p->size]); /* nobody else takes a batch that is FREE */
+        debugAssert(b == &p->batches[p->scanned % p->size]); /* no other thread takes a batch that is FREE */
         p->states[p->scanned % p->size] = BATCH_SCANNED;
         p->scanned++;
         p->in_flight += b->piece.len;

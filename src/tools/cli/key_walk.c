@@ -182,7 +182,7 @@ const char *keyWalkCursor(const keyWalk *w) {
     return within ? w->step_cursor : w->cursor;
 }
 
-/* How many keys will come; 0 with a pattern, of which nobody knows. */
+/* Returns the number of keys to expect; 0 with a pattern, whose matches cannot be counted before. */
 static uint64_t keyWalkExpected(const keyWalk *w) {
     return w->session->options->pattern ? 0 : (uint64_t)w->all;
 }

@@ -26,7 +26,7 @@ static void clearValue(replyValue *v) {
     zfree(v->str);
 }
 
-/* False: it has no end. */
+/* Takes a line off the input. Returns false if its end has not arrived. */
 static bool replyValueTakeLine(cursor *in, slice *line) {
     const char *nl = memchr(in->p, '\n', (size_t)(in->end - in->p));
     if (!nl || nl == in->p) return false;

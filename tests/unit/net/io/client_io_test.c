@@ -1009,7 +1009,7 @@ TEST(stream_reports_written_bytes_with_the_next_request) {
     replyBlock *chain = randomChain(3, 200, &seed);
     sds want = replyBlockCatChain(sdsEmpty(), chain), got = sdsEmpty();
     post(IO_MSG_OUTPUT, CLIENT_IO_AUTHENTICATED, NULL, chain);
-    CHECK_EQ_INT(rig.written, 0); /* the turn goes on */
+    CHECK_EQ_INT(rig.written, 0); /* the iteration continues */
     CHECK(send(rig.peer, "PING\r\n", 6, MSG_NOSIGNAL) == 6);
     fixtureTurn();
     CHECK_EQ_STR(rig.seen, "<PING>");
