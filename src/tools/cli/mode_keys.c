@@ -34,6 +34,7 @@ int modeScan(cliSession *s) {
         replyValue *v = keyWalkStep(s, &cursor, &keys);
         for (size_t i = 0; i < keys->count && !interruptCaught(); i++) printName(s, &keys->items[i]);
         replyValueFree(v);
+        if (s->options->interval_s > 0) fflush(stdout);
         sessionPause(s->options->interval_s);
     } while (strcmp(cursor, "0") != 0 && !interruptCaught());
     zfree(cursor);
