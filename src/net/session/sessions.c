@@ -182,8 +182,7 @@ void sessionsFreeClosing(void) {
         c->input_bytes = 0;
         clientDebugCheck(c);
         clientFree(c);
-        sessionCloseIo(s);
-        debugAssert(!s->session && s->closing);
+        sessionCloseIo(s); /* on one thread it may be freed already */
     }
     zmallocKeepReserve(); /* after a shortage of memory clients are closed, and the same iteration goes on */
 }
