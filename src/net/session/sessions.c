@@ -26,7 +26,7 @@
 #include "transaction_queue.h"
 #include "zmalloc.h"
 
-/* Asserts what holds of main's fields of a connection, before and after each message (IO_MSG_GONE frees it). */
+/* Asserts what holds of main's fields of a connection, before each message; after it the connection may be freed. */
 static void sessionCheck(const clientIo *s) {
     debugAssert((s->session == NULL) == s->closing);
     debugAssert(!s->session || s->session->io == s);
@@ -159,7 +159,6 @@ void sessionDeliver(const ioMessage *m) {
     case IO_MSG_CLOSE:
     case IO_MSG_FREE: serverPanic("message %d is not for a session", m->type);
     }
-    sessionCheck(s);
 }
 
 void sessionsFreeClosing(void) {
