@@ -130,7 +130,6 @@ static void aofCheck(void) {
     debugAssert(aof.thread || aof.leaving || !aof.switch_done);
     debugAssert(aof.error == 0 || (aof.thread && !aof.first));
     debugAssert(aof.marks_count <= MARKS_MAX && aof.first_mark < MARKS_MAX);
-    debugAssert(aof.base_size >= 0 && aof.older_size >= 0 && aof.settled_size >= 0);
     if (!aof.thread) return;
     const aofQueue *s = aof.queue;
     debugAssert(s->whole <= s->appended && (aof.inside || s->whole == s->appended));
