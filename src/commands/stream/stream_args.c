@@ -154,16 +154,18 @@ bool streamWrite(client *c, hashedKey key, stream **out) {
     return true;
 }
 
-streamConsumer *streamConsumerWanted(client *c, hashedKey key, streamGroup *g, slice name) {
+streamConsumer *streamConsumerTry(client *c, hashedKey key, streamGroup *g, slice name) {
     streamConsumer *consumer = streamConsumerFind(g, name);
     if (consumer) return consumer;
-    if (name.len >= COMMAND_MEMORY_LARGE && !commandMemoryReserve(c, 2 * name.len)) return NULL;
+    if (name.len >= COMMAND_MEMORY_LARGE && !commandMemoryTry(c, 2 * name.len)) return NULL;
     consumer = streamConsumerCreate(g, name, storeNowMs());
-    if (!consumer) {
-        addReplyNoMemory(c);
-        return NULL;
-    }
-    keyGroupsChanged(c, key, NOTIFY_STREAM, "xgroup-createconsumer", 1);
+    if (consumer) keyGroupsChanged(c, key, NOTIFY_STREAM, "xgroup-createconsumer", 1);
+    return consumer;
+}
+
+streamConsumer *streamConsumerWanted(client *c, hashedKey key, streamGroup *g, slice name) {
+    streamConsumer *consumer = streamConsumerTry(c, key, g, name);
+    if (!consumer) addReplyNoMemory(c);
     return consumer;
 }
 

@@ -48,8 +48,9 @@ void propagateGroupId(const client *c, slice key, slice group, const streamGroup
 /* Propagates XGROUP CREATECONSUMER: a new consumer that no other propagated command implies. */
 void propagateConsumer(const client *c, slice key, slice group, slice consumer);
 
-/* Returns the consumer of that name; creates it, and reports that, if the group has none. Returns NULL after an error
- * reply. */
+/* Returns the consumer of that name; creates it, and reports that, if the group has none. Returns NULL if there is no
+ * memory for it; the second function has sent the error then. */
+streamConsumer *streamConsumerTry(client *c, hashedKey key, streamGroup *g, slice name);
 streamConsumer *streamConsumerWanted(client *c, hashedKey key, streamGroup *g, slice name);
 
 #endif

@@ -13,6 +13,7 @@
 #include "block_args.h"
 #include "commands.h"
 #include "db.h"
+#include "panic.h"
 #include "propagate.h"
 #include "stream_args.h"
 #include "typed_key.h"
@@ -302,16 +303,21 @@ static void readHistory(client *c, hashedKey key, const stream *s, streamGroup *
     keyGroupsChanged(c, key, 0, NULL, 1);
 }
 
-/* Reads one stream. Returns false after an error reply, unless the reply already has a stream. */
+/* Reads one stream. Returns false after an error reply. */
 static bool readAsConsumer(client *c, const readOptions *opts, uint32_t i, const readPlan *plan, readReply *reply) {
     hashedKey key = clientKeyAt(c, opts->streams_arg + i);
     stream *s;
     if (!streamWrite(c, key, &s) || !s) return true;
     streamGroup *g = streamGroupFind(s, c->argv[opts->group_arg]);
     slice name = c->argv[opts->group_arg + 1];
-    bool comes = g && !streamConsumerFind(g, name), has_new = g && plan->is_new && hasBehind(s, g->last_id);
-    streamConsumer *consumer = g ? streamConsumerWanted(c, key, g, name) : NULL;
-    if (!consumer) return reply->streams > 0;
+    serverAssert(g); /* planStream() has found it */
+    bool comes = !streamConsumerFind(g, name), has_new = plan->is_new && hasBehind(s, g->last_id);
+    streamConsumer *consumer = streamConsumerTry(c, key, g, name);
+    if (!consumer) {
+        if (reply->streams > 0) return true; /* left out: an error cannot follow streams in the same reply */
+        addReplyNoMemory(c);
+        return false;
+    }
     consumer->seen_ms = storeNowMs();
     if (comes && (opts->noack || !has_new)) propagateConsumer(c, key.name, c->argv[opts->group_arg], name);
     if (!plan->is_new) {

@@ -6,6 +6,7 @@
 
 #include "blocking.h"
 #include "command_defs.h"
+#include "command_table.h"
 #include "pubsub.h"
 
 __attribute__((weak)) bool fixture_has_commands;
@@ -30,6 +31,27 @@ static inline void fixtureBlocking(void (*fn)(client *c)) {
     fixture_unblocked = fn;
     if (!fixture_has_blocking) blockingInit(fixtureUnblocked);
     fixture_has_blocking = true;
+}
+
+/* Runs a handler for `c` with these arguments, or with the words of a line of at most 16, without what surrounds a
+ * command. */
+static inline void fixtureRunArgs(client *c, commandHandler *fn, const slice *argv, uint32_t argc) {
+    parsedCommand req = {.argv = (slice *)(uintptr_t)argv, .argc = argc};
+    c->req = &req;
+    c->argv = req.argv;
+    c->argc = argc;
+    fn(c);
+    c->req = NULL;
+    c->argv = NULL;
+    c->argc = 0;
+}
+static inline void fixtureRun(client *c, commandHandler *fn, const char *line) {
+    slice argv[16];
+    int argc;
+    sds *words = sdsSplitArgs(line, &argc);
+    for (int i = 0; i < argc; i++) argv[i] = sdsSlice(words[i]);
+    fixtureRunArgs(c, fn, argv, (uint32_t)argc);
+    sdsFreeSplitRes(words, argc);
 }
 
 #endif

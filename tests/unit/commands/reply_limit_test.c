@@ -19,26 +19,6 @@
 static slice many[ELEMENTS * 3 + 8];
 static char texts[ELEMENTS][16];
 
-static void runArgs(client *c, commandHandler *fn, const slice *argv, uint32_t argc) {
-    parsedCommand req = {.argv = (slice *)(uintptr_t)argv, .argc = argc};
-    c->req = &req;
-    c->argv = req.argv;
-    c->argc = argc;
-    fn(c);
-    c->req = NULL;
-    c->argv = NULL;
-    c->argc = 0;
-}
-
-static void runWords(client *c, commandHandler *fn, const char *line) {
-    slice argv[16];
-    int argc;
-    sds *words = sdsSplitArgs(line, &argc);
-    for (int i = 0; i < argc; i++) argv[i] = sdsSlice(words[i]);
-    runArgs(c, fn, argv, (uint32_t)argc);
-    sdsFreeSplitRes(words, argc);
-}
-
 /* Runs `fn` with words, then each element with `before` ahead of it and `after` behind it. */
 static void runMany(client *c, commandHandler *fn, const char *name, const char *key, const char *before,
                     const char *after) {
@@ -50,7 +30,7 @@ static void runMany(client *c, commandHandler *fn, const char *name, const char 
         many[n++] = sliceStr(texts[i]);
         if (after) many[n++] = sliceStr(after);
     }
-    runArgs(c, fn, many, n);
+    fixtureRunArgs(c, fn, many, n);
 }
 
 static void limit(const char *bytes) {
@@ -115,7 +95,7 @@ TEST(a_long_reply_ends_at_the_output_limit) {
     for (size_t i = 0; i < array_len(cases); i++) {
         client *c = fixtureClient(2);
         uint64_t before = client_state.unsent_replies;
-        runWords(c, cases[i].fn, cases[i].line);
+        fixtureRun(c, cases[i].fn, cases[i].line);
         check(c, cases[i].line, before);
     }
     static const struct {
