@@ -31,13 +31,9 @@
 
 /* ---- Users ------------------------------------------------------------------------------------------------------ */
 
-void aclWhoamiCommand(client *c) {
-    addReplyBulk(c, aclUserName(c)); /* a primary has none */
-}
+void aclWhoamiCommand(client *c) { addReplyBulk(c, aclUserName(c)); /* a primary has none */ }
 
-static void replyName(void *arg, const user *u) {
-    addReplyBulk(arg, sdsSlice(u->name));
-}
+static void replyName(void *arg, const user *u) { addReplyBulk(arg, sdsSlice(u->name)); }
 
 void aclUsersCommand(client *c) {
     addReplyArrayLen(c, aclUsers());
@@ -49,9 +45,7 @@ static void replyAndFree(client *c, sds text) {
     sdsFree(text);
 }
 
-static void replyLine(void *arg, const user *u) {
-    replyAndFree(arg, userCat(sdsNew("user "), u));
-}
+static void replyLine(void *arg, const user *u) { replyAndFree(arg, userCat(sdsNew("user "), u)); }
 
 void aclListCommand(client *c) {
     addReplyArrayLen(c, aclUsers());

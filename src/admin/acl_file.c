@@ -27,9 +27,7 @@
 
 static aclLines *config_lines; /* owns: from the first line until the start */
 
-static void freeUser(void *u) {
-    userFree(u);
-}
+static void freeUser(void *u) { userFree(u); }
 
 /* ---- The configuration ------------------------------------------------------------------------------------------ */
 

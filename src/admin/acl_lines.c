@@ -41,9 +41,7 @@ void aclLinesFree(aclLines *lines) {
     zfree(lines);
 }
 
-bool aclLinesEmpty(const aclLines *lines) {
-    return !lines->first;
-}
+bool aclLinesEmpty(const aclLines *lines) { return !lines->first; }
 
 static const userLine *findLine(const aclLines *lines, slice name) {
     for (const userLine *l = lines->first; l; l = l->next)

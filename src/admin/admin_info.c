@@ -51,9 +51,7 @@ static void process(infoOut *o) {
     infoLine(o, "process_id:%ld", (long)getpid());
 }
 
-static void runId(infoOut *o) {
-    infoLine(o, "run_id:%s", identityRunId());
-}
+static void runId(infoOut *o) { infoLine(o, "run_id:%s", identityRunId()); }
 
 static void uptime(infoOut *o) {
     int64_t now_us = clockWallUs();
@@ -63,9 +61,7 @@ static void uptime(infoOut *o) {
     infoLine(o, "uptime_in_days:%lld", (long long)(uptime_s / 86400));
 }
 
-static void file(infoOut *o) {
-    infoLine(o, "config_file:%s", settingFilePath() ? settingFilePath() : "");
-}
+static void file(infoOut *o) { infoLine(o, "config_file:%s", settingFilePath() ? settingFilePath() : ""); }
 
 static void zone(infoOut *o) {
     infoLine(o, "availability_zone:%s", admin_settings.availability_zone ? admin_settings.availability_zone : "");
@@ -118,9 +114,7 @@ static void allocator(infoOut *o) {
 
 /* ---- Stats, CPU ------------------------------------------------------------------------------------ */
 
-static void commandRate(infoOut *o) {
-    infoLine(o, "instantaneous_ops_per_sec:%lld", metricsRate(METRIC_COMMANDS));
-}
+static void commandRate(infoOut *o) { infoLine(o, "instantaneous_ops_per_sec:%lld", metricsRate(METRIC_COMMANDS)); }
 
 static void trafficRate(infoOut *o) {
     infoLine(o, "instantaneous_input_kbps:%.2f", (double)metricsRate(METRIC_NET_INPUT) / 1024);

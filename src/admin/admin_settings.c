@@ -29,6 +29,4 @@ static const setting rows[] = {
     SETTINGS_END,
 };
 
-void adminSettingsRegister(void) {
-    settingRegister(rows);
-}
+void adminSettingsRegister(void) { settingRegister(rows); }

@@ -28,9 +28,7 @@
 #include "zmalloc.h"
 
 /* Finds a setting by name. A name with a NUL byte is unknown. */
-static settingRow *findWhole(const sds name) {
-    return strlen(name) == sdsLen(name) ? settingFind(name) : NULL;
-}
+static settingRow *findWhole(const sds name) { return strlen(name) == sdsLen(name) ? settingFind(name) : NULL; }
 
 /* ---- SET ------------------------------------------------------------------------------------------ */
 

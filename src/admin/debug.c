@@ -89,9 +89,7 @@ static bool debugSetActiveExpire(client *c) {
     return true;
 }
 
-bool debugCronPaused(void) {
-    return cron_paused;
-}
+bool debugCronPaused(void) { return cron_paused; }
 
 static bool debugPauseCron(client *c) {
     cron_paused = argNumber(c, 2) != 0;

@@ -21,9 +21,7 @@ const char *identityRunId(void) {
     return run_id;
 }
 
-const char *identityProduct(void) {
-    return admin_settings.extended_redis_compatibility ? "Redis" : "Valkey";
-}
+const char *identityProduct(void) { return admin_settings.extended_redis_compatibility ? "Redis" : "Valkey"; }
 
 serverIdentity identityForHello(void) {
     bool compatible = admin_settings.extended_redis_compatibility;

@@ -22,13 +22,9 @@
 
 static int64_t started_s;
 
-void infoInit(void) {
-    started_s = clockWallMs() / 1000;
-}
+void infoInit(void) { started_s = clockWallMs() / 1000; }
 
-int64_t infoStartedAt(void) {
-    return started_s;
-}
+int64_t infoStartedAt(void) { return started_s; }
 
 /* ---- Writing --------------------------------------------------------------------------------------- */
 

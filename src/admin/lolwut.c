@@ -73,9 +73,7 @@ static sds drawHills(int columns, int rows) {
     return picture;
 }
 
-static int clamp(long long n, int most) {
-    return n < 1 ? 1 : n > most ? most : (int)n;
-}
+static int clamp(long long n, int most) { return n < 1 ? 1 : n > most ? most : (int)n; }
 
 void lolwutCommand(client *c) {
     uint32_t at = 1;

@@ -146,9 +146,7 @@ void memoryStatsCommand(client *c) {
     " omem: subscribers that cannot keep up, very long pipelines, very large replies."                          \
     " client-output-buffer-limit sets bounds.\n\n"
 
-static bool wasteful(float ratio, float limit, long long bytes) {
-    return ratio > limit && bytes > WASTE_BYTES;
-}
+static bool wasteful(float ratio, float limit, long long bytes) { return ratio > limit && bytes > WASTE_BYTES; }
 
 static sds doctorReport(const memoryReport *r) {
     if (r->used < REPORT_USED_MIN)

@@ -87,13 +87,9 @@ size_t metricsPeakMemory(void) {
     return metrics.peak;
 }
 
-size_t metricsStartupMemory(void) {
-    return metrics.startup;
-}
+size_t metricsStartupMemory(void) { return metrics.startup; }
 
-void metricsSetStartupMemory(void) {
-    metrics.startup = zmallocUsed();
-}
+void metricsSetStartupMemory(void) { metrics.startup = zmallocUsed(); }
 
 /* Takes a sample, so that the present counters are the base of the next one, and clears all samples. */
 void metricsReset(void) {

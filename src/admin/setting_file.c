@@ -106,9 +106,7 @@ static void loadText(const sds text) {
 
 /* ---- Command line --------------------------------------------------------------------------------- */
 
-static bool isOption(const char *word) {
-    return word[0] == '-' && word[1] == '-';
-}
+static bool isOption(const char *word) { return word[0] == '-' && word[1] == '-'; }
 
 /* Makes one line for each option. The word after an option is its value, whatever it looks like, except after --save
  * and --sentinel, which may stand alone: then --save has the empty value, and --sentinel has none. */
@@ -185,17 +183,11 @@ void settingFileLoad(int count, char **words) {
     sdsFree(text);
 }
 
-sds settingFileBeside(void) {
-    return loaded.beside;
-}
+sds settingFileBeside(void) { return loaded.beside; }
 
-const char *settingFileFolder(void) {
-    return loaded.folder;
-}
+const char *settingFileFolder(void) { return loaded.folder; }
 
-const char *settingFilePath(void) {
-    return loaded.path;
-}
+const char *settingFilePath(void) { return loaded.path; }
 
 /* Returns whether the setting was configured to a value that has no effect yet. An empty value (save "") turns a
  * subsystem off, which is the present behavior anyway. */

@@ -119,9 +119,7 @@ static void placeLines(draft *d, const sds text, bool (*stands)(const fileLine *
     sdsFreeSplitRes(fresh, count);
 }
 
-static bool isOf(const fileLine *line, const void *entry) {
-    return line->entry == entry;
-}
+static bool isOf(const fileLine *line, const void *entry) { return line->entry == entry; }
 
 /* Appends a line that sets the value explicitly, even an empty one. */
 static sds catExplicit(sds out, const settingEntry *e) {
@@ -160,9 +158,7 @@ static void placeUsers(draft *d, const aclLines *elsewhere) {
     sdsFree(text);
 }
 
-static bool isFresh(const fileLine *line, const void *entry) {
-    return line->fresh == entry;
-}
+static bool isFresh(const fileLine *line, const void *entry) { return line->fresh == entry; }
 
 /* An include overrides the setting: it is set again at the end of the file, to whatever value it has. */
 static void placeLast(draft *d, const settingEntry *e) {

@@ -130,9 +130,7 @@ static void storeBytes(const setting *s, const sds bytes) {
     *place = sdsLen(bytes) ? sdsDup(bytes) : NULL;
 }
 
-bool settingTakesWords(const setting *s) {
-    return (s->flags & SETTING_MULTI_ARG) || s->type == SETTING_FLAGS;
-}
+bool settingTakesWords(const setting *s) { return (s->flags & SETTING_MULTI_ARG) || s->type == SETTING_FLAGS; }
 
 static bool setWords(const setting *s, sds *words, int count, bool checked, const char **err) {
     long long number = 0;

@@ -92,15 +92,11 @@ static void startAnew(void *arg) {
     memset(t->accumulating, 0, count * sizeof(bool));
 }
 
-static const char *folderOf(void *arg) {
-    return ((settingTrial *)arg)->folder;
-}
+static const char *folderOf(void *arg) { return ((settingTrial *)arg)->folder; }
 
 /* ---- A trial -------------------------------------------------------------------------------------- */
 
-static void addName(void *arg, const serverCommand *cmd) {
-    raxInsert(arg, sliceStr(cmd->fullname), NULL, NULL);
-}
+static void addName(void *arg, const serverCommand *cmd) { raxInsert(arg, sliceStr(cmd->fullname), NULL, NULL); }
 
 static settingTrial *settingTrialCreate(void) {
     size_t count;
@@ -153,13 +149,9 @@ settingTrial *settingTrialRun(const sds text, sds *why) {
     return NULL;
 }
 
-sds settingTrialText(const settingTrial *t, size_t entry) {
-    return t->texts[entry];
-}
+sds settingTrialText(const settingTrial *t, size_t entry) { return t->texts[entry]; }
 
-const aclLines *settingTrialUsers(const settingTrial *t) {
-    return t->users;
-}
+const aclLines *settingTrialUsers(const settingTrial *t) { return t->users; }
 
 static sds usersDiffer(const settingTrial *t) {
     if (!engine_settings.aclfile) return aclLinesDiffer(t->users);

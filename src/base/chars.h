@@ -13,13 +13,9 @@ static inline int hexDigit(char c) {
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-static inline bool isDigit(char c) {
-    return c >= '0' && c <= '9';
-}
+static inline bool isDigit(char c) { return c >= '0' && c <= '9'; }
 
 /* True for what isspace() accepts in the C locale: space, tab, line feed, vertical tab, form feed, carriage return. */
-static inline bool isBlank(char c) {
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
+static inline bool isBlank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 #endif

@@ -41,9 +41,7 @@ static uint64_t scale(uint64_t ticks) {
 
 #if defined(__x86_64__)
 
-static uint64_t readCounter(void) {
-    return __builtin_ia32_rdtsc();
-}
+static uint64_t readCounter(void) { return __builtin_ia32_rdtsc(); }
 
 static bool counterIsSteady(void) {
     FILE *f = fopen("/proc/cpuinfo", "re");
@@ -110,12 +108,9 @@ static void startCounter(void) {
 
 #else
 
-static uint64_t readCounter(void) {
-    return systemNs();
-}
+static uint64_t readCounter(void) { return systemNs(); }
 
-static void startCounter(void) {
-}
+static void startCounter(void) {}
 
 #endif
 
@@ -124,31 +119,19 @@ void clockInit(void) {
     if (!counter_used) startCounter();
 }
 
-const char *clockMonotonicInfo(void) {
-    return info;
-}
+const char *clockMonotonicInfo(void) { return info; }
 
-monotime clockTicks(void) {
-    return likely(counter_used) ? readCounter() : systemNs();
-}
+monotime clockTicks(void) { return likely(counter_used) ? readCounter() : systemNs(); }
 
-uint64_t clockTicksToNs(monotime ticks) {
-    return likely(counter_used) ? scale(ticks) : ticks;
-}
+uint64_t clockTicksToNs(monotime ticks) { return likely(counter_used) ? scale(ticks) : ticks; }
 
-uint64_t clockMonotonicUs(void) {
-    return clockTicksToNs(clockTicks()) / 1000;
-}
+uint64_t clockMonotonicUs(void) { return clockTicksToNs(clockTicks()) / 1000; }
 
-uint64_t clockMonotonicMs(void) {
-    return clockTicksToNs(clockTicks()) / 1000000;
-}
+uint64_t clockMonotonicMs(void) { return clockTicksToNs(clockTicks()) / 1000000; }
 
 static _Atomic int64_t stopped_at_ms; /* 0: the wall clock follows the system's */
 
-void clockStopWall(int64_t ms) {
-    atomic_store_explicit(&stopped_at_ms, ms, memory_order_relaxed);
-}
+void clockStopWall(int64_t ms) { atomic_store_explicit(&stopped_at_ms, ms, memory_order_relaxed); }
 
 int64_t clockWallUs(void) {
     int64_t stopped_ms = atomic_load_explicit(&stopped_at_ms, memory_order_relaxed);
@@ -158,9 +141,7 @@ int64_t clockWallUs(void) {
     return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
 }
 
-int64_t clockWallMs(void) {
-    return clockWallUs() / 1000;
-}
+int64_t clockWallMs(void) { return clockWallUs() / 1000; }
 
 long long clockIdleMs(void) {
     char text[128];

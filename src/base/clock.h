@@ -21,9 +21,7 @@ const char *clockMonotonicInfo(void);
 /* Returns the current tick; convert differences by clockTicksToNs(). */
 monotime clockTicks(void);
 uint64_t clockTicksToNs(monotime ticks); /* converts a difference of ticks */
-static inline uint64_t clockTicksToUs(monotime ticks) {
-    return clockTicksToNs(ticks) / 1000;
-}
+static inline uint64_t clockTicksToUs(monotime ticks) { return clockTicksToNs(ticks) / 1000; }
 /* Return microseconds and milliseconds since an arbitrary point; they never go back. */
 uint64_t clockMonotonicUs(void);
 uint64_t clockMonotonicMs(void);

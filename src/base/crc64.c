@@ -30,9 +30,7 @@
 static uint64_t table[8][256]; /* [k][b]: byte b followed by k zero bytes */
 
 /* Returns the remainder times x. */
-static inline uint64_t timesX(uint64_t r) {
-    return (r >> 1) ^ (r & 1 ? POLY_REFLECTED : 0);
-}
+static inline uint64_t timesX(uint64_t r) { return (r >> 1) ^ (r & 1 ? POLY_REFLECTED : 0); }
 
 static void makeTable(void) {
     for (unsigned b = 0; b < 256; b++) {
@@ -89,9 +87,7 @@ FOLDS static inline __m128i fold(__m128i x, __m128i by, __m128i next) {
     return _mm_xor_si128(_mm_xor_si128(low, high), next);
 }
 
-FOLDS static inline __m128i load(const uint8_t *p) {
-    return _mm_loadu_si128((const __m128i *)(const void *)p);
-}
+FOLDS static inline __m128i load(const uint8_t *p) { return _mm_loadu_si128((const __m128i *)(const void *)p); }
 
 /* `len` is at least 64. */
 FOLDS static uint64_t byFolding(uint64_t crc, const uint8_t *at, size_t len) {

@@ -19,13 +19,9 @@
 
 static bool is_copy; /* written while the process has one thread */
 
-void forkedBecomeCopy(void) {
-    is_copy = true;
-}
+void forkedBecomeCopy(void) { is_copy = true; }
 
-bool forkedIsCopy(void) {
-    return is_copy;
-}
+bool forkedIsCopy(void) { return is_copy; }
 
 pid_t forkQuietly(void) {
     sigset_t all, before;

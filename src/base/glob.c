@@ -11,9 +11,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "glob.h"
 
-static unsigned char lower(unsigned char c) {
-    return c >= 'A' && c <= 'Z' ? (unsigned char)(c + 32) : c;
-}
+static unsigned char lower(unsigned char c) { return c >= 'A' && c <= 'Z' ? (unsigned char)(c + 32) : c; }
 
 /* Matches `c` with the class whose first byte after '[' is at `p`; *next is the first byte after it. Malformed classes
  * have a meaning too: a class without ']' ends with the pattern, a final '\' or an incomplete 'x-' are literal bytes,

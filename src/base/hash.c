@@ -25,9 +25,7 @@ void hashSetKey(const uint8_t key[16]) {
     key1 = loadLe64(key + 8);
 }
 
-static inline uint64_t rotl64(uint64_t x, int k) {
-    return (x << k) | (x >> (64 - k));
-}
+static inline uint64_t rotl64(uint64_t x, int k) { return (x << k) | (x >> (64 - k)); }
 
 typedef struct sip {
     uint64_t v0, v1, v2, v3;
@@ -91,13 +89,9 @@ __attribute__((always_inline)) static inline uint64_t siphash12(const uint8_t *p
     return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
 }
 
-uint64_t hashBytes(const void *p, size_t len) {
-    return siphash12(p, len, false);
-}
+uint64_t hashBytes(const void *p, size_t len) { return siphash12(p, len, false); }
 
-uint64_t hashBytesNoCase(const void *p, size_t len) {
-    return siphash12(p, len, true);
-}
+uint64_t hashBytesNoCase(const void *p, size_t len) { return siphash12(p, len, true); }
 
 /* ---- Cluster slots ----------------------------------------------------------------------------------------------- */
 
@@ -130,9 +124,7 @@ int keyHashSlot(const char *key, size_t len) {
 
 /* ---- SHA-1 and SHA-256 (FIPS 180-4) ------------------------------------------------------------------------------ */
 
-static inline uint32_t rotl32(uint32_t x, int k) {
-    return (x << k) | (x >> (32 - k));
-}
+static inline uint32_t rotl32(uint32_t x, int k) { return (x << k) | (x >> (32 - k)); }
 
 static inline uint32_t loadBe32(const uint8_t *p) {
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];

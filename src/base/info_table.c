@@ -111,9 +111,7 @@ const infoMetric *infoMetricFind(slice field) {
     return NULL;
 }
 
-const infoMetric *infoMetricAt(size_t index) {
-    return index < nmetrics ? metrics[index] : NULL;
-}
+const infoMetric *infoMetricAt(size_t index) { return index < nmetrics ? metrics[index] : NULL; }
 
 void infoTableOnReset(void (*fn)(void)) {
     serverAssert(nresets < RESETS_MAX);
@@ -140,9 +138,7 @@ void infoBytes(infoOut *o, const char *field, size_t bytes) {
     infoLine(o, "%s_human:%s", field, human);
 }
 
-const infoSection *infoTableSection(size_t index) {
-    return index < nsections ? sections[index] : NULL;
-}
+const infoSection *infoTableSection(size_t index) { return index < nsections ? sections[index] : NULL; }
 
 void infoTableWrite(const infoSection *section, infoOut *o) {
     size_t s = 0;

@@ -39,17 +39,11 @@ static _Atomic char role_letter = 'M';
 static atomic_bool to_syslog;
 static atomic_bool lockless;
 
-void logSetFile(const char *p) {
-    snprintf(path, sizeof(path), "%s", p);
-}
+void logSetFile(const char *p) { snprintf(path, sizeof(path), "%s", p); }
 
-const char *logFile(void) {
-    return path;
-}
+const char *logFile(void) { return path; }
 
-void logSetLevel(logLevel least) {
-    atomic_store_explicit(&level_least, least, memory_order_relaxed);
-}
+void logSetLevel(logLevel least) { atomic_store_explicit(&level_least, least, memory_order_relaxed); }
 
 bool logLevelIsOn(logLevel level) {
     return level < LL_NOTHING && (int)level >= atomic_load_explicit(&level_least, memory_order_relaxed);
@@ -60,9 +54,7 @@ void logSetFormat(logFormat format, logTimeFormat time_format) {
     atomic_store_explicit(&line_time, time_format, memory_order_relaxed);
 }
 
-void logSetRole(char r) {
-    atomic_store_explicit(&role_letter, r, memory_order_relaxed);
-}
+void logSetRole(char r) { atomic_store_explicit(&role_letter, r, memory_order_relaxed); }
 
 void logSetSyslog(const char *ident, int facility) {
     if (atomic_load(&to_syslog)) closelog();
@@ -110,9 +102,7 @@ static void formatTime(char *out, size_t size, logTimeFormat form) {
     }
 }
 
-void logBeginLockless(void) {
-    atomic_store(&lockless, true);
-}
+void logBeginLockless(void) { atomic_store(&lockless, true); }
 
 /* Does what syslog(3) does, without its lock and its allocations: the process may have crashed inside of either, or
  * another thread may be stopped there. Returns false if the daemon is not running or accepts no line for a second. */

@@ -323,9 +323,7 @@ static size_t layOut(char *out, const char *digits, int n, int k) {
     return (size_t)(at - out);
 }
 
-static size_t word(char *out, size_t size, const char *text) {
-    return (size_t)snprintf(out, size, "%s", text);
-}
+static size_t word(char *out, size_t size, const char *text) { return (size_t)snprintf(out, size, "%s", text); }
 
 /* Integers up to this are written with all their digits. */
 #define PLAIN_INTEGER_MAX 0x1p62
@@ -349,13 +347,9 @@ static size_t doubleText(char *out, size_t size, double value, bool plain_intege
     return len;
 }
 
-size_t d2string(char *out, size_t size, double value) {
-    return doubleText(out, size, value, true);
-}
+size_t d2string(char *out, size_t size, double value) { return doubleText(out, size, value, true); }
 
-size_t d2shortest(char *out, size_t size, double value) {
-    return doubleText(out, size, value, false);
-}
+size_t d2shortest(char *out, size_t size, double value) { return doubleText(out, size, value, false); }
 
 static const unsigned decimal_units[] = {1, 10, 100, 1000, 10000};
 

@@ -10,13 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool isControl(char c) {
-    return (unsigned char)c < ' ' || c == '\x7f';
-}
+static bool isControl(char c) { return (unsigned char)c < ' ' || c == '\x7f'; }
 
-static bool endsLine(char c) {
-    return c >= '\n' && c <= '\r';
-}
+static bool endsLine(char c) { return c >= '\n' && c <= '\r'; }
 
 /* Returns whether one of eight bytes is a control character: the subtraction sets the sign bit of a byte that is below
  * a blank or, after the XOR, equal to 0x7f; it borrows from the next byte only after such a byte. */

@@ -75,21 +75,13 @@ static int reported_signal; /* written by the reporting thread: the signal that 
 
 /* ---- Main thread ------------------------------------------------------------------------------------------------- */
 
-void panicSetMainThread(void) {
-    is_main = has_main_role = true;
-}
+void panicSetMainThread(void) { is_main = has_main_role = true; }
 
-void panicSetMainRole(bool held) {
-    has_main_role = held;
-}
+void panicSetMainRole(bool held) { has_main_role = held; }
 
-bool panicHoldsMainRole(void) {
-    return has_main_role;
-}
+bool panicHoldsMainRole(void) { return has_main_role; }
 
-bool panicOnMainThread(void) {
-    return is_main;
-}
+bool panicOnMainThread(void) { return is_main; }
 
 /* ---- Every thread ------------------------------------------------------------------------------------------------ */
 
@@ -123,9 +115,7 @@ void panicThreadExit(void) {
 
 /* ---- Sections ---------------------------------------------------------------------------------------------------- */
 
-void panicSetProgram(const char *name_and_version) {
-    program = name_and_version;
-}
+void panicSetProgram(const char *name_and_version) { program = name_and_version; }
 
 void panicAddSection(const char *title, panicSection *print) {
     serverAssert(section_count < SECTIONS_MAX);
@@ -353,9 +343,7 @@ void panicRemoveHandlers(void) {
     handlers_installed = false;
 }
 
-void panicExits(bool on) {
-    atomic_store_explicit(&exits, on, memory_order_relaxed);
-}
+void panicExits(bool on) { atomic_store_explicit(&exits, on, memory_order_relaxed); }
 
 /* ---- Assertions -------------------------------------------------------------------------------------------------- */
 

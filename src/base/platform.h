@@ -36,14 +36,10 @@
 #endif
 
 /* Prefetches the line of `p` for reading. Never faults, whatever `p` is. */
-static inline void prefetchRead(const void *p) {
-    __builtin_prefetch(p, 0, 3);
-}
+static inline void prefetchRead(const void *p) { __builtin_prefetch(p, 0, 3); }
 
 /* Prefetches the line of `p` for writing. */
-static inline void prefetchWrite(const void *p) {
-    __builtin_prefetch(p, 1, 3);
-}
+static inline void prefetchWrite(const void *p) { __builtin_prefetch(p, 1, 3); }
 
 /* Prefetches all lines of `len` bytes, but no more than the processor should be asked for at once: by then its own
  * prefetcher has detected the sequence. */

@@ -12,9 +12,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-static uint64_t rotl(uint64_t x, int k) {
-    return (x << k) | (x >> (64 - k));
-}
+static uint64_t rotl(uint64_t x, int k) { return (x << k) | (x >> (64 - k)); }
 
 /* splitmix64 spreads one word over the state, which must not be all zeros. */
 void rngSeed(rng *r, uint64_t seed) {
@@ -52,9 +50,7 @@ uint64_t rngBelow(rng *r, uint64_t bound) {
     return (uint64_t)(m >> 64);
 }
 
-double rngDouble(rng *r) {
-    return (double)(rngNext(r) >> 11) * 0x1.0p-53;
-}
+double rngDouble(rng *r) { return (double)(rngNext(r) >> 11) * 0x1.0p-53; }
 
 rng *rngThread(void) {
     static _Thread_local rng mine;

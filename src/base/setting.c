@@ -49,9 +49,7 @@ void settingRegister(const setting *rows) {
     tables[at] = rows;
 }
 
-const setting *const *settingTables(void) {
-    return tables;
-}
+const setting *const *settingTables(void) { return tables; }
 
 static settingApplyFn *registeredFor(const char *name) {
     int at = 0;
@@ -68,9 +66,7 @@ void settingOnApply(const char *name, settingApplyFn *apply) {
     appliers[at].apply = apply;
 }
 
-settingApplyFn *settingApply(const setting *s) {
-    return s->apply ? s->apply : registeredFor(s->name);
-}
+settingApplyFn *settingApply(const setting *s) { return s->apply ? s->apply : registeredFor(s->name); }
 
 static bool isApplicable(const char *name) {
     for (const setting *const *table = tables; *table; table++)

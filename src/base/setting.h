@@ -113,10 +113,8 @@ typedef struct setting {
 
 /* Follows the table of a layer whose values are read by tests and tools that register nothing: stores the numbers of
  * its defaults before main() begins, so that the struct needs no initializer with the same numbers. */
-#define SETTINGS_START_AT_DEFAULTS(rows)                             \
-    __attribute__((constructor)) static void startAtDefaults(void) { \
-        settingStoreNumbers(rows);                                   \
-    }
+#define SETTINGS_START_AT_DEFAULTS(rows) \
+    __attribute__((constructor)) static void startAtDefaults(void) { settingStoreNumbers(rows); }
 /* Stores the defaults of all rows that are numbers. */
 void settingStoreNumbers(const setting *rows);
 /* Stores the number of a setting that has one, unchecked. Returns false if its type is STRING, BYTES or SPECIAL. */

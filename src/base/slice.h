@@ -16,13 +16,9 @@ typedef struct slice {
     size_t len;
 } slice;
 
-static inline slice sliceOf(const void *p, size_t len) {
-    return (slice){(const char *)p, len};
-}
+static inline slice sliceOf(const void *p, size_t len) { return (slice){(const char *)p, len}; }
 
-static inline slice sliceStr(const char *s) {
-    return (slice){s, strlen(s)};
-}
+static inline slice sliceStr(const char *s) { return (slice){s, strlen(s)}; }
 
 /* Compares bytes of equal length. Names and keys are usually short: up to 16 bytes are compared as two words that may
  * overlap, in half the time of a call of memcmp. */
@@ -43,9 +39,7 @@ static inline bool bytesEq(const char *a, const char *b, size_t n) {
     return memcmp(a, b, n) == 0;
 }
 
-static inline bool sliceEq(slice a, slice b) {
-    return a.len == b.len && bytesEq(a.ptr, b.ptr, a.len);
-}
+static inline bool sliceEq(slice a, slice b) { return a.len == b.len && bytesEq(a.ptr, b.ptr, a.len); }
 
 /* Returns whether the bytes equal a C string, ASCII case ignored: for option words. */
 static inline bool sliceIs(slice a, const char *word) {

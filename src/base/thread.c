@@ -93,9 +93,7 @@ void threadSetCpuAffinity(const char *cpulist) {
     sched_setaffinity(0, sizeof(set), &set);
 }
 #else
-void threadSetCpuAffinity(const char *cpulist) {
-    unused(cpulist);
-}
+void threadSetCpuAffinity(const char *cpulist) { unused(cpulist); }
 #endif
 
 static void birthFree(threadBirth *b) {

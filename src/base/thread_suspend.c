@@ -64,13 +64,9 @@ static atomic_bool stopping;
 static bool (*question)(void); /* set before `stopping`, or before LOOK_ASKED */
 static _Thread_local parkingPlace *mine;
 
-static int threadId(void) {
-    return (int)syscall(SYS_gettid);
-}
+static int threadId(void) { return (int)syscall(SYS_gettid); }
 
-static bool sendTo(int id, int sig) {
-    return syscall(SYS_tgkill, getpid(), id, sig) == 0;
-}
+static bool sendTo(int id, int sig) { return syscall(SYS_tgkill, getpid(), id, sig) == 0; }
 
 /* All signals are blocked, so only the end of the process ends this. */
 noreturn_fn static void park(const void *context) {
@@ -161,9 +157,7 @@ static void forkedChild(void) {
     }
 }
 
-__attribute__((constructor)) static void watchForks(void) {
-    pthread_atfork(NULL, NULL, forkedChild);
-}
+__attribute__((constructor)) static void watchForks(void) { pthread_atfork(NULL, NULL, forkedChild); }
 
 /* ---- Stopping the others ----------------------------------------------------------------------------------------- */
 

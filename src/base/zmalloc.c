@@ -84,13 +84,9 @@ static bool lockForReading(void) {
     return pthread_mutex_timedlock(&registry_lock, &until) == 0;
 }
 
-static void lockRegistry(void) {
-    pthread_mutex_lock(&registry_lock);
-}
+static void lockRegistry(void) { pthread_mutex_lock(&registry_lock); }
 
-static void unlockRegistry(void) {
-    pthread_mutex_unlock(&registry_lock);
-}
+static void unlockRegistry(void) { pthread_mutex_unlock(&registry_lock); }
 
 /* Returns a free slot, or NULL. Call under the lock. */
 static slot *takeSlot(void) {
@@ -145,17 +141,11 @@ static void countFreed(uint64_t bytes) {
     countUp(&s->freed, s, bytes);
 }
 
-static uint64_t slotAllocated(const slot *s) {
-    return atomic_load_explicit(&s->allocated, memory_order_relaxed);
-}
+static uint64_t slotAllocated(const slot *s) { return atomic_load_explicit(&s->allocated, memory_order_relaxed); }
 
-static uint64_t slotFreed(const slot *s) {
-    return atomic_load_explicit(&s->freed, memory_order_relaxed);
-}
+static uint64_t slotFreed(const slot *s) { return atomic_load_explicit(&s->freed, memory_order_relaxed); }
 
-void zmallocThreadInit(void) {
-    counters();
-}
+void zmallocThreadInit(void) { counters(); }
 
 void zmallocThreadExit(void) {
     reserveDrop();
@@ -172,21 +162,13 @@ void zmallocThreadExit(void) {
     unlockRegistry();
 }
 
-unsigned zmallocArena(void) {
-    return 0;
-}
+unsigned zmallocArena(void) { return 0; }
 
-void zmallocUseArena(unsigned arena) {
-    unused(arena);
-}
+void zmallocUseArena(unsigned arena) { unused(arena); }
 
-static uint64_t sharedAllocated(void) {
-    return slotAllocated(&shared);
-}
+static uint64_t sharedAllocated(void) { return slotAllocated(&shared); }
 
-static uint64_t sharedFreed(void) {
-    return slotFreed(&shared);
-}
+static uint64_t sharedFreed(void) { return slotFreed(&shared); }
 
 #else
 
@@ -194,9 +176,7 @@ static uint64_t slotAllocated(const slot *s) {
     return s->allocated ? __atomic_load_n(s->allocated, __ATOMIC_RELAXED) : 0;
 }
 
-static uint64_t slotFreed(const slot *s) {
-    return s->freed ? __atomic_load_n(s->freed, __ATOMIC_RELAXED) : 0;
-}
+static uint64_t slotFreed(const slot *s) { return s->freed ? __atomic_load_n(s->freed, __ATOMIC_RELAXED) : 0; }
 
 void zmallocThreadInit(void) {
     if (my_slot) return;
@@ -232,17 +212,11 @@ unsigned zmallocArena(void) {
     return mallctl("thread.arena", &arena, &len, NULL, 0) == 0 ? arena : 0;
 }
 
-void zmallocUseArena(unsigned arena) {
-    mallctl("thread.arena", NULL, NULL, &arena, sizeof(arena));
-}
+void zmallocUseArena(unsigned arena) { mallctl("thread.arena", NULL, NULL, &arena, sizeof(arena)); }
 
-static uint64_t sharedAllocated(void) {
-    return 0;
-}
+static uint64_t sharedAllocated(void) { return 0; }
 
-static uint64_t sharedFreed(void) {
-    return 0;
-}
+static uint64_t sharedFreed(void) { return 0; }
 
 #endif
 
@@ -277,13 +251,9 @@ __attribute__((constructor)) static void registerFirstThread(void) {
 
 #ifdef USE_LIBC_MALLOC
 
-static void *rawAlloc(size_t size) {
-    return countAlloc(malloc(size));
-}
+static void *rawAlloc(size_t size) { return countAlloc(malloc(size)); }
 
-static void *rawCalloc(size_t count, size_t size) {
-    return countAlloc(calloc(count, size));
-}
+static void *rawCalloc(size_t count, size_t size) { return countAlloc(calloc(count, size)); }
 
 static void *rawRealloc(void *p, size_t size) {
     size_t old = p ? malloc_usable_size(p) : 0;
@@ -316,31 +286,19 @@ static void rawFree(void *p) {
     free(p);
 }
 
-static size_t rawSize(const void *p) {
-    return malloc_usable_size((void *)p);
-}
+static size_t rawSize(const void *p) { return malloc_usable_size((void *)p); }
 
 #else
 
-static void *rawAlloc(size_t size) {
-    return malloc(size);
-}
+static void *rawAlloc(size_t size) { return malloc(size); }
 
-static void *rawCalloc(size_t count, size_t size) {
-    return calloc(count, size);
-}
+static void *rawCalloc(size_t count, size_t size) { return calloc(count, size); }
 
-static void *rawRealloc(void *p, size_t size) {
-    return realloc(p, size);
-}
+static void *rawRealloc(void *p, size_t size) { return realloc(p, size); }
 
-static void *rawAligned(size_t align, size_t size) {
-    return mallocx(size, MALLOCX_ALIGN(align));
-}
+static void *rawAligned(size_t align, size_t size) { return mallocx(size, MALLOCX_ALIGN(align)); }
 
-static void *rawAlignedZero(size_t align, size_t size) {
-    return mallocx(size, MALLOCX_ALIGN(align) | MALLOCX_ZERO);
-}
+static void *rawAlignedZero(size_t align, size_t size) { return mallocx(size, MALLOCX_ALIGN(align) | MALLOCX_ZERO); }
 
 static void *rawFlagged(void *old, size_t size, int flags) {
     return old ? rallocx(old, size, flags) : mallocx(size, flags);
@@ -366,13 +324,9 @@ static void *rawAnywhere(void *old, size_t align, size_t size, bool zeroed) {
     return p;
 }
 
-static void rawFree(void *p) {
-    free(p);
-}
+static void rawFree(void *p) { free(p); }
 
-static size_t rawSize(const void *p) {
-    return sallocx(p, 0);
-}
+static size_t rawSize(const void *p) { return sallocx(p, 0); }
 
 #endif
 
@@ -389,9 +343,7 @@ noreturn_fn static void outOfMemory(size_t size) {
     abort();
 }
 
-void zmallocSetOomHandler(void (*handler)(size_t size)) {
-    oom_handler = handler;
-}
+void zmallocSetOomHandler(void (*handler)(size_t size)) { oom_handler = handler; }
 
 /* Below jemalloc's threshold for large blocks, which have an arena of their own: memory freed there serves no
  * others. */
@@ -403,9 +355,7 @@ static _Thread_local struct {
 } reserve;
 
 /* Not inlined: the compiler takes the size query for a read of the fresh block. */
-static __attribute__((noinline)) size_t reserveSize(void *p) {
-    return rawSize(p);
-}
+static __attribute__((noinline)) size_t reserveSize(void *p) { return rawSize(p); }
 
 static bool reserveMake(void **at, size_t size) {
     *at = rawAlloc(size);
@@ -441,9 +391,7 @@ static __attribute__((noinline)) void *tryHarder(void *old, size_t align, size_t
 }
 
 /* Returns 1 for 0, so that a block always has an address and a size class. */
-static size_t atLeastOne(size_t size) {
-    return size + (size == 0);
-}
+static size_t atLeastOne(size_t size) { return size + (size == 0); }
 
 /* Returns the product, SIZE_MAX on overflow, which cannot be allocated. */
 static size_t product(size_t count, size_t size) {
@@ -502,9 +450,7 @@ long zmallocFailAfter(long n) {
     return left;
 }
 
-static bool failNow(void) {
-    return unlikely(fail_after > 0) && --fail_after == 0;
-}
+static bool failNow(void) { return unlikely(fail_after > 0) && --fail_after == 0; }
 
 #define BEYOND_MACHINE 4 /* times the memory of the machine: no swap space makes that usable */
 
@@ -520,9 +466,7 @@ bool zmallocReserve(size_t size) {
     return true;
 }
 
-size_t zmallocReserved(void) {
-    return reserve.asked ? reserve.asked_size : 0;
-}
+size_t zmallocReserved(void) { return reserve.asked ? reserve.asked_size : 0; }
 
 void zmallocUnreserve(size_t before) {
     if (before == 0) reserveFree(&reserve.asked);
@@ -533,9 +477,7 @@ static void reserveDrop(void) {
     reserveFree(&reserve.kept);
 }
 
-bool zmallocKeepReserve(void) {
-    return likely(reserve.kept != NULL) || reserveMake(&reserve.kept, KEPT_RESERVE);
-}
+bool zmallocKeepReserve(void) { return likely(reserve.kept != NULL) || reserveMake(&reserve.kept, KEPT_RESERVE); }
 
 void *ztrymalloc(size_t size) {
     if (failNow()) return NULL;
@@ -589,9 +531,7 @@ void *ztryreallocUsable(void *p, size_t size, size_t *usable) {
     return q;
 }
 
-size_t zmallocSize(const void *p) {
-    return rawSize(p);
-}
+size_t zmallocSize(const void *p) { return rawSize(p); }
 
 size_t zmallocGoodSize(size_t size) {
 #ifdef USE_LIBC_MALLOC
@@ -635,21 +575,13 @@ size_t zmallocTotalSystemMemory(void) {
 
 #ifdef USE_LIBC_MALLOC
 
-void zmallocAllocatorInfo(allocatorInfo *info) {
-    memset(info, 0, sizeof(*info));
-}
+void zmallocAllocatorInfo(allocatorInfo *info) { memset(info, 0, sizeof(*info)); }
 
-const char *zmallocLibrary(void) {
-    return "libc";
-}
+const char *zmallocLibrary(void) { return "libc"; }
 
-int zmallocPurge(void) {
-    return malloc_trim(0) >= 0 ? 0 : -1;
-}
+int zmallocPurge(void) { return malloc_trim(0) >= 0 ? 0 : -1; }
 
-void zmallocSetBackgroundThread(bool on) {
-    unused(on);
-}
+void zmallocSetBackgroundThread(bool on) { unused(on); }
 
 void zmallocStats(void (*emit)(void *arg, const char *text), void *arg) {
     emit(arg, "Stats not supported for the current allocator");
@@ -683,16 +615,10 @@ const char *zmallocLibrary(void) {
     return "jemalloc-" VERSION(JEMALLOC_VERSION_MAJOR, JEMALLOC_VERSION_MINOR, JEMALLOC_VERSION_BUGFIX);
 }
 
-int zmallocPurge(void) {
-    return mallctl("arena." ALL_ARENAS ".purge", NULL, NULL, NULL, 0) == 0 ? 0 : -1;
-}
+int zmallocPurge(void) { return mallctl("arena." ALL_ARENAS ".purge", NULL, NULL, NULL, 0) == 0 ? 0 : -1; }
 
-void zmallocSetBackgroundThread(bool on) {
-    mallctl("background_thread", NULL, NULL, &on, sizeof(on));
-}
+void zmallocSetBackgroundThread(bool on) { mallctl("background_thread", NULL, NULL, &on, sizeof(on)); }
 
-void zmallocStats(void (*emit)(void *arg, const char *text), void *arg) {
-    malloc_stats_print(emit, arg, NULL);
-}
+void zmallocStats(void (*emit)(void *arg, const char *text), void *arg) { malloc_stats_print(emit, arg, NULL); }
 
 #endif

@@ -12,16 +12,13 @@
 
 #ifdef USE_LIBC_MALLOC
 
-void zmallocGiveBackCache(void) {
-}
+void zmallocGiveBackCache(void) {}
 
 #else
 
 #include <jemalloc/jemalloc.h>
 #include <stddef.h>
 
-void zmallocGiveBackCache(void) {
-    mallctl("thread.tcache.flush", NULL, NULL, NULL, 0);
-}
+void zmallocGiveBackCache(void) { mallctl("thread.tcache.flush", NULL, NULL, NULL, 0); }
 
 #endif

@@ -33,19 +33,13 @@
 static atomic_bool move_all; /* relaxed: tests set it while no thread moves blocks */
 static _Thread_local moverCounts counts;
 
-void zmallocMoveAll(bool on) {
-    atomic_store_explicit(&move_all, on, memory_order_relaxed);
-}
+void zmallocMoveAll(bool on) { atomic_store_explicit(&move_all, on, memory_order_relaxed); }
 
-static bool allMove(void) {
-    return unlikely(atomic_load_explicit(&move_all, memory_order_relaxed));
-}
+static bool allMove(void) { return unlikely(atomic_load_explicit(&move_all, memory_order_relaxed)); }
 
 #ifdef USE_LIBC_MALLOC
 
-bool zmallocCanMove(void) {
-    return allMove();
-}
+bool zmallocCanMove(void) { return allMove(); }
 
 static bool slabIsSparse(const void *p) {
     unused(p);
@@ -63,8 +57,7 @@ static void freeMoved(void *p, size_t size) {
     zfree(p);
 }
 
-void zmallocDropCache(void) {
-}
+void zmallocDropCache(void) {}
 
 #else
 
@@ -136,19 +129,13 @@ static void *allocateLike(const void *p, size_t size) {
     return q ? q : zmalloc(size);
 }
 
-static void freeMoved(void *p, size_t size) {
-    sdallocx(p, size, MALLOCX_TCACHE_NONE);
-}
+static void freeMoved(void *p, size_t size) { sdallocx(p, size, MALLOCX_TCACHE_NONE); }
 
-void zmallocDropCache(void) {
-    mallctl("thread.tcache.flush", NULL, NULL, NULL, 0);
-}
+void zmallocDropCache(void) { mallctl("thread.tcache.flush", NULL, NULL, NULL, 0); }
 
 #endif
 
-bool zmallocWorthMoving(const void *p) {
-    return slabIsSparse(p) || allMove();
-}
+bool zmallocWorthMoving(const void *p) { return slabIsSparse(p) || allMove(); }
 
 static void *moveTake(void *p) {
     size_t size = zmallocSize(p);
@@ -167,6 +154,4 @@ void *zmallocMover(void *block) {
     return moveTake(block);
 }
 
-moverCounts *zmallocMoverCounts(void) {
-    return &counts;
-}
+moverCounts *zmallocMoverCounts(void) { return &counts; }

@@ -35,13 +35,9 @@ static struct {
     const char *(*command_name)(const struct serverCommand *cmd);
 } hooks;
 
-static slice idKey(const uint64_t *id) {
-    return sliceOf(id, sizeof(*id));
-}
+static slice idKey(const uint64_t *id) { return sliceOf(id, sizeof(*id)); }
 
-static slice entryId(const void *entry) {
-    return idKey(&((const client *)entry)->id);
-}
+static slice entryId(const void *entry) { return idKey(&((const client *)entry)->id); }
 
 static const dictType id_dict_type = {.entryKey = entryId};
 
@@ -223,9 +219,7 @@ void clientOnReset(void (*fn)(client *c)) {
     hooks.on_reset[hooks.nreset++] = fn;
 }
 
-void clientSetCommandNamer(const char *(*fullname)(const struct serverCommand *cmd)) {
-    hooks.command_name = fullname;
-}
+void clientSetCommandNamer(const char *(*fullname)(const struct serverCommand *cmd)) { hooks.command_name = fullname; }
 
 const char *clientCommandName(const struct serverCommand *cmd) {
     return cmd && hooks.command_name ? hooks.command_name(cmd) : "NULL";

@@ -22,11 +22,8 @@ void clientListsCheck(void);
 void clientDebugCheck(const client *c);
 void clientListsDebugCheck(void);
 #else
-static inline void clientDebugCheck(const client *c) {
-    unused(c);
-}
-static inline void clientListsDebugCheck(void) {
-}
+static inline void clientDebugCheck(const client *c) { unused(c); }
+static inline void clientListsDebugCheck(void) {}
 #endif
 
 #endif

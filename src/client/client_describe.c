@@ -149,9 +149,7 @@ const char *clientFlagLetters(const client *c, char out[24]) {
     return flagLetters(c, &extra, out);
 }
 
-static unsigned long long secondsSince(monotime then) {
-    return clockTicksToNs(clockTicks() - then) / 1000000000ull;
-}
+static unsigned long long secondsSince(monotime then) { return clockTicksToNs(clockTicks() - then) / 1000000000ull; }
 
 /* Another thread may record a later time while this one reads the clock: the difference is never negative. */
 static uint64_t idleNs(const client *c, const clientInfoExtra *extra) {
@@ -172,9 +170,7 @@ static const struct serverCommand *shownCommand(const client *c) {
     return runs_queue || !c->cmd ? c->last_cmd : c->cmd;
 }
 
-static const char *textOr(const sds s) {
-    return s ? s : "";
-}
+static const char *textOr(const sds s) { return s ? s : ""; }
 
 sds clientCatIdentity(sds s, const client *c, bool hidden) {
     assertMainRole();

@@ -70,9 +70,7 @@ static void errorCounter(void *arg, slice code, long long count) {
     e->lines[e->count++] = sdsCatPrintf(sdsEmpty(), "errorstat_%.*s:count=%lld", (int)code.len, code.ptr, count);
 }
 
-static int byText(const void *a, const void *b) {
-    return sdsCmp(*(const sds *)a, *(const sds *)b);
-}
+static int byText(const void *a, const void *b) { return sdsCmp(*(const sds *)a, *(const sds *)b); }
 
 /* Prints the counters in alphabetical order of their codes. */
 static void errorCounters(infoOut *o) {

@@ -22,9 +22,7 @@ static char *getLimits(const setting *s) {
     return outputLimitsGet();
 }
 
-static char *rewriteLimits(const setting *s, char *out) {
-    return outputLimitsCatLines(out, s->name);
-}
+static char *rewriteLimits(const setting *s, char *out) { return outputLimitsCatLines(out, s->name); }
 
 static const setting rows[] = {
     {.name = "client-output-buffer-limit",
@@ -40,6 +38,4 @@ static const setting rows[] = {
 
 SETTINGS_START_AT_DEFAULTS(rows)
 
-void clientSettingsRegister(void) {
-    settingRegister(rows);
-}
+void clientSettingsRegister(void) { settingRegister(rows); }

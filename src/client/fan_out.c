@@ -40,9 +40,7 @@ static struct {
     size_t bytes;        /* of all runs that are not freed, and of batches on their way to owner threads and back */
 } fan;
 
-bool fanHasRuns(void) {
-    return fan.head != NULL;
-}
+bool fanHasRuns(void) { return fan.head != NULL; }
 
 fanRun *fanTakeRuns(void) {
     assertMainRole();
@@ -51,9 +49,7 @@ fanRun *fanTakeRuns(void) {
     return head;
 }
 
-void fanHold(size_t bytes) {
-    fan.bytes += bytes;
-}
+void fanHold(size_t bytes) { fan.bytes += bytes; }
 
 void fanLetGo(size_t bytes) {
     debugAssert(bytes <= fan.bytes);
@@ -77,9 +73,7 @@ void fanRunFree(fanRun *run) {
 
 /* ---- Bytes ------------------------------------------------------------------------------------------------------ */
 
-static size_t wireLen(const fanText *t) {
-    return 1 + t->head.len + t->body.len + t->tail.len;
-}
+static size_t wireLen(const fanText *t) { return 1 + t->head.len + t->body.len + t->tail.len; }
 
 static void writeWire(char *out, int resp, const fanText *t) {
     const slice parts[] = {t->head, t->body, t->tail};
@@ -100,9 +94,7 @@ static robj *makeBytes(int resp, const fanText *t) {
     return objectCreateFromBlockTake(sliceOf("", 0), block, len, object_main_owner);
 }
 
-static bool hasRoom(const robj *o, size_t len) {
-    return !o || objectStringLen(o) + len <= RUN_BYTES_MAX;
-}
+static bool hasRoom(const robj *o, size_t len) { return !o || objectStringLen(o) + len <= RUN_BYTES_MAX; }
 
 /* Adds a message for the same clients to the run. Returns false if it cannot be merged with the last ones. */
 static bool addToRun(fanRun *run, const fanAudience *to, const fanText *t) {

@@ -25,9 +25,7 @@ typedef struct fanText {
 } fanText;
 
 /* Returns the first byte of a message for clients that use RESP version `resp`. */
-static inline char fanMark(int resp) {
-    return resp == 2 ? '*' : '>';
-}
+static inline char fanMark(int resp) { return resp == 2 ? '*' : '>'; }
 
 #define FAN_BYTES_MAX ((size_t)32 << 20)
 

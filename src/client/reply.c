@@ -294,9 +294,7 @@ void addReplySds(client *c, sds s) {
 
 #define addLiteral(c, text) addReplyProto(c, text, sizeof(text) - 1)
 
-void addReplyOk(client *c) {
-    addLiteral(c, "+OK\r\n");
-}
+void addReplyOk(client *c) { addLiteral(c, "+OK\r\n"); }
 
 void addReplyNull(client *c) {
     if (c->resp >= 3) addLiteral(c, "_\r\n");
@@ -308,17 +306,11 @@ void addReplyNullArray(client *c) {
     else addLiteral(c, "*-1\r\n");
 }
 
-void addReplyEmptyArray(client *c) {
-    addLiteral(c, "*0\r\n");
-}
+void addReplyEmptyArray(client *c) { addLiteral(c, "*0\r\n"); }
 
-void addReplyZero(client *c) {
-    addLiteral(c, ":0\r\n");
-}
+void addReplyZero(client *c) { addLiteral(c, ":0\r\n"); }
 
-void addReplyOne(client *c) {
-    addLiteral(c, ":1\r\n");
-}
+void addReplyOne(client *c) { addLiteral(c, ":1\r\n"); }
 
 void addReplyLine(client *c, const char *prefix, slice text) {
     if (!mayReply(c)) return;
@@ -344,9 +336,7 @@ static void addStatus(client *c, const char *text, size_t len) {
     replyAppend(c, "\r\n", 2);
 }
 
-void addReplyStatus(client *c, const char *text) {
-    addStatus(c, text, strlen(text));
-}
+void addReplyStatus(client *c, const char *text) { addStatus(c, text, strlen(text)); }
 
 /* Returns the formatted text: in `buf` if it fits, else in an sds that the caller frees (*owned). */
 static slice formatText(char buf[FORMAT_BYTES], sds *owned, const char *fmt, va_list ap) {
@@ -374,9 +364,7 @@ void addReplyStatusFormat(client *c, const char *fmt, ...) {
 
 /* ---- Values ----------------------------------------------------------------------------------------------------- */
 
-void addReplyLongLong(client *c, long long n) {
-    addHeader(c, ':', n);
-}
+void addReplyLongLong(client *c, long long n) { addHeader(c, ':', n); }
 
 /* Adds a bulk string in a block of its own, or an error if there is no memory for it. */
 static __attribute__((noinline)) void addLargeBulk(client *c, slice bytes) {
@@ -523,9 +511,7 @@ void replyCopyShared(bool shared) {
     refer_from = refer_limits[0]; /* until replyWrittenHere() is called again */
 }
 
-bool replyCopiesShared(void) {
-    return refer_limits[0] == REPLY_COPIED_SHARED;
-}
+bool replyCopiesShared(void) { return refer_limits[0] == REPLY_COPIED_SHARED; }
 
 /* A reference keeps the whole value and its key in memory, even after the value was replaced, and the next command that
  * changes the value in place has to copy all of it. So a reply refers to a value only if it sends at least half of what
@@ -618,9 +604,7 @@ void addReplyBool(client *c, bool v) {
     account(c, b, respBool(b->data + b->used, v, c->resp), 0);
 }
 
-void addReplyBigNum(client *c, slice digits) {
-    addSimpleOrBulk(c, '(', digits);
-}
+void addReplyBigNum(client *c, slice digits) { addSimpleOrBulk(c, '(', digits); }
 
 void addReplyVerbatim(client *c, slice text, const char ext[3]) {
     if (c->resp < 3) {
@@ -637,22 +621,16 @@ void addReplyVerbatim(client *c, slice text, const char ext[3]) {
 
 /* ---- Aggregates ------------------------------------------------------------------------------------------------- */
 
-void addReplyArrayLen(client *c, long long n) {
-    addHeader(c, '*', n);
-}
+void addReplyArrayLen(client *c, long long n) { addHeader(c, '*', n); }
 
 void addReplyMapLen(client *c, long long pairs) {
     if (c->resp >= 3) addHeader(c, '%', pairs);
     else addHeader(c, '*', pairs * 2);
 }
 
-void addReplySetLen(client *c, long long n) {
-    addHeader(c, c->resp >= 3 ? '~' : '*', n);
-}
+void addReplySetLen(client *c, long long n) { addHeader(c, c->resp >= 3 ? '~' : '*', n); }
 
-void addReplyPushLen(client *c, long long n) {
-    addHeader(c, c->resp >= 3 ? '>' : '*', n);
-}
+void addReplyPushLen(client *c, long long n) { addHeader(c, c->resp >= 3 ? '>' : '*', n); }
 
 void addReplyAttributeLen(client *c, long long pairs) {
     serverAssert(c->resp >= 3);
@@ -751,22 +729,16 @@ void replyCheck(const client *c) {
     }
 }
 
-void setDeferredArrayLen(client *c, void *at, long long n) {
-    closePlace(c, at, '*', n);
-}
+void setDeferredArrayLen(client *c, void *at, long long n) { closePlace(c, at, '*', n); }
 
 void setDeferredMapLen(client *c, void *at, long long pairs) {
     if (c->resp >= 3) closePlace(c, at, '%', pairs);
     else closePlace(c, at, '*', pairs * 2);
 }
 
-void setDeferredSetLen(client *c, void *at, long long n) {
-    closePlace(c, at, c->resp >= 3 ? '~' : '*', n);
-}
+void setDeferredSetLen(client *c, void *at, long long n) { closePlace(c, at, c->resp >= 3 ? '~' : '*', n); }
 
-void setDeferredPushLen(client *c, void *at, long long n) {
-    closePlace(c, at, c->resp >= 3 ? '>' : '*', n);
-}
+void setDeferredPushLen(client *c, void *at, long long n) { closePlace(c, at, c->resp >= 3 ? '>' : '*', n); }
 
 void addReplyHelp(client *c, const char *const *lines) {
     sds name = sdsFromSlice(c->argv[0]);

@@ -167,9 +167,7 @@ bool replyBlockMove(replyBlock *to, replyBlock *from) {
     return true;
 }
 
-size_t replyBlockAllocSize(const replyBlock *b) {
-    return sizeof(*b) + b->capacity;
-}
+size_t replyBlockAllocSize(const replyBlock *b) { return sizeof(*b) + b->capacity; }
 
 void replyBlockCheck(const replyBlock *b) {
     size_t referred = 0, before = 0, beyond = 0;

@@ -48,9 +48,7 @@ static inline replyRef *replyBlockRef(const replyBlock *b, uint32_t i) {
 }
 
 /* Returns the bytes that may still be added; a reference takes sizeof(replyRef). */
-static inline size_t replyBlockRoom(const replyBlock *b) {
-    return b->capacity - b->used - b->nrefs * sizeof(replyRef);
-}
+static inline size_t replyBlockRoom(const replyBlock *b) { return b->capacity - b->used - b->nrefs * sizeof(replyRef); }
 
 /* Returns the memory that a block stands for: its own, and the values that its references keep alive, each at full
  * size. */

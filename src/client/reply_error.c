@@ -79,9 +79,7 @@ void clientErrorStatsReset(void) {
     if (client_state.errors) dictEmpty(client_state.errors, NULL);
 }
 
-static bool isLineEnd(char ch) {
-    return ch == '\r' || ch == '\n';
-}
+static bool isLineEnd(char ch) { return ch == '\r' || ch == '\n'; }
 
 /* Returns the code of an error text: its first word if it begins with '-' and another word follows, and if it is
  * neither too long nor interrupted by a NUL; else "ERR". A colon follows it in INFO, so separators in it are replaced.
@@ -99,9 +97,7 @@ static slice codeOf(slice text, char code[ERROR_CODE_BYTES]) {
 
 static void (*on_unexpected)(client *c, slice text); /* const after startup; may be NULL */
 
-void replyErrorOnUnexpected(void (*fn)(client *c, slice text)) {
-    on_unexpected = fn;
-}
+void replyErrorOnUnexpected(void (*fn)(client *c, slice text)) { on_unexpected = fn; }
 
 static bool isUnexpected(const client *c) {
     clientType type = clientTypeOf(c);
@@ -130,9 +126,7 @@ static slice withoutLineEnds(slice text) {
     return text;
 }
 
-static void send(client *c, slice text) {
-    addReplyLine(c, text.len && text.ptr[0] == '-' ? "" : "-ERR ", text);
-}
+static void send(client *c, slice text) { addReplyLine(c, text.len && text.ptr[0] == '-' ? "" : "-ERR ", text); }
 
 void addReplyErrorSlice(client *c, slice text) {
     assertMainRole();
@@ -219,9 +213,7 @@ void addReplyNoMemory(client *c) {
 }
 
 /* Returns how many bytes of an argument an error quotes. */
-static size_t replyErrorShown(slice arg) {
-    return arg.len < 128 ? arg.len : 128;
-}
+static size_t replyErrorShown(slice arg) { return arg.len < 128 ? arg.len : 128; }
 
 /* Sends the error "<what> '<argv[1]>'. Try <ARGV[0]> HELP." */
 static void addSubcommandError(client *c, const char *what) {

@@ -34,9 +34,7 @@ holdSequence holdSequenceAdd(void) {
     return sequence_count++;
 }
 
-void holdSetWake(void (*wake)(void)) {
-    wake_main = wake;
-}
+void holdSetWake(void (*wake)(void)) { wake_main = wake; }
 
 static sequence *replyHoldAt(holdSequence seq) {
     serverAssert(seq >= 0 && seq < sequence_count);

@@ -82,9 +82,7 @@ static_assert(sizeof(parsedCommand) <= CACHE_LINE, "a record is one line");
  * of each; `flags` of the first is their number. At most REQ_ELEMENTS_MAX are hashed in advance. Only for a
  * REQ_ELEMENTS request. */
 #define REQ_ELEMENTS_MAX 128
-static inline requestKey *requestElements(const parsedCommand *p) {
-    return p->keys + p->nkeys;
-}
+static inline requestKey *requestElements(const parsedCommand *p) { return p->keys + p->nkeys; }
 static inline uint32_t requestElementCount(const parsedCommand *p) {
     return p->flags & REQ_ELEMENTS ? requestElements(p)->flags : 0;
 }
@@ -111,8 +109,6 @@ typedef struct requestSample {
 #define REQUEST_NOT_RUN UINT64_MAX
 
 /* Returns the sample of a REQ_SAMPLED request. */
-static inline requestSample *requestSampleOf(const parsedCommand *p) {
-    return (requestSample *)(void *)p->keys - 1;
-}
+static inline requestSample *requestSampleOf(const parsedCommand *p) { return (requestSample *)(void *)p->keys - 1; }
 
 #endif

@@ -13,9 +13,7 @@
 #include "panic.h"
 #include "zmalloc.h"
 
-list *listCreate(void) {
-    return zcalloc(1, sizeof(list));
-}
+list *listCreate(void) { return zcalloc(1, sizeof(list)); }
 
 void listEmpty(list *l) {
     for (listNode *n = l->head, *next; n; n = next) {
@@ -81,9 +79,7 @@ void listDelNode(list *l, listNode *n) {
     zfree(n);
 }
 
-void listLinkNodeTail(list *l, listNode *n) {
-    linkBetween(l, n, l->tail, NULL);
-}
+void listLinkNodeTail(list *l, listNode *n) { linkBetween(l, n, l->tail, NULL); }
 
 listIter listBegin(list *l, bool backward) {
     return (listIter){.next = backward ? l->tail : l->head, .backward = backward};

@@ -50,17 +50,9 @@ void listRotateTailToHead(list *l);
 void listRotateHeadToTail(list *l);
 void listJoin(list *l, list *other); /* moves all nodes of `other` to the end of l */
 
-static inline size_t listLength(const list *l) {
-    return l->len;
-}
-static inline listNode *listFirst(const list *l) {
-    return l->head;
-}
-static inline listNode *listLast(const list *l) {
-    return l->tail;
-}
-static inline void *listNodeValue(const listNode *n) {
-    return n->value;
-}
+static inline size_t listLength(const list *l) { return l->len; }
+static inline listNode *listFirst(const list *l) { return l->head; }
+static inline listNode *listLast(const list *l) { return l->tail; }
+static inline void *listNodeValue(const listNode *n) { return n->value; }
 
 #endif

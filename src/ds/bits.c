@@ -60,9 +60,7 @@ static inline __attribute__((always_inline)) uint64_t countBlocks(const unsigned
     return total;
 }
 
-static uint64_t countBlocksAnywhere(const unsigned char *p, size_t blocks) {
-    return countBlocks(p, blocks);
-}
+static uint64_t countBlocksAnywhere(const unsigned char *p, size_t blocks) { return countBlocks(p, blocks); }
 
 #if defined(__x86_64__)
 #define WIDE_BLOCKS 32 /* for fewer blocks, the test for AVX2 costs more than it saves */
@@ -75,9 +73,7 @@ static uint64_t countManyBlocks(const unsigned char *p, size_t blocks) {
     return countBlocksAnywhere(p, blocks);
 }
 #else
-static uint64_t countManyBlocks(const unsigned char *p, size_t blocks) {
-    return countBlocksAnywhere(p, blocks);
-}
+static uint64_t countManyBlocks(const unsigned char *p, size_t blocks) { return countBlocksAnywhere(p, blocks); }
 #endif
 
 static uint64_t countBytes(const unsigned char *p, size_t len) {
@@ -89,9 +85,7 @@ static uint64_t countBytes(const unsigned char *p, size_t len) {
 }
 
 /* Returns the mask of the bits before bit `at` in its byte; 0 if the byte begins with bit `at`. */
-static inline unsigned headMask(uint64_t at) {
-    return 0xffu >> (at & 7);
-}
+static inline unsigned headMask(uint64_t at) { return 0xffu >> (at & 7); }
 
 uint64_t bitsCount(const void *bytes, uint64_t from, uint64_t to) {
     if (from >= to) return 0;
@@ -105,9 +99,7 @@ uint64_t bitsCount(const void *bytes, uint64_t from, uint64_t to) {
 
 /* ---- Finding ----------------------------------------------------------------------------------------------------- */
 
-static inline uint64_t loadBe64(const unsigned char *p) {
-    return __builtin_bswap64(loadLe64(p));
-}
+static inline uint64_t loadBe64(const unsigned char *p) { return __builtin_bswap64(loadLe64(p)); }
 
 /* Returns how many bytes from `p` on equal `skip`, in steps of 8. */
 static size_t skipEqual(const unsigned char *p, size_t len, uint64_t skip) {

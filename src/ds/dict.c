@@ -58,19 +58,13 @@ void dictSetResizePolicy(dictResizePolicy policy) {
     atomic_store_explicit(&resize_policy, policy, memory_order_relaxed);
 }
 
-static dictResizePolicy policyNow(void) {
-    return atomic_load_explicit(&resize_policy, memory_order_relaxed);
-}
+static dictResizePolicy policyNow(void) { return atomic_load_explicit(&resize_policy, memory_order_relaxed); }
 
 /* ---- one table ---- */
 
-static size_t tableBuckets(const dictTable *t) {
-    return t->buckets ? t->mask + 1 : 0;
-}
+static size_t tableBuckets(const dictTable *t) { return t->buckets ? t->mask + 1 : 0; }
 
-static size_t tableBytes(const dictTable *t) {
-    return tableBuckets(t) * sizeof(dictBucket);
-}
+static size_t tableBytes(const dictTable *t) { return tableBuckets(t) * sizeof(dictBucket); }
 
 /* Returns how many entries fit into `buckets` buckets before the table grows. A single bucket is filled to the last
  * slot: there is no uneven spread to leave space for. */
@@ -148,9 +142,7 @@ void dictSetBackground(void (*submit)(void (*job)(void *arg), void *arg), size_t
     background.min_bytes = min_bytes;
 }
 
-static bool worthBackground(size_t bytes) {
-    return background.submit && bytes >= background.min_bytes;
-}
+static bool worthBackground(size_t bytes) { return background.submit && bytes >= background.min_bytes; }
 
 static void freeTableJob(void *arg) {
     dictTable *t = arg;
@@ -217,13 +209,9 @@ static bool comingTake(dict *d, bool now, dictTable *t) {
 
 /* ---- buckets ---- */
 
-static unsigned occupiedMask(const dictBucket *b) {
-    return ~bucketMatch(b, 0) & 0x7f;
-}
+static unsigned occupiedMask(const dictBucket *b) { return ~bucketMatch(b, 0) & 0x7f; }
 
-static unsigned emptyMask(const dictBucket *b) {
-    return bucketMatch(b, 0) & (bucketIsChained(b) ? 0x3f : 0x7f);
-}
+static unsigned emptyMask(const dictBucket *b) { return bucketMatch(b, 0) & (bucketIsChained(b) ? 0x3f : 0x7f); }
 
 static void prefetchBucketEntries(const dictBucket *b) {
     for (unsigned m = occupiedMask(b); m; m &= m - 1) prefetchRead(b->slot[__builtin_ctz(m)]);
@@ -244,17 +232,11 @@ static dictBucket *chainBucket(dictTable *t, dictBucket *b) {
 }
 
 #ifdef DEBUG_ASSERTIONS
-static void countChange(dict *d) {
-    d->changes++;
-}
+static void countChange(dict *d) { d->changes++; }
 
-uint64_t dictChanges(const dict *d) {
-    return d->changes;
-}
+uint64_t dictChanges(const dict *d) { return d->changes; }
 #else
-static inline void countChange(const dict *d) {
-    unused(d);
-}
+static inline void countChange(const dict *d) { unused(d); }
 #endif
 
 static void tableInsert(dictTable *t, size_t idx, void *entry, uint8_t tag) {
@@ -340,36 +322,20 @@ void dictRelease(dict *d) {
     zfree(d);
 }
 
-const dictType *dictGetType(const dict *d) {
-    return d->type;
-}
-size_t dictSize(const dict *d) {
-    return d->t[0].used + d->t[1].used;
-}
-size_t dictSlots(const dict *d) {
-    return (tableBuckets(&d->t[0]) + tableBuckets(&d->t[1])) * BUCKET_SLOTS;
-}
+const dictType *dictGetType(const dict *d) { return d->type; }
+size_t dictSize(const dict *d) { return d->t[0].used + d->t[1].used; }
+size_t dictSlots(const dict *d) { return (tableBuckets(&d->t[0]) + tableBuckets(&d->t[1])) * BUCKET_SLOTS; }
 size_t dictMemTables(const dict *d) {
     size_t chained = d->t[0].chained + d->t[1].chained;
     size_t coming = d->coming ? tableBytes(&d->coming->table) : 0;
     return tableBytes(&d->t[0]) + tableBytes(&d->t[1]) + coming + chained * sizeof(dictBucket);
 }
-size_t dictMemEmpty(void) {
-    return sizeof(dict);
-}
-size_t dictMemUsage(const dict *d) {
-    return dictMemEmpty() + dictMemTables(d);
-}
-size_t dictMemRehashing(const dict *d) {
-    return d->rehashing ? tableBytes(&d->t[0]) : 0;
-}
-bool dictIsRehashing(const dict *d) {
-    return d->rehashing;
-}
+size_t dictMemEmpty(void) { return sizeof(dict); }
+size_t dictMemUsage(const dict *d) { return dictMemEmpty() + dictMemTables(d); }
+size_t dictMemRehashing(const dict *d) { return d->rehashing ? tableBytes(&d->t[0]) : 0; }
+bool dictIsRehashing(const dict *d) { return d->rehashing; }
 
-uint64_t dictHash(const dict *d, slice key) {
-    return d->type->hash ? d->type->hash(key) : hashBytes(key.ptr, key.len);
-}
+uint64_t dictHash(const dict *d, slice key) { return d->type->hash ? d->type->hash(key) : hashBytes(key.ptr, key.len); }
 
 /* ---- rehash ---- */
 
@@ -484,9 +450,7 @@ size_t dictRehashMicroseconds(dict *d, uint64_t us) {
     return moved;
 }
 
-void dictPauseRehash(dict *d) {
-    d->pause_rehash++;
-}
+void dictPauseRehash(dict *d) { d->pause_rehash++; }
 void dictResumeRehash(dict *d) {
     serverAssert(d->pause_rehash > 0);
     d->pause_rehash--;
@@ -767,9 +731,7 @@ static void *chainEntryAt(const dictBucket *b, size_t n) {
 }
 
 /* Returns the number of buckets that can hold entries, numbered as one row: those of t[0] not yet moved, then t[1]. */
-static size_t liveBuckets(const dict *d) {
-    return tableBuckets(&d->t[0]) - d->rehash_idx + tableBuckets(&d->t[1]);
-}
+static size_t liveBuckets(const dict *d) { return tableBuckets(&d->t[0]) - d->rehash_idx + tableBuckets(&d->t[1]); }
 
 static const dictBucket *liveBucket(const dict *d, size_t i) {
     size_t first = tableBuckets(&d->t[0]) - d->rehash_idx;
@@ -914,9 +876,7 @@ dict *dictDefrag(dict *d, blockMover *move) {
     return moved ? moved : d;
 }
 
-void dictIterBegin(dictIterator *it, dict *d, bool safe) {
-    *it = (dictIterator){.d = d, .safe = safe};
-}
+void dictIterBegin(dictIterator *it, dict *d, bool safe) { *it = (dictIterator){.d = d, .safe = safe}; }
 
 /* Steps to the next bucket of t[0], then t[1]. Returns false at the end. Prefetches the entries of the following
  * bucket; its own line comes by the processor's sequential prefetch. */
@@ -989,9 +949,7 @@ size_t dictIterMany(dictIterator *it, size_t max, const void **entries, uint64_t
     return n;
 }
 
-uint64_t dictHashMask(const dict *d) {
-    return d->t[0].mask | d->t[1].mask;
-}
+uint64_t dictHashMask(const dict *d) { return d->t[0].mask | d->t[1].mask; }
 
 void dictIterEnd(dictIterator *it) {
     if (it->started && it->safe) dictResumeRehash(it->d);

@@ -77,9 +77,7 @@ static inline unsigned bucketMatch(const dictBucket *b, uint8_t tag) {
 #endif
 }
 
-static inline bool bucketIsChained(const dictBucket *b) {
-    return b->flags & BUCKET_CHAINED;
-}
+static inline bool bucketIsChained(const dictBucket *b) { return b->flags & BUCKET_CHAINED; }
 static inline dictBucket *bucketNext(const dictBucket *b) {
     return bucketIsChained(b) ? b->slot[BUCKET_SLOTS - 1] : NULL;
 }

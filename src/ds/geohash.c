@@ -20,13 +20,9 @@
 #define EARTH_RADIUS 6372797.560856
 #define MAP_HALF 20037726.37 /* metres, half of the map's width */
 
-static double radians(double degrees) {
-    return degrees * (M_PI / 180.0);
-}
+static double radians(double degrees) { return degrees * (M_PI / 180.0); }
 
-static double degrees(double radians) {
-    return radians / (M_PI / 180.0);
-}
+static double degrees(double radians) { return radians / (M_PI / 180.0); }
 
 bool geoPointIsValid(geoPoint p) {
     return p.lon >= -LON_MAX && p.lon <= LON_MAX && p.lat >= -LAT_MAX && p.lat <= LAT_MAX;
@@ -57,13 +53,9 @@ typedef struct cell {
     uint32_t x, y; /* counted from the west and the south */
 } cell;
 
-static uint64_t numberOf(cell c) {
-    return spread(c.x) << 1 | spread(c.y);
-}
+static uint64_t numberOf(cell c) { return spread(c.x) << 1 | spread(c.y); }
 
-static cell cellOf(uint64_t number) {
-    return (cell){geohashGather(number >> 1), geohashGather(number)};
-}
+static cell cellOf(uint64_t number) { return (cell){geohashGather(number >> 1), geohashGather(number)}; }
 
 /* Returns in which of 2^step parts of a scale from -max to max the value is. */
 static uint32_t partOf(double v, double max, int step) {
@@ -78,9 +70,7 @@ static double edgeOf(uint32_t part, double max, int step) {
     return -max + part * 1.0 / (double)((uint64_t)1 << step) * (max + max);
 }
 
-uint64_t geoEncode(geoPoint p) {
-    return numberOf(cellAt(p, LAT_MAX, STEP_MAX));
-}
+uint64_t geoEncode(geoPoint p) { return numberOf(cellAt(p, LAT_MAX, STEP_MAX)); }
 
 static double middle(uint32_t part, double max) {
     double m = (edgeOf(part, max, STEP_MAX) + edgeOf(part + 1, max, STEP_MAX)) / 2;
@@ -103,9 +93,7 @@ void geoText(char out[GEO_TEXT_LEN], uint64_t number) {
 
 /* ---- Distances --------------------------------------------------------------------------------------------------- */
 
-static double latDistance(double a, double b) {
-    return EARTH_RADIUS * fabs(radians(b) - radians(a));
-}
+static double latDistance(double a, double b) { return EARTH_RADIUS * fabs(radians(b) - radians(a)); }
 
 /* By the haversine formula. */
 double geoDistance(geoPoint a, geoPoint b) {

@@ -13,9 +13,7 @@
 
 #include <string.h>
 
-static char *elementAt(const heap *h, size_t index) {
-    return (char *)h->at + index * h->type->size;
-}
+static char *elementAt(const heap *h, size_t index) { return (char *)h->at + index * h->type->size; }
 
 static void heapPut(heap *h, size_t index, const void *element) {
     memcpy(elementAt(h, index), element, h->type->size);
@@ -42,9 +40,7 @@ void heapAdd(heap *h, const void *element) {
     sift(h, h->count++, element);
 }
 
-void heapReplace(heap *h, size_t index, const void *element) {
-    sift(h, index, element);
-}
+void heapReplace(heap *h, size_t index, const void *element) { sift(h, index, element); }
 
 void heapRemove(heap *h, size_t index) {
     h->count--;

@@ -80,9 +80,7 @@ struct heavyHitters {
 };
 
 /* With a single writer, a load and a store are enough. */
-static uint64_t get(const _Atomic uint64_t *counter) {
-    return atomic_load_explicit(counter, memory_order_relaxed);
-}
+static uint64_t get(const _Atomic uint64_t *counter) { return atomic_load_explicit(counter, memory_order_relaxed); }
 
 static void heavyHittersPut(_Atomic uint64_t *counter, uint64_t value) {
     atomic_store_explicit(counter, value, memory_order_relaxed);
@@ -120,9 +118,7 @@ size_t heavyHittersMemory(const heavyHitters *h) {
 
 /* --- the sketch ------------------------------------------------------------------------------------ */
 
-static size_t columnOf(uint64_t hash, unsigned row) {
-    return hash >> (8 + row * ROW_BITS) & (ROW_CELLS - 1);
-}
+static size_t columnOf(uint64_t hash, unsigned row) { return hash >> (8 + row * ROW_BITS) & (ROW_CELLS - 1); }
 
 static uint64_t heavyHittersEstimate(const heavyHitters *h, uint64_t hash) {
     uint64_t least = UINT64_MAX;
@@ -144,9 +140,7 @@ static void raiseCells(heavyHitters *h, uint64_t hash, uint64_t weight) {
 
 /* --- the list ---------------------------------------------------------------------------------------- */
 
-static uint8_t *headOf(heavyHitters *h, uint64_t hash) {
-    return &h->heads[hash % HEADS];
-}
+static uint8_t *headOf(heavyHitters *h, uint64_t hash) { return &h->heads[hash % HEADS]; }
 
 /* Returns the index of the hash + 1, or 0. */
 static unsigned heavyHittersFind(const heavyHitters *h, uint64_t hash) {
@@ -228,9 +222,7 @@ static void heavyHittersSettle(heavyHitters *h, uint64_t hash, slice key, uint64
     if (!heavy || !heavyHittersTakePlace(h, place, hash, key, weight)) raiseCells(h, hash, weight);
 }
 
-uint64_t heavyHittersTotal(const heavyHitters *h) {
-    return get(&h->total);
-}
+uint64_t heavyHittersTotal(const heavyHitters *h) { return get(&h->total); }
 
 static void add(heavyHitters *h, uint64_t hash, slice key, uint64_t weight) {
     unsigned at = heavyHittersFind(h, hash);

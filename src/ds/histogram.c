@@ -50,9 +50,7 @@ static void layOut(histogram *h, int64_t lowest, int64_t highest, int significan
                      .min = INT64_MAX};
 }
 
-static size_t bytesOf(const histogram *h) {
-    return sizeof(*h) + h->len * sizeof(h->counts[0]);
-}
+static size_t bytesOf(const histogram *h) { return sizeof(*h) + h->len * sizeof(h->counts[0]); }
 
 histogram *histogramCreate(int64_t lowest, int64_t highest, int significant_digits) {
     histogram layout, *h;
@@ -70,9 +68,7 @@ histogram *histogramTryCreate(int64_t lowest, int64_t highest, int significant_d
     return h;
 }
 
-void histogramFree(histogram *h) {
-    zfree(h);
-}
+void histogramFree(histogram *h) { zfree(h); }
 
 void histogramReset(histogram *h) {
     memset(h->counts, 0, h->len * sizeof(h->counts[0]));
@@ -106,13 +102,9 @@ static int64_t valueAt(const histogram *h, size_t index, int64_t *width) {
 }
 
 /* Returns the number of counters up to the last that is not 0. */
-static size_t usedLen(const histogram *h) {
-    return indexOf(h, h->total ? h->max : 0) + 1;
-}
+static size_t usedLen(const histogram *h) { return indexOf(h, h->total ? h->max : 0) + 1; }
 
-size_t histogramCopyBytes(const histogram *h) {
-    return sizeof(*h) + usedLen(h) * sizeof(h->counts[0]);
-}
+size_t histogramCopyBytes(const histogram *h) { return sizeof(*h) + usedLen(h) * sizeof(h->counts[0]); }
 
 histogram *histogramCopyInto(void *room, const histogram *h) {
     histogram *copy = room;
@@ -147,9 +139,7 @@ bool histogramRecordMany(histogram *h, int64_t value, int64_t count) {
     return in_range;
 }
 
-bool histogramRecord(histogram *h, int64_t value) {
-    return histogramRecordMany(h, value, 1);
-}
+bool histogramRecord(histogram *h, int64_t value) { return histogramRecordMany(h, value, 1); }
 
 void histogramAdd(histogram *into, const histogram *from) {
     serverAssert(into->len == from->len && into->unit == from->unit && into->half == from->half);
@@ -160,15 +150,9 @@ void histogramAdd(histogram *into, const histogram *from) {
     if (from->max > into->max) into->max = from->max;
 }
 
-int64_t histogramTotal(const histogram *h) {
-    return h->total;
-}
-int64_t histogramMin(const histogram *h) {
-    return h->total ? lowestEquivalent(h, h->min) : 0;
-}
-int64_t histogramMax(const histogram *h) {
-    return h->total ? highestEquivalent(h, h->max) : 0;
-}
+int64_t histogramTotal(const histogram *h) { return h->total; }
+int64_t histogramMin(const histogram *h) { return h->total ? lowestEquivalent(h, h->min) : 0; }
+int64_t histogramMax(const histogram *h) { return h->total ? highestEquivalent(h, h->max) : 0; }
 
 /* Returns the middle of a counter's range, which stands for each of its values. */
 static double middleAt(const histogram *h, size_t index) {
@@ -184,9 +168,7 @@ static double sumOfCounters(const histogram *h) {
     return sum;
 }
 
-double histogramMean(const histogram *h) {
-    return h->total ? (sumOfCounters(h) + h->beyond) / (double)h->total : 0;
-}
+double histogramMean(const histogram *h) { return h->total ? (sumOfCounters(h) + h->beyond) / (double)h->total : 0; }
 
 double histogramStddev(const histogram *h) {
     if (h->total == 0) return 0;
@@ -222,9 +204,7 @@ int64_t histogramCountUpTo(const histogram *h, int64_t value, int64_t *last) {
     return seen;
 }
 
-size_t histogramMemUsage(const histogram *h) {
-    return zmallocSize(h);
-}
+size_t histogramMemUsage(const histogram *h) { return zmallocSize(h); }
 
 /* The bound reported is the highest value that shares a counter with the step's own. */
 void histogramIterLog(const histogram *h, int64_t first_bound, double log_base,

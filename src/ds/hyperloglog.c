@@ -58,9 +58,7 @@ bool hllIsOne(slice hll) {
            (hll.ptr[ENCODING_AT] == ENCODING_DENSE && hll.len == HLL_DENSE_BYTES);
 }
 
-bool hllIsDense(slice hll) {
-    return hll.ptr[ENCODING_AT] == ENCODING_DENSE;
-}
+bool hllIsDense(slice hll) { return hll.ptr[ENCODING_AT] == ENCODING_DENSE; }
 
 static void writeHeader(char *out, char encoding) {
     memcpy(out, "HYLL", 4);
@@ -81,13 +79,9 @@ bool hllStoredCount(slice hll, uint64_t *count) {
     return !(hll.ptr[COUNT_AT + 7] & STALE_BIT);
 }
 
-void hllStoreCount(char *hll, uint64_t count) {
-    storeLe64(hll + COUNT_AT, count);
-}
+void hllStoreCount(char *hll, uint64_t count) { storeLe64(hll + COUNT_AT, count); }
 
-void hllForgetCount(char *hll) {
-    hll[COUNT_AT + 7] = (char)(hll[COUNT_AT + 7] | STALE_BIT);
-}
+void hllForgetCount(char *hll) { hll[COUNT_AT + 7] = (char)(hll[COUNT_AT + 7] | STALE_BIT); }
 
 /* ---- Elements ---------------------------------------------------------------------------------------------------- */
 
@@ -359,9 +353,7 @@ static size_t cutRun(unsigned char out[CUT_BYTES], hllElement element, const hll
     return n;
 }
 
-static size_t runBytes(char first) {
-    return !(first & IS_VALUE) && (first & TWO_BYTES) ? 2 : 1;
-}
+static size_t runBytes(char first) { return !(first & IS_VALUE) && (first & TWO_BYTES) ? 2 : 1; }
 
 /* Merges runs of the same value from `at` on, within JOIN_RUNS runs. Returns the new length. */
 static size_t joinRuns(char *hll, size_t len, size_t at) {
@@ -429,9 +421,7 @@ static bool readRuns(slice hll, uint8_t *registers, histogram *counts) {
     return at == hll.len && first == HLL_REGISTERS;
 }
 
-bool hllIsSound(slice hll) {
-    return hllIsDense(hll) || readRuns(hll, NULL, NULL);
-}
+bool hllIsSound(slice hll) { return hllIsDense(hll) || readRuns(hll, NULL, NULL); }
 
 bool hllUnpack(uint8_t registers[HLL_REGISTERS], slice hll) {
     if (hllIsDense(hll)) {

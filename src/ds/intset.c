@@ -41,13 +41,9 @@ static inline void intsetStore(uint8_t *members, size_t width, size_t i, int64_t
     else storeLe64(members + 8 * i, (uint64_t)value);
 }
 
-static inline size_t widthFor(int64_t value) {
-    return value == (int16_t)value ? 2 : value == (int32_t)value ? 4 : 8;
-}
+static inline size_t widthFor(int64_t value) { return value == (int16_t)value ? 2 : value == (int32_t)value ? 4 : 8; }
 
-static inline size_t widthOf(const intset *set) {
-    return LE32(set->encoding);
-}
+static inline size_t widthOf(const intset *set) { return LE32(set->encoding); }
 
 /* Returns how many of `n` members are below the value. The width is a constant where this is inlined. */
 static inline __attribute__((always_inline)) size_t countBelow(const uint8_t *members, size_t n, size_t width,
@@ -111,17 +107,11 @@ int64_t intsetAt(const intset *set, size_t index) {
     return intsetLoad(set->members, widthOf(set), index);
 }
 
-int64_t intsetMin(const intset *set) {
-    return intsetAt(set, 0);
-}
+int64_t intsetMin(const intset *set) { return intsetAt(set, 0); }
 
-int64_t intsetMax(const intset *set) {
-    return intsetAt(set, intsetLength(set) - 1);
-}
+int64_t intsetMax(const intset *set) { return intsetAt(set, intsetLength(set) - 1); }
 
-int64_t intsetRandom(const intset *set, rng *r) {
-    return intsetAt(set, rngBelow(r, intsetLength(set)));
-}
+int64_t intsetRandom(const intset *set, rng *r) { return intsetAt(set, rngBelow(r, intsetLength(set))); }
 
 /* ---- The block --------------------------------------------------------------------------------------------------- */
 
@@ -132,9 +122,7 @@ intset *intsetCreate(void) {
     return set;
 }
 
-void intsetFree(intset *set) {
-    zfree(set);
-}
+void intsetFree(intset *set) { zfree(set); }
 
 intset *intsetDup(const void *bytes) {
     size_t size = HEADER + (size_t)loadLe32(bytes) * loadLe32((const uint8_t *)bytes + 4);
@@ -143,13 +131,9 @@ intset *intsetDup(const void *bytes) {
     return copy;
 }
 
-size_t intsetLength(const intset *set) {
-    return LE32(set->length);
-}
+size_t intsetLength(const intset *set) { return LE32(set->length); }
 
-size_t intsetBytes(const intset *set) {
-    return HEADER + widthOf(set) * intsetLength(set);
-}
+size_t intsetBytes(const intset *set) { return HEADER + widthOf(set) * intsetLength(set); }
 
 static intset *intsetReserve(intset *set, size_t bytes) {
     if (bytes <= zmallocSize(set)) return set;

@@ -73,9 +73,7 @@ static void writeBacklen(uint8_t *out, size_t size) {
     for (size_t i = n; i-- > 0; size >>= 7) out[i] = (uint8_t)((size & 127) | (i ? 128 : 0));
 }
 
-static inline size_t text12Length(const uint8_t *at) {
-    return (size_t)(at[0] & 15) << 8 | at[1];
-}
+static inline size_t text12Length(const uint8_t *at) { return (size_t)(at[0] & 15) << 8 | at[1]; }
 
 /* Returns the size of a text entry with a head of two or five bytes. */
 static __attribute__((noinline)) size_t longSpan(const uint8_t *at) {
@@ -107,9 +105,7 @@ static inline listpackValue valueOf(const uint8_t *at) {
     return (listpackValue){text + 5, loadLe32(at + 1), 0};
 }
 
-listpackValue listpackGet(const uint8_t *at) {
-    return valueOf(at);
-}
+listpackValue listpackGet(const uint8_t *at) { return valueOf(at); }
 
 slice listpackText(const uint8_t *at, char buf[LONG_STR_SIZE]) {
     listpackValue v = valueOf(at);
@@ -243,9 +239,7 @@ static void setHeader(uint8_t *lp, size_t bytes, size_t count) {
     storeLe16(lp + COUNT_AT, (uint16_t)(count < COUNT_UNKNOWN ? count : COUNT_UNKNOWN));
 }
 
-static inline size_t knownCount(const uint8_t *lp) {
-    return loadLe16(lp + COUNT_AT);
-}
+static inline size_t knownCount(const uint8_t *lp) { return loadLe16(lp + COUNT_AT); }
 
 /* Returns the count after removing `removed` and adding `added` entries. An unknown count stays unknown. */
 static inline size_t countAfter(const uint8_t *lp, size_t removed, size_t added) {
@@ -263,9 +257,7 @@ uint8_t *listpackCreate(size_t capacity) {
     return lp;
 }
 
-void listpackFree(uint8_t *lp) {
-    zfree(lp);
-}
+void listpackFree(uint8_t *lp) { zfree(lp); }
 
 uint8_t *listpackDup(const uint8_t *lp) {
     size_t bytes = listpackBytes(lp);
@@ -274,9 +266,7 @@ uint8_t *listpackDup(const uint8_t *lp) {
     return copy;
 }
 
-uint8_t *listpackOfBlockTake(void *block) {
-    return unknownSize(block);
-}
+uint8_t *listpackOfBlockTake(void *block) { return unknownSize(block); }
 
 /* Grows the block to at least `bytes` bytes. Returns NULL if that is too many; nothing has changed. */
 static uint8_t *listpackReserve(uint8_t *lp, size_t bytes) {
@@ -294,9 +284,7 @@ static uint8_t *listpackGiveBack(uint8_t *lp, size_t bytes, size_t room_max) {
 
 /* A quarter may stay unused: the allocator has four sizes per doubling, so that removing and adding one entry does not
  * move the block each time. */
-static uint8_t *shrink(uint8_t *lp, size_t bytes) {
-    return listpackGiveBack(lp, bytes, bytes + bytes / 3);
-}
+static uint8_t *shrink(uint8_t *lp, size_t bytes) { return listpackGiveBack(lp, bytes, bytes + bytes / 3); }
 
 uint8_t *listpackShrinkToFit(uint8_t *lp) {
     size_t bytes = listpackBytes(lp);
@@ -314,9 +302,7 @@ static uint8_t *splice(uint8_t *lp, size_t at, size_t removed, size_t added) {
     return lp;
 }
 
-size_t listpackBytes(const uint8_t *lp) {
-    return loadLe32(lp);
-}
+size_t listpackBytes(const uint8_t *lp) { return loadLe32(lp); }
 
 static size_t walkCount(const uint8_t *lp) {
     size_t n = 0;
@@ -343,9 +329,7 @@ bool listpackMayGrow(const uint8_t *lp, size_t add, size_t limit) {
 
 /* ---- Positions --------------------------------------------------------------------------------------------------- */
 
-static inline const uint8_t *unlessEnd(const uint8_t *at) {
-    return *at == END ? NULL : at;
-}
+static inline const uint8_t *unlessEnd(const uint8_t *at) { return *at == END ? NULL : at; }
 
 /* Returns the entry that ends at `end`. */
 static inline const uint8_t *entryBefore(const uint8_t *end) {
@@ -354,22 +338,16 @@ static inline const uint8_t *entryBefore(const uint8_t *end) {
     return end - n - size;
 }
 
-const uint8_t *listpackFirst(const uint8_t *lp) {
-    return unlessEnd(lp + HEADER);
-}
+const uint8_t *listpackFirst(const uint8_t *lp) { return unlessEnd(lp + HEADER); }
 
 const uint8_t *listpackLast(const uint8_t *lp) {
     const uint8_t *end = lp + listpackBytes(lp) - 1;
     return end == lp + HEADER ? NULL : entryBefore(end);
 }
 
-const uint8_t *listpackNext(const uint8_t *at) {
-    return unlessEnd(at + spanOf(at));
-}
+const uint8_t *listpackNext(const uint8_t *at) { return unlessEnd(at + spanOf(at)); }
 
-const uint8_t *listpackPrev(const uint8_t *lp, const uint8_t *at) {
-    return at == lp + HEADER ? NULL : entryBefore(at);
-}
+const uint8_t *listpackPrev(const uint8_t *lp, const uint8_t *at) { return at == lp + HEADER ? NULL : entryBefore(at); }
 
 static const uint8_t *forwards(const uint8_t *lp, size_t n) {
     const uint8_t *at = lp + HEADER;
@@ -681,9 +659,7 @@ static inline size_t bareSpan(const uint8_t *at) {
     return *at < TEXT12_BELOW ? 2 + text12Length(at) : 5 + (size_t)loadLe32(at + 1);
 }
 
-const uint8_t *listpackBareNext(const uint8_t *at) {
-    return unlessEnd(at + bareSpan(at));
-}
+const uint8_t *listpackBareNext(const uint8_t *at) { return unlessEnd(at + bareSpan(at)); }
 
 uint8_t *listpackBare(const uint8_t *lp) {
     uint8_t scratch[LISTPACK_BARE_MAX], *to = scratch + HEADER;
@@ -742,9 +718,7 @@ static uint8_t *putAll(uint8_t *lp, size_t at, const uint8_t *other) {
     return lp;
 }
 
-uint8_t *listpackConcat(uint8_t *lp, const uint8_t *other) {
-    return putAll(lp, listpackBytes(lp) - 1, other);
-}
+uint8_t *listpackConcat(uint8_t *lp, const uint8_t *other) { return putAll(lp, listpackBytes(lp) - 1, other); }
 
 uint8_t *listpackMergeTake(uint8_t *first, uint8_t *second) {
     bool grow_first = listpackBytes(first) >= listpackBytes(second);

@@ -34,9 +34,7 @@
 static _Thread_local uint32_t places[1 << TABLE_BITS];
 static _Thread_local uint32_t texts_end; /* the position after the last text; wraps */
 
-static inline unsigned slotOf(uint32_t word) {
-    return (word * 2654435761u) >> (32 - TABLE_BITS);
-}
+static inline unsigned slotOf(uint32_t word) { return (word * 2654435761u) >> (32 - TABLE_BITS); }
 
 #define COPY_BYTES LITERALS_MAX /* copied at once, if both sides have that many bytes */
 

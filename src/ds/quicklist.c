@@ -43,9 +43,7 @@ static uint32_t bytesMax(int fill) {
     return sizes[fill < -5 ? 4 : -fill - 1];
 }
 
-static uint32_t entriesMax(int fill) {
-    return fill < 0 ? UINT32_MAX : fill == 0 ? 1 : (uint32_t)fill;
-}
+static uint32_t entriesMax(int fill) { return fill < 0 ? UINT32_MAX : fill == 0 ? 1 : (uint32_t)fill; }
 
 bool quicklistFits(int fill, size_t bytes, size_t count) {
     return bytes <= bytesMax(fill) && count <= entriesMax(fill);
@@ -56,9 +54,7 @@ bool quicklistIsPlain(int fill, size_t len) {
     return len > bytesMax(fill);
 }
 
-void quicklistSetPlainFrom(size_t len) {
-    plain_from = len ? len : SIZE_MAX;
-}
+void quicklistSetPlainFrom(size_t len) { plain_from = len ? len : SIZE_MAX; }
 
 /* Returns whether a packed node may take one more element of this length. */
 static bool mayTake(const quicklist *q, const quicklistNode *n, size_t len) {
@@ -84,25 +80,15 @@ void quicklistFree(quicklist *q) {
     zfree(q);
 }
 
-size_t quicklistCount(const quicklist *q) {
-    return q->count;
-}
+size_t quicklistCount(const quicklist *q) { return q->count; }
 
-size_t quicklistNodeCount(const quicklist *q) {
-    return q->nodes;
-}
+size_t quicklistNodeCount(const quicklist *q) { return q->nodes; }
 
-const quicklistNode *quicklistEndNode(const quicklist *q, listEnd end) {
-    return end == LIST_HEAD ? q->head : q->tail;
-}
+const quicklistNode *quicklistEndNode(const quicklist *q, listEnd end) { return end == LIST_HEAD ? q->head : q->tail; }
 
-int quicklistFill(const quicklist *q) {
-    return q->fill;
-}
+int quicklistFill(const quicklist *q) { return q->fill; }
 
-unsigned quicklistDepth(const quicklist *q) {
-    return q->depth;
-}
+unsigned quicklistDepth(const quicklist *q) { return q->depth; }
 
 /* Links a node after `before` (NULL: as the first). The caller counts its elements. */
 static void linkAfter(quicklist *q, quicklistNode *before, quicklistNode *n) {

@@ -37,19 +37,11 @@ struct quicklistNode {
 };
 static_assert(sizeof(quicklistNode) == 32, "as small as the links and the address allow");
 
-static inline bool nodeIsPlain(const quicklistNode *n) {
-    return n->kind == NODE_PLAIN || n->kind == NODE_PLAIN_LZF;
-}
-static inline bool nodeIsCompressed(const quicklistNode *n) {
-    return n->kind >= NODE_PACKED_LZF;
-}
-static inline size_t nodeCount(const quicklistNode *n) {
-    return nodeIsPlain(n) ? 1 : n->count;
-}
+static inline bool nodeIsPlain(const quicklistNode *n) { return n->kind == NODE_PLAIN || n->kind == NODE_PLAIN_LZF; }
+static inline bool nodeIsCompressed(const quicklistNode *n) { return n->kind >= NODE_PACKED_LZF; }
+static inline size_t nodeCount(const quicklistNode *n) { return nodeIsPlain(n) ? 1 : n->count; }
 /* Returns the listpack of a packed node that is not compressed. */
-static inline uint8_t *nodeListpack(const quicklistNode *n) {
-    return n->block + n->gap;
-}
+static inline uint8_t *nodeListpack(const quicklistNode *n) { return n->block + n->gap; }
 /* Returns the bytes of the listpack or element, as if it were not compressed. */
 size_t nodeBytes(const quicklistNode *n);
 

@@ -60,9 +60,7 @@ void quicklistIterBegin(quicklistIter *it, const quicklist *q, long index, bool 
     quicklistIteratorEnter(it, n, number);
 }
 
-static slice plainText(quicklistIter *it) {
-    return sliceOf(nodeRead(it->node, &it->scratch), it->node->len);
-}
+static slice plainText(quicklistIter *it) { return sliceOf(nodeRead(it->node, &it->scratch), it->node->len); }
 
 bool quicklistIterNext(quicklistIter *it, listpackValue *value) {
     if (it->given) quicklistIteratorAdvance(it);
@@ -77,9 +75,7 @@ bool quicklistIterNext(quicklistIter *it, listpackValue *value) {
     return true;
 }
 
-bool quicklistIterUnpacked(const quicklistIter *it) {
-    return it->given && nodeIsCompressed(it->node);
-}
+bool quicklistIterUnpacked(const quicklistIter *it) { return it->given && nodeIsCompressed(it->node); }
 
 size_t quicklistIterRun(quicklistIter *it, size_t max, const uint8_t **lp, const uint8_t **at, slice *plain) {
     if (it->given) quicklistIteratorAdvance(it);

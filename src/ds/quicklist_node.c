@@ -41,15 +41,11 @@ size_t nodeBytes(const quicklistNode *n) {
     return nodeIsCompressed(n) ? lzfHeadOf(n).raw : listpackBytes(nodeListpack(n));
 }
 
-slice nodePackedBytes(const quicklistNode *n) {
-    return sliceOf(n->block + sizeof(lzfHead), lzfHeadOf(n).packed);
-}
+slice nodePackedBytes(const quicklistNode *n) { return sliceOf(n->block + sizeof(lzfHead), lzfHeadOf(n).packed); }
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 
-static size_t roomOf(const quicklistNode *n) {
-    return (size_t)n->room * NODE_ROOM_UNIT;
-}
+static size_t roomOf(const quicklistNode *n) { return (size_t)n->room * NODE_ROOM_UNIT; }
 
 static void setRoom(quicklistNode *n, size_t bytes) {
     size_t units = bytes / NODE_ROOM_UNIT;
@@ -134,9 +130,7 @@ static void exchangeBlock(quicklistNode *n, size_t room, size_t gap, size_t byte
     setRoom(n, room);
 }
 
-static size_t gapWithin(size_t gap) {
-    return gap < NODE_GAP_MAX ? gap : NODE_GAP_MAX;
-}
+static size_t gapWithin(size_t gap) { return gap < NODE_GAP_MAX ? gap : NODE_GAP_MAX; }
 
 /* Ensures at least `need` free bytes at that end. Moves half of the surplus there, unless it is so little that this
  * would soon be needed again; otherwise gets a larger block. */

@@ -33,9 +33,7 @@
  * 320 ... 1792. */
 const uint16_t rax_shape_cap[RAX_SHAPES] = {1, 2, 4, 8, 12, 15, 18, 24, 30, 37, 50, 62, 75, 100, 125, 150, 175, 256};
 
-static slotRef rootRef(rax *r) {
-    return (slotRef){&r->root, &r->root_kind};
-}
+static slotRef rootRef(rax *r) { return (slotRef){&r->root, &r->root_kind}; }
 static slotRef childRef(const node *n, unsigned pos) {
     return (slotRef){&nodePointers(n)[pos - 1], &nodeKinds(n)[pos - 1]};
 }
@@ -44,13 +42,9 @@ static void raxPut(slotRef ref, slot s) {
     *ref.kind = s.kind;
 }
 
-static bool isNode(slotRef ref) {
-    return *ref.kind == KIND_NODE;
-}
+static bool isNode(slotRef ref) { return *ref.kind == KIND_NODE; }
 
-static size_t tailLen(uint8_t kind) {
-    return kind - (size_t)KIND_LEAF;
-}
+static size_t tailLen(uint8_t kind) { return kind - (size_t)KIND_LEAF; }
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------------ */
 
@@ -69,9 +63,7 @@ static void freeBlock(rax *r, void *p, size_t size) {
     zfreeSized(p, size);
 }
 
-static void freeNode(rax *r, node *n) {
-    freeBlock(r, n, nodeBytes(n->shape, n->prefix_len, n->has_value));
-}
+static void freeNode(rax *r, node *n) { freeBlock(r, n, nodeBytes(n->shape, n->prefix_len, n->has_value)); }
 
 static node *nodeInit(node *n, unsigned shape, slice prefix, bool has_value) {
     n->count = 0;
@@ -102,17 +94,13 @@ static void freeLeaf(rax *r, slot s) {
     if (tailLen(s.kind)) freeBlock(r, s.ptr, sizeof(leaf) + tailLen(s.kind));
 }
 
-static void **leafValue(slotRef ref) {
-    return *ref.kind == KIND_LEAF ? ref.ptr : &((leaf *)*ref.ptr)->value;
-}
+static void **leafValue(slotRef ref) { return *ref.kind == KIND_LEAF ? ref.ptr : &((leaf *)*ref.ptr)->value; }
 
 static slice leafTail(slot s) {
     return s.kind == KIND_LEAF ? sliceOf("", 0) : sliceOf(((leaf *)s.ptr)->tail, tailLen(s.kind));
 }
 
-static slice nodePrefix(const node *n) {
-    return sliceOf(n->prefix, n->prefix_len);
-}
+static slice nodePrefix(const node *n) { return sliceOf(n->prefix, n->prefix_len); }
 
 /* Adds a child at the position that nodeFindChild() has returned; the node is not full. */
 static void nodePutChild(node *n, unsigned pos, uint8_t b, slot child) {
@@ -267,9 +255,7 @@ bool raxFind(const rax *r, slice key, void **value) {
     return place != NULL;
 }
 
-void **raxFindRef(rax *r, slice key) {
-    return findPlace(r, key);
-}
+void **raxFindRef(rax *r, slice key) { return findPlace(r, key); }
 
 void raxEachPrefix(const rax *r, slice text, void (*fn)(void *arg, void *value), void *arg) {
     slotRef at = {(void **)&r->root, (uint8_t *)&r->root_kind};
@@ -287,29 +273,19 @@ void raxEachPrefix(const rax *r, slice text, void (*fn)(void *arg, void *value),
     if (tail.len <= text.len && bytesEq(tail.ptr, text.ptr, tail.len)) fn(arg, *leafValue(at));
 }
 
-size_t raxSize(const rax *r) {
-    return r->count;
-}
+size_t raxSize(const rax *r) { return r->count; }
 
-size_t raxMemUsage(const rax *r) {
-    return r->bytes;
-}
+size_t raxMemUsage(const rax *r) { return r->bytes; }
 
 /* A key has at most one leaf; there are fewer nodes than keys, except for long keys. */
-size_t raxFreeEffort(const rax *r) {
-    return 1 + r->count + r->bytes / 256;
-}
+size_t raxFreeEffort(const rax *r) { return 1 + r->count + r->bytes / 256; }
 
 /* ---- Shrinking nodes --------------------------------------------------------------------------------------------- */
 
-static bool isChain(const node *n) {
-    return n->count == 1 && !n->has_value;
-}
+static bool isChain(const node *n) { return n->count == 1 && !n->has_value; }
 
 /* Returns the bytes of the child's own segment. */
-static slice segmentOf(slot s) {
-    return s.kind == KIND_NODE ? nodePrefix(s.ptr) : leafTail(s);
-}
+static slice segmentOf(slot s) { return s.kind == KIND_NODE ? nodePrefix(s.ptr) : leafTail(s); }
 
 /* Merges a node without a value into its only child, if both segments fit into one. */
 static void joinChain(rax *r, slotRef ref) {
@@ -476,13 +452,9 @@ static raxResult insert(rax *r, slice key, void *value, void **old, bool replace
     return raxSplit(r, at, above, common, key, value) ? added(r) : RAX_NO_MEMORY;
 }
 
-raxResult raxInsert(rax *r, slice key, void *value, void **old) {
-    return insert(r, key, value, old, true);
-}
+raxResult raxInsert(rax *r, slice key, void *value, void **old) { return insert(r, key, value, old, true); }
 
-raxResult raxTryInsert(rax *r, slice key, void *value, void **there) {
-    return insert(r, key, value, there, false);
-}
+raxResult raxTryInsert(rax *r, slice key, void *value, void **there) { return insert(r, key, value, there, false); }
 
 /* ---- Removing ---------------------------------------------------------------------------------------------------- */
 

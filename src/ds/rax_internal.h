@@ -64,18 +64,12 @@ typedef struct leaf {
 
 static_assert(offsetof(node, prefix) == 3, "a prefix of five bytes ends with the first word");
 
-static inline size_t roundUp8(size_t n) {
-    return (n + 7) & ~(size_t)7;
-}
+static inline size_t roundUp8(size_t n) { return (n + 7) & ~(size_t)7; }
 
 /* Returns the offset of the value, or of what follows if there is none. */
-static inline size_t nodeHeadBytes(size_t prefix_len) {
-    return roundUp8(offsetof(node, prefix) + prefix_len);
-}
+static inline size_t nodeHeadBytes(size_t prefix_len) { return roundUp8(offsetof(node, prefix) + prefix_len); }
 
-static inline void **nodeValue(const node *n) {
-    return (void **)((char *)n + nodeHeadBytes(n->prefix_len));
-}
+static inline void **nodeValue(const node *n) { return (void **)((char *)n + nodeHeadBytes(n->prefix_len)); }
 
 /* Returns the bytes of a sorted node, or the kinds of a direct one. */
 static inline uint8_t *nodeBody(const node *n) {

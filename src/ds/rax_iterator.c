@@ -92,9 +92,7 @@ static bool addSegment(raxIterator *it, const raxFrame *f, const char *bytes, si
 
 /* ---- Positions --------------------------------------------------------------------------------------------------- */
 
-static raxFrame *lastFrame(raxIterator *it) {
-    return &it->path[it->depth - 1];
-}
+static raxFrame *lastFrame(raxIterator *it) { return &it->path[it->depth - 1]; }
 
 static slot frameSlot(const raxIterator *it, const raxFrame *f) {
     const rax *r = it->tree;
@@ -179,9 +177,7 @@ static bool raxIteratorWalk(raxIterator *it, unsigned gap, bool forward) {
 /* ---- Seeking ----------------------------------------------------------------------------------------------------- */
 
 /* Compares a segment of the tree with the rest of the key. */
-static int segmentCmp(const char *segment, size_t len, slice rest) {
-    return sliceCmp(sliceOf(segment, len), rest);
-}
+static int segmentCmp(const char *segment, size_t len, slice rest) { return sliceCmp(sliceOf(segment, len), rest); }
 
 /* Descends as far as the key matches, without copying it. Returns true if the key is present: the last frame's position
  * is its value. Otherwise sets *gap. */
@@ -254,13 +250,9 @@ static bool raxIteratorStep(raxIterator *it, bool forward) {
     return raxIteratorWalk(it, forward ? pos + 1 : pos, forward);
 }
 
-bool raxIterNext(raxIterator *it) {
-    return raxIteratorStep(it, true);
-}
+bool raxIterNext(raxIterator *it) { return raxIteratorStep(it, true); }
 
-bool raxIterPrev(raxIterator *it) {
-    return raxIteratorStep(it, false);
-}
+bool raxIterPrev(raxIterator *it) { return raxIteratorStep(it, false); }
 
 /* Returns a random position: one of the node's children or its value, all equally likely. */
 static unsigned randomPos(const node *n) {

@@ -74,17 +74,11 @@ typedef struct scorePath {
     } step[DEPTH_MAX];
 } scorePath;
 
-static uint32_t nodeMax(uint32_t level) {
-    return level ? INNER_MAX : LEAF_MAX;
-}
+static uint32_t nodeMax(uint32_t level) { return level ? INNER_MAX : LEAF_MAX; }
 /* Returns the minimum fill: a node with less is merged with a neighbour, or filled from it. */
-static uint32_t nodeMin(uint32_t level) {
-    return nodeMax(level) / 3;
-}
+static uint32_t nodeMin(uint32_t level) { return nodeMax(level) / 3; }
 /* Two siblings are merged if together they hold at most this many entries. */
-static uint32_t mergeMax(uint32_t level) {
-    return nodeMax(level) / 4 * 3;
-}
+static uint32_t mergeMax(uint32_t level) { return nodeMax(level) / 4 * 3; }
 
 /* ---- searching within a node ---- */
 
@@ -236,13 +230,9 @@ void scoreTreeFree(scoreTree *t) {
     if (t) (void)scoreTreeFreeSome(t, SIZE_MAX);
 }
 
-size_t scoreTreeSize(const scoreTree *t) {
-    return t->size;
-}
+size_t scoreTreeSize(const scoreTree *t) { return t->size; }
 
-size_t scoreTreeNodes(const scoreTree *t) {
-    return t->leaves + t->inners;
-}
+size_t scoreTreeNodes(const scoreTree *t) { return t->leaves + t->inners; }
 
 size_t scoreTreeMemUsage(const scoreTree *t) {
     return zmallocGoodSize(sizeof(*t)) + t->leaves * zmallocGoodSize(sizeof(scoreLeaf)) +
@@ -344,9 +334,7 @@ static void nodeTighten(void *node, uint32_t level) {
     if (level == 0) scoreLeafTighten(node);
 }
 
-static void nodeSetCount(void *node, uint32_t n) {
-    memcpy(node, &n, sizeof(n));
-}
+static void nodeSetCount(void *node, uint32_t n) { memcpy(node, &n, sizeof(n)); }
 
 /* Returns the number of entries below the slots i .. i + n - 1 of a node. */
 static size_t entriesIn(const void *node, uint32_t i, uint32_t n, uint32_t level) {

@@ -34,13 +34,9 @@ typedef struct scoreKey {
     const void *address; /* a slot with this pointer holds the entry itself */
 } scoreKey;
 
-static inline double scoreOf(const void *entry) {
-    return *(const double *)entry;
-}
+static inline double scoreOf(const void *entry) { return *(const double *)entry; }
 
-static inline void scoreSet(void *entry, double score) {
-    *(double *)entry = score;
-}
+static inline void scoreSet(void *entry, double score) { *(double *)entry = score; }
 
 static inline void *scoreLeafEntry(const scoreLeaf *leaf, uint32_t slot) {
     const uint16_t *part = leaf->entry[slot].part;

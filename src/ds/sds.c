@@ -25,13 +25,9 @@ enum { KIND_8, KIND_16, KIND_32, KIND_64 };
 
 #define GROW_STEP_MAX ((size_t)1 << 20)
 
-static int kindOf(const char *s) {
-    return (uint8_t)s[-1];
-}
+static int kindOf(const char *s) { return (uint8_t)s[-1]; }
 
-static size_t headerSize(int kind) {
-    return ((size_t)2 << kind) + 1;
-}
+static size_t headerSize(int kind) { return ((size_t)2 << kind) + 1; }
 
 static size_t kindMax(int kind) {
     return kind == KIND_8 ? UINT8_MAX : kind == KIND_16 ? UINT16_MAX : kind == KIND_32 ? UINT32_MAX : SIZE_MAX / 2;
@@ -73,9 +69,7 @@ static size_t capOf(const char *s) {
     return readNumber(s - 1 - ((size_t)1 << kind), kind);
 }
 
-static char *blockOf(const char *s) {
-    return (char *)(uintptr_t)s - headerSize(kindOf(s));
-}
+static char *blockOf(const char *s) { return (char *)(uintptr_t)s - headerSize(kindOf(s)); }
 
 static void setLen(char *s, size_t len) {
     writeNumber(blockOf(s), kindOf(s), len);
@@ -108,21 +102,13 @@ sds sdsNewLen(const void *init, size_t len) {
     return s;
 }
 
-sds sdsNew(const char *init) {
-    return sdsNewLen(init ? init : "", init ? strlen(init) : 0);
-}
+sds sdsNew(const char *init) { return sdsNewLen(init ? init : "", init ? strlen(init) : 0); }
 
-sds sdsEmpty(void) {
-    return sdsNewLen("", 0);
-}
+sds sdsEmpty(void) { return sdsNewLen("", 0); }
 
-sds sdsDup(const sds s) {
-    return sdsNewLen(s, sdsLen(s));
-}
+sds sdsDup(const sds s) { return sdsNewLen(s, sdsLen(s)); }
 
-sds sdsFromSlice(slice v) {
-    return sdsNewLen(v.len ? v.ptr : "", v.len);
-}
+sds sdsFromSlice(slice v) { return sdsNewLen(v.len ? v.ptr : "", v.len); }
 
 sds sdsFromLongLong(long long value) {
     char digits[LONG_STR_SIZE];
@@ -134,17 +120,11 @@ void sdsFree(sds s) {
     if (s) zfree(blockOf(s));
 }
 
-size_t sdsLen(const sds s) {
-    return readNumber(blockOf(s), kindOf(s));
-}
+size_t sdsLen(const sds s) { return readNumber(blockOf(s), kindOf(s)); }
 
-size_t sdsAvail(const sds s) {
-    return capOf(s) - sdsLen(s);
-}
+size_t sdsAvail(const sds s) { return capOf(s) - sdsLen(s); }
 
-size_t sdsAllocSize(const sds s) {
-    return zmallocSize(blockOf(s));
-}
+size_t sdsAllocSize(const sds s) { return zmallocSize(blockOf(s)); }
 
 /* Moves the string to a block of at least `cap` bytes, possibly fewer than it has now, but not fewer than its
  * length. */
@@ -174,17 +154,11 @@ static inline sds sdsReserve(sds s, size_t extra, bool greedy) {
     return likely(sdsAvail(s) >= extra) ? s : grow(s, extra, greedy);
 }
 
-sds sdsMakeRoomFor(sds s, size_t extra) {
-    return sdsReserve(s, extra, true);
-}
+sds sdsMakeRoomFor(sds s, size_t extra) { return sdsReserve(s, extra, true); }
 
-sds sdsMakeRoomForNonGreedy(sds s, size_t extra) {
-    return sdsReserve(s, extra, false);
-}
+sds sdsMakeRoomForNonGreedy(sds s, size_t extra) { return sdsReserve(s, extra, false); }
 
-sds sdsRemoveFreeSpace(sds s) {
-    return sdsAvail(s) == 0 ? s : resizeBlock(s, sdsLen(s));
-}
+sds sdsRemoveFreeSpace(sds s) { return sdsAvail(s) == 0 ? s : resizeBlock(s, sdsLen(s)); }
 
 void sdsIncrLen(sds s, ptrdiff_t delta) {
     size_t len = sdsLen(s);
@@ -193,9 +167,7 @@ void sdsIncrLen(sds s, ptrdiff_t delta) {
     setLen(s, len + (size_t)delta);
 }
 
-void sdsClear(sds s) {
-    setLen(s, 0);
-}
+void sdsClear(sds s) { setLen(s, 0); }
 
 /* The source may be part of `s` only if there is capacity already; callers append other bytes. */
 sds sdsCatLen(sds s, const void *p, size_t len) {
@@ -207,13 +179,9 @@ sds sdsCatLen(sds s, const void *p, size_t len) {
     return s;
 }
 
-sds sdsCat(sds s, const char *p) {
-    return sdsCatLen(s, p, strlen(p));
-}
+sds sdsCat(sds s, const char *p) { return sdsCatLen(s, p, strlen(p)); }
 
-sds sdsCatSlice(sds s, slice v) {
-    return sdsCatLen(s, v.ptr, v.len);
-}
+sds sdsCatSlice(sds s, slice v) { return sdsCatLen(s, v.ptr, v.len); }
 
 /* Output that is written past the end of a string, whose length is set at the end. */
 typedef struct writing {
@@ -345,9 +313,7 @@ sds sdsCatPrintf(sds s, const char *fmt, ...) {
     return s;
 }
 
-static bool isPrintable(unsigned char c) {
-    return c >= 0x20 && c < 0x7f;
-}
+static bool isPrintable(unsigned char c) { return c >= 0x20 && c < 0x7f; }
 
 sds sdsCatRepr(sds s, const char *p, size_t len) {
     static const char escaped[] = "\\\"\n\r\t\a\b", letter[] = "\\\"nrtab";
@@ -414,9 +380,7 @@ void sdsToUpper(sds s) {
     }
 }
 
-int sdsCmp(const sds a, const sds b) {
-    return sliceCmp(sdsSlice(a), sdsSlice(b));
-}
+int sdsCmp(const sds a, const sds b) { return sliceCmp(sdsSlice(a), sdsSlice(b)); }
 
 /* ---- splitting and joining ---- */
 
@@ -464,9 +428,7 @@ sds sdsJoin(char **list, int count, const char *sep) {
 }
 
 /* Vertical tabs and form feeds before a word are skipped; after its first byte they are part of it. */
-static bool endsWord(char c) {
-    return c == '\0' || c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
+static bool endsWord(char c) { return c == '\0' || c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 /* Appends the byte that the escape at *p (after its backslash) stands for, and moves *p past it. */
 static sds takeEscape(sds word, const char **p) {

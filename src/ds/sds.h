@@ -26,9 +26,7 @@ void sdsFree(sds s); /* NULL is allowed */
 size_t sdsLen(const sds s);
 size_t sdsAvail(const sds s);     /* capacity left */
 size_t sdsAllocSize(const sds s); /* bytes of the block that holds it */
-static inline slice sdsSlice(const sds s) {
-    return sliceOf(s, sdsLen(s));
-}
+static inline slice sdsSlice(const sds s) { return sliceOf(s, sdsLen(s)); }
 
 sds sdsCatLen(sds s, const void *p, size_t len);
 sds sdsCat(sds s, const char *p);

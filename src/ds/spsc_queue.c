@@ -38,9 +38,7 @@ void spscDestroy(spscQueue *q) {
     q->slots = NULL;
 }
 
-static void *slotAt(const spscQueue *q, size_t index) {
-    return q->slots + (index & q->mask) * q->elem_size;
-}
+static void *slotAt(const spscQueue *q, size_t index) { return q->slots + (index & q->mask) * q->elem_size; }
 
 void *spscReserve(spscQueue *q) {
     if (q->tail_local - q->head_seen > q->mask) {
@@ -63,9 +61,7 @@ static bool refreshTail(spscQueue *q, size_t want) {
     return q->tail_seen - q->head_local >= want;
 }
 
-void *spscTake(spscQueue *q) {
-    return refreshTail(q, 1) ? slotAt(q, q->head_local++) : NULL;
-}
+void *spscTake(spscQueue *q) { return refreshTail(q, 1) ? slotAt(q, q->head_local++) : NULL; }
 
 void *spscPeek(spscQueue *q, size_t ahead) {
     if (ahead > q->mask) return NULL;

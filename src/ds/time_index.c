@@ -50,13 +50,9 @@ struct timeIndex {
 
 /* ---- A leaf ---- */
 
-static uint32_t *lowOf(const timeLeaf *leaf) {
-    return (uint32_t *)(uintptr_t)(leaf + 1);
-}
+static uint32_t *lowOf(const timeLeaf *leaf) { return (uint32_t *)(uintptr_t)(leaf + 1); }
 
-static uint16_t *highOf(const timeLeaf *leaf) {
-    return (uint16_t *)(uintptr_t)(lowOf(leaf) + leaf->room);
-}
+static uint16_t *highOf(const timeLeaf *leaf) { return (uint16_t *)(uintptr_t)(lowOf(leaf) + leaf->room); }
 
 static size_t leafBytes(uint32_t room) {
     return sizeof(timeLeaf) + (size_t)room * (sizeof(uint32_t) + sizeof(uint16_t));
@@ -164,9 +160,7 @@ static void swapKeys(sortKey *a, sortKey *b) {
     *b = was_a;
 }
 
-static bool keyIsBelow(const sortKey *a, const sortKey *b) {
-    return isBelow(a->time, a->address, b->time, b->address);
-}
+static bool keyIsBelow(const sortKey *a, const sortKey *b) { return isBelow(a->time, a->address, b->time, b->address); }
 
 /* Moves the key that has index `nth` in sorted order there, with smaller ones before it (Hoare's selection). Keys
  * differ. */
@@ -243,9 +237,7 @@ void timeIndexFree(timeIndex *t) {
     zfree(t);
 }
 
-size_t timeIndexSize(const timeIndex *t) {
-    return t->count;
-}
+size_t timeIndexSize(const timeIndex *t) { return t->count; }
 
 size_t timeIndexMemUsage(const timeIndex *t) {
     size_t bytes = zmallocSize(t) + (t->dir ? zmallocSize(t->dir) : 0);
@@ -283,9 +275,7 @@ void timeIndexRemove(timeIndex *t, const void *entry, int64_t time) {
     tidyLeaf(t, at);
 }
 
-int64_t timeIndexEarliest(const timeIndex *t) {
-    return t->count ? t->dir[0].time : INT64_MAX;
-}
+int64_t timeIndexEarliest(const timeIndex *t) { return t->count ? t->dir[0].time : INT64_MAX; }
 
 /* Takes entries from the first leaf. If it has looked at all of them, the rest gives the leaf an exact bound. */
 static size_t takeFromFirst(timeIndex *t, int64_t time, void **out, size_t max) {

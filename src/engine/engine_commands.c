@@ -20,6 +20,4 @@ static serverCommand rows[] = {
 #include "engine_commands.def"
 };
 
-void engineCommandsRegister(void) {
-    commandTableRegister(rows, array_len(rows));
-}
+void engineCommandsRegister(void) { commandTableRegister(rows, array_len(rows)); }

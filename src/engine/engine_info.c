@@ -22,17 +22,11 @@ static void paused(infoOut *o) {
     infoLine(o, "paused_timeout_milliseconds:%lld", (long long)pauseEndsInMs());
 }
 
-static void watching(infoOut *o) {
-    infoLine(o, "watching_clients:%zu", watch_totals.clients);
-}
+static void watching(infoOut *o) { infoLine(o, "watching_clients:%zu", watch_totals.clients); }
 
-static void watched(infoOut *o) {
-    infoLine(o, "total_watched_keys:%zu", watch_totals.keys);
-}
+static void watched(infoOut *o) { infoLine(o, "total_watched_keys:%zu", watch_totals.keys); }
 
-static void waiting(infoOut *o) {
-    infoLine(o, "clients_in_timeout_table:%zu", blocking_totals.timeouts);
-}
+static void waiting(infoOut *o) { infoLine(o, "clients_in_timeout_table:%zu", blocking_totals.timeouts); }
 
 static void waitedFor(infoOut *o) {
     infoLine(o, "total_blocking_keys:%zu", blocking_totals.keys);
@@ -52,9 +46,7 @@ static void tracked(infoOut *o) {
     infoLine(o, "tracking_total_prefixes:%zu", t.prefixes);
 }
 
-static void processed(infoOut *o) {
-    infoLine(o, "total_commands_processed:%lld", engine_stats.commands_processed);
-}
+static void processed(infoOut *o) { infoLine(o, "total_commands_processed:%lld", engine_stats.commands_processed); }
 
 static void denied(infoOut *o) {
     infoLine(o, "acl_access_denied_auth:%lld", engine_stats.acl_denied_auth);
@@ -76,9 +68,7 @@ static void commandCounters(void *arg, serverCommand *cmd) {
     for (int i = 0; i < cmd->nsubcommands; i++) commandCounters(arg, &cmd->subcommands[i]);
 }
 
-static void allCounters(infoOut *o) {
-    commandEach(commandCounters, o);
-}
+static void allCounters(infoOut *o) { commandEach(commandCounters, o); }
 
 static void commandLatency(void *arg, serverCommand *cmd) {
     const struct histogram *h = cmd->stats ? cmd->stats->latency : NULL;

@@ -108,9 +108,7 @@ static void touched(const serverDb *db, uint64_t hash, keyTouch touch) {
                 (unsigned long long)hash, dbId(db));
 }
 
-void keyCheckInit(void) {
-    storeOnTouch(touched);
-}
+void keyCheckInit(void) { storeOnTouch(touched); }
 
 static int byHash(const void *a, const void *b) {
     const namedKey *x = a, *y = b;
@@ -153,6 +151,5 @@ void keyCheckEnd(const keyMark *mark) {
     if (mark->keys != mark->few) zfree(mark->keys);
 }
 #else
-void keyCheckInit(void) {
-}
+void keyCheckInit(void) {}
 #endif

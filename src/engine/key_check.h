@@ -38,13 +38,9 @@ static inline void keyCheckBegin(const keyMark *mark, const client *c) {
     (void)c;
 }
 
-static inline void keyCheckPause(const keyMark *mark) {
-    (void)mark;
-}
+static inline void keyCheckPause(const keyMark *mark) { (void)mark; }
 
-static inline void keyCheckEnd(const keyMark *mark) {
-    (void)mark;
-}
+static inline void keyCheckEnd(const keyMark *mark) { (void)mark; }
 #endif
 
 /* Call at startup. Does nothing in release builds. */

@@ -77,13 +77,9 @@ void programLiftNoScript(bool on) {
     barred_flags = on ? CMD_UNSCRIPTABLE : CMD_NOSCRIPT | CMD_PROTECTED;
 }
 
-bool programIsRunning(void) {
-    return is_running;
-}
+bool programIsRunning(void) { return is_running; }
 
-bool programOwns(const client *c) {
-    return c == program_client;
-}
+bool programOwns(const client *c) { return c == program_client; }
 
 static void setUser(client *self, const client *caller) {
     self->user = caller->user;
@@ -102,13 +98,9 @@ void programBegin(program *p, client *self, client *caller) {
     if (unlikely((self->flags ^ caller->flags) & CLIENT_NO_TOUCH)) self->flags ^= CLIENT_NO_TOUCH;
 }
 
-int64_t programClockUs(void) {
-    return program_clock_us;
-}
+int64_t programClockUs(void) { return program_clock_us; }
 
-void programClockMove(void) {
-    program_clock_us = clockWallUs();
-}
+void programClockMove(void) { program_clock_us = clockWallUs(); }
 
 static bool programRefused(program *p, const char *error) {
     addReplyError(p->self, error);

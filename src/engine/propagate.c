@@ -279,9 +279,7 @@ static __attribute__((noinline)) void endUnit(void) {
 
 /* ---- For handlers ---- */
 
-void propagateOverridden(void) {
-    unit.running |= SAID;
-}
+void propagateOverridden(void) { unit.running |= SAID; }
 
 void propagateBegin(int dbid, slice name) {
     assertMainRole();
@@ -315,9 +313,7 @@ void propagateArgs(const client *c, uint32_t first, uint32_t end) {
     for (uint32_t i = first; i < end; i++) propagateArg(c->argv[i]);
 }
 
-void propagateDone(void) {
-    endForm();
-}
+void propagateDone(void) { endForm(); }
 
 void propagateExpired(const client *c, slice key) {
     if (!propagateInstead(c, store_settings.lazyfree_expire ? "UNLINK" : "DEL")) return;

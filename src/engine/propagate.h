@@ -64,9 +64,7 @@ void propagateLoseWrites(void);
 
 /* Bits of the targets that have a sink. */
 extern uint32_t propagate_armed;
-static inline bool propagateWanted(void) {
-    return unlikely(propagate_armed != 0);
-}
+static inline bool propagateWanted(void) { return unlikely(propagate_armed != 0); }
 
 /* Call at startup: registers for the removals of the store. */
 void propagateInit(void);

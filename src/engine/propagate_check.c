@@ -83,6 +83,5 @@ void propagateCheckInit(void) {
     propagateAddSink(&sink);
 }
 #else
-void propagateCheckInit(void) {
-}
+void propagateCheckInit(void) {}
 #endif

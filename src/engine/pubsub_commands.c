@@ -72,30 +72,20 @@ static void unsubscribe(client *c, pubsubKind kind) {
     c->flags &= ~CLIENT_PUSHING;
 }
 
-void subscribeCommand(client *c) {
-    subscribe(c, PUBSUB_CHANNEL);
-}
+void subscribeCommand(client *c) { subscribe(c, PUBSUB_CHANNEL); }
 
-void unsubscribeCommand(client *c) {
-    unsubscribe(c, PUBSUB_CHANNEL);
-}
+void unsubscribeCommand(client *c) { unsubscribe(c, PUBSUB_CHANNEL); }
 
-void psubscribeCommand(client *c) {
-    subscribe(c, PUBSUB_PATTERN);
-}
+void psubscribeCommand(client *c) { subscribe(c, PUBSUB_PATTERN); }
 
-void punsubscribeCommand(client *c) {
-    unsubscribe(c, PUBSUB_PATTERN);
-}
+void punsubscribeCommand(client *c) { unsubscribe(c, PUBSUB_PATTERN); }
 
 void ssubscribeCommand(client *c) {
     if (c->flags & CLIENT_DENY_BLOCKING) addReplyError(c, "SSUBSCRIBE isn't allowed for a DENY BLOCKING client");
     else subscribe(c, PUBSUB_SHARD_CHANNEL);
 }
 
-void sunsubscribeCommand(client *c) {
-    unsubscribe(c, PUBSUB_SHARD_CHANNEL);
-}
+void sunsubscribeCommand(client *c) { unsubscribe(c, PUBSUB_SHARD_CHANNEL); }
 
 /* ---- Publishing ---- */
 
@@ -107,13 +97,9 @@ static void publish(client *c, pubsubKind kind) {
     else addReplyLongLong(c, (long long)m.receivers);
 }
 
-void publishCommand(client *c) {
-    publish(c, PUBSUB_CHANNEL);
-}
+void publishCommand(client *c) { publish(c, PUBSUB_CHANNEL); }
 
-void spublishCommand(client *c) {
-    publish(c, PUBSUB_SHARD_CHANNEL);
-}
+void spublishCommand(client *c) { publish(c, PUBSUB_SHARD_CHANNEL); }
 
 /* ---- PUBSUB ---- */
 
@@ -149,25 +135,15 @@ static void replySubscribers(client *c, pubsubKind kind) {
     }
 }
 
-void pubsubChannelsCommand(client *c) {
-    replyNames(c, PUBSUB_CHANNEL);
-}
+void pubsubChannelsCommand(client *c) { replyNames(c, PUBSUB_CHANNEL); }
 
-void pubsubShardchannelsCommand(client *c) {
-    replyNames(c, PUBSUB_SHARD_CHANNEL);
-}
+void pubsubShardchannelsCommand(client *c) { replyNames(c, PUBSUB_SHARD_CHANNEL); }
 
-void pubsubNumsubCommand(client *c) {
-    replySubscribers(c, PUBSUB_CHANNEL);
-}
+void pubsubNumsubCommand(client *c) { replySubscribers(c, PUBSUB_CHANNEL); }
 
-void pubsubShardnumsubCommand(client *c) {
-    replySubscribers(c, PUBSUB_SHARD_CHANNEL);
-}
+void pubsubShardnumsubCommand(client *c) { replySubscribers(c, PUBSUB_SHARD_CHANNEL); }
 
-void pubsubNumpatCommand(client *c) {
-    addReplyLongLong(c, (long long)pubsubNames(PUBSUB_PATTERN));
-}
+void pubsubNumpatCommand(client *c) { addReplyLongLong(c, (long long)pubsubNames(PUBSUB_PATTERN)); }
 
 /* ---- Commands that a subscriber may use ---- */
 

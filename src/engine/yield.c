@@ -23,9 +23,7 @@ static const yieldJob *around;  /* borrowed: the outer job, one of whose command
 static monotime served_at;
 static void (*serve_others)(void);
 
-void yieldSetServe(void (*serve)(void)) {
-    serve_others = serve;
-}
+void yieldSetServe(void (*serve)(void)) { serve_others = serve; }
 
 void yieldNow(const yieldJob *job) {
     assertMainRole();
@@ -49,9 +47,7 @@ void yieldNow(const yieldJob *job) {
     served_at = clockTicks();
 }
 
-bool yieldIsServing(void) {
-    return waiting != NULL;
-}
+bool yieldIsServing(void) { return waiting != NULL; }
 
 static bool yieldMayRun(const yieldJob *job, uint32_t flags) {
     return job->refused ? !(flags & job->refused) : flags & job->allowed;

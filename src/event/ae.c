@@ -123,13 +123,9 @@ void aeDeleteEventLoop(aeEventLoop *loop) {
     zfree(loop);
 }
 
-const char *aeApiName(const aeEventLoop *loop) {
-    return loop->backend->name;
-}
+const char *aeApiName(const aeEventLoop *loop) { return loop->backend->name; }
 
-int aeGetSetSize(const aeEventLoop *loop) {
-    return loop->setsize;
-}
+int aeGetSetSize(const aeEventLoop *loop) { return loop->setsize; }
 
 int aeResizeSetSize(aeEventLoop *loop, int setsize) {
     if (setsize == loop->setsize) return C_OK;
@@ -166,9 +162,7 @@ void aeSetAfterEvent(aeEventLoop *loop, aeHook *hook, void *arg) {
     loop->after_event_arg = arg;
 }
 
-void aeDontWait(aeEventLoop *loop) {
-    loop->dont_wait = true;
-}
+void aeDontWait(aeEventLoop *loop) { loop->dont_wait = true; }
 
 /* ------------------------------------------------------------------------------------------- files */
 
@@ -241,9 +235,7 @@ void aeRaiseReadable(aeEventLoop *loop, int fd, bool raised) {
     listRaised(loop, (aeFired){.fd = fd, .generation = event->generation, .mask = AE_READABLE});
 }
 
-uint64_t aeIteration(const aeEventLoop *loop) {
-    return loop->iteration;
-}
+uint64_t aeIteration(const aeEventLoop *loop) { return loop->iteration; }
 
 /* Returns whether the handlers of a registration may not run now because the iteration is nested. */
 static bool mustWait(const aeEventLoop *loop, const fileEvent *event) {
@@ -427,9 +419,7 @@ void aeMain(aeEventLoop *loop) {
     while (!loop->stop) aeProcessEvents(loop, AE_ALL_EVENTS);
 }
 
-void aeStop(aeEventLoop *loop) {
-    loop->stop = true;
-}
+void aeStop(aeEventLoop *loop) { loop->stop = true; }
 
 int aeWait(int fd, int mask, long long timeout_ms) {
     struct pollfd polled = {.fd = fd};

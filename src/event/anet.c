@@ -46,9 +46,7 @@ static int failText(char *err, const char *fmt, ...) {
     return C_ERR;
 }
 
-static int failErrno(char *err, const char *what) {
-    return failText(err, "%s: %s", what, strerror(errno));
-}
+static int failErrno(char *err, const char *what) { return failText(err, "%s: %s", what, strerror(errno)); }
 
 static void closeKeepErrno(int fd) {
     int saved = errno;
@@ -72,13 +70,9 @@ static int setBlocking(char *err, int fd, bool blocking) {
     return C_OK;
 }
 
-int anetNonBlock(char *err, int fd) {
-    return setBlocking(err, fd, false);
-}
+int anetNonBlock(char *err, int fd) { return setBlocking(err, fd, false); }
 
-int anetBlock(char *err, int fd) {
-    return setBlocking(err, fd, true);
-}
+int anetBlock(char *err, int fd) { return setBlocking(err, fd, true); }
 
 int anetCloexec(int fd) {
     int flags = fcntl(fd, F_GETFD);
@@ -303,9 +297,7 @@ int anetTcpAccept(char *err, int listen_fd, char *ip, size_t ip_len, int *port) 
     return fd;
 }
 
-int anetUnixAccept(char *err, int listen_fd) {
-    return acceptAny(err, listen_fd, NULL, NULL);
-}
+int anetUnixAccept(char *err, int listen_fd) { return acceptAny(err, listen_fd, NULL, NULL); }
 
 /* -------------------------------------------------------------------------------------- connecting */
 

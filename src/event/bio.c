@@ -82,9 +82,7 @@ void bioInit(const char *cpulist) {
     }
 }
 
-void bioRunInline(void) {
-    run_inline = true;
-}
+void bioRunInline(void) { run_inline = true; }
 
 static void submit(bioKind kind, bioJob *job) {
     bioQueue *queue = &queues[kind];

@@ -15,9 +15,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static bool isReady(connWaiter *w, int fd, int mask) {
-    return w->ready(w, fd, mask);
-}
+static bool isReady(connWaiter *w, int fd, int mask) { return w->ready(w, fd, mask); }
 
 /* Performs the TLS handshake. Returns false with errno on failure. */
 static bool encrypt(connection *c, connWaiter *w, char *err) {

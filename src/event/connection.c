@@ -70,9 +70,7 @@ static int socketAccept(connection *c, connHandler *done) {
     return C_OK;
 }
 
-static void socketFinish(connection *c) {
-    shutdown(c->fd, SHUT_WR);
-}
+static void socketFinish(connection *c) { shutdown(c->fd, SHUT_WR); }
 
 size_t connSocketUnsent(const connection *c) {
 #ifdef TIOCOUTQ
@@ -118,13 +116,9 @@ static connection *createAccepted(const connectionType *type, int fd, void *owne
     return c;
 }
 
-connection *connCreateAcceptedSocket(int fd, void *owner) {
-    return createAccepted(&tcp_type, fd, owner);
-}
+connection *connCreateAcceptedSocket(int fd, void *owner) { return createAccepted(&tcp_type, fd, owner); }
 
-connection *connCreateAcceptedUnix(int fd, void *owner) {
-    return createAccepted(&unix_type, fd, owner);
-}
+connection *connCreateAcceptedUnix(int fd, void *owner) { return createAccepted(&unix_type, fd, owner); }
 
 const char *connErrorText(const connection *c) {
     const char *text = c->type->error_text ? c->type->error_text(c) : NULL;
@@ -238,13 +232,9 @@ static int setInput(connection *c, connHandler *readable, connHandler *hangup) {
     return C_ERR;
 }
 
-int connSetReadHandler(connection *c, connHandler *fn) {
-    return setInput(c, fn, NULL);
-}
+int connSetReadHandler(connection *c, connHandler *fn) { return setInput(c, fn, NULL); }
 
-int connSetHangupHandler(connection *c, connHandler *fn) {
-    return setInput(c, NULL, fn);
-}
+int connSetHangupHandler(connection *c, connHandler *fn) { return setInput(c, NULL, fn); }
 
 int connSetWriteHandler(connection *c, connHandler *fn) {
     connHandler *before = c->on_writable;

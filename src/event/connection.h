@@ -77,28 +77,16 @@ int connSetHangupHandler(connection *c, connHandler *fn);
 int connSetWriteHandler(connection *c, connHandler *fn);
 
 /* The functions of the connection's type, described above. */
-static inline int connAccept(connection *c, connHandler *done) {
-    return c->type->accept(c, done);
-}
-static inline ssize_t connRead(connection *c, void *buf, size_t len) {
-    return c->type->read(c, buf, len);
-}
+static inline int connAccept(connection *c, connHandler *done) { return c->type->accept(c, done); }
+static inline ssize_t connRead(connection *c, void *buf, size_t len) { return c->type->read(c, buf, len); }
 static inline ssize_t connWritev(connection *c, const struct iovec *iov, int count) {
     return c->type->writev(c, iov, count);
 }
-static inline void connFinish(connection *c) {
-    c->type->finish(c);
-}
-static inline size_t connUnsent(const connection *c) {
-    return c->type->unsent ? c->type->unsent(c) : 0;
-}
-static inline bool connHasPending(connection *c) {
-    return c->type->has_pending && c->type->has_pending(c);
-}
+static inline void connFinish(connection *c) { c->type->finish(c); }
+static inline size_t connUnsent(const connection *c) { return c->type->unsent ? c->type->unsent(c) : 0; }
+static inline bool connHasPending(connection *c) { return c->type->has_pending && c->type->has_pending(c); }
 /* Returns whether there is a handshake before the first byte, so that connAccept() will not end at once. */
-static inline bool connShakesHands(const connection *c) {
-    return c->state == CONN_ACCEPTING && c->type->go_on;
-}
+static inline bool connShakesHands(const connection *c) { return c->state == CONN_ACCEPTING && c->type->go_on; }
 /* Returns a text that says why the connection has failed. Valid until the next call for the connection. */
 const char *connErrorText(const connection *c);
 /* Makes connClose() send nothing to the peer, because another process continues with the connection. */

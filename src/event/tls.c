@@ -60,9 +60,7 @@ typedef struct tlsConnection {
 
 enum { READ_ON, READ_END, READ_ERROR };
 
-static tlsConnection *tlsOf(connection *c) {
-    return (tlsConnection *)c;
-}
+static tlsConnection *tlsOf(connection *c) { return (tlsConnection *)c; }
 
 /* Stores an errno and OpenSSL's text, unless there was an error before. */
 static void noteError(tlsConnection *t, int number) {
@@ -201,9 +199,7 @@ static void tlsGoOn(connection *c) {
     else if (mayStep(c->loop)) handshake(tlsOf(c));
 }
 
-static void tlsMute(connection *c) {
-    tlsOf(c)->farewell = true;
-}
+static void tlsMute(connection *c) { tlsOf(c)->farewell = true; }
 
 static void tlsClose(connection *c) {
     tlsConnection *t = tlsOf(c);

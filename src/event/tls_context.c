@@ -30,9 +30,7 @@ struct tlsContext {
     _Atomic unsigned refs;
 };
 
-static bool isGiven(const char *text) {
-    return text && *text;
-}
+static bool isGiven(const char *text) { return text && *text; }
 
 void tlsErrorText(char *out, size_t size) {
     unsigned long code = ERR_peek_error();
@@ -280,13 +278,9 @@ void tlsContextRelease(tlsContext *t) {
     zfree(t);
 }
 
-const tlsCertInfo *tlsContextCert(const tlsContext *t) {
-    return &t->cert;
-}
+const tlsCertInfo *tlsContextCert(const tlsContext *t) { return &t->cert; }
 
-const tlsCertInfo *tlsContextCa(const tlsContext *t) {
-    return &t->ca;
-}
+const tlsCertInfo *tlsContextCa(const tlsContext *t) { return &t->ca; }
 
 SSL *tlsContextSession(const tlsContext *t) {
     SSL *ssl = SSL_new(t->ssl_ctx);

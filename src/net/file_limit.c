@@ -32,9 +32,7 @@ long long fileLimitWanted(void) {
     return net_settings.maxclients + fileLimitReserved();
 }
 
-static long long asNumber(rlim_t limit) {
-    return limit > LLONG_MAX ? LLONG_MAX : (long long)limit; /* RLIM_INFINITY */
-}
+static long long asNumber(rlim_t limit) { return limit > LLONG_MAX ? LLONG_MAX : (long long)limit; /* RLIM_INFINITY */ }
 
 /* Tries what is wanted first, which may need a privilege, then the hard limit, which does not. */
 long long fileLimitRaise(int *why) {

@@ -187,13 +187,9 @@ static bool openPort(long long port, listenKind kind) {
     return true;
 }
 
-static bool openTcp(void) {
-    return openPort(net_settings.port, LISTEN_TCP);
-}
+static bool openTcp(void) { return openPort(net_settings.port, LISTEN_TCP); }
 
-static bool openTls(void) {
-    return openPort(tls_settings.port, LISTEN_TLS);
-}
+static bool openTls(void) { return openPort(tls_settings.port, LISTEN_TLS); }
 
 static bool openUnix(void) {
     if (!net_settings.unixsocket || !*net_settings.unixsocket) return true;

@@ -33,9 +33,7 @@ static struct {
 
 /* --- since the last reset -------------------------------------------------------------------------- */
 
-static uint64_t growth(uint64_t now, uint64_t then) {
-    return now > then ? now - then : 0;
-}
+static uint64_t growth(uint64_t now, uint64_t then) { return now > then ? now - then : 0; }
 
 static ioTotals totalsNow(void) {
     const ioTotals *base = &at_reset.totals;
@@ -77,17 +75,13 @@ static void resetStats(void) {
 
 /* --- fields ---------------------------------------------------------------------------------------- */
 
-static void loopApi(infoOut *o) {
-    infoLine(o, "multiplexing_api:%s", aeApiName(ioThreadOwner(ioThreadMain())->loop));
-}
+static void loopApi(infoOut *o) { infoLine(o, "multiplexing_api:%s", aeApiName(ioThreadOwner(ioThreadMain())->loop)); }
 
 static void port(infoOut *o) {
     infoLine(o, "tcp_port:%lld", net_settings.port ? net_settings.port : tls_settings.port);
 }
 
-static void activeThreads(infoOut *o) {
-    infoLine(o, "io_threads_active:%d", netActiveThreads());
-}
+static void activeThreads(infoOut *o) { infoLine(o, "io_threads_active:%d", netActiveThreads()); }
 
 static void listeners(infoOut *o) {
     char listener[512];
@@ -95,17 +89,11 @@ static void listeners(infoOut *o) {
         if (netListenerInfo(i, listener, sizeof(listener))) infoLine(o, "listener%d:%s", i, listener);
 }
 
-static void maxClients(infoOut *o) {
-    infoLine(o, "maxclients:%lld", net_settings.maxclients);
-}
+static void maxClients(infoOut *o) { infoLine(o, "maxclients:%lld", net_settings.maxclients); }
 
-static void received(infoOut *o) {
-    infoLine(o, "total_connections_received:%lld", net_stats.connections_received);
-}
+static void received(infoOut *o) { infoLine(o, "total_connections_received:%lld", net_stats.connections_received); }
 
-static void netInfoRejected(infoOut *o) {
-    infoLine(o, "rejected_connections:%lld", net_stats.rejected_connections);
-}
+static void netInfoRejected(infoOut *o) { infoLine(o, "rejected_connections:%lld", net_stats.rejected_connections); }
 
 static void traffic(infoOut *o) {
     ioTotals io = totalsNow();
@@ -113,9 +101,7 @@ static void traffic(infoOut *o) {
     infoLine(o, "total_net_output_bytes:%llu", (unsigned long long)io.net_output);
 }
 
-static void netInfoEvicted(infoOut *o) {
-    infoLine(o, "evicted_clients:%lld", clientEvictionCount());
-}
+static void netInfoEvicted(infoOut *o) { infoLine(o, "evicted_clients:%lld", clientEvictionCount()); }
 
 static void threads(infoOut *o) {
     ioTotals io = totalsNow();

@@ -162,9 +162,7 @@ static bool applyContexts(const char **err) {
     return false;
 }
 
-static bool applyCluster(const char **err) {
-    return !tls_settings.cluster || tlsCheckSettings(err);
-}
+static bool applyCluster(const char **err) { return !tls_settings.cluster || tlsCheckSettings(err); }
 
 static bool applyPort(const char **err) {
     if (!contexts.started) return true;
@@ -263,6 +261,4 @@ static const setting rows[] = {
     SETTINGS_END,
 };
 
-void tlsSettingsRegister(void) {
-    settingRegister(rows);
-}
+void tlsSettingsRegister(void) { settingRegister(rows); }

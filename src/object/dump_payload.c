@@ -23,9 +23,7 @@ sds dumpPayloadSealTake(sds content) {
     return sdsCatLen(payload, footer, CRC_BYTES);
 }
 
-sds dumpPayloadOf(const robj *o, bool compress) {
-    return dumpPayloadSealTake(rdbValueBytes(o, compress));
-}
+sds dumpPayloadOf(const robj *o, bool compress) { return dumpPayloadSealTake(rdbValueBytes(o, compress)); }
 
 bool dumpPayloadIsGood(slice payload, bool relaxed, bool unchecked) {
     if (payload.len < DUMP_FOOTER_BYTES) return false;

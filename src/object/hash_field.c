@@ -38,13 +38,9 @@ static size_t fieldBytes(const hashField *f) {
 }
 
 /* Returns the address of the allocation. */
-static hashField *allocationOf(const hashField *f) {
-    return (hashField *)(uintptr_t)f - (f[1] & 0x80 ? 16 : 0);
-}
+static hashField *allocationOf(const hashField *f) { return (hashField *)(uintptr_t)f - (f[1] & 0x80 ? 16 : 0); }
 
-static bool isShort(int64_t when_ms) {
-    return when_ms == HASH_NO_TIME || (uint64_t)when_ms < HASH_TIME_NONE;
-}
+static bool isShort(int64_t when_ms) { return when_ms == HASH_NO_TIME || (uint64_t)when_ms < HASH_TIME_NONE; }
 
 /* Returns whether the space for a time has the right size. */
 static bool timeFits(const hashField *f, int64_t when_ms) {
@@ -90,9 +86,7 @@ static hashField *createBare(slice name, size_t value_len, int64_t when_ms) {
     return f;
 }
 
-static char *placeOf(const hashField *f) {
-    return (char *)(uintptr_t)hashFieldName(f).ptr;
-}
+static char *placeOf(const hashField *f) { return (char *)(uintptr_t)hashFieldName(f).ptr; }
 
 /* Sets a block, or a string object, of that length as the value. */
 static void setBlock(hashField *f, void *block, uint64_t len) {
@@ -100,9 +94,7 @@ static void setBlock(hashField *f, void *block, uint64_t len) {
     memcpy(f - 8, &len, sizeof(len));
 }
 
-static robj *createObject(slice value) {
-    return objectCreateRawString(sliceOf(NULL, 0), value, object_main_owner);
-}
+static robj *createObject(slice value) { return objectCreateRawString(sliceOf(NULL, 0), value, object_main_owner); }
 
 static void putValue(hashField *f, slice value) {
     if (unlikely(value.len >= HASH_VALUE_OBJECT)) {
@@ -147,9 +139,7 @@ void hashFieldFree(hashField *f) {
     zfreeSized(allocationOf(f), bytes);
 }
 
-static bool sameClass(size_t a, size_t b) {
-    return a == b || zmallocGoodSize(a) == zmallocGoodSize(b);
-}
+static bool sameClass(size_t a, size_t b) { return a == b || zmallocGoodSize(a) == zmallocGoodSize(b); }
 
 /* Replaces one string object by another. */
 static void exchangeObject(hashField *f, robj *value) {

@@ -75,9 +75,7 @@ robj *entryCreate(slice key, objectTypeId type, int encoding, bool expire_slot, 
     return o;
 }
 
-void entryFree(robj *o) {
-    zfreeSized(o, entrySize(o));
-}
+void entryFree(robj *o) { zfreeSized(o, entrySize(o)); }
 
 void entryInherit(robj *to, const robj *from) {
     to->lru = from->lru;
@@ -166,9 +164,7 @@ size_t objectExpireElements(robj *o, int64_t before_ms, size_t max, bool *empty,
     return type_ops[o->type]->expireElements(entryStructure(o), o->encoding, before_ms, max, empty, gone, arg);
 }
 
-const objectTypeOps *objectOps(objectTypeId type) {
-    return type_ops[type];
-}
+const objectTypeOps *objectOps(objectTypeId type) { return type_ops[type]; }
 
 size_t objectMemUsage(const robj *o, size_t samples) {
     size_t bytes = zmallocSize(o);
@@ -233,13 +229,9 @@ void decrRefCount(robj *o) {
     else objectFree(o);
 }
 
-void objectSetElementDrop(void (*drop)(robj *o)) {
-    drop_element = drop;
-}
+void objectSetElementDrop(void (*drop)(robj *o)) { drop_element = drop; }
 
-void objectDropElement(robj *o) {
-    drop_element(o);
-}
+void objectDropElement(robj *o) { drop_element(o); }
 
 #define REUSE_PREFETCH_BYTES 1024
 
@@ -273,13 +265,9 @@ size_t objectFreeEffort(const robj *o) {
 
 /* ---- As a dict's entry ---- */
 
-slice objectEntryKey(const void *entry) {
-    return objectKey(entry);
-}
+slice objectEntryKey(const void *entry) { return objectKey(entry); }
 
-static bool sameLine(const void *a, const void *b) {
-    return (uintptr_t)a / CACHE_LINE == (uintptr_t)b / CACHE_LINE;
-}
+static bool sameLine(const void *a, const void *b) { return (uintptr_t)a / CACHE_LINE == (uintptr_t)b / CACHE_LINE; }
 
 /* Returns the key's last byte if it is in another line than the header. A key of more than two lines is left to the
  * processor's own prefetcher. */

@@ -204,9 +204,7 @@ void objectSetStructure(robj *o, int encoding, void *structure);
 /* --- Defragmentation (main) ----------------------------------------------------------------------- */
 
 /* Returns whether no other reference to its blocks exists. */
-static inline bool objectMayMove(const robj *o) {
-    return o->refcount == 1;
-}
+static inline bool objectMayMove(const robj *o) { return o->refcount == 1; }
 /* Offers the blocks of its value to `move`, as objectTypeOps.defrag does. The entry is a block as well, which a caller
  * that knows its address can offer. */
 bool objectDefragValue(robj *o, defragCursor *cursor, size_t budget, blockMover *move) must_check;
@@ -218,9 +216,7 @@ bool objectDefragValue(robj *o, defragCursor *cursor, size_t budget, blockMover 
  * entry (objectIsShared). */
 typedef uint32_t __attribute__((may_alias)) objectRefWord;
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "objectRefWord: bit-fields start at the low bit");
-static inline objectRefWord *objectRefs(robj *o) {
-    return (objectRefWord *)(void *)o + 1;
-}
+static inline objectRefWord *objectRefs(robj *o) { return (objectRefWord *)(void *)o + 1; }
 static inline void incrRefCount(robj *o) {
     objectRefWord *refs = objectRefs(o);
     __atomic_store_n(refs, *refs + 1, __ATOMIC_RELAXED);

@@ -24,9 +24,7 @@ static inline bool encodingHasPlace(unsigned encoding) {
     return encoding < OBJ_ENC_EMBSTR || (STRUCTURES_SHOWN && encoding > OBJ_ENC_EMBSTR);
 }
 
-static inline char *entryExpirePlace(const robj *o) {
-    return (char *)(uintptr_t)o + sizeof(robj);
-}
+static inline char *entryExpirePlace(const robj *o) { return (char *)(uintptr_t)o + sizeof(robj); }
 
 static inline char *entryPlace(const robj *o) {
     return (char *)(uintptr_t)o + sizeof(robj) + (o->has_expire_slot ? sizeof(int64_t) : 0);
@@ -79,9 +77,7 @@ static inline void *entryPointer(const robj *o) {
     return p;
 }
 
-static inline void entrySetPointer(robj *o, void *p) {
-    memcpy(entryPlace(o), &p, sizeof(p));
-}
+static inline void entrySetPointer(robj *o, void *p) { memcpy(entryPlace(o), &p, sizeof(p)); }
 
 /* For objectTypeOps.defrag: offers the entries of a dict to `fn`, which replaces *ref if the entry has moved, from
  * cursor->at on, about `budget` of them. Returns true if these were the last ones; cursor->at is then 0. */

@@ -42,6 +42,4 @@ static const setting rows[] = {
 
 SETTINGS_START_AT_DEFAULTS(rows)
 
-void objectSettingsRegister(void) {
-    settingRegister(rows);
-}
+void objectSettingsRegister(void) { settingRegister(rows); }

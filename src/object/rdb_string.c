@@ -60,13 +60,9 @@ static inline char *putLength(char *at, uint64_t len) {
     return at + 9;
 }
 
-void rdbWriteLength(rdbWriter *w, uint64_t len) {
-    w->at = putLength(rdbWriterRoom(w, LENGTH_BYTES_MAX), len);
-}
+void rdbWriteLength(rdbWriter *w, uint64_t len) { w->at = putLength(rdbWriterRoom(w, LENGTH_BYTES_MAX), len); }
 
-static bool fitsInteger(long long value) {
-    return value >= INT32_MIN && value <= INT32_MAX;
-}
+static bool fitsInteger(long long value) { return value >= INT32_MIN && value <= INT32_MAX; }
 
 static void writeInteger(rdbWriter *w, long long value) {
     char *at = rdbWriterRoom(w, 1 + sizeof(uint32_t));

@@ -18,9 +18,7 @@ static void begin(rdbWriter *w, bool compress, size_t size) {
     w->end = w->buffer + sdsAvail(w->buffer);
 }
 
-void rdbWriterBegin(rdbWriter *w, bool compress, size_t room) {
-    begin(w, compress, room);
-}
+void rdbWriterBegin(rdbWriter *w, bool compress, size_t room) { begin(w, compress, room); }
 
 void rdbWriterBeginFlushing(rdbWriter *w, bool compress, size_t size, rdbFlush flush, void *arg) {
     serverAssert(flush && size >= RDB_WRITER_SIZE_MIN);

@@ -45,18 +45,14 @@ sds rdbWriterTake(rdbWriter *w) must_check;
 /* Ends the writer and drops the content of the buffer. */
 void rdbWriterEnd(rdbWriter *w);
 /* Returns the number of bytes written so far. */
-static inline uint64_t rdbWriterBytes(const rdbWriter *w) {
-    return w->passed + (uint64_t)(w->at - w->buffer);
-}
+static inline uint64_t rdbWriterBytes(const rdbWriter *w) { return w->passed + (uint64_t)(w->at - w->buffer); }
 
 /* The slow paths of the functions below. */
 void rdbWriterMakeRoom(rdbWriter *w, size_t n);
 void rdbWriterPass(rdbWriter *w, slice bytes);
 
 /* Returns the limit for rdbWriterRoom(), for a writer with `flush`. */
-static inline size_t rdbWriterRoomMax(const rdbWriter *w) {
-    return (size_t)(w->end - w->buffer);
-}
+static inline size_t rdbWriterRoomMax(const rdbWriter *w) { return (size_t)(w->end - w->buffer); }
 
 /* Returns the address of `n` free bytes. The caller writes them and advances w->at. */
 static inline char *rdbWriterRoom(rdbWriter *w, size_t n) {

@@ -31,17 +31,11 @@
 
 /* ---- A dict of fields ---- */
 
-static slice fieldKey(const void *entry) {
-    return hashFieldName(entry);
-}
+static slice fieldKey(const void *entry) { return hashFieldName(entry); }
 
-static void fieldFree(void *entry) {
-    hashFieldFree(entry);
-}
+static void fieldFree(void *entry) { hashFieldFree(entry); }
 
-static const void *lastByte(slice part) {
-    return part.ptr + (part.len ? part.len - 1 : 0);
-}
+static const void *lastByte(slice part) { return part.ptr + (part.len ? part.len - 1 : 0); }
 
 static const void *fieldPrefetchKey(const void *entry) {
     const void *last = lastByte(hashFieldName(entry));
@@ -69,9 +63,7 @@ static const dictType fields_type = {
     .prefetchValue = fieldPrefetchValue,
 };
 
-static int64_t timeOf(const void *entry) {
-    return hashFieldTime(entry);
-}
+static int64_t timeOf(const void *entry) { return hashFieldTime(entry); }
 
 /* ---- The root ---- */
 
@@ -157,22 +149,16 @@ static void valueHashConvert(robj *o) {
 
 /* ---- Creating, finding ---- */
 
-robj *hashCreate(slice key) {
-    return objectCreateTake(key, OBJ_HASH, OBJ_ENC_LISTPACK, listpackCreate(0));
-}
+robj *hashCreate(slice key) { return objectCreateTake(key, OBJ_HASH, OBJ_ENC_LISTPACK, listpackCreate(0)); }
 
 size_t hashLength(const robj *o) {
     if (o->encoding == OBJ_ENC_LISTPACK) return listpackCount(listpackOf(o)) / 2;
     return dictSize(rootOf(o)->fields);
 }
 
-bool hashHasTimes(const robj *o) {
-    return o->encoding == OBJ_ENC_HASHTABLE && rootOf(o)->times;
-}
+bool hashHasTimes(const robj *o) { return o->encoding == OBJ_ENC_HASHTABLE && rootOf(o)->times; }
 
-const dict *hashTable(const robj *o) {
-    return o->encoding == OBJ_ENC_HASHTABLE ? rootOf(o)->fields : NULL;
-}
+const dict *hashTable(const robj *o) { return o->encoding == OBJ_ENC_HASHTABLE ? rootOf(o)->fields : NULL; }
 
 static const uint8_t *findInListpack(const uint8_t *lp, slice field) {
     return listpackFind(listpackFirst(lp), field, 1);

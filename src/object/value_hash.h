@@ -26,9 +26,7 @@ static inline bool hashHidden(int64_t when_ms) {
 robj *hashCreate(slice key); /* an empty hash; add fields before it becomes visible to clients */
 size_t hashLength(const robj *o);
 bool hashHasTimes(const robj *o); /* whether some field has a TTL */
-static inline bool hashNeedsHashes(const robj *o) {
-    return o->encoding == OBJ_ENC_HASHTABLE;
-}
+static inline bool hashNeedsHashes(const robj *o) { return o->encoding == OBJ_ENC_HASHTABLE; }
 
 typedef struct hashPair {
     slice name, value; /* borrowed: from the hash, or from this struct */

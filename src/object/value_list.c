@@ -20,9 +20,7 @@
 #include "value_list_internal.h"
 #include "zmalloc.h"
 
-static bool isListpack(const robj *o) {
-    return o->encoding == OBJ_ENC_LISTPACK;
-}
+static bool isListpack(const robj *o) { return o->encoding == OBJ_ENC_LISTPACK; }
 
 static void setListpack(robj *o, uint8_t *lp) {
     serverAssert(lp);
@@ -57,9 +55,7 @@ static void grow(robj *o, const slice *values, size_t n) {
     objectSetStructure(o, OBJ_ENC_QUICKLIST, q);
 }
 
-void valueListGrow(robj *o, slice value) {
-    grow(o, &value, 1);
-}
+void valueListGrow(robj *o, slice value) { grow(o, &value, 1); }
 
 void valueListShrink(robj *o) {
     if (isListpack(o)) return;

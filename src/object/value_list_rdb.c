@@ -80,9 +80,7 @@ static bool readElementsOfZiplist(rdbReader *r, quicklist *q) {
     return good;
 }
 
-static bool readZiplistNode(rdbReader *r, quicklist *q) {
-    return appendListpack(q, readZiplist(r));
-}
+static bool readZiplistNode(rdbReader *r, quicklist *q) { return appendListpack(q, readZiplist(r)); }
 
 static bool readNode(rdbReader *r, quicklist *q) {
     uint64_t container;

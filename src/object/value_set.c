@@ -29,9 +29,7 @@
 #define LONG_HEADER (1 + sizeof(uint64_t))
 #define INTSET_MEMBERS_MAX (1 << 30)
 
-static uint64_t hashOf(slice member) {
-    return hashBytes(member.ptr, member.len);
-}
+static uint64_t hashOf(slice member) { return hashBytes(member.ptr, member.len); }
 
 /* ---- Entries of a table ---- */
 
@@ -65,13 +63,9 @@ void setEntryFree(void *entry) {
 /* key_within: for a long member, the prefetch may reach only the last line but one. */
 static const dictType member_type = {.entryKey = setEntryText, .entryFree = setEntryFree, .key_within = 1};
 
-dict *setTableCreate(void) {
-    return dictCreate(&member_type);
-}
+dict *setTableCreate(void) { return dictCreate(&member_type); }
 
-void setTableAdd(dict *d, slice member, uint64_t hash) {
-    dictAddNew(d, entryCreateFor(member), hash);
-}
+void setTableAdd(dict *d, slice member, uint64_t hash) { dictAddNew(d, entryCreateFor(member), hash); }
 
 bool setTableTryAdd(dict *d, slice member) {
     uint64_t hash = hashOf(member);
@@ -197,9 +191,7 @@ robj *setExchange(robj *o, robj *from) {
 
 /* ---- Reading ---- */
 
-dict *setTable(const robj *o) {
-    return setIsTable(o) ? objectStructure(o) : NULL;
-}
+dict *setTable(const robj *o) { return setIsTable(o) ? objectStructure(o) : NULL; }
 
 size_t setSize(const robj *o) {
     switch (o->encoding) {

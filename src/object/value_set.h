@@ -51,9 +51,7 @@ robj *setExchange(robj *o, robj *from);
 /* --- Reading ------------------------------------------------------------------------------------- */
 
 size_t setSize(const robj *o);
-static inline bool setIsTable(const robj *o) {
-    return o->encoding == OBJ_ENC_HASHTABLE;
-}
+static inline bool setIsTable(const robj *o) { return o->encoding == OBJ_ENC_HASHTABLE; }
 /* Returns the table, NULL if it has none. */
 dict *setTable(const robj *o);
 /* Returns the member that an entry of the table holds. */

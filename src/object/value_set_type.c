@@ -109,9 +109,7 @@ static void eachMember(const void *structure, int encoding, void (*fn)(void *arg
     }
 }
 
-static void digestMember(void *arg, slice member) {
-    digestXor(arg, member);
-}
+static void digestMember(void *arg, slice member) { digestXor(arg, member); }
 
 static void setDigest(const void *structure, int encoding, digest *d) {
     eachMember(structure, encoding, digestMember, d);
@@ -119,9 +117,7 @@ static void setDigest(const void *structure, int encoding, digest *d) {
 
 /* ---- RDB, writing ---- */
 
-static void writeMember(void *arg, slice member) {
-    rdbWriteString(arg, member);
-}
+static void writeMember(void *arg, slice member) { rdbWriteString(arg, member); }
 
 static uint8_t setRdbType(const void *structure, int encoding) {
     unused(structure);
@@ -142,9 +138,7 @@ static void setRdbWrite(rdbWriter *w, const void *structure, int encoding) {
 
 /* ---- RDB, reading ---- */
 
-static bool addToTable(dict *d, slice member) {
-    return rdbReserveFor(member.len) && setTableTryAdd(d, member);
-}
+static bool addToTable(dict *d, slice member) { return rdbReserveFor(member.len) && setTableTryAdd(d, member); }
 
 /* Returns a table of the members of a listpack; NULL if one is repeated, or there is no memory. */
 static dict *tableOfListpack(const uint8_t *lp) {

@@ -28,9 +28,7 @@ static inline int streamIdCmp(streamId a, streamId b) {
     if (a.ms != b.ms) return a.ms < b.ms ? -1 : 1;
     return a.seq < b.seq ? -1 : a.seq > b.seq;
 }
-static inline bool streamIdIsZero(streamId id) {
-    return id.ms == 0 && id.seq == 0;
-}
+static inline bool streamIdIsZero(streamId id) { return id.ms == 0 && id.seq == 0; }
 /* Change the ID to the next, or the previous, one. Return false if it is the last, or the first. */
 bool streamIdNext(streamId *id) must_check;
 bool streamIdPrev(streamId *id) must_check;

@@ -52,9 +52,7 @@ bool streamGroupDestroy(stream *s, slice name) {
     return true;
 }
 
-size_t streamGroupCount(const stream *s) {
-    return s->groups ? raxSize(s->groups) : 0;
-}
+size_t streamGroupCount(const stream *s) { return s->groups ? raxSize(s->groups) : 0; }
 
 static void dupGroup(stream *to, slice name, const streamGroup *from) {
     streamGroup *g = streamGroupCreate(to, name, from->last_id, from->entries_read);

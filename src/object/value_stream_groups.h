@@ -67,9 +67,7 @@ streamConsumer *streamConsumerCreate(streamGroup *g, slice name, int64_t seen_ms
 streamConsumer *streamConsumerFind(const streamGroup *g, slice name); /* NULL if absent */
 /* Deletes a consumer with its pending entries. Returns their number. */
 size_t streamConsumerDelete(streamGroup *g, streamConsumer *c);
-static inline slice streamConsumerName(const streamConsumer *c) {
-    return sliceOf(c->name, c->name_len);
-}
+static inline slice streamConsumerName(const streamConsumer *c) { return sliceOf(c->name, c->name_len); }
 
 /* Returns how many entries were added up to this one; STREAM_READ_UNKNOWN if that is not known. */
 uint64_t streamEntriesUpTo(const stream *s, streamId id);

@@ -63,13 +63,9 @@ stream *streamCreate(void) {
     return s;
 }
 
-static bool hasNodes(const stream *s) {
-    return s->nodes && raxSize(s->nodes) > 0;
-}
+static bool hasNodes(const stream *s) { return s->nodes && raxSize(s->nodes) > 0; }
 
-size_t streamNodeCount(const stream *s) {
-    return (s->nodes ? raxSize(s->nodes) : 0) + (s->tail ? 1 : 0);
-}
+size_t streamNodeCount(const stream *s) { return (s->nodes ? raxSize(s->nodes) : 0) + (s->tail ? 1 : 0); }
 
 uint64_t streamTreeNodes(const stream *s) {
     return s->tail ? s->tree_nodes + (uint64_t)streamShapeAdded(s->nodes, s->tail_key) : s->tree_nodes;
@@ -142,9 +138,7 @@ typedef struct foundNode {
     bool bare, in_tree;
 } foundNode;
 
-static foundNode theTail(const stream *s) {
-    return (foundNode){.key = s->tail_key, .lp = s->tail};
-}
+static foundNode theTail(const stream *s) { return (foundNode){.key = s->tail_key, .lp = s->tail}; }
 
 static foundNode inTree(const raxIterator *it) {
     foundNode n = {.key = streamIdFromBytes((const uint8_t *)raxIterKey(it).ptr), .in_tree = true};
@@ -535,9 +529,7 @@ bool streamIterNext(streamIterator *it, streamId *id, size_t *fields) {
     return true;
 }
 
-void streamFindBegin(streamIterator *it, const stream *s) {
-    valueLogReset(it, s, STREAM_ID_MIN, STREAM_ID_MAX, false);
-}
+void streamFindBegin(streamIterator *it, const stream *s) { valueLogReset(it, s, STREAM_ID_MIN, STREAM_ID_MAX, false); }
 
 /* Entries that are passed before the tree is searched for the ID's node. */
 #define FIND_STEPS 8

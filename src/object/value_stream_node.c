@@ -111,9 +111,7 @@ uint64_t streamNodeEntries(const uint8_t *lp) {
     return (uint64_t)integerAt(at) + (uint64_t)integerAt(listpackNext(at));
 }
 
-uint64_t streamNodeLive(const uint8_t *lp) {
-    return (uint64_t)integerAt(listpackFirst(lp));
-}
+uint64_t streamNodeLive(const uint8_t *lp) { return (uint64_t)integerAt(listpackFirst(lp)); }
 
 /* ---- Changing ---- */
 

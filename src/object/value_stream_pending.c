@@ -40,9 +40,7 @@ static idKey keyOf(streamId id) {
     return k;
 }
 
-static slice keySlice(const idKey *k) {
-    return sliceOf(k->bytes, sizeof(k->bytes));
-}
+static slice keySlice(const idKey *k) { return sliceOf(k->bytes, sizeof(k->bytes)); }
 
 /* ---- Counts of a consumer ---------------------------------------------------------------------------------------- */
 
@@ -72,9 +70,7 @@ static size_t blockBytes(size_t entries) {
     return bytes < BLOCK_BYTES_MIN ? BLOCK_BYTES_MIN : bytes;
 }
 
-static uint32_t roomIn(size_t bytes) {
-    return (uint32_t)((bytes - sizeof(streamBlock)) / sizeof(streamPending));
-}
+static uint32_t roomIn(size_t bytes) { return (uint32_t)((bytes - sizeof(streamBlock)) / sizeof(streamPending)); }
 
 /* Returns the block that has, or would have, this ID; NULL if all are above it. */
 static streamBlock *blockFor(const streamGroup *g, streamId id) {

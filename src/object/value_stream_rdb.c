@@ -120,9 +120,7 @@ void streamRdbWrite(rdbWriter *w, const void *structure, int encoding) {
 
 /* ---- Reading ----------------------------------------------------------------------------------------------------- */
 
-static bool readId(rdbReader *r, streamId *id) {
-    return rdbReadCount(r, &id->ms) && rdbReadCount(r, &id->seq);
-}
+static bool readId(rdbReader *r, streamId *id) { return rdbReadCount(r, &id->ms) && rdbReadCount(r, &id->seq); }
 
 static bool readRawId(rdbReader *r, streamId *id) {
     if ((size_t)(r->end - r->p) < STREAM_ID_BYTES) return false;

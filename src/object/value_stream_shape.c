@@ -17,9 +17,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "value_stream_internal.h"
 
-uint64_t streamShapeEmpty(void) {
-    return 1;
-}
+uint64_t streamShapeEmpty(void) { return 1; }
 
 /* Returns the length of their common prefix. */
 static int common(slice a, const uint8_t *b) {
@@ -28,9 +26,7 @@ static int common(slice a, const uint8_t *b) {
     return n;
 }
 
-static int larger(int a, int b) {
-    return a > b ? a : b;
-}
+static int larger(int a, int b) { return a > b ? a : b; }
 
 /* Returns the longest prefix that `key` has in common with another key; -1 if there is none. */
 static int longestCommon(raxIterator *it, slice key) {

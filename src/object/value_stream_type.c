@@ -18,9 +18,7 @@ static void freeNode(void *node) {
     listpackFree(streamNodeBytes(node, &bare));
 }
 
-static void freeGroup(void *g) {
-    streamGroupFree(g);
-}
+static void freeGroup(void *g) { streamGroupFree(g); }
 
 void streamFree(stream *s) {
     if (s->nodes) raxRelease(s->nodes, freeNode);
@@ -62,9 +60,7 @@ static size_t sampledBytes(const rax *tree, size_t samples, size_t (*bytes_of)(c
     return bytes;
 }
 
-static size_t groupBytes(const void *g) {
-    return streamGroupMemUsage(g);
-}
+static size_t groupBytes(const void *g) { return streamGroupMemUsage(g); }
 
 static size_t nodeBytes(const void *node) {
     bool bare;

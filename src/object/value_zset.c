@@ -58,13 +58,9 @@ zsetEntry *zsetEntryCreate(slice member, double score) {
     return entry;
 }
 
-slice zsetEntryMember(const void *entry) {
-    return zsetMemberOf(entry);
-}
+slice zsetEntryMember(const void *entry) { return zsetMemberOf(entry); }
 
-double zsetEntryScore(const void *entry) {
-    return ((const zsetEntry *)entry)->score;
-}
+double zsetEntryScore(const void *entry) { return ((const zsetEntry *)entry)->score; }
 
 /* Returns the member's last byte, if it is in another line than the entry's first. */
 static const void *prefetchMember(const void *entry) {
@@ -80,13 +76,9 @@ static const dictType table_type = {
     .key_within = ENTRY_MEMBER_WITHIN,
 };
 
-static int compareMembers(const void *a, const void *b) {
-    return sliceCmp(zsetMemberOf(a), zsetMemberOf(b));
-}
+static int compareMembers(const void *a, const void *b) { return sliceCmp(zsetMemberOf(a), zsetMemberOf(b)); }
 
-uint64_t zsetHash(slice member) {
-    return hashBytes(member.ptr, member.len);
-}
+uint64_t zsetHash(slice member) { return hashBytes(member.ptr, member.len); }
 
 /* ---- Trees ---- */
 
@@ -173,9 +165,7 @@ static bool listpackPutPair(uint8_t **lp, const uint8_t *before, slice member, d
     return grown != NULL;
 }
 
-bool zsetListpackAppend(uint8_t **lp, slice member, double score) {
-    return listpackPutPair(lp, NULL, member, score);
-}
+bool zsetListpackAppend(uint8_t **lp, slice member, double score) { return listpackPutPair(lp, NULL, member, score); }
 
 /* Returns the position before which a new pair belongs; NULL for the end. Searches from the end, where most new pairs
  * belong. */
@@ -249,9 +239,7 @@ static size_t structureCount(const void *structure, int encoding) {
     return dictSize(((const zsetTree *)structure)->table);
 }
 
-size_t zsetCount(const robj *o) {
-    return structureCount(objectStructure(o), o->encoding);
-}
+size_t zsetCount(const robj *o) { return structureCount(objectStructure(o), o->encoding); }
 
 dict *zsetTable(const robj *o) {
     return o->encoding == OBJ_ENC_LISTPACK ? NULL : ((zsetTree *)objectStructure(o))->table;

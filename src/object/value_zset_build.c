@@ -120,9 +120,7 @@ static void reverse(zsetBuilder *b) {
 
 enum { DIGITS = 8, DIGIT_VALUES = 256, RADIX_MIN = 512 };
 
-static unsigned digitOf(uint64_t ordinal, int digit) {
-    return (unsigned)(ordinal >> 8 * digit) & (DIGIT_VALUES - 1);
-}
+static unsigned digitOf(uint64_t ordinal, int digit) { return (unsigned)(ordinal >> 8 * digit) & (DIGIT_VALUES - 1); }
 
 /* Sorts by ordinal, in passes of eight bits from the lowest; a digit that is the same in all ordinals costs nothing,
  * and integers have several of these. Returns which of the two arrays has the result. */

@@ -27,9 +27,7 @@ static bool memberIsBefore(slice member, const zsetLexEnd *end, bool upper) {
     return order < 0 || (order == 0 && end->open != upper);
 }
 
-static zsetRanks ranksBetween(size_t first, size_t end) {
-    return (zsetRanks){first, end > first ? end - first : 0};
-}
+static zsetRanks ranksBetween(size_t first, size_t end) { return (zsetRanks){first, end > first ? end - first : 0}; }
 
 static bool isBelow(double score, scoreBound bound) {
     return bound.after_equal ? score <= bound.score : score < bound.score;

@@ -49,9 +49,7 @@ static void failoverCheck(void) {
     debugAssert(!failover.force || failover.state == FAILOVER_NONE || (failover.host && failover.until_ms));
 }
 
-failoverState failoverNow(void) {
-    return failover.state;
-}
+failoverState failoverNow(void) { return failover.state; }
 
 const char *failoverText(void) {
     switch (failover.state) {
@@ -144,9 +142,7 @@ void failoverStep(void) {
     failoverCheck();
 }
 
-void failoverInit(void) {
-    primaryLinkOnFailover(answered);
-}
+void failoverInit(void) { primaryLinkOnFailover(answered); }
 
 /* ---- The command ---- */
 

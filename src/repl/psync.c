@@ -43,9 +43,7 @@ void psyncInit(gateFn *monitors, void (*ask)(client *c)) {
 /* ---- PSYNC, SYNC ---- */
 
 /* Returns whether PSYNC requests a full synchronization. */
-static bool asksForAll(slice id) {
-    return id.len > 0 && id.ptr[0] == '?';
-}
+static bool asksForAll(slice id) { return id.len > 0 && id.ptr[0] == '?'; }
 
 /* Returns the offset from which the replica can continue, or logs why it cannot and returns -1. It must request one of
  * the two replication IDs, and the backlog must have the bytes from the offset on. `wanted` counts from 1. */
@@ -183,13 +181,9 @@ static void synchronize(client *c, bool by_psync) {
     fullSyncAsk(r);
 }
 
-void psyncCommand(client *c) {
-    synchronize(c, true);
-}
+void psyncCommand(client *c) { synchronize(c, true); }
 
-void syncCommand(client *c) {
-    synchronize(c, false);
-}
+void syncCommand(client *c) { synchronize(c, false); }
 
 /* ---- REPLCONF ---- */
 
@@ -317,9 +311,7 @@ static bool setOption(client *c, replicaState *r, uint32_t at) {
     return true;
 }
 
-static bool readOffset(slice text, long long *out) {
-    return string2ll(text.ptr, text.len, out);
-}
+static bool readOffset(slice text, long long *out) { return string2ll(text.ptr, text.len, out); }
 
 /* Handles ACK <offset> [FACK <offset>], which have no reply. */
 static void takeAck(client *c, uint32_t at) {

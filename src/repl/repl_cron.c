@@ -106,9 +106,7 @@ static void forgetStream(uint64_t now_ms) {
               repl_settings.backlog_ttl_s);
 }
 
-void replSetCursorGrace(uint64_t seconds) {
-    cursor_grace_ms = seconds * 1000;
-}
+void replSetCursorGrace(uint64_t seconds) { cursor_grace_ms = seconds * 1000; }
 
 void replTick(void) {
     uint64_t now_ms = clockMonotonicMs();

@@ -127,9 +127,7 @@ static void writeSyncs(infoOut *o) {
     infoLine(o, "sync_partial_err:%lld", psync_stats.partial_err);
 }
 
-static void writeTargets(infoOut *o) {
-    infoLine(o, "migrate_cached_sockets:%zu", targetsKept());
-}
+static void writeTargets(infoOut *o) { infoLine(o, "migrate_cached_sockets:%zu", targetsKept()); }
 
 static void resetStats(void) {
     psync_stats = (psyncStats){0};

@@ -24,9 +24,7 @@
 
 static bool (*hide_user_data)(void); /* const after boot */
 
-void roleCommandsInit(bool (*hide)(void)) {
-    hide_user_data = hide;
-}
+void roleCommandsInit(bool (*hide)(void)) { hide_user_data = hide; }
 
 void roleLogPromotion(const char *why, const client *c) {
     sds who = clientCatIdentity(sdsEmpty(), c, hide_user_data());
@@ -83,9 +81,7 @@ void replicaofCommand(client *c) {
     roleFollow(c, c->argv[1], port);
 }
 
-void slaveofCommand(client *c) {
-    replicaofCommand(c);
-}
+void slaveofCommand(client *c) { replicaofCommand(c); }
 
 /* ---- ROLE ---- */
 

@@ -47,10 +47,6 @@ size_t respBool(char *out, bool v, int resp) {
     return putText(out, v ? ":1\r\n" : ":0\r\n", 4);
 }
 
-size_t respNull(char *out, int resp) {
-    return resp >= 3 ? putText(out, "_\r\n", 3) : putText(out, "$-1\r\n", 5);
-}
+size_t respNull(char *out, int resp) { return resp >= 3 ? putText(out, "_\r\n", 3) : putText(out, "$-1\r\n", 5); }
 
-size_t respNullArray(char *out, int resp) {
-    return resp >= 3 ? putText(out, "_\r\n", 3) : putText(out, "*-1\r\n", 5);
-}
+size_t respNullArray(char *out, int resp) { return resp >= 3 ? putText(out, "_\r\n", 3) : putText(out, "*-1\r\n", 5); }

@@ -18,17 +18,11 @@
 #define REPLY_ELEMENTS_MAX ((int64_t)1 << 60) /* far from overflow when counts are added */
 #define REPLY_BODY_MAX ((int64_t)1 << 60)
 
-void replyScannerReset(replyScanner *s) {
-    *s = (replyScanner){.pending = 1};
-}
+void replyScannerReset(replyScanner *s) { *s = (replyScanner){.pending = 1}; }
 
-static bool isLengthType(char type) {
-    return type != '\0' && strchr("$=!*~>%|", type) != NULL;
-}
+static bool isLengthType(char type) { return type != '\0' && strchr("$=!*~>%|", type) != NULL; }
 
-static bool isLineType(char type) {
-    return type != '\0' && strchr("+-:,#(_", type) != NULL;
-}
+static bool isLineType(char type) { return type != '\0' && strchr("+-:,#(_", type) != NULL; }
 
 /* Adds the count `n` of a header of `type`. Returns false if it is not valid for that type. */
 static bool addLength(replyScanner *s, char type, long long n) {

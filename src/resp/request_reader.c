@@ -77,9 +77,7 @@ void readerReset(requestReader *r, size_t pos) {
     r->error[0] = '\0';
 }
 
-void readerOutOfMemory(requestReader *r) {
-    requestReaderFail(r, "out of memory");
-}
+void readerOutOfMemory(requestReader *r) { requestReaderFail(r, "out of memory"); }
 
 static bool requestReaderReserve(requestReader *r) {
     if (likely(r->argc < r->args_cap)) return true;
@@ -89,13 +87,9 @@ static bool requestReaderReserve(requestReader *r) {
 }
 
 /* Returns the value of a digit, more than 9 for any other character. */
-static inline uint32_t digitOf(char c) {
-    return (uint32_t)(unsigned char)c - '0';
-}
+static inline uint32_t digitOf(char c) { return (uint32_t)(unsigned char)c - '0'; }
 
-static inline bool isCrlf(const char *p) {
-    return loadLe16(p) == ('\r' | '\n' << 8);
-}
+static inline bool isCrlf(const char *p) { return loadLe16(p) == ('\r' | '\n' << 8); }
 
 /* Reads a header's number of at most SHORT_DIGITS digits with its CRLF, all within [p, end): sets *value and returns
  * the position after it. Returns NULL for anything else, which requestReaderTakeLine() handles. */
@@ -272,9 +266,7 @@ static inline void takeUsualArgs(requestReader *r, const requestLimits *limits, 
 
 /* Returns whether the byte ends a word outside of quotes. Vertical tab and form feed may precede a word, but do not end
  * one. */
-static bool endsWord(char c) {
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
+static bool endsWord(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 /* Returns the byte that an escape in double quotes stands for; moves *p from the backslash to the byte after the
  * escape. */

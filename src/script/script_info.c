@@ -32,9 +32,7 @@ static void memory(infoOut *o) {
     infoBytes(o, "used_memory_scripts", eval.memory + kept);
 }
 
-static void scriptInfoEvicted(infoOut *o) {
-    infoLine(o, "evicted_scripts:%lld", evalCacheTotals().evicted);
-}
+static void scriptInfoEvicted(infoOut *o) { infoLine(o, "evicted_scripts:%lld", evalCacheTotals().evicted); }
 
 static void engines(infoOut *o) {
     evalTotals eval = evalCacheTotals();

@@ -133,17 +133,11 @@ static void setTitle(const char *program) {
     sdsFree(title);
 }
 
-void daemonSetTitle(void) {
-    setTitle(process.argv0);
-}
+void daemonSetTitle(void) { setTitle(process.argv0); }
 
-void daemonSetChildTitle(const char *title) {
-    setTitle(title);
-}
+void daemonSetChildTitle(const char *title) { setTitle(title); }
 
-const char *daemonExecutable(void) {
-    return process.executable;
-}
+const char *daemonExecutable(void) { return process.executable; }
 
 /* --- background and supervisor ---------------------------------------------------------------------- */
 
@@ -216,18 +210,14 @@ static void notify(const char *name, const char *value) {
 #endif
 }
 
-void daemonNotifyStatus(const char *status) {
-    notify("STATUS", status);
-}
+void daemonNotifyStatus(const char *status) { notify("STATUS", status); }
 
 void daemonNotifyReady(void) {
     notify("READY", "1");
     if (process.supervisor == SUPERVISED_UPSTART) raise(SIGSTOP);
 }
 
-void daemonNotifyStopping(void) {
-    notify("STOPPING", "1");
-}
+void daemonNotifyStopping(void) { notify("STOPPING", "1"); }
 
 void daemonWritePidFile(void) {
     if (!server_settings.pidfile) return;

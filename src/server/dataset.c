@@ -50,9 +50,7 @@ static bool loadSnapshot(void) {
     return true;
 }
 
-static bool isThere(const char *path) {
-    return access(path, F_OK) == 0;
-}
+static bool isThere(const char *path) { return access(path, F_OK) == 0; }
 
 /* Returns whether there is an append-only file, or a single file of the old form that becomes one. */
 static bool logIsThere(void) {

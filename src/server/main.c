@@ -49,9 +49,7 @@
 
 #define LOOP_FDS_AT_START 1024 /* grows as needed */
 
-static void onOutOfMemory(size_t size) {
-    serverPanic("Out Of Memory allocating %zu bytes!", size);
-}
+static void onOutOfMemory(size_t size) { serverPanic("Out Of Memory allocating %zu bytes!", size); }
 
 static void printUsage(FILE *to) {
     fputs("Usage: valkey-server [FILE] [--OPTION VALUE...]... [-]\n"
@@ -105,9 +103,7 @@ static void applyHashSeed(void) {
     hashSetKey((const uint8_t *)hex);
 }
 
-static bool hidesUserData(void) {
-    return admin_settings.hide_user_data_from_log;
-}
+static bool hidesUserData(void) { return admin_settings.hide_user_data_from_log; }
 
 /* Sets a child's title, and its OOM score, so that the kernel kills it rather than its parent. */
 static void settleChild(childPurpose purpose) {

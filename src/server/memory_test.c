@@ -62,14 +62,10 @@ static inline uint64_t wordOf(memoryPattern pattern, size_t number, uint64_t see
     return 0;
 }
 
-static uint64_t seedOf(unsigned round) {
-    return memoryTestMix(round + 1);
-}
+static uint64_t seedOf(unsigned round) { return memoryTestMix(round + 1); }
 
 /* Keeps the compiler from assuming what is in memory. */
-static void forgetMemory(const uint64_t *words) {
-    __asm__ volatile("" : : "r"(words) : "memory");
-}
+static void forgetMemory(const uint64_t *words) { __asm__ volatile("" : : "r"(words) : "memory"); }
 
 void memoryTestFill(uint64_t *words, size_t from, size_t to, memoryPattern pattern, unsigned round) {
     uint64_t seed = seedOf(round);

@@ -21,10 +21,8 @@ static const infoSection sections[] = {
     {.name = NULL},
 };
 
-#define LINES(...)                   \
-    .lines = (const char *const[]) { \
-        __VA_ARGS__, NULL            \
-    }
+#define LINES(...) \
+    .lines = (const char *const[]) { __VA_ARGS__, NULL }
 #define MODULES                                             \
     LINES("module:name=lua,ver=1,api=1,filters=0,usedby=[]" \
           ",using=[],options=[handle-repl-async-load|handle-atomic-slot-migration]")

@@ -108,9 +108,7 @@ static bool checkNodeIp(const char *text, long long number, const char **err) {
 
 /* ---- Applying a value ------------------------------------------------------------------------------- */
 
-static bool applyRdmaBind(const char **err) {
-    return pendingSettingsRefuse(err, "No RDMA building support.");
-}
+static bool applyRdmaBind(const char **err) { return pendingSettingsRefuse(err, "No RDMA building support."); }
 
 static bool applyRdmaPort(const char **err) {
     return !pending_settings.rdma_port || pendingSettingsRefuse(err, "No RDMA building support.");
@@ -210,9 +208,7 @@ static const setting rows[] = {
     SETTINGS_END,
 };
 
-void pendingSettingsRegister(void) {
-    settingRegister(rows);
-}
+void pendingSettingsRegister(void) { settingRegister(rows); }
 
 /* ---- Warnings about missing effects ----------------------------------------------------------------- */
 

@@ -11,13 +11,9 @@
 #include "info_table.h"
 #include "shutdown.h"
 
-static void buildId(infoOut *o) {
-    infoLine(o, "redis_build_id:%s", bannerBuildId());
-}
+static void buildId(infoOut *o) { infoLine(o, "redis_build_id:%s", bannerBuildId()); }
 
-static void supervisor(infoOut *o) {
-    infoLine(o, "process_supervised:%s", daemonSupervisedName());
-}
+static void supervisor(infoOut *o) { infoLine(o, "process_supervised:%s", daemonSupervisedName()); }
 
 static void hz(infoOut *o) {
     infoLine(o, "hz:%lld", server_settings.hz);
@@ -25,9 +21,7 @@ static void hz(infoOut *o) {
     infoLine(o, "clients_hz:%lld", server_settings.hz);
 }
 
-static void executable(infoOut *o) {
-    infoLine(o, "executable:%s", daemonExecutable());
-}
+static void executable(infoOut *o) { infoLine(o, "executable:%s", daemonExecutable()); }
 
 static void endingSoon(infoOut *o) {
     if (shutdownInMs() >= 0) infoLine(o, "shutdown_in_milliseconds:%lld", (long long)shutdownInMs());

@@ -244,9 +244,7 @@ failed:
     return false;
 }
 
-static bool applyOom(const char **err) {
-    return serverApplyOomScore(OOM_PRIMARY, err);
-}
+static bool applyOom(const char **err) { return serverApplyOomScore(OOM_PRIMARY, err); }
 
 bool serverSettingsApply(const char **err) {
     static char line[256];
@@ -346,6 +344,4 @@ static const setting rows[] = {
     SETTINGS_END,
 };
 
-void serverSettingsRegister(void) {
-    settingRegister(rows);
-}
+void serverSettingsRegister(void) { settingRegister(rows); }

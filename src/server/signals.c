@@ -45,10 +45,6 @@ void signalsInstall(void) {
     sigaction(SIGINT, &act, NULL);
 }
 
-int signalsShutdownAsked(void) {
-    return shutdown_asked;
-}
+int signalsShutdownAsked(void) { return shutdown_asked; }
 
-void signalsShutdownAnswered(void) {
-    shutdown_asked = 0;
-}
+void signalsShutdownAnswered(void) { shutdown_asked = 0; }

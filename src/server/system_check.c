@@ -29,9 +29,7 @@ static void readLine(const char *path, char *line, int size) {
     fclose(f);
 }
 
-static int64_t asUs(struct timeval t) {
-    return (int64_t)t.tv_sec * 1000000 + t.tv_usec;
-}
+static int64_t asUs(struct timeval t) { return (int64_t)t.tv_sec * 1000000 + t.tv_usec; }
 
 /* Checks whether reading the time takes a system call, by the kernel's share of the processor time. */
 static systemState checkSlowClock(void) {
@@ -97,13 +95,9 @@ static const struct {
                            "madvise > /sys/kernel/mm/transparent_hugepage/enabled -- then restart the server."},
 };
 
-systemState systemCheck(systemTrait trait) {
-    return traits[trait].check();
-}
+systemState systemCheck(systemTrait trait) { return traits[trait].check(); }
 
-const char *systemAdvice(systemTrait trait) {
-    return traits[trait].advice;
-}
+const char *systemAdvice(systemTrait trait) { return traits[trait].advice; }
 
 int systemCheckAll(void) {
     int exit_code = 0;

@@ -66,9 +66,7 @@ static void lookAtMain(void) {
 }
 
 /* Returns false for the SIGALRM of watchdogSetPeriod(), which only ends the wait, so that the new period is used. */
-static bool asksForStacks(const siginfo_t *info) {
-    return info->si_code != SI_QUEUE || info->si_pid != getpid();
-}
+static bool asksForStacks(const siginfo_t *info) { return info->si_code != SI_QUEUE || info->si_pid != getpid(); }
 
 static void watchdogRun(void *arg) {
     unused(arg);

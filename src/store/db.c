@@ -66,9 +66,7 @@ static const dictType expires_type = {
     .resizeAllowed = tableResizeAllowed,
 };
 
-static void dictJob(void (*job)(void *arg), void *arg) {
-    bioSubmit(BIO_LAZY_FREE, job, arg);
-}
+static void dictJob(void (*job)(void *arg), void *arg) { bioSubmit(BIO_LAZY_FREE, job, arg); }
 
 static serverDb *makeDbs(void) {
     serverDb *set = zcalloc((size_t)db_count, sizeof(*set));
@@ -90,9 +88,7 @@ void dbInit(int count) {
     dbs = makeDbs();
 }
 
-int dbCount(void) {
-    return db_count;
-}
+int dbCount(void) { return db_count; }
 
 serverDb *dbGet(int id) {
     assertMainRole();
@@ -105,22 +101,16 @@ serverDb *dbSelect(int id) {
     return db;
 }
 
-int dbId(const serverDb *db) {
-    return db->id;
-}
+int dbId(const serverDb *db) { return db->id; }
 
 const dict *dbDict(const serverDb *db, int slot) {
     unused(slot);
     return db->keys;
 }
 
-size_t dbSize(const serverDb *db) {
-    return dictSize(db->keys);
-}
+size_t dbSize(const serverDb *db) { return dictSize(db->keys); }
 
-bool dbExpand(serverDb *db, size_t keys) {
-    return dictExpand(db->keys, keys);
-}
+bool dbExpand(serverDb *db, size_t keys) { return dictExpand(db->keys, keys); }
 
 /* ---- Invariants ---- */
 
@@ -264,9 +254,7 @@ size_t dbExpireElements(serverDb *db, robj *entry, uint64_t hash, size_t max) {
     return dropped;
 }
 
-bool dbDropExpired(serverDb *db, robj *entry, uint64_t hash) {
-    return dropExpired(db, entry, hash, CHANGED_BY_EXPIRY);
-}
+bool dbDropExpired(serverDb *db, robj *entry, uint64_t hash) { return dropExpired(db, entry, hash, CHANGED_BY_EXPIRY); }
 
 void dbExpireNow(serverDb *db, robj *entry, hashedKey key) {
     bool dropped = dropExpired(db, entry, key.hash, CHANGED_BY_COMMAND);
@@ -633,9 +621,7 @@ void dbShadowBegin(void) {
     shadow = makeDbs();
 }
 
-serverDb *dbShadow(int id) {
-    return id >= 0 && id < db_count ? &shadow[id] : NULL;
-}
+serverDb *dbShadow(int id) { return id >= 0 && id < db_count ? &shadow[id] : NULL; }
 
 void dbShadowDrop(bool async) {
     assertMainRole();

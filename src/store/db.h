@@ -128,7 +128,5 @@ bool dbDropExpired(serverDb *db, robj *entry, uint64_t hash);
 void dbExpireNow(serverDb *db, robj *entry, hashedKey key);
 /* While expiry is paused, or the dataset is a copy of another server's, expired keys are hidden but not deleted, except
  * by a lookup for writing. */
-static inline bool expireDeletionAllowed(void) {
-    return !store_following.on && !storeStandsStill();
-}
+static inline bool expireDeletionAllowed(void) { return !store_following.on && !storeStandsStill(); }
 #endif

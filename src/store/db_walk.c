@@ -17,9 +17,7 @@ void dbIterBegin(dbIterator *it, serverDb *db, bool safe) {
     dictIterBegin(&it->it, db->keys, safe);
 }
 
-robj *dbIterNext(dbIterator *it) {
-    return dictIterNext(&it->it);
-}
+robj *dbIterNext(dbIterator *it) { return dictIterNext(&it->it); }
 
 #define MANY_MAX 64
 
@@ -34,9 +32,7 @@ size_t dbIterMany(dbIterator *it, size_t max, const robj **entries) {
     return n;
 }
 
-void dbIterEnd(dbIterator *it) {
-    dictIterEnd(&it->it);
-}
+void dbIterEnd(dbIterator *it) { dictIterEnd(&it->it); }
 
 uint64_t dbScan(const serverDb *db, uint64_t cursor, void (*fn)(void *arg, void **ref), void *arg) {
     keyspaceTouched(db, 0, TOUCH_READ_ALL);

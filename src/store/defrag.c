@@ -115,9 +115,7 @@ static void visitEntry(void *arg, void **ref) {
 
 /* ---- Large values ---- */
 
-static void forgetLastLarge(void) {
-    sdsFree(defrag.large[--defrag.large_count].key);
-}
+static void forgetLastLarge(void) { sdsFree(defrag.large[--defrag.large_count].key); }
 
 /* Offers a piece of the value noted last, unless it was deleted. Another value may have its name by now, even of
  * another type: then at most a part of that is skipped. */
@@ -225,14 +223,8 @@ long long defragRun(void) {
 
 /* ---- Figures ---- */
 
-int defragPercent(void) {
-    return defrag.percent;
-}
+int defragPercent(void) { return defrag.percent; }
 
-long long defragNowMs(void) {
-    return defrag.running ? (long long)(clockMonotonicUs() - defrag.began_us) / 1000 : 0;
-}
+long long defragNowMs(void) { return defrag.running ? (long long)(clockMonotonicUs() - defrag.began_us) / 1000 : 0; }
 
-long long defragTotalMs(void) {
-    return store_stats.defrag_us / 1000 + defragNowMs();
-}
+long long defragTotalMs(void) { return store_stats.defrag_us / 1000 + defragNowMs(); }

@@ -109,9 +109,7 @@ static uint64_t timeSliceUs(void) {
     return UINT64_MAX;
 }
 
-long long evictExceededUs(void) {
-    return exceeded_since_us ? (long long)(clockMonotonicUs() - exceeded_since_us) : 0;
-}
+long long evictExceededUs(void) { return exceeded_since_us ? (long long)(clockMonotonicUs() - exceeded_since_us) : 0; }
 
 static void noteExceeded(evictResult result) {
     if (result != EVICT_OK) {
@@ -135,9 +133,7 @@ static uint64_t scoreOf(const robj *o) {
     return lruIdleMs(o);
 }
 
-static void poolRemove(size_t at) {
-    memmove(&pool[at], &pool[at + 1], (--pool_count - at) * sizeof(pool[0]));
-}
+static void poolRemove(size_t at) { memmove(&pool[at], &pool[at + 1], (--pool_count - at) * sizeof(pool[0])); }
 
 /* Inserts the entry in order; the lowest score is dropped if the pool is full. */
 static void poolInsert(const robj *o, int dbid) {
@@ -308,6 +304,4 @@ static bool applyMaxmemory(const char **err) {
     return true;
 }
 
-void evictInit(void) {
-    settingOnApply("maxmemory", applyMaxmemory);
-}
+void evictInit(void) { settingOnApply("maxmemory", applyMaxmemory); }

@@ -12,8 +12,6 @@ typedef struct hashedKey {
     uint64_t hash; /* dictHash of name */
 } hashedKey;
 
-static inline hashedKey hashedKeyOf(slice name) {
-    return (hashedKey){name, hashBytes(name.ptr, name.len)};
-}
+static inline hashedKey hashedKeyOf(slice name) { return (hashedKey){name, hashBytes(name.ptr, name.len)}; }
 
 #endif

@@ -113,16 +113,11 @@ static void settleAll(void) {
     ledger.full = false;
 }
 
-bool keyspaceAllNotified(void) {
-    return ledger.count == 0 && !ledger.full;
-}
+bool keyspaceAllNotified(void) { return ledger.count == 0 && !ledger.full; }
 #else
-static void settleAll(void) {
-}
+static void settleAll(void) {}
 
-bool keyspaceAllNotified(void) {
-    return true;
-}
+bool keyspaceAllNotified(void) { return true; }
 #endif
 
 /* ---- Reporting ---- */

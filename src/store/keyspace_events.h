@@ -52,9 +52,7 @@ void keyspaceNotifyEvent(serverDb *db, int event_class, const char *event, slice
 #ifdef DEBUG_ASSERTIONS
 void keyspaceSettle(const serverDb *db, uint64_t hash);
 #else
-static inline void keyspaceSettle(const serverDb *db, uint64_t hash) {
-    unused(db), unused(hash);
-}
+static inline void keyspaceSettle(const serverDb *db, uint64_t hash) { unused(db), unused(hash); }
 #endif
 
 /* Reports that the running command has changed `key` of `db`, as `event`. `changes` is added to

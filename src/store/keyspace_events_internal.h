@@ -31,9 +31,7 @@ void keyspaceNotifySwapped(int a, int b);
 #ifdef DEBUG_ASSERTIONS
 void keyspaceOwe(const serverDb *db, uint64_t hash);
 #else
-static inline void keyspaceOwe(const serverDb *db, uint64_t hash) {
-    unused(db), unused(hash);
-}
+static inline void keyspaceOwe(const serverDb *db, uint64_t hash) { unused(db), unused(hash); }
 #endif
 
 #endif

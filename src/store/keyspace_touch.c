@@ -14,9 +14,7 @@
 #ifdef DEBUG_ASSERTIONS
 static keyTouchedFn *touched;
 
-void storeOnTouch(keyTouchedFn *fn) {
-    touched = fn;
-}
+void storeOnTouch(keyTouchedFn *fn) { touched = fn; }
 
 void keyspaceTouched(const serverDb *db, uint64_t hash, keyTouch touch) {
     if (touched) touched(db, hash, touch);

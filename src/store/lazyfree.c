@@ -80,13 +80,9 @@ static void lazyfreeSubmit(freeJob init) {
 
 /* ---- References ---- */
 
-void storeSetFreeSink(bool (*sink)(robj *dead)) {
-    free_sink = sink;
-}
+void storeSetFreeSink(bool (*sink)(robj *dead)) { free_sink = sink; }
 
-static bool isLargeString(const robj *o) {
-    return o->type == OBJ_STRING && o->value_len >= LARGE_STRING;
-}
+static bool isLargeString(const robj *o) { return o->type == OBJ_STRING && o->value_len >= LARGE_STRING; }
 
 static void submitAlone(robj *o, size_t counted) {
     debugAssert(o->refcount <= 1);
@@ -197,13 +193,9 @@ void lazyfreeCollect(void) {
 
 /* ---- Counters ---- */
 
-size_t lazyfreePending(void) {
-    return atomic_load_explicit(&pending_objects, memory_order_relaxed);
-}
+size_t lazyfreePending(void) { return atomic_load_explicit(&pending_objects, memory_order_relaxed); }
 
-size_t lazyfreePendingBytes(void) {
-    return atomic_load_explicit(&pending_bytes, memory_order_relaxed);
-}
+size_t lazyfreePendingBytes(void) { return atomic_load_explicit(&pending_bytes, memory_order_relaxed); }
 
 long long lazyfreeDone(void) {
     store_stats.lazyfreed_objects = atomic_load_explicit(&freed_objects, memory_order_relaxed);

@@ -41,9 +41,7 @@ void lruSetFrozen(unsigned why, bool frozen) {
     else lru_frozen &= ~why;
 }
 
-static uint32_t lfuBits(unsigned counter) {
-    return lfu_minutes << 8 | counter;
-}
+static uint32_t lfuBits(unsigned counter) { return lfu_minutes << 8 | counter; }
 
 uint32_t lruInitialBits(void) {
     return store_settings.maxmemory_policy & MAXMEMORY_FLAG_LFU ? lfuBits(LFU_INITIAL) : lru_clock;

@@ -18,9 +18,7 @@
 
 extern uint32_t lru_clock; /* read it by lruClock() */
 /* Returns the clock in seconds, 24 bits; cron refreshes it. */
-static inline uint32_t lruClock(void) {
-    return lru_clock;
-}
+static inline uint32_t lruClock(void) { return lru_clock; }
 void lruClockRefresh(int64_t now_ms); /* sets the clock to this time */
 uint32_t lruInitialBits(void);        /* for a new object: LRU now, or LFU counter 5 */
 void lfuTouch(robj *o);

@@ -31,9 +31,7 @@ static int databaseOf(slice key) {
     return (int)number;
 }
 
-static slice nameOf(slice key) {
-    return sliceOf(key.ptr + DB_BYTES, key.len - DB_BYTES);
-}
+static slice nameOf(slice key) { return sliceOf(key.ptr + DB_BYTES, key.len - DB_BYTES); }
 
 static void replicaExpiresRemember(rax *keys, int dbid, slice name, void *when) {
     uint32_t number = (uint32_t)dbid;
@@ -50,9 +48,7 @@ void replicaExpiresNote(int dbid, slice name, int64_t when_ms) {
     replicaExpiresRemember(own.keys, dbid, name, (void *)(intptr_t)when_ms);
 }
 
-static int swappedId(int dbid, int a, int b) {
-    return dbid == a ? b : dbid == b ? a : dbid;
-}
+static int swappedId(int dbid, int a, int b) { return dbid == a ? b : dbid == b ? a : dbid; }
 
 void replicaExpiresSwap(int a, int b) {
     assertMainRole();
@@ -69,9 +65,7 @@ void replicaExpiresSwap(int a, int b) {
     own.keys = keys;
 }
 
-size_t replicaExpiresCount(void) {
-    return own.keys ? raxSize(own.keys) : 0;
-}
+size_t replicaExpiresCount(void) { return own.keys ? raxSize(own.keys) : 0; }
 
 void replicaExpiresClear(void) {
     assertMainRole();

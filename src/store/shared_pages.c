@@ -28,9 +28,7 @@ void sharedPagesSet(bool shared) {
     setPolicy();
 }
 
-bool sharedPages(void) {
-    return pages.shared;
-}
+bool sharedPages(void) { return pages.shared; }
 
 void sharedPagesAllowResizing(bool allowed) {
     assertMainRole();

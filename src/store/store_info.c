@@ -16,13 +16,9 @@
 #include "store_settings.h"
 #include "store_state.h"
 
-static void clock(infoOut *o) {
-    infoLine(o, "lru_clock:%u", (unsigned)lruClock());
-}
+static void clock(infoOut *o) { infoLine(o, "lru_clock:%u", (unsigned)lruClock()); }
 
-static void uncounted(infoOut *o) {
-    infoLine(o, "mem_not_counted_for_evict:%zu", evictUncounted());
-}
+static void uncounted(infoOut *o) { infoLine(o, "mem_not_counted_for_evict:%zu", evictUncounted()); }
 
 static void limit(infoOut *o) {
     infoBytes(o, "maxmemory", (size_t)store_settings.maxmemory);
@@ -34,25 +30,17 @@ static void storeInfoFreed(infoOut *o) {
     infoLine(o, "lazyfreed_objects:%lld", lazyfreeDone());
 }
 
-static void changes(infoOut *o) {
-    infoLine(o, "rdb_changes_since_last_save:%lld", store_stats.dirty);
-}
+static void changes(infoOut *o) { infoLine(o, "rdb_changes_since_last_save:%lld", store_stats.dirty); }
 
-static void expired(infoOut *o) {
-    infoLine(o, "expired_keys:%lld", store_stats.expired_keys);
-}
+static void expired(infoOut *o) { infoLine(o, "expired_keys:%lld", store_stats.expired_keys); }
 
-static void expiredElements(infoOut *o) {
-    infoLine(o, "expired_fields:%lld", store_stats.expired_fields);
-}
+static void expiredElements(infoOut *o) { infoLine(o, "expired_fields:%lld", store_stats.expired_fields); }
 
 static void elementsStale(infoOut *o) {
     infoLine(o, "expired_keys_with_volatile_items_stale_perc:%.2f", store_stats.elements_stale_perc);
 }
 
-static void expiredStale(infoOut *o) {
-    infoLine(o, "expired_stale_perc:%.2f", store_stats.expired_stale_perc);
-}
+static void expiredStale(infoOut *o) { infoLine(o, "expired_stale_perc:%.2f", store_stats.expired_stale_perc); }
 
 static void expireCycle(infoOut *o) {
     infoLine(o, "expired_time_cap_reached_count:%lld", store_stats.expired_time_cap_reached);
@@ -68,9 +56,7 @@ static void lookups(infoOut *o) {
     infoLine(o, "keyspace_misses:%lld", store_stats.keyspace_misses);
 }
 
-static void defragState(infoOut *o) {
-    infoLine(o, "active_defrag_running:%d", defragPercent());
-}
+static void defragState(infoOut *o) { infoLine(o, "active_defrag_running:%d", defragPercent()); }
 
 static void defragFigures(infoOut *o) {
     infoLine(o, "active_defrag_hits:%lld", store_stats.defrag_hits);
@@ -90,9 +76,7 @@ static void databases(infoOut *o) {
     }
 }
 
-static void replicaExpires(infoOut *o) {
-    infoLine(o, "slave_expires_tracked_keys:%zu", replicaExpiresCount());
-}
+static void replicaExpires(infoOut *o) { infoLine(o, "slave_expires_tracked_keys:%zu", replicaExpiresCount()); }
 
 static void resetStats(void) {
     long long dirty = store_stats.dirty; /* not a statistic: it decides when to save */

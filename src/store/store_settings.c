@@ -119,6 +119,4 @@ static const setting rows[] = {
 
 SETTINGS_START_AT_DEFAULTS(rows)
 
-void storeSettingsRegister(void) {
-    settingRegister(rows);
-}
+void storeSettingsRegister(void) { settingRegister(rows); }

@@ -26,9 +26,7 @@ extern storeStats store_stats;
 /* The clock for expiry: wall time in milliseconds, refreshed once per batch of commands, so that a command (and a
  * transaction) sees a single time. */
 extern int64_t store_now_ms; /* read by storeNowMs(), set by storeSetNowMs() */
-static inline int64_t storeNowMs(void) {
-    return store_now_ms;
-}
+static inline int64_t storeNowMs(void) { return store_now_ms; }
 void storeSetNowMs(int64_t now_ms); /* sets the clock and the expire horizon */
 /* Sets whether expires are ignored, so that no key counts as expired: while loading a file, or executing the primary's
  * commands. */
@@ -51,9 +49,7 @@ void storeSetFollowing(storeFollowing now);
 extern int64_t store_expire_cutoff_ms;
 /* Returns whether an expire that a command sets has already passed, so that its key is deleted immediately. False while
  * expires are ignored, or the dataset follows another server's, which will send the deletion. */
-static inline bool storeTimeIsOver(int64_t when_ms) {
-    return when_ms <= store_expire_cutoff_ms && !store_following.on;
-}
+static inline bool storeTimeIsOver(int64_t when_ms) { return when_ms <= store_expire_cutoff_ms && !store_following.on; }
 
 /* Put what this layer shows and offers into the tables of the layers below. Boot only. */
 void storeInfoRegister(void);

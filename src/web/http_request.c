@@ -28,9 +28,7 @@
 #define BLANK_LINES_MAX 4
 #define WEIGHT_ONE 1000
 
-void httpRequestReset(httpRequest *r) {
-    *r = (httpRequest){.method = HTTP_OTHER};
-}
+void httpRequestReset(httpRequest *r) { *r = (httpRequest){.method = HTTP_OTHER}; }
 
 /* ---- Bytes ---- */
 

@@ -637,9 +637,7 @@ static void threadMain(void *arg) {
 
 /* ---- Main ---- */
 
-bool httpServerRuns(void) {
-    return web.runs;
-}
+bool httpServerRuns(void) { return web.runs; }
 
 void httpServerStart(const httpServerSetup *setup) {
     assertMainThread();

@@ -58,13 +58,9 @@ static void openMetricsPut(writer *w, const char *p, size_t len) {
     debugAssert(w->len <= w->cap);
 }
 
-static void putStr(writer *w, const char *text) {
-    openMetricsPut(w, text, strlen(text));
-}
+static void putStr(writer *w, const char *text) { openMetricsPut(w, text, strlen(text)); }
 
-static void putSlice(writer *w, slice s) {
-    openMetricsPut(w, s.ptr, s.len);
-}
+static void putSlice(writer *w, slice s) { openMetricsPut(w, s.ptr, s.len); }
 
 static void putNumber(writer *w, long long value) {
     char digits[LONG_STR_SIZE];

@@ -32,9 +32,7 @@ struct webAccess {
     size_t count, room;
 };
 
-uint64_t webAccessVersion(void) {
-    return aclVersion();
-}
+uint64_t webAccessVersion(void) { return aclVersion(); }
 
 /* ---- Making: main ---- */
 
@@ -46,13 +44,9 @@ static bool webAccessMayRun(const user *u, uint32_t argc, const slice *words) {
     return cmd && aclCheck(u, &q, &index) == ACL_ALLOWED;
 }
 
-static bool mayLook(const user *u) {
-    return webAccessMayRun(u, 1, (slice[]){sliceStr("info")});
-}
+static bool mayLook(const user *u) { return webAccessMayRun(u, 1, (slice[]){sliceStr("info")}); }
 
-static bool seesKeys(const user *u) {
-    return webAccessMayRun(u, 2, (slice[]){sliceStr("hotkeys"), sliceStr("get")});
-}
+static bool seesKeys(const user *u) { return webAccessMayRun(u, 2, (slice[]){sliceStr("hotkeys"), sliceStr("get")}); }
 
 static void copyUser(void *arg, const user *u) {
     webAccess *a = arg;
@@ -91,9 +85,7 @@ void webAccessFree(webAccess *a) {
 
 /* ---- Checks: the thread that owns the copy ---- */
 
-bool webAccessIsLocal(const webAccess *a) {
-    return a->is_open && a->is_protected;
-}
+bool webAccessIsLocal(const webAccess *a) { return a->is_open && a->is_protected; }
 
 /* Compares all hashes of a user, each to its end, so that the time does not depend on the password. */
 static bool passwordIs(const webUser *u, const char digits[PASSWORD_HASH_LEN]) {

@@ -24,17 +24,11 @@ static const unsigned char bytes[] = {
 
 static char etag[24], fields[WEB_PAGE_FIELDS_MAX];
 
-slice webPage(void) {
-    return sliceOf(bytes, sizeof(bytes));
-}
+slice webPage(void) { return sliceOf(bytes, sizeof(bytes)); }
 
-const char *webPageEtag(void) {
-    return etag;
-}
+const char *webPageEtag(void) { return etag; }
 
-const char *webPageFields(void) {
-    return fields;
-}
+const char *webPageFields(void) { return fields; }
 
 /* ---- Digests ---- */
 

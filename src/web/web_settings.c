@@ -47,6 +47,4 @@ static const setting rows[] = {
     SETTINGS_END,
 };
 
-void webSettingsRegister(void) {
-    settingRegister(rows);
-}
+void webSettingsRegister(void) { settingRegister(rows); }

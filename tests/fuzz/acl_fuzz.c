@@ -13,9 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define WORDS_MAX 200
 
-static void handler(client *c) {
-    unused(c);
-}
+static void handler(client *c) { unused(c); }
 
 #define IN(categories) .proc = handler, .arity = -1, .acl_categories = categories
 
@@ -26,9 +24,7 @@ static serverCommand commands[] = {{.name = "get", IN(ACL_CATEGORY_READ | ACL_CA
                                    {.name = "select", IN(ACL_CATEGORY_FAST)},
                                    {.name = "config", .arity = -2, .subcommands = in_config}};
 
-static sds textOf(const user *u) {
-    return userCat(sdsEmpty(), u);
-}
+static sds textOf(const user *u) { return userCat(sdsEmpty(), u); }
 
 /* Applies the words. Returns false if one was refused. */
 static bool apply(user *u, const slice *words, int count) {

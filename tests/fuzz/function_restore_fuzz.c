@@ -18,13 +18,9 @@ static sds load(functionLibrary *library, slice code, bool limited) {
     return refused ? sdsNew(refused) : NULL;
 }
 
-static void forget(int function) {
-    unused(function);
-}
+static void forget(int function) { unused(function); }
 
-static void reset(bool async) {
-    unused(async);
-}
+static void reset(bool async) { unused(async); }
 
 static const functionEngine names = {.name = "LUA", .load = load, .forget = forget, .reset = reset};
 

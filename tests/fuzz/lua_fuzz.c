@@ -28,9 +28,7 @@ typedef struct choices {
     int depth;
 } choices;
 
-static unsigned draw(choices *from, unsigned below) {
-    return from->at < from->end ? *from->at++ % below : 0;
-}
+static unsigned draw(choices *from, unsigned below) { return from->at < from->end ? *from->at++ % below : 0; }
 
 static const char *const atoms[] = {"nil",
                                     "true",

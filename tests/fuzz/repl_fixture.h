@@ -47,9 +47,7 @@
 
 static aeEventLoop *loop;
 
-static bool hideNothing(void) {
-    return false;
-}
+static bool hideNothing(void) { return false; }
 
 static serverIdentity identity(void) {
     return (serverIdentity){.name = "fuzz", .version = "1.2.3", .mode = "standalone", .role = "replica"};

@@ -101,8 +101,7 @@ static void prepare(void) {
 
 /* ---- The replica ---- */
 
-static void nothing(void) {
-}
+static void nothing(void) {}
 
 static linkJob *jobOf(uint8_t how) {
     linkJob *job = linkJobCreate(handshakeWork, nothing);

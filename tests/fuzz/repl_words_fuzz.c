@@ -22,9 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static client *clients[WHO]; /* NULL if closed or not connected yet */
 static int peers[WHO];
 
-static void nobody(bool whole) {
-    unused(whole);
-}
+static void nobody(bool whole) { unused(whole); }
 
 static void forget(client *c) {
     for (int i = 0; i < WHO; i++)

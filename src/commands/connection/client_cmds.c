@@ -29,13 +29,9 @@ static void setFlag(client *c, uint64_t flag) {
     addReplyOk(c);
 }
 
-void clientNoEvictCommand(client *c) {
-    setFlag(c, CLIENT_NO_EVICT);
-}
+void clientNoEvictCommand(client *c) { setFlag(c, CLIENT_NO_EVICT); }
 
-void clientNoTouchCommand(client *c) {
-    setFlag(c, CLIENT_NO_TOUCH);
-}
+void clientNoTouchCommand(client *c) { setFlag(c, CLIENT_NO_TOUCH); }
 
 /* ON is refused unless import-mode is set; OFF is always accepted. */
 void clientImportSourceCommand(client *c) {
@@ -45,9 +41,7 @@ void clientImportSourceCommand(client *c) {
 
 /* ---- Identity --------------------------------------------------------------------------------------------------- */
 
-void clientIdCommand(client *c) {
-    addReplyLongLong(c, (long long)c->id);
-}
+void clientIdCommand(client *c) { addReplyLongLong(c, (long long)c->id); }
 
 void clientInfoCommand(client *c) {
     sds text = sdsCatLen(clientCatInfo(sdsEmpty(), c), "\n", 1);

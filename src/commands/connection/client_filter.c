@@ -23,9 +23,7 @@
 
 /* ---- Checks of a client ----------------------------------------------------------------------------------------- */
 
-static bool textIs(const sds have, slice want) {
-    return have && sliceEq(sdsSlice(have), want);
-}
+static bool textIs(const sds have, slice want) { return have && sliceEq(sdsSlice(have), want); }
 
 /* Compares with the peer's address without its port and, for IPv6, without brackets. */
 static bool ipIs(const client *c, slice want) {

@@ -64,9 +64,7 @@ static long long killMatching(client *asking, const clientFilter *f, bool *self)
 }
 
 /* Returns the client for which the command runs; for a command of a script, the client that has called the script. */
-static client *caller(client *c) {
-    return programOwns(c) ? callCurrentClient() : c;
-}
+static client *caller(client *c) { return programOwns(c) ? callCurrentClient() : c; }
 
 /* CLIENT KILL ip:port, the form without options: kills one client, which may be the calling one. */
 static void killByAddress(client *c) {

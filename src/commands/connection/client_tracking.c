@@ -23,13 +23,9 @@ typedef struct trackingArgs {
     size_t prefix_count;
 } trackingArgs;
 
-static bool isOn(const client *c) {
-    return c->flags & CLIENT_TRACKING;
-}
+static bool isOn(const client *c) { return c->flags & CLIENT_TRACKING; }
 
-static uint32_t modeOf(const client *c) {
-    return isOn(c) ? trackingOf(c)->mode : 0;
-}
+static uint32_t modeOf(const client *c) { return isOn(c) ? trackingOf(c)->mode : 0; }
 
 /* ---- CLIENT TRACKING: parsing ---- */
 
@@ -97,9 +93,7 @@ static void replyOverlap(client *c, slice prefix, const char *which, slice with)
                         (int)prefix.len, prefix.ptr, which, (int)with.len, with.ptr);
 }
 
-static bool overlap(slice a, slice b) {
-    return bytesEq(a.ptr, b.ptr, a.len < b.len ? a.len : b.len);
-}
+static bool overlap(slice a, slice b) { return bytesEq(a.ptr, b.ptr, a.len < b.len ? a.len : b.len); }
 
 static int inOrder(const void *a, const void *b) {
     const slice *const *x = a, *const *y = b;
@@ -205,9 +199,7 @@ void clientCachingCommand(client *c) {
     }
 }
 
-void clientGetredirCommand(client *c) {
-    addReplyLongLong(c, isOn(c) ? (long long)trackingOf(c)->redirect : -1);
-}
+void clientGetredirCommand(client *c) { addReplyLongLong(c, isOn(c) ? (long long)trackingOf(c)->redirect : -1); }
 
 static void replyFlags(client *c) {
     uint32_t mode = modeOf(c);

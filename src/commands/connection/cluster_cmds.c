@@ -13,11 +13,7 @@
 #include "hash.h"
 #include "reply.h"
 
-void clusterKeyslotCommand(client *c) {
-    addReplyLongLong(c, keyHashSlot(c->argv[2].ptr, c->argv[2].len));
-}
+void clusterKeyslotCommand(client *c) { addReplyLongLong(c, keyHashSlot(c->argv[2].ptr, c->argv[2].len)); }
 
 /* Handles every other command of this file, whatever its arguments. */
-void clusterDisabledCommand(client *c) {
-    addReplyError(c, "This instance has cluster support disabled");
-}
+void clusterDisabledCommand(client *c) { addReplyError(c, "This instance has cluster support disabled"); }

@@ -176,9 +176,7 @@ void commandInfoCommand(client *c) {
     for (uint32_t i = 2; i < c->argc; i++) replyInfo(c, commandLookupByName(c->argv[i]));
 }
 
-void commandCountCommand(client *c) {
-    addReplyLongLong(c, (long long)commandCount());
-}
+void commandCountCommand(client *c) { addReplyLongLong(c, (long long)commandCount()); }
 
 /* ---- COMMAND DOCS ----------------------------------------------------------------------------------------------- */
 
@@ -384,10 +382,6 @@ static void replyKeys(client *c, bool with_flags) {
     if (keys != on_stack) zfree(keys);
 }
 
-void commandGetkeysCommand(client *c) {
-    replyKeys(c, false);
-}
+void commandGetkeysCommand(client *c) { replyKeys(c, false); }
 
-void commandGetkeysandflagsCommand(client *c) {
-    replyKeys(c, true);
-}
+void commandGetkeysandflagsCommand(client *c) { replyKeys(c, true); }

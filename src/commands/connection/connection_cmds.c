@@ -20,9 +20,7 @@
 
 static serverIdentity (*get_identity)(void);
 
-void connectionSetIdentity(serverIdentity (*identity)(void)) {
-    get_identity = identity;
-}
+void connectionSetIdentity(serverIdentity (*identity)(void)) { get_identity = identity; }
 
 void pingCommand(client *c) {
     if (c->argc > 2) {
@@ -39,9 +37,7 @@ void pingCommand(client *c) {
     }
 }
 
-void echoCommand(client *c) {
-    addReplyBulk(c, c->argv[1]);
-}
+void echoCommand(client *c) { addReplyBulk(c, c->argv[1]); }
 
 void selectCommand(client *c) {
     int id;

@@ -30,9 +30,7 @@ void replyModules(client *c) {
     addReplyEmptyArray(c);
 }
 
-void moduleListCommand(client *c) {
-    replyModules(c);
-}
+void moduleListCommand(client *c) { replyModules(c); }
 
 void moduleLoadCommand(client *c) {
     serverLog(LL_WARNING, "Module %.*s failed to load: this server loads no modules",
@@ -40,9 +38,7 @@ void moduleLoadCommand(client *c) {
     addReplyError(c, "Error loading the extension. Please check the server logs.");
 }
 
-void moduleLoadexCommand(client *c) {
-    moduleLoadCommand(c);
-}
+void moduleLoadexCommand(client *c) { moduleLoadCommand(c); }
 
 void moduleUnloadCommand(client *c) {
     if (sliceIs(c->argv[2], NAME)) addReplyError(c, "Error unloading module: it is a part of this server");

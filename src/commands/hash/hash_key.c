@@ -105,6 +105,4 @@ void hashNotifyExpired(client *c, hashedKey key, size_t fields) {
     keyEvent(c, key, NOTIFY_HASH, "hexpired");
 }
 
-void hashFieldTtlsChanged(client *c, hashedKey key, robj *o) {
-    dbFieldTtlsChanged(c->db, o, key);
-}
+void hashFieldTtlsChanged(client *c, hashedKey key, robj *o) { dbFieldTtlsChanged(c->db, o, key); }

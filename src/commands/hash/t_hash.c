@@ -317,21 +317,13 @@ static void getAllGeneric(client *c, unsigned what) {
     if (n) addLive(c, o, what);
 }
 
-void hkeysCommand(client *c) {
-    getAllGeneric(c, WITH_NAMES);
-}
+void hkeysCommand(client *c) { getAllGeneric(c, WITH_NAMES); }
 
-void hvalsCommand(client *c) {
-    getAllGeneric(c, WITH_VALUES);
-}
+void hvalsCommand(client *c) { getAllGeneric(c, WITH_VALUES); }
 
-void hgetallCommand(client *c) {
-    getAllGeneric(c, WITH_NAMES | WITH_VALUES);
-}
+void hgetallCommand(client *c) { getAllGeneric(c, WITH_NAMES | WITH_VALUES); }
 
-static bool fieldHidden(const void *entry) {
-    return hashHidden(hashFieldTime(entry));
-}
+static bool fieldHidden(const void *entry) { return hashHidden(hashFieldTime(entry)); }
 
 static void addField(client *c, const void *entry, bool keys_only) {
     hashPair pair;

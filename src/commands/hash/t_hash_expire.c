@@ -127,21 +127,13 @@ static void expireGeneric(client *c, uint32_t form) {
     else if (changes.set && form != OPT_PXAT) propagateTimes(c, when_ms);
 }
 
-void hexpireCommand(client *c) {
-    expireGeneric(c, OPT_EX);
-}
+void hexpireCommand(client *c) { expireGeneric(c, OPT_EX); }
 
-void hpexpireCommand(client *c) {
-    expireGeneric(c, OPT_PX);
-}
+void hpexpireCommand(client *c) { expireGeneric(c, OPT_PX); }
 
-void hexpireatCommand(client *c) {
-    expireGeneric(c, OPT_EXAT);
-}
+void hexpireatCommand(client *c) { expireGeneric(c, OPT_EXAT); }
 
-void hpexpireatCommand(client *c) {
-    expireGeneric(c, OPT_PXAT);
-}
+void hpexpireatCommand(client *c) { expireGeneric(c, OPT_PXAT); }
 
 void hpersistCommand(client *c) {
     robj *o;
@@ -195,21 +187,13 @@ static void ttlGeneric(client *c, uint32_t form) {
     }
 }
 
-void httlCommand(client *c) {
-    ttlGeneric(c, OPT_EX);
-}
+void httlCommand(client *c) { ttlGeneric(c, OPT_EX); }
 
-void hpttlCommand(client *c) {
-    ttlGeneric(c, OPT_PX);
-}
+void hpttlCommand(client *c) { ttlGeneric(c, OPT_PX); }
 
-void hexpiretimeCommand(client *c) {
-    ttlGeneric(c, OPT_EXAT);
-}
+void hexpiretimeCommand(client *c) { ttlGeneric(c, OPT_EXAT); }
 
-void hpexpiretimeCommand(client *c) {
-    ttlGeneric(c, OPT_PXAT);
-}
+void hpexpiretimeCommand(client *c) { ttlGeneric(c, OPT_PXAT); }
 
 /* ---- HGETEX, HSETEX ---------------------------------------------------------------------------------------------- */
 

@@ -16,9 +16,7 @@
 #define US_PER_S 1000000
 #define ALL_DBS (-1)
 
-void dbsizeCommand(client *c) {
-    addReplyLongLong(c, (long long)dbSize(c->db));
-}
+void dbsizeCommand(client *c) { addReplyLongLong(c, (long long)dbSize(c->db)); }
 
 /* Parses [ASYNC|SYNC]. Returns false after an error reply. */
 static bool parseFlushMode(client *c, bool *async) {
@@ -35,9 +33,7 @@ static bool parseFlushMode(client *c, bool *async) {
 
 static void (*after_flushall)(void); /* const after startup; may be NULL */
 
-void flushallSetAfter(void (*after)(void)) {
-    after_flushall = after;
-}
+void flushallSetAfter(void (*after)(void)) { after_flushall = after; }
 
 static void flushGeneric(client *c, int dbid) {
     bool async;
@@ -47,13 +43,9 @@ static void flushGeneric(client *c, int dbid) {
     addReplyOk(c);
 }
 
-void flushdbCommand(client *c) {
-    flushGeneric(c, dbId(c->db));
-}
+void flushdbCommand(client *c) { flushGeneric(c, dbId(c->db)); }
 
-void flushallCommand(client *c) {
-    flushGeneric(c, ALL_DBS);
-}
+void flushallCommand(client *c) { flushGeneric(c, ALL_DBS); }
 
 /* A client keeps the number of its database, so after SWAPDB it sees the other database's keys. */
 void swapdbCommand(client *c) {

@@ -157,6 +157,4 @@ void restoreCommand(client *c) {
 }
 
 /* RESTORE-ASKING is RESTORE for keys of a cluster slot that is being imported. */
-void restoreAskingCommand(client *c) {
-    restoreCommand(c);
-}
+void restoreAskingCommand(client *c) { restoreCommand(c); }

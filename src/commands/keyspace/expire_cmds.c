@@ -52,21 +52,13 @@ static void expireGeneric(client *c, uint32_t form) {
 }
 
 /* EXPIRE key seconds [NX|XX|GT|LT] */
-void expireCommand(client *c) {
-    expireGeneric(c, OPT_EX);
-}
+void expireCommand(client *c) { expireGeneric(c, OPT_EX); }
 
-void expireatCommand(client *c) {
-    expireGeneric(c, OPT_EXAT);
-}
+void expireatCommand(client *c) { expireGeneric(c, OPT_EXAT); }
 
-void pexpireCommand(client *c) {
-    expireGeneric(c, OPT_PX);
-}
+void pexpireCommand(client *c) { expireGeneric(c, OPT_PX); }
 
-void pexpireatCommand(client *c) {
-    expireGeneric(c, OPT_PXAT);
-}
+void pexpireatCommand(client *c) { expireGeneric(c, OPT_PXAT); }
 
 /* ---- TTL ---- */
 
@@ -81,21 +73,13 @@ static void ttlGeneric(client *c, uint32_t form) {
     addReplyLongLong(c, expireTimeShown(objectExpire(o), form));
 }
 
-void ttlCommand(client *c) {
-    ttlGeneric(c, OPT_EX);
-}
+void ttlCommand(client *c) { ttlGeneric(c, OPT_EX); }
 
-void pttlCommand(client *c) {
-    ttlGeneric(c, OPT_PX);
-}
+void pttlCommand(client *c) { ttlGeneric(c, OPT_PX); }
 
-void expiretimeCommand(client *c) {
-    ttlGeneric(c, OPT_EXAT);
-}
+void expiretimeCommand(client *c) { ttlGeneric(c, OPT_EXAT); }
 
-void pexpiretimeCommand(client *c) {
-    ttlGeneric(c, OPT_PXAT);
-}
+void pexpiretimeCommand(client *c) { ttlGeneric(c, OPT_PXAT); }
 
 /* ---- PERSIST ---- */
 

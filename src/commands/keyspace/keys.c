@@ -49,13 +49,9 @@ static void deleteGeneric(client *c, bool lazily) {
     addReplyLongLong(c, deleted);
 }
 
-void delCommand(client *c) {
-    deleteGeneric(c, store_settings.lazyfree_user_del);
-}
+void delCommand(client *c) { deleteGeneric(c, store_settings.lazyfree_user_del); }
 
-void unlinkCommand(client *c) {
-    deleteGeneric(c, true);
-}
+void unlinkCommand(client *c) { deleteGeneric(c, true); }
 
 static void countGeneric(client *c, int lookup_flags) {
     long long found = 0;
@@ -67,13 +63,9 @@ static void countGeneric(client *c, int lookup_flags) {
     addReplyLongLong(c, found);
 }
 
-void existsCommand(client *c) {
-    countGeneric(c, LOOKUP_NOTOUCH);
-}
+void existsCommand(client *c) { countGeneric(c, LOOKUP_NOTOUCH); }
 
-void touchCommand(client *c) {
-    countGeneric(c, LOOKUP_NONE);
-}
+void touchCommand(client *c) { countGeneric(c, LOOKUP_NONE); }
 
 /* ---- TYPE, KEYS, RANDOMKEY ---- */
 
@@ -134,13 +126,9 @@ static void renameGeneric(client *c, bool only_if_free) {
     else addReplyOk(c);
 }
 
-void renameCommand(client *c) {
-    renameGeneric(c, false);
-}
+void renameCommand(client *c) { renameGeneric(c, false); }
 
-void renamenxCommand(client *c) {
-    renameGeneric(c, true);
-}
+void renamenxCommand(client *c) { renameGeneric(c, true); }
 
 /* Selects the database whose number is argument `index`. Returns NULL after an error reply. */
 static serverDb *dbFromArg(client *c, uint32_t index) {
@@ -151,9 +139,7 @@ static serverDb *dbFromArg(client *c, uint32_t index) {
     return db;
 }
 
-static void addReplySameObject(client *c) {
-    addReplyError(c, "source and destination objects are the same");
-}
+static void addReplySameObject(client *c) { addReplyError(c, "source and destination objects are the same"); }
 
 /* MOVE key db */
 void moveCommand(client *c) {

@@ -58,9 +58,7 @@ static void popOfKeys(client *c, const popKind *kind, uint32_t at, const int64_t
     else addReplyNullArray(c);
 }
 
-void multiPop(client *c, const popKind *kind) {
-    popOfKeys(c, kind, 1, NULL);
-}
+void multiPop(client *c, const popKind *kind) { popOfKeys(c, kind, 1, NULL); }
 
 void multiPopBlocking(client *c, const popKind *kind) {
     int64_t wait;

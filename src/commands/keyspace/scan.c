@@ -28,9 +28,7 @@
 /* ---- Arguments ---- */
 
 /* Cuts the text at a NUL byte, where a cursor or type name ends. */
-static slice untilNul(slice s) {
-    return sliceOf(s.ptr, strnlen(s.ptr, s.len));
-}
+static slice untilNul(slice s) { return sliceOf(s.ptr, strnlen(s.ptr, s.len)); }
 
 /* Parses a cursor. Text that is not a plain number is parsed as strtoull() does, which allows blanks before it, a sign
  * and leading zeros. */

@@ -200,9 +200,7 @@ static bool addItem(sorting *s, size_t room, const listpackValue *v) {
     return true;
 }
 
-static bool isSortable(const robj *o) {
-    return !o || o->type == OBJ_LIST || o->type == OBJ_SET || o->type == OBJ_ZSET;
-}
+static bool isSortable(const robj *o) { return !o || o->type == OBJ_LIST || o->type == OBJ_SET || o->type == OBJ_ZSET; }
 
 static size_t elementsOf(const robj *o) {
     if (!o) return 0;
@@ -274,9 +272,7 @@ static bool sortLoad(sorting *s, const robj *o, const sortOptions *opts) {
 
 /* ---- Weights ---- */
 
-static slice untilNul(slice text) {
-    return sliceOf(text.ptr, text.ptr ? strnlen(text.ptr, text.len) : 0);
-}
+static slice untilNul(slice text) { return sliceOf(text.ptr, text.ptr ? strnlen(text.ptr, text.len) : 0); }
 
 static bool parseScore(slice text, double *score) {
     text = untilNul(text);
@@ -561,11 +557,7 @@ static void sortGeneric(client *c, bool may_store) {
 }
 
 /* SORT key [BY pattern] [LIMIT offset count] [GET pattern ...] [ASC|DESC] [ALPHA] [STORE destination] */
-void sortCommand(client *c) {
-    sortGeneric(c, true);
-}
+void sortCommand(client *c) { sortGeneric(c, true); }
 
 /* SORT_RO key [BY pattern] [LIMIT offset count] [GET pattern ...] [ASC|DESC] [ALPHA] */
-void sortRoCommand(client *c) {
-    sortGeneric(c, false);
-}
+void sortRoCommand(client *c) { sortGeneric(c, false); }

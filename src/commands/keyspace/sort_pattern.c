@@ -51,9 +51,7 @@ sortPattern sortPatternOf(slice text) {
     return p;
 }
 
-static size_t nameBytes(const sortPattern *p, size_t element) {
-    return p->before.len + element + p->after.len;
-}
+static size_t nameBytes(const sortPattern *p, size_t element) { return p->before.len + element + p->after.len; }
 
 sortLookups *sortLookupsCreate(const sortPattern *patterns, size_t count, size_t longest) {
     size_t size = NAMES_BYTES;
@@ -67,13 +65,9 @@ sortLookups *sortLookupsCreate(const sortPattern *patterns, size_t count, size_t
     return l;
 }
 
-void sortLookupsFree(sortLookups *l) {
-    zfree(l);
-}
+void sortLookupsFree(sortLookups *l) { zfree(l); }
 
-void sortLookupsBegin(sortLookups *l) {
-    l->count = l->used = 0;
-}
+void sortLookupsBegin(sortLookups *l) { l->count = l->used = 0; }
 
 static char *sortPatternPut(char *at, slice s) {
     if (s.len) memcpy(at, s.ptr, s.len);
@@ -106,9 +100,7 @@ static void findKeys(sortLookups *l, client *c, robj *entries[GROUP]) {
         entries[i] = l->lookups[i].pattern->has_star ? lookupKeyRead(c->db, l->lookups[i].key) : NULL;
 }
 
-static bool isField(const lookup *one, const robj *o) {
-    return one->pattern->field.ptr && o && o->type == OBJ_HASH;
-}
+static bool isField(const lookup *one, const robj *o) { return one->pattern->field.ptr && o && o->type == OBJ_HASH; }
 
 /* Prefetches the fields that are in tables. */
 static void fetchFields(sortLookups *l, robj *entries[GROUP]) {
@@ -134,9 +126,7 @@ static bool readField(const robj *o, slice field, sortValue *v) {
     return true;
 }
 
-bool sortLookupsUnsure(const sortLookups *l) {
-    return l->unsure;
-}
+bool sortLookupsUnsure(const sortLookups *l) { return l->unsure; }
 
 const sortValue *sortLookupsRun(sortLookups *l, client *c) {
     robj *entries[GROUP];

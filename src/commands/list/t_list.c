@@ -87,21 +87,13 @@ static void pushGeneric(client *c, listEnd end, bool only_if_there) {
     addReplyLongLong(c, (long long)valueListCount(o));
 }
 
-void lpushCommand(client *c) {
-    pushGeneric(c, LIST_HEAD, false);
-}
+void lpushCommand(client *c) { pushGeneric(c, LIST_HEAD, false); }
 
-void rpushCommand(client *c) {
-    pushGeneric(c, LIST_TAIL, false);
-}
+void rpushCommand(client *c) { pushGeneric(c, LIST_TAIL, false); }
 
-void lpushxCommand(client *c) {
-    pushGeneric(c, LIST_HEAD, true);
-}
+void lpushxCommand(client *c) { pushGeneric(c, LIST_HEAD, true); }
 
-void rpushxCommand(client *c) {
-    pushGeneric(c, LIST_TAIL, true);
-}
+void rpushxCommand(client *c) { pushGeneric(c, LIST_TAIL, true); }
 
 /* ---- LPOP, RPOP -------------------------------------------------------------------------------------------------- */
 
@@ -140,13 +132,9 @@ static void popGeneric(client *c, listEnd end) {
     else popOne(c, key, o, end);
 }
 
-void lpopCommand(client *c) {
-    popGeneric(c, LIST_HEAD);
-}
+void lpopCommand(client *c) { popGeneric(c, LIST_HEAD); }
 
-void rpopCommand(client *c) {
-    popGeneric(c, LIST_TAIL);
-}
+void rpopCommand(client *c) { popGeneric(c, LIST_TAIL); }
 
 /* ---- LLEN, LINDEX, LRANGE ---------------------------------------------------------------------------------------- */
 

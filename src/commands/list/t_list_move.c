@@ -28,13 +28,9 @@ static bool endFromArg(client *c, uint32_t index, listEnd *end) {
 
 /* ---- LMOVE, RPOPLPUSH -------------------------------------------------------------------------------------------- */
 
-static const char *pushEvent(listEnd end) {
-    return end == LIST_HEAD ? "lpush" : "rpush";
-}
+static const char *pushEvent(listEnd end) { return end == LIST_HEAD ? "lpush" : "rpush"; }
 
-static const char *popEvent(listEnd end) {
-    return end == LIST_HEAD ? "lpop" : "rpop";
-}
+static const char *popEvent(listEnd end) { return end == LIST_HEAD ? "lpop" : "rpop"; }
 
 /* Moves an element from one end of a list to an end of the same list. */
 static void rotate(client *c, hashedKey key, robj *o, listEnd from_end, listEnd to_end) {
@@ -101,9 +97,7 @@ void blmoveCommand(client *c) {
     moveGeneric(c, from_end, to_end, &wait);
 }
 
-void rpoplpushCommand(client *c) {
-    moveGeneric(c, LIST_TAIL, LIST_HEAD, NULL);
-}
+void rpoplpushCommand(client *c) { moveGeneric(c, LIST_TAIL, LIST_HEAD, NULL); }
 
 void brpoplpushCommand(client *c) {
     int64_t wait;
@@ -133,18 +127,10 @@ static void popFrom(client *c, hashedKey key, robj *o, bool at_tail, size_t n) {
 
 static const popKind of_list = {OBJ_LIST, {"left", "right"}, popFrom};
 
-void lmpopCommand(client *c) {
-    multiPop(c, &of_list);
-}
+void lmpopCommand(client *c) { multiPop(c, &of_list); }
 
-void blmpopCommand(client *c) {
-    multiPopBlocking(c, &of_list);
-}
+void blmpopCommand(client *c) { multiPopBlocking(c, &of_list); }
 
-void blpopCommand(client *c) {
-    firstPopBlocking(c, &of_list, false);
-}
+void blpopCommand(client *c) { firstPopBlocking(c, &of_list, false); }
 
-void brpopCommand(client *c) {
-    firstPopBlocking(c, &of_list, true);
-}
+void brpopCommand(client *c) { firstPopBlocking(c, &of_list, true); }

@@ -134,9 +134,7 @@ static bool batchFillUpTo(memberBatch *b, setIterator *it, size_t most) {
     return b->count > 0;
 }
 
-static bool batchFill(memberBatch *b, setIterator *it) {
-    return batchFillUpTo(b, it, BATCH);
-}
+static bool batchFill(memberBatch *b, setIterator *it) { return batchFillUpTo(b, it, BATCH); }
 
 /* Makes text[] valid for integers. Not needed while they are compared with integers only. */
 static void batchPrint(memberBatch *b) {

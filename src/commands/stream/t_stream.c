@@ -309,13 +309,9 @@ static void rangeGeneric(client *c, uint32_t start_arg, uint32_t end_arg, bool b
     else addReplyStreamRange(c, s, start, end, backward, (size_t)count);
 }
 
-void xrangeCommand(client *c) {
-    rangeGeneric(c, 2, 3, false);
-}
+void xrangeCommand(client *c) { rangeGeneric(c, 2, 3, false); }
 
-void xrevrangeCommand(client *c) {
-    rangeGeneric(c, 3, 2, true);
-}
+void xrevrangeCommand(client *c) { rangeGeneric(c, 3, 2, true); }
 
 /* ---- XDEL, XSETID ------------------------------------------------------------------------------------------------ */
 

@@ -182,9 +182,7 @@ void xinfoGroupsCommand(client *c) {
     raxIterEnd(&it);
 }
 
-static long long sinceMs(int64_t then_ms, int64_t now_ms) {
-    return then_ms < now_ms ? now_ms - then_ms : 0;
-}
+static long long sinceMs(int64_t then_ms, int64_t now_ms) { return then_ms < now_ms ? now_ms - then_ms : 0; }
 
 void xinfoConsumersCommand(client *c) {
     const stream *s = infoStream(c);

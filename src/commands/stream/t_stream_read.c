@@ -109,9 +109,7 @@ typedef struct readPlan {
     bool is_new; /* ">" */
 } readPlan;
 
-static bool isWord(slice text, char word) {
-    return text.len == 1 && *text.ptr == word;
-}
+static bool isWord(slice text, char word) { return text.len == 1 && *text.ptr == word; }
 
 static bool planXread(client *c, uint32_t id_arg, readPlan *plan) {
     slice text = c->argv[id_arg];

@@ -122,9 +122,7 @@ static wideInteger largest(const fieldOperation *op) {
     return (wideInteger)((UINT64_MAX >> (64 - op->width)) >> op->is_signed);
 }
 
-static wideInteger smallest(const fieldOperation *op) {
-    return op->is_signed ? -largest(op) - 1 : 0;
-}
+static wideInteger smallest(const fieldOperation *op) { return op->is_signed ? -largest(op) - 1 : 0; }
 
 /* Makes `value` fit the width as the overflow rule demands. Returns false if it must not be stored. */
 static bool fit(const fieldOperation *op, wideInteger *value) {

@@ -30,9 +30,7 @@ bool checkHyperloglog(client *c, const robj *o, char digits[LONG_STR_SIZE], slic
     return false;
 }
 
-void addReplyCorruptHyperloglog(client *c) {
-    addReplyError(c, "-INVALIDOBJ Corrupted HLL object detected");
-}
+void addReplyCorruptHyperloglog(client *c) { addReplyError(c, "-INVALIDOBJ Corrupted HLL object detected"); }
 
 /* Makes the value writable in place, with a capacity of `capacity` bytes. Returns NULL, after an error reply, if there
  * is no memory. */
@@ -75,9 +73,7 @@ bool hyperloglogMakeDense(client *c, openHll *hll) {
     return false;
 }
 
-static size_t sparseBytesMax(void) {
-    return (size_t)object_settings.hll_sparse_max_bytes;
-}
+static size_t sparseBytesMax(void) { return (size_t)object_settings.hll_sparse_max_bytes; }
 
 /* ---- PFADD ------------------------------------------------------------------------------------------------------- */
 

@@ -71,9 +71,7 @@ static void deleteKey(client *c, hashedKey key) {
 }
 
 /* Reports a value that was changed in place. */
-static void valueChanged(client *c, hashedKey key, const char *event) {
-    keyChanged(c, key, NOTIFY_STRING, event, 1);
-}
+static void valueChanged(client *c, hashedKey key, const char *event) { keyChanged(c, key, NOTIFY_STRING, event, 1); }
 
 /* Returns whether a string of `len` bytes may grow by `more`; if not, an error reply was sent. */
 static bool checkLength(client *c, unsigned long long len, unsigned long long more) {
@@ -140,9 +138,7 @@ static void propagateSetMany(const client *c, const expireOptions *opts) {
 
 /* ---- GET and related commands ------------------------------------------------------------------------------------ */
 
-void getCommand(client *c) {
-    replyWithValue(c, clientKeyAt(c, 1));
-}
+void getCommand(client *c) { replyWithValue(c, clientKeyAt(c, 1)); }
 
 void mgetCommand(client *c) {
     uint32_t count = c->argc - 1;
@@ -212,9 +208,7 @@ void getrangeCommand(client *c) {
     else addReplyBulkObjectRange(c, o, (size_t)from, (size_t)(to - from) + 1);
 }
 
-void substrCommand(client *c) {
-    getrangeCommand(c);
-}
+void substrCommand(client *c) { getrangeCommand(c); }
 
 /* ---- SET and related commands ------------------------------------------------------------------------------------ */
 
@@ -282,13 +276,9 @@ static void setexGeneric(client *c, uint32_t form) {
     addReplyOk(c);
 }
 
-void setexCommand(client *c) {
-    setexGeneric(c, OPT_EX);
-}
+void setexCommand(client *c) { setexGeneric(c, OPT_EX); }
 
-void psetexCommand(client *c) {
-    setexGeneric(c, OPT_PX);
-}
+void psetexCommand(client *c) { setexGeneric(c, OPT_PX); }
 
 void getsetCommand(client *c) {
     hashedKey key = clientKeyAt(c, 1);
@@ -449,13 +439,9 @@ static void incrGeneric(client *c, long long by) {
     addReplyLongLong(c, value);
 }
 
-void incrCommand(client *c) {
-    incrGeneric(c, 1);
-}
+void incrCommand(client *c) { incrGeneric(c, 1); }
 
-void decrCommand(client *c) {
-    incrGeneric(c, -1);
-}
+void decrCommand(client *c) { incrGeneric(c, -1); }
 
 void incrbyCommand(client *c) {
     long long by;

@@ -33,9 +33,7 @@ typedef struct lcsTable {
     slice a, b;
 } lcsTable;
 
-static inline const uint64_t *rowAt(const lcsTable *t, size_t i) {
-    return &t->words[(i - 1) * t->row_words];
-}
+static inline const uint64_t *rowAt(const lcsTable *t, size_t i) { return &t->words[(i - 1) * t->row_words]; }
 
 /* Returns false after an error reply. */
 static bool parseOptions(client *c, lcsOptions *opts) {
@@ -176,9 +174,7 @@ static void replySubsequence(client *c, const lcsTable *t, size_t len) {
     zfree(out);
 }
 
-static slice valueOrEmpty(const robj *o, char *digits) {
-    return o ? objectString(o, digits) : sliceOf("", 0);
-}
+static slice valueOrEmpty(const robj *o, char *digits) { return o ? objectString(o, digits) : sliceOf("", 0); }
 
 void lcsCommand(client *c) {
     char digits[2][LONG_STR_SIZE];

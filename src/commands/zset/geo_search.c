@@ -123,9 +123,7 @@ static bool parsePolygon(client *c, uint32_t index, geoSearch *s, uint32_t *take
 
 typedef enum { OPTION_UNKNOWN, OPTION_TAKEN, OPTION_ERROR } optionResult;
 
-static optionResult takenIf(bool good) {
-    return good ? OPTION_TAKEN : OPTION_ERROR;
-}
+static optionResult takenIf(bool good) { return good ? OPTION_TAKEN : OPTION_ERROR; }
 
 /* Parses an option that says where to search, at argument *at, and moves *at after it. */
 static optionResult parseArea(client *c, const robj *o, uint32_t *at, geoSearch *s) {
@@ -272,13 +270,9 @@ static int fartherFirst(const void *a, const void *b) {
     return p->nth < q->nth ? -1 : 1;
 }
 
-static bool isFarther(const void *a, const void *b) {
-    return nearerFirst(a, b) > 0;
-}
+static bool isFarther(const void *a, const void *b) { return nearerFirst(a, b) > 0; }
 
-static bool isNearer(const void *a, const void *b) {
-    return fartherFirst(a, b) > 0;
-}
+static bool isNearer(const void *a, const void *b) { return fartherFirst(a, b) > 0; }
 
 static const heapType farthest_type = {.size = sizeof(place), .before = isFarther};
 static const heapType nearest_type = {.size = sizeof(place), .before = isNearer};
@@ -306,13 +300,9 @@ static bool geoSearchReserve(client *c, heap *kept) {
     return true;
 }
 
-static place *placeAt(const placeList *list, size_t index) {
-    return (place *)list->kept.at + index;
-}
+static place *placeAt(const placeList *list, size_t index) { return (place *)list->kept.at + index; }
 
-static bool isFull(const placeList *list) {
-    return list->bound && list->kept.count == list->bound;
-}
+static bool isFull(const placeList *list) { return list->bound && list->kept.count == list->bound; }
 
 /* Adds `p`; if the list is full, `p` replaces the last one. Returns false after an error reply. */
 static bool addPlace(client *c, placeList *list, const place *p) {
@@ -332,9 +322,7 @@ static void keepMember(place *p, slice member, const zsetIter *it) {
     p->member = NULL;
 }
 
-static slice memberOf(const place *p) {
-    return sliceOf(p->member ? p->member : p->digits, p->len);
-}
+static slice memberOf(const place *p) { return sliceOf(p->member ? p->member : p->digits, p->len); }
 
 /* Adds the members in a range of ranks that are within the shape. Returns false after an error reply. */
 static bool searchRanks(client *c, const robj *o, const geoSearch *s, zsetRanks ranks, placeList *list) {
@@ -449,9 +437,7 @@ static void geoSearchRun(client *c, const searchCommand *cmd) {
 
 /* ---- Commands ---------------------------------------------------------------------------------------------------- */
 
-void geosearchCommand(client *c) {
-    geoSearchRun(c, &(searchCommand){.geosearch = true, .source_arg = 1});
-}
+void geosearchCommand(client *c) { geoSearchRun(c, &(searchCommand){.geosearch = true, .source_arg = 1}); }
 
 void geosearchstoreCommand(client *c) {
     geoSearchRun(c, &(searchCommand){.geosearch = true, .store_arg = 1, .source_arg = 2, .event = "geosearchstore"});
@@ -461,14 +447,10 @@ void georadiusCommand(client *c) {
     geoSearchRun(c, &(searchCommand){.may_store = true, .source_arg = 1, .event = "georadiusstore"});
 }
 
-void georadiusRoCommand(client *c) {
-    geoSearchRun(c, &(searchCommand){.source_arg = 1});
-}
+void georadiusRoCommand(client *c) { geoSearchRun(c, &(searchCommand){.source_arg = 1}); }
 
 void georadiusbymemberCommand(client *c) {
     geoSearchRun(c, &(searchCommand){.by_member = true, .may_store = true, .source_arg = 1, .event = "georadiusstore"});
 }
 
-void georadiusbymemberRoCommand(client *c) {
-    geoSearchRun(c, &(searchCommand){.by_member = true, .source_arg = 1});
-}
+void georadiusbymemberRoCommand(client *c) { geoSearchRun(c, &(searchCommand){.by_member = true, .source_arg = 1}); }

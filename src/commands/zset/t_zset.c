@@ -130,9 +130,7 @@ void zaddCommand(client *c) {
     if (checkAddOptions(c, flags, c->argc - first)) addGeneric(c, first, flags, changed);
 }
 
-void zincrbyCommand(client *c) {
-    addGeneric(c, 2, ZSET_INCR, false);
-}
+void zincrbyCommand(client *c) { addGeneric(c, 2, ZSET_INCR, false); }
 
 /* ---- ZREM ---- */
 
@@ -214,13 +212,9 @@ static void rankGeneric(client *c, bool reverse) {
     if (with_score) addReplyDouble(c, score);
 }
 
-void zrankCommand(client *c) {
-    rankGeneric(c, false);
-}
+void zrankCommand(client *c) { rankGeneric(c, false); }
 
-void zrevrankCommand(client *c) {
-    rankGeneric(c, true);
-}
+void zrevrankCommand(client *c) { rankGeneric(c, true); }
 
 /* ---- Popping ---- */
 
@@ -260,13 +254,9 @@ static void popGeneric(client *c, bool highest) {
     popFrom(c, key, o, highest, count, nested);
 }
 
-void zpopminCommand(client *c) {
-    popGeneric(c, false);
-}
+void zpopminCommand(client *c) { popGeneric(c, false); }
 
-void zpopmaxCommand(client *c) {
-    popGeneric(c, true);
-}
+void zpopmaxCommand(client *c) { popGeneric(c, true); }
 
 /* Propagates ZPOPMIN or ZPOPMAX; without a count if `count` is 0. */
 static void propagatePop(const client *c, slice key, bool highest, size_t count) {
@@ -288,21 +278,13 @@ static void popOfFirst(client *c, hashedKey key, robj *o, bool highest, size_t w
 
 static const popKind of_zset = {OBJ_ZSET, {"min", "max"}, popOfFirst};
 
-void zmpopCommand(client *c) {
-    multiPop(c, &of_zset);
-}
+void zmpopCommand(client *c) { multiPop(c, &of_zset); }
 
-void bzmpopCommand(client *c) {
-    multiPopBlocking(c, &of_zset);
-}
+void bzmpopCommand(client *c) { multiPopBlocking(c, &of_zset); }
 
-void bzpopminCommand(client *c) {
-    firstPopBlocking(c, &of_zset, false);
-}
+void bzpopminCommand(client *c) { firstPopBlocking(c, &of_zset, false); }
 
-void bzpopmaxCommand(client *c) {
-    firstPopBlocking(c, &of_zset, true);
-}
+void bzpopmaxCommand(client *c) { firstPopBlocking(c, &of_zset, true); }
 
 /* ---- ZRANDMEMBER ---- */
 

@@ -40,14 +40,10 @@ typedef struct sourceIter {
     setIterator set;
 } sourceIter;
 
-static bool isSet(const robj *o) {
-    return o->type == OBJ_SET;
-}
+static bool isSet(const robj *o) { return o->type == OBJ_SET; }
 
 /* Returns the table of the members; NULL if the value has none. */
-static const dict *sourceTable(const robj *o) {
-    return isSet(o) ? setTable(o) : zsetTable(o);
-}
+static const dict *sourceTable(const robj *o) { return isSet(o) ? setTable(o) : zsetTable(o); }
 
 static bool sourceScore(const robj *o, slice member, uint64_t hash, double *score) {
     if (!isSet(o)) return zsetScore(o, member, hash, score);
@@ -107,9 +103,7 @@ static bool sourceNextUpTo(const source *s, sourceIter *it, batch *b, size_t mos
     return b->n > 0;
 }
 
-static bool sourceNext(const source *s, sourceIter *it, batch *b) {
-    return sourceNextUpTo(s, it, b, BATCH);
-}
+static bool sourceNext(const source *s, sourceIter *it, batch *b) { return sourceNextUpTo(s, it, b, BATCH); }
 
 static void tablePrefetch(const dict *table, const batch *b) {
     dictLookup lookups[BATCH];
@@ -423,30 +417,16 @@ static void algebraGeneric(client *c, operation op, bool cardinality, const char
     zfree(q.sources);
 }
 
-void zunionCommand(client *c) {
-    algebraGeneric(c, OP_UNION, false, NULL);
-}
+void zunionCommand(client *c) { algebraGeneric(c, OP_UNION, false, NULL); }
 
-void zinterCommand(client *c) {
-    algebraGeneric(c, OP_INTER, false, NULL);
-}
+void zinterCommand(client *c) { algebraGeneric(c, OP_INTER, false, NULL); }
 
-void zdiffCommand(client *c) {
-    algebraGeneric(c, OP_DIFF, false, NULL);
-}
+void zdiffCommand(client *c) { algebraGeneric(c, OP_DIFF, false, NULL); }
 
-void zintercardCommand(client *c) {
-    algebraGeneric(c, OP_INTER, true, NULL);
-}
+void zintercardCommand(client *c) { algebraGeneric(c, OP_INTER, true, NULL); }
 
-void zunionstoreCommand(client *c) {
-    algebraGeneric(c, OP_UNION, false, "zunionstore");
-}
+void zunionstoreCommand(client *c) { algebraGeneric(c, OP_UNION, false, "zunionstore"); }
 
-void zinterstoreCommand(client *c) {
-    algebraGeneric(c, OP_INTER, false, "zinterstore");
-}
+void zinterstoreCommand(client *c) { algebraGeneric(c, OP_INTER, false, "zinterstore"); }
 
-void zdiffstoreCommand(client *c) {
-    algebraGeneric(c, OP_DIFF, false, "zdiffstore");
-}
+void zdiffstoreCommand(client *c) { algebraGeneric(c, OP_DIFF, false, "zdiffstore"); }

@@ -124,13 +124,9 @@ static void countGeneric(client *c, rangeKind kind) {
     addReplyLongLong(c, o ? (long long)ranksOf(o, &spec).count : 0);
 }
 
-void zcountCommand(client *c) {
-    countGeneric(c, BY_SCORE);
-}
+void zcountCommand(client *c) { countGeneric(c, BY_SCORE); }
 
-void zlexcountCommand(client *c) {
-    countGeneric(c, BY_LEX);
-}
+void zlexcountCommand(client *c) { countGeneric(c, BY_LEX); }
 
 static void removeGeneric(client *c, rangeKind kind, const char *event) {
     rangeSpec spec = {.kind = kind};
@@ -144,17 +140,11 @@ static void removeGeneric(client *c, rangeKind kind, const char *event) {
     addReplyLongLong(c, (long long)ranks.count);
 }
 
-void zremrangebyrankCommand(client *c) {
-    removeGeneric(c, BY_RANK, "zremrangebyrank");
-}
+void zremrangebyrankCommand(client *c) { removeGeneric(c, BY_RANK, "zremrangebyrank"); }
 
-void zremrangebyscoreCommand(client *c) {
-    removeGeneric(c, BY_SCORE, "zremrangebyscore");
-}
+void zremrangebyscoreCommand(client *c) { removeGeneric(c, BY_SCORE, "zremrangebyscore"); }
 
-void zremrangebylexCommand(client *c) {
-    removeGeneric(c, BY_LEX, "zremrangebylex");
-}
+void zremrangebylexCommand(client *c) { removeGeneric(c, BY_LEX, "zremrangebylex"); }
 
 /* ---- Reading and storing ---- */
 

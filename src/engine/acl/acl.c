@@ -60,9 +60,7 @@ static void usersCheck(void) {
 #endif
 }
 
-user *aclDefaultUser(void) {
-    return acl.default_user;
-}
+user *aclDefaultUser(void) { return acl.default_user; }
 
 user *aclUser(slice name) {
     void *found;
@@ -74,9 +72,7 @@ uint64_t aclVersion(void) {
     return acl.version;
 }
 
-size_t aclUsers(void) {
-    return raxSize(acl.by_name);
-}
+size_t aclUsers(void) { return raxSize(acl.by_name); }
 
 void aclEachUser(void (*fn)(void *arg, const user *u), void *arg) {
     raxIterator it;
@@ -124,9 +120,7 @@ static void usersChanged(void) {
     }
 }
 
-slice aclUserName(const client *c) {
-    return sdsSlice((c->user ? c->user : acl.default_user)->name);
-}
+slice aclUserName(const client *c) { return sdsSlice((c->user ? c->user : acl.default_user)->name); }
 
 static void aclShown(const client *c, clientInfoExtra *extra) {
     if (c->user) extra->user = c->user->name;
@@ -393,9 +387,7 @@ bool aclAskScript(client *c, client *self, const parsedCommand *req) {
     return false;
 }
 
-bool aclMayReadAllKeys(const client *c) {
-    return !aclIsRestricted(c) || aclMayReadAll(c->user, c->cmd);
-}
+bool aclMayReadAllKeys(const client *c) { return !aclIsRestricted(c) || aclMayReadAll(c->user, c->cmd); }
 
 bool aclMayReadKey(const client *c, slice key, int dbid) {
     return !aclIsRestricted(c) || aclMayRead(c->user, key, dbid);

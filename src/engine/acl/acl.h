@@ -63,9 +63,7 @@ bool aclAskScript(client *c, client *self, const parsedCommand *req) must_check;
 /* Returns whether the running command may read keys that are not among its arguments: those of SORT's patterns. */
 bool aclMayReadAllKeys(const client *c);
 /* Returns whether the client's user may not do everything. */
-static inline bool aclIsRestricted(const client *c) {
-    return c->user && !c->user->unrestricted;
-}
+static inline bool aclIsRestricted(const client *c) { return c->user && !c->user->unrestricted; }
 /* Returns whether the client's user may read the key in that database; -1: in all databases. */
 bool aclMayReadKey(const client *c, slice key, int dbid);
 /* Returns whether the client's user may access all databases, so that they are alike for it. */

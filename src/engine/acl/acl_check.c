@@ -137,9 +137,7 @@ static bool dbAllowed(const aclSelector *s, long long id) {
     return false;
 }
 
-static bool isDb(slice text, long long *id) {
-    return string2ll(text.ptr, text.len, id) && *id >= 0 && *id < dbCount();
-}
+static bool isDb(slice text, long long *id) { return string2ll(text.ptr, text.len, id) && *id >= 0 && *id < dbCount(); }
 
 /* If an argument is no number of a database, the command itself will reply with the error. */
 static bool dbArgsAllowed(const aclSelector *s, const aclQuestion *q, uint32_t first, uint32_t count, uint32_t *index) {

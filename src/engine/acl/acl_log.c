@@ -54,9 +54,7 @@ static void countRefusal(aclVerdict verdict) {
     }
 }
 
-static slice aclLogShortened(slice text) {
-    return text.len <= TEXT_MAX ? text : sliceOf(text.ptr, TEXT_MAX);
-}
+static slice aclLogShortened(slice text) { return text.len <= TEXT_MAX ? text : sliceOf(text.ptr, TEXT_MAX); }
 
 static listNode *findSame(const logEntry *e) {
     listNode *node = listFirst(log.entries);

@@ -141,6 +141,4 @@ bool aclPatternsMatch(const aclPatterns *p, slice text, unsigned access) {
     return false;
 }
 
-bool aclPatternsHave(const aclPatterns *p, slice text) {
-    return p->all || findPattern(p, text);
-}
+bool aclPatternsHave(const aclPatterns *p, slice text) { return p->all || findPattern(p, text); }

@@ -24,9 +24,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-static size_t bitmapWords(void) {
-    return ((size_t)commandIdCount() + 63) / 64;
-}
+static size_t bitmapWords(void) { return ((size_t)commandIdCount() + 63) / 64; }
 
 static void setBit(aclSelector *s, const serverCommand *cmd, bool on) {
     debugAssert(cmd->id >= 0 && cmd->id < commandIdCount());
@@ -115,9 +113,7 @@ void aclSelectorFree(aclSelector *s) {
     zfree(s);
 }
 
-bool aclSelectorIsOpen(const aclSelector *s) {
-    return s->all_commands && s->keys.all && s->channels.all && s->all_dbs;
-}
+bool aclSelectorIsOpen(const aclSelector *s) { return s->all_commands && s->keys.all && s->channels.all && s->all_dbs; }
 
 /* ---- Commands --------------------------------------------------------------------------------------------------- */
 

@@ -44,9 +44,7 @@ static struct {
     usedTime used;              /* at the beginning; once the session is stopped, since then */
 } session;
 
-static long long inMs(struct timeval t) {
-    return t.tv_sec * 1000ll + t.tv_usec / 1000;
-}
+static long long inMs(struct timeval t) { return t.tv_sec * 1000ll + t.tv_usec / 1000; }
 
 static usedTime usedSince(usedTime before) {
     struct rusage u;

@@ -92,13 +92,9 @@ void latencyAddSample(const char *event, long long ms) {
     latencyAddSampleAt(event, ms, clockWallMs() / 1000);
 }
 
-static void storeEvent(const char *event, uint64_t us) {
-    latencyAddSampleIfNeeded(event, (long long)(us / 1000));
-}
+static void storeEvent(const char *event, uint64_t us) { latencyAddSampleIfNeeded(event, (long long)(us / 1000)); }
 
-void latencyInit(void) {
-    storeObserveLatency(storeEvent);
-}
+void latencyInit(void) { storeObserveLatency(storeEvent); }
 
 /* ---- Commands' histograms --------------------------------------------------------------------------------------- */
 

@@ -25,9 +25,7 @@ static struct {
     size_t count, capacity;
 } redactions;
 
-static bool isAbout(const client *c) {
-    return redactions.client_id == c->id && redactions.commands == c->commands;
-}
+static bool isAbout(const client *c) { return redactions.client_id == c->id && redactions.commands == c->commands; }
 
 void redactArgument(client *c, uint32_t index) {
     assertMainRole();

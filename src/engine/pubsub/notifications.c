@@ -45,6 +45,4 @@ static void keyEvent(serverDb *db, int event_class, const char *event, slice key
     if (store_settings.notify_events & NOTIFY_KEYEVENT) notificationsPublish("keyevent", dbId(db), what, key);
 }
 
-void notificationsInit(void) {
-    storeObserveEvents(keyEvent);
-}
+void notificationsInit(void) { storeObserveEvents(keyEvent); }

@@ -39,14 +39,10 @@ static struct {
 
 static size_t slot; /* const after startup */
 
-static pubsubState **stateOf(const client *c) {
-    return clientSlot(c, slot);
-}
+static pubsubState **stateOf(const client *c) { return clientSlot(c, slot); }
 
 /* NULL if the client has no subscription. */
-static pubsubState *pubsubOf(const client *c) {
-    return *stateOf(c);
-}
+static pubsubState *pubsubOf(const client *c) { return *stateOf(c); }
 
 /* ---- Checks ---- */
 
@@ -74,9 +70,7 @@ static void clientCheck(const client *c) {
 
 /* ---- Topics ---- */
 
-static slice nameOf(const void *entry) {
-    return ((const topic *)entry)->name;
-}
+static slice nameOf(const void *entry) { return ((const topic *)entry)->name; }
 
 static slice pairOf(const void *entry) {
     return sliceOf(&((const subscription *)entry)->pair, sizeof(subscriptionPair));
@@ -111,9 +105,7 @@ static void removeTopic(pubsubKind kind, topic *t) {
 
 /* ---- Subscribing ---- */
 
-static uint64_t pairHash(const subscriptionPair *pair) {
-    return hashBytes(pair, sizeof(*pair));
-}
+static uint64_t pairHash(const subscriptionPair *pair) { return hashBytes(pair, sizeof(*pair)); }
 
 static subscription *findSubscription(const client *c, topic *t) {
     const subscriptionPair pair = {c, t};

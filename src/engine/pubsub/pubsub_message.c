@@ -31,14 +31,10 @@ typedef struct heading {
     char small[HEAD_SMALL];
 } heading;
 
-static void addBulk(heading *h, slice s) {
-    h->len += respBulk(h->bytes + h->len, s);
-}
+static void addBulk(heading *h, slice s) { h->len += respBulk(h->bytes + h->len, s); }
 
 /* Returns whether the message is sent to each subscriber in parts, of which the large ones are references. */
-static bool inParts(const pubsubMessage *m) {
-    return m->shared || m->shared_channel;
-}
+static bool inParts(const pubsubMessage *m) { return m->shared || m->shared_channel; }
 
 /* Makes the heading, with the length of the payload if that follows as bytes. Returns false if there is no memory. */
 static bool makeHeading(heading *h, const pubsubMessage *m, pubsubHeading what) {

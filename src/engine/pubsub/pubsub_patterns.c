@@ -40,15 +40,11 @@ static struct {
     rax *tree;     /* owns the groups */
 } patterns;
 
-static slice textOf(const void *entry) {
-    return ((const pattern *)entry)->t.name;
-}
+static slice textOf(const void *entry) { return ((const pattern *)entry)->t.name; }
 
 static const dictType by_text_type = {.entryKey = textOf};
 
-static pattern *patternOf(topic *t) {
-    return (pattern *)(void *)((char *)t - offsetof(pattern, t));
-}
+static pattern *patternOf(topic *t) { return (pattern *)(void *)((char *)t - offsetof(pattern, t)); }
 
 /* Returns the characters before the first special one. */
 static slice literalBeginning(slice text) {
@@ -151,9 +147,7 @@ void patternsMatch(slice channel, void (*fn)(void *arg, topic *t), void *arg) {
     raxEachPrefix(patterns.tree, channel, matchGroup, &m);
 }
 
-size_t patternsCount(void) {
-    return patterns.by_text ? dictSize(patterns.by_text) : 0;
-}
+size_t patternsCount(void) { return patterns.by_text ? dictSize(patterns.by_text) : 0; }
 
 void patternsCheck(void) {
     if (!patterns.tree) return;

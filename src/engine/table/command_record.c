@@ -38,9 +38,7 @@ typedef struct recordChunk {
 
 static bool slots_on; /* const after startup */
 
-void recordSetSlots(bool on) {
-    slots_on = on;
-}
+void recordSetSlots(bool on) { slots_on = on; }
 
 /* --- the arena ------------------------------------------------------------------------------------ */
 

@@ -171,9 +171,7 @@ serverCommand *commandLookupByOwnName(const slice *argv, uint32_t argc, bool *ba
     return cmd;
 }
 
-const serverCommand *commandNamed(const char *name) {
-    return findOwnName(sliceStr(name));
-}
+const serverCommand *commandNamed(const char *name) { return findOwnName(sliceStr(name)); }
 
 /* ---- Startup ---------------------------------------------------------------------------------------------------- */
 
@@ -260,9 +258,7 @@ static void completeCommand(serverCommand *cmd, const serverCommand *parent) {
     for (int i = 0; i < cmd->nsubcommands; i++) completeCommand(&cmd->subcommands[i], cmd);
 }
 
-static const char *fullnameOf(const serverCommand *cmd) {
-    return cmd->fullname;
-}
+static const char *fullnameOf(const serverCommand *cmd) { return cmd->fullname; }
 
 /* Order of the table: by group, then by name, whichever layer has registered the commands. */
 static int compareEntries(const void *a, const void *b) {
@@ -388,13 +384,9 @@ bool commandArityOk(const serverCommand *cmd, uint32_t argc) {
 
 /* ---- Views ------------------------------------------------------------------------------------------------------ */
 
-size_t commandCount(void) {
-    return command_table.count;
-}
+size_t commandCount(void) { return command_table.count; }
 
-int commandIdCount(void) {
-    return command_table.next_id;
-}
+int commandIdCount(void) { return command_table.next_id; }
 
 void commandEach(void (*fn)(void *arg, serverCommand *cmd), void *arg) {
     for (size_t i = 0; i < command_table.count; i++) fn(arg, command_table.entries[i].cmd);
@@ -454,6 +446,4 @@ static void resetStats(void *arg, serverCommand *cmd) {
     for (int i = 0; i < cmd->nsubcommands; i++) resetStats(arg, &cmd->subcommands[i]);
 }
 
-void commandStatsResetAll(void) {
-    commandEach(resetStats, NULL);
-}
+void commandStatsResetAll(void) { commandEach(resetStats, NULL); }

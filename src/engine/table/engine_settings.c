@@ -104,6 +104,4 @@ static const setting rows[] = {
 
 SETTINGS_START_AT_DEFAULTS(rows)
 
-void engineSettingsRegister(void) {
-    settingRegister(rows);
-}
+void engineSettingsRegister(void) { settingRegister(rows); }

@@ -69,13 +69,9 @@ gateResult gatesAskForScript(client *self, unsigned stages);
 
 /* Error of GATE_STALE, and whether it is enabled: then the dataset is outdated and not served. */
 #define STALE_ERROR "-MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'."
-static inline bool gateStaleIsArmed(void) {
-    return unlikely(gates_armed & 1u << GATE_STALE);
-}
+static inline bool gateStaleIsArmed(void) { return unlikely(gates_armed & 1u << GATE_STALE); }
 
 /* Returns whether any gate is enabled for this client's ordinary commands. */
-static inline bool gatesArmedFor(const client *c) {
-    return (gates_armed | c->gates) != 0;
-}
+static inline bool gatesArmedFor(const client *c) { return (gates_armed | c->gates) != 0; }
 
 #endif

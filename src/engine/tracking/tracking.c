@@ -48,9 +48,7 @@ static const serverCommand *container; /* the command CLIENT */
 
 static size_t slot; /* const after startup */
 
-static trackingState **stateOf(const client *c) {
-    return clientSlot(c, slot);
-}
+static trackingState **stateOf(const client *c) { return clientSlot(c, slot); }
 
 /* Asserts the invariants that concern one client; NULL if it has never tracked. */
 static void stateCheck(const trackingState *s) {
@@ -69,9 +67,7 @@ static void stateCheck(const trackingState *s) {
 
 /* ---- States of clients ---- */
 
-trackingState *trackingOf(const client *c) {
-    return *stateOf(c);
-}
+trackingState *trackingOf(const client *c) { return *stateOf(c); }
 
 static trackingState *makeState(client *c) {
     trackingState *s = zcalloc(1, sizeof(*s));
@@ -437,9 +433,7 @@ trackingTotals trackingGetTotals(void) {
     return (trackingTotals){trackingTableKeys(table), trackingTableItems(table), tracking_prefix_count};
 }
 
-size_t trackingMemory(void) {
-    return (table ? trackingTableMemory(table) : 0) + readersMemory();
-}
+size_t trackingMemory(void) { return (table ? trackingTableMemory(table) : 0) + readersMemory(); }
 
 void trackingInit(client *(*running)(void)) {
     assertMainRole();

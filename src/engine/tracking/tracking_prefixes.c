@@ -62,9 +62,7 @@ bool tracking_prefix_news;
 static rax *prefixes; /* owns; created with the first prefix */
 static prefixChanges *all_changes;
 
-static slice prefixName(const trackedPrefix *p) {
-    return sliceOf(p->name, p->len);
-}
+static slice prefixName(const trackedPrefix *p) { return sliceOf(p->name, p->len); }
 
 #define LINKS_CHECKED 32
 
@@ -137,9 +135,7 @@ static void trackingPrefixesForget(trackedPrefix *p) {
     tracking_prefix_count--;
 }
 
-slice prefixesAt(const prefixList *l, size_t i) {
-    return prefixName(l->links[i]->prefix);
-}
+slice prefixesAt(const prefixList *l, size_t i) { return prefixName(l->links[i]->prefix); }
 
 /* Returns how many of the first `count` prefixes of the list sort before `prefix`. */
 static size_t rankOf(const prefixList *l, size_t count, slice prefix) {
@@ -155,9 +151,7 @@ static size_t rankOf(const prefixList *l, size_t count, slice prefix) {
 #define LINK_BYTES (sizeof(prefixLink) + sizeof(prefixLink *))
 
 /* Returns the size of the prefix itself, which all its links share. */
-static size_t sharedBytes(const trackedPrefix *p) {
-    return sizeof(*p) + p->len + NODE_BYTES;
-}
+static size_t sharedBytes(const trackedPrefix *p) { return sizeof(*p) + p->len + NODE_BYTES; }
 
 static prefixLink *makeLink(prefixList *l, slice prefix) {
     trackedPrefix *p = findOrAdd(prefix);

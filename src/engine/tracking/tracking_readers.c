@@ -49,9 +49,7 @@ static void readerCheck(uint32_t reader) {
     unused(reader);
 }
 
-bool readerIsAlive(uint32_t reader) {
-    return readerState(reader) != NULL;
-}
+bool readerIsAlive(uint32_t reader) { return readerState(reader) != NULL; }
 
 static void trackingReadersReserve(uint32_t at) {
     if (at < readers.room) return;
@@ -96,6 +94,4 @@ void readerForget(uint32_t reader) {
     readers.bytes -= sizeof(readerPage);
 }
 
-size_t readersMemory(void) {
-    return readers.bytes;
-}
+size_t readersMemory(void) { return readers.bytes; }

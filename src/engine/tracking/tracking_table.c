@@ -66,36 +66,20 @@ typedef struct readerSet {
 
 #define TAG_PAIR 1u
 
-static uint64_t pairOf(uint32_t a, uint32_t b) {
-    return (uint64_t)a << 33 | (uint64_t)b << 2 | TAG_PAIR;
-}
-static bool isPair(uint64_t readers) {
-    return readers & TAG_PAIR;
-}
-static uint32_t pairFirst(uint64_t readers) {
-    return (uint32_t)(readers >> 33);
-}
-static uint32_t pairSecond(uint64_t readers) {
-    return (uint32_t)(readers >> 2) & TRACKING_READER_MAX;
-}
-static readerSet *setOf(uint64_t readers) {
-    return (readerSet *)(uintptr_t)readers;
-}
-static uint64_t readersOf(const readerSet *s) {
-    return (uint64_t)(uintptr_t)s;
-}
+static uint64_t pairOf(uint32_t a, uint32_t b) { return (uint64_t)a << 33 | (uint64_t)b << 2 | TAG_PAIR; }
+static bool isPair(uint64_t readers) { return readers & TAG_PAIR; }
+static uint32_t pairFirst(uint64_t readers) { return (uint32_t)(readers >> 33); }
+static uint32_t pairSecond(uint64_t readers) { return (uint32_t)(readers >> 2) & TRACKING_READER_MAX; }
+static readerSet *setOf(uint64_t readers) { return (readerSet *)(uintptr_t)readers; }
+static uint64_t readersOf(const readerSet *s) { return (uint64_t)(uintptr_t)s; }
 
-static uint32_t roomOf(const readerSet *s) {
-    return 1u << s->log_room;
-}
+static uint32_t roomOf(const readerSet *s) { return 1u << s->log_room; }
 
 static size_t setBytes(unsigned log_room, size_t name_len) {
     return sizeof(readerSet) + (sizeof(uint32_t) << log_room) + name_len;
 }
 
-static char *nameOf(const readerSet *s) {
-    return (char *)(s->ids + roomOf(s));
-}
+static char *nameOf(const readerSet *s) { return (char *)(s->ids + roomOf(s)); }
 
 /* Returns the most readers of a set: small sets may be full, larger ones keep a quarter free. */
 static size_t setCapacity(unsigned log_room) {
@@ -120,9 +104,7 @@ static void setFree(trackingTable *t, readerSet *s) {
     zfree(s);
 }
 
-static bool setIsFull(const readerSet *s) {
-    return s->count >= setCapacity(s->log_room);
-}
+static bool setIsFull(const readerSet *s) { return s->count >= setCapacity(s->log_room); }
 
 /* Returns the slot of the reader, or the free slot for it; NULL if there is neither. */
 static uint32_t *setPlace(readerSet *s, uint32_t reader) {
@@ -221,21 +203,13 @@ static uint32_t readerCount(uint64_t readers) {
 
 /* ---- Shards ---- */
 
-static uint32_t homeLine(const shard *s, uint64_t hash) {
-    return (uint32_t)((hash & UINT32_MAX) * s->lines >> 32);
-}
+static uint32_t homeLine(const shard *s, uint64_t hash) { return (uint32_t)((hash & UINT32_MAX) * s->lines >> 32); }
 
-static uint32_t lineBehind(const shard *s, uint32_t line) {
-    return line + 1 == s->lines ? 0 : line + 1;
-}
+static uint32_t lineBehind(const shard *s, uint32_t line) { return line + 1 == s->lines ? 0 : line + 1; }
 
-static trackedKey *lineAt(const shard *s, uint32_t line) {
-    return s->slots + (size_t)line * LINE_KEYS;
-}
+static trackedKey *lineAt(const shard *s, uint32_t line) { return s->slots + (size_t)line * LINE_KEYS; }
 
-static size_t shardBytes(uint32_t lines) {
-    return (size_t)lines * LINE_BYTES;
-}
+static size_t shardBytes(uint32_t lines) { return (size_t)lines * LINE_BYTES; }
 
 /* Returns the slot of the key, or the free slot for it. */
 static trackedKey *findPlace(const shard *s, uint64_t hash) {
@@ -313,9 +287,7 @@ static void closeHole(const shard *s, trackedKey *hole) {
     }
 }
 
-static shard *shardOf(const trackingTable *t, uint64_t hash) {
-    return &t->shards[hash >> SHARD_SHIFT];
-}
+static shard *shardOf(const trackingTable *t, uint64_t hash) { return &t->shards[hash >> SHARD_SHIFT]; }
 
 static void takeOut(trackingTable *t, shard *s, trackedKey *k, trackedKey *out) {
     debugAssert(k->readers && s->used > 0 && t->keys > 0 && t->items >= readerCount(k->readers));
@@ -454,17 +426,11 @@ void trackedKeyFree(trackedKey *k) {
     k->readers = 0;
 }
 
-size_t trackingTableKeys(const trackingTable *t) {
-    return t->keys;
-}
+size_t trackingTableKeys(const trackingTable *t) { return t->keys; }
 
-size_t trackingTableItems(const trackingTable *t) {
-    return t->items;
-}
+size_t trackingTableItems(const trackingTable *t) { return t->items; }
 
-size_t trackingTableMemory(const trackingTable *t) {
-    return t->bytes;
-}
+size_t trackingTableMemory(const trackingTable *t) { return t->bytes; }
 
 /* ---- Checks ---- */
 

@@ -32,13 +32,9 @@ static const serverCommand *exec_cmd, *discard_cmd, *quit_cmd, *reset_cmd;
 
 static size_t slot; /* const after startup */
 
-static multiState **stateOf(const client *c) {
-    return clientSlot(c, slot);
-}
+static multiState **stateOf(const client *c) { return clientSlot(c, slot); }
 
-multiState *transactionOf(const client *c) {
-    return *stateOf(c);
-}
+multiState *transactionOf(const client *c) { return *stateOf(c); }
 
 multiState *transactionState(client *c) {
     assertMainRole();

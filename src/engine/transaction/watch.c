@@ -50,21 +50,15 @@ static slice watchedName(const void *entry) {
     return sliceOf(k->name, k->len);
 }
 
-static void watchedFree(void *entry) {
-    zfree(entry);
-}
+static void watchedFree(void *entry) { zfree(entry); }
 
 static const dictType watched_type = {.entryKey = watchedName, .entryFree = watchedFree};
 
-static slice pairOf(const void *entry) {
-    return sliceOf(&((const watcher *)entry)->pair, sizeof(watchPair));
-}
+static slice pairOf(const void *entry) { return sliceOf(&((const watcher *)entry)->pair, sizeof(watchPair)); }
 
 static const dictType pairs_type = {.entryKey = pairOf};
 
-static uint64_t pairHash(const watchPair *pair) {
-    return hashBytes(pair, sizeof(*pair));
-}
+static uint64_t pairHash(const watchPair *pair) { return hashBytes(pair, sizeof(*pair)); }
 
 /* ---- Changes ---- */
 
@@ -87,9 +81,7 @@ static void keyModified(serverDb *db, hashedKey key, changeCause cause) {
 
 #define LOOK_ONLY (LOOKUP_NOTOUCH | LOOKUP_NOSTATS | LOOKUP_NONOTIFY | LOOKUP_NOEXPIRE)
 
-static bool isLive(serverDb *db, hashedKey key) {
-    return lookupKeyReadWithFlags(db, key, LOOK_ONLY) != NULL;
-}
+static bool isLive(serverDb *db, hashedKey key) { return lookupKeyReadWithFlags(db, key, LOOK_ONLY) != NULL; }
 
 /* Call before the contents of a database are replaced by those of `next` (NULL: by nothing). Marks the transactions
  * that this makes fail. Their clients go on watching the keys, as in Valkey, which makes no difference to them. */

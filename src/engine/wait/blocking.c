@@ -97,9 +97,7 @@ static slice waitedName(const void *entry) {
     return sliceOf(k->name, k->len);
 }
 
-static void waitedFree(void *entry) {
-    zfree(entry);
-}
+static void waitedFree(void *entry) { zfree(entry); }
 
 static const dictType waited_type = {.entryKey = waitedName, .entryFree = waitedFree};
 
@@ -191,20 +189,14 @@ static waitedKey *findOrAdd(int dbid, hashedKey key) {
 /* ---- The lists of keys ---- */
 
 /* Returns the size of a waited key with its slots in the table. */
-static size_t costOf(const waitedKey *k) {
-    return sizeof(*k) + k->len + 4 * sizeof(void *);
-}
+static size_t costOf(const waitedKey *k) { return sizeof(*k) + k->len + 4 * sizeof(void *); }
 
 static size_t slot; /* const after startup */
 
-static blockingState **stateOf(const client *c) {
-    return clientSlot(c, slot);
-}
+static blockingState **stateOf(const client *c) { return clientSlot(c, slot); }
 
 /* Returns NULL if the client is not blocked. */
-static blockingState *blockingOf(const client *c) {
-    return *stateOf(c);
-}
+static blockingState *blockingOf(const client *c) { return *stateOf(c); }
 
 /* Appends the client to a key's list. A client's keys are added together: if it is in this list already, it is the last
  * one. */
@@ -238,24 +230,16 @@ static void removeWaiter(waiter *w, bool until_gone) {
 
 /* ---- Deadlines: a heap ---- */
 
-static int64_t deadlineOf(const void *element) {
-    return blockingOf(*(client *const *)element)->deadline_ms;
-}
+static int64_t deadlineOf(const void *element) { return blockingOf(*(client *const *)element)->deadline_ms; }
 
-static bool endsSooner(const void *a, const void *b) {
-    return deadlineOf(a) < deadlineOf(b);
-}
+static bool endsSooner(const void *a, const void *b) { return deadlineOf(a) < deadlineOf(b); }
 
-static void noteIndex(const void *element, size_t index) {
-    blockingOf(*(client *const *)element)->heap_index = index;
-}
+static void noteIndex(const void *element, size_t index) { blockingOf(*(client *const *)element)->heap_index = index; }
 
 static const heapType deadline_type = {.size = sizeof(client *), .before = endsSooner, .moved = noteIndex};
 static heap deadlines = {.type = &deadline_type}; /* borrowed clients */
 
-static client *deadlineClient(size_t index) {
-    return ((client **)deadlines.at)[index];
-}
+static client *deadlineClient(size_t index) { return ((client **)deadlines.at)[index]; }
 
 static void addDeadline(client *c) {
     heapAdd(&deadlines, &c);
@@ -409,17 +393,11 @@ void blockOnOwner(client *c, const blockOwner *owner, void *wait, int64_t deadli
     clientCheck(c);
 }
 
-bool blockingRunsAgain(const client *c) {
-    return blockingOf(c) && blockingOf(c)->again;
-}
+bool blockingRunsAgain(const client *c) { return blockingOf(c) && blockingOf(c)->again; }
 
-slice *blockingArgs(const client *c) {
-    return blockingOf(c)->args;
-}
+slice *blockingArgs(const client *c) { return blockingOf(c)->args; }
 
-void blockingNoteTime(client *c, uint64_t ns) {
-    blockingOf(c)->ns += ns;
-}
+void blockingNoteTime(client *c, uint64_t ns) { blockingOf(c)->ns += ns; }
 
 static void blockingFinish(client *c) {
     stateFree(c);
@@ -583,6 +561,4 @@ void blockingInit(void (*unblocked)(client *c)) {
     clientOnInfo(blockingShown);
 }
 
-void blockingOnDeadline(void (*set)(int64_t wall_ms)) {
-    tell_deadline = set;
-}
+void blockingOnDeadline(void (*set)(int64_t wall_ms)) { tell_deadline = set; }

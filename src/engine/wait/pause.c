@@ -100,9 +100,7 @@ const char *pauseActionsText(void) {
     return "none";
 }
 
-static listNode **nodeOf(const client *c) {
-    return clientSlot(c, pauses.slot);
-}
+static listNode **nodeOf(const client *c) { return clientSlot(c, pauses.slot); }
 
 static void postpone(client *c) {
     if (!pauses.postponed) pauses.postponed = listCreate();

@@ -31,9 +31,7 @@ void unpauseClients(pauseReason why);
 extern bool pause_any; /* set while a pause may be in force; pauseNow() clears it */
 /* Returns the strictest kind in force. pauseInForce() reads the clock only if there may be a pause. */
 pauseKind pauseNow(void);
-static inline pauseKind pauseInForce(void) {
-    return likely(!pause_any) ? PAUSE_NONE : pauseNow();
-}
+static inline pauseKind pauseInForce(void) { return likely(!pause_any) ? PAUSE_NONE : pauseNow(); }
 /* Returns whether the store may not expire or evict keys: during every pause the dataset stands still, so that it is
  * the same on both servers of a failover. */
 bool pauseHoldsDataset(void);

@@ -90,9 +90,7 @@ static double loadOfThread(const balancePolicy *p, unsigned thread) {
 
 /* --- a window -------------------------------------------------------------------------------------------- */
 
-static void balancePolicyFollow(double *value, double now, double weight) {
-    *value += (now - *value) * weight;
-}
+static void balancePolicyFollow(double *value, double now, double weight) { *value += (now - *value) * weight; }
 
 /* Gives each thread of the level an equal share of main's work, until connections have been surveyed. */
 static void shareEvenly(balancePolicy *p) {
@@ -134,28 +132,20 @@ static void takeLoads(balancePolicy *p, double window_ns, const balanceThread *t
 
 /* Returns the load that counts in the check whether fewer threads would do: a connection that fills a thread needs that
  * thread, but no more. */
-static double spareLoad(double load) {
-    return load < SPARE ? load : SPARE;
-}
+static double spareLoad(double load) { return load < SPARE ? load : SPARE; }
 
 static bool fewerWouldDo(const balancePolicy *p, double sum) {
     return !p->all && p->level > 1 && sum <= SPARE * (p->level - 1);
 }
 
 /* Returns the load from which on a thread sheds. If no thread can be added, a thread that has time left need not. */
-static double hotFrom(const balancePolicy *p) {
-    return p->level < p->most ? FULL : NO_TIME;
-}
+static double hotFrom(const balancePolicy *p) { return p->level < p->most ? FULL : NO_TIME; }
 
 /* --- a window: what pays where no processor is idle ------------------------------------------------------ */
 
-static bool isTrying(const balancePolicy *p) {
-    return p->more.under_way || p->fewer.under_way;
-}
+static bool isTrying(const balancePolicy *p) { return p->more.under_way || p->fewer.under_way; }
 
-static int aQuarter(int level) {
-    return level < 8 ? 1 : level / 4;
-}
+static int aQuarter(int level) { return level < 8 ? 1 : level / 4; }
 
 /* Begins a trial with `level` threads. */
 static void try(balancePolicy *p, throughputTrial *trial, int level, int percent) {
@@ -384,9 +374,7 @@ static bool shed(spreadPlanning *plan, unsigned from, unsigned to) {
     return true;
 }
 
-static bool mayGoOn(const spreadPlanning *plan) {
-    return plan->count < plan->max && plan->looks < LOOKS_MAX;
-}
+static bool mayGoOn(const spreadPlanning *plan) { return plan->count < plan->max && plan->looks < LOOKS_MAX; }
 
 static void balancePolicyRelieve(spreadPlanning *plan) {
     bool no_time[BALANCE_THREADS];

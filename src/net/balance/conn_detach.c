@@ -73,9 +73,7 @@ connection *connDetachNow(client *c) {
     return conn;
 }
 
-void connReattach(client *c) {
-    connDetachEnd(c->io);
-}
+void connReattach(client *c) { connDetachEnd(c->io); }
 
 void connAbandon(client *c) {
     assertMainThread();

@@ -170,9 +170,7 @@ static bool move(clientIo *s, ioThread *to) {
     return true;
 }
 
-static void moveForLoad(clientIo *s, ioThread *to) {
-    rebalancer.moves += move(s, to);
-}
+static void moveForLoad(clientIo *s, ioThread *to) { rebalancer.moves += move(s, to); }
 
 void rebalanceGreeted(clientIo *s) {
     assertMainRole();
@@ -230,9 +228,7 @@ void rebalanceLeft(clientIo *s) {
     }
 }
 
-static bool isSurveyed(const clientIo *s) {
-    return s->looked_at < survey.n && survey.who[s->looked_at] == s;
-}
+static bool isSurveyed(const clientIo *s) { return s->looked_at < survey.n && survey.who[s->looked_at] == s; }
 
 void rebalanceForget(clientIo *s) {
     assertMainRole();

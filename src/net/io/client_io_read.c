@@ -100,9 +100,7 @@ static bool crossProtocol(const clientIo *s, const requestBlock *b) {
 }
 
 /* Returns whether the request being read has large arguments, which are not in the buffer any more. */
-static bool cannotReadAgain(const requestBlock *b) {
-    return unlikely(b->large != NULL) && !b->first;
-}
+static bool cannotReadAgain(const requestBlock *b) { return unlikely(b->large != NULL) && !b->first; }
 
 /* Makes records of all complete requests in the block. The rest stays, from request_start on. */
 static void parseBlock(clientIo *s, requestBlock *b) {
@@ -261,9 +259,7 @@ static void refuseRequest(clientIo *s) {
 }
 
 /* Returns the bytes received of an incomplete request. */
-static size_t querySize(const requestBlock *b) {
-    return b->len + (b->large ? b->large_bytes : 0);
-}
+static size_t querySize(const requestBlock *b) { return b->len + (b->large ? b->large_bytes : 0); }
 
 static bool queryLimitReached(const requestBlock *b) {
     long long limit = atomic_load_explicit(&net_shared.client_query_buffer_limit, memory_order_relaxed);

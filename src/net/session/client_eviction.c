@@ -57,9 +57,7 @@ static struct {
     long long evicted;
 } costs = {.clients.type = &cost_type};
 
-static const clientCost *costAt(size_t index) {
-    return (const clientCost *)costs.clients.at + index;
-}
+static const clientCost *costAt(size_t index) { return (const clientCost *)costs.clients.at + index; }
 
 static void clientEvictionAdd(clientCost cost) {
     costs.sum += cost.bytes;

@@ -15,9 +15,7 @@ typedef struct evictionSlot {
     size_t place;      /* index + 1 in the heap of costs; 0 if not in it */
 } evictionSlot;
 extern size_t client_eviction_slot; /* const after startup */
-static inline evictionSlot *evictionSlotOf(const client *c) {
-    return clientSlot(c, client_eviction_slot);
-}
+static inline evictionSlot *evictionSlotOf(const client *c) { return clientSlot(c, client_eviction_slot); }
 
 /* Call at startup. */
 void clientEvictionInit(void);

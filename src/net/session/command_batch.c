@@ -152,15 +152,11 @@ static size_t commandBatchCollect(recordItem *items, size_t max) {
     return n;
 }
 
-static bool writtenElsewhere(const client *c) {
-    return c->io->home != ioThreadActing();
-}
+static bool writtenElsewhere(const client *c) { return c->io->home != ioThreadActing(); }
 
 /* Returns whether another thread sends the client's replies: then main does not read the values and need not prefetch
  * them. */
-static bool sentElsewhere(const client *c) {
-    return client_settings.offload && writtenElsewhere(c);
-}
+static bool sentElsewhere(const client *c) { return client_settings.offload && writtenElsewhere(c); }
 
 static void returnBlock(client *c) {
     requestBlock *b = c->blocks_head;

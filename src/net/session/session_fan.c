@@ -61,9 +61,7 @@ static replyBlock *makeOutput(client *c, robj *bytes, slice text) {
     return b;
 }
 
-static bool isSent(const client *c) {
-    return c->io && !(c->flags & (CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY));
-}
+static bool isSent(const client *c) { return c->io && !(c->flags & (CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY)); }
 
 /* Returns the client's connection if the message can go to its owner thread now. Otherwise the message is held, and
  * NULL returned: the client's pending output was made later and must not overtake it. */

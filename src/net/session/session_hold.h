@@ -18,9 +18,7 @@ typedef struct outputMark {
  * connection is kept. NULL posts only blocks and flags; the connection must not be moving then. */
 void sessionSend(clientIo *s, replyBlock *chain);
 /* Returns whether some of the client's output is held: then all later output has to go through sessionHold(), too. */
-static inline bool sessionHolds(const clientIo *s) {
-    return s->held_first != NULL;
-}
+static inline bool sessionHolds(const clientIo *s) { return s->held_first != NULL; }
 /* Sends the chain, output of this client, when `mark` is reached; NULL: together with what is held already. Takes
  * ownership of the chain. */
 void sessionHold(clientIo *s, replyBlock *chain, const outputMark *mark);

@@ -31,15 +31,11 @@
 
 static bool (*gate)(holdSequence *seq, uint64_t *offset); /* const after startup */
 
-void sessionsSetGate(bool (*ask)(holdSequence *seq, uint64_t *offset)) {
-    gate = ask;
-}
+void sessionsSetGate(bool (*ask)(holdSequence *seq, uint64_t *offset)) { gate = ask; }
 
 static void (*feeder)(void); /* const after startup */
 
-void sessionsSetFeeder(void (*feed)(void)) {
-    feeder = feed;
-}
+void sessionsSetFeeder(void (*feed)(void)) { feeder = feed; }
 
 static struct {
     clientIo *returning; /* connections with executed blocks to return, by next_returning */

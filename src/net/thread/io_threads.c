@@ -126,9 +126,7 @@ static void wakeIfSleeping(ioThread *t) {
 
 /* --- which threads have posted --------------------------------------------------------------------- */
 
-static void setPosted(unsigned id) {
-    atomic_fetch_or(&io.posted[id / 64], 1ull << (id % 64));
-}
+static void setPosted(unsigned id) { atomic_fetch_or(&io.posted[id / 64], 1ull << (id % 64)); }
 
 static bool anyPosted(void) {
     for (int i = 0; i < POSTED_WORDS; i++)
@@ -139,9 +137,7 @@ static bool anyPosted(void) {
 /* --- an I/O thread: messages ------------------------------------------------------------------------- */
 
 /* The size of a dead object, counted the same when it is queued and when it is freed. */
-static uint64_t deadBytes(const robj *o) {
-    return sizeof(*o) + o->key_len + o->value_len;
-}
+static uint64_t deadBytes(const robj *o) { return sizeof(*o) + o->key_len + o->value_len; }
 
 static void freeDead(ioThread *t, deadBatch *batch) {
     uint64_t bytes = 0;
@@ -390,9 +386,7 @@ static void threadJoin(ioThread *t) {
     pthread_join((pthread_t)t->pthread_id, NULL);
 }
 
-static uint64_t statGet(const _Atomic uint64_t *counter) {
-    return atomic_load_explicit(counter, memory_order_relaxed);
-}
+static uint64_t statGet(const _Atomic uint64_t *counter) { return atomic_load_explicit(counter, memory_order_relaxed); }
 
 /* Adds the counters of an I/O thread. */
 static void addCounted(ioTotals *out, const ioThread *t) {
@@ -440,34 +434,22 @@ void ioThreadsInit(aeEventLoop *main_loop, const ioThreadHooks *hooks) {
     mainRoleInit(&io.main_wakeup);
 }
 
-int ioThreadsCount(void) {
-    return io.count;
-}
+int ioThreadsCount(void) { return io.count; }
 
-ioThread *ioThreadGet(unsigned id) {
-    return id < IO_THREADS_ALL ? io.threads[id] : NULL;
-}
+ioThread *ioThreadGet(unsigned id) { return id < IO_THREADS_ALL ? io.threads[id] : NULL; }
 
-ioThread *ioThreadMain(void) {
-    return io.threads[0];
-}
+ioThread *ioThreadMain(void) { return io.threads[0]; }
 
 ioThread *ioThreadActing(void) {
     assertMainRole();
     return io.acting;
 }
 
-unsigned ioThreadId(const ioThread *t) {
-    return t->owner.id;
-}
+unsigned ioThreadId(const ioThread *t) { return t->owner.id; }
 
-ioOwner *ioThreadOwner(ioThread *t) {
-    return &t->owner;
-}
+ioOwner *ioThreadOwner(ioThread *t) { return &t->owner; }
 
-bool ioThreadIsRetiring(const ioThread *t) {
-    return t->retiring;
-}
+bool ioThreadIsRetiring(const ioThread *t) { return t->retiring; }
 
 void ioThreadsSetCount(int n) {
     assertMainThread();
@@ -678,10 +660,6 @@ void ioThreadsTotals(ioTotals *out) {
     out->main_writes = statGet(&mains->owner.stats.writes);
 }
 
-uint64_t ioThreadActiveNs(const ioThread *t) {
-    return statGet(&t->owner.stats.active_ns);
-}
+uint64_t ioThreadActiveNs(const ioThread *t) { return statGet(&t->owner.stats.active_ns); }
 
-uint64_t ioThreadActingNs(const ioThread *t) {
-    return statGet(&t->owner.stats.acting_ns);
-}
+uint64_t ioThreadActingNs(const ioThread *t) { return statGet(&t->owner.stats.acting_ns); }

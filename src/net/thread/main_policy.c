@@ -72,9 +72,7 @@ bool mainWatchIsDue(mainWatch *w, const ioOwner *h) {
     return true;
 }
 
-static bool mainIsElsewhere(void) {
-    return mainRoleCpu() != sched_getcpu();
-}
+static bool mainIsElsewhere(void) { return mainRoleCpu() != sched_getcpu(); }
 
 void mainWatchAdd(mainWatch *w, const ioOwner *h) {
     if (h->commands > 0) w->told_at = clockTicks();
@@ -87,9 +85,7 @@ bool mainWatchLooksAgain(mainWatch *w, const ioOwner *h, bool took) {
     return true;
 }
 
-bool mainWatchReports(const mainWatch *w) {
-    return w->iterations % REPORT_ITERATIONS == 0;
-}
+bool mainWatchReports(const mainWatch *w) { return w->iterations % REPORT_ITERATIONS == 0; }
 
 bool mainWatchSpins(mainWatch *w) {
     if (!w->told_at) return false;
@@ -121,9 +117,7 @@ bool mainPolicyWakes(const ioOwner *h) {
     return unlikely(atomic_load_explicit(&dedicated, memory_order_relaxed)) && h->commands >= WAKE_COMMANDS;
 }
 
-bool mainPolicyIsDedicated(void) {
-    return atomic_load_explicit(&dedicated, memory_order_relaxed);
-}
+bool mainPolicyIsDedicated(void) { return atomic_load_explicit(&dedicated, memory_order_relaxed); }
 
 bool mainPolicyOffersRole(void) {
     assertMainRole();

@@ -75,13 +75,9 @@ void mainRoleInit(const aeWakeup *wakeup) {
     roleCheck();
 }
 
-mainRoleState mainRolePeek(void) {
-    return (mainRoleState)atomic_load(&role.word);
-}
+mainRoleState mainRolePeek(void) { return (mainRoleState)atomic_load(&role.word); }
 
-int mainRoleCpu(void) {
-    return atomic_load_explicit(&role.cpu, memory_order_relaxed);
-}
+int mainRoleCpu(void) { return atomic_load_explicit(&role.cpu, memory_order_relaxed); }
 
 uint64_t mainRoleMoves(void) {
     assertMainRole();
@@ -153,9 +149,7 @@ void mainRoleHandOff(void) {
     else handToWaiting();
 }
 
-bool mainRoleIsWanted(void) {
-    return atomic_load_explicit(&role.word, memory_order_relaxed) == ROLE_WANTED;
-}
+bool mainRoleIsWanted(void) { return atomic_load_explicit(&role.word, memory_order_relaxed) == ROLE_WANTED; }
 
 void mainRoleWake(void) {
     if (mainRoleChange(ROLE_FREE, ROLE_KEPT) || mainRoleChange(ROLE_ASLEEP, ROLE_KEPT)) aeWakeupSend(role.wakeup);

@@ -68,6 +68,4 @@ bool messageChannelCommit(messageChannel *ch) {
     return spscCommit(&ch->ring);
 }
 
-bool messageChannelHasOverflow(const messageChannel *ch) {
-    return ch->overflow_len > 0;
-}
+bool messageChannelHasOverflow(const messageChannel *ch) { return ch->overflow_len > 0; }

@@ -108,6 +108,4 @@ static const setting rows[] = {
     SETTINGS_END,
 };
 
-void netSettingsRegister(void) {
-    settingRegister(rows);
-}
+void netSettingsRegister(void) { settingRegister(rows); }

@@ -79,9 +79,7 @@ bool requestBlockReserve(requestPool *pool, requestBlock *b, size_t extra) must_
  * complete; nothing is read into the buffer meanwhile. After that the reader continues with the bytes that follow. */
 
 /* Returns whether a large argument is being received. */
-static inline bool requestBlockLargeOpen(const requestBlock *b) {
-    return b->large && b->large->have < b->large->len;
-}
+static inline bool requestBlockLargeOpen(const requestBlock *b) { return b->large && b->large->have < b->large->len; }
 /* Returns whether a large argument is being received, or the argument that `r` is in is to become one. */
 static inline bool requestBlockLargeDue(const requestBlock *b, const requestReader *r) {
     return requestBlockLargeOpen(b) || (r->state == READ_BODY && r->body_len >= LARGE_ARG_BYTES);

@@ -23,9 +23,7 @@ void throughputAdd(throughput *sum, throughput window) {
     sum->ns += window.ns;
 }
 
-bool throughputTrialMayBegin(const throughputTrial *t) {
-    return !t->under_way && t->rested_ns >= t->rest_ns;
-}
+bool throughputTrialMayBegin(const throughputTrial *t) { return !t->under_way && t->rested_ns >= t->rest_ns; }
 
 void throughputTrialBegin(throughputTrial *t, throughput before, int percent) {
     serverAssert(!t->under_way && before.ns > 0 && percent > 0);
@@ -36,9 +34,7 @@ void throughputTrialBegin(throughputTrial *t, throughput before, int percent) {
     t->gone_ns = 0;
 }
 
-static double perSecond(throughput p) {
-    return (double)p.commands * 1e9 / (double)p.ns;
-}
+static double perSecond(throughput p) { return (double)p.commands * 1e9 / (double)p.ns; }
 
 static void throughputTrialRest(throughputTrial *t) {
     t->rest_ns = t->rest_ns ? t->rest_ns * 2 : REST_NS;
@@ -63,6 +59,4 @@ trialState throughputTrialWindow(throughputTrial *t, throughput window) {
     return TRIAL_PAYS;
 }
 
-void throughputTrialForget(throughputTrial *t) {
-    t->under_way = false;
-}
+void throughputTrialForget(throughputTrial *t) { t->under_way = false; }

@@ -175,9 +175,7 @@ static const propagateSink sink = {.target = PROPAGATE_AOF, .take = aofTakeItem}
 
 /* --- whether replies may be sent ------------------------------------------------------------------------------ */
 
-static const ageMark *markAt(unsigned i) {
-    return &aof.marks[(aof.first_mark + i) % MARKS_MAX];
-}
+static const ageMark *markAt(unsigned i) { return &aof.marks[(aof.first_mark + i) % MARKS_MAX]; }
 
 static void dropMarks(uint64_t safe) {
     while (aof.marks_count > 1 && markAt(1)->offset <= safe) {
@@ -248,9 +246,7 @@ static void lookForErrors(const aofProgress *p) {
     if (p->write_error) endPause();
 }
 
-static bool syncsHeldBack(void) {
-    return aof.child_lives && persist_settings.no_appendfsync_on_rewrite;
-}
+static bool syncsHeldBack(void) { return aof.child_lives && persist_settings.no_appendfsync_on_rewrite; }
 
 static void applySyncsHeldBack(void) {
     if (!aof.thread) return;
@@ -316,9 +312,7 @@ bool aofBeforeReplies(holdSequence *seq, uint64_t *offset) {
     return true;
 }
 
-bool aofIsSynced(uint64_t offset) {
-    return aofIsOn() && holdIsReached(aof.synced_seq, offset);
-}
+bool aofIsSynced(uint64_t offset) { return aofIsOn() && holdIsReached(aof.synced_seq, offset); }
 
 uint64_t aofEnd(void) {
     serverAssert(aofIsOn());
@@ -463,17 +457,11 @@ static void takeFinished(void) {
     }
 }
 
-bool aofIsOn(void) {
-    return aof.thread && !aof.first;
-}
+bool aofIsOn(void) { return aof.thread && !aof.first; }
 
-bool aofIsTurningOn(void) {
-    return aof.wanted && !aofIsOn();
-}
+bool aofIsTurningOn(void) { return aof.wanted && !aofIsOn(); }
 
-bool aofIsEnabled(void) {
-    return persist_settings.appendonly && !aof.suspended;
-}
+bool aofIsEnabled(void) { return persist_settings.appendonly && !aof.suspended; }
 
 void aofCut(aofDoneFn *done) {
     assertMainThread();
@@ -812,9 +800,7 @@ void aofTick(void) {
 
 /* Returns the memory of the queue, which eviction does not count: evicting keys would only append to the queue. Blocks
  * for reuse are not counted either, because a small dataset would be evicted to make up for them. */
-static size_t replStreamMemory(void) {
-    return aof.thread ? aofQueueMemory(aof.queue) : 0;
-}
+static size_t replStreamMemory(void) { return aof.thread ? aofQueueMemory(aof.queue) : 0; }
 
 aofFigures aofFiguresNow(void) {
     aofFigures f = {.write_ok = aof.error == 0, .delayed_sync = aof.delayed_sync};
@@ -830,9 +816,7 @@ aofFigures aofFiguresNow(void) {
     return f;
 }
 
-void aofResetStats(void) {
-    aof.delayed_sync = 0;
-}
+void aofResetStats(void) { aof.delayed_sync = 0; }
 
 void aofInit(void) {
     aof.written_seq = holdSequenceAdd();

@@ -47,9 +47,7 @@ static void putArg(rdbWriter *out, slice bytes) {
     rdbWriteBytes(out, sliceOf("\r\n", 2));
 }
 
-static void putWord(rdbWriter *out, const char *word) {
-    putArg(out, sliceStr(word));
-}
+static void putWord(rdbWriter *out, const char *word) { putArg(out, sliceStr(word)); }
 
 static void putNumber(rdbWriter *out, long long n) {
     char digits[LONG_STR_SIZE];

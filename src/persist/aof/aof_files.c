@@ -30,9 +30,7 @@ sds aofFolderPath(const char *dirname) {
     return NULL;
 }
 
-static bool exists(const char *path) {
-    return aofSystemNow()->access(path, F_OK) == 0;
-}
+static bool exists(const char *path) { return aofSystemNow()->access(path, F_OK) == 0; }
 
 /* --- the manifest ---------------------------------------------------------------------------------------- */
 

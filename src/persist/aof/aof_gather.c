@@ -20,9 +20,7 @@ static void gatherCheck(const aofGather *g) {
     unused(g);
 }
 
-void aofGatherInit(aofGather *g, uint64_t max_us) {
-    *g = (aofGather){.max_us = max_us};
-}
+void aofGatherInit(aofGather *g, uint64_t max_us) { *g = (aofGather){.max_us = max_us}; }
 
 void aofGatherSynced(aofGather *g, uint64_t units, uint64_t took_us) {
     g->sync_us = g->sync_us ? (7 * g->sync_us + took_us) / 8 : took_us;

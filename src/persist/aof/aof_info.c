@@ -10,9 +10,7 @@
 #include "info_table.h"
 #include "persist_settings.h"
 
-static void enabled(infoOut *o) {
-    infoLine(o, "aof_enabled:%d", aofIsEnabled());
-}
+static void enabled(infoOut *o) { infoLine(o, "aof_enabled:%d", aofIsEnabled()); }
 
 static void rewriting(infoOut *o) {
     aofRewriteFigures f = aofRewriteFiguresNow();
@@ -25,9 +23,7 @@ static void rewriting(infoOut *o) {
     infoLine(o, "aof_rewrites_consecutive_failures:%lld", f.failures);
 }
 
-static void copied(infoOut *o) {
-    infoLine(o, "aof_last_cow_size:%zu", aofRewriteFiguresNow().last_cow_bytes);
-}
+static void copied(infoOut *o) { infoLine(o, "aof_last_cow_size:%zu", aofRewriteFiguresNow().last_cow_bytes); }
 
 static void writeStatus(infoOut *o) {
     infoLine(o, "aof_last_write_status:%s", aofFiguresNow().write_ok ? "ok" : "err");
@@ -45,9 +41,7 @@ static void sizes(infoOut *o) {
     infoLine(o, "aof_delayed_fsync:%lld", f.delayed_sync);
 }
 
-static void bufferMemory(infoOut *o) {
-    infoLine(o, "mem_aof_buffer:%zu", aofFiguresNow().buffer_memory);
-}
+static void bufferMemory(infoOut *o) { infoLine(o, "mem_aof_buffer:%zu", aofFiguresNow().buffer_memory); }
 
 static void resetStats(void) {
     aofResetStats();

@@ -39,9 +39,7 @@ static void manifestCheck(const aofManifest *m) {
 #endif
 }
 
-aofManifest *aofManifestCreate(void) {
-    return zcalloc(1, sizeof(aofManifest));
-}
+aofManifest *aofManifestCreate(void) { return zcalloc(1, sizeof(aofManifest)); }
 
 aofManifest *aofManifestDup(const aofManifest *m) {
     aofManifest *copy = zmalloc(sizeof(*copy));
@@ -80,9 +78,7 @@ static void insertAt(aofManifest *m, size_t index, aofFile file) {
 static const char INVALID[] = "Invalid AOF manifest file format";
 
 /* Reads a number as Valkey and Redis do: characters after its digits are ignored. */
-static long long leadingNumber(const char *text) {
-    return strtoll(text, NULL, 10);
-}
+static long long leadingNumber(const char *text) { return strtoll(text, NULL, 10); }
 
 /* Reads the words of a line: pairs of a key and its value in any order; unknown keys are skipped. */
 static const char *takePairs(sds *words, int count, aofFile *out) {
@@ -204,9 +200,7 @@ sds aofManifestText(const aofManifest *m) {
 
 /* --- changes --------------------------------------------------------------------------------------------- */
 
-const aofFile *aofManifestBase(const aofManifest *m) {
-    return m->history > 0 ? &m->files[0] : NULL;
-}
+const aofFile *aofManifestBase(const aofManifest *m) { return m->history > 0 ? &m->files[0] : NULL; }
 
 const aofFile *aofManifestLastIncr(const aofManifest *m) {
     return m->incrs < m->count ? &m->files[m->count - 1] : NULL;
@@ -262,13 +256,9 @@ void aofManifestDropHistory(aofManifest *m) {
 
 /* --- names ----------------------------------------------------------------------------------------------- */
 
-sds aofManifestName(const char *stem) {
-    return sdsCat(sdsNew(stem), ".manifest");
-}
+sds aofManifestName(const char *stem) { return sdsCat(sdsNew(stem), ".manifest"); }
 
-sds aofPath(const char *folder, const char *name) {
-    return sdsCatPrintf(sdsEmpty(), "%s/%s", folder, name);
-}
+sds aofPath(const char *folder, const char *name) { return sdsCatPrintf(sdsEmpty(), "%s/%s", folder, name); }
 
 bool aofNameFits(const char *stem) {
     aofFile longest = {.name = numbered(stem, LLONG_MAX, "base.rdb"), .seq = LLONG_MAX, .type = AOF_FILE_BASE};

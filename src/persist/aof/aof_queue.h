@@ -80,9 +80,7 @@ static inline bool aofQueuePublish(aofQueue *s) {
 /* Frees returned blocks beyond those that are kept for a busy moment. Call it now and then. */
 void aofQueueTrim(aofQueue *s);
 /* Returns the memory of all blocks. */
-static inline size_t aofQueueMemory(const aofQueue *s) {
-    return s->blocks * sizeof(aofBlock);
-}
+static inline size_t aofQueueMemory(const aofQueue *s) { return s->blocks * sizeof(aofBlock); }
 
 /* --- Runs on: the thread --------------------------------------------------------------------------------- */
 /* Describes the bytes from `consumed` to `limit`, which is at most `published`, in up to `max` parts. Returns the

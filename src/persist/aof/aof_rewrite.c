@@ -92,9 +92,7 @@ static void rewriteCheck(void) {
     debugAssert(rewrite.started >= 0 && rewrite.last_took_s >= -1);
 }
 
-static int64_t nowS(void) {
-    return clockWallUs() / US_PER_S;
-}
+static int64_t nowS(void) { return clockWallUs() / US_PER_S; }
 
 /* Returns how long the next automatic rewrite waits after the last. */
 static int64_t waitS(void) {
@@ -165,9 +163,7 @@ static void onSwitched(bool ok, int error) {
     rewriteCheck();
 }
 
-static const char *ending(void) {
-    return rewrite.as_commands ? "aof" : "rdb";
-}
+static const char *ending(void) { return rewrite.as_commands ? "aof" : "rdb"; }
 
 static void useBase(pid_t pid) {
     debugAssert(rewrite.state == WRITING && childRunning() == CHILD_NONE && *rewrite.folder);
@@ -185,9 +181,7 @@ static void useBase(pid_t pid) {
 }
 
 /* Returns whether the base can be used: the bytes after the fork are being written, and the log is still wanted. */
-static bool isOfUse(void) {
-    return !rewrite.incr_failed && (!rewrite.first || aofIsTurningOn());
-}
+static bool isOfUse(void) { return !rewrite.incr_failed && (!rewrite.first || aofIsTurningOn()); }
 
 static void childEnded(void *arg, const childEnd *how) {
     unused(arg);
@@ -285,9 +279,7 @@ static bool aofRewriteBegin(void) {
 
 /* ---- When ---- */
 
-static bool mayTryAgain(int64_t now_s) {
-    return now_s - rewrite.last_end_s >= waitS();
-}
+static bool mayTryAgain(int64_t now_s) { return now_s - rewrite.last_end_s >= waitS(); }
 
 /* Returns whether no rewrite, remainder of an abandoned one, or other child is running. */
 static bool mayBegin(void) {
@@ -360,9 +352,7 @@ static bool turnOn(const char *received, bool *taken) {
     return true;
 }
 
-bool aofRewriteIsFirst(void) {
-    return rewrite.state != IDLE && rewrite.first && aofIsTurningOn();
-}
+bool aofRewriteIsFirst(void) { return rewrite.state != IDLE && rewrite.first && aofIsTurningOn(); }
 
 void aofRewriteAbandon(void) {
     if (childRunning() == CHILD_AOF) {
@@ -391,9 +381,7 @@ aofRewriteFigures aofRewriteFiguresNow(void) {
                                .last_cow_bytes = rewrite.last_cow_bytes};
 }
 
-void aofRewriteResetStats(void) {
-    rewrite.started = rewrite.failures = 0;
-}
+void aofRewriteResetStats(void) { rewrite.started = rewrite.failures = 0; }
 
 /* ---- The command ---- */
 

@@ -67,9 +67,7 @@ void aofScanFree(aofScanner *s) {
 
 /* --- the window ------------------------------------------------------------------------------------------ */
 
-static uint64_t place(const aofScanner *s) {
-    return s->offset + s->at;
-}
+static uint64_t place(const aofScanner *s) { return s->offset + s->at; }
 
 /* Moves the window to the current offset and fills it. A file that has become shorter ends there. */
 static void slide(aofScanner *s) {
@@ -244,14 +242,8 @@ aofScanKind aofScanNext(aofScanner *s, aofScanItem *item) {
     return first == '#' ? AOF_SCAN_ANNOTATION : AOF_SCAN_COMMAND;
 }
 
-uint64_t aofScanGood(const aofScanner *s) {
-    return s->good;
-}
+uint64_t aofScanGood(const aofScanner *s) { return s->good; }
 
-uint64_t aofScanLines(const aofScanner *s) {
-    return s->lines;
-}
+uint64_t aofScanLines(const aofScanner *s) { return s->lines; }
 
-const char *aofScanFault(const aofScanner *s) {
-    return s->fault;
-}
+const char *aofScanFault(const aofScanner *s) { return s->fault; }

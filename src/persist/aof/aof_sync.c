@@ -42,13 +42,9 @@ void aofSyncBegin(aofSync *s, int fd, uint64_t covers) {
     bioSubmitJob(BIO_FSYNC, &s->job);
 }
 
-bool aofSyncIsUnderWay(const aofSync *s) {
-    return atomic_load(&s->state) != SYNC_NONE;
-}
+bool aofSyncIsUnderWay(const aofSync *s) { return atomic_load(&s->state) != SYNC_NONE; }
 
-bool aofSyncHasEnded(const aofSync *s) {
-    return atomic_load(&s->state) == SYNC_ENDED;
-}
+bool aofSyncHasEnded(const aofSync *s) { return atomic_load(&s->state) == SYNC_ENDED; }
 
 bool aofSyncTake(aofSync *s, uint64_t *covers, int *error) {
     if (!aofSyncHasEnded(s)) return false;

@@ -16,9 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int openFile(const char *path, int flags, mode_t mode) {
-    return open(path, flags | O_CLOEXEC, mode);
-}
+static int openFile(const char *path, int flags, mode_t mode) { return open(path, flags | O_CLOEXEC, mode); }
 
 /* Syncs a file. Where fdatasync() is missing or weak, fsync() does more than is needed. */
 static int syncFile(int fd) {
@@ -41,13 +39,9 @@ static const aofSystem real_system = {.open = openFile,
                                       .make_folder = mkdir};
 static const aofSystem *in_force = &real_system;
 
-const aofSystem *aofSystemNow(void) {
-    return in_force;
-}
+const aofSystem *aofSystemNow(void) { return in_force; }
 
-void aofSystemSet(const aofSystem *s) {
-    in_force = s ? s : &real_system;
-}
+void aofSystemSet(const aofSystem *s) { in_force = s ? s : &real_system; }
 
 int aofSyncFolder(const char *path) {
     int fd = in_force->open(path, O_RDONLY | O_DIRECTORY, 0);
@@ -58,9 +52,7 @@ int aofSyncFolder(const char *path) {
     return rc;
 }
 
-static void closeInBackground(void *fd) {
-    in_force->close((int)(intptr_t)fd);
-}
+static void closeInBackground(void *fd) { in_force->close((int)(intptr_t)fd); }
 
 /* Opens the file before it removes the name, which is quick then. Closing it is slow. */
 int aofRemoveFile(const char *path) {

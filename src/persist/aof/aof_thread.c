@@ -134,21 +134,13 @@ static_assert(offsetof(aofThread, jobs) % CACHE_LINE == 0 && offsetof(aofThread,
                   offsetof(aofThread, manifest) % CACHE_LINE == 0,
               "what main writes, what the thread publishes and what is the thread's alone lie on lines of their own");
 
-static logState stateOf(const aofThread *t) {
-    return (logState)atomic_load_explicit(&t->state, memory_order_relaxed);
-}
+static logState stateOf(const aofThread *t) { return (logState)atomic_load_explicit(&t->state, memory_order_relaxed); }
 
-static bool isFirst(const aofThread *t) {
-    return stateOf(t) <= LOG_LOST;
-}
+static bool isFirst(const aofThread *t) { return stateOf(t) <= LOG_LOST; }
 
-static bool isLost(const aofThread *t) {
-    return stateOf(t) == LOG_LOST;
-}
+static bool isLost(const aofThread *t) { return stateOf(t) == LOG_LOST; }
 
-static bool isUncut(logState state) {
-    return state == LOG_SOUND_UNCUT || state == LOG_BROKEN_UNCUT;
-}
+static bool isUncut(logState state) { return state == LOG_SOUND_UNCUT || state == LOG_BROKEN_UNCUT; }
 
 /* Returns whether a sync has failed whose bytes no base contains yet. */
 static bool isBroken(const aofThread *t) {
@@ -236,9 +228,7 @@ static void wakeThread(aofThread *t) {
     pthread_mutex_unlock(&t->lock);
 }
 
-aofQueue *aofThreadQueue(aofThread *t) {
-    return &t->queue;
-}
+aofQueue *aofThreadQueue(aofThread *t) { return &t->queue; }
 
 void aofThreadPublish(aofThread *t) {
     assertMainRole();
@@ -308,9 +298,7 @@ void aofThreadSetNoSyncFrom(aofThread *t, uint64_t from) {
     wakeThread(t);
 }
 
-void aofThreadReportWrites(aofThread *t, bool on) {
-    atomic_store(&t->tell_writes, on);
-}
+void aofThreadReportWrites(aofThread *t, bool on) { atomic_store(&t->tell_writes, on); }
 
 aofProgress aofThreadProgress(const aofThread *t) {
     return (aofProgress){.written = atomic_load(&t->written),
@@ -331,23 +319,17 @@ static bool mayComplain(aofThread *t, uint64_t now_ms) {
 }
 
 /* Wakes main, which checks for errors then. */
-static void tellMain(aofThread *t) {
-    holdPublish(t->synced_seq, atomic_load(&t->synced));
-}
+static void tellMain(aofThread *t) { holdPublish(t->synced_seq, atomic_load(&t->synced)); }
 
 static noreturn_fn void aofThreadGiveUp(const char *what) {
     serverLog(LL_WARNING, "%s", what);
     _exit(1);
 }
 
-static bool syncsAlways(const aofThread *t) {
-    return atomic_load(&t->policy) == FSYNC_ALWAYS;
-}
+static bool syncsAlways(const aofThread *t) { return atomic_load(&t->policy) == FSYNC_ALWAYS; }
 
 /* Returns whether an error ends the process, because held replies might never be sent. */
-static bool diesOfErrors(const aofThread *t) {
-    return syncsAlways(t) && !isFirst(t);
-}
+static bool diesOfErrors(const aofThread *t) { return syncsAlways(t) && !isFirst(t); }
 
 /* Call when `bytes` bytes have been written to the file. */
 static void wrote(aofThread *t, size_t bytes) {
@@ -773,9 +755,7 @@ static aofJob *firstJob(aofThread *t) {
 }
 
 /* Returns whether the job is done at once, even if the disk has not accepted the bytes before it. */
-static bool isForNow(const aofJob *job) {
-    return job && (job->type == AOF_JOB_END || job->type == AOF_JOB_WRITE);
-}
+static bool isForNow(const aofJob *job) { return job && (job->type == AOF_JOB_END || job->type == AOF_JOB_WRITE); }
 
 /* Does the job if all bytes before it are written, if it is one for now, or if the log is lost. */
 static bool jobIfDue(aofThread *t, aofJob *job) {
@@ -818,9 +798,7 @@ static bool hasNews(aofThread *t) {
            !isLost(t);
 }
 
-static int64_t sooner(int64_t a, int64_t b) {
-    return a < 0 || (b >= 0 && b < a) ? b : a;
-}
+static int64_t sooner(int64_t a, int64_t b) { return a < 0 || (b >= 0 && b < a) ? b : a; }
 
 /* Returns how many milliseconds the thread may sleep if main gives it nothing; -1 for no limit. */
 static int64_t dueIn(aofThread *t) {
@@ -885,9 +863,7 @@ static void aofThreadRest(aofThread *t, bool worked) {
     }
 }
 
-static void syncHasEnded(void *arg) {
-    wakeThread(arg);
-}
+static void syncHasEnded(void *arg) { wakeThread(arg); }
 
 static void threadMain(void *arg) {
     aofThread *t = arg;
@@ -952,9 +928,7 @@ aofThread *aofThreadStart(const aofThreadOptions *o) {
     return NULL;
 }
 
-void aofThreadWaitForEnd(aofThread *t) {
-    pthread_join(t->thread, NULL);
-}
+void aofThreadWaitForEnd(aofThread *t) { pthread_join(t->thread, NULL); }
 
 void aofThreadFree(aofThread *t) {
     serverAssert(t->ended);

@@ -110,9 +110,7 @@ static int fileFault(const char *path, const char *what) {
 }
 
 /* Returns whether all output has been written. */
-static bool checkRdbFinish(FILE *out) {
-    return fflush(out) == 0 && !ferror(out);
-}
+static bool checkRdbFinish(FILE *out) { return fflush(out) == 0 && !ferror(out); }
 
 int checkRdbMain(int argc, char **argv) {
     arguments a;

@@ -39,9 +39,7 @@ void checkRdbBiggestAdd(checkRdbBiggest *b, const checkRdbBig *big, slice name) 
     }
 }
 
-static int order(const void *a, const void *b) {
-    return isSmaller(a, b) ? 1 : -1; /* no two have the same offset */
-}
+static int order(const void *a, const void *b) { return isSmaller(a, b) ? 1 : -1; /* no two have the same offset */ }
 
 void checkRdbBiggestSort(checkRdbBiggest *b) {
     if (b->count) qsort(b->keys, b->count, sizeof(*b->keys), order);

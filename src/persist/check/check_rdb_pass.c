@@ -56,9 +56,7 @@ static bool isForeign(unsigned version) {
     return version >= RDB_VERSION_FOREIGN_MIN && version <= RDB_VERSION_FOREIGN_MAX;
 }
 
-bool checkRdbNeedsRelaxed(unsigned version) {
-    return isForeign(version) || version > RDB_VERSION;
-}
+bool checkRdbNeedsRelaxed(unsigned version) { return isForeign(version) || version > RDB_VERSION; }
 
 /* ---- Lines ---- */
 

@@ -68,13 +68,9 @@ static const char *const figure_names[] = {
 
 #define FIGURE_SIZE 32
 
-static void putCount(char out[FIGURE_SIZE], uint64_t n) {
-    snprintf(out, FIGURE_SIZE, "%llu", (ull)n);
-}
+static void putCount(char out[FIGURE_SIZE], uint64_t n) { snprintf(out, FIGURE_SIZE, "%llu", (ull)n); }
 
-static void putReal(char out[FIGURE_SIZE], long double d) {
-    snprintf(out, FIGURE_SIZE, "%.2Lf", d);
-}
+static void putReal(char out[FIGURE_SIZE], long double d) { snprintf(out, FIGURE_SIZE, "%.2Lf", d); }
 
 static void putMean(char out[FIGURE_SIZE], uint64_t sum, uint64_t count) {
     putReal(out, count ? (long double)sum / (long double)count : 0);

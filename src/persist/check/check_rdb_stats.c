@@ -109,9 +109,7 @@ static dbStats *makeDb(checkRdbStats *s, uint32_t db) {
     return s->dbs[at];
 }
 
-checkRdbStats *checkRdbStatsCreate(void) {
-    return zcalloc(1, sizeof(checkRdbStats));
-}
+checkRdbStats *checkRdbStatsCreate(void) { return zcalloc(1, sizeof(checkRdbStats)); }
 
 void checkRdbStatsFree(checkRdbStats *s) {
     if (!s) return;
@@ -138,9 +136,7 @@ const checkRdbTypeStats *checkRdbStatsOf(const checkRdbStats *s, uint32_t db, ob
     return &s->dbs[at]->types[type];
 }
 
-uint64_t checkRdbStatsLeftOut(const checkRdbStats *s) {
-    return s->left_out;
-}
+uint64_t checkRdbStatsLeftOut(const checkRdbStats *s) { return s->left_out; }
 
 /* ---- Keys ---- */
 

@@ -161,9 +161,7 @@ static void shared(bool on) {
     if (child.on_life) child.on_life(on);
 }
 
-void childOnLife(void (*fn)(bool lives)) {
-    child.on_life = fn;
-}
+void childOnLife(void (*fn)(bool lives)) { child.on_life = fn; }
 
 /* Asserts what each state requires. Called in the parent, at both ends of the functions of the header. */
 static void childCheck(void) {
@@ -272,9 +270,7 @@ static size_t countKeys(void) {
 
 static bool pause_after_fork;
 
-void childSetPauseAfterFork(bool on) {
-    pause_after_fork = on;
-}
+void childSetPauseAfterFork(bool on) { pause_after_fork = on; }
 
 bool childStart(const childJob *job) {
     assertMainThread();
@@ -326,13 +322,9 @@ failed:;
     return false;
 }
 
-childPurpose childRunning(void) {
-    return child.job.purpose;
-}
+childPurpose childRunning(void) { return child.job.purpose; }
 
-pid_t childPid(void) {
-    return child.pid;
-}
+pid_t childPid(void) { return child.pid; }
 
 void childKill(void) {
     assertMainRole();
@@ -359,13 +351,9 @@ childFigures childFiguresNow(void) {
     return f;
 }
 
-long long childForks(void) {
-    return child.forks;
-}
+long long childForks(void) { return child.forks; }
 
-uint64_t childLastForkUs(void) {
-    return child.fork_us;
-}
+uint64_t childLastForkUs(void) { return child.fork_us; }
 
 void childResetStats(void) {
     child.forks = 0;

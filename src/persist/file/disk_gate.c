@@ -47,9 +47,7 @@ void diskGateSetSnapshotFailed(bool failed) {
     gateArm(GATE_DISK, gate.snapshot_failed || gate.aof_error);
 }
 
-bool diskGateSnapshotFailed(void) {
-    return gate.snapshot_failed;
-}
+bool diskGateSnapshotFailed(void) { return gate.snapshot_failed; }
 
 void diskGateSetAofError(int error) {
     assertMainRole();

@@ -109,6 +109,4 @@ static void unlinkJob(void *arg) {
     sdsFree(path);
 }
 
-void removeInBackground(sds path) {
-    bioSubmit(BIO_CLOSE_FILE, unlinkJob, path);
-}
+void removeInBackground(sds path) { bioSubmit(BIO_CLOSE_FILE, unlinkJob, path); }

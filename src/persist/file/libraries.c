@@ -11,17 +11,13 @@
 
 static const librariesOwner *owner; /* borrowed, until the process ends */
 
-void librariesSetOwner(const librariesOwner *of) {
-    owner = of;
-}
+void librariesSetOwner(const librariesOwner *of) { owner = of; }
 
 void librariesEach(void (*take)(void *arg, slice text), void *arg) {
     if (owner) owner->each(take, arg);
 }
 
-sds librariesAdd(slice text, bool replace) {
-    return owner ? owner->add(text, replace) : NULL;
-}
+sds librariesAdd(slice text, bool replace) { return owner ? owner->add(text, replace) : NULL; }
 
 void librariesClear(void) {
     if (owner) owner->clear();

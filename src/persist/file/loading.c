@@ -75,18 +75,14 @@ void loadingEnd(void) {
     loadingCheck();
 }
 
-bool loadingIsActive(void) {
-    return loading.active;
-}
+bool loadingIsActive(void) { return loading.active; }
 
 void loadingProgress(uint64_t bytes) {
     debugAssert(!loading.active || bytes >= loading.loaded);
     loading.loaded = bytes;
 }
 
-void loadingSetUsedMemory(long long bytes) {
-    loading.used_memory = bytes;
-}
+void loadingSetUsedMemory(long long bytes) { loading.used_memory = bytes; }
 
 void loadingSetKeys(long long loaded, long long expired) {
     debugAssert(loaded >= 0 && expired >= 0);
@@ -94,9 +90,7 @@ void loadingSetKeys(long long loaded, long long expired) {
     loading.keys_expired = expired;
 }
 
-void loadingOnTick(void (*tick)(void)) {
-    loading.tick = tick;
-}
+void loadingOnTick(void (*tick)(void)) { loading.tick = tick; }
 
 void loadingServe(void) {
     static const yieldJob alone = {.allowed = CMD_LOADING, .error = ERROR_TEXT};
@@ -115,9 +109,7 @@ static bool loadingMayRun(const client *c) {
     return loading.beside ? !(commandFlagsNow(c) & CMD_NO_ASYNC_LOADING) : !transactionLacks(c, CMD_LOADING);
 }
 
-void loadingRefuse(client *c) {
-    addReplyError(c, ERROR_TEXT);
-}
+void loadingRefuse(client *c) { addReplyError(c, ERROR_TEXT); }
 
 gateResult loadingGate(client *c) {
     debugAssert(loading.active);

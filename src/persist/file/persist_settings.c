@@ -110,6 +110,4 @@ static const setting rows[] = {
     SETTINGS_END,
 };
 
-void persistSettingsRegister(void) {
-    settingRegister(rows);
-}
+void persistSettingsRegister(void) { settingRegister(rows); }

@@ -43,6 +43,4 @@ static bool slotInfoIsGood(const char *text) {
     return true;
 }
 
-bool rdbAuxIsGood(const rdbAux *f) {
-    return strcasecmp(f->name, RDB_AUX_SLOT_INFO) != 0 || slotInfoIsGood(f->value);
-}
+bool rdbAuxIsGood(const rdbAux *f) { return strcasecmp(f->name, RDB_AUX_SLOT_INFO) != 0 || slotInfoIsGood(f->value); }

@@ -370,9 +370,7 @@ static ssize_t readHead(void *arg, void *buf, size_t len) {
     return n;
 }
 
-static void stopHead(void *arg) {
-    ((fileHead *)arg)->left = 0;
-}
+static void stopHead(void *arg) { ((fileHead *)arg)->left = 0; }
 
 static void noteFields(rdbReplInfo *r, const rdbPiece *piece) {
     for (size_t i = 0; i < piece->count && piece->items[i].kind == RDB_ITEM_AUX; i++) {

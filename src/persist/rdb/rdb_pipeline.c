@@ -182,9 +182,7 @@ void rdbPipelineGive(rdbPipeline *p, rdbBatch *b, uint32_t fresh) {
     pthread_mutex_unlock(&p->lock);
 }
 
-const rdbScanner *rdbPipelineScanner(const rdbPipeline *p) {
-    return p->scanner;
-}
+const rdbScanner *rdbPipelineScanner(const rdbPipeline *p) { return p->scanner; }
 
 /* ---- Begin and end ------------------------------------------------------------------------------------- */
 

@@ -85,9 +85,7 @@ static const char *opcodePattern(const rdbScanner *s, unsigned opcode) {
     }
 }
 
-static bool isKey(unsigned opcode) {
-    return opcode < RDB_TYPES;
-}
+static bool isKey(unsigned opcode) { return opcode < RDB_TYPES; }
 
 /* ---- Walking a pattern --------------------------------------------------------------------------------- */
 
@@ -601,18 +599,10 @@ void rdbScanFree(rdbScanner *s) {
     zfree(s);
 }
 
-const rdbFault *rdbScanFault(const rdbScanner *s) {
-    return &s->fault;
-}
+const rdbFault *rdbScanFault(const rdbScanner *s) { return &s->fault; }
 
-unsigned rdbScanVersion(const rdbScanner *s) {
-    return s->version;
-}
+unsigned rdbScanVersion(const rdbScanner *s) { return s->version; }
 
-bool rdbScanWithoutChecksum(const rdbScanner *s) {
-    return s->without_checksum;
-}
+bool rdbScanWithoutChecksum(const rdbScanner *s) { return s->without_checksum; }
 
-uint64_t rdbScanOffset(const rdbScanner *s) {
-    return s->offset;
-}
+uint64_t rdbScanOffset(const rdbScanner *s) { return s->offset; }

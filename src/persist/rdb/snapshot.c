@@ -77,9 +77,7 @@ static void snapshotCheck(void) {
     debugAssert(snapshot.last_took_s >= -1 && snapshot.saves >= 0);
 }
 
-static int64_t nowS(void) {
-    return clockWallUs() / US_PER_S;
-}
+static int64_t nowS(void) { return clockWallUs() / US_PER_S; }
 
 static void setOk(bool ok) {
     if (snapshot.last_ok && !ok) snapshot.reminded_s = nowS();
@@ -92,9 +90,7 @@ void snapshotInit(void) {
     rdbTemporaryName(snapshot.own_file, getpid());
 }
 
-bool snapshotHasSavePoints(void) {
-    return persist_settings.save_point_count > 0;
-}
+bool snapshotHasSavePoints(void) { return persist_settings.save_point_count > 0; }
 
 void snapshotHold(bool on) {
     assertMainRole();
@@ -118,13 +114,9 @@ bool snapshotAtShutdown(void) {
 static bool (*fill_replication)(rdbReplication *out); /* const after startup */
 static void (*on_end)(bool ok, const char *file);     /* const after startup */
 
-void snapshotSetReplication(bool (*fill)(rdbReplication *out)) {
-    fill_replication = fill;
-}
+void snapshotSetReplication(bool (*fill)(rdbReplication *out)) { fill_replication = fill; }
 
-void snapshotOnEnd(void (*fn)(bool ok, const char *file)) {
-    on_end = fn;
-}
+void snapshotOnEnd(void (*fn)(bool ok, const char *file)) { on_end = fn; }
 
 static bool writeFile(void) {
     rdbSaveOptions options = rdbSaveDefaults();
@@ -152,9 +144,7 @@ static sds inFolder(const char *name) {
     return sdsCatPrintf(sdsEmpty(), "%s/%s", snapshot.folder, name);
 }
 
-static sds tempPath(void) {
-    return inFolder(snapshot.child_file);
-}
+static sds tempPath(void) { return inFolder(snapshot.child_file); }
 
 /* ---- The child ---------------------------------------------------------------------------------------------- */
 
@@ -318,9 +308,7 @@ snapshotFigures snapshotFiguresNow(void) {
                              .last_cow_bytes = snapshot.last_cow_bytes};
 }
 
-void snapshotResetStats(void) {
-    snapshot.saves = 0;
-}
+void snapshotResetStats(void) { snapshot.saves = 0; }
 
 /* ---- Commands --------------------------------------------------------------------------------------------------- */
 
@@ -372,6 +360,4 @@ void bgsaveCommand(client *c) {
     else addReplySyntaxError(c);
 }
 
-void lastsaveCommand(client *c) {
-    addReplyLongLong(c, snapshot.last_save_s);
-}
+void lastsaveCommand(client *c) { addReplyLongLong(c, snapshot.last_save_s); }

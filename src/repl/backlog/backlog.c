@@ -57,9 +57,7 @@ void backlogInit(backlog *b, uint64_t end, size_t wanted) {
     *b = (backlog){.end = end, .wanted = wanted};
 }
 
-static size_t blockMemory(const backlogBlock *block) {
-    return sizeof(*block) + block->room;
-}
+static size_t blockMemory(const backlogBlock *block) { return sizeof(*block) + block->room; }
 
 static void freeBlock(backlog *b, backlogBlock *block) {
     b->memory -= blockMemory(block);

@@ -70,9 +70,7 @@ void backlogTruncate(backlog *b, uint64_t end);
 void backlogTrim(backlog *b, uint64_t needed);
 
 /* Returns the offset of the first byte that is kept, or `end` if there is none. */
-static inline uint64_t backlogBegin(const backlog *b) {
-    return b->head ? b->head->begin : b->end;
-}
+static inline uint64_t backlogBegin(const backlog *b) { return b->head ? b->head->begin : b->end; }
 /* Sets the cursor to an offset. Returns false if the backlog does not have the bytes from there on. */
 bool backlogSeek(const backlog *b, uint64_t offset, backlogCursor *c) must_check;
 /* Sets `out` to the next bytes that are in one block, at most up to the offset `limit`, and moves the cursor after

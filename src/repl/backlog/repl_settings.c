@@ -77,9 +77,7 @@ static sds getReplicaOf(const setting *s) {
 
 /* ---- Effects of CONFIG SET ------------------------------------------------------------------------ */
 
-static bool applyTls(const char **err) {
-    return !repl_settings.tls || tlsCheckSettings(err);
-}
+static bool applyTls(const char **err) { return !repl_settings.tls || tlsCheckSettings(err); }
 
 /* ---- Table ------------------------------------------------------------------------------------------------ */
 
@@ -130,6 +128,4 @@ static const setting rows[] = {
     SETTINGS_END,
 };
 
-void replSettingsRegister(void) {
-    settingRegister(rows);
-}
+void replSettingsRegister(void) { settingRegister(rows); }

@@ -67,13 +67,9 @@ void replStreamNewId(void) {
     streamCheck();
 }
 
-void replStreamInit(void) {
-    replStreamNewId();
-}
+void replStreamInit(void) { replStreamNewId(); }
 
-const replIds *replicationIds(void) {
-    return &stream.names;
-}
+const replIds *replicationIds(void) { return &stream.names; }
 
 void replStreamLeave(void) {
     rememberAsSecond();
@@ -91,13 +87,9 @@ void replStreamContinueAs(const char *id) {
 
 /* ---- The backlog ---- */
 
-uint64_t replStreamOffset(void) {
-    return stream.offset;
-}
+uint64_t replStreamOffset(void) { return stream.offset; }
 
-bool replStreamIsKept(void) {
-    return stream.is_kept;
-}
+bool replStreamIsKept(void) { return stream.is_kept; }
 
 backlog *replStreamBacklog(void) {
     debugAssert(stream.is_kept);
@@ -208,13 +200,9 @@ void replStreamAppend(slice wire) {
     stream.offset = stream.kept.end;
 }
 
-void replStreamForgetDb(void) {
-    stream.db = -1;
-}
+void replStreamForgetDb(void) { stream.db = -1; }
 
-int replStreamDb(void) {
-    return stream.db;
-}
+int replStreamDb(void) { return stream.db; }
 
 /* ---- For a replica ---- */
 

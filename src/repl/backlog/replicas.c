@@ -64,13 +64,9 @@ static void replicaCheck(const replicaState *r) {
 
 /* ---- State and address of a replica ---- */
 
-static replicaState **stateOf(const client *c) {
-    return clientSlot(c, replicas.slot);
-}
+static replicaState **stateOf(const client *c) { return clientSlot(c, replicas.slot); }
 
-replicaState *replicaKnown(const client *c) {
-    return *stateOf(c);
-}
+replicaState *replicaKnown(const client *c) { return *stateOf(c); }
 
 replicaState *replicaOf(client *c) {
     assertMainRole();
@@ -96,13 +92,9 @@ void replicaBegin(replicaState *r) {
     replicaCheck(r);
 }
 
-list *replicasAll(void) {
-    return replicas.all;
-}
+list *replicasAll(void) { return replicas.all; }
 
-size_t replicasCount(void) {
-    return listLength(replicas.all);
-}
+size_t replicasCount(void) { return listLength(replicas.all); }
 
 /* Returns the address in "ip:port" or "[ip]:port". */
 static slice hostOf(const char *peer) {
@@ -294,29 +286,19 @@ static size_t countThose(replicaTest *test, long long number) {
     return n;
 }
 
-static bool hasAcked(const replicaState *r, long long offset) {
-    return r->acked >= offset;
-}
+static bool hasAcked(const replicaState *r, long long offset) { return r->acked >= offset; }
 
-static bool hasSynced(const replicaState *r, long long offset) {
-    return r->synced >= offset;
-}
+static bool hasSynced(const replicaState *r, long long offset) { return r->synced >= offset; }
 
 static bool isFresh(const replicaState *r, long long max_lag_s) {
     return clockMonotonicMs() - r->acked_ms <= (uint64_t)max_lag_s * 1000 + 999; /* compares whole seconds */
 }
 
-size_t replicasAcked(uint64_t offset) {
-    return countThose(hasAcked, (long long)offset);
-}
+size_t replicasAcked(uint64_t offset) { return countThose(hasAcked, (long long)offset); }
 
-size_t replicasSynced(uint64_t offset) {
-    return countThose(hasSynced, (long long)offset);
-}
+size_t replicasSynced(uint64_t offset) { return countThose(hasSynced, (long long)offset); }
 
-size_t replicasGood(void) {
-    return countThose(isFresh, repl_settings.min_replicas_max_lag_s);
-}
+size_t replicasGood(void) { return countThose(isFresh, repl_settings.min_replicas_max_lag_s); }
 
 bool replicasHaveAll(void) {
     listIter it = listBegin(replicas.all, false);

@@ -11,9 +11,7 @@
 
 #include "panic.h"
 
-void syncedOffsetForget(syncedOffset *p) {
-    *p = (syncedOffset){0};
-}
+void syncedOffsetForget(syncedOffset *p) { *p = (syncedOffset){0}; }
 
 static void takeNoted(syncedOffset *p, bool (*is_synced)(uint64_t log_offset)) {
     if (!p->offset || !is_synced(p->log_offset)) return;

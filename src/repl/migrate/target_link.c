@@ -75,9 +75,7 @@ static bool waitReady(connWaiter *w, int fd, int mask) {
     return ready > 0;
 }
 
-static void beginWait(targetLink *link) {
-    link->until_ms = clockMonotonicMs() + link->timeout_ms;
-}
+static void beginWait(targetLink *link) { link->until_ms = clockMonotonicMs() + link->timeout_ms; }
 
 /* ---- Opening and closing ---- */
 
@@ -173,9 +171,7 @@ void targetKeep(targetLink *link) {
     keptCheck();
 }
 
-size_t targetsKept(void) {
-    return kept.count;
-}
+size_t targetsKept(void) { return kept.count; }
 
 void targetsTick(void) {
     assertMainRole();
@@ -191,9 +187,7 @@ void targetsTick(void) {
 
 /* ---- The selected database ---- */
 
-bool targetIsAt(const targetLink *link, long long db) {
-    return link->has_db && link->db == db;
-}
+bool targetIsAt(const targetLink *link, long long db) { return link->has_db && link->db == db; }
 
 void targetSetDb(targetLink *link, long long db) {
     linkCheck(link);
@@ -201,9 +195,7 @@ void targetSetDb(targetLink *link, long long db) {
     link->db = db;
 }
 
-void targetForgetDb(targetLink *link) {
-    link->has_db = false;
-}
+void targetForgetDb(targetLink *link) { link->has_db = false; }
 
 /* ---- Reading and writing ---- */
 

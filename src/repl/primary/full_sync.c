@@ -115,13 +115,9 @@ void fullSyncInit(bool (*hide_user_data)(void)) {
 
 /* ---- Which replicas can share a snapshot ---- */
 
-static unsigned versionFor(const replicaState *r) {
-    return r->needs.version < VERSION_NEW ? RDB_VERSION_OLD : 0;
-}
+static unsigned versionFor(const replicaState *r) { return r->needs.version < VERSION_NEW ? RDB_VERSION_OLD : 0; }
 
-static bool isFiltered(const replicaState *r) {
-    return r->needs.no_keys || r->needs.no_functions;
-}
+static bool isFiltered(const replicaState *r) { return r->needs.no_keys || r->needs.no_functions; }
 
 /* Returns whether the RDB is sent while it is written. A replica that cannot read an RDB of unknown length gets a
  * file. */
@@ -448,9 +444,7 @@ static bool fullSyncJoin(replicaState *r) {
     return true;
 }
 
-static bool mayBegin(void) {
-    return this_round.kind == ROUND_NONE && childRunning() == CHILD_NONE;
-}
+static bool mayBegin(void) { return this_round.kind == ROUND_NONE && childRunning() == CHILD_NONE; }
 
 void fullSyncAsk(replicaState *r) {
     assertMainThread();
@@ -522,6 +516,4 @@ void fullSyncForget(replicaState *r) {
     fullSyncCheck();
 }
 
-bool fullSyncIsDirect(void) {
-    return this_round.kind == ROUND_DIRECT;
-}
+bool fullSyncIsDirect(void) { return this_round.kind == ROUND_DIRECT; }

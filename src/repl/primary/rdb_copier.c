@@ -171,18 +171,14 @@ void rdbCopierCancel(rdbCopier *t, size_t i) {
     atomic_store_explicit(&t->outlets[i].cancelled, true, memory_order_relaxed);
 }
 
-bool rdbCopierIsOver(const rdbCopier *t) {
-    return atomic_load_explicit(&t->over, memory_order_acquire);
-}
+bool rdbCopierIsOver(const rdbCopier *t) { return atomic_load_explicit(&t->over, memory_order_acquire); }
 
 bool rdbCopierSucceeded(const rdbCopier *t, size_t i) {
     serverAssert(rdbCopierIsOver(t) && i < t->count);
     return !t->broken && isWanted(&t->outlets[i]);
 }
 
-uint64_t rdbCopiersSent(void) {
-    return atomic_load_explicit(&sent_bytes, memory_order_relaxed);
-}
+uint64_t rdbCopiersSent(void) { return atomic_load_explicit(&sent_bytes, memory_order_relaxed); }
 
 void rdbCopierEnd(rdbCopier *t) {
     assertMainThread();

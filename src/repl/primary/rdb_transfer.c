@@ -128,9 +128,7 @@ static void lookAtTime(const rdbTransfer *s) {
 }
 
 /* Runs on the thread of a transfer. */
-static void onTransferEnd(void) {
-    aeWakeupSend(&transfers.wakeup);
-}
+static void onTransferEnd(void) { aeWakeupSend(&transfers.wakeup); }
 
 static void startCopying(rdbTransfer *s) {
     connection **conns = zmalloc(s->count * sizeof(*conns));

@@ -97,9 +97,7 @@ static void waitLook(safetyWait *w) {
     if (isSafe(w->c, w->on_disks, w->local, w->replicas)) blockingEnd(w->c, NULL);
 }
 
-static void isSynced(holdWaiter *synced) {
-    waitLook((safetyWait *)synced);
-}
+static void isSynced(holdWaiter *synced) { waitLook((safetyWait *)synced); }
 
 static void waitForDisk(safetyWait *w) {
     if (w->local && aofIsOn()) aofWhenSynced(&w->synced, propagateWriteEnd(w->c, PROPAGATE_AOF), isSynced);
@@ -154,13 +152,9 @@ static void logStops(void) {
     waitsCheck();
 }
 
-bool waitWantsAcks(void) {
-    return waits.wants_acks;
-}
+bool waitWantsAcks(void) { return waits.wants_acks; }
 
-void waitAcksAsked(void) {
-    waits.wants_acks = false;
-}
+void waitAcksAsked(void) { waits.wants_acks = false; }
 
 void waitCommandsInit(void) {
     assertMainRole();

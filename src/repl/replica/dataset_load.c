@@ -44,9 +44,7 @@ static struct {
     bool reads;                   /* the loader's thread may be using the connection */
 } load;
 
-void datasetLoadInit(bool (*hide_user_data)(void)) {
-    load.hide_user_data = hide_user_data;
-}
+void datasetLoadInit(bool (*hide_user_data)(void)) { load.hide_user_data = hide_user_data; }
 
 void datasetLoadKeepAlive(void) {
     if (!load.job || load.reads) return;
@@ -73,9 +71,7 @@ static void emptyAll(void) {
 
 /* ---- Reading from the connection ---- */
 
-static ssize_t readSource(void *arg, void *buf, size_t len) {
-    return snapshotRead(arg, buf, len);
-}
+static ssize_t readSource(void *arg, void *buf, size_t len) { return snapshotRead(arg, buf, len); }
 
 static void stopSource(void *arg) {
     snapshotReader *r = arg;

@@ -101,9 +101,7 @@ bool linkJobStart(linkJob *job) {
     return true;
 }
 
-bool linkJobIsOver(const linkJob *job) {
-    return atomic_load_explicit(&job->over, memory_order_acquire);
-}
+bool linkJobIsOver(const linkJob *job) { return atomic_load_explicit(&job->over, memory_order_acquire); }
 
 void linkSwapWires(linkJob *job) {
     linkWire wire = job->wire;
@@ -119,9 +117,7 @@ void linkJobDrop(linkJob *job) {
 
 /* ---- Waiting ---- */
 
-static void heard(linkJob *job) {
-    atomic_store_explicit(&job->heard_ms, clockMonotonicMs(), memory_order_relaxed);
-}
+static void heard(linkJob *job) { atomic_store_explicit(&job->heard_ms, clockMonotonicMs(), memory_order_relaxed); }
 
 typedef struct jobWaiter {
     connWaiter base; /* first, so that a pointer to it can be cast to jobWaiter */
@@ -146,9 +142,7 @@ static bool waitFor(connWaiter *w, int fd, int mask) {
     return false;
 }
 
-static jobWaiter waiterOf(linkJob *job) {
-    return (jobWaiter){{waitFor}, job};
-}
+static jobWaiter waiterOf(linkJob *job) { return (jobWaiter){{waitFor}, job}; }
 
 /* ---- The connection ---- */
 

@@ -103,9 +103,7 @@ void linkJobDrop(linkJob *job);
 
 /* --- For work() -------------------------------------------------------------------------------------- */
 /* Returns whether the job is to log this errno: not that of a dropped job, nor a timeout, which main logs. */
-static inline bool linkErrorIsNews(int error) {
-    return error != ECANCELED && error != ETIMEDOUT;
-}
+static inline bool linkErrorIsNews(int error) { return error != ECANCELED && error != ETIMEDOUT; }
 /* Returns false if main has dropped the job. */
 static inline bool linkJobIsWanted(const linkJob *job) {
     return !atomic_load_explicit(&job->dropped, memory_order_relaxed);

@@ -154,19 +154,13 @@ void primaryLinkOnFailover(void (*answered)(bool accepted)) {
     on_failover = answered;
 }
 
-static void sendWakeup(void) {
-    aeWakeupSend(&primary.wakeup);
-}
+static void sendWakeup(void) { aeWakeupSend(&primary.wakeup); }
 
 /* ---- The role, and the gates that depend on it ---- */
 
-bool primaryLinkWanted(void) {
-    return primary.state != PRIMARY_OFF;
-}
+bool primaryLinkWanted(void) { return primary.state != PRIMARY_OFF; }
 
-bool primaryLinkIsUp(void) {
-    return primary.state == PRIMARY_UP;
-}
+bool primaryLinkIsUp(void) { return primary.state == PRIMARY_UP; }
 
 void primaryLinkApplySettings(void) {
     bool follows = primaryLinkWanted(), stale = follows && !repl_settings.serve_stale_data && !primaryLinkIsUp();

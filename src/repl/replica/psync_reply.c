@@ -15,9 +15,7 @@
 
 #include <string.h>
 
-bool lineBegins(const char *line, const char *with) {
-    return !strncmp(line, with, strlen(with));
-}
+bool lineBegins(const char *line, const char *with) { return !strncmp(line, with, strlen(with)); }
 
 /* Reads an ID of forty hexadecimal digits. Returns the text after it, or NULL if it is not valid. */
 static const char *takeId(const char *text, char *id) {
@@ -35,9 +33,7 @@ static const char *takeNumber(const char *text, char end, long long min, long lo
     return end ? stop + 1 : stop;
 }
 
-static const char *takeBlank(const char *text) {
-    return text && *text == ' ' ? text + 1 : NULL;
-}
+static const char *takeBlank(const char *text) { return text && *text == ' ' ? text + 1 : NULL; }
 
 /* ---- The reply to PSYNC ---- */
 

@@ -72,9 +72,7 @@ static void say(const char *bytes, size_t len) {
     c->flags |= silenced;
 }
 
-long long streamApplyOffset(void) {
-    return (long long)replStreamOffset() - primary.old_style;
-}
+long long streamApplyOffset(void) { return (long long)replStreamOffset() - primary.old_style; }
 
 void streamApplyAck(bool with_disk) {
     if (!primary.session) return;
@@ -164,9 +162,7 @@ void streamApplyBegin(connection *conn, bool old_style) {
     sessionCheck();
 }
 
-bool streamApplyIsOpen(void) {
-    return primary.session != NULL;
-}
+bool streamApplyIsOpen(void) { return primary.session != NULL; }
 
 /* Detaches this file from the client of the link. The replication offset and the database stay, for the next link.
  * Returns false after a protocol error. */
@@ -206,13 +202,9 @@ void streamApplyInit(void (*lost)(bool whole)) {
 
 /* ---- State of the link ---- */
 
-int streamApplyDb(void) {
-    return primary.session ? dbId(primary.session->db) : primary.db;
-}
+int streamApplyDb(void) { return primary.session ? dbId(primary.session->db) : primary.db; }
 
-void streamApplySetDb(int db) {
-    primary.db = db >= 0 && db < dbCount() ? db : 0;
-}
+void streamApplySetDb(int db) { primary.db = db >= 0 && db < dbCount() ? db : 0; }
 
 static void noteInput(void) {
     uint64_t input = (uint64_t)primary.session->net_input + primary.session->input_bytes;

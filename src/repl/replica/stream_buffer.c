@@ -35,9 +35,7 @@ static bool goesOn(const linkJob *job) {
     return linkJobIsWanted(job) && !atomic_load_explicit(&job->enough, memory_order_relaxed);
 }
 
-static bool mayKeepMore(const linkJob *job) {
-    return !job->keep_max || job->kept.memory < job->keep_max;
-}
+static bool mayKeepMore(const linkJob *job) { return !job->keep_max || job->kept.memory < job->keep_max; }
 
 /* Reads available bytes into the stream buffer. Returns false at the end of the connection. */
 static bool streamBufferKeep(linkJob *job) {

@@ -67,17 +67,11 @@ static int debugSourceFind(int line) {
     return i;
 }
 
-bool debugHasBreakpoint(int line) {
-    return debugSourceFind(line) < source.nbreakpoints;
-}
+bool debugHasBreakpoint(int line) { return debugSourceFind(line) < source.nbreakpoints; }
 
-bool debugHasBreakpoints(void) {
-    return source.nbreakpoints > 0;
-}
+bool debugHasBreakpoints(void) { return source.nbreakpoints > 0; }
 
-void debugForgetBreakpoints(void) {
-    source.nbreakpoints = 0;
-}
+void debugForgetBreakpoints(void) { source.nbreakpoints = 0; }
 
 void debugPrintBreakpoints(int current) {
     if (source.nbreakpoints == 0) {

@@ -134,6 +134,4 @@ static sds catReply(sds out, slice *rest, size_t most, int depth) {
     }
 }
 
-sds debugCatReply(sds out, slice reply, size_t most) {
-    return catReply(out, &reply, most, 0);
-}
+sds debugCatReply(sds out, slice reply, size_t most) { return catReply(out, &reply, most, 0); }

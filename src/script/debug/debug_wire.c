@@ -90,18 +90,14 @@ void debugPrintCut(sds line) {
     debugPrintFormat("<hint> This line was cut. 'maxlen 0' shows lines in full.");
 }
 
-size_t debugCutAt(void) {
-    return wire.cut_at;
-}
+size_t debugCutAt(void) { return wire.cut_at; }
 
 void debugSetCut(size_t bytes) {
     wire.cut_at = bytes;
     wire.hinted = true; /* a client that sets the length needs no hint */
 }
 
-size_t debugPrintMax(void) {
-    return wire.cut_at && wire.cut_at < VALUE_MAX ? wire.cut_at + 1 : VALUE_MAX;
-}
+size_t debugPrintMax(void) { return wire.cut_at && wire.cut_at < VALUE_MAX ? wire.cut_at + 1 : VALUE_MAX; }
 
 /* Waits until the connection is ready for `events`. Returns false if it is not ready in time or has failed. */
 static bool waitFor(short events, int timeout_ms) {

@@ -53,9 +53,7 @@ static bool ranTooLong(void) {
 
 /* ---- Where it is ------------------------------------------------------------------------------------------------- */
 
-static bool isOfScript(const lua_Debug *place) {
-    return strcmp(place->short_src, "user_script") == 0;
-}
+static bool isOfScript(const lua_Debug *place) { return strcmp(place->short_src, "user_script") == 0; }
 
 static void sayTrace(lua_State *L) {
     lua_Debug place;
@@ -441,6 +439,4 @@ void debuggerEnd(slice last, bool closes) {
     session.end = NULL;
 }
 
-bool debuggerIsActive(void) {
-    return session.active;
-}
+bool debuggerIsActive(void) { return session.active; }

@@ -57,10 +57,6 @@ static void fcall(client *c, bool read_only) {
     scriptCallRun(c, &call);
 }
 
-void fcallCommand(client *c) {
-    fcall(c, false);
-}
+void fcallCommand(client *c) { fcall(c, false); }
 
-void fcallRoCommand(client *c) {
-    fcall(c, true);
-}
+void fcallRoCommand(client *c) { fcall(c, true); }

@@ -29,13 +29,9 @@ static bool repliedError(client *c, sds error) {
 }
 
 /* Counts a change, so that it is saved and propagated. */
-static void functionChanged(void) {
-    store_stats.dirty++;
-}
+static void functionChanged(void) { store_stats.dirty++; }
 
-static bool isReplayed(const client *c) {
-    return c->flags & (CLIENT_REPLAYS | CLIENT_PRIMARY);
-}
+static bool isReplayed(const client *c) { return c->flags & (CLIENT_REPLAYS | CLIENT_PRIMARY); }
 
 /* --- Changes ------------------------------------------------------------------------------------------------------ */
 
@@ -130,9 +126,7 @@ void functionRestoreCommand(client *c) {
 
 /* --- Queries ------------------------------------------------------------------------------------------------------ */
 
-void functionDumpCommand(client *c) {
-    addReplyBulkSds(c, functionDump(functionsInUse()));
-}
+void functionDumpCommand(client *c) { addReplyBulkSds(c, functionDump(functionsInUse())); }
 
 static void replyFlags(client *c, uint32_t flags) {
     addReplySetLen(c, __builtin_popcount(flags));
@@ -251,6 +245,4 @@ void functionStatsCommand(client *c) {
     addReplyLongLong(c, (long long)t->count);
 }
 
-void functionKillCommand(client *c) {
-    scriptReplyKilled(c, scriptKill(true));
-}
+void functionKillCommand(client *c) { scriptReplyKilled(c, scriptKill(true)); }

@@ -65,9 +65,7 @@ void libraryHeadFree(libraryHead *head) {
 
 /* --- The library -------------------------------------------------------------------------------------------------- */
 
-static slice nameOf(const void *entry) {
-    return sdsSlice(((const libraryFunction *)entry)->name);
-}
+static slice nameOf(const void *entry) { return sdsSlice(((const libraryFunction *)entry)->name); }
 
 static void freeFunction(void *entry) {
     libraryFunction *f = entry;

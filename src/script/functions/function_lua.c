@@ -67,13 +67,9 @@ static void openInterpreter(void) {
     scriptRunPrepare(lua.in);
 }
 
-void functionLuaInit(void) {
-    openInterpreter();
-}
+void functionLuaInit(void) { openInterpreter(); }
 
-interpreter *functionLuaInterpreter(void) {
-    return lua.in;
-}
+interpreter *functionLuaInterpreter(void) { return lua.in; }
 
 static void closeInterpreter(void *arg) {
     interpreterFree(arg);
@@ -147,9 +143,7 @@ static sds functionLuaLoad(functionLibrary *library, slice code, bool limited) {
     return error;
 }
 
-static void functionLuaForget(int function) {
-    luaL_unref(lua.in->L, LUA_REGISTRYINDEX, function);
-}
+static void functionLuaForget(int function) { luaL_unref(lua.in->L, LUA_REGISTRYINDEX, function); }
 
 const functionEngine function_lua = {
     .name = "LUA", .load = functionLuaLoad, .forget = functionLuaForget, .reset = functionLuaReset};

@@ -30,9 +30,7 @@ void functionRegisterFor(functionLibrary *library) {
     loading.refused = NULL;
 }
 
-const char *functionRegisterRefused(void) {
-    return loading.refused;
-}
+const char *functionRegisterRefused(void) { return loading.refused; }
 
 /* Returns the string or number at `index`, which becomes a string on the stack. */
 static slice textAt(lua_State *L, int index) {

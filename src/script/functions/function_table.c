@@ -19,31 +19,19 @@
 
 static const functionEngine *only; /* borrowed, forever */
 
-void functionEngineSet(const functionEngine *engine) {
-    only = engine;
-}
+void functionEngineSet(const functionEngine *engine) { only = engine; }
 
-const functionEngine *functionEngineOnly(void) {
-    return only;
-}
+const functionEngine *functionEngineOnly(void) { return only; }
 
 /* --- Finding ------------------------------------------------------------------------------------------------------ */
 
-static slice libraryName(const void *entry) {
-    return sdsSlice(((const functionLibrary *)entry)->name);
-}
+static slice libraryName(const void *entry) { return sdsSlice(((const functionLibrary *)entry)->name); }
 
-static slice functionName(const void *entry) {
-    return sdsSlice(((const libraryFunction *)entry)->name);
-}
+static slice functionName(const void *entry) { return sdsSlice(((const libraryFunction *)entry)->name); }
 
-static uint64_t hashAnyCase(slice name) {
-    return hashBytesNoCase(name.ptr, name.len);
-}
+static uint64_t hashAnyCase(slice name) { return hashBytesNoCase(name.ptr, name.len); }
 
-static bool sameAnyCase(slice a, slice b) {
-    return a.len == b.len && strncasecmp(a.ptr, b.ptr, a.len) == 0;
-}
+static bool sameAnyCase(slice a, slice b) { return a.len == b.len && strncasecmp(a.ptr, b.ptr, a.len) == 0; }
 
 /* Asserts the invariants, before and after each change of a table. */
 static void tableCheck(const functionTable *t) {

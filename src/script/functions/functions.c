@@ -18,13 +18,9 @@ void functionsInit(void) {
     in_use = functionTableCreate();
 }
 
-functionTable *functionsInUse(void) {
-    return in_use;
-}
+functionTable *functionsInUse(void) { return in_use; }
 
-static void freeTable(void *arg) {
-    functionTableFree(arg, false);
-}
+static void freeTable(void *arg) { functionTableFree(arg, false); }
 
 void functionsFlush(bool async) {
     debugAssert(!scriptRunning());
@@ -60,6 +56,4 @@ sds functionsTake(slice text, bool replace) {
     return error;
 }
 
-void functionsClear(void) {
-    functionsFlush(false);
-}
+void functionsClear(void) { functionsFlush(false); }

@@ -87,29 +87,17 @@ enum { CONSTANT_NIL = 0, CONSTANT_BOOLEAN = 1, CONSTANT_NUMBER = 3, CONSTANT_STR
 
 typedef uint32_t instruction;
 
-static unsigned opcodeOf(instruction i) {
-    return i & 0x3f;
-}
+static unsigned opcodeOf(instruction i) { return i & 0x3f; }
 
-static unsigned fieldA(instruction i) {
-    return i >> 6 & 0xff;
-}
+static unsigned fieldA(instruction i) { return i >> 6 & 0xff; }
 
-static unsigned fieldB(instruction i) {
-    return i >> 23;
-}
+static unsigned fieldB(instruction i) { return i >> 23; }
 
-static unsigned fieldC(instruction i) {
-    return i >> 14 & 0x1ff;
-}
+static unsigned fieldC(instruction i) { return i >> 14 & 0x1ff; }
 
-static unsigned fieldBx(instruction i) {
-    return i >> 14;
-}
+static unsigned fieldBx(instruction i) { return i >> 14; }
 
-static instruction withBx(instruction i, unsigned bx) {
-    return (i & 0x3fff) | bx << 14;
-}
+static instruction withBx(instruction i, unsigned bx) { return (i & 0x3fff) | bx << 14; }
 
 typedef struct linker {
     lua_State *L;
@@ -227,9 +215,7 @@ static void copyConstants(linker *k, function *f) {
 
 /* --- Code --------------------------------------------------------------------------------------------------------- */
 
-static instruction chunkLinkerAt(const function *f, uint32_t pc) {
-    return readInt(f->code + pc * sizeof(instruction));
-}
+static instruction chunkLinkerAt(const function *f, uint32_t pc) { return readInt(f->code + pc * sizeof(instruction)); }
 
 /* Returns the index of the next instruction: some are followed by a data word. */
 static uint32_t following(instruction i, uint32_t pc) {

@@ -84,9 +84,7 @@ void directGlobalsHide(lua_State *L) {
     lua_pop(L, 1);
 }
 
-void directGlobalsShow(lua_State *L) {
-    interpreterMust(L, directGlobalsFill);
-}
+void directGlobalsShow(lua_State *L) { interpreterMust(L, directGlobalsFill); }
 
 void directGlobalsAddReal(lua_State *L, const char *name) {
     int to = lua_gettop(L);

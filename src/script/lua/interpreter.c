@@ -26,9 +26,7 @@
  * count the frames that are left here as still running until it runs out of space for them. */
 __attribute__((visibility("default"))) noreturn_fn void __longjmp_chk(jmp_buf place, int value);
 
-void __longjmp_chk(jmp_buf place, int value) {
-    longjmp(place, value);
-}
+void __longjmp_chk(jmp_buf place, int value) { longjmp(place, value); }
 #endif
 
 /* lua_Alloc. Lua assumes that shrinking cannot fail. */
@@ -106,9 +104,7 @@ size_t interpreterRoom(lua_State *L) {
     return in->memory < in->memory_max ? in->memory_max - in->memory : 0;
 }
 
-size_t interpreterMemoryMax(lua_State *L) {
-    return interpreterOf(L)->memory_max;
-}
+size_t interpreterMemoryMax(lua_State *L) { return interpreterOf(L)->memory_max; }
 
 typedef struct textReader {
     slice text;
@@ -117,9 +113,7 @@ typedef struct textReader {
     int count, next;
 } textReader;
 
-static void addPiece(textReader *r, const char *ptr, size_t len) {
-    r->pieces[r->count++] = sliceOf(ptr, len);
-}
+static void addPiece(textReader *r, const char *ptr, size_t len) { r->pieces[r->count++] = sliceOf(ptr, len); }
 
 /* Cuts the text into pieces: inserts a blank before what Lua would take for bytecode, and equals signs into long
  * brackets that Lua would refuse. */

@@ -29,13 +29,9 @@ static int result(lua_State *L, uint32_t bits) {
     return 1;
 }
 
-static int bitTobit(lua_State *L) {
-    return result(L, libBitArgument(L, 1));
-}
+static int bitTobit(lua_State *L) { return result(L, libBitArgument(L, 1)); }
 
-static int bitNot(lua_State *L) {
-    return result(L, ~libBitArgument(L, 1));
-}
+static int bitNot(lua_State *L) { return result(L, ~libBitArgument(L, 1)); }
 
 static int bitAnd(lua_State *L) {
     uint32_t bits = libBitArgument(L, 1);

@@ -30,9 +30,7 @@ typedef struct encoder {
 
 static void encodeValue(lua_State *L, encoder *e);
 
-static void addWord(encoder *e, const char *word) {
-    stringBufferAdd(&e->out, word, strlen(word));
-}
+static void addWord(encoder *e, const char *word) { stringBufferAdd(&e->out, word, strlen(word)); }
 
 /* Raises the error that the value at `index` cannot be encoded. */
 static void libCjsonEncodeRefuse(lua_State *L, int index, const char *why) {

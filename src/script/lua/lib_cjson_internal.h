@@ -20,9 +20,7 @@ typedef struct cjsonSettings {
     int sparse_safe;      /* ... and more indexes than this */
 } cjsonSettings;
 
-static inline cjsonSettings *cjsonSettingsOf(lua_State *L) {
-    return lua_touserdata(L, lua_upvalueindex(1));
-}
+static inline cjsonSettings *cjsonSettingsOf(lua_State *L) { return lua_touserdata(L, lua_upvalueindex(1)); }
 
 /* lua_CFunctions. */
 int cjsonEncode(lua_State *L);

@@ -241,9 +241,7 @@ static void unpackMap(lua_State *L, input *in, size_t count) {
     }
 }
 
-static void pushSigned(lua_State *L, int64_t n) {
-    lua_pushnumber(L, (lua_Number)n);
-}
+static void pushSigned(lua_State *L, int64_t n) { lua_pushnumber(L, (lua_Number)n); }
 
 static void unpackLong(lua_State *L, input *in, uint8_t what) {
     switch (what) {
@@ -303,9 +301,7 @@ static int libCmsgpackUnpack(lua_State *L, int limit, int offset) {
     return count + 1;
 }
 
-static int cmsgpackUnpack(lua_State *L) {
-    return libCmsgpackUnpack(L, 0, 0);
-}
+static int cmsgpackUnpack(lua_State *L) { return libCmsgpackUnpack(L, 0, 0); }
 
 static int cmsgpackUnpackOne(lua_State *L) {
     luaL_checkstring(L, 1);

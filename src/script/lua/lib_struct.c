@@ -110,9 +110,7 @@ static inline size_t padding(const option *o, size_t at) {
     return o->align > 1 ? (o->align - (at & (o->align - 1))) & (o->align - 1) : 0;
 }
 
-static format formatArgument(lua_State *L) {
-    return (format){.at = luaL_checkstring(L, 1), .align = 1};
-}
+static format formatArgument(lua_State *L) { return (format){.at = luaL_checkstring(L, 1), .align = 1}; }
 
 /* --- Packing ------------------------------------------------------------------------------------------------------ */
 

@@ -18,9 +18,7 @@ static const char *findIn(slice text, size_t from, const char *word, size_t len)
     return from < text.len ? memmem(text.ptr + from, text.len - from, word, len) : NULL;
 }
 
-static size_t offsetOf(slice text, const char *p) {
-    return p ? (size_t)(p - text.ptr) : text.len;
-}
+static size_t offsetOf(slice text, const char *p) { return p ? (size_t)(p - text.ptr) : text.len; }
 
 /* Returns the offset after a quoted string that begins at `at`, or after the line if the string is not closed in it. */
 static size_t behindQuoted(slice text, size_t at) {

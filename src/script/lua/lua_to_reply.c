@@ -203,6 +203,4 @@ static void replyTop(lua_State *L, client *c, int resp) {
     lua_pop(L, 1);
 }
 
-void luaReplyValue(lua_State *L, client *c, int resp) {
-    replyTop(L, c, resp);
-}
+void luaReplyValue(lua_State *L, client *c, int resp) { replyTop(L, c, resp); }

@@ -19,9 +19,7 @@
 static const char tag, shown;
 static lua_CFunction plain_setmetatable, plain_getmetatable, plain_rawget, plain_rawset, plain_foreach;
 
-static int protectedTableRefuse(lua_State *L) {
-    return luaL_error(L, "Attempt to modify a readonly table");
-}
+static int protectedTableRefuse(lua_State *L) { return luaL_error(L, "Attempt to modify a readonly table"); }
 
 int protectRefuse(lua_State *L) {
     lua_pushliteral(L, "Attempt to modify a readonly table");

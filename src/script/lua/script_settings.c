@@ -20,6 +20,4 @@ static const setting rows[] = {
     SETTINGS_END,
 };
 
-void scriptSettingsRegister(void) {
-    settingRegister(rows);
-}
+void scriptSettingsRegister(void) { settingRegister(rows); }

@@ -31,6 +31,4 @@ void stringBufferGrow(stringBuffer *t, size_t more) {
     t->room = room;
 }
 
-void stringBufferPush(stringBuffer *t) {
-    lua_pushlstring(t->L, t->bytes, t->len);
-}
+void stringBufferPush(stringBuffer *t) { lua_pushlstring(t->L, t->bytes, t->len); }

@@ -103,18 +103,10 @@ static void evalSha(client *c, bool read_only) {
     }
 }
 
-void evalCommand(client *c) {
-    eval(c, false);
-}
+void evalCommand(client *c) { eval(c, false); }
 
-void evalRoCommand(client *c) {
-    eval(c, true);
-}
+void evalRoCommand(client *c) { eval(c, true); }
 
-void evalshaCommand(client *c) {
-    evalSha(c, false);
-}
+void evalshaCommand(client *c) { evalSha(c, false); }
 
-void evalshaRoCommand(client *c) {
-    evalSha(c, true);
-}
+void evalshaRoCommand(client *c) { evalSha(c, true); }

@@ -36,9 +36,7 @@ static struct {
     long long evicted;
 } cache;
 
-static slice shaOf(const void *entry) {
-    return sliceOf(((const evalScript *)entry)->sha, SHA1_HEX);
-}
+static slice shaOf(const void *entry) { return sliceOf(((const evalScript *)entry)->sha, SHA1_HEX); }
 
 static void freeScript(void *entry) {
     evalScript *s = entry;
@@ -62,9 +60,7 @@ static void openInterpreter(void) {
     scriptRunPrepare(cache.in);
 }
 
-static void resetCounters(void) {
-    cache.evicted = 0;
-}
+static void resetCounters(void) { cache.evicted = 0; }
 
 /* Applies a change of lua-enable-insecure-api. The interpreter of functions applies it at its next flush. */
 static bool apiChanged(const char **err) {
@@ -82,9 +78,7 @@ void evalCacheInit(void) {
     openInterpreter();
 }
 
-interpreter *evalInterpreter(void) {
-    return cache.in;
-}
+interpreter *evalInterpreter(void) { return cache.in; }
 
 /* --- Finding and forgetting ------------------------------------------------------------------------------------- */
 

@@ -193,9 +193,7 @@ void scriptApiPush(lua_State *L) {
     luaL_register(L, NULL, functions);
 }
 
-void scriptApiPushForFunctions(lua_State *L) {
-    pushCommon(L);
-}
+void scriptApiPushForFunctions(lua_State *L) { pushCommon(L); }
 
 void scriptApiPushForLoading(lua_State *L) {
     lua_newtable(L);

@@ -34,9 +34,7 @@ static struct {
     recordCache caches[CACHES];
 } calls;
 
-void scriptCallInit(void) {
-    recordArenaInit(&calls.arena, calls.first, ARENA_BYTES);
-}
+void scriptCallInit(void) { recordArenaInit(&calls.arena, calls.first, ARENA_BYTES); }
 
 /* Texts of the numbers among the arguments: on the C stack or, if there are many, in memory of Lua. */
 typedef struct numberTexts {
@@ -154,9 +152,7 @@ static replyKind callCommand(lua_State *L) {
     return REPLY_ERROR;
 }
 
-int scriptApiCall(lua_State *L) {
-    return callCommand(L) == REPLY_ERROR ? lua_error(L) : 1;
-}
+int scriptApiCall(lua_State *L) { return callCommand(L) == REPLY_ERROR ? lua_error(L) : 1; }
 
 int scriptApiPcall(lua_State *L) {
     callCommand(L);

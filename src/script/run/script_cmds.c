@@ -62,6 +62,4 @@ void scriptReplyKilled(client *c, killResult result) {
     }
 }
 
-void scriptKillCommand(client *c) {
-    scriptReplyKilled(c, scriptKill(false));
-}
+void scriptKillCommand(client *c) { scriptReplyKilled(c, scriptKill(false)); }

@@ -41,13 +41,9 @@ static struct {
     int nchildren;
 } sessions;
 
-static uint8_t *modeOf(const client *c) {
-    return clientSlot(c, sessions.slot);
-}
+static uint8_t *modeOf(const client *c) { return clientSlot(c, sessions.slot); }
 
-bool scriptIsDebugged(const client *c) {
-    return *modeOf(c) != DEBUG_OFF;
-}
+bool scriptIsDebugged(const client *c) { return *modeOf(c) != DEBUG_OFF; }
 
 void scriptDebugInit(const debugDetach *detach) {
     assertMainRole();

@@ -18,9 +18,7 @@ static const char *const names[] = {"no-writes", "allow-oom", "allow-stale", "no
 
 static_assert(array_len(names) == SCRIPT_FLAGS, "a name for each");
 
-const char *scriptFlagName(unsigned i) {
-    return names[i];
-}
+const char *scriptFlagName(unsigned i) { return names[i]; }
 
 static uint32_t flagByName(slice name) {
     for (uint32_t i = 0; i < array_len(names); i++)

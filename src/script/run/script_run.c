@@ -52,18 +52,14 @@ static void runCheck(void) {
     unused(call), unused(p);
 }
 
-scriptRun *scriptRunning(void) {
-    return running;
-}
+scriptRun *scriptRunning(void) { return running; }
 
 void scriptRunInit(void) {
     assertMainRole();
     self = programClientCreate();
 }
 
-static uint64_t runMs(const scriptRun *run) {
-    return clockTicksToNs(clockTicks() - run->started) / 1000000;
-}
+static uint64_t runMs(const scriptRun *run) { return clockTicksToNs(clockTicks() - run->started) / 1000000; }
 
 /* --- Long ones --------------------------------------------------------------------------------------------------- */
 

@@ -177,13 +177,9 @@ static bool benchOptionsRefuse(const char *one, const char *other, const char *w
     return false;
 }
 
-static bool isStdout(const char *file) {
-    return file && strcmp(file, "-") == 0;
-}
+static bool isStdout(const char *file) { return file && strcmp(file, "-") == 0; }
 
-bool benchOptionsUseStdout(const benchOptions *o) {
-    return isStdout(o->json_file) || isStdout(o->plot_file);
-}
+bool benchOptionsUseStdout(const benchOptions *o) { return isStdout(o->json_file) || isStdout(o->plot_file); }
 
 /* Returns true, after a message, if a document goes to stdout and other output would as well. */
 static bool stdoutIsShared(const benchOptions *o) {

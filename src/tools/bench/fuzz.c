@@ -61,9 +61,7 @@ static fuzzBook *readBook(const benchOptions *o, serverLink *(*open)(const bench
 
 /* ---- Connections ---- */
 
-static void fuzzPrepare(serverLink *l, const char *what, replyValue *r) {
-    replyValueFree(fuzzAsk(l, what, r));
-}
+static void fuzzPrepare(serverLink *l, const char *what, replyValue *r) { replyValueFree(fuzzAsk(l, what, r)); }
 
 static serverLink *openLink(const fuzzRunState *f) {
     const benchOptions *o = f->options;
@@ -110,9 +108,7 @@ static sds drawPipeline(fuzzRunState *f, size_t i) {
     return bytes;
 }
 
-static void tellAnswer(const replyValue *r) {
-    fprintf(stderr, "    = %c %s\n", r->type, r->str ? r->str : "");
-}
+static void tellAnswer(const replyValue *r) { fprintf(stderr, "    = %c %s\n", r->type, r->str ? r->str : ""); }
 
 /* Reads one reply, skipping pushes. Returns false if the connection had to be replaced. */
 static bool readAnswer(fuzzRunState *f, size_t i) {

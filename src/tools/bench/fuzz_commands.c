@@ -149,9 +149,7 @@ void fuzzBookFree(fuzzBook *b) {
     zfree(b);
 }
 
-size_t fuzzBookCommands(const fuzzBook *b) {
-    return b->count;
-}
+size_t fuzzBookCommands(const fuzzBook *b) { return b->count; }
 
 /* ---- Words ---- */
 
@@ -160,13 +158,9 @@ static void addWord(words *w, sds word) {
     w->at[w->count++] = word;
 }
 
-static bool chance(rng *r, unsigned percent) {
-    return rngBelow(r, 100) < percent;
-}
+static bool chance(rng *r, unsigned percent) { return rngBelow(r, 100) < percent; }
 
-static const char *oneOf(rng *r, const char *const *list, size_t count) {
-    return list[rngBelow(r, count)];
-}
+static const char *oneOf(rng *r, const char *const *list, size_t count) { return list[rngBelow(r, count)]; }
 
 static sds drawKey(rng *r, const char *group) {
     static const char *const others[] = {"hash", "list", "set", "sorted-set", "stream", "string", "bitmap", "geo"};

@@ -588,21 +588,15 @@ generatorCounts generatorRead(const generator *g) {
     return sum;
 }
 
-const char *generatorError(const generator *g) {
-    return g->error;
-}
+const char *generatorError(const generator *g) { return g->error; }
 
-uint64_t generatorElapsedUs(const generator *g) {
-    return clockTicksToUs(g->ended - g->begun);
-}
+uint64_t generatorElapsedUs(const generator *g) { return clockTicksToUs(g->ended - g->begun); }
 
 void generatorLatencies(const generator *g, histogram *into) {
     for (int i = 0; i < g->thread_count; i++) histogramAdd(into, g->threads[i].latencies);
 }
 
-histogram *generatorHistogram(void) {
-    return histogramCreate(10, LATENCY_MAX_US, 3);
-}
+histogram *generatorHistogram(void) { return histogramCreate(10, LATENCY_MAX_US, 3); }
 
 void generatorFree(generator *g) {
     for (int i = 0; i < g->thread_count; i++) {

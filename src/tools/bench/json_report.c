@@ -20,9 +20,7 @@
 
 static const double percentiles[] = {1, 5, 10, 25, 50, 75, 90, 95, 99, 99.9, 99.99, 99.999, 99.9999};
 
-static sds catName(sds out, const char *name) {
-    return sdsCatPrintf(out, "\"%s\": ", name);
-}
+static sds catName(sds out, const char *name) { return sdsCatPrintf(out, "\"%s\": ", name); }
 
 static sds catText(sds out, const char *name, const char *value, const char *end) {
     return sdsCat(catJsonString(catName(out, name), value), end);

@@ -33,17 +33,11 @@ void paceBegin(pace *p, uint64_t now_ns);
 int paceStart(pace *p, aeEventLoop *loop) must_check;
 void paceStop(pace *p); /* call before the loop is freed */
 
-static inline bool paceIsOn(const pace *p) {
-    return p->interval_ns > 0;
-}
+static inline bool paceIsOn(const pace *p) { return p->interval_ns > 0; }
 /* Returns the nanoseconds since `begun`. */
-static inline uint64_t paceNow(const pace *p) {
-    return clockTicksToNs(clockTicks() - p->begun);
-}
+static inline uint64_t paceNow(const pace *p) { return clockTicksToNs(clockTicks() - p->begun); }
 /* Returns the time at which the next pipeline is due. */
-static inline uint64_t paceDue(const pace *p) {
-    return p->first_ns + (uint64_t)((double)p->taken * p->interval_ns);
-}
+static inline uint64_t paceDue(const pace *p) { return p->first_ns + (uint64_t)((double)p->taken * p->interval_ns); }
 /* Takes the next pipeline and stores when it was due. Returns false if it is not yet due. */
 static inline bool paceTake(pace *p, uint64_t now_ns, uint64_t *due_ns) {
     *due_ns = paceDue(p);

@@ -13,13 +13,9 @@
 #define FINE_END_US 2100
 #define COARSE_STEP_US 1000
 
-static double ms(int64_t us) {
-    return (double)us / 1000;
-}
+static double ms(int64_t us) { return (double)us / 1000; }
 
-static double reportRatio(double a, double b) {
-    return b > 0 ? a / b : 0;
-}
+static double reportRatio(double a, double b) { return b > 0 ? a / b : 0; }
 
 /* ---- Progress --------------------------------------------------------------------------------------------------- */
 

@@ -12,8 +12,6 @@ void resultFilesCheck(const benchOptions *o);
 /* Writes the results so far, replacing each file completely or not at all. Stdout and pipes are written only if this is
  * the `last` call of the run. Returns false after a message. */
 bool resultFilesWrite(const benchOptions *o, const hostSettings *host, const resultList *results, bool last);
-static inline bool resultFilesAreWanted(const benchOptions *o) {
-    return o->json_file || o->plot_file;
-}
+static inline bool resultFilesAreWanted(const benchOptions *o) { return o->json_file || o->plot_file; }
 
 #endif

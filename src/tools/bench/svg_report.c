@@ -67,9 +67,7 @@ static sds catDuration(sds out, double ms) {
     return sdsCatPrintf(out, ms < 1 ? "%.2g ms" : "%.3g ms", ms);
 }
 
-static sds catPlain(sds out, double value) {
-    return sdsCatPrintf(out, "%g", value);
-}
+static sds catPlain(sds out, double value) { return sdsCatPrintf(out, "%g", value); }
 
 /* ---- Scales ----------------------------------------------------------------------------------------------------- */
 
@@ -113,9 +111,7 @@ static scale logScale(double low, double high) {
     return (scale){pow(10, first), pow(10, last), step, true};
 }
 
-static double nextTick(const scale *s, double tick) {
-    return s->logarithmic ? tick * s->step : tick + s->step;
-}
+static double nextTick(const scale *s, double tick) { return s->logarithmic ? tick * s->step : tick + s->step; }
 
 /* ---- Drawing ---------------------------------------------------------------------------------------------------- */
 
@@ -125,13 +121,9 @@ typedef struct plot {
     scale across, up;
 } plot;
 
-static double atX(const plot *p, double value) {
-    return p->x + PLOT_WIDTH * shareOf(&p->across, value);
-}
+static double atX(const plot *p, double value) { return p->x + PLOT_WIDTH * shareOf(&p->across, value); }
 
-static double atY(const plot *p, double value) {
-    return p->y + PLOT_HEIGHT * (1 - shareOf(&p->up, value));
-}
+static double atY(const plot *p, double value) { return p->y + PLOT_HEIGHT * (1 - shareOf(&p->up, value)); }
 
 static sds catLine(sds out, double x1, double y1, double x2, double y2, const char *style) {
     return sdsCatPrintf(out, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" %s/>\n", x1, y1, x2, y2, style);
@@ -142,9 +134,7 @@ static sds beginText(sds out, double x, double y, const char *anchor, const char
     return sdsCatPrintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" class=\"%s\">", x, y, anchor, class);
 }
 
-static sds endText(sds out) {
-    return sdsCat(out, "</text>\n");
-}
+static sds endText(sds out) { return sdsCat(out, "</text>\n"); }
 
 static sds catUpAxis(sds out, const plot *p, sds (*label)(sds, double)) {
     for (double tick = p->up.low; tick <= p->up.high * (1 + 1e-9); tick = nextTick(&p->up, tick)) {

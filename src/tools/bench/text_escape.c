@@ -56,6 +56,4 @@ sds catJsonString(sds out, const char *s) {
     return sdsCat(catEscaped(sdsCat(out, "\""), s, jsonSpecial), "\"");
 }
 
-sds catXmlText(sds out, const char *s) {
-    return catEscaped(out, s, xmlSpecial);
-}
+sds catXmlText(sds out, const char *s) { return catEscaped(out, s, xmlSpecial); }

@@ -121,9 +121,7 @@ workload *workloadFromWords(const slice *words, int argc, slice data, int depth,
     return build(sequence, commands, depth, patched);
 }
 
-workload *workloadFromRaw(slice raw, int depth) {
-    return build(sdsFromSlice(raw), 1, depth, false);
-}
+workload *workloadFromRaw(slice raw, int depth) { return build(sdsFromSlice(raw), 1, depth, false); }
 
 workload *workloadDup(const workload *w) {
     workload *copy = zmalloc(sizeof(*copy));
@@ -141,12 +139,8 @@ void workloadFree(workload *w) {
     zfree(w);
 }
 
-int workloadCommands(const workload *w) {
-    return w->commands;
-}
-int workloadDepth(const workload *w) {
-    return w->depth;
-}
+int workloadCommands(const workload *w) { return w->commands; }
+int workloadDepth(const workload *w) { return w->depth; }
 
 static uint64_t drawNumber(numberSource *numbers, int kind, rng *r) {
     if (!numbers->sequential) return rngBelow(r, numbers->range);

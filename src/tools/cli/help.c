@@ -86,9 +86,7 @@ static int compareEntries(const void *a, const void *b) {
     return strcmp(((const helpEntry *)a)->name, ((const helpEntry *)b)->name);
 }
 
-static int compareWords(const void *a, const void *b) {
-    return strcmp(*(const sds *)a, *(const sds *)b);
-}
+static int compareWords(const void *a, const void *b) { return strcmp(*(const sds *)a, *(const sds *)b); }
 
 /* Waits for the reply. A server that is busy or no Valkey server may delay the first prompt: a message explains
  * that. */
@@ -256,9 +254,7 @@ typedef struct typedLine {
     bool help;
 } typedLine;
 
-static bool isNumber(const sds word) {
-    return sdsLen(word) > 0 && strspn(word, "0123456789") == sdsLen(word);
-}
+static bool isNumber(const sds word) { return sdsLen(word) > 0 && strspn(word, "0123456789") == sdsLen(word); }
 
 static typedLine splitTyped(const char *line) {
     typedLine t = {0};
@@ -290,9 +286,7 @@ static typedLine splitTyped(const char *line) {
     return t;
 }
 
-static void typedFree(typedLine *t) {
-    sdsFreeSplitRes(t->words, (int)t->count);
-}
+static void typedFree(typedLine *t) { sdsFreeSplitRes(t->words, (int)t->count); }
 
 /* ---- Completion ------------------------------------------------------------------------------------------------- */
 

@@ -18,6 +18,4 @@ void interruptCatch(void) {
     sigaction(SIGINT, &act, NULL);
 }
 
-bool interruptCaught(void) {
-    return caught;
-}
+bool interruptCaught(void) { return caught; }

@@ -183,9 +183,7 @@ const char *keyWalkCursor(const keyWalk *w) {
 }
 
 /* Returns the number of keys to expect; 0 with a pattern, whose matches cannot be counted before. */
-static uint64_t keyWalkExpected(const keyWalk *w) {
-    return w->session->options->pattern ? 0 : (uint64_t)w->all;
-}
+static uint64_t keyWalkExpected(const keyWalk *w) { return w->session->options->pattern ? 0 : (uint64_t)w->all; }
 
 static void keyWalkRest(keyWalk *w) {
     if (w->session->options->interval_s <= 0) return;
@@ -235,9 +233,7 @@ size_t keyWalkNext(keyWalk *w, const keyFacts **facts) {
     return w->batch_len;
 }
 
-void keyWalkMakeRoom(keyWalk *w) {
-    progressWipe(&w->progress);
-}
+void keyWalkMakeRoom(keyWalk *w) { progressWipe(&w->progress); }
 
 void keyWalkEnd(keyWalk *w) {
     progressWipe(&w->progress);

@@ -126,9 +126,7 @@ static void lineEditorDraw(lineEditor *e, bool with_hint) {
     sdsFree(prompt);
 }
 
-static void leaveScreen(lineEditor *e) {
-    writeOut(lineScreenLeave(sdsEmpty(), &e->screen));
-}
+static void leaveScreen(lineEditor *e) { writeOut(lineScreenLeave(sdsEmpty(), &e->screen)); }
 
 /* Redraws after the terminal's size has changed or another program may have written to it. */
 static void drawAgain(lineEditor *e) {

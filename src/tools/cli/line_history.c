@@ -76,9 +76,7 @@ void lineHistoryAdd(lineHistory *h, const char *line) {
     close(fd);
 }
 
-size_t lineHistoryCount(const lineHistory *h) {
-    return h->count;
-}
+size_t lineHistoryCount(const lineHistory *h) { return h->count; }
 
 const char *lineHistoryAt(const lineHistory *h, size_t back) {
     return h->lines[(h->start + h->count - 1 - back) % HISTORY_MAX];

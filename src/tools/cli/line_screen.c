@@ -122,9 +122,7 @@ static void drawHint(pen *p, const lineView *v) {
     lineScreenEmit(p, v->style_off, strlen(v->style_off));
 }
 
-static sds moveUp(sds out, int rows) {
-    return rows > 0 ? sdsCatPrintf(out, "\x1b[%dA", rows) : out;
-}
+static sds moveUp(sds out, int rows) { return rows > 0 ? sdsCatPrintf(out, "\x1b[%dA", rows) : out; }
 
 sds lineScreenDraw(sds out, lineScreen *screen, const lineView *view) {
     lineView v = *view;

@@ -13,9 +13,7 @@
 #include "chars.h"
 #include "utf8.h"
 
-void lineTextInit(lineText *t) {
-    *t = (lineText){.bytes = sdsEmpty(), .cut = sdsEmpty()};
-}
+void lineTextInit(lineText *t) { *t = (lineText){.bytes = sdsEmpty(), .cut = sdsEmpty()}; }
 
 void lineTextClear(lineText *t) {
     sdsFree(t->bytes);
@@ -84,9 +82,7 @@ void lineTextInsert(lineText *t, const char *p, size_t len) {
     t->cursor = borderFrom(t, at + len);
 }
 
-void lineTextPaste(lineText *t) {
-    lineTextInsert(t, t->cut, sdsLen(t->cut));
-}
+void lineTextPaste(lineText *t) { lineTextInsert(t, t->cut, sdsLen(t->cut)); }
 
 /* Removes [from, to) and puts the cursor there; with `keep` the text can be pasted. */
 static void removeRange(lineText *t, size_t from, size_t to, bool keep) {
@@ -102,49 +98,29 @@ void lineTextLeft(lineText *t) {
     if (t->cursor > 0) t->cursor = borderBefore(t, t->cursor);
 }
 
-void lineTextRight(lineText *t) {
-    t->cursor = borderAfter(t, t->cursor);
-}
+void lineTextRight(lineText *t) { t->cursor = borderAfter(t, t->cursor); }
 
-void lineTextWordLeft(lineText *t) {
-    t->cursor = wordStart(t);
-}
+void lineTextWordLeft(lineText *t) { t->cursor = wordStart(t); }
 
-void lineTextWordRight(lineText *t) {
-    t->cursor = wordEnd(t);
-}
+void lineTextWordRight(lineText *t) { t->cursor = wordEnd(t); }
 
-void lineTextHome(lineText *t) {
-    t->cursor = 0;
-}
+void lineTextHome(lineText *t) { t->cursor = 0; }
 
-void lineTextEnd(lineText *t) {
-    t->cursor = sdsLen(t->bytes);
-}
+void lineTextEnd(lineText *t) { t->cursor = sdsLen(t->bytes); }
 
 void lineTextDeleteLeft(lineText *t) {
     if (t->cursor > 0) removeRange(t, borderBefore(t, t->cursor), t->cursor, false);
 }
 
-void lineTextDeleteRight(lineText *t) {
-    removeRange(t, t->cursor, borderAfter(t, t->cursor), false);
-}
+void lineTextDeleteRight(lineText *t) { removeRange(t, t->cursor, borderAfter(t, t->cursor), false); }
 
-void lineTextCutLeft(lineText *t) {
-    removeRange(t, 0, t->cursor, true);
-}
+void lineTextCutLeft(lineText *t) { removeRange(t, 0, t->cursor, true); }
 
-void lineTextCutRight(lineText *t) {
-    removeRange(t, t->cursor, sdsLen(t->bytes), true);
-}
+void lineTextCutRight(lineText *t) { removeRange(t, t->cursor, sdsLen(t->bytes), true); }
 
-void lineTextCutWordLeft(lineText *t) {
-    removeRange(t, wordStart(t), t->cursor, true);
-}
+void lineTextCutWordLeft(lineText *t) { removeRange(t, wordStart(t), t->cursor, true); }
 
-void lineTextCutWordRight(lineText *t) {
-    removeRange(t, t->cursor, wordEnd(t), true);
-}
+void lineTextCutWordRight(lineText *t) { removeRange(t, t->cursor, wordEnd(t), true); }
 
 void lineTextSwap(lineText *t) {
     size_t middle = t->cursor, end;

@@ -26,9 +26,7 @@ typedef struct samples {
     long long min, max, sum, count;
 } samples;
 
-static double average(const samples *t) {
-    return t->count ? (double)t->sum / (double)t->count : 0;
-}
+static double average(const samples *t) { return t->count ? (double)t->sum / (double)t->count : 0; }
 
 static void printSamples(const cliSession *s, const samples *t) {
     switch (s->options->style) {

@@ -17,9 +17,7 @@
 #define CTRL_D 0x04
 #define CTRL_U 0x15
 
-static bool startsCharacter(char byte) {
-    return ((unsigned char)byte & 0xc0) != 0x80;
-}
+static bool startsCharacter(char byte) { return ((unsigned char)byte & 0xc0) != 0x80; }
 
 /* Nothing can be done for a terminal that takes no output. */
 static void passwordPromptShow(const char *text) {

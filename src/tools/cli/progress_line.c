@@ -59,9 +59,7 @@ void progressBegin(progressLine *p, const char *unit) {
     p->seen = isatty(STDERR_FILENO) && (!unit || !isPipe(STDOUT_FILENO));
 }
 
-static int progressLineLesser(int a, int b) {
-    return a < b ? a : b;
-}
+static int progressLineLesser(int a, int b) { return a < b ? a : b; }
 
 /* The cursor stays at the first column, so that a Ctrl-C that the terminal shows stands in what is written over. */
 static void progressLineDraw(progressLine *p, const char *text) {

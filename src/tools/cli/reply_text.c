@@ -7,9 +7,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "reply_text.h"
 
-static const char *boolText(const replyValue *v) {
-    return v->integer ? "true" : "false";
-}
+static const char *boolText(const replyValue *v) { return v->integer ? "true" : "false"; }
 
 /* ---- For people ------------------------------------------------------------------------------------------------- */
 

@@ -88,9 +88,7 @@ static bool terminalEnter(struct termios mode) {
 }
 
 /* Sets the mode again after a shell has changed it. */
-static bool enterAgain(void) {
-    return tcsetattr(STDIN_FILENO, TCSANOW, &wanted) == 0;
-}
+static bool enterAgain(void) { return tcsetattr(STDIN_FILENO, TCSANOW, &wanted) == 0; }
 
 static bool findMode(struct termios *mode) {
     if (tcgetattr(STDIN_FILENO, &found) != 0) return false;

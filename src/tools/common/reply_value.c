@@ -115,17 +115,11 @@ void replyValueFree(replyValue *v) {
     zfree(v);
 }
 
-bool replyIsError(const replyValue *v) {
-    return v->type == '-';
-}
+bool replyIsError(const replyValue *v) { return v->type == '-'; }
 
-bool replyIsText(const replyValue *v) {
-    return v->type == '$' || v->type == '+' || v->type == '=';
-}
+bool replyIsText(const replyValue *v) { return v->type == '$' || v->type == '+' || v->type == '='; }
 
-bool replyIsList(const replyValue *v) {
-    return v->type == '*' || v->type == '~' || v->type == '>' || v->type == '%';
-}
+bool replyIsList(const replyValue *v) { return v->type == '*' || v->type == '~' || v->type == '>' || v->type == '%'; }
 
 const replyValue *replyLookup(const replyValue *v, const char *key) {
     for (size_t i = 0; replyIsList(v) && i + 1 < v->count; i += 2) {

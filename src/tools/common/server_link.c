@@ -153,9 +153,7 @@ static bool scanInput(serverLink *l) {
     return whole;
 }
 
-bool linkHasReply(serverLink *l) {
-    return scanInput(l);
-}
+bool linkHasReply(serverLink *l) { return scanInput(l); }
 
 static replyValue *takeReply(serverLink *l) {
     replyValue *v = replyValueParse(l->input + l->start, l->scanned - l->start);
@@ -264,13 +262,7 @@ replyValue *linkCall(serverLink *l, const char *word, ...) {
     return linkCallWords(l, count, words);
 }
 
-const char *linkError(const serverLink *l) {
-    return l->err;
-}
-int linkFd(const serverLink *l) {
-    return l->conn->fd;
-}
+const char *linkError(const serverLink *l) { return l->err; }
+int linkFd(const serverLink *l) { return l->conn->fd; }
 
-bool linkHasInput(serverLink *l) {
-    return connHasPending(l->conn);
-}
+bool linkHasInput(serverLink *l) { return connHasPending(l->conn); }

@@ -13,9 +13,7 @@
 
 #define WORD_MAX 32
 
-static int suggestLesser(int a, int b) {
-    return a < b ? a : b;
-}
+static int suggestLesser(int a, int b) { return a < b ? a : b; }
 
 /* Returns the number of typing errors between two words; two exchanged neighbors are one error. Keeps three rows of the
  * usual table of edit distances. */

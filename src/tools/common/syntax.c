@@ -77,9 +77,7 @@ static argNode *nodesFromDocs(const replyValue *list, size_t *count, int depth) 
     return nodes;
 }
 
-argNode *syntaxFromDocs(const replyValue *list, size_t *count) {
-    return nodesFromDocs(list, count, 0);
-}
+argNode *syntaxFromDocs(const replyValue *list, size_t *count) { return nodesFromDocs(list, count, 0); }
 
 void syntaxFree(argNode *nodes, size_t count) {
     for (size_t i = 0; i < count; i++) {
@@ -131,9 +129,7 @@ static sds catNodes(sds out, const argNode *nodes, size_t count, const char *sep
     return out;
 }
 
-sds syntaxText(const argNode *nodes, size_t count) {
-    return catNodes(sdsEmpty(), nodes, count, " ");
-}
+sds syntaxText(const argNode *nodes, size_t count) { return catNodes(sdsEmpty(), nodes, count, " "); }
 
 /* ---- Arguments that can follow ---------------------------------------------------------------------------------- */
 

@@ -68,9 +68,7 @@ static uint64_t iterate(void) {
     return sum;
 }
 
-static uint64_t validate(void) {
-    return listpackValidate(hash, listpackBytes(hash), true, NULL, NULL);
-}
+static uint64_t validate(void) { return listpackValidate(hash, listpackBytes(hash), true, NULL, NULL); }
 
 static uint64_t append(void) {
     uint8_t *lp = listpackCreate(0);

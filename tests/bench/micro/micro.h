@@ -48,9 +48,7 @@ static inline void microReport(const char *name, const char *parameter, double v
     fflush(stdout);
 }
 
-static inline double microNs(monotime from) {
-    return (double)clockTicksToNs(clockTicks() - from);
-}
+static inline double microNs(monotime from) { return (double)clockTicksToNs(clockTicks() - from); }
 
 /* Pins the calling thread to one processor. */
 static inline void microPin(int cpu) {
@@ -61,8 +59,6 @@ static inline void microPin(int cpu) {
 }
 
 /* Makes the compiler compute this value, and hides it from the optimizer. */
-static inline void microUse(uint64_t *value) {
-    __asm__ volatile("" : "+r"(*value));
-}
+static inline void microUse(uint64_t *value) { __asm__ volatile("" : "+r"(*value)); }
 
 #endif

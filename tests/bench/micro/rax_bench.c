@@ -23,9 +23,7 @@ typedef struct keySet {
     size_t count;
 } keySet;
 
-static slice keyAt(const keySet *k, size_t i) {
-    return sliceOf(k->bytes[i], k->lens[i]);
-}
+static slice keyAt(const keySet *k, size_t i) { return sliceOf(k->bytes[i], k->lens[i]); }
 
 static void putId(char *out, uint64_t ms, uint64_t seq) {
     ms = __builtin_bswap64(LE64(ms)), seq = __builtin_bswap64(LE64(seq));

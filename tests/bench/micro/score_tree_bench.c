@@ -38,9 +38,7 @@ static double cpuNs(void) {
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 
-static double drawScore(void) {
-    return (double)(draw() % (members * 10));
-}
+static double drawScore(void) { return (double)(draw() % (members * 10)); }
 
 static int compareMembers(const void *a, const void *b) {
     return memcmp(((const item *)a)->member, ((const item *)b)->member, sizeof(((item *)0)->member));

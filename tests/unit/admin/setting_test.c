@@ -361,9 +361,7 @@ TEST(setting_command_line) {
     CHECK_EQ_STR(get("number"), "4");
 }
 
-static void loadInChild(void *arg) {
-    load(arg);
-}
+static void loadInChild(void *arg) { load(arg); }
 
 /* Returns what a load prints that ends the process. */
 static const char *fatal(char **words) {

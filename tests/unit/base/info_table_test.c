@@ -18,23 +18,15 @@ static void append(void *arg, const char *fmt, va_list ap) {
 
 static const char *const last_lines[] = {"fourth:x", "fifth:y", NULL};
 
-static void size(infoOut *o) {
-    infoBytes(o, "size", 1536);
-}
+static void size(infoOut *o) { infoBytes(o, "size", 1536); }
 
-static void count(infoOut *o) {
-    infoLine(o, "count:%d", 7);
-}
+static void count(infoOut *o) { infoLine(o, "count:%d", 7); }
 
 static int order[2], resets;
 
-static void resetFirst(void) {
-    order[0] = ++resets;
-}
+static void resetFirst(void) { order[0] = ++resets; }
 
-static void resetSecond(void) {
-    order[1] = ++resets;
-}
+static void resetSecond(void) { order[1] = ++resets; }
 
 /* Registers upper layers before lower ones, and the last position before the first. */
 static void registerAll(void) {

@@ -17,13 +17,9 @@
 
 static char report[65536];
 
-static void goodSection(void) {
-    panicPrint("section says %d\n", 5);
-}
+static void goodSection(void) { panicPrint("section says %d\n", 5); }
 
-static void badSection(void) {
-    raise(SIGSEGV);
-}
+static void badSection(void) { raise(SIGSEGV); }
 
 static void prepare(void) {
     struct rlimit none = {0, 0};
@@ -274,9 +270,7 @@ static void faultOnMain(void *fault) {
 /* The sanitizers would report these two faults in their own format. */
 #define UNCHECKED __attribute__((noinline, no_sanitize("address", "undefined")))
 
-UNCHECKED static void writeNowhere(void) {
-    *(volatile int *)(uintptr_t)(getpid() & 0) = 1;
-}
+UNCHECKED static void writeNowhere(void) { *(volatile int *)(uintptr_t)(getpid() & 0) = 1; }
 
 UNCHECKED static int fillStack(volatile char *above) {
     volatile char here[4096];
@@ -289,8 +283,7 @@ static void overflow(void) {
     fillStack(&top);
 }
 
-static void threadEnds(void) {
-}
+static void threadEnds(void) {}
 
 TEST(fault_on_a_thread_is_reported_with_its_name) {
     void (*fault)(void) = writeNowhere;

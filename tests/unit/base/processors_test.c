@@ -11,9 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static int ofMax(const char *text) {
-    return processorsOfMax(sliceStr(text));
-}
+static int ofMax(const char *text) { return processorsOfMax(sliceStr(text)); }
 
 TEST(processors_read_cpu_max) {
     CHECK_EQ_INT(ofMax("max 100000\n"), 0);
@@ -88,9 +86,7 @@ static void put(const char *path, const char *text) {
     fclose(f);
 }
 
-static int granted(const char *text) {
-    return processorsGranted(root, sliceStr(text));
-}
+static int granted(const char *text) { return processorsGranted(root, sliceStr(text)); }
 
 TEST(processors_follow_the_groups_around_theirs) {
     CHECK(mkdtemp(root) != NULL);

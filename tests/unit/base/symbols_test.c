@@ -9,9 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-__attribute__((noinline)) static int namedOnlyHere(int x) {
-    return x * x + 1;
-}
+__attribute__((noinline)) static int namedOnlyHere(int x) { return x * x + 1; }
 
 TEST(symbols_of_static_functions_have_names) {
     symbolFile file;

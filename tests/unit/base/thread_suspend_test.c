@@ -22,9 +22,7 @@ static _Atomic long laps;
 static long plain[THREADS]; /* written by one thread and read by the one that stops it, with nothing in between */
 static _Thread_local bool is_odd;
 
-static bool askOdd(void) {
-    return is_odd;
-}
+static bool askOdd(void) { return is_odd; }
 
 /* Under a sanitizer a thread handles a signal only when it calls a function. */
 static void *workMain(void *arg) {

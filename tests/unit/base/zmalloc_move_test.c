@@ -9,9 +9,7 @@
 
 enum { BLOCKS = 60000 };
 
-static void fillBlock(unsigned char *p, size_t i, size_t size) {
-    memset(p, (int)(i % 251), size);
-}
+static void fillBlock(unsigned char *p, size_t i, size_t size) { memset(p, (int)(i % 251), size); }
 
 static bool holds(const unsigned char *p, size_t i, size_t size) {
     for (size_t at = 0; at < size; at++)
@@ -19,9 +17,7 @@ static bool holds(const unsigned char *p, size_t i, size_t size) {
     return true;
 }
 
-static size_t sizeOfBlock(size_t i, size_t size) {
-    return size ? size : 16 + i * 7 % 400;
-}
+static size_t sizeOfBlock(size_t i, size_t size) { return size ? size : 16 + i * 7 % 400; }
 
 /* Offers all blocks until a round moves hardly any. Returns the number of rounds. */
 static int moveUntilDense(unsigned char **blocks) {

@@ -266,9 +266,7 @@ static void oomBody(void *arg) {
     exit(42);
 }
 
-static void onOom(size_t size) {
-    oomBody(&size);
-}
+static void onOom(size_t size) { oomBody(&size); }
 
 static void runOut(void *arg) {
     zmallocSetOomHandler(onOom);
@@ -286,9 +284,7 @@ TEST(out_of_memory_calls_the_handler) {
 #endif
 }
 
-static void countText(void *arg, const char *text) {
-    *(size_t *)arg += strlen(text);
-}
+static void countText(void *arg, const char *text) { *(size_t *)arg += strlen(text); }
 
 TEST(what_the_system_says) {
     CHECK(zmallocRss() > 100000);

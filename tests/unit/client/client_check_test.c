@@ -130,39 +130,17 @@ TEST(checks_hold_of_a_fake_client) {
 
 static client *other;
 
-static void idOfAnother(client *c) {
-    c->id = other->id;
-}
-static void idToCome(client *c) {
-    c->id = client_state.next_id;
-}
-static void fakeInTheList(client *c) {
-    c->io = NULL;
-}
-static void notInTheList(client *c) {
-    c->node = NULL;
-}
-static void nodeOfAnother(client *c) {
-    c->node = other->node;
-}
-static void thirdProtocol(client *c) {
-    c->resp = 4;
-}
-static void noDatabase(client *c) {
-    c->db = NULL;
-}
-static void halfAQueue(client *c) {
-    c->blocks_tail = (struct requestBlock *)(void *)c;
-}
-static void inputOfNoBlock(client *c) {
-    c->input_bytes = 1;
-}
-static void reservedByNobody(client *c) {
-    c->flags |= CLIENT_RESERVED;
-}
-static void lengthLeftOpen(client *c) {
-    CHECK(addReplyDeferredLen(c) != NULL);
-}
+static void idOfAnother(client *c) { c->id = other->id; }
+static void idToCome(client *c) { c->id = client_state.next_id; }
+static void fakeInTheList(client *c) { c->io = NULL; }
+static void notInTheList(client *c) { c->node = NULL; }
+static void nodeOfAnother(client *c) { c->node = other->node; }
+static void thirdProtocol(client *c) { c->resp = 4; }
+static void noDatabase(client *c) { c->db = NULL; }
+static void halfAQueue(client *c) { c->blocks_tail = (struct requestBlock *)(void *)c; }
+static void inputOfNoBlock(client *c) { c->input_bytes = 1; }
+static void reservedByNobody(client *c) { c->flags |= CLIENT_RESERVED; }
+static void lengthLeftOpen(client *c) { CHECK(addReplyDeferredLen(c) != NULL); }
 static void lengthOpenElsewhere(client *c) {
     c->req = &(parsedCommand){0};
     c->deferred = c;
@@ -174,45 +152,23 @@ static void lengthsOutOfOrder(client *c) {
     c->deferred = outer;
     memcpy(outer + sizeof(void *), &(char *){outer}, sizeof(char *)); /* linked to itself */
 }
-static void tailIsNotLast(client *c) {
-    c->reply_tail = c->reply_head;
-}
-static void tailWithoutHead(client *c) {
-    c->reply_head = NULL;
-}
-static void blockTotals(client *c) {
-    c->reply_head->total++;
-}
-static void sentBeforeTaken(client *c) {
-    c->reply_head->sent = 1;
-}
-static void bytesMissing(client *c) {
-    c->output_bytes--;
-}
-static void bytesOfNothing(client *c) {
-    c->output_bytes++;
-}
-static void memoryMissing(client *c) {
-    c->output_memory--;
-}
-static void memoryOfNothing(client *c) {
-    c->output_memory++;
-}
-static void blocksMissing(client *c) {
-    c->output_blocks--;
-}
-static void blocksOfNothing(client *c) {
-    c->output_blocks++;
-}
+static void tailIsNotLast(client *c) { c->reply_tail = c->reply_head; }
+static void tailWithoutHead(client *c) { c->reply_head = NULL; }
+static void blockTotals(client *c) { c->reply_head->total++; }
+static void sentBeforeTaken(client *c) { c->reply_head->sent = 1; }
+static void bytesMissing(client *c) { c->output_bytes--; }
+static void bytesOfNothing(client *c) { c->output_bytes++; }
+static void memoryMissing(client *c) { c->output_memory--; }
+static void memoryOfNothing(client *c) { c->output_memory++; }
+static void blocksMissing(client *c) { c->output_blocks--; }
+static void blocksOfNothing(client *c) { c->output_blocks++; }
 static void fullOfNothing(client *c) {
     client *empty = other;
     unused(c);
     empty->flags |= CLIENT_OUTPUT_FULL;
     clientCheck(empty);
 }
-static void outputNobodyKnows(client *c) {
-    c->flags &= ~CLIENT_PENDING_WRITE;
-}
+static void outputNobodyKnows(client *c) { c->flags &= ~CLIENT_PENDING_WRITE; }
 static void pendingNotListed(client *c) {
     unused(c);
     other->flags |= CLIENT_PENDING_WRITE;

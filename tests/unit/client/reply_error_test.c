@@ -5,9 +5,7 @@
 #include "unit.h"
 #include <stdio.h>
 
-static const char *nameOfCommand(const struct serverCommand *cmd) {
-    return (const char *)cmd;
-}
+static const char *nameOfCommand(const struct serverCommand *cmd) { return (const char *)cmd; }
 
 static long long countOf(const char *code);
 

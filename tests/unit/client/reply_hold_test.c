@@ -70,9 +70,7 @@ TEST(hold_random_waiters_against_a_table) {
 
 static _Atomic int wakes;
 
-static void countWake(void) {
-    wakes++;
-}
+static void countWake(void) { wakes++; }
 
 static void *publish(void *arg) {
     uint64_t base = *(const uint64_t *)arg;

@@ -30,19 +30,13 @@ static void doubles(client *c) {
     addReplyDouble(c, 1.5);
     addReplyDouble(c, 3);
 }
-static void humanDouble(client *c) {
-    addReplyHumanLongDouble(c, 10.25L);
-}
+static void humanDouble(client *c) { addReplyHumanLongDouble(c, 10.25L); }
 static void bools(client *c) {
     addReplyBool(c, true);
     addReplyBool(c, false);
 }
-static void bigNum(client *c) {
-    addReplyBigNum(c, sliceStr("12345678901234567890"));
-}
-static void verbatim(client *c) {
-    addReplyVerbatim(c, sliceStr("some text"), "txt");
-}
+static void bigNum(client *c) { addReplyBigNum(c, sliceStr("12345678901234567890")); }
+static void verbatim(client *c) { addReplyVerbatim(c, sliceStr("some text"), "txt"); }
 static void numbers(client *c) {
     const long long n[] = {0, 1, 9, 10, 99, 100, 999, 1000, 12345, -1, -999, INT64_MAX, INT64_MIN};
     for (size_t i = 0; i < array_len(n); i++) addReplyLongLong(c, n[i]);
@@ -386,9 +380,7 @@ TEST(a_freed_client_drops_its_references) {
 
 #define DEPTH_MAX 20
 
-static sds catHeader(sds s, char prefix, long long n) {
-    return sdsCatPrintf(s, "%c%lld\r\n", prefix, n);
-}
+static sds catHeader(sds s, char prefix, long long n) { return sdsCatPrintf(s, "%c%lld\r\n", prefix, n); }
 
 /* Adds a random element to the client and to the expected bytes. */
 static sds addRandom(client *c, uint64_t *rnd, sds want, robj **values, size_t nvalues) {

@@ -68,9 +68,7 @@ static void addLine(lines *l, sds line) {
     l->at[l->count++] = line;
 }
 
-static int compareLines(const void *a, const void *b) {
-    return sdsCmp(*(const sds *)a, *(const sds *)b);
-}
+static int compareLines(const void *a, const void *b) { return sdsCmp(*(const sds *)a, *(const sds *)b); }
 
 static void freeLines(lines *l) {
     for (size_t i = 0; i < l->count; i++) sdsFree(l->at[i]);
@@ -78,9 +76,7 @@ static void freeLines(lines *l) {
     *l = (lines){0};
 }
 
-static sds catText(sds s, slice text) {
-    return sdsCatRepr(s, text.ptr, text.len);
-}
+static sds catText(sds s, slice text) { return sdsCatRepr(s, text.ptr, text.len); }
 
 static void writeHash(lines *l, sds name, const robj *o) {
     hashIter it;
@@ -166,9 +162,7 @@ static bool sameLines(const lines *a, const lines *b) {
 
 static client *clients[CLIENTS], *reader;
 
-static void unblocked(client *c) {
-    unused(c);
-}
+static void unblocked(client *c) { unused(c); }
 
 static void runArgs(client *c, const slice *argv, size_t argc) {
     alignas(16) char room[8192];
@@ -225,9 +219,7 @@ static void begin(void) {
 static uint64_t seed;
 static int64_t now_ms;
 
-static unsigned below(unsigned n) {
-    return (unsigned)(unitRandom(&seed) % n);
-}
+static unsigned below(unsigned n) { return (unsigned)(unitRandom(&seed) % n); }
 
 /* Appends the word for a letter after '%': k l s z h x any key, mostly of that type, f a field or member, v a value, n
  * a small number, t a time from now, T and U one since 1970 in milliseconds and seconds, i an ID of a stream, g a
@@ -500,9 +492,7 @@ static const char *readNumber(const char *p, char prefix, long *n) {
     return p + 2;
 }
 
-static bool hasFailed(sds reply) {
-    return reply[0] == '-';
-}
+static bool hasFailed(sds reply) { return reply[0] == '-'; }
 
 /* Runs all propagated commands, none of which may fail. */
 static void replay(void) {

@@ -7,9 +7,7 @@
 
 static int values[1000];
 static int freed;
-static void countFree(void *value) {
-    freed += value != NULL;
-}
+static void countFree(void *value) { freed += value != NULL; }
 
 static void checkList(list *l, int **want, size_t n) {
     CHECK_EQ_INT(listLength(l), n);

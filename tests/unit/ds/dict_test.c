@@ -14,9 +14,7 @@ typedef struct item {
     uint32_t number, version;
 } item;
 
-static slice itemKey(const void *entry) {
-    return sliceOf(&((const item *)entry)->number, sizeof(uint32_t));
-}
+static slice itemKey(const void *entry) { return sliceOf(&((const item *)entry)->number, sizeof(uint32_t)); }
 static uint32_t numberOf(slice key) {
     uint32_t n;
     memcpy(&n, key.ptr, sizeof(n));
@@ -28,12 +26,8 @@ static uint64_t badHash(slice key) {
     return ((uint64_t)(n % 3) << 56) | (n % 7);
 }
 /* One bucket and one tag for all keys: only a comparison of keys distinguishes entries. */
-static uint64_t worstHash(slice key) {
-    return key.len;
-}
-static void itemFree(void *entry) {
-    zfree(entry);
-}
+static uint64_t worstHash(slice key) { return key.len; }
+static void itemFree(void *entry) { zfree(entry); }
 static bool resize_allowed = true;
 static bool askResize(size_t bytes, double fill) {
     CHECK(bytes % 64 == 0 && fill >= 0);
@@ -60,16 +54,10 @@ static void modelInit(model *m, const dictType *type) {
     m->rng = unitRandomSeed();
 }
 
-static uint32_t pick(model *m, uint32_t bound) {
-    return (uint32_t)(unitRandom(&m->rng) % bound);
-}
+static uint32_t pick(model *m, uint32_t bound) { return (uint32_t)(unitRandom(&m->rng) % bound); }
 
-static slice keyOf(const uint32_t *n) {
-    return sliceOf(n, sizeof(*n));
-}
-static uint64_t hashOf(model *m, uint32_t n) {
-    return dictHash(m->d, keyOf(&n));
-}
+static slice keyOf(const uint32_t *n) { return sliceOf(n, sizeof(*n)); }
+static uint64_t hashOf(model *m, uint32_t n) { return dictHash(m->d, keyOf(&n)); }
 
 static item *newItem(uint32_t n, uint32_t version) {
     item *it = zmalloc(sizeof(*it));
@@ -176,9 +164,7 @@ static void checkRandomPicks(model *m) {
     }
 }
 
-static void modelFree(model *m) {
-    dictRelease(m->d);
-}
+static void modelFree(model *m) { dictRelease(m->d); }
 
 /* Jobs that dicts give to the background thread, run when the test decides. */
 typedef struct queuedJob {
@@ -267,12 +253,8 @@ static void runModel(const dictType *type, int operations, uint32_t range) {
     runAllQueued();
 }
 
-TEST(dict_random_operations) {
-    runModel(&good_type, 120000, KEYS);
-}
-TEST(dict_random_operations_small) {
-    runModel(&good_type, 30000, 20);
-}
+TEST(dict_random_operations) { runModel(&good_type, 120000, KEYS); }
+TEST(dict_random_operations_small) { runModel(&good_type, 30000, 20); }
 TEST(dict_random_operations_with_collisions) {
     runModel(&bad_type, 20000, 300);
     runModel(&worst_type, 10000, 100);
@@ -767,9 +749,7 @@ typedef struct damage {
     const char *expected;
 } damage;
 
-static void keyChangesInPlace(model *m) {
-    m->in[3]->number = 100000;
-}
+static void keyChangesInPlace(model *m) { m->in[3]->number = 100000; }
 static void keyTwice(model *m) {
     uint32_t n = 3;
     *dictFindRef(m->d, keyOf(&n), hashOf(m, n)) = m->in[4];

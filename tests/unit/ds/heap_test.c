@@ -15,13 +15,9 @@ typedef struct item {
 
 static size_t index_of[ITEMS]; /* as reported by the heap */
 
-static bool ranksBefore(const void *a, const void *b) {
-    return ((const item *)a)->rank < ((const item *)b)->rank;
-}
+static bool ranksBefore(const void *a, const void *b) { return ((const item *)a)->rank < ((const item *)b)->rank; }
 
-static void noteIndex(const void *element, size_t index) {
-    index_of[((const item *)element)->id] = index;
-}
+static void noteIndex(const void *element, size_t index) { index_of[((const item *)element)->id] = index; }
 
 static const heapType item_type = {.size = sizeof(item), .before = ranksBefore, .moved = noteIndex};
 

@@ -21,9 +21,7 @@ static slice keyOf(char buf[32], unsigned n) {
     return sliceOf(buf, (size_t)len);
 }
 
-static unsigned numberOf(sds key) {
-    return sdsLen(key) ? (unsigned)atoi(key + 5) : 0;
-}
+static unsigned numberOf(sds key) { return sdsLen(key) ? (unsigned)atoi(key + 5) : 0; }
 
 static void add(heavyHitters *h, unsigned n, uint64_t weight) {
     char buf[32];

@@ -14,9 +14,7 @@ typedef struct sketch {
     size_t len;
 } sketch;
 
-static slice bytesOf(const sketch *s) {
-    return sliceOf(s->bytes, s->len);
-}
+static slice bytesOf(const sketch *s) { return sliceOf(s->bytes, s->len); }
 
 static sketch *newSketch(void) {
     sketch *s = malloc(sizeof(*s));

@@ -7,9 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static slice textOf(const char *s) {
-    return sliceStr(s);
-}
+static slice textOf(const char *s) { return sliceStr(s); }
 
 /* ---- Bytes of the published layout ---- */
 
@@ -177,9 +175,7 @@ typedef struct model {
     uint64_t rng;
 } model;
 
-static size_t below(model *m, size_t bound) {
-    return unitRandom(&m->rng) % bound;
-}
+static size_t below(model *m, size_t bound) { return unitRandom(&m->rng) % bound; }
 
 static char scratch[70000];
 /* Returns a text of a random kind; valid until the next call. */
@@ -213,9 +209,7 @@ static void modelDelete(model *m, size_t at, size_t n) {
     m->n -= n;
 }
 
-static slice modelText(const model *m, size_t i) {
-    return sliceOf(m->text[i], m->len[i]);
-}
+static slice modelText(const model *m, size_t i) { return sliceOf(m->text[i], m->len[i]); }
 
 static bool sameValue(listpackValue v, slice want) {
     char buf[LONG_STR_SIZE];

@@ -10,24 +10,16 @@ typedef struct record {
     uint64_t value;
 } record;
 
-static slice recordKey(const void *entry) {
-    return sliceOf(((const record *)entry)->key, sizeof(uint32_t));
-}
-static const void *recordKeyLine(const void *entry) {
-    return ((const record *)entry)->key;
-}
+static slice recordKey(const void *entry) { return sliceOf(((const record *)entry)->key, sizeof(uint32_t)); }
+static const void *recordKeyLine(const void *entry) { return ((const record *)entry)->key; }
 static unsigned values_asked;
-static void recordValue(const void *entry) {
-    values_asked += entry != NULL;
-}
+static void recordValue(const void *entry) { values_asked += entry != NULL; }
 static void recordFree(void *entry) {
     record *r = entry;
     zfree((void *)(uintptr_t)r->key);
     zfree(r);
 }
-static uint64_t fewHashes(slice key) {
-    return ((const uint8_t *)key.ptr)[0] % 5u;
-}
+static uint64_t fewHashes(slice key) { return ((const uint8_t *)key.ptr)[0] % 5u; }
 
 static const dictType plain_type = {.entryKey = recordKey, .entryFree = recordFree};
 static const dictType far_key_type = {

@@ -18,9 +18,7 @@ typedef struct model {
     bool defragmented; /* all nodes are done: the next piece begins again */
 } model;
 
-static size_t pick(model *m, size_t n) {
-    return (size_t)(unitRandom(&m->rng) % n);
-}
+static size_t pick(model *m, size_t n) { return (size_t)(unitRandom(&m->rng) % n); }
 
 static void modelPut(model *m, size_t at, slice value) {
     memmove(m->text + at + 1, m->text + at, (m->n - at) * sizeof(char *));
@@ -38,9 +36,7 @@ static void modelTake(model *m, size_t at, size_t n) {
     m->n -= n;
 }
 
-static slice modelAt(const model *m, size_t i) {
-    return sliceOf(m->text[i], m->len[i]);
-}
+static slice modelAt(const model *m, size_t i) { return sliceOf(m->text[i], m->len[i]); }
 
 /* Returns a number, a short text of a few kinds, or a text at the limits of headers and nodes. */
 static slice randomValue(model *m, char *buf) {

@@ -29,13 +29,9 @@ static void modelInit(model *m) {
     m->rng = unitRandomSeed();
 }
 
-static size_t pick(model *m, size_t bound) {
-    return (size_t)(unitRandom(&m->rng) % bound);
-}
+static size_t pick(model *m, size_t bound) { return (size_t)(unitRandom(&m->rng) % bound); }
 
-static slice keyAt(const model *m, size_t i) {
-    return sliceOf(m->items[i].key, m->items[i].len);
-}
+static slice keyAt(const model *m, size_t i) { return sliceOf(m->items[i].key, m->items[i].len); }
 
 /* Returns the number of smaller keys. */
 static size_t rankOf(const model *m, slice key) {
@@ -48,13 +44,9 @@ static size_t rankOf(const model *m, slice key) {
     return low;
 }
 
-static bool modelHas(const model *m, size_t rank, slice key) {
-    return rank < m->count && sliceEq(keyAt(m, rank), key);
-}
+static bool modelHas(const model *m, size_t rank, slice key) { return rank < m->count && sliceEq(keyAt(m, rank), key); }
 
-static void *newValue(model *m) {
-    return pick(m, 20) ? (void *)(uintptr_t)unitRandom(&m->rng) : NULL;
-}
+static void *newValue(model *m) { return pick(m, 20) ? (void *)(uintptr_t)unitRandom(&m->rng) : NULL; }
 
 static void modelAdd(model *m, slice key, bool replace) {
     size_t rank = rankOf(m, key);

@@ -42,9 +42,7 @@ typedef struct model {
     uint64_t rng;
 } model;
 
-static size_t pick(model *m, size_t bound) {
-    return (size_t)(unitRandom(&m->rng) % bound);
-}
+static size_t pick(model *m, size_t bound) { return (size_t)(unitRandom(&m->rng) % bound); }
 
 /* Returns one of a few scores that are far apart, or one of the next few thousand doubles after it. */
 static double pickNear(model *m) {
@@ -180,9 +178,7 @@ static void *moveBlock(void *block) {
     zfree(block);
     return to;
 }
-static void *moveSome(void *block) {
-    return ((uintptr_t)block / 1024) % 3 ? moveBlock(block) : NULL;
-}
+static void *moveSome(void *block) { return ((uintptr_t)block / 1024) % 3 ? moveBlock(block) : NULL; }
 static void doDefrag(model *m) {
     size_t rank = 0, steps = 0;
     do {
@@ -313,27 +309,13 @@ static void modelRun(scoreKind kind, uint64_t salt) {
     zfree(m);
 }
 
-TEST(score_tree_wide_scores) {
-    modelRun(WIDE, 1);
-}
-TEST(score_tree_few_scores) {
-    modelRun(FEW, 2);
-}
-TEST(score_tree_one_score) {
-    modelRun(SAME, 3);
-}
-TEST(score_tree_rising_scores) {
-    modelRun(RISING, 4);
-}
-TEST(score_tree_falling_scores) {
-    modelRun(FALLING, 5);
-}
-TEST(score_tree_special_scores) {
-    modelRun(SPECIAL, 6);
-}
-TEST(score_tree_clusters_of_scores) {
-    modelRun(CLUSTERS, 7);
-}
+TEST(score_tree_wide_scores) { modelRun(WIDE, 1); }
+TEST(score_tree_few_scores) { modelRun(FEW, 2); }
+TEST(score_tree_one_score) { modelRun(SAME, 3); }
+TEST(score_tree_rising_scores) { modelRun(RISING, 4); }
+TEST(score_tree_falling_scores) { modelRun(FALLING, 5); }
+TEST(score_tree_special_scores) { modelRun(SPECIAL, 6); }
+TEST(score_tree_clusters_of_scores) { modelRun(CLUSTERS, 7); }
 
 /* ---- a million ---- */
 

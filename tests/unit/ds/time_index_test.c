@@ -12,9 +12,7 @@ typedef struct item {
     bool in;
 } item;
 
-static int64_t itemTime(const void *entry) {
-    return ((const item *)entry)->time;
-}
+static int64_t itemTime(const void *entry) { return ((const item *)entry)->time; }
 
 static int64_t earliestOf(const item *items, size_t n) {
     int64_t earliest = INT64_MAX;

@@ -56,9 +56,7 @@ typedef struct builder {
     size_t size, before, last, count;
 } builder;
 
-static void begin(builder *b) {
-    *b = (builder){.size = 10, .last = 10};
-}
+static void begin(builder *b) { *b = (builder){.size = 10, .last = 10}; }
 
 /* Adds an entry of header and data. `wide`: the size of the previous entry takes five bytes although one would do. */
 static void add(builder *b, const void *data, size_t len, bool wide) {

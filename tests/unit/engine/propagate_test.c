@@ -45,25 +45,17 @@ static sds take(sds s, const propagateItem *item) {
     return sdsCatPrintf(s, "%s", item->ends_unit ? "." : ";");
 }
 
-static void takeAof(const propagateItem *item) {
-    aof = take(aof, item);
-}
+static void takeAof(const propagateItem *item) { aof = take(aof, item); }
 
-static void takeReplicas(const propagateItem *item) {
-    replicas = take(replicas, item);
-}
+static void takeReplicas(const propagateItem *item) { replicas = take(replicas, item); }
 
 static const propagateSink aof_sink = {PROPAGATE_AOF, takeAof}, replica_sink = {PROPAGATE_REPLICAS, takeReplicas};
 
 /* ---- Commands ---- */
 
-static void nothing(client *c) {
-    addReplyOk(c);
-}
+static void nothing(client *c) { addReplyOk(c); }
 
-static void change(client *c) {
-    keyChanged(c, clientKeyAt(c, 1), NOTIFY_GENERIC, "changed", 1);
-}
+static void change(client *c) { keyChanged(c, clientKeyAt(c, 1), NOTIFY_GENERIC, "changed", 1); }
 
 static void changeQuietly(client *c) {
     change(c);
@@ -93,13 +85,9 @@ static void shout(client *c) {
     addReplyOk(c);
 }
 
-static void flush(client *c) {
-    dbEmpty(dbId(c->db), false);
-}
+static void flush(client *c) { dbEmpty(dbId(c->db), false); }
 
-static void expire(client *c) {
-    lookupKeyRead(c->db, clientKeyAt(c, 1));
-}
+static void expire(client *c) { lookupKeyRead(c->db, clientKeyAt(c, 1)); }
 
 /* Runs commands within a command. */
 static void within(client *c);

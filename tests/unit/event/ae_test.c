@@ -104,9 +104,7 @@ static void testDirections(aeEventLoop *loop) {
     aeDeleteFileEvent(loop, fds[0], AE_READABLE | AE_WRITABLE);
     closePair(fds);
 }
-TEST(ae_directions) {
-    withEachBackend(testDirections);
-}
+TEST(ae_directions) { withEachBackend(testDirections); }
 
 static void testHangUp(aeEventLoop *loop) {
     int fds[2];
@@ -120,9 +118,7 @@ static void testHangUp(aeEventLoop *loop) {
     aeDeleteFileEvent(loop, fds[0], AE_WRITABLE);
     close(fds[0]);
 }
-TEST(ae_hang_up_reaches_whoever_is_registered) {
-    withEachBackend(testHangUp);
-}
+TEST(ae_hang_up_reaches_whoever_is_registered) { withEachBackend(testHangUp); }
 
 /* A handler that does not read is called when the peer has closed its half, and not before. */
 static void testHangUpWithoutReading(aeEventLoop *loop) {
@@ -152,9 +148,7 @@ static void testHangUpWithoutReading(aeEventLoop *loop) {
     aeDeleteFileEvent(loop, fds[0], AE_HANGUP);
     close(fds[0]);
 }
-TEST(ae_hang_up_reaches_who_does_not_read) {
-    withEachBackend(testHangUpWithoutReading);
-}
+TEST(ae_hang_up_reaches_who_does_not_read) { withEachBackend(testHangUpWithoutReading); }
 
 static void testErrors(aeEventLoop *loop) {
     int fds[2];
@@ -178,9 +172,7 @@ static void testErrors(aeEventLoop *loop) {
     CHECK_EQ_INT(aeGetFileEvents(loop, fds[0]), AE_NONE);
     CHECK_EQ_STR(iteration(loop), "");
 }
-TEST(ae_errors_and_resize) {
-    withEachBackend(testErrors);
-}
+TEST(ae_errors_and_resize) { withEachBackend(testErrors); }
 
 /* The first of two ready descriptors removes the other. */
 typedef struct rivals {
@@ -230,18 +222,10 @@ static void testStale(aeEventLoop *loop, bool reopen) {
     }
     if (reopen) close(r.reopened[1]);
 }
-static void testDeleted(aeEventLoop *loop) {
-    testStale(loop, false);
-}
-static void testReopened(aeEventLoop *loop) {
-    testStale(loop, true);
-}
-TEST(ae_deleted_event_does_not_run) {
-    withEachBackend(testDeleted);
-}
-TEST(ae_event_of_a_former_owner_does_not_run) {
-    withEachBackend(testReopened);
-}
+static void testDeleted(aeEventLoop *loop) { testStale(loop, false); }
+static void testReopened(aeEventLoop *loop) { testStale(loop, true); }
+TEST(ae_deleted_event_does_not_run) { withEachBackend(testDeleted); }
+TEST(ae_event_of_a_former_owner_does_not_run) { withEachBackend(testReopened); }
 
 static void deleteOwnWrite(aeEventLoop *loop, int fd, void *arg, int mask) {
     unused(arg), unused(mask);
@@ -259,9 +243,7 @@ static void testPartDeleted(aeEventLoop *loop) {
     aeDeleteFileEvent(loop, fds[0], AE_READABLE);
     closePair(fds);
 }
-TEST(ae_handler_deletes_the_other_direction) {
-    withEachBackend(testPartDeleted);
-}
+TEST(ae_handler_deletes_the_other_direction) { withEachBackend(testPartDeleted); }
 
 static void iterateInside(aeEventLoop *loop, int fd, void *arg, int mask) {
     int *depth = arg;
@@ -288,9 +270,7 @@ static void testNested(aeEventLoop *loop) {
         closePair(fds[i]);
     }
 }
-TEST(ae_iteration_inside_a_handler) {
-    withEachBackend(testNested);
-}
+TEST(ae_iteration_inside_a_handler) { withEachBackend(testNested); }
 
 /* A handler that is not registered as reentrant never runs nested in another one: its event stays pending. */
 static void testNotReentrant(aeEventLoop *loop) {
@@ -327,9 +307,7 @@ static void testNotReentrant(aeEventLoop *loop) {
         closePair(fds[i]);
     }
 }
-TEST(ae_only_reentrant_handlers_run_in_a_nested_iteration) {
-    withEachBackend(testNotReentrant);
-}
+TEST(ae_only_reentrant_handlers_run_in_a_nested_iteration) { withEachBackend(testNotReentrant); }
 
 static void testRandomMasks(aeEventLoop *loop) {
     enum { PAIRS = 12 };
@@ -357,9 +335,7 @@ static void testRandomMasks(aeEventLoop *loop) {
         closePair(fds[i]);
     }
 }
-TEST(ae_random_masks_against_a_table) {
-    withEachBackend(testRandomMasks);
-}
+TEST(ae_random_masks_against_a_table) { withEachBackend(testRandomMasks); }
 
 /* ------------------------------------------------------------------------------------------ timers */
 
@@ -391,9 +367,7 @@ static void testTimerOrder(aeEventLoop *loop) {
     CHECK_EQ_STR(iteration(loop), "ebdfa");
     CHECK_EQ_STR(iteration(loop), "");
 }
-TEST(ae_timers_run_in_order) {
-    withEachBackend(testTimerOrder);
-}
+TEST(ae_timers_run_in_order) { withEachBackend(testTimerOrder); }
 
 static void testWaitForTimer(aeEventLoop *loop) {
     uint64_t start = clockMonotonicUs();
@@ -406,9 +380,7 @@ static void testWaitForTimer(aeEventLoop *loop) {
     CHECK_EQ_INT(aeProcessEvents(loop, AE_TIME_EVENTS), 1);
     CHECK_EQ_INT(aeProcessEvents(loop, AE_TIME_EVENTS), 0);
 }
-TEST(ae_wait_ends_when_the_timer_is_due) {
-    withEachBackend(testWaitForTimer);
-}
+TEST(ae_wait_ends_when_the_timer_is_due) { withEachBackend(testWaitForTimer); }
 
 static long long repeatThrice(aeEventLoop *loop, long long id, void *arg) {
     int *runs = arg;
@@ -425,9 +397,7 @@ static void testRepeat(aeEventLoop *loop) {
     }
     CHECK(aeDeleteTimeEvent(loop, id) == C_ERR);
 }
-TEST(ae_timer_runs_once_an_iteration) {
-    withEachBackend(testRepeat);
-}
+TEST(ae_timer_runs_once_an_iteration) { withEachBackend(testRepeat); }
 
 typedef struct meddler {
     long long other;
@@ -455,9 +425,7 @@ static void testMeddle(aeEventLoop *loop) {
     CHECK_EQ_STR(iteration(loop), "n");
     CHECK_EQ_INT(m.runs, 1);
 }
-TEST(ae_timer_deletes_itself_and_others) {
-    withEachBackend(testMeddle);
-}
+TEST(ae_timer_deletes_itself_and_others) { withEachBackend(testMeddle); }
 
 static long long last_step;
 static bool order_counts;
@@ -487,9 +455,7 @@ static void testManyTimers(aeEventLoop *loop) {
     CHECK_EQ_INT(ran + left + deleted, COUNT);
     CHECK(ran > 0 && last_step < STEPS);
 }
-TEST(ae_many_timers) {
-    withEachBackend(testManyTimers);
-}
+TEST(ae_many_timers) { withEachBackend(testManyTimers); }
 
 /* --------------------------------------------------------------------------------- hooks and waits */
 
@@ -554,9 +520,7 @@ TEST(ae_stopped_before_the_wait_sees_no_event) {
     close(fds[1]);
 }
 
-TEST(ae_hooks_and_stop) {
-    withEachBackend(testHooks);
-}
+TEST(ae_hooks_and_stop) { withEachBackend(testHooks); }
 
 TEST(ae_wait_for_one_descriptor) {
     int fds[2];
@@ -572,9 +536,7 @@ TEST(ae_wait_for_one_descriptor) {
 
 static int wakes; /* main */
 
-static void countWake(void) {
-    wakes++;
-}
+static void countWake(void) { wakes++; }
 static void *ringLater(void *arg) {
     sleepMs(5);
     for (int i = 0; i < 3; i++) aeWakeupSend(arg);
@@ -617,9 +579,7 @@ static void testDoorbellNested(aeEventLoop *loop) {
     close(fds[0]);
     close(fds[1]);
 }
-TEST(ae_doorbell_calls_nothing_in_nested_turns) {
-    withEachBackend(testDoorbellNested);
-}
+TEST(ae_doorbell_calls_nothing_in_nested_turns) { withEachBackend(testDoorbellNested); }
 /* A wakeup without a function ends one wait for each send. */
 static void testDoorbellAlone(aeEventLoop *loop) {
     aeWakeup wakeup;
@@ -637,9 +597,7 @@ static void testDoorbellAlone(aeEventLoop *loop) {
     CHECK_EQ_INT(aeProcessEvents(loop, ITERATE_NOW), 0);
     aeWakeupClose(&wakeup);
 }
-TEST(ae_doorbell_without_a_function) {
-    withEachBackend(testDoorbellAlone);
-}
+TEST(ae_doorbell_without_a_function) { withEachBackend(testDoorbellAlone); }
 
 /* A timer of a waiting loop, created by another thread that holds the lock which the loop releases while it waits. */
 typedef struct delegatedLoop {
@@ -691,10 +649,6 @@ static void testTimerFromOutside(aeEventLoop *loop) {
     aeWakeupClose(&wakeup);
     pthread_mutex_destroy(&l.lock);
 }
-TEST(ae_timer_from_outside_ends_the_wait) {
-    withEachBackend(testTimerFromOutside);
-}
+TEST(ae_timer_from_outside_ends_the_wait) { withEachBackend(testTimerFromOutside); }
 
-TEST(ae_wakeup_from_another_thread) {
-    withEachBackend(testWakeup);
-}
+TEST(ae_wakeup_from_another_thread) { withEachBackend(testWakeup); }

@@ -13,9 +13,7 @@ static int order[JOBS];
 static int order_len; /* written by one bio thread, then read by main after bioDrain() */
 static char worker_name[32];
 
-static void appendJob(void *arg) {
-    order[order_len++] = (int)(intptr_t)arg;
-}
+static void appendJob(void *arg) { order[order_len++] = (int)(intptr_t)arg; }
 
 static void nameJob(void *arg) {
     unused(arg);

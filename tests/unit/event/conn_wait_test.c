@@ -42,9 +42,7 @@ static bool ready(connWaiter *w, int fd, int mask) {
     return false;
 }
 
-static testWaiter waiterFor(int waits) {
-    return (testWaiter){.base = {ready}, .waits_left = waits, .peer = -1};
-}
+static testWaiter waiterFor(int waits) { return (testWaiter){.base = {ready}, .waits_left = waits, .peer = -1}; }
 
 static connection *connectTo(int port, testWaiter *w) {
     int fd = anetTcpConnect(NULL, "127.0.0.1", port, NULL, true);

@@ -34,18 +34,10 @@ typedef struct counters {
     int accepted, reads, hangups, writes;
 } counters;
 
-static void onAccept(connection *c) {
-    ((counters *)c->owner)->accepted++;
-}
-static void onRead(connection *c) {
-    ((counters *)c->owner)->reads++;
-}
-static void onWrite(connection *c) {
-    ((counters *)c->owner)->writes++;
-}
-static void onHangup(connection *c) {
-    ((counters *)c->owner)->hangups++;
-}
+static void onAccept(connection *c) { ((counters *)c->owner)->accepted++; }
+static void onRead(connection *c) { ((counters *)c->owner)->reads++; }
+static void onWrite(connection *c) { ((counters *)c->owner)->writes++; }
+static void onHangup(connection *c) { ((counters *)c->owner)->hangups++; }
 static void closeInRead(connection *c) {
     onRead(c);
     connClose(c);

@@ -167,9 +167,7 @@ typedef struct end {
     size_t len, most; /* limit of one read; one read for each event */
 } end;
 
-static void onBegun(connection *c) {
-    ((end *)c->owner)->begun++;
-}
+static void onBegun(connection *c) { ((end *)c->owner)->begun++; }
 
 static void onReadable(connection *c) {
     end *e = c->owner;
@@ -180,9 +178,7 @@ static void onReadable(connection *c) {
     else if (n == 0 || errno != EAGAIN) connSetReadHandler(c, NULL);
 }
 
-static void noEvent(connection *c) {
-    unused(c);
-}
+static void noEvent(connection *c) { unused(c); }
 
 /* Forwards the bytes that have arrived at `from` to `to`, up to `most`. */
 static size_t relay(int from, int to, size_t most) {

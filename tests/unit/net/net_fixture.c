@@ -39,13 +39,9 @@ sds fixture_log;
 
 /* --- commands ------------------------------------------------------------------------------------- */
 
-static void pingCommand(client *c) {
-    addReplyPong(c);
-}
+static void pingCommand(client *c) { addReplyPong(c); }
 
-static void echoCommand(client *c) {
-    addReplyBulk(c, c->argv[1]);
-}
+static void echoCommand(client *c) { addReplyBulk(c, c->argv[1]); }
 
 static void noteCommand(client *c) {
     fixture_log =
@@ -124,9 +120,7 @@ static void longCommand(client *c) {
 }
 
 /* Replies with the number of paused clients. */
-static void heldCommand(client *c) {
-    addReplyLongLong(c, (long long)pausePostponed());
-}
+static void heldCommand(client *c) { addReplyLongLong(c, (long long)pausePostponed()); }
 
 static void unpauseCommand(client *c) {
     unpauseClients(PAUSE_BY_CLIENT_COMMAND);
@@ -139,9 +133,7 @@ static void napCommand(client *c) {
     addReplyOk(c);
 }
 
-static void nothingCommand(client *c) {
-    addReplyOk(c);
-}
+static void nothingCommand(client *c) { addReplyOk(c); }
 
 /* Replies whether the hashes of elements are right, however they were computed. */
 static void elementsCommand(client *c) {
@@ -231,9 +223,7 @@ static void deliver(const ioMessage *m) {
     else sessionDeliver(m);
 }
 
-static iterationEnd delegatedIteration(void) {
-    return fixture_iterate ? fixture_iterate() : netDelegatedIteration();
-}
+static iterationEnd delegatedIteration(void) { return fixture_iterate ? fixture_iterate() : netDelegatedIteration(); }
 
 static void report(ioOwner *h) {
     if (fixture_before_report) fixture_before_report(h);

@@ -28,13 +28,9 @@ enum { STEPS_MAX = 4000, LONG = 20000, VERY_LONG = 2 << 20 };
 
 static char long_text[VERY_LONG];
 
-static slice key(void) {
-    return sliceStr("key");
-}
+static slice key(void) { return sliceStr("key"); }
 
-static uint64_t hashOf(slice s) {
-    return hashBytes(s.ptr, s.len);
-}
+static uint64_t hashOf(slice s) { return hashBytes(s.ptr, s.len); }
 
 /* Sets the limits of compact encodings: elements, and bytes of one. */
 static void bounds(long long entries, long long value) {
@@ -57,9 +53,7 @@ static digest digestOf(const robj *o) {
     return d;
 }
 
-static bool sameDigest(digest a, digest b) {
-    return memcmp(a.bytes, b.bytes, sizeof(a.bytes)) == 0;
-}
+static bool sameDigest(digest a, digest b) { return memcmp(a.bytes, b.bytes, sizeof(a.bytes)) == 0; }
 
 static void mustBeWhole(const robj *o) {
     const objectTypeOps *ops = o->type == OBJ_STRING ? NULL : objectOps((objectTypeId)o->type);
@@ -154,9 +148,7 @@ static robj *makeStream(unsigned n) {
     return objectCreateTake(key(), OBJ_STREAM, OBJ_ENC_STREAM, s);
 }
 
-static robj *makeText(unsigned n) {
-    return objectCreateString(key(), sliceOf(long_text, n * 100), false, 0);
-}
+static robj *makeText(unsigned n) { return objectCreateString(key(), sliceOf(long_text, n * 100), false, 0); }
 
 static const struct {
     const char *name;

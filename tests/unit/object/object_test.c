@@ -22,9 +22,7 @@ static const size_t key_lens[] = {0, 1, 16, 31, 32, 47, 100, 126, 127, 255, 256,
 static model m;
 static uint64_t state;
 
-static size_t pick(size_t below) {
-    return (size_t)(unitRandom(&state) % below);
-}
+static size_t pick(size_t below) { return (size_t)(unitRandom(&state) % below); }
 
 static void randomBytes(char *out, size_t len) {
     for (size_t i = 0; i < len; i++) out[i] = (char)(i % 8 == 0 ? unitRandom(&state) : (uint64_t)out[i - 1] * 31 + i);
@@ -45,12 +43,8 @@ static void pickValue(void) {
     randomBytes(m.value, m.value_len);
 }
 
-static slice modelKey(void) {
-    return sliceOf(m.key, m.key_len);
-}
-static slice modelValue(void) {
-    return sliceOf(m.value, m.value_len);
-}
+static slice modelKey(void) { return sliceOf(m.key, m.key_len); }
+static slice modelValue(void) { return sliceOf(m.value, m.value_len); }
 
 static bool same(const robj *o) {
     char digits[LONG_STR_SIZE];

@@ -40,9 +40,7 @@ static slice nameOf(unsigned i, char *buf) {
     return sliceOf(buf, len);
 }
 
-static uint64_t hashOf(slice name) {
-    return hashBytes(name.ptr, name.len);
-}
+static uint64_t hashOf(slice name) { return hashBytes(name.ptr, name.len); }
 
 static void checkAgainst(const robj *o, const modelField *model) {
     char buf[BYTES_MAX];

@@ -22,13 +22,9 @@ typedef struct model {
     uint64_t rng;
 } model;
 
-static size_t pick(model *m, size_t n) {
-    return (size_t)(unitRandom(&m->rng) % n);
-}
+static size_t pick(model *m, size_t n) { return (size_t)(unitRandom(&m->rng) % n); }
 
-static slice modelAt(const model *m, size_t i) {
-    return sliceOf(m->text[i], m->len[i]);
-}
+static slice modelAt(const model *m, size_t i) { return sliceOf(m->text[i], m->len[i]); }
 
 static void modelPut(model *m, size_t at, slice value) {
     memmove(m->text + at + 1, m->text + at, (m->n - at) * sizeof(char *));

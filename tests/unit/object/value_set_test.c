@@ -40,17 +40,11 @@ static slice poolMember(int i, char buf[256]) {
     return sliceOf(buf, len < 5 ? 5 : len);
 }
 
-static uint64_t hashOf(slice s) {
-    return hashBytes(s.ptr, s.len);
-}
+static uint64_t hashOf(slice s) { return hashBytes(s.ptr, s.len); }
 
-static const objectTypeOps *ops(void) {
-    return &set_type_ops;
-}
+static const objectTypeOps *ops(void) { return &set_type_ops; }
 
-static void checkSound(const robj *o) {
-    ops()->check(objectStructure(o), o->encoding);
-}
+static void checkSound(const robj *o) { ops()->check(objectStructure(o), o->encoding); }
 
 /* ---- Model ---- */
 
@@ -96,9 +90,7 @@ static void modelTake(void *arg, const setMember *member) {
     CHECK(false);
 }
 
-static sds dumpOf(const robj *o) {
-    return rdbValueBytes(o, true);
-}
+static sds dumpOf(const robj *o) { return rdbValueBytes(o, true); }
 
 static robj *restored(const char *bytes, size_t len) {
     rdbReader r = {bytes, bytes + len};
@@ -203,9 +195,7 @@ static bool tallyPicked(void *arg, const setMember *m) {
     return true;
 }
 
-static void tallyTaken(void *arg, const setMember *m) {
-    tallyPicked(arg, m);
-}
+static void tallyTaken(void *arg, const setMember *m) { tallyPicked(arg, m); }
 
 static void checkDifferent(const tally *t, size_t count) {
     bool seen[CHANCES] = {false};

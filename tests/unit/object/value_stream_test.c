@@ -42,9 +42,7 @@ typedef struct model {
     defragCursor defrag;
 } model;
 
-static uint64_t below(model *m, uint64_t n) {
-    return unitRandom(&m->random) % n;
-}
+static uint64_t below(model *m, uint64_t n) { return unitRandom(&m->random) % n; }
 
 static slice word(char *buf, unsigned kind, unsigned i) {
     switch (kind % 5) {
@@ -61,9 +59,7 @@ static slice fieldName(char *buf, const modelEntry *e, unsigned i) {
     return word(buf, e->kind % 4 == 3 ? e->kind : 0, i);
 }
 
-static slice fieldValue(char *buf, const modelEntry *e, unsigned i) {
-    return word(buf, e->kind + i, i);
-}
+static slice fieldValue(char *buf, const modelEntry *e, unsigned i) { return word(buf, e->kind + i, i); }
 
 static void modelAdd(model *m) {
     static char texts[64][320];
@@ -378,25 +374,15 @@ TEST(stream_trim_leaves_a_node_of_deleted_entries) {
     streamFree(s);
 }
 
-TEST(stream_random_operations_small_nodes) {
-    runModel(5, 4096, 6000);
-}
+TEST(stream_random_operations_small_nodes) { runModel(5, 4096, 6000); }
 TEST(stream_random_operations_one_entry_a_node) {
     runModel(1, 4096, 3000);
     runModel(0, 1, 3000);
 }
-TEST(stream_random_operations_nodes_of_the_default_size) {
-    runModel(100, 4096, 8000);
-}
-TEST(stream_random_operations_nodes_of_more_than_128_entries) {
-    runModel(400, 0, 8000);
-}
-TEST(stream_random_operations_nodes_on_both_sides_of_bare) {
-    runModel(0, LISTPACK_BARE_MAX + 300, 8000);
-}
-TEST(stream_random_operations_nodes_without_bound) {
-    runModel(0, 0, 4000);
-}
+TEST(stream_random_operations_nodes_of_the_default_size) { runModel(100, 4096, 8000); }
+TEST(stream_random_operations_nodes_of_more_than_128_entries) { runModel(400, 0, 8000); }
+TEST(stream_random_operations_nodes_on_both_sides_of_bare) { runModel(0, LISTPACK_BARE_MAX + 300, 8000); }
+TEST(stream_random_operations_nodes_without_bound) { runModel(0, 0, 4000); }
 
 TEST(stream_ids_have_neighbours) {
     streamId id = {7, UINT64_MAX};

@@ -22,9 +22,7 @@ static void limits(long long entries, long long value) {
     object_settings.zset_max_listpack_value = value;
 }
 
-static robj *emptySet(void) {
-    return zsetCreate(sliceStr("key"), 1, 1);
-}
+static robj *emptySet(void) { return zsetCreate(sliceStr("key"), 1, 1); }
 
 static zsetAddResult add(robj *o, const char *member, double score, int flags, double *result) {
     slice name = sliceStr(member);
@@ -32,9 +30,7 @@ static zsetAddResult add(robj *o, const char *member, double score, int flags, d
     return zsetAdd(o, name, zsetHash(name), score, flags, result ? result : &unused_result);
 }
 
-static void checkSet(const robj *o) {
-    zset_type_ops.check(objectStructure(o), o->encoding);
-}
+static void checkSet(const robj *o) { zset_type_ops.check(objectStructure(o), o->encoding); }
 
 /* Checks all members, given as "a=1 b=2.5 ...". */
 static void checkMembers(const robj *o, const char *want) {
@@ -64,9 +60,7 @@ typedef struct model {
     size_t n;
 } model;
 
-static slice nameOf(const modelMember *m) {
-    return sliceOf(m->name, m->len);
-}
+static slice nameOf(const modelMember *m) { return sliceOf(m->name, m->len); }
 
 static int orderOf(const void *pa, const void *pb) {
     const modelMember *a = pa, *b = pb;
@@ -80,9 +74,7 @@ static modelMember *modelFind(model *m, slice name) {
     return NULL;
 }
 
-static void modelSort(model *m) {
-    qsort(m->members, m->n, sizeof(m->members[0]), orderOf);
-}
+static void modelSort(model *m) { qsort(m->members, m->n, sizeof(m->members[0]), orderOf); }
 
 static void checkAgainst(const robj *o, model *m) {
     modelSort(m);

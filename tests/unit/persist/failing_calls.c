@@ -26,9 +26,7 @@ void callsWork(void) {
     for (int i = 0; i < CALLS; i++) calls[i].seen = calls[i].from = 0;
 }
 
-long callCount(failingCall call) {
-    return calls[call].seen;
-}
+long callCount(failingCall call) { return calls[call].seen; }
 
 static bool fails(failingCall call) {
     calls[call].seen++;
@@ -45,13 +43,9 @@ ssize_t write(int fd, const void *bytes, size_t n) {
     return syscall(SYS_write, fd, bytes, n);
 }
 
-int fsync(int fd) {
-    return fails(CALL_FSYNC) ? -1 : (int)syscall(SYS_fsync, fd);
-}
+int fsync(int fd) { return fails(CALL_FSYNC) ? -1 : (int)syscall(SYS_fsync, fd); }
 
-int fdatasync(int fd) {
-    return fails(CALL_FDATASYNC) ? -1 : (int)syscall(SYS_fdatasync, fd);
-}
+int fdatasync(int fd) { return fails(CALL_FDATASYNC) ? -1 : (int)syscall(SYS_fdatasync, fd); }
 
 int sync_file_range(int fd, off64_t from, off64_t bytes, unsigned flags) {
     return fails(CALL_SYNC_RANGE) ? -1 : (int)syscall(SYS_sync_file_range, fd, from, bytes, flags);
@@ -101,6 +95,4 @@ void enterEmptyFolder(void) {
     atexit(removeFolder);
 }
 
-int filesInFolder(void) {
-    return eachFile(false);
-}
+int filesInFolder(void) { return eachFile(false); }

@@ -9,9 +9,7 @@
 
 static _Atomic int64_t given_s;
 
-void givenClockSet(int64_t unix_s) {
-    given_s = unix_s;
-}
+void givenClockSet(int64_t unix_s) { given_s = unix_s; }
 
 int clock_gettime(clockid_t clock, struct timespec *out) {
     if (clock != CLOCK_REALTIME || given_s == 0) return (int)syscall(SYS_clock_gettime, clock, out);

@@ -45,9 +45,7 @@ void rdbTestReset(void) {
 
 /* ---- Files ---- */
 
-sds rdbTestBegin(void) {
-    return sdsNew(RDB_MAGIC "080");
-}
+sds rdbTestBegin(void) { return sdsNew(RDB_MAGIC "080"); }
 
 /* Ends `w` and appends what it has written. */
 static sds catWritten(sds out, rdbWriter *w) {

@@ -11,13 +11,9 @@
 
 #define SAID_MAX 16384
 
-static void openNothing(lua_State *L) {
-    lua_newtable(L);
-}
+static void openNothing(lua_State *L) { lua_newtable(L); }
 
-bool sandboxFixtureOpen(interpreter *in) {
-    return sandboxOpen(in, false, openNothing);
-}
+bool sandboxFixtureOpen(interpreter *in) { return sandboxOpen(in, false, openNothing); }
 
 typedef struct toRun {
     slice text;

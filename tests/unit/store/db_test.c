@@ -25,13 +25,9 @@ static modelKey model[TEST_DBS][KEYS];
 static uint64_t state;
 static int64_t now_ms;
 
-static size_t pick(size_t below) {
-    return (size_t)(unitRandom(&state) % below);
-}
+static size_t pick(size_t below) { return (size_t)(unitRandom(&state) % below); }
 
-static bool alive(const modelKey *k) {
-    return k->there && (k->expire == -1 || now_ms <= k->expire);
-}
+static bool alive(const modelKey *k) { return k->there && (k->expire == -1 || now_ms <= k->expire); }
 
 /* Returns a key; lengths differ, so that all layouts of entries occur. */
 static hashedKey name(size_t i) {
@@ -338,9 +334,7 @@ static void dictWithoutExpire(serverDb *db) {
 static void expiresOfNoKey(serverDb *db) {
     dictPopEntry(db->keys, dictFind(db->keys, keyOf("v").name, keyOf("v").hash), keyOf("v").hash);
 }
-static void noUse(serverDb *db) {
-    ((robj *)dictFind(db->keys, keyOf("k").name, keyOf("k").hash))->lru = 0;
-}
+static void noUse(serverDb *db) { ((robj *)dictFind(db->keys, keyOf("k").name, keyOf("k").hash))->lru = 0; }
 
 static void checkDamaged(void *arg) {
     damageFn **make = arg;
@@ -352,9 +346,7 @@ static void checkDamaged(void *arg) {
     dbCheck(db);
 }
 
-static void freeNothing(void *structure, int encoding) {
-    unused(structure), unused(encoding);
-}
+static void freeNothing(void *structure, int encoding) { unused(structure), unused(encoding); }
 
 static bool hasTimes(const void *structure, int encoding) {
     unused(encoding);

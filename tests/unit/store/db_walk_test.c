@@ -16,13 +16,9 @@ static void fill(serverDb *db) {
     }
 }
 
-static void mark(uint8_t *seen, const robj *o) {
-    seen[atol(objectKey(o).ptr + 1)]++;
-}
+static void mark(uint8_t *seen, const robj *o) { seen[atol(objectKey(o).ptr + 1)]++; }
 
-static void markScanned(void *seen, void **ref) {
-    mark(seen, *ref);
-}
+static void markScanned(void *seen, void **ref) { mark(seen, *ref); }
 
 TEST(db_walk_meets_every_key) {
     storeReset();

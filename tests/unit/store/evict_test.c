@@ -34,9 +34,7 @@ static evictResult evictAll(void) {
     return r;
 }
 
-static void limitTo(size_t less_bytes) {
-    store_settings.maxmemory = (long long)(zmallocUsed() - less_bytes);
-}
+static void limitTo(size_t less_bytes) { store_settings.maxmemory = (long long)(zmallocUsed() - less_bytes); }
 
 TEST(evict_every_policy_gets_below_the_limit) {
     static const struct {
@@ -114,12 +112,8 @@ TEST(evict_waits_while_the_dataset_stands_still) {
 }
 
 static size_t uncounted_bytes; /* half of it by each of two functions */
-static size_t oneHalf(void) {
-    return uncounted_bytes / 2;
-}
-static size_t otherHalf(void) {
-    return uncounted_bytes - uncounted_bytes / 2;
-}
+static size_t oneHalf(void) { return uncounted_bytes / 2; }
+static size_t otherHalf(void) { return uncounted_bytes - uncounted_bytes / 2; }
 
 TEST(evict_leaves_out_what_does_not_count) {
     storeReset();
@@ -271,9 +265,7 @@ static modelEntry evict_model[2][MODEL_KEYS];
 static uint64_t evict_state;
 static long evicted_lasting; /* keys without an expire whose removal observers saw */
 
-static size_t pickBelow(size_t n) {
-    return (size_t)(unitRandom(&evict_state) % n);
-}
+static size_t pickBelow(size_t n) { return (size_t)(unitRandom(&evict_state) % n); }
 
 /* All names have the same length and tag, so that a dict often cannot distinguish two keys at the same address. */
 static char model_names[MODEL_KEYS][9];
@@ -286,9 +278,7 @@ static void makeModelNames(void) {
     }
 }
 
-static hashedKey modelName(size_t i) {
-    return hashedKeyOf(sliceStr(model_names[i]));
-}
+static hashedKey modelName(size_t i) { return hashedKeyOf(sliceStr(model_names[i])); }
 
 /* The model learns of evictions only by the observers. */
 static void modelHearsRemoved(serverDb *db, slice key, bool evicted) {

@@ -44,9 +44,7 @@ static void hearReady(serverDb *db, hashedKey key, int type) {
     else ready_others++;
 }
 
-static void nothing(void *structure, int encoding) {
-    unused(structure), unused(encoding);
-}
+static void nothing(void *structure, int encoding) { unused(structure), unused(encoding); }
 
 /* Any command that creates a list wakes clients blocked on the key; strings have no blocked clients. */
 TEST(a_value_that_can_be_waited_for_is_told_as_ready) {
@@ -138,12 +136,8 @@ static bool owesAfter(void (*change)(serverDb *db, hashedKey key)) {
     return owes;
 }
 
-static void overwrite(serverDb *db, hashedKey key) {
-    setKeyTake(db, stringEntry(key, 2, 0), key, false);
-}
-static void deleteIt(serverDb *db, hashedKey key) {
-    dbDelete(db, key);
-}
+static void overwrite(serverDb *db, hashedKey key) { setKeyTake(db, stringEntry(key, 2, 0), key, false); }
+static void deleteIt(serverDb *db, hashedKey key) { dbDelete(db, key); }
 static void takeOut(serverDb *db, hashedKey key) {
     robj *o = lookupKeyWrite(db, key);
     CHECK(dbTakeEntry(db, o, key.hash));
@@ -153,12 +147,8 @@ static void deleteAndAdd(serverDb *db, hashedKey key) {
     dbDeleteSync(db, key);
     dbAddTake(db, stringEntry(key, 3, 0), key);
 }
-static void setExpire(serverDb *db, hashedKey key) {
-    dbSetExpire(db, lookupKeyWrite(db, key), key, 3000000);
-}
-static void persist(serverDb *db, hashedKey key) {
-    CHECK(dbRemoveExpire(db, lookupKeyWrite(db, key), key));
-}
+static void setExpire(serverDb *db, hashedKey key) { dbSetExpire(db, lookupKeyWrite(db, key), key, 3000000); }
+static void persist(serverDb *db, hashedKey key) { CHECK(dbRemoveExpire(db, lookupKeyWrite(db, key), key)); }
 static void grow(serverDb *db, hashedKey key) {
     robj *o = lookupKeyWrite(db, key);
     dbReplaceEntry(db, o, objectMakeWritableTake(o, 100), key);
@@ -166,9 +156,7 @@ static void grow(serverDb *db, hashedKey key) {
 static void look(serverDb *db, hashedKey key) {
     CHECK(lookupKeyWrite(db, key) && lookupKeyRead(db, key) && dbExists(db, key));
 }
-static void expire(serverDb *db, hashedKey key) {
-    dbExpireNow(db, lookupKeyWrite(db, key), key);
-}
+static void expire(serverDb *db, hashedKey key) { dbExpireNow(db, lookupKeyWrite(db, key), key); }
 
 TEST(the_ledger_knows_what_has_not_been_told) {
     storeReset();

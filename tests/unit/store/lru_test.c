@@ -4,9 +4,7 @@
 #include "lru.h"
 #include "store_support.h"
 
-static robj *any(void) {
-    return objectCreateString(sliceStr("k"), sliceStr("v"), false, 0);
-}
+static robj *any(void) { return objectCreateString(sliceStr("k"), sliceStr("v"), false, 0); }
 
 TEST(lru_idle_time_survives_the_clocks_wrap) {
     storeReset();

@@ -29,9 +29,7 @@ static const char *lookAt(size_t most) {
     return seen;
 }
 
-static void note(int dbid, const char *name, int64_t when_ms) {
-    replicaExpiresNote(dbid, sliceStr(name), when_ms);
-}
+static void note(int dbid, const char *name, int64_t when_ms) { replicaExpiresNote(dbid, sliceStr(name), when_ms); }
 
 TEST(own_expires_are_those_of_own_clients) {
     storeReset();

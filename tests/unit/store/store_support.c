@@ -45,9 +45,7 @@ static void hearFlushed(int dbid, bool async) {
     ears.flushed_id = dbid;
 }
 
-static bool standsStill(void) {
-    return stand_still;
-}
+static bool standsStill(void) { return stand_still; }
 
 static void hearSwapped(int a, int b) {
     ears.swapped++;
@@ -96,9 +94,7 @@ hashedKey keyN(const char *prefix, long n) {
     return hashedKeyOf(sliceOf(text, (size_t)len));
 }
 
-hashedKey keyOf(const char *name) {
-    return hashedKeyOf(sliceStr(name));
-}
+hashedKey keyOf(const char *name) { return hashedKeyOf(sliceStr(name)); }
 
 robj *stringEntry(hashedKey key, long n, size_t len) {
     static char text[2 << 20];

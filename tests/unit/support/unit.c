@@ -151,9 +151,7 @@ bool unitLimitOver(const unitLimit *limit) {
 #ifdef __SANITIZE_THREAD__
 /* Lets a child process with its own threads exit as a server would. */
 __attribute__((visibility("default"))) const char *__tsan_default_options(void);
-const char *__tsan_default_options(void) {
-    return "die_after_fork=0";
-}
+const char *__tsan_default_options(void) { return "die_after_fork=0"; }
 #endif
 
 int unitInChild(void (*body)(void *arg), void *arg, char *output, size_t size) {

@@ -38,9 +38,7 @@ static void naiveRemove(naiveLine *n, size_t from, size_t to, bool keep) {
     n->cursor = from;
 }
 
-static bool naiveBlank(const naiveLine *n, size_t i) {
-    return n->units[i][0] == ' ' || n->units[i][0] == '\n';
-}
+static bool naiveBlank(const naiveLine *n, size_t i) { return n->units[i][0] == ' ' || n->units[i][0] == '\n'; }
 
 static size_t naiveWordStart(const naiveLine *n) {
     size_t at = n->cursor;

@@ -36,9 +36,7 @@ static void startHurried(unsigned hurry) {
         .listeners = &fd, .listeners_count = 1, .keepalive_s = 300, .access = webAccessMake(true), .hurry = hurry});
 }
 
-static void start(void) {
-    startHurried(1);
-}
+static void start(void) { startHurried(1); }
 
 static int dial(void) {
     int fd = anetTcpConnect(NULL, "127.0.0.1", port, NULL, false);
@@ -46,9 +44,7 @@ static int dial(void) {
     return fd;
 }
 
-static void say(int fd, const char *text) {
-    CHECK_EQ_INT(send(fd, text, strlen(text), MSG_NOSIGNAL), strlen(text));
-}
+static void say(int fd, const char *text) { CHECK_EQ_INT(send(fd, text, strlen(text), MSG_NOSIGNAL), strlen(text)); }
 
 /* Does what main's tick does. */
 static void tick(void) {

@@ -7,9 +7,7 @@
 #include "panic.h"
 #include "unit.h"
 
-static void handler(client *c) {
-    unused(c);
-}
+static void handler(client *c) { unused(c); }
 
 static serverCommand hotkeys[] = {{.name = "get", .proc = handler, .arity = 2, .acl_categories = ACL_CATEGORY_SLOW}};
 static serverCommand commands[] = {{.name = "get", .proc = handler, .arity = 2, .acl_categories = ACL_CATEGORY_READ},

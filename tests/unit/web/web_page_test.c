@@ -4,9 +4,7 @@
 #include "unit.h"
 #include "web_page.h"
 
-static bool has(const char *fields, const char *text) {
-    return strstr(fields, text) != NULL;
-}
+static bool has(const char *fields, const char *text) { return strstr(fields, text) != NULL; }
 
 /* Digests of "a" and of nothing as `openssl dgst -sha256 -binary | base64` prints them. */
 #define OF_A "'sha256-ypeBEsobvcr6wjGzmiPcTaeG7/gUfE5yuYB3ha/uSLs='"

@@ -19,9 +19,7 @@ static serverIdentity identity(void) {
     return (serverIdentity){"valkey", "9.1.2", "standalone", "master", sliceOf("az1", 3)};
 }
 
-static void setPassword(const char *text) {
-    aclSetDefaultPassword(sliceStr(text ? text : ""));
-}
+static void setPassword(const char *text) { aclSetDefaultPassword(sliceStr(text ? text : "")); }
 
 static gateResult redirectGate(client *c) {
     unused(c);

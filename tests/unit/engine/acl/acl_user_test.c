@@ -9,9 +9,7 @@
 
 #include <stdio.h>
 
-static void handler(client *c) {
-    unused(c);
-}
+static void handler(client *c) { unused(c); }
 
 #define IN(categories) .proc = handler, .arity = -1, .acl_categories = categories
 
@@ -80,9 +78,7 @@ static const char *const words[] = {"on",
                                     "%~a",
                                     "db=,"};
 
-static sds textOf(const user *u) {
-    return userCat(sdsEmpty(), u);
-}
+static sds textOf(const user *u) { return userCat(sdsEmpty(), u); }
 
 /* A user made from the rules that describe another one is equal to it. */
 static void checkComesBack(const user *u) {

@@ -13,9 +13,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
-static void handler(client *c) {
-    unused(c);
-}
+static void handler(client *c) { unused(c); }
 
 #define KEYS(last_)                                        \
     .specs = (const keySpec[]){{.begin = KEYS_BEGIN_INDEX, \

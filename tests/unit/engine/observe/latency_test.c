@@ -9,9 +9,7 @@
 
 #include <stdio.h>
 
-static latencySeries *series(const char *event) {
-    return latencySeriesFind(sliceStr(event));
-}
+static latencySeries *series(const char *event) { return latencySeriesFind(sliceStr(event)); }
 
 TEST(latency_second_keeps_its_worst) {
     latencyAddSampleAt("same-second", 20, 100);

@@ -20,9 +20,7 @@ typedef struct modelPattern {
 
 static modelPattern model[TEXTS];
 
-static slice textOf(const modelPattern *p) {
-    return sliceOf(p->text, p->len);
-}
+static slice textOf(const modelPattern *p) { return sliceOf(p->text, p->len); }
 
 static size_t randomText(uint64_t *rnd, char *out, const char *letters) {
     size_t len = unitRandom(rnd) % TEXT_MAX, n = strlen(letters);

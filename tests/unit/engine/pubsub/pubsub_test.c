@@ -33,9 +33,7 @@ static void begin(void) {
     pubsubInit();
 }
 
-static hashedKey keyOf(int kind, size_t name) {
-    return hashedKeyOf(sliceStr(names[kind][name]));
-}
+static hashedKey keyOf(int kind, size_t name) { return hashedKeyOf(sliceStr(names[kind][name])); }
 
 static void checkClient(size_t i) {
     bool any = false;
@@ -63,9 +61,7 @@ static void checkNames(void) {
     }
 }
 
-static void forget(size_t i) {
-    memset(subscribed[i], 0, sizeof(subscribed[i]));
-}
+static void forget(size_t i) { memset(subscribed[i], 0, sizeof(subscribed[i])); }
 
 /* Returns the number of messages that the client was sent, each of which must have the payload. */
 static size_t received(client *c, const char *payload) {

@@ -12,13 +12,9 @@
 #include <stdlib.h>
 #include <time.h>
 
-static void handlerA(client *c) {
-    unused(c);
-}
+static void handlerA(client *c) { unused(c); }
 
-static void handlerB(client *c) {
-    unused(c);
-}
+static void handlerB(client *c) { unused(c); }
 
 /* Finds only the first key, with flags of its own; a syntax error if that is "bad". */
 static int oneKey(const serverCommand *cmd, const slice *argv, uint32_t argc, requestKey *out, int cap) {

@@ -18,18 +18,10 @@ static gateResult note(client *c, gateStage stage) {
     return answers[stage];
 }
 
-static gateResult onAcl(client *c) {
-    return note(c, GATE_ACL);
-}
-static gateResult onReplicas(client *c) {
-    return note(c, GATE_REPLICAS);
-}
-static gateResult onQueue(client *c) {
-    return note(c, GATE_QUEUE);
-}
-static gateResult onProtected(client *c) {
-    return note(c, GATE_PROTECTED);
-}
+static gateResult onAcl(client *c) { return note(c, GATE_ACL); }
+static gateResult onReplicas(client *c) { return note(c, GATE_REPLICAS); }
+static gateResult onQueue(client *c) { return note(c, GATE_QUEUE); }
+static gateResult onProtected(client *c) { return note(c, GATE_PROTECTED); }
 
 static client someone;
 static parsedCommand request;
@@ -100,9 +92,7 @@ TEST(gates_of_a_protected_command) {
     request.flags = 0;
 }
 
-static gateResult onAclOfScript(client *c) {
-    return note(c, GATE_STAGES); /* 'q' */
-}
+static gateResult onAclOfScript(client *c) { return note(c, GATE_STAGES); /* 'q' */ }
 
 TEST(gates_of_a_script_have_an_order_and_entries_of_their_own) {
     begin();

@@ -229,9 +229,7 @@ TEST(tracking_prefixes_without_memory) {
     sdsFree(name);
 }
 
-static void ignoreNews(void *owner, const prefixNews *news) {
-    unused(owner), unused(news);
-}
+static void ignoreNews(void *owner, const prefixNews *news) { unused(owner), unused(news); }
 
 /* The list's count of its memory equals the allocator's, and changes take no memory once they are reported. */
 TEST(tracking_prefixes_cost_what_they_count) {

@@ -17,9 +17,7 @@
 
 static bool gone[READERS + 1];
 
-static bool isAlive(uint32_t reader) {
-    return !gone[reader];
-}
+static bool isAlive(uint32_t reader) { return !gone[reader]; }
 
 /* ---- Against a model ---- */
 
@@ -31,9 +29,7 @@ typedef struct model {
     bool there[KEYS], named[KEYS];
 } model;
 
-static void nameOf(char out[32], size_t key) {
-    snprintf(out, 32, "name of %zu", key);
-}
+static void nameOf(char out[32], size_t key) { snprintf(out, 32, "name of %zu", key); }
 
 static void add(model *m, size_t key) {
     uint32_t reader = 1 + (uint32_t)rngBelow(&m->r, READERS);
@@ -136,18 +132,10 @@ static void randomOperations(uint64_t hash_bits) {
     zfree(m);
 }
 
-TEST(tracking_table_random_operations) {
-    randomOperations(UINT64_MAX);
-}
-TEST(tracking_table_random_operations_in_one_shard) {
-    randomOperations(UINT64_C(0xffffffff));
-}
-TEST(tracking_table_random_operations_with_one_home_line) {
-    randomOperations(0);
-}
-TEST(tracking_table_random_operations_at_the_last_line) {
-    randomOperations(UINT64_C(0xf00000000000000f));
-}
+TEST(tracking_table_random_operations) { randomOperations(UINT64_MAX); }
+TEST(tracking_table_random_operations_in_one_shard) { randomOperations(UINT64_C(0xffffffff)); }
+TEST(tracking_table_random_operations_with_one_home_line) { randomOperations(0); }
+TEST(tracking_table_random_operations_at_the_last_line) { randomOperations(UINT64_C(0xf00000000000000f)); }
 
 /* ---- By itself ---- */
 

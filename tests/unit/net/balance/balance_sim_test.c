@@ -365,13 +365,9 @@ static void step(shape *sh, int pattern, int windows) {
 
 /* Main executes 3.3 million commands a second. If commands are cheap, 63 threads could read more, and then the
  * assignment would not matter. */
-static const kind *light(const shape *sh) {
-    return sh->threads < 32 ? &request : &tls_16k;
-}
+static const kind *light(const shape *sh) { return sh->threads < 32 ? &request : &tls_16k; }
 
-static const kind *heavy(const shape *sh) {
-    return sh->threads < 32 ? &value_16k : &value_1m;
-}
+static const kind *heavy(const shape *sh) { return sh->threads < 32 ? &value_16k : &value_1m; }
 
 static void fewHeavy(shape *sh) {
     add(sh, (size_t)sh->threads * 3 / 4, heavy(sh), 0.9, 1.4, ALWAYS);
@@ -490,10 +486,6 @@ static void compare(int processors) {
     }
 }
 
-TEST(spread_serves_like_the_best_fixed_assignment_on_16_processors) {
-    compare(16);
-}
+TEST(spread_serves_like_the_best_fixed_assignment_on_16_processors) { compare(16); }
 
-TEST(spread_serves_like_the_best_fixed_assignment_on_64_processors) {
-    compare(64);
-}
+TEST(spread_serves_like_the_best_fixed_assignment_on_64_processors) { compare(64); }

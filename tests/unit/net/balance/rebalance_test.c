@@ -28,9 +28,7 @@ static struct {
     double idle_ms;
 } world;
 
-static long long idleMs(void) {
-    return world.idle < 0 ? -1 : (long long)world.idle_ms;
-}
+static long long idleMs(void) { return world.idle < 0 ? -1 : (long long)world.idle_ms; }
 
 static void setThreads(int n, bool always) {
     const char *err = NULL;
@@ -76,9 +74,7 @@ static void end(void) {
     CHECK(fixtureUntil(fixtureOnlyMain, NULL, 10000));
 }
 
-static unsigned homeOf(int i) {
-    return ioThreadId(world.ios[i]->home);
-}
+static unsigned homeOf(int i) { return ioThreadId(world.ios[i]->home); }
 
 /* Simulates the work of a thread in a window: each connection gets the same share of its demand, if the thread cannot
  * do all. */

@@ -170,9 +170,7 @@ static void put(const void *bytes, size_t len) {
     iteration();
 }
 
-static void putText(const char *text) {
-    put(text, strlen(text));
-}
+static void putText(const char *text) { put(text, strlen(text)); }
 
 /* --- reading: the split does not matter ---------------------------------------------------------------- */
 

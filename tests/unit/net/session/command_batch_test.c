@@ -33,9 +33,7 @@ static void resetLog(void) {
     fixture_log = sdsEmpty();
 }
 
-static sds cat(sds s, const char *text) {
-    return sdsCatLen(s, text, strlen(text));
-}
+static sds cat(sds s, const char *text) { return sdsCatLen(s, text, strlen(text)); }
 
 #define CLIENTS 9
 
@@ -136,9 +134,7 @@ TEST(batch_sizes_give_the_same_answers) {
 
 /* ---- Into a value's table ---- */
 
-static slice memberName(const void *entry) {
-    return sliceStr(entry);
-}
+static slice memberName(const void *entry) { return sliceStr(entry); }
 
 static const dictType members_type = {.entryKey = memberName};
 static unsigned tables_asked;
@@ -520,13 +516,9 @@ static void workLong(int threads) {
     for (int i = 0; i < 50; i++) fixtureTurn();
 }
 
-TEST(batch_long_command_lets_others_in) {
-    workLong(1);
-}
+TEST(batch_long_command_lets_others_in) { workLong(1); }
 
-TEST(batch_long_command_lets_others_in_on_a_thread) {
-    workLong(3);
-}
+TEST(batch_long_command_lets_others_in_on_a_thread) { workLong(3); }
 
 typedef struct napping {
     int worker, other; /* peers */
@@ -694,13 +686,9 @@ typedef struct fullRig {
     sds want;
 } fullRig;
 
-static bool isFull(void *arg) {
-    return ((const client *)arg)->flags & CLIENT_OUTPUT_FULL;
-}
+static bool isFull(void *arg) { return ((const client *)arg)->flags & CLIENT_OUTPUT_FULL; }
 
-static bool isNotFull(void *arg) {
-    return !isFull(arg);
-}
+static bool isNotFull(void *arg) { return !isFull(arg); }
 
 /* Opens a client that has requested far more than it may leave unread, and has read nothing. */
 static fullRig fullOpen(bool tcp) {
@@ -837,9 +825,7 @@ static void commandsForgotten(client *a, client *b) {
     unused(b);
     batchForget(a);
 }
-static void queuedTwice(client *a, client *b) {
-    b->next_ready = a;
-}
+static void queuedTwice(client *a, client *b) { b->next_ready = a; }
 static void queueCutShort(client *a, client *b) {
     unused(b);
     a->next_ready = NULL;
@@ -853,12 +839,8 @@ static void readyWithoutCommands(client *a, client *b) {
     a->blocks_head = a->blocks_tail = NULL;
     a->input_bytes = 0;
 }
-static void tailIsNotLast(client *a, client *b) {
-    a->blocks_tail = b->blocks_tail;
-}
-static void currentOfAnotherBlock(client *a, client *b) {
-    a->blocks_head->current = b->blocks_head->current;
-}
+static void tailIsNotLast(client *a, client *b) { a->blocks_tail = b->blocks_tail; }
+static void currentOfAnotherBlock(client *a, client *b) { a->blocks_head->current = b->blocks_head->current; }
 static void currentBeyondTheEnd(client *a, client *b) {
     unused(b);
     a->blocks_head->current = NULL;

@@ -192,9 +192,7 @@ static void crowdOf(int threads, int steps) {
     setThreads(1);
 }
 
-TEST(fan_every_client_reads_its_messages_in_order) {
-    crowdOf(1, 4000);
-}
+TEST(fan_every_client_reads_its_messages_in_order) { crowdOf(1, 4000); }
 
 TEST(fan_over_threads_every_client_reads_its_messages_in_order) {
     crowdOf(2, 2000);

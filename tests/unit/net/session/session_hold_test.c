@@ -441,9 +441,7 @@ static void fillHall(int threads, unsigned steps) {
     closeBook();
 }
 
-TEST(hold_nothing_leaves_before_its_mark) {
-    fillHall(1, 8000);
-}
+TEST(hold_nothing_leaves_before_its_mark) { fillHall(1, 8000); }
 
 TEST(hold_over_threads_nothing_leaves_before_its_mark) {
     fillHall(2, 4000);

@@ -226,13 +226,9 @@ static void askAndAnswer(bool offer, int rounds) {
 #define ROUNDS 100000
 #endif
 
-TEST(threads_lose_no_wake_up) {
-    askAndAnswer(false, ROUNDS);
-}
+TEST(threads_lose_no_wake_up) { askAndAnswer(false, ROUNDS); }
 
-TEST(threads_lose_no_answer_while_the_role_moves) {
-    askAndAnswer(true, ROUNDS);
-}
+TEST(threads_lose_no_answer_while_the_role_moves) { askAndAnswer(true, ROUNDS); }
 
 /* --- step by step --------------------------------------------------------------------------------------- */
 
@@ -695,13 +691,9 @@ static void reportBehindTurn(int before, mainRoleState until) {
     fixture_before_report = NULL;
 }
 
-TEST(threads_report_what_their_last_iteration_wrote) {
-    reportBehindTurn(1, ROLE_FREE);
-}
+TEST(threads_report_what_their_last_iteration_wrote) { reportBehindTurn(1, ROLE_FREE); }
 
-TEST(threads_wake_main_for_a_report_after_an_iteration) {
-    reportBehindTurn(0, ROLE_ASLEEP);
-}
+TEST(threads_wake_main_for_a_report_after_an_iteration) { reportBehindTurn(0, ROLE_ASLEEP); }
 
 /* --- many connections, one command -------------------------------------------------------------------- */
 
@@ -791,13 +783,9 @@ static void commandBesideBabble(bool offer) {
     backToOne();
 }
 
-TEST(threads_wake_main_while_other_clients_babble) {
-    commandBesideBabble(false);
-}
+TEST(threads_wake_main_while_other_clients_babble) { commandBesideBabble(false); }
 
-TEST(threads_execute_while_other_clients_babble) {
-    commandBesideBabble(true);
-}
+TEST(threads_execute_while_other_clients_babble) { commandBesideBabble(true); }
 
 /* --- values to free ------------------------------------------------------------------------------------- */
 
@@ -839,9 +827,7 @@ static ioTotals totals(void) {
     return now;
 }
 
-static bool areFreed(void *want) {
-    return totals().freed == *(uint64_t *)want;
-}
+static bool areFreed(void *want) { return totals().freed == *(uint64_t *)want; }
 
 /* A single value to free per iteration is no reason for a message, nor to wake a thread: there are as many messages as
  * a few milliseconds pass. Waiting values count as pending, and iterations of an idle server send them. */
@@ -900,9 +886,7 @@ TEST(threads_that_retire_get_their_dead) {
     backToOne();
 }
 
-static bool areGivenBack(void *want) {
-    return totals().caches >= *(uint64_t *)want;
-}
+static bool areGivenBack(void *want) { return totals().caches >= *(uint64_t *)want; }
 
 /* A thread that has read nothing for a second returns the allocator's cache, once, and again after it has freed
  * values. */

@@ -109,9 +109,7 @@ static struct {
     int idle_percent; /* of one processor; -1 if the system does not report it */
 } machine;
 
-static long long idleMs(void) {
-    return machine.idle_percent < 0 ? -1 : machine.idle_ms;
-}
+static long long idleMs(void) { return machine.idle_percent < 0 ? -1 : machine.idle_ms; }
 
 static mainLoad load = {.idle_ms = idleMs};
 

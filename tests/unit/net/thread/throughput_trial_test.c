@@ -9,9 +9,7 @@
 
 static const throughput usual = {.commands = 10000, .ns = 100000000}; /* a hundred per millisecond */
 
-static throughput window(long long per_ms) {
-    return (throughput){.commands = per_ms * 10, .ns = WINDOW_NS};
-}
+static throughput window(long long per_ms) { return (throughput){.commands = per_ms * 10, .ns = WINDOW_NS}; }
 
 /* Runs a whole trial with this throughput. */
 static trialState trial(throughputTrial *t, int percent, long long per_ms) {

@@ -10,9 +10,7 @@
 #include <sched.h>
 
 /* Returns the byte at an offset. */
-static char byteAt(uint64_t offset) {
-    return (char)((offset * 0x9E3779B97F4A7C15ull) >> 56);
-}
+static char byteAt(uint64_t offset) { return (char)((offset * 0x9E3779B97F4A7C15ull) >> 56); }
 
 static void appendPart(aofQueue *s, size_t len) {
     char bytes[4096];

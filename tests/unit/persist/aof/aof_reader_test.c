@@ -13,9 +13,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static void handler(client *c) {
-    unused(c);
-}
+static void handler(client *c) { unused(c); }
 
 static serverCommand commands[] = {
     {.name = "multi", .proc = handler, .arity = 1},
@@ -58,9 +56,7 @@ static void addCommand(log *g, size_t argc, const slice *argv) {
     g->commands++;
 }
 
-static void addWord(log *g, const char *word) {
-    addCommand(g, 1, &(slice){word, strlen(word)});
-}
+static void addWord(log *g, const char *word) { addCommand(g, 1, &(slice){word, strlen(word)}); }
 
 static void addRandom(log *g, uint64_t *seed, size_t largest) {
     static char bytes[1000000];

@@ -84,9 +84,7 @@ static size_t bytesToCheck(const sds all, diskView view) {
     return gap && safe < bytes ? safe : bytes;
 }
 
-static bool isPrefix(const sds all, diskView view) {
-    return memcmp(all, sequence, bytesToCheck(all, view)) == 0;
-}
+static bool isPrefix(const sds all, diskView view) { return memcmp(all, sequence, bytesToCheck(all, view)) == 0; }
 
 static bool turning_on;   /* the log may not exist yet */
 static const char *older; /* bytes of the log before it; NULL if there was none */
@@ -664,13 +662,9 @@ static void turnOn(bool with_older) {
     CHECK(stop());
 }
 
-TEST(thread_turns_a_log_on) {
-    turnOn(false);
-}
+TEST(thread_turns_a_log_on) { turnOn(false); }
 
-TEST(thread_turns_a_log_on_behind_an_older_one) {
-    turnOn(true);
-}
+TEST(thread_turns_a_log_on_behind_an_older_one) { turnOn(true); }
 
 /* Numbers of files that no manifest names are skipped. */
 TEST(thread_writes_over_no_file_when_it_turns_on) {

@@ -24,9 +24,7 @@ static childEnd last;
 static int ends;
 static int settled; /* in a child: its purpose */
 
-static void settle(childPurpose purpose) {
-    settled = (int)purpose;
-}
+static void settle(childPurpose purpose) { settled = (int)purpose; }
 
 static void ended(void *arg, const childEnd *how) {
     CHECK(arg == &last);
@@ -72,9 +70,7 @@ static void checkGone(void) {
     CHECK_EQ_INT(childFiguresNow().keys_done, 0);
 }
 
-static bool succeed(void *arg) {
-    return arg == &last && settled == CHILD_RDB;
-}
+static bool succeed(void *arg) { return arg == &last && settled == CHILD_RDB; }
 
 static bool fail(void *arg) {
     unused(arg);
@@ -106,9 +102,7 @@ static bool goOn(void *arg) {
     return false;
 }
 
-static bool hasTold(void) {
-    return childFiguresNow().keys_done > 0;
-}
+static bool hasTold(void) { return childFiguresNow().keys_done > 0; }
 
 TEST(child_is_killed) {
     setUp();
@@ -146,9 +140,7 @@ TEST(child_that_tells_nothing_is_found_at_the_tick) {
 #define WRITTEN ((size_t)8 << 20)
 static char *written;
 
-static bool hasSeenWrites(void) {
-    return childFiguresNow().cow_bytes >= WRITTEN;
-}
+static bool hasSeenWrites(void) { return childFiguresNow().cow_bytes >= WRITTEN; }
 
 TEST(child_tells_of_pages_that_its_parent_has_written) {
     setUp();
@@ -181,9 +173,7 @@ static bool isClean(void *arg) {
            usr1.sa_handler == SIG_DFL && fcntl(3, F_GETFD) != -1;
 }
 
-static void onTerm(int signo) {
-    unused(signo);
-}
+static void onTerm(int signo) { unused(signo); }
 
 TEST(child_begins_clean) {
     setUp();

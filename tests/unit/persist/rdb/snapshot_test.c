@@ -26,9 +26,7 @@
 static char blocked[] = FOLDER;
 static savePoint each_second = {.seconds = 1, .changes = 0};
 
-static void settle(childPurpose purpose) {
-    unused(purpose);
-}
+static void settle(childPurpose purpose) { unused(purpose); }
 
 static void setUp(void) {
     static aeEventLoop *loop;
@@ -176,9 +174,7 @@ static bool sleepForLong(void *arg) {
     return usleep(60000000) == 0;
 }
 
-static void otherEnded(void *arg, const childEnd *how) {
-    unused(arg), unused(how);
-}
+static void otherEnded(void *arg, const childEnd *how) { unused(arg), unused(how); }
 
 static void waitForChild(void) {
     unitLimit limit = unitLimitStart(20000);

@@ -34,9 +34,7 @@ static gateResult pass(client *c) {
     return GATE_PASSED;
 }
 
-static void countAck(void) {
-    acks++;
-}
+static void countAck(void) { acks++; }
 
 static void setUp(void) {
     panicSetMainThread();
@@ -280,9 +278,7 @@ static void setLimit(const char *hard, const char *soft) {
     CHECK(outputLimitsSet(words, array_len(words), &err));
 }
 
-static bool writersWait(void) {
-    return pauseNow() != PAUSE_NONE;
-}
+static bool writersWait(void) { return pauseNow() != PAUSE_NONE; }
 
 /* Adds `bytes` to what is kept for it. */
 static void keep(size_t bytes) {

@@ -35,9 +35,7 @@ static struct {
     uint64_t highest; /* highest offset that this link has reported */
 } world;
 
-static bool isSynced(uint64_t log_offset) {
-    return world.log == LOG_ON && log_offset <= world.log_synced;
-}
+static bool isSynced(uint64_t log_offset) { return world.log == LOG_ON && log_offset <= world.log_synced; }
 
 /* The oracle: the last replication offset before which nothing is missing on disk. */
 static uint64_t reallySynced(void) {

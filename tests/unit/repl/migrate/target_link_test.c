@@ -40,14 +40,10 @@ static targetLink *openWith(bool authenticated, const char *host, long long time
     return targetOpen(sliceStr(host), sliceStr(port), authenticated, timeout_ms);
 }
 
-static targetLink *openLink(void) {
-    return openWith(false, "127.0.0.1", PATIENCE_MS);
-}
+static targetLink *openLink(void) { return openWith(false, "127.0.0.1", PATIENCE_MS); }
 
 /* Returns the other end of a new connection; -1 if there is none. */
-static int accepted(void) {
-    return accept(listener, NULL, NULL);
-}
+static int accepted(void) { return accept(listener, NULL, NULL); }
 
 /* ---- Lines ---- */
 

@@ -55,9 +55,7 @@ static void openPeer(peer *p, size_t most, unsigned pause_us) {
 }
 
 static _Atomic int dones;
-static void countDone(void) {
-    dones++;
-}
+static void countDone(void) { dones++; }
 
 static int sourceOf(size_t len) {
     char path[] = "/tmp/transfer-test-XXXXXX";

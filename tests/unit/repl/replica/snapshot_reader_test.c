@@ -35,8 +35,7 @@ static void *sendPieces(void *arg) {
     return NULL;
 }
 
-static void nothing(void) {
-}
+static void nothing(void) {}
 
 /* Returns a job whose peer sends `text` in pieces; `early` bytes of it arrived with the header. */
 static linkJob *jobOf(peer *p, pthread_t *thread, const char *text, size_t len, size_t early, size_t piece) {

@@ -21,8 +21,7 @@
 
 static char text[BYTES];
 
-static void nothing(void) {
-}
+static void nothing(void) {}
 
 /* Starts a job that buffers the bytes that the other end, *fd, writes; the first bytes have come already. */
 static linkJob *startJob(int *fd, size_t keep_max) {

@@ -76,9 +76,7 @@ static int failWithin(lua_State *L, int depth) {
     return depth == 0 ? luaL_error(L, "from within") : failWithin(L, depth - 1) + depth;
 }
 
-static int fail(lua_State *L) {
-    return failWithin(L, 3);
-}
+static int fail(lua_State *L) { return failWithin(L, 3); }
 
 /* C functions may be left by an error any number of times, which ThreadSanitizer tracks. */
 TEST(interpreter_errors_leave_functions_of_ours_any_number_of_times) {
