@@ -1,4 +1,4 @@
-// main.go -- what a Go program does with go-redis, in both protocols. Started by go.sh.
+// main.go -- calls the server as a Go program does, through go-redis, in both protocols. Started by go.sh.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 
@@ -20,14 +20,14 @@ import (
 
 var ctx = context.Background()
 
-// A test fails, by name, where the server has not got one of its commands.
+// A test fails, and is named, if the server lacks one of its commands.
 type test struct {
 	name     string
 	commands string
 	body     func(c *redis.Client)
 }
 
-// equal panics unless both are the same; must unless there is no error.
+// equal panics if the values differ, and must panics if there is an error.
 func equal(got, want any) {
 	if !reflect.DeepEqual(got, want) {
 		panic(fmt.Sprintf("got %#v, not %#v", got, want))
@@ -190,7 +190,7 @@ var tests = []test{
 	}},
 }
 
-// trusted is what the folder of certificates makes; nil: plain.
+// trusted is the TLS configuration made from the folder of certificates, or nil for plain connections.
 var trusted *tls.Config
 
 func load(folder string) {
@@ -206,7 +206,7 @@ func connect(port string, protocol int) *redis.Client {
 	return redis.NewClient(&redis.Options{Addr: "127.0.0.1:" + port, Protocol: protocol, TLSConfig: trusted})
 }
 
-// run says whether the test passed.
+// run returns whether the test passed.
 func run(t test, port string, protocol int) (passed bool) {
 	c := connect(port, protocol)
 	defer c.Close()

@@ -1,4 +1,4 @@
-// sessions.go -- transactions, blocking pops and channels with go-redis. It has no cache of its own.
+// sessions.go -- transactions, blocking pops and channels with go-redis, which has no client-side cache.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 
@@ -29,7 +29,7 @@ func blocked(c *redis.Client, n int) {
 	})
 }
 
-// next is the next message of a subscription.
+// next returns the next message of a subscription.
 func next(p *redis.PubSub) *redis.Message {
 	select {
 	case m := <-p.Channel():

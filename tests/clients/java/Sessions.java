@@ -1,5 +1,5 @@
-// Sessions.java -- transactions, blocking pops and channels with Jedis. Started by java.sh. (Its cache refuses every
-// server that does not say redis_version 7.4 or later, which Valkey does not.)
+// Sessions.java -- transactions, blocking pops and channels with Jedis. Started by java.sh. (Its cache refuses each
+// server whose redis_version is below 7.4, as Valkey's is.)
 //
 // SPDX-License-Identifier: BSD-3-Clause
 

@@ -1,5 +1,5 @@
-// frameworks.mjs -- programs that live by their Lua scripts: BullMQ's queues, Redlock's locks, limits of
-// rate-limiter-flexible. Tests of types.mjs.
+// frameworks.mjs -- libraries whose work is done by Lua scripts: BullMQ's queues, Redlock's locks, and the limits of
+// rate-limiter-flexible. types.mjs runs these tests.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 
@@ -21,10 +21,10 @@ async function within(ms, condition) {
     }
 }
 
-/** Runs the body with a queue and a worker that works by `work`. */
+/** Runs the body with a queue and a worker that calls `work` for each job. */
 async function working(name, work, options, body) {
     const queue = new Queue(name, { connection });
-    queue.setMaxListeners(200); // each awaited job is one
+    queue.setMaxListeners(200); // each awaited job adds a listener
     const events = new QueueEvents(name, { connection });
     const worker = new Worker(name, work, { connection, ...options });
     for (const one of [queue, events, worker]) one.on("error", (e) => assert.fail(e));

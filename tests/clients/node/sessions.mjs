@@ -1,5 +1,5 @@
-// sessions.mjs -- transactions, blocking pops, channels and the client's cache with the published clients. Tests of
-// types.mjs.
+// sessions.mjs -- transactions, blocking pops, channels and the client's cache with the published clients. types.mjs
+// runs these tests.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 
@@ -9,11 +9,11 @@ import Redis from "ioredis";
 import { BasicClientSideCache, createClient, WatchError } from "redis";
 
 const port = Number(process.argv[2]);
-// The folder of the certificates; not given: plain.
+// The folder of the certificates; connections are plain if it is not given.
 const folder = process.argv[3];
 const file = (name) => readFileSync(`${folder}/${name}`);
 export const tls = folder ? { ca: file("ca.crt"), cert: file("client.crt"), key: file("client.key") } : undefined;
-/** Of the client redis: where the server is. */
+/** Returns the options by which the client redis finds the server. */
 export const socket = { port, host: "localhost", tls: tls !== undefined, ...tls };
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 
@@ -101,7 +101,7 @@ export function register(testOf) {
     });
 
     testOf("redis", ["CLIENT|TRACKING"], "the client's cache", async (c, protocol) => {
-        if (protocol === 2) return; // the client has it in RESP3 only
+        if (protocol === 2) return; // the client offers its cache in RESP3 only
         const cache = new BasicClientSideCache({ ttl: 0, maxEntries: 100 });
         const mine = createClient({ socket, RESP: 3, clientSideCache: cache });
         await mine.on("error", () => {}).connect();
@@ -142,7 +142,7 @@ export function register(testOf) {
         const mine = await another(c);
         const waits = mine.blpop("queue", 15);
         await within(10000, async () => (await blocked(c)) === 1);
-        const behind = mine.get("key"); // in the same connection, behind the one that waits
+        const behind = mine.get("key"); // on the same connection, after the command that waits
         await c.multi().set("key", "x").rpush("queue", "a", "b").exec();
         assert.deepEqual(await waits, ["queue", "a"]);
         assert.equal(await behind, "x");
@@ -173,7 +173,7 @@ export function register(testOf) {
         await within(10000, () => got.length === 4);
         await c.config("SET", "notify-keyspace-events", "");
         assert.deepEqual(got, [["news", "hello"], ["set", "key"], ["expire", "key"], ["del", "key"]]);
-        await mine.unsubscribe("news", "weather"); // without names the library takes the last reply for a null
+        await mine.unsubscribe("news", "weather"); // unnamed, the library takes the reply for null
         await mine.punsubscribe("__keyevent@0__:*");
         assert.equal(await mine.get("key"), null);
         mine.disconnect();

@@ -1,5 +1,5 @@
-// types.mjs -- what a Node program does with the published clients: redis in RESP2 and RESP3, ioredis. Started by
-// node.sh. What stands in sessions.mjs and frameworks.mjs runs as well.
+// types.mjs -- calls the server as a Node program does, through the published clients redis (RESP2 and RESP3) and
+// ioredis. Started by node.sh. It runs the tests of sessions.mjs and frameworks.mjs as well.
 //
 // SPDX-License-Identifier: BSD-3-Clause
 
@@ -11,7 +11,7 @@ import { register, socket, tls } from "./sessions.mjs";
 
 const tests = [];
 
-/** A test that fails, by name, where the server has not got one of these commands. */
+/** Registers a test that fails, and is named, if the server lacks one of these commands. */
 function testOf(client, commands, name, body) {
     tests.push({ client, commands, name, body });
 }
@@ -167,7 +167,7 @@ async function connect(kind, protocol) {
     return client.connect();
 }
 
-/** No test takes so long; the timer keeps nobody from ending. */
+/** The longest time of a test. The timer does not keep the process from ending. */
 const tooLong = () => new Promise((_, reject) => setTimeout(() => reject(new Error("it does not end")), 30000).unref());
 
 let passed = 0, failed = 0;
@@ -177,7 +177,7 @@ await asking.quit?.().catch(() => {});
 asking.disconnect();
 for (const protocol of [2, 3]) {
     for (const { client, commands, name, body } of tests) {
-        if (client === "ioredis" && protocol === 3) continue; // it speaks RESP2 only
+        if (client === "ioredis" && protocol === 3) continue; // ioredis offers RESP2 only
         const title = `${client}: ${name} (RESP${protocol})`;
         const missing = commands.filter((command) => !known.has(command));
         if (missing.length) {
