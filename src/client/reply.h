@@ -66,11 +66,11 @@ void addReplyStatusFormat(client *c, const char *fmt, ...) printf_like(2, 3);
 #define addReplyPong(c) addReplyStatus(c, "PONG")
 
 /* --- errors: a text that begins with '-' is sent as it is (its first word is the code), else after "-ERR ". CR and LF
- * become blanks. Every error counts in errorstats, even if the client gets no reply.
- * --------------------------------- */
-void addReplyError(client *c, const char *text);
-void addReplyErrorFormat(client *c, const char *fmt, ...) printf_like(2, 3);
-void addReplyErrorSlice(client *c, slice text);
+ * become blanks. Every error counts in errorstats, even if the client gets no reply. Those that are bool return false,
+ * so that a function that returns false after an error reply can end with them. --------------------------------- */
+bool addReplyError(client *c, const char *text);
+bool addReplyErrorFormat(client *c, const char *fmt, ...) printf_like(2, 3);
+bool addReplyErrorSlice(client *c, slice text);
 /* Same as addReplyErrorSlice() for a text that comes from a script: INFO errorstats counts a limited number of such
  * codes. */
 void addReplyErrorOfScript(client *c, slice text);
@@ -81,16 +81,16 @@ void addReplyErrorCounted(client *c, slice text);
  * loaded. Call at startup. */
 void replyErrorOnUnexpected(void (*fn)(client *c, slice text));
 void clientCountError(slice code);   /* counts an error of that code in errorstats */
-void addReplyErrorArity(client *c);  /* wrong number of arguments for '%s' command */
-void addReplyErrorExpire(client *c); /* invalid expire time in '%s' command */
-void addReplySyntaxError(client *c);
+bool addReplyErrorArity(client *c);  /* wrong number of arguments for '%s' command */
+bool addReplyErrorExpire(client *c); /* invalid expire time in '%s' command */
+bool addReplySyntaxError(client *c);
 void addReplyWrongType(client *c);       /* WRONGTYPE Operation against a key ... */
 void addReplyNoKeyError(client *c);      /* ERR no such key */
-void addReplyNotIntegerError(client *c); /* ERR value is not an integer or out of range */
-void addReplyNotFloatError(client *c);
-void addReplyNoMemory(client *c);          /* -OOM: not enough memory for the command */
+bool addReplyNotIntegerError(client *c); /* ERR value is not an integer or out of range */
+bool addReplyNotFloatError(client *c);
+bool addReplyNoMemory(client *c);          /* -OOM: not enough memory for the command */
 void addReplyUnknownSubcommand(client *c); /* unknown subcommand '%.128s'. Try %s HELP. */
-void addReplySubcommandSyntaxError(
+bool addReplySubcommandSyntaxError(
     client *c); /* unknown subcommand or wrong number of arguments for '%.128s'. Try %s HELP. */
 bool checkType(client *c, const robj *o,
                objectTypeId type); /* sends WRONGTYPE and returns true if o has another type; o may be NULL */

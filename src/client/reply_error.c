@@ -128,11 +128,12 @@ static slice withoutLineEnds(slice text) {
 
 static void send(client *c, slice text) { addReplyLine(c, text.len && text.ptr[0] == '-' ? "" : "-ERR ", text); }
 
-void addReplyErrorSlice(client *c, slice text) {
+bool addReplyErrorSlice(client *c, slice text) {
     assertMainRole();
     text = withoutLineEnds(text);
     countError(c, text, false);
     send(c, text);
+    return false;
 }
 
 void addReplyErrorOfScript(client *c, slice text) {
@@ -156,12 +157,12 @@ void clientCountError(slice code) {
     countCode(code, false);
 }
 
-void addReplyError(client *c, const char *text) {
+bool addReplyError(client *c, const char *text) {
     assertMainRole();
-    addReplyErrorSlice(c, sliceStr(text));
+    return addReplyErrorSlice(c, sliceStr(text));
 }
 
-void addReplyErrorFormat(client *c, const char *fmt, ...) {
+bool addReplyErrorFormat(client *c, const char *fmt, ...) {
     assertMainRole();
     va_list ap;
 
@@ -170,21 +171,22 @@ void addReplyErrorFormat(client *c, const char *fmt, ...) {
     va_end(ap);
     addReplyErrorSlice(c, sdsSlice(text));
     sdsFree(text);
+    return false;
 }
 
-void addReplyErrorArity(client *c) {
+bool addReplyErrorArity(client *c) {
     assertMainRole();
-    addReplyErrorFormat(c, "wrong number of arguments for '%s' command", clientCommandName(c->cmd));
+    return addReplyErrorFormat(c, "wrong number of arguments for '%s' command", clientCommandName(c->cmd));
 }
 
-void addReplyErrorExpire(client *c) {
+bool addReplyErrorExpire(client *c) {
     assertMainRole();
-    addReplyErrorFormat(c, "invalid expire time in '%s' command", clientCommandName(c->cmd));
+    return addReplyErrorFormat(c, "invalid expire time in '%s' command", clientCommandName(c->cmd));
 }
 
-void addReplySyntaxError(client *c) {
+bool addReplySyntaxError(client *c) {
     assertMainRole();
-    addReplyError(c, "syntax error");
+    return addReplyError(c, "syntax error");
 }
 
 void addReplyWrongType(client *c) {
@@ -197,19 +199,19 @@ void addReplyNoKeyError(client *c) {
     addReplyError(c, "no such key");
 }
 
-void addReplyNotIntegerError(client *c) {
+bool addReplyNotIntegerError(client *c) {
     assertMainRole();
-    addReplyError(c, "value is not an integer or out of range");
+    return addReplyError(c, "value is not an integer or out of range");
 }
 
-void addReplyNotFloatError(client *c) {
+bool addReplyNotFloatError(client *c) {
     assertMainRole();
-    addReplyError(c, "value is not a valid float");
+    return addReplyError(c, "value is not a valid float");
 }
 
-void addReplyNoMemory(client *c) {
+bool addReplyNoMemory(client *c) {
     assertMainRole();
-    addReplyError(c, "-OOM command not allowed: there is not enough memory for it");
+    return addReplyError(c, "-OOM command not allowed: there is not enough memory for it");
 }
 
 /* Returns how many bytes of an argument an error quotes. */
@@ -231,9 +233,10 @@ void addReplyUnknownSubcommand(client *c) {
     addSubcommandError(c, "unknown subcommand");
 }
 
-void addReplySubcommandSyntaxError(client *c) {
+bool addReplySubcommandSyntaxError(client *c) {
     assertMainRole();
     addSubcommandError(c, "unknown subcommand or wrong number of arguments for");
+    return false;
 }
 
 bool checkType(client *c, const robj *o, objectTypeId type) {

@@ -104,10 +104,7 @@ static int criterionByWord(slice word) {
 static bool takeIds(client *c, uint32_t *index, filterValue *v) {
     v->given = true;
     for (long long id; *index < c->argc && string2ll(c->argv[*index].ptr, c->argv[*index].len, &id); (*index)++) {
-        if (id < 1) {
-            addReplyError(c, "client-id should be greater than 0");
-            return false;
-        }
+        if (id < 1) return addReplyError(c, "client-id should be greater than 0");
         v->ids = zrealloc(v->ids, (v->nids + 1) * sizeof(*v->ids));
         v->ids[v->nids++] = id;
     }
@@ -116,8 +113,7 @@ static bool takeIds(client *c, uint32_t *index, filterValue *v) {
 
 static bool checkLetters(client *c, slice given, const char *known, const char *what, const char *filter) {
     if (allIn(given, known)) return true;
-    addReplyErrorFormat(c, "Unknown %s found in the %s filter: %.*s", what, filter, (int)given.len, given.ptr);
-    return false;
+    return addReplyErrorFormat(c, "Unknown %s found in the %s filter: %.*s", what, filter, (int)given.len, given.ptr);
 }
 
 static bool takeDb(client *c, uint32_t index, bool deny, long long *db) {
@@ -126,10 +122,8 @@ static bool takeDb(client *c, uint32_t index, bool deny, long long *db) {
     if (!getIntFromArg(c, index, &id,
                        deny ? "NOT-DB is not an integer or out of range" : "DB is not an integer or out of range"))
         return false;
-    if (id < 0 || id >= dbCount()) {
-        addReplyErrorFormat(c, "%s number should be between 0 and %d", what, dbCount() - 1);
-        return false;
-    }
+    if (id < 0 || id >= dbCount())
+        return addReplyErrorFormat(c, "%s number should be between 0 and %d", what, dbCount() - 1);
     *db = id;
     return true;
 }
@@ -144,32 +138,26 @@ static bool clientFilterTakeValue(client *c, uint32_t index, int criterion, bool
     case FILTER_CAPA: return checkLetters(c, text, CAPA_LETTERS, "capa", deny ? "NOT-CAPA" : "provided");
     case FILTER_USER:
         if (aclUser(text)) return true;
-        addReplyErrorFormat(c, "No such user '%.*s'", (int)text.len, text.ptr);
-        return false;
+        return addReplyErrorFormat(c, "No such user '%.*s'", (int)text.len, text.ptr);
     case FILTER_TYPE:
         v->number = clientTypeByName(text);
         if (v->number >= 0) return true;
-        addReplyErrorFormat(c, "Unknown client type '%.*s'", (int)text.len, text.ptr);
-        return false;
+        return addReplyErrorFormat(c, "Unknown client type '%.*s'", (int)text.len, text.ptr);
     default: return true;
     }
 }
 
 static bool takeSeconds(client *c, uint32_t index, const char *what, long long *out) {
-    if (!string2ll(c->argv[index].ptr, c->argv[index].len, out)) {
-        addReplyErrorFormat(c, "%s is not an integer or out of range", what);
-        return false;
-    }
+    if (!string2ll(c->argv[index].ptr, c->argv[index].len, out))
+        return addReplyErrorFormat(c, "%s is not an integer or out of range", what);
     if (*out > 0) return true;
-    addReplyErrorFormat(c, "%s should be greater than 0", what);
-    return false;
+    return addReplyErrorFormat(c, "%s should be greater than 0", what);
 }
 
 static bool takeYesNo(client *c, uint32_t index, bool *out) {
     *out = sliceIs(c->argv[index], "yes");
     if (*out || sliceIs(c->argv[index], "no")) return true;
-    addReplySyntaxError(c);
-    return false;
+    return addReplySyntaxError(c);
 }
 
 /* Parses the options without a NOT- form; the value is argument `index`. */
@@ -178,8 +166,7 @@ static bool takeOther(clientFilter *f, client *c, uint32_t index) {
     if (sliceIs(word, "skipme")) return takeYesNo(c, index, &f->skip_me);
     if (sliceIs(word, "maxage")) return takeSeconds(c, index, "maxage", &f->age_s_min);
     if (sliceIs(word, "idle")) return takeSeconds(c, index, "idle", &f->idle_s_min);
-    addReplySyntaxError(c);
-    return false;
+    return addReplySyntaxError(c);
 }
 
 bool clientFilterParse(clientFilter *f, client *c, uint32_t index, bool skip_me) {
@@ -193,10 +180,7 @@ bool clientFilterParse(clientFilter *f, client *c, uint32_t index, bool skip_me)
             if (!takeIds(c, &index, value)) return false;
             continue;
         }
-        if (index == c->argc) {
-            addReplySyntaxError(c);
-            return false;
-        }
+        if (index == c->argc) return addReplySyntaxError(c);
         bool ok = value ? clientFilterTakeValue(c, index, criterion, deny, value) : takeOther(f, c, index);
         if (!ok) return false;
         index++;

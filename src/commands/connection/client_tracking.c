@@ -31,15 +31,10 @@ static uint32_t modeOf(const client *c) { return isOn(c) ? trackingOf(c)->mode :
 
 static bool readRedirect(client *c, uint32_t index, trackingArgs *args) {
     long long id;
-    if (args->redirect) {
-        addReplyError(c, "A client can only redirect to a single other client");
-        return false;
-    }
+    if (args->redirect) return addReplyError(c, "A client can only redirect to a single other client");
     if (!getLongLongFromArg(c, index, &id, NULL)) return false;
-    if (id <= 0 || !clientById((uint64_t)id)) {
-        addReplyError(c, "The client ID you want redirect to does not exist");
-        return false;
-    }
+    if (id <= 0 || !clientById((uint64_t)id))
+        return addReplyError(c, "The client ID you want redirect to does not exist");
     args->redirect = (uint64_t)id;
     return true;
 }
@@ -63,8 +58,7 @@ static bool readOptions(client *c, trackingArgs *args) {
         } else if (more && sliceIs(c->argv[i], "prefix")) {
             args->prefixes[args->prefix_count++] = c->argv[++i];
         } else {
-            addReplySyntaxError(c);
-            return false;
+            return addReplySyntaxError(c);
         }
     }
     return true;

@@ -95,8 +95,7 @@ static bool helloVersion(client *c, long long *version) {
     if (c->argc < 2) return true;
     if (!getLongLongFromArg(c, 1, version, "Protocol version is not an integer or out of range")) return false;
     if (*version == 2 || *version == 3) return true;
-    addReplyError(c, "-NOPROTO unsupported protocol version");
-    return false;
+    return addReplyError(c, "-NOPROTO unsupported protocol version");
 }
 
 static bool helloParse(client *c, helloOptions *o) {
@@ -111,14 +110,11 @@ static bool helloParse(client *c, helloOptions *o) {
             i += 3;
         } else if (sliceIs(word, "setname") && left >= 1) {
             o->setname = i + 1;
-            if (!clientNameIsValid(c->argv[i + 1])) {
-                addReplyError(c, "Client names cannot contain spaces, newlines or special characters.");
-                return false;
-            }
+            if (!clientNameIsValid(c->argv[i + 1]))
+                return addReplyError(c, "Client names cannot contain spaces, newlines or special characters.");
             i += 2;
         } else {
-            addReplyErrorFormat(c, "Syntax error in HELLO option '%.*s'", (int)word.len, word.ptr);
-            return false;
+            return addReplyErrorFormat(c, "Syntax error in HELLO option '%.*s'", (int)word.len, word.ptr);
         }
     }
     return true;

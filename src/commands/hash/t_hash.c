@@ -44,10 +44,7 @@ static bool setPairs(client *c, long long *added) {
     robj *o;
     size_t longest, over = 0, pairs = c->argc / 2 - 1;
 
-    if (c->argc % 2 == 1) {
-        addReplyErrorArity(c);
-        return false;
-    }
+    if (c->argc % 2 == 1) return addReplyErrorArity(c);
     if (!hashArgsReserve(c, 2, &longest) || !hashForWrite(c, key, &o)) return false;
     hashPrepare(o, pairs, longest);
     bool had_times = hashHasTimes(o);

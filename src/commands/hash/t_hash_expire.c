@@ -43,8 +43,7 @@ static bool findFields(client *c, uint32_t at, uint32_t *fields) {
     while (at < c->argc && !sliceIs(c->argv[at], "fields")) at++;
     *fields = at;
     if (at + 1 < c->argc) return true;
-    addReplyError(c, numfields_error);
-    return false;
+    return addReplyError(c, numfields_error);
 }
 
 /* Looks up the hash for a change (*o is NULL if there is none), and begins a walk over the fields in the arguments from

@@ -23,10 +23,7 @@ static bool parseFlushMode(client *c, bool *async) {
     *async = store_settings.lazyfree_user_flush;
     if (c->argc == 1) return true;
     bool wants_async = sliceIs(c->argv[1], "async");
-    if (c->argc > 2 || (!wants_async && !sliceIs(c->argv[1], "sync"))) {
-        addReplySyntaxError(c);
-        return false;
-    }
+    if (c->argc > 2 || (!wants_async && !sliceIs(c->argv[1], "sync"))) return addReplySyntaxError(c);
     *async = wants_async;
     return true;
 }

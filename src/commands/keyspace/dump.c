@@ -45,15 +45,13 @@ typedef struct restoreOptions {
 static bool parseIdle(client *c, uint32_t index, restoreOptions *out) {
     if (!getLongLongFromArg(c, index, &out->idle_s, NULL)) return false;
     if (out->idle_s >= 0) return true;
-    addReplyError(c, "Invalid IDLETIME value, must be >= 0");
-    return false;
+    return addReplyError(c, "Invalid IDLETIME value, must be >= 0");
 }
 
 static bool parseFrequency(client *c, uint32_t index, restoreOptions *out) {
     if (!getLongLongFromArg(c, index, &out->frequency, NULL)) return false;
     if (out->frequency >= 0 && out->frequency <= 255) return true;
-    addReplyError(c, "Invalid FREQ value, must be >= 0 and <= 255");
-    return false;
+    return addReplyError(c, "Invalid FREQ value, must be >= 0 and <= 255");
 }
 
 static bool parseOptions(client *c, restoreOptions *out) {
@@ -83,10 +81,7 @@ static bool parseOptions(client *c, restoreOptions *out) {
 static bool parseTtl(client *c, bool absolute, int64_t *when_ms) {
     long long ttl_ms;
     if (!getLongLongFromArg(c, 2, &ttl_ms, NULL)) return false;
-    if (ttl_ms < 0) {
-        addReplyError(c, "Invalid TTL value, must be >= 0");
-        return false;
-    }
+    if (ttl_ms < 0) return addReplyError(c, "Invalid TTL value, must be >= 0");
     *when_ms = ttl_ms;
     if (ttl_ms && !absolute) *when_ms = (int64_t)((uint64_t)ttl_ms + (uint64_t)storeNowMs());
     return true;

@@ -32,14 +32,10 @@ bool expireConditionsParse(client *c, uint32_t first, uint32_t end, unsigned *co
             return false;
         }
     }
-    if ((*conditions & IF_NONE) && (*conditions & ~(unsigned)IF_NONE)) {
-        addReplyError(c, "NX and XX, GT or LT options at the same time are not compatible");
-        return false;
-    }
-    if ((*conditions & IF_GREATER) && (*conditions & IF_LESS)) {
-        addReplyError(c, "GT and LT options at the same time are not compatible");
-        return false;
-    }
+    if ((*conditions & IF_NONE) && (*conditions & ~(unsigned)IF_NONE))
+        return addReplyError(c, "NX and XX, GT or LT options at the same time are not compatible");
+    if ((*conditions & IF_GREATER) && (*conditions & IF_LESS))
+        return addReplyError(c, "GT and LT options at the same time are not compatible");
     return true;
 }
 

@@ -56,10 +56,7 @@ bool expireOptionsParse(client *c, uint32_t at, uint32_t end, optionSet set, exp
     *opts = (expireOptions){.when_ms = NO_EXPIRE};
     while (at < end) {
         uint32_t taken = takeOption(c, at, end, set, opts);
-        if (taken == 0) {
-            addReplySyntaxError(c);
-            return false;
-        }
+        if (taken == 0) return addReplySyntaxError(c);
         at += taken;
     }
     return true;
@@ -74,10 +71,8 @@ bool expireTimeParse(client *c, uint32_t index, uint32_t flags, int64_t min, int
     if (!getLongLongFromArg(c, index, &when, NULL)) return false;
     long long base_ms = flags & (OPT_EX | OPT_PX) ? storeNowMs() : 0;
     long long scale = flags & (OPT_EX | OPT_EXAT) ? MS_PER_S : 1;
-    if (when < min || __builtin_mul_overflow(when, scale, &when) || __builtin_add_overflow(when, base_ms, &when)) {
-        addReplyErrorExpire(c);
-        return false;
-    }
+    if (when < min || __builtin_mul_overflow(when, scale, &when) || __builtin_add_overflow(when, base_ms, &when))
+        return addReplyErrorExpire(c);
     *when_ms = when;
     return true;
 }

@@ -169,8 +169,7 @@ static bool parseCopyOptions(client *c, serverDb **to, bool *replace) {
         } else if (i + 1 < c->argc && sliceIs(c->argv[i], "db")) {
             if (!(*to = dbFromArg(c, ++i))) return false;
         } else {
-            addReplySyntaxError(c);
-            return false;
+            return addReplySyntaxError(c);
         }
     }
     return true;

@@ -25,8 +25,7 @@ static bool parseEnd(client *c, const popKind *kind, uint32_t at, bool *at_secon
     }
     return true;
 syntax:
-    addReplySyntaxError(c);
-    return false;
+    return addReplySyntaxError(c);
 }
 
 /* Pops from the first of `keys` keys that exists. Returns false if none exists; true also after an error reply. */

@@ -51,8 +51,7 @@ static bool parseCursor(slice text, uint64_t *cursor) {
 
 bool scanParseCursor(client *c, uint32_t index, uint64_t *cursor) {
     if (parseCursor(untilNul(c->argv[index]), cursor)) return true;
-    addReplyError(c, "invalid cursor");
-    return false;
+    return addReplyError(c, "invalid cursor");
 }
 
 static int typeByName(slice name) {
@@ -69,10 +68,7 @@ static int typeByName(slice name) {
 static bool parseCount(client *c, uint32_t index, scanOptions *out) {
     long long count;
     if (!getLongLongFromArg(c, index, &count, NULL)) return false;
-    if (count < 1) {
-        addReplySyntaxError(c);
-        return false;
-    }
+    if (count < 1) return addReplySyntaxError(c);
     out->count = (size_t)count;
     return true;
 }
@@ -93,9 +89,8 @@ static bool parseKeysOnly(client *c, scanKind kind, scanKind owner, scanOptions 
         out->keys_only = true;
         return true;
     }
-    addReplyError(c, owner == SCAN_HASH ? "NOVALUES option can only be used in HSCAN"
-                                        : "NOSCORES option can only be used in ZSCAN");
-    return false;
+    return addReplyError(c, owner == SCAN_HASH ? "NOVALUES option can only be used in HSCAN"
+                                               : "NOSCORES option can only be used in ZSCAN");
 }
 
 bool scanParseOptions(client *c, uint32_t first, scanKind kind, scanOptions *out) {

@@ -92,20 +92,15 @@ static uint32_t takeOption(client *c, uint32_t at, bool may_store, sortOptions *
         opts->has_by = opts->by.has_star;
         opts->unsorted |= !opts->has_by;
         if (!opts->has_by || aclMayReadAllKeys(c)) return 2;
-        addReplyError(c, "BY option of SORT denied due to insufficient ACL permissions.");
-        return 0;
+        return addReplyError(c, "BY option of SORT denied due to insufficient ACL permissions.");
     }
     if (sliceIs(word, "get") && behind >= 1) {
-        if (!aclMayReadAllKeys(c)) {
-            addReplyError(c, "GET option of SORT denied due to insufficient ACL permissions.");
-            return 0;
-        }
+        if (!aclMayReadAllKeys(c))
+            return addReplyError(c, "GET option of SORT denied due to insufficient ACL permissions.");
         if (addGet(opts, c->argv[at + 1], c->argc)) return 2;
-        addReplyNoMemory(c);
-        return 0;
+        return addReplyNoMemory(c);
     }
-    addReplySyntaxError(c);
-    return 0;
+    return addReplySyntaxError(c);
 }
 
 static bool parseOptions(client *c, bool may_store, sortOptions *opts) {

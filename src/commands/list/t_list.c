@@ -310,18 +310,16 @@ static bool parsePosOptions(client *c, posOptions *out) {
         slice word = c->argv[i];
         if (i + 1 < c->argc && sliceIs(word, "rank")) {
             if (!getRangeLongFromArg(c, i + 1, -LONG_MAX, LONG_MAX, &out->rank, NULL)) return false;
-            if (out->rank == 0) {
-                addReplyError(c, "RANK can't be zero: use 1 to start from the first match, 2 from the second ... or "
-                                 "use negative to start from the end of the list");
-                return false;
-            }
+            if (out->rank == 0)
+                return addReplyError(
+                    c, "RANK can't be zero: use 1 to start from the first match, 2 from the second ... or "
+                       "use negative to start from the end of the list");
         } else if (i + 1 < c->argc && sliceIs(word, "count")) {
             if (!getPositiveLongFromArg(c, i + 1, &out->count, "COUNT can't be negative")) return false;
         } else if (i + 1 < c->argc && sliceIs(word, "maxlen")) {
             if (!getPositiveLongFromArg(c, i + 1, &out->maxlen, "MAXLEN can't be negative")) return false;
         } else {
-            addReplySyntaxError(c);
-            return false;
+            return addReplySyntaxError(c);
         }
     }
     return true;

@@ -20,8 +20,7 @@ static bool endFromArg(client *c, uint32_t index, listEnd *end) {
     } else if (sliceIs(c->argv[index], "right")) {
         *end = LIST_TAIL;
     } else {
-        addReplySyntaxError(c);
-        return false;
+        return addReplySyntaxError(c);
     }
     return true;
 }

@@ -369,10 +369,7 @@ void sinterstoreCommand(client *c) {
 static bool parseLimit(client *c, uint32_t at, long long *limit) {
     *limit = 0;
     for (; at < c->argc; at += 2) {
-        if (!sliceIs(c->argv[at], "limit") || at + 1 == c->argc) {
-            addReplySyntaxError(c);
-            return false;
-        }
+        if (!sliceIs(c->argv[at], "limit") || at + 1 == c->argc) return addReplySyntaxError(c);
         if (!getPositiveLongFromArg(c, at + 1, limit, "LIMIT can't be negative")) return false;
     }
     return true;

@@ -59,16 +59,14 @@ bool parseStreamIdAnySeq(slice arg, uint64_t *ms) {
 
 bool getStreamIdFromArg(client *c, uint32_t index, streamArgKind kind, uint64_t missing_seq, streamId *id) {
     if (parseStreamId(c->argv[index], kind, missing_seq, id)) return true;
-    addReplyError(c, "Invalid stream ID specified as stream command argument");
-    return false;
+    return addReplyError(c, "Invalid stream ID specified as stream command argument");
 }
 
 /* Parses the ID after "(". */
 static bool getExcluded(client *c, uint32_t index, uint64_t missing_seq, streamId *id) {
     slice text = c->argv[index];
     if (parseStreamId(sliceOf(text.ptr + 1, text.len - 1), STREAM_ARG_STRICT, missing_seq, id)) return true;
-    addReplyError(c, "Invalid stream ID specified as stream command argument");
-    return false;
+    return addReplyError(c, "Invalid stream ID specified as stream command argument");
 }
 
 bool getStreamStartFromArg(client *c, uint32_t index, streamId *id) {
@@ -76,8 +74,7 @@ bool getStreamStartFromArg(client *c, uint32_t index, streamId *id) {
     if (text.len < 2 || *text.ptr != '(') return getStreamIdFromArg(c, index, STREAM_ARG_ENDS, 0, id);
     if (!getExcluded(c, index, 0, id)) return false;
     if (streamIdNext(id)) return true;
-    addReplyError(c, "invalid start ID for the interval");
-    return false;
+    return addReplyError(c, "invalid start ID for the interval");
 }
 
 bool getStreamEndFromArg(client *c, uint32_t index, streamId *id) {
@@ -85,8 +82,7 @@ bool getStreamEndFromArg(client *c, uint32_t index, streamId *id) {
     if (text.len < 2 || *text.ptr != '(') return getStreamIdFromArg(c, index, STREAM_ARG_ENDS, UINT64_MAX, id);
     if (!getExcluded(c, index, UINT64_MAX, id)) return false;
     if (streamIdPrev(id)) return true;
-    addReplyError(c, "invalid end ID for the interval");
-    return false;
+    return addReplyError(c, "invalid end ID for the interval");
 }
 
 /* ---- Replies ----------------------------------------------------------------------------------------------------- */

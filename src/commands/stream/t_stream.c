@@ -37,10 +37,8 @@ typedef struct addOptions {
  * error reply. */
 static uint32_t takeStrategy(client *c, uint32_t at, streamTrimKind kind, addOptions *opts) {
     uint32_t taken = 2;
-    if (opts->trim.kind != STREAM_TRIM_NONE) {
-        addReplyError(c, "syntax error, MAXLEN and MINID options at the same time are not compatible");
-        return 0;
-    }
+    if (opts->trim.kind != STREAM_TRIM_NONE)
+        return addReplyError(c, "syntax error, MAXLEN and MINID options at the same time are not compatible");
     opts->trim.kind = kind;
     slice next = c->argv[at + 1];
     if (c->argc - at > 2 && next.len == 1 && (*next.ptr == '~' || *next.ptr == '=')) {
@@ -52,10 +50,7 @@ static uint32_t takeStrategy(client *c, uint32_t at, streamTrimKind kind, addOpt
         return getStreamIdFromArg(c, at + taken - 1, STREAM_ARG_STRICT, 0, &opts->trim.minid) ? taken : 0;
     long long maxlen;
     if (!getLongLongFromArg(c, at + taken - 1, &maxlen, NULL)) return 0;
-    if (maxlen < 0) {
-        addReplyError(c, "The MAXLEN argument must be >= 0.");
-        return 0;
-    }
+    if (maxlen < 0) return addReplyError(c, "The MAXLEN argument must be >= 0.");
     opts->trim.maxlen = (uint64_t)maxlen;
     return taken;
 }
@@ -63,10 +58,7 @@ static uint32_t takeStrategy(client *c, uint32_t at, streamTrimKind kind, addOpt
 static uint32_t takeLimit(client *c, uint32_t at, addOptions *opts) {
     long long limit;
     if (!getLongLongFromArg(c, at + 1, &limit, NULL)) return 0;
-    if (limit < 0) {
-        addReplyError(c, "The LIMIT argument must be >= 0.");
-        return 0;
-    }
+    if (limit < 0) return addReplyError(c, "The LIMIT argument must be >= 0.");
     opts->trim.limit = (uint64_t)limit;
     opts->has_limit = true;
     return 2;
@@ -95,16 +87,12 @@ static uint32_t takeTrimOption(client *c, uint32_t at, addOptions *opts) {
 }
 
 static bool checkTrim(client *c, addOptions *opts) {
-    if (opts->has_limit && opts->trim.kind == STREAM_TRIM_NONE) {
-        addReplyError(c, "syntax error, LIMIT cannot be used without specifying a trimming strategy");
-        return false;
-    }
+    if (opts->has_limit && opts->trim.kind == STREAM_TRIM_NONE)
+        return addReplyError(c, "syntax error, LIMIT cannot be used without specifying a trimming strategy");
     /* Commands from the primary or the append-only file may have LIMIT with "=": propagateTrimmed() has replaced "~".
      * */
-    if (opts->has_limit && !opts->trim.approximate && !(c->flags & (CLIENT_REPLAYS | CLIENT_PRIMARY))) {
-        addReplyError(c, "syntax error, LIMIT cannot be used without the special ~ option");
-        return false;
-    }
+    if (opts->has_limit && !opts->trim.approximate && !(c->flags & (CLIENT_REPLAYS | CLIENT_PRIMARY)))
+        return addReplyError(c, "syntax error, LIMIT cannot be used without the special ~ option");
     if (!opts->trim.approximate) opts->trim.limit = 0;
     if (!opts->trim.approximate || opts->has_limit) return true;
     long long entries = object_settings.stream_node_max_entries;
@@ -132,10 +120,8 @@ static bool parseAdd(client *c, addOptions *opts) {
         }
     }
     if (!checkTrim(c, opts)) return false;
-    if (opts->fields_arg == 0 || c->argc - opts->fields_arg < 2 || (c->argc - opts->fields_arg) % 2) {
-        addReplyErrorArity(c);
-        return false;
-    }
+    if (opts->fields_arg == 0 || c->argc - opts->fields_arg < 2 || (c->argc - opts->fields_arg) % 2)
+        return addReplyErrorArity(c);
     return true;
 }
 
@@ -169,10 +155,8 @@ static void propagateAdded(const client *c, const addOptions *opts, const stream
 
 /* Sets *id to the ID of the new entry. Returns false after an error reply. */
 static bool newId(client *c, const addOptions *opts, streamId last, streamId *id) {
-    if (last.ms == UINT64_MAX && last.seq == UINT64_MAX) {
-        addReplyError(c, "The stream has exhausted the last possible ID, unable to add more items");
-        return false;
-    }
+    if (last.ms == UINT64_MAX && last.seq == UINT64_MAX)
+        return addReplyError(c, "The stream has exhausted the last possible ID, unable to add more items");
     *id = opts->id;
     if (opts->auto_id) {
         *id = (streamId){(uint64_t)storeNowMs(), 0};
@@ -185,8 +169,7 @@ static bool newId(client *c, const addOptions *opts, streamId last, streamId *id
         if (id->ms == last.ms && last.seq < UINT64_MAX) id->seq = last.seq + 1;
     }
     if (streamIdCmp(*id, last) > 0) return true;
-    addReplyError(c, "The ID specified in XADD is equal or smaller than the target stream top item");
-    return false;
+    return addReplyError(c, "The ID specified in XADD is equal or smaller than the target stream top item");
 }
 
 /* Reports a change by XADD, and wakes clients that are blocked on the stream. For a new key the store has
@@ -208,10 +191,7 @@ static bool reserveEntry(client *c, const stream *s, uint32_t fields_arg) {
     size_t count = c->argc - fields_arg;
     if (likely(count < 64 && !(c->req->flags & REQ_LARGE))) return true;
     size_t bytes = bytesOfArgs(c, fields_arg);
-    if (bytes > STREAM_ENTRY_BYTES_MAX) {
-        addReplyError(c, "Elements are too large to be stored");
-        return false;
-    }
+    if (bytes > STREAM_ENTRY_BYTES_MAX) return addReplyError(c, "Elements are too large to be stored");
     size_t needs = streamAppendNeeds(s, bytes, count);
     return needs < COMMAND_MEMORY_LARGE || commandMemoryReserve(c, needs);
 }
@@ -253,16 +233,12 @@ static bool parseTrim(client *c, addOptions *opts) {
     for (uint32_t at = 2; at < c->argc;) {
         uint32_t taken = takeTrimOption(c, at, opts);
         if (taken == 0) return false;
-        if (taken == NO_OPTION) {
-            addReplySyntaxError(c);
-            return false;
-        }
+        if (taken == NO_OPTION) return addReplySyntaxError(c);
         at += taken;
     }
     if (!checkTrim(c, opts)) return false;
     if (opts->trim.kind != STREAM_TRIM_NONE) return true;
-    addReplyError(c, "syntax error, XTRIM must be called with a trimming strategy");
-    return false;
+    return addReplyError(c, "syntax error, XTRIM must be called with a trimming strategy");
 }
 
 void xtrimCommand(client *c) {
@@ -342,20 +318,14 @@ static bool parseSetId(client *c, streamId last, long long *added, streamId *max
         bool more = at + 1 < c->argc;
         if (more && sliceIs(c->argv[at], "entriesadded")) {
             if (!getLongLongFromArg(c, at + 1, added, NULL)) return false;
-            if (*added < 0) {
-                addReplyError(c, "entries_added must be positive");
-                return false;
-            }
+            if (*added < 0) return addReplyError(c, "entries_added must be positive");
         } else if (more && sliceIs(c->argv[at], "maxdeletedid")) {
             if (!getStreamIdFromArg(c, at + 1, STREAM_ARG_STRICT, 0, max_deleted)) return false;
             *has_max_deleted = !streamIdIsZero(*max_deleted);
-            if (streamIdCmp(last, *max_deleted) < 0) {
-                addReplyError(c, "The ID specified in XSETID is smaller than the provided max_deleted_entry_id");
-                return false;
-            }
+            if (streamIdCmp(last, *max_deleted) < 0)
+                return addReplyError(c, "The ID specified in XSETID is smaller than the provided max_deleted_entry_id");
         } else {
-            addReplySyntaxError(c);
-            return false;
+            return addReplySyntaxError(c);
         }
     }
     return true;

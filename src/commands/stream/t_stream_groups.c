@@ -22,14 +22,10 @@ static bool parseGroupOptions(client *c, bool create, bool *mkstream, uint64_t *
             *mkstream = true;
         } else if (sliceIs(c->argv[at], "entriesread") && at + 1 < c->argc) {
             if (!getLongLongFromArg(c, ++at, &n, NULL)) return false;
-            if (n < -1) {
-                addReplyError(c, "value for ENTRIESREAD must be positive or -1");
-                return false;
-            }
+            if (n < -1) return addReplyError(c, "value for ENTRIESREAD must be positive or -1");
             *entries_read = n == -1 ? STREAM_READ_UNKNOWN : (uint64_t)n;
         } else {
-            addReplySubcommandSyntaxError(c);
-            return false;
+            return addReplySubcommandSyntaxError(c);
         }
     }
     return true;

@@ -88,16 +88,10 @@ static bool parsePending(client *c, pendingFilter *f) {
     uint32_t at = 3;
     f->all = c->argc == 3;
     if (f->all) return true;
-    if (c->argc < 6 || c->argc > 9) {
-        addReplySyntaxError(c);
-        return false;
-    }
+    if (c->argc < 6 || c->argc > 9) return addReplySyntaxError(c);
     if (sliceIs(c->argv[3], "idle")) {
         if (!getLongLongFromArg(c, 4, &f->idle_ms, NULL)) return false;
-        if (c->argc < 8) {
-            addReplySyntaxError(c);
-            return false;
-        }
+        if (c->argc < 8) return addReplySyntaxError(c);
         at = 5;
     }
     if (!getLongLongFromArg(c, at + 2, &f->count, NULL)) return false;
@@ -180,8 +174,7 @@ static bool takeClaimOption(client *c, uint32_t *at, int64_t now_ms, claimOption
     } else if (sliceIs(word, "lastid") && more) {
         if (!getStreamIdFromArg(c, ++*at, STREAM_ARG_STRICT, 0, &opts->last_id)) return false;
     } else {
-        addReplyErrorFormat(c, "Unrecognized XCLAIM option '%.*s'", (int)word.len, word.ptr);
-        return false;
+        return addReplyErrorFormat(c, "Unrecognized XCLAIM option '%.*s'", (int)word.len, word.ptr);
     }
     return true;
 }
@@ -309,8 +302,7 @@ static bool parseAutoclaim(client *c, autoclaimOptions *opts) {
         } else if (sliceIs(c->argv[at], "justid")) {
             opts->justid = true;
         } else {
-            addReplySyntaxError(c);
-            return false;
+            return addReplySyntaxError(c);
         }
     }
     return true;

@@ -36,11 +36,10 @@ typedef struct readOptions {
 
 static bool takeStreams(client *c, uint32_t at, readOptions *opts) {
     uint32_t left = c->argc - at;
-    if (left % 2) {
-        addReplyErrorFormat(c, "Unbalanced '%s' list of streams: for each stream key an ID or '%s' must be specified.",
-                            opts->is_group ? "xreadgroup" : "xread", opts->is_group ? ">" : "$");
-        return false;
-    }
+    if (left % 2)
+        return addReplyErrorFormat(
+            c, "Unbalanced '%s' list of streams: for each stream key an ID or '%s' must be specified.",
+            opts->is_group ? "xreadgroup" : "xread", opts->is_group ? ">" : "$");
     opts->streams_arg = at;
     opts->streams = left / 2;
     return true;
@@ -60,23 +59,18 @@ static uint32_t takeReadOption(client *c, uint32_t at, uint32_t more, readOption
         return 2;
     }
     if (sliceIs(c->argv[at], "group") && more >= 2) {
-        if (!opts->is_group) {
-            addReplyError(c, "The GROUP option is only supported by XREADGROUP. You called XREAD instead.");
-            return 0;
-        }
+        if (!opts->is_group)
+            return addReplyError(c, "The GROUP option is only supported by XREADGROUP. You called XREAD instead.");
         opts->group_arg = at + 1;
         return 3;
     }
     if (sliceIs(c->argv[at], "noack")) {
-        if (!opts->is_group) {
-            addReplyError(c, "The NOACK option is only supported by XREADGROUP. You called XREAD instead.");
-            return 0;
-        }
+        if (!opts->is_group)
+            return addReplyError(c, "The NOACK option is only supported by XREADGROUP. You called XREAD instead.");
         opts->noack = true;
         return 1;
     }
-    addReplySyntaxError(c);
-    return 0;
+    return addReplySyntaxError(c);
 }
 
 static bool parseRead(client *c, readOptions *opts) {
@@ -90,14 +84,8 @@ static bool parseRead(client *c, readOptions *opts) {
             at += taken;
         }
     }
-    if (!opts->streams_arg) {
-        addReplySyntaxError(c);
-        return false;
-    }
-    if (opts->is_group && !opts->group_arg) {
-        addReplyError(c, "Missing GROUP option for XREADGROUP");
-        return false;
-    }
+    if (!opts->streams_arg) return addReplySyntaxError(c);
+    if (opts->is_group && !opts->group_arg) return addReplyError(c, "Missing GROUP option for XREADGROUP");
     return true;
 }
 
@@ -119,9 +107,9 @@ static bool planXread(client *c, uint32_t id_arg, readPlan *plan) {
         plan->after = plan->s ? plan->s->last_id : STREAM_ID_MIN;
         if (!streamIdIsZero(plan->after)) (void)!streamIdPrev(&plan->after);
     } else if (isWord(text, '>')) {
-        addReplyError(c, "The > ID can be specified only when calling XREADGROUP using the GROUP <group> <consumer> "
-                         "option.");
-        return false;
+        return addReplyError(
+            c, "The > ID can be specified only when calling XREADGROUP using the GROUP <group> <consumer> "
+               "option.");
     } else {
         return getStreamIdFromArg(c, id_arg, STREAM_ARG_STRICT, 0, &plan->after);
     }
@@ -130,19 +118,17 @@ static bool planXread(client *c, uint32_t id_arg, readPlan *plan) {
 
 static bool planXreadgroup(client *c, const readOptions *opts, hashedKey key, uint32_t id_arg, readPlan *plan) {
     slice text = c->argv[id_arg], group = c->argv[opts->group_arg];
-    if (!plan->s || !streamGroupFind(plan->s, group)) {
-        addReplyErrorFormat(c, "-NOGROUP No such key '%.*s' or consumer group '%.*s' in XREADGROUP with GROUP option",
-                            (int)key.name.len, key.name.ptr, (int)group.len, group.ptr);
-        return false;
-    }
-    if (isWord(text, '$') || isWord(text, '+')) {
-        addReplyErrorFormat(c,
-                            "The %c ID is meaningless in the context of XREADGROUP: you want to read the history of "
-                            "this consumer by specifying a proper ID, or use the > ID to get new messages. The %c ID "
-                            "would just return an empty result set.",
-                            *text.ptr, *text.ptr);
-        return false;
-    }
+    if (!plan->s || !streamGroupFind(plan->s, group))
+        return addReplyErrorFormat(
+            c, "-NOGROUP No such key '%.*s' or consumer group '%.*s' in XREADGROUP with GROUP option",
+            (int)key.name.len, key.name.ptr, (int)group.len, group.ptr);
+    if (isWord(text, '$') || isWord(text, '+'))
+        return addReplyErrorFormat(
+            c,
+            "The %c ID is meaningless in the context of XREADGROUP: you want to read the history of "
+            "this consumer by specifying a proper ID, or use the > ID to get new messages. The %c ID "
+            "would just return an empty result set.",
+            *text.ptr, *text.ptr);
     plan->is_new = isWord(text, '>');
     if (plan->is_new) return true;
     if (!getStreamIdFromArg(c, id_arg, STREAM_ARG_STRICT, 0, &plan->after)) return false;
@@ -313,8 +299,7 @@ static bool readAsConsumer(client *c, const readOptions *opts, uint32_t i, const
     streamConsumer *consumer = streamConsumerTry(c, key, g, name);
     if (!consumer) {
         if (reply->streams > 0) return true; /* left out: an error cannot follow streams in the same reply */
-        addReplyNoMemory(c);
-        return false;
+        return addReplyNoMemory(c);
     }
     consumer->seen_ms = storeNowMs();
     if (comes && (opts->noack || !has_new)) propagateConsumer(c, key.name, c->argv[opts->group_arg], name);

@@ -39,8 +39,7 @@ static bool parseRule(client *c, uint32_t index, overflowRule *rule) {
     else if (sliceIs(c->argv[index], "sat")) *rule = OVERFLOW_SAT;
     else if (sliceIs(c->argv[index], "fail")) *rule = OVERFLOW_FAIL;
     else {
-        addReplyError(c, "Invalid OVERFLOW type specified");
-        return false;
+        return addReplyError(c, "Invalid OVERFLOW type specified");
     }
     return true;
 }
@@ -52,11 +51,9 @@ static bool parseWidth(client *c, uint32_t index, fieldOperation *op) {
 
     op->is_signed = text.len && text.ptr[0] == 'i';
     if (text.len == 0 || (!op->is_signed && text.ptr[0] != 'u') || !string2ll(text.ptr + 1, text.len - 1, &width) ||
-        width < 1 || width > (op->is_signed ? 64 : 63)) {
-        addReplyError(c,
-                      "Invalid bitfield type. Use something like i16 u8. Note that u64 is not supported but i64 is.");
-        return false;
-    }
+        width < 1 || width > (op->is_signed ? 64 : 63))
+        return addReplyError(
+            c, "Invalid bitfield type. Use something like i16 u8. Note that u64 is not supported but i64 is.");
     op->width = (unsigned)width;
     return true;
 }

@@ -73,10 +73,7 @@ static bool parseRange(client *c, uint32_t first, bitRange *range) {
     if (c->argc > first && !getLongLongFromArg(c, first, &range->from, NULL)) return false;
     range->has_end = c->argc > first + 1;
     range->in_bits = c->argc > first + 2 && sliceIs(c->argv[first + 2], "bit");
-    if (c->argc > first + 2 && !range->in_bits && !sliceIs(c->argv[first + 2], "byte")) {
-        addReplySyntaxError(c);
-        return false;
-    }
+    if (c->argc > first + 2 && !range->in_bits && !sliceIs(c->argv[first + 2], "byte")) return addReplySyntaxError(c);
     return !range->has_end || getLongLongFromArg(c, first + 1, &range->to, NULL);
 }
 

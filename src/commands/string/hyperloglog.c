@@ -26,8 +26,7 @@ bool checkHyperloglog(client *c, const robj *o, char digits[LONG_STR_SIZE], slic
     if (checkType(c, o, OBJ_STRING)) return false;
     *hll = objectString(o, digits);
     if (hllIsOne(*hll)) return true;
-    addReplyError(c, "-WRONGTYPE Key is not a valid HyperLogLog string value.");
-    return false;
+    return addReplyError(c, "-WRONGTYPE Key is not a valid HyperLogLog string value.");
 }
 
 void addReplyCorruptHyperloglog(client *c) { addReplyError(c, "-INVALIDOBJ Corrupted HLL object detected"); }

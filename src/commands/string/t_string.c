@@ -76,8 +76,7 @@ static void valueChanged(client *c, hashedKey key, const char *event) { keyChang
 /* Returns whether a string of `len` bytes may grow by `more`; if not, an error reply was sent. */
 static bool checkLength(client *c, unsigned long long len, unsigned long long more) {
     if (len <= (unsigned long long)string_bytes_max && more <= (unsigned long long)string_bytes_max - len) return true;
-    addReplyError(c, "string exceeds maximum allowed size (proto-max-bulk-len)");
-    return false;
+    return addReplyError(c, "string exceeds maximum allowed size (proto-max-bulk-len)");
 }
 
 /* ---- Propagation ---- */

@@ -49,14 +49,11 @@ static bool parseOptions(client *c, lcsOptions *opts) {
         } else if (sliceIs(word, "MINMATCHLEN") && i + 1 < c->argc) {
             if (!getLongLongFromArg(c, ++i, &opts->min_match_len, NULL)) return false;
         } else {
-            addReplySyntaxError(c);
-            return false;
+            return addReplySyntaxError(c);
         }
     }
-    if (opts->idx && opts->len) {
-        addReplyError(c, "If you want both the length and indexes, please just use IDX.");
-        return false;
-    }
+    if (opts->idx && opts->len)
+        return addReplyError(c, "If you want both the length and indexes, please just use IDX.");
     return true;
 }
 

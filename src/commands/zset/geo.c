@@ -21,8 +21,7 @@
 bool getPointFromArgs(client *c, uint32_t index, geoPoint *out) {
     if (!getDoubleFromArg(c, index, &out->lon, NULL) || !getDoubleFromArg(c, index + 1, &out->lat, NULL)) return false;
     if (geoPointIsValid(*out)) return true;
-    addReplyErrorFormat(c, "invalid longitude,latitude pair %f,%f", out->lon, out->lat);
-    return false;
+    return addReplyErrorFormat(c, "invalid longitude,latitude pair %f,%f", out->lon, out->lat);
 }
 
 bool getUnitFromArg(client *c, uint32_t index, double *metres) {
@@ -35,8 +34,7 @@ bool getUnitFromArg(client *c, uint32_t index, double *metres) {
         *metres = units[i].metres;
         return true;
     }
-    addReplyError(c, "unsupported unit provided. please use M, KM, FT, MI");
-    return false;
+    return addReplyError(c, "unsupported unit provided. please use M, KM, FT, MI");
 }
 
 uint64_t geoNumberOfScore(double score) {

@@ -59,11 +59,9 @@ static bool centerFromMember(client *c, const robj *o, uint32_t index, geoSearch
     slice member = c->argv[index];
 
     if (!o) return true;
-    if (!zsetScore(o, member, clientElementHash(c, index), &score)) {
-        addReplyErrorFormat(c, "member %.*s does not exist", (int)(member.len < INT_MAX ? member.len : INT_MAX),
-                            member.ptr);
-        return false;
-    }
+    if (!zsetScore(o, member, clientElementHash(c, index), &score))
+        return addReplyErrorFormat(c, "member %.*s does not exist", (int)(member.len < INT_MAX ? member.len : INT_MAX),
+                                   member.ptr);
     s->shape.center = geoDecode(geoNumberOfScore(score));
     return true;
 }
@@ -71,10 +69,7 @@ static bool centerFromMember(client *c, const robj *o, uint32_t index, geoSearch
 /* Parses radius and unit. */
 static bool parseCircle(client *c, uint32_t index, geoSearch *s) {
     if (!getDoubleFromArg(c, index, &s->shape.radius, "need numeric radius")) return false;
-    if (s->shape.radius < 0) {
-        addReplyError(c, "radius cannot be negative");
-        return false;
-    }
+    if (s->shape.radius < 0) return addReplyError(c, "radius cannot be negative");
     if (!getUnitFromArg(c, index + 1, &s->metres)) return false;
     s->shape.radius *= s->metres;
     s->shape.kind = GEO_CIRCLE;
@@ -85,10 +80,7 @@ static bool parseCircle(client *c, uint32_t index, geoSearch *s) {
 static bool parseBox(client *c, uint32_t index, geoSearch *s) {
     if (!getDoubleFromArg(c, index, &s->shape.width, "need numeric width")) return false;
     if (!getDoubleFromArg(c, index + 1, &s->shape.height, "need numeric height")) return false;
-    if (s->shape.width < 0 || s->shape.height < 0) {
-        addReplyError(c, "height or width cannot be negative");
-        return false;
-    }
+    if (s->shape.width < 0 || s->shape.height < 0) return addReplyError(c, "height or width cannot be negative");
     if (!getUnitFromArg(c, index + 2, &s->metres)) return false;
     s->shape.width *= s->metres;
     s->shape.height *= s->metres;
@@ -101,10 +93,8 @@ static bool parsePolygon(client *c, uint32_t index, geoSearch *s, uint32_t *take
     int count;
 
     if (!getIntFromArg(c, index, &count, "invalid number of vertices")) return false;
-    if (count < 3 || (uint32_t)count > (c->argc - index - 1) / 2) {
-        addReplyError(c, "GEOSEARCH BYPOLYGON must have at least 3 vertices");
-        return false;
-    }
+    if (count < 3 || (uint32_t)count > (c->argc - index - 1) / 2)
+        return addReplyError(c, "GEOSEARCH BYPOLYGON must have at least 3 vertices");
     size_t bytes = (size_t)count * sizeof(geoPoint);
     if (!commandMemoryReserve(c, bytes)) return false;
     zfree(s->vertices);
@@ -160,8 +150,7 @@ static optionResult parseArea(client *c, const robj *o, uint32_t *at, geoSearch 
 static bool parseCount(client *c, uint32_t index, geoSearch *s) {
     if (!getLongLongFromArg(c, index, &s->count, NULL)) return false;
     if (s->count > 0) return true;
-    addReplyError(c, "COUNT must be > 0");
-    return false;
+    return addReplyError(c, "COUNT must be > 0");
 }
 
 /* Parses an option that says what to do with the positions found. */

@@ -89,10 +89,7 @@ static bool addPairs(client *c, hashedKey key, robj *o, uint32_t at, uint32_t pa
         out->updated += out->last == ZSET_UPDATED;
     }
     if (is_new) dbAddTake(c->db, o, key);
-    if (out->last == ZSET_NAN) {
-        addReplyError(c, "resulting score is not a number (NaN)");
-        return false;
-    }
+    if (out->last == ZSET_NAN) return addReplyError(c, "resulting score is not a number (NaN)");
     if (out->added || out->updated)
         keyChanged(c, key, NOTIFY_ZSET, flags & ZSET_INCR ? "zincr" : "zadd", out->added + out->updated);
     return true;

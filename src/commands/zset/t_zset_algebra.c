@@ -132,20 +132,12 @@ typedef struct request {
 static bool parseSources(client *c, uint32_t at, request *q) {
     long long keys;
     if (!getRangeLongFromArg(c, at, LONG_MIN, LONG_MAX, &keys, NULL)) return false;
-    if (keys < 1) {
-        addReplyErrorFormat(c, "at least 1 input key is needed for '%s' command", clientCommandName(c->cmd));
-        return false;
-    }
-    if (keys > (long long)(c->argc - at - 1)) {
-        addReplySyntaxError(c);
-        return false;
-    }
+    if (keys < 1)
+        return addReplyErrorFormat(c, "at least 1 input key is needed for '%s' command", clientCommandName(c->cmd));
+    if (keys > (long long)(c->argc - at - 1)) return addReplySyntaxError(c);
     q->keys = (uint32_t)keys;
     q->sources = ztrymalloc(q->keys * sizeof(*q->sources));
-    if (!q->sources) {
-        addReplyNoMemory(c);
-        return false;
-    }
+    if (!q->sources) return addReplyNoMemory(c);
     for (uint32_t i = 0, ready = 0; i < q->keys; i++) {
         if (i == ready) ready += keysPrefetch(c, at + 1 + i, 1, q->keys - i);
         const robj *o = lookupKeyRead(c->db, clientKeyAt(c, at + 1 + i));
@@ -191,8 +183,7 @@ static bool parseOptions(client *c, uint32_t at, request *q) {
             q->limit = (size_t)limit;
             at += 2;
         } else {
-            addReplySyntaxError(c);
-            return false;
+            return addReplySyntaxError(c);
         }
     }
     return true;

@@ -72,12 +72,10 @@ static bool parseBounds(client *c, uint32_t min, uint32_t max, rangeSpec *spec) 
     case BY_SCORE:
         if (parseScore(c->argv[min], &s->min, &s->min_open) && parseScore(c->argv[max], &s->max, &s->max_open))
             return true;
-        addReplyError(c, "min or max is not a float");
-        return false;
+        return addReplyError(c, "min or max is not a float");
     default:
         if (parseMember(c->argv[min], &spec->members.min) && parseMember(c->argv[max], &spec->members.max)) return true;
-        addReplyError(c, "min or max not valid string range item");
-        return false;
+        return addReplyError(c, "min or max not valid string range item");
     }
 }
 
@@ -174,8 +172,7 @@ static bool parseRangeOptions(client *c, uint32_t at, rangeSpec *spec, rangeOpti
         } else if (out->kind_given && spec->kind == BY_RANK && sliceIs(word, "byscore")) {
             spec->kind = BY_SCORE;
         } else {
-            addReplySyntaxError(c);
-            return false;
+            return addReplySyntaxError(c);
         }
     }
     if (out->limited && out->count != -1 && spec->kind == BY_RANK) {
