@@ -68,7 +68,7 @@ static bool isWanted(const infoSection *s, const slice *names, uint32_t count) {
     return false;
 }
 
-static sds infoText(const slice *names, uint32_t count) {
+static sds textOfSections(const slice *names, uint32_t count) {
     sds text = sdsMakeRoomFor(sdsEmpty(), TEXT_ROOM);
     infoOut o = {putText, &text};
     const infoSection *s;
@@ -94,7 +94,7 @@ void infoPrintCrash(void) {
 }
 
 void infoCommand(client *c) {
-    sds text = infoText(c->argv + 1, c->argc - 1);
+    sds text = textOfSections(c->argv + 1, c->argc - 1);
     addReplyVerbatim(c, sdsSlice(text), "txt");
     sdsFree(text);
 }

@@ -19,6 +19,10 @@
 #define RESETS_MAX 32
 #define METRICS_MAX 512
 
+/* The rows of INFO_METRIC(); both NULL in a program without any. */
+extern const infoMetric *const __start_info_metrics[] __attribute__((weak));
+extern const infoMetric *const __stop_info_metrics[] __attribute__((weak));
+
 static const infoSection *sections[SECTIONS_MAX];
 static size_t first_field[SECTIONS_MAX], end_field[SECTIONS_MAX]; /* of the section, in fields[] */
 static const infoFields *fields[FIELDS_MAX];
@@ -38,15 +42,7 @@ void infoTableAddSections(const infoSection *added) {
 void infoTableAddFields(const infoFields *added) {
     for (; added->section; added++) {
         serverAssert(nfields < FIELDS_MAX);
-        serverAssert(!added->write != !added->lines);
         fields[nfields++] = added;
-    }
-}
-
-void infoTableAddMetrics(const infoMetric *added) {
-    for (; added->field; added++) {
-        serverAssert(nmetrics < METRICS_MAX);
-        metrics[nmetrics++] = added;
     }
 }
 
@@ -66,6 +62,9 @@ static int compareMetrics(const void *a, const void *b) {
 }
 
 static void sealMetrics(void) {
+    nmetrics = (size_t)(__stop_info_metrics - __start_info_metrics);
+    serverAssert(nmetrics <= METRICS_MAX);
+    for (size_t i = 0; i < nmetrics; i++) metrics[i] = __start_info_metrics[i];
     qsort(metrics, nmetrics, sizeof(*metrics), compareMetrics);
     for (size_t i = 1; i < nmetrics; i++)
         if (!compareMetrics(&metrics[i - 1], &metrics[i]))
@@ -131,11 +130,18 @@ void infoLine(infoOut *o, const char *fmt, ...) {
     va_end(ap);
 }
 
-void infoBytes(infoOut *o, const char *field, size_t bytes) {
+void infoSigned(infoOut *o, const char *name, long long value) { infoLine(o, "%s:%lld", name, value); }
+
+void infoUnsigned(infoOut *o, const char *name, unsigned long long value) { infoLine(o, "%s:%llu", name, value); }
+
+void infoFraction(infoOut *o, const char *name, double value) { infoLine(o, "%s:%.2f", name, value); }
+
+void infoText(infoOut *o, const char *name, const char *value) { infoLine(o, "%s:%s", name, value); }
+
+void infoHuman(infoOut *o, const char *name, size_t bytes) {
     char human[64];
     bytes2human(human, sizeof(human), bytes);
-    infoLine(o, "%s:%zu", field, bytes);
-    infoLine(o, "%s_human:%s", field, human);
+    infoText(o, name, human);
 }
 
 const infoSection *infoTableSection(size_t index) { return index < nsections ? sections[index] : NULL; }
@@ -144,9 +150,5 @@ void infoTableWrite(const infoSection *section, infoOut *o) {
     size_t s = 0;
     while (s < nsections && sections[s] != section) s++;
     serverAssert(s < nsections);
-    for (size_t i = first_field[s]; i < end_field[s]; i++) {
-        if (fields[i]->write) fields[i]->write(o);
-        else
-            for (const char *const *line = fields[i]->lines; *line; line++) infoLine(o, "%s", *line);
-    }
+    for (size_t i = first_field[s]; i < end_field[s]; i++) fields[i]->write(o);
 }

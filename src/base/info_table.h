@@ -4,8 +4,9 @@
  * fields in runs, each with the place in the section where the run begins. A place is ten times the line on which the
  * field stands in the reference server's section, which leaves room between any two.
  *
- * To add a field, let the `write` function of a run add its line, and add one row to the table of `infoMetric` in the
- * same file, which is what the metrics port shows of it.
+ * To add a field, let the `write` function of a run append it, with the sentence that explains it on the metrics port:
+ *
+ *     infoCounter(o, "rdb_saves", f.saves, "Snapshots that were written.");
  *
  * Runs on: main, but a section with INFO_IN_CRASH also on the thread that crashes.
  *
@@ -24,11 +25,6 @@ typedef struct infoOut {
     void *arg; /* borrowed: put's */
 } infoOut;
 
-/* Add one line, without its end. */
-void infoLine(infoOut *o, const char *fmt, ...) printf_like(2, 3);
-/* "field:1048576" and "field_human:1.00M". */
-void infoBytes(infoOut *o, const char *field, size_t bytes);
-
 enum {
     INFO_DEFAULT = 1,  /* shown by INFO without arguments */
     INFO_IN_CRASH = 2, /* also in crash reports: its fields are made without allocating */
@@ -42,12 +38,11 @@ typedef struct infoSection {
     unsigned flags;    /* INFO_ */
 } infoSection;
 
-/* A run of fields: `lines`, or what `write` writes. */
+/* A run of fields. */
 typedef struct infoFields {
     const char *section;
     int place;
     void (*write)(infoOut *o);
-    const char *const *lines; /* ended by NULL; for what does not change */
 } infoFields;
 
 typedef enum {
@@ -71,12 +66,69 @@ typedef struct infoMetric {
     const char *help;    /* a sentence; NULL for labels, and for what is left out */
 } infoMetric;
 
+/* ---- For `write` functions ---- */
+
+/* Append "name:value", whose value is a number or a text. `help` may be followed by other fields of infoMetric:
+ *
+ *     infoGauge(o, "total_watched_keys", watch_totals.keys, "Keys that clients watch.", .family = "watched_keys");
+ */
+#define infoGauge(o, name, value, ... /* help */) INFO_FIELD(o, name, value, INFO_GAUGE, .help = __VA_ARGS__)
+#define infoCounter(o, name, value, ... /* help */) INFO_FIELD(o, name, value, INFO_COUNTER, .help = __VA_ARGS__)
+/* The same for bytes: the metric has the unit at its end. */
+#define infoSize(o, name, value, help) infoGauge(o, name, value, help, .family = name "_bytes")
+/* Appends a text, or digits that are no number to count with. */
+#define infoLabel(o, name, value) INFO_FIELD(o, name, value, INFO_LABEL, .family = NULL)
+/* Append "used_memory:1048576" and "used_memory_human:1.00M"; the latter alone. */
+#define infoBytes(o, name, value, help)      \
+    do {                                     \
+        size_t bytes_ = (value);             \
+        infoSize(o, name, bytes_, help);     \
+        infoHuman(o, name "_human", bytes_); \
+    } while (0)
+void infoHuman(infoOut *o, const char *name, size_t bytes);
+
+/* Appends a line of any other form, without its end. A field in it has an INFO_METRIC() nearby, or is shown as fields
+ * without a row are. */
+void infoLine(infoOut *o, const char *fmt, ...) printf_like(2, 3);
+/* Adds a row to the table of metrics. The linker collects the rows of the program; where the statement stands, or
+ * whether it is ever reached, does not matter. */
+#define INFO_METRIC(name, kind_, ... /* other fields of infoMetric */)                                 \
+    do {                                                                                               \
+        static const infoMetric metric_ = {.field = name, .kind = kind_, __VA_ARGS__};                 \
+        static const infoMetric *const row_ __attribute__((section("info_metrics"), used)) = &metric_; \
+        unused(row_);                                                                                  \
+    } while (0)
+
+#define INFO_FIELD(o, name, value, kind, ...) \
+    do {                                      \
+        INFO_METRIC(name, kind, __VA_ARGS__); \
+        INFO_VALUE(value)(o, name, value);    \
+    } while (0)
+#define INFO_VALUE(value) \
+    _Generic((value),                           \
+        bool: infoSigned,                       \
+        int: infoSigned,                        \
+        long: infoSigned,                       \
+        long long: infoSigned,                  \
+        unsigned: infoUnsigned,                 \
+        unsigned long: infoUnsigned,            \
+        unsigned long long: infoUnsigned,       \
+        float: infoFraction,                    \
+        double: infoFraction,                   \
+        char *: infoText,                       \
+        const char *: infoText)
+void infoSigned(infoOut *o, const char *name, long long value);
+void infoUnsigned(infoOut *o, const char *name, unsigned long long value);
+void infoFraction(infoOut *o, const char *name, double value); /* with two digits after the point */
+void infoText(infoOut *o, const char *name, const char *value);
+
+/* ---- For startup, INFO and the metrics port ---- */
+
 /* Tables end with an entry whose name, section or field is NULL and are borrowed for good. Boot only. */
 void infoTableAddSections(const infoSection *sections);
 void infoTableAddFields(const infoFields *fields);
-void infoTableAddMetrics(const infoMetric *metrics);
-/* Ends registration and puts all in order. Fields without their section, two runs at one place, and two rows of
- * `infoMetric` for one field are a panic. Boot only. */
+/* Ends registration and puts all in order. Fields without their section, two runs at one place, and two metrics of one
+ * field are a panic. Boot only. */
 void infoTableSeal(void);
 
 /* Sections in their order: NULL past the end. */

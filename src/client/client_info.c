@@ -34,29 +34,37 @@ static void countClients(void) {
 
 static void clientInfoConnected(infoOut *o) {
     countClients();
-    infoLine(o, "connected_clients:%zu", counts.connected);
+    infoGauge(o, "connected_clients", counts.connected, "Clients that are connected, replicas not counted.");
 }
 
 static void clients(infoOut *o) {
-    infoLine(o, "client_recent_max_input_buffer:%zu", client_state.recent_max_input);
-    infoLine(o, "client_recent_max_output_buffer:%zu", client_state.recent_max_output);
-    infoLine(o, "blocked_clients:%zu", counts.blocked);
-    infoLine(o, "tracking_clients:%zu", counts.tracking);
-    infoLine(o, "pubsub_clients:%zu", counts.pubsub);
+    infoSize(o, "client_recent_max_input_buffer", client_state.recent_max_input,
+             "Largest input buffer of a client of late.");
+    infoSize(o, "client_recent_max_output_buffer", client_state.recent_max_output,
+             "Largest output buffer of a client of late.");
+    infoGauge(o, "blocked_clients", counts.blocked,
+              "Clients that wait for a key (BLPOP and its kin), or for replicas.");
+    infoGauge(o, "tracking_clients", counts.tracking, "Clients that are told when what they have read changes.");
+    infoGauge(o, "pubsub_clients", counts.pubsub, "Clients that listen to channels.");
 }
 
 /* ---- Stats, Errorstats ------------------------------------------------------------------------------ */
 
 static void errors(infoOut *o) {
-    infoLine(o, "unexpected_error_replies:%lld", client_state.unexpected_error_replies);
-    infoLine(o, "total_error_replies:%lld", client_state.total_error_replies);
+    infoCounter(o, "unexpected_error_replies", client_state.unexpected_error_replies,
+                "Errors where there should be none, as from a primary's commands.");
+    infoCounter(o, "total_error_replies", client_state.total_error_replies, "Errors that were replied.",
+                .family = "error_replies");
 }
 
 static void buffers(infoOut *o) {
-    infoLine(o, "client_query_buffer_limit_disconnections:%lld", client_state.query_limit_disconnections);
-    infoLine(o, "client_output_buffer_limit_disconnections:%lld", client_state.output_limit_disconnections);
-    infoLine(o, "reply_buffer_shrinks:0"); /* reply blocks never change their size */
-    infoLine(o, "reply_buffer_expands:0");
+    infoCounter(o, "client_query_buffer_limit_disconnections", client_state.query_limit_disconnections,
+                "Clients that were disconnected for what they had sent.");
+    infoCounter(o, "client_output_buffer_limit_disconnections", client_state.output_limit_disconnections,
+                "Clients that were disconnected for what they had not read.");
+    infoCounter(o, "reply_buffer_shrinks", 0,
+                "Times that a client's reply buffer was made smaller."); /* reply blocks never change their size */
+    infoCounter(o, "reply_buffer_expands", 0, "Times that a client's reply buffer was made larger.");
 }
 
 typedef struct errorLines {
@@ -90,39 +98,14 @@ static void resetStats(void) {
     clientErrorStatsReset();
 }
 
-static const infoMetric metrics[] = {
-    {"connected_clients", NULL, INFO_GAUGE, 0, "Clients that are connected, replicas not counted."},
-    {"client_recent_max_input_buffer", "client_recent_max_input_buffer_bytes", INFO_GAUGE, 0,
-     "Largest input buffer of a client of late."},
-    {"client_recent_max_output_buffer", "client_recent_max_output_buffer_bytes", INFO_GAUGE, 0,
-     "Largest output buffer of a client of late."},
-    {"blocked_clients", NULL, INFO_GAUGE, 0, "Clients that wait for a key (BLPOP and its kin), or for replicas."},
-    {"tracking_clients", NULL, INFO_GAUGE, 0, "Clients that are told when what they have read changes."},
-    {"pubsub_clients", NULL, INFO_GAUGE, 0, "Clients that listen to channels."},
-    {"unexpected_error_replies", NULL, INFO_COUNTER, 0,
-     "Errors where there should be none, as from a primary's commands."},
-    {"total_error_replies", "error_replies", INFO_COUNTER, 0, "Errors that were replied."},
-    {"client_query_buffer_limit_disconnections", NULL, INFO_COUNTER, 0,
-     "Clients that were disconnected for what they had sent."},
-    {"client_output_buffer_limit_disconnections", NULL, INFO_COUNTER, 0,
-     "Clients that were disconnected for what they had not read."},
-    {"reply_buffer_shrinks", NULL, INFO_COUNTER, 0, "Times that a client's reply buffer was made smaller."},
-    {"reply_buffer_expands", NULL, INFO_COUNTER, 0, "Times that a client's reply buffer was made larger."},
-    {.field = NULL},
-};
-
 void clientInfoRegister(void) {
     static const infoSection sections[] = {{"clients", "Clients", 30, INFO_DEFAULT | INFO_IN_CRASH},
                                            {"errorstats", "Errorstats", 120, INFO_DEFAULT},
                                            {.name = NULL}};
-    static const infoFields fields[] = {{"clients", 10, .write = clientInfoConnected},
-                                        {"clients", 40, .write = clients},
-                                        {"stats", 470, .write = errors},
-                                        {"stats", 590, .write = buffers},
-                                        {"errorstats", 10, .write = errorCounters},
-                                        {.section = NULL}};
+    static const infoFields fields[] = {
+        {"clients", 10, clientInfoConnected}, {"clients", 40, clients}, {"stats", 470, errors}, {"stats", 590, buffers},
+        {"errorstats", 10, errorCounters},    {.section = NULL}};
     infoTableAddSections(sections);
     infoTableAddFields(fields);
     infoTableOnReset(resetStats);
-    infoTableAddMetrics(metrics);
 }

@@ -19,42 +19,58 @@
 static void paused(infoOut *o) {
     infoLine(o, "paused_reason:%s", pauseReasonText());
     infoLine(o, "paused_actions:%s", pauseActionsText());
-    infoLine(o, "paused_timeout_milliseconds:%lld", (long long)pauseEndsInMs());
+    infoGauge(o, "paused_timeout_milliseconds", pauseEndsInMs(), "Time until paused clients go on.",
+              .family = "paused_timeout_seconds", .shift = 3);
 }
 
-static void watching(infoOut *o) { infoLine(o, "watching_clients:%zu", watch_totals.clients); }
+static void watching(infoOut *o) {
+    infoGauge(o, "watching_clients", watch_totals.clients, "Clients that watch keys for a transaction.");
+}
 
-static void watched(infoOut *o) { infoLine(o, "total_watched_keys:%zu", watch_totals.keys); }
+static void watched(infoOut *o) {
+    infoGauge(o, "total_watched_keys", watch_totals.keys, "Keys that clients watch.", .family = "watched_keys");
+}
 
-static void waiting(infoOut *o) { infoLine(o, "clients_in_timeout_table:%zu", blocking_totals.timeouts); }
+static void waiting(infoOut *o) {
+    infoGauge(o, "clients_in_timeout_table", blocking_totals.timeouts, "Blocked clients whose wait has an end.");
+}
 
 static void waitedFor(infoOut *o) {
-    infoLine(o, "total_blocking_keys:%zu", blocking_totals.keys);
-    infoLine(o, "total_blocking_keys_on_nokey:%zu", blocking_totals.nokey);
+    infoGauge(o, "total_blocking_keys", blocking_totals.keys, "Keys that clients wait for.", .family = "blocking_keys");
+    infoGauge(o, "total_blocking_keys_on_nokey", blocking_totals.nokey, "Keys whose deletion clients wait for, too.",
+              .family = "blocking_keys_on_nokey");
 }
 
 static void listenedTo(infoOut *o) {
-    infoLine(o, "pubsub_channels:%zu", pubsubNames(PUBSUB_CHANNEL));
-    infoLine(o, "pubsub_patterns:%zu", pubsubNames(PUBSUB_PATTERN));
-    infoLine(o, "pubsubshard_channels:%zu", pubsubNames(PUBSUB_SHARD_CHANNEL));
+    infoGauge(o, "pubsub_channels", pubsubNames(PUBSUB_CHANNEL), "Channels that somebody listens to.");
+    infoGauge(o, "pubsub_patterns", pubsubNames(PUBSUB_PATTERN), "Patterns of channels that somebody listens to.");
+    infoGauge(o, "pubsubshard_channels", pubsubNames(PUBSUB_SHARD_CHANNEL), "Shard channels that somebody listens to.");
 }
 
 static void tracked(infoOut *o) {
     trackingTotals t = trackingGetTotals();
-    infoLine(o, "tracking_total_keys:%zu", t.keys);
-    infoLine(o, "tracking_total_items:%zu", t.items);
-    infoLine(o, "tracking_total_prefixes:%zu", t.prefixes);
+    infoGauge(o, "tracking_total_keys", t.keys, "Keys that are tracked for clients.", .family = "tracking_keys");
+    infoGauge(o, "tracking_total_items", t.items, "Pairs of a tracked key and a client it is tracked for.",
+              .family = "tracking_items");
+    infoGauge(o, "tracking_total_prefixes", t.prefixes, "Prefixes of keys that are tracked for clients.",
+              .family = "tracking_prefixes");
 }
 
-static void processed(infoOut *o) { infoLine(o, "total_commands_processed:%lld", engine_stats.commands_processed); }
+static void processed(infoOut *o) {
+    infoCounter(o, "total_commands_processed", engine_stats.commands_processed, "Commands that were executed.",
+                .family = "commands_processed");
+}
 
 static void denied(infoOut *o) {
-    infoLine(o, "acl_access_denied_auth:%lld", engine_stats.acl_denied_auth);
-    infoLine(o, "acl_access_denied_cmd:%lld", engine_stats.acl_denied_cmd);
-    infoLine(o, "acl_access_denied_key:%lld", engine_stats.acl_denied_key);
-    infoLine(o, "acl_access_denied_channel:%lld", engine_stats.acl_denied_channel);
-    infoLine(o, "acl_access_denied_tls_cert:%lld", engine_stats.acl_denied_tls_cert);
-    infoLine(o, "acl_access_denied_db:%lld", engine_stats.acl_denied_db);
+    infoCounter(o, "acl_access_denied_auth", engine_stats.acl_denied_auth, "Names and passwords that were wrong.");
+    infoCounter(o, "acl_access_denied_cmd", engine_stats.acl_denied_cmd, "Commands that their user may not run.");
+    infoCounter(o, "acl_access_denied_key", engine_stats.acl_denied_key,
+                "Commands on a key that their user may not access.");
+    infoCounter(o, "acl_access_denied_channel", engine_stats.acl_denied_channel,
+                "Commands on a channel that their user may not access.");
+    infoCounter(o, "acl_access_denied_tls_cert", engine_stats.acl_denied_tls_cert, "Certificates that name no user.");
+    infoCounter(o, "acl_access_denied_db", engine_stats.acl_denied_db,
+                "Commands on a database that their user may not access.");
 }
 
 /* ---- Per command ----------------------------------------------------------------------------------- */
@@ -97,47 +113,22 @@ static void resetStats(void) {
     commandStatsResetAll();
 }
 
-static const infoMetric metrics[] = {
-    {"paused_timeout_milliseconds", "paused_timeout_seconds", INFO_GAUGE, 3, "Time until paused clients go on."},
-    {"watching_clients", NULL, INFO_GAUGE, 0, "Clients that watch keys for a transaction."},
-    {"total_watched_keys", "watched_keys", INFO_GAUGE, 0, "Keys that clients watch."},
-    {"clients_in_timeout_table", NULL, INFO_GAUGE, 0, "Blocked clients whose wait has an end."},
-    {"total_blocking_keys", "blocking_keys", INFO_GAUGE, 0, "Keys that clients wait for."},
-    {"total_blocking_keys_on_nokey", "blocking_keys_on_nokey", INFO_GAUGE, 0,
-     "Keys whose deletion clients wait for, too."},
-    {"pubsub_channels", NULL, INFO_GAUGE, 0, "Channels that somebody listens to."},
-    {"pubsub_patterns", NULL, INFO_GAUGE, 0, "Patterns of channels that somebody listens to."},
-    {"pubsubshard_channels", NULL, INFO_GAUGE, 0, "Shard channels that somebody listens to."},
-    {"tracking_total_keys", "tracking_keys", INFO_GAUGE, 0, "Keys that are tracked for clients."},
-    {"tracking_total_items", "tracking_items", INFO_GAUGE, 0, "Pairs of a tracked key and a client it is tracked for."},
-    {"tracking_total_prefixes", "tracking_prefixes", INFO_GAUGE, 0, "Prefixes of keys that are tracked for clients."},
-    {"total_commands_processed", "commands_processed", INFO_COUNTER, 0, "Commands that were executed."},
-    {"acl_access_denied_auth", NULL, INFO_COUNTER, 0, "Names and passwords that were wrong."},
-    {"acl_access_denied_cmd", NULL, INFO_COUNTER, 0, "Commands that their user may not run."},
-    {"acl_access_denied_key", NULL, INFO_COUNTER, 0, "Commands on a key that their user may not access."},
-    {"acl_access_denied_channel", NULL, INFO_COUNTER, 0, "Commands on a channel that their user may not access."},
-    {"acl_access_denied_tls_cert", NULL, INFO_COUNTER, 0, "Certificates that name no user."},
-    {"acl_access_denied_db", NULL, INFO_COUNTER, 0, "Commands on a database that their user may not access."},
-    {.field = NULL},
-};
-
 void engineInfoRegister(void) {
     static const infoSection sections[] = {
         {"commandstats", "Commandstats", 110, INFO_IN_CRASH}, {"latencystats", "Latencystats", 130, 0}, {.name = NULL}};
-    static const infoFields fields[] = {{"clients", 90, .write = watching},
-                                        {"clients", 100, .write = waiting},
-                                        {"clients", 110, .write = watched},
-                                        {"clients", 120, .write = waitedFor},
-                                        {"clients", 140, .write = paused},
-                                        {"stats", 20, .write = processed},
-                                        {"stats", 310, .write = listenedTo},
-                                        {"stats", 440, .write = tracked},
-                                        {"stats", 680, .write = denied},
-                                        {"commandstats", 10, .write = allCounters},
-                                        {"latencystats", 10, .write = allLatencies},
+    static const infoFields fields[] = {{"clients", 90, watching},
+                                        {"clients", 100, waiting},
+                                        {"clients", 110, watched},
+                                        {"clients", 120, waitedFor},
+                                        {"clients", 140, paused},
+                                        {"stats", 20, processed},
+                                        {"stats", 310, listenedTo},
+                                        {"stats", 440, tracked},
+                                        {"stats", 680, denied},
+                                        {"commandstats", 10, allCounters},
+                                        {"latencystats", 10, allLatencies},
                                         {.section = NULL}};
     infoTableAddSections(sections);
     infoTableAddFields(fields);
     infoTableOnReset(resetStats);
-    infoTableAddMetrics(metrics);
 }

@@ -78,10 +78,13 @@ static void resetStats(void) {
 static void loopApi(infoOut *o) { infoLine(o, "multiplexing_api:%s", aeApiName(ioThreadOwner(ioThreadMain())->loop)); }
 
 static void port(infoOut *o) {
-    infoLine(o, "tcp_port:%lld", net_settings.port ? net_settings.port : tls_settings.port);
+    infoGauge(o, "tcp_port", net_settings.port ? net_settings.port : tls_settings.port,
+              "Port for clients, the one with TLS if there is no other.");
 }
 
-static void activeThreads(infoOut *o) { infoLine(o, "io_threads_active:%d", netActiveThreads()); }
+static void activeThreads(infoOut *o) {
+    infoGauge(o, "io_threads_active", netActiveThreads(), "Whether threads beside the main thread handle clients.");
+}
 
 static void listeners(infoOut *o) {
     char listener[512];
@@ -89,45 +92,69 @@ static void listeners(infoOut *o) {
         if (netListenerInfo(i, listener, sizeof(listener))) infoLine(o, "listener%d:%s", i, listener);
 }
 
-static void maxClients(infoOut *o) { infoLine(o, "maxclients:%lld", net_settings.maxclients); }
+static void maxClients(infoOut *o) {
+    infoGauge(o, "maxclients", net_settings.maxclients, "Clients that may be connected at once.");
+}
 
-static void received(infoOut *o) { infoLine(o, "total_connections_received:%lld", net_stats.connections_received); }
+static void received(infoOut *o) {
+    infoCounter(o, "total_connections_received", net_stats.connections_received, "Connections that were accepted.",
+                .family = "connections_received");
+}
 
-static void netInfoRejected(infoOut *o) { infoLine(o, "rejected_connections:%lld", net_stats.rejected_connections); }
+static void netInfoRejected(infoOut *o) {
+    infoCounter(o, "rejected_connections", net_stats.rejected_connections,
+                "Connections that were refused: too many, or protected mode.");
+}
 
 static void traffic(infoOut *o) {
     ioTotals io = totalsNow();
-    infoLine(o, "total_net_input_bytes:%llu", (unsigned long long)io.net_input);
-    infoLine(o, "total_net_output_bytes:%llu", (unsigned long long)io.net_output);
+    infoCounter(o, "total_net_input_bytes", io.net_input, "Bytes that clients have sent.", .family = "net_input_bytes");
+    infoCounter(o, "total_net_output_bytes", io.net_output, "Bytes that clients were sent.",
+                .family = "net_output_bytes");
 }
 
-static void netInfoEvicted(infoOut *o) { infoLine(o, "evicted_clients:%lld", clientEvictionCount()); }
+static void netInfoEvicted(infoOut *o) {
+    infoCounter(o, "evicted_clients", clientEvictionCount(),
+                "Clients that were disconnected to keep below maxmemory-clients.");
+}
 
 static void threads(infoOut *o) {
     ioTotals io = totalsNow();
-    infoLine(o, "total_reads_processed:%llu", (unsigned long long)(io.main_reads + io.reads));
-    infoLine(o, "total_writes_processed:%llu", (unsigned long long)(io.main_writes + io.writes));
-    infoLine(o, "io_threaded_reads_processed:%llu", (unsigned long long)io.reads);
-    infoLine(o, "io_threaded_writes_processed:%llu", (unsigned long long)io.writes);
-    infoLine(o, "io_threaded_freed_objects:%llu", (unsigned long long)io.freed);
-    infoLine(o, "io_threaded_accept_processed:0"); /* main accepts */
-    infoLine(o, "io_threaded_poll_processed:%llu", (unsigned long long)io.polls);
-    infoLine(o, "io_threaded_total_prefetch_batches:%lld", prefetch_stats.batches);
-    infoLine(o, "io_threaded_total_prefetch_entries:%lld", prefetch_stats.entries);
-    infoLine(o, "io_threads_client_moves:%llu", (unsigned long long)growth(rebalanceMoves(), at_reset.client_moves));
-    infoLine(o, "main_role_moves:%llu", (unsigned long long)growth(mainRoleMoves(), at_reset.role_moves));
-    infoLine(o, "main_role_lent_commands:%lld", net_stats.delegated_commands);
+    infoCounter(o, "total_reads_processed", io.main_reads + io.reads, "Reads from sockets.",
+                .family = "reads_processed");
+    infoCounter(o, "total_writes_processed", io.main_writes + io.writes, "Writes to sockets.",
+                .family = "writes_processed");
+    infoCounter(o, "io_threaded_reads_processed", io.reads, "Reads from sockets by I/O threads.");
+    infoCounter(o, "io_threaded_writes_processed", io.writes, "Writes to sockets by I/O threads.");
+    infoCounter(o, "io_threaded_freed_objects", io.freed,
+                "Objects that were freed by the I/O threads that had made them.");
+    infoCounter(o, "io_threaded_accept_processed", 0, "Connections that I/O threads have accepted."); /* main accepts */
+    infoCounter(o, "io_threaded_poll_processed", io.polls,
+                "Turns of I/O threads: times that they have asked for ready sockets.");
+    infoCounter(o, "io_threaded_total_prefetch_batches", prefetch_stats.batches,
+                "Batches of commands whose keys were looked up together.", .family = "io_threaded_prefetch_batches");
+    infoCounter(o, "io_threaded_total_prefetch_entries", prefetch_stats.entries, "Keys that were looked up in batches.",
+                .family = "io_threaded_prefetch_entries");
+    infoCounter(o, "io_threads_client_moves", growth(rebalanceMoves(), at_reset.client_moves),
+                "Clients that were moved to another thread.");
+    infoCounter(o, "main_role_moves", growth(mainRoleMoves(), at_reset.role_moves),
+                "Times that another thread began to execute commands.");
+    infoCounter(o, "main_role_lent_commands", net_stats.delegated_commands,
+                "Commands that were executed by I/O threads.");
 }
 
 static void cycles(infoOut *o) {
-    infoLine(o, "eventloop_cycles:%llu", (unsigned long long)net_stats.cycles);
-    infoLine(o, "eventloop_duration_sum:%llu", (unsigned long long)(net_stats.cycle_ns / 1000));
-    infoLine(o, "eventloop_duration_cmd_sum:%llu",
-             (unsigned long long)(growth(net_stats.command_ns, at_reset.command_ns) / 1000));
+    infoCounter(o, "eventloop_cycles", net_stats.cycles, "Turns of main.");
+    infoCounter(o, "eventloop_duration_sum", net_stats.cycle_ns / 1000,
+                "Time that main has worked, whichever thread was main.", .family = "eventloop_duration_seconds",
+                .shift = 6);
+    infoCounter(o, "eventloop_duration_cmd_sum", growth(net_stats.command_ns, at_reset.command_ns) / 1000,
+                "Time in which main has executed commands.", .family = "eventloop_duration_cmd_seconds", .shift = 6);
     clientCronStats cron = clientCronGetStats();
-    infoLine(o, "client_cron_looks:%llu", (unsigned long long)cron.looks);
-    infoLine(o, "client_cron_looks_max:%llu", (unsigned long long)cron.looks_max);
-    infoLine(o, "client_cron_usec_max:%llu", (unsigned long long)(cron.ns_max / 1000));
+    infoCounter(o, "client_cron_looks", cron.looks, "Clients that were looked after.");
+    infoGauge(o, "client_cron_looks_max", cron.looks_max, "Most clients that were looked after at once.");
+    infoGauge(o, "client_cron_usec_max", cron.ns_max / 1000,
+              "Longest time for looking after clients at once, in microseconds.");
 }
 
 static void activeTime(infoOut *o, const char *name, unsigned thread) {
@@ -173,55 +200,17 @@ static void eachThread(infoOut *o) {
     }
 }
 
-static const infoMetric metrics[] = {
-    {"tcp_port", NULL, INFO_GAUGE, 0, "Port for clients, the one with TLS if there is no other."},
-    {"io_threads_active", NULL, INFO_GAUGE, 0, "Whether threads beside the main thread handle clients."},
-    {"maxclients", NULL, INFO_GAUGE, 0, "Clients that may be connected at once."},
-    {"total_connections_received", "connections_received", INFO_COUNTER, 0, "Connections that were accepted."},
-    {"rejected_connections", NULL, INFO_COUNTER, 0, "Connections that were refused: too many, or protected mode."},
-    {"total_net_input_bytes", "net_input_bytes", INFO_COUNTER, 0, "Bytes that clients have sent."},
-    {"total_net_output_bytes", "net_output_bytes", INFO_COUNTER, 0, "Bytes that clients were sent."},
-    {"evicted_clients", NULL, INFO_COUNTER, 0, "Clients that were disconnected to keep below maxmemory-clients."},
-    {"total_reads_processed", "reads_processed", INFO_COUNTER, 0, "Reads from sockets."},
-    {"total_writes_processed", "writes_processed", INFO_COUNTER, 0, "Writes to sockets."},
-    {"io_threaded_reads_processed", NULL, INFO_COUNTER, 0, "Reads from sockets by I/O threads."},
-    {"io_threaded_writes_processed", NULL, INFO_COUNTER, 0, "Writes to sockets by I/O threads."},
-    {"io_threaded_freed_objects", NULL, INFO_COUNTER, 0,
-     "Objects that were freed by the I/O threads that had made them."},
-    {"io_threaded_accept_processed", NULL, INFO_COUNTER, 0, "Connections that I/O threads have accepted."},
-    {"io_threaded_poll_processed", NULL, INFO_COUNTER, 0,
-     "Turns of I/O threads: times that they have asked for ready sockets."},
-    {"io_threaded_total_prefetch_batches", "io_threaded_prefetch_batches", INFO_COUNTER, 0,
-     "Batches of commands whose keys were looked up together."},
-    {"io_threaded_total_prefetch_entries", "io_threaded_prefetch_entries", INFO_COUNTER, 0,
-     "Keys that were looked up in batches."},
-    {"io_threads_client_moves", NULL, INFO_COUNTER, 0, "Clients that were moved to another thread."},
-    {"main_role_moves", NULL, INFO_COUNTER, 0, "Times that another thread began to execute commands."},
-    {"main_role_lent_commands", NULL, INFO_COUNTER, 0, "Commands that were executed by I/O threads."},
-    {"eventloop_cycles", NULL, INFO_COUNTER, 0, "Turns of main."},
-    {"eventloop_duration_sum", "eventloop_duration_seconds", INFO_COUNTER, 6,
-     "Time that main has worked, whichever thread was main."},
-    {"eventloop_duration_cmd_sum", "eventloop_duration_cmd_seconds", INFO_COUNTER, 6,
-     "Time in which main has executed commands."},
-    {"client_cron_looks", NULL, INFO_COUNTER, 0, "Clients that were looked after."},
-    {"client_cron_looks_max", NULL, INFO_GAUGE, 0, "Most clients that were looked after at once."},
-    {"client_cron_usec_max", NULL, INFO_GAUGE, 0, "Longest time for looking after clients at once, in microseconds."},
-    {.field = NULL},
-};
-
 void netInfoRegister(void) {
     tlsInfoRegister();
     static const infoSection sections[] = {{"threads", "Threads", 135, INFO_BY_NAME}, {.name = NULL}};
-    static const infoFields fields[] = {
-        {"server", 120, .write = loopApi},       {"server", 170, .write = port},
-        {"server", 270, .write = activeThreads}, {"server", 290, .write = listeners},
-        {"clients", 30, .write = maxClients},    {"stats", 10, .write = received},
-        {"stats", 40, .write = traffic},         {"stats", 140, .write = netInfoRejected},
-        {"stats", 250, .write = netInfoEvicted}, {"stats", 500, .write = threads},
-        {"stats", 630, .write = cycles},         {"cpu", 70, .write = activeTimes},
-        {"threads", 10, .write = eachThread},    {.section = NULL}};
+    static const infoFields fields[] = {{"server", 120, loopApi},       {"server", 170, port},
+                                        {"server", 270, activeThreads}, {"server", 290, listeners},
+                                        {"clients", 30, maxClients},    {"stats", 10, received},
+                                        {"stats", 40, traffic},         {"stats", 140, netInfoRejected},
+                                        {"stats", 250, netInfoEvicted}, {"stats", 500, threads},
+                                        {"stats", 630, cycles},         {"cpu", 70, activeTimes},
+                                        {"threads", 10, eachThread},    {.section = NULL}};
     infoTableAddSections(sections);
     infoTableAddFields(fields);
     infoTableOnReset(resetStats);
-    infoTableAddMetrics(metrics);
 }

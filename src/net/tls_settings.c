@@ -204,22 +204,19 @@ static void certificates(infoOut *o) {
     certLines(o, "server", contexts.server ? tlsContextCert(contexts.server) : NULL);
     certLines(o, "client", own ? tlsContextCert(contexts.client) : NULL);
     certLines(o, "ca", contexts.server ? tlsContextCa(contexts.server) : NULL);
+    INFO_METRIC("tls_server_cert_expires_in_seconds", INFO_GAUGE,
+                .help = "Time until the certificate for clients is over.");
+    INFO_METRIC("tls_client_cert_expires_in_seconds", INFO_GAUGE,
+                .help = "Time until the certificate for other servers is over.");
+    INFO_METRIC("tls_ca_cert_expires_in_seconds", INFO_GAUGE,
+                .help = "Time until the first of the authorities is over.");
 }
-
-static const infoMetric metrics[] = {
-    {"tls_ca_cert_expires_in_seconds", NULL, INFO_GAUGE, 0, "Time until the first of the authorities is over."},
-    {"tls_client_cert_expires_in_seconds", NULL, INFO_GAUGE, 0,
-     "Time until the certificate for other servers is over."},
-    {"tls_server_cert_expires_in_seconds", NULL, INFO_GAUGE, 0, "Time until the certificate for clients is over."},
-    {.field = NULL},
-};
 
 void tlsInfoRegister(void) {
     static const infoSection sections[] = {{"tls", "TLS", 20, 0}, {.name = NULL}};
-    static const infoFields fields[] = {{"tls", 10, .write = certificates}, {.section = NULL}};
+    static const infoFields fields[] = {{"tls", 10, certificates}, {.section = NULL}};
     infoTableAddSections(sections);
     infoTableAddFields(fields);
-    infoTableAddMetrics(metrics);
 }
 
 /* ---- Table ------------------------------------------------------------------------------------------------------- */

@@ -11,37 +11,27 @@
 #include "info_table.h"
 #include "shutdown.h"
 
-static void buildId(infoOut *o) { infoLine(o, "redis_build_id:%s", bannerBuildId()); }
+static void buildId(infoOut *o) { infoLabel(o, "redis_build_id", bannerBuildId()); }
 
 static void supervisor(infoOut *o) { infoLine(o, "process_supervised:%s", daemonSupervisedName()); }
 
 static void hz(infoOut *o) {
-    infoLine(o, "hz:%lld", server_settings.hz);
-    infoLine(o, "configured_hz:%lld", server_settings.hz);
-    infoLine(o, "clients_hz:%lld", server_settings.hz);
+    infoGauge(o, "hz", server_settings.hz, "Times a second that the server looks after itself.");
+    infoGauge(o, "configured_hz", server_settings.hz, "The setting hz.");
+    infoGauge(o, "clients_hz", server_settings.hz, "Times a second that clients are looked after.");
 }
 
-static void executable(infoOut *o) { infoLine(o, "executable:%s", daemonExecutable()); }
+static void executable(infoOut *o) { infoLabel(o, "executable", daemonExecutable()); }
 
 static void endingSoon(infoOut *o) {
-    if (shutdownInMs() >= 0) infoLine(o, "shutdown_in_milliseconds:%lld", (long long)shutdownInMs());
+    if (shutdownInMs() >= 0)
+        infoGauge(o, "shutdown_in_milliseconds", shutdownInMs(),
+                  "Time that is left for replicas before a shutdown that waits for them.",
+                  .family = "shutdown_in_seconds", .shift = 3);
 }
 
-static const infoMetric metrics[] = {
-    {"redis_build_id", NULL, INFO_LABEL, 0, NULL},
-    {"hz", NULL, INFO_GAUGE, 0, "Times a second that the server looks after itself."},
-    {"configured_hz", NULL, INFO_GAUGE, 0, "The setting hz."},
-    {"clients_hz", NULL, INFO_GAUGE, 0, "Times a second that clients are looked after."},
-    {"executable", NULL, INFO_LABEL, 0, NULL},
-    {"shutdown_in_milliseconds", "shutdown_in_seconds", INFO_GAUGE, 3,
-     "Time that is left for replicas before a shutdown that waits for them."},
-    {.field = NULL},
-};
-
 void serverInfoRegister(void) {
-    static const infoFields fields[] = {{"server", 70, .write = buildId},     {"server", 150, .write = supervisor},
-                                        {"server", 210, .write = hz},         {"server", 250, .write = executable},
-                                        {"server", 285, .write = endingSoon}, {.section = NULL}};
+    static const infoFields fields[] = {{"server", 70, buildId},     {"server", 150, supervisor}, {"server", 210, hz},
+                                        {"server", 250, executable}, {"server", 285, endingSoon}, {.section = NULL}};
     infoTableAddFields(fields);
-    infoTableAddMetrics(metrics);
 }

@@ -121,13 +121,15 @@ gateResult loadingGate(client *c) {
 /* ---- INFO ---------------------------------------------------------------------------------------------- */
 
 static void writeState(infoOut *o) {
-    infoLine(o, "loading:%d", loading.active && !loading.beside);
-    infoLine(o, "async_loading:%d", loading.active && loading.beside);
+    infoGauge(o, "loading", loading.active && !loading.beside, "Whether the dataset is being read.");
+    infoGauge(o, "async_loading", loading.active && loading.beside,
+              "Whether the dataset is being read while the old one is served.");
 }
 
 static void writeLast(infoOut *o) {
-    infoLine(o, "rdb_last_load_keys_expired:%lld", loading.keys_expired);
-    infoLine(o, "rdb_last_load_keys_loaded:%lld", loading.keys_loaded);
+    infoGauge(o, "rdb_last_load_keys_expired", loading.keys_expired,
+              "Keys that were over when the last snapshot was read.");
+    infoGauge(o, "rdb_last_load_keys_loaded", loading.keys_loaded, "Keys that were read from the last snapshot.");
 }
 
 static uint64_t etaSeconds(void) {
@@ -140,34 +142,19 @@ static uint64_t etaSeconds(void) {
 static void writeProgress(infoOut *o) {
     if (!loading.active) return;
     double percent = loading.total ? (double)loading.loaded * 100 / (double)loading.total : 0;
-    infoLine(o, "loading_start_time:%lld", (long long)loading.started);
-    infoLine(o, "loading_total_bytes:%llu", (unsigned long long)loading.total);
-    infoLine(o, "loading_rdb_used_mem:%lld", loading.used_memory);
-    infoLine(o, "loading_loaded_bytes:%llu", (unsigned long long)loading.loaded);
-    infoLine(o, "loading_loaded_perc:%.2f", percent);
-    infoLine(o, "loading_eta_seconds:%llu", (unsigned long long)etaSeconds());
+    infoGauge(o, "loading_start_time", loading.started, "When reading the dataset began, in seconds since 1970.");
+    infoGauge(o, "loading_total_bytes", loading.total, "Size of the file that is being read.",
+              .family = "loading_size_bytes");
+    infoSize(o, "loading_rdb_used_mem", loading.used_memory, "Memory that was in use where the file was written.");
+    infoGauge(o, "loading_loaded_bytes", loading.loaded, "Bytes of the file that were read.");
+    infoGauge(o, "loading_loaded_perc", percent, "How much of the file was read, in percent.");
+    infoGauge(o, "loading_eta_seconds", etaSeconds(), "Seconds until the dataset will have been read.");
 }
 
-static const infoMetric metrics[] = {
-    {"loading", NULL, INFO_GAUGE, 0, "Whether the dataset is being read."},
-    {"async_loading", NULL, INFO_GAUGE, 0, "Whether the dataset is being read while the old one is served."},
-    {"rdb_last_load_keys_expired", NULL, INFO_GAUGE, 0, "Keys that were over when the last snapshot was read."},
-    {"rdb_last_load_keys_loaded", NULL, INFO_GAUGE, 0, "Keys that were read from the last snapshot."},
-    {"loading_start_time", NULL, INFO_GAUGE, 0, "When reading the dataset began, in seconds since 1970."},
-    {"loading_total_bytes", "loading_size_bytes", INFO_GAUGE, 0, "Size of the file that is being read."},
-    {"loading_rdb_used_mem", "loading_rdb_used_mem_bytes", INFO_GAUGE, 0,
-     "Memory that was in use where the file was written."},
-    {"loading_loaded_bytes", NULL, INFO_GAUGE, 0, "Bytes of the file that were read."},
-    {"loading_loaded_perc", NULL, INFO_GAUGE, 0, "How much of the file was read, in percent."},
-    {"loading_eta_seconds", NULL, INFO_GAUGE, 0, "Seconds until the dataset will have been read."},
-    {.field = NULL},
-};
-
 void loadingInfoRegister(void) {
-    static const infoFields fields[] = {{"persistence", 10, .write = writeState},
-                                        {"persistence", 170, .write = writeLast},
-                                        {"persistence", 900, .write = writeProgress},
+    static const infoFields fields[] = {{"persistence", 10, writeState},
+                                        {"persistence", 170, writeLast},
+                                        {"persistence", 900, writeProgress},
                                         {.section = NULL}};
     infoTableAddFields(fields);
-    infoTableAddMetrics(metrics);
 }

@@ -16,11 +16,17 @@ static void append(void *arg, const char *fmt, va_list ap) {
     snprintf(text + len, sizeof(text) - len, "\n");
 }
 
-static const char *const last_lines[] = {"fourth:x", "fifth:y", NULL};
+static void last(infoOut *o) {
+    infoLabel(o, "fourth", "x");
+    infoGauge(o, "fifth", 0.125f, "A fifth.", .family = "share");
+}
 
-static void size(infoOut *o) { infoBytes(o, "size", 1536); }
+static void size(infoOut *o) { infoBytes(o, "size", 1536, "A size."); }
 
-static void count(infoOut *o) { infoLine(o, "count:%d", 7); }
+static void count(infoOut *o) { infoCounter(o, "count", 7, "A count."); }
+
+static infoMetric other = {.field = "other", .kind = INFO_LABEL};
+static const infoMetric *const other_row __attribute__((section("info_metrics"), used)) = &other;
 
 static int order[2], resets;
 
@@ -30,26 +36,21 @@ static void resetSecond(void) { order[1] = ++resets; }
 
 /* Registers upper layers before lower ones, and the last position before the first. */
 static void registerAll(void) {
-    static const infoMetric upper_metrics[] = {{"size", "size_bytes", INFO_GAUGE, 0, "A size."}, {.field = NULL}};
-    static const infoMetric lower_metrics[] = {
-        {"other", NULL, INFO_LABEL, 0, NULL}, {"count", NULL, INFO_COUNTER, 0, "A count."}, {.field = NULL}};
     static const infoFields upper[] = {
-        {"shared", 40, .lines = last_lines},
-        {"alone", 10, .write = size},
+        {"shared", 40, last},
+        {"alone", 10, size},
         {.section = NULL},
     };
     static const infoSection sections[] = {
         {"shared", "Shared", 20, INFO_DEFAULT}, {"alone", "Alone", 10, 0}, {.name = NULL}};
     static const infoFields lower[] = {
-        {"shared", 20, .write = size},
-        {"shared", 10, .write = count},
+        {"shared", 20, size},
+        {"shared", 10, count},
         {.section = NULL},
     };
     infoTableAddFields(upper);
     infoTableAddSections(sections);
     infoTableAddFields(lower);
-    infoTableAddMetrics(upper_metrics);
-    infoTableAddMetrics(lower_metrics);
 }
 
 TEST(info_fields_stand_in_their_places) {
@@ -60,19 +61,23 @@ TEST(info_fields_stand_in_their_places) {
     CHECK_EQ_STR(infoTableSection(1)->name, "shared");
     CHECK(infoTableSection(2) == NULL);
     infoTableWrite(infoTableSection(1), &o);
-    CHECK_EQ_STR(text, "count:7\nsize:1536\nsize_human:1.50K\nfourth:x\nfifth:y\n");
+    CHECK_EQ_STR(text, "count:7\nsize:1536\nsize_human:1.50K\nfourth:x\nfifth:0.12\n");
     text[0] = '\0';
     infoTableWrite(infoTableSection(0), &o);
     CHECK_EQ_STR(text, "size:1536\nsize_human:1.50K\n");
 }
 
 TEST(info_metrics_are_found_by_their_field) {
-    static const char *const sorted[] = {"count", "other", "size"};
+    static const char *const sorted[] = {"count", "fifth", "fourth", "other", "size"};
     for (size_t i = 0; i < array_len(sorted); i++) {
         CHECK_EQ_STR(infoMetricAt(i)->field, sorted[i]);
         CHECK(infoMetricFind(sliceStr(sorted[i])) == infoMetricAt(i));
     }
-    CHECK(infoMetricAt(3) == NULL);
+    CHECK(infoMetricAt(5) == NULL);
+    CHECK_EQ_INT(infoMetricAt(0)->kind, INFO_COUNTER);
+    CHECK_EQ_STR(infoMetricAt(1)->family, "share");
+    CHECK_EQ_STR(infoMetricAt(4)->family, "size_bytes");
+    CHECK_EQ_STR(infoMetricAt(4)->help, "A size.");
     CHECK(infoMetricFind(sliceStr("siz")) == NULL && infoMetricFind(sliceStr("")) == NULL);
 }
 
@@ -86,22 +91,21 @@ TEST(info_resets_run_in_the_order_of_their_registration) {
 
 static void homeless(void *arg) {
     unused(arg);
-    static const infoFields fields[] = {{"nowhere", 10, .write = count}, {.section = NULL}};
+    static const infoFields fields[] = {{"nowhere", 10, count}, {.section = NULL}};
     infoTableAddFields(fields);
     infoTableSeal();
 }
 
 static void samePlace(void *arg) {
     unused(arg);
-    static const infoFields fields[] = {{"shared", 20, .write = count}, {.section = NULL}};
+    static const infoFields fields[] = {{"shared", 20, count}, {.section = NULL}};
     infoTableAddFields(fields);
     infoTableSeal();
 }
 
 static void sameMetric(void *arg) {
     unused(arg);
-    static const infoMetric metrics[] = {{"size", NULL, INFO_GAUGE, 0, "A size."}, {.field = NULL}};
-    infoTableAddMetrics(metrics);
+    other.field = "size";
     infoTableSeal();
 }
 

@@ -11,36 +11,34 @@
 
 static const webCounters counters = {.scrapes = 3, .open = 2};
 
-/* Rows as the layers of these INFO fields have them. */
-static const infoMetric metrics[] = {
-    {"arch_bits", NULL, INFO_LABEL, 0, NULL},
-    {"config_file", NULL, INFO_LABEL, 0, NULL},
-    {"connected_slaves", NULL, INFO_GAUGE, 0, "Replicas that are connected."},
-    {"eventloop_duration_sum", "eventloop_duration_seconds", INFO_COUNTER, 6,
-     "Time that main has worked, whichever thread was main."},
-    {"keyspace_hits", NULL, INFO_COUNTER, 0, "Keys that were looked for and found."},
-    {"master_link_status", "master_link_up", INFO_UP, 0, "Whether this replica is connected to its primary."},
-    {"paused_timeout_milliseconds", "paused_timeout_seconds", INFO_GAUGE, 3, "Time until paused clients go on."},
-    {"rdb_last_bgsave_status", "rdb_last_bgsave_ok", INFO_OK, 0, "Whether the last snapshot could be written."},
-    {"redis_git_sha1", NULL, INFO_LABEL, 0, NULL},
-    {"run_id", NULL, INFO_LABEL, 0, NULL},
-    {"total_commands_processed", "commands_processed", INFO_COUNTER, 0, "Commands that were executed."},
-    {"uptime_in_days", NULL, INFO_LEFT_OUT, 0, NULL},
-    {"uptime_in_seconds", NULL, INFO_GAUGE, 0, "Seconds since the server was started."},
-    {"used_cpu_sys", "used_cpu_sys_seconds", INFO_COUNTER, 0, "Processor time in the kernel."},
-    {"used_memory", "used_memory_bytes", INFO_GAUGE, 0, "Memory that is allocated."},
-    {"used_memory_peak_perc", NULL, INFO_GAUGE, 0, "Allocated memory in percent of the most there ever was."},
-    {.field = NULL},
-};
-
 static const webHotKeys *hot_keys;
 
 /* Returns the text of a snapshot with this INFO; the caller frees it by sdsFree(). */
 static sds textOf(const char *info, size_t len, commandLatency *latencies, size_t count, metricsFormat format) {
-    if (!infoMetricAt(0)) {
-        infoTableAddMetrics(metrics);
-        infoTableSeal();
-    }
+    /* As the layers of these INFO fields have them. */
+    INFO_METRIC("arch_bits", INFO_LABEL, .help = NULL);
+    INFO_METRIC("config_file", INFO_LABEL, .help = NULL);
+    INFO_METRIC("connected_slaves", INFO_GAUGE, .help = "Replicas that are connected.");
+    INFO_METRIC("eventloop_duration_sum", INFO_COUNTER, .help = "Time that main has worked, whichever thread was main.",
+                .family = "eventloop_duration_seconds", .shift = 6);
+    INFO_METRIC("keyspace_hits", INFO_COUNTER, .help = "Keys that were looked for and found.");
+    INFO_METRIC("master_link_status", INFO_UP, .help = "Whether this replica is connected to its primary.",
+                .family = "master_link_up");
+    INFO_METRIC("paused_timeout_milliseconds", INFO_GAUGE, .help = "Time until paused clients go on.",
+                .family = "paused_timeout_seconds", .shift = 3);
+    INFO_METRIC("rdb_last_bgsave_status", INFO_OK, .help = "Whether the last snapshot could be written.",
+                .family = "rdb_last_bgsave_ok");
+    INFO_METRIC("redis_git_sha1", INFO_LABEL, .help = NULL);
+    INFO_METRIC("run_id", INFO_LABEL, .help = NULL);
+    INFO_METRIC("total_commands_processed", INFO_COUNTER, .help = "Commands that were executed.",
+                .family = "commands_processed");
+    INFO_METRIC("uptime_in_days", INFO_LEFT_OUT, .help = NULL);
+    INFO_METRIC("uptime_in_seconds", INFO_GAUGE, .help = "Seconds since the server was started.");
+    INFO_METRIC("used_cpu_sys", INFO_COUNTER, .help = "Processor time in the kernel.",
+                .family = "used_cpu_sys_seconds");
+    INFO_METRIC("used_memory", INFO_GAUGE, .help = "Memory that is allocated.", .family = "used_memory_bytes");
+    INFO_METRIC("used_memory_peak_perc", INFO_GAUGE, .help = "Allocated memory in percent of the most there ever was.");
+    if (!infoMetricAt(0)) infoTableSeal();
     metricsSnapshot s = {
         .text = sdsNewLen(info, len), .latencies = latencies, .latencies_count = count, .wall_ms = 1500};
     size_t text_len;
