@@ -58,5 +58,4 @@ static void fcall(client *c, bool read_only) {
 }
 
 void fcallCommand(client *c) { fcall(c, false); }
-
 void fcallRoCommand(client *c) { fcall(c, true); }

@@ -20,17 +20,13 @@
 static const functionEngine *only; /* borrowed, forever */
 
 void functionEngineSet(const functionEngine *engine) { only = engine; }
-
 const functionEngine *functionEngineOnly(void) { return only; }
 
 /* --- Finding ------------------------------------------------------------------------------------------------------ */
 
 static slice libraryName(const void *entry) { return sdsSlice(((const functionLibrary *)entry)->name); }
-
 static slice functionName(const void *entry) { return sdsSlice(((const libraryFunction *)entry)->name); }
-
 static uint64_t hashAnyCase(slice name) { return hashBytesNoCase(name.ptr, name.len); }
-
 static bool sameAnyCase(slice a, slice b) { return a.len == b.len && strncasecmp(a.ptr, b.ptr, a.len) == 0; }
 
 /* Asserts the invariants, before and after each change of a table. */

@@ -88,15 +88,10 @@ enum { CONSTANT_NIL = 0, CONSTANT_BOOLEAN = 1, CONSTANT_NUMBER = 3, CONSTANT_STR
 typedef uint32_t instruction;
 
 static unsigned opcodeOf(instruction i) { return i & 0x3f; }
-
 static unsigned fieldA(instruction i) { return i >> 6 & 0xff; }
-
 static unsigned fieldB(instruction i) { return i >> 23; }
-
 static unsigned fieldC(instruction i) { return i >> 14 & 0x1ff; }
-
 static unsigned fieldBx(instruction i) { return i >> 14; }
-
 static instruction withBx(instruction i, unsigned bx) { return (i & 0x3fff) | bx << 14; }
 
 typedef struct linker {

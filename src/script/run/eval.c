@@ -104,9 +104,6 @@ static void evalSha(client *c, bool read_only) {
 }
 
 void evalCommand(client *c) { eval(c, false); }
-
 void evalRoCommand(client *c) { eval(c, true); }
-
 void evalshaCommand(client *c) { evalSha(c, false); }
-
 void evalshaRoCommand(client *c) { evalSha(c, true); }

@@ -92,9 +92,8 @@ static const optionRow option_rows[] = {
 };
 
 static const optionRow *findOption(const char *name) {
-    for (size_t i = 0; i < array_len(option_rows); i++) {
+    for (size_t i = 0; i < array_len(option_rows); i++)
         if (strcmp(option_rows[i].name, name) == 0) return &option_rows[i];
-    }
     return NULL;
 }
 
@@ -342,9 +341,7 @@ bool benchOptionsParse(benchOptions *o, int argc, char **argv) {
         }
         const optionRow *row = findOption(argv[i]);
         bool bare = row && (row->kind == OPT_FLAG || row->kind == OPT_IGNORED);
-        if (!row || (!bare && i + 1 == argc)) {
-            return refuseOption(argv[i], row != NULL);
-        }
+        if (!row || (!bare && i + 1 == argc)) return refuseOption(argv[i], row != NULL);
         given.row[row - option_rows] = true;
         if (!benchOptionsTakeValue(o, row, bare ? NULL : argv[++i])) return false;
     }

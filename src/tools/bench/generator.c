@@ -114,9 +114,8 @@ static void onReadable(connection *conn);
 
 /* Wakes threads that wait for their schedule, so that they read `stop` again. */
 static void ringThreads(generator *g) {
-    for (int i = 0; i < g->thread_count; i++) {
+    for (int i = 0; i < g->thread_count; i++)
         if (paceIsOn(&g->threads[i].pace)) aeWakeupSend(&g->threads[i].wakeup);
-    }
 }
 
 /* Ends the run with a failure. The first one determines the state. */
@@ -455,9 +454,8 @@ static void onReadable(connection *conn) {
 static void threadMain(void *arg) {
     benchThread *t = arg;
     t->live = t->client_count;
-    for (int i = 0; i < t->client_count; i++) {
+    for (int i = 0; i < t->client_count; i++)
         if (!clientConnect(&t->clients[i])) clientFinish(&t->clients[i]);
-    }
     if (t->live > 0) aeMain(t->loop);
     threadEnds(t->run);
 }

@@ -92,9 +92,8 @@ sds *standardTestWords(const standardTest *test, bool random, int functions, int
     int per_key = *count - 1;
     switch (test->kind) {
     case TEST_MULTI_KEY:
-        for (int key = 1; key < 10; key++) {
+        for (int key = 1; key < 10; key++)
             for (int i = 0; i < per_key; i++) addWord(&words, count, sdsDup(words[1 + i]));
-        }
         break;
     case TEST_FUNCTION_LOAD: addWord(&words, count, functionLibrary(functions)); break;
     case TEST_FCALL:

@@ -122,7 +122,6 @@ typedef struct plot {
 } plot;
 
 static double atX(const plot *p, double value) { return p->x + PLOT_WIDTH * shareOf(&p->across, value); }
-
 static double atY(const plot *p, double value) { return p->y + PLOT_HEIGHT * (1 - shareOf(&p->up, value)); }
 
 static sds catLine(sds out, double x1, double y1, double x2, double y2, const char *style) {

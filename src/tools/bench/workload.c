@@ -42,9 +42,8 @@ static int placeholderAt(const char *p, const char *end) {
         "__rand_int__", "__rand_1st__", "__rand_2nd__", "__rand_3rd__", "__rand_4th__",
         "__rand_5th__", "__rand_6th__", "__rand_7th__", "__rand_8th__", "__rand_9th__"};
     if (end - p < PLACEHOLDER_LEN || memcmp(p, "__rand_", 7) != 0) return -1;
-    for (int kind = 0; kind < PLACEHOLDER_KINDS; kind++) {
+    for (int kind = 0; kind < PLACEHOLDER_KINDS; kind++)
         if (memcmp(p, names[kind], PLACEHOLDER_LEN) == 0) return kind;
-    }
     return -1;
 }
 

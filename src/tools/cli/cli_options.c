@@ -214,15 +214,12 @@ static const char *unquotePattern(const char *text) {
 }
 
 static bool takeFlag(cliOptions *o, const char *word) {
-    for (size_t i = 0; i < array_len(modes); i++) {
+    for (size_t i = 0; i < array_len(modes); i++)
         if (strcmp(word, modes[i].word) == 0) return o->mode = modes[i].mode, true;
-    }
-    for (size_t i = 0; i < array_len(styles); i++) {
+    for (size_t i = 0; i < array_len(styles); i++)
         if (strcmp(word, styles[i].word) == 0) return o->style = styles[i].style, true;
-    }
-    for (size_t i = 0; i < array_len(flags); i++) {
+    for (size_t i = 0; i < array_len(flags); i++)
         if (strcmp(word, flags[i].word) == 0) return *(bool *)((char *)o + flags[i].offset) = true;
-    }
     if (strcmp(word, "-2") == 0) o->resp = 2;
     else if (strcmp(word, "-3") == 0) o->resp = 3;
     else if (strcmp(word, "-4") == 0) o->family = AF_INET;

@@ -20,9 +20,7 @@
 bool datasetOption(cliSession *s, const char *name, const char *value, bool needed) {
     replyValue *v = linkCall(s->link, "REPLCONF", name, value, NULL);
     bool taken = v && !replyIsError(v);
-    if (needed && !taken) {
-        fprintf(stderr, "REPLCONF %s %s failed: %s\n", name, value, v ? v->str : linkError(s->link));
-    }
+    if (needed && !taken) fprintf(stderr, "REPLCONF %s %s failed: %s\n", name, value, v ? v->str : linkError(s->link));
     replyValueFree(v);
     return taken;
 }

@@ -53,9 +53,8 @@ static sds copyText(const replyValue *doc, const char *key) {
 
 static void addGroup(const char *name) {
     if (!*name) return;
-    for (size_t i = 0; i < help.group_count; i++) {
+    for (size_t i = 0; i < help.group_count; i++)
         if (strcmp(help.groups[i], name) == 0) return;
-    }
     help.groups = zrealloc(help.groups, sizeof(sds) * (help.group_count + 1));
     help.groups[help.group_count++] = sdsNew(name);
 }
@@ -135,9 +134,8 @@ void helpLoad(cliSession *s) {
 /* ---- Finding ---------------------------------------------------------------------------------------------------- */
 
 static const helpEntry *findEntry(const char *name) {
-    for (size_t i = 0; i < help.count; i++) {
+    for (size_t i = 0; i < help.count; i++)
         if (strcasecmp(help.entries[i].name, name) == 0) return &help.entries[i];
-    }
     return NULL;
 }
 
@@ -156,9 +154,8 @@ static const helpEntry *findCommand(const sds *words, size_t count, size_t *used
 
 const char *helpNearest(const char *word) {
     suggestion s = {.word = word};
-    for (size_t i = 0; i < help.count; i++) {
+    for (size_t i = 0; i < help.count; i++)
         if (help.entries[i].parent_len == 0) suggestConsider(&s, help.entries[i].name);
-    }
     return s.best;
 }
 
@@ -302,9 +299,8 @@ static void addChoice(lineChoices *c, const char *word, const char *part, bool u
 
 /* Returns true if the last letter of the line is upper case. */
 static bool typedInUpper(const char *line) {
-    for (size_t i = strlen(line); i-- > 0;) {
+    for (size_t i = strlen(line); i-- > 0;)
         if (isalpha((unsigned char)line[i])) return isupper((unsigned char)line[i]);
-    }
     return false;
 }
 
@@ -342,12 +338,10 @@ lineChoices helpChoices(const char *line) {
         c.from++;
         for (size_t i = 0; i < help.group_count; i++) addChoice(&c, help.groups[i], part + 1, false);
     } else if (before == 0) {
-        for (size_t i = 0; i < help.count; i++) {
+        for (size_t i = 0; i < help.count; i++)
             if (help.entries[i].parent_len == 0) addChoice(&c, help.entries[i].name, part, upper);
-        }
-        for (size_t i = 0; t.skip == 0 && *part && i < array_len(own_words); i++) {
+        for (size_t i = 0; t.skip == 0 && *part && i < array_len(own_words); i++)
             addChoice(&c, own_words[i].name, part, upper);
-        }
     } else if (before == 1 && strcasecmp(t.words[0], ":set") == 0) {
         addChoice(&c, "hints", part, false);
         addChoice(&c, "nohints", part, false);
@@ -373,9 +367,8 @@ static sds partNames(const helpEntry *e) {
 }
 
 static sds ownHint(const typedLine *t) {
-    for (size_t i = 0; t->count == 1 && i < array_len(own_words); i++) {
+    for (size_t i = 0; t->count == 1 && i < array_len(own_words); i++)
         if (strcasecmp(own_words[i].name, t->words[0]) == 0) return sdsNew(own_words[i].hint);
-    }
     return NULL;
 }
 

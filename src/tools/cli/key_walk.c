@@ -33,16 +33,14 @@ void keyWalkPrint(const cliSession *s, const char *question) {
 }
 
 const char *keyWalkUnit(const char *type) {
-    for (size_t i = 0; i < array_len(known); i++) {
+    for (size_t i = 0; i < array_len(known); i++)
         if (strcmp(known[i].type, type) == 0) return known[i].unit;
-    }
     return "?";
 }
 
 static const char *lengthCommand(const char *type) {
-    for (size_t i = 0; i < array_len(known); i++) {
+    for (size_t i = 0; i < array_len(known); i++)
         if (strcmp(known[i].type, type) == 0) return known[i].command;
-    }
     return NULL;
 }
 
@@ -50,9 +48,8 @@ static const char *lengthCommand(const char *type) {
 
 static bool areKeys(const replyValue *v) {
     if (!replyIsList(v)) return false;
-    for (size_t i = 0; i < v->count; i++) {
+    for (size_t i = 0; i < v->count; i++)
         if (!replyIsText(&v->items[i])) return false;
-    }
     return true;
 }
 
@@ -119,9 +116,7 @@ static long long nextNumber(keyWalk *w, const char *needed) {
 
 static void askTypes(keyWalk *w) {
     sds bytes = sdsEmpty();
-    for (size_t i = 0; i < w->batch_len; i++) {
-        bytes = RESP_CAT_REQUEST(bytes, sliceStr("TYPE"), w->batch[i].name);
-    }
+    for (size_t i = 0; i < w->batch_len; i++) bytes = RESP_CAT_REQUEST(bytes, sliceStr("TYPE"), w->batch[i].name);
     sendAll(w, bytes);
     for (size_t i = 0; i < w->batch_len; i++) {
         replyValue *v = nextReply(w);
@@ -155,9 +150,8 @@ static void askSizes(keyWalk *w) {
 
 static void askFrequencies(keyWalk *w) {
     sds bytes = sdsEmpty();
-    for (size_t i = 0; i < w->batch_len; i++) {
+    for (size_t i = 0; i < w->batch_len; i++)
         bytes = RESP_CAT_REQUEST(bytes, sliceStr("OBJECT"), sliceStr("FREQ"), w->batch[i].name);
-    }
     sendAll(w, bytes);
     for (size_t i = 0; i < w->batch_len; i++) w->batch[i].frequency = nextNumber(w, "Error");
 }

@@ -57,9 +57,7 @@ static void drawUnit(pen *p, const char *s, size_t len) {
         /* The terminal breaks the row by itself, but it would split the two columns of a control character. */
         p->row++;
         p->col = 0;
-        if (code < 0x20 || code == 0x7f) {
-            if (p->row > p->first) lineScreenEmit(p, "\r\n", 2);
-        }
+        if ((code < 0x20 || code == 0x7f) && p->row > p->first) lineScreenEmit(p, "\r\n", 2);
     }
     p->col += width;
     if (code < 0x20 || code == 0x7f) {

@@ -99,13 +99,9 @@ void lineTextLeft(lineText *t) {
 }
 
 void lineTextRight(lineText *t) { t->cursor = borderAfter(t, t->cursor); }
-
 void lineTextWordLeft(lineText *t) { t->cursor = wordStart(t); }
-
 void lineTextWordRight(lineText *t) { t->cursor = wordEnd(t); }
-
 void lineTextHome(lineText *t) { t->cursor = 0; }
-
 void lineTextEnd(lineText *t) { t->cursor = sdsLen(t->bytes); }
 
 void lineTextDeleteLeft(lineText *t) {
@@ -113,13 +109,9 @@ void lineTextDeleteLeft(lineText *t) {
 }
 
 void lineTextDeleteRight(lineText *t) { removeRange(t, t->cursor, borderAfter(t, t->cursor), false); }
-
 void lineTextCutLeft(lineText *t) { removeRange(t, 0, t->cursor, true); }
-
 void lineTextCutRight(lineText *t) { removeRange(t, t->cursor, sdsLen(t->bytes), true); }
-
 void lineTextCutWordLeft(lineText *t) { removeRange(t, wordStart(t), t->cursor, true); }
-
 void lineTextCutWordRight(lineText *t) { removeRange(t, t->cursor, wordEnd(t), true); }
 
 void lineTextSwap(lineText *t) {

@@ -153,9 +153,8 @@ static int walkKeys(cliSession *s) {
     hotKey *top = zcalloc((size_t)room + 1, sizeof(hotKey));
     keyWalkPrint(s, "which keys are used most");
     keyWalkBegin(&walk, s, NULL, KEY_FREQUENCY);
-    for (size_t n; (n = keyWalkNext(&walk, &facts)) > 0;) {
+    for (size_t n; (n = keyWalkNext(&walk, &facts)) > 0;)
         for (size_t i = 0; i < n; i++) insertHotKey(top, &count, room, &facts[i]);
-    }
     keyWalkMakeRoom(&walk);
     printf("\n-------- Summary --------\n\nSampled %lld keys in the keyspace!\n", walk.seen);
     for (int i = 0; i < count; i++) {

@@ -61,9 +61,8 @@ typedef struct keySurvey {
 } keySurvey;
 
 static typeSum *typeNamed(keySurvey *survey, const char *name) {
-    for (int i = 0; i < survey->type_count; i++) {
+    for (int i = 0; i < survey->type_count; i++)
         if (strcmp(survey->types[i].name, name) == 0) return &survey->types[i];
-    }
     survey->types = zrealloc(survey->types, sizeof(typeSum) * (size_t)(survey->type_count + 1));
     typeSum *t = &survey->types[survey->type_count++];
     *t = (typeSum){.name = sdsNew(name), .unit = survey->by_memory ? "bytes" : keyWalkUnit(name)};
@@ -96,9 +95,8 @@ static void printSurvey(const keySurvey *survey) {
            survey->sampled ? (double)survey->key_bytes / (double)survey->sampled : 0);
     for (int i = 0; i < survey->type_count; i++) {
         const typeSum *t = &survey->types[i];
-        if (t->biggest_key) {
+        if (t->biggest_key)
             printf("Biggest %6s found '%s' has %lld %s\n", t->name, t->biggest_key, t->biggest, t->unit);
-        }
     }
     printf("\n");
     for (int i = 0; i < survey->type_count; i++) {
@@ -128,9 +126,8 @@ int modeBigKeys(cliSession *s, bool by_memory) {
     for (size_t i = 0; i < array_len(usual); i++) typeNamed(&survey, usual[i]);
     keyWalkPrint(s, by_memory ? "which keys take most memory" : "which keys have most elements");
     keyWalkBegin(&walk, s, NULL, by_memory ? KEY_BYTES : KEY_ELEMENTS);
-    for (size_t n; (n = keyWalkNext(&walk, &facts)) > 0;) {
+    for (size_t n; (n = keyWalkNext(&walk, &facts)) > 0;)
         for (size_t i = 0; i < n; i++) surveyKey(&walk, &survey, &facts[i]);
-    }
     keyWalkMakeRoom(&walk);
     printSurvey(&survey);
     drawSpread(&survey);

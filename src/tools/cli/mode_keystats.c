@@ -40,9 +40,8 @@ typedef struct keyStats {
 /* ---- Gathering -------------------------------------------------------------------------------------------------- */
 
 static typeStats *statsOf(keyStats *all, const char *type) {
-    for (int i = 0; i < all->type_count; i++) {
+    for (int i = 0; i < all->type_count; i++)
         if (strcmp(all->types[i].name, type) == 0) return &all->types[i];
-    }
     all->types = zrealloc(all->types, sizeof(typeStats) * (size_t)(all->type_count + 1));
     typeStats *t = &all->types[all->type_count++];
     *t = (typeStats){.name = sdsNew(type), .unit = keyWalkUnit(type), .longest = -1};
@@ -146,14 +145,12 @@ int modeKeyStats(cliSession *s) {
     all.top = zcalloc((size_t)all.top_room + 1, sizeof(heavyKey));
     keyWalkPrint(s, "for memory and elements; Ctrl-C ends it early");
     keyWalkBegin(&walk, s, s->options->cursor, KEY_BYTES | KEY_ELEMENTS);
-    for (size_t n; (n = keyWalkNext(&walk, &facts)) > 0;) {
+    for (size_t n; (n = keyWalkNext(&walk, &facts)) > 0;)
         for (size_t i = 0; i < n; i++) modeKeystatsLookAt(&all, &facts[i]);
-    }
     keyWalkMakeRoom(&walk);
     printStats(&all);
-    if (!keyWalkIsWhole(&walk)) {
+    if (!keyWalkIsWhole(&walk))
         printf("\nNot all keys were looked at: --cursor %s goes on from there.\n", keyWalkCursor(&walk));
-    }
     keyWalkEnd(&walk);
     freeStats(&all);
     return 0;

@@ -16,9 +16,8 @@
  * field:" in the text of INFO; 0 if there is none. */
 static long long infoNumber(const char *info, const char *field) {
     size_t len = strlen(field);
-    for (const char *at = info; (at = strstr(at, field)); at += len) {
+    for (const char *at = info; (at = strstr(at, field)); at += len)
         if ((at == info || at[-1] == '\n') && at[len] == ':') return atoll(at + len + 1);
-    }
     return 0;
 }
 
@@ -51,9 +50,7 @@ int modeStat(cliSession *s) {
     for (long long line = 0; s->options->repeat_given == false || line < s->options->repeat; line++) {
         replyValue *reply = sessionAsk(s, "INFO", NULL);
         const char *info = reply->str ? reply->str : "";
-        if (line % LINES_PER_HEADER == 0) {
-            printf("%s%s\n%s%s\n", terminalStyle("1"), groups, names, terminalStyle("0"));
-        }
+        if (line % LINES_PER_HEADER == 0) printf("%s%s\n%s%s\n", terminalStyle("1"), groups, names, terminalStyle("0"));
         char memory[64], number[64];
         bytes2human(memory, sizeof(memory), (unsigned long long)infoNumber(info, "used_memory"));
         long long now = infoNumber(info, "total_commands_processed");

@@ -199,9 +199,8 @@ static bool wordsAreSecret(const sds *words, int count) {
     bool logs_in = strcasecmp(verb, "hello") == 0 || strcasecmp(verb, "migrate") == 0;
     for (int i = first + 1; i < count; i++) {
         if (logs_in && (strcasecmp(words[i], "auth") == 0 || strcasecmp(words[i], "auth2") == 0)) return true;
-        for (size_t k = 0; config && k < array_len(settings); k++) {
+        for (size_t k = 0; config && k < array_len(settings); k++)
             if (strcasecmp(words[i], settings[k]) == 0) return true;
-        }
     }
     return false;
 }

@@ -153,9 +153,8 @@ static bool repliesText(int argc, const slice *argv) {
         {"cluster", "info"},        {"client", "list"},       {"client", "info"},           {"proxy", "nodes"},
     };
     if (sliceIs(argv[0], "info") || sliceIs(argv[0], "lolwut")) return true;
-    for (size_t i = 0; argc >= 2 && i < array_len(pairs); i++) {
+    for (size_t i = 0; argc >= 2 && i < array_len(pairs); i++)
         if (sliceIs(argv[0], pairs[i][0]) && sliceIs(argv[1], pairs[i][1])) return true;
-    }
     return false;
 }
 

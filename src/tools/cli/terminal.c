@@ -48,9 +48,8 @@ static void restore(void) {
 
 static void onFatal(int sig) {
     restore();
-    for (size_t i = 0; i < array_len(fatal_signals); i++) {
+    for (size_t i = 0; i < array_len(fatal_signals); i++)
         if (fatal_signals[i] == sig) sigaction(sig, &fatal_before[i], NULL);
-    }
     raise(sig);
 }
 

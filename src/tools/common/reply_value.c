@@ -116,9 +116,7 @@ void replyValueFree(replyValue *v) {
 }
 
 bool replyIsError(const replyValue *v) { return v->type == '-'; }
-
 bool replyIsText(const replyValue *v) { return v->type == '$' || v->type == '+' || v->type == '='; }
-
 bool replyIsList(const replyValue *v) { return v->type == '*' || v->type == '~' || v->type == '>' || v->type == '%'; }
 
 const replyValue *replyLookup(const replyValue *v, const char *key) {

@@ -147,9 +147,8 @@ bool linkSend(serverLink *l, int argc, const slice *argv) {
 /* Continues the scan. Returns true if [start, scanned) is a complete reply. */
 static bool scanInput(serverLink *l) {
     bool whole = l->scanner.pending == 0 && l->scanner.skip == 0;
-    if (!whole && sdsLen(l->input) > l->scanned) {
+    if (!whole && sdsLen(l->input) > l->scanned)
         l->scanned += replyScan(&l->scanner, l->input + l->scanned, sdsLen(l->input) - l->scanned, &whole);
-    }
     return whole;
 }
 

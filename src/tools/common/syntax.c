@@ -27,9 +27,8 @@ static char *copyText(const replyValue *v, const char *key) {
 
 static bool hasFlag(const replyValue *arg, const char *flag) {
     const replyValue *flags = replyLookup(arg, "flags");
-    for (size_t i = 0; flags && replyIsList(flags) && i < flags->count; i++) {
+    for (size_t i = 0; flags && replyIsList(flags) && i < flags->count; i++)
         if (flags->items[i].str && strcmp(flags->items[i].str, flag) == 0) return true;
-    }
     return false;
 }
 
@@ -71,9 +70,8 @@ static argNode *nodesFromDocs(const replyValue *list, size_t *count, int depth) 
     *count = 0;
     if (depth > NESTED_MAX || list->count == 0) return NULL;
     argNode *nodes = zcalloc(list->count, sizeof(argNode));
-    for (size_t i = 0; i < list->count; i++) {
+    for (size_t i = 0; i < list->count; i++)
         if (replyIsList(&list->items[i])) nodes[(*count)++] = nodeFromDocs(&list->items[i], depth);
-    }
     return nodes;
 }
 
@@ -233,12 +231,10 @@ static size_t takeNode(const argNode *a, argPlace place, typed *t, size_t at) {
     case ARG_BLOCK: return takeNodes(a->parts, a->part_count, t, at);
     case ARG_ONEOF: break;
     }
-    for (size_t i = 0; i < a->part_count; i++) {
+    for (size_t i = 0; i < a->part_count; i++)
         if (startsWithToken(&a->parts[i], PLACE_OPEN, t->argv[at])) return takeNode(&a->parts[i], PLACE_OPEN, t, at);
-    }
-    for (size_t i = 0; i < a->part_count; i++) {
+    for (size_t i = 0; i < a->part_count; i++)
         if (startsWithValue(&a->parts[i], PLACE_OPEN)) return takeNode(&a->parts[i], PLACE_OPEN, t, at);
-    }
     return at;
 }
 
@@ -261,9 +257,8 @@ static size_t takeNodes(const argNode *nodes, size_t count, typed *t, size_t at)
         size_t next = takeNode(&nodes[i], places[i], t, at);
         if (next == at) break; /* an argument that takes no word: the description makes no sense */
         at = next;
-        for (size_t j = 0; j < i && !nodes[i].optional; j++) {
+        for (size_t j = 0; j < i && !nodes[i].optional; j++)
             if (places[j] == PLACE_OPEN || places[j] == PLACE_AGAIN) places[j] = PLACE_SHUT;
-        }
         places[i] = nodes[i].multiple ? PLACE_AGAIN : PLACE_SHUT;
     }
     if (at == t->argc) {
