@@ -4,8 +4,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "crc64.h"
 #include "endian.h"
-#include "function_dump.h"
-#include "function_engine.h"
+#include "function_table.h"
+#include "function_library.h"
 #include "panic.h"
 #include "rdb_value.h"
 

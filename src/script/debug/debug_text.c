@@ -7,7 +7,7 @@
  * Tests       tests/script/debugger.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "debug_text.h"
+#include "debug_wire.h"
 
 #include "numbers.h"
 

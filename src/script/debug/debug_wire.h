@@ -10,8 +10,8 @@
 #define SCRIPT_DEBUG_WIRE_H
 
 #include "connection.h"
+#include "interpreter.h"
 #include "sds.h"
-#include "slice.h"
 
 #define DEBUG_WORDS_MAX 1024
 
@@ -39,5 +39,12 @@ void debugSendLast(slice bytes);
 typedef enum { DEBUG_COMMAND, DEBUG_GONE, DEBUG_MALFORMED, DEBUG_TOO_LONG } debugInput;
 /* Waits for a command and sets its words, which are valid until the next call. */
 debugInput debugReceive(const slice **words, int *count);
+
+/* --- Values and replies as text (debug_text.c) --- */
+/* Appends the value at `index` to `out` in the form `{[name]=x; }` and returns `out`. Calls no metamethod. Stops once
+ * `out` is longer than `most`. */
+sds debugCatValue(sds out, lua_State *L, int index, size_t most);
+/* Appends a reply, RESP2 or RESP3, to `out` in the form `["a",1]` and returns `out`. Stops as debugCatValue() does. */
+sds debugCatReply(sds out, slice reply, size_t most);
 
 #endif

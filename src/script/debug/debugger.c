@@ -19,7 +19,6 @@
 
 #include "clock.h"
 #include "debug_source.h"
-#include "debug_text.h"
 #include "debug_wire.h"
 #include "lua_values.h"
 #include "numbers.h"

@@ -6,7 +6,7 @@
  * Tests       tests/script/functions.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "fcall.h"
+#include "function_cmds.h"
 
 #include "function_lua.h"
 #include "functions.h"

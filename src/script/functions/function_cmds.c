@@ -8,7 +8,7 @@
 #include "function_cmds.h"
 
 #include "clock.h"
-#include "function_dump.h"
+#include "function_table.h"
 #include "functions.h"
 #include "glob.h"
 #include "object_settings.h"

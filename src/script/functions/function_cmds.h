@@ -11,4 +11,8 @@
 commandHandler functionLoadCommand, functionDeleteCommand, functionFlushCommand, functionListCommand,
     functionStatsCommand, functionDumpCommand, functionRestoreCommand, functionKillCommand;
 
+commandHandler fcallCommand, fcallRoCommand; /* fcall.c */
+/* Computes the command flags of both from the function that they call. */
+commandFlagsFn fcallFlags;
+
 #endif

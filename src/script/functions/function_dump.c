@@ -11,7 +11,7 @@
  * Tests       tests/unit/script/functions/function_dump_test.c, tests/script/functions.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "function_dump.h"
+#include "function_table.h"
 
 #include "dump_payload.h"
 #include "object_settings.h"

@@ -1,4 +1,4 @@
-/* function_library.h -- one library: its name, its text, its functions.
+/* function_library.h -- one library: its name, its text, its functions, and the language that they are written in.
  *
  *   #!lua name=mylib
  *   redis.register_function('myfunc', function(keys, args) return args[1] end)
@@ -10,7 +10,22 @@
 #define SCRIPT_FUNCTION_LIBRARY_H
 
 #include "dict.h"
-#include "function_engine.h"
+#include "sds.h"
+
+typedef struct functionLibrary functionLibrary;
+
+/* The interface that a scripting language implements: it holds the code of functions, runs the text of a library, which
+ * registers its functions, and frees functions again. */
+typedef struct functionEngine {
+    const char *name; /* as replies show it; the first line of a library may write it in any case */
+    /* Runs the text of a library without its first line. It calls functionLibraryAdd() for each function. `limited`
+     * stops it if it takes too long. Returns NULL, or the text of an error, which the caller frees. */
+    sds (*load)(functionLibrary *library, slice code, bool limited);
+    /* Frees a function. */
+    void (*forget)(int function);
+    /* Frees all functions and the state that they have built up; a background thread frees the memory if `async`. */
+    void (*reset)(bool async);
+} functionEngine;
 
 typedef struct libraryFunction {
     sds name;                       /* owns */

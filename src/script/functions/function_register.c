@@ -6,9 +6,9 @@
  * Tests       tests/script/functions.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "function_register.h"
+#include "function_lua.h"
 
-#include "script_error.h"
+#include "lua_values.h"
 #include "script_flags.h"
 
 #include <strings.h>

@@ -47,4 +47,11 @@ size_t functionTableMemory(const functionTable *t);
 void functionEngineSet(const functionEngine *engine);
 const functionEngine *functionEngineOnly(void);
 
+/* --- Libraries as bytes (function_dump.c) --- */
+/* Returns the payload, which the caller frees. */
+sds functionDump(const functionTable *t);
+/* Loads the libraries of a payload of functionDump() into `t`. `relaxed` accepts any RDB version. Returns NULL, or the
+ * text of an error, which the caller frees; the table may then have some of the libraries. */
+sds functionDumpLoad(functionTable *t, slice payload, bool relaxed, functionLoading how) must_check;
+
 #endif

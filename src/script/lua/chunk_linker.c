@@ -27,7 +27,7 @@
  * Tests       tests/unit/script/lua/chunk_linker_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "chunk_linker.h"
+#include "direct_globals.h"
 
 #include "string_buffer.h"
 

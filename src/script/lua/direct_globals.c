@@ -12,7 +12,6 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "direct_globals.h"
 
-#include "chunk_linker.h"
 #include "protected_table.h"
 
 #include <string.h>

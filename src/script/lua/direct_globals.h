@@ -3,7 +3,7 @@
  *
  * The proxy is empty, so each global that is read through it costs a miss and a call of the metatable's __index. This
  * table has the proxy's metatable and a copy of all permanent globals, so only others (KEYS, ARGV, names that do not
- * exist) take that path. It also has the real tables of libraries, under keys that only chunk_linker.h uses. No script
+ * exist) take that path. It also has the real tables of libraries, under keys that only chunkLink() uses. No script
  * may ever get the table itself.
  *
  * Runs on: main.
@@ -25,5 +25,13 @@ void directGlobalsShow(lua_State *L);
 /* Call for a table on the top of the stack that the proxy is about to show: its field `name` is a protected table, and
  * linked scripts must find the real one there. */
 void directGlobalsAddReal(lua_State *L, const char *name);
+
+/* --- chunk_linker.c --- */
+/* Replaces the Lua function on the top of the stack, which was just compiled, by one that does the same with the table
+ * at `direct` as its environment. In that table a library `name` has a second key, the name followed by a zero byte,
+ * whose value is the library's real table instead of its proxy. The new function reads that key where the table cannot
+ * become visible to the script. A function that assigns a global, or that the linker cannot parse, is left as it is.
+ * Throws if there is no memory. */
+void chunkLink(lua_State *L, int direct);
 
 #endif

@@ -8,7 +8,7 @@
  * Tests       tests/unit/script/lib_test.c, tests/script/packing.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "lib_bit.h"
+#include "lua_libraries.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
  * Tests       tests/unit/script/lib_test.c, tests/script/cjson.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "lib_cjson.h"
+#include "lua_libraries.h"
 
 #include "lib_cjson_internal.h"
 

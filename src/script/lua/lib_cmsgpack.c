@@ -11,7 +11,7 @@
  * Tests       tests/unit/script/lib_test.c, tests/script/packing.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "lib_cmsgpack.h"
+#include "lua_libraries.h"
 
 #include "string_buffer.h"
 

@@ -12,7 +12,7 @@
  * Tests       tests/unit/script/lib_test.c, tests/script/sandbox.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "lib_random.h"
+#include "lua_libraries.h"
 
 #include <math.h>
 

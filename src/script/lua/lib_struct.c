@@ -13,7 +13,7 @@
  * Tests       tests/unit/script/lib_test.c, tests/script/packing.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "lib_struct.h"
+#include "lua_libraries.h"
 
 #include "chars.h"
 #include "endian.h"

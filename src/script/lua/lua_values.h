@@ -1,4 +1,4 @@
-/* lua_values.h -- replies as Lua values, and Lua values as replies.
+/* lua_values.h -- replies as Lua values, Lua values as replies, and errors of scripts.
  *
  * Runs on: main.
  *
@@ -27,5 +27,11 @@ void luaReplyValue(lua_State *L, client *c, int resp);
  * written to `digits`. Returns false if it is neither. The text is valid as long as the value and `digits`. */
 #define LUA_ARG_DIGITS 64
 bool luaArgument(lua_State *L, int index, char digits[LUA_ARG_DIGITS], slice *out);
+
+/* --- Errors as tables (script_error.c) --- */
+/* Raises the error {err = text}. */
+int scriptRaise(lua_State *L, const char *text);
+/* lua_CFunction, the error handler of runs: replaces the error on the stack by a table {err, source, line}. */
+int scriptErrorHandler(lua_State *L);
 
 #endif

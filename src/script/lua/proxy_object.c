@@ -10,7 +10,7 @@
  * Tests       tests/script/insecure_api.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "proxy_object.h"
+#include "lua_libraries.h"
 
 #include <string.h>
 

@@ -13,16 +13,9 @@
 #include "sandbox.h"
 
 #include "direct_globals.h"
-#include "lib_bit.h"
-#include "lib_cjson.h"
-#include "lib_cmsgpack.h"
-#include "lib_random.h"
-#include "lib_struct.h"
+#include "lua_libraries.h"
 #include "protected_table.h"
-#include "proxy_object.h"
 #include "safe_functions.h"
-#include "table_functions.h"
-#include "text_functions.h"
 
 static const char real_globals, shown_globals; /* their addresses are keys in the registry */
 

@@ -9,7 +9,7 @@
  * Tests       tests/unit/script/lua/table_functions_test.c, tests/unit/script/lua/safe_functions_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "table_functions.h"
+#include "lua_libraries.h"
 
 #include "protected_table.h"
 

@@ -6,7 +6,7 @@
  * Tests       tests/script/eval.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "eval.h"
+#include "script_cmds.h"
 
 #include "debugger.h"
 #include "eval_cache.h"

@@ -18,7 +18,7 @@
 #include "panic.h"
 #include "sandbox.h"
 #include "script_api.h"
-#include "script_error.h"
+#include "lua_values.h"
 #include "script_flags.h"
 #include "script_run.h"
 #include "script_settings.h"

@@ -13,8 +13,6 @@
 #include "log.h"
 #include "lua_values.h"
 #include "propagate.h"
-#include "script_call.h"
-#include "script_error.h"
 #include "script_run.h"
 #include "version.h"
 

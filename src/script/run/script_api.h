@@ -14,4 +14,12 @@ void scriptApiPush(lua_State *L);
 void scriptApiPushForFunctions(lua_State *L);
 void scriptApiPushForLoading(lua_State *L);
 
+/* --- Commands that a script executes or checks (script_call.c) --- */
+/* lua_CFunctions. call() raises the error of a command, pcall() returns it as a table. */
+int scriptApiCall(lua_State *L);
+int scriptApiPcall(lua_State *L);
+int scriptApiAclCheck(lua_State *L);
+/* Call at startup. */
+void scriptCallInit(void);
+
 #endif

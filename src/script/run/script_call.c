@@ -11,14 +11,13 @@
  * Tests       tests/script/eval.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "script_call.h"
+#include "script_api.h"
 
 #include "command_record.h"
 #include "debugger.h"
 #include "lua_values.h"
 #include "panic.h"
 #include "reply.h"
-#include "script_error.h"
 #include "script_run.h"
 
 #include <string.h>

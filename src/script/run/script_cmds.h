@@ -1,4 +1,4 @@
-/* script_cmds.h -- SCRIPT LOAD, EXISTS, FLUSH, KILL, SHOW, HELP.
+/* script_cmds.h -- EVAL and its variants, SCRIPT LOAD, EXISTS, FLUSH, KILL, SHOW.
  *
  * Runs on: main.
  *
@@ -8,6 +8,10 @@
 
 #include "command_table.h"
 #include "script_run.h"
+
+commandHandler evalCommand, evalRoCommand, evalshaCommand, evalshaRoCommand; /* eval.c */
+/* Compute the command flags of EVAL and EVALSHA from the script that they run. */
+commandFlagsFn evalFlags, evalshaFlags;
 
 commandHandler scriptLoadCommand, scriptExistsCommand, scriptFlushCommand, scriptKillCommand, scriptShowCommand;
 

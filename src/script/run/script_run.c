@@ -27,7 +27,6 @@
 #include "reply.h"
 #include "safe_functions.h"
 #include "sandbox.h"
-#include "script_error.h"
 #include "script_settings.h"
 #include "store_state.h"
 #include "yield.h"

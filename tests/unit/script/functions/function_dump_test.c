@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "crc64.h"
 #include "endian.h"
-#include "function_dump.h"
+#include "function_table.h"
 #include "object_settings.h"
 #include "rdb_value.h"
 #include "toy_engine.h"

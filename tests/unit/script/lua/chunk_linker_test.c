@@ -2,7 +2,7 @@
  * hold.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "chunk_linker.h"
+#include "direct_globals.h"
 
 #include "sandbox_fixture.h"
 #include "sds.h"
