@@ -19,11 +19,6 @@
 
 /* ---- Values ------------------------------------------------------------------------------------------------------ */
 
-static sds catNumber(sds out, double number) {
-    if (number == floor(number) && fabs(number) <= INTEGER_MAX) return sdsCatPrintf(out, "%lld", (long long)number);
-    return sdsCatPrintf(out, "%.14g", number);
-}
-
 /* Returns true if the keys of the table are 1, 2, 3 ... in this order. */
 static bool isArray(lua_State *L, int table) {
     lua_Number expected = 1;
@@ -55,11 +50,15 @@ static sds catTable(sds out, lua_State *L, int table, size_t most, int depth) {
 static sds catValue(sds out, lua_State *L, int index, size_t most, int depth) {
     size_t len;
     const char *text;
+    lua_Number number;
     if (depth == DEPTH_MAX || !lua_checkstack(L, 6)) return sdsCat(out, "<max recursion level reached! Nested table?>");
     switch (lua_type(L, index)) {
     case LUA_TSTRING: text = lua_tolstring(L, index, &len); return sdsCatLen(out, text, len < most ? len : most);
     case LUA_TBOOLEAN: return sdsCat(out, lua_toboolean(L, index) ? "true" : "false");
-    case LUA_TNUMBER: return catNumber(out, lua_tonumber(L, index));
+    case LUA_TNUMBER:
+        number = lua_tonumber(L, index);
+        if (number == floor(number) && fabs(number) <= INTEGER_MAX) return sdsCatPrintf(out, "%lld", (long long)number);
+        return sdsCatPrintf(out, "%.14g", number);
     case LUA_TNIL: return sdsCat(out, "nil");
     case LUA_TTABLE: return catTable(out, L, index, most, depth + 1);
     default: return sdsCatPrintf(out, " \"%s@%p\"", luaL_typename(L, index), lua_topointer(L, index));

@@ -165,11 +165,10 @@ static int runEval(lua_State *L) {
     }
     lua_pushlstring(L, code, sdsLen(code)); /* from here on the collector frees it, even after an error */
     sdsFree(code);
-    size_t len;
-    const char *text = lua_tolstring(L, -1, &len);
-    if (interpreterLoad(L, sliceOf(text, len), "@ldb_eval") != 0) {
+    slice text = luaText(L, -1);
+    if (interpreterLoad(L, text, "@ldb_eval") != 0) {
         lua_pop(L, 1);
-        if (interpreterLoad(L, sliceOf(text + before, len - before), "@ldb_eval") != 0) {
+        if (interpreterLoad(L, sliceOf(text.ptr + before, text.len - before), "@ldb_eval") != 0) {
             debugPrintCut(sdsCat(sdsNew("Error compiling code: "), lua_tostring(L, -1)));
             return 0;
         }
@@ -249,11 +248,6 @@ static void doMaxlen(const slice *words, int count) {
     }
 }
 
-static void doList(const slice *words, int count) {
-    int line = count > 1 ? numberOf(words[1]) : 0;
-    debugPrintLinesAround(line > 0 ? line : session.line, count > 2 ? numberOf(words[2]) : LIST_CONTEXT, session.line);
-}
-
 static void doPrint(lua_State *L, const slice *words, int count) {
     if (count == 1) sayLocals(L);
     else if (pushVariable(L, words[1])) sayValue(L, "<value> ", NULL);
@@ -308,12 +302,16 @@ static debugAction parseDebugCommand(const slice *words, int count) {
 
 /* Executes a command of the client. Returns false if the script is to continue. */
 static bool dispatchCommand(lua_State *L, const slice *words, int count) {
+    int first = count > 1 ? numberOf(words[1]) : 0;
     switch (parseDebugCommand(words, count)) {
     case DO_STEP: session.stepping = true; return false;
     case DO_CONTINUE: return false;
     case DO_ABORT: session.end = "ERR script aborted for user request"; return false;
     case DO_HELP: doHelp(); break;
-    case DO_LIST: doList(words, count); break;
+    case DO_LIST:
+        debugPrintLinesAround(first > 0 ? first : session.line, count > 2 ? numberOf(words[2]) : LIST_CONTEXT,
+                              session.line);
+        break;
     case DO_WHOLE: debugPrintLinesAround(1, INT_MAX, session.line); break;
     case DO_PRINT: doPrint(L, words, count); break;
     case DO_BREAK:

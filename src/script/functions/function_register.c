@@ -32,13 +32,6 @@ void functionRegisterFor(functionLibrary *library) {
 
 const char *functionRegisterRefused(void) { return loading.refused; }
 
-/* Returns the string or number at `index`, which becomes a string on the stack. */
-static slice textAt(lua_State *L, int index) {
-    slice text;
-    text.ptr = lua_tolstring(L, index, &text.len);
-    return text;
-}
-
 static uint32_t flagByName(const char *name) {
     for (unsigned i = 0; i < SCRIPT_FLAGS; i++)
         if (strcasecmp(name, scriptFlagName(i)) == 0) return 1u << i;
@@ -69,13 +62,13 @@ static void readNamed(lua_State *L, const char *key, description *d) {
             scriptRaise(L, "ERR function_name argument given to server.register_function must be a string");
         lua_pushvalue(L, -1);
         lua_replace(L, 2);
-        d->name = textAt(L, 2);
+        d->name = luaText(L, 2);
     } else if (strcasecmp(key, "description") == 0) {
         if (!lua_isstring(L, -1))
             scriptRaise(L, "ERR description argument given to server.register_function must be a string");
         lua_pushvalue(L, -1);
         lua_replace(L, 3);
-        d->text = textAt(L, 3);
+        d->text = luaText(L, 3);
     } else if (strcasecmp(key, "callback") == 0) {
         if (!lua_isfunction(L, -1))
             scriptRaise(L, "ERR callback argument given to server.register_function must be a function");
@@ -112,7 +105,7 @@ static void readTable(lua_State *L, description *d) {
 static void readPair(lua_State *L, description *d) {
     if (!lua_isstring(L, 1)) scriptRaise(L, "ERR first argument to server.register_function must be a string");
     if (!lua_isfunction(L, 2)) scriptRaise(L, "ERR second argument to server.register_function must be a function");
-    d->name = textAt(L, 1);
+    d->name = luaText(L, 1);
     d->callback = 2;
 }
 

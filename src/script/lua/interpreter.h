@@ -39,6 +39,12 @@ size_t interpreterMemoryMax(lua_State *L);
  * ("@user_script"). Pushes the function or the text of the error, and returns the result of lua_load(). Throws if there
  * is no memory. */
 int interpreterLoad(lua_State *L, slice text, const char *name);
+/* Returns the string or number at `index`, which becomes a string on the stack; a slice that is NULL for other values. */
+static inline slice luaText(lua_State *L, int index) {
+    slice text;
+    text.ptr = lua_tolstring(L, index, &text.len);
+    return text;
+}
 /* Calls `f` without the memory limit, and ends the process if there is no memory: for calls that must succeed after a
  * script, however much that has allocated. */
 void interpreterMust(lua_State *L, lua_CFunction f);

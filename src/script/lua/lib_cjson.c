@@ -22,8 +22,8 @@ static cjsonSettings *arguments(lua_State *L, int count) {
     return cjsonSettingsOf(L);
 }
 
-/* Stores the argument if it is given, and pushes the stored value. */
-static void integer(lua_State *L, int index, int *value, int min, int max) {
+/* Store the argument if it is given, push the stored value, and return 1, the number of results. */
+static int integer(lua_State *L, int index, int *value, int min, int max) {
     if (!lua_isnil(L, index)) {
         int given = luaL_checkint(L, index);
         if (given < min || given > max)
@@ -31,50 +31,23 @@ static void integer(lua_State *L, int index, int *value, int min, int max) {
         *value = given;
     }
     lua_pushinteger(L, *value);
+    return 1;
 }
 
-static void choice(lua_State *L, int index, int *value, const char *const *names) {
+static int choice(lua_State *L, int index, int *value, const char *const *names) {
     if (lua_isboolean(L, index)) *value = lua_toboolean(L, index);
     else if (!lua_isnil(L, index)) *value = luaL_checkoption(L, index, NULL, names);
     if (*value <= INVALID_ON) lua_pushboolean(L, *value);
     else lua_pushstring(L, names[*value]);
-}
-
-static int encodeMaxDepth(lua_State *L) {
-    cjsonSettings *s = arguments(L, 1);
-    integer(L, 1, &s->encode_max_depth, 1, INT_MAX);
     return 1;
 }
 
-static int decodeMaxDepth(lua_State *L) {
-    cjsonSettings *s = arguments(L, 1);
-    integer(L, 1, &s->decode_max_depth, 1, INT_MAX);
-    return 1;
-}
-
-static int numberPrecision(lua_State *L) {
-    cjsonSettings *s = arguments(L, 1);
-    integer(L, 1, &s->number_precision, 1, 14);
-    return 1;
-}
-
-static int keepBuffer(lua_State *L) {
-    cjsonSettings *s = arguments(L, 1);
-    choice(L, 1, &s->keep_buffer, switch_names);
-    return 1;
-}
-
-static int encodeInvalid(lua_State *L) {
-    cjsonSettings *s = arguments(L, 1);
-    choice(L, 1, &s->encode_invalid, invalid_names);
-    return 1;
-}
-
-static int decodeInvalid(lua_State *L) {
-    cjsonSettings *s = arguments(L, 1);
-    choice(L, 1, &s->decode_invalid, switch_names);
-    return 1;
-}
+static int encodeMaxDepth(lua_State *L) { return integer(L, 1, &arguments(L, 1)->encode_max_depth, 1, INT_MAX); }
+static int decodeMaxDepth(lua_State *L) { return integer(L, 1, &arguments(L, 1)->decode_max_depth, 1, INT_MAX); }
+static int numberPrecision(lua_State *L) { return integer(L, 1, &arguments(L, 1)->number_precision, 1, 14); }
+static int keepBuffer(lua_State *L) { return choice(L, 1, &arguments(L, 1)->keep_buffer, switch_names); }
+static int encodeInvalid(lua_State *L) { return choice(L, 1, &arguments(L, 1)->encode_invalid, invalid_names); }
+static int decodeInvalid(lua_State *L) { return choice(L, 1, &arguments(L, 1)->decode_invalid, switch_names); }
 
 static int sparseArray(lua_State *L) {
     cjsonSettings *s = arguments(L, 3);

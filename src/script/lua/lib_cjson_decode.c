@@ -292,6 +292,17 @@ static void gatherArray(lua_State *L, int count) {
     for (int i = count; i > 0; i--) lua_rawseti(L, first, i);
 }
 
+/* Reads what follows an element, and the first token of the next one. Returns false at the end of the container. */
+static bool nextElement(lua_State *L, decoder *d, token *t, tokenKind end) {
+    next(d, t);
+    if (t->kind == end) return false;
+    if (t->kind != COMMA)
+        libCjsonDecodeExpected(L, end == OBJECT_END ? "comma or object end" : "comma or array end", t);
+    next(d, t);
+    if (t->kind == end) libCjsonDecodeExpected(L, end == OBJECT_END ? "object key string" : "value", t);
+    return true;
+}
+
 static void pushObject(lua_State *L, decoder *d) {
     token t;
     int waiting = 0;
@@ -299,7 +310,7 @@ static void pushObject(lua_State *L, decoder *d) {
     bool waits = canWait(L, d);
     if (!waits) lua_newtable(L);
     next(d, &t);
-    while (t.kind != OBJECT_END) {
+    for (bool more = t.kind != OBJECT_END; more; more = nextElement(L, d, &t, OBJECT_END)) {
         if (t.kind != STRING) libCjsonDecodeExpected(L, "object key string", &t);
         lua_pushlstring(L, t.text.ptr, t.text.len);
         next(d, &t);
@@ -312,11 +323,6 @@ static void pushObject(lua_State *L, decoder *d) {
             gatherObject(L, waiting);
             waits = false;
         }
-        next(d, &t);
-        if (t.kind == OBJECT_END) break;
-        if (t.kind != COMMA) libCjsonDecodeExpected(L, "comma or object end", &t);
-        next(d, &t);
-        if (t.kind == OBJECT_END) libCjsonDecodeExpected(L, "object key string", &t);
     }
     if (waits) gatherObject(L, waiting);
     d->depth--;
@@ -329,7 +335,8 @@ static void pushArray(lua_State *L, decoder *d) {
     bool waits = canWait(L, d);
     if (!waits) lua_newtable(L);
     next(d, &t);
-    for (int i = 1; t.kind != ARRAY_END; i++) {
+    bool more = t.kind != ARRAY_END;
+    for (int i = 1; more; i++, more = nextElement(L, d, &t, ARRAY_END)) {
         pushValue(L, d, &t);
         if (!waits) {
             lua_rawseti(L, -2, i);
@@ -337,11 +344,6 @@ static void pushArray(lua_State *L, decoder *d) {
             gatherArray(L, waiting);
             waits = false;
         }
-        next(d, &t);
-        if (t.kind == ARRAY_END) break;
-        if (t.kind != COMMA) libCjsonDecodeExpected(L, "comma or array end", &t);
-        next(d, &t);
-        if (t.kind == ARRAY_END) libCjsonDecodeExpected(L, "value", &t);
     }
     if (waits) gatherArray(L, waiting);
     d->depth--;

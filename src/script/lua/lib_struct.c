@@ -65,11 +65,6 @@ static void setAlign(lua_State *L, format *f) {
     f->align = align;
 }
 
-/* Returns true for letters and digits without a meaning, which only struct.size ignores. */
-static bool isNothing(const option *o) {
-    return isascii((unsigned char)o->letter) && isalnum((unsigned char)o->letter);
-}
-
 static void libStructRefuse(lua_State *L, const option *o) {
     luaL_argerror(L, 1, lua_pushfstring(L, "invalid format option '%c'", o->letter));
 }
@@ -114,10 +109,6 @@ static format formatArgument(lua_State *L) { return (format){.at = luaL_checkstr
 
 /* --- Packing ------------------------------------------------------------------------------------------------------ */
 
-static void addZeros(stringBuffer *b, size_t count) {
-    while (count--) stringBufferAddByte(b, '\0');
-}
-
 static uint64_t integerOf(lua_Number n) {
     if (n < 0) return n > -9223372036854775808.0 ? (uint64_t)(int64_t)n : (uint64_t)1 << 63;
     return n < 18446744073709551616.0 ? (uint64_t)n : 0;
@@ -137,14 +128,9 @@ static void addInteger(stringBuffer *b, uint64_t n, size_t size, bool big_endian
 }
 
 static void addFloat(stringBuffer *b, const void *value, size_t size, bool big_endian) {
+    const char *p = value;
     char bytes[sizeof(double)];
-    memcpy(bytes, value, size);
-    if (big_endian)
-        for (size_t i = 0; i < size / 2; i++) {
-            char byte = bytes[i];
-            bytes[i] = bytes[size - 1 - i];
-            bytes[size - 1 - i] = byte;
-        }
+    for (size_t i = 0; i < size; i++) bytes[i] = p[big_endian ? size - 1 - i : i];
     stringBufferAdd(b, bytes, size);
 }
 
@@ -189,7 +175,7 @@ static int structPack(lua_State *L) {
         if (!o.letter) continue;
         if (!o.known) libStructRefuse(L, &o);
         size_t pad = padding(&o, total);
-        addZeros(&b, pad);
+        for (size_t i = 0; i < pad; i++) stringBufferAddByte(&b, '\0');
         total += pad + addValue(L, &b, &f, &o, &index);
     }
     stringBufferPush(&b);
@@ -305,7 +291,8 @@ static int structSize(lua_State *L) {
     size_t total = 0;
     while (nextOption(L, &f, &o)) {
         if (!o.letter) continue;
-        if (!o.known && !isNothing(&o)) libStructRefuse(L, &o);
+        bool ignored = isascii((unsigned char)o.letter) && isalnum((unsigned char)o.letter); /* here only */
+        if (!o.known && !ignored) libStructRefuse(L, &o);
         luaL_argcheck(L, o.letter != 's', 1, "option 's' has no fixed size");
         luaL_argcheck(L, o.letter != 'c' || o.size, 1, "option 'c0' has no fixed size");
         total += padding(&o, total) + o.size;

@@ -49,7 +49,7 @@ static size_t numberText(lua_Number n, char digits[LUA_ARG_DIGITS]) {
 bool luaArgument(lua_State *L, int index, char digits[LUA_ARG_DIGITS], slice *out) {
     int type = lua_type(L, index);
     if (likely(type == LUA_TSTRING)) {
-        out->ptr = lua_tolstring(L, index, &out->len);
+        *out = luaText(L, index);
         return true;
     }
     if (type != LUA_TNUMBER) return false;
@@ -73,12 +73,6 @@ static bool pushField(lua_State *L, const char *name, int type) {
     return false;
 }
 
-static slice textOf(lua_State *L) {
-    slice text;
-    text.ptr = lua_tolstring(L, -1, &text.len);
-    return text;
-}
-
 /* Replies with {err = text}: the text is the whole line after the '-'. */
 static bool replyError(lua_State *L, client *c) {
     lua_pushliteral(L, "ignore_error_stats_update");
@@ -89,15 +83,15 @@ static bool replyError(lua_State *L, client *c) {
     lua_pushliteral(L, "-");
     lua_insert(L, -2);
     lua_concat(L, 2);
-    if (counted) addReplyErrorCounted(c, textOf(L));
-    else addReplyErrorOfScript(c, textOf(L));
+    if (counted) addReplyErrorCounted(c, luaText(L, -1));
+    else addReplyErrorOfScript(c, luaText(L, -1));
     lua_pop(L, 1);
     return true;
 }
 
 static bool replyStatus(lua_State *L, client *c) {
     if (!pushField(L, "ok", LUA_TSTRING)) return false;
-    addReplyLine(c, "+", textOf(L));
+    addReplyLine(c, "+", luaText(L, -1));
     lua_pop(L, 1);
     return true;
 }
@@ -134,7 +128,7 @@ static bool replyPairs(lua_State *L, client *c, int resp, const char *name, bool
 
 static bool replyBigNumber(lua_State *L, client *c) {
     if (!pushField(L, "big_number", LUA_TSTRING)) return false;
-    slice digits = textOf(L);
+    slice digits = luaText(L, -1);
     char length[32];
     snprintf(length, sizeof(length), "$%zu\r\n", digits.len);
     if (c->resp < 3) addReplyProto(c, length, strlen(length));
@@ -147,12 +141,12 @@ static bool replyVerbatim(lua_State *L, client *c) {
     if (!pushField(L, "verbatim_string", LUA_TTABLE)) return false;
     bool whole = false;
     if (pushField(L, "string", LUA_TSTRING)) {
-        slice text = textOf(L);
+        slice text = luaText(L, -1);
         lua_pushliteral(L, "format");
         lua_rawget(L, -3);
         if (lua_type(L, -1) == LUA_TSTRING) {
             char ext[3] = {' ', ' ', ' '};
-            slice format = textOf(L);
+            slice format = luaText(L, -1);
             memcpy(ext, format.ptr, format.len < 3 ? format.len : 3);
             addReplyVerbatim(c, text, ext);
             whole = true;
@@ -190,7 +184,7 @@ static void replyTop(lua_State *L, client *c, int resp) {
         return;
     }
     switch (lua_type(L, -1)) {
-    case LUA_TSTRING: addReplyBulk(c, textOf(L)); break;
+    case LUA_TSTRING: addReplyBulk(c, luaText(L, -1)); break;
     case LUA_TNUMBER: addReplyLongLong(c, integerOf(lua_tonumber(L, -1))); break;
     case LUA_TBOOLEAN:
         if (resp > 2) addReplyBool(c, lua_toboolean(L, -1));

@@ -110,12 +110,6 @@ static void pushArray(lua_State *L, replyInput *in) {
     }
 }
 
-/* Stores a pair in the table, unless its key is nil, which cannot be a key. */
-static void setUnlessNil(lua_State *L) {
-    if (lua_isnil(L, -2)) lua_pop(L, 2);
-    else lua_rawset(L, -3);
-}
-
 static void pushPairs(lua_State *L, replyInput *in, const char *name, bool has_values) {
     long long count = lineNumber(in);
     lua_createtable(L, 0, 1);
@@ -124,7 +118,8 @@ static void pushPairs(lua_State *L, replyInput *in, const char *name, bool has_v
         pushReply(L, in);
         if (!has_values) lua_pushboolean(L, 1);
         else pushReply(L, in);
-        setUnlessNil(L);
+        if (lua_isnil(L, -2)) lua_pop(L, 2); /* cannot be a key */
+        else lua_rawset(L, -3);
     }
     lua_setfield(L, -2, name);
 }

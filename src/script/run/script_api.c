@@ -28,23 +28,20 @@ static int wrongReply(lua_State *L) {
 
 static int apiStatusReply(lua_State *L) {
     if (lua_gettop(L) != 1 || lua_type(L, 1) != LUA_TSTRING) return wrongReply(L);
-    slice text;
-    text.ptr = lua_tolstring(L, 1, &text.len);
-    luaPushField(L, "ok", text);
+    luaPushField(L, "ok", luaText(L, 1));
     return 1;
 }
 
 /* Removes a leading '-'; a text without a code gets "ERR". */
 static int apiErrorReply(lua_State *L) {
     if (lua_gettop(L) != 1 || lua_type(L, 1) != LUA_TSTRING) return wrongReply(L);
-    slice text;
-    text.ptr = lua_tolstring(L, 1, &text.len);
+    slice text = luaText(L, 1);
     if (text.len && text.ptr[0] == '-') text = sliceOf(text.ptr + 1, text.len - 1);
     if (!memchr(text.ptr, ' ', text.len)) {
         lua_pushliteral(L, "ERR ");
         lua_pushlstring(L, text.ptr, text.len);
         lua_concat(L, 2);
-        text.ptr = lua_tolstring(L, -1, &text.len);
+        text = luaText(L, -1);
     }
     luaPushField(L, "err", text);
     return 1;
@@ -55,9 +52,8 @@ static int apiErrorReply(lua_State *L) {
 static int apiSha1hex(lua_State *L) {
     if (lua_gettop(L) != 1) return scriptRaise(L, "ERR wrong number of arguments");
     char hex[41];
-    size_t len;
-    const char *bytes = lua_tolstring(L, 1, &len);
-    sha1Hex(hex, bytes ? bytes : "", bytes ? len : 0);
+    slice bytes = luaText(L, 1);
+    sha1Hex(hex, bytes.ptr ? bytes.ptr : "", bytes.len);
     lua_pushlstring(L, hex, 40);
     return 1;
 }
@@ -135,24 +131,17 @@ static void setNumbers(lua_State *L, const namedNumber *numbers, size_t count) {
     }
 }
 
-static void setLevelsAndVersions(lua_State *L) {
-    static const namedNumber numbers[] = {{"LOG_DEBUG", 0},
-                                          {"LOG_VERBOSE", 1},
-                                          {"LOG_NOTICE", 2},
-                                          {"LOG_WARNING", 3},
-                                          {"REDIS_VERSION_NUM", REDIS_COMPATIBLE_VERSION_NUMBER},
-                                          {"VALKEY_VERSION_NUM", VALKEY_VERSION_NUMBER}};
-    setNumbers(L, numbers, array_len(numbers));
-}
-
-static void setTargets(lua_State *L) {
-    static const namedNumber numbers[] = {{"REPL_NONE", REPL_NONE},
-                                          {"REPL_AOF", REPL_AOF},
-                                          {"REPL_SLAVE", REPL_REPLICA},
-                                          {"REPL_REPLICA", REPL_REPLICA},
-                                          {"REPL_ALL", REPL_ALL}};
-    setNumbers(L, numbers, array_len(numbers));
-}
+static const namedNumber levels_and_versions[] = {{"LOG_DEBUG", 0},
+                                                  {"LOG_VERBOSE", 1},
+                                                  {"LOG_NOTICE", 2},
+                                                  {"LOG_WARNING", 3},
+                                                  {"REDIS_VERSION_NUM", REDIS_COMPATIBLE_VERSION_NUMBER},
+                                                  {"VALKEY_VERSION_NUM", VALKEY_VERSION_NUMBER}};
+static const namedNumber targets[] = {{"REPL_NONE", REPL_NONE},
+                                      {"REPL_AOF", REPL_AOF},
+                                      {"REPL_SLAVE", REPL_REPLICA},
+                                      {"REPL_REPLICA", REPL_REPLICA},
+                                      {"REPL_ALL", REPL_ALL}};
 
 static void setTexts(lua_State *L) {
     const struct {
@@ -165,8 +154,7 @@ static void setTexts(lua_State *L) {
     }
 }
 
-/* Adds the functions that both scripts and functions have. */
-static void pushCommon(lua_State *L) {
+void scriptApiPushForFunctions(lua_State *L) {
     static const luaL_Reg functions[] = {{"call", scriptApiCall},
                                          {"pcall", scriptApiPcall},
                                          {"acl_check_cmd", scriptApiAclCheck},
@@ -179,24 +167,22 @@ static void pushCommon(lua_State *L) {
                                          {NULL, NULL}};
     lua_newtable(L);
     luaL_register(L, NULL, functions);
-    setTargets(L);
-    setLevelsAndVersions(L);
+    setNumbers(L, targets, array_len(targets));
+    setNumbers(L, levels_and_versions, array_len(levels_and_versions));
     setTexts(L);
 }
 
 void scriptApiPush(lua_State *L) {
     static const luaL_Reg functions[] = {
         {"replicate_commands", apiReplicateCommands}, {"breakpoint", apiBreakpoint}, {"debug", apiDebug}, {NULL, NULL}};
-    pushCommon(L);
+    scriptApiPushForFunctions(L);
     luaL_register(L, NULL, functions);
 }
-
-void scriptApiPushForFunctions(lua_State *L) { pushCommon(L); }
 
 void scriptApiPushForLoading(lua_State *L) {
     lua_newtable(L);
     lua_pushcfunction(L, apiLog);
     lua_setfield(L, -2, "log");
-    setLevelsAndVersions(L);
+    setNumbers(L, levels_and_versions, array_len(levels_and_versions));
     setTexts(L);
 }

@@ -8,10 +8,10 @@
 
 #include "interpreter.h"
 
-/* Push the table: for scripts, for functions, and for a library while it is loaded. The last one lacks
+/* Push the table: for functions, for scripts, which have more, and for a library while it is loaded. The last one lacks
  * register_function(), which the caller adds. */
-void scriptApiPush(lua_State *L);
 void scriptApiPushForFunctions(lua_State *L);
+void scriptApiPush(lua_State *L);
 void scriptApiPushForLoading(lua_State *L);
 
 /* --- Commands that a script executes or checks (script_call.c) --- */
