@@ -1,4 +1,4 @@
-/* function_cmds.c -- FUNCTION LOAD, DELETE, FLUSH, LIST, STATS, DUMP, RESTORE, KILL, HELP.
+/* function_cmds.c -- FUNCTION LOAD, DELETE, FLUSH, LIST, STATS, DUMP, RESTORE, KILL; FCALL, FCALL_RO.
  *
  * Owns        nothing.
  * Threads     main.
@@ -8,9 +8,10 @@
 #include "function_cmds.h"
 
 #include "clock.h"
-#include "function_table.h"
+#include "function_lua.h"
 #include "functions.h"
 #include "glob.h"
+#include "monitor.h"
 #include "object_settings.h"
 #include "reply.h"
 #include "script_cmds.h"
@@ -246,3 +247,32 @@ void functionStatsCommand(client *c) {
 }
 
 void functionKillCommand(client *c) { scriptReplyKilled(c, scriptKill(true)); }
+
+/* --- FCALL -------------------------------------------------------------------------------------------------------- */
+
+uint32_t fcallFlags(uint32_t flags, const slice *argv, uint32_t argc) {
+    unused(argc);
+    const libraryFunction *f = functionTableFind(functionsInUse(), argv[SCRIPT_ARG]);
+    return f ? scriptCommandFlags(flags, f->flags) : flags;
+}
+
+static void fcall(client *c, bool read_only) {
+    uint32_t keys;
+    if (unlikely(monitor_count > 0)) monitorFeed(c); /* MONITOR shows the function's own commands after it */
+    const libraryFunction *f = functionTableFind(functionsInUse(), c->argv[SCRIPT_ARG]);
+    if (!f) {
+        addReplyError(c, "Function not found");
+        return;
+    }
+    if (!scriptReadKeyCount(c, "Bad number of keys provided", &keys)) return;
+    const scriptCall call = {.in = functionLuaInterpreter(),
+                             .function = f->function,
+                             .flags = f->flags,
+                             .name = f->name,
+                             .read_only = read_only,
+                             .keys = keys};
+    scriptCallRun(c, &call);
+}
+
+void fcallCommand(client *c) { fcall(c, false); }
+void fcallRoCommand(client *c) { fcall(c, true); }

@@ -1,4 +1,4 @@
-/* function_cmds.h -- FUNCTION LOAD, DELETE, FLUSH, LIST, STATS, DUMP, RESTORE, KILL, HELP.
+/* function_cmds.h -- FUNCTION LOAD, DELETE, FLUSH, LIST, STATS, DUMP, RESTORE, KILL; FCALL, FCALL_RO.
  *
  * Runs on: main.
  *
@@ -11,7 +11,7 @@
 commandHandler functionLoadCommand, functionDeleteCommand, functionFlushCommand, functionListCommand,
     functionStatsCommand, functionDumpCommand, functionRestoreCommand, functionKillCommand;
 
-commandHandler fcallCommand, fcallRoCommand; /* fcall.c */
+commandHandler fcallCommand, fcallRoCommand;
 /* Computes the command flags of both from the function that they call. */
 commandFlagsFn fcallFlags;
 

@@ -111,16 +111,14 @@ functionLibrary *functionLibraryCreate(slice text, const libraryHead *head, cons
     return NULL;
 }
 
-static void forgetFunctions(const functionLibrary *library) {
-    dictIterator it;
-    const libraryFunction *f;
-    dictIterBegin(&it, library->functions, false);
-    while ((f = dictIterNext(&it))) library->engine->forget(f->function);
-    dictIterEnd(&it);
-}
-
 void functionLibraryFree(functionLibrary *library, bool forget) {
-    if (forget) forgetFunctions(library);
+    if (forget) {
+        dictIterator it;
+        const libraryFunction *f;
+        dictIterBegin(&it, library->functions, false);
+        while ((f = dictIterNext(&it))) library->engine->forget(f->function);
+        dictIterEnd(&it);
+    }
     dictRelease(library->functions);
     sdsFree(library->name);
     sdsFree(library->text);

@@ -15,7 +15,6 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "function_lua.h"
 
-#include "bio.h"
 #include "clock.h"
 #include "direct_globals.h"
 #include "lua_values.h"
@@ -25,8 +24,6 @@
 #include "script_api.h"
 #include "safe_functions.h"
 #include "script_run.h"
-#include "script_settings.h"
-#include "zmalloc.h"
 
 #define LOAD_MS_MAX 500
 
@@ -56,29 +53,16 @@ static int makeGlobals(lua_State *L) {
     return 0;
 }
 
-static void openInterpreter(void) {
-    lua.in = zmalloc(sizeof(*lua.in));
-    interpreterInit(lua.in);
-    if (!sandboxOpen(lua.in, script_settings.lua_enable_insecure_api, scriptApiPushForFunctions) ||
-        lua_cpcall(lua.in->L, makeGlobals, NULL) != 0)
-        serverPanic("There is no memory for a Lua interpreter.");
-    scriptRunPrepare(lua.in);
+void functionLuaInit(void) {
+    lua.in = scriptInterpreterCreate(scriptApiPushForFunctions);
+    if (lua_cpcall(lua.in->L, makeGlobals, NULL) != 0) serverPanic("There is no memory for a Lua interpreter.");
 }
-
-void functionLuaInit(void) { openInterpreter(); }
 
 interpreter *functionLuaInterpreter(void) { return lua.in; }
 
-static void closeInterpreter(void *arg) {
-    interpreterFree(arg);
-    zfree(arg);
-}
-
 static void functionLuaReset(bool async) {
-    interpreter *old = lua.in;
-    openInterpreter();
-    if (async) bioSubmit(BIO_LAZY_FREE, closeInterpreter, old);
-    else closeInterpreter(old);
+    scriptInterpreterRelease(lua.in, async);
+    functionLuaInit();
 }
 
 /* --- Loading ------------------------------------------------------------------------------------------------------ */

@@ -39,7 +39,7 @@ size_t interpreterMemoryMax(lua_State *L);
  * ("@user_script"). Pushes the function or the text of the error, and returns the result of lua_load(). Throws if there
  * is no memory. */
 int interpreterLoad(lua_State *L, slice text, const char *name);
-/* Returns the string or number at `index`, which becomes a string on the stack; a slice that is NULL for other values. */
+/* Returns the string or number at `index`, which becomes a string on the stack; the slice is NULL for other values. */
 static inline slice luaText(lua_State *L, int index) {
     slice text;
     text.ptr = lua_tolstring(L, index, &text.len);

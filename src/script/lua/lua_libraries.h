@@ -1,5 +1,4 @@
-/* lua_libraries.h -- the libraries that scripts have in addition to Lua's own, and faster or safer versions of functions
- * of these.
+/* lua_libraries.h -- libraries that scripts have in addition to Lua's own, and other versions of Lua's functions.
  *
  * Each function throws if there is no memory.
  *

@@ -15,28 +15,6 @@
 #include "script_debug.h"
 #include "script_run.h"
 
-enum { SCRIPT_ARG = 1, NUMKEYS_ARG, FIRST_KEY_ARG };
-
-static bool countKeys(client *c, uint32_t *keys) {
-    long long count;
-    if (!getLongLongFromArg(c, NUMKEYS_ARG, &count, NULL)) return false;
-    if (count > (long long)c->argc - FIRST_KEY_ARG) {
-        addReplyError(c, "Number of keys can't be greater than number of args");
-        return false;
-    }
-    if (count < 0) {
-        addReplyError(c, "Number of keys can't be negative");
-        return false;
-    }
-    *keys = (uint32_t)count;
-    return true;
-}
-
-/* Shows EVAL to MONITOR before the commands of the script. */
-static void evalShow(client *c) {
-    if (unlikely(monitor_count > 0)) monitorFeed(c);
-}
-
 uint32_t evalFlags(uint32_t flags, const slice *argv, uint32_t argc) {
     scriptHead head;
     unused(argc);
@@ -58,7 +36,6 @@ static void evalRun(client *c, const evalScript *s, uint32_t keys, bool read_onl
                              .flags = s->flags,
                              .read_only = read_only,
                              .debugged = debuggerIsActive(),
-                             .first = FIRST_KEY_ARG,
                              .keys = keys};
     scriptCallRun(c, &call);
 }
@@ -66,7 +43,7 @@ static void evalRun(client *c, const evalScript *s, uint32_t keys, bool read_onl
 static void evalText(client *c, bool read_only) {
     uint32_t keys;
     sds error;
-    if (!countKeys(c, &keys)) return;
+    if (!scriptReadKeyCount(c, NULL, &keys)) return;
     const evalScript *s = evalCacheAdd(c->argv[SCRIPT_ARG], false, &error);
     if (s) {
         evalRun(c, s, keys, read_only);
@@ -77,7 +54,7 @@ static void evalText(client *c, bool read_only) {
 }
 
 static void eval(client *c, bool read_only) {
-    evalShow(c);
+    if (unlikely(monitor_count > 0)) monitorFeed(c); /* before the commands of the script */
     if (likely(!scriptIsDebugged(c))) {
         evalText(c, read_only);
     } else if (scriptDebugBegin(c, c->argv[SCRIPT_ARG])) {
@@ -88,7 +65,7 @@ static void eval(client *c, bool read_only) {
 
 static void evalSha(client *c, bool read_only) {
     uint32_t keys;
-    evalShow(c);
+    if (unlikely(monitor_count > 0)) monitorFeed(c);
     if (unlikely(scriptIsDebugged(c))) {
         addReplyError(c, "Please use EVAL instead of EVALSHA for debugging");
         return;
@@ -97,7 +74,7 @@ static void evalSha(client *c, bool read_only) {
     if (s) evalCacheUsed(s);
     if (c->argv[SCRIPT_ARG].len != SHA1_HEX) {
         addReplyError(c, "-NOSCRIPT No matching script.");
-    } else if (countKeys(c, &keys)) {
+    } else if (scriptReadKeyCount(c, NULL, &keys)) {
         if (s) evalRun(c, s, keys, read_only);
         else addReplyError(c, "-NOSCRIPT No matching script.");
     }

@@ -11,7 +11,6 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "eval_cache.h"
 
-#include "bio.h"
 #include "dict.h"
 #include "hash.h"
 #include "info_table.h"
@@ -52,14 +51,6 @@ static void openApi(lua_State *L) {
     lua_setfield(L, LUA_GLOBALSINDEX, "__server__err__handler");
 }
 
-static void openInterpreter(void) {
-    cache.in = zmalloc(sizeof(*cache.in));
-    interpreterInit(cache.in);
-    if (!sandboxOpen(cache.in, script_settings.lua_enable_insecure_api, openApi))
-        serverPanic("There is no memory for a Lua interpreter.");
-    scriptRunPrepare(cache.in);
-}
-
 static void resetCounters(void) { cache.evicted = 0; }
 
 /* Applies a change of lua-enable-insecure-api. The interpreter of functions applies it at its next flush. */
@@ -75,7 +66,7 @@ void evalCacheInit(void) {
     cache.forgettable = listCreate();
     infoTableOnReset(resetCounters);
     settingOnApply("lua-enable-insecure-api", apiChanged);
-    openInterpreter();
+    cache.in = scriptInterpreterCreate(openApi);
 }
 
 interpreter *evalInterpreter(void) { return cache.in; }
@@ -195,11 +186,6 @@ evalScript *evalCacheAdd(slice text, bool stay, sds *error) {
 
 /* --- All of it --------------------------------------------------------------------------------------------------- */
 
-static void closeInterpreter(void *arg) {
-    interpreterFree(arg);
-    zfree(arg);
-}
-
 void evalCacheFlush(bool async) {
     assertMainRole();
     serverAssert(!scriptRunning());
@@ -207,10 +193,8 @@ void evalCacheFlush(bool async) {
     dictEmpty(cache.scripts, NULL);
     listEmpty(cache.forgettable);
     cache.text_bytes = 0;
-    interpreter *old = cache.in;
-    openInterpreter();
-    if (async) bioSubmit(BIO_LAZY_FREE, closeInterpreter, old);
-    else closeInterpreter(old);
+    scriptInterpreterRelease(cache.in, async);
+    cache.in = scriptInterpreterCreate(openApi);
 }
 
 evalTotals evalCacheTotals(void) {

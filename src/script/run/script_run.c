@@ -18,6 +18,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "script_run.h"
 
+#include "bio.h"
 #include "command_table.h"
 #include "debugger.h"
 #include "engine_settings.h"
@@ -30,6 +31,7 @@
 #include "script_settings.h"
 #include "store_state.h"
 #include "yield.h"
+#include "zmalloc.h"
 
 static client *self;       /* owns */
 static scriptRun *running; /* borrowed */
@@ -44,7 +46,7 @@ static void runCheck(void) {
     const scriptCall *call = running->call;
     const program *p = &running->program;
     debugAssert(p->self == self && p->caller != self && (running->resp == 2 || running->resp == 3));
-    debugAssert(call->first + call->keys <= p->caller->argc);
+    debugAssert(FIRST_KEY_ARG + call->keys <= p->caller->argc);
     debugAssert(p->read_only == (call->read_only || call->flags & SCRIPT_NO_WRITES));
     debugAssert(!running->killed || !p->has_written);
     debugAssert(!p->has_written || !p->read_only);
@@ -57,8 +59,6 @@ void scriptRunInit(void) {
     assertMainRole();
     self = programClientCreate();
 }
-
-static uint64_t runMs(const scriptRun *run) { return clockTicksToNs(clockTicks() - run->started) / 1000000; }
 
 /* --- Long ones --------------------------------------------------------------------------------------------------- */
 
@@ -85,7 +85,7 @@ static void letOthersIn(void) {
 
 static void lookWhetherSlow(void) {
     long long threshold = script_settings.busy_reply_threshold_ms;
-    uint64_t ms = runMs(running);
+    uint64_t ms = clockTicksToNs(clockTicks() - running->started) / 1000000;
     if (threshold == 0 || ms < (uint64_t)threshold) return;
     running->slow = true;
     serverLog(LL_WARNING,
@@ -120,6 +120,16 @@ killResult scriptKill(bool function) {
 
 /* --- Running ------------------------------------------------------------------------------------------------------ */
 
+bool scriptReadKeyCount(client *c, const char *not_number, uint32_t *keys) {
+    long long count;
+    if (!getLongLongFromArg(c, NUMKEYS_ARG, &count, not_number)) return false;
+    *keys = (uint32_t)count;
+    if (count >= 0 && count <= (long long)c->argc - FIRST_KEY_ARG) return true;
+    addReplyError(c, count < 0 ? "Number of keys can't be negative"
+                               : "Number of keys can't be greater than number of args");
+    return false;
+}
+
 static void pushArguments(lua_State *L, const client *c, uint32_t from, uint32_t end) {
     lua_createtable(L, (int)(end - from), 0);
     for (uint32_t i = from; i < end; i++) {
@@ -138,15 +148,15 @@ enum { HANDLER_AT = 1, RUN_AT, ERROR_AT, BOTTOM = ERROR_AT };
 static int runAll(lua_State *L) {
     const scriptCall *call = running->call;
     client *c = running->program.caller;
-    uint32_t keys_end = call->first + call->keys;
-    if (call->as_arguments) {
+    uint32_t keys_end = FIRST_KEY_ARG + call->keys;
+    if (call->name) {
         lua_rawgeti(L, LUA_REGISTRYINDEX, call->function);
-        pushArguments(L, c, call->first, keys_end);
+        pushArguments(L, c, FIRST_KEY_ARG, keys_end);
         pushArguments(L, c, keys_end, c->argc);
         lua_call(L, 2, 1);
     } else {
         lua_pushvalue(L, KEYS_NAME);
-        pushArguments(L, c, call->first, keys_end);
+        pushArguments(L, c, FIRST_KEY_ARG, keys_end);
         lua_rawset(L, GLOBALS);
         lua_pushvalue(L, ARGV_NAME);
         pushArguments(L, c, keys_end, c->argc);
@@ -176,12 +186,10 @@ static int replyErrorTable(lua_State *L) {
     lua_rawget(L, 1);
     bool counted = lua_toboolean(L, -1);
     if (!text) text = "ERR unknown error";
-    slice error;
     if (source) lua_pushfstring(L, "-%s script: on %s:%d.", text, source, line);
     else lua_pushfstring(L, "-%s", text);
-    error.ptr = lua_tolstring(L, -1, &error.len);
-    if (counted) addReplyErrorCounted(c, error);
-    else addReplyErrorOfScript(c, error);
+    if (counted) addReplyErrorCounted(c, luaText(L, -1));
+    else addReplyErrorOfScript(c, luaText(L, -1));
     return 0;
 }
 
@@ -216,7 +224,7 @@ static void scriptRunCall(scriptRun *run) {
 void scriptCallRun(client *c, const scriptCall *what) {
     assertMainRole();
     scriptRun run = {.call = what, .resp = 2, .started = clockTicks()};
-    serverAssert(!running && what->first + what->keys <= c->argc);
+    serverAssert(!running && FIRST_KEY_ARG + what->keys <= c->argc);
     runCheck();
     programBegin(&run.program, self, c);
     if (!scriptMayRun(c, what->flags, what->read_only, run.program.memory_full)) return;
@@ -244,10 +252,23 @@ static int prepare(lua_State *L) {
     return BOTTOM;
 }
 
-void scriptRunPrepare(interpreter *in) {
-    lua_State *L = in->L;
-    lua_pushcfunction(L, prepare);
-    if (lua_pcall(L, 0, BOTTOM, 0) != 0) serverPanic("There is no memory for a Lua interpreter.");
-    serverAssert(lua_gettop(L) == BOTTOM);
-    lua_sethook(L, onSteps, LUA_MASKCOUNT, STEPS_PER_LOOK);
+interpreter *scriptInterpreterCreate(void (*open_api)(lua_State *L)) {
+    interpreter *in = zmalloc(sizeof(*in));
+    interpreterInit(in);
+    bool opened = sandboxOpen(in, script_settings.lua_enable_insecure_api, open_api);
+    lua_pushcfunction(in->L, prepare);
+    if (!opened || lua_pcall(in->L, 0, BOTTOM, 0) != 0) serverPanic("There is no memory for a Lua interpreter.");
+    serverAssert(lua_gettop(in->L) == BOTTOM);
+    lua_sethook(in->L, onSteps, LUA_MASKCOUNT, STEPS_PER_LOOK);
+    return in;
+}
+
+static void freeInterpreter(void *in) {
+    interpreterFree(in);
+    zfree(in);
+}
+
+void scriptInterpreterRelease(interpreter *in, bool async) {
+    if (async) bioSubmit(BIO_LAZY_FREE, freeInterpreter, in);
+    else freeInterpreter(in);
 }
