@@ -60,12 +60,6 @@ list *listAddNodeTail(list *l, void *value) {
     return l;
 }
 
-list *listInsertNode(list *l, listNode *at, void *value, bool after) {
-    if (after) linkBetween(l, newNode(value), at, at->next);
-    else linkBetween(l, newNode(value), at->prev, at);
-    return l;
-}
-
 void listUnlinkNode(list *l, listNode *n) {
     serverAssert(l->len > 0);
     connect(l, n->prev, n->next);
@@ -95,38 +89,4 @@ listNode *listSearchValue(list *l, const void *value) {
     listNode *n = l->head;
     while (n && n->value != value) n = n->next;
     return n;
-}
-
-listNode *listIndex(list *l, long index) {
-    listNode *n;
-    if (index < 0) {
-        for (n = l->tail; n && index < -1; index++) n = n->prev;
-    } else {
-        for (n = l->head; n && index > 0; index--) n = n->next;
-    }
-    return n;
-}
-
-void listRotateTailToHead(list *l) {
-    if (l->len < 2) return;
-    listNode *n = l->tail;
-    listUnlinkNode(l, n);
-    linkBetween(l, n, NULL, l->head);
-}
-
-void listRotateHeadToTail(list *l) {
-    if (l->len < 2) return;
-    listNode *n = l->head;
-    listUnlinkNode(l, n);
-    linkBetween(l, n, l->tail, NULL);
-}
-
-/* Two links are set: the one where the lists meet, and the new tail. If either list is empty, both are the same
- * link. */
-void listJoin(list *l, list *other) {
-    listNode *last = other->tail ? other->tail : l->tail;
-    connect(l, l->tail, other->head);
-    connect(l, last, NULL);
-    l->len += other->len;
-    *other = (list){.free = other->free};
 }

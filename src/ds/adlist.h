@@ -33,8 +33,6 @@ void listEmpty(list *l);
 /* Adds a node with `value` at the head, or at the tail, and returns the list. */
 list *listAddNodeHead(list *l, void *value);
 list *listAddNodeTail(list *l, void *value);
-/* Adds a node with `value` after the node `at`, or before it, and returns the list. */
-list *listInsertNode(list *l, listNode *at, void *value, bool after);
 void listDelNode(list *l, listNode *n);    /* frees the node and, with l->free, the value */
 void listUnlinkNode(list *l, listNode *n); /* the node stays with the caller */
 /* Appends a node that is in no list, such as one that listUnlinkNode() has left with the caller. */
@@ -44,11 +42,6 @@ void listLinkNodeTail(list *l, listNode *n);
 listIter listBegin(list *l, bool backward);
 listNode *listNext(listIter *it);
 listNode *listSearchValue(list *l, const void *value); /* by pointer; NULL if absent */
-listNode *listIndex(list *l, long index);              /* negative from the end; NULL if out of range */
-/* Move one end of the list to the other; for walks that serve each element in turn. */
-void listRotateTailToHead(list *l);
-void listRotateHeadToTail(list *l);
-void listJoin(list *l, list *other); /* moves all nodes of `other` to the end of l */
 
 static inline size_t listLength(const list *l) { return l->len; }
 static inline listNode *listFirst(const list *l) { return l->head; }

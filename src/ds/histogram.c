@@ -204,8 +204,6 @@ int64_t histogramCountUpTo(const histogram *h, int64_t value, int64_t *last) {
     return seen;
 }
 
-size_t histogramMemUsage(const histogram *h) { return zmallocSize(h); }
-
 /* The bound reported is the highest value that shares a counter with the step's own. */
 void histogramIterLog(const histogram *h, int64_t first_bound, double log_base,
                       void (*fn)(void *arg, int64_t bound, int64_t step_count, int64_t cumulative), void *arg) {

@@ -33,7 +33,6 @@ int64_t histogramPercentile(const histogram *h, double percentile);
 /* Returns how many values were recorded that are at most `value` or share its counter; *last becomes the highest of
  * these. */
 int64_t histogramCountUpTo(const histogram *h, int64_t value, int64_t *last);
-size_t histogramMemUsage(const histogram *h);
 /* A copy for reading in memory of the caller's. It has only the counters in use, so it is smaller than the original.
  * Returns the bytes that it needs, a multiple of their alignment. */
 size_t histogramCopyBytes(const histogram *h);

@@ -111,8 +111,6 @@ int64_t intsetMin(const intset *set) { return intsetAt(set, 0); }
 
 int64_t intsetMax(const intset *set) { return intsetAt(set, intsetLength(set) - 1); }
 
-int64_t intsetRandom(const intset *set, rng *r) { return intsetAt(set, rngBelow(r, intsetLength(set))); }
-
 /* ---- The block --------------------------------------------------------------------------------------------------- */
 
 intset *intsetCreate(void) {

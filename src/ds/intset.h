@@ -9,7 +9,7 @@
 #ifndef DS_INTSET_H
 #define DS_INTSET_H
 
-#include "rng.h"
+#include "platform.h"
 
 /* The bytes of a file; integers are little endian on every machine. */
 typedef struct intset {
@@ -32,10 +32,9 @@ bool intsetFind(const intset *set, int64_t value);
  * so for sets of similar size it costs a step or two per value. */
 void intsetFindMany(const intset *set, const int64_t *values, size_t n, bool *has);
 int64_t intsetAt(const intset *set, size_t index); /* index < length */
-/* Return the least and the greatest member, and a random one, of a set that is not empty. */
+/* Return the least and the greatest member of a set that is not empty. */
 int64_t intsetMin(const intset *set);
 int64_t intsetMax(const intset *set);
-int64_t intsetRandom(const intset *set, rng *r);
 
 /* Adds the value; *added says whether it was new. Returns NULL if there is no memory: the set is unchanged. */
 intset *intsetAdd(intset *set, int64_t value, bool *added) must_check;

@@ -373,16 +373,6 @@ const uint8_t *listpackIndex(const uint8_t *lp, long index) {
     return n <= count / 2 ? forwards(lp, n) : backwards(lp, count - n);
 }
 
-void listpackPick(const uint8_t *lp, const size_t *index, size_t n, const uint8_t **out) {
-    const uint8_t *at = lp + HEADER;
-    size_t number = 0;
-    for (size_t i = 0; i < n; i++) {
-        debugAssert(i == 0 || index[i - 1] <= index[i]);
-        for (; number < index[i] && *at != END; number++) at += spanOf(at);
-        out[i] = unlessEnd(at);
-    }
-}
-
 /* ---- Find -------------------------------------------------------------------------------------------------------- */
 
 /* Steps over `n` entries; returns NULL at the end. The end byte's size in the table is 0 too, so that it needs no test
@@ -476,12 +466,6 @@ uint8_t *listpackAppendInteger(uint8_t *lp, int64_t num) {
 uint8_t *listpackPrepend(uint8_t *lp, slice value) {
     encoding e;
     return encode(&e, value) ? listpackPut(lp, HEADER, 0, 0, &e) : NULL;
-}
-
-uint8_t *listpackPrependInteger(uint8_t *lp, int64_t num) {
-    encoding e;
-    encodeInteger(&e, num);
-    return listpackPut(lp, HEADER, 0, 0, &e);
 }
 
 uint8_t *listpackAppendBatch(uint8_t *lp, const slice *values, size_t n) {

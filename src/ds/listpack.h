@@ -49,9 +49,6 @@ const uint8_t *listpackNext(const uint8_t *at);
 const uint8_t *listpackPrev(const uint8_t *lp, const uint8_t *at);
 /* Returns the entry with that index, negative from the end; walks from the nearer end. */
 const uint8_t *listpackIndex(const uint8_t *lp, long index);
-/* Finds `n` entries in one pass: out[i] becomes the position of entry index[i], NULL if there are not so many. The
- * indexes ascend and may repeat. For random picks. */
-void listpackPick(const uint8_t *lp, const size_t *index, size_t n, const uint8_t **out);
 /* Returns the first entry equal to `value`, searching `from` (may be NULL) and then every (skip + 1)-th entry: with
  * skip 1, only the fields of field, value, field, value. Also finds an integer that is stored as text. */
 const uint8_t *listpackFind(const uint8_t *from, slice value, size_t skip);
@@ -105,7 +102,6 @@ bool listpackMayGrow(const uint8_t *lp, size_t add, size_t limit);
 uint8_t *listpackAppend(uint8_t *lp, slice value) must_check;
 uint8_t *listpackAppendInteger(uint8_t *lp, int64_t num) must_check;
 uint8_t *listpackPrepend(uint8_t *lp, slice value) must_check;
-uint8_t *listpackPrependInteger(uint8_t *lp, int64_t num) must_check;
 /* Appends all of `n` values or, if there is no memory, none; grows once. */
 uint8_t *listpackAppendBatch(uint8_t *lp, const slice *values, size_t n) must_check;
 

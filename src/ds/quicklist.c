@@ -353,25 +353,24 @@ static void insertBeside(quicklist *q, quicklistNode *n, size_t number, bool bef
     adjustDepth(q);
 }
 
-/* Deletes `n` entries of a node from `number` on. Returns the node, NULL if it was freed. */
-static quicklistNode *deleteInside(quicklist *q, quicklistNode *node, size_t number, size_t n) {
-    q->count -= n;
-    if (n == nodeCount(node)) {
+/* Deletes an entry of a node. */
+static void deleteInside(quicklist *q, quicklistNode *node, size_t number) {
+    q->count--;
+    if (nodeCount(node) == 1) {
         unlinkFree(q, node);
-        return NULL;
+        return;
     }
     nodeDecompress(node);
-    if (number == 0) nodeDrop(node, LIST_HEAD, n);
-    else if (number + n == node->count) nodeDrop(node, LIST_TAIL, n);
-    else nodeSetListpack(node, listpackDeleteRange(nodeTakeListpack(node), (long)number, n));
-    return node;
+    if (number == 0) nodeDrop(node, LIST_HEAD, 1);
+    else if (number + 1 == node->count) nodeDrop(node, LIST_TAIL, 1);
+    else nodeSetListpack(node, listpackDeleteRange(nodeTakeListpack(node), (long)number, 1));
 }
 
 /* Replaces an entry of a packed node by a large element. The nodes on either side of it may be small. */
 static void replaceByAlone(quicklist *q, quicklistNode *n, size_t number, slice value) {
     quicklistNode *alone = insertAlone(q, n, number, false, value);
     q->count++;
-    (void)deleteInside(q, n, number, 1);
+    deleteInside(q, n, number);
     quicklistNode *before = alone->prev, *behind = alone->next;
     mergeNext(q, behind);
     if (before && before->prev) {
@@ -399,7 +398,7 @@ static void replace(quicklist *q, quicklistNode *n, size_t number, slice value) 
     }
     if (nodeIsPlain(n)) {
         insertBeside(q, n, number, false, value);
-        (void)deleteInside(q, n, number, 1);
+        deleteInside(q, n, number);
     } else {
         replaceByAlone(q, n, number, value);
     }
@@ -412,32 +411,6 @@ void quicklistInsert(quicklist *q, quicklistIter *it, listpackWhere where, slice
     else insertBeside(q, n, it->number, where == LISTPACK_BEFORE, value);
     it->node = NULL;
     it->given = false;
-}
-
-void quicklistDelete(quicklist *q, size_t index, size_t n) {
-    debugAssert(n <= q->count && index <= q->count - n);
-    if (index == 0) {
-        quicklistDrop(q, LIST_HEAD, n);
-        return;
-    }
-    if (index + n == q->count) {
-        quicklistDrop(q, LIST_TAIL, n);
-        return;
-    }
-    quicklistIter it;
-    quicklistIterBegin(&it, q, (long)index, false);
-    quicklistNode *node = (quicklistNode *)(uintptr_t)it.node;
-    size_t number = it.number;
-    quicklistIterEnd(&it);
-    while (n) {
-        quicklistNode *next = node->next;
-        size_t part = nodeCount(node) - number < n ? nodeCount(node) - number : n;
-        compressInner(q, deleteInside(q, node, number, part));
-        n -= part;
-        number = 0;
-        node = next;
-    }
-    adjustDepth(q);
 }
 
 /* Deletes equal elements of one node; returns how many. */

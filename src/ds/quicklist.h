@@ -103,8 +103,6 @@ void quicklistIterEnd(quicklistIter *it); /* frees the iterator's memory */
 
 /* Inserts a value before or after the element that the iterator returned last, or replaces that. */
 void quicklistInsert(quicklist *q, quicklistIter *it, listpackWhere where, slice value);
-/* Deletes `n` elements from that index on, which exist. */
-void quicklistDelete(quicklist *q, size_t index, size_t n);
 /* Deletes at most `max` elements equal to `value`, counted from that end. Returns their number. */
 size_t quicklistDeleteEqual(quicklist *q, slice value, listEnd from, size_t max);
 

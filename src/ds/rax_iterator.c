@@ -18,7 +18,6 @@
 #include "rax_iterator.h"
 #include "panic.h"
 #include "rax_internal.h"
-#include "rng.h"
 #include "zmalloc.h"
 
 enum { PAST_ALL = 257 }; /* more than any position */
@@ -253,29 +252,6 @@ static bool raxIteratorStep(raxIterator *it, bool forward) {
 bool raxIterNext(raxIterator *it) { return raxIteratorStep(it, true); }
 
 bool raxIterPrev(raxIterator *it) { return raxIteratorStep(it, false); }
-
-/* Returns a random position: one of the node's children or its value, all equally likely. */
-static unsigned randomPos(const node *n) {
-    unsigned k = (unsigned)rngBelow(rngThread(), n->count + (n->has_value ? 1u : 0u));
-    if (n->has_value && k-- == 0) return 0;
-    if (n->shape != SHAPE_DIRECT) return k + 1;
-    unsigned pos = nodeChildFrom(n, 1);
-    while (k--) pos = nodeChildFrom(n, pos + 1);
-    return pos;
-}
-
-bool raxIterSeekRandom(raxIterator *it) {
-    it->depth = 0;
-    it->failed = it->on_element = false;
-    (void)pushFrame(it, NULL, 0);
-    if (it->tree->root_kind == KIND_NONE) return false;
-    while (!it->on_element) {
-        raxFrame *f = lastFrame(it);
-        f->pos = f->node ? randomPos(f->node) : 1;
-        if (!raxIteratorEnter(it)) return standNowhere(it);
-    }
-    return true;
-}
 
 /* ---- The element ------------------------------------------------------------------------------------------------- */
 

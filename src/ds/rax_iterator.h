@@ -60,9 +60,6 @@ bool raxIterSeek(raxIterator *it, raxSeekOp op, slice key);
  * current key; then there is no current key. */
 bool raxIterNext(raxIterator *it);
 bool raxIterPrev(raxIterator *it);
-/* Moves to a random key; returns false if the tree is empty. The choice is uniform at each node, not over all keys: a
- * key that differs from others at an early byte is chosen more often. */
-bool raxIterSeekRandom(raxIterator *it);
 
 /* Returns the current key, in memory of the iterator: valid until the next seek or step, however the tree changes. */
 slice raxIterKey(const raxIterator *it);

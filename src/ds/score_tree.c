@@ -274,17 +274,17 @@ static void pathToRank(const scoreTree *t, size_t rank, scorePath *p) {
     p->slot = rank < p->leaf->n ? (uint32_t)rank : p->leaf->n;
 }
 
-/* Follows the last, or first, child of each node to its last or first slot. The tree is not empty. */
-static void pathToEnd(const scoreTree *t, bool last, scorePath *p) {
+/* Follows the last child of each node to the end of the last leaf. The tree is not empty. */
+static void pathToEnd(const scoreTree *t, scorePath *p) {
     void *node = t->root;
     for (uint32_t level = t->depth; level > 0; level--) {
         scoreInner *inner = node;
         p->step[level - 1].node = inner;
-        p->step[level - 1].at = last ? inner->n - 1 : 0;
-        node = inner->child[p->step[level - 1].at];
+        p->step[level - 1].at = inner->n - 1;
+        node = inner->child[inner->n - 1];
     }
     p->leaf = node;
-    p->slot = last ? p->leaf->n : 0;
+    p->slot = p->leaf->n;
 }
 
 /* Returns whether the node of that level on the path is the last, or the first, of its level. */
@@ -584,19 +584,7 @@ bool scoreTreeAppend(scoreTree *t, void *entry) {
         return true;
     }
     if (scoreLeafCompare(t->compare, scoreOf(entry), entry, t->last, t->last->n - 1) <= 0) return false;
-    pathToEnd(t, true, &p);
-    insertAt(t, &p, entry);
-    return true;
-}
-
-bool scoreTreePrepend(scoreTree *t, void *entry) {
-    scorePath p;
-    if (!t->root) {
-        insertFirst(t, entry);
-        return true;
-    }
-    if (scoreLeafCompare(t->compare, scoreOf(entry), entry, t->first, 0) >= 0) return false;
-    pathToEnd(t, false, &p);
+    pathToEnd(t, &p);
     insertAt(t, &p, entry);
     return true;
 }
@@ -757,48 +745,27 @@ void scoreTreeRankMany(scoreTreeLookup *lookups, size_t n) {
     }
 }
 
-/* Returns the position after all entries before a bound, which is a score or, with `before`, what the callback defines;
- * and its rank unless `rank` is NULL. */
-static scoreTreeIter scoreTreeSeek(const scoreTree *t, scoreBound bound, scoreTreeBefore *before, const void *arg,
-                                   size_t *rank) {
+/* Returns the number of entries before a bound, which is a score or, with `before`, what the callback defines. */
+static size_t countBeforeBound(const scoreTree *t, scoreBound bound, scoreTreeBefore *before, const void *arg) {
     const void *node = t->root;
     size_t sum = 0;
-    if (!node) {
-        if (rank) *rank = 0;
-        return (scoreTreeIter){NULL, 0};
-    }
+    if (!node) return 0;
     for (uint32_t level = t->depth; level > 0; level--) {
         const scoreInner *inner = node;
         uint32_t at = before ? childBefore(inner, before, arg)
                              : scoresBelow(inner->least_score + 1, inner->n - 1, bound);
-        if (rank) sum += countBefore(inner, at);
+        sum += countBefore(inner, at);
         node = inner->child[at];
         prefetchNode(node, level - 1);
     }
     const scoreLeaf *leaf = node;
-    uint32_t slot = before ? scoreLeafSlotBefore(leaf, before, arg) : scoreLeafSlotOfBound(leaf, bound);
-    if (rank) *rank = sum + slot;
-    return (scoreTreeIter){leaf, slot};
+    return sum + (before ? scoreLeafSlotBefore(leaf, before, arg) : scoreLeafSlotOfBound(leaf, bound));
 }
 
-size_t scoreTreeCountBelow(const scoreTree *t, scoreBound bound) {
-    size_t rank;
-    (void)scoreTreeSeek(t, bound, NULL, NULL, &rank);
-    return rank;
-}
+size_t scoreTreeCountBelow(const scoreTree *t, scoreBound bound) { return countBeforeBound(t, bound, NULL, NULL); }
 
 size_t scoreTreeCountBefore(const scoreTree *t, scoreTreeBefore *before, const void *arg) {
-    size_t rank;
-    (void)scoreTreeSeek(t, (scoreBound){0, false}, before, arg, &rank);
-    return rank;
-}
-
-scoreTreeIter scoreTreeSeekBound(const scoreTree *t, scoreBound bound) {
-    return scoreTreeSeek(t, bound, NULL, NULL, NULL);
-}
-
-scoreTreeIter scoreTreeSeekBefore(const scoreTree *t, scoreTreeBefore *before, const void *arg) {
-    return scoreTreeSeek(t, (scoreBound){0, false}, before, arg, NULL);
+    return countBeforeBound(t, (scoreBound){0, false}, before, arg);
 }
 
 scoreTreeIter scoreTreeSeekRank(const scoreTree *t, size_t rank) {

@@ -39,10 +39,9 @@ size_t scoreTreeMemUsage(const scoreTree *t); /* bytes, without entries */
 
 /* Adds an entry whose member is not in the tree. */
 void scoreTreeInsert(scoreTree *t, void *entry);
-/* Add an entry that is greater, or less, than all others, for loading sorted data. Return false if it is not; nothing
- * has changed. Leaves get as full as possible. */
+/* Adds an entry that is greater than all others, for loading sorted data. Returns false if it is not; nothing has
+ * changed. Leaves get as full as possible. */
 bool scoreTreeAppend(scoreTree *t, void *entry) must_check;
-bool scoreTreePrepend(scoreTree *t, void *entry) must_check;
 /* Removes an entry. Returns false if it is not in the tree; nothing has changed. */
 bool scoreTreeRemove(scoreTree *t, const void *entry);
 /* Gives an entry another score, in place if its neighbours allow that. Returns false if it is not in the tree; nothing
@@ -78,9 +77,6 @@ typedef struct scoreTreeIter {
 } scoreTreeIter;
 /* Returns the position before the entry of that rank; the end if there are not so many. */
 scoreTreeIter scoreTreeSeekRank(const scoreTree *t, size_t rank);
-/* Returns the position after all entries that are before the bound. */
-scoreTreeIter scoreTreeSeekBound(const scoreTree *t, scoreBound bound);
-scoreTreeIter scoreTreeSeekBefore(const scoreTree *t, scoreTreeBefore *before, const void *arg);
 void *scoreTreeNext(scoreTreeIter *it);
 void *scoreTreePrev(scoreTreeIter *it);
 

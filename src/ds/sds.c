@@ -126,8 +126,7 @@ size_t sdsAvail(const sds s) { return capOf(s) - sdsLen(s); }
 
 size_t sdsAllocSize(const sds s) { return zmallocSize(blockOf(s)); }
 
-/* Moves the string to a block of at least `cap` bytes, possibly fewer than it has now, but not fewer than its
- * length. */
+/* Moves the string to a block with a capacity of at least `cap`. */
 static sds resizeBlock(sds s, size_t cap) {
     size_t len = sdsLen(s), usable;
     int kind = kindFor(cap);
@@ -157,8 +156,6 @@ static inline sds sdsReserve(sds s, size_t extra, bool greedy) {
 sds sdsMakeRoomFor(sds s, size_t extra) { return sdsReserve(s, extra, true); }
 
 sds sdsMakeRoomForNonGreedy(sds s, size_t extra) { return sdsReserve(s, extra, false); }
-
-sds sdsRemoveFreeSpace(sds s) { return sdsAvail(s) == 0 ? s : resizeBlock(s, sdsLen(s)); }
 
 void sdsIncrLen(sds s, ptrdiff_t delta) {
     size_t len = sdsLen(s);

@@ -42,8 +42,6 @@ sds sdsGrowZero(sds s, size_t len);
 /* Ensures capacity for `extra` more bytes: doubles below 1 MiB, adds 1 MiB above. NonGreedy: exactly that. */
 sds sdsMakeRoomFor(sds s, size_t extra);
 sds sdsMakeRoomForNonGreedy(sds s, size_t extra);
-/* Gives unused capacity back to the allocator. */
-sds sdsRemoveFreeSpace(sds s);
 /* Changes the length, after bytes were written past the end (delta > 0) or to drop some (delta < 0). */
 void sdsIncrLen(sds s, ptrdiff_t delta);
 /* Makes the string empty and keeps its capacity. */

@@ -275,8 +275,6 @@ void timeIndexRemove(timeIndex *t, const void *entry, int64_t time) {
     tidyLeaf(t, at);
 }
 
-int64_t timeIndexEarliest(const timeIndex *t) { return t->count ? t->dir[0].time : INT64_MAX; }
-
 /* Takes entries from the first leaf. If it has looked at all of them, the rest gives the leaf an exact bound. */
 static size_t takeFromFirst(timeIndex *t, int64_t time, void **out, size_t max) {
     timeLeaf *leaf = t->dir[0].leaf;

@@ -24,8 +24,6 @@ void timeIndexAdd(timeIndex *t, const void *entry);
 /* Removes the entry that was added with this address and time, and must be present; does not read the entry. */
 void timeIndexRemove(timeIndex *t, const void *entry, int64_t time);
 
-/* Returns a lower bound of all times; INT64_MAX if the index is empty. */
-int64_t timeIndexEarliest(const timeIndex *t);
 /* Removes up to `max` entries whose time is before `time`, not always the earliest first, and writes them to `out`.
  * Returns their number. Reads only a bounded number of others. */
 size_t timeIndexTakeBefore(timeIndex *t, int64_t time, void **out, size_t max);

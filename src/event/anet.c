@@ -61,18 +61,13 @@ static int setIntOption(int fd, int level, int option, int value) {
 
 /* ----------------------------------------------------------------------------------------- options */
 
-static int setBlocking(char *err, int fd, bool blocking) {
+int anetNonBlock(char *err, int fd) {
     int flags = fcntl(fd, F_GETFL);
 
     if (flags == -1) return failErrno(err, "fcntl(F_GETFL)");
-    int wanted = blocking ? flags & ~O_NONBLOCK : flags | O_NONBLOCK;
-    if (wanted != flags && fcntl(fd, F_SETFL, wanted) == -1) return failErrno(err, "fcntl(F_SETFL,O_NONBLOCK)");
+    if (fcntl(fd, F_SETFL, flags | O_NONBLOCK) == -1) return failErrno(err, "fcntl(F_SETFL,O_NONBLOCK)");
     return C_OK;
 }
-
-int anetNonBlock(char *err, int fd) { return setBlocking(err, fd, false); }
-
-int anetBlock(char *err, int fd) { return setBlocking(err, fd, true); }
 
 int anetCloexec(int fd) {
     int flags = fcntl(fd, F_GETFD);
@@ -421,19 +416,4 @@ unknown:
 
 int anetFormatAddr(char *out, size_t size, const char *ip, int port) {
     return snprintf(out, size, strchr(ip, ':') ? "[%s]:%d" : "%s:%d", ip, port);
-}
-
-int anetResolve(char *err, const char *host, char *ip, size_t ip_len, bool ip_only) {
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = ip_only ? AI_NUMERICHOST : 0}, *list;
-    int rc = getaddrinfo(host, NULL, &hints, &list);
-
-    if (rc != 0) {
-        if (rc != EAI_SYSTEM) errno = EADDRNOTAVAIL;
-        return failText(err, "%s", gai_strerror(rc));
-    }
-    struct sockaddr_storage addr = {0};
-    memcpy(&addr, list->ai_addr, list->ai_addrlen);
-    addressText(&addr, ip, ip_len, NULL);
-    freeaddrinfo(list);
-    return C_OK;
 }

@@ -35,7 +35,6 @@ int anetMptcpConnect(char *err, const char *host, int port, bool nonblock);
 int anetUnixConnect(char *err, const char *path, bool nonblock);
 
 int anetNonBlock(char *err, int fd);
-int anetBlock(char *err, int fd);
 int anetCloexec(int fd);
 int anetNoDelay(char *err, int fd, bool on); /* TCP_NODELAY */
 /* Enables keepalive: three probes, the first after interval_s seconds without traffic, interval_s/3 between probes. */
@@ -56,7 +55,5 @@ int anetFormatAddr(char *out, size_t size, const char *ip, int port);
 bool anetIsLoopback(const char *ip);
 /* Returns and clears the pending error of a socket, as an errno value; 0 if there is none. */
 int anetGetError(int fd);
-/* Resolves a host name to the text of its first address. With `ip_only` accepts addresses only. */
-int anetResolve(char *err, const char *host, char *ip, size_t ip_len, bool ip_only);
 
 #endif

@@ -97,7 +97,7 @@ static void measureReads(const scoreTree *t) {
     report("count below a score", cpuNs() - from, operations);
     from = cpuNs();
     for (size_t i = 0; i < operations / RANGE; i++) {
-        scoreTreeIter it = scoreTreeSeekBound(t, (scoreBound){drawScore(), false});
+        scoreTreeIter it = scoreTreeSeekRank(t, scoreTreeCountBelow(t, (scoreBound){drawScore(), false}));
         const item *entry;
         for (int k = 0; k < RANGE && (entry = scoreTreeNext(&it)) != NULL; k++) sum += (uint64_t)entry->member[0];
     }

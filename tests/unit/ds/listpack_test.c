@@ -256,11 +256,6 @@ static void modelCheck(model *m) {
         const uint8_t *got = listpackFind(listpackIndex(m->lp, (long)from), wanted, skip);
         CHECK(got == (i < m->n ? listpackIndex(m->lp, (long)i) : NULL));
     }
-    size_t numbers[5];
-    const uint8_t *picked[5];
-    for (size_t i = 0; i < 5; i++) numbers[i] = (i ? numbers[i - 1] : 0) + below(m, m->n / 4 + 1);
-    listpackPick(m->lp, numbers, 5, picked);
-    for (size_t i = 0; i < 5; i++) CHECK(picked[i] == listpackIndex(m->lp, (long)numbers[i]));
 }
 
 /* If the next growth gets no memory, the listpack is unchanged to the byte. */
@@ -373,9 +368,6 @@ static void modelStep(model *m, bool grow) {
         modelInsert(m, m->n, sliceOf(scratch, ll2string(scratch, num)));
         break;
     case 3:
-        m->lp = listpackPrependInteger(m->lp, num);
-        modelInsert(m, 0, sliceOf(scratch, ll2string(scratch, num)));
-        break;
     case 4:
     case 5:
         if (at) modelInsertSome(m, at, number);

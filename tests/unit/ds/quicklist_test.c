@@ -143,13 +143,6 @@ static void opPlace(model *m, char *buf) {
     modelPut(m, at + (where == LISTPACK_AFTER), value);
 }
 
-static void opDelete(model *m) {
-    if (m->n == 0) return;
-    size_t at = pick(m, m->n), n = 1 + pick(m, m->n - at < 40 ? m->n - at : 40);
-    quicklistDelete(m->q, at, n);
-    modelTake(m, at, n);
-}
-
 static void opDeleteEqual(model *m) {
     if (m->n == 0) return;
     char buf[TEXT_MAX];
@@ -189,8 +182,7 @@ static void modelRun(int fill, unsigned depth, uint64_t seed) {
         size_t op = pick(&m, 20);
         if (op < (shrinks ? 3 : 9)) opPush(&m, buf);
         else if (op < 13) opDrop(&m, shrinks);
-        else if (op < 17) opPlace(&m, buf);
-        else if (op < 18) opDelete(&m);
+        else if (op < 18) opPlace(&m, buf);
         else if (op < 19) opDeleteEqual(&m);
         else if (i % 8 == 0) opCopy(&m);
         if (pick(&m, 2)) opDefrag(&m);

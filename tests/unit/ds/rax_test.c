@@ -182,9 +182,6 @@ static void modelCheck(model *m) {
         if (!standsAt(m, &it, on, i - 1)) break;
     }
     CHECK_EQ_INT(i, 0);
-    on = raxIterSeekRandom(&it);
-    CHECK(on == (m->count > 0));
-    if (on) standsAt(m, &it, on, rankOf(m, raxIterKey(&it)));
     raxIterEnd(&it);
 }
 
@@ -391,7 +388,7 @@ TEST(rax_empty_key) {
     raxIterator it;
     raxIterBegin(&it, r);
     CHECK(!raxFind(r, empty, NULL) && !raxRemove(r, empty, NULL) && !raxFindRef(r, empty));
-    CHECK(!raxIterSeek(&it, RAX_SEEK_GE, empty) && !raxIterSeekRandom(&it));
+    CHECK(!raxIterSeek(&it, RAX_SEEK_GE, empty));
     CHECK(raxInsert(r, empty, r, NULL) == RAX_ADDED);
     CHECK(raxFind(r, empty, &value) && value == r);
     CHECK(raxIterSeek(&it, RAX_SEEK_LE, sliceStr("a")) && raxIterKey(&it).len == 0 && raxIterValue(&it) == r);
@@ -526,25 +523,5 @@ TEST(rax_iterator_without_memory) {
         } while (!on && steps < 100);
         CHECK(on && steps > 1);
     }
-    raxRelease(r, NULL);
-}
-
-/* Each element is returned, and of two that part at the root each in about half of the calls. */
-TEST(rax_random_element) {
-    rax *r = raxCreate();
-    char byte;
-    for (int i = 0; i < 256; i += 5) byte = (char)i, raxInsert(r, sliceOf(&byte, 1), (void *)(uintptr_t)i, NULL);
-    int met[256] = {0};
-    raxIterator it;
-    raxIterBegin(&it, r);
-    for (int i = 0; i < 52 * 200; i++) {
-        if (!CHECK(raxIterSeekRandom(&it))) break;
-        met[(uint8_t)raxIterKey(&it).ptr[0]]++;
-    }
-    for (int i = 0; i < 256; i++) CHECK(i % 5 ? met[i] == 0 : met[i] > 80 && met[i] < 400);
-    CHECK(raxIterSeekRandom(&it));
-    uint8_t at = (uint8_t)raxIterKey(&it).ptr[0];
-    CHECK(raxIterNext(&it) == (at < 255) && (at == 255 || (uint8_t)raxIterKey(&it).ptr[0] == at + 5));
-    raxIterEnd(&it);
     raxRelease(r, NULL);
 }

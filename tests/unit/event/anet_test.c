@@ -57,7 +57,7 @@ TEST(anet_tcp_listen_connect_accept) {
     CHECK(anetKeepAlive(err, accepted, 1) == C_OK);
     CHECK(anetSendTimeout(err, accepted, 1500) == C_OK);
     CHECK(anetRecvTimeout(err, accepted, 20) == C_OK);
-    CHECK(anetBlock(err, accepted) == C_OK);
+    CHECK(fcntl(accepted, F_SETFL, 0) == 0);
     char byte;
     CHECK(read(accepted, &byte, 1) == -1 && errno == EAGAIN);
     CHECK(anetCloexec(client) == C_OK);
@@ -157,7 +157,7 @@ TEST(anet_unix_sockets_are_never_open_to_all) {
 }
 
 TEST(anet_addresses) {
-    char out[80], ip[ANET_ADDR_LEN], err[ANET_ERR_LEN];
+    char out[80];
 
     anetFormatAddr(out, sizeof(out), "127.0.0.1", 6379);
     CHECK_EQ_STR(out, "127.0.0.1:6379");
@@ -165,11 +165,6 @@ TEST(anet_addresses) {
     CHECK_EQ_STR(out, "[::1]:1");
     anetFormatAddr(out, sizeof(out), "/tmp/s", 0);
     CHECK_EQ_STR(out, "/tmp/s:0");
-    CHECK(anetResolve(err, "127.0.0.1", ip, sizeof(ip), true) == C_OK);
-    CHECK_EQ_STR(ip, "127.0.0.1");
-    CHECK(anetResolve(err, "::1", ip, sizeof(ip), true) == C_OK);
-    CHECK_EQ_STR(ip, "::1");
-    CHECK(anetResolve(err, "localhost", ip, sizeof(ip), true) == C_ERR);
 }
 
 TEST(anet_ipv6_only) {
