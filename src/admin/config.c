@@ -16,7 +16,7 @@
 
 #include "admin_settings.h"
 #include "command_memory.h"
-#include "glob.h"
+#include "slice.h"
 #include "info_table.h"
 #include "loading.h"
 #include "log.h"

@@ -85,8 +85,7 @@ static void includeFolder(const sds found, const sds part, const char *rest, wal
     if (count >= 0) free(names);
 }
 
-/* Includes each file whose path is `found` followed by a match of the pattern `rest`. (base has a glob.h of its own,
- * which hides that of the C library.) */
+/* Includes each file whose path is `found` followed by a match of the pattern `rest`. */
 static void includeMatches(const sds found, const char *rest, walk *w) {
     size_t slashes = strspn(rest, "/"), len = strcspn(rest + slashes, "/");
     sds path = sdsCatLen(sdsDup(found), rest, slashes), part = sdsNewLen(rest + slashes, len);

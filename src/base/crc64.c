@@ -14,7 +14,7 @@
  * Tests       tests/unit/base/crc64_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "crc64.h"
+#include "hash.h"
 
 #include "endian.h"
 

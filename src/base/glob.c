@@ -9,7 +9,7 @@
  * Tests       tests/unit/base/glob_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "glob.h"
+#include "slice.h"
 
 static unsigned char lower(unsigned char c) { return c >= 'A' && c <= 'Z' ? (unsigned char)(c + 32) : c; }
 

@@ -1,4 +1,4 @@
-/* hash.h -- the keyed hash of every dict, hash slots, and digests of passwords and scripts.
+/* hash.h -- the keyed hash of every dict, hash slots, digests of passwords and scripts, and the checksum of files.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef BASE_HASH_H
@@ -23,5 +23,14 @@ int keyHashSlot(const char *key, size_t len);
 /* Write the SHA-256 or SHA-1 of bytes as hexadecimal digits with a NUL (passwords of users, script IDs). */
 void sha256Hex(char out[65], const void *p, size_t len);
 void sha1Hex(char out[41], const void *p, size_t len);
+
+/* --- crc64.c: the checksum of RDB files and DUMP payloads --------------------------------------------------------- */
+
+/* Returns the CRC-64/Jones of more bytes; `crc` is that of the bytes before, 0 at first. Uses carry-less multiplication
+ * if the processor has it. (Polynomial 0xad93d23594c935a9, reflected, start and xor-out 0: "123456789" gives
+ * 0xe9c6d914c4b8d9ca.) */
+uint64_t crc64(uint64_t crc, const void *p, size_t len);
+/* Like crc64(), without that instruction: tests compare the two. */
+uint64_t crc64ByTable(uint64_t crc, const void *p, size_t len);
 
 #endif

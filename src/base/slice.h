@@ -1,4 +1,4 @@
-/* slice.h -- a borrowed run of bytes: pointer and length, no terminating NUL, never owned.
+/* slice.h -- borrowed bytes: pointer and length, no terminating NUL, never owned; their characters, and patterns.
  *
  * Command arguments, keys and field names are passed as slices. A field of that type has a comment on how long the
  * bytes stay valid.
@@ -63,5 +63,27 @@ static inline slice sliceTakeUntil(slice *s, char end) {
     s->len -= used;
     return taken;
 }
+
+/* --- Characters in ASCII, whatever the locale is ------------------------------------------------------------------ */
+
+/* Returns the value of a hexadecimal digit, -1 if `c` is none. */
+static inline int hexDigit(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+static inline bool isDigit(char c) { return c >= '0' && c <= '9'; }
+/* Returns whether isspace() accepts `c` in the C locale: space, tab, line feed, vertical tab, form feed, carriage
+ * return. */
+static inline bool isBlank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+/* --- glob.c: patterns as KEYS, SCAN and CONFIG GET use them ------------------------------------------------------- */
+
+/* Returns whether all of `text` matches. '*' matches any bytes, '?' any byte; [abc] [^abc] [a-c] are classes; '\' makes
+ * the next byte literal. Takes linear time, except where '?', '\' or a class is between two stars: that part is tried
+ * at each position of the text. Results equal those of Valkey, also for malformed patterns such as an unclosed bracket
+ * (which ends at the pattern's end) and nested stars. An empty text matches the empty pattern and "*" alone, but not
+ * "**". */
+bool globMatch(slice pattern, slice text, bool nocase);
 
 #endif

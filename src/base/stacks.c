@@ -9,7 +9,6 @@
  * Tests       tests/unit/base/stacks_test.c, tests/server/signals.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "stacks.h"
 #include "log.h"
 #include "panic.h"
 #include "thread_suspend.h"

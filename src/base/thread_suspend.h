@@ -62,4 +62,13 @@ bool threadStackGet(size_t i, threadStack *out);
 /* Returns the instruction at which a handler's ucontext_t was taken; NULL if the processor is not supported. */
 void *contextInstruction(const void *context);
 
+/* --- stacks.c: the stacks of all threads, in the log -------------------------------------------------------------- */
+
+/* Reads the program's symbol table. Call at startup. */
+void stacksInit(void);
+/* Logs `reason` and the stack of each other thread that was started by threadStart() or has called threadAdopt(), a
+ * line per frame. Each is interrupted for some tens of microseconds; one that does not respond in time is listed
+ * without a stack. Not for signal handlers; one thread at a time. */
+void stacksLog(const char *reason);
+
 #endif

@@ -13,8 +13,5 @@
 /* The versions as numbers, a byte for each part. */
 #define VALKEY_VERSION_NUMBER 0x090102
 #define REDIS_COMPATIBLE_VERSION_NUMBER 0x070204
-/* The same as numbers, a byte for each part. */
-#define VALKEY_VERSION_NUMBER 0x090102
-#define REDIS_COMPATIBLE_VERSION_NUMBER 0x070204
 
 #endif

@@ -102,6 +102,9 @@ void zmallocAllocatorInfo(allocatorInfo *info);
 const char *zmallocLibrary(void); /* "jemalloc-5.3.0" or "libc" */
 /* Gives unused pages back to the system. Returns 0, or -1 if the allocator cannot. */
 int zmallocPurge(void);
+/* Returns the free blocks that the allocator caches for the calling thread to its arena. Call when the thread becomes
+ * idle, and before blocks are moved: cached blocks count as used. Takes some microseconds. */
+void zmallocDropCache(void);
 /* Switches jemalloc's background thread, which gives pages back (jemalloc-bg-thread). */
 void zmallocSetBackgroundThread(bool on);
 /* Passes the allocator's own statistics as text to `emit`, in pieces (MEMORY MALLOC-STATS). */

@@ -57,8 +57,6 @@ static void freeMoved(void *p, size_t size) {
     zfree(p);
 }
 
-void zmallocDropCache(void) {}
-
 #else
 
 /* The result of "experimental.utilization.query". */
@@ -130,8 +128,6 @@ static void *allocateLike(const void *p, size_t size) {
 }
 
 static void freeMoved(void *p, size_t size) { sdallocx(p, size, MALLOCX_TCACHE_NONE); }
-
-void zmallocDropCache(void) { mallctl("thread.tcache.flush", NULL, NULL, NULL, 0); }
 
 #endif
 

@@ -29,10 +29,6 @@ typedef struct moverCounts {
 } moverCounts;
 moverCounts *zmallocMoverCounts(void);
 
-/* Returns the calling thread's cached free regions to the allocator, which counts them as used. Call before many blocks
- * are offered. */
-void zmallocDropCache(void);
-
 /* For tests: makes every block worth moving, with any allocator. Call on main, before other threads move blocks. */
 void zmallocMoveAll(bool on);
 

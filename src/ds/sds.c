@@ -14,7 +14,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "sds.h"
-#include "chars.h"
+#include "slice.h"
 #include "numbers.h"
 #include "panic.h"
 #include "zmalloc.h"

@@ -10,7 +10,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "pubsub_commands.h"
 
-#include "glob.h"
+#include "slice.h"
 #include "panic.h"
 #include "propagate.h"
 #include "pubsub.h"

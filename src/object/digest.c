@@ -8,7 +8,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "digest.h"
 
-#include "chars.h"
+#include "slice.h"
 #include "hash.h"
 #include "object_internal.h"
 #include "panic.h"

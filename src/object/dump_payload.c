@@ -9,7 +9,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "dump_payload.h"
 
-#include "crc64.h"
+#include "hash.h"
 #include "endian.h"
 #include "rdb_value.h"
 

@@ -21,7 +21,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "request_reader.h"
-#include "chars.h"
+#include "slice.h"
 #include "endian.h"
 #include "numbers.h"
 #include "panic.h"

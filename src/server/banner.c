@@ -9,7 +9,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "banner.h"
 
-#include "crc64.h"
+#include "hash.h"
 #include "log.h"
 #include "listen.h"
 #include "net.h"

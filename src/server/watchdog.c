@@ -16,7 +16,7 @@
 #include "clock.h"
 #include "log.h"
 #include "panic.h"
-#include "stacks.h"
+#include "thread_suspend.h"
 #include "thread.h"
 
 #include <errno.h>

@@ -12,7 +12,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "web_page.h"
 
-#include "chars.h"
+#include "slice.h"
 #include "hash.h"
 #include "panic.h"
 

@@ -2,7 +2,7 @@
  * libraries that can be dumped and restored unchanged.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "crc64.h"
+#include "hash.h"
 #include "endian.h"
 #include "function_table.h"
 #include "function_library.h"

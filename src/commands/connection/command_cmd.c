@@ -10,7 +10,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "command_table.h"
 #include "commands.h"
-#include "glob.h"
+#include "slice.h"
 #include "reply.h"
 #include "zmalloc.h"
 

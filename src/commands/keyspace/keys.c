@@ -10,7 +10,7 @@
 #include "command_memory.h"
 #include "commands.h"
 #include "db_walk.h"
-#include "glob.h"
+#include "slice.h"
 #include "key_prefetch.h"
 #include "lru.h"
 #include "panic.h"

@@ -14,7 +14,7 @@
 
 #include "commands.h"
 #include "db_walk.h"
-#include "glob.h"
+#include "slice.h"
 #include "reply.h"
 #include "zmalloc.h"
 

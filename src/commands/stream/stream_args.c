@@ -7,7 +7,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "stream_args.h"
 
-#include "chars.h"
+#include "slice.h"
 #include "command_memory.h"
 #include "propagate.h"
 #include "typed_key.h"

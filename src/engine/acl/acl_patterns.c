@@ -16,8 +16,7 @@
 #include "acl_patterns.h"
 
 #include "acl_words.h"
-#include "chars.h"
-#include "glob.h"
+#include "slice.h"
 #include "panic.h"
 #include "zmalloc.h"
 

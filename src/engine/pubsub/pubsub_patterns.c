@@ -7,7 +7,7 @@
  *   tree:  ""       -> [ *, ?ews ]
  *          "news."  -> [ news.*, news.[ab]*, news.?? ]      a group: all with the same prefix
  *
- * Not here    what a pattern matches (base/glob.h), which clients are subscribed to it (pubsub_topic.c).
+ * Not here    what a pattern matches (base/glob.c), which clients are subscribed to it (pubsub_topic.c).
  * Owns        patterns, groups, the tree and the table.
  * Threads     main.
  * Invariants  (patternsCheck() asserts them)
@@ -19,7 +19,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "pubsub_patterns.h"
 
-#include "glob.h"
+#include "slice.h"
 #include "panic.h"
 #include "rax.h"
 #include "zmalloc.h"

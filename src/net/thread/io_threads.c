@@ -49,7 +49,6 @@
 #include "panic.h"
 #include "thread.h"
 #include "zmalloc.h"
-#include "zmalloc_cache.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -160,7 +159,7 @@ static void deliverToThread(ioThread *t, const ioMessage *m) {
     if (m->dead) freeDead(t, m->dead);
     if (m->number == IO_FREE_HOT_KEYS) hotKeysTidy(&t->owner.pool.hot);
     if (m->number != IO_FREE_CACHE) return;
-    zmallocGiveBackCache();
+    zmallocDropCache();
     ioOwnerStatAdd(&t->owner.stats.caches, 1);
 }
 

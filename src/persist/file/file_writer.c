@@ -13,7 +13,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "file_writer.h"
 
-#include "crc64.h"
+#include "hash.h"
 #include "panic.h"
 
 #include <errno.h>

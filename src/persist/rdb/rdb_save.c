@@ -14,7 +14,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "rdb_save.h"
 
-#include "crc64.h"
+#include "hash.h"
 #include "db_walk.h"
 #include "endian.h"
 #include "file_writer.h"

@@ -24,7 +24,7 @@
 #include "rdb_scan.h"
 
 #include "endian.h"
-#include "crc64.h"
+#include "hash.h"
 #include "panic.h"
 #include "rdb_format.h"
 #include "rdb_value.h"

@@ -9,7 +9,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "lib_cjson_internal.h"
 
-#include "chars.h"
+#include "slice.h"
 #include "string_buffer.h"
 
 #include <stdlib.h>

@@ -15,7 +15,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "lua_libraries.h"
 
-#include "chars.h"
+#include "slice.h"
 #include "endian.h"
 #include "string_buffer.h"
 

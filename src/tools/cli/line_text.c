@@ -10,7 +10,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "line_text.h"
-#include "chars.h"
+#include "slice.h"
 #include "utf8.h"
 
 void lineTextInit(lineText *t) { *t = (lineText){.bytes = sdsEmpty(), .cut = sdsEmpty()}; }

@@ -9,7 +9,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "snapshot_check.h"
-#include "crc64.h"
+#include "hash.h"
 #include "endian.h"
 #include <string.h>
 

@@ -11,7 +11,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "server_uri.h"
-#include "chars.h"
+#include "slice.h"
 #include "numbers.h"
 #include "zmalloc.h"
 #include <stdlib.h>

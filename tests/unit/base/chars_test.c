@@ -1,7 +1,7 @@
 /* chars_test.c -- compares each byte with the C library in the C locale.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "chars.h"
+#include "slice.h"
 #include "unit.h"
 
 #include <ctype.h>

@@ -1,7 +1,7 @@
 /* crc64_test.c -- CRC-64/Jones against its definition, bit by bit, for every length, offset and split.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "crc64.h"
+#include "hash.h"
 #include "unit.h"
 
 static uint64_t byBits(const uint8_t *p, size_t len) {

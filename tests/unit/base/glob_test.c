@@ -1,7 +1,7 @@
 /* glob_test.c -- compares glob patterns with a recursive reference.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "glob.h"
+#include "slice.h"
 #include "unit.h"
 
 #include <ctype.h>

@@ -1,7 +1,6 @@
 /* stacks_test.c -- the stacks of running threads, in the log.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "stacks.h"
 #include "unit.h"
 
 #include "log.h"

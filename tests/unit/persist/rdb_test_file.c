@@ -5,7 +5,7 @@
 
 #include "bio.h"
 #include "clock.h"
-#include "crc64.h"
+#include "hash.h"
 #include "db.h"
 #include "endian.h"
 #include "lru.h"

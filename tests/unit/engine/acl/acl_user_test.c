@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "acl_user.h"
 
-#include "glob.h"
+#include "slice.h"
 #include "unit.h"
 #include "zmalloc.h"
 

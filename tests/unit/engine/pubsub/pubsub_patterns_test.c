@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "pubsub_patterns.h"
 
-#include "glob.h"
+#include "slice.h"
 #include "panic.h"
 #include "unit.h"
 #include "zmalloc.h"

@@ -5,7 +5,7 @@
 
 #include "client/client_fixture.h"
 #include "fan_out.h"
-#include "glob.h"
+#include "slice.h"
 #include "pubsub_commands.h"
 #include "unit.h"
 #include "zmalloc.h"

@@ -1,7 +1,7 @@
 /* file_writer_test.c -- bytes, checksum and early write-out of a file that is written in pieces.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "crc64.h"
+#include "hash.h"
 #include "failing_calls.h"
 #include "file_writer.h"
 #include "unit.h"

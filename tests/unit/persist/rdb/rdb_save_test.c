@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "clock.h"
-#include "crc64.h"
+#include "hash.h"
 #include "db_walk.h"
 #include "digest.h"
 #include "endian.h"

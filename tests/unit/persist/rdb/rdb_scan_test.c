@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "rdb_scan.h"
 
-#include "crc64.h"
+#include "hash.h"
 #include "rdb_format.h"
 #include "rdb_test_file.h"
 #include "unit.h"

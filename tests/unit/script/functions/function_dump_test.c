@@ -1,7 +1,7 @@
 /* function_dump_test.c -- libraries to bytes and back, and malformed bytes.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "crc64.h"
+#include "hash.h"
 #include "endian.h"
 #include "function_table.h"
 #include "object_settings.h"
