@@ -9,7 +9,6 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "log.h"
 #include "clock.h"
-#include "numbers.h"
 #include "one_line.h"
 
 #include <errno.h>
@@ -199,15 +198,8 @@ void serverLogFromSignal(logLevel level, const char *text) {
     if (!logLevelIsOn(level)) return;
     int saved_errno = errno;
     char line[512];
-    size_t n = ll2string(line, getpid());
-    const char *word = ":signal-handler (";
-    memcpy(line + n, word, strlen(word));
-    n += strlen(word);
-    n += ll2string(line + n, time(NULL));
-    line[n++] = ')';
-    line[n++] = ' ';
-    for (; *text && n < sizeof(line) - 1; text++) line[n++] = *text;
-    line[n++] = '\n';
-    logEmit(line, n);
+    int n =
+        snprintf(line, sizeof(line), "%d:signal-handler (%lld) %.400s\n", (int)getpid(), (long long)time(NULL), text);
+    logEmit(line, (size_t)n);
     errno = saved_errno;
 }

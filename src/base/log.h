@@ -41,7 +41,7 @@ void serverLogRaw(const char *text);
  * and for a forked child, in which a lock may be held by a thread that it does not have. */
 void logBeginLockless(void);
 
-/* Logs without malloc, locks or stdio, for signal handlers. */
+/* Logs without malloc or locks, for signal handlers; the text is cut after 400 bytes. */
 void serverLogFromSignal(logLevel level, const char *text);
 
 #endif
