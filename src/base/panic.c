@@ -60,9 +60,7 @@ static int section_count;
 static const char *program = "valkey";
 static const int crash_signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 static bool handlers_installed;
-static atomic_bool exits;  /* panicExits(); any thread may read it */
-static symbolFile symbols; /* mapped when the handlers are installed: a crash may be caused by a lack of addresses */
-static bool symbols_open;
+static atomic_bool exits; /* panicExits(); any thread may read it */
 
 static _Thread_local bool is_main, has_main_role;
 static _Thread_local char *signal_stack; /* owned: a guard and the stack above it; NULL before panicThreadInit() */
@@ -184,7 +182,7 @@ static void closeLog(int fd) {
 static void printFrames(int fd, void *const *frames, int n, bool calls) {
     char text[SYMBOL_TEXT_SIZE];
     for (int i = 0; i < n && fd >= 0; i++) {
-        if (symbols_open && symbolsDescribe(&symbols, frames[i], calls, text)) panicPrint("%s\n", text);
+        if (symbolsDescribe(frames[i], calls, text)) panicPrint("%s\n", text);
         else backtrace_symbols_fd(&frames[i], 1, fd);
     }
 }
@@ -329,7 +327,7 @@ void panicInstallHandlers(void) {
     void *frames[1];
     /* The first call loads a library with malloc: do that now. */
     backtrace(frames, 1);
-    if (!symbols_open) symbols_open = symbolsOpen(&symbols);
+    symbolsLoad();
     struct sigaction sa = {.sa_sigaction = onCrash, .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK};
     sigemptyset(&sa.sa_mask);
     for (size_t i = 0; i < array_len(crash_signals); i++) sigaction(crash_signals[i], &sa, NULL);

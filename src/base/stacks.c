@@ -4,7 +4,6 @@
  * main loses no time with them.
  *
  * Not here    when (server/watchdog.c); the report of a crash (panic.c).
- * Owns        the program's own table of symbols, mapped.
  * Threads     any one at a time.
  * Tests       tests/unit/base/stacks_test.c, tests/server/signals.tcl
  *
@@ -20,18 +19,15 @@
 
 #define WAIT_MS 1000 /* a thread that waits for a slow disk responds only after that */
 
-static symbolFile symbols; /* const after stacksInit() */
-static bool symbols_open;
-
 void stacksInit(void) {
     threadStacksPrepare();
-    if (!symbols_open) symbols_open = symbolsOpen(&symbols);
+    symbolsLoad();
 }
 
 /* Logs a frame; functions of libraries are named by the symbols that these export. */
 static void logFrame(void *frame, bool is_return) {
     char text[SYMBOL_TEXT_SIZE];
-    if (symbols_open && symbolsDescribe(&symbols, frame, is_return, text)) {
+    if (symbolsDescribe(frame, is_return, text)) {
         serverLog(LL_WARNING, "%s", text);
         return;
     }

@@ -7,7 +7,7 @@
  *
  * Source      the layout: System V ABI, chapters "Object Files"; <link.h> has it for this machine's word size.
  * Not here    functions of libraries (panic.c asks glibc for those).
- * Owns        nothing; the mapping of the file stays until the end of the process.
+ * Owns        the mapping of the program's own file, until the end of the process.
  * Invariants  1. Nothing outside the image is read, whatever it contains.
  * Cost        a walk over some thousand symbols for each name.
  * Tests       tests/unit/base/symbols_test.c
@@ -82,15 +82,9 @@ bool symbolsFind(const symbolFile *f, const void *address, symbol *out) {
     return false;
 }
 
-/* Returns the base that the file's addresses are relative to: for a position-independent program, the address it was
- * loaded at. */
-static uintptr_t loadBase(const symbolFile *f) {
-    ElfW(Ehdr) header;
-    return headerOf(f, &header) && header.e_type == ET_EXEC ? 0 : (uintptr_t)__ehdr_start;
-}
-
 bool symbolsOpen(symbolFile *f) {
     struct stat st;
+    ElfW(Ehdr) header;
     int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     if (fd < 0) return false;
     void *p = MAP_FAILED;
@@ -99,14 +93,21 @@ bool symbolsOpen(symbolFile *f) {
     if (p == MAP_FAILED) return false;
     f->image = p;
     f->size = (size_t)st.st_size;
-    f->base = loadBase(f);
+    /* The addresses of a position-independent program are relative to the one at which it was loaded. */
+    f->base = headerOf(f, &header) && header.e_type == ET_EXEC ? 0 : (uintptr_t)__ehdr_start;
     return true;
 }
 
-bool symbolsDescribe(const symbolFile *file, const void *frame, bool is_return, char text[SYMBOL_TEXT_SIZE]) {
+static symbolFile own; /* empty until symbolsLoad(), or if that has failed */
+
+void symbolsLoad(void) {
+    if (!own.image && !symbolsOpen(&own)) own = (symbolFile){0};
+}
+
+bool symbolsDescribe(const void *frame, bool is_return, char text[SYMBOL_TEXT_SIZE]) {
     const char *program = program_invocation_short_name; /* the process title may follow the name */
     symbol s;
-    if (!symbolsFind(file, (const char *)frame - is_return, &s)) return false;
+    if (!symbolsFind(&own, (const char *)frame - is_return, &s)) return false;
     snprintf(text, SYMBOL_TEXT_SIZE, "%.*s(%.128s+0x%zx)[%p]", (int)strcspn(program, " "), program, s.name,
              s.offset + is_return, frame);
     return true;

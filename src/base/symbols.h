@@ -27,8 +27,11 @@ bool symbolsOpen(symbolFile *file) must_check;
 /* Finds the function that contains `address`. Returns false if that is not in the program, or the file has no symbol
  * table (it was stripped) or a broken one. */
 bool symbolsFind(const symbolFile *file, const void *address, symbol *out) must_check;
+/* Maps the file of the running program for symbolsDescribe(), unless that was done before. Call at startup: a crash may
+ * be caused by a lack of addresses. */
+void symbolsLoad(void);
 /* Writes "program(function+0xoffset)[address]" for a frame of a stack. `is_return`: the address is a return address,
- * which may already be in the next function. Returns false like symbolsFind(). */
-bool symbolsDescribe(const symbolFile *file, const void *frame, bool is_return, char text[SYMBOL_TEXT_SIZE]) must_check;
+ * which may already be in the next function. Returns false like symbolsFind(), and before symbolsLoad(). */
+bool symbolsDescribe(const void *frame, bool is_return, char text[SYMBOL_TEXT_SIZE]) must_check;
 
 #endif
