@@ -2,15 +2,15 @@
  *
  *   caller                            another thread
  *   stopping = true
- *   tgkill to each id in `places` --> park(): records the answer, place.stopped = true, waits for ever
+ *   tgkill to each id in `records` --> suspendForGood(): records the answer, sets `stopped`, waits for ever
  *   waits for `stopped` of all <----
  *
- * A thread that is only asked for its stack goes through the states of `look`:
+ * A thread that is only asked for its stack goes through these states:
  *
- *   LOOK_IDLE --asker--> LOOK_ASKED --handler--> LOOK_WRITING --handler--> LOOK_DONE --asker--> LOOK_ASKED
+ *   STACK_IDLE --asker--> STACK_ASKED --handler--> STACK_WRITING --handler--> STACK_DONE --asker--> STACK_ASKED
  *       ^-----asker, when it has waited---'
  *
- * so that a thread that responds too late does not write while the asker reads: the asker reads in LOOK_DONE
+ * so that a thread that responds too late does not write while the asker reads: the asker reads in STACK_DONE
  * only.
  *
  * The handler is installed only when needed: until then the signal has its default action.
@@ -18,9 +18,9 @@
  * Threads that never call threadSuspendRegister(), such as jemalloc's, keep running: they touch no data of ours.
  *
  * Not here    when threads are stopped, and what is printed (panic.c).
- * Owns        a record (`places`) for each registered thread.
+ * Owns        a record (`records`) for each registered thread.
  * Threads     any. A record belongs to its thread; the one that stops the others reads it once `stopped` is set, the
- *             one that asks them once `look` is LOOK_DONE.
+ *             one that asks them once `state` is STACK_DONE.
  * Invariants  1. No lock, no allocation and no unbounded wait: a thread may be stopped at any instruction, and a crash
  *                may happen anywhere.
  *             2. A thread that starts while others are stopped either sees `stopping` or its record is seen: each
@@ -42,34 +42,34 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#define PLACES_MAX 512 /* further threads cannot be stopped */
+#define RECORDS_MAX 512 /* further threads cannot be stopped */
 #define WAIT_MS_MAX 2000
 #define HANDLER_FRAMES 4 /* most frames of the handler and of the system's part of it */
 
-enum { LOOK_IDLE, LOOK_ASKED, LOOK_WRITING, LOOK_DONE };
+enum { STACK_IDLE, STACK_ASKED, STACK_WRITING, STACK_DONE };
 
-typedef struct parkingPlace {
+typedef struct threadRecord {
     _Atomic int id;       /* 0: free */
     _Atomic bool stopped; /* publishes `answer` and `context` */
     bool asked, answer;
     char name[SUSPEND_NAME_SIZE];
     const void *context;
-    _Atomic int look; /* LOOK_DONE publishes the rest, and `answer` */
+    _Atomic int state; /* STACK_DONE publishes the rest, and `answer` */
     int frames_from, frames_count;
     void *frames[SUSPEND_FRAMES_MAX + HANDLER_FRAMES];
-} parkingPlace;
+} threadRecord;
 
-static parkingPlace places[PLACES_MAX];
+static threadRecord records[RECORDS_MAX];
 static atomic_bool stopping;
-static bool (*question)(void); /* set before `stopping`, or before LOOK_ASKED */
-static _Thread_local parkingPlace *mine;
+static bool (*question)(void); /* set before `stopping`, or before STACK_ASKED */
+static _Thread_local threadRecord *mine;
 
 static int threadId(void) { return (int)syscall(SYS_gettid); }
 
 static bool sendTo(int id, int sig) { return syscall(SYS_tgkill, getpid(), id, sig) == 0; }
 
 /* All signals are blocked, so only the end of the process ends this. */
-noreturn_fn static void park(const void *context) {
+noreturn_fn static void suspendForGood(const void *context) {
     if (mine) {
         mine->answer = question();
         mine->context = context;
@@ -91,7 +91,7 @@ void *contextInstruction(const void *context) {
 }
 
 /* Records the stack without the handler's frames, which come first: those before the interrupted instruction. */
-static void noteStack(parkingPlace *p, const void *context) {
+static void recordStack(threadRecord *p, const void *context) {
     const void *at = contextInstruction(context);
     p->frames_from = 0;
     p->frames_count = backtrace(p->frames, (int)array_len(p->frames));
@@ -101,12 +101,12 @@ static void noteStack(parkingPlace *p, const void *context) {
 
 static void onSignal(int sig, siginfo_t *info, void *context) {
     unused(sig), unused(info);
-    if (atomic_load(&stopping)) park(context);
-    int saved_errno = errno, asked = LOOK_ASKED;
-    if (mine && atomic_compare_exchange_strong(&mine->look, &asked, LOOK_WRITING)) {
+    if (atomic_load(&stopping)) suspendForGood(context);
+    int saved_errno = errno, asked = STACK_ASKED;
+    if (mine && atomic_compare_exchange_strong(&mine->state, &asked, STACK_WRITING)) {
         mine->answer = question();
-        noteStack(mine, context);
-        atomic_store(&mine->look, LOOK_DONE);
+        recordStack(mine, context);
+        atomic_store(&mine->state, STACK_DONE);
     }
     errno = saved_errno;
 }
@@ -119,17 +119,17 @@ static bool installHandler(void) {
 
 /* ---- Threads ----------------------------------------------------------------------------------------------------- */
 
-static parkingPlace *threadSuspendTakePlace(int id) {
-    for (size_t i = 0; i < PLACES_MAX; i++) {
-        int nobody = 0;
-        if (atomic_compare_exchange_strong(&places[i].id, &nobody, id)) return &places[i];
+static threadRecord *takeRecord(int id) {
+    for (size_t i = 0; i < RECORDS_MAX; i++) {
+        int unused_id = 0;
+        if (atomic_compare_exchange_strong(&records[i].id, &unused_id, id)) return &records[i];
     }
     return NULL;
 }
 
 void threadSuspendRegister(void) {
     if (mine) return;
-    mine = threadSuspendTakePlace(threadId());
+    mine = takeRecord(threadId());
     if (!mine) return;
     prctl(PR_GET_NAME, mine->name);
     sigset_t set;
@@ -139,21 +139,21 @@ void threadSuspendRegister(void) {
     if (!atomic_load(&stopping)) return;
     sigfillset(&set);
     pthread_sigmask(SIG_SETMASK, &set, NULL);
-    park(NULL);
+    suspendForGood(NULL);
 }
 
 void threadSuspendUnregister(void) {
     if (!mine) return;
-    parkingPlace *p = mine;
+    threadRecord *p = mine;
     mine = NULL;
     atomic_store(&p->id, 0);
 }
 
 /* Call in a forked child: the other threads do not exist, and this one has another ID. */
 static void forkedChild(void) {
-    for (size_t i = 0; i < PLACES_MAX; i++) {
-        if (&places[i] != mine) atomic_store(&places[i].id, 0);
-        else atomic_store(&places[i].id, threadId());
+    for (size_t i = 0; i < RECORDS_MAX; i++) {
+        if (&records[i] != mine) atomic_store(&records[i].id, 0);
+        else atomic_store(&records[i].id, threadId());
     }
 }
 
@@ -161,46 +161,51 @@ __attribute__((constructor)) static void watchForks(void) { pthread_atfork(NULL,
 
 /* ---- Stopping the others ----------------------------------------------------------------------------------------- */
 
-static void askAll(void) {
-    int me = threadId();
-    for (size_t i = 0; i < PLACES_MAX; i++) {
-        int id = atomic_load(&places[i].id);
-        places[i].asked = id != 0 && id != me && sendTo(id, SUSPEND_SIGNAL);
-    }
-}
-
-/* Returns whether a thread has not responded yet and has not ended. */
-static bool anyRuns(void) {
-    for (size_t i = 0; i < PLACES_MAX; i++) {
-        if (!places[i].asked || atomic_load(&places[i].stopped)) continue;
-        int id = atomic_load(&places[i].id);
-        if (id != 0 && sendTo(id, 0)) return true;
+/* Returns whether a thread that was asked has neither responded nor ended. */
+static bool anyPending(bool to_stop) {
+    for (size_t i = 0; i < RECORDS_MAX; i++) {
+        const threadRecord *r = &records[i];
+        int state = atomic_load(&r->state), id = atomic_load(&r->id);
+        bool pending = to_stop ? !atomic_load(&r->stopped) : state == STACK_ASKED || state == STACK_WRITING;
+        if (r->asked && pending && id != 0 && sendTo(id, 0)) return true;
     }
     return false;
+}
+
+static void waitForOthers(bool to_stop, int ms) {
+    const struct timespec millisecond = {0, 1000000};
+    for (; ms > 0 && anyPending(to_stop); ms--) nanosleep(&millisecond, NULL);
+}
+
+/* Returns the record of the i-th thread that was asked, NULL if there are no more. */
+static const threadRecord *askedRecord(size_t i) {
+    for (size_t at = 0; at < RECORDS_MAX; at++)
+        if (records[at].asked && i-- == 0) return &records[at];
+    return NULL;
 }
 
 void threadSuspendOthers(bool (*ask)(void)) {
+    int me = threadId();
     question = ask;
     atomic_store(&stopping, true);
     if (!installHandler()) return;
-    askAll();
-    const struct timespec millisecond = {0, 1000000};
-    for (int ms = 0; ms < WAIT_MS_MAX && anyRuns(); ms++) nanosleep(&millisecond, NULL);
+    for (size_t i = 0; i < RECORDS_MAX; i++) {
+        int id = atomic_load(&records[i].id);
+        records[i].asked = id != 0 && id != me && sendTo(id, SUSPEND_SIGNAL);
+    }
+    waitForOthers(true, WAIT_MS_MAX);
 }
 
 bool threadSuspendGet(size_t i, suspendedThread *out) {
-    for (size_t at = 0; at < PLACES_MAX; at++) {
-        const parkingPlace *p = &places[at];
-        if (!p->asked || i-- > 0) continue;
-        *out = (suspendedThread){.id = atomic_load(&p->id), .stopped = atomic_load(&p->stopped)};
-        memcpy(out->name, p->name, sizeof(out->name));
-        if (out->stopped) {
-            out->answer = p->answer;
-            out->context = p->context;
-        }
-        return true;
+    const threadRecord *r = askedRecord(i);
+    if (!r) return false;
+    *out = (suspendedThread){.id = atomic_load(&r->id), .stopped = atomic_load(&r->stopped)};
+    memcpy(out->name, r->name, sizeof(out->name));
+    if (out->stopped) {
+        out->answer = r->answer;
+        out->context = r->context;
     }
-    return false;
+    return true;
 }
 
 /* ---- Asking the others ------------------------------------------------------------------------------------------- */
@@ -211,46 +216,34 @@ void threadStacksPrepare(void) {
 }
 
 /* Skips a thread that is still busy with an earlier request. */
-static void askForStack(parkingPlace *p, int id) {
-    int look = atomic_load(&p->look), asked = LOOK_ASKED;
-    p->asked = id != 0 && id != threadId();
-    if (!p->asked || look == LOOK_WRITING) return;
-    atomic_store(&p->look, LOOK_ASKED);
-    if (!sendTo(id, SUSPEND_SIGNAL)) atomic_compare_exchange_strong(&p->look, &asked, LOOK_IDLE);
-}
-
-static bool anyHasToAnswer(void) {
-    for (size_t i = 0; i < PLACES_MAX; i++) {
-        int look = atomic_load(&places[i].look), id = atomic_load(&places[i].id);
-        if (places[i].asked && (look == LOOK_ASKED || look == LOOK_WRITING) && id != 0 && sendTo(id, 0)) return true;
-    }
-    return false;
+static void askForStack(threadRecord *r, int id) {
+    int asked = STACK_ASKED;
+    r->asked = id != 0 && id != threadId();
+    if (!r->asked || atomic_load(&r->state) == STACK_WRITING) return;
+    atomic_store(&r->state, STACK_ASKED);
+    if (!sendTo(id, SUSPEND_SIGNAL)) atomic_compare_exchange_strong(&r->state, &asked, STACK_IDLE);
 }
 
 void threadStacksAsk(bool (*ask)(void), int wait_ms) {
     question = ask;
     if (!installHandler()) return;
-    for (size_t i = 0; i < PLACES_MAX; i++) askForStack(&places[i], atomic_load(&places[i].id));
-    const struct timespec millisecond = {0, 1000000};
-    for (int ms = 0; ms < wait_ms && anyHasToAnswer(); ms++) nanosleep(&millisecond, NULL);
-    for (size_t i = 0; i < PLACES_MAX; i++) {
-        int asked = LOOK_ASKED;
-        atomic_compare_exchange_strong(&places[i].look, &asked, LOOK_IDLE);
+    for (size_t i = 0; i < RECORDS_MAX; i++) askForStack(&records[i], atomic_load(&records[i].id));
+    waitForOthers(false, wait_ms);
+    for (size_t i = 0; i < RECORDS_MAX; i++) {
+        int asked = STACK_ASKED;
+        atomic_compare_exchange_strong(&records[i].state, &asked, STACK_IDLE);
     }
 }
 
 bool threadStackGet(size_t i, threadStack *out) {
-    for (size_t at = 0; at < PLACES_MAX; at++) {
-        const parkingPlace *p = &places[at];
-        if (!p->asked || i-- > 0) continue;
-        *out = (threadStack){.id = atomic_load(&p->id), .answered = atomic_load(&p->look) == LOOK_DONE};
-        memcpy(out->name, p->name, sizeof(out->name));
-        if (out->answered) {
-            out->answer = p->answer;
-            out->frames = p->frames + p->frames_from;
-            out->count = p->frames_count - p->frames_from;
-        }
-        return true;
+    const threadRecord *r = askedRecord(i);
+    if (!r) return false;
+    *out = (threadStack){.id = atomic_load(&r->id), .answered = atomic_load(&r->state) == STACK_DONE};
+    memcpy(out->name, r->name, sizeof(out->name));
+    if (out->answered) {
+        out->answer = r->answer;
+        out->frames = r->frames + r->frames_from;
+        out->count = r->frames_count - r->frames_from;
     }
-    return false;
+    return true;
 }
