@@ -42,6 +42,8 @@
 
 #include "panic.h"
 
+#include <math.h>
+
 #define DECAY_NS 15e6 /* a window of this length has the weight 1/2 */
 #define FULL 0.80     /* the thread is near its limit: more threads could help, if there are any */
 #define NO_TIME 0.94  /* it would do more if it had more time; how much is unknown */
@@ -77,10 +79,10 @@ typedef struct spreadPlanning {
     size_t count, max, looks;
     double load[BALANCE_THREADS]; /* as it will be after the moves */
     double cost[BALANCE_THREADS];
-    double per_cost[BALANCE_THREADS];                       /* load divided by cost of its connections */
-    uint32_t first[BALANCE_THREADS], last[BALANCE_THREADS]; /* connections that may move, the heavier ones first */
-    bool hot[BALANCE_THREADS];                              /* the thread sheds */
-    bool stuck[BALANCE_THREADS];                            /* hot, and no thread can take anything from it */
+    double per_cost[BALANCE_THREADS]; /* load divided by cost of its connections */
+    uint32_t first[BALANCE_THREADS];  /* connections that may move, the heavier ones first */
+    bool hot[BALANCE_THREADS];        /* the thread sheds */
+    bool stuck[BALANCE_THREADS];      /* hot, and no thread can take anything from it */
 } spreadPlanning;
 
 /* The load of a thread. */
@@ -132,11 +134,7 @@ static void takeLoads(balancePolicy *p, double window_ns, const balanceThread *t
 
 /* Returns the load that counts in the check whether fewer threads would do: a connection that fills a thread needs that
  * thread, but no more. */
-static double spareLoad(double load) { return load < SPARE ? load : SPARE; }
-
-static bool fewerWouldDo(const balancePolicy *p, double sum) {
-    return !p->all && p->level > 1 && sum <= SPARE * (p->level - 1);
-}
+static double spareLoad(double load) { return fmin(load, SPARE); }
 
 /* Returns the load from which on a thread sheds. If no thread can be added, a thread that has time left need not. */
 static double hotFrom(const balancePolicy *p) { return p->level < p->most ? FULL : NO_TIME; }
@@ -157,8 +155,9 @@ static void try(balancePolicy *p, throughputTrial *trial, int level, int percent
 
 static void followTrials(balancePolicy *p, throughput window) {
     trialState more = throughputTrialWindow(&p->more, window), fewer = throughputTrialWindow(&p->fewer, window);
-    if (more == TRIAL_FAILED || fewer == TRIAL_FAILED) setLevel(p, p->level_before);
-    if (isTrying(p) || p->hot_ns == 0 || more == TRIAL_FAILED || fewer == TRIAL_FAILED) p->asking = (throughput){0};
+    bool failed = more == TRIAL_FAILED || fewer == TRIAL_FAILED;
+    if (failed) setLevel(p, p->level_before);
+    if (isTrying(p) || p->hot_ns == 0 || failed) p->asking = (throughput){0};
     else throughputAdd(&p->asking, window);
     if (p->asking.ns < ASKING_NS) return;
     p->asking.ns /= 2; /* throughput of long ago says little */
@@ -189,7 +188,8 @@ bool balanceWindow(balancePolicy *p, uint64_t window_ns, const balanceThread *th
     p->full = p->level == p->most && near == p->level;
     if (hot == 0) p->again_ns = 0;
     p->hot_ns = hot ? p->hot_ns + window_ns : 0;
-    p->quiet_ns = fewerWouldDo(p, sum) ? p->quiet_ns + window_ns : 0;
+    bool fewer_would_do = !p->all && p->level > 1 && sum <= SPARE * (p->level - 1);
+    p->quiet_ns = fewer_would_do ? p->quiet_ns + window_ns : 0;
     p->looked_ns += window_ns;
     followTrials(p, (throughput){.commands = machine->commands, .ns = window_ns});
     considerFewer(p);
@@ -197,29 +197,22 @@ bool balanceWindow(balancePolicy *p, uint64_t window_ns, const balanceThread *th
     return (p->hot_ns >= UP_NS && p->looked_ns >= p->again_ns) || p->quiet_ns >= DOWN_NS;
 }
 
-/* --- a plan: the streams of each thread -------------------------------------------------------------------- */
+/* --- a plan: the connections of each thread -------------------------------------------------------------------- */
 
-static void balancePolicyAppend(spreadPlanning *plan, uint32_t i, bool in_front) {
+static void listPush(spreadPlanning *plan, uint32_t i) {
     balanceClient *s = &plan->ios[i];
-    unsigned t = s->thread;
-    if (plan->first[t] == NONE) {
-        s->next = NONE;
-        plan->first[t] = plan->last[t] = i;
-    } else if (in_front) {
-        s->next = plan->first[t];
-        plan->first[t] = i;
-    } else {
-        s->next = NONE;
-        plan->ios[plan->last[t]].next = i;
-        plan->last[t] = i;
-    }
+    uint32_t *first = &plan->first[s->thread];
+    s->prev = NONE;
+    s->next = *first;
+    if (*first != NONE) plan->ios[*first].prev = i;
+    *first = i;
 }
 
-static void takeOut(spreadPlanning *plan, unsigned t, uint32_t before, uint32_t i) {
-    uint32_t next = plan->ios[i].next;
-    if (before == NONE) plan->first[t] = next;
-    else plan->ios[before].next = next;
-    if (plan->last[t] == i) plan->last[t] = before;
+static void listRemove(spreadPlanning *plan, uint32_t i) {
+    const balanceClient *s = &plan->ios[i];
+    if (s->prev == NONE) plan->first[s->thread] = s->next;
+    else plan->ios[s->prev].next = s->next;
+    if (s->next != NONE) plan->ios[s->next].prev = s->prev;
 }
 
 static double loadOf(const spreadPlanning *plan, uint32_t i) {
@@ -243,12 +236,14 @@ static void balancePolicyBegin(spreadPlanning *plan, size_t n) {
         plan->load[t] = loadOfThread(p, t);
         load += plan->load[t];
         plan->per_cost[t] = plan->cost[t] > 0 ? plan->load[t] / plan->cost[t] : 0;
-        plan->first[t] = plan->last[t] = NONE;
+        plan->first[t] = NONE;
     }
     p->load_per_cost = n > 0 ? load / sum : 0;
     p->cost_typical = n > 0 ? sum / (double)n : 0;
+    for (size_t i = n; i-- > 0;)
+        if (!plan->ios[i].stays && plan->ios[i].cost <= p->cost_typical) listPush(plan, (uint32_t)i);
     for (size_t i = 0; i < n; i++)
-        if (!plan->ios[i].stays) balancePolicyAppend(plan, (uint32_t)i, plan->ios[i].cost > p->cost_typical);
+        if (!plan->ios[i].stays && plan->ios[i].cost > p->cost_typical) listPush(plan, (uint32_t)i);
     for (int t = 1; t <= p->level; t++) plan->hot[t] = plan->load[t] >= hotFrom(p);
 }
 
@@ -267,13 +262,13 @@ static unsigned heaviestHot(const spreadPlanning *plan) {
     return best;
 }
 
-/* Moves to `to` the connection that follows `before` (NONE: the first one) in the list of `from`. */
-static void moveBehind(spreadPlanning *plan, unsigned from, uint32_t before, unsigned to) {
-    uint32_t i = before == NONE ? plan->first[from] : plan->ios[before].next;
+/* Moves a connection to the thread `to`. */
+static void moveTo(spreadPlanning *plan, uint32_t i, unsigned to) {
+    unsigned from = plan->ios[i].thread;
     double load = loadOf(plan, i);
     balancePolicy *p = plan->p;
     serverAssert(plan->count < plan->max && from != to);
-    takeOut(plan, from, before, i);
+    listRemove(plan, i);
     plan->moves[plan->count++] = (balanceMove){.io = i, .to = (uint16_t)to};
     plan->load[from] -= load;
     plan->load[to] += load;
@@ -291,20 +286,19 @@ static void moveBehind(spreadPlanning *plan, unsigned from, uint32_t before, uns
 
 /* --- a plan: relief ------------------------------------------------------------------------------------------ */
 
-/* Finds the connection of `from` whose load is nearest to `ideal` and below `most`; *before is the one before it. */
-static bool pick(spreadPlanning *plan, unsigned from, double ideal, double most, uint32_t *before) {
-    double best = -1;
-    uint32_t last = NONE;
+/* Returns the connection of `from` whose load is nearest to `ideal` and below `most`, or NONE. */
+static uint32_t pick(spreadPlanning *plan, unsigned from, double ideal, double most) {
+    uint32_t best = NONE;
+    double best_off = 0;
     size_t looks = 0;
-    for (uint32_t i = plan->first[from]; i != NONE && looks < LOOKS_PER_MOVE; last = i, i = plan->ios[i].next) {
-        double load = loadOf(plan, i), off = load > ideal ? load - ideal : ideal - load;
-        looks++;
-        if (load < MOVE_MIN || load >= most || (best >= 0 && off >= best)) continue;
-        best = off;
-        *before = last;
+    for (uint32_t i = plan->first[from]; i != NONE && looks < LOOKS_PER_MOVE; i = plan->ios[i].next, looks++) {
+        double load = loadOf(plan, i), off = fabs(load - ideal);
+        if (load < MOVE_MIN || load >= most || (best != NONE && off >= best_off)) continue;
+        best_off = off;
+        best = i;
     }
     plan->looks += looks;
-    return best >= 0;
+    return best;
 }
 
 /* Returns whether more threads would help the connections of `t`: none of them makes nearly all of its load.
@@ -314,7 +308,7 @@ static bool canBeSplit(const spreadPlanning *plan, unsigned t) {
     double most = 0;
     size_t looks = 0;
     for (uint32_t i = plan->first[t]; i != NONE && looks < LOOKS_PER_MOVE; i = plan->ios[i].next, looks++)
-        if (loadOf(plan, i) > most) most = loadOf(plan, i);
+        most = fmax(most, loadOf(plan, i));
     return looks > 0 && plan->load[t] - most >= GAP_MIN;
 }
 
@@ -322,20 +316,15 @@ static bool canBeSplit(const spreadPlanning *plan, unsigned t) {
  * first. If `from` is not 0 it moves them there. */
 static double balancePolicyGiveBack(spreadPlanning *plan, unsigned to, double most, unsigned from) {
     double sum = 0;
-    uint32_t before = NONE;
     size_t looks = 0, given = 0;
     for (uint32_t i = plan->first[to], next; i != NONE && looks < LOOKS_PER_MOVE && given < EXCHANGE_MAX; i = next) {
         double load = loadOf(plan, i);
         next = plan->ios[i].next;
         looks++;
-        if (load < MOVE_MIN || sum + load > most) {
-            before = i;
-            continue;
-        }
+        if (load < MOVE_MIN || sum + load > most) continue;
         sum += load;
         given++;
-        if (from) moveBehind(plan, to, before, from);
-        else before = i;
+        if (from) moveTo(plan, i, from);
     }
     plan->looks += looks;
     return sum;
@@ -344,22 +333,20 @@ static double balancePolicyGiveBack(spreadPlanning *plan, unsigned to, double mo
 /* Each connection of `from` is larger than the gap: exchanges one for several that together are smaller. */
 static bool balancePolicyExchange(spreadPlanning *plan, unsigned from, unsigned to, double gap) {
     if (plan->count + 1 + EXCHANGE_MAX > plan->max) return false;
-    double best = -1, back = 0;
-    uint32_t give = NONE, before = NONE;
+    uint32_t best = NONE;
+    double best_off = 0, back = 0;
     size_t looks = 0;
-    for (uint32_t i = plan->first[from]; i != NONE && looks < EXCHANGE_MAX; before = i, i = plan->ios[i].next) {
+    for (uint32_t i = plan->first[from]; i != NONE && looks < EXCHANGE_MAX; i = plan->ios[i].next, looks++) {
         double load = loadOf(plan, i);
-        looks++;
         if (load < gap) continue;
-        double less = load - balancePolicyGiveBack(plan, to, load - gap / 2, 0),
-               off = less > gap / 2 ? less - gap / 2 : gap / 2 - less;
-        if (less < EXCHANGE_MIN || less >= gap || (best >= 0 && off >= best)) continue;
-        best = off;
-        give = before;
+        double less = load - balancePolicyGiveBack(plan, to, load - gap / 2, 0), off = fabs(less - gap / 2);
+        if (less < EXCHANGE_MIN || less >= gap || (best != NONE && off >= best_off)) continue;
+        best_off = off;
+        best = i;
         back = load - gap / 2;
     }
-    if (best < 0) return false;
-    moveBehind(plan, from, give, to);
+    if (best == NONE) return false;
+    moveTo(plan, best, to);
     balancePolicyGiveBack(plan, to, back, from);
     return true;
 }
@@ -367,10 +354,10 @@ static bool balancePolicyExchange(spreadPlanning *plan, unsigned from, unsigned 
 /* Brings the load of `from` closer to that of `to`. Returns whether anything was moved. */
 static bool shed(spreadPlanning *plan, unsigned from, unsigned to) {
     double gap = plan->load[from] - plan->load[to];
-    uint32_t give = NONE;
     if (gap < GAP_MIN || !canBeSplit(plan, from)) return false;
-    if (!pick(plan, from, gap / 2, gap, &give)) return balancePolicyExchange(plan, from, to, gap);
-    moveBehind(plan, from, give, to);
+    uint32_t i = pick(plan, from, gap / 2, gap);
+    if (i == NONE) return balancePolicyExchange(plan, from, to, gap);
+    moveTo(plan, i, to);
     return true;
 }
 
@@ -457,21 +444,18 @@ static void goDown(spreadPlanning *plan) {
 
 /* Connections of a thread that would take more: those with at least half the load of its heaviest. */
 typedef struct greedyOnes {
-    unsigned thread;
     int count;
     double each;
-    uint32_t before; /* the one before the first of them */
+    uint32_t first;
 } greedyOnes;
 
 static greedyOnes greedyOf(const spreadPlanning *plan, unsigned t) {
-    greedyOnes g = {.thread = t, .before = NONE};
+    greedyOnes g = {.first = NONE};
     double most = 0, sum = 0;
-    for (uint32_t i = plan->first[t]; i != NONE; i = plan->ios[i].next)
-        if (loadOf(plan, i) > most) most = loadOf(plan, i);
-    uint32_t last = NONE;
-    for (uint32_t i = plan->first[t]; i != NONE; last = i, i = plan->ios[i].next) {
+    for (uint32_t i = plan->first[t]; i != NONE; i = plan->ios[i].next) most = fmax(most, loadOf(plan, i));
+    for (uint32_t i = plan->first[t]; i != NONE; i = plan->ios[i].next) {
         if (loadOf(plan, i) * 2 < most) continue;
-        if (g.count++ == 0) g.before = last;
+        if (g.count++ == 0) g.first = i;
         sum += loadOf(plan, i);
     }
     g.each = g.count ? sum / g.count : 0;
@@ -491,8 +475,9 @@ static void evenOut(spreadPlanning *plan) {
             if (!roomy.count || g.count < roomy.count) roomy = g;
         }
         if (crowded.count < roomy.count + 2 || crowded.each * FAIR_RATIO > roomy.each) return;
-        moveBehind(plan, crowded.thread, crowded.before, roomy.thread);
-        done[crowded.thread] = done[roomy.thread] = true;
+        unsigned from = plan->ios[crowded.first].thread, to = plan->ios[roomy.first].thread;
+        moveTo(plan, crowded.first, to);
+        done[from] = done[to] = true;
     }
 }
 

@@ -30,10 +30,10 @@ typedef struct balanceMachine {
 
 /* A connection that has had a cost recently. */
 typedef struct balanceClient {
-    uint32_t cost;   /* decayed; in the same unit for all, never 0 */
-    uint16_t thread; /* its owner thread, 1 to BALANCE_THREADS - 1 */
-    bool stays;      /* it moves already or is about to close: it counts but is not moved */
-    uint32_t next;   /* for the policy: list of its thread */
+    uint32_t cost;       /* decayed; in the same unit for all, never 0 */
+    uint16_t thread;     /* its owner thread, 1 to BALANCE_THREADS - 1 */
+    bool stays;          /* it moves already or is about to close: it counts but is not moved */
+    uint32_t prev, next; /* for the policy: list of its thread */
 } balanceClient;
 
 typedef struct balanceMove {
@@ -64,8 +64,9 @@ void balanceBounds(balancePolicy *p, int most, bool all);
 /* Call at the end of a window of `window_ns`, after balanceBounds(); `threads` is indexed by number. Returns true if
  * the connections should be surveyed for balancePlan(). The level may have changed. */
 bool balanceWindow(balancePolicy *p, uint64_t window_ns, const balanceThread *threads, const balanceMachine *machine);
-/* Decides the level and the moves that pay, at most `max`, from the connections that have a cost (in any order; `next`
- * is overwritten). Returns the number of moves. The caller has to move connections of threads above the level. */
+/* Decides the level and the moves that pay, at most `max`, from the connections that have a cost (in any order; `prev`
+ * and `next` are overwritten). Returns the number of moves. The caller has to move connections of threads above the
+ * level. */
 size_t balancePlan(balancePolicy *p, balanceClient *ios, size_t n, balanceMove *moves, size_t max);
 /* Returns the thread for a new connection or one that must leave its thread: the least loaded one of the level for
  * which `may` is true, of equally loaded ones the one with the fewest connections (`held`, by number); 0 if there is
