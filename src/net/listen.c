@@ -78,16 +78,12 @@ static void acceptClient(int fd, const char *ip, listenKind kind) {
         listenRefuse(fd, kind, protected_mode_error, sizeof(protected_mode_error) - 1);
         return;
     }
-    char peer[ANET_ADDR_LEN + 128], local[ANET_ADDR_LEN + 128], addr[ANET_ADDR_LEN + 64];
-    int port = 0;
+    char peer[CLIENT_IO_ADDR_LEN], local[CLIENT_IO_ADDR_LEN];
     if (is_unix) {
         snprintf(peer, sizeof(peer), "%s:0", net_settings.unixsocket);
         snprintf(local, sizeof(local), "%s:0", net_settings.unixsocket);
     } else {
-        anetFdToString(fd, addr, sizeof(addr), &port, true);
-        anetFormatAddr(peer, sizeof(peer), addr, port);
-        anetFdToString(fd, addr, sizeof(addr), &port, false);
-        anetFormatAddr(local, sizeof(local), addr, port);
+        clientIoAddresses(fd, peer, local);
         anetNoDelay(NULL, fd, true);
         if (net_settings.tcp_keepalive_s > 0) anetKeepAlive(NULL, fd, (int)net_settings.tcp_keepalive_s);
     }

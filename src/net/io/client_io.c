@@ -16,7 +16,6 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "client_io_internal.h"
 
-#include "anet.h"
 #include "io_threads.h"
 #include "log_limit.h"
 #include "net_settings.h"
@@ -38,6 +37,18 @@ static void drainAndClose(clientIo *s) {
     else if (!s->out_head) clientIoOutputDrained(s);
 }
 
+static void formatEnd(int fd, bool peer, char *out) {
+    char ip[ANET_ADDR_LEN + 64];
+    int port = 0;
+    anetFdToString(fd, ip, sizeof(ip), &port, peer);
+    anetFormatAddr(out, CLIENT_IO_ADDR_LEN, ip, port);
+}
+
+void clientIoAddresses(int fd, char *peer, char *local) {
+    formatEnd(fd, true, peer);
+    formatEnd(fd, false, local);
+}
+
 /* ---- The handshake ---- */
 
 static void stopHandshakeTimer(clientIo *s) {
@@ -46,12 +57,8 @@ static void stopHandshakeTimer(clientIo *s) {
 }
 
 static void logHandshake(const connection *conn, const char *why) {
-    char ip[ANET_ADDR_LEN + 64], peer[ANET_ADDR_LEN + 128], local[ANET_ADDR_LEN + 128];
-    int port = 0;
-    anetFdToString(conn->fd, ip, sizeof(ip), &port, true);
-    anetFormatAddr(peer, sizeof(peer), ip, port);
-    anetFdToString(conn->fd, ip, sizeof(ip), &port, false);
-    anetFormatAddr(local, sizeof(local), ip, port);
+    char peer[CLIENT_IO_ADDR_LEN], local[CLIENT_IO_ADDR_LEN];
+    clientIoAddresses(conn->fd, peer, local);
     LOG_LIMITED(LL_WARNING, HANDSHAKE_LINES, "TLS handshakes that failed",
                 "Error accepting a client connection: %s (addr=%s laddr=%s)", why, peer, local);
 }
@@ -207,12 +214,6 @@ clientIo *clientIoCreate(connection *conn, bool authenticated) {
     s->handshake_timer = -1;
     conn->owner = s;
     clientIoInitReader(s);
-    return s;
-}
-
-clientIo *clientIoCreateTrusted(connection *conn) {
-    clientIo *s = clientIoCreate(conn, true);
-    s->trusted = true;
     return s;
 }
 

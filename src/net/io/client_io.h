@@ -9,6 +9,7 @@
 #ifndef NET_CLIENT_IO_H
 #define NET_CLIENT_IO_H
 
+#include "anet.h"
 #include "client.h"
 #include "io_owner.h"
 #include "connection.h"
@@ -19,6 +20,8 @@
 #include <stdatomic.h>
 
 struct ioThread;
+
+#define CLIENT_IO_ADDR_LEN (ANET_ADDR_LEN + 128) /* the path of a Unix socket is longer than an address */
 
 typedef struct clientIo {
     /* Line 0 -- of the owner thread: reading. */
@@ -39,7 +42,7 @@ typedef struct clientIo {
     bool in_fan;               /* a batch that is not yet returned to main names it */
     bool awaits_user;          /* IO_MSG_NAMED was sent: main checks the certificate's names before anything is read */
     bool read_filled;          /* the last read filled the buffer */
-    bool trusted;              /* const: the peer is a primary, for which limits of requests do not apply */
+    bool trusted; /* const after creation: the peer is a primary, for which limits of requests do not apply */
 
     /* Line 1 -- of the owner thread: writing. */
     alignas(CACHE_LINE) replyBlock *out_head; /* owns: unsent output */
@@ -95,8 +98,8 @@ static_assert(offsetof(clientIo, session) % CACHE_LINE == 0, "main's fields keep
 /* Creates the I/O half for an accepted connection, which it takes ownership of. It is not attached yet. Runs on
  * main. */
 clientIo *clientIoCreate(connection *conn, bool authenticated);
-/* Creates one for a connection that this server has opened and whose peer is trusted. Runs on main. */
-clientIo *clientIoCreateTrusted(connection *conn);
+/* Writes both addresses of a connection, each as "ip:port", to buffers of CLIENT_IO_ADDR_LEN bytes. For any thread. */
+void clientIoAddresses(int fd, char *peer, char *local);
 /* Frees what is left after IO_MSG_GONE. Runs on main. */
 void clientIoFree(clientIo *s);
 

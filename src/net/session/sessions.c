@@ -1,6 +1,7 @@
-/* sessions.c -- handles messages from connections, and frees clients.
+/* sessions.c -- sessions on connections that this server opened, messages of connections, the end of sessions.
  *
- * Not here    what sessions send (session_output.c), what is executed when (command_batch.c).
+ * Not here    accepted connections (listen.c), what sessions send (session_output.c), what is executed when
+ *             (command_batch.c), what the session of a replication link may do (repl/replica/primary_link.c).
  * Owns        nothing beyond the call: blocks go to their client, written replies are released.
  * Threads     main.
  * Invariants  1. A client is freed only in sessionsFreeClosing(), never while a batch is open.
@@ -25,6 +26,19 @@
 #include "session_output.h"
 #include "transaction_queue.h"
 #include "zmalloc.h"
+
+client *sessionAdoptOutgoing(connection *conn) {
+    assertMainThread();
+    char peer[CLIENT_IO_ADDR_LEN], local[CLIENT_IO_ADDR_LEN];
+    clientIoAddresses(conn->fd, peer, local);
+    clientIo *s = clientIoCreate(conn, true);
+    s->trusted = true;
+    client *c = clientCreate(s, conn->fd, peer, local, false);
+    c->authenticated = c->known = true;
+    s->session = c;
+    rebalanceAdopt(s);
+    return c;
+}
 
 /* Asserts what holds of main's fields of a connection, before each message; after it the connection may be freed. */
 static void sessionCheck(const clientIo *s) {

@@ -26,11 +26,11 @@
 #include "command_record.h"
 #include "db.h"
 #include "log.h"
-#include "outgoing.h"
 #include "panic.h"
 #include "reply.h"
 #include "request_format.h"
 #include "repl_stream.h"
+#include "sessions.h"
 #include "synced_offset.h"
 
 #include <string.h>
@@ -150,7 +150,7 @@ void streamApplyBegin(connection *conn, bool old_style) {
     assertMainThread();
     serverAssert(!primary.session);
     debugAssert(replStreamIsKept() && replStreamBacklog()->end == replStreamOffset());
-    client *c = outgoingAdopt(conn);
+    client *c = sessionAdoptOutgoing(conn);
     c->flags |= CLIENT_PRIMARY | CLIENT_DENY_BLOCKING; /* a blocking command must not stop the stream */
     c->db = dbSelect(primary.db);
     primary.session = c;
