@@ -5,7 +5,7 @@
  * Tests       tests/server/process.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "file_limit.h"
+#include "listen.h"
 
 #include "log.h"
 #include "net_settings.h"

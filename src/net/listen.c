@@ -166,10 +166,8 @@ static bool openAddress(const char *address, int port, listenKind kind) {
     if (optional) address++;
     char err[ANET_ERR_LEN];
     int backlog = (int)net_settings.tcp_backlog;
-    int fd;
-    if (!strcmp(address, "::*")) fd = anetTcp6Server(err, port, NULL, backlog, net_settings.mptcp);
-    else if (strchr(address, ':')) fd = anetTcp6Server(err, port, address, backlog, net_settings.mptcp);
-    else fd = anetTcpServer(err, port, strcmp(address, "*") ? address : NULL, backlog, net_settings.mptcp);
+    int fd = strchr(address, ':') ? anetTcp6Server(err, port, address, backlog, net_settings.mptcp)
+                                  : anetTcpServer(err, port, address, backlog, net_settings.mptcp);
     if (fd >= 0) return addListener(fd, kind);
     int why = errno;
     serverLog(LL_WARNING, "Warning: Could not create server TCP listening socket %s:%d: %s", address, port, err);
@@ -182,10 +180,6 @@ static bool openPort(long long port, listenKind kind) {
         if (!openAddress(net_settings.bind[i], (int)port, kind)) return false;
     return true;
 }
-
-static bool openTcp(void) { return openPort(net_settings.port, LISTEN_TCP); }
-
-static bool openTls(void) { return openPort(tls_settings.port, LISTEN_TLS); }
 
 static bool openUnix(void) {
     if (!net_settings.unixsocket || !*net_settings.unixsocket) return true;
@@ -201,12 +195,12 @@ static bool openUnix(void) {
 bool listenOpen(aeEventLoop *loop) {
     assertMainThread();
     listeners.loop = loop;
-    if (!openTcp()) {
+    if (!openPort(net_settings.port, LISTEN_TCP)) {
         serverLog(LL_WARNING, "Failed listening on port %lld (tcp), aborting.", net_settings.port);
         return false;
     }
     if (!openUnix()) return false;
-    if (!openTls()) {
+    if (!openPort(tls_settings.port, LISTEN_TLS)) {
         serverLog(LL_WARNING, "Failed listening on port %lld (tls), aborting.", tls_settings.port);
         return false;
     }
@@ -217,17 +211,17 @@ bool listenOpen(aeEventLoop *loop) {
     return true;
 }
 
-static void closeListeners(listener *at, int count) {
-    for (int i = 0; i < count; i++) {
-        aeDeleteFileEvent(listeners.loop, at[i].fd, AE_READABLE);
-        close(at[i].fd);
+static void closeListeners(void) {
+    while (listeners.count > 0) {
+        int fd = listeners.at[--listeners.count].fd;
+        aeDeleteFileEvent(listeners.loop, fd, AE_READABLE);
+        close(fd);
     }
 }
 
 void listenClose(void) {
     assertMainThread();
-    closeListeners(listeners.at, listeners.count);
-    listeners.count = 0;
+    closeListeners();
     if (net_settings.unixsocket && *net_settings.unixsocket) unlink(net_settings.unixsocket);
 }
 
@@ -235,11 +229,9 @@ bool listenReopen(const char **err) {
     assertMainThread();
     if (!listeners.loop) return true; /* before listenOpen() */
     /* Close the old sockets first, as the new set may need their addresses. */
-    closeListeners(listeners.at, listeners.count);
-    listeners.count = 0;
-    if (openTcp() && openUnix() && openTls()) return true;
-    closeListeners(listeners.at, listeners.count);
-    listeners.count = 0;
+    closeListeners();
+    if (openPort(net_settings.port, LISTEN_TCP) && openUnix() && openPort(tls_settings.port, LISTEN_TLS)) return true;
+    closeListeners();
     *err = "Unable to listen on this port. Check server logs.";
     return false;
 }

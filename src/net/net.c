@@ -18,7 +18,6 @@
 #include "client_describe.h"
 #include "command_batch.h"
 #include "evict.h"
-#include "file_limit.h"
 #include "hot_keys.h"
 #include "io_threads.h"
 #include "listen.h"
@@ -212,20 +211,10 @@ bool netApplyMaxClients(const char **err) {
     return false;
 }
 
-void netStopListening(void) {
-    assertMainThread();
-    listenClose();
-}
-
 int netActiveThreads(void) {
     assertMainRole();
     int level = rebalanceActiveThreads() - 1;
     return level > 1 || mainPolicyIsDedicated() || net_settings.io_threads_always_active ? level : 0;
-}
-
-bool netListenerInfo(int i, char *out, size_t size) {
-    assertMainRole();
-    return listenInfo(i, out, size);
 }
 
 /* Resumes the paused client, unless it is being closed. */

@@ -18,8 +18,6 @@ void netInit(aeEventLoop *loop);
 /* Opens the listening sockets of bind, port and unixsocket, and starts the I/O threads. Returns false, with a log line,
  * if a required socket cannot be opened. */
 bool netListen(void);
-/* Closes the listening sockets at shutdown. */
-void netStopListening(void);
 /* Registers a function to run once in each iteration of main, before its commands, on whatever thread. Call at startup,
  * at most 4 times. */
 void netEachIteration(void (*job)(void));
@@ -41,8 +39,6 @@ void netShutdown(void);
 
 /* Returns io_threads_active of INFO: I/O threads that take part, 0 while one thread does all. */
 int netActiveThreads(void);
-/* Writes "name=tcp,bind=...,port=6379" of listener i for INFO. Returns false if there is no listener of that kind. */
-bool netListenerInfo(int i, char *out, size_t size);
 
 /* Apply settings changed at run time; for setting.apply. Return false, with *err set, if the system does not allow as
  * many descriptors as they need. */

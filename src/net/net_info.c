@@ -89,7 +89,7 @@ static void activeThreads(infoOut *o) {
 static void listeners(infoOut *o) {
     char listener[512];
     for (int i = 0; i < LISTENER_KINDS; i++)
-        if (netListenerInfo(i, listener, sizeof(listener))) infoLine(o, "listener%d:%s", i, listener);
+        if (listenInfo(i, listener, sizeof(listener))) infoLine(o, "listener%d:%s", i, listener);
 }
 
 static void maxClients(infoOut *o) {

@@ -98,6 +98,6 @@ void bannerShow(void) {
 void bannerReady(void) {
     char line[512];
     for (int i = 0; i < LISTENER_KINDS; i++)
-        if (netListenerInfo(i, line, sizeof(line)))
+        if (listenInfo(i, line, sizeof(line)))
             serverLog(LL_NOTICE, "Ready to accept connections %.*s", (int)strcspn(line + 5, ","), line + 5);
 }

@@ -7,7 +7,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "daemon.h"
 
-#include "file_limit.h"
+#include "listen.h"
 #include "log.h"
 #include "net.h"
 #include "panic.h"

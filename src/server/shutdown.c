@@ -18,6 +18,7 @@
 #include "client_describe.h"
 #include "clock.h"
 #include "daemon.h"
+#include "listen.h"
 #include "loading.h"
 #include "log.h"
 #include "log_limit.h"
@@ -77,7 +78,7 @@ static bool saveBeforeExit(int flags) {
 static bool shutdownFinish(int flags) {
     if (!logIsWritten(flags) || !saveBeforeExit(flags)) return false;
     daemonNotifyStopping();
-    netStopListening();
+    listenClose();
     webStop();
     scriptDebugEndChildren();
     rdbLoadAbort();

@@ -46,10 +46,9 @@ static int openAddress(const char *address) {
     bool optional = address[0] == '-';
     if (optional) address++;
     char err[ANET_ERR_LEN];
-    int port = (int)web_settings.port, backlog = (int)*web.wiring->backlog, fd;
-    if (!strcmp(address, "::*")) fd = anetTcp6Server(err, port, NULL, backlog, false);
-    else if (strchr(address, ':')) fd = anetTcp6Server(err, port, address, backlog, false);
-    else fd = anetTcpServer(err, port, strcmp(address, "*") ? address : NULL, backlog, false);
+    int port = (int)web_settings.port, backlog = (int)*web.wiring->backlog;
+    int fd = strchr(address, ':') ? anetTcp6Server(err, port, address, backlog, false)
+                                  : anetTcpServer(err, port, address, backlog, false);
     if (fd >= 0) {
         anetNonBlock(NULL, fd);
         anetCloexec(fd);
