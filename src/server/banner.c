@@ -7,7 +7,7 @@
  * Tests       tests/server/process.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "banner.h"
+#include "startup.h"
 
 #include "hash.h"
 #include "log.h"

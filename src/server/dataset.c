@@ -5,7 +5,7 @@
  * Tests       tests/persist/loading.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "dataset.h"
+#include "startup.h"
 
 #include "admin_settings.h"
 #include "aof.h"

@@ -7,7 +7,7 @@
  * Tests       tests/server/info.tcl, tests/differential/server_compare.py
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "pending_settings.h"
+#include "server_settings.h"
 
 #include "info_table.h"
 

@@ -12,7 +12,7 @@
  * Tests       tests/unit/admin/setting_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "pending_settings.h"
+#include "server_settings.h"
 
 #include "log.h"
 #include "numbers.h"

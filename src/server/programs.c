@@ -7,14 +7,12 @@
  * Tests       tests/persist/check_rdb.tcl, tests/tools/check_aof.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "programs.h"
+#include "startup.h"
 
-#include "banner.h"
 #include "check_aof.h"
 #include "check_rdb.h"
 #include "command_table.h"
 #include "version.h"
-#include "wiring.h"
 #include "zmalloc.h"
 
 #include <stdio.h>

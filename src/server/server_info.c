@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "server_settings.h"
 
-#include "banner.h"
+#include "startup.h"
 #include "daemon.h"
 #include "info_table.h"
 #include "shutdown.h"

@@ -30,7 +30,6 @@
 #include "reply.h"
 #include "script_run.h"
 #include "server_settings.h"
-#include "signals.h"
 #include "script_debug.h"
 #include "snapshot.h"
 #include "web.h"

@@ -6,7 +6,7 @@
  * Tests       tests/server/process.tcl, tests/server/signals.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "signals.h"
+#include "shutdown.h"
 
 #include "log.h"
 #include "snapshot.h"

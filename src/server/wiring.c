@@ -6,7 +6,7 @@
  * Tests       every test that starts a server
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "wiring.h"
+#include "startup.h"
 
 #include "acl.h"
 #include "admin.h"
@@ -47,7 +47,6 @@
 #include "object_settings.h"
 #include "object_types.h"
 #include "pause.h"
-#include "pending_settings.h"
 #include "persist.h"
 #include "persist_settings.h"
 #include "propagate.h"

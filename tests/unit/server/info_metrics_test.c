@@ -4,7 +4,7 @@
 #include "info_table.h"
 #include "sds.h"
 #include "unit.h"
-#include "wiring.h"
+#include "startup.h"
 
 /* Returns whether a name has a base unit: Prometheus's check (promtool) accepts seconds and bytes, and no multiples. */
 static bool hasBaseUnit(const char *name) {

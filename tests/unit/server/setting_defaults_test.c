@@ -7,7 +7,7 @@
 #include "panic.h"
 #include "setting_table.h"
 #include "unit.h"
-#include "wiring.h"
+#include "startup.h"
 
 #include <stdio.h>
 
