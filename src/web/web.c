@@ -4,7 +4,7 @@
  * the users when they have changed. So a thousand readers cost main as much as one, and no readers cost nothing.
  *
  * Not here    the thread that serves (http_server.c).
- * Owns        the version of the last copy of the users, and the time of the last snapshot.
+ * Owns        web_settings, the version of the last copy of the users, and the time of the last snapshot.
  * Threads     main's own.
  * Cost        docs/metrics.md
  * Tests       tests/server/metrics.tcl
@@ -17,14 +17,17 @@
 #include "http_server.h"
 #include "log.h"
 #include "panic.h"
+#include "sds.h"
 #include "setting.h"
-#include "web_settings.h"
+#include "zmalloc.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #define SNAPSHOT_EVERY_MS 1000
+
+webSettings web_settings;
 
 static struct {
     const webWiring *wiring; /* borrowed; NULL until webStart() */
@@ -109,8 +112,43 @@ static bool webReopen(const char **err) {
     return openPort();
 }
 
+/* ---- Settings ---- */
+
+static bool setBind(const setting *s, char **words, int count, const char **err) {
+    unused(s);
+    if (count == 0 || (count == 1 && words[0][0] == '\0')) {
+        *err = "metrics-bind names at least one address; metrics-port 0 turns the port off";
+        return false;
+    }
+    if (count > WEB_BIND_MAX) {
+        *err = "Too many bind addresses specified.";
+        return false;
+    }
+    debugAssert(web_settings.bind_count >= 0 && web_settings.bind_count <= WEB_BIND_MAX);
+    while (web_settings.bind_count > 0) zfree(web_settings.bind[--web_settings.bind_count]);
+    for (; web_settings.bind_count < count; web_settings.bind_count++)
+        web_settings.bind[web_settings.bind_count] = zstrdup(words[web_settings.bind_count]);
+    return true;
+}
+
+static char *getBind(const setting *s) {
+    unused(s);
+    return sdsJoin(web_settings.bind, web_settings.bind_count, " ");
+}
+
+static const setting rows[] = {
+    INT_SETTING("metrics-port", web_settings.port, 0, 0, 65535),
+    {.name = "metrics-bind",
+     .type = SETTING_SPECIAL,
+     .flags = SETTING_MULTI_ARG,
+     .default_text = "127.0.0.1 -::1",
+     .set = setBind,
+     .get = getBind},
+    SETTINGS_END,
+};
+
 void webRegister(void) {
-    webSettingsRegister();
+    settingRegister(rows);
     settingOnApply("metrics-port", webReopen);
     settingOnApply("metrics-bind", webReopen);
 }

@@ -15,6 +15,16 @@ typedef struct webWiring {
     char *const *cpulist; /* processors on which the thread may run; NULL or "": all */
 } webWiring;
 
+#define WEB_BIND_MAX 16
+
+/* The settings of the port. */
+typedef struct webSettings {
+    long long port;           /* 0: off */
+    char *bind[WEB_BIND_MAX]; /* owns */
+    int bind_count;
+} webSettings;
+extern webSettings web_settings;
+
 /* Registers metrics-port and metrics-bind. Call at startup, before the configuration is read. */
 void webRegister(void);
 /* Opens the port if the settings want it. Returns false, after a log line, if that fails. Call at startup, after the

@@ -9,7 +9,6 @@
 #include "setting.h"
 #include "unit.h"
 #include "web_fixture.h"
-#include "web_settings.h"
 #include "zmalloc.h"
 
 #include <poll.h>
