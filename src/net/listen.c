@@ -14,7 +14,6 @@
 #include "log.h"
 #include "log_limit.h"
 #include "net_settings.h"
-#include "net_stats.h"
 #include "panic.h"
 #include "rebalance.h"
 #include "tls.h"

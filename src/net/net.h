@@ -10,7 +10,6 @@
 #include "client.h"
 #include "io_threads.h"
 #include "net_settings.h"
-#include "net_stats.h"
 
 /* Makes thread 0 around `loop`, and registers what the layers below need of this one. Call at startup, after the
  * settings are read. */
@@ -45,8 +44,7 @@ int netActiveThreads(void);
 bool netApplyThreads(const char **err);
 bool netApplyMaxClients(const char **err);
 
-/* Register the INFO fields and settings of this layer. Call at startup. */
+/* Registers the INFO fields of this layer. Call at startup. */
 void netInfoRegister(void);
-void netSettingsRegister(void);
 
 #endif

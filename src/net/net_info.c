@@ -19,7 +19,6 @@
 #include "listen.h"
 #include "net_settings.h"
 #include "tls_settings.h"
-#include "net_stats.h"
 #include "rebalance.h"
 #include "record_prefetch.h"
 

@@ -16,7 +16,7 @@
  * Tests       tests/unit/net/session/session_fan_test.c, tests/engine/pubsub.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "session_fan.h"
+#include "session_output_internal.h"
 
 #include "client_check.h"
 #include "client_io.h"

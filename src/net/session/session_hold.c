@@ -14,7 +14,7 @@
  * Tests       tests/unit/net/session/session_hold_test.c, tests/persist/aof.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "session_hold.h"
+#include "session_output_internal.h"
 
 #include "io_threads.h"
 #include "panic.h"

@@ -15,7 +15,7 @@
  *             tests/unit/net/session/session_hold_test.c, tests/unit/net/session/session_output_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "session_output.h"
+#include "session_output_internal.h"
 
 #include "call.h"
 #include "client_check.h"
@@ -24,8 +24,6 @@
 #include "io_threads.h"
 #include "panic.h"
 #include "rebalance.h"
-#include "session_fan.h"
-#include "session_hold.h"
 #include "tracking.h"
 #include "yield.h"
 

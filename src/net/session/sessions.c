@@ -22,8 +22,7 @@
 #include "panic.h"
 #include "pause.h"
 #include "rebalance.h"
-#include "session_fan.h"
-#include "session_output.h"
+#include "session_output_internal.h"
 #include "transaction_queue.h"
 #include "zmalloc.h"
 

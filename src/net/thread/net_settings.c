@@ -1,7 +1,7 @@
-/* net_settings.c -- the settings of the net layer, and the copies of them that other threads read.
+/* net_settings.c -- the settings of the net layer, the copies of them that other threads read, and the counters.
  *
  * Not here    the functions that apply most of them (net.c registers those).
- * Owns        net_settings, net_shared.
+ * Owns        net_settings, net_shared, net_stats.
  * Threads     main.
  * Tests       tests/server/config.tcl
  *
@@ -17,6 +17,7 @@
 
 netSettings net_settings;
 netShared net_shared;
+netStats net_stats;
 
 void netShareSettings(void) {
     string_bytes_max = net_settings.proto_max_bulk_len;

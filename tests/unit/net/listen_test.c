@@ -5,7 +5,6 @@
 #include "listen.h"
 #include "net_fixture.h"
 #include "net_settings.h"
-#include "net_stats.h"
 #include "unit.h"
 
 #include <poll.h>

@@ -1,14 +1,16 @@
-/* session_hold.h -- sends output to its connection: at once, or when its offset is safe.
+/* session_output_internal.h -- functions that session_output.c, session_hold.c and session_fan.c share, by file.
+ *
+ * Only files of this room include it.
  *
  * Runs on: main.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#ifndef NET_SESSION_HOLD_H
-#define NET_SESSION_HOLD_H
+#ifndef NET_SESSION_OUTPUT_INTERNAL_H
+#define NET_SESSION_OUTPUT_INTERNAL_H
 
-#include "client_io.h"
-#include "reply_hold.h"
+#include "session_output.h"
 
+/* --- session_hold.c: sends output to its connection, at once or when its offset is safe ------------------------ */
 typedef struct outputMark {
     holdSequence seq;
     uint64_t offset;
@@ -24,5 +26,12 @@ static inline bool sessionHolds(const clientIo *s) { return s->held_first != NUL
 void sessionHold(clientIo *s, replyBlock *chain, const outputMark *mark);
 /* Drops held output, as the session ends. */
 void sessionHoldForget(clientIo *s);
+
+/* --- session_fan.c: messages for many clients, on their way to the owner threads and back ---------------------- */
+/* Hands over all runs (client/fan_out.h), before other pending output. They are sent when `mark` is reached; NULL:
+ * now. */
+void sessionFanFlush(const outputMark *mark);
+/* Handles a batch that an owner thread has delivered; takes ownership of it. */
+void sessionFanned(fanBatch *batch);
 
 #endif
