@@ -44,35 +44,32 @@ static double argNumber(client *c, uint32_t index) {
 
 /* ---- Crashes --------------------------------------------------------------------------------------- */
 
-static bool debugAssertion(client *c) {
+static void debugAssertion(client *c) {
     unused(c);
     serverAssert(1 == 2);
-    return true;
 }
 
-static bool debugPanic(client *c) {
+static void debugPanic(client *c) {
     unused(c);
     serverPanic("DEBUG PANIC called at Unix time %lld", (long long)(clockWallMs() / 1000));
 }
 
-static bool debugSegfault(client *c) {
+static void debugSegfault(client *c) {
     /* Writing to a read-only page makes the report name an address. */
     char *page = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     *(volatile char *)page = 'x';
     addReplyOk(c);
-    return true;
 }
 
-static bool debugOom(client *c) {
+static void debugOom(client *c) {
     void *p = zmalloc(SIZE_MAX / 2); /* does not return */
     zfree(p);
     addReplyOk(c);
-    return true;
 }
 
 /* ---- Stops and switches ---------------------------------------------------------------------------- */
 
-static bool debugSleep(client *c) {
+static void debugSleep(client *c) {
     double seconds = argNumber(c, 2);
     if (seconds > 0) {
         struct timespec wait = {.tv_sec = (time_t)seconds};
@@ -80,128 +77,90 @@ static bool debugSleep(client *c) {
         while (nanosleep(&wait, &wait) && errno == EINTR) continue; /* interrupted when stacks are recorded */
     }
     addReplyOk(c);
-    return true;
-}
-
-static bool debugSetActiveExpire(client *c) {
-    expireSetActive(argNumber(c, 2) != 0);
-    addReplyOk(c);
-    return true;
 }
 
 bool debugCronPaused(void) { return cron_paused; }
 
-static bool debugPauseCron(client *c) {
-    cron_paused = argNumber(c, 2) != 0;
-    addReplyOk(c);
-    return true;
-}
+static void setCronPaused(bool on) { cron_paused = on; }
 
-static bool debugDictResizing(client *c) {
-    sharedPagesAllowResizing(argNumber(c, 2) != 0);
-    addReplyOk(c);
-    return true;
-}
-
-static bool debugSkipChecksums(client *c) {
-    object_settings.skip_checksums = argNumber(c, 2) != 0;
-    addReplyOk(c);
-    return true;
-}
-
-static bool debugSetDisableDenyScripts(client *c) {
-    programLiftNoScript(argNumber(c, 2) != 0);
-    addReplyOk(c);
-    return true;
-}
+static void setSkipChecksums(bool on) { object_settings.skip_checksums = on; }
 
 /* This server has no mechanism that the subcommand could switch; the help explains it. */
-static bool debugNothingToSwitch(client *c) {
-    addReplyOk(c);
-    return true;
-}
+static void debugNothingToSwitch(client *c) { addReplyOk(c); }
 
-static bool debugReplyBuffer(client *c) {
+static void debugReplyBuffer(client *c) {
     long long ms;
-    if (sliceIs(c->argv[2], "resizing")) return debugNothingToSwitch(c);
-    if (!sliceIs(c->argv[2], "peak-reset-time")) return false;
+    if (sliceIs(c->argv[2], "resizing")) {
+        debugNothingToSwitch(c);
+        return;
+    }
+    if (!sliceIs(c->argv[2], "peak-reset-time")) {
+        addReplySubcommandSyntaxError(c);
+        return;
+    }
     if (sliceIs(c->argv[3], "never")) ms = -1;
     else if (sliceIs(c->argv[3], "reset")) ms = CLIENT_PEAK_PERIOD_MS;
-    else if (!getLongLongFromArg(c, 3, &ms, NULL)) return true;
+    else if (!getLongLongFromArg(c, 3, &ms, NULL)) return;
     clientPeaksSetPeriod(ms);
     addReplyOk(c);
-    return true;
 }
 
-static bool debugChangeReplId(client *c) {
+static void debugChangeReplId(client *c) {
     serverLog(LL_NOTICE, "Changing replication IDs after receiving DEBUG change-repl-id");
     replStreamNewId();
     addReplyOk(c);
-    return true;
 }
 
 /* Appends the arguments to the replication stream as they are, whether they are a command or not. */
-static bool debugReplicate(client *c) {
+static void debugReplicate(client *c) {
     sds out = respCatRequest(sdsEmpty(), c->argc - 2, c->argv + 2);
     replStreamAppend(sdsSlice(out));
     sdsFree(out);
     addReplyOk(c);
-    return true;
 }
 
-static bool debugCursorGrace(client *c) {
+static void debugCursorGrace(client *c) {
     replSetCursorGrace((uint64_t)argNumber(c, 2));
     addReplyOk(c);
-    return true;
 }
 
 /* The links of the cluster bus exist in cluster mode only. */
-static bool debugClusterlink(client *c) {
-    if (!sliceIs(c->argv[2], "kill")) return false;
-    addReplyError(c, "Debug option only available for cluster mode enabled setup!");
-    return true;
-}
-
-static bool debugPauseAfterFork(client *c) {
-    childSetPauseAfterFork(argNumber(c, 2) != 0);
-    addReplyOk(c);
-    return true;
+static void debugClusterlink(client *c) {
+    if (!sliceIs(c->argv[2], "kill")) addReplySubcommandSyntaxError(c);
+    else addReplyError(c, "Debug option only available for cluster mode enabled setup!");
 }
 
 /* ---- Texts ----------------------------------------------------------------------------------------- */
 
 /* Replies with the error text as it is, with any code. It is not counted as an error, as no command has failed. */
-static bool debugError(client *c) {
+static void debugError(client *c) {
     sds line = sdsCatSlice(sdsNew("-"), c->argv[2]);
     for (size_t i = 0; i < sdsLen(line); i++)
         if (line[i] == '\r' || line[i] == '\n') line[i] = ' ';
     addReplySds(c, sdsCatLen(line, "\r\n", 2));
-    return true;
 }
 
-static bool debugLog(client *c) {
+static void debugLog(client *c) {
     serverLog(LL_WARNING, "DEBUG LOG: %.*s", (int)c->argv[2].len, c->argv[2].ptr);
     addReplyOk(c);
-    return true;
 }
 
-static bool debugLeak(client *c) {
+static void debugLeak(client *c) {
     sds lost = sdsFromSlice(c->argv[2]);
     serverLog(LL_DEBUG, "Leaked %zu bytes", sdsLen(lost));
     addReplyOk(c);
-    return true;
 }
 
-static bool debugStructsize(client *c) {
+static void debugStructsize(client *c) {
     addReplyBulkFormat(c, "bits:%zu robj:%zu dictentry:%zu client:%zu parsedcommand:%zu replyblock:%zu ",
                        sizeof(void *) * 8, sizeof(robj), sizeof(void *), sizeof(client), sizeof(parsedCommand),
                        sizeof(replyBlock));
-    return true;
 }
 
 /* ---- PROTOCOL -------------------------------------------------------------------------------------- */
 
-static void numbers(client *c) {
+static void replyNumbers(client *c, void (*begin)(client *c, long long n)) {
+    begin(c, 3);
     for (int i = 0; i < 3; i++) addReplyLongLong(c, i);
 }
 
@@ -236,214 +195,179 @@ static void replyPush(client *c) {
     addReplyLongLong(c, 42);
 }
 
-static bool debugProtocol(client *c) {
+static void debugProtocol(client *c) {
     slice type = c->argv[2];
-    if (sliceIs(type, "string")) {
-        addReplyBulkCString(c, "Hello World");
-    } else if (sliceIs(type, "integer")) {
-        addReplyLongLong(c, 12345);
-    } else if (sliceIs(type, "double")) {
-        addReplyDouble(c, 3.141);
-    } else if (sliceIs(type, "bignum")) {
-        addReplyBigNum(c, sliceStr("1234567999999999999999999999999999999"));
-    } else if (sliceIs(type, "null")) {
-        addReplyNull(c);
-    } else if (sliceIs(type, "array")) {
-        addReplyArrayLen(c, 3);
-        numbers(c);
-    } else if (sliceIs(type, "set")) {
-        addReplySetLen(c, 3);
-        numbers(c);
-    } else if (sliceIs(type, "map")) {
-        replyMap(c);
-    } else if (sliceIs(type, "attrib")) {
-        replyAttribute(c);
-    } else if (sliceIs(type, "push")) {
-        replyPush(c);
-    } else if (sliceIs(type, "verbatim")) {
-        addReplyVerbatim(c, sliceStr("This is a verbatim\nstring"), "txt");
-    } else if (sliceIs(type, "true")) {
-        addReplyBool(c, true);
-    } else if (sliceIs(type, "false")) {
-        addReplyBool(c, false);
-    } else {
+    if (sliceIs(type, "string")) addReplyBulkCString(c, "Hello World");
+    else if (sliceIs(type, "integer")) addReplyLongLong(c, 12345);
+    else if (sliceIs(type, "double")) addReplyDouble(c, 3.141);
+    else if (sliceIs(type, "bignum")) addReplyBigNum(c, sliceStr("1234567999999999999999999999999999999"));
+    else if (sliceIs(type, "null")) addReplyNull(c);
+    else if (sliceIs(type, "array")) replyNumbers(c, addReplyArrayLen);
+    else if (sliceIs(type, "set")) replyNumbers(c, addReplySetLen);
+    else if (sliceIs(type, "map")) replyMap(c);
+    else if (sliceIs(type, "attrib")) replyAttribute(c);
+    else if (sliceIs(type, "push")) replyPush(c);
+    else if (sliceIs(type, "verbatim")) addReplyVerbatim(c, sliceStr("This is a verbatim\nstring"), "txt");
+    else if (sliceIs(type, "true")) addReplyBool(c, true);
+    else if (sliceIs(type, "false")) addReplyBool(c, false);
+    else
         addReplyError(c, "Wrong protocol type name. Please use one of the following: string|integer|double|bignum|null|"
                          "array|set|map|attrib|push|verbatim|true|false");
-    }
-    return true;
 }
 
 /* ---- The table ------------------------------------------------------------------------------------- */
 
+/* A subcommand. Its name is the first word of its help. */
 static const struct {
-    const char *name;
     uint32_t argc_min, argc_max; /* including DEBUG and the name */
-    bool (*run)(client *c);      /* false, without a reply, if the arguments have another form */
-    const char *help[8];
+    void (*run)(client *c);      /* NULL if there is a switch: */
+    void (*turn)(bool on);       /* is called with whether the argument is a number but 0 */
+    const char *help;            /* lines, each with its end */
 } subcommands[] = {
-    {"assert", 2, 2, debugAssertion, {"ASSERT", "    Fail an assertion, which ends the server."}},
-    {"change-repl-id",
-     2,
-     2,
-     debugChangeReplId,
-     {"CHANGE-REPL-ID", "    Draw a new replication id. Replicas then need the whole dataset",
-      "    again, so this is for tests."}},
-    {"clusterlink",
-     5,
-     5,
-     debugClusterlink,
-     {"CLUSTERLINK KILL <to|from|all> <node-id>",
-      "    Close links to another node of the cluster. It is refused, because this",
-      "    server has no cluster mode."}},
-    {"delay-rdb-client-free-seconds",
-     3,
-     3,
-     debugCursorGrace,
-     {"DELAY-RDB-CLIENT-FREE-SECONDS <seconds>", "    Hold a replica's place in the stream for so long when it has got",
-      "    the dataset by a connection of its own."}},
-    {"digest", 2, 2, debugDigest, {"DIGEST", "    Show a checksum of all databases, equal where their contents are."}},
-    {"digest-value",
-     2,
-     UINT32_MAX,
-     debugDigestValue,
-     {"DIGEST-VALUE <key> [<key> ...]", "    Show a checksum of each of these values."}},
-    {"error",
-     3,
-     3,
-     debugError,
-     {"ERROR <string>", "    Reply with this error, code and all, so that clients can test how", "    they take it."}},
-    {"leak", 3, 3, debugLeak, {"LEAK <string>", "    Forget memory of the size of this string without freeing it."}},
-    {"loadaof",
-     2,
-     2,
-     debugLoadAof,
-     {"LOADAOF", "    Drop the dataset and load what the append-only file has, written to the", "    end first."}},
-    {"log", 3, 3, debugLog, {"LOG <message>", "    Put a line into the log."}},
-    {"force-free-primary-async",
-     3,
-     3,
-     debugNothingToSwitch,
-     {"FORCE-FREE-PRIMARY-ASYNC <0|1>", "    Nothing changes: the client of a primary is always freed between two",
-      "    commands, never by the function that closes it."}},
-    {"hashtable-can-abort-shrink",
-     3,
-     3,
-     debugNothingToSwitch,
-     {"HASHTABLE-CAN-ABORT-SHRINK <0|1>", "    Nothing changes: a hash table that shrinks always does so to the end."}},
-    {"htstats", 3, 4, debugHtstats, {"HTSTATS <dbid> [full]", "    Describe the hash tables of a database."}},
-    {"htstats-key", 3, 4, debugHtstatsKey, {"HTSTATS-KEY <key> [full]", "    Describe the hash table inside a value."}},
-    {"listpack",
-     3,
-     3,
-     debugListpack,
-     {"LISTPACK <key>", "    Print the elements of a listpack to the standard output."}},
-    {"mallctl", 3, 4, debugMallctl, {"MALLCTL <key> [<val>]", "    Read or set a number of jemalloc."}},
-    {"mallctl-str", 3, 4, debugMallctlStr, {"MALLCTL-STR <key> [<val>]", "    Read or set a text of jemalloc."}},
-    {"object",
-     3,
-     4,
-     debugObject,
-     {"OBJECT <key> [fast]", "    Describe how a value is kept. With `fast`, leave out what takes long",
-      "    to find, such as its length when serialized."}},
-    {"oom", 2, 2, debugOom, {"OOM", "    Ask for more memory than there is, which ends the server."}},
-    {"panic", 2, 2, debugPanic, {"PANIC", "    Panic, which ends the server."}},
-    {"pause-after-fork",
-     3,
-     3,
-     debugPauseAfterFork,
-     {"PAUSE-AFTER-FORK <0|1>", "    Whether the server stops (SIGSTOP) behind each fork of a child."}},
-    {"populate",
-     3,
-     5,
-     debugPopulate,
-     {"POPULATE <count> [<prefix>] [<size>]",
-      "    Make so many strings, named <prefix>:<number> from 0 on (prefix: key) and",
-      "    of <size> bytes if given. Names that are taken are left alone. Neither",
-      "    replicas nor the slots of a cluster are heeded."}},
-    {"protocol",
-     3,
-     3,
-     debugProtocol,
-     {"PROTOCOL <type>", "    Reply with a value of this RESP type, one of: string, integer,",
-      "    double, bignum, null, array, set, map, attrib, push, verbatim, true, false."}},
-    {"quicklist",
-     3,
-     4,
-     debugQuicklist,
-     {"QUICKLIST <key> [<0|1>]", "    Print the nodes of a quicklist to the standard output, with 1 also what",
-      "    is in those that are not compressed."}},
-    {"quicklist-packed-threshold",
-     3,
-     3,
-     debugPlainThreshold,
-     {"QUICKLIST-PACKED-THRESHOLD <size>", "    From so many bytes on an element of a quicklist has a node of its own.",
-      "    With 0, that depends on the size of nodes again."}},
-    {"replicate",
-     3,
-     UINT32_MAX,
-     debugReplicate,
-     {"REPLICATE <string> [<string> ...]", "    Write these words into the stream that replicas get, which may then",
-      "    have other data."}},
-    {"reload",
-     2,
-     5,
-     debugReload,
-     {"RELOAD [MERGE] [NOFLUSH] [NOSAVE]", "    Save the dataset and load it again. With NOSAVE, load the file as it",
-      "    is; with NOFLUSH, into what there is; with MERGE, keys that are there", "    already are replaced."}},
-    {"replybuffer",
-     4,
-     4,
-     debugReplyBuffer,
-     {"REPLYBUFFER PEAK-RESET-TIME <NEVER|RESET|milliseconds>",
-      "    After how long the reply peaks of clients (CLIENT LIST, rbp) are reset;", "    RESET stands for 5 seconds.",
-      "REPLYBUFFER RESIZING <0|1>", "    Nothing changes: replies are written into blocks that all clients share,",
-      "    so no client has a buffer of its own to resize."}},
-    {"segfault", 2, 2, debugSegfault, {"SEGFAULT", "    Touch memory that may not be touched, which ends the server."}},
-    {"set-active-expire",
-     3,
-     3,
-     debugSetActiveExpire,
-     {"SET-ACTIVE-EXPIRE <0|1>", "    With 0, expired keys go only when somebody asks for them; with 1, in",
-      "    the background as well."}},
-    {"set-disable-deny-scripts",
-     3,
-     3,
-     debugSetDisableDenyScripts,
-     {"SET-DISABLE-DENY-SCRIPTS <0|1>", "    With 1, scripts may run commands that have the flag noscript. Still",
-      "    refused are those that act on their own connection (MULTI, SUBSCRIBE,",
-      "    AUTH ...), on scripts and functions, SYNC, SHUTDOWN, and DEBUG RELOAD", "    and LOADAOF."}},
-    {"set-skip-checksum-validation",
-     3,
-     3,
-     debugSkipChecksums,
-     {"SET-SKIP-CHECKSUM-VALIDATION <0|1>", "    With 1, RESTORE, FUNCTION RESTORE and snapshots that are loaded are",
-      "    accepted whatever their checksum is."}},
-    {"sleep",
-     3,
-     3,
-     debugSleep,
-     {"SLEEP <seconds>", "    Do nothing for so long, decimals included; nobody is served meanwhile."}},
-    {"structsize", 2, 2, debugStructsize, {"STRUCTSIZE", "    Show how large the main structures are."}},
-    {"pause-cron",
-     3,
-     3,
-     debugPauseCron,
-     {"PAUSE-CRON <0|1>", "    With 1, hold back all work that is done at intervals."}},
-    {"dict-resizing",
-     3,
-     3,
-     debugDictResizing,
-     {"DICT-RESIZING <0|1>", "    With 0, the tables of the databases keep their size."}},
+    {2, 2, debugAssertion, NULL,
+     "ASSERT\n"
+     "    Fail an assertion, which ends the server.\n"},
+    {2, 2, debugChangeReplId, NULL,
+     "CHANGE-REPL-ID\n"
+     "    Draw a new replication id. Replicas then need the whole dataset\n"
+     "    again, so this is for tests.\n"},
+    {5, 5, debugClusterlink, NULL,
+     "CLUSTERLINK KILL <to|from|all> <node-id>\n"
+     "    Close links to another node of the cluster. It is refused, because this\n"
+     "    server has no cluster mode.\n"},
+    {3, 3, debugCursorGrace, NULL,
+     "DELAY-RDB-CLIENT-FREE-SECONDS <seconds>\n"
+     "    Hold a replica's place in the stream for so long when it has got\n"
+     "    the dataset by a connection of its own.\n"},
+    {2, 2, debugDigest, NULL,
+     "DIGEST\n"
+     "    Show a checksum of all databases, equal where their contents are.\n"},
+    {2, UINT32_MAX, debugDigestValue, NULL,
+     "DIGEST-VALUE <key> [<key> ...]\n"
+     "    Show a checksum of each of these values.\n"},
+    {3, 3, debugError, NULL,
+     "ERROR <string>\n"
+     "    Reply with this error, code and all, so that clients can test how\n"
+     "    they take it.\n"},
+    {3, 3, debugLeak, NULL,
+     "LEAK <string>\n"
+     "    Forget memory of the size of this string without freeing it.\n"},
+    {2, 2, debugLoadAof, NULL,
+     "LOADAOF\n"
+     "    Drop the dataset and load what the append-only file has, written to the\n"
+     "    end first.\n"},
+    {3, 3, debugLog, NULL,
+     "LOG <message>\n"
+     "    Put a line into the log.\n"},
+    {3, 3, debugNothingToSwitch, NULL,
+     "FORCE-FREE-PRIMARY-ASYNC <0|1>\n"
+     "    Nothing changes: the client of a primary is always freed between two\n"
+     "    commands, never by the function that closes it.\n"},
+    {3, 3, debugNothingToSwitch, NULL,
+     "HASHTABLE-CAN-ABORT-SHRINK <0|1>\n"
+     "    Nothing changes: a hash table that shrinks always does so to the end.\n"},
+    {3, 4, debugHtstats, NULL,
+     "HTSTATS <dbid> [full]\n"
+     "    Describe the hash tables of a database.\n"},
+    {3, 4, debugHtstatsKey, NULL,
+     "HTSTATS-KEY <key> [full]\n"
+     "    Describe the hash table inside a value.\n"},
+    {3, 3, debugListpack, NULL,
+     "LISTPACK <key>\n"
+     "    Print the elements of a listpack to the standard output.\n"},
+    {3, 4, debugMallctl, NULL,
+     "MALLCTL <key> [<val>]\n"
+     "    Read or set a number of jemalloc.\n"},
+    {3, 4, debugMallctlStr, NULL,
+     "MALLCTL-STR <key> [<val>]\n"
+     "    Read or set a text of jemalloc.\n"},
+    {3, 4, debugObject, NULL,
+     "OBJECT <key> [fast]\n"
+     "    Describe how a value is kept. With `fast`, leave out what takes long\n"
+     "    to find, such as its length when serialized.\n"},
+    {2, 2, debugOom, NULL,
+     "OOM\n"
+     "    Ask for more memory than there is, which ends the server.\n"},
+    {2, 2, debugPanic, NULL,
+     "PANIC\n"
+     "    Panic, which ends the server.\n"},
+    {3, 3, NULL, childSetPauseAfterFork,
+     "PAUSE-AFTER-FORK <0|1>\n"
+     "    Whether the server stops (SIGSTOP) behind each fork of a child.\n"},
+    {3, 5, debugPopulate, NULL,
+     "POPULATE <count> [<prefix>] [<size>]\n"
+     "    Make so many strings, named <prefix>:<number> from 0 on (prefix: key) and\n"
+     "    of <size> bytes if given. Names that are taken are left alone. Neither\n"
+     "    replicas nor the slots of a cluster are heeded.\n"},
+    {3, 3, debugProtocol, NULL,
+     "PROTOCOL <type>\n"
+     "    Reply with a value of this RESP type, one of: string, integer,\n"
+     "    double, bignum, null, array, set, map, attrib, push, verbatim, true, false.\n"},
+    {3, 4, debugQuicklist, NULL,
+     "QUICKLIST <key> [<0|1>]\n"
+     "    Print the nodes of a quicklist to the standard output, with 1 also what\n"
+     "    is in those that are not compressed.\n"},
+    {3, 3, debugPlainThreshold, NULL,
+     "QUICKLIST-PACKED-THRESHOLD <size>\n"
+     "    From so many bytes on an element of a quicklist has a node of its own.\n"
+     "    With 0, that depends on the size of nodes again.\n"},
+    {3, UINT32_MAX, debugReplicate, NULL,
+     "REPLICATE <string> [<string> ...]\n"
+     "    Write these words into the stream that replicas get, which may then\n"
+     "    have other data.\n"},
+    {2, 5, debugReload, NULL,
+     "RELOAD [MERGE] [NOFLUSH] [NOSAVE]\n"
+     "    Save the dataset and load it again. With NOSAVE, load the file as it\n"
+     "    is; with NOFLUSH, into what there is; with MERGE, keys that are there\n"
+     "    already are replaced.\n"},
+    {4, 4, debugReplyBuffer, NULL,
+     "REPLYBUFFER PEAK-RESET-TIME <NEVER|RESET|milliseconds>\n"
+     "    After how long the reply peaks of clients (CLIENT LIST, rbp) are reset;\n"
+     "    RESET stands for 5 seconds.\n"
+     "REPLYBUFFER RESIZING <0|1>\n"
+     "    Nothing changes: replies are written into blocks that all clients share,\n"
+     "    so no client has a buffer of its own to resize.\n"},
+    {2, 2, debugSegfault, NULL,
+     "SEGFAULT\n"
+     "    Touch memory that may not be touched, which ends the server.\n"},
+    {3, 3, NULL, expireSetActive,
+     "SET-ACTIVE-EXPIRE <0|1>\n"
+     "    With 0, expired keys go only when somebody asks for them; with 1, in\n"
+     "    the background as well.\n"},
+    {3, 3, NULL, programLiftNoScript,
+     "SET-DISABLE-DENY-SCRIPTS <0|1>\n"
+     "    With 1, scripts may run commands that have the flag noscript. Still\n"
+     "    refused are those that act on their own connection (MULTI, SUBSCRIBE,\n"
+     "    AUTH ...), on scripts and functions, SYNC, SHUTDOWN, and DEBUG RELOAD\n"
+     "    and LOADAOF.\n"},
+    {3, 3, NULL, setSkipChecksums,
+     "SET-SKIP-CHECKSUM-VALIDATION <0|1>\n"
+     "    With 1, RESTORE, FUNCTION RESTORE and snapshots that are loaded are\n"
+     "    accepted whatever their checksum is.\n"},
+    {3, 3, debugSleep, NULL,
+     "SLEEP <seconds>\n"
+     "    Do nothing for so long, decimals included; nobody is served meanwhile.\n"},
+    {2, 2, debugStructsize, NULL,
+     "STRUCTSIZE\n"
+     "    Show how large the main structures are.\n"},
+    {3, 3, NULL, setCronPaused,
+     "PAUSE-CRON <0|1>\n"
+     "    With 1, hold back all work that is done at intervals.\n"},
+    {3, 3, NULL, sharedPagesAllowResizing,
+     "DICT-RESIZING <0|1>\n"
+     "    With 0, the tables of the databases keep their size.\n"},
 };
 
 static void replyHelp(client *c) {
-    const char *lines[array_len(subcommands) * array_len(subcommands[0].help) + 1];
-    size_t n = 0;
-    for (size_t i = 0; i < array_len(subcommands); i++)
-        for (size_t j = 0; j < array_len(subcommands[i].help) && subcommands[i].help[j]; j++)
-            lines[n++] = subcommands[i].help[j];
-    lines[n] = NULL;
-    addReplyHelp(c, lines);
+    int count;
+    sds text = sdsEmpty();
+    for (size_t i = 0; i < array_len(subcommands); i++) text = sdsCat(text, subcommands[i].help);
+    sds *lines = sdsSplitLen(text, sdsLen(text), "\n", 1, &count);
+    sdsFree(lines[--count]); /* empty, as it is after the last line end */
+    lines[count] = NULL;
+    addReplyHelp(c, (const char *const *)lines);
+    sdsFreeSplitRes(lines, count);
+    sdsFree(text);
 }
 
 gateResult protectedGate(client *c) {
@@ -458,16 +382,25 @@ gateResult protectedGate(client *c) {
     return GATE_REFUSED;
 }
 
+static bool isName(slice word, const char *help) {
+    return word.len == strcspn(help, " \n") && !strncasecmp(word.ptr, help, word.len);
+}
+
 void debugCommand(client *c) {
     if (c->argc == 2 && sliceIs(c->argv[1], "help")) {
         replyHelp(c);
         return;
     }
     for (size_t i = 0; i < array_len(subcommands); i++) {
-        if (!sliceIs(c->argv[1], subcommands[i].name)) continue;
+        if (!isName(c->argv[1], subcommands[i].help)) continue;
         if (c->argc < subcommands[i].argc_min || c->argc > subcommands[i].argc_max) break;
-        if (subcommands[i].run(c)) return;
-        break;
+        if (subcommands[i].run) {
+            subcommands[i].run(c);
+        } else {
+            subcommands[i].turn(argNumber(c, 2) != 0);
+            addReplyOk(c);
+        }
+        return;
     }
     addReplySubcommandSyntaxError(c);
 }

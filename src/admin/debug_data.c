@@ -44,12 +44,11 @@ static void replyDigest(client *c, const digest *d) {
     addReplyStatus(c, hex);
 }
 
-bool debugDigest(client *c) {
+void debugDigest(client *c) {
     digest d = {{0}};
     for (int i = 0; i < dbCount(); i++)
         if (dbSize(dbGet(i))) digestMixDb(&d, dbGet(i));
     replyDigest(c, &d);
-    return true;
 }
 
 /* Looks up a key that is not expired, without effect on statistics, LRU or events. */
@@ -57,7 +56,7 @@ static robj *peekKey(client *c, uint32_t index) {
     return lookupKeyReadWithFlags(c->db, clientKeyAt(c, index), LOOKUP_NOTOUCH | LOOKUP_NOSTATS | LOOKUP_NONOTIFY);
 }
 
-bool debugDigestValue(client *c) {
+void debugDigestValue(client *c) {
     addReplyArrayLen(c, c->argc - 2);
     for (uint32_t i = 2; i < c->argc; i++) {
         digest d = {{0}};
@@ -65,20 +64,19 @@ bool debugDigestValue(client *c) {
         if (o) digestMixValue(&d, o);
         replyDigest(c, &d);
     }
-    return true;
 }
 
 /* ---- Tables ---------------------------------------------------------------------------------------- */
 
 #define STATS_MAX 4096 /* length of one table's text */
 
-bool debugHtstats(client *c) {
+void debugHtstats(client *c) {
     long long id;
     bool full = c->argc == 4 && sliceIs(c->argv[3], "full");
-    if (!getLongLongFromArg(c, 2, &id, NULL)) return true;
+    if (!getLongLongFromArg(c, 2, &id, NULL)) return;
     if (id < 0 || id >= dbCount()) {
         addReplyError(c, "Out of range database");
-        return true;
+        return;
     }
     const serverDb *db = dbGet((int)id);
     char table[STATS_MAX];
@@ -88,10 +86,9 @@ bool debugHtstats(client *c) {
     text = sdsCatLen(text, table, dbTableStats(db, true, table, sizeof(table), full));
     addReplyVerbatim(c, sdsSlice(text), "txt");
     sdsFree(text);
-    return true;
 }
 
-bool debugHtstatsKey(client *c) {
+void debugHtstatsKey(client *c) {
     /* Unlike the others here, this counts as a lookup. */
     const robj *o = lookupKeyReadWithFlags(c->db, clientKeyAt(c, 2), LOOKUP_NOTOUCH | LOOKUP_NONOTIFY);
     if (!o) addReplyNoKeyError(c);
@@ -102,7 +99,6 @@ bool debugHtstatsKey(client *c) {
         bool full = c->argc == 4 && sliceIs(c->argv[3], "full");
         addReplyVerbatim(c, sliceOf(text, dictStats(objectElements(o), text, sizeof(text), full)), "txt");
     }
-    return true;
 }
 
 /* ---- OBJECT ---------------------------------------------------------------------------------------- */
@@ -125,14 +121,14 @@ static void describeNodes(const quicklist *q, char out[NODES_TEXT_MAX]) {
              (double)quicklistCount(q) / (double)stats.nodes, quicklistFill(q), quicklistDepth(q) > 0, stats.bytes);
 }
 
-bool debugObject(client *c) {
+void debugObject(client *c) {
     const robj *o = peekKey(c, 2);
     if (!o) {
         addReplyNoKeyError(c);
-        return true;
+        return;
     }
     bool fast = c->argc == 4 && sliceIs(c->argv[3], "fast");
-    if (!fast && !commandMemoryReserve(c, 3 * objectMemUsage(o, 0))) return true; /* as DUMP does */
+    if (!fast && !commandMemoryReserve(c, 3 * objectMemUsage(o, 0))) return; /* as DUMP does */
     char serialized[64] = "";
     if (!fast) snprintf(serialized, sizeof(serialized), " serializedlength:%zu", serializedLength(o));
     char nodes[NODES_TEXT_MAX] = "";
@@ -140,7 +136,6 @@ bool debugObject(client *c) {
     addReplyStatusFormat(c, "Value at:%p refcount:%u encoding:%s%s lru:%u lru_seconds_idle:%llu%s", (const void *)o,
                          (unsigned)o->refcount, objectEncodingName(o), serialized, (unsigned)o->lru,
                          (unsigned long long)(lruIdleMs(o) / 1000), nodes);
-    return true;
 }
 
 /* ---- Structures of lists --------------------------------------------------------------------------- */
@@ -170,22 +165,21 @@ static const robj *peekEncoded(client *c, objectEncoding encoding) {
     return NULL;
 }
 
-bool debugListpack(client *c) {
+void debugListpack(client *c) {
     const robj *o = peekEncoded(c, OBJ_ENC_LISTPACK);
-    if (!o) return true;
+    if (!o) return;
     const uint8_t *lp = objectStructure(o);
     printf("listpack of %zu bytes, %zu elements\n", listpackBytes(lp), listpackCount(lp));
     printElements(lp);
     fflush(stdout);
     addReplyStatus(c, "Listpack structure printed on stdout");
-    return true;
 }
 
-bool debugQuicklist(client *c) {
+void debugQuicklist(client *c) {
     long long full = 0;
-    if (c->argc == 4 && !getLongLongFromArg(c, 3, &full, NULL)) return true;
+    if (c->argc == 4 && !getLongLongFromArg(c, 3, &full, NULL)) return;
     const robj *o = peekEncoded(c, OBJ_ENC_QUICKLIST);
-    if (!o) return true;
+    if (!o) return;
     const quicklist *q = objectStructure(o);
     quicklistPart part;
     printf("quicklist of %zu nodes, %zu elements\n", quicklistNodeCount(q), quicklistCount(q));
@@ -196,10 +190,9 @@ bool debugQuicklist(client *c) {
     }
     fflush(stdout);
     addReplyStatus(c, "Quicklist structure printed on stdout");
-    return true;
 }
 
-bool debugPlainThreshold(client *c) {
+void debugPlainThreshold(client *c) {
     unsigned long long bytes;
     if (!memory2ull(c->argv[2].ptr, c->argv[2].len, &bytes) || bytes >= UINT32_MAX) {
         addReplyError(c, "argument must be a memory value bigger than 1 and smaller than 4gb");
@@ -207,7 +200,6 @@ bool debugPlainThreshold(client *c) {
         quicklistSetPlainFrom(bytes);
         addReplyOk(c);
     }
-    return true;
 }
 
 /* ---- POPULATE -------------------------------------------------------------------------------------- */
@@ -226,17 +218,16 @@ static void populateOne(serverDb *db, slice prefix, long long number, size_t siz
     sdsFree(name);
 }
 
-bool debugPopulate(client *c) {
+void debugPopulate(client *c) {
     long long keys, size = 0;
-    if (!getPositiveLongFromArg(c, 2, &keys, NULL)) return true;
-    if (c->argc == 5 && !getPositiveLongFromArg(c, 4, &size, NULL)) return true;
-    if (keys && !commandMemoryReserve(c, size > LLONG_MAX / 4 ? SIZE_MAX / 2 : 3 * (size_t)size)) return true;
+    if (!getPositiveLongFromArg(c, 2, &keys, NULL)) return;
+    if (c->argc == 5 && !getPositiveLongFromArg(c, 4, &size, NULL)) return;
+    if (keys && !commandMemoryReserve(c, size > LLONG_MAX / 4 ? SIZE_MAX / 2 : 3 * (size_t)size)) return;
     if (!dbExpand(c->db, (size_t)keys)) {
         addReplyError(c, "OOM in dictTryExpand");
-        return true;
+        return;
     }
     slice prefix = c->argc > 3 ? c->argv[3] : sliceStr("key");
     for (long long i = 0; i < keys; i++) populateOne(c->db, prefix, i, (size_t)size);
     addReplyOk(c);
-    return true;
 }

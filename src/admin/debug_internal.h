@@ -6,22 +6,21 @@
 
 #include "client.h"
 
-/* Each function runs the subcommand in c->argv[1]. It returns false, without a reply, if the arguments have the wrong
- * form. In debug_data.c: */
-bool debugDigest(client *c);
-bool debugDigestValue(client *c);
-bool debugHtstats(client *c);
-bool debugHtstatsKey(client *c);
-bool debugListpack(client *c);
-bool debugObject(client *c);
-bool debugPlainThreshold(client *c);
-bool debugPopulate(client *c);
-bool debugQuicklist(client *c);
+/* Each function runs a subcommand. In debug_data.c: */
+void debugDigest(client *c);
+void debugDigestValue(client *c);
+void debugHtstats(client *c);
+void debugHtstatsKey(client *c);
+void debugListpack(client *c);
+void debugObject(client *c);
+void debugPlainThreshold(client *c);
+void debugPopulate(client *c);
+void debugQuicklist(client *c);
 /* In debug_reload.c: */
-bool debugReload(client *c);
-bool debugLoadAof(client *c);
+void debugReload(client *c);
+void debugLoadAof(client *c);
 /* In debug_malloc.c: */
-bool debugMallctl(client *c);
-bool debugMallctlStr(client *c);
+void debugMallctl(client *c);
+void debugMallctlStr(client *c);
 
 #endif

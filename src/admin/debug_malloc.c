@@ -13,15 +13,9 @@
 
 #ifdef USE_LIBC_MALLOC
 
-bool debugMallctl(client *c) {
-    unused(c);
-    return false;
-}
+void debugMallctl(client *c) { addReplySubcommandSyntaxError(c); }
 
-bool debugMallctlStr(client *c) {
-    unused(c);
-    return false;
-}
+void debugMallctlStr(client *c) { addReplySubcommandSyntaxError(c); }
 
 #else
 
@@ -61,9 +55,9 @@ static int writeNumber(const char *key, uint64_t value) {
 }
 
 /* MALLCTL key [value]: replies with the value before the change. */
-bool debugMallctl(client *c) {
+void debugMallctl(client *c) {
     long long value = 0;
-    if (c->argc == 4 && !getLongLongFromArg(c, 3, &value, NULL)) return true;
+    if (c->argc == 4 && !getLongLongFromArg(c, 3, &value, NULL)) return;
     sds key = sdsFromSlice(c->argv[2]);
     number old;
     int error = readNumber(key, &old);
@@ -75,10 +69,9 @@ bool debugMallctl(client *c) {
     if (error) addReplyErrorFormat(c, "%s", strerror(error));
     else addReplyLongLong(c, (long long)old.wide);
     sdsFree(key);
-    return true;
 }
 
-bool debugMallctlStr(client *c) {
+void debugMallctlStr(client *c) {
     sds key = sdsFromSlice(c->argv[2]);
     const char *old = "";
     size_t len = sizeof(old);
@@ -91,7 +84,6 @@ bool debugMallctlStr(client *c) {
     if (error) addReplyErrorFormat(c, "%s", strerror(error));
     else addReplyBulkCString(c, old);
     sdsFree(key);
-    return true;
 }
 
 #endif

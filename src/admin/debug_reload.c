@@ -69,19 +69,19 @@ static bool mayNotLoad(client *c) {
     return true;
 }
 
-bool debugReload(client *c) {
+void debugReload(client *c) {
     reloadWords words;
-    if (mayNotLoad(c)) return true;
+    if (mayNotLoad(c)) return;
     const char *path = persist_settings.dbfilename;
     if (!parseWords(c, &words)) {
         addReplyError(c, "DEBUG RELOAD only supports the MERGE, NOFLUSH and NOSAVE options.");
-        return true;
+        return;
     }
     long long dirty = store_stats.dirty;
     if (!words.nosave) {
         if (!snapshotWriteNow()) {
             addReplyError(c, "-ERR");
-            return true;
+            return;
         }
         dirty = 0;
     }
@@ -90,24 +90,22 @@ bool debugReload(client *c) {
     if (end == RDB_LOAD_BROKEN && !words.noflush) keepFilesBegin();
     if (end != RDB_LOAD_DONE) {
         addReplyError(c, "Error trying to load the RDB dump, check server logs.");
-        return true;
+        return;
     }
     (void)keepFilesEnd(NULL);
     serverLog(LL_WARNING, "DB reloaded by DEBUG RELOAD");
     addReplyOk(c);
-    return true;
 }
 
-bool debugLoadAof(client *c) {
-    if (mayNotLoad(c)) return true;
+void debugLoadAof(client *c) {
+    if (mayNotLoad(c)) return;
     aofReloadEnd end = aofReload(admin_settings.hide_user_data_from_log);
     if (end == AOF_RELOAD_BROKEN) keepFilesBegin();
     if (end != AOF_RELOAD_DONE) {
         addReplyError(c, "Error trying to load the AOF files, check server logs.");
-        return true;
+        return;
     }
     (void)keepFilesEnd(NULL);
     serverLog(LL_WARNING, "Append Only File loaded by DEBUG LOADAOF");
     addReplyOk(c);
-    return true;
 }
