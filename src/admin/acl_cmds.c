@@ -7,7 +7,7 @@
  * Tests       tests/engine/acl.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "acl_cmds.h"
+#include "admin.h"
 
 #include "acl.h"
 #include "acl_file.h"

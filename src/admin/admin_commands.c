@@ -7,13 +7,10 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "admin.h"
 
-#include "acl_cmds.h"
 #include "command_rows.h"
 #include "config.h"
 #include "debug.h"
 #include "info.h"
-#include "lolwut.h"
-#include "memory_cmds.h"
 
 static serverCommand rows[] = {
 #include "admin_commands.def"

@@ -7,7 +7,7 @@
  * Tests       tests/differential/server_compare.py
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "crash_sections.h"
+#include "admin.h"
 
 #include "admin_settings.h"
 #include "call.h"

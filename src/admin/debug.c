@@ -20,7 +20,7 @@
 #include "object_settings.h"
 #include "panic.h"
 #include "program.h"
-#include "repl_cron.h"
+#include "replication.h"
 #include "reply.h"
 #include "request_format.h"
 #include "shared_pages.h"

@@ -8,7 +8,7 @@
  * Tests       tests/server/info.tcl, tests/differential/server_compare.py
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "lolwut.h"
+#include "admin.h"
 
 #include "reply.h"
 #include "rng.h"

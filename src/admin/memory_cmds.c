@@ -5,7 +5,7 @@
  * Tests       tests/server/info.tcl, tests/differential/server_compare.py
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "memory_cmds.h"
+#include "admin.h"
 
 #include "db_walk.h"
 #include "memory_report.h"

@@ -12,7 +12,7 @@
 #include "io_threads.h"
 #include "net.h"
 #include "panic.h"
-#include "repl_info.h"
+#include "replication.h"
 #include "zmalloc.h"
 
 #include <string.h>

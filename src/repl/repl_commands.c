@@ -12,7 +12,6 @@
 #include "failover.h"
 #include "migrate.h"
 #include "psync.h"
-#include "redirect.h"
 #include "role_cmds.h"
 #include "wait_commands.h"
 

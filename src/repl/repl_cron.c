@@ -4,7 +4,7 @@
  * Tests       tests/repl/wait.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "repl_cron.h"
+#include "replication.h"
 
 #include "client_describe.h"
 #include "clock.h"

@@ -4,7 +4,7 @@
  * Tests       tests/repl/sync.tcl, tests/server/info.tcl, tests/differential/server_compare.py
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "repl_info.h"
+#include "replication.h"
 
 #include "clock.h"
 #include "failover.h"

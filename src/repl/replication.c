@@ -17,7 +17,6 @@
 #include "primary_link.h"
 #include "stream_apply.h"
 #include "psync.h"
-#include "repl_cron.h"
 #include "repl_settings.h"
 #include "replicas.h"
 #include "role_cmds.h"

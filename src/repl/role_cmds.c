@@ -1,7 +1,8 @@
-/* role_cmds.c -- REPLICAOF and ROLE: change and show whether this server is a primary or a replica.
+/* role_cmds.c -- REPLICAOF and ROLE: change and show whether this server is a primary or a replica. READONLY and
+ * READWRITE: allow or forbid a replica to serve the reads of a client.
  *
  * Threads     main; REPLICAOF, main's own thread.
- * Tests       tests/repl/role.tcl, tests/server/info.tcl
+ * Tests       tests/repl/role.tcl, tests/repl/redirect.tcl, tests/server/info.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "role_cmds.h"
@@ -122,4 +123,16 @@ void roleCommand(client *c) {
     addReplyLongLong(c, repl_settings.primary_port);
     addReplyBulkCString(c, f.role_word);
     addReplyLongLong(c, f.state == PRIMARY_UP ? f.applied_offset : -1);
+}
+
+/* ---- READONLY, READWRITE ---- */
+
+void readonlyCommand(client *c) {
+    c->flags |= CLIENT_READONLY;
+    addReplyOk(c);
+}
+
+void readwriteCommand(client *c) {
+    c->flags &= ~CLIENT_READONLY;
+    addReplyOk(c);
 }

@@ -1,4 +1,5 @@
-/* role_cmds.h -- REPLICAOF and ROLE: change and show whether this server is a primary or a replica.
+/* role_cmds.h -- REPLICAOF and ROLE: change and show whether this server is a primary or a replica; READONLY and
+ * READWRITE.
  *
  * Runs on: main; REPLICAOF, main's own thread.
  *
@@ -16,5 +17,7 @@ void roleLogPromotion(const char *why, const client *c);
 void replicaofCommand(client *c);
 void slaveofCommand(client *c);
 void roleCommand(client *c);
+void readonlyCommand(client *c);
+void readwriteCommand(client *c);
 
 #endif

@@ -21,7 +21,7 @@
 #include "metrics.h"
 #include "net.h"
 #include "primary_link.h"
-#include "repl_cron.h"
+#include "replication.h"
 #include "server_settings.h"
 #include "shutdown.h"
 #include "script_debug.h"

@@ -25,7 +25,7 @@
 #include "net.h"
 #include "pause.h"
 #include "rdb_load.h"
-#include "repl_cron.h"
+#include "replication.h"
 #include "replicas.h"
 #include "reply.h"
 #include "script_run.h"

@@ -6,7 +6,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "clock.h"
-#include "handshake.h"
+#include "link_job.h"
 #include "log.h"
 #include "panic.h"
 #include "psync_reply.h"

@@ -3,7 +3,7 @@
  * There is no cluster mode yet, so all of them except CLUSTER KEYSLOT are refused, as by Valkey with cluster-enabled
  * no. They are in the command table nevertheless, because ACL rules, renames and COMMAND refer to them.
  *
- * Not here    READONLY, READWRITE (repl/replica/redirect.c); wrong arities and unknown subcommands (engine/call.c).
+ * Not here    READONLY, READWRITE (repl/role_cmds.c); wrong arities and unknown subcommands (engine/call.c).
  * Owns        nothing.
  * Threads     main.
  * Tests       tests/server/cluster_disabled.tcl

@@ -23,7 +23,7 @@
  * Tests       tests/repl/sync.tcl, tests/repl/strange_primary.tcl, tests/fuzz/repl_handshake_fuzz.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "handshake.h"
+#include "link_job.h"
 
 #include "log.h"
 #include "numbers.h"

@@ -123,4 +123,12 @@ bool linkWrite(linkJob *job, slice bytes) must_check;
  * errno on failure (EMSGSIZE if the line is longer). */
 bool linkReadLine(linkJob *job, char *line, size_t max) must_check;
 
+/* --- The work() of jobs, beside snapshotReceiveWork() -------------------------------------------------- */
+/* In handshake.c: connects, authenticates, announces this replica and sends PSYNC. Reads the answers, up to the header
+ * of an RDB if there is one, and sets the job's outcome and results. */
+void handshakeWork(linkJob *job);
+/* In stream_buffer.c: reads from the connection into job->kept until main sets job->enough. When job->kept takes
+ * job->keep_max bytes of memory it reads no more, and further bytes stay at the primary. */
+void streamBufferWork(linkJob *job);
+
 #endif

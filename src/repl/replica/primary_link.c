@@ -22,7 +22,7 @@
  *             5. A failover waits for an answer in CONNECT and TALKS only.
  *             6. While an event changes the link, no command runs, nor any work that lets other clients be served in
  *                between (engine/yield.h).
- * Tests       tests/repl/sync.tcl, tests/repl/partial.tcl
+ * Tests       tests/repl/sync.tcl, tests/repl/partial.tcl, tests/repl/redirect.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "primary_link.h"
@@ -32,7 +32,7 @@
 #include "clock.h"
 #include "dataset_load.h"
 #include "db.h"
-#include "handshake.h"
+#include "link_job.h"
 #include "keep_files.h"
 #include "log.h"
 #include "net_settings.h"
@@ -41,14 +41,12 @@
 #include "panic.h"
 #include "pause.h"
 #include "stream_apply.h"
-#include "redirect.h"
 #include "repl_settings.h"
 #include "replicas.h"
 #include "reply.h"
 #include "session_output.h"
 #include "snapshot_reader.h"
 #include "repl_stream.h"
-#include "stream_buffer.h"
 #include "tls_settings.h"
 #include "transaction_queue.h"
 #include "yield.h"
@@ -62,6 +60,7 @@
 
 static_assert(REPL_ID_BYTES == LINK_ID_BYTES, "an ID that the primary tells becomes that of the stream");
 
+#define REDIRECT_MAX 300
 #define BACKOFF_DOUBLINGS 3 /* the pause after failed full synchronizations in a row is 1, 2, 4, then 8 seconds */
 
 /* The previous link's end, for the log line of the next attempt. */
@@ -196,6 +195,14 @@ gateResult primaryReadonlyGate(client *c) {
     if (!error) return GATE_PASSED;
     transactionRefuse(c, error);
     return GATE_REFUSED;
+}
+
+/* If the client supports redirections (CLIENT CAPA redirect) and this server is a replica, writes the error reply that
+ * names the primary to `text` and returns true. Else returns false. */
+static bool redirectFor(const client *c, char text[REDIRECT_MAX]) {
+    if (!(c->capa & CLIENT_CAPA_REDIRECT) || !repl_settings.primary_host) return false;
+    snprintf(text, REDIRECT_MAX, "-REDIRECT %s:%lld", repl_settings.primary_host, repl_settings.primary_port);
+    return true;
 }
 
 gateResult primaryRedirectGate(client *c) {

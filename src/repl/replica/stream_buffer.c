@@ -15,7 +15,7 @@
  * Tests       tests/unit/repl/replica/stream_buffer_test.c, tests/repl/dual_channel.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "stream_buffer.h"
+#include "link_job.h"
 
 #include "clock.h"
 #include "panic.h"

@@ -1,7 +1,7 @@
 /* stream_buffer_test.c -- the stream buffer keeps the replication stream in order, up to a limit, until main takes it.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "stream_buffer.h"
+#include "link_job.h"
 
 #include "clock.h"
 #include "log.h"
