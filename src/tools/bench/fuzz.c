@@ -11,7 +11,6 @@
 #include "fuzz.h"
 
 #include "clock.h"
-#include "fuzz_commands.h"
 #include "request_format.h"
 #include "zmalloc.h"
 

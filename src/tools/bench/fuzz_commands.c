@@ -11,7 +11,7 @@
  * Tests       tests/unit/tools/fuzz_commands_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "fuzz_commands.h"
+#include "fuzz.h"
 
 #include "panic.h"
 #include "syntax.h"

@@ -137,8 +137,7 @@ static bool loadFunction(const benchOptions *o) {
     serverLink *l = connectServer(o);
     int count;
     sds *words = standardTestFcallLibrary(&count);
-    slice *slices = zmalloc(sizeof(slice) * (size_t)count);
-    for (int i = 0; i < count; i++) slices[i] = sdsSlice(words[i]);
+    slice *slices = linkWordSlices(words, (size_t)count);
     replyValue *r = linkCallWords(l, count, slices);
     bool loaded = r && !replyIsError(r);
     if (!loaded) fprintf(stderr, "FCALL skipped: %s\n", r ? r->str : linkError(l));
@@ -315,8 +314,7 @@ static void runStandardTests(benchmark *b) {
             const char *err;
             int count;
             sds *words = standardTestWords(test, o->key_range > 0, o->functions, o->fcall_keys, &count);
-            slice *slices = zmalloc(sizeof(slice) * (size_t)count);
-            for (int j = 0; j < count; j++) slices[j] = sdsSlice(words[j]);
+            slice *slices = linkWordSlices(words, (size_t)count);
             w = workloadFromWords(slices, count, sdsSlice(b->data), o->pipeline, o->key_range > 0, &err);
             zfree(slices);
             sdsFreeSplitRes(words, count);

@@ -7,9 +7,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "result_files.h"
-#include "json_report.h"
 #include "output_file.h"
-#include "svg_report.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -14,4 +14,8 @@ void resultFilesCheck(const benchOptions *o);
 bool resultFilesWrite(const benchOptions *o, const hostSettings *host, const resultList *results, bool last);
 static inline bool resultFilesAreWanted(const benchOptions *o) { return o->json_file || o->plot_file; }
 
+/* Returns the results as a JSON document (json_report.c), and as a self-contained SVG picture (svg_report.c). */
+sds jsonReport(const benchOptions *o, const hostSettings *host, const resultList *results);
+sds svgReport(const benchOptions *o, const hostSettings *host, const resultList *results);
+
 #endif

@@ -14,7 +14,7 @@
  * Tests       tests/unit/tools/result_reports_test.c, tests/tools/benchmark.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "svg_report.h"
+#include "result_files.h"
 #include "text_escape.h"
 #include "version.h"
 #include <math.h>

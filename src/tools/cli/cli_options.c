@@ -7,7 +7,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "cli_options.h"
 #include "numbers.h"
-#include "password_prompt.h"
+#include "terminal.h"
 #include "request_reader.h"
 #include "server_uri.h"
 #include "suggest.h"

@@ -319,8 +319,7 @@ static void addTokens(lineChoices *c, const sds *words, size_t count, const char
     size_t used;
     const helpEntry *e = findCommand(words, count, &used);
     if (!e || e->has_parts) return;
-    slice *argv = zmalloc(sizeof(slice) * (count + 1));
-    for (size_t i = used; i < count; i++) argv[i - used] = sdsSlice(words[i]);
+    slice *argv = linkWordSlices(words + used, count - used);
     size_t found = syntaxTokens(e->arguments, e->argument_count, argv, count - used, tokens, TOKENS_MAX);
     for (size_t i = 0; i < found; i++) addChoice(c, tokens[i], part, upper);
     zfree(argv);
@@ -383,8 +382,7 @@ static sds commandHint(const typedLine *t) {
         if (!typedInUpper(words[0])) sdsToLower(names);
         return names;
     }
-    slice *argv = zmalloc(sizeof(slice) * (count + 1));
-    for (size_t i = used; i < count; i++) argv[i - used] = sdsSlice(words[i]);
+    slice *argv = linkWordSlices(words + used, count - used);
     sds rest = syntaxRemainder(e->arguments, e->argument_count, argv, count - used, t->unfinished);
     zfree(argv);
     return rest;

@@ -9,7 +9,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "key_walk.h"
-#include "interrupt.h"
+#include "terminal.h"
 #include "numbers.h"
 #include "request_format.h"
 #include "zmalloc.h"

@@ -10,7 +10,6 @@
 #include "help.h"
 #include "modes.h"
 #include "numbers.h"
-#include "repl.h"
 #include "request_reader.h"
 #include "version.h"
 #include "zmalloc.h"
@@ -65,9 +64,8 @@ static sds *commandWords(const cliOptions *o, int *count) {
 static int runCommand(cliSession *s) {
     int count;
     sds *words = commandWords(s->options, &count);
-    slice *argv = zmalloc(sizeof(slice) * (size_t)count);
+    slice *argv = linkWordSlices(words, (size_t)count);
     bool ok = true;
-    for (int i = 0; i < count; i++) argv[i] = sdsSlice(words[i]);
     if (sliceIs(argv[0], "sync") || sliceIs(argv[0], "psync")) {
         /* The server sends a replication stream then, not a reply, whatever the other arguments are. */
         ok = sessionConnect(s, false) && !s->refused && modeReplica(s) == 0;

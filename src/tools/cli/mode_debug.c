@@ -65,18 +65,6 @@ static void showResult(cliSession *s) {
            s->options->debug_sync ? "stays" : "was taken back");
 }
 
-/* Reads a line of the user; the caller owns it. Returns NULL at the end of input. */
-static sds readCommand(lineEditor *editor) {
-    static const char prompt[] = "lua debugger> ";
-    if (editor) return lineEditorRead(editor, prompt);
-    char *line = NULL;
-    size_t room = 0;
-    ssize_t len = getline(&line, &room, stdin);
-    sds out = len < 0 ? NULL : sdsNewLen(line, (size_t)len);
-    free(line);
-    return out;
-}
-
 /* Words of a line; eval takes the rest of the line as it is. */
 static sds *modeDebugSplit(const char *line, int *count) {
     const char *rest = line + strspn(line, " \t");
@@ -94,8 +82,7 @@ static sds *modeDebugSplit(const char *line, int *count) {
 }
 
 static bool sendWords(cliSession *s, sds *words, int count) {
-    slice *argv = zmalloc(sizeof(slice) * (size_t)count);
-    for (int i = 0; i < count; i++) argv[i] = sdsSlice(words[i]);
+    slice *argv = linkWordSlices(words, (size_t)count);
     bool sent = linkSend(s->link, count, argv);
     zfree(argv);
     return sent;
@@ -134,7 +121,7 @@ static debugEnd debuggerLoop(cliSession *s, lineEditor *editor, lineHistory *his
         fflush(stdout);
         lineResult result = LINE_NOTHING;
         while (result == LINE_NOTHING) {
-            sds line = readCommand(editor);
+            sds line = editor ? lineEditorRead(editor, "lua debugger> ") : terminalReadLine();
             if (!line) return DEBUG_QUIT;
             if (history) lineHistoryAdd(history, line);
             result = dispatchLine(s, line);

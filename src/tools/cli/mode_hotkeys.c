@@ -13,7 +13,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "clock.h"
-#include "interrupt.h"
+#include "terminal.h"
 #include "key_walk.h"
 #include "modes.h"
 #include "numbers.h"

@@ -3,7 +3,6 @@
  * Tests       tests/tools/cli.tcl, tests/tools/cli_progress.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "interrupt.h"
 #include "key_walk.h"
 #include "modes.h"
 #include "size_spread.h"

@@ -4,7 +4,6 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "clock.h"
-#include "interrupt.h"
 #include "modes.h"
 #include "progress_line.h"
 #include "terminal.h"

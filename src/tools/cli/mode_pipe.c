@@ -8,7 +8,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "anet.h"
 #include "clock.h"
-#include "interrupt.h"
+#include "terminal.h"
 #include "modes.h"
 #include "progress_line.h"
 #include "rng.h"

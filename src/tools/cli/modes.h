@@ -1,6 +1,6 @@
-/* modes.h -- the modes of valkey-cli that do something else than running commands.
+/* modes.h -- what valkey-cli does if the command line has no command.
  *
- * Each function needs a connected session and returns the exit code.
+ * Each function returns the exit code. Those of modes need a connected session.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef CLI_MODES_H
@@ -25,5 +25,9 @@ typedef enum { DEBUG_OVER, DEBUG_QUIT, DEBUG_RESTART, DEBUG_BROKEN } debugEnd;
 /* Runs the debugger (--ldb) on the words of an EVAL. Returns how the debugger ended; the connection has ended with
  * it. */
 debugEnd modeDebug(cliSession *s, int argc, const slice *argv);
+
+/* --- Lines of commands from a terminal or a pipe, until the end of input (repl.c) --- */
+int replRunTerminal(cliSession *s);
+int replRunPipe(cliSession *s);
 
 #endif

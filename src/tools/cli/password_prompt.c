@@ -6,11 +6,9 @@
  * Tests       tests/tools/cli_terminal.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "password_prompt.h"
 #include "terminal.h"
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #define PASSWORD_MAX 65536
@@ -64,18 +62,11 @@ static sds readTyped(void) {
     }
 }
 
-static sds readLine(void) {
-    char *line = NULL;
-    size_t room = 0;
-    ssize_t len = getline(&line, &room, stdin);
-    sds word = len > 0 ? sdsNewLen(line, (size_t)len) : sdsEmpty();
-    sdsTrim(word, "\r\n");
-    free(line);
-    return word;
-}
-
 sds passwordPrompt(const char *prompt) {
-    if (!isatty(STDIN_FILENO)) return readLine();
+    if (!isatty(STDIN_FILENO)) {
+        sds line = terminalReadLine();
+        return line ? line : sdsEmpty();
+    }
     terminalSetKeys();
     passwordPromptShow(prompt);
     sds word = readTyped();

@@ -4,7 +4,7 @@
  * Tests       tests/tools/cli.tcl, tests/tools/cli_terminal.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "repl.h"
+#include "modes.h"
 #include "clock.h"
 #include "help.h"
 #include "line_editor.h"
@@ -72,11 +72,9 @@ static void showTime(const cliSession *s, uint64_t passed_ms) {
 }
 
 static void runWords(cliSession *s, const sds *words, int count) {
-    slice *argv = zmalloc(sizeof(slice) * (size_t)count);
     long long repeat = 1;
-    int first = 0;
-    if (count > 1 && string2ll(words[0], sdsLen(words[0]), &repeat)) first = 1;
-    for (int i = first; i < count; i++) argv[i - first] = sdsSlice(words[i]);
+    int first = count > 1 && string2ll(words[0], sdsLen(words[0]), &repeat) ? 1 : 0;
+    slice *argv = linkWordSlices(words + first, (size_t)(count - first));
     if (repeat < 1) {
         printf("A command can be repeated once or more often, not %lld times\n", repeat);
     } else if (sliceIs(argv[0], "help") || sliceIs(argv[0], "?")) {
@@ -228,15 +226,11 @@ static sds hint(void *arg, const char *line) {
 
 /* Reads a line from a terminal that cannot edit. */
 static sds readPlainLine(const char *prompt) {
-    char *line = NULL;
-    size_t room = 0;
     if (isatty(STDOUT_FILENO)) fputs(prompt, stdout);
     fflush(stdout);
-    sds got = getline(&line, &room, stdin) >= 0 ? sdsNew(line) : NULL;
-    if (got) sdsTrim(got, "\r\n");
-    else fputs("\n", stdout);
-    free(line);
-    return got;
+    sds line = terminalReadLine();
+    if (!line) fputs("\n", stdout);
+    return line;
 }
 
 /* Runs each line of a text, as a paste may contain several. Returns false if one is quit or exit. */

@@ -20,7 +20,7 @@
 
 #define REDIRECTIONS_MAX 16
 
-volatile int session_interrupted;
+static volatile sig_atomic_t interrupted; /* set by SIGINT while pushes are shown */
 
 /* ---- Connection ------------------------------------------------------------------------------------------------- */
 
@@ -107,13 +107,10 @@ void sessionSetAddress(cliSession *s, slice host, int port) {
 }
 
 replyValue *sessionAsk(cliSession *s, const char *word, ...) {
-    slice words[32];
-    int count = 0;
-    va_list ap;
-    va_start(ap, word);
-    for (const char *w = word; w && count < 32; w = va_arg(ap, const char *)) words[count++] = sliceStr(w);
-    va_end(ap);
-    replyValue *v = linkCallWords(s->link, count, words);
+    va_list more;
+    va_start(more, word);
+    replyValue *v = linkCallList(s->link, word, more);
+    va_end(more);
     if (!v) {
         fprintf(stderr, "\nI/O error: %s\n", linkError(s->link));
         exit(1);
@@ -162,7 +159,7 @@ static bool repliesText(int argc, const slice *argv) {
 
 static void onInterrupt(int sig) {
     unused(sig);
-    session_interrupted = 1;
+    interrupted = 1;
 }
 
 static bool isSubscribe(slice word) {
@@ -198,13 +195,13 @@ static bool noteConfirmation(cliSession *s, const replyValue *v) {
 static bool showStream(cliSession *s) {
     struct sigaction act = {.sa_handler = onInterrupt}, before;
     bool alive = true, lines = s->reads_lines && !s->monitoring;
-    session_interrupted = 0;
+    interrupted = 0;
     s->streamed = true;
     if (s->interactive) {
         if (!s->monitoring) terminalSetKeys(); /* any key ends it, not only Enter */
         sigaction(SIGINT, &act, &before);
     }
-    while (!session_interrupted) {
+    while (!interrupted) {
         struct pollfd p[2] = {{.fd = linkFd(s->link), .events = POLLIN}, {.fd = STDIN_FILENO, .events = POLLIN}};
         if (!linkHasReply(s->link) && !linkHasInput(s->link)) {
             if (lines && s->line_waits) break;
@@ -228,9 +225,9 @@ static bool showStream(cliSession *s) {
     if (s->interactive) {
         sigaction(SIGINT, &before, NULL);
         terminalRestore();
-        if (session_interrupted && s->monitoring) {
+        if (interrupted && s->monitoring) {
             sessionDisconnect(s);
-        } else if (session_interrupted) {
+        } else if (interrupted) {
             printf("\nLeft the stream; the next command gets a connection of its own.\n");
             sessionDisconnect(s);
         }

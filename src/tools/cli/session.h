@@ -42,7 +42,5 @@ bool sessionRunRepeated(cliSession *s, int argc, const slice *argv, long long re
 replyValue *sessionAsk(cliSession *s, const char *word, ...) __attribute__((sentinel));
 /* Waits; returns early if a signal arrives. */
 void sessionPause(double seconds);
-/* Set by SIGINT while pushes are shown. */
-extern volatile int session_interrupted;
 
 #endif

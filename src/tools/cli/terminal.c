@@ -1,4 +1,4 @@
-/* terminal.c -- the modes, size and colors of the terminal.
+/* terminal.c -- the modes, size and colors of the terminal, and its Ctrl-C.
  *
  * A program that ends while its terminal is raw leaves the user with a shell without echo. So restore() is called on
  * every way out: by atexit() for exit(), and by handlers for the signals that end a program. The handlers call only
@@ -10,7 +10,7 @@
  *
  * Owns        the terminal's settings before and after the change; static, as a process has one terminal.
  * Invariants  1. `changed_mode` is set exactly while the terminal differs from `found`.
- * Tests       tests/tools/cli_terminal.tcl
+ * Tests       tests/tools/cli_terminal.tcl, tests/tools/cli_progress.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "terminal.h"
@@ -164,4 +164,32 @@ const char *terminalStyle(const char *code) {
     char *text = ring[next++ % array_len(ring)];
     snprintf(text, sizeof(ring[0]), "\x1b[%sm", code);
     return text;
+}
+
+/* ---- Ctrl-C ----------------------------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t caught;
+
+static void onInterrupt(int sig) {
+    unused(sig);
+    caught = 1;
+}
+
+void interruptCatch(void) {
+    struct sigaction act = {.sa_handler = onInterrupt, .sa_flags = SA_RESTART | (int)SA_RESETHAND};
+    sigaction(SIGINT, &act, NULL);
+}
+
+bool interruptCaught(void) { return caught; }
+
+/* ---- Lines ------------------------------------------------------------------------------------------------------ */
+
+sds terminalReadLine(void) {
+    char *line = NULL;
+    size_t size = 0;
+    ssize_t len = getline(&line, &size, stdin);
+    sds out = len < 0 ? NULL : sdsNewLen(line, (size_t)len);
+    if (out) sdsTrim(out, "\r\n");
+    free(line);
+    return out;
 }

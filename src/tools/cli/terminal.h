@@ -1,10 +1,10 @@
-/* terminal.h -- the modes, size and colors of the terminal.
+/* terminal.h -- the modes, size and colors of the terminal, and input from it that needs no editor.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef CLI_TERMINAL_H
 #define CLI_TERMINAL_H
 
-#include "platform.h"
+#include "sds.h"
 #include <signal.h>
 
 /* Returns true if lines can be edited: stdin and stdout are terminals that support escape sequences. */
@@ -28,5 +28,20 @@ extern volatile sig_atomic_t terminal_changed;
 const char *terminalStyle(const char *code);
 /* Returns true if stdout shows colors: not in a file, with NO_COLOR, or on a dumb terminal. */
 bool terminalHasColours(void);
+
+/* Catches the next Ctrl-C, which then only sets the flag of interruptCaught(): for work that prints a result when it
+ * is stopped. A second one ends the program. Reads from the server continue after a Ctrl-C; sleep and poll end
+ * early. */
+void interruptCatch(void);
+bool interruptCaught(void);
+
+/* Reads a line of stdin, which need not be a terminal, and returns it without its end; the caller frees it. Returns
+ * NULL at the end of input. */
+sds terminalReadLine(void);
+
+/* --- password_prompt.c --- */
+/* Reads a password from the terminal, or a line of stdin if that is not a terminal. The caller owns the text, "" at the
+ * end of input. Ctrl-C restores the terminal and ends the program. */
+sds passwordPrompt(const char *prompt);
 
 #endif

@@ -251,14 +251,25 @@ replyValue *linkCallWords(serverLink *l, int argc, const slice *argv) {
     return v;
 }
 
-replyValue *linkCall(serverLink *l, const char *word, ...) {
+replyValue *linkCallList(serverLink *l, const char *word, va_list more) {
     slice words[WORDS_MAX];
     int count = 0;
-    va_list ap;
-    va_start(ap, word);
-    for (; word && count < WORDS_MAX; word = va_arg(ap, const char *)) words[count++] = sliceStr(word);
-    va_end(ap);
+    for (; word && count < WORDS_MAX; word = va_arg(more, const char *)) words[count++] = sliceStr(word);
     return linkCallWords(l, count, words);
+}
+
+replyValue *linkCall(serverLink *l, const char *word, ...) {
+    va_list more;
+    va_start(more, word);
+    replyValue *v = linkCallList(l, word, more);
+    va_end(more);
+    return v;
+}
+
+slice *linkWordSlices(const sds *words, size_t count) {
+    slice *slices = zmalloc(sizeof(slice) * (count + 1));
+    for (size_t i = 0; i < count; i++) slices[i] = sdsSlice(words[i]);
+    return slices;
 }
 
 const char *linkError(const serverLink *l) { return l->err; }

@@ -36,9 +36,13 @@ replyValue *linkRead(serverLink *l); /* waits for one reply or push; the caller 
 /* Like linkRead(), but waits at most `timeout_ms` (-1: no limit) for each part of the reply. On NULL, *timed_out
  * distinguishes a timeout from a broken connection. A signal counts as a timeout. */
 replyValue *linkReadWithin(serverLink *l, int timeout_ms, bool *timed_out);
-/* Send a command (linkCall(): words ended by NULL, at most 32) and return its reply; pushes before it are dropped. */
+/* Send a command and return its reply; pushes before it are dropped. The words of linkCall() and linkCallList() end
+ * with NULL and are at most 32. */
 replyValue *linkCall(serverLink *l, const char *word, ...) __attribute__((sentinel));
+replyValue *linkCallList(serverLink *l, const char *word, va_list more);
 replyValue *linkCallWords(serverLink *l, int argc, const slice *argv);
+/* Returns slices of `count` words, which stay the caller's; the caller frees the array with zfree(). */
+slice *linkWordSlices(const sds *words, size_t count);
 const char *linkError(const serverLink *l);
 bool linkHasReply(serverLink *l); /* returns true if a complete reply has been received */
 

@@ -1,7 +1,7 @@
 /* fuzz_commands_test.c -- random commands: excluded commands, counts of words, damage.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "fuzz_commands.h"
+#include "fuzz.h"
 #include "unit.h"
 
 #include <stdlib.h>

@@ -1,8 +1,7 @@
 /* result_reports_test.c -- results as JSON and as a picture.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "json_report.h"
-#include "svg_report.h"
+#include "result_files.h"
 #include "unit.h"
 #include "zmalloc.h"
 
