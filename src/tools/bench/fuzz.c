@@ -107,8 +107,6 @@ static sds drawPipeline(fuzzRunState *f, size_t i) {
     return bytes;
 }
 
-static void tellAnswer(const replyValue *r) { fprintf(stderr, "    = %c %s\n", r->type, r->str ? r->str : ""); }
-
 /* Reads one reply, skipping pushes. Returns false if the connection had to be replaced. */
 static bool readAnswer(fuzzRunState *f, size_t i) {
     for (;;) {
@@ -122,7 +120,7 @@ static bool readAnswer(fuzzRunState *f, size_t i) {
         }
         bool is_push = r->type == '>';
         if (replyIsError(r)) f->errors++;
-        if (f->options->fuzz_log >= FUZZ_LOG_DEBUG) tellAnswer(r);
+        if (f->options->fuzz_log >= FUZZ_LOG_DEBUG) fprintf(stderr, "    = %c %s\n", r->type, r->str ? r->str : "");
         replyValueFree(r);
         if (!is_push) return true;
     }

@@ -81,10 +81,6 @@ static const char *const taken[] = {"CLIENT GETNAME", "CLIENT GETREDIR",
                                     "SLOWLOG LEN",    "SWAPDB",
                                     "TIME",           NULL};
 
-static bool isWanted(const char *name, const char *group) {
-    return isAmong(group, groups) ? !isAmong(name, left_out) : isAmong(name, taken);
-}
-
 static void addCommands(fuzzBook *b, const replyValue *docs, const char *parent) {
     for (size_t i = 0; i + 1 < docs->count; i += 2) {
         const replyValue *name = &docs->items[i], *doc = &docs->items[i + 1];
@@ -97,7 +93,9 @@ static void addCommands(fuzzBook *b, const replyValue *docs, const char *parent)
         sdsToUpper(whole);
         bool is_container = parts && replyIsList(parts) && parts->count > 0;
         if (is_container && !*parent) addCommands(b, parts, whole);
-        if (is_container || !group || !group->str || !isWanted(whole, group->str)) {
+        bool in_groups = group && group->str && isAmong(group->str, groups);
+        bool wanted = in_groups ? !isAmong(whole, left_out) : isAmong(whole, taken);
+        if (is_container || !group || !group->str || !wanted) {
             sdsFree(whole);
             continue;
         }

@@ -55,6 +55,12 @@
 
 typedef struct benchThread benchThread;
 
+/* A buffer that grows to the most that it ever held. */
+typedef struct keptBytes {
+    char *bytes; /* owns */
+    size_t len, size;
+} keptBytes;
+
 typedef struct benchClient {
     benchThread *thread;
     connection *conn;  /* owns; NULL while not connected */
@@ -63,10 +69,9 @@ typedef struct benchClient {
     bool greeted;      /* the greeting has been sent over this connection */
     uint64_t due_ns;   /* start of the latency, on the thread's clock */
     replyScanner scanner;
-    char *tail; /* owns; bytes of a header that is cut off */
-    size_t tail_len, tail_size;
-    char *rest; /* owns; bytes that the kernel did not accept */
-    size_t rest_pos, rest_len, rest_size;
+    keptBytes tail; /* a header that is cut off */
+    keptBytes rest; /* bytes that the kernel did not accept, from rest_pos on */
+    size_t rest_pos;
 } benchClient;
 
 struct benchThread {
@@ -119,11 +124,12 @@ static void ringThreads(generator *g) {
 }
 
 /* Ends the run with a failure. The first one determines the state. */
-static void runFail(generator *g, runState state, const char *text, size_t len) {
+static void runFail(generator *g, runState state, slice text) {
     pthread_mutex_lock(&g->lock);
     if (g->state == RUN_GOING) {
         g->state = state;
-        snprintf(g->error, sizeof(g->error), "%.*s", (int)(len < ERROR_TEXT_MAX ? len : ERROR_TEXT_MAX - 1), text);
+        snprintf(g->error, sizeof(g->error), "%.*s", (int)(text.len < ERROR_TEXT_MAX ? text.len : ERROR_TEXT_MAX - 1),
+                 text.ptr);
         pthread_cond_signal(&g->changed);
     }
     pthread_mutex_unlock(&g->lock);
@@ -131,10 +137,10 @@ static void runFail(generator *g, runState state, const char *text, size_t len) 
     ringThreads(g);
 }
 
-static void runFailErrno(generator *g, const char *what, int error) {
+static void runBreak(generator *g, const char *what, const char *why) {
     char text[ERROR_TEXT_MAX];
-    int len = snprintf(text, sizeof(text), "%s: %s", what, strerror(error));
-    runFail(g, RUN_BROKEN, text, (size_t)len);
+    snprintf(text, sizeof(text), "%s: %s", what, why);
+    runFail(g, RUN_BROKEN, sliceStr(text));
 }
 
 static void threadEnds(generator *g) {
@@ -153,7 +159,7 @@ static void clientDisconnect(benchClient *c) {
     if (!c->conn) return;
     connClose(c->conn);
     c->conn = NULL;
-    c->tail_len = c->rest_len = c->rest_pos = 0;
+    c->tail.len = c->rest.len = c->rest_pos = 0;
     atomic_fetch_sub_explicit(&c->thread->connected, 1, memory_order_relaxed);
 }
 
@@ -163,28 +169,25 @@ static void clientFinish(benchClient *c) {
     if (--c->thread->live == 0) aeStop(c->thread->loop);
 }
 
-static void keepRest(benchClient *c, const char *p, size_t len) {
-    if (c->rest_size < len) {
-        zfree(c->rest);
-        c->rest = zmalloc(len);
-        c->rest_size = len;
+static void keepBytes(keptBytes *to, const char *p, size_t len) {
+    if (to->size < len) {
+        zfree(to->bytes);
+        to->bytes = zmalloc(len);
+        to->size = len;
     }
-    memcpy(c->rest, p, len);
-    c->rest_pos = 0;
-    c->rest_len = len;
+    memcpy(to->bytes, p, len);
+    to->len = len;
 }
 
 static void clientFail(benchClient *c, const char *what, const char *why) {
-    char text[ERROR_TEXT_MAX];
-    int len = snprintf(text, sizeof(text), "%s: %s", what, why);
-    runFail(c->thread->run, RUN_BROKEN, text, len < ERROR_TEXT_MAX ? (size_t)len : ERROR_TEXT_MAX - 1);
+    runBreak(c->thread->run, what, why);
     clientFinish(c);
 }
 
 /* Writes bytes that an earlier write left. */
 static void onWritable(connection *conn) {
     benchClient *c = conn->owner;
-    struct iovec rest = {.iov_base = c->rest + c->rest_pos, .iov_len = c->rest_len - c->rest_pos};
+    struct iovec rest = {.iov_base = c->rest.bytes + c->rest_pos, .iov_len = c->rest.len - c->rest_pos};
     ssize_t n = connWritev(conn, &rest, 1);
     if (n < 0 && errno == EAGAIN) return;
     if (n < 0) {
@@ -192,7 +195,7 @@ static void onWritable(connection *conn) {
         return;
     }
     c->rest_pos += (size_t)n;
-    if (c->rest_pos == c->rest_len) connSetWriteHandler(conn, NULL);
+    if (c->rest_pos == c->rest.len) connSetWriteHandler(conn, NULL);
 }
 
 /* Writes as much as the kernel accepts and keeps the rest. Returns false if the connection is broken. */
@@ -201,11 +204,12 @@ static bool clientWrite(benchClient *c, slice bytes) {
     ssize_t n = connWritev(c->conn, &all, 1);
     if (likely(n == (ssize_t)bytes.len)) return true;
     if (n < 0 && errno != EAGAIN) {
-        runFailErrno(c->thread->run, "Writing to socket", errno);
+        runBreak(c->thread->run, "Writing to socket", strerror(errno));
         return false;
     }
     if (n < 0) n = 0;
-    keepRest(c, bytes.ptr + n, bytes.len - (size_t)n);
+    keepBytes(&c->rest, bytes.ptr + n, bytes.len - (size_t)n);
+    c->rest_pos = 0;
     return connSetWriteHandler(c->conn, onWritable) == C_OK;
 }
 
@@ -237,7 +241,7 @@ static bool clientConnect(benchClient *c) {
              : config->multipath ? anetMptcpConnect(err, config->ip, config->port, true)
                                  : anetTcpConnect(err, config->ip, config->port, NULL, true);
     if (fd < 0) {
-        runFail(c->thread->run, RUN_BROKEN, err, strlen(err));
+        runFail(c->thread->run, RUN_BROKEN, sliceStr(err));
         return false;
     }
     if (!config->unix_path) anetNoDelay(NULL, fd, true);
@@ -249,7 +253,7 @@ static bool clientConnect(benchClient *c) {
     replyScannerReset(&c->scanner);
     atomic_fetch_add_explicit(&c->thread->connected, 1, memory_order_relaxed);
     if (connSetWriteHandler(c->conn, onConnected) == C_ERR || connAttach(c->conn, c->thread->loop) == C_ERR) {
-        runFailErrno(c->thread->run, "Watching a connection", errno);
+        runBreak(c->thread->run, "Watching a connection", strerror(errno));
         return false;
     }
     return true;
@@ -281,11 +285,6 @@ static bool sendGreeting(benchClient *c) {
     return clientWrite(c, config->greeting);
 }
 
-static void waitForTurn(benchClient *c) {
-    benchThread *t = c->thread;
-    t->waiting[(t->waiting_first + t->waiting_count++) % t->client_count] = c;
-}
-
 /* Returns the client that has waited longest; there must be one. */
 static benchClient *endWait(benchThread *t) {
     benchClient *c = t->waiting[t->waiting_first];
@@ -294,8 +293,9 @@ static benchClient *endWait(benchThread *t) {
     return c;
 }
 
-/* Take the next place in the timetable, which begins with the first client that is ready. False: it is not due. */
-static bool generatorTakePlace(benchClient *c) {
+/* Takes the next pipeline of the schedule, which begins with the first client that is ready. Returns false if it is not
+ * due. */
+static bool takePipeline(benchClient *c) {
     pace *p = &c->thread->pace;
     uint64_t now = paceNow(p);
     if (unlikely(p->first_ns == 0)) paceBegin(p, now);
@@ -313,8 +313,8 @@ static void sendNext(benchClient *c) {
         return;
     }
     if (config->idle) return;
-    if (config->rate && !generatorTakePlace(c)) {
-        waitForTurn(c);
+    if (config->rate && !takePipeline(c)) {
+        t->waiting[(t->waiting_first + t->waiting_count++) % t->client_count] = c;
         return;
     }
     int sequences = claimSequences(t);
@@ -354,7 +354,7 @@ static void generatorRefused(benchClient *c, const char *line, size_t len) {
     while (len > 0 && (line[len - 1] == '\n' || line[len - 1] == '\r')) len--;
     bool unknown = len > 20 && memcmp(line, "-ERR unknown command", 20) == 0;
     runState state = c->greeting_left ? RUN_GREETING_REFUSED : unknown ? RUN_UNKNOWN_COMMAND : RUN_ERROR_REPLY;
-    runFail(c->thread->run, state, line + 1, len - 1);
+    runFail(c->thread->run, state, sliceOf(line + 1, len - 1));
 }
 
 /* Keeps header and length of a scalar reply, so that equal replies are recognized by their header. */
@@ -387,16 +387,6 @@ static size_t skipReply(benchClient *c, const char *p, size_t len, bool *whole) 
     return used;
 }
 
-static void keepTail(benchClient *c, const char *p, size_t len) {
-    if (c->tail_size < len) {
-        zfree(c->tail);
-        c->tail = zmalloc(len);
-        c->tail_size = len;
-    }
-    memcpy(c->tail, p, len);
-    c->tail_len = len;
-}
-
 /* Counts the replies in [p, p+len) and keeps a header that is cut off. Returns the number of replies to requests, -1 if
  * the bytes are malformed. */
 static int takeReplies(benchClient *c, const char *p, size_t len) {
@@ -411,29 +401,30 @@ static int takeReplies(benchClient *c, const char *p, size_t len) {
         if (whole && c->greeting_left > 0) c->greeting_left--;
         else if (whole) replies++;
     }
-    c->tail_len = 0;
-    if (len > 0) keepTail(c, p, len);
+    c->tail.len = 0;
+    if (len > 0) keepBytes(&c->tail, p, len);
     return replies <= c->outstanding ? replies : -1;
 }
 
 static void onReadable(connection *conn) {
     benchClient *c = conn->owner;
     benchThread *t = c->thread;
-    if (c->tail_len) memcpy(t->input, c->tail, c->tail_len);
-    ssize_t n = connRead(conn, t->input + c->tail_len, INPUT_SIZE - c->tail_len);
+    if (c->tail.len) memcpy(t->input, c->tail.bytes, c->tail.len);
+    ssize_t n = connRead(conn, t->input + c->tail.len, INPUT_SIZE - c->tail.len);
     if (n < 0 && errno == EAGAIN) return;
-    if (n <= 0) {
-        if (n < 0) clientFail(c, "Reading from socket", connErrorText(conn));
-        else {
-            runFail(t->run, RUN_BROKEN, "Server closed the connection", 28);
-            clientFinish(c);
-        }
+    if (n < 0) {
+        clientFail(c, "Reading from socket", connErrorText(conn));
+        return;
+    }
+    if (n == 0) {
+        runFail(t->run, RUN_BROKEN, sliceStr("Server closed the connection"));
+        clientFinish(c);
         return;
     }
     bool greeted = c->greeting_left > 0;
-    int replies = takeReplies(c, t->input, c->tail_len + (size_t)n);
-    if (replies < 0 || c->tail_len >= INPUT_SIZE) {
-        runFail(t->run, RUN_BROKEN, "Protocol error: the reply makes no sense", 40);
+    int replies = takeReplies(c, t->input, c->tail.len + (size_t)n);
+    if (replies < 0 || c->tail.len >= INPUT_SIZE) {
+        runFail(t->run, RUN_BROKEN, sliceStr("Protocol error: the reply makes no sense"));
         clientFinish(c);
         return;
     }
@@ -533,7 +524,7 @@ generator *generatorStart(const generatorConfig *config, const workload *w) {
         benchThread *t = &g->threads[i];
         int error = t->loop ? threadStart(&t->id, &(threadPlan){.name = "bench"}, threadMain, t) : errno;
         if (error) {
-            runFailErrno(g, "Starting a thread", error);
+            runBreak(g, "Starting a thread", strerror(error));
             threadEnds(g);
             continue;
         }
@@ -602,8 +593,8 @@ void generatorFree(generator *g) {
         if (i < g->started) pthread_join(t->id, NULL);
         for (int j = 0; j < t->client_count; j++) {
             if (t->clients[j].conn) connClose(t->clients[j].conn);
-            zfree(t->clients[j].tail);
-            zfree(t->clients[j].rest);
+            zfree(t->clients[j].tail.bytes);
+            zfree(t->clients[j].rest.bytes);
         }
         loopClose(t);
         workloadFree(t->work);

@@ -20,10 +20,8 @@
 
 static const double percentiles[] = {1, 5, 10, 25, 50, 75, 90, 95, 99, 99.9, 99.99, 99.999, 99.9999};
 
-static sds catName(sds out, const char *name) { return sdsCatPrintf(out, "\"%s\": ", name); }
-
 static sds catText(sds out, const char *name, const char *value, const char *end) {
-    return sdsCat(catJsonString(catName(out, name), value), end);
+    return sdsCat(catJsonString(sdsCatPrintf(out, "\"%s\": ", name), value), end);
 }
 
 static sds catNumber(sds out, const char *name, long long value, const char *end) {

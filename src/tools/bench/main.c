@@ -45,24 +45,20 @@ typedef struct benchmark {
 
 /* ---- Questions to the server ------------------------------------------------------------------------------------ */
 
-static void printServerName(const benchOptions *o) {
-    if (o->socket) fprintf(stderr, "%s", o->socket);
-    else fprintf(stderr, "%s:%d", o->host, o->port);
+/* Prints `format`, which has a place for the server's address and one for `text`, and ends the program. */
+noreturn_fn static void quit(const benchOptions *o, const char *format, const char *text) {
+    sds address = o->socket ? sdsNew(o->socket) : sdsCatPrintf(sdsEmpty(), "%s:%d", o->host, o->port);
+    fflush(stdout);
+    fprintf(stderr, format, address, text);
+    exit(1);
 }
 
 noreturn_fn static void quitUnreachable(const benchOptions *o, const char *why) {
-    fflush(stdout);
-    fprintf(stderr, "Could not connect to server at ");
-    printServerName(o);
-    fprintf(stderr, ": %s\n", why);
-    exit(1);
+    quit(o, "Could not connect to server at %s: %s\n", why);
 }
 
 noreturn_fn static void quitRefused(const benchOptions *o, const char *text) {
-    fflush(stdout);
-    if (o->socket) fprintf(stderr, "Node %s replied with error:\n%s\n", o->socket, text);
-    else fprintf(stderr, "Node %s:%d replied with error:\n%s\n", o->host, o->port, text);
-    exit(1);
+    quit(o, "Node %s replied with error:\n%s\n", text);
 }
 
 /* Connects and logs in. Ends the program if the server cannot be reached or refuses the login. */

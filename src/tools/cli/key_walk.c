@@ -238,3 +238,32 @@ void keyWalkEnd(keyWalk *w) {
     w->step = NULL;
     w->cursor = w->step_cursor = NULL;
 }
+
+/* ---- The largest keys ------------------------------------------------------------------------------------------- */
+
+topKeys topKeysCreate(long long capacity) {
+    return (topKeys){.keys = zcalloc((size_t)capacity, sizeof(topKey)), .capacity = (size_t)capacity};
+}
+
+void topKeysAdd(topKeys *t, const keyFacts *key, long long value) {
+    size_t at = t->count;
+    while (at > 0 && t->keys[at - 1].value < value) at--;
+    if (at == t->capacity) return;
+    if (t->count == t->capacity) {
+        sdsFree(t->keys[--t->count].name);
+        sdsFree(t->keys[t->count].type);
+    }
+    memmove(t->keys + at + 1, t->keys + at, sizeof(topKey) * (t->count - at));
+    t->keys[at] = (topKey){.name = sdsCatRepr(sdsEmpty(), key->name.ptr, key->name.len),
+                           .type = key->type ? sdsDup(key->type) : NULL,
+                           .value = value};
+    t->count++;
+}
+
+void topKeysFree(topKeys *t) {
+    for (size_t i = 0; i < t->count; i++) {
+        sdsFree(t->keys[i].name);
+        sdsFree(t->keys[i].type);
+    }
+    zfree(t->keys);
+}

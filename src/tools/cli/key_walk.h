@@ -50,6 +50,20 @@ const char *keyWalkCursor(const keyWalk *w);
 void keyWalkMakeRoom(keyWalk *w);
 void keyWalkEnd(keyWalk *w);
 
+/* The keys with the largest values seen, largest first. */
+typedef struct topKey {
+    sds name, type; /* own; the name quoted, as it is printed; the type may be NULL */
+    long long value;
+} topKey;
+typedef struct topKeys {
+    topKey *keys; /* owns */
+    size_t count, capacity;
+} topKeys;
+topKeys topKeysCreate(long long capacity);
+/* Adds a key if its value is among the largest. */
+void topKeysAdd(topKeys *t, const keyFacts *key, long long value);
+void topKeysFree(topKeys *t);
+
 /* Returns the name of the elements of this type, such as "members". */
 const char *keyWalkUnit(const char *type);
 

@@ -16,30 +16,14 @@
 #define SEQUENCE_MAX 32 /* a longer sequence is skipped */
 
 static lineKey controlKey(unsigned char c) {
-    switch (c) {
-    case 0x01: return KEY_HOME;
-    case 0x02: return KEY_LEFT;
-    case 0x03: return KEY_INTERRUPT;
-    case 0x04: return KEY_DELETE_OR_END;
-    case 0x05: return KEY_END;
-    case 0x06: return KEY_RIGHT;
-    case 0x08:
-    case 0x7f: return KEY_DELETE_LEFT;
-    case 0x09: return KEY_TAB;
-    case 0x0a:
-    case 0x0d: return KEY_ENTER;
-    case 0x0b: return KEY_CUT_RIGHT;
-    case 0x0c: return KEY_CLEAR;
-    case 0x0e: return KEY_DOWN;
-    case 0x10: return KEY_UP;
-    case 0x12: return KEY_SEARCH;
-    case 0x14: return KEY_SWAP;
-    case 0x15: return KEY_CUT_LEFT;
-    case 0x17: return KEY_CUT_WORD_LEFT;
-    case 0x19: return KEY_PASTE;
-    case 0x1a: return KEY_SUSPEND;
-    default: return KEY_UNKNOWN;
-    }
+    static const lineKey keys[0x80] = {[0x01] = KEY_HOME,          [0x02] = KEY_LEFT,     [0x03] = KEY_INTERRUPT,
+                                       [0x04] = KEY_DELETE_OR_END, [0x05] = KEY_END,      [0x06] = KEY_RIGHT,
+                                       [0x08] = KEY_DELETE_LEFT,   [0x09] = KEY_TAB,      [0x0a] = KEY_ENTER,
+                                       [0x0b] = KEY_CUT_RIGHT,     [0x0c] = KEY_CLEAR,    [0x0d] = KEY_ENTER,
+                                       [0x0e] = KEY_DOWN,          [0x10] = KEY_UP,       [0x12] = KEY_SEARCH,
+                                       [0x14] = KEY_SWAP,          [0x15] = KEY_CUT_LEFT, [0x17] = KEY_CUT_WORD_LEFT,
+                                       [0x19] = KEY_PASTE,         [0x1a] = KEY_SUSPEND,  [0x7f] = KEY_DELETE_LEFT};
+    return keys[c] != KEY_MORE ? keys[c] : KEY_UNKNOWN; /* KEY_MORE is 0 */
 }
 
 static lineKey altKey(char c) {

@@ -17,7 +17,6 @@
 #include "key_walk.h"
 #include "modes.h"
 #include "numbers.h"
-#include "zmalloc.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,39 +130,21 @@ static int askServer(cliSession *s) {
 
 /* ---- Reading LFU counters --------------------------------------------------------------------------------------- */
 
-typedef struct hotKey {
-    sds name; /* owns; quoted, as it is printed */
-    long long frequency;
-} hotKey;
-
-static void insertHotKey(hotKey *top, int *count, int room, const keyFacts *key) {
-    int at = *count;
-    while (at > 0 && top[at - 1].frequency < key->frequency) at--;
-    if (at >= room) return;
-    if (*count == room) sdsFree(top[--*count].name);
-    memmove(top + at + 1, top + at, sizeof(hotKey) * (size_t)(*count - at));
-    top[at] = (hotKey){sdsCatRepr(sdsEmpty(), key->name.ptr, key->name.len), key->frequency};
-    ++*count;
-}
-
 static int walkKeys(cliSession *s) {
     static keyWalk walk;
     const keyFacts *facts;
-    int room = (int)s->options->hotkeys, count = 0;
-    hotKey *top = zcalloc((size_t)room + 1, sizeof(hotKey));
+    topKeys top = topKeysCreate(s->options->hotkeys);
     keyWalkPrint(s, "which keys are used most");
     keyWalkBegin(&walk, s, NULL, KEY_FREQUENCY);
     for (size_t n; (n = keyWalkNext(&walk, &facts)) > 0;)
-        for (size_t i = 0; i < n; i++) insertHotKey(top, &count, room, &facts[i]);
+        for (size_t i = 0; i < n; i++) topKeysAdd(&top, &facts[i], facts[i].frequency);
     keyWalkMakeRoom(&walk);
     printf("\n-------- Summary --------\n\nSampled %lld keys in the keyspace!\n", walk.seen);
-    for (int i = 0; i < count; i++) {
-        printf("hot key found with counter: %lld\tkeyname: %s\n", top[i].frequency, top[i].name);
-        sdsFree(top[i].name);
-    }
+    for (size_t i = 0; i < top.count; i++)
+        printf("hot key found with counter: %lld\tkeyname: %s\n", top.keys[i].value, top.keys[i].name);
     if (!keyWalkIsWhole(&walk)) printf("\nStopped by Ctrl-C: %lld of about %lld keys.\n", walk.seen, walk.all);
     keyWalkEnd(&walk);
-    zfree(top);
+    topKeysFree(&top);
     return 0;
 }
 

@@ -14,12 +14,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-typedef struct heavyKey {
-    sds name; /* owns; quoted, as printed */
-    sds type; /* owns */
-    long long bytes;
-} heavyKey;
-
 typedef struct typeStats {
     sds name; /* owns */
     const char *unit;
@@ -33,8 +27,7 @@ typedef struct keyStats {
     sizeSpread spread;
     typeStats *types; /* owns */
     int type_count;
-    heavyKey *top; /* owns; sorted, heaviest first */
-    int top_count, top_room;
+    topKeys top; /* by memory */
 } keyStats;
 
 /* ---- Gathering -------------------------------------------------------------------------------------------------- */
@@ -48,20 +41,6 @@ static typeStats *statsOf(keyStats *all, const char *type) {
     return t;
 }
 
-static void keepHeavy(keyStats *all, slice key, const char *type, long long bytes) {
-    int at = all->top_count;
-    while (at > 0 && all->top[at - 1].bytes < bytes) at--;
-    if (at >= all->top_room) return;
-    if (all->top_count == all->top_room) {
-        heavyKey *last = &all->top[--all->top_count];
-        sdsFree(last->name);
-        sdsFree(last->type);
-    }
-    memmove(all->top + at + 1, all->top + at, sizeof(heavyKey) * (size_t)(all->top_count - at));
-    all->top[at] = (heavyKey){sdsCatRepr(sdsEmpty(), key.ptr, key.len), sdsNew(type), bytes};
-    all->top_count++;
-}
-
 static void modeKeystatsLookAt(keyStats *all, const keyFacts *key) {
     if (!key->type) return;
     all->keys++;
@@ -69,7 +48,7 @@ static void modeKeystatsLookAt(keyStats *all, const keyFacts *key) {
     all->name_bytes += (long long)key->name.len;
     if ((long long)key->name.len > all->name_longest) all->name_longest = (long long)key->name.len;
     sizeSpreadAdd(&all->spread, key->bytes > 0 ? (uint64_t)key->bytes : 0);
-    keepHeavy(all, key->name, key->type, key->bytes);
+    topKeysAdd(&all->top, key, key->bytes);
     typeStats *t = statsOf(all, key->type);
     t->count++;
     t->bytes += key->bytes;
@@ -113,8 +92,10 @@ static void printStats(const keyStats *all) {
     printf("They take %lld bytes, %.2f each; their names are %.2f bytes long, the longest %lld\n", all->bytes,
            (double)all->bytes / (double)all->keys, (double)all->name_bytes / (double)all->keys, all->name_longest);
     printf("\nHeaviest keys\n");
-    for (int i = 0; i < all->top_count; i++)
-        printf("%3d. %14lld bytes  %-6s  %s\n", i + 1, all->top[i].bytes, all->top[i].type, all->top[i].name);
+    for (size_t i = 0; i < all->top.count; i++) {
+        const topKey *key = &all->top.keys[i];
+        printf("%3zu. %14lld bytes  %-6s  %s\n", i + 1, key->value, key->type, key->name);
+    }
     printf("\nMost elements\n");
     for (int i = 0; i < all->type_count; i++) {
         const typeStats *t = &all->types[i];
@@ -129,20 +110,15 @@ static void freeStats(keyStats *all) {
         sdsFree(all->types[i].name);
         sdsFree(all->types[i].longest_key);
     }
-    for (int i = 0; i < all->top_count; i++) {
-        sdsFree(all->top[i].name);
-        sdsFree(all->top[i].type);
-    }
     zfree(all->types);
-    zfree(all->top);
+    topKeysFree(&all->top);
 }
 
 int modeKeyStats(cliSession *s) {
     static keyStats all;
     static keyWalk walk;
     const keyFacts *facts;
-    all.top_room = (int)s->options->keystats_top;
-    all.top = zcalloc((size_t)all.top_room + 1, sizeof(heavyKey));
+    all.top = topKeysCreate(s->options->keystats_top);
     keyWalkPrint(s, "for memory and elements; Ctrl-C ends it early");
     keyWalkBegin(&walk, s, s->options->cursor, KEY_BYTES | KEY_ELEMENTS);
     for (size_t n; (n = keyWalkNext(&walk, &facts)) > 0;)

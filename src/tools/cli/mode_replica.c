@@ -29,11 +29,6 @@ static bool dropDataset(cliSession *s, bool *marked) {
     return n == 0;
 }
 
-static bool acknowledge(cliSession *s) {
-    const slice words[] = {sliceStr("REPLCONF"), sliceStr("ACK"), sliceStr("0")};
-    return linkSend(s->link, array_len(words), words);
-}
-
 /* Prints a command as CSV. Returns false if stdout cannot be written, with a line on stderr unless its reader has
  * closed it. */
 static bool print(const replyValue *v) {
@@ -45,6 +40,7 @@ static bool print(const replyValue *v) {
 }
 
 int modeReplica(cliSession *s) {
+    const slice acknowledgment[] = {sliceStr("REPLCONF"), sliceStr("ACK"), sliceStr("0")};
     bool waits, ok = dropDataset(s, &waits);
     if (!ok) return 1;
     if (isatty(STDERR_FILENO)) {
@@ -54,7 +50,7 @@ int modeReplica(cliSession *s) {
     }
     for (replyValue *v = NULL; ok; replyValueFree(v)) {
         bool timed_out = false;
-        if (waits && !acknowledge(s)) break;
+        if (waits && !linkSend(s->link, array_len(acknowledgment), acknowledgment)) break;
         v = linkReadWithin(s->link, waits ? ACK_EVERY_MS : -1, &timed_out);
         if (!v && timed_out) continue;
         if (!v) break;

@@ -60,17 +60,6 @@ static void loadPreferences(cliOptions *o) {
 
 /* ---- One line --------------------------------------------------------------------------------------------------- */
 
-/* Suggests the command that is most similar to an unknown word. */
-static void offerCommand(const char *word) {
-    const char *near = helpNearest(word);
-    if (near) printf("%sDid you mean %s?%s\n", terminalStyle("90"), near, terminalStyle("0"));
-}
-
-/* Prints the time of a slow reply, in the style for people. */
-static void showTime(const cliSession *s, uint64_t passed_ms) {
-    if (passed_ms >= SLOW_MS && s->options->style == STYLE_PRETTY) printf("(%.2fs)\n", (double)passed_ms / 1000);
-}
-
 static void runWords(cliSession *s, const sds *words, int count) {
     long long repeat = 1;
     int first = count > 1 && string2ll(words[0], sdsLen(words[0]), &repeat) ? 1 : 0;
@@ -83,8 +72,11 @@ static void runWords(cliSession *s, const sds *words, int count) {
         uint64_t begun_ms = clockMonotonicMs();
         s->unknown_command = s->streamed = false;
         bool answered = sessionRunRepeated(s, count - first, argv, repeat);
-        if (answered && !s->streamed) showTime(s, clockMonotonicMs() - begun_ms);
-        if (s->interactive && s->unknown_command) offerCommand(words[first]);
+        uint64_t passed_ms = clockMonotonicMs() - begun_ms;
+        if (answered && !s->streamed && passed_ms >= SLOW_MS && s->options->style == STYLE_PRETTY)
+            printf("(%.2fs)\n", (double)passed_ms / 1000);
+        const char *near = s->interactive && s->unknown_command ? helpNearest(words[first]) : NULL;
+        if (near) printf("%sDid you mean %s?%s\n", terminalStyle("90"), near, terminalStyle("0"));
     }
     zfree(argv);
     fflush(stdout);
