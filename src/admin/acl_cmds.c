@@ -11,7 +11,7 @@
 
 #include "acl.h"
 #include "acl_file.h"
-#include "acl_log.h"
+#include "acl_check.h"
 #include "command_table.h"
 #include "db.h"
 #include "engine_settings.h"

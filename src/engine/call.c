@@ -29,7 +29,6 @@
 #include "panic.h"
 #include "pause.h"
 #include "propagate.h"
-#include "readonly_check.h"
 #include "redact.h"
 #include "reply.h"
 #include "tracking.h"

@@ -8,7 +8,6 @@
 
 #include "command_table.h"
 #include "engine_settings.h"
-#include "engine_stats.h"
 
 typedef enum { CALL_DONE, CALL_POSTPONED, CALL_FOR_MAIN_THREAD } callResult;
 

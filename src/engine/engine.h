@@ -1,10 +1,34 @@
-/* engine.h -- registers this layer in the tables of the layers below. Call at startup.
+/* engine.h -- registers this layer in the tables of the layers below; handlers of its own files.
+ *
+ * Runs on: main.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
 
+#include "command_table.h"
+#include "gates.h"
+
+/* Call at startup. */
 void engineCommandsRegister(void);
 void engineInfoRegister(void);
+
+/* --- MULTI, EXEC, DISCARD, WATCH, UNWATCH (transaction.c) --------------------------------------------------------- */
+
+commandHandler multiCommand, execCommand, discardCommand, watchCommand, unwatchCommand;
+
+/* --- SUBSCRIBE, PUBLISH, PUBSUB and related commands (pubsub_commands.c) ------------------------------------------ */
+
+commandHandler subscribeCommand, unsubscribeCommand, psubscribeCommand, punsubscribeCommand, ssubscribeCommand,
+    sunsubscribeCommand, publishCommand, spublishCommand;
+commandHandler pubsubChannelsCommand, pubsubNumpatCommand, pubsubNumsubCommand, pubsubShardchannelsCommand,
+    pubsubShardnumsubCommand;
+
+/* The check function of GATE_SUBSCRIBED, which is enabled for each client with subscriptions. In RESP2, where a message
+ * looks like a reply, such a client may only change its subscriptions, ping, reset and end the connection. */
+gateResult subscribedGate(client *c);
+
+/* Call at startup, after commandTableSeal(). */
+void pubsubCommandsInit(void);
 
 #endif

@@ -10,11 +10,9 @@
 
 #include "command_rows.h"
 #include "commandlog.h"
-#include "hot_keys_cmd.h"
+#include "hot_keys.h"
 #include "latency.h"
 #include "monitor.h"
-#include "pubsub_commands.h"
-#include "transaction.h"
 
 static serverCommand rows[] = {
 #include "engine_commands.def"

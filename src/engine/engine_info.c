@@ -14,7 +14,7 @@
 #include "pubsub.h"
 #include "sds.h"
 #include "tracking.h"
-#include "watch.h"
+#include "transaction_queue.h"
 
 static void paused(infoOut *o) {
     infoLine(o, "paused_reason:%s", pauseReasonText());

@@ -1,4 +1,4 @@
-/* key_check.h -- debug builds check that a command touches only the keys and databases that it names.
+/* key_check.h -- debug builds check that a command touches only what it names, and changes nothing if it only reads.
  *
  * Runs on: main.
  *
@@ -45,5 +45,21 @@ static inline void keyCheckEnd(const keyMark *mark) { (void)mark; }
 
 /* Call at startup. Does nothing in release builds. */
 void keyCheckInit(void);
+
+/* --- A command with the flag readonly changes nothing (readonly_check.c) ------------------------------------------ */
+
+#ifdef DEBUG_ASSERTIONS
+typedef struct readonlyMark {
+    bool on;
+    uint64_t fingerprint;
+    long long expired, commands;
+    uint32_t errors;
+} readonlyMark;
+
+/* Call before and after the command of `c` runs. `commands` is the number of commands that have run so far, of all
+ * clients. readonlyEnd() asserts that the command's keys have not changed. */
+readonlyMark readonlyBegin(const client *c, long long commands);
+void readonlyEnd(const client *c, const readonlyMark *before, long long commands);
+#endif
 
 #endif

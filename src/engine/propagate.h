@@ -22,12 +22,12 @@
 
 #include "client.h"
 
-/* --- Sinks ------------------------------------------------------------------------------------------------------ */
+/* --- Sinks -------------------------------------------------------------------------------------------------------- */
 
 enum {
     PROPAGATE_AOF = 1,
     PROPAGATE_REPLICAS = 2,
-    PROPAGATE_CHECK = 4, /* in debug builds (propagate_check.h) */
+    PROPAGATE_CHECK = 4, /* in debug builds (propagate_check.c) */
     PROPAGATE_ALL = PROPAGATE_AOF | PROPAGATE_REPLICAS | PROPAGATE_CHECK
 };
 
@@ -69,7 +69,7 @@ static inline bool propagateWanted(void) { return unlikely(propagate_armed != 0)
 /* Call at startup: registers for the removals of the store. */
 void propagateInit(void);
 
-/* --- For handlers ------------------------------------------------------------------------------------------------ */
+/* --- For handlers ------------------------------------------------------------------------------------------------- */
 
 /* Used by the inline functions below. */
 void propagateBegin(int dbid, slice name);
@@ -111,10 +111,16 @@ void propagateAsSentTo(uint32_t targets);
  * the store still go to all targets. Returns the previous limit. */
 uint32_t propagateLimit(uint32_t targets);
 
-/* --- For call() -------------------------------------------------------------------------------------------------- */
+/* --- For call() --------------------------------------------------------------------------------------------------- */
 
 /* Runs a command by calling `run`, which is or calls its handler, and propagates its effect; after the outermost
  * command the unit is complete. Call only if propagateWanted(). */
 void propagateRun(client *c, void (*run)(client *c));
+
+/* --- Debug builds check everything that is propagated (propagate_check.c) ----------------------------------------- */
+
+/* Call at startup: from then on each item is asserted to be a command that its reader knows. Does nothing in release
+ * builds. */
+void propagateCheckInit(void);
 
 #endif

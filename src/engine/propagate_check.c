@@ -11,7 +11,6 @@
  * Tests       the suite, under sanitizers
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "propagate_check.h"
 
 #ifdef DEBUG_ASSERTIONS
 #include "command_table.h"

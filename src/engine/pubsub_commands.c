@@ -8,7 +8,7 @@
  * Tests       tests/engine/pubsub.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "pubsub_commands.h"
+#include "engine.h"
 
 #include "slice.h"
 #include "panic.h"

@@ -12,7 +12,7 @@
  * Tests       tests/type, under sanitizers
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "readonly_check.h"
+#include "key_check.h"
 
 #ifdef DEBUG_ASSERTIONS
 #include "command_table.h"

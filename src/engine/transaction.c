@@ -10,7 +10,7 @@
  * Tests       tests/engine/transaction.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "transaction.h"
+#include "engine.h"
 
 #include "acl.h"
 #include "call.h"

@@ -14,7 +14,7 @@
 #include "defrag.h"
 #include "evict.h"
 #include "expire.h"
-#include "hot_keys_cmd.h"
+#include "hot_keys.h"
 #include "latency.h"
 #include "log_limit.h"
 #include "lru.h"

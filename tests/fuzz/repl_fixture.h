@@ -27,7 +27,6 @@
 #include "propagate.h"
 #include "psync.h"
 #include "pubsub.h"
-#include "pubsub_commands.h"
 #include "replication.h"
 #include "repl_settings.h"
 #include "replicas.h"

@@ -7,7 +7,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "multi_pop.h"
 
-#include "block_args.h"
+#include "blocking.h"
 #include "typed_key.h"
 
 #include <limits.h>

@@ -5,7 +5,7 @@
  * Tests       tests/type/list.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "block_args.h"
+#include "blocking.h"
 #include "command_memory.h"
 #include "commands.h"
 #include "db.h"

@@ -10,7 +10,7 @@
  * Tests       tests/type/stream.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "block_args.h"
+#include "blocking.h"
 #include "commands.h"
 #include "db.h"
 #include "panic.h"

@@ -7,7 +7,7 @@
 #define COMMANDS_BIT_OFFSET_H
 
 #include "reply.h"
-#include "string_limits.h"
+#include "engine_settings.h"
 
 /* Reads the bit offset in argument `index`. If `width` is not 0, "#N" is the offset of integer N in an array of
  * integers of `width` bits. Returns false, after an error reply, if it is no number or beyond the longest string

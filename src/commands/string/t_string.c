@@ -19,7 +19,7 @@
 #include "propagate.h"
 #include "reply.h"
 #include "string_change.h"
-#include "string_limits.h"
+#include "engine_settings.h"
 #include <limits.h>
 #include <math.h>
 

@@ -17,7 +17,7 @@
 #include "commands.h"
 #include "db.h"
 #include "reply.h"
-#include "string_limits.h"
+#include "engine_settings.h"
 #include "zmalloc.h"
 
 typedef struct lcsOptions {

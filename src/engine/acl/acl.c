@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-#include "acl_log.h"
+#include "acl_check.h"
 #include "client_describe.h"
 #include "db.h"
 #include "engine_settings.h"

@@ -54,4 +54,16 @@ bool aclMaySubscribe(const user *u, slice name, bool is_pattern);
 /* Looks up the commands that are special here. Call once at startup, when all commands are registered. */
 void aclCheckInit(void);
 
+/* --- ACL LOG: recent refusals (acl_log.c) ------------------------------------------------------------------------- */
+
+typedef enum { ACL_IN_TOPLEVEL, ACL_IN_MULTI, ACL_IN_LUA } aclContext;
+
+/* Logs and counts a refusal. `object` is the command, key, channel, database or user name that was refused. Equal
+ * refusals within a minute become one entry with a count. */
+void aclLogAdd(const client *c, aclVerdict verdict, aclContext context, slice object, slice user_name);
+/* Replies with the newest `count` entries (ACL LOG [count]). */
+void aclLogReply(client *c, long long count);
+/* Removes all entries (ACL LOG RESET). */
+void aclLogReset(void);
+
 #endif

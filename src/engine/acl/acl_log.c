@@ -8,11 +8,10 @@
  * Tests       tests/engine/acl.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "acl_log.h"
+#include "acl_check.h"
 
 #include "client_describe.h"
 #include "engine_settings.h"
-#include "engine_stats.h"
 #include "panic.h"
 #include "reply.h"
 #include "zmalloc.h"

@@ -11,7 +11,7 @@
 #include "auth.h"
 
 #include "acl.h"
-#include "acl_log.h"
+#include "acl_check.h"
 #include "log.h"
 #include "output_limits.h"
 #include "panic.h"

@@ -28,7 +28,7 @@ typedef struct hotCollector {
 /* The session that commands are picked for; 0 if nothing is tracked. */
 extern _Atomic uint32_t hot_keys_session;
 
-/* --- On the thread that reads commands; hc is its own --- */
+/* --- On the thread that reads commands; hc is its own ------------------------------------------------------------- */
 /* Returns true, and passes over the next `n` commands, if nothing is tracked or none of them is to be picked. */
 static inline bool hotKeysPassBy(hotCollector *hc, size_t n) {
     uint32_t session = atomic_load_explicit(&hot_keys_session, memory_order_relaxed);
@@ -47,7 +47,7 @@ void hotKeysTidy(hotCollector *hc);
 /* Call when the thread of `hc` has ended: main's collector takes over its counts. Main. */
 void hotKeysRetire(hotCollector *hc);
 
-/* --- Main --- */
+/* --- Main --------------------------------------------------------------------------------------------------------- */
 typedef struct hotKeysPlan {
     unsigned metrics; /* a bit for each hotKeysMetric */
     uint64_t ratio;   /* one command in so many is picked, on average; at least 1 */
@@ -83,7 +83,7 @@ static inline void hotKeysRan(const client *c, uint64_t ns, size_t reply_bytes) 
     if (unlikely(req->flags & REQ_SAMPLED)) hotKeysRanSampled(req, ns, reply_bytes);
 }
 
-/* --- Any thread --- */
+/* --- Any thread --------------------------------------------------------------------------------------------------- */
 /* Writes the keys with the largest weights since the last hotKeysBegin(), largest first, at most `max`, and returns
  * their number. A weight is the nanoseconds or bytes of the picked commands; of a command with several keys, each gets
  * the same share. The caller frees the keys with heavyKeysFree(). */
@@ -92,5 +92,15 @@ size_t hotKeysTop(hotKeysMetric metric, heavyKey *out, size_t max);
 uint64_t hotKeysSum(hotKeysMetric metric);
 /* Returns the bytes that all collectors use. */
 size_t hotKeysMemory(void);
+
+/* --- HOTKEYS (hot_keys_cmd.c) ------------------------------------------------------------------------------------- */
+
+/* Call from cron: stops a session whose DURATION has passed. */
+void hotkeysTick(void);
+
+void hotkeysStartCommand(client *c);
+void hotkeysStopCommand(client *c);
+void hotkeysGetCommand(client *c);
+void hotkeysResetCommand(client *c);
 
 #endif

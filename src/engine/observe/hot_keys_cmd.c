@@ -13,7 +13,6 @@
  * Tests       tests/server/hotkeys.tcl, tests/differential/hotkeys
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "hot_keys_cmd.h"
 
 #include "clock.h"
 #include "hot_keys.h"

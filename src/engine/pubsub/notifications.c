@@ -12,7 +12,6 @@
  * Tests       tests/engine/notifications.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "notifications.h"
 
 #include "db.h"
 #include "pubsub.h"

@@ -23,7 +23,7 @@
 #include "client_describe.h"
 #include "gates.h"
 #include "panic.h"
-#include "pubsub_patterns.h"
+#include "pubsub_topic.h"
 #include "zmalloc.h"
 
 typedef struct pubsubState {

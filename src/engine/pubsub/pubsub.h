@@ -10,7 +10,6 @@
 #ifndef ENGINE_PUBSUB_H
 #define ENGINE_PUBSUB_H
 
-#include "pubsub_message.h"
 #include "pubsub_topic.h"
 
 typedef enum { PUBSUB_CHANNEL, PUBSUB_PATTERN, PUBSUB_SHARD_CHANNEL, PUBSUB_KINDS } pubsubKind;
@@ -44,5 +43,10 @@ size_t pubsubSubscribers(pubsubKind kind, hashedKey name);
 void pubsubEachName(pubsubKind kind, void (*fn)(void *arg, slice name), void *arg);
 /* Asserts the numbered invariants of pubsub.c and those of the topics. */
 void pubsubCheck(void);
+
+/* --- Keyspace notifications (notifications.c) --------------------------------------------------------------------- */
+
+/* Call at startup: from then on events of the classes in notify-keyspace-events are published. */
+void notificationsInit(void);
 
 #endif

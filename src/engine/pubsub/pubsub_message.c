@@ -11,7 +11,7 @@
  * Tests       tests/engine/pubsub.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "pubsub_message.h"
+#include "pubsub_topic.h"
 
 #include "fan_out.h"
 #include "panic.h"

@@ -17,7 +17,7 @@
  * Tests       tests/unit/engine/pubsub/pubsub_patterns_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "pubsub_patterns.h"
+#include "pubsub_topic.h"
 
 #include "slice.h"
 #include "panic.h"

@@ -45,4 +45,48 @@ void topicLeave(topic *t, const subscription *s);
 /* Asserts the invariants. */
 void topicCheck(const topic *t);
 
+/* --- The patterns that have subscribers, found by their text or by a channel that they match (pubsub_patterns.c) -- */
+
+#define PATTERN_BYTES 96 /* size of a pattern in addition to its topic and name: its group and its part of the tree */
+
+/* Returns the pattern with this text, or NULL. */
+topic *patternsFind(hashedKey text);
+/* Adds a pattern, which must be absent. Returns NULL if there is no memory for the text. */
+topic *patternsAdd(hashedKey text) must_check;
+/* Removes and frees a pattern that has no subscribers any more. */
+void patternsRemove(topic *t);
+/* Calls `fn` for each pattern that matches the channel: those with a shorter literal prefix first, otherwise in no
+ * order. `fn` must not add or remove patterns. */
+void patternsMatch(slice channel, void (*fn)(void *arg, topic *t), void *arg);
+/* Returns the number of different patterns. */
+size_t patternsCount(void);
+/* Asserts the invariants of the index. */
+void patternsCheck(void);
+
+/* --- One message while it is delivered to subscribers (pubsub_message.c) ------------------------------------------ */
+
+/* A message, which is delivered to a channel's subscribers and then to those of each matching pattern. The caller sets
+ * the first fields, up to `argument`, and clears the others. Borrows everything until pubsubMessageEnd(). */
+typedef struct pubsubMessage {
+    slice channel, payload;
+    client *from; /* the payload is argument `argument` of this client's running command; NULL: of none */
+    uint32_t argument;
+    /* Counted: a large payload or channel name as a value that the subscribers' replies refer to. Created when
+     * needed. */
+    robj *shared, *shared_channel;
+    size_t receivers; /* so far */
+    bool failed;      /* there was not enough memory to deliver it to all */
+} pubsubMessage;
+
+/* The parts of a message besides channel and payload: "message", "smessage", or "pmessage" and the pattern. */
+typedef struct pubsubHeading {
+    slice kind, pattern; /* pattern.ptr is NULL if there is none */
+} pubsubHeading;
+
+/* Delivers the message to the subscribers of a topic. Output limits may mark some of them to be closed; none is freed
+ * here. */
+void pubsubMessageDeliver(pubsubMessage *m, pubsubHeading heading, const topic *t);
+/* Releases the values of the message. */
+void pubsubMessageEnd(pubsubMessage *m);
+
 #endif

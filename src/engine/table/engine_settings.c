@@ -1,6 +1,7 @@
-/* engine_settings.c -- the settings of this layer.
+/* engine_settings.c -- the settings and counters of this layer.
  *
- * Owns        engine_settings.
+ * Not here    the limit of one argument on the wire, which the thread that reads it checks (net).
+ * Owns        engine_settings, engine_stats, string_bytes_max.
  * Threads     main.
  * Tests       tests/unit/engine/table/engine_settings_test.c
  *
@@ -16,6 +17,8 @@
 #include <stdio.h>
 
 engineSettings engine_settings;
+engineStats engine_stats;
+long long string_bytes_max = 512ll * 1024 * 1024;
 
 size_t enginePercentileText(char *out, size_t size, double percentile) {
     int len = snprintf(out, size, "%f", percentile);

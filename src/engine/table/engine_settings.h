@@ -1,4 +1,4 @@
-/* engine_settings.h -- the settings of this layer: passwords and users, logs of commands, latency monitoring.
+/* engine_settings.h -- the settings and counters of this layer.
  *
  * Runs on: main.
  *
@@ -7,6 +7,8 @@
 #define ENGINE_ENGINE_SETTINGS_H
 
 #include "slice.h"
+
+#include <stdint.h>
 
 #define LATENCY_PERCENTILES_MAX 64
 
@@ -38,5 +40,16 @@ void engineSettingsRegister(void);
 
 /* Writes a percentile as its setting and INFO show it ("99.9"); a `size` of 32 is enough. Returns its length. */
 size_t enginePercentileText(char *out, size_t size, double percentile);
+
+typedef struct engineStats {
+    long long commands_processed;
+    long long acl_denied_auth, acl_denied_cmd, acl_denied_key, acl_denied_channel, acl_denied_db;
+    long long acl_denied_tls_cert;
+    uint64_t command_ns; /* time spent in commands, for eventloop_duration_cmd_sum */
+} engineStats;
+extern engineStats engine_stats;
+
+/* The maximal length of a string value: proto-max-bulk-len, a setting of net, which stores it here. */
+extern long long string_bytes_max;
 
 #endif

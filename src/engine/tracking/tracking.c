@@ -31,7 +31,6 @@
 #include "panic.h"
 #include "push.h"
 #include "reply.h"
-#include "tracking_readers.h"
 #include "tracking_table.h"
 #include "zmalloc.h"
 

@@ -13,7 +13,6 @@
  * Tests       tests/unit/engine/tracking/tracking_readers_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "tracking_readers.h"
 
 #include "panic.h"
 #include "tracking_table.h"

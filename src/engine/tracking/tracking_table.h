@@ -12,6 +12,7 @@
 #define ENGINE_TRACKING_TABLE_H
 
 #include "slice.h"
+#include "platform.h"
 
 #define TRACKING_READER_MAX 0x7fffffffu
 /* A key with a longer name is stored without it: that bounds the size of the table. */
@@ -57,5 +58,20 @@ size_t trackingTableMemory(const trackingTable *t);
 
 /* Asserts the numbered invariants at the top of tracking_table.c. Visits every key. */
 void trackingTableCheck(const trackingTable *t);
+
+/* --- The numbers that identify readers (tracking_readers.c) ------------------------------------------------------- */
+
+/* A number has 31 bits and is assigned once, and again only after two thousand million others: a key in the table may
+ * still name a reader whose client was freed long ago. Main only. */
+struct trackingState;
+
+/* Returns a number for `s`, from 1 to TRACKING_READER_MAX. The state is borrowed until readerForget(). */
+uint32_t readerNew(struct trackingState *s);
+void readerForget(uint32_t reader);
+/* Returns the state with that number; NULL if it is not in use any more. */
+struct trackingState *readerState(uint32_t reader);
+bool readerIsAlive(uint32_t reader);
+/* Returns the bytes that all this uses. */
+size_t readersMemory(void);
 
 #endif

@@ -12,7 +12,7 @@
  * Tests       tests/engine/transaction.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "watch.h"
+#include "transaction_queue.h"
 
 #include "panic.h"
 #include "zmalloc.h"

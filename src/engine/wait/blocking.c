@@ -18,8 +18,7 @@
  *     | a pause holds its command    ^    `--it has its reply--> no state
  *     `--> HELD ---the pause ends----'
  *
- * Not here    how a command runs again (callServeBlocked() in call.c), when (net/session/command_batch.c), the timeout
- *             argument (block_args.c).
+ * Not here    how a command runs again (callServeBlocked() in call.c), when (net/session/command_batch.c).
  * Owns        the tables, the heap, the records of blocked clients.
  * Threads     main.
  * Invariants  1. CLIENT_BLOCKED is set while a client waits, but not while its command runs again or is held.
@@ -37,15 +36,19 @@
 #include "blocking.h"
 
 #include "client_describe.h"
+#include "clock.h"
 #include "command_record.h"
 #include "command_table.h"
 #include "commandlog.h"
-#include "engine_stats.h"
+#include "engine_settings.h"
 #include "heap.h"
 #include "latency.h"
 #include "panic.h"
 #include "reply.h"
 #include "zmalloc.h"
+
+#include <limits.h>
+#include <math.h>
 
 typedef struct waitedKey {
     struct waiter *first, *last; /* owned by the clients' states */
@@ -562,3 +565,37 @@ void blockingInit(void (*unblocked)(client *c)) {
 }
 
 void blockingOnDeadline(void (*set)(int64_t wall_ms)) { tell_deadline = set; }
+
+/* ---- The timeout argument ---- */
+
+static bool deadlineIn(client *c, long long timeout_ms, int64_t *deadline_ms) {
+    int64_t now_ms = clockWallMs();
+    if (timeout_ms < 0) {
+        addReplyError(c, "timeout is negative");
+        return false;
+    }
+    if (timeout_ms > LLONG_MAX - now_ms) {
+        addReplyError(c, "timeout is out of range");
+        return false;
+    }
+    *deadline_ms = timeout_ms ? now_ms + timeout_ms : 0;
+    return true;
+}
+
+bool getTimeoutFromArg(client *c, uint32_t index, int64_t *deadline_ms) {
+    long double seconds;
+    if (!getLongDoubleFromArg(c, index, &seconds, "timeout is not a float or out of range")) return false;
+    if (seconds < 0) return deadlineIn(c, -1, deadline_ms);
+    long double ms = ceill(seconds * 1000);
+    if (ms >= (long double)LLONG_MAX) {
+        addReplyError(c, "timeout is out of range");
+        return false;
+    }
+    return deadlineIn(c, (long long)ms, deadline_ms);
+}
+
+bool getTimeoutMsFromArg(client *c, uint32_t index, int64_t *deadline_ms) {
+    long long ms;
+    if (!getLongLongFromArg(c, index, &ms, "timeout is not an integer or out of range")) return false;
+    return deadlineIn(c, ms, deadline_ms);
+}

@@ -81,4 +81,12 @@ bool blockingEnd(client *c, const char *error);
  * left, which may have passed as well; 0 if there is none. */
 int64_t blockingExpire(int64_t wall_ms);
 
+/* --- The timeout argument of blocking commands -------------------------------------------------------------------- */
+
+/* Parses argument `index`, seconds that may have decimals, into a deadline as in blockFor; 0: without end. Returns
+ * false after an error reply. */
+bool getTimeoutFromArg(client *c, uint32_t index, int64_t *deadline_ms) must_check;
+/* Does the same for whole milliseconds. */
+bool getTimeoutMsFromArg(client *c, uint32_t index, int64_t *deadline_ms) must_check;
+
 #endif

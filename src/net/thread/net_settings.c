@@ -10,7 +10,7 @@
 
 #include "sds.h"
 #include "setting.h"
-#include "string_limits.h"
+#include "engine_settings.h"
 #include "zmalloc.h"
 
 #include <string.h>

@@ -34,7 +34,7 @@ typedef struct netShared {
     _Atomic int tls_user_field; /* like tls_settings.auth_clients_user */
 } netShared;
 extern netShared net_shared;
-/* Stores them, and the size limit of strings (string_limits.h). */
+/* Stores them, and the size limit of strings (engine_settings.h). */
 void netShareSettings(void);
 
 /* Call at startup. */

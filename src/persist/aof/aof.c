@@ -46,7 +46,7 @@
 #include "clock.h"
 #include "db.h"
 #include "disk_gate.h"
-#include "engine_stats.h"
+#include "engine_settings.h"
 #include "evict.h"
 #include "libraries.h"
 #include "log.h"

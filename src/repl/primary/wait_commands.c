@@ -15,7 +15,7 @@
 #include "wait_commands.h"
 
 #include "aof.h"
-#include "block_args.h"
+#include "blocking.h"
 #include "panic.h"
 #include "primary_link.h"
 #include "propagate.h"

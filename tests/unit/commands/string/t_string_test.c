@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "commands.h"
 #include "string_fixture.h"
-#include "string_limits.h"
+#include "engine_settings.h"
 
 static void fresh(void) {
     fixtureSetUp();

@@ -1,7 +1,7 @@
 /* pubsub_patterns_test.c -- compares the index of patterns with a list of them.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "pubsub_patterns.h"
+#include "pubsub_topic.h"
 
 #include "slice.h"
 #include "panic.h"

@@ -6,7 +6,7 @@
 #include "client/client_fixture.h"
 #include "fan_out.h"
 #include "slice.h"
-#include "pubsub_commands.h"
+#include "engine.h"
 #include "unit.h"
 #include "zmalloc.h"
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* tracking_readers_test.c -- compares the numbers of readers with an array of all that were assigned.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "tracking_readers.h"
+#include "tracking_table.h"
 
 #include "client/client_fixture.h"
 #include "rng.h"
