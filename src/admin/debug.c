@@ -19,7 +19,7 @@
 #include "log.h"
 #include "object_settings.h"
 #include "panic.h"
-#include "program.h"
+#include "script_context.h"
 #include "replication.h"
 #include "reply.h"
 #include "request_format.h"
@@ -334,7 +334,7 @@ static const struct {
      "SET-ACTIVE-EXPIRE <0|1>\n"
      "    With 0, expired keys go only when somebody asks for them; with 1, in\n"
      "    the background as well.\n"},
-    {3, 3, NULL, programLiftNoScript,
+    {3, 3, NULL, scriptContextAllowNoScript,
      "SET-DISABLE-DENY-SCRIPTS <0|1>\n"
      "    With 1, scripts may run commands that have the flag noscript. Still\n"
      "    refused are those that act on their own connection (MULTI, SUBSCRIBE,\n"

@@ -15,7 +15,7 @@
 #include "loading.h"
 #include "log.h"
 #include "persist_settings.h"
-#include "program.h"
+#include "script_context.h"
 #include "rdb_load.h"
 #include "reply.h"
 #include "snapshot.h"
@@ -60,7 +60,7 @@ static rdbLoadEnd reload(const char *path, const reloadWords *words) {
 /* Refuses to load during another load, whose dataset is incomplete, and from a script, part of whose effects would be
  * lost. Returns true after an error reply. */
 static bool mayNotLoad(client *c) {
-    if (programOwns(c)) {
+    if (scriptContextIsClient(c)) {
         addReplyErrorFormat(c, "DEBUG %.*s is not allowed from script", (int)c->argv[1].len, c->argv[1].ptr);
         return true;
     }

@@ -7,7 +7,7 @@
 void scriptCommandsRegister(void);
 void scriptInfoRegister(void);
 /* Creates the interpreters and the state around them. Call after commandTableSeal(). `product` is that of
- * programInit(). */
+ * scriptContextInit(). */
 void scriptInit(const char *(*product)(void));
 
 #endif

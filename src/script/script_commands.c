@@ -12,7 +12,7 @@
 #include "function_cmds.h"
 #include "function_lua.h"
 #include "functions.h"
-#include "program.h"
+#include "script_context.h"
 #include "script_api.h"
 #include "script_cmds.h"
 #include "script_debug.h"
@@ -36,7 +36,7 @@ void scriptCommandsRegister(void) {
 }
 
 void scriptInit(const char *(*product)(void)) {
-    programInit(product);
+    scriptContextInit(product);
     scriptRunInit();
     scriptCallInit();
     evalCacheInit();

@@ -11,7 +11,7 @@
 #include "client_filter.h"
 #include "client_describe.h"
 #include "commands.h"
-#include "program.h"
+#include "script_context.h"
 #include "pubsub.h"
 #include "reply.h"
 
@@ -64,7 +64,7 @@ static long long killMatching(client *asking, const clientFilter *f, bool *self)
 }
 
 /* Returns the client for which the command runs; for a command of a script, the client that has called the script. */
-static client *caller(client *c) { return programOwns(c) ? callCurrentClient() : c; }
+static client *caller(client *c) { return scriptContextIsClient(c) ? callCurrentClient() : c; }
 
 /* CLIENT KILL ip:port, the form without options: kills one client, which may be the calling one. */
 static void killByAddress(client *c) {

@@ -10,7 +10,7 @@
 #include "clock.h"
 #include "commands.h"
 #include "db.h"
-#include "program.h"
+#include "script_context.h"
 #include "reply.h"
 
 #define US_PER_S 1000000
@@ -58,7 +58,7 @@ void swapdbCommand(client *c) {
 }
 
 void timeCommand(client *c) {
-    int64_t now_us = programOwns(c) ? programClockUs() : clockWallUs();
+    int64_t now_us = scriptContextIsClient(c) ? scriptContextClockUs() : clockWallUs();
     addReplyArrayLen(c, 2);
     addReplyBulkLongLong(c, now_us / US_PER_S);
     addReplyBulkLongLong(c, now_us % US_PER_S);

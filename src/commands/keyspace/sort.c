@@ -20,7 +20,7 @@
 #include "command_memory.h"
 #include "commands.h"
 #include "db.h"
-#include "program.h"
+#include "script_context.h"
 #include "propagate.h"
 #include "rng.h"
 #include "sort_pattern.h"
@@ -525,7 +525,7 @@ cleanup:
 static void sortValueOf(client *c, const robj *o, sortOptions *opts) {
     /* A set has no order. If the result is stored or goes to a script, whose effects depend on it, it must be the same
      * on every server: then the set is sorted. */
-    if (opts->unsorted && (opts->store_arg || programOwns(c)) && o && o->type == OBJ_SET) {
+    if (opts->unsorted && (opts->store_arg || scriptContextIsClient(c)) && o && o->type == OBJ_SET) {
         opts->unsorted = opts->has_by = false;
         opts->alpha = true;
     }

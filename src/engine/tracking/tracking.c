@@ -330,7 +330,7 @@ void trackingRemember(client *c) {
     remember(c, c->db, c->req);
 }
 
-void trackingRememberProgram(client *c, serverDb *db, const parsedCommand *req) {
+void trackingRememberScript(client *c, serverDb *db, const parsedCommand *req) {
     assertMainRole();
     debugAssert(c->flags & CLIENT_TRACKING && req->cmd);
     remember(c, db, req);

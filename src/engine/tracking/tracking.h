@@ -56,7 +56,7 @@ void trackingOff(client *c);
 /* Call after a command of a client with CLIENT_TRACKING: adds the keys that it has read to the table. */
 void trackingRemember(client *c);
 /* Does the same for a command that a script of the client has run. */
-void trackingRememberProgram(client *c, serverDb *db, const parsedCommand *req);
+void trackingRememberScript(client *c, serverDb *db, const parsedCommand *req);
 /* Call when a command of a client with CLIENT_TRACKING has ended, whether or not it has run: CLIENT CACHING applies to
  * one command. */
 void trackingCommandEnded(client *c);

@@ -45,7 +45,7 @@
 #include "log.h"
 #include "panic.h"
 #include "persist_settings.h"
-#include "program.h"
+#include "script_context.h"
 #include "rdb_save.h"
 #include "reply.h"
 #include "zmalloc.h"
@@ -347,7 +347,7 @@ static bool turnOn(const char *received, bool *taken) {
         return true;
     }
     if (childRunning() == CHILD_AOF) childKill();
-    if (mayBegin() && !(c && c->flags & CLIENT_MULTI) && !programIsRunning()) return aofRewriteBegin();
+    if (mayBegin() && !(c && c->flags & CLIENT_MULTI) && !scriptContextIsRunning()) return aofRewriteBegin();
     serverLog(LL_NOTICE, "The append-only file is to be on: its first rewrite begins when nothing else is under way");
     return true;
 }
@@ -392,7 +392,7 @@ void bgrewriteaofCommand(client *c) {
         return;
     }
     rewrite.failures = 0;
-    if (!mayBegin() || c->flags & CLIENT_MULTI || programIsRunning()) {
+    if (!mayBegin() || c->flags & CLIENT_MULTI || scriptContextIsRunning()) {
         rewrite.scheduled = true;
         addReplyStatus(c, "Background append only file rewriting scheduled");
     } else if (aofRewriteBegin()) {

@@ -16,7 +16,7 @@
 #include "command_table.h"
 #include "panic.h"
 #include "persist_settings.h"
-#include "program.h"
+#include "script_context.h"
 #include "reply.h"
 #include "transaction_queue.h"
 
@@ -86,7 +86,7 @@ gateResult diskGate(client *c) {
     char error[512];
     assertMainRole();
     if (!diskGateIsShut()) return GATE_PASSED;
-    bool asks = c->cmd == gate.ping && !programOwns(c);
+    bool asks = c->cmd == gate.ping && !scriptContextIsClient(c);
     if (!asks && !(commandFlagsNow(c) & CMD_WRITE)) return GATE_PASSED;
     sayWhy(error, sizeof(error));
     transactionRefuse(c, error);

@@ -28,7 +28,7 @@
 #include "log.h"
 #include "panic.h"
 #include "persist_settings.h"
-#include "program.h"
+#include "script_context.h"
 #include "rdb_save.h"
 #include "reply.h"
 #include "sds.h"
@@ -337,7 +337,7 @@ static void cancel(client *c) {
 
 /* Within a transaction or a script the snapshot is only scheduled; so it is while another child runs, with SCHEDULE. */
 static void bgsave(client *c, bool schedule) {
-    bool within_unit = c->flags & CLIENT_MULTI || programIsRunning();
+    bool within_unit = c->flags & CLIENT_MULTI || scriptContextIsRunning();
     if (childRunning() == CHILD_RDB) {
         addReplyError(c, "Background save already in progress");
     } else if (within_unit || (schedule && childRunning() != CHILD_NONE)) {

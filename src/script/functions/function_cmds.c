@@ -214,7 +214,7 @@ void functionListCommand(client *c) {
 }
 
 static void replyRunning(client *c, const scriptRun *run) {
-    const client *caller = run->program.caller;
+    const client *caller = run->context.caller;
     addReplyMapLen(c, 3);
     addReplyBulkCString(c, "name");
     addReplyBulkCString(c, run->call->name);

@@ -63,7 +63,7 @@ static int apiSetresp(lua_State *L) {
     int resp = (int)lua_tonumber(L, 1);
     if (resp != 2 && resp != 3) return scriptRaise(L, "ERR RESP version must be 2 or 3.");
     scriptRun *run = scriptRunning();
-    run->program.self->resp = (uint8_t)resp;
+    run->context.self->resp = (uint8_t)resp;
     run->resp = resp;
     return 0;
 }
@@ -76,7 +76,7 @@ static int apiSetRepl(lua_State *L) {
     lua_Number flags = lua_tonumber(L, 1);
     if (!(flags >= REPL_NONE && flags <= REPL_ALL))
         return scriptRaise(L, "ERR Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.");
-    scriptRunning()->program.targets = (uint32_t)flags | PROPAGATE_CHECK;
+    scriptRunning()->context.targets = (uint32_t)flags | PROPAGATE_CHECK;
     return 0;
 }
 

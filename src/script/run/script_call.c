@@ -4,7 +4,7 @@
  * call reuses. Commands are looked up through small caches, chosen by the address of the name: a script's constant has
  * the same address each time, so a loop over three commands finds all three.
  *
- * Not here    executing the command (engine/program.c), conversion of values (reply_to_lua.c, lua_to_reply.c).
+ * Not here    executing the command (engine/script_context.c), conversion of values (reply_to_lua.c, lua_to_reply.c).
  * Owns        the arena.
  * Threads     main, within a script that runs.
  * Cost        no allocation except Lua's own for the result.
@@ -123,7 +123,7 @@ static replyKind pushResult(lua_State *L, client *self) {
 static replyKind callCommand(lua_State *L) {
     scriptRun *run = scriptRunning();
     serverAssert(run); /* the sandbox calls this within a script only */
-    client *self = run->program.self;
+    client *self = run->context.self;
     int argc = lua_gettop(L);
     numberTexts texts = {.used = 0, .more = NULL};
     clientDropReplies(self);
@@ -138,12 +138,12 @@ static replyKind callCommand(lua_State *L) {
     }
     recordComplete(&calls.arena, cacheFor(req), req, object_main_owner);
     if (unlikely(run->call->debugged)) debuggerNoteCommand(req->argv, req->argc);
-    programCall(&run->program, req);
+    scriptContextCall(&run->context, req);
     dropValue(req);
     if (unlikely(run->call->debugged)) noteReply(self);
     debugAssert(!req->value && scriptRunning() == run);
     debugAssert(self->output_bytes > 0 ||
-                run->program.caller->flags & CLIENT_CLOSE_ASAP); /* each command has replied */
+                run->context.caller->flags & CLIENT_CLOSE_ASAP); /* each command has replied */
     lua_settop(L, 0);
     replyKind kind = pushResult(L, self);
     if (likely(kind != REPLY_BROKEN)) return kind;
@@ -168,6 +168,6 @@ int scriptApiAclCheck(lua_State *L) {
     dropValue(req);
     if (req->flags & (REQ_UNKNOWN_COMMAND | REQ_UNKNOWN_SUBCOMMAND))
         return scriptRaise(L, "ERR Invalid command passed to server.acl_check_cmd()");
-    lua_pushboolean(L, programMayCall(&scriptRunning()->program, req));
+    lua_pushboolean(L, scriptContextMayCall(&scriptRunning()->context, req));
     return 1;
 }

@@ -19,7 +19,7 @@
 #include "lazyfree.h"
 #include "log.h"
 #include "panic.h"
-#include "program.h"
+#include "script_context.h"
 #include "reply.h"
 #include "yield.h"
 
@@ -100,7 +100,7 @@ static void beChild(pid_t parent) {
     storeSetFreeSink(NULL);
     yieldSetServe(NULL);
     forkedBecomeCopy();
-    programLiftNoScript(false); /* most commands that act on the server are noscript: files, listeners, threads,
+    scriptContextAllowNoScript(false); /* most commands that act on the server are noscript: files, listeners, threads,
                                  * shutdown */
     sessions.nchildren = 0;
     serverLog(LL_NOTICE, "Valkey forked for debugging eval");

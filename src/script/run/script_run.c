@@ -44,7 +44,7 @@ static void runCheck(void) {
         return;
     }
     const scriptCall *call = running->call;
-    const program *p = &running->program;
+    const scriptContext *p = &running->context;
     debugAssert(p->self == self && p->caller != self && (running->resp == 2 || running->resp == 3));
     debugAssert(FIRST_KEY_ARG + call->keys <= p->caller->argc);
     debugAssert(p->read_only == (call->read_only || call->flags & SCRIPT_NO_WRITES));
@@ -57,7 +57,7 @@ scriptRun *scriptRunning(void) { return running; }
 
 void scriptRunInit(void) {
     assertMainRole();
-    self = programClientCreate();
+    self = scriptContextClientCreate();
 }
 
 /* --- Long ones --------------------------------------------------------------------------------------------------- */
@@ -80,7 +80,7 @@ static void letOthersIn(void) {
     debugAssert(running == before);
     runCheck();
     storeSetNowMs(now_ms);
-    if (running->slow) programClockMove();
+    if (running->slow) scriptContextClockUpdate();
 }
 
 static void lookWhetherSlow(void) {
@@ -112,7 +112,7 @@ killResult scriptKill(bool function) {
     runCheck();
     if (!running) return KILL_NOTHING;
     if (function != (running->call->name != NULL)) return KILL_OTHER_KIND;
-    if (running->program.has_written) return KILL_HAS_WRITTEN;
+    if (running->context.has_written) return KILL_HAS_WRITTEN;
     running->killed = true;
     runCheck();
     return KILL_DONE;
@@ -147,7 +147,7 @@ enum { HANDLER_AT = 1, RUN_AT, ERROR_AT, BOTTOM = ERROR_AT };
 /* lua_CFunction of the protected call: passes the arguments, calls the function, and replies with its result. */
 static int runAll(lua_State *L) {
     const scriptCall *call = running->call;
-    client *c = running->program.caller;
+    client *c = running->context.caller;
     uint32_t keys_end = FIRST_KEY_ARG + call->keys;
     if (call->name) {
         lua_rawgeti(L, LUA_REGISTRYINDEX, call->function);
@@ -178,7 +178,7 @@ static const char *errorField(lua_State *L, const char *name) {
 /* lua_CFunction: replies with the error table. All that needs memory of Lua comes first and stays on the stack: a field
  * that is a number has its text only there. */
 static int replyErrorTable(lua_State *L) {
-    client *c = running->program.caller;
+    client *c = running->context.caller;
     const char *text = errorField(L, "err"), *source = errorField(L, "source");
     errorField(L, "line");
     int line = (int)lua_tointeger(L, -1);
@@ -208,13 +208,13 @@ static void replyError(lua_State *L, client *c, const void *outer) {
 
 static void scriptRunCall(scriptRun *run) {
     lua_State *L = run->call->in->L;
-    const void *outer = run->program.caller->deferred;
+    const void *outer = run->context.caller->deferred;
     bool at_each_step = engine_settings.yield == YIELD_ALWAYS;
     debugAssert(lua_gettop(L) == BOTTOM && lua_iscfunction(L, RUN_AT));
     lua_pushvalue(L, RUN_AT);
     if (unlikely(at_each_step)) lua_sethook(L, onSteps, LUA_MASKCOUNT, HOOK_OF_YIELD);
     if (unlikely(run->call->debugged)) lua_sethook(L, debuggerHook, DEBUGGER_HOOK_MASK, STEPS_PER_LOOK);
-    if (unlikely(lua_pcall(L, 0, 0, HANDLER_AT) != 0)) replyError(L, run->program.caller, outer);
+    if (unlikely(lua_pcall(L, 0, 0, HANDLER_AT) != 0)) replyError(L, run->context.caller, outer);
     lua_settop(L, BOTTOM);
     if (unlikely(run->call->in->insecure)) sandboxRestoreGlobals(L);
     if (unlikely(run->killed || run->call->debugged || at_each_step))
@@ -226,10 +226,10 @@ void scriptCallRun(client *c, const scriptCall *what) {
     scriptRun run = {.call = what, .resp = 2, .started = clockTicks()};
     serverAssert(!running && FIRST_KEY_ARG + what->keys <= c->argc);
     runCheck();
-    programBegin(&run.program, self, c);
-    if (!scriptMayRun(c, what->flags, what->read_only, run.program.memory_full)) return;
-    run.program.read_only = what->read_only || what->flags & SCRIPT_NO_WRITES;
-    run.program.allow_oom = what->flags & SCRIPT_ALLOW_OOM;
+    scriptContextBegin(&run.context, self, c);
+    if (!scriptMayRun(c, what->flags, what->read_only, run.context.memory_full)) return;
+    run.context.read_only = what->read_only || what->flags & SCRIPT_NO_WRITES;
+    run.context.allow_oom = what->flags & SCRIPT_ALLOW_OOM;
     running = &run;
     runCheck();
     scriptRunCall(&run);

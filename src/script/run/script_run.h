@@ -9,7 +9,7 @@
 #define SCRIPT_SCRIPT_RUN_H
 
 #include "interpreter.h"
-#include "program.h"
+#include "script_context.h"
 #include "script_flags.h"
 
 /* The arguments of EVAL and FCALL: the script or the name of the function, the number of keys, the keys. */
@@ -27,7 +27,7 @@ typedef struct scriptCall {
 } scriptCall;
 
 typedef struct scriptRun {
-    program program;
+    scriptContext context;
     const scriptCall *call;
     int resp;    /* protocol version that the script has chosen */
     bool slow;   /* it ran longer than the threshold: other clients are served now and then */
