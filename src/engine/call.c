@@ -105,22 +105,22 @@ static verdict verdictOf(gateResult result) {
  * which commands exist. */
 static verdict callJudge(client *c, const parsedCommand *req) {
     if (req->flags & REQ_MAIN_THREAD && !panicOnMainThread()) return FOR_MAIN_THREAD;
-    verdict v = verdictOf(gatesAsk(c, GATE_AUTH, GATE_AUTH));
+    verdict v = verdictOf(gatesRun(c, GATE_AUTH, GATE_AUTH));
     if (v != RUN) return v;
     if (req->flags & REQ_MALFORMED) {
         refuseMalformed(c, req);
         return REFUSED;
     }
     if (req->flags & REQ_LARGE && !beginLarge(c, req)) return REFUSED;
-    return verdictOf(gatesAsk(c, GATE_AUTH + 1, GATE_STAGES - 1));
+    return verdictOf(gatesRun(c, GATE_AUTH + 1, GATE_STAGES - 1));
 }
 
 /* Checks a command of a primary, which may do everything, as the primary has accepted it already. It waits while the
  * dataset must not be touched, and is queued within a transaction as any other client's. */
 static verdict judgeApplied(client *c, const parsedCommand *req) {
     if (req->flags & REQ_MAIN_THREAD && !panicOnMainThread()) return FOR_MAIN_THREAD;
-    if (gates_armed & (1u << GATE_BUSY | 1u << GATE_LOADING)) return WAITS;
-    verdict v = verdictOf(gatesAsk(c, GATE_PAUSE, GATE_PAUSE));
+    if (gates_enabled & (1u << GATE_BUSY | 1u << GATE_LOADING)) return WAITS;
+    verdict v = verdictOf(gatesRun(c, GATE_PAUSE, GATE_PAUSE));
     if (v != RUN) return v;
     if (req->flags & REQ_EMPTY) return DIVERTED; /* a part of the replication stream without a command */
     if (req->flags & REQ_MALFORMED) {
@@ -128,7 +128,7 @@ static verdict judgeApplied(client *c, const parsedCommand *req) {
         return REFUSED;
     }
     if (req->flags & REQ_LARGE && !beginLarge(c, req)) return REFUSED;
-    return verdictOf(gatesAsk(c, GATE_QUEUE, GATE_QUEUE));
+    return verdictOf(gatesRun(c, GATE_QUEUE, GATE_QUEUE));
 }
 
 /* --- Running it ---------------------------------------------------------------------------------------- */
@@ -325,7 +325,7 @@ callResult processCommand(client *c, const parsedCommand *req, monotime *now) {
     verdict v = RUN;
     bool applied = c->flags & CLIENT_PRIMARY;
     if (unlikely(applied)) v = judgeApplied(c, req);
-    else if (unlikely(req->flags & SPECIAL || gatesArmedFor(c))) v = callJudge(c, req);
+    else if (unlikely(req->flags & SPECIAL || gatesEnabledFor(c))) v = callJudge(c, req);
     if (likely(v == RUN)) {
         c->last_cmd = c->cmd;
         if (unlikely(applied || (c->flags & CLIENT_IMPORT_SOURCE && store_following.imports))) callTimeless(c, now);

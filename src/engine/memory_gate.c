@@ -64,7 +64,7 @@ void memoryGateUpdate(void) {
     headroom.batches = 0;
     if (limited) memoryGateLook();
     if (limited) headroom.batches = batchesWithin(headroom.room);
-    gateArm(GATE_MEMORY, limited && headroom.batches == 0);
+    gateEnable(GATE_MEMORY, limited && headroom.batches == 0);
 }
 
 void memoryGateBatch(void) {
@@ -84,7 +84,7 @@ static bool roomIsLeft(const client *c) {
 
 bool memoryGateIsFull(const client *c) {
     assertMainRole();
-    return unlikely(gates_armed >> GATE_MEMORY & 1) && !roomIsLeft(c) && !memoryGateLook();
+    return unlikely(gates_enabled >> GATE_MEMORY & 1) && !roomIsLeft(c) && !memoryGateLook();
 }
 
 gateResult memoryGate(client *c) {

@@ -43,7 +43,7 @@
 #define KEPT_BYTES (64 * 1024) /* capacity of the override that is kept after it was propagated */
 #define TARGETS 3
 
-uint32_t propagate_armed;
+uint32_t propagate_targets;
 
 static const propagateSink *sinks[TARGETS]; /* borrowed */
 static size_t sink_count;
@@ -93,7 +93,7 @@ static void unitCheck(void) {
     debugAssert(!form.open && form.len <= form.room && (form.len == 0 || form.from <= form.len));
     debugAssert(!(unit.waits && unit.multi));
     debugAssert(unit.multi || !unit.begun);
-    debugAssert(!(unit.begun & ~propagate_armed));
+    debugAssert(!(unit.begun & ~propagate_targets));
     debugAssert(unit.depth > 0 || !(unit.waits || unit.multi || unit.elements));
     debugAssert(!unit.waits || form.len > form.from);
     debugAssert(form.ref_count <= form.refs_room);
@@ -133,19 +133,19 @@ void propagateLoseWrites(void) {
 
 void propagateAddSink(const propagateSink *sink) {
     assertMainRole();
-    serverAssert(!(propagate_armed & sink->target) && sink_count < TARGETS);
+    serverAssert(!(propagate_targets & sink->target) && sink_count < TARGETS);
     sinks[sink_count++] = sink;
-    propagate_armed |= sink->target;
+    propagate_targets |= sink->target;
 }
 
 void propagateRemoveSink(const propagateSink *sink) {
     assertMainRole();
-    serverAssert(propagate_armed & sink->target);
+    serverAssert(propagate_targets & sink->target);
     size_t i = 0;
     while (sinks[i] != sink) i++;
     debugAssert(i < sink_count);
     sinks[i] = sinks[--sink_count];
-    propagate_armed &= ~sink->target;
+    propagate_targets &= ~sink->target;
     unit.begun &= ~sink->target;
 }
 
@@ -160,7 +160,7 @@ static void giveWord(slice wire, bool ends_unit, uint32_t targets) {
 }
 
 static void giveWithinMulti(const propagateItem *item, uint32_t targets) {
-    uint32_t fresh = targets & propagate_armed & ~unit.begun;
+    uint32_t fresh = targets & propagate_targets & ~unit.begun;
     if (fresh) giveWord(sliceStr("*1\r\n$5\r\nMULTI\r\n"), false, fresh);
     unit.begun |= fresh;
     give(item, targets);
@@ -377,7 +377,7 @@ void propagateRun(client *c, void (*run)(client *c)) {
     bool changed = store_stats.dirty > dirty || unit.running & FLUSHED;
     if (changed && !(unit.running & SAID) && c->cmd->flags & CMD_WRITE) targets = PROPAGATE_ALL;
     targets &= limit;
-    if (targets & propagate_armed) addAsSent(c, targets);
+    if (targets & propagate_targets) addAsSent(c, targets);
     if (--unit.depth > 0) {
         if (unit.waits && form.ref_count) becomeMulti(); /* long arguments last only as long as their command */
     } else if (unit.waits || unit.multi) {

@@ -63,8 +63,8 @@ uint64_t propagateWriteEnd(const client *c, uint32_t target);
 void propagateLoseWrites(void);
 
 /* Bits of the targets that have a sink. */
-extern uint32_t propagate_armed;
-static inline bool propagateWanted(void) { return unlikely(propagate_armed != 0); }
+extern uint32_t propagate_targets;
+static inline bool propagateWanted(void) { return unlikely(propagate_targets != 0); }
 
 /* Call at startup: registers for the removals of the store. */
 void propagateInit(void);

@@ -1,6 +1,6 @@
 /* script_context.c -- commands that a script or function runs for a client: checks and runs them.
  *
- * They pass the gates whose result may differ from command to command (gatesAskForScript()); the command that runs the
+ * They pass the gates whose result may differ from command to command (gatesRunForScript()); the command that runs the
  * script has passed the others. Three gates have a check function here, because scripts expect other errors, or because
  * the result depends on the script.
  *
@@ -83,7 +83,7 @@ bool scriptContextIsClient(const client *c) { return c == script_client; }
 
 static void setUser(client *self, const client *caller) {
     self->user = caller->user;
-    gateArmClient(self, GATE_ACL, caller->gates >> GATE_ACL & 1);
+    gateEnableClient(self, GATE_ACL, caller->gates >> GATE_ACL & 1);
 }
 
 void scriptContextBegin(scriptContext *script, client *self, client *caller) {
@@ -95,7 +95,7 @@ void scriptContextBegin(scriptContext *script, client *self, client *caller) {
     self->db = caller->db;
     self->resp = 2;
     setUser(self, caller);
-    gateArmClient(self, GATE_MEMORY, script->memory_full);
+    gateEnableClient(self, GATE_MEMORY, script->memory_full);
     if (unlikely((self->flags ^ caller->flags) & CLIENT_NO_TOUCH)) self->flags ^= CLIENT_NO_TOUCH;
 }
 
@@ -135,16 +135,16 @@ static bool gatesPass(scriptContext *script, const parsedCommand *req) {
     unsigned first = script->read_only ? 1u << GATE_MEMORY | 1u << GATE_ACL
                                        : ~0u; /* checked before the read-only check */
     setCommand(script->self, req);
-    bool pass = gatesAskForScript(script->self, stages & first) == GATE_PASSED;
+    bool pass = gatesRunForScript(script->self, stages & first) == GATE_PASSED;
     if (script->read_only)
-        pass = pass && readOnlyAllows(script, req) && gatesAskForScript(script->self, stages & ~first) == GATE_PASSED;
+        pass = pass && readOnlyAllows(script, req) && gatesRunForScript(script->self, stages & ~first) == GATE_PASSED;
     script->self->req = NULL;
     return pass;
 }
 
 static bool commandMayRun(scriptContext *script, const parsedCommand *req) {
     if (unlikely(!isForScripts(script, req))) return false;
-    if (likely(!gatesArmedFor(script->self) && !(req->flags & REQ_GATED))) return readOnlyAllows(script, req);
+    if (likely(!gatesEnabledFor(script->self) && !(req->flags & REQ_GATED))) return readOnlyAllows(script, req);
     return gatesPass(script, req);
 }
 

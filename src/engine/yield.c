@@ -35,7 +35,7 @@ void yieldNow(const yieldJob *job) {
     debugAssert(job != waiting && (job->allowed == 0) != (job->refused == 0));
     around = waiting;
     waiting = job;
-    gateArm(GATE_BUSY, true);
+    gateEnable(GATE_BUSY, true);
     keyMark mark;
     keyCheckPause(&mark);
     serve_others();
@@ -43,7 +43,7 @@ void yieldNow(const yieldJob *job) {
     keyCheckEnd(&mark);
     waiting = around;
     around = NULL;
-    gateArm(GATE_BUSY, waiting != NULL);
+    gateEnable(GATE_BUSY, waiting != NULL);
     served_at = clockTicks();
 }
 

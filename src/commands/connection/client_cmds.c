@@ -86,7 +86,7 @@ void clientCapaCommand(client *c) {
     for (uint32_t i = 2; i < c->argc; i++) {
         if (!sliceIs(c->argv[i], "redirect")) continue;
         c->capa |= CLIENT_CAPA_REDIRECT;
-        gateArmClient(c, GATE_REDIRECT, true);
+        gateEnableClient(c, GATE_REDIRECT, true);
     }
     addReplyOk(c);
 }

@@ -88,7 +88,7 @@ void aclBecome(client *c, user *u) {
     assertMainRole();
     debugAssert(!u->gone);
     c->user = u;
-    gateArmClient(c, GATE_ACL, !u->unrestricted);
+    gateEnableClient(c, GATE_ACL, !u->unrestricted);
 }
 
 static bool mayNotHear(const client *c, pubsubKind kind, slice name) {

@@ -35,7 +35,7 @@ static void setAuthenticated(client *c, bool on) {
     debugAssert(!on || c->user);
     c->authenticated = on;
     c->known |= on;
-    gateArmClient(c, GATE_AUTH, !on);
+    gateEnableClient(c, GATE_AUTH, !on);
 }
 
 bool authClient(client *c, slice name, slice password) {

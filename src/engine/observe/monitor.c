@@ -28,7 +28,7 @@ static void monitorForget(client *c) {
     listDelNode(monitors, listSearchValue(monitors, c));
     monitor_count--;
     c->flags &= ~(CLIENT_MONITOR | CLIENT_REPLICA);
-    gateArmClient(c, GATE_REPLICA_CLIENT, false);
+    gateEnableClient(c, GATE_REPLICA_CLIENT, false);
 }
 
 void monitorInit(void) {
@@ -79,7 +79,7 @@ void monitorCommand(client *c) {
     }
     if (c->flags & (CLIENT_REPLICA | CLIENT_MONITOR)) return;
     c->flags |= CLIENT_REPLICA | CLIENT_MONITOR;
-    gateArmClient(c, GATE_REPLICA_CLIENT, true);
+    gateEnableClient(c, GATE_REPLICA_CLIENT, true);
     listAddNodeTail(monitors, c);
     monitor_count++;
     debugAssert(monitor_count == listLength(monitors));

@@ -122,7 +122,7 @@ static size_t costOf(pubsubKind kind, const topic *t) {
 static void setSubscribed(client *c, bool on) {
     if (on) c->flags |= CLIENT_PUBSUB;
     else c->flags &= ~CLIENT_PUBSUB;
-    gateArmClient(c, GATE_SUBSCRIBED, on);
+    gateEnableClient(c, GATE_SUBSCRIBED, on);
 }
 
 static void pubsubEnlist(pubsubState *own, pubsubKind kind, subscription *s) {

@@ -12,9 +12,9 @@
 
 #include "panic.h"
 
-static_assert(GATE_STAGES <= 32, "a bit of gates_armed and client.gates each");
+static_assert(GATE_STAGES <= 32, "a bit of gates_enabled and client.gates each");
 
-uint32_t gates_armed;
+uint32_t gates_enabled;
 
 static gateFn *entries[GATE_STAGES], *script_entries[GATE_STAGES];
 
@@ -37,23 +37,23 @@ static void setBit(uint32_t *bits, gateStage stage, bool on) {
     else *bits &= ~(1u << stage);
 }
 
-void gateArm(gateStage stage, bool on) {
+void gateEnable(gateStage stage, bool on) {
     assertMainRole();
-    setBit(&gates_armed, stage, on);
+    setBit(&gates_enabled, stage, on);
 }
 
-void gateArmClient(client *c, gateStage stage, bool on) {
+void gateEnableClient(client *c, gateStage stage, bool on) {
     assertMainRole();
     setBit(&c->gates, stage, on);
 }
 
-static unsigned armedFor(const client *c) {
-    return gates_armed | c->gates | (c->req->flags & REQ_GATED ? 1u << GATE_PROTECTED : 0);
+static unsigned enabledFor(const client *c) {
+    return gates_enabled | c->gates | (c->req->flags & REQ_GATED ? 1u << GATE_PROTECTED : 0);
 }
 
-static gateResult ask(client *c, unsigned wanted) {
+static gateResult runGates(client *c, unsigned wanted) {
     /* A check function may enable a later gate, so the bits are read again each time. */
-    for (unsigned left; (left = armedFor(c) & wanted) != 0;) {
+    for (unsigned left; (left = enabledFor(c) & wanted) != 0;) {
         unsigned stage = (unsigned)__builtin_ctz(left);
         gateResult result = entries[stage](c);
         if (result != GATE_PASSED) return result;
@@ -62,21 +62,21 @@ static gateResult ask(client *c, unsigned wanted) {
     return GATE_PASSED;
 }
 
-gateResult gatesAsk(client *c, gateStage first, gateStage last) {
+gateResult gatesRun(client *c, gateStage first, gateStage last) {
     assertMainRole();
     debugAssert(c->req && first <= last && last < GATE_STAGES);
-    return ask(c, (2u << last) - (1u << first));
+    return runGates(c, (2u << last) - (1u << first));
 }
 
-static gateResult askOfScript(client *self, unsigned wanted, gateStage stage) {
+static gateResult runScriptGate(client *self, unsigned wanted, gateStage stage) {
     return wanted >> stage & 1 ? script_entries[stage](self) : GATE_PASSED;
 }
 
-gateResult gatesAskForScript(client *self, unsigned stages) {
+gateResult gatesRunForScript(client *self, unsigned stages) {
     assertMainRole();
-    unsigned wanted = armedFor(self) & stages;
-    gateResult result = askOfScript(self, wanted, GATE_MEMORY);
-    if (result == GATE_PASSED) result = askOfScript(self, wanted, GATE_ACL);
-    if (result == GATE_PASSED) result = askOfScript(self, wanted, GATE_STALE);
-    return result == GATE_PASSED && wanted & SCRIPT_SHARES ? ask(self, wanted & SCRIPT_SHARES) : result;
+    unsigned wanted = enabledFor(self) & stages;
+    gateResult result = runScriptGate(self, wanted, GATE_MEMORY);
+    if (result == GATE_PASSED) result = runScriptGate(self, wanted, GATE_ACL);
+    if (result == GATE_PASSED) result = runScriptGate(self, wanted, GATE_STALE);
+    return result == GATE_PASSED && wanted & SCRIPT_SHARES ? runGates(self, wanted & SCRIPT_SHARES) : result;
 }

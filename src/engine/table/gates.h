@@ -4,7 +4,7 @@
  * costs one branch for all gates together. Their order is the order in which clients expect the errors.
  *
  * A layer that needs a check of its own adds a gate where its error belongs in that order. There may be 32 gates, as
- * each has a bit in gates_armed and in client.gates.
+ * each has a bit in gates_enabled and in client.gates.
  *
  * Runs on: main.
  *
@@ -51,27 +51,27 @@ void gateSet(gateStage stage, gateFn *fn);
  * startup. */
 void gateSetForScript(gateStage stage, gateFn *fn);
 /* Enables or disables a gate for all clients. */
-void gateArm(gateStage stage, bool on);
-/* Enables or disables a gate for this client. Independent of gateArm(): a gate is checked if either enables it. */
-void gateArmClient(client *c, gateStage stage, bool on);
+void gateEnable(gateStage stage, bool on);
+/* Enables or disables a gate for this client. Independent of gateEnable(): a gate is checked if either enables it. */
+void gateEnableClient(client *c, gateStage stage, bool on);
 
 /* A bit for each gate that is enabled for all clients. */
-extern uint32_t gates_armed;
+extern uint32_t gates_enabled;
 
 /* Checks the enabled gates in their order, from `first` to `last`, until one does not return GATE_PASSED, and returns
  * its result. GATE_PROTECTED counts as enabled for commands with CMD_PROTECTED. */
-gateResult gatesAsk(client *c, gateStage first, gateStage last);
+gateResult gatesRun(client *c, gateStage first, gateStage last);
 /* Does the same for a command of a script, whose client is `self`. Checks the enabled ones of `stages` (a bit each) in
  * the order in which scripts expect the errors: GATE_MEMORY, GATE_ACL and GATE_STALE with the functions of
  * gateSetForScript(), then GATE_PROTECTED, GATE_CLUSTER, GATE_DISK and GATE_REPLICAS. The script's own command has
  * passed the others, which are not checked again. */
-gateResult gatesAskForScript(client *self, unsigned stages);
+gateResult gatesRunForScript(client *self, unsigned stages);
 
 /* Error of GATE_STALE, and whether it is enabled: then the dataset is outdated and not served. */
 #define STALE_ERROR "-MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'."
-static inline bool gateStaleIsArmed(void) { return unlikely(gates_armed & 1u << GATE_STALE); }
+static inline bool gateStaleIsEnabled(void) { return unlikely(gates_enabled & 1u << GATE_STALE); }
 
 /* Returns whether any gate is enabled for this client's ordinary commands. */
-static inline bool gatesArmedFor(const client *c) { return (gates_armed | c->gates) != 0; }
+static inline bool gatesEnabledFor(const client *c) { return (gates_enabled | c->gates) != 0; }
 
 #endif

@@ -91,8 +91,8 @@ static void emptyQueue(multiState *m) {
 void transactionBegin(client *c) {
     transactionState(c);
     c->flags |= CLIENT_MULTI;
-    gateArmClient(c, GATE_TRANSACTION, true);
-    gateArmClient(c, GATE_QUEUE, true);
+    gateEnableClient(c, GATE_TRANSACTION, true);
+    gateEnableClient(c, GATE_QUEUE, true);
     transactionCheck(c);
 }
 
@@ -105,8 +105,8 @@ void transactionEnd(client *c) {
         watchForget(&m->watched);
     }
     c->flags &= ~(CLIENT_MULTI | CLIENT_DIRTY_CAS | CLIENT_DIRTY_EXEC);
-    gateArmClient(c, GATE_TRANSACTION, false);
-    gateArmClient(c, GATE_QUEUE, false);
+    gateEnableClient(c, GATE_TRANSACTION, false);
+    gateEnableClient(c, GATE_QUEUE, false);
     transactionCheck(c);
 }
 

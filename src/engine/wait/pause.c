@@ -30,7 +30,7 @@ bool pause_any;
 
 static void setAny(bool any) {
     pause_any = any;
-    gateArm(GATE_PAUSE, any);
+    gateEnable(GATE_PAUSE, any);
 }
 
 void pauseClients(pauseReason why, pauseKind kind, int64_t end_wall_ms) {

@@ -31,7 +31,7 @@ static struct {
 } gate;
 
 static void diskGateCheck(void) {
-    debugAssert(((gates_armed & 1u << GATE_DISK) != 0) == (gate.snapshot_failed || gate.aof_error));
+    debugAssert(((gates_enabled & 1u << GATE_DISK) != 0) == (gate.snapshot_failed || gate.aof_error));
     debugAssert(gate.aof_error >= 0);
 }
 
@@ -44,7 +44,7 @@ void diskGateSetSnapshotFailed(bool failed) {
     assertMainRole();
     diskGateCheck();
     gate.snapshot_failed = failed;
-    gateArm(GATE_DISK, gate.snapshot_failed || gate.aof_error);
+    gateEnable(GATE_DISK, gate.snapshot_failed || gate.aof_error);
 }
 
 bool diskGateSnapshotFailed(void) { return gate.snapshot_failed; }
@@ -53,7 +53,7 @@ void diskGateSetAofError(int error) {
     assertMainRole();
     diskGateCheck();
     gate.aof_error = error;
-    gateArm(GATE_DISK, gate.snapshot_failed || gate.aof_error);
+    gateEnable(GATE_DISK, gate.snapshot_failed || gate.aof_error);
 }
 
 /* Returns true if a snapshot has failed and the settings refuse writes for that. */

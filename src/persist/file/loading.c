@@ -37,7 +37,7 @@ static struct {
 } loading;
 
 static void loadingCheck(void) {
-    debugAssert(loading.active == ((gates_armed & 1u << GATE_LOADING) != 0));
+    debugAssert(loading.active == ((gates_enabled & 1u << GATE_LOADING) != 0));
     debugAssert(!loading.active || loading.ticked >= loading.began);
     debugAssert(loading.keys_loaded >= 0 && loading.keys_expired >= 0);
 }
@@ -52,7 +52,7 @@ static void begin(uint64_t total_bytes) {
     loading.total = total_bytes;
     loading.loaded = 0;
     loading.used_memory = loading.keys_loaded = loading.keys_expired = 0;
-    gateArm(GATE_LOADING, true);
+    gateEnable(GATE_LOADING, true);
     loadingCheck();
 }
 
@@ -71,7 +71,7 @@ void loadingEnd(void) {
     serverAssert(loading.active);
     loadingCheck();
     loading.active = false;
-    gateArm(GATE_LOADING, false);
+    gateEnable(GATE_LOADING, false);
     loadingCheck();
 }
 

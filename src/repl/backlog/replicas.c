@@ -88,7 +88,7 @@ void replicaBegin(replicaState *r) {
     r->c->flags |= CLIENT_REPLICA;
     r->c->flags &= ~(CLIENT_REPLY_OFF | CLIENT_REPLY_SKIP | CLIENT_REPLY_SKIP_NEXT);
     r->acked_ms = r->waits_since_ms = clockMonotonicMs();
-    gateArmClient(r->c, GATE_REPLICA_CLIENT, true);
+    gateEnableClient(r->c, GATE_REPLICA_CLIENT, true);
     replicaCheck(r);
 }
 

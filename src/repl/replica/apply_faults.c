@@ -58,7 +58,7 @@ static void failed(client *c, slice text) {
 
 void applyFaultsCheck(const client *c) {
     static uint64_t said_ms;
-    if (likely(!(gates_armed & 1u << GATE_DISK)) || !c->cmd)
+    if (likely(!(gates_enabled & 1u << GATE_DISK)) || !c->cmd)
         return; /* c->cmd is NULL if this server does not know the command */
     if (!(c->cmd->flags & CMD_WRITE) || !diskGateIsShut()) return;
     if (!repl_settings.ignore_disk_errors)

@@ -123,7 +123,7 @@ static void linkCheck(void) {
     debugAssert(primary.failed_syncs == 0 || primary.not_before_ms > 0);
     debugAssert(primary.history == LINK_IS_NEW || primary.state == PRIMARY_CONNECT);
     debugAssert(primary.state != PRIMARY_UP || primary.was_up);
-    debugAssert(gateStaleIsArmed() == (primaryLinkWanted() && !primaryLinkIsUp() && !repl_settings.serve_stale_data));
+    debugAssert(gateStaleIsEnabled() == (primaryLinkWanted() && !primaryLinkIsUp() && !repl_settings.serve_stale_data));
 }
 
 /* Asserts that the event loop has called: no command runs, nor any work that lets other clients be served meanwhile. */
@@ -167,8 +167,8 @@ void primaryLinkApplySettings(void) {
     if (!follows) replicaExpiresClear();
     storeSetFollowing((storeFollowing){
         .on = follows || imports, .all_memory = follows && repl_settings.ignore_maxmemory, .imports = imports});
-    gateArm(GATE_REPLICAS, (follows && repl_settings.read_only) || (!follows && repl_settings.min_replicas > 0));
-    gateArm(GATE_STALE, stale);
+    gateEnable(GATE_REPLICAS, (follows && repl_settings.read_only) || (!follows && repl_settings.min_replicas > 0));
+    gateEnable(GATE_STALE, stale);
 }
 
 static void setState(primaryState state) {

@@ -78,7 +78,7 @@ uint32_t scriptCommandFlags(uint32_t command_flags, uint32_t flags) {
 }
 
 bool scriptMayRun(client *c, uint32_t flags, bool read_only, bool memory_full) {
-    if (gateStaleIsArmed() && !(flags & SCRIPT_ALLOW_STALE)) {
+    if (gateStaleIsEnabled() && !(flags & SCRIPT_ALLOW_STALE)) {
         addReplyError(c, STALE_ERROR);
         return false;
     }

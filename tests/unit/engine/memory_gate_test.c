@@ -32,13 +32,13 @@ static client *someone(const serverCommand *cmd, uint32_t wire_len) {
     return c;
 }
 
-#define ASK(cmd, bytes) gatesAsk(someone(cmd, bytes), GATE_MEMORY, GATE_MEMORY)
+#define ASK(cmd, bytes) gatesRun(someone(cmd, bytes), GATE_MEMORY, GATE_MEMORY)
 
-TEST(memory_gate_without_a_limit_is_not_armed) {
+TEST(memory_gate_without_a_limit_is_disabled) {
     client *c = someone(&reads, 10);
     store_settings.maxmemory = 0;
     memoryGateBatch();
-    CHECK(!gatesArmedFor(c));
+    CHECK(!gatesEnabledFor(c));
 }
 
 TEST(memory_gate_looks_again_when_the_room_is_used) {
@@ -46,7 +46,7 @@ TEST(memory_gate_looks_again_when_the_room_is_used) {
     client *c = someone(&reads, 10);
     store_settings.maxmemory = (long long)zmallocUsed() + 1000000;
     memoryGateBatch();
-    CHECK(gatesArmedFor(c));
+    CHECK(gatesEnabledFor(c));
     sums = 0;
     for (int i = 0; i < 100; i++) CHECK_EQ_INT(ASK(&writes, 100), GATE_PASSED);
     CHECK_EQ_INT(sums, 0);
@@ -64,15 +64,15 @@ TEST(memory_gate_looks_again_when_the_room_is_used) {
     zfree(much);
     store_settings.maxmemory = 0;
     memoryGateBatch();
-    CHECK(!gatesArmedFor(c));
+    CHECK(!gatesEnabledFor(c));
 }
 
 #define GIB ((size_t)1 << 30)
 
 /* Returns the number of batches until the stage is enabled; -1 if not soon. */
-static int batchesUntilArmed(client *c) {
+static int batchesUntilEnabled(client *c) {
     for (int i = 0; i < 1000; i++) {
-        if (gatesArmedFor(c)) return i;
+        if (gatesEnabledFor(c)) return i;
         memoryGateBatch();
     }
     return -1;
@@ -83,27 +83,27 @@ TEST(memory_gate_leaves_commands_alone_while_the_limit_is_far) {
     client *c = someone(&writes, 10);
     store_settings.maxmemory = (long long)(zmallocUsed() + GIB);
     memoryGateBatch();
-    CHECK_EQ_INT(batchesUntilArmed(c), -1);
+    CHECK_EQ_INT(batchesUntilEnabled(c), -1);
     /* Memory that others have taken is noticed after a while, ... */
     char *much = zmalloc(2 * GIB); /* only address space, as it is not touched */
-    int batches = batchesUntilArmed(c);
+    int batches = batchesUntilEnabled(c);
     CHECK(batches > 0 && batches <= 64);
     CHECK_EQ_INT(ASK(&writes, 10), GATE_REFUSED);
     zfree(much);
     memoryGateBatch();
-    CHECK(!gatesArmedFor(c));
+    CHECK(!gatesEnabledFor(c));
     /* ... memory that a command has taken at once, ... */
     much = zmalloc(2 * GIB);
     memoryGateUpdate();
-    CHECK(gatesArmedFor(c));
+    CHECK(gatesEnabledFor(c));
     zfree(much);
     memoryGateBatch();
-    CHECK(!gatesArmedFor(c));
+    CHECK(!gatesEnabledFor(c));
     /* ... and so is a new limit. */
     store_settings.maxmemory = (long long)zmallocUsed() + 1000;
     memoryGateBatch();
-    CHECK(gatesArmedFor(c));
+    CHECK(gatesEnabledFor(c));
     store_settings.maxmemory = 0;
     memoryGateBatch();
-    CHECK(!gatesArmedFor(c));
+    CHECK(!gatesEnabledFor(c));
 }

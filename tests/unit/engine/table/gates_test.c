@@ -14,7 +14,7 @@ static gateResult note(client *c, gateStage stage) {
     size_t n = strlen(asked);
     asked[n] = (char)('a' + stage);
     asked[n + 1] = '\0';
-    if (stage == GATE_REPLICAS && arms != GATE_STAGES) gateArmClient(c, arms, true);
+    if (stage == GATE_REPLICAS && arms != GATE_STAGES) gateEnableClient(c, arms, true);
     return answers[stage];
 }
 
@@ -28,7 +28,7 @@ static parsedCommand request;
 
 static gateResult ask(void) {
     asked[0] = '\0';
-    return gatesAsk(&someone, GATE_AUTH, GATE_STAGES - 1);
+    return gatesRun(&someone, GATE_AUTH, GATE_STAGES - 1);
 }
 
 static void begin(void) {
@@ -42,51 +42,51 @@ static void begin(void) {
     gateSet(GATE_PROTECTED, onProtected);
 }
 
-TEST(gates_are_asked_in_order_while_armed) {
+TEST(gates_run_in_order_while_enabled) {
     begin();
-    CHECK(!gatesArmedFor(&someone));
+    CHECK(!gatesEnabledFor(&someone));
     CHECK_EQ_INT(ask(), GATE_PASSED);
     CHECK_EQ_STR(asked, "");
-    gateArmClient(&someone, GATE_QUEUE, true);
-    gateArm(GATE_REPLICAS, true);
-    gateArm(GATE_ACL, true);
-    CHECK(gatesArmedFor(&someone));
+    gateEnableClient(&someone, GATE_QUEUE, true);
+    gateEnable(GATE_REPLICAS, true);
+    gateEnable(GATE_ACL, true);
+    CHECK(gatesEnabledFor(&someone));
     CHECK_EQ_INT(ask(), GATE_PASSED);
     CHECK_EQ_STR(asked, "dip");
-    gateArmClient(&someone, GATE_ACL, true); /* enabled in both ways: runs once */
+    gateEnableClient(&someone, GATE_ACL, true); /* enabled in both ways: runs once */
     CHECK_EQ_INT(ask(), GATE_PASSED);
     CHECK_EQ_STR(asked, "dip");
     answers[GATE_REPLICAS] = GATE_REFUSED;
     CHECK_EQ_INT(ask(), GATE_REFUSED);
     CHECK_EQ_STR(asked, "di");
-    gateArm(GATE_REPLICAS, false);
+    gateEnable(GATE_REPLICAS, false);
     answers[GATE_QUEUE] = GATE_DIVERTED;
     CHECK_EQ_INT(ask(), GATE_DIVERTED);
     asked[0] = '\0';
-    CHECK_EQ_INT(gatesAsk(&someone, GATE_ACL, GATE_ACL), GATE_PASSED); /* a subset of the stages */
+    CHECK_EQ_INT(gatesRun(&someone, GATE_ACL, GATE_ACL), GATE_PASSED); /* a subset of the stages */
     CHECK_EQ_STR(asked, "d");
-    gateArm(GATE_ACL, false);
-    gateArmClient(&someone, GATE_ACL, false);
-    gateArmClient(&someone, GATE_QUEUE, false);
-    CHECK(!gatesArmedFor(&someone));
+    gateEnable(GATE_ACL, false);
+    gateEnableClient(&someone, GATE_ACL, false);
+    gateEnableClient(&someone, GATE_QUEUE, false);
+    CHECK(!gatesEnabledFor(&someone));
     answers[GATE_QUEUE] = answers[GATE_REPLICAS] = GATE_PASSED;
 }
 
-TEST(gates_armed_by_one_before_them_are_asked) {
+TEST(gates_enabled_by_an_earlier_gate_run) {
     begin();
-    gateArm(GATE_REPLICAS, true);
+    gateEnable(GATE_REPLICAS, true);
     arms = GATE_QUEUE;
     CHECK_EQ_INT(ask(), GATE_PASSED);
     CHECK_EQ_STR(asked, "ip");
     arms = GATE_STAGES;
-    gateArmClient(&someone, GATE_QUEUE, false);
-    gateArm(GATE_REPLICAS, false);
+    gateEnableClient(&someone, GATE_QUEUE, false);
+    gateEnable(GATE_REPLICAS, false);
 }
 
 TEST(gates_of_a_protected_command) {
     begin();
     request.flags = REQ_GATED;
-    CHECK(!gatesArmedFor(&someone));
+    CHECK(!gatesEnabledFor(&someone));
     CHECK_EQ_INT(ask(), GATE_PASSED);
     CHECK_EQ_STR(asked, "b");
     request.flags = 0;
@@ -98,24 +98,24 @@ TEST(gates_of_a_script_have_an_order_and_entries_of_their_own) {
     begin();
     gateSetForScript(GATE_ACL, onAclOfScript);
     request.flags = REQ_GATED;
-    gateArm(GATE_REPLICAS, true);
-    gateArm(GATE_QUEUE, true); /* scripts do not run it */
-    gateArmClient(&someone, GATE_ACL, true);
+    gateEnable(GATE_REPLICAS, true);
+    gateEnable(GATE_QUEUE, true); /* scripts do not run it */
+    gateEnableClient(&someone, GATE_ACL, true);
     asked[0] = '\0';
-    CHECK_EQ_INT(gatesAskForScript(&someone, ~0u), GATE_PASSED);
+    CHECK_EQ_INT(gatesRunForScript(&someone, ~0u), GATE_PASSED);
     CHECK_EQ_STR(asked, "qbi");
     asked[0] = '\0';
-    CHECK_EQ_INT(gatesAskForScript(&someone, ~(1u << GATE_PROTECTED)), GATE_PASSED);
+    CHECK_EQ_INT(gatesRunForScript(&someone, ~(1u << GATE_PROTECTED)), GATE_PASSED);
     CHECK_EQ_STR(asked, "qi");
     CHECK_EQ_INT(ask(), GATE_PASSED);
     CHECK_EQ_STR(asked, "bdip");
     answers[GATE_PROTECTED] = GATE_REFUSED;
     asked[0] = '\0';
-    CHECK_EQ_INT(gatesAskForScript(&someone, ~0u), GATE_REFUSED);
+    CHECK_EQ_INT(gatesRunForScript(&someone, ~0u), GATE_REFUSED);
     CHECK_EQ_STR(asked, "qb");
     answers[GATE_PROTECTED] = GATE_PASSED;
     request.flags = 0;
-    gateArm(GATE_REPLICAS, false);
-    gateArm(GATE_QUEUE, false);
-    gateArmClient(&someone, GATE_ACL, false);
+    gateEnable(GATE_REPLICAS, false);
+    gateEnable(GATE_QUEUE, false);
+    gateEnableClient(&someone, GATE_ACL, false);
 }
