@@ -30,9 +30,9 @@
 static struct {
     rax *by_name; /* owns users */
     user *default_user;
-    const client *leaves; /* borrowed, until its command has ended: the
+    const client *closing; /* borrowed, until its command has ended: the
                            * client that is to be closed after its own reply */
-    uint64_t version;     /* see aclVersion() */
+    uint64_t version;      /* see aclVersion() */
 } acl;
 
 #define CLIENTS_CHECKED 32
@@ -91,20 +91,20 @@ void aclBecome(client *c, user *u) {
     gateEnableClient(c, GATE_ACL, !u->unrestricted);
 }
 
-static bool mayNotHear(const client *c, pubsubKind kind, slice name) {
+static bool mayNotSubscribe(const client *c, pubsubKind kind, slice name) {
     return !aclMaySubscribe(c->user, name, kind == PUBSUB_PATTERN);
 }
 
 /* Closes a client's connection; that of the running command's client only after its reply. */
-static void aclLetGo(client *c) {
-    debugAssert(!c->req || !acl.leaves || acl.leaves == c); /* one command changes users at a time */
-    if (c->req) acl.leaves = c;
+static void aclCloseClient(client *c) {
+    debugAssert(!c->req || !acl.closing || acl.closing == c); /* one command changes users at a time */
+    if (c->req) acl.closing = c;
     else clientCloseAsap(c);
 }
 
 void aclAfterReply(client *c) {
-    if (acl.leaves == c) c->flags |= CLIENT_CLOSE_AFTER_REPLY;
-    acl.leaves = NULL;
+    if (acl.closing == c) c->flags |= CLIENT_CLOSE_AFTER_REPLY;
+    acl.closing = NULL;
 }
 
 /* Updates the clients of all users that are marked as changed or gone, in one walk of the clients. Closes clients whose
@@ -116,7 +116,7 @@ static void usersChanged(void) {
         user *u = c->user;
         if (!u || !(u->changed || u->gone)) continue;
         aclBecome(c, u->gone ? acl.default_user : u);
-        if (u->gone || pubsubAny(c, mayNotHear)) aclLetGo(c);
+        if (u->gone || pubsubAny(c, mayNotSubscribe)) aclCloseClient(c);
     }
 }
 

@@ -36,15 +36,15 @@ hotKeysTotals hot_keys_totals;
 
 static struct {
     pthread_mutex_t lock;
-    hotCollector *first;      /* under lock: the list of all collectors with counts */
-    _Atomic uint32_t counted; /* atomic, relaxed: the session that is counted:
+    hotCollector *first;        /* under lock: the list of all collectors with counts */
+    _Atomic uint32_t counted;   /* atomic, relaxed: the session that is counted:
                                * hot_keys_session, or the last one if that is 0 */
-    _Atomic unsigned metrics; /* atomic: published by hot_keys_session */
-    _Atomic uint64_t ratio;   /* atomic: published by hot_keys_session */
-    uint32_t last;            /* main: the number of the last session */
-    hotCollector mains;       /* main */
-    void (*tell)(void);       /* const after startup */
-    void (*gather)(void);     /* const after startup */
+    _Atomic unsigned metrics;   /* atomic: published by hot_keys_session */
+    _Atomic uint64_t ratio;     /* atomic: published by hot_keys_session */
+    uint32_t last;              /* main: the number of the last session */
+    hotCollector mains;         /* main */
+    void (*tidy_threads)(void); /* const after startup */
+    void (*gather)(void);       /* const after startup */
 } hot = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* --- a collector ---------------------------------------------------------------------------------------- */
@@ -212,15 +212,15 @@ void hotKeysRetire(hotCollector *hc) {
     hotKeysJoin(hc, 0);
 }
 
-void hotKeysSetNet(void (*tell)(void), void (*gather)(void)) {
-    hot.tell = tell;
+void hotKeysSetNet(void (*tidy_threads)(void), void (*gather)(void)) {
+    hot.tidy_threads = tidy_threads;
     hot.gather = gather;
 }
 
 static void setCounted(uint32_t session) {
     atomic_store_explicit(&hot.counted, session, memory_order_relaxed);
     hotKeysTidy(&hot.mains);
-    if (hot.tell) hot.tell();
+    if (hot.tidy_threads) hot.tidy_threads();
 }
 
 void hotKeysBegin(const hotKeysPlan *plan) {

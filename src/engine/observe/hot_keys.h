@@ -57,11 +57,11 @@ void hotKeysBegin(const hotKeysPlan *plan);
 /* Stops picking commands. The counts stay. */
 void hotKeysEnd(void);
 /* Ends the session and discards its counts. Their memory is freed when each thread has run hotKeysTidy(), which the
- * `tell` function of hotKeysSetNet() makes all threads do soon. */
+ * `tidy_threads` function of hotKeysSetNet() makes all threads do soon. */
 void hotKeysForget(void);
-/* Sets functions of net; call at startup. `tell` makes each thread call hotKeysTidy() soon. `gather` has the commands
- * counted that have run and whose requests main still has. */
-void hotKeysSetNet(void (*tell)(void), void (*gather)(void));
+/* Sets functions of net; call at startup. `tidy_threads` makes each thread call hotKeysTidy() soon. `gather` has the
+ * commands counted that have run and whose requests main still has. */
+void hotKeysSetNet(void (*tidy_threads)(void), void (*gather)(void));
 /* Does the same as hotKeysCount() with main's collector, and marks the samples so that they are not counted again. */
 void hotKeysCountHere(requestSample *samples);
 

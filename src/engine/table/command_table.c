@@ -223,8 +223,8 @@ static void completeKeys(serverCommand *cmd) {
         const keySpec *s = &cmd->specs[i];
         serverAssert(s->find != KEYS_FIND_RANGE || s->key_step >= 1);
         serverAssert(s->find != KEYS_FIND_KEYNUM || s->keynum_step >= 1);
-        bool told_by_spec = s->begin == KEYS_BEGIN_INDEX && (s->find != KEYS_FIND_RANGE || s->limit <= 1);
-        serverAssert(told_by_spec || s->flags & CMD_KEY_NOT_KEY || cmd->get_keys);
+        bool spec_suffices = s->begin == KEYS_BEGIN_INDEX && (s->find != KEYS_FIND_RANGE || s->limit <= 1);
+        serverAssert(spec_suffices || s->flags & CMD_KEY_NOT_KEY || cmd->get_keys);
     }
     cmd->first_key = 0;
     if (cmd->nspecs == 1 && specIsPlainRange(cmd->specs)) {

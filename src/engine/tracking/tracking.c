@@ -96,7 +96,7 @@ static void addHeading(client *to) {
     }
 }
 
-static void tellBroken(trackingState *s) {
+static void sendBroken(trackingState *s) {
     s->mode |= TRACKING_BROKEN;
     if (s->c->resp < 3) return;
     pushBegin(s->c);
@@ -112,7 +112,7 @@ static void tellBroken(trackingState *s) {
 static client *beginMessage(trackingState *s) {
     client *to = s->redirect ? clientById(s->redirect) : s->c;
     if (!to) {
-        tellBroken(s);
+        sendBroken(s);
         return NULL;
     }
     if (to->resp < 3 && !(s->redirect && to->flags & CLIENT_PUBSUB)) return NULL;
@@ -121,7 +121,7 @@ static client *beginMessage(trackingState *s) {
     return to;
 }
 
-static void tellNames(trackingState *s, forgetting what) {
+static void sendNames(trackingState *s, forgetting what) {
     client *to = beginMessage(s);
     if (!to) return;
     if (what.names.ptr) addReplyShared(to, what.names, what.shared);
@@ -131,7 +131,7 @@ static void tellNames(trackingState *s, forgetting what) {
 
 /* Sends the invalidation of a key. name.ptr is NULL if the name is unknown; `large` is a long name as a value, or
  * NULL. */
-static void tellKeyNow(trackingState *s, slice name, robj *large) {
+static void sendKey(trackingState *s, slice name, robj *large) {
     client *to = beginMessage(s);
     if (!to) return;
     if (name.ptr) {
@@ -148,7 +148,7 @@ static void tellKeyNow(trackingState *s, slice name, robj *large) {
 #define WAITING_BYTES_MAX 16384
 #define ANY_KEY UINT32_MAX
 
-static void tellWaiting(trackingState *s) {
+static void sendWaiting(trackingState *s) {
     sds waiting = s->waiting;
     s->waiting = NULL;
     for (size_t at = 0; at < sdsLen(waiting);) {
@@ -157,7 +157,7 @@ static void tellWaiting(trackingState *s) {
         memcpy(&len, waiting + at, sizeof(len));
         at += sizeof(len);
         debugAssert(len == ANY_KEY || len <= sdsLen(waiting) - at);
-        tellKeyNow(s, len == ANY_KEY ? sliceOf(NULL, 0) : sliceOf(waiting + at, len), NULL);
+        sendKey(s, len == ANY_KEY ? sliceOf(NULL, 0) : sliceOf(waiting + at, len), NULL);
         if (len != ANY_KEY) at += len;
     }
     sdsFree(waiting);
@@ -165,15 +165,15 @@ static void tellWaiting(trackingState *s) {
 
 /* Invalidates a key for a client, after the running command if that is the client's own. name.ptr is NULL if the name
  * is unknown or all keys may have changed. If too many names would be waiting they are sent now. */
-static void tellKey(trackingState *s, slice name, robj *large) {
+static void invalidateKey(trackingState *s, slice name, robj *large) {
     size_t waiting = s->waiting ? sdsLen(s->waiting) : 0;
     bool waits = s->c == running_client();
     if (waits && waiting + name.len > WAITING_BYTES_MAX) {
-        if (s->waiting) tellWaiting(s);
+        if (s->waiting) sendWaiting(s);
         waits = false;
     }
     if (!waits) {
-        tellKeyNow(s, name, large);
+        sendKey(s, name, large);
         return;
     }
     uint32_t len = name.ptr ? (uint32_t)name.len : ANY_KEY;
@@ -189,7 +189,7 @@ void trackingReleasePushes(client *c) {
     trackingState *s = trackingOf(c);
     pushesRelease(c);
     if (!s || !s->waiting) return;
-    tellWaiting(s);
+    sendWaiting(s);
     if (c->flags & CLIENT_PUSHES_HELD) pushesRelease(c);
     debugAssert(!s->waiting);
     stateCheck(s);
@@ -197,14 +197,14 @@ void trackingReleasePushes(client *c) {
 
 /* Invalidates a key that was removed from the table for its readers, except for a client with NOLOOP that has changed
  * it itself (`by`). */
-static void tellReaders(trackedKey *k, slice name, const client *by) {
+static void invalidateReaders(trackedKey *k, slice name, const client *by) {
     uint32_t at = 0, reader;
     robj *large = replyShare(name);
     while ((reader = trackedKeyNext(k, &at)) != 0) {
         trackingState *s = readerState(reader);
         if (!s || !(s->c->flags & CLIENT_TRACKING) || s->mode & TRACKING_BCAST) continue;
         if (s->c == by && s->mode & TRACKING_NOLOOP) continue;
-        tellKey(s, name, large);
+        invalidateKey(s, name, large);
     }
     if (large) decrRefCount(large);
     trackedKeyFree(k);
@@ -218,7 +218,7 @@ static void keyModified(serverDb *db, hashedKey key, changeCause cause) {
     trackedKey k;
     if (tracking_has_keys && trackingTableTake(table, key.hash, &k)) {
         tracking_has_keys = trackingTableKeys(table) != 0;
-        tellReaders(&k, key.name, by);
+        invalidateReaders(&k, key.name, by);
     }
     if (tracking_prefix_count) prefixesNote(key.name, dbId(db), by ? by->id : 0);
 }
@@ -229,43 +229,43 @@ static void databaseFlushed(int dbid, bool async) {
     tracking_has_keys = false;
     for (trackingState *s = tracking, *next; s; s = next) {
         next = s->next;
-        tellKey(s, sliceOf(NULL, 0), NULL);
+        invalidateKey(s, sliceOf(NULL, 0), NULL);
     }
 }
 
 /* The client for which names are selected: without those that it has changed itself (NOLOOP), and those that its user
  * may not read. */
-typedef struct hearer {
+typedef struct recipient {
     const client *c;
     uint64_t without; /* id of the client whose changes are left out; 0: none */
     int dbid;
-} hearer;
+} recipient;
 
-static bool mayHear(void *arg, slice key, uint64_t by) {
-    const hearer *h = arg;
-    return (!h->without || h->without != by) && aclMayReadKey(h->c, key, h->dbid);
+static bool mayReceive(void *arg, slice key, uint64_t by) {
+    const recipient *r = arg;
+    return (!r->without || r->without != by) && aclMayReadKey(r->c, key, r->dbid);
 }
 
 /* Sends a BCAST client the changes of one prefix. If the database of the changes is unknown and the client's user may
  * not read all of them, the client is sent "all keys may have changed", which is never wrong. */
-static void tellOwner(void *owner, const prefixNews *news) {
+static void sendChanges(void *owner, const prefixNews *news) {
     trackingState *s = owner;
     bool own = s->mode & TRACKING_NOLOOP && prefixNewsMayBeOf(news, s->c->id);
     bool unknown = news->dbid == -1 && !aclDbsAreAlike(s->c);
     if (!news->keys.ptr || unknown || (!own && !aclIsRestricted(s->c))) {
-        tellNames(s, unknown ? (forgetting){{NULL, 0}, NULL} : (forgetting){news->keys, news->shared});
+        sendNames(s, unknown ? (forgetting){{NULL, 0}, NULL} : (forgetting){news->keys, news->shared});
         return;
     }
     bool failed;
-    hearer h = {s->c, own ? s->c->id : 0, news->dbid};
-    sds some = prefixNewsOnly(news, mayHear, &h, &failed);
-    if (some || failed) tellNames(s, (forgetting){failed ? sliceOf(NULL, 0) : sdsSlice(some), NULL});
+    recipient r = {s->c, own ? s->c->id : 0, news->dbid};
+    sds some = prefixNewsOnly(news, mayReceive, &r, &failed);
+    if (some || failed) sendNames(s, (forgetting){failed ? sliceOf(NULL, 0) : sdsSlice(some), NULL});
     sdsFree(some);
 }
 
 void trackingSendInvalidations(void) {
     assertMainRole();
-    prefixesForEach(tellOwner);
+    prefixesForEach(sendChanges);
 }
 
 /* ---- Too many keys ---- */
@@ -288,7 +288,7 @@ static void forgetSome(size_t max) {
     if (limit == 0) return;
     for (; max && trackingTableKeys(table) > limit && trackingTableTakeAny(table, &k); max--) {
         slice name = trackedKeyName(&k);
-        tellReaders(&k, name.ptr ? name : nameInKeyspace(k.hash), NULL);
+        invalidateReaders(&k, name.ptr ? name : nameInKeyspace(k.hash), NULL);
     }
 }
 

@@ -320,14 +320,14 @@ sds prefixNewsOnly(const prefixNews *news, prefixKeepFn *keep, void *arg, bool *
     return arrayOf(news->prefix->changes, keep, arg, failed);
 }
 
-static void tellOf(prefixChanges *changes, void (*tell)(void *owner, const prefixNews *news)) {
+static void reportChanges(prefixChanges *changes, void (*fn)(void *owner, const prefixNews *news)) {
     bool failed;
     trackedPrefix *p = changes->prefix;
     sds array = changes->names_missing ? NULL : arrayOf(changes, NULL, NULL, &failed);
     const slice keys = array ? sdsSlice(array) : sliceOf(NULL, 0);
     robj *shared = p->first && p->first->next ? replyShare(keys) : NULL;
     const prefixNews news = {keys, shared, p, changes->dbid};
-    for (const prefixLink *link = p->first; link; link = link->next) tell(link->list->owner, &news);
+    for (const prefixLink *link = p->first; link; link = link->next) fn(link->list->owner, &news);
     if (shared) decrRefCount(shared);
     sdsFree(array);
     endChanges(changes);
@@ -338,7 +338,7 @@ static int inOrder(const void *a, const void *b) {
     return sliceCmp(prefixName((*x)->prefix), prefixName((*y)->prefix));
 }
 
-void prefixesForEach(void (*tell)(void *owner, const prefixNews *news)) {
+void prefixesForEach(void (*fn)(void *owner, const prefixNews *news)) {
     assertMainRole();
     size_t count = 0, i = 0;
     debugAssert(tracking_prefix_news == (all_changes != NULL));
@@ -346,7 +346,7 @@ void prefixesForEach(void (*tell)(void *owner, const prefixNews *news)) {
     prefixChanges **order = zmalloc(count * sizeof(prefixChanges *));
     for (prefixChanges *news = all_changes; news; news = news->next) order[i++] = news;
     qsort(order, count, sizeof(prefixChanges *), inOrder);
-    for (i = 0; i < count; i++) tellOf(order[i], tell);
+    for (i = 0; i < count; i++) reportChanges(order[i], fn);
     debugAssert(!all_changes && !tracking_prefix_news);
     zfree(order);
 }

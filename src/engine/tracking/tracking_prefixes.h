@@ -44,9 +44,9 @@ typedef struct prefixNews {
     struct trackedPrefix *prefix; /* for prefixNewsOnly() */
     int dbid;                     /* database of the changes; -1: several */
 } prefixNews;
-/* Calls `tell` with the changes of each prefix, in the order of the prefixes, for each owner of the prefix, and forgets
- * the changes. `tell` must not change a list. */
-void prefixesForEach(void (*tell)(void *owner, const prefixNews *news));
+/* Calls `fn` with the changes of each prefix, in the order of the prefixes, for each owner of the prefix, and forgets
+ * the changes. `fn` must not change a list. */
+void prefixesForEach(void (*fn)(void *owner, const prefixNews *news));
 /* Returns false if the client with that id has made none of these changes. */
 bool prefixNewsMayBeOf(const prefixNews *news, uint64_t id);
 /* Returns an array like news->keys, which the caller frees, with the keys for which `keep` returns true; `by` is the

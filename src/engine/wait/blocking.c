@@ -90,8 +90,8 @@ blockingTotals blocking_totals;
 bool blocking_ready;
 
 static dict **tables; /* owns: one for each database, NULL until it is needed */
-static void (*tell_unblocked)(client *c);
-static void (*tell_deadline)(int64_t wall_ms);
+static void (*on_unblocked)(client *c);
+static void (*on_deadline)(int64_t wall_ms);
 
 /* ---- Keys that clients wait for ---- */
 
@@ -247,7 +247,7 @@ static client *deadlineClient(size_t index) { return ((client **)deadlines.at)[i
 static void addDeadline(client *c) {
     heapAdd(&deadlines, &c);
     blocking_totals.timeouts = deadlines.count;
-    if (blockingOf(c)->heap_index == 0 && tell_deadline) tell_deadline(blockingOf(c)->deadline_ms);
+    if (blockingOf(c)->heap_index == 0 && on_deadline) on_deadline(blockingOf(c)->deadline_ms);
 }
 
 static void removeDeadline(const client *c) {
@@ -406,7 +406,7 @@ static void blockingFinish(client *c) {
     stateFree(c);
     clientCheck(c);
     c->flags &= ~CLIENT_REPLY_SKIP; /* it was for the reply that has been added */
-    tell_unblocked(c);
+    on_unblocked(c);
 }
 
 /* Counts a command that ends without having run again. Its run time, without the wait, is in the command's sum
@@ -557,14 +557,14 @@ bool blockingIsHeld(const client *c) {
 
 void blockingInit(void (*unblocked)(client *c)) {
     assertMainRole();
-    debugAssert(!tell_unblocked);
-    tell_unblocked = unblocked;
+    debugAssert(!on_unblocked);
+    on_unblocked = unblocked;
     slot = clientSlotRegister(sizeof(blockingState *));
     clientOnFree(blockingFreed);
     clientOnInfo(blockingShown);
 }
 
-void blockingOnDeadline(void (*set)(int64_t wall_ms)) { tell_deadline = set; }
+void blockingOnDeadline(void (*set)(int64_t wall_ms)) { on_deadline = set; }
 
 /* ---- The timeout argument ---- */
 
