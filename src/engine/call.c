@@ -88,14 +88,14 @@ static bool beginLarge(client *c, const parsedCommand *req) {
 #define SPECIAL (REQ_MALFORMED | REQ_MAIN_THREAD | REQ_GATED | REQ_LARGE)
 
 /* The result of the checks. After RUN the caller runs the command. */
-typedef enum { RUN, REFUSED, DIVERTED, WAITS, FOR_MAIN_THREAD } verdict;
+typedef enum { RUN, REFUSED, DIVERTED, POSTPONED, FOR_MAIN_THREAD } verdict;
 
 static verdict verdictOf(gateResult result) {
     switch (result) {
     case GATE_PASSED: break;
     case GATE_REFUSED: return REFUSED;
     case GATE_DIVERTED: return DIVERTED;
-    case GATE_POSTPONED: return WAITS;
+    case GATE_POSTPONED: return POSTPONED;
     case GATE_FOR_MAIN_THREAD: return FOR_MAIN_THREAD;
     }
     return RUN;
@@ -103,7 +103,7 @@ static verdict verdictOf(gateResult result) {
 
 /* Authentication precedes all errors but those of the protocol: a client that is not authenticated does not even learn
  * which commands exist. */
-static verdict callJudge(client *c, const parsedCommand *req) {
+static verdict checkCommand(client *c, const parsedCommand *req) {
     if (req->flags & REQ_MAIN_THREAD && !panicOnMainThread()) return FOR_MAIN_THREAD;
     verdict v = verdictOf(gatesRun(c, GATE_AUTH, GATE_AUTH));
     if (v != RUN) return v;
@@ -117,9 +117,9 @@ static verdict callJudge(client *c, const parsedCommand *req) {
 
 /* Checks a command of a primary, which may do everything, as the primary has accepted it already. It waits while the
  * dataset must not be touched, and is queued within a transaction as any other client's. */
-static verdict judgeApplied(client *c, const parsedCommand *req) {
+static verdict checkApplied(client *c, const parsedCommand *req) {
     if (req->flags & REQ_MAIN_THREAD && !panicOnMainThread()) return FOR_MAIN_THREAD;
-    if (gates_enabled & (1u << GATE_BUSY | 1u << GATE_LOADING)) return WAITS;
+    if (gates_enabled & (1u << GATE_BUSY | 1u << GATE_LOADING)) return POSTPONED;
     verdict v = verdictOf(gatesRun(c, GATE_PAUSE, GATE_PAUSE));
     if (v != RUN) return v;
     if (req->flags & REQ_EMPTY) return DIVERTED; /* a part of the replication stream without a command */
@@ -142,7 +142,7 @@ static void callUntouched(client *c) {
 }
 
 /* Slow path: changes are propagated, or CLIENT NO-TOUCH is on. Not inlined, to keep call() cheap. */
-static __attribute__((noinline)) void callWatched(client *c) {
+static __attribute__((noinline)) void callSlowPath(client *c) {
     commandHandler *run = unlikely(c->flags & CLIENT_NO_TOUCH) ? callUntouched : c->cmd->proc;
     if (propagateWanted()) propagateRun(c, run);
     else run(c);
@@ -165,7 +165,7 @@ static void call(client *c, monotime *now) {
 #endif
     keyMark keys;
     keyCheckBegin(&keys, c);
-    if (unlikely(propagateWanted() || c->flags & CLIENT_NO_TOUCH)) callWatched(c);
+    if (unlikely(propagateWanted() || c->flags & CLIENT_NO_TOUCH)) callSlowPath(c);
     else cmd->proc(c);
     keyCheckEnd(&keys);
 #ifdef DEBUG_ASSERTIONS
@@ -204,7 +204,7 @@ static void call(client *c, monotime *now) {
 }
 
 /* Commands of a primary, or of a client that imports a dataset: no key expires before the source sends its DEL. */
-static void callTimeless(client *c, monotime *now) {
+static void callWithoutExpiry(client *c, monotime *now) {
     storeSetExpireIgnored(true);
     call(c, now);
     storeSetExpireIgnored(false);
@@ -239,7 +239,7 @@ static void releaseTaken(client *c) {
 }
 
 /* CLIENT REPLY SKIP suppresses the reply of the next command and no other, also if that command blocks first. */
-static void ended(client *c, bool postponed) {
+static void commandEnded(client *c, bool postponed) {
     releaseTaken(c);
     if (c->flags & CLIENT_PUSHES_HELD) trackingReleasePushes(c);
     if (postponed) return;
@@ -278,7 +278,7 @@ void callQueued(client *c, const parsedCommand *req, monotime *now) {
 }
 
 /* Holds a client whose key has become ready while it is paused. Returns whether it is held. */
-static bool isHeld(client *c) {
+static bool holdIfPaused(client *c) {
     const parsedCommand *req = blockingCommand(c);
     if (!pauseHolds(c, commandFlags(req->cmd, req->argv, req->argc))) return false;
     blockingHold(c);
@@ -292,7 +292,7 @@ void callServeBlocked(monotime *now) {
     /* The command that has made the keys ready saw one time from start to end: some may have expired since. */
     storeSetNowMs(clockWallMs());
     for (client *c; (c = blockingNext()) != NULL;) {
-        if (unlikely(pause_any) && isHeld(c)) continue;
+        if (unlikely(pause_any) && holdIfPaused(c)) continue;
         current_client = c;
         const parsedCommand *req = blockingRun(c);
         if (aclMayBeServed(c, req)) runRecord(c, req, now);
@@ -324,23 +324,24 @@ callResult processCommand(client *c, const parsedCommand *req, monotime *now) {
     current_client = c;
     verdict v = RUN;
     bool applied = c->flags & CLIENT_PRIMARY;
-    if (unlikely(applied)) v = judgeApplied(c, req);
-    else if (unlikely(req->flags & SPECIAL || gatesEnabledFor(c))) v = callJudge(c, req);
+    if (unlikely(applied)) v = checkApplied(c, req);
+    else if (unlikely(req->flags & SPECIAL || gatesEnabledFor(c))) v = checkCommand(c, req);
     if (likely(v == RUN)) {
         c->last_cmd = c->cmd;
-        if (unlikely(applied || (c->flags & CLIENT_IMPORT_SOURCE && store_following.imports))) callTimeless(c, now);
+        if (unlikely(applied || (c->flags & CLIENT_IMPORT_SOURCE && store_following.imports)))
+            callWithoutExpiry(c, now);
         else call(c, now);
         c->commands++;
     } else if (v == REFUSED) {
         callRejected(c);
     }
     c->last_interaction = *now;
-    bool postponed = v == WAITS || v == FOR_MAIN_THREAD;
+    bool postponed = v == POSTPONED || v == FOR_MAIN_THREAD;
     if (unlikely(applied) && !postponed) on_applied(c);
-    if (unlikely(c->flags & CLEAR_AT_END)) ended(c, postponed || c->flags & CLIENT_BLOCKED);
+    if (unlikely(c->flags & CLEAR_AT_END)) commandEnded(c, postponed || c->flags & CLIENT_BLOCKED);
     c->req = NULL;
     current_client = outer;
     clientDebugCheck(c);
     if (likely(!postponed)) return CALL_DONE;
-    return v == WAITS ? CALL_POSTPONED : CALL_FOR_MAIN_THREAD;
+    return v == POSTPONED ? CALL_POSTPONED : CALL_FOR_MAIN_THREAD;
 }

@@ -16,38 +16,38 @@
 #include "tracking.h"
 #include "transaction_queue.h"
 
-static void paused(infoOut *o) {
+static void pauseFields(infoOut *o) {
     infoLine(o, "paused_reason:%s", pauseReasonText());
     infoLine(o, "paused_actions:%s", pauseActionsText());
     infoGauge(o, "paused_timeout_milliseconds", pauseEndsInMs(), "Time until paused clients go on.",
               .family = "paused_timeout_seconds", .shift = 3);
 }
 
-static void watching(infoOut *o) {
+static void watchingField(infoOut *o) {
     infoGauge(o, "watching_clients", watch_totals.clients, "Clients that watch keys for a transaction.");
 }
 
-static void watched(infoOut *o) {
+static void watchedKeysField(infoOut *o) {
     infoGauge(o, "total_watched_keys", watch_totals.keys, "Keys that clients watch.", .family = "watched_keys");
 }
 
-static void waiting(infoOut *o) {
+static void timeoutsField(infoOut *o) {
     infoGauge(o, "clients_in_timeout_table", blocking_totals.timeouts, "Blocked clients whose wait has an end.");
 }
 
-static void waitedFor(infoOut *o) {
+static void blockingFields(infoOut *o) {
     infoGauge(o, "total_blocking_keys", blocking_totals.keys, "Keys that clients wait for.", .family = "blocking_keys");
     infoGauge(o, "total_blocking_keys_on_nokey", blocking_totals.nokey, "Keys whose deletion clients wait for, too.",
               .family = "blocking_keys_on_nokey");
 }
 
-static void listenedTo(infoOut *o) {
+static void pubsubFields(infoOut *o) {
     infoGauge(o, "pubsub_channels", pubsubNames(PUBSUB_CHANNEL), "Channels that somebody listens to.");
     infoGauge(o, "pubsub_patterns", pubsubNames(PUBSUB_PATTERN), "Patterns of channels that somebody listens to.");
     infoGauge(o, "pubsubshard_channels", pubsubNames(PUBSUB_SHARD_CHANNEL), "Shard channels that somebody listens to.");
 }
 
-static void tracked(infoOut *o) {
+static void trackingFields(infoOut *o) {
     trackingTotals t = trackingGetTotals();
     infoGauge(o, "tracking_total_keys", t.keys, "Keys that are tracked for clients.", .family = "tracking_keys");
     infoGauge(o, "tracking_total_items", t.items, "Pairs of a tracked key and a client it is tracked for.",
@@ -56,12 +56,12 @@ static void tracked(infoOut *o) {
               .family = "tracking_prefixes");
 }
 
-static void processed(infoOut *o) {
+static void processedField(infoOut *o) {
     infoCounter(o, "total_commands_processed", engine_stats.commands_processed, "Commands that were executed.",
                 .family = "commands_processed");
 }
 
-static void denied(infoOut *o) {
+static void aclFields(infoOut *o) {
     infoCounter(o, "acl_access_denied_auth", engine_stats.acl_denied_auth, "Names and passwords that were wrong.");
     infoCounter(o, "acl_access_denied_cmd", engine_stats.acl_denied_cmd, "Commands that their user may not run.");
     infoCounter(o, "acl_access_denied_key", engine_stats.acl_denied_key,
@@ -116,18 +116,11 @@ static void resetStats(void) {
 void engineInfoRegister(void) {
     static const infoSection sections[] = {
         {"commandstats", "Commandstats", 110, INFO_IN_CRASH}, {"latencystats", "Latencystats", 130, 0}, {.name = NULL}};
-    static const infoFields fields[] = {{"clients", 90, watching},
-                                        {"clients", 100, waiting},
-                                        {"clients", 110, watched},
-                                        {"clients", 120, waitedFor},
-                                        {"clients", 140, paused},
-                                        {"stats", 20, processed},
-                                        {"stats", 310, listenedTo},
-                                        {"stats", 440, tracked},
-                                        {"stats", 680, denied},
-                                        {"commandstats", 10, allCounters},
-                                        {"latencystats", 10, allLatencies},
-                                        {.section = NULL}};
+    static const infoFields fields[] = {
+        {"clients", 90, watchingField},    {"clients", 100, timeoutsField},    {"clients", 110, watchedKeysField},
+        {"clients", 120, blockingFields},  {"clients", 140, pauseFields},      {"stats", 20, processedField},
+        {"stats", 310, pubsubFields},      {"stats", 440, trackingFields},     {"stats", 680, aclFields},
+        {"commandstats", 10, allCounters}, {"latencystats", 10, allLatencies}, {.section = NULL}};
     infoTableAddSections(sections);
     infoTableAddFields(fields);
     infoTableOnReset(resetStats);

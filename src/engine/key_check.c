@@ -97,7 +97,7 @@ static bool keyIsNamed(const keyMark *m, unsigned may, uint64_t hash, keyTouch t
     return false;
 }
 
-static void touched(const serverDb *db, uint64_t hash, keyTouch touch) {
+static void checkTouch(const serverDb *db, uint64_t hash, keyTouch touch) {
     static const char *const does[] = {"looks for", "changes", "reads all of", "changes all of"};
     const keyMark *m = running;
     if (!m || m->off) return;
@@ -108,7 +108,7 @@ static void touched(const serverDb *db, uint64_t hash, keyTouch touch) {
                 (unsigned long long)hash, dbId(db));
 }
 
-void keyCheckInit(void) { storeOnTouch(touched); }
+void keyCheckInit(void) { storeOnTouch(checkTouch); }
 
 static int byHash(const void *a, const void *b) {
     const namedKey *x = a, *y = b;

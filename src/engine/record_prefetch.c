@@ -141,7 +141,7 @@ void recordsUpcoming(const recordItem *items, size_t n) {
     upcoming.at = 0;
 }
 
-static void expect(const recordItem *next) {
+static void prefetchWire(const recordItem *next) {
     const parsedCommand *p = next->req;
     if (next->c->flags & (CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY)) return; /* then its block may be freed */
     if (p->flags & (REQ_INLINE | REQ_SCATTERED) || !p->cmd || !(p->cmd->flags & CMD_WRITE)) return;
@@ -154,5 +154,5 @@ void recordsExpectNext(const parsedCommand *running) {
     while (i < upcoming.n && upcoming.items[i].req != running) i++;
     if (i == upcoming.n) return;
     upcoming.at = i + 1;
-    if (upcoming.at < upcoming.n) expect(&upcoming.items[upcoming.at]);
+    if (upcoming.at < upcoming.n) prefetchWire(&upcoming.items[upcoming.at]);
 }

@@ -162,7 +162,7 @@ static void refuseMalformed(scriptContext *script, const parsedCommand *req) {
 }
 
 /* Adds the keys of a script's command to those tracked for the caller, which may cache them. */
-static void track(client *caller, serverDb *db, const parsedCommand *req) {
+static void trackKeys(client *caller, serverDb *db, const parsedCommand *req) {
     keyMark mark;
     keyCheckPause(&mark);
     trackingRememberScript(caller, db, req);
@@ -193,7 +193,7 @@ void scriptContextCall(scriptContext *script, const parsedCommand *req) {
     }
     is_running = false;
     if (unlikely(req->cmd->flags & CMD_NOSCRIPT)) setUser(self, script->caller); /* ACL may have changed the user */
-    if (unlikely(script->caller->flags & CLIENT_TRACKING)) track(script->caller, self->db, req);
+    if (unlikely(script->caller->flags & CLIENT_TRACKING)) trackKeys(script->caller, self->db, req);
     debugAssert(!(self->flags & CLIENT_BLOCKED));
 }
 

@@ -78,7 +78,7 @@ static logEntry *entryCreate(const client *c, long long id, long long value) {
     return e;
 }
 
-static void record(client *c, commandlogKind kind, long long value, long long threshold, long long max_len) {
+static void addIfReached(client *c, commandlogKind kind, long long value, long long threshold, long long max_len) {
     if (threshold < 0 || value < threshold || max_len == 0) return;
     if (!logs[kind].entries) {
         logs[kind].entries = listCreate();
@@ -93,9 +93,9 @@ static void record(client *c, commandlogKind kind, long long value, long long th
 void commandlogRecord(client *c, uint64_t duration_ns, size_t request_bytes, size_t reply_bytes) {
     assertMainRole();
     const engineSettings *s = &engine_settings;
-    record(c, COMMANDLOG_SLOW, (long long)(duration_ns / 1000), s->slower_than_us, s->slow_max_len);
-    record(c, COMMANDLOG_LARGE_REQUEST, (long long)request_bytes, s->request_larger_than, s->request_max_len);
-    record(c, COMMANDLOG_LARGE_REPLY, (long long)reply_bytes, s->reply_larger_than, s->reply_max_len);
+    addIfReached(c, COMMANDLOG_SLOW, (long long)(duration_ns / 1000), s->slower_than_us, s->slow_max_len);
+    addIfReached(c, COMMANDLOG_LARGE_REQUEST, (long long)request_bytes, s->request_larger_than, s->request_max_len);
+    addIfReached(c, COMMANDLOG_LARGE_REPLY, (long long)reply_bytes, s->reply_larger_than, s->reply_max_len);
 }
 
 size_t commandlogMemUsage(void) {

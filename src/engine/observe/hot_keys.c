@@ -50,7 +50,7 @@ static struct {
 /* --- a collector ---------------------------------------------------------------------------------------- */
 
 /* Call with the lock held. */
-static void putInList(hotCollector *hc) {
+static void listAdd(hotCollector *hc) {
     hc->prev = NULL;
     hc->next = hot.first;
     if (hot.first) hot.first->prev = hc;
@@ -63,7 +63,7 @@ static bool isInList(const hotCollector *hc) {
     return false;
 }
 
-static void takeFromList(hotCollector *hc) {
+static void listRemove(hotCollector *hc) {
     debugAssert(hc->prev ? hc->prev->next == hc : hot.first == hc);
     if (hc->prev) hc->prev->next = hc->next;
     else hot.first = hc->next;
@@ -80,7 +80,7 @@ static uint64_t nextGap(void) {
 /* Discards the collector's counts and makes it count for `session` (0: for none). */
 static void hotKeysJoin(hotCollector *hc, uint32_t session) {
     pthread_mutex_lock(&hot.lock);
-    if (isInList(hc)) takeFromList(hc);
+    if (isInList(hc)) listRemove(hc);
     for (int m = 0; m < HOT_KEYS_METRICS; m++) {
         heavyHittersFree(hc->by[m]);
         hc->by[m] = NULL;
@@ -96,7 +96,7 @@ static __attribute__((noinline)) heavyHitters *makeSketch(hotCollector *hc, hotK
     heavyHitters *h = heavyHittersTryCreate();
     if (!h) return NULL;
     pthread_mutex_lock(&hot.lock);
-    if (!isInList(hc)) putInList(hc);
+    if (!isInList(hc)) listAdd(hc);
     hc->by[metric] = h;
     pthread_mutex_unlock(&hot.lock);
     return h;
@@ -112,7 +112,8 @@ static bool countsFor(hotCollector *hc, uint32_t session) {
 
 /* --- picking ---------------------------------------------------------------------------------------------- */
 
-static __attribute__((noinline)) requestSample *pick(hotCollector *hc, recordArena *a, parsedCommand *p, size_t n) {
+static __attribute__((noinline)) requestSample *pickSamples(hotCollector *hc, recordArena *a, parsedCommand *p,
+                                                            size_t n) {
     requestSample *samples = NULL;
     debugAssert(hc->until > 0 && n >= hc->until);
     for (; n >= hc->until; p = p->next) {
@@ -138,13 +139,13 @@ requestSample *hotKeysPick(hotCollector *hc, recordArena *a, parsedCommand *firs
         hc->until -= n;
         return NULL;
     }
-    return pick(hc, a, first, n);
+    return pickSamples(hc, a, first, n);
 }
 
 /* --- counting ----------------------------------------------------------------------------------------------- */
 
 /* Counts the cost of a command: each of its keys gets the same share. */
-static void count(hotCollector *hc, hotKeysMetric metric, const parsedCommand *req, uint64_t cost) {
+static void countCost(hotCollector *hc, hotKeysMetric metric, const parsedCommand *req, uint64_t cost) {
     if (!(atomic_load_explicit(&hot.metrics, memory_order_relaxed) & 1u << metric)) return;
     heavyHitters *h = likely(hc->by[metric] != NULL) ? hc->by[metric] : makeSketch(hc, metric);
     if (unlikely(!h)) return;
@@ -157,8 +158,8 @@ static void count(hotCollector *hc, hotKeysMetric metric, const parsedCommand *r
 
 static void countOne(hotCollector *hc, const requestSample *s) {
     if (s->ns == REQUEST_NOT_RUN || !countsFor(hc, s->session)) return;
-    count(hc, HOT_KEYS_CPU, s->req, s->ns);
-    count(hc, HOT_KEYS_NET, s->req, s->req->wire_len + s->reply_bytes);
+    countCost(hc, HOT_KEYS_CPU, s->req, s->ns);
+    countCost(hc, HOT_KEYS_NET, s->req, s->req->wire_len + s->reply_bytes);
 }
 
 void hotKeysCount(hotCollector *hc, const requestSample *s) {
@@ -196,8 +197,8 @@ static void takeOver(hotCollector *hc) {
         }
         heavyHitters *h = hc->by[m];
         hc->by[m] = NULL;
-        if (!isInList(hc)) takeFromList(hc);
-        if (!isInList(&hot.mains)) putInList(&hot.mains);
+        if (!isInList(hc)) listRemove(hc);
+        if (!isInList(&hot.mains)) listAdd(&hot.mains);
         hot.mains.by[m] = h;
     }
 }

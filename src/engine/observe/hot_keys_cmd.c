@@ -43,12 +43,12 @@ static struct {
     usedTime used;              /* at the beginning; once the session is stopped, since then */
 } session;
 
-static long long inMs(struct timeval t) { return t.tv_sec * 1000ll + t.tv_usec / 1000; }
+static long long toMs(struct timeval t) { return t.tv_sec * 1000ll + t.tv_usec / 1000; }
 
 static usedTime usedSince(usedTime before) {
     struct rusage u;
     getrusage(RUSAGE_SELF, &u);
-    return (usedTime){inMs(u.ru_utime) - before.user_ms, inMs(u.ru_stime) - before.system_ms};
+    return (usedTime){toMs(u.ru_utime) - before.user_ms, toMs(u.ru_stime) - before.system_ms};
 }
 
 static uint64_t tookMs(void) {
@@ -181,13 +181,13 @@ void hotkeysResetCommand(client *c) {
     addReplyOk(c);
 }
 
-static void hotKeysField(client *c, const char *name, long long value) {
+static void replyField(client *c, const char *name, long long value) {
     addReplyBulkCString(c, name);
     addReplyLongLong(c, value);
 }
 
 /* Replies with the slot ranges; without a cluster there is one. */
-static void slots(client *c) {
+static void replySlots(client *c) {
     addReplyBulkCString(c, "selected-slots");
     addReplyArrayLen(c, 1);
     addReplyArrayLen(c, 2);
@@ -196,7 +196,7 @@ static void slots(client *c) {
 }
 
 /* Replies with "key weight key weight ..."; omits keys whose weight is less than one unit of the reply. */
-static void topKeys(client *c, const char *name, hotKeysMetric metric, uint64_t unit) {
+static void replyTopKeys(client *c, const char *name, hotKeysMetric metric, uint64_t unit) {
     heavyKey top[TOP_MAX];
     size_t n = hotKeysTop(metric, top, (size_t)session.top), shown = 0;
     while (shown < n && top[shown].weight >= unit) shown++; /* in descending order */
@@ -220,16 +220,16 @@ void hotkeysGetCommand(client *c) {
     usedTime used = session.state == ACTIVE ? usedSince(session.used) : session.used;
     addReplyArrayLen(c, 1);
     addReplyMapLen(c, 7 + (cpu ? 3 : 0) + (net ? 2 : 0));
-    hotKeysField(c, "tracking-active", session.state == ACTIVE);
-    hotKeysField(c, "sample-ratio", (long long)session.plan.ratio);
-    slots(c);
-    hotKeysField(c, "all-commands-all-slots-us", (long long)(hot_keys_totals.ns / 1000));
-    hotKeysField(c, "net-bytes-all-commands-all-slots", (long long)hot_keys_totals.net_bytes);
-    hotKeysField(c, "collection-start-time-unix-ms", session.began_wall_ms);
-    hotKeysField(c, "collection-duration-ms", (long long)tookMs());
-    if (cpu) hotKeysField(c, "total-cpu-time-user-ms", used.user_ms);
-    if (cpu) hotKeysField(c, "total-cpu-time-sys-ms", used.system_ms);
-    if (net) hotKeysField(c, "total-net-bytes", (long long)hotKeysSum(HOT_KEYS_NET));
-    if (cpu) topKeys(c, "by-cpu-time-us", HOT_KEYS_CPU, 1000);
-    if (net) topKeys(c, "by-net-bytes", HOT_KEYS_NET, 1);
+    replyField(c, "tracking-active", session.state == ACTIVE);
+    replyField(c, "sample-ratio", (long long)session.plan.ratio);
+    replySlots(c);
+    replyField(c, "all-commands-all-slots-us", (long long)(hot_keys_totals.ns / 1000));
+    replyField(c, "net-bytes-all-commands-all-slots", (long long)hot_keys_totals.net_bytes);
+    replyField(c, "collection-start-time-unix-ms", session.began_wall_ms);
+    replyField(c, "collection-duration-ms", (long long)tookMs());
+    if (cpu) replyField(c, "total-cpu-time-user-ms", used.user_ms);
+    if (cpu) replyField(c, "total-cpu-time-sys-ms", used.system_ms);
+    if (net) replyField(c, "total-net-bytes", (long long)hotKeysSum(HOT_KEYS_NET));
+    if (cpu) replyTopKeys(c, "by-cpu-time-us", HOT_KEYS_CPU, 1000);
+    if (net) replyTopKeys(c, "by-net-bytes", HOT_KEYS_NET, 1);
 }

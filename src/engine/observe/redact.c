@@ -25,11 +25,13 @@ static struct {
     size_t count, capacity;
 } redactions;
 
-static bool isAbout(const client *c) { return redactions.client_id == c->id && redactions.commands == c->commands; }
+static bool redactionsAreFor(const client *c) {
+    return redactions.client_id == c->id && redactions.commands == c->commands;
+}
 
 void redactArgument(client *c, uint32_t index) {
     assertMainRole();
-    if (!isAbout(c)) {
+    if (!redactionsAreFor(c)) {
         redactions.client_id = c->id;
         redactions.commands = c->commands;
         redactions.count = 0;
@@ -40,7 +42,7 @@ void redactArgument(client *c, uint32_t index) {
 }
 
 bool redactIsHidden(const client *c, uint32_t index) {
-    if (redactions.count == 0 || !isAbout(c)) return false;
+    if (redactions.count == 0 || !redactionsAreFor(c)) return false;
     for (size_t i = 0; i < redactions.count; i++)
         if (redactions.hidden[i] == index) return true;
     return false;
@@ -61,7 +63,7 @@ void redactCopied(const parsedCommand *p, const parsedCommand *copy) {
  * overwritten. */
 void redactWipe(const client *c) {
     assertMainRole();
-    if (!(c->flags & CLIENT_FAKE) && isAbout(c)) {
+    if (!(c->flags & CLIENT_FAKE) && redactionsAreFor(c)) {
         for (size_t i = 0; i < redactions.count; i++) {
             slice arg = c->req->argv[redactions.hidden[i]];
             explicit_bzero((char *)arg.ptr, arg.len);

@@ -125,7 +125,7 @@ static void setSubscribed(client *c, bool on) {
     gateEnableClient(c, GATE_SUBSCRIBED, on);
 }
 
-static void pubsubEnlist(pubsubState *own, pubsubKind kind, subscription *s) {
+static void linkSubscription(pubsubState *own, pubsubKind kind, subscription *s) {
     debugAssert(!s->prev && !s->next);
     s->prev = own->last[kind];
     if (s->prev) s->prev->next = s;
@@ -134,7 +134,7 @@ static void pubsubEnlist(pubsubState *own, pubsubKind kind, subscription *s) {
     own->count[kind]++;
 }
 
-static void strike(pubsubState *own, pubsubKind kind, const subscription *s) {
+static void unlinkSubscription(pubsubState *own, pubsubKind kind, const subscription *s) {
     debugAssert(own->count[kind] > 0 && (s->prev ? s->prev->next == s : own->first[kind] == s));
     if (s->prev) s->prev->next = s->next;
     else own->first[kind] = s->next;
@@ -153,7 +153,7 @@ bool pubsubSubscribe(client *c, pubsubKind kind, hashedKey name) {
     subscription *s = zmalloc(sizeof(*s));
     *s = (subscription){.pair = {c, t}};
     topicJoin(t, c, s);
-    pubsubEnlist(*own, kind, s);
+    linkSubscription(*own, kind, s);
     dictAddNew(subscriptions.pairs, s, pairHash(&s->pair));
     (*own)->bytes += costOf(kind, t);
     setSubscribed(c, true);
@@ -161,19 +161,19 @@ bool pubsubSubscribe(client *c, pubsubKind kind, hashedKey name) {
     return true;
 }
 
-static void end(client *c, pubsubKind kind, subscription *s) {
+static void endSubscription(client *c, pubsubKind kind, subscription *s) {
     topic *t = s->pair.t;
     debugAssert(s->pair.c == c && pubsubOf(c)->bytes >= costOf(kind, t));
     dictPopEntry(subscriptions.pairs, s, pairHash(&s->pair));
     pubsubState *own = pubsubOf(c);
     own->bytes -= costOf(kind, t);
-    strike(own, kind, s);
+    unlinkSubscription(own, kind, s);
     topicLeave(t, s);
     zfree(s);
     if (t->count == 0) removeTopic(kind, t);
 }
 
-static bool listens(const client *c) {
+static bool isSubscribed(const client *c) {
     const pubsubState *own = pubsubOf(c);
     return own->count[PUBSUB_CHANNEL] || own->count[PUBSUB_PATTERN] || own->count[PUBSUB_SHARD_CHANNEL];
 }
@@ -183,8 +183,8 @@ void pubsubUnsubscribe(client *c, pubsubKind kind, hashedKey name) {
     topic *t = findTopic(kind, name);
     subscription *s = t ? findSubscription(c, t) : NULL;
     if (!s) return;
-    end(c, kind, s);
-    if (!listens(c)) setSubscribed(c, false);
+    endSubscription(c, kind, s);
+    if (!isSubscribed(c)) setSubscribed(c, false);
     clientCheck(c);
 }
 
@@ -193,7 +193,7 @@ void pubsubEnd(client *c) {
     if (!pubsubOf(c)) return;
     clientCheck(c);
     for (int kind = 0; kind < PUBSUB_KINDS; kind++)
-        while (pubsubOf(c)->first[kind]) end(c, (pubsubKind)kind, pubsubOf(c)->first[kind]);
+        while (pubsubOf(c)->first[kind]) endSubscription(c, (pubsubKind)kind, pubsubOf(c)->first[kind]);
     setSubscribed(c, false);
     debugAssert(pubsubOf(c)->bytes == 0);
     zfree(pubsubOf(c));
@@ -294,7 +294,7 @@ void pubsubCheck(void) {
     dictIterBegin(&it, subscriptions.pairs, false);
     for (const subscription *s; (s = dictIterNext(&it)) != NULL;) {
         serverAssert(s->pair.c->flags & CLIENT_PUBSUB && s->pair.c->gates >> GATE_SUBSCRIBED & 1);
-        serverAssert(s->at < s->pair.t->count && s->pair.t->places[s->at] == s);
+        serverAssert(s->at < s->pair.t->count && s->pair.t->subscriptions[s->at] == s);
     }
     dictIterEnd(&it);
 }

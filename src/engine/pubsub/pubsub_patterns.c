@@ -127,7 +127,7 @@ typedef struct matching {
 } matching;
 
 /* A channel without a name matches only an empty pattern, no star, as in Valkey. */
-static bool matches(const pattern *p, slice channel) {
+static bool matchesChannel(const pattern *p, slice channel) {
     if (channel.len == 0) return textOf(p).len == 0;
     return globMatch(textOf(p), channel, false);
 }
@@ -137,7 +137,7 @@ static void matchGroup(void *arg, void *value) {
     const group *g = value;
     debugAssert(g->count > 0 && g->count <= g->capacity);
     for (uint32_t i = 0; i < g->count; i++)
-        if (matches(g->patterns[i], m->channel)) m->fn(m->arg, &g->patterns[i]->t);
+        if (matchesChannel(g->patterns[i], m->channel)) m->fn(m->arg, &g->patterns[i]->t);
 }
 
 void patternsMatch(slice channel, void (*fn)(void *arg, topic *t), void *arg) {

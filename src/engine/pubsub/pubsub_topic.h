@@ -13,8 +13,8 @@
 #include "client.h"
 
 typedef struct topic {
-    client **clients;             /* owns the array of `count` subscribers */
-    struct subscription **places; /* owns the array; the subscription of each client */
+    client **clients;                    /* owns the array of `count` subscribers */
+    struct subscription **subscriptions; /* owns the array; the subscription of each client */
     uint32_t count, capacity;
     uint64_t version; /* changes with the subscribers; no two sets of
                        * subscribers, of this topic or others, have the same */

@@ -80,10 +80,10 @@ static trackingState *makeState(client *c) {
 /* ---- Messages ---- */
 
 /* Contents of a message to several clients: names of keys in RESP; ptr is NULL if all keys may have changed. */
-typedef struct forgetting {
+typedef struct invalidation {
     slice names;
     robj *shared; /* replyShare() of the names */
-} forgetting;
+} invalidation;
 
 static void addHeading(client *to) {
     if (to->resp > 2) {
@@ -121,7 +121,7 @@ static client *beginMessage(trackingState *s) {
     return to;
 }
 
-static void sendNames(trackingState *s, forgetting what) {
+static void sendNames(trackingState *s, invalidation what) {
     client *to = beginMessage(s);
     if (!to) return;
     if (what.names.ptr) addReplyShared(to, what.names, what.shared);
@@ -253,13 +253,13 @@ static void sendChanges(void *owner, const prefixNews *news) {
     bool own = s->mode & TRACKING_NOLOOP && prefixNewsMayBeOf(news, s->c->id);
     bool unknown = news->dbid == -1 && !aclDbsAreAlike(s->c);
     if (!news->keys.ptr || unknown || (!own && !aclIsRestricted(s->c))) {
-        sendNames(s, unknown ? (forgetting){{NULL, 0}, NULL} : (forgetting){news->keys, news->shared});
+        sendNames(s, unknown ? (invalidation){{NULL, 0}, NULL} : (invalidation){news->keys, news->shared});
         return;
     }
     bool failed;
     recipient r = {s->c, own ? s->c->id : 0, news->dbid};
     sds some = prefixNewsOnly(news, mayReceive, &r, &failed);
-    if (some || failed) sendNames(s, (forgetting){failed ? sliceOf(NULL, 0) : sdsSlice(some), NULL});
+    if (some || failed) sendNames(s, (invalidation){failed ? sliceOf(NULL, 0) : sdsSlice(some), NULL});
     sdsFree(some);
 }
 
@@ -309,7 +309,7 @@ static bool wantsKeys(const trackingState *s) {
     return !(s->mode & TRACKING_OPTOUT && s->mode & TRACKING_CACHING);
 }
 
-static void remember(const client *c, serverDb *db, const parsedCommand *req) {
+static void rememberKeys(const client *c, serverDb *db, const parsedCommand *req) {
     const trackingState *s = trackingOf(c);
     if (!(req->cmd->flags & CMD_READONLY) || !wantsKeys(s)) return;
     size_t came = 0;
@@ -327,13 +327,13 @@ static void remember(const client *c, serverDb *db, const parsedCommand *req) {
 void trackingRemember(client *c) {
     assertMainRole();
     debugAssert(c->flags & CLIENT_TRACKING);
-    remember(c, c->db, c->req);
+    rememberKeys(c, c->db, c->req);
 }
 
 void trackingRememberScript(client *c, serverDb *db, const parsedCommand *req) {
     assertMainRole();
     debugAssert(c->flags & CLIENT_TRACKING && req->cmd);
-    remember(c, db, req);
+    rememberKeys(c, db, req);
 }
 
 void trackingCommandEnded(client *c) {
