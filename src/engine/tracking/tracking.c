@@ -356,7 +356,7 @@ void trackingPrefetchReaders(uint64_t hash) {
 
 static void makeTable(void) {
     debugAssert(running_client); /* trackingInit() */
-    table = trackingTableCreate(readerIsAlive);
+    table = trackingTableCreate(readerExists);
     storeObserveModified(keyModified);
     storeObserveFlushed(databaseFlushed);
 }

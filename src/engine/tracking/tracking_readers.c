@@ -29,35 +29,35 @@ typedef struct readerPage {
 
 static struct {
     readerPage **pages; /* owns; NULL where no number is in use */
-    uint32_t room;      /* capacity of pages */
+    uint32_t capacity;  /* capacity of pages */
     uint32_t last;      /* the number that was assigned last */
     size_t bytes;
 } readers;
 
 struct trackingState *readerState(uint32_t reader) {
     uint32_t at = reader / PAGE_NUMBERS;
-    if (at >= readers.room || !readers.pages[at]) return NULL;
+    if (at >= readers.capacity || !readers.pages[at]) return NULL;
     return readers.pages[at]->states[reader % PAGE_NUMBERS];
 }
 
 /* Asserts the invariants of a number that is in use. */
 static void readerCheck(uint32_t reader) {
-    debugAssert(reader > 0 && reader <= TRACKING_READER_MAX && reader / PAGE_NUMBERS < readers.room);
+    debugAssert(reader > 0 && reader <= TRACKING_READER_MAX && reader / PAGE_NUMBERS < readers.capacity);
     debugAssert(readers.pages[reader / PAGE_NUMBERS]->count <= PAGE_NUMBERS);
-    debugAssert(readers.bytes >= readers.room * sizeof(*readers.pages) + sizeof(readerPage));
+    debugAssert(readers.bytes >= readers.capacity * sizeof(*readers.pages) + sizeof(readerPage));
     unused(reader);
 }
 
-bool readerIsAlive(uint32_t reader) { return readerState(reader) != NULL; }
+bool readerExists(uint32_t reader) { return readerState(reader) != NULL; }
 
 static void trackingReadersReserve(uint32_t at) {
-    if (at < readers.room) return;
-    uint32_t room = readers.room ? 2 * readers.room : 8;
-    if (room <= at) room = at + 1;
-    readers.pages = zrealloc(readers.pages, room * sizeof(*readers.pages));
-    memset(readers.pages + readers.room, 0, (room - readers.room) * sizeof(*readers.pages));
-    readers.bytes += (room - readers.room) * sizeof(*readers.pages);
-    readers.room = room;
+    if (at < readers.capacity) return;
+    uint32_t capacity = readers.capacity ? 2 * readers.capacity : 8;
+    if (capacity <= at) capacity = at + 1;
+    readers.pages = zrealloc(readers.pages, capacity * sizeof(*readers.pages));
+    memset(readers.pages + readers.capacity, 0, (capacity - readers.capacity) * sizeof(*readers.pages));
+    readers.bytes += (capacity - readers.capacity) * sizeof(*readers.pages);
+    readers.capacity = capacity;
 }
 
 static readerPage *pageFor(uint32_t at) {
@@ -73,7 +73,7 @@ uint32_t readerNew(struct trackingState *s) {
     assertMainRole();
     do {
         readers.last = readers.last < TRACKING_READER_MAX ? readers.last + 1 : 1;
-    } while (readerIsAlive(readers.last));
+    } while (readerExists(readers.last));
     readerPage *page = pageFor(readers.last / PAGE_NUMBERS);
     page->states[readers.last % PAGE_NUMBERS] = s;
     page->count++;
@@ -83,7 +83,7 @@ uint32_t readerNew(struct trackingState *s) {
 
 void readerForget(uint32_t reader) {
     assertMainRole();
-    serverAssert(readerIsAlive(reader));
+    serverAssert(readerExists(reader));
     readerCheck(reader);
     readerPage **page = &readers.pages[reader / PAGE_NUMBERS];
     (*page)->states[reader % PAGE_NUMBERS] = NULL;

@@ -50,13 +50,13 @@ typedef struct shard {
 struct trackingTable {
     shard *shards; /* owns; NULL until there is a key */
     size_t keys, items, bytes;
-    bool (*alive)(uint32_t reader);
+    bool (*exists)(uint32_t reader);
 };
 
 /* A hash set of readers, followed by the name of the key. */
 typedef struct readerSet {
     uint32_t count;
-    uint8_t log_room;
+    uint8_t log_capacity;
     bool named;
     uint16_t name_len;
     uint32_t ids[]; /* 1 << log_room slots; 0: free */
@@ -73,102 +73,102 @@ static uint32_t pairSecond(uint64_t readers) { return (uint32_t)(readers >> 2) &
 static readerSet *setOf(uint64_t readers) { return (readerSet *)(uintptr_t)readers; }
 static uint64_t readersOf(const readerSet *s) { return (uint64_t)(uintptr_t)s; }
 
-static uint32_t roomOf(const readerSet *s) { return 1u << s->log_room; }
+static uint32_t slotsOf(const readerSet *s) { return 1u << s->log_capacity; }
 
-static size_t setBytes(unsigned log_room, size_t name_len) {
-    return sizeof(readerSet) + (sizeof(uint32_t) << log_room) + name_len;
+static size_t setBytes(unsigned log_capacity, size_t name_len) {
+    return sizeof(readerSet) + (sizeof(uint32_t) << log_capacity) + name_len;
 }
 
-static char *nameOf(const readerSet *s) { return (char *)(s->ids + roomOf(s)); }
+static char *nameOf(const readerSet *s) { return (char *)(s->ids + slotsOf(s)); }
 
 /* Returns the most readers of a set: small sets may be full, larger ones keep a quarter free. */
-static size_t setCapacity(unsigned log_room) {
-    return ((size_t)1 << log_room) - (log_room > 2 ? (size_t)1 << (log_room - 2) : 0);
+static size_t setReadersMax(unsigned log_capacity) {
+    return ((size_t)1 << log_capacity) - (log_capacity > 2 ? (size_t)1 << (log_capacity - 2) : 0);
 }
 
 /* Creates a set with capacity for at least `count` readers. */
 static readerSet *setNew(trackingTable *t, size_t count, bool named, slice name) {
-    unsigned log_room = 0;
-    while (count > setCapacity(log_room)) log_room++;
-    size_t bytes = setBytes(log_room, name.len);
+    unsigned log_capacity = 0;
+    while (count > setReadersMax(log_capacity)) log_capacity++;
+    size_t bytes = setBytes(log_capacity, name.len);
     readerSet *s = zmalloc(bytes);
-    *s = (readerSet){.log_room = (uint8_t)log_room, .named = named, .name_len = (uint16_t)name.len};
-    memset(s->ids, 0, sizeof(uint32_t) << log_room);
+    *s = (readerSet){.log_capacity = (uint8_t)log_capacity, .named = named, .name_len = (uint16_t)name.len};
+    memset(s->ids, 0, sizeof(uint32_t) << log_capacity);
     if (name.len) memcpy(nameOf(s), name.ptr, name.len);
     t->bytes += zmallocGoodSize(bytes);
     return s;
 }
 
 static void setFree(trackingTable *t, readerSet *s) {
-    t->bytes -= zmallocGoodSize(setBytes(s->log_room, s->name_len));
+    t->bytes -= zmallocGoodSize(setBytes(s->log_capacity, s->name_len));
     zfree(s);
 }
 
-static bool setIsFull(const readerSet *s) { return s->count >= setCapacity(s->log_room); }
+static bool setIsFull(const readerSet *s) { return s->count >= setReadersMax(s->log_capacity); }
 
 /* Returns the slot of the reader, or the free slot for it; NULL if there is neither. */
-static uint32_t *setPlace(readerSet *s, uint32_t reader) {
-    uint32_t mask = roomOf(s) - 1;
+static uint32_t *setSlot(readerSet *s, uint32_t reader) {
+    uint32_t mask = slotsOf(s) - 1;
     uint32_t at = (uint32_t)(reader * UINT64_C(0x9E3779B97F4A7C15) >> 32) & mask;
     for (uint32_t i = 0; i <= mask; i++, at = (at + 1) & mask)
         if (s->ids[at] == reader || s->ids[at] == 0) return &s->ids[at];
     return NULL;
 }
 
-static void setPut(readerSet *s, uint32_t reader) {
-    uint32_t *place = setPlace(s, reader);
-    debugAssert(reader > 0 && place && *place == 0);
-    *place = reader;
+static void setInsert(readerSet *s, uint32_t reader) {
+    uint32_t *slot = setSlot(s, reader);
+    debugAssert(reader > 0 && slot && *slot == 0);
+    *slot = reader;
     s->count++;
-    debugAssert(s->count <= setCapacity(s->log_room));
+    debugAssert(s->count <= setReadersMax(s->log_capacity));
 }
 
-/* Removes the readers that are not alive any more. */
+/* Removes the readers that do not exist any more. */
 static void setSweep(trackingTable *t, readerSet *s) {
-    uint32_t gone = 0;
-    for (uint32_t i = 0; i < roomOf(s); i++) {
-        if (s->ids[i] == 0 || t->alive(s->ids[i])) continue;
+    uint32_t removed = 0;
+    for (uint32_t i = 0; i < slotsOf(s); i++) {
+        if (s->ids[i] == 0 || t->exists(s->ids[i])) continue;
         s->ids[i] = 0;
-        gone++;
+        removed++;
     }
-    debugAssert(gone <= s->count && gone <= t->items);
-    s->count -= gone;
-    t->items -= gone;
+    debugAssert(removed <= s->count && removed <= t->items);
+    s->count -= removed;
+    t->items -= removed;
 }
 
 /* Inserts all readers again: after a sweep their probe sequences are broken. */
-static void setPutAll(readerSet *s, const uint32_t *ids, uint32_t room) {
+static void setInsertAll(readerSet *s, const uint32_t *ids, uint32_t slots) {
     s->count = 0;
-    for (uint32_t i = 0; i < room; i++)
-        if (ids[i]) setPut(s, ids[i]);
+    for (uint32_t i = 0; i < slots; i++)
+        if (ids[i]) setInsert(s, ids[i]);
 }
 
-/* Provides a free slot for one more reader, in this set or in a new one. Drops readers that are not alive any more, so
+/* Provides a free slot for one more reader, in this set or in a new one. Drops readers that do not exist any more, so
  * that the set of a key that many short-lived clients read does not grow. */
-static readerSet *setMakeRoom(trackingTable *t, readerSet *old) {
-    uint32_t ids[SWEEP_IN_PLACE], room = roomOf(old);
+static readerSet *setReserve(trackingTable *t, readerSet *old) {
+    uint32_t ids[SWEEP_IN_PLACE], slots = slotsOf(old);
     setSweep(t, old);
-    if (room <= SWEEP_IN_PLACE && !setIsFull(old)) {
-        memcpy(ids, old->ids, room * sizeof(*ids));
-        memset(old->ids, 0, room * sizeof(*ids));
-        setPutAll(old, ids, room);
+    if (slots <= SWEEP_IN_PLACE && !setIsFull(old)) {
+        memcpy(ids, old->ids, slots * sizeof(*ids));
+        memset(old->ids, 0, slots * sizeof(*ids));
+        setInsertAll(old, ids, slots);
         return old;
     }
     readerSet *s = setNew(t, old->count + 1, old->named, sliceOf(nameOf(old), old->name_len));
-    setPutAll(s, old->ids, room);
+    setInsertAll(s, old->ids, slots);
     setFree(t, old);
     return s;
 }
 
 static void addToSet(trackingTable *t, trackedKey *k, uint32_t reader) {
     readerSet *s = setOf(k->readers);
-    uint32_t *place = setPlace(s, reader);
-    if (place && *place == reader) return;
+    uint32_t *slot = setSlot(s, reader);
+    if (slot && *slot == reader) return;
     if (setIsFull(s)) {
-        s = setMakeRoom(t, s);
+        s = setReserve(t, s);
         k->readers = readersOf(s);
     }
-    setPut(s, reader);
+    setInsert(s, reader);
     t->items++;
 }
 
@@ -182,15 +182,15 @@ static void addReader(trackingTable *t, trackedKey *k, uint32_t reader) {
     if (b == 0) {
         k->readers = pairOf(a, reader);
         t->items++;
-    } else if (!t->alive(a)) {
+    } else if (!t->exists(a)) {
         k->readers = pairOf(reader, b);
-    } else if (!t->alive(b)) {
+    } else if (!t->exists(b)) {
         k->readers = pairOf(a, reader);
     } else {
         readerSet *s = setNew(t, 3, false, sliceOf(NULL, 0));
-        setPut(s, a);
-        setPut(s, b);
-        setPut(s, reader);
+        setInsert(s, a);
+        setInsert(s, b);
+        setInsert(s, reader);
         k->readers = readersOf(s);
         t->items++;
     }
@@ -205,15 +205,15 @@ static uint32_t readerCount(uint64_t readers) {
 
 static uint32_t homeLine(const shard *s, uint64_t hash) { return (uint32_t)((hash & UINT32_MAX) * s->lines >> 32); }
 
-static uint32_t lineBehind(const shard *s, uint32_t line) { return line + 1 == s->lines ? 0 : line + 1; }
+static uint32_t lineAfter(const shard *s, uint32_t line) { return line + 1 == s->lines ? 0 : line + 1; }
 
 static trackedKey *lineAt(const shard *s, uint32_t line) { return s->slots + (size_t)line * LINE_KEYS; }
 
 static size_t shardBytes(uint32_t lines) { return (size_t)lines * LINE_BYTES; }
 
 /* Returns the slot of the key, or the free slot for it. */
-static trackedKey *findPlace(const shard *s, uint64_t hash) {
-    for (uint32_t line = homeLine(s, hash);; line = lineBehind(s, line)) {
+static trackedKey *findSlot(const shard *s, uint64_t hash) {
+    for (uint32_t line = homeLine(s, hash);; line = lineAfter(s, line)) {
         trackedKey *k = lineAt(s, line);
         for (unsigned i = 0; i < LINE_KEYS; i++)
             if (k[i].hash == hash || k[i].readers == 0) return &k[i];
@@ -222,7 +222,7 @@ static trackedKey *findPlace(const shard *s, uint64_t hash) {
 
 static trackedKey *trackingTableFind(const shard *s, uint64_t hash) {
     if (s->lines == 0) return NULL;
-    trackedKey *k = findPlace(s, hash);
+    trackedKey *k = findSlot(s, hash);
     return k->readers ? k : NULL;
 }
 
@@ -233,7 +233,7 @@ static void trackingTableResize(trackingTable *t, shard *s, uint32_t lines) {
     s->slots = zmallocAligned(CACHE_LINE, shardBytes(s->lines));
     memset(s->slots, 0, shardBytes(s->lines));
     for (size_t i = 0; i < (size_t)old.lines * LINE_KEYS; i++)
-        if (old.slots[i].readers) *findPlace(s, old.slots[i].hash) = old.slots[i];
+        if (old.slots[i].readers) *findSlot(s, old.slots[i].hash) = old.slots[i];
     t->bytes += shardBytes(s->lines) - shardBytes(old.lines);
     zfree(old.slots);
 }
@@ -260,7 +260,7 @@ static uint32_t distance(const shard *s, uint32_t from, uint32_t to) {
  * the next one with a free slot, whose home line is `line` or precedes it. Returns NULL if there is none; otherwise
  * *found is its line. */
 static trackedKey *findDisplaced(const shard *s, uint32_t line, uint32_t *found) {
-    for (uint32_t from = lineBehind(s, line); from != line; from = lineBehind(s, from)) {
+    for (uint32_t from = lineAfter(s, line); from != line; from = lineAfter(s, from)) {
         trackedKey *k = lineAt(s, from);
         for (unsigned i = 0; i < LINE_KEYS && k[i].readers; i++) {
             if (distance(s, homeLine(s, k[i].hash), from) < distance(s, line, from)) continue;
@@ -296,7 +296,7 @@ static void takeOut(trackingTable *t, shard *s, trackedKey *k, trackedKey *out) 
     t->items -= readerCount(k->readers);
     if (!isPair(k->readers)) {
         const readerSet *set = setOf(k->readers);
-        t->bytes -= zmallocGoodSize(setBytes(set->log_room, set->name_len));
+        t->bytes -= zmallocGoodSize(setBytes(set->log_capacity, set->name_len));
     }
     s->used--;
     closeHole(s, k);
@@ -306,9 +306,9 @@ static void takeOut(trackingTable *t, shard *s, trackedKey *k, trackedKey *out) 
 
 /* ---- The table ---- */
 
-trackingTable *trackingTableCreate(bool (*alive)(uint32_t reader)) {
+trackingTable *trackingTableCreate(bool (*exists)(uint32_t reader)) {
     trackingTable *t = zcalloc(1, sizeof(*t));
-    t->alive = alive;
+    t->exists = exists;
     return t;
 }
 
@@ -349,7 +349,7 @@ bool trackingTableAdd(trackingTable *t, uint64_t hash, uint32_t reader) {
         return false;
     }
     growIfFull(t, s);
-    *findPlace(s, hash) = (trackedKey){hash, pairOf(reader, 0)};
+    *findSlot(s, hash) = (trackedKey){hash, pairOf(reader, 0)};
     s->used++;
     t->keys++;
     t->items++;
@@ -362,7 +362,7 @@ void trackingTableName(trackingTable *t, uint64_t hash, slice name) {
     debugAssert(k && isPair(k->readers) && pairSecond(k->readers) == 0);
     if (name.len > TRACKING_NAME_MAX) return;
     readerSet *s = setNew(t, 1, true, name);
-    setPut(s, pairFirst(k->readers));
+    setInsert(s, pairFirst(k->readers));
     k->readers = readersOf(s);
 }
 
@@ -395,7 +395,7 @@ bool trackingTableTakeAny(trackingTable *t, trackedKey *out) {
     while (t->shards[at].used == 0) at = (at + 1) % SHARDS;
     shard *s = &t->shards[at];
     uint32_t line = homeLine(s, random >> 32);
-    while (lineAt(s, line)->readers == 0) line = lineBehind(s, line);
+    while (lineAt(s, line)->readers == 0) line = lineAfter(s, line);
     trackedKey *k = lineAt(s, line);
     unsigned used = 1;
     while (used < LINE_KEYS && k[used].readers) used++;
@@ -410,9 +410,9 @@ uint32_t trackedKeyNext(const trackedKey *k, uint32_t *at) {
         return i == 0 ? pairFirst(k->readers) : i == 1 ? pairSecond(k->readers) : 0;
     }
     const readerSet *s = setOf(k->readers);
-    while (i < roomOf(s) && s->ids[i] == 0) i++;
+    while (i < slotsOf(s) && s->ids[i] == 0) i++;
     *at = i + 1;
-    return i < roomOf(s) ? s->ids[i] : 0;
+    return i < slotsOf(s) ? s->ids[i] : 0;
 }
 
 slice trackedKeyName(const trackedKey *k) {
@@ -443,7 +443,7 @@ static void checkReaders(const trackedKey *k) {
         return;
     }
     readerSet *s = setOf(k->readers);
-    for (uint32_t i = 0; i < roomOf(s); i++) serverAssert(s->ids[i] == 0 || setPlace(s, s->ids[i]) == &s->ids[i]);
+    for (uint32_t i = 0; i < slotsOf(s); i++) serverAssert(s->ids[i] == 0 || setSlot(s, s->ids[i]) == &s->ids[i]);
 }
 
 static size_t checkShard(const trackingTable *t, const shard *s, size_t *items) {
@@ -458,7 +458,7 @@ static size_t checkShard(const trackingTable *t, const shard *s, size_t *items) 
             *items += readerCount(k[i].readers);
             used++;
             const readerSet *set = isPair(k[i].readers) ? NULL : setOf(k[i].readers);
-            if (set) bytes += zmallocGoodSize(setBytes(set->log_room, set->name_len));
+            if (set) bytes += zmallocGoodSize(setBytes(set->log_capacity, set->name_len));
         }
     }
     serverAssert(used == s->used);

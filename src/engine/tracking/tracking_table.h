@@ -2,7 +2,7 @@
  *
  * A key is identified by the 64 bits of its hash and not by its name, as the code that changes a key has its name. Only
  * a key that is absent when it is read is stored with its name, because nothing else has it. A reader is a number from
- * 1 to TRACKING_READER_MAX that the caller assigns. Numbers of readers that are not alive any more stay until a key's
+ * 1 to TRACKING_READER_MAX that the caller assigns. Numbers of readers that do not exist any more stay until a key's
  * readers are swept.
  *
  * Threads     one owner at a time; keys that trackingTableEmpty() drops are freed in the background.
@@ -26,8 +26,8 @@ typedef struct trackedKey {
     uint64_t readers; /* 0: no key; else see tracking_table.c */
 } trackedKey;
 
-/* Creates a table. `alive` returns whether a reader's client still exists. */
-trackingTable *trackingTableCreate(bool (*alive)(uint32_t reader));
+/* Creates a table. `exists` returns whether a reader's client still exists. */
+trackingTable *trackingTableCreate(bool (*exists)(uint32_t reader));
 void trackingTableRelease(trackingTable *t);
 /* Removes all keys. Many keys are freed in the background. */
 void trackingTableEmpty(trackingTable *t);
@@ -70,7 +70,7 @@ uint32_t readerNew(struct trackingState *s);
 void readerForget(uint32_t reader);
 /* Returns the state with that number; NULL if it is not in use any more. */
 struct trackingState *readerState(uint32_t reader);
-bool readerIsAlive(uint32_t reader);
+bool readerExists(uint32_t reader);
 /* Returns the bytes that all this uses. */
 size_t readersMemory(void);
 

@@ -32,9 +32,9 @@ TEST(tracking_readers_random_operations) {
             state[count++] = i;
         } else if (count) {
             size_t at = unitRandom(&seed) % count;
-            CHECK(readerIsAlive(alive[at]));
+            CHECK(readerExists(alive[at]));
             readerForget(alive[at]);
-            CHECK(!readerIsAlive(alive[at]));
+            CHECK(!readerExists(alive[at]));
             CHECK(readerState(alive[at]) == NULL);
             alive[at] = alive[--count];
             state[at] = state[count];
@@ -45,9 +45,9 @@ TEST(tracking_readers_random_operations) {
         CHECK(readerState(alive[at]) == stateNumber(base, state[at]));
     }
     CHECK(most > 1000);
-    CHECK(!readerIsAlive(0));
-    CHECK(!readerIsAlive(last + 1));
-    CHECK(!readerIsAlive(0x7fffffff));
+    CHECK(!readerExists(0));
+    CHECK(!readerExists(last + 1));
+    CHECK(!readerExists(0x7fffffff));
     while (count) readerForget(alive[--count]);
     zfree(base);
 }
