@@ -50,8 +50,8 @@ client *callCurrentClient(void) {
 static void replyUnknownCommand(client *c, const parsedCommand *req) {
     sds args = sdsEmpty();
     for (uint32_t i = 1; i < req->argc && sdsLen(args) < 128; i++) {
-        size_t room = 128 - sdsLen(args);
-        size_t n = req->argv[i].len < room ? req->argv[i].len : room;
+        size_t left = 128 - sdsLen(args);
+        size_t n = req->argv[i].len < left ? req->argv[i].len : left;
         args = sdsCatPrintf(args, "'%.*s' ", (int)n, req->argv[i].ptr);
     }
     slice name = req->argv[0];

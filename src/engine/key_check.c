@@ -116,15 +116,15 @@ static int byHash(const void *a, const void *b) {
 }
 
 static void nameKeys(keyMark *m) {
-    aclKeys room;
-    const requestKey *keys = aclKeysOf(&m->question, &room, &m->nkeys);
+    aclKeys buffer;
+    const requestKey *keys = aclKeysOf(&m->question, &buffer, &m->nkeys);
     m->keys = m->nkeys > array_len(m->few) ? zmalloc(m->nkeys * sizeof(*m->keys)) : m->few;
     for (uint32_t i = 0; i < m->nkeys; i++) {
         slice name = m->question.argv[keys[i].index];
         m->keys[i] = (namedKey){hashBytes(name.ptr, name.len), aclAccessOf(keys[i].flags)};
     }
     if (m->nkeys) qsort(m->keys, m->nkeys, sizeof(*m->keys), byHash);
-    zfree(room.more);
+    zfree(buffer.more);
 }
 
 void keyCheckBegin(keyMark *mark, const client *c) {

@@ -122,9 +122,9 @@ static void replyNames(client *c, pubsubKind kind) {
         return;
     }
     listing l = {c, c->argc == 3 ? &c->argv[2] : NULL, 0};
-    void *place = addReplyDeferredLen(c);
+    void *length = addReplyDeferredLen(c);
     pubsubEachName(kind, listName, &l);
-    setDeferredArrayLen(c, place, l.count);
+    setDeferredArrayLen(c, length, l.count);
 }
 
 static void replySubscribers(client *c, pubsubKind kind) {

@@ -33,7 +33,8 @@ enum {
     LOOKUP_NONOTIFY = 4, /* no keymiss event */
     LOOKUP_WRITE = 8,
     LOOKUP_NOEXPIRE = 16, /* do not delete an expired key, only hide it */
-    LOOKUP_HIDDEN = 32    /* return an expired key that is hidden and not deleted, for commands that delete it */
+    LOOKUP_HIDDEN = 32,   /* return an expired key that is hidden and not deleted, for commands that delete it */
+    LOOKUP_PEEK = LOOKUP_NOTOUCH | LOOKUP_NOSTATS | LOOKUP_NONOTIFY | LOOKUP_NOEXPIRE
 };
 /* Return the value of a key that is not expired, or NULL. Read counts hits and misses; Write does not. The value is
  * borrowed until the next change of the db. */

@@ -182,7 +182,7 @@ static void waitForMore(client *c, const readOptions *opts) {
                      .first_key = opts->streams_arg,
                      .keys = opts->streams,
                      .deadline_ms = opts->deadline_ms,
-                     .until_gone = opts->is_group};
+                     .until_deleted = opts->is_group};
     if (opts->is_group || blockingRunsAgain(c)) {
         blockForKeys(c, &what);
         return;

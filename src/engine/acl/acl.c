@@ -42,7 +42,7 @@ static void clientCheck(const client *c) {
     const user *u = c->user;
     if (!u) return; /* a client without a connection */
     debugAssert((c->gates >> GATE_ACL & 1) == !u->unrestricted);
-    debugAssert(!u->gone && aclUser(sdsSlice(u->name)) == u);
+    debugAssert(!u->deleted && aclUser(sdsSlice(u->name)) == u);
 }
 
 /* Asserts the invariants for the table and the first clients. Call where no function of this file is in the middle of
@@ -50,7 +50,7 @@ static void clientCheck(const client *c) {
 static void usersCheck(void) {
 #ifdef DEBUG_ASSERTIONS
     debugAssert(aclUser(sliceStr("default")) == acl.default_user);
-    debugAssert(!acl.default_user->gone && !acl.default_user->changed && aclUsers() >= 1);
+    debugAssert(!acl.default_user->deleted && !acl.default_user->changed && aclUsers() >= 1);
     if (!client_state.clients) return;
     listIter it = listBegin(client_state.clients, false);
     int left = CLIENTS_CHECKED;
@@ -86,7 +86,7 @@ void aclEachUser(void (*fn)(void *arg, const user *u), void *arg) {
 
 void aclBecome(client *c, user *u) {
     assertMainRole();
-    debugAssert(!u->gone);
+    debugAssert(!u->deleted);
     c->user = u;
     gateEnableClient(c, GATE_ACL, !u->unrestricted);
 }
@@ -114,9 +114,9 @@ static void usersChanged(void) {
     for (listNode *node; (node = listNext(&it)) != NULL;) {
         client *c = listNodeValue(node);
         user *u = c->user;
-        if (!u || !(u->changed || u->gone)) continue;
-        aclBecome(c, u->gone ? acl.default_user : u);
-        if (u->gone || pubsubAny(c, mayNotSubscribe)) aclCloseClient(c);
+        if (!u || !(u->changed || u->deleted)) continue;
+        aclBecome(c, u->deleted ? acl.default_user : u);
+        if (u->deleted || pubsubAny(c, mayNotSubscribe)) aclCloseClient(c);
     }
 }
 
@@ -215,19 +215,19 @@ sds aclSetUser(slice name, const slice *words, int count, bool for_log) {
 
 size_t aclDeleteUsers(const slice *names, size_t count) {
     usersCheck();
-    user **gone = zmalloc((count + 1) * sizeof(*gone));
+    user **deleted = zmalloc((count + 1) * sizeof(*deleted));
     size_t n = 0;
     for (size_t i = 0; i < count; i++) {
         void *removed;
         serverAssert(!sliceEq(names[i], sliceStr("default")));
         if (!raxRemove(acl.by_name, names[i], &removed)) continue;
-        gone[n] = removed;
-        gone[n++]->gone = true;
+        deleted[n] = removed;
+        deleted[n++]->deleted = true;
     }
     if (n) usersChanged();
     acl.version++;
-    for (size_t i = 0; i < n; i++) userFree(gone[i]);
-    zfree(gone);
+    for (size_t i = 0; i < n; i++) userFree(deleted[i]);
+    zfree(deleted);
     usersCheck();
     return n;
 }
@@ -249,13 +249,13 @@ void aclReplaceUsers(rax *users) {
             *now = u;
         }
         u->changed = now != NULL;
-        u->gone = !now;
+        u->deleted = !now;
     }
     usersChanged();
     for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it)) {
         user *u = raxIterValue(&it);
         u->changed = false;
-        if (u->gone) userFree(u);
+        if (u->deleted) userFree(u);
     }
     raxIterEnd(&it);
     acl.by_name = users;

@@ -75,14 +75,14 @@ static bool keysAllowed(const aclSelector *s, const aclQuestion *q, const reques
     return true;
 }
 
-const requestKey *aclKeysOf(const aclQuestion *q, aclKeys *room, uint32_t *count) {
-    room->more = NULL;
+const requestKey *aclKeysOf(const aclQuestion *q, aclKeys *buffer, uint32_t *count) {
+    buffer->more = NULL;
     *count = q->nkeys;
     if (q->keys && !(q->cmd->get_keys && hasVariableFlags(q->cmd))) return q->keys;
-    requestKey *keys = room->few;
-    int n = commandExtractKeys(q->cmd, q->argv, q->argc, keys, array_len(room->few));
-    if (n > (int)array_len(room->few)) {
-        keys = room->more = zmalloc((size_t)n * sizeof(*keys));
+    requestKey *keys = buffer->few;
+    int n = commandExtractKeys(q->cmd, q->argv, q->argc, keys, array_len(buffer->few));
+    if (n > (int)array_len(buffer->few)) {
+        keys = buffer->more = zmalloc((size_t)n * sizeof(*keys));
         n = commandExtractKeys(q->cmd, q->argv, q->argc, keys, n);
     }
     /* With too few arguments the command's own function may name keys that are not there. */
@@ -95,11 +95,11 @@ const requestKey *aclKeysOf(const aclQuestion *q, aclKeys *room, uint32_t *count
 
 static bool allKeysAllowed(const aclSelector *s, const aclQuestion *q, uint32_t *index) {
     if (s->keys.all) return true;
-    aclKeys room;
+    aclKeys buffer;
     uint32_t count;
-    const requestKey *keys = aclKeysOf(q, &room, &count);
+    const requestKey *keys = aclKeysOf(q, &buffer, &count);
     bool ok = keysAllowed(s, q, keys, count, index);
-    zfree(room.more);
+    zfree(buffer.more);
     return ok;
 }
 

@@ -17,8 +17,8 @@
 #include "zmalloc.h"
 
 #define SAME_WITHIN_MS 60000
-#define LOOK_BACK 10  /* number of newest entries that are compared with a new one */
-#define TEXT_MAX 1024 /* of texts that a client sends */
+#define COMPARED_MAX 10 /* number of newest entries that are compared with a new one */
+#define TEXT_MAX 1024   /* of texts that a client sends */
 
 typedef struct logEntry {
     aclVerdict verdict;
@@ -57,7 +57,7 @@ static slice aclLogShortened(slice text) { return text.len <= TEXT_MAX ? text : 
 
 static listNode *findSame(const logEntry *e) {
     listNode *node = listFirst(log.entries);
-    for (int i = 0; node && i < LOOK_BACK; i++, node = node->next) {
+    for (int i = 0; node && i < COMPARED_MAX; i++, node = node->next) {
         const logEntry *old = listNodeValue(node);
         if (old->verdict == e->verdict && old->context == e->context &&
             e->created_ms - old->created_ms <= SAME_WITHIN_MS && sdsCmp(old->object, e->object) == 0 &&

@@ -50,9 +50,9 @@ static void patternsCheck(const aclPatterns *p) {
 }
 
 static aclPattern *findPattern(const aclPatterns *p, slice text) {
-    char room[ACL_INDEX_KEY];
+    char buffer[ACL_INDEX_KEY];
     void *at;
-    if (p->by_text) return raxFind(p->by_text, aclIndexKey(text, room), &at) ? &p->items[(uintptr_t)at] : NULL;
+    if (p->by_text) return raxFind(p->by_text, aclIndexKey(text, buffer), &at) ? &p->items[(uintptr_t)at] : NULL;
     for (uint32_t i = 0; i < p->count; i++)
         if (sliceEq(sdsSlice(p->items[i].text), text)) return &p->items[i];
     return NULL;
@@ -60,14 +60,14 @@ static aclPattern *findPattern(const aclPatterns *p, slice text) {
 
 /* Adds the patterns from index `from` on to `by_text`. */
 static void indexFrom(aclPatterns *p, uint32_t from) {
-    char room[ACL_INDEX_KEY];
+    char buffer[ACL_INDEX_KEY];
     if (p->count < INDEXED_FROM) return;
     if (!p->by_text) {
         p->by_text = raxCreate();
         from = 0;
     }
     for (uint32_t i = from; i < p->count; i++) {
-        slice key = aclIndexKey(sdsSlice(p->items[i].text), room);
+        slice key = aclIndexKey(sdsSlice(p->items[i].text), buffer);
         raxResult added = raxTryInsert(p->by_text, key, (void *)(uintptr_t)i, NULL);
         serverAssert(added == RAX_ADDED);
     }

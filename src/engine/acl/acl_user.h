@@ -14,7 +14,7 @@ typedef struct user {
     sds name; /* owns */
     bool enabled, nopass;
     bool unrestricted;       /* every command on everything is allowed: no checks are needed */
-    bool changed, gone;      /* acl.c's, while it updates the user's clients */
+    bool changed, deleted;   /* acl.c's, while it updates the user's clients */
     aclWords passwords;      /* their hashes */
     aclSelector **selectors; /* owns; the first one is the user's own, the others were given in parentheses */
     uint32_t selectors_count;

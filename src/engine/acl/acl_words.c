@@ -24,18 +24,18 @@ static void wordsCheck(const aclWords *w) {
     unused(w);
 }
 
-slice aclIndexKey(slice text, char room[ACL_INDEX_KEY]) {
+slice aclIndexKey(slice text, char buffer[ACL_INDEX_KEY]) {
     if (text.len <= RAX_SURE_KEY) return text;
-    memcpy(room, text.ptr, ACL_INDEX_START);
-    room[ACL_INDEX_START] = '\0';
-    sha256Hex(room + ACL_INDEX_START + 1, text.ptr, text.len);
-    return sliceOf(room, ACL_INDEX_KEY - 1);
+    memcpy(buffer, text.ptr, ACL_INDEX_START);
+    buffer[ACL_INDEX_START] = '\0';
+    sha256Hex(buffer + ACL_INDEX_START + 1, text.ptr, text.len);
+    return sliceOf(buffer, ACL_INDEX_KEY - 1);
 }
 
 aclWord *aclWordsFind(const aclWords *w, slice text) {
-    char room[ACL_INDEX_KEY];
+    char buffer[ACL_INDEX_KEY];
     void *found;
-    return w->by_text && raxFind(w->by_text, aclIndexKey(text, room), &found) ? found : NULL;
+    return w->by_text && raxFind(w->by_text, aclIndexKey(text, buffer), &found) ? found : NULL;
 }
 
 aclWord *aclWordsFindStart(const aclWords *w, slice start) {
@@ -50,9 +50,9 @@ aclWord *aclWordsFindStart(const aclWords *w, slice start) {
 }
 
 void aclWordsAppend(aclWords *w, aclWord *word) {
-    char room[ACL_INDEX_KEY];
+    char buffer[ACL_INDEX_KEY];
     if (!w->by_text) w->by_text = raxCreate();
-    raxResult added = raxTryInsert(w->by_text, aclIndexKey(sdsSlice(word->text), room), word, NULL);
+    raxResult added = raxTryInsert(w->by_text, aclIndexKey(sdsSlice(word->text), buffer), word, NULL);
     serverAssert(added == RAX_ADDED);
     word->prev = w->last;
     word->next = NULL;
@@ -69,8 +69,8 @@ static void freeWord(aclWord *word) {
 }
 
 void aclWordsDrop(aclWords *w, aclWord *word) {
-    char room[ACL_INDEX_KEY];
-    bool removed = raxRemove(w->by_text, aclIndexKey(sdsSlice(word->text), room), NULL);
+    char buffer[ACL_INDEX_KEY];
+    bool removed = raxRemove(w->by_text, aclIndexKey(sdsSlice(word->text), buffer), NULL);
     serverAssert(removed);
     if (word->prev) word->prev->next = word->next;
     else w->first = word->next;

@@ -25,10 +25,10 @@ typedef struct aclWords {
 } aclWords;
 
 /* Returns the key under which a text without a NUL is stored in a rax. It is the text itself or, as inserting a very
- * long key might fail for lack of memory, its beginning and a digest, which are put into `room`. */
+ * long key might fail for lack of memory, its beginning and a digest, which are put into `buffer`. */
 #define ACL_INDEX_START 100
 #define ACL_INDEX_KEY (ACL_INDEX_START + 1 + 64 + 1)
-slice aclIndexKey(slice text, char room[ACL_INDEX_KEY]);
+slice aclIndexKey(slice text, char buffer[ACL_INDEX_KEY]);
 
 aclWord *aclWordsFind(const aclWords *w, slice text);
 /* Returns any word that begins with `start`, which has at most ACL_INDEX_START bytes; NULL if there is none. */

@@ -249,14 +249,14 @@ void hotKeysForget(void) {
 
 /* --- reading, on any thread -------------------------------------------------------------------------------- */
 
-/* Finds the sketches of the current session. Stores up to `room` of them and returns how many there are. Call with the
+/* Finds the sketches of the current session. Stores up to `max` of them and returns how many there are. Call with the
  * lock held. */
-static size_t sketchesOf(hotKeysMetric metric, heavyHitters **out, size_t room) {
+static size_t sketchesOf(hotKeysMetric metric, heavyHitters **out, size_t max) {
     uint32_t session = atomic_load_explicit(&hot.counted, memory_order_relaxed);
     size_t n = 0;
     for (hotCollector *hc = hot.first; hc; hc = hc->next) {
         if (hc->session != session || !hc->by[metric]) continue;
-        if (n < room) out[n] = hc->by[metric];
+        if (n < max) out[n] = hc->by[metric];
         n++;
     }
     return n;

@@ -133,9 +133,9 @@ static void replyHistograms(void *arg, serverCommand *cmd) {
         addReplyLongLong(c, histogramTotal(cmd->stats->latency));
         addReplyBulkCString(c, "histogram_usec");
         histogramReply bounds = {.c = c};
-        void *place = addReplyDeferredLen(c);
+        void *length = addReplyDeferredLen(c);
         histogramIterLog(cmd->stats->latency, HISTOGRAM_FIRST_BOUND_NS, 2, replyBound, &bounds);
-        setDeferredMapLen(c, place, bounds.count);
+        setDeferredMapLen(c, length, bounds.count);
         reply->count++;
     }
     for (int i = 0; i < cmd->nsubcommands; i++) replyHistograms(arg, &cmd->subcommands[i]);
@@ -144,13 +144,13 @@ static void replyHistograms(void *arg, serverCommand *cmd) {
 void latencyHistogramCommand(client *c) {
     assertMainRole();
     histogramReply reply = {.c = c};
-    void *place = addReplyDeferredLen(c);
+    void *length = addReplyDeferredLen(c);
     if (c->argc == 2) commandEach(replyHistograms, &reply);
     for (uint32_t i = 2; i < c->argc; i++) {
         serverCommand *cmd = commandLookupByName(c->argv[i]);
         if (cmd) replyHistograms(&reply, cmd);
     }
-    setDeferredMapLen(c, place, reply.count);
+    setDeferredMapLen(c, length, reply.count);
 }
 
 /* ---- Commands about spikes -------------------------------------------------------------------------------------- */

@@ -23,17 +23,17 @@
 /* Publishes to the channel "__<kind>@<db>__:<name>". If there is no memory for that name, it has no subscribers
  * either. */
 static void notificationsPublish(const char *kind, int dbid, slice name, slice message) {
-    char room[NAME_ON_STACK], *channel = room;
-    size_t len = (size_t)snprintf(room, sizeof(room), "__%s@%d__:", kind, dbid);
-    if (len + name.len > sizeof(room)) {
+    char buffer[NAME_ON_STACK], *channel = buffer;
+    size_t len = (size_t)snprintf(buffer, sizeof(buffer), "__%s@%d__:", kind, dbid);
+    if (len + name.len > sizeof(buffer)) {
         channel = ztrymalloc(len + name.len);
         if (!channel) return;
-        memcpy(channel, room, len);
+        memcpy(channel, buffer, len);
     }
     memcpy(channel + len, name.ptr, name.len);
     pubsubMessage m = {.payload = message};
     pubsubPublish(PUBSUB_CHANNEL, hashedKeyOf(sliceOf(channel, len + name.len)), &m);
-    if (channel != room) zfree(channel);
+    if (channel != buffer) zfree(channel);
 }
 
 static void keyEvent(serverDb *db, int event_class, const char *event, slice key) {

@@ -20,9 +20,9 @@
 
 #define CAPACITY_FEW 8 /* arrays of this capacity or less do not shrink */
 
-void topicInit(topic *t, hashedKey name, char *room) {
-    *t = (topic){.hash = name.hash, .name = sliceOf(room, name.name.len)};
-    if (name.name.len) memcpy(room, name.name.ptr, name.name.len);
+void topicInit(topic *t, hashedKey name, char *name_bytes) {
+    *t = (topic){.hash = name.hash, .name = sliceOf(name_bytes, name.name.len)};
+    if (name.name.len) memcpy(name_bytes, name.name.ptr, name.name.len);
 }
 
 void topicClear(topic *t) {

@@ -34,8 +34,8 @@ typedef struct subscription {
     uint32_t at;                      /* index in the topic's arrays */
 } subscription;
 
-/* Initializes a topic without subscribers; copies its name to `room`, which has name.len bytes. */
-void topicInit(topic *t, hashedKey name, char *room);
+/* Initializes a topic without subscribers; copies its name to `name_bytes`, which has name.len of them. */
+void topicInit(topic *t, hashedKey name, char *name_bytes);
 /* Frees the arrays of a topic that has no subscribers any more. */
 void topicClear(topic *t);
 /* Add and remove a subscriber. `s` is its subscription, whose pair is set. Cost: a few stores, and now and then a

@@ -107,7 +107,7 @@ parsedCommand *recordCreate(recordArena *a, size_t argc) {
     return p;
 }
 
-static requestKey *roomForKeys(recordArena *a, parsedCommand *p, size_t n) {
+static requestKey *keysMemory(recordArena *a, parsedCommand *p, size_t n) {
     if (likely(n == 1)) return (requestKey *)(void *)(p->argv + p->argc);
     return recordArenaAlloc(a, n * sizeof(requestKey));
 }
@@ -119,7 +119,7 @@ static int extractRange(const serverCommand *cmd, parsedCommand *p, recordArena 
     if (last >= (int)p->argc) last = (int)p->argc - 1;
     if (last < first) return 0;
     int n = last == first ? 1 : (last - first) / step + 1;
-    p->keys = roomForKeys(a, p, (size_t)n);
+    p->keys = keysMemory(a, p, (size_t)n);
     for (int i = 0; i < n; i++) {
         p->keys[i].index = (uint32_t)(first + i * step);
         p->keys[i].flags = cmd->specs[0].flags;
@@ -131,7 +131,7 @@ static int extractGeneral(const serverCommand *cmd, parsedCommand *p, recordAren
     requestKey few[16];
     int n = commandExtractKeys(cmd, p->argv, p->argc, few, array_len(few));
     if (n <= 0) return n;
-    p->keys = roomForKeys(a, p, (size_t)n);
+    p->keys = keysMemory(a, p, (size_t)n);
     if (n <= (int)array_len(few)) memcpy(p->keys, few, (size_t)n * sizeof(requestKey));
     else n = commandExtractKeys(cmd, p->argv, p->argc, p->keys, n);
     return n;

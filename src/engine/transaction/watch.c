@@ -35,7 +35,7 @@ typedef struct watcher {
     struct watcher *next, **link; /* of the same key; the pointer to this watcher */
     struct watcher *next_own;     /* of the same client */
     int dbid;
-    bool was_over; /* the key had expired when it was watched */
+    bool was_expired; /* the key had expired when it was watched */
 } watcher;
 
 watchTotals watch_totals;
@@ -70,8 +70,8 @@ static void keyModified(serverDb *db, hashedKey key, changeCause cause) {
     bool there = dbExists(db, key);
     for (watcher *w = k->first, *next; w; w = next) {
         next = w->next;
-        if (w->was_over && !there) {
-            w->was_over = false; /* the deletion of an expired key is no change */
+        if (w->was_expired && !there) {
+            w->was_expired = false; /* the deletion of an expired key is no change */
         } else {
             w->pair.list->c->flags |= CLIENT_DIRTY_CAS;
             watchForget(w->pair.list); /* frees w, and k if w was its last watcher */
@@ -79,13 +79,11 @@ static void keyModified(serverDb *db, hashedKey key, changeCause cause) {
     }
 }
 
-#define LOOK_ONLY (LOOKUP_NOTOUCH | LOOKUP_NOSTATS | LOOKUP_NONOTIFY | LOOKUP_NOEXPIRE)
-
-static bool isLive(serverDb *db, hashedKey key) { return lookupKeyReadWithFlags(db, key, LOOK_ONLY) != NULL; }
+static bool isLive(serverDb *db, hashedKey key) { return lookupKeyReadWithFlags(db, key, LOOKUP_PEEK) != NULL; }
 
 /* Call before the contents of a database are replaced by those of `next` (NULL: by nothing). Marks the transactions
  * that this makes fail. Their clients go on watching the keys, as in Valkey, which makes no difference to them. */
-static void contentsGo(int dbid, serverDb *next) {
+static void contentsReplaced(int dbid, serverDb *next) {
     if (!tables[dbid]) return;
     dictIterator it;
     dictIterBegin(&it, tables[dbid], false);
@@ -94,9 +92,9 @@ static void contentsGo(int dbid, serverDb *next) {
         bool was = dbExists(dbGet(dbid), key);
         bool comes = next && dbExists(next, key), comes_live = comes && isLive(next, key);
         for (watcher *w = k->first; w; w = w->next) {
-            bool was_there = was && !w->was_over;
+            bool was_there = was && !w->was_expired;
             if (was_there || comes_live) w->pair.list->c->flags |= CLIENT_DIRTY_CAS;
-            else w->was_over = comes;
+            else w->was_expired = comes;
         }
     }
     dictIterEnd(&it);
@@ -105,12 +103,12 @@ static void contentsGo(int dbid, serverDb *next) {
 static void databaseFlushed(int dbid, bool async) {
     unused(async);
     for (int i = 0; i < dbCount(); i++)
-        if (dbid == -1 || dbid == i) contentsGo(i, NULL);
+        if (dbid == -1 || dbid == i) contentsReplaced(i, NULL);
 }
 
 static void databasesSwapped(int a, int b) {
-    contentsGo(a, dbGet(b));
-    contentsGo(b, dbGet(a));
+    contentsReplaced(a, dbGet(b));
+    contentsReplaced(b, dbGet(a));
 }
 
 #define WATCHERS_CHECKED 32
@@ -179,7 +177,7 @@ void watchKey(watchList *list, client *c, hashedKey key) {
     if (dictFind(pairs, sliceOf(&pair, sizeof(pair)), pairHash(&pair))) return;
     watcher *w = zmalloc(sizeof(*w));
     *w = (watcher){.pair = pair, .dbid = dbid, .next_own = list->first};
-    w->was_over = dbExists(c->db, key) && !isLive(c->db, key);
+    w->was_expired = dbExists(c->db, key) && !isLive(c->db, key);
     linkWatcher(k, w);
     dictAddNew(pairs, w, pairHash(&pair));
     if (list->count++ == 0) watch_totals.clients++;
@@ -219,7 +217,7 @@ bool watchHasExpired(const watchList *list) {
     assertMainRole();
     watchCheck(list);
     for (const watcher *w = list->first; w; w = w->next_own) {
-        if (w->was_over) continue;
+        if (w->was_expired) continue;
         serverDb *db = dbGet(w->dbid);
         hashedKey key = hashedKeyOf(watchedName(w->pair.key));
         if (dbExists(db, key) && !isLive(db, key)) return true;

@@ -77,9 +77,9 @@ typedef struct blockingState {
     waiter *waiters; /* owns the array; as many as the command names keys */
     uint32_t count;  /* number in use: one for each different key */
     size_t bytes;    /* size of these and of their keys, although other clients may wait for them too */
-    uint64_t looked; /* ready.marks when its command last ran again: it has seen the keys marked until then */
+    uint64_t run_at; /* ready.marks when its command last ran again: it has seen the keys marked until then */
     objectTypeId type;
-    bool until_gone;
+    bool until_deleted;
     bool again;          /* its command is running again */
     bool held;           /* it is to run again later: it is in no key's list and not in the heap */
     int64_t deadline_ms; /* 0: none */
@@ -215,19 +215,19 @@ static void addWaiter(client *c, hashedKey key) {
     else k->first = w;
     k->last = w;
     if (!w->prev) blocking_totals.keys++;
-    if (b->until_gone && k->nokey++ == 0) blocking_totals.nokey++;
+    if (b->until_deleted && k->nokey++ == 0) blocking_totals.nokey++;
 }
 
-static void removeWaiter(waiter *w, bool until_gone) {
+static void removeWaiter(waiter *w, bool until_deleted) {
     waitedKey *k = w->key;
-    debugAssert(!until_gone || k->nokey > 0);
+    debugAssert(!until_deleted || k->nokey > 0);
     if (ready.cursor == w) ready.cursor = w->next;
     if (w->prev) w->prev->next = w->next;
     else k->first = w->next;
     if (w->next) w->next->prev = w->prev;
     else k->last = w->prev;
     if (!k->first) blocking_totals.keys--;
-    if (until_gone && --k->nokey == 0) blocking_totals.nokey--;
+    if (until_deleted && --k->nokey == 0) blocking_totals.nokey--;
     forgetIfUnused(k);
 }
 
@@ -268,7 +268,7 @@ static void checkWaiters(const client *c) {
         debugAssert(w->c == c && w->key->first && w->key->last);
         debugAssert(w->prev ? w->prev->next == w : w->key->first == w);
         debugAssert(w->next ? w->next->prev == w : w->key->last == w);
-        debugAssert(!b->until_gone || w->key->nokey > 0);
+        debugAssert(!b->until_deleted || w->key->nokey > 0);
         debugAssert(!w->next || w->next->c != c); /* a client is in a key's list once */
         unused(w);
     }
@@ -312,7 +312,7 @@ static void waitForNothing(client *c) {
     for (uint32_t i = 0; i < b->count; i++) {
         debugAssert(b->bytes >= costOf(b->waiters[i].key));
         b->bytes -= costOf(b->waiters[i].key);
-        removeWaiter(&b->waiters[i], b->until_gone);
+        removeWaiter(&b->waiters[i], b->until_deleted);
     }
     b->count = 0;
     if (b->deadline_ms) removeDeadline(c);
@@ -377,7 +377,7 @@ void blockForKeys(client *c, const blockFor *what) {
                          .waiters = waiters,
                          .bytes = what->keys * sizeof(*waiters) + (what->args ? zmallocSize(what->args) : 0),
                          .type = what->type,
-                         .until_gone = what->until_gone,
+                         .until_deleted = what->until_deleted,
                          .deadline_ms = what->deadline_ms};
     *stateOf(c) = b;
     c->flags |= CLIENT_BLOCKED;
@@ -458,15 +458,13 @@ static void blockingShown(const client *c, clientInfoExtra *extra) {
 
 /* ---- Serving ---- */
 
-#define LOOK_ONLY (LOOKUP_NOTOUCH | LOOKUP_NOSTATS | LOOKUP_NONOTIFY | LOOKUP_NOEXPIRE)
-
 /* Returns whether the value of the key, or its absence, wakes the client. It does not if the command has run since the
  * key was marked, because of another key, or if the client is to be closed. */
 static bool concerns(const waiter *w, const robj *o) {
     const blockingState *b = blockingOf(w->c);
-    if (b->looked >= w->key->marked) return false;
+    if (b->run_at >= w->key->marked) return false;
     if (w->c->flags & (CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY)) return false;
-    return (o && o->type == b->type) || b->until_gone;
+    return (o && o->type == b->type) || b->until_deleted;
 }
 
 static void beginKey(void) {
@@ -491,7 +489,7 @@ static void endKey(void) {
 /* Returns the next client to serve for the key; NULL if there is no value or no client left. */
 static client *nextOfKey(void) {
     const waitedKey *k = ready.serving;
-    const robj *o = lookupKeyReadWithFlags(dbGet(k->dbid), hashedKeyOf(waitedName(k)), LOOK_ONLY);
+    const robj *o = lookupKeyReadWithFlags(dbGet(k->dbid), hashedKeyOf(waitedName(k)), LOOKUP_PEEK);
     if (!o && k->nokey == 0) return NULL;
     while (ready.cursor && !concerns(ready.cursor, o)) ready.cursor = ready.cursor->next;
     if (!ready.cursor) return NULL;
@@ -520,7 +518,7 @@ const parsedCommand *blockingRun(client *c) {
     debugAssert(!b->owner && (b->held || c->flags & CLIENT_BLOCKED));
     clientCheck(c);
     b->again = true;
-    b->looked = ready.marks;
+    b->run_at = ready.marks;
     c->flags &= ~CLIENT_BLOCKED;
     clientCheck(c);
     return b->record;

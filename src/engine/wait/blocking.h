@@ -33,7 +33,7 @@ typedef struct blockFor {
     uint32_t first_key; /* index of the first key among the arguments */
     uint32_t keys;
     int64_t deadline_ms; /* by the wall clock; 0: none */
-    bool until_gone;     /* also woken when a key is deleted, or gets another type (XREADGROUP) */
+    bool until_deleted;  /* also woken when a key is deleted, or gets another type (XREADGROUP) */
     bool null_bulk;      /* if the client must not block, the reply is a null bulk instead of a null array */
     slice *args;         /* ownership passes: c->argc arguments to run with again (blockingArgs()), in one
                           * allocation with the text of those that differ from c->req->argv; NULL if none differs */
