@@ -200,15 +200,10 @@ void hincrbyfloatCommand(client *c) {
 
 void hdelCommand(client *c) {
     hashedKey key = clientKeyAt(c, 1);
-    robj *o;
     hashPair pair;
     long long deleted = 0;
-
-    if (!typedKeyWrite(c, key, OBJ_HASH, &o)) return;
-    if (!o) {
-        addReplyZero(c);
-        return;
-    }
+    robj *o = typedKeyWriteOrReply(c, key, OBJ_HASH, addReplyZero);
+    if (!o) return;
     bool had_times = hashHasTimes(o);
     changedFieldsBegin();
     fieldWalk walk = fieldWalkBegin(c, o, 2, 1, c->argc - 2);

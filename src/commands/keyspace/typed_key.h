@@ -21,6 +21,22 @@ static inline bool typedKeyWrite(client *c, hashedKey key, objectTypeId type, ro
     return !checkType(c, *out, type);
 }
 
+/* Look up a key and return its value. Return NULL after a WRONGTYPE reply if the value has another type, or after calling
+ * `absent`, which replies, if there is none. */
+static inline robj *typedKeyReadOrReply(client *c, hashedKey key, objectTypeId type, void (*absent)(client *c)) {
+    robj *o;
+    if (!typedKeyRead(c, key, type, &o)) return NULL;
+    if (!o) absent(c);
+    return o;
+}
+
+static inline robj *typedKeyWriteOrReply(client *c, hashedKey key, objectTypeId type, void (*absent)(client *c)) {
+    robj *o;
+    if (!typedKeyWrite(c, key, type, &o)) return NULL;
+    if (!o) absent(c);
+    return o;
+}
+
 /* Deletes a key whose value a change has left empty. The caller has reported that change. */
 static inline void deleteEmptied(client *c, hashedKey key) {
     dbDelete(c->db, key);

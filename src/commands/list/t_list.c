@@ -146,16 +146,11 @@ void llenCommand(client *c) {
 
 /* LINDEX key index */
 void lindexCommand(client *c) {
-    robj *o;
     long long index;
     listpackValue v;
     valueListIter it;
-    if (!typedKeyRead(c, clientKeyAt(c, 1), OBJ_LIST, &o)) return;
-    if (!o) {
-        addReplyNull(c);
-        return;
-    }
-    if (!getLongLongFromArg(c, 2, &index, NULL)) return;
+    robj *o = typedKeyReadOrReply(c, clientKeyAt(c, 1), OBJ_LIST, addReplyNull);
+    if (!o || !getLongLongFromArg(c, 2, &index, NULL)) return;
     valueListIterBegin(&it, o, index, false);
     if (valueListIterNext(&it, &v)) addReplyElement(c, &v);
     else addReplyNull(c);
@@ -179,16 +174,11 @@ void lrangeCommand(client *c) {
 /* LSET key index element */
 void lsetCommand(client *c) {
     hashedKey key = clientKeyAt(c, 1);
-    robj *o;
     long long index;
     listpackValue v;
     valueListIter it;
-    if (!typedKeyWrite(c, key, OBJ_LIST, &o)) return;
-    if (!o) {
-        addReplyNoKeyError(c);
-        return;
-    }
-    if (!getLongLongFromArg(c, 2, &index, NULL)) return;
+    robj *o = typedKeyWriteOrReply(c, key, OBJ_LIST, addReplyNoKeyError);
+    if (!o || !getLongLongFromArg(c, 2, &index, NULL)) return;
     if (unlikely(c->req->flags & REQ_LARGE) && !commandMemoryReserve(c, valueListNeeds(c->argv + 3, 1))) return;
     valueListGrow(o, c->argv[3]);
     valueListIterBegin(&it, o, index, false);
@@ -225,18 +215,14 @@ static inline bool isWanted(const listpackValue *v, const wanted *w) {
 void linsertCommand(client *c) {
     hashedKey key = clientKeyAt(c, 1);
     bool before = sliceIs(c->argv[2], "before");
-    robj *o;
     listpackValue v;
     valueListIter it;
     if (!before && !sliceIs(c->argv[2], "after")) {
         addReplySyntaxError(c);
         return;
     }
-    if (!typedKeyWrite(c, key, OBJ_LIST, &o)) return;
-    if (!o) {
-        addReplyZero(c);
-        return;
-    }
+    robj *o = typedKeyWriteOrReply(c, key, OBJ_LIST, addReplyZero);
+    if (!o) return;
     if (unlikely(c->req->flags & REQ_LARGE) && !commandMemoryReserve(c, valueListNeeds(c->argv + 4, 1))) return;
     valueListGrow(o, c->argv[4]);
     wanted pivot = wantedOf(c->argv[3]);
@@ -258,15 +244,11 @@ void linsertCommand(client *c) {
 /* LTRIM key start stop */
 void ltrimCommand(client *c) {
     hashedKey key = clientKeyAt(c, 1);
-    robj *o;
     long long start, end;
     size_t from = 0;
     if (!rangeFromArgs(c, &start, &end)) return;
-    if (!typedKeyWrite(c, key, OBJ_LIST, &o)) return;
-    if (!o) {
-        addReplyOk(c);
-        return;
-    }
+    robj *o = typedKeyWriteOrReply(c, key, OBJ_LIST, addReplyOk);
+    if (!o) return;
     size_t count = valueListCount(o), keep = rangeOf(start, end, count, &from);
     if (keep == count) {
         keyEvent(c, key, NOTIFY_LIST, "ltrim"); /* though nothing has changed, as in Valkey */
@@ -284,14 +266,10 @@ void ltrimCommand(client *c) {
 /* LREM key count element */
 void lremCommand(client *c) {
     hashedKey key = clientKeyAt(c, 1);
-    robj *o;
     long long n;
     if (!getRangeLongFromArg(c, 2, -LONG_MAX, LONG_MAX, &n, NULL)) return;
-    if (!typedKeyWrite(c, key, OBJ_LIST, &o)) return;
-    if (!o) {
-        addReplyZero(c);
-        return;
-    }
+    robj *o = typedKeyWriteOrReply(c, key, OBJ_LIST, addReplyZero);
+    if (!o) return;
     size_t max = n == 0 ? SIZE_MAX : (size_t)(n < 0 ? -n : n);
     size_t removed = valueListDeleteEqual(o, c->argv[3], n < 0 ? LIST_TAIL : LIST_HEAD, max);
     if (removed) tellTaken(c, key, o, removed, "lrem", valueListCount(o) == 0);

@@ -77,13 +77,9 @@ void saddCommand(client *c) {
 /* SREM key member [member ...] */
 void sremCommand(client *c) {
     hashedKey key = clientKeyAt(c, 1);
-    robj *o;
     uint32_t count = c->argc - 2;
-    if (!typedKeyWrite(c, key, OBJ_SET, &o)) return;
-    if (!o) {
-        addReplyZero(c);
-        return;
-    }
+    robj *o = typedKeyWriteOrReply(c, key, OBJ_SET, addReplyZero);
+    if (!o) return;
     long long removed = 0;
     for (uint32_t i = 0, ready = 0; i < count && setSize(o); i++) {
         if (i == ready) ready += membersPrefetch(c, o, 2 + i, count - i);
@@ -290,7 +286,6 @@ static void spopCount(client *c, hashedKey key) {
 /* SPOP key [count] */
 void spopCommand(client *c) {
     hashedKey key = clientKeyAt(c, 1);
-    robj *o;
     if (c->argc == 3) {
         spopCount(c, key);
         return;
@@ -299,11 +294,8 @@ void spopCommand(client *c) {
         addReplySyntaxError(c);
         return;
     }
-    if (!typedKeyWrite(c, key, OBJ_SET, &o)) return;
-    if (!o) {
-        addReplyNull(c);
-        return;
-    }
+    robj *o = typedKeyWriteOrReply(c, key, OBJ_SET, addReplyNull);
+    if (!o) return;
     takenMembers taken = {.c = c};
     setPop(o, replyTaken, &taken);
     endTaken(&taken);
@@ -341,7 +333,6 @@ static void srandmemberCount(client *c) {
 
 /* SRANDMEMBER key [count] */
 void srandmemberCommand(client *c) {
-    robj *o;
     if (c->argc == 3) {
         srandmemberCount(c);
         return;
@@ -350,11 +341,8 @@ void srandmemberCommand(client *c) {
         addReplySyntaxError(c);
         return;
     }
-    if (!typedKeyRead(c, clientKeyAt(c, 1), OBJ_SET, &o)) return;
-    if (!o) {
-        addReplyNull(c);
-        return;
-    }
+    robj *o = typedKeyReadOrReply(c, clientKeyAt(c, 1), OBJ_SET, addReplyNull);
+    if (!o) return;
     setMember m = setRandom(o);
     addReplyMember(c, &m);
 }

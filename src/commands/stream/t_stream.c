@@ -292,16 +292,12 @@ void xrevrangeCommand(client *c) { rangeGeneric(c, 3, 2, true); }
 /* ---- XDEL, XSETID ------------------------------------------------------------------------------------------------ */
 
 void xdelCommand(client *c) {
-    stream *s;
     streamId id;
     long long deleted = 0;
-
     hashedKey key = clientKeyAt(c, 1);
-    if (!streamWrite(c, key, &s)) return;
-    if (!s) {
-        addReplyZero(c);
-        return;
-    }
+    robj *o = typedKeyWriteOrReply(c, key, OBJ_STREAM, addReplyZero);
+    if (!o) return;
+    stream *s = objectStructure(o);
     for (uint32_t i = 2; i < c->argc; i++) {
         if (!getStreamIdFromArg(c, i, STREAM_ARG_STRICT, 0, &id)) return;
     }
@@ -339,12 +335,8 @@ void xsetidCommand(client *c) {
     if (!getStreamIdFromArg(c, 2, STREAM_ARG_STRICT, 0, &last)) return;
     if (!parseSetId(c, last, &added, &max_deleted, &has_max_deleted)) return;
     hashedKey key = clientKeyAt(c, 1);
-    robj *o = lookupKeyWrite(c->db, key);
-    if (!o) {
-        addReplyNoKeyError(c);
-        return;
-    }
-    if (checkType(c, o, OBJ_STREAM)) return;
+    robj *o = typedKeyWriteOrReply(c, key, OBJ_STREAM, addReplyNoKeyError);
+    if (!o) return;
     stream *s = objectStructure(o);
     if (streamIdCmp(last, s->max_deleted_id) < 0) {
         addReplyError(c, "The ID specified in XSETID is smaller than current max_deleted_entry_id");

@@ -13,12 +13,8 @@
 
 /* Returns the stream of argument 2. Returns NULL after an error reply. */
 static const stream *infoStream(client *c) {
-    robj *o = lookupKeyRead(c->db, clientKeyAt(c, 2));
-    if (!o) {
-        addReplyNoKeyError(c);
-        return NULL;
-    }
-    return checkType(c, o, OBJ_STREAM) ? NULL : objectStructure(o);
+    robj *o = typedKeyReadOrReply(c, clientKeyAt(c, 2), OBJ_STREAM, addReplyNoKeyError);
+    return o ? objectStructure(o) : NULL;
 }
 
 static void addIdField(client *c, const char *name, streamId id) {

@@ -13,13 +13,12 @@
 #include "command_memory.h"
 #include "commands.h"
 #include "db.h"
+#include "engine_settings.h"
 #include "expire_options.h"
-#include "key_changed.h"
 #include "key_prefetch.h"
 #include "propagate.h"
-#include "reply.h"
 #include "string_change.h"
-#include "engine_settings.h"
+#include "typed_key.h"
 #include <limits.h>
 #include <math.h>
 
@@ -153,13 +152,8 @@ void mgetCommand(client *c) {
 
 void getdelCommand(client *c) {
     hashedKey key = clientKeyAt(c, 1);
-    robj *o = lookupKeyRead(c->db, key);
-
-    if (!o) {
-        addReplyNull(c);
-        return;
-    }
-    if (checkType(c, o, OBJ_STRING)) return;
+    robj *o = typedKeyReadOrReply(c, key, OBJ_STRING, addReplyNull);
+    if (!o) return;
     addReplyBulkObject(c, o);
     deleteKey(c, key);
     propagateKey(c, "DEL");
@@ -170,14 +164,9 @@ void getexCommand(client *c) {
 
     if (!parseOptions(c, 2, GETEX_OPTIONS, &opts)) return;
     hashedKey key = clientKeyAt(c, 1);
-    robj *o = lookupKeyRead(c->db, key);
-    if (!o) {
-        addReplyNull(c);
-        return;
-    }
-    if (checkType(c, o, OBJ_STRING)) return;
+    robj *o = typedKeyReadOrReply(c, key, OBJ_STRING, addReplyNull);
+    if (!o) return;
     addReplyBulkObject(c, o);
-
     if (opts.expire_arg && storeTimeIsOver(opts.when_ms)) {
         dbExpireNow(c->db, o, key);
         propagateExpired(c, key.name);
