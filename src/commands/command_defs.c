@@ -18,8 +18,8 @@ static void setKey(requestKey *out, int cap, int n, uint32_t index, uint32_t fla
     out[n].flags = flags;
 }
 
-/* Sets the keys of a command that reads its first key and, if `store` is not 0, writes the key in that argument. Returns
- * their number. */
+/* Sets the keys of a command that reads its first key and, unless `store` is 0, writes the key in that argument.
+ * Returns their number. */
 static int setKeyAndStore(requestKey *out, int cap, uint32_t store) {
     setKey(out, cap, 0, 1, CMD_KEY_RO | CMD_KEY_ACCESS);
     if (store) setKey(out, cap, 1, store, CMD_KEY_OW | CMD_KEY_UPDATE);

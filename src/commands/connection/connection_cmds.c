@@ -12,7 +12,6 @@
 #include "auth.h"
 #include "call.h"
 #include "commands.h"
-#include "module_cmds.h"
 #include "numbers.h"
 #include "panic.h"
 #include "redact.h"

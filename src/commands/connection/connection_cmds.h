@@ -1,4 +1,4 @@
-/* connection_cmds.h -- the facts about the server that HELLO replies with.
+/* connection_cmds.h -- what HELLO replies with: facts about the server, and its modules.
  *
  * Runs on: main.
  *
@@ -6,7 +6,7 @@
 #ifndef COMMANDS_CONNECTION_CMDS_H
 #define COMMANDS_CONNECTION_CMDS_H
 
-#include "slice.h"
+#include "client.h"
 
 typedef struct serverIdentity {
     const char *name, *version; /* "valkey" "9.1.2" */
@@ -16,5 +16,9 @@ typedef struct serverIdentity {
 
 /* Sets the function from which HELLO gets the identity. Call only at startup, before the first HELLO. */
 void connectionSetIdentity(serverIdentity (*identity)(void));
+
+/* --- module_cmds.c --- */
+/* Adds the list of modules to the reply, in the form of MODULE LIST and HELLO. */
+void replyModules(client *c);
 
 #endif

@@ -9,7 +9,7 @@
  * Tests       tests/server/introspection.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "module_cmds.h"
+#include "connection_cmds.h"
 
 #include "commands.h"
 #include "log.h"

@@ -12,7 +12,6 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "commands.h"
 #include "db.h"
-#include "expire_conditions.h"
 #include "expire_options.h"
 #include "hash_key.h"
 #include "reply.h"

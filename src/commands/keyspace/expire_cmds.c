@@ -10,7 +10,6 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "commands.h"
 #include "db.h"
-#include "expire_conditions.h"
 #include "expire_options.h"
 #include "key_changed.h"
 #include "propagate.h"

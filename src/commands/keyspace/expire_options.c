@@ -1,6 +1,6 @@
-/* expire_options.c -- parses EX, PX, EXAT, PXAT, KEEPTTL, PERSIST and the other options of SET, GETEX, HSETEX ...
+/* expire_options.c -- options about expiry: EX, PX, KEEPTTL ... of SET, GETEX and HSETEX; NX, XX, GT, LT of EXPIRE.
  *
- * Not here    the conditions of EXPIRE and HEXPIRE (expire_conditions.h).
+ * Not here    the commands (t_string.c, expire_cmds.c, t_hash_expire.c).
  * Threads     main.
  * Tests       tests/type/string.tcl, tests/type/hash_expire.tcl, tests/type/keys.tcl
  *
@@ -82,4 +82,42 @@ long long expireTimeShown(int64_t when_ms, uint32_t form) {
     int64_t ms = form & (OPT_EXAT | OPT_PXAT) ? when_ms : when_ms - storeNowMs();
     if (ms < 0) ms = 0;
     return form & (OPT_EX | OPT_EXAT) ? (int64_t)(((uint64_t)ms + MS_PER_S / 2) / MS_PER_S) : ms;
+}
+
+/* ---- The conditions of EXPIRE and HEXPIRE ---- */
+
+enum { IF_NONE = 1, IF_SOME = 2, IF_GREATER = 4, IF_LESS = 8 }; /* NX XX GT LT */
+
+bool expireConditionsParse(client *c, uint32_t first, uint32_t end, unsigned *conditions) {
+    *conditions = 0;
+    for (uint32_t i = first; i < end; i++) {
+        slice word = c->argv[i];
+        if (sliceIs(word, "nx")) {
+            *conditions |= IF_NONE;
+        } else if (sliceIs(word, "xx")) {
+            *conditions |= IF_SOME;
+        } else if (sliceIs(word, "gt")) {
+            *conditions |= IF_GREATER;
+        } else if (sliceIs(word, "lt")) {
+            *conditions |= IF_LESS;
+        } else {
+            sds text = sdsCatLen(sdsNew("Unsupported option "), word.ptr, strnlen(word.ptr, word.len));
+            addReplyErrorSlice(c, sdsSlice(text));
+            sdsFree(text);
+            return false;
+        }
+    }
+    if ((*conditions & IF_NONE) && (*conditions & ~(unsigned)IF_NONE))
+        return addReplyError(c, "NX and XX, GT or LT options at the same time are not compatible");
+    if ((*conditions & IF_GREATER) && (*conditions & IF_LESS))
+        return addReplyError(c, "GT and LT options at the same time are not compatible");
+    return true;
+}
+
+bool expireConditionsHold(unsigned conditions, int64_t current_ms, int64_t when_ms) {
+    if ((conditions & IF_NONE) && current_ms != NO_EXPIRE) return false;
+    if ((conditions & IF_SOME) && current_ms == NO_EXPIRE) return false;
+    if ((conditions & IF_GREATER) && (current_ms == NO_EXPIRE || when_ms <= current_ms)) return false;
+    if ((conditions & IF_LESS) && current_ms != NO_EXPIRE && when_ms >= current_ms) return false;
+    return true;
 }

@@ -1,4 +1,5 @@
-/* expire_options.h -- parses EX, PX, EXAT, PXAT, KEEPTTL, PERSIST and the other options of SET, GETEX, HSETEX ...
+/* expire_options.h -- parses EX, PX, EXAT, PXAT, KEEPTTL, PERSIST and the other options of SET, GETEX, HSETEX ...; and
+ * the conditions NX, XX, GT and LT of EXPIRE, HEXPIRE and related commands.
  *
  * Runs on: main.
  *
@@ -54,5 +55,13 @@ bool expireOptionsTime(client *c, int64_t min, expireOptions *opts) must_check;
 bool expireTimeParse(client *c, uint32_t index, uint32_t flags, int64_t min, int64_t *when_ms) must_check;
 /* Returns the reply of TTL, PTTL, EXPIRETIME and PEXPIRETIME (by `form`) for an expiry; -1 if it is NO_EXPIRE. */
 long long expireTimeShown(int64_t when_ms, uint32_t form);
+
+/* --- NX, XX, GT, LT --- */
+/* Parses these words from argument `first` up to `end`. Returns false, after an error reply, if one is unknown or they
+ * exclude each other. */
+bool expireConditionsParse(client *c, uint32_t first, uint32_t end, unsigned *conditions) must_check;
+/* Returns whether the conditions allow the expiry `when_ms` for a key or field that has `current_ms` now. -1 (no
+ * expiry) is later than any. */
+bool expireConditionsHold(unsigned conditions, int64_t current_ms, int64_t when_ms);
 
 #endif

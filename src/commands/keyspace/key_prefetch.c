@@ -8,9 +8,9 @@
  * Tests       tests/unit/commands/keyspace/key_prefetch_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "key_prefetch.h"
 #include "engine_settings.h"
 #include "memory_prefetch.h"
+#include "typed_key.h"
 
 uint32_t keysPrefetch(client *c, uint32_t first_arg, uint32_t step, uint32_t count) {
     dictLookup lookups[DICT_PREFETCH_MAX];

@@ -10,12 +10,12 @@
 #include "command_memory.h"
 #include "commands.h"
 #include "db_walk.h"
-#include "slice.h"
-#include "key_prefetch.h"
 #include "lru.h"
 #include "panic.h"
 #include "propagate.h"
 #include "reply.h"
+#include "slice.h"
+#include "typed_key.h"
 #include "value_hash.h"
 
 #define MS_PER_S 1000

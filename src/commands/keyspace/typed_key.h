@@ -1,4 +1,4 @@
-/* typed_key.h -- key lookups for commands that work on one type of value.
+/* typed_key.h -- key lookups for commands that work on one type of value, and prefetching for those with many keys.
  *
  * Runs on: main.
  *
@@ -21,8 +21,8 @@ static inline bool typedKeyWrite(client *c, hashedKey key, objectTypeId type, ro
     return !checkType(c, *out, type);
 }
 
-/* Look up a key and return its value. Return NULL after a WRONGTYPE reply if the value has another type, or after calling
- * `absent`, which replies, if there is none. */
+/* Look up a key and return its value. Return NULL after a WRONGTYPE reply if the value has another type, or after
+ * calling `absent`, which replies, if there is none. */
 static inline robj *typedKeyReadOrReply(client *c, hashedKey key, objectTypeId type, void (*absent)(client *c)) {
     robj *o;
     if (!typedKeyRead(c, key, type, &o)) return NULL;
@@ -43,5 +43,15 @@ static inline void deleteEmptied(client *c, hashedKey key) {
     keyspaceSettle(c->db, key.hash); /* that change has been reported */
     keyEvent(c, key, NOTIFY_GENERIC, "del");
 }
+
+/* --- key_prefetch.c --- */
+/* Prefetches buckets and entries (not values) of some of the `count` keys in the arguments `first_arg`,
+ * `first_arg + step`, ..., as many as fit into a batch. Returns after how many keys to call it again: `count` if
+ * prefetching would gain nothing. A loop over keys calls it like this:
+ *
+ *     for (uint32_t i = 0, ready = 0; i < count; i++) {
+ *         if (i == ready) ready += keysPrefetch(c, first_arg + i * step, step, count - i);
+ */
+uint32_t keysPrefetch(client *c, uint32_t first_arg, uint32_t step, uint32_t count);
 
 #endif

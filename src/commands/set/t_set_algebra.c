@@ -19,7 +19,6 @@
 #include "command_memory.h"
 #include "commands.h"
 #include "hash.h"
-#include "key_prefetch.h"
 #include "memory_prefetch.h"
 #include "object_settings.h"
 #include "typed_key.h"

@@ -12,7 +12,6 @@
  * Tests       tests/type/bitmap.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "bit_offset.h"
 #include "bits.h"
 #include "command_memory.h"
 #include "commands.h"

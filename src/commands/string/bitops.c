@@ -7,11 +7,9 @@
  * Tests       tests/type/bitmap.tcl, tests/unit/ds/bits_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "bit_offset.h"
 #include "bits.h"
 #include "command_memory.h"
 #include "commands.h"
-#include "key_prefetch.h"
 #include "string_change.h"
 #include "typed_key.h"
 #include "zmalloc.h"

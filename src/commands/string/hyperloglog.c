@@ -15,10 +15,10 @@
 
 #include "command_memory.h"
 #include "commands.h"
-#include "key_prefetch.h"
 #include "object_settings.h"
 #include "propagate.h"
 #include "string_change.h"
+#include "typed_key.h"
 
 /* ---- Values that are HyperLogLogs -------------------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/* string_change.h -- changes strings in place, and converts the ranges that commands of strings take.
+/* string_change.h -- changes strings in place, and converts ranges and bit offsets that are arguments.
  *
  * Runs on: main.
  *
@@ -25,5 +25,10 @@ static inline bool clampRange(long long *from, long long *to, long long len) {
     if (*to >= len) *to = len - 1;
     return *from <= *to;
 }
+
+/* Reads the bit offset in argument `index`. If `width` is not 0, "#N" is the offset of integer N in an array of
+ * integers of `width` bits. Returns false, after an error reply, if it is no number or beyond the longest string
+ * allowed. */
+bool getBitOffsetFromArg(client *c, uint32_t index, unsigned width, uint64_t *out) must_check;
 
 #endif

@@ -15,7 +15,6 @@
 #include "db.h"
 #include "engine_settings.h"
 #include "expire_options.h"
-#include "key_prefetch.h"
 #include "propagate.h"
 #include "string_change.h"
 #include "typed_key.h"

@@ -15,8 +15,8 @@
 
 #include "command_memory.h"
 #include "commands.h"
-#include "key_prefetch.h"
 #include "memory_prefetch.h"
+#include "typed_key.h"
 #include "value_set.h"
 #include "zmalloc.h"
 

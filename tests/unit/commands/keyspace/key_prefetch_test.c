@@ -1,9 +1,9 @@
 /* key_prefetch_test.c -- how many keys each call prefetches.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "key_prefetch.h"
 #include "engine_settings.h"
 #include "string_fixture.h"
+#include "typed_key.h"
 
 TEST(groups_are_as_large_as_the_setting_says) {
     fixtureSetUp();
