@@ -326,36 +326,23 @@ static void addField(client *c, const void *entry, bool keys_only) {
     addReplyHashValue(c, &pair);
 }
 
-void hscanCommand(client *c) {
-    static const scanElements elements = {.hidden = fieldHidden, .parts = 2, .add = addField};
-    uint64_t cursor;
-    scanOptions options;
-    robj *o;
-
-    if (!scanParseCursor(c, 2, &cursor) || !typedKeyRead(c, clientKeyAt(c, 1), OBJ_HASH, &o)) return;
-    if (!o) {
-        addReplyScanCursor(c, 0);
-        addReplyEmptyArray(c);
-        return;
-    }
-    if (!scanParseOptions(c, 3, SCAN_HASH, &options)) return;
-    const dict *table = hashTable(o);
-    if (table) {
-        scanReplyTable(c, table, cursor, &options, &elements);
-        return;
-    }
-    addReplyScanCursor(c, 0);
-    void *len = addReplyDeferredLen(c);
-    long long n = 0;
+static long long addMatching(client *c, const robj *o, const scanOptions *options) {
+    long long found = 0;
     hashIter it;
     hashIterBegin(&it, o);
     for (const hashPair *pair; (pair = hashIterNext(&it));) {
-        if (!scanWants(&options, pair->name)) continue;
-        addPair(c, pair, options.keys_only ? WITH_NAMES : WITH_NAMES | WITH_VALUES);
-        n += options.keys_only ? 1 : 2;
+        if (!scanWants(options, pair->name)) continue;
+        addPair(c, pair, options->keys_only ? WITH_NAMES : WITH_NAMES | WITH_VALUES);
+        found++;
     }
     hashIterEnd(&it);
-    setDeferredArrayLen(c, len, n);
+    return found;
+}
+
+/* HSCAN key cursor [MATCH pattern] [COUNT count] [NOVALUES] */
+void hscanCommand(client *c) {
+    static const scanElements elements = {SCAN_HASH, OBJ_HASH, 2, fieldHidden, addField, addMatching};
+    scanValue(c, &elements);
 }
 
 /* ---- HRANDFIELD -------------------------------------------------------------------------------------------------- */

@@ -3,8 +3,8 @@
  * A call first collects entries from the dict and prefetches them, then filters them. So the cache misses overlap, and
  * expired keys can be deleted, as no walk is in progress then.
  *
- * Not here    the handlers of HSCAN, SSCAN and ZSCAN, and values without a table (the files of their types); how the
- *             cursor works (dict.c).
+ * Not here    how elements of a hash, set or sorted set are added to the reply (the files of the types); how the cursor
+ *             works (dict.c).
  * Threads     main.
  * Cost        about COUNT entries, at most ten times as many buckets.
  * Tests       tests/unit/commands/keyspace/keys_test.c, tests/type/keys.tcl
@@ -15,7 +15,10 @@
 #include "commands.h"
 #include "db_walk.h"
 #include "slice.h"
-#include "reply.h"
+#include "typed_key.h"
+#include "value_hash.h"
+#include "value_set.h"
+#include "value_zset.h"
 #include "zmalloc.h"
 
 #include <errno.h>
@@ -49,7 +52,7 @@ static bool parseCursor(slice text, uint64_t *cursor) {
     return ok;
 }
 
-bool scanParseCursor(client *c, uint32_t index, uint64_t *cursor) {
+static bool getCursorFromArg(client *c, uint32_t index, uint64_t *cursor) {
     if (parseCursor(untilNul(c->argv[index]), cursor)) return true;
     return addReplyError(c, "invalid cursor");
 }
@@ -77,11 +80,7 @@ static bool parseType(client *c, uint32_t index, scanOptions *out) {
     slice name = untilNul(c->argv[index]);
     out->type = typeByName(name);
     if (out->type != -1) return true;
-    sds text = sdsCatSlice(sdsNew("unknown type name '"), name);
-    text = sdsCat(text, "'");
-    addReplyErrorSlice(c, sdsSlice(text));
-    sdsFree(text);
-    return false;
+    return addReplyErrorFormat(c, "unknown type name '%.*s'", (int)name.len, name.ptr);
 }
 
 static bool parseKeysOnly(client *c, scanKind kind, scanKind owner, scanOptions *out) {
@@ -126,7 +125,9 @@ size_t scanStepsMax(const scanOptions *options) {
     return options->count > SIZE_MAX / STEPS_PER_ELEMENT ? SIZE_MAX : options->count * STEPS_PER_ELEMENT;
 }
 
-void addReplyScanCursor(client *c, uint64_t cursor) {
+/* Adds the start of the reply: an array of two, the first element of which is the cursor. The caller adds the array of
+ * elements. */
+static void addReplyScanCursor(client *c, uint64_t cursor) {
     char digits[LONG_STR_SIZE];
     addReplyArrayLen(c, 2);
     addReplyBulk(c, sliceOf(digits, ull2string(digits, cursor)));
@@ -173,6 +174,19 @@ static void scanGather(void *arg, void **ref) {
     g->entries[g->count++] = *ref;
 }
 
+/* Collects entries of the table `d` or, if that is NULL, of the database, and moves the cursor. Returns false, after an
+ * error reply, if there is no memory. */
+static bool gather(client *c, const dict *d, const scanOptions *options, uint64_t *cursor, gathered *g) {
+    size_t steps_max = scanStepsMax(options), steps = 0;
+    gatheredInit(g);
+    do {
+        *cursor = d ? dictScanRead(d, *cursor, scanGather, g) : dbScan(c->db, *cursor, scanGather, g);
+    } while (*cursor && ++steps < steps_max && g->count < options->count && !g->failed);
+    if (!g->failed) return true;
+    gatheredFree(g);
+    return addReplyNoMemory(c);
+}
+
 /* ---- HSCAN, SSCAN, ZSCAN ---- */
 
 static void filterElements(const dict *d, const scanOptions *options, const scanElements *elements, gathered *g) {
@@ -186,23 +200,37 @@ static void filterElements(const dict *d, const scanOptions *options, const scan
     g->count = kept;
 }
 
-void scanReplyTable(client *c, const dict *d, uint64_t cursor, const scanOptions *options,
-                    const scanElements *elements) {
+static void replyTable(client *c, const dict *d, uint64_t cursor, const scanOptions *options,
+                       const scanElements *elements) {
     gathered g;
-    gatheredInit(&g);
-    size_t steps_max = scanStepsMax(options), steps = 0;
-    do {
-        cursor = dictScanRead(d, cursor, scanGather, &g);
-    } while (cursor && ++steps < steps_max && g.count < options->count && !g.failed);
-    if (g.failed) {
-        addReplyNoMemory(c);
-    } else {
-        filterElements(d, options, elements, &g);
-        addReplyScanCursor(c, cursor);
-        addReplyArrayLen(c, (long long)g.count * (options->keys_only ? 1 : elements->parts));
-        for (size_t i = 0; i < g.count; i++) elements->add(c, g.entries[i], options->keys_only);
-    }
+    if (!gather(c, d, options, &cursor, &g)) return;
+    filterElements(d, options, elements, &g);
+    addReplyScanCursor(c, cursor);
+    addReplyArrayLen(c, (long long)g.count * (options->keys_only ? 1 : elements->parts));
+    for (size_t i = 0; i < g.count; i++) elements->add(c, g.entries[i], options->keys_only);
     gatheredFree(&g);
+}
+
+void scanValue(client *c, const scanElements *elements) {
+    uint64_t cursor;
+    robj *o;
+    scanOptions options;
+    if (!getCursorFromArg(c, 2, &cursor) || !typedKeyRead(c, clientKeyAt(c, 1), elements->type, &o)) return;
+    if (!o) {
+        addReplyScanCursor(c, 0);
+        addReplyEmptyArray(c);
+        return;
+    }
+    if (!scanParseOptions(c, 3, elements->kind, &options)) return;
+    const dict *d = o->type == OBJ_HASH ? hashTable(o) : o->type == OBJ_SET ? setTable(o) : zsetTable(o);
+    if (d) {
+        replyTable(c, d, cursor, &options, elements);
+        return;
+    }
+    addReplyScanCursor(c, 0);
+    void *place = addReplyDeferredLen(c);
+    long long found = elements->add_all(c, o, &options);
+    setDeferredArrayLen(c, place, found * (options.keys_only ? 1 : elements->parts));
 }
 
 /* ---- SCAN ---- */
@@ -228,21 +256,12 @@ static void filterKeys(serverDb *db, const scanOptions *options, gathered *g) {
 void scanCommand(client *c) {
     uint64_t cursor;
     scanOptions options;
-    if (!scanParseCursor(c, 1, &cursor) || !scanParseOptions(c, 2, SCAN_KEYS, &options)) return;
-
+    if (!getCursorFromArg(c, 1, &cursor) || !scanParseOptions(c, 2, SCAN_KEYS, &options)) return;
     gathered g;
-    gatheredInit(&g);
-    size_t steps_max = scanStepsMax(&options), steps = 0;
-    do {
-        cursor = dbScan(c->db, cursor, scanGather, &g);
-    } while (cursor && ++steps < steps_max && g.count < options.count && !g.failed);
-    if (g.failed) {
-        addReplyNoMemory(c);
-    } else {
-        filterKeys(c->db, &options, &g);
-        addReplyScanCursor(c, cursor);
-        addReplyArrayLen(c, (long long)g.count);
-        for (size_t i = 0; i < g.count; i++) addReplyBulk(c, objectKey(g.entries[i]));
-    }
+    if (!gather(c, NULL, &options, &cursor, &g)) return;
+    filterKeys(c->db, &options, &g);
+    addReplyScanCursor(c, cursor);
+    addReplyArrayLen(c, (long long)g.count);
+    for (size_t i = 0; i < g.count; i++) addReplyBulk(c, objectKey(g.entries[i]));
     gatheredFree(&g);
 }

@@ -164,12 +164,9 @@ static void setAddEntry(client *c, const void *entry, bool keys_only) {
     addReplyBulk(c, setEntryText(entry));
 }
 
-/* Replies to SSCAN of a set without a table: with all members that match, in one call. */
-static void scanCompact(client *c, const robj *o, const scanOptions *options) {
+static long long addMatching(client *c, const robj *o, const scanOptions *options) {
     long long found = 0;
     char buf[LONG_STR_SIZE];
-    addReplyScanCursor(c, 0);
-    void *place = addReplyDeferredLen(c);
     setIterator it;
     setMember m;
     setIterBegin(&it, o);
@@ -179,24 +176,13 @@ static void scanCompact(client *c, const robj *o, const scanOptions *options) {
         found++;
     }
     setIterEnd(&it);
-    setDeferredArrayLen(c, place, found);
+    return found;
 }
 
 /* SSCAN key cursor [MATCH pattern] [COUNT count] */
 void sscanCommand(client *c) {
-    static const scanElements elements = {.parts = 1, .add = setAddEntry};
-    uint64_t cursor;
-    robj *o;
-    scanOptions options;
-    if (!scanParseCursor(c, 2, &cursor) || !typedKeyRead(c, clientKeyAt(c, 1), OBJ_SET, &o)) return;
-    if (!o) {
-        addReplyScanCursor(c, 0);
-        addReplyEmptyArray(c);
-        return;
-    }
-    if (!scanParseOptions(c, 3, SCAN_SET, &options)) return;
-    if (setIsTable(o)) scanReplyTable(c, setTable(o), cursor, &options, &elements);
-    else scanCompact(c, o, &options);
+    static const scanElements elements = {SCAN_SET, OBJ_SET, 1, NULL, setAddEntry, addMatching};
+    scanValue(c, &elements);
 }
 
 /* ---- SPOP ---- */

@@ -409,41 +409,22 @@ static void zsetAddEntry(client *c, const void *entry, bool members_only) {
         addReplyBulk(c, sliceOf(digits, ld2string(digits, sizeof(digits), zsetEntryScore(entry), false)));
 }
 
-static void addPair(client *c, const zsetElement *e, bool members_only) {
+static long long addMatching(client *c, const robj *o, const scanOptions *options) {
     char digits[DOUBLE_STR_SIZE];
-    addReplyBulk(c, e->member);
-    if (!members_only) addReplyBulk(c, sliceOf(digits, d2string(digits, sizeof(digits), e->score)));
-}
-
-/* Returns all members of a listpack in one call. */
-static void scanListpack(client *c, const robj *o, const scanOptions *options) {
-    addReplyScanCursor(c, 0);
-    void *place = addReplyDeferredLen(c);
     zsetIter it = zsetIterAt(o, 0, false);
     zsetElement e;
-    long long n = 0;
+    long long found = 0;
     while (zsetIterNext(&it, &e)) {
         if (!scanWants(options, e.member)) continue;
-        addPair(c, &e, options->keys_only);
-        n += options->keys_only ? 1 : 2;
+        addReplyBulk(c, e.member);
+        if (!options->keys_only) addReplyBulk(c, sliceOf(digits, d2string(digits, sizeof(digits), e.score)));
+        found++;
     }
-    setDeferredArrayLen(c, place, n);
+    return found;
 }
 
+/* ZSCAN key cursor [MATCH pattern] [COUNT count] [NOSCORES] */
 void zscanCommand(client *c) {
-    static const scanElements elements = {.parts = 2, .add = zsetAddEntry};
-    uint64_t cursor;
-    scanOptions options;
-    robj *o;
-    if (!scanParseCursor(c, 2, &cursor)) return;
-    if (!typedKeyRead(c, clientKeyAt(c, 1), OBJ_ZSET, &o)) return;
-    if (!o) {
-        addReplyScanCursor(c, 0);
-        addReplyEmptyArray(c);
-        return;
-    }
-    if (!scanParseOptions(c, 3, SCAN_ZSET, &options)) return;
-    dict *table = zsetTable(o);
-    if (table) scanReplyTable(c, table, cursor, &options, &elements);
-    else scanListpack(c, o, &options);
+    static const scanElements elements = {SCAN_ZSET, OBJ_ZSET, 2, NULL, zsetAddEntry, addMatching};
+    scanValue(c, &elements);
 }
