@@ -8,6 +8,7 @@
 #include "multi_pop.h"
 
 #include "blocking.h"
+#include "propagate.h"
 #include "typed_key.h"
 
 #include <limits.h>
@@ -28,6 +29,21 @@ syntax:
     return addReplySyntaxError(c);
 }
 
+/* Pops at most `max` elements, and replies with the key's name and a list of them. If `max` is 0 it pops one, and
+ * replies as BLPOP does, without a list. */
+static void popFrom(client *c, const popKind *kind, hashedKey key, robj *o, bool at_second, size_t max) {
+    size_t count = kind->count(o), n = max == 0 ? 1 : max < count ? max : count;
+    if (propagateInstead(c, kind->commands[at_second])) {
+        propagateArg(key.name);
+        if (max) propagateNumber((long long)n);
+        propagateDone();
+    }
+    addReplyArrayLen(c, max ? 2 : kind->parts);
+    addReplyBulk(c, key.name);
+    if (max) addReplyArrayLen(c, (long long)n);
+    kind->pop(c, key, o, at_second, n, max != 0);
+}
+
 /* Pops from the first of `keys` keys that exists. Returns false if none exists; true also after an error reply. */
 static bool popFirst(client *c, const popKind *kind, uint32_t first, uint32_t keys, bool at_second, size_t count) {
     for (uint32_t i = first; i < first + keys; i++) {
@@ -35,7 +51,7 @@ static bool popFirst(client *c, const popKind *kind, uint32_t first, uint32_t ke
         robj *o;
         if (!typedKeyWrite(c, key, kind->type, &o)) return true;
         if (!o) continue;
-        kind->pop(c, key, o, at_second, count);
+        popFrom(c, kind, key, o, at_second, count);
         return true;
     }
     return false;

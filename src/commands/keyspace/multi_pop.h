@@ -12,10 +12,12 @@
 /* Describes how values of one type are popped. */
 typedef struct popKind {
     objectTypeId type;
-    const char *ends[2]; /* the words for the two ends of a value */
-    /* Pops at most `count` elements from the end `at_second`, propagates that, and replies with the key's name and the
-     * elements. If `count` is 0 it pops one, and replies as BLPOP does, without a list of elements. */
-    void (*pop)(client *c, hashedKey key, robj *o, bool at_second, size_t count);
+    const char *ends[2];     /* the words for the two ends of a value */
+    const char *commands[2]; /* "NAME key [count]", which pop from these ends and are propagated */
+    long long parts;         /* elements of the reply of firstPopBlocking(): 2 for key and element */
+    size_t (*count)(const robj *o);
+    /* Adds `n` elements from the end `at_second` to the reply and removes them. `nested`: within a list of elements. */
+    void (*pop)(client *c, hashedKey key, robj *o, bool at_second, size_t n, bool nested);
 } popKind;
 
 /* Runs LMPOP or ZMPOP: numkeys key [key ...] END [COUNT count] */

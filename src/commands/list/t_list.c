@@ -23,7 +23,9 @@ static void addReplyElement(client *c, const listpackValue *v) {
     else addReplyBulkLongLong(c, v->num);
 }
 
-void addReplyListRange(client *c, const robj *o, size_t from, size_t n, bool backward) {
+/* Adds `n` elements to the reply, from index `from` on, in the direction of the tail or, if `backward`, of the head.
+ * The caller makes sure that they exist. */
+static void addReplyListRange(client *c, const robj *o, size_t from, size_t n, bool backward) {
     valueListIter it;
     const uint8_t *lp, *at;
     slice plain;
@@ -43,10 +45,15 @@ static void tellTaken(client *c, hashedKey key, robj *o, size_t n, const char *e
     else valueListShrink(o);
 }
 
-void listTakeElements(client *c, hashedKey key, robj *o, listEnd end, size_t n, const char *event) {
+void listTakePopped(client *c, hashedKey key, robj *o, listEnd end, size_t n) {
     bool all = n == valueListCount(o);
     if (!all) valueListDrop(o, end, n);
-    tellTaken(c, key, o, n, event, all);
+    tellTaken(c, key, o, n, listPopEvent(end), all);
+}
+
+void listPop(client *c, hashedKey key, robj *o, listEnd end, size_t n) {
+    addReplyListRange(c, o, end == LIST_HEAD ? 0 : valueListCount(o) - 1, n, end == LIST_TAIL);
+    listTakePopped(c, key, o, end, n);
 }
 
 /* Converts start and end, which count from the tail if negative, to a range within the list. Returns its length, and
@@ -102,16 +109,14 @@ static void popOne(client *c, hashedKey key, robj *o, listEnd end) {
     slice value = valueListEnd(o, end, digits);
     if (value.len >= COMMAND_MEMORY_LARGE && !commandMemoryReserve(c, 2 * value.len)) return; /* for the reply */
     addReplyBulk(c, value);
-    listTakeElements(c, key, o, end, 1, end == LIST_HEAD ? "lpop" : "rpop");
+    listTakePopped(c, key, o, end, 1);
 }
 
 static void popSeveral(client *c, hashedKey key, robj *o, listEnd end, size_t n) {
     size_t count = valueListCount(o);
     if (n > count) n = count;
     addReplyArrayLen(c, (long long)n);
-    if (n == 0) return;
-    addReplyListRange(c, o, end == LIST_HEAD ? 0 : count - 1, n, end == LIST_TAIL);
-    listTakeElements(c, key, o, end, n, end == LIST_HEAD ? "lpop" : "rpop");
+    if (n) listPop(c, key, o, end, n);
 }
 
 /* LPOP key [count] */

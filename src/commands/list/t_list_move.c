@@ -29,8 +29,6 @@ static bool endFromArg(client *c, uint32_t index, listEnd *end) {
 
 static const char *pushEvent(listEnd end) { return end == LIST_HEAD ? "lpush" : "rpush"; }
 
-static const char *popEvent(listEnd end) { return end == LIST_HEAD ? "lpop" : "rpop"; }
-
 /* Moves an element from one end of a list to an end of the same list. */
 static void rotate(client *c, hashedKey key, robj *o, listEnd from_end, listEnd to_end) {
     char digits[LONG_STR_SIZE];
@@ -40,7 +38,7 @@ static void rotate(client *c, hashedKey key, robj *o, listEnd from_end, listEnd 
     valueListPush(o, to_end, &text, 1);
     keyEvent(c, key, NOTIFY_LIST, pushEvent(to_end)); /* a part of the change that is reported below */
     addReplyBulk(c, text);
-    keyChanged(c, key, NOTIFY_LIST, popEvent(from_end), 1);
+    keyChanged(c, key, NOTIFY_LIST, listPopEvent(from_end), 1);
     valueListShrink(o);
     sdsFree(value);
 }
@@ -79,7 +77,7 @@ static void moveGeneric(client *c, listEnd from_end, listEnd to_end, const int64
     if (comes) dbAddTake(c->db, target, to);
     keyChanged(c, to, NOTIFY_LIST, pushEvent(to_end), 0);
     addReplyBulk(c, value);
-    listTakeElements(c, from, source, from_end, 1, popEvent(from_end));
+    listTakePopped(c, from, source, from_end, 1);
 }
 
 /* LMOVE source destination LEFT|RIGHT LEFT|RIGHT */
@@ -105,26 +103,12 @@ void brpoplpushCommand(client *c) {
 
 /* ---- LMPOP, BLPOP, BRPOP ----------------------------------------------------------------------------------------- */
 
-/* Propagates LPOP or RPOP; without a count if `count` is 0. */
-static void propagatePop(const client *c, slice key, listEnd end, size_t count) {
-    if (!propagateInstead(c, end == LIST_HEAD ? "LPOP" : "RPOP")) return;
-    propagateArg(key);
-    if (count) propagateNumber((long long)count);
-    propagateDone();
+static void popFrom(client *c, hashedKey key, robj *o, bool at_tail, size_t n, bool nested) {
+    unused(nested);
+    listPop(c, key, o, at_tail ? LIST_TAIL : LIST_HEAD, n);
 }
 
-static void popFrom(client *c, hashedKey key, robj *o, bool at_tail, size_t n) {
-    listEnd end = at_tail ? LIST_TAIL : LIST_HEAD;
-    size_t count = valueListCount(o), popped = n == 0 ? 1 : n < count ? n : count;
-    propagatePop(c, key.name, end, n ? popped : 0);
-    addReplyArrayLen(c, 2);
-    addReplyBulk(c, key.name);
-    if (n) addReplyArrayLen(c, (long long)popped);
-    addReplyListRange(c, o, end == LIST_HEAD ? 0 : count - 1, popped, end == LIST_TAIL);
-    listTakeElements(c, key, o, end, popped, popEvent(end));
-}
-
-static const popKind of_list = {OBJ_LIST, {"left", "right"}, popFrom};
+static const popKind of_list = {OBJ_LIST, {"left", "right"}, {"LPOP", "RPOP"}, 2, valueListCount, popFrom};
 
 void lmpopCommand(client *c) { multiPop(c, &of_list); }
 

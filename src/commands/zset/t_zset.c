@@ -13,7 +13,6 @@
 #include "commands.h"
 #include "memory_prefetch.h"
 #include "multi_pop.h"
-#include "propagate.h"
 #include "rng.h"
 #include "random_reply.h"
 #include "scan.h"
@@ -255,25 +254,7 @@ void zpopminCommand(client *c) { popGeneric(c, false); }
 
 void zpopmaxCommand(client *c) { popGeneric(c, true); }
 
-/* Propagates ZPOPMIN or ZPOPMAX; without a count if `count` is 0. */
-static void propagatePop(const client *c, slice key, bool highest, size_t count) {
-    if (!propagateInstead(c, highest ? "ZPOPMAX" : "ZPOPMIN")) return;
-    propagateArg(key);
-    if (count) propagateNumber((long long)count);
-    propagateDone();
-}
-
-/* The pop function of multi_pop.h. */
-static void popOfFirst(client *c, hashedKey key, robj *o, bool highest, size_t wanted) {
-    size_t count = wanted < zsetCount(o) ? wanted : zsetCount(o);
-    addReplyArrayLen(c, wanted ? 2 : 3);
-    addReplyBulk(c, key.name);
-    if (wanted) addReplyArrayLen(c, (long long)count);
-    propagatePop(c, key.name, highest, count);
-    popFrom(c, key, o, highest, wanted ? count : 1, wanted != 0);
-}
-
-static const popKind of_zset = {OBJ_ZSET, {"min", "max"}, popOfFirst};
+static const popKind of_zset = {OBJ_ZSET, {"min", "max"}, {"ZPOPMIN", "ZPOPMAX"}, 3, zsetCount, popFrom};
 
 void zmpopCommand(client *c) { multiPop(c, &of_zset); }
 
