@@ -487,7 +487,7 @@ static void storeTake(client *c, const sortOptions *opts, bool unsure, robj *lis
         keyChanged(c, key, NOTIFY_LIST, "sortstore", count);
     } else {
         objectFree(list);
-        if (dbDelete(c->db, key)) keyChanged(c, key, NOTIFY_GENERIC, "del", 1);
+        deleteAndReport(c, key);
     }
     addReplyLongLong(c, count);
 }

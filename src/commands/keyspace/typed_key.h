@@ -37,6 +37,11 @@ static inline robj *typedKeyWriteOrReply(client *c, hashedKey key, objectTypeId 
     return o;
 }
 
+/* Deletes a key if it is present, and reports that: for commands that store an empty result. */
+static inline void deleteAndReport(client *c, hashedKey key) {
+    if (dbDelete(c->db, key)) keyChanged(c, key, NOTIFY_GENERIC, "del", 1);
+}
+
 /* Deletes a key whose value a change has left empty. The caller has reported that change. */
 static inline void deleteEmptied(client *c, hashedKey key) {
     dbDelete(c->db, key);

@@ -172,7 +172,7 @@ static void combine(client *c, bitsOperation operation, uint32_t count, slice *s
 
     if (!lookUpSources(c, count, sources, room, &len)) return;
     if (len == 0) {
-        if (dbDelete(c->db, to)) keyChanged(c, to, NOTIFY_GENERIC, "del", 1);
+        deleteAndReport(c, to);
         addReplyZero(c);
         return;
     }

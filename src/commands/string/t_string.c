@@ -62,12 +62,6 @@ static void storeOnlyKey(client *c, hashedKey key, uint32_t value_arg, int64_t w
     storeEntryTake(c, key, entry, when_ms, keep_ttl);
 }
 
-/* Deletes a key that exists, and reports that. */
-static void deleteKey(client *c, hashedKey key) {
-    dbDelete(c->db, key);
-    keyChanged(c, key, NOTIFY_GENERIC, "del", 1);
-}
-
 /* Reports a value that was changed in place. */
 static void valueChanged(client *c, hashedKey key, const char *event) { keyChanged(c, key, NOTIFY_STRING, event, 1); }
 
@@ -154,7 +148,7 @@ void getdelCommand(client *c) {
     robj *o = typedKeyReadOrReply(c, key, OBJ_STRING, addReplyNull);
     if (!o) return;
     addReplyBulkObject(c, o);
-    deleteKey(c, key);
+    deleteAndReport(c, key);
     propagateKey(c, "DEL");
 }
 
@@ -284,7 +278,7 @@ void delifeqCommand(client *c) {
         addReplyZero(c);
         return;
     }
-    deleteKey(c, key);
+    deleteAndReport(c, key);
     propagateKey(c, "DEL");
     addReplyOne(c);
 }

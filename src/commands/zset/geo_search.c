@@ -392,7 +392,7 @@ static void geoSearchStore(client *c, const searchCommand *cmd, const geoSearch 
     size_t bytes = 0;
 
     if (list->kept.count == 0) {
-        if (dbDelete(c->db, key)) keyChanged(c, key, NOTIFY_GENERIC, "del", 1);
+        deleteAndReport(c, key);
         addReplyZero(c);
         return;
     }

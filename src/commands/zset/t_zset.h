@@ -48,7 +48,7 @@ static inline void zsetStoreBuilt(client *c, hashedKey key, zsetBuilder *b, cons
         keyChanged(c, key, NOTIFY_ZSET, event, 1);
     } else {
         zsetBuildDrop(b);
-        if (dbDelete(c->db, key)) keyChanged(c, key, NOTIFY_GENERIC, "del", 1);
+        deleteAndReport(c, key);
     }
     addReplyLongLong(c, (long long)count);
 }
