@@ -302,67 +302,156 @@ static void storeResultTake(client *c, hashedKey key, robj *result, const char *
         return;
     }
     if (result) objectFree(result);
-    if (dbDelete(c->db, key)) keyChanged(c, key, NOTIFY_GENERIC, "del", 1);
+    deleteAndReport(c, key);
     addReplyZero(c);
 }
 
-/* ---- SINTER ---- */
+/* ---- Intersection, union, difference ---- */
 
-/* Reads the next members of the first set, at most `most`, and keeps those that all others have. Returns false at the
- * end. */
-static bool interNext(memberBatch *b, const inputSets *in, setIterator *it, size_t most) {
+/* Reads the next members of the first set, at most `most`, and keeps those that all other sets have or, if `present` is
+ * false, those that no other set has. Returns false at the end. */
+static bool nextSelected(memberBatch *b, const inputSets *in, setIterator *it, size_t most, bool present) {
     if (!batchFillUpTo(b, it, most)) return false;
     for (uint32_t i = 1; i < in->count && b->count; i++)
-        if (in->sets[i] != in->sets[0]) batchFilter(b, in->sets[i], true);
+        if (in->sets[i] != in->sets[0]) batchFilter(b, in->sets[i], present);
     return true;
 }
 
-/* SINTER key [key ...] */
-void sinterCommand(client *c) {
-    inputSets in;
-    memberBatch b;
-    if (!inputsRead(c, 1, c->argc - 1, &in)) return;
-    if (in.missing) {
-        addReplySetLen(c, 0);
-    } else {
-        long long found = 0;
+/* Replies with those members. */
+static void replySelected(client *c, memberBatch *b, const inputSets *in, bool present) {
+    long long found = 0;
+    setIterator it;
+    void *place = addReplyDeferredLen(c);
+    setIterBegin(&it, in->sets[0]);
+    while (!replyIsOver(c) && nextSelected(b, in, &it, BATCH, present)) {
+        batchReply(c, b);
+        found += (long long)b->count;
+    }
+    setIterEnd(&it);
+    setDeferredSetLen(c, place, found);
+}
+
+/* Returns a new set of those members, with the given encoding as long as they fit it. */
+static robj *selectedResult(memberBatch *b, slice key, const inputSets *in, bool present, int encoding) {
+    robj *result = setCreateCompact(key, encoding);
+    setIterator it;
+    setIterBegin(&it, in->sets[0]);
+    while (nextSelected(b, in, &it, BATCH, present)) batchAdd(b, result, true);
+    setIterEnd(&it);
+    return result;
+}
+
+static robj *interResult(memberBatch *b, slice key, const inputSets *in) {
+    bool from_intset = in->sets[0]->encoding == OBJ_ENC_INTSET;
+    robj *result = selectedResult(b, key, in, true, from_intset ? OBJ_ENC_INTSET : OBJ_ENC_LISTPACK);
+    if (!from_intset) setSettle(result);
+    return result;
+}
+
+static robj *unionResult(memberBatch *b, slice key, const inputSets *in) {
+    const robj *largest = in->sets[0];
+    for (uint32_t i = 1; i < in->count; i++)
+        if (setSize(in->sets[i]) > setSize(largest)) largest = in->sets[i];
+    robj *result = createResult(key, largest);
+    for (uint32_t i = 0; i < in->count; i++) addAll(b, result, in->sets[i], i == 0);
+    return result;
+}
+
+static void unionByLookup(client *c, memberBatch *b, const inputSets *in) {
+    long long found = 0;
+    void *place = addReplyDeferredLen(c);
+    for (uint32_t i = 0; i < in->count && !replyIsOver(c); i++) {
         setIterator it;
-        sortInputs(&in);
-        void *place = addReplyDeferredLen(c);
-        setIterBegin(&it, in.sets[0]);
-        while (!replyIsOver(c) && interNext(&b, &in, &it, BATCH)) {
-            batchReply(c, &b);
-            found += (long long)b.count;
+        setIterBegin(&it, in->sets[i]);
+        while (!replyIsOver(c) && batchFill(b, &it)) {
+            for (uint32_t before = 0; before < i && b->count; before++) batchFilter(b, in->sets[before], false);
+            batchReply(c, b);
+            found += (long long)b->count;
         }
         setIterEnd(&it);
-        setDeferredSetLen(c, place, found);
+    }
+    setDeferredSetLen(c, place, found);
+}
+
+/* Returns whether looking up the members of the first set in the others is less work than building a result. Half of
+ * the lookups are assumed to be saved, because a member is found in an earlier set. */
+static bool diffByLookup(const inputSets *in) {
+    size_t lookups = setSize(in->sets[0]) * in->count / 2, moves = 0;
+    for (uint32_t i = 0; i < in->count; i++) moves += setSize(in->sets[i]);
+    return lookups <= moves;
+}
+
+static robj *diffResult(memberBatch *b, slice key, const inputSets *in) {
+    if (diffByLookup(in)) return selectedResult(b, key, in, false, OBJ_ENC_INTSET);
+    robj *result = createResult(key, in->sets[0]);
+    addAll(b, result, in->sets[0], true);
+    for (uint32_t i = 1; i < in->count && setSize(result); i++) removeAll(b, result, in->sets[i]);
+    return result;
+}
+
+/* Returns true if the difference is empty and that can be seen without looking at members. */
+static bool diffIsEmpty(const inputSets *in) {
+    if (in->first_missing || in->count == 0) return true;
+    for (uint32_t i = 1; i < in->count; i++)
+        if (in->sets[i] == in->sets[0]) return true;
+    return false;
+}
+
+/* ---- The commands ---- */
+
+typedef enum { OP_INTER, OP_UNION, OP_DIFF } setOperation;
+
+static robj *resultOf(memberBatch *b, setOperation op, slice key, const inputSets *in) {
+    if (op == OP_INTER) return interResult(b, key, in);
+    return op == OP_UNION ? unionResult(b, key, in) : diffResult(b, key, in);
+}
+
+/* Replies with the result if that is no more work than building it. Returns false if it is to be built first. */
+static bool replyByLookup(client *c, memberBatch *b, setOperation op, const inputSets *in) {
+    if (op == OP_UNION && in->count > UNION_BY_LOOKUP_MAX) return false;
+    if (op == OP_DIFF && !diffByLookup(in)) return false;
+    if (op == OP_UNION) unionByLookup(c, b, in);
+    else replySelected(c, b, in, op == OP_INTER);
+    return true;
+}
+
+/* Runs a command whose sets are the keys from argument `first` on. `event` is that of a command that stores the result
+ * at its first key; else NULL. */
+static void algebraGeneric(client *c, setOperation op, uint32_t first, const char *event) {
+    inputSets in;
+    memberBatch b;
+    if (!inputsRead(c, first, c->argc - first, &in)) return;
+    bool empty = op == OP_INTER ? in.missing : op == OP_UNION ? in.count == 0 : diffIsEmpty(&in);
+    if (op == OP_INTER && !empty) sortInputs(&in);
+    if (empty && event) {
+        storeResultTake(c, clientKeyAt(c, 1), NULL, event);
+    } else if (empty) {
+        addReplySetLen(c, 0);
+    } else if ((event || !replyByLookup(c, &b, op, &in)) && reserveResult(c, &in, op == OP_UNION ? in.count : 1)) {
+        robj *result = resultOf(&b, op, event ? c->argv[1] : sliceOf(NULL, 0), &in);
+        if (event) {
+            storeResultTake(c, clientKeyAt(c, 1), result, event);
+        } else {
+            replyAll(c, &b, result);
+            lazyfreeObject(result);
+        }
     }
     inputsFree(&in);
 }
 
+/* SINTER key [key ...] */
+void sinterCommand(client *c) { algebraGeneric(c, OP_INTER, 1, NULL); }
+
 /* SINTERSTORE destination key [key ...] */
-void sinterstoreCommand(client *c) {
-    inputSets in;
-    memberBatch b;
-    hashedKey key = clientKeyAt(c, 1);
-    if (!inputsRead(c, 2, c->argc - 2, &in)) return;
-    if (in.missing) {
-        storeResultTake(c, key, NULL, "sinterstore");
-    } else {
-        sortInputs(&in);
-        if (reserveResult(c, &in, 1)) {
-            bool from_intset = in.sets[0]->encoding == OBJ_ENC_INTSET;
-            robj *result = setCreateCompact(key.name, from_intset ? OBJ_ENC_INTSET : OBJ_ENC_LISTPACK);
-            setIterator it;
-            setIterBegin(&it, in.sets[0]);
-            while (interNext(&b, &in, &it, BATCH)) batchAdd(&b, result, true);
-            setIterEnd(&it);
-            if (!from_intset) setSettle(result);
-            storeResultTake(c, key, result, "sinterstore");
-        }
-    }
-    inputsFree(&in);
-}
+void sinterstoreCommand(client *c) { algebraGeneric(c, OP_INTER, 2, "sinterstore"); }
+
+void sunionCommand(client *c) { algebraGeneric(c, OP_UNION, 1, NULL); }
+
+void sunionstoreCommand(client *c) { algebraGeneric(c, OP_UNION, 2, "sunionstore"); }
+
+void sdiffCommand(client *c) { algebraGeneric(c, OP_DIFF, 1, NULL); }
+
+void sdiffstoreCommand(client *c) { algebraGeneric(c, OP_DIFF, 2, "sdiffstore"); }
 
 /* Parses LIMIT of SINTERCARD, from argument `at` on. Returns false after an error reply. */
 static bool parseLimit(client *c, uint32_t at, long long *limit) {
@@ -392,148 +481,12 @@ void sintercardCommand(client *c) {
         setIterBegin(&it, in.sets[0]);
         /* A small limit may be reached with few members, so batches begin small and grow. */
         size_t most = limit && limit < BATCH ? (size_t)limit : BATCH;
-        while ((limit == 0 || found < limit) && interNext(&b, &in, &it, most)) {
+        while ((limit == 0 || found < limit) && nextSelected(&b, &in, &it, most, true)) {
             found += (long long)b.count;
             most = most < BATCH / 2 ? 2 * most : BATCH;
         }
         setIterEnd(&it);
     }
     addReplyLongLong(c, limit && found > limit ? limit : found);
-    inputsFree(&in);
-}
-
-/* ---- SUNION ---- */
-
-static robj *unionResult(memberBatch *b, slice key, const inputSets *in) {
-    const robj *largest = in->sets[0];
-    for (uint32_t i = 1; i < in->count; i++)
-        if (setSize(in->sets[i]) > setSize(largest)) largest = in->sets[i];
-    robj *result = createResult(key, largest);
-    for (uint32_t i = 0; i < in->count; i++) addAll(b, result, in->sets[i], i == 0);
-    return result;
-}
-
-static void unionByLookup(client *c, memberBatch *b, const inputSets *in) {
-    long long found = 0;
-    void *place = addReplyDeferredLen(c);
-    for (uint32_t i = 0; i < in->count && !replyIsOver(c); i++) {
-        setIterator it;
-        setIterBegin(&it, in->sets[i]);
-        while (!replyIsOver(c) && batchFill(b, &it)) {
-            for (uint32_t before = 0; before < i && b->count; before++) batchFilter(b, in->sets[before], false);
-            batchReply(c, b);
-            found += (long long)b->count;
-        }
-        setIterEnd(&it);
-    }
-    setDeferredSetLen(c, place, found);
-}
-
-/* SUNION key [key ...] */
-void sunionCommand(client *c) {
-    inputSets in;
-    memberBatch b;
-    if (!inputsRead(c, 1, c->argc - 1, &in)) return;
-    if (in.count <= UNION_BY_LOOKUP_MAX) {
-        unionByLookup(c, &b, &in);
-    } else if (reserveResult(c, &in, in.count)) {
-        robj *result = unionResult(&b, sliceOf(NULL, 0), &in);
-        replyAll(c, &b, result);
-        lazyfreeObject(result);
-    }
-    inputsFree(&in);
-}
-
-/* SUNIONSTORE destination key [key ...] */
-void sunionstoreCommand(client *c) {
-    inputSets in;
-    memberBatch b;
-    hashedKey key = clientKeyAt(c, 1);
-    if (!inputsRead(c, 2, c->argc - 2, &in)) return;
-    if (in.count == 0) storeResultTake(c, key, NULL, "sunionstore");
-    else if (reserveResult(c, &in, in.count)) storeResultTake(c, key, unionResult(&b, key.name, &in), "sunionstore");
-    inputsFree(&in);
-}
-
-/* ---- SDIFF ---- */
-
-/* Returns whether looking up the members of the first set in the others is less work than building a result. Half of
- * the lookups are assumed to be saved, because a member is found in an earlier set. */
-static bool diffByLookup(const inputSets *in) {
-    size_t lookups = setSize(in->sets[0]) * in->count / 2, moves = 0;
-    for (uint32_t i = 0; i < in->count; i++) moves += setSize(in->sets[i]);
-    return lookups <= moves;
-}
-
-static bool diffNext(memberBatch *b, const inputSets *in, setIterator *it) {
-    if (!batchFill(b, it)) return false;
-    for (uint32_t i = 1; i < in->count && b->count; i++) batchFilter(b, in->sets[i], false);
-    return true;
-}
-
-/* Builds a result of all of the first set, and removes the members of each other set from it. */
-static robj *diffResult(memberBatch *b, slice key, const inputSets *in) {
-    robj *result = createResult(key, in->sets[0]);
-    addAll(b, result, in->sets[0], true);
-    for (uint32_t i = 1; i < in->count && setSize(result); i++) removeAll(b, result, in->sets[i]);
-    return result;
-}
-
-/* Returns true if the difference is empty and that can be seen without looking at members. */
-static bool diffIsEmpty(const inputSets *in) {
-    if (in->first_missing || in->count == 0) return true;
-    for (uint32_t i = 1; i < in->count; i++)
-        if (in->sets[i] == in->sets[0]) return true;
-    return false;
-}
-
-static void diffReply(client *c, memberBatch *b, const inputSets *in) {
-    long long found = 0;
-    setIterator it;
-    void *place = addReplyDeferredLen(c);
-    setIterBegin(&it, in->sets[0]);
-    while (!replyIsOver(c) && diffNext(b, in, &it)) {
-        batchReply(c, b);
-        found += (long long)b->count;
-    }
-    setIterEnd(&it);
-    setDeferredSetLen(c, place, found);
-}
-
-/* SDIFF key [key ...] */
-void sdiffCommand(client *c) {
-    inputSets in;
-    memberBatch b;
-    if (!inputsRead(c, 1, c->argc - 1, &in)) return;
-    if (diffIsEmpty(&in)) {
-        addReplySetLen(c, 0);
-    } else if (diffByLookup(&in)) {
-        diffReply(c, &b, &in);
-    } else if (reserveResult(c, &in, 1)) {
-        robj *result = diffResult(&b, sliceOf(NULL, 0), &in);
-        replyAll(c, &b, result);
-        lazyfreeObject(result);
-    }
-    inputsFree(&in);
-}
-
-static robj *diffStored(memberBatch *b, slice key, const inputSets *in) {
-    if (!diffByLookup(in)) return diffResult(b, key, in);
-    robj *result = setCreateCompact(key, OBJ_ENC_INTSET);
-    setIterator it;
-    setIterBegin(&it, in->sets[0]);
-    while (diffNext(b, in, &it)) batchAdd(b, result, true);
-    setIterEnd(&it);
-    return result;
-}
-
-/* SDIFFSTORE destination key [key ...] */
-void sdiffstoreCommand(client *c) {
-    inputSets in;
-    memberBatch b;
-    hashedKey key = clientKeyAt(c, 1);
-    if (!inputsRead(c, 2, c->argc - 2, &in)) return;
-    if (diffIsEmpty(&in)) storeResultTake(c, key, NULL, "sdiffstore");
-    else if (reserveResult(c, &in, 1)) storeResultTake(c, key, diffStored(&b, key.name, &in), "sdiffstore");
     inputsFree(&in);
 }
