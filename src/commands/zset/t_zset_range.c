@@ -148,7 +148,7 @@ void zremrangebylexCommand(client *c) { removeGeneric(c, BY_LEX, "zremrangebylex
 
 /* The options after the bounds. */
 typedef struct rangeOptions {
-    bool kind_given, reverse_given; /* ZRANGE, ZRANGESTORE: BYSCORE, BYLEX, REV are allowed */
+    bool has_kinds; /* ZRANGE, ZRANGESTORE: BYSCORE, BYLEX, REV are allowed */
     bool may_have_scores;
     bool with_scores, limited;
     long long offset, count;
@@ -165,24 +165,21 @@ static bool parseRangeOptions(client *c, uint32_t at, rangeSpec *spec, rangeOpti
             if (!getLongLongFromArg(c, at + 2, &out->count, NULL)) return false;
             out->limited = true;
             at += 2;
-        } else if (out->reverse_given && sliceIs(word, "rev")) {
+        } else if (out->has_kinds && sliceIs(word, "rev")) {
             spec->reverse = true;
-        } else if (out->kind_given && spec->kind == BY_RANK && sliceIs(word, "bylex")) {
+        } else if (out->has_kinds && spec->kind == BY_RANK && sliceIs(word, "bylex")) {
             spec->kind = BY_LEX;
-        } else if (out->kind_given && spec->kind == BY_RANK && sliceIs(word, "byscore")) {
+        } else if (out->has_kinds && spec->kind == BY_RANK && sliceIs(word, "byscore")) {
             spec->kind = BY_SCORE;
         } else {
             return addReplySyntaxError(c);
         }
     }
-    if (out->limited && out->count != -1 && spec->kind == BY_RANK) {
-        addReplyError(c, "syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX");
-    } else if (out->with_scores && spec->kind == BY_LEX) {
-        addReplyError(c, "syntax error, WITHSCORES not supported in combination with BYLEX");
-    } else {
-        return true;
-    }
-    return false;
+    if (out->limited && out->count != -1 && spec->kind == BY_RANK)
+        return addReplyError(c, "syntax error, LIMIT is only supported in combination with either BYSCORE or BYLEX");
+    if (out->with_scores && spec->kind == BY_LEX)
+        return addReplyError(c, "syntax error, WITHSCORES not supported in combination with BYLEX");
+    return true;
 }
 
 /* Parses the arguments from `at` on: two bounds, then options. Returns false after an error reply. */
@@ -209,43 +206,32 @@ static void replyRange(client *c, const robj *o, zsetRanks ranks, bool reverse, 
         addReplyMember(c, e.member, e.score, with_scores);
 }
 
-static void rangeGeneric(client *c, rangeSpec spec, rangeOptions options) {
+static void rangeGeneric(client *c, rangeKind kind, bool reverse, bool has_kinds) {
+    rangeSpec spec = {.kind = kind, .reverse = reverse};
+    rangeOptions options = {.has_kinds = has_kinds, .may_have_scores = true};
     robj *o;
-    options.may_have_scores = true;
     if (!parseRange(c, 2, &spec, &options)) return;
     if (!typedKeyRead(c, clientKeyAt(c, 1), OBJ_ZSET, &o)) return;
     if (o) replyRange(c, o, rangeInSet(o, &spec, &options), spec.reverse, options.with_scores);
     else addReplyEmptyArray(c);
 }
 
-void zrangeCommand(client *c) {
-    rangeGeneric(c, (rangeSpec){.kind = BY_RANK}, (rangeOptions){.kind_given = true, .reverse_given = true});
-}
+void zrangeCommand(client *c) { rangeGeneric(c, BY_RANK, false, true); }
 
-void zrevrangeCommand(client *c) {
-    rangeGeneric(c, (rangeSpec){.kind = BY_RANK, .reverse = true}, (rangeOptions){.kind_given = false});
-}
+void zrevrangeCommand(client *c) { rangeGeneric(c, BY_RANK, true, false); }
 
-void zrangebyscoreCommand(client *c) {
-    rangeGeneric(c, (rangeSpec){.kind = BY_SCORE}, (rangeOptions){.kind_given = false});
-}
+void zrangebyscoreCommand(client *c) { rangeGeneric(c, BY_SCORE, false, false); }
 
-void zrevrangebyscoreCommand(client *c) {
-    rangeGeneric(c, (rangeSpec){.kind = BY_SCORE, .reverse = true}, (rangeOptions){.kind_given = false});
-}
+void zrevrangebyscoreCommand(client *c) { rangeGeneric(c, BY_SCORE, true, false); }
 
-void zrangebylexCommand(client *c) {
-    rangeGeneric(c, (rangeSpec){.kind = BY_LEX}, (rangeOptions){.kind_given = false});
-}
+void zrangebylexCommand(client *c) { rangeGeneric(c, BY_LEX, false, false); }
 
-void zrevrangebylexCommand(client *c) {
-    rangeGeneric(c, (rangeSpec){.kind = BY_LEX, .reverse = true}, (rangeOptions){.kind_given = false});
-}
+void zrevrangebylexCommand(client *c) { rangeGeneric(c, BY_LEX, true, false); }
 
 /* ZRANGESTORE copies the members before it replaces the destination, which may be the source. */
 void zrangestoreCommand(client *c) {
     rangeSpec spec = {.kind = BY_RANK};
-    rangeOptions options = {.kind_given = true, .reverse_given = true};
+    rangeOptions options = {.has_kinds = true};
     zsetBuilder b;
     zsetRanks ranks = {0, 0};
     robj *o;
