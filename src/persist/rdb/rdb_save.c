@@ -43,6 +43,7 @@ typedef struct saving {
     size_t keys;
     int use_flags; /* MAXMEMORY_FLAG_...: write idle times or frequencies */
     bool delayed;
+    bool too_new; /* a value does not exist in the version that is written */
 } saving;
 
 rdbSaveOptions rdbSaveDefaults(void) {
@@ -106,17 +107,16 @@ static void writeUse(const saving *s, const robj *o) {
 }
 
 /* Returns true, and fails the save, if the older version that is to be written cannot represent the value. */
-static bool isTooNew(const saving *s, const robj *o) {
+static bool isTooNew(saving *s, const robj *o) {
     if (likely(!s->options->version) || rdbTypeOf(o) < RDB_TYPE_HASH_2) return false;
     slice key = objectKey(o);
     if (s->options->hide_user_data) key = sliceStr("*redacted*");
     serverLog(LL_WARNING, "Can't store key '%.*s' in RDB version %u", (int)key.len, key.ptr, s->options->version);
-    s->out->failed = true;
-    errno = EINVAL;
+    s->too_new = s->out->failed = true;
     return true;
 }
 
-static void writeEntry(const saving *s, const robj *o) {
+static void writeEntry(saving *s, const robj *o) {
     if (unlikely(s->options->as_commands)) {
         s->options->as_commands->key(s->out, o);
         return;
@@ -188,7 +188,9 @@ static void writeDb(saving *s, serverDb *db) {
     debugAssert(s->out->failed || s->keys - before == figures.keys); /* as many as the file has announced */
 }
 
-static void writeDataset(rdbWriter *out, const rdbSaveOptions *options) {
+/* Returns false with errno if a value does not exist in the version that is written. Errors of the output are kept in
+ * `out`, for the caller that flushes it. */
+static bool writeDataset(rdbWriter *out, const rdbSaveOptions *options) {
     saving s = {.out = out,
                 .options = options,
                 .use_flags = store_settings.maxmemory_policy & (MAXMEMORY_FLAG_LRU | MAXMEMORY_FLAG_LFU),
@@ -199,6 +201,8 @@ static void writeDataset(rdbWriter *out, const rdbSaveOptions *options) {
     for (int id = 0; id < dbCount() && !out->failed && !options->without_keys; id++) writeDb(&s, dbGet(id));
     if (options->progress) options->progress(options->progress_arg, s.keys);
     if (!options->as_commands) rdbWriteByte(out, RDB_OP_EOF);
+    if (s.too_new) errno = EINVAL;
+    return !s.too_new;
 }
 
 /* ---- The file ---- */
@@ -228,8 +232,7 @@ bool rdbSaveFile(const char *path, const rdbSaveOptions *options) {
                                                     .checksum = options->checksum,
                                                     .incremental_sync = options->incremental_sync});
     if (done) {
-        writeDataset(&f.out, options);
-        done = options->as_commands ? fileWriterFlush(&f) : writeChecksum(&f);
+        done = writeDataset(&f.out, options) && (options->as_commands ? fileWriterFlush(&f) : writeChecksum(&f));
         if (done) done = fileWriterReplace(&f, path);
         else fileWriterAbandon(&f);
     }
@@ -271,14 +274,15 @@ bool rdbSaveTo(int fd, const rdbSaveOptions *options) {
     pipeWriter p = {.fd = fd, .checksum = options->checksum};
     char sum[RDB_CHECKSUM_BYTES];
     rdbWriterBeginFlushing(&p.out, options->compression, PIPE_BUFFER_BYTES, writePipe, &p);
-    writeDataset(&p.out, options);
-    bool done = rdbWriterFlush(&p.out);
+    bool done = writeDataset(&p.out, options);
+    if (!done) p.error = errno;
+    if (done) done = rdbWriterFlush(&p.out);
     if (done) {
         storeLe64(sum, p.crc);
         rdbWriteBytes(&p.out, sliceOf(sum, sizeof(sum)));
         done = rdbWriterFlush(&p.out);
     }
-    if (!done) serverLog(LL_WARNING, "The dataset could not be sent: %s", p.error ? strerror(p.error) : "see above");
+    if (!done) serverLog(LL_WARNING, "The dataset could not be sent: %s", strerror(p.error));
     rdbWriterEnd(&p.out);
     errno = p.error;
     return done;

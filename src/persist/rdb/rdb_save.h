@@ -49,13 +49,13 @@ typedef struct rdbSaveOptions {
 rdbSaveOptions rdbSaveDefaults(void);
 
 /* Writes all databases to a temporary file in the folder of `path`, syncs it, renames it to `path`, and syncs the
- * folder. If it fails, it returns false with errno, logs a line, removes the temporary file, and leaves the file at
- * `path` untouched (except if the last of these steps failed). A process that is killed meanwhile leaves the temporary
- * file. */
+ * folder. If it fails, it returns false with errno (EINVAL if a value does not exist in the version), logs a line,
+ * removes the temporary file, and leaves the file at `path` untouched (except if the last of these steps failed). A
+ * process that is killed meanwhile leaves the temporary file. */
 bool rdbSaveFile(const char *path, const rdbSaveOptions *options) must_check;
 
-/* Writes a snapshot to a blocking descriptor (a pipe), which stays open. If it fails, it returns false with errno (0 if
- * a value does not exist in the version) and logs a line. */
+/* Writes a snapshot to a blocking descriptor (a pipe), which stays open. If it fails, it returns false with errno
+ * (EINVAL if a value does not exist in the version) and logs a line. */
 bool rdbSaveTo(int fd, const rdbSaveOptions *options) must_check;
 
 /* Formats the default name of a process's temporary file, so that code that kills the process can remove the file. */

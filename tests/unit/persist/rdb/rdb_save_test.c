@@ -425,8 +425,14 @@ TEST(rdb_save_for_an_older_version_refuses_what_that_does_not_know) {
     options.version = 11;
     CHECK(rdbSaveFile("dump.rdb", &options));
     put(0, hashOf(sliceStr("hash with times"), 3, NOW_MS + 1000));
+    errno = 0;
     CHECK(!rdbSaveFile("dump.rdb", &options));
+    CHECK_EQ_INT(errno, EINVAL);
     CHECK_EQ_INT(filesInFolder(), 1);
+    int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    CHECK(!rdbSaveTo(fd, &options));
+    CHECK_EQ_INT(errno, EINVAL);
+    close(fd);
 }
 
 static void saveInChild(void *arg) {
