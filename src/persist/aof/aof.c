@@ -33,7 +33,7 @@
  *             4. An error of the disk is recorded here, and in GATE_DISK, only in state ON.
  *             5. A thread that is leaving has no successor before it has ended.
  * Cost        off: nothing. On: a copy per command; per flush a store and a few loads.
- * Tests       tests/persist/aof.tcl
+ * Tests       tests/persist/aof.tcl, tests/unit/persist/aof/aof_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "aof.h"
