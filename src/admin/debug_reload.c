@@ -10,7 +10,6 @@
 #include "admin_settings.h"
 #include "aof.h"
 #include "db.h"
-#include "keep_files.h"
 #include "libraries.h"
 #include "loading.h"
 #include "log.h"

@@ -9,6 +9,7 @@
 
 #include "admin_settings.h"
 #include "aof.h"
+#include "aof_files.h"
 #include "aof_manifest.h"
 #include "clock.h"
 #include "loading.h"
@@ -16,7 +17,6 @@
 #include "persist_settings.h"
 #include "primary_link.h"
 #include "rdb_load.h"
-#include "stale_files.h"
 
 #include <errno.h>
 #include <string.h>

@@ -9,8 +9,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "startup.h"
 
-#include "check_aof.h"
-#include "check_rdb.h"
+#include "check.h"
 #include "command_table.h"
 #include "version.h"
 #include "zmalloc.h"

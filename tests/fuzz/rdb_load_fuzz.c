@@ -13,7 +13,6 @@
 #include "object_types.h"
 #include "panic.h"
 #include "rdb_decode.h"
-#include "rdb_fault.h"
 #include "rdb_value.h"
 #include "usual_objects.h"
 #include "zmalloc.h"

@@ -39,7 +39,6 @@
 #include "aof.h"
 
 #include "aof_files.h"
-#include "aof_latency.h"
 #include "aof_load.h"
 #include "aof_thread.h"
 #include "call.h"

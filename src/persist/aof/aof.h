@@ -80,7 +80,7 @@ bool aofMayBeginFirst(void);
  * nothing if there is none, or the log is on. */
 void aofGiveUpFirst(void);
 /* Empties the dataset and loads the files, for DEBUG LOADAOF. Logs failures. NO_FILES leaves the dataset as it was;
- * BROKEN leaves it empty, and the caller must call keepFilesBegin() (keep_files.h). Waits for the disk; clients are
+ * BROKEN leaves it empty, and the caller must call keepFilesBegin(). Waits for the disk; clients are
  * served meanwhile (loading.h). */
 typedef enum { AOF_RELOAD_DONE, AOF_RELOAD_NO_FILES, AOF_RELOAD_BROKEN } aofReloadEnd;
 aofReloadEnd aofReload(bool hide_user_data) must_check;
@@ -102,5 +102,16 @@ void aofResetStats(void);
 
 /* Registers the INFO fields. Startup only. */
 void aofInfoRegister(void);
+
+/* --- keep_files.c ------------------------------------------------------------------------------------- */
+/* Call before the dataset is removed to load another one, or after a load has failed and left nothing. Until
+ * keepFilesEnd() the append-only file is suspended, and save points and shutdown write no snapshot. Commands that ask
+ * for a rewrite or a snapshot still get one. Calling it again has no effect. */
+void keepFilesBegin(void);
+/* Call when a load has succeeded, or when this server becomes a primary with the dataset that it has: the append-only
+ * file is turned on again if `appendonly` is yes, and save points count. Does nothing without keepFilesBegin().
+ * `received`, NULL or the path of the snapshot that was loaded (complete and synced), may become the base of the
+ * append-only file. Returns whether it does: then the file belongs to the log, and the caller must not touch it. */
+bool keepFilesEnd(const char *received);
 
 #endif

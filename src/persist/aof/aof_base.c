@@ -17,7 +17,7 @@
  * Tests       tests/persist/rewrite.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "aof_base.h"
+#include "aof_rewrite.h"
 
 #include "clock.h"
 #include "libraries.h"

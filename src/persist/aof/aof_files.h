@@ -40,4 +40,9 @@ void aofFilesDeleteHistory(const char *folder, const aofManifest *m);
  * descriptor, and the size in *size; -1, after logging why, on failure. */
 int aofFilesOpenIncr(const char *folder, const char *stem, aofManifest *m, off_t *size) must_check;
 
+/* --- stale_files.c ------------------------------------------------------------------------------------ */
+/* Removes temporary files of processes that have ended, in the working directory and in the folder of the append-only file `stem`. Waits for the disk. Call at
+ * startup, before anything is written. */
+void staleFilesRemove(const char *append_folder, const char *stem);
+
 #endif

@@ -9,7 +9,7 @@
  * Tests       tests/unit/persist/aof/aof_thread_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "aof_latency.h"
+#include "aof_thread.h"
 
 #include "clock.h"
 #include "latency.h"

@@ -34,7 +34,6 @@
 #include "aof_rewrite.h"
 
 #include "aof.h"
-#include "aof_base.h"
 #include "aof_files.h"
 #include "aof_system.h"
 #include "bio.h"

@@ -7,6 +7,7 @@
 #define PERSIST_AOF_REWRITE_H
 
 #include "client.h"
+#include "rdb_save.h"
 
 /* Call at startup. */
 void aofRewriteInit(void);
@@ -32,5 +33,10 @@ aofRewriteFigures aofRewriteFiguresNow(void);
 void aofRewriteResetStats(void);
 
 void bgrewriteaofCommand(client *c);
+
+/* --- aof_base.c --------------------------------------------------------------------------------------- */
+/* The value of rdbSaveOptions.as_commands, for a base without RDB preamble. The functions run in the process that
+ * saves, usually a child, and write to no memory of the dataset. */
+extern const rdbCommandForm aof_base_commands;
 
 #endif

@@ -45,7 +45,6 @@
 
 #include "aof_files.h"
 #include "aof_gather.h"
-#include "aof_latency.h"
 #include "aof_sync.h"
 #include "aof_system.h"
 #include "clock.h"

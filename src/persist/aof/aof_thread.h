@@ -96,4 +96,14 @@ typedef struct aofProgress {
 } aofProgress;
 aofProgress aofThreadProgress(const aofThread *t);
 
+/* --- aof_latency.c ------------------------------------------------------------------------------------ */
+typedef enum { AOF_LATENCY_WRITE, AOF_LATENCY_SYNC_ALWAYS, AOF_LATENCY_EVENTS } aofLatencyEvent;
+
+/* Records how long an event of LATENCY took that began at `began_us` of the monotonic clock and ends now. Any
+ * thread. */
+void aofLatencyNote(aofLatencyEvent event, uint64_t began_us);
+/* Call at each tick: adds the longest of each event since the last call to LATENCY, if it reaches its threshold.
+ * Main. */
+void aofLatencyReport(void);
+
 #endif

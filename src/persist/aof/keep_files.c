@@ -8,7 +8,6 @@
  * Tests       tests/repl/broken_sync.tcl, tests/persist/turn_on.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "keep_files.h"
 
 #include "aof.h"
 #include "snapshot.h"

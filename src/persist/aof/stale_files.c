@@ -14,7 +14,7 @@
  * Tests       tests/persist/stale_files.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "stale_files.h"
+#include "aof_files.h"
 
 #include "aof_manifest.h"
 #include "log.h"

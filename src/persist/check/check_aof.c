@@ -19,7 +19,7 @@
  * Tests       tests/tools/check_aof.tcl, tests/differential/check_aof
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "check_aof.h"
+#include "check.h"
 
 #include "aof_manifest.h"
 #include "aof_scan.h"

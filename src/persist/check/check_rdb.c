@@ -6,7 +6,7 @@
  * Tests       tests/persist/check_rdb.tcl, tests/differential/check_rdb
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "check_rdb.h"
+#include "check.h"
 
 #include "check_progress.h"
 #include "check_rdb_report.h"

@@ -17,9 +17,7 @@
 #include "check_progress.h"
 #include "check_rdb_text.h"
 #include "clock.h"
-#include "rdb_aux.h"
 #include "rdb_decode.h"
-#include "rdb_fault.h"
 #include "rdb_format.h"
 
 #include <string.h>

@@ -8,7 +8,6 @@
 #ifndef PERSIST_CHECK_RDB_PASS_H
 #define PERSIST_CHECK_RDB_PASS_H
 
-#include "check_rdb_biggest.h"
 #include "check_rdb_stats.h"
 #include "rdb_scan.h"
 

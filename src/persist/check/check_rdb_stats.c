@@ -1,4 +1,4 @@
-/* check_rdb_stats.c -- statistics of a snapshot: its keys by database and type, and their sizes.
+/* check_rdb_stats.c -- statistics of a snapshot: its keys by database and type, their sizes, and the largest keys.
  *
  * Up to SAMPLES_KEPT samples are stored exactly; then they move to a histogram whose steps are a thousandth of the
  * value, so that memory does not grow with the number of keys. Percentiles are always computed by a histogram, so their
@@ -10,12 +10,15 @@
  * Invariants  1. Databases are in the order of their numbers.
  *             2. Memory is 1 KB for a type in a database, 380 KB once it has more than SAMPLES_KEPT keys or elements,
  *                and that for at most DATABASES_MAX databases.
- * Cost        a key: a walk over its elements.
+ *             3. The largest keys are a heap with the smallest first, until they are sorted.
+ * Cost        a key: a walk over its elements; one comparison if it is not among the largest.
  * Tests       tests/unit/persist/check/check_rdb_test.c, tests/persist/check_rdb.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "check_rdb_stats.h"
 
+#include "check_rdb_text.h"
+#include "heap.h"
 #include "histogram.h"
 #include "value_hash.h"
 #include "value_list.h"
@@ -24,6 +27,7 @@
 #include "value_zset.h"
 #include "zmalloc.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define SAMPLES_KEPT 64
@@ -231,4 +235,43 @@ uint64_t checkRdbStatsAdd(checkRdbStats *s, const checkRdbKey *key) {
     if (elements > t->elements_max) t->elements_max = elements;
     addSample(&t->counts, elements);
     return elements;
+}
+
+/* ---- The largest keys ---- */
+
+/* Returns true if `a` has fewer bytes than `b`, or as many but comes after it in the file. */
+static bool isSmaller(const void *a, const void *b) {
+    const checkRdbBig *k = a, *l = b;
+    return k->bytes != l->bytes ? k->bytes < l->bytes : k->offset > l->offset;
+}
+
+static const heapType big_type = {.size = sizeof(checkRdbBig), .before = isSmaller};
+
+void checkRdbBiggestAdd(checkRdbBiggest *b, const checkRdbBig *big, slice name) {
+    if (b->capacity == 0 || (b->count == b->capacity && !isSmaller(&b->keys[0], big))) return;
+    if (!b->keys) b->keys = zcalloc(b->capacity, sizeof(*b->keys));
+    heap keys = {.type = &big_type, .at = b->keys, .count = b->count, .capacity = b->capacity};
+    checkRdbBig kept = *big;
+    kept.name = checkRdbText(name);
+    if (b->count < b->capacity) {
+        heapAdd(&keys, &kept);
+        b->count++;
+    } else {
+        sdsFree(b->keys[0].name);
+        heapReplace(&keys, 0, &kept);
+    }
+}
+
+static int largestFirst(const void *a, const void *b) {
+    return isSmaller(a, b) ? 1 : -1; /* no two have the same offset */
+}
+
+void checkRdbBiggestSort(checkRdbBiggest *b) {
+    if (b->count) qsort(b->keys, b->count, sizeof(*b->keys), largestFirst);
+}
+
+void checkRdbBiggestFree(checkRdbBiggest *b) {
+    for (size_t i = 0; i < b->count; i++) sdsFree(b->keys[i].name);
+    zfree(b->keys);
+    *b = (checkRdbBiggest){0};
 }

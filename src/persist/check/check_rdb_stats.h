@@ -1,4 +1,4 @@
-/* check_rdb_stats.h -- statistics of a snapshot: its keys by database and type, and their sizes.
+/* check_rdb_stats.h -- statistics of a snapshot: its keys by database and type, their sizes, and the largest keys.
  *
  * Runs on: one thread at a time.
  *
@@ -7,6 +7,7 @@
 #define PERSIST_CHECK_RDB_STATS_H
 
 #include "object.h"
+#include "sds.h"
 
 /* Values of which percentiles are computed: exact values while they are few, then a histogram with steps of a
  * thousandth. */
@@ -47,5 +48,29 @@ const checkRdbTypeStats *checkRdbStatsOf(const checkRdbStats *s, uint32_t db, ob
 uint64_t checkRdbStatsLeftOut(const checkRdbStats *s);
 /* Returns the value at the percentile; 0 if there are no samples (`s` is NULL). */
 uint64_t checkRdbPercentile(const checkRdbSamples *s, double percentile);
+
+#define CHECK_RDB_BIGGEST_MAX 1000
+
+/* One of the largest keys, by their bytes in the file. */
+typedef struct checkRdbBig {
+    uint64_t bytes; /* of name and value in the file */
+    uint64_t elements;
+    uint64_t offset; /* in the file */
+    uint32_t db;
+    int rdb_type;
+    sds name; /* owns: in the form of checkRdbText() */
+} checkRdbBig;
+
+typedef struct checkRdbBiggest {
+    checkRdbBig *keys;      /* owns: a heap before checkRdbBiggestSort() */
+    size_t count, capacity; /* capacity: at most CHECK_RDB_BIGGEST_MAX; set it before adding a key */
+} checkRdbBiggest;
+
+/* Adds a key if it is among the largest so far; of equal ones the first is kept. Sets `big->name` of the copy from
+ * `name`. */
+void checkRdbBiggestAdd(checkRdbBiggest *b, const checkRdbBig *big, slice name);
+/* Sorts the keys, the largest first. Do not add keys afterwards. */
+void checkRdbBiggestSort(checkRdbBiggest *b);
+void checkRdbBiggestFree(checkRdbBiggest *b);
 
 #endif

@@ -1,4 +1,4 @@
-/* rdb_decode.c -- decodes the keys of a piece of a snapshot into entries for the keyspace.
+/* rdb_decode.c -- decodes the keys of a piece of a snapshot into entries for the keyspace, and reads AUX fields.
  *
  * Not here    where keys begin and end (rdb_scan.c); how values are read (object/rdb_value.h); which thread decodes
  *             (rdb_pipeline.c).
@@ -18,6 +18,9 @@
 #include "rdb_format.h"
 #include "rdb_value.h"
 #include "zmalloc.h"
+
+#include <stdlib.h>
+#include <strings.h>
 
 /* ---- Faults ------------------------------------------------------------------------------------------ */
 
@@ -162,3 +165,38 @@ void rdbDecodedFree(rdbDecoded *d) {
     zfree(d->marks);
     *d = (rdbDecoded){0};
 }
+
+/* ---- AUX fields ------------------------------------------------------------------------------------------ */
+
+bool rdbAuxRead(const rdbPiece *p, const rdbItem *item, rdbAux *out) {
+    rdbReader r = {p->bytes + item->at, p->bytes + item->end};
+    rdbText name, value;
+    if (!rdbReadText(&r, &name)) return false;
+    if (!rdbReadText(&r, &value)) {
+        rdbTextFree(&name);
+        return false;
+    }
+    *out = (rdbAux){sdsFromSlice(name.text), sdsFromSlice(value.text)};
+    rdbTextFree(&name);
+    rdbTextFree(&value);
+    return true;
+}
+
+void rdbAuxFree(rdbAux *f) {
+    sdsFree(f->name);
+    sdsFree(f->value);
+    *f = (rdbAux){0};
+}
+
+/* Accepts "slot,keys,keys with an expiry", and whatever follows. */
+static bool slotInfoIsGood(const char *text) {
+    for (int i = 0; i < 3; i++) {
+        char *end;
+        strtoull(text, &end, 10);
+        if (end == text || (i < 2 && *end != ',')) return false;
+        text = end + 1;
+    }
+    return true;
+}
+
+bool rdbAuxIsGood(const rdbAux *f) { return strcasecmp(f->name, RDB_AUX_SLOT_INFO) != 0 || slotInfoIsGood(f->value); }

@@ -1,4 +1,4 @@
-/* rdb_decode.h -- decodes the keys of a piece of a snapshot into entries for the keyspace.
+/* rdb_decode.h -- decodes the keys of a piece of a snapshot into entries for the keyspace, and reads AUX fields.
  *
  * Runs on: any thread. The entries belong to the arena of the calling thread; their owner is object_main_owner
  * (object.h), which must not change meanwhile.
@@ -38,5 +38,16 @@ void rdbDecodedFree(rdbDecoded *d);
 
 /* Fills in the fault: its kind, and the item as its location. */
 void rdbFaultAt(rdbFault *f, rdbFaultKind kind, const rdbPiece *piece, const rdbItem *item);
+
+/* An AUX field of a snapshot: metadata of the file. */
+typedef struct rdbAux {
+    sds name, value; /* owns */
+} rdbAux;
+
+/* Reads the field of an RDB_ITEM_AUX. Returns false, with nothing to free, if a string is malformed. */
+bool rdbAuxRead(const rdbPiece *piece, const rdbItem *item, rdbAux *out) must_check;
+void rdbAuxFree(rdbAux *f);
+/* Returns false if the loader relies on the field (slot-info) and its value is malformed. */
+bool rdbAuxIsGood(const rdbAux *f);
 
 #endif

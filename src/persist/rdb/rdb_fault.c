@@ -4,7 +4,7 @@
  * Tests       tests/persist/loading.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "rdb_fault.h"
+#include "rdb_scan.h"
 
 #include "rdb_format.h"
 

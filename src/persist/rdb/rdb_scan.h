@@ -135,4 +135,13 @@ bool rdbScanWithoutChecksum(const rdbScanner *s);
  * may follow. */
 uint64_t rdbScanOffset(const rdbScanner *s);
 
+/* --- rdb_fault.c -------------------------------------------------------------------------------------- */
+/* Returns the reason in one line, worded as in Valkey's log. `version` is that of the file. The caller frees it. */
+sds rdbFaultText(const rdbFault *f, unsigned version);
+/* Returns the name of a module (nine letters) for its ID. The caller frees it. */
+sds rdbModuleName(uint64_t id);
+/* Returns where the fault is: "at byte 12, database 0, key "k", type 4", or only "at byte 0" for a fault of magic or
+ * version. The caller frees it. */
+sds rdbFaultPlace(const rdbFault *f, bool hide_user_data);
+
 #endif

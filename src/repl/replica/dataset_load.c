@@ -16,7 +16,7 @@
 
 #include "child.h"
 #include "db.h"
-#include "keep_files.h"
+#include "aof.h"
 #include "libraries.h"
 #include "loading.h"
 #include "log.h"

@@ -13,7 +13,7 @@
 void datasetLoadInit(bool (*hide_user_data)(void));
 /* Loads the file at job->path, or reads the RDB from the job's connection, and sets `info` to the replication data in
  * it. Calls `goes` just before the present dataset is removed. Logs a failure and returns false: then the present
- * dataset is unchanged, or the dataset is empty and the files on disk are kept (persist/aof/keep_files.h). Clients are
+ * dataset is unchanged, or the dataset is empty and the files on disk are kept (persist/aof/keep_files.c). Clients are
  * served during the load. */
 bool datasetLoad(linkJob *job, bool from_file, void (*goes)(void), rdbReplInfo *info) must_check;
 /* Sends the primary a newline, so that it does not time this replica out. Does nothing unless a file is loaded. */

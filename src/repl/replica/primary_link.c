@@ -27,13 +27,13 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "primary_link.h"
 
+#include "aof.h"
 #include "blocking.h"
 #include "call.h"
 #include "clock.h"
 #include "dataset_load.h"
 #include "db.h"
 #include "link_job.h"
-#include "keep_files.h"
 #include "log.h"
 #include "net_settings.h"
 #include "output_limits.h"

@@ -7,7 +7,6 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "aof_thread.h"
 
-#include "aof_latency.h"
 #include "bio.h"
 #include "clock.h"
 #include "engine_settings.h"
