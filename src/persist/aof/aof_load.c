@@ -214,11 +214,6 @@ static bool openFile(fileToLoad *f, const char *folder, sds name) {
     return false;
 }
 
-static void closeFile(fileToLoad *f) {
-    if (f->fd >= 0) aofSystemNow()->close(f->fd);
-    sdsFree(f->path);
-}
-
 /* Opens base and increments, in order. Stops after the first that cannot be opened. Returns how many entries it filled
  * in. */
 static size_t filesToLoad(const aofManifest *m, const char *folder, fileToLoad *files) {
@@ -284,7 +279,10 @@ bool aofLoad(const char *folder, const aofManifest *m, bool hide_user_data, aofL
     aofLoadBegin(bytes, hide_user_data);
     bool good = loadAll(m, files, n, loaded);
     aofLoadEnd();
-    for (size_t i = 0; i < n; i++) closeFile(&files[i]);
+    for (size_t i = 0; i < n; i++) {
+        if (files[i].fd >= 0) aofSystemNow()->close(files[i].fd);
+        sdsFree(files[i].path);
+    }
     zfree(files);
     return good;
 }

@@ -77,9 +77,6 @@ static void insertAt(aofManifest *m, size_t index, aofFile file) {
 
 static const char INVALID[] = "Invalid AOF manifest file format";
 
-/* Reads a number as Valkey and Redis do: characters after its digits are ignored. */
-static long long leadingNumber(const char *text) { return strtoll(text, NULL, 10); }
-
 /* Reads the words of a line: pairs of a key and its value in any order; unknown keys are skipped. */
 static const char *takePairs(sds *words, int count, aofFile *out) {
     char type = 0;
@@ -91,7 +88,7 @@ static const char *takePairs(sds *words, int count, aofFile *out) {
             sdsFree(out->name);
             out->name = sdsNew(value);
         } else if (!strcasecmp(words[i], "seq")) {
-            out->seq = leadingNumber(value);
+            out->seq = strtoll(value, NULL, 10); /* ignores what follows the digits, as Valkey does */
         } else if (!strcasecmp(words[i], "type")) {
             type = value[0];
         }

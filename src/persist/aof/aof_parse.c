@@ -34,11 +34,6 @@ aofItemKind aofParseHeader(slice in, size_t *at, char mark, uint64_t *number) {
     return AOF_COMMAND;
 }
 
-static void addArg(aofItem *item, slice arg) {
-    item->args = zgrowArray(item->args, item->argc, &item->room, sizeof(*item->args));
-    item->args[item->argc++] = arg;
-}
-
 static aofItemKind more(aofItem *item, size_t least) {
     item->bytes = least;
     return AOF_MORE;
@@ -59,7 +54,8 @@ static aofItemKind parseCommand(aofItem *item, slice in) {
             return more(item, at + len + 2);
         }
         if (in.ptr[at + len] != '\r' || in.ptr[at + len + 1] != '\n') return AOF_BAD;
-        addArg(item, sliceOf(in.ptr + at, len));
+        item->args = zgrowArray(item->args, item->argc, &item->room, sizeof(*item->args));
+        item->args[item->argc++] = sliceOf(in.ptr + at, len);
         at += len + 2;
     }
     item->bytes = at;

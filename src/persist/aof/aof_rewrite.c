@@ -129,10 +129,6 @@ static sds pathOf(bool complete, pid_t pid) {
     return aofPath(rewrite.folder, name);
 }
 
-static void removeFiles(pid_t pid) {
-    for (int complete = 0; complete < 2; complete++) removeInBackground(pathOf(complete, pid));
-}
-
 /* ---- Without a log: a background thread renames the base ---- */
 
 typedef struct baseTaking {
@@ -194,7 +190,8 @@ static void childEnded(void *arg, const childEnd *how) {
         rewriteCheck();
         return;
     }
-    removeFiles(how->pid);
+    removeInBackground(pathOf(false, how->pid));
+    removeInBackground(pathOf(true, how->pid));
     if (rewrite.first) aofGiveUpFirst();
     if ((how->on_purpose || how->ok) && !rewrite.incr_failed) {
         serverLog(LL_NOTICE, "Background AOF rewrite was ended on purpose");
@@ -246,12 +243,6 @@ static void onFirstFailed(int error) {
     aofGiveUpFirst();
 }
 
-/* Divides the log at the fork: what main appends from here on is not in the base. */
-static void divideLog(void) {
-    if (rewrite.first && !aofBeginFirst(onFirstFailed)) aofRewriteGiveUp();
-    else if (!rewrite.first && rewrite.with_log) aofCut(onCut);
-}
-
 /* Forks the child. Returns false, and logs a line, if that fails. */
 static bool aofRewriteBegin(void) {
     childJob job = {
@@ -271,7 +262,9 @@ static bool aofRewriteBegin(void) {
     rewrite.state = WRITING;
     rewrite.started++;
     serverLog(LL_NOTICE, "Background append only file rewriting started by pid %d", (int)childPid());
-    divideLog();
+    /* The log is divided at the fork: the base does not have the commands that main appends from here on. */
+    if (rewrite.first && !aofBeginFirst(onFirstFailed)) aofRewriteGiveUp();
+    else if (!rewrite.first && rewrite.with_log) aofCut(onCut);
     rewriteCheck();
     return true;
 }

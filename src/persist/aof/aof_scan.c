@@ -124,11 +124,6 @@ static bool failNewline(aofScanner *s, slice got) {
     return fail(s, "Expected \\r\\n, got: %02x%02x", two[0], two[1]);
 }
 
-static bool failPrefix(aofScanner *s, char wanted, char got) {
-    if (got >= ' ' && got <= '~') return fail(s, "Expected prefix '%c', got: '%c'", wanted, got);
-    return fail(s, "Expected prefix '%c', got: '\\x%02x'", wanted, (unsigned char)got);
-}
-
 static bool failRange(aofScanner *s, char mark, long long number) {
     if (mark == '$')
         return fail(s, "Expected to read string of %lld bytes, which is not in the suitable range", number);
@@ -156,7 +151,11 @@ static bool takeNumber(aofScanner *s, char mark, uint64_t least, uint64_t most, 
     size_t at = 0;
     s->looked = place(s);
     if (in.len == 0) return false;
-    if (in.ptr[0] != mark) return failPrefix(s, mark, in.ptr[0]);
+    if (in.ptr[0] != mark)
+        return fail(s,
+                    in.ptr[0] >= ' ' && in.ptr[0] <= '~' ? "Expected prefix '%c', got: '%c'"
+                                                         : "Expected prefix '%c', got: '\\x%02x'",
+                    mark, (unsigned char)in.ptr[0]);
     if (aofParseHeader(in, &at, mark, number) != AOF_COMMAND) return failNumber(s, in);
     s->at += at;
     s->lines++;

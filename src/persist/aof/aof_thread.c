@@ -320,11 +320,6 @@ static bool mayComplain(aofThread *t, uint64_t now_ms) {
 /* Wakes main, which checks for errors then. */
 static void tellMain(aofThread *t) { holdPublish(t->synced_seq, atomic_load(&t->synced)); }
 
-static noreturn_fn void aofThreadGiveUp(const char *what) {
-    serverLog(LL_WARNING, "%s", what);
-    _exit(1);
-}
-
 static bool syncsAlways(const aofThread *t) { return atomic_load(&t->policy) == FSYNC_ALWAYS; }
 
 /* Returns whether an error ends the process, because held replies might never be sent. */
@@ -356,8 +351,10 @@ static void writeFailed(aofThread *t, ssize_t n, size_t wanted, uint64_t now_ms)
         wrote(t, (size_t)n);
     }
     moveLog(t, LOG_ERROR, error);
-    if (diesOfErrors(t))
-        aofThreadGiveUp("Can't recover from AOF write error when the AOF fsync policy is 'always'. Exiting...");
+    if (diesOfErrors(t)) {
+        serverLog(LL_WARNING, "Can't recover from AOF write error when the AOF fsync policy is 'always'. Exiting...");
+        _exit(1);
+    }
     if (!atomic_load_explicit(&t->write_error, memory_order_relaxed) || n < 0) {
         atomic_store(&t->write_error, error);
         tellMain(t);
@@ -797,15 +794,14 @@ static bool hasNews(aofThread *t) {
            !isLost(t);
 }
 
-static int64_t sooner(int64_t a, int64_t b) { return a < 0 || (b >= 0 && b < a) ? b : a; }
-
 /* Returns how many milliseconds the thread may sleep if main gives it nothing; -1 for no limit. */
 static int64_t dueIn(aofThread *t) {
     uint64_t now_ms = clockMonotonicMs();
     int64_t due = syncDueIn(t, now_ms);
     if (!atomic_load_explicit(&t->write_error, memory_order_relaxed) || isLost(t)) return due;
     uint64_t passed = now_ms - t->last_try_ms;
-    return sooner(due, passed >= t->second_ms ? 0 : (int64_t)(t->second_ms - passed));
+    int64_t retry = passed >= t->second_ms ? 0 : (int64_t)(t->second_ms - passed);
+    return due < 0 || retry < due ? retry : due;
 }
 
 /* Waits for `us` microseconds, or, if `us` is negative, until the thread is woken. */

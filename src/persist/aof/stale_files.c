@@ -57,11 +57,6 @@ static bool isZombie(pid_t pid) {
     return name_end && name_end[1] == ' ' && name_end[2] == 'Z';
 }
 
-static bool isGone(pid_t pid) {
-    if (pid == getpid() || isZombie(pid)) return true;
-    return kill(pid, 0) == -1 && errno == ESRCH;
-}
-
 static void removeOwn(const char *path) {
     struct stat st;
     if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid()) return;
@@ -80,7 +75,8 @@ void staleFilesRemove(const char *append_folder, const char *stem) {
     DIR *here = opendir(".");
     for (const struct dirent *e; here && (e = readdir(here)) != NULL;) {
         pid_t pid = writerOf(e->d_name);
-        if (pid && isGone(pid)) removeOwn(e->d_name);
+        bool ended = pid == getpid() || (pid && (isZombie(pid) || (kill(pid, 0) == -1 && errno == ESRCH)));
+        if (ended) removeOwn(e->d_name);
     }
     if (here) closedir(here);
     sds incr = sdsCatPrintf(sdsEmpty(), "temp-%s.incr", stem),

@@ -64,11 +64,6 @@ static commandRow *rowOf(aofStats *s, slice name) {
     return row;
 }
 
-static void checkAofStatsCount(commandRow *row, uint64_t bytes) {
-    row->count++;
-    row->bytes += bytes;
-}
-
 void aofStatsCommand(aofStats *s, const aofScanItem *item) {
     bool bad_sub;
     const serverCommand *cmd = commandLookup(item->words, item->argc < 2 ? 1 : 2, &bad_sub);
@@ -76,8 +71,9 @@ void aofStatsCommand(aofStats *s, const aofScanItem *item) {
     slice name = item->words[0];
     for (size_t i = 0; i < name.len; i++)
         lower[i] = name.ptr[i] >= 'A' && name.ptr[i] <= 'Z' ? name.ptr[i] | 32 : name.ptr[i];
-    checkAofStatsCount(rowOf(s, cmd ? sliceStr(cmd->fullname) : sliceOf(lower, name.len)), item->bytes);
-    checkAofStatsCount(&s->total, item->bytes);
+    commandRow *row = rowOf(s, cmd ? sliceStr(cmd->fullname) : sliceOf(lower, name.len));
+    row->count++, s->total.count++;
+    row->bytes += item->bytes, s->total.bytes += item->bytes;
 }
 
 bool aofTimestamp(slice line, int64_t *seconds, bool *good) {

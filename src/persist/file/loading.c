@@ -104,16 +104,13 @@ void loadingServe(void) {
     loading.tick();
 }
 
-/* Returns true if the command may run. EXEC is checked with the commands that were queued before the load began. */
-static bool loadingMayRun(const client *c) {
-    return loading.beside ? !(commandFlagsNow(c) & CMD_NO_ASYNC_LOADING) : !transactionLacks(c, CMD_LOADING);
-}
-
 void loadingRefuse(client *c) { addReplyError(c, ERROR_TEXT); }
 
 gateResult loadingGate(client *c) {
     debugAssert(loading.active);
-    if (loadingMayRun(c)) return GATE_PASSED;
+    /* EXEC is checked with the commands that were queued before the load began. */
+    if (loading.beside ? !(commandFlagsNow(c) & CMD_NO_ASYNC_LOADING) : !transactionLacks(c, CMD_LOADING))
+        return GATE_PASSED;
     transactionRefuse(c, ERROR_TEXT);
     return GATE_REFUSED;
 }

@@ -299,13 +299,6 @@ static rdbLoadEnd insertAll(loader *l) {
     }
 }
 
-/* Returns one per processor. Scanner and main need little time compared to decoders (a third of the instructions for
- * strings of 512 bytes, a twentieth for small collections) and run while a decoder waits for memory. */
-static unsigned decoderCount(void) {
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof(set), &set) == 0 ? (unsigned)CPU_COUNT(&set) : 1;
-}
-
 static void logEnd(const loader *l, const char *path) {
     const rdbLoadResult *r = l->result;
     if (r->end != RDB_LOAD_DONE) {
@@ -332,8 +325,12 @@ static void rdbLoadAll(loader *l, int fd, const rdbSource *source, const char *n
                                  .source = source};
     const rdbDecodeOptions decode = {.drop_before_ms = l->options->keep_expired ? INT64_MIN : clockWallMs(),
                                      .lfu = store_settings.maxmemory_policy & MAXMEMORY_FLAG_LFU};
+    /* One decoder per processor. Scanner and main need little time compared to decoders (a third of the instructions
+     * for strings of 512 bytes, a twentieth for small collections) and run while a decoder waits for memory. */
+    cpu_set_t set;
+    unsigned decoders = sched_getaffinity(0, sizeof(set), &set) == 0 ? (unsigned)CPU_COUNT(&set) : 1;
     debugAssert(!running);
-    l->pipeline = running = rdbPipelineStart(fd, &scan, &decode, decoderCount());
+    l->pipeline = running = rdbPipelineStart(fd, &scan, &decode, decoders);
     if (!l->pipeline) {
         r->error = errno;
         serverLog(LL_WARNING, "Threads that load %s cannot be started: %s", name, strerror(errno));

@@ -76,16 +76,12 @@ static void pipelineCheck(const rdbPipeline *p) {
 
 /* ---- The scanner ------------------------------------------------------------------------------------- */
 
-static bool mayScan(const rdbPipeline *p) {
-    if (p->scanned - p->taken == p->size) return false;
-    return p->in_flight < IN_FLIGHT_MAX || p->scanned == p->taken;
-}
-
 /* Waits for a batch to fill. Returns NULL if the pipeline stops. */
 static rdbBatch *takeFree(rdbPipeline *p) {
     rdbBatch *b = NULL;
     pthread_mutex_lock(&p->lock);
-    while (!p->stop && !mayScan(p)) pthread_cond_wait(&p->freed, &p->lock);
+    while (!p->stop && (p->scanned - p->taken == p->size || (p->in_flight >= IN_FLIGHT_MAX && p->scanned != p->taken)))
+        pthread_cond_wait(&p->freed, &p->lock);
     if (!p->stop) b = &p->batches[p->scanned % p->size];
     pthread_mutex_unlock(&p->lock);
     return b;

@@ -452,17 +452,14 @@ static bool reservePiece(rdbPiece *p, size_t bytes) {
     return true;
 }
 
-static ssize_t readSome(rdbScanner *s, void *to, size_t len) {
-    const rdbSource *source = s->options.source;
-    return source ? source->read(source->arg, to, len) : read(s->fd, to, len);
-}
-
 /* Reads until there are `wanted` bytes or the file ends. */
 static bool rdbScanFill(rdbScanner *s, rdbPiece *p, size_t wanted) {
     if (s->at_eof || p->len >= wanted) return true;
     if (!reservePiece(p, wanted)) return rdbScanFail(s, p, RDB_FAULT_MEMORY, 0);
+    const rdbSource *source = s->options.source;
     while (p->len < wanted) {
-        ssize_t n = readSome(s, p->bytes + p->len, wanted - p->len);
+        char *to = p->bytes + p->len;
+        ssize_t n = source ? source->read(source->arg, to, wanted - p->len) : read(s->fd, to, wanted - p->len);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return rdbScanFail(s, p, RDB_FAULT_READ, (uint64_t)errno);
         if (n == 0) {

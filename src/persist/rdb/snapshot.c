@@ -144,8 +144,6 @@ static sds inFolder(const char *name) {
     return sdsCatPrintf(sdsEmpty(), "%s/%s", snapshot.folder, name);
 }
 
-static sds tempPath(void) { return inFolder(snapshot.child_file); }
-
 /* ---- The child ---------------------------------------------------------------------------------------------- */
 
 static bool childWork(void *arg) {
@@ -179,7 +177,7 @@ static void lookWhoWasLast(void) {
 }
 
 static void endedBadly(const childEnd *how) {
-    removeInBackground(tempPath());
+    removeInBackground(inFolder(snapshot.child_file));
     if (how->on_purpose) {
         serverLog(LL_NOTICE, "Background saving was ended on purpose");
         return;
@@ -239,7 +237,7 @@ void snapshotAbandon(void) {
     serverLog(LL_WARNING, "A child is writing a snapshot: it is ended.");
     childKillAndWait();
     debugAssert(!snapshot.child_pid);
-    sds path = tempPath();
+    sds path = inFolder(snapshot.child_file);
     unlink(path);
     sdsFree(path);
 }
@@ -262,13 +260,11 @@ void snapshotAllFlushed(void) {
 
 /* ---- The tick ------------------------------------------------------------------------------------------------- */
 
-static bool isDue(const savePoint *p, int64_t now_s) {
-    return store_stats.dirty >= p->changes && now_s - snapshot.last_save_s > p->seconds;
-}
-
 static const savePoint *duePoint(int64_t now_s) {
-    for (int i = 0; i < persist_settings.save_point_count; i++)
-        if (isDue(&persist_settings.save_points[i], now_s)) return &persist_settings.save_points[i];
+    for (int i = 0; i < persist_settings.save_point_count; i++) {
+        const savePoint *p = &persist_settings.save_points[i];
+        if (store_stats.dirty >= p->changes && now_s - snapshot.last_save_s > p->seconds) return p;
+    }
     return NULL;
 }
 
