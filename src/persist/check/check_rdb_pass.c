@@ -35,19 +35,19 @@ typedef struct pass {
 } pass;
 
 const char *checkRdbStepName(rdbStep step) {
-    switch (step) {
-    case RDB_STEP_START: return "start";
-    case RDB_STEP_TYPE: return "read-type";
-    case RDB_STEP_EXPIRE: return "read-expire";
-    case RDB_STEP_KEY: return "read-key";
-    case RDB_STEP_VALUE: return "read-object-value";
-    case RDB_STEP_LENGTH: return "read-len";
-    case RDB_STEP_AUX: return "read-aux";
-    case RDB_STEP_MODULE_AUX: return "read-module-aux";
-    case RDB_STEP_FUNCTION: return "read-functions";
-    case RDB_STEP_CHECKSUM: return "check-sum";
-    }
-    return "unknown";
+    static const char *const names[] = {
+        [RDB_STEP_START] = "start",
+        [RDB_STEP_TYPE] = "read-type",
+        [RDB_STEP_EXPIRE] = "read-expire",
+        [RDB_STEP_KEY] = "read-key",
+        [RDB_STEP_VALUE] = "read-object-value",
+        [RDB_STEP_LENGTH] = "read-len",
+        [RDB_STEP_AUX] = "read-aux",
+        [RDB_STEP_MODULE_AUX] = "read-module-aux",
+        [RDB_STEP_FUNCTION] = "read-functions",
+        [RDB_STEP_CHECKSUM] = "check-sum",
+    };
+    return names[step];
 }
 
 static bool isForeign(unsigned version) {

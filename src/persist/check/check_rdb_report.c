@@ -25,85 +25,57 @@ static const char *const type_names[] = {
 };
 static_assert(array_len(type_names) == OBJ_TYPES, "a name for each type");
 
-typedef enum {
-    KEYS,
-    EXPIRE_KEYS,
-    EXPIRED_KEYS,
-    KEY_BYTES,
-    VALUE_BYTES,
-    ELEMENTS,
-    ELEMENT_BYTES,
-    COUNT_MAX,
-    COUNT_AVG,
-    COUNT_P99,
-    COUNT_P90,
-    COUNT_P50,
-    SIZE_LARGEST,
-    SIZE_AVG,
-    SIZE_P99,
-    SIZE_P90,
-    SIZE_P50,
-    FIGURES
+typedef struct figure {
+    const char *name;
+    enum { COUNT, MEAN, PERCENTILE } kind;
+    size_t at;         /* in checkRdbTypeStats: the number, the sum, or the samples */
+    size_t per;        /* if MEAN: in checkRdbTypeStats, the number of what was summed */
+    double percentile; /* if PERCENTILE */
 } figure;
 
-static const char *const figure_names[] = {
-    [KEYS] = "keys.total",
-    [EXPIRE_KEYS] = "expire_keys.total",
-    [EXPIRED_KEYS] = "already_expired.total",
-    [KEY_BYTES] = "keys.size",
-    [VALUE_BYTES] = "keys.value_size",
-    [ELEMENTS] = "elements.total",
-    [ELEMENT_BYTES] = "elements.size",
-    [COUNT_MAX] = "elements.num.max",
-    [COUNT_AVG] = "elements.num.avg",
-    [COUNT_P99] = "elements.num.p99",
-    [COUNT_P90] = "elements.num.p90",
-    [COUNT_P50] = "elements.num.p50",
-    [SIZE_LARGEST] = "elements.size.max",
-    [SIZE_AVG] = "elements.size.avg",
-    [SIZE_P99] = "elements.size.p99",
-    [SIZE_P90] = "elements.size.p90",
-    [SIZE_P50] = "elements.size.p50",
+#define AT(field) offsetof(checkRdbTypeStats, field)
+static const figure figures[] = {
+    {"keys.total", COUNT, AT(keys), 0, 0},
+    {"expire_keys.total", COUNT, AT(expire_keys), 0, 0},
+    {"already_expired.total", COUNT, AT(expired_keys), 0, 0},
+    {"keys.size", COUNT, AT(key_bytes), 0, 0},
+    {"keys.value_size", COUNT, AT(value_bytes), 0, 0},
+    {"elements.total", COUNT, AT(elements), 0, 0},
+    {"elements.size", COUNT, AT(value_bytes), 0, 0},
+    {"elements.num.max", COUNT, AT(elements_max), 0, 0},
+    {"elements.num.avg", MEAN, AT(elements), AT(keys), 0},
+    {"elements.num.p99", PERCENTILE, AT(counts), 0, 99},
+    {"elements.num.p90", PERCENTILE, AT(counts), 0, 90},
+    {"elements.num.p50", PERCENTILE, AT(counts), 0, 50},
+    {"elements.size.max", COUNT, AT(element_max), 0, 0},
+    {"elements.size.avg", MEAN, AT(value_bytes), AT(elements), 0},
+    {"elements.size.p99", PERCENTILE, AT(sizes), 0, 99},
+    {"elements.size.p90", PERCENTILE, AT(sizes), 0, 90},
+    {"elements.size.p50", PERCENTILE, AT(sizes), 0, 50},
 };
 
 #define FIGURE_SIZE 32
 
-static void putCount(char out[FIGURE_SIZE], uint64_t n) { snprintf(out, FIGURE_SIZE, "%llu", (ull)n); }
-
-static void putReal(char out[FIGURE_SIZE], long double d) { snprintf(out, FIGURE_SIZE, "%.2Lf", d); }
-
-static void putMean(char out[FIGURE_SIZE], uint64_t sum, uint64_t count) {
-    putReal(out, count ? (long double)sum / (long double)count : 0);
-}
-
-static void putPercentile(char out[FIGURE_SIZE], const checkRdbSamples *s, double percentile) {
-    putReal(out, (long double)checkRdbPercentile(s, percentile));
+static uint64_t numberAt(const checkRdbTypeStats *t, size_t at) {
+    return *(const uint64_t *)(const void *)((const char *)t + at);
 }
 
 /* Formats a figure. `t` is NULL if there are no keys of the type. */
-static void figureText(char out[FIGURE_SIZE], figure which, const checkRdbTypeStats *t) {
+static void figureText(char out[FIGURE_SIZE], const figure *f, const checkRdbTypeStats *t) {
     static const checkRdbTypeStats none;
+    long double real = 0;
     if (!t) t = &none;
-    switch (which) {
-    case KEYS: putCount(out, t->keys); break;
-    case EXPIRE_KEYS: putCount(out, t->expire_keys); break;
-    case EXPIRED_KEYS: putCount(out, t->expired_keys); break;
-    case KEY_BYTES: putCount(out, t->key_bytes); break;
-    case VALUE_BYTES:
-    case ELEMENT_BYTES: putCount(out, t->value_bytes); break;
-    case ELEMENTS: putCount(out, t->elements); break;
-    case COUNT_MAX: putCount(out, t->elements_max); break;
-    case COUNT_AVG: putMean(out, t->elements, t->keys); break;
-    case COUNT_P99: putPercentile(out, t->counts, 99); break;
-    case COUNT_P90: putPercentile(out, t->counts, 90); break;
-    case COUNT_P50: putPercentile(out, t->counts, 50); break;
-    case SIZE_LARGEST: putCount(out, t->element_max); break;
-    case SIZE_AVG: putMean(out, t->value_bytes, t->elements); break;
-    case SIZE_P99: putPercentile(out, t->sizes, 99); break;
-    case SIZE_P90: putPercentile(out, t->sizes, 90); break;
-    case SIZE_P50: putPercentile(out, t->sizes, 50); break;
-    case FIGURES: *out = '\0'; break;
+    switch (f->kind) {
+    case COUNT: snprintf(out, FIGURE_SIZE, "%llu", (ull)numberAt(t, f->at)); return;
+    case MEAN:
+        if (numberAt(t, f->per)) real = (long double)numberAt(t, f->at) / (long double)numberAt(t, f->per);
+        break;
+    case PERCENTILE:
+        real = (long double)checkRdbPercentile(*(checkRdbSamples *const *)(const void *)((const char *)t + f->at),
+                                               f->percentile);
+        break;
     }
+    snprintf(out, FIGURE_SIZE, "%.2Lf", real);
 }
 
 /* ---- Rows ---- */
@@ -123,10 +95,10 @@ static void putRows(FILE *out, checkRdbFormat format, const checkRdbStats *s, ui
     putName(out, format, db, "type.name");
     for (int type = 0; type < OBJ_TYPES; type++) putCell(out, format, type_names[type]);
     fputc('\n', out);
-    for (figure f = 0; f < FIGURES; f++) {
-        putName(out, format, db, figure_names[f]);
+    for (size_t i = 0; i < array_len(figures); i++) {
+        putName(out, format, db, figures[i].name);
         for (int type = 0; type < OBJ_TYPES; type++) {
-            figureText(text, f, checkRdbStatsOf(s, db, (objectTypeId)type));
+            figureText(text, &figures[i], checkRdbStatsOf(s, db, (objectTypeId)type));
             putCell(out, format, text);
         }
         fputc('\n', out);
@@ -135,10 +107,10 @@ static void putRows(FILE *out, checkRdbFormat format, const checkRdbStats *s, ui
 
 static void putInfo(FILE *out, const checkRdbStats *s, uint32_t db) {
     char text[FIGURE_SIZE];
-    for (figure f = 0; f < FIGURES; f++) {
+    for (size_t i = 0; i < array_len(figures); i++) {
         for (int type = 0; type < OBJ_TYPES; type++) {
-            figureText(text, f, checkRdbStatsOf(s, db, (objectTypeId)type));
-            fprintf(out, "[info] db.%u.type.%s.%s:%s\n", db, type_names[type], figure_names[f], text);
+            figureText(text, &figures[i], checkRdbStatsOf(s, db, (objectTypeId)type));
+            fprintf(out, "[info] db.%u.type.%s.%s:%s\n", db, type_names[type], figures[i].name, text);
         }
     }
 }
@@ -170,15 +142,6 @@ void checkRdbPutBiggest(FILE *out, const checkRdbBiggest *b) {
 
 /* ---- JSON ---- */
 
-static void putType(FILE *out, const checkRdbTypeStats *t) {
-    char text[FIGURE_SIZE];
-    for (figure f = 0; f < FIGURES; f++) {
-        figureText(text, f, t);
-        fprintf(out, "%s\"%s\":%s", f ? "," : "{", figure_names[f], text);
-    }
-    fputc('}', out);
-}
-
 static void putDatabase(FILE *out, const checkRdbStats *s, uint32_t db) {
     uint64_t keys = 0, expires = 0, expired = 0;
     for (int type = 0; type < OBJ_TYPES; type++) {
@@ -193,10 +156,15 @@ static void putDatabase(FILE *out, const checkRdbStats *s, uint32_t db) {
     bool first = true;
     for (int type = 0; type < OBJ_TYPES; type++) {
         const checkRdbTypeStats *t = checkRdbStatsOf(s, db, (objectTypeId)type);
+        char text[FIGURE_SIZE];
         if (!t) continue;
         fprintf(out, "%s\"%s\":", first ? "" : ",", type_names[type]);
-        putType(out, t);
         first = false;
+        for (size_t i = 0; i < array_len(figures); i++) {
+            figureText(text, &figures[i], t);
+            fprintf(out, "%s\"%s\":%s", i ? "," : "{", figures[i].name, text);
+        }
+        fputc('}', out);
     }
     fputs("}}", out);
 }
