@@ -48,7 +48,7 @@ static rdbLoadEnd reload(const char *path, const reloadWords *words) {
                                     .merge = words->merge,
                                     .begin = words->noflush ? NULL : emptyAll,
                                     .hide_user_data = admin_settings.hide_user_data_from_log};
-    loadingBegin(stat(path, &st) == 0 ? (uint64_t)st.st_size : 0);
+    loadingBegin(stat(path, &st) == 0 ? (uint64_t)st.st_size : 0, false);
     rdbLoadResult r = rdbLoadFile(path, &options);
     loadingEnd();
     rdbLoadResultFree(&r);

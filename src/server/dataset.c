@@ -35,7 +35,7 @@ static bool loadSnapshot(void) {
     const rdbLoadOptions options = {.keep_expired = primaryLinkWanted() || rdbFileHasPlace(path),
                                     .hide_user_data = admin_settings.hide_user_data_from_log};
     monotime began = clockTicks();
-    loadingBegin(fileBytes(path));
+    loadingBegin(fileBytes(path), false);
     rdbLoadResult r = rdbLoadFile(path, &options);
     loadingEnd();
     rdbLoadResultFree(&r);

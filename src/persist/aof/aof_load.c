@@ -248,7 +248,7 @@ static bool loadAll(const aofManifest *m, fileToLoad *files, size_t n, aofLoaded
 }
 
 static void aofLoadBegin(uint64_t bytes, bool hide_user_data) {
-    loadingBegin(bytes);
+    loadingBegin(bytes, false);
     load.behind = 0;
     load.hide_user_data = hide_user_data;
     load.c = clientCreate(NULL, -1, "", "", false);

@@ -3,8 +3,8 @@
  * Not here    reading files (rdb_load.c); how clients are served meanwhile (engine/yield.h).
  * Owns        the figures of the running load and of the last one.
  * Threads     main.
- *   IDLE --loadingBegin()--> ALONE (the dataset is replaced)       --loadingEnd()--> IDLE
- *        --loadingBeginBeside()--> BESIDE (the old one is served)  --loadingEnd()--> IDLE
+ *   IDLE --loadingBegin(bytes, false)--> ALONE (the dataset is replaced)  --loadingEnd()--> IDLE
+ *        --loadingBegin(bytes, true)--> BESIDE (the old one is served)    --loadingEnd()--> IDLE
  *
  * Invariants  1. GATE_LOADING is enabled exactly between loadingBegin() and loadingEnd().
  *             2. The progress of a load never decreases.
@@ -42,11 +42,12 @@ static void loadingCheck(void) {
     debugAssert(loading.keys_loaded >= 0 && loading.keys_expired >= 0);
 }
 
-static void begin(uint64_t total_bytes) {
+void loadingBegin(uint64_t total_bytes, bool beside) {
     assertMainRole();
     serverAssert(!loading.active);
     loadingCheck();
     loading.active = true;
+    loading.beside = beside;
     loading.started = time(NULL);
     loading.began = loading.ticked = clockTicks();
     loading.total = total_bytes;
@@ -54,16 +55,6 @@ static void begin(uint64_t total_bytes) {
     loading.used_memory = loading.keys_loaded = loading.keys_expired = 0;
     gateEnable(GATE_LOADING, true);
     loadingCheck();
-}
-
-void loadingBegin(uint64_t total_bytes) {
-    loading.beside = false;
-    begin(total_bytes);
-}
-
-void loadingBeginBeside(uint64_t total_bytes) {
-    loading.beside = true;
-    begin(total_bytes);
 }
 
 void loadingEnd(void) {

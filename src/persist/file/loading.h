@@ -8,11 +8,10 @@
 
 #include "gates.h"
 
-/* Begins a load that replaces the dataset: until loadingEnd() commands without CMD_LOADING are refused. `total_bytes`
- * is the size of all files, 0 if unknown. */
-void loadingBegin(uint64_t total_bytes);
-/* Begins a load that leaves the present dataset in use: only commands with CMD_NO_ASYNC_LOADING are refused. */
-void loadingBeginBeside(uint64_t total_bytes);
+/* Begins a load that replaces the dataset: until loadingEnd() commands without CMD_LOADING are refused. With `beside`
+ * the present dataset stays in use, and only commands with CMD_NO_ASYNC_LOADING are refused. `total_bytes` is the size
+ * of all files, 0 if unknown. */
+void loadingBegin(uint64_t total_bytes, bool beside);
 void loadingEnd(void);
 bool loadingIsActive(void);
 

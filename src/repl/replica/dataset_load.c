@@ -154,8 +154,7 @@ static rdbLoadResult loadBeside(linkJob *job, rdbLoadOptions *options) {
     options->begin = NULL;
     options->beside = true;
     dbShadowBegin();
-    if (same_stream) loadingBeginBeside(bytes);
-    else loadingBegin(bytes);
+    loadingBegin(bytes, same_stream);
     rdbLoadResult r = fromConnection(job, options);
     loadingEnd();
     if (r.end == RDB_LOAD_DONE) datasetLoadTakePlace(&r);
@@ -164,7 +163,7 @@ static rdbLoadResult loadBeside(linkJob *job, rdbLoadOptions *options) {
 }
 
 static rdbLoadResult loadInPlace(linkJob *job, const rdbLoadOptions *options, bool from_file) {
-    loadingBegin(job->frame.length);
+    loadingBegin(job->frame.length, false);
     rdbLoadResult r = from_file ? rdbLoadFile(job->path, options) : fromConnection(job, options);
     loadingEnd();
     if (r.end != RDB_LOAD_BROKEN) return r;
