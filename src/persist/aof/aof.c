@@ -351,24 +351,29 @@ static void beginQueue(void) {
     propagateAddSink(&sink);
 }
 
+/* Starts the thread; the files are those of `o`. Returns false after logging why. */
+static bool startThread(aofThreadOptions o) {
+    o.folder = aof.folder;
+    o.stem = persist_settings.appendfilename;
+    o.begin = aof.begin;
+    o.written_seq = aof.written_seq;
+    o.synced_seq = aof.synced_seq;
+    o.policy = (fsyncPolicy)persist_settings.appendfsync;
+    aof.thread = aofThreadStart(&o);
+    if (aof.thread) beginQueue();
+    else serverLog(LL_WARNING, "No thread for the append-only file: %s", strerror(errno));
+    return aof.thread != NULL;
+}
+
 /* Starts the thread on the manifest's last increment. Takes ownership of the manifest. */
-static bool startThread(aofManifest *m, const char *stem) {
-    aofThreadOptions o = {.folder = aof.folder,
-                          .stem = stem,
-                          .manifest = m,
-                          .begin = aof.begin,
-                          .written_seq = aof.written_seq,
-                          .synced_seq = aof.synced_seq,
-                          .policy = (fsyncPolicy)persist_settings.appendfsync};
+static bool continueLog(aofManifest *m, const char *stem) {
     bool history = m->incrs > m->history;
+    aofThreadOptions o = {.manifest = m};
     o.fd = aofFilesOpenIncr(aof.folder, stem, m, &o.size);
-    aof.thread = o.fd < 0 ? NULL : aofThreadStart(&o);
-    if (!aof.thread) {
-        if (o.fd >= 0) serverLog(LL_WARNING, "No thread for the append-only file: %s", strerror(errno));
+    if (o.fd < 0 || !startThread(o)) {
         aofManifestFree(m);
         return false;
     }
-    beginQueue();
     if (history) aofThreadSubmit(aof.thread, aofJobCreate(AOF_JOB_DELETE));
     return true;
 }
@@ -382,7 +387,7 @@ bool aofStart(bool hide_user_data) {
     aof.folder = aofFolderPath(persist_settings.appenddirname);
     aofManifest *m = aof.folder ? findAndLoad(stem, hide_user_data) : NULL;
     aof.wanted = m != NULL; /* not earlier: while it is read it is neither on nor being turned on */
-    bool started = m && startThread(m, stem);
+    bool started = m && continueLog(m, stem);
     aofCheck();
     return started;
 }
@@ -543,22 +548,10 @@ bool aofBeginFirst(void (*failed)(int error)) {
     sdsFree(aof.folder);
     aof.folder = aofFolderPath(persist_settings.appenddirname);
     if (!aof.folder) return false;
-    aofThreadOptions o = {.folder = aof.folder,
-                          .stem = persist_settings.appendfilename,
-                          .fd = -1,
-                          .begin = aof.begin,
-                          .written_seq = aof.written_seq,
-                          .synced_seq = aof.synced_seq,
-                          .policy = (fsyncPolicy)persist_settings.appendfsync};
-    aof.thread = aofThreadStart(&o);
-    if (!aof.thread) {
-        serverLog(LL_WARNING, "No thread for the append-only file: %s", strerror(errno));
-        return false;
-    }
+    if (!startThread((aofThreadOptions){.fd = -1})) return false;
     aof.first = true;
     aof.first_failed = failed;
     aof.base_size = aof.older_size = aof.settled_size = 0;
-    beginQueue();
     applySyncsHeldBack();
     aofThreadSubmit(aof.thread, aofJobCreate(AOF_JOB_FIRST));
     aofCheck();

@@ -57,20 +57,6 @@ failed:;
     return NULL;
 }
 
-static aofManifest *parseLogged(slice bytes) {
-    aofManifestFault fault;
-    aofManifest *m = aofManifestParse(bytes, &fault);
-    if (m) return m;
-    serverLog(LL_WARNING, "*** FATAL AOF MANIFEST FILE ERROR ***");
-    if (fault.line) {
-        serverLog(LL_WARNING, "Reading the manifest file, at line %d", fault.line);
-        serverLog(LL_WARNING, ">>> '%s'", fault.text);
-    }
-    serverLog(LL_WARNING, "%s", fault.error);
-    sdsFree(fault.text);
-    return NULL;
-}
-
 aofManifest *aofFilesRead(const char *folder, const char *stem) {
     sds name = aofManifestName(stem), path = aofPath(folder, name);
     aofManifest *m = NULL;
@@ -78,8 +64,9 @@ aofManifest *aofFilesRead(const char *folder, const char *stem) {
         m = aofManifestCreate();
     } else {
         sds text = readFile(path);
-        if (text) m = parseLogged(sdsSlice(text));
-        else
+        aofManifestFault fault;
+        if (text && !(m = aofManifestParse(sdsSlice(text), &fault))) aofManifestLogFault(&fault);
+        if (!text)
             serverLog(LL_WARNING, "Fatal error: can't open the AOF manifest file %s for reading: %s", name,
                       strerror(errno));
         sdsFree(text);
@@ -89,16 +76,24 @@ aofManifest *aofFilesRead(const char *folder, const char *stem) {
     return m;
 }
 
-static bool writeManifest(const char *folder, const char *stem, const aofManifest *m) {
+bool aofFilesReplaceManifest(const char *folder, const char *stem, const aofManifest *m, bool *replaced) {
     sds text = aofManifestText(m), name = aofManifestName(stem), temporary = sdsCat(sdsNew("temp-"), name);
-    bool replaced;
+    *replaced = false;
     errno = ENAMETOOLONG;
-    bool ok = text && aofReplaceFile(folder, temporary, name, sdsSlice(text), &replaced) == 0;
-    if (!ok) serverLog(LL_WARNING, "The AOF manifest %s could not be written: %s", name, strerror(errno));
+    bool ok = text && aofReplaceFile(folder, temporary, name, sdsSlice(text), replaced) == 0;
+    int error = errno;
     sdsFree(text);
     sdsFree(name);
     sdsFree(temporary);
+    errno = error;
     return ok;
+}
+
+static bool writeManifest(const char *folder, const char *stem, const aofManifest *m) {
+    bool replaced;
+    if (aofFilesReplaceManifest(folder, stem, m, &replaced)) return true;
+    serverLog(LL_WARNING, "The AOF manifest %s/%s.manifest could not be written: %s", folder, stem, strerror(errno));
+    return false;
 }
 
 /* --- files of older servers ------------------------------------------------------------------------------ */

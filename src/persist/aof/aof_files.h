@@ -22,6 +22,9 @@ aofManifest *aofFilesFind(const char *folder, const char *stem) must_check;
 aofManifest *aofFilesRead(const char *folder, const char *stem) must_check;
 /* Reads the manifest as aofFilesFind() does, but leaves an old single file where it is. */
 aofManifest *aofFilesInspect(const char *folder, const char *stem) must_check;
+/* Writes the manifest to the disk. If that fails, returns false with errno; the manifest on the disk then names only
+ * files that exist, and *replaced is true if it may be `m`. */
+bool aofFilesReplaceManifest(const char *folder, const char *stem, const aofManifest *m, bool *replaced) must_check;
 /* Returns whether a log could be begun in the folder now: creates it, reads its manifest, creates a file and removes it
  * again. Logs the reason if not. */
 bool aofFilesTry(const char *folder, const char *stem) must_check;
@@ -41,8 +44,8 @@ void aofFilesDeleteHistory(const char *folder, const aofManifest *m);
 int aofFilesOpenIncr(const char *folder, const char *stem, aofManifest *m, off_t *size) must_check;
 
 /* --- stale_files.c ------------------------------------------------------------------------------------ */
-/* Removes temporary files of processes that have ended, in the working directory and in the folder of the append-only file `stem`. Waits for the disk. Call at
- * startup, before anything is written. */
+/* Removes temporary files of processes that have ended, in the working directory and in the folder of the append-only
+ * file `stem`. Waits for the disk. Call at startup, before anything is written. */
 void staleFilesRemove(const char *append_folder, const char *stem);
 
 #endif

@@ -14,6 +14,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "aof_manifest.h"
 
+#include "log.h"
 #include "panic.h"
 #include "zmalloc.h"
 
@@ -165,6 +166,17 @@ aofManifest *aofManifestParse(slice bytes, aofManifestFault *fault) {
     }
     manifestCheck(m);
     return m;
+}
+
+void aofManifestLogFault(aofManifestFault *fault) {
+    serverLog(LL_WARNING, "*** FATAL AOF MANIFEST FILE ERROR ***");
+    if (fault->line) {
+        serverLog(LL_WARNING, "Reading the manifest file, at line %d", fault->line);
+        serverLog(LL_WARNING, ">>> '%s'", fault->text);
+    }
+    serverLog(LL_WARNING, "%s", fault->error);
+    sdsFree(fault->text);
+    fault->text = NULL;
 }
 
 /* --- writing --------------------------------------------------------------------------------------------- */

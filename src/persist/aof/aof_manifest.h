@@ -44,6 +44,8 @@ void aofManifestFree(aofManifest *m); /* NULL is allowed */
 /* Parses the bytes of a manifest file. If they are invalid, returns NULL and fills in *fault; the caller frees its
  * text. If all lines are comments the manifest has no files. */
 aofManifest *aofManifestParse(slice bytes, aofManifestFault *fault) must_check;
+/* Logs the reason, in Valkey's words, and frees the fault's text. */
+void aofManifestLogFault(aofManifestFault *fault);
 /* Returns the text of the manifest file. Returns NULL if a line would be longer than readers accept. */
 sds aofManifestText(const aofManifest *m) must_check;
 

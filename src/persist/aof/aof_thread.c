@@ -496,23 +496,12 @@ static bool syncIfDue(aofThread *t) {
 
 /* --- jobs ------------------------------------------------------------------------------------------------ */
 
-/* Writes the manifest `next` to the disk and takes ownership of it. If that fails, returns false with errno; the
- * manifest on the disk then names only files that exist, and *replaced is true if it may be `next`. */
+/* Writes the manifest `next` to the disk (aofFilesReplaceManifest()) and takes ownership of it, also on failure. */
 static bool adoptManifest(aofThread *t, aofManifest *next, bool *replaced) {
-    sds text = aofManifestText(next), name = aofManifestName(t->stem), temporary = sdsCat(sdsNew("temp-"), name);
-    *replaced = false;
-    errno = ENAMETOOLONG;
-    bool ok = text && aofReplaceFile(t->folder, temporary, name, sdsSlice(text), replaced) == 0;
+    bool ok = aofFilesReplaceManifest(t->folder, t->stem, next, replaced);
     int error = errno;
-    sdsFree(text);
-    sdsFree(name);
-    sdsFree(temporary);
-    if (ok) {
-        aofManifestFree(t->manifest);
-        t->manifest = next;
-    } else {
-        aofManifestFree(next);
-    }
+    aofManifestFree(ok ? t->manifest : next);
+    if (ok) t->manifest = next;
     errno = error;
     return ok;
 }

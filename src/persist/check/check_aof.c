@@ -27,7 +27,6 @@
 #include "check_progress.h"
 #include "check_rdb_pass.h"
 #include "command_table.h"
-#include "log.h"
 #include "object_types.h"
 #include "zmalloc.h"
 
@@ -310,13 +309,7 @@ static aofManifest *readManifest(FILE *in, off_t size) {
     }
     if (m) return m;
     fflush(stdout);
-    serverLog(LL_WARNING, "*** FATAL AOF MANIFEST FILE ERROR ***");
-    if (fault.line) {
-        serverLog(LL_WARNING, "Reading the manifest file, at line %d", fault.line);
-        serverLog(LL_WARNING, ">>> '%s'", fault.text);
-    }
-    serverLog(LL_WARNING, "%s", fault.error);
-    sdsFree(fault.text);
+    aofManifestLogFault(&fault);
     return NULL;
 }
 

@@ -40,21 +40,19 @@ void diskGateInit(const char *(*product)(void)) {
     gate.product = product;
 }
 
-void diskGateSetSnapshotFailed(bool failed) {
+static void setFailures(bool snapshot_failed, int aof_error) {
     assertMainRole();
     diskGateCheck();
-    gate.snapshot_failed = failed;
-    gateEnable(GATE_DISK, gate.snapshot_failed || gate.aof_error);
+    gate.snapshot_failed = snapshot_failed;
+    gate.aof_error = aof_error;
+    gateEnable(GATE_DISK, snapshot_failed || aof_error);
 }
+
+void diskGateSetSnapshotFailed(bool failed) { setFailures(failed, gate.aof_error); }
+
+void diskGateSetAofError(int error) { setFailures(gate.snapshot_failed, error); }
 
 bool diskGateSnapshotFailed(void) { return gate.snapshot_failed; }
-
-void diskGateSetAofError(int error) {
-    assertMainRole();
-    diskGateCheck();
-    gate.aof_error = error;
-    gateEnable(GATE_DISK, gate.snapshot_failed || gate.aof_error);
-}
 
 /* Returns true if a snapshot has failed and the settings refuse writes for that. */
 static bool snapshotsMatter(void) {
