@@ -167,7 +167,7 @@ start_server {each {r FLUSHALL}} {
     test "--help names every option" {
         set help [cli --help]
         set source [read_file [file join $::support .. .. src tools cli cli_options.c]]
-        set table [regexp -all -inline {(?:\{|VALUED\(|= )"(--?[-a-zA-Z0-9]+)",} $source]
+        set table [regexp -all -inline {(?:\{|VALUED\(|FLAG\(|SET\(|= )"(--?[-a-zA-Z0-9]+)",} $source]
         assert_between 120 400 [llength $table]
         foreach {row option} $table {
             if {$option in {--slave --cluster}} continue
@@ -377,7 +377,7 @@ start_server {each {r FLUSHALL}} {
     test "--keystats of nothing, and from a cursor" {
         assert_match "*Sampled 0 keys in the keyspace!\n" [cli --keystats]
         assert_match "*ERROR: ERR invalid cursor*" [lindex [cli_with "" --keystats --cursor x] 2]
-        assert_match "*option --top: a number*" [lindex [cli_with "" --keystats --top 0] 2]
+        assert_match "*option '--top': a number*" [lindex [cli_with "" --keystats --top 0] 2]
     }
 
     test "--memkeys asks for so many samples as it is told" {

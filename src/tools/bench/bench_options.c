@@ -7,11 +7,8 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "bench_options.h"
 #include "clock.h"
-#include "numbers.h"
 #include "sds.h"
-#include "server_uri.h"
 #include "standard_tests.h"
-#include "suggest.h"
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,18 +37,18 @@ typedef struct optionRow {
 #define FIELD(name) offsetof(benchOptions, name)
 
 static const optionRow option_rows[] = {
-    {"-h", OPT_TEXT, FIELD(host), 0, 0},
-    {"-p", OPT_INT, FIELD(port), 0, 65535},
-    {"-s", OPT_TEXT, FIELD(socket), 0, 0},
-    {"-a", OPT_TEXT, FIELD(password), 0, 0},
-    {"--user", OPT_TEXT, FIELD(user), 0, 0},
+    {"-h", OPT_TEXT, FIELD(target.host), 0, 0},
+    {"-p", OPT_INT, FIELD(target.port), 0, 65535},
+    {"-s", OPT_TEXT, FIELD(target.unix_path), 0, 0},
+    {"-a", OPT_TEXT, FIELD(login.password), 0, 0},
+    {"--user", OPT_TEXT, FIELD(login.user), 0, 0},
     {"-u", OPT_URI, 0, 0, 0},
     {"-c", OPT_INT, FIELD(clients), 1, 1000000},
     {"-n", OPT_LONG, FIELD(requests), 1, INT64_MAX / 4},
     {"--duration", OPT_LONG, FIELD(duration_s), 0, 1000000000},
     {"--warmup", OPT_LONG, FIELD(warmup_s), 0, 1000000000},
     {"-d", OPT_INT, FIELD(data_size), 1, 1024 * 1024 * 1024},
-    {"--dbnum", OPT_INT, FIELD(db), 0, INT32_MAX},
+    {"--dbnum", OPT_INT, FIELD(login.db), 0, INT32_MAX},
     {"-3", OPT_FLAG, FIELD(resp3), 0, 0},
     {"--threads", OPT_INT, FIELD(threads), 0, 500},
     {"--enable-tracking", OPT_FLAG, FIELD(tracking), 0, 0},
@@ -68,14 +65,14 @@ static const optionRow option_rows[] = {
     {"-x", OPT_FLAG, FIELD(read_stdin), 0, 0},
     {"--json", OPT_TEXT, FIELD(json_file), 0, 0},
     {"--plot", OPT_TEXT, FIELD(plot_file), 0, 0},
-    {"--mptcp", OPT_FLAG, FIELD(multipath), 0, 0},
+    {"--mptcp", OPT_FLAG, FIELD(target.multipath), 0, 0},
     {"--rps", OPT_LONG, FIELD(rate), 0, INT64_MAX / 4},
     {"--seed", OPT_ULONG, FIELD(seed), 0, INT64_MAX},
     {"--num-functions", OPT_INT, FIELD(functions), 1, 100000},
     {"--num-keys-in-fcall", OPT_INT, FIELD(fcall_keys), 0, 100000},
     {"--tls", OPT_FLAG, FIELD(tls.on), 0, 0},
     {"--insecure", OPT_FLAG, FIELD(tls.insecure), 0, 0},
-    {"--sni", OPT_TEXT, FIELD(tls.sni), 0, 0},
+    {"--sni", OPT_TEXT, FIELD(target.sni), 0, 0},
     {"--cacert", OPT_TEXT, FIELD(tls.ca_file), 0, 0},
     {"--cacertdir", OPT_TEXT, FIELD(tls.ca_dir), 0, 0},
     {"--cert", OPT_TEXT, FIELD(tls.cert_file), 0, 0},
@@ -98,9 +95,7 @@ static const optionRow *findOption(const char *name) {
 }
 
 /* Options of Valkey's valkey-benchmark that are not supported here, and why. */
-static const struct {
-    const char *name, *why;
-} absent[] = {
+static const absentOption absent[] = {
     {"--cluster", "the load goes to one server, and there is no cluster to spread it over yet"},
     {"--rfr", "there is no cluster yet whose replicas could be read"},
 };
@@ -146,21 +141,6 @@ static const struct {
     {"--tls-ciphersuites", "--tls", "nothing is encrypted"},
 };
 
-/* Prints why an option is not accepted; `known` means that its value is missing. Returns false. */
-static bool refuseOption(const char *name, bool known) {
-    suggestion s = {.word = name};
-    for (size_t i = 0; i < array_len(absent); i++) {
-        if (strcmp(name, absent[i].name) != 0) continue;
-        fprintf(stderr, "Option '%s' does not work here: %s.\n", name, absent[i].why);
-        return false;
-    }
-    for (size_t i = 0; i < array_len(option_rows); i++) suggestConsider(&s, option_rows[i].name);
-    fprintf(stderr, known ? "Option '%s' needs a value." : "Unknown option '%s'.", name);
-    if (!known && s.best) fprintf(stderr, " Did you mean %s?", s.best);
-    fprintf(stderr, "\n'valkey-benchmark --help' shows all options.\n");
-    return false;
-}
-
 /* The rows of the table that the command line has used. */
 typedef struct givenOptions {
     bool row[array_len(option_rows)];
@@ -171,157 +151,119 @@ static bool isGiven(const givenOptions *given, const char *name) {
     return row && given->row[row - option_rows];
 }
 
-static bool benchOptionsRefuse(const char *one, const char *other, const char *why) {
+noreturn_fn static void quitUnknown(const char *name) {
+    suggestion s = {.word = name};
+    for (size_t i = 0; i < array_len(option_rows); i++) suggestConsider(&s, option_rows[i].name);
+    toolCheckAbsent(name, absent, array_len(absent));
+    toolQuitUnknown("valkey-benchmark", "option", &s);
+}
+
+noreturn_fn static void quit(const char *message) {
+    fprintf(stderr, "%s\n", message);
+    exit(1);
+}
+
+noreturn_fn static void quitContradiction(const char *one, const char *other, const char *why) {
     fprintf(stderr, "Options '%s' and '%s' contradict each other: %s.\n", one, other, why);
-    return false;
+    exit(1);
 }
 
 static bool isStdout(const char *file) { return file && strcmp(file, "-") == 0; }
 
 bool benchOptionsUseStdout(const benchOptions *o) { return isStdout(o->json_file) || isStdout(o->plot_file); }
 
-/* Returns true, after a message, if a document goes to stdout and other output would as well. */
-static bool stdoutIsShared(const benchOptions *o) {
+/* Ends the program if a document goes to stdout and other output would as well. */
+static void checkStdout(const benchOptions *o) {
     const char *document = isStdout(o->json_file) ? "--json -" : "--plot -";
-    if (!benchOptionsUseStdout(o)) return false;
-    if (isStdout(o->json_file) && isStdout(o->plot_file))
-        return !benchOptionsRefuse(document, "--plot -", "both want stdout");
-    if (o->csv) return !benchOptionsRefuse(document, "--csv", "both want stdout");
-    if (o->quiet) return !benchOptionsRefuse(document, "-q", "both want stdout");
-    if (o->loop) return !benchOptionsRefuse(document, "-l", "the document is written when all is done");
-    return false;
+    if (!benchOptionsUseStdout(o)) return;
+    if (isStdout(o->json_file) && isStdout(o->plot_file)) quitContradiction(document, "--plot -", "both want stdout");
+    if (o->csv) quitContradiction(document, "--csv", "both want stdout");
+    if (o->quiet) quitContradiction(document, "-q", "both want stdout");
+    if (o->loop) quitContradiction(document, "-l", "the document is written when all is done");
 }
 
 /* Checks the names of -t before any test runs, as a missing test would be noticed only after a long run. */
-static bool testsAreKnown(const char *tests) {
-    if (!tests) return true;
-    int count;
-    bool known = true;
-    sds *names = sdsSplitLen(tests, strlen(tests), ",", 1, &count);
-    for (int i = 0; i < count && known; i++) {
+static void checkTests(const char *tests) {
+    int count = 0;
+    sds *names = tests ? sdsSplitLen(tests, strlen(tests), ",", 1, &count) : NULL;
+    for (int i = 0; i < count; i++) {
         suggestion s = {.word = names[i]};
-        known = standardTestIsKnown(names[i], &s);
-        if (known) continue;
-        fprintf(stderr, "Unknown test '%s' of option '-t'.", names[i]);
-        if (s.best) fprintf(stderr, " Did you mean %s?", s.best);
-        fprintf(stderr, "\n'valkey-benchmark --help' shows all tests.\n");
+        if (!standardTestIsKnown(names[i], &s)) toolQuitUnknown("valkey-benchmark", "test", &s);
     }
     sdsFreeSplitRes(names, count);
-    return known;
 }
 
-/* Returns false after a message if the options contradict each other. */
-static bool makeSense(const benchOptions *o, const givenOptions *given) {
+/* Ends the program if the options contradict each other. */
+static void checkOptions(const benchOptions *o, const givenOptions *given) {
     for (size_t i = 0; i < array_len(contradictions); i++) {
         if (isGiven(given, contradictions[i].one) && isGiven(given, contradictions[i].other))
-            return benchOptionsRefuse(contradictions[i].one, contradictions[i].other, contradictions[i].why);
+            quitContradiction(contradictions[i].one, contradictions[i].other, contradictions[i].why);
     }
-    if (o->user && !o->password) {
-        fprintf(stderr, "Option '--user' needs a password: -a, or -u with both.\n");
-        return false;
-    }
-    if (o->read_stdin && o->command_count == 0) {
-        fprintf(stderr, "Option '-x' needs a command, whose last argument comes from stdin.\n");
-        return false;
-    }
-    if (o->idle && o->command_count) {
-        fprintf(stderr, "Option '-I' and a command contradict each other: no request is sent.\n");
-        return false;
-    }
-    if (o->fuzz && o->command_count) {
-        fprintf(stderr, "Option '--fuzz' and a command contradict each other: commands are drawn at random.\n");
-        return false;
-    }
-    if (stdoutIsShared(o) || !testsAreKnown(o->tests)) return false;
+    if (o->login.user && !o->login.password) quit("Option '--user' needs a password: -a, or -u with both.");
+    if (o->read_stdin && o->command_count == 0)
+        quit("Option '-x' needs a command, whose last argument comes from stdin.");
+    if (o->idle && o->command_count) quit("Option '-I' and a command contradict each other: no request is sent.");
+    if (o->fuzz && o->command_count)
+        quit("Option '--fuzz' and a command contradict each other: commands are drawn at random.");
+    checkStdout(o);
+    checkTests(o->tests);
     for (size_t i = 0; i < array_len(dependents); i++) {
         if (!isGiven(given, dependents[i].name) || isGiven(given, dependents[i].needs)) continue;
         if (o->tls.on && strcmp(dependents[i].needs, "--tls") == 0) continue; /* TLS is on by the URI */
         fprintf(stderr, "WARNING: option '%s' changes nothing without '%s': %s\n", dependents[i].name,
                 dependents[i].needs, dependents[i].result);
     }
-    return true;
 }
 
-static bool badValue(const optionRow *row, const char *text) {
-    fprintf(stderr, "Invalid value \"%s\" of option \"%s\": ", text, row->name);
-    if (row->kind == OPT_KEEP_ALIVE) fprintf(stderr, "0 or 1 expected\n");
-    else if (row->kind == OPT_FUZZ_MODE) fprintf(stderr, "malformed-commands, config-commands or both expected\n");
-    else if (row->kind == OPT_FUZZ_LOG) fprintf(stderr, "none, error, info or debug expected\n");
-    else fprintf(stderr, "a number from %lld to %lld expected\n", row->min, row->max);
-    return false;
-}
-
-static bool takeUri(benchOptions *o, const char *text) {
-    static serverUri uri;
-    const char *err = serverUriParse(&uri, text);
-    if (err) {
-        fprintf(stderr, "%s\n", err);
-        return false;
-    }
-    if (uri.host) o->host = uri.host;
-    if (uri.port) o->port = uri.port;
-    if (uri.user) o->user = uri.user;
-    if (uri.password) o->password = uri.password;
-    if (uri.has_db) o->db = uri.db;
-    if (uri.tls) o->tls.on = true;
-    return true;
+noreturn_fn static void quitBadValue(const char *option, const char *text, const char *expected) {
+    fprintf(stderr, "Invalid value '%s' of option '%s': %s expected\n", text, option, expected);
+    exit(1);
 }
 
 /* Parses mode names separated by commas. */
-static bool takeFuzzModes(benchOptions *o, const char *text) {
+static void takeFuzzModes(benchOptions *o, const char *text) {
     int count;
-    bool known = true;
     sds *modes = sdsSplitLen(text, strlen(text), ",", 1, &count);
+    bool known = count > 0;
     for (int i = 0; i < count; i++) {
         if (strcmp(modes[i], "malformed-commands") == 0) o->fuzz_malformed = true;
         else if (strcmp(modes[i], "config-commands") == 0) o->fuzz_config = true;
         else known = false;
     }
     sdsFreeSplitRes(modes, count);
-    return known && count > 0;
+    if (!known) quitBadValue("--fuzz-mode", text, "malformed-commands, config-commands or both");
 }
 
-static bool takeFuzzLog(benchOptions *o, const char *text) {
+static void takeFuzzLog(benchOptions *o, const char *text) {
     static const char *const levels[] = {"none", "error", "info", "debug"};
-    for (size_t i = 0; i < array_len(levels); i++) {
-        if (strcmp(text, levels[i]) != 0) continue;
-        o->fuzz_log = (fuzzLog)i;
-        return true;
-    }
-    return false;
+    size_t level = 0;
+    while (level < array_len(levels) && strcmp(text, levels[level]) != 0) level++;
+    if (level == array_len(levels)) quitBadValue("--fuzz-loglevel", text, "none, error, info or debug");
+    o->fuzz_log = (fuzzLog)level;
 }
 
-/* Store `text` (NULL for options that take none) where the row says. */
-static bool benchOptionsTakeValue(benchOptions *o, const optionRow *row, const char *text) {
+/* Stores `text` (NULL for options that take none) where the row says. */
+static void takeOption(benchOptions *o, const optionRow *row, const char *text) {
     void *field = (char *)o + row->offset;
-    long long number = 0;
     switch (row->kind) {
-    case OPT_FLAG: *(bool *)field = true; return true;
-    case OPT_TEXT: *(const char **)field = text; return true;
-    case OPT_URI: return takeUri(o, text);
-    case OPT_IGNORED: fprintf(stderr, "Option -e changes nothing: an error ends the run in any case.\n"); return true;
-    case OPT_FUZZ_MODE: return takeFuzzModes(o, text) || badValue(row, text);
-    case OPT_FUZZ_LOG: return takeFuzzLog(o, text) || badValue(row, text);
+    case OPT_FLAG: *(bool *)field = true; break;
+    case OPT_TEXT: *(const char **)field = text; break;
+    case OPT_URI: toolTakeUri(text, &o->target, &o->login, &o->tls); break;
+    case OPT_IGNORED: fprintf(stderr, "Option -e changes nothing: an error ends the run in any case.\n"); break;
+    case OPT_FUZZ_MODE: takeFuzzModes(o, text); break;
+    case OPT_FUZZ_LOG: takeFuzzLog(o, text); break;
     case OPT_KEEP_ALIVE:
-        if (strcmp(text, "0") != 0 && strcmp(text, "1") != 0) return badValue(row, text);
+        if (strcmp(text, "0") != 0 && strcmp(text, "1") != 0) quitBadValue(row->name, text, "0 or 1");
         o->keep_alive = text[0] == '1';
-        return true;
-    case OPT_INT:
-    case OPT_LONG:
-    case OPT_ULONG:
-        if (!string2ll(text, strlen(text), &number) || number < row->min || number > row->max)
-            return badValue(row, text);
-        if (row->kind == OPT_INT) *(int *)field = (int)number;
-        else if (row->kind == OPT_LONG) *(long long *)field = number;
-        else *(uint64_t *)field = (uint64_t)number;
-        return true;
+        break;
+    case OPT_INT: *(int *)field = (int)toolNumber(row->name, text, row->min, row->max); break;
+    case OPT_LONG: *(long long *)field = toolNumber(row->name, text, row->min, row->max); break;
+    case OPT_ULONG: *(uint64_t *)field = (uint64_t)toolNumber(row->name, text, row->min, row->max); break;
     }
-    return true;
 }
 
-bool benchOptionsParse(benchOptions *o, int argc, char **argv) {
-    *o = (benchOptions){.host = "127.0.0.1",
-                        .port = 6379,
+void benchOptionsParse(benchOptions *o, int argc, char **argv) {
+    *o = (benchOptions){.target = {.host = "127.0.0.1", .port = 6379},
                         .clients = 50,
                         .threads = 0,
                         .data_size = 3,
@@ -340,18 +282,21 @@ bool benchOptionsParse(benchOptions *o, int argc, char **argv) {
             break;
         }
         const optionRow *row = findOption(argv[i]);
-        bool bare = row && (row->kind == OPT_FLAG || row->kind == OPT_IGNORED);
-        if (!row || (!bare && i + 1 == argc)) return refuseOption(argv[i], row != NULL);
+        if (!row) quitUnknown(argv[i]);
         given.row[row - option_rows] = true;
-        if (!benchOptionsTakeValue(o, row, bare ? NULL : argv[++i])) return false;
+        bool bare = row->kind == OPT_FLAG || row->kind == OPT_IGNORED;
+        if (!bare && i + 1 == argc) {
+            fprintf(stderr, "Option '%s' needs a value.\n'valkey-benchmark --help' shows all options.\n", argv[i]);
+            exit(1);
+        }
+        takeOption(o, row, bare ? NULL : argv[++i]);
     }
     o->command = argv + i;
     o->command_count = argc - i;
-    if (o->help || o->version) return true;
-    if (!makeSense(o, &given)) return false;
+    if (o->help || o->version) return;
+    checkOptions(o, &given);
     if (!o->requests && !o->duration_s) o->requests = 100000;
     if (o->precision < 3) o->precision = 3; /* latencies are in microseconds, printed as milliseconds */
-    return true;
 }
 
 void benchUsage(void) {

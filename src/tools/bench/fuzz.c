@@ -66,10 +66,10 @@ static serverLink *openLink(const fuzzRunState *f) {
     const benchOptions *o = f->options;
     char db[16];
     serverLink *l = f->open(o);
-    snprintf(db, sizeof(db), "%d", o->db);
+    snprintf(db, sizeof(db), "%d", o->login.db);
     if (o->resp3) fuzzPrepare(l, "HELLO", linkCall(l, "HELLO", "3", NULL));
     if (o->tracking) fuzzPrepare(l, "CLIENT TRACKING", linkCall(l, "CLIENT", "TRACKING", "on", NULL));
-    if (o->db) fuzzPrepare(l, "SELECT", linkCall(l, "SELECT", db, NULL));
+    if (o->login.db) fuzzPrepare(l, "SELECT", linkCall(l, "SELECT", db, NULL));
     return l;
 }
 

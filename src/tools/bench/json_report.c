@@ -39,10 +39,10 @@ static sds catMs(sds out, const char *name, double us, const char *end) {
 
 static sds catServer(sds out, const benchOptions *o, const hostSettings *host) {
     out = sdsCat(out, "  \"server\": {");
-    out = catText(out, "host", o->socket ? NULL : o->host, ", ");
-    if (o->socket) out = sdsCat(out, "\"port\": null, ");
-    else out = catNumber(out, "port", o->port, ", ");
-    out = catText(out, "socket", o->socket, ",\n    ");
+    out = catText(out, "host", o->target.unix_path ? NULL : o->target.host, ", ");
+    if (o->target.unix_path) out = sdsCat(out, "\"port\": null, ");
+    else out = catNumber(out, "port", o->target.port, ", ");
+    out = catText(out, "socket", o->target.unix_path, ",\n    ");
     out = catText(out, "name", host->name, ", ");
     out = catText(out, "version", host->version, ", ");
     out = catText(out, "save", host->save, ", ");
@@ -63,7 +63,7 @@ static sds catSettings(sds out, const benchOptions *o) {
     out = sdsCatPrintf(out, "\"keys\": %llu, ", (unsigned long long)o->key_range);
     out = catBool(out, "sequential", o->sequential, ", ");
     out = sdsCatPrintf(out, "\"seed\": %llu,\n    ", (unsigned long long)o->seed);
-    out = catNumber(out, "db", o->db, ", ");
+    out = catNumber(out, "db", o->login.db, ", ");
     out = catNumber(out, "resp", o->resp3 ? 3 : 2, ", ");
     out = catBool(out, "tracking", o->tracking, ", ");
     out = catBool(out, "tls", o->tls.on, ",\n    ");

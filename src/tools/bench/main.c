@@ -47,7 +47,8 @@ typedef struct benchmark {
 
 /* Prints `format`, which has a place for the server's address and one for `text`, and ends the program. */
 noreturn_fn static void quit(const benchOptions *o, const char *format, const char *text) {
-    sds address = o->socket ? sdsNew(o->socket) : sdsCatPrintf(sdsEmpty(), "%s:%d", o->host, o->port);
+    sds address = o->target.unix_path ? sdsNew(o->target.unix_path)
+                                      : sdsCatPrintf(sdsEmpty(), "%s:%d", o->target.host, o->target.port);
     fflush(stdout);
     fprintf(stderr, format, address, text);
     exit(1);
@@ -64,16 +65,10 @@ noreturn_fn static void quitRefused(const benchOptions *o, const char *text) {
 /* Connects and logs in. Ends the program if the server cannot be reached or refuses the login. */
 static serverLink *connectServer(const benchOptions *o) {
     char err[LINK_ERR_LEN];
-    linkTarget target = {.host = o->host,
-                         .port = o->port,
-                         .unix_path = o->socket,
-                         .multipath = o->multipath,
-                         .tls = o->tls_context,
-                         .sni = o->tls.sni};
-    serverLink *l = linkOpen(&target, err);
+    serverLink *l = linkOpen(&o->target, err);
     if (!l) quitUnreachable(o, err);
-    if (!o->password) return l;
-    replyValue *r = o->user ? linkCall(l, "AUTH", o->user, o->password, NULL) : linkCall(l, "AUTH", o->password, NULL);
+    if (!o->login.password) return l;
+    replyValue *r = toolLogIn(l, &o->login);
     if (!r) quitUnreachable(o, linkError(l));
     if (replyIsError(r)) quitRefused(o, r->str);
     replyValueFree(r);
@@ -124,7 +119,7 @@ static void askServer(benchmark *b) {
     b->host.appendonly = askSetting(o, l, "appendonly");
     if (!b->host.save || !b->host.appendonly)
         fprintf(stderr, "WARNING: the server does not tell its save and appendonly settings\n");
-    if (!o->socket) anetFdToString(linkFd(l), b->ip, sizeof(b->ip), NULL, true);
+    if (!o->target.unix_path) anetFdToString(linkFd(l), b->ip, sizeof(b->ip), NULL, true);
     linkClose(l);
 }
 
@@ -150,13 +145,14 @@ static void makeGreeting(benchmark *b) {
     const benchOptions *o = &b->options;
     char db[LONG_STR_SIZE];
     sds out = sdsEmpty();
-    if (o->password && o->user) out = RESP_CAT_REQUEST(out, sliceStr("AUTH"), sliceStr(o->user), sliceStr(o->password));
-    else if (o->password) out = RESP_CAT_REQUEST(out, sliceStr("AUTH"), sliceStr(o->password));
+    if (o->login.password && o->login.user)
+        out = RESP_CAT_REQUEST(out, sliceStr("AUTH"), sliceStr(o->login.user), sliceStr(o->login.password));
+    else if (o->login.password) out = RESP_CAT_REQUEST(out, sliceStr("AUTH"), sliceStr(o->login.password));
     if (o->tracking) out = RESP_CAT_REQUEST(out, sliceStr("CLIENT"), sliceStr("TRACKING"), sliceStr("on"));
-    if (o->db) out = RESP_CAT_REQUEST(out, sliceStr("SELECT"), sliceOf(db, ll2string(db, o->db)));
+    if (o->login.db) out = RESP_CAT_REQUEST(out, sliceStr("SELECT"), sliceOf(db, ll2string(db, o->login.db)));
     if (o->resp3) out = RESP_CAT_REQUEST(out, sliceStr("HELLO"), sliceStr("3"));
     b->greeting = out;
-    b->greeting_replies = !!o->password + !!o->tracking + !!o->db + !!o->resp3;
+    b->greeting_replies = !!o->login.password + !!o->tracking + !!o->login.db + !!o->resp3;
 }
 
 /* Makes printable data that compresses badly, by the example generator of the C standard, so that it is the same in
@@ -197,11 +193,11 @@ noreturn_fn static void quitFailed(const benchmark *b, runState state, const cha
 static generatorConfig generatorConfigFor(const benchmark *b, numberSource *numbers) {
     const benchOptions *o = &b->options;
     return (generatorConfig){.ip = b->ip,
-                             .unix_path = o->socket,
-                             .port = o->port,
-                             .multipath = o->multipath,
-                             .tls = o->tls_context,
-                             .sni = o->tls.sni,
+                             .unix_path = o->target.unix_path,
+                             .port = o->target.port,
+                             .multipath = o->target.multipath,
+                             .tls = o->target.tls,
+                             .sni = o->target.sni,
                              .clients = o->clients,
                              .threads = o->threads,
                              .keep_alive = o->keep_alive,
@@ -364,7 +360,7 @@ int main(int argc, char **argv) {
     static benchmark b;
     signal(SIGPIPE, SIG_IGN);
     clockInit();
-    if (!benchOptionsParse(&b.options, argc, argv)) return 1;
+    benchOptionsParse(&b.options, argc, argv);
     const benchOptions *o = &b.options;
     if (o->help) benchUsage();
     if (o->version) printf("valkey-benchmark %s\n", VALKEY_VERSION);
@@ -374,7 +370,7 @@ int main(int argc, char **argv) {
                 "WARNING: with -k 0 each request takes a port of this machine for a minute. When they are used up, "
                 "connections fail;\n  sysctl net.ipv4.tcp_tw_reuse=1 lets Linux take them again earlier.\n");
     }
-    b.options.tls_context = toolTlsContext(&o->tls);
+    b.options.target.tls = toolTlsContext(&o->tls);
     if (o->fuzz) return fuzzRun(o, connectServer);
     resultFilesCheck(o);
     askServer(&b);
@@ -393,7 +389,7 @@ int main(int argc, char **argv) {
     } while (o->loop);
     resultListClear(&b.results);
     sdsFree(last_word);
-    tlsContextRelease(o->tls_context);
+    tlsContextRelease(o->target.tls);
     sdsFree(b.greeting);
     sdsFree(b.data);
     zfree(b.host.save);

@@ -299,8 +299,8 @@ static sds catServerName(sds out, const benchOptions *o, const hostSettings *hos
         out = sdsCat(catXmlText(out, host->name), " ");
         out = sdsCat(catXmlText(out, host->version), " at ");
     }
-    if (o->socket) return catXmlText(out, o->socket);
-    return sdsCatPrintf(catXmlText(out, o->host), ":%d", o->port);
+    if (o->target.unix_path) return catXmlText(out, o->target.unix_path);
+    return sdsCatPrintf(catXmlText(out, o->target.host), ":%d", o->target.port);
 }
 
 static sds catHow(sds out, const benchOptions *o) {

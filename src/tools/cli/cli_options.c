@@ -9,8 +9,6 @@
 #include "numbers.h"
 #include "terminal.h"
 #include "request_reader.h"
-#include "server_uri.h"
-#include "suggest.h"
 #include "version.h"
 #include <stddef.h>
 #include <stdio.h>
@@ -19,14 +17,14 @@
 #include <unistd.h>
 
 /* Options of Valkey's valkey-cli that are not supported here, and why. */
-static const struct {
-    const char *word, *why;
-} absent[] = {
+static const absentOption absent[] = {
     {"--cluster", "there is no cluster manager; -c follows the redirections of a cluster"},
 };
 
 typedef enum {
-    VALUE_TEXT, /* stored unchanged */
+    VALUE_TRUE,  /* without a value: sets a bool */
+    VALUE_CONST, /* without a value: sets an int or enum to `min` */
+    VALUE_TEXT,  /* stored unchanged */
     VALUE_INT,
     VALUE_LONG,
     VALUE_SECONDS,
@@ -36,31 +34,49 @@ typedef enum {
     VALUE_FILE /* of a transfer; only one is allowed */
 } valueKind;
 
-typedef struct valuedOption {
+typedef struct cliOption {
     const char *word;
     size_t offset; /* of the member that is set */
     valueKind kind;
-    long long min, max; /* INT, LONG */
+    long long min, max; /* INT, LONG; CONST: the value */
     size_t given;       /* offset of a bool that is also set to true; 0 if none */
     cliMode mode;       /* set if it is not MODE_COMMAND */
-} valuedOption;
+    bool unsuggested;   /* not proposed in place of an unknown option */
+} cliOption;
 
 #define FIELD(name) offsetof(cliOptions, name)
 #define VALUED(word_, field, ... /* kind */) \
     { .word = word_, .offset = FIELD(field), .kind = __VA_ARGS__ }
+#define FLAG(word_, field) VALUED(word_, field, VALUE_TRUE)
+#define SET(word_, field, value) VALUED(word_, field, VALUE_CONST, .min = value)
 #define RANGE(min_, max_) .min = min_, .max = max_
+static_assert(sizeof(cliMode) == sizeof(int) && sizeof(replyStyle) == sizeof(int), "SET() stores an int");
 
-/* Options that take a value. */
-static const valuedOption valued[] = {
-    VALUED("-h", host, VALUE_TEXT),
-    VALUED("-p", port, VALUE_INT, RANGE(0, 65535)),
-    VALUED("-t", timeout_s, VALUE_SECONDS),
-    VALUED("-s", socket, VALUE_TEXT),
-    VALUED("-a", password, VALUE_TEXT, .given = FIELD(password_in_args)),
-    VALUED("--pass", password, VALUE_TEXT, .given = FIELD(password_in_args)),
-    VALUED("--user", user, VALUE_TEXT),
+static const cliOption option_rows[] = {
+    SET("--stat", mode, MODE_STAT),
+    SET("--latency", mode, MODE_LATENCY),
+    SET("--latency-history", mode, MODE_LATENCY_HISTORY),
+    SET("--latency-dist", mode, MODE_LATENCY_DIST),
+    SET("--scan", mode, MODE_SCAN),
+    SET("--bigkeys", mode, MODE_BIGKEYS),
+    SET("--memkeys", mode, MODE_MEMKEYS),
+    SET("--keystats", mode, MODE_KEYSTATS),
+    SET("--hotkeys", mode, MODE_HOTKEYS),
+    SET("--pipe", mode, MODE_PIPE),
+    SET("--replica", mode, MODE_REPLICA),
+    SET("--slave", mode, MODE_REPLICA),
+    SET("--help", mode, MODE_HELP),
+    SET("--version", mode, MODE_VERSION),
+    SET("-v", mode, MODE_VERSION),
+    VALUED("-h", target.host, VALUE_TEXT),
+    VALUED("-p", target.port, VALUE_INT, RANGE(0, 65535)),
+    VALUED("-t", target.timeout_s, VALUE_SECONDS),
+    VALUED("-s", target.unix_path, VALUE_TEXT),
+    VALUED("-a", login.password, VALUE_TEXT, .given = FIELD(password_in_args)),
+    VALUED("--pass", login.password, VALUE_TEXT, .given = FIELD(password_in_args)),
+    VALUED("--user", login.user, VALUE_TEXT),
     {.word = "-u", .kind = VALUE_URI},
-    VALUED("-n", db, VALUE_INT, RANGE(0, INT32_MAX)),
+    VALUED("-n", login.db, VALUE_INT, RANGE(0, INT32_MAX)),
     VALUED("-r", repeat, VALUE_LONG, RANGE(-1, INT64_MAX), .given = FIELD(repeat_given)),
     VALUED("-i", interval_s, VALUE_SECONDS, .given = FIELD(interval_given)),
     VALUED("-d", line_delimiter, VALUE_TEXT),
@@ -81,90 +97,45 @@ static const valuedOption valued[] = {
     VALUED("--lru-test", lru_keys, VALUE_LONG, RANGE(1, INT64_MAX / 2), .mode = MODE_LRU_TEST),
     VALUED("--rdb", rdb_file, VALUE_FILE, .mode = MODE_RDB),
     VALUED("--functions-rdb", rdb_file, VALUE_FILE, .mode = MODE_FUNCTIONS_RDB),
+    FLAG("-x", last_from_stdin),
+    FLAG("-c", cluster),
+    FLAG("-e", exit_on_error),
+    FLAG("--mptcp", target.multipath),
+    FLAG("--askpass", ask_password),
+    FLAG("--quoted-input", quoted_input),
+    FLAG("--tls", tls.on),
+    FLAG("--insecure", tls.insecure),
+    FLAG("--verbose", verbose),
+    FLAG("--no-auth-warning", no_auth_warning),
+    FLAG("--ldb", debug),
+    FLAG("--ldb-sync-mode", debug_sync),
+    SET("--raw", style, STYLE_RAW),
+    SET("--no-raw", style, STYLE_PRETTY),
+    SET("--csv", style, STYLE_CSV),
+    SET("--json", style, STYLE_JSON),
+    SET("--quoted-json", style, STYLE_QUOTED_JSON),
+    SET("-2", resp, 2),
+    SET("-3", resp, 3),
+    SET("-4", target.family, AF_INET),
+    SET("-6", target.family, AF_INET6),
+    VALUED("--name", client_name, VALUE_TEXT, .unsuggested = true),
+    VALUED("--sni", target.sni, VALUE_TEXT, .unsuggested = true),
+    VALUED("--cacert", tls.ca_file, VALUE_TEXT, .unsuggested = true),
+    VALUED("--cacertdir", tls.ca_dir, VALUE_TEXT, .unsuggested = true),
+    VALUED("--cert", tls.cert_file, VALUE_TEXT, .unsuggested = true),
+    VALUED("--key", tls.key_file, VALUE_TEXT, .unsuggested = true),
+    VALUED("--tls-ciphers", tls.ciphers, VALUE_TEXT, .unsuggested = true),
+    VALUED("--tls-ciphersuites", tls.ciphersuites, VALUE_TEXT, .unsuggested = true),
 };
 
-/* More options that take a value, which are not suggested in place of an unknown option. */
-static const valuedOption unsuggested[] = {
-    VALUED("--name", client_name, VALUE_TEXT),        VALUED("--sni", tls.sni, VALUE_TEXT),
-    VALUED("--cacert", tls.ca_file, VALUE_TEXT),      VALUED("--cacertdir", tls.ca_dir, VALUE_TEXT),
-    VALUED("--cert", tls.cert_file, VALUE_TEXT),      VALUED("--key", tls.key_file, VALUE_TEXT),
-    VALUED("--tls-ciphers", tls.ciphers, VALUE_TEXT), VALUED("--tls-ciphersuites", tls.ciphersuites, VALUE_TEXT),
-};
-
-/* Options that set one member to true. */
-static const struct {
-    const char *word;
-    size_t offset;
-} flags[] = {
-    {"-x", FIELD(last_from_stdin)},
-    {"-c", FIELD(cluster)},
-    {"-e", FIELD(exit_on_error)},
-    {"--mptcp", FIELD(multipath)},
-    {"--askpass", FIELD(ask_password)},
-    {"--quoted-input", FIELD(quoted_input)},
-    {"--tls", FIELD(tls.on)},
-    {"--insecure", FIELD(tls.insecure)},
-    {"--verbose", FIELD(verbose)},
-    {"--no-auth-warning", FIELD(no_auth_warning)},
-    {"--ldb", FIELD(debug)},
-    {"--ldb-sync-mode", FIELD(debug_sync)},
-};
-
-static const struct {
-    const char *word;
-    cliMode mode;
-} modes[] = {
-    {"--stat", MODE_STAT},
-    {"--latency", MODE_LATENCY},
-    {"--latency-history", MODE_LATENCY_HISTORY},
-    {"--latency-dist", MODE_LATENCY_DIST},
-    {"--scan", MODE_SCAN},
-    {"--bigkeys", MODE_BIGKEYS},
-    {"--memkeys", MODE_MEMKEYS},
-    {"--keystats", MODE_KEYSTATS},
-    {"--hotkeys", MODE_HOTKEYS},
-    {"--pipe", MODE_PIPE},
-    {"--replica", MODE_REPLICA},
-    {"--slave", MODE_REPLICA},
-    {"--help", MODE_HELP},
-    {"--version", MODE_VERSION},
-    {"-v", MODE_VERSION},
-};
-
-static const struct {
-    const char *word;
-    replyStyle style;
-} styles[] = {
-    {"--raw", STYLE_RAW},   {"--no-raw", STYLE_PRETTY},           {"--csv", STYLE_CSV},
-    {"--json", STYLE_JSON}, {"--quoted-json", STYLE_QUOTED_JSON},
-};
-
-/* Prints why an option is not accepted, with a similar one if there is one, and ends the program. */
-noreturn_fn static void quitUnknown(const char *word) {
+static const cliOption *findOption(const char *word) {
+    for (size_t i = 0; i < array_len(option_rows); i++)
+        if (strcmp(word, option_rows[i].word) == 0) return &option_rows[i];
     suggestion s = {.word = word};
-    for (size_t i = 0; i < array_len(absent); i++) {
-        if (strcmp(word, absent[i].word) != 0) continue;
-        fprintf(stderr, "Option '%s' does not work here: %s.\n", word, absent[i].why);
-        exit(1);
-    }
-    for (size_t i = 0; i < array_len(modes); i++) suggestConsider(&s, modes[i].word);
-    for (size_t i = 0; i < array_len(valued); i++) suggestConsider(&s, valued[i].word);
-    for (size_t i = 0; i < array_len(flags); i++) suggestConsider(&s, flags[i].word);
-    for (size_t i = 0; i < array_len(styles); i++) suggestConsider(&s, styles[i].word);
-    fprintf(stderr, "Unknown option '%s'.", word);
-    if (s.best) fprintf(stderr, " Did you mean %s?", s.best);
-    fprintf(stderr, "\n'valkey-cli --help' shows all options.\n");
-    exit(1);
-}
-
-static long long numberOf(const char *option, const char *text, long long min, long long max) {
-    long long n;
-    if (!string2ll(text, strlen(text), &n) || n < min || n > max) {
-        fprintf(stderr, "Invalid value '%s' of option %s: a number from %lld to %lld expected\n", text, option, min,
-                max);
-        exit(1);
-    }
-    return n;
+    for (size_t i = 0; i < array_len(option_rows); i++)
+        if (!option_rows[i].unsuggested) suggestConsider(&s, option_rows[i].word);
+    toolCheckAbsent(word, absent, array_len(absent));
+    toolQuitUnknown("valkey-cli", "option", &s);
 }
 
 static double secondsOf(const char *option, const char *text) {
@@ -174,24 +145,6 @@ static double secondsOf(const char *option, const char *text) {
         exit(1);
     }
     return s;
-}
-
-static void takeUri(cliOptions *o, const char *text) {
-    static serverUri uri;
-    const char *err = serverUriParse(&uri, text);
-    if (err) {
-        fprintf(stderr, "%s\n", err);
-        exit(1);
-    }
-    if (uri.host) o->host = uri.host;
-    if (uri.port) o->port = uri.port;
-    if (uri.user) o->user = uri.user;
-    if (uri.password) {
-        o->password = uri.password;
-        o->password_in_args = true;
-    }
-    if (uri.has_db) o->db = uri.db;
-    if (uri.tls) o->tls.on = true;
 }
 
 static bool parseYesNo(const char *text) {
@@ -213,33 +166,25 @@ static const char *unquotePattern(const char *text) {
     return words[0];
 }
 
-static bool takeFlag(cliOptions *o, const char *word) {
-    for (size_t i = 0; i < array_len(modes); i++)
-        if (strcmp(word, modes[i].word) == 0) return o->mode = modes[i].mode, true;
-    for (size_t i = 0; i < array_len(styles); i++)
-        if (strcmp(word, styles[i].word) == 0) return o->style = styles[i].style, true;
-    for (size_t i = 0; i < array_len(flags); i++)
-        if (strcmp(word, flags[i].word) == 0) return *(bool *)((char *)o + flags[i].offset) = true;
-    if (strcmp(word, "-2") == 0) o->resp = 2;
-    else if (strcmp(word, "-3") == 0) o->resp = 3;
-    else if (strcmp(word, "-4") == 0) o->family = AF_INET;
-    else if (strcmp(word, "-6") == 0) o->family = AF_INET6;
-    else return false;
-    return true;
-}
-
-/* Stores the value of an option. */
-static void cliOptionsTakeValue(cliOptions *o, const valuedOption *option, const char *value) {
+/* Stores the value of an option; NULL for options that take none. */
+static void takeOption(cliOptions *o, const cliOption *option, const char *value) {
     const char *word = option->word;
     void *field = (char *)o + option->offset;
     switch (option->kind) {
+    case VALUE_TRUE: *(bool *)field = true; break;
+    case VALUE_CONST: *(int *)field = (int)option->min; break;
     case VALUE_TEXT: *(const char **)field = value; break;
-    case VALUE_INT: *(int *)field = (int)numberOf(word, value, option->min, option->max); break;
-    case VALUE_LONG: *(long long *)field = numberOf(word, value, option->min, option->max); break;
+    case VALUE_INT: *(int *)field = (int)toolNumber(word, value, option->min, option->max); break;
+    case VALUE_LONG: *(long long *)field = toolNumber(word, value, option->min, option->max); break;
     case VALUE_SECONDS: *(double *)field = secondsOf(word, value); break;
     case VALUE_YES_NO: *(bool *)field = parseYesNo(value); break;
     case VALUE_QUOTED: *(const char **)field = unquotePattern(value); break;
-    case VALUE_URI: takeUri(o, value); break;
+    case VALUE_URI: {
+        const char *before = o->login.password;
+        toolTakeUri(value, &o->target, &o->login, &o->tls);
+        if (o->login.password != before) o->password_in_args = true;
+        break;
+    }
     case VALUE_FILE:
         if (o->rdb_file && o->mode != option->mode) {
             fprintf(stderr, "One transfer at a time: either --rdb or --functions-rdb.\n");
@@ -250,28 +195,6 @@ static void cliOptionsTakeValue(cliOptions *o, const valuedOption *option, const
     }
     if (option->given) *(bool *)((char *)o + option->given) = true;
     if (option->mode != MODE_COMMAND) o->mode = option->mode;
-}
-
-static const valuedOption *findValued(const char *word) {
-    for (size_t i = 0; i < array_len(valued); i++)
-        if (strcmp(word, valued[i].word) == 0) return &valued[i];
-    for (size_t i = 0; i < array_len(unsuggested); i++)
-        if (strcmp(word, unsuggested[i].word) == 0) return &unsuggested[i];
-    return NULL;
-}
-
-/* Handles an option that takes a value. `value` is the next word, or NULL if there is none. */
-static void takeOption(cliOptions *o, const char *word, const char *value) {
-    const valuedOption *option = findValued(word);
-    if (!option) quitUnknown(word);
-    if (value) {
-        cliOptionsTakeValue(o, option, value);
-    } else if (strcmp(word, "-h") == 0) {
-        o->mode = MODE_HELP; /* "-h" alone means help in most programs */
-    } else {
-        fprintf(stderr, "Option '%s' needs a value.\n", word);
-        exit(1);
-    }
 }
 
 static void cliOptionsFinish(cliOptions *o) {
@@ -285,7 +208,7 @@ static void cliOptionsFinish(cliOptions *o) {
     /* Only RESP3 distinguishes maps from arrays. */
     if (o->resp == 0 && (o->style == STYLE_JSON || o->style == STYLE_QUOTED_JSON)) o->resp = 3;
     if (o->ask_password) {
-        o->password = passwordPrompt("Password: ");
+        o->login.password = passwordPrompt("Password: ");
         o->password_in_args = false;
     }
     if (o->password_in_args && !o->no_auth_warning) {
@@ -300,8 +223,8 @@ static void cliOptionsFinish(cliOptions *o) {
 
 void cliOptionsParse(cliOptions *o, int argc, char **argv) {
     const char *pass = getenv("VALKEYCLI_AUTH");
-    *o = (cliOptions){.host = "127.0.0.1",
-                      .port = 6379,
+    *o = (cliOptions){.target = {.host = "127.0.0.1", .port = 6379},
+                      .login.password = pass ? pass : getenv("REDISCLI_AUTH"),
                       .repeat = 1,
                       .interval_s = 0,
                       .line_delimiter = "\n",
@@ -312,14 +235,20 @@ void cliOptionsParse(cliOptions *o, int argc, char **argv) {
                       .keystats_top = 10,
                       .hints = true,
                       .show_pushes = isatty(STDOUT_FILENO)};
-    o->password = pass ? pass : getenv("REDISCLI_AUTH");
     int i = 1;
     for (; i < argc && argv[i][0] == '-'; i++) {
-        if (takeFlag(o, argv[i])) continue;
-        takeOption(o, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
-        i++;
+        const cliOption *option = findOption(argv[i]);
+        if (option->kind == VALUE_TRUE || option->kind == VALUE_CONST) {
+            takeOption(o, option, NULL);
+        } else if (i + 1 < argc) {
+            takeOption(o, option, argv[++i]);
+        } else if (strcmp(option->word, "-h") == 0) {
+            o->mode = MODE_HELP; /* "-h" alone means help in most programs */
+        } else {
+            fprintf(stderr, "Option '%s' needs a value.\n", option->word);
+            exit(1);
+        }
     }
-    if (i > argc) i = argc;
     o->command = argv + i;
     o->command_count = argc - i;
     cliOptionsFinish(o);

@@ -5,7 +5,7 @@
 #define CLI_OPTIONS_H
 
 #include "reply_text.h"
-#include "tool_tls.h"
+#include "tool_options.h"
 
 typedef enum {
     MODE_COMMAND,
@@ -30,15 +30,12 @@ typedef enum {
 } cliMode;
 
 typedef struct cliOptions {
-    const char *host, *socket, *user, *password; /* borrowed from argv, environment or URI */
-    const char *client_name;                     /* borrowed; for CLIENT SETNAME; NULL if none */
-    int port, db;
-    int family;     /* AF_INET, AF_INET6 or 0 */
-    bool multipath; /* MPTCP */
-    bool cluster;   /* follow redirections */
+    linkTarget target; /* its `tls` is made by main() */
+    toolLogin login;
     toolTls tls;
-    tlsContext *tls_context; /* made from it by main(); NULL if without TLS */
-    double timeout_s, interval_s;
+    const char *client_name; /* borrowed; for CLIENT SETNAME; NULL if none */
+    bool cluster;            /* follow redirections */
+    double interval_s;
     bool interval_given, repeat_given;
     long long repeat; /* -1: without end */
     int resp;         /* 2, 3, or 0: leave the protocol as it is */

@@ -146,9 +146,9 @@ int main(int argc, char **argv) {
     signal(SIGPIPE, SIG_IGN);
     bufferOutput();
     cliOptionsParse(&options, argc, argv);
-    session = (cliSession){.options = &options, .db = options.db, .resp = options.resp};
+    session = (cliSession){.options = &options, .db = options.login.db, .resp = options.resp};
     int code = 0;
-    if (options.mode != MODE_HELP && options.mode != MODE_VERSION) options.tls_context = toolTlsContext(&options.tls);
+    if (options.mode != MODE_HELP && options.mode != MODE_VERSION) options.target.tls = toolTlsContext(&options.tls);
     switch (options.mode) {
     case MODE_HELP: cliUsage(); break;
     case MODE_VERSION: printf("valkey-cli %s\n", VALKEY_VERSION); break;
@@ -161,7 +161,7 @@ int main(int argc, char **argv) {
     default: code = runMode(&session);
     }
     sessionDisconnect(&session);
-    tlsContextRelease(options.tls_context);
+    tlsContextRelease(options.target.tls);
     sdsFree(session.host);
     return code;
 }

@@ -164,7 +164,8 @@ int replRunPipe(cliSession *s) {
 
 static sds makePrompt(const cliSession *s) {
     if (!s->link) return sdsNew("not connected> ");
-    sds prompt = s->options->socket ? sdsCatPrintf(sdsEmpty(), "valkey %s", s->options->socket) : sessionAddress(s);
+    sds prompt = s->options->target.unix_path ? sdsCatPrintf(sdsEmpty(), "valkey %s", s->options->target.unix_path)
+                                              : sessionAddress(s);
     if (s->db) prompt = sdsCatPrintf(prompt, "[%d]", s->db);
     if (s->in_transaction) prompt = sdsCat(prompt, "(TX)");
     if (s->subscribed) prompt = sdsCat(prompt, "(subscribed mode)");

@@ -25,9 +25,9 @@ static volatile sig_atomic_t interrupted; /* set by SIGINT while pushes are show
 /* ---- Connection ------------------------------------------------------------------------------------------------- */
 
 sds sessionAddress(const cliSession *s) {
-    const cliOptions *o = s->options;
-    if (o->socket) return sdsNew(o->socket);
-    return sdsCatPrintf(sdsEmpty(), strchr(o->host, ':') ? "[%s]:%d" : "%s:%d", o->host, o->port);
+    const linkTarget *t = &s->options->target;
+    if (t->unix_path) return sdsNew(t->unix_path);
+    return sdsCatPrintf(sdsEmpty(), strchr(t->host, ':') ? "[%s]:%d" : "%s:%d", t->host, t->port);
 }
 
 /* Checks a reply of the login. If it is an error, prints it, sets `refused` and returns false. Takes ownership of
@@ -40,14 +40,6 @@ static bool greet(cliSession *s, const char *what, replyValue *r) {
     }
     replyValueFree(r);
     return !refused;
-}
-
-static bool authenticate(cliSession *s) {
-    const cliOptions *o = s->options;
-    if (!o->password) return true;
-    return greet(s, "AUTH",
-                 o->user ? linkCall(s->link, "AUTH", o->user, o->password, NULL)
-                         : linkCall(s->link, "AUTH", o->password, NULL));
 }
 
 static void selectDb(cliSession *s) {
@@ -64,15 +56,7 @@ bool sessionConnect(cliSession *s, bool quiet) {
     const cliOptions *o = s->options;
     char err[LINK_ERR_LEN];
     sessionDisconnect(s);
-    linkTarget target = {.host = o->host,
-                         .port = o->port,
-                         .unix_path = o->socket,
-                         .family = o->family,
-                         .multipath = o->multipath,
-                         .timeout_s = o->timeout_s,
-                         .tls = o->tls_context,
-                         .sni = o->tls.sni};
-    s->link = linkOpen(&target, err);
+    s->link = linkOpen(&o->target, err);
     if (!s->link) {
         sds address = sessionAddress(s);
         if (!quiet) fprintf(stderr, "Could not connect to Valkey at %s: %s\n", address, err);
@@ -80,7 +64,8 @@ bool sessionConnect(cliSession *s, bool quiet) {
         return false;
     }
     s->refused = false;
-    if (!authenticate(s)) { /* no SELECT as another user than the intended one */
+    if (o->login.password &&
+        !greet(s, "AUTH", toolLogIn(s->link, &o->login))) { /* no SELECT as another user than the intended one */
         s->db = 0;
         return true;
     }
@@ -100,9 +85,9 @@ void sessionDisconnect(cliSession *s) {
 void sessionSetAddress(cliSession *s, slice host, int port) {
     sds before = s->host;
     s->host = sdsFromSlice(host); /* copied first, as `host` may point into the old one */
-    s->options->host = s->host;
-    s->options->port = port;
-    s->options->socket = NULL;
+    s->options->target.host = s->host;
+    s->options->target.port = port;
+    s->options->target.unix_path = NULL;
     sdsFree(before);
 }
 
@@ -295,7 +280,7 @@ static bool takeRedirection(cliSession *s, const replyValue *v, bool *asking) {
                 string2ll(colon + 1, strlen(colon + 1), &port) && port > 0 && port <= 65535;
     if (good) {
         slice host = sliceOf(words[2], (size_t)(colon - words[2]));
-        sessionSetAddress(s, host.len ? host : sliceStr(s->options->host), (int)port);
+        sessionSetAddress(s, host.len ? host : sliceStr(s->options->target.host), (int)port);
         *asking = asks;
         if (s->reads_lines && (s->options->style == STYLE_PRETTY || s->options->style == STYLE_RAW)) {
             sds address = sessionAddress(s);
@@ -319,13 +304,13 @@ static replyValue *askCluster(cliSession *s, int argc, const slice *argv, bool c
         v = readReply(s, confirmation_wanted);
         /* Within MULTI the server has refused the command and the transaction: a redirection is not followed. */
         if (!v || !replyIsError(v) || !s->options->cluster || s->in_transaction || hops == REDIRECTIONS_MAX) return v;
-        sds host = sdsNew(s->options->host);
-        const char *socket = s->options->socket;
-        int port = s->options->port;
+        sds host = sdsNew(s->options->target.host);
+        const char *socket = s->options->target.unix_path;
+        int port = s->options->target.port;
         bool followed = takeRedirection(s, v, &asking), connected = followed && sessionConnect(s, false);
         if (followed && !connected) { /* go back to the server that can be reached */
             sessionSetAddress(s, sdsSlice(host), port);
-            s->options->socket = socket;
+            s->options->target.unix_path = socket;
         }
         sdsFree(host);
         if (!followed) return v;

@@ -10,7 +10,7 @@
 typedef struct cliSession {
     cliOptions *options; /* borrowed */
     serverLink *link;    /* owns; NULL while not connected */
-    sds host;            /* owns; host of a redirection or `connect`; options->host points to it; NULL: none yet */
+    sds host; /* owns; host of a redirection or `connect`; options->target.host points to it; NULL: none yet */
     int db, resp;
     bool in_transaction, subscribed, monitoring;
     bool interactive;

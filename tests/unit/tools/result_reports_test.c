@@ -20,12 +20,11 @@ static testResult *makeResult(const char *title, int requests) {
 }
 
 static benchOptions someOptions(void) {
-    return (benchOptions){.host = "localhost",
-                          .port = 6379,
+    return (benchOptions){.target = {.host = "localhost", .port = 6379},
                           .clients = 50,
                           .pipeline = 1,
                           .data_size = 3,
-                          .password = "sesame",
+                          .login.password = "sesame",
                           .keep_alive = true};
 }
 
@@ -63,7 +62,7 @@ TEST(json_report_names_rate_and_command) {
     o.rate = 100;
     o.command = words;
     o.command_count = 3;
-    o.socket = "/tmp/s";
+    o.target.unix_path = "/tmp/s";
     hostSettings host = {0};
     resultList list = {0};
     testResult *r = makeResult("SET a\"b 1", 10);

@@ -1,0 +1,48 @@
+/* tool_options.h -- options that both programs have: the login, TLS, and the server's address as a URI.
+ *
+ * SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TOOLS_TOOL_OPTIONS_H
+#define TOOLS_TOOL_OPTIONS_H
+
+#include "server_link.h"
+#include "suggest.h"
+
+/* All pointers are borrowed, NULL if not given. */
+typedef struct toolLogin {
+    const char *user, *password;
+    int db;
+} toolLogin;
+
+typedef struct toolTls {
+    bool on;
+    bool insecure;                /* accept any certificate */
+    const char *ca_file, *ca_dir; /* neither given: the system's trust store */
+    const char *cert_file, *key_file;
+    const char *ciphers, *ciphersuites;
+} toolTls;
+
+/* Stores the parts that a URI has (-u). These end the program with a message if an option is invalid. */
+void toolTakeUri(const char *uri, linkTarget *target, toolLogin *login, toolTls *tls);
+long long toolNumber(const char *option, const char *text, long long min, long long max);
+tlsContext *toolTlsContext(const toolTls *t); /* NULL if TLS is off */
+/* Ends the program with a message: there is no option (or test: `kind`) s->word, but perhaps s->best was meant. */
+noreturn_fn void toolQuitUnknown(const char *program, const char *kind, const suggestion *s);
+/* Ends the program with a message if `option` is one of those in `absent`, which Valkey's program has. */
+typedef struct absentOption {
+    const char *name, *why;
+} absentOption;
+void toolCheckAbsent(const char *option, const absentOption *absent, size_t count);
+
+/* Sends AUTH and returns its reply. Call with a password. */
+replyValue *toolLogIn(serverLink *l, const toolLogin *login);
+
+/* The part of a help text that describes these options. */
+#define TOOL_TLS_USAGE                                                                 \
+    "  --tls              speak TLS; so does a URI that begins with valkeys://\n"      \
+    "  --cacert FILE, --cacertdir DIR  whom to trust (else: whom the system trusts)\n" \
+    "  --insecure         trust whoever answers: only for a first try\n"               \
+    "  --cert FILE, --key FILE  the certificate to show, and its key\n"                \
+    "  --sni NAME         the name to ask for, where servers share an address\n"       \
+    "  --tls-ciphers LIST, --tls-ciphersuites LIST  for TLS 1.2, for 1.3 (OpenSSL's)\n"
+
+#endif
