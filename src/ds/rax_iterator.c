@@ -30,8 +30,13 @@ void raxIterBegin(raxIterator *it, const rax *r) {
     it->path_cap = array_len(it->path_inline);
     it->key_len = it->depth = 0;
     it->place = NULL;
-    it->changes = r->changes;
+    it->changes = r ? r->changes : 0;
     it->on_element = it->failed = false;
+}
+
+bool raxIterFirst(raxIterator *it, const rax *r) {
+    raxIterBegin(it, r);
+    return r && raxIterSeek(it, RAX_SEEK_FIRST, sliceOf(NULL, 0));
 }
 
 void raxIterEnd(raxIterator *it) {

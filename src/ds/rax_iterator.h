@@ -51,6 +51,8 @@ typedef enum {
 
 /* Begins a walk without a current key: seek first. */
 void raxIterBegin(raxIterator *it, const rax *r);
+/* Begins a walk at the first key. Returns false if there is none; `r` may be NULL. */
+bool raxIterFirst(raxIterator *it, const rax *r);
 void raxIterEnd(raxIterator *it);
 
 /* Seeks the key that `op` and `key` define (FIRST and LAST ignore the key). Returns false if there is none; then there

@@ -58,8 +58,7 @@ static void dupGroup(stream *to, slice name, const streamGroup *from) {
     streamGroup *g = streamGroupCreate(to, name, from->last_id, from->entries_read);
     serverAssert(g);
     raxIterator it;
-    raxIterBegin(&it, from->consumers);
-    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it)) {
+    for (bool on = raxIterFirst(&it, from->consumers); on; on = raxIterNext(&it)) {
         const streamConsumer *c = raxIterValue(&it);
         streamConsumer *copy = streamConsumerCreate(g, streamConsumerName(c), c->seen_ms);
         serverAssert(copy);
@@ -77,9 +76,7 @@ static void dupGroup(stream *to, slice name, const streamGroup *from) {
 
 void streamGroupsDup(stream *to, const stream *from) {
     raxIterator it;
-    if (!from->groups) return;
-    raxIterBegin(&it, from->groups);
-    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it))
+    for (bool on = raxIterFirst(&it, from->groups); on; on = raxIterNext(&it))
         dupGroup(to, raxIterKey(&it), raxIterValue(&it));
     raxIterEnd(&it);
 }
@@ -157,12 +154,9 @@ size_t streamConsumerDelete(streamGroup *g, streamConsumer *c) {
 size_t streamGroupMemUsage(const streamGroup *g) {
     size_t bytes = zmallocSize(g) + raxMemUsage(g->blocks) + raxMemUsage(g->consumers);
     raxIterator it;
-    raxIterBegin(&it, g->blocks);
-    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it))
-        bytes += zmallocSize(raxIterValue(&it));
+    for (bool on = raxIterFirst(&it, g->blocks); on; on = raxIterNext(&it)) bytes += zmallocSize(raxIterValue(&it));
     raxIterEnd(&it);
-    raxIterBegin(&it, g->consumers);
-    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it)) {
+    for (bool on = raxIterFirst(&it, g->consumers); on; on = raxIterNext(&it)) {
         const streamConsumer *c = raxIterValue(&it);
         bytes += zmallocSize(c) + raxMemUsage(c->blocks);
     }

@@ -165,8 +165,7 @@ static foundNode nodeOf(const stream *s, streamId id) {
 static foundNode firstNode(const stream *s) {
     if (!hasNodes(s)) return theTail(s);
     raxIterator it;
-    raxIterBegin(&it, s->nodes);
-    bool found = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr(""));
+    bool found = raxIterFirst(&it, s->nodes);
     serverAssert(found);
     foundNode n = inTree(&it);
     raxIterEnd(&it);

@@ -211,8 +211,7 @@ static streamBlock *blockOfKey(const streamGroup *g, slice key) {
 
 void streamPendingRemoveAllOf(streamGroup *g, streamConsumer *c) {
     raxIterator it;
-    raxIterBegin(&it, c->blocks);
-    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it)) {
+    for (bool on = raxIterFirst(&it, c->blocks); on; on = raxIterNext(&it)) {
         streamBlock *b = blockOfKey(g, raxIterKey(&it));
         uint32_t kept = 0;
         for (uint32_t i = 0; i < b->count; i++) {
@@ -266,8 +265,7 @@ void streamGroupCheck(const streamGroup *g) {
     raxIterator it;
     size_t total = 0, of_consumers = 0;
     const streamBlock *before = NULL;
-    raxIterBegin(&it, g->blocks);
-    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it)) {
+    for (bool on = raxIterFirst(&it, g->blocks); on; on = raxIterNext(&it)) {
         const streamBlock *b = raxIterValue(&it);
         serverAssert(b->count > 0 && b->count <= b->room);
         serverAssert(streamIdCmp(b->key, streamIdFromBytes((const uint8_t *)raxIterKey(&it).ptr)) == 0);
@@ -280,8 +278,7 @@ void streamGroupCheck(const streamGroup *g) {
     }
     raxIterEnd(&it);
     serverAssert(total == g->pending && before == g->last);
-    raxIterBegin(&it, g->consumers);
-    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it)) {
+    for (bool on = raxIterFirst(&it, g->consumers); on; on = raxIterNext(&it)) {
         const streamConsumer *c = raxIterValue(&it);
         size_t n = 0;
         streamPendingWalk w;

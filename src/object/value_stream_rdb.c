@@ -54,13 +54,10 @@ static void writeFullNode(rdbWriter *w, streamId key, const void *node) {
 
 static void writeNodes(rdbWriter *w, const stream *s) {
     rdbWriteLength(w, streamNodeCount(s));
-    if (s->nodes) {
-        raxIterator it;
-        raxIterBegin(&it, s->nodes);
-        for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it))
-            writeFullNode(w, streamIdFromBytes((const uint8_t *)raxIterKey(&it).ptr), raxIterValue(&it));
-        raxIterEnd(&it);
-    }
+    raxIterator it;
+    for (bool on = raxIterFirst(&it, s->nodes); on; on = raxIterNext(&it))
+        writeFullNode(w, streamIdFromBytes((const uint8_t *)raxIterKey(&it).ptr), raxIterValue(&it));
+    raxIterEnd(&it);
     if (s->tail) writeNode(w, s->tail_key, s->tail);
 }
 
@@ -88,9 +85,7 @@ static void writeGroup(rdbWriter *w, slice name, const streamGroup *g) {
     }
     rdbWriteLength(w, raxSize(g->consumers));
     raxIterator it;
-    raxIterBegin(&it, g->consumers);
-    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it))
-        writeConsumer(w, g, raxIterValue(&it));
+    for (bool on = raxIterFirst(&it, g->consumers); on; on = raxIterNext(&it)) writeConsumer(w, g, raxIterValue(&it));
     raxIterEnd(&it);
 }
 
@@ -110,10 +105,8 @@ void streamRdbWrite(rdbWriter *w, const void *structure, int encoding) {
     writeId(w, s->max_deleted_id);
     rdbWriteLength(w, s->entries_added);
     rdbWriteLength(w, streamGroupCount(s));
-    if (!s->groups) return;
     raxIterator it;
-    raxIterBegin(&it, s->groups);
-    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it))
+    for (bool on = raxIterFirst(&it, s->groups); on; on = raxIterNext(&it))
         writeGroup(w, raxIterKey(&it), raxIterValue(&it));
     raxIterEnd(&it);
 }
@@ -206,8 +199,7 @@ static bool readConsumer(rdbReader *r, streamGroup *g, unsigned rdb_type) {
 static size_t pendingOfConsumers(const streamGroup *g) {
     size_t n = 0;
     raxIterator it;
-    raxIterBegin(&it, g->consumers);
-    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it))
+    for (bool on = raxIterFirst(&it, g->consumers); on; on = raxIterNext(&it))
         n += ((const streamConsumer *)raxIterValue(&it))->pending;
     raxIterEnd(&it);
     return n;

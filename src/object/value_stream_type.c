@@ -37,10 +37,8 @@ static size_t freeEffort(const void *structure, int encoding) {
     const stream *s = structure;
     unused(encoding);
     size_t effort = 1 + (s->nodes ? raxFreeEffort(s->nodes) + raxSize(s->nodes) : 0);
-    if (streamGroupCount(s) == 0) return effort;
     raxIterator it;
-    raxIterBegin(&it, s->groups);
-    if (raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr(""))) {
+    if (raxIterFirst(&it, s->groups)) {
         const streamGroup *g = raxIterValue(&it);
         effort += raxSize(s->groups) * (1 + raxSize(g->blocks) + raxSize(g->consumers));
     }
@@ -52,8 +50,7 @@ static size_t freeEffort(const void *structure, int encoding) {
 static size_t sampledBytes(const rax *tree, size_t samples, size_t (*bytes_of)(const void *value)) {
     size_t n = 0, bytes = 0;
     raxIterator it;
-    raxIterBegin(&it, tree);
-    bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr(""));
+    bool on = raxIterFirst(&it, tree);
     for (; on && (samples == 0 || n < samples); on = raxIterNext(&it), n++) bytes += bytes_of(raxIterValue(&it));
     raxIterEnd(&it);
     if (n && n < raxSize(tree)) bytes = (size_t)((double)bytes / (double)n * (double)raxSize(tree));
@@ -91,16 +88,13 @@ static uint8_t *dupTreeNode(const void *node) {
 
 stream *streamDup(const stream *s) {
     stream *copy = streamCreate();
-    if (s->nodes) {
-        raxIterator it;
-        raxIterBegin(&it, s->nodes);
-        for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it)) {
-            copy->tail_key = streamIdFromBytes((const uint8_t *)raxIterKey(&it).ptr);
-            copy->tail = dupTreeNode(raxIterValue(&it));
-            streamKeepTail(copy);
-        }
-        raxIterEnd(&it);
+    raxIterator it;
+    for (bool on = raxIterFirst(&it, s->nodes); on; on = raxIterNext(&it)) {
+        copy->tail_key = streamIdFromBytes((const uint8_t *)raxIterKey(&it).ptr);
+        copy->tail = dupTreeNode(raxIterValue(&it));
+        streamKeepTail(copy);
     }
+    raxIterEnd(&it);
     copy->tail_key = s->tail_key;
     copy->tail = s->tail ? dupNode(s->tail) : NULL;
     copy->last_id = s->last_id;
@@ -146,15 +140,6 @@ static void digestStructure(const void *structure, int encoding, struct digest *
     streamIterEnd(&it);
 }
 
-static void checkGroups(const stream *s) {
-    if (!s->groups) return;
-    raxIterator it;
-    raxIterBegin(&it, s->groups);
-    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it))
-        streamGroupCheck(raxIterValue(&it));
-    raxIterEnd(&it);
-}
-
 static void checkNode(const stream *s, streamId key, const uint8_t *lp, streamId *last, uint64_t *length) {
     serverAssert(streamIdIsZero(*last) || streamIdCmp(*last, key) < 0);
     serverAssert(streamNodeEntries(lp) > 0);
@@ -175,17 +160,14 @@ static void checkStructure(const void *structure, int encoding) {
     uint64_t length = 0;
     serverAssert(encoding == OBJ_ENC_STREAM);
     serverAssert(s->tail || !s->nodes || raxSize(s->nodes) == 0);
-    if (s->nodes) {
-        raxIterator it;
-        raxIterBegin(&it, s->nodes);
-        for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it))
-            checkTreeNode(s, streamIdFromBytes((const uint8_t *)raxIterKey(&it).ptr), raxIterValue(&it), &last,
-                          &length);
-        raxIterEnd(&it);
-    }
+    raxIterator it;
+    for (bool on = raxIterFirst(&it, s->nodes); on; on = raxIterNext(&it))
+        checkTreeNode(s, streamIdFromBytes((const uint8_t *)raxIterKey(&it).ptr), raxIterValue(&it), &last, &length);
+    raxIterEnd(&it);
     if (s->tail) checkNode(s, s->tail_key, s->tail, &last, &length);
     serverAssert(length == s->length);
-    checkGroups(s);
+    for (bool on = raxIterFirst(&it, s->groups); on; on = raxIterNext(&it)) streamGroupCheck(raxIterValue(&it));
+    raxIterEnd(&it);
 }
 
 static void defragNode(raxIterator *it, rax *nodes, blockMover *move) {

@@ -55,8 +55,7 @@ void replicaExpiresSwap(int a, int b) {
     if (replicaExpiresCount() == 0) return;
     rax *keys = raxCreate();
     raxIterator it;
-    raxIterBegin(&it, own.keys);
-    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceOf(NULL, 0)); on; on = raxIterNext(&it)) {
+    for (bool on = raxIterFirst(&it, own.keys); on; on = raxIterNext(&it)) {
         const slice key = sliceOf(it.key, it.key_len);
         replicaExpiresRemember(keys, swappedId(databaseOf(key), a, b), nameOf(key), *it.place);
     }

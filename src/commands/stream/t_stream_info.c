@@ -110,8 +110,7 @@ static void addGroupInFull(client *c, const stream *s, slice name, const streamG
     addGroupPending(c, g, count);
     addReplyBulkCString(c, "consumers");
     addReplyArrayLen(c, (long long)raxSize(g->consumers));
-    raxIterBegin(&it, g->consumers);
-    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it))
+    for (bool on = raxIterFirst(&it, g->consumers); on; on = raxIterNext(&it))
         addConsumerInFull(c, g, raxIterValue(&it), count);
     raxIterEnd(&it);
 }
@@ -125,8 +124,7 @@ static void infoFull(client *c, const stream *s, size_t count) {
     addReplyArrayLen(c, (long long)streamGroupCount(s));
     if (!s->groups) return;
     raxIterator it;
-    raxIterBegin(&it, s->groups);
-    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it))
+    for (bool on = raxIterFirst(&it, s->groups); on; on = raxIterNext(&it))
         addGroupInFull(c, s, raxIterKey(&it), raxIterValue(&it), count);
     raxIterEnd(&it);
 }
@@ -164,8 +162,7 @@ void xinfoGroupsCommand(client *c) {
     addReplyArrayLen(c, (long long)streamGroupCount(s));
     if (!s->groups) return;
     raxIterator it;
-    raxIterBegin(&it, s->groups);
-    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it)) {
+    for (bool on = raxIterFirst(&it, s->groups); on; on = raxIterNext(&it)) {
         const streamGroup *g = raxIterValue(&it);
         addReplyMapLen(c, 6);
         addReplyBulkCString(c, "name");
@@ -193,8 +190,7 @@ void xinfoConsumersCommand(client *c) {
     int64_t now_ms = storeNowMs();
     addReplyArrayLen(c, (long long)raxSize(g->consumers));
     raxIterator it;
-    raxIterBegin(&it, g->consumers);
-    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it)) {
+    for (bool on = raxIterFirst(&it, g->consumers); on; on = raxIterNext(&it)) {
         const streamConsumer *consumer = raxIterValue(&it);
         addReplyMapLen(c, 4);
         addReplyBulkCString(c, "name");

@@ -64,8 +64,7 @@ static void pendingSummary(client *c, const streamGroup *g) {
     long long shown = 0;
     void *place = addReplyDeferredLen(c);
     raxIterator it;
-    raxIterBegin(&it, g->consumers);
-    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it)) {
+    for (bool on = raxIterFirst(&it, g->consumers); on; on = raxIterNext(&it)) {
         const streamConsumer *consumer = raxIterValue(&it);
         if (consumer->pending == 0) continue;
         addReplyArrayLen(c, 2);

@@ -76,9 +76,7 @@ size_t aclUsers(void) { return raxSize(acl.by_name); }
 
 void aclEachUser(void (*fn)(void *arg, const user *u), void *arg) {
     raxIterator it;
-    raxIterBegin(&it, acl.by_name);
-    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it))
-        fn(arg, raxIterValue(&it));
+    for (bool on = raxIterFirst(&it, acl.by_name); on; on = raxIterNext(&it)) fn(arg, raxIterValue(&it));
     raxIterEnd(&it);
 }
 
@@ -240,8 +238,7 @@ void aclReplaceUsers(rax *users) {
     usersCheck();
     debugAssert(users != old);
     if (!raxFind(users, sliceStr("default"), NULL)) raxInsert(users, sliceStr("default"), makeDefault(), NULL);
-    raxIterBegin(&it, old);
-    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it)) {
+    for (bool on = raxIterFirst(&it, old); on; on = raxIterNext(&it)) {
         user *u = raxIterValue(&it);
         void **now = raxFindRef(users, raxIterKey(&it));
         if (now) {

@@ -287,8 +287,7 @@ void prefixesNote(slice key, int dbid, uint64_t by) {
 static bool catNames(sds *names, const prefixChanges *news, prefixKeepFn *keep, void *arg, size_t *count) {
     raxIterator it;
     *count = 0;
-    raxIterBegin(&it, news->keys);
-    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it)) {
+    for (bool on = raxIterFirst(&it, news->keys); on; on = raxIterNext(&it)) {
         if (keep && !keep(arg, raxIterKey(&it), (uintptr_t)raxIterValue(&it))) continue;
         *names = respCatBulk(*names, raxIterKey(&it));
         ++*count;

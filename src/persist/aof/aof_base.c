@@ -229,8 +229,7 @@ static void writeGroup(rdbWriter *out, slice key, slice name, const streamGroup 
     putWord(out, "ENTRIESREAD");
     putNumber(out, g->entries_read == STREAM_READ_UNKNOWN ? -1 : (long long)g->entries_read);
     raxIterator it;
-    raxIterBegin(&it, g->consumers);
-    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it))
+    for (bool on = raxIterFirst(&it, g->consumers); on; on = raxIterNext(&it))
         writeConsumer(out, key, name, g, raxIterValue(&it));
     raxIterEnd(&it);
 }
@@ -248,8 +247,7 @@ static void writeStream(rdbWriter *out, slice key, const robj *o) {
     putStreamId(out, s->max_deleted_id);
     if (!s->groups) return;
     raxIterator it;
-    raxIterBegin(&it, s->groups);
-    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it))
+    for (bool on = raxIterFirst(&it, s->groups); on; on = raxIterNext(&it))
         writeGroup(out, key, raxIterKey(&it), raxIterValue(&it));
     raxIterEnd(&it);
 }

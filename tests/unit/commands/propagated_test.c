@@ -92,8 +92,7 @@ static void writeGroup(lines *l, sds name, const streamGroup *g) {
     addLine(l, sdsCatPrintf(sdsDup(name), " read %llu-%llu %lld", (unsigned long long)g->last_id.ms,
                             (unsigned long long)g->last_id.seq, (long long)g->entries_read));
     raxIterator it;
-    raxIterBegin(&it, g->consumers);
-    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it))
+    for (bool on = raxIterFirst(&it, g->consumers); on; on = raxIterNext(&it))
         addLine(l, catText(sdsCatPrintf(sdsDup(name), " consumer "), streamConsumerName(raxIterValue(&it))));
     raxIterEnd(&it);
     streamPendingWalk w;
@@ -112,8 +111,7 @@ static void writeStream(lines *l, sds name, const robj *o) {
                             (unsigned long long)s->max_deleted_id.seq));
     if (!s->groups) return;
     raxIterator it;
-    raxIterBegin(&it, s->groups);
-    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it)) {
+    for (bool on = raxIterFirst(&it, s->groups); on; on = raxIterNext(&it)) {
         sds group = catText(sdsCatPrintf(sdsDup(name), " group "), raxIterKey(&it));
         writeGroup(l, group, raxIterValue(&it));
         sdsFree(group);

@@ -234,8 +234,7 @@ static void checkShape(const stream *s) {
     size_t n = 0;
     if (s->nodes) {
         raxIterator it;
-        raxIterBegin(&it, s->nodes);
-        for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it))
+        for (bool on = raxIterFirst(&it, s->nodes); on; on = raxIterNext(&it))
             memcpy(keys[n++], raxIterKey(&it).ptr, STREAM_ID_BYTES);
         raxIterEnd(&it);
     }
@@ -414,8 +413,7 @@ TEST(stream_a_full_node_takes_its_bytes_only) {
     slice pair[2] = {sliceStr("field"), sliceStr("a value of some bytes")};
     for (uint64_t i = 1; i <= 1000; i++) CHECK(streamAppend(s, (streamId){i, 0}, pair, 2));
     raxIterator it;
-    raxIterBegin(&it, s->nodes);
-    for (bool on = raxIterSeek(&it, RAX_SEEK_FIRST, sliceStr("")); on; on = raxIterNext(&it)) {
+    for (bool on = raxIterFirst(&it, s->nodes); on; on = raxIterNext(&it)) {
         bool bare;
         const uint8_t *bytes = streamNodeBytes(raxIterValue(&it), &bare);
         CHECK(bare);
