@@ -34,9 +34,10 @@ bool streamIdNext(streamId *id) must_check;
 bool streamIdPrev(streamId *id) must_check;
 /* Writes "ms-seq" to `buf` and returns it. */
 slice streamIdText(streamId id, char buf[STREAM_ID_TEXT_SIZE]);
-/* Convert to and from bytes that sort like IDs: the keys of nodes, and the RDB format. */
-void streamIdToBytes(streamId id, uint8_t out[STREAM_ID_BYTES]);
-streamId streamIdFromBytes(const uint8_t in[STREAM_ID_BYTES]);
+/* Convert to and from STREAM_ID_BYTES bytes that sort like IDs: the keys of nodes, and the RDB format. The first writes
+ * them to `buf` and returns them. */
+slice streamIdBytes(streamId id, uint8_t buf[STREAM_ID_BYTES]);
+streamId streamIdFromBytes(const void *bytes);
 
 /* ---- The log ---- */
 

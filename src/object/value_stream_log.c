@@ -46,13 +46,15 @@ slice streamIdText(streamId id, char buf[STREAM_ID_TEXT_SIZE]) {
     return sliceOf(buf, len + ull2string(buf + len, id.seq));
 }
 
-void streamIdToBytes(streamId id, uint8_t out[STREAM_ID_BYTES]) {
-    storeLe64(out, __builtin_bswap64(id.ms));
-    storeLe64(out + 8, __builtin_bswap64(id.seq));
+slice streamIdBytes(streamId id, uint8_t buf[STREAM_ID_BYTES]) {
+    storeLe64(buf, __builtin_bswap64(id.ms));
+    storeLe64(buf + 8, __builtin_bswap64(id.seq));
+    return sliceOf(buf, STREAM_ID_BYTES);
 }
 
-streamId streamIdFromBytes(const uint8_t in[STREAM_ID_BYTES]) {
-    return (streamId){__builtin_bswap64(loadLe64(in)), __builtin_bswap64(loadLe64(in + 8))};
+streamId streamIdFromBytes(const void *bytes) {
+    const char *at = bytes;
+    return (streamId){__builtin_bswap64(loadLe64(at)), __builtin_bswap64(loadLe64(at + 8))};
 }
 
 /* ---- Nodes ------------------------------------------------------------------------------------------------------- */
@@ -96,9 +98,8 @@ static uint8_t *unsealTake(void *node) {
 void streamKeepTail(stream *s) {
     uint8_t key[STREAM_ID_BYTES];
     if (!s->nodes) s->nodes = raxCreate();
-    streamIdToBytes(s->tail_key, key);
     s->tree_nodes += (uint64_t)streamShapeAdded(s->nodes, s->tail_key);
-    raxResult added = raxTryInsert(s->nodes, sliceOf(key, sizeof(key)), sealTake(s->tail), NULL);
+    raxResult added = raxTryInsert(s->nodes, streamIdBytes(s->tail_key, key), sealTake(s->tail), NULL);
     serverAssert(added == RAX_ADDED);
     s->tail = NULL;
 }
@@ -108,8 +109,7 @@ static void dropNode(stream *s, streamId key) {
     uint8_t bytes[STREAM_ID_BYTES];
     void *node;
     bool bare;
-    streamIdToBytes(key, bytes);
-    bool there = raxRemove(s->nodes, sliceOf(bytes, sizeof(bytes)), &node);
+    bool there = raxRemove(s->nodes, streamIdBytes(key, bytes), &node);
     serverAssert(there);
     s->tree_nodes -= (uint64_t)streamShapeAdded(s->nodes, key);
     listpackFree(streamNodeBytes(node, &bare));
@@ -124,7 +124,7 @@ static void dropTail(stream *s) {
     raxIterBegin(&it, s->nodes);
     bool found = raxIterSeek(&it, RAX_SEEK_LAST, sliceStr(""));
     serverAssert(found);
-    s->tail_key = streamIdFromBytes((const uint8_t *)raxIterKey(&it).ptr);
+    s->tail_key = streamIdFromBytes(raxIterKey(&it).ptr);
     s->tail = unsealTake(raxIterValue(&it));
     raxRemove(s->nodes, raxIterKey(&it), NULL);
     raxIterEnd(&it);
@@ -141,7 +141,7 @@ typedef struct foundNode {
 static foundNode theTail(const stream *s) { return (foundNode){.key = s->tail_key, .lp = s->tail}; }
 
 static foundNode inTree(const raxIterator *it) {
-    foundNode n = {.key = streamIdFromBytes((const uint8_t *)raxIterKey(it).ptr), .in_tree = true};
+    foundNode n = {.key = streamIdFromBytes(raxIterKey(it).ptr), .in_tree = true};
     n.lp = streamNodeBytes(raxIterValue(it), &n.bare);
     return n;
 }
@@ -154,9 +154,8 @@ static foundNode nodeOf(const stream *s, streamId id) {
     if (!hasNodes(s)) return n;
     uint8_t bytes[STREAM_ID_BYTES];
     raxIterator it;
-    streamIdToBytes(id, bytes);
     raxIterBegin(&it, s->nodes);
-    if (raxIterSeek(&it, RAX_SEEK_LE, sliceOf(bytes, sizeof(bytes)))) n = inTree(&it);
+    if (raxIterSeek(&it, RAX_SEEK_LE, streamIdBytes(id, bytes))) n = inTree(&it);
     raxIterEnd(&it);
     return n;
 }
@@ -175,10 +174,9 @@ static foundNode firstNode(const stream *s) {
 /* Updates the tree when a node has moved, or is bare no more. */
 static void setInTree(stream *s, streamId key, void *node) {
     uint8_t bytes[STREAM_ID_BYTES];
-    streamIdToBytes(key, bytes);
-    void **place = raxFindRef(s->nodes, sliceOf(bytes, sizeof(bytes)));
-    serverAssert(place);
-    *place = node;
+    void **ref = raxFindRef(s->nodes, streamIdBytes(key, bytes));
+    serverAssert(ref);
+    *ref = node;
 }
 
 /* ---- Append ------------------------------------------------------------------------------------------------------ */
@@ -478,9 +476,8 @@ void streamIterBegin(streamIterator *it, const stream *s, streamId start, stream
         return;
     }
     uint8_t bytes[STREAM_ID_BYTES];
-    streamIdToBytes(from, bytes);
     walkTree(it);
-    if (raxIterSeek(&it->nodes, RAX_SEEK_LE, sliceOf(bytes, sizeof(bytes)))) enterTreeNode(it);
+    if (raxIterSeek(&it->nodes, RAX_SEEK_LE, streamIdBytes(from, bytes))) enterTreeNode(it);
     else if (!backward && raxIterSeek(&it->nodes, RAX_SEEK_FIRST, sliceStr(""))) enterTreeNode(it);
 }
 

@@ -30,37 +30,27 @@
 #define BLOCK_BYTES_MIN 192
 #define BLOCK_ENTRIES_MAX ((BLOCK_BYTES_MAX - sizeof(streamBlock)) / sizeof(streamPending))
 
-typedef struct idKey {
-    uint8_t bytes[STREAM_ID_BYTES];
-} idKey;
-
-static idKey keyOf(streamId id) {
-    idKey k;
-    streamIdToBytes(id, k.bytes);
-    return k;
-}
-
-static slice keySlice(const idKey *k) { return sliceOf(k->bytes, sizeof(k->bytes)); }
-
 /* ---- Counts of a consumer ---------------------------------------------------------------------------------------- */
 
 static void countMore(streamConsumer *c, streamId block) {
     if (!c) return;
-    idKey k = keyOf(block);
-    void **n = raxFindRef(c->blocks, keySlice(&k));
+    uint8_t id_bytes[STREAM_ID_BYTES];
+    slice key = streamIdBytes(block, id_bytes);
+    void **n = raxFindRef(c->blocks, key);
     c->pending++;
     if (n) *n = (void *)((uintptr_t)*n + 1);
-    else raxInsert(c->blocks, keySlice(&k), (void *)(uintptr_t)1, NULL);
+    else raxInsert(c->blocks, key, (void *)(uintptr_t)1, NULL);
 }
 
 static void countLess(streamConsumer *c, streamId block) {
     if (!c) return;
-    idKey k = keyOf(block);
-    void **n = raxFindRef(c->blocks, keySlice(&k));
+    uint8_t id_bytes[STREAM_ID_BYTES];
+    slice key = streamIdBytes(block, id_bytes);
+    void **n = raxFindRef(c->blocks, key);
     serverAssert(n && c->pending > 0);
     c->pending--;
     if ((uintptr_t)*n > 1) *n = (void *)((uintptr_t)*n - 1);
-    else raxRemove(c->blocks, keySlice(&k), NULL);
+    else raxRemove(c->blocks, key, NULL);
 }
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------------ */
@@ -76,10 +66,10 @@ static uint32_t roomIn(size_t bytes) { return (uint32_t)((bytes - sizeof(streamB
 static streamBlock *blockFor(const streamGroup *g, streamId id) {
     if (g->last && streamIdCmp(g->last->key, id) <= 0) return g->last;
     if (raxSize(g->blocks) < 2) return NULL;
-    idKey k = keyOf(id);
+    uint8_t id_bytes[STREAM_ID_BYTES];
     raxIterator it;
     raxIterBegin(&it, g->blocks);
-    streamBlock *b = raxIterSeek(&it, RAX_SEEK_LE, keySlice(&k)) ? raxIterValue(&it) : NULL;
+    streamBlock *b = raxIterSeek(&it, RAX_SEEK_LE, streamIdBytes(id, id_bytes)) ? raxIterValue(&it) : NULL;
     raxIterEnd(&it);
     return b;
 }
@@ -100,16 +90,16 @@ static streamBlock *newBlock(streamGroup *g, streamId key, size_t entries) {
     size_t bytes = blockBytes(entries);
     streamBlock *b = zmalloc(bytes);
     *b = (streamBlock){.key = key, .room = roomIn(bytes)};
-    idKey k = keyOf(key);
-    raxResult added = raxTryInsert(g->blocks, keySlice(&k), b, NULL);
+    uint8_t id_bytes[STREAM_ID_BYTES];
+    raxResult added = raxTryInsert(g->blocks, streamIdBytes(key, id_bytes), b, NULL);
     serverAssert(added == RAX_ADDED);
     if (!g->last || streamIdCmp(g->last->key, key) < 0) g->last = b;
     return b;
 }
 
 static void dropBlock(streamGroup *g, streamBlock *b) {
-    idKey k = keyOf(b->key);
-    raxRemove(g->blocks, keySlice(&k), NULL);
+    uint8_t id_bytes[STREAM_ID_BYTES];
+    raxRemove(g->blocks, streamIdBytes(b->key, id_bytes), NULL);
     if (g->last == b) {
         raxIterator it;
         raxIterBegin(&it, g->blocks);
@@ -126,10 +116,10 @@ static streamBlock *resizeBlock(streamGroup *g, streamBlock *b, size_t entries) 
     b = zrealloc(b, bytes);
     b->room = roomIn(bytes);
     if (last) g->last = b;
-    idKey k = keyOf(b->key);
-    void **place = raxFindRef(g->blocks, keySlice(&k));
-    serverAssert(place);
-    *place = b;
+    uint8_t id_bytes[STREAM_ID_BYTES];
+    void **ref = raxFindRef(g->blocks, streamIdBytes(b->key, id_bytes));
+    serverAssert(ref);
+    *ref = b;
     return b;
 }
 
@@ -232,10 +222,11 @@ void streamPendingRemoveAllOf(streamGroup *g, streamConsumer *c) {
 /* Returns the next block, at or after the key, that the walk must read. */
 static streamBlock *blockFrom(const streamPendingWalk *w, raxSeekOp op, streamId key) {
     raxIterator it;
-    idKey k = keyOf(key);
+    uint8_t id_bytes[STREAM_ID_BYTES];
     raxIterBegin(&it, w->consumer ? w->consumer->blocks : w->group->blocks);
     streamBlock *b = NULL;
-    if (raxIterSeek(&it, op, keySlice(&k))) b = w->consumer ? blockOfKey(w->group, raxIterKey(&it)) : raxIterValue(&it);
+    if (raxIterSeek(&it, op, streamIdBytes(key, id_bytes)))
+        b = w->consumer ? blockOfKey(w->group, raxIterKey(&it)) : raxIterValue(&it);
     raxIterEnd(&it);
     return b;
 }
@@ -268,7 +259,7 @@ void streamGroupCheck(const streamGroup *g) {
     for (bool on = raxIterFirst(&it, g->blocks); on; on = raxIterNext(&it)) {
         const streamBlock *b = raxIterValue(&it);
         serverAssert(b->count > 0 && b->count <= b->room);
-        serverAssert(streamIdCmp(b->key, streamIdFromBytes((const uint8_t *)raxIterKey(&it).ptr)) == 0);
+        serverAssert(streamIdCmp(b->key, streamIdFromBytes(raxIterKey(&it).ptr)) == 0);
         serverAssert(streamIdCmp(b->key, b->entries[0].id) <= 0);
         if (before) serverAssert(streamIdCmp(before->entries[before->count - 1].id, b->key) < 0);
         for (uint32_t i = 0; i + 1 < b->count; i++)

@@ -28,14 +28,12 @@ static void writeId(rdbWriter *w, streamId id) {
 
 static void writeRawId(rdbWriter *w, streamId id) {
     uint8_t bytes[STREAM_ID_BYTES];
-    streamIdToBytes(id, bytes);
-    rdbWriteBytes(w, sliceOf(bytes, sizeof(bytes)));
+    rdbWriteBytes(w, streamIdBytes(id, bytes));
 }
 
 static void writeNode(rdbWriter *w, streamId key, const uint8_t *lp) {
     uint8_t bytes[STREAM_ID_BYTES];
-    streamIdToBytes(key, bytes);
-    rdbWriteString(w, sliceOf(bytes, sizeof(bytes)));
+    rdbWriteString(w, streamIdBytes(key, bytes));
     rdbWriteString(w, sliceOf(lp, listpackBytes(lp)));
 }
 
@@ -56,7 +54,7 @@ static void writeNodes(rdbWriter *w, const stream *s) {
     rdbWriteLength(w, streamNodeCount(s));
     raxIterator it;
     for (bool on = raxIterFirst(&it, s->nodes); on; on = raxIterNext(&it))
-        writeFullNode(w, streamIdFromBytes((const uint8_t *)raxIterKey(&it).ptr), raxIterValue(&it));
+        writeFullNode(w, streamIdFromBytes(raxIterKey(&it).ptr), raxIterValue(&it));
     raxIterEnd(&it);
     if (s->tail) writeNode(w, s->tail_key, s->tail);
 }
@@ -117,7 +115,7 @@ static bool readId(rdbReader *r, streamId *id) { return rdbReadCount(r, &id->ms)
 
 static bool readRawId(rdbReader *r, streamId *id) {
     if ((size_t)(r->end - r->p) < STREAM_ID_BYTES) return false;
-    *id = streamIdFromBytes((const uint8_t *)r->p);
+    *id = streamIdFromBytes(r->p);
     r->p += STREAM_ID_BYTES;
     return true;
 }
@@ -126,7 +124,7 @@ static bool readKey(rdbReader *r, streamId *key) {
     rdbText t;
     if (!rdbReadText(r, &t)) return false;
     bool good = t.text.len == STREAM_ID_BYTES;
-    if (good) *key = streamIdFromBytes((const uint8_t *)t.text.ptr);
+    if (good) *key = streamIdFromBytes(t.text.ptr);
     rdbTextFree(&t);
     return good;
 }

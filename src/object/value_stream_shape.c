@@ -41,9 +41,8 @@ int64_t streamShapeAdded(const rax *nodes, streamId id) {
     uint8_t key[STREAM_ID_BYTES], first[STREAM_ID_BYTES], last[STREAM_ID_BYTES];
     raxIterator it;
     if (!nodes) return 1;
-    streamIdToBytes(id, key);
     raxIterBegin(&it, nodes);
-    int part = longestCommon(&it, sliceOf(key, sizeof(key))), above = -1, below;
+    int part = longestCommon(&it, streamIdBytes(id, key)), above = -1, below;
     if (part == -1) {
         raxIterEnd(&it);
         return 1;

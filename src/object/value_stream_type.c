@@ -90,7 +90,7 @@ stream *streamDup(const stream *s) {
     stream *copy = streamCreate();
     raxIterator it;
     for (bool on = raxIterFirst(&it, s->nodes); on; on = raxIterNext(&it)) {
-        copy->tail_key = streamIdFromBytes((const uint8_t *)raxIterKey(&it).ptr);
+        copy->tail_key = streamIdFromBytes(raxIterKey(&it).ptr);
         copy->tail = dupTreeNode(raxIterValue(&it));
         streamKeepTail(copy);
     }
@@ -162,7 +162,7 @@ static void checkStructure(const void *structure, int encoding) {
     serverAssert(s->tail || !s->nodes || raxSize(s->nodes) == 0);
     raxIterator it;
     for (bool on = raxIterFirst(&it, s->nodes); on; on = raxIterNext(&it))
-        checkTreeNode(s, streamIdFromBytes((const uint8_t *)raxIterKey(&it).ptr), raxIterValue(&it), &last, &length);
+        checkTreeNode(s, streamIdFromBytes(raxIterKey(&it).ptr), raxIterValue(&it), &last, &length);
     raxIterEnd(&it);
     if (s->tail) checkNode(s, s->tail_key, s->tail, &last, &length);
     serverAssert(length == s->length);
@@ -190,11 +190,10 @@ static bool defragStream(void **structure, int encoding, defragCursor *cursor, s
     if (tail) s->tail = tail;
     if (!s->nodes) return true;
     raxIterator it;
-    streamIdToBytes(from, key);
     raxIterBegin(&it, s->nodes);
-    bool on = raxIterSeek(&it, RAX_SEEK_GE, sliceOf(key, sizeof(key)));
+    bool on = raxIterSeek(&it, RAX_SEEK_GE, streamIdBytes(from, key));
     for (; on && budget; on = raxIterNext(&it), budget--) defragNode(&it, s->nodes, move);
-    if (on) from = streamIdFromBytes((const uint8_t *)raxIterKey(&it).ptr);
+    if (on) from = streamIdFromBytes(raxIterKey(&it).ptr);
     raxIterEnd(&it);
     *cursor = (defragCursor){.at = from.ms, .phase = from.seq};
     return !on;

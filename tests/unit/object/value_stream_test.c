@@ -238,7 +238,7 @@ static void checkShape(const stream *s) {
             memcpy(keys[n++], raxIterKey(&it).ptr, STREAM_ID_BYTES);
         raxIterEnd(&it);
     }
-    if (s->tail) streamIdToBytes(s->tail_key, keys[n++]);
+    if (s->tail) streamIdBytes(s->tail_key, keys[n++]);
     CHECK_EQ_INT(streamNodeCount(s), n);
     CHECK_EQ_INT(streamTreeNodes(s), n ? shapeOf(keys, 0, n, 0) : 1);
 }
@@ -722,12 +722,11 @@ TEST(stream_payloads_that_are_cut_or_changed_are_refused_or_sane) {
 static sds payloadOfNode(const char *const *items, uint64_t length, uint64_t last_ms) {
     uint8_t key[STREAM_ID_BYTES], *lp = listpackCreate(0);
     for (; *items; items++) lp = listpackAppend(lp, sliceStr(*items));
-    streamIdToBytes((streamId){1, 1}, key);
     rdbWriter w;
     rdbWriterBegin(&w, false, 64);
     rdbWriteByte(&w, RDB_TYPE_STREAM_3);
     rdbWriteLength(&w, 1);
-    rdbWriteString(&w, sliceOf(key, sizeof(key)));
+    rdbWriteString(&w, streamIdBytes((streamId){1, 1}, key));
     rdbWriteString(&w, sliceOf(lp, listpackBytes(lp)));
     rdbWriteLength(&w, length);
     for (int i = 0; i < 8; i++) rdbWriteLength(&w, i == 0 ? last_ms : 0);
@@ -789,8 +788,7 @@ static bool readsGroup(const char *pending, const char *first, const char *secon
         rdbWriteLength(&w, strlen(ids[i]));
         for (const char *p = ids[i]; *p; p++) {
             uint8_t id[STREAM_ID_BYTES];
-            streamIdToBytes((streamId){(uint64_t)*p, 0}, id);
-            rdbWriteBytes(&w, sliceOf(id, sizeof(id)));
+            rdbWriteBytes(&w, streamIdBytes((streamId){(uint64_t)*p, 0}, id));
             if (i > 0) continue;
             rdbWriteMs(&w, 5);
             rdbWriteLength(&w, 1);
