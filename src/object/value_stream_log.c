@@ -104,17 +104,6 @@ void streamKeepTail(stream *s) {
     s->tail = NULL;
 }
 
-/* Removes a node from the tree and frees it. */
-static void dropNode(stream *s, streamId key) {
-    uint8_t bytes[STREAM_ID_BYTES];
-    void *node;
-    bool bare;
-    bool there = raxRemove(s->nodes, streamIdBytes(key, bytes), &node);
-    serverAssert(there);
-    s->tree_nodes -= (uint64_t)streamShapeAdded(s->nodes, key);
-    listpackFree(streamNodeBytes(node, &bare));
-}
-
 /* Frees the tail: the last node of the tree becomes the tail. */
 static void dropTail(stream *s) {
     listpackFree(s->tail);
@@ -144,6 +133,19 @@ static foundNode inTree(const raxIterator *it) {
     foundNode n = {.key = streamIdFromBytes(raxIterKey(it).ptr), .in_tree = true};
     n.lp = streamNodeBytes(raxIterValue(it), &n.bare);
     return n;
+}
+
+/* Removes a node and frees it. */
+static void dropNode(stream *s, const foundNode *n) {
+    if (n->in_tree) {
+        uint8_t bytes[STREAM_ID_BYTES];
+        bool there = raxRemove(s->nodes, streamIdBytes(n->key, bytes), NULL);
+        serverAssert(there);
+        s->tree_nodes -= (uint64_t)streamShapeAdded(s->nodes, n->key);
+        listpackFree(n->lp);
+    } else {
+        dropTail(s);
+    }
 }
 
 /* Returns the node that would contain this ID. */
@@ -255,32 +257,29 @@ void streamFindFirst(stream *s) {
     streamIterEnd(&it);
 }
 
-/* Converts a bare node to a listpack that can be changed; the tree does not refer to it until closeNode(). */
-static void openNode(foundNode *n) {
-    if (!n->bare) return;
-    uint8_t *lp = listpackOfBare(n->lp);
-    listpackFree(n->lp);
-    n->lp = lp;
-    n->bare = false;
-}
-
-static void closeNode(stream *s, const foundNode *n) {
-    if (n->in_tree) setInTree(s, n->key, sealTake(n->lp));
-    else s->tail = n->lp;
-}
-
-/* Marks an entry, not the last live one of the node, as deleted. */
-static void deleteInNode(stream *s, foundNode *n, streamNodeEntry *e) {
+/* Marks an entry as deleted, in place if the node is bare and that is possible. Otherwise the node becomes a listpack,
+ * which may move, and e->at is updated; the stream does not refer to it until closeNode(). */
+static void markInNode(foundNode *n, streamNodeEntry *e) {
     if (n->bare) {
         if (streamNodeDeleteBare(n->lp, e->at)) return;
         streamId id = e->id;
-        openNode(n);
-        bool there = streamNodeFind(n->lp, false, n->key, id, e);
+        uint8_t *lp = listpackOfBare(n->lp);
+        listpackFree(n->lp);
+        n->lp = lp;
+        n->bare = false;
+        bool there = streamNodeFind(lp, false, n->key, id, e);
         serverAssert(there);
     }
+    size_t offset = (size_t)(e->at - n->lp), before = listpackBytes(n->lp);
     n->lp = streamNodeDelete(n->lp, e->at);
     serverAssert(n->lp);
-    closeNode(s, n);
+    e->at = n->lp + offset + (listpackBytes(n->lp) - before);
+}
+
+static void closeNode(stream *s, const foundNode *n) {
+    if (n->bare) return;
+    if (n->in_tree) setInTree(s, n->key, sealTake(n->lp));
+    else s->tail = n->lp;
 }
 
 bool streamDelete(stream *s, streamId id) {
@@ -288,11 +287,10 @@ bool streamDelete(stream *s, streamId id) {
     foundNode n = nodeOf(s, id);
     if (!n.lp || !streamNodeFind(n.lp, n.bare, n.key, id, &e)) return false;
     if (streamNodeLive(n.lp) > 1) {
-        deleteInNode(s, &n, &e);
-    } else if (n.in_tree) {
-        dropNode(s, n.key);
+        markInNode(&n, &e);
+        closeNode(s, &n);
     } else {
-        dropTail(s);
+        dropNode(s, &n);
     }
     s->length--;
     if (streamIdCmp(id, s->max_deleted_id) > 0) s->max_deleted_id = id;
@@ -318,81 +316,61 @@ static streamId lastOfNode(const foundNode *n) {
     return e.id;
 }
 
-/* Returns whether a node at the front is to be deleted as a whole. */
-static bool wholeNodeGoes(const stream *s, const streamTrimSpec *spec, const foundNode *n) {
-    if (spec->kind == STREAM_TRIM_MAXLEN) return s->length - streamNodeLive(n->lp) >= spec->maxlen;
-    return streamIdCmp(lastOfNode(n), spec->minid) < 0;
-}
-
-static bool entryGoes(const stream *s, const streamTrimSpec *spec, streamId id) {
-    if (spec->kind == STREAM_TRIM_MAXLEN) return s->length > spec->maxlen;
-    return streamIdCmp(id, spec->minid) < 0;
-}
-
-/* Marks an entry of the node as deleted, in place if the node is bare and that is possible. The node may move; `m` and
- * `e` are then updated. */
-static void markInNode(foundNode *n, streamNodeMaster *m, streamNodeEntry *e) {
-    if (n->bare && streamNodeDeleteBare(n->lp, e->at)) return;
-    if (n->bare) {
-        streamId id = e->id;
-        openNode(n);
-        bool there = streamNodeFind(n->lp, false, n->key, id, e);
-        serverAssert(there);
-    }
-    size_t offset = (size_t)(e->at - n->lp), before = listpackBytes(n->lp);
-    n->lp = streamNodeDelete(n->lp, e->at);
-    serverAssert(n->lp);
-    streamNodeReadMaster(n->lp, false, m);
-    streamNodeReadEntry(m, n->key, n->lp + offset + (listpackBytes(n->lp) - before), e);
+/* Returns whether the first entry, which has this ID, is within the limit of the trim. */
+static bool isKept(const stream *s, const streamTrimSpec *spec, streamId first) {
+    return spec->kind == STREAM_TRIM_MAXLEN ? s->length <= spec->maxlen : streamIdCmp(first, spec->minid) >= 0;
 }
 
 /* Marks entries at the start of the first node as deleted, but not its last one. *known: the next entry is the stream's
  * first one, and first_id is set. */
 static uint64_t trimFirstNode(stream *s, const streamTrimSpec *spec, foundNode *n, bool *known) {
-    uint64_t gone = 0;
+    uint64_t deleted = 0;
     streamNodeMaster m;
     streamNodeEntry e;
     bool stays = false;
     streamNodeReadMaster(n->lp, n->bare, &m);
     for (const uint8_t *at = m.entries; at && streamNodeLive(n->lp) > 0; at = streamNodeNextEntry(&m, &e)) {
         streamNodeReadEntry(&m, n->key, at, &e);
-        stays = stays || !entryGoes(s, spec, e.id);
+        stays = stays || isKept(s, spec, e.id);
         if (e.deleted) continue;
         if (stays) {
             s->first_id = e.id;
             *known = true;
             break;
         }
-        markInNode(n, &m, &e);
+        markInNode(n, &e);
+        if (!n->bare) {
+            streamNodeReadMaster(n->lp, false, &m);
+            streamNodeReadEntry(&m, n->key, e.at, &e);
+        }
         s->length--;
-        gone++;
+        deleted++;
     }
-    if (!n->bare) closeNode(s, n);
-    return gone;
+    closeNode(s, n);
+    return deleted;
 }
 
 uint64_t streamTrim(stream *s, const streamTrimSpec *spec) {
-    uint64_t gone = 0;
+    uint64_t deleted = 0;
     bool first_known = false;
-    if (spec->kind == STREAM_TRIM_NONE) return 0;
-    if (spec->kind == STREAM_TRIM_MAXLEN ? s->length <= spec->maxlen : streamIdCmp(s->first_id, spec->minid) >= 0)
-        return 0;
+    if (spec->kind == STREAM_TRIM_NONE || isKept(s, spec, s->first_id)) return 0;
     while (s->tail) {
         foundNode n = firstNode(s);
         uint64_t live = streamNodeLive(n.lp);
         if (spec->kind == STREAM_TRIM_MAXLEN && s->length <= spec->maxlen) break;
-        if (spec->limit && gone + live > spec->limit) break;
-        if (!wholeNodeGoes(s, spec, &n)) {
-            if (!spec->approximate) gone += trimFirstNode(s, spec, &n, &first_known);
+        if (spec->limit && deleted + live > spec->limit) break;
+        bool all = spec->kind == STREAM_TRIM_MAXLEN ? s->length - live >= spec->maxlen
+                                                    : streamIdCmp(lastOfNode(&n), spec->minid) < 0;
+        if (!all) {
+            if (!spec->approximate) deleted += trimFirstNode(s, spec, &n, &first_known);
             break;
         }
-        if (n.in_tree) dropNode(s, n.key);
-        else dropTail(s);
+        dropNode(s, &n);
         s->length -= live;
-        gone += live;
+        deleted += live;
     }
-    if (gone && !first_known) streamFindFirst(s);
-    return gone;
+    if (deleted && !first_known) streamFindFirst(s);
+    return deleted;
 }
 
 /* ---- Iterator ---------------------------------------------------------------------------------------------------- */
