@@ -18,6 +18,8 @@
 #include "object_internal.h"
 
 #include "dict.h"
+#include "intset.h"
+#include "listpack.h"
 #include "panic.h"
 #include "zmalloc.h"
 
@@ -38,8 +40,7 @@ void objectRegisterType(objectTypeId type, const objectTypeOps *ops) {
 
 const char *objectTypeName(const robj *o) {
     static const char *const names[OBJ_TYPES] = {"string", "list", "set", "zset", "hash", "module", "stream"};
-    const objectTypeOps *ops = type_ops[o->type];
-    return ops && ops->name ? ops->name : names[o->type];
+    return names[o->type];
 }
 
 const char *objectEncodingName(const robj *o) {
@@ -47,6 +48,9 @@ const char *objectEncodingName(const robj *o) {
                                         "intset", "skiplist", "quicklist", "stream"};
     return o->encoding < array_len(names) ? names[o->encoding] : "unknown";
 }
+
+/* Returns whether the structure is a single block. */
+static bool isBlock(const robj *o) { return o->encoding == OBJ_ENC_LISTPACK || o->encoding == OBJ_ENC_INTSET; }
 
 /* ---- The entry ---- */
 
@@ -102,11 +106,12 @@ static robj *structureEntry(const robj *o, slice key, int encoding, bool expire_
 
 robj *objectDup(const robj *o, slice new_key) {
     if (o->type == OBJ_STRING) return stringCopy(o, new_key, o->has_expire_slot);
-    const objectTypeOps *ops = type_ops[o->type];
-    serverAssert(ops && ops->dup);
-    int encoding = o->encoding;
-    void *structure = ops->dup(entryStructure(o), o->encoding, &encoding);
-    return structureEntry(o, new_key, encoding, o->has_expire_slot, structure);
+    void *from = entryStructure(o), *copy;
+    if (o->encoding == OBJ_ENC_LISTPACK) copy = listpackDup(from);
+    else if (o->encoding == OBJ_ENC_INTSET) copy = intsetDup(from);
+    else copy = type_ops[o->type]->dup(from);
+    serverAssert(copy); /* the copying command has reserved memory */
+    return structureEntry(o, new_key, o->encoding, o->has_expire_slot, copy);
 }
 
 /* The block or structure moves to an entry of the new key. An embedded value is copied anyway, and a shared one must
@@ -152,16 +157,17 @@ void objectSetStructure(robj *o, int encoding, void *structure) {
 
 const struct dict *objectElements(const robj *o) {
     const objectTypeOps *ops = type_ops[o->type];
-    return ops && ops->elements ? ops->elements(entryStructure(o), o->encoding) : NULL;
+    return ops && ops->elements && !isBlock(o) ? ops->elements(entryStructure(o)) : NULL;
 }
 
 bool objectHasTimes(const robj *o) {
     const objectTypeOps *ops = type_ops[o->type];
-    return ops && ops->hasTimes && ops->hasTimes(entryStructure(o), o->encoding);
+    return ops && ops->hasTimes && !isBlock(o) && ops->hasTimes(entryStructure(o));
 }
 
-size_t objectExpireElements(robj *o, int64_t before_ms, size_t max, bool *empty, elementExpiredFn *gone, void *arg) {
-    return type_ops[o->type]->expireElements(entryStructure(o), o->encoding, before_ms, max, empty, gone, arg);
+size_t objectExpireElements(robj *o, int64_t before_ms, size_t max, bool *empty, elementExpiredFn *expired, void *arg) {
+    if (isBlock(o)) return 0;
+    return type_ops[o->type]->expireElements(entryStructure(o), before_ms, max, empty, expired, arg);
 }
 
 const objectTypeOps *objectOps(objectTypeId type) { return type_ops[type]; }
@@ -169,8 +175,9 @@ const objectTypeOps *objectOps(objectTypeId type) { return type_ops[type]; }
 size_t objectMemUsage(const robj *o, size_t samples) {
     size_t bytes = zmallocSize(o);
     if (o->type == OBJ_STRING) return bytes + (o->encoding == OBJ_ENC_RAW ? zmallocSize(entryPointer(o)) : 0);
+    if (isBlock(o)) return bytes + zmallocSize(entryStructure(o));
     const objectTypeOps *ops = type_ops[o->type];
-    return bytes + (ops && ops->memUsage ? ops->memUsage(entryStructure(o), o->encoding, samples) : 0);
+    return bytes + (ops && ops->memUsage ? ops->memUsage(entryStructure(o), samples) : 0);
 }
 
 /* ---- Defragmentation ---- */
@@ -191,9 +198,14 @@ bool objectDefragValue(robj *o, defragCursor *cursor, size_t budget, blockMover 
         return true;
     }
     const objectTypeOps *ops = type_ops[o->type];
-    if (!ops || !ops->defrag) return true;
     void *structure = entryStructure(o);
-    bool done = ops->defrag(&structure, o->encoding, cursor, budget, move);
+    bool done = true;
+    if (isBlock(o)) {
+        void *moved = move(structure);
+        if (moved) structure = moved;
+    } else if (ops && ops->defrag) {
+        done = ops->defrag(&structure, cursor, budget, move);
+    }
     entrySetStructure(o, structure);
     return done;
 }
@@ -246,9 +258,8 @@ static void prefetchForReuse(const robj *o) {
 void objectFree(robj *o) {
     debugAssert(o->refcount <= 1);
     if (o->type != OBJ_STRING) {
-        const objectTypeOps *ops = type_ops[o->type];
-        serverAssert(ops && ops->free);
-        ops->free(entryStructure(o), o->encoding);
+        if (isBlock(o)) zfree(entryStructure(o));
+        else type_ops[o->type]->free(entryStructure(o));
     } else if (o->encoding == OBJ_ENC_RAW) {
         prefetchForReuse(o);
         if (o->block_exact) zfreeSized(entryPointer(o), o->value_len ? o->value_len : 1);
@@ -258,9 +269,8 @@ void objectFree(robj *o) {
 }
 
 size_t objectFreeEffort(const robj *o) {
-    if (o->type == OBJ_STRING) return 1;
     const objectTypeOps *ops = type_ops[o->type];
-    return ops && ops->freeEffort ? ops->freeEffort(entryStructure(o), o->encoding) : 1;
+    return ops && ops->freeEffort && !isBlock(o) ? ops->freeEffort(entryStructure(o)) : 1;
 }
 
 /* ---- As a dict's entry ---- */
@@ -285,7 +295,7 @@ void objectPrefetchValue(const void *entry) {
     if (o->type != OBJ_STRING) {
         const objectTypeOps *ops = type_ops[o->type];
         void *structure = entryStructure(o);
-        if (ops && ops->prefetch) ops->prefetch(structure, o->encoding);
+        if (ops && ops->prefetch) ops->prefetch(structure);
         else prefetchRead(structure);
     } else if (o->encoding == OBJ_ENC_EMBSTR) {
         const char *value = entryEmbedded(o), *last = value + (o->value_len ? o->value_len - 1 : 0);

@@ -67,7 +67,8 @@ static_assert(sizeof(robj) == 16, "two words before the optional parts");
 
 /* The operations of a type; registered at startup, one table per type. `structure` is the address in an entry. A
  * function that takes it as const changes nothing. They run on any thread that alone knows the object, otherwise on
- * main. */
+ * main. Listpacks and intsets are single blocks, which object.c frees, measures, copies and moves for all types: functions
+ * without `encoding` never get them. */
 struct digest;
 struct rdbReader;
 struct rdbWriter;
@@ -83,18 +84,14 @@ typedef struct defragCursor {
 typedef void elementExpiredFn(void *arg, slice element);
 
 typedef struct objectTypeOps {
-    const char *name;                                          /* "list", "hash" ...: reply of TYPE */
-    void (*free)(void *structure, int encoding);               /* any thread */
-    size_t (*freeEffort)(const void *structure, int encoding); /* number of allocations to free, for lazy freeing */
+    void (*free)(void *structure);               /* any thread */
+    size_t (*freeEffort)(const void *structure); /* number of allocations to free, for lazy freeing */
     /* Returns the bytes of memory without the entry, estimated from at most `samples` elements (0: all). */
-    size_t (*memUsage)(const void *structure, int encoding, size_t samples);
-    void *(*dup)(const void *structure, int encoding, int *new_encoding); /* a deep copy */
-    void (*prefetch)(
-        const void *structure,
-        int encoding); /* prefetches the lines that every command reads first; NULL: the first one of the structure */
-    /* Returns the dict of the value's elements for prefetching, or NULL. The callback itself is NULL if the type never
-     * has one. */
-    const struct dict *(*elements)(const void *structure, int encoding);
+    size_t (*memUsage)(const void *structure, size_t samples);
+    void *(*dup)(const void *structure); /* a deep copy, of the same encoding */
+    /* Prefetches the lines that every command reads first. NULL: the first one of the structure. */
+    void (*prefetch)(const void *structure);
+    const struct dict *(*elements)(const void *structure); /* the dict of its elements, for prefetching; NULL: none */
     void (*digest)(const void *structure, int encoding, struct digest *d); /* digest.h */
     /* Return RDB's type byte for the value, write the value, and read a value of an RDB type that rdb_value.c assigns
      * to this type. rdbRead() returns NULL if the bytes, which may come from any source, are malformed or there is no
@@ -104,14 +101,14 @@ typedef struct objectTypeOps {
     void *(*rdbRead)(struct rdbReader *r, unsigned rdb_type, int *encoding);
     void (*check)(const void *structure, int encoding); /* asserts the invariants; reads all of it */
     /* For types whose elements may have a TTL; NULL for others. Return whether some element has one; and remove up to
-     * `max` elements that expire before `before_ms`, call `gone` with the name of each, and return their number.
+     * `max` elements that expire before `before_ms`, call `expired` with the name of each, and return their number.
      * *empty: no element is left. */
-    bool (*hasTimes)(const void *structure, int encoding);
-    size_t (*expireElements)(void *structure, int encoding, int64_t before_ms, size_t max, bool *empty,
-                             elementExpiredFn *gone, void *arg);
+    bool (*hasTimes)(const void *structure);
+    size_t (*expireElements)(void *structure, int64_t before_ms, size_t max, bool *empty, elementExpiredFn *expired,
+                             void *arg);
     /* Offers blocks of the value to `move`, from *cursor on, and stops after about `budget` elements or nodes. Returns
      * true if these were the last ones. The structure itself may move. NULL: the value does not move. */
-    bool (*defrag)(void **structure, int encoding, defragCursor *cursor, size_t budget, blockMover *move);
+    bool (*defrag)(void **structure, defragCursor *cursor, size_t budget, blockMover *move);
 } objectTypeOps;
 /* Elements that expire before this time are expired. Set by the store, which stops it while expiry is paused. Main. */
 extern int64_t object_expire_cutoff_ms;
@@ -172,7 +169,7 @@ const struct dict *objectElements(const robj *o);
 /* Returns whether some of its elements have a TTL (objectTypeOps). */
 bool objectHasTimes(const robj *o);
 /* Removes expired elements; see expireElements in objectTypeOps. */
-size_t objectExpireElements(robj *o, int64_t before_ms, size_t max, bool *empty, elementExpiredFn *gone, void *arg);
+size_t objectExpireElements(robj *o, int64_t before_ms, size_t max, bool *empty, elementExpiredFn *expired, void *arg);
 /* Parse a string as a number. Return false if it is none. */
 bool objectGetLongLong(const robj *o, long long *out) must_check;
 bool objectGetLongDouble(const robj *o, long double *out) must_check;

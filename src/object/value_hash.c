@@ -403,17 +403,11 @@ bool hashRandom(const robj *o, hashPair *out) {
 
 /* ---- Operations of the type ---- */
 
-static void opFree(void *structure, int encoding) {
-    if (encoding == OBJ_ENC_LISTPACK) listpackFree(structure);
-    else hashRootFree(structure);
-}
+static void opFree(void *structure) { hashRootFree(structure); }
 
-static size_t opFreeEffort(const void *structure, int encoding) {
-    return encoding == OBJ_ENC_LISTPACK ? 1 : dictSize(((const hashTableRoot *)structure)->fields);
-}
+static size_t opFreeEffort(const void *structure) { return dictSize(((const hashTableRoot *)structure)->fields); }
 
-static size_t opMemUsage(const void *structure, int encoding, size_t samples) {
-    if (encoding == OBJ_ENC_LISTPACK) return zmallocSize(structure);
+static size_t opMemUsage(const void *structure, size_t samples) {
     const hashTableRoot *root = structure;
     size_t bytes = zmallocSize(root) + dictMemUsage(root->fields), sum = 0, seen = 0;
     if (root->times) bytes += timeIndexMemUsage(root->times);
@@ -426,13 +420,7 @@ static size_t opMemUsage(const void *structure, int encoding, size_t samples) {
 }
 
 /* Copies without expired fields, unless no field would be left. */
-static void *opDup(const void *structure, int encoding, int *new_encoding) {
-    *new_encoding = encoding;
-    if (encoding == OBJ_ENC_LISTPACK) {
-        uint8_t *copy = listpackDup(structure);
-        serverAssert(copy);
-        return copy;
-    }
+static void *opDup(const void *structure) {
     const hashTableRoot *root = structure;
     hashTableRoot *copy = hashRootCreate(dictSize(root->fields));
     for (int all = 0; all <= 1 && dictSize(copy->fields) == 0; all++) {
@@ -447,14 +435,7 @@ static void *opDup(const void *structure, int encoding, int *new_encoding) {
     return copy;
 }
 
-static void opPrefetch(const void *structure, int encoding) {
-    unused(encoding);
-    prefetchRead(structure);
-}
-
-static const dict *opElements(const void *structure, int encoding) {
-    return encoding == OBJ_ENC_HASHTABLE ? ((const hashTableRoot *)structure)->fields : NULL;
-}
+static const dict *opElements(const void *structure) { return ((const hashTableRoot *)structure)->fields; }
 
 static void digestPair(digest *d, slice name, slice value) {
     digest pair = {{0}};
@@ -502,13 +483,10 @@ static void opCheck(const void *structure, int encoding) {
     if (root->times) timeIndexCheck(root->times);
 }
 
-static bool opHasTimes(const void *structure, int encoding) {
-    return encoding == OBJ_ENC_HASHTABLE && ((const hashTableRoot *)structure)->times;
-}
+static bool opHasTimes(const void *structure) { return ((const hashTableRoot *)structure)->times; }
 
-static size_t opExpireElements(void *structure, int encoding, int64_t before_ms, size_t max, bool *empty,
-                               elementExpiredFn *gone, void *arg) {
-    if (encoding == OBJ_ENC_LISTPACK) return 0;
+static size_t opExpireElements(void *structure, int64_t before_ms, size_t max, bool *empty, elementExpiredFn *expired,
+                               void *arg) {
     hashTableRoot *root = structure;
     void *due[DROP_BATCH];
     size_t dropped = 0, n = 1;
@@ -517,7 +495,7 @@ static size_t opExpireElements(void *structure, int encoding, int64_t before_ms,
         for (size_t i = 0; i < n; i++) {
             bool found = dictPopEntry(root->fields, due[i], dictHash(root->fields, hashFieldName(due[i])));
             serverAssert(found);
-            if (gone) gone(arg, hashFieldName(due[i]));
+            if (expired) expired(arg, hashFieldName(due[i]));
             hashFieldFree(due[i]);
         }
         dropped += n;
@@ -546,11 +524,9 @@ static void defragField(void *arg, void **ref) {
 
 enum { DEFRAG_FIELDS, DEFRAG_TIMES };
 
-static bool opDefrag(void **structure, int encoding, defragCursor *cursor, size_t budget, blockMover *move) {
-    void *moved = NULL;
-    if (encoding == OBJ_ENC_LISTPACK || (cursor->phase == DEFRAG_FIELDS && cursor->at == 0)) moved = move(*structure);
+static bool opDefrag(void **structure, defragCursor *cursor, size_t budget, blockMover *move) {
+    void *moved = cursor->phase == DEFRAG_FIELDS && cursor->at == 0 ? move(*structure) : NULL;
     if (moved) *structure = moved;
-    if (encoding == OBJ_ENC_LISTPACK) return true;
     hashTableRoot *root = *structure;
     if (cursor->phase == DEFRAG_FIELDS) {
         if (cursor->at == 0) root->fields = dictDefrag(root->fields, move);
@@ -565,12 +541,10 @@ static bool opDefrag(void **structure, int encoding, defragCursor *cursor, size_
 }
 
 const objectTypeOps hash_type_ops = {
-    .name = "hash",
     .free = opFree,
     .freeEffort = opFreeEffort,
     .memUsage = opMemUsage,
     .dup = opDup,
-    .prefetch = opPrefetch,
     .elements = opElements,
     .digest = opDigest,
     .rdbType = hashRdbType,

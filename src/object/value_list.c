@@ -179,25 +179,13 @@ size_t valueListDeleteEqual(robj *o, slice value, listEnd from, size_t max) {
 
 /* ---- Operations of the type ---- */
 
-static void freeList(void *structure, int encoding) {
-    if (encoding == OBJ_ENC_LISTPACK) listpackFree(structure);
-    else quicklistFree(structure);
-}
+static void freeList(void *structure) { quicklistFree(structure); }
 
-static size_t freeEffort(const void *structure, int encoding) {
-    return encoding == OBJ_ENC_LISTPACK ? 1 : 1 + quicklistNodeCount(structure);
-}
+static size_t freeEffort(const void *structure) { return 1 + quicklistNodeCount(structure); }
 
-static size_t memUsage(const void *structure, int encoding, size_t samples) {
-    return encoding == OBJ_ENC_LISTPACK ? zmallocSize(structure) : quicklistMemory(structure, samples);
-}
+static size_t memUsage(const void *structure, size_t samples) { return quicklistMemory(structure, samples); }
 
-static void *dupList(const void *structure, int encoding, int *new_encoding) {
-    unused(new_encoding);
-    void *copy = encoding == OBJ_ENC_LISTPACK ? (void *)listpackDup(structure) : (void *)quicklistDup(structure);
-    serverAssert(copy); /* the caller has reserved memory for a copy */
-    return copy;
-}
+static void *dupList(const void *structure) { return quicklistDup(structure); }
 
 static void digestValue(digest *d, listpackValue v) {
     char digits[LONG_STR_SIZE];
@@ -224,17 +212,11 @@ static void valueListCheck(const void *structure, int encoding) {
 }
 
 /* A quicklist itself stores where to continue, and its header does not move. */
-static bool defragList(void **structure, int encoding, defragCursor *cursor, size_t budget, blockMover *move) {
-    if (encoding == OBJ_ENC_LISTPACK) {
-        void *moved = move(*structure);
-        if (moved) *structure = moved;
-        return true;
-    }
+static bool defragList(void **structure, defragCursor *cursor, size_t budget, blockMover *move) {
     return quicklistDefrag(*structure, cursor->at++ == 0, budget, move);
 }
 
 const objectTypeOps list_type_ops = {
-    .name = "list",
     .free = freeList,
     .freeEffort = freeEffort,
     .memUsage = memUsage,

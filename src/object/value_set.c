@@ -111,11 +111,6 @@ void setReserve(robj *o, size_t count) {
     if (setIsTable(o)) dictExpand(setTable(o), count);
 }
 
-static void freeCompact(int encoding, void *structure) {
-    if (encoding == OBJ_ENC_INTSET) intsetFree(structure);
-    else listpackFree(structure);
-}
-
 /* Converts a compact set to a table with capacity for `count` members. */
 static void convertToTable(robj *o, size_t count) {
     dict *d = setTableCreate();
@@ -129,7 +124,7 @@ static void convertToTable(robj *o, size_t count) {
         setTableAdd(d, text, hashOf(text));
     }
     setIterEnd(&it);
-    freeCompact(o->encoding, objectStructure(o));
+    zfree(objectStructure(o)); /* one block, in either encoding */
     objectSetStructure(o, OBJ_ENC_HASHTABLE, d);
 }
 

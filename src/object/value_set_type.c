@@ -20,20 +20,11 @@
 
 /* ---- Life, size ---- */
 
-static void setFree(void *structure, int encoding) {
-    switch (encoding) {
-    case OBJ_ENC_INTSET: intsetFree(structure); break;
-    case OBJ_ENC_LISTPACK: listpackFree(structure); break;
-    default: dictRelease(structure); break;
-    }
-}
+static void setFree(void *structure) { dictRelease(structure); }
 
-static size_t setFreeEffort(const void *structure, int encoding) {
-    return encoding == OBJ_ENC_HASHTABLE ? dictSize(structure) : 1;
-}
+static size_t setFreeEffort(const void *structure) { return dictSize(structure); }
 
-static size_t setMemUsage(const void *structure, int encoding, size_t samples) {
-    if (encoding != OBJ_ENC_HASHTABLE) return zmallocSize(structure);
+static size_t setMemUsage(const void *structure, size_t samples) {
     size_t bytes = 0, seen = 0;
     dictIterator it;
     const void *entry;
@@ -47,32 +38,21 @@ static size_t setMemUsage(const void *structure, int encoding, size_t samples) {
     return dictMemUsage(structure) + bytes;
 }
 
-static void *setDup(const void *structure, int encoding, int *new_encoding) {
-    *new_encoding = encoding;
-    void *copy = NULL;
-    if (encoding == OBJ_ENC_INTSET) {
-        copy = intsetDup(structure);
-    } else if (encoding == OBJ_ENC_LISTPACK) {
-        copy = listpackDup(structure);
-    } else {
-        dict *d = copy = setTableCreate();
-        dictIterator it;
-        const void *entry;
-        dictExpand(d, dictSize(structure));
-        dictIterBegin(&it, (dict *)(uintptr_t)structure, false);
-        while ((entry = dictIterNext(&it))) {
-            slice member = setEntryText(entry);
-            setTableAdd(d, member, hashBytes(member.ptr, member.len));
-        }
-        dictIterEnd(&it);
+static void *setDup(const void *structure) {
+    dict *copy = setTableCreate();
+    dictIterator it;
+    const void *entry;
+    dictExpand(copy, dictSize(structure));
+    dictIterBegin(&it, (dict *)(uintptr_t)structure, false);
+    while ((entry = dictIterNext(&it))) {
+        slice member = setEntryText(entry);
+        setTableAdd(copy, member, hashBytes(member.ptr, member.len));
     }
-    serverAssert(copy); /* the copying command has reserved memory */
+    dictIterEnd(&it);
     return copy;
 }
 
-static const dict *setElements(const void *structure, int encoding) {
-    return encoding == OBJ_ENC_HASHTABLE ? structure : NULL;
-}
+static const dict *setElements(const void *structure) { return structure; }
 
 /* ---- Defragmentation ---- */
 
@@ -81,12 +61,7 @@ static void defragMember(void *move, void **ref) {
     if (moved) *ref = moved;
 }
 
-static bool setDefrag(void **structure, int encoding, defragCursor *cursor, size_t budget, blockMover *move) {
-    if (encoding != OBJ_ENC_HASHTABLE) {
-        void *moved = move(*structure);
-        if (moved) *structure = moved;
-        return true;
-    }
+static bool setDefrag(void **structure, defragCursor *cursor, size_t budget, blockMover *move) {
     if (cursor->at == 0) *structure = dictDefrag(*structure, move);
     return objectDefragTable(*structure, cursor, budget, defragMember, &move, move);
 }
@@ -238,7 +213,6 @@ static void setCheck(const void *structure, int encoding) {
 }
 
 const objectTypeOps set_type_ops = {
-    .name = "set",
     .free = setFree,
     .freeEffort = setFreeEffort,
     .memUsage = setMemUsage,

@@ -27,15 +27,11 @@ void streamFree(stream *s) {
     zfree(s);
 }
 
-static void freeStructure(void *structure, int encoding) {
-    unused(encoding);
-    streamFree(structure);
-}
+static void freeStructure(void *structure) { streamFree(structure); }
 
 /* Counts the nodes, the tree above them, and for each group as much as the first one has. */
-static size_t freeEffort(const void *structure, int encoding) {
+static size_t freeEffort(const void *structure) {
     const stream *s = structure;
-    unused(encoding);
     size_t effort = 1 + (s->nodes ? raxFreeEffort(s->nodes) + raxSize(s->nodes) : 0);
     raxIterator it;
     if (raxIterFirst(&it, s->groups)) {
@@ -64,9 +60,8 @@ static size_t nodeBytes(const void *node) {
     return zmallocSize(streamNodeBytes(node, &bare));
 }
 
-static size_t memUsage(const void *structure, int encoding, size_t samples) {
+static size_t memUsage(const void *structure, size_t samples) {
     const stream *s = structure;
-    unused(encoding);
     size_t bytes = zmallocSize(s) + (s->tail ? zmallocSize(s->tail) : 0);
     if (s->nodes) bytes += raxMemUsage(s->nodes) + sampledBytes(s->nodes, samples, nodeBytes);
     if (s->groups) bytes += raxMemUsage(s->groups) + sampledBytes(s->groups, samples, groupBytes);
@@ -106,17 +101,12 @@ stream *streamDup(const stream *s) {
     return copy;
 }
 
-static void *dupStructure(const void *structure, int encoding, int *new_encoding) {
-    *new_encoding = encoding;
-    return streamDup(structure);
-}
+static void *dupStructure(const void *structure) { return streamDup(structure); }
 
 /* Prefetches the header, and the position of the next entry. */
-static void prefetch(const void *structure, int encoding) {
-    const stream *s = structure;
-    unused(encoding);
-    prefetchRead(s);
-    prefetchRead((const char *)s + CACHE_LINE);
+static void prefetch(const void *structure) {
+    prefetchRead(structure);
+    prefetchRead((const char *)structure + CACHE_LINE);
 }
 
 /* Digests entries in order: "ms.seq", fields and values. Groups are left out. */
@@ -178,9 +168,8 @@ static void defragNode(raxIterator *it, rax *nodes, blockMover *move) {
 
 /* Offers the header, the tail and `budget` of the nodes; the cursor is the ID of the next one. The tree itself and
  * groups do not move. */
-static bool defragStream(void **structure, int encoding, defragCursor *cursor, size_t budget, blockMover *move) {
+static bool defragStream(void **structure, defragCursor *cursor, size_t budget, blockMover *move) {
     streamId from = {cursor->at, cursor->phase};
-    unused(encoding);
     if (streamIdIsZero(from)) {
         void *moved = move(*structure);
         if (moved) *structure = moved;
@@ -199,15 +188,16 @@ static bool defragStream(void **structure, int encoding, defragCursor *cursor, s
     return !on;
 }
 
-const objectTypeOps stream_type_ops = {.name = "stream",
-                                       .free = freeStructure,
-                                       .freeEffort = freeEffort,
-                                       .memUsage = memUsage,
-                                       .dup = dupStructure,
-                                       .prefetch = prefetch,
-                                       .digest = digestStructure,
-                                       .rdbType = streamRdbType,
-                                       .rdbWrite = streamRdbWrite,
-                                       .rdbRead = streamRdbRead,
-                                       .check = checkStructure,
-                                       .defrag = defragStream};
+const objectTypeOps stream_type_ops = {
+    .free = freeStructure,
+    .freeEffort = freeEffort,
+    .memUsage = memUsage,
+    .dup = dupStructure,
+    .prefetch = prefetch,
+    .digest = digestStructure,
+    .rdbType = streamRdbType,
+    .rdbWrite = streamRdbWrite,
+    .rdbRead = streamRdbRead,
+    .check = checkStructure,
+    .defrag = defragStream,
+};

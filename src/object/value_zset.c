@@ -234,12 +234,10 @@ robj *zsetCreate(slice key, size_t members, size_t longest) {
     return objectCreateTake(key, OBJ_ZSET, OBJ_ENC_SKIPLIST, zsetTreeCreate(0));
 }
 
-static size_t structureCount(const void *structure, int encoding) {
-    if (encoding == OBJ_ENC_LISTPACK) return listpackCount(structure) / 2;
-    return dictSize(((const zsetTree *)structure)->table);
+size_t zsetCount(const robj *o) {
+    if (o->encoding == OBJ_ENC_LISTPACK) return listpackCount(objectStructure(o)) / 2;
+    return dictSize(((const zsetTree *)objectStructure(o))->table);
 }
-
-size_t zsetCount(const robj *o) { return structureCount(objectStructure(o), o->encoding); }
 
 dict *zsetTable(const robj *o) {
     return o->encoding == OBJ_ENC_LISTPACK ? NULL : ((zsetTree *)objectStructure(o))->table;
@@ -373,19 +371,14 @@ bool zsetRemove(robj *o, slice member, uint64_t hash) {
 
 /* ---- Operations of the type ---- */
 
-static void zsetFree(void *structure, int encoding) {
-    if (encoding == OBJ_ENC_LISTPACK) listpackFree(structure);
-    else zsetTreeFree(structure);
-}
+static void zsetFree(void *structure) { zsetTreeFree(structure); }
 
-static size_t freeEffort(const void *structure, int encoding) {
-    if (encoding == OBJ_ENC_LISTPACK) return 1;
+static size_t freeEffort(const void *structure) {
     const zsetTree *z = structure;
     return dictSize(z->table) + scoreTreeNodes(z->scores);
 }
 
-static size_t memUsage(const void *structure, int encoding, size_t samples) {
-    if (encoding == OBJ_ENC_LISTPACK) return zmallocSize(structure);
+static size_t memUsage(const void *structure, size_t samples) {
     const zsetTree *z = structure;
     scoreTreeIter it = scoreTreeSeekRank(z->scores, 0);
     size_t count = dictSize(z->table), seen = 0, bytes = 0;
@@ -395,13 +388,7 @@ static size_t memUsage(const void *structure, int encoding, size_t samples) {
     return zmallocSize(z) + dictMemUsage(z->table) + scoreTreeMemUsage(z->scores) + bytes;
 }
 
-static void *zsetDup(const void *structure, int encoding, int *new_encoding) {
-    *new_encoding = encoding;
-    if (encoding == OBJ_ENC_LISTPACK) {
-        uint8_t *lp = listpackDup(structure);
-        serverAssert(lp);
-        return lp;
-    }
+static void *zsetDup(const void *structure) {
     const zsetTree *from = structure;
     zsetTree *z = zsetTreeCreate(dictSize(from->table));
     scoreTreeIter it = scoreTreeSeekRank(from->scores, 0);
@@ -415,9 +402,7 @@ static void *zsetDup(const void *structure, int encoding, int *new_encoding) {
     return z;
 }
 
-static const struct dict *zsetElements(const void *structure, int encoding) {
-    return encoding == OBJ_ENC_LISTPACK ? NULL : ((const zsetTree *)structure)->table;
-}
+static const dict *zsetElements(const void *structure) { return ((const zsetTree *)structure)->table; }
 
 static void checkListpack(const uint8_t *lp) {
     size_t count = 0;
@@ -461,11 +446,9 @@ static void defragMember(void *arg, void **ref) {
 
 enum { DEFRAG_TABLE, DEFRAG_TREE };
 
-static bool zsetDefrag(void **structure, int encoding, defragCursor *cursor, size_t budget, blockMover *move) {
-    void *moved = NULL;
-    if (encoding == OBJ_ENC_LISTPACK || (cursor->phase == DEFRAG_TABLE && cursor->at == 0)) moved = move(*structure);
+static bool zsetDefrag(void **structure, defragCursor *cursor, size_t budget, blockMover *move) {
+    void *moved = cursor->phase == DEFRAG_TABLE && cursor->at == 0 ? move(*structure) : NULL;
     if (moved) *structure = moved;
-    if (encoding == OBJ_ENC_LISTPACK) return true;
     zsetTree *z = *structure;
     if (cursor->phase == DEFRAG_TABLE) {
         if (cursor->at == 0) z->table = dictDefrag(z->table, move);
@@ -479,7 +462,6 @@ static bool zsetDefrag(void **structure, int encoding, defragCursor *cursor, siz
 }
 
 const objectTypeOps zset_type_ops = {
-    .name = "zset",
     .free = zsetFree,
     .freeEffort = freeEffort,
     .memUsage = memUsage,

@@ -181,29 +181,26 @@ TEST(object_prefetch_key_names_the_line_that_lacks) {
 /* ---- A type with a structure ---- */
 
 static int freed;
-static void boxFree(void *structure, int encoding) {
-    CHECK_EQ_INT(encoding, OBJ_ENC_QUICKLIST);
+static void boxFree(void *structure) {
     freed++;
     zfree(structure);
 }
-static size_t boxEffort(const void *structure, int encoding) {
-    unused(structure), unused(encoding);
+static size_t boxEffort(const void *structure) {
+    unused(structure);
     return 77;
 }
-static size_t boxUsage(const void *structure, int encoding, size_t samples) {
-    unused(structure), unused(encoding);
+static size_t boxUsage(const void *structure, size_t samples) {
+    unused(structure);
     return 1000 + samples;
 }
-static void *boxDup(const void *structure, int encoding, int *new_encoding) {
-    *new_encoding = encoding;
+static void *boxDup(const void *structure) {
     int *copy = zmalloc(sizeof(int));
     *copy = *(const int *)structure;
     return copy;
 }
 
 TEST(object_structures_go_through_their_operations) {
-    static const objectTypeOps ops = {
-        .name = "list", .free = boxFree, .freeEffort = boxEffort, .memUsage = boxUsage, .dup = boxDup};
+    static const objectTypeOps ops = {.free = boxFree, .freeEffort = boxEffort, .memUsage = boxUsage, .dup = boxDup};
     objectRegisterType(OBJ_LIST, &ops);
     int *box = zmalloc(sizeof(int));
     *box = 42;
@@ -231,7 +228,7 @@ TEST(object_structures_go_through_their_operations) {
 }
 
 TEST(object_a_structure_is_exchanged_where_the_entry_lies) {
-    static const objectTypeOps ops = {.name = "list", .free = boxFree};
+    static const objectTypeOps ops = {.free = boxFree};
     objectRegisterType(OBJ_LIST, &ops);
     freed = 0;
     robj *o = objectCreateTake(sliceStr("key"), OBJ_LIST, OBJ_ENC_LISTPACK, zmalloc(sizeof(int)));

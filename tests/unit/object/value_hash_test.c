@@ -164,7 +164,7 @@ static void runModel(long long entries, long long value, bool times, size_t roun
         } else if (what == 6 && times && m->there) {
             m->when_ms = unitRandom(&seed) % 2 ? drawTime(&seed) : HASH_NO_TIME;
             hashSetTime(o, name, hashOf(name), m->when_ms);
-        } else if (times && unitRandom(&seed) % 8 == 0 && hash_type_ops.hasTimes(objectStructure(o), o->encoding)) {
+        } else if (times && unitRandom(&seed) % 8 == 0 && objectHasTimes(o)) {
             int64_t before = (int64_t)(unitRandom(&seed) % 1000);
             bool empty, told = unitRandom(&seed) % 2;
             size_t gone = 0, due = 0,

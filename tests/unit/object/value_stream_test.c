@@ -293,8 +293,7 @@ static void checkRoundTrip(const stream *s) {
 static void defragStreamPiece(model *m) {
     void *structure = m->s;
     zmallocMoveAll(true);
-    if (stream_type_ops.defrag(&structure, OBJ_ENC_STREAM, &m->defrag, 1 + below(m, 20), zmallocMover))
-        m->defrag = (defragCursor){0};
+    if (stream_type_ops.defrag(&structure, &m->defrag, 1 + below(m, 20), zmallocMover)) m->defrag = (defragCursor){0};
     zmallocMoveAll(false);
     m->s = structure;
 }
@@ -318,12 +317,12 @@ TEST(stream_knows_what_it_has_allocated) {
     static model m;
     size_t used = zmallocUsed();
     m = (model){.s = streamCreate(), .random = unitRandomSeed()};
-    CHECK_EQ_INT(stream_type_ops.memUsage(m.s, OBJ_ENC_STREAM, 0), zmallocUsed() - used);
+    CHECK_EQ_INT(stream_type_ops.memUsage(m.s, 0), zmallocUsed() - used);
     while (m.count < 2000) modelAdd(&m);
     CHECK(streamNodeCount(m.s) > 10);
-    size_t all = stream_type_ops.memUsage(m.s, OBJ_ENC_STREAM, 0);
+    size_t all = stream_type_ops.memUsage(m.s, 0);
     CHECK_EQ_INT(all, zmallocUsed() - used);
-    size_t judged_by_one_node = stream_type_ops.memUsage(m.s, OBJ_ENC_STREAM, 1);
+    size_t judged_by_one_node = stream_type_ops.memUsage(m.s, 1);
     CHECK(judged_by_one_node > all / 4 && judged_by_one_node < all * 4);
     streamFree(m.s);
     CHECK_EQ_INT(zmallocUsed(), used);

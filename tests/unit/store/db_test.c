@@ -346,16 +346,13 @@ static void checkDamaged(void *arg) {
     dbCheck(db);
 }
 
-static void freeNothing(void *structure, int encoding) { unused(structure), unused(encoding); }
+static void freeNothing(void *structure) { unused(structure); }
 
-static bool hasTimes(const void *structure, int encoding) {
-    unused(encoding);
-    return *(const int *)structure != 0;
-}
+static bool hasTimes(const void *structure) { return *(const int *)structure != 0; }
 
 /* A collection has no space for an expire until it gets one; then it is a new entry, in all three tables. */
 TEST(db_moves_a_collection_that_gets_an_expire) {
-    static const objectTypeOps ops = {.name = "hash", .free = freeNothing, .hasTimes = hasTimes};
+    static const objectTypeOps ops = {.free = freeNothing, .hasTimes = hasTimes};
     static int structure;
     objectRegisterType(OBJ_HASH, &ops);
     storeReset();

@@ -44,11 +44,11 @@ static void hearReady(serverDb *db, hashedKey key, int type) {
     else ready_others++;
 }
 
-static void nothing(void *structure, int encoding) { unused(structure), unused(encoding); }
+static void nothing(void *structure) { unused(structure); }
 
 /* Any command that creates a list wakes clients blocked on the key; strings have no blocked clients. */
 TEST(a_value_that_can_be_waited_for_is_told_as_ready) {
-    static const objectTypeOps ops = {.name = "list", .free = nothing};
+    static const objectTypeOps ops = {.free = nothing};
     static int structure;
     objectRegisterType(OBJ_LIST, &ops);
     storeObserveReady(hearReady);
@@ -56,10 +56,10 @@ TEST(a_value_that_can_be_waited_for_is_told_as_ready) {
     hashedKey key = keyOf("waited");
     dbAddTake(dbGet(0), objectCreateString(key.name, sliceStr("x"), false, 0), key);
     CHECK_EQ_INT(ready_lists, 0);
-    setKeyTake(dbGet(0), objectCreateTake(key.name, OBJ_LIST, OBJ_ENC_LISTPACK, &structure), key, false);
+    setKeyTake(dbGet(0), objectCreateTake(key.name, OBJ_LIST, OBJ_ENC_QUICKLIST, &structure), key, false);
     CHECK_EQ_INT(ready_lists, 1);
     dbDelete(dbGet(0), key);
-    dbAddTake(dbGet(0), objectCreateTake(key.name, OBJ_LIST, OBJ_ENC_LISTPACK, &structure), key);
+    dbAddTake(dbGet(0), objectCreateTake(key.name, OBJ_LIST, OBJ_ENC_QUICKLIST, &structure), key);
     CHECK_EQ_INT(ready_lists, 2);
     dbKeyReady(dbGet(0), key, OBJ_STREAM);
     CHECK_EQ_INT(ready_others, 1);

@@ -95,16 +95,13 @@ TEST(lazyfree_large_blocks_of_any_thread_go_to_the_background) {
     CHECK(zmallocUsed() < used + 10000);
 }
 
-static size_t boxEffort(const void *structure, int encoding) {
-    unused(structure), unused(encoding);
+static size_t boxEffort(const void *structure) {
+    unused(structure);
     return 65;
 }
-static void boxFree(void *structure, int encoding) {
-    unused(encoding);
-    zfree(structure);
-}
+static void boxFree(void *structure) { zfree(structure); }
 static robj *box(void) {
-    static const objectTypeOps ops = {.name = "list", .free = boxFree, .freeEffort = boxEffort};
+    static const objectTypeOps ops = {.free = boxFree, .freeEffort = boxEffort};
     objectRegisterType(OBJ_LIST, &ops);
     return objectCreateTake(sliceStr("box"), OBJ_LIST, OBJ_ENC_QUICKLIST, zmalloc(100));
 }
@@ -153,15 +150,14 @@ TEST(lazyfree_sink_gets_other_threads_objects_only) {
     CHECK(offered != NULL);
 }
 
-static void dropElementOfBox(void *structure, int encoding) {
-    unused(encoding);
+static void dropElementOfBox(void *structure) {
     robj **elements = structure;
     for (; *elements; elements++) objectDropElement(*elements);
     zfree(structure);
 }
 
 static void boxesHaveElements(void) {
-    static const objectTypeOps ops = {.name = "list", .free = dropElementOfBox, .freeEffort = boxEffort};
+    static const objectTypeOps ops = {.free = dropElementOfBox, .freeEffort = boxEffort};
     bioDrain(BIO_LAZY_FREE);
     objectRegisterType(OBJ_LIST, &ops);
 }
