@@ -268,6 +268,15 @@ uint8_t *rdbTextTakeListpack(rdbText *t) {
     return lp;
 }
 
+uint8_t *rdbReadListpack(rdbReader *r, uint8_t *(*convert)(const uint8_t *bytes, size_t len)) {
+    rdbText t;
+    if (!rdbReadText(r, &t)) return NULL;
+    if (!convert) return rdbTextTakeListpack(&t);
+    uint8_t *lp = convert((const uint8_t *)t.text.ptr, t.text.len);
+    rdbTextFree(&t);
+    return lp;
+}
+
 robj *rdbReadStringObject(rdbReader *r, slice key, bool with_expire) {
     rdbText s;
     if (!readString(r, &s)) return NULL;

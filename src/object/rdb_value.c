@@ -97,20 +97,10 @@ robj *rdbReadValue(rdbReader *r, slice key, bool with_expire) {
 
 /* ---- Empty values ---- */
 
-static bool textIsEmpty(slice text, bool is_ziplist) {
-    const uint8_t *bytes = (const uint8_t *)text.ptr;
-    uint8_t *lp = is_ziplist ? ziplistToListpack(bytes, text.len) : NULL;
-    bool empty = is_ziplist ? lp && listpackRecount(lp) == 0
-                            : listpackValidate(bytes, text.len, true, NULL, NULL) && !listpackFirst(bytes);
-    listpackFree(lp);
-    return empty;
-}
-
 static bool readEmptyPacked(rdbReader *r, bool is_ziplist) {
-    rdbText t;
-    if (!rdbReadText(r, &t)) return false;
-    bool empty = textIsEmpty(t.text, is_ziplist);
-    rdbTextFree(&t);
+    uint8_t *lp = rdbReadListpack(r, is_ziplist ? ziplistToListpack : NULL);
+    bool empty = lp && !listpackFirst(lp);
+    listpackFree(lp);
     return empty;
 }
 

@@ -97,10 +97,11 @@ static void *readTable(rdbReader *r, bool with_time, int *encoding) {
     return lp;
 }
 
-/* Takes a listpack of pairs, and returns it or, if the hash must be a table, a table. Returns NULL if it is no valid
- * hash. */
-static void *adoptListpack(uint8_t *lp, bool check_lengths, int *encoding) {
+/* Takes a listpack of pairs (NULL: none), and returns it or, if the hash must be a table, a table. Returns NULL if it is
+ * no valid hash. */
+static void *valueOfListpackTake(uint8_t *lp, bool check_lengths, int *encoding) {
     hashTableRoot *root = NULL;
+    if (!lp) return NULL;
     size_t count = listpackRecount(lp);
     if (count == 0 || count % 2) {
         listpackFree(lp);
@@ -118,24 +119,12 @@ static void *adoptListpack(uint8_t *lp, bool check_lengths, int *encoding) {
     return root;
 }
 
-static void *readPacked(rdbReader *r, unsigned rdb_type, int *encoding) {
-    rdbText text;
-    uint8_t *lp = NULL;
-    if (!rdbReadText(r, &text)) return NULL;
-    const uint8_t *bytes = (const uint8_t *)text.text.ptr;
-    switch (rdb_type) {
-    case RDB_TYPE_HASH_ZIPMAP: lp = zipmapToListpack(bytes, text.text.len); break;
-    case RDB_TYPE_HASH_ZIPLIST: lp = ziplistToListpack(bytes, text.text.len); break;
-    default: lp = rdbTextTakeListpack(&text);
-    }
-    rdbTextFree(&text);
-    return lp ? adoptListpack(lp, rdb_type == RDB_TYPE_HASH_ZIPMAP, encoding) : NULL;
-}
-
 void *hashRdbRead(rdbReader *r, unsigned rdb_type, int *encoding) {
     switch (rdb_type) {
     case RDB_TYPE_HASH: return readTable(r, false, encoding);
     case RDB_TYPE_HASH_2: return readTable(r, true, encoding);
-    default: return readPacked(r, rdb_type, encoding);
+    case RDB_TYPE_HASH_ZIPMAP: return valueOfListpackTake(rdbReadListpack(r, zipmapToListpack), true, encoding);
+    case RDB_TYPE_HASH_ZIPLIST: return valueOfListpackTake(rdbReadListpack(r, ziplistToListpack), false, encoding);
+    default: return valueOfListpackTake(rdbReadListpack(r, NULL), false, encoding);
     }
 }

@@ -64,23 +64,16 @@ static bool readElement(rdbReader *r, quicklist *q) {
     return good;
 }
 
-/* Reads a ziplist as a listpack. Returns NULL if it is malformed, or there is no memory. */
-static uint8_t *readZiplist(rdbReader *r) {
-    rdbText t;
-    if (!rdbReadText(r, &t)) return NULL;
-    uint8_t *lp = ziplistToListpack((const uint8_t *)t.text.ptr, t.text.len);
-    rdbTextFree(&t);
-    return lp;
-}
-
 static bool readElementsOfZiplist(rdbReader *r, quicklist *q) {
-    uint8_t *lp = readZiplist(r);
+    uint8_t *lp = rdbReadListpack(r, ziplistToListpack);
     bool good = lp && quicklistAppendEach(q, lp);
     listpackFree(lp);
     return good;
 }
 
-static bool readZiplistNode(rdbReader *r, quicklist *q) { return appendListpack(q, readZiplist(r)); }
+static bool readZiplistNode(rdbReader *r, quicklist *q) {
+    return appendListpack(q, rdbReadListpack(r, ziplistToListpack));
+}
 
 static bool readNode(rdbReader *r, quicklist *q) {
     uint64_t container;

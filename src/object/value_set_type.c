@@ -127,8 +127,8 @@ static dict *tableOfListpack(const uint8_t *lp) {
     return d;
 }
 
-static void *readListpack(rdbText *text, int *encoding) {
-    uint8_t *lp = rdbTextTakeListpack(text);
+static void *readListpack(rdbReader *r, int *encoding) {
+    uint8_t *lp = rdbReadListpack(r, NULL);
     if (!lp) return NULL;
     size_t count = listpackRecount(lp);
     void *result = NULL;
@@ -192,9 +192,10 @@ static void *readTable(rdbReader *r, int *encoding) {
 
 static void *setRead(rdbReader *r, unsigned rdb_type, int *encoding) {
     if (rdb_type == RDB_TYPE_SET) return readTable(r, encoding);
+    if (rdb_type != RDB_TYPE_SET_INTSET) return readListpack(r, encoding);
     rdbText t;
     if (!rdbReadText(r, &t)) return NULL;
-    void *structure = rdb_type == RDB_TYPE_SET_INTSET ? readIntset(t.text, encoding) : readListpack(&t, encoding);
+    void *structure = readIntset(t.text, encoding);
     rdbTextFree(&t);
     return structure;
 }

@@ -105,8 +105,9 @@ static bool pairsAreSound(const uint8_t *lp) {
     return true;
 }
 
-/* Returns a value from a listpack whose entries are valid; takes it. */
+/* Returns a value from a listpack whose entries are valid (NULL: none); takes it. */
 static void *valueOfListpackTake(uint8_t *lp, int *encoding) {
+    if (!lp) return NULL;
     size_t members = listpackRecount(lp) / 2;
     bool stays = (long long)members <= object_settings.zset_max_listpack_entries, sound = pairsAreSound(lp);
     zsetTree *z = NULL;
@@ -117,23 +118,12 @@ static void *valueOfListpackTake(uint8_t *lp, int *encoding) {
     return z;
 }
 
-static void *readPacked(rdbReader *r, bool is_ziplist, int *encoding) {
-    rdbText text;
-    uint8_t *lp = NULL;
-    if (!rdbReadText(r, &text)) return NULL;
-    const uint8_t *bytes = (const uint8_t *)text.text.ptr;
-    if (is_ziplist) lp = ziplistToListpack(bytes, text.text.len);
-    else lp = rdbTextTakeListpack(&text);
-    rdbTextFree(&text);
-    return lp ? valueOfListpackTake(lp, encoding) : NULL;
-}
-
 void *zsetRdbRead(rdbReader *r, unsigned rdb_type, int *encoding) {
     switch (rdb_type) {
     case RDB_TYPE_ZSET: return readMembers(r, true, encoding);
     case RDB_TYPE_ZSET_2: return readMembers(r, false, encoding);
-    case RDB_TYPE_ZSET_LISTPACK: return readPacked(r, false, encoding);
-    case RDB_TYPE_ZSET_ZIPLIST: return readPacked(r, true, encoding);
+    case RDB_TYPE_ZSET_LISTPACK: return valueOfListpackTake(rdbReadListpack(r, NULL), encoding);
+    case RDB_TYPE_ZSET_ZIPLIST: return valueOfListpackTake(rdbReadListpack(r, ziplistToListpack), encoding);
     default: return NULL;
     }
 }
