@@ -144,10 +144,7 @@ slice objectKey(const robj *o) {
     return sliceOf(key, len);
 }
 
-void *objectStructure(const robj *o) {
-    debugAssert(o->type != OBJ_STRING);
-    return entryStructure(o);
-}
+void *objectStructure(const robj *o) { return entryStructure(o); }
 
 void objectSetStructure(robj *o, int encoding, void *structure) {
     debugAssert(o->type != OBJ_STRING && structure);
@@ -212,23 +209,24 @@ bool objectDefragValue(robj *o, defragCursor *cursor, size_t budget, blockMover 
 
 /* ---- Expire ---- */
 
-static robj *copyWithSlot(robj *o) {
-    robj *with_slot = stringCopy(o, objectKey(o), true);
-    decrRefCount(o);
-    return with_slot;
-}
-
-static robj *moveToSlot(robj *o) {
-    debugAssert(o->refcount == 1);
-    robj *with_slot = structureEntry(o, objectKey(o), o->encoding, true, entryStructure(o));
-    entryFree(o);
+/* Returns an entry with an expire slot and the same value, in place of `o`. */
+static robj *addExpireSlot(robj *o) {
+    robj *with_slot;
+    if (o->type == OBJ_STRING) {
+        with_slot = stringCopy(o, objectKey(o), true);
+        decrRefCount(o);
+    } else {
+        debugAssert(o->refcount == 1);
+        with_slot = structureEntry(o, objectKey(o), o->encoding, true, entryStructure(o));
+        entryFree(o);
+    }
     return with_slot;
 }
 
 robj *objectSetExpireTake(robj *o, int64_t when_ms) {
     if (!o->has_expire_slot) {
         if (when_ms == -1) return o;
-        o = o->type == OBJ_STRING ? copyWithSlot(o) : moveToSlot(o);
+        o = addExpireSlot(o);
     }
     memcpy(entryExpirePlace(o), &when_ms, sizeof(when_ms));
     return o;
@@ -277,15 +275,8 @@ size_t objectFreeEffort(const robj *o) {
 
 slice objectEntryKey(const void *entry) { return objectKey(entry); }
 
-static bool sameLine(const void *a, const void *b) { return (uintptr_t)a / CACHE_LINE == (uintptr_t)b / CACHE_LINE; }
-
-/* Returns the key's last byte if it is in another line than the header. A key of more than two lines is left to the
- * processor's own prefetcher. */
-const void *objectPrefetchKey(const void *entry) {
-    slice key = objectKey(entry);
-    const char *last = key.ptr + (key.len ? key.len - 1 : 0);
-    return sameLine(entry, last) ? NULL : last;
-}
+/* A key of more than two lines is left to the processor's own prefetcher. */
+const void *objectPrefetchKey(const void *entry) { return lastByteBeyond(entry, objectKey(entry)); }
 
 /* Lines after these need no prefetch: the processor detects the sequence. */
 #define VALUE_PREFETCH_BYTES 1024
@@ -298,9 +289,10 @@ void objectPrefetchValue(const void *entry) {
         if (ops && ops->prefetch) ops->prefetch(structure);
         else prefetchRead(structure);
     } else if (o->encoding == OBJ_ENC_EMBSTR) {
-        const char *value = entryEmbedded(o), *last = value + (o->value_len ? o->value_len - 1 : 0);
+        const char *value = entryEmbedded(o);
+        const void *last = lastByteBeyond(value, sliceOf(value, o->value_len));
         prefetchRead(value);
-        if (!sameLine(value, last)) prefetchRead(last);
+        if (last) prefetchRead(last);
     } else if (o->encoding == OBJ_ENC_RAW) {
         const char *value = entryPointer(o);
         const char *end = value + (o->value_len < VALUE_PREFETCH_BYTES ? o->value_len : VALUE_PREFETCH_BYTES);

@@ -84,6 +84,13 @@ static inline void entrySetPointer(robj *o, void *p) { memcpy(entryPlace(o), &p,
 bool objectDefragTable(struct dict *d, defragCursor *cursor, size_t budget, void (*fn)(void *arg, void **ref),
                        void *arg, blockMover *move);
 
+/* Returns the last byte of a part of an entry if it is in another line than `start`, so that it is worth a prefetch of
+ * its own; NULL otherwise. */
+static inline const void *lastByteBeyond(const void *start, slice part) {
+    const char *last = part.ptr + (part.len ? part.len - 1 : 0);
+    return (uintptr_t)start / CACHE_LINE == (uintptr_t)last / CACHE_LINE ? NULL : last;
+}
+
 /* Returns the operations registered for the type; NULL: none. */
 const objectTypeOps *objectOps(objectTypeId type);
 

@@ -12,17 +12,15 @@
 
 #include "panic.h"
 
-static void begin(rdbWriter *w, bool compress, size_t size) {
-    *w = (rdbWriter){.buffer = sdsMakeRoomForNonGreedy(sdsEmpty(), size), .compress = compress};
+void rdbWriterBegin(rdbWriter *w, bool compress, size_t capacity) {
+    *w = (rdbWriter){.buffer = sdsMakeRoomForNonGreedy(sdsEmpty(), capacity), .compress = compress};
     w->at = w->buffer;
     w->end = w->buffer + sdsAvail(w->buffer);
 }
 
-void rdbWriterBegin(rdbWriter *w, bool compress, size_t room) { begin(w, compress, room); }
-
 void rdbWriterBeginFlushing(rdbWriter *w, bool compress, size_t size, rdbFlush flush, void *arg) {
     serverAssert(flush && size >= RDB_WRITER_SIZE_MIN);
-    begin(w, compress, size);
+    rdbWriterBegin(w, compress, size);
     w->end = w->buffer + size;
     w->flush = flush;
     w->arg = arg;

@@ -33,8 +33,8 @@ typedef struct rdbWriter {
     void *arg;       /* borrowed: flush's */
 } rdbWriter;
 
-/* Begins a writer with a growing buffer of `room` bytes at first. */
-void rdbWriterBegin(rdbWriter *w, bool compress, size_t room);
+/* Begins a writer with a buffer that grows, of `capacity` bytes at first. */
+void rdbWriterBegin(rdbWriter *w, bool compress, size_t capacity);
 /* Begins a writer that passes its output to `flush`, through a buffer of `size` bytes (at least
  * RDB_WRITER_SIZE_MIN). */
 void rdbWriterBeginFlushing(rdbWriter *w, bool compress, size_t size, rdbFlush flush, void *arg);

@@ -35,12 +35,7 @@ static slice fieldKey(const void *entry) { return hashFieldName(entry); }
 
 static void fieldFree(void *entry) { hashFieldFree(entry); }
 
-static const void *lastByte(slice part) { return part.ptr + (part.len ? part.len - 1 : 0); }
-
-static const void *fieldPrefetchKey(const void *entry) {
-    const void *last = lastByte(hashFieldName(entry));
-    return (uintptr_t)last / CACHE_LINE == (uintptr_t)entry / CACHE_LINE ? NULL : last;
-}
+static const void *fieldPrefetchKey(const void *entry) { return lastByteBeyond(entry, hashFieldName(entry)); }
 
 /* Prefetches only the header of a string object: a reply refers to the rest. */
 static void fieldPrefetchValue(const void *entry) {
@@ -52,7 +47,7 @@ static void fieldPrefetchValue(const void *entry) {
     slice value = hashFieldValue(entry);
     prefetchRead(value.ptr);
     if (value.len > CACHE_LINE) prefetchRead(value.ptr + CACHE_LINE);
-    prefetchRead(lastByte(value));
+    prefetchRead(value.ptr + (value.len ? value.len - 1 : 0));
 }
 
 static const dictType fields_type = {
@@ -164,13 +159,18 @@ static const uint8_t *findInListpack(const uint8_t *lp, slice field) {
     return listpackFind(listpackFirst(lp), field, 1);
 }
 
+/* Sets `out` to the value at this position of a listpack. */
+static void setListpackValue(hashPair *out, const uint8_t *value) {
+    out->value = listpackText(value, out->value_digits);
+    out->object = NULL;
+    out->when_ms = HASH_NO_TIME;
+}
+
 bool hashFind(const robj *o, slice field, uint64_t hash, hashPair *out) {
     if (o->encoding == OBJ_ENC_LISTPACK) {
         const uint8_t *at = findInListpack(listpackOf(o), field);
         if (!at) return false;
-        out->value = listpackText(listpackNext(at), out->value_digits);
-        out->object = NULL;
-        out->when_ms = HASH_NO_TIME;
+        setListpackValue(out, listpackNext(at));
         return true;
     }
     const hashField *f = dictFind(rootOf(o)->fields, field, hash);
@@ -213,9 +213,7 @@ static inline void valueHashLook(robj *o, slice field, uint64_t hash, hashSpot *
 bool hashFindSpot(robj *o, slice field, uint64_t hash, hashPair *out, hashSpot *spot) {
     valueHashLook(o, field, hash, spot);
     if (spot->value) {
-        out->value = listpackText(spot->value, out->value_digits);
-        out->object = NULL;
-        out->when_ms = HASH_NO_TIME;
+        setListpackValue(out, spot->value);
         return true;
     }
     if (!spot->field) return false;
@@ -350,9 +348,7 @@ const hashPair *hashIterNext(hashIter *it) {
     if (!it->at) return NULL;
     const uint8_t *value = listpackNext(it->at);
     pair->name = listpackText(it->at, pair->name_digits);
-    pair->value = listpackText(value, pair->value_digits);
-    pair->object = NULL;
-    pair->when_ms = HASH_NO_TIME;
+    setListpackValue(pair, value);
     it->at = listpackNext(value);
     return pair;
 }
@@ -395,9 +391,7 @@ bool hashRandom(const robj *o, hashPair *out) {
     if (n == 0) return false;
     const uint8_t *at = listpackIndex(lp, (long)(2 * rngBelow(rngThread(), n)));
     out->name = listpackText(at, out->name_digits);
-    out->value = listpackText(listpackNext(at), out->value_digits);
-    out->object = NULL;
-    out->when_ms = HASH_NO_TIME;
+    setListpackValue(out, listpackNext(at));
     return true;
 }
 

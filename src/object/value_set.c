@@ -67,12 +67,13 @@ dict *setTableCreate(void) { return dictCreate(&member_type); }
 
 void setTableAdd(dict *d, slice member, uint64_t hash) { dictAddNew(d, entryCreateFor(member), hash); }
 
-bool setTableTryAdd(dict *d, slice member) {
-    uint64_t hash = hashOf(member);
+static bool tableAdd(dict *d, slice member, uint64_t hash) {
     if (dictFind(d, member, hash)) return false;
     setTableAdd(d, member, hash);
     return true;
 }
+
+bool setTableTryAdd(dict *d, slice member) { return tableAdd(d, member, hashOf(member)); }
 
 /* ---- Limits ---- */
 
@@ -242,16 +243,9 @@ void setIterEnd(setIterator *it) {
 
 /* ---- Changing ---- */
 
-static bool tableAdd(robj *o, slice member, uint64_t hash) {
-    dict *d = objectStructure(o);
-    if (dictFind(d, member, hash)) return false;
-    setTableAdd(d, member, hash);
-    return true;
-}
-
 static bool toTableAndAdd(robj *o, slice member) {
     convertToTable(o, setSize(o) + 1);
-    return tableAdd(o, member, hashOf(member));
+    return setTableTryAdd(objectStructure(o), member);
 }
 
 static bool listpackAdd(robj *o, slice member) {
@@ -286,17 +280,13 @@ bool setAdd(robj *o, slice member, uint64_t hash) {
     switch (o->encoding) {
     case OBJ_ENC_INTSET: return intsetAddTo(o, member);
     case OBJ_ENC_LISTPACK: return listpackAdd(o, member);
-    default: return tableAdd(o, member, hash);
+    default: return tableAdd(objectStructure(o), member, hash);
     }
 }
 
 void setAddNew(robj *o, slice member, uint64_t hash) {
     if (setIsTable(o)) setTableAdd(objectStructure(o), member, hash);
     else setAdd(o, member, hash);
-}
-
-static void listpackRemoveAt(robj *o, const uint8_t *at) {
-    objectSetStructure(o, OBJ_ENC_LISTPACK, listpackDelete(objectStructure(o), &at, 1));
 }
 
 static bool intsetRemoveFrom(robj *o, int64_t number) {
@@ -312,8 +302,9 @@ bool setRemove(robj *o, slice member, uint64_t hash) {
     case OBJ_ENC_INTSET: return string2ll(member.ptr, member.len, &number) && intsetRemoveFrom(o, number);
     case OBJ_ENC_LISTPACK:
         at = listpackPlace(o, member);
-        if (at) listpackRemoveAt(o, at);
-        return at != NULL;
+        if (!at) return false;
+        objectSetStructure(o, OBJ_ENC_LISTPACK, listpackDelete(objectStructure(o), &at, 1));
+        return true;
     default: return dictDelete(objectStructure(o), member, hash);
     }
 }

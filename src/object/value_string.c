@@ -36,13 +36,6 @@ static bool stringFitsEntry(size_t key_len, size_t value_len, bool expire_slot) 
     return bytes <= EMBED_BYTES_MAX;
 }
 
-/* Returns a block of exactly `len` bytes with a copy of `value`; of one byte if len is 0, so that it is never NULL. */
-static char *stringBlock(const char *value, size_t len) {
-    char *block = zmalloc(len ? len : 1);
-    if (len) memcpy(block, value, len);
-    return block;
-}
-
 static robj *createEmbedded(slice key, slice value, bool with_expire, unsigned owner) {
     robj *o = entryCreate(key, OBJ_STRING, OBJ_ENC_EMBSTR, with_expire, value.len, owner);
     if (value.len) memcpy(entryEmbedded(o), value.ptr, value.len);
@@ -81,9 +74,9 @@ robj *objectCreateTextString(slice key, slice value, bool with_expire, unsigned 
 }
 
 robj *objectCreateRawString(slice key, slice value, unsigned owner) {
-    robj *o = objectCreateFromBlockTake(key, stringBlock(value.ptr, value.len), value.len, owner);
-    o->block_exact = true;
-    return o;
+    char *block = zmalloc(value.len ? value.len : 1); /* never NULL */
+    if (value.len) memcpy(block, value.ptr, value.len);
+    return objectCreateFromExactTake(key, block, value.len, owner);
 }
 
 robj *objectCreateFromBlockTake(slice key, char *block, size_t len, unsigned owner) {

@@ -62,12 +62,7 @@ slice zsetEntryMember(const void *entry) { return zsetMemberOf(entry); }
 
 double zsetEntryScore(const void *entry) { return ((const zsetEntry *)entry)->score; }
 
-/* Returns the member's last byte, if it is in another line than the entry's first. */
-static const void *prefetchMember(const void *entry) {
-    slice member = zsetMemberOf(entry);
-    const char *last = member.ptr + (member.len ? member.len - 1 : 0);
-    return (uintptr_t)last / CACHE_LINE == (uintptr_t)entry / CACHE_LINE ? NULL : last;
-}
+static const void *prefetchMember(const void *entry) { return lastByteBeyond(entry, zsetMemberOf(entry)); }
 
 static const dictType table_type = {
     .entryKey = zsetEntryMember,
@@ -322,25 +317,23 @@ zsetAddResult zsetAdd(robj *o, slice member, uint64_t hash, double score, int fl
     if (o->encoding == OBJ_ENC_SKIPLIST) return treeSet(objectStructure(o), member, hash, score, flags, result);
     uint8_t *lp = objectStructure(o);
     const uint8_t *at = listpackFindMember(lp, member);
-    double wanted = score;
-    if (at) {
-        zsetAddResult decision = decide(zsetListpackScore(listpackNext(at)), flags, &wanted);
-        *result = wanted;
-        if (decision != ZSET_UPDATED) return decision;
-        if (!listpackMayGrow(lp, listpackEntryBytesMax(DOUBLE_STR_SIZE), SIZE_MAX))
-            return convertAndSet(o, member, hash, score, flags, result);
-        lp = listpackUpdate(lp, at, member, wanted);
-        serverAssert(lp);
-    } else {
+    if (!at) {
         if (flags & ZSET_XX) return ZSET_REFUSED;
-        if (!zsetFitsListpack(listpackCount(lp) / 2 + 1, member.len))
-            return convertAndSet(o, member, hash, score, flags, result);
-        bool put = listpackPutPair(&lp, listpackPlace(lp, member, score), member, score);
+        bool put = zsetFitsListpack(listpackCount(lp) / 2 + 1, member.len) &&
+                   listpackPutPair(&lp, listpackPlace(lp, member, score), member, score);
         objectSetStructure(o, OBJ_ENC_LISTPACK, lp);
         if (!put) return convertAndSet(o, member, hash, score, flags, result);
         *result = score;
         return ZSET_ADDED;
     }
+    double new_score = score;
+    zsetAddResult decision = decide(zsetListpackScore(listpackNext(at)), flags, &new_score);
+    *result = new_score;
+    if (decision != ZSET_UPDATED) return decision;
+    if (!listpackMayGrow(lp, listpackEntryBytesMax(DOUBLE_STR_SIZE), SIZE_MAX))
+        return convertAndSet(o, member, hash, score, flags, result);
+    lp = listpackUpdate(lp, at, member, new_score);
+    serverAssert(lp);
     objectSetStructure(o, OBJ_ENC_LISTPACK, lp);
     return ZSET_UPDATED;
 }
