@@ -124,11 +124,11 @@ void dbCheck(const serverDb *db) {
     dictIterBegin(&it, db->keys, false);
     for (const robj *o; (o = dictIterNext(&it));) {
         serverAssert(o->has_key && o->refcount > 0 && o->lru != 0);
-        slice name = objectKey(o);
-        const robj *in_expires = dictFind(db->expires, name, hashBytes(name.ptr, name.len));
+        hashedKey key = hashedKeyOf(objectKey(o));
+        const robj *in_expires = dictFind(db->expires, key.name, key.hash);
         serverAssert(in_expires == (objectExpire(o) == -1 ? NULL : o));
         with_expire += in_expires != NULL;
-        bool volatile_items = dictHoldsEntry(db->volatile_items, o, hashBytes(name.ptr, name.len));
+        bool volatile_items = dictHoldsEntry(db->volatile_items, o, key.hash);
         serverAssert(volatile_items == o->in_volatile && volatile_items == objectHasTimes(o));
         with_times += volatile_items;
     }
@@ -337,8 +337,7 @@ robj *dbRandomKey(serverDb *db) {
     for (int tries = 0; (o = dictRandomEntry(db->keys)); tries++) {
         if (likely(!keyIsExpired(o))) return o;
         if (expireDeletionAllowed()) {
-            slice name = objectKey(o);
-            dbDropExpired(db, o, hashBytes(name.ptr, name.len));
+            dbDropExpired(db, o, entryHash(o));
         } else if (tries >= RANDOM_TRIES_MAX && dictSize(db->expires) == dictSize(db->keys)) {
             return o;
         }
@@ -432,12 +431,6 @@ void dbExpandLoaded(serverDb *db, size_t keys, size_t with_expire) {
     if (with_expire && !dictExpand(db->expires, dictSize(db->expires) + with_expire)) return;
 }
 
-/* A write counts as a use of the old value. */
-static void inheritUse(robj *entry, robj *old) {
-    entry->lru = old->lru;
-    lruTouch(entry);
-}
-
 bool setKeyTake(serverDb *db, robj *entry, hashedKey key, bool keep_ttl) {
     assertMainRole();
     debugAssert(sliceEq(objectKey(entry), key.name));
@@ -453,7 +446,8 @@ bool setKeyTake(serverDb *db, robj *entry, hashedKey key, bool keep_ttl) {
     int64_t old_expire_ms = objectExpire(old);
     bool had = old_expire_ms != -1;
     if (unlikely(had && keep_ttl && !is_new)) entry = objectSetExpireTake(entry, old_expire_ms);
-    inheritUse(entry, old);
+    entry->lru = old->lru;
+    lruTouch(entry); /* a write counts as a use */
     *ref = entry;
     if (unlikely(had || objectExpire(entry) != -1)) exchangeExpires(db, old, entry, key);
     if (unlikely(old->in_volatile)) forgetTimes(db, old, key.hash);
@@ -503,8 +497,7 @@ robj *dbDefragEntry(serverDb *db, void **ref, blockMover *move) {
     *ref = entry;
     bool expires = objectExpire(entry) != -1;
     if (likely(!expires && !entry->in_volatile)) return entry;
-    slice name = objectKey(entry);
-    uint64_t hash = hashBytes(name.ptr, name.len);
+    uint64_t hash = entryHash(entry);
     if (expires) entryMoved(db->expires, old, entry, hash);
     if (entry->in_volatile) entryMoved(db->volatile_items, old, entry, hash);
     return entry;
@@ -639,13 +632,9 @@ void dbShadowTake(bool async) {
     dbEmpty(-1, async);
     for (int i = 0; i < db_count; i++) {
         serverDb emptied = dbs[i];
-        dbs[i].keys = shadow[i].keys;
-        dbs[i].expires = shadow[i].expires;
-        dbs[i].volatile_items = shadow[i].volatile_items;
-        dbs[i].selected |= dictSize(dbs[i].keys) > 0;
-        shadow[i].keys = emptied.keys;
-        shadow[i].expires = emptied.expires;
-        shadow[i].volatile_items = emptied.volatile_items;
+        dbs[i] = shadow[i];
+        dbs[i].selected = emptied.selected || dictSize(dbs[i].keys) > 0;
+        shadow[i] = emptied;
     }
     dbShadowDrop(false);
 }

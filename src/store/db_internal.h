@@ -27,6 +27,9 @@ struct serverDb {
     bool selected;          /* a client has selected it; number 0 is always in use */
 };
 
+/* Returns the hash of an entry's key. */
+static inline uint64_t entryHash(const robj *entry) { return hashedKeyOf(objectKey(entry)).hash; }
+
 /* For defrag.c, within a dictScan() of db->keys: offers the entry at *ref, to which there is no other reference, to
  * `move`, and updates all structures that know its address. Returns the entry's address. */
 robj *dbDefragEntry(serverDb *db, void **ref, blockMover *move);

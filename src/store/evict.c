@@ -148,8 +148,7 @@ static void poolInsert(const robj *o, int dbid) {
     size_t at = pool_count;
     while (at > 0 && pool[at - 1].score > score) at--;
     memmove(&pool[at + 1], &pool[at], (pool_count - at) * sizeof(pool[0]));
-    slice key = objectKey(o);
-    pool[at] = (candidate){.entry = o, .hash = hashBytes(key.ptr, key.len), .score = score, .dbid = dbid};
+    pool[at] = (candidate){.entry = o, .hash = entryHash(o), .score = score, .dbid = dbid};
     pool_count++;
 }
 
@@ -176,8 +175,7 @@ static bool takeCandidate(const candidate *c, victim *v) {
     v->db = dbGet(c->dbid);
     if (!dictHoldsEntry(dictOfPolicy(v->db), c->entry, c->hash)) return false;
     v->entry = (robj *)(uintptr_t)c->entry;
-    slice key = objectKey(v->entry);
-    if (hashBytes(key.ptr, key.len) != c->hash) return false;
+    if (entryHash(v->entry) != c->hash) return false;
     bool taken = dbTakeEntry(v->db, v->entry, c->hash);
     serverAssert(taken);
     return true;
@@ -189,8 +187,7 @@ static bool takeAtRandom(victim *v) {
         next_db %= dbCount();
         v->entry = dictRandomEntry(dictOfPolicy(v->db));
         if (!v->entry) continue;
-        slice key = objectKey(v->entry);
-        bool taken = dbTakeEntry(v->db, v->entry, hashBytes(key.ptr, key.len));
+        bool taken = dbTakeEntry(v->db, v->entry, entryHash(v->entry));
         serverAssert(taken);
         return true;
     }

@@ -84,12 +84,12 @@ static void expireCollect(void *arg, void **ref) {
     s->entries[s->count++] = *ref;
 }
 
-/* Fills the sample from the position of this db's cursor. Returns false when the walk is complete. */
-static bool fillSample(serverDb *db, sample *s, size_t want) {
+/* Fills the sample from a table, from its cursor on. Returns false when the walk is complete. */
+static bool fillSample(dict *d, uint64_t *cursor, sample *s, size_t want) {
     s->count = 0;
     for (size_t buckets = 0; s->count < want && buckets < want * STEP_BUCKETS_PER_KEY; buckets++) {
-        db->expire_cursor = dictScan(db->expires, db->expire_cursor, expireCollect, s);
-        if (db->expire_cursor == 0) return false;
+        *cursor = dictScan(d, *cursor, expireCollect, s);
+        if (*cursor == 0) return false;
     }
     return true;
 }
@@ -105,8 +105,7 @@ static stepResult expireSample(serverDb *db, const sample *s) {
             r.ttl_count++;
             continue;
         }
-        slice name = objectKey(entry);
-        bool dropped = dbDropExpired(db, entry, hashBytes(name.ptr, name.len));
+        bool dropped = dbDropExpired(db, entry, entryHash(entry));
         serverAssert(dropped);
         r.expired++;
     }
@@ -121,14 +120,18 @@ static void learnTtl(serverDb *db, const stepResult *r) {
     db->avg_ttl_ms = db->avg_ttl_ms == 0 ? avg_ms : db->avg_ttl_ms / 50 * 49 + avg_ms / 50;
 }
 
+static void learnStalePercent(double *percent, const stepResult *r) {
+    double now = r->sampled ? (double)r->expired * 100 / (double)r->sampled : 0;
+    *percent = now * 0.05 + *percent * 0.95;
+}
+
 /* ---- Elements ---- */
 
 #define ELEMENTS_AT_ONCE 64
 
 /* Removes expired elements of one value while there are some and time is left. */
 static bool expireElementsOf(serverDb *db, robj *entry, uint64_t deadline_us, bool *any) {
-    slice name = objectKey(entry);
-    uint64_t hash = hashBytes(name.ptr, name.len);
+    uint64_t hash = entryHash(entry);
     size_t dropped = dbExpireElements(db, entry, hash, ELEMENTS_AT_ONCE);
     *any = dropped > 0;
     while (dropped == ELEMENTS_AT_ONCE && clockMonotonicUs() < deadline_us &&
@@ -140,14 +143,11 @@ static bool expireElementsOf(serverDb *db, robj *entry, uint64_t deadline_us, bo
 /* Like expireDb(), for keys whose elements have a TTL. */
 static bool expireElements(serverDb *db, const effort *e, uint64_t deadline_us, stepResult *total) {
     for (;;) {
-        sample s = {.count = 0};
-        size_t keys = dictSize(db->volatile_items), want = keys < e->step_keys ? keys : e->step_keys, stale = 0;
-        bool more = true, any;
+        sample s;
+        size_t keys = dictSize(db->volatile_items), stale = 0;
+        bool any;
         if (keys == 0) return false;
-        for (size_t buckets = 0; more && s.count < want && buckets < want * STEP_BUCKETS_PER_KEY; buckets++) {
-            db->timed_cursor = dictScan(db->volatile_items, db->timed_cursor, expireCollect, &s);
-            more = db->timed_cursor != 0;
-        }
+        bool more = fillSample(db->volatile_items, &db->timed_cursor, &s, keys < e->step_keys ? keys : e->step_keys);
         for (size_t i = 0; i < s.count; i++) {
             bool cut_short = expireElementsOf(db, s.entries[i], deadline_us, &any);
             stale += any;
@@ -177,7 +177,7 @@ static bool expireDb(serverDb *db, const effort *e, uint64_t deadline_us, stepRe
         /* Below 1 % fill a walk visits almost nothing; the table will be shrunk. */
         size_t places = dictSlots(db->expires);
         if (places > 64 && keys * 100 / places < 1) return false;
-        bool more = fillSample(db, &s, keys < e->step_keys ? keys : e->step_keys);
+        bool more = fillSample(db->expires, &db->expire_cursor, &s, keys < e->step_keys ? keys : e->step_keys);
         stepResult r = expireSample(db, &s);
         learnTtl(db, &r);
         total->sampled += r.sampled;
@@ -250,10 +250,8 @@ bool activeExpireCycle(expireCycleKind kind) {
     uint64_t used_us = clockMonotonicUs() - start_us;
     if (unlikely(store_latency_observer != NULL)) store_latency_observer("expire-cycle", used_us);
     store_stats.expire_cycle_cpu_us += (long long)used_us;
-    double stale_now = total.sampled ? (double)total.expired * 100 / (double)total.sampled : 0;
-    store_stats.expired_stale_perc = stale_now * 0.05 + store_stats.expired_stale_perc * 0.95;
-    stale_now = elements.sampled ? (double)elements.expired * 100 / (double)elements.sampled : 0;
-    store_stats.elements_stale_perc = stale_now * 0.05 + store_stats.elements_stale_perc * 0.95;
+    learnStalePercent(&store_stats.expired_stale_perc, &total);
+    learnStalePercent(&store_stats.elements_stale_perc, &elements);
     if (kind != EXPIRE_CYCLE_FAST) {
         bool more = cycle.cut_short && used_us < cycle.left_us;
         cycle.left_us = more ? cycle.left_us - used_us : 0;

@@ -35,47 +35,26 @@ static keyReadyFn *ready[OBSERVERS_MAX];
 unsigned keyspace_modified_observers;
 static unsigned events_count, removed_count, elements_removed_count, flushed_count, swapped_count, ready_count;
 
-void storeObserveModified(keyModifiedFn *fn) {
+/* Returns the position of one more observer in a list that has `count` of them. */
+static unsigned nextObserver(unsigned *count) {
     assertMainRole();
-    serverAssert(keyspace_modified_observers < OBSERVERS_MAX);
-    modified[keyspace_modified_observers++] = fn;
+    serverAssert(*count < OBSERVERS_MAX);
+    return (*count)++;
 }
 
-void storeObserveEvents(keyspaceEventFn *fn) {
-    assertMainRole();
-    serverAssert(events_count < OBSERVERS_MAX);
-    events[events_count++] = fn;
-}
+void storeObserveModified(keyModifiedFn *fn) { modified[nextObserver(&keyspace_modified_observers)] = fn; }
 
-void storeObserveRemoved(keyRemovedFn *fn) {
-    assertMainRole();
-    serverAssert(removed_count < OBSERVERS_MAX);
-    removed[removed_count++] = fn;
-}
+void storeObserveEvents(keyspaceEventFn *fn) { events[nextObserver(&events_count)] = fn; }
 
-void storeObserveElementsRemoved(elementRemovedFn *fn) {
-    assertMainRole();
-    serverAssert(elements_removed_count < OBSERVERS_MAX);
-    elements_removed[elements_removed_count++] = fn;
-}
+void storeObserveRemoved(keyRemovedFn *fn) { removed[nextObserver(&removed_count)] = fn; }
 
-void storeObserveFlushed(dbFlushedFn *fn) {
-    assertMainRole();
-    serverAssert(flushed_count < OBSERVERS_MAX);
-    flushed[flushed_count++] = fn;
-}
+void storeObserveElementsRemoved(elementRemovedFn *fn) { elements_removed[nextObserver(&elements_removed_count)] = fn; }
 
-void storeObserveSwapped(dbSwappedFn *fn) {
-    assertMainRole();
-    serverAssert(swapped_count < OBSERVERS_MAX);
-    swapped[swapped_count++] = fn;
-}
+void storeObserveFlushed(dbFlushedFn *fn) { flushed[nextObserver(&flushed_count)] = fn; }
 
-void storeObserveReady(keyReadyFn *fn) {
-    assertMainRole();
-    serverAssert(ready_count < OBSERVERS_MAX);
-    ready[ready_count++] = fn;
-}
+void storeObserveSwapped(dbSwappedFn *fn) { swapped[nextObserver(&swapped_count)] = fn; }
+
+void storeObserveReady(keyReadyFn *fn) { ready[nextObserver(&ready_count)] = fn; }
 
 /* ---- The ledger of debug builds ---- */
 

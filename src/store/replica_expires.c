@@ -48,16 +48,15 @@ void replicaExpiresNote(int dbid, slice name, int64_t when_ms) {
     replicaExpiresRemember(own.keys, dbid, name, (void *)(intptr_t)when_ms);
 }
 
-static int swappedId(int dbid, int a, int b) { return dbid == a ? b : dbid == b ? a : dbid; }
-
 void replicaExpiresSwap(int a, int b) {
     assertMainRole();
     if (replicaExpiresCount() == 0) return;
     rax *keys = raxCreate();
     raxIterator it;
     for (bool on = raxIterFirst(&it, own.keys); on; on = raxIterNext(&it)) {
-        const slice key = sliceOf(it.key, it.key_len);
-        replicaExpiresRemember(keys, swappedId(databaseOf(key), a, b), nameOf(key), *it.place);
+        const slice key = raxIterKey(&it);
+        int dbid = databaseOf(key), swapped = dbid == a ? b : dbid == b ? a : dbid;
+        replicaExpiresRemember(keys, swapped, nameOf(key), raxIterValue(&it));
     }
     raxIterEnd(&it);
     raxRelease(own.keys, NULL);
@@ -85,10 +84,10 @@ void replicaExpiresVisit(size_t most, bool (*look)(int dbid, slice name, int64_t
     raxIterator it;
     raxIterBegin(&it, own.keys);
     for (bool on = replicaExpiresSeek(&it); on && most; on = raxIterNext(&it), most--) {
-        slice key = sliceOf(it.key, it.key_len);
+        slice key = raxIterKey(&it);
         sdsFree(own.at);
         own.at = sdsFromSlice(key);
-        bool stays = look(databaseOf(key), nameOf(key), (int64_t)(intptr_t)*it.place);
+        bool stays = look(databaseOf(key), nameOf(key), (int64_t)(intptr_t)raxIterValue(&it));
         if (!stays) raxRemove(own.keys, sdsSlice(own.at), NULL);
     }
     raxIterEnd(&it);

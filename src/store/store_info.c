@@ -13,10 +13,8 @@
 #include "lazyfree.h"
 #include "lru.h"
 #include "replica_expires.h"
-#include "store_settings.h"
-#include "store_state.h"
 
-static void clock(infoOut *o) {
+static void lruClockField(infoOut *o) {
     infoGauge(o, "lru_clock", lruClock(), "The clock by which keys age, as it counts internally.");
 }
 
@@ -39,26 +37,14 @@ static void changes(infoOut *o) {
     infoGauge(o, "rdb_changes_since_last_save", store_stats.dirty, "Changes that are in no snapshot.");
 }
 
-static void expired(infoOut *o) {
+static void expiry(infoOut *o) {
     infoCounter(o, "expired_keys", store_stats.expired_keys, "Keys that were deleted when their time was over.");
-}
-
-static void expiredElements(infoOut *o) {
     infoCounter(o, "expired_fields", store_stats.expired_fields,
                 "Fields of hashes that were deleted when their time was over.");
-}
-
-static void elementsStale(infoOut *o) {
-    infoGauge(o, "expired_keys_with_volatile_items_stale_perc", store_stats.elements_stale_perc,
-              "Fields of hashes with a time that is over and which are still there, in percent; an estimate.");
-}
-
-static void expiredStale(infoOut *o) {
     infoGauge(o, "expired_stale_perc", store_stats.expired_stale_perc,
               "Keys with a time that is over and which are still there, in percent; an estimate.");
-}
-
-static void expireCycle(infoOut *o) {
+    infoGauge(o, "expired_keys_with_volatile_items_stale_perc", store_stats.elements_stale_perc,
+              "Fields of hashes with a time that is over and which are still there, in percent; an estimate.");
     infoCounter(o, "expired_time_cap_reached_count", store_stats.expired_time_cap_reached,
                 "Times that looking for keys that are over had to stop early.", .family = "expired_time_cap_reached");
     infoCounter(o, "expire_cycle_cpu_milliseconds", store_stats.expire_cycle_cpu_us / 1000,
@@ -117,14 +103,11 @@ static void resetStats(void) {
 
 void storeInfoRegister(void) {
     static const infoSection sections[] = {{"keyspace", "Keyspace", 170, INFO_DEFAULT | INFO_IN_CRASH}, {.name = NULL}};
-    static const infoFields fields[] = {{"server", 240, clock},          {"memory", 310, limit},
-                                        {"memory", 420, uncounted},      {"memory", 550, storeInfoFreed},
-                                        {"persistence", 90, changes},    {"stats", 180, expired},
-                                        {"stats", 190, expiredElements}, {"stats", 210, elementsStale},
-                                        {"stats", 200, expiredStale},    {"stats", 220, expireCycle},
-                                        {"stats", 270, lookups},         {"stats", 370, replicaExpires},
-                                        {"memory", 540, defragState},    {"stats", 380, defragFigures},
-                                        {"keyspace", 10, databases},     {.section = NULL}};
+    static const infoFields fields[] = {
+        {"server", 240, lruClockField}, {"memory", 310, limit},          {"memory", 420, uncounted},
+        {"memory", 540, defragState},   {"memory", 550, storeInfoFreed}, {"persistence", 90, changes},
+        {"stats", 180, expiry},         {"stats", 270, lookups},         {"stats", 370, replicaExpires},
+        {"stats", 380, defragFigures},  {"keyspace", 10, databases},     {.section = NULL}};
     infoTableAddSections(sections);
     infoTableAddFields(fields);
     infoTableOnReset(resetStats);
