@@ -5,7 +5,7 @@
  * lookup and each change is compared, when it happens, with the keys that aclCheck() checks; the test suite runs all
  * commands.
  *
- * Not here    how the keyspace reports lookups and changes (store/keyspace_touch.h); refusals
+ * Not here    how the keyspace reports lookups and changes (store/keyspace_events.h); refusals
  *             (tests/engine/acl_table.tcl).
  * Owns        nothing: marks are on the stack of call().
  * Threads     main.

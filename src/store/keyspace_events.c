@@ -9,9 +9,9 @@
  *   db.c ----expired, evicted-------> the same, and removed observers (DEL to AOF and replicas)
  *
  * In debug builds db.c enters each key that it changes in a ledger, a report removes it, and the ledger must be empty
- * when a command ends.
+ * when a command ends. They also report lookups.
  *
- * Not here    the callers: db.c, evict.c, and the commands.
+ * Not here    the callers: db.c, evict.c, and the commands; the rules of access (engine/key_check.c).
  * Owns        the lists, filled at startup; the ledger.
  * Threads     main.
  * Cost        two tests without observers; one call per observer and change.
@@ -56,9 +56,17 @@ void storeObserveSwapped(dbSwappedFn *fn) { swapped[nextObserver(&swapped_count)
 
 void storeObserveReady(keyReadyFn *fn) { ready[nextObserver(&ready_count)] = fn; }
 
-/* ---- The ledger of debug builds ---- */
+/* ---- Debug builds: access of commands, and the ledger ---- */
 
 #ifdef DEBUG_ASSERTIONS
+static keyTouchedFn *touched;
+
+void storeOnTouch(keyTouchedFn *fn) { touched = fn; }
+
+void keyspaceTouched(const serverDb *db, uint64_t hash, keyTouch touch) {
+    if (touched) touched(db, hash, touch);
+}
+
 static struct {
     struct {
         const serverDb *db;

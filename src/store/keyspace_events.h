@@ -11,9 +11,18 @@
 #ifndef STORE_KEYSPACE_EVENTS_H
 #define STORE_KEYSPACE_EVENTS_H
 
-#include "hashed_key.h"
-#include "keyspace_touch.h"
+#include "hash.h"
+#include "slice.h"
 #include "store_state.h"
+
+typedef struct serverDb serverDb;
+
+/* A key's name with its hash, which the parser of the command computes once. */
+typedef struct hashedKey {
+    slice name;
+    uint64_t hash; /* dictHash of name */
+} hashedKey;
+static inline hashedKey hashedKeyOf(slice name) { return (hashedKey){name, hashBytes(name.ptr, name.len)}; }
 
 /* The cause of a change: the running command, which has a client (callCurrentClient()); or the server itself, whichever
  * command has looked up the key. CHANGED_GROUPS: caused by the command, but only in a stream's data beside entries,
@@ -42,6 +51,22 @@ void storeObserveElementsRemoved(elementRemovedFn *fn);
 void storeObserveFlushed(dbFlushedFn *fn);
 void storeObserveSwapped(dbSwappedFn *fn);
 void storeObserveReady(keyReadyFn *fn);
+
+/* --- Access of commands, in debug builds ----------------------------------------------------------------- */
+
+/* A lookup of a key, or a change by the running command; a whole database is read, or is emptied or swapped. Actions of
+ * the server itself (expiry, eviction, loading) are not reported. */
+typedef enum { TOUCH_LOOKUP, TOUCH_CHANGE, TOUCH_READ_ALL, TOUCH_CHANGE_ALL } keyTouch;
+#ifdef DEBUG_ASSERTIONS
+/* `hash` is that of the key; 0 if there is none. */
+typedef void keyTouchedFn(const serverDb *db, uint64_t hash, keyTouch touch);
+void storeOnTouch(keyTouchedFn *fn); /* sets the only one, at startup */
+void keyspaceTouched(const serverDb *db, uint64_t hash, keyTouch touch);
+#else
+static inline void keyspaceTouched(const serverDb *db, uint64_t hash, keyTouch touch) {
+    unused(db), unused(hash), unused(touch);
+}
+#endif
 
 /* --- Reporting changes ----------------------------------------------------------------------------------- */
 
