@@ -114,6 +114,8 @@ typedef struct objectTypeOps {
 extern int64_t object_expire_cutoff_ms;
 /* Registers the operations of a type. Call at startup. */
 void objectRegisterType(objectTypeId type, const objectTypeOps *ops);
+/* In object_types.c: registers all types but strings. Call at startup. */
+void objectTypesRegister(void);
 const char *objectTypeName(const robj *o);     /* reply of TYPE */
 const char *objectEncodingName(const robj *o); /* "int" "embstr" "raw" "listpack" ... */
 

@@ -4,8 +4,6 @@
  * Threads     main, at startup.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "object_types.h"
-
 #include "value_hash.h"
 #include "value_list.h"
 #include "value_set.h"

@@ -3,7 +3,7 @@
  * Input is not trusted (RESTORE, a file): every length is checked against the bytes that are left before
  * memory is allocated for it.
  *
- * Not here    value types (rdb_value.c); versions and checksums (dump_payload.c, and files).
+ * Not here    value types (rdb_value.c); versions and checksums (rdb_value.c, and files).
  * Owns        nothing.
  * Threads     any.
  * Invariants  1. Uncompressed output equals that of the reference server to the byte.

@@ -1,13 +1,16 @@
-/* rdb_value.c -- maps RDB's type bytes to types of values.
+/* rdb_value.c -- maps RDB's type bytes to types of values; the payload of DUMP and RESTORE.
  *
- * Not here    the format of each type's value (value_*_rdb.c); checksums and the framing of a payload or file.
+ * Not here    the format of each type's value (value_*_rdb.c); files; payloads of libraries
+ *             (script/functions/function_dump.c).
  * Owns        nothing.
  * Threads     any.
- * Tests       tests/unit/object/rdb_value_test.c, rdb_string_test.c
+ * Tests       tests/unit/object/rdb_value_test.c, rdb_string_test.c, tests/unit/commands/keyspace/keys_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "rdb_value.h"
 
+#include "hash.h"
+#include "endian.h"
 #include "listpack.h"
 #include "object_internal.h"
 #include "panic.h"
@@ -134,4 +137,25 @@ bool rdbValueIsEmpty(rdbReader r, unsigned rdb_type) {
     case RDB_TYPE_LIST_QUICKLIST_2: return nodesAreEmpty(&r, rdb_type == RDB_TYPE_LIST_QUICKLIST_2);
     default: return false;
     }
+}
+
+/* ---- Payloads of DUMP ---- */
+
+#define CRC_BYTES 8
+
+sds dumpPayloadSealTake(sds content) {
+    char footer[DUMP_FOOTER_BYTES];
+    storeLe16(footer, RDB_VERSION);
+    sds payload = sdsCatLen(content, footer, DUMP_FOOTER_BYTES - CRC_BYTES);
+    storeLe64(footer, crc64(0, payload, sdsLen(payload)));
+    return sdsCatLen(payload, footer, CRC_BYTES);
+}
+
+sds dumpPayloadOf(const robj *o, bool compress) { return dumpPayloadSealTake(rdbValueBytes(o, compress)); }
+
+bool dumpPayloadIsGood(slice payload, bool relaxed, bool unchecked) {
+    if (payload.len < DUMP_FOOTER_BYTES) return false;
+    if (!rdbVersionIsReadable(loadLe16(payload.ptr + payload.len - DUMP_FOOTER_BYTES), relaxed)) return false;
+    return unchecked ||
+           crc64(0, payload.ptr, payload.len - CRC_BYTES) == loadLe64(payload.ptr + payload.len - CRC_BYTES);
 }

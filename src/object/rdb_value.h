@@ -1,4 +1,4 @@
-/* rdb_value.h -- values in the RDB format: one byte for the type, then the type's own format.
+/* rdb_value.h -- values in the RDB format: one byte for the type, then the type's own format; DUMP payloads.
  *
  * Threads     any: functions use only their arguments.
  *
@@ -65,5 +65,21 @@ robj *rdbReadValueOf(rdbReader *r, unsigned rdb_type, slice key, bool with_expir
 /* Returns whether the value could not be read because it has no elements: other servers have left such keys in files. A
  * stream may be empty; types that were never written empty (intset, zipmap) are malformed. */
 bool rdbValueIsEmpty(rdbReader r, unsigned rdb_type);
+
+/* --- The payload of DUMP and RESTORE --------------------------------------------------------------------------------- */
+
+/*   +----------------+------------------+------------------+
+ *   | content in RDB | RDB version      | CRC-64 of all    |
+ *   | format         | 2, little-endian | before, 8, l.-e. |
+ *   +----------------+------------------+------------------+ */
+#define DUMP_FOOTER_BYTES 10
+
+/* Appends version and checksum to `content`, which it takes, and returns the payload. */
+sds dumpPayloadSealTake(sds content) must_check;
+/* Returns the payload of an entry's value, as RESTORE accepts it. */
+sds dumpPayloadOf(const robj *o, bool compress) must_check;
+/* Returns whether version and checksum are valid. `relaxed` accepts every version, `unchecked` every checksum. If true,
+ * the payload has at least DUMP_FOOTER_BYTES; the bytes before these may still be malformed. */
+bool dumpPayloadIsGood(slice payload, bool relaxed, bool unchecked);
 
 #endif

@@ -12,7 +12,6 @@
 #include "intset.h"
 #include "listpack_duplicates.h"
 #include "object_internal.h"
-#include "object_types.h"
 #include "panic.h"
 #include "rdb_value.h"
 #include "value_set_internal.h"

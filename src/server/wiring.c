@@ -43,7 +43,6 @@
 #include "net_settings.h"
 #include "tls_settings.h"
 #include "object_settings.h"
-#include "object_types.h"
 #include "pause.h"
 #include "persist.h"
 #include "persist_settings.h"

@@ -10,7 +10,6 @@
 #include "check_rdb_report.h"
 #include "lru.h"
 #include "object_internal.h"
-#include "object_types.h"
 #include "panic.h"
 #include "rdb_decode.h"
 #include "rdb_value.h"

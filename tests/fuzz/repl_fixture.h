@@ -20,7 +20,6 @@
 #include "monitor.h"
 #include "net.h"
 #include "net_settings.h"
-#include "object_types.h"
 #include "panic.h"
 #include "pause.h"
 #include "stream_apply.h"

@@ -10,7 +10,6 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "digest.h"
 #include "object_internal.h"
-#include "object_types.h"
 #include "panic.h"
 #include "rdb_value.h"
 #include "usual_objects.h"

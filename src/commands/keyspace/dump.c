@@ -1,6 +1,6 @@
 /* dump.c -- DUMP and RESTORE: a value in a serialized form that another server can load.
  *
- * Not here    the form of a value (object/rdb_value.c), the version and checksum after it (object/dump_payload.c).
+ * Not here    the form of a value, and the version and checksum after it (object/rdb_value.c).
  * Threads     main.
  * Invariants  1. A payload is untrusted: nothing changes before version, checksum and value have been checked.
  *             2. A value may extend into the footer, as in Valkey.
@@ -10,7 +10,6 @@
 #include "command_memory.h"
 #include "commands.h"
 #include "db.h"
-#include "dump_payload.h"
 #include "key_changed.h"
 #include "lru.h"
 #include "object_settings.h"

@@ -27,7 +27,6 @@
 #include "check_progress.h"
 #include "check_rdb_pass.h"
 #include "command_table.h"
-#include "object_types.h"
 #include "zmalloc.h"
 
 #include <errno.h>

@@ -11,7 +11,7 @@
 #include "check_progress.h"
 #include "check_rdb_report.h"
 #include "numbers.h"
-#include "object_types.h"
+#include "object.h"
 
 #include <errno.h>
 #include <fcntl.h>

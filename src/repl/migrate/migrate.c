@@ -13,7 +13,7 @@
  * Only a reply that begins with "+" is a success. Any reply that does not begin with "+" or "-", and bytes after the
  * last reply, close the connection: a reply that is assigned to the wrong key would delete a key that has not arrived.
  *
- * Not here    connections (target_link.c), payloads (object/dump_payload.h), RESTORE (commands/keyspace/dump.c).
+ * Not here    connections (target_link.c), payloads (object/rdb_value.h), RESTORE (commands/keyspace/dump.c).
  * Owns        the migration, while its command runs.
  * Threads     main.
  * Invariants  1. A key is deleted when its own RESTORE was acknowledged, and not before.
@@ -25,7 +25,7 @@
 
 #include "clock.h"
 #include "command_memory.h"
-#include "dump_payload.h"
+#include "rdb_value.h"
 #include "key_changed.h"
 #include "numbers.h"
 #include "object_settings.h"

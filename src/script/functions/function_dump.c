@@ -2,7 +2,7 @@
  *
  *   +---------+------------------+     +---------------------------+
  *   | 245     | text, an RDB     | ... | version, checksum         |
- *   | 1 byte  | string           |     | (object/dump_payload.h)   |
+ *   | 1 byte  | string           |     | (object/rdb_value.h)      |
  *   +---------+------------------+     +---------------------------+
  *
  * Owns        nothing.
@@ -13,7 +13,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "function_table.h"
 
-#include "dump_payload.h"
+#include "rdb_value.h"
 #include "object_settings.h"
 #include "rdb_string.h"
 

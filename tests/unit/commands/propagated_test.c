@@ -18,7 +18,6 @@
 #include "engine.h"
 #include "expire.h"
 #include "gates.h"
-#include "object_types.h"
 #include "propagate.h"
 #include "rax_iterator.h"
 #include "rdb_value.h"

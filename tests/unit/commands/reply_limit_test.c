@@ -5,7 +5,6 @@
 #include "command_fixture.h"
 #include "commands.h"
 #include "command_table.h"
-#include "object_types.h"
 #include "output_limits.h"
 #include "unit.h"
 #include "zmalloc.h"

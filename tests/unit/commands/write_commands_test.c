@@ -13,7 +13,6 @@
 #include "command_record.h"
 #include "commands.h"
 #include "db_walk.h"
-#include "object_types.h"
 #include "panic.h"
 #include "rdb_value.h"
 #include "unit.h"

@@ -10,7 +10,6 @@
 #include "call.h"
 #include "command_record.h"
 #include "key_changed.h"
-#include "object_types.h"
 #include "unit.h"
 #include "zmalloc.h"
 #include <stdio.h>

@@ -12,7 +12,6 @@
 #include "hash.h"
 #include "object_internal.h"
 #include "object_settings.h"
-#include "object_types.h"
 #include "rdb_value.h"
 #include "unit.h"
 #include "value_hash.h"

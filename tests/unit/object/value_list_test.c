@@ -7,7 +7,6 @@
 #include "digest.h"
 #include "object_internal.h"
 #include "object_settings.h"
-#include "object_types.h"
 #include "rdb_value.h"
 #include "unit.h"
 #include "zmalloc.h"

@@ -8,7 +8,6 @@
 #include "digest.h"
 #include "hash.h"
 #include "object_settings.h"
-#include "object_types.h"
 #include "rdb_value.h"
 #include "rng.h"
 #include "unit.h"

@@ -4,7 +4,6 @@
 #include "defrag_support.h"
 #include "digest.h"
 #include "object_settings.h"
-#include "object_types.h"
 #include "rdb_value.h"
 #include "unit.h"
 #include "value_zset_internal.h"

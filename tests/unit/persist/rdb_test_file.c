@@ -9,7 +9,6 @@
 #include "db.h"
 #include "endian.h"
 #include "lru.h"
-#include "object_types.h"
 #include "panic.h"
 #include "persist_settings.h"
 #include "rdb_format.h"

@@ -6,7 +6,6 @@
 #include "db_internal.h"
 #include "db_walk.h"
 #include "digest.h"
-#include "object_types.h"
 #include "store_support.h"
 #include "value_hash.h"
 #include "value_list.h"

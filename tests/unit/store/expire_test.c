@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "db_internal.h"
 #include "expire.h"
-#include "object_types.h"
 #include "replica_expires.h"
 #include "store_support.h"
 #include "value_hash.h"

@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "commands.h"
 #include "hash_key.h"
-#include "object_types.h"
 #include "string_fixture.h"
 #include "zmalloc.h"
 

@@ -4,7 +4,6 @@
 #include "client/client_fixture.h"
 #include "command_fixture.h"
 #include "commands.h"
-#include "object_types.h"
 #include "reply_reader.h"
 #include "unit.h"
 #include "zmalloc.h"

@@ -10,7 +10,6 @@
 #include "failing_calls.h"
 #include "log.h"
 #include "lru.h"
-#include "object_types.h"
 #include "panic.h"
 #include "persist_settings.h"
 #include "rdb_format.h"
