@@ -35,20 +35,13 @@ void clientPeaksTick(monotime now) {
     assertMainRole();
     uint64_t next = client_state.peak_tag + ((uint64_t)1 << CLIENT_PEAK_BITS);
     if (peak_period.ms < 0 || clockTicksToUs(now - peak_period.began) / 1000 < (uint64_t)peak_period.ms) return;
-    if (next != 0)
-        client_state.peak_tag = next; /* the numbers run out after 42 years: the last period then never
-                                                  * ends */
+    if (next != 0) client_state.peak_tag = next; /* the numbers run out after 42 years: the last period never ends */
     peak_period.began = now;
 }
 
 void clientPeaksSetPeriod(long long ms) {
     assertMainRole();
     peak_period.ms = ms;
-}
-
-/* Returns the most bytes of output that were handed to the client's I/O half at once in the current period. */
-static size_t replyPeak(const client *c) {
-    return c->reply_peak > client_state.peak_tag ? c->reply_peak - client_state.peak_tag : 0;
 }
 
 /* ---- CLIENT LIST ------------------------------------------------------------------------------------------------ */
@@ -187,8 +180,8 @@ sds clientCatInfo(sds s, const client *c) {
     /* A Valkey client has a buffer (rbs, obl bytes of it used) followed by a list of oll blocks with omem bytes. */
     size_t queued = clientQueuedOutput(c);
     size_t buffered = c->output_bytes < CLIENT_OUTPUT_BUFFER ? c->output_bytes : CLIENT_OUTPUT_BUFFER;
-    size_t open_bytes = 0;
-    size_t from = sdsLen(s);
+    size_t peak = c->reply_peak > client_state.peak_tag ? c->reply_peak - client_state.peak_tag : 0;
+    size_t open_bytes = 0, from = sdsLen(s);
     char flags[24];
 
     for (const replyBlock *b = c->reply_head; b; b = b->next) open_bytes += replyBlockAllocSize(b);
@@ -202,7 +195,7 @@ sds clientCatInfo(sds s, const client *c) {
         extra.watched, extra.query_used, extra.query_free, argvBytes(c), extra.multi_bytes);
     s = sdsCatPrintf(
         s, " rbs=%zu rbp=%zu obl=%zu oll=%zu omem=%zu tot-mem=%zu events=%s cmd=%s user=%s redir=%lld resp=%d",
-        open_bytes, replyPeak(c), buffered, queued ? (size_t)c->output_blocks : 0, queued, memUsage(c, &extra),
+        open_bytes, peak, buffered, queued ? (size_t)c->output_blocks : 0, queued, memUsage(c, &extra),
         c->io ? (queued ? "rw" : "r") : "", clientCommandName(shownCommand(c)),
         c->flags & CLIENT_PRIMARY ? "(superuser)" : extra.user, extra.redirect, c->resp);
     s = sdsCatPrintf(s, " lib-name=%s lib-ver=%s tot-net-in=%lld tot-net-out=%lld tot-cmds=%lld", textOr(c->lib_name),

@@ -12,26 +12,14 @@
 
 clientSettings client_settings;
 
-static bool setLimits(const setting *s, char **words, int count, const char **err) {
-    unused(s);
-    return outputLimitsSet(words, count, err);
-}
-
-static char *getLimits(const setting *s) {
-    unused(s);
-    return outputLimitsGet();
-}
-
-static char *rewriteLimits(const setting *s, char *out) { return outputLimitsCatLines(out, s->name); }
-
 static const setting rows[] = {
     {.name = "client-output-buffer-limit",
      .type = SETTING_SPECIAL,
      .flags = SETTING_MULTI_ARG | SETTING_ACCUMULATES,
      .default_text = "normal 0 0 0 slave 268435456 67108864 60 pubsub 33554432 8388608 60",
-     .set = setLimits,
-     .get = getLimits,
-     .rewrite = rewriteLimits},
+     .set = outputLimitsSet,
+     .get = outputLimitsGet,
+     .rewrite = outputLimitsRewrite},
     BOOL_SETTING("io-threads-reply-offload", client_settings.offload, true),
     SETTINGS_END,
 };

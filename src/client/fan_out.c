@@ -94,15 +94,13 @@ static robj *makeBytes(int resp, const fanText *t) {
     return objectCreateFromBlockTake(sliceOf("", 0), block, len, object_main_owner);
 }
 
-static bool hasRoom(const robj *o, size_t len) { return !o || objectStringLen(o) + len <= RUN_BYTES_MAX; }
-
 /* Adds a message for the same clients to the run. Returns false if it cannot be merged with the last ones. */
 static bool addToRun(fanRun *run, const fanAudience *to, const fanText *t) {
     if (!run || run->audience != to->version || fan.outputs != client_state.subscriber_outputs) return false;
     size_t len = wireLen(t);
     if (fan.bytes > FAN_BYTES_MAX) return false;
     for (int p = 0; p < 2; p++)
-        if (!hasRoom(run->bytes[p], len)) return false;
+        if (run->bytes[p] && objectStringLen(run->bytes[p]) + len > RUN_BYTES_MAX) return false;
     for (int p = 0; p < 2; p++) {
         robj *o = run->bytes[p];
         if (!o) continue;
@@ -126,10 +124,6 @@ static void addCopy(client *c, const fanText *t) {
     if (t->body.len) addReplyProto(c, t->body.ptr, t->body.len);
     if (t->tail.len) addReplyProto(c, t->tail.ptr, t->tail.len);
     pushEnd(c);
-}
-
-static void sendEach(const fanAudience *to, const fanText *t) {
-    for (size_t i = 0; i < to->count; i++) addCopy(to->clients[i], t);
 }
 
 /* Puts the client into the run, or sends it a copy. */
@@ -184,7 +178,7 @@ void fanOut(const fanAudience *to, const fanText *t) {
     fan.open = NULL; /* otherwise later messages in it would be sent before the copies below */
     fanRun *run = to->count > 1 ? makeRun(to) : NULL;
     if (!run) {
-        sendEach(to, t);
+        for (size_t i = 0; i < to->count; i++) addCopy(to->clients[i], t);
         return;
     }
     for (size_t i = 0; i < to->count; i++) {

@@ -20,20 +20,19 @@
 #include "client_describe.h"
 #include "log_limit.h"
 #include "panic.h"
+#include "setting.h"
 #include <errno.h>
 #include <stdlib.h>
 
 #define MIB (1024ull * 1024)
 
-static const outputLimit default_limits[CLIENT_TYPES] = {
-    [CLIENT_TYPE_REPLICA] = {256 * MIB, 64 * MIB, 60},
-    [CLIENT_TYPE_PUBSUB] = {32 * MIB, 8 * MIB, 60},
-};
+#define DEFAULT_LIMITS                                                                                      \
+    {                                                                                                       \
+        [CLIENT_TYPE_REPLICA] = {256 * MIB, 64 * MIB, 60}, [CLIENT_TYPE_PUBSUB] = { 32 * MIB, 8 * MIB, 60 } \
+    }
 
-outputLimit output_limits[CLIENT_TYPES] = {
-    [CLIENT_TYPE_REPLICA] = {256 * MIB, 64 * MIB, 60},
-    [CLIENT_TYPE_PUBSUB] = {32 * MIB, 8 * MIB, 60},
-};
+static const outputLimit default_limits[CLIENT_TYPES] = DEFAULT_LIMITS;
+outputLimit output_limits[CLIENT_TYPES] = DEFAULT_LIMITS;
 size_t output_alarm_bytes = 8 * MIB + CLIENT_OUTPUT_GRACE;
 
 static size_t full_bytes = OUTPUT_FULL_BYTES;
@@ -146,8 +145,9 @@ static bool parseSeconds(const char *word, long long *out) {
     return true;
 }
 
-bool outputLimitsSet(char **words, int count, const char **err) {
+bool outputLimitsSet(const setting *s, char **words, int count, const char **err) {
     assertMainRole();
+    unused(s);
     outputLimit limits[CLIENT_TYPES];
 
     if (count % 4 != 0) {
@@ -175,16 +175,16 @@ bool outputLimitsSet(char **words, int count, const char **err) {
     return true;
 }
 
-sds outputLimitsGet(void) {
+char *outputLimitsGet(const setting *s) {
     assertMainRole();
-    sds s = sdsEmpty();
-
+    unused(s);
+    sds out = sdsEmpty();
     for (int t = CLIENT_TYPE_NORMAL; t <= CLIENT_TYPE_PUBSUB; t++) {
         const outputLimit *l = &output_limits[t];
-        s = sdsCatPrintf(s, "%s%s %llu %llu %lld", t ? " " : "", clientTypeName((clientType)t), l->hard_bytes,
-                         l->soft_bytes, l->soft_seconds);
+        out = sdsCatPrintf(out, "%s%s %llu %llu %lld", t ? " " : "", clientTypeName((clientType)t), l->hard_bytes,
+                           l->soft_bytes, l->soft_seconds);
     }
-    return s;
+    return out;
 }
 
 /* Appends a number of bytes in the largest unit that divides it. */
@@ -195,16 +195,16 @@ static sds catBytes(sds s, unsigned long long bytes) {
     return sdsCatPrintf(s, "%llu", bytes);
 }
 
-sds outputLimitsCatLines(sds s, const char *name) {
+char *outputLimitsRewrite(const setting *s, char *out) {
     assertMainRole();
     for (int t = CLIENT_TYPE_NORMAL; t <= CLIENT_TYPE_PUBSUB; t++) {
         const outputLimit *l = &output_limits[t], *d = &default_limits[t];
         if (l->hard_bytes == d->hard_bytes && l->soft_bytes == d->soft_bytes && l->soft_seconds == d->soft_seconds)
             continue;
-        s = sdsCatPrintf(s, "%s %s ", name, clientTypeName((clientType)t));
-        s = sdsCat(catBytes(s, l->hard_bytes), " ");
-        s = catBytes(s, l->soft_bytes);
-        s = sdsCatPrintf(s, " %lld\n", l->soft_seconds);
+        out = sdsCatPrintf(out, "%s %s ", s->name, clientTypeName((clientType)t));
+        out = sdsCat(catBytes(out, l->hard_bytes), " ");
+        out = catBytes(out, l->soft_bytes);
+        out = sdsCatPrintf(out, " %lld\n", l->soft_seconds);
     }
-    return s;
+    return out;
 }

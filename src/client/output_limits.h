@@ -22,8 +22,8 @@ typedef struct outputLimit {
     long long soft_seconds;
 } outputLimit;
 
-extern outputLimit
-    output_limits[CLIENT_TYPES]; /* NORMAL, REPLICA, PUBSUB; PRIMARY has none. Set by outputLimitsSet() */
+/* Of NORMAL, REPLICA and PUBSUB; PRIMARY has none. Set by outputLimitsSet(). */
+extern outputLimit output_limits[CLIENT_TYPES];
 /* No client whose output_memory is less than this can have exceeded a limit; OUTPUT_FULL_BYTES without limits. */
 extern size_t output_alarm_bytes;
 
@@ -53,13 +53,15 @@ bool outputLimitCheckStranger(client *c);
  * client may execute commands again. */
 bool outputFullEnds(client *c);
 
+/* The functions of the setting client-output-buffer-limit, which use only its name. */
+struct setting;
 /* Sets the limits from the words "class hard soft seconds", repeated. Classes that are not named keep theirs. Returns
  * false and sets *err, without a change, if a word is invalid. */
-bool outputLimitsSet(char **words, int count, const char **err) must_check;
-/* Returns all three classes on one line, as CONFIG GET shows them. */
-sds outputLimitsGet(void);
-/* Appends a line "`name` class hard soft seconds" to `s` for each class that differs from its default (CONFIG
+bool outputLimitsSet(const struct setting *s, char **words, int count, const char **err) must_check;
+/* Returns all three classes on one line, as CONFIG GET shows them: an sds. */
+char *outputLimitsGet(const struct setting *s);
+/* Appends a line "name class hard soft seconds" to `out`, an sds, for each class that differs from its default (CONFIG
  * REWRITE). */
-sds outputLimitsCatLines(sds s, const char *name);
+char *outputLimitsRewrite(const struct setting *s, char *out);
 
 #endif

@@ -9,14 +9,15 @@
 #include "panic.h"
 #include <limits.h>
 
+/* Sends the error for an argument: `msg`, or the usual one if that is NULL. Returns false. */
+static bool refuseArg(client *c, const char *msg, bool (*usual)(client *c)) {
+    return msg ? addReplyError(c, msg) : usual(c);
+}
+
 bool getLongLongFromArg(client *c, uint32_t index, long long *out, const char *msg) {
     assertMainRole();
     slice arg = c->argv[index];
-
-    if (string2ll(arg.ptr, arg.len, out)) return true;
-    if (msg) addReplyError(c, msg);
-    else addReplyNotIntegerError(c);
-    return false;
+    return string2ll(arg.ptr, arg.len, out) || refuseArg(c, msg, addReplyNotIntegerError);
 }
 
 bool getRangeLongFromArg(client *c, uint32_t index, long long min, long long max, long long *out, const char *msg) {
@@ -41,21 +42,13 @@ bool getPositiveLongFromArg(client *c, uint32_t index, long long *out, const cha
 bool getDoubleFromArg(client *c, uint32_t index, double *out, const char *msg) {
     assertMainRole();
     slice arg = c->argv[index];
-
-    if (string2d(arg.ptr, arg.len, out)) return true;
-    if (msg) addReplyError(c, msg);
-    else addReplyNotFloatError(c);
-    return false;
+    return string2d(arg.ptr, arg.len, out) || refuseArg(c, msg, addReplyNotFloatError);
 }
 
 bool getLongDoubleFromArg(client *c, uint32_t index, long double *out, const char *msg) {
     assertMainRole();
     slice arg = c->argv[index];
-
-    if (string2ld(arg.ptr, arg.len, out)) return true;
-    if (msg) addReplyError(c, msg);
-    else addReplyNotFloatError(c);
-    return false;
+    return string2ld(arg.ptr, arg.len, out) || refuseArg(c, msg, addReplyNotFloatError);
 }
 
 bool getIntFromArg(client *c, uint32_t index, int *out, const char *msg) {

@@ -126,29 +126,26 @@ static slice withoutLineEnds(slice text) {
     return text;
 }
 
-static void send(client *c, slice text) { addReplyLine(c, text.len && text.ptr[0] == '-' ? "" : "-ERR ", text); }
+static void sendError(client *c, slice text) { addReplyLine(c, text.len && text.ptr[0] == '-' ? "" : "-ERR ", text); }
 
-bool addReplyErrorSlice(client *c, slice text) {
+static bool addError(client *c, slice text, bool made_up) {
     assertMainRole();
     text = withoutLineEnds(text);
-    countError(c, text, false);
-    send(c, text);
+    countError(c, text, made_up);
+    sendError(c, text);
     return false;
 }
 
-void addReplyErrorOfScript(client *c, slice text) {
-    assertMainRole();
-    text = withoutLineEnds(text);
-    countError(c, text, true);
-    send(c, text);
-}
+bool addReplyErrorSlice(client *c, slice text) { return addError(c, text, false); }
+
+void addReplyErrorOfScript(client *c, slice text) { addError(c, text, true); }
 
 void addReplyErrorCounted(client *c, slice text) {
     assertMainRole();
     c->error_replies++;
     text = withoutLineEnds(text);
     tellUnexpected(c, text);
-    send(c, text);
+    sendError(c, text);
 }
 
 void clientCountError(slice code) {
@@ -157,15 +154,10 @@ void clientCountError(slice code) {
     countCode(code, false);
 }
 
-bool addReplyError(client *c, const char *text) {
-    assertMainRole();
-    return addReplyErrorSlice(c, sliceStr(text));
-}
+bool addReplyError(client *c, const char *text) { return addReplyErrorSlice(c, sliceStr(text)); }
 
 bool addReplyErrorFormat(client *c, const char *fmt, ...) {
-    assertMainRole();
     va_list ap;
-
     va_start(ap, fmt);
     sds text = sdsCatVprintf(sdsEmpty(), fmt, ap);
     va_end(ap);
@@ -175,72 +167,46 @@ bool addReplyErrorFormat(client *c, const char *fmt, ...) {
 }
 
 bool addReplyErrorArity(client *c) {
-    assertMainRole();
     return addReplyErrorFormat(c, "wrong number of arguments for '%s' command", clientCommandName(c->cmd));
 }
 
 bool addReplyErrorExpire(client *c) {
-    assertMainRole();
     return addReplyErrorFormat(c, "invalid expire time in '%s' command", clientCommandName(c->cmd));
 }
 
-bool addReplySyntaxError(client *c) {
-    assertMainRole();
-    return addReplyError(c, "syntax error");
-}
+bool addReplySyntaxError(client *c) { return addReplyError(c, "syntax error"); }
 
 void addReplyWrongType(client *c) {
-    assertMainRole();
     addReplyError(c, "-WRONGTYPE Operation against a key holding the wrong kind of value");
 }
 
-void addReplyNoKeyError(client *c) {
-    assertMainRole();
-    addReplyError(c, "no such key");
-}
+void addReplyNoKeyError(client *c) { addReplyError(c, "no such key"); }
 
-bool addReplyNotIntegerError(client *c) {
-    assertMainRole();
-    return addReplyError(c, "value is not an integer or out of range");
-}
+bool addReplyNotIntegerError(client *c) { return addReplyError(c, "value is not an integer or out of range"); }
 
-bool addReplyNotFloatError(client *c) {
-    assertMainRole();
-    return addReplyError(c, "value is not a valid float");
-}
+bool addReplyNotFloatError(client *c) { return addReplyError(c, "value is not a valid float"); }
 
 bool addReplyNoMemory(client *c) {
-    assertMainRole();
     return addReplyError(c, "-OOM command not allowed: there is not enough memory for it");
 }
 
-/* Returns how many bytes of an argument an error quotes. */
-static size_t replyErrorShown(slice arg) { return arg.len < 128 ? arg.len : 128; }
-
 /* Sends the error "<what> '<argv[1]>'. Try <ARGV[0]> HELP." */
-static void addSubcommandError(client *c, const char *what) {
-    sds container = sdsFromSlice(c->argv[0]),
-        sub = c->argc > 1 ? sdsNewLen(c->argv[1].ptr, replyErrorShown(c->argv[1])) : sdsEmpty();
-
+static bool addSubcommandError(client *c, const char *what) {
+    sds container = sdsFromSlice(c->argv[0]);
+    slice sub = c->argc > 1 ? c->argv[1] : sliceStr("");
     sdsToUpper(container);
-    addReplyErrorFormat(c, "%s '%.128s'. Try %s HELP.", what, sub, container);
+    addReplyErrorFormat(c, "%s '%.*s'. Try %s HELP.", what, sub.len < 128 ? (int)sub.len : 128, sub.ptr, container);
     sdsFree(container);
-    sdsFree(sub);
-}
-
-void addReplyUnknownSubcommand(client *c) {
-    assertMainRole();
-    addSubcommandError(c, "unknown subcommand");
-}
-
-bool addReplySubcommandSyntaxError(client *c) {
-    assertMainRole();
-    addSubcommandError(c, "unknown subcommand or wrong number of arguments for");
     return false;
 }
 
+void addReplyUnknownSubcommand(client *c) { addSubcommandError(c, "unknown subcommand"); }
+
+bool addReplySubcommandSyntaxError(client *c) {
+    return addSubcommandError(c, "unknown subcommand or wrong number of arguments for");
+}
+
 bool checkType(client *c, const robj *o, objectTypeId type) {
-    assertMainRole();
     if (!o || o->type == type) return false;
     addReplyWrongType(c);
     return true;

@@ -13,13 +13,13 @@
 static bool set(const char *text, const char **err) {
     int count;
     sds *words = sdsSplitLen(text, strlen(text), " ", 1, &count);
-    bool ok = outputLimitsSet((char **)words, count, err);
+    bool ok = outputLimitsSet(NULL, (char **)words, count, err);
     sdsFreeSplitRes(words, count);
     return ok;
 }
 
 static void checkGet(const char *want) {
-    sds got = outputLimitsGet();
+    sds got = outputLimitsGet(NULL);
     CHECK_EQ_STR(got, want);
     sdsFree(got);
 }

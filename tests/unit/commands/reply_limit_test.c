@@ -37,7 +37,7 @@ static void limit(const char *bytes) {
     char *words[] = {kind, hard, none, none};
     const char *err = NULL;
     snprintf(hard, sizeof(hard), "%s", bytes);
-    CHECK(outputLimitsSet(words, array_len(words), &err));
+    CHECK(outputLimitsSet(NULL, words, array_len(words), &err));
 }
 
 static void fill(void) {

@@ -302,7 +302,7 @@ void fixtureNoPubsubLimit(void) {
     char kind[] = "pubsub", none[] = "0";
     char *words[] = {kind, none, none, none};
     const char *err = NULL;
-    CHECK(outputLimitsSet(words, array_len(words), &err));
+    CHECK(outputLimitsSet(NULL, words, array_len(words), &err));
 }
 
 void fixtureSuspend(bool suspended) {

@@ -791,10 +791,10 @@ TEST(batch_unread_output_and_the_end_of_the_client) {
                     break;
                 case LIMITED: { /* the limit is set while it waits, and is noticed without an action of the client */
                     char *words[] = {"normal", "100000", "0", "0"}, *none[] = {"normal", "0", "0", "0"};
-                    CHECK(outputLimitsSet(words, 4, &err));
+                    CHECK(outputLimitsSet(NULL, words, 4, &err));
                     netCron();
                     CHECK(fixtureUntil(fixtureAllIdle, NULL, 10000));
-                    CHECK(outputLimitsSet(none, 4, &err));
+                    CHECK(outputLimitsSet(NULL, none, 4, &err));
                     break;
                 }
                 default: break;

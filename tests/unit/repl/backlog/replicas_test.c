@@ -275,7 +275,7 @@ static void setLimit(const char *hard, const char *soft) {
     strcpy(hard_text, hard);
     strcpy(soft_text, soft);
     char *words[] = {kind, hard_text, soft_text, seconds};
-    CHECK(outputLimitsSet(words, array_len(words), &err));
+    CHECK(outputLimitsSet(NULL, words, array_len(words), &err));
 }
 
 static bool writersWait(void) { return pauseNow() != PAUSE_NONE; }
