@@ -67,8 +67,8 @@ static_assert(sizeof(robj) == 16, "two words before the optional parts");
 
 /* The operations of a type; registered at startup, one table per type. `structure` is the address in an entry. A
  * function that takes it as const changes nothing. They run on any thread that alone knows the object, otherwise on
- * main. Listpacks and intsets are single blocks, which object.c frees, measures, copies and moves for all types: functions
- * without `encoding` never get them. */
+ * main. Listpacks and intsets are single blocks, which object.c frees, measures, copies and moves for all types:
+ * functions without `encoding` never get them. */
 struct digest;
 struct rdbReader;
 struct rdbWriter;

@@ -66,7 +66,7 @@ robj *rdbReadValueOf(rdbReader *r, unsigned rdb_type, slice key, bool with_expir
  * stream may be empty; types that were never written empty (intset, zipmap) are malformed. */
 bool rdbValueIsEmpty(rdbReader r, unsigned rdb_type);
 
-/* --- The payload of DUMP and RESTORE --------------------------------------------------------------------------------- */
+/* --- The payload of DUMP and RESTORE --- */
 
 /*   +----------------+------------------+------------------+
  *   | content in RDB | RDB version      | CRC-64 of all    |

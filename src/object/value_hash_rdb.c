@@ -97,8 +97,8 @@ static void *readTable(rdbReader *r, bool with_time, int *encoding) {
     return lp;
 }
 
-/* Takes a listpack of pairs (NULL: none), and returns it or, if the hash must be a table, a table. Returns NULL if it is
- * no valid hash. */
+/* Takes a listpack of pairs (NULL: none), and returns it or, if the hash must be a table, a table. Returns NULL if it
+ * is no valid hash. */
 static void *valueOfListpackTake(uint8_t *lp, bool check_lengths, int *encoding) {
     hashTableRoot *root = NULL;
     if (!lp) return NULL;
