@@ -83,9 +83,8 @@ static bool isAt(const replicaState *r, const char *host, long long port) {
 }
 
 static replicaState *findAt(const char *host, long long port) {
-    listIter it = listBegin(replicasAll(), false);
-    for (listNode *n = listNext(&it); n; n = listNext(&it))
-        if (isAt(listNodeValue(n), host, port)) return listNodeValue(n);
+    for (replicaState *r = NULL; (r = replicasNext(r)) != NULL;)
+        if (isAt(r, host, port)) return r;
     return NULL;
 }
 
@@ -94,9 +93,8 @@ static bool hasAll(const replicaState *r) {
 }
 
 static replicaState *firstWithAll(void) {
-    listIter it = listBegin(replicasAll(), false);
-    for (listNode *n = listNext(&it); n; n = listNext(&it))
-        if (hasAll(listNodeValue(n))) return listNodeValue(n);
+    for (replicaState *r = NULL; (r = replicasNext(r)) != NULL;)
+        if (hasAll(r)) return r;
     return NULL;
 }
 

@@ -82,10 +82,9 @@ static void lookAtPlace(replicaState *r, uint64_t now_ms) {
 }
 
 static void lookAtReplicas(uint64_t now_ms) {
-    listIter it = listBegin(replicasAll(), false);
-    for (listNode *n = listNext(&it); n; n = listNext(&it)) {
-        replCronLookAt(listNodeValue(n), now_ms);
-        lookAtPlace(listNodeValue(n), now_ms);
+    for (replicaState *r = NULL; (r = replicasNext(r)) != NULL;) {
+        replCronLookAt(r, now_ms);
+        lookAtPlace(r, now_ms);
     }
 }
 

@@ -67,9 +67,7 @@ static const char *kindOf(const replicaState *r) {
 static void writeReplicas(infoOut *o) {
     int i = 0;
     uint64_t now_ms = clockMonotonicMs();
-    listIter it = listBegin(replicasAll(), false);
-    for (listNode *n = listNext(&it); n; n = listNext(&it)) {
-        const replicaState *r = listNodeValue(n);
+    for (const replicaState *r = NULL; (r = replicasNext(r)) != NULL;) {
         char ip[ADDRESS_BYTES];
         replicaAddress(r, ip, sizeof(ip));
         oneWord(ip, strlen(ip)); /* the replica has sent it, so it may have any characters */

@@ -101,9 +101,7 @@ static void replyPrimary(client *c) {
     addReplyLongLong(c, (long long)replStreamOffset());
     void *place = addReplyDeferredLen(c);
     long long count = 0;
-    listIter it = listBegin(replicasAll(), false);
-    for (listNode *n = listNext(&it); n; n = listNext(&it)) {
-        const replicaState *r = listNodeValue(n);
+    for (const replicaState *r = NULL; (r = replicasNext(r)) != NULL;) {
         if (r->phase != REPLICA_ONLINE) continue;
         replyReplica(c, r);
         count++;

@@ -92,7 +92,10 @@ void replicaBegin(replicaState *r) {
     replicaCheck(r);
 }
 
-list *replicasAll(void) { return replicas.all; }
+replicaState *replicasNext(const replicaState *r) {
+    const listNode *node = r ? r->node->next : listFirst(replicas.all);
+    return node ? listNodeValue(node) : NULL;
+}
 
 size_t replicasCount(void) { return listLength(replicas.all); }
 
@@ -152,9 +155,7 @@ void replicaDropCursor(replicaState *r) {
 }
 
 replicaState *replicaWithCursorFor(uint64_t rdb_id) {
-    listIter it = listBegin(replicas.all, false);
-    for (listNode *n = listNext(&it); n; n = listNext(&it)) {
-        replicaState *r = listNodeValue(n);
+    for (replicaState *r = NULL; (r = replicasNext(r)) != NULL;) {
         if (r->c->id == rdb_id && r->is_rdb_channel && r->has_cursor) return r;
     }
     return NULL;
@@ -162,9 +163,7 @@ replicaState *replicaWithCursorFor(uint64_t rdb_id) {
 
 size_t replicasWaitingPsync(void) {
     size_t count = 0;
-    listIter it = listBegin(replicas.all, false);
-    for (listNode *n = listNext(&it); n; n = listNext(&it)) {
-        const replicaState *r = listNodeValue(n);
+    for (const replicaState *r = NULL; (r = replicasNext(r)) != NULL;) {
         count += r->is_rdb_channel && r->has_cursor;
     }
     return count;
@@ -223,9 +222,7 @@ void replicasFeed(void) {
         backlogTrim(replStreamBacklog(), needed);
         return;
     }
-    listIter it = listBegin(replicas.all, false);
-    for (listNode *n = listNext(&it); n; n = listNext(&it)) {
-        replicaState *r = listNodeValue(n);
+    for (replicaState *r = NULL; (r = replicasNext(r)) != NULL;) {
         if (!r->has_cursor || r->c->flags & CLIENT_CLOSE_ASAP) continue;
         if (r->at.offset < limit || r->c->external_output) {
             r->c->external_output = (size_t)(limit - readUpTo(r));
@@ -241,9 +238,8 @@ void replicasFeed(void) {
 
 size_t replicasKeptForOne(void) {
     size_t most = 0;
-    listIter it = listBegin(replicas.all, false);
-    for (listNode *n = listNext(&it); n; n = listNext(&it)) {
-        const client *c = ((const replicaState *)listNodeValue(n))->c;
+    for (const replicaState *r = NULL; (r = replicasNext(r)) != NULL;) {
+        const client *c = r->c;
         if (c->external_output > most && !(c->flags & CLIENT_CLOSE_ASAP)) most = c->external_output;
     }
     return most;
@@ -251,9 +247,7 @@ size_t replicasKeptForOne(void) {
 
 uint64_t replicasSent(void) {
     uint64_t bytes = replicas.sent_before;
-    listIter it = listBegin(replicas.all, false);
-    for (listNode *n = listNext(&it); n; n = listNext(&it))
-        bytes += (uint64_t)((const replicaState *)listNodeValue(n))->c->net_output;
+    for (const replicaState *r = NULL; (r = replicasNext(r)) != NULL;) bytes += (uint64_t)r->c->net_output;
     return bytes;
 }
 
@@ -278,9 +272,7 @@ typedef bool replicaTest(const replicaState *r, long long number);
 
 static size_t countThose(replicaTest *test, long long number) {
     size_t n = 0;
-    listIter it = listBegin(replicas.all, false);
-    for (listNode *node = listNext(&it); node; node = listNext(&it)) {
-        const replicaState *r = listNodeValue(node);
+    for (const replicaState *r = NULL; (r = replicasNext(r)) != NULL;) {
         n += r->phase == REPLICA_ONLINE && !(r->c->flags & CLIENT_CLOSE_ASAP) && test(r, number);
     }
     return n;
@@ -301,9 +293,7 @@ size_t replicasSynced(uint64_t offset) { return countThose(hasSynced, (long long
 size_t replicasGood(void) { return countThose(isFresh, repl_settings.min_replicas_max_lag_s); }
 
 bool replicasHaveAll(void) {
-    listIter it = listBegin(replicas.all, false);
-    for (listNode *n = listNext(&it); n; n = listNext(&it)) {
-        const replicaState *r = listNodeValue(n);
+    for (const replicaState *r = NULL; (r = replicasNext(r)) != NULL;) {
         if (r->phase == REPLICA_ONLINE && !hasAcked(r, (long long)replStreamOffset())) return false;
     }
     return true;
@@ -311,9 +301,7 @@ bool replicasHaveAll(void) {
 
 void replicasLogLag(void) {
     size_t in_sync = 0, online = 0;
-    listIter it = listBegin(replicas.all, false);
-    for (listNode *n = listNext(&it); n; n = listNext(&it)) {
-        const replicaState *r = listNodeValue(n);
+    for (const replicaState *r = NULL; (r = replicasNext(r)) != NULL;) {
         if (r->phase != REPLICA_ONLINE) continue;
         online++;
         if (hasAcked(r, (long long)replStreamOffset())) {
@@ -330,8 +318,7 @@ void replicasLogLag(void) {
 /* ---- Closing ---- */
 
 void replicasDisconnect(void) {
-    listIter it = listBegin(replicas.all, false);
-    for (listNode *n = listNext(&it); n; n = listNext(&it)) clientCloseAsap(((replicaState *)listNodeValue(n))->c);
+    for (replicaState *r = NULL; (r = replicasNext(r)) != NULL;) clientCloseAsap(r->c);
 }
 
 void replicasOnClose(void (*fn)(replicaState *r)) {

@@ -36,7 +36,7 @@ typedef struct syncNeeds {
 typedef struct replicaState {
     client *c; /* borrowed: the connection's session */
     replicaPhase phase;
-    listNode *node; /* in the list of replicasAll(); NULL without a phase */
+    listNode *node; /* in the list of replicas; NULL without a phase */
     /* Announced by REPLCONF. */
     sds ip;         /* owns; NULL for the address of the connection */
     long long port; /* 0 if it has not announced one */
@@ -68,8 +68,9 @@ replicaState *replicaKnown(const client *c);
 /* Makes the client, which has requested the dataset or the replication stream, a replica: adds it to the list and sets
  * CLIENT_REPLICA. The caller sets its phase. */
 void replicaBegin(replicaState *r);
-/* Returns the list of all replicas with a phase, in the order in which they connected. */
-list *replicasAll(void);
+/* Returns the replica with a phase that connected next after `r`: the first one if that is NULL, and NULL after the
+ * last. A loop over all is `for (replicaState *r = NULL; (r = replicasNext(r)) != NULL;)`. */
+replicaState *replicasNext(const replicaState *r);
 size_t replicasCount(void);
 /* Returns "ip:port" as the replica announces itself, for the log. Valid until the next call. */
 const char *replicaName(const replicaState *r);

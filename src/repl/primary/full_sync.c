@@ -98,11 +98,9 @@ static void fullSyncCheck(void) {
     debugAssert(this_round.kind != ROUND_DIRECT || this_round.child_lives || !this_round.shipped);
     debugAssert(!this_round.child_lives || (this_round.kind == ROUND_DIRECT && child_writes));
     debugAssert(this_round.kind == ROUND_NONE || replStreamIsKept());
-    listIter it = listBegin(replicasAll(), false);
     int left = REPLICAS_CHECKED;
-    for (listNode *n = listNext(&it); n && left-- > 0; n = listNext(&it)) {
-        checkReplica(listNodeValue(n)); /* a fuzzer puts replicas into WAIT_END without a round */
-    }
+    for (const replicaState *r = NULL; left-- > 0 && (r = replicasNext(r)) != NULL;)
+        checkReplica(r); /* a fuzzer puts replicas into WAIT_END without a round */
 #endif
 }
 
@@ -138,14 +136,9 @@ static bool sameSnapshot(const replicaState *a, const replicaState *b) {
 
 /* Returns the next replica in that phase after `after` (the first one if that is NULL), or NULL if there is none. */
 static replicaState *nextIn(replicaPhase phase, const replicaState *after) {
-    listIter it = listBegin(replicasAll(), false);
-    bool seen = !after;
-    for (listNode *n = listNext(&it); n; n = listNext(&it)) {
-        replicaState *r = listNodeValue(n);
-        if (seen && r->phase == phase && !(r->c->flags & CLIENT_CLOSE_ASAP)) return r;
-        seen |= r == after;
-    }
-    return NULL;
+    replicaState *r = replicasNext(after);
+    while (r && (r->phase != phase || r->c->flags & CLIENT_CLOSE_ASAP)) r = replicasNext(r);
+    return r;
 }
 #define FOR_ALL_IN(phase, r) \
     for (replicaState *r = nextIn(phase, NULL), *r##_next; r && (r##_next = nextIn(phase, r), true); r = r##_next)
