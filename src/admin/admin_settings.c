@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "admin_settings.h"
 
+#include "log.h"
 #include "setting.h"
 
 adminSettings admin_settings;
@@ -22,7 +23,7 @@ static const setting rows[] = {
                  .flags = SETTING_IMMUTABLE),
     BOOL_SETTING("enable-debug-assert", admin_settings.enable_debug_assert, false,
                  .flags = SETTING_IMMUTABLE | SETTING_HIDDEN | SETTING_PENDING),
-    BOOL_SETTING("hide-user-data-from-log", admin_settings.hide_user_data_from_log, true),
+    BOOL_SETTING("hide-user-data-from-log", log_hide_user_data, true),
     BOOL_SETTING("extended-redis-compatibility", admin_settings.extended_redis_compatibility, false),
     BYTES_SETTING("availability-zone", admin_settings.availability_zone, NULL),
     STRING_SETTING("debug-context", admin_settings.debug_context, NULL, .flags = SETTING_HIDDEN),

@@ -13,8 +13,7 @@ enum { ACCESS_NO, ACCESS_YES, ACCESS_LOCAL };
 
 typedef struct adminSettings {
     int enable_debug_command, enable_module_command, enable_protected_configs; /* ACCESS_ */
-    bool enable_debug_assert;     /* has no effect: debugAssert() is chosen at build time */
-    bool hide_user_data_from_log; /* also from crash reports */
+    bool enable_debug_assert; /* has no effect: debugAssert() is chosen at build time */
     bool extended_redis_compatibility;
     char *availability_zone; /* owns: an sds; NULL if not set */
     char *debug_context;     /* owns: a text for the crash report */

@@ -12,6 +12,7 @@
 #include "admin_settings.h"
 #include "call.h"
 #include "info.h"
+#include "log.h"
 #include "panic.h"
 #include "redact.h"
 
@@ -19,9 +20,7 @@
 #define ARGUMENTS_SHOWN_MAX 32
 #define ARGUMENT_BYTES_MAX 128
 
-static const char *userText(const char *text) {
-    return !text ? "" : admin_settings.hide_user_data_from_log ? "*redacted*" : text;
-}
+static const char *userText(const char *text) { return !text ? "" : log_hide_user_data ? "*redacted*" : text; }
 
 static void printClient(const client *c) {
     panicPrint("id=%llu addr=%s laddr=%s fd=%d name=%s flags=0x%x db=%d cmd=%s resp=%d omem=%zu imem=%zu "
@@ -49,7 +48,7 @@ static void printArgument(uint32_t index, slice arg) {
 static void printArguments(const client *c) {
     if (!c->argv) return;
     for (uint32_t i = 0; i < c->argc && i < ARGUMENTS_SHOWN_MAX; i++) {
-        bool hidden = i > 0 && (admin_settings.hide_user_data_from_log || redactIsHidden(c, i));
+        bool hidden = i > 0 && (log_hide_user_data || redactIsHidden(c, i));
         if (hidden) panicPrint("argv[%u]: %zu bytes\n", (unsigned)i, c->argv[i].len);
         else printArgument(i, c->argv[i]);
     }

@@ -47,7 +47,7 @@ static rdbLoadEnd reload(const char *path, const reloadWords *words) {
     const rdbLoadOptions options = {.keep_expired = store_following.on,
                                     .merge = words->merge,
                                     .begin = words->noflush ? NULL : emptyAll,
-                                    .hide_user_data = admin_settings.hide_user_data_from_log};
+                                    .hide_user_data = log_hide_user_data};
     loadingBegin(stat(path, &st) == 0 ? (uint64_t)st.st_size : 0, false);
     rdbLoadResult r = rdbLoadFile(path, &options);
     loadingEnd();
@@ -98,7 +98,7 @@ void debugReload(client *c) {
 
 void debugLoadAof(client *c) {
     if (mayNotLoad(c)) return;
-    aofReloadEnd end = aofReload(admin_settings.hide_user_data_from_log);
+    aofReloadEnd end = aofReload(log_hide_user_data);
     if (end == AOF_RELOAD_BROKEN) keepFilesBegin();
     if (end != AOF_RELOAD_DONE) {
         addReplyError(c, "Error trying to load the AOF files, check server logs.");

@@ -29,6 +29,8 @@
 #define SYSLOG_SOCKET "/dev/log"
 
 static char path[PATH_MAX]; /* "" is stdout */
+bool log_hide_user_data;    /* main; the child of a fork has its copy */
+
 static char syslog_ident[128];
 static int syslog_facility;
 static _Atomic int level_least = LL_NOTICE;

@@ -34,6 +34,9 @@ void logSetSyslog(const char *ident, int facility);
  * format escapes them), so text of clients cannot add lines. Messages longer than 1023 bytes are cut. */
 void serverLog(logLevel level, const char *fmt, ...) printf_like(2, 3);
 
+/* The setting hide-user-data-from-log: log and crash reports have neither names of keys and clients nor values. */
+extern bool log_hide_user_data;
+
 /* Writes text unchanged, without a prefix (banner, multi-line reports). */
 void serverLogRaw(const char *text);
 

@@ -66,7 +66,7 @@ static size_t replStreamMemory(void) {
     return all > own ? all - own : 0;
 }
 
-void replInit(aeEventLoop *loop, bool (*hide_user_data)(void)) {
+void replInit(aeEventLoop *loop) {
     assertMainThread();
     static const char *const following[] = {"replica-serve-stale-data", "replica-read-only",
                                             "replica-ignore-maxmemory", "import-mode",
@@ -75,11 +75,10 @@ void replInit(aeEventLoop *loop, bool (*hide_user_data)(void)) {
     replicasInit();
     replicasOnClose(fullSyncForget);
     rdbTransfersInit(loop);
-    fullSyncInit(hide_user_data);
+    fullSyncInit();
     psyncInit(replicaClientGate, streamApplyAsked);
-    primaryLinkInit(loop, hide_user_data);
-    applyFaultsInit(hide_user_data);
-    roleCommandsInit(hide_user_data);
+    primaryLinkInit(loop);
+    applyFaultsInit();
     failoverInit();
     waitCommandsInit();
     writeThrottleInit();

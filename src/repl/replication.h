@@ -8,9 +8,8 @@
 
 #include "ae.h"
 
-/* Initializes the layer. Call once, when the layers below are initialized. `hide_user_data` returns whether names of
- * keys stay out of the log. */
-void replInit(aeEventLoop *loop, bool (*hide_user_data)(void));
+/* Initializes the layer. Call once, when the layers below are initialized. */
+void replInit(aeEventLoop *loop);
 
 /* Adds the commands of this layer to the command table. Call at startup only. */
 void replCommandsRegister(void);

@@ -23,12 +23,8 @@
 
 /* ---- REPLICAOF ---- */
 
-static bool (*hide_user_data)(void); /* const after boot */
-
-void roleCommandsInit(bool (*hide)(void)) { hide_user_data = hide; }
-
 void roleLogPromotion(const char *why, const client *c) {
-    sds who = clientCatIdentity(sdsEmpty(), c, hide_user_data());
+    sds who = clientCatIdentity(sdsEmpty(), c, log_hide_user_data);
     serverLog(LL_NOTICE, "PRIMARY MODE enabled (%s from '%s')", why, who);
     sdsFree(who);
 }
@@ -57,7 +53,7 @@ static void roleFollow(client *c, slice host, long long port) {
     sds name = sdsFromSlice(host);
     primaryLinkFollow(name, port);
     sdsFree(name);
-    sds who = clientCatIdentity(sdsEmpty(), c, hide_user_data());
+    sds who = clientCatIdentity(sdsEmpty(), c, log_hide_user_data);
     serverLog(LL_NOTICE, "REPLICAOF %s:%lld enabled (user request from '%s')", repl_settings.primary_host, port, who);
     sdsFree(who);
     addReplyOk(c);

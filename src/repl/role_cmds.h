@@ -9,8 +9,6 @@
 
 #include "client.h"
 
-/* Call at startup. `hide_user_data` returns whether names of clients stay out of the log. */
-void roleCommandsInit(bool (*hide_user_data)(void));
 /* Logs that this server has become a primary at the request of the client; `why` is the kind of request. */
 void roleLogPromotion(const char *why, const client *c);
 

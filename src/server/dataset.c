@@ -33,7 +33,7 @@ static bool loadSnapshot(void) {
     /* If this server has been a primary or replica, or will be one, the other servers still have the expired keys. They
      * are loaded, too, so that their deletion is propagated. */
     const rdbLoadOptions options = {.keep_expired = primaryLinkWanted() || rdbFileHasPlace(path),
-                                    .hide_user_data = admin_settings.hide_user_data_from_log};
+                                    .hide_user_data = log_hide_user_data};
     monotime began = clockTicks();
     loadingBegin(fileBytes(path), false);
     rdbLoadResult r = rdbLoadFile(path, &options);
@@ -77,6 +77,6 @@ static void tellOfTheOther(bool log) {
 bool datasetLoadAtStart(void) {
     staleFilesRemove(persist_settings.appenddirname, persist_settings.appendfilename);
     tellOfTheOther(logIsThere());
-    if (persist_settings.appendonly) return aofStart(admin_settings.hide_user_data_from_log);
+    if (persist_settings.appendonly) return aofStart(log_hide_user_data);
     return loadSnapshot();
 }

@@ -99,8 +99,6 @@ static void applyHashSeed(void) {
     hashSetKey((const uint8_t *)hex);
 }
 
-static bool hidesUserData(void) { return admin_settings.hide_user_data_from_log; }
-
 /* Sets a child's title, and its OOM score, so that the kernel kills it rather than its parent. */
 static void settleChild(childPurpose purpose) {
     const char *err;
@@ -169,7 +167,7 @@ int main(int argc, char **argv) {
     netInit(loop);
     childInit(loop, settleChild);
     snapshotInit();
-    replInit(loop, hidesUserData);
+    replInit(loop);
     primaryLinkOnSync(daemonNotifyStatus);
     threadSetCpuAffinity(net_settings.cpulist);
     if (!netListen()) return 1;

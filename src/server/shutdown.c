@@ -38,7 +38,7 @@
 #include <stdlib.h>
 
 /* Describes a client for a log line, so that an administrator can find it. */
-static sds whoIs(const client *c) { return clientCatIdentity(sdsEmpty(), c, admin_settings.hide_user_data_from_log); }
+static sds whoIs(const client *c) { return clientCatIdentity(sdsEmpty(), c, log_hide_user_data); }
 
 /* Writes all acknowledged changes to the append-only file. With FORCE or NOSAVE a failure is ignored. */
 static bool logIsWritten(int flags) {

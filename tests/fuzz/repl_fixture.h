@@ -45,8 +45,6 @@
 
 static aeEventLoop *loop;
 
-static bool hideNothing(void) { return false; }
-
 static serverIdentity identity(void) {
     return (serverIdentity){.name = "fuzz", .version = "1.2.3", .mode = "standalone", .role = "replica"};
 }
@@ -115,7 +113,7 @@ static void prepare(void (*lost)(bool whole)) {
     replicasInit();
     psyncInit(replicaClientGate, streamApplyAsked);
     streamApplyInit(lost);
-    applyFaultsInit(hideNothing);
+    applyFaultsInit();
     waitCommandsInit();
 }
 

@@ -67,7 +67,6 @@ static_assert(MARK_BYTES == SNAPSHOT_MARK_BYTES, "a replica reads the mark that 
 typedef enum { ROUND_NONE, ROUND_FILE, ROUND_DIRECT } roundKind;
 
 static struct {
-    bool (*hide_user_data)(void); /* const after boot */
     roundKind kind;
     bool child_lives, child_ok, shipped; /* DIRECT; the last: all that the child wrote was sent */
     syncNeeds needs;
@@ -104,10 +103,8 @@ static void fullSyncCheck(void) {
 #endif
 }
 
-void fullSyncInit(bool (*hide_user_data)(void)) {
+void fullSyncInit(void) {
     assertMainThread();
-    debugAssert(!this_round.hide_user_data);
-    this_round.hide_user_data = hide_user_data;
     snapshotOnEnd(fileEnded);
 }
 
@@ -197,7 +194,7 @@ static bool writeDirect(void *arg) {
     o.version = this_round.version;
     o.without_keys = this_round.needs.no_keys;
     o.without_functions = this_round.needs.no_functions;
-    o.hide_user_data = this_round.hide_user_data();
+    o.hide_user_data = log_hide_user_data;
     o.progress = childProgress;
     return writeAll(sliceOf(header, (size_t)n)) && rdbSaveTo(CHILD_OUTPUT_FD, &o) &&
            writeAll(sliceOf(this_round.mark, MARK_BYTES));

@@ -8,8 +8,8 @@
 
 #include "replicas.h"
 
-/* Call once, at startup. `hide_user_data` returns whether names of keys stay out of the log. */
-void fullSyncInit(bool (*hide_user_data)(void));
+/* Call once, at startup. */
+void fullSyncInit(void);
 /* Puts a replica that requests the dataset in WAIT_START, or in WAIT_END if the present child writes a snapshot that it
  * can use, or a child is forked at once. */
 void fullSyncAsk(replicaState *r);

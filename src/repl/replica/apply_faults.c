@@ -21,8 +21,6 @@
 
 #define SAY_EVERY_MS 10000
 
-static bool (*hide_user_data)(void); /* const after boot */
-
 /* Ends the process, with _exit() because other threads, such as those of the loader, are running. */
 static void applyFaultsGiveUp(const char *why) {
     serverLog(LL_WARNING, "%s Exiting...", why);
@@ -49,7 +47,7 @@ static bool isFatal(const client *c) {
 static void failed(client *c, slice text) {
     const char *to, *from = whoFails(c, &to);
     if (text.len && text.ptr[0] == '-') text = sliceOf(text.ptr + 1, text.len - 1);
-    bool hidden = hide_user_data();
+    bool hidden = log_hide_user_data;
     serverLog(LL_WARNING,
               "== CRITICAL == This %s is sending an error to its %s: '%.*s' after processing the command '%s'", from,
               to, hidden ? 10 : (int)text.len, hidden ? "*redacted*" : text.ptr, clientCommandName(c->cmd));
@@ -70,7 +68,4 @@ void applyFaultsCheck(const client *c) {
     serverLog(LL_WARNING, "Commands of the primary are applied although they cannot be written to disk.");
 }
 
-void applyFaultsInit(bool (*hide)(void)) {
-    hide_user_data = hide;
-    replyErrorOnUnexpected(failed);
-}
+void applyFaultsInit(void) { replyErrorOnUnexpected(failed); }

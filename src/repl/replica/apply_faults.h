@@ -8,8 +8,8 @@
 
 #include "client.h"
 
-/* Call at startup. `hide_user_data` returns whether data of users stays out of the log. */
-void applyFaultsInit(bool (*hide_user_data)(void));
+/* Call at startup. */
+void applyFaultsInit(void);
 /* Call when a command of the primary has run: if it is a write that cannot be written to disk, logs that or ends the
  * process. */
 void applyFaultsCheck(const client *c);

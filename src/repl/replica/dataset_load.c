@@ -38,13 +38,10 @@
 #include <unistd.h>
 
 static struct {
-    bool (*hide_user_data)(void); /* const after boot */
-    linkJob *job;                 /* borrowed during a load; else NULL */
-    void (*goes)(void);           /* as in datasetLoad(); NULL once it was called */
-    bool reads;                   /* the loader's thread may be using the connection */
+    linkJob *job;       /* borrowed during a load; else NULL */
+    void (*goes)(void); /* as in datasetLoad(); NULL once it was called */
+    bool reads;         /* the loader's thread may be using the connection */
 } load;
-
-void datasetLoadInit(bool (*hide_user_data)(void)) { load.hide_user_data = hide_user_data; }
 
 void datasetLoadKeepAlive(void) {
     if (!load.job || load.reads) return;
@@ -182,7 +179,7 @@ bool datasetLoad(linkJob *job, bool from_file, void (*goes)(void), rdbReplInfo *
     rdbLoadOptions options = {.keep_expired = true,
                               .begin = emptyAll,
                               .unchecked = job->skip_checksum && !job->frame.has_length,
-                              .hide_user_data = load.hide_user_data()};
+                              .hide_user_data = log_hide_user_data};
     bool beside = !from_file && repl_settings.diskless_load == DISKLESS_LOAD_SWAPDB;
     load.job = job;
     load.goes = goes;

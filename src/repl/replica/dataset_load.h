@@ -9,8 +9,6 @@
 #include "link_job.h"
 #include "rdb_load.h"
 
-/* Call at startup. `hide_user_data` returns whether names of keys stay out of the log. */
-void datasetLoadInit(bool (*hide_user_data)(void));
 /* Loads the file at job->path, or reads the RDB from the job's connection, and sets `info` to the replication data in
  * it. Calls `goes` just before the present dataset is removed. Logs a failure and returns false: then the present
  * dataset is unchanged, or the dataset is empty and the files on disk are kept (persist/aof/keep_files.c). Clients are

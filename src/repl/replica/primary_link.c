@@ -703,11 +703,10 @@ void primaryLinkBegin(void) {
     linkCheck();
 }
 
-void primaryLinkInit(aeEventLoop *loop, bool (*hide_user_data)(void)) {
+void primaryLinkInit(aeEventLoop *loop) {
     assertMainThread();
     debugAssert(!primary.loop);
     primary.loop = loop;
-    datasetLoadInit(hide_user_data);
     if (aeWakeupOpen(loop, &primary.wakeup, onWakeup) == C_ERR)
         serverPanic("no descriptor for a wakeup: %s", strerror(errno));
     streamApplyInit(sessionLost);

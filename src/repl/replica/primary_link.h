@@ -28,9 +28,8 @@ typedef enum {
     PRIMARY_UP
 } primaryState;
 
-/* Registers the link with main's event loop. Call at startup only. `hide_user_data` returns whether names of keys stay
- * out of the log. */
-void primaryLinkInit(aeEventLoop *loop, bool (*hide_user_data)(void));
+/* Registers the link with main's event loop. Call at startup only. */
+void primaryLinkInit(aeEventLoop *loop);
 /* Makes this server a replica if its configuration names a primary. Call once when the configuration has been read and
  * before the dataset is loaded. */
 void primaryLinkPrepare(void);
