@@ -300,14 +300,16 @@ static bool runIteration(void) {
 
 /* Executes what this thread has read as soon as it makes a full batch: the bytes are still in the cache, and the memory
  * that the commands free serves the next reads. */
-void netAfterEvent(void) {
+void netAfterEvent(aeEventLoop *loop, void *arg) {
+    unused(loop), unused(arg);
     assertMainThread();
     if (likely(!batchIsFull()) || iterations.serving) return;
     net_stats.executed += (long long)batchExecute(batchWaiting());
     sessionsFlush();
 }
 
-void netBeforeSleep(aeEventLoop *loop) {
+void netBeforeSleep(aeEventLoop *loop, void *arg) {
+    unused(arg);
     assertMainThread();
     if (unlikely(iterations.serving)) return;
     uint64_t before = net_stats.busy_ns;
@@ -317,7 +319,8 @@ void netBeforeSleep(aeEventLoop *loop) {
     if (more) aeDontWait(loop);
 }
 
-void netBeforeWait(aeEventLoop *loop) {
+void netBeforeWait(aeEventLoop *loop, void *arg) {
+    unused(arg);
     assertMainThread();
     if (unlikely(iterations.serving)) return;
     ioThreadsFlush();
@@ -326,7 +329,8 @@ void netBeforeWait(aeEventLoop *loop) {
     if (batchHasReady() || !ioThreadsMainSleeps(offer)) aeDontWait(loop);
 }
 
-void netAfterSleep(void) {
+void netAfterSleep(aeEventLoop *loop, void *arg) {
+    unused(loop), unused(arg);
     assertMainThread();
     ioThreadsMainAwake(); /* first: another thread may have the role, and be serving */
     ioOwnerStatAdd(&ioThreadOwner(ioThreadMain())->stats.polls, 1);

@@ -20,13 +20,13 @@ bool netListen(void);
 /* Registers a function to run once in each iteration of main, before its commands, on whatever thread. Call at startup,
  * at most 4 times. */
 void netEachIteration(void (*job)(void));
-/* The parts of an iteration of main's own loop, for its hooks of the same names (ae.h). BeforeSleep takes messages,
+/* The parts of an iteration of main's own loop, set as its hooks of the same names (ae.h). BeforeSleep takes messages,
  * executes batches, sends replies and closes clients. BeforeWait, the last one, releases the main role; AfterSleep
  * acquires it. */
-void netBeforeSleep(aeEventLoop *loop);
-void netBeforeWait(aeEventLoop *loop);
-void netAfterSleep(void);
-void netAfterEvent(void);
+void netBeforeSleep(aeEventLoop *loop, void *arg);
+void netBeforeWait(aeEventLoop *loop, void *arg);
+void netAfterSleep(aeEventLoop *loop, void *arg);
+void netAfterEvent(aeEventLoop *loop, void *arg);
 /* Runs an iteration of main on an I/O thread that has acquired the role (`iteration` of ioThreadHooks). */
 iterationEnd netDelegatedIteration(void);
 /* Serves clients while a command or the startup takes long (yieldSetServe). */

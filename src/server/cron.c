@@ -129,34 +129,14 @@ static void onTurn(void) {
         evicting = aeCreateTimeEvent(main_loop, 0, onEvict, &evicting) >= 0;
 }
 
-static void beforeSleep(aeEventLoop *loop, void *arg) {
-    unused(arg);
-    netBeforeSleep(loop);
-}
-
-static void beforeWait(aeEventLoop *loop, void *arg) {
-    unused(arg);
-    netBeforeWait(loop);
-}
-
-static void afterSleep(aeEventLoop *loop, void *arg) {
-    unused(loop), unused(arg);
-    netAfterSleep();
-}
-
-static void afterEvent(aeEventLoop *loop, void *arg) {
-    unused(loop), unused(arg);
-    netAfterEvent();
-}
-
 void cronStart(aeEventLoop *loop) {
     aeCreateTimeEvent(loop, 1, onTick, NULL);
     aeCreateTimeEvent(loop, 1000, onSecond, NULL);
     aeCreateTimeEvent(loop, 60000, onMinute, NULL);
     main_loop = loop;
     netEachIteration(onTurn);
-    aeSetBeforeSleep(loop, beforeSleep, NULL);
-    aeSetBeforeWait(loop, beforeWait, NULL);
-    aeSetAfterSleep(loop, afterSleep, NULL);
-    aeSetAfterEvent(loop, afterEvent, NULL);
+    aeSetBeforeSleep(loop, netBeforeSleep, NULL);
+    aeSetBeforeWait(loop, netBeforeWait, NULL);
+    aeSetAfterSleep(loop, netAfterSleep, NULL);
+    aeSetAfterEvent(loop, netAfterEvent, NULL);
 }

@@ -49,26 +49,6 @@ static serverIdentity identity(void) {
     return (serverIdentity){.name = "fuzz", .version = "1.2.3", .mode = "standalone", .role = "replica"};
 }
 
-static void beforeSleep(aeEventLoop *l, void *arg) {
-    unused(arg);
-    netBeforeSleep(l);
-}
-
-static void afterSleep(aeEventLoop *l, void *arg) {
-    unused(l), unused(arg);
-    netAfterSleep();
-}
-
-static void beforeWait(aeEventLoop *l, void *arg) {
-    unused(arg);
-    netBeforeWait(l);
-}
-
-static void afterEvent(aeEventLoop *l, void *arg) {
-    unused(l), unused(arg);
-    netAfterEvent();
-}
-
 static void prepare(void (*lost)(bool whole)) {
     signal(SIGPIPE, SIG_IGN);
     panicSetMainThread();
@@ -105,10 +85,10 @@ static void prepare(void (*lost)(bool whole)) {
     repl_settings.backlog_size = 16 << 10;
     loop = aeCreateEventLoop(128);
     netInit(loop);
-    aeSetBeforeSleep(loop, beforeSleep, NULL);
-    aeSetBeforeWait(loop, beforeWait, NULL);
-    aeSetAfterSleep(loop, afterSleep, NULL);
-    aeSetAfterEvent(loop, afterEvent, NULL);
+    aeSetBeforeSleep(loop, netBeforeSleep, NULL);
+    aeSetBeforeWait(loop, netBeforeWait, NULL);
+    aeSetAfterSleep(loop, netAfterSleep, NULL);
+    aeSetAfterEvent(loop, netAfterEvent, NULL);
     replStreamInit();
     replicasInit();
     psyncInit(replicaClientGate, streamApplyAsked);

@@ -231,23 +231,19 @@ static void report(ioOwner *h) {
 }
 
 static void beforeSleep(aeEventLoop *loop, void *arg) {
-    unused(arg);
-    if (!fixture_deliver) netBeforeSleep(loop);
+    if (!fixture_deliver) netBeforeSleep(loop, arg);
 }
 
 static void afterSleep(aeEventLoop *loop, void *arg) {
-    unused(loop), unused(arg);
-    if (!fixture_deliver) netAfterSleep();
+    if (!fixture_deliver) netAfterSleep(loop, arg);
 }
 
 static void beforeWait(aeEventLoop *loop, void *arg) {
-    unused(arg);
-    if (!fixture_deliver) netBeforeWait(loop);
+    if (!fixture_deliver) netBeforeWait(loop, arg);
 }
 
 static void afterEvent(aeEventLoop *loop, void *arg) {
-    unused(loop), unused(arg);
-    if (!fixture_deliver) netAfterEvent();
+    if (!fixture_deliver) netAfterEvent(loop, arg);
 }
 
 static void cleanUp(void) {
