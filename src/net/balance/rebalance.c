@@ -137,9 +137,7 @@ static bool rebalanceFits(const ioThread *t) {
 
 static void rebalanceJoin(clientIo *s, ioThread *t) {
     linkIo(s, t);
-    ioMessage m = {.type = IO_MSG_JOIN, .io = s};
-    if (s->admitted) m.number |= CLIENT_IO_ADMITTED;
-    if (s->session && s->session->authenticated) m.number |= CLIENT_IO_AUTHENTICATED;
+    ioMessage m = {.type = IO_MSG_JOIN, .number = clientIoFlags(s), .io = s};
     ioThreadPost(t, &m);
 }
 
@@ -219,9 +217,11 @@ void rebalanceLeft(clientIo *s) {
         return;
     }
     if (s->held_replies || s->returning) {
-        ioMessage m = {.type = IO_MSG_OUTPUT, .io = s, .block = s->returning, .reply = s->held_replies};
-        if (s->admitted) m.number |= CLIENT_IO_ADMITTED;
-        if (s->session->authenticated) m.number |= CLIENT_IO_AUTHENTICATED;
+        ioMessage m = {.type = IO_MSG_OUTPUT,
+                       .number = clientIoFlags(s),
+                       .io = s,
+                       .block = s->returning,
+                       .reply = s->held_replies};
         s->returning = NULL;
         s->held_replies = NULL;
         ioThreadPost(to, &m);

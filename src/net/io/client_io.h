@@ -103,6 +103,12 @@ void clientIoAddresses(int fd, char *peer, char *local);
 /* Frees what is left after IO_MSG_GONE. Runs on main. */
 void clientIoFree(clientIo *s);
 
+/* Returns the CLIENT_IO_ flags of a message to the owner thread. Runs on main. */
+static inline uint16_t clientIoFlags(const clientIo *s) {
+    uint16_t flags = s->session && s->session->authenticated ? CLIENT_IO_AUTHENTICATED : 0;
+    return unlikely(s->admitted) ? flags | CLIENT_IO_ADMITTED : flags;
+}
+
 /* --- On the owner thread ------------------------------------------------------------------------ */
 /* Does what a message to the owner thread asks for (`to_io` of ioThreadHooks). */
 void clientIoDeliver(ioOwner *h, const ioMessage *m);

@@ -33,10 +33,7 @@ typedef struct heldPart {
 static void postToIo(clientIo *s, replyBlock *chain) {
     debugAssert(chain || s->returning || s->admitted);
     debugAssert(!s->moving_to && !s->closing);
-    client *c = s->session;
-    ioMessage m = {.type = IO_MSG_OUTPUT, .io = s, .block = s->returning, .reply = chain};
-    if (c && c->authenticated) m.number |= CLIENT_IO_AUTHENTICATED;
-    if (unlikely(s->admitted)) m.number |= CLIENT_IO_ADMITTED;
+    ioMessage m = {.type = IO_MSG_OUTPUT, .number = clientIoFlags(s), .io = s, .block = s->returning, .reply = chain};
     s->returning = NULL;
     ioThreadPost(s->home, &m);
 }
