@@ -67,11 +67,6 @@ static void checkOutput(const clientIo *s) {
     serverAssert(s->has_unreported || s->write_failed || (!s->done && s->done_bytes == 0));
 }
 
-static void checkFlags(const clientIo *s) {
-    serverAssert(s->input_ended || !(s->end_reported || s->drain_and_close));
-    serverAssert(s->linger_timer < 0 || (s->drain_and_close && !s->out_head && s->conn->loop));
-}
-
 /* A connection that is attached and past its handshake has a handler for each direction in which there is work. */
 static void checkHandlers(const clientIo *s) {
     const connection *c = s->conn;
@@ -90,6 +85,7 @@ void clientIoCheck(const clientIo *s) {
     serverAssert(s->conn != NULL);
     checkInput(s);
     checkOutput(s);
-    checkFlags(s);
+    serverAssert(s->input_ended || !(s->end_reported || s->drain_and_close));
+    serverAssert(s->linger_timer < 0 || (s->drain_and_close && !s->out_head && s->conn->loop));
     checkHandlers(s);
 }

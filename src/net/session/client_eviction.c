@@ -59,16 +59,12 @@ static struct {
 
 static const clientCost *costAt(size_t index) { return (const clientCost *)costs.clients.at + index; }
 
-static void clientEvictionAdd(clientCost cost) {
-    costs.sum += cost.bytes;
-    heapAdd(&costs.clients, &cost);
-}
-
-static void clientEvictionChange(clientCost cost) {
-    size_t i = evictionSlotOf(cost.c)->place - 1, before = costAt(i)->bytes;
-    if (cost.bytes == before) return;
+/* Adds the cost, or replaces the client's earlier one. */
+static void setCost(clientCost cost) {
+    size_t index = evictionSlotOf(cost.c)->place, before = index ? costAt(index - 1)->bytes : 0;
     costs.sum += cost.bytes - before;
-    heapReplace(&costs.clients, i, &cost);
+    if (!index) heapAdd(&costs.clients, &cost);
+    else if (cost.bytes != before) heapReplace(&costs.clients, index - 1, &cost);
 }
 
 static void drop(client *c) {
@@ -124,13 +120,8 @@ void clientEvictionSwitch(void) {
 void clientEvictionNote(client *c) {
     assertMainRole();
     evictionSlotOf(c)->flow_noted = c->input_bytes + c->output_memory;
-    if (mayEvict(c)) {
-        clientCost cost = {clientMemUsage(c), c};
-        if (evictionSlotOf(c)->place) clientEvictionChange(cost);
-        else clientEvictionAdd(cost);
-    } else if (evictionSlotOf(c)->place) {
-        drop(c);
-    }
+    if (mayEvict(c)) setCost((clientCost){clientMemUsage(c), c});
+    else clientEvictionForget(c);
     debugCheck();
 }
 

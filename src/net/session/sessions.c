@@ -67,11 +67,6 @@ static void reachedQueryLimit(client *c) {
     clientCloseAsap(c);
 }
 
-/* Commands queued by a transaction count like requests that have not run. */
-static bool queuesTooMuch(const client *c) {
-    return transactionBytes(c) + c->input_bytes > (size_t)net_settings.client_query_buffer_limit;
-}
-
 static void requestsArrived(clientIo *s, requestBlock *b) {
     client *c = s->session;
     debugAssert(b->first && b->current == b->first);
@@ -84,7 +79,10 @@ static void requestsArrived(clientIo *s, requestBlock *b) {
     c->net_input += (long long)b->wire_bytes;
     clientEvictionFlow(c);
     batchAdd(c, b);
-    if (unlikely(c->flags & CLIENT_MULTI) && queuesTooMuch(c)) reachedQueryLimit(c);
+    /* Commands queued by a transaction count like requests that have not run. */
+    if (unlikely(c->flags & CLIENT_MULTI) &&
+        transactionBytes(c) + c->input_bytes > (size_t)net_settings.client_query_buffer_limit)
+        reachedQueryLimit(c);
 }
 
 static void logHttp(const client *c) {

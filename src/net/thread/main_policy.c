@@ -72,8 +72,6 @@ bool mainWatchIsDue(mainWatch *w, const ioOwner *h) {
     return true;
 }
 
-static bool mainIsElsewhere(void) { return mainRoleCpu() != sched_getcpu(); }
-
 void mainWatchAdd(mainWatch *w, const ioOwner *h) {
     if (h->commands > 0) w->told_at = clockTicks();
 }
@@ -89,7 +87,7 @@ bool mainWatchReports(const mainWatch *w) { return w->iterations % REPORT_ITERAT
 
 bool mainWatchSpins(mainWatch *w) {
     if (!w->told_at) return false;
-    if (mainIsElsewhere() && clockTicksToNs(clockTicks() - w->told_at) < SPIN_NS) return true;
+    if (mainRoleCpu() != sched_getcpu() && clockTicksToNs(clockTicks() - w->told_at) < SPIN_NS) return true;
     w->told_at = 0;
     return false;
 }

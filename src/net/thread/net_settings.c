@@ -35,11 +35,6 @@ static bool applyShared(const char **err) {
 /* --- bind ---------------------------------------------------------------------------------------------- */
 
 /* Up to 16 addresses, each "*", "::*", an IPv4 or IPv6 address or a name; '-' in front lets it be unavailable. */
-
-static void freeAddresses(char **addresses, int count) {
-    for (int i = 0; i < count; i++) zfree(addresses[i]);
-}
-
 static bool setBind(const setting *s, char **words, int count, const char **err) {
     unused(s);
     if (count > BIND_MAX) {
@@ -52,7 +47,7 @@ static bool setBind(const setting *s, char **words, int count, const char **err)
     memcpy(before, net_settings.bind, sizeof(before));
     for (int i = 0; i < count; i++) net_settings.bind[i] = zstrdup(words[i]);
     net_settings.bind_count = count;
-    freeAddresses(before, count_before);
+    for (int i = 0; i < count_before; i++) zfree(before[i]);
     return true;
 }
 
