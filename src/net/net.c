@@ -59,7 +59,7 @@ static void fillQuerySizes(const client *c, clientInfoExtra *extra) {
     if (!s) return;
     extra->query_used = atomic_load_explicit(&s->query_used, memory_order_relaxed);
     extra->query_free = atomic_load_explicit(&s->query_room, memory_order_relaxed);
-    extra->fanned_bytes = atomic_load_explicit(&s->fanned_bytes, memory_order_relaxed);
+    extra->fanned_bytes = netCounterGet(&s->fanned_bytes);
     for (const requestBlock *b = c->blocks_head; b; b = b->next)
         extra->other_bytes += requestBlockMemory(b) - b->wire_bytes;
     extra->last_bytes = atomic_load_explicit(&s->last_bytes, memory_order_relaxed);
@@ -333,7 +333,7 @@ void netAfterSleep(aeEventLoop *loop, void *arg) {
     unused(loop), unused(arg);
     assertMainThread();
     ioThreadsMainAwake(); /* first: another thread may have the role, and be serving */
-    ioOwnerStatAdd(&ioThreadOwner(ioThreadMain())->stats.polls, 1);
+    netCounterAdd(&ioThreadOwner(ioThreadMain())->stats.polls, 1);
     if (unlikely(iterations.serving)) return;
     iterations.woke = clockTicks();
 }
@@ -373,7 +373,7 @@ iterationEnd netDelegatedIteration(void) {
     uint64_t busy_ns = net_stats.busy_ns;
     iterations.woke = clockTicks();
     bool more = runIteration();
-    ioOwnerStatAdd(&ioThreadOwner(ioThreadActing())->stats.acting_ns, net_stats.busy_ns - busy_ns);
+    netCounterAdd(&ioThreadOwner(ioThreadActing())->stats.acting_ns, net_stats.busy_ns - busy_ns);
     net_stats.delegated_commands += net_stats.executed - before;
     if (iterations.apply_threads || batchIsForMainThread()) return ITERATION_FOR_MAIN;
     return more || batchHasReady() ? ITERATION_LEFT_WORK : ITERATION_DONE;

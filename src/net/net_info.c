@@ -173,18 +173,15 @@ static void activeTimes(infoOut *o) {
 
 /* --- of each thread, for charts; never reset ---------------------------------------------------------- */
 
-static unsigned long long statOf(const _Atomic uint64_t *counter) {
-    return atomic_load_explicit(counter, memory_order_relaxed);
-}
-
 static void threadLine(infoOut *o, const char *name, const ioOwnerStats *s, uint64_t active_ns, uint64_t acting_ns) {
     infoLine(o,
              "thread_%s:active=%llu.%06llu,acting=%llu.%06llu,turns=%llu,reads=%llu,writes=%llu,input=%llu,output=%llu,"
              "freed=%llu",
              name, (unsigned long long)(active_ns / 1000000000), (unsigned long long)(active_ns / 1000 % 1000000),
              (unsigned long long)(acting_ns / 1000000000), (unsigned long long)(acting_ns / 1000 % 1000000),
-             statOf(&s->polls), statOf(&s->reads), statOf(&s->writes), statOf(&s->net_input), statOf(&s->net_output),
-             statOf(&s->freed));
+             (unsigned long long)netCounterGet(&s->polls), (unsigned long long)netCounterGet(&s->reads),
+             (unsigned long long)netCounterGet(&s->writes), (unsigned long long)netCounterGet(&s->net_input),
+             (unsigned long long)netCounterGet(&s->net_output), (unsigned long long)netCounterGet(&s->freed));
 }
 
 /* Main's own thread acts as main whenever it works. */

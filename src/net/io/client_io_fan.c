@@ -111,17 +111,16 @@ static void writeFanned(clientIo *s) {
     size_t wanted;
     while (s->fan_head) {
         const fanEntry *rest = ioFanGather(s->fan_head, iov, &count, &wanted);
-        ioOwnerStatAdd(&s->owner->stats.writes, 1);
+        netCounterAdd(&s->owner->stats.writes, 1);
         ssize_t n = connWritev(s->conn, iov, count);
         if (n <= 0 && !(n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))) {
             ioFanFail(s);
             return;
         }
         size_t gone = n > 0 ? (size_t)n : 0;
-        ioOwnerStatAdd(&s->owner->stats.net_output, gone);
+        netCounterAdd(&s->owner->stats.net_output, gone);
         clientIoNoteWork(s, WORK_SOCKET_NS, gone);
-        atomic_store_explicit(&s->fanned_bytes, atomic_load_explicit(&s->fanned_bytes, memory_order_relaxed) + gone,
-                              memory_order_relaxed);
+        netCounterAdd(&s->fanned_bytes, gone);
         if (gone < wanted) {
             keepRest(s, gone);
             return;

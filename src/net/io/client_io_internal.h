@@ -70,7 +70,7 @@ static inline void clientIoNoteBytes(clientIo *s) {
 #define WORK_HANDSHAKE_NS 1000000
 
 static inline void clientIoNoteWork(clientIo *s, uint64_t fixed_ns, uint64_t bytes) {
-    ioOwnerStatAdd(&s->work, fixed_ns + bytes / WORK_BYTES_PER_NS);
+    netCounterAdd(&s->work, fixed_ns + bytes / WORK_BYTES_PER_NS);
 }
 
 /* Call at both ends of each function that the loop or a message calls. */

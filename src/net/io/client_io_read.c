@@ -261,11 +261,6 @@ static void refuseRequest(clientIo *s) {
 /* Returns the bytes received of an incomplete request. */
 static size_t querySize(const requestBlock *b) { return b->len + (b->large ? b->large_bytes : 0); }
 
-static bool queryLimitReached(const requestBlock *b) {
-    long long limit = atomic_load_explicit(&net_shared.client_query_buffer_limit, memory_order_relaxed);
-    return (long long)querySize(b) > limit;
-}
-
 /* Publishes the size of an incomplete request for main. Unfilled bytes of a large argument take no memory yet, so they
  * are left out. */
 static void showQuerySize(clientIo *s) {
@@ -284,7 +279,8 @@ static void readNothing(clientIo *s, ssize_t n) {
  * limit. */
 static bool mayGoOn(clientIo *s) {
     clientIoNoteBytes(s);
-    if (s->trusted || !queryLimitReached(s->partial)) return true;
+    long long limit = atomic_load_explicit(&net_shared.client_query_buffer_limit, memory_order_relaxed);
+    if (s->trusted || (long long)querySize(s->partial) <= limit) return true;
     clientIoReportEnd(s, END_QUERY_LIMIT);
     return false;
 }
@@ -300,12 +296,12 @@ static bool readLargeArg(clientIo *s, requestBlock *b) {
     }
     if (room > READ_LARGE_ARG_BYTES) room = READ_LARGE_ARG_BYTES;
     ssize_t n = connRead(s->conn, to, room);
-    ioOwnerStatAdd(&s->owner->stats.reads, 1);
+    netCounterAdd(&s->owner->stats.reads, 1);
     if (n <= 0) {
         readNothing(s, n);
         return false;
     }
-    ioOwnerStatAdd(&s->owner->stats.net_input, (uint64_t)n);
+    netCounterAdd(&s->owner->stats.net_input, (uint64_t)n);
     requestBlockLargeCame(&s->owner->pool, b, (size_t)n);
     if (!mayGoOn(s)) return false;
     return ((size_t)n == room && !requestBlockLargeOpen(b)) || connHasPending(s->conn);
@@ -337,7 +333,7 @@ static bool readOnce(clientIo *s) {
     }
     size_t room = b->cap - b->len;
     ssize_t n = connRead(s->conn, b->buf + b->len, room);
-    ioOwnerStatAdd(&s->owner->stats.reads, 1);
+    netCounterAdd(&s->owner->stats.reads, 1);
     if (n <= 0) {
         if (b->len == 0) {
             requestBlockPut(&s->owner->pool, b);
@@ -346,7 +342,7 @@ static bool readOnce(clientIo *s) {
         readNothing(s, n);
         return false;
     }
-    ioOwnerStatAdd(&s->owner->stats.net_input, (uint64_t)n);
+    netCounterAdd(&s->owner->stats.net_input, (uint64_t)n);
     b->len += (size_t)n;
     bool full = (size_t)n == room;
     s->read_filled = full;
@@ -373,11 +369,11 @@ static void onReadable(connection *conn) {
     }
     if (unlikely(!zmallocKeepReserve())) waitForMemory();
     ioOwner *h = s->owner;
-    uint64_t bytes = atomic_load_explicit(&h->stats.net_input, memory_order_relaxed);
+    uint64_t bytes = netCounterGet(&h->stats.net_input);
     unsigned commands = h->commands;
     for (int i = 0; i < READS_PER_EVENT && !s->input_ended && !tooFarAhead(s); i++)
         if (!readOnce(s)) break;
-    bytes = atomic_load_explicit(&h->stats.net_input, memory_order_relaxed) - bytes;
+    bytes = netCounterGet(&h->stats.net_input) - bytes;
     clientIoNoteWork(s, WORK_SOCKET_NS + (uint64_t)(h->commands - commands) * WORK_COMMAND_NS, bytes);
     showQuerySize(s);
     clientIoUpdateReading(s);

@@ -95,7 +95,7 @@ static void finishBlock(clientIo *s, replyBlock *b) {
 /* Advances the output by `n` written bytes, and moves complete blocks to `done`. */
 static void advanceOutput(clientIo *s, size_t n) {
     s->done_bytes += n;
-    ioOwnerStatAdd(&s->owner->stats.net_output, n);
+    netCounterAdd(&s->owner->stats.net_output, n);
     while (s->out_head) {
         replyBlock *b = s->out_head;
         size_t left = b->total - b->sent;
@@ -124,7 +124,7 @@ static bool writevToClient(clientIo *s) {
     size_t total = 0;
     while (s->out_head && total < WRITE_PER_EVENT) {
         size_t wanted = 0;
-        ioOwnerStatAdd(&s->owner->stats.writes, 1);
+        netCounterAdd(&s->owner->stats.writes, 1);
         ssize_t n = writeSome(s, WRITE_PER_EVENT - total, &wanted);
         if (n <= 0) {
             if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break; /* the socket is full */

@@ -5,6 +5,7 @@
 #define NET_IO_OWNER_H
 
 #include "ae.h"
+#include "net_settings.h"
 #include "request_block.h"
 
 struct clientIo;
@@ -29,10 +30,5 @@ typedef struct ioOwner {
     unsigned commands;                    /* ... commands handed over since mainWatchTurned() */
     alignas(CACHE_LINE) ioOwnerStats stats;
 } ioOwner;
-
-/* Adds without a locked instruction: there is only one writer. */
-static inline void ioOwnerStatAdd(_Atomic uint64_t *counter, uint64_t n) {
-    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n, memory_order_relaxed);
-}
 
 #endif

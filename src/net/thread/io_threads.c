@@ -146,8 +146,8 @@ static void freeDead(ioThread *t, deadBatch *batch) {
         bytes += deadBytes(batch->objects[i]);
         objectFree(batch->objects[i]);
     }
-    ioOwnerStatAdd(&t->owner.stats.freed_bytes, bytes);
-    ioOwnerStatAdd(&t->owner.stats.freed, batch->n);
+    netCounterAdd(&t->owner.stats.freed_bytes, bytes);
+    netCounterAdd(&t->owner.stats.freed, batch->n);
     zfree(batch);
 }
 
@@ -160,7 +160,7 @@ static void deliverToThread(ioThread *t, const ioMessage *m) {
     if (m->number == IO_FREE_HOT_KEYS) hotKeysTidy(&t->owner.pool.hot);
     if (m->number != IO_FREE_CACHE) return;
     zmallocDropCache();
-    ioOwnerStatAdd(&t->owner.stats.caches, 1);
+    netCounterAdd(&t->owner.stats.caches, 1);
 }
 
 static bool takeMessages(ioThread *t) {
@@ -295,7 +295,7 @@ static void threadBeforeSleep(aeEventLoop *loop, void *arg) {
     if (!stop && !again && !acted) acted = seeToMain(t);
     mainWatchTurned(&t->watch, &t->owner);
     zmallocKeepReserve(); /* in each loop iteration, as a busy thread never sleeps */
-    ioOwnerStatAdd(&t->owner.stats.active_ns, clockTicksToNs(clockTicks() - t->busy_since));
+    netCounterAdd(&t->owner.stats.active_ns, clockTicksToNs(clockTicks() - t->busy_since));
     if (stop) {
         aeStop(loop); /* everything was reported, and no more events follow */
     } else if (again || (!acted && mainWatchSpins(&t->watch))) {
@@ -313,7 +313,7 @@ static void threadAfterSleep(aeEventLoop *loop, void *arg) {
     if (unlikely(t->owner.direct)) return;
     atomic_store_explicit(&t->sleeping, 0, memory_order_relaxed);
     t->busy_since = clockTicks();
-    ioOwnerStatAdd(&t->owner.stats.polls, 1);
+    netCounterAdd(&t->owner.stats.polls, 1);
 }
 
 static void threadMain(void *arg) {
@@ -385,17 +385,15 @@ static void threadJoin(ioThread *t) {
     pthread_join((pthread_t)t->pthread_id, NULL);
 }
 
-static uint64_t statGet(const _Atomic uint64_t *counter) { return atomic_load_explicit(counter, memory_order_relaxed); }
-
 /* Adds the counters of an I/O thread. */
 static void addCounted(ioTotals *out, const ioThread *t) {
-    out->net_input += statGet(&t->owner.stats.net_input);
-    out->net_output += statGet(&t->owner.stats.net_output);
-    out->reads += statGet(&t->owner.stats.reads);
-    out->writes += statGet(&t->owner.stats.writes);
-    out->freed += statGet(&t->owner.stats.freed);
-    out->polls += statGet(&t->owner.stats.polls);
-    out->caches += statGet(&t->owner.stats.caches);
+    out->net_input += netCounterGet(&t->owner.stats.net_input);
+    out->net_output += netCounterGet(&t->owner.stats.net_output);
+    out->reads += netCounterGet(&t->owner.stats.reads);
+    out->writes += netCounterGet(&t->owner.stats.writes);
+    out->freed += netCounterGet(&t->owner.stats.freed);
+    out->polls += netCounterGet(&t->owner.stats.polls);
+    out->caches += netCounterGet(&t->owner.stats.caches);
 }
 
 /* Ends a thread that owns no connection and to which no message is in transit. */
@@ -522,10 +520,6 @@ void ioThreadPostToMain(ioOwner *h, const ioMessage *m) {
     else messageChannelPost(&t->to_main, m);
 }
 
-static bool deadHaveWaited(const ioThread *t) {
-    return t->retiring || clockTicksToNs(clockTicks() - t->dead_since) >= DEAD_WAIT_MS * 1000000ull;
-}
-
 bool ioThreadsFreeElsewhere(robj *o) {
     assertMainRole();
     ioThread *t = io.threads[o->owner];
@@ -547,7 +541,8 @@ void ioThreadsFlush(void) {
     bool published = false;
     io.overflow = false;
     for (ioThread *t = nextThread(0); t; t = nextThread(t->owner.id)) {
-        if (t->dead && deadHaveWaited(t)) sendDead(t);
+        bool waited = t->dead && clockTicksToNs(clockTicks() - t->dead_since) >= DEAD_WAIT_MS * 1000000ull;
+        if (waited || (t->dead && t->retiring)) sendDead(t);
         if (messageChannelCommit(&t->from_main)) t->published = published = true;
         io.overflow |= messageChannelHasOverflow(&t->from_main);
     }
@@ -607,9 +602,8 @@ size_t ioThreadsTransientMemory(void) {
     for (int i = 0; i < IO_THREADS_MAX; i++) {
         const ioThread *t = io.threads[i];
         if (!t) continue;
-        in += atomic_load_explicit(&t->owner.pool.memory_in, memory_order_relaxed) + t->dead_bytes;
-        out += atomic_load_explicit(&t->owner.pool.memory_out, memory_order_relaxed) +
-               atomic_load_explicit(&t->owner.stats.freed_bytes, memory_order_relaxed);
+        in += netCounterGet(&t->owner.pool.memory_in) + t->dead_bytes;
+        out += netCounterGet(&t->owner.pool.memory_out) + netCounterGet(&t->owner.stats.freed_bytes);
     }
     return in > out ? in - out : 0; /* the counters are not read at the same moment */
 }
@@ -629,7 +623,7 @@ void ioThreadsTick(monotime now) {
     assertMainRole();
     hotKeysTidy(&io.threads[0]->owner.pool.hot);
     for (ioThread *t = nextThread(0); t; t = nextThread(t->owner.id)) {
-        uint64_t reads = atomic_load_explicit(&t->owner.stats.reads, memory_order_relaxed);
+        uint64_t reads = netCounterGet(&t->owner.stats.reads);
         if (reads != t->reads_seen || !t->idle_since) {
             t->reads_seen = reads;
             t->idle_since = now;
@@ -653,12 +647,12 @@ void ioThreadsTotals(ioTotals *out) {
     for (int i = 1; i < IO_THREADS_MAX; i++)
         if (io.threads[i]) addCounted(out, io.threads[i]);
     if (!mains) return;
-    out->net_input += statGet(&mains->owner.stats.net_input);
-    out->net_output += statGet(&mains->owner.stats.net_output);
-    out->main_reads = statGet(&mains->owner.stats.reads);
-    out->main_writes = statGet(&mains->owner.stats.writes);
+    out->net_input += netCounterGet(&mains->owner.stats.net_input);
+    out->net_output += netCounterGet(&mains->owner.stats.net_output);
+    out->main_reads = netCounterGet(&mains->owner.stats.reads);
+    out->main_writes = netCounterGet(&mains->owner.stats.writes);
 }
 
-uint64_t ioThreadActiveNs(const ioThread *t) { return statGet(&t->owner.stats.active_ns); }
+uint64_t ioThreadActiveNs(const ioThread *t) { return netCounterGet(&t->owner.stats.active_ns); }
 
-uint64_t ioThreadActingNs(const ioThread *t) { return statGet(&t->owner.stats.acting_ns); }
+uint64_t ioThreadActingNs(const ioThread *t) { return netCounterGet(&t->owner.stats.acting_ns); }

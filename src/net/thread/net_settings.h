@@ -52,4 +52,12 @@ typedef struct netStats {
 } netStats;
 extern netStats net_stats;
 
+/* A counter that one thread writes and others read, relaxed. Adding takes no locked instruction. */
+static inline uint64_t netCounterGet(const _Atomic uint64_t *counter) {
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+static inline void netCounterAdd(_Atomic uint64_t *counter, uint64_t n) {
+    atomic_store_explicit(counter, netCounterGet(counter) + n, memory_order_relaxed);
+}
+
 #endif

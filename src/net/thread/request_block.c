@@ -19,19 +19,14 @@
 #include "request_block.h"
 
 #include "lazyfree.h"
+#include "net_settings.h"
 #include "panic.h"
 #include "zmalloc.h"
-
-/* Adds without a locked instruction: there is only one writer. */
-static void requestBlockCount(_Atomic uint64_t *counter, uint64_t bytes) {
-    uint64_t now = atomic_load_explicit(counter, memory_order_relaxed);
-    atomic_store_explicit(counter, now + bytes, memory_order_relaxed);
-}
 
 /* Counts `bytes` more that the block owns beyond itself. */
 static void requestBlockHolds(requestPool *pool, requestBlock *b, size_t bytes) {
     b->extra_bytes += bytes;
-    requestBlockCount(&pool->memory_in, bytes);
+    netCounterAdd(&pool->memory_in, bytes);
 }
 
 static void blockReset(requestBlock *b) {
@@ -94,7 +89,7 @@ static __attribute__((noinline)) void blockFreeExtras(requestPool *pool, request
 void requestBlockPut(requestPool *pool, requestBlock *b) {
     for (parsedCommand *p = b->current; p; p = p->next) /* those before `current` have run */
         if (p->value) lazyfreeUnknown(p->value);
-    requestBlockCount(&pool->memory_out, b->value_bytes + b->extra_bytes);
+    netCounterAdd(&pool->memory_out, b->value_bytes + b->extra_bytes);
     if (unlikely(b->extra_bytes)) blockFreeExtras(pool, b);
     recordArenaFree(&b->arena);
     if (pool->count >= REQUEST_POOL_MAX) {
@@ -114,7 +109,7 @@ void requestBlockPick(requestPool *pool, requestBlock *b) {
 }
 
 void requestBlockExecuted(requestPool *pool, requestBlock *b) {
-    requestBlockCount(&pool->memory_out, b->value_bytes);
+    netCounterAdd(&pool->memory_out, b->value_bytes);
     b->value_bytes = 0;
 }
 
@@ -280,7 +275,7 @@ bool requestBlockAddCommand(requestPool *pool, requestBlock *b, const requestRea
     size_t bytes = recordComplete(&b->arena, &pool->cache, p, pool->thread_id);
     if (!bytes) return true;
     b->value_bytes += bytes;
-    requestBlockCount(&pool->memory_in, bytes);
+    netCounterAdd(&pool->memory_in, bytes);
     return true;
 }
 

@@ -85,8 +85,8 @@ static void work(unsigned t) {
     double part = sum > 1 ? 1 / sum : 1;
     for (int i = 0; i < world.n; i++)
         if (world.ios[i] && homeOf(i) == t)
-            ioOwnerStatAdd(&world.ios[i]->work, (uint64_t)(world.wants[i] * part * WINDOW_NS));
-    ioOwnerStatAdd(&ioThreadOwner(ioThreadGet(t))->stats.active_ns, (uint64_t)((sum > 1 ? 1 : sum) * WINDOW_NS));
+            netCounterAdd(&world.ios[i]->work, (uint64_t)(world.wants[i] * part * WINDOW_NS));
+    netCounterAdd(&ioThreadOwner(ioThreadGet(t))->stats.active_ns, (uint64_t)((sum > 1 ? 1 : sum) * WINDOW_NS));
 }
 
 static void deliver(void) {
