@@ -151,7 +151,7 @@ int main(int argc, char **argv) {
     clockInit();
     serverLog(LL_NOTICE, "monotonic clock: %s", clockMonotonicInfo());
     daemonAdjustFileLimit();
-    signalsInstall();
+    shutdownInstallSignals();
     storeSetNowMs(clockWallMs());
     lruClockRefresh(storeNowMs());
 

@@ -1,11 +1,13 @@
-/* shutdown.c -- orderly shutdown, by command or signal.
+/* shutdown.c -- orderly shutdown, by command or signal, and the effect of other signals.
  *
  * The dataset is saved if the settings or the command say so. The server keeps running if that fails, or if the
  * append-only file cannot be written. Otherwise replies that are still due are sent as far as sockets accept them,
  * listeners are closed, the pid file and the Unix socket's path are removed, and threads are joined.
  *
- * Threads     main.
- * Tests       tests/server/process.tcl
+ * Not here    SIGALRM, for which a thread waits (watchdog.c).
+ * Owns        the signal that the handler stores and cron reads; the pending shutdown.
+ * Threads     main, the handler as well: I/O and background threads block these signals.
+ * Tests       tests/server/process.tcl, tests/server/signals.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "shutdown.h"
@@ -36,9 +38,38 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <unistd.h>
 
-/* Describes a client for a log line, so that an administrator can find it. */
-static sds whoIs(const client *c) { return clientCatIdentity(sdsEmpty(), c, log_hide_user_data); }
+/* ---- Signals ---- */
+
+static volatile sig_atomic_t signaled; /* the signal that requested a shutdown; 0: none */
+
+static void onShutdown(int signo) {
+    if (signaled && signo == SIGINT) {
+        serverLogFromSignal(LL_WARNING, "You insist... exiting now.");
+        snapshotAbandonFromSignal();
+        _exit(1);
+    }
+    serverLogFromSignal(LL_WARNING, signo == SIGINT ? "Received SIGINT scheduling shutdown..."
+                                                    : "Received SIGTERM scheduling shutdown...");
+    signaled = signo;
+}
+
+void shutdownInstallSignals(void) {
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* writing beyond the file size limit then fails with an error */
+    signal(SIGUSR2, SIG_IGN);
+    sigset_t watched;
+    sigemptyset(&watched);
+    sigaddset(&watched, SIGALRM);
+    pthread_sigmask(SIG_BLOCK, &watched, NULL);
+    const struct sigaction act = {.sa_handler = onShutdown};
+    sigaction(SIGTERM, &act, NULL);
+    sigaction(SIGINT, &act, NULL);
+}
+
+/* ---- The end ---- */
 
 /* Writes all acknowledged changes to the append-only file. With FORCE or NOSAVE a failure is ignored. */
 static bool logIsWritten(int flags) {
@@ -107,12 +138,8 @@ static void replyFailed(client *c, void *wait) {
 
 static void forgetAsker(client *c, void *wait) {
     unused(wait);
-    listIter it = listBegin(pending.askers, false);
-    for (listNode *n = listNext(&it); n; n = listNext(&it))
-        if (listNodeValue(n) == c) {
-            listDelNode(pending.askers, n);
-            return;
-        }
+    listNode *n = listSearchValue(pending.askers, c);
+    if (n) listDelNode(pending.askers, n);
 }
 
 static void addAsker(client *c) {
@@ -127,7 +154,7 @@ static void stopWaiting(void) {
     pending.waits = false;
     unpauseClients(PAUSE_DURING_SHUTDOWN);
     while (pending.askers && listLength(pending.askers)) blockingEnd(listNodeValue(listFirst(pending.askers)), NULL);
-    signalsShutdownAnswered();
+    signaled = 0;
 }
 
 static void beginWaiting(int flags) {
@@ -146,10 +173,10 @@ static bool mustWait(int flags) {
 /* Shuts down, or begins to wait for replicas. Returns false if the process does not end now. `flags` are STOP_ of
  * server_settings.h; `asker` is NULL for a signal, which has been logged already. */
 static bool shutDown(int flags, const client *asker) {
-    sds who = asker ? whoIs(asker) : NULL;
-    if (who) serverLog(LL_NOTICE, "User requested shutdown... (SHUTDOWN was sent by client %s)", who);
+    sds client_text = asker ? clientCatIdentity(sdsEmpty(), asker, log_hide_user_data) : NULL;
+    if (asker) serverLog(LL_NOTICE, "User requested shutdown... (SHUTDOWN was sent by client %s)", client_text);
     else serverLog(LL_NOTICE, "User requested shutdown...");
-    sdsFree(who);
+    sdsFree(client_text);
     if (!mustWait(flags)) {
         replicasLogLag();
         return shutdownFinish(flags);
@@ -179,13 +206,12 @@ void shutdownCron(void) {
         lookAtPending();
         return;
     }
-    int signo = signalsShutdownAsked();
-    if (!signo) return;
-    if (shutDown(signo == SIGINT ? server_settings.shutdown_on_sigint : server_settings.shutdown_on_sigterm, NULL))
+    if (!signaled) return;
+    if (shutDown(signaled == SIGINT ? server_settings.shutdown_on_sigint : server_settings.shutdown_on_sigterm, NULL))
         return;
     if (pending.waits) return;
     serverLog(LL_WARNING, "Errors trying to shut down the server. Check the logs for more information.");
-    signalsShutdownAnswered();
+    signaled = 0;
 }
 
 /* Parses the arguments of SHUTDOWN to flags. Returns false if they exclude each other or one is unknown. */

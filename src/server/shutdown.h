@@ -8,20 +8,14 @@
 
 #include "client.h"
 
+/* Ignores SIGPIPE, SIGHUP, SIGXFSZ and SIGUSR2; makes SIGTERM and SIGINT request a shutdown, and a second SIGINT end
+ * the process at once. Blocks SIGALRM, for the watchdog. Call at startup, before other threads are started. */
+void shutdownInstallSignals(void);
 /* Returns how long the pending shutdown still waits for replicas at most; -1 if none is pending. */
 int64_t shutdownInMs(void);
 /* Call from cron: handles signals, and continues a pending shutdown. */
 void shutdownCron(void);
 /* SHUTDOWN [[NOSAVE | SAVE] [NOW] [FORCE] [SAFE] [FAILOVER] | ABORT] */
 void shutdownCommand(client *c);
-
-/* --- signals.c ------------------------------------------------------------------------------------------------- */
-/* Ignores SIGPIPE, SIGHUP, SIGXFSZ and SIGUSR2; makes SIGTERM and SIGINT request a shutdown, and a second SIGINT end
- * the process at once. Blocks SIGALRM, for the watchdog. Call at startup, before other threads are started. */
-void signalsInstall(void);
-/* Returns the signal that requested a shutdown which was not answered yet; 0 if there is none. Cron checks it. */
-int signalsShutdownAsked(void);
-/* Forgets that signal. Call if the shutdown failed or was aborted. */
-void signalsShutdownAnswered(void);
 
 #endif
