@@ -16,7 +16,6 @@
 #include "setting.h"
 #include "tls_settings.h"
 #include "setting_file.h"
-#include "system_check.h"
 #include "version.h"
 #include "zmalloc.h"
 
@@ -28,7 +27,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 #ifdef HAVE_LIBSYSTEMD
@@ -260,26 +258,4 @@ void daemonAdjustFileLimit(void) {
               "maxclients is %lld instead of %lld, because the system grants this process no more than %lld open "
               "files. For all clients raise that limit (ulimit -n) to %lld.",
               net_settings.maxclients, asked, granted, wanted);
-}
-
-/* Reads the first number in a file of /proc or /sys. Returns -1 if it cannot be read. */
-static long readNumber(const char *path) {
-    FILE *f = fopen(path, "r");
-    if (!f) return -1;
-    long v = -1;
-    if (fscanf(f, "%ld", &v) != 1) v = -1;
-    fclose(f);
-    return v;
-}
-
-void daemonWarnOfSystem(void) {
-    long backlog = readNumber("/proc/sys/net/core/somaxconn");
-    if (backlog > 0 && backlog < net_settings.tcp_backlog)
-        serverLog(LL_WARNING,
-                  "tcp-backlog is %lld, but the system lets no more than %ld connections wait (net.core.somaxconn).",
-                  net_settings.tcp_backlog, backlog);
-    if (systemCheck(SYSTEM_OVERCOMMIT) == SYSTEM_BAD) serverLog(LL_WARNING, "%s", systemAdvice(SYSTEM_OVERCOMMIT));
-    if (systemCheck(SYSTEM_HUGE_PAGES) != SYSTEM_BAD) return;
-    if (server_settings.disable_thp && prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0) return;
-    serverLog(LL_WARNING, "%s", systemAdvice(SYSTEM_HUGE_PAGES));
 }

@@ -30,7 +30,5 @@ void daemonSetChildTitle(const char *title);
 const char *daemonExecutable(void);
 /* Raises the limit of open files for maxclients, or lowers maxclients and logs that. */
 void daemonAdjustFileLimit(void);
-/* Logs warnings about bad system settings: overcommit, huge pages, a short listen queue. */
-void daemonWarnOfSystem(void);
 
 #endif

@@ -31,7 +31,6 @@
 #include "setting.h"
 #include "shutdown.h"
 #include "snapshot.h"
-#include "system_check.h"
 #include "thread.h"
 #include "version.h"
 #include "watchdog.h"
@@ -146,7 +145,7 @@ int main(int argc, char **argv) {
 
     daemonStart();
     zmallocSetBackgroundThread(server_settings.jemalloc_bg_thread); /* after the fork, which no thread survives */
-    daemonWarnOfSystem();
+    systemCheckWarn();
     bannerStart(argc);
     clockInit();
     serverLog(LL_NOTICE, "monotonic clock: %s", clockMonotonicInfo());

@@ -32,6 +32,13 @@ void bannerReady(void);
 /* Returns a hash that identifies this build, in hexadecimal digits. */
 const char *bannerBuildId(void);
 
+/* --- system_check.c: system settings that make a server slow or let it fail ------------------------------------ */
+/* Logs warnings about bad system settings: overcommit, huge pages, a short listen queue. Call at startup. */
+void systemCheckWarn(void);
+/* Prints the state of each trait on a line, with the advice. Returns the exit code of --check-system: 1 if one is
+ * BAD. */
+int systemCheckAll(void);
+
 /* --- dataset.c ------------------------------------------------------------------------------------------------- */
 /* Loads the dataset, if there is one. Call when listeners are open, before the server is ready. Returns false, after
  * logging the reason, if it exists but cannot be loaded: the process must end. Files on disk stay as they are, except

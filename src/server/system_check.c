@@ -6,10 +6,16 @@
  * Tests       tests/server/process.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "system_check.h"
+#include "startup.h"
+
+#include "log.h"
+#include "net_settings.h"
+#include "server_settings.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -18,6 +24,16 @@
 #define CLOCK_PROBE_S 2      /* limit of elapsed time, if other processes use the processor */
 #define CLOCK_READINGS 1000  /* between two readings of the processor time */
 #define SYSTEM_SHARE_MAX 0.1 /* share of kernel time that is possible without system calls */
+
+typedef enum {
+    SYSTEM_SLOW_CLOCK, /* reading the time takes a system call; the check takes some milliseconds */
+    SYSTEM_XEN_CLOCK,  /* the clock is Xen's although a better one is available */
+    SYSTEM_OVERCOMMIT, /* fork may be refused */
+    SYSTEM_HUGE_PAGES, /* each write after a fork copies 2 MB */
+    SYSTEM_TRAITS
+} systemTrait;
+
+typedef enum { SYSTEM_GOOD, SYSTEM_BAD, SYSTEM_UNKNOWN } systemState;
 
 /* Reads the first line of a file of /proc or /sys, without its end; "" if it cannot be read. */
 static void readLine(const char *path, char *line, int size) {
@@ -95,9 +111,19 @@ static const struct {
                            "madvise > /sys/kernel/mm/transparent_hugepage/enabled -- then restart the server."},
 };
 
-systemState systemCheck(systemTrait trait) { return traits[trait].check(); }
-
-const char *systemAdvice(systemTrait trait) { return traits[trait].advice; }
+void systemCheckWarn(void) {
+    char line[32];
+    readLine("/proc/sys/net/core/somaxconn", line, sizeof(line));
+    long backlog = strtol(line, NULL, 10);
+    if (backlog > 0 && backlog < net_settings.tcp_backlog)
+        serverLog(LL_WARNING,
+                  "tcp-backlog is %lld, but the system lets no more than %ld connections wait (net.core.somaxconn).",
+                  net_settings.tcp_backlog, backlog);
+    if (checkOvercommit() == SYSTEM_BAD) serverLog(LL_WARNING, "%s", traits[SYSTEM_OVERCOMMIT].advice);
+    if (checkHugePages() != SYSTEM_BAD) return;
+    if (server_settings.disable_thp && prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0) return;
+    serverLog(LL_WARNING, "%s", traits[SYSTEM_HUGE_PAGES].advice);
+}
 
 int systemCheckAll(void) {
     int exit_code = 0;
