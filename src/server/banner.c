@@ -17,6 +17,7 @@
 #include "tls_settings.h"
 #include "setting_file.h"
 #include "version.h"
+#include "zmalloc.h"
 
 #include <elf.h>
 #include <inttypes.h>
@@ -55,6 +56,13 @@ const char *bannerBuildId(void) {
         snprintf(id, sizeof(id), "%016" PRIx64, hash);
     }
     return id;
+}
+
+bool bannerVersion(const char *program, int argc, char **argv) {
+    if (argc < 2 || (strcmp(argv[1], "-v") && strcmp(argv[1], "--version"))) return false;
+    printf("%s v=%s sha=00000000:0 malloc=%s bits=%zu build=%s\n", program, VALKEY_VERSION, zmallocLibrary(),
+           sizeof(long) * 8, bannerBuildId());
+    return true;
 }
 
 void bannerStart(int argc) {

@@ -70,11 +70,7 @@ static void printUsage(FILE *to) {
 /* Handles options that print or test something and end the process. Each must be the first argument. */
 static void answerAndExit(int argc, char **argv) {
     if (argc < 2) return;
-    if (!strcmp(argv[1], "-v") || !strcmp(argv[1], "--version")) {
-        printf("Valkey server v=%s sha=00000000:0 malloc=%s bits=%zu build=%s\n", VALKEY_VERSION, zmallocLibrary(),
-               sizeof(long) * 8, bannerBuildId());
-        exit(0);
-    }
+    if (bannerVersion("Valkey server", argc, argv)) exit(0);
     if (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help")) {
         printUsage(stdout);
         exit(0);

@@ -11,10 +11,7 @@
 
 #include "check.h"
 #include "command_table.h"
-#include "version.h"
-#include "zmalloc.h"
 
-#include <stdio.h>
 #include <string.h>
 
 typedef struct program {
@@ -41,19 +38,9 @@ static const program *programNamed(const char *path) {
     return NULL;
 }
 
-static bool asksForVersion(int argc, char **argv) {
-    return argc > 1 && (!strcmp(argv[1], "-v") || !strcmp(argv[1], "--version"));
-}
-
 bool programsRun(int argc, char **argv, int *exit_code) {
     const program *p = argc > 0 ? programNamed(argv[0]) : NULL;
     if (!p) return false;
-    if (asksForVersion(argc, argv)) {
-        printf("%s v=%s sha=00000000:0 malloc=%s bits=%zu build=%s\n", p->name, VALKEY_VERSION, zmallocLibrary(),
-               sizeof(long) * 8, bannerBuildId());
-        *exit_code = 0;
-    } else {
-        *exit_code = p->main(argc, argv);
-    }
+    *exit_code = bannerVersion(p->name, argc, argv) ? 0 : p->main(argc, argv);
     return true;
 }

@@ -23,6 +23,8 @@ void wiringCommands(void);
 void wiringHooks(void);
 
 /* --- banner.c: log lines for people and for programs that wait for them ---------------------------------------- */
+/* Prints the version of the program if that is what the first argument asks for. Returns whether it is. */
+bool bannerVersion(const char *program, int argc, char **argv);
 /* Logs "Valkey is starting", the version, and whether a configuration was loaded. */
 void bannerStart(int argc);
 /* Logs mode, port and PID: with the logo on a terminal or with always-show-logo, else one line each. */
