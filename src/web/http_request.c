@@ -133,10 +133,6 @@ static void readMediaRange(httpRequest *r, slice range) {
     if (known && weight > *known) *known = weight;
 }
 
-static void readAccept(httpRequest *r, slice list) {
-    while (list.len) readMediaRange(r, sliceTakeUntil(&list, ','));
-}
-
 static int readLength(httpRequest *r, slice value) {
     if (r->has_length || value.len == 0) return 400;
     r->has_length = true;
@@ -174,8 +170,9 @@ static int readField(httpRequest *r, slice line) {
     if (sliceIs(name, "authorization")) return readAuthorization(r, value);
     if (sliceIs(name, "transfer-encoding")) r->has_encoding = r->has_body = true;
     else if (sliceIs(name, "connection")) readConnection(r, value);
-    else if (sliceIs(name, "accept")) readAccept(r, value);
     else if (sliceIs(name, "if-none-match")) r->etags = value;
+    else if (sliceIs(name, "accept"))
+        while (value.len) readMediaRange(r, sliceTakeUntil(&value, ','));
     return HTTP_OK;
 }
 

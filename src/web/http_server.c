@@ -511,10 +511,6 @@ static long long onSweep(aeEventLoop *loop, long long id, void *arg) {
     return web.sweeps ? SWEEP_MS : AE_NOMORE;
 }
 
-static void startSweeping(void) {
-    if (!web.sweeps) web.sweeps = aeCreateTimeEvent(web.loop, SWEEP_MS, onSweep, NULL) >= 0;
-}
-
 /* ---- Accepting ---- */
 
 /* Closes a connection to free a slot for one from `network`. */
@@ -550,7 +546,7 @@ static void adopt(int fd, const char *ip) {
     web.conns[web.conns_count++] = c;
     web.counters.connections++;
     readNext(c);
-    startSweeping();
+    if (!web.sweeps) web.sweeps = aeCreateTimeEvent(web.loop, SWEEP_MS, onSweep, NULL) >= 0;
     httpServerSettle(c);
     return;
 refused:

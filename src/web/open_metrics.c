@@ -32,6 +32,8 @@
 #include "version.h"
 #include "zmalloc.h"
 
+#include <stdio.h>
+
 #define FAMILIES_MAX 4096 /* slots; half of them is more than INFO will ever need */
 #define NAME_MAX_LEN 200
 #define KEY_TEXT_MAX 200
@@ -203,24 +205,27 @@ static void putSampleName(writer *w, slice family, familyType type) {
     putStr(w, suffixOf(type));
 }
 
-static void putOwn(writer *w, const char *name, familyType type, const char *help, long long value) {
+/* Writes a family of one sample, whose value is divided by 10^shift. */
+static void putShiftedOwn(writer *w, const char *name, familyType type, const char *help, long long value,
+                          unsigned shift) {
+    char digits[LONG_STR_SIZE];
     if (!beginOwn(w, name, type, help)) return;
     putSampleName(w, sliceStr(name), type);
     openMetricsPut(w, " ", 1);
-    putNumber(w, value);
+    putShifted(w, sliceOf(digits, ll2string(digits, value)), shift);
     openMetricsPut(w, "\n", 1);
+}
+
+static void putOwn(writer *w, const char *name, familyType type, const char *help, uint64_t value) {
+    putShiftedOwn(w, name, type, help, (long long)value, 0);
 }
 
 /* ---- Single INFO fields ---- */
 
-static slice familyOf(const infoMetric *known, slice field) {
-    return known && known->family ? sliceStr(known->family) : field;
-}
-
 static void putField(writer *w, const infoMetric *known, slice field, slice value) {
     familyType type = known && known->kind == INFO_COUNTER ? TYPE_COUNTER : TYPE_GAUGE;
     unsigned shift = known ? known->shift : 0;
-    slice name = familyOf(known, field);
+    slice name = known && known->family ? sliceStr(known->family) : field;
     if (type == TYPE_COUNTER && value.ptr[0] == '-') return; /* a counter cannot be negative */
     if (!openMetricsBegin(w, name, type, known ? known->help : NULL, field, shift)) return;
     putSampleName(w, name, type);
@@ -353,15 +358,11 @@ static void putRowLabels(writer *w, const group *g, slice field, slice row) {
     if (!g->has_address) return;
     char address[300];
     slice ip = subfield(row, "ip"), port = subfield(row, "port");
-    if (!ip.ptr || !port.ptr || ip.len + port.len + 3 > sizeof(address)) return;
-    bool six = memchr(ip.ptr, ':', ip.len) != NULL;
-    size_t n = 0;
-    if (six) address[n++] = '[';
-    memcpy(address + n, ip.ptr, ip.len), n += ip.len;
-    if (six) address[n++] = ']';
-    address[n++] = ':';
-    memcpy(address + n, port.ptr, port.len), n += port.len;
-    putLabel(w, sliceStr("addr"), sliceOf(address, n), false);
+    if (!ip.ptr || !port.ptr) return;
+    int n = snprintf(address, sizeof(address), memchr(ip.ptr, ':', ip.len) ? "[%.*s]:%.*s" : "%.*s:%.*s", (int)ip.len,
+                     ip.ptr, (int)port.len, port.ptr);
+    if (n < 0 || n >= (int)sizeof(address)) return;
+    putLabel(w, sliceStr("addr"), sliceOf(address, (size_t)n), false);
 }
 
 static void putColumn(writer *w, const group *g, const groupColumn *column, slice body) {
@@ -372,7 +373,7 @@ static void putColumn(writer *w, const group *g, const groupColumn *column, slic
         if (!isRow(g, field, row)) continue;
         slice value = subfield(row, column->sub);
         if (!value.ptr || !isNumber(value) || (column->type == TYPE_COUNTER && value.ptr[0] == '-')) continue;
-        if (!begun && !openMetricsBegin(w, family, column->type, column->help, sliceOf("", 0), 0)) return;
+        if (!begun && !beginOwn(w, column->family, column->type, column->help)) return;
         begun = true;
         putSampleName(w, family, column->type);
         putRowLabels(w, g, field, row);
@@ -527,15 +528,6 @@ static void putSpreads(writer *w, const metricsSnapshot *s) {
 
 /* ---- Metrics of the port itself ---- */
 
-static void putMillis(writer *w, const char *name, const char *help, int64_t ms) {
-    char digits[LONG_STR_SIZE];
-    if (!beginOwn(w, name, TYPE_GAUGE, help)) return;
-    putSampleName(w, sliceStr(name), TYPE_GAUGE);
-    openMetricsPut(w, " ", 1);
-    putShifted(w, sliceOf(digits, ll2string(digits, ms)), 3);
-    openMetricsPut(w, "\n", 1);
-}
-
 static void putOurs(writer *w, const metricsSnapshot *s, const webCounters *c) {
     putOwn(w, "up", TYPE_GAUGE, "The server has answered.", 1);
     if (beginOwn(w, "build", TYPE_INFO, "What the server is.")) {
@@ -543,23 +535,18 @@ static void putOurs(writer *w, const metricsSnapshot *s, const webCounters *c) {
         putLabel(w, sliceStr("version"), sliceStr(VALKEY_VERSION), true);
         openMetricsPut(w, "} 1\n", 4);
     }
-    putMillis(w, "snapshot_timestamp_seconds", "When the server's figures were taken, in seconds since 1970.",
-              s->wall_ms);
-    putOwn(w, "snapshots", TYPE_COUNTER, "Times that they were taken.", (long long)s->number + 1);
-    if (beginOwn(w, "snapshot_cost_seconds", TYPE_GAUGE, "How long taking them has kept main.")) {
-        char digits[LONG_STR_SIZE];
-        putStr(w, "valkey_snapshot_cost_seconds ");
-        putShifted(w, sliceOf(digits, ll2string(digits, (long long)s->cost_ns / 1000)), 6);
-        openMetricsPut(w, "\n", 1);
-    }
-    putOwn(w, "web_scrapes", TYPE_COUNTER, "Times that metrics were asked for and answered.", (long long)c->scrapes);
-    putOwn(w, "web_requests", TYPE_COUNTER, "Requests of any kind.", (long long)c->requests);
-    putOwn(w, "web_bad_requests", TYPE_COUNTER, "Requests that were no valid ones.", (long long)c->bad_requests);
-    putOwn(w, "web_denied", TYPE_COUNTER, "Requests without a user who may look.", (long long)c->denied);
-    putOwn(w, "web_accepted", TYPE_COUNTER, "Connections to this port.", (long long)c->connections);
-    putOwn(w, "web_turned_away", TYPE_COUNTER, "Connections that were refused, or closed for others.",
-           (long long)c->turned_away);
-    putOwn(w, "web_connections", TYPE_GAUGE, "Connections to this port that are open.", (long long)c->open);
+    putShiftedOwn(w, "snapshot_timestamp_seconds", TYPE_GAUGE,
+                  "When the server's figures were taken, in seconds since 1970.", s->wall_ms, 3);
+    putOwn(w, "snapshots", TYPE_COUNTER, "Times that they were taken.", s->number + 1);
+    putShiftedOwn(w, "snapshot_cost_seconds", TYPE_GAUGE, "How long taking them has kept main.",
+                  (long long)s->cost_ns / 1000, 6);
+    putOwn(w, "web_scrapes", TYPE_COUNTER, "Times that metrics were asked for and answered.", c->scrapes);
+    putOwn(w, "web_requests", TYPE_COUNTER, "Requests of any kind.", c->requests);
+    putOwn(w, "web_bad_requests", TYPE_COUNTER, "Requests that were no valid ones.", c->bad_requests);
+    putOwn(w, "web_denied", TYPE_COUNTER, "Requests without a user who may look.", c->denied);
+    putOwn(w, "web_accepted", TYPE_COUNTER, "Connections to this port.", c->connections);
+    putOwn(w, "web_turned_away", TYPE_COUNTER, "Connections that were refused, or closed for others.", c->turned_away);
+    putOwn(w, "web_connections", TYPE_GAUGE, "Connections to this port that are open.", c->open);
 }
 
 /* Returns a key as text: different keys have different texts, whatever their bytes. */
