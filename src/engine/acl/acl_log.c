@@ -28,11 +28,6 @@ typedef struct logEntry {
     sds object, user_name, client_info; /* owns */
 } logEntry;
 
-static struct {
-    list *entries; /* owns; NULL until the first entry */
-    long long next_id;
-} log;
-
 static void entryFree(void *p) {
     logEntry *e = p;
     sdsFree(e->object);
@@ -40,6 +35,11 @@ static void entryFree(void *p) {
     sdsFree(e->client_info);
     zfree(e);
 }
+
+static struct {
+    list entries; /* owns */
+    long long next_id;
+} log = {.entries.free = entryFree};
 
 static void countRefusal(aclVerdict verdict) {
     switch (verdict) {
@@ -56,7 +56,7 @@ static void countRefusal(aclVerdict verdict) {
 static slice aclLogShortened(slice text) { return text.len <= TEXT_MAX ? text : sliceOf(text.ptr, TEXT_MAX); }
 
 static listNode *findSame(const logEntry *e) {
-    listNode *node = listFirst(log.entries);
+    listNode *node = listFirst(&log.entries);
     for (int i = 0; node && i < COMPARED_MAX; i++, node = node->next) {
         const logEntry *old = listNodeValue(node);
         if (old->verdict == e->verdict && old->context == e->context &&
@@ -76,19 +76,15 @@ static void aclLogJoin(listNode *node, logEntry *e) {
     old->updated_ms = e->updated_ms;
     old->count++;
     entryFree(e);
-    listUnlinkNode(log.entries, node);
+    listUnlinkNode(&log.entries, node);
     zfree(node);
-    listAddNodeHead(log.entries, old);
+    listAddNodeHead(&log.entries, old);
 }
 
 void aclLogAdd(const client *c, aclVerdict verdict, aclContext context, slice object, slice user_name) {
     assertMainRole();
     debugAssert(verdict != ACL_ALLOWED);
     countRefusal(verdict);
-    if (!log.entries) {
-        log.entries = listCreate();
-        log.entries->free = entryFree;
-    }
     logEntry *e = zmalloc(sizeof(*e));
     int64_t now_ms = (int64_t)clockWallMs();
     *e = (logEntry){.verdict = verdict,
@@ -104,11 +100,11 @@ void aclLogAdd(const client *c, aclVerdict verdict, aclContext context, slice ob
         aclLogJoin(same, e);
     } else {
         e->id = log.next_id++;
-        listAddNodeHead(log.entries, e);
+        listAddNodeHead(&log.entries, e);
     }
-    while ((long long)listLength(log.entries) > engine_settings.acllog_max_len)
-        listDelNode(log.entries, listLast(log.entries));
-    debugAssert((long long)listLength(log.entries) <= log.next_id);
+    while ((long long)listLength(&log.entries) > engine_settings.acllog_max_len)
+        listDelNode(&log.entries, listLast(&log.entries));
+    debugAssert((long long)listLength(&log.entries) <= log.next_id);
 }
 
 /* ---- The reply -------------------------------------------------------------------------------------------------- */
@@ -147,14 +143,13 @@ static void replyEntry(client *c, const logEntry *e, int64_t now_ms) {
 
 void aclLogReply(client *c, long long count) {
     int64_t now_ms = (int64_t)clockWallMs();
-    long long there = log.entries ? (long long)listLength(log.entries) : 0;
-    if (count > there) count = there;
+    if (count > (long long)listLength(&log.entries)) count = (long long)listLength(&log.entries);
     addReplyArrayLen(c, (size_t)count);
-    listNode *node = there ? listFirst(log.entries) : NULL;
-    for (; count > 0; count--, node = node->next) replyEntry(c, listNodeValue(node), now_ms);
+    for (const listNode *n = listFirst(&log.entries); count > 0; count--, n = n->next)
+        replyEntry(c, listNodeValue(n), now_ms);
 }
 
 void aclLogReset(void) {
     assertMainRole();
-    if (log.entries) listEmpty(log.entries);
+    listEmpty(&log.entries);
 }

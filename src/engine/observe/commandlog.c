@@ -32,16 +32,6 @@ typedef struct logEntry {
     sds argv[]; /* owns */
 } logEntry;
 
-static struct {
-    list *entries; /* owns; newest first; NULL until the first entry */
-    long long next_id;
-} logs[COMMANDLOG_KINDS];
-
-size_t commandlogLength(commandlogKind kind) {
-    assertMainRole();
-    return logs[kind].entries ? listLength(logs[kind].entries) : 0;
-}
-
 /* ---- Entries ---------------------------------------------------------------------------------------------------- */
 
 static void entryFree(void *p) {
@@ -50,6 +40,16 @@ static void entryFree(void *p) {
     sdsFree(e->peer);
     sdsFree(e->name);
     zfree(e);
+}
+
+static struct {
+    list entries; /* owns; newest first */
+    long long next_id;
+} logs[COMMANDLOG_KINDS] = {{.entries.free = entryFree}, {.entries.free = entryFree}, {.entries.free = entryFree}};
+
+size_t commandlogLength(commandlogKind kind) {
+    assertMainRole();
+    return listLength(&logs[kind].entries);
 }
 
 static sds commandlogShortened(slice arg) {
@@ -80,11 +80,7 @@ static logEntry *entryCreate(const client *c, long long id, long long value) {
 
 static void addIfReached(client *c, commandlogKind kind, long long value, long long threshold, long long max_len) {
     if (threshold < 0 || value < threshold || max_len == 0) return;
-    if (!logs[kind].entries) {
-        logs[kind].entries = listCreate();
-        logs[kind].entries->free = entryFree;
-    }
-    list *entries = logs[kind].entries;
+    list *entries = &logs[kind].entries;
     listAddNodeHead(entries, entryCreate(c, logs[kind].next_id++, value));
     while ((long long)listLength(entries) > max_len) listDelNode(entries, listLast(entries));
     debugAssert((long long)listLength(entries) <= logs[kind].next_id); /* invariant 1 */
@@ -102,8 +98,7 @@ size_t commandlogMemUsage(void) {
     assertMainRole();
     size_t bytes = 0;
     for (int kind = 0; kind < COMMANDLOG_KINDS; kind++) {
-        if (!logs[kind].entries) continue;
-        listIter it = listBegin(logs[kind].entries, false);
+        listIter it = listBegin(&logs[kind].entries, false);
         for (listNode *n = listNext(&it); n; n = listNext(&it)) {
             const logEntry *e = listNodeValue(n);
             bytes += zmallocSize(n) + zmallocSize(e) + sdsAllocSize(e->peer) + sdsAllocSize(e->name);
@@ -119,8 +114,7 @@ static void replyEntries(client *c, commandlogKind kind, long long count) {
     long long total = (long long)commandlogLength(kind);
     if (count == -1 || count > total) count = total;
     addReplyArrayLen(c, count);
-    listNode *n = count ? listFirst(logs[kind].entries) : NULL;
-    for (; count > 0; count--, n = n->next) {
+    for (const listNode *n = listFirst(&logs[kind].entries); count > 0; count--, n = n->next) {
         const logEntry *e = listNodeValue(n);
         addReplyArrayLen(c, 6);
         addReplyLongLong(c, e->id);
@@ -134,7 +128,7 @@ static void replyEntries(client *c, commandlogKind kind, long long count) {
 }
 
 static void commandlogReset(client *c, commandlogKind kind) {
-    if (logs[kind].entries) listEmpty(logs[kind].entries);
+    listEmpty(&logs[kind].entries);
     addReplyOk(c);
 }
 

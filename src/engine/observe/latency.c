@@ -27,8 +27,6 @@
 /* LATENCY HISTOGRAM shows powers of two from about a microsecond on. */
 #define HISTOGRAM_FIRST_BOUND_NS 1024
 
-static list *all_series; /* owns latencySeries; NULL until the first one */
-
 /* ---- Series ----------------------------------------------------------------------------------------------------- */
 
 static void seriesFree(void *p) {
@@ -37,20 +35,18 @@ static void seriesFree(void *p) {
     zfree(series);
 }
 
+static list all_series = {.free = seriesFree}; /* owns latencySeries */
+
 static latencySeries *seriesCreate(const char *event) {
     latencySeries *series = zcalloc(1, sizeof(*series));
     series->event = sdsNew(event);
-    if (!all_series) {
-        all_series = listCreate();
-        all_series->free = seriesFree;
-    }
-    listAddNodeTail(all_series, series);
+    listAddNodeTail(&all_series, series);
     return series;
 }
 
 latencySeries *latencySeriesFind(slice event) {
     assertMainRole();
-    for (listNode *n = all_series ? listFirst(all_series) : NULL; n; n = n->next) {
+    for (listNode *n = listFirst(&all_series); n; n = n->next) {
         latencySeries *series = listNodeValue(n);
         if (sliceEq(sdsSlice(series->event), event)) return series;
     }
@@ -59,7 +55,7 @@ latencySeries *latencySeriesFind(slice event) {
 
 void latencySeriesEach(void (*fn)(void *arg, const latencySeries *series), void *arg) {
     assertMainRole();
-    for (listNode *n = all_series ? listFirst(all_series) : NULL; n; n = n->next) fn(arg, listNodeValue(n));
+    for (listNode *n = listFirst(&all_series); n; n = n->next) fn(arg, listNodeValue(n));
 }
 
 const latencySample *latencySampleAt(const latencySeries *series, size_t i) {
@@ -181,24 +177,29 @@ static void replyLatest(void *arg, const latencySeries *series) {
 
 void latencyLatestCommand(client *c) {
     assertMainRole();
-    addReplyArrayLen(c, all_series ? (long long)listLength(all_series) : 0);
+    addReplyArrayLen(c, (long long)listLength(&all_series));
     latencySeriesEach(replyLatest, c);
 }
 
 void latencyResetCommand(client *c) {
     assertMainRole();
     long long dropped = 0;
-    if (c->argc == 2 && all_series) {
-        dropped = (long long)listLength(all_series);
-        listEmpty(all_series);
+    if (c->argc == 2) {
+        dropped = (long long)listLength(&all_series);
+        listEmpty(&all_series);
     }
     for (uint32_t i = 2; i < c->argc; i++) {
         latencySeries *series = latencySeriesFind(c->argv[i]);
         if (!series) continue;
-        listDelNode(all_series, listSearchValue(all_series, series));
+        listDelNode(&all_series, listSearchValue(&all_series, series));
         dropped++;
     }
     addReplyLongLong(c, dropped);
+}
+
+static void replyText(client *c, sds text) {
+    addReplyVerbatim(c, sdsSlice(text), "txt");
+    sdsFree(text);
 }
 
 void latencyGraphCommand(client *c) {
@@ -208,14 +209,10 @@ void latencyGraphCommand(client *c) {
         addReplyErrorFormat(c, "No samples available for event '%.*s'", (int)c->argv[2].len, c->argv[2].ptr);
         return;
     }
-    sds text = latencyGraph(series, clockWallMs() / 1000);
-    addReplyVerbatim(c, sdsSlice(text), "txt");
-    sdsFree(text);
+    replyText(c, latencyGraph(series, clockWallMs() / 1000));
 }
 
 void latencyDoctorCommand(client *c) {
     assertMainRole();
-    sds text = latencyDoctor(clockWallMs() / 1000);
-    addReplyVerbatim(c, sdsSlice(text), "txt");
-    sdsFree(text);
+    replyText(c, latencyDoctor(clockWallMs() / 1000));
 }

@@ -20,12 +20,12 @@
 
 size_t monitor_count;
 
-static list *monitors; /* clients borrowed until they are freed */
+static list monitors; /* clients borrowed until they are freed */
 
 static void monitorForget(client *c) {
     if (!(c->flags & CLIENT_MONITOR)) return;
-    debugAssert(monitor_count == listLength(monitors) && c->flags & CLIENT_REPLICA);
-    listDelNode(monitors, listSearchValue(monitors, c));
+    debugAssert(monitor_count == listLength(&monitors) && c->flags & CLIENT_REPLICA);
+    listDelNode(&monitors, listSearchValue(&monitors, c));
     monitor_count--;
     c->flags &= ~(CLIENT_MONITOR | CLIENT_REPLICA);
     gateEnableClient(c, GATE_REPLICA_CLIENT, false);
@@ -33,7 +33,6 @@ static void monitorForget(client *c) {
 
 void monitorInit(void) {
     assertMainRole();
-    monitors = listCreate();
     clientOnFree(monitorForget);
     clientOnReset(monitorForget);
 }
@@ -64,7 +63,7 @@ void monitorFeed(client *c) {
     if (unlikely(c->req->flags & REQ_LARGE) && !commandMemoryTry(c, LINE_BYTES_MAX(c))) return;
     sds line = lineOf(c);
     robj *shared = monitor_count > 1 ? replyShare(sdsSlice(line)) : NULL;
-    listIter it = listBegin(monitors, false);
+    listIter it = listBegin(&monitors, false);
 
     for (listNode *n = listNext(&it); n; n = listNext(&it)) addReplyShared(listNodeValue(n), sdsSlice(line), shared);
     if (shared) decrRefCount(shared);
@@ -80,9 +79,9 @@ void monitorCommand(client *c) {
     if (c->flags & (CLIENT_REPLICA | CLIENT_MONITOR)) return;
     c->flags |= CLIENT_REPLICA | CLIENT_MONITOR;
     gateEnableClient(c, GATE_REPLICA_CLIENT, true);
-    listAddNodeTail(monitors, c);
+    listAddNodeTail(&monitors, c);
     monitor_count++;
-    debugAssert(monitor_count == listLength(monitors));
+    debugAssert(monitor_count == listLength(&monitors));
     addReplyOk(c);
 }
 

@@ -22,8 +22,8 @@
 static struct {
     pauseKind kind[PAUSE_REASONS];
     int64_t end_ms[PAUSE_REASONS];
-    list *postponed;
-    size_t slot; /* const after startup: the client's node in that list, while CLIENT_PAUSED is set */
+    list postponed; /* borrowed clients */
+    size_t slot;    /* const after startup: the client's node in that list, while CLIENT_PAUSED is set */
 } pauses;
 
 bool pause_any;
@@ -103,12 +103,11 @@ const char *pauseActionsText(void) {
 static listNode **nodeOf(const client *c) { return clientSlot(c, pauses.slot); }
 
 static void postpone(client *c) {
-    if (!pauses.postponed) pauses.postponed = listCreate();
     debugAssert(!(c->flags & CLIENT_PAUSED) == !*nodeOf(c));
     if (c->flags & CLIENT_PAUSED) return;
     c->flags |= CLIENT_PAUSED;
-    listAddNodeTail(pauses.postponed, c);
-    *nodeOf(c) = listLast(pauses.postponed);
+    listAddNodeTail(&pauses.postponed, c);
+    *nodeOf(c) = listLast(&pauses.postponed);
 }
 
 /* A pause of all commands holds CLIENT UNPAUSE, too: only a pause of writes can be ended early. Replicas and monitors
@@ -143,19 +142,19 @@ void pauseForget(client *c) {
     if (!(c->flags & CLIENT_PAUSED)) return;
     c->flags &= ~CLIENT_PAUSED;
     serverAssert(listNodeValue(*nodeOf(c)) == c);
-    listDelNode(pauses.postponed, *nodeOf(c));
+    listDelNode(&pauses.postponed, *nodeOf(c));
     *nodeOf(c) = NULL;
 }
 
 size_t pausePostponed(void) {
     assertMainRole();
-    return pauses.postponed ? listLength(pauses.postponed) : 0;
+    return listLength(&pauses.postponed);
 }
 
 client *pauseTakeReleased(void) {
     assertMainRole();
     if (pauseInForce() != PAUSE_NONE || pausePostponed() == 0) return NULL;
-    client *c = listNodeValue(listFirst(pauses.postponed));
+    client *c = listNodeValue(listFirst(&pauses.postponed));
     pauseForget(c);
     return c;
 }
