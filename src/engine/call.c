@@ -185,7 +185,7 @@ static void call(client *c, monotime *now) {
     commandStats *stats = cmd->stats;
     stats->ns += ns;
     if (unlikely(c->flags & (CLIENT_BLOCKED | CLIENT_TRACKING))) {
-        if (c->flags & CLIENT_TRACKING) trackingRemember(c);
+        if (c->flags & CLIENT_TRACKING) trackingRemember(c, c->db, c->req);
         if (c->flags & CLIENT_BLOCKED) { /* counts when it is served */
             blockingNoteTime(c, ns);
             return;

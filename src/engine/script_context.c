@@ -165,7 +165,7 @@ static void refuseMalformed(scriptContext *script, const parsedCommand *req) {
 static void trackKeys(client *caller, serverDb *db, const parsedCommand *req) {
     keyMark mark;
     keyCheckPause(&mark);
-    trackingRememberScript(caller, db, req);
+    trackingRemember(caller, db, req);
     keyCheckEnd(&mark);
 }
 

@@ -309,7 +309,9 @@ static bool wantsKeys(const trackingState *s) {
     return !(s->mode & TRACKING_OPTOUT && s->mode & TRACKING_CACHING);
 }
 
-static void rememberKeys(const client *c, serverDb *db, const parsedCommand *req) {
+void trackingRemember(client *c, serverDb *db, const parsedCommand *req) {
+    assertMainRole();
+    debugAssert(c->flags & CLIENT_TRACKING && req->cmd);
     const trackingState *s = trackingOf(c);
     if (!(req->cmd->flags & CMD_READONLY) || !wantsKeys(s)) return;
     size_t came = 0;
@@ -322,18 +324,6 @@ static void rememberKeys(const client *c, serverDb *db, const parsedCommand *req
     }
     if (came) forgetSome(came + FORGET_AT_ONCE);
     stateCheck(s);
-}
-
-void trackingRemember(client *c) {
-    assertMainRole();
-    debugAssert(c->flags & CLIENT_TRACKING);
-    rememberKeys(c, c->db, c->req);
-}
-
-void trackingRememberScript(client *c, serverDb *db, const parsedCommand *req) {
-    assertMainRole();
-    debugAssert(c->flags & CLIENT_TRACKING && req->cmd);
-    rememberKeys(c, db, req);
 }
 
 void trackingCommandEnded(client *c) {

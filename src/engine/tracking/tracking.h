@@ -53,10 +53,9 @@ void trackingOn(client *c, uint32_t mode, uint64_t redirect);
 bool trackingAddPrefixes(client *c, const slice *prefixes, size_t count) must_check;
 void trackingOff(client *c);
 
-/* Call after a command of a client with CLIENT_TRACKING: adds the keys that it has read to the table. */
-void trackingRemember(client *c);
-/* Does the same for a command that a script of the client has run. */
-void trackingRememberScript(client *c, serverDb *db, const parsedCommand *req);
+/* Call after a command of a client with CLIENT_TRACKING, or of a script of the client: adds the keys that it has read
+ * to the table. */
+void trackingRemember(client *c, serverDb *db, const parsedCommand *req);
 /* Call when a command of a client with CLIENT_TRACKING has ended, whether or not it has run: CLIENT CACHING applies to
  * one command. */
 void trackingCommandEnded(client *c);

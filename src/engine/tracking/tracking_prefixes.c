@@ -181,9 +181,12 @@ static void dropLink(prefixLink *link) {
     zfree(link);
 }
 
-static int linksInOrder(const void *a, const void *b) {
-    const prefixLink *const *x = a, *const *y = b;
-    return sliceCmp(prefixName((*x)->prefix), prefixName((*y)->prefix));
+static_assert(offsetof(prefixLink, prefix) == 0 && offsetof(prefixChanges, prefix) == 0, "as byPrefix() reads them");
+
+/* Compares the prefixes of two links, or of two prefixChanges, for qsort(). */
+static int byPrefix(const void *a, const void *b) {
+    trackedPrefix *const *const *x = a, *const *const *y = b;
+    return sliceCmp(prefixName(**x), prefixName(**y));
 }
 
 static void trackingPrefixesReserve(prefixList *l, size_t count) {
@@ -215,7 +218,7 @@ bool prefixesJoin(prefixList *l, void *owner, const slice *names, size_t count) 
     l->owner = owner;
     while (made < count && (links[made] = makeLink(l, names[made])) != NULL) made++;
     if (made == count) {
-        qsort(links, count, sizeof(*links), linksInOrder);
+        qsort(links, count, sizeof(*links), byPrefix);
         trackingPrefixesMerge(l, links, count);
     } else {
         while (made) dropLink(links[--made]);
@@ -332,11 +335,6 @@ static void reportChanges(prefixChanges *changes, void (*fn)(void *owner, const 
     endChanges(changes);
 }
 
-static int inOrder(const void *a, const void *b) {
-    const prefixChanges *const *x = a, *const *y = b;
-    return sliceCmp(prefixName((*x)->prefix), prefixName((*y)->prefix));
-}
-
 void prefixesForEach(void (*fn)(void *owner, const prefixNews *news)) {
     assertMainRole();
     size_t count = 0, i = 0;
@@ -344,7 +342,7 @@ void prefixesForEach(void (*fn)(void *owner, const prefixNews *news)) {
     for (const prefixChanges *news = all_changes; news; news = news->next) count++;
     prefixChanges **order = zmalloc(count * sizeof(prefixChanges *));
     for (prefixChanges *news = all_changes; news; news = news->next) order[i++] = news;
-    qsort(order, count, sizeof(prefixChanges *), inOrder);
+    qsort(order, count, sizeof(prefixChanges *), byPrefix);
     for (i = 0; i < count; i++) reportChanges(order[i], fn);
     debugAssert(!all_changes && !tracking_prefix_news);
     zfree(order);
