@@ -48,7 +48,7 @@ static gateResult scriptMemoryGate(client *self) {
 }
 
 static gateResult scriptAclGate(client *self) {
-    return aclAskScript(current_context->caller, self, self->req) ? GATE_PASSED : GATE_REFUSED;
+    return aclAllowsScript(current_context->caller, self, self->req) ? GATE_PASSED : GATE_REFUSED;
 }
 
 static gateResult scriptStaleGate(client *self) {

@@ -327,31 +327,30 @@ static aclVerdict aclRefuse(client *c, int dbid, const parsedCommand *req, aclCo
     return verdict;
 }
 
-gateResult aclGate(client *c) {
-    assertMainRole();
+/* Checks a command in the client's own database. Returns false after the reply to the running command. */
+static bool aclAllows(client *c, const parsedCommand *req, aclContext context) {
     aclQuestion q;
-    aclVerdict verdict =
-        aclRefuse(c, dbId(c->db), c->req, c->flags & CLIENT_MULTI ? ACL_IN_MULTI : ACL_IN_TOPLEVEL, &q);
-    if (likely(verdict == ACL_ALLOWED)) return GATE_PASSED;
+    aclVerdict verdict = aclRefuse(c, dbId(c->db), req, context, &q);
+    if (likely(verdict == ACL_ALLOWED)) return true;
     sds error = catError(sdsNew("-NOPERM "), c->user, verdict, &q);
     if (transactionIsExec(c)) transactionRefuseExec(c, error);
     else addReplyErrorSlice(c, sdsSlice(error));
     sdsFree(error);
-    return GATE_REFUSED;
-}
-
-bool aclAskServed(client *c, const parsedCommand *req) {
-    assertMainRole();
-    aclQuestion q;
-    aclVerdict verdict = aclRefuse(c, dbId(c->db), req, ACL_IN_TOPLEVEL, &q);
-    if (verdict == ACL_ALLOWED) return true;
-    sds error = catError(sdsNew("-NOPERM "), c->user, verdict, &q);
-    addReplyErrorSlice(c, sdsSlice(error));
-    sdsFree(error);
     return false;
 }
 
-bool aclAskQueued(client *c, const parsedCommand *req) {
+gateResult aclGate(client *c) {
+    assertMainRole();
+    aclContext context = c->flags & CLIENT_MULTI ? ACL_IN_MULTI : ACL_IN_TOPLEVEL;
+    return aclAllows(c, c->req, context) ? GATE_PASSED : GATE_REFUSED;
+}
+
+bool aclAllowsServed(client *c, const parsedCommand *req) {
+    assertMainRole();
+    return aclAllows(c, req, ACL_IN_TOPLEVEL);
+}
+
+bool aclAllowsQueued(client *c, const parsedCommand *req) {
     assertMainRole();
     static const char *const reasons[] = {
         [ACL_ALLOWED] = "",
@@ -372,7 +371,7 @@ bool aclAskQueued(client *c, const parsedCommand *req) {
 }
 
 /* The error counts as NOPERM, though its text begins with ERR. */
-bool aclAskScript(client *c, client *self, const parsedCommand *req) {
+bool aclAllowsScript(client *c, client *self, const parsedCommand *req) {
     assertMainRole();
     aclQuestion q;
     aclVerdict verdict = aclRefuse(c, dbId(self->db), req, ACL_IN_LUA, &q);

@@ -48,18 +48,18 @@ void aclAfterReply(client *c);
 gateResult aclGate(client *c);
 /* Checks a queued command when EXEC runs it: rules may have changed since it was queued. Returns false after an error
  * reply. */
-bool aclAskQueued(client *c, const parsedCommand *req) must_check;
+bool aclAllowsQueued(client *c, const parsedCommand *req) must_check;
 static inline bool aclMayRunQueued(client *c, const parsedCommand *req) {
-    return likely(!(c->gates >> GATE_ACL & 1)) || aclAskQueued(c, req);
+    return likely(!(c->gates >> GATE_ACL & 1)) || aclAllowsQueued(c, req);
 }
 /* Checks a command of a blocked client when it is to be served. Returns false after an error reply. */
-bool aclAskServed(client *c, const parsedCommand *req) must_check;
+bool aclAllowsServed(client *c, const parsedCommand *req) must_check;
 static inline bool aclMayBeServed(client *c, const parsedCommand *req) {
-    return likely(!(c->gates >> GATE_ACL & 1)) || aclAskServed(c, req);
+    return likely(!(c->gates >> GATE_ACL & 1)) || aclAllowsServed(c, req);
 }
 /* Checks a command that a script runs for `c`. `self` is the script's own client: its database is checked, and it gets
  * the error. */
-bool aclAskScript(client *c, client *self, const parsedCommand *req) must_check;
+bool aclAllowsScript(client *c, client *self, const parsedCommand *req) must_check;
 /* Returns whether the running command may read keys that are not among its arguments: those of SORT's patterns. */
 bool aclMayReadAllKeys(const client *c);
 /* Returns whether the client's user may not do everything. */

@@ -23,33 +23,33 @@ typedef struct argumentRun {
     uint32_t first;
     int count;
     bool is_pattern;
+    const serverCommand *cmd; /* borrowed; found at startup */
 } argumentRun;
 
-static const argumentRun channel_runs[] = {{"publish", 1, 1, false},
-                                           {"spublish", 1, 1, false},
-                                           {"subscribe", 1, -1, false},
-                                           {"ssubscribe", 1, -1, false},
-                                           {"psubscribe", 1, -1, true}};
+static argumentRun channel_runs[] = {{.name = "publish", .first = 1, .count = 1},
+                                     {.name = "spublish", .first = 1, .count = 1},
+                                     {.name = "subscribe", .first = 1, .count = -1},
+                                     {.name = "ssubscribe", .first = 1, .count = -1},
+                                     {.name = "psubscribe", .first = 1, .count = -1, .is_pattern = true}};
 #define DB_ARGS_MAX 2
-static const argumentRun db_runs[] = {{"select", 1, 1, false}, {"swapdb", 1, 2, false}, {"move", 2, 1, false}};
-
-static struct {
-    const serverCommand *channels[array_len(channel_runs)], *dbs[array_len(db_runs)], *copy; /* borrowed */
-} special;
+static argumentRun db_runs[] = {{.name = "select", .first = 1, .count = 1},
+                                {.name = "swapdb", .first = 1, .count = 2},
+                                {.name = "move", .first = 2, .count = 1}};
+static const serverCommand *copy_cmd; /* borrowed */
 
 void aclCheckInit(void) {
     for (size_t i = 0; i < array_len(channel_runs); i++) {
-        special.channels[i] = commandNamed(channel_runs[i].name);
-        serverAssert(!special.channels[i] || special.channels[i]->flags & CMD_PUBSUB);
+        channel_runs[i].cmd = commandNamed(channel_runs[i].name);
+        serverAssert(!channel_runs[i].cmd || channel_runs[i].cmd->flags & CMD_PUBSUB);
     }
-    for (size_t i = 0; i < array_len(db_runs); i++) special.dbs[i] = commandNamed(db_runs[i].name);
-    special.copy = commandNamed("copy");
+    for (size_t i = 0; i < array_len(db_runs); i++) db_runs[i].cmd = commandNamed(db_runs[i].name);
+    copy_cmd = commandNamed("copy");
 }
 
-/* ---- Commands --------------------------------------------------------------------------------------------------- */
-
-static bool firstArgAllowed(const aclSelector *s, const aclQuestion *q) {
-    return s->first_args && q->argc > 1 && aclSelectorHasFirstArg(s, q->cmd, q->argv[1]);
+static const argumentRun *runOf(const serverCommand *cmd, const argumentRun *runs, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (runs[i].cmd == cmd) return &runs[i];
+    return NULL;
 }
 
 /* ---- Keys ------------------------------------------------------------------------------------------------------- */
@@ -63,16 +63,6 @@ static bool hasVariableFlags(const serverCommand *cmd) {
     for (int i = 0; i < cmd->nspecs; i++)
         if (cmd->specs[i].flags & CMD_KEY_VARIABLE_FLAGS) return true;
     return false;
-}
-
-static bool keysAllowed(const aclSelector *s, const aclQuestion *q, const requestKey *keys, uint32_t count,
-                        uint32_t *index) {
-    for (uint32_t i = 0; i < count; i++) {
-        if (aclPatternsMatch(&s->keys, q->argv[keys[i].index], aclAccessOf(keys[i].flags))) continue;
-        *index = keys[i].index;
-        return false;
-    }
-    return true;
 }
 
 const requestKey *aclKeysOf(const aclQuestion *q, aclKeys *buffer, uint32_t *count) {
@@ -93,24 +83,19 @@ const requestKey *aclKeysOf(const aclQuestion *q, aclKeys *buffer, uint32_t *cou
     return keys;
 }
 
-static bool allKeysAllowed(const aclSelector *s, const aclQuestion *q, uint32_t *index) {
+static bool keysAllowed(const aclSelector *s, const aclQuestion *q, uint32_t *index) {
     if (s->keys.all) return true;
     aclKeys buffer;
     uint32_t count;
     const requestKey *keys = aclKeysOf(q, &buffer, &count);
-    bool ok = keysAllowed(s, q, keys, count, index);
+    uint32_t i = 0;
+    while (i < count && aclPatternsMatch(&s->keys, q->argv[keys[i].index], aclAccessOf(keys[i].flags))) i++;
+    if (i < count) *index = keys[i].index;
     zfree(buffer.more);
-    return ok;
+    return i == count;
 }
 
 /* ---- Channels --------------------------------------------------------------------------------------------------- */
-
-static const argumentRun *runOf(const serverCommand *cmd, const serverCommand *const *of, const argumentRun *runs,
-                                size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (of[i] == cmd) return &runs[i];
-    return NULL;
-}
 
 static bool channelAllowed(const aclSelector *s, slice name, bool is_pattern) {
     return is_pattern ? aclPatternsHave(&s->channels, name) : aclPatternsMatch(&s->channels, name, 0);
@@ -118,7 +103,7 @@ static bool channelAllowed(const aclSelector *s, slice name, bool is_pattern) {
 
 static bool channelsAllowed(const aclSelector *s, const aclQuestion *q, uint32_t *index) {
     if (s->channels.all || !(q->cmd->flags & CMD_PUBSUB)) return true;
-    const argumentRun *run = runOf(q->cmd, special.channels, channel_runs, array_len(channel_runs));
+    const argumentRun *run = runOf(q->cmd, channel_runs, array_len(channel_runs));
     if (!run) return true;
     uint32_t end = run->count < 0 ? q->argc : run->first + (uint32_t)run->count;
     for (uint32_t i = run->first; i < end && i < q->argc; i++) {
@@ -166,9 +151,9 @@ bool aclUsesSelectedDb(const serverCommand *cmd) {
 
 static bool dbsAllowed(const aclSelector *s, const aclQuestion *q, uint32_t *index) {
     if (s->all_dbs) return true;
-    const argumentRun *run = runOf(q->cmd, special.dbs, db_runs, array_len(db_runs));
+    const argumentRun *run = runOf(q->cmd, db_runs, array_len(db_runs));
     if (run && !dbArgsAllowed(s, q, run->first, (uint32_t)run->count, index)) return false;
-    if (q->cmd == special.copy && !copyDbAllowed(s, q, index)) return false;
+    if (q->cmd == copy_cmd && !copyDbAllowed(s, q, index)) return false;
     bool only_named = run && run->first == 1; /* SELECT and SWAPDB */
     if (q->cmd->flags & CMD_ALL_DBS) return false;
     return only_named || !aclUsesSelectedDb(q->cmd) || dbAllowed(s, q->dbid);
@@ -176,12 +161,14 @@ static bool dbsAllowed(const aclSelector *s, const aclQuestion *q, uint32_t *ind
 
 /* ---- The whole check -------------------------------------------------------------------------------------------- */
 
-static aclVerdict askSelector(const aclSelector *s, const aclQuestion *q, uint32_t *index) {
+static aclVerdict checkSelector(const aclSelector *s, const aclQuestion *q, uint32_t *index) {
     *index = 0;
     bool always = q->cmd->flags & CMD_NO_AUTH; /* AUTH and similar commands are always allowed */
     if (!dbsAllowed(s, q, index)) return ACL_NO_DB;
-    if (!always && !aclSelectorHasCommand(s, q->cmd) && !firstArgAllowed(s, q)) return ACL_NO_COMMAND;
-    if (!allKeysAllowed(s, q, index)) return ACL_NO_KEY;
+    if (!always && !aclSelectorHasCommand(s, q->cmd) &&
+        !(s->first_args && q->argc > 1 && aclSelectorHasFirstArg(s, q->cmd, q->argv[1])))
+        return ACL_NO_COMMAND;
+    if (!keysAllowed(s, q, index)) return ACL_NO_KEY;
     if (!channelsAllowed(s, q, index)) return ACL_NO_CHANNEL;
     return ACL_ALLOWED;
 }
@@ -193,7 +180,7 @@ aclVerdict aclCheck(const user *u, const aclQuestion *q, uint32_t *index) {
     if (u->unrestricted) return ACL_ALLOWED;
     for (uint32_t i = 0; i < u->selectors_count; i++) {
         uint32_t at;
-        aclVerdict verdict = askSelector(u->selectors[i], q, &at);
+        aclVerdict verdict = checkSelector(u->selectors[i], q, &at);
         if (verdict == ACL_ALLOWED) return ACL_ALLOWED;
         if (verdict < worst || (verdict == worst && at <= *index)) continue;
         worst = verdict;

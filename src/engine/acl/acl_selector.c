@@ -32,13 +32,6 @@ static void setBit(aclSelector *s, const serverCommand *cmd, bool on) {
     *word = on ? *word | bit : *word & ~bit;
 }
 
-static void setAllBits(aclSelector *s, bool on) {
-    for (int id = 0; id < commandIdCount(); id++) {
-        uint64_t bit = 1ull << (id % 64), *word = &s->commands[id / 64];
-        *word = on ? *word | bit : *word & ~bit;
-    }
-}
-
 static bool allBitsSet(const aclSelector *s) {
     for (int id = 0; id < commandIdCount(); id++)
         if (!(s->commands[id / 64] >> (id % 64) & 1)) return false;
@@ -118,7 +111,7 @@ bool aclSelectorIsOpen(const aclSelector *s) { return s->all_commands && s->keys
 /* ---- Commands --------------------------------------------------------------------------------------------------- */
 
 static void allowAll(aclSelector *s, bool on) {
-    setAllBits(s, on);
+    memset(s->commands, on ? 0xff : 0, bitmapWords() * sizeof(*s->commands));
     clearRules(s);
     s->from_all = on;
 }
