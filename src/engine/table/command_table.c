@@ -281,36 +281,31 @@ void commandTableRegister(serverCommand *commands, size_t count) {
     rebuildSlots();
 }
 
+static serverCommand *registered(const char *fullname) {
+    serverCommand *cmd = commandLookupByName(sliceStr(fullname));
+    if (!cmd) serverPanic("Command '%s' is not registered", fullname);
+    return cmd;
+}
+
 void commandSetMainThread(const char *fullname) {
     serverAssert(!command_table.sealed);
-    serverCommand *cmd = commandLookupByName(sliceStr(fullname));
-    if (!cmd) serverPanic("No command '%s' to be executed on main's thread", fullname);
+    serverCommand *cmd = registered(fullname);
     cmd->flags |= CMD_MAIN_THREAD;
     for (serverCommand *sub = cmd->subcommands; sub && sub->name; sub++) sub->flags |= CMD_MAIN_THREAD;
 }
 
-void commandSetFlagsOf(const char *fullname, commandFlagsFn *fn) {
-    serverCommand *cmd = commandLookupByName(sliceStr(fullname));
-    if (!cmd) serverPanic("No command '%s' whose flags follow from its arguments", fullname);
-    cmd->flags_of = fn;
-}
+void commandSetFlagsOf(const char *fullname, commandFlagsFn *fn) { registered(fullname)->flags_of = fn; }
 
 bool commandTableRename(const char *from, const char *to) {
     serverAssert(!command_table.sealed);
     serverCommand *cmd = findTop(sliceStr(from));
     if (!cmd) return false;
-    size_t at = 0;
-    while (command_table.entries[at].cmd != cmd) at++;
-    if (*to == '\0') {
-        zfree(command_table.entries[at].called);
-        memmove(&command_table.entries[at], &command_table.entries[at + 1],
-                (command_table.count - at - 1) * sizeof(tableEntry));
-        command_table.count--;
-    } else {
-        if (findTop(sliceStr(to))) return false;
-        zfree(command_table.entries[at].called);
-        command_table.entries[at].called = zstrdup(to);
-    }
+    tableEntry *e = command_table.entries;
+    while (e->cmd != cmd) e++;
+    if (*to && findTop(sliceStr(to))) return false;
+    zfree(e->called);
+    if (*to) e->called = zstrdup(to);
+    else memmove(e, e + 1, (size_t)(command_table.entries + --command_table.count - e) * sizeof(tableEntry));
     rebuildSlots();
     return true;
 }
@@ -347,11 +342,9 @@ static bool addSpec(keyList *list, const serverCommand *cmd, const keySpec *s, c
     if (s->flags & CMD_KEY_NOT_KEY) return true;
     long long begin = s->begin_index;
     if (s->find == KEYS_FIND_RANGE) {
-        long long last;
-        if (s->last_key < 0 && begin == (long long)argc)
-            return true; /* all arguments from `begin` on,
-                                                                       * and there are none: PFMERGE key */
-        last = s->last_key >= 0 ? begin + s->last_key : (long long)argc + s->last_key;
+        /* The keys may be all arguments from `begin` on, and there are none: PFMERGE key. */
+        if (s->last_key < 0 && begin == (long long)argc) return true;
+        long long last = s->last_key >= 0 ? begin + s->last_key : (long long)argc + s->last_key;
         return addRange(list, begin, last, s->key_step, argc, s->flags);
     }
     if (s->find == KEYS_FIND_KEYNUM) {
