@@ -62,8 +62,10 @@ void memoryGateUpdate(void) {
     bool limited = store_settings.maxmemory != 0;
     headroom.limit = store_settings.maxmemory;
     headroom.batches = 0;
-    if (limited) memoryGateMeasure();
-    if (limited) headroom.batches = batchesWithin(headroom.left);
+    if (limited) {
+        memoryGateMeasure();
+        headroom.batches = batchesWithin(headroom.left);
+    }
     gateEnable(GATE_MEMORY, limited && headroom.batches == 0);
 }
 

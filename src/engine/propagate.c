@@ -118,16 +118,13 @@ uint64_t propagateWriteEnd(const client *c, uint32_t target) {
     return *writeEnd(c, target);
 }
 
-static void loseWrite(const client *c, uint32_t target) {
-    if (*writeEnd(c, target)) *writeEnd(c, target) = INT64_MAX;
-}
-
 void propagateLoseWrites(void) {
     assertMainRole();
     listIter it = listBegin(client_state.clients, false);
     for (const listNode *n = listNext(&it); n; n = listNext(&it)) {
-        loseWrite(listNodeValue(n), PROPAGATE_AOF);
-        loseWrite(listNodeValue(n), PROPAGATE_REPLICAS);
+        uint64_t *ends = writeEnd(listNodeValue(n), PROPAGATE_AOF);
+        for (int i = 0; i < 2; i++)
+            if (ends[i]) ends[i] = INT64_MAX;
     }
 }
 

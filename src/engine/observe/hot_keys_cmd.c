@@ -76,18 +76,14 @@ typedef struct startArgs {
 } startArgs;
 
 static bool metricArg(client *c, slice word, unsigned *metrics) {
-    static const struct {
-        const char *name, *twice;
-        unsigned bit;
-    } known[] = {{"cpu", "METRICS CPU defined more than once!", 1u << HOT_KEYS_CPU},
-                 {"net", "METRICS NET defined more than once!", 1u << HOT_KEYS_NET}};
-    for (size_t i = 0; i < array_len(known); i++) {
-        if (!sliceIs(word, known[i].name)) continue;
-        if (*metrics & known[i].bit) {
-            addReplyError(c, known[i].twice);
+    static const char *const names[HOT_KEYS_METRICS] = {[HOT_KEYS_CPU] = "CPU", [HOT_KEYS_NET] = "NET"};
+    for (unsigned i = 0; i < HOT_KEYS_METRICS; i++) {
+        if (!sliceIs(word, names[i])) continue;
+        if (*metrics & 1u << i) {
+            addReplyErrorFormat(c, "METRICS %s defined more than once!", names[i]);
             return false;
         }
-        *metrics |= known[i].bit;
+        *metrics |= 1u << i;
     }
     return true; /* an unknown metric is ignored, if a known one is given */
 }

@@ -277,17 +277,15 @@ void pubsubEachName(pubsubKind kind, void (*fn)(void *arg, slice name), void *ar
     dictIterEnd(&it);
 }
 
-static void checkTopic(const topic *t) {
-    serverAssert(t->count > 0);
-    topicCheck(t);
-}
-
 void pubsubCheck(void) {
     dictIterator it;
     for (int kind = 0; kind < PUBSUB_KINDS; kind++) {
         if (kind == PUBSUB_PATTERN) continue;
         dictIterBegin(&it, subscriptions.names[kind], false);
-        for (const topic *t; (t = dictIterNext(&it)) != NULL;) checkTopic(t);
+        for (const topic *t; (t = dictIterNext(&it)) != NULL;) {
+            serverAssert(t->count > 0);
+            topicCheck(t);
+        }
         dictIterEnd(&it);
     }
     patternsCheck();

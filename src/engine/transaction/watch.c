@@ -50,9 +50,7 @@ static slice watchedName(const void *entry) {
     return sliceOf(k->name, k->len);
 }
 
-static void watchedFree(void *entry) { zfree(entry); }
-
-static const dictType watched_type = {.entryKey = watchedName, .entryFree = watchedFree};
+static const dictType watched_type = {.entryKey = watchedName, .entryFree = zfree};
 
 static slice pairOf(const void *entry) { return sliceOf(&((const watcher *)entry)->pair, sizeof(watchPair)); }
 

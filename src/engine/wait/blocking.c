@@ -100,9 +100,7 @@ static slice waitedName(const void *entry) {
     return sliceOf(k->name, k->len);
 }
 
-static void waitedFree(void *entry) { zfree(entry); }
-
-static const dictType waited_type = {.entryKey = waitedName, .entryFree = waitedFree};
+static const dictType waited_type = {.entryKey = waitedName, .entryFree = zfree};
 
 static struct {
     waitedKey *head, *tail;
@@ -349,12 +347,13 @@ static parsedCommand *keepCommandWith(const client *c, slice *args) {
 void blockForKeys(client *c, const blockFor *what) {
     assertMainRole();
     debugAssert(!(c->flags & CLIENT_BLOCKED) && what->keys > 0 && what->first_key + what->keys <= c->argc);
-    if (blockingOf(c) || c->flags & CLIENT_DENY_BLOCKING) zfree(what->args);
-    if (blockingOf(c)) {
-        serverAssert(blockingOf(c)->again);
+    blockingState *b = blockingOf(c);
+    if (b || c->flags & CLIENT_DENY_BLOCKING) zfree(what->args);
+    if (b) {
+        serverAssert(b->again);
         c->flags |= CLIENT_BLOCKED;
-        if (blockingOf(c)->held) waitForAll(c, what);
-        blockingOf(c)->held = false;
+        if (b->held) waitForAll(c, what);
+        b->held = false;
         clientCheck(c);
         return;
     }
@@ -371,7 +370,7 @@ void blockForKeys(client *c, const blockFor *what) {
         addReplyNoMemory(c);
         return;
     }
-    blockingState *b = zmalloc(sizeof(*b));
+    b = *stateOf(c) = zmalloc(sizeof(*b));
     *b = (blockingState){.record = record,
                          .args = what->args,
                          .waiters = waiters,
@@ -379,7 +378,6 @@ void blockForKeys(client *c, const blockFor *what) {
                          .type = what->type,
                          .until_deleted = what->until_deleted,
                          .deadline_ms = what->deadline_ms};
-    *stateOf(c) = b;
     c->flags |= CLIENT_BLOCKED;
     waitForAll(c, what);
     clientCheck(c);
@@ -501,8 +499,7 @@ static client *nextOfKey(void) {
 
 client *blockingNext(void) {
     assertMainRole();
-    for (;;) {
-        if (!ready.serving && !ready.head) break;
+    while (ready.serving || ready.head) {
         if (!ready.serving) beginKey();
         client *c = nextOfKey();
         if (c) return c;
