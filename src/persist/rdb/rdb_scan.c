@@ -67,22 +67,31 @@ struct rdbScanner {
 
 /* ---- The patterns of types and opcodes -------------------------------------------------------------- */
 
+#define OPCODE_MIN RDB_OP_SLOT_IMPORT
+
+static const struct {
+    const char *layout; /* describes what follows it; NULL if there is no such opcode */
+    rdbStep step;
+    rdbItemKind item;
+} opcodes[] = {
+    [RDB_OP_SLOT_IMPORT - OPCODE_MIN] = {"s(ll)", RDB_STEP_TYPE, RDB_ITEM_SLOT_IMPORT},
+    [RDB_OP_SLOT_INFO - OPCODE_MIN] = {"lll", RDB_STEP_TYPE, RDB_ITEM_SLOT_INFO},
+    [RDB_OP_FUNCTION - OPCODE_MIN] = {"s", RDB_STEP_FUNCTION, RDB_ITEM_FUNCTION},
+    [RDB_OP_MODULE_AUX - OPCODE_MIN] = {"lllm", RDB_STEP_MODULE_AUX, RDB_ITEM_MODULE_AUX},
+    [RDB_OP_IDLE - OPCODE_MIN] = {"l", RDB_STEP_TYPE, RDB_ITEM_KEY},
+    [RDB_OP_FREQ - OPCODE_MIN] = {"1", RDB_STEP_TYPE, RDB_ITEM_KEY},
+    [RDB_OP_AUX - OPCODE_MIN] = {"ss", RDB_STEP_AUX, RDB_ITEM_AUX},
+    [RDB_OP_RESIZEDB - OPCODE_MIN] = {"ll", RDB_STEP_LENGTH, RDB_ITEM_RESIZE},
+    [RDB_OP_EXPIRE_MS - OPCODE_MIN] = {"8", RDB_STEP_EXPIRE, RDB_ITEM_KEY},
+    [RDB_OP_EXPIRE_S - OPCODE_MIN] = {"4", RDB_STEP_EXPIRE, RDB_ITEM_KEY},
+    [RDB_OP_SELECTDB - OPCODE_MIN] = {"l", RDB_STEP_LENGTH, RDB_ITEM_DB},
+    [RDB_OP_EOF - OPCODE_MIN] = {"8", RDB_STEP_CHECKSUM, RDB_ITEM_END},
+};
+
 static const char *opcodePattern(const rdbScanner *s, unsigned opcode) {
-    switch (opcode) {
-    case RDB_OP_SLOT_IMPORT: return "s(ll)";
-    case RDB_OP_SLOT_INFO: return "lll";
-    case RDB_OP_FUNCTION: return "s";
-    case RDB_OP_MODULE_AUX: return "lllm";
-    case RDB_OP_IDLE: return "l";
-    case RDB_OP_FREQ: return "1";
-    case RDB_OP_AUX: return "ss";
-    case RDB_OP_RESIZEDB: return "ll";
-    case RDB_OP_EXPIRE_MS: return "8";
-    case RDB_OP_EXPIRE_S: return "4";
-    case RDB_OP_SELECTDB: return "l";
-    case RDB_OP_EOF: return s->version >= RDB_VERSION_CHECKSUM_MIN ? "8" : "";
-    default: return opcode < RDB_TYPES ? rdb_types[opcode].layout : NULL;
-    }
+    if (likely(opcode < RDB_TYPES)) return rdb_types[opcode].layout;
+    if (opcode == RDB_OP_EOF && s->version < RDB_VERSION_CHECKSUM_MIN) return "";
+    return opcode < OPCODE_MIN ? NULL : opcodes[opcode - OPCODE_MIN].layout;
 }
 
 static bool isKey(unsigned opcode) { return opcode < RDB_TYPES; }
@@ -270,17 +279,8 @@ static size_t walkAgain(rdbScanner *s, const rdbPiece *p) {
 
 static rdbStep stepOf(const rdbScanner *s) {
     if (isKey(s->opcode)) return s->item.value ? RDB_STEP_VALUE : RDB_STEP_KEY;
-    switch (s->opcode) {
-    case RDB_OP_EXPIRE_MS:
-    case RDB_OP_EXPIRE_S: return RDB_STEP_EXPIRE;
-    case RDB_OP_SELECTDB:
-    case RDB_OP_RESIZEDB: return RDB_STEP_LENGTH;
-    case RDB_OP_AUX: return RDB_STEP_AUX;
-    case RDB_OP_MODULE_AUX: return RDB_STEP_MODULE_AUX;
-    case RDB_OP_FUNCTION: return RDB_STEP_FUNCTION;
-    case RDB_OP_EOF: return RDB_STEP_CHECKSUM;
-    default: return RDB_STEP_TYPE;
-    }
+    debugAssert(s->opcode >= OPCODE_MIN);
+    return opcodes[s->opcode - OPCODE_MIN].step;
 }
 
 static bool rdbScanFail(rdbScanner *s, const rdbPiece *p, rdbFaultKind kind, uint64_t number) {
@@ -330,19 +330,17 @@ static void addKey(rdbScanner *s, rdbPiece *p) {
     s->next = (rdbItem){.db = key.db, .expire_ms = -1};
 }
 
-/* Reads the numbers of an item that consists of two or three. */
-static void readNumbers(rdbScanner *s, const rdbPiece *p, unsigned skipped) {
+/* Reads the first two numbers of an item that consists of numbers. */
+static void readNumbers(rdbScanner *s, const rdbPiece *p) {
     rdbReader r = {p->bytes + s->item.at, p->bytes + s->item.end};
-    uint64_t numbers[3] = {0};
     bool encoded;
-    for (unsigned i = 0; i < 3 && r.p != r.end; i++)
-        if (!rdbReadLength(&r, &numbers[i], &encoded)) break;
-    s->item.number = numbers[skipped];
-    s->item.number2 = numbers[skipped + 1];
+    uint64_t *numbers[] = {&s->item.number, &s->item.number2};
+    for (size_t i = 0; i < array_len(numbers) && r.p != r.end; i++)
+        if (!rdbReadLength(&r, numbers[i], &encoded)) break;
 }
 
 static bool addDb(rdbScanner *s, rdbPiece *p) {
-    readNumbers(s, p, 0);
+    readNumbers(s, p);
     if (s->item.number > UINT32_MAX) return rdbScanFail(s, p, RDB_FAULT_LENGTH, 0);
     s->item.db = s->next.db = (uint32_t)s->item.number;
     addItem(s, p, RDB_ITEM_DB);
@@ -382,24 +380,15 @@ static bool finishItem(rdbScanner *s, rdbPiece *p, size_t at) {
         s->next.has_freq = true;
         break;
     case RDB_OP_IDLE:
-        readNumbers(s, p, 0);
+        readNumbers(s, p);
         s->next.number = s->item.number;
         s->next.has_idle = true;
         break;
     case RDB_OP_SELECTDB: return addDb(s, p);
+    case RDB_OP_EOF: return addEnd(s, p);
     case RDB_OP_RESIZEDB:
-        readNumbers(s, p, 0);
-        addItem(s, p, RDB_ITEM_RESIZE);
-        break;
-    case RDB_OP_SLOT_INFO:
-        readNumbers(s, p, 0);
-        addItem(s, p, RDB_ITEM_SLOT_INFO);
-        break;
-    case RDB_OP_AUX: addItem(s, p, RDB_ITEM_AUX); break;
-    case RDB_OP_FUNCTION: addItem(s, p, RDB_ITEM_FUNCTION); break;
-    case RDB_OP_MODULE_AUX: addItem(s, p, RDB_ITEM_MODULE_AUX); break;
-    case RDB_OP_SLOT_IMPORT: addItem(s, p, RDB_ITEM_SLOT_IMPORT); break;
-    default: return addEnd(s, p);
+    case RDB_OP_SLOT_INFO: readNumbers(s, p); /* fall through */
+    default: addItem(s, p, opcodes[s->opcode - OPCODE_MIN].item);
     }
     return true;
 }
