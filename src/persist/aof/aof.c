@@ -392,7 +392,7 @@ bool aofStart(bool hide_user_data) {
     return started;
 }
 
-static void aofTell(aofDoneFn **done, const aofJob *job) {
+static void reportResult(aofDoneFn **done, const aofJob *job) {
     aofDoneFn *fn = *done;
     debugAssert(job->ok == (job->error == 0));
     *done = NULL;
@@ -414,7 +414,7 @@ static void switched(const aofJob *job) {
     if (begins && !aof.ending && aof.on_begin) aof.on_begin();
 }
 
-static void tellFirstFailed(int error) {
+static void reportFirstFailed(int error) {
     void (*fn)(int) = aof.first_failed;
     aof.first_failed = NULL;
     if (fn) fn(error);
@@ -427,17 +427,17 @@ static void finished(const aofJob *job) {
     }
     switch (job->type) {
     case AOF_JOB_FIRST:
-        if (!job->ok) tellFirstFailed(job->error);
+        if (!job->ok) reportFirstFailed(job->error);
         break;
     case AOF_JOB_CUT:
         if (job->ok) aof.older_size += job->incr_size;
         if (job != aof.last_cut) break; /* of a rewrite that ended before its cut was done */
         aof.last_cut = NULL;
-        aofTell(&aof.cut_done, job);
+        reportResult(&aof.cut_done, job);
         break;
     case AOF_JOB_SWITCH_BASE:
         if (job->ok) switched(job);
-        aofTell(&aof.switch_done, job);
+        reportResult(&aof.switch_done, job);
         break;
     case AOF_JOB_END:
         if (!job->ok)
@@ -527,7 +527,7 @@ static void takeLeaving(bool wait) {
     if (wait) aofThreadWaitForEnd(aof.leaving);
     bool ended = wait;
     for (aofJob *job; (job = aofThreadFinished(aof.leaving)) != NULL; aofJobFree(job)) {
-        if (job->type == AOF_JOB_SWITCH_BASE) aofTell(&aof.switch_done, job);
+        if (job->type == AOF_JOB_SWITCH_BASE) reportResult(&aof.switch_done, job);
         ended |= job->type == AOF_JOB_END;
     }
     if (!ended) return;
@@ -580,7 +580,7 @@ void aofGiveUpFirst(void) {
 static void lookAtFirst(void) {
     if (!aof.thread || !aof.first) return;
     aofProgress p = aofThreadProgress(aof.thread);
-    if (p.write_error || p.sync_error) tellFirstFailed(p.write_error ? p.write_error : p.sync_error);
+    if (p.write_error || p.sync_error) reportFirstFailed(p.write_error ? p.write_error : p.sync_error);
 }
 
 /* --- the end ---------------------------------------------------------------------------------------------------- */
@@ -623,14 +623,14 @@ static void stopThread(void) {
     releaseAll(end);
 }
 
-static void tellStopping(void) {
+static void callStopHooks(void) {
     for (int i = 0; i < STOP_HOOKS_MAX && aof.on_stop[i]; i++) aof.on_stop[i]();
 }
 
 void aofStop(void) {
     assertMainThread();
     aofCheck();
-    if (aof.thread) tellStopping();
+    if (aof.thread) callStopHooks();
     if (aof.thread) stopThread();
     takeLeaving(true);
     debugAssert(!aof.thread && !aof.leaving);
@@ -671,7 +671,7 @@ aofReloadEnd aofReload(bool hide_user_data) {
     bool turning_on = aofIsTurningOn();
     aofReloadEnd end = AOF_RELOAD_NO_FILES;
     if (turning_on) { /* the base that is being made has the old dataset */
-        tellStopping();
+        callStopHooks();
         aofGiveUpFirst();
         takeLeaving(true);
     }
@@ -707,7 +707,7 @@ static bool applyEnabled(const char **err) {
     if (was_on) {
         aofStop();
     } else {
-        tellStopping();
+        callStopHooks();
         aofGiveUpFirst();
     }
     debugAssert(!aof.thread && !aof.wanted);
@@ -723,7 +723,7 @@ void aofSuspend(void) {
     aof.suspended_size = was_on ? aofFiguresNow().current_size : 0;
     aof.wanted = false;
     aof.suspended = true;
-    tellStopping();
+    callStopHooks();
     if (was_on) stopThread();
     else aofGiveUpFirst();
     debugAssert(!aof.thread);

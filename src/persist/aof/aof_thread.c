@@ -94,7 +94,7 @@ struct aofThread {
     alignas(CACHE_LINE) _Atomic(aofJob *) jobs; /* release: a stack of jobs that the thread has not taken yet */
     _Atomic int policy;
     _Atomic uint64_t no_sync_from;
-    _Atomic bool tell_writes; /* seq_cst, against `written` */
+    _Atomic bool report_writes; /* seq_cst, against `written` */
 
     /* atomic: written by the thread, read by main */
     alignas(CACHE_LINE) _Atomic uint64_t written; /* seq_cst */
@@ -297,7 +297,7 @@ void aofThreadSetNoSyncFrom(aofThread *t, uint64_t from) {
     wakeThread(t);
 }
 
-void aofThreadReportWrites(aofThread *t, bool on) { atomic_store(&t->tell_writes, on); }
+void aofThreadReportWrites(aofThread *t, bool on) { atomic_store(&t->report_writes, on); }
 
 aofProgress aofThreadProgress(const aofThread *t) {
     return (aofProgress){.written = atomic_load(&t->written),
@@ -318,7 +318,7 @@ static bool mayComplain(aofThread *t, uint64_t now_ms) {
 }
 
 /* Wakes main, which checks for errors then. */
-static void tellMain(aofThread *t) { holdPublish(t->synced_seq, atomic_load(&t->synced)); }
+static void notifyMain(aofThread *t) { holdPublish(t->synced_seq, atomic_load(&t->synced)); }
 
 static bool syncsAlways(const aofThread *t) { return atomic_load(&t->policy) == FSYNC_ALWAYS; }
 
@@ -332,7 +332,7 @@ static void wrote(aofThread *t, size_t bytes) {
     atomic_store_explicit(&t->incr_size, (long long)t->size, memory_order_relaxed);
     aofQueueConsume(&t->queue, bytes);
     atomic_store(&t->written, t->queue.consumed);
-    if (atomic_load(&t->tell_writes)) holdPublish(t->written_seq, t->queue.consumed);
+    if (atomic_load(&t->report_writes)) holdPublish(t->written_seq, t->queue.consumed);
 }
 
 /* Call when only `n` of `wanted` bytes were written, or `n` is -1 with errno. Cuts them off, so that the file still
@@ -357,7 +357,7 @@ static void writeFailed(aofThread *t, ssize_t n, size_t wanted, uint64_t now_ms)
     }
     if (!atomic_load_explicit(&t->write_error, memory_order_relaxed) || n < 0) {
         atomic_store(&t->write_error, error);
-        tellMain(t);
+        notifyMain(t);
     }
 }
 
@@ -366,7 +366,7 @@ static void writeWorks(aofThread *t) {
     serverLog(LL_NOTICE, "AOF write error looks solved. The server can write again.");
     t->last_complaint_ms = 0;
     atomic_store(&t->write_error, 0);
-    tellMain(t);
+    notifyMain(t);
 }
 
 /* Writes the bytes before `limit`, in one system call if there are not too many. Returns whether it wrote any. With
@@ -411,7 +411,7 @@ static void syncFailed(aofThread *t, int error) {
     }
     if (mayComplain(t, clockMonotonicMs())) serverLog(LL_WARNING, "Fail to fsync the AOF file: %s", strerror(error));
     atomic_store(&t->sync_error, error);
-    tellMain(t);
+    notifyMain(t);
 }
 
 static void syncWorked(aofThread *t, uint64_t covered) {
@@ -419,7 +419,7 @@ static void syncWorked(aofThread *t, uint64_t covered) {
         serverLog(LL_NOTICE, "AOF fsync works again; what was written before is safe behind the next rewrite.");
         t->last_complaint_ms = 0;
         atomic_store(&t->sync_error, 0);
-        tellMain(t);
+        notifyMain(t);
     }
     if (isBroken(t)) return;
     debugAssert(covered >= atomic_load(&t->synced) && covered <= atomic_load(&t->written));
@@ -748,7 +748,7 @@ static bool jobIfDue(aofThread *t, aofJob *job) {
     t->next_job = job->next;
     doJob(t, job);
     aofThreadPush(&t->finished, job);
-    tellMain(t);
+    notifyMain(t);
     return true;
 }
 

@@ -133,7 +133,7 @@ int checkRdbMain(int argc, char **argv) {
     FILE *out = a.output ? fopen(a.output, "we") : stdout;
     if (!out) return fileFault(a.output, "written");
     bool good = checkRdbCheck(fd, &a, out);
-    bool told = checkRdbFinish(out) && checkRdbFinish(stdout);
-    if (!told) fileFault(a.output ? a.output : "The output", "written");
-    return good && told ? 0 : 1;
+    bool written = checkRdbFinish(out) && checkRdbFinish(stdout);
+    if (!written) fileFault(a.output ? a.output : "The output", "written");
+    return good && written ? 0 : 1;
 }

@@ -58,8 +58,8 @@ bool checkRdbNeedsRelaxed(unsigned version) { return isForeign(version) || versi
 
 /* ---- Lines ---- */
 
-static void sayAt(pass *c, uint64_t offset, const char *format, ...) printf_like(3, 4);
-static void sayAt(pass *c, uint64_t offset, const char *format, ...) {
+static void printAt(pass *c, uint64_t offset, const char *format, ...) printf_like(3, 4);
+static void printAt(pass *c, uint64_t offset, const char *format, ...) {
     FILE *to = c->options->lines;
     if (!to) return;
     checkProgressHide();
@@ -122,7 +122,7 @@ static bool onAux(pass *c, const rdbItem *item) {
     bool good = rdbAuxIsGood(&f);
     sds name = checkRdbText(sdsSlice(f.name)), value = checkRdbText(sdsSlice(f.value));
     if (!strcasecmp(f.name, RDB_AUX_LUA)) found->scripts++;
-    sayAt(c, c->piece->offset + item->end, "AUX FIELD %s = '%s'", name, value);
+    printAt(c, c->piece->offset + item->end, "AUX FIELD %s = '%s'", name, value);
     if (found->aux_count < CHECK_RDB_AUX_MAX) {
         found->aux[found->aux_count][0] = name;
         found->aux[found->aux_count++][1] = value;
@@ -151,7 +151,7 @@ static bool onModuleAux(pass *c, const rdbItem *item) {
     if (!rdbReadCount(&r, &id) || !rdbReadCount(&r, &kind) || kind != MODULE_UNSIGNED || !rdbReadCount(&r, &when))
         return faultAt(c, item, RDB_FAULT_VALUE, RDB_STEP_MODULE_AUX, 0);
     sds name = rdbModuleName(id);
-    sayAt(c, c->piece->offset + (uint64_t)(r.p - c->piece->bytes), "MODULE AUX for: %s", name);
+    printAt(c, c->piece->offset + (uint64_t)(r.p - c->piece->bytes), "MODULE AUX for: %s", name);
     sdsFree(name);
     return true;
 }
@@ -222,7 +222,7 @@ static bool onItem(pass *c, rdbItem *item) {
     case RDB_ITEM_KEY: return onKey(c, item);
     case RDB_ITEM_AUX: return onAux(c, item);
     case RDB_ITEM_DB:
-        sayAt(c, c->piece->offset + item->end, "Selecting DB ID %llu", (unsigned long long)item->number);
+        printAt(c, c->piece->offset + item->end, "Selecting DB ID %llu", (unsigned long long)item->number);
         return true;
     case RDB_ITEM_FUNCTION: return onFunction(c, item);
     case RDB_ITEM_MODULE_AUX: return onModuleAux(c, item);
@@ -236,10 +236,10 @@ static bool onItem(pass *c, rdbItem *item) {
 
 /* ---- The file ---- */
 
-static void sayVersion(pass *c) {
+static void printVersion(pass *c) {
     unsigned version = c->found->version;
-    if (isForeign(version)) sayAt(c, RDB_MAGIC_BYTES, "Foreign RDB version %u detected", version);
-    else if (version > RDB_VERSION) sayAt(c, RDB_MAGIC_BYTES, "Future RDB version %u detected", version);
+    if (isForeign(version)) printAt(c, RDB_MAGIC_BYTES, "Foreign RDB version %u detected", version);
+    else if (version > RDB_VERSION) printAt(c, RDB_MAGIC_BYTES, "Future RDB version %u detected", version);
 }
 
 static void readAll(pass *c, rdbScanner *s) {
@@ -250,7 +250,7 @@ static void readAll(pass *c, rdbScanner *s) {
     while (more && !found->is_good && !found->fault) {
         more = rdbScanNext(s, &piece);
         found->version = rdbScanVersion(s);
-        if (!begun && rdbScanFault(s)->kind != RDB_FAULT_VERSION) sayVersion(c);
+        if (!begun && rdbScanFault(s)->kind != RDB_FAULT_VERSION) printVersion(c);
         begun = true;
         for (size_t i = 0; i < piece.count && !found->fault; i++) {
             if (!onItem(c, &piece.items[i])) break;
@@ -270,7 +270,7 @@ static void readAll(pass *c, rdbScanner *s) {
     rdbPieceFree(&piece);
 }
 
-static void sayFigures(FILE *to, const checkRdbFound *found) {
+static void printFigures(FILE *to, const checkRdbFound *found) {
     fprintf(to, "[info] %llu keys read\n", (unsigned long long)found->keys);
     fprintf(to, "[info] %llu expires\n", (unsigned long long)found->expires);
     fprintf(to, "[info] %llu already expired\n", (unsigned long long)found->expired);
@@ -281,29 +281,29 @@ static void sayFigures(FILE *to, const checkRdbFound *found) {
     if (found->scripts) fprintf(to, "[info] %llu lua scripts read\n", (unsigned long long)found->scripts);
 }
 
-static void sayGood(pass *c) {
+static void printGood(pass *c) {
     const checkRdbFound *found = c->found;
-    if (found->has_checksum) sayAt(c, found->offset, "Checksum OK");
+    if (found->has_checksum) printAt(c, found->offset, "Checksum OK");
     else if (found->version >= RDB_VERSION_CHECKSUM_MIN)
-        sayAt(c, found->offset, "RDB file was saved with checksum disabled: no check performed.");
-    sayAt(c, found->offset, "Check RDB returned error code 0 (0 means success)");
-    sayAt(c, found->offset, "\\o/ RDB looks OK%s",
-          checkRdbNeedsRelaxed(found->version) ? ", but loading requires config 'rdb-version-check relaxed'"
-                                               : "! \\o/");
-    if (c->options->lines) sayFigures(c->options->lines, found);
+        printAt(c, found->offset, "RDB file was saved with checksum disabled: no check performed.");
+    printAt(c, found->offset, "Check RDB returned error code 0 (0 means success)");
+    printAt(c, found->offset, "\\o/ RDB looks OK%s",
+            checkRdbNeedsRelaxed(found->version) ? ", but loading requires config 'rdb-version-check relaxed'"
+                                                 : "! \\o/");
+    if (c->options->lines) printFigures(c->options->lines, found);
 }
 
-static void sayBad(pass *c) {
+static void printBad(pass *c) {
     const checkRdbFound *found = c->found;
     FILE *to = c->options->lines;
     if (!to) return;
     fputs("--- RDB ERROR DETECTED ---\n", to);
-    sayAt(c, found->offset, "%s", found->fault);
+    printAt(c, found->offset, "%s", found->fault);
     fprintf(to, "[additional info] While doing: %s\n", checkRdbStepName(found->step));
     if (found->fault_key) fprintf(to, "[additional info] Reading key '%s'\n", found->fault_key);
     if (found->fault_type >= 0)
         fprintf(to, "[additional info] Reading type %d (%s)\n", found->fault_type, checkRdbTypeName(found->fault_type));
-    sayFigures(to, found);
+    printFigures(to, found);
 }
 
 void checkRdbPrintEnd(FILE *lines, const checkRdbFound *found) {
@@ -316,13 +316,13 @@ void checkRdbPass(int fd, const char *path, const checkRdbPassOptions *options, 
     static const rdbScanOptions scan = {.relaxed = true, .checksum = true};
     *out = (checkRdbFound){.fault_type = -1};
     pass c = {.options = options, .found = out, .now_ms = clockWallMs()};
-    sayAt(&c, 0, "Checking RDB file %s", path);
+    printAt(&c, 0, "Checking RDB file %s", path);
     rdbScanner *s = rdbScanCreate(fd, &scan);
     readAll(&c, s);
     out->has_checksum = out->is_good && !rdbScanWithoutChecksum(s);
     rdbScanFree(s);
-    if (out->is_good) sayGood(&c);
-    else sayBad(&c);
+    if (out->is_good) printGood(&c);
+    else printBad(&c);
 }
 
 void checkRdbFoundFree(checkRdbFound *f) {

@@ -66,7 +66,7 @@ bool diskGateIsShut(void) {
     return gate.aof_error || snapshotsMatter();
 }
 
-static void sayWhy(char *error, size_t size) {
+static void formatError(char *error, size_t size) {
     debugAssert(snapshotsMatter() || gate.aof_error);
     if (!snapshotsMatter()) {
         snprintf(error, size, "-MISCONF Errors writing to the AOF file: %s", strerror(gate.aof_error));
@@ -86,7 +86,7 @@ gateResult diskGate(client *c) {
     if (!diskGateIsShut()) return GATE_PASSED;
     bool asks = c->cmd == gate.ping && !scriptContextIsClient(c);
     if (!asks && !(commandFlagsNow(c) & CMD_WRITE)) return GATE_PASSED;
-    sayWhy(error, sizeof(error));
+    formatError(error, sizeof(error));
     transactionRefuse(c, error);
     return GATE_REFUSED;
 }

@@ -143,8 +143,8 @@ static void delay(const saving *s) {
 static void keyIsWritten(saving *s) {
     s->keys++;
     if (unlikely(s->delayed)) delay(s);
-    bool tell = s->options->progress && (s->delayed || s->keys % PROGRESS_EACH == 0);
-    if (unlikely(tell)) s->options->progress(s->options->progress_arg, s->keys);
+    bool report = s->options->progress && (s->delayed || s->keys % PROGRESS_EACH == 0);
+    if (unlikely(report)) s->options->progress(s->options->progress_arg, s->keys);
 }
 
 typedef struct keyBatch {

@@ -359,33 +359,33 @@ TEST(rdb_save_writes_use_as_the_policy_means_it) {
     }
 }
 
-static size_t told, told_last;
-static void hear(void *arg, size_t keys) {
-    CHECK(arg == &told && keys >= told_last);
-    told++;
-    told_last = keys;
+static size_t reports, last_reported;
+static void onProgress(void *arg, size_t keys) {
+    CHECK(arg == &reports && keys >= last_reported);
+    reports++;
+    last_reported = keys;
 }
 
-TEST(rdb_save_tells_progress) {
+TEST(rdb_save_reports_progress) {
     rdbSaveOptions options = plain();
-    options.progress = hear;
-    options.progress_arg = &told;
+    options.progress = onProgress;
+    options.progress_arg = &reports;
     setUp();
     for (long i = 0; i < 10000; i++) put(0, stringOf(textN("key", i), "value", 5));
-    told = told_last = 0;
+    reports = last_reported = 0;
     CHECK(rdbSaveFile("dump.rdb", &options));
-    CHECK(told >= 10 && told < 20);
-    CHECK_EQ_INT(told_last, 10000);
+    CHECK(reports >= 10 && reports < 20);
+    CHECK_EQ_INT(last_reported, 10000);
     setUp();
     for (long i = 0; i < 20; i++) put(0, stringOf(textN("key", i), "value", 5));
-    told = told_last = 0;
+    reports = last_reported = 0;
     persist_settings.rdb_key_save_delay = 1000;
     uint64_t began_us = clockMonotonicUs();
     CHECK(rdbSaveFile("dump.rdb", &options));
     CHECK(clockMonotonicUs() - began_us >= 20000);
-    CHECK_EQ_INT(told, 21);
+    CHECK_EQ_INT(reports, 21);
     persist_settings.rdb_key_save_delay = -10;
-    told_last = 0;
+    last_reported = 0;
     CHECK(rdbSaveFile("dump.rdb", &options));
 }
 

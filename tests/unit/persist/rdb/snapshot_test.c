@@ -75,7 +75,7 @@ static void failAt(int64_t s) {
 }
 
 /* Returns all log lines about it: "SECONDS since the last, SECONDS since the last try;" */
-static const char *told(void) {
+static const char *loggedReminders(void) {
     static char text[1 << 14], out[512];
     int fd = open(LOG, O_RDONLY);
     ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
@@ -91,21 +91,21 @@ static const char *told(void) {
     return out;
 }
 
-TEST(failing_snapshots_are_told_of_every_ten_minutes) {
+TEST(failing_snapshots_are_logged_every_ten_minutes) {
     setUp();
     tickAt(1);
     failAt(10);
     tickAt(11);
     tickAt(609);
-    CHECK_EQ_STR(told(), "");
+    CHECK_EQ_STR(loggedReminders(), "");
     tickAt(610);
-    CHECK_EQ_STR(told(), "610, 600; ");
+    CHECK_EQ_STR(loggedReminders(), "610, 600; ");
     tickAt(611);
     failAt(1000);
     tickAt(1209);
-    CHECK_EQ_STR(told(), "610, 600; ");
+    CHECK_EQ_STR(loggedReminders(), "610, 600; ");
     tickAt(1210);
-    CHECK_EQ_STR(told(), "610, 600; 1210, 210; ");
+    CHECK_EQ_STR(loggedReminders(), "610, 600; 1210, 210; ");
     tearDown();
 }
 
@@ -117,13 +117,13 @@ TEST(a_snapshot_that_is_made_ends_the_reminders) {
     CHECK(snapshotWriteNow());
     CHECK(snapshotFiguresNow().last_ok);
     tickAt(5000);
-    CHECK_EQ_STR(told(), "");
+    CHECK_EQ_STR(loggedReminders(), "");
     CHECK(unlink(FOLDER) == 0 && mkdir(FOLDER, 0700) == 0);
     failAt(6000);
     tickAt(6599);
-    CHECK_EQ_STR(told(), "");
+    CHECK_EQ_STR(loggedReminders(), "");
     tickAt(6600);
-    CHECK_EQ_STR(told(), "6580, 600; ");
+    CHECK_EQ_STR(loggedReminders(), "6580, 600; ");
     CHECK(rmdir(FOLDER) == 0 && snapshotWriteNow());
     tearDown();
 }
