@@ -108,9 +108,9 @@ static struct {
     bool ending;                           /* the thread takes no more jobs */
     long long delayed_sync;
     lateness late;
-    uint64_t command_ns;     /* engine_stats.command_ns at the last flush */
-    uint64_t written_wanted; /* offset that replies or `room` wait for to be written */
-    bool hears_of_writes;
+    uint64_t command_ns;      /* engine_stats.command_ns at the last flush */
+    uint64_t written_awaited; /* offset that replies or `room` wait for to be written */
+    bool writes_reported;
     holdWaiter room; /* waits until the queue is short again */
     ageMark marks[MARKS_MAX];
     unsigned first_mark, marks_count;
@@ -133,7 +133,7 @@ static void aofCheck(void) {
     const aofQueue *s = aof.queue;
     debugAssert(s->whole <= s->appended && (aof.inside || s->whole == s->appended));
     debugAssert(aof.dbid >= -1 && aof.dbid < dbCount());
-    debugAssert(aof.written_wanted <= s->appended || aof.written_wanted <= aof.begin);
+    debugAssert(aof.written_awaited <= s->appended || aof.written_awaited <= aof.begin);
     unused(s);
 }
 
@@ -202,18 +202,18 @@ static void aofMark(uint64_t before, uint64_t now_ms) {
 }
 
 /* Makes the thread report each write, but only while something waits for one. */
-static void hearOfWrites(const aofProgress *p) {
-    bool waited = aof.written_wanted > p->written;
-    if (likely(waited == aof.hears_of_writes)) return;
-    aof.hears_of_writes = waited;
+static void updateWriteReports(const aofProgress *p) {
+    bool waited = aof.written_awaited > p->written;
+    if (likely(waited == aof.writes_reported)) return;
+    aof.writes_reported = waited;
     aofThreadReportWrites(aof.thread, waited);
     /* The thread may have written them before it knew that it has to report writes. */
     if (waited) holdReached(aof.written_seq, aofThreadProgress(aof.thread).written);
 }
 
-static void wantWritten(const aofProgress *p, uint64_t offset) {
-    if (aof.written_wanted < offset) aof.written_wanted = offset;
-    hearOfWrites(p);
+static void awaitWritten(const aofProgress *p, uint64_t offset) {
+    if (aof.written_awaited < offset) aof.written_awaited = offset;
+    updateWriteReports(p);
 }
 
 static void endPause(void) {
@@ -232,11 +232,11 @@ static void pauseIfFull(const aofProgress *p) {
     pauseClients(PAUSE_FOR_DISK, PAUSE_WRITES, PAUSE_WITHOUT_END);
     uint64_t offset = aof.queue->appended - QUEUE_LOW;
     holdWait(&aof.room, aof.written_seq, offset, thereIsRoom);
-    wantWritten(p, offset);
+    awaitWritten(p, offset);
 }
 
 /* Records a new error of the thread, or that it has none any more. */
-static void lookForErrors(const aofProgress *p) {
+static void checkErrors(const aofProgress *p) {
     if (unlikely(aof.first)) return; /* aofTick() handles errors then */
     int error = p->write_error ? p->write_error : p->sync_error;
     if (likely(error == aof.error)) return;
@@ -261,7 +261,7 @@ static bool commandsWereSlow(void) {
 
 /* Returns whether replies must wait because a write or a sync is late. They do not wait for a disk that has failed,
  * because writes are refused then. */
-static lateness lookHowLate(const aofProgress *p, bool by_sync, bool slow, uint64_t now_ms) {
+static lateness latenessOf(const aofProgress *p, bool by_sync, bool slow, uint64_t now_ms) {
     if (p->write_error || p->sync_error) return ON_TIME;
     if (unlikely(slow) && p->written < aof.queue->whole) return WRITE_LATE;
     dropMarks(by_sync ? p->synced : p->written);
@@ -291,8 +291,8 @@ bool aofBeforeReplies(holdSequence *seq, uint64_t *offset) {
         aofThreadPublish(aof.thread);
     }
     aofProgress p = aofThreadProgress(aof.thread);
-    lookForErrors(&p);
-    hearOfWrites(&p);
+    checkErrors(&p);
+    updateWriteReports(&p);
     pauseIfFull(&p);
     bool by_sync = persist_settings.appendfsync != FSYNC_NO && !held_back && !p.sync_broken;
     uint64_t safe = by_sync ? p.synced : p.written;
@@ -301,11 +301,11 @@ bool aofBeforeReplies(holdSequence *seq, uint64_t *offset) {
         return false;
     }
     setLate(always ? (by_sync ? ON_TIME : WRITE_LATE)
-                   : lookHowLate(&p, by_sync, slow, now_ms ? now_ms : clockMonotonicMs()));
+                   : latenessOf(&p, by_sync, slow, now_ms ? now_ms : clockMonotonicMs()));
     if (!always && aof.late == ON_TIME) return false;
     *seq = aof.late == WRITE_LATE ? aof.written_seq : aof.synced_seq;
     *offset = aof.queue->whole;
-    if (aof.late == WRITE_LATE) wantWritten(&p, *offset);
+    if (aof.late == WRITE_LATE) awaitWritten(&p, *offset);
     debugAssert(*offset > safe && *offset <= atomic_load_explicit(&aof.queue->published, memory_order_relaxed));
     aofCheck();
     return true;
@@ -345,7 +345,7 @@ static void beginQueue(void) {
     debugAssert(!aof.room.reached && !aof.error);
     aof.dbid = -1;
     aof.stamped_s = 0;
-    aof.inside = aof.hears_of_writes = false;
+    aof.inside = aof.writes_reported = false;
     aof.late = ON_TIME;
     aof.marks_count = 0;
     propagateAddSink(&sink);
@@ -577,7 +577,7 @@ void aofGiveUpFirst(void) {
 }
 
 /* Abandons the attempt on an error of the disk: while there is no log clients are not affected by it. */
-static void lookAtFirst(void) {
+static void checkFirst(void) {
     if (!aof.thread || !aof.first) return;
     aofProgress p = aofThreadProgress(aof.thread);
     if (p.write_error || p.sync_error) reportFirstFailed(p.write_error ? p.write_error : p.sync_error);
@@ -783,7 +783,7 @@ void aofTick(void) {
     aofCheck();
     takeLeaving(false);
     takeFinished();
-    lookAtFirst();
+    checkFirst();
     aofCheck();
     if (!aof.queue) return;
     aofQueueTrim(aof.queue);

@@ -38,7 +38,7 @@ struct aofScanner {
     uint64_t offset;         /* of the window in the file */
     uint64_t size;
     uint64_t unit, good;
-    uint64_t looked; /* start of the line, argument or annotation that was read last */
+    uint64_t last_read; /* start of the line, argument or annotation that was read last */
     uint64_t lines;
     bool in_multi;
     int failed; /* errno of a read */
@@ -86,13 +86,13 @@ static void slide(aofScanner *s) {
 }
 
 /* Returns the next bytes: `n`, or as many as there are. */
-static slice aofScanLook(aofScanner *s, size_t n) {
+static slice aofScanPeek(aofScanner *s, size_t n) {
     if (s->have - s->at < n && s->offset + s->have < s->size) slide(s);
     size_t there = s->have - s->at;
     return sliceOf(s->bytes + s->at, there < n ? there : n);
 }
 
-static void stepOver(aofScanner *s, uint64_t n) {
+static void skipBytes(aofScanner *s, uint64_t n) {
     if (n <= s->have - s->at) {
         s->at += n;
         return;
@@ -107,7 +107,7 @@ static void stepOver(aofScanner *s, uint64_t n) {
 static bool printf_like(2, 3) fail(aofScanner *s, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
-    s->fault = sdsCatPrintf(sdsEmpty(), "0x%16" PRIx64 ": ", s->looked);
+    s->fault = sdsCatPrintf(sdsEmpty(), "0x%16" PRIx64 ": ", s->last_read);
     s->fault = sdsCatVprintf(s->fault, fmt, ap);
     va_end(ap);
     return false;
@@ -147,9 +147,9 @@ static bool failNumber(aofScanner *s, slice in) {
 /* --- items ----------------------------------------------------------------------------------------------- */
 
 static bool takeNumber(aofScanner *s, char mark, uint64_t least, uint64_t most, uint64_t *number) {
-    slice in = aofScanLook(s, LINE_SHOWN);
+    slice in = aofScanPeek(s, LINE_SHOWN);
     size_t at = 0;
-    s->looked = place(s);
+    s->last_read = place(s);
     if (in.len == 0) return false;
     if (in.ptr[0] != mark)
         return fail(s,
@@ -167,16 +167,16 @@ static bool takeNumber(aofScanner *s, char mark, uint64_t least, uint64_t most, 
  * NULL. */
 static bool takeArgument(aofScanner *s, uint64_t len, slice *word, char *keep) {
     uint64_t left = s->size - place(s);
-    s->looked = place(s);
+    s->last_read = place(s);
     if (left < len + 2) return fail(s, "Expected to read %" PRIu64 " bytes, got %" PRIu64 " bytes", len + 2, left);
     if (len > AOF_BULK_MAX) return failRange(s, '$', (long long)len);
     if (word) {
-        slice first = aofScanLook(s, len < AOF_SCAN_WORD ? len : AOF_SCAN_WORD);
+        slice first = aofScanPeek(s, len < AOF_SCAN_WORD ? len : AOF_SCAN_WORD);
         memcpy(keep, first.ptr, first.len);
         *word = sliceOf(keep, first.len);
     }
-    stepOver(s, len);
-    slice end = aofScanLook(s, 2);
+    skipBytes(s, len);
+    slice end = aofScanPeek(s, 2);
     if (end.len < 2 || memcmp(end.ptr, "\r\n", 2) != 0) return failNewline(s, end);
     s->at += 2;
     s->lines++;
@@ -207,8 +207,8 @@ static bool takeCommand(aofScanner *s, aofScanItem *item) {
 
 static bool takeAnnotation(aofScanner *s, aofScanItem *item) {
     aofItem line = {.bytes = 0};
-    slice in = aofScanLook(s, AOF_ANNOTATION_MAX);
-    s->looked = place(s);
+    slice in = aofScanPeek(s, AOF_ANNOTATION_MAX);
+    s->last_read = place(s);
     switch (aofParse(&line, in)) {
     case AOF_ANNOTATION: break;
     case AOF_MORE: return fail(s, "Reached EOF before the end of an annotation");
@@ -226,7 +226,7 @@ static bool aofScanTakeItem(aofScanner *s, aofScanItem *item, char first) {
 }
 
 aofScanKind aofScanNext(aofScanner *s, aofScanItem *item) {
-    slice next = aofScanLook(s, 1);
+    slice next = aofScanPeek(s, 1);
     char first = next.len ? next.ptr[0] : '\0';
     *item = (aofScanItem){.at = place(s), .unit = s->in_multi ? s->unit : place(s)};
     bool taken = next.len > 0 && aofScanTakeItem(s, item, first);

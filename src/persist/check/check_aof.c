@@ -158,7 +158,7 @@ static void noteCommand(fileScan *scan, const checkedFile *f, const aofScanItem 
 }
 
 /* Checks an annotation for a timestamp. Returns false if the scan ends here. */
-static bool lookAtTime(fileScan *scan, const aofScanItem *item) {
+static bool checkTimestamp(fileScan *scan, const aofScanItem *item) {
     int64_t seconds;
     bool good;
     if (!options.to_timestamp || !aofTimestamp(item->text, &seconds, &good)) return true;
@@ -173,7 +173,7 @@ static aofScanKind scanItems(fileScan *scan, const checkedFile *f) {
     for (;;) {
         aofScanKind kind = aofScanNext(scan->scanner, &item);
         if (kind != AOF_SCAN_COMMAND && kind != AOF_SCAN_ANNOTATION) return kind;
-        if (kind == AOF_SCAN_ANNOTATION && !lookAtTime(scan, &item)) return kind;
+        if (kind == AOF_SCAN_ANNOTATION && !checkTimestamp(scan, &item)) return kind;
         if (kind == AOF_SCAN_COMMAND) noteCommand(scan, f, &item);
         if (counted.stats && kind == AOF_SCAN_COMMAND) aofStatsCommand(counted.stats, &item);
         if (counted.stats && kind == AOF_SCAN_ANNOTATION) aofStatsAnnotation(counted.stats, &item);

@@ -54,7 +54,7 @@ static_assert(CHILD_OUTPUT_FD > REPORT_FD, "forkedSettle() closes all behind the
 
 /* A message of the pipe. It is smaller than PIPE_BUF, so a read never gets only a part of it. */
 typedef struct childReport {
-    uint64_t keys_done, cow_bytes, cow_looks;
+    uint64_t keys_done, cow_bytes, cow_samples;
 } childReport;
 static_assert(sizeof(childReport) <= 512, "POSIX promises that so much goes through a pipe as a whole");
 
@@ -66,7 +66,7 @@ static struct {
     pid_t pid; /* 0: none */
     int fd;    /* owns: read end of the pipe; -1 after its other end was closed */
     childFigures figures;
-    uint64_t cow_looks, cow_seen_us;
+    uint64_t cow_samples, cow_measured_us;
     long long forks;
     uint64_t fork_us;
 } child = {.fd = -1};
@@ -100,12 +100,12 @@ static uint64_t sumPrivateDirty(int fd) {
 }
 
 /* Measures the bytes that belong to this process alone: pages that it or its parent has written to since the fork. */
-static void lookAtPages(uint64_t now_us) {
+static void measurePages(uint64_t now_us) {
     int fd = open("/proc/self/smaps_rollup", O_RDONLY | O_CLOEXEC);
     if (fd < 0) fd = open("/proc/self/smaps", O_RDONLY | O_CLOEXEC);
     if (fd >= 0) {
         self.report.cow_bytes = sumPrivateDirty(fd);
-        self.report.cow_looks++;
+        self.report.cow_samples++;
         close(fd);
     }
     uint64_t took_us = clockMonotonicUs() - now_us;
@@ -128,7 +128,7 @@ void childProgress(void *unused_arg, size_t keys) {
     self.report.keys_done = keys;
     uint64_t now_us = clockMonotonicUs();
     if (likely(now_us < self.next_report_us)) return;
-    if (now_us >= self.next_cow_us) lookAtPages(now_us);
+    if (now_us >= self.next_cow_us) measurePages(now_us);
     sendReport();
     self.next_report_us = clockMonotonicUs() + REPORT_EVERY_US;
 }
@@ -147,7 +147,7 @@ static void settleIn(pid_t parent, int fd) {
 noreturn_fn static void beChild(pid_t parent, int fd) {
     settleIn(parent, fd);
     bool ok = child.job.work(child.job.arg);
-    lookAtPages(clockMonotonicUs());
+    measurePages(clockMonotonicUs());
     sendReport();
     _exit(ok ? 0 : 1);
 }
@@ -187,9 +187,9 @@ static void takeReport(const childReport *r) {
     f->keys_done = (size_t)r->keys_done;
     f->cow_bytes = (size_t)r->cow_bytes;
     if (f->cow_peak_bytes < f->cow_bytes) f->cow_peak_bytes = f->cow_bytes;
-    if (r->cow_looks == child.cow_looks) return;
-    child.cow_looks = r->cow_looks;
-    child.cow_seen_us = clockMonotonicUs();
+    if (r->cow_samples == child.cow_samples) return;
+    child.cow_samples = r->cow_samples;
+    child.cow_measured_us = clockMonotonicUs();
 }
 
 /* Reads all reports that have arrived. Returns false if no more will follow. */
@@ -288,7 +288,7 @@ bool childStart(const childJob *job) {
     if (aeCreateFileEvent(child.loop, fds[0], AE_READABLE, onReport, NULL) == C_ERR) goto failed;
     child.job = *job;
     child.figures = (childFigures){.keys_total = countKeys()};
-    child.cow_looks = 0;
+    child.cow_samples = 0;
     uint64_t begin_us = clockMonotonicUs();
     pid_t pid = forkQuietly();
     if (pid == 0) beChild(parent, fds[1]);
@@ -306,7 +306,7 @@ bool childStart(const childJob *job) {
     child.pid = pid;
     child.forks++;
     child.fork_us = fork_us;
-    child.cow_seen_us = clockMonotonicUs();
+    child.cow_measured_us = clockMonotonicUs();
     latencyNoteFork(zmallocUsed(), child.fork_us);
     latencyAddSampleIfNeeded("fork", (long long)(child.fork_us / 1000));
     shared(true);
@@ -347,7 +347,7 @@ void childTick(void) {
 
 childFigures childFiguresNow(void) {
     childFigures f = child.figures;
-    if (child.pid) f.cow_age_s = (clockMonotonicUs() - child.cow_seen_us) / 1000000;
+    if (child.pid) f.cow_age_s = (clockMonotonicUs() - child.cow_measured_us) / 1000000;
     return f;
 }
 

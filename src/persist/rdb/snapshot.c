@@ -163,16 +163,16 @@ static void endedWell(const childEnd *how) {
     setOk(true);
 }
 
-static ino_t fileNow(void) {
+static ino_t currentInode(void) {
     struct stat st;
     return stat(persist_settings.dbfilename, &st) == 0 ? st.st_ino : 0;
 }
 
 /* A child that was killed may have renamed its file just before, over the one that FLUSHALL wrote. Then another
  * snapshot is scheduled. */
-static void lookWhoWasLast(void) {
+static void checkEmptiedFile(void) {
     if (!snapshot.emptied) return;
-    if (fileNow() != snapshot.emptied) snapshot.scheduled = true;
+    if (currentInode() != snapshot.emptied) snapshot.scheduled = true;
     snapshot.emptied = 0;
 }
 
@@ -191,7 +191,7 @@ static void childEnded(void *arg, const childEnd *how) {
     unused(arg);
     debugAssert(snapshot.child_pid == how->pid && snapshot.file && childRunning() == CHILD_NONE);
     snapshot.child_pid = 0;
-    lookWhoWasLast();
+    checkEmptiedFile();
     snapshot.last_took_s = nowS() - snapshot.began_s;
     if (how->ok) endedWell(how);
     else endedBadly(how);
@@ -254,7 +254,7 @@ void snapshotAllFlushed(void) {
     assertMainRole();
     if (forkedIsCopy()) return;                   /* the file is the parent's, whose dataset was not flushed */
     if (childRunning() == CHILD_RDB) childKill(); /* even if it is for replicas and does not write this file */
-    if (snapshotHasSavePoints() && snapshotWriteNow() && snapshot.child_pid) snapshot.emptied = fileNow();
+    if (snapshotHasSavePoints() && snapshotWriteNow() && snapshot.child_pid) snapshot.emptied = currentInode();
     snapshotCheck();
 }
 
