@@ -184,7 +184,7 @@ static void dropMarks(uint64_t safe) {
 }
 
 /* Returns an upper bound of the age of the oldest complete unit after offset `safe`; 0 if there is none. */
-static uint64_t ageBehind(uint64_t safe, uint64_t now_ms) {
+static uint64_t ageAfter(uint64_t safe, uint64_t now_ms) {
     unsigned i = aof.marks_count;
     if (aof.queue->whole <= safe || i == 0) return 0;
     while (i > 1 && markAt(i - 1)->offset > safe) i--;
@@ -265,8 +265,8 @@ static lateness latenessOf(const aofProgress *p, bool by_sync, bool slow, uint64
     if (p->write_error || p->sync_error) return ON_TIME;
     if (unlikely(slow) && p->written < aof.queue->whole) return WRITE_LATE;
     dropMarks(by_sync ? p->synced : p->written);
-    if (by_sync && ageBehind(p->synced, now_ms) > LAG_MS) return SYNC_LATE;
-    return ageBehind(p->written, now_ms) > (p->syncing ? LAG_MS : WRITE_LAG_MS) ? WRITE_LATE : ON_TIME;
+    if (by_sync && ageAfter(p->synced, now_ms) > LAG_MS) return SYNC_LATE;
+    return ageAfter(p->written, now_ms) > (p->syncing ? LAG_MS : WRITE_LAG_MS) ? WRITE_LATE : ON_TIME;
 }
 
 static void setLate(lateness late) {

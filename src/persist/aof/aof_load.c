@@ -38,7 +38,7 @@ static struct {
     client *c; /* owns; NULL while nothing is loaded */
     const serverCommand *multi, *exec;
     bool in_multi, hide_user_data;
-    uint64_t behind; /* bytes of the files that were loaded before this one */
+    uint64_t bytes_before; /* bytes of the files that were loaded before this one */
 } load;
 
 /* --- executing ------------------------------------------------------------------------------------------- */
@@ -85,7 +85,7 @@ static void executeBatch(const aofBatch *b) {
         p = executeSome(p, size, &now);
         loadingServe();
     }
-    loadingProgress(load.behind + (uint64_t)b->end);
+    loadingProgress(load.bytes_before + (uint64_t)b->end);
 }
 
 /* --- a file ---------------------------------------------------------------------------------------------- */
@@ -179,7 +179,8 @@ static bool isSnapshot(int fd) {
 
 /* Loads the snapshot at the start of the file. Returns the offset of its end, or -1 after logging why. */
 static off_t loadSnapshot(const fileToLoad *f) {
-    const rdbLoadOptions options = {.keep_expired = true, .hide_user_data = load.hide_user_data, .behind = load.behind};
+    const rdbLoadOptions options = {
+        .keep_expired = true, .hide_user_data = load.hide_user_data, .bytes_before = load.bytes_before};
     rdbLoadResult r = rdbLoadFile(f->path, &options);
     off_t end = r.end == RDB_LOAD_DONE ? (off_t)r.end_offset : -1;
     rdbLoadResultFree(&r);
@@ -220,10 +221,10 @@ static size_t filesToLoad(const aofManifest *m, const char *folder, fileToLoad *
     size_t n = 0;
     for (size_t i = 0; i < m->count; i++)
         if (m->files[i].type != AOF_FILE_HISTORY && !openFile(&files[n++], folder, m->files[i].name)) break;
-    off_t behind = 0;
+    off_t after = 0;
     for (size_t i = n; i-- > 0;) {
-        files[i].last = behind == 0;
-        behind += files[i].size;
+        files[i].last = after == 0;
+        after += files[i].size;
     }
     return n;
 }
@@ -240,7 +241,7 @@ static bool loadAll(const aofManifest *m, fileToLoad *files, size_t n, aofLoaded
                   (double)(clockMonotonicUs() - began) / 1e6);
         *(base ? &loaded->base_size : &loaded->incrs_size) += f->size;
         loaded->last_size = f->size;
-        load.behind += (uint64_t)f->size;
+        load.bytes_before += (uint64_t)f->size;
     }
     serverLog(LL_NOTICE, "DB loaded from append only file: %.3f seconds",
               (double)(clockMonotonicUs() - all_began) / 1e6);
@@ -249,7 +250,7 @@ static bool loadAll(const aofManifest *m, fileToLoad *files, size_t n, aofLoaded
 
 static void aofLoadBegin(uint64_t bytes, bool hide_user_data) {
     loadingBegin(bytes, false);
-    load.behind = 0;
+    load.bytes_before = 0;
     load.hide_user_data = hide_user_data;
     load.c = clientCreate(NULL, -1, "", "", false);
     load.c->authenticated = true;

@@ -49,7 +49,7 @@ static struct {
 
 static struct {
     aofStats *stats; /* owns; NULL without --stats */
-    uint64_t lines, behind;
+    uint64_t lines, bytes_before;
 } counted;
 
 typedef struct checkedFile {
@@ -177,7 +177,7 @@ static aofScanKind scanItems(fileScan *scan, const checkedFile *f) {
         if (kind == AOF_SCAN_COMMAND) noteCommand(scan, f, &item);
         if (counted.stats && kind == AOF_SCAN_COMMAND) aofStatsCommand(counted.stats, &item);
         if (counted.stats && kind == AOF_SCAN_ANNOTATION) aofStatsAnnotation(counted.stats, &item);
-        checkProgressAt(counted.behind + item.at + item.bytes);
+        checkProgressAt(counted.bytes_before + item.at + item.bytes);
     }
 }
 
@@ -229,7 +229,7 @@ static bool isSnapshot(int fd, off_t size) {
 
 /* Checks the snapshot at the start of the file. Returns the offset of its end, or 0 after printing what is wrong. */
 static uint64_t checkSnapshot(const checkedFile *f) {
-    const checkRdbPassOptions pass = {.lines = stdout, .behind = counted.behind};
+    const checkRdbPassOptions pass = {.lines = stdout, .bytes_before = counted.bytes_before};
     checkRdbFound found = {.is_good = false};
     if (lseek(f->fd, 0, SEEK_SET) == 0) checkRdbPass(f->fd, f->path, &pass, &found);
     uint64_t end = found.is_good ? found.offset : 0;
@@ -269,7 +269,7 @@ static bool checkFile(checkedFile *f) {
     if (!openFile(f)) return false;
     checkVerdict verdict = checkContent(f);
     close(f->fd);
-    counted.behind += (uint64_t)f->st.st_size;
+    counted.bytes_before += (uint64_t)f->st.st_size;
     if (verdict == CHECK_EMPTY) printf("%s %s is empty\n", f->kind, f->name);
     if (verdict == CHECK_GOOD) printf("%s %s is valid\n", f->kind, f->name);
     if (verdict == CHECK_CUT && options.to_timestamp)

@@ -257,7 +257,7 @@ static void readAll(pass *c, rdbScanner *s) {
         }
         if (!found->fault) {
             found->offset = rdbScanOffset(s);
-            checkProgressAt(c->options->behind + found->offset);
+            checkProgressAt(c->options->bytes_before + found->offset);
         }
     }
     if (!found->fault && !found->is_good) {

@@ -17,7 +17,7 @@
 
 typedef struct checkRdbPassOptions {
     FILE *lines;              /* borrowed: output about what is found while reading; NULL: none */
-    uint64_t behind;          /* bytes of other files that were read before, for the bar (check_progress.h) */
+    uint64_t bytes_before;    /* bytes of other files that were read before, for the bar (check_progress.h) */
     checkRdbStats *stats;     /* borrowed, or NULL */
     checkRdbBiggest *biggest; /* borrowed, or NULL; only with `stats`, which counts elements */
 } checkRdbPassOptions;

@@ -246,7 +246,7 @@ static bool insertBatch(loader *l, rdbBatch *b) {
 /* ---- The file ----------------------------------------------------------------------------------------------- */
 
 static void rdbLoadProgress(loader *l, uint64_t offset) {
-    loadingProgress(l->options->behind + offset);
+    loadingProgress(l->options->bytes_before + offset);
     loadingSetKeys(l->result->keys_loaded, l->result->keys_expired);
     if (offset - l->served_bytes < (uint64_t)persist_settings.loading_process_events_interval_bytes) return;
     l->served_bytes = offset;

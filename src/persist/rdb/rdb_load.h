@@ -19,13 +19,13 @@ typedef enum {
 } rdbLoadEnd;
 
 typedef struct rdbLoadOptions {
-    bool keep_expired;   /* keep expired keys: a log or a replication stream follows and deletes them */
-    bool merge;          /* a key that already exists is replaced; otherwise it is a fault */
-    bool hide_user_data; /* log no names of keys */
-    bool unchecked;      /* ignore the checksum, whatever rdbchecksum says */
-    bool beside;         /* into the second set of databases (dbShadow()), which the caller creates and ends */
-    void (*begin)(void); /* called once magic and version are accepted, before the first key; or NULL */
-    uint64_t behind;     /* bytes of other files that were loaded before, for the progress */
+    bool keep_expired;     /* keep expired keys: a log or a replication stream follows and deletes them */
+    bool merge;            /* a key that already exists is replaced; otherwise it is a fault */
+    bool hide_user_data;   /* log no names of keys */
+    bool unchecked;        /* ignore the checksum, whatever rdbchecksum says */
+    bool beside;           /* into the second set of databases (dbShadow()), which the caller creates and ends */
+    void (*begin)(void);   /* called once magic and version are accepted, before the first key; or NULL */
+    uint64_t bytes_before; /* bytes of other files that were loaded before, for the progress */
 } rdbLoadOptions;
 
 /* The position in a replication stream that a file records. Valid only if all three fields were found. */

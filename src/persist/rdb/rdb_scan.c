@@ -249,7 +249,7 @@ static walkEnd rdbScanWalk(rdbScanner *s, const rdbPiece *p, size_t *at) {
 
 /* Returns the offset after the complete lengths at `at`, of which a compressed string has three. If a length is cut
  * off, its first byte counts. */
-static size_t behindLengths(const rdbPiece *p, size_t at, bool of_string) {
+static size_t afterLengths(const rdbPiece *p, size_t at, bool of_string) {
     for (int i = 0; i < 3; i++) {
         uint64_t len;
         bool encoded;
@@ -273,7 +273,7 @@ static size_t walkAgain(rdbScanner *s, const rdbPiece *p) {
         before = at;
         walkEnd end = walkStep(s, p, &at);
         if (end == WALK_DONE) return at;
-        if (end != WALK_ON) return at == before ? behindLengths(p, at, (s->field ? s->field : *s->pattern) == 's') : at;
+        if (end != WALK_ON) return at == before ? afterLengths(p, at, (s->field ? s->field : *s->pattern) == 's') : at;
     }
 }
 
