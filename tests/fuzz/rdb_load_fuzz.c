@@ -54,7 +54,7 @@ static void lookAt(const rdbDecoded *d) {
 
 static void putIntoWords(const rdbFault *f, unsigned version) {
     sdsFree(rdbFaultText(f, version));
-    sdsFree(rdbFaultPlace(f, false));
+    sdsFree(rdbFaultLocation(f, false));
 }
 
 /* Returns whether valkey-check-rdb accepts the file. Statistics are slow here. */

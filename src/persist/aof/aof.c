@@ -29,7 +29,7 @@
  * Threads     main.
  * Invariants  1. Only complete units are published (aof_queue.h), even while a unit is being appended.
  *             2. While the log is on each propagated item is in the queue, in its order.
- *             3. Writes are paused for the log only while `room` waits, and then there is a thread.
+ *             3. Writes are paused for the log only while `queue_waiter` waits, and then there is a thread.
  *             4. An error of the disk is recorded here, and in GATE_DISK, only in state ON.
  *             5. A thread that is leaving has no successor before it has ended.
  * Cost        off: nothing. On: a copy per command; per flush a store and a few loads.
@@ -109,9 +109,9 @@ static struct {
     long long delayed_sync;
     lateness late;
     uint64_t command_ns;      /* engine_stats.command_ns at the last flush */
-    uint64_t written_awaited; /* offset that replies or `room` wait for to be written */
+    uint64_t written_awaited; /* offset that replies or `queue_waiter` wait for to be written */
     bool writes_reported;
-    holdWaiter room; /* waits until the queue is short again */
+    holdWaiter queue_waiter; /* waits until the queue is short again */
     ageMark marks[MARKS_MAX];
     unsigned first_mark, marks_count;
 } aof;
@@ -124,7 +124,7 @@ static void aofCheck(void) {
     debugAssert(!aof.leaving || !aof.thread);
     debugAssert(!aof.suspended || !aof.wanted);
     debugAssert(!aof.first_failed || aof.first);
-    debugAssert(aof.thread || (!aof.cut_done && !aof.awaited && !aof.ending && !aof.room.reached));
+    debugAssert(aof.thread || (!aof.cut_done && !aof.awaited && !aof.ending && !aof.queue_waiter.reached));
     debugAssert(!aof.last_cut == !aof.cut_done);
     debugAssert(aof.thread || aof.leaving || !aof.switch_done);
     debugAssert(aof.error == 0 || (aof.thread && !aof.first));
@@ -218,20 +218,20 @@ static void awaitWritten(const aofProgress *p, uint64_t offset) {
 
 static void endPause(void) {
     unpauseClients(PAUSE_FOR_DISK);
-    holdCancel(&aof.room);
+    holdCancel(&aof.queue_waiter);
 }
 
-static void thereIsRoom(holdWaiter *w) {
+static void onQueueShort(holdWaiter *w) {
     unused(w);
     endPause();
 }
 
 /* Pauses writes if the disk is too slow for what clients send. */
 static void pauseIfFull(const aofProgress *p) {
-    if (likely(aof.queue->appended - p->written <= QUEUE_MAX) || aof.room.reached || p->write_error) return;
+    if (likely(aof.queue->appended - p->written <= QUEUE_MAX) || aof.queue_waiter.reached || p->write_error) return;
     pauseClients(PAUSE_FOR_DISK, PAUSE_WRITES, PAUSE_WITHOUT_END);
     uint64_t offset = aof.queue->appended - QUEUE_LOW;
-    holdWait(&aof.room, aof.written_seq, offset, thereIsRoom);
+    holdWait(&aof.queue_waiter, aof.written_seq, offset, onQueueShort);
     awaitWritten(p, offset);
 }
 
@@ -342,7 +342,7 @@ static aofManifest *findAndLoad(const char *stem, bool hide_user_data) {
 static void beginQueue(void) {
     aof.queue = aofThreadQueue(aof.thread);
     debugAssert(aof.queue->appended == aof.begin); /* offsets only grow, from one thread to the next */
-    debugAssert(!aof.room.reached && !aof.error);
+    debugAssert(!aof.queue_waiter.reached && !aof.error);
     aof.dbid = -1;
     aof.stamped_s = 0;
     aof.inside = aof.writes_reported = false;

@@ -132,9 +132,9 @@ static const char *aofManifestTakeLine(aofManifest *m, const char *line) {
 
 /* Cuts off and returns the next line, at most AOF_MANIFEST_LINE_MAX bytes. */
 static slice cutLine(slice *left) {
-    size_t room = left->len < AOF_MANIFEST_LINE_MAX ? left->len : AOF_MANIFEST_LINE_MAX;
-    const char *end = memchr(left->ptr, '\n', room);
-    size_t len = end ? (size_t)(end - left->ptr) + 1 : room;
+    size_t most = left->len < AOF_MANIFEST_LINE_MAX ? left->len : AOF_MANIFEST_LINE_MAX;
+    const char *end = memchr(left->ptr, '\n', most);
+    size_t len = end ? (size_t)(end - left->ptr) + 1 : most;
     slice line = sliceOf(left->ptr, len);
     left->ptr += len;
     left->len -= len;

@@ -54,7 +54,7 @@ static aofItemKind parseCommand(aofItem *item, slice in) {
             return more(item, at + len + 2);
         }
         if (in.ptr[at + len] != '\r' || in.ptr[at + len + 1] != '\n') return AOF_BAD;
-        item->args = zgrowArray(item->args, item->argc, &item->room, sizeof(*item->args));
+        item->args = zgrowArray(item->args, item->argc, &item->capacity, sizeof(*item->args));
         item->args[item->argc++] = sliceOf(in.ptr + at, len);
         at += len + 2;
     }
@@ -63,9 +63,9 @@ static aofItemKind parseCommand(aofItem *item, slice in) {
 }
 
 static aofItemKind parseAnnotation(aofItem *item, slice in) {
-    size_t room = in.len < AOF_ANNOTATION_MAX ? in.len : AOF_ANNOTATION_MAX;
-    const char *end = memchr(in.ptr, '\n', room);
-    if (!end && room == AOF_ANNOTATION_MAX) return AOF_BAD;
+    size_t most = in.len < AOF_ANNOTATION_MAX ? in.len : AOF_ANNOTATION_MAX;
+    const char *end = memchr(in.ptr, '\n', most);
+    if (!end && most == AOF_ANNOTATION_MAX) return AOF_BAD;
     if (!end) return more(item, in.len + 1);
     item->bytes = (size_t)(end - in.ptr) + 1;
     return AOF_ANNOTATION;
@@ -75,7 +75,7 @@ aofItemKind aofParse(aofItem *item, slice in) {
     debugAssert(in.len > 0);
     item->argc = 0;
     aofItemKind kind = in.ptr[0] == '#' ? parseAnnotation(item, in) : parseCommand(item, in);
-    debugAssert(item->argc <= item->room && (kind != AOF_COMMAND || item->argc > 0));
+    debugAssert(item->argc <= item->capacity && (kind != AOF_COMMAND || item->argc > 0));
     /* A complete item lies within the bytes, and an incomplete one needs more. */
     debugAssert(kind == AOF_BAD || (kind == AOF_MORE ? item->bytes > in.len : item->bytes <= in.len));
     return kind;

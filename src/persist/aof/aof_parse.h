@@ -28,7 +28,7 @@ typedef struct aofItem {
     size_t bytes; /* if COMMAND or ANNOTATION: its length. If MORE: its minimum length */
     size_t argc;  /* if COMMAND */
     slice *args;  /* if COMMAND: owns; grown as needed, reused by the next call */
-    size_t room;
+    size_t capacity;
 } aofItem;
 
 /* Parses the item that begins at the first byte of `in`, which is not empty. Arguments point into `in`. */

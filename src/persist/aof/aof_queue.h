@@ -55,11 +55,11 @@ static inline void aofQueueAppend(aofQueue *s, const void *bytes, size_t len) {
     const char *from = bytes;
     s->appended += len;
     for (;;) {
-        size_t room = AOF_BLOCK_BYTES - s->used;
-        if (likely(len <= room)) break;
-        memcpy(s->tail->bytes + s->used, from, room);
-        from += room;
-        len -= room;
+        size_t free = AOF_BLOCK_BYTES - s->used;
+        if (likely(len <= free)) break;
+        memcpy(s->tail->bytes + s->used, from, free);
+        from += free;
+        len -= free;
         aofQueueGrow(s);
     }
     memcpy(s->tail->bytes + s->used, from, len);

@@ -51,8 +51,8 @@ struct aofReader {
 
 static aofBatch *batchCreate(void) {
     aofBatch *b = zcalloc(1, sizeof(*b));
-    b->room = BATCH_BYTES;
-    b->bytes = zmalloc(b->room);
+    b->capacity = BATCH_BYTES;
+    b->bytes = zmalloc(b->capacity);
     void *first = zmallocAligned(16, ARENA_BYTES);
     recordArenaInit(&b->arena, first, ARENA_BYTES);
     b->arena_first = first;
@@ -90,7 +90,7 @@ static void batchFree(aofBatch *b) {
 static void batchCheck(const aofBatch *b) {
     debugAssert(!b->first == !b->last && !b->first == (b->count == 0));
     debugAssert(!b->last || !b->last->next);
-    debugAssert(b->have <= b->room && b->end >= 0);
+    debugAssert(b->have <= b->capacity && b->end >= 0);
     debugAssert((b->state == AOF_READ_WRONG) == (b->error != NULL));
     debugAssert(b->state != AOF_READ_FAILED || b->error_number != 0);
     unused(b);
@@ -100,9 +100,9 @@ static void batchCheck(const aofBatch *b) {
 
 /* Reads until there are `want` bytes or the file ends. Returns false with errno on failure. */
 static bool aofReaderFill(aofReader *r, aofBatch *b, size_t want, bool *at_end) {
-    if (want > b->room) {
-        b->room = want;
-        b->bytes = zrealloc(b->bytes, b->room);
+    if (want > b->capacity) {
+        b->capacity = want;
+        b->bytes = zrealloc(b->bytes, b->capacity);
     }
     while (b->have < want) {
         ssize_t n = pread(r->fd, b->bytes + b->have, want - b->have, r->at);
@@ -131,10 +131,10 @@ static sds describeFault(const parsedCommand *p) {
     }
     sds text = sdsCatPrintf(sdsEmpty(), "unknown command '%.*s', with args beginning with: ",
                             (int)(name.len < 128 ? name.len : 128), name.ptr);
-    for (uint32_t i = 1, room = 128; i < p->argc && room > 0; i++) {
-        uint32_t n = p->argv[i].len < room ? (uint32_t)p->argv[i].len : room;
+    for (uint32_t i = 1, left = 128; i < p->argc && left > 0; i++) {
+        uint32_t n = p->argv[i].len < left ? (uint32_t)p->argv[i].len : left;
         text = sdsCatPrintf(text, "'%.*s' ", (int)n, p->argv[i].ptr);
-        room -= n;
+        left -= n;
     }
     return text;
 }
@@ -203,7 +203,7 @@ static void readBatch(aofReader *r, aofBatch *b) {
     bool at_end = false;
     size_t want = sdsLen(r->left) > BATCH_BYTES / 2 ? 2 * sdsLen(r->left) : BATCH_BYTES;
     size_t used = 0, least = 0;
-    if (want > b->room) b->bytes = zrealloc(b->bytes, b->room = want);
+    if (want > b->capacity) b->bytes = zrealloc(b->bytes, b->capacity = want);
     memcpy(b->bytes, r->left, sdsLen(r->left));
     b->have = sdsLen(r->left);
     sdsClear(r->left);

@@ -33,7 +33,7 @@ typedef struct aofBatch {
     recordArena arena;
     void *arena_first; /* owns: first piece of the arena */
     char *bytes;       /* owns */
-    size_t have, room;
+    size_t have, capacity;
 } aofBatch;
 
 typedef struct aofReader aofReader;

@@ -67,7 +67,7 @@ void aofScanFree(aofScanner *s) {
 
 /* --- the window ------------------------------------------------------------------------------------------ */
 
-static uint64_t place(const aofScanner *s) { return s->offset + s->at; }
+static uint64_t currentOffset(const aofScanner *s) { return s->offset + s->at; }
 
 /* Moves the window to the current offset and fills it. A file that has become shorter ends there. */
 static void slide(aofScanner *s) {
@@ -76,8 +76,8 @@ static void slide(aofScanner *s) {
     s->have -= s->at;
     s->at = 0;
     while (s->have < WINDOW && s->offset + s->have < s->size) {
-        uint64_t left = s->size - s->offset - s->have, room = WINDOW - s->have;
-        ssize_t n = pread(s->fd, s->bytes + s->have, left < room ? left : room, (off_t)(s->offset + s->have));
+        uint64_t left = s->size - s->offset - s->have, free = WINDOW - s->have;
+        ssize_t n = pread(s->fd, s->bytes + s->have, left < free ? left : free, (off_t)(s->offset + s->have));
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) s->failed = errno;
         if (n <= 0) s->size = s->offset + s->have;
@@ -97,7 +97,7 @@ static void skipBytes(aofScanner *s, uint64_t n) {
         s->at += n;
         return;
     }
-    s->offset = place(s) + n;
+    s->offset = currentOffset(s) + n;
     s->have = s->at = 0;
 }
 
@@ -149,7 +149,7 @@ static bool failNumber(aofScanner *s, slice in) {
 static bool takeNumber(aofScanner *s, char mark, uint64_t least, uint64_t most, uint64_t *number) {
     slice in = aofScanPeek(s, LINE_SHOWN);
     size_t at = 0;
-    s->last_read = place(s);
+    s->last_read = currentOffset(s);
     if (in.len == 0) return false;
     if (in.ptr[0] != mark)
         return fail(s,
@@ -166,8 +166,8 @@ static bool takeNumber(aofScanner *s, char mark, uint64_t least, uint64_t most, 
 /* Reads an argument of `len` bytes and its end. Its first bytes are copied to `keep` and returned in `word`, unless
  * NULL. */
 static bool takeArgument(aofScanner *s, uint64_t len, slice *word, char *keep) {
-    uint64_t left = s->size - place(s);
-    s->last_read = place(s);
+    uint64_t left = s->size - currentOffset(s);
+    s->last_read = currentOffset(s);
     if (left < len + 2) return fail(s, "Expected to read %" PRIu64 " bytes, got %" PRIu64 " bytes", len + 2, left);
     if (len > AOF_BULK_MAX) return failRange(s, '$', (long long)len);
     if (word) {
@@ -208,7 +208,7 @@ static bool takeCommand(aofScanner *s, aofScanItem *item) {
 static bool takeAnnotation(aofScanner *s, aofScanItem *item) {
     aofItem line = {.bytes = 0};
     slice in = aofScanPeek(s, AOF_ANNOTATION_MAX);
-    s->last_read = place(s);
+    s->last_read = currentOffset(s);
     switch (aofParse(&line, in)) {
     case AOF_ANNOTATION: break;
     case AOF_MORE: return fail(s, "Reached EOF before the end of an annotation");
@@ -228,7 +228,7 @@ static bool aofScanTakeItem(aofScanner *s, aofScanItem *item, char first) {
 aofScanKind aofScanNext(aofScanner *s, aofScanItem *item) {
     slice next = aofScanPeek(s, 1);
     char first = next.len ? next.ptr[0] : '\0';
-    *item = (aofScanItem){.at = place(s), .unit = s->in_multi ? s->unit : place(s)};
+    *item = (aofScanItem){.at = currentOffset(s), .unit = s->in_multi ? s->unit : currentOffset(s)};
     bool taken = next.len > 0 && aofScanTakeItem(s, item, first);
     if (s->failed) {
         errno = s->failed;
@@ -236,8 +236,8 @@ aofScanKind aofScanNext(aofScanner *s, aofScanItem *item) {
     }
     if (!taken && s->in_multi && !s->fault) fail(s, "Reached EOF before reading EXEC for MULTI");
     if (!taken) return next.len == 0 && !s->in_multi ? AOF_SCAN_END : AOF_SCAN_FAULT;
-    item->bytes = place(s) - item->at;
-    if (!s->in_multi) s->good = place(s);
+    item->bytes = currentOffset(s) - item->at;
+    if (!s->in_multi) s->good = currentOffset(s);
     return first == '#' ? AOF_SCAN_ANNOTATION : AOF_SCAN_COMMAND;
 }
 

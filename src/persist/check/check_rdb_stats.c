@@ -91,7 +91,7 @@ uint64_t checkRdbPercentile(const checkRdbSamples *s, double percentile) {
 /* ---- Databases ---- */
 
 /* Returns the index of the first database whose number is not below `db`. */
-static size_t placeOf(const checkRdbStats *s, uint32_t db) {
+static size_t indexOfDb(const checkRdbStats *s, uint32_t db) {
     size_t from = 0, to = s->count;
     while (from < to) {
         size_t mid = from + (to - from) / 2;
@@ -102,7 +102,7 @@ static size_t placeOf(const checkRdbStats *s, uint32_t db) {
 }
 
 static dbStats *makeDb(checkRdbStats *s, uint32_t db) {
-    size_t at = placeOf(s, db);
+    size_t at = indexOfDb(s, db);
     if (at < s->count && s->dbs[at]->db == db) return s->dbs[at];
     if (s->count == DATABASES_MAX) return NULL;
     s->dbs = zgrowArray(s->dbs, s->count, &s->capacity, sizeof(*s->dbs));
@@ -135,7 +135,7 @@ bool checkRdbStatsNextDb(const checkRdbStats *s, size_t *next, uint32_t *db) {
 }
 
 const checkRdbTypeStats *checkRdbStatsOf(const checkRdbStats *s, uint32_t db, objectTypeId type) {
-    size_t at = placeOf(s, db);
+    size_t at = indexOfDb(s, db);
     if (at == s->count || s->dbs[at]->db != db || s->dbs[at]->types[type].keys == 0) return NULL;
     return &s->dbs[at]->types[type];
 }

@@ -76,7 +76,7 @@ sds rdbFaultText(const rdbFault *f, unsigned version) {
     return out;
 }
 
-sds rdbFaultPlace(const rdbFault *f, bool hide_user_data) {
+sds rdbFaultLocation(const rdbFault *f, bool hide_user_data) {
     sds out = sdsCatPrintf(sdsEmpty(), "at byte %llu", (unsigned long long)f->offset);
     if (f->step == RDB_STEP_START) return out;
     out = sdsCatPrintf(out, ", database %u", f->db);

@@ -303,11 +303,11 @@ static void logEnd(const loader *l, const char *path) {
     const rdbLoadResult *r = l->result;
     if (r->end != RDB_LOAD_DONE) {
         unsigned version = rdbScanVersion(rdbPipelineScanner(l->pipeline));
-        sds text = rdbFaultText(&r->fault, version), place = rdbFaultPlace(&r->fault, l->options->hide_user_data);
+        sds text = rdbFaultText(&r->fault, version), location = rdbFaultLocation(&r->fault, l->options->hide_user_data);
         serverLog(LL_WARNING, "%s", text);
-        serverLog(LL_WARNING, "%s cannot be loaded: the fault is %s", path, place);
+        serverLog(LL_WARNING, "%s cannot be loaded: the fault is %s", path, location);
         sdsFree(text);
-        sdsFree(place);
+        sdsFree(location);
         return;
     }
     char empty[64] = "";
@@ -377,7 +377,7 @@ static void noteFields(rdbReplInfo *r, const rdbPiece *piece) {
     }
 }
 
-bool rdbFileHasPlace(const char *path) {
+bool rdbFileHasReplInfo(const char *path) {
     fileHead head = {.fd = open(path, O_RDONLY | O_CLOEXEC), .left = HEAD_BYTES};
     if (head.fd < 0) return false;
     const rdbSource source = {readHead, stopHead, &head, 0};

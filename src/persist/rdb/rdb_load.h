@@ -55,7 +55,7 @@ rdbLoadResult rdbLoadFile(const char *path, const rdbLoadOptions *options);
 rdbLoadResult rdbLoadSource(const rdbSource *source, const char *name, const rdbLoadOptions *options);
 void rdbLoadResultFree(rdbLoadResult *r);
 /* Returns true if the first 4 KiB of the file `path` record a position in a replication stream. */
-bool rdbFileHasPlace(const char *path);
+bool rdbFileHasReplInfo(const char *path);
 /* Stops the threads of the load that is running, if any, because the process exits. rdbLoadFile() must not continue
  * after it. */
 void rdbLoadAbort(void);

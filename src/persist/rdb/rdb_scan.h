@@ -142,6 +142,6 @@ sds rdbFaultText(const rdbFault *f, unsigned version);
 sds rdbModuleName(uint64_t id);
 /* Returns where the fault is: "at byte 12, database 0, key "k", type 4", or only "at byte 0" for a fault of magic or
  * version. The caller frees it. */
-sds rdbFaultPlace(const rdbFault *f, bool hide_user_data);
+sds rdbFaultLocation(const rdbFault *f, bool hide_user_data);
 
 #endif
