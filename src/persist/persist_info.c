@@ -10,7 +10,7 @@
 #include "info_table.h"
 #include "snapshot.h"
 
-static void persistInfoProgress(infoOut *o) {
+static void writeProgress(infoOut *o) {
     childFigures f = childFiguresNow();
     double percent = f.keys_total ? (double)f.keys_done * 100 / (double)f.keys_total : 0;
     infoSize(o, "current_cow_peak", f.cow_peak_bytes, "Most memory that was copied for the child that is writing.");
@@ -23,7 +23,7 @@ static void persistInfoProgress(infoOut *o) {
               .family = "current_save_keys");
 }
 
-static void snapshots(infoOut *o) {
+static void writeSnapshots(infoOut *o) {
     snapshotFigures f = snapshotFiguresNow();
     infoGauge(o, "rdb_bgsave_in_progress", f.in_progress, "Whether a snapshot is being written.");
     infoGauge(o, "rdb_last_save_time", f.last_save_s, "When the last snapshot was written, in seconds since 1970.");
@@ -38,7 +38,7 @@ static void snapshots(infoOut *o) {
     infoSize(o, "rdb_last_cow_size", f.last_cow_bytes, "Memory that was copied for the last snapshot.");
 }
 
-static void forks(infoOut *o) {
+static void writeForks(infoOut *o) {
     infoGauge(o, "latest_fork_usec", childLastForkUs(), "How long the last fork took, in microseconds.");
     infoCounter(o, "total_forks", childForks(), "Children that were forked.", .family = "forks");
 }
@@ -49,9 +49,9 @@ static void resetStats(void) {
 }
 
 void persistInfoRegister(void) {
-    static const infoFields fields[] = {{"persistence", 30, persistInfoProgress},
-                                        {"persistence", 100, snapshots},
-                                        {"stats", 340, forks},
+    static const infoFields fields[] = {{"persistence", 30, writeProgress},
+                                        {"persistence", 100, writeSnapshots},
+                                        {"stats", 340, writeForks},
                                         {.section = NULL}};
     infoTableAddFields(fields);
     infoTableOnReset(resetStats);

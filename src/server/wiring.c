@@ -150,7 +150,7 @@ void wiringHooks(void) {
     scriptInit(identityProduct);
     scriptDebugInit(&loan);
     librariesSetOwner(&functions);
-    childOnLife(aofChildLives);
+    childOnChange(aofSetChildRunning);
     sessionsSetGate(aofBeforeReplies);
     propagateCheckInit();
     keyCheckInit();

@@ -18,7 +18,7 @@
  * A log that is turned on while the server runs begins with a rewrite: from the fork on the thread writes a temporary
  * increment (`first`), and replies wait for that as the policy says. But there is no log before base and increment have
  * their names: until then an error of the disk is not reported to clients. An attempt that fails is abandoned (its
- * thread, `leaving`, then ends by itself), and another one follows.
+ * thread, `ending_thread`, then ends by itself), and another one follows.
  *
  *   OFF -- wanted --> WAITING for the fork --> FIRST -- switched --> ON     FIRST, ON: there is a thread
  *    ^                  ^---- abandoned ---'                         |
@@ -82,7 +82,7 @@ typedef struct ageMark {
 static struct {
     holdSequence written_seq, synced_seq; /* const after startup */
     aofThread *thread;                    /* owns; NULL while the log is off, or not begun */
-    aofThread *leaving;                   /* owns: an abandoned attempt's thread, until it has ended */
+    aofThread *ending_thread;             /* owns: an abandoned attempt's thread, until it has ended */
     bool wanted;                          /* the value of appendonly that has been applied */
     bool suspended;                       /* appendonly is yes, but the files stay as they are */
     off_t suspended_size;                 /* size of the files at that moment */
@@ -93,7 +93,7 @@ static struct {
     int dbid;                             /* of the last SELECT in the increment; -1: none */
     int64_t stamped_s;                    /* of the last timestamp in it */
     bool inside;                          /* between two items of a unit */
-    bool child_lives;
+    bool child_running;
     int error;                             /* of the thread, as far as main knows; 0: none */
     off_t base_size, older_size;           /* the base; increments before the last one */
     off_t settled_size;                    /* of all files, after the last rewrite or the start */
@@ -121,12 +121,12 @@ static struct {
 static void aofCheck(void) {
     debugAssert(!aof.thread == !aof.queue && (!aof.queue || aof.queue == aofThreadQueue(aof.thread)));
     debugAssert(!aof.first || (aof.thread && !aof.ending));
-    debugAssert(!aof.leaving || !aof.thread);
+    debugAssert(!aof.ending_thread || !aof.thread);
     debugAssert(!aof.suspended || !aof.wanted);
     debugAssert(!aof.first_failed || aof.first);
     debugAssert(aof.thread || (!aof.cut_done && !aof.awaited && !aof.ending && !aof.queue_waiter.reached));
     debugAssert(!aof.last_cut == !aof.cut_done);
-    debugAssert(aof.thread || aof.leaving || !aof.switch_done);
+    debugAssert(aof.thread || aof.ending_thread || !aof.switch_done);
     debugAssert(aof.error == 0 || (aof.thread && !aof.first));
     debugAssert(aof.marks_count <= MARKS_MAX && aof.first_mark < MARKS_MAX);
     if (!aof.thread) return;
@@ -170,7 +170,7 @@ static void aofTakeItem(const propagateItem *item) {
     aofCheck();
 }
 
-static const propagateSink sink = {.target = PROPAGATE_AOF, .take = aofTakeItem};
+static const propagateSink aof_sink = {.target = PROPAGATE_AOF, .take = aofTakeItem};
 
 /* --- whether replies may be sent ------------------------------------------------------------------------------ */
 
@@ -216,14 +216,14 @@ static void awaitWritten(const aofProgress *p, uint64_t offset) {
     updateWriteReports(p);
 }
 
-static void endPause(void) {
+static void endDiskPause(void) {
     unpauseClients(PAUSE_FOR_DISK);
     holdCancel(&aof.queue_waiter);
 }
 
 static void onQueueShort(holdWaiter *w) {
     unused(w);
-    endPause();
+    endDiskPause();
 }
 
 /* Pauses writes if the disk is too slow for what clients send. */
@@ -242,10 +242,10 @@ static void checkErrors(const aofProgress *p) {
     if (likely(error == aof.error)) return;
     aof.error = error;
     diskGateSetAofError(error);
-    if (p->write_error) endPause();
+    if (p->write_error) endDiskPause();
 }
 
-static bool syncsHeldBack(void) { return aof.child_lives && persist_settings.no_appendfsync_on_rewrite; }
+static bool syncsHeldBack(void) { return aof.child_running && persist_settings.no_appendfsync_on_rewrite; }
 
 static void applySyncsHeldBack(void) {
     if (!aof.thread) return;
@@ -348,7 +348,7 @@ static void beginQueue(void) {
     aof.inside = aof.writes_reported = false;
     aof.late = ON_TIME;
     aof.marks_count = 0;
-    propagateAddSink(&sink);
+    propagateAddSink(&aof_sink);
 }
 
 /* Starts the thread; the files are those of `o`. Returns false after logging why. */
@@ -399,18 +399,18 @@ static void reportResult(aofDoneFn **done, const aofJob *job) {
     if (fn) fn(job->ok, job->error);
 }
 
-static void baseIsThere(const aofJob *job) {
+static void onNewBase(const aofJob *job) {
     aof.base_size = job->base_size;
     aof.older_size = 0;
     aof.settled_size = aof.base_size + aofThreadProgress(aof.thread).incr_size;
     if (!persist_settings.aof_disable_auto_gc && !aof.ending) aofThreadSubmit(aof.thread, aofJobCreate(AOF_JOB_DELETE));
 }
 
-static void switched(const aofJob *job) {
+static void onSwitched(const aofJob *job) {
     bool begins = aof.first;
     aof.first = false;
     aof.first_failed = NULL;
-    baseIsThere(job);
+    onNewBase(job);
     if (begins && !aof.ending && aof.on_begin) aof.on_begin();
 }
 
@@ -420,7 +420,7 @@ static void reportFirstFailed(int error) {
     if (fn) fn(error);
 }
 
-static void finished(const aofJob *job) {
+static void onFinished(const aofJob *job) {
     if (job == aof.awaited) {
         aof.awaited = NULL;
         aof.awaited_ok = job->ok;
@@ -436,7 +436,7 @@ static void finished(const aofJob *job) {
         reportResult(&aof.cut_done, job);
         break;
     case AOF_JOB_SWITCH_BASE:
-        if (job->ok) switched(job);
+        if (job->ok) onSwitched(job);
         reportResult(&aof.switch_done, job);
         break;
     case AOF_JOB_END:
@@ -456,7 +456,7 @@ static void finished(const aofJob *job) {
 /* Handles the jobs that the thread has finished. */
 static void takeFinished(void) {
     for (aofJob *job; aof.thread && (job = aofThreadFinished(aof.thread)) != NULL;) {
-        finished(job);
+        onFinished(job);
         aofJobFree(job);
     }
 }
@@ -522,23 +522,23 @@ static void releaseAll(uint64_t end) {
 
 /* Handles the end of the thread of an abandoned attempt. If its base was switched to nevertheless, the log counts as
  * turned off after that. */
-static void takeLeaving(bool wait) {
-    if (!aof.leaving) return;
-    if (wait) aofThreadWaitForEnd(aof.leaving);
+static void takeEndedThread(bool wait) {
+    if (!aof.ending_thread) return;
+    if (wait) aofThreadWaitForEnd(aof.ending_thread);
     bool ended = wait;
-    for (aofJob *job; (job = aofThreadFinished(aof.leaving)) != NULL; aofJobFree(job)) {
+    for (aofJob *job; (job = aofThreadFinished(aof.ending_thread)) != NULL; aofJobFree(job)) {
         if (job->type == AOF_JOB_SWITCH_BASE) reportResult(&aof.switch_done, job);
         ended |= job->type == AOF_JOB_END;
     }
     if (!ended) return;
-    if (!wait) aofThreadWaitForEnd(aof.leaving); /* returns soon: the thread has done its last job */
-    aofThreadFree(aof.leaving);
-    aof.leaving = NULL;
+    if (!wait) aofThreadWaitForEnd(aof.ending_thread); /* returns soon: the thread has done its last job */
+    aofThreadFree(aof.ending_thread);
+    aof.ending_thread = NULL;
 }
 
 bool aofMayBeginFirst(void) {
-    takeLeaving(false);
-    return !aof.thread && !aof.leaving;
+    takeEndedThread(false);
+    return !aof.thread && !aof.ending_thread;
 }
 
 bool aofBeginFirst(void (*failed)(int error)) {
@@ -562,12 +562,12 @@ void aofGiveUpFirst(void) {
     assertMainThread();
     aofCheck();
     if (!aof.thread || !aof.first) return;
-    serverAssert(!aof.leaving);
+    serverAssert(!aof.ending_thread);
     debugAssert(!aof.cut_done && !aof.error);
-    propagateRemoveSink(&sink);
+    propagateRemoveSink(&aof_sink);
     aofThreadSubmit(aof.thread, aofJobCreate(AOF_JOB_END));
     aof.begin = aof.queue->appended;
-    aof.leaving = aof.thread;
+    aof.ending_thread = aof.thread;
     aof.thread = NULL;
     aof.queue = NULL;
     aof.first = false;
@@ -605,7 +605,7 @@ bool aofWriteAll(void) {
 
 static void stopThread(void) {
     aof.ending = true;
-    propagateRemoveSink(&sink);
+    propagateRemoveSink(&aof_sink);
     serverLog(LL_NOTICE, "Calling fsync() on the AOF file.");
     aofThreadSubmit(aof.thread, aofJobCreate(AOF_JOB_END));
     uint64_t end = aof.queue->appended;
@@ -632,8 +632,8 @@ void aofStop(void) {
     aofCheck();
     if (aof.thread) callStopHooks();
     if (aof.thread) stopThread();
-    takeLeaving(true);
-    debugAssert(!aof.thread && !aof.leaving);
+    takeEndedThread(true);
+    debugAssert(!aof.thread && !aof.ending_thread);
     aofCheck();
 }
 
@@ -651,18 +651,18 @@ static aofManifest *manifestToLoad(const char *folder) {
 
 /* Empties the dataset. Libraries are removed too, because a log without an RDB preamble loads libraries that must not
  * exist yet. */
-static void emptyAll(void) {
+static void emptyDataset(void) {
     dbEmpty(-1, false);
     librariesClear();
 }
 
 static bool replaceDataset(const char *folder, const aofManifest *m, bool hide_user_data) {
     aofLoaded loaded;
-    if (aof.thread) propagateRemoveSink(&sink);
-    emptyAll();
+    if (aof.thread) propagateRemoveSink(&aof_sink);
+    emptyDataset();
     bool ok = aofLoad(folder, m, hide_user_data, &loaded);
-    if (!ok) emptyAll(); /* an empty dataset is better than half of one */
-    if (aof.thread) propagateAddSink(&sink);
+    if (!ok) emptyDataset(); /* an empty dataset is better than half of one */
+    if (aof.thread) propagateAddSink(&aof_sink);
     return ok;
 }
 
@@ -673,7 +673,7 @@ aofReloadEnd aofReload(bool hide_user_data) {
     if (turning_on) { /* the base that is being made has the old dataset */
         callStopHooks();
         aofGiveUpFirst();
-        takeLeaving(true);
+        takeEndedThread(true);
     }
     sds folder = aof.thread ? sdsDup(aof.folder) : aofFolderPath(persist_settings.appenddirname);
     aofManifest *m = folder ? manifestToLoad(folder) : NULL;
@@ -769,10 +769,10 @@ static bool applyAutoGc(const char **err) {
     return true;
 }
 
-void aofChildLives(bool lives) {
+void aofSetChildRunning(bool running) {
     assertMainRole();
-    debugAssert(aof.child_lives != lives);
-    aof.child_lives = lives;
+    debugAssert(aof.child_running != running);
+    aof.child_running = running;
     applySyncsHeldBack();
     aofCheck();
 }
@@ -781,7 +781,7 @@ void aofChildLives(bool lives) {
 
 void aofTick(void) {
     aofCheck();
-    takeLeaving(false);
+    takeEndedThread(false);
     takeFinished();
     checkFirst();
     aofCheck();

@@ -85,7 +85,7 @@ void aofGiveUpFirst(void);
 typedef enum { AOF_RELOAD_DONE, AOF_RELOAD_NO_FILES, AOF_RELOAD_BROKEN } aofReloadEnd;
 aofReloadEnd aofReload(bool hide_user_data) must_check;
 /* Call when a child was forked (true) or has ended (false): no-appendfsync-on-rewrite depends on it. */
-void aofChildLives(bool lives);
+void aofSetChildRunning(bool running);
 
 /* INFO fields. */
 typedef struct aofFigures {

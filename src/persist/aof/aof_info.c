@@ -10,11 +10,11 @@
 #include "info_table.h"
 #include "persist_settings.h"
 
-static void enabled(infoOut *o) {
+static void writeEnabled(infoOut *o) {
     infoGauge(o, "aof_enabled", aofIsEnabled(), "Whether there is an append-only file.");
 }
 
-static void rewriting(infoOut *o) {
+static void writeRewrites(infoOut *o) {
     aofRewriteFigures f = aofRewriteFiguresNow();
     infoGauge(o, "aof_rewrite_in_progress", f.in_progress, "Whether the append-only file is being rewritten.");
     infoGauge(o, "aof_rewrite_scheduled", f.scheduled,
@@ -31,7 +31,7 @@ static void rewriting(infoOut *o) {
               "Rewrites that have failed since the last that did not.");
 }
 
-static void copied(infoOut *o) {
+static void writeCopied(infoOut *o) {
     infoSize(o, "aof_last_cow_size", aofRewriteFiguresNow().last_cow_bytes,
              "Memory that was copied for the last rewrite.");
 }
@@ -42,7 +42,7 @@ static void writeStatus(infoOut *o) {
 }
 
 /* These INFO fields exist only if appendonly is yes. Before the log's thread starts they are 0. */
-static void sizes(infoOut *o) {
+static void writeSizes(infoOut *o) {
     aofFigures f = aofFiguresNow();
     if (!persist_settings.appendonly) return;
     infoSize(o, "aof_current_size", f.current_size, "Size of the append-only file.");
@@ -53,7 +53,7 @@ static void sizes(infoOut *o) {
     infoCounter(o, "aof_delayed_fsync", f.delayed_sync, "Writes that had to wait for a sync.");
 }
 
-static void bufferMemory(infoOut *o) {
+static void writeBufferMemory(infoOut *o) {
     infoSize(o, "mem_aof_buffer", aofFiguresNow().buffer_memory,
              "Memory of what is to be written to the append-only file.");
 }
@@ -64,12 +64,12 @@ static void resetStats(void) {
 }
 
 void aofInfoRegister(void) {
-    static const infoFields fields[] = {{"persistence", 190, enabled},
-                                        {"persistence", 200, rewriting},
+    static const infoFields fields[] = {{"persistence", 190, writeEnabled},
+                                        {"persistence", 200, writeRewrites},
                                         {"persistence", 270, writeStatus},
-                                        {"persistence", 280, copied},
-                                        {"persistence", 320, sizes},
-                                        {"memory", 510, bufferMemory},
+                                        {"persistence", 280, writeCopied},
+                                        {"persistence", 320, writeSizes},
+                                        {"memory", 510, writeBufferMemory},
                                         {.section = NULL}};
     infoTableAddFields(fields);
     infoTableOnReset(resetStats);

@@ -22,9 +22,10 @@ static const char *const names[AOF_LATENCY_EVENTS] = {
 static _Atomic uint64_t longest_us[AOF_LATENCY_EVENTS];
 
 void aofLatencyNote(aofLatencyEvent event, uint64_t began_us) {
-    uint64_t us = clockMonotonicUs() - began_us, known = atomic_load_explicit(&longest_us[event], memory_order_relaxed);
-    while (us > known && !atomic_compare_exchange_weak_explicit(&longest_us[event], &known, us, memory_order_relaxed,
-                                                                memory_order_relaxed))
+    uint64_t us = clockMonotonicUs() - began_us,
+             longest = atomic_load_explicit(&longest_us[event], memory_order_relaxed);
+    while (us > longest && !atomic_compare_exchange_weak_explicit(&longest_us[event], &longest, us,
+                                                                  memory_order_relaxed, memory_order_relaxed))
         continue;
 }
 

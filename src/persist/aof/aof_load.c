@@ -54,7 +54,7 @@ static void dropReplies(void) {
 
 /* Returns whether the command is to be executed. MULTI and EXEC are not, because a batch has only whole
  * transactions; nor are administrative and similar commands that write nothing and do not belong in a log. */
-static bool isToRun(const parsedCommand *p) {
+static bool mustExecute(const parsedCommand *p) {
     bool exec = p->cmd == load.exec;
     if (p->cmd == load.multi || (exec && load.in_multi)) {
         load.in_multi = !exec;
@@ -64,14 +64,14 @@ static bool isToRun(const parsedCommand *p) {
 }
 
 /* Executes up to `size` commands from `p` on; returns the first one after them. */
-static parsedCommand *executeSome(parsedCommand *p, size_t size, monotime *now) {
+static parsedCommand *executeCommands(parsedCommand *p, size_t size, monotime *now) {
     recordItem items[DICT_PREFETCH_MAX];
     size_t n = 0;
     debugAssert(size > 0 && size <= DICT_PREFETCH_MAX && !load.c->reply_head);
     for (; p && n < size; p = p->next) items[n++] = (recordItem){load.c, p};
     if (n > 1) recordsPrefetch(items, n, size, NULL);
     for (size_t i = 0; i < n; i++)
-        if (isToRun(items[i].req)) callQueued(load.c, items[i].req, now);
+        if (mustExecute(items[i].req)) callQueued(load.c, items[i].req, now);
     if (load.c->reply_head) dropReplies();
     return p;
 }
@@ -82,7 +82,7 @@ static void executeBatch(const aofBatch *b) {
     if (size == 0 || size > DICT_PREFETCH_MAX) size = DICT_PREFETCH_MAX;
     storeSetNowMs(clockWallMs());
     for (parsedCommand *p = b->first; p;) {
-        p = executeSome(p, size, &now);
+        p = executeCommands(p, size, &now);
         loadingServe();
     }
     loadingProgress(load.bytes_before + (uint64_t)b->end);
@@ -100,7 +100,7 @@ typedef struct fileToLoad {
 
 /* Handles a file that ends early: cuts it after its last whole unit if that is allowed. Returns false if the load
  * fails. */
-static bool cutShort(fileToLoad *f, const aofBatch *b) {
+static bool cutAtLastUnit(fileToLoad *f, const aofBatch *b) {
     if (b->in_multi) serverLog(LL_WARNING, "Revert incomplete MULTI/EXEC transaction in AOF file %s", f->name);
     if (!persist_settings.aof_load_truncated) {
         serverLog(LL_WARNING,
@@ -130,7 +130,7 @@ static bool judgeEnd(fileToLoad *f, const aofBatch *b) {
     switch (b->state) {
     case AOF_READ_ON:
     case AOF_READ_END: break;
-    case AOF_READ_SHORT: return cutShort(f, b);
+    case AOF_READ_SHORT: return cutAtLastUnit(f, b);
     case AOF_READ_BAD:
         serverLog(LL_WARNING,
                   "Bad file format reading the append only file %s: make a backup of your AOF file, then use "

@@ -34,7 +34,7 @@ aofItemKind aofParseHeader(slice in, size_t *at, char mark, uint64_t *number) {
     return AOF_COMMAND;
 }
 
-static aofItemKind more(aofItem *item, size_t least) {
+static aofItemKind needMore(aofItem *item, size_t least) {
     item->bytes = least;
     return AOF_MORE;
 }
@@ -43,15 +43,15 @@ static aofItemKind parseCommand(aofItem *item, slice in) {
     uint64_t argc, len;
     size_t at = 0;
     aofItemKind kind = aofParseHeader(in, &at, '*', &argc);
-    if (kind == AOF_MORE) return more(item, in.len + 1);
+    if (kind == AOF_MORE) return needMore(item, in.len + 1);
     if (kind == AOF_BAD || argc < 1 || argc > AOF_ARGC_MAX) return AOF_BAD;
     for (uint64_t i = 0; i < argc; i++) {
         kind = aofParseHeader(in, &at, '$', &len);
-        if (kind == AOF_MORE) return more(item, in.len + 1);
+        if (kind == AOF_MORE) return needMore(item, in.len + 1);
         if (kind == AOF_BAD || len > AOF_BULK_MAX) return AOF_BAD;
         if (in.len - at < len + 2) {
             if (in.len - at > len && in.ptr[at + len] != '\r') return AOF_BAD;
-            return more(item, at + len + 2);
+            return needMore(item, at + len + 2);
         }
         if (in.ptr[at + len] != '\r' || in.ptr[at + len + 1] != '\n') return AOF_BAD;
         item->args = zgrowArray(item->args, item->argc, &item->capacity, sizeof(*item->args));
@@ -66,7 +66,7 @@ static aofItemKind parseAnnotation(aofItem *item, slice in) {
     size_t most = in.len < AOF_ANNOTATION_MAX ? in.len : AOF_ANNOTATION_MAX;
     const char *end = memchr(in.ptr, '\n', most);
     if (!end && most == AOF_ANNOTATION_MAX) return AOF_BAD;
-    if (!end) return more(item, in.len + 1);
+    if (!end) return needMore(item, in.len + 1);
     item->bytes = (size_t)(end - in.ptr) + 1;
     return AOF_ANNOTATION;
 }

@@ -94,7 +94,7 @@ static void rewriteCheck(void) {
 static int64_t nowS(void) { return clockWallUs() / US_PER_S; }
 
 /* Returns how long the next automatic rewrite waits after the last. */
-static int64_t waitS(void) {
+static int64_t retryWaitS(void) {
     if (rewrite.failures < FAILURES_FREE) return 0;
     long long more = rewrite.failures - FAILURES_FREE, wait_s = more < 6 ? 60LL << more : WAIT_MAX_S;
     return wait_s < WAIT_MAX_S ? wait_s : WAIT_MAX_S;
@@ -110,22 +110,22 @@ static void aofRewriteSettle(bool ok) {
     if (ok) serverLog(LL_NOTICE, "Background AOF rewrite finished successfully");
     else if (aofIsTurningOn())
         serverLog(LL_WARNING, "The append-only file is not on yet. The next try begins in %lld seconds.",
-                  (long long)waitS());
-    else if (waitS())
+                  (long long)retryWaitS());
+    else if (retryWaitS())
         serverLog(LL_WARNING,
                   "Background AOF rewrite has failed %lld times in a row: none begins by itself for %lld seconds.",
-                  rewrite.failures, (long long)waitS());
+                  rewrite.failures, (long long)retryWaitS());
 }
 
 /* ---- The files of a child ---- */
 
-static void nameOf(char out[NAME_SIZE], bool complete, pid_t pid) {
+static void formatName(char out[NAME_SIZE], bool complete, pid_t pid) {
     snprintf(out, NAME_SIZE, "temp-rewriteaof-%s%d.aof", complete ? "bg-" : "", (int)pid);
 }
 
 static sds pathOf(bool complete, pid_t pid) {
     char name[NAME_SIZE];
-    nameOf(name, complete, pid);
+    formatName(name, complete, pid);
     return aofPath(rewrite.folder, name);
 }
 
@@ -136,7 +136,7 @@ typedef struct baseTaking {
     const char *ending;
 } baseTaking;
 
-static _Atomic int taken; /* 0: not yet; 1: done; -1: failed. Release by the background thread */
+static _Atomic int base_taken; /* 0: not yet; 1: done; -1: failed. Release by the background thread */
 
 static void takeBase(void *arg) {
     baseTaking *b = arg;
@@ -145,7 +145,7 @@ static void takeBase(void *arg) {
     sdsFree(b->folder);
     sdsFree(b->path);
     zfree(b);
-    atomic_store_explicit(&taken, ok ? 1 : -1, memory_order_release);
+    atomic_store_explicit(&base_taken, ok ? 1 : -1, memory_order_release);
 }
 
 /* ---- The child's end ---- */
@@ -158,31 +158,31 @@ static void onSwitched(bool ok, int error) {
     rewriteCheck();
 }
 
-static const char *ending(void) { return rewrite.as_commands ? "aof" : "rdb"; }
+static const char *baseEnding(void) { return rewrite.as_commands ? "aof" : "rdb"; }
 
 static void useBase(pid_t pid) {
     debugAssert(rewrite.state == WRITING && childRunning() == CHILD_NONE && *rewrite.folder);
     rewrite.state = rewrite.with_log ? TAKING_BASE : TAKING_ALONE;
     if (rewrite.with_log) {
-        aofSwitchBase(pathOf(true, pid), ending(), false, onSwitched);
+        aofSwitchBase(pathOf(true, pid), baseEnding(), false, onSwitched);
         return;
     }
     baseTaking *b = zcalloc(1, sizeof(*b));
     b->folder = aofPath(rewrite.folder, persist_settings.appenddirname);
     b->path = pathOf(true, pid);
-    b->ending = ending();
-    atomic_store_explicit(&taken, 0, memory_order_relaxed);
+    b->ending = baseEnding();
+    atomic_store_explicit(&base_taken, 0, memory_order_relaxed);
     bioSubmit(BIO_FSYNC, takeBase, b);
 }
 
 /* Returns whether the base can be used: the bytes after the fork are being written, and the log is still wanted. */
-static bool isOfUse(void) { return !rewrite.incr_failed && (!rewrite.first || aofIsTurningOn()); }
+static bool baseIsUsable(void) { return !rewrite.incr_failed && (!rewrite.first || aofIsTurningOn()); }
 
 static void childEnded(void *arg, const childEnd *how) {
     unused(arg);
     debugAssert(rewrite.state == WRITING);
     rewrite.last_took_s = nowS() - rewrite.began_s;
-    if (how->ok && isOfUse()) {
+    if (how->ok && baseIsUsable()) {
         serverLog(LL_NOTICE, "Background AOF rewrite terminated with success (%zu MB copied on write)",
                   how->cow_bytes / MB);
         rewrite.last_cow_bytes = how->cow_bytes;
@@ -215,8 +215,8 @@ static bool childWork(void *arg) {
     options.incremental_sync = persist_settings.aof_rewrite_incremental_fsync;
     options.temporary = temporary;
     options.progress = childProgress;
-    nameOf(temporary, false, getpid());
-    nameOf(complete, true, getpid());
+    formatName(temporary, false, getpid());
+    formatName(complete, true, getpid());
     return rdbSaveFile(complete, &options);
 }
 
@@ -271,7 +271,7 @@ static bool aofRewriteBegin(void) {
 
 /* ---- When ---- */
 
-static bool mayTryAgain(int64_t now_s) { return now_s - rewrite.last_end_s >= waitS(); }
+static bool mayTryAgain(int64_t now_s) { return now_s - rewrite.last_end_s >= retryWaitS(); }
 
 /* Returns whether no rewrite, remainder of an abandoned one, or other child is running. */
 static bool mayBegin(void) {
@@ -292,7 +292,7 @@ static bool isDue(int64_t now_s) {
 void aofRewriteTick(void) {
     rewriteCheck();
     if (rewrite.state == TAKING_ALONE) {
-        int result = atomic_load_explicit(&taken, memory_order_acquire);
+        int result = atomic_load_explicit(&base_taken, memory_order_acquire);
         if (result) aofRewriteSettle(result > 0);
     }
     if (!mayBegin()) return;
@@ -302,7 +302,7 @@ void aofRewriteTick(void) {
 }
 
 /* Returns whether a log can be created on the disk; logs the reason if not. */
-static bool diskIsThere(void) {
+static bool canCreateLog(void) {
     sds folder = aofFolderPath(persist_settings.appenddirname);
     bool ok = folder && aofFilesTry(folder, persist_settings.appendfilename);
     sdsFree(folder);
@@ -317,7 +317,7 @@ static bool useReceived(const char *file) {
     rewrite.first = rewrite.with_log = rewrite.received = true;
     rewrite.scheduled = rewrite.incr_failed = rewrite.as_commands = false;
     rewrite.state = TAKING_BASE;
-    aofSwitchBase(sdsNew(file), ending(), true, onSwitched);
+    aofSwitchBase(sdsNew(file), baseEnding(), true, onSwitched);
     rewriteCheck();
     return true;
 }
@@ -330,7 +330,7 @@ static bool turnOn(const char *received, bool *taken) {
     debugAssert(aofIsTurningOn());
     *taken = false;
     rewrite.last_end_s = NOT_YET_S;
-    if (!diskIsThere()) {
+    if (!canCreateLog()) {
         rewrite.last_ok = false;
         return false;
     }

@@ -70,7 +70,7 @@ void aofScanFree(aofScanner *s) {
 static uint64_t currentOffset(const aofScanner *s) { return s->offset + s->at; }
 
 /* Moves the window to the current offset and fills it. A file that has become shorter ends there. */
-static void slide(aofScanner *s) {
+static void slideWindow(aofScanner *s) {
     memmove(s->bytes, s->bytes + s->at, s->have - s->at);
     s->offset += s->at;
     s->have -= s->at;
@@ -87,7 +87,7 @@ static void slide(aofScanner *s) {
 
 /* Returns the next bytes: `n`, or as many as there are. */
 static slice aofScanPeek(aofScanner *s, size_t n) {
-    if (s->have - s->at < n && s->offset + s->have < s->size) slide(s);
+    if (s->have - s->at < n && s->offset + s->have < s->size) slideWindow(s);
     size_t there = s->have - s->at;
     return sliceOf(s->bytes + s->at, there < n ? there : n);
 }

@@ -37,27 +37,27 @@ static const aofSystem real_system = {.open = openFile,
                                       .rename = rename,
                                       .unlink = unlink,
                                       .make_folder = mkdir};
-static const aofSystem *in_force = &real_system;
+static const aofSystem *current = &real_system;
 
-const aofSystem *aofSystemNow(void) { return in_force; }
+const aofSystem *aofSystemNow(void) { return current; }
 
-void aofSystemSet(const aofSystem *s) { in_force = s ? s : &real_system; }
+void aofSystemSet(const aofSystem *s) { current = s ? s : &real_system; }
 
 int aofSyncFolder(const char *path) {
-    int fd = in_force->open(path, O_RDONLY | O_DIRECTORY, 0);
+    int fd = current->open(path, O_RDONLY | O_DIRECTORY, 0);
     if (fd < 0) return -1;
-    int rc = in_force->sync(fd), error = errno;
-    in_force->close(fd);
+    int rc = current->sync(fd), error = errno;
+    current->close(fd);
     errno = error;
     return rc;
 }
 
-static void closeInBackground(void *fd) { in_force->close((int)(intptr_t)fd); }
+static void closeInBackground(void *fd) { current->close((int)(intptr_t)fd); }
 
 /* Opens the file before it removes the name, which is quick then. Closing it is slow. */
 int aofRemoveFile(const char *path) {
-    int fd = in_force->open(path, O_RDONLY | O_NONBLOCK, 0);
-    int rc = in_force->unlink(path), error = errno;
+    int fd = current->open(path, O_RDONLY | O_NONBLOCK, 0);
+    int rc = current->unlink(path), error = errno;
     if (fd >= 0) bioSubmit(BIO_CLOSE_FILE, closeInBackground, (void *)(intptr_t)fd);
     errno = error;
     return rc;
@@ -66,7 +66,7 @@ int aofRemoveFile(const char *path) {
 static int writeAll(int fd, slice bytes) {
     while (bytes.len > 0) {
         struct iovec part = {(void *)bytes.ptr, bytes.len};
-        ssize_t n = in_force->writev(fd, &part, 1);
+        ssize_t n = current->writev(fd, &part, 1);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return -1;
         bytes.ptr += n;
@@ -78,18 +78,18 @@ static int writeAll(int fd, slice bytes) {
 int aofReplaceFile(const char *folder, const char *temporary, const char *name, slice bytes, bool *replaced) {
     sds from = aofPath(folder, temporary), to = aofPath(folder, name);
     *replaced = false;
-    int rc = -1, fd = in_force->open(from, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    int rc = -1, fd = current->open(from, O_WRONLY | O_CREAT | O_TRUNC, 0644);
     if (fd < 0) goto cleanup;
-    if (writeAll(fd, bytes) == 0 && in_force->sync(fd) == 0) rc = 0;
+    if (writeAll(fd, bytes) == 0 && current->sync(fd) == 0) rc = 0;
     int error = errno;
-    in_force->close(fd);
+    current->close(fd);
     errno = error;
-    if (rc == 0) rc = in_force->rename(from, to);
+    if (rc == 0) rc = current->rename(from, to);
     *replaced = rc == 0;
     if (rc == 0) rc = aofSyncFolder(folder);
 cleanup:;
     int kept = errno;
-    if (fd >= 0 && !*replaced) in_force->unlink(from);
+    if (fd >= 0 && !*replaced) current->unlink(from);
     sdsFree(from);
     sdsFree(to);
     errno = kept;

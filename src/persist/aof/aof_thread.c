@@ -326,7 +326,7 @@ static bool syncsAlways(const aofThread *t) { return atomic_load(&t->policy) == 
 static bool diesOfErrors(const aofThread *t) { return syncsAlways(t) && !isFirst(t); }
 
 /* Call when `bytes` bytes have been written to the file. */
-static void wrote(aofThread *t, size_t bytes) {
+static void onWritten(aofThread *t, size_t bytes) {
     debugAssert(bytes > 0 && t->fd >= 0 && !isLost(t));
     t->size += (off_t)bytes;
     atomic_store_explicit(&t->incr_size, (long long)t->size, memory_order_relaxed);
@@ -335,20 +335,20 @@ static void wrote(aofThread *t, size_t bytes) {
     if (atomic_load(&t->report_writes)) holdPublish(t->written_seq, t->queue.consumed);
 }
 
-/* Call when only `n` of `wanted` bytes were written, or `n` is -1 with errno. Cuts them off, so that the file still
+/* Call when only `n` of `expected` bytes were written, or `n` is -1 with errno. Cuts them off, so that the file still
  * ends with a whole unit; if that fails they count as written. */
-static void writeFailed(aofThread *t, ssize_t n, size_t wanted, uint64_t now_ms) {
+static void onWriteFailed(aofThread *t, ssize_t n, size_t expected, uint64_t now_ms) {
     int error = n < 0 ? errno : ENOSPC;
     if (mayComplain(t, now_ms)) {
         if (n < 0) serverLog(LL_WARNING, "Error writing to the AOF file: %s", strerror(error));
         else
             serverLog(LL_WARNING, "Short write while writing to the AOF file: (nwritten=%lld, expected=%lld)",
-                      (long long)n, (long long)wanted);
+                      (long long)n, (long long)expected);
     }
     if (n > 0 && aofSystemNow()->truncate(t->fd, t->size) != 0) {
         serverLog(LL_WARNING, "The short write could not be cut off the AOF file, which goes on behind it: %s",
                   strerror(errno));
-        wrote(t, (size_t)n);
+        onWritten(t, (size_t)n);
     }
     moveLog(t, LOG_ERROR, error);
     if (diesOfErrors(t)) {
@@ -361,7 +361,7 @@ static void writeFailed(aofThread *t, ssize_t n, size_t wanted, uint64_t now_ms)
     }
 }
 
-static void writeWorks(aofThread *t) {
+static void onWriteSucceeded(aofThread *t) {
     if (likely(!atomic_load_explicit(&t->write_error, memory_order_relaxed))) return;
     serverLog(LL_NOTICE, "AOF write error looks solved. The server can write again.");
     t->last_complaint_ms = 0;
@@ -390,11 +390,11 @@ static bool writeUpTo(aofThread *t, uint64_t limit, bool at_once) {
         errno = error;
         t->last_try_ms = now_ms;
         if (n != (ssize_t)bytes) {
-            writeFailed(t, n, bytes, now_ms);
+            onWriteFailed(t, n, bytes, now_ms);
             return any;
         }
-        writeWorks(t);
-        wrote(t, bytes);
+        onWriteSucceeded(t);
+        onWritten(t, bytes);
         any = true;
     }
     return any;
@@ -402,7 +402,7 @@ static bool writeUpTo(aofThread *t, uint64_t limit, bool at_once) {
 
 /* --- syncing --------------------------------------------------------------------------------------------- */
 
-static void syncFailed(aofThread *t, int error) {
+static void onSyncFailed(aofThread *t, int error) {
     moveLog(t, LOG_SYNC_FAILED, error);
     if (diesOfErrors(t)) {
         serverLog(LL_WARNING, "Can't persist AOF for fsync error when the AOF fsync policy is 'always': %s. Exiting...",
@@ -414,7 +414,7 @@ static void syncFailed(aofThread *t, int error) {
     notifyMain(t);
 }
 
-static void syncWorked(aofThread *t, uint64_t covered) {
+static void onSyncSucceeded(aofThread *t, uint64_t covered) {
     if (unlikely(atomic_load_explicit(&t->sync_error, memory_order_relaxed))) {
         serverLog(LL_NOTICE, "AOF fsync works again; what was written before is safe behind the next rewrite.");
         t->last_complaint_ms = 0;
@@ -437,8 +437,8 @@ static void syncEnds(aofThread *t, uint64_t covered, int error) {
     debugAssert(atomic_load(&t->syncing) && covered >= t->sync_tried);
     atomic_store_explicit(&t->syncing, false, memory_order_relaxed);
     t->sync_tried = covered;
-    if (error == 0) syncWorked(t, covered);
-    else syncFailed(t, error);
+    if (error == 0) onSyncSucceeded(t, covered);
+    else onSyncFailed(t, error);
 }
 
 /* Takes the result of the sync in the background; returns whether it has ended. */
@@ -740,11 +740,11 @@ static aofJob *firstJob(aofThread *t) {
 }
 
 /* Returns whether the job is done at once, even if the disk has not accepted the bytes before it. */
-static bool isForNow(const aofJob *job) { return job && (job->type == AOF_JOB_END || job->type == AOF_JOB_WRITE); }
+static bool isImmediate(const aofJob *job) { return job && (job->type == AOF_JOB_END || job->type == AOF_JOB_WRITE); }
 
 /* Does the job if all bytes before it are written, if it is one for now, or if the log is lost. */
 static bool jobIfDue(aofThread *t, aofJob *job) {
-    if (!job || (t->queue.consumed < job->offset && !isForNow(job) && !isLost(t))) return false;
+    if (!job || (t->queue.consumed < job->offset && !isImmediate(job) && !isLost(t))) return false;
     t->next_job = job->next;
     doJob(t, job);
     aofThreadPush(&t->finished, job);
@@ -769,7 +769,7 @@ static bool aofThreadStep(aofThread *t) {
     t->units = publishedUnits(t);
     if (job) limit = job->offset;
     bool end = job && job->type == AOF_JOB_END;
-    if (!(end && isFirst(t))) done |= writeUpTo(t, limit, isForNow(job));
+    if (!(end && isFirst(t))) done |= writeUpTo(t, limit, isImmediate(job));
     done |= jobIfDue(t, job);
     if (!t->ended) done |= syncIfDue(t);
     threadCheck(t);
@@ -777,7 +777,7 @@ static bool aofThreadStep(aofThread *t) {
 }
 
 /* Returns whether there is a job, a finished sync or a publication that the thread has not handled. */
-static bool hasNews(aofThread *t) {
+static bool hasWork(aofThread *t) {
     if (atomic_load(&t->jobs) || aofSyncHasEnded(&t->sync)) return true;
     return atomic_load(&t->queue.published) != t->queue.consumed && !atomic_load(&t->write_error) && !t->next_job &&
            !isLost(t);
@@ -813,7 +813,7 @@ static void sleepDeeply(aofThread *t) {
     pthread_mutex_lock(&t->lock);
     atomic_store(&t->asleep, true);
     int64_t due = dueIn(t);
-    if (due != 0 && !hasNews(t)) waitFor(t, due < 0 ? due : due * 1000);
+    if (due != 0 && !hasWork(t)) waitFor(t, due < 0 ? due : due * 1000);
     atomic_store(&t->asleep, false);
     pthread_mutex_unlock(&t->lock);
 }

@@ -67,7 +67,7 @@ typedef enum { CHECK_STOP, CHECK_EMPTY, CHECK_GOOD, CHECK_CUT } checkVerdict;
 /* --- cutting --------------------------------------------------------------------------------------------- */
 
 /* Cuts the file to `to` bytes. Prints the reason and returns false if that fails. */
-static bool cut(const checkedFile *f, uint64_t to) {
+static bool cutFile(const checkedFile *f, uint64_t to) {
     struct stat now;
     bool same = false, done = false;
     int fd = open(f->path, O_RDWR | O_CLOEXEC);
@@ -105,7 +105,7 @@ static checkVerdict fixFile(const checkedFile *f, uint64_t good) {
     }
     printf("This will shrink the AOF %s from %" PRIu64 " bytes, with %" PRIu64 " bytes, to %" PRIu64 " bytes\n",
            f->name, size, size - good, good);
-    return isConfirmed() && cut(f, good) ? CHECK_CUT : CHECK_STOP;
+    return isConfirmed() && cutFile(f, good) ? CHECK_CUT : CHECK_STOP;
 }
 
 static checkVerdict cutAtTime(const checkedFile *f, uint64_t to) {
@@ -122,7 +122,7 @@ static checkVerdict cutAtTime(const checkedFile *f, uint64_t to) {
             "run valkey-check-aof again.\n");
         return CHECK_STOP;
     }
-    return cut(f, to) ? CHECK_CUT : CHECK_STOP;
+    return cutFile(f, to) ? CHECK_CUT : CHECK_STOP;
 }
 
 /* --- commands -------------------------------------------------------------------------------------------- */
@@ -181,7 +181,7 @@ static aofScanKind scanItems(fileScan *scan, const checkedFile *f) {
     }
 }
 
-static checkVerdict checkAofJudge(const checkedFile *f, const fileScan *scan, aofScanKind kind) {
+static checkVerdict judgeScan(const checkedFile *f, const fileScan *scan, aofScanKind kind) {
     uint64_t good = aofScanGood(scan->scanner), size = (uint64_t)f->st.st_size;
     const char *fault = aofScanFault(scan->scanner);
     if (scan->bad_timestamp) {
@@ -213,7 +213,7 @@ static checkVerdict checkCommands(const checkedFile *f, uint64_t from) {
     checkProgressHide();
     if (scan.note) fputs(scan.note, stderr);
     if (kind == AOF_SCAN_FAILED) printf("Cannot read file %s: %s, aborting...\n", f->path, strerror(error));
-    else verdict = checkAofJudge(f, &scan, kind);
+    else verdict = judgeScan(f, &scan, kind);
     aofScanFree(scan.scanner);
     sdsFree(scan.note);
     return verdict;

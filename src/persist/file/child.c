@@ -59,9 +59,9 @@ typedef struct childReport {
 static_assert(sizeof(childReport) <= 512, "POSIX promises that so much goes through a pipe as a whole");
 
 static struct {
-    aeEventLoop *loop;            /* borrowed */
-    void (*settle)(childPurpose); /* const after startup */
-    void (*on_life)(bool lives);  /* const after startup */
+    aeEventLoop *loop;               /* borrowed */
+    void (*settle)(childPurpose);    /* const after startup */
+    void (*on_change)(bool running); /* const after startup */
     childJob job;
     pid_t pid; /* 0: none */
     int fd;    /* owns: read end of the pipe; -1 after its other end was closed */
@@ -144,7 +144,7 @@ static void settleIn(pid_t parent, int fd) {
     if (child.settle) child.settle(child.job.purpose);
 }
 
-noreturn_fn static void beChild(pid_t parent, int fd) {
+noreturn_fn static void runChild(pid_t parent, int fd) {
     settleIn(parent, fd);
     bool ok = child.job.work(child.job.arg);
     measurePages(clockMonotonicUs());
@@ -154,14 +154,14 @@ noreturn_fn static void beChild(pid_t parent, int fd) {
 
 /* ---- In the parent ------------------------------------------------------------------------------------------ */
 
-static void shared(bool on) {
+static void setPagesShared(bool on) {
     debugAssert(sharedPages() != on);
     sharedPagesSet(on);
     replyCopyShared(on);
-    if (child.on_life) child.on_life(on);
+    if (child.on_change) child.on_change(on);
 }
 
-void childOnLife(void (*fn)(bool lives)) { child.on_life = fn; }
+void childOnChange(void (*fn)(bool running)) { child.on_change = fn; }
 
 /* Asserts what each state requires. Called in the parent, at both ends of the functions of the header. */
 static void childCheck(void) {
@@ -219,7 +219,7 @@ static void childFinish(int status) {
     child.job = (childJob){.purpose = CHILD_NONE};
     child.figures = (childFigures){0};
     child.pid = 0;
-    shared(false);
+    setPagesShared(false);
     childCheck();
     job.ended(job.arg, &how);
 }
@@ -291,7 +291,7 @@ bool childStart(const childJob *job) {
     child.cow_samples = 0;
     uint64_t begin_us = clockMonotonicUs();
     pid_t pid = forkQuietly();
-    if (pid == 0) beChild(parent, fds[1]);
+    if (pid == 0) runChild(parent, fds[1]);
     uint64_t fork_us = clockMonotonicUs() - begin_us;
     if (pid < 0) {
         int error = errno;
@@ -309,7 +309,7 @@ bool childStart(const childJob *job) {
     child.cow_measured_us = clockMonotonicUs();
     latencyNoteFork(zmallocUsed(), child.fork_us);
     latencyAddSampleIfNeeded("fork", (long long)(child.fork_us / 1000));
-    shared(true);
+    setPagesShared(true);
     childCheck();
     if (pause_after_fork) raise(SIGSTOP);
     return true;

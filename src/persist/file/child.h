@@ -48,7 +48,7 @@ typedef struct childFigures {
 void childInit(aeEventLoop *loop, void (*settle)(childPurpose purpose));
 
 /* Sets a callback that is called with true after a child was forked and with false after it has ended. Startup only. */
-void childOnLife(void (*fn)(bool lives));
+void childOnChange(void (*fn)(bool running));
 
 /* Forks a child that runs the job; `job` is copied. Returns false with errno, and no effect, if that is impossible. No
  * child may be running. From here until the child's end pages count as shared (store/shared_pages.h,

@@ -63,7 +63,7 @@ static bool moduleFault(const rdbPiece *piece, const rdbItem *item, rdbDecoded *
 }
 
 /* Handles a value that could not be read: an empty one is marked, anything else is a fault. */
-static bool unread(const rdbPiece *piece, size_t i, rdbReader value, rdbDecoded *out) {
+static bool onUnreadable(const rdbPiece *piece, size_t i, rdbReader value, rdbDecoded *out) {
     const rdbItem *item = &piece->items[i];
     if (item->type == RDB_TYPE_MODULE) return moduleFault(piece, item, out);
     if (rdbValueIsEmpty(value, item->type)) return addMark(out, i);
@@ -71,7 +71,8 @@ static bool unread(const rdbPiece *piece, size_t i, rdbReader value, rdbDecoded 
 }
 
 /* Returns true, and frees the entry, if it has expired or all its fields have. */
-static bool isOver(robj *o, const rdbItem *item, const rdbDecodeOptions *options, bool *has_times, rdbDecoded *out) {
+static bool dropIfExpired(robj *o, const rdbItem *item, const rdbDecodeOptions *options, bool *has_times,
+                          rdbDecoded *out) {
     bool empty;
     if (item->expire_ms != -1 && item->expire_ms < options->drop_before_ms) {
         out->expired++;
@@ -103,14 +104,14 @@ static bool decodeKey(const rdbPiece *piece, size_t i, const rdbDecodeOptions *o
     robj *o = rdbReadValueOf(&value, item->type, key.text, item->expire_ms != -1);
     uint64_t hash = hashBytes(key.text.ptr, key.text.len);
     rdbTextFree(&key);
-    if (unlikely(!o)) return unread(piece, i, begin, out);
+    if (unlikely(!o)) return onUnreadable(piece, i, begin, out);
     if (unlikely(value.p != value.end)) {
         objectFree(o);
         return rdbDecodeFault(piece, item, out, RDB_FAULT_VALUE);
     }
     loadedKey k = {.hash = hash, .use = useOf(item, options->lfu), .has_expire = item->expire_ms != -1};
     if (k.has_expire) o = objectSetExpireTake(o, item->expire_ms);
-    if (isOver(o, item, options, &k.has_times, out)) return true;
+    if (dropIfExpired(o, item, options, &k.has_times, out)) return true;
     debugAssert(out->count < out->capacity && objectExpire(o) == item->expire_ms);
     o->lru = fresh & LRU_CLOCK_MAX;
     k.entry = o;

@@ -55,7 +55,7 @@ sds rdbFaultText(const rdbFault *f, unsigned version) {
     case RDB_FAULT_LENGTH: return sdsCat(out, "A length in the RDB file is malformed");
     case RDB_FAULT_CHECKSUM:
         return sdsCatPrintf(out, "Wrong RDB checksum expected: (%llx) but got (%llx). Aborting now. RDB CRC error",
-                            (unsigned long long)f->wanted, (unsigned long long)f->got);
+                            (unsigned long long)f->expected, (unsigned long long)f->computed);
     case RDB_FAULT_READ: return sdsCatPrintf(out, "Reading the RDB file failed: %s", strerror((int)f->number));
     case RDB_FAULT_MEMORY:
         return sdsCat(out, "Short read or OOM loading DB. Unrecoverable error, aborting now. No memory for the bytes "
@@ -69,7 +69,7 @@ sds rdbFaultText(const rdbFault *f, unsigned version) {
                             "databases. Exiting",
                             (unsigned long long)f->number);
     case RDB_FAULT_LIBRARY: return sdsCat(out, "A function library of the RDB file cannot be loaded");
-    case RDB_FAULT_TWICE: return sdsCatPrintf(out, "RDB has duplicated key in DB %u", f->db);
+    case RDB_FAULT_DUPLICATE: return sdsCatPrintf(out, "RDB has duplicated key in DB %u", f->db);
     case RDB_FAULT_TYPE: sdsFree(out); return typeText(f, version);
     case RDB_FAULT_MODULE: sdsFree(out); return moduleText(f);
     }

@@ -180,7 +180,7 @@ static bool onItem(loader *l, const rdbBatch *b, const rdbItem *item) {
 /* ---- Keys ------------------------------------------------------------------------------------------------ */
 
 /* Handles a key of the batch that already exists: deletes the old one (merge), or returns false with a fault. */
-static bool onTwice(loader *l, const rdbBatch *b) {
+static bool onDuplicate(loader *l, const rdbBatch *b) {
     const loadedKey *k = &b->decoded.keys[b->decoded.taken];
     hashedKey key = {objectKey(k->entry), k->hash};
     if (l->options->merge) {
@@ -189,7 +189,7 @@ static bool onTwice(loader *l, const rdbBatch *b) {
         return true;
     }
     rdbFault *f = &l->result->fault;
-    f->kind = RDB_FAULT_TWICE;
+    f->kind = RDB_FAULT_DUPLICATE;
     f->offset = b->piece.offset;
     f->db = (uint32_t)dbId(l->db);
     f->type = -1;
@@ -213,7 +213,7 @@ static bool addUpTo(loader *l, rdbBatch *b, size_t end) {
         debugAssert(added <= end - d->taken);
         d->taken += added;
         l->result->keys_loaded += (long long)added;
-        if (added == 0 && !onTwice(l, b)) return false;
+        if (added == 0 && !onDuplicate(l, b)) return false;
         if (slowly) {
             delayKey(l->result->keys_loaded);
             loadingSetKeys(l->result->keys_loaded, l->result->keys_expired);

@@ -134,15 +134,15 @@ static void writeEntry(saving *s, const robj *o) {
 }
 
 /* Waits, for tests: rdb-key-save-delay microseconds for each key or, if it is -n, one for each n-th key. */
-static void delay(const saving *s) {
+static void delayKey(const saving *s) {
     long long us = persist_settings.rdb_key_save_delay;
     if (us > 0) usleep((useconds_t)us);
     else if (s->keys % (size_t)-us == 0) usleep(1);
 }
 
-static void keyIsWritten(saving *s) {
+static void onKeyWritten(saving *s) {
     s->keys++;
-    if (unlikely(s->delayed)) delay(s);
+    if (unlikely(s->delayed)) delayKey(s);
     bool report = s->options->progress && (s->delayed || s->keys % PROGRESS_EACH == 0);
     if (unlikely(report)) s->options->progress(s->options->progress_arg, s->keys);
 }
@@ -157,7 +157,7 @@ static void writeBatch(saving *s, const keyBatch *b) {
     for (size_t i = 0; i < b->count; i++) objectPrefetchValue(b->keys[i]);
     for (size_t i = 0; i < b->count && !s->out->failed; i++) {
         writeEntry(s, b->keys[i]);
-        keyIsWritten(s);
+        onKeyWritten(s);
     }
 }
 

@@ -349,13 +349,13 @@ static bool addDb(rdbScanner *s, rdbPiece *p) {
 
 static bool addEnd(rdbScanner *s, rdbPiece *p) {
     s->ended = true;
-    uint64_t wanted = s->version < RDB_VERSION_CHECKSUM_MIN ? 0 : loadLe64(p->bytes + s->item.at);
-    s->without_checksum = wanted == 0;
-    if (wanted && s->options.checksum) {
-        uint64_t got = crc64(s->crc, p->bytes, s->item.at);
-        if (got != wanted) {
-            s->fault.wanted = wanted;
-            s->fault.got = got;
+    uint64_t expected = s->version < RDB_VERSION_CHECKSUM_MIN ? 0 : loadLe64(p->bytes + s->item.at);
+    s->without_checksum = expected == 0;
+    if (expected && s->options.checksum) {
+        uint64_t computed = crc64(s->crc, p->bytes, s->item.at);
+        if (computed != expected) {
+            s->fault.expected = expected;
+            s->fault.computed = computed;
             return rdbScanFail(s, p, RDB_FAULT_CHECKSUM, 0);
         }
     }

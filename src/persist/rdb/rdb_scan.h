@@ -68,13 +68,13 @@ typedef enum {
     RDB_FAULT_READ,   /* read(2) failed; number: errno */
     RDB_FAULT_MEMORY, /* not enough for the bytes of an item */
     /* These are found by the code that takes the items. */
-    RDB_FAULT_VALUE,    /* malformed, or no memory for it */
-    RDB_FAULT_MODULE,   /* number: ID of the module it needs; 0: unknown */
-    RDB_FAULT_AUX,      /* a malformed AUX field */
-    RDB_FAULT_IMPORT,   /* a slot import, which this server does not support */
-    RDB_FAULT_DATABASE, /* number: databases of this server, too few for the file */
-    RDB_FAULT_TWICE,    /* the key exists already */
-    RDB_FAULT_LIBRARY   /* a library of functions that was refused */
+    RDB_FAULT_VALUE,     /* malformed, or no memory for it */
+    RDB_FAULT_MODULE,    /* number: ID of the module it needs; 0: unknown */
+    RDB_FAULT_AUX,       /* a malformed AUX field */
+    RDB_FAULT_IMPORT,    /* a slot import, which this server does not support */
+    RDB_FAULT_DATABASE,  /* number: databases of this server, too few for the file */
+    RDB_FAULT_DUPLICATE, /* the key exists already */
+    RDB_FAULT_LIBRARY    /* a library of functions that was refused */
 } rdbFaultKind;
 
 /* The part of the file that was being read. */
@@ -94,9 +94,10 @@ typedef enum {
 typedef struct rdbFault {
     rdbFaultKind kind;
     rdbStep step;
-    uint64_t offset;              /* in the file: start of the item with the fault */
-    uint64_t reached;             /* in the file: end of the last element of it that could be read completely */
-    uint64_t number, wanted, got; /* if CHECKSUM: `wanted` is the file's, `got` the computed one */
+    uint64_t offset;             /* in the file: start of the item with the fault */
+    uint64_t reached;            /* in the file: end of the last element of it that could be read completely */
+    uint64_t number;             /* see rdbFaultKind */
+    uint64_t expected, computed; /* the checksums, if CHECKSUM: `expected` is the file's */
     uint32_t db;
     int type; /* type of the key with the fault; -1 if it is not in a key */
     sds key;  /* owns; NULL if the fault is not in a key or the key cannot be read. If SIGNATURE: the first bytes */

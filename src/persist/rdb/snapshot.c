@@ -153,7 +153,7 @@ static bool childWork(void *arg) {
     return true;
 }
 
-static void endedWell(const childEnd *how) {
+static void childSucceeded(const childEnd *how) {
     serverLog(LL_NOTICE, "Background saving terminated with success (%zu MB copied on write)", how->cow_bytes / MB);
     store_stats.dirty -= snapshot.dirty_at_fork;
     if (store_stats.dirty < 0) store_stats.dirty = 0; /* DEBUG RELOAD has reset it meanwhile */
@@ -176,7 +176,7 @@ static void checkEmptiedFile(void) {
     snapshot.emptied = 0;
 }
 
-static void endedBadly(const childEnd *how) {
+static void childFailed(const childEnd *how) {
     removeInBackground(inFolder(snapshot.child_file));
     if (how->on_purpose) {
         serverLog(LL_NOTICE, "Background saving was ended on purpose");
@@ -193,8 +193,8 @@ static void childEnded(void *arg, const childEnd *how) {
     snapshot.child_pid = 0;
     checkEmptiedFile();
     snapshot.last_took_s = nowS() - snapshot.began_s;
-    if (how->ok) endedWell(how);
-    else endedBadly(how);
+    if (how->ok) childSucceeded(how);
+    else childFailed(how);
     if (on_end) on_end(how->ok, snapshot.file);
     snapshotCheck();
 }
@@ -268,7 +268,7 @@ static const savePoint *duePoint(int64_t now_s) {
     return NULL;
 }
 
-static void remind(int64_t now_s) {
+static void logReminder(int64_t now_s) {
     if (snapshot.last_ok || now_s - snapshot.reminded_s < REMIND_EVERY_S) return;
     snapshot.reminded_s = now_s;
     serverLog(LL_WARNING,
@@ -283,7 +283,7 @@ void snapshotTick(void) {
     childTick();
     snapshotCheck();
     int64_t now_s = nowS();
-    remind(now_s);
+    logReminder(now_s);
     if (childRunning() != CHILD_NONE) return;
     if (!snapshot.last_ok && now_s - snapshot.last_try_s <= RETRY_AFTER_S) return;
     const savePoint *point = snapshot.held ? NULL : duePoint(now_s);
@@ -319,7 +319,7 @@ void saveCommand(client *c) {
     else addReplyError(c, "-ERR");
 }
 
-static void cancel(client *c) {
+static void cancelSave(client *c) {
     if (childRunning() == CHILD_RDB) {
         childKill();
         addReplyStatus(c, "Background saving cancelled");
@@ -352,7 +352,7 @@ static void bgsave(client *c, bool schedule) {
 void bgsaveCommand(client *c) {
     bool schedule = c->argc == 2 && sliceIs(c->argv[1], "schedule");
     if (c->argc == 1 || schedule) bgsave(c, schedule);
-    else if (c->argc == 2 && sliceIs(c->argv[1], "cancel")) cancel(c);
+    else if (c->argc == 2 && sliceIs(c->argv[1], "cancel")) cancelSave(c);
     else addReplySyntaxError(c);
 }
 
