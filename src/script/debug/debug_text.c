@@ -85,23 +85,15 @@ static slice debugTextTakeLine(slice *rest) {
     return line;
 }
 
-static sds catElements(sds out, slice *rest, size_t most, int depth, long long count, const char *ends) {
+/* Appends `count` elements, or a map of `count` pairs, between the brackets `ends`. */
+static sds catElements(sds out, slice *rest, size_t most, int depth, long long count, const char *ends, bool is_map) {
     out = sdsCatLen(out, ends, strlen(ends) - 1);
     for (long long i = 0; i < count && rest->len && sdsLen(out) <= most; i++) {
         if (i) out = sdsCat(out, ",");
         out = catReply(out, rest, most, depth);
+        if (is_map) out = catReply(sdsCat(out, " => "), rest, most, depth);
     }
     return sdsCatLen(out, ends + strlen(ends) - 1, 1);
-}
-
-static sds catPairs(sds out, slice *rest, size_t most, int depth, long long count) {
-    out = sdsCat(out, "{");
-    for (long long i = 0; i < count && rest->len && sdsLen(out) <= most; i++) {
-        if (i) out = sdsCat(out, ",");
-        out = sdsCat(catReply(out, rest, most, depth), " => ");
-        out = catReply(out, rest, most, depth);
-    }
-    return sdsCat(out, "}");
 }
 
 static sds catBulk(sds out, slice *rest, size_t most, long long len) {
@@ -123,9 +115,9 @@ static sds catReply(sds out, slice *rest, size_t most, int depth) {
     case '$':
     case '=': return counted ? catBulk(out, rest, most, number) : sdsCat(out, "NULL");
     case '*':
-    case '>': return counted ? catElements(out, rest, most, depth + 1, number, "[]") : sdsCat(out, "NULL");
-    case '~': return catElements(out, rest, most, depth + 1, number, "~()");
-    case '%': return catPairs(out, rest, most, depth + 1, number);
+    case '>': return counted ? catElements(out, rest, most, depth + 1, number, "[]", false) : sdsCat(out, "NULL");
+    case '~': return catElements(out, rest, most, depth + 1, number, "~()", false);
+    case '%': return catElements(out, rest, most, depth + 1, number, "{}", true);
     case '_': return sdsCat(out, "(null)");
     case '#': return sdsCat(out, value.len && value.ptr[0] == 't' ? "#true" : "#false");
     case ',': return sdsCatLen(sdsCat(out, "(double) "), value.ptr, value.len);

@@ -20,8 +20,6 @@
 #include "store_settings.h"
 #include "store_state.h"
 
-#include <strings.h>
-
 static bool repliedError(client *c, sds error) {
     if (!error) return false;
     addReplyErrorSlice(c, sdsSlice(error));

@@ -15,7 +15,6 @@
 
 #include "string_buffer.h"
 
-#include <limits.h>
 #include <string.h>
 
 #define NESTING_MAX 16

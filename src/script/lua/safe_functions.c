@@ -17,9 +17,6 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "safe_functions.h"
 
-#include "zmalloc.h"
-
-#include <limits.h>
 #include <string.h>
 
 #define REPETITIONS_MAX 4096 /* each takes up to about 200 bytes of the C stack */

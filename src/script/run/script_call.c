@@ -20,8 +20,6 @@
 #include "reply.h"
 #include "script_run.h"
 
-#include <string.h>
-
 #define ARENA_BYTES 8192
 #define CACHES 16 /* a power of two */
 #define NUMBERS_ON_STACK 16

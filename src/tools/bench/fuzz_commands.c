@@ -86,20 +86,20 @@ static void addCommands(fuzzBook *b, const replyValue *docs, const char *parent)
         const replyValue *name = &docs->items[i], *doc = &docs->items[i + 1];
         if (!name->str || !replyIsList(doc)) continue;
         const replyValue *parts = replyLookup(doc, "subcommands"), *arguments = replyLookup(doc, "arguments");
-        const replyValue *group = replyLookup(doc, "group");
+        const char *group = replyLookupText(doc, "group");
         const char *word = strchr(name->str, '|');
         sds whole = *parent ? sdsCatPrintf(sdsEmpty(), "%s %s", parent, word ? word + 1 : name->str)
                             : sdsNew(name->str);
         sdsToUpper(whole);
         bool is_container = parts && replyIsList(parts) && parts->count > 0;
         if (is_container && !*parent) addCommands(b, parts, whole);
-        bool in_groups = group && group->str && isAmong(group->str, groups);
-        bool wanted = in_groups ? !isAmong(whole, left_out) : isAmong(whole, taken);
-        if (is_container || !group || !group->str || !wanted) {
+        bool in_groups = group && isAmong(group, groups);
+        bool wanted = in_groups ? !isAmong(whole, left_out) : group && isAmong(whole, taken);
+        if (is_container || !wanted) {
             sdsFree(whole);
             continue;
         }
-        fuzzCommand c = {.name = whole, .group = sdsNew(group->str)};
+        fuzzCommand c = {.name = whole, .group = sdsNew(group)};
         if (arguments && replyIsList(arguments)) c.arguments = syntaxFromDocs(arguments, &c.argument_count);
         b->commands = zrealloc(b->commands, sizeof(fuzzCommand) * (b->count + 1));
         b->commands[b->count++] = c;

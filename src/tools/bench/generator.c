@@ -32,7 +32,6 @@
 #include "anet.h"
 #include "clock.h"
 #include "pace.h"
-#include "panic.h"
 #include "reply_reader.h"
 #include "thread.h"
 #include "tls.h"

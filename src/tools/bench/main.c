@@ -22,7 +22,6 @@
 #include "version.h"
 #include "workload.h"
 #include "zmalloc.h"
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,8 +79,8 @@ static char *askSetting(const benchOptions *o, serverLink *l, const char *name) 
     replyValue *r = linkCall(l, "CONFIG", "GET", name, NULL);
     if (!r) quitUnreachable(o, linkError(l));
     if (replyIsError(r) && strncmp(r->str, "NOAUTH", 6) == 0) quitRefused(o, r->str);
-    const replyValue *value = replyLookup(r, name);
-    char *text = value && value->str ? zstrdup(value->str) : NULL;
+    const char *value = replyLookupText(r, name);
+    char *text = value ? zstrdup(value) : NULL;
     replyValueFree(r);
     return text;
 }

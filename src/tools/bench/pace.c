@@ -9,7 +9,6 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "pace.h"
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 #ifdef __linux__

@@ -47,8 +47,8 @@ static const struct {
 /* ---- Loading ---------------------------------------------------------------------------------------------------- */
 
 static sds copyText(const replyValue *doc, const char *key) {
-    const replyValue *found = replyLookup(doc, key);
-    return sdsNew(found && found->str ? found->str : "");
+    const char *text = replyLookupText(doc, key);
+    return sdsNew(text ? text : "");
 }
 
 static void addGroup(const char *name) {
@@ -152,6 +152,12 @@ static const helpEntry *findCommand(const sds *words, size_t count, size_t *used
     return inner ? inner : e;
 }
 
+/* Returns the first subcommand after `e`, which is `parent` or one of its subcommands; NULL if there is none. */
+static const helpEntry *nextPart(const helpEntry *parent, const helpEntry *e) {
+    if (++e == help.entries + help.count || e->parent_len != sdsLen(parent->name)) return NULL;
+    return strncmp(e->name, parent->name, e->parent_len) == 0 ? e : NULL;
+}
+
 const char *helpNearest(const char *word) {
     suggestion s = {.word = word};
     for (size_t i = 0; i < help.count; i++)
@@ -210,10 +216,8 @@ static void showCommand(const char *name) {
         return;
     }
     showEntry(e, true);
-    for (const helpEntry *inner = e + 1; inner < help.entries + help.count; inner++) {
-        if (inner->parent_len != sdsLen(e->name) || strncmp(inner->name, e->name, inner->parent_len) != 0) break;
-        printf("    %s%s%s  %s\n", terminalStyle("1"), inner->name, terminalStyle("0"), inner->summary);
-    }
+    for (const helpEntry *part = nextPart(e, e); part; part = nextPart(e, part))
+        printf("    %s%s%s  %s\n", terminalStyle("1"), part->name, terminalStyle("0"), part->summary);
 }
 
 void helpShow(cliSession *s, int argc, const slice *argv) {
@@ -304,13 +308,10 @@ static bool typedInUpper(const char *line) {
     return false;
 }
 
-static void addSubcommands(lineChoices *c, const sds parent, const char *part, bool upper) {
-    for (size_t i = 0; i < help.count; i++) {
-        const helpEntry *e = &help.entries[i];
-        bool inner = e->parent_len == sdsLen(parent) && e->parent_len > 0 &&
-                     strncasecmp(e->name, parent, e->parent_len) == 0;
-        if (inner) addChoice(c, e->name + e->parent_len + 1, part, upper);
-    }
+static void addSubcommands(lineChoices *c, const sds parent, const char *typed, bool upper) {
+    const helpEntry *e = findEntry(parent);
+    for (const helpEntry *part = e ? nextPart(e, e) : NULL; part; part = nextPart(e, part))
+        addChoice(c, part->name + part->parent_len + 1, typed, upper);
 }
 
 /* Adds the tokens that may follow these words of a command. */
@@ -357,18 +358,11 @@ lineChoices helpChoices(const char *line) {
 /* Returns the subcommands of a command as "list|info|kill". */
 static sds partNames(const helpEntry *e) {
     sds names = sdsEmpty();
-    for (const helpEntry *inner = e + 1; inner < help.entries + help.count; inner++) {
-        if (inner->parent_len != sdsLen(e->name) || strncmp(inner->name, e->name, inner->parent_len) != 0) break;
+    for (const helpEntry *part = nextPart(e, e); part; part = nextPart(e, part)) {
         if (sdsLen(names)) names = sdsCat(names, "|");
-        names = sdsCat(names, inner->name + inner->parent_len + 1);
+        names = sdsCat(names, part->name + part->parent_len + 1);
     }
     return names;
-}
-
-static sds ownHint(const typedLine *t) {
-    for (size_t i = 0; t->count == 1 && i < array_len(own_words); i++)
-        if (strcasecmp(own_words[i].name, t->words[0]) == 0) return sdsNew(own_words[i].hint);
-    return NULL;
 }
 
 static sds commandHint(const typedLine *t) {
@@ -392,7 +386,8 @@ sds helpHint(const char *line) {
     typedLine t = splitTyped(line);
     sds hint = NULL;
     if (t.count > 0 && !t.in_quotes) {
-        hint = ownHint(&t);
+        for (size_t i = 0; t.count == 1 && !hint && i < array_len(own_words); i++)
+            if (strcasecmp(own_words[i].name, t.words[0]) == 0) hint = sdsNew(own_words[i].hint);
         if (!hint && !t.help && t.count > t.skip) hint = commandHint(&t);
     }
     if (hint && sdsLen(hint) && t.unfinished) {

@@ -25,7 +25,6 @@
 #include "line_screen.h"
 #include "line_text.h"
 #include "terminal.h"
-#include "utf8.h"
 #include "zmalloc.h"
 #include <errno.h>
 #include <poll.h>

@@ -10,7 +10,6 @@
 #include "zmalloc.h"
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 static void printName(const cliSession *s, const replyValue *key) {

@@ -8,8 +8,6 @@
 #include "progress_line.h"
 #include "terminal.h"
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 #define SAMPLE_PAUSE_S 0.01
 #define HISTORY_INTERVAL_S 15

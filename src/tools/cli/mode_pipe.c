@@ -13,7 +13,6 @@
 #include "progress_line.h"
 #include "rng.h"
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <sys/stat.h>

@@ -8,7 +8,6 @@
 #include "terminal.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #define LINES_PER_HEADER 20
 

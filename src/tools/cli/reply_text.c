@@ -63,18 +63,11 @@ sds replyTextRaw(sds out, const replyValue *v, const char *delimiter) {
     case '#': return sdsCatPrintf(out, "(%s)", boolText(v));
     case ':': return sdsCatPrintf(out, "%lld", v->integer);
     case '%':
-        for (size_t i = 0; i + 1 < v->count; i += 2) {
-            if (i > 0) out = sdsCat(out, delimiter);
-            out = replyTextRaw(out, &v->items[i], delimiter);
-            out = sdsCat(out, " ");
-            out = replyTextRaw(out, &v->items[i + 1], delimiter);
-        }
-        return out;
     case '*':
     case '~':
     case '>':
         for (size_t i = 0; i < v->count; i++) {
-            if (i > 0) out = sdsCat(out, delimiter);
+            if (i > 0) out = sdsCat(out, v->type == '%' && i % 2 ? " " : delimiter);
             out = replyTextRaw(out, &v->items[i], delimiter);
         }
         return out;
@@ -149,20 +142,13 @@ sds replyTextJson(sds out, const replyValue *v, bool ascii) {
     case '$':
     case '+':
     case '=': return jsonText(out, v->str, v->len, ascii);
-    case '%':
-        out = sdsCat(out, "{");
-        for (size_t i = 0; i + 1 < v->count; i += 2) {
-            if (i > 0) out = sdsCat(out, ",");
-            out = sdsCat(jsonKey(out, &v->items[i], ascii), ":");
-            out = replyTextJson(out, &v->items[i + 1], ascii);
-        }
-        return sdsCat(out, "}");
-    default:
-        out = sdsCat(out, "[");
-        for (size_t i = 0; i < v->count; i++) {
-            if (i > 0) out = sdsCat(out, ",");
-            out = replyTextJson(out, &v->items[i], ascii);
-        }
-        return sdsCat(out, "]");
+    default: break;
     }
+    bool is_map = v->type == '%';
+    out = sdsCat(out, is_map ? "{" : "[");
+    for (size_t i = 0; i < v->count; i++) {
+        if (i > 0) out = sdsCat(out, is_map && i % 2 ? ":" : ",");
+        out = is_map && i % 2 == 0 ? jsonKey(out, &v->items[i], ascii) : replyTextJson(out, &v->items[i], ascii);
+    }
+    return sdsCat(out, is_map ? "}" : "]");
 }

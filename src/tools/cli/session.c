@@ -10,7 +10,6 @@
 #include "session.h"
 #include "numbers.h"
 #include "terminal.h"
-#include "zmalloc.h"
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>

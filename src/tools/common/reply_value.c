@@ -126,3 +126,8 @@ const replyValue *replyLookup(const replyValue *v, const char *key) {
     }
     return NULL;
 }
+
+const char *replyLookupText(const replyValue *v, const char *key) {
+    const replyValue *value = replyLookup(v, key);
+    return value ? value->str : NULL;
+}

@@ -27,5 +27,6 @@ bool replyIsText(const replyValue *v); /* bulk, status or verbatim */
 bool replyIsList(const replyValue *v); /* array, set, push or map */
 /* Returns the value that follows the text `key` in a map, or in an array of pairs; NULL if there is none. */
 const replyValue *replyLookup(const replyValue *v, const char *key);
+const char *replyLookupText(const replyValue *v, const char *key); /* the same, if the value is a text */
 
 #endif

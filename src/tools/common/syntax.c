@@ -21,8 +21,8 @@
 /* ---- Reading COMMAND DOCS --------------------------------------------------------------------------------------- */
 
 static char *copyText(const replyValue *v, const char *key) {
-    const replyValue *found = replyLookup(v, key);
-    return found && found->str ? sdsNew(found->str) : NULL;
+    const char *text = replyLookupText(v, key);
+    return text ? sdsNew(text) : NULL;
 }
 
 static bool hasFlag(const replyValue *arg, const char *flag) {
@@ -49,7 +49,8 @@ static valueKind valueOf(const char *type) {
 }
 
 static argNode nodeFromDocs(const replyValue *arg, int depth) {
-    const replyValue *type = replyLookup(arg, "type"), *parts = replyLookup(arg, "arguments");
+    const replyValue *parts = replyLookup(arg, "arguments");
+    const char *type = replyLookupText(arg, "type");
     argNode node = {.kind = ARG_VALUE,
                     .token = copyText(arg, "token"),
                     .name = copyText(arg, "display_text"),
@@ -57,10 +58,10 @@ static argNode nodeFromDocs(const replyValue *arg, int depth) {
                     .multiple = hasFlag(arg, "multiple"),
                     .multiple_token = hasFlag(arg, "multiple_token")};
     if (!node.name) node.name = copyText(arg, "name");
-    if (type && type->str) node.value = valueOf(type->str);
-    if (type && type->str && strcmp(type->str, "pure-token") == 0) node.kind = ARG_TOKEN;
+    if (type) node.value = valueOf(type);
+    if (type && strcmp(type, "pure-token") == 0) node.kind = ARG_TOKEN;
     if (parts && replyIsList(parts)) {
-        node.kind = type && type->str && strcmp(type->str, "oneof") == 0 ? ARG_ONEOF : ARG_BLOCK;
+        node.kind = type && strcmp(type, "oneof") == 0 ? ARG_ONEOF : ARG_BLOCK;
         node.parts = nodesFromDocs(parts, &node.part_count, depth + 1);
     }
     return node;
