@@ -14,7 +14,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define STEPS_PER_LOOK 1000
+#define STEPS_PER_CHECK 1000
 #define LOOKS_MAX 20
 #define MEMORY_MAX ((size_t)8 << 20)
 #define PROGRAM_MAX 4000
@@ -279,13 +279,13 @@ static void runText(slice text, long refuse) {
     in.memory_max = MEMORY_MAX;
     if (!sandboxOpen(&in, false, openEcho)) serverPanic("There is no memory for a sandbox.");
     looks = 0;
-    lua_sethook(in.L, onSteps, LUA_MASKCOUNT, STEPS_PER_LOOK);
+    lua_sethook(in.L, onSteps, LUA_MASKCOUNT, STEPS_PER_CHECK);
     zmallocFailAfter(refuse);
     if (lua_cpcall(in.L, run, &text) != 0) lua_pop(in.L, 1);
     zmallocFailAfter(0);
     lua_sethook(in.L, NULL, 0, 0);
     in.refused = true;
-    interpreterPace(&in);
+    interpreterCollect(&in);
     if (lua_cpcall(in.L, mustBeWhole, NULL) != 0) serverPanic("The sandbox is broken: %s", lua_tostring(in.L, -1));
     interpreterFree(&in);
 }

@@ -71,7 +71,7 @@ bool debugHasBreakpoint(int line) { return debugSourceFind(line) < source.nbreak
 
 bool debugHasBreakpoints(void) { return source.nbreakpoints > 0; }
 
-void debugForgetBreakpoints(void) { source.nbreakpoints = 0; }
+void debugRemoveBreakpoints(void) { source.nbreakpoints = 0; }
 
 void debugPrintBreakpoints(int current) {
     if (source.nbreakpoints == 0) {

@@ -14,7 +14,7 @@ void debugSourceEnd(void);
 
 bool debugHasBreakpoint(int line);
 bool debugHasBreakpoints(void);
-void debugForgetBreakpoints(void); /* removes all */
+void debugRemoveBreakpoints(void); /* removes all */
 /* Prints a source line with an arrow if it is `current` and a '#' if it is a breakpoint. The other functions print
  * lines in the same form. */
 void debugPrintLine(int line, int current);

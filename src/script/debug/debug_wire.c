@@ -23,47 +23,47 @@
 #define COMMAND_MAX ((size_t)1 << 20)
 #define CUT_FIRST 256
 #define WRITE_TIMEOUT_MS 5000
-#define LAST_LOOK_MS 1000
-#define LAST_LOOKS_MAX 100
+#define LAST_POLL_MS 1000
+#define LAST_POLLS_MAX 100
 
 static struct {
     connection *conn; /* borrowed; NULL without a run, or if the connection is closed */
-    sds said;         /* owns: the queued lines, in RESP */
+    sds queued;       /* owns: the queued lines, in RESP */
     size_t lines, left_out;
     sds input;    /* owns */
     size_t taken; /* bytes of it that were parsed */
     slice words[DEBUG_WORDS_MAX];
     size_t cut_at;
-    bool hinted;
+    bool hint_printed;
 } wire;
 
 void debugWireBegin(connection *conn) {
     wire.conn = conn;
-    wire.said = sdsEmpty();
+    wire.queued = sdsEmpty();
     wire.input = sdsEmpty();
     wire.lines = wire.left_out = wire.taken = 0;
     wire.cut_at = CUT_FIRST;
-    wire.hinted = false;
+    wire.hint_printed = false;
 }
 
 void debugWireEnd(void) {
-    sdsFree(wire.said);
+    sdsFree(wire.queued);
     sdsFree(wire.input);
-    wire.said = wire.input = NULL;
+    wire.queued = wire.input = NULL;
     wire.conn = NULL;
 }
 
 /* ---- Out --------------------------------------------------------------------------------------------------------- */
 
 void debugPrint(sds line) {
-    if (wire.lines >= LINES_MAX || sdsLen(wire.said) + sdsLen(line) > BYTES_MAX) {
+    if (wire.lines >= LINES_MAX || sdsLen(wire.queued) + sdsLen(line) > BYTES_MAX) {
         wire.left_out++;
     } else {
         for (size_t i = 0; i < sdsLen(line); i++)
             if (line[i] == '\r' || line[i] == '\n') line[i] = ' ';
-        wire.said = sdsCatLen(wire.said, "+", 1);
-        wire.said = sdsCatLen(wire.said, line, sdsLen(line));
-        wire.said = sdsCatLen(wire.said, "\r\n", 2);
+        wire.queued = sdsCatLen(wire.queued, "+", 1);
+        wire.queued = sdsCatLen(wire.queued, line, sdsLen(line));
+        wire.queued = sdsCatLen(wire.queued, "\r\n", 2);
         wire.lines++;
     }
     sdsFree(line);
@@ -85,8 +85,8 @@ void debugPrintCut(sds line) {
         line = sdsCat(line, " ...");
     }
     debugPrint(line);
-    if (!cut || wire.hinted) return;
-    wire.hinted = true;
+    if (!cut || wire.hint_printed) return;
+    wire.hint_printed = true;
     debugPrintFormat("<hint> This line was cut. 'maxlen 0' shows lines in full.");
 }
 
@@ -94,7 +94,7 @@ size_t debugCutAt(void) { return wire.cut_at; }
 
 void debugSetCut(size_t bytes) {
     wire.cut_at = bytes;
-    wire.hinted = true; /* a client that sets the length needs no hint */
+    wire.hint_printed = true; /* a client that sets the length needs no hint */
 }
 
 size_t debugPrintMax(void) { return wire.cut_at && wire.cut_at < VALUE_MAX ? wire.cut_at + 1 : VALUE_MAX; }
@@ -128,14 +128,14 @@ bool debugSend(void) {
     if (wire.left_out) {
         size_t left_out = wire.left_out;
         sds line = sdsCatPrintf(sdsEmpty(), "+<hint> %zu lines more were left out.\r\n", left_out);
-        wire.said = sdsCatLen(wire.said, line, sdsLen(line));
+        wire.queued = sdsCatLen(wire.queued, line, sdsLen(line));
         wire.lines++;
         sdsFree(line);
     }
     int len = snprintf(head, sizeof(head), "*%zu\r\n", wire.lines);
     if (wire.conn) sendAll(head, (size_t)len);
-    if (wire.conn) sendAll(wire.said, sdsLen(wire.said));
-    sdsClear(wire.said);
+    if (wire.conn) sendAll(wire.queued, sdsLen(wire.queued));
+    sdsClear(wire.queued);
     wire.lines = wire.left_out = 0;
     return wire.conn != NULL;
 }
@@ -147,7 +147,7 @@ void debugSendLast(slice bytes) {
     if (wire.conn) sendAll(bytes.ptr, bytes.len);
     if (!wire.conn) return;
     connFinish(wire.conn);
-    for (int looks = 0; looks < LAST_LOOKS_MAX && waitFor(POLLIN, LAST_LOOK_MS); looks++) {
+    for (int polls = 0; polls < LAST_POLLS_MAX && waitFor(POLLIN, LAST_POLL_MS); polls++) {
         ssize_t n = connRead(wire.conn, scrap, sizeof(scrap));
         if (n == 0 || (n < 0 && wire.conn->state != CONN_CONNECTED)) break;
     }
@@ -217,6 +217,6 @@ debugInput debugReceive(const slice **words, int *count) {
         if (result == PARSED) return DEBUG_COMMAND;
         if (result == MALFORMED) return DEBUG_MALFORMED;
         if (sdsLen(wire.input) > COMMAND_MAX) return DEBUG_TOO_LONG;
-        if (!debugWireReadMore()) return DEBUG_GONE;
+        if (!debugWireReadMore()) return DEBUG_CLOSED;
     }
 }

@@ -36,7 +36,7 @@ bool debugSend(void);
 /* Sends these bytes and closes the sending side; gives the peer a moment to read them. */
 void debugSendLast(slice bytes);
 
-typedef enum { DEBUG_COMMAND, DEBUG_GONE, DEBUG_MALFORMED, DEBUG_TOO_LONG } debugInput;
+typedef enum { DEBUG_COMMAND, DEBUG_CLOSED, DEBUG_MALFORMED, DEBUG_TOO_LONG } debugInput;
 /* Waits for a command and sets its words, which are valid until the next call. */
 debugInput debugReceive(const slice **words, int *count);
 

@@ -9,7 +9,7 @@
  * coroutine with a hook of its own, which stops it if it takes too long.
  *
  * Not here    the connection and the process (script_debug.c), the protocol (debug_wire.c).
- * Owns        the state of the run.
+ * Owns        the state of the debug_run.
  * Threads     main's own, or a forked child's only one.
  * Invariants  1. An error that ends the script is raised again at each step, so that no pcall() can catch it.
  * Tests       tests/script/debugger.tcl
@@ -36,74 +36,74 @@
 
 static struct {
     bool active;
-    bool stepping;   /* stop at the next line */
-    bool asked;      /* redis.breakpoint() was called */
-    bool showing;    /* the script's commands are shown */
-    peerGone gone;   /* what the script does if the client closes the connection */
-    int line;        /* the line at which the script is */
-    monotime since;  /* when the script last began to run */
-    const char *end; /* the error that ends the script; NULL while it may run */
-} session;
+    bool stepping;          /* stop at the next line */
+    bool breakpoint_called; /* redis.breakpoint() was called */
+    bool prints_commands;   /* the script's commands are shown */
+    closeAction on_close;   /* what the script does if the client closes the connection */
+    int line;               /* the line at which the script is */
+    monotime since;         /* when the script last began to run */
+    const char *end;        /* the error that ends the script; NULL while it may run */
+} debug_run;
 
 static bool ranTooLong(void) {
     long long threshold = script_settings.busy_reply_threshold_ms;
-    return threshold > 0 && clockTicksToNs(clockTicks() - session.since) / 1000000 >= (uint64_t)threshold;
+    return threshold > 0 && clockTicksToNs(clockTicks() - debug_run.since) / 1000000 >= (uint64_t)threshold;
 }
 
 /* ---- Where it is ------------------------------------------------------------------------------------------------- */
 
-static bool isOfScript(const lua_Debug *place) { return strcmp(place->short_src, "user_script") == 0; }
+static bool isScriptFrame(const lua_Debug *frame) { return strcmp(frame->short_src, "user_script") == 0; }
 
-static void sayTrace(lua_State *L) {
-    lua_Debug place;
-    for (int level = 0; lua_getstack(L, level, &place); level++) {
-        lua_getinfo(L, "Snl", &place);
-        if (!isOfScript(&place)) continue;
-        debugPrintFormat("%s %s:", level == 0 ? "In" : "From", place.name ? place.name : "top level");
-        debugPrintLine(place.currentline, session.line);
+static void printTrace(lua_State *L) {
+    lua_Debug frame;
+    for (int level = 0; lua_getstack(L, level, &frame); level++) {
+        lua_getinfo(L, "Snl", &frame);
+        if (!isScriptFrame(&frame)) continue;
+        debugPrintFormat("%s %s:", level == 0 ? "In" : "From", frame.name ? frame.name : "top level");
+        debugPrintLine(frame.currentline, debug_run.line);
     }
 }
 
-static void sayValue(lua_State *L, const char *before, const char *name) {
+static void printValue(lua_State *L, const char *before, const char *name) {
     sds line = sdsNew(before);
     if (name) line = sdsCatPrintf(line, "%s = ", name);
     debugPrintCut(debugCatValue(line, L, -1, sdsLen(line) + debugPrintMax()));
     lua_pop(L, 1);
 }
 
-static void sayLocals(lua_State *L) {
-    lua_Debug place;
+static void printLocals(lua_State *L) {
+    lua_Debug frame;
     const char *name = NULL;
     int shown = 0;
-    if (!lua_getstack(L, 0, &place)) return;
-    for (int i = 1; i < LOCALS_MAX && (name = lua_getlocal(L, &place, i)) != NULL; i++) {
+    if (!lua_getstack(L, 0, &frame)) return;
+    for (int i = 1; i < LOCALS_MAX && (name = lua_getlocal(L, &frame, i)) != NULL; i++) {
         if (strcmp(name, "(*temporary)") == 0) {
             lua_pop(L, 1);
         } else {
-            sayValue(L, "<value> ", name);
+            printValue(L, "<value> ", name);
             shown++;
         }
     }
     if (shown == 0) debugPrintFormat("No local variables in the current context.");
 }
 
-/* Returns the index of the innermost local variable of that name in the call of `place`, or 0. */
-static int findLocal(lua_State *L, lua_Debug *place, slice wanted) {
+/* Returns the index of the innermost local variable of that name in the call of `frame`, or 0. */
+static int findLocal(lua_State *L, lua_Debug *frame, slice variable) {
     const char *name;
     int found = 0;
-    for (int i = 1; i < LOCALS_MAX && (name = lua_getlocal(L, place, i)) != NULL; i++) {
+    for (int i = 1; i < LOCALS_MAX && (name = lua_getlocal(L, frame, i)) != NULL; i++) {
         lua_pop(L, 1);
-        if (sliceEq(sliceStr(name), wanted)) found = i;
+        if (sliceEq(sliceStr(name), variable)) found = i;
     }
     return found;
 }
 
 /* Pushes the upvalue of that name of the called function; returns false if there is none. */
-static bool pushUpvalue(lua_State *L, lua_Debug *place, slice wanted) {
+static bool pushUpvalue(lua_State *L, lua_Debug *frame, slice variable) {
     const char *name;
-    lua_getinfo(L, "f", place);
+    lua_getinfo(L, "f", frame);
     for (int i = 1; (name = lua_getupvalue(L, -1, i)) != NULL; i++) {
-        if (sliceEq(sliceStr(name), wanted)) {
+        if (sliceEq(sliceStr(name), variable)) {
             lua_remove(L, -2);
             return true;
         }
@@ -113,19 +113,19 @@ static bool pushUpvalue(lua_State *L, lua_Debug *place, slice wanted) {
     return false;
 }
 
-static bool pushVariable(lua_State *L, slice wanted) {
-    lua_Debug place;
-    for (int level = 0; lua_getstack(L, level, &place); level++) {
-        int found = findLocal(L, &place, wanted);
+static bool pushVariable(lua_State *L, slice variable) {
+    lua_Debug frame;
+    for (int level = 0; lua_getstack(L, level, &frame); level++) {
+        int found = findLocal(L, &frame, variable);
         if (found) {
-            lua_getlocal(L, &place, found);
+            lua_getlocal(L, &frame, found);
             return true;
         }
-        if (level == 0 && pushUpvalue(L, &place, wanted)) return true;
+        if (level == 0 && pushUpvalue(L, &frame, variable)) return true;
     }
-    if (!sliceEq(wanted, sliceStr("KEYS")) && !sliceEq(wanted, sliceStr("ARGV"))) return false;
+    if (!sliceEq(variable, sliceStr("KEYS")) && !sliceEq(variable, sliceStr("ARGV"))) return false;
     sandboxPushGlobals(L);
-    lua_pushlstring(L, wanted.ptr, wanted.len);
+    lua_pushlstring(L, variable.ptr, variable.len);
     lua_rawget(L, -2);
     lua_remove(L, -2);
     return true;
@@ -133,18 +133,18 @@ static bool pushVariable(lua_State *L, slice wanted) {
 
 /* ---- Code that the client runs ----------------------------------------------------------------------------------- */
 
-typedef struct guestJob {
+typedef struct clientCode {
     const slice *words;
     int count;
-} guestJob;
+} clientCode;
 
 /* lua_Hook */
-static void onGuestSteps(lua_State *L, lua_Debug *place) {
-    unused(place);
+static void onCodeSteps(lua_State *L, lua_Debug *frame) {
+    unused(frame);
     if (ranTooLong()) luaL_error(L, "stopped: it takes too long");
 }
 
-static int sayGuestError(lua_State *L) {
+static int printCodeError(lua_State *L) {
     if (lua_istable(L, -1)) {
         lua_pushliteral(L, "err");
         lua_rawget(L, -2);
@@ -156,12 +156,12 @@ static int sayGuestError(lua_State *L) {
 
 /* lua_CFunction: evaluates the words as an expression, or else as statements. */
 static int runEval(lua_State *L) {
-    const guestJob *job = lua_touserdata(L, 1);
+    const clientCode *c = lua_touserdata(L, 1);
     sds code = sdsNew("return ");
     size_t before = sdsLen(code);
-    for (int i = 1; i < job->count; i++) {
+    for (int i = 1; i < c->count; i++) {
         if (i > 1) code = sdsCat(code, " ");
-        code = sdsCatLen(code, job->words[i].ptr, job->words[i].len);
+        code = sdsCatLen(code, c->words[i].ptr, c->words[i].len);
     }
     lua_pushlstring(L, code, sdsLen(code)); /* from here on the collector frees it, even after an error */
     sdsFree(code);
@@ -173,31 +173,31 @@ static int runEval(lua_State *L) {
             return 0;
         }
     }
-    if (lua_pcall(L, 0, 1, 0) != 0) return sayGuestError(L);
-    sayValue(L, "<retval> ", NULL);
+    if (lua_pcall(L, 0, 1, 0) != 0) return printCodeError(L);
+    printValue(L, "<retval> ", NULL);
     return 0;
 }
 
 /* lua_CFunction: calls redis.pcall() with the words. */
 static int runRedis(lua_State *L) {
-    const guestJob *job = lua_touserdata(L, 1);
-    luaL_checkstack(L, job->count + 4, "too many arguments");
+    const clientCode *c = lua_touserdata(L, 1);
+    luaL_checkstack(L, c->count + 4, "too many arguments");
     sandboxPushGlobals(L);
     lua_getfield(L, -1, "redis");
     lua_getfield(L, -1, "pcall");
-    for (int i = 1; i < job->count; i++) lua_pushlstring(L, job->words[i].ptr, job->words[i].len);
-    session.showing = true;
-    int failed = lua_pcall(L, job->count - 1, 1, 0);
-    session.showing = false;
-    return failed ? sayGuestError(L) : 0;
+    for (int i = 1; i < c->count; i++) lua_pushlstring(L, c->words[i].ptr, c->words[i].len);
+    debug_run.prints_commands = true;
+    int failed = lua_pcall(L, c->count - 1, 1, 0);
+    debug_run.prints_commands = false;
+    return failed ? printCodeError(L) : 0;
 }
 
-static void runGuest(lua_State *L, lua_CFunction run, const slice *words, int count) {
-    guestJob job = {.words = words, .count = count};
-    lua_State *guest = lua_newthread(L);
-    lua_sethook(guest, onGuestSteps, LUA_MASKCOUNT, STEPS_PER_LOOK);
-    session.since = clockTicks();
-    if (lua_cpcall(guest, run, &job) != 0) sayGuestError(guest);
+static void runClientCode(lua_State *L, lua_CFunction execute, const slice *words, int count) {
+    clientCode c = {.words = words, .count = count};
+    lua_State *thread = lua_newthread(L);
+    lua_sethook(thread, onCodeSteps, LUA_MASKCOUNT, STEPS_PER_CHECK);
+    debug_run.since = clockTicks();
+    if (lua_cpcall(thread, execute, &c) != 0) printCodeError(thread);
     lua_pop(L, 1);
 }
 
@@ -249,8 +249,8 @@ static void doMaxlen(const slice *words, int count) {
 }
 
 static void doPrint(lua_State *L, const slice *words, int count) {
-    if (count == 1) sayLocals(L);
-    else if (pushVariable(L, words[1])) sayValue(L, "<value> ", NULL);
+    if (count == 1) printLocals(L);
+    else if (pushVariable(L, words[1])) printValue(L, "<value> ", NULL);
     else debugPrintFormat("No such variable.");
 }
 
@@ -304,23 +304,23 @@ static debugAction parseDebugCommand(const slice *words, int count) {
 static bool dispatchCommand(lua_State *L, const slice *words, int count) {
     int first = count > 1 ? numberOf(words[1]) : 0;
     switch (parseDebugCommand(words, count)) {
-    case DO_STEP: session.stepping = true; return false;
+    case DO_STEP: debug_run.stepping = true; return false;
     case DO_CONTINUE: return false;
-    case DO_ABORT: session.end = "ERR script aborted for user request"; return false;
+    case DO_ABORT: debug_run.end = "ERR script aborted for user request"; return false;
     case DO_HELP: doHelp(); break;
     case DO_LIST:
-        debugPrintLinesAround(first > 0 ? first : session.line, count > 2 ? numberOf(words[2]) : LIST_CONTEXT,
-                              session.line);
+        debugPrintLinesAround(first > 0 ? first : debug_run.line, count > 2 ? numberOf(words[2]) : LIST_CONTEXT,
+                              debug_run.line);
         break;
-    case DO_WHOLE: debugPrintLinesAround(1, INT_MAX, session.line); break;
+    case DO_WHOLE: debugPrintLinesAround(1, INT_MAX, debug_run.line); break;
     case DO_PRINT: doPrint(L, words, count); break;
     case DO_BREAK:
-        if (count == 1) debugPrintBreakpoints(session.line);
-        else debugBreakCommand(words[1], session.line);
+        if (count == 1) debugPrintBreakpoints(debug_run.line);
+        else debugBreakCommand(words[1], debug_run.line);
         break;
-    case DO_TRACE: sayTrace(L); break;
-    case DO_EVAL: runGuest(L, runEval, words, count); break;
-    case DO_REDIS: runGuest(L, runRedis, words, count); break;
+    case DO_TRACE: printTrace(L); break;
+    case DO_EVAL: runClientCode(L, runEval, words, count); break;
+    case DO_REDIS: runClientCode(L, runRedis, words, count); break;
     case DO_MAXLEN: doMaxlen(words, count); break;
     case DO_NOTHING: debugPrintFormat("<error> Unknown debugger command or wrong number of arguments."); break;
     }
@@ -329,9 +329,9 @@ static bool dispatchCommand(lua_State *L, const slice *words, int count) {
 
 /* ---- Stopping ---------------------------------------------------------------------------------------------------- */
 
-static void peerIsGone(void) {
-    debugForgetBreakpoints();
-    if (session.gone == PEER_GONE_ENDS) session.end = "ERR the client of the debugging session is gone";
+static void onPeerClosed(void) {
+    debugRemoveBreakpoints();
+    if (debug_run.on_close == ON_CLOSE_END) debug_run.end = "ERR the client of the debugging session is gone";
 }
 
 static void debuggerLoop(lua_State *L) {
@@ -342,57 +342,57 @@ static void debuggerLoop(lua_State *L) {
         case DEBUG_COMMAND:
             if (!dispatchCommand(L, words, count)) return;
             break;
-        case DEBUG_GONE: peerIsGone(); return;
-        case DEBUG_MALFORMED: session.end = "ERR protocol error"; return;
-        case DEBUG_TOO_LONG: session.end = "ERR max client buffer reached"; return;
+        case DEBUG_CLOSED: onPeerClosed(); return;
+        case DEBUG_MALFORMED: debug_run.end = "ERR protocol error"; return;
+        case DEBUG_TOO_LONG: debug_run.end = "ERR max client buffer reached"; return;
         }
     }
-    peerIsGone();
+    onPeerClosed();
 }
 
 static void raiseEnd(lua_State *L) {
     lua_sethook(L, debuggerHook, DEBUGGER_HOOK_MASK, HOOK_OF_END);
-    luaPushError(L, sliceStr(session.end), false);
+    luaPushError(L, sliceStr(debug_run.end), false);
     lua_error(L);
 }
 
 static void debuggerStop(lua_State *L, const char *reason) {
-    debugPrintFormat("* Stopped at %d, stop reason = %s", session.line, reason);
-    debugPrintLine(session.line, session.line);
-    session.stepping = session.asked = session.showing = false;
+    debugPrintFormat("* Stopped at %d, stop reason = %s", debug_run.line, reason);
+    debugPrintLine(debug_run.line, debug_run.line);
+    debug_run.stepping = debug_run.breakpoint_called = debug_run.prints_commands = false;
     debuggerLoop(L);
-    session.showing = session.stepping;
-    session.since = clockTicks();
+    debug_run.prints_commands = debug_run.stepping;
+    debug_run.since = clockTicks();
 }
 
-void debuggerHook(lua_State *L, lua_Debug *place) {
-    if (session.end) raiseEnd(L);
-    lua_getinfo(L, "Sl", place);
-    if (!isOfScript(place)) return;
-    session.line = place->currentline;
-    if (place->event == LUA_HOOKCOUNT) {
+void debuggerHook(lua_State *L, lua_Debug *frame) {
+    if (debug_run.end) raiseEnd(L);
+    lua_getinfo(L, "Sl", frame);
+    if (!isScriptFrame(frame)) return;
+    debug_run.line = frame->currentline;
+    if (frame->event == LUA_HOOKCOUNT) {
         if (ranTooLong()) debuggerStop(L, "timeout reached, infinite loop?");
-    } else if (session.asked) {
+    } else if (debug_run.breakpoint_called) {
         debuggerStop(L, "server.breakpoint() called");
-    } else if (debugHasBreakpoints() && debugHasBreakpoint(session.line)) {
+    } else if (debugHasBreakpoints() && debugHasBreakpoint(debug_run.line)) {
         debuggerStop(L, "break point");
-    } else if (session.stepping) {
+    } else if (debug_run.stepping) {
         debuggerStop(L, "step over");
     }
-    if (session.end) raiseEnd(L);
+    if (debug_run.end) raiseEnd(L);
 }
 
 /* ---- Calls from the script --------------------------------------------------------------------------------------- */
 
 bool debuggerBreak(void) {
-    if (session.active) session.asked = true;
-    return session.active;
+    if (debug_run.active) debug_run.breakpoint_called = true;
+    return debug_run.active;
 }
 
-void debuggerNote(lua_State *L) {
-    if (!session.active) return;
+void debuggerPrintValues(lua_State *L) {
+    if (!debug_run.active) return;
     int count = lua_gettop(L);
-    sds line = sdsCatPrintf(sdsEmpty(), "<debug> line %d: ", session.line);
+    sds line = sdsCatPrintf(sdsEmpty(), "<debug> line %d: ", debug_run.line);
     for (int i = 1; i <= count; i++) {
         if (i > 1) line = sdsCat(line, ", ");
         line = debugCatValue(line, L, i, (size_t)1 << 20);
@@ -400,31 +400,31 @@ void debuggerNote(lua_State *L) {
     debugPrint(line);
 }
 
-void debuggerNoteCommand(const slice *argv, uint32_t argc) {
-    if (!session.showing) return;
+void debuggerPrintCommand(const slice *argv, uint32_t argc) {
+    if (!debug_run.prints_commands) return;
     sds line = sdsNew("<command>");
     for (uint32_t i = 0; i < argc; i++) line = sdsCatLen(sdsCat(line, " "), argv[i].ptr, argv[i].len);
     debugPrint(line);
 }
 
-void debuggerNoteReply(slice reply) {
-    if (!session.showing) return;
+void debuggerPrintReply(slice reply) {
+    if (!debug_run.prints_commands) return;
     debugPrintCut(debugCatReply(sdsNew("<reply> "), reply, debugPrintMax()));
     if (reply.len && reply.ptr[0] == '-') debugPrint(sdsCatLen(sdsNew("<error> "), reply.ptr, reply.len));
 }
 
 /* ---- The debugger run -------------------------------------------------------------------------------------------- */
 
-void debuggerBegin(connection *conn, slice text, peerGone gone) {
-    serverAssert(!session.active);
+void debuggerBegin(connection *conn, slice text, closeAction on_close) {
+    serverAssert(!debug_run.active);
     debugWireBegin(conn);
     debugSourceBegin(text);
-    session.active = session.stepping = true;
-    session.asked = session.showing = false;
-    session.gone = gone;
-    session.line = 0;
-    session.end = NULL;
-    session.since = clockTicks();
+    debug_run.active = debug_run.stepping = true;
+    debug_run.breakpoint_called = debug_run.prints_commands = false;
+    debug_run.on_close = on_close;
+    debug_run.line = 0;
+    debug_run.end = NULL;
+    debug_run.since = clockTicks();
 }
 
 void debuggerEnd(slice last, bool closes) {
@@ -432,8 +432,8 @@ void debuggerEnd(slice last, bool closes) {
     if (debugSend() && closes) debugSendLast(last);
     debugWireEnd();
     debugSourceEnd();
-    session.active = session.stepping = session.asked = session.showing = false;
-    session.end = NULL;
+    debug_run.active = debug_run.stepping = debug_run.breakpoint_called = debug_run.prints_commands = false;
+    debug_run.end = NULL;
 }
 
-bool debuggerIsActive(void) { return session.active; }
+bool debuggerIsActive(void) { return debug_run.active; }

@@ -67,8 +67,8 @@ static void functionLuaReset(bool async) {
 
 /* --- Loading ------------------------------------------------------------------------------------------------------ */
 
-static void onSteps(lua_State *L, lua_Debug *place) {
-    unused(place);
+static void onSteps(lua_State *L, lua_Debug *frame) {
+    unused(frame);
     if (clockTicksToNs(clockTicks() - lua.started) / 1000000 < LOAD_MS_MAX) return;
     lua_sethook(L, onSteps, LUA_MASKCOUNT, HOOK_OF_END); /* so that no pcall() can catch it */
     scriptRaise(L, "ERR FUNCTION LOAD timeout");
@@ -94,7 +94,7 @@ static int compileAndRun(lua_State *L) {
  * raised it. */
 static sds errorText(lua_State *L, bool compiled) {
     const char *what = compiled ? "Error registering functions" : "Error compiling function", *text;
-    if (functionRegisterRefused()) return sdsNew(functionRegisterRefused());
+    if (functionRegisterError()) return sdsNew(functionRegisterError());
     if (lua_istable(L, -1)) {
         lua_pushliteral(L, "err");
         lua_rawget(L, -2);
@@ -111,7 +111,7 @@ static sds functionLuaLoad(functionLibrary *library, slice code, bool limited) {
     const lua_Hook watch = lua_gethook(L);
     const int count = lua_gethookcount(L), bottom = lua_gettop(L);
     lua.started = clockTicks();
-    if (limited) lua_sethook(L, onSteps, LUA_MASKCOUNT, STEPS_PER_LOOK);
+    if (limited) lua_sethook(L, onSteps, LUA_MASKCOUNT, STEPS_PER_CHECK);
     else lua_sethook(L, NULL, 0, 0);
     functionRegisterFor(library);
     lua_pushcfunction(L, scriptErrorHandler);

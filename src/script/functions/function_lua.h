@@ -20,7 +20,7 @@ interpreter *functionLuaInterpreter(void);
 /* Sets the library to which functions are added from now on; with NULL each attempt is an error. */
 void functionRegisterFor(functionLibrary *library);
 /* Returns the error with which the library has refused the last function since then, or NULL. */
-const char *functionRegisterRefused(void);
+const char *functionRegisterError(void);
 /* lua_CFunction. */
 int functionRegister(lua_State *L);
 

@@ -15,7 +15,7 @@
 
 static struct {
     functionLibrary *library; /* borrowed; NULL if none is being loaded */
-    const char *refused;
+    const char *error;
 } loading;
 
 /* The arguments of register_function(). Texts are on Lua's stack. */
@@ -27,10 +27,10 @@ typedef struct description {
 
 void functionRegisterFor(functionLibrary *library) {
     loading.library = library;
-    loading.refused = NULL;
+    loading.error = NULL;
 }
 
-const char *functionRegisterRefused(void) { return loading.refused; }
+const char *functionRegisterError(void) { return loading.error; }
 
 static uint32_t flagByName(const char *name) {
     for (unsigned i = 0; i < SCRIPT_FLAGS; i++)
@@ -119,8 +119,8 @@ int functionRegister(lua_State *L) {
     else readPair(L, &d);
     lua_pushvalue(L, d.callback);
     int function = luaL_ref(L, LUA_REGISTRYINDEX);
-    loading.refused = functionLibraryAdd(loading.library, d.name, d.text.ptr ? &d.text : NULL, d.flags, function);
-    if (!loading.refused) return 0;
+    loading.error = functionLibraryAdd(loading.library, d.name, d.text.ptr ? &d.text : NULL, d.flags, function);
+    if (!loading.error) return 0;
     luaL_unref(L, LUA_REGISTRYINDEX, function);
-    return scriptRaise(L, loading.refused);
+    return scriptRaise(L, loading.error);
 }

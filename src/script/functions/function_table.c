@@ -32,9 +32,9 @@ static bool sameAnyCase(slice a, slice b) { return a.len == b.len && strncasecmp
 /* Asserts the invariants, before and after each change of a table. */
 static void tableCheck(const functionTable *t) {
 #ifdef DEBUG_ASSERTIONS
-    enum { LOOKED_AT_MAX = 1000 };
+    enum { CHECKED_MAX = 1000 };
     debugAssert(dictSize(t->functions) <= t->count && dictSize(t->libraries) <= t->count);
-    if (t->count > LOOKED_AT_MAX) return;
+    if (t->count > CHECKED_MAX) return;
     dictIterator it;
     const libraryFunction *f;
     const functionLibrary *library;
@@ -133,7 +133,7 @@ void functionTableFree(functionTable *t, bool forget) {
 
 /* Returns the text of an error if the name of a function of `library` is taken by a library that stays, which is one
  * that `from` does not replace. */
-static sds functionInTheWay(const functionTable *t, const functionLibrary *library, const functionTable *from) {
+static sds functionConflict(const functionTable *t, const functionLibrary *library, const functionTable *from) {
     dictIterator it;
     const libraryFunction *f;
     sds error = NULL;
@@ -147,7 +147,7 @@ static sds functionInTheWay(const functionTable *t, const functionLibrary *libra
     return error;
 }
 
-static sds inTheWay(const functionTable *t, const functionTable *from, bool replace) {
+static sds libraryConflict(const functionTable *t, const functionTable *from, bool replace) {
     dictIterator it;
     const functionLibrary *library;
     sds error = NULL;
@@ -155,7 +155,7 @@ static sds inTheWay(const functionTable *t, const functionTable *from, bool repl
     while (!error && (library = dictIterNext(&it))) {
         if (!replace && libraryNamed(t, sdsSlice(library->name)))
             error = sdsCatPrintf(sdsEmpty(), "Library %s already exists", library->name);
-        else error = functionInTheWay(t, library, from);
+        else error = functionConflict(t, library, from);
     }
     dictIterEnd(&it);
     return error;
@@ -164,7 +164,7 @@ static sds inTheWay(const functionTable *t, const functionTable *from, bool repl
 sds functionTableJoin(functionTable *t, functionTable *from, bool replace) {
     tableCheck(t);
     tableCheck(from);
-    sds error = inTheWay(t, from, replace);
+    sds error = libraryConflict(t, from, replace);
     if (error) return error;
     /* Replaced libraries are removed first: their functions may reappear in another library. */
     dictIterator it;

@@ -99,7 +99,7 @@ typedef struct linker {
     int direct;           /* the table's index on the stack */
     const char *at, *end; /* the rest of the dump; borrowed */
     stringBuffer out;     /* the linked dump */
-    bool understood;      /* false after the first unexpected byte: the script is left as it is */
+    bool valid;           /* false after the first unexpected byte: the script is left as it is */
     bool assigns;         /* an instruction assigns a global */
     bool linked;          /* an instruction has been changed */
 } linker;
@@ -126,8 +126,8 @@ typedef struct function {
 /* Copies the next bytes and returns their address in the dump, or NULL if fewer are left. */
 static const char *chunkLinkerCopy(linker *k, size_t size) {
     const char *from = k->at;
-    if (!k->understood || size > (size_t)(k->end - k->at)) {
-        k->understood = false;
+    if (!k->valid || size > (size_t)(k->end - k->at)) {
+        k->valid = false;
         return NULL;
     }
     stringBufferAdd(&k->out, from, size);
@@ -183,7 +183,7 @@ static slice copyConstant(linker *k) {
     case CONSTANT_BOOLEAN: chunkLinkerCopy(k, 1); break;
     case CONSTANT_NUMBER: chunkLinkerCopy(k, sizeof(lua_Number)); break;
     case CONSTANT_STRING: return copyString(k);
-    default: k->understood = false;
+    default: k->valid = false;
     }
     return sliceOf(NULL, 0);
 }
@@ -193,18 +193,18 @@ static void copyConstants(linker *k, function *f) {
     slice names[LIBRARIES_MAX];
     size_t count_at = k->out.len;
     uint32_t count = copyInt(k);
-    for (uint32_t i = 0; i < count && k->understood; i++) {
+    for (uint32_t i = 0; i < count && k->valid; i++) {
         slice name = copyConstant(k);
         if (f->libraries_count == LIBRARIES_MAX || !isLibrary(k, name)) continue;
         names[f->libraries_count] = name;
         f->libraries[f->libraries_count++] = (library){.constant = i};
     }
-    if (!k->understood) return;
+    if (!k->valid) return;
     for (uint32_t i = 0; i < f->libraries_count; i++) {
         f->libraries[i].real = count++;
         addConstant(k, names[i]);
     }
-    if (count > CONSTANTS_MAX) k->understood = false;
+    if (count > CONSTANTS_MAX) k->valid = false;
     memcpy(k->out.bytes + count_at, &count, sizeof(count));
 }
 
@@ -213,13 +213,13 @@ static void copyConstants(linker *k, function *f) {
 static instruction chunkLinkerAt(const function *f, uint32_t pc) { return readInt(f->code + pc * sizeof(instruction)); }
 
 /* Returns the index of the next instruction: some are followed by a data word. */
-static uint32_t following(instruction i, uint32_t pc) {
+static uint32_t nextIndex(instruction i, uint32_t pc) {
     return pc + (opcodeOf(i) == OP_SETLIST && fieldC(i) == 0 ? 2 : 1);
 }
 
 /* Returns true if the instruction uses the register in any other way than as the table that GETTABLE reads. A range of
  * registers is taken to extend from its first one to the end of the stack. */
-static bool names(instruction i, unsigned r) {
+static bool usesRegister(instruction i, unsigned r) {
     unsigned a = fieldA(i), b = fieldB(i), c = fieldC(i);
     switch (opcodeOf(i)) {
     case OP_JMP:
@@ -296,8 +296,8 @@ static bool onlyFieldsAreRead(function *f, uint32_t pc, unsigned r) {
     if (f->aliases_left == 0) return false;
     f->aliases_left--;
     if (!findScope(f, pc, r, &s) || s.end > f->length) return false;
-    for (pc++; pc < s.end; pc = following(chunkLinkerAt(f, pc), pc))
-        if (names(chunkLinkerAt(f, pc), r)) return false;
+    for (pc++; pc < s.end; pc = nextIndex(chunkLinkerAt(f, pc), pc))
+        if (usesRegister(chunkLinkerAt(f, pc), r)) return false;
     return true;
 }
 
@@ -308,7 +308,7 @@ static const library *libraryOf(const function *f, unsigned constant) {
 }
 
 static void linkCode(linker *k, function *f) {
-    for (uint32_t pc = 0; pc < f->length; pc = following(chunkLinkerAt(f, pc), pc)) {
+    for (uint32_t pc = 0; pc < f->length; pc = nextIndex(chunkLinkerAt(f, pc), pc)) {
         instruction i = chunkLinkerAt(f, pc);
         if (opcodeOf(i) == OP_SETGLOBAL) k->assigns = true;
         const library *l = opcodeOf(i) == OP_GETGLOBAL ? libraryOf(f, fieldBx(i)) : NULL;
@@ -333,18 +333,18 @@ static void copyFunction(linker *k) {
     chunkLinkerCopy(k, copyInt(k) * sizeof(uint32_t));
     f.locals_count = copyInt(k);
     f.locals = k->at;
-    for (uint32_t i = 0; i < f.locals_count && k->understood; i++) {
+    for (uint32_t i = 0; i < f.locals_count && k->valid; i++) {
         copyString(k);
         chunkLinkerCopy(k, 2 * sizeof(uint32_t));
     }
     uint32_t upvalues = copyInt(k);
-    for (uint32_t i = 0; i < upvalues && k->understood; i++) copyString(k);
-    if (k->understood) linkCode(k, &f);
+    for (uint32_t i = 0; i < upvalues && k->valid; i++) copyString(k);
+    if (k->valid) linkCode(k, &f);
 }
 
 static void copyFunctions(linker *k) {
     uint32_t count = copyInt(k);
-    for (uint32_t i = 0; i < count && k->understood && !k->assigns; i++) copyFunction(k);
+    for (uint32_t i = 0; i < count && k->valid && !k->assigns; i++) copyFunction(k);
 }
 
 /* --- The script --------------------------------------------------------------------------------------------------- */
@@ -375,24 +375,24 @@ static void loadLinked(linker *k) {
 
 void chunkLink(lua_State *L, int direct) {
     stringBuffer dump;
-    const int program = lua_gettop(L);
+    const int script = lua_gettop(L);
     luaL_checkstack(L, STACK_NEEDED, "no place for a program");
     stringBufferInit(&dump, L);
-    lua_pushvalue(L, program);
+    lua_pushvalue(L, script);
     int result = lua_dump(L, addPiece, &dump);
     lua_pop(L, 1);
-    linker k = {.L = L, .direct = direct, .at = dump.bytes, .end = dump.bytes + dump.len, .understood = true};
+    linker k = {.L = L, .direct = direct, .at = dump.bytes, .end = dump.bytes + dump.len, .valid = true};
     stringBufferInit(&k.out, L);
     if (result != 0 || dump.len < sizeof(header) ||
         memcmp(chunkLinkerCopy(&k, sizeof(header)), header, sizeof(header)) != 0)
-        k.understood = false;
+        k.valid = false;
     copyFunction(&k);
-    if (k.understood && !k.assigns) {
-        lua_pushvalue(L, program);
+    if (k.valid && !k.assigns) {
+        lua_pushvalue(L, script);
         if (k.linked) loadLinked(&k);
         lua_pushvalue(L, direct);
         lua_setfenv(L, -2);
-        lua_replace(L, program);
+        lua_replace(L, script);
     }
-    lua_settop(L, program);
+    lua_settop(L, script);
 }

@@ -24,9 +24,9 @@
 #ifdef BUILT_WITH_TSAN
 /* A hardened Lua raises its errors with this function. ThreadSanitizer knows longjmp only by its other names, and would
  * count the frames that are left here as still running until it runs out of space for them. */
-__attribute__((visibility("default"))) noreturn_fn void __longjmp_chk(jmp_buf place, int value);
+__attribute__((visibility("default"))) noreturn_fn void __longjmp_chk(jmp_buf env, int value);
 
-void __longjmp_chk(jmp_buf place, int value) { longjmp(place, value); }
+void __longjmp_chk(jmp_buf env, int value) { longjmp(env, value); }
 #endif
 
 /* lua_Alloc. Lua assumes that shrinking cannot fail. */
@@ -49,7 +49,7 @@ static void *allocate(void *arg, void *p, size_t old, size_t size) {
 }
 
 /* Called for an error outside of any protected call, which is a bug in this program. */
-static int atPanic(lua_State *L) {
+static int onPanic(lua_State *L) {
     const char *what = lua_tostring(L, -1);
     serverPanic("Lua: %s", what ? what : "an error that is no text");
     return 0;
@@ -82,7 +82,7 @@ void interpreterInit(interpreter *in) {
     in->refused = in->insecure = false;
     in->L = lua_newstate(allocate, in);
     if (!in->L) serverPanic("There is no memory for a Lua interpreter.");
-    lua_atpanic(in->L, atPanic);
+    lua_atpanic(in->L, onPanic);
     if (lua_cpcall(in->L, keepCollectors, in) != 0) serverPanic("There is no memory for a Lua interpreter.");
 }
 
@@ -99,7 +99,7 @@ static interpreter *interpreterOf(lua_State *L) {
     return in;
 }
 
-size_t interpreterRoom(lua_State *L) {
+size_t interpreterFreeMemory(lua_State *L) {
     const interpreter *in = interpreterOf(L);
     return in->memory < in->memory_max ? in->memory_max - in->memory : 0;
 }
@@ -179,7 +179,7 @@ void interpreterMust(lua_State *L, lua_CFunction f) {
 
 /* The collector may need memory, for a smaller table of strings, and makes no progress without it: so the limit of
  * scripts does not apply to it. */
-void interpreterPace(interpreter *in) {
+void interpreterCollect(interpreter *in) {
     if (likely(++in->runs % RUNS_PER_STEP != 0 && !in->refused)) return;
     size_t max = in->memory_max;
     in->memory_max = SIZE_MAX;

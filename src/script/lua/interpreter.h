@@ -17,7 +17,7 @@ typedef struct interpreter {
     size_t memory;                 /* bytes that it has allocated */
     size_t memory_max;             /* limit of `memory` */
     unsigned runs;                 /* runs, for the rate of the garbage collector */
-    bool refused;                  /* an allocation was refused since the last interpreterPace() */
+    bool refused;                  /* an allocation was refused since the last interpreterCollect() */
     bool insecure;                 /* its scripts have getfenv(), setfenv() and newproxy() (sandbox.c) */
     int collect_step, collect_all; /* functions of the garbage collector, in the registry */
 } interpreter;
@@ -28,7 +28,7 @@ void interpreterInit(interpreter *in);
 /* Ends the state and frees all of its memory. */
 void interpreterFree(interpreter *in);
 /* Returns the bytes that the state may still allocate. */
-size_t interpreterRoom(lua_State *L);
+size_t interpreterFreeMemory(lua_State *L);
 /* Returns the limit of the state's memory. */
 size_t interpreterMemoryMax(lua_State *L);
 
@@ -53,6 +53,6 @@ void interpreterMust(lua_State *L, lua_CFunction f);
 void interpreterReplace(lua_State *L, const char *name, lua_CFunction by, lua_CFunction *before);
 /* Runs the garbage collector between two runs: a small step now and then, a full collection if an allocation was
  * refused. */
-void interpreterPace(interpreter *in);
+void interpreterCollect(interpreter *in);
 
 #endif

@@ -156,7 +156,7 @@ static void readString(decoder *d, token *t) {
 
 /* Returns true for numbers that strtod() accepts but JSON does not: a plus sign, leading zeros, hexadecimal,
  * infinities, NaN. */
-static bool isForeignNumber(const char *p) {
+static bool isNonJsonNumber(const char *p) {
     if (*p == '+') return true;
     if (*p == '-') p++;
     if (*p == '0') return p[1] == 'x' || p[1] == 'X' || isDigit(p[1]);
@@ -196,7 +196,7 @@ static void readNumber(decoder *d, token *t) {
         d->at += (size_t)(after - start);
         return;
     }
-    bool allowed = d->settings->decode_invalid == INVALID_ON || !isForeignNumber(start);
+    bool allowed = d->settings->decode_invalid == INVALID_ON || !isNonJsonNumber(start);
     t->number = allowed ? strtod(start, &end) : 0;
     if (!allowed || end == start) {
         libCjsonDecodeBroken(t, d->at, "invalid number");
@@ -219,7 +219,7 @@ static void readWords(decoder *d, token *t) {
     if (readWord(d, "true")) t->kind = BOOLEAN, t->truth = true;
     else if (readWord(d, "false")) t->kind = BOOLEAN, t->truth = false;
     else if (readWord(d, "null")) t->kind = NULL_WORD;
-    else if (d->settings->decode_invalid == INVALID_ON && isForeignNumber(d->text + d->at)) readNumber(d, t);
+    else if (d->settings->decode_invalid == INVALID_ON && isNonJsonNumber(d->text + d->at)) readNumber(d, t);
     else libCjsonDecodeBroken(t, d->at, "invalid token");
 }
 
@@ -267,7 +267,7 @@ static void libCjsonDecodeDescend(lua_State *L, decoder *d) {
 }
 
 /* Returns true if elements may stay on the stack: a table that is created when their number is known need not grow. */
-static bool canWait(lua_State *L, const decoder *d) {
+static bool canBatch(lua_State *L, const decoder *d) {
     return d->depth <= BATCH_DEPTH && lua_checkstack(L, BATCH_ITEMS + 8);
 }
 
@@ -305,10 +305,10 @@ static bool nextElement(lua_State *L, decoder *d, token *t, tokenKind end) {
 
 static void pushObject(lua_State *L, decoder *d) {
     token t;
-    int waiting = 0;
+    int batched = 0;
     libCjsonDecodeDescend(L, d);
-    bool waits = canWait(L, d);
-    if (!waits) lua_newtable(L);
+    bool batches = canBatch(L, d);
+    if (!batches) lua_newtable(L);
     next(d, &t);
     for (bool more = t.kind != OBJECT_END; more; more = nextElement(L, d, &t, OBJECT_END)) {
         if (t.kind != STRING) libCjsonDecodeExpected(L, "object key string", &t);
@@ -317,35 +317,35 @@ static void pushObject(lua_State *L, decoder *d) {
         if (t.kind != COLON) libCjsonDecodeExpected(L, "colon", &t);
         next(d, &t);
         pushValue(L, d, &t);
-        if (!waits) {
+        if (!batches) {
             lua_rawset(L, -3);
-        } else if (++waiting == BATCH_ITEMS / 2) {
-            gatherObject(L, waiting);
-            waits = false;
+        } else if (++batched == BATCH_ITEMS / 2) {
+            gatherObject(L, batched);
+            batches = false;
         }
     }
-    if (waits) gatherObject(L, waiting);
+    if (batches) gatherObject(L, batched);
     d->depth--;
 }
 
 static void pushArray(lua_State *L, decoder *d) {
     token t;
-    int waiting = 0;
+    int batched = 0;
     libCjsonDecodeDescend(L, d);
-    bool waits = canWait(L, d);
-    if (!waits) lua_newtable(L);
+    bool batches = canBatch(L, d);
+    if (!batches) lua_newtable(L);
     next(d, &t);
     bool more = t.kind != ARRAY_END;
     for (int i = 1; more; i++, more = nextElement(L, d, &t, ARRAY_END)) {
         pushValue(L, d, &t);
-        if (!waits) {
+        if (!batches) {
             lua_rawseti(L, -2, i);
-        } else if (++waiting == BATCH_ITEMS) {
-            gatherArray(L, waiting);
-            waits = false;
+        } else if (++batched == BATCH_ITEMS) {
+            gatherArray(L, batched);
+            batches = false;
         }
     }
-    if (waits) gatherArray(L, waiting);
+    if (batches) gatherArray(L, batched);
     d->depth--;
 }
 

@@ -198,19 +198,19 @@ static void unpackDouble(lua_State *L, input *in) {
  * taken first: nested arrays must use as much of the stack as tables would, because the stack limits their depth. */
 static void gatherArray(lua_State *L, input *in, int count) {
     lua_pushnil(L);
-    int place = lua_gettop(L);
+    int slot = lua_gettop(L);
     bool has_nil = false;
     for (int i = 0; i < count; i++) {
         unpackValue(L, in);
         has_nil |= lua_type(L, -1) == LUA_TNIL;
     }
     lua_createtable(L, has_nil ? 0 : count, 0);
-    lua_replace(L, place);
+    lua_replace(L, slot);
     for (int i = 1; i <= count; i++) {
-        lua_pushvalue(L, place + i);
-        lua_rawseti(L, place, i);
+        lua_pushvalue(L, slot + i);
+        lua_rawseti(L, slot, i);
     }
-    lua_settop(L, place);
+    lua_settop(L, slot);
 }
 
 /* Unpacks an array. The count that the input claims allocates no memory before its elements are read. */

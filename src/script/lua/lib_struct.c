@@ -25,7 +25,7 @@
 
 #define INTEGER_BYTES_MAX 32
 #define ALIGN_DEFAULT 8
-#define FREE_PLACES (LUA_MINSTACK - 4) /* results that fit on the stack of any function */
+#define FREE_SLOTS (LUA_MINSTACK - 4) /* results that fit on the stack of any function */
 
 typedef struct format {
     const char *at;
@@ -216,7 +216,7 @@ typedef struct input {
     int pushed; /* values on the stack */
 } input;
 
-static void need(lua_State *L, const input *in, size_t size) {
+static void checkInput(lua_State *L, const input *in, size_t size) {
     luaL_argcheck(L, size <= in->len && in->at <= in->len - size, 2, "data string too short");
 }
 
@@ -232,7 +232,7 @@ static size_t sizeBefore(lua_State *L, input *in) {
 static void pushText(lua_State *L, input *in, const option *o) {
     if (o->letter == 'c') {
         size_t size = o->size ? o->size : sizeBefore(L, in);
-        need(L, in, size);
+        checkInput(L, in, size);
         lua_pushlstring(L, in->bytes + in->at, size);
         in->at += size;
         return;
@@ -245,14 +245,14 @@ static void pushText(lua_State *L, input *in, const option *o) {
 
 static void unpackOption(lua_State *L, input *in, const format *f, const option *o) {
     size_t pad = padding(o, in->at);
-    need(L, in, pad);
+    checkInput(L, in, pad);
     in->at += pad;
-    need(L, in, o->size);
+    checkInput(L, in, o->size);
     if (o->letter == 'x') {
         in->at++;
         return;
     }
-    if (in->pushed >= FREE_PLACES) luaL_checkstack(L, 2, "too many results");
+    if (in->pushed >= FREE_SLOTS) luaL_checkstack(L, 2, "too many results");
     const char *p = in->bytes + in->at;
     switch (o->letter) {
     case 's':

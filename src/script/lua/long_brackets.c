@@ -21,7 +21,7 @@ static const char *findIn(slice text, size_t from, const char *word, size_t len)
 static size_t offsetOf(slice text, const char *p) { return p ? (size_t)(p - text.ptr) : text.len; }
 
 /* Returns the offset after a quoted string that begins at `at`, or after the line if the string is not closed in it. */
-static size_t behindQuoted(slice text, size_t at) {
+static size_t afterQuoted(slice text, size_t at) {
     char quote = text.ptr[at++];
     while (at < text.len && text.ptr[at] != quote && text.ptr[at] != '\n') at += text.ptr[at] == '\\' ? 2 : 1;
     return at + 1;
@@ -78,7 +78,7 @@ bool longBracketsFind(slice text, size_t from, longBracket *found) {
         } else if (comment) {
             at = offsetOf(text, findIn(text, at, "\n", 1));
         } else if (ch == '"' || ch == '\'') {
-            at = behindQuoted(text, at);
+            at = afterQuoted(text, at);
         } else {
             at++;
         }

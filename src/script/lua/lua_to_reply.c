@@ -32,7 +32,7 @@
 static void replyTop(lua_State *L, client *c, int resp);
 
 /* Returns true if the rest of the reply need not be built, because the client is about to be closed. */
-static bool isOver(lua_State *L, client *c) {
+static bool isClosing(lua_State *L, client *c) {
     if (unlikely(c->output_memory > interpreterMemoryMax(L))) clientCloseAsap(c);
     return c->flags & CLIENT_CLOSE_ASAP;
 }
@@ -107,10 +107,10 @@ static bool replyDouble(lua_State *L, client *c) {
 static bool replyPairs(lua_State *L, client *c, int resp, const char *name, bool has_values) {
     if (!pushField(L, name, LUA_TTABLE)) return false;
     long long count = 0;
-    void *place = addReplyDeferredLen(c);
+    void *length = addReplyDeferredLen(c);
     lua_pushnil(L);
     while (lua_next(L, -2)) {
-        if (unlikely(isOver(L, c))) {
+        if (unlikely(isClosing(L, c))) {
             lua_pop(L, 2);
             break;
         }
@@ -120,8 +120,8 @@ static bool replyPairs(lua_State *L, client *c, int resp, const char *name, bool
         else lua_pop(L, 1);
         count++;
     }
-    if (has_values) setDeferredMapLen(c, place, count);
-    else setDeferredSetLen(c, place, count);
+    if (has_values) setDeferredMapLen(c, length, count);
+    else setDeferredSetLen(c, length, count);
     lua_pop(L, 1);
     return true;
 }
@@ -159,14 +159,14 @@ static bool replyVerbatim(lua_State *L, client *c) {
 
 static void replyArray(lua_State *L, client *c, int resp) {
     long long count = 0;
-    void *place = addReplyDeferredLen(c);
+    void *length = addReplyDeferredLen(c);
     for (;; count++) {
         lua_rawgeti(L, -1, (int)count + 1);
-        if (lua_isnil(L, -1) || unlikely(isOver(L, c))) break;
+        if (lua_isnil(L, -1) || unlikely(isClosing(L, c))) break;
         replyTop(L, c, resp);
     }
     lua_pop(L, 1);
-    setDeferredArrayLen(c, place, count);
+    setDeferredArrayLen(c, length, count);
 }
 
 static void replyTable(lua_State *L, client *c, int resp) {

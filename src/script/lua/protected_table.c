@@ -87,22 +87,22 @@ bool protectPushReal(lua_State *L, int index) {
 
 /* --- Functions that bypass metatables ---------------------------------------------------------------------------- */
 
-static int knowingRawget(lua_State *L) {
+static int proxyRawget(lua_State *L) {
     if (protectPushReal(L, 1)) lua_replace(L, 1);
     return plain_rawget(L);
 }
 
-static int knowingRawset(lua_State *L) {
+static int proxyRawset(lua_State *L) {
     if (protectPushReal(L, 1)) return protectRefuse(L);
     return plain_rawset(L);
 }
 
-static int knowingSetmetatable(lua_State *L) {
+static int proxySetmetatable(lua_State *L) {
     if (protectPushReal(L, 1)) return protectRefuse(L);
     return plain_setmetatable(L);
 }
 
-static int knowingGetmetatable(lua_State *L) {
+static int proxyGetmetatable(lua_State *L) {
     if (!protectPushReal(L, 1)) return plain_getmetatable(L);
     lua_getmetatable(L, 1);
     rawGetByAddress(L, &shown);
@@ -118,13 +118,13 @@ static int plainNext(lua_State *L) {
     return 1;
 }
 
-static int knowingNext(lua_State *L) {
+static int proxyNext(lua_State *L) {
     if (protectPushReal(L, 1)) lua_replace(L, 1);
     return plainNext(L);
 }
 
-/* Its upvalues are knowingNext, and plainNext, which walks a plain table without a check at each step. */
-static int knowingPairs(lua_State *L) {
+/* Its upvalues are proxyNext, and plainNext, which walks a plain table without a check at each step. */
+static int proxyPairs(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_pushvalue(L, lua_upvalueindex(protectPushReal(L, 1) ? 1 : 2));
     lua_pushvalue(L, 1);
@@ -132,23 +132,23 @@ static int knowingPairs(lua_State *L) {
     return 3;
 }
 
-static int knowingForeach(lua_State *L) {
+static int proxyForeach(lua_State *L) {
     if (protectPushReal(L, 1)) lua_replace(L, 1);
     return plain_foreach(L);
 }
 
 void protectedInstall(lua_State *L) {
-    interpreterReplace(L, "rawget", knowingRawget, &plain_rawget);
-    interpreterReplace(L, "rawset", knowingRawset, &plain_rawset);
-    interpreterReplace(L, "setmetatable", knowingSetmetatable, &plain_setmetatable);
-    interpreterReplace(L, "getmetatable", knowingGetmetatable, &plain_getmetatable);
-    lua_pushcfunction(L, knowingNext);
+    interpreterReplace(L, "rawget", proxyRawget, &plain_rawget);
+    interpreterReplace(L, "rawset", proxyRawset, &plain_rawset);
+    interpreterReplace(L, "setmetatable", proxySetmetatable, &plain_setmetatable);
+    interpreterReplace(L, "getmetatable", proxyGetmetatable, &plain_getmetatable);
+    lua_pushcfunction(L, proxyNext);
     lua_pushvalue(L, -1);
     lua_setfield(L, -3, "next");
     lua_pushcfunction(L, plainNext);
-    lua_pushcclosure(L, knowingPairs, 2);
+    lua_pushcclosure(L, proxyPairs, 2);
     lua_setfield(L, -2, "pairs");
     lua_getfield(L, -1, "table");
-    interpreterReplace(L, "foreach", knowingForeach, &plain_foreach);
+    interpreterReplace(L, "foreach", proxyForeach, &plain_foreach);
     lua_pop(L, 1);
 }

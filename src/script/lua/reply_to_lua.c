@@ -92,7 +92,7 @@ static void pushVerbatim(lua_State *L, replyInput *in) {
 }
 
 /* Limits a count by the bytes that are left: each element takes at least three. */
-static int roomFor(const replyInput *in, long long count) {
+static int boundedCount(const replyInput *in, long long count) {
     long long most = (in->end - in->at) / 3;
     return (int)(count < most ? count : most);
 }
@@ -103,7 +103,7 @@ static void pushArray(lua_State *L, replyInput *in) {
         lua_pushboolean(L, 0);
         return;
     }
-    lua_createtable(L, roomFor(in, count), 0);
+    lua_createtable(L, boundedCount(in, count), 0);
     for (long long i = 1; i <= count && !in->broken; i++) {
         pushReply(L, in);
         lua_rawseti(L, -2, (int)i);
@@ -113,7 +113,7 @@ static void pushArray(lua_State *L, replyInput *in) {
 static void pushPairs(lua_State *L, replyInput *in, const char *name, bool has_values) {
     long long count = lineNumber(in);
     lua_createtable(L, 0, 1);
-    lua_createtable(L, 0, roomFor(in, count));
+    lua_createtable(L, 0, boundedCount(in, count));
     for (long long i = 0; i < count && !in->broken; i++) {
         pushReply(L, in);
         if (!has_values) lua_pushboolean(L, 1);

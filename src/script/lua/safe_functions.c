@@ -20,7 +20,7 @@
 #include <string.h>
 
 #define REPETITIONS_MAX 4096 /* each takes up to about 200 bytes of the C stack */
-#define RESUMES_PER_LOOK 64
+#define RESUMES_PER_CHECK 64
 
 static lua_CFunction plain_xpcall, plain_find, plain_match, plain_gmatch, plain_gsub, plain_collect, plain_create,
     plain_resume;
@@ -47,7 +47,7 @@ enum { READER = 1, NAME, PIECE, READ_ARGS = PIECE }; /* slots on the stack of lo
 typedef struct readerState {
     bool begun;
     bool marked; /* a blank was returned first, and the first piece waits on the stack */
-    size_t taken;
+    size_t bytes_read;
 } readerState;
 
 /* lua_Reader: gets pieces from the script's function. */
@@ -65,8 +65,8 @@ static const char *readPiece(lua_State *L, void *arg, size_t *size) {
         lua_replace(L, PIECE);
     }
     const char *piece = lua_tolstring(L, PIECE, size);
-    if (*size > SOURCE_MAX - r->taken) luaL_error(L, "chunk is too long");
-    r->taken += *size;
+    if (*size > SOURCE_MAX - r->bytes_read) luaL_error(L, "chunk is too long");
+    r->bytes_read += *size;
     r->marked = !r->begun && *size && piece[0] == LUA_SIGNATURE[0];
     if (*size) r->begun = true;
     if (!r->marked) return piece;
@@ -167,11 +167,11 @@ static int boundedCollect(lua_State *L) {
 
 /* --- Coroutines --------------------------------------------------------------------------------------------------- */
 
-/* Calls the hook at every RESUMES_PER_LOOK-th resume: a coroutine counts its steps to the hook anew, however short it
+/* Calls the hook at every RESUMES_PER_CHECK-th resume: a coroutine counts its steps to the hook anew, however short it
  * lives. */
-static void lookNow(lua_State *L) {
+static void checkHook(lua_State *L) {
     static unsigned resumes;
-    if (++resumes % RESUMES_PER_LOOK != 0) return;
+    if (++resumes % RESUMES_PER_CHECK != 0) return;
     lua_Hook hook = lua_gethook(L);
     if (hook) hook(L, NULL);
 }
@@ -186,9 +186,9 @@ static void passHook(lua_State *L, lua_State *co) {
     lua_sethook(co, lua_gethook(co), lua_gethookmask(co), count);
 }
 
-static int lookingResume(lua_State *L) {
+static int checkedResume(lua_State *L) {
     lua_State *co = lua_tothread(L, 1);
-    lookNow(L);
+    checkHook(L);
     int results = plain_resume(L);
     passHook(L, co);
     return results;
@@ -199,7 +199,7 @@ static int lookingResume(lua_State *L) {
 static int callWrapped(lua_State *L) {
     lua_pushvalue(L, lua_upvalueindex(1));
     lua_insert(L, 1);
-    int results = lookingResume(L);
+    int results = checkedResume(L);
     if (lua_toboolean(L, -results)) return results - 1;
     if (lua_isstring(L, -1)) {
         luaL_where(L, 1);
@@ -209,7 +209,7 @@ static int callWrapped(lua_State *L) {
     return lua_error(L);
 }
 
-static int lookingWrap(lua_State *L) {
+static int checkedWrap(lua_State *L) {
     plain_create(L);
     lua_pushcclosure(L, callWrapped, 1);
     return 1;
@@ -234,7 +234,7 @@ void safeFunctionsInstall(lua_State *L) {
     lua_getfield(L, -1, "create");
     plain_create = lua_tocfunction(L, -1);
     lua_pop(L, 1);
-    interpreterReplace(L, "resume", lookingResume, &plain_resume);
-    interpreterReplace(L, "wrap", lookingWrap, NULL);
+    interpreterReplace(L, "resume", checkedResume, &plain_resume);
+    interpreterReplace(L, "wrap", checkedWrap, NULL);
     lua_pop(L, 2);
 }

@@ -11,9 +11,9 @@
 /* A count hook watches each script. Its count, in steps of the interpreter, tells in which of three states the script
  * is. The counts must differ: xpcall() and coroutines recognize by the count that a script is being killed. */
 enum {
-    HOOK_OF_END = 1,         /* the hook raises an error at each step, until no pcall() is left to catch it */
-    HOOK_OF_YIELD = 2,       /* the setting `yield always`: other clients are served at every second step */
-    STEPS_PER_LOOK = 100000, /* check whether the script has become slow */
+    HOOK_OF_END = 1,          /* the hook raises an error at each step, until no pcall() is left to catch it */
+    HOOK_OF_YIELD = 2,        /* the setting `yield always`: other clients are served at every second step */
+    STEPS_PER_CHECK = 100000, /* check whether the script has become slow */
 };
 
 /* Replaces Lua's functions among the globals and in the libraries, all of which must be open. */

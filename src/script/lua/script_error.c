@@ -19,14 +19,14 @@ int scriptRaise(lua_State *L, const char *text) {
 }
 
 /* Adds the position of the first Lua function among the callers. */
-static void addPlace(lua_State *L) {
-    lua_Debug place;
-    for (int level = 1; level <= 3 && lua_getstack(L, level, &place); level++) {
-        lua_getinfo(L, "Sl", &place);
-        if (strcmp(place.what, "C") == 0) continue;
-        lua_pushstring(L, place.source);
+static void addPosition(lua_State *L) {
+    lua_Debug frame;
+    for (int level = 1; level <= 3 && lua_getstack(L, level, &frame); level++) {
+        lua_getinfo(L, "Sl", &frame);
+        if (strcmp(frame.what, "C") == 0) continue;
+        lua_pushstring(L, frame.source);
         lua_setfield(L, -2, "source");
-        lua_pushinteger(L, place.currentline);
+        lua_pushinteger(L, frame.currentline);
         lua_setfield(L, -2, "line");
         return;
     }
@@ -52,6 +52,6 @@ int scriptErrorHandler(lua_State *L) {
         lua_replace(L, 1);
     }
     lua_settop(L, 1);
-    addPlace(L);
+    addPosition(L);
     return 1;
 }

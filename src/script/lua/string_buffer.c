@@ -13,22 +13,22 @@ void stringBufferInit(stringBuffer *t, lua_State *L) {
     t->L = L;
     t->bytes = t->first;
     t->len = 0;
-    t->room = sizeof(t->first);
+    t->capacity = sizeof(t->first);
     lua_pushnil(L);
-    t->place = lua_gettop(L);
+    t->slot = lua_gettop(L);
 }
 
 void stringBufferGrow(stringBuffer *t, size_t more) {
     if (more > TEXT_MAX - t->len) luaL_error(t->L, "not enough memory");
-    size_t room = t->room * 2;
-    if (room - t->len < more) room = t->len + more;
-    if (room > TEXT_MAX) room = TEXT_MAX;
+    size_t capacity = t->capacity * 2;
+    if (capacity - t->len < more) capacity = t->len + more;
+    if (capacity > TEXT_MAX) capacity = TEXT_MAX;
     luaL_checkstack(t->L, 1, "no place for a text");
-    char *bytes = lua_newuserdata(t->L, room);
+    char *bytes = lua_newuserdata(t->L, capacity);
     memcpy(bytes, t->bytes, t->len);
-    lua_replace(t->L, t->place);
+    lua_replace(t->L, t->slot);
     t->bytes = bytes;
-    t->room = room;
+    t->capacity = capacity;
 }
 
 void stringBufferPush(stringBuffer *t) { lua_pushlstring(t->L, t->bytes, t->len); }

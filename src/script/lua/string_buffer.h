@@ -12,9 +12,9 @@
 
 typedef struct stringBuffer {
     lua_State *L;
-    int place;        /* slot on the stack: the userdata with the bytes; nil while `first` holds them */
-    char *bytes;      /* borrowed from there or from `first`: the struct must not move */
-    size_t len, room; /* bytes used; capacity */
+    int slot;             /* slot on the stack: the userdata with the bytes; nil while `first` holds them */
+    char *bytes;          /* borrowed from there or from `first`: the struct must not move */
+    size_t len, capacity; /* bytes used; capacity */
     char first[256];
 } stringBuffer;
 
@@ -26,7 +26,7 @@ void stringBufferGrow(stringBuffer *t, size_t more);
 void stringBufferPush(stringBuffer *t);
 
 static inline void stringBufferReserve(stringBuffer *t, size_t more) {
-    if (unlikely(t->room - t->len < more)) stringBufferGrow(t, more);
+    if (unlikely(t->capacity - t->len < more)) stringBufferGrow(t, more);
 }
 
 static inline void stringBufferAdd(stringBuffer *t, const void *bytes, size_t len) {

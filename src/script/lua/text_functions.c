@@ -82,7 +82,7 @@ static int textRep(lua_State *L) {
         lua_pushliteral(L, "");
         return 1;
     }
-    if (len > interpreterRoom(L) / (size_t)times) return luaL_error(L, "not enough memory");
+    if (len > interpreterFreeMemory(L) / (size_t)times) return luaL_error(L, "not enough memory");
     size_t size = len * (size_t)times, done = len;
     char on_stack[REP_ON_STACK], *out = size <= sizeof(on_stack) ? on_stack : lua_newuserdata(L, size);
     memcpy(out, text, len);

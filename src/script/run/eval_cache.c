@@ -30,7 +30,7 @@ static struct {
     interpreter *in;    /* owns */
     dict *scripts;      /* owns: evalScript */
     evalScript *recent; /* borrowed: the script found last */
-    list *forgettable;
+    list *evictable;
     size_t text_bytes;
     long long evicted;
 } cache;
@@ -63,7 +63,7 @@ static bool apiChanged(const char **err) {
 void evalCacheInit(void) {
     static const dictType type = {.entryKey = shaOf, .entryFree = freeScript};
     cache.scripts = dictCreate(&type);
-    cache.forgettable = listCreate();
+    cache.evictable = listCreate();
     infoTableOnReset(resetCounters);
     settingOnApply("lua-enable-insecure-api", apiChanged);
     cache.in = scriptInterpreterCreate(openApi);
@@ -81,9 +81,9 @@ static evalScript *find(const char *sha) {
 }
 
 void evalCacheUsed(evalScript *s) {
-    if (!s->node || s->node == listLast(cache.forgettable)) return;
-    listUnlinkNode(cache.forgettable, s->node);
-    listLinkNodeTail(cache.forgettable, s->node);
+    if (!s->node || s->node == listLast(cache.evictable)) return;
+    listUnlinkNode(cache.evictable, s->node);
+    listLinkNodeTail(cache.evictable, s->node);
 }
 
 evalScript *evalCacheFind(slice sha) {
@@ -101,12 +101,12 @@ static size_t costOf(const evalScript *s) {
     return zmallocSize(s) + sdsAllocSize(s->text) + (s->node ? sizeof(listNode) : 0);
 }
 
-static void evalCacheForget(evalScript *s) {
+static void evalCacheRemove(evalScript *s) {
     if (cache.recent == s) cache.recent = NULL;
     slice key = shaOf(s);
     luaL_unref(cache.in->L, LUA_REGISTRYINDEX, s->function);
     cache.text_bytes -= costOf(s);
-    if (s->node) listDelNode(cache.forgettable, s->node);
+    if (s->node) listDelNode(cache.evictable, s->node);
     dictDelete(cache.scripts, key, dictHash(cache.scripts, key));
 }
 
@@ -153,21 +153,21 @@ static evalScript *addNew(slice text, const char sha[SHA1_HEX], bool stay, sds *
     s->text = sdsNewLen(text.ptr, text.len);
     dictAddNew(cache.scripts, s, dictHash(cache.scripts, shaOf(s)));
     if (!stay) {
-        listAddNodeTail(cache.forgettable, s);
-        s->node = listLast(cache.forgettable);
+        listAddNodeTail(cache.evictable, s);
+        s->node = listLast(cache.evictable);
     }
     cache.text_bytes += costOf(s);
-    if (listLength(cache.forgettable) > EVAL_SCRIPTS_MAX) {
-        evalCacheForget(listNodeValue(listFirst(cache.forgettable)));
+    if (listLength(cache.evictable) > EVAL_SCRIPTS_MAX) {
+        evalCacheRemove(listNodeValue(listFirst(cache.evictable)));
         cache.evicted++;
     }
     return s;
 }
 
-static void keepForGood(evalScript *s) {
+static void exemptFromEviction(evalScript *s) {
     if (!s->node) return;
     cache.text_bytes -= costOf(s);
-    listDelNode(cache.forgettable, s->node);
+    listDelNode(cache.evictable, s->node);
     s->node = NULL;
     cache.text_bytes += costOf(s);
 }
@@ -179,7 +179,7 @@ evalScript *evalCacheAdd(slice text, bool stay, sds *error) {
     sha1Hex(sha, text.ptr, text.len);
     evalScript *s = find(sha);
     if (!s) return addNew(text, sha, stay, error);
-    if (stay) keepForGood(s);
+    if (stay) exemptFromEviction(s);
     else evalCacheUsed(s);
     return s;
 }
@@ -191,7 +191,7 @@ void evalCacheFlush(bool async) {
     serverAssert(!scriptRunning());
     cache.recent = NULL;
     dictEmpty(cache.scripts, NULL);
-    listEmpty(cache.forgettable);
+    listEmpty(cache.evictable);
     cache.text_bytes = 0;
     scriptInterpreterRelease(cache.in, async);
     cache.in = scriptInterpreterCreate(openApi);

@@ -91,7 +91,7 @@ static int apiBreakpoint(lua_State *L) {
 }
 
 static int apiDebug(lua_State *L) {
-    debuggerNote(L);
+    debuggerPrintValues(L);
     return 0;
 }
 

@@ -40,7 +40,7 @@ typedef struct numberTexts {
     uint32_t used;
 } numberTexts;
 
-static char *roomForNumber(lua_State *L, numberTexts *texts, int argc) {
+static char *numberText(lua_State *L, numberTexts *texts, int argc) {
     debugAssert(texts->used < (uint32_t)argc + NUMBERS_ON_STACK);
     if (texts->used < NUMBERS_ON_STACK) return texts->on_stack[texts->used++];
     if (!texts->more) texts->more = lua_newuserdata(L, (size_t)argc * LUA_ARG_DIGITS);
@@ -59,7 +59,7 @@ static parsedCommand *makeRecord(lua_State *L, numberTexts *texts, int argc) {
     if (unlikely(!recordArenaPrepare(&calls.arena, (size_t)argc))) luaL_error(L, "not enough memory");
     parsedCommand *req = recordCreate(&calls.arena, (size_t)argc);
     for (int i = 0; i < argc; i++) {
-        char *digits = lua_type(L, i + 1) == LUA_TNUMBER ? roomForNumber(L, texts, argc) : NULL;
+        char *digits = lua_type(L, i + 1) == LUA_TNUMBER ? numberText(L, texts, argc) : NULL;
         if (!luaArgument(L, i + 1, digits, &req->argv[i])) return NULL;
         bytes += req->argv[i].len + 16;
     }
@@ -84,9 +84,9 @@ static slice flatten(client *self, sds *copy) {
     return sdsSlice(*copy);
 }
 
-static void noteReply(client *self) {
+static void printReply(client *self) {
     sds copy = NULL;
-    debuggerNoteReply(flatten(self, &copy));
+    debuggerPrintReply(flatten(self, &copy));
     sdsFree(copy);
 }
 
@@ -135,10 +135,10 @@ static replyKind callCommand(lua_State *L) {
         return REPLY_ERROR;
     }
     recordComplete(&calls.arena, cacheFor(req), req, object_main_owner);
-    if (unlikely(run->call->debugged)) debuggerNoteCommand(req->argv, req->argc);
+    if (unlikely(run->call->debugged)) debuggerPrintCommand(req->argv, req->argc);
     scriptContextCall(&run->context, req);
     dropValue(req);
-    if (unlikely(run->call->debugged)) noteReply(self);
+    if (unlikely(run->call->debugged)) printReply(self);
     debugAssert(!req->value && scriptRunning() == run);
     debugAssert(self->output_bytes > 0 ||
                 run->context.caller->flags & CLIENT_CLOSE_ASAP); /* each command has replied */

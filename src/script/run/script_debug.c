@@ -39,16 +39,16 @@ static struct {
     connection *conn;   /* borrowed: of the run in this process */
     pid_t children[CHILDREN_MAX];
     int nchildren;
-} sessions;
+} debugging;
 
-static uint8_t *modeOf(const client *c) { return clientSlot(c, sessions.slot); }
+static uint8_t *modeOf(const client *c) { return clientSlot(c, debugging.slot); }
 
 bool scriptIsDebugged(const client *c) { return *modeOf(c) != DEBUG_OFF; }
 
 void scriptDebugInit(const debugDetach *detach) {
     assertMainRole();
-    sessions.slot = clientSlotRegister(sizeof(uint8_t));
-    sessions.detach = *detach;
+    debugging.slot = clientSlotRegister(sizeof(uint8_t));
+    debugging.detach = *detach;
 }
 
 void scriptDebugCommand(client *c) {
@@ -75,34 +75,34 @@ void scriptDebugCommand(client *c) {
 /* ---- Children ---------------------------------------------------------------------------------------------------- */
 
 void scriptDebugTick(void) {
-    for (int i = 0; i < sessions.nchildren;) {
-        pid_t pid = waitpid(sessions.children[i], NULL, WNOHANG);
+    for (int i = 0; i < debugging.nchildren;) {
+        pid_t pid = waitpid(debugging.children[i], NULL, WNOHANG);
         if (pid == 0 || (pid < 0 && errno == EINTR)) i++;
-        else sessions.children[i] = sessions.children[--sessions.nchildren];
+        else debugging.children[i] = debugging.children[--debugging.nchildren];
     }
 }
 
 void scriptDebugEndChildren(void) {
-    for (int i = 0; i < sessions.nchildren; i++) kill(sessions.children[i], SIGKILL);
-    for (int i = 0; i < sessions.nchildren; i++) {
+    for (int i = 0; i < debugging.nchildren; i++) kill(debugging.children[i], SIGKILL);
+    for (int i = 0; i < debugging.nchildren; i++) {
         pid_t pid;
-        do pid = waitpid(sessions.children[i], NULL, 0);
+        do pid = waitpid(debugging.children[i], NULL, 0);
         while (pid < 0 && errno == EINTR);
     }
-    sessions.nchildren = 0;
+    debugging.nchildren = 0;
 }
 
 /* Makes this process the child of a debugger run: it does itself what the parent leaves to other threads, and serves no
  * other client. */
 static void beChild(pid_t parent) {
-    forkedSettle(parent, sessions.conn->fd, sessions.conn->fd);
+    forkedSettle(parent, debugging.conn->fd, debugging.conn->fd);
     bioRunInline();
     storeSetFreeSink(NULL);
     yieldSetServe(NULL);
     forkedBecomeCopy();
     scriptContextAllowNoScript(false); /* most commands that act on the server are noscript: files, listeners, threads,
                                  * shutdown */
-    sessions.nchildren = 0;
+    debugging.nchildren = 0;
     serverLog(LL_NOTICE, "Valkey forked for debugging eval");
 }
 
@@ -117,12 +117,12 @@ static bool forkChild(client *c) {
         int error = errno;
         serverLog(LL_WARNING, "There is no process for a debugging session: %s", strerror(error));
         addReplyErrorFormat(c, "can't fork for debugging: %s", strerror(error));
-        sessions.detach.giveBack(c);
+        debugging.detach.giveBack(c);
     } else {
-        sessions.children[sessions.nchildren++] = pid;
-        sessions.detach.abandon(c);
+        debugging.children[debugging.nchildren++] = pid;
+        debugging.detach.abandon(c);
     }
-    sessions.conn = NULL;
+    debugging.conn = NULL;
     return false;
 }
 
@@ -132,18 +132,18 @@ bool scriptDebugBegin(client *c, slice text) {
     assertMainRole();
     bool sync = *modeOf(c) == DEBUG_SYNC;
     scriptDebugTick();
-    if (!sync && sessions.nchildren == CHILDREN_MAX) {
+    if (!sync && debugging.nchildren == CHILDREN_MAX) {
         addReplyErrorFormat(c, "there are %d debugging sessions, and no more than that may be", CHILDREN_MAX);
         return false;
     }
-    sessions.conn = panicOnMainThread() && sessions.detach.take ? sessions.detach.take(c) : NULL;
-    if (!sessions.conn) {
+    debugging.conn = panicOnMainThread() && debugging.detach.take ? debugging.detach.take(c) : NULL;
+    if (!debugging.conn) {
         addReplyError(c, "no debugging session here: the client has replies to read first");
         return false;
     }
     if (sync) serverLog(LL_NOTICE, "Valkey synchronous debugging eval session started");
     else if (!forkChild(c)) return false;
-    debuggerBegin(sessions.conn, text, sync ? PEER_GONE_RUNS_ON : PEER_GONE_ENDS);
+    debuggerBegin(debugging.conn, text, sync ? ON_CLOSE_CONTINUE : ON_CLOSE_END);
     return true;
 }
 
@@ -160,7 +160,7 @@ void scriptDebugEnd(client *c) {
     debuggerEnd(sliceOf("", 0), false);
     *modeOf(c) = DEBUG_OFF;
     c->flags |= CLIENT_CLOSE_AFTER_REPLY;
-    sessions.conn = NULL;
-    sessions.detach.giveBack(c);
+    debugging.conn = NULL;
+    debugging.detach.giveBack(c);
     serverLog(LL_NOTICE, "Valkey synchronous debugging eval session ended");
 }

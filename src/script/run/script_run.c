@@ -71,7 +71,7 @@ const char *scriptBusyError(void) {
 
 /* Serves other clients. Below the threshold, where only the setting "yield always" does this, clients whose commands
  * may not run have to wait. */
-static void letOthersIn(void) {
+static void serveOthers(void) {
     const yieldJob job = {.allowed = CMD_ALLOW_BUSY, .error = running->slow ? scriptBusyError() : NULL};
     int64_t now_ms = storeNowMs(); /* a script sees keys expire as of one moment, from its start to its end */
     const scriptRun *before = running;
@@ -83,7 +83,7 @@ static void letOthersIn(void) {
     if (running->slow) scriptContextClockUpdate();
 }
 
-static void lookWhetherSlow(void) {
+static void checkSlow(void) {
     long long threshold = script_settings.busy_reply_threshold_ms;
     uint64_t ms = clockTicksToNs(clockTicks() - running->started) / 1000000;
     if (threshold == 0 || ms < (uint64_t)threshold) return;
@@ -94,10 +94,10 @@ static void lookWhetherSlow(void) {
               (unsigned long long)ms, running->call->name ? "FUNCTION" : "SCRIPT");
 }
 
-static void onSteps(lua_State *L, lua_Debug *place) {
-    unused(place);
-    if (!running->slow) lookWhetherSlow();
-    if (!running->killed && (running->slow || engine_settings.yield == YIELD_ALWAYS)) letOthersIn();
+static void onSteps(lua_State *L, lua_Debug *frame) {
+    unused(frame);
+    if (!running->slow) checkSlow();
+    if (!running->killed && (running->slow || engine_settings.yield == YIELD_ALWAYS)) serveOthers();
     if (!running->killed) return;
     lua_sethook(L, onSteps, LUA_MASKCOUNT, HOOK_OF_END);
     luaPushError(L,
@@ -213,12 +213,12 @@ static void scriptRunCall(scriptRun *run) {
     debugAssert(lua_gettop(L) == BOTTOM && lua_iscfunction(L, RUN_AT));
     lua_pushvalue(L, RUN_AT);
     if (unlikely(at_each_step)) lua_sethook(L, onSteps, LUA_MASKCOUNT, HOOK_OF_YIELD);
-    if (unlikely(run->call->debugged)) lua_sethook(L, debuggerHook, DEBUGGER_HOOK_MASK, STEPS_PER_LOOK);
+    if (unlikely(run->call->debugged)) lua_sethook(L, debuggerHook, DEBUGGER_HOOK_MASK, STEPS_PER_CHECK);
     if (unlikely(lua_pcall(L, 0, 0, HANDLER_AT) != 0)) replyError(L, run->context.caller, outer);
     lua_settop(L, BOTTOM);
     if (unlikely(run->call->in->insecure)) sandboxRestoreGlobals(L);
     if (unlikely(run->killed || run->call->debugged || at_each_step))
-        lua_sethook(L, onSteps, LUA_MASKCOUNT, STEPS_PER_LOOK);
+        lua_sethook(L, onSteps, LUA_MASKCOUNT, STEPS_PER_CHECK);
 }
 
 void scriptCallRun(client *c, const scriptCall *what) {
@@ -238,7 +238,7 @@ void scriptCallRun(client *c, const scriptCall *what) {
     running = NULL;
     clientDropReplies(self);
     runCheck();
-    interpreterPace(what->in);
+    interpreterCollect(what->in);
 }
 
 static int prepare(lua_State *L) {
@@ -259,7 +259,7 @@ interpreter *scriptInterpreterCreate(void (*open_api)(lua_State *L)) {
     lua_pushcfunction(in->L, prepare);
     if (!opened || lua_pcall(in->L, 0, BOTTOM, 0) != 0) serverPanic("There is no memory for a Lua interpreter.");
     serverAssert(lua_gettop(in->L) == BOTTOM);
-    lua_sethook(in->L, onSteps, LUA_MASKCOUNT, STEPS_PER_LOOK);
+    lua_sethook(in->L, onSteps, LUA_MASKCOUNT, STEPS_PER_CHECK);
     return in;
 }
 

@@ -64,7 +64,7 @@ TEST(interpreter_memory_is_bounded_and_comes_back) {
     for (size_t i = 0; i < array_len(hungry); i++) {
         CHECK(sandboxFixtureRun(&in, sliceStr(hungry[i]), said, sizeof(said)) != 0);
         CHECK(in.memory <= in.memory_max);
-        interpreterPace(&in);
+        interpreterCollect(&in);
         CHECK(in.memory < 1 << 20);
         CHECK_EQ_INT(sandboxFixtureRun(&in, sliceStr("return 'well'"), said, sizeof(said)), 0);
         CHECK_EQ_STR(said, "well");
@@ -97,7 +97,7 @@ TEST(interpreter_pace_does_without_memory) {
         slice code = sliceStr("local t = {} for i = 1, 500 do t[i] = 'many short texts' .. i end return 'x'");
         if (i % 300 == 0) CHECK_EQ_INT(sandboxFixtureRun(&in, code, said, sizeof(said)), 0);
         zmallocFailAfter(1);
-        interpreterPace(&in);
+        interpreterCollect(&in);
         zmallocFailAfter(0);
     }
     interpreterFree(&in);
