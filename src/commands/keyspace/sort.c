@@ -123,11 +123,11 @@ typedef struct sortItem {
         double score;
         slice weight; /* with ALPHA; ptr is NULL if there is no weight, which sorts first */
     };
-    slice text; /* borrowed from the value, or from `digits` or `kept` of `sorting` */
+    slice text; /* borrowed from the value, or from `kept` of `sorting` */
     size_t index;
 } sortItem;
 
-/* Copies of texts that the iterator of the value overwrites with the next one. */
+/* Copies of texts that the iterator of a value, or the next group of lookups, overwrites. */
 typedef struct keptTexts {
     struct keptTexts *next; /* owns */
     size_t used, room;
@@ -140,8 +140,7 @@ typedef struct sorting {
     sortItem *items; /* owns */
     size_t count, longest;
     size_t from, to; /* the part of the order that LIMIT shows */
-    char *digits;    /* owns: texts of integers; NULL while there are none */
-    char *weights;   /* owns: weights as strings for strcoll(), or texts of weights that are integers */
+    char *weights;   /* owns: weights as strings for strcoll() */
     keptTexts *kept; /* owns */
     bool desc, alpha, has_by;
     bool collate; /* compare by the rules of the locale */
@@ -151,7 +150,6 @@ typedef struct sorting {
 
 static void sortingFree(sorting *s) {
     zfree(s->items);
-    zfree(s->digits);
     zfree(s->weights);
     for (keptTexts *k = s->kept, *next; k; k = next) {
         next = k->next;
@@ -175,43 +173,34 @@ static const char *keepText(sorting *s, slice text) {
     return copy;
 }
 
-/* Returns the buffer for the text of the next item if that is an integer. Returns NULL if there is no memory. */
-static char *digitsOfNext(sorting *s, size_t room) {
-    if (!s->digits) s->digits = ztrymalloc(room * LONG_STR_SIZE);
-    return s->digits ? s->digits + s->count * LONG_STR_SIZE : NULL;
-}
-
-static void addText(sorting *s, slice text) {
+/* Adds an item. With `keep` its text is copied; then the result is false if there is no memory. */
+static bool addText(sorting *s, slice text, bool keep) {
+    if (keep && !(text.ptr = keepText(s, text))) return false;
     if (text.len > s->longest) s->longest = text.len;
     s->items[s->count] = (sortItem){.text = text, .index = s->count};
     s->count++;
-}
-
-/* Returns false if there is no memory for the text of an integer. */
-static bool addItem(sorting *s, size_t room, const listpackValue *v) {
-    char *digits = NULL;
-    if (!v->str && !(digits = digitsOfNext(s, room))) return false;
-    addText(s, v->str ? sliceOf(v->str, v->len) : sliceOf(digits, ll2string(digits, v->num)));
     return true;
 }
 
-static bool isSortable(const robj *o) { return !o || o->type == OBJ_LIST || o->type == OBJ_SET || o->type == OBJ_ZSET; }
+static bool addItem(sorting *s, const listpackValue *v, bool unpacked) {
+    char digits[LONG_STR_SIZE];
+    if (v->str) return addText(s, sliceOf(v->str, v->len), unpacked);
+    return addText(s, sliceOf(digits, ll2string(digits, v->num)), true);
+}
 
 static size_t elementsOf(const robj *o) {
     if (!o) return 0;
     return o->type == OBJ_LIST ? valueListCount(o) : o->type == OBJ_ZSET ? zsetCount(o) : setSize(o);
 }
 
-/* Loads `n` elements from index `from` on, counted from the tail if `backward`. Returns false if there is no memory. */
+/* These load `n` elements from index `from` on, counted from the tail if `backward`. They return false if there is no
+ * memory. */
 static bool loadList(sorting *s, const robj *o, size_t from, size_t n, bool backward) {
     valueListIter it;
     listpackValue v;
     bool ok = true;
     valueListIterBegin(&it, o, backward ? -(long)from - 1 : (long)from, backward);
-    while (ok && s->count < n && valueListIterNext(&it, &v)) {
-        if (v.str && valueListIterUnpacked(&it)) ok = (v.str = keepText(s, sliceOf(v.str, v.len))) != NULL;
-        ok = ok && addItem(s, n, &v);
-    }
+    while (ok && s->count < n && valueListIterNext(&it, &v)) ok = addItem(s, &v, valueListIterUnpacked(&it));
     valueListIterEnd(&it);
     return ok;
 }
@@ -222,25 +211,18 @@ static bool loadSet(sorting *s, const robj *o, size_t from, size_t n) {
     bool ok = true;
     setIterBegin(&it, o);
     for (size_t i = 0; ok && s->count < n && setIterNext(&it, &m); i++)
-        if (i >= from) ok = addItem(s, n, &m);
+        if (i >= from) ok = addItem(s, &m, false);
     setIterEnd(&it);
     return ok;
 }
 
-/* If a member's text is in the iterator, which overwrites it with the next one, it is copied to `digits`. */
 static bool loadZset(sorting *s, const robj *o, size_t from, size_t n, bool backward) {
     zsetIter it = zsetIterAt(o, backward ? zsetCount(o) - 1 - from : from, backward);
     zsetElement e;
-    while (s->count < n && zsetIterNext(&it, &e)) {
-        if ((uintptr_t)e.member.ptr - (uintptr_t)&it < sizeof(it)) {
-            char *digits = digitsOfNext(s, n);
-            if (!digits) return false;
-            memcpy(digits, e.member.ptr, e.member.len);
-            e.member.ptr = digits;
-        }
-        addText(s, e.member);
-    }
-    return true;
+    bool ok = true;
+    while (ok && s->count < n && zsetIterNext(&it, &e))
+        ok = addText(s, e.member, (uintptr_t)e.member.ptr - (uintptr_t)&it < sizeof(it));
+    return ok;
 }
 
 /* Loads the elements. If they are not to be sorted, only those that LIMIT shows are loaded, in the order of the
@@ -269,30 +251,23 @@ static bool sortLoad(sorting *s, const robj *o, const sortOptions *opts) {
 
 static slice untilNul(slice text) { return sliceOf(text.ptr, text.ptr ? strnlen(text.ptr, text.len) : 0); }
 
-static bool parseScore(slice text, double *score) {
-    text = untilNul(text);
-    return string2d(text.ptr, text.len, score);
-}
-
 /* Sets the weight of an item to `text`; ptr is NULL if it has none. Returns false if the text must be a number and is
  * none. */
 static bool weigh(const sorting *s, sortItem *item, slice text, bool by_bytes) {
+    slice until_nul = untilNul(text);
     if (s->alpha) {
-        item->weight = by_bytes ? text : untilNul(text);
+        item->weight = by_bytes ? text : until_nul;
         return true;
     }
     item->score = 0;
-    return !text.ptr || parseScore(text, &item->score);
+    return !text.ptr || string2d(until_nul.ptr, until_nul.len, &item->score);
 }
 
-/* The digits of a value that is an integer are in the lookup, which is reused: copies them to `weights`. */
-static bool keepDigits(sorting *s, size_t i, const sortValue *v) {
+/* The digits of a value that is an integer are in the lookup, which is reused: copies them. */
+static bool keepDigits(sorting *s, sortItem *item, const sortValue *v) {
     if (!s->alpha || v->text.ptr != v->digits) return true;
-    if (!s->weights && !(s->weights = ztrymalloc(s->count * LONG_STR_SIZE))) return false;
-    char *copy = s->weights + i * LONG_STR_SIZE;
-    memcpy(copy, v->digits, LONG_STR_SIZE);
-    s->items[i].weight.ptr = copy;
-    return true;
+    item->weight.ptr = keepText(s, item->weight);
+    return item->weight.ptr != NULL;
 }
 
 typedef enum { WEIGHED, NOT_A_NUMBER, NO_MEMORY } weighResult;
@@ -307,7 +282,7 @@ static weighResult weighBy(sorting *s, client *c, const sortPattern *by, bool by
         const sortValue *v = sortLookupsRun(l, c);
         for (; at < end && result == WEIGHED; at++, v++) {
             if (!weigh(s, &s->items[at], v->text, by_bytes)) result = NOT_A_NUMBER;
-            else if (!keepDigits(s, at, v)) result = NO_MEMORY;
+            else if (!keepDigits(s, &s->items[at], v)) result = NO_MEMORY;
         }
     }
     if (l) s->unsure = sortLookupsUnsure(l);
@@ -335,7 +310,6 @@ static bool copyWeights(sorting *s) {
         weight->ptr = at;
         at += weight->len + 1;
     }
-    zfree(s->weights);
     s->weights = copies;
     return true;
 }
@@ -546,7 +520,7 @@ static void sortGeneric(client *c, bool may_store) {
     sortOptions opts;
     if (!parseOptions(c, may_store, &opts)) return;
     robj *o = lookupKeyRead(c->db, clientKeyAt(c, 1));
-    if (!isSortable(o)) addReplyWrongType(c);
+    if (o && o->type != OBJ_LIST && o->type != OBJ_SET && o->type != OBJ_ZSET) addReplyWrongType(c);
     else sortValueOf(c, o, &opts);
     optionsFree(&opts);
 }
