@@ -13,6 +13,7 @@
 #include "typed_key.h"
 
 #define ID_TEXT_MAX 127
+#define INVALID_ID "Invalid stream ID specified as stream command argument"
 
 /* Parses one part of an ID: digits of a 64-bit number, with leading zeros allowed, after optional blanks and a plus. */
 static bool parsePart(const char *p, const char *end, uint64_t *out) {
@@ -32,8 +33,7 @@ static bool parsePart(const char *p, const char *end, uint64_t *out) {
 
 /* Cuts the text at its first NUL, as Valkey 9.1 does. */
 static slice textOfId(slice arg) {
-    const char *nul = arg.len ? memchr(arg.ptr, 0, arg.len) : NULL;
-    return unlikely(nul != NULL) ? sliceOf(arg.ptr, (size_t)(nul - arg.ptr)) : arg;
+    return sliceOf(arg.ptr, arg.len ? strnlen(arg.ptr, arg.len) : 0);
 }
 
 bool parseStreamId(slice arg, streamArgKind kind, uint64_t missing_seq, streamId *id) {
@@ -59,30 +59,35 @@ bool parseStreamIdAnySeq(slice arg, uint64_t *ms) {
 
 bool getStreamIdFromArg(client *c, uint32_t index, streamArgKind kind, uint64_t missing_seq, streamId *id) {
     if (parseStreamId(c->argv[index], kind, missing_seq, id)) return true;
-    return addReplyError(c, "Invalid stream ID specified as stream command argument");
+    return addReplyError(c, INVALID_ID);
 }
 
-/* Parses the ID after "(". */
-static bool getExcluded(client *c, uint32_t index, uint64_t missing_seq, streamId *id) {
+bool streamIdsCheck(client *c, uint32_t first) {
+    streamId id;
+    for (uint32_t i = first; i < c->argc; i++)
+        if (!getStreamIdFromArg(c, i, STREAM_ARG_STRICT, 0, &id)) return false;
+    return true;
+}
+
+/* Parses a bound of an interval; "(" excludes the ID. Sets *excluded to whether it is there. */
+static bool getBound(client *c, uint32_t index, uint64_t missing_seq, streamId *id, bool *excluded) {
     slice text = c->argv[index];
-    if (parseStreamId(sliceOf(text.ptr + 1, text.len - 1), STREAM_ARG_STRICT, missing_seq, id)) return true;
-    return addReplyError(c, "Invalid stream ID specified as stream command argument");
+    *excluded = text.len >= 2 && *text.ptr == '(';
+    if (*excluded) text = sliceOf(text.ptr + 1, text.len - 1);
+    if (parseStreamId(text, *excluded ? STREAM_ARG_STRICT : STREAM_ARG_ENDS, missing_seq, id)) return true;
+    return addReplyError(c, INVALID_ID);
 }
 
 bool getStreamStartFromArg(client *c, uint32_t index, streamId *id) {
-    slice text = c->argv[index];
-    if (text.len < 2 || *text.ptr != '(') return getStreamIdFromArg(c, index, STREAM_ARG_ENDS, 0, id);
-    if (!getExcluded(c, index, 0, id)) return false;
-    if (streamIdNext(id)) return true;
-    return addReplyError(c, "invalid start ID for the interval");
+    bool excluded;
+    if (!getBound(c, index, 0, id, &excluded)) return false;
+    return !excluded || streamIdNext(id) || addReplyError(c, "invalid start ID for the interval");
 }
 
 bool getStreamEndFromArg(client *c, uint32_t index, streamId *id) {
-    slice text = c->argv[index];
-    if (text.len < 2 || *text.ptr != '(') return getStreamIdFromArg(c, index, STREAM_ARG_ENDS, UINT64_MAX, id);
-    if (!getExcluded(c, index, UINT64_MAX, id)) return false;
-    if (streamIdPrev(id)) return true;
-    return addReplyError(c, "invalid end ID for the interval");
+    bool excluded;
+    if (!getBound(c, index, UINT64_MAX, id, &excluded)) return false;
+    return !excluded || streamIdPrev(id) || addReplyError(c, "invalid end ID for the interval");
 }
 
 /* ---- Replies ----------------------------------------------------------------------------------------------------- */
@@ -129,14 +134,7 @@ bool addReplyStreamEntryOf(client *c, streamIterator *it, streamId id) {
 
 /* ---- Keys and consumers ------------------------------------------------------------------------------------------ */
 
-bool streamRead(client *c, hashedKey key, const stream **out) {
-    robj *o;
-    if (!typedKeyRead(c, key, OBJ_STREAM, &o)) return false;
-    *out = o ? objectStructure(o) : NULL;
-    return true;
-}
-
-bool streamReadToWrite(client *c, hashedKey key, stream **out) {
+bool streamRead(client *c, hashedKey key, stream **out) {
     robj *o;
     if (!typedKeyRead(c, key, OBJ_STREAM, &o)) return false;
     *out = o ? objectStructure(o) : NULL;
@@ -148,6 +146,15 @@ bool streamWrite(client *c, hashedKey key, stream **out) {
     if (!typedKeyWrite(c, key, OBJ_STREAM, &o)) return false;
     *out = o ? objectStructure(o) : NULL;
     return true;
+}
+
+streamGroup *streamGroupFromArg(client *c, const stream *s) {
+    slice name = c->argv[3], key = c->argv[2];
+    streamGroup *g = streamGroupFind(s, name);
+    if (!g)
+        addReplyErrorFormat(c, "-NOGROUP No such consumer group '%.*s' for key name '%.*s'", (int)name.len, name.ptr,
+                            (int)key.len, key.ptr);
+    return g;
 }
 
 streamConsumer *streamConsumerTry(client *c, hashedKey key, streamGroup *g, slice name) {
@@ -167,7 +174,7 @@ streamConsumer *streamConsumerWanted(client *c, hashedKey key, streamGroup *g, s
 
 /* ---- Propagation ------------------------------------------------------------------------------------------------- */
 
-static void propagateStreamId(streamId id) {
+void propagateStreamId(streamId id) {
     char text[STREAM_ID_TEXT_SIZE];
     propagateCopied(streamIdText(id, text));
 }

@@ -22,6 +22,8 @@ bool parseStreamId(slice arg, streamArgKind kind, uint64_t missing_seq, streamId
 /* Parses "ms-*", an ID argument of XADD: sets *ms to the first part. Returns false if the argument is something
  * else. */
 bool parseStreamIdAnySeq(slice arg, uint64_t *ms) must_check;
+/* Checks that all arguments from `first` on are IDs. Returns false after an error reply. */
+bool streamIdsCheck(client *c, uint32_t first) must_check;
 /* Parse the bounds of an interval, of which "(" excludes the ID. Return false after an error reply. */
 bool getStreamStartFromArg(client *c, uint32_t index, streamId *id) must_check;
 bool getStreamEndFromArg(client *c, uint32_t index, streamId *id) must_check;
@@ -35,11 +37,12 @@ size_t addReplyStreamRange(client *c, const stream *s, streamId start, streamId 
 bool addReplyStreamEntryOf(client *c, streamIterator *it, streamId id);
 
 /* Look up the stream of a key; *out is NULL if the key is absent. Return false, after a WRONGTYPE reply, if it has
- * another type. */
-bool streamRead(client *c, hashedKey key, const stream **out) must_check;
+ * another type. Read counts hits and misses; some commands that change the stream do so, too. */
+bool streamRead(client *c, hashedKey key, stream **out) must_check;
 bool streamWrite(client *c, hashedKey key, stream **out) must_check;
-/* Like streamWrite(), for a command that may change the key but counts as reading it (hits and misses). */
-bool streamReadToWrite(client *c, hashedKey key, stream **out) must_check;
+/* Returns the group that argument 3 names, of the stream whose key is argument 2. Returns NULL after an error reply. */
+streamGroup *streamGroupFromArg(client *c, const stream *s);
+void propagateStreamId(streamId id);
 /* Propagates XCLAIM: the pending entry `p` of group `g`, named `group`, with its consumer, time and number of
  * deliveries. A replica removes a pending entry that the stream no longer has. */
 void propagateClaim(const client *c, slice key, slice group, const streamGroup *g, const streamPending *p);

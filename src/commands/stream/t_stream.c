@@ -127,11 +127,6 @@ static bool parseAdd(client *c, addOptions *opts) {
 
 /* ---- Propagation ------------------------------------------------------------------------------------------------- */
 
-static void propagateId(streamId id) {
-    char text[STREAM_ID_TEXT_SIZE];
-    propagateCopied(streamIdText(id, text));
-}
-
 /* Propagates the arguments from `first` up to `end`. After approximate trimming the bound becomes exact: the number or
  * the first ID of the entries that are left. */
 static void propagateTrimmed(const client *c, const addOptions *opts, const stream *s, uint32_t first, uint32_t end) {
@@ -139,14 +134,14 @@ static void propagateTrimmed(const client *c, const addOptions *opts, const stre
         if (!opts->trim.approximate || i + 1 < opts->bound_arg || i > opts->bound_arg) propagateArg(c->argv[i]);
         else if (i < opts->bound_arg) propagateWord("=");
         else if (opts->trim.kind == STREAM_TRIM_MAXLEN) propagateNumber((long long)s->length);
-        else propagateId(s->length ? s->first_id : STREAM_ID_MAX);
+        else propagateStreamId(s->length ? s->first_id : STREAM_ID_MAX);
     }
 }
 
 static void propagateAdded(const client *c, const addOptions *opts, const stream *s, streamId id) {
     if (!(opts->auto_id || opts->auto_seq || opts->trim.approximate) || !propagateRewritten(c)) return;
     propagateTrimmed(c, opts, s, 1, opts->fields_arg - 1);
-    propagateId(id);
+    propagateStreamId(id);
     propagateArgs(c, opts->fields_arg, c->argc);
     propagateDone();
 }
@@ -180,17 +175,11 @@ static void toldOfAdd(client *c, hashedKey key, bool is_new, uint64_t trimmed) {
     if (!is_new) dbKeyReady(c->db, key, OBJ_STREAM);
 }
 
-static size_t bytesOfArgs(const client *c, uint32_t from) {
-    size_t bytes = 0;
-    for (uint32_t i = from; i < c->argc; i++) bytes += c->argv[i].len;
-    return bytes;
-}
-
 /* Reserves memory for a large entry. Returns false after an error reply. */
 static bool reserveEntry(client *c, const stream *s, uint32_t fields_arg) {
-    size_t count = c->argc - fields_arg;
+    size_t count = c->argc - fields_arg, bytes = 0;
     if (likely(count < 64 && !(c->req->flags & REQ_LARGE))) return true;
-    size_t bytes = bytesOfArgs(c, fields_arg);
+    for (uint32_t i = fields_arg; i < c->argc; i++) bytes += c->argv[i].len;
     if (bytes > STREAM_ENTRY_BYTES_MAX) return addReplyError(c, "Elements are too large to be stored");
     size_t needs = streamAppendNeeds(s, bytes, count);
     return needs < COMMAND_MEMORY_LARGE || commandMemoryReserve(c, needs);
@@ -260,13 +249,13 @@ void xtrimCommand(client *c) {
 /* ---- Reading ----------------------------------------------------------------------------------------------------- */
 
 void xlenCommand(client *c) {
-    const stream *s;
+    stream *s;
     if (streamRead(c, clientKeyAt(c, 1), &s)) addReplyLongLong(c, s ? (long long)s->length : 0);
 }
 
 static void rangeGeneric(client *c, uint32_t start_arg, uint32_t end_arg, bool backward) {
     streamId start, end;
-    const stream *s;
+    stream *s;
     long long count = 0;
     bool has_count = false;
 
@@ -298,12 +287,9 @@ void xdelCommand(client *c) {
     robj *o = typedKeyWriteOrReply(c, key, OBJ_STREAM, addReplyZero);
     if (!o) return;
     stream *s = objectStructure(o);
-    for (uint32_t i = 2; i < c->argc; i++) {
-        if (!getStreamIdFromArg(c, i, STREAM_ARG_STRICT, 0, &id)) return;
-    }
-    for (uint32_t i = 2; i < c->argc; i++) {
+    if (!streamIdsCheck(c, 2)) return;
+    for (uint32_t i = 2; i < c->argc; i++)
         if (parseStreamId(c->argv[i], STREAM_ARG_STRICT, 0, &id)) deleted += streamDelete(s, id);
-    }
     if (deleted) keyChanged(c, key, NOTIFY_STREAM, "xdel", deleted);
     addReplyLongLong(c, deleted);
 }

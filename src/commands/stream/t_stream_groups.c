@@ -42,13 +42,9 @@ static stream *streamOfGroup(client *c) {
 }
 
 /* Returns the group of argument 3. Returns NULL after an error reply. */
-static streamGroup *groupOf(client *c, const stream *s) {
-    slice name = c->argv[3], key = c->argv[2];
-    streamGroup *g = streamGroupFind(s, name);
-    if (!g)
-        addReplyErrorFormat(c, "-NOGROUP No such consumer group '%.*s' for key name '%.*s'", (int)name.len, name.ptr,
-                            (int)key.len, key.ptr);
-    return g;
+static streamGroup *groupOfStream(client *c) {
+    const stream *s = streamOfGroup(c);
+    return s ? streamGroupFromArg(c, s) : NULL;
 }
 
 /* Parses the ID in argument 4; "$" is the stream's last one. Returns false after an error reply. */
@@ -57,10 +53,6 @@ static bool getGroupId(client *c, streamArgKind kind, const stream *s, streamId 
     if (text.len != 1 || *text.ptr != '$') return getStreamIdFromArg(c, 4, kind, 0, id);
     *id = s ? s->last_id : STREAM_ID_MIN;
     return true;
-}
-
-static bool reserveName(client *c) {
-    return c->argv[3].len < COMMAND_MEMORY_LARGE || commandMemoryReserve(c, 2 * c->argv[3].len);
 }
 
 void xgroupCreateCommand(client *c) {
@@ -76,14 +68,16 @@ void xgroupCreateCommand(client *c) {
     } else if (!(s = streamOfGroup(c))) {
         return;
     }
-    if (!getGroupId(c, STREAM_ARG_STRICT, s, &id) || !reserveName(c)) return;
-    if (s && streamGroupFind(s, c->argv[3])) {
+    slice name = c->argv[3];
+    if (!getGroupId(c, STREAM_ARG_STRICT, s, &id)) return;
+    if (name.len >= COMMAND_MEMORY_LARGE && !commandMemoryReserve(c, 2 * name.len)) return;
+    if (s && streamGroupFind(s, name)) {
         addReplyError(c, "-BUSYGROUP Consumer Group name already exists");
         return;
     }
     bool is_new = s == NULL;
     if (is_new) s = streamCreate();
-    if (!streamGroupCreate(s, c->argv[3], id, entries_read)) {
+    if (!streamGroupCreate(s, name, id, entries_read)) {
         if (is_new) streamFree(s);
         addReplyNoMemory(c);
         return;
@@ -101,7 +95,7 @@ void xgroupSetidCommand(client *c) {
 
     if (!parseGroupOptions(c, false, &mkstream, &entries_read)) return;
     stream *s = streamOfGroup(c);
-    streamGroup *g = s ? groupOf(c, s) : NULL;
+    streamGroup *g = s ? streamGroupFromArg(c, s) : NULL;
     if (!g || !getGroupId(c, STREAM_ARG_ENDS, s, &id)) return;
     g->last_id = id;
     g->entries_read = entries_read;
@@ -124,16 +118,14 @@ void xgroupDestroyCommand(client *c) {
 }
 
 void xgroupCreateconsumerCommand(client *c) {
-    stream *s = streamOfGroup(c);
-    streamGroup *g = s ? groupOf(c, s) : NULL;
+    streamGroup *g = groupOfStream(c);
     if (!g) return;
     bool is_new = !streamConsumerFind(g, c->argv[4]);
     if (streamConsumerWanted(c, clientKeyAt(c, 2), g, c->argv[4])) addReplyLongLong(c, is_new);
 }
 
 void xgroupDelconsumerCommand(client *c) {
-    stream *s = streamOfGroup(c);
-    streamGroup *g = s ? groupOf(c, s) : NULL;
+    streamGroup *g = groupOfStream(c);
     if (!g) return;
     streamConsumer *consumer = streamConsumerFind(g, c->argv[4]);
     if (!consumer) {

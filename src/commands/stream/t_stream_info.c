@@ -60,43 +60,33 @@ static void addEntryField(client *c, const char *name, const stream *s, bool las
     else addReplyStreamEntryOf(c, &it, last ? streamLastEntry(s) : s->first_id);
 }
 
-/* Adds the group's pending entries, at most `count` (0: all). */
-static void addGroupPending(client *c, const streamGroup *g, size_t count) {
+/* Adds at most `count` (0: all) pending entries of a consumer; if that is NULL, of the group, each with the name of its
+ * consumer. */
+static void addPendingField(client *c, const streamGroup *g, const streamConsumer *consumer, size_t count) {
     streamPendingWalk w;
-    size_t shown = g->pending && (count == 0 || count > g->pending) ? g->pending : count;
-    if (shown > g->pending) shown = g->pending;
+    size_t pending = consumer ? consumer->pending : g->pending;
+    size_t shown = count == 0 || count > pending ? pending : count;
     addReplyBulkCString(c, "pending");
     addReplyArrayLen(c, (long long)shown);
-    streamPendingFrom(&w, g, NULL, STREAM_ID_MIN);
+    streamPendingFrom(&w, g, consumer, STREAM_ID_MIN);
     for (; shown; shown--) {
         const streamPending *p = streamPendingNext(&w);
-        addReplyArrayLen(c, 4);
+        addReplyArrayLen(c, consumer ? 3 : 4);
         addReplyStreamId(c, p->id);
-        addReplyBulk(c, streamConsumerName(p->consumer));
+        if (!consumer) addReplyBulk(c, streamConsumerName(p->consumer));
         addReplyLongLong(c, p->delivered_ms);
         addReplyLongLong(c, (long long)p->deliveries);
     }
 }
 
 static void addConsumerInFull(client *c, const streamGroup *g, const streamConsumer *consumer, size_t count) {
-    streamPendingWalk w;
-    size_t shown = count == 0 || count > consumer->pending ? consumer->pending : count;
     addReplyMapLen(c, 5);
     addReplyBulkCString(c, "name");
     addReplyBulk(c, streamConsumerName(consumer));
     addNumberField(c, "seen-time", (uint64_t)consumer->seen_ms);
     addNumberField(c, "active-time", (uint64_t)consumer->active_ms);
     addNumberField(c, "pel-count", consumer->pending);
-    addReplyBulkCString(c, "pending");
-    addReplyArrayLen(c, (long long)shown);
-    streamPendingFrom(&w, g, consumer, STREAM_ID_MIN);
-    for (; shown; shown--) {
-        const streamPending *p = streamPendingNext(&w);
-        addReplyArrayLen(c, 3);
-        addReplyStreamId(c, p->id);
-        addReplyLongLong(c, p->delivered_ms);
-        addReplyLongLong(c, (long long)p->deliveries);
-    }
+    addPendingField(c, g, consumer, count);
 }
 
 static void addGroupInFull(client *c, const stream *s, slice name, const streamGroup *g, size_t count) {
@@ -107,7 +97,7 @@ static void addGroupInFull(client *c, const stream *s, slice name, const streamG
     addIdField(c, "last-delivered-id", g->last_id);
     addProgressFields(c, s, g);
     addNumberField(c, "pel-count", g->pending);
-    addGroupPending(c, g, count);
+    addPendingField(c, g, NULL, count);
     addReplyBulkCString(c, "consumers");
     addReplyArrayLen(c, (long long)raxSize(g->consumers));
     for (bool on = raxIterFirst(&it, g->consumers); on; on = raxIterNext(&it))
@@ -180,13 +170,8 @@ static long long sinceMs(int64_t then_ms, int64_t now_ms) { return then_ms < now
 void xinfoConsumersCommand(client *c) {
     const stream *s = infoStream(c);
     if (!s) return;
-    slice key = c->argv[2], name = c->argv[3];
-    const streamGroup *g = streamGroupFind(s, name);
-    if (!g) {
-        addReplyErrorFormat(c, "-NOGROUP No such consumer group '%.*s' for key name '%.*s'", (int)name.len, name.ptr,
-                            (int)key.len, key.ptr);
-        return;
-    }
+    const streamGroup *g = streamGroupFromArg(c, s);
+    if (!g) return;
     int64_t now_ms = storeNowMs();
     addReplyArrayLen(c, (long long)raxSize(g->consumers));
     raxIterator it;

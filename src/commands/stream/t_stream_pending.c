@@ -22,27 +22,26 @@ static void addReplyNoGroup(client *c) {
                         (int)group.len, group.ptr);
 }
 
+/* Looks up the stream and the group in the first two arguments. Returns NULL after an error reply or, if one of them is
+ * absent, after calling `absent`. */
+static streamGroup *groupFromArgs(client *c, stream **s, void (*absent)(client *c)) {
+    if (!streamRead(c, clientKeyAt(c, 1), s)) return NULL;
+    streamGroup *g = *s ? streamGroupFind(*s, c->argv[2]) : NULL;
+    if (!g) absent(c);
+    return g;
+}
+
 /* ---- XACK -------------------------------------------------------------------------------------------------------- */
 
 void xackCommand(client *c) {
     stream *s;
     streamId id;
     long long confirmed = 0;
-
-    hashedKey key = clientKeyAt(c, 1);
-    if (!streamReadToWrite(c, key, &s)) return;
-    streamGroup *g = s ? streamGroupFind(s, c->argv[2]) : NULL;
-    if (!g) {
-        addReplyZero(c);
-        return;
-    }
-    for (uint32_t i = 3; i < c->argc; i++) {
-        if (!getStreamIdFromArg(c, i, STREAM_ARG_STRICT, 0, &id)) return;
-    }
-    for (uint32_t i = 3; i < c->argc; i++) {
+    streamGroup *g = groupFromArgs(c, &s, addReplyZero);
+    if (!g || !streamIdsCheck(c, 3)) return;
+    for (uint32_t i = 3; i < c->argc; i++)
         if (parseStreamId(c->argv[i], STREAM_ARG_STRICT, 0, &id)) confirmed += streamPendingRemove(g, id);
-    }
-    if (confirmed) keyGroupsChanged(c, key, 0, NULL, confirmed);
+    if (confirmed) keyGroupsChanged(c, clientKeyAt(c, 1), 0, NULL, confirmed);
     addReplyLongLong(c, confirmed);
 }
 
@@ -127,12 +126,11 @@ static void pendingRange(client *c, const streamGroup *g, const pendingFilter *f
 
 void xpendingCommand(client *c) {
     pendingFilter filter = {.idle_ms = 0};
-    const stream *s;
-
-    if (!parsePending(c, &filter) || !streamRead(c, clientKeyAt(c, 1), &s)) return;
-    const streamGroup *g = s ? streamGroupFind(s, c->argv[2]) : NULL;
-    if (!g) addReplyNoGroup(c);
-    else if (filter.all) pendingSummary(c, g);
+    stream *s;
+    if (!parsePending(c, &filter)) return;
+    const streamGroup *g = groupFromArgs(c, &s, addReplyNoGroup);
+    if (!g) return;
+    if (filter.all) pendingSummary(c, g);
     else pendingRange(c, g, &filter);
 }
 
@@ -244,16 +242,9 @@ static void claimEnds(client *c, streamConsumer *consumer, bool comes, size_t cl
 void xclaimCommand(client *c) {
     claimOptions opts = {.min_idle_ms = 0};
     stream *s;
-    int64_t now_ms = storeNowMs();
-
     hashedKey key = clientKeyAt(c, 1);
-    if (!streamReadToWrite(c, key, &s)) return;
-    streamGroup *g = s ? streamGroupFind(s, c->argv[2]) : NULL;
-    if (!g) {
-        addReplyNoGroup(c);
-        return;
-    }
-    if (!parseClaim(c, now_ms, &opts)) return;
+    streamGroup *g = groupFromArgs(c, &s, addReplyNoGroup);
+    if (!g || !parseClaim(c, storeNowMs(), &opts)) return;
     bool comes;
     streamConsumer *consumer = claimant(c, key, g, &comes);
     if (!consumer) return;
@@ -366,12 +357,8 @@ void xautoclaimCommand(client *c) {
 
     if (!parseAutoclaim(c, &opts)) return;
     hashedKey key = clientKeyAt(c, 1);
-    if (!streamReadToWrite(c, key, &s)) return;
-    streamGroup *g = s ? streamGroupFind(s, c->argv[2]) : NULL;
-    if (!g) {
-        addReplyNoGroup(c);
-        return;
-    }
+    streamGroup *g = groupFromArgs(c, &s, addReplyNoGroup);
+    if (!g) return;
     claimed found = {.room = (size_t)opts.count < g->pending ? (size_t)opts.count : g->pending};
     size_t bytes = found.room * sizeof(*found.ids);
     if (bytes >= COMMAND_MEMORY_LARGE && !commandMemoryReserve(c, bytes)) return;

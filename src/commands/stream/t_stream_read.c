@@ -92,7 +92,7 @@ static bool parseRead(client *c, readOptions *opts) {
 /* ---- Planning what to read --------------------------------------------------------------------------------------- */
 
 typedef struct readPlan {
-    const stream *s; /* NULL if there is nothing to read */
+    stream *s; /* NULL if there is nothing to read */
     streamId after;
     bool is_new; /* ">" */
 } readPlan;
