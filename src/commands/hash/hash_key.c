@@ -35,6 +35,12 @@ void fieldWalkAhead(fieldWalk *w) {
     w->left -= w->count;
 }
 
+robj *hashAddKey(client *c, hashedKey key) {
+    robj *o = hashCreate(key.name);
+    dbAddTake(c->db, o, key);
+    return o;
+}
+
 bool hashArgsReserve(client *c, uint32_t first, size_t *longest) {
     size_t bytes = 0;
     *longest = 0;

@@ -45,6 +45,8 @@ static inline void addReplyHashValue(client *c, const hashPair *pair) {
     else addReplyBulk(c, pair->value);
 }
 
+/* Creates an empty hash at the key, which is absent. */
+robj *hashAddKey(client *c, hashedKey key);
 /* Sets *longest to the length of the longest argument from `first` on, and reserves memory if the arguments are large.
  * Returns false after an error reply. */
 bool hashArgsReserve(client *c, uint32_t first, size_t *longest) must_check;

@@ -23,17 +23,6 @@
 
 /* ---- HSET and related commands ----------------------------------------------------------------------------------- */
 
-/* Looks up the hash at the key for a change, and creates it if there is none. Returns false, after an error reply, if
- * the key has another type. */
-static bool hashForWrite(client *c, hashedKey key, robj **out) {
-    if (!typedKeyWrite(c, key, OBJ_HASH, out)) return false;
-    if (!*out) {
-        *out = hashCreate(key.name);
-        dbAddTake(c->db, *out, key);
-    }
-    return true;
-}
-
 static uint64_t fieldHash(const client *c, const robj *o, uint32_t index) {
     return hashNeedsHashes(o) ? clientElementHash(c, index) : 0;
 }
@@ -45,7 +34,8 @@ static bool setPairs(client *c, long long *added) {
     size_t longest, over = 0, pairs = c->argc / 2 - 1;
 
     if (c->argc % 2 == 1) return addReplyErrorArity(c);
-    if (!hashArgsReserve(c, 2, &longest) || !hashForWrite(c, key, &o)) return false;
+    if (!hashArgsReserve(c, 2, &longest) || !typedKeyWrite(c, key, OBJ_HASH, &o)) return false;
+    if (!o) o = hashAddKey(c, key);
     hashPrepare(o, pairs, longest);
     bool had_times = hashHasTimes(o);
     *added = 0;
@@ -79,30 +69,40 @@ void hmsetCommand(client *c) {
     if (setPairs(c, &added)) addReplyOk(c);
 }
 
-/* Returns whether the field in argument 2 exists. Sets *spot to the position at which storeField() writes it. */
-static bool findField(client *c, robj *o, hashPair *pair, hashSpot *spot) {
-    spot->encoding = HASH_NO_SPOT;
-    return o && hashFindSpot(o, c->argv[2], fieldHash(c, o, 2), pair, spot);
+/* The field in argument 2, which a command reads and then writes. */
+typedef struct openField {
+    hashedKey key;
+    robj *o; /* NULL if the key is absent */
+    bool found;
+    hashPair pair;   /* its present value, if it was found */
+    hashSpot spot;   /* the position at which storeField() writes it */
+    int64_t when_ms; /* its expiry, or HASH_NO_TIME */
+} openField;
+
+/* Looks up the key and the field. Returns false after an error reply. */
+static bool findField(client *c, openField *f) {
+    f->key = clientKeyAt(c, 1);
+    if (!typedKeyWrite(c, f->key, OBJ_HASH, &f->o)) return false;
+    f->spot.encoding = HASH_NO_SPOT;
+    f->found = f->o && hashFindSpot(f->o, c->argv[2], fieldHash(c, f->o, 2), &f->pair, &f->spot);
+    f->when_ms = f->found ? f->pair.when_ms : HASH_NO_TIME;
+    return true;
 }
 
-/* Writes the field in argument 2 and keeps its TTL; for commands that have checked everything before. A large value
- * must be the one in argument 3. */
-static hashSetResult storeField(client *c, hashedKey key, robj *o, const hashSpot *spot, slice value,
-                                const char *event) {
+/* Writes the field and keeps its TTL; for commands that have checked everything before. A large value must be the one
+ * in argument 3. */
+static hashSetResult storeField(client *c, const openField *f, slice value, const char *event) {
     slice field = c->argv[2];
-
-    if (!o) {
-        o = hashCreate(key.name);
-        dbAddTake(c->db, o, key);
-    }
+    robj *o = f->o;
+    if (!o) o = hashAddKey(c, f->key);
     hashPrepare(o, 0, field.len > value.len ? field.len : value.len);
     bool had_times = hashHasTimes(o);
     uint64_t hash = fieldHash(c, o, 2);
-    hashSetResult r = value.len < HASH_VALUE_OBJECT ? hashSetAt(o, spot, field, hash, value, HASH_KEEP_TIME)
+    hashSetResult r = value.len < HASH_VALUE_OBJECT ? hashSetAt(o, &f->spot, field, hash, value, HASH_KEEP_TIME)
                                                     : hashSetLargeArg(c, o, 2, hash, HASH_KEEP_TIME);
-    if (unlikely(had_times)) hashFieldTtlsChanged(c, key, o);
-    hashNotifyExpired(c, key, r == HASH_REPLACED_OVER);
-    keyChanged(c, key, NOTIFY_HASH, event, 1);
+    if (unlikely(had_times)) hashFieldTtlsChanged(c, f->key, o);
+    hashNotifyExpired(c, f->key, r == HASH_REPLACED_OVER);
+    keyChanged(c, f->key, NOTIFY_HASH, event, 1);
     return r;
 }
 
@@ -124,36 +124,27 @@ static void propagateField(const client *c, slice value, int64_t when_ms) {
 }
 
 void hsetnxCommand(client *c) {
-    hashedKey key = clientKeyAt(c, 1);
-    robj *o;
-    hashPair pair;
-    hashSpot spot;
+    openField f;
     size_t longest;
 
-    if (!typedKeyWrite(c, key, OBJ_HASH, &o)) return;
-    if (findField(c, o, &pair, &spot)) {
+    if (!findField(c, &f)) return;
+    if (f.found) {
         addReplyZero(c);
         return;
     }
     if (!hashArgsReserve(c, 2, &longest)) return;
     /* On a replica the expired field may still exist, so that HSETNX would change nothing there. */
-    if (storeField(c, key, o, &spot, c->argv[3], "hset") == HASH_REPLACED_OVER)
-        propagateField(c, c->argv[3], HASH_NO_TIME);
+    if (storeField(c, &f, c->argv[3], "hset") == HASH_REPLACED_OVER) propagateField(c, c->argv[3], HASH_NO_TIME);
     addReplyOne(c);
 }
 
 void hincrbyCommand(client *c) {
-    hashedKey key = clientKeyAt(c, 1);
-    robj *o;
-    hashPair pair;
-    hashSpot spot;
+    openField f;
     long long by, value = 0;
     char digits[LONG_STR_SIZE];
 
-    if (!getLongLongFromArg(c, 3, &by, NULL) || !typedKeyWrite(c, key, OBJ_HASH, &o)) return;
-    bool found = findField(c, o, &pair, &spot);
-    int64_t when_ms = found ? pair.when_ms : HASH_NO_TIME;
-    if (found && !string2ll(pair.value.ptr, pair.value.len, &value)) {
+    if (!getLongLongFromArg(c, 3, &by, NULL) || !findField(c, &f)) return;
+    if (f.found && !string2ll(f.pair.value.ptr, f.pair.value.len, &value)) {
         addReplyError(c, "hash value is not an integer");
         return;
     }
@@ -162,16 +153,13 @@ void hincrbyCommand(client *c) {
         return;
     }
     slice text = sliceOf(digits, ll2string(digits, value));
-    if (storeField(c, key, o, &spot, text, "hincrby") == HASH_REPLACED_OVER || when_ms != HASH_NO_TIME)
-        propagateField(c, text, when_ms);
+    if (storeField(c, &f, text, "hincrby") == HASH_REPLACED_OVER || f.when_ms != HASH_NO_TIME)
+        propagateField(c, text, f.when_ms);
     addReplyLongLong(c, value);
 }
 
 void hincrbyfloatCommand(client *c) {
-    hashedKey key = clientKeyAt(c, 1);
-    robj *o;
-    hashPair pair;
-    hashSpot spot;
+    openField f;
     long double by, value = 0;
     char digits[LONG_DOUBLE_STR_SIZE];
 
@@ -180,10 +168,8 @@ void hincrbyfloatCommand(client *c) {
         addReplyError(c, "value is NaN or Infinity");
         return;
     }
-    if (!typedKeyWrite(c, key, OBJ_HASH, &o)) return;
-    bool found = findField(c, o, &pair, &spot);
-    int64_t when_ms = found ? pair.when_ms : HASH_NO_TIME;
-    if (found && !string2ld(pair.value.ptr, pair.value.len, &value)) {
+    if (!findField(c, &f)) return;
+    if (f.found && !string2ld(f.pair.value.ptr, f.pair.value.len, &value)) {
         addReplyError(c, "hash value is not a float");
         return;
     }
@@ -193,8 +179,8 @@ void hincrbyfloatCommand(client *c) {
         return;
     }
     slice text = sliceOf(digits, ld2string(digits, sizeof(digits), value, true));
-    storeField(c, key, o, &spot, text, "hincrbyfloat");
-    propagateField(c, text, when_ms);
+    storeField(c, &f, text, "hincrbyfloat");
+    propagateField(c, text, f.when_ms);
     addReplyBulk(c, text);
 }
 

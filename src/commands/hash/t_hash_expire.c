@@ -31,9 +31,13 @@ static bool parseCount(client *c, uint32_t index, uint32_t step, const char *mis
     if (!getLongLongFromArg(c, index, &count, NULL)) return false;
     long long left = c->argc - index - 1;
     if (count > 0 && count <= left && count * step == left) return true;
-    if (mismatch) addReplyError(c, mismatch);
-    else addReplySyntaxError(c);
-    return false;
+    return mismatch ? addReplyError(c, mismatch) : addReplySyntaxError(c);
+}
+
+/* Checks that argument 2 is the word FIELDS, followed by a number and as many arguments. Returns false after an error
+ * reply. */
+static bool parseFieldsOnly(client *c, const char *mismatch) {
+    return sliceIs(c->argv[2], "fields") ? parseCount(c, 3, 1, mismatch) : addReplySyntaxError(c);
 }
 
 /* Finds the word FIELDS, from argument `at` on, with at least one argument after it. Returns false after an error
@@ -80,6 +84,12 @@ static int setTime(client *c, robj *o, uint32_t index, uint64_t hash, int64_t wh
     hashSetTime(o, c->argv[index], hash, when_ms);
     changes->set++;
     return FIELD_SET;
+}
+
+static void clearTime(client *c, robj *o, uint32_t index, uint64_t hash, timeChanges *changes) {
+    hashSetTime(o, c->argv[index], hash, HASH_NO_TIME);
+    changes->cleared++;
+    changedField(index);
 }
 
 /* ---- HEXPIRE ----------------------------------------------------------------------------------------------------- */
@@ -139,11 +149,7 @@ void hpersistCommand(client *c) {
     fieldWalk walk;
     hashPair pair;
 
-    if (!sliceIs(c->argv[2], "fields")) {
-        addReplySyntaxError(c);
-        return;
-    }
-    if (!parseCount(c, 3, 1, numfields_error) || !beginWrite(c, 4, &o, &walk)) return;
+    if (!parseFieldsOnly(c, numfields_error) || !beginWrite(c, 4, &o, &walk)) return;
     timeChanges changes = {0};
     changedFieldsBegin();
     addReplyArrayLen(c, c->argc - 4);
@@ -152,11 +158,7 @@ void hpersistCommand(client *c) {
         uint64_t hash = o ? fieldWalkNext(&walk) : 0;
         if (o && hashFind(o, c->argv[i], hash, &pair)) {
             result = pair.when_ms == HASH_NO_TIME ? FIELD_NO_TIME : FIELD_SET;
-            if (result == FIELD_SET) {
-                hashSetTime(o, c->argv[i], hash, HASH_NO_TIME);
-                changes.cleared++;
-                changedField(i);
-            }
+            if (result == FIELD_SET) clearTime(c, o, i, hash, &changes);
         }
         missing |= result == FIELD_MISSING;
         addReplyLongLong(c, result);
@@ -172,11 +174,7 @@ static void ttlGeneric(client *c, uint32_t form) {
     fieldWalk walk;
     hashPair pair;
 
-    if (!sliceIs(c->argv[2], "fields")) {
-        addReplySyntaxError(c);
-        return;
-    }
-    if (!parseCount(c, 3, 1, NULL) || !typedKeyRead(c, clientKeyAt(c, 1), OBJ_HASH, &o)) return;
+    if (!parseFieldsOnly(c, NULL) || !typedKeyRead(c, clientKeyAt(c, 1), OBJ_HASH, &o)) return;
     if (o) walk = fieldWalkBegin(c, o, 4, 1, c->argc - 4);
     addReplyArrayLen(c, c->argc - 4);
     for (uint32_t i = 4; i < c->argc; i++) {
@@ -236,9 +234,7 @@ void hgetexCommand(client *c) {
             setTime(c, o, i, hash, opts.when_ms, &changes);
             changedField(i);
         } else if ((opts.flags & OPT_PERSIST) && pair.when_ms != HASH_NO_TIME) {
-            hashSetTime(o, c->argv[i], hash, HASH_NO_TIME);
-            changes.cleared++;
-            changedField(i);
+            clearTime(c, o, i, hash, &changes);
         }
     }
     if (o) tellTimes(c, clientKeyAt(c, 1), o, &changes);
@@ -259,12 +255,6 @@ static bool fieldConditionHolds(client *c, const robj *o, uint32_t flags, uint32
     return true;
 }
 
-/* Reports an HSETEX with an expiry in the past that found no field to delete: with the events of setting fields. */
-static void tellNeverSet(client *c, hashedKey key, const robj *o) {
-    if (!o) keyEvent(c, key, NOTIFY_NEW, "new");
-    keyEvent(c, key, NOTIFY_HASH, "hset");
-}
-
 /* Performs HSETEX with an expiry in the past: deletes those of the fields that exist, and sets none. */
 static void setExpired(client *c, hashedKey key, robj *o, uint32_t first) {
     long long deleted = 0;
@@ -281,8 +271,10 @@ static void setExpired(client *c, hashedKey key, robj *o, uint32_t first) {
     }
     propagateFields(c, "HDEL", HASH_NO_TIME, false);
     store_stats.expired_fields += deleted;
+    /* The events are those of setting the fields, even if there was none to delete. */
+    if (!o) keyEvent(c, key, NOTIFY_NEW, "new");
     if (deleted) keyChanged(c, key, NOTIFY_HASH, "hset", deleted);
-    else tellNeverSet(c, key, o);
+    else keyEvent(c, key, NOTIFY_HASH, "hset");
     keyEvent(c, key, NOTIFY_HASH, "hexpire");
     keyEvent(c, key, NOTIFY_HASH, "hexpired");
     if (!o) keyEvent(c, key, NOTIFY_GENERIC, "del");
@@ -328,10 +320,7 @@ void hsetexCommand(client *c) {
         return;
     }
     if (!hashArgsReserve(c, first, &longest)) return;
-    if (!o) {
-        o = hashCreate(key.name);
-        dbAddTake(c->db, o, key);
-    }
+    if (!o) o = hashAddKey(c, key);
     hashPrepare(o, 0, longest);
     int64_t when_ms = opts.flags & OPT_KEEPTTL ? HASH_KEEP_TIME : opts.when_ms;
     fieldWalk walk = fieldWalkBegin(c, o, first, 2, (c->argc - first) / 2);
@@ -358,11 +347,7 @@ void hgetdelCommand(client *c) {
     hashPair pair;
     long long deleted = 0;
 
-    if (!sliceIs(c->argv[2], "fields")) {
-        addReplySyntaxError(c);
-        return;
-    }
-    if (!parseCount(c, 3, 1, numfields_error) || !beginWrite(c, 4, &o, &walk)) return;
+    if (!parseFieldsOnly(c, numfields_error) || !beginWrite(c, 4, &o, &walk)) return;
     bool had_times = o && hashHasTimes(o);
     changedFieldsBegin();
     addReplyArrayLen(c, c->argc - 4);
