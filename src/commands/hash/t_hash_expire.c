@@ -94,15 +94,6 @@ static void clearTime(client *c, robj *o, uint32_t index, uint64_t hash, timeCha
 
 /* ---- HEXPIRE ----------------------------------------------------------------------------------------------------- */
 
-/* Propagates HPEXPIREAT with the other arguments as they were sent. */
-static void propagateTimes(const client *c, int64_t when_ms) {
-    if (!propagateInstead(c, "HPEXPIREAT")) return;
-    propagateArg(c->argv[1]);
-    propagateNumber(when_ms);
-    propagateArgs(c, 3, c->argc);
-    propagateDone();
-}
-
 static void expireGeneric(client *c, uint32_t form) {
     unsigned conditions;
     uint32_t fields;
@@ -132,7 +123,7 @@ static void expireGeneric(client *c, uint32_t form) {
     if (o) tellTimes(c, clientKeyAt(c, 1), o, &changes);
     if (changes.deleted) propagateFields(c, "HDEL", HASH_NO_TIME, false);
     else if (changes.set && missing && had_times) propagateFields(c, "HPEXPIREAT", when_ms, true);
-    else if (changes.set && form != OPT_PXAT) propagateTimes(c, when_ms);
+    else if (changes.set && form != OPT_PXAT) propagateExpireAt(c, "HPEXPIREAT", when_ms);
 }
 
 void hexpireCommand(client *c) { expireGeneric(c, OPT_EX); }

@@ -19,15 +19,6 @@
 
 /* ---- EXPIRE ---- */
 
-/* Propagates PEXPIREAT with the conditions of the command: on a replica they have the same result. */
-static void propagateTime(const client *c, int64_t when_ms) {
-    if (!propagateInstead(c, "PEXPIREAT")) return;
-    propagateArg(c->argv[1]);
-    propagateNumber(when_ms);
-    propagateArgs(c, 3, c->argc);
-    propagateDone();
-}
-
 static void expireGeneric(client *c, uint32_t form) {
     unsigned conditions;
     int64_t when_ms;
@@ -45,7 +36,8 @@ static void expireGeneric(client *c, uint32_t form) {
     } else {
         dbSetExpire(c->db, o, key, when_ms);
         keyChanged(c, key, NOTIFY_GENERIC, "expire", 1);
-        if (form != OPT_PXAT) propagateTime(c, when_ms);
+        /* With the conditions, which have the same result on a replica. */
+        if (form != OPT_PXAT) propagateExpireAt(c, "PEXPIREAT", when_ms);
     }
     addReplyOne(c);
 }

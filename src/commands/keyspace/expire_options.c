@@ -7,8 +7,11 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "expire_options.h"
 
+#include "propagate.h"
 #include "reply.h"
 #include "store_state.h"
+
+#include <limits.h>
 
 #define MS_PER_S 1000
 #define OPT_TIME (OPT_EX | OPT_PX | OPT_EXAT | OPT_PXAT)
@@ -84,6 +87,14 @@ long long expireTimeShown(int64_t when_ms, uint32_t form) {
     return form & (OPT_EX | OPT_EXAT) ? (int64_t)(((uint64_t)ms + MS_PER_S / 2) / MS_PER_S) : ms;
 }
 
+void propagateExpireAt(const client *c, const char *name, int64_t when_ms) {
+    if (!propagateInstead(c, name)) return;
+    propagateArg(c->argv[1]);
+    propagateNumber(when_ms);
+    propagateArgs(c, 3, c->argc);
+    propagateDone();
+}
+
 /* ---- The conditions of EXPIRE and HEXPIRE ---- */
 
 enum { IF_NONE = 1, IF_SOME = 2, IF_GREATER = 4, IF_LESS = 8 }; /* NX XX GT LT */
@@ -101,10 +112,8 @@ bool expireConditionsParse(client *c, uint32_t first, uint32_t end, unsigned *co
         } else if (sliceIs(word, "lt")) {
             *conditions |= IF_LESS;
         } else {
-            sds text = sdsCatLen(sdsNew("Unsupported option "), word.ptr, strnlen(word.ptr, word.len));
-            addReplyErrorSlice(c, sdsSlice(text));
-            sdsFree(text);
-            return false;
+            return addReplyErrorFormat(c, "Unsupported option %.*s", (int)(word.len < INT_MAX ? word.len : INT_MAX),
+                                       word.ptr);
         }
     }
     if ((*conditions & IF_NONE) && (*conditions & ~(unsigned)IF_NONE))

@@ -56,6 +56,10 @@ bool expireTimeParse(client *c, uint32_t index, uint32_t flags, int64_t min, int
 /* Returns the reply of TTL, PTTL, EXPIRETIME and PEXPIRETIME (by `form`) for an expiry; -1 if it is NO_EXPIRE. */
 long long expireTimeShown(int64_t when_ms, uint32_t form);
 
+/* Propagates PEXPIREAT or HPEXPIREAT (`name`) in place of a command of the same family: with the time `when_ms`, and
+ * the other arguments as they were sent. */
+void propagateExpireAt(const client *c, const char *name, int64_t when_ms);
+
 /* --- NX, XX, GT, LT --- */
 /* Parses these words from argument `first` up to `end`. Returns false, after an error reply, if one is unknown or they
  * exclude each other. */

@@ -22,6 +22,7 @@
 #include "zmalloc.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 
 #define COUNT_DEFAULT 10
@@ -80,7 +81,7 @@ static bool parseType(client *c, uint32_t index, scanOptions *out) {
     slice name = untilNul(c->argv[index]);
     out->type = typeByName(name);
     if (out->type != -1) return true;
-    return addReplyErrorFormat(c, "unknown type name '%.*s'", (int)name.len, name.ptr);
+    return addReplyErrorFormat(c, "unknown type name '%.*s'", (int)(name.len < INT_MAX ? name.len : INT_MAX), name.ptr);
 }
 
 static bool parseKeysOnly(client *c, scanKind kind, scanKind owner, scanOptions *out) {

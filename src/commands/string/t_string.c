@@ -62,9 +62,6 @@ static void storeOnlyKey(client *c, hashedKey key, uint32_t value_arg, int64_t w
     storeEntryTake(c, key, entry, when_ms, keep_ttl);
 }
 
-/* Reports a value that was changed in place. */
-static void valueChanged(client *c, hashedKey key, const char *event) { keyChanged(c, key, NOTIFY_STRING, event, 1); }
-
 /* Returns whether a string of `len` bytes may grow by `more`; if not, an error reply was sent. */
 static bool checkLength(client *c, unsigned long long len, unsigned long long more) {
     if (len <= (unsigned long long)string_bytes_max && more <= (unsigned long long)string_bytes_max - len) return true;
@@ -73,17 +70,11 @@ static bool checkLength(client *c, unsigned long long len, unsigned long long mo
 
 /* ---- Propagation ---- */
 
-/* Propagates command `name` with the command's key only. */
-static void propagateKey(const client *c, const char *name) {
+/* Propagates command `name` with the command's key and, unless it is NO_EXPIRE, the time `when_ms`. */
+static void propagateKey(const client *c, const char *name, int64_t when_ms) {
     if (!propagateInstead(c, name)) return;
     propagateArg(c->argv[1]);
-    propagateDone();
-}
-
-static void propagateKeyTime(const client *c, const char *name, int64_t when_ms) {
-    if (!propagateInstead(c, name)) return;
-    propagateArg(c->argv[1]);
-    propagateNumber(when_ms);
+    if (when_ms != NO_EXPIRE) propagateNumber(when_ms);
     propagateDone();
 }
 
@@ -149,7 +140,7 @@ void getdelCommand(client *c) {
     if (!o) return;
     addReplyBulkObject(c, o);
     deleteAndReport(c, key);
-    propagateKey(c, "DEL");
+    propagateKey(c, "DEL", NO_EXPIRE);
 }
 
 void getexCommand(client *c) {
@@ -166,10 +157,10 @@ void getexCommand(client *c) {
     } else if (opts.expire_arg) {
         dbSetExpire(c->db, o, key, opts.when_ms);
         keyChanged(c, key, NOTIFY_GENERIC, "expire", 1);
-        propagateKeyTime(c, "PEXPIREAT", opts.when_ms);
+        propagateKey(c, "PEXPIREAT", opts.when_ms);
     } else if ((opts.flags & OPT_PERSIST) && dbRemoveExpire(c->db, o, key)) {
         keyChanged(c, key, NOTIFY_GENERIC, "persist", 1);
-        propagateKey(c, "PERSIST");
+        propagateKey(c, "PERSIST", NO_EXPIRE);
     }
 }
 
@@ -279,7 +270,7 @@ void delifeqCommand(client *c) {
         return;
     }
     deleteAndReport(c, key);
-    propagateKey(c, "DEL");
+    propagateKey(c, "DEL", NO_EXPIRE);
     addReplyOne(c);
 }
 
@@ -367,7 +358,7 @@ void appendCommand(client *c) {
         if (tail.len) memcpy(objectWritableBytes(o) + len, tail.ptr, tail.len);
         objectSetStringLen(o, len + tail.len);
     }
-    valueChanged(c, key, "append");
+    keyChanged(c, key, NOTIFY_STRING, "append", 1);
     addReplyLongLong(c, (long long)(len + tail.len));
 }
 
@@ -394,7 +385,7 @@ void setrangeCommand(client *c) {
     o = stringOpen(c, key, o, len, at);
     if (!o) return;
     memcpy(objectWritableBytes(o) + at, part.ptr, part.len);
-    valueChanged(c, key, "setrange");
+    keyChanged(c, key, NOTIFY_STRING, "setrange", 1);
     addReplyLongLong(c, (long long)len);
 }
 
@@ -416,7 +407,7 @@ static void incrGeneric(client *c, long long by) {
     }
     if (o) dbReplaceEntry(c->db, o, objectSetIntegerTake(o, value), key);
     else dbAddTake(c->db, objectCreateInteger(key.name, value, false, object_main_owner), key);
-    valueChanged(c, key, "incrby");
+    keyChanged(c, key, NOTIFY_STRING, "incrby", 1);
     addReplyLongLong(c, value);
 }
 
@@ -457,7 +448,7 @@ void incrbyfloatCommand(client *c) {
     }
     slice text = sliceOf(digits, ld2string(digits, sizeof(digits), value, true));
     setKeyTake(c->db, objectCreateTextString(key.name, text, false, object_main_owner), key, true);
-    valueChanged(c, key, "incrbyfloat");
+    keyChanged(c, key, NOTIFY_STRING, "incrbyfloat", 1);
     if (propagateInstead(c, "SET")) {
         propagateArg(key.name);
         propagateCopied(text);
