@@ -195,26 +195,21 @@ typedef struct takenMembers {
     unsigned told; /* members of the SREM that is being written; 0 if none is */
 } takenMembers;
 
-static void tellTaken(takenMembers *t, const setMember *m) {
+static void endTaken(takenMembers *t) {
+    if (t->told) propagateDone();
+    t->told = 0;
+}
+
+static void replyTaken(void *arg, const setMember *m) {
+    takenMembers *t = arg;
     char buf[LONG_STR_SIZE];
+    addReplyMember(t->c, m);
     if (t->told == 0) {
         if (!propagateInstead(t->c, "SREM")) return;
         propagateArg(t->c->argv[1]);
     }
     propagateCopied(setMemberText(m, buf));
-    if (++t->told < SREM_MEMBERS) return;
-    propagateDone();
-    t->told = 0;
-}
-
-static void endTaken(takenMembers *t) {
-    if (t->told) propagateDone();
-}
-
-static void replyTaken(void *arg, const setMember *m) {
-    takenMembers *t = arg;
-    addReplyMember(t->c, m);
-    tellTaken(t, m);
+    if (++t->told == SREM_MEMBERS) endTaken(t);
 }
 
 static void replyAllTaken(takenMembers *t, const robj *o) {

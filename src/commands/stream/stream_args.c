@@ -32,9 +32,7 @@ static bool parsePart(const char *p, const char *end, uint64_t *out) {
 }
 
 /* Cuts the text at its first NUL, as Valkey 9.1 does. */
-static slice textOfId(slice arg) {
-    return sliceOf(arg.ptr, arg.len ? strnlen(arg.ptr, arg.len) : 0);
-}
+static slice textOfId(slice arg) { return sliceOf(arg.ptr, arg.len ? strnlen(arg.ptr, arg.len) : 0); }
 
 bool parseStreamId(slice arg, streamArgKind kind, uint64_t missing_seq, streamId *id) {
     if (arg.len > ID_TEXT_MAX) return false;

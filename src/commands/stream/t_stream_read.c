@@ -145,6 +145,14 @@ static bool planStream(client *c, const readOptions *opts, uint32_t i, readPlan 
     return opts->is_group ? planXreadgroup(c, opts, key, id_arg, plan) : planXread(c, id_arg, plan);
 }
 
+/* Checks all keys, groups and IDs. Returns false after an error reply. */
+static bool checkStreams(client *c, const readOptions *opts) {
+    readPlan plan;
+    for (uint32_t i = 0; i < opts->streams; i++)
+        if (!planStream(c, opts, i, &plan)) return false;
+    return true;
+}
+
 /* ---- XREAD ------------------------------------------------------------------------------------------------------- */
 
 /* The reply: the streams that have entries, each with its key. It begins when the first one is found. */
@@ -183,16 +191,9 @@ static void waitForMore(client *c, const readOptions *opts) {
                      .keys = opts->streams,
                      .deadline_ms = opts->deadline_ms,
                      .until_deleted = opts->is_group};
-    if (opts->is_group || blockingRunsAgain(c)) {
-        blockForKeys(c, &what);
-        return;
-    }
-    what.args = argsWithIds(c, opts);
-    if (!what.args) {
-        addReplyNoMemory(c);
-        return;
-    }
-    blockForKeys(c, &what);
+    bool needs_ids = !opts->is_group && !blockingRunsAgain(c);
+    if (needs_ids && !(what.args = argsWithIds(c, opts))) addReplyNoMemory(c);
+    else blockForKeys(c, &what);
 }
 
 static void endReply(client *c, const readOptions *opts, const readReply *reply) {
@@ -213,10 +214,7 @@ void xreadCommand(client *c) {
 
     slice *ids = blockingRunsAgain(c) ? blockingArgs(c) : NULL;
     if (ids) c->argv = ids;
-    if (!parseRead(c, &opts)) return;
-    for (uint32_t i = 0; i < opts.streams; i++) {
-        if (!planStream(c, &opts, i, &plan)) return;
-    }
+    if (!parseRead(c, &opts) || !checkStreams(c, &opts)) return;
     for (uint32_t i = 0; i < opts.streams; i++) {
         if (!planStream(c, &opts, i, &plan) || !hasBehind(plan.s, plan.after)) continue;
         addReplyStreamKey(c, &reply, c->argv[opts.streams_arg + i]);
@@ -319,10 +317,7 @@ void xreadgroupCommand(client *c) {
     readPlan plan;
 
     propagateNothing(); /* instead, each effect is propagated: the entries depend on when a group is read */
-    if (!parseRead(c, &opts)) return;
-    for (uint32_t i = 0; i < opts.streams; i++) {
-        if (!planStream(c, &opts, i, &plan)) return;
-    }
+    if (!parseRead(c, &opts) || !checkStreams(c, &opts)) return;
     for (uint32_t i = 0; i < opts.streams; i++) {
         if (planStream(c, &opts, i, &plan) && !readAsConsumer(c, &opts, i, &plan, &reply)) return;
     }

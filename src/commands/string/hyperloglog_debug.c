@@ -30,14 +30,13 @@ static void replyWithRegisters(client *c, openHll *hll) {
 /* Replies with the runs of registers as text: z:N and Z:N for N zeros, v:VALUE,N for others. */
 static void replyWithRuns(client *c, slice hll) {
     size_t at = HLL_HEADER_BYTES;
-    sds text = sdsEmpty();
     hllRun run;
 
     if (hllIsDense(hll)) {
-        sdsFree(text);
         addReplyError(c, "HLL encoding is not sparse");
         return;
     }
+    sds text = sdsEmpty();
     for (unsigned runs = 0; runs <= HLL_REGISTERS && hllNextRun(hll, &at, &run); runs++) {
         if (sdsLen(text)) text = sdsCat(text, " ");
         if (run.value) text = sdsCatPrintf(text, "v:%u,%u", run.value, run.length);
