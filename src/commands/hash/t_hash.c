@@ -18,7 +18,6 @@
 #include "scan.h"
 #include "zmalloc.h"
 
-#include <limits.h>
 #include <math.h>
 
 /* ---- HSET and related commands ----------------------------------------------------------------------------------- */
@@ -427,21 +426,11 @@ static void randomMany(client *c, const robj *o, long long count, bool with_valu
 
 void hrandfieldCommand(client *c) {
     long long count = 1;
-    bool with_values = c->argc == 4;
+    bool with_values;
     robj *o;
     hashPair pair;
 
-    if (c->argc > 2) {
-        if (!getRangeLongFromArg(c, 2, -LLONG_MAX, LLONG_MAX, &count, NULL)) return;
-        if (c->argc > 4 || (with_values && !sliceIs(c->argv[3], "withvalues"))) {
-            addReplySyntaxError(c);
-            return;
-        }
-        if (with_values && (count < -LLONG_MAX / 2 || count > LLONG_MAX / 2)) {
-            addReplyError(c, "value is out of range");
-            return;
-        }
-    }
+    if (!randomArgsParse(c, "withvalues", &count, &with_values)) return;
     if (!typedKeyRead(c, clientKeyAt(c, 1), OBJ_HASH, &o)) return;
     if (c->argc == 2) {
         if (o && hashRandom(o, &pair)) addReplyBulk(c, pair.name);

@@ -1,4 +1,5 @@
-/* random_reply.h -- limits for replies of random elements, which may repeat, so that the client chooses their number.
+/* random_reply.h -- arguments of HRANDFIELD and ZRANDMEMBER, and limits for replies of random elements: these may
+ * repeat, so the client chooses their number.
  *
  * Runs on: main.
  *
@@ -7,6 +8,20 @@
 #define COMMANDS_RANDOM_REPLY_H
 
 #include "command_memory.h"
+#include "reply.h"
+
+#include <limits.h>
+
+/* Parses [count [WITH]] after the key, where the word WITH asks for twice as many bulk strings. Returns false after an
+ * error reply. */
+static inline bool randomArgsParse(client *c, const char *with, long long *count, bool *has_with) {
+    *has_with = c->argc == 4;
+    if (c->argc > 2 && !getRangeLongFromArg(c, 2, -LLONG_MAX, LLONG_MAX, count, NULL)) return false;
+    if (c->argc > 4 || (*has_with && !sliceIs(c->argv[3], with))) return addReplySyntaxError(c);
+    if (*has_with && (*count < -LLONG_MAX / 2 || *count > LLONG_MAX / 2))
+        return addReplyError(c, "value is out of range");
+    return true;
+}
 
 /* Reserves memory for a reply of this many bulk strings, counted as if all were empty. Returns false after an error
  * reply. */

@@ -145,34 +145,28 @@ static bool placeOf(const client *c, const robj *o, uint32_t index, uint64_t *nu
     return true;
 }
 
-void geoposCommand(client *c) {
+static void replyPositions(client *c, void (*add)(client *c, uint64_t number), void (*absent)(client *c)) {
     uint64_t number;
     robj *o;
-
     if (!typedKeyRead(c, clientKeyAt(c, 1), OBJ_ZSET, &o)) return;
     addReplyArrayLen(c, c->argc - 2);
     for (uint32_t i = 2; i < c->argc && !replyIsOver(c); i++) {
-        if (placeOf(c, o, i, &number)) addReplyPoint(c, geoDecode(number));
-        else addReplyNullArray(c);
+        if (placeOf(c, o, i, &number)) add(c, number);
+        else absent(c);
     }
 }
 
-void geohashCommand(client *c) {
+static void addPosition(client *c, uint64_t number) { addReplyPoint(c, geoDecode(number)); }
+
+static void addGeohash(client *c, uint64_t number) {
     char text[GEO_TEXT_LEN];
-    uint64_t number;
-    robj *o;
-
-    if (!typedKeyRead(c, clientKeyAt(c, 1), OBJ_ZSET, &o)) return;
-    addReplyArrayLen(c, c->argc - 2);
-    for (uint32_t i = 2; i < c->argc && !replyIsOver(c); i++) {
-        if (!placeOf(c, o, i, &number)) {
-            addReplyNull(c);
-            continue;
-        }
-        geoText(text, number);
-        addReplyBulk(c, sliceOf(text, sizeof(text)));
-    }
+    geoText(text, number);
+    addReplyBulk(c, sliceOf(text, sizeof(text)));
 }
+
+void geoposCommand(client *c) { replyPositions(c, addPosition, addReplyNullArray); }
+
+void geohashCommand(client *c) { replyPositions(c, addGeohash, addReplyNull); }
 
 void geodistCommand(client *c) {
     double metres = 1;

@@ -17,7 +17,6 @@
 #include "random_reply.h"
 #include "scan.h"
 #include "zmalloc.h"
-#include <limits.h>
 
 /* ---- ZADD, ZINCRBY ---- */
 
@@ -352,17 +351,9 @@ static void replyDifferent(client *c, const robj *o, size_t n, bool with_scores)
 
 void zrandmemberCommand(client *c) {
     long long count = 0;
-    bool with_scores = c->argc == 4, has_count = c->argc > 2;
+    bool with_scores, has_count = c->argc > 2;
     robj *o;
-    if (has_count && !getRangeLongFromArg(c, 2, -LONG_MAX, LONG_MAX, &count, NULL)) return;
-    if (c->argc > 4 || (with_scores && !sliceIs(c->argv[3], "withscores"))) {
-        addReplySyntaxError(c);
-        return;
-    }
-    if (with_scores && (count < -LONG_MAX / 2 || count > LONG_MAX / 2)) {
-        addReplyError(c, "value is out of range");
-        return;
-    }
+    if (!randomArgsParse(c, "withscores", &count, &with_scores)) return;
     if (!typedKeyRead(c, clientKeyAt(c, 1), OBJ_ZSET, &o)) return;
     if (!o) {
         if (has_count) addReplyEmptyArray(c);
