@@ -153,9 +153,9 @@ void listpackDropLast(uint8_t *lp, size_t n);
 
 /* ---- Bare listpacks: entries without backlen ----
  *
- * For what is full, read often and hardly changed: each entry is a
- * byte shorter, or more if it is long. A bare listpack is a block of exactly its bytes, with the header and end byte of
- * a listpack. listpackFirst(), listpackGet(), listpackText(), listpackInteger() and listpackEquals() can read it. */
+ * For listpacks that are full, read often and hardly changed: each entry is a byte shorter, or more if it is long. A
+ * bare listpack is a block of exactly its bytes, with the header and end byte of a listpack. listpackFirst(),
+ * listpackGet(), listpackText(), listpackInteger() and listpackEquals() can read it. */
 
 /* Returns a bare copy; never NULL, as the listpack must not exceed LISTPACK_BARE_MAX bytes. */
 #define LISTPACK_BARE_MAX 16384
@@ -177,5 +177,21 @@ typedef bool listpackVisit(void *arg, const uint8_t *at);
  * checks only that header and end byte agree with the size. With `deep`, checks every entry, after which no function
  * here reads out of bounds, and calls `visit` (may be NULL) for each. */
 bool listpackValidate(const uint8_t *bytes, size_t size, bool deep, listpackVisit *visit, void *arg) must_check;
+
+/* --- listpack_duplicates.c ---------------------------------------------------------------------------------------- */
+
+/* Returns whether two of the elements 0, step, 2 * step ... are the same text. The listpack is valid and has `count`
+ * entries. Also returns true if there is no memory to find out. */
+bool listpackHasDuplicates(const uint8_t *lp, size_t count, unsigned step) must_check;
+
+/* --- ziplist.c: packed layouts in files of older servers ----------------------------------------------------------
+ *
+ * Both accept bytes from any source and never read outside of them. They return NULL if the bytes are malformed, the
+ * result is larger than a listpack can be, or there is no memory. */
+
+/* Returns a listpack with the same elements in the same order; an empty one for an empty one. */
+uint8_t *ziplistToListpack(const uint8_t *bytes, size_t size) must_check;
+/* Returns a listpack of field, value, field, value with at least one pair. Fields may repeat. */
+uint8_t *zipmapToListpack(const uint8_t *bytes, size_t size) must_check;
 
 #endif

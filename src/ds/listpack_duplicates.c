@@ -10,7 +10,7 @@
  * Tests       tests/unit/ds/listpack_duplicates_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "listpack_duplicates.h"
+#include "listpack.h"
 
 #include "endian.h"
 #include "hash.h"

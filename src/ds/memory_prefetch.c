@@ -22,7 +22,7 @@
  * Tests       tests/unit/ds/memory_prefetch_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "memory_prefetch.h"
+#include "dict.h"
 #include "dict_internal.h"
 #include "panic.h"
 

@@ -15,7 +15,7 @@
  * Tests       tests/unit/ds/rax_test.c; tests/bench/micro/rax_bench.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "rax_iterator.h"
+#include "rax.h"
 #include "panic.h"
 #include "rax_internal.h"
 #include "zmalloc.h"

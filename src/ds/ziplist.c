@@ -19,10 +19,9 @@
  * Tests       tests/unit/ds/ziplist_test.c, tests/fuzz/ziplist_fuzz.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "ziplist.h"
+#include "listpack.h"
 
 #include "endian.h"
-#include "listpack.h"
 #include "panic.h"
 
 enum { ZIPLIST_HEADER = 10, LAST_AT = 4, COUNT_AT = 8, COUNT_UNKNOWN = 0xffff, END = 0xff, WIDE = 0xfe };

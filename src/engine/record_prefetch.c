@@ -16,7 +16,7 @@
 #include "record_prefetch.h"
 
 #include "command_table.h"
-#include "memory_prefetch.h"
+#include "dict.h"
 #include "panic.h"
 #include "tracking.h"
 

@@ -14,7 +14,7 @@
 
 #include "acl.h"
 #include "call.h"
-#include "memory_prefetch.h"
+#include "dict.h"
 #include "panic.h"
 #include "record_prefetch.h"
 #include "reply.h"

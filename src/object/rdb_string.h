@@ -62,7 +62,7 @@ void rdbTextFree(rdbText *t);
 /* Returns the text as a listpack, with all entries validated, and consumes the rdbText like rdbTextFree(); reuses its
  * block if it has one. Returns NULL if it is no listpack, or there is no memory. */
 uint8_t *rdbTextTakeListpack(rdbText *t) must_check;
-/* Reads a string that is a listpack or, if `convert` is set, an older format that it makes a listpack of (ziplist.h).
+/* Reads a string that is a listpack or, if `convert` is set, an older format that it makes a listpack of (ziplist.c).
  * Returns NULL if it is malformed, or there is no memory. */
 uint8_t *rdbReadListpack(rdbReader *r, uint8_t *(*convert)(const uint8_t *bytes, size_t len)) must_check;
 

@@ -14,7 +14,6 @@
 #include "listpack.h"
 #include "object_internal.h"
 #include "panic.h"
-#include "ziplist.h"
 #include "zmalloc.h"
 
 #define PACKED_NODE 2 /* one of the two kinds of nodes of a list */

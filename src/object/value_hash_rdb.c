@@ -8,11 +8,10 @@
  * Tests       tests/unit/object/value_hash_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "listpack_duplicates.h"
+#include "listpack.h"
 #include "object_settings.h"
 #include "rdb_value.h"
 #include "value_hash_internal.h"
-#include "ziplist.h"
 
 uint8_t hashRdbType(const void *structure, int encoding) {
     if (encoding == OBJ_ENC_LISTPACK) return RDB_TYPE_HASH_LISTPACK;

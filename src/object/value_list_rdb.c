@@ -13,7 +13,7 @@
 
 #include "object_settings.h"
 #include "panic.h"
-#include "ziplist.h"
+#include "listpack.h"
 #include "zmalloc.h"
 
 enum { CONTAINER_PLAIN = 1, CONTAINER_PACKED = 2 };

@@ -10,7 +10,7 @@
 #include "digest.h"
 #include "hash.h"
 #include "intset.h"
-#include "listpack_duplicates.h"
+#include "listpack.h"
 #include "object_internal.h"
 #include "panic.h"
 #include "rdb_value.h"

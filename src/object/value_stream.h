@@ -11,7 +11,7 @@
 
 #include "listpack.h"
 #include "object.h"
-#include "rax_iterator.h"
+#include "rax.h"
 
 /* ---- IDs ---- */
 

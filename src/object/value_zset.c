@@ -24,7 +24,7 @@
 #include "value_zset_internal.h"
 
 #include "hash.h"
-#include "memory_prefetch.h"
+#include "dict.h"
 #include "object_internal.h"
 #include "object_settings.h"
 #include "panic.h"

@@ -13,7 +13,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "value_zset_internal.h"
 
-#include "memory_prefetch.h"
+#include "dict.h"
 #include "panic.h"
 #include "zmalloc.h"
 

@@ -16,9 +16,8 @@
 #include "value_zset_internal.h"
 
 #include "digest.h"
-#include "listpack_duplicates.h"
+#include "listpack.h"
 #include "object_settings.h"
-#include "ziplist.h"
 
 #include <math.h>
 

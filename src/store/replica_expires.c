@@ -10,7 +10,7 @@
 #include "replica_expires.h"
 
 #include "panic.h"
-#include "rax_iterator.h"
+#include "rax.h"
 #include "sds.h"
 #include "store_state.h"
 

@@ -4,7 +4,6 @@
  * The first byte of the input selects ziplist or zipmap; the rest is its bytes.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "ziplist.h"
 #include "listpack.h"
 #include "panic.h"
 #include "zmalloc.h"

@@ -6,7 +6,7 @@
 #ifndef COMMANDS_HASH_KEY_H
 #define COMMANDS_HASH_KEY_H
 
-#include "memory_prefetch.h"
+#include "dict.h"
 #include "propagate.h"
 #include "reply.h"
 #include "typed_key.h"

@@ -9,7 +9,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "engine_settings.h"
-#include "memory_prefetch.h"
+#include "dict.h"
 #include "typed_key.h"
 
 uint32_t keysPrefetch(client *c, uint32_t first_arg, uint32_t step, uint32_t count) {

@@ -13,7 +13,7 @@
 #include "sort_pattern.h"
 
 #include "db.h"
-#include "memory_prefetch.h"
+#include "dict.h"
 #include "value_hash.h"
 #include "zmalloc.h"
 

@@ -8,7 +8,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "commands.h"
-#include "memory_prefetch.h"
+#include "dict.h"
 #include "propagate.h"
 #include "random_reply.h"
 #include "scan.h"

@@ -19,7 +19,7 @@
 #include "command_memory.h"
 #include "commands.h"
 #include "hash.h"
-#include "memory_prefetch.h"
+#include "dict.h"
 #include "object_settings.h"
 #include "typed_key.h"
 #include "value_set.h"

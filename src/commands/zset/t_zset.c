@@ -11,7 +11,7 @@
 
 #include "command_memory.h"
 #include "commands.h"
-#include "memory_prefetch.h"
+#include "dict.h"
 #include "multi_pop.h"
 #include "rng.h"
 #include "random_reply.h"

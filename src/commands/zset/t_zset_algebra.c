@@ -15,7 +15,7 @@
 
 #include "command_memory.h"
 #include "commands.h"
-#include "memory_prefetch.h"
+#include "dict.h"
 #include "typed_key.h"
 #include "value_set.h"
 #include "zmalloc.h"

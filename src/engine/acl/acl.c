@@ -21,7 +21,7 @@
 #include "engine_settings.h"
 #include "panic.h"
 #include "pubsub.h"
-#include "rax_iterator.h"
+#include "rax.h"
 #include "reply.h"
 #include "setting.h"
 #include "transaction_queue.h"

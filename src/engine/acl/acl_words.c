@@ -12,7 +12,7 @@
 
 #include "hash.h"
 #include "panic.h"
-#include "rax_iterator.h"
+#include "rax.h"
 #include "zmalloc.h"
 
 static_assert(ACL_INDEX_START < RAX_SURE_KEY, "the start of a long text is in its key as well");

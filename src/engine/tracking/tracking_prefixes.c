@@ -25,7 +25,6 @@
 
 #include "panic.h"
 #include "rax.h"
-#include "rax_iterator.h"
 #include "reply.h"
 #include "request_format.h"
 #include "zmalloc.h"

@@ -29,7 +29,7 @@
 #include "engine_settings.h"
 #include "io_threads.h"
 #include "memory_gate.h"
-#include "memory_prefetch.h"
+#include "dict.h"
 #include "panic.h"
 #include "propagate.h"
 #include "record_prefetch.h"

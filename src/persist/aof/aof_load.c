@@ -20,7 +20,7 @@
 #include "db.h"
 #include "loading.h"
 #include "log.h"
-#include "memory_prefetch.h"
+#include "dict.h"
 #include "panic.h"
 #include "persist_settings.h"
 #include "rdb_load.h"

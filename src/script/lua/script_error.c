@@ -8,7 +8,6 @@
  * Tests       tests/script/errors.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-
 #include "lua_values.h"
 
 #include <string.h>

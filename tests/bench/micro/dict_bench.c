@@ -14,7 +14,7 @@
  *                     the total cost in a server that prefetches.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "memory_prefetch.h"
+#include "dict.h"
 #include "micro.h"
 #include "rng.h"
 #include "zmalloc.h"

@@ -11,7 +11,6 @@
 #include "endian.h"
 #include "micro.h"
 #include "rax.h"
-#include "rax_iterator.h"
 #include "rng.h"
 #include "zmalloc.h"
 

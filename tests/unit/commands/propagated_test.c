@@ -19,7 +19,7 @@
 #include "expire.h"
 #include "gates.h"
 #include "propagate.h"
-#include "rax_iterator.h"
+#include "rax.h"
 #include "rdb_value.h"
 #include "transaction_queue.h"
 #include "unit.h"

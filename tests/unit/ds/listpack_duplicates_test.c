@@ -1,7 +1,7 @@
 /* listpack_duplicates_test.c -- duplicates in a listpack are found, compared with a comparison of all pairs.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "listpack_duplicates.h"
+#include "listpack.h"
 
 #include "numbers.h"
 #include "unit.h"

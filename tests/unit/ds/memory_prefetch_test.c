@@ -1,7 +1,7 @@
 /* memory_prefetch_test.c -- every lookup of a batch gives the same result as dictFind(), in every state of the table.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "memory_prefetch.h"
+#include "dict.h"
 #include "unit.h"
 #include "zmalloc.h"
 

@@ -2,7 +2,6 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "rax.h"
-#include "rax_iterator.h"
 #include "unit.h"
 #include "zmalloc.h"
 #include <stdio.h>

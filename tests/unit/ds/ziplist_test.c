@@ -4,7 +4,6 @@
 #include "endian.h"
 #include "listpack.h"
 #include "unit.h"
-#include "ziplist.h"
 #include "zmalloc.h"
 
 typedef uint8_t *convertFn(const uint8_t *bytes, size_t size);
