@@ -22,7 +22,7 @@
 #include "script_context.h"
 #include "replication.h"
 #include "reply.h"
-#include "request_format.h"
+#include "resp_format.h"
 #include "shared_pages.h"
 #include "repl_stream.h"
 #include "zmalloc.h"

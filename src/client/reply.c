@@ -26,7 +26,7 @@
 #include "log_limit.h"
 #include "output_limits.h"
 #include "panic.h"
-#include "reply_format.h"
+#include "resp_format.h"
 #include "zmalloc.h"
 #include <stdarg.h>
 #include <stdio.h>

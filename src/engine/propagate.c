@@ -33,7 +33,7 @@
 #include "numbers.h"
 #include "panic.h"
 #include "record_prefetch.h"
-#include "request_format.h"
+#include "resp_format.h"
 #include "zmalloc.h"
 
 #define HEADER_BYTES RESP_HEADER_MAX /* before the arguments, for their number, which is known last */

@@ -17,7 +17,7 @@
 #include "panic.h"
 #include "push.h"
 #include "reply.h"
-#include "request_format.h"
+#include "resp_format.h"
 #include "zmalloc.h"
 
 #define SHARED_MIN 65536 /* payloads of this size or more are not copied for each heading */

@@ -24,8 +24,7 @@
 #include "lazyfree.h"
 #include "numbers.h"
 #include "panic.h"
-#include "reply_format.h"
-#include "request_format.h"
+#include "resp_format.h"
 #include "zmalloc.h"
 
 #define CHUNK_BYTES (32 * 1024)

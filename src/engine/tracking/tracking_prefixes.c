@@ -26,7 +26,7 @@
 #include "panic.h"
 #include "rax.h"
 #include "reply.h"
-#include "request_format.h"
+#include "resp_format.h"
 #include "zmalloc.h"
 
 typedef struct trackedPrefix {

@@ -51,7 +51,7 @@
 #include "log.h"
 #include "panic.h"
 #include "pause.h"
-#include "request_format.h"
+#include "resp_format.h"
 #include "setting.h"
 #include "yield.h"
 #include "zmalloc.h"

@@ -23,7 +23,7 @@
 #include "libraries.h"
 #include "panic.h"
 #include "persist_settings.h"
-#include "reply_format.h"
+#include "resp_format.h"
 #include "value_hash.h"
 #include "value_list.h"
 #include "value_set.h"

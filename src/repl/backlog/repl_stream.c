@@ -17,7 +17,7 @@
 #include "panic.h"
 #include "propagate.h"
 #include "repl_settings.h"
-#include "request_format.h"
+#include "resp_format.h"
 #include "rng.h"
 
 #define NO_ID "0000000000000000000000000000000000000000"

@@ -33,7 +33,7 @@
 #include "propagate.h"
 #include "redact.h"
 #include "reply.h"
-#include "request_format.h"
+#include "resp_format.h"
 #include "target_link.h"
 #include "zmalloc.h"
 

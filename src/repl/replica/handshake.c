@@ -29,7 +29,7 @@
 #include "numbers.h"
 #include "panic.h"
 #include "psync_reply.h"
-#include "request_format.h"
+#include "resp_format.h"
 #include "version.h"
 
 #include <errno.h>

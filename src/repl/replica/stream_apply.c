@@ -28,7 +28,7 @@
 #include "log.h"
 #include "panic.h"
 #include "reply.h"
-#include "request_format.h"
+#include "resp_format.h"
 #include "repl_stream.h"
 #include "sessions.h"
 #include "synced_offset.h"

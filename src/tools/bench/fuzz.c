@@ -11,7 +11,7 @@
 #include "fuzz.h"
 
 #include "clock.h"
-#include "request_format.h"
+#include "resp_format.h"
 #include "zmalloc.h"
 
 #include <stdio.h>

@@ -15,7 +15,7 @@
 #include "numbers.h"
 #include "bench_options.h"
 #include "report.h"
-#include "request_format.h"
+#include "resp_format.h"
 #include "result_files.h"
 #include "server_link.h"
 #include "standard_tests.h"

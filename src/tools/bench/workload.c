@@ -16,7 +16,7 @@
 #include "workload.h"
 #include "numbers.h"
 #include "panic.h"
-#include "request_format.h"
+#include "resp_format.h"
 #include "zmalloc.h"
 #include <stdlib.h>
 

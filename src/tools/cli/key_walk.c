@@ -11,7 +11,7 @@
 #include "key_walk.h"
 #include "terminal.h"
 #include "numbers.h"
-#include "request_format.h"
+#include "resp_format.h"
 #include "zmalloc.h"
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,7 +10,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "clock.h"
 #include "modes.h"
-#include "request_format.h"
+#include "resp_format.h"
 #include "rng.h"
 #include <math.h>
 #include <stdio.h>

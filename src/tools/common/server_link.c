@@ -12,7 +12,7 @@
 #include "server_link.h"
 #include "anet.h"
 #include "reply_reader.h"
-#include "request_format.h"
+#include "resp_format.h"
 #include "tls.h"
 #include "zmalloc.h"
 #include <errno.h>

@@ -1,17 +1,49 @@
-/* request_format_test.c -- bulk strings and whole commands.
+/* resp_format_test.c -- each header and scalar in both protocols, bulk strings and whole commands.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "request_format.h"
+#include "resp_format.h"
 #include "unit.h"
 
 #include <limits.h>
+#include <math.h>
 
 static void checkBytes(const char *out, size_t len, const char *want) {
     CHECK_EQ_INT(len, strlen(want));
     CHECK_MEM(out, want, strlen(want));
 }
 
-TEST(request_format_writes_to_a_buffer) {
+TEST(resp_format_headers) {
+    char out[RESP_HEADER_MAX];
+
+    checkBytes(out, respHeader(out, ':', 0), ":0\r\n");
+    checkBytes(out, respHeader(out, '$', 9), "$9\r\n");
+    checkBytes(out, respHeader(out, '*', 10), "*10\r\n");
+    checkBytes(out, respHeader(out, '%', -1), "%-1\r\n");
+    checkBytes(out, respHeader(out, '>', LLONG_MAX), ">9223372036854775807\r\n");
+    checkBytes(out, respHeader(out, ':', LLONG_MIN), ":-9223372036854775808\r\n");
+}
+
+TEST(resp_format_doubles) {
+    char out[RESP_DOUBLE_MAX];
+
+    checkBytes(out, respDouble(out, 3.14, 3), ",3.14\r\n");
+    checkBytes(out, respDouble(out, 3.14, 2), "$4\r\n3.14\r\n");
+    checkBytes(out, respDouble(out, 3, 3), ",3\r\n");
+    checkBytes(out, respDouble(out, INFINITY, 3), ",inf\r\n");
+    checkBytes(out, respDouble(out, -INFINITY, 2), "$4\r\n-inf\r\n");
+    CHECK(respDouble(out, -1.7976931348623157e308, 2) < RESP_DOUBLE_MAX);
+}
+
+TEST(resp_format_scalars) {
+    char out[RESP_HEADER_MAX];
+
+    checkBytes(out, respBool(out, true, 3), "#t\r\n");
+    checkBytes(out, respBool(out, false, 3), "#f\r\n");
+    checkBytes(out, respBool(out, true, 2), ":1\r\n");
+    checkBytes(out, respBool(out, false, 2), ":0\r\n");
+}
+
+TEST(resp_format_writes_to_a_buffer) {
     char out[RESP_SELECT_MAX];
 
     checkBytes(out, respBulk(out, sliceOf(NULL, 0)), "$0\r\n\r\n");
@@ -23,7 +55,7 @@ TEST(request_format_writes_to_a_buffer) {
     checkBytes(out, respSelect(out, INT_MAX), "*2\r\n$6\r\nSELECT\r\n$10\r\n2147483647\r\n");
 }
 
-TEST(request_format_appends_to_a_string) {
+TEST(resp_format_appends_to_a_string) {
     sds out = RESP_CAT_REQUEST(sdsNew("before "), sliceStr("PING"));
     checkBytes(out, sdsLen(out), "before *1\r\n$4\r\nPING\r\n");
     sdsClear(out);
@@ -33,7 +65,7 @@ TEST(request_format_appends_to_a_string) {
     sdsFree(out);
 }
 
-TEST(request_format_appends_strings_of_any_length) {
+TEST(resp_format_appends_strings_of_any_length) {
     uint64_t seed = unitRandomSeed();
     char bytes[3000], header[RESP_HEADER_MAX];
     sds out = sdsEmpty();
