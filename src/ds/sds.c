@@ -424,62 +424,64 @@ sds sdsJoin(char **list, int count, const char *sep) {
     return s;
 }
 
-/* Vertical tabs and form feeds before a word are skipped; after its first byte they are part of it. */
-static bool endsWord(char c) { return c == '\0' || c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+/* Returns whether the byte ends a word outside of quotes. Vertical tab and form feed may precede a word, but do not end
+ * one. */
+static bool endsWord(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-/* Appends the byte that the escape at *p (after its backslash) stands for, and moves *p past it. */
-static sds takeEscape(sds word, const char **p) {
-    const char *at = *p;
-    if (*at == 'x' && hexDigit(at[1]) >= 0 && hexDigit(at[2]) >= 0) {
-        char byte = (char)(hexDigit(at[1]) * 16 + hexDigit(at[2]));
-        *p += 3;
-        return sdsCatLen(word, &byte, 1);
-    }
+/* Returns the byte that the escape at *p, in double quotes, stands for, and moves *p past it. */
+static char takeEscape(const char **p, const char *end) {
     static const char letter[] = "nrtba", stands_for[] = "\n\r\t\b\a";
-    const char *known = strchr(letter, *at);
-    *p += 1;
-    return sdsCatLen(word, known ? stands_for + (known - letter) : at, 1);
+    const char *s = *p, *known = s[1] ? strchr(letter, s[1]) : NULL;
+    if (s[1] == 'x' && end - s >= 4 && hexDigit(s[2]) >= 0 && hexDigit(s[3]) >= 0) {
+        *p = s + 4;
+        return (char)(hexDigit(s[2]) * 16 + hexDigit(s[3]));
+    }
+    *p = s + 2;
+    return known ? stands_for[known - letter] : s[1];
 }
 
-/* Appends the content of the quoted text whose opening quote is at *p, and moves *p past it. Returns false if the
- * closing quote is missing. */
-static bool takeQuoted(sds *word, const char **p) {
-    char quote = *(*p)++;
-    while (**p && **p != quote) {
-        if (quote == '"' && **p == '\\' && (*p)[1]) {
-            (*p)++;
-            *word = takeEscape(*word, p);
-        } else if (quote == '\'' && **p == '\\' && (*p)[1] == '\'') {
-            *word = sdsCatLen(*word, "'", 1);
-            *p += 2;
+ptrdiff_t sdsTakeWord(const char **in, const char *end, ptrdiff_t escape_min, char *out) {
+    const char *p = *in;
+    char *start = out, quote = 0;
+    while (p < end && (quote || !endsWord(*p))) {
+        bool escapes = *p == '\\' && end - p >= escape_min;
+        if (!quote && (*p == '"' || *p == '\'')) {
+            quote = *p++;
+        } else if (quote && *p == quote) {
+            quote = 0;
+            p++;
+        } else if (quote == '"' && escapes) {
+            *out++ = takeEscape(&p, end);
+        } else if (quote == '\'' && escapes && p[1] == '\'') {
+            *out++ = '\'';
+            p += 2;
         } else {
-            *word = sdsCatLen(*word, (*p)++, 1);
+            *out++ = *p++;
         }
     }
-    if (**p != quote) return false;
-    (*p)++;
-    return true;
+    *in = p;
+    return quote ? -1 : out - start;
 }
 
-sds *sdsSplitArgs(const char *line, int *count) {
+static sds *splitLine(const char *line, ptrdiff_t escape_min, int *count) {
+    size_t len = strlen(line);
+    char *word = zmalloc(len + 1); /* no word is longer than the line */
     words w = {zmalloc(8 * sizeof(sds)), 0, 8};
-    *count = 0;
-    const char *p = line;
-    for (;;) {
-        while (isBlank(*p)) p++;
-        if (*p == '\0') break;
-        sds word = sdsEmpty();
-        wordsPush(&w, word);
-        bool good = true;
-        while (good && !endsWord(*p)) {
-            if (*p == '"' || *p == '\'') good = takeQuoted(&word, &p);
-            else word = sdsCatLen(word, p++, 1);
-        }
-        w.at[w.count - 1] = word;
-        if (good) continue;
-        sdsFreeSplitRes(w.at, w.count);
-        return NULL;
+    const char *p = line, *end = line + len;
+    ptrdiff_t word_len = 0;
+    while (word_len >= 0) {
+        while (p < end && isBlank(*p)) p++;
+        if (p == end) break;
+        word_len = sdsTakeWord(&p, end, escape_min, word);
+        if (word_len >= 0) wordsPush(&w, sdsNewLen(word, (size_t)word_len));
     }
-    *count = w.count;
-    return w.at;
+    zfree(word);
+    *count = word_len < 0 ? 0 : w.count;
+    if (word_len >= 0) return w.at;
+    sdsFreeSplitRes(w.at, w.count);
+    return NULL;
 }
+
+sds *sdsSplitArgs(const char *line, int *count) { return splitLine(line, 2, count); }
+
+sds *sdsSplitInline(const char *line, int *count) { return splitLine(line, 3, count); }

@@ -54,10 +54,17 @@ int sdsCmp(const sds a, const sds b); /* as memcmp(); a prefix is less */
 
 /* Splits at each `sep` (not NULL, seplen >= 1). Returns an array of *count strings, freed by sdsFreeSplitRes(). */
 sds *sdsSplitLen(const char *s, size_t len, const char *sep, size_t seplen, int *count);
-/* Splits a line into words like the configuration file and inline commands: separated by blanks, with "..." (escapes \n
- * \r \t \a \b \xHH) and '...' (only \' is escaped). Quoted text is joined with adjacent text: "a b"c is the word `a
- * bc`. Returns NULL for unbalanced quotes; for an empty line, a non-NULL array and *count 0. */
+/* Splits a line into words like the configuration file: separated by blanks, with "..." (escapes \n \r \t \a \b \xHH)
+ * and '...' (only \' is escaped). Quoted text is joined with adjacent text: "a b"c is the word `a bc`. Returns NULL for
+ * unbalanced quotes; for an empty line, a non-NULL array and *count 0. */
 sds *sdsSplitArgs(const char *line, int *count);
+/* Like sdsSplitArgs(), for an inline request: in "\" at the end of the line the backslash is literal and the quote
+ * closes. */
+sds *sdsSplitInline(const char *line, int *count);
+/* Reads the word at *in by these rules and moves *in past it. Writes it without quotes to `out`, at or before *in or
+ * elsewhere. Returns its length, -1 if a quote is not closed. A backslash escapes only if, with it, at least
+ * `escape_min` (2 or more) bytes are left. */
+ptrdiff_t sdsTakeWord(const char **in, const char *end, ptrdiff_t escape_min, char *out);
 void sdsFreeSplitRes(sds *words, int count);           /* NULL is allowed */
 sds sdsJoin(char **words, int count, const char *sep); /* with `sep` between the words */
 

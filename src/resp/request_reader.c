@@ -21,17 +21,17 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "request_reader.h"
-#include "slice.h"
 #include "endian.h"
 #include "numbers.h"
 #include "panic.h"
-#include "zmalloc.h"
+#include "sds.h"
 
 #include <limits.h>
 
 #define UNAUTH_ARGS_MAX 10
 #define UNAUTH_BULK_MAX 16384
-#define SHORT_DIGITS 9 /* that many digits always fit into 32 bits */
+#define INLINE_ESCAPE_MIN 3 /* in "\" at the end of a line the backslash is literal and the quote closes */
+#define SHORT_DIGITS 9      /* that many digits always fit into 32 bits */
 
 typedef enum { LINE_PART, LINE_WHOLE, LINE_BAD } lineResult;
 
@@ -264,57 +264,6 @@ static inline void takeUsualArgs(requestReader *r, const requestLimits *limits, 
     if (r->args_left == 0) r->state = READ_DONE;
 }
 
-/* Returns whether the byte ends a word outside of quotes. Vertical tab and form feed may precede a word, but do not end
- * one. */
-static bool endsWord(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-
-/* Returns the byte that an escape in double quotes stands for; moves *p from the backslash to the byte after the
- * escape. */
-static char takeEscape(const char **p, const char *end) {
-    const char *s = *p;
-
-    if (s[1] == 'x' && end - s >= 4 && hexDigit(s[2]) >= 0 && hexDigit(s[3]) >= 0) {
-        *p = s + 4;
-        return (char)(hexDigit(s[2]) * 16 + hexDigit(s[3]));
-    }
-    *p = s + 2;
-    switch (s[1]) {
-    case 'n': return '\n';
-    case 'r': return '\r';
-    case 't': return '\t';
-    case 'b': return '\b';
-    case 'a': return '\a';
-    default: return s[1];
-    }
-}
-
-/* Reads one word at *in, writes it without quotes to `out` (at or before *in, or elsewhere) and returns its length, -1
- * if a quote is not closed. Quotes open and close anywhere in a word. A backslash escapes the next byte only if another
- * byte follows that: in "\" at the end of a line the backslash is literal and the quote closes. */
-static ptrdiff_t takeWord(const char **in, const char *end, char *out) {
-    const char *p = *in;
-    char *start = out, quote = 0;
-
-    while (p < end) {
-        if (!quote && endsWord(*p)) break;
-        if (!quote && (*p == '"' || *p == '\'')) {
-            quote = *p++;
-        } else if (quote && *p == quote) {
-            quote = 0;
-            p++;
-        } else if (quote == '"' && *p == '\\' && end - p > 2) {
-            *out++ = takeEscape(&p, end);
-        } else if (quote == '\'' && *p == '\\' && end - p > 2 && p[1] == '\'') {
-            *out++ = '\'';
-            p += 2;
-        } else {
-            *out++ = *p++;
-        }
-    }
-    *in = p;
-    return quote ? -1 : out - start;
-}
-
 /* Splits the line [r->pos, line_end) into words. */
 static void splitInline(requestReader *r, char *buf, size_t line_end) {
     const char *p = buf + r->pos, *end = buf + line_end;
@@ -324,7 +273,7 @@ static void splitInline(requestReader *r, char *buf, size_t line_end) {
         if (p == end) return;
         if (!requestReaderReserve(r)) return;
         char *out = buf + (p - buf);
-        ptrdiff_t len = takeWord(&p, end, out);
+        ptrdiff_t len = sdsTakeWord(&p, end, INLINE_ESCAPE_MIN, out);
         if (len < 0) {
             requestReaderFail(r, "unbalanced quotes in request");
             return;
@@ -401,25 +350,4 @@ bool readerTakeBodyOut(requestReader *r) {
 bool requestIsCrossProtocol(slice first_word) {
     if (likely(first_word.len != 4 && first_word.len != 5)) return false;
     return sliceIs(first_word, "post") || sliceIs(first_word, "host:");
-}
-
-sds *requestSplitLine(const char *line, int *count) {
-    size_t len = strlen(line);
-    char *word = zmalloc(len + 1); /* no word is longer than the line */
-    sds *words = zmalloc(sizeof(sds));
-    const char *p = line, *end = line + len;
-    ptrdiff_t word_len = 0;
-
-    *count = 0;
-    for (;;) {
-        while (p < end && isBlank(*p)) p++;
-        if (p == end || (word_len = takeWord(&p, end, word)) < 0) break;
-        words = zrealloc(words, sizeof(sds) * (size_t)(*count + 1));
-        words[(*count)++] = sdsNewLen(word, (size_t)word_len);
-    }
-    zfree(word);
-    if (word_len >= 0) return words;
-    sdsFreeSplitRes(words, *count);
-    *count = 0;
-    return NULL;
 }

@@ -7,7 +7,6 @@
 #ifndef RESP_REQUEST_READER_H
 #define RESP_REQUEST_READER_H
 
-#include "sds.h"
 #include "slice.h"
 
 #define REQUEST_INLINE_MAX (64 * 1024) /* longest inline line, and longest header line of RESP */
@@ -73,9 +72,5 @@ bool readerTakeBodyOut(requestReader *r) must_check;
 /* Returns whether a request with this first argument is HTTP, sent by a browser that was tricked into connecting
  * ("POST" or "Host:", any case, inline or not): close the connection without a reply. */
 bool requestIsCrossProtocol(slice first_word);
-
-/* Splits a line into words like an inline request, for programs that read such lines themselves: quotes open and close
- * anywhere in a word. Returns an array for sdsFreeSplitRes(), NULL if a quote is not closed. */
-sds *requestSplitLine(const char *line, int *count);
 
 #endif

@@ -8,7 +8,7 @@
 #include "cli_options.h"
 #include "numbers.h"
 #include "terminal.h"
-#include "request_reader.h"
+#include "sds.h"
 #include "version.h"
 #include <stddef.h>
 #include <stdio.h>
@@ -158,7 +158,7 @@ static bool parseYesNo(const char *text) {
 static const char *unquotePattern(const char *text) {
     static sds *words; /* never freed: the pattern is used until the program ends */
     int count;
-    words = requestSplitLine(text, &count);
+    words = sdsSplitInline(text, &count);
     if (!words || count != 1) {
         fprintf(stderr, "Invalid value of option --quoted-pattern: one string in quotes expected\n");
         exit(1);

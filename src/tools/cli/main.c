@@ -10,7 +10,7 @@
 #include "help.h"
 #include "modes.h"
 #include "numbers.h"
-#include "request_reader.h"
+#include "sds.h"
 #include "version.h"
 #include "zmalloc.h"
 #include <errno.h>
@@ -29,7 +29,7 @@ static sds readAll(FILE *file) {
 /* Resolves the quotes and escapes of an argument. Ends the program unless the result is exactly one word. */
 static sds unquote(const char *text) {
     int count;
-    sds *words = requestSplitLine(text, &count);
+    sds *words = sdsSplitInline(text, &count);
     if (!words || count != 1) {
         fprintf(stderr, "Invalid argument: with --quoted-input each is one word, or one string in quotes\n");
         exit(1);

@@ -8,7 +8,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "line_editor.h"
 #include "modes.h"
-#include "request_reader.h"
+#include "sds.h"
 #include "terminal.h"
 #include "zmalloc.h"
 #include <stdio.h>
@@ -78,7 +78,7 @@ static sds *modeDebugSplit(const char *line, int *count) {
         if (*count == 1) sdsFree(words[1]);
         return words;
     }
-    return requestSplitLine(line, count);
+    return sdsSplitInline(line, count);
 }
 
 static bool sendWords(cliSession *s, sds *words, int count) {

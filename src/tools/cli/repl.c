@@ -9,7 +9,7 @@
 #include "help.h"
 #include "line_editor.h"
 #include "numbers.h"
-#include "request_reader.h"
+#include "sds.h"
 #include "terminal.h"
 #include "utf8.h"
 #include "zmalloc.h"
@@ -50,7 +50,7 @@ static void loadPreferences(cliOptions *o) {
     char line[512];
     while (file && fgets(line, sizeof(line), file)) {
         int count;
-        sds *words = requestSplitLine(line, &count);
+        sds *words = sdsSplitInline(line, &count);
         if (words && count > 0 && words[0][0] == ':') setPreference(o, count, words, true);
         sdsFreeSplitRes(words, count);
     }
@@ -100,7 +100,7 @@ static void reconnectTo(cliSession *s, const sds *words, int count) {
 /* Runs a line. Returns false if it is quit or exit. */
 static bool runLine(cliSession *s, const char *line) {
     int count;
-    sds *words = requestSplitLine(line, &count);
+    sds *words = sdsSplitInline(line, &count);
     bool go_on = true;
     if (!words) printf("Invalid argument(s)\n");
     else if (count == 0) go_on = true;
@@ -200,7 +200,7 @@ static bool wordsAreSecret(const sds *words, int count) {
  * is judged by its text. */
 static bool isSecret(const char *line) {
     int count;
-    sds *words = requestSplitLine(line, &count);
+    sds *words = sdsSplitInline(line, &count);
     if (!words) return strcasestr(line, "auth") || strcasestr(line, "pass") || strcasestr(line, "setuser");
     bool secret = count > 0 && wordsAreSecret(words, count);
     sdsFreeSplitRes(words, count);

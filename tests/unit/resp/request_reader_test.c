@@ -6,6 +6,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "request_reader.h"
+#include "sds.h"
 #include "unit.h"
 
 #include <limits.h>
@@ -692,7 +693,7 @@ TEST(a_body_without_room_for_its_argument) {
 /* Returns the words of an inline request, each in brackets; "bad" if there are none. */
 static sds splitText(const char *line) {
     int count;
-    sds *words = requestSplitLine(line, &count), out = sdsEmpty();
+    sds *words = sdsSplitInline(line, &count), out = sdsEmpty();
     if (!words) return sdsCat(out, "bad");
     for (int i = 0; i < count; i++) out = sdsCat(sdsCatLen(sdsCat(out, "<"), words[i], sdsLen(words[i])), ">");
     sdsFreeSplitRes(words, count);
