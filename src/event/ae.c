@@ -22,6 +22,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "ae_internal.h"
+#include "anet.h"
 #include "clock.h"
 #include "heap.h"
 #include "panic.h"
@@ -135,9 +136,8 @@ int aeResizeSetSize(aeEventLoop *loop, int setsize) {
     }
     loop->backend->resize(loop->backend_state, setsize);
     loop->files = zrealloc(loop->files, (size_t)setsize * sizeof(*loop->files));
-    if (setsize > loop->setsize) {
+    if (setsize > loop->setsize)
         memset(loop->files + loop->setsize, 0, (size_t)(setsize - loop->setsize) * sizeof(*loop->files));
-    }
     loop->setsize = setsize;
     return C_OK;
 }
@@ -171,9 +171,8 @@ static int changeMask(aeEventLoop *loop, int fd, int mask) {
     fileEvent *event = &loop->files[fd];
     int old_io = event->mask & (AE_IO_MASK | AE_EDGE), io = mask & (AE_IO_MASK | AE_EDGE);
 
-    if (old_io != io && loop->backend->change(loop->backend_state, fd, event->generation, old_io, io) != C_OK) {
+    if (old_io != io && loop->backend->change(loop->backend_state, fd, event->generation, old_io, io) != C_OK)
         return C_ERR;
-    }
     event->mask = mask;
     return C_OK;
 }
@@ -372,13 +371,6 @@ static int waitLimit(const aeEventLoop *loop, int flags) {
     return ms > INT_MAX ? INT_MAX : (int)ms;
 }
 
-/* Returns when the first timer is due: a timer created during the wait that is due earlier must end the wait. Returns 0
- * if no timer needs to. */
-static uint64_t waitEnd(const aeEventLoop *loop, int flags, int timeout_ms) {
-    if (timeout_ms == 0 || !(flags & AE_TIME_EVENTS)) return 0;
-    return firstDue(loop);
-}
-
 static int processEvents(aeEventLoop *loop, int flags) {
     aeFired fired[FIRED_PER_ITERATION];
     int count = 0, handled = 0;
@@ -386,16 +378,15 @@ static int processEvents(aeEventLoop *loop, int flags) {
     if (loop->before_sleep) loop->before_sleep(loop, loop->before_sleep_arg);
     if (unlikely(loop->stop)) return 0; /* before_sleep has called aeStop(): no wait */
     int timeout_ms = waitLimit(loop, flags);
-    loop->waits_until_us = waitEnd(loop, flags, timeout_ms);
+    /* A timer that is created during the wait and due before the first one must end the wait. */
+    loop->waits_until_us = timeout_ms && flags & AE_TIME_EVENTS ? firstDue(loop) : 0;
     if (loop->before_wait) loop->before_wait(loop, loop->before_wait_arg);
     if (loop->dont_wait || (flags & AE_FILE_EVENTS && loop->raised_end)) timeout_ms = 0;
     loop->dont_wait = false;
     loop->iteration++;
-    if (flags & AE_FILE_EVENTS) {
+    if (flags & AE_FILE_EVENTS)
         count = loop->backend->wait(loop->backend_state, timeout_ms, fired, FIRED_PER_ITERATION);
-    } else if (timeout_ms > 0) {
-        poll(NULL, 0, timeout_ms);
-    }
+    else if (timeout_ms > 0) poll(NULL, 0, timeout_ms);
     if (loop->after_sleep) loop->after_sleep(loop, loop->after_sleep_arg);
     loop->waits_until_us = 0;
 
@@ -444,41 +435,23 @@ int aeWait(int fd, int mask, long long timeout_ms) {
 
 /* --------------------------------------------------------------------------------------- wakeups */
 
-#ifdef __linux__
 static int openDescriptors(aeWakeup *wakeup) {
+#ifdef __linux__
     wakeup->read_fd = wakeup->write_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     return wakeup->read_fd == -1 ? C_ERR : C_OK;
-}
-
-void aeWakeupClose(aeWakeup *wakeup) {
-    if (wakeup->read_fd != -1) close(wakeup->read_fd);
-    wakeup->read_fd = wakeup->write_fd = -1;
-}
 #else
-static int openDescriptors(aeWakeup *wakeup) {
-    int fds[2];
-
-    wakeup->read_fd = wakeup->write_fd = -1;
-    if (pipe(fds) == -1) return C_ERR;
-    for (int i = 0; i < 2; i++) {
-        if (fcntl(fds[i], F_SETFL, O_NONBLOCK) != -1 && fcntl(fds[i], F_SETFD, FD_CLOEXEC) != -1) continue;
-        int saved = errno;
-        close(fds[0]);
-        close(fds[1]);
-        errno = saved;
-        return C_ERR;
-    }
-    wakeup->read_fd = fds[0];
-    wakeup->write_fd = fds[1];
-    return C_OK;
+    int fds[2], opened = anetPipe(fds, O_NONBLOCK | O_CLOEXEC, O_NONBLOCK | O_CLOEXEC);
+    wakeup->read_fd = opened == C_OK ? fds[0] : -1;
+    wakeup->write_fd = opened == C_OK ? fds[1] : -1;
+    return opened;
+#endif
 }
 
 void aeWakeupClose(aeWakeup *wakeup) {
     if (wakeup->read_fd != -1) close(wakeup->read_fd);
-    if (wakeup->write_fd != -1) close(wakeup->write_fd);
+    if (wakeup->write_fd != wakeup->read_fd) close(wakeup->write_fd);
     wakeup->read_fd = wakeup->write_fd = -1;
 }
-#endif
 
 void aeWakeupSend(const aeWakeup *wakeup) {
     const uint64_t one = 1; /* an eventfd takes 8 bytes; if it or the pipe is full, the wakeup was sent already */

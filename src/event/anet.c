@@ -55,8 +55,26 @@ static void closeKeepErrno(int fd) {
     errno = saved;
 }
 
-static int setIntOption(int fd, int level, int option, int value) {
-    return setsockopt(fd, level, option, &value, sizeof(value)) == 0 ? C_OK : C_ERR;
+static int setOption(char *err, int fd, int level, int option, const char *what, int value) {
+    return setsockopt(fd, level, option, &value, sizeof(value)) == 0 ? C_OK : failErrno(err, what);
+}
+
+/* Sets *list to the addresses of a host, which freeList() frees. `port` -1: none. */
+static int lookUp(char *err, const char *host, int port, int family, int flags, struct addrinfo **list) {
+    struct addrinfo hints = {.ai_family = family, .ai_socktype = SOCK_STREAM, .ai_flags = flags};
+    char port_text[12];
+    snprintf(port_text, sizeof(port_text), "%d", port);
+    int rc = getaddrinfo(host, port < 0 ? NULL : port_text, &hints, list);
+    if (rc == 0) return C_OK;
+    if (rc != EAI_SYSTEM) errno = EADDRNOTAVAIL;
+    return failText(err, "%s", gai_strerror(rc));
+}
+
+/* Keeps errno. */
+static void freeList(struct addrinfo *list) {
+    int saved = errno;
+    freeaddrinfo(list);
+    errno = saved;
 }
 
 /* ----------------------------------------------------------------------------------------- options */
@@ -77,28 +95,21 @@ int anetCloexec(int fd) {
 }
 
 int anetNoDelay(char *err, int fd, bool on) {
-    if (setIntOption(fd, IPPROTO_TCP, TCP_NODELAY, on) != C_OK) return failErrno(err, "setsockopt TCP_NODELAY");
-    return C_OK;
+    return setOption(err, fd, IPPROTO_TCP, TCP_NODELAY, "setsockopt TCP_NODELAY", on);
 }
 
 int anetKeepAlive(char *err, int fd, int interval_s) {
     int step_s = interval_s / 3 > 0 ? interval_s / 3 : 1;
 
-    if (setIntOption(fd, SOL_SOCKET, SO_KEEPALIVE, 1) != C_OK) return failErrno(err, "setsockopt SO_KEEPALIVE");
+    if (setOption(err, fd, SOL_SOCKET, SO_KEEPALIVE, "setsockopt SO_KEEPALIVE", 1) != C_OK) return C_ERR;
 #ifdef TCP_KEEPIDLE
-    if (setIntOption(fd, IPPROTO_TCP, TCP_KEEPIDLE, interval_s) != C_OK) {
-        return failErrno(err, "setsockopt TCP_KEEPIDLE");
-    }
-    if (setIntOption(fd, IPPROTO_TCP, TCP_KEEPINTVL, step_s) != C_OK) {
-        return failErrno(err, "setsockopt TCP_KEEPINTVL");
-    }
-    if (setIntOption(fd, IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_PROBES) != C_OK) {
-        return failErrno(err, "setsockopt TCP_KEEPCNT");
-    }
+    if (setOption(err, fd, IPPROTO_TCP, TCP_KEEPIDLE, "setsockopt TCP_KEEPIDLE", interval_s) != C_OK) return C_ERR;
+    if (setOption(err, fd, IPPROTO_TCP, TCP_KEEPINTVL, "setsockopt TCP_KEEPINTVL", step_s) != C_OK) return C_ERR;
+    return setOption(err, fd, IPPROTO_TCP, TCP_KEEPCNT, "setsockopt TCP_KEEPCNT", KEEPALIVE_PROBES);
 #else
     unused(step_s);
-#endif
     return C_OK;
+#endif
 }
 
 static int setTimeoutOption(char *err, int fd, int option, const char *what, long long ms) {
@@ -162,48 +173,31 @@ int anetPipe(int fds[2], int read_flags, int write_flags) {
 
 /* Binds and listens. Returns fd, or closes it and returns C_ERR. */
 static int listenOn(char *err, int fd, const struct sockaddr *addr, socklen_t len, int backlog) {
-    const char *step = "bind";
-    if (bind(fd, addr, len) == -1) goto failed;
-    step = "listen";
-    if (listen(fd, backlog) == -1) goto failed;
-    return fd;
-
-failed:
+    bool bound = bind(fd, addr, len) == 0;
+    if (bound && listen(fd, backlog) == 0) return fd;
     closeKeepErrno(fd);
-    return failErrno(err, step);
+    return failErrno(err, bound ? "listen" : "bind");
 }
 
 static int tcpServer(char *err, int port, const char *bindaddr, int family, int backlog, bool mptcp) {
-    struct addrinfo hints = {.ai_family = family, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *list;
-    char port_text[8];
+    struct addrinfo *list;
     int result = C_ERR;
 
-    snprintf(port_text, sizeof(port_text), "%d", port);
     if (bindaddr && (strcmp(bindaddr, "*") == 0 || strcmp(bindaddr, "::*") == 0)) bindaddr = NULL;
-    int rc = getaddrinfo(bindaddr, port_text, &hints, &list);
-    if (rc != 0) {
-        if (rc != EAI_SYSTEM) errno = EADDRNOTAVAIL;
-        return failText(err, "%s", gai_strerror(rc));
-    }
+    if (lookUp(err, bindaddr, port, family, AI_PASSIVE, &list) != C_OK) return C_ERR;
     for (const struct addrinfo *at = list; at && result == C_ERR; at = at->ai_next) {
         int fd = socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC, mptcp ? IPPROTO_MPTCP : at->ai_protocol);
         if (fd == -1) {
             failErrno(err, "socket");
-            continue;
-        }
-        if (family == AF_INET6 && setIntOption(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1) != C_OK) {
-            failErrno(err, "setsockopt IPV6_V6ONLY");
-            closeKeepErrno(fd);
-        } else if (setIntOption(fd, SOL_SOCKET, SO_REUSEADDR, 1) != C_OK) {
-            failErrno(err, "setsockopt SO_REUSEADDR");
+        } else if ((family == AF_INET6 &&
+                    setOption(err, fd, IPPROTO_IPV6, IPV6_V6ONLY, "setsockopt IPV6_V6ONLY", 1) != C_OK) ||
+                   setOption(err, fd, SOL_SOCKET, SO_REUSEADDR, "setsockopt SO_REUSEADDR", 1) != C_OK) {
             closeKeepErrno(fd);
         } else {
             result = listenOn(err, fd, at->ai_addr, at->ai_addrlen, backlog);
         }
     }
-    int saved = errno;
-    freeaddrinfo(list);
-    errno = saved;
+    freeList(list);
     return result;
 }
 
@@ -297,20 +291,13 @@ int anetUnixAccept(char *err, int listen_fd) { return acceptAny(err, listen_fd, 
 /* -------------------------------------------------------------------------------------- connecting */
 
 static int bindSource(char *err, int fd, int family, const char *source_addr) {
-    struct addrinfo hints = {.ai_family = family, .ai_socktype = SOCK_STREAM}, *list;
-    int rc = getaddrinfo(source_addr, NULL, &hints, &list), result = C_ERR;
+    struct addrinfo *list;
+    int result = C_ERR;
 
-    if (rc != 0) {
-        if (rc != EAI_SYSTEM) errno = EADDRNOTAVAIL;
-        return failText(err, "%s", gai_strerror(rc));
-    }
-    for (const struct addrinfo *at = list; at && result == C_ERR; at = at->ai_next) {
-        if (bind(fd, at->ai_addr, at->ai_addrlen) == 0) result = C_OK;
-        else failErrno(err, "bind");
-    }
-    int saved = errno;
-    freeaddrinfo(list);
-    errno = saved;
+    if (lookUp(err, source_addr, -1, family, 0, &list) != C_OK) return C_ERR;
+    for (const struct addrinfo *at = list; at && result == C_ERR; at = at->ai_next)
+        result = bind(fd, at->ai_addr, at->ai_addrlen) == 0 ? C_OK : failErrno(err, "bind");
+    freeList(list);
     return result;
 }
 
@@ -320,9 +307,8 @@ static int connectTo(char *err, const struct addrinfo *at, const char *source_ad
                     mptcp ? IPPROTO_MPTCP : at->ai_protocol);
 
     if (fd == -1) return failErrno(err, "creating socket");
-    if (setIntOption(fd, SOL_SOCKET, SO_REUSEADDR, 1) != C_OK) {
-        failErrno(err, "setsockopt SO_REUSEADDR");
-    } else if (!source_addr || !*source_addr || bindSource(err, fd, at->ai_family, source_addr) == C_OK) {
+    if (setOption(err, fd, SOL_SOCKET, SO_REUSEADDR, "setsockopt SO_REUSEADDR", 1) == C_OK &&
+        (!source_addr || !*source_addr || bindSource(err, fd, at->ai_family, source_addr) == C_OK)) {
         if (connect(fd, at->ai_addr, at->ai_addrlen) == 0 || (nonblock && errno == EINPROGRESS)) return fd;
         failErrno(err, "connect");
     }
@@ -334,29 +320,18 @@ static int connectTo(char *err, const struct addrinfo *at, const char *source_ad
 static bool mayConnect(char *err) {
     if (!forkedIsCopy()) return true;
     errno = EPERM;
-    failErrno(err, "connect");
-    return false;
+    return failErrno(err, "connect") == C_OK;
 }
 
 /* Connects to the first address of the host that accepts. */
 static int connectHost(char *err, const char *host, int port, const char *source_addr, bool nonblock, bool mptcp) {
-    struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM}, *list;
-    char port_text[8];
+    struct addrinfo *list;
     int fd = C_ERR;
 
-    if (!mayConnect(err)) return C_ERR;
-    snprintf(port_text, sizeof(port_text), "%d", port);
-    int rc = getaddrinfo(host, port_text, &hints, &list);
-    if (rc != 0) {
-        if (rc != EAI_SYSTEM) errno = EADDRNOTAVAIL;
-        return failText(err, "%s", gai_strerror(rc));
-    }
-    for (const struct addrinfo *at = list; at && fd == C_ERR; at = at->ai_next) {
+    if (!mayConnect(err) || lookUp(err, host, port, AF_UNSPEC, 0, &list) != C_OK) return C_ERR;
+    for (const struct addrinfo *at = list; at && fd == C_ERR; at = at->ai_next)
         fd = connectTo(err, at, source_addr, nonblock, mptcp);
-    }
-    int saved = errno;
-    freeaddrinfo(list);
-    errno = saved;
+    freeList(list);
     return fd;
 }
 
@@ -392,26 +367,22 @@ static int socketName(int fd, struct sockaddr_storage *addr, bool peer) {
 int anetFdToString(int fd, char *ip, size_t ip_len, int *port, bool peer) {
     struct sockaddr_storage addr;
 
-    if (socketName(fd, &addr, peer) == -1) goto unknown;
-    if (addr.ss_family == AF_INET || addr.ss_family == AF_INET6) {
+    bool named = socketName(fd, &addr, peer) == 0;
+    if (named && (addr.ss_family == AF_INET || addr.ss_family == AF_INET6)) {
         addressText(&addr, ip, ip_len, port);
         return C_OK;
     }
-    if (addr.ss_family != AF_UNIX) {
-        errno = EAFNOSUPPORT;
-        goto unknown;
+    if (port) *port = 0;
+    if (!named || addr.ss_family != AF_UNIX) {
+        if (named) errno = EAFNOSUPPORT;
+        if (ip && ip_len > 0) snprintf(ip, ip_len, "?");
+        return C_ERR;
     }
     /* Of a Unix socket only the listening end has a path; it is used for both. */
     const char *path = ((const struct sockaddr_un *)(const void *)&addr)->sun_path;
     if (!*path && socketName(fd, &addr, !peer) == -1) addr.ss_family = AF_UNSPEC;
     if (ip && ip_len > 0) snprintf(ip, ip_len, "%s", addr.ss_family == AF_UNIX && *path ? path : "/unixsocket");
-    if (port) *port = 0;
     return C_OK;
-
-unknown:
-    if (ip && ip_len > 0) snprintf(ip, ip_len, "?");
-    if (port) *port = 0;
-    return C_ERR;
 }
 
 int anetFormatAddr(char *out, size_t size, const char *ip, int port) {

@@ -15,14 +15,12 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static bool isReady(connWaiter *w, int fd, int mask) { return w->ready(w, fd, mask); }
-
 /* Performs the TLS handshake. Returns false with errno on failure. */
 static bool encrypt(connection *c, connWaiter *w, char *err) {
     do {
         connAccept(c, NULL);
         if (c->state == CONN_CONNECTED) return true;
-        if (c->state == CONN_CONNECTING && !isReady(w, c->fd, c->step)) return false;
+        if (c->state == CONN_CONNECTING && !w->ready(w, c->fd, c->step)) return false;
     } while (c->state == CONN_CONNECTING);
     if (err) snprintf(err, CONN_WAIT_ERR_LEN, "%s", connErrorText(c));
     errno = EPROTO;
@@ -30,7 +28,7 @@ static bool encrypt(connection *c, connWaiter *w, char *err) {
 }
 
 connection *connWaitConnected(int fd, tlsContext *tls, connWaiter *w, void (*connected)(connWaiter *w), char *err) {
-    int error = isReady(w, fd, AE_WRITABLE) ? anetGetError(fd) : errno;
+    int error = w->ready(w, fd, AE_WRITABLE) ? anetGetError(fd) : errno;
     if (error) {
         close(fd);
         errno = error;
@@ -59,7 +57,7 @@ ssize_t connWaitRead(connection *c, void *buf, size_t len, connWaiter *w) {
             errno = c->last_errno ? c->last_errno : EPROTO;
             return -1;
         }
-        if (!isReady(w, c->fd, c->read_needs_write ? AE_WRITABLE : AE_READABLE)) return -1;
+        if (!w->ready(w, c->fd, c->read_needs_write ? AE_WRITABLE : AE_READABLE)) return -1;
     }
 }
 
@@ -75,7 +73,7 @@ bool connWaitWrite(connection *c, slice bytes, connWaiter *w) {
             errno = c->last_errno ? c->last_errno : EPIPE;
             return false;
         }
-        if (!isReady(w, c->fd, c->write_needs_read ? AE_READABLE : AE_WRITABLE)) return false;
+        if (!w->ready(w, c->fd, c->write_needs_read ? AE_READABLE : AE_WRITABLE)) return false;
     }
     return true;
 }

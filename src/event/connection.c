@@ -135,10 +135,7 @@ void connClose(connection *c) {
 /* Calls the handler for input. It may close the connection, so nothing of it is used afterwards. */
 static void onInput(aeEventLoop *loop, int fd, void *arg, int mask) {
     connection *c = arg;
-
-    unused(loop);
-    unused(fd);
-    unused(mask);
+    unused(loop), unused(fd), unused(mask);
     if (unlikely(c->step)) c->type->go_on(c);
     else if (unlikely(c->write_needs_read) && c->on_writable) c->on_writable(c);
     else if (likely(c->on_readable != NULL)) c->on_readable(c);
@@ -147,23 +144,17 @@ static void onInput(aeEventLoop *loop, int fd, void *arg, int mask) {
 
 static void onWritable(aeEventLoop *loop, int fd, void *arg, int mask) {
     connection *c = arg;
-
-    unused(loop);
-    unused(fd);
-    unused(mask);
+    unused(loop), unused(fd), unused(mask);
     if (unlikely(c->step)) c->type->go_on(c);
     else if (unlikely(c->read_needs_write) && c->on_readable) c->on_readable(c);
     else c->on_writable(c);
 }
 
-static int inputDirection(const connection *c) {
-    return c->on_readable ? AE_READABLE : c->on_hangup ? AE_HANGUP : AE_NONE;
-}
-
 /* Returns the events for which the loop is to wait. */
 static int connectionWanted(const connection *c) {
     if (unlikely(c->step)) return c->step;
-    int input = inputDirection(c), output = c->on_writable ? AE_WRITABLE : AE_NONE;
+    int input = c->on_readable ? AE_READABLE : c->on_hangup ? AE_HANGUP : AE_NONE;
+    int output = c->on_writable ? AE_WRITABLE : AE_NONE;
     if (unlikely(c->write_needs_read) && c->on_writable) input = AE_READABLE;
     if (unlikely(c->read_needs_write) && c->on_readable) output = AE_WRITABLE;
     return input | output;

@@ -91,22 +91,28 @@ static int whyFailed(tlsConnection *t, int result, int *number) {
 
 /* ---- Handshake --------------------------------------------------------------------------------------------------- */
 
-static void handshakeOver(tlsConnection *t) {
+static void endHandshake(tlsConnection *t) {
     connHandler *done = t->done;
     t->done = NULL;
     if (connRearm(&t->base) == C_ERR) setError(t, errno);
     if (done) done(&t->base);
 }
 
-static void handshakeFailed(tlsConnection *t, int number) {
+/* Ends the handshake in CONN_ERROR, with `number` as errno. */
+static void failHandshake(tlsConnection *t, int number) {
+    setError(t, number);
+    endHandshake(t);
+}
+
+/* Ends a handshake that OpenSSL has refused, with its reason. */
+static void refuseHandshake(tlsConnection *t, int number) {
     long verified = SSL_get_verify_result(t->ssl);
     char why[256];
     tlsErrorText(why, sizeof(why));
     if (!t->error[0] && verified != X509_V_OK)
         snprintf(t->error, sizeof(t->error), "%s (%s)", why, X509_verify_cert_error_string(verified));
     else if (!t->error[0]) snprintf(t->error, sizeof(t->error), "%s", why);
-    setError(t, number);
-    handshakeOver(t);
+    failHandshake(t, number);
 }
 
 static void handshake(tlsConnection *t) {
@@ -117,18 +123,16 @@ static void handshake(tlsConnection *t) {
         t->base.step = AE_NONE;
         t->base.state = CONN_CONNECTED;
         t->unread = SSL_has_pending(t->ssl); /* the first request may have arrived with the handshake */
-        handshakeOver(t);
+        endHandshake(t);
         return;
     }
     why = whyFailed(t, result, &number);
     if (why != SSL_ERROR_WANT_READ && why != SSL_ERROR_WANT_WRITE) {
-        handshakeFailed(t, number);
+        refuseHandshake(t, number);
         return;
     }
     t->base.step = why == SSL_ERROR_WANT_READ ? AE_READABLE : AE_WRITABLE;
-    if (connRearm(&t->base) == C_OK) return;
-    setError(t, errno);
-    handshakeOver(t);
+    if (connRearm(&t->base) == C_ERR) failHandshake(t, errno);
 }
 
 static bool makeSession(tlsConnection *t) {
@@ -142,18 +146,14 @@ static int tlsAccept(connection *c, connHandler *done) {
     if (c->state != CONN_ACCEPTING && c->state != CONN_CONNECTING) return C_ERR;
     t->done = done;
     if (!t->ssl && !makeSession(t)) {
-        setError(t, ENOMEM);
-        handshakeOver(t);
-        return C_OK;
-    }
-    if (c->loop && c->state == CONN_ACCEPTING) { /* the loop calls tlsGoOn(), which limits the steps of an iteration */
+        failHandshake(t, ENOMEM);
+    } else if (c->loop && c->state == CONN_ACCEPTING) {
+        /* The loop calls tlsGoOn(), which limits the steps of an iteration. */
         c->step = c->step ? c->step : AE_READABLE;
-        if (connRearm(c) == C_OK) return C_OK;
-        setError(t, errno);
-        handshakeOver(t);
-        return C_OK;
+        if (connRearm(c) == C_ERR) failHandshake(t, errno);
+    } else {
+        handshake(t);
     }
-    handshake(t);
     return C_OK;
 }
 
