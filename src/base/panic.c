@@ -230,14 +230,12 @@ static void printRegisters(const ucontext_t *uc) {
                 {"RSI", REG_RSI}, {"RBP", REG_RBP}, {"RSP", REG_RSP}, {"R8 ", REG_R8},  {"R9 ", REG_R9},
                 {"R10", REG_R10}, {"R11", REG_R11}, {"R12", REG_R12}, {"R13", REG_R13}, {"R14", REG_R14},
                 {"R15", REG_R15}, {"RIP", REG_RIP}, {"EFL", REG_EFL}};
-    for (size_t i = 0; i < array_len(regs); i++) {
+    for (size_t i = 0; i < array_len(regs); i++)
         panicPrint("%s:%016llx%c", regs[i].name, (unsigned long long)g[regs[i].reg], i % 2 ? '\n' : ' ');
-    }
     panicPrint("CSGSFS:%016llx\n", (unsigned long long)g[REG_CSGSFS]);
 #elif defined(__aarch64__)
-    for (int i = 0; i < 31; i++) {
+    for (int i = 0; i < 31; i++)
         panicPrint("X%02d:%016llx%c", i, (unsigned long long)uc->uc_mcontext.regs[i], i % 2 ? '\n' : ' ');
-    }
     panicPrint("\nSP :%016llx PC :%016llx\npstate:%016llx\n", (unsigned long long)uc->uc_mcontext.sp,
                (unsigned long long)uc->uc_mcontext.pc, (unsigned long long)uc->uc_mcontext.pstate);
 #else
@@ -300,11 +298,8 @@ static void onCrash(int sig, siginfo_t *info, void *context) {
     becomeReporter(sig);
     depth++;
     if (depth > 2) dieBy(sig);
-    if (depth == 2) {
-        serverLogFromSignal(LL_WARNING, "The crash report itself has crashed. A shortened report follows.");
-    } else {
-        printHeader();
-    }
+    if (depth == 2) serverLogFromSignal(LL_WARNING, "The crash report itself has crashed. A shortened report follows.");
+    else printHeader();
     serverLog(LL_WARNING, "%s crashed by signal: %d, si_code: %d", program, sig, info->si_code);
     printThread();
     if (info->si_code <= SI_USER) {

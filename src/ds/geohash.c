@@ -55,8 +55,6 @@ typedef struct cell {
 
 static uint64_t numberOf(cell c) { return spread(c.x) << 1 | spread(c.y); }
 
-static cell cellOf(uint64_t number) { return (cell){geohashGather(number >> 1), geohashGather(number)}; }
-
 /* Returns in which of 2^step parts of a scale from -max to max the value is. */
 static uint32_t partOf(double v, double max, int step) {
     return (uint32_t)((v + max) / (max + max) * (double)((uint64_t)1 << step));
@@ -78,8 +76,7 @@ static double middle(uint32_t part, double max) {
 }
 
 geoPoint geoDecode(uint64_t number) {
-    cell c = cellOf(number);
-    return (geoPoint){middle(c.x, LON_MAX), middle(c.y, LAT_MAX)};
+    return (geoPoint){middle(geohashGather(number >> 1), LON_MAX), middle(geohashGather(number), LAT_MAX)};
 }
 
 void geoText(char out[GEO_TEXT_LEN], uint64_t number) {

@@ -91,10 +91,7 @@ static void addKeyBytes(heavyHitters *h, size_t bytes) {
     atomic_store_explicit(&h->key_bytes, now + bytes, memory_order_relaxed);
 }
 
-heavyHitters *heavyHittersTryCreate(void) {
-    heavyHitters *h = ztrycallocAligned(CACHE_LINE, sizeof(*h));
-    return h;
-}
+heavyHitters *heavyHittersTryCreate(void) { return ztrycallocAligned(CACHE_LINE, sizeof(heavyHitters)); }
 
 static void freeRetired(heavyHitters *h) {
     for (unsigned i = 0; i < h->retired_count; i++) {

@@ -50,22 +50,21 @@ static void layOut(histogram *h, int64_t lowest, int64_t highest, int significan
                      .min = INT64_MAX};
 }
 
-static size_t bytesOf(const histogram *h) { return sizeof(*h) + h->len * sizeof(h->counts[0]); }
-
-histogram *histogramCreate(int64_t lowest, int64_t highest, int significant_digits) {
+static histogram *makeHistogram(int64_t lowest, int64_t highest, int significant_digits, bool must) {
     histogram layout, *h;
     layOut(&layout, lowest, highest, significant_digits);
-    h = zcalloc(1, bytesOf(&layout));
-    *h = layout;
+    size_t bytes = sizeof(layout) + layout.len * sizeof(layout.counts[0]);
+    h = must ? zcalloc(1, bytes) : ztrycalloc(1, bytes);
+    if (h) *h = layout;
     return h;
 }
 
+histogram *histogramCreate(int64_t lowest, int64_t highest, int significant_digits) {
+    return makeHistogram(lowest, highest, significant_digits, true);
+}
+
 histogram *histogramTryCreate(int64_t lowest, int64_t highest, int significant_digits) {
-    histogram layout, *h;
-    layOut(&layout, lowest, highest, significant_digits);
-    h = ztrycalloc(1, bytesOf(&layout));
-    if (h) *h = layout;
-    return h;
+    return makeHistogram(lowest, highest, significant_digits, false);
 }
 
 void histogramFree(histogram *h) { zfree(h); }

@@ -39,9 +39,8 @@ void scoreLeafWiden(scoreLeaf *leaf, uint64_t low, uint64_t high, uint32_t shift
     while ((high >> shift) - (low >> shift) > CODE_SPAN_MAX) shift++;
     uint64_t margin = (UINT32_MAX - ((high >> shift) - (low >> shift))) / 2;
     uint64_t start = low >> shift > margin ? (low >> shift) - margin : 0;
-    for (uint32_t i = 0; i < leaf->n; i++) {
+    for (uint32_t i = 0; i < leaf->n; i++)
         leaf->code[i] = (uint32_t)(((leaf->code[i] + leaf->start) >> (shift - leaf->shift)) - start);
-    }
     leaf->shift = shift;
     leaf->start = start;
 }
@@ -106,11 +105,8 @@ uint32_t scoreLeafSlotOfKey(scoreTreeCompare *compare, const scoreLeaf *leaf, ui
             return middle;
         }
         double score = leaf->shift ? scoreOf(entry) : key->score; /* codes without shift are exact */
-        if (score < key->score || (score == key->score && compare(entry, key->entry) < 0)) {
-            r.first = middle + 1;
-        } else {
-            r.end = middle;
-        }
+        if (score < key->score || (score == key->score && compare(entry, key->entry) < 0)) r.first = middle + 1;
+        else r.end = middle;
     }
     return r.first;
 }
@@ -121,11 +117,8 @@ uint32_t scoreLeafSlotOfBound(const scoreLeaf *leaf, scoreBound b) {
     while (r.first < r.end) {
         uint32_t middle = r.first + (r.end - r.first) / 2;
         double score = scoreOf(scoreLeafEntry(leaf, middle));
-        if (score < b.score || (b.after_equal && score == b.score)) {
-            r.first = middle + 1;
-        } else {
-            r.end = middle;
-        }
+        if (score < b.score || (b.after_equal && score == b.score)) r.first = middle + 1;
+        else r.end = middle;
     }
     return r.first;
 }
@@ -134,11 +127,8 @@ uint32_t scoreLeafSlotBefore(const scoreLeaf *leaf, scoreTreeBefore *before, con
     uint32_t low = 0, high = leaf->n;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (before(scoreLeafEntry(leaf, middle), arg)) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
+        if (before(scoreLeafEntry(leaf, middle), arg)) low = middle + 1;
+        else high = middle;
     }
     return low;
 }
@@ -171,8 +161,7 @@ void scoreLeafPrepare(scoreLeaf *to, const scoreLeaf *from, uint32_t i, uint32_t
 
 void scoreLeafTake(scoreLeaf *to, uint32_t at, const scoreLeaf *from, uint32_t i, uint32_t n) {
     uint32_t coarser = to->shift - from->shift;
-    for (uint32_t k = 0; k < n; k++) {
+    for (uint32_t k = 0; k < n; k++)
         to->code[at + k] = (uint32_t)(((from->code[i + k] + from->start) >> coarser) - to->start);
-    }
     memcpy(&to->entry[at], &from->entry[i], n * sizeof(to->entry[0]));
 }

@@ -77,8 +77,6 @@ typedef struct scorePath {
 static uint32_t nodeMax(uint32_t level) { return level ? INNER_MAX : LEAF_MAX; }
 /* Returns the minimum fill: a node with less is merged with a neighbour, or filled from it. */
 static uint32_t nodeMin(uint32_t level) { return nodeMax(level) / 3; }
-/* Two siblings are merged if together they hold at most this many entries. */
-static uint32_t mergeMax(uint32_t level) { return nodeMax(level) / 4 * 3; }
 
 /* ---- searching within a node ---- */
 
@@ -113,11 +111,8 @@ static uint32_t childOfKey(const scoreTree *t, const scoreInner *node, const sco
         uint32_t middle = low + (high - low) / 2;
         const void *entry = node->least_entry[middle];
         if (entry == key->address) return middle;
-        if (t->compare(entry, key->entry) < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
+        if (t->compare(entry, key->entry) < 0) low = middle + 1;
+        else high = middle;
     }
     return low - 1;
 }
@@ -127,11 +122,8 @@ static uint32_t childBefore(const scoreInner *node, scoreTreeBefore *before, con
     uint32_t low = 1, high = node->n;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (before(node->least_entry[middle], arg)) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
+        if (before(node->least_entry[middle], arg)) low = middle + 1;
+        else high = middle;
     }
     return low - 1;
 }
@@ -287,18 +279,14 @@ static void pathToEnd(const scoreTree *t, scorePath *p) {
     p->slot = p->leaf->n;
 }
 
-/* Returns whether the node of that level on the path is the last, or the first, of its level. */
-static bool isLastOfLevel(const scoreTree *t, const scorePath *p, uint32_t level) {
+/* Returns whether the node of that level on the path is the first or the last of its level. */
+static bool isAtEdge(const scoreTree *t, const scorePath *p, uint32_t level) {
+    bool first = true, last = true;
     for (; level < t->depth; level++) {
-        if (p->step[level].at + 1 != p->step[level].node->n) return false;
+        first &= p->step[level].at == 0;
+        last &= p->step[level].at + 1 == p->step[level].node->n;
     }
-    return true;
-}
-static bool isFirstOfLevel(const scoreTree *t, const scorePath *p, uint32_t level) {
-    for (; level < t->depth; level++) {
-        if (p->step[level].at != 0) return false;
-    }
-    return true;
+    return first || last;
 }
 
 /* ---- moving entries and children ---- */
@@ -311,19 +299,13 @@ static void innerCopy(scoreInner *to, uint32_t at, const scoreInner *from, uint3
 }
 
 static void nodeMove(void *node, uint32_t to, uint32_t from, uint32_t n, uint32_t level) {
-    if (level) {
-        innerCopy(node, to, node, from, n);
-    } else {
-        scoreLeafMove(node, to, from, n);
-    }
+    if (level) innerCopy(node, to, node, from, n);
+    else scoreLeafMove(node, to, from, n);
 }
 
 static void nodeTake(void *to, uint32_t at, const void *from, uint32_t i, uint32_t n, uint32_t level) {
-    if (level) {
-        innerCopy(to, at, from, i, n);
-    } else {
-        scoreLeafTake(to, at, from, i, n);
-    }
+    if (level) innerCopy(to, at, from, i, n);
+    else scoreLeafTake(to, at, from, i, n);
 }
 
 static void nodePrepare(void *to, const void *from, uint32_t i, uint32_t n, uint32_t level) {
@@ -489,12 +471,11 @@ static void fixOverflow(scoreTree *t, scorePath *p, bool at_end, bool at_begin) 
 /* Call if child i of `parent`, which has another child, has too few slots. Returns whether the parent has lost a
  * child. */
 static bool scoreTreeRefill(scoreTree *t, scoreInner *parent, uint32_t i, uint32_t level, bool at_edge) {
-    uint32_t n = nodeCount(parent->child[i]);
-    uint32_t max = nodeMax(level);
+    uint32_t n = nodeCount(parent->child[i]), max = nodeMax(level);
     uint32_t left = i > 0 ? nodeCount(parent->child[i - 1]) : max;
     uint32_t right = i + 1 < parent->n ? nodeCount(parent->child[i + 1]) : max;
     uint32_t a = left <= right ? i - 1 : i; /* merge or balance a and a + 1 */
-    if (n + (left <= right ? left : right) <= mergeMax(level)) {
+    if (n + (left <= right ? left : right) <= max / 4 * 3) {
         shiftLeft(parent, a, nodeCount(parent->child[a + 1]), level);
         dropChild(t, parent, a + 1, level);
         return true;
@@ -517,8 +498,7 @@ static void fixUnderflow(scoreTree *t, scorePath *p) {
         } else if (parent->n == 1) {
             return;
         } else {
-            bool at_edge = isFirstOfLevel(t, p, level) || isLastOfLevel(t, p, level);
-            if (!scoreTreeRefill(t, parent, i, level, at_edge)) return;
+            if (!scoreTreeRefill(t, parent, i, level, isAtEdge(t, p, level))) return;
         }
         node = parent;
     }
@@ -537,14 +517,20 @@ static void fixUnderflow(scoreTree *t, scorePath *p) {
 
 /* ---- changes ---- */
 
+/* Returns the code of a score, after extending the range of the leaf's codes if it is outside. */
+static uint32_t codeFor(scoreLeaf *leaf, double score) {
+    uint64_t ord = scoreOrdinal(score);
+    if (unlikely(!scoreLeafReaches(leaf, ord))) scoreLeafWiden(leaf, ord, ord, leaf->shift);
+    return scoreLeafCode(leaf, ord);
+}
+
 static void insertAt(scoreTree *t, scorePath *p, void *entry) {
     scoreLeaf *leaf = p->leaf;
-    uint64_t ord = scoreOrdinal(scoreOf(entry));
     bool at_end = p->slot == leaf->n && !leaf->next;
     bool at_begin = p->slot == 0 && !leaf->prev;
-    if (unlikely(!scoreLeafReaches(leaf, ord))) scoreLeafWiden(leaf, ord, ord, leaf->shift);
+    uint32_t code = codeFor(leaf, scoreOf(entry));
     scoreLeafMove(leaf, p->slot + 1, p->slot, leaf->n - p->slot);
-    leaf->code[p->slot] = scoreLeafCode(leaf, ord);
+    leaf->code[p->slot] = code;
     scoreLeafSetEntry(leaf, p->slot, entry);
     leaf->n++;
     t->size++;
@@ -645,10 +631,7 @@ static bool fitsInPlace(const scoreTree *t, const scorePath *p, double score, co
 }
 
 static void updateInPlace(const scoreTree *t, const scorePath *p, double score, void *entry) {
-    scoreLeaf *leaf = p->leaf;
-    uint64_t ord = scoreOrdinal(score);
-    if (!scoreLeafReaches(leaf, ord)) scoreLeafWiden(leaf, ord, ord, leaf->shift);
-    leaf->code[p->slot] = scoreLeafCode(leaf, ord);
+    p->leaf->code[p->slot] = codeFor(p->leaf, score);
     scoreSet(entry, score);
     if (p->slot == 0) noteLeastUpward(t, p, 0);
 }

@@ -46,36 +46,28 @@ static bool addLength(replyScanner *s, char type, long long n) {
     return s->pending <= REPLY_ELEMENTS_MAX;
 }
 
+static size_t markBad(replyScanner *s) {
+    s->bad = true;
+    return 0;
+}
+
 /* Consumes one header line at p and returns its length; 0 if it is incomplete or malformed. */
 static size_t takeHeader(replyScanner *s, const char *p, size_t len) {
     bool counted = isLengthType(p[0]);
 
-    if (!counted && !isLineType(p[0])) {
-        s->bad = true;
-        return 0;
-    }
+    if (!counted && !isLineType(p[0])) return markBad(s);
     size_t limit = counted && len > LENGTH_LINE_MAX ? LENGTH_LINE_MAX : len;
     const char *nl = memchr(p, '\n', limit);
-    if (!nl) {
-        s->bad = counted && len >= LENGTH_LINE_MAX;
-        return 0;
-    }
+    if (!nl) return counted && len >= LENGTH_LINE_MAX ? markBad(s) : 0;
     size_t line_len = (size_t)(nl - p) + 1;
-    if (line_len < 3 || nl[-1] != '\r') {
-        s->bad = true;
-        return 0;
-    }
+    if (line_len < 3 || nl[-1] != '\r') return markBad(s);
     if (s->first_type == '\0') s->first_type = p[0];
     if (!counted) {
         s->pending--;
         return line_len;
     }
     long long n;
-    if (!string2ll(p + 1, line_len - 3, &n) || !addLength(s, p[0], n)) {
-        s->bad = true;
-        return 0;
-    }
-    return line_len;
+    return string2ll(p + 1, line_len - 3, &n) && addLength(s, p[0], n) ? line_len : markBad(s);
 }
 
 size_t replyScan(replyScanner *s, const char *p, size_t len, bool *whole) {
