@@ -218,8 +218,7 @@ static void defragObject(hashField *f, robj *o, blockMover *move) {
     if (!objectMayMove(o)) return;
     robj *moved = move(o);
     if (moved) setBlock(f, o = moved, valueLen(f));
-    bool done = objectDefragValue(o, &cursor, 1, move);
-    serverAssert(done); /* a string is one block */
+    serverAssert(objectDefragValue(o, &cursor, 1, move)); /* a string is one block */
 }
 
 static void defragValue(hashField *f, blockMover *move) {

@@ -487,8 +487,7 @@ static size_t opExpireElements(void *structure, int64_t before_ms, size_t max, b
     while (root->times && dropped < max && n > 0) {
         n = timeIndexTakeBefore(root->times, before_ms, due, max - dropped < DROP_BATCH ? max - dropped : DROP_BATCH);
         for (size_t i = 0; i < n; i++) {
-            bool found = dictPopEntry(root->fields, due[i], dictHash(root->fields, hashFieldName(due[i])));
-            serverAssert(found);
+            serverAssert(dictPopEntry(root->fields, due[i], dictHash(root->fields, hashFieldName(due[i]))));
             if (expired) expired(arg, hashFieldName(due[i]));
             hashFieldFree(due[i]);
         }

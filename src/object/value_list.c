@@ -50,8 +50,7 @@ static bool mayExceed(const uint8_t *lp, const slice *values, size_t n) {
 static void grow(robj *o, const slice *values, size_t n) {
     if (!isListpack(o) || likely(!mayExceed(objectStructure(o), values, n))) return;
     quicklist *q = valueListQuicklist();
-    bool done = quicklistAppendListpackTake(q, objectStructure(o));
-    serverAssert(done); /* it is small */
+    serverAssert(quicklistAppendListpackTake(q, objectStructure(o))); /* it is small */
     objectSetStructure(o, OBJ_ENC_QUICKLIST, q);
 }
 
@@ -106,8 +105,7 @@ slice valueListEnd(const robj *o, listEnd end, char digits[LONG_STR_SIZE]) {
         return listpackText(end == LIST_HEAD ? listpackFirst(lp) : listpackLast(lp), digits);
     }
     listpackValue v;
-    bool there = quicklistEnd(objectStructure(o), end, &v);
-    serverAssert(there);
+    serverAssert(quicklistEnd(objectStructure(o), end, &v));
     return textOf(&v, digits);
 }
 

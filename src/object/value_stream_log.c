@@ -99,8 +99,7 @@ void streamKeepTail(stream *s) {
     uint8_t key[STREAM_ID_BYTES];
     if (!s->nodes) s->nodes = raxCreate();
     s->tree_nodes += (uint64_t)streamShapeAdded(s->nodes, s->tail_key);
-    raxResult added = raxTryInsert(s->nodes, streamIdBytes(s->tail_key, key), sealTake(s->tail), NULL);
-    serverAssert(added == RAX_ADDED);
+    serverAssert(raxTryInsert(s->nodes, streamIdBytes(s->tail_key, key), sealTake(s->tail), NULL) == RAX_ADDED);
     s->tail = NULL;
 }
 
@@ -111,8 +110,7 @@ static void dropTail(stream *s) {
     if (!hasNodes(s)) return;
     raxIterator it;
     raxIterBegin(&it, s->nodes);
-    bool found = raxIterSeek(&it, RAX_SEEK_LAST, sliceStr(""));
-    serverAssert(found);
+    serverAssert(raxIterSeek(&it, RAX_SEEK_LAST, sliceStr("")));
     s->tail_key = streamIdFromBytes(raxIterKey(&it).ptr);
     s->tail = unsealTake(raxIterValue(&it));
     raxRemove(s->nodes, raxIterKey(&it), NULL);
@@ -139,8 +137,7 @@ static foundNode inTree(const raxIterator *it) {
 static void dropNode(stream *s, const foundNode *n) {
     if (n->in_tree) {
         uint8_t bytes[STREAM_ID_BYTES];
-        bool there = raxRemove(s->nodes, streamIdBytes(n->key, bytes), NULL);
-        serverAssert(there);
+        serverAssert(raxRemove(s->nodes, streamIdBytes(n->key, bytes), NULL));
         s->tree_nodes -= (uint64_t)streamShapeAdded(s->nodes, n->key);
         listpackFree(n->lp);
     } else {
@@ -166,8 +163,7 @@ static foundNode nodeOf(const stream *s, streamId id) {
 static foundNode firstNode(const stream *s) {
     if (!hasNodes(s)) return theTail(s);
     raxIterator it;
-    bool found = raxIterFirst(&it, s->nodes);
-    serverAssert(found);
+    serverAssert(raxIterFirst(&it, s->nodes));
     foundNode n = inTree(&it);
     raxIterEnd(&it);
     return n;
@@ -267,8 +263,7 @@ static void markInNode(foundNode *n, streamNodeEntry *e) {
         listpackFree(n->lp);
         n->lp = lp;
         n->bare = false;
-        bool there = streamNodeFind(lp, false, n->key, id, e);
-        serverAssert(there);
+        serverAssert(streamNodeFind(lp, false, n->key, id, e));
     }
     size_t offset = (size_t)(e->at - n->lp), before = listpackBytes(n->lp);
     n->lp = streamNodeDelete(n->lp, e->at);

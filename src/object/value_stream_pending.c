@@ -91,8 +91,7 @@ static streamBlock *newBlock(streamGroup *g, streamId key, size_t entries) {
     streamBlock *b = zmalloc(bytes);
     *b = (streamBlock){.key = key, .room = roomIn(bytes)};
     uint8_t id_bytes[STREAM_ID_BYTES];
-    raxResult added = raxTryInsert(g->blocks, streamIdBytes(key, id_bytes), b, NULL);
-    serverAssert(added == RAX_ADDED);
+    serverAssert(raxTryInsert(g->blocks, streamIdBytes(key, id_bytes), b, NULL) == RAX_ADDED);
     if (!g->last || streamIdCmp(g->last->key, key) < 0) g->last = b;
     return b;
 }
@@ -194,8 +193,7 @@ void streamPendingGive(streamGroup *g, streamPending *p, streamConsumer *consume
 
 static streamBlock *blockOfKey(const streamGroup *g, slice key) {
     void *b = NULL;
-    bool there = raxFind(g->blocks, key, &b);
-    serverAssert(there);
+    serverAssert(raxFind(g->blocks, key, &b));
     return b;
 }
 

@@ -182,8 +182,8 @@ static uint8_t *listpackUpdate(uint8_t *lp, const uint8_t *at, slice member, dou
     if ((!next || comparePair(next, score, member) > 0) && (!prev || comparePair(prev, score, member) < 0))
         return listpackPutScore(lp, &value, LISTPACK_REPLACE, score);
     lp = listpackDelete(lp, &at, 2);
-    bool put = listpackPutPair(&lp, listpackPlace(lp, member, score), member, score);
-    serverAssert(put); /* the size is unchanged, or the caller has reserved memory */
+    /* The size is unchanged, or the caller has reserved memory. */
+    serverAssert(listpackPutPair(&lp, listpackPlace(lp, member, score), member, score));
     return lp;
 }
 
@@ -433,8 +433,7 @@ static void defragMember(void *arg, void **ref) {
     void *old = *ref, *moved = d->move(old);
     if (!moved) return;
     *ref = moved;
-    bool found = scoreTreeEntryMoved(d->z->scores, old, moved);
-    serverAssert(found);
+    serverAssert(scoreTreeEntryMoved(d->z->scores, old, moved));
 }
 
 enum { DEFRAG_TABLE, DEFRAG_TREE };

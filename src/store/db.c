@@ -178,8 +178,7 @@ void dbResizeTick(void) {
 /* Removes an entry from `expires`. An entry with an expire that is not found there was searched by a wrong hash: it
  * would stay there after it is freed. */
 static void popExpire(serverDb *db, const robj *entry, uint64_t hash) {
-    bool found = dictPopEntry(db->expires, entry, hash);
-    serverAssert(found);
+    serverAssert(dictPopEntry(db->expires, entry, hash));
 }
 
 /* ---- TTLs of elements ---- */
@@ -190,8 +189,7 @@ static void trackTimes(serverDb *db, robj *entry, uint64_t hash) {
 }
 
 static void forgetTimes(serverDb *db, robj *entry, uint64_t hash) {
-    bool found = dictPopEntry(db->volatile_items, entry, hash);
-    serverAssert(found);
+    serverAssert(dictPopEntry(db->volatile_items, entry, hash));
     entry->in_volatile = 0;
 }
 
@@ -245,8 +243,7 @@ size_t dbExpireElements(serverDb *db, robj *entry, uint64_t hash, size_t max) {
     store_stats.expired_fields += (long long)dropped;
     keyspaceNotifyElementsExpired(db, key);
     if (empty) {
-        bool taken = dbTakeEntry(db, entry, hash);
-        serverAssert(taken);
+        serverAssert(dbTakeEntry(db, entry, hash));
         keyspaceNotifyEmptied(db, key);
     }
     keyspaceNotifyElementRemoved(db, key.name, NULL);
@@ -257,8 +254,7 @@ size_t dbExpireElements(serverDb *db, robj *entry, uint64_t hash, size_t max) {
 bool dbDropExpired(serverDb *db, robj *entry, uint64_t hash) { return dropExpired(db, entry, hash, CHANGED_BY_EXPIRY); }
 
 void dbExpireNow(serverDb *db, robj *entry, hashedKey key) {
-    bool dropped = dropExpired(db, entry, key.hash, CHANGED_BY_COMMAND);
-    serverAssert(dropped);
+    serverAssert(dropExpired(db, entry, key.hash, CHANGED_BY_COMMAND));
 }
 
 bool expireIfNeeded(serverDb *db, robj *entry, hashedKey key) {
@@ -471,8 +467,7 @@ void dbReplaceEntry(serverDb *db, robj *old, robj *entry, hashedKey key) {
     assertMainRole();
     keyspaceOwe(db, key.hash);
     if (likely(old == entry)) return;
-    bool found = popDead(db->keys, old, key.hash);
-    serverAssert(found);
+    serverAssert(popDead(db->keys, old, key.hash));
     popDead(db->expires, old, key.hash);
     if (entry->lru == 0) entry->lru = lruInitialBits() & LRU_CLOCK_MAX;
     dictAddNew(db->keys, entry, key.hash);
@@ -483,8 +478,7 @@ void dbReplaceEntry(serverDb *db, robj *old, robj *entry, hashedKey key) {
 
 /* Replaces the address `from`, which is not read, by `to` in a dict that contains it. */
 static void entryMoved(dict *d, const robj *from, robj *to, uint64_t hash) {
-    bool found = popDead(d, from, hash);
-    serverAssert(found);
+    serverAssert(popDead(d, from, hash));
     dictAddNew(d, to, hash);
 }
 

@@ -105,8 +105,7 @@ static stepResult expireSample(serverDb *db, const sample *s) {
             r.ttl_count++;
             continue;
         }
-        bool dropped = dbDropExpired(db, entry, entryHash(entry));
-        serverAssert(dropped);
+        serverAssert(dbDropExpired(db, entry, entryHash(entry)));
         r.expired++;
     }
     return r;
