@@ -72,13 +72,25 @@ client *clientCreate(struct clientIo *io, int fd, const char *peer, const char *
     return c;
 }
 
-/* Removes a client from a list that net has not drained. `next` is the offset of the link to the next client. */
+/* Returns the link to the next client of a list, which is at the offset `next` of a client. */
+static client **nextOf(client *c, size_t next) { return (client **)(void *)((char *)c + next); }
+
+/* Removes a client from a list that net has not drained. */
 static void unlinkFrom(client **head, client *c, size_t next) {
-    for (client **at = head; *at; at = (client **)(void *)((char *)*at + next)) {
-        if (*at != c) continue;
-        *at = *(client **)(void *)((char *)c + next);
-        return;
-    }
+    client **at = head;
+    while (*at && *at != c) at = nextOf(*at, next);
+    if (*at) *at = *nextOf(c, next);
+}
+
+/* Removes the first client of a list, clears its flag, and returns it; NULL if there is none. */
+static client *popFrom(client **head, size_t next, uint64_t flag) {
+    assertMainRole();
+    client *c = *head;
+    if (!c) return NULL;
+    *head = *nextOf(c, next);
+    *nextOf(c, next) = NULL;
+    c->flags &= ~flag;
+    return c;
 }
 
 static void unwatch(client *c) {
@@ -135,25 +147,11 @@ void clientPendWrite(client *c) {
 }
 
 client *clientPopPendingWrite(void) {
-    assertMainRole();
-    client *c = client_state.pending_write;
-
-    if (!c) return NULL;
-    client_state.pending_write = c->next_pending_write;
-    c->next_pending_write = NULL;
-    c->flags &= ~CLIENT_PENDING_WRITE;
-    return c;
+    return popFrom(&client_state.pending_write, offsetof(client, next_pending_write), CLIENT_PENDING_WRITE);
 }
 
 client *clientPopClosing(void) {
-    assertMainRole();
-    client *c = client_state.closing;
-
-    if (!c) return NULL;
-    client_state.closing = c->next_closing;
-    c->next_closing = NULL;
-    c->flags &= ~CLIENT_IN_CLOSING;
-    return c;
+    return popFrom(&client_state.closing, offsetof(client, next_closing), CLIENT_IN_CLOSING);
 }
 
 client *clientNextInRound(void) {

@@ -43,6 +43,6 @@
 #define CLIENT_RESERVED CLIENT_FLAG(28)         /* Memory is reserved for its command (command_memory.h). */
 #define CLIENT_REPLAYS CLIENT_FLAG(29)     /* It replays the append-only file, whose commands were executed before. */
 #define CLIENT_ARGS_TAKEN CLIENT_FLAG(30)  /* Its command has taken large arguments (clientEntryOfArg()). */
-#define CLIENT_PUSHES_HELD CLIENT_FLAG(31) /* Push messages wait for the end of its command (push.h). */
+#define CLIENT_PUSHES_HELD CLIENT_FLAG(31) /* Push messages wait for the end of its command (reply.h). */
 
 #endif

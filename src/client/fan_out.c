@@ -21,7 +21,6 @@
 #include "fan_out.h"
 
 #include "panic.h"
-#include "push.h"
 #include "reply.h"
 #include "zmalloc.h"
 

@@ -12,7 +12,7 @@
  * Tests       tests/unit/client/push_test.c, tests/engine/pubsub.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "push.h"
+#include "reply.h"
 
 #include "panic.h"
 #include "reply_block.h"

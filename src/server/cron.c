@@ -117,7 +117,7 @@ static long long onMinute(aeEventLoop *loop, long long id, void *arg) {
 static long long onEvict(aeEventLoop *loop, long long id, void *arg) {
     unused(loop), unused(id);
     bool *scheduled = arg;
-    *scheduled = evictContinue();
+    *scheduled = evictPerform() == EVICT_RUNNING;
     return *scheduled ? 0 : AE_NOMORE;
 }
 

@@ -176,8 +176,7 @@ static bool takeCandidate(const candidate *c, victim *v) {
     if (!dictHoldsEntry(dictOfPolicy(v->db), c->entry, c->hash)) return false;
     v->entry = (robj *)(uintptr_t)c->entry;
     if (entryHash(v->entry) != c->hash) return false;
-    bool taken = dbTakeEntry(v->db, v->entry, c->hash);
-    serverAssert(taken);
+    serverAssert(dbTakeEntry(v->db, v->entry, c->hash));
     return true;
 }
 
@@ -187,8 +186,7 @@ static bool takeAtRandom(victim *v) {
         next_db %= dbCount();
         v->entry = dictRandomEntry(dictOfPolicy(v->db));
         if (!v->entry) continue;
-        bool taken = dbTakeEntry(v->db, v->entry, entryHash(v->entry));
-        serverAssert(taken);
+        serverAssert(dbTakeEntry(v->db, v->entry, entryHash(v->entry)));
         return true;
     }
     return false;
@@ -280,11 +278,6 @@ evictResult evictPerform(void) {
     }
     noteExceeded(result);
     return result;
-}
-
-bool evictContinue(void) {
-    assertMainRole();
-    return evictPerform() == EVICT_RUNNING;
 }
 
 /* A new limit takes effect at once: the first time slice of eviction runs here, later commands go on. */

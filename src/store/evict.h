@@ -14,9 +14,9 @@ void evictInit(void);
 
 typedef enum { EVICT_OK, EVICT_RUNNING, EVICT_FAIL } evictResult;
 /* Frees memory until used memory (minus uncounted memory) is at or below maxmemory. Returns RUNNING if the time slice
- * is used up and a timer continues, FAIL if no key is left that may be evicted. With maxmemory 0 this is one
- * comparison. While expiry is paused it evicts nothing and returns OK: commands that would need memory are paused as
- * well. */
+ * is used up: the server layer calls again from a timer; FAIL if no key is left that may be evicted. With maxmemory 0
+ * this is one comparison. While expiry is paused it evicts nothing and returns OK: commands that would need memory are
+ * paused as well. */
 evictResult evictPerform(void);
 /* Returns whether used memory is above the limit now. *over_bytes may be NULL. */
 bool evictOverLimit(size_t *over_bytes);
@@ -26,8 +26,6 @@ size_t evictRoom(void);
  * replication and AOF buffers). Call at startup; at most 8. */
 void evictAddUncounted(size_t (*fn)(void));
 size_t evictUncounted(void); /* their sum */
-/* Continues eviction; the server layer calls it from a timer after evictPerform() has returned RUNNING. */
-bool evictContinue(void); /* false: done */
 
 /* Returns the microseconds since memory exceeded the limit, 0 if it does not: INFO current_eviction_exceeded_time. Past
  * periods are summed in store_stats.eviction_exceeded_us. */

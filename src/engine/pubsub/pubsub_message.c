@@ -4,7 +4,7 @@
  * subscribers' replies refer, so that it is in memory once however many patterns match. So does a large name of a
  * channel.
  *
- * Not here    which clients get it (pubsub.c), how it is kept back from a client whose command runs (client/push.h).
+ * Not here    which clients get it (pubsub.c), how it is kept back from a client whose command runs (client/push.c).
  * Owns        a reference to each value.
  * Threads     main.
  * Cost        the heading; for a large payload, for each client a copy of the heading and a reference.
@@ -15,7 +15,6 @@
 
 #include "fan_out.h"
 #include "panic.h"
-#include "push.h"
 #include "reply.h"
 #include "resp_format.h"
 #include "zmalloc.h"

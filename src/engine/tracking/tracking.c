@@ -29,7 +29,6 @@
 #include "command_table.h"
 #include "engine_settings.h"
 #include "panic.h"
-#include "push.h"
 #include "reply.h"
 #include "tracking_table.h"
 #include "zmalloc.h"

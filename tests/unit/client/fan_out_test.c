@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "client_fixture.h"
 #include "fan_out.h"
-#include "push.h"
+#include "reply.h"
 #include "unit.h"
 #include "zmalloc.h"
 

@@ -1,7 +1,7 @@
 /* push_test.c -- messages come between replies, never within one.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "push.h"
+#include "reply.h"
 
 #include "client_check.h"
 #include "client_fixture.h"
