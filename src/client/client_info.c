@@ -69,12 +69,12 @@ static void buffers(infoOut *o) {
 
 typedef struct errorLines {
     sds *lines; /* owns */
-    size_t count, room;
+    size_t count, capacity;
 } errorLines;
 
 static void errorCounter(void *arg, slice code, long long count) {
     errorLines *e = arg;
-    e->lines = zgrowArray(e->lines, e->count, &e->room, sizeof(*e->lines));
+    e->lines = zgrowArray(e->lines, e->count, &e->capacity, sizeof(*e->lines));
     e->lines[e->count++] = sdsCatPrintf(sdsEmpty(), "errorstat_%.*s:count=%lld", (int)code.len, code.ptr, count);
 }
 

@@ -57,7 +57,7 @@ void fanLetGo(size_t bytes) {
 
 /* Returns the memory of a run: itself, and its bytes with their spare capacity. */
 static size_t costOf(const fanRun *run) {
-    size_t bytes = sizeof(*run) + run->room * sizeof(client *);
+    size_t bytes = sizeof(*run) + run->capacity * sizeof(client *);
     for (int p = 0; p < 2; p++)
         if (run->bytes[p]) bytes += RUN_BYTES_AT_FIRST + objectStringLen(run->bytes[p]);
     return bytes;
@@ -134,14 +134,14 @@ static void addClient(fanRun *run, client *c, const fanText *t) {
     }
     int p = c->resp - 2;
     size_t i = run->count[p]++;
-    run->clients[p == 0 ? i : run->room - 1 - i] = c;
+    run->clients[p == 0 ? i : run->capacity - 1 - i] = c;
 }
 
 static fanRun *makeRun(const fanAudience *to) {
     if (fan.bytes > FAN_BYTES_MAX) return NULL;
     fanRun *run = ztrymalloc(sizeof(*run) + to->count * sizeof(client *));
     if (!run) return NULL;
-    *run = (fanRun){.audience = to->version, .room = to->count};
+    *run = (fanRun){.audience = to->version, .capacity = to->count};
     return run;
 }
 
@@ -167,7 +167,7 @@ static void appendRun(fanRun *run) {
     else fan.head = run;
     fan.tail = run;
     /* If a client was left out, the next message has to test each client again. */
-    fan.open = run->count[0] + run->count[1] == run->room ? run : NULL;
+    fan.open = run->count[0] + run->count[1] == run->capacity ? run : NULL;
     fan.outputs = client_state.subscriber_outputs;
 }
 

@@ -43,7 +43,7 @@ typedef struct fanRun {
     uint64_t audience;
     robj *bytes[2];  /* owns: for RESP2, for RESP3; NULL if no client uses it */
     size_t count[2]; /* clients */
-    size_t room;     /* capacity of clients[] */
+    size_t capacity; /* capacity of clients[] */
     client *clients[];
 } fanRun;
 
@@ -59,7 +59,7 @@ void fanHold(size_t bytes);
 void fanLetGo(size_t bytes);
 /* Returns the i-th client of a run that uses RESP2 (`protocol` 0) or RESP3 (1). */
 static inline client *fanRunClient(const fanRun *run, int protocol, size_t i) {
-    return run->clients[protocol == 0 ? i : run->room - 1 - i];
+    return run->clients[protocol == 0 ? i : run->capacity - 1 - i];
 }
 
 #endif

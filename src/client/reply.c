@@ -92,11 +92,11 @@ static replyBlock *addBlock(client *c, replyBlock *b) {
 }
 
 /* Opens a block. Returns NULL if there is no memory: the client is marked to be closed. */
-static __attribute__((noinline)) replyBlock *openBlock(client *c, size_t room) {
-    replyBlock *b = replyBlockGet(room, c->reply_tail == NULL);
+static __attribute__((noinline)) replyBlock *openBlock(client *c, size_t needed) {
+    replyBlock *b = replyBlockGet(needed, c->reply_tail == NULL);
 
     if (likely(b != NULL)) return addBlock(c, b);
-    closeForMemory(c, room);
+    closeForMemory(c, needed);
     return NULL;
 }
 
@@ -104,7 +104,7 @@ static __attribute__((noinline)) replyBlock *openBlock(client *c, size_t room) {
 static inline replyBlock *replyReserve(client *c, size_t n) {
     replyBlock *b = c->reply_tail;
 
-    return likely(b && replyBlockRoom(b) >= n) ? b : openBlock(c, n);
+    return likely(b && replyBlockAvail(b) >= n) ? b : openBlock(c, n);
 }
 
 /* Counts `bytes` that were written after b->used, and `referred` bytes of references. The memory of the former was
@@ -128,13 +128,13 @@ static inline void copyInto(client *c, replyBlock *b, const char *p, size_t len)
 static __attribute__((noinline)) void appendSplit(client *c, const char *p, size_t len) {
     while (len) {
         replyBlock *b = c->reply_tail;
-        size_t room = b ? replyBlockRoom(b) : 0;
-        if (room == 0) {
+        size_t avail = b ? replyBlockAvail(b) : 0;
+        if (avail == 0) {
             b = openBlock(c, len < REPLY_BLOCK_CAPACITY_MAX ? len : REPLY_BLOCK_CAPACITY_MAX);
             if (!b || c->flags & CLIENT_CLOSE_ASAP) return;
-            room = replyBlockRoom(b);
+            avail = replyBlockAvail(b);
         }
-        size_t part = len < room ? len : room;
+        size_t part = len < avail ? len : avail;
         copyInto(c, b, p, part);
         p += part;
         len -= part;
@@ -145,7 +145,7 @@ static __attribute__((noinline)) void appendSplit(client *c, const char *p, size
 static inline void replyAppend(client *c, const char *p, size_t len) {
     replyBlock *b = c->reply_tail;
 
-    if (likely(b && replyBlockRoom(b) >= len)) copyInto(c, b, p, len);
+    if (likely(b && replyBlockAvail(b) >= len)) copyInto(c, b, p, len);
     else appendSplit(c, p, len);
 }
 
@@ -277,7 +277,7 @@ void addReplyShared(client *c, slice bytes, robj *shared) {
 void addReplyExternal(client *c, robj *o, slice part) {
     if (!mayReply(c)) return;
     replyBlock *b = c->reply_tail;
-    if (!b || !b->lent || replyBlockRoom(b) < sizeof(replyRef)) {
+    if (!b || !b->lent || replyBlockAvail(b) < sizeof(replyRef)) {
         b = openBlock(c, sizeof(replyRef));
         if (!b) return;
         b->lent = true;
@@ -368,8 +368,8 @@ void addReplyLongLong(client *c, long long n) { addHeader(c, ':', n); }
 
 /* Adds a bulk string in a block of its own, or an error if there is no memory for it. */
 static __attribute__((noinline)) void addLargeBulk(client *c, slice bytes) {
-    size_t room = bytes.len + RESP_HEADER_MAX + 2;
-    replyBlock *b = replyBlockGet(room, false);
+    size_t needed = bytes.len + RESP_HEADER_MAX + 2;
+    replyBlock *b = replyBlockGet(needed, false);
 
     if (!b) {
         addReplyNoMemory(c);
@@ -388,22 +388,22 @@ static void addBulkInParts(client *c, replyBlock *b, slice bytes) {
     replyAppend(c, "\r\n", 2);
 }
 
-/* Call if the open block has less than `room` bytes left. Returns a new block, or NULL if the bulk string was added in
+/* Call if the open block has less than `needed` bytes left. Returns a new block, or NULL if the bulk string was added in
  * another way or there is no memory. */
-static __attribute__((noinline)) replyBlock *blockForBulk(client *c, slice bytes, size_t room) {
+static __attribute__((noinline)) replyBlock *blockForBulk(client *c, slice bytes, size_t needed) {
     replyBlock *b = replyReserve(c, RESP_HEADER_MAX);
-    if (!b || replyBlockRoom(b) >= room) return b;
-    if (bytes.len >= BULK_LARGE && room <= REPLY_BLOCK_CAPACITY_MAX) addLargeBulk(c, bytes);
+    if (!b || replyBlockAvail(b) >= needed) return b;
+    if (bytes.len >= BULK_LARGE && needed <= REPLY_BLOCK_CAPACITY_MAX) addLargeBulk(c, bytes);
     else addBulkInParts(c, b, bytes);
     return NULL;
 }
 
 void addReplyBulk(client *c, slice bytes) {
     if (!mayReply(c)) return;
-    size_t room = RESP_HEADER_MAX + bytes.len + 2;
+    size_t needed = RESP_HEADER_MAX + bytes.len + 2;
     replyBlock *b = c->reply_tail;
-    if (unlikely(!b || replyBlockRoom(b) < room)) {
-        b = blockForBulk(c, bytes, room);
+    if (unlikely(!b || replyBlockAvail(b) < needed)) {
+        b = blockForBulk(c, bytes, needed);
         if (!b) return;
     }
     char *out = b->data + b->used;
@@ -459,7 +459,7 @@ void addReplyListpack(client *c, const uint8_t *lp, const uint8_t *at, size_t n,
         replyBlock *b = c->reply_tail;
         if (likely(b && !backward)) {
             char *start = b->data + b->used;
-            account(c, b, (size_t)(putShortTexts(start, start + replyBlockRoom(b), &at, &n) - start), 0);
+            account(c, b, (size_t)(putShortTexts(start, start + replyBlockAvail(b), &at, &n) - start), 0);
             if (n == 0) return;
         }
         listpackValue v = listpackGet(at);

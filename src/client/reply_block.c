@@ -42,9 +42,9 @@ static replyBlock *makeBlock(uint32_t capacity) {
 
 /* Makes a block for something large, whose capacity includes what the allocator adds. Returns NULL if there is no
  * memory. */
-static replyBlock *makeToMeasure(size_t room) {
-    serverAssert(room <= REPLY_BLOCK_CAPACITY_MAX);
-    size_t want = sizeof(replyBlock) + ((room + sizeof(replyRef) - 1) & ~(sizeof(replyRef) - 1));
+static replyBlock *makeToMeasure(size_t needed) {
+    serverAssert(needed <= REPLY_BLOCK_CAPACITY_MAX);
+    size_t want = sizeof(replyBlock) + ((needed + sizeof(replyRef) - 1) & ~(sizeof(replyRef) - 1));
     replyBlock *b = ztrymalloc(want);
 
     if (!b) return NULL;
@@ -71,23 +71,23 @@ static replyBlock *startEmpty(replyBlock *b) {
     return b;
 }
 
-replyBlock *replyBlockMake(size_t room, bool first) {
+replyBlock *replyBlockMake(size_t needed, bool first) {
     size_t capacity = CAPACITY_OF(first ? REPLY_BLOCK_SMALL : REPLY_BLOCK_LARGE);
-    if (room > capacity) capacity = CAPACITY_OF(REPLY_BLOCK_LARGE);
-    debugAssert(room <= capacity);
+    if (needed > capacity) capacity = CAPACITY_OF(REPLY_BLOCK_LARGE);
+    debugAssert(needed <= capacity);
     replyBlock *b = makeBlock((uint32_t)capacity);
     return b ? startEmpty(b) : NULL;
 }
 
 void replyBlockAddBytes(replyBlock *b, slice bytes) {
-    debugAssert(bytes.len <= replyBlockRoom(b));
+    debugAssert(bytes.len <= replyBlockAvail(b));
     memcpy(b->data + b->used, bytes.ptr, bytes.len);
     b->used += bytes.len;
     b->total += bytes.len;
 }
 
 size_t replyBlockAddRef(replyBlock *b, robj *o, slice part) {
-    debugAssert(replyBlockRoom(b) >= sizeof(replyRef));
+    debugAssert(replyBlockAvail(b) >= sizeof(replyRef));
     size_t before = replyBlockCost(b);
     *replyBlockRef(b, b->nrefs++) = (replyRef){.obj = o, .ptr = part.ptr, .len = part.len, .offset = b->used};
     b->total += part.len;
@@ -95,16 +95,16 @@ size_t replyBlockAddRef(replyBlock *b, robj *o, slice part) {
     return replyBlockCost(b) - before;
 }
 
-replyBlock *replyBlockGet(size_t room, bool first) {
+replyBlock *replyBlockGet(size_t needed, bool first) {
     assertMainRole();
     replyBlock *b;
 
-    if (first && room <= CAPACITY_OF(REPLY_BLOCK_SMALL)) {
+    if (first && needed <= CAPACITY_OF(REPLY_BLOCK_SMALL)) {
         b = poolGet(&small_pool, CAPACITY_OF(REPLY_BLOCK_SMALL));
-    } else if (likely(room <= CAPACITY_OF(REPLY_BLOCK_LARGE))) {
+    } else if (likely(needed <= CAPACITY_OF(REPLY_BLOCK_LARGE))) {
         b = poolGet(&large_pool, CAPACITY_OF(REPLY_BLOCK_LARGE));
     } else {
-        b = makeToMeasure(room);
+        b = makeToMeasure(needed);
     }
     return likely(b) ? startEmpty(b) : NULL;
 }
@@ -151,7 +151,7 @@ bool replyBlockMove(replyBlock *to, replyBlock *from) {
     size_t refs_bytes = from->nrefs * sizeof(replyRef);
 
     debugAssert(from->sent == 0);
-    if (to->lent != from->lent || replyBlockRoom(to) < from->used + refs_bytes) return false;
+    if (to->lent != from->lent || replyBlockAvail(to) < from->used + refs_bytes) return false;
     memcpy(to->data + to->used, from->data, from->used);
     if (from->nrefs) {
         uint32_t last = to->nrefs + from->nrefs - 1;

@@ -48,7 +48,9 @@ static inline replyRef *replyBlockRef(const replyBlock *b, uint32_t i) {
 }
 
 /* Returns the bytes that may still be added; a reference takes sizeof(replyRef). */
-static inline size_t replyBlockRoom(const replyBlock *b) { return b->capacity - b->used - b->nrefs * sizeof(replyRef); }
+static inline size_t replyBlockAvail(const replyBlock *b) {
+    return b->capacity - b->used - b->nrefs * sizeof(replyRef);
+}
 
 /* Returns the memory that a block stands for: its own, and the values that its references keep alive, each at full
  * size. */
@@ -57,12 +59,12 @@ static inline size_t replyBlockCost(const replyBlock *b) {
     return unlikely(b->lent) ? own : own + (b->total - b->used) + b->beyond;
 }
 
-/* Returns an empty block with a capacity of at least `room` bytes (which is at most REPLY_BLOCK_CAPACITY_MAX), a small
+/* Returns an empty block with a capacity of at least `needed` bytes (which is at most REPLY_BLOCK_CAPACITY_MAX), a small
  * one if `first` is set and that suffices. Returns NULL if there is no memory. */
-replyBlock *replyBlockGet(size_t room, bool first) must_check;
-/* Same as replyBlockGet(), but may be called on any thread: it does not use the pool. `room` is at most that of a large
+replyBlock *replyBlockGet(size_t needed, bool first) must_check;
+/* Same as replyBlockGet(), but may be called on any thread: it does not use the pool. `needed` is at most that of a large
  * block. */
-replyBlock *replyBlockMake(size_t room, bool first) must_check;
+replyBlock *replyBlockMake(size_t needed, bool first) must_check;
 /* Add bytes, or a reference to bytes of a RAW string, to a block with enough capacity. Run on the thread that has the
  * block. Main has to count a reference; replyBlockAddRef() does not. It returns by how much the cost of the block
  * grows. */

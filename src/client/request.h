@@ -52,9 +52,9 @@ typedef struct requestKey {
  * a string value of these bytes has (object.h), so that a command can store them without a copy. */
 typedef struct largeArg {
     struct largeArg *next; /* next of the same request: a ring in the order of `index` */
-    char *bytes;           /* owns: allocated for exactly `room` bytes; NULL once a value has taken it */
+    char *bytes;           /* owns: allocated for exactly `capacity` bytes; NULL once a value has taken it */
     size_t len;            /* as the request announced it */
-    size_t room, have;     /* bytes of the allocation; bytes read so far. Both are len when the request is complete */
+    size_t capacity, have; /* bytes of the allocation; bytes read so far. Both are len when the request is complete */
     robj *entry;           /* counted: the entry that took the bytes, until the command ends; or NULL */
     uint32_t index;        /* in argv */
 } largeArg;

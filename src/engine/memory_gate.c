@@ -43,7 +43,7 @@ static struct {
 /* Computes the sum and evicts keys if it is too large. Returns false if not enough could be evicted. */
 static bool memoryGateMeasure(void) {
     bool enough = evictPerform() != EVICT_FAIL;
-    headroom.left = evictRoom();
+    headroom.left = evictAvailable();
     headroom.command_bytes = 0;
     headroom.held_before = zmallocThreadHeld();
     return enough;

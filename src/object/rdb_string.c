@@ -37,7 +37,7 @@ enum { ENCODING_INT8, ENCODING_INT16, ENCODING_INT32, ENCODING_LZF };
 #define COMPRESSED_HEAD_MAX (1 + 5 + 5) /* LZF compresses less than 2^32 bytes */
 #define IN_PLACE_MAX 65536              /* if the buffer grows: it should not become much larger than its content */
 #define COPY_AT_ONCE_MAX 1024           /* strings up to this size are written after a single check of the space */
-static_assert(LENGTH_BYTES_MAX + COPY_AT_ONCE_MAX <= RDB_WRITER_SIZE_MIN, "head and string fit the room");
+static_assert(LENGTH_BYTES_MAX + COPY_AT_ONCE_MAX <= RDB_WRITER_SIZE_MIN, "head and string fit the buffer");
 
 /* Writes a length at `at`, which has space for the longest form; returns the position after it. */
 static inline char *putLength(char *at, uint64_t len) {
@@ -60,12 +60,12 @@ static inline char *putLength(char *at, uint64_t len) {
     return at + 9;
 }
 
-void rdbWriteLength(rdbWriter *w, uint64_t len) { w->at = putLength(rdbWriterRoom(w, LENGTH_BYTES_MAX), len); }
+void rdbWriteLength(rdbWriter *w, uint64_t len) { w->at = putLength(rdbWriterReserve(w, LENGTH_BYTES_MAX), len); }
 
 static bool fitsInteger(long long value) { return value >= INT32_MIN && value <= INT32_MAX; }
 
 static void writeInteger(rdbWriter *w, long long value) {
-    char *at = rdbWriterRoom(w, 1 + sizeof(uint32_t));
+    char *at = rdbWriterReserve(w, 1 + sizeof(uint32_t));
     bool is_int8 = value >= INT8_MIN && value <= INT8_MAX, is_int16 = value >= INT16_MIN && value <= INT16_MAX;
     at[0] = (char)(LEN_ENCODED | (is_int8 ? ENCODING_INT8 : is_int16 ? ENCODING_INT16 : ENCODING_INT32));
     storeLe32(at + 1, (uint32_t)value);
@@ -78,17 +78,17 @@ static char *putCompressedHead(char *at, size_t packed_bytes, size_t raw_bytes) 
 }
 
 void rdbWriteCompressed(rdbWriter *w, slice packed, size_t raw_bytes) {
-    w->at = putCompressedHead(rdbWriterRoom(w, COMPRESSED_HEAD_MAX), packed.len, raw_bytes);
+    w->at = putCompressedHead(rdbWriterReserve(w, COMPRESSED_HEAD_MAX), packed.len, raw_bytes);
     rdbWriteBytes(w, packed);
 }
 
 /* Compresses into the writer's buffer, after the header of the worst case; if the header is shorter, the bytes are
  * moved. Returns false if compression does not pay; nothing was written. */
 static bool compressInPlace(rdbWriter *w, slice text) {
-    char head[COMPRESSED_HEAD_MAX], *at = rdbWriterRoom(w, COMPRESSED_HEAD_MAX + text.len);
-    size_t room = text.len - COMPRESS_SAVES_MIN;
-    size_t reserved = (size_t)(putCompressedHead(head, room, text.len) - head);
-    size_t packed_bytes = lzfEncode(text.ptr, text.len, at + reserved, room);
+    char head[COMPRESSED_HEAD_MAX], *at = rdbWriterReserve(w, COMPRESSED_HEAD_MAX + text.len);
+    size_t packed_max = text.len - COMPRESS_SAVES_MIN;
+    size_t reserved = (size_t)(putCompressedHead(head, packed_max, text.len) - head);
+    size_t packed_bytes = lzfEncode(text.ptr, text.len, at + reserved, packed_max);
     if (packed_bytes == 0) return false;
     size_t needed = (size_t)(putCompressedHead(head, packed_bytes, text.len) - head);
     if (needed < reserved) memmove(at + needed, at + reserved, packed_bytes);
@@ -99,9 +99,9 @@ static bool compressInPlace(rdbWriter *w, slice text) {
 
 /* Like compressInPlace(), for strings too large for the writer's buffer. */
 static bool compressInBlock(rdbWriter *w, slice text) {
-    size_t room = text.len - COMPRESS_SAVES_MIN;
-    char *packed = ztrymalloc(room);
-    size_t packed_bytes = packed ? lzfEncode(text.ptr, text.len, packed, room) : 0;
+    size_t packed_max = text.len - COMPRESS_SAVES_MIN;
+    char *packed = ztrymalloc(packed_max);
+    size_t packed_bytes = packed ? lzfEncode(text.ptr, text.len, packed, packed_max) : 0;
     if (packed_bytes) rdbWriteCompressed(w, sliceOf(packed, packed_bytes), text.len);
     zfree(packed);
     return packed_bytes > 0;
@@ -109,7 +109,7 @@ static bool compressInBlock(rdbWriter *w, slice text) {
 
 static bool writeCompressed(rdbWriter *w, slice text) {
     if (text.len > UINT_MAX) return false;
-    size_t fits = w->flush ? rdbWriterRoomMax(w) : IN_PLACE_MAX;
+    size_t fits = w->flush ? rdbWriterReserveMax(w) : IN_PLACE_MAX;
     return text.len + COMPRESSED_HEAD_MAX <= fits ? compressInPlace(w, text) : compressInBlock(w, text);
 }
 
@@ -119,7 +119,7 @@ static void writeText(rdbWriter *w, slice text) {
         rdbWriteBytes(w, text);
         return;
     }
-    char *at = putLength(rdbWriterRoom(w, LENGTH_BYTES_MAX + text.len), text.len);
+    char *at = putLength(rdbWriterReserve(w, LENGTH_BYTES_MAX + text.len), text.len);
     memcpy(at, text.ptr, text.len);
     w->at = at + text.len;
 }
@@ -144,7 +144,7 @@ void rdbWriteStringObject(rdbWriter *w, const robj *o) {
 }
 
 void rdbWriteMs(rdbWriter *w, int64_t ms) {
-    char *at = rdbWriterRoom(w, sizeof(ms));
+    char *at = rdbWriterReserve(w, sizeof(ms));
     storeLe64(at, (uint64_t)ms);
     w->at = at + sizeof(ms);
 }

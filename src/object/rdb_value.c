@@ -68,11 +68,11 @@ void rdbWriteValue(rdbWriter *w, const robj *o) {
     else writingOps(o)->rdbWrite(w, objectStructure(o), o->encoding);
 }
 
-#define FIRST_ROOM 128
+#define FIRST_CAPACITY 128
 
 sds rdbValueBytes(const robj *o, bool compress) {
     rdbWriter w;
-    rdbWriterBegin(&w, compress, FIRST_ROOM);
+    rdbWriterBegin(&w, compress, FIRST_CAPACITY);
     rdbWriteByte(&w, rdbTypeOf(o));
     rdbWriteValue(&w, o);
     return rdbWriterTake(&w);

@@ -38,9 +38,9 @@ bool rdbWriterFlush(rdbWriter *w) {
     return !w->failed;
 }
 
-void rdbWriterMakeRoom(rdbWriter *w, size_t n) {
+void rdbWriterReserveSlow(rdbWriter *w, size_t n) {
     if (w->flush) {
-        debugAssert(n <= rdbWriterRoomMax(w));
+        debugAssert(n <= rdbWriterReserveMax(w));
         (void)!rdbWriterFlush(w);
         return;
     }
@@ -55,13 +55,13 @@ void rdbWriterMakeRoom(rdbWriter *w, size_t n) {
  * passed directly. */
 void rdbWriterPass(rdbWriter *w, slice bytes) {
     if (!w->flush) {
-        rdbWriterMakeRoom(w, bytes.len);
+        rdbWriterReserveSlow(w, bytes.len);
     } else {
-        size_t room = (size_t)(w->end - w->at);
-        memcpy(w->at, bytes.ptr, room);
-        w->at += room;
-        bytes = sliceOf(bytes.ptr + room, bytes.len - room);
-        if (rdbWriterFlush(w) && bytes.len >= rdbWriterRoomMax(w)) {
+        size_t fits = (size_t)(w->end - w->at);
+        memcpy(w->at, bytes.ptr, fits);
+        w->at += fits;
+        bytes = sliceOf(bytes.ptr + fits, bytes.len - fits);
+        if (rdbWriterFlush(w) && bytes.len >= rdbWriterReserveMax(w)) {
             handOn(w, bytes);
             return;
         }

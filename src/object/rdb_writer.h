@@ -48,20 +48,20 @@ void rdbWriterEnd(rdbWriter *w);
 static inline uint64_t rdbWriterBytes(const rdbWriter *w) { return w->passed + (uint64_t)(w->at - w->buffer); }
 
 /* The slow paths of the functions below. */
-void rdbWriterMakeRoom(rdbWriter *w, size_t n);
+void rdbWriterReserveSlow(rdbWriter *w, size_t n);
 void rdbWriterPass(rdbWriter *w, slice bytes);
 
-/* Returns the limit for rdbWriterRoom(), for a writer with `flush`. */
-static inline size_t rdbWriterRoomMax(const rdbWriter *w) { return (size_t)(w->end - w->buffer); }
+/* Returns the limit for rdbWriterReserve(), for a writer with `flush`. */
+static inline size_t rdbWriterReserveMax(const rdbWriter *w) { return (size_t)(w->end - w->buffer); }
 
 /* Returns the address of `n` free bytes. The caller writes them and advances w->at. */
-static inline char *rdbWriterRoom(rdbWriter *w, size_t n) {
-    if (unlikely((size_t)(w->end - w->at) < n)) rdbWriterMakeRoom(w, n);
+static inline char *rdbWriterReserve(rdbWriter *w, size_t n) {
+    if (unlikely((size_t)(w->end - w->at) < n)) rdbWriterReserveSlow(w, n);
     return w->at;
 }
 
 static inline void rdbWriteByte(rdbWriter *w, uint8_t byte) {
-    char *at = rdbWriterRoom(w, 1);
+    char *at = rdbWriterReserve(w, 1);
     *at = (char)byte;
     w->at = at + 1;
 }

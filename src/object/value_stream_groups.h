@@ -37,7 +37,7 @@ typedef struct streamPending {
 /* Entries with IDs from `key` up to the next block's key. */
 typedef struct streamBlock {
     streamId key;
-    uint32_t count, room;
+    uint32_t count, capacity;
     streamPending entries[];
 } streamBlock;
 

@@ -202,16 +202,16 @@ static size_t bytesOf(const slice *pairs, size_t count) {
     return bytes;
 }
 
-#define ROOM_AHEAD_MAX 65536
+#define CAPACITY_AHEAD_MAX 65536
 
 bool streamAppend(stream *s, streamId id, const slice *pairs, size_t count) {
-    size_t bytes = bytesOf(pairs, count), room = 0;
+    size_t bytes = bytesOf(pairs, count), capacity = 0;
     debugAssert(streamIdCmp(id, s->last_id) > 0);
     uint8_t *lp = s->tail;
     streamId key = s->tail_key;
     if (lp && tailIsFull(s, bytes)) {
-        room = listpackBytes(lp);
-        if (room > ROOM_AHEAD_MAX) room = ROOM_AHEAD_MAX;
+        capacity = listpackBytes(lp);
+        if (capacity > CAPACITY_AHEAD_MAX) capacity = CAPACITY_AHEAD_MAX;
         lp = NULL;
     }
     if (lp) {
@@ -219,7 +219,7 @@ bool streamAppend(stream *s, streamId id, const slice *pairs, size_t count) {
         if (!lp) return false;
         s->tail = lp;
     } else {
-        uint8_t *fresh = streamNodeCreate(pairs, count, room);
+        uint8_t *fresh = streamNodeCreate(pairs, count, capacity);
         if (!fresh) return false;
         lp = streamNodeAppend(fresh, id, id, pairs, count);
         if (!lp) {

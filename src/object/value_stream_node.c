@@ -120,10 +120,10 @@ static uint8_t *setInteger(uint8_t *lp, const uint8_t **at, int64_t n) {
     return listpackInsertInteger(lp, at, LISTPACK_REPLACE, n);
 }
 
-uint8_t *streamNodeCreate(const slice *pairs, size_t count, size_t room) {
+uint8_t *streamNodeCreate(const slice *pairs, size_t count, size_t capacity) {
     size_t bytes = 4 * listpackEntryBytesMax(20);
     for (size_t i = 0; i < count; i += 2) bytes += listpackEntryBytesMax(pairs[i].len);
-    uint8_t *lp = listpackCreate(LISTPACK_BYTES_MIN + bytes > room ? LISTPACK_BYTES_MIN + bytes : room);
+    uint8_t *lp = listpackCreate(LISTPACK_BYTES_MIN + bytes > capacity ? LISTPACK_BYTES_MIN + bytes : capacity);
     listpackWriter w;
     if (!lp) return NULL;
     if (!listpackWriteBegin(&w, lp, bytes)) {

@@ -48,8 +48,8 @@ uint64_t streamNodeEntries(const uint8_t *lp);
 uint64_t streamNodeLive(const uint8_t *lp);
 
 /* Returns a node without entries with the fields of `pairs` (fields and values alternate) as the master's, and a
- * capacity of `room` bytes; NULL if there is no memory. */
-uint8_t *streamNodeCreate(const slice *pairs, size_t count, size_t room) must_check;
+ * capacity of `capacity` bytes; NULL if there is no memory. */
+uint8_t *streamNodeCreate(const slice *pairs, size_t count, size_t capacity) must_check;
 /* Appends an entry and returns the node's address. Returns NULL if there is no memory, or it is too large: the node is
  * unchanged. */
 uint8_t *streamNodeAppend(uint8_t *lp, streamId key, streamId id, const slice *pairs, size_t count) must_check;

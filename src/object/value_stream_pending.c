@@ -60,7 +60,7 @@ static size_t blockBytes(size_t entries) {
     return bytes < BLOCK_BYTES_MIN ? BLOCK_BYTES_MIN : bytes;
 }
 
-static uint32_t roomIn(size_t bytes) { return (uint32_t)((bytes - sizeof(streamBlock)) / sizeof(streamPending)); }
+static uint32_t capacityOf(size_t bytes) { return (uint32_t)((bytes - sizeof(streamBlock)) / sizeof(streamPending)); }
 
 /* Returns the block that has, or would have, this ID; NULL if all are above it. */
 static streamBlock *blockFor(const streamGroup *g, streamId id) {
@@ -89,7 +89,7 @@ static uint32_t placeIn(const streamBlock *b, streamId id) {
 static streamBlock *newBlock(streamGroup *g, streamId key, size_t entries) {
     size_t bytes = blockBytes(entries);
     streamBlock *b = zmalloc(bytes);
-    *b = (streamBlock){.key = key, .room = roomIn(bytes)};
+    *b = (streamBlock){.key = key, .capacity = capacityOf(bytes)};
     uint8_t id_bytes[STREAM_ID_BYTES];
     serverAssert(raxTryInsert(g->blocks, streamIdBytes(key, id_bytes), b, NULL) == RAX_ADDED);
     if (!g->last || streamIdCmp(g->last->key, key) < 0) g->last = b;
@@ -113,7 +113,7 @@ static streamBlock *resizeBlock(streamGroup *g, streamBlock *b, size_t entries) 
     bool last = g->last == b;
     size_t bytes = blockBytes(entries);
     b = zrealloc(b, bytes);
-    b->room = roomIn(bytes);
+    b->capacity = capacityOf(bytes);
     if (last) g->last = b;
     uint8_t id_bytes[STREAM_ID_BYTES];
     void **ref = raxFindRef(g->blocks, streamIdBytes(b->key, id_bytes));
@@ -136,10 +136,10 @@ static void splitBlock(streamGroup *g, streamBlock *b) {
 }
 
 /* Returns a block with space for one more entry, of this ID. */
-static streamBlock *blockWithRoom(streamGroup *g, streamId id) {
+static streamBlock *blockWithSpace(streamGroup *g, streamId id) {
     streamBlock *b = blockFor(g, id);
     if (!b) return newBlock(g, STREAM_ID_MIN, 1);
-    if (b->count < b->room) return b;
+    if (b->count < b->capacity) return b;
     if (b->count < BLOCK_ENTRIES_MAX)
         return resizeBlock(g, b, 2 * b->count < BLOCK_ENTRIES_MAX ? 2 * b->count : BLOCK_ENTRIES_MAX);
     if (placeIn(b, id) == b->count) return newBlock(g, id, BLOCK_ENTRIES_MAX);
@@ -157,7 +157,7 @@ streamPending *streamPendingFind(const streamGroup *g, streamId id) {
 }
 
 streamPending *streamPendingAdd(streamGroup *g, streamId id, streamConsumer *consumer) {
-    streamBlock *b = blockWithRoom(g, id);
+    streamBlock *b = blockWithSpace(g, id);
     uint32_t at = placeIn(b, id);
     streamPending *p = &b->entries[at];
     if (at < b->count) memmove(p + 1, p, (b->count - at) * sizeof(*p));
@@ -178,7 +178,7 @@ bool streamPendingRemove(streamGroup *g, streamId id) {
     g->pending--;
     memmove(&b->entries[at], &b->entries[at + 1], (b->count - at) * sizeof(*b->entries));
     if (b->count == 0) dropBlock(g, b);
-    else if (b->room > 8 && b->count < b->room / 4) resizeBlock(g, b, 2 * b->count);
+    else if (b->capacity > 8 && b->count < b->capacity / 4) resizeBlock(g, b, 2 * b->count);
     return true;
 }
 
@@ -208,7 +208,7 @@ void streamPendingRemoveAllOf(streamGroup *g, streamConsumer *c) {
         g->pending -= b->count - kept;
         b->count = kept;
         if (kept == 0) dropBlock(g, b);
-        else if (b->room > 8 && kept < b->room / 4) resizeBlock(g, b, 2 * kept);
+        else if (b->capacity > 8 && kept < b->capacity / 4) resizeBlock(g, b, 2 * kept);
     }
     raxIterEnd(&it);
     raxEmpty(c->blocks, NULL);
@@ -256,7 +256,7 @@ void streamGroupCheck(const streamGroup *g) {
     const streamBlock *before = NULL;
     for (bool on = raxIterFirst(&it, g->blocks); on; on = raxIterNext(&it)) {
         const streamBlock *b = raxIterValue(&it);
-        serverAssert(b->count > 0 && b->count <= b->room);
+        serverAssert(b->count > 0 && b->count <= b->capacity);
         serverAssert(streamIdCmp(b->key, streamIdFromBytes(raxIterKey(&it).ptr)) == 0);
         serverAssert(streamIdCmp(b->key, b->entries[0].id) <= 0);
         if (before) serverAssert(streamIdCmp(before->entries[before->count - 1].id, b->key) < 0);

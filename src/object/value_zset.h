@@ -116,7 +116,7 @@ bool zsetIterNext(zsetIter *it, zsetElement *e); /* false at the end */
 typedef struct zsetBuilder {
     void **entries; /* owned, until the builder ends */
     dict *table;    /* owned; NULL: no member was looked up */
-    size_t count, room, longest;
+    size_t count, capacity, longest;
 } zsetBuilder;
 void zsetBuildBegin(zsetBuilder *b, size_t expected); /* about `expected` members will be added */
 /* Adds a member that is not yet in the builder. */

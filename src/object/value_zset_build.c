@@ -22,18 +22,18 @@
 enum { PREFETCH_AHEAD = 8, TABLE_BATCH = 32 };
 
 void zsetBuildBegin(zsetBuilder *b, size_t expected) {
-    *b = (zsetBuilder){.room = expected < 16 ? 16 : expected};
-    b->entries = ztrymalloc(b->room * sizeof(*b->entries));
-    if (!b->entries) b->room = 0;
+    *b = (zsetBuilder){.capacity = expected < 16 ? 16 : expected};
+    b->entries = ztrymalloc(b->capacity * sizeof(*b->entries));
+    if (!b->entries) b->capacity = 0;
 }
 
 static bool buildPush(zsetBuilder *b, zsetEntry *entry, size_t member_len) {
-    if (unlikely(b->count == b->room)) {
-        size_t room = b->room ? b->room * 2 : 16;
-        void **more = ztryrealloc(b->entries, room * sizeof(*more));
+    if (unlikely(b->count == b->capacity)) {
+        size_t capacity = b->capacity ? b->capacity * 2 : 16;
+        void **more = ztryrealloc(b->entries, capacity * sizeof(*more));
         if (!more) return false;
         b->entries = more;
-        b->room = room;
+        b->capacity = capacity;
     }
     b->entries[b->count++] = entry;
     if (member_len > b->longest) b->longest = member_len;
@@ -49,7 +49,7 @@ void zsetBuildAdd(zsetBuilder *b, slice member, double score) {
 double *zsetBuildScore(zsetBuilder *b, slice member, uint64_t hash, bool *is_new) {
     debugAssert(b->table || b->count == 0);
     if (unlikely(!b->table)) {
-        zsetTree *z = zsetTreeCreate(b->room);
+        zsetTree *z = zsetTreeCreate(b->capacity);
         b->table = z->table;
         scoreTreeFree(z->scores);
         zfree(z);

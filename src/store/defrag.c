@@ -56,7 +56,7 @@ static struct {
     int dbid;        /* database of the walk */
     uint64_t cursor; /* in that database's keys */
     largeValue *large;
-    size_t large_count, large_room;
+    size_t large_count, large_capacity;
     long long moved, seen; /* blocks of this walk */
 } defrag;
 
@@ -87,7 +87,7 @@ static int percentFor(long long fragmented) {
 /* ---- One key ---- */
 
 static void noteLarge(const serverDb *db, const robj *o, defragCursor cursor) {
-    defrag.large = zgrowArray(defrag.large, defrag.large_count, &defrag.large_room, sizeof(*defrag.large));
+    defrag.large = zgrowArray(defrag.large, defrag.large_count, &defrag.large_capacity, sizeof(*defrag.large));
     defrag.large[defrag.large_count++] =
         (largeValue){.key = sdsFromSlice(objectKey(o)), .dbid = db->id, .cursor = cursor};
 }
@@ -140,7 +140,7 @@ static void defragRest(uint64_t until_us) {
     while (defrag.large_count) forgetLastLarge();
     zfree(defrag.large);
     defrag.large = NULL;
-    defrag.large_room = 0;
+    defrag.large_capacity = 0;
     if (defrag.running) store_stats.defrag_us += (long long)(clockMonotonicUs() - defrag.began_us);
     defrag.running = false;
     defrag.percent = 0;

@@ -93,7 +93,7 @@ bool evictOverLimit(size_t *over_bytes) {
     return true;
 }
 
-size_t evictRoom(void) {
+size_t evictAvailable(void) {
     assertMainRole();
     size_t limit = limitNow();
     if (limit == 0) return SIZE_MAX;

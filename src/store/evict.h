@@ -21,7 +21,7 @@ evictResult evictPerform(void);
 /* Returns whether used memory is above the limit now. *over_bytes may be NULL. */
 bool evictOverLimit(size_t *over_bytes);
 /* Returns the bytes left until the limit is reached; SIZE_MAX without a limit. */
-size_t evictRoom(void);
+size_t evictAvailable(void);
 /* Registers a function that returns bytes of memory that does not count against maxmemory (messages between threads;
  * replication and AOF buffers). Call at startup; at most 8. */
 void evictAddUncounted(size_t (*fn)(void));

@@ -371,7 +371,7 @@ void recordFree(parsedCommand *p) {
     if (p->flags & REQ_SCATTERED) {
         const largeArg *a = p->large;
         do {
-            if (a->bytes) lazyfreeBlock(a->bytes, a->room);
+            if (a->bytes) lazyfreeBlock(a->bytes, a->capacity);
             a = a->next;
         } while (a != p->large);
     }

@@ -43,7 +43,7 @@ static fanKept *keptOf(fanBatch *b, clientIo *s) {
 /* Returns the block to which `room` bytes can be added, a new one if necessary; NULL if there is no memory. */
 static replyBlock *tailFor(clientIo *s, size_t room, keptOutput *kept) {
     replyBlock *b = s->out_tail;
-    if (b && replyBlockRoom(b) >= room) return b;
+    if (b && replyBlockAvail(b) >= room) return b;
     b = replyBlockMake(room, !s->out_tail);
     if (!b) return NULL;
     if (s->out_tail) s->out_tail->next = b;

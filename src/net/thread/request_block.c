@@ -62,7 +62,7 @@ static ptrdiff_t largeUntouched(const largeArg *a) {
 static void largeFree(largeArg *a) {
     if (!a->bytes) return; /* a value has taken it */
     ptrdiff_t untouched = largeUntouched(a);
-    lazyfreeBlock(a->bytes, a->room); /* first: memory queued to be freed does not count as used either */
+    lazyfreeBlock(a->bytes, a->capacity); /* first: memory queued to be freed does not count as used either */
     zmallocUntouched(-untouched);
 }
 
@@ -160,7 +160,7 @@ static bool largeMove(largeArg *a, size_t room) {
     if (a->have) memcpy(bytes, a->bytes, a->have);
     if (a->bytes) largeFree(a);
     a->bytes = bytes;
-    a->room = room;
+    a->capacity = room;
     zmallocUntouched(largeUntouched(a) - untouched);
     return true;
 }
@@ -211,14 +211,14 @@ bool requestBlockLargeBegin(requestPool *pool, requestBlock *b, requestReader *r
 char *requestBlockLargeRoom(requestBlock *b, size_t *room) {
     largeArg *a = b->large;
     debugAssert(requestBlockLargeOpen(b));
-    if (unlikely(a->have == a->room) && !largeMove(a, a->len)) return NULL;
-    *room = a->room - a->have;
+    if (unlikely(a->have == a->capacity) && !largeMove(a, a->len)) return NULL;
+    *room = a->capacity - a->have;
     return a->bytes + a->have;
 }
 
 void requestBlockLargeCame(requestPool *pool, requestBlock *b, size_t n) {
     largeArg *a = b->large;
-    debugAssert(n <= a->room - a->have);
+    debugAssert(n <= a->capacity - a->have);
     ptrdiff_t before = largeUntouched(a);
     a->have += n;
     b->large_bytes += n;

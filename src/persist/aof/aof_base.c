@@ -37,7 +37,7 @@
 /* ---- Commands ---- */
 
 static void putHeader(rdbWriter *out, char prefix, size_t n) {
-    char *at = rdbWriterRoom(out, RESP_HEADER_MAX);
+    char *at = rdbWriterReserve(out, RESP_HEADER_MAX);
     out->at = at + respHeader(at, prefix, (long long)n);
 }
 

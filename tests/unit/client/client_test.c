@@ -275,7 +275,7 @@ TEST(keys_bring_the_hash_they_were_parsed_with) {
 /* --- large arguments ------------------------------------------------------------------------------------- */
 
 static largeArg largeOf(uint32_t index, size_t len, char fill) {
-    largeArg a = {.bytes = zmalloc(len), .len = len, .room = len, .have = len, .index = index};
+    largeArg a = {.bytes = zmalloc(len), .len = len, .capacity = len, .have = len, .index = index};
     memset(a.bytes, fill, len);
     return a;
 }

@@ -531,7 +531,7 @@ TEST(chains_start_small_and_grow) {
     CHECK_EQ_INT(replyBlockAllocSize(c->reply_head), REPLY_BLOCK_SMALL);
     addReplyProto(c, bytes, sizeof(bytes));
     CHECK_EQ_INT(replyBlockAllocSize(c->reply_tail), REPLY_BLOCK_LARGE);
-    CHECK_EQ_INT(replyBlockRoom(c->reply_head), 0);
+    CHECK_EQ_INT(replyBlockAvail(c->reply_head), 0);
     char *big = zcalloc(1, 100000);
     addReplyBulk(c, sliceOf(big, 100000));
     CHECK_EQ_INT(c->output_bytes, 5 + 3000 + 9 + 100000 + 2);
@@ -546,7 +546,7 @@ TEST(blocks_have_the_room_that_was_asked_for) {
     bool ok = true;
     for (size_t room = REPLY_BLOCK_LARGE - 100; ok && room < 2 * REPLY_BLOCK_LARGE; room++) {
         replyBlock *b = replyBlockGet(room, false);
-        ok = CHECK(replyBlockRoom(b) >= room);
+        ok = CHECK(replyBlockAvail(b) >= room);
         replyBlockRelease(b);
     }
 }

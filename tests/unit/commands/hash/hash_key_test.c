@@ -10,7 +10,7 @@
 #define LEN_COPIED 20000 /* a string in the hash, but not a separate argument */
 
 static largeArg largeOf(uint32_t index, char fill) {
-    largeArg a = {.bytes = zmalloc(LEN), .len = LEN, .room = LEN, .have = LEN, .index = index};
+    largeArg a = {.bytes = zmalloc(LEN), .len = LEN, .capacity = LEN, .have = LEN, .index = index};
     memset(a.bytes, fill, LEN);
     return a;
 }

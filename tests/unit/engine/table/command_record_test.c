@@ -165,7 +165,8 @@ TEST(record_detached_takes_large_arguments) {
         begin();
         largeArg large[2];
         for (uint32_t i = 0; i < 2; i++) {
-            large[i] = (largeArg){.next = &large[1 - i], .bytes = zmalloc(LEN), .len = LEN, .room = LEN, .have = LEN};
+            large[i] =
+                (largeArg){.next = &large[1 - i], .bytes = zmalloc(LEN), .len = LEN, .capacity = LEN, .have = LEN};
             memset(large[i].bytes, 'a' + (char)i, LEN);
             large[i].index = 2 + 2 * i;
         }

@@ -757,7 +757,7 @@ static replyBlock *randomChain(int blocks, size_t piece_max, uint64_t *seed) {
         for (int k = 0; k < pieces; k++) {
             size_t len = 1 + unitRandom(seed) % piece_max;
             if (unitRandom(seed) % 2) {
-                if (replyBlockRoom(b) < sizeof(replyRef)) continue;
+                if (replyBlockAvail(b) < sizeof(replyRef)) continue;
                 char *bytes = zmalloc(len);
                 for (size_t at = 0; at < len; at++) bytes[at] = (char)unitRandom(seed);
                 robj *o = objectCreateFromBlockTake(sliceStr("k"), bytes, len, 0);
@@ -766,7 +766,7 @@ static replyBlock *randomChain(int blocks, size_t piece_max, uint64_t *seed) {
                     (replyRef){.obj = o, .ptr = objectString(o, NULL).ptr, .len = len, .offset = b->used};
             } else {
                 if (len > 300) len = 300;
-                if (replyBlockRoom(b) < len) continue;
+                if (replyBlockAvail(b) < len) continue;
                 for (size_t at = 0; at < len; at++) b->data[b->used + at] = (char)unitRandom(seed);
                 b->used += len;
             }

@@ -467,7 +467,7 @@ TEST(large_argument_is_not_copied_as_it_grows) {
         if (g.b->large->bytes != where) moves++;
         where = g.b->large->bytes;
         CHECK_EQ_INT(g.b->large_bytes, come);
-        if (come < LARGE_ARG_TRUSTED) CHECK(g.b->large->room <= LARGE_ARG_TRUSTED);
+        if (come < LARGE_ARG_TRUSTED) CHECK(g.b->large->capacity <= LARGE_ARG_TRUSTED);
         if (come % (17 * PIECE) == 0) {
             waitForFrees();
             CHECK(zmallocUsed() < used + come + 32 * 1024); /* memory for bytes that have not come is not used */
