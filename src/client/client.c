@@ -56,7 +56,7 @@ client *clientCreate(struct clientIo *io, int fd, const char *peer, const char *
         .resp = 2,
         .db = dbGet(0),
         .io = io,
-        .id = io ? client_state.next_id++ : CLIENT_ID_NOBODY,
+        .id = io ? client_state.next_id++ : CLIENT_ID_FAKE,
         .fd = fd,
         .peer = sdsNew(peer ? peer : ""),
         .local = sdsNew(local ? local : ""),

@@ -23,7 +23,7 @@ struct replyBlock;
 struct user;
 struct requestBlock;
 
-#define CLIENT_ID_NOBODY UINT64_MAX /* id of fake clients; no connection ever gets it */
+#define CLIENT_ID_FAKE UINT64_MAX /* id of fake clients; no connection ever gets it */
 
 enum { CLIENT_CAPA_REDIRECT = 1 }; /* client.capa: CLIENT CAPA redirect */
 
@@ -58,9 +58,9 @@ typedef struct client {
     uint32_t gates; /* a bit for each gate that is enabled for this client (engine/table/gates.h) */
     uint8_t resp;   /* 2 or 3 */
     bool authenticated;
-    bool known;   /* it has been authenticated before */
-    bool watched; /* it is on the list of clientWatchOutput() */
-    uint8_t capa; /* CLIENT_CAPA_ */
+    bool was_authenticated; /* now or before */
+    bool watched;           /* it is on the list of clientWatchOutput() */
+    uint8_t capa;           /* CLIENT_CAPA_ */
 
     /* Cache line 1: used once per batch. */
     alignas(CACHE_LINE) struct clientIo *io;        /* NULL for fake clients */
@@ -81,7 +81,7 @@ typedef struct client {
     uint32_t error_replies;        /* errors sent to this client, modulo 2^32: a command that fails adds one */
     uint32_t output_blocks;        /* number of blocks counted in output_memory */
     void *deferred;                /* the innermost open placeholder of a deferred length (reply.c) */
-    uint64_t id;                   /* CLIENT_ID_NOBODY for fake clients */
+    uint64_t id;                   /* CLIENT_ID_FAKE for fake clients */
     struct replyBlock *reply_head; /* owns: the chain that was not yet handed to the I/O half */
 
     /* Rarely used. */
@@ -147,7 +147,7 @@ extern clientState client_state;
 /* Creates the lists and the index of clients. Call at startup, after hashSetKey() and dbInit(). */
 void clientsInit(void);
 /* Creates a session with the next id, no name, database 0 and RESP2. If `io` is NULL it is a fake client, which is in
- * no list and has the id CLIENT_ID_NOBODY. */
+ * no list and has the id CLIENT_ID_FAKE. */
 client *clientCreate(struct clientIo *io, int fd, const char *peer, const char *local, bool is_unix);
 /* Frees the client and all that it owns. Net must have closed or detached its I/O half before. Calls the functions of
  * clientOnFree(). */

@@ -38,7 +38,7 @@ static void checkSession(const client *c) {
     serverAssert(fake == (c->io == NULL));
     serverAssert(fake == (c->node == NULL));
     serverAssert(fake || listNodeValue(c->node) == c);
-    serverAssert(fake ? c->id == CLIENT_ID_NOBODY : c->id > 0 && c->id < client_state.next_id);
+    serverAssert(fake ? c->id == CLIENT_ID_FAKE : c->id > 0 && c->id < client_state.next_id);
     serverAssert(clientById(c->id) == (fake || c->flags & CLIENT_CLOSE_ASAP ? NULL : (client *)c));
     serverAssert(!fake || !(c->flags & (CLIENT_PENDING_WRITE | CLIENT_CLOSE_ASAP | CLIENT_READY)));
     serverAssert(c->resp == 2 || c->resp == 3);

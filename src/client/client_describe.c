@@ -59,7 +59,7 @@ void clientNoteUnblocked(client *c) {
     c->unblocked_at = c->last_interaction;
 }
 
-static bool waits(const client *c, const clientInfoExtra *extra) {
+static bool isWaiting(const client *c, const clientInfoExtra *extra) {
     return c->flags & CLIENT_BLOCKED || (c->flags & CLIENT_PAUSED && !extra->pause_ended);
 }
 
@@ -67,7 +67,7 @@ bool clientIsBlocked(const client *c) {
     assertMainRole();
     if (!(c->flags & (CLIENT_BLOCKED | CLIENT_PAUSED))) return false;
     clientInfoExtra extra = gatherExtra(c);
-    return waits(c, &extra);
+    return isWaiting(c, &extra);
 }
 
 /* Returns true if the client's wait has ended but it has not executed a command since. */
@@ -111,7 +111,7 @@ static const char *flagLetters(const client *c, const clientInfoExtra *extra, ch
         {c->flags & CLIENT_PRIMARY, 'M'},
         {c->flags & CLIENT_PUBSUB, 'P'},
         {c->flags & CLIENT_MULTI, 'x'},
-        {waits(c, extra), 'b'},
+        {isWaiting(c, extra), 'b'},
         {c->flags & CLIENT_TRACKING, 't'},
         {extra->tracking_broken_redirect, 'R'},
         {extra->tracking_bcast, 'B'},

@@ -12,8 +12,8 @@
  *                output is in no new run, and net hands runs over before pending output.
  *             2. Only the last run accepts further messages, and only while all of its audience is in it and no client
  *                that may get pushes has got other output since (client_state.subscriber_outputs).
- *             3. `bytes` is the memory of the runs and of what fanHold() has added; no run begins or grows while it
- *                exceeds FAN_BYTES_MAX.
+ *             3. `bytes` is the memory of the runs and of what fanMemoryAdd() has added; no run begins or grows while
+ *                it exceeds FAN_BYTES_MAX.
  * Cost        per client and run its first cache line, prefetched, and a store; per message a copy.
  * Tests       tests/unit/client/fan_out_test.c, tests/engine/pubsub.tcl
  *
@@ -48,9 +48,9 @@ fanRun *fanTakeRuns(void) {
     return head;
 }
 
-void fanHold(size_t bytes) { fan.bytes += bytes; }
+void fanMemoryAdd(size_t bytes) { fan.bytes += bytes; }
 
-void fanLetGo(size_t bytes) {
+void fanMemoryDrop(size_t bytes) {
     debugAssert(bytes <= fan.bytes);
     fan.bytes -= bytes;
 }
@@ -64,7 +64,7 @@ static size_t costOf(const fanRun *run) {
 }
 
 void fanRunFree(fanRun *run) {
-    fanLetGo(costOf(run));
+    fanMemoryDrop(costOf(run));
     for (int p = 0; p < 2; p++)
         if (run->bytes[p]) decrRefCount(run->bytes[p]);
     zfree(run);
@@ -107,7 +107,7 @@ static bool addToRun(fanRun *run, const fanAudience *to, const fanText *t) {
         o = run->bytes[p] = objectMakeWritableTake(o, used + len);
         writeWire(objectWritableBytes(o) + used, p + 2, t);
         objectSetStringLen(o, used + len);
-        fanHold(len);
+        fanMemoryAdd(len);
     }
     return true;
 }
@@ -185,7 +185,7 @@ void fanOut(const fanAudience *to, const fanText *t) {
         addClient(run, to->clients[i], t);
     }
     bool any = fillRun(run, t);
-    fanHold(costOf(run));
+    fanMemoryAdd(costOf(run));
     if (any) appendRun(run);
     else fanRunFree(run);
 }

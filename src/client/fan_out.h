@@ -55,8 +55,8 @@ fanRun *fanTakeRuns(void);
 bool fanHasRuns(void);
 void fanRunFree(fanRun *run); /* releases its bytes, too */
 /* Add to, and subtract from, the memory of batches that are on their way to owner threads and back. */
-void fanHold(size_t bytes);
-void fanLetGo(size_t bytes);
+void fanMemoryAdd(size_t bytes);
+void fanMemoryDrop(size_t bytes);
 /* Returns the i-th client of a run that uses RESP2 (`protocol` 0) or RESP3 (1). */
 static inline client *fanRunClient(const fanRun *run, int protocol, size_t i) {
     return run->clients[protocol == 0 ? i : run->capacity - 1 - i];

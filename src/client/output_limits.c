@@ -38,7 +38,7 @@ size_t output_alarm_bytes = 8 * MIB + CLIENT_OUTPUT_GRACE;
 static size_t full_bytes = OUTPUT_FULL_BYTES;
 static unsigned long long replica_floor;
 
-static bool softLimitBroken(client *c, const outputLimit *limit, size_t bytes) {
+static bool softLimitExceeded(client *c, const outputLimit *limit, size_t bytes) {
     if (limit->soft_bytes == 0 || bytes < limit->soft_bytes) {
         c->soft_limit_since = 0;
         return false;
@@ -69,7 +69,7 @@ bool outputFullEnds(client *c) {
     return true;
 }
 
-static void sendAway(client *c) {
+static void closeForLimit(client *c) {
     sds info = clientCatInfo(sdsEmpty(), c);
     clientCloseAsap(c);
     client_state.output_limit_disconnections++;
@@ -98,20 +98,21 @@ bool outputLimitCheck(client *c) {
 
     if (c->flags & (CLIENT_CLOSE_ASAP | CLIENT_FAKE)) return false;
     bool hard = limit.hard_bytes && bytes >= limit.hard_bytes;
-    bool soft = softLimitBroken(c, &limit, bytes);
+    bool soft = softLimitExceeded(c, &limit, bytes);
     if (!hard && !soft) {
         if (c->output_memory >= fullFrom(clientTypeOf(c))) c->flags |= CLIENT_OUTPUT_FULL;
         if (c->soft_limit_since || c->flags & CLIENT_OUTPUT_FULL) clientWatchOutput(c);
         return false;
     }
-    sendAway(c);
+    closeForLimit(c);
     return true;
 }
 
-bool outputLimitCheckStranger(client *c) {
+bool outputLimitCheckUnauthenticated(client *c) {
     assertMainRole();
-    if (clientQueuedOutput(c) <= OUTPUT_STRANGER_BYTES || c->flags & (CLIENT_CLOSE_ASAP | CLIENT_FAKE)) return false;
-    sendAway(c);
+    if (clientQueuedOutput(c) <= OUTPUT_UNAUTHENTICATED_BYTES || c->flags & (CLIENT_CLOSE_ASAP | CLIENT_FAKE))
+        return false;
+    closeForLimit(c);
     return true;
 }
 

@@ -45,10 +45,10 @@ void outputLimitsSetReplicaFloor(unsigned long long bytes);
  * (clientWatchOutput) if it is above the soft limit or has that flag. */
 bool outputLimitCheck(client *c);
 /* Limit of unsent output of a client that has never authenticated although it must, whatever the other limits are. */
-#define OUTPUT_STRANGER_BYTES 1024
+#define OUTPUT_UNAUTHENTICATED_BYTES 1024
 /* Call when such a client sends a request: closes it as outputLimitCheck() does, and returns true, if it exceeds
  * that. */
-bool outputLimitCheckStranger(client *c);
+bool outputLimitCheckUnauthenticated(client *c);
 /* Call when a client's output has shrunk or limits have changed. Clears CLIENT_OUTPUT_FULL and returns true if the
  * client may execute commands again. */
 bool outputFullEnds(client *c);

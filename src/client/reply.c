@@ -4,8 +4,8 @@
  * one of the block's capacity, a header of a few digits, and, for a value that has an object of its own, a reference
  * instead of a copy, so that main never touches its bytes.
  *
- *   a deferred length:   ... | gap of PLACE_BYTES | elements that were added after it ...
- *   The gap holds an openPlace until the length is known. Then the header is written at its start, and the bytes that
+ *   a deferred length:   ... | gap of GAP_BYTES | elements that were added after it ...
+ *   The gap holds an openLength until the length is known. Then the header is written at its start, and the bytes that
  *   follow in the same block move up to it; blocks that were opened later stay as they are.
  *
  * Not here    the blocks (reply_block.c), errors (reply_error.c), numbers in arguments (reply_args.c), the wire (net).
@@ -31,7 +31,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#define PLACE_BYTES RESP_HEADER_MAX
+#define GAP_BYTES RESP_HEADER_MAX
 #define BULK_LARGE (1 << 20) /* memory for copies of this size or more may be lacking */
 #define FORMAT_BYTES 512     /* texts up to this length are formatted on the stack */
 
@@ -39,7 +39,7 @@
 #define SILENT_FLAGS \
     (CLIENT_REPLY_OFF | CLIENT_REPLY_SKIP | CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY | CLIENT_PRIMARY)
 
-static_assert(CLIENT_OUTPUT_GRACE == REPLY_BLOCK_SMALL + REPLY_BLOCK_LARGE, "limits begin behind two blocks");
+static_assert(CLIENT_OUTPUT_GRACE == REPLY_BLOCK_SMALL + REPLY_BLOCK_LARGE, "limits begin after two blocks");
 
 /* ---- The chain -------------------------------------------------------------------------------------------------- */
 
@@ -277,10 +277,10 @@ void addReplyShared(client *c, slice bytes, robj *shared) {
 void addReplyExternal(client *c, robj *o, slice part) {
     if (!mayReply(c)) return;
     replyBlock *b = c->reply_tail;
-    if (!b || !b->lent || replyBlockAvail(b) < sizeof(replyRef)) {
+    if (!b || !b->external || replyBlockAvail(b) < sizeof(replyRef)) {
         b = openBlock(c, sizeof(replyRef));
         if (!b) return;
-        b->lent = true;
+        b->external = true;
     }
     incrRefCount(o);
     replyBlockAddRef(b, o, part);
@@ -388,8 +388,8 @@ static void addBulkInParts(client *c, replyBlock *b, slice bytes) {
     replyAppend(c, "\r\n", 2);
 }
 
-/* Call if the open block has less than `needed` bytes left. Returns a new block, or NULL if the bulk string was added in
- * another way or there is no memory. */
+/* Call if the open block has less than `needed` bytes left. Returns a new block, or NULL if the bulk string was added
+ * in another way or there is no memory. */
 static __attribute__((noinline)) replyBlock *blockForBulk(client *c, slice bytes, size_t needed) {
     replyBlock *b = replyReserve(c, RESP_HEADER_MAX);
     if (!b || replyBlockAvail(b) >= needed) return b;
@@ -638,28 +638,28 @@ void addReplyAttributeLen(client *c, long long pairs) {
 }
 
 /* The contents of the gap of a length that is not yet known. */
-typedef struct openPlace {
+typedef struct openLength {
     replyBlock *block; /* borrowed: the block of the gap */
     char *outer;       /* the gap that was opened before it and is still open */
-} openPlace;
-static_assert(sizeof(openPlace) <= PLACE_BYTES, "a place fits its gap");
+} openLength;
+static_assert(sizeof(openLength) <= GAP_BYTES, "it fits the gap");
 
 void *addReplyDeferredLen(client *c) {
     if (!mayReply(c)) return NULL;
-    replyBlock *b = replyReserve(c, PLACE_BYTES);
+    replyBlock *b = replyReserve(c, GAP_BYTES);
     if (unlikely(!b)) return NULL;
     char *gap = b->data + b->used;
-    openPlace p = {b, c->deferred};
+    openLength p = {b, c->deferred};
 
     memcpy(gap, &p, sizeof(p));
     c->deferred = gap;
-    account(c, b, PLACE_BYTES, 0);
+    account(c, b, GAP_BYTES, 0);
     return gap;
 }
 
 /* Writes the header into the gap and closes the rest of the gap. */
-static void closePlace(client *c, char *gap, char prefix, long long n) {
-    openPlace p;
+static void closeGap(client *c, char *gap, char prefix, long long n) {
+    openLength p;
 
     if (!gap) return;
     serverAssert(c->deferred == gap);
@@ -667,10 +667,10 @@ static void closePlace(client *c, char *gap, char prefix, long long n) {
     c->deferred = p.outer;
 
     replyBlock *b = p.block;
-    size_t header = putHeader(gap, prefix, n), surplus = PLACE_BYTES - header;
-    size_t behind = (size_t)(gap - b->data) + PLACE_BYTES;
-    memmove(gap + header, gap + PLACE_BYTES, b->used - behind);
-    for (uint32_t i = b->nrefs; i > 0 && replyBlockRef(b, i - 1)->offset >= behind; i--) {
+    size_t header = putHeader(gap, prefix, n), surplus = GAP_BYTES - header;
+    size_t after = (size_t)(gap - b->data) + GAP_BYTES;
+    memmove(gap + header, gap + GAP_BYTES, b->used - after);
+    for (uint32_t i = b->nrefs; i > 0 && replyBlockRef(b, i - 1)->offset >= after; i--) {
         replyBlockRef(b, i - 1)->offset -= surplus;
     }
     b->used -= surplus;
@@ -681,12 +681,12 @@ static void closePlace(client *c, char *gap, char prefix, long long n) {
 bool addReplyGiveUp(client *c, const void *outer) {
     if (c->deferred == outer) return false;
     while (c->deferred != outer) {
-        openPlace p;
+        openLength p;
         serverAssert(c->deferred);
         memcpy(&p, c->deferred, sizeof(p));
         c->deferred = p.outer;
     }
-    closeForMemory(c, PLACE_BYTES);
+    closeForMemory(c, GAP_BYTES);
     return true;
 }
 
@@ -694,7 +694,7 @@ bool addReplyGiveUp(client *c, const void *outer) {
 static const replyBlock *blockOfGap(const client *c, const char *gap) {
     const replyBlock *b = c->reply_head;
 
-    while (b && !(gap >= b->data && gap + PLACE_BYTES <= b->data + b->used)) b = b->next;
+    while (b && !(gap >= b->data && gap + GAP_BYTES <= b->data + b->used)) b = b->next;
     return b;
 }
 
@@ -714,14 +714,14 @@ void replyCheck(const client *c) {
     const char *inner = NULL;
     for (const char *gap = c->deferred; gap;) {
         const replyBlock *b = blockOfGap(c, gap);
-        openPlace p;
+        openLength p;
         serverAssert(b != NULL);
         memcpy(&p, gap, sizeof(p));
         serverAssert(p.block == b);
-        if (inner_block == b) serverAssert(gap + PLACE_BYTES <= inner);
-        for (const replyBlock *behind = b->next; inner_block && inner_block != b; behind = behind->next) {
-            serverAssert(behind != NULL);
-            if (behind == inner_block) break;
+        if (inner_block == b) serverAssert(gap + GAP_BYTES <= inner);
+        for (const replyBlock *after = b->next; inner_block && inner_block != b; after = after->next) {
+            serverAssert(after != NULL);
+            if (after == inner_block) break;
         }
         inner_block = b;
         inner = gap;
@@ -729,16 +729,16 @@ void replyCheck(const client *c) {
     }
 }
 
-void setDeferredArrayLen(client *c, void *at, long long n) { closePlace(c, at, '*', n); }
+void setDeferredArrayLen(client *c, void *at, long long n) { closeGap(c, at, '*', n); }
 
 void setDeferredMapLen(client *c, void *at, long long pairs) {
-    if (c->resp >= 3) closePlace(c, at, '%', pairs);
-    else closePlace(c, at, '*', pairs * 2);
+    if (c->resp >= 3) closeGap(c, at, '%', pairs);
+    else closeGap(c, at, '*', pairs * 2);
 }
 
-void setDeferredSetLen(client *c, void *at, long long n) { closePlace(c, at, c->resp >= 3 ? '~' : '*', n); }
+void setDeferredSetLen(client *c, void *at, long long n) { closeGap(c, at, c->resp >= 3 ? '~' : '*', n); }
 
-void setDeferredPushLen(client *c, void *at, long long n) { closePlace(c, at, c->resp >= 3 ? '>' : '*', n); }
+void setDeferredPushLen(client *c, void *at, long long n) { closeGap(c, at, c->resp >= 3 ? '>' : '*', n); }
 
 void addReplyHelp(client *c, const char *const *lines) {
     sds name = sdsFromSlice(c->argv[0]);

@@ -146,14 +146,14 @@ void addReplyPushLen(client *c, long long n);          /* RESP2: array */
 void addReplyAttributeLen(client *c, long long pairs); /* RESP3 only */
 /* Returns true if the client is about to be closed because it reached its output limit: nothing that is added is sent.
  * A loop that only adds elements to a reply should end then. */
-static inline bool replyIsOver(const client *c) { return c->flags & CLIENT_CLOSE_ASAP; }
+static inline bool replyIsDropped(const client *c) { return c->flags & CLIENT_CLOSE_ASAP; }
 /* Begins an aggregate whose length is set after its elements were added (setDeferred...Len()). May nest: the length of
  * the innermost one is set first. */
 void *addReplyDeferredLen(client *c); /* NULL if the client gets no replies */
-void setDeferredArrayLen(client *c, void *place, long long n);
-void setDeferredMapLen(client *c, void *place, long long pairs);
-void setDeferredSetLen(client *c, void *place, long long n);
-void setDeferredPushLen(client *c, void *place, long long n);
+void setDeferredArrayLen(client *c, void *gap, long long n);
+void setDeferredMapLen(client *c, void *gap, long long pairs);
+void setDeferredSetLen(client *c, void *gap, long long n);
+void setDeferredPushLen(client *c, void *gap, long long n);
 /* Abandons a reply that cannot be completed: if lengths were deferred since `outer` was the innermost one
  * (c->deferred), they stay unset, the connection is closed, and the result is true. Returns false if there are none: a
  * reply can still be sent. */

@@ -10,7 +10,7 @@
  * Invariants  1. Bytes and references never meet: used + nrefs * sizeof(replyRef) <= capacity.
  *             2. total = used + the lengths of all references; sent <= total.
  *             3. Offsets do not decrease from ref0 on, and none is beyond `used`.
- * 4. beyond = the lengths of all values referred to less those of the references; 0 in a `lent` block.
+ * 4. beyond = the lengths of all values referred to less those of the references; 0 in a `external` block.
  * Tests       tests/unit/client/reply_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -42,7 +42,7 @@ static replyBlock *makeBlock(uint32_t capacity) {
 
 /* Makes a block for something large, whose capacity includes what the allocator adds. Returns NULL if there is no
  * memory. */
-static replyBlock *makeToMeasure(size_t needed) {
+static replyBlock *makeExact(size_t needed) {
     serverAssert(needed <= REPLY_BLOCK_CAPACITY_MAX);
     size_t want = sizeof(replyBlock) + ((needed + sizeof(replyRef) - 1) & ~(sizeof(replyRef) - 1));
     replyBlock *b = ztrymalloc(want);
@@ -67,7 +67,7 @@ static replyBlock *startEmpty(replyBlock *b) {
     b->next = NULL;
     b->nrefs = 0;
     b->used = b->total = b->sent = b->beyond = 0;
-    b->lent = false;
+    b->external = false;
     return b;
 }
 
@@ -91,7 +91,7 @@ size_t replyBlockAddRef(replyBlock *b, robj *o, slice part) {
     size_t before = replyBlockCost(b);
     *replyBlockRef(b, b->nrefs++) = (replyRef){.obj = o, .ptr = part.ptr, .len = part.len, .offset = b->used};
     b->total += part.len;
-    if (!b->lent) b->beyond += objectStringLen(o) - part.len;
+    if (!b->external) b->beyond += objectStringLen(o) - part.len;
     return replyBlockCost(b) - before;
 }
 
@@ -104,7 +104,7 @@ replyBlock *replyBlockGet(size_t needed, bool first) {
     } else if (likely(needed <= CAPACITY_OF(REPLY_BLOCK_LARGE))) {
         b = poolGet(&large_pool, CAPACITY_OF(REPLY_BLOCK_LARGE));
     } else {
-        b = makeToMeasure(needed);
+        b = makeExact(needed);
     }
     return likely(b) ? startEmpty(b) : NULL;
 }
@@ -151,7 +151,7 @@ bool replyBlockMove(replyBlock *to, replyBlock *from) {
     size_t refs_bytes = from->nrefs * sizeof(replyRef);
 
     debugAssert(from->sent == 0);
-    if (to->lent != from->lent || replyBlockAvail(to) < from->used + refs_bytes) return false;
+    if (to->external != from->external || replyBlockAvail(to) < from->used + refs_bytes) return false;
     memcpy(to->data + to->used, from->data, from->used);
     if (from->nrefs) {
         uint32_t last = to->nrefs + from->nrefs - 1;
@@ -178,7 +178,7 @@ void replyBlockCheck(const replyBlock *b) {
         serverAssert(ref->offset >= before && ref->offset <= b->used);
         before = ref->offset;
         referred += ref->len;
-        if (!b->lent) beyond += objectStringLen(ref->obj) - ref->len;
+        if (!b->external) beyond += objectStringLen(ref->obj) - ref->len;
     }
     serverAssert(b->beyond == beyond);
     serverAssert(b->total == b->used + referred);

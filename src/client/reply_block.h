@@ -28,7 +28,7 @@ typedef struct replyBlock {
     struct replyBlock *next; /* next block of the chain */
     uint32_t nrefs;
     uint32_t capacity; /* bytes of data[]: for bytes and references together */
-    bool lent;         /* its references are to memory of another owner, who counts it */
+    bool external;     /* its references are to memory of another owner, who counts it */
     size_t used;       /* bytes in data[] */
     size_t total;      /* bytes and referenced bytes: what goes over the wire */
     size_t sent;       /* owner thread: bytes of `total` that are written */
@@ -56,14 +56,14 @@ static inline size_t replyBlockAvail(const replyBlock *b) {
  * size. */
 static inline size_t replyBlockCost(const replyBlock *b) {
     size_t own = sizeof(*b) + b->capacity;
-    return unlikely(b->lent) ? own : own + (b->total - b->used) + b->beyond;
+    return unlikely(b->external) ? own : own + (b->total - b->used) + b->beyond;
 }
 
-/* Returns an empty block with a capacity of at least `needed` bytes (which is at most REPLY_BLOCK_CAPACITY_MAX), a small
- * one if `first` is set and that suffices. Returns NULL if there is no memory. */
+/* Returns an empty block with a capacity of at least `needed` bytes (which is at most REPLY_BLOCK_CAPACITY_MAX), a
+ * small one if `first` is set and that suffices. Returns NULL if there is no memory. */
 replyBlock *replyBlockGet(size_t needed, bool first) must_check;
-/* Same as replyBlockGet(), but may be called on any thread: it does not use the pool. `needed` is at most that of a large
- * block. */
+/* Same as replyBlockGet(), but may be called on any thread: it does not use the pool. `needed` is at most that of a
+ * large block. */
 replyBlock *replyBlockMake(size_t needed, bool first) must_check;
 /* Add bytes, or a reference to bytes of a RAW string, to a block with enough capacity. Run on the thread that has the
  * block. Main has to count a reference; replyBlockAddRef() does not. It returns by how much the cost of the block
@@ -71,8 +71,8 @@ replyBlock *replyBlockMake(size_t needed, bool first) must_check;
 void replyBlockAddBytes(replyBlock *b, slice bytes);
 size_t replyBlockAddRef(replyBlock *b, robj *o, slice part);
 /* Appends the contents of `from` to `to`, if they fit; then `from` is empty, and the sum of both costs is unchanged.
- * Returns false, without a change, if they do not fit or only one of the blocks is `lent`. Runs on: the thread that has
- * both; for blocks that were handed over that is the owner thread. References move, so no count changes. */
+ * Returns false, without a change, if they do not fit or only one of the blocks is `external`. Runs on: the thread that
+ * has both; for blocks that were handed over that is the owner thread. References move, so no count changes. */
 bool replyBlockMove(replyBlock *to, replyBlock *from);
 /* Releases the references of a block whose bytes are written, and recycles or frees its memory. */
 void replyBlockRelease(replyBlock *b);

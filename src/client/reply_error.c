@@ -49,11 +49,11 @@ static errorCode *addCode(slice name) {
     return e;
 }
 
-/* Counts an error. `made_up` means that a script chose the code. */
-static void countCode(slice name, bool made_up) {
+/* Counts an error. `of_script` means that a script chose the code. */
+static void countCode(slice name, bool of_script) {
     if (!client_state.errors) client_state.errors = dictCreate(&code_dict_type);
     errorCode *e = findCode(name);
-    if (!e && made_up && dictSize(client_state.errors) >= ERROR_CODES_MAX) {
+    if (!e && of_script && dictSize(client_state.errors) >= ERROR_CODES_MAX) {
         name = sliceStr(OVERFLOW_CODE);
         e = findCode(name);
         if (!e)
@@ -105,17 +105,17 @@ static bool isUnexpected(const client *c) {
     return type == CLIENT_TYPE_PRIMARY || type == CLIENT_TYPE_REPLICA;
 }
 
-static void tellUnexpected(client *c, slice text) {
+static void reportUnexpected(client *c, slice text) {
     if (unlikely((isUnexpected(c) || c->flags & CLIENT_REPLAYS) && on_unexpected)) on_unexpected(c, text);
 }
 
-static void countError(client *c, slice text, bool made_up) {
+static void countError(client *c, slice text, bool of_script) {
     client_state.total_error_replies++;
     c->error_replies++;
     char code[ERROR_CODE_BYTES];
-    countCode(codeOf(text, code), made_up);
+    countCode(codeOf(text, code), of_script);
     client_state.unexpected_error_replies += isUnexpected(c);
-    tellUnexpected(c, text);
+    reportUnexpected(c, text);
 }
 
 /* ---- Replies ---------------------------------------------------------------------------------------------------- */
@@ -128,10 +128,10 @@ static slice withoutLineEnds(slice text) {
 
 static void sendError(client *c, slice text) { addReplyLine(c, text.len && text.ptr[0] == '-' ? "" : "-ERR ", text); }
 
-static bool addError(client *c, slice text, bool made_up) {
+static bool addError(client *c, slice text, bool of_script) {
     assertMainRole();
     text = withoutLineEnds(text);
-    countError(c, text, made_up);
+    countError(c, text, of_script);
     sendError(c, text);
     return false;
 }
@@ -144,7 +144,7 @@ void addReplyErrorCounted(client *c, slice text) {
     assertMainRole();
     c->error_replies++;
     text = withoutLineEnds(text);
-    tellUnexpected(c, text);
+    reportUnexpected(c, text);
     sendError(c, text);
 }
 

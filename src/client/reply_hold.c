@@ -5,9 +5,9 @@
  *
  * Not here    replies (net/session/session_hold.c), commands that wait (repl/primary/wait_commands.c); writing and
  *             syncing.
- * Owns        the sequences; each holdWaiter belongs to its caller.
+ * Owns        the sequences; each holdEntry belongs to its caller.
  * Threads     main; holdPublish() any.
- * Invariants  1. A holdWaiter is in the list of its sequence exactly while `reached` is set.
+ * Invariants  1. A holdEntry is in the list of its sequence exactly while `reached` is set.
  * Cost        a list step for each wait in the usual order.
  * Tests       tests/unit/client/reply_hold_test.c, tests/unit/net/session/session_hold_test.c
  *
@@ -20,7 +20,7 @@
 #include <stdatomic.h>
 
 typedef struct sequence {
-    holdWaiter *first, *last; /* in order of offset */
+    holdEntry *first, *last; /* in order of offset */
     uint64_t safe;
     _Atomic uint64_t published; /* stored with release, after what made the offset safe; loaded with acquire */
 } sequence;
@@ -41,8 +41,8 @@ static sequence *replyHoldAt(holdSequence seq) {
     return &sequences[seq];
 }
 
-static void replyHoldPut(sequence *s, holdWaiter *w) {
-    holdWaiter *before = s->last;
+static void replyHoldPut(sequence *s, holdEntry *w) {
+    holdEntry *before = s->last;
     while (before && before->offset > w->offset) before = before->prev;
     w->prev = before;
     w->next = before ? before->next : s->first;
@@ -52,7 +52,7 @@ static void replyHoldPut(sequence *s, holdWaiter *w) {
     else s->first = w;
 }
 
-static void replyHoldTake(sequence *s, holdWaiter *w) {
+static void replyHoldTake(sequence *s, holdEntry *w) {
     if (w->prev) w->prev->next = w->next;
     else s->first = w->next;
     if (w->next) w->next->prev = w->prev;
@@ -60,7 +60,7 @@ static void replyHoldTake(sequence *s, holdWaiter *w) {
     w->prev = w->next = NULL;
 }
 
-void holdWait(holdWaiter *w, holdSequence seq, uint64_t offset, void (*reached)(holdWaiter *w)) {
+void holdWait(holdEntry *w, holdSequence seq, uint64_t offset, void (*reached)(holdEntry *w)) {
     assertMainRole();
     sequence *s = replyHoldAt(seq);
     if (offset <= s->safe) {
@@ -73,7 +73,7 @@ void holdWait(holdWaiter *w, holdSequence seq, uint64_t offset, void (*reached)(
     replyHoldPut(s, w);
 }
 
-void holdCancel(holdWaiter *w) {
+void holdCancel(holdEntry *w) {
     assertMainRole();
     if (!w->reached) return;
     replyHoldTake(replyHoldAt(w->seq), w);
@@ -91,8 +91,8 @@ void holdReached(holdSequence seq, uint64_t offset) {
     if (offset <= s->safe) return;
     s->safe = offset;
     while (s->first && s->first->offset <= offset) {
-        holdWaiter *w = s->first;
-        void (*reached)(holdWaiter *) = w->reached;
+        holdEntry *w = s->first;
+        void (*reached)(holdEntry *) = w->reached;
         holdCancel(w);
         reached(w); /* it may wait again, or cancel others */
     }

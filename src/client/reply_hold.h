@@ -21,16 +21,16 @@ typedef int holdSequence;
 holdSequence holdSequenceAdd(void);
 
 /* A wait for a sequence to reach an offset. */
-typedef struct holdWaiter {
-    struct holdWaiter *prev, *next; /* neighbors in the list of its sequence, in order of offset */
+typedef struct holdEntry {
+    struct holdEntry *prev, *next; /* neighbors in the list of its sequence, in order of offset */
     uint64_t offset;
-    void (*reached)(struct holdWaiter *w); /* NULL if it does not wait */
+    void (*reached)(struct holdEntry *w); /* NULL if it does not wait */
     holdSequence seq;
-} holdWaiter;
+} holdEntry;
 /* Calls `reached` once, when the offset is safe: before holdWait() returns if it is safe already. Borrows `w` until
  * then. */
-void holdWait(holdWaiter *w, holdSequence seq, uint64_t offset, void (*reached)(holdWaiter *w));
-void holdCancel(holdWaiter *w); /* no-op if it does not wait */
+void holdWait(holdEntry *w, holdSequence seq, uint64_t offset, void (*reached)(holdEntry *w));
+void holdCancel(holdEntry *w); /* no-op if it does not wait */
 /* Returns true if everything up to `offset` is known to be safe, so that holdWait() would call `reached` at once. */
 bool holdIsReached(holdSequence seq, uint64_t offset);
 

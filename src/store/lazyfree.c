@@ -8,7 +8,7 @@
  *
  * Not here    choosing keys to delete (db.c, expire.c, evict.c).
  * Owns        submitted objects; the list of entries that were returned.
- * Threads     main, except lazyfreeBlock() and lazyfreeUnknown(), which any thread may call, and the jobs with
+ * Threads     main, except lazyfreeBlock() and lazyfreePrivate(), which any thread may call, and the jobs with
  *             lazyfreeDropEntry() and lazyfreeDropElement() inside them, which run on BIO_LAZY_FREE. They meet in the
  *             counters (atomic, relaxed: read for INFO and for the eviction's estimate) and in the list (lock).
  * Invariants  1. A single submitted object has a count of one and no other code refers to it.
@@ -117,14 +117,14 @@ void objectReleaseNow(robj *o) {
 
 /* ---- Objects without other references ---- */
 
-void lazyfreeUnknown(robj *o) {
+void lazyfreePrivate(robj *o) {
     if (likely(!isLargeString(o))) objectFree(o);
     else submitAlone(o, 0);
 }
 
 void lazyfreeObjectNow(robj *o) {
     assertMainRole();
-    lazyfreeUnknown(o);
+    lazyfreePrivate(o);
 }
 
 void lazyfreeObject(robj *o) {

@@ -1,6 +1,6 @@
 /* lazyfree.h -- frees objects here, on the thread that made them, or in the background.
  *
- * Runs on: main, except lazyfreeBlock() and lazyfreeUnknown(); freeing itself on bio's BIO_LAZY_FREE thread or
+ * Runs on: main, except lazyfreeBlock() and lazyfreePrivate(); freeing itself on bio's BIO_LAZY_FREE thread or
  * on the thread that the sink chooses.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -26,7 +26,7 @@ void storeSetFreeSink(bool (*sink)(robj *dead));
 void lazyfreeObject(robj *o);
 void lazyfreeObjectNow(robj *o); /* frees a structure on this thread, whatever the time */
 /* Like lazyfreeObjectNow(), for an object that main does not know. Any thread. */
-void lazyfreeUnknown(robj *o);
+void lazyfreePrivate(robj *o);
 /* Frees a zmalloc() block whose size the caller knows, in the background if it has the size of a large string, so that
  * no thread with clients waits. Any thread. */
 void lazyfreeBlock(void *block, size_t bytes);

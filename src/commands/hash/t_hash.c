@@ -226,7 +226,7 @@ void hmgetCommand(client *c) {
     addReplyArrayLen(c, c->argc - 2);
     fieldWalk walk;
     if (o) walk = fieldWalkBegin(c, o, 2, 1, c->argc - 2);
-    for (uint32_t i = 2; i < c->argc && !replyIsOver(c); i++) {
+    for (uint32_t i = 2; i < c->argc && !replyIsDropped(c); i++) {
         if (o && hashFind(o, c->argv[i], fieldWalkNext(&walk), &pair)) addReplyHashValue(c, &pair);
         else addReplyNull(c);
     }
@@ -279,7 +279,7 @@ static size_t countLive(const robj *o) {
 static void addLive(client *c, const robj *o, unsigned what) {
     hashIter it;
     hashIterBegin(&it, o);
-    for (const hashPair *pair; !replyIsOver(c) && (pair = hashIterNext(&it));)
+    for (const hashPair *pair; !replyIsDropped(c) && (pair = hashIterNext(&it));)
         if (!hashHidden(pair->when_ms)) addPair(c, pair, what);
     hashIterEnd(&it);
 }

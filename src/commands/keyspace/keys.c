@@ -82,7 +82,7 @@ void keysCommand(client *c) {
     void *place = addReplyDeferredLen(c);
     dbIterator it;
     dbIterBegin(&it, c->db, false);
-    for (const robj *o; !replyIsOver(c) && (o = dbIterNext(&it));) {
+    for (const robj *o; !replyIsDropped(c) && (o = dbIterNext(&it));) {
         slice name = objectKey(o);
         if ((!all && !globMatch(pattern, name, false)) || keyIsExpired(o)) continue;
         addReplyBulk(c, name);

@@ -409,7 +409,7 @@ static void storeValue(robj *list, slice text) {
 
 /* Adds the items that LIMIT shows to the reply, or to the end of `list`. */
 static void showItems(const sorting *s, client *c, robj *list) {
-    for (size_t i = s->from; i < s->to && (list || !replyIsOver(c)); i++) {
+    for (size_t i = s->from; i < s->to && (list || !replyIsDropped(c)); i++) {
         if (list) storeValue(list, s->items[i].text);
         else addReplyBulk(c, s->items[i].text);
     }
@@ -419,7 +419,7 @@ static void showItems(const sorting *s, client *c, robj *list) {
 static void showValues(const sorting *s, client *c, const sortOptions *opts, sortLookups *l, robj *list) {
     size_t item = s->from;
     uint32_t get = 0;
-    while (item < s->to && (list || !replyIsOver(c))) {
+    while (item < s->to && (list || !replyIsDropped(c))) {
         size_t n = 0;
         sortLookupsBegin(l);
         while (item < s->to && sortLookupsAdd(l, &opts->get[get], s->items[item].text)) {

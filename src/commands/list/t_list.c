@@ -30,7 +30,7 @@ static void addReplyListRange(client *c, const robj *o, size_t from, size_t n, b
     const uint8_t *lp, *at;
     slice plain;
     valueListIterBegin(&it, o, (long)from, backward);
-    for (size_t run; n && !replyIsOver(c) && (run = valueListIterRun(&it, n, &lp, &at, &plain)); n -= run) {
+    for (size_t run; n && !replyIsDropped(c) && (run = valueListIterRun(&it, n, &lp, &at, &plain)); n -= run) {
         if (at) addReplyListpack(c, lp, at, run, backward);
         else addReplyBulk(c, plain);
     }

@@ -49,7 +49,7 @@ static void addReplyAllMembers(client *c, const robj *o) {
     setIterator it;
     setMember m;
     setIterBegin(&it, o);
-    while (!replyIsOver(c) && setIterNext(&it, &m)) addReplyMember(c, &m);
+    while (!replyIsDropped(c) && setIterNext(&it, &m)) addReplyMember(c, &m);
     setIterEnd(&it);
 }
 

@@ -288,7 +288,7 @@ static void replyAll(client *c, memberBatch *b, const robj *o) {
     setIterator it;
     setIterBegin(&it, o);
     addReplySetLen(c, (long long)setSize(o));
-    while (!replyIsOver(c) && batchFill(b, &it)) batchReply(c, b);
+    while (!replyIsDropped(c) && batchFill(b, &it)) batchReply(c, b);
     setIterEnd(&it);
 }
 
@@ -323,7 +323,7 @@ static void replySelected(client *c, memberBatch *b, const inputSets *in, bool p
     setIterator it;
     void *place = addReplyDeferredLen(c);
     setIterBegin(&it, in->sets[0]);
-    while (!replyIsOver(c) && nextSelected(b, in, &it, BATCH, present)) {
+    while (!replyIsDropped(c) && nextSelected(b, in, &it, BATCH, present)) {
         batchReply(c, b);
         found += (long long)b->count;
     }
@@ -360,10 +360,10 @@ static robj *unionResult(memberBatch *b, slice key, const inputSets *in) {
 static void unionByLookup(client *c, memberBatch *b, const inputSets *in) {
     long long found = 0;
     void *place = addReplyDeferredLen(c);
-    for (uint32_t i = 0; i < in->count && !replyIsOver(c); i++) {
+    for (uint32_t i = 0; i < in->count && !replyIsDropped(c); i++) {
         setIterator it;
         setIterBegin(&it, in->sets[i]);
-        while (!replyIsOver(c) && batchFill(b, &it)) {
+        while (!replyIsDropped(c) && batchFill(b, &it)) {
             for (uint32_t before = 0; before < i && b->count; before++) batchFilter(b, in->sets[before], false);
             batchReply(c, b);
             found += (long long)b->count;

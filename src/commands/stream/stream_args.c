@@ -101,7 +101,7 @@ void addReplyStreamEntry(client *c, streamIterator *it, streamId id, size_t fiel
     addReplyArrayLen(c, 2);
     addReplyStreamId(c, id);
     addReplyArrayLen(c, (long long)fields * 2);
-    for (; fields && !replyIsOver(c); fields--) {
+    for (; fields && !replyIsDropped(c); fields--) {
         streamIterField(it, &field, &value, field_buf, value_buf);
         addReplyBulk(c, field);
         addReplyBulk(c, value);
@@ -114,7 +114,7 @@ size_t addReplyStreamRange(client *c, const stream *s, streamId start, streamId 
     size_t fields, shown = 0;
     void *place = addReplyDeferredLen(c);
     streamIterBegin(&it, s, start, end, backward);
-    while ((count == 0 || shown < count) && !replyIsOver(c) && streamIterNext(&it, &id, &fields)) {
+    while ((count == 0 || shown < count) && !replyIsDropped(c) && streamIterNext(&it, &id, &fields)) {
         addReplyStreamEntry(c, &it, id, fields);
         shown++;
     }

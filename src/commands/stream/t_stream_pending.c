@@ -110,7 +110,7 @@ static void pendingRange(client *c, const streamGroup *g, const pendingFilter *f
     void *place = addReplyDeferredLen(c);
     streamPendingWalk w;
     streamPendingFrom(&w, g, consumer, f->start);
-    for (const streamPending *p; shown < f->count && !replyIsOver(c) && (p = streamPendingNext(&w));) {
+    for (const streamPending *p; shown < f->count && !replyIsDropped(c) && (p = streamPendingNext(&w));) {
         if (streamIdCmp(p->id, f->end) > 0) break;
         int64_t idle_ms = now_ms - p->delivered_ms;
         if (f->idle_ms && idle_ms < f->idle_ms) continue;

@@ -126,7 +126,7 @@ void mgetCommand(client *c) {
     uint32_t count = c->argc - 1;
 
     addReplyArrayLen(c, count);
-    for (uint32_t i = 0, ready = 0; i < count && !replyIsOver(c); i++) {
+    for (uint32_t i = 0, ready = 0; i < count && !replyIsDropped(c); i++) {
         if (i == ready) ready += keysPrefetch(c, 1 + i, 1, count - i);
         robj *o = lookupKeyRead(c->db, clientKeyAt(c, 1 + i));
         if (o && o->type == OBJ_STRING) addReplyBulkObject(c, o);

@@ -150,7 +150,7 @@ static void replyPositions(client *c, void (*add)(client *c, uint64_t number), v
     robj *o;
     if (!typedKeyRead(c, clientKeyAt(c, 1), OBJ_ZSET, &o)) return;
     addReplyArrayLen(c, c->argc - 2);
-    for (uint32_t i = 2; i < c->argc && !replyIsOver(c); i++) {
+    for (uint32_t i = 2; i < c->argc && !replyIsDropped(c); i++) {
         if (placeOf(c, o, i, &number)) add(c, number);
         else absent(c);
     }

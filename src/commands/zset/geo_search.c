@@ -376,7 +376,7 @@ static void replyWith(client *c, const geoSearch *s, const placeList *list) {
     int parts = 1 + s->with_dist + s->with_hash + s->with_coord;
 
     addReplyArrayLen(c, (long long)list->kept.count);
-    for (size_t i = 0; i < list->kept.count && !replyIsOver(c); i++) {
+    for (size_t i = 0; i < list->kept.count && !replyIsDropped(c); i++) {
         const place *p = placeAt(list, i);
         if (parts > 1) addReplyArrayLen(c, parts);
         addReplyBulk(c, memberOf(p));

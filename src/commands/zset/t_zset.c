@@ -177,7 +177,7 @@ void zmscoreCommand(client *c) {
     robj *o;
     if (!typedKeyRead(c, clientKeyAt(c, 1), OBJ_ZSET, &o)) return;
     addReplyArrayLen(c, c->argc - 2);
-    for (uint32_t i = 2, ready = 2; i < c->argc && !replyIsOver(c); i++) {
+    for (uint32_t i = 2, ready = 2; i < c->argc && !replyIsDropped(c); i++) {
         if (i == ready) ready = membersPrefetch(c, o, i);
         replyScore(c, o, i);
     }

@@ -354,7 +354,7 @@ static bool reserveResult(client *c, const request *q) {
 static void replyBuilt(client *c, zsetBuilder *b, bool with_scores) {
     zsetBuildSort(b);
     addReplyMembersLen(c, b->count, with_scores);
-    for (size_t i = 0; i < b->count && !replyIsOver(c); i++) {
+    for (size_t i = 0; i < b->count && !replyIsDropped(c); i++) {
         const void *entry = b->entries[i];
         addReplyMember(c, zsetEntryMember(entry), zsetEntryScore(entry), with_scores);
     }

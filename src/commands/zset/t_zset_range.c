@@ -202,7 +202,7 @@ static void replyRange(client *c, const robj *o, zsetRanks ranks, bool reverse, 
     if (ranks.count == 0) return;
     zsetIter it = zsetIterAt(o, reverse ? ranks.first + ranks.count - 1 : ranks.first, reverse);
     zsetElement e;
-    for (size_t i = 0; i < ranks.count && !replyIsOver(c) && zsetIterNext(&it, &e); i++)
+    for (size_t i = 0; i < ranks.count && !replyIsDropped(c) && zsetIterNext(&it, &e); i++)
         addReplyMember(c, e.member, e.score, with_scores);
 }
 

@@ -34,7 +34,7 @@ bool authDefaultHasNone(void) {
 static void setAuthenticated(client *c, bool on) {
     debugAssert(!on || c->user);
     c->authenticated = on;
-    c->known |= on;
+    c->was_authenticated |= on;
     gateEnableClient(c, GATE_AUTH, !on);
 }
 
@@ -79,7 +79,7 @@ gateResult authGate(client *c) {
     assertMainRole();
     if (c->authenticated || !authRequired()) return GATE_PASSED;
     /* Clients that never authenticated and do not read must not fill the memory with error replies. */
-    if (!c->known && outputLimitCheckStranger(c)) return GATE_REFUSED;
+    if (!c->was_authenticated && outputLimitCheckUnauthenticated(c)) return GATE_REFUSED;
     if (c->cmd && c->cmd->flags & CMD_NO_AUTH) return GATE_PASSED;
     if (c->req->flags & REQ_PROTOCOL_ERROR) return GATE_PASSED;
     const char *error = "-NOAUTH Authentication required.";

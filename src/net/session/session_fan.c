@@ -120,7 +120,7 @@ static void makeBatches(robj *bytes, slice text) {
         fanBatch *b = sorting.batches[id] = ztrymalloc(sizeof(*b) + sorting.counts[id] * sizeof(fanEntry));
         if (!b) continue;
         *b = (fanBatch){.bytes = bytes, .text = text};
-        fanHold(costOf(b, sorting.counts[id]));
+        fanMemoryAdd(costOf(b, sorting.counts[id]));
         incrRefCount(bytes);
     }
 }
@@ -192,7 +192,7 @@ void sessionFanned(fanBatch *b) {
         clientOutputKept(c, &k->output);
         clientDebugCheck(c);
     }
-    fanLetGo(costOf(b, b->count));
+    fanMemoryDrop(costOf(b, b->count));
     zfree(b->kept);
     decrRefCount(b->bytes);
     zfree(b);

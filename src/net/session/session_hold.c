@@ -22,7 +22,7 @@
 #include "zmalloc.h"
 
 typedef struct heldPart {
-    holdWaiter waiter; /* first, so that its address is the part's */
+    holdEntry waiter;  /* first, so that its address is the part's */
     clientIo *io;      /* borrowed: the connection that has the part */
     replyBlock *chain; /* owns */
     replyBlock *tail;  /* of the chain */
@@ -54,7 +54,7 @@ static void sendReached(clientIo *s) {
     if (!s->held_first) s->held_last = NULL;
 }
 
-static void partReached(holdWaiter *w) {
+static void partReached(holdEntry *w) {
     heldPart *part = (heldPart *)w;
     part->reached = true;
     sendReached(part->io);

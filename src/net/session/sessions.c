@@ -33,7 +33,7 @@ client *sessionAdoptOutgoing(connection *conn) {
     clientIo *s = clientIoCreate(conn, true);
     s->trusted = true;
     client *c = clientCreate(s, conn->fd, peer, local, false);
-    c->authenticated = c->known = true;
+    c->authenticated = c->was_authenticated = true;
     s->session = c;
     rebalanceAdopt(s);
     return c;

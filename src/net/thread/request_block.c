@@ -88,7 +88,7 @@ static __attribute__((noinline)) void blockFreeExtras(requestPool *pool, request
 
 void requestBlockPut(requestPool *pool, requestBlock *b) {
     for (parsedCommand *p = b->current; p; p = p->next) /* those before `current` have run */
-        if (p->value) lazyfreeUnknown(p->value);
+        if (p->value) lazyfreePrivate(p->value);
     netCounterAdd(&pool->memory_out, b->value_bytes + b->extra_bytes);
     if (unlikely(b->extra_bytes)) blockFreeExtras(pool, b);
     recordArenaFree(&b->arena);

@@ -111,7 +111,7 @@ static struct {
     uint64_t command_ns;      /* engine_stats.command_ns at the last flush */
     uint64_t written_awaited; /* offset that replies or `queue_waiter` wait for to be written */
     bool writes_reported;
-    holdWaiter queue_waiter; /* waits until the queue is short again */
+    holdEntry queue_waiter; /* waits until the queue is short again */
     ageMark marks[MARKS_MAX];
     unsigned first_mark, marks_count;
 } aof;
@@ -221,7 +221,7 @@ static void endDiskPause(void) {
     holdCancel(&aof.queue_waiter);
 }
 
-static void onQueueShort(holdWaiter *w) {
+static void onQueueShort(holdEntry *w) {
     unused(w);
     endDiskPause();
 }
@@ -318,7 +318,7 @@ uint64_t aofEnd(void) {
     return aof.queue->appended;
 }
 
-void aofWhenSynced(holdWaiter *w, uint64_t offset, void (*reached)(holdWaiter *w)) {
+void aofWhenSynced(holdEntry *w, uint64_t offset, void (*reached)(holdEntry *w)) {
     serverAssert(aofIsOn()); /* the offset may be one that is never reached: propagateLoseWrites() */
     holdWait(w, aof.synced_seq, offset, reached);
 }

@@ -53,7 +53,7 @@ bool aofIsSynced(uint64_t offset);
 uint64_t aofEnd(void);
 /* Calls `reached` once `offset` is synced (holdWait()). The log must be on; a caller that waits when it stops must
  * cancel before. */
-void aofWhenSynced(holdWaiter *w, uint64_t offset, void (*reached)(holdWaiter *w));
+void aofWhenSynced(holdEntry *w, uint64_t offset, void (*reached)(holdEntry *w));
 /* Call at each tick: handles finished jobs, and errors of a log that is being turned on. */
 void aofTick(void);
 /* Returns true if there is a log: files that a start would load and that have all acknowledged writes. */

@@ -26,10 +26,10 @@
 #define WAITS_CHECKED 64
 
 typedef struct safetyWait {
-    holdWaiter synced; /* first, so that its address is that of the wait */
-    client *c;         /* borrowed */
-    bool on_disks;     /* WAITAOF */
-    bool local;        /* waits for this server's disk, too */
+    holdEntry synced; /* first, so that its address is that of the wait */
+    client *c;        /* borrowed */
+    bool on_disks;    /* WAITAOF */
+    bool local;       /* waits for this server's disk, too */
     long long replicas;
     bool log_off; /* the log was turned off during the wait */
     struct safetyWait *prev, *next;
@@ -97,7 +97,7 @@ static void waitLook(safetyWait *w) {
     if (isSafe(w->c, w->on_disks, w->local, w->replicas)) blockingEnd(w->c, NULL);
 }
 
-static void isSynced(holdWaiter *synced) { waitLook((safetyWait *)synced); }
+static void isSynced(holdEntry *synced) { waitLook((safetyWait *)synced); }
 
 static void waitForDisk(safetyWait *w) {
     if (w->local && aofIsOn()) aofWhenSynced(&w->synced, propagateWriteEnd(w->c, PROPAGATE_AOF), isSynced);

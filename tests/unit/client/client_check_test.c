@@ -120,7 +120,7 @@ TEST(checks_hold_after_any_operation) {
 TEST(checks_hold_of_a_fake_client) {
     fixtureInit();
     client *fake = clientCreate(NULL, -1, NULL, NULL, false);
-    CHECK(fake->id == CLIENT_ID_NOBODY);
+    CHECK(fake->id == CLIENT_ID_FAKE);
     clientCheck(fake);
     clientListsCheck();
     clientFree(fake);

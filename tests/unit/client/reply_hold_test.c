@@ -21,13 +21,13 @@ static void begin(void) {
 
 #define WAITERS 200
 typedef struct note {
-    holdWaiter w;
+    holdEntry w;
     uint64_t offset, called; /* number of the call; 0: not called yet */
 } note;
 static uint64_t calls, last_offset;
 static bool in_order;
 
-static void called(holdWaiter *w) {
+static void called(holdEntry *w) {
     note *n = (note *)w;
     CHECK_EQ_INT(n->called, 0);
     n->called = ++calls;

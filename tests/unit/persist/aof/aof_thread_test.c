@@ -412,13 +412,13 @@ TEST(thread_takes_another_policy) {
 }
 
 static bool was_reached;
-static void reached(holdWaiter *w) {
+static void reached(holdEntry *w) {
     (void)w;
     was_reached = true;
 }
 
 TEST(thread_tells_of_writes_who_asks_for_them) {
-    holdWaiter w = {.reached = NULL};
+    holdEntry w = {.reached = NULL};
     start(FSYNC_NO, 0);
     aofThreadReportWrites(thread, true);
     was_reached = false;
