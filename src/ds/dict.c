@@ -552,16 +552,17 @@ bool dictExpand(dict *d, size_t n) {
 /* ---- find, add, remove ---- */
 
 /* The slot in which an entry was found. */
-typedef struct entryPlace {
+typedef struct entryValueSlot {
     dictTable *table;
     dictBucket *head, *bucket;
     int pos;
-} entryPlace;
+} entryValueSlot;
 
 /* The core of every search: the tags of a bucket select the entries to compare; almost always there is none or just the
  * right one (a wrong entry matches with a chance of 1/255). Forced inline: a call costs 17 of the 620 instructions of a
  * SET. */
-static __attribute__((always_inline)) inline void **findSlot(const dict *d, slice key, uint64_t hash, entryPlace *at) {
+static __attribute__((always_inline)) inline void **findSlot(const dict *d, slice key, uint64_t hash,
+                                                             entryValueSlot *at) {
     const dictType *type = d->type;
     uint8_t tag = bucketTag(hash);
     for (int i = dictFirstTable(d, hash); i <= d->rehashing; i++) {
@@ -572,7 +573,7 @@ static __attribute__((always_inline)) inline void **findSlot(const dict *d, slic
             for (unsigned m = bucketMatch(b, tag); m; m &= m - 1) {
                 int pos = __builtin_ctz(m);
                 if (!dictKeyMatches(type, b->slot[pos], key)) continue;
-                if (at) *at = (entryPlace){(dictTable *)(uintptr_t)t, head, b, pos};
+                if (at) *at = (entryValueSlot){(dictTable *)(uintptr_t)t, head, b, pos};
                 return &b->slot[pos];
             }
         }
@@ -651,7 +652,7 @@ void dictPrefetchAdd(const dict *d, uint64_t hash) {
 }
 
 /* Empties a slot. Compacts the chain, and may start to shrink the table, unless rehashing is paused. */
-static void clearPlace(dict *d, const entryPlace *at) {
+static void clearPlace(dict *d, const entryValueSlot *at) {
     countChange(d);
     at->bucket->tag[at->pos] = 0;
     at->table->used--;
@@ -662,7 +663,7 @@ static void clearPlace(dict *d, const entryPlace *at) {
 
 void *dictPop(dict *d, slice key, uint64_t hash) {
     rehashStep(d);
-    entryPlace at;
+    entryValueSlot at;
     void **ref = findSlot(d, key, hash, &at);
     if (!ref) return NULL;
     void *entry = *ref;
@@ -671,7 +672,7 @@ void *dictPop(dict *d, slice key, uint64_t hash) {
 }
 
 /* Finds the slot of exactly this entry: compares addresses and reads no key. */
-static bool findEntry(const dict *d, const void *entry, uint64_t hash, entryPlace *at) {
+static bool findEntry(const dict *d, const void *entry, uint64_t hash, entryValueSlot *at) {
     uint8_t tag = bucketTag(hash);
     for (int i = dictFirstTable(d, hash); i <= d->rehashing; i++) {
         const dictTable *t = &d->t[i];
@@ -681,7 +682,7 @@ static bool findEntry(const dict *d, const void *entry, uint64_t hash, entryPlac
             for (unsigned m = bucketMatch(b, tag); m; m &= m - 1) {
                 int pos = __builtin_ctz(m);
                 if (b->slot[pos] != entry) continue;
-                *at = (entryPlace){(dictTable *)(uintptr_t)t, head, b, pos};
+                *at = (entryValueSlot){(dictTable *)(uintptr_t)t, head, b, pos};
                 return true;
             }
         }
@@ -690,13 +691,13 @@ static bool findEntry(const dict *d, const void *entry, uint64_t hash, entryPlac
 }
 
 bool dictHoldsEntry(const dict *d, const void *entry, uint64_t hash) {
-    entryPlace at;
+    entryValueSlot at;
     return findEntry(d, entry, hash, &at);
 }
 
 bool dictPopEntry(dict *d, const void *entry, uint64_t hash) {
     rehashStep(d);
-    entryPlace at;
+    entryValueSlot at;
     if (!findEntry(d, entry, hash, &at)) return false;
     clearPlace(d, &at);
     return true;

@@ -86,7 +86,7 @@ static hashField *createBare(slice name, size_t value_len, int64_t when_ms) {
     return f;
 }
 
-static char *placeOf(const hashField *f) { return (char *)(uintptr_t)hashFieldName(f).ptr; }
+static char *nameBytes(const hashField *f) { return (char *)(uintptr_t)hashFieldName(f).ptr; }
 
 /* Sets a block, or a string object, of that length as the value. */
 static void setBlock(hashField *f, void *block, uint64_t len) {
@@ -104,7 +104,7 @@ static void putValue(hashField *f, slice value) {
         memcpy(block, value.ptr, value.len);
         setBlock(f, block, value.len);
     } else if (value.len) {
-        memcpy(placeOf(f) + hashFieldName(f).len, value.ptr, value.len);
+        memcpy(nameBytes(f) + hashFieldName(f).len, value.ptr, value.len);
     }
 }
 
@@ -162,7 +162,7 @@ static bool overwrite(hashField *f, slice value) {
         if (!sameClass(bytesFor(name.len, old.len, time_bytes), bytesFor(name.len, value.len, time_bytes)))
             return false;
         f[1] = (hashField)value.len;
-        if (value.len) memcpy(placeOf(f) + name.len, value.ptr, value.len);
+        if (value.len) memcpy(nameBytes(f) + name.len, value.ptr, value.len);
         return true;
     }
     char *block = (char *)(uintptr_t)old.ptr;

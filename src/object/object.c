@@ -72,7 +72,7 @@ robj *entryCreate(slice key, objectTypeId type, int encoding, bool expire_slot, 
                 .has_key = key.ptr != NULL,
                 .value_len = embedded & OBJ_STRING_MAX,
                 .key_len = long_key ? OBJ_KEY_LONG : key.len & 0xffff};
-    if (expire_slot) memcpy(entryExpirePlace(o), &(int64_t){-1}, sizeof(int64_t));
+    if (expire_slot) memcpy(entryExpireSlot(o), &(int64_t){-1}, sizeof(int64_t));
     char *at = (char *)o + header;
     if (long_key) memcpy(at - sizeof(size_t), &key.len, sizeof(size_t));
     if (key.len) memcpy(at, key.ptr, key.len);
@@ -84,7 +84,7 @@ void entryFree(robj *o) { zfreeSized(o, entrySize(o)); }
 void entryInherit(robj *to, const robj *from) {
     to->lru = from->lru;
     if (to->has_expire_slot && from->has_expire_slot)
-        memcpy(entryExpirePlace(to), entryExpirePlace(from), sizeof(int64_t));
+        memcpy(entryExpireSlot(to), entryExpireSlot(from), sizeof(int64_t));
 }
 
 /* ---- Creating ---- */
@@ -129,7 +129,7 @@ robj *objectRenameTake(robj *o, slice new_key) {
         renamed = entryCreate(new_key, o->type, o->encoding, o->has_expire_slot, 0, o->owner);
         renamed->value_len = o->value_len;
         renamed->block_exact = o->block_exact;
-        memcpy(entryPlace(renamed), entryPlace(o), sizeof(void *));
+        memcpy(entryValueSlot(renamed), entryValueSlot(o), sizeof(void *));
         entryInherit(renamed, o);
     }
     entryFree(o);
@@ -228,7 +228,7 @@ robj *objectSetExpireTake(robj *o, int64_t when_ms) {
         if (when_ms == -1) return o;
         o = addExpireSlot(o);
     }
-    memcpy(entryExpirePlace(o), &when_ms, sizeof(when_ms));
+    memcpy(entryExpireSlot(o), &when_ms, sizeof(when_ms));
     return o;
 }
 

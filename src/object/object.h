@@ -1,7 +1,7 @@
 /* object.h -- robj: a key's entry and its value in one allocation.
  *
  *   +--------+--------+----------+-----------+--------------+------------+--------------+
- *   | word 0 | word 1 | [expire] | [place]   | [long key n] | key bytes  | [value bytes]|
+ *   | word 0 | word 1 | [expire] | [slot]    | [long key n] | key bytes  | [value bytes]|
  *   +--------+--------+----------+-----------+--------------+------------+--------------+
  *     type     value    int64 ms   value block  size_t, only   key_len      value_len, when
  *     refs     length   or -1      or integer   past 65534 B                embedded (EMBSTR)

@@ -20,18 +20,18 @@
 /* RAW has a block's address, INT its number, between expire and key; a structure's address is in word 1. */
 static_assert(OBJ_ENC_RAW < OBJ_ENC_EMBSTR && OBJ_ENC_INT < OBJ_ENC_EMBSTR && OBJ_ENC_HASHTABLE > OBJ_ENC_EMBSTR,
               "one comparison tells the three");
-static inline bool encodingHasPlace(unsigned encoding) {
+static inline bool encodingHasValueSlot(unsigned encoding) {
     return encoding < OBJ_ENC_EMBSTR || (STRUCTURES_SHOWN && encoding > OBJ_ENC_EMBSTR);
 }
 
-static inline char *entryExpirePlace(const robj *o) { return (char *)(uintptr_t)o + sizeof(robj); }
+static inline char *entryExpireSlot(const robj *o) { return (char *)(uintptr_t)o + sizeof(robj); }
 
-static inline char *entryPlace(const robj *o) {
+static inline char *entryValueSlot(const robj *o) {
     return (char *)(uintptr_t)o + sizeof(robj) + (o->has_expire_slot ? sizeof(int64_t) : 0);
 }
 
 static inline size_t entryHeaderSize(unsigned encoding, bool expire_slot, bool long_key) {
-    return sizeof(robj) + (expire_slot ? sizeof(int64_t) : 0) + (encodingHasPlace(encoding) ? sizeof(void *) : 0) +
+    return sizeof(robj) + (expire_slot ? sizeof(int64_t) : 0) + (encodingHasValueSlot(encoding) ? sizeof(void *) : 0) +
            (long_key ? sizeof(size_t) : 0);
 }
 
@@ -66,18 +66,18 @@ static inline void entrySetStructure(robj *o, const void *structure) {
     memcpy(&word, (char *)o + 8, sizeof(word));
     word = (word & ~STRUCTURE_MASK) | (uintptr_t)structure;
     memcpy((char *)o + 8, &word, sizeof(word));
-    if (STRUCTURES_SHOWN) memcpy(entryPlace(o), &structure, sizeof(structure));
+    if (STRUCTURES_SHOWN) memcpy(entryValueSlot(o), &structure, sizeof(structure));
 }
 
 /* Returns RAW's block. */
 static inline void *entryPointer(const robj *o) {
     void *p;
-    debugAssert(o->type == OBJ_STRING && encodingHasPlace(o->encoding));
-    memcpy(&p, entryPlace(o), sizeof(p));
+    debugAssert(o->type == OBJ_STRING && encodingHasValueSlot(o->encoding));
+    memcpy(&p, entryValueSlot(o), sizeof(p));
     return p;
 }
 
-static inline void entrySetPointer(robj *o, void *p) { memcpy(entryPlace(o), &p, sizeof(p)); }
+static inline void entrySetPointer(robj *o, void *p) { memcpy(entryValueSlot(o), &p, sizeof(p)); }
 
 /* For objectTypeOps.defrag: offers the entries of a dict to `fn`, which replaces *ref if the entry has moved, from
  * cursor->at on, about `budget` of them. Returns true if these were the last ones; cursor->at is then 0. */

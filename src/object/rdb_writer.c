@@ -26,14 +26,14 @@ void rdbWriterBeginFlushing(rdbWriter *w, bool compress, size_t size, rdbFlush f
     w->arg = arg;
 }
 
-static void handOn(rdbWriter *w, slice bytes) {
+static void passOn(rdbWriter *w, slice bytes) {
     if (w->failed || bytes.len == 0) return;
     w->passed += bytes.len;
     if (!w->flush(w->arg, bytes)) w->failed = true;
 }
 
 bool rdbWriterFlush(rdbWriter *w) {
-    handOn(w, sliceOf(w->buffer, (size_t)(w->at - w->buffer)));
+    passOn(w, sliceOf(w->buffer, (size_t)(w->at - w->buffer)));
     w->at = w->buffer;
     return !w->failed;
 }
@@ -62,7 +62,7 @@ void rdbWriterPass(rdbWriter *w, slice bytes) {
         w->at += fits;
         bytes = sliceOf(bytes.ptr + fits, bytes.len - fits);
         if (rdbWriterFlush(w) && bytes.len >= rdbWriterReserveMax(w)) {
-            handOn(w, bytes);
+            passOn(w, bytes);
             return;
         }
         if (w->failed) return;

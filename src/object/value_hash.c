@@ -200,7 +200,7 @@ size_t hashSetBytes(slice field, slice value) {
 }
 
 /* Finds the position of the field. */
-static inline void valueHashLook(robj *o, slice field, uint64_t hash, hashSpot *spot) {
+static inline void findSpot(robj *o, slice field, uint64_t hash, hashSpot *spot) {
     *spot = (hashSpot){.encoding = o->encoding};
     if (o->encoding == OBJ_ENC_LISTPACK) {
         const uint8_t *at = findInListpack(listpackOf(o), field);
@@ -211,7 +211,7 @@ static inline void valueHashLook(robj *o, slice field, uint64_t hash, hashSpot *
 }
 
 bool hashFindSpot(robj *o, slice field, uint64_t hash, hashPair *out, hashSpot *spot) {
-    valueHashLook(o, field, hash, spot);
+    findSpot(o, field, hash, spot);
     if (spot->value) {
         setListpackValue(out, spot->value);
         return true;
@@ -265,14 +265,14 @@ static inline hashSetResult setAt(robj *o, hashSpot spot, slice field, uint64_t 
         if (when_ms < 0 && setInListpack(o, spot.value, field, value, &result)) return result;
         valueHashConvert(o);
         hash = dictHash(rootOf(o)->fields, field);
-        valueHashLook(o, field, hash, &spot);
+        findSpot(o, field, hash, &spot);
     }
     return setInTable(rootOf(o), spot.field, field, hash, value, NULL, when_ms);
 }
 
 hashSetResult hashSet(robj *o, slice field, uint64_t hash, slice value, int64_t when_ms) {
     hashSpot spot;
-    valueHashLook(o, field, hash, &spot);
+    findSpot(o, field, hash, &spot);
     return setAt(o, spot, field, hash, value, when_ms);
 }
 
@@ -329,7 +329,7 @@ void hashIterBegin(hashIter *it, const robj *o) {
     else it->at = listpackFirst(listpackOf(o));
 }
 
-static bool lookAhead(hashIter *it) {
+static bool prefetchAhead(hashIter *it) {
     it->next = it->count = 0;
     for (const hashField *f; it->count < HASH_ITER_AHEAD && (f = dictIterNext(&it->fields));) {
         prefetchRead(f);
@@ -341,7 +341,7 @@ static bool lookAhead(hashIter *it) {
 const hashPair *hashIterNext(hashIter *it) {
     hashPair *pair = &it->pair;
     if (it->table) {
-        if (it->next == it->count && !lookAhead(it)) return NULL;
+        if (it->next == it->count && !prefetchAhead(it)) return NULL;
         hashPairOfField(pair, it->ahead[it->next++]);
         return pair;
     }

@@ -197,7 +197,7 @@ size_t setSize(const robj *o) {
     }
 }
 
-static const uint8_t *listpackPlace(const robj *o, slice member) {
+static const uint8_t *listpackPosition(const robj *o, slice member) {
     return listpackFind(listpackFirst(objectStructure(o)), member, 0);
 }
 
@@ -205,7 +205,7 @@ bool setHas(const robj *o, slice member, uint64_t hash) {
     long long number;
     switch (o->encoding) {
     case OBJ_ENC_INTSET: return string2ll(member.ptr, member.len, &number) && intsetFind(objectStructure(o), number);
-    case OBJ_ENC_LISTPACK: return listpackPlace(o, member) != NULL;
+    case OBJ_ENC_LISTPACK: return listpackPosition(o, member) != NULL;
     default: return dictFind(objectStructure(o), member, hash) != NULL;
     }
 }
@@ -251,7 +251,7 @@ static bool toTableAndAdd(robj *o, slice member) {
 static bool listpackAdd(robj *o, slice member) {
     uint8_t *lp = objectStructure(o);
     size_t count = listpackCount(lp);
-    if (count && listpackPlace(o, member)) return false;
+    if (count && listpackPosition(o, member)) return false;
     if (setFitsListpack(count + 1, member.len) && (lp = listpackAppend(lp, member)) != NULL) {
         objectSetStructure(o, OBJ_ENC_LISTPACK, lp);
         return true;
@@ -301,7 +301,7 @@ bool setRemove(robj *o, slice member, uint64_t hash) {
     switch (o->encoding) {
     case OBJ_ENC_INTSET: return string2ll(member.ptr, member.len, &number) && intsetRemoveFrom(o, number);
     case OBJ_ENC_LISTPACK:
-        at = listpackPlace(o, member);
+        at = listpackPosition(o, member);
         if (!at) return false;
         objectSetStructure(o, OBJ_ENC_LISTPACK, listpackDelete(objectStructure(o), &at, 1));
         return true;

@@ -37,22 +37,23 @@ setMember setRandom(const robj *o) {
 }
 
 /* Returns the position of each entry of a listpack; NULL if there is no memory. */
-static const uint8_t **listpackPlaces(const uint8_t *lp, size_t count) {
-    const uint8_t **places = ztrymalloc(count * sizeof(*places));
+static const uint8_t **listpackPositions(const uint8_t *lp, size_t count) {
+    const uint8_t **positions = ztrymalloc(count * sizeof(*positions));
     const uint8_t *at = listpackFirst(lp);
-    for (size_t i = 0; places && i < count; i++, at = listpackNext(at)) places[i] = at;
-    return places;
+    for (size_t i = 0; positions && i < count; i++, at = listpackNext(at)) positions[i] = at;
+    return positions;
 }
 
 void setRandomRepeating(const robj *o, uint64_t count, setVisit *visit, void *arg) {
     size_t size = setSize(o);
-    const uint8_t **places = NULL;
-    if (o->encoding == OBJ_ENC_LISTPACK && count > PICK_ONE_BY_ONE) places = listpackPlaces(objectStructure(o), size);
+    const uint8_t **positions = NULL;
+    if (o->encoding == OBJ_ENC_LISTPACK && count > PICK_ONE_BY_ONE)
+        positions = listpackPositions(objectStructure(o), size);
     for (bool more = true; more && count; count--) {
-        setMember m = places ? listpackGet(places[rngBelow(rngThread(), size)]) : setRandom(o);
+        setMember m = positions ? listpackGet(positions[rngBelow(rngThread(), size)]) : setRandom(o);
         more = visit(arg, &m);
     }
-    zfree(places);
+    zfree(positions);
 }
 
 static void pickByWalk(const robj *o, size_t count, setVisit *visit, void *arg) {
@@ -138,48 +139,48 @@ void setPop(robj *o, setTaken *taken, void *arg) {
 }
 
 /* Returns a set of the remaining members of a compact set; NULL if there is no memory. */
-static robj *buildStays(const robj *o, const bool *goes) {
-    robj *stays = setCreateCompact(sliceOf(NULL, 0), o->encoding);
+static robj *buildRest(const robj *o, const bool *leaves) {
+    robj *rest = setCreateCompact(sliceOf(NULL, 0), o->encoding);
     bool ok = true, added;
     setIterator it;
     setMember m;
     setIterBegin(&it, o);
     for (size_t i = 0; ok && setIterNext(&it, &m); i++) {
-        if (goes[i]) continue;
-        void *structure = objectStructure(stays);
+        if (leaves[i]) continue;
+        void *structure = objectStructure(rest);
         if (o->encoding == OBJ_ENC_INTSET) structure = intsetAdd(structure, m.num, &added);
         else if (m.str) structure = listpackAppend(structure, sliceOf(m.str, m.len));
         else structure = listpackAppendInteger(structure, m.num);
         ok = structure != NULL;
-        if (ok) objectSetStructure(stays, o->encoding, structure);
+        if (ok) objectSetStructure(rest, o->encoding, structure);
     }
     setIterEnd(&it);
-    if (ok) return stays;
-    objectFree(stays);
+    if (ok) return rest;
+    objectFree(rest);
     return NULL;
 }
 
 /* Removes many members of a compact set in one walk. Returns false if there is no memory; nothing has changed. */
 static bool popByWalk(robj *o, size_t count, setTaken *taken, void *arg) {
     size_t size = setSize(o);
-    bool *goes = ztrycalloc(size, sizeof(*goes));
-    if (!goes) return false;
+    bool *leaves = ztrycalloc(size, sizeof(*leaves));
+    if (!leaves) return false;
     for (size_t i = 0; i < size && count; i++) {
-        goes[i] = rngBelow(rngThread(), size - i) < count;
-        count -= goes[i];
+        leaves[i] = rngBelow(rngThread(), size - i) < count;
+        count -= leaves[i];
     }
-    robj *stays = buildStays(o, goes);
-    if (stays) {
+    robj *rest = buildRest(o, leaves);
+    if (rest) {
         setIterator it;
         setMember m;
         setIterBegin(&it, o);
         for (size_t i = 0; setIterNext(&it, &m); i++)
-            if (goes[i]) taken(arg, &m);
+            if (leaves[i]) taken(arg, &m);
         setIterEnd(&it);
-        objectFree(setExchange(o, stays));
+        objectFree(setExchange(o, rest));
     }
-    zfree(goes);
-    return stays != NULL;
+    zfree(leaves);
+    return rest != NULL;
 }
 
 void setPopMany(robj *o, size_t count, setTaken *taken, void *arg) {

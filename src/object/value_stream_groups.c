@@ -84,7 +84,7 @@ void streamGroupsDup(stream *to, const stream *from) {
 /* ---- Read position of a group ------------------------------------------------------------------------------------ */
 
 /* Returns whether an entry after `id` was deleted, so that the difference of counts is not the number of entries. */
-static bool tombstoneBehind(const stream *s, streamId id) {
+static bool isDeletedAfter(const stream *s, streamId id) {
     if (s->length == 0 || streamIdIsZero(s->max_deleted_id)) return false;
     return streamIdCmp(id, s->max_deleted_id) <= 0;
 }
@@ -105,7 +105,7 @@ uint64_t streamEntriesUpTo(const stream *s, streamId id) {
 /* Returns whether the group's own count is valid for the entries after its position: not if some of these were
  * deleted. */
 static bool countHolds(const stream *s, const streamGroup *g) {
-    return g->entries_read != STREAM_READ_UNKNOWN && !tombstoneBehind(s, g->last_id);
+    return g->entries_read != STREAM_READ_UNKNOWN && !isDeletedAfter(s, g->last_id);
 }
 
 void streamGroupAdvance(const stream *s, streamGroup *g, streamId id) {
@@ -144,11 +144,11 @@ streamConsumer *streamConsumerFind(const streamGroup *g, slice name) {
 }
 
 size_t streamConsumerDelete(streamGroup *g, streamConsumer *c) {
-    size_t gone = c->pending;
+    size_t pending = c->pending;
     streamPendingRemoveAllOf(g, c);
     raxRemove(g->consumers, streamConsumerName(c), NULL);
     freeConsumer(c);
-    return gone;
+    return pending;
 }
 
 size_t streamGroupMemUsage(const streamGroup *g) {

@@ -125,9 +125,9 @@ typedef struct foundNode {
     bool bare, in_tree;
 } foundNode;
 
-static foundNode theTail(const stream *s) { return (foundNode){.key = s->tail_key, .lp = s->tail}; }
+static foundNode tailNode(const stream *s) { return (foundNode){.key = s->tail_key, .lp = s->tail}; }
 
-static foundNode inTree(const raxIterator *it) {
+static foundNode treeNode(const raxIterator *it) {
     foundNode n = {.key = streamIdFromBytes(raxIterKey(it).ptr), .in_tree = true};
     n.lp = streamNodeBytes(raxIterValue(it), &n.bare);
     return n;
@@ -149,22 +149,22 @@ static void dropNode(stream *s, const foundNode *n) {
 static foundNode nodeOf(const stream *s, streamId id) {
     foundNode n = {.lp = NULL};
     if (!s->tail) return n;
-    if (streamIdCmp(s->tail_key, id) <= 0) return theTail(s);
+    if (streamIdCmp(s->tail_key, id) <= 0) return tailNode(s);
     if (!hasNodes(s)) return n;
     uint8_t bytes[STREAM_ID_BYTES];
     raxIterator it;
     raxIterBegin(&it, s->nodes);
-    if (raxIterSeek(&it, RAX_SEEK_LE, streamIdBytes(id, bytes))) n = inTree(&it);
+    if (raxIterSeek(&it, RAX_SEEK_LE, streamIdBytes(id, bytes))) n = treeNode(&it);
     raxIterEnd(&it);
     return n;
 }
 
 /* Returns the first node. */
 static foundNode firstNode(const stream *s) {
-    if (!hasNodes(s)) return theTail(s);
+    if (!hasNodes(s)) return tailNode(s);
     raxIterator it;
     serverAssert(raxIterFirst(&it, s->nodes));
-    foundNode n = inTree(&it);
+    foundNode n = treeNode(&it);
     raxIterEnd(&it);
     return n;
 }
@@ -389,7 +389,7 @@ static void enterTail(streamIterator *it) {
 }
 
 static void enterTreeNode(streamIterator *it) {
-    foundNode n = inTree(&it->nodes);
+    foundNode n = treeNode(&it->nodes);
     it->in_tail = false;
     if (it->backward && n.bare) {
         listpackFree(it->copy);
@@ -484,13 +484,13 @@ bool streamIterNext(streamIterator *it, streamId *id, size_t *fields) {
         }
         streamNodeReadEntry(&m, it->key, it->next, &e);
         it->next = it->backward ? streamNodePrevEntry(it->lp, &m, e.at) : streamNodeNextEntry(&m, &e);
-        bool before = streamIdCmp(e.id, it->start)<0, behind = streamIdCmp(e.id, it->end)> 0;
-        if (it->backward ? before : behind) {
+        bool before = streamIdCmp(e.id, it->start)<0, after = streamIdCmp(e.id, it->end)> 0;
+        if (it->backward ? before : after) {
             it->next = NULL;
             it->lp = NULL;
             return false;
         }
-        if (!before && !behind && !e.deleted) break;
+        if (!before && !after && !e.deleted) break;
     }
     valueLogTakeEntry(it, &e);
     *id = e.id;

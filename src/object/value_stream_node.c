@@ -244,11 +244,11 @@ bool streamNodeValidate(const uint8_t *bytes, size_t size, streamId key, streamI
     if (!takeInteger(&at, &zero) || zero != 0) return false;
     for (; at; first = false) {
         streamId id;
-        bool gone;
-        if (!valueNodeTakeEntry(&at, elements, (size_t)fields, key, &id, &gone)) return false;
+        bool is_deleted;
+        if (!valueNodeTakeEntry(&at, elements, (size_t)fields, key, &id, &is_deleted)) return false;
         if (streamIdCmp(id, key) < 0 || (!first && streamIdCmp(id, *after) <= 0)) return false;
         *after = id;
-        found[gone]++;
+        found[is_deleted]++;
     }
     return found[0] == live && found[1] == deleted && live + deleted > 0;
 }

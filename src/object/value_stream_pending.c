@@ -75,7 +75,7 @@ static streamBlock *blockFor(const streamGroup *g, streamId id) {
 }
 
 /* Returns the index of the first entry of a block that is not below the ID. */
-static uint32_t placeIn(const streamBlock *b, streamId id) {
+static uint32_t indexIn(const streamBlock *b, streamId id) {
     uint32_t from = 0, to = b->count;
     if (to && streamIdCmp(b->entries[to - 1].id, id) < 0) return to;
     while (from < to) {
@@ -142,7 +142,7 @@ static streamBlock *blockWithSpace(streamGroup *g, streamId id) {
     if (b->count < b->capacity) return b;
     if (b->count < BLOCK_ENTRIES_MAX)
         return resizeBlock(g, b, 2 * b->count < BLOCK_ENTRIES_MAX ? 2 * b->count : BLOCK_ENTRIES_MAX);
-    if (placeIn(b, id) == b->count) return newBlock(g, id, BLOCK_ENTRIES_MAX);
+    if (indexIn(b, id) == b->count) return newBlock(g, id, BLOCK_ENTRIES_MAX);
     splitBlock(g, b);
     return blockFor(g, id);
 }
@@ -152,13 +152,13 @@ static streamBlock *blockWithSpace(streamGroup *g, streamId id) {
 streamPending *streamPendingFind(const streamGroup *g, streamId id) {
     streamBlock *b = blockFor(g, id);
     if (!b) return NULL;
-    uint32_t at = placeIn(b, id);
+    uint32_t at = indexIn(b, id);
     return at < b->count && streamIdCmp(b->entries[at].id, id) == 0 ? &b->entries[at] : NULL;
 }
 
 streamPending *streamPendingAdd(streamGroup *g, streamId id, streamConsumer *consumer) {
     streamBlock *b = blockWithSpace(g, id);
-    uint32_t at = placeIn(b, id);
+    uint32_t at = indexIn(b, id);
     streamPending *p = &b->entries[at];
     if (at < b->count) memmove(p + 1, p, (b->count - at) * sizeof(*p));
     *p = (streamPending){.id = id, .consumer = consumer, .deliveries = 1};
@@ -171,7 +171,7 @@ streamPending *streamPendingAdd(streamGroup *g, streamId id, streamConsumer *con
 bool streamPendingRemove(streamGroup *g, streamId id) {
     streamBlock *b = blockFor(g, id);
     if (!b) return false;
-    uint32_t at = placeIn(b, id);
+    uint32_t at = indexIn(b, id);
     if (at == b->count || streamIdCmp(b->entries[at].id, id) != 0) return false;
     countLess(b->entries[at].consumer, b->key);
     b->count--;
@@ -233,7 +233,7 @@ void streamPendingFrom(streamPendingWalk *w, const streamGroup *g, const streamC
     *w = (streamPendingWalk){.group = g, .consumer = c};
     streamBlock *b = blockFrom(w, RAX_SEEK_LE, from);
     w->block = b ? b : blockFrom(w, RAX_SEEK_GT, from);
-    if (b) w->at = placeIn(b, from);
+    if (b) w->at = indexIn(b, from);
 }
 
 streamPending *streamPendingNext(streamPendingWalk *w) {

@@ -104,7 +104,7 @@ robj *objectTryCreateFromExactTake(slice key, char *block, size_t len, unsigned 
 
 robj *objectCreateInteger(slice key, long long value, bool with_expire, unsigned owner) {
     robj *o = entryCreate(key, OBJ_STRING, OBJ_ENC_INT, with_expire, 0, owner);
-    memcpy(entryPlace(o), &value, sizeof(value));
+    memcpy(entryValueSlot(o), &value, sizeof(value));
     return o;
 }
 
@@ -137,7 +137,7 @@ size_t objectStringLen(const robj *o) {
 long long objectInteger(const robj *o) {
     debugAssert(o->encoding == OBJ_ENC_INT);
     long long value;
-    memcpy(&value, entryPlace(o), sizeof(value));
+    memcpy(&value, entryValueSlot(o), sizeof(value));
     return value;
 }
 
@@ -226,7 +226,7 @@ robj *objectSetIntegerTake(robj *o, long long value) {
             o->block_exact = false;
             o->value_len = 0;
         }
-        memcpy(entryPlace(o), &value, sizeof(value));
+        memcpy(entryValueSlot(o), &value, sizeof(value));
         return o;
     }
     robj *number = objectCreateInteger(objectKey(o), value, o->has_expire_slot, object_main_owner);

@@ -164,15 +164,15 @@ bool zsetListpackAppend(uint8_t **lp, slice member, double score) { return listp
 
 /* Returns the position before which a new pair belongs; NULL for the end. Searches from the end, where most new pairs
  * belong. */
-static const uint8_t *listpackPlace(const uint8_t *lp, slice member, double score) {
-    const uint8_t *place = NULL, *at = listpackLast(lp);
+static const uint8_t *insertPosition(const uint8_t *lp, slice member, double score) {
+    const uint8_t *position = NULL, *at = listpackLast(lp);
     while (at) {
         const uint8_t *pair = listpackPrev(lp, at);
         if (comparePair(pair, score, member) < 0) break;
-        place = pair;
+        position = pair;
         at = listpackPrev(lp, pair);
     }
-    return place;
+    return position;
 }
 
 /* Changes the score of the pair at `at`, in place if its neighbours allow it. */
@@ -183,7 +183,7 @@ static uint8_t *listpackUpdate(uint8_t *lp, const uint8_t *at, slice member, dou
         return listpackPutScore(lp, &value, LISTPACK_REPLACE, score);
     lp = listpackDelete(lp, &at, 2);
     /* The size is unchanged, or the caller has reserved memory. */
-    serverAssert(listpackPutPair(&lp, listpackPlace(lp, member, score), member, score));
+    serverAssert(listpackPutPair(&lp, insertPosition(lp, member, score), member, score));
     return lp;
 }
 
@@ -320,7 +320,7 @@ zsetAddResult zsetAdd(robj *o, slice member, uint64_t hash, double score, int fl
     if (!at) {
         if (flags & ZSET_XX) return ZSET_REFUSED;
         bool put = zsetFitsListpack(listpackCount(lp) / 2 + 1, member.len) &&
-                   listpackPutPair(&lp, listpackPlace(lp, member, score), member, score);
+                   listpackPutPair(&lp, insertPosition(lp, member, score), member, score);
         objectSetStructure(o, OBJ_ENC_LISTPACK, lp);
         if (!put) return convertAndSet(o, member, hash, score, flags, result);
         *result = score;

@@ -101,7 +101,7 @@ typedef struct zsetElement {
  * it = zsetIterAt(o, ranks.first, false);     for (size_t i = 0; i < ranks.count && zsetIterNext(&it, &e); i++) */
 typedef struct zsetIter {
     const uint8_t *lp, *at; /* listpack: the next pair, NULL at the end */
-    scoreTreeIter place;
+    scoreTreeIter tree_at;
     bool backward;
     char digits[LONG_STR_SIZE];
 } zsetIter;

@@ -129,14 +129,14 @@ static scoredEntry *radixSort(scoredEntry *row, scoredEntry *spare, size_t n) {
     for (size_t i = 0; i < n; i++)
         for (int digit = 0; digit < DIGITS; digit++) counts[digit][digitOf(row[i].ordinal, digit)]++;
     for (int digit = 0; digit < DIGITS; digit++) {
-        size_t *place = counts[digit], sum = 0;
-        if (place[digitOf(row[0].ordinal, digit)] == n) continue;
+        size_t *start = counts[digit], sum = 0;
+        if (start[digitOf(row[0].ordinal, digit)] == n) continue;
         for (int value = 0; value < DIGIT_VALUES; value++) {
-            size_t count = place[value];
-            place[value] = sum;
+            size_t count = start[value];
+            start[value] = sum;
             sum += count;
         }
-        for (size_t i = 0; i < n; i++) spare[place[digitOf(row[i].ordinal, digit)]++] = row[i];
+        for (size_t i = 0; i < n; i++) spare[start[digitOf(row[i].ordinal, digit)]++] = row[i];
         scoredEntry *sorted = spare;
         spare = row;
         row = sorted;

@@ -106,13 +106,13 @@ zsetIter zsetIterAt(const robj *o, size_t rank, bool backward) {
         return it;
     }
     const scoreTree *t = ((const zsetTree *)objectStructure(o))->scores;
-    it.place = scoreTreeSeekRank(t, rank + backward);
+    it.tree_at = scoreTreeSeekRank(t, rank + backward);
     return it;
 }
 
 bool zsetIterNext(zsetIter *it, zsetElement *e) {
     if (likely(!it->lp)) {
-        const zsetEntry *entry = it->backward ? scoreTreePrev(&it->place) : scoreTreeNext(&it->place);
+        const zsetEntry *entry = it->backward ? scoreTreePrev(&it->tree_at) : scoreTreeNext(&it->tree_at);
         if (!entry) return false;
         e->member = zsetMemberOf(entry);
         e->score = entry->score;
@@ -134,13 +134,13 @@ bool zsetIterNext(zsetIter *it, zsetElement *e) {
 /* ---- Removing -- ---- */
 
 /* For entries that were removed from the tree: removes them from the table. */
-typedef struct leaving {
+typedef struct removal {
     dict *table;
     size_t n;
     zsetEntry *entries[DICT_PREFETCH_MAX / 2];
-} leaving;
+} removal;
 
-static void leavingFlush(leaving *l) {
+static void removalFlush(removal *l) {
     dictLookup lookups[array_len(l->entries)];
     for (size_t i = 0; i < l->n; i++) {
         slice member = zsetMemberOf(l->entries[i]);
@@ -154,10 +154,10 @@ static void leavingFlush(leaving *l) {
     l->n = 0;
 }
 
-static void valueRangeLeave(void *arg, void *entry) {
-    leaving *l = arg;
+static void removalAdd(void *arg, void *entry) {
+    removal *l = arg;
     l->entries[l->n++] = entry;
-    if (l->n == array_len(l->entries)) leavingFlush(l);
+    if (l->n == array_len(l->entries)) removalFlush(l);
 }
 
 void zsetRemoveRanks(robj *o, zsetRanks ranks) {
@@ -169,9 +169,9 @@ void zsetRemoveRanks(robj *o, zsetRanks ranks) {
         return;
     }
     zsetTree *z = objectStructure(o);
-    leaving l = {.table = z->table};
-    size_t done = scoreTreeRemoveRanks(z->scores, ranks.first, ranks.first + ranks.count - 1, valueRangeLeave, &l);
+    removal l = {.table = z->table};
+    size_t done = scoreTreeRemoveRanks(z->scores, ranks.first, ranks.first + ranks.count - 1, removalAdd, &l);
     serverAssert(done == ranks.count);
-    leavingFlush(&l);
+    removalFlush(&l);
     dictShrinkIfNeeded(z->table);
 }

@@ -64,17 +64,17 @@ static bool readTextScore(rdbReader *r, double *score) {
 /* Reads one member into the builder. Returns false if it is malformed or repeated. */
 static bool readMember(rdbReader *r, bool text_score, zsetBuilder *b) {
     rdbText member;
-    double score, *place;
+    double score, *stored;
     bool is_new = false;
     if (!rdbReadText(r, &member)) return false;
     if (!(text_score ? readTextScore(r, &score) : rdbReadDouble(r, &score))) {
         rdbTextFree(&member);
         return false;
     }
-    place = zsetBuildScore(b, member.text, zsetHash(member.text), &is_new);
+    stored = zsetBuildScore(b, member.text, zsetHash(member.text), &is_new);
     rdbTextFree(&member);
-    if (!place || !is_new) return false;
-    *place = score;
+    if (!stored || !is_new) return false;
+    *stored = score;
     return true;
 }
 
@@ -108,11 +108,11 @@ static bool pairsAreSound(const uint8_t *lp) {
 static void *valueOfListpackTake(uint8_t *lp, int *encoding) {
     if (!lp) return NULL;
     size_t members = listpackRecount(lp) / 2;
-    bool stays = (long long)members <= object_settings.zset_max_listpack_entries, sound = pairsAreSound(lp);
+    bool compact = (long long)members <= object_settings.zset_max_listpack_entries, sound = pairsAreSound(lp);
     zsetTree *z = NULL;
-    *encoding = stays ? OBJ_ENC_LISTPACK : OBJ_ENC_SKIPLIST;
-    if (sound && stays && !listpackHasDuplicates(lp, 2 * members, 2)) return lp;
-    if (sound && !stays) z = zsetTreeOfListpack(lp);
+    *encoding = compact ? OBJ_ENC_LISTPACK : OBJ_ENC_SKIPLIST;
+    if (sound && compact && !listpackHasDuplicates(lp, 2 * members, 2)) return lp;
+    if (sound && !compact) z = zsetTreeOfListpack(lp);
     listpackFree(lp);
     return z;
 }
