@@ -157,9 +157,9 @@ const struct dict *objectElements(const robj *o) {
     return ops && ops->elements && !isBlock(o) ? ops->elements(entryStructure(o)) : NULL;
 }
 
-bool objectHasTimes(const robj *o) {
+bool objectHasTtls(const robj *o) {
     const objectTypeOps *ops = type_ops[o->type];
-    return ops && ops->hasTimes && !isBlock(o) && ops->hasTimes(entryStructure(o));
+    return ops && ops->hasTtls && !isBlock(o) && ops->hasTtls(entryStructure(o));
 }
 
 size_t objectExpireElements(robj *o, int64_t before_ms, size_t max, bool *empty, elementExpiredFn *expired, void *arg) {

@@ -103,7 +103,7 @@ typedef struct objectTypeOps {
     /* For types whose elements may have a TTL; NULL for others. Return whether some element has one; and remove up to
      * `max` elements that expire before `before_ms`, call `expired` with the name of each, and return their number.
      * *empty: no element is left. */
-    bool (*hasTimes)(const void *structure);
+    bool (*hasTtls)(const void *structure);
     size_t (*expireElements)(void *structure, int64_t before_ms, size_t max, bool *empty, elementExpiredFn *expired,
                              void *arg);
     /* Offers blocks of the value to `move`, from *cursor on, and stops after about `budget` elements or nodes. Returns
@@ -169,7 +169,7 @@ void *objectStructure(const robj *o);   /* other types */
 /* Returns the dict of its elements (objectTypeOps); NULL if it has none. */
 const struct dict *objectElements(const robj *o);
 /* Returns whether some of its elements have a TTL (objectTypeOps). */
-bool objectHasTimes(const robj *o);
+bool objectHasTtls(const robj *o);
 /* Removes expired elements; see expireElements in objectTypeOps. */
 size_t objectExpireElements(robj *o, int64_t before_ms, size_t max, bool *empty, elementExpiredFn *expired, void *arg);
 /* Parse a string as a number. Return false if it is none. */

@@ -151,7 +151,7 @@ size_t hashLength(const robj *o) {
     return dictSize(rootOf(o)->fields);
 }
 
-bool hashHasTimes(const robj *o) { return o->encoding == OBJ_ENC_HASHTABLE && rootOf(o)->times; }
+bool hashHasTtls(const robj *o) { return o->encoding == OBJ_ENC_HASHTABLE && rootOf(o)->times; }
 
 const dict *hashTable(const robj *o) { return o->encoding == OBJ_ENC_HASHTABLE ? rootOf(o)->fields : NULL; }
 
@@ -176,7 +176,7 @@ bool hashFind(const robj *o, slice field, uint64_t hash, hashPair *out) {
     const hashField *f = dictFind(rootOf(o)->fields, field, hash);
     if (!f) return false;
     int64_t when_ms = hashFieldTime(f);
-    if (hashHidden(when_ms)) return false;
+    if (hashTimeExpired(when_ms)) return false;
     slice value = hashFieldValue(f);
     out->object = hashFieldObject(f);
     out->value = value;
@@ -218,7 +218,7 @@ bool hashFindSpot(robj *o, slice field, uint64_t hash, hashPair *out, hashSpot *
     }
     if (!spot->field) return false;
     out->when_ms = hashFieldTime(*spot->field);
-    if (hashHidden(out->when_ms)) return false;
+    if (hashTimeExpired(out->when_ms)) return false;
     out->value = hashFieldValue(*spot->field);
     out->object = hashFieldObject(*spot->field);
     return true;
@@ -251,12 +251,12 @@ static inline hashSetResult setInTable(hashTableRoot *root, void **ref, slice fi
     }
     hashField *old = *ref;
     int64_t old_ms = hashFieldTime(old);
-    bool over = hashHidden(old_ms);
-    if (unlikely(when_ms == HASH_KEEP_TIME)) when_ms = over ? HASH_NO_TIME : old_ms;
+    bool expired = hashTimeExpired(old_ms);
+    if (unlikely(when_ms == HASH_KEEP_TIME)) when_ms = expired ? HASH_NO_TIME : old_ms;
     hashField *f = object ? hashFieldSetObjectTake(old, object, when_ms) : hashFieldSetTake(old, value, when_ms);
     *ref = f;
     indexMove(root, old, old_ms, f);
-    return over ? HASH_REPLACED_OVER : HASH_REPLACED;
+    return expired ? HASH_REPLACED_EXPIRED : HASH_REPLACED;
 }
 
 static inline hashSetResult setAt(robj *o, hashSpot spot, slice field, uint64_t hash, slice value, int64_t when_ms) {
@@ -365,7 +365,7 @@ static const hashField *randomOfFew(const hashTableRoot *root) {
     dictIterator it;
     dictIterBegin(&it, root->fields, false);
     for (const hashField *f; (f = dictIterNext(&it));)
-        if (!hashHidden(hashFieldTime(f)) && rngBelow(rngThread(), ++seen) == 0) chosen = f;
+        if (!hashTimeExpired(hashFieldTime(f)) && rngBelow(rngThread(), ++seen) == 0) chosen = f;
     dictIterEnd(&it);
     return chosen;
 }
@@ -375,7 +375,7 @@ static bool randomLive(const hashTableRoot *root, hashPair *out) {
     for (int tries = 0; tries < RANDOM_TRIES; tries++) {
         f = dictRandomEntry(root->fields);
         if (!f) return false;
-        if (!hashHidden(hashFieldTime(f))) break;
+        if (!hashTimeExpired(hashFieldTime(f))) break;
         f = NULL;
     }
     if (!f) f = randomOfFew(root);
@@ -422,7 +422,7 @@ static void *opDup(const void *structure) {
         dictIterBegin(&it, root->fields, false);
         for (const hashField *f; (f = dictIterNext(&it));) {
             int64_t when_ms = hashFieldTime(f);
-            if (all || !hashHidden(when_ms)) hashRootAdd(copy, hashFieldName(f), hashFieldValue(f), when_ms);
+            if (all || !hashTimeExpired(when_ms)) hashRootAdd(copy, hashFieldName(f), hashFieldValue(f), when_ms);
         }
         dictIterEnd(&it);
     }
@@ -451,7 +451,7 @@ static void opDigest(const void *structure, int encoding, digest *d) {
     dictIterator it;
     dictIterBegin(&it, ((const hashTableRoot *)structure)->fields, false);
     for (const hashField *f; (f = dictIterNext(&it));)
-        if (!hashHidden(hashFieldTime(f))) digestPair(d, hashFieldName(f), hashFieldValue(f));
+        if (!hashTimeExpired(hashFieldTime(f))) digestPair(d, hashFieldName(f), hashFieldValue(f));
     dictIterEnd(&it);
 }
 
@@ -477,7 +477,7 @@ static void opCheck(const void *structure, int encoding) {
     if (root->times) timeIndexCheck(root->times);
 }
 
-static bool opHasTimes(const void *structure) { return ((const hashTableRoot *)structure)->times; }
+static bool opHasTtls(const void *structure) { return ((const hashTableRoot *)structure)->times; }
 
 static size_t opExpireElements(void *structure, int64_t before_ms, size_t max, bool *empty, elementExpiredFn *expired,
                                void *arg) {
@@ -544,7 +544,7 @@ const objectTypeOps hash_type_ops = {
     .rdbWrite = hashRdbWrite,
     .rdbRead = hashRdbRead,
     .check = opCheck,
-    .hasTimes = opHasTimes,
+    .hasTtls = opHasTtls,
     .expireElements = opExpireElements,
     .defrag = opDefrag,
 };

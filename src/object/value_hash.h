@@ -1,7 +1,7 @@
 /* value_hash.h -- hashes: fields with values, some of which may have a TTL.
  *
  * An expired field (object_expire_cutoff_ms) stays in the hash until a write overwrites it or objectExpireElements()
- * removes it. hashLength() counts it; readers skip it (hashHidden()).
+ * removes it. hashLength() counts it; readers skip it (hashTimeExpired()).
  *
  * The hash of a field is that of dictHash(); it is ignored if hashNeedsHashes() is false.
  *
@@ -19,13 +19,13 @@ extern const objectTypeOps hash_type_ops;
 
 #define HASH_KEEP_TIME ((int64_t)-2) /* for hashSet(): keep the field's present time */
 
-static inline bool hashHidden(int64_t when_ms) {
+static inline bool hashTimeExpired(int64_t when_ms) {
     return unlikely(when_ms != HASH_NO_TIME) && when_ms < object_expire_cutoff_ms;
 }
 
 robj *hashCreate(slice key); /* an empty hash; add fields before it becomes visible to clients */
 size_t hashLength(const robj *o);
-bool hashHasTimes(const robj *o); /* whether some field has a TTL */
+bool hashHasTtls(const robj *o); /* whether some field has a TTL */
 static inline bool hashNeedsHashes(const robj *o) { return o->encoding == OBJ_ENC_HASHTABLE; }
 
 typedef struct hashPair {
@@ -64,7 +64,8 @@ bool hashFindSpot(robj *o, slice field, uint64_t hash, hashPair *out, hashSpot *
 void hashPrepare(robj *o, size_t pairs, size_t longest);
 /* Returns the bytes that hashSet() may allocate for a new field, for commandMemoryReserve(). */
 size_t hashSetBytes(slice field, slice value);
-typedef enum { HASH_ADDED, HASH_REPLACED, HASH_REPLACED_OVER } hashSetResult; /* OVER: the replaced field was expired */
+/* HASH_REPLACED_EXPIRED: the replaced field was expired. */
+typedef enum { HASH_ADDED, HASH_REPLACED, HASH_REPLACED_EXPIRED } hashSetResult;
 hashSetResult hashSet(robj *o, slice field, uint64_t hash, slice value, int64_t when_ms);
 /* Like hashSet(), at a known position; searches again if the hash has become a table since. */
 hashSetResult hashSetAt(robj *o, const hashSpot *spot, slice field, uint64_t hash, slice value, int64_t when_ms);

@@ -11,8 +11,8 @@
  * Invariants  (dbCheck() asserts the first three)
  *             1. An entry is in `expires` exactly if it is in `keys` and objectExpire() is not -1.
  *             2. An entry in `keys` has a key, a reference and LRU bits other than 0.
- *             3. An entry is in `timed` exactly if its in_volatile is set, and if objectHasTimes(). All three dicts
- *                are valid (dictCheck()).
+ *             3. An entry is in `volatile_items` exactly if its in_volatile is set, and if objectHasTtls(). All
+ *                three dicts are valid (dictCheck()).
  *             4. A command reports its changes (keyspace_events.h); expiry and eviction are reported here, when
  *                they are done, with a key that is valid until the observers return.
  * Cost        lookup: one dictFind, one comparison, at most one store. Overwrite: one dictFindRef and a pointer
@@ -116,7 +116,7 @@ bool dbExpand(serverDb *db, size_t keys) { return dictExpand(db->keys, keys); }
 
 void dbCheck(const serverDb *db) {
     assertMainRole();
-    size_t with_expire = 0, with_times = 0;
+    size_t with_expire = 0, with_ttls = 0;
     dictCheck(db->keys);
     dictCheck(db->expires);
     dictCheck(db->volatile_items);
@@ -129,11 +129,11 @@ void dbCheck(const serverDb *db) {
         serverAssert(in_expires == (objectExpire(o) == -1 ? NULL : o));
         with_expire += in_expires != NULL;
         bool volatile_items = dictHoldsEntry(db->volatile_items, o, key.hash);
-        serverAssert(volatile_items == o->in_volatile && volatile_items == objectHasTimes(o));
-        with_times += volatile_items;
+        serverAssert(volatile_items == o->in_volatile && volatile_items == objectHasTtls(o));
+        with_ttls += volatile_items;
     }
     dictIterEnd(&it);
-    serverAssert(dictSize(db->expires) == with_expire && dictSize(db->volatile_items) == with_times);
+    serverAssert(dictSize(db->expires) == with_expire && dictSize(db->volatile_items) == with_ttls);
 }
 
 /* Checks one database per tick, in debug builds, while it is small. */
@@ -183,22 +183,22 @@ static void popExpire(serverDb *db, const robj *entry, uint64_t hash) {
 
 /* ---- TTLs of elements ---- */
 
-static void trackTimes(serverDb *db, robj *entry, uint64_t hash) {
+static void trackTtls(serverDb *db, robj *entry, uint64_t hash) {
     entry->in_volatile = 1;
     dictAddNew(db->volatile_items, entry, hash);
 }
 
-static void forgetTimes(serverDb *db, robj *entry, uint64_t hash) {
+static void untrackTtls(serverDb *db, robj *entry, uint64_t hash) {
     serverAssert(dictPopEntry(db->volatile_items, entry, hash));
     entry->in_volatile = 0;
 }
 
 void dbFieldTtlsChanged(serverDb *db, robj *entry, hashedKey key) {
     assertMainRole();
-    bool has = objectHasTimes(entry);
+    bool has = objectHasTtls(entry);
     if (has == entry->in_volatile) return;
-    if (has) trackTimes(db, entry, key.hash);
-    else forgetTimes(db, entry, key.hash);
+    if (has) trackTtls(db, entry, key.hash);
+    else untrackTtls(db, entry, key.hash);
 }
 
 bool dbTakeEntry(serverDb *db, robj *entry, uint64_t hash) {
@@ -206,7 +206,7 @@ bool dbTakeEntry(serverDb *db, robj *entry, uint64_t hash) {
     if (!dictPopEntry(db->keys, entry, hash)) return false;
     keyspaceOwe(db, hash);
     if (objectExpire(entry) != -1) popExpire(db, entry, hash);
-    if (unlikely(entry->in_volatile)) forgetTimes(db, entry, hash);
+    if (unlikely(entry->in_volatile)) untrackTtls(db, entry, hash);
     return true;
 }
 
@@ -344,14 +344,14 @@ robj *dbRandomKey(serverDb *db) {
 /* ---- Add and overwrite ---- */
 
 /* Call when a command has set the expire of the key. */
-static void timeGiven(const serverDb *db, const robj *entry) {
+static void noteExpireSet(const serverDb *db, const robj *entry) {
     if (unlikely(store_following.on)) replicaExpiresNote(dbId(db), objectKey(entry), objectExpire(entry));
 }
 
 /* `entry` has replaced `old` in `keys`: updates `expires`. Both are alive. */
 static void exchangeExpires(serverDb *db, const robj *old, robj *entry, hashedKey key) {
     bool has = objectExpire(entry) != -1;
-    if (has) timeGiven(db, entry);
+    if (has) noteExpireSet(db, entry);
     if (objectExpire(old) == -1) {
         if (has) dictAddNew(db->expires, entry, key.hash);
         return;
@@ -366,7 +366,7 @@ static void exchangeExpires(serverDb *db, const robj *old, robj *entry, hashedKe
 }
 
 /* Reports a new value of a type that blocked clients may wait for. */
-static void tellIfReady(serverDb *db, const robj *entry, uint64_t hash) {
+static void reportIfReady(serverDb *db, const robj *entry, uint64_t hash) {
     if (likely(entry->type != OBJ_LIST && entry->type != OBJ_ZSET && entry->type != OBJ_STREAM)) return;
     dbKeyReady(db, (hashedKey){objectKey(entry), hash}, entry->type);
 }
@@ -377,11 +377,11 @@ static void addNew(serverDb *db, robj *entry, uint64_t hash) {
     dictAddNew(db->keys, entry, hash);
     if (unlikely(objectExpire(entry) != -1)) {
         dictAddNew(db->expires, entry, hash);
-        timeGiven(db, entry);
+        noteExpireSet(db, entry);
     }
-    if (unlikely(entry->type != OBJ_STRING && objectHasTimes(entry))) trackTimes(db, entry, hash);
+    if (unlikely(entry->type != OBJ_STRING && objectHasTtls(entry))) trackTtls(db, entry, hash);
     notifyKeyspaceEvent(db, NOTIFY_NEW, "new", objectKey(entry));
-    tellIfReady(db, entry, hash);
+    reportIfReady(db, entry, hash);
 }
 
 void dbAddTake(serverDb *db, robj *entry, hashedKey key) {
@@ -415,7 +415,7 @@ size_t dbAddLoaded(serverDb *db, const loadedKey *keys, size_t n) {
         if (unlikely(dictAddUnread(db->keys, k->entry, k->hash) != NULL)) return i;
         if (unlikely(k->use >= 0)) applyUse(k->entry, k->use);
         if (unlikely(k->has_expire)) dictAddNew(db->expires, k->entry, k->hash);
-        if (unlikely(k->has_times)) trackTimes(db, k->entry, k->hash);
+        if (unlikely(k->has_ttls)) trackTtls(db, k->entry, k->hash);
     }
     return n;
 }
@@ -446,19 +446,19 @@ bool setKeyTake(serverDb *db, robj *entry, hashedKey key, bool keep_ttl) {
     lruTouch(entry); /* a write counts as a use */
     *ref = entry;
     if (unlikely(had || objectExpire(entry) != -1)) exchangeExpires(db, old, entry, key);
-    if (unlikely(old->in_volatile)) forgetTimes(db, old, key.hash);
-    if (unlikely(entry->type != OBJ_STRING && objectHasTimes(entry))) trackTimes(db, entry, key.hash);
-    tellIfReady(db, entry, key.hash);
+    if (unlikely(old->in_volatile)) untrackTtls(db, old, key.hash);
+    if (unlikely(entry->type != OBJ_STRING && objectHasTtls(entry))) trackTtls(db, entry, key.hash);
+    reportIfReady(db, entry, key.hash);
     objectRelease(old);
     return is_new;
 }
 
 /* Removes an entry that may have been freed. It is found by its address; no rehash step may run before it is removed,
  * since that would read its key. */
-static bool popDead(dict *d, const robj *dead, uint64_t hash) {
+static bool popFreed(dict *d, const robj *freed, uint64_t hash) {
     if (dictSize(d) == 0) return false;
     dictPauseRehash(d);
-    bool found = dictPopEntry(d, dead, hash);
+    bool found = dictPopEntry(d, freed, hash);
     dictResumeRehash(d);
     return found;
 }
@@ -467,8 +467,8 @@ void dbReplaceEntry(serverDb *db, robj *old, robj *entry, hashedKey key) {
     assertMainRole();
     keyspaceOwe(db, key.hash);
     if (likely(old == entry)) return;
-    serverAssert(popDead(db->keys, old, key.hash));
-    popDead(db->expires, old, key.hash);
+    serverAssert(popFreed(db->keys, old, key.hash));
+    popFreed(db->expires, old, key.hash);
     if (entry->lru == 0) entry->lru = lruInitialBits() & LRU_CLOCK_MAX;
     dictAddNew(db->keys, entry, key.hash);
     if (objectExpire(entry) != -1) dictAddNew(db->expires, entry, key.hash);
@@ -478,7 +478,7 @@ void dbReplaceEntry(serverDb *db, robj *old, robj *entry, hashedKey key) {
 
 /* Replaces the address `from`, which is not read, by `to` in a dict that contains it. */
 static void entryMoved(dict *d, const robj *from, robj *to, uint64_t hash) {
-    serverAssert(popDead(d, from, hash));
+    serverAssert(popFreed(d, from, hash));
     dictAddNew(d, to, hash);
 }
 
@@ -505,7 +505,7 @@ robj *dbUnlink(serverDb *db, hashedKey key) {
     if (!o) return NULL;
     keyspaceOwe(db, key.hash);
     if (objectExpire(o) != -1) popExpire(db, o, key.hash);
-    if (unlikely(o->in_volatile)) forgetTimes(db, o, key.hash);
+    if (unlikely(o->in_volatile)) untrackTtls(db, o, key.hash);
     return o;
 }
 
@@ -537,9 +537,9 @@ static robj *moveForExpire(serverDb *db, robj *entry, hashedKey key, int64_t whe
     bool volatile_items = entry->in_volatile;
     void **ref = dictFindRef(db->keys, objectKey(entry), key.hash);
     serverAssert(ref && *ref == entry);
-    if (volatile_items) forgetTimes(db, entry, key.hash);
+    if (volatile_items) untrackTtls(db, entry, key.hash);
     *ref = entry = objectSetExpireTake(entry, when_ms);
-    if (volatile_items) trackTimes(db, entry, key.hash);
+    if (volatile_items) trackTtls(db, entry, key.hash);
     return entry;
 }
 
@@ -554,7 +554,7 @@ robj *dbSetExpire(serverDb *db, robj *entry, hashedKey key, int64_t when_ms) {
     if (unlikely(!entry->has_expire_slot)) entry = moveForExpire(db, entry, key, when_ms);
     else entry = objectSetExpireTake(entry, when_ms);
     if (!had) dictAddNew(db->expires, entry, key.hash);
-    timeGiven(db, entry);
+    noteExpireSet(db, entry);
     return entry;
 }
 
@@ -585,7 +585,7 @@ static void emptyOne(serverDb *db, bool async) {
     }
     db->avg_ttl_ms = 0;
     db->expire_cursor = 0;
-    db->timed_cursor = 0;
+    db->ttls_cursor = 0;
 }
 
 long long dbEmpty(int id, bool async) {

@@ -101,7 +101,7 @@ typedef struct loadedKey {
     uint64_t hash;
     int64_t use;     /* -1; or, depending on the policy, seconds since the last use or the frequency */
     bool has_expire; /* objectExpire() is not -1 */
-    bool has_times;  /* objectHasTimes() */
+    bool has_ttls;   /* objectHasTtls() */
 } loadedKey;
 /* Adds keys in order, up to the first one that is already present (takes the added entries). Returns how many: less
  * than `n` if the next one is present. */
@@ -129,5 +129,5 @@ bool dbDropExpired(serverDb *db, robj *entry, uint64_t hash);
 void dbExpireNow(serverDb *db, robj *entry, hashedKey key);
 /* While expiry is paused, or the dataset is a copy of another server's, expired keys are hidden but not deleted, except
  * by a lookup for writing. */
-static inline bool expireDeletionAllowed(void) { return !store_following.on && !storeStandsStill(); }
+static inline bool expireDeletionAllowed(void) { return !store_following.on && !storeExpiryPaused(); }
 #endif

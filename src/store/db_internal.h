@@ -2,7 +2,7 @@
  *
  *            keys                    expires
  *   name --> entry <---------------- the same entry, if it has an expire
- *            (key, expire, value)    timed
+ *            (key, expire, value)    volatile_items
  *               ^------------------- the same entry, if elements of its value have a TTL
  *
  * All other code uses keys (db.h), walks over all of them (db_walk.h) and a table for prefetching (dbDict()), so that
@@ -22,7 +22,7 @@ struct serverDb {
     dict *expires;          /* owned; the same entries, those with an expire: borrowed from keys */
     dict *volatile_items;   /* owned; the same entries, those whose elements have a TTL (robj.in_volatile) */
     uint64_t expire_cursor; /* of the active expire cycle */
-    uint64_t timed_cursor;  /* of the cycle's part for elements */
+    uint64_t ttls_cursor;   /* of the cycle's part for elements */
     long long avg_ttl_ms;   /* estimate, for INFO */
     bool selected;          /* a client has selected it; number 0 is always in use */
 };

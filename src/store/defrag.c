@@ -36,7 +36,7 @@
 
 #include <limits.h>
 
-#define LOOK_EVERY_US 1000000
+#define CHECK_EVERY_US 1000000
 #define FRUITLESS_REST_US 10000000 /* pause if the fragmented memory is not that of keys */
 #define FRUITLESS_SHARE 1000       /* ... that is, if a walk has moved less than one block in this many */
 #define SLICE_US_MIN 100
@@ -52,7 +52,7 @@ typedef struct largeValue {
 static struct {
     bool running;
     int percent;
-    uint64_t began_us, next_look_us, slice_end_us;
+    uint64_t began_us, next_check_us, slice_end_us;
     int dbid;        /* database of the walk */
     uint64_t cursor; /* in that database's keys */
     largeValue *large;
@@ -144,7 +144,7 @@ static void defragRest(uint64_t until_us) {
     if (defrag.running) store_stats.defrag_us += (long long)(clockMonotonicUs() - defrag.began_us);
     defrag.running = false;
     defrag.percent = 0;
-    defrag.next_look_us = until_us;
+    defrag.next_check_us = until_us;
     zmallocMoveAll(false);
 }
 
@@ -184,7 +184,7 @@ static bool walkAgain(uint64_t now_us) {
         beginWalk();
         return true;
     }
-    defragRest(now_us + (defrag.percent ? FRUITLESS_REST_US : LOOK_EVERY_US));
+    defragRest(now_us + (defrag.percent ? FRUITLESS_REST_US : CHECK_EVERY_US));
     return false;
 }
 
@@ -192,8 +192,8 @@ bool defragTick(void) {
     assertMainRole();
     if (likely(!store_settings.activedefrag) || sharedPages()) return false;
     uint64_t now_us = clockMonotonicUs();
-    if (now_us < defrag.next_look_us) return false;
-    defrag.next_look_us = now_us + LOOK_EVERY_US;
+    if (now_us < defrag.next_check_us) return false;
+    defrag.next_check_us = now_us + CHECK_EVERY_US;
     int percent = percentFor(fragmentation());
     if (defrag.running) {
         if (percent > defrag.percent) defrag.percent = percent;

@@ -271,7 +271,7 @@ evictResult evictPerform(void) {
     size_t over_bytes;
     lazyfreeCollect();
     evictResult result = EVICT_OK;
-    if (evictOverLimit(&over_bytes) && !storeStandsStill()) {
+    if (evictOverLimit(&over_bytes) && !storeExpiryPaused()) {
         uint64_t began_us = storeLatencyBegin();
         result = evictUntilBelow(over_bytes);
         storeLatencyEnd("eviction-cycle", began_us);

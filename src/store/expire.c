@@ -32,8 +32,8 @@
 #define STEP_BUCKETS_PER_KEY 20
 #define DBS_PER_CALL 16
 #define CLOCK_EVERY_DBS 16
-#define SLICE_US 1000         /* longest wait of clients */
-#define OWN_KEYS_PER_TICK 256 /* of a writable replica's own keys */
+#define SLICE_US 1000              /* longest wait of clients */
+#define RECORDED_KEYS_PER_TICK 256 /* of a writable replica's own keys */
 
 /* The parameters of active-expire-effort 1..10. */
 typedef struct effort {
@@ -146,7 +146,7 @@ static bool expireElements(serverDb *db, const effort *e, uint64_t deadline_us, 
         size_t keys = dictSize(db->volatile_items), stale = 0;
         bool any;
         if (keys == 0) return false;
-        bool more = fillSample(db->volatile_items, &db->timed_cursor, &s, keys < e->step_keys ? keys : e->step_keys);
+        bool more = fillSample(db->volatile_items, &db->ttls_cursor, &s, keys < e->step_keys ? keys : e->step_keys);
         for (size_t i = 0; i < s.count; i++) {
             bool cut_short = expireElementsOf(db, s.entries[i], deadline_us, &any);
             stale += any;
@@ -174,8 +174,8 @@ static bool expireDb(serverDb *db, const effort *e, uint64_t deadline_us, stepRe
             return false;
         }
         /* Below 1 % fill a walk visits almost nothing; the table will be shrunk. */
-        size_t places = dictSlots(db->expires);
-        if (places > 64 && keys * 100 / places < 1) return false;
+        size_t slots = dictSlots(db->expires);
+        if (slots > 64 && keys * 100 / slots < 1) return false;
         bool more = fillSample(db->expires, &db->expire_cursor, &s, keys < e->step_keys ? keys : e->step_keys);
         stepResult r = expireSample(db, &s);
         learnTtl(db, &r);
@@ -221,7 +221,7 @@ static stepResult expireDbs(const effort *e, uint64_t deadline_us, stepResult *e
 }
 
 /* Returns whether the key still has the expire that a client of this server has set, and is not expired. */
-static bool lookAtOwn(int dbid, slice name, int64_t when_ms) {
+static bool expireRecordedKey(int dbid, slice name, int64_t when_ms) {
     serverDb *db = dbGet(dbid);
     uint64_t hash = hashBytes(name.ptr, name.len);
     robj *entry = db ? dictFind(db->keys, name, hash) : NULL;
@@ -234,8 +234,8 @@ static bool lookAtOwn(int dbid, slice name, int64_t when_ms) {
 bool activeExpireCycle(expireCycleKind kind) {
     assertMainRole();
     if (kind == EXPIRE_CYCLE_SLOW) lazyfreeCollect();
-    if (kind == EXPIRE_CYCLE_SLOW && !cycle.off && !storeStandsStill())
-        replicaExpiresVisit(OWN_KEYS_PER_TICK, lookAtOwn);
+    if (kind == EXPIRE_CYCLE_SLOW && !cycle.off && !storeExpiryPaused())
+        replicaExpiresVisit(RECORDED_KEYS_PER_TICK, expireRecordedKey);
     if (cycle.off || !expireDeletionAllowed()) {
         cycle.left_us = 0;
         return false;

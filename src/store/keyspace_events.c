@@ -109,7 +109,7 @@ bool keyspaceAllNotified(void) { return true; }
 
 /* ---- Reporting ---- */
 
-static void tellModified(serverDb *db, hashedKey key, changeCause cause) {
+static void notifyModified(serverDb *db, hashedKey key, changeCause cause) {
     assertMainRole();
     keyspaceSettle(db, key.hash);
     for (unsigned i = 0; i < keyspace_modified_observers; i++) modified[i](db, key, cause);
@@ -120,12 +120,12 @@ void keyspaceNotifyEvent(serverDb *db, int event_class, const char *event, slice
     for (unsigned i = 0; i < events_count; i++) events[i](db, event_class, event, key);
 }
 
-static void tellRemoved(serverDb *db, slice key, bool evicted) {
+static void notifyRemoved(serverDb *db, slice key, bool evicted) {
     for (unsigned i = 0; i < removed_count; i++) removed[i](db, key, evicted);
 }
 
 void keyspaceNotifyChanged(serverDb *db, hashedKey key, changeCause cause, int event_class, const char *event) {
-    tellModified(db, key, cause);
+    notifyModified(db, key, cause);
     notifyKeyspaceEvent(db, event_class, event, key.name);
 }
 
@@ -134,8 +134,8 @@ void dbKeyMoved(serverDb *from_db, hashedKey from, const char *from_event, serve
     store_stats.dirty++;
     keyspaceTouched(from_db, from.hash, TOUCH_CHANGE);
     keyspaceTouched(to_db, to.hash, TOUCH_CHANGE);
-    tellModified(from_db, from, CHANGED_BY_COMMAND);
-    tellModified(to_db, to, CHANGED_BY_COMMAND);
+    notifyModified(from_db, from, CHANGED_BY_COMMAND);
+    notifyModified(to_db, to, CHANGED_BY_COMMAND);
     notifyKeyspaceEvent(from_db, NOTIFY_GENERIC, from_event, from.name);
     notifyKeyspaceEvent(to_db, NOTIFY_GENERIC, to_event, to.name);
 }
@@ -144,9 +144,9 @@ void dbKeyMoved(serverDb *from_db, hashedKey from, const char *from_event, serve
 void keyspaceNotifyExpired(serverDb *db, hashedKey key, changeCause cause) {
     if (cause == CHANGED_BY_COMMAND) keyspaceTouched(db, key.hash, TOUCH_CHANGE);
     notifyKeyspaceEvent(db, NOTIFY_EXPIRED, "expired", key.name);
-    tellModified(db, key, cause);
+    notifyModified(db, key, cause);
     if (cause == CHANGED_BY_COMMAND) store_stats.dirty++;
-    else tellRemoved(db, key.name, false);
+    else notifyRemoved(db, key.name, false);
     store_stats.expired_keys++;
 }
 
@@ -156,19 +156,19 @@ void keyspaceNotifyElementRemoved(serverDb *db, slice key, const slice *element)
 
 void keyspaceNotifyElementsExpired(serverDb *db, hashedKey key) {
     notifyKeyspaceEvent(db, NOTIFY_EXPIRED, "hexpired", key.name);
-    tellModified(db, key, CHANGED_BY_EXPIRY);
+    notifyModified(db, key, CHANGED_BY_EXPIRY);
 }
 
 void keyspaceNotifyEmptied(serverDb *db, hashedKey key) {
     notifyKeyspaceEvent(db, NOTIFY_GENERIC, "del", key.name);
-    tellModified(db, key, CHANGED_BY_EXPIRY);
-    tellRemoved(db, key.name, false);
+    notifyModified(db, key, CHANGED_BY_EXPIRY);
+    notifyRemoved(db, key.name, false);
 }
 
 void keyspaceNotifyEvicted(serverDb *db, hashedKey key) {
-    tellModified(db, key, CHANGED_BY_EVICTION);
+    notifyModified(db, key, CHANGED_BY_EVICTION);
     notifyKeyspaceEvent(db, NOTIFY_EVICTED, "evicted", key.name);
-    tellRemoved(db, key.name, true);
+    notifyRemoved(db, key.name, true);
     store_stats.evicted_keys++;
 }
 

@@ -45,7 +45,7 @@ typedef struct returnedEntry {
     struct returnedEntry *next;
 } returnedEntry;
 
-static bool (*free_sink)(robj *dead); /* const after boot */
+static bool (*free_sink)(robj *o); /* const after boot */
 static atomic_size_t pending_objects, pending_bytes;
 static _Atomic long long freed_objects;
 
@@ -80,7 +80,7 @@ static void lazyfreeSubmit(freeJob init) {
 
 /* ---- References ---- */
 
-void storeSetFreeSink(bool (*sink)(robj *dead)) { free_sink = sink; }
+void storeSetFreeSink(bool (*sink)(robj *o)) { free_sink = sink; }
 
 static bool isLargeString(const robj *o) { return o->type == OBJ_STRING && o->value_len >= LARGE_STRING; }
 

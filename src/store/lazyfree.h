@@ -17,9 +17,9 @@ void objectRelease(robj *o);
 void objectReleaseLazily(robj *o);
 /* Like objectRelease(), but never in the background. */
 void objectReleaseNow(robj *o);
-/* Registers the net layer's function that takes dead objects of other threads; it returns false to have the object
- * freed immediately. */
-void storeSetFreeSink(bool (*sink)(robj *dead));
+/* Registers the net layer's function that takes unreferenced objects of other threads; it returns false to have the
+ * object freed immediately. */
+void storeSetFreeSink(bool (*sink)(robj *o));
 
 /* Frees an object that no other code refers to (refcount 1), in the background if objectFreeEffort() is large enough (>
  * 64). A string of 1 MiB and more is freed in the background by both of these functions, and by the three above. */

@@ -23,7 +23,7 @@ static_assert(sizeof(void *) == sizeof(int64_t), "a time is a value of the tree"
 static struct {
     rax *keys; /* owned; NULL: there were none yet. The values are the expires */
     sds at;    /* owned: where the last visit ended; NULL: start at the first key */
-} own;
+} recorded;
 
 static int databaseOf(slice key) {
     uint32_t number;
@@ -44,8 +44,8 @@ void replicaExpiresNote(int dbid, slice name, int64_t when_ms) {
     assertMainRole();
     /* Expires are ignored for the primary's commands, and while loading. */
     if (!store_following.on || store_following.imports || store_expire_cutoff_ms == INT64_MIN) return;
-    if (!own.keys) own.keys = raxCreate();
-    replicaExpiresRemember(own.keys, dbid, name, (void *)(intptr_t)when_ms);
+    if (!recorded.keys) recorded.keys = raxCreate();
+    replicaExpiresRemember(recorded.keys, dbid, name, (void *)(intptr_t)when_ms);
 }
 
 void replicaExpiresSwap(int a, int b) {
@@ -53,42 +53,42 @@ void replicaExpiresSwap(int a, int b) {
     if (replicaExpiresCount() == 0) return;
     rax *keys = raxCreate();
     raxIterator it;
-    for (bool on = raxIterFirst(&it, own.keys); on; on = raxIterNext(&it)) {
+    for (bool on = raxIterFirst(&it, recorded.keys); on; on = raxIterNext(&it)) {
         const slice key = raxIterKey(&it);
         int dbid = databaseOf(key), swapped = dbid == a ? b : dbid == b ? a : dbid;
         replicaExpiresRemember(keys, swapped, nameOf(key), raxIterValue(&it));
     }
     raxIterEnd(&it);
-    raxRelease(own.keys, NULL);
-    own.keys = keys;
+    raxRelease(recorded.keys, NULL);
+    recorded.keys = keys;
 }
 
-size_t replicaExpiresCount(void) { return own.keys ? raxSize(own.keys) : 0; }
+size_t replicaExpiresCount(void) { return recorded.keys ? raxSize(recorded.keys) : 0; }
 
 void replicaExpiresClear(void) {
     assertMainRole();
-    if (own.keys) raxEmpty(own.keys, NULL);
-    sdsFree(own.at);
-    own.at = NULL;
+    if (recorded.keys) raxEmpty(recorded.keys, NULL);
+    sdsFree(recorded.at);
+    recorded.at = NULL;
 }
 
 static bool replicaExpiresSeek(raxIterator *it) {
-    if (own.at && raxIterSeek(it, RAX_SEEK_GT, sdsSlice(own.at))) return true;
+    if (recorded.at && raxIterSeek(it, RAX_SEEK_GT, sdsSlice(recorded.at))) return true;
     return raxIterSeek(it, RAX_SEEK_FIRST, sliceOf(NULL, 0));
 }
 
-void replicaExpiresVisit(size_t most, bool (*look)(int dbid, slice name, int64_t when_ms)) {
+void replicaExpiresVisit(size_t most, bool (*visit)(int dbid, slice name, int64_t when_ms)) {
     assertMainRole();
     if (replicaExpiresCount() == 0) return;
     if (most > replicaExpiresCount()) most = replicaExpiresCount();
     raxIterator it;
-    raxIterBegin(&it, own.keys);
+    raxIterBegin(&it, recorded.keys);
     for (bool on = replicaExpiresSeek(&it); on && most; on = raxIterNext(&it), most--) {
         slice key = raxIterKey(&it);
-        sdsFree(own.at);
-        own.at = sdsFromSlice(key);
-        bool stays = look(databaseOf(key), nameOf(key), (int64_t)(intptr_t)raxIterValue(&it));
-        if (!stays) raxRemove(own.keys, sdsSlice(own.at), NULL);
+        sdsFree(recorded.at);
+        recorded.at = sdsFromSlice(key);
+        bool stays = visit(databaseOf(key), nameOf(key), (int64_t)(intptr_t)raxIterValue(&it));
+        if (!stays) raxRemove(recorded.keys, sdsSlice(recorded.at), NULL);
     }
     raxIterEnd(&it);
 }

@@ -20,8 +20,8 @@ size_t replicaExpiresCount(void); /* number of recorded keys */
 /* Forgets all keys: the dataset no longer follows another server's, or was deleted. */
 void replicaExpiresClear(void);
 
-/* Visits the next keys, at most `most`, none twice: `look` returns whether a key must stay recorded. It may change the
+/* Visits the next keys, at most `most`, none twice: `visit` returns whether a key must stay recorded. It may change the
  * keyspace, but set no expire. */
-void replicaExpiresVisit(size_t most, bool (*look)(int dbid, slice name, int64_t when_ms));
+void replicaExpiresVisit(size_t most, bool (*visit)(int dbid, slice name, int64_t when_ms));
 
 #endif

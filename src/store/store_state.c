@@ -46,7 +46,7 @@ void storeAddExpiryPause(bool (*in_force)(void)) {
     expiry_pauses[expiry_pause_count++] = in_force;
 }
 
-bool storeStandsStill(void) {
+bool storeExpiryPaused(void) {
     assertMainRole();
     for (unsigned i = 0; i < expiry_pause_count; i++)
         if (expiry_pauses[i]()) return true;

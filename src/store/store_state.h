@@ -36,7 +36,7 @@ void storeSetExpireIgnored(bool ignored);
  * only before a key would be deleted. */
 void storeAddExpiryPause(bool (*in_force)(void));
 /* Returns whether expiry and eviction are paused. */
-bool storeStandsStill(void);
+bool storeExpiryPaused(void);
 /* Set while the dataset follows another server's, which decides when keys are deleted: expired keys are hidden, and
  * deleted only if this server's own clients write to them. `all_memory`: maxmemory is ignored as well. `imports`:
  * clients that declare it (CLIENT IMPORT-SOURCE) import the dataset; they see all keys, and none is evicted. */
@@ -49,7 +49,9 @@ void storeSetFollowing(storeFollowing now);
 extern int64_t store_expire_cutoff_ms;
 /* Returns whether an expire that a command sets has already passed, so that its key is deleted immediately. False while
  * expires are ignored, or the dataset follows another server's, which will send the deletion. */
-static inline bool storeTimeIsOver(int64_t when_ms) { return when_ms <= store_expire_cutoff_ms && !store_following.on; }
+static inline bool storeExpirePassed(int64_t when_ms) {
+    return when_ms <= store_expire_cutoff_ms && !store_following.on;
+}
 
 /* Put what this layer shows and offers into the tables of the layers below. Boot only. */
 void storeInfoRegister(void);

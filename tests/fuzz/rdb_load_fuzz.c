@@ -47,7 +47,7 @@ static void lookAt(const rdbDecoded *d) {
         serverAssert(k->hash == hashBytes(key.ptr, key.len) && o->lru != 0 && o->refcount == 1);
         serverAssert(k->has_expire == (objectExpire(o) != -1) || k->has_expire);
         const objectTypeOps *ops = o->type == OBJ_STRING ? NULL : objectOps((objectTypeId)o->type);
-        serverAssert(k->has_times == (ops && objectHasTimes(o)));
+        serverAssert(k->has_ttls == (ops && objectHasTtls(o)));
         if (ops && ops->check) ops->check(objectStructure(o), o->encoding);
     }
 }

@@ -36,18 +36,18 @@ static bool setPairs(client *c, long long *added) {
     if (!hashArgsReserve(c, 2, &longest) || !typedKeyWrite(c, key, OBJ_HASH, &o)) return false;
     if (!o) o = hashAddKey(c, key);
     hashPrepare(o, pairs, longest);
-    bool had_times = hashHasTimes(o);
+    bool had_times = hashHasTtls(o);
     *added = 0;
     if (pairs == 1) {
         hashSetResult r = hashSetArg(c, o, 2, fieldHash(c, o, 2), HASH_NO_TIME);
         *added = r != HASH_REPLACED;
-        over = r == HASH_REPLACED_OVER;
+        over = r == HASH_REPLACED_EXPIRED;
     } else {
         fieldWalk walk = fieldWalkBegin(c, o, 2, 2, (uint32_t)pairs);
         for (uint32_t i = 2; i < c->argc; i += 2) {
             hashSetResult r = hashSetArg(c, o, i, fieldWalkNext(&walk), HASH_NO_TIME);
             *added += r != HASH_REPLACED;
-            over += r == HASH_REPLACED_OVER;
+            over += r == HASH_REPLACED_EXPIRED;
         }
     }
     if (unlikely(had_times)) hashFieldTtlsChanged(c, key, o);
@@ -95,12 +95,12 @@ static hashSetResult storeField(client *c, const openField *f, slice value, cons
     robj *o = f->o;
     if (!o) o = hashAddKey(c, f->key);
     hashPrepare(o, 0, field.len > value.len ? field.len : value.len);
-    bool had_times = hashHasTimes(o);
+    bool had_times = hashHasTtls(o);
     uint64_t hash = fieldHash(c, o, 2);
     hashSetResult r = value.len < HASH_VALUE_OBJECT ? hashSetAt(o, &f->spot, field, hash, value, HASH_KEEP_TIME)
                                                     : hashSetLargeArg(c, o, 2, hash, HASH_KEEP_TIME);
     if (unlikely(had_times)) hashFieldTtlsChanged(c, f->key, o);
-    hashNotifyExpired(c, f->key, r == HASH_REPLACED_OVER);
+    hashNotifyExpired(c, f->key, r == HASH_REPLACED_EXPIRED);
     keyChanged(c, f->key, NOTIFY_HASH, event, 1);
     return r;
 }
@@ -133,7 +133,7 @@ void hsetnxCommand(client *c) {
     }
     if (!hashArgsReserve(c, 2, &longest)) return;
     /* On a replica the expired field may still exist, so that HSETNX would change nothing there. */
-    if (storeField(c, &f, c->argv[3], "hset") == HASH_REPLACED_OVER) propagateField(c, c->argv[3], HASH_NO_TIME);
+    if (storeField(c, &f, c->argv[3], "hset") == HASH_REPLACED_EXPIRED) propagateField(c, c->argv[3], HASH_NO_TIME);
     addReplyOne(c);
 }
 
@@ -152,7 +152,7 @@ void hincrbyCommand(client *c) {
         return;
     }
     slice text = sliceOf(digits, ll2string(digits, value));
-    if (storeField(c, &f, text, "hincrby") == HASH_REPLACED_OVER || f.when_ms != HASH_NO_TIME)
+    if (storeField(c, &f, text, "hincrby") == HASH_REPLACED_EXPIRED || f.when_ms != HASH_NO_TIME)
         propagateField(c, text, f.when_ms);
     addReplyLongLong(c, value);
 }
@@ -189,7 +189,7 @@ void hdelCommand(client *c) {
     long long deleted = 0;
     robj *o = typedKeyWriteOrReply(c, key, OBJ_HASH, addReplyZero);
     if (!o) return;
-    bool had_times = hashHasTimes(o);
+    bool had_times = hashHasTtls(o);
     changedFieldsBegin();
     fieldWalk walk = fieldWalkBegin(c, o, 2, 1, c->argc - 2);
     for (uint32_t i = 2; i < c->argc && hashLength(o) > 0; i++) {
@@ -267,11 +267,11 @@ static void addPair(client *c, const hashPair *pair, unsigned what) {
 
 /* Returns the number of fields that are not expired. */
 static size_t countLive(const robj *o) {
-    if (likely(!hashHasTimes(o))) return hashLength(o);
+    if (likely(!hashHasTtls(o))) return hashLength(o);
     size_t n = 0;
     hashIter it;
     hashIterBegin(&it, o);
-    for (const hashPair *pair; (pair = hashIterNext(&it));) n += !hashHidden(pair->when_ms);
+    for (const hashPair *pair; (pair = hashIterNext(&it));) n += !hashTimeExpired(pair->when_ms);
     hashIterEnd(&it);
     return n;
 }
@@ -280,7 +280,7 @@ static void addLive(client *c, const robj *o, unsigned what) {
     hashIter it;
     hashIterBegin(&it, o);
     for (const hashPair *pair; !replyIsDropped(c) && (pair = hashIterNext(&it));)
-        if (!hashHidden(pair->when_ms)) addPair(c, pair, what);
+        if (!hashTimeExpired(pair->when_ms)) addPair(c, pair, what);
     hashIterEnd(&it);
 }
 
@@ -300,7 +300,7 @@ void hvalsCommand(client *c) { getAllGeneric(c, WITH_VALUES); }
 
 void hgetallCommand(client *c) { getAllGeneric(c, WITH_NAMES | WITH_VALUES); }
 
-static bool fieldHidden(const void *entry) { return hashHidden(hashFieldTime(entry)); }
+static bool fieldHidden(const void *entry) { return hashTimeExpired(hashFieldTime(entry)); }
 
 static void addField(client *c, const void *entry, bool keys_only) {
     hashPair pair;
@@ -351,7 +351,7 @@ static const hashField **gatherLive(const robj *o, size_t *n) {
     if (!live) return NULL;
     dictIterBegin(&it, (dict *)(uintptr_t)hashTable(o), false);
     for (const hashField *f; (f = dictIterNext(&it));)
-        if (!hashHidden(hashFieldTime(f))) live[(*n)++] = f;
+        if (!hashTimeExpired(hashFieldTime(f))) live[(*n)++] = f;
     dictIterEnd(&it);
     return live;
 }
@@ -363,7 +363,7 @@ static void randomRepeated(client *c, const robj *o, unsigned long long count, b
     size_t n = hashLength(o);
     const hashField **live = NULL;
 
-    if (hashHasTimes(o) && !(live = gatherLive(o, &n))) {
+    if (hashHasTtls(o) && !(live = gatherLive(o, &n))) {
         addReplyNoMemory(c);
         return;
     }
@@ -387,7 +387,7 @@ static void randomDistinct(client *c, const robj *o, size_t count, size_t live, 
     hashIter it;
     hashIterBegin(&it, o);
     for (const hashPair *pair; count && (pair = hashIterNext(&it));) {
-        if (hashHidden(pair->when_ms)) continue;
+        if (hashTimeExpired(pair->when_ms)) continue;
         if (rngBelow(rngThread(), live--) >= count) continue;
         addRandom(c, pair, with_values);
         count--;
@@ -420,7 +420,7 @@ static void randomMany(client *c, const robj *o, long long count, bool with_valu
     }
     size_t live = countLive(o), n = (unsigned long long)count < live ? (size_t)count : live;
     addRandomLen(c, (long long)n, with_values);
-    if (n <= FEW_MAX && live / FEW_OF_MANY >= n && hashTable(o) && !hashHasTimes(o)) randomFew(c, o, n, with_values);
+    if (n <= FEW_MAX && live / FEW_OF_MANY >= n && hashTable(o) && !hashHasTtls(o)) randomFew(c, o, n, with_values);
     else randomDistinct(c, o, n, live, with_values);
 }
 

@@ -76,7 +76,7 @@ static void tellTimes(client *c, hashedKey key, robj *o, const timeChanges *chan
 
 /* Sets the expiry of the field in argument `index`, which exists; deletes the field if the expiry is in the past. */
 static int setTime(client *c, robj *o, uint32_t index, uint64_t hash, int64_t when_ms, timeChanges *changes) {
-    if (storeTimeIsOver(when_ms)) {
+    if (storeExpirePassed(when_ms)) {
         hashDelete(o, c->argv[index], hash);
         changes->deleted++;
         return FIELD_DELETED;
@@ -107,7 +107,7 @@ static void expireGeneric(client *c, uint32_t form) {
         !beginWrite(c, fields + 2, &o, &walk))
         return;
     timeChanges changes = {0};
-    bool had_times = o && hashHasTimes(o), missing = false;
+    bool had_times = o && hashHasTtls(o), missing = false;
     changedFieldsBegin();
     addReplyArrayLen(c, c->argc - fields - 2);
     for (uint32_t i = fields + 2; i < c->argc; i++) {
@@ -305,7 +305,7 @@ void hsetexCommand(client *c) {
         addReplyZero(c);
         return;
     }
-    if (opts.expire_arg && storeTimeIsOver(opts.when_ms)) {
+    if (opts.expire_arg && storeExpirePassed(opts.when_ms)) {
         setExpired(c, key, o, first);
         addReplyOne(c);
         return;
@@ -317,7 +317,7 @@ void hsetexCommand(client *c) {
     fieldWalk walk = fieldWalkBegin(c, o, first, 2, (c->argc - first) / 2);
     changedFieldsBegin();
     for (uint32_t i = first; i < c->argc; i += 2) {
-        if (hashSetArg(c, o, i, fieldWalkNext(&walk), when_ms) != HASH_REPLACED_OVER) continue;
+        if (hashSetArg(c, o, i, fieldWalkNext(&walk), when_ms) != HASH_REPLACED_EXPIRED) continue;
         over++;
         changedField(i);
     }
@@ -339,7 +339,7 @@ void hgetdelCommand(client *c) {
     long long deleted = 0;
 
     if (!parseFieldsOnly(c, numfields_error) || !beginWrite(c, 4, &o, &walk)) return;
-    bool had_times = o && hashHasTimes(o);
+    bool had_times = o && hashHasTtls(o);
     changedFieldsBegin();
     addReplyArrayLen(c, c->argc - 4);
     for (uint32_t i = 4; i < c->argc; i++) {

@@ -137,7 +137,7 @@ void restoreCommand(client *c) {
     }
 
     bool deleted = options.replace && dbDelete(c->db, key);
-    if (when_ms && storeTimeIsOver(when_ms)) {
+    if (when_ms && storeExpirePassed(when_ms)) {
         objectReleaseNow(o);
         restoreExpired(c, key, deleted);
         return;

@@ -30,7 +30,7 @@ static void expireGeneric(client *c, uint32_t form) {
         addReplyZero(c);
         return;
     }
-    if (storeTimeIsOver(when_ms)) {
+    if (storeExpirePassed(when_ms)) {
         dbExpireNow(c->db, o, key);
         propagateExpired(c, key.name);
     } else {

@@ -186,7 +186,7 @@ static void propagateCopy(const client *c, const robj *from, const robj *copy, c
     hashIter it;
     hashIterBegin(&it, from);
     for (const hashPair *pair; (pair = hashIterNext(&it));)
-        if (hashHidden(pair->when_ms)) propagateCopied(pair->name);
+        if (hashTimeExpired(pair->when_ms)) propagateCopied(pair->name);
     hashIterEnd(&it);
     propagateDone();
 }

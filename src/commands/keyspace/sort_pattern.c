@@ -144,7 +144,7 @@ const sortValue *sortLookupsRun(sortLookups *l, client *c) {
             v->string = o;
             v->text = objectString(o, v->digits);
         } else if (isField(&l->lookups[i], o)) {
-            l->unsure |= !readField(o, p->field, v) && hashHasTimes(o);
+            l->unsure |= !readField(o, p->field, v) && hashHasTtls(o);
         }
     }
     return l->values;

@@ -182,7 +182,7 @@ static void countOne(client *c) {
             return;
         }
         /* A replica's value must have the same bytes as its primary's, so only the primary's PFCOUNT may change it. */
-        bool may_store = streamed || (!store_following.on && !storeStandsStill());
+        bool may_store = streamed || (!store_following.on && !storeExpiryPaused());
         if (may_store && !storeCount(c, &hll, count)) return;
     }
     addReplyLongLong(c, (long long)count);

@@ -151,7 +151,7 @@ void getexCommand(client *c) {
     robj *o = typedKeyReadOrReply(c, key, OBJ_STRING, addReplyNull);
     if (!o) return;
     addReplyBulkObject(c, o);
-    if (opts.expire_arg && storeTimeIsOver(opts.when_ms)) {
+    if (opts.expire_arg && storeExpirePassed(opts.when_ms)) {
         dbExpireNow(c->db, o, key);
         propagateExpired(c, key.name);
     } else if (opts.expire_arg) {
@@ -206,7 +206,7 @@ static void setWithOptions(client *c, hashedKey key, const expireOptions *opts) 
         if (condition == CONDITION_FAILED && !get) addReplyNull(c);
         if (condition != CONDITION_MET) return;
     }
-    if (opts->expire_arg && storeTimeIsOver(opts->when_ms)) {
+    if (opts->expire_arg && storeExpirePassed(opts->when_ms)) {
         robj *old = lookupKeyWrite(c->db, key);
         if (old) dbExpireNow(c->db, old, key);
         if (old) propagateExpired(c, key.name);

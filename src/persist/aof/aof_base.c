@@ -146,7 +146,7 @@ static size_t writeTimedFields(rdbWriter *out, slice key, const robj *o) {
 }
 
 static void writeHash(rdbWriter *out, slice key, const robj *o) {
-    size_t total = hashHasTimes(o) ? writeTimedFields(out, key, o) : hashLength(o), i = 0;
+    size_t total = hashHasTtls(o) ? writeTimedFields(out, key, o) : hashLength(o), i = 0;
     hashIter it;
     hashIterBegin(&it, o);
     for (const hashPair *p; (p = hashIterNext(&it)) != NULL;) {

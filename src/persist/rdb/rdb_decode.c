@@ -71,7 +71,7 @@ static bool onUnreadable(const rdbPiece *piece, size_t i, rdbReader value, rdbDe
 }
 
 /* Returns true, and frees the entry, if it has expired or all its fields have. */
-static bool dropIfExpired(robj *o, const rdbItem *item, const rdbDecodeOptions *options, bool *has_times,
+static bool dropIfExpired(robj *o, const rdbItem *item, const rdbDecodeOptions *options, bool *has_ttls,
                           rdbDecoded *out) {
     bool empty;
     if (item->expire_ms != -1 && item->expire_ms < options->drop_before_ms) {
@@ -79,10 +79,10 @@ static bool dropIfExpired(robj *o, const rdbItem *item, const rdbDecodeOptions *
         objectFree(o);
         return true;
     }
-    if (likely(o->type == OBJ_STRING) || !objectHasTimes(o)) return false;
-    *has_times = true;
+    if (likely(o->type == OBJ_STRING) || !objectHasTtls(o)) return false;
+    *has_ttls = true;
     if (objectExpireElements(o, options->drop_before_ms, SIZE_MAX, &empty, NULL, NULL) == 0) return false;
-    *has_times = !empty && objectHasTimes(o);
+    *has_ttls = !empty && objectHasTtls(o);
     if (!empty) return false;
     out->fields_expired++;
     objectFree(o);
@@ -111,7 +111,7 @@ static bool decodeKey(const rdbPiece *piece, size_t i, const rdbDecodeOptions *o
     }
     loadedKey k = {.hash = hash, .use = useOf(item, options->lfu), .has_expire = item->expire_ms != -1};
     if (k.has_expire) o = objectSetExpireTake(o, item->expire_ms);
-    if (dropIfExpired(o, item, options, &k.has_times, out)) return true;
+    if (dropIfExpired(o, item, options, &k.has_ttls, out)) return true;
     debugAssert(out->count < out->capacity && objectExpire(o) == item->expire_ms);
     o->lru = fresh & LRU_CLOCK_MAX;
     k.entry = o;

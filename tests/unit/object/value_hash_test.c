@@ -152,7 +152,7 @@ static void runModel(long long entries, long long value, bool times, size_t roun
             int64_t when_ms = !times || what < 2 ? HASH_NO_TIME : what == 2 ? HASH_KEEP_TIME : drawTime(&seed);
             m->len = drawValue(&seed, m->value);
             hashPrepare(o, 1, name.len > m->len ? name.len : m->len);
-            hashSetResult want = !m->there ? HASH_ADDED : over ? HASH_REPLACED_OVER : HASH_REPLACED;
+            hashSetResult want = !m->there ? HASH_ADDED : over ? HASH_REPLACED_EXPIRED : HASH_REPLACED;
             CHECK_EQ_INT(setAnyWay(o, name, sliceOf(m->value, m->len), when_ms, unitRandom(&seed) % 2), want);
             if (when_ms != HASH_KEEP_TIME) m->when_ms = when_ms;
             else if (!m->there || over) m->when_ms = HASH_NO_TIME;
@@ -163,7 +163,7 @@ static void runModel(long long entries, long long value, bool times, size_t roun
         } else if (what == 6 && times && m->there) {
             m->when_ms = unitRandom(&seed) % 2 ? drawTime(&seed) : HASH_NO_TIME;
             hashSetTime(o, name, hashOf(name), m->when_ms);
-        } else if (times && unitRandom(&seed) % 8 == 0 && objectHasTimes(o)) {
+        } else if (times && unitRandom(&seed) % 8 == 0 && objectHasTtls(o)) {
             int64_t before = (int64_t)(unitRandom(&seed) % 1000);
             bool empty, told = unitRandom(&seed) % 2;
             size_t gone = 0, due = 0,

@@ -348,11 +348,11 @@ static void checkDamaged(void *arg) {
 
 static void freeNothing(void *structure) { unused(structure); }
 
-static bool hasTimes(const void *structure) { return *(const int *)structure != 0; }
+static bool hasTtls(const void *structure) { return *(const int *)structure != 0; }
 
 /* A collection has no space for an expire until it gets one; then it is a new entry, in all three tables. */
 TEST(db_moves_a_collection_that_gets_an_expire) {
-    static const objectTypeOps ops = {.free = freeNothing, .hasTimes = hasTimes};
+    static const objectTypeOps ops = {.free = freeNothing, .hasTtls = hasTtls};
     static int structure;
     objectRegisterType(OBJ_HASH, &ops);
     storeReset();

@@ -221,7 +221,7 @@ TEST(keys_with_timed_elements_are_known_wherever_they_go) {
 
     addHash(1, a, 3, 2000000, false);
     robj *unlinked = dbUnlink(dbGet(1), a);
-    loadedKey loaded = {.entry = unlinked, .hash = a.hash, .use = -1, .has_times = true};
+    loadedKey loaded = {.entry = unlinked, .hash = a.hash, .use = -1, .has_ttls = true};
     dbShadowBegin();
     CHECK_EQ_INT(dbAddLoaded(dbShadow(1), &loaded, 1), 1);
     addHash(1, b, 3, 2000000, false);
