@@ -19,7 +19,7 @@
 static void pauseFields(infoOut *o) {
     infoLine(o, "paused_reason:%s", pauseReasonText());
     infoLine(o, "paused_actions:%s", pauseActionsText());
-    infoGauge(o, "paused_timeout_milliseconds", pauseEndsInMs(), "Time until paused clients go on.",
+    infoGauge(o, "paused_timeout_milliseconds", pauseEndsInMs(), "Time until paused clients resume.",
               .family = "paused_timeout_seconds", .shift = 3);
 }
 
@@ -32,19 +32,19 @@ static void watchedKeysField(infoOut *o) {
 }
 
 static void timeoutsField(infoOut *o) {
-    infoGauge(o, "clients_in_timeout_table", blocking_totals.timeouts, "Blocked clients whose wait has an end.");
+    infoGauge(o, "clients_in_timeout_table", blocking_totals.timeouts, "Blocked clients whose wait has a timeout.");
 }
 
 static void blockingFields(infoOut *o) {
     infoGauge(o, "total_blocking_keys", blocking_totals.keys, "Keys that clients wait for.", .family = "blocking_keys");
-    infoGauge(o, "total_blocking_keys_on_nokey", blocking_totals.nokey, "Keys whose deletion clients wait for, too.",
+    infoGauge(o, "total_blocking_keys_on_nokey", blocking_totals.nokey, "Keys whose deletion wakes clients as well.",
               .family = "blocking_keys_on_nokey");
 }
 
 static void pubsubFields(infoOut *o) {
-    infoGauge(o, "pubsub_channels", pubsubNames(PUBSUB_CHANNEL), "Channels that somebody listens to.");
-    infoGauge(o, "pubsub_patterns", pubsubNames(PUBSUB_PATTERN), "Patterns of channels that somebody listens to.");
-    infoGauge(o, "pubsubshard_channels", pubsubNames(PUBSUB_SHARD_CHANNEL), "Shard channels that somebody listens to.");
+    infoGauge(o, "pubsub_channels", pubsubNames(PUBSUB_CHANNEL), "Channels that have subscribers.");
+    infoGauge(o, "pubsub_patterns", pubsubNames(PUBSUB_PATTERN), "Patterns of channels that have subscribers.");
+    infoGauge(o, "pubsubshard_channels", pubsubNames(PUBSUB_SHARD_CHANNEL), "Shard channels that have subscribers.");
 }
 
 static void trackingFields(infoOut *o) {
@@ -62,7 +62,7 @@ static void processedField(infoOut *o) {
 }
 
 static void aclFields(infoOut *o) {
-    infoCounter(o, "acl_access_denied_auth", engine_stats.acl_denied_auth, "Names and passwords that were wrong.");
+    infoCounter(o, "acl_access_denied_auth", engine_stats.acl_denied_auth, "Authentications that failed.");
     infoCounter(o, "acl_access_denied_cmd", engine_stats.acl_denied_cmd, "Commands that their user may not run.");
     infoCounter(o, "acl_access_denied_key", engine_stats.acl_denied_key,
                 "Commands on a key that their user may not access.");

@@ -98,14 +98,14 @@ static bool keyIsNamed(const keyMark *m, unsigned may, uint64_t hash, keyTouch t
 }
 
 static void checkTouch(const serverDb *db, uint64_t hash, keyTouch touch) {
-    static const char *const does[] = {"looks for", "changes", "reads all of", "changes all of"};
+    static const char *const does[] = {"looks up a key of", "changes a key of", "reads all of", "changes all of"};
     const keyMark *m = running;
     if (!m || m->off) return;
     unsigned may = exceptionsOf(m->question.cmd);
     bool all = touch == TOUCH_READ_ALL || touch == TOUCH_CHANGE_ALL;
     if (dbIsNamed(&m->question, may, dbId(db)) && (all ? may & ALL_KEYS : keyIsNamed(m, may, hash, touch))) return;
-    serverPanic("'%s' %s what it does not name: key %016llx of database %d", m->question.cmd->fullname, does[touch],
-                (unsigned long long)hash, dbId(db));
+    serverPanic("Command '%s' %s database %d without declaring it in its key specs (hash of the key: %016llx)",
+                m->question.cmd->fullname, does[touch], dbId(db), (unsigned long long)hash);
 }
 
 void keyCheckInit(void) { storeOnTouch(checkTouch); }

@@ -130,7 +130,7 @@ static user *makeDefault(void) {
     user *u = userCreate(sliceStr("default"));
     static const char *const words[] = {"on", "nopass", "~*", "&*", "+@all"};
     for (size_t i = 0; i < array_len(words); i++)
-        if (userApply(u, sliceStr(words[i]))) serverPanic("The default user is not understood");
+        if (userApply(u, sliceStr(words[i]))) serverPanic("ACL: rule '%s' of the default user is invalid", words[i]);
     return u;
 }
 
@@ -205,7 +205,7 @@ sds aclSetUser(slice name, const slice *words, int count, bool for_log) {
         old->changed = false;
     } else if (raxInsert(acl.by_name, name, changed, NULL) == RAX_NO_MEMORY) {
         userFree(changed);
-        return sdsNew("There is no memory for a name of this length");
+        return sdsNew("Not enough memory for a user name of this length");
     }
     usersCheck();
     return NULL;

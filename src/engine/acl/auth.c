@@ -62,10 +62,12 @@ void authByCertificate(client *c, slice names) {
         if (!u || !u->enabled) continue;
         aclBecome(c, u);
         setAuthenticated(c, true);
-        serverLog(LL_VERBOSE, "TLS: client id=%llu is a user by its certificate", (unsigned long long)c->id);
+        serverLog(LL_VERBOSE, "TLS: authenticated client id=%llu as user '%s' by its certificate",
+                  (unsigned long long)c->id, u->name);
         return;
     }
-    serverLog(LL_VERBOSE, "TLS: no user is named as the certificate of client id=%llu", (unsigned long long)c->id);
+    serverLog(LL_VERBOSE, "TLS: the certificate of client id=%llu has no name of an enabled user",
+              (unsigned long long)c->id);
     aclLogAdd(c, ACL_NO_CERT, ACL_IN_TOPLEVEL, sliceOf("", 0), sliceOf(names.ptr, strnlen(names.ptr, names.len)));
 }
 

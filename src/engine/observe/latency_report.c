@@ -156,9 +156,9 @@ static void reportSeries(void *arg, const latencySeries *series) {
     report *r = arg;
     seriesSummary is = summarize(series, r->now_s);
 
-    if (r->events++ == 0) r->text = sdsCat(r->text, "What took longer than latency-monitor-threshold allows:\n\n");
+    if (r->events++ == 0) r->text = sdsCat(r->text, "Events that took latency-monitor-threshold or longer:\n\n");
     r->text = sdsCatPrintf(r->text,
-                           "%d. %s x%zu: %lld ms on average (+- %lld ms), once in %.2f s; the longest ever: "
+                           "%d. %s x%zu: %lld ms on average (+- %lld ms), once in %.2f s; the longest so far: "
                            "%lld ms.",
                            r->events, series->event, series->count, is.mean_ms, is.deviation_ms, is.period_s,
                            series->worst_ms);
@@ -175,17 +175,19 @@ static sds catSlowLogAdvice(sds s) {
 
     if (engine_settings.slower_than_us < 0 || engine_settings.slow_max_len == 0) {
         s = sdsCatPrintf(s,
-                         "- The slow log is off, so nobody can tell which commands these were. To see the next ones: "
-                         "CONFIG SET slowlog-log-slower-than %llu\n",
+                         "- The slow log is off, so it does not have these commands. To log the next ones: CONFIG SET "
+                         "slowlog-log-slower-than %llu\n",
                          threshold_us);
     } else if ((unsigned long long)engine_settings.slower_than_us > threshold_us) {
-        s = sdsCatPrintf(s,
-                         "- The slow log leaves out some of the commands that are counted here, because it begins at "
-                         "%lld microseconds. To see all of them: CONFIG SET slowlog-log-slower-than %llu\n",
-                         engine_settings.slower_than_us, threshold_us);
+        s = sdsCatPrintf(
+            s,
+            "- The slow log omits commands of less than %lld microseconds, some of which are counted here. "
+            "To log all of them: CONFIG SET slowlog-log-slower-than %llu\n",
+            engine_settings.slower_than_us, threshold_us);
     }
-    return sdsCat(s, "- SLOWLOG GET names the commands that took long. Typical are KEYS, reading large collections "
-                     "in one go and set operations over them; SCAN and its kin work in small steps.\n");
+    return sdsCat(s, "- SLOWLOG GET lists the slow commands. Typical ones are KEYS, commands that read a whole large "
+                     "collection, and set operations on large sets; SCAN, HSCAN, SSCAN and ZSCAN work in small "
+                     "steps instead.\n");
 }
 
 static const struct {
@@ -199,27 +201,27 @@ static const struct {
     {ADVICE_SLOW_LOG, NULL},
     {ADVICE_SCHEDULER,
      "- Commands of constant time were slow, so the server probably waited for a processor or for swapped memory. "
-     "What to look at: other programs on this machine, other guests of the same host (steal time in vmstat), swapping, "
-     "and how long the machine stalls without any server: valkey-cli --intrinsic-latency 100\n"},
+     "Check other programs on this machine, other guests of the same host (steal time in vmstat), swapping, and how "
+     "long the machine itself stalls: valkey-cli --intrinsic-latency 100\n"},
     {ADVICE_LOCAL_DISK, "- The append-only file waits for its disk. A local disk answers faster than a remote one.\n"},
-    {ADVICE_DISK_CONTENTION, "- Something else may keep that disk busy, such as backups or the snapshots of other "
-                             "servers. Another disk or another hour for those keeps it free.\n"},
-    {ADVICE_HZ, "- Many keys expire at the same time. They go in smaller portions when the server looks for them more "
-                "often: CONFIG SET hz 100\n"},
+    {ADVICE_DISK_CONTENTION, "- Other work may keep that disk busy, such as backups or the snapshots of other "
+                             "servers. Move it to another disk or another time of day.\n"},
+    {ADVICE_HZ, "- Many keys expire at the same time. To remove them more often and in smaller portions: "
+                "CONFIG SET hz 100\n"},
     {ADVICE_LARGE_OBJECTS,
-     "- Freeing a value of millions of elements takes long. UNLINK and the lazyfree-lazy settings let a background "
-     "thread do it; many small values instead of a large one avoid it.\n"},
+     "- Freeing a value of millions of elements takes long. UNLINK and the lazyfree-lazy settings leave it to a "
+     "background thread; many small values instead of a large one avoid it.\n"},
     {ADVICE_MASS_EVICTION,
-     "- Much memory was needed suddenly, so that many keys were evicted in a row: maxmemory was lowered, or a command "
-     "stored something large (SORT or a set operation with STORE, RESTORE). Lower maxmemory in steps, or leave more "
-     "room below it.\n"},
+     "- Many keys were evicted in a row, because maxmemory was lowered or a command stored a large value (SORT or a "
+     "set "
+     "operation with STORE, RESTORE). Lower maxmemory in steps, or keep more memory free below it.\n"},
 };
 
 static sds catAdvice(sds s, unsigned advice) {
     if (!advice) {
-        return sdsCat(s,
-                      "\nFor these events there is no ready advice. LATENCY HISTORY tells when each happened: compare "
-                      "that with the log and with what else ran at the time.\n");
+        return sdsCat(
+            s, "\nThere is no advice for these events. LATENCY HISTORY shows when each of them occurred: compare "
+               "the times with the log and with other activity on the machine.\n");
     }
     s = sdsCat(s, "\nWhat may help:\n\n");
     for (size_t i = 0; i < array_len(advices); i++) {
@@ -236,9 +238,9 @@ sds latencyDoctor(int64_t now_s) {
     latencySeriesEach(reportSeries, &r);
     if (r.events > 0) return catAdvice(r.text, r.advice);
     if (engine_settings.latency_monitor_threshold_ms == 0) {
-        return sdsCat(r.text, "Latency is not monitored. To record whatever takes 100 milliseconds or more: "
+        return sdsCat(r.text, "The latency monitor is off. To record events of 100 milliseconds or more: "
                               "CONFIG SET latency-monitor-threshold 100\n");
     }
-    return sdsCatPrintf(r.text, "Nothing took %lld milliseconds or more so far.\n",
+    return sdsCatPrintf(r.text, "No event has taken %lld milliseconds or more so far.\n",
                         engine_settings.latency_monitor_threshold_ms);
 }
