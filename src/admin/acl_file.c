@@ -78,7 +78,7 @@ static void takeUser(rax *users, const char *path, int number, sds *words, int c
         if (!strcmp(why, "Syntax error")) *errors = sdsCatPrintf(*errors, "%s:%d: %s. ", path, number, why);
         else {
             *errors = sdsCatPrintf(*errors, "%s:%d: Error in applying operation '", path, number);
-            *errors = sdsCatPrintf(aclCatShown(*errors, sdsSlice(joined[i])), "': %s. ", why);
+            *errors = sdsCatPrintf(aclCatRedacted(*errors, sdsSlice(joined[i])), "': %s. ", why);
         }
         break;
     }

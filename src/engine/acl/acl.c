@@ -120,7 +120,7 @@ static void usersChanged(void) {
 
 slice aclUserName(const client *c) { return sdsSlice((c->user ? c->user : acl.default_user)->name); }
 
-static void aclShown(const client *c, clientInfoExtra *extra) {
+static void aclClientInfo(const client *c, clientInfoExtra *extra) {
     if (c->user) extra->user = c->user->name;
 }
 
@@ -148,7 +148,7 @@ void aclInit(void) {
     acl.default_user = makeDefault();
     raxInsert(acl.by_name, sdsSlice(acl.default_user->name), acl.default_user, NULL);
     debugAssert(acl.default_user->unrestricted);
-    clientOnInfo(aclShown);
+    clientOnInfo(aclClientInfo);
     settingOnApply("requirepass", applyRequirepass);
 }
 
@@ -159,7 +159,7 @@ static void freeWords(sds *words, int count) {
 }
 
 static sds catWord(sds out, slice word, bool for_log) {
-    return for_log ? aclCatShown(out, word) : sdsCatSlice(out, word);
+    return for_log ? aclCatRedacted(out, word) : sdsCatSlice(out, word);
 }
 
 /* Applies the words to `u`, a copy that is discarded if one of them is wrong. Returns NULL or an error text. */

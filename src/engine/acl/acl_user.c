@@ -34,7 +34,7 @@ static void userCheck(const user *u) {
     unused(u);
 }
 
-static void keepPassword(user *u, slice hash) {
+static void appendPassword(user *u, slice hash) {
     debugAssert(hash.len == PASSWORD_HASH_LEN);
     aclWord *word = zmalloc(sizeof(*word));
     word->text = sdsFromSlice(hash);
@@ -46,7 +46,7 @@ user *userDup(const user *u) {
     *copy = *u;
     copy->name = sdsDup(u->name);
     copy->passwords = (aclWords){.count = 0};
-    for (const aclWord *p = u->passwords.first; p; p = p->next) keepPassword(copy, sdsSlice(p->text));
+    for (const aclWord *p = u->passwords.first; p; p = p->next) appendPassword(copy, sdsSlice(p->text));
     copy->selectors = zmalloc(u->selectors_count * sizeof(*u->selectors));
     for (uint32_t i = 0; i < u->selectors_count; i++) copy->selectors[i] = aclSelectorDup(u->selectors[i]);
     userCheck(copy);
@@ -80,7 +80,7 @@ void userTake(user *u, user *from) {
 
 static const char *addPassword(user *u, slice hash) {
     u->nopass = false;
-    if (!aclWordsFind(&u->passwords, hash)) keepPassword(u, hash);
+    if (!aclWordsFind(&u->passwords, hash)) appendPassword(u, hash);
     return NULL;
 }
 
@@ -208,7 +208,7 @@ static bool isHarmless(slice word) {
     return word.len == 0 || memchr("+-~%&()", word.ptr[0], 7) || (word.len > 3 && strncasecmp(word.ptr, "db=", 3) == 0);
 }
 
-sds aclCatShown(sds out, slice word) {
+sds aclCatRedacted(sds out, slice word) {
     bool harmless = isHarmless(word);
     for (size_t at = 1; at < word.len; at++) /* a selector has more words */
         if (memchr("( \t\"'", word.ptr[at - 1], 5)) harmless &= isHarmless(sliceOf(word.ptr + at, word.len - at));

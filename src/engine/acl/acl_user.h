@@ -33,7 +33,7 @@ const char *userApply(user *u, slice word) must_check;
 bool userPasswordIs(const user *u, slice password);
 /* Appends a word of ACL SETUSER to `out` as a log may show it: without passwords and without text that may have been
  * meant as one. */
-sds aclCatShown(sds out, slice word);
+sds aclCatRedacted(sds out, slice word);
 /* Appends the user as a line of ACL LIST, without the word "user": its name and rules. */
 sds userCat(sds out, const user *u);
 

@@ -51,16 +51,16 @@ static pubsubState *pubsubOf(const client *c) { return *stateOf(c); }
 /* Asserts the invariants of one client; and, if there are few subscriptions, of all. */
 static void clientCheck(const client *c) {
 #ifdef DEBUG_ASSERTIONS
-    const pubsubState *own = pubsubOf(c);
+    const pubsubState *state = pubsubOf(c);
     bool subscribed = c->flags & CLIENT_PUBSUB;
     size_t all = 0;
-    for (int kind = 0; own && kind < PUBSUB_KINDS; kind++) {
-        debugAssert(!own->first[kind] == (own->count[kind] == 0) && !own->last[kind] == !own->first[kind]);
-        debugAssert(!own->first[kind] || (!own->first[kind]->prev && !own->last[kind]->next));
-        all += own->count[kind];
+    for (int kind = 0; state && kind < PUBSUB_KINDS; kind++) {
+        debugAssert(!state->first[kind] == (state->count[kind] == 0) && !state->last[kind] == !state->first[kind]);
+        debugAssert(!state->first[kind] || (!state->first[kind]->prev && !state->last[kind]->next));
+        all += state->count[kind];
     }
     debugAssert(subscribed == (all > 0) && subscribed == (c->gates >> GATE_SUBSCRIBED & 1));
-    debugAssert(!own || (all == 0) == (own->bytes == 0));
+    debugAssert(!state || (all == 0) == (state->bytes == 0));
     debugAssert(dictSize(subscriptions.pairs) >= all);
     if (dictSize(subscriptions.pairs) <= CHECKED_WHOLE) pubsubCheck();
 #else
@@ -125,22 +125,22 @@ static void setSubscribed(client *c, bool on) {
     gateEnableClient(c, GATE_SUBSCRIBED, on);
 }
 
-static void linkSubscription(pubsubState *own, pubsubKind kind, subscription *s) {
+static void linkSubscription(pubsubState *state, pubsubKind kind, subscription *s) {
     debugAssert(!s->prev && !s->next);
-    s->prev = own->last[kind];
+    s->prev = state->last[kind];
     if (s->prev) s->prev->next = s;
-    else own->first[kind] = s;
-    own->last[kind] = s;
-    own->count[kind]++;
+    else state->first[kind] = s;
+    state->last[kind] = s;
+    state->count[kind]++;
 }
 
-static void unlinkSubscription(pubsubState *own, pubsubKind kind, const subscription *s) {
-    debugAssert(own->count[kind] > 0 && (s->prev ? s->prev->next == s : own->first[kind] == s));
+static void unlinkSubscription(pubsubState *state, pubsubKind kind, const subscription *s) {
+    debugAssert(state->count[kind] > 0 && (s->prev ? s->prev->next == s : state->first[kind] == s));
     if (s->prev) s->prev->next = s->next;
-    else own->first[kind] = s->next;
+    else state->first[kind] = s->next;
     if (s->next) s->next->prev = s->prev;
-    else own->last[kind] = s->prev;
-    own->count[kind]--;
+    else state->last[kind] = s->prev;
+    state->count[kind]--;
 }
 
 bool pubsubSubscribe(client *c, pubsubKind kind, hashedKey name) {
@@ -148,14 +148,14 @@ bool pubsubSubscribe(client *c, pubsubKind kind, hashedKey name) {
     topic *t = findTopic(kind, name);
     if (t && findSubscription(c, t)) return true;
     if (!t && !(t = addTopic(kind, name))) return false;
-    pubsubState **own = stateOf(c);
-    if (!*own) *own = zcalloc(1, sizeof(**own));
+    pubsubState **state = stateOf(c);
+    if (!*state) *state = zcalloc(1, sizeof(**state));
     subscription *s = zmalloc(sizeof(*s));
     *s = (subscription){.pair = {c, t}};
     topicJoin(t, c, s);
-    linkSubscription(*own, kind, s);
+    linkSubscription(*state, kind, s);
     dictAddNew(subscriptions.pairs, s, pairHash(&s->pair));
-    (*own)->bytes += costOf(kind, t);
+    (*state)->bytes += costOf(kind, t);
     setSubscribed(c, true);
     clientCheck(c);
     return true;
@@ -165,17 +165,17 @@ static void endSubscription(client *c, pubsubKind kind, subscription *s) {
     topic *t = s->pair.t;
     debugAssert(s->pair.c == c && pubsubOf(c)->bytes >= costOf(kind, t));
     dictPopEntry(subscriptions.pairs, s, pairHash(&s->pair));
-    pubsubState *own = pubsubOf(c);
-    own->bytes -= costOf(kind, t);
-    unlinkSubscription(own, kind, s);
+    pubsubState *state = pubsubOf(c);
+    state->bytes -= costOf(kind, t);
+    unlinkSubscription(state, kind, s);
     topicLeave(t, s);
     zfree(s);
     if (t->count == 0) removeTopic(kind, t);
 }
 
 static bool isSubscribed(const client *c) {
-    const pubsubState *own = pubsubOf(c);
-    return own->count[PUBSUB_CHANNEL] || own->count[PUBSUB_PATTERN] || own->count[PUBSUB_SHARD_CHANNEL];
+    const pubsubState *state = pubsubOf(c);
+    return state->count[PUBSUB_CHANNEL] || state->count[PUBSUB_PATTERN] || state->count[PUBSUB_SHARD_CHANNEL];
 }
 
 void pubsubUnsubscribe(client *c, pubsubKind kind, hashedKey name) {
@@ -219,13 +219,13 @@ size_t pubsubCount(const client *c, pubsubKind kind) {
     return pubsubOf(c) ? pubsubOf(c)->count[kind] : 0;
 }
 
-static void pubsubShown(const client *c, clientInfoExtra *extra) {
-    const pubsubState *own = pubsubOf(c);
-    if (!own) return;
-    extra->subscribed_channels = own->count[PUBSUB_CHANNEL];
-    extra->subscribed_patterns = own->count[PUBSUB_PATTERN];
-    extra->subscribed_shard_channels = own->count[PUBSUB_SHARD_CHANNEL];
-    extra->other_bytes += sizeof(*own) + own->bytes;
+static void pubsubClientInfo(const client *c, clientInfoExtra *extra) {
+    const pubsubState *state = pubsubOf(c);
+    if (!state) return;
+    extra->subscribed_channels = state->count[PUBSUB_CHANNEL];
+    extra->subscribed_patterns = state->count[PUBSUB_PATTERN];
+    extra->subscribed_shard_channels = state->count[PUBSUB_SHARD_CHANNEL];
+    extra->other_bytes += sizeof(*state) + state->bytes;
 }
 
 void pubsubInit(void) {
@@ -237,7 +237,7 @@ void pubsubInit(void) {
     subscriptions.pairs = dictCreate(&pairs_type);
     clientOnFree(pubsubEnd);
     clientOnReset(pubsubEnd);
-    clientOnInfo(pubsubShown);
+    clientOnInfo(pubsubClientInfo);
 }
 
 /* ---- Publishing ---- */

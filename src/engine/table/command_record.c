@@ -205,7 +205,7 @@ static size_t buildValue(const serverCommand *cmd, parsedCommand *p, unsigned ow
 }
 
 /* Looks the command up, first in the thread's cache, which compares case-sensitively. */
-static const serverCommand *lookUp(recordCache *cache, const parsedCommand *p, bool *unknown_sub) {
+static const serverCommand *findCommand(recordCache *cache, const parsedCommand *p, bool *unknown_sub) {
     slice name = p->argv[0];
     if (likely(cache->recent && sliceEq(name, sliceOf(cache->name, cache->name_len)))) return cache->recent;
     const serverCommand *cmd = commandLookup(p->argv, p->argc, unknown_sub);
@@ -221,7 +221,7 @@ static const serverCommand *lookUp(recordCache *cache, const parsedCommand *p, b
 size_t recordComplete(recordArena *a, recordCache *cache, parsedCommand *p, unsigned owner) {
     bool unknown_sub = false;
     if (unlikely(p->wire_len >= COMMAND_MEMORY_LARGE)) p->flags |= REQ_LARGE;
-    const serverCommand *cmd = lookUp(cache, p, &unknown_sub);
+    const serverCommand *cmd = findCommand(cache, p, &unknown_sub);
     p->cmd = cmd;
     if (unlikely(!cmd)) {
         p->flags |= REQ_UNKNOWN_COMMAND;

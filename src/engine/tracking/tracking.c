@@ -313,15 +313,15 @@ void trackingRemember(client *c, serverDb *db, const parsedCommand *req) {
     debugAssert(c->flags & CLIENT_TRACKING && req->cmd);
     const trackingState *s = trackingOf(c);
     if (!(req->cmd->flags & CMD_READONLY) || !wantsKeys(s)) return;
-    size_t came = 0;
+    size_t added = 0;
     for (uint32_t i = 0; i < req->nkeys; i++) {
         hashedKey key = {req->argv[req->keys[i].index], req->keys[i].hash};
         if (likely(!trackingTableAdd(table, key.hash, s->reader))) continue;
-        came++;
+        added++;
         tracking_has_keys = true;
         if (!dbExists(db, key)) trackingTableName(table, key.hash, key.name);
     }
-    if (came) forgetSome(came + FORGET_AT_ONCE);
+    if (added) forgetSome(added + FORGET_AT_ONCE);
     stateCheck(s);
 }
 
@@ -405,7 +405,7 @@ static void trackingFreed(client *c) {
     *stateOf(c) = NULL;
 }
 
-static void trackingShown(const client *c, clientInfoExtra *extra) {
+static void trackingClientInfo(const client *c, clientInfoExtra *extra) {
     const trackingState *s = trackingOf(c);
     if (!s) return;
     extra->other_bytes += sizeof(*s) + s->prefixes.bytes + (s->waiting ? sdsAllocSize(s->waiting) : 0);
@@ -430,5 +430,5 @@ void trackingInit(client *(*running)(void)) {
     container = commandNamed("client");
     clientOnFree(trackingFreed);
     clientOnReset(trackingOff);
-    clientOnInfo(trackingShown);
+    clientOnInfo(trackingClientInfo);
 }

@@ -159,7 +159,7 @@ static void transactionQueueFreed(client *c) {
     *stateOf(c) = NULL;
 }
 
-static void transactionQueueShown(const client *c, clientInfoExtra *extra) {
+static void transactionClientInfo(const client *c, clientInfoExtra *extra) {
     const multiState *m = transactionOf(c);
     if (!m) return;
     if (c->flags & CLIENT_MULTI) extra->multi = m->count;
@@ -237,5 +237,5 @@ void transactionQueueInit(void) {
     reset_cmd = commandNamed("reset");
     clientOnFree(transactionQueueFreed);
     clientOnReset(transactionDrop);
-    clientOnInfo(transactionQueueShown);
+    clientOnInfo(transactionClientInfo);
 }

@@ -329,16 +329,16 @@ static void stateFree(client *c) {
 }
 
 /* Returns a record of the running command that outlives its request; NULL if there is no memory. */
-static parsedCommand *keepCommand(const client *c) {
+static parsedCommand *copyCommand(const client *c) {
     parsedCommand copy = *c->req;
     return recordDetach(&copy);
 }
 
-/* Does the same as keepCommand(), and makes `args` that point to the request's arguments point to the record's. */
-static parsedCommand *keepCommandWith(const client *c, slice *args) {
+/* Does the same as copyCommand(), and makes `args` that point to the request's arguments point to the record's. */
+static parsedCommand *copyCommandWith(const client *c, slice *args) {
     for (uint32_t i = 0; args && i < c->argc; i++)
         if (args[i].ptr == c->req->argv[i].ptr) args[i].ptr = NULL;
-    parsedCommand *record = keepCommand(c);
+    parsedCommand *record = copyCommand(c);
     for (uint32_t i = 0; record && args && i < c->argc; i++)
         if (!args[i].ptr) args[i] = record->argv[i];
     return record;
@@ -363,7 +363,7 @@ void blockForKeys(client *c, const blockFor *what) {
         return;
     }
     waiter *waiters = ztrymalloc(what->keys * sizeof(*waiters));
-    parsedCommand *record = waiters ? keepCommandWith(c, what->args) : NULL;
+    parsedCommand *record = waiters ? copyCommandWith(c, what->args) : NULL;
     if (!record) {
         zfree(what->args);
         zfree(waiters);
@@ -388,7 +388,7 @@ void blockOnOwner(client *c, const blockOwner *owner, void *wait, int64_t deadli
     serverAssert(!blockingOf(c) && !(c->flags & CLIENT_DENY_BLOCKING));
     debugAssert(owner->reply && owner->forget);
     blockingState *b = *stateOf(c) = zmalloc(sizeof(*b));
-    *b = (blockingState){.record = keepCommand(c), .owner = owner, .wait = wait, .deadline_ms = deadline_ms};
+    *b = (blockingState){.record = copyCommand(c), .owner = owner, .wait = wait, .deadline_ms = deadline_ms};
     c->flags |= CLIENT_BLOCKED;
     if (deadline_ms) addDeadline(c);
     clientCheck(c);
@@ -449,7 +449,7 @@ static void blockingFreed(client *c) {
     if (blockingOf(c)) stateFree(c);
 }
 
-static void blockingShown(const client *c, clientInfoExtra *extra) {
+static void blockingClientInfo(const client *c, clientInfoExtra *extra) {
     const blockingState *b = blockingOf(c);
     if (b) extra->other_bytes += sizeof(*b) + b->bytes + (b->record ? recordMemory(b->record) : 0);
 }
@@ -556,7 +556,7 @@ void blockingInit(void (*unblocked)(client *c)) {
     on_unblocked = unblocked;
     slot = clientSlotRegister(sizeof(blockingState *));
     clientOnFree(blockingFreed);
-    clientOnInfo(blockingShown);
+    clientOnInfo(blockingClientInfo);
 }
 
 void blockingOnDeadline(void (*set)(int64_t wall_ms)) { on_deadline = set; }

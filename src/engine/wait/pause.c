@@ -127,14 +127,14 @@ gateResult pauseGate(client *c) {
     return pauseHolds(c, flags) ? GATE_POSTPONED : GATE_PASSED;
 }
 
-static void pauseShown(const client *c, clientInfoExtra *extra) {
+static void pauseClientInfo(const client *c, clientInfoExtra *extra) {
     if (c->flags & CLIENT_PAUSED) extra->pause_ended = pauseInForce() == PAUSE_NONE;
 }
 
 void pauseInit(void) {
     assertMainRole();
     pauses.slot = clientSlotRegister(sizeof(listNode *));
-    clientOnInfo(pauseShown);
+    clientOnInfo(pauseClientInfo);
 }
 
 void pauseForget(client *c) {
