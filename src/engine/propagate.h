@@ -64,6 +64,7 @@ void propagateLoseWrites(void);
 
 /* Bits of the targets that have a sink. */
 extern uint32_t propagate_targets;
+/* Returns whether there is a sink. */
 static inline bool propagateWanted(void) { return unlikely(propagate_targets != 0); }
 
 /* Call at startup: registers for the removals of the store. */
@@ -99,10 +100,12 @@ static inline void propagateNothing(void) {
 void propagateArg(slice bytes);
 /* Adds an argument and copies it. */
 void propagateCopied(slice bytes);
+/* Add an argument: a word, or a number in decimal digits. */
 void propagateWord(const char *word);
 void propagateNumber(long long n);
 /* Adds the client's arguments from `first` up to but not including `end`. */
 void propagateArgs(const client *c, uint32_t first, uint32_t end);
+/* Completes the command that propagateInstead() has begun. */
 void propagateDone(void);
 /* Propagates the running command as it was sent to these targets only, although it changes nothing (PUBLISH). */
 void propagateAsSentTo(uint32_t targets);

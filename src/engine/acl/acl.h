@@ -13,8 +13,11 @@
 /* Call at startup, when all commands are registered and before the configuration is read. Creates the user "default",
  * who may do everything without a password. */
 void aclInit(void);
+/* Returns the user "default", which always exists. */
 user *aclDefaultUser(void);
-user *aclUser(slice name); /* NULL if there is none */
+/* Returns the user with this name, or NULL. */
+user *aclUser(slice name);
+/* Returns the number of users. */
 size_t aclUsers(void);
 /* Returns whether the default user is the only one and may do everything, with the password of requirepass or none. */
 bool aclIsPlain(void);
@@ -49,11 +52,13 @@ gateResult aclGate(client *c);
 /* Checks a queued command when EXEC runs it: rules may have changed since it was queued. Returns false after an error
  * reply. */
 bool aclAllowsQueued(client *c, const parsedCommand *req) must_check;
+/* Does the same; costs a branch for a user without restrictions. */
 static inline bool aclMayRunQueued(client *c, const parsedCommand *req) {
     return likely(!(c->gates >> GATE_ACL & 1)) || aclAllowsQueued(c, req);
 }
 /* Checks a command of a blocked client when it is to be served. Returns false after an error reply. */
 bool aclAllowsServed(client *c, const parsedCommand *req) must_check;
+/* Does the same; costs a branch for a user without restrictions. */
 static inline bool aclMayBeServed(client *c, const parsedCommand *req) {
     return likely(!(c->gates >> GATE_ACL & 1)) || aclAllowsServed(c, req);
 }

@@ -29,12 +29,13 @@ typedef struct aclQuestion {
     int dbid; /* the selected database */
 } aclQuestion;
 
-/* Returns the keys to check, with the flags that these arguments give them. Arguments that cannot be parsed yield none:
- * the command itself will reply with the error. The keys are in the question or in `buffer`; the caller frees
- * buffer->more. */
+/* Memory for keys that are not in the question. */
 typedef struct aclKeys {
     requestKey few[8], *more; /* owns */
 } aclKeys;
+/* Returns the keys to check, with the flags that these arguments give them. Arguments that cannot be parsed yield none:
+ * the command itself will reply with the error. The keys are in the question or in `buffer`; the caller frees
+ * buffer->more. */
 const requestKey *aclKeysOf(const aclQuestion *q, aclKeys *buffer, uint32_t *count);
 /* Returns the access that a user needs to a key with these CMD_KEY_ flags: ACL_READ, ACL_WRITE, both or none. */
 unsigned aclAccessOf(uint32_t key_flags);

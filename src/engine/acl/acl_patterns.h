@@ -35,6 +35,7 @@ bool aclHasBlank(slice text);
 void aclPatternsAdd(aclPatterns *p, slice text, unsigned access);
 /* Frees all patterns; `all`: everything is allowed from now on. */
 void aclPatternsClear(aclPatterns *p, bool all);
+/* Returns a deep copy. */
 aclPatterns aclPatternsDup(const aclPatterns *p);
 /* Returns whether a pattern that allows all of `access` matches the text. */
 bool aclPatternsMatch(const aclPatterns *p, slice text, unsigned access);

@@ -37,6 +37,7 @@ typedef struct aclSelector {
 
 /* Creates a selector that allows no command, no key, all databases, and the channels of acl-pubsub-default. */
 aclSelector *aclSelectorCreate(void);
+/* Returns a deep copy. */
 aclSelector *aclSelectorDup(const aclSelector *s);
 void aclSelectorFree(aclSelector *s);
 /* The error for a rule that names no command and no category. */
@@ -44,6 +45,7 @@ void aclSelectorFree(aclSelector *s);
 /* Applies one word of ACL SETUSER. Returns NULL, or the text of an error; then nothing has changed. */
 const char *aclSelectorApply(aclSelector *s, slice word) must_check;
 
+/* Returns whether a rule allows the command with all arguments. */
 static inline bool aclSelectorHasCommand(const aclSelector *s, const serverCommand *cmd) {
     return s->commands[cmd->id / 64] >> (cmd->id % 64) & 1;
 }

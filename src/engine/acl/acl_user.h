@@ -22,6 +22,7 @@ typedef struct user {
 
 /* Creates a user that is disabled, without password and permissions. */
 user *userCreate(slice name);
+/* Returns a deep copy. */
 user *userDup(const user *u);
 void userFree(user *u); /* NULL is allowed */
 /* Moves the contents of `from` to `u`, which clients point to, and frees `from`. */

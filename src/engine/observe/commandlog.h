@@ -7,7 +7,7 @@
 #ifndef ENGINE_COMMANDLOG_H
 #define ENGINE_COMMANDLOG_H
 
-#include "client.h"
+#include "command_table.h"
 #include "engine_settings.h"
 
 typedef enum { COMMANDLOG_SLOW, COMMANDLOG_LARGE_REQUEST, COMMANDLOG_LARGE_REPLY, COMMANDLOG_KINDS } commandlogKind;
@@ -15,10 +15,12 @@ typedef enum { COMMANDLOG_SLOW, COMMANDLOG_LARGE_REQUEST, COMMANDLOG_LARGE_REPLY
 /* Adds the command that has just been executed to the logs whose threshold it reaches, and drops the oldest entries
  * beyond their lengths. Callers check commandlogWanted() first, which is inline. */
 void commandlogRecord(client *c, uint64_t duration_ns, size_t request_bytes, size_t reply_bytes);
+/* Returns the number of entries. */
 size_t commandlogLength(commandlogKind kind);
 /* Returns the bytes that the entries of all logs use (MEMORY STATS, INFO mem_overhead). */
 size_t commandlogMemUsage(void);
 
+/* Returns whether one of the thresholds is reached. */
 static inline bool commandlogWanted(uint64_t duration_ns, size_t request_bytes, size_t reply_bytes) {
     /* -1, which disables a log, is the largest unsigned number. A threshold of centuries overflows; then
      * commandlogRecord() compares again and logs nothing. */
@@ -27,12 +29,7 @@ static inline bool commandlogWanted(uint64_t duration_ns, size_t request_bytes, 
            reply_bytes >= (unsigned long long)engine_settings.reply_larger_than;
 }
 
-/* Handlers of SLOWLOG GET|LEN|RESET|HELP and COMMANDLOG GET|LEN|RESET|HELP. */
-void slowlogGetCommand(client *c);
-void slowlogLenCommand(client *c);
-void slowlogResetCommand(client *c);
-void commandlogGetCommand(client *c);
-void commandlogLenCommand(client *c);
-void commandlogResetCommand(client *c);
+commandHandler slowlogGetCommand, slowlogLenCommand, slowlogResetCommand;
+commandHandler commandlogGetCommand, commandlogLenCommand, commandlogResetCommand;
 
 #endif

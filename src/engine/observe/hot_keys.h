@@ -10,6 +10,7 @@
 
 #include "client.h"
 #include "command_record.h"
+#include "command_table.h"
 #include "heavy_hitters.h"
 
 #include <stdatomic.h>
@@ -98,9 +99,6 @@ size_t hotKeysMemory(void);
 /* Call from cron: stops a session whose DURATION has passed. */
 void hotkeysTick(void);
 
-void hotkeysStartCommand(client *c);
-void hotkeysStopCommand(client *c);
-void hotkeysGetCommand(client *c);
-void hotkeysResetCommand(client *c);
+commandHandler hotkeysStartCommand, hotkeysStopCommand, hotkeysGetCommand, hotkeysResetCommand;
 
 #endif

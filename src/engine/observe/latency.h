@@ -23,12 +23,7 @@ void latencyNoteFork(size_t used_bytes, uint64_t us);
 /* Records one execution of a command in its histogram (latency-tracking). */
 void latencyTrackCommand(commandStats *stats, uint64_t ns);
 
-/* Handlers of LATENCY DOCTOR|GRAPH|HISTOGRAM|HISTORY|LATEST|RESET|HELP. */
-void latencyDoctorCommand(client *c);
-void latencyGraphCommand(client *c);
-void latencyHistogramCommand(client *c);
-void latencyHistoryCommand(client *c);
-void latencyLatestCommand(client *c);
-void latencyResetCommand(client *c);
+commandHandler latencyDoctorCommand, latencyGraphCommand, latencyHistogramCommand, latencyHistoryCommand,
+    latencyLatestCommand, latencyResetCommand;
 
 #endif

@@ -21,7 +21,8 @@ typedef struct latencySeries {
     latencySample samples[LATENCY_SAMPLES];
 } latencySeries;
 
-latencySeries *latencySeriesFind(slice event); /* NULL if there is none */
+/* Returns the series of an event, or NULL. */
+latencySeries *latencySeriesFind(slice event);
 /* Calls `fn` for each series, in the order of their first spikes. */
 void latencySeriesEach(void (*fn)(void *arg, const latencySeries *series), void *arg);
 /* Returns the i-th sample in the ring, oldest first; i < series->count. */

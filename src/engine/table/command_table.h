@@ -140,6 +140,7 @@ typedef struct serverCommand {
     commandFlagsFn *flags_of; /* or NULL */
 } serverCommand;
 
+/* Returns the CMD_ flags of a command with these arguments. */
 static inline uint32_t commandFlags(const serverCommand *cmd, const slice *argv, uint32_t argc) {
     return unlikely(cmd->flags_of != NULL) ? cmd->flags_of(cmd->flags, argv, argc) : cmd->flags;
 }
@@ -195,20 +196,27 @@ serverCommand *commandLookup(const slice *argv, uint32_t argc, bool *bad_sub);
 serverCommand *commandLookupByOwnName(const slice *argv, uint32_t argc, bool *bad_sub);
 serverCommand *commandLookupByName(slice fullname);
 const serverCommand *commandNamed(const char *name);
+/* Returns whether the command takes `argc` arguments, its name included. */
 bool commandArityOk(const serverCommand *cmd, uint32_t argc);
 /* Extracts the keys of a request whose arity is right; the results are those of commandKeysFn, -1 for bad syntax
  * included. Leaves out arguments that a spec marks NOT_KEY (shard channels). Any thread. */
 int commandExtractKeys(const serverCommand *cmd, const slice *argv, uint32_t argc, requestKey *out, int cap);
-size_t commandCount(void); /* without subcommands */
-int commandIdCount(void);  /* one more than the largest id of all registered commands and subcommands */
+/* Returns the number of commands, without subcommands. */
+size_t commandCount(void);
+/* Returns one more than the largest id of all registered commands and subcommands. */
+int commandIdCount(void);
 /* Calls `fn` for each command (not subcommand) in the order of the table. */
 void commandEach(void (*fn)(void *arg, serverCommand *cmd), void *arg);
 /* Does the same for all registered commands, also for those that rename-command has renamed or removed. */
 void commandEachRegistered(void (*fn)(void *arg, const serverCommand *cmd), void *arg);
-const char *commandFlagName(int bit);    /* NULL for flags that are not shown */
-const char *commandKeyFlagName(int bit); /* NULL past the end */
-const char *aclCategoryName(int bit);    /* "keyspace" ...; NULL past the end */
-uint64_t aclCategoryByName(slice name);  /* 0 if unknown */
+/* Return the name of a CMD_ flag (NULL also if COMMAND INFO does not show it), of a CMD_KEY_ flag, of a category
+ * ("keyspace"); NULL past the last bit. */
+const char *commandFlagName(int bit);
+const char *commandKeyFlagName(int bit);
+const char *aclCategoryName(int bit);
+/* Returns the bit of a category; 0 if the name is unknown. */
+uint64_t aclCategoryByName(slice name);
+/* Resets the counters and histograms of all commands (CONFIG RESETSTAT). */
 void commandStatsResetAll(void);
 
 #endif

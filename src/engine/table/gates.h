@@ -67,8 +67,9 @@ gateResult gatesRun(client *c, gateStage first, gateStage last);
  * passed the others, which are not checked again. */
 gateResult gatesRunForScript(client *self, unsigned stages);
 
-/* Error of GATE_STALE, and whether it is enabled: then the dataset is outdated and not served. */
+/* The error of GATE_STALE. */
 #define STALE_ERROR "-MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'."
+/* Returns whether the dataset is outdated and not served. */
 static inline bool gateStaleIsEnabled(void) { return unlikely(gates_enabled & 1u << GATE_STALE); }
 
 /* Returns whether any gate is enabled for this client's ordinary commands. */

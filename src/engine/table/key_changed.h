@@ -23,6 +23,7 @@ static inline void keyGroupsChanged(client *c, hashedKey key, int event_class, c
     dbKeyGroupsChanged(c->db, key, event_class, event, changes);
 }
 
+/* Reports a further event of a change. */
 static inline void keyEvent(client *c, hashedKey key, int event_class, const char *event) {
     dbKeyEvent(c->db, key, event_class, event);
 }

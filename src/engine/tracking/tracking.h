@@ -51,6 +51,7 @@ void trackingOn(client *c, uint32_t mode, uint64_t redirect);
 /* Adds prefixes in BCAST mode; no two of these and of those that the client has may overlap. Returns false if there is
  * no memory. */
 bool trackingAddPrefixes(client *c, const slice *prefixes, size_t count) must_check;
+/* Turns tracking off, if it is on, and drops the client's prefixes. */
 void trackingOff(client *c);
 
 /* Call after a command of a client with CLIENT_TRACKING, or of a script of the client: adds the keys that it has read
@@ -71,6 +72,7 @@ void trackingSendInvalidations(void);
 /* Call from cron: removes keys beyond tracking-table-max-keys from the table and invalidates them. */
 void trackingTick(void);
 
+/* Returns the sizes of the table of keys and the number of prefixes. */
 trackingTotals trackingGetTotals(void);
 size_t trackingMemory(void); /* bytes of the table of keys and of the readers' numbers */
 

@@ -49,10 +49,10 @@ typedef struct prefixNews {
 void prefixesForEach(void (*fn)(void *owner, const prefixNews *news));
 /* Returns false if the client with that id has made none of these changes. */
 bool prefixNewsMayBeOf(const prefixNews *news, uint64_t id);
+typedef bool prefixKeepFn(void *arg, slice key, uint64_t by);
 /* Returns an array like news->keys, which the caller frees, with the keys for which `keep` returns true; `by` is the
  * last client that has changed the key. Returns NULL if no key is left. Returns NULL and sets *failed if there is no
  * memory. */
-typedef bool prefixKeepFn(void *arg, slice key, uint64_t by);
 sds prefixNewsOnly(const prefixNews *news, prefixKeepFn *keep, void *arg, bool *failed);
 
 #endif

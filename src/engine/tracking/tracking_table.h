@@ -28,6 +28,7 @@ typedef struct trackedKey {
 
 /* Creates a table. `exists` returns whether a reader's client still exists. */
 trackingTable *trackingTableCreate(bool (*exists)(uint32_t reader));
+/* Removes all keys and frees the table. */
 void trackingTableRelease(trackingTable *t);
 /* Removes all keys. Many keys are freed in the background. */
 void trackingTableEmpty(trackingTable *t);
@@ -50,10 +51,12 @@ bool trackingTableTakeAny(trackingTable *t, trackedKey *out);
 uint32_t trackedKeyNext(const trackedKey *k, uint32_t *at);
 /* Returns the name; ptr is NULL for a key without one. */
 slice trackedKeyName(const trackedKey *k);
+/* Frees the readers of a removed key. */
 void trackedKeyFree(trackedKey *k);
 
+/* Return the number of keys, of readers of all keys together, and of bytes. */
 size_t trackingTableKeys(const trackingTable *t);
-size_t trackingTableItems(const trackingTable *t); /* readers of all keys together */
+size_t trackingTableItems(const trackingTable *t);
 size_t trackingTableMemory(const trackingTable *t);
 
 /* Asserts the numbered invariants at the top of tracking_table.c. Visits every key. */
@@ -67,9 +70,11 @@ struct trackingState;
 
 /* Returns a number for `s`, from 1 to TRACKING_READER_MAX. The state is borrowed until readerForget(). */
 uint32_t readerNew(struct trackingState *s);
+/* Ends the use of a number. */
 void readerForget(uint32_t reader);
 /* Returns the state with that number; NULL if it is not in use any more. */
 struct trackingState *readerState(uint32_t reader);
+/* Returns whether the number is in use. */
 bool readerExists(uint32_t reader);
 /* Returns the bytes that all this uses. */
 size_t readersMemory(void);

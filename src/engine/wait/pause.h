@@ -29,23 +29,28 @@ void pauseClients(pauseReason why, pauseKind kind, int64_t end_wall_ms);
 /* Ends the pause for that reason. */
 void unpauseClients(pauseReason why);
 extern bool pause_any; /* set while a pause may be in force; pauseNow() clears it */
-/* Returns the strictest kind in force. pauseInForce() reads the clock only if there may be a pause. */
+/* Returns the strictest kind in force, by the clock. */
 pauseKind pauseNow(void);
+/* Does the same; reads the clock only if there may be a pause. */
 static inline pauseKind pauseInForce(void) { return likely(!pause_any) ? PAUSE_NONE : pauseNow(); }
 /* Returns whether the store may not expire or evict keys: during every pause the dataset stands still, so that it is
  * the same on both servers of a failover. */
 bool pauseHoldsDataset(void);
-int64_t pauseEndsInMs(void);        /* 0 without a pause or without an end */
-const char *pauseReasonText(void);  /* INFO paused_reason: "none" "client_pause" ... */
-const char *pauseActionsText(void); /* INFO paused_actions: "none" "write" "all" */
+/* Returns the time until the pause in force ends; 0 without a pause or without an end. */
+int64_t pauseEndsInMs(void);
+/* Return the INFO fields paused_reason ("none", "client_pause" ...) and paused_actions ("none", "write", "all"). */
+const char *pauseReasonText(void);
+const char *pauseActionsText(void);
 
 /* The check function of GATE_PAUSE, which is enabled while a pause may be in force: postpones the client's command
  * until the pause has ended. */
 gateResult pauseGate(client *c);
 /* Returns whether a pause keeps back a command with these flags (commandFlags()); then `c` is postponed. */
 bool pauseHolds(client *c, uint32_t command_flags);
-void pauseForget(client *c); /* call when the client is freed */
-size_t pausePostponed(void); /* number of postponed clients */
+/* Call when a client is freed: it is postponed no more. */
+void pauseForget(client *c);
+/* Returns the number of postponed clients. */
+size_t pausePostponed(void);
 /* Returns the next postponed client whose commands may run; NULL while the pause lasts or if there is none. Net calls
  * it until it returns NULL, before it sleeps. */
 client *pauseTakeReleased(void);
