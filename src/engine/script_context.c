@@ -182,7 +182,7 @@ void scriptContextCall(scriptContext *script, const parsedCommand *req) {
         return;
     }
     if (req->cmd->flags & CMD_WRITE) script->has_written = true;
-    script->now = clockTicks(); /* time between its commands is the script's own */
+    script->now = clockTicks(); /* the time between two commands belongs to the script */
     is_running = true;
     if (likely(script->targets == PROPAGATE_ALL || !propagateWanted())) {
         callQueued(self, req, &script->now);

@@ -43,8 +43,8 @@ void scriptContextBegin(scriptContext *script, client *self, client *caller);
 /* Runs the command of a record that recordComplete() has made. Its reply, or the error if it may not run, is the whole
  * output of script->self. */
 void scriptContextCall(scriptContext *script, const parsedCommand *req);
-/* Returns the time that TIME shows to the script, in us of the wall clock. It stands still from
- * scriptContextBegin() on, so that a script sees one time. */
+/* Returns the time that TIME shows to the script, in us of the wall clock. It does not change after
+ * scriptContextBegin(), so that a script sees one time. */
 int64_t scriptContextClockUs(void);
 /* Sets that time to the present. Call after a slow script has let other clients run: it may wait for a time to come. */
 void scriptContextClockUpdate(void);

@@ -52,13 +52,13 @@ gateResult aclGate(client *c);
 /* Checks a queued command when EXEC runs it: rules may have changed since it was queued. Returns false after an error
  * reply. */
 bool aclAllowsQueued(client *c, const parsedCommand *req) must_check;
-/* Does the same; costs a branch for a user without restrictions. */
+/* Does the same as aclAllowsQueued(), which it calls only if the user is restricted. */
 static inline bool aclMayRunQueued(client *c, const parsedCommand *req) {
     return likely(!(c->gates >> GATE_ACL & 1)) || aclAllowsQueued(c, req);
 }
 /* Checks a command of a blocked client when it is to be served. Returns false after an error reply. */
 bool aclAllowsServed(client *c, const parsedCommand *req) must_check;
-/* Does the same; costs a branch for a user without restrictions. */
+/* Does the same as aclAllowsServed(), which it calls only if the user is restricted. */
 static inline bool aclMayBeServed(client *c, const parsedCommand *req) {
     return likely(!(c->gates >> GATE_ACL & 1)) || aclAllowsServed(c, req);
 }

@@ -51,7 +51,7 @@ void hotKeysRetire(hotCollector *hc);
 /* --- Main --------------------------------------------------------------------------------------------------------- */
 typedef struct hotKeysPlan {
     unsigned metrics; /* a bit for each hotKeysMetric */
-    uint64_t ratio;   /* one command in so many is picked, on average; at least 1 */
+    uint64_t ratio;   /* on average one in `ratio` commands is picked; at least 1 */
 } hotKeysPlan;
 /* Begins a session and discards the counts of the previous one. */
 void hotKeysBegin(const hotKeysPlan *plan);

@@ -34,7 +34,7 @@ typedef struct pubsubState {
 
 static struct {
     dict *names[PUBSUB_KINDS]; /* owns tables and topics; NULL for patterns */
-    dict *pairs;               /* owns the table of all subscriptions, which the clients' lists own */
+    dict *pairs;               /* owns the table, but not its subscriptions, which the clients' lists own */
 } subscriptions;
 
 static size_t slot; /* const after startup */

@@ -28,7 +28,7 @@ typedef struct trackingState {
     uint64_t redirect;
     client *c; /* borrowed: the client that owns this */
     prefixList prefixes;
-    sds waiting; /* owns: names of keys to notify it of when its running command has ended; NULL if none */
+    sds waiting; /* owns: names of changed keys, sent when its running command has ended; NULL if none */
     struct trackingState *prev, *next; /* in the list of clients with tracking on */
 } trackingState;
 

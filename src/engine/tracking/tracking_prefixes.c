@@ -285,7 +285,7 @@ void prefixesNote(slice key, int dbid, uint64_t by) {
 /* ---- Reporting ---- */
 
 /* Appends the names of the changed keys for which `keep` returns true (NULL: all). Returns false if there was no memory
- * to iterate over a long one. */
+ * to iterate over a key with a long name. */
 static bool catNames(sds *names, const prefixChanges *news, prefixKeepFn *keep, void *arg, size_t *count) {
     raxIterator it;
     *count = 0;

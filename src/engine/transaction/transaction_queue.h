@@ -78,7 +78,7 @@ void transactionRefuse(client *c, const char *error);
 bool transactionLacks(const client *c, uint32_t flag);
 /* Returns the flags of the running command; for EXEC together with those of all queued commands. */
 uint32_t transactionFlags(const client *c);
-/* Does the same; costs a branch outside of MULTI. */
+/* Does the same as transactionFlags(), which it calls only for a client in MULTI. */
 static inline uint32_t commandFlagsNow(const client *c) {
     return unlikely(c->flags & CLIENT_MULTI) ? transactionFlags(c) : commandFlags(c->cmd, c->argv, c->argc);
 }

@@ -41,7 +41,7 @@ typedef struct watcher {
 watchTotals watch_totals;
 
 static dict **tables; /* owns: one for each database, NULL until it is needed */
-static dict *pairs;   /* owns the table of all watchers, which the lists own */
+static dict *pairs;   /* owns the table, but not its watchers, which the lists own */
 
 /* ---- The tables ---- */
 

@@ -33,8 +33,8 @@ extern bool pause_any; /* set while a pause may be in force; pauseNow() clears i
 pauseKind pauseNow(void);
 /* Does the same; reads the clock only if there may be a pause. */
 static inline pauseKind pauseInForce(void) { return likely(!pause_any) ? PAUSE_NONE : pauseNow(); }
-/* Returns whether the store may not expire or evict keys: during every pause the dataset stands still, so that it is
- * the same on both servers of a failover. */
+/* Returns whether the store may not expire or evict keys: every pause keeps the dataset as it is, so that it is the
+ * same on both servers of a failover. */
 bool pauseHoldsDataset(void);
 /* Returns the time until the pause in force ends; 0 without a pause or without an end. */
 int64_t pauseEndsInMs(void);
