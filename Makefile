@@ -240,7 +240,7 @@ $(OUT)/src/tools/%.o: src/tools/%.c $(OUT)/flags
 
 # The files of the programs that need neither a server nor a terminal.
 TOOL_PIECES := $(call objects,src/tools/common) $(addprefix $(OUT)/src/tools/,\
-    $(addprefix bench/,fuzz_commands.o json_report.o pace.o results.o standard_tests.o svg_report.o text_escape.o workload.o) \
+    $(addprefix bench/,fuzz_commands.o json_report.o schedule.o results.o standard_tests.o svg_report.o text_escape.o workload.o) \
     $(addprefix cli/,reply_text.o line_text.o line_keys.o line_screen.o line_history.o \
         snapshot_check.o size_spread.o progress_line.o terminal.o))
 $(OUT)/tests/unit/tools/%.o: INCLUDES = -Itests/unit/support $(addprefix -Isrc/,tools/common tools/bench tools/cli \

@@ -18,14 +18,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define ANSWER_MS 5000 /* after so long without a reply the connection is replaced */
+#define REPLY_MS 5000 /* after so long without a reply the connection is replaced */
 #define DAMAGED_PERCENT 30
 #define PROGRESS_US 250000
 
 typedef struct fuzzRunState {
     const benchOptions *options;
     serverLink *(*open)(const benchOptions *);
-    fuzzBook *book; /* owns */
+    fuzzCatalog *catalog; /* owns */
     rng random;
     serverLink **links; /* own */
     sds *sent;          /* own: the last pipeline of each connection, as text */
@@ -46,16 +46,16 @@ static replyValue *fuzzAsk(serverLink *l, const char *what, replyValue *r) {
     return r;
 }
 
-static fuzzBook *readBook(const benchOptions *o, serverLink *(*open)(const benchOptions *)) {
+static fuzzCatalog *readCatalog(const benchOptions *o, serverLink *(*open)(const benchOptions *)) {
     serverLink *l = open(o);
     replyValue *docs = fuzzAsk(l, "COMMAND DOCS", linkCall(l, "COMMAND", "DOCS", NULL)), *settings = NULL;
     if (o->fuzz_config) settings = fuzzAsk(l, "CONFIG GET", linkCall(l, "CONFIG", "GET", "*", NULL));
-    fuzzBook *book = fuzzBookMake(docs, settings);
+    fuzzCatalog *catalog = fuzzCatalogMake(docs, settings);
     replyValueFree(docs);
     replyValueFree(settings);
     linkClose(l);
-    if (fuzzBookCommands(book) == 0) quit("COMMAND DOCS", "the server documents no command that could be tried");
-    return book;
+    if (fuzzCatalogCommands(catalog) == 0) quit("COMMAND DOCS", "the server documents no command that could be tried");
+    return catalog;
 }
 
 /* ---- Connections ---- */
@@ -92,7 +92,7 @@ static sds drawPipeline(fuzzRunState *f, size_t i) {
     for (int n = 0; n < o->pipeline; n++) {
         int count;
         bool damaged = o->fuzz_malformed && rngBelow(&f->random, 100) < DAMAGED_PERCENT;
-        sds *words = fuzzBookDraw(f->book, &f->random, damaged, &count);
+        sds *words = fuzzCatalogDraw(f->catalog, &f->random, damaged, &count);
         slice *slices = zmalloc(sizeof(slice) * (size_t)count);
         f->sent[i] = sdsCat(f->sent[i], "   ");
         for (int w = 0; w < count; w++) {
@@ -108,10 +108,10 @@ static sds drawPipeline(fuzzRunState *f, size_t i) {
 }
 
 /* Reads one reply, skipping pushes. Returns false if the connection had to be replaced. */
-static bool readAnswer(fuzzRunState *f, size_t i) {
+static bool readReply(fuzzRunState *f, size_t i) {
     for (;;) {
         bool timed_out = false;
-        replyValue *r = linkReadWithin(f->links[i], ANSWER_MS, &timed_out);
+        replyValue *r = linkReadWithin(f->links[i], REPLY_MS, &timed_out);
         if (!r) {
             if (timed_out) f->unanswered++;
             else f->lost++;
@@ -138,14 +138,14 @@ static void sendPipeline(fuzzRunState *f) {
         return;
     }
     for (int n = 0; n < f->options->pipeline; n++) {
-        if (!readAnswer(f, i)) return;
+        if (!readReply(f, i)) return;
         f->requests++;
     }
 }
 
 /* ---- A run ---- */
 
-static void tellProgress(const fuzzRunState *f, uint64_t *shown_us) {
+static void printProgress(const fuzzRunState *f, uint64_t *shown_us) {
     uint64_t now_us = clockMonotonicUs();
     if (f->options->quiet || f->options->fuzz_log < FUZZ_LOG_INFO || !isatty(STDOUT_FILENO)) return;
     if (now_us - *shown_us < PROGRESS_US) return;
@@ -154,16 +154,16 @@ static void tellProgress(const fuzzRunState *f, uint64_t *shown_us) {
     fflush(stdout);
 }
 
-static void tellResult(const fuzzRunState *f, double seconds) {
+static void printResult(const fuzzRunState *f, double seconds) {
     if (f->options->fuzz_log < FUZZ_LOG_INFO) return;
     if (isatty(STDOUT_FILENO) && !f->options->quiet) printf("\r");
-    printf("%lld random commands of %zu kinds in %.2f seconds (seed %llu)\n", f->requests, fuzzBookCommands(f->book),
-           seconds, (unsigned long long)f->options->seed);
+    printf("%lld random commands of %zu kinds in %.2f seconds (seed %llu)\n", f->requests,
+           fuzzCatalogCommands(f->catalog), seconds, (unsigned long long)f->options->seed);
     printf("answered with an error: %lld, not at all: %lld, connections lost: %lld\n", f->errors, f->unanswered,
            f->lost);
 }
 
-static bool goesOn(const fuzzRunState *f, uint64_t begun_us) {
+static bool isUnfinished(const fuzzRunState *f, uint64_t begun_us) {
     const benchOptions *o = f->options;
     if (o->duration_s) return clockMonotonicUs() - begun_us < (uint64_t)o->duration_s * 1000000;
     return f->requests + f->unanswered + f->lost < o->requests;
@@ -171,7 +171,7 @@ static bool goesOn(const fuzzRunState *f, uint64_t begun_us) {
 
 int fuzzRun(const benchOptions *options, serverLink *(*open)(const benchOptions *)) {
     size_t clients = (size_t)options->clients;
-    fuzzRunState f = {.options = options, .open = open, .book = readBook(options, open)};
+    fuzzRunState f = {.options = options, .open = open, .catalog = readCatalog(options, open)};
     rngSeed(&f.random, options->seed);
     f.links = zcalloc(clients, sizeof(*f.links));
     f.sent = zcalloc(clients, sizeof(*f.sent));
@@ -180,17 +180,17 @@ int fuzzRun(const benchOptions *options, serverLink *(*open)(const benchOptions 
         f.sent[i] = sdsEmpty();
     }
     uint64_t begun_us = clockMonotonicUs(), shown_us = begun_us;
-    while (goesOn(&f, begun_us)) {
+    while (isUnfinished(&f, begun_us)) {
         sendPipeline(&f);
-        tellProgress(&f, &shown_us);
+        printProgress(&f, &shown_us);
     }
-    tellResult(&f, (double)(clockMonotonicUs() - begun_us) / 1e6);
+    printResult(&f, (double)(clockMonotonicUs() - begun_us) / 1e6);
     for (size_t i = 0; i < clients; i++) {
         linkClose(f.links[i]);
         sdsFree(f.sent[i]);
     }
     zfree(f.links);
     zfree(f.sent);
-    fuzzBookFree(f.book);
+    fuzzCatalogFree(f.catalog);
     return f.lost || f.unanswered ? 1 : 0;
 }

@@ -14,18 +14,18 @@
 int fuzzRun(const benchOptions *options, serverLink *(*open)(const benchOptions *));
 
 /* --- Random commands from COMMAND DOCS (fuzz_commands.c) --- */
-typedef struct fuzzBook fuzzBook;
+typedef struct fuzzCatalog fuzzCatalog;
 
-/* Makes a book, the set of commands and settings to draw from, from the reply of COMMAND DOCS. `settings`, the reply of
- * CONFIG GET, adds CONFIG SET, and may be NULL. Commands are left out that end the server or the connection, or connect
- * to other servers (see fuzz_commands.c). */
-fuzzBook *fuzzBookMake(const replyValue *docs, const replyValue *settings);
-void fuzzBookFree(fuzzBook *b);
-size_t fuzzBookCommands(const fuzzBook *b);
+/* Makes a catalog, the set of commands and settings to draw from, of the reply of COMMAND DOCS. `settings`, the reply
+ * of CONFIG GET, adds CONFIG SET, and may be NULL. Commands are left out that end the server or the connection, or
+ * connect to other servers (see fuzz_commands.c). */
+fuzzCatalog *fuzzCatalogMake(const replyValue *docs, const replyValue *settings);
+void fuzzCatalogFree(fuzzCatalog *b);
+size_t fuzzCatalogCommands(const fuzzCatalog *b);
 
 /* Returns a random command of *count words, which the caller frees by sdsFreeSplitRes(). Its words are those that the
  * documentation allows, and values of the right kind, if not in the right range. With `damaged` a word is missing,
  * added or replaced. */
-sds *fuzzBookDraw(const fuzzBook *b, rng *r, bool damaged, int *count);
+sds *fuzzCatalogDraw(const fuzzCatalog *b, rng *r, bool damaged, int *count);
 
 #endif

@@ -6,8 +6,8 @@
  * find a value of their own type.
  *
  * Not here    sending (fuzz.c).
- * Owns        nothing but the book.
- * Threads     a book is used by one thread at a time.
+ * Owns        nothing but the catalog.
+ * Threads     a catalog is used by one thread at a time.
  * Tests       tests/unit/tools/fuzz_commands_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -34,7 +34,7 @@ typedef struct fuzzSetting {
     sds name, value;
 } fuzzSetting;
 
-struct fuzzBook {
+struct fuzzCatalog {
     fuzzCommand *commands; /* own */
     size_t count;
     fuzzSetting *settings; /* own */
@@ -44,11 +44,11 @@ struct fuzzBook {
 typedef struct words {
     sds *at;
     int count;
-    size_t room;
-    bool waits; /* one of them is the timeout of a blocking command */
+    size_t capacity;
+    bool has_timeout; /* one of them is the timeout of a blocking command */
 } words;
 
-/* ---- Contents of the book ---- */
+/* ---- Contents of the catalog ---- */
 
 static bool isAmong(const char *word, const char *const *list) {
     for (; *list; list++)
@@ -66,22 +66,22 @@ static const char *const left_out[] = {"MIGRATE",     "SUBSCRIBE",     "PSUBSCRI
                                        "UNSUBSCRIBE", "PUNSUBSCRIBE",  "SUNSUBSCRIBE", "SCRIPT DEBUG",
                                        "SCRIPT KILL", "FUNCTION KILL", "PFSELFTEST",   NULL};
 /* Commands of the other groups that are used: those that only read, or concern only their connection. */
-static const char *const taken[] = {"CLIENT GETNAME", "CLIENT GETREDIR",
-                                    "CLIENT ID",      "CLIENT INFO",
-                                    "CLIENT LIST",    "CLIENT NO-TOUCH",
-                                    "CLIENT SETNAME", "COMMAND COUNT",
-                                    "COMMAND INFO",   "COMMAND LIST",
-                                    "COMMANDLOG GET", "COMMANDLOG LEN",
-                                    "DBSIZE",         "ECHO",
-                                    "FLUSHDB",        "INFO",
-                                    "LASTSAVE",       "LATENCY HISTOGRAM",
-                                    "LOLWUT",         "MEMORY STATS",
-                                    "MEMORY USAGE",   "PING",
-                                    "ROLE",           "SLOWLOG GET",
-                                    "SLOWLOG LEN",    "SWAPDB",
-                                    "TIME",           NULL};
+static const char *const also_used[] = {"CLIENT GETNAME", "CLIENT GETREDIR",
+                                        "CLIENT ID",      "CLIENT INFO",
+                                        "CLIENT LIST",    "CLIENT NO-TOUCH",
+                                        "CLIENT SETNAME", "COMMAND COUNT",
+                                        "COMMAND INFO",   "COMMAND LIST",
+                                        "COMMANDLOG GET", "COMMANDLOG LEN",
+                                        "DBSIZE",         "ECHO",
+                                        "FLUSHDB",        "INFO",
+                                        "LASTSAVE",       "LATENCY HISTOGRAM",
+                                        "LOLWUT",         "MEMORY STATS",
+                                        "MEMORY USAGE",   "PING",
+                                        "ROLE",           "SLOWLOG GET",
+                                        "SLOWLOG LEN",    "SWAPDB",
+                                        "TIME",           NULL};
 
-static void addCommands(fuzzBook *b, const replyValue *docs, const char *parent) {
+static void addCommands(fuzzCatalog *b, const replyValue *docs, const char *parent) {
     for (size_t i = 0; i + 1 < docs->count; i += 2) {
         const replyValue *name = &docs->items[i], *doc = &docs->items[i + 1];
         if (!name->str || !replyIsList(doc)) continue;
@@ -94,7 +94,7 @@ static void addCommands(fuzzBook *b, const replyValue *docs, const char *parent)
         bool is_container = parts && replyIsList(parts) && parts->count > 0;
         if (is_container && !*parent) addCommands(b, parts, whole);
         bool in_groups = group && isAmong(group, groups);
-        bool wanted = in_groups ? !isAmong(whole, left_out) : group && isAmong(whole, taken);
+        bool wanted = in_groups ? !isAmong(whole, left_out) : group && isAmong(whole, also_used);
         if (is_container || !wanted) {
             sdsFree(whole);
             continue;
@@ -116,7 +116,7 @@ static bool isSafe(const char *name) {
     return true;
 }
 
-static void addSettings(fuzzBook *b, const replyValue *settings) {
+static void addSettings(fuzzCatalog *b, const replyValue *settings) {
     for (size_t i = 0; i + 1 < settings->count; i += 2) {
         const replyValue *name = &settings->items[i], *value = &settings->items[i + 1];
         if (!name->str || !value->str || !isSafe(name->str)) continue;
@@ -125,14 +125,14 @@ static void addSettings(fuzzBook *b, const replyValue *settings) {
     }
 }
 
-fuzzBook *fuzzBookMake(const replyValue *docs, const replyValue *settings) {
-    fuzzBook *b = zcalloc(1, sizeof(*b));
+fuzzCatalog *fuzzCatalogMake(const replyValue *docs, const replyValue *settings) {
+    fuzzCatalog *b = zcalloc(1, sizeof(*b));
     if (replyIsList(docs)) addCommands(b, docs, "");
     if (settings && replyIsList(settings)) addSettings(b, settings);
     return b;
 }
 
-void fuzzBookFree(fuzzBook *b) {
+void fuzzCatalogFree(fuzzCatalog *b) {
     for (size_t i = 0; i < b->count; i++) {
         sdsFree(b->commands[i].name);
         sdsFree(b->commands[i].group);
@@ -147,12 +147,12 @@ void fuzzBookFree(fuzzBook *b) {
     zfree(b);
 }
 
-size_t fuzzBookCommands(const fuzzBook *b) { return b->count; }
+size_t fuzzCatalogCommands(const fuzzCatalog *b) { return b->count; }
 
 /* ---- Words ---- */
 
 static void addWord(words *w, sds word) {
-    w->at = zgrowArray(w->at, (size_t)w->count, &w->room, sizeof(*w->at));
+    w->at = zgrowArray(w->at, (size_t)w->count, &w->capacity, sizeof(*w->at));
     w->at[w->count++] = word;
 }
 
@@ -161,21 +161,25 @@ static bool chance(rng *r, unsigned percent) { return rngBelow(r, 100) < percent
 static const char *oneOf(rng *r, const char *const *list, size_t count) { return list[rngBelow(r, count)]; }
 
 static sds drawKey(rng *r, const char *group) {
-    static const char *const others[] = {"hash", "list", "set", "sorted-set", "stream", "string", "bitmap", "geo"};
-    const char *of = chance(r, 90) ? group : oneOf(r, others, array_len(others));
+    static const char *const groups_of_keys[] = {"hash",   "list",   "set",    "sorted-set",
+                                                 "stream", "string", "bitmap", "geo"};
+    const char *of = chance(r, 90) ? group : oneOf(r, groups_of_keys, array_len(groups_of_keys));
     return sdsCatPrintf(sdsEmpty(), "fuzz:%s:%d", of, (int)rngBelow(r, KEYS));
 }
 
 /* Returns a small number or one far outside the range of values: a bit number of 2^31 would create a value of 256
  * MB. */
 static sds drawInteger(rng *r) {
-    static const char *const odd[] = {"0", "-1", "1", "4294967296", "-9223372036854775808", "9223372036854775807"};
-    return chance(r, 15) ? sdsNew(oneOf(r, odd, array_len(odd))) : sdsFromLongLong((long long)rngBelow(r, 100));
+    static const char *const edge_cases[] = {
+        "0", "-1", "1", "4294967296", "-9223372036854775808", "9223372036854775807"};
+    return chance(r, 15) ? sdsNew(oneOf(r, edge_cases, array_len(edge_cases)))
+                         : sdsFromLongLong((long long)rngBelow(r, 100));
 }
 
 static sds drawText(rng *r) {
-    static const char *const odd[] = {"", "0", "-inf", "+inf", "nan", "*", "$", "1-1", "[a", "(b", "\r\n", "return 1"};
-    if (chance(r, 20)) return sdsNew(oneOf(r, odd, array_len(odd)));
+    static const char *const edge_cases[] = {"",  "0",   "-inf", "+inf", "nan",  "*",
+                                             "$", "1-1", "[a",   "(b",   "\r\n", "return 1"};
+    if (chance(r, 20)) return sdsNew(oneOf(r, edge_cases, array_len(edge_cases)));
     if (chance(r, 60)) return sdsCatPrintf(sdsEmpty(), "m%d", (int)rngBelow(r, 20));
     sds text = sdsGrowZero(sdsEmpty(), (size_t)rngBelow(r, chance(r, 5) ? 5000 : 40));
     for (size_t i = 0; i < sdsLen(text); i++) text[i] = (char)rngNext(r);
@@ -183,12 +187,12 @@ static sds drawText(rng *r) {
 }
 
 /* Returns true for a timeout, which is kept short so that each command gets its reply soon. */
-static bool isWait(const argNode *a) {
+static bool isTimeout(const argNode *a) {
     return a->name && (strcmp(a->name, "timeout") == 0 || (a->token && strcasecmp(a->token, "BLOCK") == 0));
 }
 
 static sds drawValue(rng *r, const argNode *a, const char *group) {
-    if (isWait(a)) return sdsNew(a->value == VALUE_DOUBLE ? "0.01" : "10");
+    if (isTimeout(a)) return sdsNew(a->value == VALUE_DOUBLE ? "0.01" : "10");
     if (a->name && strcmp(a->name, "script") == 0) return sdsNew(chance(r, 50) ? "return 1" : "return KEYS");
     switch (a->value) {
     case VALUE_KEY: return drawKey(r, group);
@@ -215,7 +219,7 @@ static void drawOnce(words *w, rng *r, const argNode *a, const char *group, bool
     case ARG_BLOCK: drawNodes(w, r, a->parts, a->part_count, group); break;
     case ARG_VALUE:
         addWord(w, drawValue(r, a, group));
-        w->waits |= isWait(a);
+        w->has_timeout |= isTimeout(a);
         break;
     }
 }
@@ -249,7 +253,7 @@ static void drawNodes(words *w, rng *r, const argNode *nodes, size_t count, cons
 
 /* ---- Commands ---- */
 
-static void drawSetting(words *w, rng *r, const fuzzBook *b) {
+static void drawSetting(words *w, rng *r, const fuzzCatalog *b) {
     const fuzzSetting *s = &b->settings[rngBelow(r, b->setting_count)];
     addWord(w, sdsNew("CONFIG"));
     addWord(w, sdsNew("SET"));
@@ -282,7 +286,7 @@ static void damage(words *w, rng *r) {
     }
 }
 
-sds *fuzzBookDraw(const fuzzBook *b, rng *r, bool damaged, int *count) {
+sds *fuzzCatalogDraw(const fuzzCatalog *b, rng *r, bool damaged, int *count) {
     serverAssert(b->count > 0);
     words w = {.at = NULL};
     if (b->setting_count && chance(r, 5)) {
@@ -294,7 +298,7 @@ sds *fuzzBookDraw(const fuzzBook *b, rng *r, bool damaged, int *count) {
         if (space) addWord(&w, sdsNew(space + 1));
         drawNodes(&w, r, c->arguments, c->argument_count, c->group);
     }
-    if (damaged && !w.waits) damage(&w, r); /* a damaged timeout might block without end */
+    if (damaged && !w.has_timeout) damage(&w, r); /* a damaged timeout might block without end */
     *count = w.count;
     return w.at;
 }

@@ -7,8 +7,9 @@
  *          ^                                                                                                |
  *          '------------------------------------- all replies are there ------------------------------------'
  *
- * With a rate, a client that is free takes the next pipeline of its thread's schedule (pace.h), or waits until it is
- * due. Its latency counts from that time, whenever the bytes are sent. Without a rate, a latency counts from sending.
+ * With a rate, a client that is free takes the next pipeline of its thread's schedule (schedule.h), or waits until it
+ * is due. Its latency counts from that time, whenever the bytes are sent. Without a rate, a latency counts from
+ * sending.
  *
  * Most replies are alike, so the next reply is first compared with the header of the last one, and scanned by
  * replyScan() only if it differs. A connection needs its own memory for only two things: bytes that the kernel did not
@@ -31,7 +32,7 @@
 #include "ae.h"
 #include "anet.h"
 #include "clock.h"
-#include "pace.h"
+#include "schedule.h"
 #include "reply_reader.h"
 #include "thread.h"
 #include "tls.h"
@@ -62,11 +63,11 @@ typedef struct keptBytes {
 
 typedef struct benchClient {
     benchThread *thread;
-    connection *conn;  /* owns; NULL while not connected */
-    int greeting_left; /* outstanding replies to the greeting */
-    int outstanding;   /* outstanding replies to requests */
-    bool greeted;      /* the greeting has been sent over this connection */
-    uint64_t due_ns;   /* start of the latency, on the thread's clock */
+    connection *conn; /* owns; NULL while not connected */
+    int setup_left;   /* outstanding replies to the setup commands */
+    int outstanding;  /* outstanding replies to requests */
+    bool setup_sent;  /* the setup commands have been sent */
+    uint64_t due_ns;  /* start of the latency, on the thread's clock */
     replyScanner scanner;
     keptBytes tail; /* a header that is cut off */
     keptBytes rest; /* bytes that the kernel did not accept, from rest_pos on */
@@ -82,8 +83,8 @@ struct benchThread {
     char *input; /* owns; INPUT_SIZE bytes */
     histogram *latencies;
     benchClient *clients; /* owns */
-    int client_count, live;
-    pace pace;
+    int client_count, running_clients;
+    schedule schedule;
     aeWakeup wakeup;       /* with a rate: signals that no more is to be sent */
     benchClient **waiting; /* owns; a ring of clients held back by the rate, in the order they became free */
     int waiting_first, waiting_count;
@@ -117,9 +118,9 @@ static void onReadable(connection *conn);
 /* ---- State of the run ------------------------------------------------------------------------------------------- */
 
 /* Wakes threads that wait for their schedule, so that they read `stop` again. */
-static void ringThreads(generator *g) {
+static void wakeThreads(generator *g) {
     for (int i = 0; i < g->thread_count; i++)
-        if (paceIsOn(&g->threads[i].pace)) aeWakeupSend(&g->threads[i].wakeup);
+        if (scheduleIsOn(&g->threads[i].schedule)) aeWakeupSend(&g->threads[i].wakeup);
 }
 
 /* Ends the run with a failure. The first one determines the state. */
@@ -133,7 +134,7 @@ static void runFail(generator *g, runState state, slice text) {
     }
     pthread_mutex_unlock(&g->lock);
     atomic_store_explicit(&g->stop, true, memory_order_relaxed);
-    ringThreads(g);
+    wakeThreads(g);
 }
 
 static void runBreak(generator *g, const char *what, const char *why) {
@@ -165,7 +166,7 @@ static void clientDisconnect(benchClient *c) {
 /* Ends a client that has nothing left to do. The last client of a thread ends the loop. */
 static void clientFinish(benchClient *c) {
     clientDisconnect(c);
-    if (--c->thread->live == 0) aeStop(c->thread->loop);
+    if (--c->thread->running_clients == 0) aeStop(c->thread->loop);
 }
 
 static void keepBytes(keptBytes *to, const char *p, size_t len) {
@@ -247,8 +248,8 @@ static bool clientConnect(benchClient *c) {
     c->conn = config->tls         ? connCreateTlsClient(fd, config->tls, config->sni, c)
               : config->unix_path ? connCreateAcceptedUnix(fd, c)
                                   : connCreateAcceptedSocket(fd, c);
-    c->greeting_left = 0;
-    c->greeted = false;
+    c->setup_left = 0;
+    c->setup_sent = false;
     replyScannerReset(&c->scanner);
     atomic_fetch_add_explicit(&c->thread->connected, 1, memory_order_relaxed);
     if (connSetWriteHandler(c->conn, onConnected) == C_ERR || connAttach(c->conn, c->thread->loop) == C_ERR) {
@@ -278,14 +279,14 @@ static int claimSequences(benchThread *t) {
     return (int)(left < depth ? left : depth);
 }
 
-static bool sendGreeting(benchClient *c) {
+static bool sendSetup(benchClient *c) {
     const generatorConfig *config = c->thread->run->config;
-    c->greeting_left = config->greeting_replies;
-    return clientWrite(c, config->greeting);
+    c->setup_left = config->setup_replies;
+    return clientWrite(c, config->setup);
 }
 
 /* Returns the client that has waited longest; there must be one. */
-static benchClient *endWait(benchThread *t) {
+static benchClient *popWaiting(benchThread *t) {
     benchClient *c = t->waiting[t->waiting_first];
     t->waiting_first = (t->waiting_first + 1) % t->client_count;
     t->waiting_count--;
@@ -295,20 +296,20 @@ static benchClient *endWait(benchThread *t) {
 /* Takes the next pipeline of the schedule, which begins with the first client that is ready. Returns false if it is not
  * due. */
 static bool takePipeline(benchClient *c) {
-    pace *p = &c->thread->pace;
-    uint64_t now = paceNow(p);
-    if (unlikely(p->first_ns == 0)) paceBegin(p, now);
-    return paceTake(p, now, &c->due_ns);
+    schedule *p = &c->thread->schedule;
+    uint64_t now = scheduleNow(p);
+    if (unlikely(p->first_ns == 0)) scheduleBegin(p, now);
+    return scheduleTake(p, now, &c->due_ns);
 }
 
-/* Sends the next pipeline, or finishes the client. Call with no reply outstanding. The greeting is sent first, and its
- * replies are awaited. */
+/* Sends the next pipeline, or finishes the client. Call with no reply outstanding. The setup commands
+ * are sent first, and their replies are awaited. */
 static void sendNext(benchClient *c) {
     benchThread *t = c->thread;
     const generatorConfig *config = t->run->config;
-    if (config->greeting_replies && !c->greeted) {
-        c->greeted = true;
-        if (!sendGreeting(c)) clientFinish(c);
+    if (config->setup_replies && !c->setup_sent) {
+        c->setup_sent = true;
+        if (!sendSetup(c)) clientFinish(c);
         return;
     }
     if (config->idle) return;
@@ -323,7 +324,7 @@ static void sendNext(benchClient *c) {
     }
     slice bytes = workloadNext(t->work, sequences, config->numbers, &t->random);
     c->outstanding = sequences * workloadCommands(t->work);
-    if (!config->rate) c->due_ns = paceNow(&t->pace);
+    if (!config->rate) c->due_ns = scheduleNow(&t->schedule);
     if (!clientWrite(c, bytes)) clientFinish(c);
 }
 
@@ -338,26 +339,27 @@ static void pipelineDone(benchClient *c) {
 }
 
 /* Runs before each wait of a thread with a rate: sends pipelines that are due, and sets the timer for the next. */
-static void onRateTurn(aeEventLoop *loop, void *arg) {
+static void sendDue(aeEventLoop *loop, void *arg) {
     benchThread *t = arg;
     unused(loop);
     bool over = isAllClaimed(t->run);
-    while (t->waiting_count > 0 && over) clientFinish(endWait(t));
-    for (int n = t->waiting_count; n > 0 && paceDue(&t->pace) <= paceNow(&t->pace); n--) sendNext(endWait(t));
-    paceAlarm(&t->pace, t->waiting_count > 0);
+    while (t->waiting_count > 0 && over) clientFinish(popWaiting(t));
+    for (int n = t->waiting_count; n > 0 && scheduleDue(&t->schedule) <= scheduleNow(&t->schedule); n--)
+        sendNext(popWaiting(t));
+    scheduleSetAlarm(&t->schedule, t->waiting_count > 0);
 }
 
 /* ---- Receiving -------------------------------------------------------------------------------------------------- */
 
-static void generatorRefused(benchClient *c, const char *line, size_t len) {
+static void reportErrorReply(benchClient *c, const char *line, size_t len) {
     while (len > 0 && (line[len - 1] == '\n' || line[len - 1] == '\r')) len--;
     bool unknown = len > 20 && memcmp(line, "-ERR unknown command", 20) == 0;
-    runState state = c->greeting_left ? RUN_GREETING_REFUSED : unknown ? RUN_UNKNOWN_COMMAND : RUN_ERROR_REPLY;
+    runState state = c->setup_left ? RUN_SETUP_REFUSED : unknown ? RUN_UNKNOWN_COMMAND : RUN_ERROR_REPLY;
     runFail(c->thread->run, state, sliceOf(line + 1, len - 1));
 }
 
 /* Keeps header and length of a scalar reply, so that equal replies are recognized by their header. */
-static void rememberReply(benchThread *t, const char *reply, size_t len) {
+static void keepReplyHeader(benchThread *t, const char *reply, size_t len) {
     t->reply_len = 0;
     if (len == 0 || strchr("+:$,#_", reply[0]) == NULL) return;
     const char *end = memchr(reply, '\n', len < HEADER_KEPT ? len : HEADER_KEPT);
@@ -378,10 +380,10 @@ static size_t skipReply(benchClient *c, const char *p, size_t len, bool *whole) 
     size_t used = replyScan(&c->scanner, p, len, whole);
     if (*whole) {
         char type = c->scanner.first_type;
-        if (type == '-') generatorRefused(c, p, used);
+        if (type == '-') reportErrorReply(c, p, used);
         replyScannerReset(&c->scanner);
         if (type == '>') *whole = false; /* a push is no reply */
-        else if (fresh && type != '-') rememberReply(t, p, used);
+        else if (fresh && type != '-') keepReplyHeader(t, p, used);
     }
     return used;
 }
@@ -397,7 +399,7 @@ static int takeReplies(benchClient *c, const char *p, size_t len) {
         if (used == 0) break;
         p += used;
         len -= used;
-        if (whole && c->greeting_left > 0) c->greeting_left--;
+        if (whole && c->setup_left > 0) c->setup_left--;
         else if (whole) replies++;
     }
     c->tail.len = 0;
@@ -420,7 +422,7 @@ static void onReadable(connection *conn) {
         clientFinish(c);
         return;
     }
-    bool greeted = c->greeting_left > 0;
+    bool setup_sent = c->setup_left > 0;
     int replies = takeReplies(c, t->input, c->tail.len + (size_t)n);
     if (replies < 0 || c->tail.len >= INPUT_SIZE) {
         runFail(t->run, RUN_BROKEN, sliceStr("Protocol error: the reply makes no sense"));
@@ -428,13 +430,13 @@ static void onReadable(connection *conn) {
         return;
     }
     if (replies > 0) {
-        int64_t us = (int64_t)((paceNow(&t->pace) - c->due_ns) / 1000);
+        int64_t us = (int64_t)((scheduleNow(&t->schedule) - c->due_ns) / 1000);
         histogramRecordMany(t->latencies, us, replies);
         atomic_store_explicit(&t->finished, t->finished + (uint64_t)replies, memory_order_relaxed);
         atomic_store_explicit(&t->latency_us, t->latency_us + (uint64_t)us * (uint64_t)replies, memory_order_relaxed);
         c->outstanding -= replies;
         if (c->outstanding == 0) pipelineDone(c);
-    } else if (greeted && c->greeting_left == 0) {
+    } else if (setup_sent && c->setup_left == 0) {
         sendNext(c);
     }
 }
@@ -443,16 +445,16 @@ static void onReadable(connection *conn) {
 
 static void threadMain(void *arg) {
     benchThread *t = arg;
-    t->live = t->client_count;
+    t->running_clients = t->client_count;
     for (int i = 0; i < t->client_count; i++)
         if (!clientConnect(&t->clients[i])) clientFinish(&t->clients[i]);
-    if (t->live > 0) aeMain(t->loop);
+    if (t->running_clients > 0) aeMain(t->loop);
     threadEnds(t->run);
 }
 
 static void loopClose(benchThread *t) {
     if (!t->loop) return;
-    paceStop(&t->pace);
+    scheduleStop(&t->schedule);
     aeWakeupClose(&t->wakeup);
     aeDeleteEventLoop(t->loop);
     t->loop = NULL;
@@ -469,13 +471,13 @@ static void raiseFileLimit(int clients, int threads) {
 
 /* Sets up the thread's share of the rate; each thread begins a little later. If the timer or the wakeup fails, closes
  * the loop, and keeps errno. */
-static void preparePace(generator *g, benchThread *t, int index) {
+static void prepareSchedule(generator *g, benchThread *t, int index) {
     uint64_t requests = (uint64_t)workloadDepth(t->work) * (uint64_t)workloadCommands(t->work);
     double per_second = (double)g->config->rate / (double)requests / g->thread_count;
-    paceInit(&t->pace, per_second, g->begun, (double)index / g->thread_count);
+    scheduleInit(&t->schedule, per_second, g->begun, (double)index / g->thread_count);
     if (!g->config->rate || !t->loop) return;
-    if (paceStart(&t->pace, t->loop) == C_OK && aeWakeupOpen(t->loop, &t->wakeup, NULL) == C_OK) {
-        aeSetBeforeSleep(t->loop, onRateTurn, t);
+    if (scheduleStart(&t->schedule, t->loop) == C_OK && aeWakeupOpen(t->loop, &t->wakeup, NULL) == C_OK) {
+        aeSetBeforeSleep(t->loop, sendDue, t);
         return;
     }
     int error = errno;
@@ -497,7 +499,7 @@ static void threadPrepare(generator *g, int index, const workload *w) {
     t->waiting = zcalloc((size_t)t->client_count + 1, sizeof(benchClient *));
     for (int i = 0; i < t->client_count; i++) t->clients[i] = (benchClient){.thread = t};
     t->wakeup = (aeWakeup){-1, -1, NULL};
-    preparePace(g, t, index);
+    prepareSchedule(g, t, index);
 }
 
 generator *generatorStart(const generatorConfig *config, const workload *w) {
@@ -551,7 +553,7 @@ runState generatorWait(generator *g, int timeout_ms) {
 void generatorStop(generator *g) {
     if (g->stopped == 0) g->stopped = clockTicks();
     atomic_store_explicit(&g->stop, true, memory_order_relaxed);
-    ringThreads(g);
+    wakeThreads(g);
 }
 
 uint64_t generatorUnsent(const generator *g) {
@@ -561,7 +563,7 @@ uint64_t generatorUnsent(const generator *g) {
         const benchThread *t = &g->threads[i];
         uint64_t requests = (uint64_t)workloadDepth(t->work) * (uint64_t)workloadCommands(t->work);
         uint64_t stopped_ns = clockTicksToNs(g->stopped - g->begun);
-        if (stopped_ns > JUST_DUE_NS) sum += paceBehind(&t->pace, stopped_ns - JUST_DUE_NS) * requests;
+        if (stopped_ns > JUST_DUE_NS) sum += scheduleMissed(&t->schedule, stopped_ns - JUST_DUE_NS) * requests;
     }
     return sum;
 }

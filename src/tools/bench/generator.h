@@ -16,8 +16,8 @@ typedef struct generatorConfig {
     const char *sni; /* server name sent in the TLS handshake; NULL if none */
     int clients, threads;
     bool keep_alive, idle;
-    slice greeting; /* sent first on each connection (AUTH, SELECT ...); borrowed */
-    int greeting_replies;
+    slice setup; /* sent first on each connection (AUTH, SELECT ...); borrowed */
+    int setup_replies;
     uint64_t requests; /* 0: no limit, until generatorStop() */
     uint64_t rate;     /* requests per second, on a schedule that latencies count from; 0: as fast as possible */
     uint64_t seed;
@@ -36,7 +36,7 @@ typedef enum {
     RUN_DONE,
     RUN_UNKNOWN_COMMAND, /* the server does not know a command of the workload */
     RUN_ERROR_REPLY,     /* the server replied with another error */
-    RUN_GREETING_REFUSED,
+    RUN_SETUP_REFUSED,
     RUN_BROKEN /* connecting, reading or writing failed */
 } runState;
 

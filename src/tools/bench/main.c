@@ -34,8 +34,8 @@ typedef struct benchmark {
     benchOptions options;
     hostSettings host;
     char ip[ANET_ADDR_LEN];
-    sds greeting; /* owns */
-    int greeting_replies;
+    sds setup; /* owns */
+    int setup_replies;
     sds data;      /* owns */
     uint64_t runs; /* gives each run a different seed */
     resultList results;
@@ -140,7 +140,7 @@ static bool loadFunction(const benchOptions *o) {
 
 /* ---- Preparation ------------------------------------------------------------------------------------------------ */
 
-static void makeGreeting(benchmark *b) {
+static void makeSetup(benchmark *b) {
     const benchOptions *o = &b->options;
     char db[LONG_STR_SIZE];
     sds out = sdsEmpty();
@@ -150,8 +150,8 @@ static void makeGreeting(benchmark *b) {
     if (o->tracking) out = RESP_CAT_REQUEST(out, sliceStr("CLIENT"), sliceStr("TRACKING"), sliceStr("on"));
     if (o->login.db) out = RESP_CAT_REQUEST(out, sliceStr("SELECT"), sliceOf(db, ll2string(db, o->login.db)));
     if (o->resp3) out = RESP_CAT_REQUEST(out, sliceStr("HELLO"), sliceStr("3"));
-    b->greeting = out;
-    b->greeting_replies = !!o->login.password + !!o->tracking + !!o->login.db + !!o->resp3;
+    b->setup = out;
+    b->setup_replies = !!o->login.password + !!o->tracking + !!o->login.db + !!o->resp3;
 }
 
 /* Makes printable data that compresses badly, by the example generator of the C standard, so that it is the same in
@@ -180,7 +180,7 @@ noreturn_fn static void quitFailed(const benchmark *b, runState state, const cha
     const benchOptions *o = &b->options;
     if (!o->csv && !benchOptionsUseStdout(o)) printf("\n");
     fflush(stdout);
-    if (state == RUN_GREETING_REFUSED) quitRefused(o, text);
+    if (state == RUN_SETUP_REFUSED) quitRefused(o, text);
     if (state == RUN_BROKEN) fprintf(stderr, "Error: %s\n", text);
     else fprintf(stderr, "Error from server: %s\n", text);
     /* Threads may wait for a server that does not respond: do not join them. */
@@ -200,24 +200,24 @@ static generatorConfig generatorConfigFor(const benchmark *b, numberSource *numb
                              .clients = o->clients,
                              .threads = o->threads,
                              .keep_alive = o->keep_alive,
-                             .greeting = sdsSlice(b->greeting),
-                             .greeting_replies = b->greeting_replies,
+                             .setup = sdsSlice(b->setup),
+                             .setup_replies = b->setup_replies,
                              .numbers = numbers};
 }
 
 /* Waits for the end of the run, or stops it after `limit_us` if that is not 0. Shows the progress, and adds it to
  * `rates` unless that is NULL. */
 static runState watch(const benchmark *b, generator *g, const char *title, uint64_t limit_us, rateSeries *rates) {
-    progressLine line;
+    rateLine line;
     uint64_t started = clockMonotonicUs(), shown_us = 0;
     runState state;
     bool shown = !b->options.csv && !benchOptionsUseStdout(&b->options);
-    progressStart(&line);
+    rateLineStart(&line);
     do {
         uint64_t passed = clockMonotonicUs() - started;
         generatorCounts counts = generatorRead(g);
         if (shown && (passed >= shown_us)) {
-            progressShow(&line, title, counts, limit_us > 0);
+            rateLineShow(&line, title, counts, limit_us > 0);
             shown_us = passed + PROGRESS_MS * 1000;
         }
         if (rates && passed > 0) rateSeriesRead(rates, passed, counts.finished, counts.latency_us);
@@ -227,7 +227,7 @@ static runState watch(const benchmark *b, generator *g, const char *title, uint6
             wait_ms = (int)((limit_us - passed) / 1000 + 1);
         state = generatorWait(g, wait_ms);
     } while (state == RUN_GOING);
-    if (shown) progressClear(&line);
+    if (shown) rateLineClear(&line);
     return state;
 }
 
@@ -373,7 +373,7 @@ int main(int argc, char **argv) {
     if (o->fuzz) return fuzzRun(o, connectServer);
     resultFilesCheck(o);
     askServer(&b);
-    makeGreeting(&b);
+    makeSetup(&b);
     b.data = makeData(o->data_size);
     if (o->idle) runIdle(&b);
     sds last_word = o->read_stdin && o->command_count ? readStdin() : NULL;
@@ -389,7 +389,7 @@ int main(int argc, char **argv) {
     resultListClear(&b.results);
     sdsFree(last_word);
     tlsContextRelease(o->target.tls);
-    sdsFree(b.greeting);
+    sdsFree(b.setup);
     sdsFree(b.data);
     zfree(b.host.save);
     zfree(b.host.appendonly);

@@ -19,22 +19,22 @@ static double reportRatio(double a, double b) { return b > 0 ? a / b : 0; }
 
 /* ---- Progress --------------------------------------------------------------------------------------------------- */
 
-void progressStart(progressLine *line) {
-    *line = (progressLine){.started_us = clockMonotonicUs()};
+void rateLineStart(rateLine *line) {
+    *line = (rateLine){.started_us = clockMonotonicUs()};
     line->last_us = line->started_us;
 }
 
-void progressClear(progressLine *line) {
+void rateLineClear(rateLine *line) {
     printf("%*s\r", line->width, " ");
     line->width = 0;
 }
 
-void progressShow(progressLine *line, const char *title, generatorCounts counts, bool shows_time) {
+void rateLineShow(rateLine *line, const char *title, generatorCounts counts, bool shows_time) {
     uint64_t now = clockMonotonicUs();
     double whole_s = (double)(now - line->started_us) / 1e6, step_s = (double)(now - line->last_us) / 1e6;
     uint64_t step = counts.finished - line->last.finished;
     uint64_t step_latency = counts.latency_us - line->last.latency_us;
-    progressClear(line);
+    rateLineClear(line);
     line->width = printf("%s: rps=%.1f (overall: %.1f) avg_msec=%.3f (overall: %.3f) ", title,
                          reportRatio((double)step, step_s), reportRatio((double)counts.finished, whole_s),
                          reportRatio((double)step_latency, (double)step * 1000),

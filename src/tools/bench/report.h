@@ -9,16 +9,16 @@
 #include "results.h"
 
 /* The line that shows the progress while a test runs. */
-typedef struct progressLine {
+typedef struct rateLine {
     int width; /* characters in the line */
     generatorCounts last;
     uint64_t started_us, last_us;
-} progressLine;
+} rateLine;
 
-void progressStart(progressLine *line);
+void rateLineStart(rateLine *line);
 /* Draws the line. With `shows_time` it ends with the time that has passed, otherwise with the number of requests. */
-void progressShow(progressLine *line, const char *title, generatorCounts counts, bool shows_time);
-void progressClear(progressLine *line);
+void rateLineShow(rateLine *line, const char *title, generatorCounts counts, bool shows_time);
+void rateLineClear(rateLine *line);
 
 void reportCsvHeader(void);
 void reportResult(const benchOptions *o, const hostSettings *host, const testResult *result);

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static void complain(const char *name) {
+static void printWriteError(const char *name) {
     fprintf(stderr, "The results cannot be written to %s: %s\n", name, strerror(errno));
 }
 
@@ -28,7 +28,7 @@ static void check(const char *name) {
     outputFile f;
     if (!name || !isReplaceable(name)) return;
     if (!outputFileOpen(&f, name)) {
-        complain(name);
+        printWriteError(name);
         exit(1);
     }
     outputFileAbandon(&f);
@@ -44,7 +44,7 @@ static bool writeFile(const char *name, sds text) {
     outputFile f;
     bool opened = outputFileOpen(&f, name);
     bool written = opened && outputFileWrite(&f, text, sdsLen(text)) && outputFileKeep(&f);
-    if (!written) complain(name);
+    if (!written) printWriteError(name);
     if (opened && !written) outputFileAbandon(&f);
     sdsFree(text);
     return written;

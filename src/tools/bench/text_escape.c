@@ -9,18 +9,18 @@
 #define REPLACEMENT "\xef\xbf\xbd"
 
 /* Appends `s` with each character replaced by the text that `special` returns for it, unless that is NULL. */
-static sds catEscaped(sds out, const char *s, const char *(*special)(uint32_t code, char *room)) {
-    char room[8];
+static sds catEscaped(sds out, const char *s, const char *(*special)(uint32_t code, char *buffer)) {
+    char buffer[8];
     for (size_t len = strlen(s), n; len > 0; s += n, len -= n) {
         uint32_t code;
         n = utf8Decode(s, len, &code);
-        const char *word = code == UTF8_BAD && n == 1 ? REPLACEMENT : special(code, room);
+        const char *word = code == UTF8_BAD && n == 1 ? REPLACEMENT : special(code, buffer);
         out = word ? sdsCat(out, word) : sdsCatLen(out, s, n);
     }
     return out;
 }
 
-static const char *jsonSpecial(uint32_t code, char *room) {
+static const char *jsonSpecial(uint32_t code, char *buffer) {
     static const char hex[] = "0123456789abcdef";
     switch (code) {
     case '"': return "\\\"";
@@ -31,16 +31,16 @@ static const char *jsonSpecial(uint32_t code, char *room) {
     default: break;
     }
     if (code >= 0x20) return NULL;
-    memcpy(room, "\\u00", 4);
-    room[4] = hex[code >> 4];
-    room[5] = hex[code & 15];
-    room[6] = '\0';
-    return room;
+    memcpy(buffer, "\\u00", 4);
+    buffer[4] = hex[code >> 4];
+    buffer[5] = hex[code & 15];
+    buffer[6] = '\0';
+    return buffer;
 }
 
 /* XML 1.0 cannot represent most control characters and the last two code points of the basic plane. */
-static const char *xmlSpecial(uint32_t code, char *room) {
-    unused(room);
+static const char *xmlSpecial(uint32_t code, char *buffer) {
+    unused(buffer);
     switch (code) {
     case '&': return "&amp;";
     case '<': return "&lt;";

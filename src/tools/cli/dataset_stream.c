@@ -17,27 +17,27 @@
 
 /* ---- Requesting ------------------------------------------------------------------------------------------------- */
 
-bool datasetOption(cliSession *s, const char *name, const char *value, bool needed) {
-    replyValue *v = linkCall(s->link, "REPLCONF", name, value, NULL);
+bool datasetOption(cliConnection *c, const char *name, const char *value, bool needed) {
+    replyValue *v = linkCall(c->link, "REPLCONF", name, value, NULL);
     bool taken = v && !replyIsError(v);
-    if (needed && !taken) fprintf(stderr, "REPLCONF %s %s failed: %s\n", name, value, v ? v->str : linkError(s->link));
+    if (needed && !taken) fprintf(stderr, "REPLCONF %s %s failed: %s\n", name, value, v ? v->str : linkError(c->link));
     replyValueFree(v);
     return taken;
 }
 
-bool datasetBegin(datasetStream *d, cliSession *s) {
+bool datasetBegin(datasetStream *d, cliConnection *c) {
     const slice sync = sliceStr("SYNC");
     char line[HEADER_MAX];
     snapshotFrame frame;
-    *d = (datasetStream){.link = s->link};
-    anetKeepAlive(NULL, linkFd(s->link), KEEPALIVE_S); /* only the server sends from now on: notice if it dies */
-    bool heard = linkSend(s->link, 1, &sync);
+    *d = (datasetStream){.link = c->link};
+    anetKeepAlive(NULL, linkFd(c->link), KEEPALIVE_S); /* only the server sends from now on: notice if it dies */
+    bool received = linkSend(c->link, 1, &sync);
     progressBegin(&d->progress, NULL);
     progressPrint(&d->progress, "The server makes a snapshot.");
-    do heard = heard && linkReadLine(s->link, line, sizeof(line));
-    while (heard && *line == '\0');
-    progressWipe(&d->progress);
-    if (!heard) fprintf(stderr, "SYNC failed: %s\n", linkError(s->link));
+    do received = received && linkReadLine(c->link, line, sizeof(line));
+    while (received && *line == '\0');
+    progressClear(&d->progress);
+    if (!received) fprintf(stderr, "SYNC failed: %s\n", linkError(c->link));
     else if (*line == '-') fprintf(stderr, "SYNC failed: %s\n", line + 1);
     else if (snapshotFrameParse(&frame, sliceStr(line))) {
         snapshotFrameBegin(&d->scan, &frame);
@@ -49,11 +49,11 @@ bool datasetBegin(datasetStream *d, cliSession *s) {
 
 /* ---- Receiving -------------------------------------------------------------------------------------------------- */
 
-ssize_t datasetRead(datasetStream *d, char *buf, size_t room) {
+ssize_t datasetRead(datasetStream *d, char *buf, size_t size) {
     while (!d->scan.ended) {
-        ssize_t n = linkReadBytes(d->link, buf, snapshotFrameMost(&d->scan, room));
+        ssize_t n = linkReadBytes(d->link, buf, snapshotFrameMost(&d->scan, size));
         if (n < 0) {
-            progressWipe(&d->progress);
+            progressClear(&d->progress);
             fprintf(stderr, "The transfer broke off after %llu bytes: %s\n", (unsigned long long)d->received,
                     linkError(d->link));
             return -1;
@@ -64,6 +64,6 @@ ssize_t datasetRead(datasetStream *d, char *buf, size_t room) {
         progressStep(&d->progress, d->received, d->scan.frame.has_length ? d->scan.frame.length : 0);
         return (ssize_t)certain;
     }
-    progressWipe(&d->progress);
+    progressClear(&d->progress);
     return 0;
 }

@@ -5,7 +5,7 @@
 #define CLI_DATASET_STREAM_H
 
 #include "progress_line.h"
-#include "session.h"
+#include "cli_connection.h"
 #include "snapshot_frame.h"
 
 typedef struct datasetStream {
@@ -17,12 +17,12 @@ typedef struct datasetStream {
 
 /* Sends REPLCONF: a capability or a filter of this replica. Returns false if the server rejects it or the connection
  * breaks; with `needed` it also prints a line on stderr. */
-bool datasetOption(cliSession *s, const char *name, const char *value, bool needed);
+bool datasetOption(cliConnection *c, const char *name, const char *value, bool needed);
 /* Sends SYNC and waits for the header of the dataset; on a terminal a message says so meanwhile. Returns false after a
  * line on stderr. */
-bool datasetBegin(datasetStream *d, cliSession *s) must_check;
-/* Like read(2), for `room` bytes, which must be more than SNAPSHOT_MARK_BYTES. Returns 0 at the end of the dataset, -1
+bool datasetBegin(datasetStream *d, cliConnection *c) must_check;
+/* Like read(2), for `size` bytes, which must be more than SNAPSHOT_MARK_BYTES. Returns 0 at the end of the dataset, -1
  * after a line on stderr. Shows the progress on a terminal. */
-ssize_t datasetRead(datasetStream *d, char *buf, size_t room);
+ssize_t datasetRead(datasetStream *d, char *buf, size_t size);
 
 #endif

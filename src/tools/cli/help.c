@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PATIENCE_MS 1000
+#define QUIET_WAIT_MS 1000
 #define TOKENS_MAX 64
 
 typedef struct helpEntry {
@@ -89,42 +89,42 @@ static int compareWords(const void *a, const void *b) { return strcmp(*(const sd
 
 /* Waits for the reply. A server that is busy or no Valkey server may delay the first prompt: a message explains
  * that. */
-static replyValue *waitForDocs(cliSession *s) {
+static replyValue *waitForDocs(cliConnection *c) {
     bool timed_out = false;
-    if (!linkSend(s->link, 2, (slice[]){sliceStr("COMMAND"), sliceStr("DOCS")})) return NULL;
-    replyValue *v = linkReadWithin(s->link, PATIENCE_MS, &timed_out);
+    if (!linkSend(c->link, 2, (slice[]){sliceStr("COMMAND"), sliceStr("DOCS")})) return NULL;
+    replyValue *v = linkReadWithin(c->link, QUIET_WAIT_MS, &timed_out);
     if (v || !timed_out) return v;
-    sds address = sessionAddress(s);
+    sds address = cliAddress(c);
     fprintf(stderr, "%s has accepted the connection and does not answer. Waiting; Ctrl-C leaves.\n", address);
     sdsFree(address);
-    return linkRead(s->link);
+    return linkRead(c->link);
 }
 
-static void tellFailure(cliSession *s, const char *why) {
-    sds address = sessionAddress(s);
+static void printFailure(cliConnection *c, const char *why) {
+    sds address = cliAddress(c);
     fprintf(stderr, "%s does not answer as a server should: %s\n", address, why);
     sdsFree(address);
 }
 
-void helpLoad(cliSession *s) {
+void helpLoad(cliConnection *c) {
     /* A transaction would queue COMMAND DOCS, and a subscribed connection refuses it. */
-    if (help.loaded || help.refused || !s->link || s->in_transaction || s->subscribed) return;
-    replyValue *docs = waitForDocs(s);
+    if (help.loaded || help.refused || !c->link || c->in_transaction || c->subscribed) return;
+    replyValue *docs = waitForDocs(c);
     while (docs && docs->type == '>') {
         replyValueFree(docs);
-        docs = linkRead(s->link);
+        docs = linkRead(c->link);
     }
     if (!docs) {
-        tellFailure(s, linkError(s->link));
-        sessionDisconnect(s);
+        printFailure(c, linkError(c->link));
+        cliDisconnect(c);
     } else if (replyIsList(docs)) {
         addEntries(docs, "");
         if (help.count) qsort(help.entries, help.count, sizeof(helpEntry), compareEntries);
         if (help.group_count) qsort(help.groups, help.group_count, sizeof(sds), compareWords);
         help.loaded = true;
     } else if (replyIsError(docs) && strncmp(docs->str, "DENIED", 6) == 0) {
-        tellFailure(s, docs->str);
-        sessionDisconnect(s);
+        printFailure(c, docs->str);
+        cliDisconnect(c);
     } else if (replyIsError(docs)) {
         help.refused = strncmp(docs->str, "NOAUTH", 6) != 0; /* after NOAUTH the user may still log in */
     }
@@ -220,13 +220,13 @@ static void showCommand(const char *name) {
         printf("    %s%s%s  %s\n", terminalStyle("1"), part->name, terminalStyle("0"), part->summary);
 }
 
-void helpShow(cliSession *s, int argc, const slice *argv) {
+void helpShow(cliConnection *c, int argc, const slice *argv) {
     if (argc < 2) {
         showOverview();
         return;
     }
-    if (!s->link) sessionConnect(s, false);
-    helpLoad(s);
+    if (!c->link) cliConnect(c, false);
+    helpLoad(c);
     if (!help.loaded) {
         printf("Help on commands comes from the server, which gives none now.\n");
         return;

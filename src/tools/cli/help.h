@@ -5,14 +5,14 @@
 #define CLI_HELP_H
 
 #include "line_editor.h"
-#include "session.h"
+#include "cli_connection.h"
 
 /* Requests COMMAND DOCS unless it was loaded or refused before. A server without COMMAND DOCS has no help, which is not
  * an error. If the server closes the connection or denies access, a line on stderr reports it and the session is
  * disconnected. */
-void helpLoad(cliSession *s);
+void helpLoad(cliConnection *c);
 /* Runs `help`, `help <command>` and `help @group`. */
-void helpShow(cliSession *s, int argc, const slice *argv);
+void helpShow(cliConnection *c, int argc, const slice *argv);
 /* Returns the words that may complete the last word of `line`: commands, their subcommands and options, groups, and the
  * words of the program itself. */
 lineChoices helpChoices(const char *line);

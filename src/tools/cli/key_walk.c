@@ -25,9 +25,9 @@ static const struct {
     {"hash", "HLEN", "fields"},    {"zset", "ZCARD", "members"}, {"stream", "XLEN", "entries"},
 };
 
-void keyWalkPrint(const cliSession *s, const char *question) {
+void keyWalkPrint(const cliConnection *c, const char *question) {
     printf("\n# Asking the server key by key %s.\n", question);
-    if (s->options->interval_s <= 0)
+    if (c->options->interval_s <= 0)
         printf("# It serves others meanwhile; with -i 0.1 it is left alone for 0.1 s now and then.\n");
     printf("\n");
 }
@@ -53,8 +53,8 @@ static bool areKeys(const replyValue *v) {
     return true;
 }
 
-replyValue *keyWalkStep(cliSession *s, char **cursor, const replyValue **keys) {
-    const cliOptions *o = s->options;
+replyValue *keyWalkStep(cliConnection *c, char **cursor, const replyValue **keys) {
+    const cliOptions *o = c->options;
     slice words[6] = {sliceStr("SCAN"), sliceStr(*cursor)};
     char count[LONG_STR_SIZE];
     int argc = 2;
@@ -67,9 +67,9 @@ replyValue *keyWalkStep(cliSession *s, char **cursor, const replyValue **keys) {
         words[argc++] = sliceStr("COUNT");
         words[argc++] = sliceStr(count);
     }
-    replyValue *v = linkCallWords(s->link, argc, words);
+    replyValue *v = linkCallWords(c->link, argc, words);
     if (!v || replyIsError(v)) {
-        fprintf(stderr, v ? "ERROR: %s\n" : "Error: %s\n", v ? v->str : linkError(s->link));
+        fprintf(stderr, v ? "ERROR: %s\n" : "Error: %s\n", v ? v->str : linkError(c->link));
         exit(1);
     }
     if (!replyIsList(v) || v->count != 2 || !replyIsText(&v->items[0]) || !areKeys(&v->items[1])) {
@@ -85,22 +85,22 @@ replyValue *keyWalkStep(cliSession *s, char **cursor, const replyValue **keys) {
 /* ---- Facts ------------------------------------------------------------------------------------------------------ */
 
 noreturn_fn static void quit(keyWalk *w, const char *what, const char *why) {
-    progressWipe(&w->progress);
+    progressClear(&w->progress);
     fprintf(stderr, "%s: %s\n", what, why);
     exit(1);
 }
 
 /* Takes ownership of `bytes`. */
 static void sendAll(keyWalk *w, sds bytes) {
-    bool sent = linkSendBytes(w->session->link, bytes, sdsLen(bytes));
+    bool sent = linkSendBytes(w->connection->link, bytes, sdsLen(bytes));
     sdsFree(bytes);
-    if (!sent) quit(w, "Error", linkError(w->session->link));
+    if (!sent) quit(w, "Error", linkError(w->connection->link));
 }
 
 static replyValue *nextReply(keyWalk *w) {
     replyValue *v;
-    while ((v = linkRead(w->session->link)) && v->type == '>') replyValueFree(v);
-    if (!v) quit(w, "Error", linkError(w->session->link));
+    while ((v = linkRead(w->connection->link)) && v->type == '>') replyValueFree(v);
+    if (!v) quit(w, "Error", linkError(w->connection->link));
     return v;
 }
 
@@ -114,7 +114,7 @@ static long long nextNumber(keyWalk *w, const char *needed) {
     return number;
 }
 
-static void askTypes(keyWalk *w) {
+static void requestTypes(keyWalk *w) {
     sds bytes = sdsEmpty();
     for (size_t i = 0; i < w->batch_len; i++) bytes = RESP_CAT_REQUEST(bytes, sliceStr("TYPE"), w->batch[i].name);
     sendAll(w, bytes);
@@ -127,11 +127,11 @@ static void askTypes(keyWalk *w) {
 }
 
 /* Requests the memory use, with the samples of the options, and the number of elements of the keys that exist. */
-static void askSizes(keyWalk *w) {
+static void requestSizes(keyWalk *w) {
     char samples[LONG_STR_SIZE];
-    bool with_samples = w->session->options->memory_samples >= 0;
+    bool with_samples = w->connection->options->memory_samples >= 0;
     sds bytes = sdsEmpty();
-    ll2string(samples, w->session->options->memory_samples);
+    ll2string(samples, w->connection->options->memory_samples);
     for (size_t i = 0; i < w->batch_len; i++) {
         const keyFacts *f = &w->batch[i];
         const char *length = f->type && w->wanted & KEY_ELEMENTS ? lengthCommand(f->type) : NULL;
@@ -148,7 +148,7 @@ static void askSizes(keyWalk *w) {
     }
 }
 
-static void askFrequencies(keyWalk *w) {
+static void requestFrequencies(keyWalk *w) {
     sds bytes = sdsEmpty();
     for (size_t i = 0; i < w->batch_len; i++)
         bytes = RESP_CAT_REQUEST(bytes, sliceStr("OBJECT"), sliceStr("FREQ"), w->batch[i].name);
@@ -158,9 +158,9 @@ static void askFrequencies(keyWalk *w) {
 
 /* ---- The walk --------------------------------------------------------------------------------------------------- */
 
-void keyWalkBegin(keyWalk *w, cliSession *s, const char *cursor, unsigned wanted) {
-    *w = (keyWalk){.session = s, .cursor = zstrdup(cursor ? cursor : "0"), .wanted = wanted};
-    replyValue *size = sessionAsk(s, "DBSIZE", NULL);
+void keyWalkBegin(keyWalk *w, cliConnection *c, const char *cursor, unsigned wanted) {
+    *w = (keyWalk){.connection = c, .cursor = zstrdup(cursor ? cursor : "0"), .wanted = wanted};
+    replyValue *size = cliAsk(c, "DBSIZE", NULL);
     w->all = size->integer;
     replyValueFree(size);
     progressBegin(&w->progress, "keys");
@@ -177,12 +177,12 @@ const char *keyWalkCursor(const keyWalk *w) {
 }
 
 /* Returns the number of keys to expect; 0 with a pattern, whose matches cannot be counted before. */
-static uint64_t keyWalkExpected(const keyWalk *w) { return w->session->options->pattern ? 0 : (uint64_t)w->all; }
+static uint64_t keyWalkExpected(const keyWalk *w) { return w->connection->options->pattern ? 0 : (uint64_t)w->all; }
 
-static void keyWalkRest(keyWalk *w) {
-    if (w->session->options->interval_s <= 0) return;
+static void keyWalkPause(keyWalk *w) {
+    if (w->connection->options->interval_s <= 0) return;
     progressShow(&w->progress, (uint64_t)w->seen, keyWalkExpected(w));
-    sessionPause(w->session->options->interval_s);
+    cliPause(w->connection->options->interval_s);
 }
 
 /* Provides keys for a batch, calling SCAN if necessary. Returns false at the end. */
@@ -194,8 +194,8 @@ static bool takeStep(keyWalk *w) {
         w->step = NULL;
         zfree(w->step_cursor);
         w->step_cursor = zstrdup(w->cursor);
-        if (w->steps > 0 && w->steps % PAUSE_EVERY == 0) keyWalkRest(w);
-        w->step = keyWalkStep(w->session, &w->cursor, &keys);
+        if (w->steps > 0 && w->steps % PAUSE_EVERY == 0) keyWalkPause(w);
+        w->step = keyWalkStep(w->connection, &w->cursor, &keys);
         w->steps++;
         w->next = 0;
         w->seen_before = w->seen;
@@ -204,13 +204,13 @@ static bool takeStep(keyWalk *w) {
     return !interruptCaught();
 }
 
-static void forgetBatch(keyWalk *w) {
+static void freeBatch(keyWalk *w) {
     for (size_t i = 0; i < w->batch_len; i++) sdsFree(w->batch[i].type);
     w->batch_len = 0;
 }
 
 size_t keyWalkNext(keyWalk *w, const keyFacts **facts) {
-    forgetBatch(w);
+    freeBatch(w);
     if (!takeStep(w)) return 0;
     const replyValue *keys = &w->step->items[1];
     for (; w->batch_len < KEY_WALK_BATCH && w->next < keys->count; w->next++) {
@@ -218,20 +218,20 @@ size_t keyWalkNext(keyWalk *w, const keyFacts **facts) {
         w->batch[w->batch_len++] = (keyFacts){.name = sliceOf(key->str, key->len)};
     }
     if (w->wanted & (KEY_ELEMENTS | KEY_BYTES)) {
-        askTypes(w);
-        askSizes(w);
+        requestTypes(w);
+        requestSizes(w);
     }
-    if (w->wanted & KEY_FREQUENCY) askFrequencies(w);
+    if (w->wanted & KEY_FREQUENCY) requestFrequencies(w);
     w->seen += (long long)w->batch_len;
     *facts = w->batch;
     return w->batch_len;
 }
 
-void keyWalkMakeRoom(keyWalk *w) { progressWipe(&w->progress); }
+void keyWalkClearLine(keyWalk *w) { progressClear(&w->progress); }
 
 void keyWalkEnd(keyWalk *w) {
-    progressWipe(&w->progress);
-    forgetBatch(w);
+    progressClear(&w->progress);
+    freeBatch(w);
     replyValueFree(w->step);
     zfree(w->cursor);
     zfree(w->step_cursor);

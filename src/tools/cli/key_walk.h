@@ -7,7 +7,7 @@
 #define CLI_KEY_WALK_H
 
 #include "progress_line.h"
-#include "session.h"
+#include "cli_connection.h"
 
 #define KEY_WALK_BATCH 64 /* keys whose questions are sent in one write */
 
@@ -23,7 +23,7 @@ typedef struct keyFacts {
 } keyFacts;
 
 typedef struct keyWalk {
-    cliSession *session; /* borrowed */
+    cliConnection *connection; /* borrowed */
     unsigned wanted;
     char *cursor, *step_cursor; /* own; of the next call of SCAN, and of the last one */
     replyValue *step;           /* owns; last reply of SCAN */
@@ -36,10 +36,10 @@ typedef struct keyWalk {
 } keyWalk;
 
 /* Prints what the walk does, and how to reduce the load on a busy server. */
-void keyWalkPrint(const cliSession *s, const char *question);
+void keyWalkPrint(const cliConnection *c, const char *question);
 /* Starts at `cursor` (NULL: the beginning), with the pattern and count of the options. `wanted` is a set of KEY_...
  * flags. Catches Ctrl-C from now on. */
-void keyWalkBegin(keyWalk *w, cliSession *s, const char *cursor, unsigned wanted);
+void keyWalkBegin(keyWalk *w, cliConnection *c, const char *cursor, unsigned wanted);
 /* Stores the next keys in *facts and returns their number; 0 at the end or after Ctrl-C. */
 size_t keyWalkNext(keyWalk *w, const keyFacts **facts);
 /* Returns true if all keys have been returned. */
@@ -47,7 +47,7 @@ bool keyWalkIsWhole(const keyWalk *w);
 /* Returns the cursor at which another walk can continue. Keys of an incomplete step are returned again by it. */
 const char *keyWalkCursor(const keyWalk *w);
 /* Clears the progress line. Call before a line is printed on stdout. */
-void keyWalkMakeRoom(keyWalk *w);
+void keyWalkClearLine(keyWalk *w);
 void keyWalkEnd(keyWalk *w);
 
 /* The keys with the largest values seen, largest first. */
@@ -69,6 +69,6 @@ const char *keyWalkUnit(const char *type);
 
 /* Calls SCAN once, for callers that need only the names. Returns the reply, which the caller frees and *keys points
  * into, and replaces *cursor, a zmalloc'ed string. */
-replyValue *keyWalkStep(cliSession *s, char **cursor, const replyValue **keys);
+replyValue *keyWalkStep(cliConnection *c, char **cursor, const replyValue **keys);
 
 #endif

@@ -35,7 +35,7 @@
 #define LIST_MAX 200       /* completions that are listed at most */
 #define CTRL_C 0x03
 
-typedef enum { LINE_GOES_ON, LINE_ENTERED, LINE_ENDED } lineState;
+typedef enum { LINE_EDITING, LINE_ENTERED, LINE_ENDED } lineState;
 
 struct lineEditor {
     const lineAdvice *advice; /* borrowed */
@@ -49,7 +49,7 @@ struct lineEditor {
     bool pasting, tabbed;
     /* Backward search in the history. */
     bool searching;
-    lineText wanted;
+    lineText search_text;
     size_t found; /* index in the history; its length if nothing matches */
 };
 
@@ -60,14 +60,14 @@ lineEditor *lineEditorNew(const lineAdvice *advice, lineHistory *history) {
     e->input = sdsEmpty();
     e->draft = sdsEmpty();
     lineTextInit(&e->line);
-    lineTextInit(&e->wanted);
+    lineTextInit(&e->search_text);
     return e;
 }
 
 void lineEditorFree(lineEditor *e) {
     if (!e) return;
     lineTextClear(&e->line);
-    lineTextClear(&e->wanted);
+    lineTextClear(&e->search_text);
     sdsFree(e->input);
     sdsFree(e->draft);
     zfree(e);
@@ -99,7 +99,7 @@ static lineView viewOf(const lineEditor *e) {
     terminalSize(&v.columns, &v.rows);
     if (!e->searching || e->found >= lineHistoryCount(e->history)) return v;
     v.text = sliceStr(lineHistoryAt(e->history, e->found));
-    const char *at = strstr(v.text.ptr, e->wanted.bytes);
+    const char *at = strstr(v.text.ptr, e->search_text.bytes);
     v.cursor = at ? (size_t)(at - v.text.ptr) : 0;
     return v;
 }
@@ -110,8 +110,8 @@ static void lineEditorDraw(lineEditor *e, bool with_hint) {
     bool at_end = e->line.cursor == sdsLen(e->line.bytes) && e->line.cursor > 0;
     if (e->searching) {
         bool failed = e->found >= lineHistoryCount(e->history);
-        prompt = sdsCatPrintf(sdsEmpty(), "%s \"%s\": ", failed && *e->wanted.bytes ? "not found" : "search",
-                              e->wanted.bytes);
+        prompt = sdsCatPrintf(sdsEmpty(), "%s \"%s\": ", failed && *e->search_text.bytes ? "not found" : "search",
+                              e->search_text.bytes);
         v.prompt = sdsSlice(prompt);
     } else if (with_hint && at_end && e->advice->hint && !strchr(e->line.bytes, '\n')) {
         hint = e->advice->hint(e->advice->arg, e->line.bytes);
@@ -202,7 +202,7 @@ static void showHistory(lineEditor *e, size_t back) {
 static void startSearch(lineEditor *e) {
     e->searching = true;
     e->found = lineHistoryCount(e->history);
-    lineTextSet(&e->wanted, "", 0);
+    lineTextSet(&e->search_text, "", 0);
 }
 
 /* Ends a search. With `take` the line that was found becomes the line that is edited. */
@@ -222,15 +222,15 @@ static bool searchKey(lineEditor *e, lineKey key, slice bytes) {
     size_t count = lineHistoryCount(e->history);
     switch (key) {
     case KEY_TEXT:
-        lineTextInsert(&e->wanted, bytes.ptr, bytes.len);
-        e->found = lineHistoryFind(e->history, e->wanted.bytes, e->found < count ? e->found : 0);
+        lineTextInsert(&e->search_text, bytes.ptr, bytes.len);
+        e->found = lineHistoryFind(e->history, e->search_text.bytes, e->found < count ? e->found : 0);
         return true;
     case KEY_DELETE_LEFT:
-        lineTextDeleteLeft(&e->wanted);
-        e->found = *e->wanted.bytes ? lineHistoryFind(e->history, e->wanted.bytes, 0) : count;
+        lineTextDeleteLeft(&e->search_text);
+        e->found = *e->search_text.bytes ? lineHistoryFind(e->history, e->search_text.bytes, 0) : count;
         return true;
     case KEY_SEARCH: {
-        size_t next = *e->wanted.bytes ? lineHistoryFind(e->history, e->wanted.bytes, e->found + 1) : count;
+        size_t next = *e->search_text.bytes ? lineHistoryFind(e->history, e->search_text.bytes, e->found + 1) : count;
         if (next < count) e->found = next;
         return true;
     }
@@ -288,7 +288,7 @@ static void interrupt(lineEditor *e) {
 static lineState applyKey(lineEditor *e, lineKey key, slice bytes) {
     lineText *t = &e->line;
     bool empty = sdsLen(t->bytes) == 0;
-    if (e->searching && searchKey(e, key, bytes)) return LINE_GOES_ON;
+    if (e->searching && searchKey(e, key, bytes)) return LINE_EDITING;
     if (key != KEY_TAB) e->tabbed = false;
     switch (key) {
     case KEY_TEXT: lineTextInsert(t, bytes.ptr, bytes.len); break;
@@ -335,13 +335,13 @@ static lineState applyKey(lineEditor *e, lineKey key, slice bytes) {
     case KEY_ESCAPE:
     case KEY_PASTE_ENDS: break;
     }
-    return LINE_GOES_ON;
+    return LINE_EDITING;
 }
 
 /* Applies the keys in `input`. `waited` is true if no more bytes have come for ESCAPE_WAIT_MS. */
 static lineState applyInput(lineEditor *e, bool waited) {
-    lineState state = LINE_GOES_ON;
-    while (state == LINE_GOES_ON && sdsLen(e->input) > 0) {
+    lineState state = LINE_EDITING;
+    while (state == LINE_EDITING && sdsLen(e->input) > 0) {
         if (e->pasting) {
             if (!takePaste(e)) break;
             continue;
@@ -382,7 +382,7 @@ sds lineEditorRead(lineEditor *e, const char *prompt) {
     terminal_changed = 0;
     for (;;) {
         state = applyInput(e, got == 0);
-        if (state != LINE_GOES_ON) break;
+        if (state != LINE_EDITING) break;
         lineEditorDraw(e, true);
         got = readInput(e);
         if (got < 0) break;

@@ -21,7 +21,7 @@ struct lineHistory {
     size_t start, count;
 };
 
-static void lineHistoryKeep(lineHistory *h, const char *line) {
+static void lineHistoryAppend(lineHistory *h, const char *line) {
     if (h->count == HISTORY_MAX) {
         sdsFree(h->lines[h->start]);
         h->start = (h->start + 1) % HISTORY_MAX;
@@ -47,12 +47,12 @@ lineHistory *lineHistoryOpen(const char *path) {
     lineHistory *h = zcalloc(1, sizeof(*h));
     FILE *file = path ? fopen(path, "re") : NULL;
     char *line = NULL;
-    size_t room = 0, read = 0;
+    size_t capacity = 0, read = 0;
     if (path) h->path = sdsNew(path);
     if (!file) return h;
-    for (; getline(&line, &room, file) >= 0; read++) {
+    for (; getline(&line, &capacity, file) >= 0; read++) {
         line[strcspn(line, "\r\n")] = '\0';
-        if (*line) lineHistoryKeep(h, line);
+        if (*line) lineHistoryAppend(h, line);
     }
     free(line);
     fclose(file);
@@ -69,7 +69,7 @@ void lineHistoryClose(lineHistory *h) {
 
 void lineHistoryAdd(lineHistory *h, const char *line) {
     if (!*line || (h->count && strcmp(lineHistoryAt(h, 0), line) == 0)) return;
-    lineHistoryKeep(h, line);
+    lineHistoryAppend(h, line);
     int fd = h->path ? open(h->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
     if (fd < 0) return; /* if the file cannot be written, the session continues without it */
     dprintf(fd, "%s\n", line);

@@ -80,7 +80,7 @@ static void drawSlice(pen *p, slice s) {
 }
 
 /* Computes the position of the cursor: that of the unit after it, or the position that such a unit would have. */
-static void cursorPlace(const lineView *v, const pen *at, int *row, int *col) {
+static void findCursor(const lineView *v, const pen *at, int *row, int *col) {
     uint32_t code = ' ';
     int width = 1;
     bool newline = v->cursor < v->text.len && v->text.ptr[v->cursor] == '\n';
@@ -95,7 +95,7 @@ static void measure(const lineView *v, int *cursor_row, int *cursor_col, int *ro
     pen p = {.columns = v->columns};
     drawSlice(&p, v->prompt);
     drawSlice(&p, sliceOf(v->text.ptr, v->cursor));
-    cursorPlace(v, &p, cursor_row, cursor_col);
+    findCursor(v, &p, cursor_row, cursor_col);
     drawSlice(&p, sliceOf(v->text.ptr + v->cursor, v->text.len - v->cursor));
     int last = p.row > *cursor_row ? p.row : *cursor_row;
     *row_count = last + 1;
@@ -103,14 +103,14 @@ static void measure(const lineView *v, int *cursor_row, int *cursor_col, int *ro
 
 /* Draws the part of the hint that fits into the rest of the row, except its last column. */
 static void drawHint(pen *p, const lineView *v) {
-    int room = p->columns - p->col - 1, width = 0;
+    int columns_left = p->columns - p->col - 1, width = 0;
     size_t fits = 0, shorter = 0;
     for (size_t n; fits < v->hint.len; fits += n) {
         uint32_t code;
         n = utf8UnitLen(v->hint.ptr + fits, v->hint.len - fits);
         width += unitWidth(v->hint.ptr + fits, n, &code);
-        if (width <= room - 1) shorter = fits + n;
-        if (width > room) break;
+        if (width <= columns_left - 1) shorter = fits + n;
+        if (width > columns_left) break;
     }
     bool whole = fits >= v->hint.len;
     if (!whole && shorter == 0) return;

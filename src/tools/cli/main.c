@@ -61,19 +61,19 @@ static sds *commandWords(const cliOptions *o, int *count) {
     return words;
 }
 
-static int runCommand(cliSession *s) {
+static int runCommand(cliConnection *c) {
     int count;
-    sds *words = commandWords(s->options, &count);
+    sds *words = commandWords(c->options, &count);
     slice *argv = linkWordSlices(words, (size_t)count);
     bool ok = true;
     if (sliceIs(argv[0], "sync") || sliceIs(argv[0], "psync")) {
         /* The server sends a replication stream then, not a reply, whatever the other arguments are. */
-        ok = sessionConnect(s, false) && !s->refused && modeReplica(s) == 0;
+        ok = cliConnect(c, false) && !c->refused && modeReplica(c) == 0;
     } else if (sliceIs(argv[0], "help") || sliceIs(argv[0], "?")) {
-        if (count > 1) sessionConnect(s, true);
-        helpShow(s, count, argv);
+        if (count > 1) cliConnect(c, true);
+        helpShow(c, count, argv);
     } else {
-        ok = sessionRunRepeated(s, count, argv, s->options->repeat);
+        ok = cliRunRepeated(c, count, argv, c->options->repeat);
     }
     zfree(argv);
     sdsFreeSplitRes(words, count);
@@ -81,8 +81,8 @@ static int runCommand(cliSession *s) {
 }
 
 /* Runs EVAL with a script from a file; the argument "," separates keys from arguments. */
-static int runEval(cliSession *s) {
-    const cliOptions *o = s->options;
+static int runEval(cliConnection *c) {
+    const cliOptions *o = c->options;
     FILE *file = fopen(o->eval_file, "r");
     if (!file) {
         fprintf(stderr, "Cannot read %s: %s\n", o->eval_file, strerror(errno));
@@ -101,35 +101,35 @@ static int runEval(cliSession *s) {
     argv[0] = sliceStr("EVAL");
     argv[1] = sdsSlice(script);
     argv[2] = sliceStr(keys_text);
-    debugEnd end = DEBUG_OVER;
+    debugEnd end = DEBUG_ENDED;
     bool ok = true;
-    if (o->debug) end = modeDebug(s, argc, argv);
-    else ok = sessionRunRepeated(s, argc, argv, 1);
+    if (o->debug) end = modeDebug(c, argc, argv);
+    else ok = cliRunRepeated(c, argc, argv, 1);
     zfree(argv);
     sdsFree(script);
-    if (end == DEBUG_RESTART) return sessionConnect(s, false) ? runEval(s) : 1;
+    if (end == DEBUG_RESTART) return cliConnect(c, false) ? runEval(c) : 1;
     return ok && end != DEBUG_BROKEN ? 0 : 1;
 }
 
-static int runMode(cliSession *s) {
-    const cliOptions *o = s->options;
-    if (!sessionConnect(s, false) || s->refused) return 1; /* never as another user or on another database */
+static int runMode(cliConnection *c) {
+    const cliOptions *o = c->options;
+    if (!cliConnect(c, false) || c->refused) return 1; /* never as another user or on another database */
     switch (o->mode) {
-    case MODE_STAT: return modeStat(s);
-    case MODE_LATENCY: return modeLatency(s, false);
-    case MODE_LATENCY_HISTORY: return modeLatency(s, true);
-    case MODE_LATENCY_DIST: return modeLatencyDist(s);
-    case MODE_SCAN: return modeScan(s);
-    case MODE_BIGKEYS: return modeBigKeys(s, false);
-    case MODE_MEMKEYS: return modeBigKeys(s, true);
-    case MODE_KEYSTATS: return modeKeyStats(s);
-    case MODE_HOTKEYS: return modeHotKeys(s);
-    case MODE_PIPE: return modePipe(s);
-    case MODE_RDB: return modeRdb(s, false);
-    case MODE_FUNCTIONS_RDB: return modeRdb(s, true);
-    case MODE_REPLICA: return modeReplica(s);
-    case MODE_LRU_TEST: return modeLruTest(s);
-    default: return runEval(s);
+    case MODE_STAT: return modeStat(c);
+    case MODE_LATENCY: return modeLatency(c, false);
+    case MODE_LATENCY_HISTORY: return modeLatency(c, true);
+    case MODE_LATENCY_DIST: return modeLatencyDist(c);
+    case MODE_SCAN: return modeScan(c);
+    case MODE_BIGKEYS: return modeBigKeys(c, false);
+    case MODE_MEMKEYS: return modeBigKeys(c, true);
+    case MODE_KEYSTATS: return modeKeyStats(c);
+    case MODE_HOTKEYS: return modeHotKeys(c);
+    case MODE_PIPE: return modePipe(c);
+    case MODE_RDB: return modeRdb(c, false);
+    case MODE_FUNCTIONS_RDB: return modeRdb(c, true);
+    case MODE_REPLICA: return modeReplica(c);
+    case MODE_LRU_TEST: return modeLruTest(c);
+    default: return runEval(c);
     }
 }
 
@@ -142,11 +142,11 @@ static void bufferOutput(void) {
 
 int main(int argc, char **argv) {
     static cliOptions options;
-    static cliSession session;
+    static cliConnection connection;
     signal(SIGPIPE, SIG_IGN);
     bufferOutput();
     cliOptionsParse(&options, argc, argv);
-    session = (cliSession){.options = &options, .db = options.login.db, .resp = options.resp};
+    connection = (cliConnection){.options = &options, .db = options.login.db, .resp = options.resp};
     int code = 0;
     if (options.mode != MODE_HELP && options.mode != MODE_VERSION) options.target.tls = toolTlsContext(&options.tls);
     switch (options.mode) {
@@ -154,14 +154,14 @@ int main(int argc, char **argv) {
     case MODE_VERSION: printf("valkey-cli %s\n", VALKEY_VERSION); break;
     case MODE_INTRINSIC: code = modeIntrinsicLatency(options.intrinsic_s); break;
     case MODE_COMMAND:
-        if (options.command_count) code = runCommand(&session);
-        else if (isatty(STDIN_FILENO)) code = replRunTerminal(&session);
-        else code = replRunPipe(&session);
+        if (options.command_count) code = runCommand(&connection);
+        else if (isatty(STDIN_FILENO)) code = replRunTerminal(&connection);
+        else code = replRunPipe(&connection);
         break;
-    default: code = runMode(&session);
+    default: code = runMode(&connection);
     }
-    sessionDisconnect(&session);
+    cliDisconnect(&connection);
     tlsContextRelease(options.target.tls);
-    sdsFree(session.host);
+    sdsFree(connection.host);
     return code;
 }

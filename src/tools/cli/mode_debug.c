@@ -28,33 +28,33 @@ static const char *colorOf(const char *line) {
     return NULL;
 }
 
-static void showLine(const char *line) {
+static void printLine(const char *line) {
     const char *color = terminalHasColours() ? colorOf(line) : NULL;
     if (color) printf("%s%s\x1b[0m\n", color, line);
     else printf("%s\n", line);
 }
 
 /* Prints the lines of a reply. Returns true if the debugger run continues. */
-static bool showWords(const replyValue *said) {
-    bool goes_on = true;
-    if (!replyIsList(said)) {
-        sds text = replyTextPretty(sdsEmpty(), said, "");
+static bool printLines(const replyValue *reply) {
+    bool runs = true;
+    if (!replyIsList(reply)) {
+        sds text = replyTextPretty(sdsEmpty(), reply, "");
         fputs(text, stdout);
         sdsFree(text);
         return false;
     }
-    for (size_t i = 0; i < said->count; i++) {
-        const char *line = said->items[i].str;
+    for (size_t i = 0; i < reply->count; i++) {
+        const char *line = reply->items[i].str;
         if (!line) continue;
-        if (!strcmp(line, "<endsession>")) goes_on = false;
-        else showLine(line);
+        if (!strcmp(line, "<endsession>")) runs = false;
+        else printLine(line);
     }
-    return goes_on;
+    return runs;
 }
 
 /* Prints the reply of EVAL after the end of the debugger run. */
-static void showResult(cliSession *s) {
-    replyValue *result = linkRead(s->link);
+static void printResult(cliConnection *c) {
+    replyValue *result = linkRead(c->link);
     if (result) {
         sds text = replyTextPretty(sdsEmpty(), result, "");
         printf("\n%s", text);
@@ -62,7 +62,7 @@ static void showResult(cliSession *s) {
     }
     replyValueFree(result);
     printf("\n(The debugging session is over: what the script has changed %s.)\n",
-           s->options->debug_sync ? "stays" : "was taken back");
+           c->options->debug_sync ? "stays" : "was taken back");
 }
 
 /* Words of a line; eval takes the rest of the line as it is. */
@@ -81,16 +81,16 @@ static sds *modeDebugSplit(const char *line, int *count) {
     return sdsSplitInline(line, count);
 }
 
-static bool sendWords(cliSession *s, sds *words, int count) {
+static bool sendWords(cliConnection *c, sds *words, int count) {
     slice *argv = linkWordSlices(words, (size_t)count);
-    bool sent = linkSend(s->link, count, argv);
+    bool sent = linkSend(c->link, count, argv);
     zfree(argv);
     return sent;
 }
 
 typedef enum { LINE_SENT, LINE_NOTHING, LINE_RESTART, LINE_QUIT, LINE_BROKEN } lineResult;
 
-static lineResult dispatchLine(cliSession *s, sds line) {
+static lineResult dispatchLine(cliConnection *c, sds line) {
     int count = 0;
     sds *words = modeDebugSplit(line, &count);
     lineResult result = LINE_NOTHING;
@@ -100,23 +100,23 @@ static lineResult dispatchLine(cliSession *s, sds line) {
     }
     if (count && !strcasecmp(words[0], "restart")) result = LINE_RESTART;
     else if (count && (!strcasecmp(words[0], "quit") || !strcasecmp(words[0], "exit"))) result = LINE_QUIT;
-    else if (count) result = sendWords(s, words, count) ? LINE_SENT : LINE_BROKEN;
+    else if (count) result = sendWords(c, words, count) ? LINE_SENT : LINE_BROKEN;
     sdsFreeSplitRes(words, count);
     return result;
 }
 
-static debugEnd debuggerLoop(cliSession *s, lineEditor *editor, lineHistory *history) {
+static debugEnd debuggerLoop(cliConnection *c, lineEditor *editor, lineHistory *history) {
     for (;;) {
-        replyValue *said = linkRead(s->link);
-        if (!said) {
-            fprintf(stderr, "The server has gone: %s\n", linkError(s->link));
+        replyValue *reply = linkRead(c->link);
+        if (!reply) {
+            fprintf(stderr, "The server has gone: %s\n", linkError(c->link));
             return DEBUG_BROKEN;
         }
-        bool list = replyIsList(said), goes_on = showWords(said);
-        replyValueFree(said);
-        if (!goes_on) {
-            if (list) showResult(s);
-            return list ? DEBUG_OVER : DEBUG_BROKEN;
+        bool list = replyIsList(reply), runs = printLines(reply);
+        replyValueFree(reply);
+        if (!runs) {
+            if (list) printResult(c);
+            return list ? DEBUG_ENDED : DEBUG_BROKEN;
         }
         fflush(stdout);
         lineResult result = LINE_NOTHING;
@@ -124,7 +124,7 @@ static debugEnd debuggerLoop(cliSession *s, lineEditor *editor, lineHistory *his
             sds line = editor ? lineEditorRead(editor, "lua debugger> ") : terminalReadLine();
             if (!line) return DEBUG_QUIT;
             if (history) lineHistoryAdd(history, line);
-            result = dispatchLine(s, line);
+            result = dispatchLine(c, line);
             sdsFree(line);
         }
         if (result == LINE_RESTART) return DEBUG_RESTART;
@@ -132,20 +132,20 @@ static debugEnd debuggerLoop(cliSession *s, lineEditor *editor, lineHistory *his
     }
 }
 
-debugEnd modeDebug(cliSession *s, int argc, const slice *argv) {
-    bool sync = s->options->debug_sync;
-    replyValueFree(sessionAsk(s, "SCRIPT", "DEBUG", sync ? "sync" : "yes", NULL));
+debugEnd modeDebug(cliConnection *c, int argc, const slice *argv) {
+    bool sync = c->options->debug_sync;
+    replyValueFree(cliAsk(c, "SCRIPT", "DEBUG", sync ? "sync" : "yes", NULL));
     printf("The script stops before its first line; 'help' lists what can be done, quit and restart among it.\n");
     if (sync) printf("A synchronous session: the server serves nobody else, and what the script changes stays.\n");
     printf("\n");
-    if (!linkSend(s->link, argc, argv)) return DEBUG_BROKEN;
+    if (!linkSend(c->link, argc, argv)) return DEBUG_BROKEN;
     const lineAdvice advice = {.complete = NULL};
     bool edits = isatty(STDIN_FILENO) && terminalIsCapable();
     lineHistory *history = edits ? lineHistoryOpen(NULL) : NULL;
     lineEditor *editor = edits ? lineEditorNew(&advice, history) : NULL;
-    debugEnd end = debuggerLoop(s, editor, history);
+    debugEnd end = debuggerLoop(c, editor, history);
     if (editor) lineEditorFree(editor);
     if (history) lineHistoryClose(history);
-    sessionDisconnect(s);
+    cliDisconnect(c);
     return end;
 }

@@ -21,16 +21,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define WATCH_S 10
-#define WATCH_MAX_S 86400
+#define COUNT_S 10
+#define COUNT_MAX_S 86400
 #define SPARE_S 5           /* added to DURATION, so that GET may be late */
 #define SERVER_COUNT_MAX 64 /* the server's limit of COUNT */
 #define TICK_S 0.1
 
 /* ---- Counting by HOTKEYS ---------------------------------------------------------------------------------------- */
 
-static bool serverCounts(cliSession *s) {
-    replyValue *v = linkCall(s->link, "COMMAND", "INFO", "HOTKEYS", NULL);
+static bool serverCounts(cliConnection *c) {
+    replyValue *v = linkCall(c->link, "COMMAND", "INFO", "HOTKEYS", NULL);
     bool known = v && replyIsList(v) && v->count == 1 && replyIsList(&v->items[0]);
     replyValueFree(v);
     return known;
@@ -78,7 +78,7 @@ static int printCounts(const replyValue *v) {
     return 0;
 }
 
-static void modeHotkeysWatch(double seconds) {
+static void waitWhileCounting(double seconds) {
     progressLine progress;
     uint64_t begun_ms = clockMonotonicMs(), passed_ms = 0, wanted_ms = (uint64_t)(seconds * 1000);
     progressBegin(&progress, "s");
@@ -86,59 +86,59 @@ static void modeHotkeysWatch(double seconds) {
     while (passed_ms < wanted_ms && !interruptCaught()) {
         double left_s = (double)(wanted_ms - passed_ms) / 1000;
         progressStep(&progress, passed_ms / 1000, wanted_ms / 1000);
-        sessionPause(left_s < TICK_S ? left_s : TICK_S);
+        cliPause(left_s < TICK_S ? left_s : TICK_S);
         passed_ms = clockMonotonicMs() - begun_ms;
     }
-    progressWipe(&progress);
+    progressClear(&progress);
 }
 
 /* Starts a count. Returns false if a count of another client is in progress; ends the program on any other error. */
-static bool startCount(cliSession *s, double seconds, long long keys) {
+static bool startCount(cliConnection *c, double seconds, long long keys) {
     char count[LONG_STR_SIZE], duration[LONG_STR_SIZE];
     ll2string(count, keys);
     ll2string(duration, (long long)ceil(seconds) + SPARE_S);
     replyValue *v =
-        linkCall(s->link, "HOTKEYS", "START", "METRICS", "2", "CPU", "NET", "COUNT", count, "DURATION", duration, NULL);
+        linkCall(c->link, "HOTKEYS", "START", "METRICS", "2", "CPU", "NET", "COUNT", count, "DURATION", duration, NULL);
     bool started = v && !replyIsError(v);
     if (!started && !(v && strstr(v->str, "already in progress"))) {
-        fprintf(stderr, "HOTKEYS START failed: %s\n", v ? v->str : linkError(s->link));
+        fprintf(stderr, "HOTKEYS START failed: %s\n", v ? v->str : linkError(c->link));
         exit(1);
     }
     replyValueFree(v);
     return started;
 }
 
-static int askServer(cliSession *s) {
-    const cliOptions *o = s->options;
-    double seconds = o->interval_s > 0 ? o->interval_s : WATCH_S;
+static int useServerCounts(cliConnection *c) {
+    const cliOptions *o = c->options;
+    double seconds = o->interval_s > 0 ? o->interval_s : COUNT_S;
     long long keys = o->hotkeys > SERVER_COUNT_MAX ? SERVER_COUNT_MAX : o->hotkeys;
-    if (seconds > WATCH_MAX_S) seconds = WATCH_MAX_S;
-    bool ours = startCount(s, seconds, keys);
+    if (seconds > COUNT_MAX_S) seconds = COUNT_MAX_S;
+    bool ours = startCount(c, seconds, keys);
     if (ours)
         printf("\n# The server counts for %g s whose keys take its time and network (-i sets how long).\n", seconds);
     else printf("\n# The server counts already, for somebody else. This is what it has so far.\n");
     fflush(stdout);
-    if (ours) modeHotkeysWatch(seconds);
-    replyValue *v = sessionAsk(s, "HOTKEYS", "GET", NULL);
+    if (ours) waitWhileCounting(seconds);
+    replyValue *v = cliAsk(c, "HOTKEYS", "GET", NULL);
     int code = printCounts(v);
     replyValueFree(v);
     if (!ours) return code;
-    replyValueFree(linkCall(s->link, "HOTKEYS", "STOP", NULL));
-    replyValueFree(linkCall(s->link, "HOTKEYS", "RESET", NULL));
+    replyValueFree(linkCall(c->link, "HOTKEYS", "STOP", NULL));
+    replyValueFree(linkCall(c->link, "HOTKEYS", "RESET", NULL));
     return code;
 }
 
 /* ---- Reading LFU counters --------------------------------------------------------------------------------------- */
 
-static int walkKeys(cliSession *s) {
+static int walkKeys(cliConnection *c) {
     static keyWalk walk;
     const keyFacts *facts;
-    topKeys top = topKeysCreate(s->options->hotkeys);
-    keyWalkPrint(s, "which keys are used most");
-    keyWalkBegin(&walk, s, NULL, KEY_FREQUENCY);
+    topKeys top = topKeysCreate(c->options->hotkeys);
+    keyWalkPrint(c, "which keys are used most");
+    keyWalkBegin(&walk, c, NULL, KEY_FREQUENCY);
     for (size_t n; (n = keyWalkNext(&walk, &facts)) > 0;)
         for (size_t i = 0; i < n; i++) topKeysAdd(&top, &facts[i], facts[i].frequency);
-    keyWalkMakeRoom(&walk);
+    keyWalkClearLine(&walk);
     printf("\n-------- Summary --------\n\nSampled %lld keys in the keyspace!\n", walk.seen);
     for (size_t i = 0; i < top.count; i++)
         printf("hot key found with counter: %lld\tkeyname: %s\n", top.keys[i].value, top.keys[i].name);
@@ -148,7 +148,7 @@ static int walkKeys(cliSession *s) {
     return 0;
 }
 
-int modeHotKeys(cliSession *s) {
-    bool walks = s->options->pattern || s->options->scan_count;
-    return !walks && serverCounts(s) ? askServer(s) : walkKeys(s);
+int modeHotKeys(cliConnection *c) {
+    bool walks = c->options->pattern || c->options->scan_count;
+    return !walks && serverCounts(c) ? useServerCounts(c) : walkKeys(c);
 }

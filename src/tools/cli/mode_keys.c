@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static void printName(const cliSession *s, const replyValue *key) {
-    if (s->options->style == STYLE_PRETTY) {
+static void printName(const cliConnection *c, const replyValue *key) {
+    if (c->options->style == STYLE_PRETTY) {
         sds text = sdsCatRepr(sdsEmpty(), key->str, key->len);
         puts(text);
         sdsFree(text);
@@ -24,16 +24,16 @@ static void printName(const cliSession *s, const replyValue *key) {
 }
 
 /* Ctrl-C ends the list after a complete name. */
-int modeScan(cliSession *s) {
+int modeScan(cliConnection *c) {
     char *cursor = zstrdup("0");
     interruptCatch();
     do {
         const replyValue *keys;
-        replyValue *v = keyWalkStep(s, &cursor, &keys);
-        for (size_t i = 0; i < keys->count && !interruptCaught(); i++) printName(s, &keys->items[i]);
+        replyValue *v = keyWalkStep(c, &cursor, &keys);
+        for (size_t i = 0; i < keys->count && !interruptCaught(); i++) printName(c, &keys->items[i]);
         replyValueFree(v);
-        if (s->options->interval_s > 0) fflush(stdout);
-        sessionPause(s->options->interval_s);
+        if (c->options->interval_s > 0) fflush(stdout);
+        cliPause(c->options->interval_s);
     } while (strcmp(cursor, "0") != 0 && !interruptCaught());
     zfree(cursor);
     fflush(stdout);
@@ -81,7 +81,7 @@ static void surveyKey(keyWalk *walk, keySurvey *survey, const keyFacts *key) {
     sdsFree(t->biggest_key);
     t->biggest_key = sdsCatRepr(sdsEmpty(), key->name.ptr, key->name.len);
     double done = walk->all ? 100.0 * (double)walk->seen_before / (double)walk->all : 0;
-    keyWalkMakeRoom(walk);
+    keyWalkClearLine(walk);
     printf("[%05.2f%%] Biggest %-6s found so far '%s' with %lld %s\n", done > 100 ? 100 : done, t->name, t->biggest_key,
            size, t->unit);
 }
@@ -115,18 +115,18 @@ static void drawSpread(const keySurvey *survey) {
     sdsFree(drawn);
 }
 
-int modeBigKeys(cliSession *s, bool by_memory) {
+int modeBigKeys(cliConnection *c, bool by_memory) {
     static const char *const usual[] = {"list", "hash", "stream", "string", "set", "zset"};
     static keySurvey survey;
     static keyWalk walk;
     const keyFacts *facts;
     survey.by_memory = by_memory;
     for (size_t i = 0; i < array_len(usual); i++) typeNamed(&survey, usual[i]);
-    keyWalkPrint(s, by_memory ? "which keys take most memory" : "which keys have most elements");
-    keyWalkBegin(&walk, s, NULL, by_memory ? KEY_BYTES : KEY_ELEMENTS);
+    keyWalkPrint(c, by_memory ? "which keys take most memory" : "which keys have most elements");
+    keyWalkBegin(&walk, c, NULL, by_memory ? KEY_BYTES : KEY_ELEMENTS);
     for (size_t n; (n = keyWalkNext(&walk, &facts)) > 0;)
         for (size_t i = 0; i < n; i++) surveyKey(&walk, &survey, &facts[i]);
-    keyWalkMakeRoom(&walk);
+    keyWalkClearLine(&walk);
     printSurvey(&survey);
     drawSpread(&survey);
     if (!keyWalkIsWhole(&walk)) printf("\nStopped by Ctrl-C: %lld of about %lld keys.\n", walk.seen, walk.all);

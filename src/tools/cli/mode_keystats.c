@@ -32,7 +32,7 @@ typedef struct keyStats {
 
 /* ---- Gathering -------------------------------------------------------------------------------------------------- */
 
-static typeStats *statsOf(keyStats *all, const char *type) {
+static typeStats *typeStatsOf(keyStats *all, const char *type) {
     for (int i = 0; i < all->type_count; i++)
         if (strcmp(all->types[i].name, type) == 0) return &all->types[i];
     all->types = zrealloc(all->types, sizeof(typeStats) * (size_t)(all->type_count + 1));
@@ -41,7 +41,7 @@ static typeStats *statsOf(keyStats *all, const char *type) {
     return t;
 }
 
-static void modeKeystatsLookAt(keyStats *all, const keyFacts *key) {
+static void countKey(keyStats *all, const keyFacts *key) {
     if (!key->type) return;
     all->keys++;
     all->bytes += key->bytes;
@@ -49,7 +49,7 @@ static void modeKeystatsLookAt(keyStats *all, const keyFacts *key) {
     if ((long long)key->name.len > all->name_longest) all->name_longest = (long long)key->name.len;
     sizeSpreadAdd(&all->spread, key->bytes > 0 ? (uint64_t)key->bytes : 0);
     topKeysAdd(&all->top, key, key->bytes);
-    typeStats *t = statsOf(all, key->type);
+    typeStats *t = typeStatsOf(all, key->type);
     t->count++;
     t->bytes += key->bytes;
     t->elements += key->elements;
@@ -114,16 +114,16 @@ static void freeStats(keyStats *all) {
     topKeysFree(&all->top);
 }
 
-int modeKeyStats(cliSession *s) {
+int modeKeyStats(cliConnection *c) {
     static keyStats all;
     static keyWalk walk;
     const keyFacts *facts;
-    all.top = topKeysCreate(s->options->keystats_top);
-    keyWalkPrint(s, "for memory and elements; Ctrl-C ends it early");
-    keyWalkBegin(&walk, s, s->options->cursor, KEY_BYTES | KEY_ELEMENTS);
+    all.top = topKeysCreate(c->options->keystats_top);
+    keyWalkPrint(c, "for memory and elements; Ctrl-C ends it early");
+    keyWalkBegin(&walk, c, c->options->cursor, KEY_BYTES | KEY_ELEMENTS);
     for (size_t n; (n = keyWalkNext(&walk, &facts)) > 0;)
-        for (size_t i = 0; i < n; i++) modeKeystatsLookAt(&all, &facts[i]);
-    keyWalkMakeRoom(&walk);
+        for (size_t i = 0; i < n; i++) countKey(&all, &facts[i]);
+    keyWalkClearLine(&walk);
     printStats(&all);
     if (!keyWalkIsWhole(&walk))
         printf("\nNot all keys were looked at: --cursor %s goes on from there.\n", keyWalkCursor(&walk));

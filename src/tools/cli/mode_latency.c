@@ -13,9 +13,9 @@
 #define HISTORY_INTERVAL_S 15
 #define DIST_INTERVAL_S 1
 
-static uint64_t pingUs(cliSession *s) {
+static uint64_t pingUs(cliConnection *c) {
     uint64_t started = clockMonotonicUs();
-    replyValueFree(sessionAsk(s, "PING", NULL));
+    replyValueFree(cliAsk(c, "PING", NULL));
     return clockMonotonicUs() - started;
 }
 
@@ -25,8 +25,8 @@ typedef struct samples {
 
 static double average(const samples *t) { return t->count ? (double)t->sum / (double)t->count : 0; }
 
-static void printSamples(const cliSession *s, const samples *t) {
-    switch (s->options->style) {
+static void printSamples(const cliConnection *c, const samples *t) {
+    switch (c->options->style) {
     case STYLE_RAW: printf("%lld %lld %.2f %lld\n", t->min, t->max, average(t), t->count); break;
     case STYLE_CSV: printf("%lld,%lld,%.2f,%lld\n", t->min, t->max, average(t), t->count); break;
     case STYLE_JSON:
@@ -40,35 +40,35 @@ static void printSamples(const cliSession *s, const samples *t) {
     fflush(stdout);
 }
 
-int modeLatency(cliSession *s, bool history) {
-    const cliOptions *o = s->options;
+int modeLatency(cliConnection *c, bool history) {
+    const cliOptions *o = c->options;
     bool live = o->style == STYLE_PRETTY;
     double interval_s = o->interval_s > 0 ? o->interval_s : history ? HISTORY_INTERVAL_S : 1;
     uint64_t started = clockMonotonicUs();
     samples t = {0};
     interruptCatch();
     for (;;) {
-        long long ms = (long long)(pingUs(s) / 1000);
+        long long ms = (long long)(pingUs(c) / 1000);
         if (t.count == 0 || ms < t.min) t.min = ms;
         if (ms > t.max) t.max = ms;
         t.sum += ms;
         t.count++;
         if (live) {
             printf("\x1b[0G\x1b[2K");
-            printSamples(s, &t);
+            printSamples(c, &t);
         }
         double passed_s = (double)(clockMonotonicUs() - started) / 1e6;
         if ((history || !live) && passed_s > interval_s) {
             if (live) printf(" -- %.2f seconds range\n", passed_s);
-            else printSamples(s, &t);
+            else printSamples(c, &t);
             if (!history) return 0;
             started = clockMonotonicUs();
             t = (samples){0};
         }
-        sessionPause(SAMPLE_PAUSE_S);
+        cliPause(SAMPLE_PAUSE_S);
         if (!interruptCaught()) continue;
         if (live) printf("\n");
-        else if (t.count) printSamples(s, &t);
+        else if (t.count) printSamples(c, &t);
         return 0;
     }
 }
@@ -110,8 +110,8 @@ static void printShare(long long count, long long total) {
            terminalStyle("0"));
 }
 
-int modeLatencyDist(cliSession *s) {
-    const cliOptions *o = s->options;
+int modeLatencyDist(cliConnection *c) {
+    const cliOptions *o = c->options;
     double interval_s = o->interval_s > 0 ? o->interval_s : DIST_INTERVAL_S;
     if (o->style == STYLE_PRETTY) printf("Percent of each row's PINGs that took less than the time above them.\n");
     interruptCatch();
@@ -119,12 +119,12 @@ int modeLatencyDist(cliSession *s) {
         long long counts[array_len(bands)] = {0}, total = 0;
         uint64_t started = clockMonotonicUs();
         while ((double)(clockMonotonicUs() - started) / 1e6 < interval_s && !interruptCaught()) {
-            uint64_t us = pingUs(s);
+            uint64_t us = pingUs(c);
             size_t band = 0;
             while (us >= bands[band].below_us && band + 1 < array_len(bands)) band++;
             counts[band]++;
             total++;
-            sessionPause(SAMPLE_PAUSE_S);
+            cliPause(SAMPLE_PAUSE_S);
         }
         if (row % ROWS_PER_TITLE == 0) printTitle();
         printf("%6lld", total);
@@ -159,11 +159,11 @@ int modeIntrinsicLatency(long long seconds) {
         if (passed_s != shown_s) progressStep(&progress, shown_s = passed_s, (uint64_t)seconds);
         if (now - started <= worst) continue;
         worst = now - started;
-        progressWipe(&progress);
+        progressClear(&progress);
         printf("Max latency so far: %llu microseconds.\n", (unsigned long long)worst);
         fflush(stdout);
     }
-    progressWipe(&progress);
+    progressClear(&progress);
     double avg_us = (double)(now - begun) / (double)(runs ? runs : 1);
     printf("\n%llu total runs (avg latency: %.4f microseconds / %.2f nanoseconds per run).\n", (unsigned long long)runs,
            avg_us, 1000 * avg_us);

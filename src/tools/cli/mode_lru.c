@@ -25,36 +25,36 @@ typedef struct lruCounts {
 } lruCounts;
 
 /* Sends `bytes` and takes ownership of them. Ends the program if the connection breaks. */
-static void sendBatch(cliSession *s, sds bytes) {
-    bool sent = linkSendBytes(s->link, bytes, sdsLen(bytes));
+static void sendRequests(cliConnection *c, sds bytes) {
+    bool sent = linkSendBytes(c->link, bytes, sdsLen(bytes));
     sdsFree(bytes);
     if (sent) return;
-    fprintf(stderr, "Error: %s\n", linkError(s->link));
+    fprintf(stderr, "Error: %s\n", linkError(c->link));
     exit(1);
 }
 
-static replyValue *nextReply(cliSession *s) {
-    replyValue *v = linkRead(s->link);
+static replyValue *nextReply(cliConnection *c) {
+    replyValue *v = linkRead(c->link);
     if (v) return v;
-    fprintf(stderr, "Error: %s\n", linkError(s->link));
+    fprintf(stderr, "Error: %s\n", linkError(c->link));
     exit(1);
 }
 
 /* Reads a batch of keys, then stores those that were absent. */
-static void runBatch(cliSession *s, rng *random, lruCounts *c) {
+static void runBatch(cliConnection *c, rng *random, lruCounts *counts) {
     sds keys[BATCH], reads = sdsEmpty(), writes = sdsEmpty();
     int stored = 0;
     for (int i = 0; i < BATCH; i++) {
-        long long number = (long long)((double)s->options->lru_keys * pow(rngDouble(random), SKEW));
+        long long number = (long long)((double)c->options->lru_keys * pow(rngDouble(random), SKEW));
         keys[i] = sdsCatPrintf(sdsEmpty(), "lru:%lld", number);
         reads = RESP_CAT_REQUEST(reads, sliceStr("GET"), sdsSlice(keys[i]));
     }
-    sendBatch(s, reads);
+    sendRequests(c, reads);
     for (int i = 0; i < BATCH; i++) {
-        replyValue *v = nextReply(s);
-        if (replyIsError(v)) c->refused++;
-        else if (v->type == '_') c->misses++;
-        else c->hits++;
+        replyValue *v = nextReply(c);
+        if (replyIsError(v)) counts->refused++;
+        else if (v->type == '_') counts->misses++;
+        else counts->hits++;
         if (v->type == '_') {
             writes = RESP_CAT_REQUEST(writes, sliceStr("SET"), sdsSlice(keys[i]), sliceStr(VALUE));
             stored++;
@@ -62,32 +62,32 @@ static void runBatch(cliSession *s, rng *random, lruCounts *c) {
         replyValueFree(v);
         sdsFree(keys[i]);
     }
-    sendBatch(s, writes);
+    sendRequests(c, writes);
     while (stored-- > 0) {
-        replyValue *v = nextReply(s);
-        if (replyIsError(v)) c->refused++;
+        replyValue *v = nextReply(c);
+        if (replyIsError(v)) counts->refused++;
         replyValueFree(v);
     }
 }
 
-int modeLruTest(cliSession *s) {
-    const cliOptions *o = s->options;
+int modeLruTest(cliConnection *c) {
+    const cliOptions *o = c->options;
     double interval_s = o->interval_s > 0 ? o->interval_s : 1;
     rng random;
     rngSeed(&random, clockWallUs());
     for (long long line = 0; !o->repeat_given || o->repeat < 0 || line < o->repeat; line++) {
-        lruCounts c = {0};
+        lruCounts counts = {0};
         uint64_t started = clockMonotonicUs();
         double passed_s;
         do {
-            runBatch(s, &random, &c);
+            runBatch(c, &random, &counts);
             passed_s = (double)(clockMonotonicUs() - started) / 1e6;
         } while (passed_s < interval_s);
-        long long reads = c.hits + c.misses;
-        double rate = reads ? 100.0 * (double)c.hits / (double)reads : 0;
+        long long reads = counts.hits + counts.misses;
+        double rate = reads ? 100.0 * (double)counts.hits / (double)reads : 0;
         printf("%lld Gets/sec | Hits: %lld (%.2f%%) | Misses: %lld (%.2f%%)\n", (long long)((double)reads / passed_s),
-               c.hits, rate, c.misses, reads ? 100 - rate : 0);
-        if (c.refused) fprintf(stderr, "%lld commands were refused\n", c.refused);
+               counts.hits, rate, counts.misses, reads ? 100 - rate : 0);
+        if (counts.refused) fprintf(stderr, "%lld commands were refused\n", counts.refused);
         fflush(stdout);
     }
     return 0;

@@ -22,7 +22,7 @@
 #define MARK_LEN 20
 
 typedef struct transfer {
-    cliSession *s;
+    cliConnection *c;
     char buffer[CHUNK];
     size_t pos, len;
     bool input_done, sent_all, ended;
@@ -50,15 +50,15 @@ static bool modePipeFail(const char *what, const char *why) {
 static bool takeReplies(transfer *t) {
     for (;;) {
         bool timed_out;
-        replyValue *v = linkReadWithin(t->s->link, 0, &timed_out);
+        replyValue *v = linkReadWithin(t->c->link, 0, &timed_out);
         if (!v && timed_out) return true;
-        if (!v) return modePipeFail("Error reading from the server", linkError(t->s->link));
+        if (!v) return modePipeFail("Error reading from the server", linkError(t->c->link));
         if (t->input_done && v->type == '$' && v->len == MARK_LEN && memcmp(v->str, t->mark, MARK_LEN) == 0) {
             printf("The last reply is here.\n");
             t->ended = true;
         } else if (v->type != '>') {
             if (replyIsError(v)) {
-                progressWipe(&t->progress);
+                progressClear(&t->progress);
                 fprintf(stderr, "%s\n", v->str);
                 t->errors++;
             }
@@ -81,7 +81,7 @@ static bool modePipeRefill(transfer *t) {
     if (n < 0) return modePipeFail("Error reading from stdin", strerror(errno));
     t->len = (size_t)n;
     if (n > 0) return true;
-    progressWipe(&t->progress);
+    progressClear(&t->progress);
     printf("All is sent. Waiting for the replies that are missing.\n");
     fflush(stdout);
     t->len = (size_t)snprintf(t->buffer, sizeof(t->buffer), "\r\n*2\r\n$4\r\nECHO\r\n$%d\r\n%s\r\n", MARK_LEN, t->mark);
@@ -92,18 +92,18 @@ static bool modePipeRefill(transfer *t) {
 static bool sendSome(transfer *t) {
     if (t->pos == t->len && !modePipeRefill(t)) return false;
     if (t->pos == t->len) return true;
-    ssize_t n = linkWriteSome(t->s->link, t->buffer + t->pos, t->len - t->pos);
-    if (n < 0) return modePipeFail("Error writing to the server", linkError(t->s->link));
+    ssize_t n = linkWriteSome(t->c->link, t->buffer + t->pos, t->len - t->pos);
+    if (n < 0) return modePipeFail("Error writing to the server", linkError(t->c->link));
     t->pos += (size_t)n;
     t->sent += (size_t)n;
     return true;
 }
 
 /* Ctrl-C stops the transfer; the replies up to then are counted. */
-int modePipe(cliSession *s) {
+int modePipe(cliConnection *c) {
     static transfer t;
-    t = (transfer){.s = s, .all = inputSize()};
-    int fd = linkFd(s->link);
+    t = (transfer){.c = c, .all = inputSize()};
+    int fd = linkFd(c->link);
     rngSecureHex(t.mark, MARK_LEN);
     if (anetNonBlock(NULL, fd) == C_ERR) return 1;
     uint64_t last_reply_ms = clockMonotonicMs();
@@ -122,14 +122,14 @@ int modePipe(cliSession *s) {
         }
         if (((p[0].revents & POLLOUT) || p[1].revents) && !sendSome(&t)) break;
         if (!t.sent_all) last_reply_ms = clockMonotonicMs();
-        uint64_t limit_ms = (uint64_t)s->options->pipe_timeout_s * 1000;
+        uint64_t limit_ms = (uint64_t)c->options->pipe_timeout_s * 1000;
         if (limit_ms && clockMonotonicMs() - last_reply_ms > limit_ms) {
-            fprintf(stderr, "Nothing came for %lld seconds: given up.\n", s->options->pipe_timeout_s);
+            fprintf(stderr, "Nothing came for %lld seconds: given up.\n", c->options->pipe_timeout_s);
             t.errors++;
             break;
         }
     }
-    progressWipe(&t.progress);
+    progressClear(&t.progress);
     printf("errors: %lld, replies: %lld\n", t.errors, t.replies);
     return t.errors || !t.ended ? 1 : 0;
 }

@@ -20,9 +20,9 @@
 
 /* Returns true if a hash has fields with a TTL. False as well if INFO is not permitted: then the old format is
  * requested. */
-static bool hasFieldsThatExpire(cliSession *s) {
+static bool hasFieldsThatExpire(cliConnection *c) {
     static const char name[] = "keys_with_volatile_items=";
-    replyValue *v = linkCall(s->link, "INFO", "keyspace", NULL);
+    replyValue *v = linkCall(c->link, "INFO", "keyspace", NULL);
     bool found = false;
     const char *at = v && replyIsText(v) ? v->str : NULL;
     while (at && !found && (at = strstr(at, name))) found = atoll(at += sizeof(name) - 1) > 0;
@@ -30,12 +30,12 @@ static bool hasFieldsThatExpire(cliSession *s) {
     return found;
 }
 
-static bool modeRdbBegin(datasetStream *d, cliSession *s, bool functions_only) {
-    if (!functions_only && hasFieldsThatExpire(s)) datasetOption(s, "version", VALKEY_VERSION, false);
-    datasetOption(s, "capa", "eof", false);
-    datasetOption(s, "rdb-only", "1", false); /* the replication stream after it is not wanted */
-    if (functions_only && !datasetOption(s, "rdb-filter-only", "functions", true)) return false;
-    return datasetBegin(d, s);
+static bool modeRdbBegin(datasetStream *d, cliConnection *c, bool functions_only) {
+    if (!functions_only && hasFieldsThatExpire(c)) datasetOption(c, "version", VALKEY_VERSION, false);
+    datasetOption(c, "capa", "eof", false);
+    datasetOption(c, "rdb-only", "1", false); /* the replication stream after it is not wanted */
+    if (functions_only && !datasetOption(c, "rdb-filter-only", "functions", true)) return false;
+    return datasetBegin(d, c);
 }
 
 static bool failWriting(const char *name) {
@@ -60,12 +60,12 @@ static bool modeRdbReceive(datasetStream *d, outputFile *file, const char *name)
     return outputFileKeep(file) || failWriting(name);
 }
 
-int modeRdb(cliSession *s, bool functions_only) {
-    const char *name = s->options->rdb_file;
+int modeRdb(cliConnection *c, bool functions_only) {
+    const char *name = c->options->rdb_file;
     datasetStream d;
     outputFile file;
     if (!outputFileOpen(&file, name)) return failWriting(name) + 1;
-    if (!modeRdbBegin(&d, s, functions_only) || !modeRdbReceive(&d, &file, name)) {
+    if (!modeRdbBegin(&d, c, functions_only) || !modeRdbReceive(&d, &file, name)) {
         outputFileAbandon(&file);
         return 1;
     }

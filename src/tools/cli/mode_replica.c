@@ -17,13 +17,13 @@
 #define CHUNK 65536
 #define ACK_EVERY_MS 1000
 
-static bool dropDataset(cliSession *s, bool *marked) {
+static bool dropDataset(cliConnection *c, bool *marked) {
     static char buf[CHUNK];
     datasetStream d;
     ssize_t n;
-    datasetOption(s, "capa", "eof", false);
-    datasetOption(s, "rdb-filter-only", "", false); /* an older server sends the whole dataset */
-    if (!datasetBegin(&d, s)) return false;
+    datasetOption(c, "capa", "eof", false);
+    datasetOption(c, "rdb-filter-only", "", false); /* an older server sends the whole dataset */
+    if (!datasetBegin(&d, c)) return false;
     while ((n = datasetRead(&d, buf, sizeof(buf))) > 0) continue;
     *marked = !d.scan.frame.has_length;
     return n == 0;
@@ -31,7 +31,7 @@ static bool dropDataset(cliSession *s, bool *marked) {
 
 /* Prints a command as CSV. Returns false if stdout cannot be written, with a line on stderr unless its reader has
  * closed it. */
-static bool print(const replyValue *v) {
+static bool printCommand(const replyValue *v) {
     sds line = sdsCat(replyTextCsv(sdsEmpty(), v), "\n");
     bool ok = fwrite(line, sdsLen(line), 1, stdout) == 1 && fflush(stdout) == 0;
     if (!ok && errno != EPIPE) fprintf(stderr, "Cannot write to stdout: %s\n", strerror(errno));
@@ -39,24 +39,24 @@ static bool print(const replyValue *v) {
     return ok;
 }
 
-int modeReplica(cliSession *s) {
+int modeReplica(cliConnection *c) {
     const slice acknowledgment[] = {sliceStr("REPLCONF"), sliceStr("ACK"), sliceStr("0")};
-    bool waits, ok = dropDataset(s, &waits);
+    bool acknowledges, ok = dropDataset(c, &acknowledges);
     if (!ok) return 1;
     if (isatty(STDERR_FILENO)) {
-        sds address = sessionAddress(s);
+        sds address = cliAddress(c);
         fprintf(stderr, "Commands of %s follow as they come; Ctrl-C ends it.\n", address);
         sdsFree(address);
     }
     for (replyValue *v = NULL; ok; replyValueFree(v)) {
         bool timed_out = false;
-        if (waits && !linkSend(s->link, array_len(acknowledgment), acknowledgment)) break;
-        v = linkReadWithin(s->link, waits ? ACK_EVERY_MS : -1, &timed_out);
+        if (acknowledges && !linkSend(c->link, array_len(acknowledgment), acknowledgment)) break;
+        v = linkReadWithin(c->link, acknowledges ? ACK_EVERY_MS : -1, &timed_out);
         if (!v && timed_out) continue;
         if (!v) break;
-        waits = false;
-        ok = print(v);
+        acknowledges = false;
+        ok = printCommand(v);
     }
-    if (ok) fprintf(stderr, "The stream has ended: %s\n", linkError(s->link));
+    if (ok) fprintf(stderr, "The stream has ended: %s\n", linkError(c->link));
     return 1;
 }

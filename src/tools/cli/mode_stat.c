@@ -43,11 +43,11 @@ static const char *childState(const char *info) {
 static const char groups[] = "------- data ------ --------------------- load -------------------- - child -";
 static const char names[] = "keys       mem      clients blocked requests            connections          ";
 
-int modeStat(cliSession *s) {
-    double interval_s = s->options->interval_s > 0 ? s->options->interval_s : 1;
+int modeStat(cliConnection *c) {
+    double interval_s = c->options->interval_s > 0 ? c->options->interval_s : 1;
     long long requests = 0;
-    for (long long line = 0; s->options->repeat_given == false || line < s->options->repeat; line++) {
-        replyValue *reply = sessionAsk(s, "INFO", NULL);
+    for (long long line = 0; c->options->repeat_given == false || line < c->options->repeat; line++) {
+        replyValue *reply = cliAsk(c, "INFO", NULL);
         const char *info = reply->str ? reply->str : "";
         if (line % LINES_PER_HEADER == 0) printf("%s%s\n%s%s\n", terminalStyle("1"), groups, names, terminalStyle("0"));
         char memory[64], number[64];
@@ -60,7 +60,7 @@ int modeStat(cliSession *s) {
         fflush(stdout);
         requests = now;
         replyValueFree(reply);
-        sessionPause(interval_s);
+        cliPause(interval_s);
     }
     return 0;
 }

@@ -6,28 +6,28 @@
 #ifndef CLI_MODES_H
 #define CLI_MODES_H
 
-#include "session.h"
+#include "cli_connection.h"
 
-int modeStat(cliSession *s);
-int modeLatency(cliSession *s, bool history);
-int modeLatencyDist(cliSession *s);
+int modeStat(cliConnection *c);
+int modeLatency(cliConnection *c, bool history);
+int modeLatencyDist(cliConnection *c);
 int modeIntrinsicLatency(long long seconds);
-int modeScan(cliSession *s);
-int modeBigKeys(cliSession *s, bool by_memory);
-int modeKeyStats(cliSession *s);
-int modeHotKeys(cliSession *s);
-int modePipe(cliSession *s);
-int modeRdb(cliSession *s, bool functions_only);
-int modeReplica(cliSession *s);
-int modeLruTest(cliSession *s);
+int modeScan(cliConnection *c);
+int modeBigKeys(cliConnection *c, bool by_memory);
+int modeKeyStats(cliConnection *c);
+int modeHotKeys(cliConnection *c);
+int modePipe(cliConnection *c);
+int modeRdb(cliConnection *c, bool functions_only);
+int modeReplica(cliConnection *c);
+int modeLruTest(cliConnection *c);
 
-typedef enum { DEBUG_OVER, DEBUG_QUIT, DEBUG_RESTART, DEBUG_BROKEN } debugEnd;
+typedef enum { DEBUG_ENDED, DEBUG_QUIT, DEBUG_RESTART, DEBUG_BROKEN } debugEnd;
 /* Runs the debugger (--ldb) on the words of an EVAL. Returns how the debugger ended; the connection has ended with
  * it. */
-debugEnd modeDebug(cliSession *s, int argc, const slice *argv);
+debugEnd modeDebug(cliConnection *c, int argc, const slice *argv);
 
 /* --- Lines of commands from a terminal or a pipe, until the end of input (repl.c) --- */
-int replRunTerminal(cliSession *s);
-int replRunPipe(cliSession *s);
+int replRunTerminal(cliConnection *c);
+int replRunPipe(cliConnection *c);
 
 #endif

@@ -56,7 +56,7 @@ static bool isPipe(int fd) {
 
 void progressBegin(progressLine *p, const char *unit) {
     *p = (progressLine){.unit = unit, .begun_ms = clockMonotonicMs()};
-    p->seen = isatty(STDERR_FILENO) && (!unit || !isPipe(STDOUT_FILENO));
+    p->visible = isatty(STDERR_FILENO) && (!unit || !isPipe(STDOUT_FILENO));
 }
 
 static int progressLineLesser(int a, int b) { return a < b ? a : b; }
@@ -73,23 +73,23 @@ static void progressLineDraw(progressLine *p, const char *text) {
 }
 
 void progressPrint(progressLine *p, const char *text) {
-    if (!p->seen) return;
+    if (!p->visible) return;
     fflush(stdout);
     progressLineDraw(p, text);
 }
 
-void progressWipe(progressLine *p) {
+void progressClear(progressLine *p) {
     if (p->drawn_len > 0) progressLineDraw(p, "");
 }
 
 void progressShow(progressLine *p, uint64_t done, uint64_t all) {
     char text[TEXT_MAX];
-    if (!p->seen) return;
+    if (!p->visible) return;
     p->drawn_ms = clockMonotonicMs();
     progressText(text, sizeof(text), p->unit, done, all, p->drawn_ms - p->begun_ms);
     progressPrint(p, text);
 }
 
 void progressStep(progressLine *p, uint64_t done, uint64_t all) {
-    if (p->seen && clockMonotonicMs() - p->drawn_ms >= DRAW_EVERY_MS) progressShow(p, done, all);
+    if (p->visible && clockMonotonicMs() - p->drawn_ms >= DRAW_EVERY_MS) progressShow(p, done, all);
 }

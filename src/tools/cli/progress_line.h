@@ -12,7 +12,7 @@ typedef struct progressLine {
     const char *unit; /* borrowed, such as "keys"; NULL for bytes */
     uint64_t begun_ms, drawn_ms;
     int drawn_len; /* characters that the line takes on the terminal */
-    bool seen;
+    bool visible;
 } progressLine;
 
 /* Begins the display; progress is counted in `unit` (NULL: bytes). */
@@ -24,7 +24,7 @@ void progressShow(progressLine *p, uint64_t done, uint64_t all);
 /* Shows a text without figures. */
 void progressPrint(progressLine *p, const char *text);
 /* Clears the line. Call before anything else is written to the terminal, and at the end. */
-void progressWipe(progressLine *p);
+void progressClear(progressLine *p);
 
 /* Writes the text that progressStep() shows. It has an estimate of the time left once a second has passed and a
  * hundredth of the work is done. */

@@ -60,22 +60,22 @@ static void loadPreferences(cliOptions *o) {
 
 /* ---- One line --------------------------------------------------------------------------------------------------- */
 
-static void runWords(cliSession *s, const sds *words, int count) {
+static void runWords(cliConnection *c, const sds *words, int count) {
     long long repeat = 1;
     int first = count > 1 && string2ll(words[0], sdsLen(words[0]), &repeat) ? 1 : 0;
     slice *argv = linkWordSlices(words + first, (size_t)(count - first));
     if (repeat < 1) {
         printf("A command can be repeated once or more often, not %lld times\n", repeat);
     } else if (sliceIs(argv[0], "help") || sliceIs(argv[0], "?")) {
-        helpShow(s, count - first, argv);
+        helpShow(c, count - first, argv);
     } else {
         uint64_t begun_ms = clockMonotonicMs();
-        s->unknown_command = s->streamed = false;
-        bool answered = sessionRunRepeated(s, count - first, argv, repeat);
+        c->unknown_command = c->streamed = false;
+        bool answered = cliRunRepeated(c, count - first, argv, repeat);
         uint64_t passed_ms = clockMonotonicMs() - begun_ms;
-        if (answered && !s->streamed && passed_ms >= SLOW_MS && s->options->style == STYLE_PRETTY)
+        if (answered && !c->streamed && passed_ms >= SLOW_MS && c->options->style == STYLE_PRETTY)
             printf("(%.2fs)\n", (double)passed_ms / 1000);
-        const char *near = s->interactive && s->unknown_command ? helpNearest(words[first]) : NULL;
+        const char *near = c->interactive && c->unknown_command ? helpNearest(words[first]) : NULL;
         if (near) printf("%sDid you mean %s?%s\n", terminalStyle("90"), near, terminalStyle("0"));
     }
     zfree(argv);
@@ -87,28 +87,28 @@ static bool isWord(const sds *words, int count, const char *word) {
 }
 
 /* Runs "connect host port". */
-static void reconnectTo(cliSession *s, const sds *words, int count) {
+static void reconnectTo(cliConnection *c, const sds *words, int count) {
     long long port = 0;
     if (count != 3 || !string2ll(words[2], sdsLen(words[2]), &port) || port < 1 || port > 65535) {
         printf("Usage: connect <host> <port>\n");
         return;
     }
-    sessionSetAddress(s, sdsSlice(words[1]), (int)port);
-    sessionConnect(s, false);
+    cliSetAddress(c, sdsSlice(words[1]), (int)port);
+    cliConnect(c, false);
 }
 
 /* Runs a line. Returns false if it is quit or exit. */
-static bool runLine(cliSession *s, const char *line) {
+static bool runLine(cliConnection *c, const char *line) {
     int count;
     sds *words = sdsSplitInline(line, &count);
     bool go_on = true;
     if (!words) printf("Invalid argument(s)\n");
     else if (count == 0) go_on = true;
     else if (isWord(words, count, "quit") || isWord(words, count, "exit")) go_on = false;
-    else if (words[0][0] == ':') setPreference(s->options, count, words, false);
-    else if (s->interactive && isWord(words, count, "clear")) printf("\x1b[H\x1b[2J");
-    else if (s->interactive && strcasecmp(words[0], "connect") == 0) reconnectTo(s, words, count);
-    else runWords(s, words, count);
+    else if (words[0][0] == ':') setPreference(c->options, count, words, false);
+    else if (c->interactive && isWord(words, count, "clear")) printf("\x1b[H\x1b[2J");
+    else if (c->interactive && strcasecmp(words[0], "connect") == 0) reconnectTo(c, words, count);
+    else runWords(c, words, count);
     if (words) sdsFreeSplitRes(words, count);
     fflush(stdout);
     return go_on;
@@ -145,30 +145,30 @@ static sds nextPipeLine(pipeLines *in) {
     }
 }
 
-int replRunPipe(cliSession *s) {
+int replRunPipe(cliConnection *c) {
     pipeLines in = {.unread = sdsEmpty()};
     int code = 0;
-    s->reads_lines = true;
+    c->reads_lines = true;
     for (sds line = nextPipeLine(&in); line; line = nextPipeLine(&in)) {
-        s->line_waits = in.at < sdsLen(in.unread) || in.over;
-        bool go_on = runLine(s, line);
+        c->line_waits = in.at < sdsLen(in.unread) || in.over;
+        bool go_on = runLine(c, line);
         sdsFree(line);
-        if (s->broken) code = 1;
-        if (!go_on || s->broken) break;
+        if (c->broken) code = 1;
+        if (!go_on || c->broken) break;
     }
     sdsFree(in.unread);
-    return s->options->exit_on_error && s->any_failed ? 1 : code;
+    return c->options->exit_on_error && c->any_failed ? 1 : code;
 }
 
 /* ---- Terminal --------------------------------------------------------------------------------------------------- */
 
-static sds makePrompt(const cliSession *s) {
-    if (!s->link) return sdsNew("not connected> ");
-    sds prompt = s->options->target.unix_path ? sdsCatPrintf(sdsEmpty(), "valkey %s", s->options->target.unix_path)
-                                              : sessionAddress(s);
-    if (s->db) prompt = sdsCatPrintf(prompt, "[%d]", s->db);
-    if (s->in_transaction) prompt = sdsCat(prompt, "(TX)");
-    if (s->subscribed) prompt = sdsCat(prompt, "(subscribed mode)");
+static sds makePrompt(const cliConnection *c) {
+    if (!c->link) return sdsNew("not connected> ");
+    sds prompt = c->options->target.unix_path ? sdsCatPrintf(sdsEmpty(), "valkey %s", c->options->target.unix_path)
+                                              : cliAddress(c);
+    if (c->db) prompt = sdsCatPrintf(prompt, "[%d]", c->db);
+    if (c->in_transaction) prompt = sdsCat(prompt, "(TX)");
+    if (c->subscribed) prompt = sdsCat(prompt, "(subscribed mode)");
     return sdsCat(prompt, "> ");
 }
 
@@ -213,8 +213,8 @@ static lineChoices choices(void *arg, const char *line) {
 }
 
 static sds hint(void *arg, const char *line) {
-    const cliSession *s = arg;
-    return s->options->hints ? helpHint(line) : NULL;
+    const cliConnection *c = arg;
+    return c->options->hints ? helpHint(line) : NULL;
 }
 
 /* Reads a line from a terminal that cannot edit. */
@@ -227,44 +227,44 @@ static sds readPlainLine(const char *prompt) {
 }
 
 /* Runs each line of a text, as a paste may contain several. Returns false if one is quit or exit. */
-static bool runLines(cliSession *s, lineHistory *history, sds text) {
+static bool runLines(cliConnection *c, lineHistory *history, sds text) {
     int count;
     bool go_on = true;
     sds *lines = sdsSplitLen(text, sdsLen(text), "\n", 1, &count);
     for (int i = 0; i < count && go_on; i++) {
         if (!isSecret(lines[i])) lineHistoryAdd(history, lines[i]);
-        if (!s->link) sessionConnect(s, true);
-        go_on = runLine(s, lines[i]);
+        if (!c->link) cliConnect(c, true);
+        go_on = runLine(c, lines[i]);
     }
     sdsFreeSplitRes(lines, count);
     return go_on;
 }
 
-int replRunTerminal(cliSession *s) {
-    lineAdvice advice = {.complete = choices, .hint = hint, .arg = s};
+int replRunTerminal(cliConnection *c) {
+    lineAdvice advice = {.complete = choices, .hint = hint, .arg = c};
     bool capable = terminalIsCapable();
-    s->interactive = s->reads_lines = true;
+    c->interactive = c->reads_lines = true;
     utf8Init();
-    loadPreferences(s->options);
+    loadPreferences(c->options);
     sds path = capable ? userFile("VALKEYCLI_HISTFILE", "REDISCLI_HISTFILE", ".valkeycli_history") : NULL;
     lineHistory *history = lineHistoryOpen(path);
     lineEditor *editor = lineEditorNew(&advice, history);
-    sessionConnect(s, false);
+    cliConnect(c, false);
     bool go_on = true;
     while (go_on) {
-        helpLoad(s); /* before the prompt, for its hints */
-        sds prompt = makePrompt(s);
+        helpLoad(c); /* before the prompt, for its hints */
+        sds prompt = makePrompt(c);
         sds line = capable ? lineEditorRead(editor, prompt) : readPlainLine(prompt);
         sdsFree(prompt);
-        if (!line && s->subscribed) { /* Ctrl-D leaves the subscriptions first */
-            sessionDisconnect(s);
-            sessionConnect(s, true);
+        if (!line && c->subscribed) { /* Ctrl-D leaves the subscriptions first */
+            cliDisconnect(c);
+            cliConnect(c, true);
             continue;
         }
         if (!line) break;
-        go_on = runLines(s, history, line);
+        go_on = runLines(c, history, line);
         sdsFree(line);
-        if (go_on && !s->link) sessionConnect(s, true); /* Ctrl-C has ended a subscription by closing the connection */
+        if (go_on && !c->link) cliConnect(c, true); /* Ctrl-C has ended a subscription by closing the connection */
     }
     lineEditorFree(editor);
     lineHistoryClose(history);

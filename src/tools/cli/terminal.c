@@ -9,7 +9,7 @@
  * terminal stopped by Ctrl-S would block a program that ends.
  *
  * Owns        the terminal's settings before and after the change; static, as a process has one terminal.
- * Invariants  1. `changed_mode` is set exactly while the terminal differs from `found`.
+ * Invariants  1. `changed_mode` is set exactly while the terminal differs from `original_mode`.
  * Tests       tests/tools/cli_terminal.tcl, tests/tools/cli_progress.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -26,20 +26,20 @@
 
 volatile sig_atomic_t terminal_changed;
 
-static struct termios found, wanted;
+static struct termios original_mode, current_mode;
 static volatile sig_atomic_t changed_mode, paste_marked;
 
 static const int fatal_signals[] = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT, SIGABRT,
                                     SIGSEGV, SIGBUS,  SIGFPE, SIGILL,  SIGPIPE};
-static const int noted_signals[] = {SIGWINCH, SIGCONT};
-static struct sigaction fatal_before[array_len(fatal_signals)], noted_before[array_len(noted_signals)];
+static const int change_signals[] = {SIGWINCH, SIGCONT};
+static struct sigaction fatal_before[array_len(fatal_signals)], change_before[array_len(change_signals)];
 
 /* ---- Modes ------------------------------------------------------------------------------------------------------ */
 
 /* Restores the terminal. Async-signal-safe. */
 static void restore(void) {
     if (!changed_mode) return;
-    tcsetattr(STDIN_FILENO, TCSANOW, &found);
+    tcsetattr(STDIN_FILENO, TCSANOW, &original_mode);
     if (paste_marked && write(STDOUT_FILENO, PASTE_OFF, sizeof(PASTE_OFF) - 1) < 0) {
         /* The terminal is closed. */
     }
@@ -53,45 +53,45 @@ static void onFatal(int sig) {
     raise(sig);
 }
 
-static void onNoted(int sig) {
+static void onChange(int sig) {
     unused(sig);
     terminal_changed = 1;
 }
 
 /* Installs the handlers. A signal that the program ignores stays ignored. */
 static void watchSignals(void) {
-    struct sigaction fatal = {.sa_handler = onFatal}, noted = {.sa_handler = onNoted};
+    struct sigaction fatal = {.sa_handler = onFatal}, noted = {.sa_handler = onChange};
     for (size_t i = 0; i < array_len(fatal_signals); i++) {
         sigaction(fatal_signals[i], &fatal, &fatal_before[i]);
         if (fatal_before[i].sa_handler == SIG_IGN) sigaction(fatal_signals[i], &fatal_before[i], NULL);
     }
-    for (size_t i = 0; i < array_len(noted_signals); i++) sigaction(noted_signals[i], &noted, &noted_before[i]);
+    for (size_t i = 0; i < array_len(change_signals); i++) sigaction(change_signals[i], &noted, &change_before[i]);
 }
 
-static void forgetSignals(void) {
+static void restoreSignals(void) {
     for (size_t i = 0; i < array_len(fatal_signals); i++) sigaction(fatal_signals[i], &fatal_before[i], NULL);
-    for (size_t i = 0; i < array_len(noted_signals); i++) sigaction(noted_signals[i], &noted_before[i], NULL);
+    for (size_t i = 0; i < array_len(change_signals); i++) sigaction(change_signals[i], &change_before[i], NULL);
 }
 
 static bool terminalEnter(struct termios mode) {
     static bool at_exit;
-    wanted = mode;
+    current_mode = mode;
     if (!at_exit) atexit(restore);
     at_exit = true;
     watchSignals();
     changed_mode = 1;
     if (tcsetattr(STDIN_FILENO, TCSANOW, &mode) == 0) return true;
     changed_mode = 0;
-    forgetSignals();
+    restoreSignals();
     return false;
 }
 
 /* Sets the mode again after a shell has changed it. */
-static bool enterAgain(void) { return tcsetattr(STDIN_FILENO, TCSANOW, &wanted) == 0; }
+static bool enterAgain(void) { return tcsetattr(STDIN_FILENO, TCSANOW, &current_mode) == 0; }
 
 static bool findMode(struct termios *mode) {
-    if (tcgetattr(STDIN_FILENO, &found) != 0) return false;
-    *mode = found;
+    if (tcgetattr(STDIN_FILENO, &original_mode) != 0) return false;
+    *mode = original_mode;
     return true;
 }
 
@@ -121,7 +121,7 @@ bool terminalSetKeys(void) {
 void terminalRestore(void) {
     if (!changed_mode) return;
     restore();
-    forgetSignals();
+    restoreSignals();
 }
 
 void terminalSuspend(void) {

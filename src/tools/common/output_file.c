@@ -81,16 +81,16 @@ bool outputFileOpen(outputFile *f, const char *name) {
         f->fd = STDOUT_FILENO;
         return true;
     }
-    bool there = stat(name, &before) == 0;
-    if (there && !S_ISREG(before.st_mode)) {
+    bool exists = stat(name, &before) == 0;
+    if (exists && !S_ISREG(before.st_mode)) {
         f->fd = open(name, O_WRONLY | O_CLOEXEC);
         return f->fd >= 0;
     }
-    if (there && access(name, W_OK) != 0) return false; /* a write-protected file is not replaced */
-    char *target = there ? realpath(name, NULL) : NULL; /* a symbolic link is kept, and its target replaced */
+    if (exists && access(name, W_OK) != 0) return false; /* a write-protected file is not replaced */
+    char *target = exists ? realpath(name, NULL) : NULL; /* a symbolic link is kept, and its target replaced */
     f->path = zstrdup(target ? target : name);
     free(target);
-    if (createBeside(f, there ? &before : NULL)) return true;
+    if (createBeside(f, exists ? &before : NULL)) return true;
     int error = errno;
     clear(f);
     errno = error;

@@ -219,9 +219,9 @@ static void skipInput(serverLink *l, size_t n) {
 bool linkReadLine(serverLink *l, char *line, size_t size) {
     for (;;) {
         const char *text = l->input + l->start;
-        size_t there = sdsLen(l->input) - l->start;
-        const char *end = there ? memchr(text, '\n', there) : NULL;
-        size_t len = end ? (size_t)(end - text) : there;
+        size_t available = sdsLen(l->input) - l->start;
+        const char *end = available ? memchr(text, '\n', available) : NULL;
+        size_t len = end ? (size_t)(end - text) : available;
         if (len >= size) return serverLinkBroken(l, "Protocol error: a line has no end");
         if (end) {
             memcpy(line, text, len);
@@ -235,10 +235,10 @@ bool linkReadLine(serverLink *l, char *line, size_t size) {
 }
 
 ssize_t linkReadBytes(serverLink *l, void *p, size_t len) {
-    size_t there = sdsLen(l->input) - l->start;
-    if (there == 0 && !fillInput(l)) return -1;
-    there = sdsLen(l->input) - l->start;
-    if (len > there) len = there;
+    size_t available = sdsLen(l->input) - l->start;
+    if (available == 0 && !fillInput(l)) return -1;
+    available = sdsLen(l->input) - l->start;
+    if (len > available) len = available;
     memcpy(p, l->input + l->start, len);
     skipInput(l, len);
     return (ssize_t)len;

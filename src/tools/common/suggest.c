@@ -17,7 +17,7 @@ static int suggestLesser(int a, int b) { return a < b ? a : b; }
 
 /* Returns the number of typing errors between two words; two exchanged neighbors are one error. Keeps three rows of the
  * usual table of edit distances. */
-static int slipsBetween(const char *a, int a_len, const char *b, int b_len) {
+static int errorsBetween(const char *a, int a_len, const char *b, int b_len) {
     int rows[3][WORD_MAX + 1];
     for (int j = 0; j <= b_len; j++) rows[0][j] = j;
     for (int i = 1; i <= a_len; i++) {
@@ -44,9 +44,9 @@ void suggestConsider(suggestion *s, const char *candidate) {
     const char *word = s->word + strspn(s->word, "-"), *other = candidate + strspn(candidate, "-");
     size_t word_len = strlen(word), other_len = strlen(other);
     if (word_len < 2 || word_len > WORD_MAX || other_len > WORD_MAX) return;
-    int slips = slipsBetween(word, (int)word_len, other, (int)other_len), len = (int)word_len;
-    bool near = slips <= (len < 6 ? 1 : len / 3) || (len >= 3 && sharedStart(word, other) * 4 >= len * 3);
-    if (!near || (s->best && s->distance <= slips)) return;
+    int errors = errorsBetween(word, (int)word_len, other, (int)other_len), len = (int)word_len;
+    bool near = errors <= (len < 6 ? 1 : len / 3) || (len >= 3 && sharedStart(word, other) * 4 >= len * 3);
+    if (!near || (s->best && s->distance <= errors)) return;
     s->best = candidate;
-    s->distance = slips;
+    s->distance = errors;
 }

@@ -133,7 +133,7 @@ sds syntaxText(const argNode *nodes, size_t count) { return catNodes(sdsEmpty(),
 /* ---- Arguments that can follow ---------------------------------------------------------------------------------- */
 
 /* The state of an argument while words are assigned. */
-typedef enum { PLACE_OPEN, PLACE_AGAIN /* has words, may take more */, PLACE_SHUT } argPlace;
+typedef enum { STATE_OPEN, STATE_REPEATABLE /* has words, may take more */, STATE_CLOSED } argState;
 
 typedef struct typed {
     const slice *argv; /* borrowed */
@@ -145,51 +145,51 @@ typedef struct typed {
     bool value_next; /* a required argument comes before all tokens that are not collected yet */
 } typed;
 
-static bool needsToken(const argNode *a, argPlace place) {
-    return a->token && *a->token && (place == PLACE_OPEN || a->multiple_token);
+static bool needsToken(const argNode *a, argState state) {
+    return a->token && *a->token && (state == STATE_OPEN || a->multiple_token);
 }
 
 /* Returns true if the argument can start with this word as its token. */
-static bool startsWithToken(const argNode *a, argPlace place, slice word) {
-    if (needsToken(a, place)) return sliceIs(word, a->token);
+static bool startsWithToken(const argNode *a, argState state, slice word) {
+    if (needsToken(a, state)) return sliceIs(word, a->token);
     for (size_t i = 0; i < a->part_count; i++) {
-        if (startsWithToken(&a->parts[i], PLACE_OPEN, word)) return true;
+        if (startsWithToken(&a->parts[i], STATE_OPEN, word)) return true;
         if (a->kind == ARG_BLOCK && !a->parts[i].optional) break;
     }
     return false;
 }
 
 /* Returns true if the argument can start with an arbitrary value. */
-static bool startsWithValue(const argNode *a, argPlace place) {
-    if (needsToken(a, place)) return false;
+static bool startsWithValue(const argNode *a, argState state) {
+    if (needsToken(a, state)) return false;
     if (a->kind == ARG_VALUE) return true;
     for (size_t i = 0; i < a->part_count; i++) {
-        if (startsWithValue(&a->parts[i], PLACE_OPEN)) return true;
+        if (startsWithValue(&a->parts[i], STATE_OPEN)) return true;
         if (a->kind == ARG_BLOCK && !a->parts[i].optional) break;
     }
     return false;
 }
 
 /* Collects the tokens that an argument may start with. */
-static void collectTokens(typed *t, const argNode *a, argPlace place) {
-    if (needsToken(a, place)) {
+static void collectTokens(typed *t, const argNode *a, argState state) {
+    if (needsToken(a, state)) {
         if (t->token_count < t->token_max) t->tokens[t->token_count++] = a->token;
         return;
     }
     for (size_t i = 0; i < a->part_count; i++) {
-        collectTokens(t, &a->parts[i], PLACE_OPEN);
+        collectTokens(t, &a->parts[i], STATE_OPEN);
         if (a->kind == ARG_BLOCK && !a->parts[i].optional) break;
     }
 }
 
-/* Collects the tokens that a list may start with, up to its first required argument. `places` is NULL if all are
+/* Collects the tokens that a list may start with, up to its first required argument. `states` is NULL if all are
  * open. */
-static void collectFromList(typed *t, const argNode *nodes, const argPlace *places, size_t count) {
+static void collectFromList(typed *t, const argNode *nodes, const argState *states, size_t count) {
     for (size_t i = 0; i < count && !t->value_next; i++) {
-        argPlace place = places ? places[i] : PLACE_OPEN;
-        if (place == PLACE_SHUT) continue;
-        collectTokens(t, &nodes[i], place);
-        t->value_next = place == PLACE_OPEN && !nodes[i].optional;
+        argState state = states ? states[i] : STATE_OPEN;
+        if (state == STATE_CLOSED) continue;
+        collectTokens(t, &nodes[i], state);
+        t->value_next = state == STATE_OPEN && !nodes[i].optional;
     }
 }
 
@@ -199,18 +199,18 @@ static void collectFromBody(typed *t, const argNode *a) {
         collectFromList(t, a->parts, NULL, a->part_count);
         return;
     }
-    for (size_t i = 0; i < a->part_count; i++) collectTokens(t, &a->parts[i], PLACE_OPEN);
+    for (size_t i = 0; i < a->part_count; i++) collectTokens(t, &a->parts[i], STATE_OPEN);
     t->value_next = a->kind != ARG_TOKEN;
 }
 
 /* Returns the index of the argument that takes `word`; `count` if none does. */
-static size_t chooseNode(const argNode *nodes, const argPlace *places, size_t count, slice word) {
+static size_t chooseNode(const argNode *nodes, const argState *states, size_t count, slice word) {
     size_t value = count;
     for (size_t i = 0; i < count; i++) {
-        if (places[i] == PLACE_SHUT) continue;
-        if (startsWithToken(&nodes[i], places[i], word)) return i;
-        if (value == count && startsWithValue(&nodes[i], places[i])) value = i;
-        if (places[i] == PLACE_OPEN && !nodes[i].optional) break;
+        if (states[i] == STATE_CLOSED) continue;
+        if (startsWithToken(&nodes[i], states[i], word)) return i;
+        if (value == count && startsWithValue(&nodes[i], states[i])) value = i;
+        if (states[i] == STATE_OPEN && !nodes[i].optional) break;
     }
     return value;
 }
@@ -219,8 +219,8 @@ static size_t takeNodes(const argNode *nodes, size_t count, typed *t, size_t at)
 
 /* Assigns words from `at` on to an argument that takes the first of them. Returns the index of the first word that it
  * did not take. */
-static size_t takeNode(const argNode *a, argPlace place, typed *t, size_t at) {
-    if (needsToken(a, place)) at++;
+static size_t takeNode(const argNode *a, argState state, typed *t, size_t at) {
+    if (needsToken(a, state)) at++;
     if (at == t->argc) {
         t->rest = catBody(t->rest, a);
         collectFromBody(t, a);
@@ -233,17 +233,17 @@ static size_t takeNode(const argNode *a, argPlace place, typed *t, size_t at) {
     case ARG_ONEOF: break;
     }
     for (size_t i = 0; i < a->part_count; i++)
-        if (startsWithToken(&a->parts[i], PLACE_OPEN, t->argv[at])) return takeNode(&a->parts[i], PLACE_OPEN, t, at);
+        if (startsWithToken(&a->parts[i], STATE_OPEN, t->argv[at])) return takeNode(&a->parts[i], STATE_OPEN, t, at);
     for (size_t i = 0; i < a->part_count; i++)
-        if (startsWithValue(&a->parts[i], PLACE_OPEN)) return takeNode(&a->parts[i], PLACE_OPEN, t, at);
+        if (startsWithValue(&a->parts[i], STATE_OPEN)) return takeNode(&a->parts[i], STATE_OPEN, t, at);
     return at;
 }
 
-static sds catOpen(sds out, const argNode *nodes, const argPlace *places, size_t count) {
+static sds catOpen(sds out, const argNode *nodes, const argState *states, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        if (places[i] == PLACE_SHUT) continue;
+        if (states[i] == STATE_CLOSED) continue;
         if (sdsLen(out)) out = sdsCat(out, " ");
-        out = places[i] == PLACE_AGAIN ? catRepetition(out, &nodes[i]) : catNode(out, &nodes[i]);
+        out = states[i] == STATE_REPEATABLE ? catRepetition(out, &nodes[i]) : catNode(out, &nodes[i]);
     }
     return out;
 }
@@ -251,22 +251,22 @@ static sds catOpen(sds out, const argNode *nodes, const argPlace *places, size_t
 /* Assigns words from `at` on to a list of arguments; returns the index of the first word that was not taken. If the
  * words run out, the arguments that can still come are appended to t->rest. */
 static size_t takeNodes(const argNode *nodes, size_t count, typed *t, size_t at) {
-    argPlace *places = zcalloc(count + 1, sizeof(argPlace)); /* all open */
+    argState *states = zcalloc(count + 1, sizeof(argState)); /* all open */
     while (at < t->argc) {
-        size_t i = chooseNode(nodes, places, count, t->argv[at]);
+        size_t i = chooseNode(nodes, states, count, t->argv[at]);
         if (i == count) break;
-        size_t next = takeNode(&nodes[i], places[i], t, at);
+        size_t next = takeNode(&nodes[i], states[i], t, at);
         if (next == at) break; /* an argument that takes no word: the description makes no sense */
         at = next;
         for (size_t j = 0; j < i && !nodes[i].optional; j++)
-            if (places[j] == PLACE_OPEN || places[j] == PLACE_AGAIN) places[j] = PLACE_SHUT;
-        places[i] = nodes[i].multiple ? PLACE_AGAIN : PLACE_SHUT;
+            if (states[j] == STATE_OPEN || states[j] == STATE_REPEATABLE) states[j] = STATE_CLOSED;
+        states[i] = nodes[i].multiple ? STATE_REPEATABLE : STATE_CLOSED;
     }
     if (at == t->argc) {
-        t->rest = catOpen(t->rest, nodes, places, count);
-        collectFromList(t, nodes, places, count);
+        t->rest = catOpen(t->rest, nodes, states, count);
+        collectFromList(t, nodes, states, count);
     }
-    zfree(places);
+    zfree(states);
     return at;
 }
 

@@ -31,14 +31,14 @@ static replyValue settings_list[] = {TEXT("hz"), TEXT("10"), TEXT("dir"), TEXT("
 static replyValue settings = LIST(settings_list);
 
 TEST(fuzz_commands_are_whole) {
-    fuzzBook *b = fuzzBookMake(&docs, NULL);
+    fuzzCatalog *b = fuzzCatalogMake(&docs, NULL);
     rng r;
     rngSeed(&r, 1);
-    CHECK_EQ_INT(fuzzBookCommands(b), 4);
+    CHECK_EQ_INT(fuzzCatalogCommands(b), 4);
     int seen[4] = {0};
     for (int i = 0; i < 2000; i++) {
         int count;
-        sds *words = fuzzBookDraw(b, &r, false, &count);
+        sds *words = fuzzCatalogDraw(b, &r, false, &count);
         if (!strcmp(words[0], "SINTERCARD")) {
             seen[0]++;
             CHECK(count >= 3 && count <= 5);
@@ -57,17 +57,17 @@ TEST(fuzz_commands_are_whole) {
         sdsFreeSplitRes(words, count);
     }
     for (int i = 0; i < 4; i++) CHECK(seen[i] > 300);
-    fuzzBookFree(b);
+    fuzzCatalogFree(b);
 }
 
 TEST(fuzz_commands_are_damaged_where_they_do_not_wait) {
-    fuzzBook *b = fuzzBookMake(&docs, NULL);
+    fuzzCatalog *b = fuzzCatalogMake(&docs, NULL);
     rng r;
     rngSeed(&r, 2);
     int odd = 0;
     for (int i = 0; i < 2000; i++) {
         int count;
-        sds *words = fuzzBookDraw(b, &r, true, &count);
+        sds *words = fuzzCatalogDraw(b, &r, true, &count);
         CHECK(count >= 1 && sdsLen(words[0]) >= 4);
         if (!strcmp(words[0], "BLPOP")) CHECK_EQ_STR(words[count - 1], "0.01");
         if (!strcmp(words[0], "SINTERCARD")) odd += count < 3 || atoi(words[1]) != count - 2;
@@ -75,17 +75,17 @@ TEST(fuzz_commands_are_damaged_where_they_do_not_wait) {
         sdsFreeSplitRes(words, count);
     }
     CHECK(odd > 200);
-    fuzzBookFree(b);
+    fuzzCatalogFree(b);
 }
 
 TEST(fuzz_commands_change_no_setting_that_matters) {
-    fuzzBook *b = fuzzBookMake(&docs, &settings);
+    fuzzCatalog *b = fuzzCatalogMake(&docs, &settings);
     rng r;
     rngSeed(&r, 3);
     int changed = 0;
     for (int i = 0; i < 2000; i++) {
         int count;
-        sds *words = fuzzBookDraw(b, &r, false, &count);
+        sds *words = fuzzCatalogDraw(b, &r, false, &count);
         if (!strcmp(words[0], "CONFIG")) {
             changed++;
             CHECK(count == 4 && !strcmp(words[1], "SET") && !strcmp(words[2], "hz"));
@@ -93,21 +93,21 @@ TEST(fuzz_commands_change_no_setting_that_matters) {
         sdsFreeSplitRes(words, count);
     }
     CHECK(changed > 50);
-    fuzzBookFree(b);
+    fuzzCatalogFree(b);
 }
 
 TEST(fuzz_commands_repeat_with_their_seed) {
-    fuzzBook *b = fuzzBookMake(&docs, NULL);
+    fuzzCatalog *b = fuzzCatalogMake(&docs, NULL);
     rng one, two;
     rngSeed(&one, 4);
     rngSeed(&two, 4);
     for (int i = 0; i < 200; i++) {
         int count, again;
-        sds *words = fuzzBookDraw(b, &one, true, &count), *same = fuzzBookDraw(b, &two, true, &again);
+        sds *words = fuzzCatalogDraw(b, &one, true, &count), *same = fuzzCatalogDraw(b, &two, true, &again);
         CHECK_EQ_INT(count, again);
         for (int w = 0; w < count && w < again; w++) CHECK(sliceEq(sdsSlice(words[w]), sdsSlice(same[w])));
         sdsFreeSplitRes(words, count);
         sdsFreeSplitRes(same, again);
     }
-    fuzzBookFree(b);
+    fuzzCatalogFree(b);
 }

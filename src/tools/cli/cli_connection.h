@@ -1,16 +1,16 @@
-/* session.h -- the connection to the server, and its state.
+/* cli_connection.h -- the connection to the server, and its state.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#ifndef CLI_SESSION_H
-#define CLI_SESSION_H
+#ifndef CLI_CONNECTION_H
+#define CLI_CONNECTION_H
 
 #include "cli_options.h"
 #include "server_link.h"
 
-typedef struct cliSession {
+typedef struct cliConnection {
     cliOptions *options; /* borrowed */
     serverLink *link;    /* owns; NULL while not connected */
-    sds host; /* owns; host of a redirection or `connect`; options->target.host points to it; NULL: none yet */
+    sds host;            /* owns; host of a redirection or `connect`, to which options->target.host points; or NULL */
     int db, resp;
     bool in_transaction, subscribed, monitoring;
     bool interactive;
@@ -22,25 +22,25 @@ typedef struct cliSession {
     bool unknown_command; /* the last reply was an error for an unknown command */
     bool streamed;        /* the last command printed pushes until it was interrupted */
     char last_error[LINK_ERR_LEN];
-} cliSession;
+} cliConnection;
 
 /* Connects, authenticates, and selects protocol and database. Returns false if there is no connection, with a line on
  * stderr unless `quiet`. If the server refuses a step, a line on stderr reports it, `refused` is set, and the
  * connection stays. */
-bool sessionConnect(cliSession *s, bool quiet);
-void sessionDisconnect(cliSession *s);
-/* Sets the address of the server for the next sessionConnect(). */
-void sessionSetAddress(cliSession *s, slice host, int port);
+bool cliConnect(cliConnection *c, bool quiet);
+void cliDisconnect(cliConnection *c);
+/* Sets the address of the server for the next cliConnect(). */
+void cliSetAddress(cliConnection *c, slice host, int port);
 /* Returns the server's name for prompt and messages: "host:port" or the path of the socket. The caller frees it. */
-sds sessionAddress(const cliSession *s);
+sds cliAddress(const cliConnection *c);
 /* Runs a command `repeat` times, with the interval of the options, and prints its replies. Reconnects once if the
  * connection is lost; returns false if it breaks again. An error reply ends the program if it was started with -e and a
  * single command. */
-bool sessionRunRepeated(cliSession *s, int argc, const slice *argv, long long repeat);
+bool cliRunRepeated(cliConnection *c, int argc, const slice *argv, long long repeat);
 /* Sends a command (words ended by NULL) for a mode and returns its reply. Ends the program if the connection breaks or
  * the reply is an error. */
-replyValue *sessionAsk(cliSession *s, const char *word, ...) __attribute__((sentinel));
+replyValue *cliAsk(cliConnection *c, const char *word, ...) __attribute__((sentinel));
 /* Waits; returns early if a signal arrives. */
-void sessionPause(double seconds);
+void cliPause(double seconds);
 
 #endif

@@ -1,4 +1,4 @@
-/* session.c -- the connection to the server, and its state.
+/* cli_connection.c -- the connection to the server, and its state.
  *
  * The state that commands change (database, protocol, transaction, subscriptions) is derived from the commands and
  * their replies, because the prompt shows it and a new connection must restore it.
@@ -7,7 +7,7 @@
  * Tests       tests/tools/cli.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "session.h"
+#include "cli_connection.h"
 #include "numbers.h"
 #include "terminal.h"
 #include <poll.h>
@@ -23,80 +23,80 @@ static volatile sig_atomic_t interrupted; /* set by SIGINT while pushes are show
 
 /* ---- Connection ------------------------------------------------------------------------------------------------- */
 
-sds sessionAddress(const cliSession *s) {
-    const linkTarget *t = &s->options->target;
+sds cliAddress(const cliConnection *c) {
+    const linkTarget *t = &c->options->target;
     if (t->unix_path) return sdsNew(t->unix_path);
     return sdsCatPrintf(sdsEmpty(), strchr(t->host, ':') ? "[%s]:%d" : "%s:%d", t->host, t->port);
 }
 
 /* Checks a reply of the login. If it is an error, prints it, sets `refused` and returns false. Takes ownership of
  * `r`. */
-static bool greet(cliSession *s, const char *what, replyValue *r) {
+static bool checkLogin(cliConnection *c, const char *what, replyValue *r) {
     bool refused = r && replyIsError(r);
     if (refused) {
         fprintf(stderr, "%s failed: %s\n", what, r->str);
-        s->refused = true;
+        c->refused = true;
     }
     replyValueFree(r);
     return !refused;
 }
 
-static void selectDb(cliSession *s) {
+static void selectDb(cliConnection *c) {
     char number[LONG_STR_SIZE], what[LONG_STR_SIZE + 8];
-    if (s->db == 0) return;
-    ll2string(number, s->db);
+    if (c->db == 0) return;
+    ll2string(number, c->db);
     snprintf(what, sizeof(what), "SELECT %s", number);
-    replyValue *r = linkCall(s->link, "SELECT", number, NULL);
-    if (r && replyIsError(r)) s->db = 0;
-    greet(s, what, r);
+    replyValue *r = linkCall(c->link, "SELECT", number, NULL);
+    if (r && replyIsError(r)) c->db = 0;
+    checkLogin(c, what, r);
 }
 
-bool sessionConnect(cliSession *s, bool quiet) {
-    const cliOptions *o = s->options;
+bool cliConnect(cliConnection *c, bool quiet) {
+    const cliOptions *o = c->options;
     char err[LINK_ERR_LEN];
-    sessionDisconnect(s);
-    s->link = linkOpen(&o->target, err);
-    if (!s->link) {
-        sds address = sessionAddress(s);
+    cliDisconnect(c);
+    c->link = linkOpen(&o->target, err);
+    if (!c->link) {
+        sds address = cliAddress(c);
         if (!quiet) fprintf(stderr, "Could not connect to Valkey at %s: %s\n", address, err);
         sdsFree(address);
         return false;
     }
-    s->refused = false;
+    c->refused = false;
     if (o->login.password &&
-        !greet(s, "AUTH", toolLogIn(s->link, &o->login))) { /* no SELECT as another user than the intended one */
-        s->db = 0;
+        !checkLogin(c, "AUTH", toolLogIn(c->link, &o->login))) { /* no SELECT as another user than the intended one */
+        c->db = 0;
         return true;
     }
-    if (s->resp == 3) greet(s, "HELLO 3", linkCall(s->link, "HELLO", "3", NULL));
-    else if (s->resp == 2 && o->resp == 2) greet(s, "HELLO 2", linkCall(s->link, "HELLO", "2", NULL));
-    if (o->client_name) greet(s, "CLIENT SETNAME", linkCall(s->link, "CLIENT", "SETNAME", o->client_name, NULL));
-    selectDb(s);
+    if (c->resp == 3) checkLogin(c, "HELLO 3", linkCall(c->link, "HELLO", "3", NULL));
+    else if (c->resp == 2 && o->resp == 2) checkLogin(c, "HELLO 2", linkCall(c->link, "HELLO", "2", NULL));
+    if (o->client_name) checkLogin(c, "CLIENT SETNAME", linkCall(c->link, "CLIENT", "SETNAME", o->client_name, NULL));
+    selectDb(c);
     return true;
 }
 
-void sessionDisconnect(cliSession *s) {
-    linkClose(s->link);
-    s->link = NULL;
-    s->in_transaction = s->subscribed = s->monitoring = false;
+void cliDisconnect(cliConnection *c) {
+    linkClose(c->link);
+    c->link = NULL;
+    c->in_transaction = c->subscribed = c->monitoring = false;
 }
 
-void sessionSetAddress(cliSession *s, slice host, int port) {
-    sds before = s->host;
-    s->host = sdsFromSlice(host); /* copied first, as `host` may point into the old one */
-    s->options->target.host = s->host;
-    s->options->target.port = port;
-    s->options->target.unix_path = NULL;
+void cliSetAddress(cliConnection *c, slice host, int port) {
+    sds before = c->host;
+    c->host = sdsFromSlice(host); /* copied first, as `host` may point into the old one */
+    c->options->target.host = c->host;
+    c->options->target.port = port;
+    c->options->target.unix_path = NULL;
     sdsFree(before);
 }
 
-replyValue *sessionAsk(cliSession *s, const char *word, ...) {
+replyValue *cliAsk(cliConnection *c, const char *word, ...) {
     va_list more;
     va_start(more, word);
-    replyValue *v = linkCallList(s->link, word, more);
+    replyValue *v = linkCallList(c->link, word, more);
     va_end(more);
     if (!v) {
-        fprintf(stderr, "\nI/O error: %s\n", linkError(s->link));
+        fprintf(stderr, "\nI/O error: %s\n", linkError(c->link));
         exit(1);
     }
     if (replyIsError(v)) {
@@ -109,8 +109,8 @@ replyValue *sessionAsk(cliSession *s, const char *word, ...) {
 /* ---- Replies ---------------------------------------------------------------------------------------------------- */
 
 /* Prints a reply in the style of the options; with `as_text`, as it is. */
-static void sessionPrint(const cliSession *s, const replyValue *v, bool as_text) {
-    const cliOptions *o = s->options;
+static void printReply(const cliConnection *c, const replyValue *v, bool as_text) {
+    const cliOptions *o = c->options;
     sds out = sdsEmpty();
     replyStyle style = as_text ? STYLE_AUTO : o->style;
     switch (style) {
@@ -167,66 +167,66 @@ static bool isMessage(const replyValue *v) {
 
 /* Updates `subscribed` from the confirmation of a SUBSCRIBE or UNSUBSCRIBE, which has the number of subscriptions.
  * Returns false if `v` is not one. */
-static bool noteConfirmation(cliSession *s, const replyValue *v) {
+static bool updateSubscribed(cliConnection *c, const replyValue *v) {
     slice kind = kindOf(v);
     if (!isSubscribe(kind) && !isUnsubscribe(kind)) return false;
-    s->subscribed = v->items[2].integer > 0;
+    c->subscribed = v->items[2].integer > 0;
     return true;
 }
 
 /* Prints pushes until the connection or the last subscription ends, or, if commands are read as lines, until the next
  * line (at a terminal: a key or Ctrl-C). Returns false if the connection is broken. */
-static bool showStream(cliSession *s) {
+static bool showStream(cliConnection *c) {
     struct sigaction act = {.sa_handler = onInterrupt}, before;
-    bool alive = true, lines = s->reads_lines && !s->monitoring;
+    bool connected = true, lines = c->reads_lines && !c->monitoring;
     interrupted = 0;
-    s->streamed = true;
-    if (s->interactive) {
-        if (!s->monitoring) terminalSetKeys(); /* any key ends it, not only Enter */
+    c->streamed = true;
+    if (c->interactive) {
+        if (!c->monitoring) terminalSetKeys(); /* any key ends it, not only Enter */
         sigaction(SIGINT, &act, &before);
     }
     while (!interrupted) {
-        struct pollfd p[2] = {{.fd = linkFd(s->link), .events = POLLIN}, {.fd = STDIN_FILENO, .events = POLLIN}};
-        if (!linkHasReply(s->link) && !linkHasInput(s->link)) {
-            if (lines && s->line_waits) break;
+        struct pollfd p[2] = {{.fd = linkFd(c->link), .events = POLLIN}, {.fd = STDIN_FILENO, .events = POLLIN}};
+        if (!linkHasReply(c->link) && !linkHasInput(c->link)) {
+            if (lines && c->line_waits) break;
             int ready = poll(p, lines ? 2 : 1, -1);
-            if (ready < 0 && s->interactive && !s->monitoring) terminalSetKeys(); /* may have been stopped */
+            if (ready < 0 && c->interactive && !c->monitoring) terminalSetKeys(); /* may have been stopped */
             if (ready < 0) continue;
             if (p[1].revents) break;
         }
         bool timed_out;
-        replyValue *v = linkReadWithin(s->link, 0, &timed_out);
+        replyValue *v = linkReadWithin(c->link, 0, &timed_out);
         if (!v && timed_out) continue;
         if (!v) {
-            alive = false;
+            connected = false;
             break;
         }
-        sessionPrint(s, v, false);
-        bool over = noteConfirmation(s, v) && !s->subscribed;
+        printReply(c, v, false);
+        bool over = updateSubscribed(c, v) && !c->subscribed;
         replyValueFree(v);
-        if (over && s->reads_lines) break;
+        if (over && c->reads_lines) break;
     }
-    if (s->interactive) {
+    if (c->interactive) {
         sigaction(SIGINT, &before, NULL);
         terminalRestore();
-        if (interrupted && s->monitoring) {
-            sessionDisconnect(s);
+        if (interrupted && c->monitoring) {
+            cliDisconnect(c);
         } else if (interrupted) {
             printf("\nLeft the stream; the next command gets a connection of its own.\n");
-            sessionDisconnect(s);
+            cliDisconnect(c);
         }
     }
-    return alive;
+    return connected;
 }
 
 /* Returns the next reply to a command, which with `confirmation_wanted` may be the confirmation of a subscription.
  * Prints messages that arrive before it, and other pushes if the options say so. NULL if the connection is broken. */
-static replyValue *readReply(cliSession *s, bool confirmation_wanted) {
+static replyValue *readReply(cliConnection *c, bool confirmation_wanted) {
     replyValue *v;
-    while ((v = linkRead(s->link))) {
-        bool message = s->subscribed && isMessage(v), confirmation = v->type == '>' && noteConfirmation(s, v);
+    while ((v = linkRead(c->link))) {
+        bool message = c->subscribed && isMessage(v), confirmation = v->type == '>' && updateSubscribed(c, v);
         if (confirmation ? confirmation_wanted : v->type != '>' && !message) return v;
-        if (message || confirmation || s->options->show_pushes) sessionPrint(s, v, false);
+        if (message || confirmation || c->options->show_pushes) printReply(c, v, false);
         replyValueFree(v);
     }
     return NULL;
@@ -234,42 +234,42 @@ static replyValue *readReply(cliSession *s, bool confirmation_wanted) {
 
 /* Prints the confirmations of a subscription, one per channel (pushes in RESP3), then its messages. Takes ownership of
  * `first`. Returns false if the connection is broken. */
-static bool showSubscription(cliSession *s, int argc, bool subscribe, replyValue *first) {
+static bool showSubscription(cliConnection *c, int argc, bool subscribe, replyValue *first) {
     for (int i = 0; i < (argc > 1 ? argc - 1 : 1); i++) {
-        replyValue *v = i == 0 ? first : readReply(s, true);
+        replyValue *v = i == 0 ? first : readReply(c, true);
         if (!v) return false;
-        sessionPrint(s, v, false);
+        printReply(c, v, false);
         bool failed = replyIsError(v);
-        noteConfirmation(s, v);
+        updateSubscribed(c, v);
         replyValueFree(v);
         if (failed) return true;
     }
-    if (!s->subscribed || !(subscribe || s->reads_lines)) return true;
-    if (subscribe && s->interactive && s->options->style == STYLE_PRETTY)
+    if (!c->subscribed || !(subscribe || c->reads_lines)) return true;
+    if (subscribe && c->interactive && c->options->style == STYLE_PRETTY)
         printf("Messages follow as they come. Any key leads back to the prompt, Ctrl-C also unsubscribes.\n");
     fflush(stdout);
-    return showStream(s);
+    return showStream(c);
 }
 
 /* ---- Commands --------------------------------------------------------------------------------------------------- */
 
 /* Updates the state after a command that has succeeded. */
-static void noteEffect(cliSession *s, int argc, const slice *argv) {
+static void updateState(cliConnection *c, int argc, const slice *argv) {
     long long n;
-    if (sliceIs(argv[0], "select") && argc == 2 && string2ll(argv[1].ptr, argv[1].len, &n)) s->db = (int)n;
-    else if (sliceIs(argv[0], "multi")) s->in_transaction = true;
-    else if (sliceIs(argv[0], "exec") || sliceIs(argv[0], "discard")) s->in_transaction = false;
-    else if (sliceIs(argv[0], "hello") && argc >= 2 && string2ll(argv[1].ptr, argv[1].len, &n)) s->resp = (int)n;
+    if (sliceIs(argv[0], "select") && argc == 2 && string2ll(argv[1].ptr, argv[1].len, &n)) c->db = (int)n;
+    else if (sliceIs(argv[0], "multi")) c->in_transaction = true;
+    else if (sliceIs(argv[0], "exec") || sliceIs(argv[0], "discard")) c->in_transaction = false;
+    else if (sliceIs(argv[0], "hello") && argc >= 2 && string2ll(argv[1].ptr, argv[1].len, &n)) c->resp = (int)n;
     else if (sliceIs(argv[0], "reset")) {
-        s->in_transaction = s->subscribed = false;
-        s->db = 0;
-        s->resp = 0;
+        c->in_transaction = c->subscribed = false;
+        c->db = 0;
+        c->resp = 0;
     }
 }
 
 /* Sets the address from "MOVED 3999 127.0.0.1:6381" or "ASK 3999 :6381"; an empty host means the same host. Returns
  * false if the error is not a valid redirection. */
-static bool takeRedirection(cliSession *s, const replyValue *v, bool *asking) {
+static bool setRedirection(cliConnection *c, const replyValue *v, bool *asking) {
     int count;
     long long slot, port;
     sds *words = sdsSplitLen(v->str, v->len, " ", 1, &count);
@@ -279,10 +279,10 @@ static bool takeRedirection(cliSession *s, const replyValue *v, bool *asking) {
                 string2ll(colon + 1, strlen(colon + 1), &port) && port > 0 && port <= 65535;
     if (good) {
         slice host = sliceOf(words[2], (size_t)(colon - words[2]));
-        sessionSetAddress(s, host.len ? host : sliceStr(s->options->target.host), (int)port);
+        cliSetAddress(c, host.len ? host : sliceStr(c->options->target.host), (int)port);
         *asking = asks;
-        if (s->reads_lines && (s->options->style == STYLE_PRETTY || s->options->style == STYLE_RAW)) {
-            sds address = sessionAddress(s);
+        if (c->reads_lines && (c->options->style == STYLE_PRETTY || c->options->style == STYLE_RAW)) {
+            sds address = cliAddress(c);
             printf("-> Redirected to slot [%lld] located at %s\n", slot, address);
             sdsFree(address);
         }
@@ -293,23 +293,23 @@ static bool takeRedirection(cliSession *s, const replyValue *v, bool *asking) {
 
 /* Sends a command, follows redirections if the options say so, and returns its (first) reply. After REDIRECTIONS_MAX
  * redirections the last one is the reply. NULL if a connection is broken. */
-static replyValue *askCluster(cliSession *s, int argc, const slice *argv, bool confirmation_wanted) {
+static replyValue *callFollowing(cliConnection *c, int argc, const slice *argv, bool confirmation_wanted) {
     bool asking = false;
     for (int hops = 0;; hops++) {
-        replyValue *v = asking ? linkCall(s->link, "ASKING", NULL) : NULL;
+        replyValue *v = asking ? linkCall(c->link, "ASKING", NULL) : NULL;
         if (asking && !v) return NULL;
         replyValueFree(v);
-        if (!linkSend(s->link, argc, argv)) return NULL;
-        v = readReply(s, confirmation_wanted);
+        if (!linkSend(c->link, argc, argv)) return NULL;
+        v = readReply(c, confirmation_wanted);
         /* Within MULTI the server has refused the command and the transaction: a redirection is not followed. */
-        if (!v || !replyIsError(v) || !s->options->cluster || s->in_transaction || hops == REDIRECTIONS_MAX) return v;
-        sds host = sdsNew(s->options->target.host);
-        const char *socket = s->options->target.unix_path;
-        int port = s->options->target.port;
-        bool followed = takeRedirection(s, v, &asking), connected = followed && sessionConnect(s, false);
+        if (!v || !replyIsError(v) || !c->options->cluster || c->in_transaction || hops == REDIRECTIONS_MAX) return v;
+        sds host = sdsNew(c->options->target.host);
+        const char *socket = c->options->target.unix_path;
+        int port = c->options->target.port;
+        bool followed = setRedirection(c, v, &asking), connected = followed && cliConnect(c, false);
         if (followed && !connected) { /* go back to the server that can be reached */
-            sessionSetAddress(s, sdsSlice(host), port);
-            s->options->target.unix_path = socket;
+            cliSetAddress(c, sdsSlice(host), port);
+            c->options->target.unix_path = socket;
         }
         sdsFree(host);
         if (!followed) return v;
@@ -320,55 +320,55 @@ static replyValue *askCluster(cliSession *s, int argc, const slice *argv, bool c
 
 /* Runs one command and prints its reply, following redirections if the options say so. Returns false if the connection
  * is broken; `link` is NULL if a redirection led to a server that cannot be reached. */
-static bool sessionRun(cliSession *s, int argc, const slice *argv) {
+static bool runOnce(cliConnection *c, int argc, const slice *argv) {
     bool subscribe = isSubscribe(argv[0]);
-    bool subscription = !s->in_transaction && (subscribe || isUnsubscribe(argv[0]));
-    replyValue *v = askCluster(s, argc, argv, subscription);
+    bool subscription = !c->in_transaction && (subscribe || isUnsubscribe(argv[0]));
+    replyValue *v = callFollowing(c, argc, argv, subscription);
     if (!v) return false;
-    if (subscription) return showSubscription(s, argc, subscribe, v);
+    if (subscription) return showSubscription(c, argc, subscribe, v);
     bool failed = replyIsError(v);
-    if (failed && s->options->exit_on_error && !s->reads_lines) {
+    if (failed && c->options->exit_on_error && !c->reads_lines) {
         fprintf(stderr, "%s\n", v->str);
         replyValueFree(v);
         exit(1);
     }
-    sessionPrint(s, v, repliesText(argc, argv));
-    s->unknown_command = failed && strncmp(v->str, "ERR unknown command", 19) == 0;
-    if (failed) s->any_failed = true;
-    if (!failed) noteEffect(s, argc, argv);
-    else if (sliceIs(argv[0], "exec")) s->in_transaction = false;
+    printReply(c, v, repliesText(argc, argv));
+    c->unknown_command = failed && strncmp(v->str, "ERR unknown command", 19) == 0;
+    if (failed) c->any_failed = true;
+    if (!failed) updateState(c, argc, argv);
+    else if (sliceIs(argv[0], "exec")) c->in_transaction = false;
     replyValueFree(v);
-    if (s->subscribed && s->reads_lines) return showStream(s);
+    if (c->subscribed && c->reads_lines) return showStream(c);
     if (failed || !sliceIs(argv[0], "monitor")) return true;
-    s->monitoring = true;
-    bool alive = showStream(s);
-    s->monitoring = false;
-    return alive;
+    c->monitoring = true;
+    bool connected = showStream(c);
+    c->monitoring = false;
+    return connected;
 }
 
-void sessionPause(double seconds) {
+void cliPause(double seconds) {
     struct timespec t = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
     if (seconds > 0) nanosleep(&t, NULL);
 }
 
-bool sessionRunRepeated(cliSession *s, int argc, const slice *argv, long long repeat) {
+bool cliRunRepeated(cliConnection *c, int argc, const slice *argv, long long repeat) {
     for (long long i = 0; repeat < 0 || i < repeat; i++) {
-        if (i > 0) sessionPause(s->options->interval_s);
-        if (!s->link && !sessionConnect(s, false)) {
-            s->broken = true;
+        if (i > 0) cliPause(c->options->interval_s);
+        if (!c->link && !cliConnect(c, false)) {
+            c->broken = true;
             return false;
         }
-        if (sessionRun(s, argc, argv)) continue;
+        if (runOnce(c, argc, argv)) continue;
         /* SHUTDOWN ends the connection: that is not an error. */
         bool shutdown_sent = sliceIs(argv[0], "shutdown");
-        snprintf(s->last_error, sizeof(s->last_error), "%s", s->link ? linkError(s->link) : "the redirection failed");
-        bool subscription_lost = s->subscribed && !isSubscribe(argv[0]);
-        bool retry = s->link && s->interactive && !s->in_transaction && !shutdown_sent && !subscription_lost;
-        sessionDisconnect(s);
+        snprintf(c->last_error, sizeof(c->last_error), "%s", c->link ? linkError(c->link) : "the redirection failed");
+        bool subscription_lost = c->subscribed && !isSubscribe(argv[0]);
+        bool retry = c->link && c->interactive && !c->in_transaction && !shutdown_sent && !subscription_lost;
+        cliDisconnect(c);
         if (shutdown_sent) return true;
-        if (!retry || !sessionConnect(s, true) || !sessionRun(s, argc, argv)) {
-            fprintf(stderr, "Error: %s\n", s->last_error);
-            s->broken = true;
+        if (!retry || !cliConnect(c, true) || !runOnce(c, argc, argv)) {
+            fprintf(stderr, "Error: %s\n", c->last_error);
+            c->broken = true;
             return false;
         }
     }
