@@ -221,7 +221,7 @@ start_server {each {r FLUSHALL}} {
         assert_match "db.0.type.name,*\ndb.0.elements.size.p50,5.00,0.00,0.00,0.00,0.00,0.00,0.00\n" [read_file $to]
         lassign [check_rdb $path --stats --output /does/not/exist] code out err
         assert_equal 1 $code
-        assert_match "*cannot be written*" $err
+        assert_match "*Can't write *" $err
         lassign [check_rdb $path --stats --output /dev/full] code out err
         assert_equal 1 $code
     }

@@ -183,7 +183,7 @@ test "Nothing is cut from a file that has grown meanwhile" {
     puts $channel y
     append out [read $channel]
     assert_equal 1 [catch {close $channel}]
-    assert_match "*Failed to truncate AOF f: it has changed meanwhile*" $out
+    assert_match "*Failed to truncate AOF f: it has changed since it was read*" $out
     assert_equal 40 [file size $dir/f]
 }
 

@@ -79,7 +79,7 @@ static bool cutFile(const checkedFile *f, uint64_t to) {
     if (fd >= 0) close(fd);
     if (done) return true;
     if (fd >= 0 && !same)
-        printf("Failed to truncate AOF %s: it has changed meanwhile, is a server using it?\n", f->name);
+        printf("Failed to truncate AOF %s: it has changed since it was read. Is a server using it?\n", f->name);
     else printf("Failed to truncate AOF %s: %s\n", f->name, strerror(error));
     return false;
 }
@@ -118,7 +118,7 @@ static checkVerdict cutAtTime(const checkedFile *f, uint64_t to) {
                " because it is not the last file.\n",
                f->path, options.timestamp, to);
         printf(
-            "To go back that far all the same, remove the files that follow it, and their lines in the manifest, then "
+            "To truncate that far nevertheless, remove the files that follow it and their lines in the manifest, then "
             "run valkey-check-aof again.\n");
         return CHECK_STOP;
     }
@@ -152,7 +152,7 @@ static void noteCommand(fileScan *scan, const checkedFile *f, const aofScanItem 
     sds name = sdsCatRepr(sdsEmpty(), item->words[0].ptr, item->words[0].len);
     scan->note = sdsCatPrintf(sdsEmpty(),
                               "Note: AOF %s, offset %" PRIu64
-                              ": %s %s. The file is whole, but this server refuses to start with such a command.\n",
+                              ": %s %s. The file is complete, but this server does not load such a command.\n",
                               f->name, item->at, why, name);
     sdsFree(name);
 }
@@ -384,18 +384,19 @@ static bool checkManifest(const char *path, FILE *in, off_t size) {
 /* --- the program ----------------------------------------------------------------------------------------- */
 
 static void printUsage(const char *program) {
-    printf("Usage: %s [--fix | --truncate-to-timestamp SECONDS] [--stats] FILE\n"
-           "\n"
-           "  FILE      appendonlydir/appendonly.aof.manifest, or one append-only file\n"
-           "  --fix     cut the last file to its last whole command or transaction, after asking\n"
-           "  --truncate-to-timestamp SECONDS\n"
-           "            cut the last file before the first timestamp (aof-timestamp-enabled) past this unix time\n"
-           "  --stats   also print commands by name, with their number and bytes, and the time that they cover\n"
-           "  -v, --version, -h, --help\n"
-           "\n"
-           "Exit code 0: all is good, or was made so. Make a copy of the files before you cut them, and stop the\n"
-           "server.\n",
-           program);
+    printf(
+        "Usage: %s [--fix | --truncate-to-timestamp SECONDS] [--stats] FILE\n"
+        "\n"
+        "  FILE      appendonlydir/appendonly.aof.manifest, or a single append-only file\n"
+        "  --fix     truncate the last file after its last complete command or transaction; asks first\n"
+        "  --truncate-to-timestamp SECONDS\n"
+        "            truncate the last file before its first timestamp (aof-timestamp-enabled) after this Unix time\n"
+        "  --stats   also print the number and the bytes of commands by name, and the time range of the files\n"
+        "  -v, --version, -h, --help\n"
+        "\n"
+        "Exit code: 0 if the files are valid or have been truncated as asked, 1 otherwise. Stop the server and copy\n"
+        "the files before you truncate them.\n",
+        program);
 }
 
 static bool readTimestamp(const char *text) {

@@ -32,13 +32,13 @@ static void printUsage(FILE *out, const char *program) {
     fprintf(out,
             "Usage: %s FILE [--stats] [--biggest N] [--format table|info|csv|json] [--output FILE]\n"
             "\n"
-            "  --stats          figures of each database and type\n"
-            "  --biggest N      the N keys that take most of the file, at most %d\n"
-            "  --format WORD    how figures are written; json: one object with all that is found, and nothing else\n"
-            "  --output FILE    figures, or the object, go to this file\n"
+            "  --stats          print statistics of each database and type\n"
+            "  --biggest N      print the N keys that take most bytes of the file, at most %d\n"
+            "  --format WORD    format of the statistics; json: print one object with all results and nothing else\n"
+            "  --output FILE    write the statistics or the object to this file\n"
             "  -v, --version, -h, --help\n"
             "\n"
-            "Exit code: 0 the file is good, 1 it is damaged or cannot be read.\n",
+            "Exit code: 0 if the file is valid, 1 if it is damaged or cannot be read.\n",
             program, CHECK_RDB_BIGGEST_MAX);
 }
 
@@ -104,8 +104,8 @@ static bool checkRdbCheck(int fd, const arguments *a, FILE *out) {
     return good;
 }
 
-static int fileFault(const char *path, const char *what) {
-    fprintf(stderr, "%s cannot be %s: %s\n", path, what, strerror(errno));
+static int fileFault(const char *verb, const char *path) {
+    fprintf(stderr, "Can't %s %s: %s\n", verb, path, strerror(errno));
     return 1;
 }
 
@@ -128,12 +128,12 @@ int checkRdbMain(int argc, char **argv) {
         if (a.format != CHECK_RDB_JSON)
             printf("[offset 0] Checking RDB file %s\n[offset 0] Check RDB returned error code 1 (0 means success)\n",
                    a.path);
-        return fileFault(a.path, "opened");
+        return fileFault("open", a.path);
     }
     FILE *out = a.output ? fopen(a.output, "we") : stdout;
-    if (!out) return fileFault(a.output, "written");
+    if (!out) return fileFault("write", a.output);
     bool good = checkRdbCheck(fd, &a, out);
     bool written = checkRdbFinish(out) && checkRdbFinish(stdout);
-    if (!written) fileFault(a.output ? a.output : "The output", "written");
+    if (!written) fileFault("write", a.output ? a.output : "the output");
     return good && written ? 0 : 1;
 }

@@ -274,9 +274,7 @@ static void printFigures(FILE *to, const checkRdbFound *found) {
     fprintf(to, "[info] %llu keys read\n", (unsigned long long)found->keys);
     fprintf(to, "[info] %llu expires\n", (unsigned long long)found->expires);
     fprintf(to, "[info] %llu already expired\n", (unsigned long long)found->expired);
-    if (found->empty)
-        fprintf(to, "[info] %llu keys with nothing in them, which a load leaves out\n",
-                (unsigned long long)found->empty);
+    if (found->empty) fprintf(to, "[info] %llu empty keys, which a load skips\n", (unsigned long long)found->empty);
     fprintf(to, "[info] %llu functions\n", (unsigned long long)found->functions);
     if (found->scripts) fprintf(to, "[info] %llu lua scripts read\n", (unsigned long long)found->scripts);
 }

@@ -129,7 +129,7 @@ void checkRdbPutStats(FILE *out, checkRdbFormat format, const checkRdbStats *s) 
     }
     if (row == 0) putDb(out, format, s, 0);
     if (checkRdbStatsLeftOut(s))
-        fprintf(out, "[info] %llu keys of further databases are in no figure\n", (ull)checkRdbStatsLeftOut(s));
+        fprintf(out, "[info] %llu keys of further databases are not counted\n", (ull)checkRdbStatsLeftOut(s));
 }
 
 void checkRdbPutBiggest(FILE *out, const checkRdbBiggest *b) {
