@@ -572,7 +572,7 @@ start_server {overrides {appendonly yes aof-use-rdb-preamble no appendfsync ever
         assert_equal 1 [expr {[info_field aof_buffer_length] > 10000}]
         assert_equal 1 [expr {[info_field mem_not_counted_for_evict memory] > 10000}]
         assert_error "ERR Errors trying to SHUTDOWN. Check logs." {r SHUTDOWN}
-        assert_match "*cannot be written: No space left on device*Writing the append-only file failed, can't exit.*" [srv log]
+        assert_match "*Can't write all commands to the append-only file in *: No space left on device*Writing the append-only file failed, can't exit.*" [srv log]
         exec kill -TERM [srv pid]
         wait_for_condition 10 {[string match "*Errors trying to shut down the server.*" [srv log]]}
         limit_files unlimited
@@ -597,7 +597,7 @@ foreach word {NOSAVE FORCE} {
             assert_error "ERR Errors trying to SHUTDOWN. Check logs." {r SHUTDOWN NOW}
             catch {r SHUTDOWN $word}
             assert_equal 0 [wait_exit [srv dir] 10]
-            assert_match "*The append-only file could not be written to its end: No space left on device*" [srv log]
+            assert_match "*Can't write the rest of the append-only file in *: No space left on device*" [srv log]
             restart_server
             assert_equal before [r KEYS *]
         }

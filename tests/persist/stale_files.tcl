@@ -27,7 +27,7 @@ test "A start removes temporary files of processes that are gone, and nothing el
         foreach name [concat $others temp-1$gone.rdb] {
             assert_equal "$name 1" "$name [file exists $dir/$name]"
         }
-        assert_match "*Removed temp-$gone.rdb, 14 bytes that a process has left unfinished*" [srv log]
+        assert_match "*Removed the temporary file temp-$gone.rdb (14 bytes) of a process that has ended*" [srv log]
     }
 }
 

@@ -316,7 +316,7 @@ start_server {overrides {appendfsync always auto-aof-rewrite-percentage 0}} {
         wait_for_condition 5 {[temporaries] eq ""}
         assert_equal {1 0 1 err} [list [info_field aof_enabled] [info_field aof_rewrite_in_progress] \
             [info_field aof_rewrite_scheduled] [info_field aof_last_bgrewrite_status]]
-        assert_match "*The append-only file is not on yet. The next try begins in 60 seconds.*" [srv log]
+        assert_match "*The append-only file could not be enabled yet. The next attempt begins in 60 seconds.*" [srv log]
         r INCR tries
         r CONFIG SET rdb-key-save-delay 0
         r BGREWRITEAOF
@@ -343,7 +343,7 @@ foreach policy {always everysec} {
             limit_files 50000
             assert_equal OK [r SET large [string repeat x 100000]]
             wait_for_condition 20 {[info_field aof_rewrites_consecutive_failures] >= 1}
-            assert_match "*The first AOF increment could not be written: No space left on device.*" [srv log]
+            assert_match "*Can't write the first AOF incr file: No space left on device.*" [srv log]
             assert_equal PONG [r PING]
             assert_equal OK [r SET b 2]
             assert_equal ok [info_field aof_last_write_status]

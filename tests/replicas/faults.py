@@ -738,7 +738,7 @@ def disk(game):
     if log:
         game.follow(replica, primary)
         game.up(replica)
-        eventually("the log is on", lambda: "append-only file is on" in replica.log_text())
+        eventually("the log is on", lambda: "append-only file is enabled" in replica.log_text())
         store.fill()
         eventually("the log fails", lambda: "writing to the AOF file" in replica.log_text())
         time.sleep(1)

@@ -273,8 +273,10 @@ static void setLate(lateness late) {
     if (late == aof.late) return;
     if (late == SYNC_LATE) {
         aof.delayed_sync++;
-        serverLog(LL_NOTICE, "The disk is behind the append-only file by more than %d ms: replies wait for it.",
-                  LAG_MS);
+        serverLog(
+            LL_NOTICE,
+            "The append-only file has not been synced for more than %d ms (disk is busy?): replies wait for the sync.",
+            LAG_MS);
     }
     aof.late = late;
 }
@@ -361,7 +363,7 @@ static bool startThread(aofThreadOptions o) {
     o.policy = (fsyncPolicy)persist_settings.appendfsync;
     aof.thread = aofThreadStart(&o);
     if (aof.thread) beginQueue();
-    else serverLog(LL_WARNING, "No thread for the append-only file: %s", strerror(errno));
+    else serverLog(LL_WARNING, "Can't start the thread that writes the append-only file: %s", strerror(errno));
     return aof.thread != NULL;
 }
 
@@ -441,11 +443,12 @@ static void onFinished(const aofJob *job) {
         break;
     case AOF_JOB_END:
         if (!job->ok)
-            serverLog(LL_WARNING, "The append-only file could not be written to its end: %s", strerror(job->error));
+            serverLog(LL_WARNING, "Can't write the rest of the append-only file in %s: %s. It lacks the last commands.",
+                      aof.folder, strerror(job->error));
         break;
     case AOF_JOB_WRITE:
         if (!job->ok)
-            serverLog(LL_WARNING, "The append-only file does not have all yet: it cannot be written: %s",
+            serverLog(LL_WARNING, "Can't write all commands to the append-only file in %s: %s", aof.folder,
                       strerror(job->error));
         break;
     case AOF_JOB_SYNC:
@@ -644,7 +647,7 @@ static aofManifest *manifestToLoad(const char *folder) {
     if (aof.thread && !waitForThread()) return NULL;
     aofManifest *m = aofFilesRead(folder, persist_settings.appendfilename);
     if (!m || m->count > 0) return m;
-    serverLog(LL_WARNING, "There is no append-only file in %s", folder);
+    serverLog(LL_WARNING, "There is no append-only file to load in %s", folder);
     aofManifestFree(m);
     return NULL;
 }
@@ -747,7 +750,7 @@ static bool applyPolicy(const char **err) {
     if (!aof.thread) return true;
     bool always = persist_settings.appendfsync == FSYNC_ALWAYS;
     if (always && aofThreadProgress(aof.thread).sync_broken) {
-        *err = "A sync of the append-only file has failed: rewrite it first";
+        *err = "An fsync of the append-only file has failed. Run BGREWRITEAOF before appendfsync is set to always.";
         return false;
     }
     aofThreadSetPolicy(aof.thread, (fsyncPolicy)persist_settings.appendfsync);

@@ -26,7 +26,7 @@
 sds aofFolderPath(const char *dirname) {
     char here[PATH_MAX];
     if (getcwd(here, sizeof(here))) return aofPath(here, dirname);
-    serverLog(LL_WARNING, "The working directory has no name: %s", strerror(errno));
+    serverLog(LL_WARNING, "Can't determine the working directory: %s", strerror(errno));
     return NULL;
 }
 
@@ -92,7 +92,7 @@ bool aofFilesReplaceManifest(const char *folder, const char *stem, const aofMani
 static bool writeManifest(const char *folder, const char *stem, const aofManifest *m) {
     bool replaced;
     if (aofFilesReplaceManifest(folder, stem, m, &replaced)) return true;
-    serverLog(LL_WARNING, "The AOF manifest %s/%s.manifest could not be written: %s", folder, stem, strerror(errno));
+    serverLog(LL_WARNING, "Can't write the AOF manifest %s/%s.manifest: %s", folder, stem, strerror(errno));
     return false;
 }
 
@@ -119,8 +119,7 @@ static bool takeOldFile(const char *folder, const char *stem, const char *old, a
         ok = writeManifest(folder, stem, m);
     }
     if (ok && (aofSystemNow()->rename(old, path) != 0 || aofSyncFolder(folder) != 0)) {
-        serverLog(LL_WARNING, "The AOF file %s could not be moved into the folder %s: %s", stem, folder,
-                  strerror(errno));
+        serverLog(LL_WARNING, "Can't move the AOF file %s into the directory %s: %s", stem, folder, strerror(errno));
         ok = false;
     }
     sdsFree(path);
@@ -142,7 +141,9 @@ static bool makeFolder(const char *folder) {
 
 aofManifest *aofFilesInspect(const char *folder, const char *stem) {
     if (!aofNameFits(stem)) {
-        serverLog(LL_WARNING, "appendfilename is too long for the names that are made of it");
+        serverLog(LL_WARNING,
+                  "appendfilename %s is too long for the file names that are derived from it. Set a shorter one.",
+                  stem);
         return NULL;
     }
     if (!makeFolder(folder)) {
@@ -180,7 +181,9 @@ aofManifest *aofFilesFind(const char *folder, const char *stem) {
 static bool isTaken(const char *folder, const char *stem, long long seq, const char *ending) {
     sds name = sdsCatPrintf(sdsEmpty(), "%s.%lld.%s", stem, seq, ending), path = aofPath(folder, name);
     bool taken = exists(path);
-    if (taken) serverLog(LL_WARNING, "The file %s is not in the AOF manifest: it is left alone and not loaded", name);
+    if (taken)
+        serverLog(LL_WARNING, "The AOF manifest does not list the file %s, which is neither loaded nor overwritten",
+                  path);
     sdsFree(name);
     sdsFree(path);
     return taken;
@@ -225,7 +228,7 @@ bool aofFilesBegin(const char *folder, const char *stem, aofManifest *m) {
     const char *name = aofManifestBase(m)->name;
     bool ok = snapshot ? writeEmptySnapshot(folder, name) : writeEmptyBase(folder, name);
     if (ok) serverLog(LL_NOTICE, "Creating AOF base file %s on server start", name);
-    else serverLog(LL_WARNING, "The AOF base file %s could not be made: %s", name, strerror(errno));
+    else serverLog(LL_WARNING, "Can't create the AOF base file %s: %s", name, strerror(errno));
     return ok;
 }
 
@@ -233,7 +236,7 @@ void aofFilesDeleteHistory(const char *folder, const aofManifest *m) {
     for (size_t i = m->history; i < m->incrs; i++) {
         sds path = aofPath(folder, m->files[i].name);
         if (aofRemoveFile(path) != 0 && errno != ENOENT)
-            serverLog(LL_WARNING, "The history file %s of the AOF could not be removed: %s", path, strerror(errno));
+            serverLog(LL_WARNING, "Can't remove the AOF history file %s: %s", path, strerror(errno));
         sdsFree(path);
     }
 }
@@ -245,7 +248,7 @@ bool aofFilesTakeBase(const char *folder, const char *stem, const char *path, co
     aofManifestSwitchBase(m, stem, ending, 0);
     sds base = aofPath(folder, aofManifestBase(m)->name);
     bool ok = aofSystemNow()->rename(path, base) == 0 && aofSyncFolder(folder) == 0;
-    if (!ok) serverLog(LL_WARNING, "The AOF base file %s could not be put into its place: %s", base, strerror(errno));
+    if (!ok) serverLog(LL_WARNING, "Can't rename %s to the AOF base file %s: %s", path, base, strerror(errno));
     if (ok) ok = writeManifest(folder, stem, m);
     if (ok && !persist_settings.aof_disable_auto_gc) {
         aofFilesDeleteHistory(folder, m);
@@ -282,7 +285,7 @@ int aofFilesOpenIncr(const char *folder, const char *stem, aofManifest *m, off_t
     if (fd < 0) return fd;
     serverLog(LL_NOTICE, "Creating AOF incr file %s on server start", last->name);
     int rc = aofSyncFolder(folder);
-    if (rc != 0) serverLog(LL_WARNING, "The folder of the append-only file cannot be synced: %s", strerror(errno));
+    if (rc != 0) serverLog(LL_WARNING, "Can't sync the append-only directory %s: %s", folder, strerror(errno));
     if (rc == 0 && writeManifest(folder, stem, m)) return fd;
     aofSystemNow()->close(fd);
     return -1;

@@ -113,7 +113,7 @@ static bool cutAtLastUnit(fileToLoad *f, const aofBatch *b) {
     serverLog(LL_WARNING, "!!! Warning: short read while loading the AOF file %s!!!", f->name);
     serverLog(LL_WARNING, "!!! Truncating the AOF %s at offset %llu !!!", f->name, (unsigned long long)b->end);
     if (truncate(f->path, b->end) != 0) {
-        serverLog(LL_WARNING, "The AOF file %s could not be truncated: %s", f->name, strerror(errno));
+        serverLog(LL_WARNING, "Error truncating the AOF file %s: %s", f->name, strerror(errno));
         return false;
     }
     f->size = b->end;
@@ -151,7 +151,8 @@ static bool judgeEnd(fileToLoad *f, const aofBatch *b) {
 static bool loadCommands(fileToLoad *f, off_t from) {
     aofReader *r = aofReaderStart(f->fd, from);
     if (!r) {
-        serverLog(LL_WARNING, "No thread to read the append only file %s: %s", f->name, strerror(errno));
+        serverLog(LL_WARNING, "Can't start the thread that reads the append only file %s: %s", f->name,
+                  strerror(errno));
         return false;
     }
     bool good = true, more = true;

@@ -109,11 +109,12 @@ static void aofRewriteSettle(bool ok) {
     if (ok && rewrite.received) return; /* the AOF thread has logged it */
     if (ok) serverLog(LL_NOTICE, "Background AOF rewrite finished successfully");
     else if (aofIsTurningOn())
-        serverLog(LL_WARNING, "The append-only file is not on yet. The next try begins in %lld seconds.",
+        serverLog(LL_WARNING, "The append-only file could not be enabled yet. The next attempt begins in %lld seconds.",
                   (long long)retryWaitS());
     else if (retryWaitS())
         serverLog(LL_WARNING,
-                  "Background AOF rewrite has failed %lld times in a row: none begins by itself for %lld seconds.",
+                  "Background AOF rewrite has failed %lld times in a row. The next automatic one begins in %lld "
+                  "seconds at the earliest.",
                   rewrite.failures, (long long)retryWaitS());
 }
 
@@ -151,7 +152,7 @@ static void takeBase(void *arg) {
 /* ---- The child's end ---- */
 
 static void onSwitched(bool ok, int error) {
-    if (!ok) serverLog(LL_WARNING, "The rewritten AOF could not become the base: %s", strerror(error));
+    if (!ok) serverLog(LL_WARNING, "Can't install the rewritten AOF as base file: %s", strerror(error));
     if (rewrite.first && !ok) aofGiveUpFirst();
     debugAssert(rewrite.state == TAKING_BASE);
     aofRewriteSettle(ok);
@@ -194,7 +195,7 @@ static void childEnded(void *arg, const childEnd *how) {
     removeInBackground(pathOf(true, how->pid));
     if (rewrite.first) aofGiveUpFirst();
     if ((how->on_purpose || how->ok) && !rewrite.incr_failed) {
-        serverLog(LL_NOTICE, "Background AOF rewrite was ended on purpose");
+        serverLog(LL_NOTICE, "Background AOF rewrite was cancelled");
         rewrite.state = IDLE;
         rewriteCheck();
         return;
@@ -229,7 +230,7 @@ static void aofRewriteGiveUp(void) {
 static void onCut(bool ok, int error) {
     debugAssert(!rewrite.first || rewrite.state == IDLE);
     if (ok || rewrite.state == IDLE) return;
-    serverLog(LL_WARNING, "No new AOF increment could be made: %s. The rewrite is given up.", strerror(error));
+    serverLog(LL_WARNING, "Can't create the next AOF incr file: %s. The rewrite is abandoned.", strerror(error));
     if (rewrite.state == WRITING) aofRewriteGiveUp();
 }
 
@@ -237,8 +238,7 @@ static void onCut(bool ok, int error) {
  * error. */
 static void onFirstFailed(int error) {
     if (rewrite.state != WRITING) return;
-    serverLog(LL_WARNING, "The first AOF increment could not be written: %s. The rewrite is given up.",
-              strerror(error));
+    serverLog(LL_WARNING, "Can't write the first AOF incr file: %s. The rewrite is abandoned.", strerror(error));
     aofRewriteGiveUp();
     aofGiveUpFirst();
 }
@@ -340,7 +340,8 @@ static bool turnOn(const char *received, bool *taken) {
     }
     if (childRunning() == CHILD_AOF) childKill();
     if (mayBegin() && !(c && c->flags & CLIENT_MULTI) && !scriptContextIsRunning()) return aofRewriteBegin();
-    serverLog(LL_NOTICE, "The append-only file is to be on: its first rewrite begins when nothing else is under way");
+    serverLog(LL_NOTICE, "The append-only file is being enabled: its first rewrite begins when no transaction or child "
+                         "process is running");
     return true;
 }
 
@@ -348,7 +349,7 @@ bool aofRewriteIsFirst(void) { return rewrite.state != IDLE && rewrite.first && 
 
 void aofRewriteAbandon(void) {
     if (childRunning() == CHILD_AOF) {
-        serverLog(LL_WARNING, "A child is rewriting the append-only file: it is ended.");
+        serverLog(LL_WARNING, "There is a child rewriting the AOF. Killing it!");
         childKillAndWait();
     }
     rewrite.scheduled = false;

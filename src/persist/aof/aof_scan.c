@@ -138,7 +138,7 @@ static bool failNumber(aofScanner *s, slice in) {
     long long number = 0;
     if (text[1] == '-' || (text[1] >= '0' && text[1] <= '9')) number = strtoll(text + 1, &end, 10);
     bool at_end = end[0] == '\r' && end[1] == '\n';
-    if (at_end && end == text + 1) return fail(s, "Expected number behind '%c'", text[0]);
+    if (at_end && end == text + 1) return fail(s, "Expected a number after '%c'", text[0]);
     if (!at_end) return failNewline(s, sliceOf(end, 2));
     s->lines++;
     return failRange(s, text[0], number); /* negative, or with too many digits */

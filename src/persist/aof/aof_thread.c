@@ -346,7 +346,7 @@ static void onWriteFailed(aofThread *t, ssize_t n, size_t expected, uint64_t now
                       (long long)n, (long long)expected);
     }
     if (n > 0 && aofSystemNow()->truncate(t->fd, t->size) != 0) {
-        serverLog(LL_WARNING, "The short write could not be cut off the AOF file, which goes on behind it: %s",
+        serverLog(LL_WARNING, "Can't truncate the AOF file after a short write, so later writes continue after it: %s",
                   strerror(errno));
         onWritten(t, (size_t)n);
     }
@@ -416,7 +416,8 @@ static void onSyncFailed(aofThread *t, int error) {
 
 static void onSyncSucceeded(aofThread *t, uint64_t covered) {
     if (unlikely(atomic_load_explicit(&t->sync_error, memory_order_relaxed))) {
-        serverLog(LL_NOTICE, "AOF fsync works again; what was written before is safe behind the next rewrite.");
+        serverLog(LL_NOTICE,
+                  "AOF fsync error looks solved. Bytes that it covered are durable only after the next AOF rewrite.");
         t->last_complaint_ms = 0;
         atomic_store(&t->sync_error, 0);
         notifyMain(t);
@@ -514,7 +515,7 @@ static void restoreManifest(aofThread *t, long long base_seq, long long incr_seq
     t->manifest->base_seq = base_seq;
     t->manifest->incr_seq = incr_seq;
     if (!adoptManifest(t, aofManifestDup(t->manifest), &replaced))
-        serverLog(LL_WARNING, "The AOF manifest could not be put back: %s", strerror(errno));
+        serverLog(LL_WARNING, "Can't restore the previous AOF manifest in %s: %s", t->folder, strerror(errno));
     errno = error;
 }
 
@@ -620,7 +621,7 @@ static bool putManifestBack(aofThread *t) {
  * manifest on the disk may name them. */
 static void removeFirst(aofThread *t, const char *const *paths, size_t count, bool replaced) {
     if (replaced && !putManifestBack(t)) {
-        serverLog(LL_WARNING, "The AOF manifest could not be put back: %s", strerror(errno));
+        serverLog(LL_WARNING, "Can't restore the previous AOF manifest in %s: %s", t->folder, strerror(errno));
         return;
     }
     for (size_t i = 0; i < count; i++) aofRemoveFile(paths[i]);
@@ -648,7 +649,7 @@ static bool doSwitchFirst(aofThread *t, aofJob *job) {
         if (job->received)
             serverLog(LL_NOTICE, "Reused RDB file from primary sync as AOF base file: %s",
                       aofManifestBase(t->manifest)->name);
-        serverLog(LL_NOTICE, "The append-only file is on: %s and what follows it in %s",
+        serverLog(LL_NOTICE, "The append-only file is enabled: base file %s, incr file %s",
                   aofManifestBase(t->manifest)->name, aofManifestLastIncr(t->manifest)->name);
         moveLog(t, LOG_BASE, 0);
         if (stat(base, &st) == 0) job->base_size = st.st_size;

@@ -61,8 +61,11 @@ static void removeOwn(const char *path) {
     struct stat st;
     if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid()) return;
     if (unlink(path) == 0)
-        serverLog(LL_NOTICE, "Removed %s, %lld bytes that a process has left unfinished", path, (long long)st.st_size);
-    else serverLog(LL_WARNING, "The unfinished file %s could not be removed: %s", path, strerror(errno));
+        serverLog(LL_NOTICE, "Removed the temporary file %s (%lld bytes) of a process that has ended", path,
+                  (long long)st.st_size);
+    else
+        serverLog(LL_WARNING, "Can't remove the temporary file %s of a process that has ended: %s", path,
+                  strerror(errno));
 }
 
 static void removeFrom(const char *folder, const char *name) {

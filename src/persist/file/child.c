@@ -233,7 +233,7 @@ static bool reap(bool wait) {
     while (pid < 0 && errno == EINTR);
     if (pid == 0) return false;
     if (pid < 0) {
-        serverLog(LL_WARNING, "The child with pid %d cannot be waited for: %s. It counts as failed.", (int)child.pid,
+        serverLog(LL_WARNING, "Can't wait for the child process %d: %s. It is considered failed.", (int)child.pid,
                   strerror(errno));
         status = 1 << 8; /* as if it had exited with 1 */
     }

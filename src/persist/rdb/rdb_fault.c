@@ -62,7 +62,7 @@ sds rdbFaultText(const rdbFault *f, unsigned version) {
                            "of this key");
     case RDB_FAULT_VALUE: return sdsCat(out, "A value in the RDB file is malformed, or there is no memory for it");
     case RDB_FAULT_AUX: return sdsCat(out, "An AUX field of the RDB file is malformed");
-    case RDB_FAULT_IMPORT: return sdsCat(out, "The RDB file has a slot import, and this server is in no cluster");
+    case RDB_FAULT_IMPORT: return sdsCat(out, "The RDB file has a slot import, but this server is not in cluster mode");
     case RDB_FAULT_DATABASE:
         return sdsCatPrintf(out,
                             "FATAL: Data file was created with a Valkey server configured to handle more than %llu "

@@ -305,7 +305,7 @@ static void logEnd(const loader *l, const char *path) {
         unsigned version = rdbScanVersion(rdbPipelineScanner(l->pipeline));
         sds text = rdbFaultText(&r->fault, version), location = rdbFaultLocation(&r->fault, l->options->hide_user_data);
         serverLog(LL_WARNING, "%s", text);
-        serverLog(LL_WARNING, "%s cannot be loaded: the fault is %s", path, location);
+        serverLog(LL_WARNING, "Can't load %s: the fault is %s", path, location);
         sdsFree(text);
         sdsFree(location);
         return;
@@ -333,7 +333,7 @@ static void rdbLoadAll(loader *l, int fd, const rdbSource *source, const char *n
     l->pipeline = running = rdbPipelineStart(fd, &scan, &decode, decoders);
     if (!l->pipeline) {
         r->error = errno;
-        serverLog(LL_WARNING, "Threads that load %s cannot be started: %s", name, strerror(errno));
+        serverLog(LL_WARNING, "Can't start the threads that load %s: %s", name, strerror(errno));
         return;
     }
     r->end = insertAll(l);
@@ -404,7 +404,7 @@ rdbLoadResult rdbLoadFile(const char *path, const rdbLoadOptions *options) {
     if (fd < 0) {
         r.error = errno;
         if (errno == ENOENT) r.end = RDB_LOAD_NO_FILE;
-        else serverLog(LL_WARNING, "%s cannot be opened to be loaded: %s", path, strerror(errno));
+        else serverLog(LL_WARNING, "Can't open the RDB file %s for reading: %s", path, strerror(errno));
         return r;
     }
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) l.file_bytes = (uint64_t)st.st_size;

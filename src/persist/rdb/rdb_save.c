@@ -232,14 +232,15 @@ bool rdbSaveFile(const char *path, const rdbSaveOptions *options) {
                                                     .checksum = options->checksum,
                                                     .incremental_sync = options->incremental_sync});
     if (done) {
+        f.file.step = "write"; /* also if a value that the version lacks comes before the first write */
         done = writeDataset(&f.out, options) && (options->as_commands ? fileWriterFlush(&f) : writeChecksum(&f));
         if (done) done = fileWriterReplace(&f, path);
         else fileWriterAbandon(&f);
     }
     int error = errno;
     if (!done)
-        serverLog(LL_WARNING, "Saving the dataset to %s by way of %s failed (%s): %s", path, temporary, f.file.step,
-                  strerror(error));
+        serverLog(LL_WARNING, "Error saving the dataset to %s (temporary file %s, step %s): %s", path, temporary,
+                  f.file.step, strerror(error));
     sdsFree(temporary);
     errno = error;
     return done;
@@ -282,7 +283,7 @@ bool rdbSaveTo(int fd, const rdbSaveOptions *options) {
         rdbWriteBytes(&p.out, sliceOf(sum, sizeof(sum)));
         done = rdbWriterFlush(&p.out);
     }
-    if (!done) serverLog(LL_WARNING, "The dataset could not be sent: %s", strerror(p.error));
+    if (!done) serverLog(LL_WARNING, "Error writing the dataset to a pipe: %s", strerror(p.error));
     rdbWriterEnd(&p.out);
     errno = p.error;
     return done;

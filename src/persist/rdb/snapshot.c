@@ -103,8 +103,8 @@ bool snapshotAtShutdown(void) {
     if (!snapshotHasSavePoints()) return false;
     if (snapshot.held)
         serverLog(LL_WARNING,
-                  "No snapshot is saved: a load that broke off has left this dataset, and %s may have the "
-                  "last copy of the one before.",
+                  "No snapshot is saved: the dataset is what a failed load has left, and %s may be the last copy "
+                  "of the previous one.",
                   persist_settings.dbfilename);
     return !snapshot.held;
 }
@@ -179,7 +179,7 @@ static void checkEmptiedFile(void) {
 static void childFailed(const childEnd *how) {
     removeInBackground(inFolder(snapshot.child_file));
     if (how->on_purpose) {
-        serverLog(LL_NOTICE, "Background saving was ended on purpose");
+        serverLog(LL_NOTICE, "Background saving was cancelled");
         return;
     }
     if (how->signal) serverLog(LL_WARNING, "Background saving terminated by signal %d", how->signal);
@@ -234,7 +234,7 @@ bool snapshotStart(void) {
 void snapshotAbandon(void) {
     assertMainThread();
     if (childRunning() != CHILD_RDB) return;
-    serverLog(LL_WARNING, "A child is writing a snapshot: it is ended.");
+    serverLog(LL_WARNING, "There is a child saving an .rdb. Killing it!");
     childKillAndWait();
     debugAssert(!snapshot.child_pid);
     sds path = inFolder(snapshot.child_file);
@@ -272,8 +272,8 @@ static void logReminder(int64_t now_s) {
     if (snapshot.last_ok || now_s - snapshot.reminded_s < REMIND_EVERY_S) return;
     snapshot.reminded_s = now_s;
     serverLog(LL_WARNING,
-              "There has been no snapshot for %lld seconds, because saving fails: see the lines of the "
-              "last try, %lld seconds ago. What was written since is in memory only.",
+              "No snapshot has been saved for %lld seconds, because saving fails. The last attempt, %lld seconds "
+              "ago, has logged why. Changes since the last snapshot are in memory only.",
               (long long)(now_s - snapshot.last_save_s), (long long)(now_s - snapshot.last_try_s));
 }
 

@@ -163,7 +163,7 @@ TEST(scan_tells_what_is_wrong) {
     tells("*1x\r\n", "0x               0: Expected \\r\\n, got: 780d", 0, 0);
     tells("*1\n$4\r\n", "0x               0: Expected \\r\\n, got: 0a00", 0, 0);
     tells("*+1\r\n", "0x               0: Expected \\r\\n, got: 2b31", 0, 0);
-    tells("*\r\n", "0x               0: Expected number behind '*'", 0, 0);
+    tells("*\r\n", "0x               0: Expected a number after '*'", 0, 0);
     tells("*1\r\n", "(none)", 0, 1);
     tells("*1\r\nx", "0x               4: Expected prefix '$', got: 'x'", 0, 1);
     tells("*1\r\n\n", "0x               4: Expected prefix '$', got: '\\x0a'", 0, 1);

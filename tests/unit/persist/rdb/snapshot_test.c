@@ -74,18 +74,18 @@ static void failAt(int64_t s) {
     CHECK(!snapshotFiguresNow().last_ok);
 }
 
-/* Returns all log lines about it: "SECONDS since the last, SECONDS since the last try;" */
+/* Returns all log lines about it: "SECONDS since the last, SECONDS since the last attempt;" */
 static const char *loggedReminders(void) {
     static char text[1 << 14], out[512];
     int fd = open(LOG, O_RDONLY);
     ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
     close(fd);
     text[n > 0 ? n : 0] = out[0] = '\0';
-    for (const char *at = text; (at = strstr(at, "There has been no snapshot for ")); at++) {
+    for (const char *at = text; (at = strstr(at, "No snapshot has been saved for ")); at++) {
         long long since = 0, tried = 0;
-        const char *try = strstr(at, "last try, ");
-        CHECK(sscanf(at, "There has been no snapshot for %lld seconds", &since) == 1);
-        CHECK(try && sscanf(try, "last try, %lld seconds ago", &tried) == 1);
+        const char *attempt = strstr(at, "last attempt, ");
+        CHECK(sscanf(at, "No snapshot has been saved for %lld seconds", &since) == 1);
+        CHECK(attempt && sscanf(attempt, "last attempt, %lld seconds ago", &tried) == 1);
         snprintf(out + strlen(out), sizeof(out) - strlen(out), "%lld, %lld; ", since, tried);
     }
     return out;
