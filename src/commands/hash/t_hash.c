@@ -316,7 +316,7 @@ static long long addMatching(client *c, const robj *o, const scanOptions *option
     hashIter it;
     hashIterBegin(&it, o);
     for (const hashPair *pair; (pair = hashIterNext(&it));) {
-        if (!scanWants(options, pair->name)) continue;
+        if (!scanMatches(options, pair->name)) continue;
         addPair(c, pair, options->keys_only ? WITH_NAMES : WITH_NAMES | WITH_VALUES);
         found++;
     }
@@ -368,9 +368,9 @@ static void randomRepeated(client *c, const robj *o, unsigned long long count, b
         return;
     }
     if (n == 0) count = 0;
-    if (!randomReplyMayHave(c, with_values ? 2 * count : count)) count = 0;
+    if (!randomReplyReserve(c, with_values ? 2 * count : count)) count = 0;
     else addRandomLen(c, (long long)count, with_values);
-    for (unsigned long long i = 0; i < count && !randomReplyUnheard(c); i++) {
+    for (unsigned long long i = 0; i < count && !randomReplyDropped(c); i++) {
         if (live) {
             hashPairOfField(&pair, live[rngBelow(rngThread(), n)]);
         } else if (!hashRandom(o, &pair)) {

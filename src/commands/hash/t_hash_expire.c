@@ -114,7 +114,7 @@ static void expireGeneric(client *c, uint32_t form) {
         int result = FIELD_MISSING;
         uint64_t hash = o ? fieldWalkNext(&walk) : 0;
         if (o && hashFind(o, c->argv[i], hash, &pair))
-            result = expireConditionsHold(conditions, pair.when_ms, when_ms) ? setTime(c, o, i, hash, when_ms, &changes)
+            result = expireConditionsMet(conditions, pair.when_ms, when_ms) ? setTime(c, o, i, hash, when_ms, &changes)
                                                                              : FIELD_CONDITION;
         if (result > FIELD_CONDITION) changedField(i);
         missing |= result == FIELD_MISSING;

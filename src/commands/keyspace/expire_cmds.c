@@ -26,7 +26,7 @@ static void expireGeneric(client *c, uint32_t form) {
 
     hashedKey key = clientKeyAt(c, 1);
     robj *o = lookupKeyWrite(c->db, key);
-    if (!o || !expireConditionsHold(conditions, objectExpire(o), when_ms)) {
+    if (!o || !expireConditionsMet(conditions, objectExpire(o), when_ms)) {
         addReplyZero(c);
         return;
     }

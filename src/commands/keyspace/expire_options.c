@@ -123,7 +123,7 @@ bool expireConditionsParse(client *c, uint32_t first, uint32_t end, unsigned *co
     return true;
 }
 
-bool expireConditionsHold(unsigned conditions, int64_t current_ms, int64_t when_ms) {
+bool expireConditionsMet(unsigned conditions, int64_t current_ms, int64_t when_ms) {
     if ((conditions & IF_NONE) && current_ms != NO_EXPIRE) return false;
     if ((conditions & IF_SOME) && current_ms == NO_EXPIRE) return false;
     if ((conditions & IF_GREATER) && (current_ms == NO_EXPIRE || when_ms <= current_ms)) return false;

@@ -66,6 +66,6 @@ void propagateExpireAt(const client *c, const char *name, int64_t when_ms);
 bool expireConditionsParse(client *c, uint32_t first, uint32_t end, unsigned *conditions) must_check;
 /* Returns whether the conditions allow the expiry `when_ms` for a key or field that has `current_ms` now. -1 (no
  * expiry) is later than any. */
-bool expireConditionsHold(unsigned conditions, int64_t current_ms, int64_t when_ms);
+bool expireConditionsMet(unsigned conditions, int64_t current_ms, int64_t when_ms);
 
 #endif

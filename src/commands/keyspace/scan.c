@@ -118,7 +118,7 @@ bool scanParseOptions(client *c, uint32_t first, scanKind kind, scanOptions *out
     return true;
 }
 
-bool scanWants(const scanOptions *options, slice name) {
+bool scanMatches(const scanOptions *options, slice name) {
     return !options->has_pattern || globMatch(options->pattern, name, false);
 }
 
@@ -196,7 +196,7 @@ static void filterElements(const dict *d, const scanOptions *options, const scan
     for (size_t i = 0; i < g->count; i++) {
         const void *entry = g->entries[i];
         if (elements->hidden && elements->hidden(entry)) continue;
-        if (scanWants(options, name(entry))) g->entries[kept++] = g->entries[i];
+        if (scanMatches(options, name(entry))) g->entries[kept++] = g->entries[i];
     }
     g->count = kept;
 }
@@ -242,7 +242,7 @@ static void filterKeys(serverDb *db, const scanOptions *options, gathered *g) {
     for (size_t i = 0; i < g->count; i++) {
         robj *o = g->entries[i];
         slice name = objectKey(o);
-        if (!scanWants(options, name)) continue;
+        if (!scanMatches(options, name)) continue;
         if (options->type != -1 && (int)o->type != options->type) continue;
         if (keyIsExpired(o)) {
             expireIfNeeded(db, o, hashedKeyOf(name));

@@ -26,7 +26,7 @@ bool scanParseOptions(client *c, uint32_t first, scanKind kind, scanOptions *out
  * elements. */
 size_t scanStepsMax(const scanOptions *options);
 /* Returns whether the name matches MATCH. */
-bool scanWants(const scanOptions *options, slice name);
+bool scanMatches(const scanOptions *options, slice name);
 
 /* How the elements of a hash, set or sorted set are added to the reply. */
 typedef struct scanElements {

@@ -145,7 +145,7 @@ typedef struct sorting {
     bool desc, alpha, has_by;
     bool collate; /* compare by the rules of the locale */
     bool by_text; /* order equal items by text, as the order of a set differs between servers */
-    bool unsure;  /* the same command may give another result on a replica */
+    bool may_differ;  /* the same command may give another result on a replica */
 } sorting;
 
 static void sortingFree(sorting *s) {
@@ -285,7 +285,7 @@ static weighResult weighBy(sorting *s, client *c, const sortPattern *by, bool by
             else if (!keepDigits(s, &s->items[at], v)) result = NO_MEMORY;
         }
     }
-    if (l) s->unsure = sortLookupsUnsure(l);
+    if (l) s->may_differ = sortLookupsMayDiffer(l);
     sortLookupsFree(l);
     return result;
 }
@@ -452,10 +452,10 @@ static void propagateStored(const client *c, slice key, const robj *list) {
     propagateDone();
 }
 
-static void storeTake(client *c, const sortOptions *opts, bool unsure, robj *list) {
+static void storeTake(client *c, const sortOptions *opts, bool may_differ, robj *list) {
     hashedKey key = clientKeyAt(c, opts->store_arg);
     long long count = (long long)valueListCount(list);
-    if (unsure && (count || lookupKeyWrite(c->db, key))) propagateStored(c, key.name, list);
+    if (may_differ && (count || lookupKeyWrite(c->db, key))) propagateStored(c, key.name, list);
     if (count) {
         setKeyTake(c->db, list, key, false);
         keyChanged(c, key, NOTIFY_LIST, "sortstore", count);
@@ -489,7 +489,7 @@ static void sortShow(const sorting *s, client *c, const sortOptions *opts) {
     }
     if (opts->gets) showValues(s, c, opts, l, list);
     else showItems(s, c, list);
-    if (list) storeTake(c, opts, s->unsure || (l && sortLookupsUnsure(l)), list);
+    if (list) storeTake(c, opts, s->may_differ || (l && sortLookupsMayDiffer(l)), list);
 cleanup:
     sortLookupsFree(l);
 }

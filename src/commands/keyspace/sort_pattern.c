@@ -28,7 +28,7 @@ typedef struct lookup {
 
 struct sortLookups {
     size_t count, used, size; /* number of lookups; bytes of names, and their capacity */
-    bool unsure;
+    bool may_differ;
     lookup lookups[GROUP];
     sortValue values[GROUP];
     dictLookup fetched[GROUP];
@@ -60,7 +60,7 @@ sortLookups *sortLookupsCreate(const sortPattern *patterns, size_t count, size_t
     sortLookups *l = ztrymalloc(sizeof(*l) + size);
     if (!l) return NULL;
     l->size = size;
-    l->unsure = false;
+    l->may_differ = false;
     sortLookupsBegin(l);
     return l;
 }
@@ -126,7 +126,7 @@ static bool readField(const robj *o, slice field, sortValue *v) {
     return true;
 }
 
-bool sortLookupsUnsure(const sortLookups *l) { return l->unsure; }
+bool sortLookupsMayDiffer(const sortLookups *l) { return l->may_differ; }
 
 const sortValue *sortLookupsRun(sortLookups *l, client *c) {
     robj *entries[GROUP];
@@ -144,7 +144,7 @@ const sortValue *sortLookupsRun(sortLookups *l, client *c) {
             v->string = o;
             v->text = objectString(o, v->digits);
         } else if (isField(&l->lookups[i], o)) {
-            l->unsure |= !readField(o, p->field, v) && hashHasTtls(o);
+            l->may_differ |= !readField(o, p->field, v) && hashHasTtls(o);
         }
     }
     return l->values;

@@ -39,6 +39,6 @@ bool sortLookupsAdd(sortLookups *l, const sortPattern *pattern, slice element) m
 const sortValue *sortLookupsRun(sortLookups *l, client *c);
 /* Returns whether a lookup missed a field in a hash that has field TTLs. If that field is expired here, a replica may
  * still find it, because it does not check TTLs. */
-bool sortLookupsUnsure(const sortLookups *l);
+bool sortLookupsMayDiffer(const sortLookups *l);
 
 #endif

@@ -45,7 +45,7 @@ static void tellTaken(client *c, hashedKey key, robj *o, size_t n, const char *e
     else valueListShrink(o);
 }
 
-void listTakePopped(client *c, hashedKey key, robj *o, listEnd end, size_t n) {
+void listDeletePopped(client *c, hashedKey key, robj *o, listEnd end, size_t n) {
     bool all = n == valueListCount(o);
     if (!all) valueListDrop(o, end, n);
     tellTaken(c, key, o, n, listPopEvent(end), all);
@@ -53,7 +53,7 @@ void listTakePopped(client *c, hashedKey key, robj *o, listEnd end, size_t n) {
 
 void listPop(client *c, hashedKey key, robj *o, listEnd end, size_t n) {
     addReplyListRange(c, o, end == LIST_HEAD ? 0 : valueListCount(o) - 1, n, end == LIST_TAIL);
-    listTakePopped(c, key, o, end, n);
+    listDeletePopped(c, key, o, end, n);
 }
 
 /* Converts start and end, which count from the tail if negative, to a range within the list. Returns its length, and
@@ -109,7 +109,7 @@ static void popOne(client *c, hashedKey key, robj *o, listEnd end) {
     slice value = valueListEnd(o, end, digits);
     if (value.len >= COMMAND_MEMORY_LARGE && !commandMemoryReserve(c, 2 * value.len)) return; /* for the reply */
     addReplyBulk(c, value);
-    listTakePopped(c, key, o, end, 1);
+    listDeletePopped(c, key, o, end, 1);
 }
 
 static void popSeveral(client *c, hashedKey key, robj *o, listEnd end, size_t n) {

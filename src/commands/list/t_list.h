@@ -11,7 +11,7 @@
 
 /* Removes `n` elements from an end of a list, which has at least as many, and reports that as LPOP or RPOP. If none
  * would be left, the key is deleted with them: freeing a large list in one piece may happen in the background. */
-void listTakePopped(client *c, hashedKey key, robj *o, listEnd end, size_t n);
+void listDeletePopped(client *c, hashedKey key, robj *o, listEnd end, size_t n);
 /* Does the same, and adds the elements to the reply. */
 void listPop(client *c, hashedKey key, robj *o, listEnd end, size_t n);
 /* Returns the event of popping from that end. */

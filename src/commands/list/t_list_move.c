@@ -77,7 +77,7 @@ static void moveGeneric(client *c, listEnd from_end, listEnd to_end, const int64
     if (comes) dbAddTake(c->db, target, to);
     keyChanged(c, to, NOTIFY_LIST, pushEvent(to_end), 0);
     addReplyBulk(c, value);
-    listTakePopped(c, from, source, from_end, 1);
+    listDeletePopped(c, from, source, from_end, 1);
 }
 
 /* LMOVE source destination LEFT|RIGHT LEFT|RIGHT */

@@ -171,7 +171,7 @@ static long long addMatching(client *c, const robj *o, const scanOptions *option
     setMember m;
     setIterBegin(&it, o);
     while (setIterNext(&it, &m)) {
-        if (!scanWants(options, setMemberText(&m, buf))) continue;
+        if (!scanMatches(options, setMemberText(&m, buf))) continue;
         addReplyMember(c, &m);
         found++;
     }
@@ -289,7 +289,7 @@ void spopCommand(client *c) {
 static bool replyPicked(void *arg, const setMember *m) {
     client *c = arg;
     addReplyMember(c, m);
-    return !randomReplyUnheard(c);
+    return !randomReplyDropped(c);
 }
 
 static void srandmemberCount(client *c) {
@@ -302,7 +302,7 @@ static void srandmemberCount(client *c) {
         return;
     }
     if (count < 0) {
-        if (!randomReplyMayHave(c, (uint64_t)-count)) return;
+        if (!randomReplyReserve(c, (uint64_t)-count)) return;
         addReplyArrayLen(c, -count);
         setRandomRepeating(o, (uint64_t)-count, replyPicked, c);
         return;

@@ -164,7 +164,7 @@ streamConsumer *streamConsumerTry(client *c, hashedKey key, streamGroup *g, slic
     return consumer;
 }
 
-streamConsumer *streamConsumerWanted(client *c, hashedKey key, streamGroup *g, slice name) {
+streamConsumer *streamConsumerOrReply(client *c, hashedKey key, streamGroup *g, slice name) {
     streamConsumer *consumer = streamConsumerTry(c, key, g, name);
     if (!consumer) addReplyNoMemory(c);
     return consumer;

@@ -54,6 +54,6 @@ void propagateConsumer(const client *c, slice key, slice group, slice consumer);
 /* Returns the consumer of that name; creates it, and reports that, if the group has none. Returns NULL if there is no
  * memory for it; the second function has sent the error then. */
 streamConsumer *streamConsumerTry(client *c, hashedKey key, streamGroup *g, slice name);
-streamConsumer *streamConsumerWanted(client *c, hashedKey key, streamGroup *g, slice name);
+streamConsumer *streamConsumerOrReply(client *c, hashedKey key, streamGroup *g, slice name);
 
 #endif

@@ -121,7 +121,7 @@ void xgroupCreateconsumerCommand(client *c) {
     streamGroup *g = groupOfStream(c);
     if (!g) return;
     bool is_new = !streamConsumerFind(g, c->argv[4]);
-    if (streamConsumerWanted(c, clientKeyAt(c, 2), g, c->argv[4])) addReplyLongLong(c, is_new);
+    if (streamConsumerOrReply(c, clientKeyAt(c, 2), g, c->argv[4])) addReplyLongLong(c, is_new);
 }
 
 void xgroupDelconsumerCommand(client *c) {

@@ -226,7 +226,7 @@ static bool claimEntry(client *c, streamIterator *it, streamGroup *g, streamCons
 /* Returns the consumer that claims, which is created if necessary. Returns NULL after an error reply. */
 static streamConsumer *claimant(client *c, hashedKey key, streamGroup *g, bool *comes) {
     *comes = !streamConsumerFind(g, c->argv[3]);
-    streamConsumer *consumer = streamConsumerWanted(c, key, g, c->argv[3]);
+    streamConsumer *consumer = streamConsumerOrReply(c, key, g, c->argv[3]);
     if (!consumer) return NULL;
     consumer->seen_ms = storeNowMs();
     propagateNothing(); /* instead, each claimed entry is propagated */

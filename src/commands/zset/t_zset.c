@@ -225,7 +225,7 @@ static void popFrom(client *c, hashedKey key, robj *o, bool highest, size_t coun
         addReplyDouble(c, e.score);
     }
     zsetRanks ranks = {highest ? size - count : 0, count};
-    zsetTakeRanks(c, key, o, ranks, highest ? "zpopmax" : "zpopmin");
+    zsetDeleteRanks(c, key, o, ranks, highest ? "zpopmax" : "zpopmin");
 }
 
 static void popGeneric(client *c, bool highest) {
@@ -307,7 +307,7 @@ static void replyRanks(client *c, const robj *o, const size_t *ranks, size_t n, 
         return;
     }
     addReplyMembersLen(c, n, with_scores);
-    for (size_t i = 0; i < n && !randomReplyUnheard(c); i++) {
+    for (size_t i = 0; i < n && !randomReplyDropped(c); i++) {
         size_t rank = ranks ? ranks[i] : rngBelow(rngThread(), size);
         if (row.elements) addReplyMember(c, row.elements[rank].member, row.elements[rank].score, with_scores);
         else replyRank(c, o, rank, with_scores);
@@ -364,7 +364,7 @@ void zrandmemberCommand(client *c) {
         addReplyEmptyArray(c);
     } else if (count < 0) {
         size_t n = (size_t)-count;
-        if (randomReplyMayHave(c, with_scores ? 2 * n : n)) replyRanks(c, o, NULL, n, with_scores);
+        if (randomReplyReserve(c, with_scores ? 2 * n : n)) replyRanks(c, o, NULL, n, with_scores);
     } else {
         size_t size = zsetCount(o);
         replyDifferent(c, o, (unsigned long long)count < size ? (size_t)count : size, with_scores);
@@ -387,7 +387,7 @@ static long long addMatching(client *c, const robj *o, const scanOptions *option
     zsetElement e;
     long long found = 0;
     while (zsetIterNext(&it, &e)) {
-        if (!scanWants(options, e.member)) continue;
+        if (!scanMatches(options, e.member)) continue;
         addReplyBulk(c, e.member);
         if (!options->keys_only) addReplyBulk(c, sliceOf(digits, d2string(digits, sizeof(digits), e.score)));
         found++;

@@ -29,7 +29,7 @@ static inline void zsetShrunk(client *c, hashedKey key, const robj *o, const cha
 }
 
 /* Removes the members of these ranks, and the key if all members are among them; reports the change. */
-static inline void zsetTakeRanks(client *c, hashedKey key, robj *o, zsetRanks ranks, const char *event) {
+static inline void zsetDeleteRanks(client *c, hashedKey key, robj *o, zsetRanks ranks, const char *event) {
     if (ranks.count < zsetCount(o)) {
         zsetRemoveRanks(o, ranks);
         keyChanged(c, key, NOTIFY_ZSET, event, (long long)ranks.count);

@@ -134,7 +134,7 @@ static void removeGeneric(client *c, rangeKind kind, const char *event) {
     hashedKey key = clientKeyAt(c, 1);
     if (!typedKeyWrite(c, key, OBJ_ZSET, &o)) return;
     if (o) ranks = ranksOf(o, &spec);
-    if (ranks.count) zsetTakeRanks(c, key, o, ranks, event);
+    if (ranks.count) zsetDeleteRanks(c, key, o, ranks, event);
     addReplyLongLong(c, (long long)ranks.count);
 }
 
