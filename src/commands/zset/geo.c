@@ -70,7 +70,7 @@ static uint32_t parseAddOptions(const client *c, int *flags, bool *changed) {
 
 /* Checks the positions from argument `first` on. Sets *bytes to the memory that adding them may take, *longest to the
  * length of the longest member. Returns false after an error reply. */
-static bool checkPlaces(client *c, uint32_t first, size_t *bytes, size_t *longest) {
+static bool checkPositions(client *c, uint32_t first, size_t *bytes, size_t *longest) {
     geoPoint p;
     *bytes = *longest = 0;
     for (uint32_t at = first; at < c->argc; at += 3) {
@@ -83,12 +83,12 @@ static bool checkPlaces(client *c, uint32_t first, size_t *bytes, size_t *longes
 }
 
 /* Propagates ZADD with the numbers of the positions as scores. */
-static void propagatePlaces(client *c, uint32_t first) {
+static void propagatePositions(client *c, uint32_t first) {
     geoPoint p;
     if (!propagateInstead(c, "ZADD")) return;
     propagateArgs(c, 1, first);
     for (uint32_t at = first; at < c->argc; at += 3) {
-        if (!getPointFromArgs(c, at, &p)) break; /* not reached: checkPlaces() has checked it */
+        if (!getPointFromArgs(c, at, &p)) break; /* not reached: checkPositions() has checked it */
         propagateNumber((long long)geoEncode(p));
         propagateArg(c->argv[at + 2]);
     }
@@ -100,29 +100,29 @@ void geoaddCommand(client *c) {
     bool changed = false;
     int flags = 0;
     size_t bytes, longest;
-    uint32_t first = parseAddOptions(c, &flags, &changed), places = (c->argc - first) / 3;
+    uint32_t first = parseAddOptions(c, &flags, &changed), count = (c->argc - first) / 3;
     robj *o;
 
     if ((c->argc - first) % 3 || ((flags & ZSET_NX) && (flags & ZSET_XX))) {
         addReplySyntaxError(c);
         return;
     }
-    if (!checkPlaces(c, first, &bytes, &longest)) return;
+    if (!checkPositions(c, first, &bytes, &longest)) return;
     hashedKey key = clientKeyAt(c, 1);
     if (!typedKeyWrite(c, key, OBJ_ZSET, &o)) return;
-    if (places == 0 || (!o && (flags & ZSET_XX))) {
+    if (count == 0 || (!o && (flags & ZSET_XX))) {
         addReplyZero(c);
         return;
     }
     bytes += zsetAddNeeds(o, 0);
     if (bytes >= COMMAND_MEMORY_LARGE && !commandMemoryReserve(c, 2 * bytes)) return;
     bool is_new = !o;
-    if (is_new) o = zsetCreate(key.name, places, longest);
-    else zsetExpect(o, places, longest);
+    if (is_new) o = zsetCreate(key.name, count, longest);
+    else zsetExpect(o, count, longest);
     for (uint32_t at = first; at < c->argc; at += 3) {
         geoPoint p;
         double score;
-        if (!getPointFromArgs(c, at, &p)) break; /* not reached: checkPlaces() has checked it */
+        if (!getPointFromArgs(c, at, &p)) break; /* not reached: checkPositions() has checked it */
         zsetAddResult result =
             zsetAdd(o, c->argv[at + 2], clientElementHash(c, at + 2), (double)geoEncode(p), flags, &score);
         added += result == ZSET_ADDED;
@@ -131,14 +131,14 @@ void geoaddCommand(client *c) {
     if (is_new) dbAddTake(c->db, o, key);
     if (added || updated) {
         keyChanged(c, key, NOTIFY_ZSET, "zadd", added + updated);
-        propagatePlaces(c, first);
+        propagatePositions(c, first);
     }
     addReplyLongLong(c, added + (changed ? updated : 0));
 }
 
 /* ---- Positions of members ---------------------------------------------------------------------------------------- */
 
-static bool placeOf(const client *c, const robj *o, uint32_t index, uint64_t *number) {
+static bool positionOf(const client *c, const robj *o, uint32_t index, uint64_t *number) {
     double score;
     if (!o || !zsetScore(o, c->argv[index], clientElementHash(c, index), &score)) return false;
     *number = geoNumberOfScore(score);
@@ -151,7 +151,7 @@ static void replyPositions(client *c, void (*add)(client *c, uint64_t number), v
     if (!typedKeyRead(c, clientKeyAt(c, 1), OBJ_ZSET, &o)) return;
     addReplyArrayLen(c, c->argc - 2);
     for (uint32_t i = 2; i < c->argc && !replyIsDropped(c); i++) {
-        if (placeOf(c, o, i, &number)) add(c, number);
+        if (positionOf(c, o, i, &number)) add(c, number);
         else absent(c);
     }
 }
@@ -179,7 +179,7 @@ void geodistCommand(client *c) {
     }
     if (c->argc == 5 && !getUnitFromArg(c, 4, &metres)) return;
     if (!typedKeyRead(c, clientKeyAt(c, 1), OBJ_ZSET, &o)) return;
-    if (placeOf(c, o, 2, &from) && placeOf(c, o, 3, &to))
+    if (positionOf(c, o, 2, &from) && positionOf(c, o, 3, &to))
         addReplyDistance(c, geoDistance(geoDecode(from), geoDecode(to)) / metres);
     else addReplyNull(c);
 }

@@ -229,32 +229,32 @@ static bool parseSearch(client *c, const searchCommand *cmd, const robj *o, geoS
 
 /* ---- Searching --------------------------------------------------------------------------------------------------- */
 
-typedef struct place {
+typedef struct geoMatch {
     double distance, score;
     geoPoint point;
     const char *member; /* borrowed from the set; NULL if the text is in `digits` */
     size_t len;
     size_t nth; /* index in the order of being found */
     char digits[LONG_STR_SIZE];
-} place;
+} geoMatch;
 
 /* The positions found. If only the first `bound` of them in some order are wanted, no more are kept, in a heap whose
  * root is the last one in that order; otherwise they are in the order in which they were found. */
-typedef struct placeList {
+typedef struct matchList {
     heap kept;                                  /* owns: places */
-    size_t seen;                                /* number of positions found, kept or not */
+    size_t found;                               /* number of positions found, kept or not */
     size_t bound;                               /* 0: no limit */
     int (*compare)(const void *, const void *); /* the order; NULL if it is that of being found */
-} placeList;
+} matchList;
 
 static int nearerFirst(const void *a, const void *b) {
-    const place *p = a, *q = b;
+    const geoMatch *p = a, *q = b;
     if (p->distance != q->distance) return p->distance < q->distance ? -1 : 1;
     return p->nth < q->nth ? -1 : 1;
 }
 
 static int fartherFirst(const void *a, const void *b) {
-    const place *p = a, *q = b;
+    const geoMatch *p = a, *q = b;
     if (p->distance != q->distance) return p->distance > q->distance ? -1 : 1;
     return p->nth < q->nth ? -1 : 1;
 }
@@ -263,47 +263,47 @@ static bool isFarther(const void *a, const void *b) { return nearerFirst(a, b) >
 
 static bool isNearer(const void *a, const void *b) { return fartherFirst(a, b) > 0; }
 
-static const heapType farthest_type = {.size = sizeof(place), .before = isFarther};
-static const heapType nearest_type = {.size = sizeof(place), .before = isNearer};
+static const heapType farthest_type = {.size = sizeof(geoMatch), .before = isFarther};
+static const heapType nearest_type = {.size = sizeof(geoMatch), .before = isNearer};
 
 /* COUNT selects the nearest positions unless DESC is given; with ANY, the first ones found. */
-static placeList listFor(const geoSearch *s) {
+static matchList listFor(const geoSearch *s) {
     bool chosen = s->count && !s->any;
     sortOrder order = s->order == SORT_NONE && chosen ? SORT_ASC : s->order;
-    return (placeList){.kept.type = order == SORT_DESC ? &nearest_type : &farthest_type,
+    return (matchList){.kept.type = order == SORT_DESC ? &nearest_type : &farthest_type,
                        .bound = chosen ? (size_t)s->count : 0,
                        .compare = order == SORT_ASC    ? nearerFirst
                                   : order == SORT_DESC ? fartherFirst
                                                        : NULL};
 }
 
-#define PLACES_AT_FIRST 16
+#define MATCHES_AT_FIRST 16
 
 /* Reserves memory for one more position. Returns false after an error reply. */
 static bool geoSearchReserve(client *c, heap *kept) {
     if (kept->count < kept->capacity) return true;
-    size_t room = kept->capacity ? 2 * kept->capacity : PLACES_AT_FIRST;
-    if (!commandMemoryReserve(c, room * sizeof(place))) return false;
-    kept->at = zrealloc(kept->at, room * sizeof(place));
-    kept->capacity = room;
+    size_t capacity = kept->capacity ? 2 * kept->capacity : MATCHES_AT_FIRST;
+    if (!commandMemoryReserve(c, capacity * sizeof(geoMatch))) return false;
+    kept->at = zrealloc(kept->at, capacity * sizeof(geoMatch));
+    kept->capacity = capacity;
     return true;
 }
 
-static place *placeAt(const placeList *list, size_t index) { return (place *)list->kept.at + index; }
+static geoMatch *matchAt(const matchList *list, size_t index) { return (geoMatch *)list->kept.at + index; }
 
-static bool isFull(const placeList *list) { return list->bound && list->kept.count == list->bound; }
+static bool isFull(const matchList *list) { return list->bound && list->kept.count == list->bound; }
 
 /* Adds `p`; if the list is full, `p` replaces the last one. Returns false after an error reply. */
-static bool addPlace(client *c, placeList *list, const place *p) {
+static bool addMatch(client *c, matchList *list, const geoMatch *p) {
     if (isFull(list)) heapReplace(&list->kept, 0, p);
     else if (!geoSearchReserve(c, &list->kept)) return false;
     else if (list->bound) heapAdd(&list->kept, p);
-    else *placeAt(list, list->kept.count++) = *p;
+    else *matchAt(list, list->kept.count++) = *p;
     return true;
 }
 
 /* A member is borrowed from the set. The text of an integer in a listpack is in the iterator, and is copied. */
-static void keepMember(place *p, slice member, const zsetIter *it) {
+static void keepMember(geoMatch *p, slice member, const zsetIter *it) {
     p->member = member.ptr;
     p->len = member.len;
     if (member.ptr < it->digits || member.ptr >= it->digits + sizeof(it->digits)) return;
@@ -311,22 +311,22 @@ static void keepMember(place *p, slice member, const zsetIter *it) {
     p->member = NULL;
 }
 
-static slice memberOf(const place *p) { return sliceOf(p->member ? p->member : p->digits, p->len); }
+static slice memberOf(const geoMatch *p) { return sliceOf(p->member ? p->member : p->digits, p->len); }
 
 /* Adds the members in a range of ranks that are within the shape. Returns false after an error reply. */
-static bool searchRanks(client *c, const robj *o, const geoSearch *s, zsetRanks ranks, placeList *list) {
+static bool searchRanks(client *c, const robj *o, const geoSearch *s, zsetRanks ranks, matchList *list) {
     zsetElement e;
 
     if (ranks.count == 0) return true;
     zsetIter it = zsetIterAt(o, ranks.first, false);
     for (size_t i = 0; i < ranks.count && zsetIterNext(&it, &e); i++) {
         geoPoint point = geoDecode(geoNumberOfScore(e.score));
-        place p = {.score = e.score, .point = point, .nth = list->seen};
+        geoMatch p = {.score = e.score, .point = point, .nth = list->found};
         if (!geoShapeHas(&s->shape, point, &p.distance)) continue;
-        list->seen++;
-        if (isFull(list) && list->compare(&p, placeAt(list, 0)) > 0) continue;
+        list->found++;
+        if (isFull(list) && list->compare(&p, matchAt(list, 0)) > 0) continue;
         keepMember(&p, e.member, &it);
-        if (!addPlace(c, list, &p)) return false;
+        if (!addMatch(c, list, &p)) return false;
         if (s->any && list->kept.count == (size_t)s->count) break;
     }
     return true;
@@ -357,7 +357,7 @@ static void ranksOfRanges(const robj *o, const geoRange *ranges, int count, zset
     }
 }
 
-static bool searchAll(client *c, const robj *o, const geoSearch *s, placeList *list) {
+static bool searchAll(client *c, const robj *o, const geoSearch *s, matchList *list) {
     geoRange ranges[GEO_RANGES_MAX];
     zsetRanks ranks[GEO_RANGES_MAX];
     int count = geoShapeRanges(&s->shape, ranges);
@@ -372,12 +372,12 @@ static bool searchAll(client *c, const robj *o, const geoSearch *s, placeList *l
 
 /* ---- Results ----------------------------------------------------------------------------------------------------- */
 
-static void replyWith(client *c, const geoSearch *s, const placeList *list) {
+static void replyWith(client *c, const geoSearch *s, const matchList *list) {
     int parts = 1 + s->with_dist + s->with_hash + s->with_coord;
 
     addReplyArrayLen(c, (long long)list->kept.count);
     for (size_t i = 0; i < list->kept.count && !replyIsDropped(c); i++) {
-        const place *p = placeAt(list, i);
+        const geoMatch *p = matchAt(list, i);
         if (parts > 1) addReplyArrayLen(c, parts);
         addReplyBulk(c, memberOf(p));
         if (s->with_dist) addReplyDistance(c, p->distance / s->metres);
@@ -386,7 +386,7 @@ static void replyWith(client *c, const geoSearch *s, const placeList *list) {
     }
 }
 
-static void geoSearchStore(client *c, const searchCommand *cmd, const geoSearch *s, const placeList *list) {
+static void geoSearchStore(client *c, const searchCommand *cmd, const geoSearch *s, const matchList *list) {
     hashedKey key = clientKeyAt(c, s->store_arg);
     zsetBuilder b;
     size_t bytes = 0;
@@ -396,11 +396,11 @@ static void geoSearchStore(client *c, const searchCommand *cmd, const geoSearch 
         addReplyZero(c);
         return;
     }
-    for (size_t i = 0; i < list->kept.count; i++) bytes += zsetAddNeeds(NULL, placeAt(list, i)->len);
+    for (size_t i = 0; i < list->kept.count; i++) bytes += zsetAddNeeds(NULL, matchAt(list, i)->len);
     if (!commandMemoryReserve(c, 2 * bytes)) return;
     zsetBuildBegin(&b, list->kept.count);
     for (size_t i = 0; i < list->kept.count; i++) {
-        const place *p = placeAt(list, i);
+        const geoMatch *p = matchAt(list, i);
         zsetBuildAdd(&b, memberOf(p), s->store_dist ? p->distance / s->metres : p->score);
     }
     setKeyTake(c->db, zsetBuildObject(&b, key.name), key, false);
@@ -414,9 +414,9 @@ static void geoSearchRun(client *c, const searchCommand *cmd) {
 
     if (!typedKeyRead(c, clientKeyAt(c, cmd->source_arg), OBJ_ZSET, &o)) return;
     bool parsed = parseSearch(c, cmd, o, &s);
-    placeList list = listFor(&s);
+    matchList list = listFor(&s);
     if (parsed && (!o || searchAll(c, o, &s, &list))) {
-        if (list.compare && list.kept.count > 1) qsort(list.kept.at, list.kept.count, sizeof(place), list.compare);
+        if (list.compare && list.kept.count > 1) qsort(list.kept.at, list.kept.count, sizeof(geoMatch), list.compare);
         if (s.store_arg) geoSearchStore(c, cmd, &s, &list);
         else replyWith(c, &s, &list);
     }

@@ -229,22 +229,22 @@ static void popFrom(client *c, hashedKey key, robj *o, bool highest, size_t coun
 }
 
 static void popGeneric(client *c, bool highest) {
-    long long wanted = 1;
+    long long max = 1;
     bool nested = c->argc == 3 && c->resp >= 3;
     robj *o;
     if (c->argc > 3) {
         addReplySyntaxError(c);
         return;
     }
-    if (c->argc == 3 && !getPositiveLongFromArg(c, 2, &wanted, NULL)) return;
+    if (c->argc == 3 && !getPositiveLongFromArg(c, 2, &max, NULL)) return;
     hashedKey key = clientKeyAt(c, 1);
     if (!typedKeyWrite(c, key, OBJ_ZSET, &o)) return;
-    if (!o || wanted == 0) {
+    if (!o || max == 0) {
         addReplyEmptyArray(c);
         return;
     }
     size_t count = zsetCount(o);
-    if ((unsigned long long)wanted < count) count = (size_t)wanted;
+    if ((unsigned long long)max < count) count = (size_t)max;
     addReplyArrayLen(c, (long long)count * (nested ? 1 : 2));
     popFrom(c, key, o, highest, count, nested);
 }
@@ -277,7 +277,7 @@ typedef struct memberRow {
     zsetElement *elements; /* owns; members are borrowed from the set or from digits */
     char (*digits)[LONG_STR_SIZE];
 } memberRow;
-#define ROW_PLACES_MIN 4
+#define ROW_RANKS_MIN 4
 
 static bool rowOfListpack(const robj *o, memberRow *row) {
     size_t size = zsetCount(o);
@@ -302,7 +302,7 @@ static bool rowOfListpack(const robj *o, memberRow *row) {
 static void replyRanks(client *c, const robj *o, const size_t *ranks, size_t n, bool with_scores) {
     size_t size = zsetCount(o);
     memberRow row = {NULL, NULL};
-    if (!zsetTable(o) && n >= ROW_PLACES_MIN && !rowOfListpack(o, &row)) {
+    if (!zsetTable(o) && n >= ROW_RANKS_MIN && !rowOfListpack(o, &row)) {
         addReplyNoMemory(c);
         return;
     }

@@ -81,9 +81,9 @@ static bool sourceStep(sourceIter *it, zsetElement *e, char digits[LONG_STR_SIZE
         *e = (zsetElement){setMemberText(&m, digits), 1};
         return true;
     }
-    const char *own = it->sorted.digits;
+    const char *printed = it->sorted.digits;
     if (!zsetIterNext(&it->sorted, e)) return false;
-    if (e->member.ptr >= own && e->member.ptr < own + LONG_STR_SIZE) {
+    if (e->member.ptr >= printed && e->member.ptr < printed + LONG_STR_SIZE) {
         memcpy(digits, e->member.ptr, e->member.len);
         e->member.ptr = digits;
     }
@@ -167,17 +167,17 @@ static bool parseOptions(client *c, uint32_t at, request *q) {
     bool scored = q->op != OP_DIFF && !q->cardinality;
     while (at < c->argc) {
         slice word = c->argv[at];
-        uint32_t behind = c->argc - at - 1;
-        if (scored && behind >= q->keys && sliceIs(word, "weights")) {
+        uint32_t left = c->argc - at - 1;
+        if (scored && left >= q->keys && sliceIs(word, "weights")) {
             if (!parseWeights(c, at + 1, q)) return false;
             at += 1 + q->keys;
-        } else if (scored && behind >= 1 && sliceIs(word, "aggregate") &&
+        } else if (scored && left >= 1 && sliceIs(word, "aggregate") &&
                    parseAggregate(c->argv[at + 1], &q->aggregate)) {
             at += 2;
         } else if (!q->store && !q->cardinality && sliceIs(word, "withscores")) {
             q->with_scores = true;
             at++;
-        } else if (q->cardinality && behind >= 1 && sliceIs(word, "limit")) {
+        } else if (q->cardinality && left >= 1 && sliceIs(word, "limit")) {
             long long limit;
             if (!getRangeLongFromArg(c, at + 1, 0, LONG_MAX, &limit, "LIMIT can't be negative")) return false;
             q->limit = (size_t)limit;
@@ -370,7 +370,7 @@ static size_t expectedCount(const request *q) {
 }
 
 /* Makes the result and replies. All sources have been looked up and all options parsed. */
-static void execute(client *c, request *q, const char *event) {
+static void algebraExecute(client *c, request *q, const char *event) {
     zsetBuilder built;
     if (q->op != OP_DIFF) sortSources(q);
     if (q->cardinality) {
@@ -404,7 +404,7 @@ static void execute(client *c, request *q, const char *event) {
 static void algebraGeneric(client *c, operation op, bool cardinality, const char *event) {
     request q = {.op = op, .store = event != NULL, .cardinality = cardinality};
     uint32_t at = q.store ? 2 : 1;
-    if (parseSources(c, at, &q) && parseOptions(c, at + 1 + q.keys, &q)) execute(c, &q, event);
+    if (parseSources(c, at, &q) && parseOptions(c, at + 1 + q.keys, &q)) algebraExecute(c, &q, event);
     zfree(q.sources);
 }
 

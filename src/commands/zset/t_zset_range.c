@@ -81,7 +81,7 @@ static bool parseBounds(client *c, uint32_t min, uint32_t max, rangeSpec *spec) 
 
 /* ---- Ranks ---- */
 
-static zsetRanks ranksByPlace(size_t size, long long start, long long stop, bool reverse) {
+static zsetRanks ranksByIndex(size_t size, long long start, long long stop, bool reverse) {
     long long len = (long long)size;
     if (start < 0) start = start < -len ? 0 : start + len;
     if (stop < 0) stop += len; /* may stay negative */
@@ -94,7 +94,7 @@ static zsetRanks ranksByPlace(size_t size, long long start, long long stop, bool
 
 static zsetRanks ranksOf(const robj *o, const rangeSpec *spec) {
     switch (spec->kind) {
-    case BY_RANK: return ranksByPlace(zsetCount(o), spec->start, spec->stop, spec->reverse);
+    case BY_RANK: return ranksByIndex(zsetCount(o), spec->start, spec->stop, spec->reverse);
     case BY_SCORE: return zsetRanksByScore(o, &spec->scores);
     default: return zsetRanksByLex(o, &spec->members);
     }
