@@ -39,7 +39,7 @@ static void addReplyListRange(client *c, const robj *o, size_t from, size_t n, b
 
 /* Reports that `n` elements were removed. If `emptied`, deletes the key, with any elements that are still in the
  * list. */
-static void tellTaken(client *c, hashedKey key, robj *o, size_t n, const char *event, bool emptied) {
+static void reportDeleted(client *c, hashedKey key, robj *o, size_t n, const char *event, bool emptied) {
     keyChanged(c, key, NOTIFY_LIST, event, (long long)n);
     if (emptied) deleteEmptied(c, key);
     else valueListShrink(o);
@@ -48,7 +48,7 @@ static void tellTaken(client *c, hashedKey key, robj *o, size_t n, const char *e
 void listDeletePopped(client *c, hashedKey key, robj *o, listEnd end, size_t n) {
     bool all = n == valueListCount(o);
     if (!all) valueListDrop(o, end, n);
-    tellTaken(c, key, o, n, listPopEvent(end), all);
+    reportDeleted(c, key, o, n, listPopEvent(end), all);
 }
 
 void listPop(client *c, hashedKey key, robj *o, listEnd end, size_t n) {
@@ -86,10 +86,10 @@ static void pushGeneric(client *c, listEnd end, bool only_if_there) {
         return;
     }
     if (unlikely(c->req->flags & REQ_LARGE) && !commandMemoryReserve(c, valueListNeeds(values, n))) return;
-    bool comes = !o;
-    if (comes) o = valueListCreate(key.name);
+    bool is_new = !o;
+    if (is_new) o = valueListCreate(key.name);
     valueListPush(o, end, values, n);
-    if (comes) dbAddTake(c->db, o, key);
+    if (is_new) dbAddTake(c->db, o, key);
     keyChanged(c, key, NOTIFY_LIST, end == LIST_HEAD ? "lpush" : "rpush", (long long)n);
     addReplyLongLong(c, (long long)valueListCount(o));
 }
@@ -199,19 +199,19 @@ void lsetCommand(client *c) {
 }
 
 /* A text that elements are compared with; also as an integer, if it is one. */
-typedef struct wanted {
+typedef struct needle {
     slice text;
     bool is_integer;
     long long integer;
-} wanted;
+} needle;
 
-static wanted wantedOf(slice text) {
-    wanted w = {.text = text};
+static needle needleOf(slice text) {
+    needle w = {.text = text};
     w.is_integer = text.len < LONG_STR_SIZE && string2ll(text.ptr, text.len, &w.integer);
     return w;
 }
 
-static inline bool isWanted(const listpackValue *v, const wanted *w) {
+static inline bool equalsNeedle(const listpackValue *v, const needle *w) {
     if (v->str) return sliceEq(sliceOf(v->str, v->len), w->text);
     return w->is_integer && v->num == w->integer;
 }
@@ -230,10 +230,10 @@ void linsertCommand(client *c) {
     if (!o) return;
     if (unlikely(c->req->flags & REQ_LARGE) && !commandMemoryReserve(c, valueListNeeds(c->argv + 4, 1))) return;
     valueListGrow(o, c->argv[4]);
-    wanted pivot = wantedOf(c->argv[3]);
+    needle pivot = needleOf(c->argv[3]);
     bool found = false;
     valueListIterBegin(&it, o, 0, false);
-    while (!found && valueListIterNext(&it, &v)) found = isWanted(&v, &pivot);
+    while (!found && valueListIterNext(&it, &v)) found = equalsNeedle(&v, &pivot);
     if (!found) {
         valueListIterEnd(&it);
         addReplyLongLong(c, -1);
@@ -264,7 +264,7 @@ void ltrimCommand(client *c) {
         valueListDrop(o, LIST_HEAD, from);
         valueListDrop(o, LIST_TAIL, count - from - keep);
     }
-    tellTaken(c, key, o, count - keep, "ltrim", keep == 0);
+    reportDeleted(c, key, o, count - keep, "ltrim", keep == 0);
     addReplyOk(c);
 }
 
@@ -277,7 +277,7 @@ void lremCommand(client *c) {
     if (!o) return;
     size_t max = n == 0 ? SIZE_MAX : (size_t)(n < 0 ? -n : n);
     size_t removed = valueListDeleteEqual(o, c->argv[3], n < 0 ? LIST_TAIL : LIST_HEAD, max);
-    if (removed) tellTaken(c, key, o, removed, "lrem", valueListCount(o) == 0);
+    if (removed) reportDeleted(c, key, o, removed, "lrem", valueListCount(o) == 0);
     addReplyLongLong(c, (long long)removed);
 }
 
@@ -311,19 +311,19 @@ static bool parsePosOptions(client *c, posOptions *out) {
 /* Adds the indexes of matching elements to the reply, as many as the options ask for. Returns how many. */
 static long long replyPositions(client *c, const robj *o, const posOptions *options) {
     bool backward = options->rank < 0;
-    long long skip = (backward ? -options->rank : options->rank) - 1, found = 0, seen = 0;
+    long long skip = (backward ? -options->rank : options->rank) - 1, found = 0, visited = 0;
     long long enough = options->count == -1 ? 1 : options->count, len = (long long)valueListCount(o);
-    wanted w = wantedOf(c->argv[2]);
+    needle w = needleOf(c->argv[2]);
     listpackValue v;
     valueListIter it;
     valueListIterBegin(&it, o, backward ? -1 : 0, backward);
-    for (; (options->maxlen == 0 || seen < options->maxlen) && valueListIterNext(&it, &v); seen++) {
-        if (!isWanted(&v, &w)) continue;
+    for (; (options->maxlen == 0 || visited < options->maxlen) && valueListIterNext(&it, &v); visited++) {
+        if (!equalsNeedle(&v, &w)) continue;
         if (skip) {
             skip--;
             continue;
         }
-        addReplyLongLong(c, backward ? len - 1 - seen : seen);
+        addReplyLongLong(c, backward ? len - 1 - visited : visited);
         if (++found == enough) break;
     }
     valueListIterEnd(&it);
@@ -344,6 +344,6 @@ void lposCommand(client *c) {
         addReplyEmptyArray(c);
         return;
     }
-    void *place = addReplyDeferredLen(c);
-    setDeferredArrayLen(c, place, replyPositions(c, o, &options));
+    void *deferred = addReplyDeferredLen(c);
+    setDeferredArrayLen(c, deferred, replyPositions(c, o, &options));
 }

@@ -30,7 +30,7 @@ static bool endFromArg(client *c, uint32_t index, listEnd *end) {
 static const char *pushEvent(listEnd end) { return end == LIST_HEAD ? "lpush" : "rpush"; }
 
 /* Moves an element from one end of a list to an end of the same list. */
-static void rotate(client *c, hashedKey key, robj *o, listEnd from_end, listEnd to_end) {
+static void rotateList(client *c, hashedKey key, robj *o, listEnd from_end, listEnd to_end) {
     char digits[LONG_STR_SIZE];
     sds value = sdsFromSlice(valueListEnd(o, from_end, digits));
     slice text = sdsSlice(value);
@@ -68,13 +68,13 @@ static void moveGeneric(client *c, listEnd from_end, listEnd to_end, const int64
     if (!commandMemoryReserve(c, valueListNeeds(&value, 1) + value.len)) return; /* and its copy for the reply */
     if (wait) propagateMove(c);
     if (source == target) {
-        rotate(c, from, source, from_end, to_end);
+        rotateList(c, from, source, from_end, to_end);
         return;
     }
-    bool comes = !target;
-    if (comes) target = valueListCreate(to.name);
+    bool is_new = !target;
+    if (is_new) target = valueListCreate(to.name);
     valueListPush(target, to_end, &value, 1);
-    if (comes) dbAddTake(c->db, target, to);
+    if (is_new) dbAddTake(c->db, target, to);
     keyChanged(c, to, NOTIFY_LIST, pushEvent(to_end), 0);
     addReplyBulk(c, value);
     listDeletePopped(c, from, source, from_end, 1);

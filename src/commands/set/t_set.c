@@ -17,7 +17,7 @@
 
 #include <limits.h>
 
-#define FEW_STAY 5 /* SPOP: if it removes at least this many times as many as stay, those that stay are moved */
+#define FEW_KEPT 5 /* SPOP: if it removes at least this many times as many as stay, those that stay are moved */
 
 /* ---- Helpers of several commands ---- */
 
@@ -190,33 +190,33 @@ void sscanCommand(client *c) {
 #define SREM_MEMBERS 1024 /* in one propagated SREM */
 
 /* Members that SPOP removes: they are added to the reply and propagated as SREM. */
-typedef struct takenMembers {
+typedef struct poppedMembers {
     client *c;
-    unsigned told; /* members of the SREM that is being written; 0 if none is */
-} takenMembers;
+    unsigned propagated; /* members of the SREM that is being written; 0 if none is */
+} poppedMembers;
 
-static void endTaken(takenMembers *t) {
-    if (t->told) propagateDone();
-    t->told = 0;
+static void endPropagated(poppedMembers *t) {
+    if (t->propagated) propagateDone();
+    t->propagated = 0;
 }
 
-static void replyTaken(void *arg, const setMember *m) {
-    takenMembers *t = arg;
+static void replyPopped(void *arg, const setMember *m) {
+    poppedMembers *t = arg;
     char buf[LONG_STR_SIZE];
     addReplyMember(t->c, m);
-    if (t->told == 0) {
+    if (t->propagated == 0) {
         if (!propagateInstead(t->c, "SREM")) return;
         propagateArg(t->c->argv[1]);
     }
     propagateCopied(setMemberText(m, buf));
-    if (++t->told == SREM_MEMBERS) endTaken(t);
+    if (++t->propagated == SREM_MEMBERS) endPropagated(t);
 }
 
-static void replyAllTaken(takenMembers *t, const robj *o) {
+static void replyAllPopped(poppedMembers *t, const robj *o) {
     setIterator it;
     setMember m;
     setIterBegin(&it, o);
-    while (setIterNext(&it, &m)) replyTaken(t, &m);
+    while (setIterNext(&it, &m)) replyPopped(t, &m);
     setIterEnd(&it);
 }
 
@@ -227,19 +227,19 @@ static void propagateWhole(const client *c) {
     propagateDone();
 }
 
-static void keepTaken(void *arg, const setMember *m) {
-    robj *stays = arg;
+static void keepPopped(void *arg, const setMember *m) {
+    robj *kept = arg;
     char buf[LONG_STR_SIZE];
     slice text = setMemberText(m, buf);
-    setAdd(stays, text, setIsTable(stays) ? dictHash(setTable(stays), text) : 0);
+    setAdd(kept, text, setIsTable(kept) ? dictHash(setTable(kept), text) : 0);
 }
 
 /* Removes all but `left` members. Those that stay are moved to a new set, and the old one is freed with the others. */
-static void popAllBut(takenMembers *t, robj *o, size_t left) {
-    robj *stays = setCreateCompact(sliceOf(NULL, 0), o->encoding == OBJ_ENC_INTSET ? OBJ_ENC_INTSET : OBJ_ENC_LISTPACK);
-    setPopMany(o, left, keepTaken, stays);
-    replyAllTaken(t, o);
-    lazyfreeObject(setExchange(o, stays));
+static void popAllBut(poppedMembers *t, robj *o, size_t left) {
+    robj *kept = setCreateCompact(sliceOf(NULL, 0), o->encoding == OBJ_ENC_INTSET ? OBJ_ENC_INTSET : OBJ_ENC_LISTPACK);
+    setPopMany(o, left, keepPopped, kept);
+    replyAllPopped(t, o);
+    lazyfreeObject(setExchange(o, kept));
 }
 
 static void spopCount(client *c, hashedKey key) {
@@ -251,16 +251,16 @@ static void spopCount(client *c, hashedKey key) {
         addReplySetLen(c, 0);
         return;
     }
-    size_t size = setSize(o), go = (unsigned long long)count < size ? (size_t)count : size, left = size - go;
-    takenMembers taken = {.c = c};
-    addReplySetLen(c, (long long)go);
+    size_t size = setSize(o), popped = (unsigned long long)count < size ? (size_t)count : size, left = size - popped;
+    poppedMembers popping = {.c = c};
+    addReplySetLen(c, (long long)popped);
     if (left == 0) store_stats.keyspace_hits++; /* Valkey 9.1 counts a lookup */
     if (left == 0) addReplyAllMembers(c, o);
-    else if (left * FEW_STAY > go) setPopMany(o, go, replyTaken, &taken);
-    else popAllBut(&taken, o, left);
-    endTaken(&taken);
+    else if (left * FEW_KEPT > popped) setPopMany(o, popped, replyPopped, &popping);
+    else popAllBut(&popping, o, left);
+    endPropagated(&popping);
     if (left == 0) propagateWhole(c);
-    keyChanged(c, key, NOTIFY_SET, "spop", (long long)go);
+    keyChanged(c, key, NOTIFY_SET, "spop", (long long)popped);
     if (left == 0) deleteEmptied(c, key);
 }
 
@@ -277,9 +277,9 @@ void spopCommand(client *c) {
     }
     robj *o = typedKeyWriteOrReply(c, key, OBJ_SET, addReplyNull);
     if (!o) return;
-    takenMembers taken = {.c = c};
-    setPop(o, replyTaken, &taken);
-    endTaken(&taken);
+    poppedMembers popping = {.c = c};
+    setPop(o, replyPopped, &popping);
+    endPropagated(&popping);
     keyChanged(c, key, NOTIFY_SET, "spop", 1);
     if (setSize(o) == 0) deleteEmptied(c, key);
 }

@@ -96,9 +96,9 @@ static bool reserveResult(client *c, const inputSets *in, uint32_t count) {
 
 typedef struct memberBatch {
     size_t count;
-    uint64_t known; /* the bits of hash[] that are valid, see dictIterMany(); 0 if none is */
-    bool integers;  /* all members are integers, in num[], ascending: they come from an intset */
-    bool printed;   /* text[] is valid */
+    uint64_t valid_bits; /* the bits of hash[] that are valid, see dictIterMany(); 0 if none is */
+    bool integers;       /* all members are integers, in num[], ascending: they come from an intset */
+    bool printed;        /* text[] is valid */
     slice text[BATCH];
     int64_t num[BATCH];
     uint64_t hash[BATCH];
@@ -114,7 +114,7 @@ static bool batchFillUpTo(memberBatch *b, setIterator *it, size_t most) {
     const void *entries[BATCH];
     setMember m;
     b->count = 0;
-    b->known = 0;
+    b->valid_bits = 0;
     b->integers = it->set->encoding == OBJ_ENC_INTSET;
     b->printed = !b->integers;
     if (b->integers) {
@@ -122,7 +122,7 @@ static bool batchFillUpTo(memberBatch *b, setIterator *it, size_t most) {
         return b->count > 0;
     }
     if (setIsTable(it->set)) {
-        b->count = dictIterMany(&it->table, most, entries, b->hash, &b->known);
+        b->count = dictIterMany(&it->table, most, entries, b->hash, &b->valid_bits);
         for (size_t i = 0; i < b->count; i++) b->text[i] = setEntryText(entries[i]);
         return b->count > 0;
     }
@@ -144,14 +144,14 @@ static void batchPrint(memberBatch *b) {
 
 /* Makes these bits of the hashes valid. Bits that the table stores need not be computed. */
 static void batchHash(memberBatch *b, uint64_t bits) {
-    if (b->known && (bits & ~b->known) == 0) return;
+    if (b->valid_bits && (bits & ~b->valid_bits) == 0) return;
     for (size_t i = 0; i < b->count; i++) b->hash[i] = hashBytes(b->text[i].ptr, b->text[i].len);
-    b->known = WHOLE_HASH;
+    b->valid_bits = WHOLE_HASH;
 }
 
 /* Returns the whole hash of one member; the result may have become a table in the middle of a batch. */
 static uint64_t memberHash(const memberBatch *b, size_t i) {
-    return b->known == WHOLE_HASH ? b->hash[i] : hashBytes(b->text[i].ptr, b->text[i].len);
+    return b->valid_bits == WHOLE_HASH ? b->hash[i] : hashBytes(b->text[i].ptr, b->text[i].len);
 }
 
 /* Looks up all members in a table; the results are in lookups[i].entry. */
@@ -164,12 +164,12 @@ static void batchFind(memberBatch *b, const dict *d) {
 
 /* If the batch and the set have at least this many members, it is less work to hash the members of both than to compare
  * each pair. */
-#define MEET_BATCH_MIN 16
-#define MEET_SET_MIN 16
+#define JOIN_BATCH_MIN 16
+#define JOIN_SET_MIN 16
 
 /* Sets has[i] to whether member i is in `o`: puts the batch into a hash table of twice its size, and looks up all
  * members of `o` there. */
-static void batchMeet(memberBatch *b, const robj *o, bool has[BATCH]) {
+static void batchHashJoin(memberBatch *b, const robj *o, bool has[BATCH]) {
     uint8_t table[2 * BATCH] = {0}; /* index of a member plus one; 0: a free slot */
     char digits[LONG_STR_SIZE];
     setIterator it;
@@ -205,8 +205,8 @@ static void batchLookUp(memberBatch *b, const robj *o, bool has[BATCH]) {
     if (setIsTable(o)) {
         batchFind(b, setTable(o));
         for (size_t i = 0; i < b->count; i++) has[i] = b->lookups[i].entry != NULL;
-    } else if (o->encoding == OBJ_ENC_LISTPACK && b->count >= MEET_BATCH_MIN && setSize(o) >= MEET_SET_MIN) {
-        batchMeet(b, o, has);
+    } else if (o->encoding == OBJ_ENC_LISTPACK && b->count >= JOIN_BATCH_MIN && setSize(o) >= JOIN_SET_MIN) {
+        batchHashJoin(b, o, has);
     } else {
         for (size_t i = 0; i < b->count; i++) has[i] = setHas(o, b->text[i], 0);
     }
@@ -321,14 +321,14 @@ static bool nextSelected(memberBatch *b, const inputSets *in, setIterator *it, s
 static void replySelected(client *c, memberBatch *b, const inputSets *in, bool present) {
     long long found = 0;
     setIterator it;
-    void *place = addReplyDeferredLen(c);
+    void *deferred = addReplyDeferredLen(c);
     setIterBegin(&it, in->sets[0]);
     while (!replyIsDropped(c) && nextSelected(b, in, &it, BATCH, present)) {
         batchReply(c, b);
         found += (long long)b->count;
     }
     setIterEnd(&it);
-    setDeferredSetLen(c, place, found);
+    setDeferredSetLen(c, deferred, found);
 }
 
 /* Returns a new set of those members, with the given encoding as long as they fit it. */
@@ -359,7 +359,7 @@ static robj *unionResult(memberBatch *b, slice key, const inputSets *in) {
 
 static void unionByLookup(client *c, memberBatch *b, const inputSets *in) {
     long long found = 0;
-    void *place = addReplyDeferredLen(c);
+    void *deferred = addReplyDeferredLen(c);
     for (uint32_t i = 0; i < in->count && !replyIsDropped(c); i++) {
         setIterator it;
         setIterBegin(&it, in->sets[i]);
@@ -370,7 +370,7 @@ static void unionByLookup(client *c, memberBatch *b, const inputSets *in) {
         }
         setIterEnd(&it);
     }
-    setDeferredSetLen(c, place, found);
+    setDeferredSetLen(c, deferred, found);
 }
 
 /* Returns whether looking up the members of the first set in the others is less work than building a result. Half of
