@@ -66,19 +66,19 @@ hashSetResult hashSetLargeArg(client *c, robj *o, uint32_t index, uint64_t hash,
 
 static struct {
     uint32_t *args; /* owns */
-    size_t count, room;
+    size_t count, capacity;
 } changed;
 
 void changedFieldsBegin(void) {
     changed.count = 0;
-    if (likely(changed.room <= FIELDS_KEPT)) return;
+    if (likely(changed.capacity <= FIELDS_KEPT)) return;
     zfree(changed.args);
     changed.args = NULL;
-    changed.room = 0;
+    changed.capacity = 0;
 }
 
 void changedFieldAdd(uint32_t index) {
-    changed.args = zgrowArray(changed.args, changed.count, &changed.room, sizeof(*changed.args));
+    changed.args = zgrowArray(changed.args, changed.count, &changed.capacity, sizeof(*changed.args));
     changed.args[changed.count++] = index;
 }
 

@@ -30,28 +30,28 @@ static uint64_t fieldHash(const client *c, const robj *o, uint32_t index) {
 static bool setPairs(client *c, long long *added) {
     hashedKey key = clientKeyAt(c, 1);
     robj *o;
-    size_t longest, over = 0, pairs = c->argc / 2 - 1;
+    size_t longest, expired = 0, pairs = c->argc / 2 - 1;
 
     if (c->argc % 2 == 1) return addReplyErrorArity(c);
     if (!hashArgsReserve(c, 2, &longest) || !typedKeyWrite(c, key, OBJ_HASH, &o)) return false;
     if (!o) o = hashAddKey(c, key);
     hashPrepare(o, pairs, longest);
-    bool had_times = hashHasTtls(o);
+    bool had_ttls = hashHasTtls(o);
     *added = 0;
     if (pairs == 1) {
         hashSetResult r = hashSetArg(c, o, 2, fieldHash(c, o, 2), HASH_NO_TIME);
         *added = r != HASH_REPLACED;
-        over = r == HASH_REPLACED_EXPIRED;
+        expired = r == HASH_REPLACED_EXPIRED;
     } else {
         fieldWalk walk = fieldWalkBegin(c, o, 2, 2, (uint32_t)pairs);
         for (uint32_t i = 2; i < c->argc; i += 2) {
             hashSetResult r = hashSetArg(c, o, i, fieldWalkNext(&walk), HASH_NO_TIME);
             *added += r != HASH_REPLACED;
-            over += r == HASH_REPLACED_EXPIRED;
+            expired += r == HASH_REPLACED_EXPIRED;
         }
     }
-    if (unlikely(had_times)) hashFieldTtlsChanged(c, key, o);
-    hashNotifyExpired(c, key, over);
+    if (unlikely(had_ttls)) hashFieldTtlsChanged(c, key, o);
+    hashNotifyExpired(c, key, expired);
     keyChanged(c, key, NOTIFY_HASH, "hset", (long long)pairs);
     return true;
 }
@@ -95,11 +95,11 @@ static hashSetResult storeField(client *c, const openField *f, slice value, cons
     robj *o = f->o;
     if (!o) o = hashAddKey(c, f->key);
     hashPrepare(o, 0, field.len > value.len ? field.len : value.len);
-    bool had_times = hashHasTtls(o);
+    bool had_ttls = hashHasTtls(o);
     uint64_t hash = fieldHash(c, o, 2);
     hashSetResult r = value.len < HASH_VALUE_OBJECT ? hashSetAt(o, &f->spot, field, hash, value, HASH_KEEP_TIME)
                                                     : hashSetLargeArg(c, o, 2, hash, HASH_KEEP_TIME);
-    if (unlikely(had_times)) hashFieldTtlsChanged(c, f->key, o);
+    if (unlikely(had_ttls)) hashFieldTtlsChanged(c, f->key, o);
     hashNotifyExpired(c, f->key, r == HASH_REPLACED_EXPIRED);
     keyChanged(c, f->key, NOTIFY_HASH, event, 1);
     return r;
@@ -189,18 +189,18 @@ void hdelCommand(client *c) {
     long long deleted = 0;
     robj *o = typedKeyWriteOrReply(c, key, OBJ_HASH, addReplyZero);
     if (!o) return;
-    bool had_times = hashHasTtls(o);
+    bool had_ttls = hashHasTtls(o);
     changedFieldsBegin();
     fieldWalk walk = fieldWalkBegin(c, o, 2, 1, c->argc - 2);
     for (uint32_t i = 2; i < c->argc && hashLength(o) > 0; i++) {
         uint64_t hash = fieldWalkNext(&walk);
-        if (unlikely(had_times) && !hashFind(o, c->argv[i], hash, &pair)) continue; /* expired: not deleted here */
+        if (unlikely(had_ttls) && !hashFind(o, c->argv[i], hash, &pair)) continue; /* expired: not deleted here */
         deleted += hashDelete(o, c->argv[i], hash);
-        if (unlikely(had_times)) changedField(i);
+        if (unlikely(had_ttls)) changedField(i);
     }
-    if (unlikely(had_times)) propagateNamedFields(c, "HDEL", 2, false);
+    if (unlikely(had_ttls)) propagateNamedFields(c, "HDEL", 2, false);
     if (deleted) {
-        if (unlikely(had_times)) hashFieldTtlsChanged(c, key, o);
+        if (unlikely(had_ttls)) hashFieldTtlsChanged(c, key, o);
         keyChanged(c, key, NOTIFY_HASH, "hdel", deleted);
         if (hashLength(o) == 0) deleteEmptied(c, key);
     }

@@ -17,7 +17,7 @@
 #include "reply.h"
 
 /* The codes with which commands reply for each field. */
-enum { FIELD_MISSING = -2, FIELD_NO_TIME = -1, FIELD_CONDITION = 0, FIELD_SET = 1, FIELD_DELETED = 2 };
+enum { FIELD_MISSING = -2, FIELD_NO_TTL = -1, FIELD_CONDITION = 0, FIELD_SET = 1, FIELD_DELETED = 2 };
 
 static const char numfields_error[] = "numfields should be greater than 0 and match the provided number of fields";
 
@@ -58,12 +58,12 @@ static bool beginWrite(client *c, uint32_t first, robj **o, fieldWalk *walk) {
 }
 
 /* How many field TTLs a command has set and removed, and how many fields it has deleted. */
-typedef struct timeChanges {
+typedef struct ttlChanges {
     long long set, cleared, deleted;
-} timeChanges;
+} ttlChanges;
 
 /* Reports these changes, and deletes a hash without fields. */
-static void tellTimes(client *c, hashedKey key, robj *o, const timeChanges *changes) {
+static void reportTtlChanges(client *c, hashedKey key, robj *o, const ttlChanges *changes) {
     if (changes->set + changes->cleared + changes->deleted == 0) return;
     hashFieldTtlsChanged(c, key, o);
     if (changes->set) keyChanged(c, key, NOTIFY_HASH, "hexpire", changes->set);
@@ -75,7 +75,7 @@ static void tellTimes(client *c, hashedKey key, robj *o, const timeChanges *chan
 }
 
 /* Sets the expiry of the field in argument `index`, which exists; deletes the field if the expiry is in the past. */
-static int setTime(client *c, robj *o, uint32_t index, uint64_t hash, int64_t when_ms, timeChanges *changes) {
+static int setTtl(client *c, robj *o, uint32_t index, uint64_t hash, int64_t when_ms, ttlChanges *changes) {
     if (storeExpirePassed(when_ms)) {
         hashDelete(o, c->argv[index], hash);
         changes->deleted++;
@@ -86,7 +86,7 @@ static int setTime(client *c, robj *o, uint32_t index, uint64_t hash, int64_t wh
     return FIELD_SET;
 }
 
-static void clearTime(client *c, robj *o, uint32_t index, uint64_t hash, timeChanges *changes) {
+static void clearTtl(client *c, robj *o, uint32_t index, uint64_t hash, ttlChanges *changes) {
     hashSetTime(o, c->argv[index], hash, HASH_NO_TIME);
     changes->cleared++;
     changedField(index);
@@ -106,23 +106,23 @@ static void expireGeneric(client *c, uint32_t form) {
         !parseCount(c, fields + 1, 1, numfields_error) || !expireTimeParse(c, 2, form, 0, &when_ms) ||
         !beginWrite(c, fields + 2, &o, &walk))
         return;
-    timeChanges changes = {0};
-    bool had_times = o && hashHasTtls(o), missing = false;
+    ttlChanges changes = {0};
+    bool had_ttls = o && hashHasTtls(o), missing = false;
     changedFieldsBegin();
     addReplyArrayLen(c, c->argc - fields - 2);
     for (uint32_t i = fields + 2; i < c->argc; i++) {
         int result = FIELD_MISSING;
         uint64_t hash = o ? fieldWalkNext(&walk) : 0;
         if (o && hashFind(o, c->argv[i], hash, &pair))
-            result = expireConditionsMet(conditions, pair.when_ms, when_ms) ? setTime(c, o, i, hash, when_ms, &changes)
-                                                                             : FIELD_CONDITION;
+            result = expireConditionsMet(conditions, pair.when_ms, when_ms) ? setTtl(c, o, i, hash, when_ms, &changes)
+                                                                            : FIELD_CONDITION;
         if (result > FIELD_CONDITION) changedField(i);
         missing |= result == FIELD_MISSING;
         addReplyLongLong(c, result);
     }
-    if (o) tellTimes(c, clientKeyAt(c, 1), o, &changes);
+    if (o) reportTtlChanges(c, clientKeyAt(c, 1), o, &changes);
     if (changes.deleted) propagateFields(c, "HDEL", HASH_NO_TIME, false);
-    else if (changes.set && missing && had_times) propagateFields(c, "HPEXPIREAT", when_ms, true);
+    else if (changes.set && missing && had_ttls) propagateFields(c, "HPEXPIREAT", when_ms, true);
     else if (changes.set && form != OPT_PXAT) propagateExpireAt(c, "HPEXPIREAT", when_ms);
 }
 
@@ -141,20 +141,20 @@ void hpersistCommand(client *c) {
     hashPair pair;
 
     if (!parseFieldsOnly(c, numfields_error) || !beginWrite(c, 4, &o, &walk)) return;
-    timeChanges changes = {0};
+    ttlChanges changes = {0};
     changedFieldsBegin();
     addReplyArrayLen(c, c->argc - 4);
     for (uint32_t i = 4; i < c->argc; i++) {
         int result = FIELD_MISSING;
         uint64_t hash = o ? fieldWalkNext(&walk) : 0;
         if (o && hashFind(o, c->argv[i], hash, &pair)) {
-            result = pair.when_ms == HASH_NO_TIME ? FIELD_NO_TIME : FIELD_SET;
-            if (result == FIELD_SET) clearTime(c, o, i, hash, &changes);
+            result = pair.when_ms == HASH_NO_TIME ? FIELD_NO_TTL : FIELD_SET;
+            if (result == FIELD_SET) clearTtl(c, o, i, hash, &changes);
         }
         missing |= result == FIELD_MISSING;
         addReplyLongLong(c, result);
     }
-    if (o) tellTimes(c, clientKeyAt(c, 1), o, &changes);
+    if (o) reportTtlChanges(c, clientKeyAt(c, 1), o, &changes);
     if (missing) propagateFields(c, "HPERSIST", HASH_NO_TIME, true);
 }
 
@@ -211,7 +211,7 @@ void hgetexCommand(client *c) {
     if (!typedKeyRead(c, clientKeyAt(c, 1), OBJ_HASH, &o) || !expireOptionsTime(c, 0, &opts))
         return; /* a lookup for reading, which counts a hit or a miss */
     if (o) walk = fieldWalkBegin(c, o, first, 1, c->argc - first);
-    timeChanges changes = {0};
+    ttlChanges changes = {0};
     changedFieldsBegin();
     addReplyArrayLen(c, c->argc - first);
     for (uint32_t i = first; i < c->argc; i++) {
@@ -222,13 +222,13 @@ void hgetexCommand(client *c) {
         }
         addReplyHashValue(c, &pair);
         if (opts.expire_arg) {
-            setTime(c, o, i, hash, opts.when_ms, &changes);
+            setTtl(c, o, i, hash, opts.when_ms, &changes);
             changedField(i);
         } else if ((opts.flags & OPT_PERSIST) && pair.when_ms != HASH_NO_TIME) {
-            clearTime(c, o, i, hash, &changes);
+            clearTtl(c, o, i, hash, &changes);
         }
     }
-    if (o) tellTimes(c, clientKeyAt(c, 1), o, &changes);
+    if (o) reportTtlChanges(c, clientKeyAt(c, 1), o, &changes);
     if (changes.deleted) propagateFields(c, "HDEL", HASH_NO_TIME, false);
     else if (changes.set) propagateFields(c, "HPEXPIREAT", opts.when_ms, true);
     else propagateFields(c, "HPERSIST", HASH_NO_TIME, true);
@@ -294,7 +294,7 @@ void hsetexCommand(client *c) {
     uint32_t fields;
     hashedKey key = clientKeyAt(c, 1);
     robj *o;
-    size_t longest, over = 0;
+    size_t longest, expired = 0;
 
     if (!parseOptions(c, HSETEX_OPTIONS, &opts, &fields)) return;
     uint32_t first = fields + 2;
@@ -318,12 +318,12 @@ void hsetexCommand(client *c) {
     changedFieldsBegin();
     for (uint32_t i = first; i < c->argc; i += 2) {
         if (hashSetArg(c, o, i, fieldWalkNext(&walk), when_ms) != HASH_REPLACED_EXPIRED) continue;
-        over++;
+        expired++;
         changedField(i);
     }
     propagateSetFields(c, &opts, fields);
     hashFieldTtlsChanged(c, key, o);
-    hashNotifyExpired(c, key, over);
+    hashNotifyExpired(c, key, expired);
     keyChanged(c, key, NOTIFY_HASH, "hset", (c->argc - first) / 2);
     if (opts.expire_arg) keyEvent(c, key, NOTIFY_HASH, "hexpire");
     addReplyOne(c);
@@ -339,7 +339,7 @@ void hgetdelCommand(client *c) {
     long long deleted = 0;
 
     if (!parseFieldsOnly(c, numfields_error) || !beginWrite(c, 4, &o, &walk)) return;
-    bool had_times = o && hashHasTtls(o);
+    bool had_ttls = o && hashHasTtls(o);
     changedFieldsBegin();
     addReplyArrayLen(c, c->argc - 4);
     for (uint32_t i = 4; i < c->argc; i++) {
@@ -354,7 +354,7 @@ void hgetdelCommand(client *c) {
         changedField(i);
     }
     if (!deleted) return;
-    if (had_times) propagateNamedFields(c, "HDEL", 4, false);
+    if (had_ttls) propagateNamedFields(c, "HDEL", 4, false);
     hashFieldTtlsChanged(c, key, o);
     keyChanged(c, key, NOTIFY_HASH, "hdel", deleted);
     if (hashLength(o) == 0) deleteEmptied(c, key);

@@ -112,22 +112,22 @@ size_t addReplyStreamRange(client *c, const stream *s, streamId start, streamId 
     streamIterator it;
     streamId id;
     size_t fields, shown = 0;
-    void *place = addReplyDeferredLen(c);
+    void *deferred = addReplyDeferredLen(c);
     streamIterBegin(&it, s, start, end, backward);
     while ((count == 0 || shown < count) && !replyIsDropped(c) && streamIterNext(&it, &id, &fields)) {
         addReplyStreamEntry(c, &it, id, fields);
         shown++;
     }
     streamIterEnd(&it);
-    setDeferredArrayLen(c, place, (long long)shown);
+    setDeferredArrayLen(c, deferred, (long long)shown);
     return shown;
 }
 
 bool addReplyStreamEntryOf(client *c, streamIterator *it, streamId id) {
     size_t fields;
-    bool there = streamFind(it, id, &fields);
-    if (there) addReplyStreamEntry(c, it, id, fields);
-    return there;
+    bool found = streamFind(it, id, &fields);
+    if (found) addReplyStreamEntry(c, it, id, fields);
+    return found;
 }
 
 /* ---- Keys and consumers ------------------------------------------------------------------------------------------ */

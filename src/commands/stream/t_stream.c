@@ -169,7 +169,7 @@ static bool newId(client *c, const addOptions *opts, streamId last, streamId *id
 
 /* Reports a change by XADD, and wakes clients that are blocked on the stream. For a new key the store has
  * done so already. */
-static void toldOfAdd(client *c, hashedKey key, bool is_new, uint64_t trimmed) {
+static void reportAdded(client *c, hashedKey key, bool is_new, uint64_t trimmed) {
     keyChanged(c, key, NOTIFY_STREAM, "xadd", 1);
     if (trimmed) keyEvent(c, key, NOTIFY_STREAM, "xtrim");
     if (!is_new) dbKeyReady(c->db, key, OBJ_STREAM);
@@ -212,7 +212,7 @@ void xaddCommand(client *c) {
     }
     if (is_new) dbAddTake(c->db, objectCreateTake(key.name, OBJ_STREAM, OBJ_ENC_STREAM, s), key);
     addReplyStreamId(c, id);
-    toldOfAdd(c, key, is_new, opts.trim.kind == STREAM_TRIM_NONE ? 0 : streamTrim(s, &opts.trim));
+    reportAdded(c, key, is_new, opts.trim.kind == STREAM_TRIM_NONE ? 0 : streamTrim(s, &opts.trim));
     propagateAdded(c, &opts, s, id);
 }
 

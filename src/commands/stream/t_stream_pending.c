@@ -61,7 +61,7 @@ static void pendingSummary(client *c, const streamGroup *g) {
     addReplyStreamId(c, streamPendingNext(&w)->id);
     addReplyStreamId(c, g->last->entries[g->last->count - 1].id);
     long long shown = 0;
-    void *place = addReplyDeferredLen(c);
+    void *deferred = addReplyDeferredLen(c);
     raxIterator it;
     for (bool on = raxIterFirst(&it, g->consumers); on; on = raxIterNext(&it)) {
         const streamConsumer *consumer = raxIterValue(&it);
@@ -72,7 +72,7 @@ static void pendingSummary(client *c, const streamGroup *g) {
         shown++;
     }
     raxIterEnd(&it);
-    setDeferredArrayLen(c, place, shown);
+    setDeferredArrayLen(c, deferred, shown);
 }
 
 typedef struct pendingFilter {
@@ -107,7 +107,7 @@ static void pendingRange(client *c, const streamGroup *g, const pendingFilter *f
     }
     int64_t now_ms = storeNowMs();
     long long shown = 0;
-    void *place = addReplyDeferredLen(c);
+    void *deferred = addReplyDeferredLen(c);
     streamPendingWalk w;
     streamPendingFrom(&w, g, consumer, f->start);
     for (const streamPending *p; shown < f->count && !replyIsDropped(c) && (p = streamPendingNext(&w));) {
@@ -121,7 +121,7 @@ static void pendingRange(client *c, const streamGroup *g, const pendingFilter *f
         addReplyLongLong(c, (long long)p->deliveries);
         shown++;
     }
-    setDeferredArrayLen(c, place, shown);
+    setDeferredArrayLen(c, deferred, shown);
 }
 
 void xpendingCommand(client *c) {
@@ -224,8 +224,8 @@ static bool claimEntry(client *c, streamIterator *it, streamGroup *g, streamCons
 }
 
 /* Returns the consumer that claims, which is created if necessary. Returns NULL after an error reply. */
-static streamConsumer *claimant(client *c, hashedKey key, streamGroup *g, bool *comes) {
-    *comes = !streamConsumerFind(g, c->argv[3]);
+static streamConsumer *claimant(client *c, hashedKey key, streamGroup *g, bool *is_new) {
+    *is_new = !streamConsumerFind(g, c->argv[3]);
     streamConsumer *consumer = streamConsumerOrReply(c, key, g, c->argv[3]);
     if (!consumer) return NULL;
     consumer->seen_ms = storeNowMs();
@@ -234,9 +234,9 @@ static streamConsumer *claimant(client *c, hashedKey key, streamGroup *g, bool *
 }
 
 /* Ends a claim of `claimed` entries: marks the consumer as active, or propagates it if it is new and has got none. */
-static void claimEnds(client *c, streamConsumer *consumer, bool comes, size_t claimed) {
+static void endClaim(client *c, streamConsumer *consumer, bool is_new, size_t claimed) {
     if (claimed) consumer->active_ms = storeNowMs();
-    else if (comes) propagateConsumer(c, c->argv[1], c->argv[2], c->argv[3]);
+    else if (is_new) propagateConsumer(c, c->argv[1], c->argv[2], c->argv[3]);
 }
 
 void xclaimCommand(client *c) {
@@ -245,8 +245,8 @@ void xclaimCommand(client *c) {
     hashedKey key = clientKeyAt(c, 1);
     streamGroup *g = groupFromArgs(c, &s, addReplyNoGroup);
     if (!g || !parseClaim(c, storeNowMs(), &opts)) return;
-    bool comes;
-    streamConsumer *consumer = claimant(c, key, g, &comes);
+    bool is_new;
+    streamConsumer *consumer = claimant(c, key, g, &is_new);
     if (!consumer) return;
 
     bool moved = streamIdCmp(opts.last_id, g->last_id) > 0;
@@ -254,14 +254,14 @@ void xclaimCommand(client *c) {
     long long claimed = 0, changes = 0;
     streamIterator it;
     streamFindBegin(&it, s);
-    void *place = addReplyDeferredLen(c);
+    void *deferred = addReplyDeferredLen(c);
     for (uint32_t i = 5; i < opts.ids_end; i++) {
         streamId id;
         if (!parseStreamId(c->argv[i], STREAM_ARG_STRICT, 0, &id)) continue;
         claimed += claimEntry(c, &it, g, consumer, id, &opts, &changes);
     }
-    setDeferredArrayLen(c, place, claimed);
-    claimEnds(c, consumer, comes, (size_t)claimed);
+    setDeferredArrayLen(c, deferred, claimed);
+    endClaim(c, consumer, is_new, (size_t)claimed);
     if (moved && changes == 0) {
         propagateGroupId(c, key.name, c->argv[2], g);
         changes = 1;
@@ -272,7 +272,7 @@ void xclaimCommand(client *c) {
 /* ---- XAUTOCLAIM -------------------------------------------------------------------------------------------------- */
 
 #define CLAIM_COUNT 100
-#define CLAIM_LOOKS 10 /* entries that are visited for each that may be claimed */
+#define CLAIM_VISITS 10 /* entries that are visited for each that may be claimed */
 #define CLAIM_COUNT_MAX ((long long)(LONG_MAX / 16))
 
 typedef struct autoclaimOptions {
@@ -302,25 +302,25 @@ static bool parseAutoclaim(client *c, autoclaimOptions *opts) {
  * have been deleted. */
 typedef struct claimed {
     streamId *ids; /* owns: claimed ones from the front, removed ones from the back */
-    size_t room, claimed, gone;
+    size_t capacity, claimed, deleted;
     streamId cursor; /* where the next call continues; 0-0 at the end */
 } claimed;
 
 static void autoclaim(const client *c, const stream *s, streamGroup *g, streamConsumer *consumer,
                       const autoclaimOptions *opts, claimed *found) {
     int64_t now_ms = storeNowMs();
-    unsigned long long looks = (unsigned long long)opts->count * CLAIM_LOOKS;
+    unsigned long long visits = (unsigned long long)opts->count * CLAIM_VISITS;
     streamPendingWalk w;
     streamPending *p;
     streamIterator it;
     size_t fields;
     streamPendingFrom(&w, g, NULL, opts->start);
     streamFindBegin(&it, s);
-    while ((p = streamPendingNext(&w)) && looks > 0 && found->claimed + found->gone < found->room) {
+    while ((p = streamPendingNext(&w)) && visits > 0 && found->claimed + found->deleted < found->capacity) {
         streamId id = p->id;
-        looks--;
+        visits--;
         if (!streamFind(&it, id, &fields)) {
-            found->ids[found->room - ++found->gone] = id;
+            found->ids[found->capacity - ++found->deleted] = id;
             propagateClaim(c, c->argv[1], c->argv[2], g, p);
             streamPendingRemove(g, id);
             if (!streamIdNext(&id)) return;
@@ -347,8 +347,8 @@ static void addReplyClaimed(client *c, const stream *s, const claimed *found, bo
         if (justid) addReplyStreamId(c, found->ids[i]);
         else addReplyStreamEntryOf(c, &it, found->ids[i]);
     }
-    addReplyArrayLen(c, (long long)found->gone);
-    for (size_t i = 0; i < found->gone; i++) addReplyStreamId(c, found->ids[found->room - 1 - i]);
+    addReplyArrayLen(c, (long long)found->deleted);
+    for (size_t i = 0; i < found->deleted; i++) addReplyStreamId(c, found->ids[found->capacity - 1 - i]);
 }
 
 void xautoclaimCommand(client *c) {
@@ -359,16 +359,16 @@ void xautoclaimCommand(client *c) {
     hashedKey key = clientKeyAt(c, 1);
     streamGroup *g = groupFromArgs(c, &s, addReplyNoGroup);
     if (!g) return;
-    claimed found = {.room = (size_t)opts.count < g->pending ? (size_t)opts.count : g->pending};
-    size_t bytes = found.room * sizeof(*found.ids);
+    claimed found = {.capacity = (size_t)opts.count < g->pending ? (size_t)opts.count : g->pending};
+    size_t bytes = found.capacity * sizeof(*found.ids);
     if (bytes >= COMMAND_MEMORY_LARGE && !commandMemoryReserve(c, bytes)) return;
-    bool comes;
-    streamConsumer *consumer = claimant(c, key, g, &comes);
+    bool is_new;
+    streamConsumer *consumer = claimant(c, key, g, &is_new);
     if (!consumer) return;
-    if (found.room) found.ids = zmalloc(bytes);
+    if (found.capacity) found.ids = zmalloc(bytes);
     autoclaim(c, s, g, consumer, &opts, &found);
     addReplyClaimed(c, s, &found, opts.justid);
     zfree(found.ids);
-    claimEnds(c, consumer, comes, found.claimed);
-    if (found.claimed + found.gone) keyGroupsChanged(c, key, 0, NULL, (long long)(found.claimed + found.gone));
+    endClaim(c, consumer, is_new, found.claimed);
+    if (found.claimed + found.deleted) keyGroupsChanged(c, key, 0, NULL, (long long)(found.claimed + found.deleted));
 }

@@ -157,12 +157,12 @@ static bool checkStreams(client *c, const readOptions *opts) {
 
 /* The reply: the streams that have entries, each with its key. It begins when the first one is found. */
 typedef struct readReply {
-    void *place;
+    void *deferred;
     long long streams;
 } readReply;
 
 static void addReplyStreamKey(client *c, readReply *reply, slice key) {
-    if (reply->streams++ == 0) reply->place = addReplyDeferredLen(c);
+    if (reply->streams++ == 0) reply->deferred = addReplyDeferredLen(c);
     if (c->resp == 2) addReplyArrayLen(c, 2);
     addReplyBulk(c, key);
 }
@@ -199,11 +199,11 @@ static void waitForMore(client *c, const readOptions *opts) {
 static void endReply(client *c, const readOptions *opts, const readReply *reply) {
     if (reply->streams == 0 && opts->waits) waitForMore(c, opts);
     else if (reply->streams == 0) addReplyNullArray(c);
-    else if (c->resp == 2) setDeferredArrayLen(c, reply->place, reply->streams);
-    else setDeferredMapLen(c, reply->place, reply->streams);
+    else if (c->resp == 2) setDeferredArrayLen(c, reply->deferred, reply->streams);
+    else setDeferredMapLen(c, reply->deferred, reply->streams);
 }
 
-static bool hasBehind(const stream *s, streamId after) {
+static bool hasEntriesAfter(const stream *s, streamId after) {
     return s && s->length && streamIdCmp(s->last_id, after) > 0 && streamIdCmp(streamLastEntry(s), after) > 0;
 }
 
@@ -216,7 +216,7 @@ void xreadCommand(client *c) {
     if (ids) c->argv = ids;
     if (!parseRead(c, &opts) || !checkStreams(c, &opts)) return;
     for (uint32_t i = 0; i < opts.streams; i++) {
-        if (!planStream(c, &opts, i, &plan) || !hasBehind(plan.s, plan.after)) continue;
+        if (!planStream(c, &opts, i, &plan) || !hasEntriesAfter(plan.s, plan.after)) continue;
         addReplyStreamKey(c, &reply, c->argv[opts.streams_arg + i]);
         (void)!streamIdNext(&plan.after);
         addReplyStreamRange(c, plan.s, plan.after, STREAM_ID_MAX, false, opts.count);
@@ -234,7 +234,7 @@ static void readNew(client *c, hashedKey key, stream *s, streamGroup *g, streamC
     size_t fields, shown = 0;
     int64_t now_ms = storeNowMs();
     slice group = c->argv[opts->group_arg];
-    void *place = addReplyDeferredLen(c);
+    void *deferred = addReplyDeferredLen(c);
 
     (void)!streamIdNext(&from);
     streamIterBegin(&it, s, from, STREAM_ID_MAX, false);
@@ -253,7 +253,7 @@ static void readNew(client *c, hashedKey key, stream *s, streamGroup *g, streamC
     }
     streamIterEnd(&it);
     propagateGroupId(c, key.name, group, g);
-    setDeferredArrayLen(c, place, (long long)shown);
+    setDeferredArrayLen(c, deferred, (long long)shown);
     if (!opts->noack) consumer->active_ms = now_ms;
     keyGroupsChanged(c, key, 0, NULL, 1);
 }
@@ -265,7 +265,7 @@ static void readHistory(client *c, hashedKey key, const stream *s, streamGroup *
     streamIterator it;
     size_t shown = 0;
     int64_t now_ms = storeNowMs();
-    void *place = addReplyDeferredLen(c);
+    void *deferred = addReplyDeferredLen(c);
 
     (void)!streamIdNext(&after);
     streamFindBegin(&it, s);
@@ -281,7 +281,7 @@ static void readHistory(client *c, hashedKey key, const stream *s, streamGroup *
         addReplyStreamId(c, p->id);
         addReplyNullArray(c);
     }
-    setDeferredArrayLen(c, place, (long long)shown);
+    setDeferredArrayLen(c, deferred, (long long)shown);
     keyGroupsChanged(c, key, 0, NULL, 1);
 }
 
@@ -293,14 +293,14 @@ static bool readAsConsumer(client *c, const readOptions *opts, uint32_t i, const
     streamGroup *g = streamGroupFind(s, c->argv[opts->group_arg]);
     slice name = c->argv[opts->group_arg + 1];
     serverAssert(g); /* planStream() has found it */
-    bool comes = !streamConsumerFind(g, name), has_new = plan->is_new && hasBehind(s, g->last_id);
+    bool is_new = !streamConsumerFind(g, name), has_new = plan->is_new && hasEntriesAfter(s, g->last_id);
     streamConsumer *consumer = streamConsumerTry(c, key, g, name);
     if (!consumer) {
         if (reply->streams > 0) return true; /* left out: an error cannot follow streams in the same reply */
         return addReplyNoMemory(c);
     }
     consumer->seen_ms = storeNowMs();
-    if (comes && (opts->noack || !has_new)) propagateConsumer(c, key.name, c->argv[opts->group_arg], name);
+    if (is_new && (opts->noack || !has_new)) propagateConsumer(c, key.name, c->argv[opts->group_arg], name);
     if (!plan->is_new) {
         addReplyStreamKey(c, reply, key.name);
         readHistory(c, key, s, g, consumer, plan->after, opts);
