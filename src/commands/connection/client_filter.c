@@ -23,26 +23,26 @@
 
 /* ---- Checks of a client ----------------------------------------------------------------------------------------- */
 
-static bool textIs(const sds have, slice want) { return have && sliceEq(sdsSlice(have), want); }
+static bool textIs(const sds actual, slice expected) { return actual && sliceEq(sdsSlice(actual), expected); }
 
 /* Compares with the peer's address without its port and, for IPv6, without brackets. */
-static bool ipIs(const client *c, slice want) {
+static bool ipIs(const client *c, slice expected) {
     const char *port = strrchr(c->peer, ':');
     slice ip = sliceOf(c->peer, port ? (size_t)(port - c->peer) : sdsLen(c->peer));
     if (ip.len >= 2 && ip.ptr[0] == '[') ip = sliceOf(ip.ptr + 1, ip.len - 2);
-    return sliceEq(ip, want);
+    return sliceEq(ip, expected);
 }
 
-static bool allIn(slice letters, const char *have) {
+static bool allIn(slice letters, const char *actual) {
     for (size_t i = 0; i < letters.len; i++) {
-        if (!memchr(have, letters.ptr[i], strlen(have))) return false;
+        if (!memchr(actual, letters.ptr[i], strlen(actual))) return false;
     }
     return true;
 }
 
 static bool hasFlags(const client *c, slice letters) {
-    char have[24];
-    return allIn(letters, clientFlagLetters(c, have));
+    char actual[24];
+    return allIn(letters, clientFlagLetters(c, actual));
 }
 
 static bool idIsOneOf(const filterValue *v, uint64_t id) {
@@ -52,7 +52,7 @@ static bool idIsOneOf(const filterValue *v, uint64_t id) {
     return false;
 }
 
-static bool has(const client *c, int criterion, const filterValue *v) {
+static bool criterionHolds(const client *c, int criterion, const filterValue *v) {
     switch (criterion) {
     case FILTER_ADDR: return textIs(c->peer, v->text);
     case FILTER_CAPA: return allIn(v->text, c->capa & CLIENT_CAPA_REDIRECT ? "r" : "");
@@ -79,8 +79,8 @@ bool clientFilterMatches(const clientFilter *f, const client *c) {
     if (f->age_s_min && secondsSince(c->created) < f->age_s_min) return false;
     if (f->idle_s_min && (long long)(clientIdleNs(c) / 1000000000ull) < f->idle_s_min) return false;
     for (int i = 0; i < FILTER_CRITERIA; i++) {
-        if (f->is[i].given && !has(c, i, &f->is[i])) return false;
-        if (f->is_not[i].given && has(c, i, &f->is_not[i])) return false;
+        if (f->is[i].given && !criterionHolds(c, i, &f->is[i])) return false;
+        if (f->is_not[i].given && criterionHolds(c, i, &f->is_not[i])) return false;
     }
     return true;
 }
@@ -111,8 +111,8 @@ static bool takeIds(client *c, uint32_t *index, filterValue *v) {
     return true;
 }
 
-static bool checkLetters(client *c, slice given, const char *known, const char *what, const char *filter) {
-    if (allIn(given, known)) return true;
+static bool checkLetters(client *c, slice given, const char *allowed, const char *what, const char *filter) {
+    if (allIn(given, allowed)) return true;
     return addReplyErrorFormat(c, "Unknown %s found in the %s filter: %.*s", what, filter, (int)given.len, given.ptr);
 }
 

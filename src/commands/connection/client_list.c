@@ -46,9 +46,9 @@ static void killOther(client *c) {
     clientCloseAsap(c);
 }
 
-/* Closes all matching clients except `asking`, which gets the reply with their number. Sets *self if it matches,
+/* Closes all matching clients except `except`, which gets the reply with their number. Sets *self if it matches,
  * too. */
-static long long killMatching(client *asking, const clientFilter *f, bool *self) {
+static long long killMatching(client *except, const clientFilter *f, bool *self) {
     long long killed = 0;
     listIter it = listBegin(client_state.clients, false);
 
@@ -56,7 +56,7 @@ static long long killMatching(client *asking, const clientFilter *f, bool *self)
     for (listNode *n = listNext(&it); n; n = listNext(&it)) {
         client *c = listNodeValue(n);
         if (!clientFilterMatches(f, c)) continue;
-        if (c == asking) *self = true;
+        if (c == except) *self = true;
         else killOther(c);
         killed++;
     }

@@ -87,7 +87,7 @@ static void replyOverlap(client *c, slice prefix, const char *which, slice with)
                         (int)prefix.len, prefix.ptr, which, (int)with.len, with.ptr);
 }
 
-static bool overlap(slice a, slice b) { return bytesEq(a.ptr, b.ptr, a.len < b.len ? a.len : b.len); }
+static bool overlapping(slice a, slice b) { return bytesEq(a.ptr, b.ptr, a.len < b.len ? a.len : b.len); }
 
 static int inOrder(const void *a, const void *b) {
     const slice *const *x = a, *const *y = b;
@@ -102,7 +102,7 @@ static size_t firstOverlapping(const trackingArgs *args) {
     for (size_t i = 0; i < n; i++) order[i] = &args->prefixes[i];
     qsort(order, n, sizeof(*order), inOrder);
     for (size_t base = 0, i = 1; i < n; i++) {
-        if (!overlap(*order[base], *order[i])) {
+        if (!overlapping(*order[base], *order[i])) {
             base = i;
             continue;
         }
@@ -125,7 +125,7 @@ static bool prefixesFit(client *c, const trackingArgs *args) {
             return false;
         }
         for (size_t k = i + 1; i == first && k < args->prefix_count; k++) {
-            if (!overlap(prefix, args->prefixes[k])) continue;
+            if (!overlapping(prefix, args->prefixes[k])) continue;
             replyOverlap(c, prefix, "another provided", args->prefixes[k]);
             return false;
         }

@@ -274,7 +274,7 @@ void commandDocsCommand(client *c) {
         commandEach(replyDocs, c);
         return;
     }
-    void *place = addReplyDeferredLen(c);
+    void *deferred = addReplyDeferredLen(c);
     long long found = 0;
     for (uint32_t i = 2; i < c->argc; i++) {
         serverCommand *cmd = commandLookupByName(c->argv[i]);
@@ -282,7 +282,7 @@ void commandDocsCommand(client *c) {
         replyDocs(c, cmd);
         found++;
     }
-    setDeferredMapLen(c, place, found);
+    setDeferredMapLen(c, deferred, found);
 }
 
 /* ---- COMMAND LIST ----------------------------------------------------------------------------------------------- */
@@ -331,9 +331,9 @@ void commandListCommand(client *c) {
         addReplySyntaxError(c);
         return;
     }
-    void *place = addReplyDeferredLen(c);
+    void *deferred = addReplyDeferredLen(c);
     commandEach(listOne, &f);
-    setDeferredArrayLen(c, place, f.shown);
+    setDeferredArrayLen(c, deferred, f.shown);
 }
 
 /* ---- COMMAND GETKEYS -------------------------------------------------------------------------------------------- */
@@ -346,7 +346,7 @@ static bool mayHaveKeys(const serverCommand *cmd) {
 }
 
 /* Returns the command in argv[2...] of COMMAND GETKEYS. Returns NULL after an error reply. */
-static const serverCommand *askedCommand(client *c) {
+static const serverCommand *commandOfArgs(client *c) {
     bool bad_sub;
     const serverCommand *cmd = commandLookup(c->argv + 2, c->argc - 2, &bad_sub);
     const char *error = NULL;
@@ -359,7 +359,7 @@ static const serverCommand *askedCommand(client *c) {
 }
 
 static void replyKeys(client *c, bool with_flags) {
-    const serverCommand *cmd = askedCommand(c);
+    const serverCommand *cmd = commandOfArgs(c);
     if (!cmd) return;
 
     const slice *argv = c->argv + 2;

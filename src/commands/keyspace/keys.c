@@ -22,7 +22,7 @@
 
 /* ---- DEL, UNLINK, EXISTS, TOUCH ---- */
 
-static void takeExact(serverDb *db, robj *o, uint64_t hash) {
+static void unlinkEntry(serverDb *db, robj *o, uint64_t hash) {
     bool found = dbTakeEntry(db, o, hash);
     serverAssert(found);
 }
@@ -32,7 +32,7 @@ static void takeExact(serverDb *db, robj *o, uint64_t hash) {
 static bool deleteOne(serverDb *db, hashedKey key, bool lazily) {
     robj *o = lookupKeyWriteWithFlags(db, key, LOOKUP_NOTOUCH | LOOKUP_HIDDEN);
     if (!o) return false;
-    takeExact(db, o, key.hash);
+    unlinkEntry(db, o, key.hash);
     if (lazily) objectReleaseLazily(o);
     else objectReleaseNow(o);
     dbKeyChanged(db, key, NOTIFY_GENERIC, "del", 1);
@@ -79,7 +79,7 @@ void keysCommand(client *c) {
     slice pattern = c->argv[1];
     bool all = pattern.len == 1 && pattern.ptr[0] == '*';
     long long found = 0;
-    void *place = addReplyDeferredLen(c);
+    void *deferred = addReplyDeferredLen(c);
     dbIterator it;
     dbIterBegin(&it, c->db, false);
     for (const robj *o; !replyIsDropped(c) && (o = dbIterNext(&it));) {
@@ -89,7 +89,7 @@ void keysCommand(client *c) {
         found++;
     }
     dbIterEnd(&it);
-    setDeferredArrayLen(c, place, found);
+    setDeferredArrayLen(c, deferred, found);
 }
 
 void randomkeyCommand(client *c) {
@@ -116,7 +116,7 @@ static void renameGeneric(client *c, bool only_if_free) {
     if (!same && !commandMemoryReserve(c, (o->refcount > 1 ? objectMemUsage(o, 0) : 0) + to.name.len)) return;
     if (!same) {
         if (taken) dbDelete(c->db, to);
-        takeExact(c->db, o, from.hash);
+        unlinkEntry(c->db, o, from.hash);
         o = objectRenameTake(o, to.name);
         o->lru = 0;
         dbAddTake(c->db, o, to);
@@ -155,7 +155,7 @@ void moveCommand(client *c) {
         addReplyZero(c);
         return;
     }
-    takeExact(from, o, key.hash);
+    unlinkEntry(from, o, key.hash);
     o->lru = 0;
     dbAddTake(to, o, key);
     dbKeyMoved(from, key, "move_from", to, key, "move_to");
@@ -223,7 +223,7 @@ void copyCommand(client *c) {
 /* ---- OBJECT ---- */
 
 /* Looks up the key in argument 2 without counting it as used. Returns NULL after a null reply. */
-static robj *inspected(client *c) {
+static robj *lookupInspected(client *c) {
     robj *o = lookupKeyReadWithFlags(c->db, clientKeyAt(c, 2), LOOKUP_NOTOUCH | LOOKUP_NONOTIFY);
     if (!o) addReplyNull(c);
     return o;
@@ -233,17 +233,17 @@ static robj *inspected(client *c) {
     " Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust."
 
 void objectEncodingCommand(client *c) {
-    const robj *o = inspected(c);
+    const robj *o = lookupInspected(c);
     if (o) addReplyBulkCString(c, objectEncodingName(o));
 }
 
 void objectRefcountCommand(client *c) {
-    const robj *o = inspected(c);
+    const robj *o = lookupInspected(c);
     if (o) addReplyLongLong(c, o->refcount);
 }
 
 void objectIdletimeCommand(client *c) {
-    const robj *o = inspected(c);
+    const robj *o = lookupInspected(c);
     if (!o) return;
     if (store_settings.maxmemory_policy & MAXMEMORY_FLAG_LFU)
         addReplyError(c, "An LFU maxmemory policy is selected, idle time not tracked." POLICY_NOTE);
@@ -251,7 +251,7 @@ void objectIdletimeCommand(client *c) {
 }
 
 void objectFreqCommand(client *c) {
-    const robj *o = inspected(c);
+    const robj *o = lookupInspected(c);
     if (!o) return;
     if (!(store_settings.maxmemory_policy & MAXMEMORY_FLAG_LFU))
         addReplyError(c, "An LFU maxmemory policy is not selected, access frequency not tracked." POLICY_NOTE);

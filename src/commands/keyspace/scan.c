@@ -138,14 +138,14 @@ static void addReplyScanCursor(client *c, uint64_t cursor) {
 
 typedef struct gathered {
     void **entries; /* owns unless it is on_stack */
-    size_t count, room;
+    size_t count, capacity;
     bool failed; /* there was no memory for more */
     void *on_stack[GATHERED_ON_STACK];
 } gathered;
 
 static void gatheredInit(gathered *g) {
     g->entries = g->on_stack;
-    g->room = GATHERED_ON_STACK;
+    g->capacity = GATHERED_ON_STACK;
     g->count = 0;
     g->failed = false;
 }
@@ -155,8 +155,8 @@ static void gatheredFree(gathered *g) {
 }
 
 static bool gatheredGrow(gathered *g) {
-    size_t room = g->room * 2;
-    void **more = ztrymalloc(room * sizeof(*more));
+    size_t capacity = g->capacity * 2;
+    void **more = ztrymalloc(capacity * sizeof(*more));
     if (!more) {
         g->failed = true;
         return false;
@@ -164,13 +164,13 @@ static bool gatheredGrow(gathered *g) {
     memcpy(more, g->entries, g->count * sizeof(*more));
     gatheredFree(g);
     g->entries = more;
-    g->room = room;
+    g->capacity = capacity;
     return true;
 }
 
 static void scanGather(void *arg, void **ref) {
     gathered *g = arg;
-    if (g->count == g->room && !gatheredGrow(g)) return;
+    if (g->count == g->capacity && !gatheredGrow(g)) return;
     prefetchRead(*ref);
     g->entries[g->count++] = *ref;
 }
@@ -229,9 +229,9 @@ void scanValue(client *c, const scanElements *elements) {
         return;
     }
     addReplyScanCursor(c, 0);
-    void *place = addReplyDeferredLen(c);
+    void *deferred = addReplyDeferredLen(c);
     long long found = elements->add_all(c, o, &options);
-    setDeferredArrayLen(c, place, found * (options.keys_only ? 1 : elements->parts));
+    setDeferredArrayLen(c, deferred, found * (options.keys_only ? 1 : elements->parts));
 }
 
 /* ---- SCAN ---- */

@@ -70,7 +70,7 @@ static void optionsFree(sortOptions *opts) {
 /* Parses the option at argument `at`. Returns the number of its arguments; 0 after an error reply. */
 static uint32_t takeOption(client *c, uint32_t at, bool may_store, sortOptions *opts) {
     slice word = c->argv[at];
-    uint32_t behind = c->argc - at - 1;
+    uint32_t left = c->argc - at - 1;
     if (sliceIs(word, "asc") || sliceIs(word, "desc")) {
         opts->desc = sliceIs(word, "desc");
         return 1;
@@ -79,22 +79,22 @@ static uint32_t takeOption(client *c, uint32_t at, bool may_store, sortOptions *
         opts->alpha = true;
         return 1;
     }
-    if (sliceIs(word, "limit") && behind >= 2) {
+    if (sliceIs(word, "limit") && left >= 2) {
         if (!getLongLongFromArg(c, at + 1, &opts->offset, NULL)) return 0;
         return getLongLongFromArg(c, at + 2, &opts->limit, NULL) ? 3 : 0;
     }
-    if (may_store && sliceIs(word, "store") && behind >= 1) {
+    if (may_store && sliceIs(word, "store") && left >= 1) {
         opts->store_arg = at + 1;
         return 2;
     }
-    if (sliceIs(word, "by") && behind >= 1) {
+    if (sliceIs(word, "by") && left >= 1) {
         opts->by = sortPatternOf(c->argv[at + 1]);
         opts->has_by = opts->by.has_star;
         opts->unsorted |= !opts->has_by;
         if (!opts->has_by || aclMayReadAllKeys(c)) return 2;
         return addReplyError(c, "BY option of SORT denied due to insufficient ACL permissions.");
     }
-    if (sliceIs(word, "get") && behind >= 1) {
+    if (sliceIs(word, "get") && left >= 1) {
         if (!aclMayReadAllKeys(c))
             return addReplyError(c, "GET option of SORT denied due to insufficient ACL permissions.");
         if (addGet(opts, c->argv[at + 1], c->argc)) return 2;
@@ -130,7 +130,7 @@ typedef struct sortItem {
 /* Copies of texts that the iterator of a value, or the next group of lookups, overwrites. */
 typedef struct keptTexts {
     struct keptTexts *next; /* owns */
-    size_t used, room;
+    size_t used, capacity;
     char bytes[];
 } keptTexts;
 
@@ -143,9 +143,9 @@ typedef struct sorting {
     char *weights;   /* owns: weights as strings for strcoll() */
     keptTexts *kept; /* owns */
     bool desc, alpha, has_by;
-    bool collate; /* compare by the rules of the locale */
-    bool by_text; /* order equal items by text, as the order of a set differs between servers */
-    bool may_differ;  /* the same command may give another result on a replica */
+    bool collate;    /* compare by the rules of the locale */
+    bool by_text;    /* order equal items by text, as the order of a set differs between servers */
+    bool may_differ; /* the same command may give another result on a replica */
 } sorting;
 
 static void sortingFree(sorting *s) {
@@ -160,11 +160,11 @@ static void sortingFree(sorting *s) {
 /* Copies a text into `kept`. Returns NULL if there is no memory. */
 static const char *keepText(sorting *s, slice text) {
     keptTexts *k = s->kept;
-    if (!k || k->room - k->used < text.len) {
-        size_t room = text.len < KEPT_BYTES ? KEPT_BYTES : text.len;
-        k = ztrymalloc(sizeof(*k) + room);
+    if (!k || k->capacity - k->used < text.len) {
+        size_t capacity = text.len < KEPT_BYTES ? KEPT_BYTES : text.len;
+        k = ztrymalloc(sizeof(*k) + capacity);
         if (!k) return NULL;
-        *k = (keptTexts){.next = s->kept, .room = room};
+        *k = (keptTexts){.next = s->kept, .capacity = capacity};
         s->kept = k;
     }
     char *copy = k->bytes + k->used;
@@ -371,24 +371,24 @@ static void insertAll(const sorting *s, sortItem *items, size_t n) {
 /* Moves a random item to its final position, with all smaller items before it. Returns this position. */
 static size_t splitAround(const sorting *s, sortItem *items, size_t n) {
     swapItems(&items[rngBelow(rngThread(), n)], &items[n - 1]);
-    size_t place = 0;
+    size_t at = 0;
     for (size_t i = 0; i < n - 1; i++)
-        if (isBefore(s, &items[i], &items[n - 1])) swapItems(&items[i], &items[place++]);
-    swapItems(&items[place], &items[n - 1]);
-    return place;
+        if (isBefore(s, &items[i], &items[n - 1])) swapItems(&items[i], &items[at++]);
+    swapItems(&items[at], &items[n - 1]);
+    return at;
 }
 
 /* Sorts the items [low, high) as far as they overlap the part that is shown. It calls itself for the smaller part only,
  * which bounds the depth of the recursion. */
 static void orderPart(const sorting *s, size_t low, size_t high) {
     while (high - low > INSERT_MAX && low < s->to && high > s->from) {
-        size_t place = low + splitAround(s, s->items + low, high - low);
-        if (place - low < high - place) {
-            orderPart(s, low, place);
-            low = place + 1;
+        size_t at = low + splitAround(s, s->items + low, high - low);
+        if (at - low < high - at) {
+            orderPart(s, low, at);
+            low = at + 1;
         } else {
-            orderPart(s, place + 1, high);
-            high = place;
+            orderPart(s, at + 1, high);
+            high = at;
         }
     }
     if (high - low <= INSERT_MAX && low < high) insertAll(s, s->items + low, high - low);

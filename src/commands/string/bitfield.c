@@ -114,20 +114,20 @@ static wideInteger numberOf(const fieldOperation *op, uint64_t bits) {
     return (int64_t)(bits << (64 - op->width)) >> (64 - op->width);
 }
 
-static wideInteger largest(const fieldOperation *op) {
+static wideInteger maxOf(const fieldOperation *op) {
     return (wideInteger)((UINT64_MAX >> (64 - op->width)) >> op->is_signed);
 }
 
-static wideInteger smallest(const fieldOperation *op) { return op->is_signed ? -largest(op) - 1 : 0; }
+static wideInteger minOf(const fieldOperation *op) { return op->is_signed ? -maxOf(op) - 1 : 0; }
 
 /* Makes `value` fit the width as the overflow rule demands. Returns false if it must not be stored. */
-static bool fit(const fieldOperation *op, wideInteger *value) {
-    bool above = *value > largest(op), below = *value < smallest(op);
+static bool fitToWidth(const fieldOperation *op, wideInteger *value) {
+    bool above = *value > maxOf(op), below = *value < minOf(op);
 
     if (!above && !below) return true;
     switch (op->rule) {
     case OVERFLOW_WRAP: *value = numberOf(op, (uint64_t)*value & (UINT64_MAX >> (64 - op->width))); break;
-    case OVERFLOW_SAT: *value = above ? largest(op) : smallest(op); break;
+    case OVERFLOW_SAT: *value = above ? maxOf(op) : minOf(op); break;
     case OVERFLOW_FAIL: return false;
     }
     return true;
@@ -135,7 +135,7 @@ static bool fit(const fieldOperation *op, wideInteger *value) {
 
 /* Returns the value that SET or INCRBY is to store, before the overflow rule. For SET of an unsigned integer a negative
  * operand stands for the large number with the same bits. */
-static wideInteger bitfieldWanted(const fieldOperation *op, wideInteger old) {
+static wideInteger newValueOf(const fieldOperation *op, wideInteger old) {
     if (op->verb == FIELD_INCRBY) return old + op->operand;
     return op->is_signed ? (wideInteger)op->operand : (wideInteger)(uint64_t)op->operand;
 }
@@ -160,15 +160,15 @@ static char *openForChange(client *c, fieldString *string) {
 typedef enum { FIELD_NOT_WRITTEN, FIELD_WRITTEN_SAME, FIELD_WRITTEN } fieldResult;
 
 /* Performs one operation and adds its reply. */
-static fieldResult perform(client *c, const fieldOperation *op, fieldString *string) {
+static fieldResult performOperation(client *c, const fieldOperation *op, fieldString *string) {
     wideInteger old = numberOf(op, bitsGetField(string->bytes.ptr, string->bytes.len, op->at, op->width));
 
     if (op->verb == FIELD_GET) {
         addReplyLongLong(c, (long long)old);
         return FIELD_NOT_WRITTEN;
     }
-    wideInteger value = bitfieldWanted(op, old);
-    if (!fit(op, &value)) {
+    wideInteger value = newValueOf(op, old);
+    if (!fitToWidth(op, &value)) {
         addReplyNull(c);
         return FIELD_NOT_WRITTEN;
     }
@@ -186,7 +186,7 @@ static long long performAll(client *c, const fieldNeeds *needs, fieldString *str
     addReplyArrayLen(c, needs->count);
     for (uint32_t at = 2; at < c->argc;) {
         if (parseWords(c, &at, &op) != PARSED_OPERATION) continue;
-        fieldResult result = perform(c, &op, string);
+        fieldResult result = performOperation(c, &op, string);
         if (result == FIELD_WRITTEN || (grown && result == FIELD_WRITTEN_SAME)) changes++;
     }
     return changes;

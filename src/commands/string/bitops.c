@@ -140,7 +140,7 @@ typedef struct bitSource {
     char digits[LONG_STR_SIZE];
 } bitSource;
 
-#define SOURCES_AT_HAND 8
+#define SOURCES_INLINE 8
 
 static bool parseOperation(slice word, bitsOperation *operation) {
     static const char *words[] = {[BITS_AND] = "and", [BITS_OR] = "or", [BITS_XOR] = "xor", [BITS_NOT] = "not"};
@@ -154,23 +154,23 @@ static bool parseOperation(slice word, bitsOperation *operation) {
 
 /* Looks up the strings of the `count` keys from argument 3 on. They are valid until the keyspace changes. Returns false
  * after an error reply. */
-static bool lookUpSources(client *c, uint32_t count, slice *out, bitSource *room, size_t *longest) {
+static bool lookUpSources(client *c, uint32_t count, slice *out, bitSource *texts, size_t *longest) {
     *longest = 0;
     for (uint32_t i = 0, ready = 0; i < count; i++) {
         robj *o;
         if (i == ready) ready += keysPrefetch(c, 3 + i, 1, count - i);
         if (!typedKeyRead(c, clientKeyAt(c, 3 + i), OBJ_STRING, &o)) return false;
-        out[i] = o ? objectString(o, room[i].digits) : sliceOf("", 0);
+        out[i] = o ? objectString(o, texts[i].digits) : sliceOf("", 0);
         if (out[i].len > *longest) *longest = out[i].len;
     }
     return true;
 }
 
-static void combine(client *c, bitsOperation operation, uint32_t count, slice *sources, bitSource *room) {
+static void bitopRun(client *c, bitsOperation operation, uint32_t count, slice *sources, bitSource *texts) {
     hashedKey to = clientKeyAt(c, 2);
     size_t len;
 
-    if (!lookUpSources(c, count, sources, room, &len)) return;
+    if (!lookUpSources(c, count, sources, texts, &len)) return;
     if (len == 0) {
         deleteAndReport(c, to);
         addReplyZero(c);
@@ -185,8 +185,8 @@ static void combine(client *c, bitsOperation operation, uint32_t count, slice *s
 }
 
 void bitopCommand(client *c) {
-    slice sources_at_hand[SOURCES_AT_HAND], *sources = sources_at_hand;
-    bitSource room_at_hand[SOURCES_AT_HAND], *room = room_at_hand;
+    slice inline_sources[SOURCES_INLINE], *sources = inline_sources;
+    bitSource inline_texts[SOURCES_INLINE], *texts = inline_texts;
     uint32_t count = c->argc - 3;
     bitsOperation operation;
 
@@ -198,13 +198,13 @@ void bitopCommand(client *c) {
         addReplyError(c, "BITOP NOT must be called with a single source key.");
         return;
     }
-    if (count > SOURCES_AT_HAND) {
+    if (count > SOURCES_INLINE) {
         sources = zmalloc(count * sizeof(*sources));
-        room = zmalloc(count * sizeof(*room));
+        texts = zmalloc(count * sizeof(*texts));
     }
-    combine(c, operation, count, sources, room);
-    if (sources != sources_at_hand) {
+    bitopRun(c, operation, count, sources, texts);
+    if (sources != inline_sources) {
         zfree(sources);
-        zfree(room);
+        zfree(texts);
     }
 }

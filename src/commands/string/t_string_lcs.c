@@ -144,7 +144,7 @@ static void replyRange(client *c, size_t end, size_t len) {
 
 /* Replies with the matches, from the last to the first. */
 static void replyMatches(client *c, const lcsTable *t, const lcsOptions *opts) {
-    void *place = addReplyDeferredLen(c);
+    void *deferred = addReplyDeferredLen(c);
     long long matches = 0;
 
     for (size_t i = t->a.len, j = t->b.len; findRunEnd(t, &i, &j);) {
@@ -159,7 +159,7 @@ static void replyMatches(client *c, const lcsTable *t, const lcsOptions *opts) {
         i -= len;
         j -= len;
     }
-    setDeferredArrayLen(c, place, matches);
+    setDeferredArrayLen(c, deferred, matches);
 }
 
 static void replySubsequence(client *c, const lcsTable *t, size_t len) {
