@@ -29,8 +29,6 @@
 #include "symbols.h"
 
 #include <errno.h>
-#include <execinfo.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -166,41 +164,29 @@ static void printThread(void) {
     serverLog(LL_WARNING, "In thread: %s", text);
 }
 
-/* Returns a descriptor for functions that write to one; -1 if there is none. */
-static int openLog(void) {
-    const char *file = logFile();
-    return file[0] ? open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644) : STDOUT_FILENO;
-}
-
-static void closeLog(int fd) {
-    if (fd >= 0 && logFile()[0]) close(fd);
-}
-
 /* Prints a line for each address: the program's functions by its own table, others by the symbols that libraries
  * export. `calls`: the addresses follow calls, so the next function may begin there if the called one does not
  * return. */
-static void printFrames(int fd, void *const *frames, int n, bool calls) {
+static void printFrames(void *const *frames, int n, bool calls) {
     char text[SYMBOL_TEXT_SIZE];
-    for (int i = 0; i < n && fd >= 0; i++) {
-        if (symbolsDescribe(frames[i], calls, text)) panicPrint("%s\n", text);
-        else backtrace_symbols_fd(&frames[i], 1, fd);
+    for (int i = 0; i < n; i++) {
+        symbolsDescribe(frames[i], calls, text);
+        panicPrint("%s\n", text);
     }
 }
 
 /* `at` is the instruction that crashed, or NULL. */
 static void printStack(void *at) {
     void *frames[FRAMES_MAX];
-    int fd = openLog();
     serverLogRaw("\n------ STACK TRACE ------\n");
     if (at) {
         serverLogRaw("EIP:\n");
-        printFrames(fd, &at, 1, false);
+        printFrames(&at, 1, false);
     }
-    int n = backtrace(frames, FRAMES_MAX);
+    int n = threadOwnStack(frames, FRAMES_MAX);
     serverLogRaw("\nBacktrace:\n");
     /* The first frame is this function. */
-    printFrames(fd, frames + 1, n - 1, true);
-    closeLog(fd);
+    printFrames(frames + 1, n - 1, true);
     serverLogRaw("\n------ STACK TRACE DONE ------\n");
 }
 
@@ -208,15 +194,13 @@ static void printStack(void *at) {
 static void printOtherThreads(void) {
     suspendedThread t;
     char text[THREAD_TEXT_SIZE];
-    int fd = openLog();
     serverLogRaw("\n------ OTHER THREADS ------\n");
     for (size_t i = 0; threadSuspendGet(i, &t); i++) {
         describeThread(text, sizeof(text), t.id, t.name, t.stopped && t.answer);
         panicPrint("%s%s\n", text, t.stopped ? "" : ": did not stop, what follows may have changed under the report");
         void *at = t.stopped && t.context ? contextInstruction(t.context) : NULL;
-        if (at) printFrames(fd, &at, 1, false);
+        if (at) printFrames(&at, 1, false);
     }
-    closeLog(fd);
 }
 
 static void printRegisters(const ucontext_t *uc) {
@@ -305,7 +289,7 @@ static void onCrash(int sig, siginfo_t *info, void *context) {
     if (info->si_code <= SI_USER) {
         serverLog(LL_WARNING, "The signal was sent by process %ld of user %d", (long)info->si_pid, (int)info->si_uid);
     } else {
-        serverLog(LL_WARNING, "Faulting address: %p", info->si_addr);
+        serverLog(LL_WARNING, "Faulting address: 0x%zx", (size_t)info->si_addr);
         serverLog(LL_WARNING, "At instruction: %p", contextInstruction(uc));
     }
     printStack(contextInstruction(uc));
@@ -319,9 +303,7 @@ static void onCrash(int sig, siginfo_t *info, void *context) {
 }
 
 void panicInstallHandlers(void) {
-    void *frames[1];
-    /* The first call loads a library with malloc: do that now. */
-    backtrace(frames, 1);
+    threadStacksPrepare();
     symbolsLoad();
     struct sigaction sa = {.sa_sigaction = onCrash, .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK};
     sigemptyset(&sa.sa_mask);

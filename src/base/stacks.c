@@ -13,8 +13,6 @@
 #include "thread_suspend.h"
 #include "symbols.h"
 
-#include <execinfo.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #define WAIT_MS 1000 /* a thread that waits for a slow disk responds only after that */
@@ -24,17 +22,10 @@ void stacksInit(void) {
     symbolsLoad();
 }
 
-/* Logs a frame; functions of libraries are named by the symbols that these export. */
-static void logFrame(void *frame, bool is_return) {
+static void logFrame(const void *frame, bool is_return) {
     char text[SYMBOL_TEXT_SIZE];
-    if (symbolsDescribe(frame, is_return, text)) {
-        serverLog(LL_WARNING, "%s", text);
-        return;
-    }
-    char **names = backtrace_symbols(&frame, 1);
-    if (names) serverLog(LL_WARNING, "%s", names[0]);
-    else serverLog(LL_WARNING, "[%p]", frame);
-    free(names);
+    symbolsDescribe(frame, is_return, text);
+    serverLog(LL_WARNING, "%s", text);
 }
 
 static void logThread(const threadStack *s) {

@@ -1,12 +1,11 @@
 /* symbols.c -- names of functions, from the symbol table in the program's own file.
  *
- * glibc's backtrace_symbols() knows only functions that are exported to shared libraries. To export all of them for the
- * sake of a crash report costs speed: an exported function keeps a body of its own, and the optimizer,
- * which counts bodies, inlines less (5 % of the instructions of a GET or SET). So nothing is exported, and a crash
- * report reads the table that the linker leaves in the file for debuggers.
+ * dladdr() knows only functions that are exported to shared libraries. To export all of them for the sake of a crash
+ * report costs speed: an exported function keeps a body of its own, and the optimizer, which counts bodies, inlines
+ * less (5 % of the instructions of a GET or SET). So nothing is exported, and a crash report reads the table that the
+ * linker leaves in the file for debuggers. Functions of libraries have the names that dladdr() finds.
  *
  * Source      the layout: System V ABI, chapters "Object Files"; <link.h> has it for this machine's word size.
- * Not here    functions of libraries (panic.c asks glibc for those).
  * Owns        the mapping of the program's own file, until the end of the process.
  * Invariants  1. Nothing outside the image is read, whatever it contains.
  * Cost        a walk over some thousand symbols for each name.
@@ -15,6 +14,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "symbols.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
@@ -104,11 +104,16 @@ void symbolsLoad(void) {
     if (!own.image && !symbolsOpen(&own)) own = (symbolFile){0};
 }
 
-bool symbolsDescribe(const void *frame, bool is_return, char text[SYMBOL_TEXT_SIZE]) {
+void symbolsDescribe(const void *frame, bool is_return, char text[SYMBOL_TEXT_SIZE]) {
     const char *program = program_invocation_short_name; /* the process title may follow the name */
+    const char *at = (const char *)frame - is_return;
     symbol s;
-    if (!symbolsFind(&own, (const char *)frame - is_return, &s)) return false;
-    snprintf(text, SYMBOL_TEXT_SIZE, "%.*s(%.128s+0x%zx)[%p]", (int)strcspn(program, " "), program, s.name,
-             s.offset + is_return, frame);
-    return true;
+    Dl_info library;
+    if (symbolsFind(&own, at, &s))
+        snprintf(text, SYMBOL_TEXT_SIZE, "%.*s(%.128s+0x%zx)[%p]", (int)strcspn(program, " "), program, s.name,
+                 s.offset + is_return, frame);
+    else if (dladdr(at, &library) && library.dli_sname)
+        snprintf(text, SYMBOL_TEXT_SIZE, "%.64s(%.128s+0x%zx)[%p]", library.dli_fname, library.dli_sname,
+                 (size_t)((const char *)frame - (const char *)library.dli_saddr), frame);
+    else snprintf(text, SYMBOL_TEXT_SIZE, "[%p]", frame);
 }

@@ -30,8 +30,9 @@ bool symbolsFind(const symbolFile *file, const void *address, symbol *out) must_
 /* Maps the file of the running program for symbolsDescribe(), unless that was done before. Call at startup: a crash may
  * be caused by a lack of addresses. */
 void symbolsLoad(void);
-/* Writes "program(function+0xoffset)[address]" for a frame of a stack. `is_return`: the address is a return address,
- * which may already be in the next function. Returns false like symbolsFind(), and before symbolsLoad(). */
-bool symbolsDescribe(const void *frame, bool is_return, char text[SYMBOL_TEXT_SIZE]) must_check;
+/* Writes "program(function+0xoffset)[address]" for a frame of a stack, with the path of the library in place of the
+ * program if the function is in one, or only the address if no name is found. `is_return`: the address is a return
+ * address, which may already be in the next function. */
+void symbolsDescribe(const void *frame, bool is_return, char text[SYMBOL_TEXT_SIZE]);
 
 #endif

@@ -32,7 +32,6 @@
 #include "thread_suspend.h"
 
 #include <errno.h>
-#include <execinfo.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -41,6 +40,7 @@
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
+#include <unwind.h>
 
 #define RECORDS_MAX 512 /* further threads cannot be stopped */
 #define WAIT_MS_MAX 2000
@@ -90,11 +90,31 @@ void *contextInstruction(const void *context) {
 #endif
 }
 
+typedef struct stackWalk {
+    void **frames;
+    int count, max;
+    bool in_caller; /* the walk has left threadOwnStack() */
+} stackWalk;
+
+static _Unwind_Reason_Code addFrame(struct _Unwind_Context *context, void *arg) {
+    stackWalk *walk = arg;
+    void *at = (void *)_Unwind_GetIP(context);
+    if (walk->in_caller && at) walk->frames[walk->count++] = at;
+    walk->in_caller = true;
+    return at && walk->count < walk->max ? _URC_NO_REASON : _URC_END_OF_STACK;
+}
+
+int threadOwnStack(void **frames, int max) {
+    stackWalk walk = {.frames = frames, .max = max};
+    _Unwind_Backtrace(addFrame, &walk);
+    return walk.count;
+}
+
 /* Records the stack without the handler's frames, which come first: those before the interrupted instruction. */
 static void recordStack(threadRecord *p, const void *context) {
     const void *at = contextInstruction(context);
     p->frames_from = 0;
-    p->frames_count = backtrace(p->frames, (int)array_len(p->frames));
+    p->frames_count = threadOwnStack(p->frames, (int)array_len(p->frames));
     for (int i = 0; i < p->frames_count && i <= HANDLER_FRAMES; i++)
         if (p->frames[i] == at) p->frames_from = i;
 }
@@ -212,7 +232,7 @@ bool threadSuspendGet(size_t i, suspendedThread *out) {
 
 void threadStacksPrepare(void) {
     void *frames[1];
-    backtrace(frames, 1);
+    (void)threadOwnStack(frames, 1);
 }
 
 /* Skips a thread that is still busy with an earlier request. */

@@ -50,7 +50,10 @@ void threadSuspendOthers(bool (*ask)(void));
 /* Describes the i-th thread that was to be stopped. Returns false if there are no more. */
 bool threadSuspendGet(size_t i, suspendedThread *out);
 
-/* Call once at startup, before threadStacksAsk(): the first recording of a stack loads a library. */
+/* Writes up to `max` return addresses of the calling thread's stack, the caller's own place first, and returns their
+ * number. Async-signal-safe after threadStacksPrepare(). Every C library has it, as the compiler's library walks. */
+int threadOwnStack(void **frames, int max);
+/* Call once at startup, before threadStacksAsk(): the first recording of a stack may allocate memory. */
 void threadStacksPrepare(void);
 /* Makes each other thread record its stack, and the result of `ask` on it. Each continues immediately; a blocking
  * system call may return EINTR. Waits until all have responded, but at most `wait_ms`. One thread at a time may call

@@ -66,7 +66,7 @@ static void lookAtMain(void) {
 }
 
 /* Returns false for the SIGALRM of watchdogSetPeriod(), which only ends the wait, so that the new period is used. */
-static bool asksForStacks(const siginfo_t *info) { return info->si_code != SI_QUEUE || info->si_pid != getpid(); }
+static bool asksForStacks(const siginfo_t *info) { return info->si_code != SI_TKILL || info->si_pid != getpid(); }
 
 static void watchdogRun(void *arg) {
     unused(arg);
@@ -90,7 +90,7 @@ long long watchdogSetPeriod(long long period_ms, long long hz) {
     watchdogTurned();
     atomic_store_explicit(&watch.period, period_ms, memory_order_relaxed);
     /* If a signal is already pending, that one is sufficient. */
-    if (watch.runs) (void)pthread_sigqueue(watch.id, SIGALRM, (union sigval){0});
+    if (watch.runs) (void)pthread_kill(watch.id, SIGALRM);
     return period_ms;
 }
 
