@@ -234,7 +234,7 @@ $(OUT)/tests/unit/support/%.o: INCLUDES = -Isrc/base
 $(OUT)/tests/unit/support/%.o: tests/unit/support/%.c $(OUT)/flags
 	$(call say,CC  ,$<) $(COMPILE)
 
-$(OUT)/src/tools/%.o: INCLUDES = -I$(<D) -Isrc/tools/common $(addprefix -Isrc/,$(TOOL_LAYERS))
+$(OUT)/src/tools/%.o: INCLUDES = -I$(<D) -Isrc/tools/common $(addprefix -Isrc/,$(TOOL_LAYERS)) $(TLS_FLAGS)
 $(OUT)/src/tools/%.o: src/tools/%.c $(OUT)/flags
 	$(call say,CC  ,$<) $(COMPILE)
 
@@ -244,7 +244,7 @@ TOOL_PIECES := $(call objects,src/tools/common) $(addprefix $(OUT)/src/tools/,\
     $(addprefix cli/,reply_text.o line_text.o line_keys.o line_screen.o line_history.o \
         snapshot_check.o size_spread.o progress_line.o terminal.o))
 $(OUT)/tests/unit/tools/%.o: INCLUDES = -Itests/unit/support $(addprefix -Isrc/,tools/common tools/bench tools/cli \
-    $(TOOL_LAYERS))
+    $(TOOL_LAYERS)) $(TLS_FLAGS)
 $(OUT)/tests/unit/tools/%.o: tests/unit/tools/%.c $(OUT)/flags
 	$(call say,CC  ,$<) $(COMPILE)
 $(OUT)/unit/tools: $(call objects,tests/unit/tools) $(OUT)/tests/unit/support/unit.o $(TOOL_PIECES) \

@@ -580,7 +580,12 @@ void zmallocAllocatorInfo(allocatorInfo *info) { memset(info, 0, sizeof(*info));
 
 const char *zmallocLibrary(void) { return "libc"; }
 
+#ifdef __GLIBC__
 int zmallocPurge(void) { return malloc_trim(0) >= 0 ? 0 : -1; }
+#else
+/* musl keeps no free pages that it could return. */
+int zmallocPurge(void) { return 0; }
+#endif
 
 void zmallocDropCache(void) {}
 

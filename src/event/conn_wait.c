@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 /* Performs the TLS handshake. Returns false with errno on failure. */
-static bool encrypt(connection *c, connWaiter *w, char *err) {
+static bool waiterEncrypt(connection *c, connWaiter *w, char *err) {
     do {
         connAccept(c, NULL);
         if (c->state == CONN_CONNECTED) return true;
@@ -42,7 +42,7 @@ connection *connWaitConnected(int fd, tlsContext *tls, connWaiter *w, void (*con
         return c;
     }
     connection *c = connCreateTlsClient(fd, tls, NULL, NULL);
-    if (encrypt(c, w, err)) return c;
+    if (waiterEncrypt(c, w, err)) return c;
     error = errno;
     connClose(c);
     errno = error;

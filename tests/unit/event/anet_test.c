@@ -73,7 +73,7 @@ TEST(anet_failures_say_why) {
 
     CHECK(anetTcpServer(err, port, "127.0.0.1", 16, false) == C_ERR);
     CHECK(errno == EADDRINUSE);
-    CHECK_EQ_STR(err, "bind: Address already in use");
+    CHECK(strncmp(err, "bind: ", 6) == 0 && strcmp(err + 6, strerror(EADDRINUSE)) == 0);
     close(server);
     CHECK(anetTcpConnect(err, "127.0.0.1", port, NULL, false) == C_ERR);
     CHECK(errno == ECONNREFUSED);
