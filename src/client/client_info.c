@@ -34,37 +34,37 @@ static void countClients(void) {
 
 static void clientInfoConnected(infoOut *o) {
     countClients();
-    infoGauge(o, "connected_clients", counts.connected, "Clients that are connected, replicas not counted.");
+    infoGauge(o, "connected_clients", counts.connected, "Connected clients, without replicas.");
 }
 
 static void clients(infoOut *o) {
     infoSize(o, "client_recent_max_input_buffer", client_state.recent_max_input,
-             "Largest input buffer of a client of late.");
+             "Largest input buffer of a client recently.");
     infoSize(o, "client_recent_max_output_buffer", client_state.recent_max_output,
-             "Largest output buffer of a client of late.");
+             "Largest output buffer of a client recently.");
     infoGauge(o, "blocked_clients", counts.blocked,
-              "Clients that wait for a key (BLPOP and its kin), or for replicas.");
-    infoGauge(o, "tracking_clients", counts.tracking, "Clients that are told when what they have read changes.");
-    infoGauge(o, "pubsub_clients", counts.pubsub, "Clients that listen to channels.");
+              "Clients blocked by a command such as BLPOP or WAIT, or by CLIENT PAUSE.");
+    infoGauge(o, "tracking_clients", counts.tracking, "Clients with CLIENT TRACKING enabled.");
+    infoGauge(o, "pubsub_clients", counts.pubsub, "Clients subscribed to channels or patterns.");
 }
 
 /* ---- Stats, Errorstats ------------------------------------------------------------------------------ */
 
 static void errors(infoOut *o) {
     infoCounter(o, "unexpected_error_replies", client_state.unexpected_error_replies,
-                "Errors where there should be none, as from a primary's commands.");
-    infoCounter(o, "total_error_replies", client_state.total_error_replies, "Errors that were replied.",
+                "Error replies to commands from a primary, or to replicas.");
+    infoCounter(o, "total_error_replies", client_state.total_error_replies, "Error replies sent.",
                 .family = "error_replies");
 }
 
 static void buffers(infoOut *o) {
     infoCounter(o, "client_query_buffer_limit_disconnections", client_state.query_limit_disconnections,
-                "Clients that were disconnected for what they had sent.");
+                "Clients disconnected because they exceeded the query buffer limit.");
     infoCounter(o, "client_output_buffer_limit_disconnections", client_state.output_limit_disconnections,
-                "Clients that were disconnected for what they had not read.");
+                "Clients disconnected because they exceeded an output buffer limit.");
     infoCounter(o, "reply_buffer_shrinks", 0,
-                "Times that a client's reply buffer was made smaller."); /* reply blocks never change their size */
-    infoCounter(o, "reply_buffer_expands", 0, "Times that a client's reply buffer was made larger.");
+                "Times a reply buffer was shrunk."); /* reply blocks never change their size */
+    infoCounter(o, "reply_buffer_expands", 0, "Times a reply buffer was enlarged.");
 }
 
 typedef struct errorLines {

@@ -750,6 +750,6 @@ void addReplyHelp(client *c, const char *const *lines) {
     addReplyStatusFormat(c, "%s <subcommand> [<arg> [value] [opt] ...]. Subcommands are:", name);
     for (long long i = 0; i < count; i++) addReplyStatus(c, lines[i]);
     addReplyStatus(c, "HELP");
-    addReplyStatus(c, "    Show these lines.");
+    addReplyStatus(c, "    Show this help.");
     sdsFree(name);
 }

@@ -57,7 +57,8 @@ static void countCode(slice name, bool of_script) {
         name = sliceStr(OVERFLOW_CODE);
         e = findCode(name);
         if (!e)
-            serverLog(LL_WARNING, "Errorstats stopped adding new errors: there are %d codes already.", ERROR_CODES_MAX);
+            serverLog(LL_WARNING, "Errorstats stopped adding new errors: it has reached its limit of %d codes.",
+                      ERROR_CODES_MAX);
     }
     if (!e) e = addCode(name);
     e->count++;

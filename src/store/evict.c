@@ -287,8 +287,8 @@ static bool applyMaxmemory(const char **err) {
     if (store_settings.maxmemory && (unsigned long long)store_settings.maxmemory < used)
         serverLog(
             LL_WARNING,
-            "maxmemory is now %llu bytes, but %zu are in use: keys are evicted or writes are refused, depending on "
-            "maxmemory-policy.",
+            "maxmemory is now %llu bytes, but %zu bytes are in use: keys will be evicted or writes refused, depending "
+            "on maxmemory-policy.",
             (unsigned long long)store_settings.maxmemory, used);
     evictPerform();
     return true;

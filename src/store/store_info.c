@@ -14,71 +14,70 @@
 #include "lru.h"
 #include "replica_expires.h"
 
-static void lruClockField(infoOut *o) {
-    infoGauge(o, "lru_clock", lruClock(), "The clock by which keys age, as it counts internally.");
-}
+static void lruClockField(infoOut *o) { infoGauge(o, "lru_clock", lruClock(), "The LRU clock: seconds modulo 2^24."); }
 
 static void uncounted(infoOut *o) {
-    infoSize(o, "mem_not_counted_for_evict", evictUncounted(), "Memory that does not count against maxmemory.");
+    infoSize(o, "mem_not_counted_for_evict", evictUncounted(),
+             "Memory of buffers that does not count against maxmemory.");
 }
 
 static void limit(infoOut *o) {
     infoBytes(o, "maxmemory", (size_t)store_settings.maxmemory,
-              "Limit of memory for the dataset and its overhead; 0 is none.");
+              "Memory limit for the dataset and its overhead; 0 for no limit.");
     infoLine(o, "maxmemory_policy:%s", storeMaxmemoryPolicyName());
 }
 
 static void storeInfoFreed(infoOut *o) {
-    infoGauge(o, "lazyfree_pending_objects", lazyfreePending(), "Objects that wait to be freed in the background.");
-    infoCounter(o, "lazyfreed_objects", lazyfreeDone(), "Objects that were freed in the background.");
+    infoGauge(o, "lazyfree_pending_objects", lazyfreePending(), "Objects waiting to be freed in the background.");
+    infoCounter(o, "lazyfreed_objects", lazyfreeDone(), "Objects freed in the background.");
 }
 
 static void changes(infoOut *o) {
-    infoGauge(o, "rdb_changes_since_last_save", store_stats.dirty, "Changes that are in no snapshot.");
+    infoGauge(o, "rdb_changes_since_last_save", store_stats.dirty, "Changes since the last snapshot.");
 }
 
 static void expiry(infoOut *o) {
-    infoCounter(o, "expired_keys", store_stats.expired_keys, "Keys that were deleted when their time was over.");
-    infoCounter(o, "expired_fields", store_stats.expired_fields,
-                "Fields of hashes that were deleted when their time was over.");
+    infoCounter(o, "expired_keys", store_stats.expired_keys, "Keys deleted because they had expired.");
+    infoCounter(o, "expired_fields", store_stats.expired_fields, "Hash fields deleted because they had expired.");
     infoGauge(o, "expired_stale_perc", store_stats.expired_stale_perc,
-              "Keys with a time that is over and which are still there, in percent; an estimate.");
+              "Estimated percentage of keys with a TTL that have expired and are not yet deleted.");
     infoGauge(o, "expired_keys_with_volatile_items_stale_perc", store_stats.elements_stale_perc,
-              "Fields of hashes with a time that is over and which are still there, in percent; an estimate.");
+              "Estimated percentage of keys with field TTLs that have expired fields not yet deleted.");
     infoCounter(o, "expired_time_cap_reached_count", store_stats.expired_time_cap_reached,
-                "Times that looking for keys that are over had to stop early.", .family = "expired_time_cap_reached");
+                "Runs of the expire cycle that ended early because their time was used up.",
+                .family = "expired_time_cap_reached");
     infoCounter(o, "expire_cycle_cpu_milliseconds", store_stats.expire_cycle_cpu_us / 1000,
-                "Time that went into looking for keys that are over.", .family = "expire_cycle_cpu_seconds",
-                .shift = 3);
-    infoCounter(o, "evicted_keys", store_stats.evicted_keys, "Keys that were deleted to keep below maxmemory.");
+                "Processor time spent in the expire cycle.", .family = "expire_cycle_cpu_seconds", .shift = 3);
+    infoCounter(o, "evicted_keys", store_stats.evicted_keys, "Keys evicted because of maxmemory.");
 }
 
 static void lookups(infoOut *o) {
     long long exceeded_us = evictExceededUs();
     infoCounter(o, "total_eviction_exceeded_time", (store_stats.eviction_exceeded_us + exceeded_us) / 1000,
-                "Time above maxmemory, in milliseconds.", .family = "eviction_exceeded_time");
+                "Total time with memory above maxmemory, in milliseconds.", .family = "eviction_exceeded_time");
     infoGauge(o, "current_eviction_exceeded_time", exceeded_us / 1000,
-              "Time above maxmemory since it was last reached, in milliseconds.");
-    infoCounter(o, "keyspace_hits", store_stats.keyspace_hits, "Keys that were looked for and found.");
-    infoCounter(o, "keyspace_misses", store_stats.keyspace_misses, "Keys that were looked for and not there.");
+              "Time since memory exceeded maxmemory, in milliseconds; 0 while it does not.");
+    infoCounter(o, "keyspace_hits", store_stats.keyspace_hits, "Lookups of keys that were found.");
+    infoCounter(o, "keyspace_misses", store_stats.keyspace_misses, "Lookups of keys that were absent.");
 }
 
 static void defragState(infoOut *o) {
     infoGauge(o, "active_defrag_running", defragPercent(),
-              "Share of the processor for defragmentation, in percent; 0 while there is none.");
+              "Processor share of active defragmentation, in percent; 0 while it is idle.");
 }
 
 static void defragFigures(infoOut *o) {
-    infoCounter(o, "active_defrag_hits", store_stats.defrag_hits, "Values that defragmentation has moved.");
+    infoCounter(o, "active_defrag_hits", store_stats.defrag_hits, "Allocations moved by active defragmentation.");
     infoCounter(o, "active_defrag_misses", store_stats.defrag_misses,
-                "Values that defragmentation has looked at and left.");
+                "Allocations examined and not moved by active defragmentation.");
     infoCounter(o, "active_defrag_key_hits", store_stats.defrag_key_hits,
-                "Keys of which defragmentation has moved something.");
+                "Keys with allocations moved by active defragmentation.");
     infoCounter(o, "active_defrag_key_misses", store_stats.defrag_key_misses,
-                "Keys of which defragmentation has moved nothing.");
+                "Keys examined by active defragmentation without a move.");
     infoCounter(o, "total_active_defrag_time", defragTotalMs(),
-                "Time with fragmentation above its limit, in milliseconds.", .family = "active_defrag_time");
-    infoGauge(o, "current_active_defrag_time", defragNowMs(), "Time since defragmentation has begun, in milliseconds.");
+                "Total time that active defragmentation has run, in milliseconds.", .family = "active_defrag_time");
+    infoGauge(o, "current_active_defrag_time", defragNowMs(),
+              "Time since active defragmentation started, in milliseconds; 0 while it is idle.");
 }
 
 static void databases(infoOut *o) {
@@ -92,7 +91,7 @@ static void databases(infoOut *o) {
 
 static void replicaExpires(infoOut *o) {
     infoGauge(o, "slave_expires_tracked_keys", replicaExpiresCount(),
-              "Keys with a time that were written on this replica itself.");
+              "Keys whose TTL was set by a client of this writable replica.");
 }
 
 static void resetStats(void) {

@@ -37,7 +37,7 @@ const char *storeMaxmemoryPolicyName(void) {
 static bool checkDefrag(const char *text, long long number, const char **err) {
     unused(text);
     if (!number || store_settings.active_defrag_all || zmallocCanMove()) return true;
-    *err = "the allocator of this build does not tell which blocks to move; jemalloc from 5.2 on does";
+    *err = "the allocator of this build cannot report which blocks to move: jemalloc 5.2 or later is needed";
     return false;
 }
 

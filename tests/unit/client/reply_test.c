@@ -119,7 +119,7 @@ TEST(help_lists_its_lines) {
     c->argc = 2;
     addReplyHelp(c, lines);
     CHECK_REPLY(c, "*5\r\n+OBJECT <subcommand> [<arg> [value] [opt] ...]. Subcommands are:\r\n+ENCODING <key>\r\n"
-                   "+    Return it.\r\n+HELP\r\n+    Show these lines.\r\n");
+                   "+    Return it.\r\n+HELP\r\n+    Show this help.\r\n");
     clientFree(c);
 }
 
