@@ -10,7 +10,7 @@
  * Threads     main.
  * Invariants  (clientCheck() and clientListsCheck() assert them)
  *             1. A client is in client_state.clients and in the index as long as it lives, unless it is fake.
- * 2. CLIENT_PENDING_WRITE and CLIENT_IN_CLOSING are set exactly while the client is on that list.
+ *             2. CLIENT_PENDING_WRITE and CLIENT_IN_CLOSING are set exactly while the client is on that list.
  *             3. CLIENT_CLOSE_ASAP is set once and never cleared.
  *             4. client_state.round_next is a node of the list of clients, or NULL.
  * Cost        clientCreate and clientFree: one index operation each; the lists: a few stores.

@@ -110,8 +110,8 @@ static_assert(sizeof(client) == 7 * CACHE_LINE, "a size class of the allocator")
 
 /* Reserves `size` bytes in each client for the caller and returns their offset, for clientSlot(). The bytes are aligned
  * as a type of that size is, and zero in a new client. Call once, at startup. The caller frees what the bytes refer to
- * (clientOnFree()). Data that is large, or whose size is known only at run time, belongs behind a pointer in the slot.
- * If no space is left, raise CLIENT_SLOTS_BYTES. */
+ * (clientOnFree()). Data that is large, or whose size is known only at run time, is allocated, and the slot holds a
+ * pointer to it. If no space is left, raise CLIENT_SLOTS_BYTES. */
 size_t clientSlotRegister(size_t size);
 /* Returns the address of the caller's bytes in a client. */
 static inline void *clientSlot(const client *c, size_t offset) {

@@ -1,7 +1,7 @@
 /* client_flags.h -- what kind of client this is and what state it is in: client.flags, a bit each.
  *
  * Bits 32 to 63 are free. A layer that needs a bit takes the lowest free one, with a line in this list that names the
- * layer if the client layer has no use for it; a value that is more than a bit goes into a slot of the layer
+ * layer if the client layer has no use for it; a value that is more than a bit is stored in a slot of the layer
  * (clientSlotRegister() in client.h). Bits that GET and SET test stay below 31: an instruction has them as a constant.
  *
  * SPDX-License-Identifier: BSD-3-Clause */

@@ -1,7 +1,7 @@
 /* client_info.c -- the INFO fields of clients and errors.
  *
  * Threads     main.
- * Cost        section Clients: one look at each client.
+ * Cost        section Clients: one visit of each client.
  * Tests       tests/server/info.tcl, tests/differential/server_compare.py
  *
  * SPDX-License-Identifier: BSD-3-Clause */

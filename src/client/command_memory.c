@@ -10,7 +10,7 @@
  * Threads     main. Other threads may allocate meanwhile, but not from the reserve.
  * Invariants  (clientCheck() asserts it)
  *             1. CLIENT_RESERVED is set only on clients whose command is running.
- * 2. While such a client exists, no part of the reserve is given back.
+ *             2. While such a client exists, no part of the reserve is given back.
  * Tests       tests/unit/client/command_memory_test.c, tests/engine/memory_limits.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */

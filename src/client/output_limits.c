@@ -8,8 +8,8 @@
  * Owns        the limits, and the least of them (output_alarm_bytes), which keeps the check off the hot path.
  * Threads     main.
  * Invariants  (clientCheck() asserts it)
- * 1. CLIENT_OUTPUT_FULL is set only while the client has output, so that an event will clear it: its blocks come back,
- *    or it is closed.
+ *             1. CLIENT_OUTPUT_FULL is set only while the client has output, so that an event will clear it: its
+ *                blocks come back, or it is closed.
  *             2. A client that is not about to be closed and has CLIENT_OUTPUT_FULL or soft_limit_since is on cron's
  *                list (clientWatchOutput).
  * Tests       tests/unit/client/output_limits_test.c, tests/unit/net/session/command_batch_test.c,

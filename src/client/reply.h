@@ -65,9 +65,10 @@ void addReplyStatusFormat(client *c, const char *fmt, ...) printf_like(2, 3);
 #define addReplyQueued(c) addReplyStatus(c, "QUEUED")
 #define addReplyPong(c) addReplyStatus(c, "PONG")
 
-/* --- errors: a text that begins with '-' is sent as it is (its first word is the code), else after "-ERR ". CR and LF
- * become blanks. Every error counts in errorstats, even if the client gets no reply. Those that are bool return false,
- * so that a function that returns false after an error reply can end with them. --------------------------------- */
+/* --- errors -------------------------------------------------------------------------------------- */
+/* A text that begins with '-' is sent as it is (its first word is the code), any other one after "-ERR ". CR and LF
+ * become blanks. Every error counts in errorstats, even if the client gets no reply. Functions that are bool return
+ * false, so that a function that returns false after an error reply can end with them. */
 bool addReplyError(client *c, const char *text);
 bool addReplyErrorFormat(client *c, const char *fmt, ...) printf_like(2, 3);
 bool addReplyErrorSlice(client *c, slice text);
@@ -90,10 +91,10 @@ bool addReplyNotIntegerError(client *c); /* ERR value is not an integer or out o
 bool addReplyNotFloatError(client *c);
 bool addReplyNoMemory(client *c);          /* -OOM: not enough memory for the command */
 void addReplyUnknownSubcommand(client *c); /* unknown subcommand '%.128s'. Try %s HELP. */
-bool addReplySubcommandSyntaxError(
-    client *c); /* unknown subcommand or wrong number of arguments for '%.128s'. Try %s HELP. */
-bool checkType(client *c, const robj *o,
-               objectTypeId type); /* sends WRONGTYPE and returns true if o has another type; o may be NULL */
+/* unknown subcommand or wrong number of arguments for '%.128s'. Try %s HELP. */
+bool addReplySubcommandSyntaxError(client *c);
+/* Sends WRONGTYPE and returns true if `o` has another type; it may be NULL. */
+bool checkType(client *c, const robj *o, objectTypeId type);
 
 /* --- push messages (push.c): published messages, invalidations of a client's cache ------------------- */
 /* A message may arrive at any time, but never between the parts of a reply: while a command of the client runs the

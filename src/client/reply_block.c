@@ -10,7 +10,8 @@
  * Invariants  1. Bytes and references never meet: used + nrefs * sizeof(replyRef) <= capacity.
  *             2. total = used + the lengths of all references; sent <= total.
  *             3. Offsets do not decrease from ref0 on, and none is beyond `used`.
- * 4. beyond = the lengths of all values referred to less those of the references; 0 in a `external` block.
+ *             4. beyond = the lengths of all values referred to less those of the references; 0 in a block that is
+ *                `external`.
  * Tests       tests/unit/client/reply_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */

@@ -30,9 +30,9 @@ typedef struct replyBlock {
     uint32_t capacity; /* bytes of data[]: for bytes and references together */
     bool external;     /* its references are to memory of another owner, who counts it */
     size_t used;       /* bytes in data[] */
-    size_t total;      /* bytes and referenced bytes: what goes over the wire */
+    size_t total;      /* bytes and referenced bytes: what is sent */
     size_t sent;       /* owner thread: bytes of `total` that are written */
-    size_t beyond;     /* other bytes of values that are referred to in part: they stay in memory as well */
+    size_t beyond;     /* bytes of the values referred to that are not sent: they stay in memory as well */
     alignas(replyRef) char data[];
 } replyBlock;
 
@@ -52,7 +52,7 @@ static inline size_t replyBlockAvail(const replyBlock *b) {
     return b->capacity - b->used - b->nrefs * sizeof(replyRef);
 }
 
-/* Returns the memory that a block stands for: its own, and the values that its references keep alive, each at full
+/* Returns the memory that counts for a block: its own, and the values that its references keep alive, each at full
  * size. */
 static inline size_t replyBlockCost(const replyBlock *b) {
     size_t own = sizeof(*b) + b->capacity;

@@ -53,7 +53,7 @@ typedef struct requestKey {
 typedef struct largeArg {
     struct largeArg *next; /* next of the same request: a ring in the order of `index` */
     char *bytes;           /* owns: allocated for exactly `capacity` bytes; NULL once a value has taken it */
-    size_t len;            /* as the request announced it */
+    size_t len;            /* from the header of the argument */
     size_t capacity, have; /* bytes of the allocation; bytes read so far. Both are len when the request is complete */
     robj *entry;           /* counted: the entry that took the bytes, until the command ends; or NULL */
     uint32_t index;        /* in argv */
@@ -96,7 +96,7 @@ static inline largeArg *requestLargeArg(parsedCommand *p, uint32_t index) {
     return a->index == index && a->bytes ? a : NULL;
 }
 
-/* The cost of a command that was sampled (engine/observe/hot_keys.h). It lies in front of the command's keys. Main
+/* The cost of a command that was sampled (engine/observe/hot_keys.h). It is stored before the command's keys. Main
  * stores into it; the owner thread counts it when it has the block again. */
 typedef struct requestSample {
     struct requestSample *next; /* next of the same block */

@@ -35,14 +35,16 @@
 
 typedef unsigned char hashField; /* the address of the header's first byte */
 
+/* Returns a new field with copies of both; `when_ms` is its expiry, or HASH_NO_TIME. */
 hashField *hashFieldCreate(slice name, slice value, int64_t when_ms);
 /* Like hashFieldCreate(), with a RAW string of HASH_VALUE_OBJECT bytes or more as the value, which it takes. */
 hashField *hashFieldCreateOfObject(slice name, robj *value, int64_t when_ms);
-void hashFieldFree(hashField *f);
+void hashFieldFree(hashField *f); /* with its block, and its reference to an object */
 /* Sets value and time of the field and returns its address, which may be new; the old one is then freed. */
 hashField *hashFieldSetTake(hashField *f, slice value, int64_t when_ms);
 /* Like hashFieldSetTake(), with a RAW string of HASH_VALUE_OBJECT bytes or more as the value. */
 hashField *hashFieldSetObjectTake(hashField *f, robj *value, int64_t when_ms); /* takes the value as well */
+/* Sets only the expiry. */
 hashField *hashFieldSetTimeTake(hashField *f, int64_t when_ms);
 /* Offers its blocks to `move` and returns the field's address. */
 hashField *hashFieldDefrag(hashField *f, blockMover *move);
@@ -74,6 +76,7 @@ static inline slice hashFieldName(const hashField *f) {
     return sliceOf(at + 8, long_len);
 }
 
+/* Returns the expiry in milliseconds since 1970, or HASH_NO_TIME. */
 static inline int64_t hashFieldTime(const hashField *f) {
     if (likely(!(f[0] & 0x80))) return HASH_NO_TIME;
     uint64_t time = hashFieldShortTime(f);
@@ -92,6 +95,7 @@ static inline robj *hashFieldObject(const hashField *f) {
     return o;
 }
 
+/* Returns the value, wherever it is: valid until the field changes. */
 static inline slice hashFieldValue(const hashField *f) {
     slice name = hashFieldName(f);
     if (likely(!(f[1] & 0x80))) return sliceOf(name.ptr + name.len, f[1]);

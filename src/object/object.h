@@ -244,6 +244,7 @@ size_t objectFreeEffort(const robj *o);
 
 /* --- As a dict's entry ---------------------------------------------------------------------------- */
 #define OBJ_KEY_WITHIN 32 /* largest offset of the key, except for keys of 64 KiB: two words, expire, pointer */
+/* The functions of dictType. */
 slice objectEntryKey(const void *entry);
 const void *objectPrefetchKey(const void *entry);
 void objectPrefetchValue(const void *entry);

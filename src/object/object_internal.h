@@ -26,6 +26,7 @@ static inline bool encodingHasValueSlot(unsigned encoding) {
 
 static inline char *entryExpireSlot(const robj *o) { return (char *)(uintptr_t)o + sizeof(robj); }
 
+/* Returns the word with RAW's address or INT's number. */
 static inline char *entryValueSlot(const robj *o) {
     return (char *)(uintptr_t)o + sizeof(robj) + (o->has_expire_slot ? sizeof(int64_t) : 0);
 }
@@ -44,6 +45,7 @@ static inline char *entryKey(const robj *o, size_t *len) {
     return key;
 }
 
+/* Returns the bytes of an EMBSTR. */
 static inline char *entryEmbedded(const robj *o) {
     size_t key_len;
     char *key = entryKey(o, &key_len);

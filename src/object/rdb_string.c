@@ -28,7 +28,7 @@ enum { ENCODING_INT8, ENCODING_INT16, ENCODING_INT32, ENCODING_LZF };
 #define INTEGER_DIGITS_MAX 11 /* "-2147483648" */
 #define COMPRESS_ABOVE 20
 #define COMPRESS_SAVES_MIN 4
-#define LZF_EXPANSION_MAX 264 /* most bytes that one byte of input can expand to; in fact at least 3 are needed */
+#define LZF_EXPANSION_MAX 264 /* bytes: the longest match, which in fact takes three bytes of input */
 #define OWN_BLOCK_ABOVE 1024  /* a decompressed value of this size is never an integer or embedded */
 
 /* ---- Writing ---- */

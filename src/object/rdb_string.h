@@ -54,6 +54,7 @@ typedef struct rdbText {
     long long integer;
     char digits[LONG_STR_SIZE];
 } rdbText;
+/* Reads a string of any encoding. */
 bool rdbReadText(rdbReader *r, rdbText *out) must_check;
 /* Reserves memory for entries with this many bytes of text, which may be two hundred times as long as its compressed
  * form. rdbReadValue() releases the reserve. Returns false if there is no memory. */

@@ -19,13 +19,15 @@ extern const objectTypeOps hash_type_ops;
 
 #define HASH_KEEP_TIME ((int64_t)-2) /* for hashSet(): keep the field's present time */
 
+/* Returns whether a field with this expiry is expired. */
 static inline bool hashTimeExpired(int64_t when_ms) {
     return unlikely(when_ms != HASH_NO_TIME) && when_ms < object_expire_cutoff_ms;
 }
 
-robj *hashCreate(slice key); /* an empty hash; add fields before it becomes visible to clients */
-size_t hashLength(const robj *o);
-bool hashHasTtls(const robj *o); /* whether some field has a TTL */
+robj *hashCreate(slice key);      /* an empty hash; add fields before it becomes visible to clients */
+size_t hashLength(const robj *o); /* expired fields included */
+bool hashHasTtls(const robj *o);  /* whether some field has a TTL */
+/* Returns whether functions that take the hash of a field use it. */
 static inline bool hashNeedsHashes(const robj *o) { return o->encoding == OBJ_ENC_HASHTABLE; }
 
 typedef struct hashPair {
@@ -66,6 +68,7 @@ void hashPrepare(robj *o, size_t pairs, size_t longest);
 size_t hashSetBytes(slice field, slice value);
 /* HASH_REPLACED_EXPIRED: the replaced field was expired. */
 typedef enum { HASH_ADDED, HASH_REPLACED, HASH_REPLACED_EXPIRED } hashSetResult;
+/* Sets a field to a copy of `value`, with that expiry, HASH_NO_TIME or HASH_KEEP_TIME. */
 hashSetResult hashSet(robj *o, slice field, uint64_t hash, slice value, int64_t when_ms);
 /* Like hashSet(), at a known position; searches again if the hash has become a table since. */
 hashSetResult hashSetAt(robj *o, const hashSpot *spot, slice field, uint64_t hash, slice value, int64_t when_ms);

@@ -14,6 +14,7 @@ typedef struct hashTableRoot {
     timeIndex *times; /* owned; fields that have a time; NULL: none has */
 } hashTableRoot;
 
+/* Returns an empty table with capacity for `fields` fields. */
 hashTableRoot *hashRootCreate(size_t fields);
 void hashRootFree(hashTableRoot *root);
 /* Adds a field. Returns false if it is present. */

@@ -6,13 +6,14 @@
 
 #include "value_set.h"
 
+/* Returns the member that an entry of the table holds. */
 static inline setMember setMemberOfEntry(const void *entry) {
     slice text = setEntryText(entry);
     return (setMember){.str = text.ptr, .len = text.len};
 }
 void setEntryFree(void *entry);
 
-dict *setTableCreate(void);
+dict *setTableCreate(void); /* empty */
 /* Adds a member that is absent. */
 void setTableAdd(dict *d, slice member, uint64_t hash);
 /* Adds a member. Returns false if it is present. */

@@ -1,8 +1,9 @@
 /* value_set_random.c -- chooses random members of a set, to read or to remove them.
  *
  * Many different members are chosen in one of two ways. A walk over all members takes each with the chance (still
- * wanted / still to come), which makes every choice equally likely, in time of the set's size. If few are wanted of a
- * large table, they are chosen one by one, and a small table of addresses detects repetitions.
+ * to choose / still to visit), which makes every choice equally likely, in a time that grows with the set. If only a
+ * few members of a large table are to be chosen, that is done one by one, and a small table of addresses detects
+ * repetitions.
  *
  * Not here    what SPOP and SRANDMEMBER reply (commands/set/t_set.c).
  * Owns        nothing.

@@ -54,8 +54,8 @@ typedef struct stream {
     uint64_t tree_nodes; /* nodes of the tree that XINFO describes, for the keys in `nodes` (value_stream_shape.c) */
 } stream;
 
-stream *streamCreate(void);
-void streamFree(stream *s);
+stream *streamCreate(void);         /* empty */
+void streamFree(stream *s);         /* with its groups */
 stream *streamDup(const stream *s); /* a deep copy, with its groups */
 
 /* Maximum of bytes of fields and values of one entry. */
@@ -107,6 +107,7 @@ typedef struct streamIterator {
     raxIterator nodes;
 } streamIterator;
 
+/* Begins a walk from `start` to `end` or, if `backward`, from `end` to `start`. */
 void streamIterBegin(streamIterator *it, const stream *s, streamId start, streamId end, bool backward);
 /* Moves to the next entry. Returns false at the end. *fields becomes the number of its fields. */
 bool streamIterNext(streamIterator *it, streamId *id, size_t *fields);

@@ -17,7 +17,7 @@
  *             3. length is the sum of the nodes' live entries. Only a trim can leave a node without live entries:
  *                if its last entry is above the limit.
  *             4. first_id is the ID of the first live entry, 0-0 if there is none.
- * Cost        append: a node's worth at most. Range: O(log nodes) and a node before the first entry.
+ * Cost        append: at most the copy of a node. Range: O(log nodes), and the entries of one node before the first.
  * Tests       tests/unit/object/value_stream_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */

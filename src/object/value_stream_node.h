@@ -32,6 +32,7 @@ typedef struct streamNodeEntry {
     const uint8_t *data; /* the first field, or the first value if the fields are the master's */
 } streamNodeEntry;
 
+/* Read the master, and the entry at `at`, of a node. */
 void streamNodeReadMaster(const uint8_t *lp, bool bare, streamNodeMaster *m);
 void streamNodeReadEntry(const streamNodeMaster *m, streamId key, const uint8_t *at, streamNodeEntry *e);
 /* Return the next entry, and the previous one (not in a bare node); NULL if there is none. */

@@ -29,7 +29,7 @@ void streamFree(stream *s) {
 
 static void freeStructure(void *structure) { streamFree(structure); }
 
-/* Counts the nodes, the tree above them, and for each group as much as the first one has. */
+/* Counts the nodes and the tree above them; for the groups, their number times the allocations of the first one. */
 static size_t freeEffort(const void *structure) {
     const stream *s = structure;
     size_t effort = 1 + (s->nodes ? raxFreeEffort(s->nodes) + raxSize(s->nodes) : 0);

@@ -29,6 +29,7 @@ robj *zsetCreate(slice key, size_t members, size_t longest);
 void zsetExpect(robj *o, size_t members, size_t longest);
 
 size_t zsetCount(const robj *o);
+/* Returns the hash of a member that is no argument of the running command. */
 uint64_t zsetHash(slice member);
 bool zsetScore(const robj *o, slice member, uint64_t hash, double *score); /* false if the member is absent */
 /* Returns the rank from the lowest score or, with `reverse`, from the highest, and the score; SIZE_MAX if the member is
@@ -83,6 +84,7 @@ typedef struct zsetLexRange {
 typedef struct zsetRanks {
     size_t first, count;
 } zsetRanks;
+/* Return the ranks of the members in a range of scores, or of members. */
 zsetRanks zsetRanksByScore(const robj *o, const zsetScoreRange *range);
 zsetRanks zsetRanksByLex(const robj *o, const zsetLexRange *range);
 /* Sets counts[i] to the number of members before bounds[i]. The bounds must ascend: a listpack is walked once. */
@@ -97,8 +99,11 @@ typedef struct zsetElement {
     double score;
 } zsetElement;
 
-/* A walk by rank, in either direction. The set must not change meanwhile. Members ahead are prefetched.      zsetIter
- * it = zsetIterAt(o, ranks.first, false);     for (size_t i = 0; i < ranks.count && zsetIterNext(&it, &e); i++) */
+/* A walk by rank, in either direction. The set must not change meanwhile. Members ahead are prefetched.
+ *
+ *     zsetIter it = zsetIterAt(o, ranks.first, false);
+ *     for (size_t i = 0; i < ranks.count && zsetIterNext(&it, &e); i++) ...
+ */
 typedef struct zsetIter {
     const uint8_t *lp, *at; /* listpack: the next pair, NULL at the end */
     scoreTreeIter tree_at;

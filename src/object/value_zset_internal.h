@@ -29,6 +29,7 @@ typedef struct zsetEntry {
 enum { ENTRY_LEN_16 = 254, ENTRY_LEN_64 = 255 };
 #define ENTRY_MEMBER_WITHIN (sizeof(double) + 9) /* largest offset of the member */
 
+/* Returns the member of an entry. */
 static inline slice zsetMemberOf(const zsetEntry *entry) {
     const uint8_t *rest = entry->rest;
     uint16_t len16;
@@ -61,6 +62,7 @@ zsetTree *zsetTreeOfListpack(const uint8_t *lp);
 /* Ends the builder; returns the structure that was built, and its encoding. */
 void *zsetBuildStructure(zsetBuilder *b, int *encoding);
 
+/* In value_zset_rdb.c, for zset_type_ops. */
 uint8_t zsetRdbType(const void *structure, int encoding);
 void zsetRdbWrite(struct rdbWriter *w, const void *structure, int encoding);
 void *zsetRdbRead(rdbReader *r, unsigned rdb_type, int *encoding);

@@ -37,8 +37,8 @@
 #include <limits.h>
 
 #define CHECK_EVERY_US 1000000
-#define FRUITLESS_REST_US 10000000 /* pause if the fragmented memory is not that of keys */
-#define FRUITLESS_SHARE 1000       /* ... that is, if a walk has moved less than one block in this many */
+#define FRUITLESS_REST_US 10000000 /* pause after a walk that has hardly moved any block: other memory is fragmented */
+#define FRUITLESS_SHARE 1000       /* ... which is a walk that has moved less than one block in this many */
 #define SLICE_US_MIN 100
 #define PIECE 64 /* elements of a large value between two readings of the clock */
 

@@ -40,7 +40,7 @@ typedef struct effort {
     size_t step_keys;        /* entries to read in one step */
     uint64_t fast_us;        /* length of a fast call if slices were longer, and half the interval between two */
     uint64_t slow_us;        /* share of a tick */
-    double stale_acceptable; /* percent of expired keys at which a db is left */
+    double stale_acceptable; /* a database with a lower percentage of expired keys is left */
 } effort;
 
 typedef struct sample {

@@ -22,6 +22,7 @@ typedef struct hashedKey {
     slice name;
     uint64_t hash; /* dictHash of name */
 } hashedKey;
+/* Computes the hash of a name. */
 static inline hashedKey hashedKeyOf(slice name) { return (hashedKey){name, hashBytes(name.ptr, name.len)}; }
 
 /* The cause of a change: the running command, which has a client (callCurrentClient()); or the server itself, whichever
@@ -75,6 +76,7 @@ extern unsigned keyspace_modified_observers;
 void keyspaceNotifyChanged(serverDb *db, hashedKey key, changeCause cause, int event_class, const char *event);
 void keyspaceNotifyEvent(serverDb *db, int event_class, const char *event, slice key);
 #ifdef DEBUG_ASSERTIONS
+/* Notes that the change of a key was reported. */
 void keyspaceSettle(const serverDb *db, uint64_t hash);
 #else
 static inline void keyspaceSettle(const serverDb *db, uint64_t hash) { unused(db), unused(hash); }

@@ -21,11 +21,12 @@ extern uint32_t lru_clock; /* read it by lruClock() */
 static inline uint32_t lruClock(void) { return lru_clock; }
 void lruClockRefresh(int64_t now_ms); /* sets the clock to this time */
 uint32_t lruInitialBits(void);        /* for a new object: LRU now, or LFU counter 5 */
-void lfuTouch(robj *o);
+void lfuTouch(robj *o);               /* lruTouch() for LFU */
 /* No use is recorded for a client with NO-TOUCH, nor while a child process shares the pages, as a write would copy the
  * page of a key that is only read. */
 enum { LRU_FROZEN_BY_CLIENT = 1, LRU_FROZEN_BY_CHILD = 2 };
 extern unsigned lru_frozen; /* LRU_FROZEN_ bits */
+/* Sets or clears one of these reasons. */
 void lruSetFrozen(unsigned why, bool frozen);
 
 /* Records a lookup. The clock advances once a second, so most lookups of a hot key write nothing. */

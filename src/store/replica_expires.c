@@ -36,7 +36,8 @@ static slice nameOf(slice key) { return sliceOf(key.ptr + DB_BYTES, key.len - DB
 static void replicaExpiresRemember(rax *keys, int dbid, slice name, void *when) {
     uint32_t number = (uint32_t)dbid;
     sds key = sdsCatLen(sdsNewLen(&number, DB_BYTES), name.ptr, name.len);
-    raxInsert(keys, sdsSlice(key), when, NULL); /* if there is no memory, the key stays until it is written */
+    /* Without memory for it the key is not recorded: it is deleted when a client writes it. */
+    raxInsert(keys, sdsSlice(key), when, NULL);
     sdsFree(key);
 }
 

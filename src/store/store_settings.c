@@ -1,8 +1,7 @@
 /* store_settings.c -- the settings of the keyspace: values, names, ranges and texts.
  *
- * Not here    hz, which paces more than this layer: the server sets store_settings.hz; what applies a setting, which
- *             its owner registers (settingOnApply()).
- *
+ * Not here    hz, which other layers use as well: the server sets store_settings.hz; functions that apply a changed
+ *             setting, which their owners register (settingOnApply()).
  * Owns        store_settings. The values here hold before the configuration is read.
  * Threads     main.
  * Tests       tests/unit/store/store_settings_test.c

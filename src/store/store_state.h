@@ -27,7 +27,7 @@ extern storeStats store_stats;
  * transaction) sees a single time. */
 extern int64_t store_now_ms; /* read by storeNowMs(), set by storeSetNowMs() */
 static inline int64_t storeNowMs(void) { return store_now_ms; }
-void storeSetNowMs(int64_t now_ms); /* sets the clock and the expire horizon */
+void storeSetNowMs(int64_t now_ms); /* sets the clock and the cutoff for expiry */
 /* Sets whether expires are ignored, so that no key counts as expired: while loading a file, or executing the primary's
  * commands. */
 void storeSetExpireIgnored(bool ignored);
