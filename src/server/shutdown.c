@@ -12,7 +12,6 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "shutdown.h"
 
-#include "admin_settings.h"
 #include "aof.h"
 #include "aof_rewrite.h"
 #include "bio.h"
