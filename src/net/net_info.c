@@ -150,8 +150,8 @@ static void cycles(infoOut *o) {
     infoCounter(o, "eventloop_duration_cmd_sum", growth(net_stats.command_ns, at_reset.command_ns) / 1000,
                 "Time in which main has executed commands.", .family = "eventloop_duration_cmd_seconds", .shift = 6);
     clientCronStats cron = clientCronGetStats();
-    infoCounter(o, "client_cron_looks", cron.looks, "Clients that were looked after.");
-    infoGauge(o, "client_cron_looks_max", cron.looks_max, "Most clients that were looked after at once.");
+    infoCounter(o, "client_cron_looks", cron.checks, "Clients that were looked after.");
+    infoGauge(o, "client_cron_looks_max", cron.checks_max, "Most clients that were looked after at once.");
     infoGauge(o, "client_cron_usec_max", cron.ns_max / 1000,
               "Longest time for looking after clients at once, in microseconds.");
 }

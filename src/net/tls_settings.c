@@ -44,7 +44,7 @@ static struct {
     bool started;
     bool (*reopen)(const char **err);
     fileMark files[WATCHED_FILES]; /* as they were when contexts were made, or could not be made, last */
-    uint64_t looked_ms;
+    uint64_t checked_ms;
 } contexts;
 
 /* ---- Making contexts --------------------------------------------------------------------------------------------- */
@@ -181,8 +181,8 @@ void tlsCron(void) {
     assertMainThread();
     if (tls_settings.auto_reload_s == 0 || !contexts.server) return;
     uint64_t now_ms = clockMonotonicMs();
-    if (now_ms - contexts.looked_ms < (uint64_t)tls_settings.auto_reload_s * 1000) return;
-    contexts.looked_ms = now_ms;
+    if (now_ms - contexts.checked_ms < (uint64_t)tls_settings.auto_reload_s * 1000) return;
+    contexts.checked_ms = now_ms;
     fileMark marks[WATCHED_FILES];
     markFiles(marks);
     if (!memcmp(marks, contexts.files, sizeof(marks))) return;

@@ -184,7 +184,7 @@ static bool shutDown(int flags, const client *asker) {
     return false;
 }
 
-static void lookAtPending(void) {
+static void checkPending(void) {
     bool all = replicasHaveAll();
     if (!all && clockMonotonicMs() < pending.until_ms) return;
     replicasLogLag();
@@ -202,7 +202,7 @@ int64_t shutdownInMs(void) {
 
 void shutdownCron(void) {
     if (pending.waits) {
-        lookAtPending();
+        checkPending();
         return;
     }
     if (!signaled) return;

@@ -56,7 +56,7 @@ static int awaitSignal(siginfo_t *info) {
     return sigtimedwait(&set, info, &timeout);
 }
 
-static void lookAtMain(void) {
+static void checkMain(void) {
     long long period = atomic_load_explicit(&watch.period, memory_order_relaxed);
     int64_t turned = atomic_load_explicit(&watch.turned_ms, memory_order_relaxed);
     int64_t stands_ms = (int64_t)clockMonotonicMs() - turned;
@@ -73,7 +73,7 @@ static void watchdogRun(void *arg) {
     siginfo_t info;
     for (;;) {
         if (awaitSignal(&info) != SIGALRM) {
-            if (errno == EAGAIN) lookAtMain();
+            if (errno == EAGAIN) checkMain();
         } else if (asksForStacks(&info)) {
             stacksLog("Received SIGALRM");
         }

@@ -14,7 +14,7 @@
  * Not here    sockets, time limits, and resources (http_server.c).
  * Owns        nothing.
  * Threads     one owner of a request at a time.
- * Invariants  line <= looked <= len of the last call.
+ * Invariants  line <= scanned <= len of the last call.
  * Cost        linear in the bytes.
  * Tests       tests/unit/web/http_request_test.c, tests/fuzz/http_request_fuzz.c
  *
@@ -209,7 +209,7 @@ static int tooLong(const httpRequest *r, size_t len) {
 
 /* Asserts the invariants, and that no result is set before the request line; at both ends of httpRequestRead(). */
 static void requestCheck(const httpRequest *r, size_t len) {
-    debugAssert(r->line <= r->looked && r->looked <= len);
+    debugAssert(r->line <= r->scanned && r->scanned <= len);
     debugAssert(r->end == 0 || r->end == r->line);
     debugAssert(r->has_line || (r->fields == 0 && !r->has_host && !r->has_length && !r->path.ptr));
     debugAssert(r->fields <= FIELDS_MAX + 1 && r->blank_lines <= BLANK_LINES_MAX + 1);
@@ -219,17 +219,17 @@ static void requestCheck(const httpRequest *r, size_t len) {
 }
 
 static int readRequest(httpRequest *r, const char *bytes, size_t len) {
-    while (r->looked < len) {
-        const char *end = memchr(bytes + r->looked, '\n', len - r->looked);
+    while (r->scanned < len) {
+        const char *end = memchr(bytes + r->scanned, '\n', len - r->scanned);
         if (!end) {
-            r->looked = len;
+            r->scanned = len;
             break;
         }
         size_t next = (size_t)(end - bytes) + 1;
         if (next > HTTP_REQUEST_MAX) return tooLong(r, next);
         bool whole = false;
         int status = readLine(r, sliceOf(bytes + r->line, next - 1 - r->line), &whole);
-        r->line = r->looked = next;
+        r->line = r->scanned = next;
         if (status != HTTP_OK) return status;
         if (whole) {
             r->end = next;

@@ -27,7 +27,7 @@ typedef struct httpRequest {
     bool wants_open;   /* OpenMetrics is preferred to the older text format */
     size_t end;        /* length of the request in bytes */
     /* State of the parser. */
-    size_t line, looked; /* offset of the current line; offset up to which its end was searched */
+    size_t line, scanned; /* offset of the current line; offset up to which its end was searched */
     unsigned fields, blank_lines;
     bool has_line, has_host, has_length, has_encoding, has_credentials;
     bool closes, says_keep;

@@ -34,7 +34,7 @@
  * Invariants  1. 1 <= level <= most.
  *             2. A plan moves a connection at most once, from one thread to another one within the level.
  *             3. The same figures give the same plan.
- * Cost        balanceWindow: threads. balancePlan: connections, and at most LOOKS_MAX further visits to them.
+ * Cost        balanceWindow: threads. balancePlan: connections, and at most VISITS_MAX further visits to them.
  * Tests       tests/unit/net/balance/balance_policy_test.c, tests/unit/net/balance/balance_sim_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -67,8 +67,8 @@
 #define MOVE_MIN (MOVE_NS / PAYBACK_NS) /* moving a lighter connection does not pay */
 #define EXCHANGE_MIN 0.03               /* least load that an exchange must move */
 #define EXCHANGE_MAX 16                 /* connections for one */
-#define LOOKS_MAX (1u << 18)
-#define LOOKS_PER_MOVE 256
+#define VISITS_MAX (1u << 18)
+#define VISITS_PER_MOVE 256
 
 #define NONE UINT32_MAX
 
@@ -76,7 +76,7 @@ typedef struct spreadPlanning {
     balancePolicy *p;
     balanceClient *ios;
     balanceMove *moves;
-    size_t count, max, looks;
+    size_t count, max, visits;
     double load[BALANCE_THREADS]; /* as it will be after the moves */
     double cost[BALANCE_THREADS];
     double per_cost[BALANCE_THREADS]; /* load divided by cost of its connections */
@@ -190,11 +190,11 @@ bool balanceWindow(balancePolicy *p, uint64_t window_ns, const balanceThread *th
     p->hot_ns = hot ? p->hot_ns + window_ns : 0;
     bool fewer_would_do = !p->all && p->level > 1 && sum <= SPARE * (p->level - 1);
     p->quiet_ns = fewer_would_do ? p->quiet_ns + window_ns : 0;
-    p->looked_ns += window_ns;
+    p->since_plan_ns += window_ns;
     followTrials(p, (throughput){.commands = machine->commands, .ns = window_ns});
     considerFewer(p);
     if (p->most == 1) return false; /* there is nothing to decide */
-    return (p->hot_ns >= UP_NS && p->looked_ns >= p->again_ns) || p->quiet_ns >= DOWN_NS;
+    return (p->hot_ns >= UP_NS && p->since_plan_ns >= p->again_ns) || p->quiet_ns >= DOWN_NS;
 }
 
 /* --- a plan: the connections of each thread -------------------------------------------------------------------- */
@@ -290,14 +290,14 @@ static void moveTo(spreadPlanning *plan, uint32_t i, unsigned to) {
 static uint32_t pick(spreadPlanning *plan, unsigned from, double ideal, double most) {
     uint32_t best = NONE;
     double best_off = 0;
-    size_t looks = 0;
-    for (uint32_t i = plan->first[from]; i != NONE && looks < LOOKS_PER_MOVE; i = plan->ios[i].next, looks++) {
+    size_t visits = 0;
+    for (uint32_t i = plan->first[from]; i != NONE && visits < VISITS_PER_MOVE; i = plan->ios[i].next, visits++) {
         double load = loadOf(plan, i), off = fabs(load - ideal);
         if (load < MOVE_MIN || load >= most || (best != NONE && off >= best_off)) continue;
         best_off = off;
         best = i;
     }
-    plan->looks += looks;
+    plan->visits += visits;
     return best;
 }
 
@@ -306,27 +306,27 @@ static uint32_t pick(spreadPlanning *plan, unsigned from, double ideal, double m
  * undone. */
 static bool canBeSplit(const spreadPlanning *plan, unsigned t) {
     double most = 0;
-    size_t looks = 0;
-    for (uint32_t i = plan->first[t]; i != NONE && looks < LOOKS_PER_MOVE; i = plan->ios[i].next, looks++)
+    size_t visits = 0;
+    for (uint32_t i = plan->first[t]; i != NONE && visits < VISITS_PER_MOVE; i = plan->ios[i].next, visits++)
         most = fmax(most, loadOf(plan, i));
-    return looks > 0 && plan->load[t] - most >= GAP_MIN;
+    return visits > 0 && plan->load[t] - most >= GAP_MIN;
 }
 
 /* Returns the load that `to` can give back for a connection, up to `most`, as connections that fit, the heavier ones
  * first. If `from` is not 0 it moves them there. */
 static double balancePolicyGiveBack(spreadPlanning *plan, unsigned to, double most, unsigned from) {
     double sum = 0;
-    size_t looks = 0, given = 0;
-    for (uint32_t i = plan->first[to], next; i != NONE && looks < LOOKS_PER_MOVE && given < EXCHANGE_MAX; i = next) {
+    size_t visits = 0, given = 0;
+    for (uint32_t i = plan->first[to], next; i != NONE && visits < VISITS_PER_MOVE && given < EXCHANGE_MAX; i = next) {
         double load = loadOf(plan, i);
         next = plan->ios[i].next;
-        looks++;
+        visits++;
         if (load < MOVE_MIN || sum + load > most) continue;
         sum += load;
         given++;
         if (from) moveTo(plan, i, from);
     }
-    plan->looks += looks;
+    plan->visits += visits;
     return sum;
 }
 
@@ -335,8 +335,8 @@ static bool balancePolicyExchange(spreadPlanning *plan, unsigned from, unsigned 
     if (plan->count + 1 + EXCHANGE_MAX > plan->max) return false;
     uint32_t best = NONE;
     double best_off = 0, back = 0;
-    size_t looks = 0;
-    for (uint32_t i = plan->first[from]; i != NONE && looks < EXCHANGE_MAX; i = plan->ios[i].next, looks++) {
+    size_t visits = 0;
+    for (uint32_t i = plan->first[from]; i != NONE && visits < EXCHANGE_MAX; i = plan->ios[i].next, visits++) {
         double load = loadOf(plan, i);
         if (load < gap) continue;
         double less = load - balancePolicyGiveBack(plan, to, load - gap / 2, 0), off = fabs(less - gap / 2);
@@ -361,7 +361,7 @@ static bool shed(spreadPlanning *plan, unsigned from, unsigned to) {
     return true;
 }
 
-static bool mayGoOn(const spreadPlanning *plan) { return plan->count < plan->max && plan->looks < LOOKS_MAX; }
+static bool mayGoOn(const spreadPlanning *plan) { return plan->count < plan->max && plan->visits < VISITS_MAX; }
 
 static void balancePolicyRelieve(spreadPlanning *plan) {
     bool no_time[BALANCE_THREADS];
@@ -408,10 +408,10 @@ static bool goUp(spreadPlanning *plan) {
 static bool balancePolicyFits(const spreadPlanning *plan, int level) {
     double load[BALANCE_THREADS];
     for (int t = 1; t <= level; t++) load[t] = plan->load[t];
-    size_t looks = 0;
+    size_t visits = 0;
     for (int t = level + 1; t <= plan->p->level; t++) {
         double left = plan->load[t];
-        for (uint32_t i = plan->first[t]; i != NONE && looks < LOOKS_PER_MOVE; i = plan->ios[i].next, looks++) {
+        for (uint32_t i = plan->first[t]; i != NONE && visits < VISITS_PER_MOVE; i = plan->ios[i].next, visits++) {
             int to = 1;
             for (int k = 2; k <= level; k++)
                 if (load[k] < load[to]) to = k;
@@ -491,7 +491,7 @@ static void balancePolicyRest(balancePolicy *p, bool changed) {
         p->asking = (throughput){0};
     } else if (p->again_ns == 0) p->again_ns = AGAIN_NS;
     else p->again_ns = p->again_ns * 2 < AGAIN_NS_MAX ? p->again_ns * 2 : AGAIN_NS_MAX;
-    p->looked_ns = 0;
+    p->since_plan_ns = 0;
 }
 
 size_t balancePlan(balancePolicy *p, balanceClient *ios, size_t n, balanceMove *moves, size_t max) {

@@ -40,8 +40,8 @@
 #define MOVES_AT_ONCE 1024 /* takes some hundreds of microseconds */
 #define SURVEY_AT_ONCE 1024
 #define SURVEY_STALE_MS 500 /* after this time the counters' growth says nothing about the present */
-#define IDLE_LOOK_MS 100
-#define CRON_PER_LOOK 10 /* checks of the number of processors: once a second */
+#define IDLE_CHECK_MS 100
+#define CRONS_PER_CHECK 10 /* checks of the number of processors: once a second */
 
 static_assert(BALANCE_THREADS == IO_THREADS_MAX, "the policy has room for all that hold streams for long");
 
@@ -228,13 +228,13 @@ void rebalanceLeft(clientIo *s) {
     }
 }
 
-static bool isSurveyed(const clientIo *s) { return s->looked_at < survey.n && survey.who[s->looked_at] == s; }
+static bool isSurveyed(const clientIo *s) { return s->survey_index < survey.n && survey.who[s->survey_index] == s; }
 
 void rebalanceForget(clientIo *s) {
     assertMainRole();
     serverAssert(s->closing && !s->moving_to);
     unlinkIo(s);
-    if (isSurveyed(s)) survey.who[s->looked_at] = NULL;
+    if (isSurveyed(s)) survey.who[s->survey_index] = NULL;
 }
 
 /* --- always active: by number ---------------------------------------------------------------------------- */
@@ -272,13 +272,13 @@ static void spreadByNumber(void) {
 
 /* Moves connections away from such threads, a limited number so that the iteration stays short. */
 static void evacuate(void) {
-    size_t looks = MOVES_AT_ONCE;
+    size_t visits = MOVES_AT_ONCE;
     rebalancer.misplaced = false;
     for (unsigned i = 0; i < IO_THREADS_MAX; i++) {
         const ioThread *from = ioThreadGet(i);
         if (!held[i].ios || rebalanceFits(from)) continue;
         rebalancer.misplaced = true; /* until they have left */
-        for (clientIo *s = held[i].ios, *next; s && looks > 0; s = next, looks--) {
+        for (clientIo *s = held[i].ios, *next; s && visits > 0; s = next, visits--) {
             next = s->next;
             if (!s->moving_to && !s->closing) moveForLoad(s, leastLoaded(s->cost));
         }
@@ -312,7 +312,7 @@ void rebalanceApply(void) {
 
 void rebalanceCron(void) {
     assertMainThread();
-    if (++rebalancer.crons < CRON_PER_LOOK || ioThreadsCount() == 1) return;
+    if (++rebalancer.crons < CRONS_PER_CHECK || ioThreadsCount() == 1) return;
     rebalancer.crons = 0;
     rebalanceProcessors(processorsAvailable());
 }
@@ -355,7 +355,7 @@ static void surveyBegin(monotime now) {
 }
 
 /* Updates the connection's cost by its work since the last survey, and adds it to the survey if it has one. */
-static void rebalanceLookAt(clientIo *s, double ms) {
+static void surveyClient(clientIo *s, double ms) {
     uint64_t work = atomic_load_explicit(&s->work, memory_order_relaxed), more = work - s->work_seen;
     if (isSurveyed(s)) return; /* surveyed already, on the thread that it has left */
     s->work_seen = work;
@@ -366,14 +366,14 @@ static void rebalanceLookAt(clientIo *s, double ms) {
     size_t room = survey.room; /* for both arrays */
     survey.ios = zgrowArray(survey.ios, survey.n, &room, sizeof(*survey.ios));
     survey.who = zgrowArray(survey.who, survey.n, &survey.room, sizeof(*survey.who));
-    s->looked_at = (uint32_t)survey.n;
+    s->survey_index = (uint32_t)survey.n;
     survey.who[survey.n++] = s;
 }
 
 /* Surveys a window's share of the connections. Returns true after the last one. */
 static bool surveyGoesOn(void) {
     double ms = (double)clockTicksToNs(survey.began - survey.began_before) / 1e6;
-    for (size_t looks = 0; looks < SURVEY_AT_ONCE; looks++) {
+    for (size_t visits = 0; visits < SURVEY_AT_ONCE; visits++) {
         while (!survey.at) {
             if (++survey.thread >= IO_THREADS_MAX) return true;
             survey.at = held[survey.thread].ios;
@@ -381,7 +381,7 @@ static bool surveyGoesOn(void) {
         clientIo *s = survey.at;
         survey.at = s->next;
         if (survey.at) prefetchRead(&survey.at->work);
-        rebalanceLookAt(s, ms);
+        surveyClient(s, ms);
     }
     return false;
 }
@@ -430,8 +430,8 @@ static balanceThread worked(unsigned id) {
 }
 
 /* Measures idle processors while a thread is near its limit: after the first window, since threads may be added soon,
- * then every IDLE_LOOK_MS. The system counts in hundredths of a second, so the first value is inexact. */
-static void lookForIdle(monotime now, long long (*idle_ms)(void)) {
+ * then every IDLE_CHECK_MS. The system counts in hundredths of a second, so the first value is inexact. */
+static void measureIdle(monotime now, long long (*idle_ms)(void)) {
     if (rebalancer.policy.hot_ns == 0) {
         rebalancer.idle = -1;
         rebalancer.idle_since = 0;
@@ -439,7 +439,7 @@ static void lookForIdle(monotime now, long long (*idle_ms)(void)) {
     }
     bool first = !rebalancer.idle_since;
     uint64_t ms = first ? 0 : clockTicksToNs(now - rebalancer.idle_since) / 1000000;
-    if (!first && rebalancer.idle >= 0 && ms < IDLE_LOOK_MS) return;
+    if (!first && rebalancer.idle >= 0 && ms < IDLE_CHECK_MS) return;
     long long seen = idle_ms();
     if (ms > 0 && seen >= 0 && rebalancer.idle_seen_ms >= 0)
         rebalancer.idle = (double)(seen - rebalancer.idle_seen_ms) / (double)ms;
@@ -455,10 +455,10 @@ static bool windowEnds(monotime now, uint64_t window_ns, const mainLoad *load) {
     const balanceMachine machine = {.commands = load->commands - rebalancer.commands_seen, .idle = rebalancer.idle};
     rebalancer.commands_seen = load->commands;
     balanceBounds(&rebalancer.policy, levelMax(), net_settings.io_threads_always_active);
-    bool look = balanceWindow(&rebalancer.policy, window_ns, threads, &machine);
-    lookForIdle(now, load->idle_ms);
+    bool survey_due = balanceWindow(&rebalancer.policy, window_ns, threads, &machine);
+    measureIdle(now, load->idle_ms);
     takeLevel();
-    return look;
+    return survey_due;
 }
 
 void rebalanceCheck(monotime now, const mainLoad *load) {
@@ -467,7 +467,7 @@ void rebalanceCheck(monotime now, const mainLoad *load) {
     if (likely(ioThreadsCount() == 1) || now < rebalancer.window_start) return;
     uint64_t window_ns = clockTicksToNs(now - rebalancer.window_start);
     if (window_ns < WINDOW_MS * 1000000ull) return;
-    bool look = windowEnds(now, window_ns, load);
-    if (!survey.under_way && look) surveyBegin(now);
+    bool survey_due = windowEnds(now, window_ns, load);
+    if (!survey.under_way && survey_due) surveyBegin(now);
     if (survey.under_way && surveyGoesOn()) surveyEnds();
 }

@@ -13,7 +13,7 @@
 
 #include "panic.h"
 
-#define BLOCKS_LOOKED_AT 64 /* a client that never reads may have thousands */
+#define BLOCKS_CHECKED 64 /* a client that never reads may have thousands */
 
 static void checkInput(const clientIo *s) {
     const requestReader *r = &s->reader;
@@ -56,12 +56,12 @@ static bool isUnreported(const clientIo *s) {
 static void checkOutput(const clientIo *s) {
     serverAssert(!s->out_head == !s->out_tail);
     const replyBlock *b = s->out_head;
-    for (int i = 0; b && i < BLOCKS_LOOKED_AT; i++, b = b->next) {
+    for (int i = 0; b && i < BLOCKS_CHECKED; i++, b = b->next) {
         serverAssert(b->sent == 0 || (i == 0 && b->sent < b->total));
         serverAssert((b->next == NULL) == (b == s->out_tail));
     }
     b = s->done;
-    for (int i = 0; b && i < BLOCKS_LOOKED_AT; i++, b = b->next) serverAssert(b->sent <= b->total);
+    for (int i = 0; b && i < BLOCKS_CHECKED; i++, b = b->next) serverAssert(b->sent <= b->total);
     serverAssert(s->has_unreported == isUnreported(s));
     /* After a failed write nothing is reported later: IO_MSG_GONE tells main what was written before. */
     serverAssert(s->has_unreported || s->write_failed || (!s->done && s->done_bytes == 0));

@@ -14,9 +14,9 @@
 
 #include "panic.h"
 
-#define LINGER_FIRST_LOOK_MS 50 /* by then a near peer has acknowledged everything */
-#define LINGER_LOOK_MS 2000     /* the wait ends if the peer accepts nothing for this time, or after so many checks */
-#define LINGER_LOOKS_MAX 30
+#define LINGER_FIRST_CHECK_MS 50 /* by then a near peer has acknowledged everything */
+#define LINGER_CHECK_MS 2000     /* the wait ends if the peer accepts nothing for this time, or after so many checks */
+#define LINGER_CHECKS_MAX 30
 
 void clientIoReportDrained(clientIo *s) {
     s->end_reported = false; /* the end of input may have been reported before */
@@ -29,11 +29,11 @@ static long long onLingerTimer(aeEventLoop *loop, long long id, void *arg) {
     serverAssert(s->linger_timer == id);
     serverAssert(!s->out_head);
     size_t unsent = connUnsent(s->conn);
-    uint32_t look = s->linger_looks++;
-    bool moves = look == 0 || unsent < s->linger_unsent; /* the first check is too early to judge */
-    if (unsent && moves && look < LINGER_LOOKS_MAX) {
+    uint32_t check = s->linger_checks++;
+    bool moves = check == 0 || unsent < s->linger_unsent; /* the first check is too early to judge */
+    if (unsent && moves && check < LINGER_CHECKS_MAX) {
         s->linger_unsent = unsent;
-        return LINGER_LOOK_MS;
+        return LINGER_CHECK_MS;
     }
     s->linger_timer = -1;
     clientIoReportDrained(s);
@@ -55,8 +55,8 @@ void clientIoOutputDrained(clientIo *s) {
         return;
     }
     connFinish(s->conn);
-    s->linger_looks = 0;
-    s->linger_timer = aeCreateTimeEvent(s->owner->loop, LINGER_FIRST_LOOK_MS, onLingerTimer, s);
+    s->linger_checks = 0;
+    s->linger_timer = aeCreateTimeEvent(s->owner->loop, LINGER_FIRST_CHECK_MS, onLingerTimer, s);
 }
 
 void clientIoDiscardInput(clientIo *s) {

@@ -3,7 +3,7 @@
  * Closes clients that are idle for too long, and those that have had too much unread output for too long; notes the
  * memory of each for maxmemory-clients. Checking all clients in one tick would stop main for 20 ms if there are a
  * hundred thousand: each is one to ten cache misses. So a tick makes a share of them due, and steps of
- * CLIENT_CRON_LOOKS checks do the work, with other work in between. Closing a client is expensive (a log line, system
+ * CLIENT_CRON_CHECKS checks do the work, with other work in between. Closing a client is expensive (a log line, system
  * calls), so it counts as several checks.
  *
  *   tick, 100 ms:  due += clients * 100 / ROUND_MS   step, 1 ms:  256 checks   step   step ... until none is due
@@ -13,7 +13,7 @@
  * Not here    output limits (client/output_limits.c), which client takes most memory (client_eviction.c).
  * Owns        how many clients are due.
  * Threads     main; steps on main's own thread.
- * Invariants  1. No step costs more than CLIENT_CRON_LOOKS checks and closing one client.
+ * Invariants  1. No step costs more than CLIENT_CRON_CHECKS checks and closing one client.
  *             2. While clients are due a step is scheduled.
  *             3. Each client is checked at least once a second, up to a quarter of a million clients.
  * Cost        a check takes 0.1 us for the timeout, 1 us with maxmemory-clients.
@@ -37,7 +37,7 @@
 
 #define ROUND_MS 900 /* a second minus a tick */
 #define STEP_MS 1
-#define CLOSE_LOOKS 16 /* what closing a client costs, in checks */
+#define CLOSE_CHECKS 16 /* what closing a client costs, in checks */
 
 static struct {
     size_t clients, outputs; /* due for a check */
@@ -56,12 +56,12 @@ static bool isSilent(const client *c, monotime now) {
     return clockTicksToNs(now - c->last_interaction) >= limit_ns && clientIdleNs(c) >= limit_ns;
 }
 
-static size_t clientCronLookAt(client *c, monotime now) {
+static size_t checkClient(client *c, monotime now) {
     if (c->flags & CLIENT_CLOSE_ASAP) return 1;
     if (net_settings.timeout_s && isSilent(c, now)) {
         serverLog(LL_VERBOSE, "Closing idle client");
         clientCloseAsap(c);
-        return CLOSE_LOOKS;
+        return CLOSE_CHECKS;
     }
     if (client_eviction_on) clientEvictionUpdate(c);
     return 1;
@@ -69,9 +69,9 @@ static size_t clientCronLookAt(client *c, monotime now) {
 
 /* Applies the soft limit of a client that neither reads nor sends, and ends CLIENT_OUTPUT_FULL if limits have changed.
  * The client returns to the list by itself. */
-static size_t lookAtOutput(client *c) {
+static size_t checkOutput(client *c) {
     if (c->flags & CLIENT_CLOSE_ASAP || !(c->soft_limit_since || c->flags & CLIENT_OUTPUT_FULL)) return 1;
-    if (outputLimitCheck(c)) return CLOSE_LOOKS;
+    if (outputLimitCheck(c)) return CLOSE_CHECKS;
     if (outputFullEnds(c)) batchClientReady(c);
     return 1;
 }
@@ -85,26 +85,26 @@ static uint64_t processorNs(void) {
     return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
 }
 
-static size_t lookAtSome(void) {
+static size_t checkSome(void) {
     size_t spent = 0;
     monotime now = clockTicks();
     client *c;
-    for (; cron.outputs && spent < CLIENT_CRON_LOOKS; cron.outputs--)
-        if ((c = clientPopWatched()) != NULL) spent += lookAtOutput(c);
-    for (; cron.clients && spent < CLIENT_CRON_LOOKS; cron.clients--)
-        if ((c = clientNextInRound()) != NULL) spent += clientCronLookAt(c, now);
-    while (spent < CLIENT_CRON_LOOKS && clientEvictionWanted()) spent += clientEvictionStep() ? CLOSE_LOOKS : 1;
+    for (; cron.outputs && spent < CLIENT_CRON_CHECKS; cron.outputs--)
+        if ((c = clientPopWatched()) != NULL) spent += checkOutput(c);
+    for (; cron.clients && spent < CLIENT_CRON_CHECKS; cron.clients--)
+        if ((c = clientNextInRound()) != NULL) spent += checkClient(c, now);
+    while (spent < CLIENT_CRON_CHECKS && clientEvictionWanted()) spent += clientEvictionStep() ? CLOSE_CHECKS : 1;
     return spent;
 }
 
 bool clientCronStep(void) {
     assertMainThread();
     uint64_t begin = processorNs();
-    size_t spent = lookAtSome();
+    size_t spent = checkSome();
     uint64_t ns = processorNs() - begin;
     cron.stats.steps++;
-    cron.stats.looks += spent;
-    if (spent > cron.stats.looks_max) cron.stats.looks_max = spent;
+    cron.stats.checks += spent;
+    if (spent > cron.stats.checks_max) cron.stats.checks_max = spent;
     if (ns > cron.stats.ns_max) cron.stats.ns_max = ns;
     return cron.clients || cron.outputs || clientEvictionWanted();
 }
@@ -125,7 +125,7 @@ static void makeStep(void) {
 
 static void makeDue(size_t count) {
     size_t all = listLength(client_state.clients);
-    cron.clients += all <= CLIENT_CRON_LOOKS ? all : count;
+    cron.clients += all <= CLIENT_CRON_CHECKS ? all : count;
     if (cron.clients > all) cron.clients = all;
     if (!net_settings.timeout_s && !client_eviction_on) cron.clients = 0;
     cron.outputs = client_state.watched;
@@ -146,7 +146,7 @@ void clientCronNow(void) {
     assertMainThread();
     if (!client_state.clients || !ioThreadMain()) return;
     clientEvictionSwitch();
-    makeDue(CLIENT_CRON_LOOKS);
+    makeDue(CLIENT_CRON_CHECKS);
     makeStep();
 }
 
@@ -157,5 +157,5 @@ clientCronStats clientCronGetStats(void) {
 
 void clientCronResetStats(void) {
     assertMainRole();
-    cron.stats.looks_max = cron.stats.ns_max = 0;
+    cron.stats.checks_max = cron.stats.ns_max = 0;
 }

@@ -8,7 +8,7 @@
 
 #include "clock.h"
 
-#define CLIENT_CRON_LOOKS 256 /* checks in one step */
+#define CLIENT_CRON_CHECKS 256 /* checks in one step */
 
 /* Call from the server's tick: makes a share of all clients due for a check, so that each is checked within a second;
  * all of them if one step can check them. Runs the first step at once, and the others from a timer of main's loop. */
@@ -17,9 +17,9 @@ void clientCronTick(monotime now);
 void clientCronNow(void);
 
 typedef struct clientCronStats {
-    uint64_t steps, looks;
-    uint64_t looks_max; /* most in one step; closing a client counts as several */
-    uint64_t ns_max;    /* most processor time for one step */
+    uint64_t steps, checks;
+    uint64_t checks_max; /* most in one step; closing a client counts as several */
+    uint64_t ns_max;     /* most processor time for one step */
 } clientCronStats;
 /* Returns the counters since startup. CONFIG RESETSTAT resets the maxima. Runs on main. */
 clientCronStats clientCronGetStats(void);

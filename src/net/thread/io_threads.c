@@ -289,7 +289,7 @@ static void threadBeforeSleep(aeEventLoop *loop, void *arg) {
     ioThreadsPublish(t); /* what was parsed, before the writes that the messages cause */
     bool took = takeMessages(t);
     bool acted = !stop && seeToMain(t);
-    bool again = !stop && !acted && mainWatchLooksAgain(&t->watch, &t->owner, took);
+    bool again = !stop && !acted && mainWatchPollsAgain(&t->watch, &t->owner, took);
     if (!again || mainWatchReports(&t->watch)) io.hooks.report(&t->owner);
     ioThreadsPublish(t);
     if (!stop && !again && !acted) acted = seeToMain(t);

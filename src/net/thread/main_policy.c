@@ -76,7 +76,7 @@ void mainWatchAdd(mainWatch *w, const ioOwner *h) {
     if (h->commands > 0) w->told_at = clockTicks();
 }
 
-bool mainWatchLooksAgain(mainWatch *w, const ioOwner *h, bool took) {
+bool mainWatchPollsAgain(mainWatch *w, const ioOwner *h, bool took) {
     if (h->reads == 0 && !took) return false;
     if (took) w->told_at = 0;
     w->iterations++;

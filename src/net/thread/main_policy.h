@@ -23,7 +23,7 @@ bool mainWatchIsDue(mainWatch *w, const ioOwner *h);
 void mainWatchAdd(mainWatch *w, const ioOwner *h);
 /* Returns whether this loop iteration found work (`took`: messages), so that the next one probably will: poll the
  * sockets once more before going to sleep. */
-bool mainWatchLooksAgain(mainWatch *w, const ioOwner *h, bool took);
+bool mainWatchPollsAgain(mainWatch *w, const ioOwner *h, bool took);
 /* Returns whether such an iteration also reports what was written. */
 bool mainWatchReports(const mainWatch *w);
 /* Returns whether a reply from another thread is due within microseconds: continue to poll the sockets. */

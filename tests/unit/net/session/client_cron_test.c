@@ -39,12 +39,12 @@ static monotime ticksOfMs(uint64_t ms) {
 
 /* Runs a tick and the steps that it leaves. Returns the number of checks. */
 static uint64_t tick(void) {
-    uint64_t before = clientCronGetStats().looks;
+    uint64_t before = clientCronGetStats().checks;
     now += ticksOfMs(TICK_MS);
     clientCronTick(now);
     for (int i = 0; clientCronStep(); i++)
         if (!CHECK(i < MANY)) break;
-    return clientCronGetStats().looks - before;
+    return clientCronGetStats().checks - before;
 }
 
 static void makeClients(size_t count) {
@@ -106,20 +106,20 @@ TEST(client_cron_looks_at_a_hundred_thousand_a_few_at_a_time) {
         CHECK_EQ_INT(often, 0);
         memset(asked, 0, MANY);
     }
-    CHECK_EQ_INT(clientCronGetStats().looks_max, CLIENT_CRON_LOOKS);
-    CHECK(clientCronGetStats().steps - steps >= 2 * MANY / CLIENT_CRON_LOOKS);
+    CHECK_EQ_INT(clientCronGetStats().checks_max, CLIENT_CRON_CHECKS);
+    CHECK(clientCronGetStats().steps - steps >= 2 * MANY / CLIENT_CRON_CHECKS);
     CHECK_EQ_INT(listLength(client_state.clients), MANY);
     CHECK(!client_state.closing);
     freeClients(MANY);
 }
 
 TEST(client_cron_looks_at_few_in_each_tick) {
-    makeClients(CLIENT_CRON_LOOKS);
+    makeClients(CLIENT_CRON_CHECKS);
     net_settings.timeout_s = 1000000;
-    for (int i = 0; i < 3; i++) CHECK_EQ_INT(tick(), CLIENT_CRON_LOOKS);
+    for (int i = 0; i < 3; i++) CHECK_EQ_INT(tick(), CLIENT_CRON_CHECKS);
     net_settings.timeout_s = 0;
     CHECK_EQ_INT(tick(), 0);
-    freeClients(CLIENT_CRON_LOOKS);
+    freeClients(CLIENT_CRON_CHECKS);
 }
 
 /* All have been idle for too long, except blocked ones. No step closes more than a few, and all are closed in the
@@ -148,8 +148,8 @@ TEST(client_cron_closes_a_few_at_a_time) {
         }
     }
     CHECK_EQ_INT(closed, SILENT - SILENT / 10);
-    CHECK(most <= 2 * CLIENT_CRON_LOOKS / 16); /* a tick's own step, and one more */
-    CHECK(clientCronGetStats().looks_max < CLIENT_CRON_LOOKS + 16);
+    CHECK(most <= 2 * CLIENT_CRON_CHECKS / 16); /* a tick's own step, and one more */
+    CHECK(clientCronGetStats().checks_max < CLIENT_CRON_CHECKS + 16);
     freeClients(SILENT);
 }
 
@@ -167,7 +167,7 @@ TEST(client_cron_looks_at_those_who_owe_output) {
     }
     clientCronResetStats();
     for (int i = 0; i < 3; i++) CHECK_EQ_INT(tick(), OWE);
-    CHECK_EQ_INT(clientCronGetStats().looks_max, CLIENT_CRON_LOOKS);
+    CHECK_EQ_INT(clientCronGetStats().checks_max, CLIENT_CRON_CHECKS);
     for (int i = 1; i < OWE; i++) clients[i * 7]->output_memory = 0; /* sent since */
     CHECK_EQ_INT(tick(), OWE);
     CHECK(!(clients[7]->flags & CLIENT_OUTPUT_FULL));

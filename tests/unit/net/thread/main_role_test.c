@@ -216,7 +216,7 @@ TEST(policy_waits_for_answers_to_commands_only) {
     CHECK(!mainWatchSpins(&w));
     mainWatchAdd(&w, &some);
     CHECK(w.told_at != 0);
-    CHECK(mainWatchLooksAgain(&w, &some, true)); /* here there is one */
+    CHECK(mainWatchPollsAgain(&w, &some, true)); /* here there is one */
     CHECK_EQ_INT(w.told_at, 0);
     CHECK(!mainWatchSpins(&w));
 }
