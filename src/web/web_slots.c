@@ -35,7 +35,7 @@ static size_t connectionsOf(uint64_t network, const uint64_t *networks, size_t c
     return n;
 }
 
-static bool goesBefore(const webSlot *a, const webSlot *b) {
+static bool closesBefore(const webSlot *a, const webSlot *b) {
     if (a->awaits_main != b->awaits_main) return b->awaits_main;
     return a->progress_ms < b->progress_ms;
 }
@@ -47,7 +47,7 @@ size_t webSlotPick(const webSlot *seats, size_t count, uint64_t network) {
     for (size_t i = 0; i < count; i++) networks[i] = seats[i].network;
     for (size_t i = 0; i < count; i++) {
         size_t n = connectionsOf(networks[i], networks, count) + (networks[i] == network);
-        if (n < most || (n == most && !goesBefore(&seats[i], &seats[pick]))) continue;
+        if (n < most || (n == most && !closesBefore(&seats[i], &seats[pick]))) continue;
         most = n;
         pick = i;
     }

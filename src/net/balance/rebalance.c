@@ -371,7 +371,7 @@ static void surveyClient(clientIo *s, double ms) {
 }
 
 /* Surveys a window's share of the connections. Returns true after the last one. */
-static bool surveyGoesOn(void) {
+static bool surveyContinue(void) {
     double ms = (double)clockTicksToNs(survey.began - survey.began_before) / 1e6;
     for (size_t visits = 0; visits < SURVEY_AT_ONCE; visits++) {
         while (!survey.at) {
@@ -400,7 +400,7 @@ static void surveySettle(void) {
     survey.n = n;
 }
 
-static void surveyEnds(void) {
+static void surveyFinish(void) {
     static balanceMove moves[MOVES_AT_ONCE];
     survey.under_way = false;
     surveySettle();
@@ -469,5 +469,5 @@ void rebalanceCheck(monotime now, const mainLoad *load) {
     if (window_ns < WINDOW_MS * 1000000ull) return;
     bool survey_due = windowEnds(now, window_ns, load);
     if (!survey.under_way && survey_due) surveyBegin(now);
-    if (survey.under_way && surveyGoesOn()) surveyEnds();
+    if (survey.under_way && surveyContinue()) surveyFinish();
 }

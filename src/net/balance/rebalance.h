@@ -24,7 +24,7 @@ void rebalanceAttach(clientIo *s);
 /* Keeps output for a connection that moves (takes ownership of the chain, which is counted): the next owner thread gets
  * it, in the order of these calls. */
 void rebalanceKeepOutput(clientIo *s, replyBlock *chain);
-/* Forgets a connection that is closed (IO_MSG_GONE). */
+/* Forgets a connection that is closed (IO_MSG_CLOSED). */
 void rebalanceForget(clientIo *s);
 /* Checks the load, at most every few milliseconds; cheap enough for each iteration. */
 void rebalanceCheck(monotime now, const mainLoad *load);

@@ -10,7 +10,7 @@
  * Owns        the connection's socket (`conn`).
  * Threads     the owner thread, where the header does not say main.
  * Invariants  1. The socket is closed only when main asks for it.
- *             2. After IO_MSG_GONE and IO_MSG_LEFT the owner thread does not touch the connection.
+ *             2. After IO_MSG_CLOSED and IO_MSG_LEFT the owner thread does not touch the connection.
  * Tests       tests/unit/net/io/client_io_test.c, tests/engine/io_threads.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -153,7 +153,7 @@ static void closeIo(clientIo *s) {
     s->conn = NULL;
     clientIoDropOutput(s);
     clientIoDropInput(s);
-    ioMessage m = {.type = IO_MSG_GONE, .io = s, .bytes = s->done_bytes, .reply = s->done};
+    ioMessage m = {.type = IO_MSG_CLOSED, .io = s, .bytes = s->done_bytes, .reply = s->done};
     s->done = NULL;
     s->done_bytes = 0;
     ioOwner *h = s->owner;
@@ -198,7 +198,7 @@ void clientIoDeliver(ioOwner *h, const ioMessage *m) {
     case IO_MSG_LEFT:
     case IO_MSG_NAMED:
     case IO_MSG_GREETED:
-    case IO_MSG_GONE: serverPanic("message %d is not for a stream", m->type);
+    case IO_MSG_CLOSED: serverPanic("message %d is not for a stream", m->type);
     }
     clientIoDebugCheck(s);
 }

@@ -100,7 +100,7 @@ static_assert(offsetof(clientIo, session) % CACHE_LINE == 0, "main's fields keep
 clientIo *clientIoCreate(connection *conn, bool authenticated);
 /* Writes both addresses of a connection, each as "ip:port", to buffers of CLIENT_IO_ADDR_LEN bytes. For any thread. */
 void clientIoAddresses(int fd, char *peer, char *local);
-/* Frees what is left after IO_MSG_GONE. Runs on main. */
+/* Frees what is left after IO_MSG_CLOSED. Runs on main. */
 void clientIoFree(clientIo *s);
 
 /* Returns the CLIENT_IO_ flags of a message to the owner thread. Runs on main. */

@@ -63,7 +63,7 @@ static void checkOutput(const clientIo *s) {
     b = s->done;
     for (int i = 0; b && i < BLOCKS_CHECKED; i++, b = b->next) serverAssert(b->sent <= b->total);
     serverAssert(s->has_unreported == isUnreported(s));
-    /* After a failed write nothing is reported later: IO_MSG_GONE tells main what was written before. */
+    /* After a failed write nothing is reported later: IO_MSG_CLOSED tells main what was written before. */
     serverAssert(s->has_unreported || s->write_failed || (!s->done && s->done_bytes == 0));
 }
 

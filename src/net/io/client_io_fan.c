@@ -27,7 +27,7 @@
 #define KEEP_COPIED_MAX 4096 /* longer pieces are referred to */
 
 /* Returns whether the peer does not read any more, or is to be sent nothing more. */
-static bool isDeaf(const clientIo *s) {
+static bool acceptsNothing(const clientIo *s) {
     return !s->conn || s->write_failed || s->drain_and_close || s->conn->state == CONN_ERROR;
 }
 
@@ -83,9 +83,9 @@ static void ioFanFail(clientIo *s) {
 /* Keeps what is left of the first entries, of which `n` bytes were written, and of those after them, as output. */
 static void keepRest(clientIo *s, size_t n) {
     for (const fanEntry *e = s->fan_head; e; e = e->next) {
-        size_t len = e->batch->text.len, gone = n < len ? n : len;
-        n -= gone;
-        if (gone < len && !ioFanKeep(s, e, gone)) {
+        size_t len = e->batch->text.len, written = n < len ? n : len;
+        n -= written;
+        if (written < len && !ioFanKeep(s, e, written)) {
             ioFanFail(s);
             return;
         }
@@ -117,12 +117,12 @@ static void writeFanned(clientIo *s) {
             ioFanFail(s);
             return;
         }
-        size_t gone = n > 0 ? (size_t)n : 0;
-        netCounterAdd(&s->owner->stats.net_output, gone);
-        clientIoNoteWork(s, WORK_SOCKET_NS, gone);
-        netCounterAdd(&s->fanned_bytes, gone);
-        if (gone < wanted) {
-            keepRest(s, gone);
+        size_t written = n > 0 ? (size_t)n : 0;
+        netCounterAdd(&s->owner->stats.net_output, written);
+        clientIoNoteWork(s, WORK_SOCKET_NS, written);
+        netCounterAdd(&s->fanned_bytes, written);
+        if (written < wanted) {
+            keepRest(s, written);
             return;
         }
         s->fan_head = (fanEntry *)(uintptr_t)rest;
@@ -133,7 +133,7 @@ static void writeFanned(clientIo *s) {
 
 static void ioFanTakeEntry(fanEntry *e) {
     clientIo *s = e->io;
-    if (unlikely(isDeaf(s))) {
+    if (unlikely(acceptsNothing(s))) {
         e->io = NULL;
         return;
     }

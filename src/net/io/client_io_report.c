@@ -7,7 +7,7 @@
  * Owns        the owner thread's list of connections with something to report.
  * Threads     the owner thread.
  * Invariants  1. After IO_MSG_END nothing is sent to main for the connection but IO_MSG_WRITTEN, IO_MSG_LEFT,
- *                IO_MSG_GONE, and, if main has asked for a drain, IO_MSG_END once more.
+ *                IO_MSG_CLOSED, and, if main has asked for a drain, IO_MSG_END once more.
  *             2. Written output is reported once, in the order of the chain.
  * Tests       tests/unit/net/io/client_io_test.c
  *

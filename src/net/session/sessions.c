@@ -132,7 +132,7 @@ static void ioNamed(clientIo *s, sds names) {
     if (!s->closing && !s->moving_to) sessionSend(s, NULL);
 }
 
-static void ioGone(clientIo *s, replyBlock *chain) {
+static void ioClosed(clientIo *s, replyBlock *chain) {
     serverAssert(s->closing && !s->session);
     replyBlockReleaseChain(chain);
     replyBlockReleaseChain(s->held_replies);
@@ -160,7 +160,7 @@ void sessionDeliver(const ioMessage *m) {
     case IO_MSG_NAMED: ioNamed(s, m->names); break;
     case IO_MSG_GREETED: rebalanceGreeted(s); break;
     case IO_MSG_LEFT: rebalanceLeft(s); break;
-    case IO_MSG_GONE: ioGone(s, m->reply); return;
+    case IO_MSG_CLOSED: ioClosed(s, m->reply); return;
     case IO_MSG_FAN:
     case IO_MSG_FANNED:
     case IO_MSG_JOIN:

@@ -20,7 +20,7 @@ typedef enum {
     IO_MSG_END,      /* the connection has no more input: end of file, error, or drained; number: endReason */
     IO_MSG_HANGUP,   /* the peer closed the connection while it is not read because main is behind */
     IO_MSG_LEFT,     /* the connection is attached to no loop: main may give it to its next owner thread */
-    IO_MSG_GONE,     /* the connection is closed; reply: unsent and unreported output */
+    IO_MSG_CLOSED,   /* the connection is closed; reply: unsent and unreported output */
     IO_MSG_NAMED,    /* names: in the peer's certificate; reading waits for the reply, CLIENT_IO_ADMITTED */
     IO_MSG_GREETED,  /* the handshake thread has finished: the connection is to move to a thread that reads it */
     IO_MSG_FANNED,   /* fan: delivered; concerns many connections, so `io` is unused */
@@ -30,7 +30,7 @@ typedef enum {
     IO_MSG_OUTPUT, /* reply: to be written; block: executed, to be reused; number: CLIENT_STREAM_ flags */
     IO_MSG_FAN,    /* fan: the same bytes for many connections of this thread; `io` is unused */
     IO_MSG_DRAIN,  /* stop reading, write all output, then send IO_MSG_END */
-    IO_MSG_CLOSE,  /* close now and reply with IO_MSG_GONE */
+    IO_MSG_CLOSE,  /* close now and reply with IO_MSG_CLOSED */
     IO_MSG_FREE    /* dead: objects to free, which this thread allocated, or NULL; number: IO_FREE_, or 0 */
 } messageType;
 

@@ -31,7 +31,7 @@ void throughputTrialBegin(throughputTrial *t, throughput before, int percent) {
     t->percent = percent;
     t->before = before;
     t->during = (throughput){0};
-    t->gone_ns = 0;
+    t->elapsed_ns = 0;
 }
 
 static double perSecond(throughput p) { return (double)p.commands * 1e9 / (double)p.ns; }
@@ -47,16 +47,16 @@ trialState throughputTrialWindow(throughputTrial *t, throughput window) {
         t->rested_ns += window.ns;
         return TRIAL_NONE;
     }
-    if (t->gone_ns >= SETTLE_NS) throughputAdd(&t->during, window);
-    t->gone_ns += window.ns;
-    if (t->during.ns < TRIAL_NS) return TRIAL_GOES_ON;
+    if (t->elapsed_ns >= SETTLE_NS) throughputAdd(&t->during, window);
+    t->elapsed_ns += window.ns;
+    if (t->during.ns < TRIAL_NS) return TRIAL_RUNS;
     t->under_way = false;
     if (perSecond(t->during) * 100 < perSecond(t->before) * t->percent) {
         throughputTrialRest(t);
         return TRIAL_FAILED;
     }
     t->rest_ns = 0;
-    return TRIAL_PAYS;
+    return TRIAL_PASSED;
 }
 
 void throughputTrialForget(throughputTrial *t) { t->under_way = false; }

@@ -20,16 +20,16 @@ typedef struct throughputTrial {
     bool under_way;
     int percent;               /* of the throughput before: the least that the change must reach */
     throughput before, during; /* during: sum of the windows that count */
-    uint64_t gone_ns;          /* time since the change */
+    uint64_t elapsed_ns;       /* time since the change */
     uint64_t rest_ns;          /* pause after the last failed trial; 0: the last one succeeded */
     uint64_t rested_ns;        /* part of that pause that has passed */
 } throughputTrial;
 
 typedef enum {
-    TRIAL_NONE,    /* no trial is under way */
-    TRIAL_GOES_ON, /* not decided yet */
-    TRIAL_PAYS,    /* decided: keep the change */
-    TRIAL_FAILED,  /* decided: undo the change */
+    TRIAL_NONE,   /* no trial is under way */
+    TRIAL_RUNS,   /* not decided yet */
+    TRIAL_PASSED, /* decided: keep the change */
+    TRIAL_FAILED, /* decided: undo the change */
 } trialState;
 
 /* Returns whether no trial is under way and the pause after the last failed one has passed. */

@@ -90,7 +90,7 @@ static void rigDeliver(const ioMessage *m) {
         rig.hangups++;
         break;
     case IO_MSG_LEFT: rig.left = true; break;
-    case IO_MSG_GONE:
+    case IO_MSG_CLOSED:
         rig.written += m->bytes;
         scribble(m->reply);
         takeBack(m->reply);

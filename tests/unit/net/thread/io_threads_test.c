@@ -34,20 +34,20 @@ static void backToOne(void) {
 
 /* --- messages -------------------------------------------------------------------------------------- */
 
-/* Connections are joined to a thread and closed at once: the reply IO_MSG_GONE of each comes back, in the order of
+/* Connections are joined to a thread and closed at once: the reply IO_MSG_CLOSED of each comes back, in the order of
  * posting, also with more messages than a ring holds, in both directions. */
 #define STREAMS 200
 #define LAPS 40
 static size_t gone, out_of_order;
 static clientIo *expected[STREAMS];
 
-static void goneDeliver(const ioMessage *m) {
+static void closedDeliver(const ioMessage *m) {
     switch (m->type) {
     case IO_MSG_LEFT:
         out_of_order += m->io != expected[gone % STREAMS];
         gone++;
         break;
-    case IO_MSG_GONE:
+    case IO_MSG_CLOSED:
         gone++;
         clientIoFree(m->io);
         break;
@@ -98,7 +98,7 @@ static void closeIos(void) {
 TEST(threads_keep_messages_in_order_through_a_full_ring) {
     netFixtureInit();
     setThreads(2, false);
-    fixture_deliver = goneDeliver;
+    fixture_deliver = closedDeliver;
     openIos();
     for (int lap = 0; lap < LAPS; lap++) {
         joinAndLeaveAll(); /* no message is taken meanwhile: 16,000 messages one way, 8,000 the other */
@@ -135,7 +135,7 @@ TEST(threads_wake_main_for_what_had_overflowed) {
     netFixtureInit();
     setThreads(2, false);
     fixtureSuspend(true);
-    fixture_deliver = goneDeliver;
+    fixture_deliver = closedDeliver;
     openIos();
     for (int lap = 0; lap < LAPS; lap++) joinAndLeaveAll();
     ioThreadsFlush();
@@ -208,7 +208,7 @@ static void askAndAnswer(bool offer, int rounds) {
     }
     CHECK_EQ_INT(lost, 0);
     fixture_iterate = NULL;
-    fixture_deliver = goneDeliver;
+    fixture_deliver = closedDeliver;
     gone = 0;
     ioMessage join = {.type = IO_MSG_JOIN, .io = s}, close_it = {.type = IO_MSG_CLOSE, .io = s};
     ioThreadPost(t, &join);
@@ -334,7 +334,7 @@ static void staysAwake(bool offer) {
 /* Closes both; the marker has an owner thread if `joined`. */
 static void stepClose(bool joined) {
     letGo(STEP_FREELY);
-    fixture_deliver = goneDeliver;
+    fixture_deliver = closedDeliver;
     stepPost(IO_MSG_JOIN, step.moved);
     stepPost(IO_MSG_CLOSE, step.moved);
     if (!joined) stepPost(IO_MSG_JOIN, step.marker);
@@ -350,7 +350,7 @@ static void stepClose(bool joined) {
 
 /* Main posts after the thread's look at its ring, and sees that the thread does not sleep yet. */
 TEST(threads_look_once_more_before_they_sleep) {
-    stepOpen(goneDeliver);
+    stepOpen(closedDeliver);
     stepAsk();
     ioThreadsFlush();
     letGo(STEP_FREELY);
@@ -362,7 +362,7 @@ TEST(threads_look_once_more_before_they_sleep) {
  * good, delegated or kept. */
 TEST(threads_main_looks_once_more_before_it_waits) {
     for (int offer = 0; offer < 2; offer++) {
-        stepOpen(goneDeliver);
+        stepOpen(closedDeliver);
         stepAsk();
         stepPost(IO_MSG_JOIN, step.marker);
         ioThreadsFlush();
@@ -381,7 +381,7 @@ TEST(threads_main_looks_once_more_before_it_waits) {
  * wakes the thread. */
 TEST(threads_offer_main_again_what_has_overflowed) {
     enum { ANSWERS = 9000 };
-    stepOpen(goneDeliver);
+    stepOpen(closedDeliver);
     for (int i = 0; i < ANSWERS; i++) stepAsk();
     stepPost(IO_MSG_JOIN, step.marker);
     ioThreadsFlush();
@@ -440,7 +440,7 @@ TEST(threads_end_when_they_have_freed_what_is_theirs) {
 }
 
 static void greetedDeliver(const ioMessage *m) {
-    if (m->type != IO_MSG_GREETED) goneDeliver(m);
+    if (m->type != IO_MSG_GREETED) closedDeliver(m);
 }
 
 /* A thread that is to end takes more messages than its ring holds before it ends. */
@@ -509,7 +509,7 @@ static struct {
 } crowd;
 
 static void crowdDeliver(const ioMessage *m) {
-    if (m->type == IO_MSG_GONE) goneDeliver(m);
+    if (m->type == IO_MSG_CLOSED) closedDeliver(m);
     else if (m->io == crowd.io) atomic_store(&crowd.answered, true);
     else atomic_store(&crowd.called, true);
 }
@@ -609,7 +609,7 @@ static void lateReport(const ioOwner *h) {
 }
 
 static void lateDeliver(const ioMessage *m) {
-    if (m->type == IO_MSG_GONE) goneDeliver(m);
+    if (m->type == IO_MSG_CLOSED) closedDeliver(m);
     if (m->type != IO_MSG_WRITTEN) return;
     replyBlockReleaseChain(m->reply);
     atomic_fetch_add(&late.written, 1);
@@ -718,7 +718,7 @@ static _Atomic bool command_came;
 static requestBlock *command_block;
 
 static void babbleDeliver(const ioMessage *m) {
-    if (m->type == IO_MSG_GONE) goneDeliver(m);
+    if (m->type == IO_MSG_CLOSED) closedDeliver(m);
     if (m->type != IO_MSG_REQUESTS) return;
     command_block = m->block;
     atomic_store(&command_came, true);

@@ -14,8 +14,7 @@ static throughput window(long long per_ms) { return (throughput){.commands = per
 /* Runs a whole trial with this throughput. */
 static trialState trial(throughputTrial *t, int percent, long long per_ms) {
     throughputTrialBegin(t, usual, percent);
-    for (int ms = 10; ms < MS_OF_A_TRIAL; ms += 10)
-        CHECK_EQ_INT(throughputTrialWindow(t, window(per_ms)), TRIAL_GOES_ON);
+    for (int ms = 10; ms < MS_OF_A_TRIAL; ms += 10) CHECK_EQ_INT(throughputTrialWindow(t, window(per_ms)), TRIAL_RUNS);
     return throughputTrialWindow(t, window(per_ms));
 }
 
@@ -29,12 +28,12 @@ static int rests(throughputTrial *t) {
 TEST(trial_keeps_what_pays) {
     throughputTrial t = {0};
     CHECK(throughputTrialMayBegin(&t));
-    CHECK_EQ_INT(trial(&t, 105, 105), TRIAL_PAYS);
+    CHECK_EQ_INT(trial(&t, 105, 105), TRIAL_PASSED);
     CHECK(throughputTrialMayBegin(&t));
     CHECK_EQ_INT(trial(&t, 105, 104), TRIAL_FAILED);
     CHECK(!throughputTrialMayBegin(&t));
     CHECK_EQ_INT(rests(&t), 1000);
-    CHECK_EQ_INT(trial(&t, 98, 98), TRIAL_PAYS);
+    CHECK_EQ_INT(trial(&t, 98, 98), TRIAL_PASSED);
     CHECK_EQ_INT(rests(&t), 0);
     CHECK_EQ_INT(trial(&t, 98, 97), TRIAL_FAILED);
     CHECK_EQ_INT(rests(&t), 1000); /* after a trial that paid, the pause is short again */
@@ -53,12 +52,12 @@ TEST(trial_that_fails_again_waits_longer) {
 TEST(trial_does_not_count_its_beginning) {
     throughputTrial t = {0};
     throughputTrialBegin(&t, usual, 105);
-    for (int i = 0; i < 2; i++) CHECK_EQ_INT(throughputTrialWindow(&t, window(0)), TRIAL_GOES_ON);
-    for (int i = 0; i < 5; i++) CHECK_EQ_INT(throughputTrialWindow(&t, window(110)), TRIAL_GOES_ON);
-    CHECK_EQ_INT(throughputTrialWindow(&t, window(110)), TRIAL_PAYS);
+    for (int i = 0; i < 2; i++) CHECK_EQ_INT(throughputTrialWindow(&t, window(0)), TRIAL_RUNS);
+    for (int i = 0; i < 5; i++) CHECK_EQ_INT(throughputTrialWindow(&t, window(110)), TRIAL_RUNS);
+    CHECK_EQ_INT(throughputTrialWindow(&t, window(110)), TRIAL_PASSED);
     throughputTrialBegin(&t, usual, 105);
-    for (int i = 0; i < 2; i++) CHECK_EQ_INT(throughputTrialWindow(&t, window(100000)), TRIAL_GOES_ON);
-    for (int i = 0; i < 5; i++) CHECK_EQ_INT(throughputTrialWindow(&t, window(100)), TRIAL_GOES_ON);
+    for (int i = 0; i < 2; i++) CHECK_EQ_INT(throughputTrialWindow(&t, window(100000)), TRIAL_RUNS);
+    for (int i = 0; i < 5; i++) CHECK_EQ_INT(throughputTrialWindow(&t, window(100)), TRIAL_RUNS);
     CHECK_EQ_INT(throughputTrialWindow(&t, window(100)), TRIAL_FAILED);
 }
 
@@ -67,8 +66,8 @@ TEST(trial_counts_time_not_windows) {
     throughputTrial t = {0};
     const throughput second = {.commands = 200000, .ns = 1000000000};
     throughputTrialBegin(&t, usual, 105);
-    CHECK_EQ_INT(throughputTrialWindow(&t, second), TRIAL_GOES_ON);
-    CHECK_EQ_INT(throughputTrialWindow(&t, second), TRIAL_PAYS);
+    CHECK_EQ_INT(throughputTrialWindow(&t, second), TRIAL_RUNS);
+    CHECK_EQ_INT(throughputTrialWindow(&t, second), TRIAL_PASSED);
 }
 
 TEST(trial_forgotten_has_no_end) {
