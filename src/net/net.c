@@ -58,7 +58,7 @@ static void fillQuerySizes(const client *c, clientInfoExtra *extra) {
     const clientIo *s = c->io;
     if (!s) return;
     extra->query_used = atomic_load_explicit(&s->query_used, memory_order_relaxed);
-    extra->query_free = atomic_load_explicit(&s->query_room, memory_order_relaxed);
+    extra->query_free = atomic_load_explicit(&s->query_free, memory_order_relaxed);
     extra->fanned_bytes = netCounterGet(&s->fanned_bytes);
     for (const requestBlock *b = c->blocks_head; b; b = b->next)
         extra->other_bytes += requestBlockMemory(b) - b->wire_bytes;

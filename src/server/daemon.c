@@ -124,9 +124,9 @@ static void setTitle(const char *program) {
         }
     }
     sdsTrim(title, " ");
-    size_t room = (size_t)(process.title_end - process.title_start);
-    memset(process.title_start, 0, room);
-    size_t len = sdsLen(title) < room - 1 ? sdsLen(title) : room - 1;
+    size_t capacity = (size_t)(process.title_end - process.title_start);
+    memset(process.title_start, 0, capacity);
+    size_t len = sdsLen(title) < capacity - 1 ? sdsLen(title) : capacity - 1;
     memcpy(process.title_start, title, len);
     sdsFree(title);
 }

@@ -29,7 +29,7 @@ struct webAccess {
     int anonymous; /* the status for requests without credentials */
     bool anonymous_sees_keys;
     webUser *users; /* owns: the enabled users */
-    size_t count, room;
+    size_t count, capacity;
 };
 
 uint64_t webAccessVersion(void) { return aclVersion(); }
@@ -51,7 +51,7 @@ static bool seesKeys(const user *u) { return webAccessMayRun(u, 2, (slice[]){sli
 static void copyUser(void *arg, const user *u) {
     webAccess *a = arg;
     if (!u->enabled) return;
-    serverAssert(a->count < a->room); /* no user can have been added meanwhile, as main makes the copy */
+    serverAssert(a->count < a->capacity); /* no user can have been added meanwhile, as main makes the copy */
     webUser *copy = &a->users[a->count++];
     *copy = (webUser){.name = sdsDup(u->name), .nopass = u->nopass, .may_look = mayLook(u), .sees_keys = seesKeys(u)};
     copy->hashes = u->passwords.count ? zmalloc((size_t)u->passwords.count * PASSWORD_HASH_LEN) : NULL;
@@ -64,10 +64,10 @@ webAccess *webAccessMake(bool is_protected) {
     assertMainRole();
     const user *u = aclDefaultUser();
     webAccess *a = zmalloc(sizeof(*a));
-    *a = (webAccess){.is_protected = is_protected, .is_open = u->enabled && u->nopass, .room = aclUsers()};
+    *a = (webAccess){.is_protected = is_protected, .is_open = u->enabled && u->nopass, .capacity = aclUsers()};
     a->anonymous = !a->is_open ? 401 : mayLook(u) ? 200 : 403;
     a->anonymous_sees_keys = seesKeys(u);
-    a->users = zcalloc(a->room, sizeof(*a->users));
+    a->users = zcalloc(a->capacity, sizeof(*a->users));
     aclEachUser(copyUser, a);
     debugAssert(a->is_open == (a->anonymous != 401));
     return a;

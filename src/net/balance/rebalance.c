@@ -43,7 +43,7 @@
 #define IDLE_CHECK_MS 100
 #define CRONS_PER_CHECK 10 /* checks of the number of processors: once a second */
 
-static_assert(BALANCE_THREADS == IO_THREADS_MAX, "the policy has room for all that hold streams for long");
+static_assert(BALANCE_THREADS == IO_THREADS_MAX, "the policy covers every thread that owns connections for long");
 
 static struct {
     balancePolicy policy;
@@ -75,7 +75,7 @@ static struct {
     monotime began, began_before;
     balanceClient *ios; /* owns */
     clientIo **who;     /* owns; the same connections; NULL: closed since */
-    size_t n, room;
+    size_t n, capacity;
 } survey;
 
 /* --- lists ------------------------------------------------------------------------------------------ */
@@ -363,9 +363,9 @@ static void surveyClient(clientIo *s, double ms) {
     if (s->cost > 0) cost = (cost + s->cost) / 2;
     s->cost = !survey.warm ? 0 : cost < UINT32_MAX ? (uint32_t)cost : UINT32_MAX;
     if (s->cost == 0) return;
-    size_t room = survey.room; /* for both arrays */
-    survey.ios = zgrowArray(survey.ios, survey.n, &room, sizeof(*survey.ios));
-    survey.who = zgrowArray(survey.who, survey.n, &survey.room, sizeof(*survey.who));
+    size_t capacity = survey.capacity; /* for both arrays */
+    survey.ios = zgrowArray(survey.ios, survey.n, &capacity, sizeof(*survey.ios));
+    survey.who = zgrowArray(survey.who, survey.n, &survey.capacity, sizeof(*survey.who));
     s->survey_index = (uint32_t)survey.n;
     survey.who[survey.n++] = s;
 }

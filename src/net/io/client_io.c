@@ -73,7 +73,7 @@ static long long onHandshakeTimer(aeEventLoop *loop, long long id, void *arg) {
 }
 
 /* If the certificate may name a user, asks main to check its names before anything is read. */
-static void tellNames(clientIo *s) {
+static void reportNames(clientIo *s) {
     int field = atomic_load_explicit(&net_shared.tls_user_field, memory_order_relaxed);
     sds names = field < 0 ? NULL : connTlsPeerNames(s->conn, (tlsNameField)field);
     if (!names) return;
@@ -98,7 +98,7 @@ static void onAccepted(connection *conn) {
         clientIoReportEnd(s, END_ERROR);
         return;
     }
-    tellNames(s);
+    reportNames(s);
     clientIoUpdateReading(s);
     if (!s->owner->greets) return;
     ioMessage m = {.type = IO_MSG_GREETED, .io = s};

@@ -56,7 +56,7 @@ typedef struct clientIo {
     alignas(CACHE_LINE) requestReader reader;
     size_t request_start; /* offset of the request being read in the partial block's buffer */
     _Atomic size_t query_used,
-        query_room;                /* atomic, relaxed: of the partial block, for CLIENT LIST and maxmemory-clients */
+        query_free;                /* atomic, relaxed: of the partial block, for CLIENT LIST and maxmemory-clients */
     _Atomic uint64_t fanned_bytes; /* atomic, relaxed: written from fan batches, which no report to main counts */
     _Atomic uint64_t work;         /* atomic, relaxed: cost for the owner thread in nominal ns, for rebalance.c */
     _Atomic monotime

@@ -34,7 +34,7 @@ static bool acceptsNothing(const clientIo *s) {
 /* ---- Bytes that a socket does not accept ------------------------------------------------------------------------ */
 
 static fanKept *keptOf(fanBatch *b, clientIo *s) {
-    b->kept = zgrowArray(b->kept, b->kept_count, &b->kept_room, sizeof(*b->kept));
+    b->kept = zgrowArray(b->kept, b->kept_count, &b->kept_capacity, sizeof(*b->kept));
     fanKept *k = &b->kept[b->kept_count++];
     *k = (fanKept){.io = s};
     return k;

@@ -32,7 +32,7 @@
 #define KEEP_PARSED_ARGS 64  /* a request cut off before it had so many arguments ... */
 #define KEEP_BODY_BYTES 4096 /* ... and not inside one so long is parsed again from its start */
 #define RESERVE_TRIES 20     /* one millisecond each */
-#define KEEP_ARGS_ROOM 16384 /* a larger array of arguments is not kept for other requests */
+#define KEEP_ARGS_MAX 16384  /* a larger array of arguments is not kept for other requests */
 
 static void onReadable(connection *conn);
 
@@ -60,7 +60,7 @@ static void lendArgs(clientIo *s) {
 }
 
 static void takeArgsBack(clientIo *s) {
-    if (s->owner->args || s->reader.args_cap > KEEP_ARGS_ROOM) {
+    if (s->owner->args || s->reader.args_cap > KEEP_ARGS_MAX) {
         zfree(s->reader.args);
     } else {
         s->owner->args = s->reader.args;
@@ -238,14 +238,14 @@ void clientIoUpdateReading(clientIo *s) {
  * the buffer is full and there is no memory. */
 static bool ioReadReserve(const clientIo *s, requestBlock *b) {
     size_t missing = readerMissing(&s->reader, b->len);
-    size_t room = b->cap - b->len;
+    size_t space = b->cap - b->len;
     /* After an argument of some kilobytes that filled the last read, more of its kind probably wait. Fewer reads mean
      * fewer rests to carry over. */
     bool many = s->read_filled && missing && s->reader.body_len >= KEEP_BODY_BYTES && b->len < READ_LARGE_BYTES;
     size_t want = many ? READ_LARGE_BYTES : REQUEST_BUF_BYTES;
-    if (room >= want / 2 || (!many && missing && room >= missing)) return true;
+    if (space >= want / 2 || (!many && missing && space >= missing)) return true;
     if (missing > want) want = missing;
-    return requestBlockReserve(&s->owner->pool, b, want) || room > 0;
+    return requestBlockReserve(&s->owner->pool, b, want) || space > 0;
 }
 
 /* Refuses a request that is malformed or exceeds memory (the reader has the text): the client gets the error after all
@@ -266,7 +266,7 @@ static size_t querySize(const requestBlock *b) { return b->len + (b->large ? b->
 static void showQuerySize(clientIo *s) {
     const requestBlock *b = s->partial;
     atomic_store_explicit(&s->query_used, b ? querySize(b) : 0, memory_order_relaxed);
-    atomic_store_explicit(&s->query_room, b ? b->cap - b->len : 0, memory_order_relaxed);
+    atomic_store_explicit(&s->query_free, b ? b->cap - b->len : 0, memory_order_relaxed);
 }
 
 /* Handles a read without bytes: end of file, an error, or nothing to read now. */
@@ -287,24 +287,24 @@ static bool mayGoOn(clientIo *s) {
 
 /* Reads once into the large argument, at most READ_LARGE_ARG_BYTES. Returns whether to read more in this event. */
 static bool readLargeArg(clientIo *s, requestBlock *b) {
-    size_t room;
-    char *to = requestBlockLargeRoom(b, &room);
+    size_t space;
+    char *to = requestBlockLargeReserve(b, &space);
     if (unlikely(!to)) {
         readerOutOfMemory(&s->reader);
         refuseRequest(s);
         return false;
     }
-    if (room > READ_LARGE_ARG_BYTES) room = READ_LARGE_ARG_BYTES;
-    ssize_t n = connRead(s->conn, to, room);
+    if (space > READ_LARGE_ARG_BYTES) space = READ_LARGE_ARG_BYTES;
+    ssize_t n = connRead(s->conn, to, space);
     netCounterAdd(&s->owner->stats.reads, 1);
     if (n <= 0) {
         readNothing(s, n);
         return false;
     }
     netCounterAdd(&s->owner->stats.net_input, (uint64_t)n);
-    requestBlockLargeCame(&s->owner->pool, b, (size_t)n);
+    requestBlockLargeReceived(&s->owner->pool, b, (size_t)n);
     if (!mayGoOn(s)) return false;
-    return ((size_t)n == room && !requestBlockLargeOpen(b)) || connHasPending(s->conn);
+    return ((size_t)n == space && !requestBlockLargeOpen(b)) || connHasPending(s->conn);
 }
 
 static __attribute__((noinline)) bool beginLargeArg(clientIo *s, requestBlock *b) {
@@ -331,8 +331,8 @@ static bool readOnce(clientIo *s) {
             return false;
         }
     }
-    size_t room = b->cap - b->len;
-    ssize_t n = connRead(s->conn, b->buf + b->len, room);
+    size_t space = b->cap - b->len;
+    ssize_t n = connRead(s->conn, b->buf + b->len, space);
     netCounterAdd(&s->owner->stats.reads, 1);
     if (n <= 0) {
         if (b->len == 0) {
@@ -344,7 +344,7 @@ static bool readOnce(clientIo *s) {
     }
     netCounterAdd(&s->owner->stats.net_input, (uint64_t)n);
     b->len += (size_t)n;
-    bool full = (size_t)n == room;
+    bool full = (size_t)n == space;
     s->read_filled = full;
     parseAndHandOver(s);
     if (s->partial && !mayGoOn(s)) return false;

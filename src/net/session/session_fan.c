@@ -32,7 +32,7 @@
 /* The connections of one run by thread: counted first, then put into batches of exactly that size. */
 static struct {
     clientIo **ios; /* owns; connections of the run, NULL where there is none */
-    size_t room;
+    size_t capacity;
     size_t counts[IO_THREADS_ALL];
     fanBatch *batches[IO_THREADS_ALL];
     unsigned threads; /* only threads below this number occur */
@@ -87,10 +87,10 @@ static void countIo(clientIo *s) {
 
 /* Reserves space for `count` connections. Returns false if there is no memory. */
 static bool sessionFanReserve(size_t count) {
-    if (count <= sorting.room) return true;
+    if (count <= sorting.capacity) return true;
     zfree(sorting.ios);
     sorting.ios = ztrymalloc(count * sizeof(*sorting.ios));
-    sorting.room = sorting.ios ? count : 0;
+    sorting.capacity = sorting.ios ? count : 0;
     return sorting.ios != NULL;
 }
 

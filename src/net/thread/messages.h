@@ -69,7 +69,7 @@ typedef struct fanBatch {
     robj *bytes;           /* counted: main drops the reference */
     slice text;            /* the bytes to send, within `bytes` */
     fanKept *kept;         /* owns */
-    size_t kept_count, kept_room;
+    size_t kept_count, kept_capacity;
     size_t count;
     fanEntry entries[];
 } fanBatch;

@@ -193,14 +193,14 @@ bool requestBlockLargeBegin(requestPool *pool, requestBlock *b, requestReader *r
     if (here > a->len) here = a->len; /* complete except for its CRLF */
     for (size_t moved = 0; moved < here;) {
         size_t room;
-        char *to = requestBlockLargeRoom(b, &room);
+        char *to = requestBlockLargeReserve(b, &room);
         if (!to) {
             readerOutOfMemory(r);
             return false;
         }
         if (room > here - moved) room = here - moved;
         memcpy(to, b->buf + at + moved, room);
-        requestBlockLargeCame(pool, b, room);
+        requestBlockLargeReceived(pool, b, room);
         moved += room;
     }
     memmove(b->buf + at, b->buf + at + here, b->len - at - here);
@@ -208,7 +208,7 @@ bool requestBlockLargeBegin(requestPool *pool, requestBlock *b, requestReader *r
     return true;
 }
 
-char *requestBlockLargeRoom(requestBlock *b, size_t *room) {
+char *requestBlockLargeReserve(requestBlock *b, size_t *room) {
     largeArg *a = b->large;
     debugAssert(requestBlockLargeOpen(b));
     if (unlikely(a->have == a->capacity) && !largeMove(a, a->len)) return NULL;
@@ -216,7 +216,7 @@ char *requestBlockLargeRoom(requestBlock *b, size_t *room) {
     return a->bytes + a->have;
 }
 
-void requestBlockLargeCame(requestPool *pool, requestBlock *b, size_t n) {
+void requestBlockLargeReceived(requestPool *pool, requestBlock *b, size_t n) {
     largeArg *a = b->large;
     debugAssert(n <= a->capacity - a->have);
     ptrdiff_t before = largeUntouched(a);

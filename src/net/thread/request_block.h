@@ -21,7 +21,7 @@
 #define REQUEST_ARENA_BYTES (8 * 1024 - 144) /* makes a whole block a size class of the allocator */
 #define REQUEST_POOL_MAX 64                  /* free blocks that a thread keeps */
 
-/* Bytes of an argument that must have arrived before its announced length is trusted: see requestBlockLargeRoom(). */
+/* Bytes of an argument that must have arrived before its announced length is trusted (requestBlockLargeReserve()). */
 #define LARGE_ARG_TRUSTED (1024 * 1024)
 
 typedef struct requestBlock {
@@ -75,8 +75,9 @@ bool requestBlockReserve(requestPool *pool, requestBlock *b, size_t extra) must_
 /* --- Large arguments: each has an allocation of its own, which may become the value without a copy (object.h) -------
  *
  * The reader stops inside the argument (READ_BODY), and requestBlockLargeBegin() moves the bytes received so far out of
- * the buffer. Then requestBlockLargeRoom() and requestBlockLargeCame() are called alternately until the argument is
- * complete; nothing is read into the buffer meanwhile. After that the reader continues with the bytes that follow. */
+ * the buffer. Then requestBlockLargeReserve() and requestBlockLargeReceived() are called alternately until the argument
+ * is complete; nothing is read into the buffer meanwhile. After that the reader continues with the bytes that
+ * follow. */
 
 /* Returns whether a large argument is being received. */
 static inline bool requestBlockLargeOpen(const requestBlock *b) { return b->large && b->large->have < b->large->len; }
@@ -91,9 +92,9 @@ bool requestBlockLargeBegin(requestPool *pool, requestBlock *b, requestReader *r
 /* Returns where the next bytes of the large argument go, at most *room, which is not 0. An announced length is not
  * trusted: first LARGE_ARG_TRUSTED bytes are allocated, and the whole only when those have arrived. Untouched memory
  * takes no pages and does not count as used. Returns NULL, with nothing changed, if there is no memory. */
-char *requestBlockLargeRoom(requestBlock *b, size_t *room) must_check;
+char *requestBlockLargeReserve(requestBlock *b, size_t *room) must_check;
 /* Records that `n` bytes were stored there. */
-void requestBlockLargeCame(requestPool *pool, requestBlock *b, size_t n);
+void requestBlockLargeReceived(requestPool *pool, requestBlock *b, size_t n);
 
 /* Appends a completed record (recordComplete()) of the request that `r` has read; its bytes begin at `start` in buf.
  * Returns false, with nothing appended, if there is no memory for the record. If a value cannot be built, the command

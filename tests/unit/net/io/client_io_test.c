@@ -348,7 +348,7 @@ TEST(stream_announced_length_costs_nothing) {
     if (CHECK(rig.s->partial != NULL && rig.s->partial->large != NULL)) {
         CHECK_EQ_INT(rig.s->partial->large_bytes, 30 * sizeof(piece));
         CHECK_EQ_INT(rig.s->query_used, strlen(head) + 30 * sizeof(piece));
-        CHECK(rig.s->query_room <= REQUEST_BUF_BYTES);
+        CHECK(rig.s->query_free <= REQUEST_BUF_BYTES);
     }
     rigClose();
     bioDrain(BIO_LAZY_FREE);

@@ -345,14 +345,14 @@ static void readPiece(reading *g, const char *p, size_t n) {
             g->failed = true;
         } else if (requestBlockLargeOpen(b)) {
             size_t room;
-            char *to = requestBlockLargeRoom(b, &room);
+            char *to = requestBlockLargeReserve(b, &room);
             if (!to) {
                 g->failed = true;
                 continue;
             }
             if (room > n) room = n;
             memcpy(to, p, room);
-            requestBlockLargeCame(&g->pool, b, room);
+            requestBlockLargeReceived(&g->pool, b, room);
             p += room;
             n -= room;
         } else {
