@@ -62,7 +62,7 @@ static bool logIsThere(void) {
 }
 
 /* If a snapshot and an append-only file exist, one of them is loaded, as by Valkey. Logs that the other is not. */
-static void tellOfTheOther(bool log) {
+static void logUnloadedFile(bool log) {
     const char *snapshot = persist_settings.dbfilename;
     if (persist_settings.appendonly && !log && isThere(snapshot))
         serverLog(LL_WARNING,
@@ -76,7 +76,7 @@ static void tellOfTheOther(bool log) {
 
 bool datasetLoadAtStart(void) {
     staleFilesRemove(persist_settings.appenddirname, persist_settings.appendfilename);
-    tellOfTheOther(logIsThere());
+    logUnloadedFile(logIsThere());
     if (persist_settings.appendonly) return aofStart(log_hide_user_data);
     return loadSnapshot();
 }

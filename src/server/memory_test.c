@@ -112,7 +112,7 @@ static void clearProgress(const memoryTest *t) {
     if (t->terminal) printf("\r\033[K");
 }
 
-static void tellFault(const memoryTest *t, memoryFault f) {
+static void printFault(const memoryTest *t, memoryFault f) {
     clearProgress(t);
     printf("At byte %zu: %016" PRIx64 " was written, %016" PRIx64 " is there (bits %016" PRIx64 ").\n", f.word * 8,
            f.wanted, f.found, f.wanted ^ f.found);
@@ -122,7 +122,7 @@ static void compareStretch(memoryTest *t, size_t from, size_t to, memoryPattern 
     memoryFault faults[FAULTS_SHOWN];
     size_t shown = t->faults < FAULTS_SHOWN ? FAULTS_SHOWN - t->faults : 0;
     size_t found = memoryTestCompare(t->words, from, to, pattern, round, faults, shown);
-    for (size_t i = 0; i < found && i < shown; i++) tellFault(t, faults[i]);
+    for (size_t i = 0; i < found && i < shown; i++) printFault(t, faults[i]);
     t->faults += found;
 }
 

@@ -67,9 +67,9 @@ size_t httpAnswerHead(char *out, const httpAnswer *a, int64_t unix_s) {
                       "Content-Type: %s\r\nContent-Length: %zu\r\nX-Content-Type-Options: nosniff\r\n", a->type,
                       a->length);
     n += snprintf(out + n, HTTP_HEAD_MAX - (size_t)n, "%s%s\r\n", a->extra ? a->extra : "",
-                  a->closes      ? "Connection: close\r\n"
-                  : a->says_keep ? "Connection: keep-alive\r\n"
-                                 : "");
+                  a->closes       ? "Connection: close\r\n"
+                  : a->keep_alive ? "Connection: keep-alive\r\n"
+                                  : "");
     serverAssert(n < HTTP_HEAD_MAX);
     return (size_t)n;
 }

@@ -16,7 +16,7 @@ typedef struct httpAnswer {
     size_t length;     /* bytes of the content, even if it is not sent (HEAD) */
     const char *extra; /* more header fields, each with its line end; or NULL */
     bool closes;       /* the connection is closed after the response */
-    bool says_keep;    /* the connection stays open, which the peer would not assume */
+    bool keep_alive;   /* the connection stays open, which the peer would not assume */
 } httpAnswer;
 
 /* Writes the head, its empty line included, with `unix_s` as the date, and returns its length. `out` has HTTP_HEAD_MAX

@@ -102,7 +102,7 @@ static void readConnection(httpRequest *r, slice list) {
     while (list.len) {
         slice word = httpRequestTrimmed(sliceTakeUntil(&list, ','));
         r->closes |= sliceIs(word, "close");
-        r->says_keep |= sliceIs(word, "keep-alive");
+        r->keep_alive |= sliceIs(word, "keep-alive");
     }
 }
 
@@ -182,7 +182,7 @@ static int httpRequestFinish(httpRequest *r) {
     if (r->has_length && r->has_encoding) return 400; /* its length would be ambiguous */
     if (r->method == HTTP_OTHER) return 405;
     if (r->has_body) return 413;
-    r->keeps_alive = r->minor_0 ? r->says_keep && !r->closes : !r->closes;
+    r->keeps_alive = r->minor_0 ? r->keep_alive && !r->closes : !r->closes;
     r->wants_open = r->open_weight > 0 && r->open_weight >= r->text_weight;
     return HTTP_OK;
 }
@@ -277,14 +277,14 @@ static ptrdiff_t base64Decode(char *out, size_t size, slice text) {
     return (ptrdiff_t)n;
 }
 
-bool httpCredentials(const httpRequest *r, char *room, size_t size, slice *name, slice *password) {
+bool httpCredentials(const httpRequest *r, char *out, size_t size, slice *name, slice *password) {
     if (!r->credentials.ptr) return false;
-    ptrdiff_t n = base64Decode(room, size, r->credentials);
+    ptrdiff_t n = base64Decode(out, size, r->credentials);
     if (n <= 0) return false;
-    const char *colon = memchr(room, ':', (size_t)n);
+    const char *colon = memchr(out, ':', (size_t)n);
     if (!colon) return false;
-    *name = sliceOf(room, (size_t)(colon - room));
-    *password = sliceOf(colon + 1, (size_t)(room + n - colon) - 1);
+    *name = sliceOf(out, (size_t)(colon - out));
+    *password = sliceOf(colon + 1, (size_t)(out + n - colon) - 1);
     return true;
 }
 

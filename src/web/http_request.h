@@ -30,7 +30,7 @@ typedef struct httpRequest {
     size_t line, scanned; /* offset of the current line; offset up to which its end was searched */
     unsigned fields, blank_lines;
     bool has_line, has_host, has_length, has_encoding, has_credentials;
-    bool closes, says_keep;
+    bool closes, keep_alive;
     bool has_body;
     int open_weight, text_weight; /* of the Accept fields, in thousandths; -1 if not named */
 } httpRequest;
@@ -48,9 +48,9 @@ void httpRequestReset(httpRequest *r);
  * ones. */
 int httpRequestRead(httpRequest *r, const char *bytes, size_t len);
 
-/* Decodes the user's name and password of r->credentials into `room`. Returns false if they are malformed or do not
+/* Decodes the user's name and password of r->credentials into `out`. Returns false if they are malformed or do not
  * fit. */
-bool httpCredentials(const httpRequest *r, char *room, size_t size, slice *name, slice *password);
+bool httpCredentials(const httpRequest *r, char *out, size_t size, slice *name, slice *password);
 /* Returns true if no outsider can make this host name lead to this machine: for an address, a name without a dot, a
  * name below localhost, or no host at all. */
 bool httpHostIsOurs(slice host);

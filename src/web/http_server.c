@@ -322,7 +322,7 @@ static void answer(webConn *c, int status, const char *type, blob *body, const c
                     .length = body ? body->len : line_len,
                     .extra = extra,
                     .closes = c->closes,
-                    .says_keep = is_whole && c->request.minor_0};
+                    .keep_alive = is_whole && c->request.minor_0};
     c->head_len = httpAnswerHead(c->head, &a, clockWallMs() / 1000);
     c->sent = c->progress_at = c->body_len = 0;
     if (wants_body && body) {

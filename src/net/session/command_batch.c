@@ -213,11 +213,11 @@ static bool isNext(const recordItem *item) {
     return b && b->current == item->req;
 }
 
-/* Executes items; returns how many have run. storeNowMs() was set at `told`, and `fetched` keys have been walked since
- * then (0: none). That walk is work of the commands with these keys, so the start of each command is set back by its
- * share; the share of a command that is not executed falls to the next. */
-static size_t executeItems(const recordItem *items, size_t n, monotime told, size_t fetched) {
-    monotime now = clockTicks(), per_key = fetched ? (now - told) / fetched : 0;
+/* Executes items; returns how many have run. storeNowMs() was set at `clock_set`, and `fetched` keys have been walked
+ * since then (0: none). That walk is work of the commands with these keys, so the start of each command is set back by
+ * its share; the share of a command that is not executed falls to the next. */
+static size_t executeItems(const recordItem *items, size_t n, monotime clock_set, size_t fetched) {
+    monotime now = clockTicks(), per_key = fetched ? (now - clock_set) / fetched : 0;
     const client *last = NULL;
     size_t ran = 0;
     for (size_t i = 0; i < n && !queue.for_main; i++) {
@@ -230,9 +230,9 @@ static size_t executeItems(const recordItem *items, size_t n, monotime told, siz
             now -= recordPrefetchShare(items[i].req, per_key);
             queue.for_main = !executeItem(&items[i], &now, &ran);
             /* A slow command makes the batch's time stale: keys may have expired since. */
-            if (unlikely(clockTicksToUs(now - told) >= 1000)) {
+            if (unlikely(clockTicksToUs(now - clock_set) >= 1000)) {
                 storeSetNowMs(clockWallMs());
-                told = now;
+                clock_set = now;
             }
         }
         if (i + 1 == n || items[i + 1].c != c || queue.for_main) settleHead(c);
@@ -334,14 +334,14 @@ size_t batchExecute(size_t max) {
         }
         storeSetNowMs(clockWallMs());
         memoryGateBatch();
-        monotime told = clockTicks();
+        monotime clock_set = clockTicks();
         size_t fetched = 0;
         if (prefetch && n > 1) fetched = recordsPrefetch(items, n, size, replyCopiesShared() ? NULL : sentElsewhere);
         queue.open = true;
         queue.served = false;
         bool passed_on = propagateWanted();
         if (unlikely(passed_on)) recordsUpcoming(items, n);
-        size_t done = executeItems(items, n, told, fetched);
+        size_t done = executeItems(items, n, clock_set, fetched);
         if (unlikely(passed_on)) recordsUpcoming(NULL, 0);
         queue.open = false;
         ran += done ? done : 1;

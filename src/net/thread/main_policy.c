@@ -73,12 +73,12 @@ bool mainWatchIsDue(mainWatch *w, const ioOwner *h) {
 }
 
 void mainWatchAdd(mainWatch *w, const ioOwner *h) {
-    if (h->commands > 0) w->told_at = clockTicks();
+    if (h->commands > 0) w->notified_at = clockTicks();
 }
 
 bool mainWatchPollsAgain(mainWatch *w, const ioOwner *h, bool took) {
     if (h->reads == 0 && !took) return false;
-    if (took) w->told_at = 0;
+    if (took) w->notified_at = 0;
     w->iterations++;
     return true;
 }
@@ -86,9 +86,9 @@ bool mainWatchPollsAgain(mainWatch *w, const ioOwner *h, bool took) {
 bool mainWatchReports(const mainWatch *w) { return w->iterations % REPORT_ITERATIONS == 0; }
 
 bool mainWatchSpins(mainWatch *w) {
-    if (!w->told_at) return false;
-    if (mainRoleCpu() != sched_getcpu() && clockTicksToNs(clockTicks() - w->told_at) < SPIN_NS) return true;
-    w->told_at = 0;
+    if (!w->notified_at) return false;
+    if (mainRoleCpu() != sched_getcpu() && clockTicksToNs(clockTicks() - w->notified_at) < SPIN_NS) return true;
+    w->notified_at = 0;
     return false;
 }
 

@@ -13,7 +13,7 @@
 typedef struct mainWatch {
     unsigned reads_seen, commands_seen; /* values of ioOwner's counters at the last check */
     unsigned iterations;                /* loop iterations that found work */
-    monotime told_at;                   /* when another thread was notified of commands; 0: no reply is due */
+    monotime notified_at;               /* when another thread was notified of commands; 0: no reply is due */
 } mainWatch;
 
 /* Call after each socket. Returns whether enough commands have been read to hand them to main now, before the other

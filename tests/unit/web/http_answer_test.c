@@ -15,10 +15,10 @@ TEST(http_answer_heads) {
     CHECK_EQ_STR(head, "HTTP/1.1 200 OK\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\nContent-Type: text/plain\r\n"
                        "Content-Length: 12\r\nX-Content-Type-Options: nosniff\r\nA: b\r\n\r\n");
     CHECK_EQ_INT(len, strlen(head));
-    a = (httpAnswer){.status = 304, .closes = true, .says_keep = true};
+    a = (httpAnswer){.status = 304, .closes = true, .keep_alive = true};
     httpAnswerHead(head, &a, 0);
     CHECK_EQ_STR(head, "HTTP/1.1 304 Not Modified\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\nConnection: close\r\n\r\n");
-    a = (httpAnswer){.status = 304, .says_keep = true};
+    a = (httpAnswer){.status = 304, .keep_alive = true};
     httpAnswerHead(head, &a, 0);
     CHECK(strstr(head, "\r\nConnection: keep-alive\r\n\r\n") != NULL);
 }

@@ -212,11 +212,11 @@ TEST(policy_waits_for_answers_to_commands_only) {
     mainWatch w = {0};
     ioOwner none = {.reads = 3}, some = {.commands = 1};
     mainWatchAdd(&w, &none);
-    CHECK_EQ_INT(w.told_at, 0);
+    CHECK_EQ_INT(w.notified_at, 0);
     CHECK(!mainWatchSpins(&w));
     mainWatchAdd(&w, &some);
-    CHECK(w.told_at != 0);
+    CHECK(w.notified_at != 0);
     CHECK(mainWatchPollsAgain(&w, &some, true)); /* here there is one */
-    CHECK_EQ_INT(w.told_at, 0);
+    CHECK_EQ_INT(w.notified_at, 0);
     CHECK(!mainWatchSpins(&w));
 }
