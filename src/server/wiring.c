@@ -114,7 +114,7 @@ void wiringCommands(void) {
 
 void wiringHooks(void) {
     static const librariesOwner functions = {.each = functionsEach, .add = functionsTake, .clear = functionsClear};
-    static const debugDetach loan = {connDetachNow, connReattach, connAbandon};
+    static const debugDetach detach = {connDetachNow, connReattach, connAbandon};
     objectTypesRegister();
     evictInit();
     commandTableSeal();
@@ -148,7 +148,7 @@ void wiringHooks(void) {
     aofInit();
     aofRewriteInit();
     scriptInit(identityProduct);
-    scriptDebugInit(&loan);
+    scriptDebugInit(&detach);
     librariesSetOwner(&functions);
     childOnChange(aofSetChildRunning);
     sessionsSetGate(aofBeforeReplies);

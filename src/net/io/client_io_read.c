@@ -49,7 +49,7 @@ static bool growArgs(requestReader *r, size_t want) {
     return true;
 }
 
-static void lendArgs(clientIo *s) {
+static void borrowArgs(clientIo *s) {
     debugAssert(s->reader.args || s->reader.argc == 0);
     if (s->reader.args) return; /* kept from a request that came in parts */
     s->reader.args = s->owner->args;
@@ -59,7 +59,7 @@ static void lendArgs(clientIo *s) {
     if (unlikely(!s->reader.args)) (void)growArgs(&s->reader, 1); /* the thread's first array */
 }
 
-static void takeArgsBack(clientIo *s) {
+static void returnArgs(clientIo *s) {
     if (s->owner->args || s->reader.args_cap > KEEP_ARGS_MAX) {
         zfree(s->reader.args);
     } else {
@@ -105,7 +105,7 @@ static bool cannotReadAgain(const requestBlock *b) { return unlikely(b->large !=
 /* Makes records of all complete requests in the block. The rest stays, from request_start on. */
 static void parseBlock(clientIo *s, requestBlock *b) {
     requestReader *r = &s->reader;
-    lendArgs(s);
+    borrowArgs(s);
     requestLimits limits = limitsOf(s);
     while (s->request_start < b->len && !s->input_ended) {
         readState state = readerFeed(r, &limits, b->buf, b->len);
@@ -138,7 +138,7 @@ static void parseBlock(clientIo *s, requestBlock *b) {
                 cannotReadAgain(b);
     if (keep && r->state != READ_DONE && r->state != READ_BAD) return;
     if (r->state != READ_BAD) readerReset(r, s->request_start);
-    takeArgsBack(s);
+    returnArgs(s);
 }
 
 /* Moves the rest of `b`, from request_start on, to the start of a new block. */
@@ -252,7 +252,7 @@ static bool ioReadReserve(const clientIo *s, requestBlock *b) {
  * earlier replies, and the connection ends. */
 static void refuseRequest(clientIo *s) {
     requestBlock *b = s->partial;
-    if (s->reader.args) takeArgsBack(s);
+    if (s->reader.args) returnArgs(s);
     parseFailed(s, b);
     carryRest(s, b);
     handOver(s, b);
@@ -400,7 +400,7 @@ void clientIoTakeReturned(clientIo *s, requestBlock *chain) {
 void clientIoDropInput(clientIo *s) {
     if (s->partial) requestBlockPut(&s->owner->pool, s->partial);
     s->partial = NULL;
-    if (s->reader.args) takeArgsBack(s);
+    if (s->reader.args) returnArgs(s);
 }
 
 void clientIoInitReader(clientIo *s) {

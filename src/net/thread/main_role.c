@@ -1,7 +1,7 @@
 /* main_role.c -- the main role as one atomic word, and the ways in which it changes threads.
  *
  *            suspend(offer)              acquire                 resume
- *     KEPT -----------------> FREE -----------------> ROLE_LENT ---------> WANTED
+ *     KEPT -----------------> FREE -----------------> DELEGATED ---------> WANTED
  *      |  ^                    |  ^                      |  |                 |
  *      |  '- resume, wake, ----'  '------ release -------'  | handOff         | release, handOff
  *      |     reacquire                                      v                 |
@@ -19,7 +19,7 @@
  * Owns        the word; the lock and the condition variable with which main's own thread waits in WANTED.
  * Threads     as the header says. Main's own thread takes the lock in mainRoleResume(), and the thread with the role
  *             when it leaves WANTED, around nothing but the word and the condition variable.
- * Invariants  1. Only main's own thread changes KEPT into ASLEEP or FREE, and ROLE_LENT into WANTED.
+ * Invariants  1. Only main's own thread changes KEPT into ASLEEP or FREE, and DELEGATED into WANTED.
  *             2. Main's own thread acts as main only in KEPT.
  *             3. object_main_owner is the number of the thread that has the role.
  * Cost        two locked instructions for each iteration; a system call only to wake main's own thread.
@@ -41,20 +41,20 @@ static struct {
     alignas(CACHE_LINE) uint64_t moves;   /* of the thread with the role */
     const aeWakeup *wakeup;               /* const after boot; borrowed */
     pthread_mutex_t lock;
-    pthread_cond_t given; /* signaled when the word changes from WANTED to KEPT */
-} role = {.lock = PTHREAD_MUTEX_INITIALIZER, .given = PTHREAD_COND_INITIALIZER};
+    pthread_cond_t handed_over; /* signaled when the word changes from WANTED to KEPT */
+} role = {.lock = PTHREAD_MUTEX_INITIALIZER, .handed_over = PTHREAD_COND_INITIALIZER};
 
 static bool mainRoleChange(mainRoleState from, mainRoleState to) {
     int expected = (int)from;
     return atomic_compare_exchange_strong(&role.word, &expected, (int)to);
 }
 
-/* Asserts the states in which a thread may have the role: main's own in KEPT, another one in ROLE_LENT, or in WANTED if
+/* Asserts the states in which a thread may have the role: main's own in KEPT, another one in DELEGATED, or in WANTED if
  * main's own thread waits for it. Called after the role is acquired and before it is released. */
 static void roleCheck(void) {
     mainRoleState state = mainRolePeek();
     debugAssert(panicHoldsMainRole());
-    debugAssert(panicOnMainThread() ? state == ROLE_KEPT : state == ROLE_LENT || state == ROLE_WANTED);
+    debugAssert(panicOnMainThread() ? state == ROLE_KEPT : state == ROLE_DELEGATED || state == ROLE_WANTED);
     debugAssert(panicOnMainThread() == (object_main_owner == 0));
     unused(state);
 }
@@ -103,23 +103,24 @@ bool mainRoleReacquire(void) {
     return true;
 }
 
-static void waitForTurnToEnd(void) {
+static void waitForIteration(void) {
     pthread_mutex_lock(&role.lock);
-    while (mainRolePeek() == ROLE_WANTED) pthread_cond_wait(&role.given, &role.lock);
+    while (mainRolePeek() == ROLE_WANTED) pthread_cond_wait(&role.handed_over, &role.lock);
     pthread_mutex_unlock(&role.lock);
 }
 
 void mainRoleResume(void) {
     assertMainThread();
     while (!mainRoleReacquire())
-        if (mainRoleChange(ROLE_LENT, ROLE_WANTED)) waitForTurnToEnd();
+        if (mainRoleChange(ROLE_DELEGATED, ROLE_WANTED)) waitForIteration();
 }
 
 /* --- I/O threads -------------------------------------------------------------------------------------- */
 
 bool mainRoleAcquire(unsigned thread) {
     debugAssert(!panicHoldsMainRole());
-    if (atomic_load_explicit(&role.word, memory_order_relaxed) != ROLE_FREE || !mainRoleChange(ROLE_FREE, ROLE_LENT))
+    if (atomic_load_explicit(&role.word, memory_order_relaxed) != ROLE_FREE ||
+        !mainRoleChange(ROLE_FREE, ROLE_DELEGATED))
         return false;
     mainRoleEnter(thread);
     roleCheck();
@@ -128,25 +129,25 @@ bool mainRoleAcquire(unsigned thread) {
 }
 
 /* Hands the role to main's own thread, which waits in mainRoleResume(). */
-static void handToWaiting(void) {
+static void handToMain(void) {
     pthread_mutex_lock(&role.lock);
     bool handed = mainRoleChange(ROLE_WANTED, ROLE_KEPT);
     serverAssert(handed);
-    pthread_cond_signal(&role.given);
+    pthread_cond_signal(&role.handed_over);
     pthread_mutex_unlock(&role.lock);
 }
 
 void mainRoleRelease(void) {
     roleCheck();
     panicSetMainRole(false);
-    if (!mainRoleChange(ROLE_LENT, ROLE_FREE)) handToWaiting();
+    if (!mainRoleChange(ROLE_DELEGATED, ROLE_FREE)) handToMain();
 }
 
 void mainRoleHandOff(void) {
     roleCheck();
     panicSetMainRole(false);
-    if (mainRoleChange(ROLE_LENT, ROLE_KEPT)) aeWakeupSend(role.wakeup);
-    else handToWaiting();
+    if (mainRoleChange(ROLE_DELEGATED, ROLE_KEPT)) aeWakeupSend(role.wakeup);
+    else handToMain();
 }
 
 bool mainRoleIsWanted(void) { return atomic_load_explicit(&role.word, memory_order_relaxed) == ROLE_WANTED; }

@@ -14,11 +14,11 @@
 #include "ae.h"
 
 typedef enum {
-    ROLE_KEPT,   /* main's own thread has it and is awake, or is being woken */
-    ROLE_ASLEEP, /* main's own thread has it and waits: wake it */
-    ROLE_FREE,   /* main's own thread waits; a thread with commands may acquire the role */
-    ROLE_LENT,   /* an I/O thread has it for one iteration */
-    ROLE_WANTED  /* the same, and main's own thread waits for that iteration to end */
+    ROLE_KEPT,      /* main's own thread has it and is awake, or is being woken */
+    ROLE_ASLEEP,    /* main's own thread has it and waits: wake it */
+    ROLE_FREE,      /* main's own thread waits; a thread with commands may acquire the role */
+    ROLE_DELEGATED, /* an I/O thread has it for one iteration */
+    ROLE_WANTED     /* the same, and main's own thread waits for that iteration to end */
 } mainRoleState;
 
 /* Gives the role to main's own thread, the caller. `wakeup` ends its wait. Call at startup. */
