@@ -190,7 +190,7 @@ static void eachThread(infoOut *o) {
         ioThread *t = i ? ioThreadGet(i) : ioThreadMain();
         if (!t) continue;
         char name[16];
-        snprintf(name, sizeof(name), i == 0 ? "main" : i == IO_THREAD_GREETER ? "greeter" : "io%u", i);
+        snprintf(name, sizeof(name), i == 0 ? "main" : i == IO_THREAD_HANDSHAKER ? "greeter" : "io%u", i);
         uint64_t active_ns = i ? ioThreadActiveNs(t) : net_stats.main_active_ns;
         threadLine(o, name, &ioThreadOwner(t)->stats, active_ns, i ? ioThreadActingNs(t) : active_ns);
     }

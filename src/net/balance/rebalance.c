@@ -36,7 +36,7 @@
 
 #define WINDOW_MS 10
 #define FULL_PERCENT 80 /* of a window: the handshake thread is near its limit */
-#define GREETED_AT_ONCE 64
+#define HANDSHAKES_AT_ONCE 64
 #define MOVES_AT_ONCE 1024 /* takes some hundreds of microseconds */
 #define SURVEY_AT_ONCE 1024
 #define SURVEY_STALE_MS 500 /* after this time the counters' growth says nothing about the present */
@@ -48,11 +48,11 @@ static_assert(BALANCE_THREADS == IO_THREADS_MAX, "the policy covers every thread
 static struct {
     balancePolicy policy;
     int level;
-    int processors;    /* 0: unknown yet */
-    int crons;         /* calls of rebalanceCron() since the last check of the processors */
-    bool misplaced;    /* threads that must not own connections may still own some */
-    bool greeter_full; /* the handshake thread was near its limit in the last window */
-    uint64_t moves;    /* of connections, because of load, since startup */
+    int processors;       /* 0: unknown yet */
+    int crons;            /* calls of rebalanceCron() since the last check of the processors */
+    bool misplaced;       /* threads that must not own connections may still own some */
+    bool handshaker_full; /* the handshake thread was near its limit in the last window */
+    uint64_t moves;       /* of connections, because of load, since startup */
     monotime window_start;
     long long commands_seen;
     double idle; /* idle processors, while a thread is near its limit; -1: unknown */
@@ -143,10 +143,10 @@ static void rebalanceJoin(clientIo *s, ioThread *t) {
 
 /* Returns the thread that is to make the connection's handshake; NULL if the thread that will read it is to do so. */
 static ioThread *handshakerFor(const clientIo *s) {
-    ioThread *t = ioThreadGet(IO_THREAD_GREETER);
+    ioThread *t = ioThreadGet(IO_THREAD_HANDSHAKER);
     if (!t || ioThreadIsRetiring(t) || !connShakesHands(s->conn)) return NULL;
     bool others = levelMax() > 1;
-    return rebalancer.greeter_full && held[IO_THREAD_GREETER].nclients >= GREETED_AT_ONCE && others ? NULL : t;
+    return rebalancer.handshaker_full && held[IO_THREAD_HANDSHAKER].nclients >= HANDSHAKES_AT_ONCE && others ? NULL : t;
 }
 
 void rebalanceAdopt(clientIo *s) {
@@ -170,7 +170,7 @@ static bool move(clientIo *s, ioThread *to) {
 
 static void moveForLoad(clientIo *s, ioThread *to) { rebalancer.moves += move(s, to); }
 
-void rebalanceGreeted(clientIo *s) {
+void rebalanceHandshaken(clientIo *s) {
     assertMainRole();
     move(s, leastLoaded(rebalancer.policy.cost_typical));
 }
@@ -451,7 +451,7 @@ static bool windowEnds(monotime now, uint64_t window_ns, const mainLoad *load) {
     balanceThread threads[BALANCE_THREADS] = {{0}};
     for (int i = 1; i < ioThreadsCount(); i++) threads[i] = worked((unsigned)i);
     rebalancer.window_start = now;
-    rebalancer.greeter_full = worked(IO_THREAD_GREETER).busy_ns * 100 / window_ns >= FULL_PERCENT;
+    rebalancer.handshaker_full = worked(IO_THREAD_HANDSHAKER).busy_ns * 100 / window_ns >= FULL_PERCENT;
     const balanceMachine machine = {.commands = load->commands - rebalancer.commands_seen, .idle = rebalancer.idle};
     rebalancer.commands_seen = load->commands;
     balanceBounds(&rebalancer.policy, levelMax(), net_settings.io_threads_always_active);

@@ -12,8 +12,8 @@
 
 /* Gives a new connection its first owner thread. */
 void rebalanceAdopt(clientIo *s);
-/* Moves a connection after its handshake (IO_MSG_GREETED) to the thread that is to read it. */
-void rebalanceGreeted(clientIo *s);
+/* Moves a connection after its handshake (IO_MSG_HANDSHAKEN) to the thread that is to read it. */
+void rebalanceHandshaken(clientIo *s);
 /* Call when a connection has left its owner thread (IO_MSG_LEFT): gives it to the next one, or closes it if its client
  * is freed. */
 void rebalanceLeft(clientIo *s);

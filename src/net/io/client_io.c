@@ -100,8 +100,8 @@ static void onAccepted(connection *conn) {
     }
     reportNames(s);
     clientIoUpdateReading(s);
-    if (!s->owner->greets) return;
-    ioMessage m = {.type = IO_MSG_GREETED, .io = s};
+    if (!s->owner->only_handshakes) return;
+    ioMessage m = {.type = IO_MSG_HANDSHAKEN, .io = s};
     ioThreadPostToMain(s->owner, &m);
 }
 
@@ -197,7 +197,7 @@ void clientIoDeliver(ioOwner *h, const ioMessage *m) {
     case IO_MSG_HANGUP:
     case IO_MSG_LEFT:
     case IO_MSG_NAMED:
-    case IO_MSG_GREETED:
+    case IO_MSG_HANDSHAKEN:
     case IO_MSG_CLOSED: serverPanic("message %d is not for a stream", m->type);
     }
     clientIoDebugCheck(s);

@@ -220,7 +220,7 @@ static void onHangup(connection *conn) {
 
 void clientIoUpdateReading(clientIo *s) {
     if (!s->conn || !s->conn->loop) return;
-    if (s->owner->greets && !s->drain_and_close) return; /* its next owner thread reads */
+    if (s->owner->only_handshakes && !s->drain_and_close) return; /* its next owner thread reads */
     connHandler *read = NULL, *hangup = NULL;
     if (s->drain_and_close) read = onReadable; /* a reset arrives as readable */
     else if (!s->input_ended && !tooFarAhead(s)) read = onReadable;

@@ -158,7 +158,7 @@ void sessionDeliver(const ioMessage *m) {
     case IO_MSG_END: ioEnded(s, (endReason)m->number); break;
     case IO_MSG_HANGUP: ioHungUp(s); break;
     case IO_MSG_NAMED: ioNamed(s, m->names); break;
-    case IO_MSG_GREETED: rebalanceGreeted(s); break;
+    case IO_MSG_HANDSHAKEN: rebalanceHandshaken(s); break;
     case IO_MSG_LEFT: rebalanceLeft(s); break;
     case IO_MSG_CLOSED: ioClosed(s, m->reply); return;
     case IO_MSG_FAN:

@@ -17,10 +17,10 @@ typedef struct ioOwnerStats {
 
 /* All fields but the stats are the thread's own. */
 typedef struct ioOwner {
-    unsigned id;       /* const: the thread's number, 0 is main's own */
-    bool greets;       /* const: makes TLS handshakes only; after the handshake another thread owns the connection */
-    aeEventLoop *loop; /* owns; main's own thread borrows the server's loop */
-    bool direct;       /* has the main role: a message to main is a plain call, and values are warm in its cache */
+    unsigned id;          /* const: the thread's number, 0 is main's own */
+    bool only_handshakes; /* const: makes TLS handshakes only; after the handshake another thread owns the connection */
+    aeEventLoop *loop;    /* owns; main's own thread borrows the server's loop */
+    bool direct;          /* has the main role: a message to main is a plain call, and values are warm in its cache */
     requestPool pool;
     requestArg *args; /* owns: scratch array of the parser */
     size_t args_cap;

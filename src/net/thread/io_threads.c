@@ -13,7 +13,7 @@
  * the other's store. Towards an I/O thread it is the same with `sleeping`: the thread stores that, makes a full fence
  * and checks its ring once more; main publishes, makes a full fence and reads `sleeping`.
  *
- * One thread only makes TLS handshakes (IO_THREAD_GREETER): it owns connections until their handshake ends. It has a
+ * One thread only makes TLS handshakes (IO_THREAD_HANDSHAKER): it owns connections until their handshake ends. It has a
  * lower priority than the others. So it never acquires the main role: main would stop whenever this thread loses its
  * processor.
  *
@@ -63,7 +63,7 @@
 #define DEAD_BATCH_BYTES (64 * 1024) /* size at which it is sent at once: no thread can use that memory meanwhile */
 #define IDLE_MS 1000                 /* a thread is idle after this time without a read */
 #define THREADS_PER_ARENA 16         /* including main's own */
-#define GREETER_NICE 10              /* if processors are short, it gets a tenth of another thread's share */
+#define HANDSHAKER_NICE 10           /* if processors are short, it gets a tenth of another thread's share */
 
 struct ioThread {
     /* The thread's own fields. */
@@ -238,7 +238,7 @@ static bool actAsMain(ioThread *t) {
 static bool seeToMain(ioThread *t) {
     if (!anyPosted()) return false;
     mainRoleState state = mainRolePeek();
-    if (state == ROLE_FREE && !t->owner.greets && !mainPolicyWakes(&t->owner)) return actAsMain(t);
+    if (state == ROLE_FREE && !t->owner.only_handshakes && !mainPolicyWakes(&t->owner)) return actAsMain(t);
     mainWatchAdd(&t->watch, &t->owner);
     if (state == ROLE_FREE || state == ROLE_ASLEEP) mainRoleWake();
     return false;
@@ -250,7 +250,7 @@ static void threadAfterEvent(aeEventLoop *loop, void *arg) {
     unused(loop);
     ioThread *t = arg;
     if (unlikely(t->owner.direct)) return;
-    if (!t->owner.greets && !mainWatchIsDue(&t->watch, &t->owner)) return;
+    if (!t->owner.only_handshakes && !mainWatchIsDue(&t->watch, &t->owner)) return;
     ioThreadsPublish(t);
     if (!seeToMain(t)) takeMessages(t);
 }
@@ -333,7 +333,7 @@ static ioThread *threadCreate(unsigned id) {
     ioThread *t = zmallocAligned(CACHE_LINE, sizeof(*t));
     memset(t, 0, sizeof(*t));
     t->owner.id = t->owner.pool.thread_id = id;
-    t->owner.greets = id == IO_THREAD_GREETER;
+    t->owner.only_handshakes = id == IO_THREAD_HANDSHAKER;
     t->busy_since = clockTicks();
     return t;
 }
@@ -355,7 +355,7 @@ static void ioThreadBegin(unsigned id) {
     char name[THREAD_NAME_SIZE];
     snprintf(name, sizeof(name), "io_thd_%u", id);
     threadPlan plan = {.name = name, .cpulist = net_settings.cpulist};
-    if (t->owner.greets) plan.name = "tls_greet", plan.nice = GREETER_NICE;
+    if (t->owner.only_handshakes) plan.name = "tls_greet", plan.nice = HANDSHAKER_NICE;
     pthread_t p;
     int err = threadStart(&p, &plan, threadMain, t);
     if (err) serverPanic("Fatal: cannot start an I/O thread: %s", strerror(err));
@@ -410,7 +410,7 @@ static void threadEnd(ioThread *t) {
     ours->memory_in += t->owner.pool.memory_in;
     ours->memory_out += t->owner.pool.memory_out;
     hotKeysRetire(&t->owner.pool.hot);
-    if (t->owner.id != IO_THREAD_GREETER) addCounted(&io.ended, t);
+    if (t->owner.id != IO_THREAD_HANDSHAKER) addCounted(&io.ended, t);
     io.threads[t->owner.id] = NULL;
     zfree(t);
 }
@@ -465,8 +465,8 @@ void ioThreadsSetCount(int n) {
 void ioThreadsSetHandshaker(bool on) {
     assertMainThread();
     assertMainRole();
-    ioThread **handshaker = &io.threads[IO_THREAD_GREETER];
-    if (on && !*handshaker) ioThreadBegin(IO_THREAD_GREETER);
+    ioThread **handshaker = &io.threads[IO_THREAD_HANDSHAKER];
+    if (on && !*handshaker) ioThreadBegin(IO_THREAD_HANDSHAKER);
     if (*handshaker) (*handshaker)->retiring = !on;
     if (on) awaitBegun(*handshaker);
 }
@@ -475,7 +475,7 @@ void ioThreadsSetHandshaker(bool on) {
  * missing number. */
 void ioThreadsReap(bool (*idle)(const ioThread *t)) {
     assertMainThread();
-    ioThread *handshaker = io.threads[IO_THREAD_GREETER];
+    ioThread *handshaker = io.threads[IO_THREAD_HANDSHAKER];
     if (handshaker && handshaker->retiring && idle(handshaker) && !messageChannelHasOverflow(&handshaker->from_main))
         threadEnd(handshaker);
     for (unsigned i = IO_THREADS_MAX - 1; i >= (unsigned)io.count; i--) {
@@ -499,7 +499,7 @@ static ioThread *nextThread(unsigned i) {
         if (io.threads[i]) return io.threads[i];
         if (i >= (unsigned)io.count) break;
     }
-    return i <= IO_THREAD_GREETER ? io.threads[IO_THREAD_GREETER] : NULL;
+    return i <= IO_THREAD_HANDSHAKER ? io.threads[IO_THREAD_HANDSHAKER] : NULL;
 }
 
 /* --- main: messages --------------------------------------------------------------------------------- */

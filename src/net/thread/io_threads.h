@@ -17,7 +17,7 @@
 #define IO_THREADS_MAX 256 /* main included; a thread's number fits robj's owner field */
 /* The number of the handshake thread: it owns a connection only during its TLS handshake. It reads no requests and
  * never has the main role. */
-#define IO_THREAD_GREETER IO_THREADS_MAX
+#define IO_THREAD_HANDSHAKER IO_THREADS_MAX
 #define IO_THREADS_ALL (IO_THREADS_MAX + 1) /* all thread numbers are below this */
 
 typedef struct ioThread ioThread;

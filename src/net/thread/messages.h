@@ -15,15 +15,15 @@ struct requestBlock;
 
 typedef enum {
     /* from the owner thread, to the session */
-    IO_MSG_REQUESTS, /* block: parsed commands; reply, written: unreported output, as in WRITTEN */
-    IO_MSG_WRITTEN,  /* reply: written blocks; bytes: written since the last report */
-    IO_MSG_END,      /* the connection has no more input: end of file, error, or drained; number: endReason */
-    IO_MSG_HANGUP,   /* the peer closed the connection while it is not read because main is behind */
-    IO_MSG_LEFT,     /* the connection is attached to no loop: main may give it to its next owner thread */
-    IO_MSG_CLOSED,   /* the connection is closed; reply: unsent and unreported output */
-    IO_MSG_NAMED,    /* names: in the peer's certificate; reading waits for the reply, CLIENT_IO_ADMITTED */
-    IO_MSG_GREETED,  /* the handshake thread has finished: the connection is to move to a thread that reads it */
-    IO_MSG_FANNED,   /* fan: delivered; concerns many connections, so `io` is unused */
+    IO_MSG_REQUESTS,   /* block: parsed commands; reply, written: unreported output, as in WRITTEN */
+    IO_MSG_WRITTEN,    /* reply: written blocks; bytes: written since the last report */
+    IO_MSG_END,        /* the connection has no more input: end of file, error, or drained; number: endReason */
+    IO_MSG_HANGUP,     /* the peer closed the connection while it is not read because main is behind */
+    IO_MSG_LEFT,       /* the connection is attached to no loop: main may give it to its next owner thread */
+    IO_MSG_CLOSED,     /* the connection is closed; reply: unsent and unreported output */
+    IO_MSG_NAMED,      /* names: in the peer's certificate; reading waits for the reply, CLIENT_IO_ADMITTED */
+    IO_MSG_HANDSHAKEN, /* the handshake thread has finished: the connection is to move to a thread that reads it */
+    IO_MSG_FANNED,     /* fan: delivered; concerns many connections, so `io` is unused */
     /* from main, to the connection's owner thread */
     IO_MSG_JOIN,   /* attach this connection */
     IO_MSG_LEAVE,  /* detach it and reply with IO_MSG_LEFT */

@@ -35,7 +35,7 @@ static struct {
 
 static void leave(void) {
     clientIo *s = way.c->io;
-    if (way.threads > 1) rebalanceGreeted(s); /* to the thread with the fewest connections: the other one */
+    if (way.threads > 1) rebalanceHandshaken(s); /* to the thread with the fewest connections: the other one */
     else rebalanceDetach(s);
     CHECK(s->moving_to != NULL);
     CHECK_EQ_INT(s->detached_here, way.threads == 1);

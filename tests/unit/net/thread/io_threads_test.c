@@ -440,12 +440,12 @@ TEST(threads_end_when_they_have_freed_what_is_theirs) {
 }
 
 static void greetedDeliver(const ioMessage *m) {
-    if (m->type != IO_MSG_GREETED) closedDeliver(m);
+    if (m->type != IO_MSG_HANDSHAKEN) closedDeliver(m);
 }
 
 /* A thread that is to end takes more messages than its ring holds before it ends. */
 static void endWithOverflow(bool handshaker) {
-    unsigned id = handshaker ? IO_THREAD_GREETER : 2;
+    unsigned id = handshaker ? IO_THREAD_HANDSHAKER : 2;
     clientIo *s;
     int fds[2];
     setThreads(3, false);
