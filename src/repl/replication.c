@@ -86,6 +86,6 @@ void replInit(aeEventLoop *loop) {
     for (size_t i = 0; i < array_len(following); i++) settingOnApply(following[i], followingChanged);
     applyBacklogSize();
     snapshotSetReplication(describePlace);
-    sessionsSetFeeder(replFeed);
+    sessionsSetAppender(replFeed);
     evictAddUncounted(replStreamMemory);
 }

@@ -151,7 +151,7 @@ void wiringHooks(void) {
     scriptDebugInit(&detach);
     librariesSetOwner(&functions);
     childOnChange(aofSetChildRunning);
-    sessionsSetGate(aofBeforeReplies);
+    sessionsSetHold(aofBeforeReplies);
     propagateCheckInit();
     keyCheckInit();
     trackingInit(callCurrentClient);

@@ -9,7 +9,7 @@
  * Invariants  1. Replies reach the connection in the order in which they were made, each once.
  *             2. Between IO_MSG_LEAVE and IO_MSG_LEFT nothing is sent to a connection.
  *             3. Held output (session_hold.c) stays on main, and so does the order to drain.
- *             4. The gate is asked after all output for clients is made, in whatever way, and before it leaves main.
+ *             4. must_hold() is called after all output for clients is made and before it leaves main.
  *             5. A client whose command yields gets nothing before its reply is complete.
  * Tests       tests/unit/net/io/client_io_test.c, tests/unit/net/session/command_batch_test.c,
  *             tests/unit/net/session/session_hold_test.c, tests/unit/net/session/session_output_test.c
@@ -27,13 +27,13 @@
 #include "tracking.h"
 #include "yield.h"
 
-static bool (*gate)(holdSequence *seq, uint64_t *offset); /* const after startup */
+static bool (*must_hold)(holdSequence *seq, uint64_t *offset); /* const after startup */
 
-void sessionsSetGate(bool (*ask)(holdSequence *seq, uint64_t *offset)) { gate = ask; }
+void sessionsSetHold(bool (*check)(holdSequence *seq, uint64_t *offset)) { must_hold = check; }
 
-static void (*feeder)(void); /* const after startup */
+static void (*append_output)(void); /* const after startup */
 
-void sessionsSetFeeder(void (*feed)(void)) { feeder = feed; }
+void sessionsSetAppender(void (*append)(void)) { append_output = append; }
 
 static struct {
     clientIo *returning; /* connections with executed blocks to return, by next_returning */
@@ -135,10 +135,10 @@ static void flushDrains(void) {
 void sessionsFlush(void) {
     assertMainRole();
     if (unlikely(tracking_prefix_news)) trackingSendInvalidations();
-    if (feeder) feeder();
+    if (append_output) append_output();
     clientListsDebugCheck();
     outputMark until = {.offset = 0};
-    const outputMark *mark = gate && gate(&until.seq, &until.offset) ? &until : NULL;
+    const outputMark *mark = must_hold && must_hold(&until.seq, &until.offset) ? &until : NULL;
     if (fanHasRuns()) {
         sessionFanFlush(mark);
         clientIosFan(ioThreadOwner(ioThreadActing())); /* its own connections get messages as plain calls */

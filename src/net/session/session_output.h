@@ -24,10 +24,10 @@ void sessionCloseAfterOutput(client *c);
 void sessionsFlush(void);
 /* Sets a function that is called before output leaves; it returns true if all output made so far must wait until `*seq`
  * reaches `*offset`. Call at startup. */
-void sessionsSetGate(bool (*gate)(holdSequence *seq, uint64_t *offset));
+void sessionsSetHold(bool (*check)(holdSequence *seq, uint64_t *offset));
 /* Sets a function that may add output before the rest leaves. It is called each time, so it has to be fast if it has
  * none. Call at startup. */
-void sessionsSetFeeder(void (*feed)(void));
+void sessionsSetAppender(void (*append)(void));
 /* Closes the connection of a session whose client is freed. */
 void sessionCloseIo(clientIo *s);
 

@@ -152,7 +152,7 @@ static void crowdOf(int threads, int steps) {
     fixtureNoPubsubLimit();
     uint64_t seed = unitRandomSeed() + (uint64_t)threads;
     if (hold.seq < 0) hold.seq = holdSequenceAdd();
-    sessionsSetGate(gate);
+    sessionsSetHold(gate);
     setThreads(threads);
     for (int i = 0; i < CLIENTS; i++) {
         crowd.c[i] = fixtureConnect(&crowd.peer[i], i % 2);
@@ -173,7 +173,7 @@ static void crowdOf(int threads, int steps) {
             for (int a = 0; a < AUDIENCES; a++) choose(a, &seed);
         }
     }
-    sessionsSetGate(NULL);
+    sessionsSetHold(NULL);
     hold.waits = false;
     holdReached(hold.seq, hold.offset);
     for (int i = 0; i < CLIENTS; i++) crowd.reads[i] = true;

@@ -45,7 +45,7 @@ static void openBook(void) {
     for (int i = 0; i < WAYS && !made; i++) book.seq[i] = holdSequenceAdd();
     made = true;
     book.asked = NULL;
-    sessionsSetGate(askBook);
+    sessionsSetHold(askBook);
 }
 
 static void makeSafe(int way, uint64_t offset) {
@@ -56,7 +56,7 @@ static void makeSafe(int way, uint64_t offset) {
 static void closeBook(void) {
     book.waits = false;
     for (int i = 0; i < WAYS; i++) makeSafe(i, book.appended);
-    sessionsSetGate(NULL);
+    sessionsSetHold(NULL);
 }
 
 /* Appends to the log; the new bytes are safe in neither way. */
