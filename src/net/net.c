@@ -253,7 +253,7 @@ static void netSettle(void) {
 /* Returns whether the iteration should end although there is more to do. */
 static bool iterationIsUsedUp(size_t ran) {
     if (ran >= COMMANDS_PER_ITERATION || batchIsForMainThread()) return true;
-    return ioThreadActing() != ioThreadMain() && (mainRoleIsWanted() || mainPolicyIsRestless());
+    return ioThreadActing() != ioThreadMain() && (mainRoleIsWanted() || mainPolicyMovesRole());
 }
 
 /* Takes messages and runs commands until there are none or the iteration is used up. Returns true if there is more to

@@ -64,7 +64,7 @@ static void defragAtTick(aeEventLoop *loop) {
 static long long onTick(aeEventLoop *loop, long long id, void *arg) {
     unused(id), unused(arg);
     shutdownCron();
-    watchdogTurned();
+    watchdogTick();
     if (unlikely(debugCronPaused())) return 1000 / server_settings.hz;
     int64_t now_ms = clockWallMs();
     storeSetNowMs(now_ms);
@@ -89,7 +89,7 @@ static long long onTick(aeEventLoop *loop, long long id, void *arg) {
 /* Does nothing that changes the dataset or relies on it. */
 void cronWhileLoading(void) {
     shutdownCron();
-    watchdogTurned();
+    watchdogTick();
     uint64_t began_us = clockMonotonicUs();
     int64_t now_ms = clockWallMs();
     storeSetNowMs(now_ms);
@@ -122,7 +122,7 @@ static long long onEvict(aeEventLoop *loop, long long id, void *arg) {
 }
 
 /* Work that is done in every loop iteration, on the thread that has the main role. */
-static void onTurn(void) {
+static void onIteration(void) {
     static bool evicting;
     activeExpireCycle(EXPIRE_CYCLE_FAST);
     if (store_settings.maxmemory && !evicting && evictPerform() == EVICT_RUNNING)
@@ -134,7 +134,7 @@ void cronStart(aeEventLoop *loop) {
     aeCreateTimeEvent(loop, 1000, onSecond, NULL);
     aeCreateTimeEvent(loop, 60000, onMinute, NULL);
     main_loop = loop;
-    netEachIteration(onTurn);
+    netEachIteration(onIteration);
     aeSetBeforeSleep(loop, netBeforeSleep, NULL);
     aeSetBeforeWait(loop, netBeforeWait, NULL);
     aeSetAfterSleep(loop, netAfterSleep, NULL);

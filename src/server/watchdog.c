@@ -30,17 +30,17 @@
 
 static struct {
     pthread_t id;
-    bool runs;                  /* main */
-    _Atomic long long period;   /* relaxed: in ms; 0: SIGALRM only */
-    _Atomic int64_t turned_ms;  /* relaxed: time of the last tick, by clockMonotonicMs() */
-    int64_t reported_turned_ms; /* of the watching thread: the tick after which it logged the last report */
+    bool runs;                /* main */
+    _Atomic long long period; /* relaxed: in ms; 0: SIGALRM only */
+    _Atomic int64_t tick_ms;  /* relaxed: time of the last tick, by clockMonotonicMs() */
+    int64_t reported_tick_ms; /* of the watching thread: the tick after which it logged the last report */
 } watch;
 
 /* Returns the ms until the period has passed without a tick; after a report a whole period, until there is a tick. */
 static int64_t waitMs(long long period) {
-    int64_t turned = atomic_load_explicit(&watch.turned_ms, memory_order_relaxed);
-    int64_t left = turned + period - (int64_t)clockMonotonicMs();
-    if (turned == watch.reported_turned_ms || left > period) return period;
+    int64_t tick = atomic_load_explicit(&watch.tick_ms, memory_order_relaxed);
+    int64_t left = tick + period - (int64_t)clockMonotonicMs();
+    if (tick == watch.reported_tick_ms || left > period) return period;
     return left > 0 ? left : 0;
 }
 
@@ -58,10 +58,10 @@ static int awaitSignal(siginfo_t *info) {
 
 static void checkMain(void) {
     long long period = atomic_load_explicit(&watch.period, memory_order_relaxed);
-    int64_t turned = atomic_load_explicit(&watch.turned_ms, memory_order_relaxed);
-    int64_t stands_ms = (int64_t)clockMonotonicMs() - turned;
-    if (!period || turned == watch.reported_turned_ms || stands_ms <= period) return;
-    watch.reported_turned_ms = turned;
+    int64_t tick = atomic_load_explicit(&watch.tick_ms, memory_order_relaxed);
+    int64_t stands_ms = (int64_t)clockMonotonicMs() - tick;
+    if (!period || tick == watch.reported_tick_ms || stands_ms <= period) return;
+    watch.reported_tick_ms = tick;
     stacksLog("--- WATCHDOG TIMER EXPIRED ---");
 }
 
@@ -80,14 +80,12 @@ static void watchdogRun(void *arg) {
     }
 }
 
-void watchdogTurned(void) {
-    atomic_store_explicit(&watch.turned_ms, (int64_t)clockMonotonicMs(), memory_order_relaxed);
-}
+void watchdogTick(void) { atomic_store_explicit(&watch.tick_ms, (int64_t)clockMonotonicMs(), memory_order_relaxed); }
 
 long long watchdogSetPeriod(long long period_ms, long long hz) {
     long long least = TICKS_MIN * 1000 / hz;
     if (period_ms && period_ms < least) period_ms = least;
-    watchdogTurned();
+    watchdogTick();
     atomic_store_explicit(&watch.period, period_ms, memory_order_relaxed);
     /* If a signal is already pending, that one is sufficient. */
     if (watch.runs) (void)pthread_kill(watch.id, SIGALRM);
@@ -96,8 +94,8 @@ long long watchdogSetPeriod(long long period_ms, long long hz) {
 
 void watchdogStart(void) {
     stacksInit();
-    watch.reported_turned_ms = -1;
-    watchdogTurned();
+    watch.reported_tick_ms = -1;
+    watchdogTick();
     int error = threadStart(&watch.id, &(threadPlan){.name = "watchdog"}, watchdogRun, NULL);
     if (error) serverPanic("Cannot start the thread of the watchdog: %s", strerror(error));
     watch.runs = true;

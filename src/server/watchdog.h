@@ -9,7 +9,7 @@
 /* Starts the watching thread. SIGALRM must be blocked in all threads. Call at startup. */
 void watchdogStart(void);
 /* Records a tick, of the server's loop or of a load in progress. Call on main. */
-void watchdogTurned(void);
+void watchdogTick(void);
 /* Sets the time without a tick after which the stacks are logged; 0 means never. A period that is shorter than two
  * ticks of `hz` (at least 1) is raised to that. Returns the period that is set. May be called before watchdogStart().
  * Call on main. */

@@ -27,7 +27,7 @@ typedef struct ioOwner {
     struct clientIo *unreported;          /* connections with written blocks to report */
     struct fanBatch *fan_head, *fan_tail; /* owns: batches to be written (client_io_fan.c) */
     unsigned reads;                       /* sockets read and ... */
-    unsigned commands;                    /* ... commands handed over since mainWatchTurned() */
+    unsigned commands;                    /* ... commands handed over since mainWatchReset() */
     alignas(CACHE_LINE) ioOwnerStats stats;
 } ioOwner;
 

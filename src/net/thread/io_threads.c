@@ -293,7 +293,7 @@ static void threadBeforeSleep(aeEventLoop *loop, void *arg) {
     if (!again || mainWatchReports(&t->watch)) io.hooks.report(&t->owner);
     ioThreadsPublish(t);
     if (!stop && !again && !acted) acted = seeToMain(t);
-    mainWatchTurned(&t->watch, &t->owner);
+    mainWatchReset(&t->watch, &t->owner);
     zmallocKeepReserve(); /* in each loop iteration, as a busy thread never sleeps */
     netCounterAdd(&t->owner.stats.active_ns, clockTicksToNs(clockTicks() - t->busy_since));
     if (stop) {

@@ -92,7 +92,7 @@ bool mainWatchSpins(mainWatch *w) {
     return false;
 }
 
-void mainWatchTurned(mainWatch *w, ioOwner *h) {
+void mainWatchReset(mainWatch *w, ioOwner *h) {
     w->reads_seen = w->commands_seen = 0;
     h->reads = h->commands = 0;
 }
@@ -122,7 +122,7 @@ bool mainPolicyOffersRole(void) {
     return net_settings.main_role != MAIN_ROLE_KEEP;
 }
 
-bool mainPolicyIsRestless(void) {
+bool mainPolicyMovesRole(void) {
     assertMainRole();
     return unlikely(net_settings.main_role == MAIN_ROLE_MOVE);
 }

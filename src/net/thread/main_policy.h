@@ -29,7 +29,7 @@ bool mainWatchReports(const mainWatch *w);
 /* Returns whether a reply from another thread is due within microseconds: continue to poll the sockets. */
 bool mainWatchSpins(mainWatch *w);
 /* Resets the counters at the end of a loop iteration. */
-void mainWatchTurned(mainWatch *w, ioOwner *h);
+void mainWatchReset(mainWatch *w, ioOwner *h);
 
 /* --- who executes ------------------------------------------------------------------------------------ */
 
@@ -51,6 +51,6 @@ bool mainPolicyIsDedicated(void);
 /* Returns whether main's own thread may release the role when it waits. Runs on main. */
 bool mainPolicyOffersRole(void);
 /* Returns whether an iteration of main ends after each batch (main-role move, for tests). Runs on main. */
-bool mainPolicyIsRestless(void);
+bool mainPolicyMovesRole(void);
 
 #endif
