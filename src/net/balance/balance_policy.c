@@ -53,15 +53,15 @@
 #define UP_NS 20000000ull
 #define DOWN_NS 2000000000ull /* so long that a load which comes each second finds its threads again */
 #define FAIR_NS 200000000ull
-#define ASKING_NS 400000000ull
-#define MORE_NS 40000000ull   /* least measurement before a trial of more threads, */
-#define FEWER_NS 100000000ull /* and of fewer, which is less urgent */
-#define GAIN_PERCENT 5        /* of throughput that more threads must bring if they take a processor from others */
-#define LOSS_PERCENT 2        /* of throughput that fewer threads may cost */
-#define IDLE_NONE 0.1         /* processors: fewer count as none */
-#define FAIR_RATIO 1.1        /* by how much connections of one thread must get more than those of another */
-#define AGAIN_NS 50000000ull  /* after a plan that changed nothing; then twice the time */
-#define AGAIN_NS_MAX 200000000ull
+#define BEFORE_NS 400000000ull
+#define MORE_NS 40000000ull       /* least measurement before a trial of more threads, */
+#define FEWER_NS 100000000ull     /* and of fewer, which is less urgent */
+#define GAIN_PERCENT 5            /* of throughput that more threads must bring if they take a processor from others */
+#define LOSS_PERCENT 2            /* of throughput that fewer threads may cost */
+#define IDLE_NONE 0.1             /* processors: fewer count as none */
+#define FAIR_RATIO 1.1            /* by how much connections of one thread must get more than those of another */
+#define PLAN_PAUSE_NS 50000000ull /* after a plan that changed nothing; then twice the time */
+#define PLAN_PAUSE_NS_MAX 200000000ull
 #define MOVE_NS 10000.0
 #define PAYBACK_NS 1e9
 #define MOVE_MIN (MOVE_NS / PAYBACK_NS) /* moving a lighter connection does not pay */
@@ -72,7 +72,7 @@
 
 #define NONE UINT32_MAX
 
-typedef struct spreadPlanning {
+typedef struct balancePlanning {
     balancePolicy *p;
     balanceClient *ios;
     balanceMove *moves;
@@ -83,7 +83,7 @@ typedef struct spreadPlanning {
     uint32_t first[BALANCE_THREADS];  /* connections that may move, the heavier ones first */
     bool hot[BALANCE_THREADS];        /* the thread sheds */
     bool stuck[BALANCE_THREADS];      /* hot, and no thread can take anything from it */
-} spreadPlanning;
+} balancePlanning;
 
 /* The load of a thread. */
 static double loadOfThread(const balancePolicy *p, unsigned thread) {
@@ -92,7 +92,8 @@ static double loadOfThread(const balancePolicy *p, unsigned thread) {
 
 /* --- a window -------------------------------------------------------------------------------------------- */
 
-static void balancePolicyFollow(double *value, double now, double weight) { *value += (now - *value) * weight; }
+/* Moves an average towards the present value. */
+static void average(double *value, double now, double weight) { *value += (now - *value) * weight; }
 
 /* Gives each thread of the level an equal share of main's work, until connections have been surveyed. */
 static void shareEvenly(balancePolicy *p) {
@@ -106,30 +107,30 @@ static void setLevel(balancePolicy *p, int level) {
     if (p->load_per_cost == 0) shareEvenly(p);
 }
 
-static void forgetTrials(balancePolicy *p) {
-    throughputTrialForget(&p->more);
-    throughputTrialForget(&p->fewer);
-    p->asking = (throughput){0};
+static void cancelTrials(balancePolicy *p) {
+    throughputTrialCancel(&p->more);
+    throughputTrialCancel(&p->fewer);
+    p->before = (throughput){0};
 }
 
 void balanceBounds(balancePolicy *p, int most, bool all) {
     serverAssert(most >= 1 && most < BALANCE_THREADS);
-    if (most != p->most || all != p->all) forgetTrials(p);
+    if (most != p->most || all != p->all) cancelTrials(p);
     p->most = most;
     p->all = all;
     if (all || p->level > most) setLevel(p, most);
     if (p->level < 1) setLevel(p, 1);
 }
 
-static void takeLoads(balancePolicy *p, double window_ns, const balanceThread *threads) {
+static void updateLoads(balancePolicy *p, double window_ns, const balanceThread *threads) {
     double weight = window_ns / (window_ns + DECAY_NS), acting = 0;
     for (int i = 0; i < BALANCE_THREADS; i++) {
         const balanceThread *t = &threads[i];
         uint64_t own = t->busy_ns > t->acting_ns ? t->busy_ns - t->acting_ns : 0;
         acting += (double)t->acting_ns / window_ns;
-        balancePolicyFollow(&p->own[i], (double)own / window_ns, weight);
+        average(&p->own[i], (double)own / window_ns, weight);
     }
-    balancePolicyFollow(&p->acting, acting, weight);
+    average(&p->acting, acting, weight);
 }
 
 /* Returns the load that counts in the check whether fewer threads would do: a connection that fills a thread needs that
@@ -143,13 +144,13 @@ static double hotFrom(const balancePolicy *p) { return p->level < p->most ? FULL
 
 static bool isTrying(const balancePolicy *p) { return p->more.under_way || p->fewer.under_way; }
 
-static int aQuarter(int level) { return level < 8 ? 1 : level / 4; }
+static int quarterOf(int level) { return level < 8 ? 1 : level / 4; }
 
 /* Begins a trial with `level` threads. */
-static void try(balancePolicy *p, throughputTrial *trial, int level, int percent) {
+static void tryLevel(balancePolicy *p, throughputTrial *trial, int level, int percent) {
     p->level_before = p->level;
-    throughputTrialBegin(trial, p->asking, percent);
-    p->asking = (throughput){0};
+    throughputTrialBegin(trial, p->before, percent);
+    p->before = (throughput){0};
     setLevel(p, level);
 }
 
@@ -157,18 +158,18 @@ static void followTrials(balancePolicy *p, throughput window) {
     trialState more = throughputTrialWindow(&p->more, window), fewer = throughputTrialWindow(&p->fewer, window);
     bool failed = more == TRIAL_FAILED || fewer == TRIAL_FAILED;
     if (failed) setLevel(p, p->level_before);
-    if (isTrying(p) || p->hot_ns == 0 || failed) p->asking = (throughput){0};
-    else throughputAdd(&p->asking, window);
-    if (p->asking.ns < ASKING_NS) return;
-    p->asking.ns /= 2; /* throughput of long ago says little */
-    p->asking.commands /= 2;
+    if (isTrying(p) || p->hot_ns == 0 || failed) p->before = (throughput){0};
+    else throughputAdd(&p->before, window);
+    if (p->before.ns < BEFORE_NS) return;
+    p->before.ns /= 2; /* throughput of long ago says little */
+    p->before.commands /= 2;
 }
 
 /* Tries fewer threads if threads are near their limit and so is the machine. */
 static void considerFewer(balancePolicy *p) {
-    if (p->all || p->level == 1 || p->asking.ns < FEWER_NS || p->idle < 0 || p->idle >= IDLE_NONE) return;
+    if (p->all || p->level == 1 || p->before.ns < FEWER_NS || p->idle < 0 || p->idle >= IDLE_NONE) return;
     if (isTrying(p) || !throughputTrialMayBegin(&p->fewer)) return;
-    try(p, &p->fewer, p->level - aQuarter(p->level), 100 - LOSS_PERCENT);
+    tryLevel(p, &p->fewer, p->level - quarterOf(p->level), 100 - LOSS_PERCENT);
 }
 
 /* --- a window: the whole ----------------------------------------------------------------------------------- */
@@ -176,7 +177,7 @@ static void considerFewer(balancePolicy *p) {
 bool balanceWindow(balancePolicy *p, uint64_t window_ns, const balanceThread *threads, const balanceMachine *machine) {
     serverAssert(p->most >= 1);
     p->idle = machine->idle;
-    takeLoads(p, (double)window_ns, threads);
+    updateLoads(p, (double)window_ns, threads);
     double sum = 0;
     int hot = 0, near = 0;
     for (int i = 1; i <= p->level; i++) {
@@ -186,7 +187,7 @@ bool balanceWindow(balancePolicy *p, uint64_t window_ns, const balanceThread *th
         hot += load >= hotFrom(p);
     }
     p->full = p->level == p->most && near == p->level;
-    if (hot == 0) p->again_ns = 0;
+    if (hot == 0) p->plan_pause_ns = 0;
     p->hot_ns = hot ? p->hot_ns + window_ns : 0;
     bool fewer_would_do = !p->all && p->level > 1 && sum <= SPARE * (p->level - 1);
     p->quiet_ns = fewer_would_do ? p->quiet_ns + window_ns : 0;
@@ -194,12 +195,12 @@ bool balanceWindow(balancePolicy *p, uint64_t window_ns, const balanceThread *th
     followTrials(p, (throughput){.commands = machine->commands, .ns = window_ns});
     considerFewer(p);
     if (p->most == 1) return false; /* there is nothing to decide */
-    return (p->hot_ns >= UP_NS && p->since_plan_ns >= p->again_ns) || p->quiet_ns >= DOWN_NS;
+    return (p->hot_ns >= UP_NS && p->since_plan_ns >= p->plan_pause_ns) || p->quiet_ns >= DOWN_NS;
 }
 
 /* --- a plan: the connections of each thread -------------------------------------------------------------------- */
 
-static void listPush(spreadPlanning *plan, uint32_t i) {
+static void listPush(balancePlanning *plan, uint32_t i) {
     balanceClient *s = &plan->ios[i];
     uint32_t *first = &plan->first[s->thread];
     s->prev = NONE;
@@ -208,20 +209,20 @@ static void listPush(spreadPlanning *plan, uint32_t i) {
     *first = i;
 }
 
-static void listRemove(spreadPlanning *plan, uint32_t i) {
+static void listRemove(balancePlanning *plan, uint32_t i) {
     const balanceClient *s = &plan->ios[i];
     if (s->prev == NONE) plan->first[s->thread] = s->next;
     else plan->ios[s->prev].next = s->next;
     if (s->next != NONE) plan->ios[s->next].prev = s->prev;
 }
 
-static double loadOf(const spreadPlanning *plan, uint32_t i) {
+static double loadOf(const balancePlanning *plan, uint32_t i) {
     const balanceClient *s = &plan->ios[i];
     return s->cost * plan->per_cost[s->thread];
 }
 
 /* Computes costs, loads and lists. */
-static void balancePolicyBegin(spreadPlanning *plan, size_t n) {
+static void beginPlan(balancePlanning *plan, size_t n) {
     balancePolicy *p = plan->p;
     double sum = 0, load = 0;
     for (size_t i = 0; i < n; i++) {
@@ -247,7 +248,7 @@ static void balancePolicyBegin(spreadPlanning *plan, size_t n) {
     for (int t = 1; t <= p->level; t++) plan->hot[t] = plan->load[t] >= hotFrom(p);
 }
 
-static unsigned lightest(const spreadPlanning *plan) {
+static unsigned lightest(const balancePlanning *plan) {
     unsigned best = 1;
     for (unsigned t = 2; (int)t <= plan->p->level; t++)
         if (plan->load[t] < plan->load[best]) best = t;
@@ -255,7 +256,7 @@ static unsigned lightest(const spreadPlanning *plan) {
 }
 
 /* Returns 0 if there is none. */
-static unsigned heaviestHot(const spreadPlanning *plan) {
+static unsigned heaviestHot(const balancePlanning *plan) {
     unsigned best = 0;
     for (unsigned t = 1; (int)t <= plan->p->level; t++)
         if (plan->hot[t] && !plan->stuck[t] && (!best || plan->load[t] > plan->load[best])) best = t;
@@ -263,7 +264,7 @@ static unsigned heaviestHot(const spreadPlanning *plan) {
 }
 
 /* Moves a connection to the thread `to`. */
-static void moveTo(spreadPlanning *plan, uint32_t i, unsigned to) {
+static void moveTo(balancePlanning *plan, uint32_t i, unsigned to) {
     unsigned from = plan->ios[i].thread;
     double load = loadOf(plan, i);
     balancePolicy *p = plan->p;
@@ -287,7 +288,7 @@ static void moveTo(spreadPlanning *plan, uint32_t i, unsigned to) {
 /* --- a plan: relief ------------------------------------------------------------------------------------------ */
 
 /* Returns the connection of `from` whose load is nearest to `ideal` and below `most`, or NONE. */
-static uint32_t pick(spreadPlanning *plan, unsigned from, double ideal, double most) {
+static uint32_t pick(balancePlanning *plan, unsigned from, double ideal, double most) {
     uint32_t best = NONE;
     double best_off = 0;
     size_t visits = 0;
@@ -304,7 +305,7 @@ static uint32_t pick(spreadPlanning *plan, unsigned from, double ideal, double m
 /* Returns whether more threads would help the connections of `t`: none of them makes nearly all of its load.
  * Connections beside one that does stay there: they are served, and moving them would gain little and might have to be
  * undone. */
-static bool canBeSplit(const spreadPlanning *plan, unsigned t) {
+static bool canBeSplit(const balancePlanning *plan, unsigned t) {
     double most = 0;
     size_t visits = 0;
     for (uint32_t i = plan->first[t]; i != NONE && visits < VISITS_PER_MOVE; i = plan->ios[i].next, visits++)
@@ -314,7 +315,7 @@ static bool canBeSplit(const spreadPlanning *plan, unsigned t) {
 
 /* Returns the load that `to` can give back for a connection, up to `most`, as connections that fit, the heavier ones
  * first. If `from` is not 0 it moves them there. */
-static double balancePolicyGiveBack(spreadPlanning *plan, unsigned to, double most, unsigned from) {
+static double giveBack(balancePlanning *plan, unsigned to, double most, unsigned from) {
     double sum = 0;
     size_t visits = 0, given = 0;
     for (uint32_t i = plan->first[to], next; i != NONE && visits < VISITS_PER_MOVE && given < EXCHANGE_MAX; i = next) {
@@ -331,7 +332,7 @@ static double balancePolicyGiveBack(spreadPlanning *plan, unsigned to, double mo
 }
 
 /* Each connection of `from` is larger than the gap: exchanges one for several that together are smaller. */
-static bool balancePolicyExchange(spreadPlanning *plan, unsigned from, unsigned to, double gap) {
+static bool exchange(balancePlanning *plan, unsigned from, unsigned to, double gap) {
     if (plan->count + 1 + EXCHANGE_MAX > plan->max) return false;
     uint32_t best = NONE;
     double best_off = 0, back = 0;
@@ -339,7 +340,7 @@ static bool balancePolicyExchange(spreadPlanning *plan, unsigned from, unsigned 
     for (uint32_t i = plan->first[from]; i != NONE && visits < EXCHANGE_MAX; i = plan->ios[i].next, visits++) {
         double load = loadOf(plan, i);
         if (load < gap) continue;
-        double less = load - balancePolicyGiveBack(plan, to, load - gap / 2, 0), off = fabs(less - gap / 2);
+        double less = load - giveBack(plan, to, load - gap / 2, 0), off = fabs(less - gap / 2);
         if (less < EXCHANGE_MIN || less >= gap || (best != NONE && off >= best_off)) continue;
         best_off = off;
         best = i;
@@ -347,27 +348,27 @@ static bool balancePolicyExchange(spreadPlanning *plan, unsigned from, unsigned 
     }
     if (best == NONE) return false;
     moveTo(plan, best, to);
-    balancePolicyGiveBack(plan, to, back, from);
+    giveBack(plan, to, back, from);
     return true;
 }
 
 /* Brings the load of `from` closer to that of `to`. Returns whether anything was moved. */
-static bool shed(spreadPlanning *plan, unsigned from, unsigned to) {
+static bool shed(balancePlanning *plan, unsigned from, unsigned to) {
     double gap = plan->load[from] - plan->load[to];
     if (gap < GAP_MIN || !canBeSplit(plan, from)) return false;
     uint32_t i = pick(plan, from, gap / 2, gap);
-    if (i == NONE) return balancePolicyExchange(plan, from, to, gap);
+    if (i == NONE) return exchange(plan, from, to, gap);
     moveTo(plan, i, to);
     return true;
 }
 
-static bool mayGoOn(const spreadPlanning *plan) { return plan->count < plan->max && plan->visits < VISITS_MAX; }
+static bool hasBudget(const balancePlanning *plan) { return plan->count < plan->max && plan->visits < VISITS_MAX; }
 
-static void balancePolicyRelieve(spreadPlanning *plan) {
+static void relieve(balancePlanning *plan) {
     bool no_time[BALANCE_THREADS];
     for (int t = 1; t <= plan->p->level; t++) no_time[t] = plan->load[t] >= NO_TIME;
     unsigned from;
-    while (mayGoOn(plan) && (from = heaviestHot(plan)) != 0) {
+    while (hasBudget(plan) && (from = heaviestHot(plan)) != 0) {
         if (!no_time[from] && plan->load[from] < RELIEVED) plan->hot[from] = false;
         else if (!shed(plan, from, lightest(plan))) plan->stuck[from] = true;
     }
@@ -381,7 +382,7 @@ static int threadsFor(double load, double each) {
 }
 
 /* Adds threads if some cannot shed to any other. */
-static bool goUp(spreadPlanning *plan) {
+static bool raiseLevel(balancePlanning *plan) {
     balancePolicy *p = plan->p;
     int wanted = 0;
     double sum = 0;
@@ -395,17 +396,17 @@ static bool goUp(spreadPlanning *plan) {
     if (known && threadsFor(sum, SPARE) - p->level < wanted) wanted = threadsFor(sum, SPARE) - p->level;
     if (wanted < 1) wanted = 1;
     int idle = p->idle < 0 ? wanted : (int)(p->idle + 0.5);
-    if (idle == 0 && (p->asking.ns < MORE_NS || !throughputTrialMayBegin(&p->more))) return false;
-    if (idle == 0) wanted = aQuarter(p->level);
+    if (idle == 0 && (p->before.ns < MORE_NS || !throughputTrialMayBegin(&p->more))) return false;
+    if (idle == 0) wanted = quarterOf(p->level);
     else if (wanted > idle) wanted = idle;
     int level = p->level + wanted < p->most ? p->level + wanted : p->most;
-    if (idle == 0) try(p, &p->more, level, 100 + GAIN_PERCENT);
+    if (idle == 0) tryLevel(p, &p->more, level, 100 + GAIN_PERCENT);
     else setLevel(p, level);
     return true;
 }
 
 /* Returns whether `level` threads can take the connections of the others, the heavier ones first. */
-static bool balancePolicyFits(const spreadPlanning *plan, int level) {
+static bool levelFits(const balancePlanning *plan, int level) {
     double load[BALANCE_THREADS];
     for (int t = 1; t <= level; t++) load[t] = plan->load[t];
     size_t visits = 0;
@@ -425,7 +426,7 @@ static bool balancePolicyFits(const spreadPlanning *plan, int level) {
     return true;
 }
 
-static void goDown(spreadPlanning *plan) {
+static void lowerLevel(balancePlanning *plan) {
     balancePolicy *p = plan->p;
     double sum = 0;
     for (int t = 1; t <= p->level; t++) sum += spareLoad(plan->load[t]);
@@ -434,7 +435,7 @@ static void goDown(spreadPlanning *plan) {
     if (level < 1) level = 1;
     p->quiet_ns = 0; /* the next check is as far away */
     for (; level < p->level; level++) {
-        if (!balancePolicyFits(plan, level)) continue;
+        if (!levelFits(plan, level)) continue;
         setLevel(p, level);
         return;
     }
@@ -443,14 +444,14 @@ static void goDown(spreadPlanning *plan) {
 /* --- a plan: fairness -------------------------------------------------------------------------------------------- */
 
 /* Connections of a thread that would take more: those with at least half the load of its heaviest. */
-typedef struct greedyOnes {
+typedef struct demandingClients {
     int count;
     double each;
     uint32_t first;
-} greedyOnes;
+} demandingClients;
 
-static greedyOnes greedyOf(const spreadPlanning *plan, unsigned t) {
-    greedyOnes g = {.first = NONE};
+static demandingClients demandingOf(const balancePlanning *plan, unsigned t) {
+    demandingClients g = {.first = NONE};
     double most = 0, sum = 0;
     for (uint32_t i = plan->first[t]; i != NONE; i = plan->ios[i].next) most = fmax(most, loadOf(plan, i));
     for (uint32_t i = plan->first[t]; i != NONE; i = plan->ios[i].next) {
@@ -463,20 +464,20 @@ static greedyOnes greedyOf(const spreadPlanning *plan, unsigned t) {
 }
 
 /* Moves connections between pairs of threads; each thread gives or takes at most one. */
-static void evenOut(spreadPlanning *plan) {
+static void evenOut(balancePlanning *plan) {
     bool done[BALANCE_THREADS] = {false};
-    while (mayGoOn(plan)) {
-        greedyOnes crowded = {.count = 0}, roomy = {.count = 0};
+    while (hasBudget(plan)) {
+        demandingClients most = {.count = 0}, fewest = {.count = 0};
         for (unsigned t = 1; (int)t <= plan->p->level; t++) {
             if (done[t] || plan->load[t] < NO_TIME) continue;
-            greedyOnes g = greedyOf(plan, t);
+            demandingClients g = demandingOf(plan, t);
             if (g.count == 0) continue;
-            if (!crowded.count || g.count > crowded.count) crowded = g;
-            if (!roomy.count || g.count < roomy.count) roomy = g;
+            if (!most.count || g.count > most.count) most = g;
+            if (!fewest.count || g.count < fewest.count) fewest = g;
         }
-        if (crowded.count < roomy.count + 2 || crowded.each * FAIR_RATIO > roomy.each) return;
-        unsigned from = plan->ios[crowded.first].thread, to = plan->ios[roomy.first].thread;
-        moveTo(plan, crowded.first, to);
+        if (most.count < fewest.count + 2 || most.each * FAIR_RATIO > fewest.each) return;
+        unsigned from = plan->ios[most.first].thread, to = plan->ios[fewest.first].thread;
+        moveTo(plan, most.first, to);
         done[from] = done[to] = true;
     }
 }
@@ -485,31 +486,31 @@ static void evenOut(spreadPlanning *plan) {
 
 /* Sets the time until the next plan, so that a change can show its effect, and a load that cannot be divided is not
  * surveyed all the time. */
-static void balancePolicyRest(balancePolicy *p, bool changed) {
+static void setPlanPause(balancePolicy *p, bool changed) {
     if (changed) {
-        p->hot_ns = p->quiet_ns = p->again_ns = 0;
-        p->asking = (throughput){0};
-    } else if (p->again_ns == 0) p->again_ns = AGAIN_NS;
-    else p->again_ns = p->again_ns * 2 < AGAIN_NS_MAX ? p->again_ns * 2 : AGAIN_NS_MAX;
+        p->hot_ns = p->quiet_ns = p->plan_pause_ns = 0;
+        p->before = (throughput){0};
+    } else if (p->plan_pause_ns == 0) p->plan_pause_ns = PLAN_PAUSE_NS;
+    else p->plan_pause_ns = p->plan_pause_ns * 2 < PLAN_PAUSE_NS_MAX ? p->plan_pause_ns * 2 : PLAN_PAUSE_NS_MAX;
     p->since_plan_ns = 0;
 }
 
 size_t balancePlan(balancePolicy *p, balanceClient *ios, size_t n, balanceMove *moves, size_t max) {
     serverAssert(p->level >= 1 && p->level <= p->most);
-    spreadPlanning plan = {.p = p, .ios = ios, .moves = moves, .max = max};
+    balancePlanning plan = {.p = p, .ios = ios, .moves = moves, .max = max};
     uint64_t hot_ns = p->hot_ns;
     int level = p->level;
-    balancePolicyBegin(&plan, n);
+    beginPlan(&plan, n);
     if (hot_ns >= UP_NS) {
-        balancePolicyRelieve(&plan);
-        if (mayGoOn(&plan) && goUp(&plan)) {
+        relieve(&plan);
+        if (hasBudget(&plan) && raiseLevel(&plan)) {
             for (int t = 1; t <= p->level; t++) plan.stuck[t] = false;
-            balancePolicyRelieve(&plan);
+            relieve(&plan);
         }
         if (plan.count == 0 && p->level == p->most && hot_ns >= FAIR_NS) evenOut(&plan);
     }
-    if (plan.count == 0 && p->level == level && p->quiet_ns >= DOWN_NS && !isTrying(p)) goDown(&plan);
-    balancePolicyRest(p, plan.count > 0 || p->level != level);
+    if (plan.count == 0 && p->level == level && p->quiet_ns >= DOWN_NS && !isTrying(p)) lowerLevel(&plan);
+    setPlanPause(p, plan.count > 0 || p->level != level);
     return plan.count;
 }
 

@@ -44,19 +44,19 @@ typedef struct balanceMove {
 /* State kept between windows; all zero at first. The functions below change the fields; other code may read them. */
 typedef struct balancePolicy {
     int level, most;
-    bool all;                         /* always use all threads that may take part */
-    double own[BALANCE_THREADS];      /* decayed load by its connections, without the thread's work as main */
-    double share[BALANCE_THREADS];    /* share in the cost of all connections, at the last plan */
-    double acting;                    /* decayed load of main, on all threads; divided among them by `share` */
-    double load_per_cost;             /* load of a connection divided by its cost, at the last plan; 0: unknown */
-    double cost_typical;              /* average of the connections that have a cost */
-    uint64_t hot_ns, quiet_ns;        /* how long a thread has been near its limit; how long fewer threads would do */
-    uint64_t since_plan_ns, again_ns; /* time since the last plan; least time between plans */
-    double idle;                      /* as in the last window */
-    throughput asking;                /* throughput while a thread was near its limit, since the last change */
-    throughputTrial more, fewer;      /* trials of more or fewer threads without an idle processor; at most one runs */
-    int level_before;                 /* level before that trial */
-    bool full;                        /* all that may take part do, and all were near their limit in the last window */
+    bool all;                      /* always use all threads that may take part */
+    double own[BALANCE_THREADS];   /* decayed load by its connections, without the thread's work as main */
+    double share[BALANCE_THREADS]; /* share in the cost of all connections, at the last plan */
+    double acting;                 /* decayed load of main, on all threads; divided among them by `share` */
+    double load_per_cost;          /* load of a connection divided by its cost, at the last plan; 0: unknown */
+    double cost_typical;           /* average of the connections that have a cost */
+    uint64_t hot_ns, quiet_ns;     /* how long a thread has been near its limit; how long fewer threads would do */
+    uint64_t since_plan_ns, plan_pause_ns; /* time since the last plan; least time between plans */
+    double idle;                           /* as in the last window */
+    throughput before;                     /* throughput while a thread was near its limit, since the last change */
+    throughputTrial more, fewer; /* trials of more or fewer threads without an idle processor; at most one runs */
+    int level_before;            /* level before that trial */
+    bool full;                   /* all that may take part do, and all were near their limit in the last window */
 } balancePolicy;
 
 /* Sets how many threads may take part, at least 1; `all`: all of them do. */

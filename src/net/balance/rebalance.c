@@ -19,8 +19,9 @@
  * Threads     main; a move is IO_MSG_LEAVE, IO_MSG_LEFT, IO_MSG_JOIN.
  * Invariants  1. home is the owner thread or, while moving_to is set, the last one.
  *             2. After IO_MSG_LEAVE nothing is sent to the owner thread that a connection leaves.
- *             3. held[].coming is the number of connections with this thread in moving_to; such a thread does not end.
- *             4. survey.who names no connection that was closed.
+ *             3. held[].arriving is the number of connections with this thread in moving_to; such a thread does not
+ *                end.
+ *             4. survey.clients names no connection that was closed.
  * Tests       tests/unit/net/balance/rebalance_test.c, tests/unit/net/thread/io_threads_test.c,
  *             tests/engine/io_threads.tcl
  *
@@ -54,17 +55,17 @@ static struct {
     bool handshaker_full; /* the handshake thread was near its limit in the last window */
     uint64_t moves;       /* of connections, because of load, since startup */
     monotime window_start;
-    long long commands_seen;
+    long long commands_before;
     double idle; /* idle processors, while a thread is near its limit; -1: unknown */
     monotime idle_since;
-    long long idle_seen_ms;
+    long long idle_ms_before;
 } rebalancer;
 
 /* Main's state of each thread, indexed by number. */
 static struct {
     clientIo *ios; /* list of connections with this thread as `home` */
-    size_t nclients, coming;
-    uint64_t active_ns_seen, acting_ns_seen;
+    size_t nclients, arriving;
+    uint64_t active_ns_before, acting_ns_before;
 } held[IO_THREADS_ALL];
 
 /* The survey: connections that have had a cost, and that cost. */
@@ -74,7 +75,7 @@ static struct {
     clientIo *at;         /* next connection */
     monotime began, began_before;
     balanceClient *ios; /* owns */
-    clientIo **who;     /* owns; the same connections; NULL: closed since */
+    clientIo **clients; /* owns; the same connections; NULL: closed since */
     size_t n, capacity;
 } survey;
 
@@ -122,7 +123,7 @@ static ioThread *leastLoaded(double cost) {
     for (int i = 1; i <= rebalancer.level; i++) {
         const ioThread *t = ioThreadGet((unsigned)i);
         may[i] = t && !ioThreadIsRetiring(t);
-        counts[i] = held[i].nclients + held[i].coming;
+        counts[i] = held[i].nclients + held[i].arriving;
     }
     return ioThreadGet(balancePick(&rebalancer.policy, may, counts, cost)); /* if none, number 0: main's own */
 }
@@ -155,16 +156,16 @@ void rebalanceAdopt(clientIo *s) {
     rebalanceJoin(s, handshaker ? handshaker : leastLoaded(rebalancer.policy.cost_typical));
 }
 
-static void leaveFor(clientIo *s, ioThread *to) {
+static void beginMove(clientIo *s, ioThread *to) {
     s->moving_to = to;
-    held[ioThreadId(to)].coming++;
+    held[ioThreadId(to)].arriving++;
     ioMessage m = {.type = IO_MSG_LEAVE, .io = s};
     ioThreadPost(s->home, &m);
 }
 
 static bool move(clientIo *s, ioThread *to) {
     if (s->moving_to || s->closing || s->home == to) return false;
-    leaveFor(s, to);
+    beginMove(s, to);
     return true;
 }
 
@@ -187,7 +188,7 @@ void rebalanceDetach(clientIo *s) {
     assertMainRole();
     serverAssert(!s->detached && !s->closing);
     s->detached = true;
-    if (!s->moving_to) leaveFor(s, s->home);
+    if (!s->moving_to) beginMove(s, s->home);
 }
 
 void rebalanceAttach(clientIo *s) {
@@ -207,8 +208,8 @@ void rebalanceLeft(clientIo *s) {
     unlinkIo(s);
     ioThread *to = s->moving_to;
     s->moving_to = NULL;
-    serverAssert(held[ioThreadId(to)].coming > 0);
-    held[ioThreadId(to)].coming--;
+    serverAssert(held[ioThreadId(to)].arriving > 0);
+    held[ioThreadId(to)].arriving--;
     if (!rebalanceFits(to)) to = leastLoaded(s->cost); /* the level has changed meanwhile */
     rebalanceJoin(s, to);
     if (s->closing) {
@@ -228,13 +229,13 @@ void rebalanceLeft(clientIo *s) {
     }
 }
 
-static bool isSurveyed(const clientIo *s) { return s->survey_index < survey.n && survey.who[s->survey_index] == s; }
+static bool isSurveyed(const clientIo *s) { return s->survey_index < survey.n && survey.clients[s->survey_index] == s; }
 
-void rebalanceForget(clientIo *s) {
+void rebalanceRemove(clientIo *s) {
     assertMainRole();
     serverAssert(s->closing && !s->moving_to);
     unlinkIo(s);
-    if (isSurveyed(s)) survey.who[s->survey_index] = NULL;
+    if (isSurveyed(s)) survey.clients[s->survey_index] = NULL;
 }
 
 /* --- always active: by number ---------------------------------------------------------------------------- */
@@ -247,7 +248,7 @@ static size_t fairShare(void) {
 }
 
 /* Distributes the connections over all threads by number, whatever the load. */
-static void spreadByNumber(void) {
+static void distributeByNumber(void) {
     size_t share = fairShare();
     size_t planned[IO_THREADS_MAX] = {0};
     for (unsigned i = 0; i < IO_THREADS_MAX; i++)
@@ -285,7 +286,7 @@ static void evacuate(void) {
     }
 }
 
-static void takeLevel(void) {
+static void applyLevel(void) {
     int level = ioThreadsCount() > 1 ? rebalancer.policy.level : 0;
     if (level == rebalancer.level) return;
     rebalancer.level = level;
@@ -293,7 +294,7 @@ static void takeLevel(void) {
 }
 
 /* Forgets all loads, as there are no I/O threads any more. */
-static void forgetLoads(void) {
+static void resetLoads(void) {
     rebalancer.policy = (balancePolicy){0};
     rebalancer.window_start = 0;
     survey.under_way = false;
@@ -303,10 +304,10 @@ static void forgetLoads(void) {
 void rebalanceApply(void) {
     assertMainRole();
     if (ioThreadsCount() > 1) balanceBounds(&rebalancer.policy, levelMax(), net_settings.io_threads_always_active);
-    else forgetLoads();
-    takeLevel();
+    else resetLoads();
+    applyLevel();
     rebalancer.misplaced = true; /* threads may retire */
-    if (rebalancer.level > 0 && net_settings.io_threads_always_active) spreadByNumber();
+    if (rebalancer.level > 0 && net_settings.io_threads_always_active) distributeByNumber();
     evacuate();
 }
 
@@ -329,7 +330,7 @@ int rebalanceActiveThreads(void) {
 
 bool rebalanceIsIdle(const ioThread *t) {
     assertMainRole();
-    return held[ioThreadId(t)].nclients == 0 && held[ioThreadId(t)].coming == 0;
+    return held[ioThreadId(t)].nclients == 0 && held[ioThreadId(t)].arriving == 0;
 }
 
 uint64_t rebalanceMoves(void) {
@@ -356,18 +357,18 @@ static void surveyBegin(monotime now) {
 
 /* Updates the connection's cost by its work since the last survey, and adds it to the survey if it has one. */
 static void surveyClient(clientIo *s, double ms) {
-    uint64_t work = atomic_load_explicit(&s->work, memory_order_relaxed), more = work - s->work_seen;
+    uint64_t work = atomic_load_explicit(&s->work, memory_order_relaxed), more = work - s->work_surveyed;
     if (isSurveyed(s)) return; /* surveyed already, on the thread that it has left */
-    s->work_seen = work;
+    s->work_surveyed = work;
     double cost = (double)more / ms;
     if (s->cost > 0) cost = (cost + s->cost) / 2;
     s->cost = !survey.warm ? 0 : cost < UINT32_MAX ? (uint32_t)cost : UINT32_MAX;
     if (s->cost == 0) return;
     size_t capacity = survey.capacity; /* for both arrays */
     survey.ios = zgrowArray(survey.ios, survey.n, &capacity, sizeof(*survey.ios));
-    survey.who = zgrowArray(survey.who, survey.n, &survey.capacity, sizeof(*survey.who));
+    survey.clients = zgrowArray(survey.clients, survey.n, &survey.capacity, sizeof(*survey.clients));
     s->survey_index = (uint32_t)survey.n;
-    survey.who[survey.n++] = s;
+    survey.clients[survey.n++] = s;
 }
 
 /* Surveys a window's share of the connections. Returns true after the last one. */
@@ -390,9 +391,9 @@ static bool surveyContinue(void) {
 static void surveySettle(void) {
     size_t n = 0;
     for (size_t i = 0; i < survey.n; i++) {
-        clientIo *s = survey.who[i];
+        clientIo *s = survey.clients[i];
         if (!s || ioThreadId(s->home) == 0 || ioThreadId(s->home) >= BALANCE_THREADS) continue;
-        survey.who[n] = s;
+        survey.clients[n] = s;
         survey.ios[n++] = (balanceClient){.cost = s->cost,
                                           .thread = (uint16_t)ioThreadId(s->home),
                                           .stays = s->moving_to || s->closing || s->detached};
@@ -405,10 +406,10 @@ static void surveyFinish(void) {
     survey.under_way = false;
     surveySettle();
     size_t n = survey.warm ? balancePlan(&rebalancer.policy, survey.ios, survey.n, moves, MOVES_AT_ONCE) : 0;
-    takeLevel();
+    applyLevel();
     for (size_t i = 0; i < n; i++) {
         ioThread *to = ioThreadGet(moves[i].to);
-        if (to && rebalanceFits(to)) moveForLoad(survey.who[moves[i].io], to);
+        if (to && rebalanceFits(to)) moveForLoad(survey.clients[moves[i].io], to);
     }
     survey.n = 0;
 }
@@ -425,8 +426,8 @@ static uint64_t grown(uint64_t now, uint64_t *seen) {
 static balanceThread worked(unsigned id) {
     const ioThread *t = ioThreadGet(id);
     if (!t) return (balanceThread){0};
-    return (balanceThread){.busy_ns = grown(ioThreadActiveNs(t), &held[id].active_ns_seen),
-                           .acting_ns = grown(ioThreadActingNs(t), &held[id].acting_ns_seen)};
+    return (balanceThread){.busy_ns = grown(ioThreadActiveNs(t), &held[id].active_ns_before),
+                           .acting_ns = grown(ioThreadActingNs(t), &held[id].acting_ns_before)};
 }
 
 /* Measures idle processors while a thread is near its limit: after the first window, since threads may be added soon,
@@ -441,23 +442,23 @@ static void measureIdle(monotime now, long long (*idle_ms)(void)) {
     uint64_t ms = first ? 0 : clockTicksToNs(now - rebalancer.idle_since) / 1000000;
     if (!first && rebalancer.idle >= 0 && ms < IDLE_CHECK_MS) return;
     long long seen = idle_ms();
-    if (ms > 0 && seen >= 0 && rebalancer.idle_seen_ms >= 0)
-        rebalancer.idle = (double)(seen - rebalancer.idle_seen_ms) / (double)ms;
-    rebalancer.idle_seen_ms = seen;
+    if (ms > 0 && seen >= 0 && rebalancer.idle_ms_before >= 0)
+        rebalancer.idle = (double)(seen - rebalancer.idle_ms_before) / (double)ms;
+    rebalancer.idle_ms_before = seen;
     rebalancer.idle_since = now;
 }
 
-static bool windowEnds(monotime now, uint64_t window_ns, const mainLoad *load) {
+static bool windowFinish(monotime now, uint64_t window_ns, const mainLoad *load) {
     balanceThread threads[BALANCE_THREADS] = {{0}};
     for (int i = 1; i < ioThreadsCount(); i++) threads[i] = worked((unsigned)i);
     rebalancer.window_start = now;
     rebalancer.handshaker_full = worked(IO_THREAD_HANDSHAKER).busy_ns * 100 / window_ns >= FULL_PERCENT;
-    const balanceMachine machine = {.commands = load->commands - rebalancer.commands_seen, .idle = rebalancer.idle};
-    rebalancer.commands_seen = load->commands;
+    const balanceMachine machine = {.commands = load->commands - rebalancer.commands_before, .idle = rebalancer.idle};
+    rebalancer.commands_before = load->commands;
     balanceBounds(&rebalancer.policy, levelMax(), net_settings.io_threads_always_active);
     bool survey_due = balanceWindow(&rebalancer.policy, window_ns, threads, &machine);
     measureIdle(now, load->idle_ms);
-    takeLevel();
+    applyLevel();
     return survey_due;
 }
 
@@ -467,7 +468,7 @@ void rebalanceCheck(monotime now, const mainLoad *load) {
     if (likely(ioThreadsCount() == 1) || now < rebalancer.window_start) return;
     uint64_t window_ns = clockTicksToNs(now - rebalancer.window_start);
     if (window_ns < WINDOW_MS * 1000000ull) return;
-    bool survey_due = windowEnds(now, window_ns, load);
+    bool survey_due = windowFinish(now, window_ns, load);
     if (!survey.under_way && survey_due) surveyBegin(now);
     if (survey.under_way && surveyContinue()) surveyFinish();
 }

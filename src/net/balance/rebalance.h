@@ -25,7 +25,7 @@ void rebalanceAttach(clientIo *s);
  * it, in the order of these calls. */
 void rebalanceKeepOutput(clientIo *s, replyBlock *chain);
 /* Forgets a connection that is closed (IO_MSG_CLOSED). */
-void rebalanceForget(clientIo *s);
+void rebalanceRemove(clientIo *s);
 /* Checks the load, at most every few milliseconds; cheap enough for each iteration. */
 void rebalanceCheck(monotime now, const mainLoad *load);
 /* Call ten times a second: checks whether the number of processors has changed. For main's own thread. */

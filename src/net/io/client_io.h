@@ -79,18 +79,18 @@ typedef struct clientIo {
     struct heldPart *held_first, *held_last; /* owns: output held for an offset (session_hold.c) */
     /* The lists of session_output.c. Of the first one, prev_draining is meaningless. */
     struct clientIo *next_returning, *next_draining, *prev_draining;
-    uint64_t work_seen;    /* for rebalance.c: `work` at the last survey */
-    uint32_t cost;         /* for rebalance.c: nominal ns of work for each ms, decayed */
-    uint32_t survey_index; /* for rebalance.c: index in the survey */
-    bool on_returning;     /* in the list by next_returning, even if its blocks were returned otherwise */
-    bool on_draining;      /* in the list by next_draining */
-    bool detached;         /* no thread is to own it: a command has the connection (conn_detach.c) */
-    bool detached_here;    /* the last owner thread has detached it */
-    bool closing;          /* the session has ended: IO_MSG_CLOSE was sent or will be */
-    bool drain_sent;       /* IO_MSG_DRAIN was sent or will be */
-    bool ended;            /* IO_MSG_END has arrived: close when the commands before it have run */
-    bool admitted;         /* IO_MSG_NAMED has arrived: the owner thread may read */
-    bool hung_up;          /* IO_MSG_HANGUP has arrived: close if a command blocks */
+    uint64_t work_surveyed; /* for rebalance.c: `work` at the last survey */
+    uint32_t cost;          /* for rebalance.c: nominal ns of work for each ms, decayed */
+    uint32_t survey_index;  /* for rebalance.c: index in the survey */
+    bool on_returning;      /* in the list by next_returning, even if its blocks were returned otherwise */
+    bool on_draining;       /* in the list by next_draining */
+    bool detached;          /* no thread is to own it: a command has the connection (conn_detach.c) */
+    bool detached_here;     /* the last owner thread has detached it */
+    bool closing;           /* the session has ended: IO_MSG_CLOSE was sent or will be */
+    bool drain_sent;        /* IO_MSG_DRAIN was sent or will be */
+    bool ended;             /* IO_MSG_END has arrived: close when the commands before it have run */
+    bool admitted;          /* IO_MSG_NAMED has arrived: the owner thread may read */
+    bool hung_up;           /* IO_MSG_HANGUP has arrived: close if a command blocks */
 } clientIo;
 
 static_assert(offsetof(clientIo, session) % CACHE_LINE == 0, "main's fields keep apart from the holder's");

@@ -137,7 +137,7 @@ static void ioClosed(clientIo *s, replyBlock *chain) {
     replyBlockReleaseChain(chain);
     replyBlockReleaseChain(s->held_replies);
     s->held_replies = NULL;
-    rebalanceForget(s);
+    rebalanceRemove(s);
     clientIoFree(s);
 }
 

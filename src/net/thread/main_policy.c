@@ -6,7 +6,7 @@
  *
  * Under saturation it may pay to give execution a thread of its own (`dedicated`: threads wake main's own thread
  * instead of executing): the data stays in one processor's cache, and the other threads only read, parse and write.
- * That pays only if there is a processor for it, which the clients do not need. So it is tried if, in ASKING_WINDOWS
+ * That pays only if there is a processor for it, which the clients do not need. So it is tried if, in BEFORE_WINDOWS
  * windows in a row, all threads have been full or main busy for BUSY_PERCENT, and processors were idle meanwhile for
  * IDLE_PERCENT of one. The throughput is compared with that before (throughput_trial.c), and the change is undone
  * unless it gains GAIN_PERCENT. The way back is tried in the same manner when no processor is idle any more, and is
@@ -48,7 +48,7 @@
 #define WINDOW_MS 20
 #define BUSY_PERCENT 75
 #define QUIET_PERCENT 40
-#define ASKING_WINDOWS 5 /* long, as the system counts idle time in hundredths of a second */
+#define BEFORE_WINDOWS 5 /* long, as the system counts idle time in hundredths of a second */
 #define QUIET_WINDOWS 5
 #define GAIN_PERCENT 5
 #define LOSS_PERCENT 2  /* the way back may cost so much: it leaves more of the machine free */
@@ -76,9 +76,9 @@ void mainWatchAdd(mainWatch *w, const ioOwner *h) {
     if (h->commands > 0) w->notified_at = clockTicks();
 }
 
-bool mainWatchPollsAgain(mainWatch *w, const ioOwner *h, bool took) {
-    if (h->reads == 0 && !took) return false;
-    if (took) w->notified_at = 0;
+bool mainWatchPollsAgain(mainWatch *w, const ioOwner *h, bool got_messages) {
+    if (h->reads == 0 && !got_messages) return false;
+    if (got_messages) w->notified_at = 0;
     w->iterations++;
     return true;
 }
@@ -103,10 +103,10 @@ static struct {
     monotime window_start;
     uint64_t busy_seen;
     long long commands_seen;
-    int asking_windows;    /* windows in a row in which the other mode looked better */
-    monotime asking_since; /* start of the first of them; idle time of all processors then */
-    long long idle_seen_ms;
-    throughput asking; /* throughput in them */
+    int before_windows;    /* before a trial: windows in a row in which the other mode looked better */
+    monotime before_since; /* start of the first of them; idle time of all processors then */
+    long long before_idle_ms;
+    throughput before; /* throughput in them */
     int quiet_windows;
     throughputTrial trial;
 } policy;
@@ -129,14 +129,14 @@ bool mainPolicyMovesRole(void) {
 
 static void setDedicated(bool on) {
     atomic_store_explicit(&dedicated, on, memory_order_relaxed);
-    policy.asking_windows = policy.quiet_windows = 0;
-    throughputTrialForget(&policy.trial);
+    policy.before_windows = policy.quiet_windows = 0;
+    throughputTrialCancel(&policy.trial);
 }
 
-/* Returns the idle time since the first asking window, in percent of one processor; -1 if unknown. */
+/* Returns the idle time since `before_since`, in percent of one processor; -1 if unknown. */
 static long long idlePercent(monotime now, long long idle_ms) {
-    long long ms = (long long)clockTicksToNs(now - policy.asking_since) / 1000000;
-    return idle_ms < 0 || policy.idle_seen_ms < 0 || ms <= 0 ? -1 : (idle_ms - policy.idle_seen_ms) * 100 / ms;
+    long long ms = (long long)clockTicksToNs(now - policy.before_since) / 1000000;
+    return idle_ms < 0 || policy.before_idle_ms < 0 || ms <= 0 ? -1 : (idle_ms - policy.before_idle_ms) * 100 / ms;
 }
 
 static bool processorsAllowTrial(long long idle_percent) {
@@ -144,26 +144,26 @@ static bool processorsAllowTrial(long long idle_percent) {
     return idle_percent < 0 || idle_percent >= IDLE_PERCENT;
 }
 
-/* Begins a trial if main has asked long enough. `asks`: by the load, the other mode may be better (dedicated, or not).
- * */
-static void considerTrial(monotime now, const mainLoad *load, bool asks, throughput window) {
-    if (!asks || !throughputTrialMayBegin(&policy.trial)) {
-        policy.asking_windows = 0;
+/* Begins a trial if the other mode (dedicated, or not) has looked better for long enough, as `worth_trial` says of this
+ * window. */
+static void considerTrial(monotime now, const mainLoad *load, bool worth_trial, throughput window) {
+    if (!worth_trial || !throughputTrialMayBegin(&policy.trial)) {
+        policy.before_windows = 0;
         return;
     }
-    if (policy.asking_windows == 0) {
-        policy.asking_windows = 1;
-        policy.asking_since = now;
-        policy.idle_seen_ms = load->idle_ms();
-        policy.asking = (throughput){0};
+    if (policy.before_windows == 0) {
+        policy.before_windows = 1;
+        policy.before_since = now;
+        policy.before_idle_ms = load->idle_ms();
+        policy.before = (throughput){0};
         return;
     }
-    throughputAdd(&policy.asking, window);
-    if (++policy.asking_windows <= ASKING_WINDOWS) return;
-    policy.asking_windows = 0;
+    throughputAdd(&policy.before, window);
+    if (++policy.before_windows <= BEFORE_WINDOWS) return;
+    policy.before_windows = 0;
     if (!processorsAllowTrial(idlePercent(now, load->idle_ms()))) return;
     setDedicated(!mainPolicyIsDedicated());
-    throughputTrialBegin(&policy.trial, policy.asking,
+    throughputTrialBegin(&policy.trial, policy.before,
                          mainPolicyIsDedicated() ? 100 + GAIN_PERCENT : 100 - LOSS_PERCENT);
 }
 

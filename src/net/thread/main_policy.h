@@ -21,9 +21,9 @@ typedef struct mainWatch {
 bool mainWatchIsDue(mainWatch *w, const ioOwner *h);
 /* Records that the commands handed over are with another thread now. */
 void mainWatchAdd(mainWatch *w, const ioOwner *h);
-/* Returns whether this loop iteration found work (`took`: messages), so that the next one probably will: poll the
+/* Returns whether this loop iteration found work, sockets or messages, so that the next one probably will: poll the
  * sockets once more before going to sleep. */
-bool mainWatchPollsAgain(mainWatch *w, const ioOwner *h, bool took);
+bool mainWatchPollsAgain(mainWatch *w, const ioOwner *h, bool got_messages);
 /* Returns whether such an iteration also reports what was written. */
 bool mainWatchReports(const mainWatch *w);
 /* Returns whether a reply from another thread is due within microseconds: continue to poll the sockets. */

@@ -21,8 +21,8 @@ typedef struct throughputTrial {
     int percent;               /* of the throughput before: the least that the change must reach */
     throughput before, during; /* during: sum of the windows that count */
     uint64_t elapsed_ns;       /* time since the change */
-    uint64_t rest_ns;          /* pause after the last failed trial; 0: the last one succeeded */
-    uint64_t rested_ns;        /* part of that pause that has passed */
+    uint64_t pause_ns;         /* pause after the last failed trial; 0: the last one succeeded */
+    uint64_t paused_ns;        /* part of that pause that has passed */
 } throughputTrial;
 
 typedef enum {
@@ -40,6 +40,6 @@ void throughputTrialBegin(throughputTrial *t, throughput before, int percent);
 /* Call at the end of each window, of any length, whether a trial is under way or not. Returns what was decided. */
 trialState throughputTrialWindow(throughputTrial *t, throughput window);
 /* Ends the trial without a result: the change was undone or became pointless for another reason. */
-void throughputTrialForget(throughputTrial *t);
+void throughputTrialCancel(throughputTrial *t);
 
 #endif

@@ -74,7 +74,7 @@ TEST(trial_forgotten_has_no_end) {
     throughputTrial t = {0};
     throughputTrialBegin(&t, usual, 105);
     CHECK(!throughputTrialMayBegin(&t));
-    throughputTrialForget(&t);
+    throughputTrialCancel(&t);
     CHECK_EQ_INT(throughputTrialWindow(&t, window(0)), TRIAL_NONE);
     CHECK(throughputTrialMayBegin(&t));
 }
