@@ -261,13 +261,13 @@ static bool iterationIsUsedUp(size_t ran) {
 static bool work(void) {
     size_t ran = 0;
     for (;;) {
-        size_t came = ioThreadsPoll(MESSAGES_PER_POLL);
+        size_t messages = ioThreadsPoll(MESSAGES_PER_POLL);
         size_t now = batchExecute(COMMANDS_PER_FLUSH);
         ran += now;
         net_stats.executed += (long long)now;
         netSettle();
         bool resumed = resumeClients();
-        if (!came && !now && !resumed && !batchHasReady()) return false;
+        if (!messages && !now && !resumed && !batchHasReady()) return false;
         if (iterationIsUsedUp(ran)) return true;
     }
 }

@@ -132,7 +132,7 @@ static void attach(clientIo *s, ioOwner *h) {
 
 static void detach(clientIo *s) {
     clientIoReportWritten(s);
-    clientIoForgetReport(s);
+    clientIoCancelReport(s);
     clientIoStopLingering(s);
     stopHandshakeTimer(s);
     connDetach(s->conn);
@@ -146,7 +146,7 @@ static void detach(clientIo *s) {
 
 static void closeIo(clientIo *s) {
     serverAssert(s->conn != NULL);
-    clientIoForgetReport(s);
+    clientIoCancelReport(s);
     clientIoStopLingering(s);
     stopHandshakeTimer(s);
     connClose(s->conn);

@@ -18,7 +18,7 @@ void clientIoReportWritten(clientIo *s);
 /* Call after output was written or dropped: clientIosReport() will report it to main. */
 void clientIoReportLater(clientIo *s);
 /* Takes the connection off the list of those to report, as it leaves its owner thread. */
-void clientIoForgetReport(clientIo *s);
+void clientIoCancelReport(clientIo *s);
 
 /* --- client_io_close.c ------------------------------------------------------------------------- */
 /* Call when all output is with the kernel and the connection is to be closed. Closing a socket with unread input resets

@@ -202,7 +202,7 @@ static void parseAndHandOver(clientIo *s) {
 
 /* Returns whether main is behind, so that nothing more is read for now. A hangup is noticed nevertheless: else a
  * blocked client whose peer is closed would be served, and what it gets would be lost. */
-static bool tooFarAhead(const clientIo *s) {
+static bool mustStopReading(const clientIo *s) {
     return s->inflight_blocks >= INFLIGHT_BLOCKS_MAX || s->inflight_bytes >= INFLIGHT_BYTES_MAX ||
            s->parse_waits_for_auth || s->awaits_user;
 }
@@ -223,7 +223,7 @@ void clientIoUpdateReading(clientIo *s) {
     if (s->owner->only_handshakes && !s->drain_and_close) return; /* its next owner thread reads */
     connHandler *read = NULL, *hangup = NULL;
     if (s->drain_and_close) read = onReadable; /* a reset arrives as readable */
-    else if (!s->input_ended && !tooFarAhead(s)) read = onReadable;
+    else if (!s->input_ended && !mustStopReading(s)) read = onReadable;
     else if (!s->input_ended && !s->hangup_reported) hangup = onHangup;
     s->reading_stopped = !read;
     if (s->conn->on_readable == read && s->conn->on_hangup == hangup) return;
@@ -277,7 +277,7 @@ static void readNothing(clientIo *s, ssize_t n) {
 
 /* Call after bytes of an incomplete request have arrived. Returns false, with the end reported, if it exceeds the
  * limit. */
-static bool mayGoOn(clientIo *s) {
+static bool checkQueryLimit(clientIo *s) {
     clientIoNoteBytes(s);
     long long limit = atomic_load_explicit(&net_shared.client_query_buffer_limit, memory_order_relaxed);
     if (s->trusted || (long long)querySize(s->partial) <= limit) return true;
@@ -303,7 +303,7 @@ static bool readLargeArg(clientIo *s, requestBlock *b) {
     }
     netCounterAdd(&s->owner->stats.net_input, (uint64_t)n);
     requestBlockLargeReceived(&s->owner->pool, b, (size_t)n);
-    if (!mayGoOn(s)) return false;
+    if (!checkQueryLimit(s)) return false;
     return ((size_t)n == space && !requestBlockLargeOpen(b)) || connHasPending(s->conn);
 }
 
@@ -347,7 +347,7 @@ static bool readOnce(clientIo *s) {
     bool full = (size_t)n == space;
     s->read_filled = full;
     parseAndHandOver(s);
-    if (s->partial && !mayGoOn(s)) return false;
+    if (s->partial && !checkQueryLimit(s)) return false;
     return full || connHasPending(s->conn);
 }
 
@@ -371,7 +371,7 @@ static void onReadable(connection *conn) {
     ioOwner *h = s->owner;
     uint64_t bytes = netCounterGet(&h->stats.net_input);
     unsigned commands = h->commands;
-    for (int i = 0; i < READS_PER_EVENT && !s->input_ended && !tooFarAhead(s); i++)
+    for (int i = 0; i < READS_PER_EVENT && !s->input_ended && !mustStopReading(s); i++)
         if (!readOnce(s)) break;
     bytes = netCounterGet(&h->stats.net_input) - bytes;
     clientIoNoteWork(s, WORK_SOCKET_NS + (uint64_t)(h->commands - commands) * WORK_COMMAND_NS, bytes);

@@ -53,7 +53,7 @@ void clientIosReport(ioOwner *h) {
     }
 }
 
-void clientIoForgetReport(clientIo *s) {
+void clientIoCancelReport(clientIo *s) {
     if (!s->has_unreported) return;
     if (s == s->owner->unreported) s->owner->unreported = s->next_unreported;
     else s->prev_unreported->next_unreported = s->next_unreported;

@@ -149,7 +149,7 @@ void clientIoDropOutput(clientIo *s) {
 }
 
 /* The peer accepts no more: returns its output to main, which may execute no further command of it before that. */
-static void giveOutputBack(clientIo *s) {
+static void returnOutput(clientIo *s) {
     while (s->out_head) {
         replyBlock *b = s->out_head;
         s->out_head = b->next;
@@ -163,7 +163,7 @@ static void giveOutputBack(clientIo *s) {
 void clientIoWriteFailed(clientIo *s) {
     s->write_failed = true;
     connSetWriteHandler(s->conn, NULL);
-    giveOutputBack(s);
+    returnOutput(s);
     if (s->drain_and_close) clientIoReportDrained(s);
     else clientIoReportEnd(s, END_ERROR);
 }
@@ -213,7 +213,7 @@ void clientIoTakeOutput(clientIo *s, replyBlock *chain) {
     while (chain->next) chain = chain->next;
     s->out_tail = chain;
     if (!s->conn) return;
-    if (s->conn->state == CONN_ERROR || s->write_failed) giveOutputBack(s); /* the peer has failed; main knows */
+    if (s->conn->state == CONN_ERROR || s->write_failed) returnOutput(s); /* the peer has failed; main knows */
     else writeAndWatch(s);
 }
 

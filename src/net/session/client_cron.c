@@ -49,7 +49,7 @@ static struct {
 /* --- the check of one client, which returns its cost -------------------------------------------------------- */
 
 /* Returns whether the client has been idle for longer than `timeout`. */
-static bool isSilent(const client *c, monotime now) {
+static bool isIdle(const client *c, monotime now) {
     uint64_t limit_ns = (uint64_t)net_settings.timeout_s * 1000000000ull;
     if (c->flags & (CLIENT_BLOCKED | CLIENT_PAUSED | CLIENT_REPLICA | CLIENT_PRIMARY | CLIENT_PUBSUB)) return false;
     /* The first test often saves reading the I/O half, a cache line that the owner thread writes. */
@@ -58,7 +58,7 @@ static bool isSilent(const client *c, monotime now) {
 
 static size_t checkClient(client *c, monotime now) {
     if (c->flags & CLIENT_CLOSE_ASAP) return 1;
-    if (net_settings.timeout_s && isSilent(c, now)) {
+    if (net_settings.timeout_s && isIdle(c, now)) {
         serverLog(LL_VERBOSE, "Closing idle client");
         clientCloseAsap(c);
         return CLOSE_CHECKS;

@@ -1,7 +1,7 @@
 /* client_eviction.c -- maxmemory-clients: closes the clients that take most memory if all together take too much.
  *
- * The clients are in a heap of {bytes, client}, the most expensive first; evictionSlot.place is the index + 1, or 0 if
- * the client is not in the heap.
+ * The clients are in a heap of {bytes, client}, the most expensive first; evictionSlot.heap_slot is the index + 1, or 0
+ * if the client is not in the heap.
  *
  * The memory of a client is noted in the periodic check (client_cron.c), within a second, and at once if its requests
  * or output have changed much. So sum and order are always known and no check of all clients is needed. A client that
@@ -44,7 +44,7 @@ static bool costsMore(const void *a, const void *b) {
 }
 
 static void noteIndex(const void *element, size_t index) {
-    evictionSlotOf(((const clientCost *)element)->c)->place = index + 1;
+    evictionSlotOf(((const clientCost *)element)->c)->heap_slot = index + 1;
 }
 
 static const heapType cost_type = {.size = sizeof(clientCost), .before = costsMore, .moved = noteIndex};
@@ -53,7 +53,7 @@ static struct {
     heap clients; /* owns: clientCost */
     size_t sum;
     size_t limit;
-    size_t unseen; /* clients to be checked before the first is evicted */
+    size_t unchecked; /* clients to be checked before the first is evicted */
     long long evicted;
 } costs = {.clients.type = &cost_type};
 
@@ -61,16 +61,16 @@ static const clientCost *costAt(size_t index) { return (const clientCost *)costs
 
 /* Adds the cost, or replaces the client's earlier one. */
 static void setCost(clientCost cost) {
-    size_t index = evictionSlotOf(cost.c)->place, before = index ? costAt(index - 1)->bytes : 0;
+    size_t index = evictionSlotOf(cost.c)->heap_slot, before = index ? costAt(index - 1)->bytes : 0;
     costs.sum += cost.bytes - before;
     if (!index) heapAdd(&costs.clients, &cost);
     else if (cost.bytes != before) heapReplace(&costs.clients, index - 1, &cost);
 }
 
 static void drop(client *c) {
-    size_t i = evictionSlotOf(c)->place - 1;
+    size_t i = evictionSlotOf(c)->heap_slot - 1;
     debugAssert(costAt(i)->c == c);
-    evictionSlotOf(c)->place = 0;
+    evictionSlotOf(c)->heap_slot = 0;
     costs.sum -= costAt(i)->bytes;
     heapRemove(&costs.clients, i);
 }
@@ -80,7 +80,7 @@ static void debugCheck(void) {
     size_t sum = 0;
     if (costs.clients.count > DEBUG_CHECK_MAX) return;
     for (size_t i = 0; i < costs.clients.count; i++) {
-        serverAssert(evictionSlotOf(costAt(i)->c)->place == i + 1);
+        serverAssert(evictionSlotOf(costAt(i)->c)->heap_slot == i + 1);
         serverAssert(i == 0 || costAt((i - 1) / 2)->bytes >= costAt(i)->bytes);
         sum += costAt(i)->bytes;
     }
@@ -113,7 +113,7 @@ void clientEvictionSwitch(void) {
     costs.limit = limitBytes();
     bool on = costs.limit != 0;
     /* Costs noted under an earlier limit may be outdated. */
-    if (on && !client_eviction_on) costs.unseen = listLength(client_state.clients);
+    if (on && !client_eviction_on) costs.unchecked = listLength(client_state.clients);
     client_eviction_on = on;
 }
 
@@ -127,12 +127,12 @@ void clientEvictionNote(client *c) {
 
 void clientEvictionUpdate(client *c) {
     clientEvictionNote(c);
-    if (costs.unseen) costs.unseen--;
+    if (costs.unchecked) costs.unchecked--;
 }
 
 void clientEvictionForget(client *c) {
     assertMainRole();
-    if (evictionSlotOf(c)->place) drop(c);
+    if (evictionSlotOf(c)->heap_slot) drop(c);
 }
 
 /* --- eviction ------------------------------------------------------------ */
@@ -147,7 +147,7 @@ static void evict(client *c) {
 
 bool clientEvictionWanted(void) {
     assertMainRole();
-    return client_eviction_on && !costs.unseen && costs.clients.count && costs.sum > costs.limit;
+    return client_eviction_on && !costs.unchecked && costs.clients.count && costs.sum > costs.limit;
 }
 
 bool clientEvictionStep(void) {

@@ -12,7 +12,7 @@ extern bool client_eviction_on; /* there is a limit, as of the last clientEvicti
 
 typedef struct evictionSlot {
     size_t flow_noted; /* bytes of requests and output at the last clientEvictionNote() */
-    size_t place;      /* index + 1 in the heap of costs; 0 if not in it */
+    size_t heap_slot;  /* index + 1 in the heap of costs; 0 if not in it */
 } evictionSlot;
 extern size_t client_eviction_slot; /* const after startup */
 static inline evictionSlot *evictionSlotOf(const client *c) { return clientSlot(c, client_eviction_slot); }

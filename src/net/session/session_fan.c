@@ -61,13 +61,15 @@ static replyBlock *makeOutput(client *c, robj *bytes, slice text) {
     return b;
 }
 
-static bool isSent(const client *c) { return c->io && !(c->flags & (CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY)); }
+static bool acceptsMessages(const client *c) {
+    return c->io && !(c->flags & (CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY));
+}
 
 /* Returns the client's connection if the message can go to its owner thread now. Otherwise the message is held, and
  * NULL returned: the client's pending output was made later and must not overtake it. */
 static clientIo *ioFor(client *c, robj *bytes, slice text) {
     clientIo *s = c->io;
-    if (!isSent(c)) return NULL;
+    if (!acceptsMessages(c)) return NULL;
     if (likely(!s->moving_to && !sessionHolds(s))) return s;
     replyBlock *b = makeOutput(c, bytes, text);
     if (!b) return NULL;
@@ -162,7 +164,7 @@ static void holdRun(const fanRun *run, int protocol, const outputMark *mark) {
     slice text = objectRawString(bytes);
     for (size_t i = 0; i < run->count[protocol]; i++) {
         client *c = fanRunClient(run, protocol, i);
-        replyBlock *b = isSent(c) ? makeOutput(c, bytes, text) : NULL;
+        replyBlock *b = acceptsMessages(c) ? makeOutput(c, bytes, text) : NULL;
         if (b) sessionHold(c->io, b, mark);
     }
 }

@@ -66,7 +66,7 @@ static replyBlock *tailOf(replyBlock *chain) {
 }
 
 /* Returns whether output that waits for `mark` may leave together with the part. */
-static bool waitsFor(const heldPart *part, const outputMark *mark) {
+static bool mayJoin(const heldPart *part, const outputMark *mark) {
     if (part->reached) return false;
     return !mark || (part->waiter.seq == mark->seq && part->waiter.offset == mark->offset);
 }
@@ -75,7 +75,7 @@ void sessionHold(clientIo *s, replyBlock *chain, const outputMark *mark) {
     assertMainRole();
     heldPart *last = s->held_last;
     debugAssert(mark || last);
-    if (last && waitsFor(last, mark)) {
+    if (last && mayJoin(last, mark)) {
         last->tail->next = chain;
         last->tail = tailOf(chain);
         return;

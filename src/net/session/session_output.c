@@ -57,14 +57,14 @@ void sessionsCountSamples(void) {
         for (const requestBlock *b = s->returning; b; b = b->next) hotKeysCountHere(b->samples);
 }
 
-static void putDraining(clientIo *s) {
+static void addDraining(clientIo *s) {
     s->on_draining = true;
     s->next_draining = outgoing.draining;
     if (outgoing.draining) outgoing.draining->prev_draining = s;
     outgoing.draining = s;
 }
 
-static void takeDraining(clientIo *s) {
+static void removeDraining(clientIo *s) {
     serverAssert(s->on_draining);
     s->on_draining = false;
     if (s == outgoing.draining) outgoing.draining = s->next_draining;
@@ -78,7 +78,7 @@ void sessionDrain(client *c) {
     serverAssert(s && s->session == c);
     if (s->drain_sent) return;
     s->drain_sent = true;
-    putDraining(s);
+    addDraining(s);
 }
 
 void sessionCloseAfterOutput(client *c) {
@@ -126,7 +126,7 @@ static void flushDrains(void) {
         /* The drain waits while output is held here, or while the connection moves. */
         serverAssert(!s->closing && s->session);
         if (s->moving_to || sessionHolds(s)) continue;
-        takeDraining(s);
+        removeDraining(s);
         ioMessage m = {.type = IO_MSG_DRAIN, .io = s};
         ioThreadPost(s->home, &m);
     }
@@ -167,7 +167,7 @@ static void forgetReturning(clientIo *s) {
 }
 
 static void sessionOutputForget(clientIo *s) {
-    if (s->on_draining) takeDraining(s);
+    if (s->on_draining) removeDraining(s);
     if (unlikely(s->on_returning)) forgetReturning(s);
     sessionDropBlocks(s->returning);
     s->returning = NULL;

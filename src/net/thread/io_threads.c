@@ -235,7 +235,7 @@ static bool actAsMain(ioThread *t) {
 }
 
 /* Makes sure that published commands are executed. Returns true if this thread has done so. */
-static bool seeToMain(ioThread *t) {
+static bool ensureMainRuns(ioThread *t) {
     if (!anyPosted()) return false;
     mainRoleState state = mainRolePeek();
     if (state == ROLE_FREE && !t->owner.only_handshakes && !mainPolicyWakes(&t->owner)) return actAsMain(t);
@@ -252,7 +252,7 @@ static void threadAfterEvent(aeEventLoop *loop, void *arg) {
     if (unlikely(t->owner.direct)) return;
     if (!t->owner.only_handshakes && !mainWatchIsDue(&t->watch, &t->owner)) return;
     ioThreadsPublish(t);
-    if (!seeToMain(t)) takeMessages(t);
+    if (!ensureMainRuns(t)) takeMessages(t);
 }
 
 /* --- an I/O thread: its loop ------------------------------------------------------------------------------ */
@@ -271,7 +271,7 @@ static bool mainIsNotified(void) {
 
 /* Call when no work seems to be left: announces that the thread sleeps and checks once more. Returns false if there is
  * work after all. */
-static bool fallsAsleep(ioThread *t) {
+static bool tryToSleep(ioThread *t) {
     if (t->owner.unreported) return false; /* written while it had the role: a client may wait for the report */
     atomic_store_explicit(&t->sleeping, 1, memory_order_seq_cst);
     fullFence();
@@ -287,12 +287,12 @@ static void threadBeforeSleep(aeEventLoop *loop, void *arg) {
     /* Read before the ring is emptied, so that messages which main posted before the stop are taken. */
     bool stop = atomic_load_explicit(&t->stop, memory_order_acquire);
     ioThreadsPublish(t); /* what was parsed, before the writes that the messages cause */
-    bool took = takeMessages(t);
-    bool acted = !stop && seeToMain(t);
-    bool again = !stop && !acted && mainWatchPollsAgain(&t->watch, &t->owner, took);
+    bool got_messages = takeMessages(t);
+    bool acted = !stop && ensureMainRuns(t);
+    bool again = !stop && !acted && mainWatchPollsAgain(&t->watch, &t->owner, got_messages);
     if (!again || mainWatchReports(&t->watch)) io.hooks.report(&t->owner);
     ioThreadsPublish(t);
-    if (!stop && !again && !acted) acted = seeToMain(t);
+    if (!stop && !again && !acted) acted = ensureMainRuns(t);
     mainWatchReset(&t->watch, &t->owner);
     zmallocKeepReserve(); /* in each loop iteration, as a busy thread never sleeps */
     netCounterAdd(&t->owner.stats.active_ns, clockTicksToNs(clockTicks() - t->busy_since));
@@ -302,7 +302,7 @@ static void threadBeforeSleep(aeEventLoop *loop, void *arg) {
         aeDontWait(loop);
     } else if (messageChannelHasOverflow(&t->to_main)) { /* main is far behind: try again soon */
         aeCreateTimeEvent(loop, OVERFLOW_RETRY_MS, onRetry, NULL);
-    } else if (!fallsAsleep(t)) {
+    } else if (!tryToSleep(t)) {
         aeDontWait(loop);
     }
 }
@@ -562,9 +562,9 @@ static size_t pollWord(int word, size_t max) {
     for (; bits; bits &= bits - 1) {
         unsigned id = (unsigned)word * 64 + (unsigned)__builtin_ctzll(bits);
         if (id == 0 || !io.threads[id]) continue;
-        size_t came = pollThread(io.threads[id], max);
-        if (came == max) setPosted(id); /* there may be more messages */
-        n += came;
+        size_t count = pollThread(io.threads[id], max);
+        if (count == max) setPosted(id); /* there may be more messages */
+        n += count;
     }
     return n;
 }

@@ -50,8 +50,8 @@ static void overflow(messageChannel *ch, const ioMessage *m) {
 
 void messageChannelPost(messageChannel *ch, const ioMessage *m) {
     producerCheck(ch);
-    ioMessage *place = ch->overflow_len ? NULL : spscReserve(&ch->ring);
-    if (likely(place != NULL)) *place = *m;
+    ioMessage *slot = ch->overflow_len ? NULL : spscReserve(&ch->ring);
+    if (likely(slot != NULL)) *slot = *m;
     else overflow(ch, m);
     producerCheck(ch);
 }
@@ -59,9 +59,9 @@ void messageChannelPost(messageChannel *ch, const ioMessage *m) {
 bool messageChannelCommit(messageChannel *ch) {
     producerCheck(ch);
     while (unlikely(ch->overflow_len > 0)) {
-        ioMessage *place = spscReserve(&ch->ring);
-        if (!place) break;
-        *place = ch->overflow[ch->overflow_first++];
+        ioMessage *slot = spscReserve(&ch->ring);
+        if (!slot) break;
+        *slot = ch->overflow[ch->overflow_first++];
         if (ch->overflow_first == ch->overflow_len) ch->overflow_first = ch->overflow_len = 0;
     }
     producerCheck(ch);

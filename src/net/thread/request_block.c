@@ -256,7 +256,7 @@ static void requestBlockGather(requestBlock *b, parsedCommand *p) {
     b->value_bytes += b->large_bytes;
 }
 
-static __attribute__((noinline)) void oddForm(requestBlock *b, parsedCommand *p) {
+static __attribute__((noinline)) void addInlineOrLarge(requestBlock *b, parsedCommand *p) {
     if (*p->wire == SCATTERED_MARK && b->large && p == b->first) requestBlockGather(b, p);
     else p->flags |= REQ_INLINE;
 }
@@ -271,7 +271,7 @@ bool requestBlockAddCommand(requestPool *pool, requestBlock *b, const requestRea
     p->wire = b->buf + start;
     p->wire_len = wire_bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)wire_bytes;
     for (size_t i = 0; i < r->argc; i++) p->argv[i] = sliceOf(b->buf + r->args[i].offset, r->args[i].len);
-    if (unlikely(*p->wire != '*')) oddForm(b, p);
+    if (unlikely(*p->wire != '*')) addInlineOrLarge(b, p);
     size_t bytes = recordComplete(&b->arena, &pool->cache, p, pool->thread_id);
     if (!bytes) return true;
     b->value_bytes += bytes;
