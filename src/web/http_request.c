@@ -183,7 +183,7 @@ static int httpRequestFinish(httpRequest *r) {
     if (r->method == HTTP_OTHER) return 405;
     if (r->has_body) return 413;
     r->keeps_alive = r->minor_0 ? r->keep_alive && !r->closes : !r->closes;
-    r->wants_open = r->open_weight > 0 && r->open_weight >= r->text_weight;
+    r->prefers_open = r->open_weight > 0 && r->open_weight >= r->text_weight;
     return HTTP_OK;
 }
 
@@ -288,7 +288,7 @@ bool httpCredentials(const httpRequest *r, char *out, size_t size, slice *name, 
     return true;
 }
 
-bool httpHostIsOurs(slice host) {
+bool httpHostIsLocal(slice host) {
     if (host.len == 0 || host.ptr[0] == '[') return true;
     slice name = sliceTakeUntil(&host, ':');
     if (name.len && name.ptr[name.len - 1] == '.') name.len--;

@@ -24,7 +24,7 @@ typedef struct httpRequest {
                         * absent */
     bool keeps_alive;  /* another request may follow on this connection */
     bool minor_0;      /* HTTP/1.0: the response has to say that the connection stays open */
-    bool wants_open;   /* OpenMetrics is preferred to the older text format */
+    bool prefers_open; /* OpenMetrics is preferred to the older text format */
     size_t end;        /* length of the request in bytes */
     /* State of the parser. */
     size_t line, scanned; /* offset of the current line; offset up to which its end was searched */
@@ -53,7 +53,7 @@ int httpRequestRead(httpRequest *r, const char *bytes, size_t len);
 bool httpCredentials(const httpRequest *r, char *out, size_t size, slice *name, slice *password);
 /* Returns true if no outsider can make this host name lead to this machine: for an address, a name without a dot, a
  * name below localhost, or no host at all. */
-bool httpHostIsOurs(slice host);
+bool httpHostIsLocal(slice host);
 /* Returns true if the list of If-None-Match contains this ETag (with its quotes) or is "*". */
 bool httpHasEtag(slice list, const char *etag);
 

@@ -5,7 +5,7 @@
  * for one and waits a short time; if main is too busy to make it, the response is the last snapshot (with its time), or
  * 503 if there is none.
  *
- *     READS --whole request--> [WAITS --snapshot, or PATIENCE_MS--> ] WRITES --all sent--> READS
+ *     READS --whole request--> [WAITS --snapshot, or SNAPSHOT_WAIT_MS--> ] WRITES --all sent--> READS
  *       |                                                               |
  *       '-- end of file, time limit: closed        the last response: LINGERS -- end of file, time limit: closed
  *
@@ -61,7 +61,7 @@
 #define CONNECTIONS_MAX WEB_SLOTS_MAX
 #define ACCEPTS_PER_EVENT 64
 #define FRESH_MS 1000                    /* a younger snapshot is recent enough */
-#define PATIENCE_MS 1500                 /* wait for a new one: longer than the slowest tick of main, one per second */
+#define SNAPSHOT_WAIT_MS 1500            /* wait for a new one: longer than the slowest tick of main, one per second */
 #define IDLE_MS 75000                    /* between two requests: longer than collectors usually pause */
 #define REQUEST_MS 10000                 /* from the first byte of a request to its last one */
 #define WRITE_MS 30000                   /* to send a response */
@@ -72,8 +72,8 @@
 #define SEND_BYTES 131072 /* of a socket: the kernel would hold megabytes for each peer that does not read */
 #define LINGER_MS 2000
 #define SWEEP_MS 250 /* the end of a time limit may be noticed this much late */
-#define ACCEPT_REST_MS 100
-#define GIVE_WAY_STEPS 10 /* nice value added to the thread */
+#define ACCEPT_PAUSE_MS 100
+#define THREAD_NICE 10
 #define CREDENTIALS_MAX 1024
 #define LOOP_FDS_AT_START 512 /* grows with the descriptors */
 
@@ -94,7 +94,7 @@ typedef struct webConn {
     uint64_t network;               /* webNetworkOf() */
     bool is_local;                  /* the peer is on this machine */
     bool closes;                    /* after the response that is being written */
-    bool sees_keys;                 /* the user may see the names of hot keys */
+    bool may_see_keys;              /* the user may see the names of hot keys */
     httpRequest request;
     blob *body; /* counted; NULL if the whole response is in `head` */
     size_t head_len, body_len, sent;
@@ -111,8 +111,8 @@ static struct {
 
     /* Shared, atomic. The thread that exchanges a pointer for another one owns the old object. */
     struct {
-        _Atomic bool wish; /* set by the thread, cleared by main; publishes nothing */
-        _Atomic bool stop; /* release by main, acquire by the thread */
+        _Atomic bool snapshot_requested; /* set by the thread, cleared by main; publishes nothing */
+        _Atomic bool stop;               /* release by main, acquire by the thread */
         _Atomic(metricsSnapshot *) snapshot;
         _Atomic(webAccess *) access;
     } shared;
@@ -122,9 +122,9 @@ static struct {
     aeWakeup wakeup;
     int listeners[HTTP_LISTENERS_MAX], listeners_count;
     int keepalive_s;
-    unsigned hurry;
-    bool rests;                      /* pauses accepting */
-    bool sweeps;                     /* the timer exists */
+    unsigned speedup;
+    bool accept_paused;              /* no descriptor was left */
+    bool timer_exists;               /* of the time limits */
     webConn *conns[CONNECTIONS_MAX]; /* owns */
     size_t conns_count;
     metricsSnapshot *snapshot; /* owns; NULL until the first one */
@@ -172,8 +172,8 @@ static void connCheck(const webConn *c, bool settled) {
 /* Asserts the same for all connections, and the counts of what they share, at both ends of an event. */
 static void serverCheck(void) {
 #ifdef DEBUG_ASSERTIONS
-    serverAssert(web.conns_count <= CONNECTIONS_MAX && web.hurry > 0);
-    debugAssert(web.sweeps || web.conns_count == 0);
+    serverAssert(web.conns_count <= CONNECTIONS_MAX && web.speedup > 0);
+    debugAssert(web.timer_exists || web.conns_count == 0);
     debugAssert(web.access && page.refs >= 1 && page.bytes);
     size_t refs[2][METRICS_FORMATS] = {{0}}, page_refs = 1;
     for (size_t i = 0; i < web.conns_count; i++) {
@@ -239,7 +239,7 @@ static void takeSnapshot(metricsSnapshot *s) {
 static void httpServerEnter(webConn *c, webPhase phase, uint64_t ms) {
     c->phase = phase;
     c->progress_ms = clockMonotonicMs();
-    c->until_ms = c->progress_ms + ms / web.hurry;
+    c->until_ms = c->progress_ms + ms / web.speedup;
 }
 
 static void readNext(webConn *c) {
@@ -256,8 +256,8 @@ static void noteSent(webConn *c, size_t bytes) {
     c->progress_ms = clockMonotonicMs();
 }
 
-static bool burstIsOver(const webConn *c) {
-    return c->burst_bytes >= BURST_BYTES || clockMonotonicMs() - c->burst_ms >= BURST_MS / web.hurry;
+static bool burstIsTooLong(const webConn *c) {
+    return c->burst_bytes >= BURST_BYTES || clockMonotonicMs() - c->burst_ms >= BURST_MS / web.speedup;
 }
 
 static bool flushOnce(webConn *c) {
@@ -314,7 +314,7 @@ static void answer(webConn *c, int status, const char *type, blob *body, const c
         line_len = (size_t)snprintf(line, sizeof(line), "%d %s\n%s", status, httpReason(status), reasonOf(c, status));
     /* The end of an invalid request is unknown, so no other request can follow it. */
     bool is_whole = c->request.end > 0;
-    c->closes = !is_whole || !c->request.keeps_alive || burstIsOver(c);
+    c->closes = !is_whole || !c->request.keeps_alive || burstIsTooLong(c);
     httpAnswer a = {.status = status,
                     .type = has_none ? NULL
                             : type   ? type
@@ -341,20 +341,20 @@ static void answerMetrics(webConn *c) {
     static const char *const types[METRICS_FORMATS] = {
         [METRICS_TEXT] = "text/plain; version=0.0.4; charset=utf-8",
         [METRICS_OPEN] = "application/openmetrics-text; version=1.0.0; charset=utf-8"};
-    metricsFormat format = c->request.wants_open ? METRICS_OPEN : METRICS_TEXT;
+    metricsFormat format = c->request.prefers_open ? METRICS_OPEN : METRICS_TEXT;
     if (!web.snapshot) {
         answer(c, 503, NULL, NULL, "Retry-After: 1\r\n");
         return;
     }
     web.counters.scrapes++;
-    answer(c, 200, types[format], textOf(c->sees_keys, format), "Cache-Control: no-store\r\nVary: Accept\r\n");
+    answer(c, 200, types[format], textOf(c->may_see_keys, format), "Cache-Control: no-store\r\nVary: Accept\r\n");
 }
 
 static void serveMetrics(webConn *c) {
     /* Even if there is a recent snapshot: a client that reads once a second needs a new one for each second. */
-    atomic_store_explicit(&web.shared.wish, true, memory_order_relaxed);
+    atomic_store_explicit(&web.shared.snapshot_requested, true, memory_order_relaxed);
     if (web.snapshot && clockMonotonicMs() - web.snapshot->monotonic_ms < FRESH_MS) answerMetrics(c);
-    else httpServerEnter(c, WEB_WAITS, PATIENCE_MS);
+    else httpServerEnter(c, WEB_WAITS, SNAPSHOT_WAIT_MS);
 }
 
 static void servePage(webConn *c) {
@@ -365,25 +365,25 @@ static void servePage(webConn *c) {
 
 /* ---- Requests ---- */
 
-static int mayLook(webConn *c) {
+static int checkAccess(webConn *c) {
     char room[CREDENTIALS_MAX];
     slice name, password;
     if (webAccessIsLocal(web.access) && !c->is_local) return 403;
     int status = 401;
     if (!c->request.credentials.ptr) {
-        status = webAccessAskAnonymous(web.access, &c->sees_keys);
+        status = webAccessCheckAnonymous(web.access, &c->may_see_keys);
         /* A page on another site can make a browser on this machine send a request here, by letting its own host name
          * lead here. */
-        return status == 200 && c->is_local && !httpHostIsOurs(c->request.host) ? 421 : status;
+        return status == 200 && c->is_local && !httpHostIsLocal(c->request.host) ? 421 : status;
     }
     if (httpCredentials(&c->request, room, sizeof(room), &name, &password))
-        status = webAccessAsk(web.access, name, password, &c->sees_keys);
+        status = webAccessCheck(web.access, name, password, &c->may_see_keys);
     explicit_bzero(room, sizeof(room));
     return status;
 }
 
 static void serveRequest(webConn *c) {
-    int status = mayLook(c);
+    int status = checkAccess(c);
     slice path = c->request.path;
     if (status != 200) {
         web.counters.denied++;
@@ -466,7 +466,7 @@ static void httpServerReadMore(webConn *c) {
 }
 
 /* Discards input after the last response. */
-static void readAway(webConn *c) {
+static void discardInput(webConn *c) {
     char room[4096];
     for (int i = 0; i < 16; i++) {
         ssize_t n = read(c->fd, room, sizeof(room));
@@ -484,7 +484,7 @@ static void onReady(aeEventLoop *loop, int fd, void *arg, int mask) {
     switch (c->phase) {
     case WEB_READS: httpServerReadMore(c); break;
     case WEB_WRITES: httpServerFlush(c); break;
-    case WEB_LINGERS: readAway(c); break;
+    case WEB_LINGERS: discardInput(c); break;
     case WEB_WAITS:
     case WEB_CLOSED: break;
     }
@@ -494,7 +494,7 @@ static void onReady(aeEventLoop *loop, int fd, void *arg, int mask) {
 
 /* ---- Time ---- */
 
-static void timeIsOver(webConn *c) {
+static void onTimeout(webConn *c) {
     if (c->phase == WEB_WAITS) answerMetrics(c); /* from the last snapshot */
     else c->phase = WEB_CLOSED;
     httpServerSettle(c);
@@ -505,24 +505,24 @@ static long long onSweep(aeEventLoop *loop, long long id, void *arg) {
     uint64_t now_ms = clockMonotonicMs();
     serverCheck();
     for (size_t i = web.conns_count; i-- > 0;) /* a closed connection is replaced by one that was checked already */
-        if (now_ms >= web.conns[i]->until_ms) timeIsOver(web.conns[i]);
-    web.sweeps = web.conns_count > 0;
+        if (now_ms >= web.conns[i]->until_ms) onTimeout(web.conns[i]);
+    web.timer_exists = web.conns_count > 0;
     serverCheck();
-    return web.sweeps ? SWEEP_MS : AE_NOMORE;
+    return web.timer_exists ? SWEEP_MS : AE_NOMORE;
 }
 
 /* ---- Accepting ---- */
 
 /* Closes a connection to free a slot for one from `network`. */
 static void httpServerReserve(uint64_t network) {
-    webSlot seats[CONNECTIONS_MAX];
+    webSlot slots[CONNECTIONS_MAX];
     serverAssert(web.conns_count == CONNECTIONS_MAX);
     for (size_t i = 0; i < web.conns_count; i++) {
         const webConn *c = web.conns[i];
-        seats[i] = (webSlot){c->network, c->progress_ms, c->phase == WEB_WAITS};
+        slots[i] = (webSlot){c->network, c->progress_ms, c->phase == WEB_WAITS};
     }
     web.counters.turned_away++;
-    closeConn(web.conns[webSlotPick(seats, web.conns_count, network)]);
+    closeConn(web.conns[webSlotPick(slots, web.conns_count, network)]);
 }
 
 static void adopt(int fd, const char *ip) {
@@ -546,7 +546,7 @@ static void adopt(int fd, const char *ip) {
     web.conns[web.conns_count++] = c;
     web.counters.connections++;
     readNext(c);
-    if (!web.sweeps) web.sweeps = aeCreateTimeEvent(web.loop, SWEEP_MS, onSweep, NULL) >= 0;
+    if (!web.timer_exists) web.timer_exists = aeCreateTimeEvent(web.loop, SWEEP_MS, onSweep, NULL) >= 0;
     httpServerSettle(c);
     return;
 refused:
@@ -565,22 +565,22 @@ static void listenAgain(void) {
 
 static long long onAcceptAgain(aeEventLoop *loop, long long id, void *arg) {
     unused(loop), unused(id), unused(arg);
-    web.rests = false;
+    web.accept_paused = false;
     listenAgain();
     return AE_NOMORE;
 }
 
 /* Pauses accepting when no descriptor is left: the connection stays in the listen queue, and an immediate retry would
  * only waste processor time. */
-static void restFromAccepting(void) {
-    web.rests = aeCreateTimeEvent(web.loop, ACCEPT_REST_MS, onAcceptAgain, NULL) >= 0;
-    for (int i = 0; i < web.listeners_count && web.rests; i++)
+static void pauseAccepting(void) {
+    web.accept_paused = aeCreateTimeEvent(web.loop, ACCEPT_PAUSE_MS, onAcceptAgain, NULL) >= 0;
+    for (int i = 0; i < web.listeners_count && web.accept_paused; i++)
         aeDeleteFileEvent(web.loop, web.listeners[i], AE_READABLE);
 }
 
 static void onAcceptable(aeEventLoop *loop, int fd, void *arg, int mask) {
     unused(loop), unused(arg), unused(mask);
-    for (int i = 0; i < ACCEPTS_PER_EVENT && !web.rests; i++) {
+    for (int i = 0; i < ACCEPTS_PER_EVENT && !web.accept_paused; i++) {
         char ip[ANET_ADDR_LEN] = "", err[ANET_ERR_LEN];
         int port, peer = anetTcpAccept(err, fd, ip, sizeof(ip), &port);
         if (peer >= 0) {
@@ -591,7 +591,7 @@ static void onAcceptable(aeEventLoop *loop, int fd, void *arg, int mask) {
         if (why == EAGAIN || why == EWOULDBLOCK) return;
         LOG_LIMITED(LL_WARNING, 1, "accepting a connection to the metrics port failed",
                     "Accepting a connection to the metrics port: %s", err);
-        if (why == EMFILE || why == ENFILE || why == ENOBUFS || why == ENOMEM) restFromAccepting();
+        if (why == EMFILE || why == ENFILE || why == ENOBUFS || why == ENOMEM) pauseAccepting();
         return;
     }
 }
@@ -651,15 +651,15 @@ void httpServerStart(const httpServerSetup *setup) {
         if (fd >= aeGetSetSize(web.loop)) (void)aeResizeSetSize(web.loop, fd + 1);
     }
     web.keepalive_s = setup->keepalive_s;
-    web.hurry = setup->hurry ? setup->hurry : 1;
+    web.speedup = setup->speedup ? setup->speedup : 1;
     web.access = setup->access;
     web.counters = (webCounters){.scrapes = 0};
-    web.rests = web.sweeps = false;
+    web.accept_paused = web.timer_exists = false;
     aeSetBeforeSleep(web.loop, beforeSleep, NULL);
     listenAgain();
     atomic_store_explicit(&web.shared.stop, false, memory_order_relaxed);
-    atomic_store_explicit(&web.shared.wish, false, memory_order_relaxed);
-    threadPlan plan = {.name = "web", .cpulist = setup->cpulist, .nice = GIVE_WAY_STEPS};
+    atomic_store_explicit(&web.shared.snapshot_requested, false, memory_order_relaxed);
+    threadPlan plan = {.name = "web", .cpulist = setup->cpulist, .nice = THREAD_NICE};
     int err = threadStart(&web.id, &plan, threadMain, NULL);
     if (err) serverPanic("Cannot start the thread of the metrics port: %s", strerror(err));
     web.runs = true;
@@ -686,20 +686,20 @@ void httpServerStop(void) {
     webAccessFree(atomic_exchange(&web.shared.access, NULL));
 }
 
-bool httpServerTakeWish(void) {
-    return atomic_load_explicit(&web.shared.wish, memory_order_relaxed) &&
-           atomic_exchange_explicit(&web.shared.wish, false, memory_order_relaxed);
+bool httpServerTakeRequest(void) {
+    return atomic_load_explicit(&web.shared.snapshot_requested, memory_order_relaxed) &&
+           atomic_exchange_explicit(&web.shared.snapshot_requested, false, memory_order_relaxed);
 }
 
 /* A previous snapshot that the thread has not taken is freed: it is of no use any more. */
-void httpServerGiveSnapshot(metricsSnapshot *s) {
+void httpServerSetSnapshot(metricsSnapshot *s) {
     assertMainThread();
     debugAssert(web.runs && s);
     metricsSnapshotFree(atomic_exchange_explicit(&web.shared.snapshot, s, memory_order_acq_rel));
     aeWakeupSend(&web.wakeup);
 }
 
-void httpServerGiveAccess(webAccess *a) {
+void httpServerSetAccess(webAccess *a) {
     assertMainThread();
     debugAssert(web.runs && a);
     webAccessFree(atomic_exchange_explicit(&web.shared.access, a, memory_order_acq_rel));

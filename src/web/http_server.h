@@ -17,7 +17,7 @@ typedef struct httpServerSetup {
     int keepalive_s;      /* TCP keepalive of connections in seconds; 0: none */
     const char *cpulist;  /* copied */
     webAccess *access;    /* the thread takes ownership */
-    unsigned hurry;       /* for tests: divides all time limits of connections; 0 means 1 */
+    unsigned speedup;     /* for tests: divides all time limits of connections; 0 means 1 */
 } httpServerSetup;
 
 /* Starts the thread. There must be none. */
@@ -27,9 +27,9 @@ void httpServerStop(void);
 bool httpServerRuns(void);
 
 /* Returns true, once, if a client wants newer metrics than those of the last snapshot. */
-bool httpServerTakeWish(void);
+bool httpServerTakeRequest(void);
 /* Give the running thread a new snapshot, or a new copy of the users; it takes ownership. */
-void httpServerGiveSnapshot(metricsSnapshot *s);
-void httpServerGiveAccess(webAccess *a);
+void httpServerSetSnapshot(metricsSnapshot *s);
+void httpServerSetAccess(webAccess *a);
 
 #endif

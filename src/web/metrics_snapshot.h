@@ -13,8 +13,8 @@
 
 /* Distribution of the durations of a command's calls. */
 typedef struct commandLatency {
-    const char *name;  /* borrowed, forever: full name of the command */
-    histogram *spread; /* borrowed from the snapshot's block: in nanoseconds */
+    const char *name;     /* borrowed, forever: full name of the command */
+    histogram *durations; /* borrowed from the snapshot's block: in nanoseconds */
 } commandLatency;
 
 typedef struct metricsSnapshot {

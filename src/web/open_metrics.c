@@ -195,7 +195,7 @@ static bool openMetricsBegin(writer *w, slice name, familyType type, const char 
     return true;
 }
 
-static bool beginOwn(writer *w, const char *name, familyType type, const char *help) {
+static bool beginFamily(writer *w, const char *name, familyType type, const char *help) {
     return openMetricsBegin(w, sliceStr(name), type, help, sliceOf("", 0), 0);
 }
 
@@ -206,18 +206,18 @@ static void putSampleName(writer *w, slice family, familyType type) {
 }
 
 /* Writes a family of one sample, whose value is divided by 10^shift. */
-static void putShiftedOwn(writer *w, const char *name, familyType type, const char *help, long long value,
-                          unsigned shift) {
+static void putSingleShifted(writer *w, const char *name, familyType type, const char *help, long long value,
+                             unsigned shift) {
     char digits[LONG_STR_SIZE];
-    if (!beginOwn(w, name, type, help)) return;
+    if (!beginFamily(w, name, type, help)) return;
     putSampleName(w, sliceStr(name), type);
     openMetricsPut(w, " ", 1);
     putShifted(w, sliceOf(digits, ll2string(digits, value)), shift);
     openMetricsPut(w, "\n", 1);
 }
 
-static void putOwn(writer *w, const char *name, familyType type, const char *help, uint64_t value) {
-    putShiftedOwn(w, name, type, help, (long long)value, 0);
+static void putSingle(writer *w, const char *name, familyType type, const char *help, uint64_t value) {
+    putSingleShifted(w, name, type, help, (long long)value, 0);
 }
 
 /* ---- Single INFO fields ---- */
@@ -373,7 +373,7 @@ static void putColumn(writer *w, const group *g, const groupColumn *column, slic
         if (!isRow(g, field, row)) continue;
         slice value = subfield(row, column->sub);
         if (!value.ptr || !isNumber(value) || (column->type == TYPE_COUNTER && value.ptr[0] == '-')) continue;
-        if (!begun && !beginOwn(w, column->family, column->type, column->help)) return;
+        if (!begun && !beginFamily(w, column->family, column->type, column->help)) return;
         begun = true;
         putSampleName(w, family, column->type);
         putRowLabels(w, g, field, row);
@@ -389,7 +389,7 @@ static void putGroupWords(writer *w, const group *g, slice body) {
     bool begun = false;
     while (openMetricsTakeLine(&body, &field, &row)) {
         if (!isRow(g, field, row)) continue;
-        if (!begun && !beginOwn(w, g->info, TYPE_INFO, g->info_help)) return;
+        if (!begun && !beginFamily(w, g->info, TYPE_INFO, g->info_help)) return;
         begun = true;
         putSampleName(w, family, TYPE_INFO);
         putRowLabels(w, g, field, row);
@@ -404,7 +404,7 @@ static void putGroupWords(writer *w, const group *g, slice body) {
 /* ---- Sections ---- */
 
 /* Returns true if the same INFO field occurred earlier in the section: a label may occur only once. */
-static bool cameBefore(slice body, slice field) {
+static bool isRepeated(slice body, slice field) {
     slice other, value;
     while (openMetricsTakeLine(&body, &other, &value) && other.ptr != field.ptr)
         if (sliceEq(other, field)) return true;
@@ -416,7 +416,7 @@ static void putWords(writer *w, slice section, const group *g, slice body) {
     bool begun = false;
     while (openMetricsTakeLine(&rest, &field, &value)) {
         if ((g && isRow(g, field, value)) || !isName(field) || value.len == 0) continue;
-        if (!isLabel(infoMetricFind(field), field, value) || cameBefore(body, field)) continue;
+        if (!isLabel(infoMetricFind(field), field, value) || isRepeated(body, field)) continue;
         if (!begun &&
             !openMetricsBegin(w, section, TYPE_INFO, "What is words in this section of INFO.", sliceOf("", 0), 0))
             return;
@@ -486,67 +486,68 @@ static void putBucket(void *arg, int64_t bound, int64_t step_count, int64_t cumu
     b->last = cumulative;
 }
 
-static void putSpreadSample(writer *w, const char *suffix, slice cmd) {
+static void putLatencySample(writer *w, const char *suffix, slice cmd) {
     putStr(w, "valkey_command_duration_seconds");
     putStr(w, suffix);
     putLabel(w, sliceStr("cmd"), cmd, true);
 }
 
-static void putSpread(writer *w, const commandLatency *l) {
+static void putLatency(writer *w, const commandLatency *l) {
     /* The beginning of the lines is formatted once and copied from there. */
     char start[256];
     slice cmd = sliceStr(l->name);
     size_t from = w->len;
-    int64_t total = histogramTotal(l->spread);
-    putSpreadSample(w, "_bucket", cmd);
+    int64_t total = histogramTotal(l->durations);
+    putLatencySample(w, "_bucket", cmd);
     putStr(w, ",le=\"");
     bucketWriter b = {.w = w, .start = start, .start_len = w->len - from};
     if (b.start_len > sizeof(start)) b.start_len = sizeof(start); /* no command has such a long name */
     memcpy(start, w->bytes + from, b.start_len);
     w->len = from;
-    histogramIterLog(l->spread, FIRST_BOUND_NS, 2, putBucket, &b);
+    histogramIterLog(l->durations, FIRST_BOUND_NS, 2, putBucket, &b);
     debugAssert(total > 0 && b.last <= total);
     while (b.at < array_len(bounds)) putBucketLine(w, &b, bounds[b.at++], total);
     putBucketLine(w, &b, "+Inf", total);
-    putSpreadSample(w, "_sum", cmd);
+    putLatencySample(w, "_sum", cmd);
     char sum[DOUBLE_STR_SIZE];
     openMetricsPut(w, "} ", 2);
-    openMetricsPut(w, sum, d2string(sum, sizeof(sum), histogramMean(l->spread) * (double)total / 1e9));
+    openMetricsPut(w, sum, d2string(sum, sizeof(sum), histogramMean(l->durations) * (double)total / 1e9));
     openMetricsPut(w, "\n", 1);
-    putSpreadSample(w, "_count", cmd);
+    putLatencySample(w, "_count", cmd);
     openMetricsPut(w, "} ", 2);
     putNumber(w, total);
     openMetricsPut(w, "\n", 1);
 }
 
-static void putSpreads(writer *w, const metricsSnapshot *s) {
+static void putLatencies(writer *w, const metricsSnapshot *s) {
     if (s->latencies_count == 0) return;
-    if (!beginOwn(w, "command_duration_seconds", TYPE_HISTOGRAM, "How long single calls of the command have taken."))
+    if (!beginFamily(w, "command_duration_seconds", TYPE_HISTOGRAM, "How long single calls of the command have taken."))
         return;
-    for (size_t i = 0; i < s->latencies_count; i++) putSpread(w, &s->latencies[i]);
+    for (size_t i = 0; i < s->latencies_count; i++) putLatency(w, &s->latencies[i]);
 }
 
 /* ---- Metrics of the port itself ---- */
 
-static void putOurs(writer *w, const metricsSnapshot *s, const webCounters *c) {
-    putOwn(w, "up", TYPE_GAUGE, "The server has answered.", 1);
-    if (beginOwn(w, "build", TYPE_INFO, "What the server is.")) {
+static void putPortMetrics(writer *w, const metricsSnapshot *s, const webCounters *c) {
+    putSingle(w, "up", TYPE_GAUGE, "The server has answered.", 1);
+    if (beginFamily(w, "build", TYPE_INFO, "What the server is.")) {
         putSampleName(w, sliceStr("build"), TYPE_INFO);
         putLabel(w, sliceStr("version"), sliceStr(VALKEY_VERSION), true);
         openMetricsPut(w, "} 1\n", 4);
     }
-    putShiftedOwn(w, "snapshot_timestamp_seconds", TYPE_GAUGE,
-                  "When the server's figures were taken, in seconds since 1970.", s->wall_ms, 3);
-    putOwn(w, "snapshots", TYPE_COUNTER, "Times that they were taken.", s->number + 1);
-    putShiftedOwn(w, "snapshot_cost_seconds", TYPE_GAUGE, "How long taking them has kept main.",
-                  (long long)s->cost_ns / 1000, 6);
-    putOwn(w, "web_scrapes", TYPE_COUNTER, "Times that metrics were asked for and answered.", c->scrapes);
-    putOwn(w, "web_requests", TYPE_COUNTER, "Requests of any kind.", c->requests);
-    putOwn(w, "web_bad_requests", TYPE_COUNTER, "Requests that were no valid ones.", c->bad_requests);
-    putOwn(w, "web_denied", TYPE_COUNTER, "Requests without a user who may look.", c->denied);
-    putOwn(w, "web_accepted", TYPE_COUNTER, "Connections to this port.", c->connections);
-    putOwn(w, "web_turned_away", TYPE_COUNTER, "Connections that were refused, or closed for others.", c->turned_away);
-    putOwn(w, "web_connections", TYPE_GAUGE, "Connections to this port that are open.", c->open);
+    putSingleShifted(w, "snapshot_timestamp_seconds", TYPE_GAUGE,
+                     "When the server's figures were taken, in seconds since 1970.", s->wall_ms, 3);
+    putSingle(w, "snapshots", TYPE_COUNTER, "Times that they were taken.", s->number + 1);
+    putSingleShifted(w, "snapshot_cost_seconds", TYPE_GAUGE, "How long taking them has kept main.",
+                     (long long)s->cost_ns / 1000, 6);
+    putSingle(w, "web_scrapes", TYPE_COUNTER, "Times that metrics were asked for and answered.", c->scrapes);
+    putSingle(w, "web_requests", TYPE_COUNTER, "Requests of any kind.", c->requests);
+    putSingle(w, "web_bad_requests", TYPE_COUNTER, "Requests that were no valid ones.", c->bad_requests);
+    putSingle(w, "web_denied", TYPE_COUNTER, "Requests without a user who may look.", c->denied);
+    putSingle(w, "web_accepted", TYPE_COUNTER, "Connections to this port.", c->connections);
+    putSingle(w, "web_turned_away", TYPE_COUNTER, "Connections that were refused, or closed for others.",
+              c->turned_away);
+    putSingle(w, "web_connections", TYPE_GAUGE, "Connections to this port that are open.", c->open);
 }
 
 /* Returns a key as text: different keys have different texts, whatever their bytes. */
@@ -562,7 +563,7 @@ static sds keyText(slice key) {
 
 static void putHotKeys(writer *w, const webHotKeys *hot, hotKeysMetric metric, const char *name, unsigned shift,
                        const char *help) {
-    if (hot->count[metric] == 0 || !beginOwn(w, name, TYPE_GAUGE, help)) return;
+    if (hot->count[metric] == 0 || !beginFamily(w, name, TYPE_GAUGE, help)) return;
     for (size_t i = 0; i < hot->count[metric]; i++) {
         const heavyKey *k = &hot->keys[metric][i];
         char digits[LONG_STR_SIZE];
@@ -582,9 +583,9 @@ char *openMetricsWrite(const metricsSnapshot *s, const webCounters *counters, co
     w->format = format;
     w->cap = sdsLen(s->text) * 4 + s->latencies_count * 2500 + 4096;
     w->bytes = zmalloc(w->cap);
-    putOurs(w, s, counters);
+    putPortMetrics(w, s, counters);
     putSections(w, sdsSlice(s->text));
-    putSpreads(w, s);
+    putLatencies(w, s);
     if (hot) {
         putHotKeys(w, hot, HOT_KEYS_CPU, "hot_key_cpu_seconds", 9, "Time that commands of the key have taken.");
         putHotKeys(w, hot, HOT_KEYS_NET, "hot_key_net_bytes", 0, "Bytes of the key's requests and replies.");

@@ -169,10 +169,10 @@ void webTick(void) {
     assertMainThread();
     if (!httpServerRuns()) return;
     if (web.access_version != webAccessVersion() || web.was_protected != *web.wiring->protected_mode)
-        httpServerGiveAccess(makeAccess());
+        httpServerSetAccess(makeAccess());
     uint64_t now_ms = clockMonotonicMs();
     debugAssert(web.snapshot_ms <= now_ms);
-    if (now_ms - web.snapshot_ms < SNAPSHOT_EVERY_MS || !httpServerTakeWish()) return;
+    if (now_ms - web.snapshot_ms < SNAPSHOT_EVERY_MS || !httpServerTakeRequest()) return;
     web.snapshot_ms = now_ms;
-    httpServerGiveSnapshot(metricsSnapshotMake());
+    httpServerSetSnapshot(metricsSnapshotMake());
 }

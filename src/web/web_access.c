@@ -21,13 +21,13 @@ typedef struct webUser {
     sds name;     /* owns */
     char *hashes; /* owns: `count` of PASSWORD_HASH_LEN digits each */
     uint32_t count;
-    bool nopass, may_look, sees_keys;
+    bool nopass, may_read, may_see_keys;
 } webUser;
 
 struct webAccess {
     bool is_protected, is_open;
     int anonymous; /* the status for requests without credentials */
-    bool anonymous_sees_keys;
+    bool anonymous_may_see_keys;
     webUser *users; /* owns: the enabled users */
     size_t count, capacity;
 };
@@ -44,16 +44,17 @@ static bool webAccessMayRun(const user *u, uint32_t argc, const slice *words) {
     return cmd && aclCheck(u, &q, &index) == ACL_ALLOWED;
 }
 
-static bool mayLook(const user *u) { return webAccessMayRun(u, 1, (slice[]){sliceStr("info")}); }
+static bool mayRead(const user *u) { return webAccessMayRun(u, 1, (slice[]){sliceStr("info")}); }
 
-static bool seesKeys(const user *u) { return webAccessMayRun(u, 2, (slice[]){sliceStr("hotkeys"), sliceStr("get")}); }
+static bool maySeeKeys(const user *u) { return webAccessMayRun(u, 2, (slice[]){sliceStr("hotkeys"), sliceStr("get")}); }
 
 static void copyUser(void *arg, const user *u) {
     webAccess *a = arg;
     if (!u->enabled) return;
     serverAssert(a->count < a->capacity); /* no user can have been added meanwhile, as main makes the copy */
     webUser *copy = &a->users[a->count++];
-    *copy = (webUser){.name = sdsDup(u->name), .nopass = u->nopass, .may_look = mayLook(u), .sees_keys = seesKeys(u)};
+    *copy =
+        (webUser){.name = sdsDup(u->name), .nopass = u->nopass, .may_read = mayRead(u), .may_see_keys = maySeeKeys(u)};
     copy->hashes = u->passwords.count ? zmalloc((size_t)u->passwords.count * PASSWORD_HASH_LEN) : NULL;
     for (const aclWord *p = u->passwords.first; p; p = p->next)
         memcpy(copy->hashes + (size_t)copy->count++ * PASSWORD_HASH_LEN, p->text, PASSWORD_HASH_LEN);
@@ -65,8 +66,8 @@ webAccess *webAccessMake(bool is_protected) {
     const user *u = aclDefaultUser();
     webAccess *a = zmalloc(sizeof(*a));
     *a = (webAccess){.is_protected = is_protected, .is_open = u->enabled && u->nopass, .capacity = aclUsers()};
-    a->anonymous = !a->is_open ? 401 : mayLook(u) ? 200 : 403;
-    a->anonymous_sees_keys = seesKeys(u);
+    a->anonymous = !a->is_open ? 401 : mayRead(u) ? 200 : 403;
+    a->anonymous_may_see_keys = maySeeKeys(u);
     a->users = zcalloc(a->capacity, sizeof(*a->users));
     aclEachUser(copyUser, a);
     debugAssert(a->is_open == (a->anonymous != 401));
@@ -99,7 +100,7 @@ static bool passwordIs(const webUser *u, const char digits[PASSWORD_HASH_LEN]) {
     return u->nopass || found;
 }
 
-int webAccessAsk(const webAccess *a, slice name, slice password, bool *sees_keys) {
+int webAccessCheck(const webAccess *a, slice name, slice password, bool *may_see_keys) {
     char digits[PASSWORD_HASH_LEN + 1];
     const webUser *u = NULL;
     sha256Hex(digits, password.ptr, password.len); /* even for an unknown user, as the time would show which users
@@ -108,11 +109,11 @@ int webAccessAsk(const webAccess *a, slice name, slice password, bool *sees_keys
         if (sliceEq(sdsSlice(a->users[i].name), name)) u = &a->users[i];
     bool right = u && passwordIs(u, digits);
     explicit_bzero(digits, sizeof(digits));
-    *sees_keys = right && u->sees_keys;
-    return !right ? 401 : u->may_look ? 200 : 403;
+    *may_see_keys = right && u->may_see_keys;
+    return !right ? 401 : u->may_read ? 200 : 403;
 }
 
-int webAccessAskAnonymous(const webAccess *a, bool *sees_keys) {
-    *sees_keys = a->anonymous_sees_keys;
+int webAccessCheckAnonymous(const webAccess *a, bool *may_see_keys) {
+    *may_see_keys = a->anonymous_may_see_keys;
     return a->anonymous;
 }

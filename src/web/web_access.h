@@ -22,9 +22,9 @@ uint64_t webAccessVersion(void);
 bool webAccessIsLocal(const webAccess *a);
 /* Checks a user's name and password. Returns 200, 401 (there is no such user, it is disabled, or the password is wrong)
  * or 403 (it may not run INFO). Takes the same time for a right password, a wrong one, and an unknown user. With 200 it
- * sets *sees_keys if the user may run HOTKEYS GET. */
-int webAccessAsk(const webAccess *a, slice name, slice password, bool *sees_keys);
+ * sets *may_see_keys if the user may run HOTKEYS GET. */
+int webAccessCheck(const webAccess *a, slice name, slice password, bool *may_see_keys);
 /* Returns 200, 401 or 403 for a request without credentials. */
-int webAccessAskAnonymous(const webAccess *a, bool *sees_keys);
+int webAccessCheckAnonymous(const webAccess *a, bool *may_see_keys);
 
 #endif

@@ -40,14 +40,14 @@ static bool closesBefore(const webSlot *a, const webSlot *b) {
     return a->progress_ms < b->progress_ms;
 }
 
-size_t webSlotPick(const webSlot *seats, size_t count, uint64_t network) {
+size_t webSlotPick(const webSlot *slots, size_t count, uint64_t network) {
     uint64_t networks[WEB_SLOTS_MAX];
     size_t pick = 0, most = 0;
     serverAssert(count >= 1 && count <= WEB_SLOTS_MAX);
-    for (size_t i = 0; i < count; i++) networks[i] = seats[i].network;
+    for (size_t i = 0; i < count; i++) networks[i] = slots[i].network;
     for (size_t i = 0; i < count; i++) {
         size_t n = connectionsOf(networks[i], networks, count) + (networks[i] == network);
-        if (n < most || (n == most && !closesBefore(&seats[i], &seats[pick]))) continue;
+        if (n < most || (n == most && !closesBefore(&slots[i], &slots[pick]))) continue;
         most = n;
         pick = i;
     }

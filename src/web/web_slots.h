@@ -24,6 +24,6 @@ uint64_t webNetworkOf(const char *ip);
 /* Returns the index of the connection to close, of `count` (1 to WEB_SLOTS_MAX), for a new one from `network`. It
  * belongs to the network that has the most connections, the new one included; within it, it is the one without progress
  * for the longest time. Connections that wait for main come last. */
-size_t webSlotPick(const webSlot *seats, size_t count, uint64_t network);
+size_t webSlotPick(const webSlot *slots, size_t count, uint64_t network);
 
 #endif

@@ -152,17 +152,17 @@ TEST(http_request_keeps_alive) {
 }
 
 TEST(http_request_formats) {
-    CHECK(!with("1.1", "").wants_open);
-    CHECK(!with("1.1", "Accept: */*\r\n").wants_open);
-    CHECK(!with("1.1", "Accept: text/html,application/xhtml+xml;q=0.9,*/*;q=0.8\r\n").wants_open);
-    CHECK(with("1.1", "accept:application/openmetrics-text\r\n").wants_open);
+    CHECK(!with("1.1", "").prefers_open);
+    CHECK(!with("1.1", "Accept: */*\r\n").prefers_open);
+    CHECK(!with("1.1", "Accept: text/html,application/xhtml+xml;q=0.9,*/*;q=0.8\r\n").prefers_open);
+    CHECK(with("1.1", "accept:application/openmetrics-text\r\n").prefers_open);
     CHECK(with("1.1", "Accept: application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;"
                       "q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1\r\n")
-              .wants_open);
-    CHECK(!with("1.1", "Accept: application/openmetrics-text; q=0\r\n").wants_open);
-    CHECK(!with("1.1", "Accept: application/openmetrics-text;q=0.25, text/plain;q=0.3\r\n").wants_open);
-    CHECK(with("1.1", "Accept: text/plain;q=0.3\r\nAccept: application/openmetrics-text;q=0.301\r\n").wants_open);
-    CHECK(!with("1.1", "Accept: application/openmetrics-text;q=0.5, text/plain\r\n").wants_open);
+              .prefers_open);
+    CHECK(!with("1.1", "Accept: application/openmetrics-text; q=0\r\n").prefers_open);
+    CHECK(!with("1.1", "Accept: application/openmetrics-text;q=0.25, text/plain;q=0.3\r\n").prefers_open);
+    CHECK(with("1.1", "Accept: text/plain;q=0.3\r\nAccept: application/openmetrics-text;q=0.301\r\n").prefers_open);
+    CHECK(!with("1.1", "Accept: application/openmetrics-text;q=0.5, text/plain\r\n").prefers_open);
 }
 
 static bool credentials(const char *field, const char *name, const char *password) {
@@ -219,7 +219,7 @@ TEST(http_request_hosts) {
             httpRequest r;
             CHECK_EQ_INT(feed(&r, cases[i].text, len, split), HTTP_OK);
             CHECK(sliceEq(r.host, sliceStr(cases[i].host)));
-            if (!CHECK_EQ_INT(httpHostIsOurs(r.host), cases[i].ours)) fprintf(stderr, "  %s\n", cases[i].host);
+            if (!CHECK_EQ_INT(httpHostIsLocal(r.host), cases[i].ours)) fprintf(stderr, "  %s\n", cases[i].host);
         }
     }
 }

@@ -24,7 +24,7 @@
 static int port;
 static int given; /* number of snapshots since the start */
 
-static void startHurried(unsigned hurry) {
+static void startHurried(unsigned speedup) {
     webFixture();
     int fd = anetTcpServer(NULL, 0, "127.0.0.1", 128, false);
     char ip[64];
@@ -33,7 +33,7 @@ static void startHurried(unsigned hurry) {
     anetNonBlock(NULL, fd);
     given = 0;
     httpServerStart(&(httpServerSetup){
-        .listeners = &fd, .listeners_count = 1, .keepalive_s = 300, .access = webAccessMake(true), .hurry = hurry});
+        .listeners = &fd, .listeners_count = 1, .keepalive_s = 300, .access = webAccessMake(true), .speedup = speedup});
 }
 
 static void start(void) { startHurried(1); }
@@ -48,8 +48,8 @@ static void say(int fd, const char *text) { CHECK_EQ_INT(send(fd, text, strlen(t
 
 /* Does what main's tick does. */
 static void tick(void) {
-    if (!httpServerTakeWish()) return;
-    httpServerGiveSnapshot(metricsSnapshotMake());
+    if (!httpServerTakeRequest()) return;
+    httpServerSetSnapshot(metricsSnapshotMake());
     given++;
 }
 
@@ -326,7 +326,7 @@ TEST(http_server_asks_who) {
     setUser("default", ">secret");
     setUser("reader", "on >word +info");
     setUser("writer", "on >word +get");
-    httpServerGiveAccess(webAccessMake(true));
+    httpServerSetAccess(webAccessMake(true));
     /* The request is for main, which gives both in order; the wakeup was sent and takes effect before the next
      * request. */
     for (unitLimit limit = unitLimitStart(20000); !unitLimitOver(&limit);) {
@@ -351,7 +351,7 @@ TEST(http_server_asks_who) {
 TEST(http_server_knows_its_names) {
     start();
     setUser("reader", "on >word +info");
-    httpServerGiveAccess(webAccessMake(true));
+    httpServerSetAccess(webAccessMake(true));
     answers("GET / HTTP/1.1\r\nHost: evil.example:9121\r\nConnection: close\r\n\r\n", "HTTP/1.1 421 ", "localhost");
     answers("GET /metrics HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n", "HTTP/1.1 421 ", "");
     answers("GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", "HTTP/1.1 200 ", "<!doctype html>");
@@ -435,8 +435,8 @@ TEST(http_server_with_a_busy_main) {
         start();
         for (int i = 0; i < 400; i++) {
             int slot = (int)(unitRandom(&rng) % 8);
-            if (i % 3 == 0) httpServerGiveSnapshot(metricsSnapshotMake());
-            if (i % 7 == 0) httpServerGiveAccess(webAccessMake(i % 2));
+            if (i % 3 == 0) httpServerSetSnapshot(metricsSnapshotMake());
+            if (i % 7 == 0) httpServerSetAccess(webAccessMake(i % 2));
             if (slot >= open && open < 8) slot = open++, fds[slot] = dial();
             switch (unitRandom(&rng) % 4) {
             case 0: (void)send(fds[slot], GET_METRICS GET_METRICS, 2 * strlen(GET_METRICS), MSG_NOSIGNAL); break;

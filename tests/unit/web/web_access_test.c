@@ -6,18 +6,18 @@
 #include "unit.h"
 #include "web_fixture.h"
 
-static bool sees_keys; /* result of the last request */
+static bool may_see_keys; /* result of the last request */
 
 static int ask(const char *name, const char *password) {
     webAccess *a = webAccessMake(true);
-    int status = webAccessAsk(a, sliceStr(name), sliceStr(password), &sees_keys);
+    int status = webAccessCheck(a, sliceStr(name), sliceStr(password), &may_see_keys);
     webAccessFree(a);
     return status;
 }
 
 static int askAnonymous(void) {
     webAccess *a = webAccessMake(true);
-    int status = webAccessAskAnonymous(a, &sees_keys);
+    int status = webAccessCheckAnonymous(a, &may_see_keys);
     webAccessFree(a);
     return status;
 }
@@ -32,9 +32,9 @@ static bool isLocal(bool is_protected) {
 TEST(web_access_of_the_default_user) {
     webFixture();
     CHECK_EQ_INT(askAnonymous(), 200);
-    CHECK(sees_keys);
+    CHECK(may_see_keys);
     CHECK_EQ_INT(ask("default", "anything"), 200);
-    CHECK(sees_keys);
+    CHECK(may_see_keys);
     CHECK(isLocal(true) && !isLocal(false));
     setUser("default", ">secret");
     CHECK_EQ_INT(askAnonymous(), 401);
@@ -44,7 +44,7 @@ TEST(web_access_of_the_default_user) {
     CHECK(!isLocal(true));
     setUser("default", "nopass -hotkeys");
     CHECK_EQ_INT(askAnonymous(), 200);
-    CHECK(!sees_keys);
+    CHECK(!may_see_keys);
     setUser("default", "nopass -info");
     CHECK_EQ_INT(askAnonymous(), 403);
     setUser("default", "off");
@@ -59,12 +59,12 @@ TEST(web_access_of_others) {
     setUser("default", ">secret");
     setUser("collector", "on >one >two +info");
     CHECK_EQ_INT(ask("collector", "one"), 200);
-    CHECK(!sees_keys); /* permission to see figures does not include names of keys */
+    CHECK(!may_see_keys); /* permission to see figures does not include names of keys */
     setUser("collector", "+hotkeys|get");
     CHECK_EQ_INT(ask("collector", "two"), 200);
-    CHECK(sees_keys);
+    CHECK(may_see_keys);
     CHECK_EQ_INT(ask("collector", "none"), 401);
-    CHECK(!sees_keys);
+    CHECK(!may_see_keys);
     CHECK_EQ_INT(ask("collector", "three"), 401);
     CHECK_EQ_INT(ask("Collector", "one"), 401);
     setUser("collector", "<one");

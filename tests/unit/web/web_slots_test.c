@@ -5,35 +5,35 @@
 #include "web_slots.h"
 
 TEST(web_room_oldest_without_progress_goes) {
-    const webSlot seats[] = {{1, 500, false}, {1, 300, false}, {1, 400, false}};
-    CHECK_EQ_INT(webSlotPick(seats, 3, 1), 1);
-    CHECK_EQ_INT(webSlotPick(seats, 1, 1), 0);
+    const webSlot slots[] = {{1, 500, false}, {1, 300, false}, {1, 400, false}};
+    CHECK_EQ_INT(webSlotPick(slots, 3, 1), 1);
+    CHECK_EQ_INT(webSlotPick(slots, 1, 1), 0);
 }
 
 TEST(web_room_connections_that_await_main_go_last) {
-    webSlot seats[] = {{1, 100, true}, {1, 300, false}, {1, 50, true}};
-    CHECK_EQ_INT(webSlotPick(seats, 3, 1), 1);
-    seats[1].awaits_main = true;
-    CHECK_EQ_INT(webSlotPick(seats, 3, 1), 2);
+    webSlot slots[] = {{1, 100, true}, {1, 300, false}, {1, 50, true}};
+    CHECK_EQ_INT(webSlotPick(slots, 3, 1), 1);
+    slots[1].awaits_main = true;
+    CHECK_EQ_INT(webSlotPick(slots, 3, 1), 2);
 }
 
 TEST(web_room_network_with_the_most_connections_loses_one) {
-    const webSlot seats[] = {{2, 1, false}, {1, 900, false}, {1, 800, false}, {3, 2, false}};
-    CHECK_EQ_INT(webSlotPick(seats, 4, 4), 2);
-    CHECK_EQ_INT(webSlotPick(seats, 4, 1), 2);
-    CHECK_EQ_INT(webSlotPick(seats, 4, 2), 0); /* two of each address with the new one: the oldest of all */
-    CHECK_EQ_INT(webSlotPick(seats, 4, 3), 3);
+    const webSlot slots[] = {{2, 1, false}, {1, 900, false}, {1, 800, false}, {3, 2, false}};
+    CHECK_EQ_INT(webSlotPick(slots, 4, 4), 2);
+    CHECK_EQ_INT(webSlotPick(slots, 4, 1), 2);
+    CHECK_EQ_INT(webSlotPick(slots, 4, 2), 0); /* two of each address with the new one: the oldest of all */
+    CHECK_EQ_INT(webSlotPick(slots, 4, 3), 3);
 }
 
 /* If a network has many connections, another with a few keeps them. */
 TEST(web_room_few_connections_stay) {
-    webSlot seats[WEB_SLOTS_MAX];
+    webSlot slots[WEB_SLOTS_MAX];
     uint64_t rng = unitRandomSeed();
-    for (size_t i = 0; i < WEB_SLOTS_MAX; i++) seats[i] = (webSlot){i < 3 ? 7 : 1, i, false};
+    for (size_t i = 0; i < WEB_SLOTS_MAX; i++) slots[i] = (webSlot){i < 3 ? 7 : 1, i, false};
     for (uint64_t now = WEB_SLOTS_MAX; now < 5000; now++) {
-        size_t at = webSlotPick(seats, WEB_SLOTS_MAX, 1);
+        size_t at = webSlotPick(slots, WEB_SLOTS_MAX, 1);
         if (!CHECK(at >= 3)) return;
-        seats[at] = (webSlot){1, now, unitRandom(&rng) % 4 == 0};
+        slots[at] = (webSlot){1, now, unitRandom(&rng) % 4 == 0};
     }
 }
 
