@@ -200,7 +200,7 @@ const char *daemonSupervisedName(void) {
     }
 }
 
-static void notify(const char *name, const char *value) {
+static void notifySupervisor(const char *name, const char *value) {
 #ifdef HAVE_LIBSYSTEMD
     if (process.supervisor == SUPERVISED_SYSTEMD) sd_notifyf(0, "%s=%s\n", name, value);
 #else
@@ -208,14 +208,14 @@ static void notify(const char *name, const char *value) {
 #endif
 }
 
-void daemonNotifyStatus(const char *status) { notify("STATUS", status); }
+void daemonNotifyStatus(const char *status) { notifySupervisor("STATUS", status); }
 
 void daemonNotifyReady(void) {
-    notify("READY", "1");
+    notifySupervisor("READY", "1");
     if (process.supervisor == SUPERVISED_UPSTART) raise(SIGSTOP);
 }
 
-void daemonNotifyStopping(void) { notify("STOPPING", "1"); }
+void daemonNotifyStopping(void) { notifySupervisor("STOPPING", "1"); }
 
 void daemonWritePidFile(void) {
     if (!server_settings.pidfile) return;

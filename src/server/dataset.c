@@ -50,12 +50,12 @@ static bool loadSnapshot(void) {
     return true;
 }
 
-static bool isThere(const char *path) { return access(path, F_OK) == 0; }
+static bool fileExists(const char *path) { return access(path, F_OK) == 0; }
 
 /* Returns whether there is an append-only file, or a single file of the old form that becomes one. */
-static bool logIsThere(void) {
+static bool logExists(void) {
     sds name = aofManifestName(persist_settings.appendfilename), path = aofPath(persist_settings.appenddirname, name);
-    bool there = isThere(path) || isThere(persist_settings.appendfilename);
+    bool there = fileExists(path) || fileExists(persist_settings.appendfilename);
     sdsFree(name);
     sdsFree(path);
     return there;
@@ -64,7 +64,7 @@ static bool logIsThere(void) {
 /* If a snapshot and an append-only file exist, one of them is loaded, as by Valkey. Logs that the other is not. */
 static void logUnloadedFile(bool log) {
     const char *snapshot = persist_settings.dbfilename;
-    if (persist_settings.appendonly && !log && isThere(snapshot))
+    if (persist_settings.appendonly && !log && fileExists(snapshot))
         serverLog(LL_WARNING,
                   "%s is not loaded: appendonly is yes, and there is no append-only file yet. To have what is in it, "
                   "start with appendonly no, and then CONFIG SET appendonly yes. The next snapshot replaces it.",
@@ -76,7 +76,7 @@ static void logUnloadedFile(bool log) {
 
 bool datasetLoadAtStart(void) {
     staleFilesRemove(persist_settings.appenddirname, persist_settings.appendfilename);
-    logUnloadedFile(logIsThere());
+    logUnloadedFile(logExists());
     if (persist_settings.appendonly) return aofStart(log_hide_user_data);
     return loadSnapshot();
 }

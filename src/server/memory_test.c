@@ -79,9 +79,9 @@ size_t memoryTestCompare(const uint64_t *words, size_t from, size_t to, memoryPa
     size_t count = 0;
     forgetMemory(words);
     for (size_t i = from; i < to; i++) {
-        uint64_t wanted = wordOf(pattern, i, seed), found = words[i];
-        if (likely(found == wanted)) continue;
-        if (count < max) faults[count] = (memoryFault){i, wanted, found};
+        uint64_t expected = wordOf(pattern, i, seed), found = words[i];
+        if (likely(found == expected)) continue;
+        if (count < max) faults[count] = (memoryFault){i, expected, found};
         count++;
     }
     return count;
@@ -115,7 +115,7 @@ static void clearProgress(const memoryTest *t) {
 static void printFault(const memoryTest *t, memoryFault f) {
     clearProgress(t);
     printf("At byte %zu: %016" PRIx64 " was written, %016" PRIx64 " is there (bits %016" PRIx64 ").\n", f.word * 8,
-           f.wanted, f.found, f.wanted ^ f.found);
+           f.expected, f.found, f.expected ^ f.found);
 }
 
 static void compareStretch(memoryTest *t, size_t from, size_t to, memoryPattern pattern, unsigned round) {

@@ -18,7 +18,7 @@ typedef enum {
 
 typedef struct memoryFault {
     size_t word; /* its index */
-    uint64_t wanted, found;
+    uint64_t expected, found;
 } memoryFault;
 
 /* Fill writes the pattern to the words [from, to). Compare returns how many of them differ from the pattern, and

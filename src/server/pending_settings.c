@@ -228,7 +228,7 @@ static const setting *pendingByName(const char *name) {
 }
 
 /* Returns whether the value asks for an effect. Each setting in `missing` is off if it is "", "no" or 0. */
-static bool isAskedFor(const char *name) {
+static bool isConfigured(const char *name) {
     sds text = settingText(pendingByName(name));
     bool asked = sdsLen(text) && strcmp(text, "no") && strcmp(text, "0");
     sdsFree(text);
@@ -239,7 +239,7 @@ void pendingSettingsWarn(void) {
     for (size_t i = 0; i < array_len(missing); i++) {
         sds names = sdsEmpty();
         for (size_t j = 0; j < array_len(missing[i].settings) && missing[i].settings[j]; j++)
-            if (isAskedFor(missing[i].settings[j]))
+            if (isConfigured(missing[i].settings[j]))
                 names = sdsCatPrintf(names, "%s%s", sdsLen(names) ? ", " : "", missing[i].settings[j]);
         if (sdsLen(names))
             serverLog(LL_WARNING, "WARNING: %s (without effect in this version: %s)", missing[i].words, names);

@@ -127,7 +127,7 @@ static struct {
     bool waits;
     int flags;
     uint64_t until_ms; /* monotonic */
-    list *askers;      /* owns: the clients that sent SHUTDOWN, borrowed */
+    list *waiting;     /* owns: the clients that sent SHUTDOWN, borrowed */
 } pending;
 
 static void replyFailed(client *c, void *wait) {
@@ -135,16 +135,16 @@ static void replyFailed(client *c, void *wait) {
     addReplyError(c, "Errors trying to SHUTDOWN. Check logs.");
 }
 
-static void forgetAsker(client *c, void *wait) {
+static void removeWaiting(client *c, void *wait) {
     unused(wait);
-    listNode *n = listSearchValue(pending.askers, c);
-    if (n) listDelNode(pending.askers, n);
+    listNode *n = listSearchValue(pending.waiting, c);
+    if (n) listDelNode(pending.waiting, n);
 }
 
-static void addAsker(client *c) {
-    static const blockOwner owner = {.reply = replyFailed, .forget = forgetAsker};
-    if (!pending.askers) pending.askers = listCreate();
-    listAddNodeTail(pending.askers, c);
+static void addWaiting(client *c) {
+    static const blockOwner owner = {.reply = replyFailed, .forget = removeWaiting};
+    if (!pending.waiting) pending.waiting = listCreate();
+    listAddNodeTail(pending.waiting, c);
     blockOnOwner(c, &owner, c, 0);
 }
 
@@ -152,7 +152,7 @@ static void addAsker(client *c) {
 static void stopWaiting(void) {
     pending.waits = false;
     unpauseClients(PAUSE_DURING_SHUTDOWN);
-    while (pending.askers && listLength(pending.askers)) blockingEnd(listNodeValue(listFirst(pending.askers)), NULL);
+    while (pending.waiting && listLength(pending.waiting)) blockingEnd(listNodeValue(listFirst(pending.waiting)), NULL);
     signaled = 0;
 }
 
@@ -165,18 +165,18 @@ static void beginWaiting(int flags) {
     replAskForAcks();
 }
 
-static bool mustWait(int flags) {
+static bool mustWaitForReplicas(int flags) {
     return !(flags & STOP_NOW) && server_settings.shutdown_timeout_s && !replicasHaveAll();
 }
 
 /* Shuts down, or begins to wait for replicas. Returns false if the process does not end now. `flags` are STOP_ of
- * server_settings.h; `asker` is NULL for a signal, which has been logged already. */
-static bool shutDown(int flags, const client *asker) {
-    sds client_text = asker ? clientCatIdentity(sdsEmpty(), asker, log_hide_user_data) : NULL;
-    if (asker) serverLog(LL_NOTICE, "User requested shutdown... (SHUTDOWN was sent by client %s)", client_text);
+ * server_settings.h; `requester` is NULL for a signal, which has been logged already. */
+static bool shutDown(int flags, const client *requester) {
+    sds client_text = requester ? clientCatIdentity(sdsEmpty(), requester, log_hide_user_data) : NULL;
+    if (requester) serverLog(LL_NOTICE, "User requested shutdown... (SHUTDOWN was sent by client %s)", client_text);
     else serverLog(LL_NOTICE, "User requested shutdown...");
     sdsFree(client_text);
-    if (!mustWait(flags)) {
+    if (!mustWaitForReplicas(flags)) {
         replicasLogLag();
         return shutdownFinish(flags);
     }
@@ -256,6 +256,6 @@ void shutdownCommand(client *c) {
         return;
     }
     if (!pending.waits && shutDown(flags, c)) return;
-    if (pending.waits && !(flags & STOP_NOW) && !(c->flags & CLIENT_DENY_BLOCKING)) addAsker(c);
+    if (pending.waits && !(flags & STOP_NOW) && !(c->flags & CLIENT_DENY_BLOCKING)) addWaiting(c);
     else if (!pending.waits || !shutdownFinish(flags)) addReplyError(c, "Errors trying to SHUTDOWN. Check logs.");
 }

@@ -25,7 +25,7 @@ TEST(memory_test_tells_each_bit) {
         for (int bit = 0; bit < 64; bit++) words[bit * 7 + 5] ^= (uint64_t)1 << bit;
         CHECK_EQ_INT(memoryTestCompare(words, 0, WORDS, p, 0, faults, 2), 64);
         CHECK_EQ_INT(faults[1].word, 12);
-        CHECK_EQ_INT(faults[1].wanted ^ faults[1].found, 2);
+        CHECK_EQ_INT(faults[1].expected ^ faults[1].found, 2);
         CHECK_EQ_INT(memoryTestCompare(words, 6, 12, p, 0, faults, 2), 0);
     }
     zfree(words);
