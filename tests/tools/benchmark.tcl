@@ -205,8 +205,8 @@ start_server {each {r FLUSHALL; r CONFIG RESETSTAT} overrides {unixsocket bench.
         exec kill $pid
         assert_equal 0 $code
         # In T seconds 100 * T are due, and at most T / 0.3 + 1 are sent; the test takes at least a second.
-        assert_regexp {WARNING: ping: of the rate that was asked for, \d+ requests were not sent before the end\n} $err
-        regexp {(\d+) requests were not sent} $err all unsent
+        assert_regexp {WARNING: ping: \d+ requests of the requested rate were not sent\n} $err
+        regexp {(\d+) requests of the requested rate were not sent} $err all unsent
         assert {$unsent >= 90}
     }
 
@@ -290,7 +290,7 @@ print(texts.count("Requests per second"), sum(x in texts for x in ("PING_INLINE"
         foreach option {--json --plot} {
             lassign [bench $option /nowhere/at/all -n 100 -t set] code out err
             assert_equal 1 $code
-            assert_equal "The results cannot be written to /nowhere/at/all: No such file or directory\n" $err
+            assert_equal "Cannot write the results to '/nowhere/at/all': No such file or directory\n" $err
         }
         assert_equal 0 [calls_of set]
     }
@@ -419,9 +419,9 @@ print(texts.count("Requests per second"), sum(x in texts for x in ("PING_INLINE"
         assert_equal 1 $code
         assert_match "Unknown option '--nonsense'.\n*" $err
         assert_match "*Did you mean --threads?*" [lindex [bench --thread 2] 2]
-        assert_match "Option '-n' needs a value.\n*" [lindex [bench -n] 2]
-        assert_match "Option '--cluster' does not work here: *" [lindex [bench --cluster] 2]
-        assert_match {Invalid value 'x' of option '-n': a number from 1 to * expected*} [lindex [bench -n x] 2]
+        assert_match "Option '-n' requires a value.\n*" [lindex [bench -n] 2]
+        assert_match "Option '--cluster' is not supported: *" [lindex [bench --cluster] 2]
+        assert_match {Invalid value 'x' for option '-n': expected a number from 1 to *} [lindex [bench -n x] 2]
     }
 
     test "An unknown test is named, and nothing runs" {
@@ -434,17 +434,17 @@ print(texts.count("Requests per second"), sum(x in texts for x in ("PING_INLINE"
 
     test "Options that contradict each other are named" {
         foreach {options message} {
-            {-n 5 --duration 1} "Options '-n' and '--duration' contradict each other: *"
-            {-I --json x} "Options '-I' and '--json' contradict each other: *"
-            {-I -t set} "Options '-I' and '-t' contradict each other: *"
-            {-I PING} "Option '-I' and a command contradict each other: *"
-            {-s x --mptcp} "Options '-s' and '--mptcp' contradict each other: *"
-            {--json - --plot -} "Options '--json -' and '--plot -' contradict each other: *"
-            {--json - --csv} "Options '--json -' and '--csv' contradict each other: *"
-            {--plot - -q} "Options '--plot -' and '-q' contradict each other: *"
-            {--json - -l} "Options '--json -' and '-l' contradict each other: *"
-            {--user bob} "Option '--user' needs a password: *"
-            {-x -t set} "Option '-x' needs a command, *"
+            {-n 5 --duration 1} "Options '-n' and '--duration' cannot be used together: *"
+            {-I --json x} "Options '-I' and '--json' cannot be used together: *"
+            {-I -t set} "Options '-I' and '-t' cannot be used together: *"
+            {-I PING} "Option '-I' cannot be used with a command: *"
+            {-s x --mptcp} "Options '-s' and '--mptcp' cannot be used together: *"
+            {--json - --plot -} "Options '--json -' and '--plot -' cannot be used together: *"
+            {--json - --csv} "Options '--json -' and '--csv' cannot be used together: *"
+            {--plot - -q} "Options '--plot -' and '-q' cannot be used together: *"
+            {--json - -l} "Options '--json -' and '-l' cannot be used together: *"
+            {--user bob} "Option '--user' requires a password: *"
+            {-x -t set} "Option '-x' requires a command, *"
         } {
             lassign [bench {*}$options] code out err
             assert_equal "$options: 1 {}" "$options: [list $code $out]"
@@ -455,16 +455,16 @@ print(texts.count("Requests per second"), sum(x in texts for x in ("PING_INLINE"
     test "Options that change nothing are told, and the run goes on" {
         lassign [bench --sequential --cacert /nowhere -n 10 -q PING] code out err
         assert_equal 0 $code
-        assert_match "WARNING: option '--sequential' changes nothing without '-r': *" $err
-        assert_match "*WARNING: option '--cacert' changes nothing without '--tls': *" $err
+        assert_match "WARNING: option '--sequential' has no effect without '-r': *" $err
+        assert_match "*WARNING: option '--cacert' has no effect without '--tls': *" $err
     }
 
     # ---- Random commands ------------------------------------------------------------------------------------------
 
     # Returns the numbers of commands, errors, missing replies and lost connections.
     proc fuzz_result {out} {
-        assert_regexp {^\d+ random commands of \d+ kinds in [\d.]+ seconds \(seed \d+\)\nanswered with an error: \d+, not at all: \d+, connections lost: \d+\n$} $out
-        regexp {^(\d+) .*error: (\d+), not at all: (\d+), connections lost: (\d+)} $out -> commands errors unanswered lost
+        assert_regexp {^\d+ random commands of \d+ kinds in [\d.]+ seconds \(seed \d+\)\nerror replies: \d+, missing replies: \d+, connections lost: \d+\n$} $out
+        regexp {^(\d+) .*error replies: (\d+), missing replies: (\d+), connections lost: (\d+)} $out -> commands errors unanswered lost
         return [list $commands $errors $unanswered $lost]
     }
 
@@ -512,15 +512,15 @@ print(texts.count("Requests per second"), sum(x in texts for x in ("PING_INLINE"
         after 200
         assert {[r CLIENT KILL TYPE normal SKIPME yes] >= 3}
         wait_for_condition 20 {[string match "*code *" [read_file $file]]}
-        assert_match "*The connection has sent last:\n    \"*connections lost: 3\ncode 1\n" [read_file $file]
+        assert_match "*Last commands of the connection:\n    \"*connections lost: 3\ncode 1\n" [read_file $file]
     }
 
     test "--fuzz refuses what makes no sense with it" {
-        assert_match "Invalid value 'x' of option '--fuzz-mode': *" [lindex [bench --fuzz --fuzz-mode x] 2]
-        assert_match "Invalid value 'x' of option '--fuzz-loglevel': *" [lindex [bench --fuzz --fuzz-loglevel x] 2]
-        assert_match "Options '--fuzz' and '-t' contradict each other: *" [lindex [bench --fuzz -t set] 2]
-        assert_match "Option '--fuzz' and a command contradict *" [lindex [bench --fuzz -- get k] 2]
-        assert_match "WARNING: option '--fuzz-mode' changes nothing without '--fuzz': *" \
+        assert_match "Invalid value 'x' for option '--fuzz-mode': *" [lindex [bench --fuzz --fuzz-mode x] 2]
+        assert_match "Invalid value 'x' for option '--fuzz-loglevel': *" [lindex [bench --fuzz --fuzz-loglevel x] 2]
+        assert_match "Options '--fuzz' and '-t' cannot be used together: *" [lindex [bench --fuzz -t set] 2]
+        assert_match "Option '--fuzz' cannot be used with a command*" [lindex [bench --fuzz -- get k] 2]
+        assert_match "WARNING: option '--fuzz-mode' has no effect without '--fuzz': *" \
             [lindex [bench -q -n 1 -t set --fuzz-mode malformed-commands] 2]
     }
 

@@ -186,10 +186,10 @@ start_server {each {r FLUSHALL}} {
         assert_equal 1 $code
         assert_match "Unknown option '--nonsense'.\n*" $err
         assert_match "*Did you mean --hotkeys?*" [lindex [cli_with "" --hots] 2]
-        assert_equal "Option '-n' needs a value.\n" [lindex [cli_with "" -n] 2]
+        assert_equal "Option '-n' requires a value.\n" [lindex [cli_with "" -n] 2]
         lassign [cli_with "" --cluster info] code out err
         assert_equal {1 {}} [list $code $out]
-        assert_match "Option '--cluster' does not work here: *" $err
+        assert_match "Option '--cluster' is not supported: *" $err
     }
 
     test "Only addresses of the wanted family are tried" {
@@ -377,7 +377,7 @@ start_server {each {r FLUSHALL}} {
     test "--keystats of nothing, and from a cursor" {
         assert_match "*Sampled 0 keys in the keyspace!\n" [cli --keystats]
         assert_match "*ERROR: ERR invalid cursor*" [lindex [cli_with "" --keystats --cursor x] 2]
-        assert_match "*option '--top': a number*" [lindex [cli_with "" --keystats --top 0] 2]
+        assert_match "*option '--top': expected a number*" [lindex [cli_with "" --keystats --top 0] 2]
     }
 
     test "--memkeys asks for so many samples as it is told" {
@@ -430,7 +430,7 @@ start_server {each {r FLUSHALL}} {
     test "--version and --help" {
         assert_regexp {^valkey-cli \d+\.\d+\.\d+} [cli --version]
         foreach option {--help -h} {
-            assert_match "*Usage: valkey-cli*Where the server is\n*-h HOST*" [cli $option]
+            assert_match "*Usage: valkey-cli*Connection\n*-h HOST*" [cli $option]
         }
     }
 }

@@ -95,7 +95,7 @@ hot key found with net bytes: 50 (5.00%)\tkeyname: \"hot\"
             assert_equal [list 1 "" "HOTKEYS START failed: NOPERM no\n"] [cli_at $port --hotkeys]
         }
         with_counter {"hotkeys get" "\$-1"} {
-            assert_match "1 *The server has counted nothing: *" [cli_at $port --hotkeys -i 0.01]
+            assert_match "1 *HOTKEYS has no result: *" [cli_at $port --hotkeys -i 0.01]
         }
     }
 

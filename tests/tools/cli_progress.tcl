@@ -46,13 +46,13 @@ start_server {each {r FLUSHALL}} {
             many_keys
             r CONFIG SET maxmemory-policy allkeys-lfu
             at_terminal "$mode -i 60"
-            terminal::shows [expr {[llength $mode] > 1 ? "*Asking the server*1??? keys" : "*Asking the server*%  1??? of 4000 keys*"}]
+            terminal::shows [expr {[llength $mode] > 1 ? "*Scanning the entire keyspace*1??? keys" : "*Scanning the entire keyspace*%  1??? of 4000 keys*"}]
             terminal::type <ctrl-c>
             terminal::shows $summary
             assert_equal 0 [exit_code]
             set screen [terminal::screen]
             assert_regexp {\nSampled 1\d\d\d keys in the keyspace!\n} $screen
-            assert_regexp {Stopped by Ctrl-C: 1\d\d\d of about 4000 keys|Not all keys were looked at: --cursor \d+} $screen
+            assert_regexp {Stopped by Ctrl-C: 1\d\d\d of about 4000 keys|Not all keys were scanned. Use --cursor \d+} $screen
             assert_no_match "*^C*" $screen
             assert_no_match "*% *keys*left*" $screen
             r CONFIG SET maxmemory-policy noeviction
@@ -64,7 +64,7 @@ start_server {each {r FLUSHALL}} {
         at_terminal "--keystats -i 60"
         terminal::shows "*% * of 4000 keys*"
         terminal::type <ctrl-c>
-        terminal::shows "*--cursor * goes on from there.*"
+        terminal::shows "*--cursor * to continue.*"
         regexp {Sampled (\d+) keys.*--cursor (\d+)} [terminal::screen] all first cursor
         regexp {Sampled (\d+) keys} [exec $cli -p [srv port] --keystats --cursor $cursor] all second
         assert_between 4000 4100 [expr {$first + $second}]

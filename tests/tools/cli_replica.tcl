@@ -280,8 +280,8 @@ start_server {each {r FLUSHALL; r FUNCTION FLUSH} overrides {repl-diskless-sync-
     }
 
     test "Options of a transfer" {
-        assert_equal [list 1 "" "Option '--rdb' needs a value.\n"] [cli --rdb]
-        assert_equal [list 1 "" "One transfer at a time: either --rdb or --functions-rdb.\n"] \
+        assert_equal [list 1 "" "Option '--rdb' requires a value.\n"] [cli --rdb]
+        assert_equal [list 1 "" "Options '--rdb' and '--functions-rdb' cannot be used together.\n"] \
             [cli --rdb $out --functions-rdb $out]
     }
 
@@ -337,7 +337,7 @@ start_server {each {r FLUSHALL; r FUNCTION FLUSH} overrides {repl-diskless-sync-
                     answer {*}[expr {$cut ? [list [string range $whole 0 $cut-1]] : {}}] close
                     lassign [cli_at $port --rdb $out] code text err
                     assert_equal {1 {}} [list $code $text]
-                    assert_regexp {^(SYNC failed|The transfer broke off after \d+ bytes): Server closed the connection\n$} $err
+                    assert_regexp {^(SYNC failed|Transfer interrupted after \d+ bytes): Server closed the connection\n$} $err
                     assert_equal before [read_file $out]
                     assert_equal {out.rdb} [files]
                 }
@@ -358,7 +358,7 @@ start_server {each {r FLUSHALL; r FUNCTION FLUSH} overrides {repl-diskless-sync-
                 foreach form {marked counted} {
                     prepare before
                     answer [$form $bytes]
-                    assert_equal [list 1 "" "What the server has sent is no whole snapshot: $wrong\n"] [cli_at $port --rdb $out]
+                    assert_equal [list 1 "" "The received snapshot is not valid: $wrong\n"] [cli_at $port --rdb $out]
                     assert_equal before [read_file $out]
                     assert_equal {out.rdb} [files]
                 }
@@ -382,9 +382,9 @@ start_server {each {r FLUSHALL; r FUNCTION FLUSH} overrides {repl-diskless-sync-
                 "-LOADING Valkey is loading the dataset in memory" "LOADING Valkey is loading the dataset in memory"
                 "-NOAUTH Authentication required." "NOAUTH Authentication required."
                 "\n\n-ERR BGSAVE failed, replication can't continue" "ERR BGSAVE failed, replication can't continue"
-                "+OK" "the answer '+OK' begins no dataset"
-                "\$-1" "the answer '\$-1' begins no dataset"
-                "\$EOF:0123" "the answer '\$EOF:0123' begins no dataset"
+                "+OK" "unexpected reply '+OK'"
+                "\$-1" "unexpected reply '\$-1'"
+                "\$EOF:0123" "unexpected reply '\$EOF:0123'"
             } {
                 prepare before
                 answer "[subst -nocommands -novariables $line]\r\n"
@@ -395,7 +395,7 @@ start_server {each {r FLUSHALL; r FUNCTION FLUSH} overrides {repl-diskless-sync-
                 assert_equal {out.rdb} [files]
             }
             answer [string repeat x 5000]
-            assert_equal [list 1 "" "SYNC failed: Protocol error: a line has no end\n"] [cli_at $port --rdb $out]
+            assert_equal [list 1 "" "SYNC failed: Protocol error: line too long\n"] [cli_at $port --rdb $out]
         }
     }
 
@@ -499,7 +499,7 @@ start_server {each {r FLUSHALL; r FUNCTION FLUSH} overrides {repl-diskless-sync-
             set length [string length $whole]
             for {set cut [expr {$length - [string length $stream] - 2}]} {$cut < $length} {incr cut} {
                 answer [string range $whole 0 $cut-1] [string range $whole $cut end] close
-                assert_equal [list 1 "\"ping\"\n\"set\",\"k\",\"\\r\\n\"\n" "The stream has ended: Server closed the connection\n"] \
+                assert_equal [list 1 "\"ping\"\n\"set\",\"k\",\"\\r\\n\"\n" "The replication stream has ended: Server closed the connection\n"] \
                     [cli_at $port --replica]
             }
         }
@@ -528,11 +528,11 @@ start_server {each {r FLUSHALL; r FUNCTION FLUSH} overrides {repl-diskless-sync-
             answer [string range [counted $snapshot] 0 end-1] close
             lassign [cli_at $port --replica] code text err
             assert_equal {1 {}} [list $code $text]
-            assert_match "The transfer broke off after * bytes: Server closed the connection\n" $err
+            assert_match "Transfer interrupted after * bytes: Server closed the connection\n" $err
             answer [counted $snapshot] "*1\r\n\$4\r\npi" close
-            assert_equal [list 1 "" "The stream has ended: Server closed the connection\n"] [cli_at $port --replica]
+            assert_equal [list 1 "" "The replication stream has ended: Server closed the connection\n"] [cli_at $port --replica]
             answer [counted $snapshot] "*1\r\n\$4\r\nping\r\n?\r\n"
-            assert_equal [list 1 "\"ping\"\n" "The stream has ended: Protocol error: the reply makes no sense\n"] \
+            assert_equal [list 1 "\"ping\"\n" "The replication stream has ended: Protocol error: invalid reply\n"] \
                 [cli_at $port --replica]
         }
     }

@@ -258,7 +258,7 @@ start_server {each {r FLUSHALL}} {
         lassign [fake_server "command docs" "HTTP/1.1 400 Bad Request"] port pid
         terminal::stop
         terminal::start "env TERM=xterm HOME=$home $cli -p $port"
-        terminal::shows "127.0.0.1:$port does not answer as a server should: Protocol error*not connected>"
+        terminal::shows "127.0.0.1:$port does not respond like a Valkey server: Protocol error*not connected>"
         exec kill $pid
     }
 
@@ -270,7 +270,7 @@ start_server {each {r FLUSHALL}} {
         terminal::start "env TERM=xterm HOME=$home $cli -p $port"
         terminal::shows "*>"
         terminal::type "subscribe news<enter>"
-        terminal::shows "*Any key*hello"
+        terminal::shows "*any key*hello"
         terminal::type "u"
         terminal::shows "*(subscribed mode)> u"
         terminal::type "nsubscribe<enter>"
@@ -294,7 +294,7 @@ start_server {each {r FLUSHALL}} {
         terminal::type "help get<enter>"
         terminal::shows "*GET*summary:*since: 1.0.0*group: string*>"
         terminal::type "help gte<enter>"
-        terminal::shows "*no command 'gte'. Did you mean GET?*>"
+        terminal::shows "*Unknown command 'gte'. Did you mean GET?*>"
         terminal::type "help @nonsense<enter>"
         terminal::shows "*@bitmap*@string*>"
     }

@@ -139,7 +139,7 @@ tls_server {tls-auth-clients no} {
             }
         }
         lassign [tls_cli --tls --cacert] code out err
-        assert_equal "1 Option '--cacert' needs a value.\n" "$code $err"
+        assert_equal "1 Option '--cacert' requires a value.\n" "$code $err"
     }
 
     test "Ciphers and suites are those that were asked for" {
@@ -155,7 +155,7 @@ tls_server {tls-auth-clients no} {
     test "A plain server behind the port: told, not waited for" {
         lassign [tool_with cli [srv port] "" -t 1 {*}$trust PING] code out err
         assert_equal 1 $code
-        assert_match "Could not connect to Valkey at *: no answer to the TLS handshake in 1000 ms*" $err
+        assert_match "Could not connect to Valkey at *: the TLS handshake timed out after 1000 ms*" $err
     }
 
     test "A plain client is sent away by a server that speaks TLS" {

@@ -87,7 +87,7 @@ void debugPrintCut(sds line) {
     debugPrint(line);
     if (!cut || wire.hint_printed) return;
     wire.hint_printed = true;
-    debugPrintFormat("<hint> This line was cut. 'maxlen 0' shows lines in full.");
+    debugPrintFormat("<hint> The above reply was trimmed. Use 'maxlen 0' to disable trimming.");
 }
 
 size_t debugCutAt(void) { return wire.cut_at; }
@@ -127,7 +127,7 @@ bool debugSend(void) {
     char head[32];
     if (wire.left_out) {
         size_t left_out = wire.left_out;
-        sds line = sdsCatPrintf(sdsEmpty(), "+<hint> %zu lines more were left out.\r\n", left_out);
+        sds line = sdsCatPrintf(sdsEmpty(), "+<hint> %zu more lines were omitted.\r\n", left_out);
         wire.queued = sdsCatLen(wire.queued, line, sdsLen(line));
         wire.lines++;
         sdsFree(line);

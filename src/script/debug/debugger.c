@@ -141,7 +141,7 @@ typedef struct clientCode {
 /* lua_Hook */
 static void onCodeSteps(lua_State *L, lua_Debug *frame) {
     unused(frame);
-    if (ranTooLong()) luaL_error(L, "stopped: it takes too long");
+    if (ranTooLong()) luaL_error(L, "stopped: the code ran too long");
 }
 
 static int printCodeError(lua_State *L) {
@@ -150,7 +150,7 @@ static int printCodeError(lua_State *L) {
         lua_rawget(L, -2);
     }
     const char *text = lua_tostring(L, -1);
-    debugPrintCut(sdsCat(sdsNew("<error> "), text ? text : "an error that is no text"));
+    debugPrintCut(sdsCat(sdsNew("<error> "), text ? text : "error object is not a string"));
     return 0;
 }
 
@@ -210,25 +210,25 @@ static int numberOf(slice word) {
 
 static void doHelp(void) {
     static const char *const lines[] = {
-        "Commands of the debugger; [x] is the short form:",
-        "[s]tep, [n]ext        Run this line and stop at the one behind it.",
-        "[c]ontinue            Run until a breakpoint, or to the end.",
-        "[l]ist [line] [ctx]   Show the lines around a line, or around this one; ctx on",
-        "                      either side of it.",
-        "[w]hole               Show the script.",
-        "[p]rint [var]         Show a variable, KEYS or ARGV; without a name all locals.",
-        "[b]reak [line|-line]  Stop at a line each time, or no more. 0: at none. Without",
-        "                      a line show where it stops.",
-        "[t]race               Show which function was called from where.",
-        "[e]val <code>         Run a piece of Lua. It does not see the script's locals.",
+        "Debugger commands ([x] is the short form):",
+        "[s]tep, [n]ext        Run the current line and stop at the next one.",
+        "[c]ontinue            Run to the next breakpoint or to the end.",
+        "[l]ist [line] [ctx]   Show the lines around a line (default: the current one),",
+        "                      ctx lines before and after it.",
+        "[w]hole               Show the whole script.",
+        "[p]rint [var]         Show a variable, KEYS or ARGV; without var all locals.",
+        "[b]reak [line|-line]  Add or remove a breakpoint; 0 removes all. Without line",
+        "                      show the breakpoints.",
+        "[t]race               Show the call stack.",
+        "[e]val <code>         Run Lua code, which does not see the script's locals.",
         "[v]alkey <cmd>        Run a command; so do [r]edis and server.",
-        "[max]len [len]        Cut what is shown at len bytes. 0: nowhere. Without len show",
-        "                      where it is cut.",
-        "[a]bort               End the script here. In a synchronous session what it has",
-        "                      changed stays.",
-        "[h]elp                Show this.",
-        "A script stops by itself, too, where it calls redis.breakpoint(). redis.debug(...)",
-        "shows values. The client has restart and quit.",
+        "[max]len [len]        Trim replies and values to len bytes; 0 disables trimming.",
+        "                      Without len show the current length.",
+        "[a]bort               Stop the script. In a synchronous session dataset changes",
+        "                      are retained.",
+        "[h]elp                Show this help.",
+        "A script stops itself by redis.breakpoint() and prints values by redis.debug(...).",
+        "The commands restart and quit are those of the client.",
     };
     for (size_t i = 0; i < array_len(lines); i++) debugPrint(sdsNew(lines[i]));
 }
@@ -331,7 +331,7 @@ static bool dispatchCommand(lua_State *L, const slice *words, int count) {
 
 static void onPeerClosed(void) {
     debugRemoveBreakpoints();
-    if (debug_run.on_close == ON_CLOSE_END) debug_run.end = "ERR the client of the debugging session is gone";
+    if (debug_run.on_close == ON_CLOSE_END) debug_run.end = "ERR the client of the debugging session has disconnected";
 }
 
 static void debuggerLoop(lua_State *L) {

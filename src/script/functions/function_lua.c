@@ -55,7 +55,7 @@ static int makeGlobals(lua_State *L) {
 
 void functionLuaInit(void) {
     lua.in = scriptInterpreterCreate(scriptApiPushForFunctions);
-    if (lua_cpcall(lua.in->L, makeGlobals, NULL) != 0) serverPanic("There is no memory for a Lua interpreter.");
+    if (lua_cpcall(lua.in->L, makeGlobals, NULL) != 0) serverPanic("Cannot create a Lua interpreter: out of memory");
 }
 
 interpreter *functionLuaInterpreter(void) { return lua.in; }

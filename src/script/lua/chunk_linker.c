@@ -376,7 +376,7 @@ static void loadLinked(linker *k) {
 void chunkLink(lua_State *L, int direct) {
     stringBuffer dump;
     const int script = lua_gettop(L);
-    luaL_checkstack(L, STACK_NEEDED, "no place for a program");
+    luaL_checkstack(L, STACK_NEEDED, "cannot link the script");
     stringBufferInit(&dump, L);
     lua_pushvalue(L, script);
     int result = lua_dump(L, addPiece, &dump);

@@ -39,7 +39,7 @@ static void addReal(lua_State *L, int to, const char *name) {
 
 /* lua_CFunction: copies all that the proxy shows into the table. */
 static int directGlobalsFill(lua_State *L) {
-    luaL_checkstack(L, 8, "no place for globals");
+    luaL_checkstack(L, 8, "cannot copy the globals");
     if (!pushDirect(L)) return 0;
     int to = lua_gettop(L);
     protectPushReal(L, LUA_GLOBALSINDEX);

@@ -51,7 +51,7 @@ static void *allocate(void *arg, void *p, size_t old, size_t size) {
 /* Called for an error outside of any protected call, which is a bug in this program. */
 static int onPanic(lua_State *L) {
     const char *what = lua_tostring(L, -1);
-    serverPanic("Lua: %s", what ? what : "an error that is no text");
+    serverPanic("Lua: %s", what ? what : "error object is not a string");
     return 0;
 }
 
@@ -81,9 +81,9 @@ void interpreterInit(interpreter *in) {
     in->runs = 0;
     in->refused = in->insecure = false;
     in->L = lua_newstate(allocate, in);
-    if (!in->L) serverPanic("There is no memory for a Lua interpreter.");
+    if (!in->L) serverPanic("Cannot create a Lua interpreter: out of memory");
     lua_atpanic(in->L, onPanic);
-    if (lua_cpcall(in->L, keepCollectors, in) != 0) serverPanic("There is no memory for a Lua interpreter.");
+    if (lua_cpcall(in->L, keepCollectors, in) != 0) serverPanic("Cannot create a Lua interpreter: out of memory");
 }
 
 void interpreterFree(interpreter *in) {
@@ -173,7 +173,7 @@ void interpreterMust(lua_State *L, lua_CFunction f) {
     interpreter *in = interpreterOf(L);
     size_t max = in->memory_max;
     in->memory_max = SIZE_MAX;
-    if (lua_cpcall(L, f, NULL) != 0) serverPanic("There is no memory for a Lua interpreter.");
+    if (lua_cpcall(L, f, NULL) != 0) serverPanic("Cannot create a Lua interpreter: out of memory");
     in->memory_max = max;
 }
 

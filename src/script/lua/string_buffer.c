@@ -23,7 +23,7 @@ void stringBufferGrow(stringBuffer *t, size_t more) {
     size_t capacity = t->capacity * 2;
     if (capacity - t->len < more) capacity = t->len + more;
     if (capacity > TEXT_MAX) capacity = TEXT_MAX;
-    luaL_checkstack(t->L, 1, "no place for a text");
+    luaL_checkstack(t->L, 1, "cannot build a string");
     char *bytes = lua_newuserdata(t->L, capacity);
     memcpy(bytes, t->bytes, t->len);
     lua_replace(t->L, t->slot);

@@ -115,7 +115,7 @@ static bool forkChild(client *c) {
     }
     if (pid < 0) {
         int error = errno;
-        serverLog(LL_WARNING, "There is no process for a debugging session: %s", strerror(error));
+        serverLog(LL_WARNING, "Cannot fork a child process for script debugging: %s", strerror(error));
         addReplyErrorFormat(c, "can't fork for debugging: %s", strerror(error));
         debugging.detach.giveBack(c);
     } else {
@@ -133,12 +133,12 @@ bool scriptDebugBegin(client *c, slice text) {
     bool sync = *modeOf(c) == DEBUG_SYNC;
     scriptDebugTick();
     if (!sync && debugging.nchildren == CHILDREN_MAX) {
-        addReplyErrorFormat(c, "there are %d debugging sessions, and no more than that may be", CHILDREN_MAX);
+        addReplyErrorFormat(c, "too many debugging sessions: the limit is %d", CHILDREN_MAX);
         return false;
     }
     debugging.conn = panicOnMainThread() && debugging.detach.take ? debugging.detach.take(c) : NULL;
     if (!debugging.conn) {
-        addReplyError(c, "no debugging session here: the client has replies to read first");
+        addReplyError(c, "cannot start a debugging session: the client has unread replies");
         return false;
     }
     if (sync) serverLog(LL_NOTICE, "Valkey synchronous debugging eval session started");

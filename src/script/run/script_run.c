@@ -89,8 +89,8 @@ static void checkSlow(void) {
     if (threshold == 0 || ms < (uint64_t)threshold) return;
     running->slow = true;
     serverLog(LL_WARNING,
-              "A script has run for %llu ms and goes on: clients get errors until it ends. %s KILL ends it if it "
-              "has not written.",
+              "Slow script detected: still in execution after %llu milliseconds. You can try killing the script "
+              "using the %s KILL command.",
               (unsigned long long)ms, running->call->name ? "FUNCTION" : "SCRIPT");
 }
 
@@ -257,7 +257,7 @@ interpreter *scriptInterpreterCreate(void (*open_api)(lua_State *L)) {
     interpreterInit(in);
     bool opened = sandboxOpen(in, script_settings.lua_enable_insecure_api, open_api);
     lua_pushcfunction(in->L, prepare);
-    if (!opened || lua_pcall(in->L, 0, BOTTOM, 0) != 0) serverPanic("There is no memory for a Lua interpreter.");
+    if (!opened || lua_pcall(in->L, 0, BOTTOM, 0) != 0) serverPanic("Cannot create a Lua interpreter: out of memory");
     serverAssert(lua_gettop(in->L) == BOTTOM);
     lua_sethook(in->L, onSteps, LUA_MASKCOUNT, STEPS_PER_CHECK);
     return in;

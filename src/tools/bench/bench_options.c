@@ -96,8 +96,8 @@ static const optionRow *findOption(const char *name) {
 
 /* Options of Valkey's valkey-benchmark that are not supported here, and why. */
 static const absentOption absent[] = {
-    {"--cluster", "the load goes to one server, and there is no cluster to spread it over yet"},
-    {"--rfr", "there is no cluster yet whose replicas could be read"},
+    {"--cluster", "clusters are not supported yet"},
+    {"--rfr", "clusters are not supported yet"},
 };
 
 /* Pairs of options that exclude each other. */
@@ -115,13 +115,13 @@ static const struct {
     {"--fuzz", "-I", "no request is sent"},
     {"--fuzz", "-x", "commands are drawn at random"},
     {"--fuzz", "-l", "it ends after a number of requests or after a time"},
-    {"--fuzz", "--rps", "no rate is held"},
+    {"--fuzz", "--rps", "it sends at no fixed rate"},
     {"--fuzz", "--warmup", "nothing is measured"},
     {"--fuzz", "--csv", "nothing is measured"},
     {"--fuzz", "--json", "nothing is measured"},
     {"--fuzz", "--plot", "nothing is measured"},
-    {"--fuzz", "--threads", "one thread draws and sends"},
-    {"-s", "--mptcp", "a Unix socket has no paths to choose from"},
+    {"--fuzz", "--threads", "it uses one thread"},
+    {"-s", "--mptcp", "a Unix socket has no network paths"},
 };
 
 /* Options that have no effect without another. They print a warning only, as scripts may always pass them. */
@@ -164,7 +164,7 @@ noreturn_fn static void quit(const char *message) {
 }
 
 noreturn_fn static void quitContradiction(const char *one, const char *other, const char *why) {
-    fprintf(stderr, "Options '%s' and '%s' contradict each other: %s.\n", one, other, why);
+    fprintf(stderr, "Options '%s' and '%s' cannot be used together: %s.\n", one, other, why);
     exit(1);
 }
 
@@ -176,10 +176,11 @@ bool benchOptionsUseStdout(const benchOptions *o) { return isStdout(o->json_file
 static void checkStdout(const benchOptions *o) {
     const char *document = isStdout(o->json_file) ? "--json -" : "--plot -";
     if (!benchOptionsUseStdout(o)) return;
-    if (isStdout(o->json_file) && isStdout(o->plot_file)) quitContradiction(document, "--plot -", "both want stdout");
-    if (o->csv) quitContradiction(document, "--csv", "both want stdout");
-    if (o->quiet) quitContradiction(document, "-q", "both want stdout");
-    if (o->loop) quitContradiction(document, "-l", "the document is written when all is done");
+    if (isStdout(o->json_file) && isStdout(o->plot_file))
+        quitContradiction(document, "--plot -", "both write to stdout");
+    if (o->csv) quitContradiction(document, "--csv", "both write to stdout");
+    if (o->quiet) quitContradiction(document, "-q", "both write to stdout");
+    if (o->loop) quitContradiction(document, "-l", "the document is written at the end of the run");
 }
 
 /* Checks the names of -t before any test runs, as a missing test would be noticed only after a long run. */
@@ -199,24 +200,24 @@ static void checkOptions(const benchOptions *o, const givenOptions *given) {
         if (isGiven(given, contradictions[i].one) && isGiven(given, contradictions[i].other))
             quitContradiction(contradictions[i].one, contradictions[i].other, contradictions[i].why);
     }
-    if (o->login.user && !o->login.password) quit("Option '--user' needs a password: -a, or -u with both.");
+    if (o->login.user && !o->login.password) quit("Option '--user' requires a password: use -a, or -u with both.");
     if (o->read_stdin && o->command_count == 0)
-        quit("Option '-x' needs a command, whose last argument comes from stdin.");
-    if (o->idle && o->command_count) quit("Option '-I' and a command contradict each other: no request is sent.");
+        quit("Option '-x' requires a command, whose last argument is read from stdin.");
+    if (o->idle && o->command_count) quit("Option '-I' cannot be used with a command: no request is sent.");
     if (o->fuzz && o->command_count)
-        quit("Option '--fuzz' and a command contradict each other: commands are drawn at random.");
+        quit("Option '--fuzz' cannot be used with a command: commands are drawn at random.");
     checkStdout(o);
     checkTests(o->tests);
     for (size_t i = 0; i < array_len(dependents); i++) {
         if (!isGiven(given, dependents[i].name) || isGiven(given, dependents[i].needs)) continue;
         if (o->tls.on && strcmp(dependents[i].needs, "--tls") == 0) continue; /* TLS is on by the URI */
-        fprintf(stderr, "WARNING: option '%s' changes nothing without '%s': %s\n", dependents[i].name,
+        fprintf(stderr, "WARNING: option '%s' has no effect without '%s': %s\n", dependents[i].name,
                 dependents[i].needs, dependents[i].result);
     }
 }
 
 noreturn_fn static void quitBadValue(const char *option, const char *text, const char *expected) {
-    fprintf(stderr, "Invalid value '%s' of option '%s': %s expected\n", text, option, expected);
+    fprintf(stderr, "Invalid value '%s' for option '%s': expected %s\n", text, option, expected);
     exit(1);
 }
 
@@ -249,7 +250,9 @@ static void takeOption(benchOptions *o, const optionRow *row, const char *text) 
     case OPT_FLAG: *(bool *)field = true; break;
     case OPT_TEXT: *(const char **)field = text; break;
     case OPT_URI: toolTakeUri(text, &o->target, &o->login, &o->tls); break;
-    case OPT_IGNORED: fprintf(stderr, "Option -e changes nothing: an error ends the run in any case.\n"); break;
+    case OPT_IGNORED:
+        fprintf(stderr, "WARNING: -e option has no effect. We now immediately exit on error to avoid false results.\n");
+        break;
     case OPT_FUZZ_MODE: takeFuzzModes(o, text); break;
     case OPT_FUZZ_LOG: takeFuzzLog(o, text); break;
     case OPT_KEEP_ALIVE:
@@ -286,7 +289,7 @@ void benchOptionsParse(benchOptions *o, int argc, char **argv) {
         given.row[row - option_rows] = true;
         bool bare = row->kind == OPT_FLAG || row->kind == OPT_IGNORED;
         if (!bare && i + 1 == argc) {
-            fprintf(stderr, "Option '%s' needs a value.\n'valkey-benchmark --help' shows all options.\n", argv[i]);
+            fprintf(stderr, "Option '%s' requires a value.\n'valkey-benchmark --help' shows all options.\n", argv[i]);
             exit(1);
         }
         takeOption(o, row, bare ? NULL : argv[++i]);
@@ -303,81 +306,78 @@ void benchUsage(void) {
     fputs("Usage: valkey-benchmark [options]                   run the standard tests\n"
           "       valkey-benchmark [options] [--] COMMAND...   run this command instead\n"
           "\n"
-          "Many connections at once send requests and wait for the replies; rate and latency\n"
-          "are measured where a client would feel them.\n"
+          "Sends requests over many connections and measures throughput and latency.\n"
           "\n"
-          "Where the server is\n"
-          "  -h HOST            its name or address (127.0.0.1)\n"
-          "  -p PORT            its port (6379)\n"
-          "  -s PATH            its Unix socket, instead of host and port\n"
-          "  -u URI             all at once: valkey://USER:PASSWORD@HOST:PORT/DB\n"
-          "  -a PASSWORD        log in\n"
-          "  --user NAME        as this user, not as \"default\"\n"
-          "  --dbnum DB         in this database (0)\n" TOOL_TLS_USAGE "\n"
-          "How much load\n"
-          "  -c N               connections (50)\n"
-          "  -n N               requests in all (100000)\n"
-          "  --duration SECONDS a time instead of a number of requests\n"
-          "  --warmup SECONDS   load before each test that is not measured\n"
-          "  -P N               requests that a connection sends before it waits (1); with\n"
-          "                     several commands, that many times all of them\n"
-          "  --threads N        threads that send; one can keep a server of one thread busy\n"
-          "  --rps N            so many requests in a second (0: as many as there can be). They have\n"
-          "                     a timetable, and a latency counts from the time that stands there:\n"
-          "                     what waits behind a server that is slow counts in full\n"
-          "  --mptcp            over several paths at once, where the system has MPTCP\n"
+          "Connection\n"
+          "  -h HOST            server host name or address (127.0.0.1)\n"
+          "  -p PORT            server port (6379)\n"
+          "  -s PATH            Unix socket of the server; overrides host and port\n"
+          "  -u URI             server URI: valkey://USER:PASSWORD@HOST:PORT/DB\n"
+          "  -a PASSWORD        log in with this password\n"
+          "  --user NAME        user name (default)\n"
+          "  --dbnum DB         database number (0)\n" TOOL_TLS_USAGE "\n"
+          "Load\n"
+          "  -c N               number of connections (50)\n"
+          "  -n N               total number of requests (100000)\n"
+          "  --duration SECONDS  run for this time instead of a number of requests\n"
+          "  --warmup SECONDS   run before each test without measuring\n"
+          "  -P N               pipeline N requests (1); with several commands, N times all\n"
+          "                     of them\n"
+          "  --threads N        number of threads\n"
+          "  --rps N            requests per second (0: no limit). Requests follow a fixed\n"
+          "                     schedule, and latencies count from the scheduled time, so\n"
+          "                     they include the delay that a slow server causes\n"
+          "  --mptcp            use Multipath TCP\n"
           "  -k 0|1             0: a new connection for each request (1)\n"
-          "  -l                 start over when all tests are done\n"
-          "  -I                 no requests at all: open the connections and keep them\n"
+          "  -l                 loop: repeat the tests forever\n"
+          "  -I                 idle mode: open the connections and wait\n"
           "\n"
-          "What is sent\n"
-          "  -t TESTS           only these standard tests, separated by commas: ping,\n"
-          "                     ping_inline, ping_mbulk, set, get, incr, lpush, rpush, lpop,\n"
-          "                     rpop, sadd, hset, spop, zadd, zpopmin, lrange, lrange_100,\n"
-          "                     lrange_300, lrange_500, lrange_600, mset, mget, xadd,\n"
-          "                     function_load, fcall\n"
+          "Requests\n"
+          "  -t TESTS           run only these standard tests, separated by commas: ping,\n"
+          "                     ping_inline, ping_mbulk, set, get, incr, lpush, rpush,\n"
+          "                     lpop, rpop, sadd, hset, spop, zadd, zpopmin, lrange,\n"
+          "                     lrange_100, lrange_300, lrange_500, lrange_600, mset, mget,\n"
+          "                     xadd, function_load, fcall\n"
           "  -d BYTES           size of values (3)\n"
-          "  -r N               spread requests over N keys instead of one\n"
-          "  --sequential       with -r: key after key, not at random\n"
-          "  --seed N           start of the random numbers, for a run that can be repeated\n"
-          "  -x                 the command's last argument is what stdin holds\n"
-          "  -3                 speak RESP3\n"
-          "  --enable-tracking  have the server track what is read (CLIENT TRACKING)\n"
-          "  --num-functions N  functions that function_load loads (10)\n"
-          "  --num-keys-in-fcall N  keys that fcall passes (1)\n"
+          "  -r N               use N different keys instead of one\n"
+          "  --sequential       with -r: use the keys in order instead of at random\n"
+          "  --seed N           seed of the random numbers, to repeat a run\n"
+          "  -x                 read the last argument of the command from stdin\n"
+          "  -3                 use RESP3\n"
+          "  --enable-tracking  enable CLIENT TRACKING\n"
+          "  --num-functions N  number of functions that function_load loads (10)\n"
+          "  --num-keys-in-fcall N  number of keys that fcall passes (1)\n"
           "\n"
-          "Instead of a test\n"
-          "  --fuzz             random commands that the server documents, one connection after\n"
-          "                     the other: does it go on answering? The dataset is written to,\n"
-          "                     and flushed: never where data matters\n"
-          "  --fuzz-mode MODES  malformed-commands: some with a word too much, too little or of\n"
-          "                     the wrong kind; config-commands: CONFIG SET, too; or both, with\n"
-          "                     a comma between them\n"
-          "  --fuzz-loglevel LEVEL  none, error (what was sent before a connection was lost), info\n"
-          "                     (a sum at the end, too), debug (all commands) (info)\n"
+          "Fuzzing\n"
+          "  --fuzz             send random commands and check that the server responds. It\n"
+          "                     writes to the dataset and flushes it: do not use it with\n"
+          "                     data that you need\n"
+          "  --fuzz-mode MODES  malformed-commands: add, remove or change arguments;\n"
+          "                     config-commands: also send CONFIG SET; or both, with a\n"
+          "                     comma between them\n"
+          "  --fuzz-loglevel LEVEL  none, error (last commands of a lost connection), info\n"
+          "                     (also a summary) or debug (all commands) (info)\n"
           "\n",
           stdout);
-    fputs("What is printed\n"
-          "  -q                 a line per test\n"
-          "  --csv              lines for a spreadsheet, with a header\n"
-          "  --json FILE        all results and settings, percentiles and the rate over time, for\n"
-          "                     programs; - is stdout, and nothing else is printed there then\n"
-          "  --plot FILE        a picture (SVG) of latencies and of the rate over time\n"
-          "  --precision N      decimal places of latencies (3, and no less)\n"
-          "  -e                 nothing: a reply that is an error ends the run in any case\n"
-          "  --help             this text\n"
-          "  --version, -v      the program's version\n"
-          "\n",
-          stdout);
-    fputs("In a command\n"
-          "  __rand_int__       becomes a number of 12 digits below the -r, always another\n"
-          "  __rand_1st__       the same, but one number for all commands that go together;\n"
-          "                     so do __rand_2nd__ to __rand_9th__, each with its own\n"
-          "  __data__           becomes a value of -d bytes\n"
-          "  ';'                ends a command, another follows; a number before a command\n"
-          "                     repeats it\n"
+    fputs("Output\n"
+          "  -q                 print one line per test\n"
+          "  --csv              print CSV with a header\n"
+          "  --json FILE        write results, settings, percentiles and rates over time as\n"
+          "                     JSON; - is stdout, and nothing else is printed there\n"
+          "  --plot FILE        write a picture (SVG) of latencies and rates over time\n"
+          "  --precision N      decimal places of latencies (at least 3)\n"
+          "  -e                 no effect: an error reply always ends the run\n"
+          "  --help             print this help\n"
+          "  --version, -v      print the version\n"
           "\n"
-          "For example\n"
+          "Placeholders in a command\n"
+          "  __rand_int__       a different number of 12 digits each time, less than -r\n"
+          "  __rand_1st__       the same number in all commands of a sequence; __rand_2nd__\n"
+          "                     to __rand_9th__ are further numbers\n"
+          "  __data__           a value of -d bytes\n"
+          "  ';'                separates commands; a number before a command repeats it\n"
+          "\n"
+          "Examples\n"
           "  valkey-benchmark -t set,get -d 512 -r 3000000 -P 16 -q\n"
           "  valkey-benchmark --duration 10 --rps 5000 -- get session:__rand_int__\n"
           "  valkey-benchmark -r 1000 -- multi ';' 3 incr n:__rand_int__ ';' exec\n",

@@ -54,7 +54,7 @@ static fuzzCatalog *readCatalog(const benchOptions *o, serverLink *(*open)(const
     replyValueFree(docs);
     replyValueFree(settings);
     linkClose(l);
-    if (fuzzCatalogCommands(catalog) == 0) quit("COMMAND DOCS", "the server documents no command that could be tried");
+    if (fuzzCatalogCommands(catalog) == 0) quit("COMMAND DOCS", "the server documents no usable command");
     return catalog;
 }
 
@@ -76,7 +76,7 @@ static serverLink *openLink(const fuzzRunState *f) {
 /* Replaces a connection that is lost or silent. If the server is not reachable, `open` ends the program. */
 static void reconnect(fuzzRunState *f, size_t i, const char *why) {
     if (f->options->fuzz_log >= FUZZ_LOG_ERROR)
-        fprintf(stderr, "%s. The connection has sent last:\n%s", why, f->sent[i]);
+        fprintf(stderr, "%s. Last commands of the connection:\n%s", why, f->sent[i]);
     linkClose(f->links[i]);
     f->links[i] = NULL; /* `open` may end the program */
     f->links[i] = openLink(f);
@@ -115,7 +115,7 @@ static bool readReply(fuzzRunState *f, size_t i) {
         if (!r) {
             if (timed_out) f->unanswered++;
             else f->lost++;
-            reconnect(f, i, timed_out ? "No answer for five seconds" : linkError(f->links[i]));
+            reconnect(f, i, timed_out ? "No reply for five seconds" : linkError(f->links[i]));
             return false;
         }
         bool is_push = r->type == '>';
@@ -159,8 +159,7 @@ static void printResult(const fuzzRunState *f, double seconds) {
     if (isatty(STDOUT_FILENO) && !f->options->quiet) printf("\r");
     printf("%lld random commands of %zu kinds in %.2f seconds (seed %llu)\n", f->requests,
            fuzzCatalogCommands(f->catalog), seconds, (unsigned long long)f->options->seed);
-    printf("answered with an error: %lld, not at all: %lld, connections lost: %lld\n", f->errors, f->unanswered,
-           f->lost);
+    printf("error replies: %lld, missing replies: %lld, connections lost: %lld\n", f->errors, f->unanswered, f->lost);
 }
 
 static bool isUnfinished(const fuzzRunState *f, uint64_t begun_us) {

@@ -220,7 +220,7 @@ static void onReady(connection *conn) {
         clientFail(c, "Could not connect to server: SSL_connect failed", connErrorText(conn));
         return;
     }
-    if (connSetReadHandler(conn, onReadable) == C_ERR) clientFail(c, "Watching a connection", connErrorText(conn));
+    if (connSetReadHandler(conn, onReadable) == C_ERR) clientFail(c, "Registering a connection", connErrorText(conn));
     else sendNext(c);
 }
 
@@ -253,7 +253,7 @@ static bool clientConnect(benchClient *c) {
     replyScannerReset(&c->scanner);
     atomic_fetch_add_explicit(&c->thread->connected, 1, memory_order_relaxed);
     if (connSetWriteHandler(c->conn, onConnected) == C_ERR || connAttach(c->conn, c->thread->loop) == C_ERR) {
-        runBreak(c->thread->run, "Watching a connection", strerror(errno));
+        runBreak(c->thread->run, "Registering a connection", strerror(errno));
         return false;
     }
     return true;
@@ -425,7 +425,7 @@ static void onReadable(connection *conn) {
     bool setup_sent = c->setup_left > 0;
     int replies = takeReplies(c, t->input, c->tail.len + (size_t)n);
     if (replies < 0 || c->tail.len >= INPUT_SIZE) {
-        runFail(t->run, RUN_BROKEN, sliceStr("Protocol error: the reply makes no sense"));
+        runFail(t->run, RUN_BROKEN, sliceStr("Protocol error: invalid reply"));
         clientFinish(c);
         return;
     }

@@ -116,8 +116,7 @@ static void askServer(benchmark *b) {
     if (resultFilesAreWanted(o)) askVersion(b, l);
     b->host.save = askSetting(o, l, "save");
     b->host.appendonly = askSetting(o, l, "appendonly");
-    if (!b->host.save || !b->host.appendonly)
-        fprintf(stderr, "WARNING: the server does not tell its save and appendonly settings\n");
+    if (!b->host.save || !b->host.appendonly) fprintf(stderr, "WARNING: Could not fetch server CONFIG\n");
     if (!o->target.unix_path) anetFdToString(linkFd(l), b->ip, sizeof(b->ip), NULL, true);
     linkClose(l);
 }
@@ -245,8 +244,8 @@ static void report(benchmark *b, const generator *g, const char *title, int payl
     generatorLatencies(g, r->latencies);
     reportResult(o, &b->host, r);
     if (r->unsent) {
-        fprintf(stderr, "WARNING: %s: of the rate that was asked for, %llu requests were not sent before the end\n",
-                title, (unsigned long long)r->unsent);
+        fprintf(stderr, "WARNING: %s: %llu requests of the requested rate were not sent\n", title,
+                (unsigned long long)r->unsent);
     }
     if (!resultFilesAreWanted(o)) {
         testResultFree(r);
@@ -344,7 +343,7 @@ noreturn_fn static void runIdle(benchmark *b) {
     config.threads = 1;
     config.idle = config.keep_alive = true;
     workload *w = workloadFromRaw(sliceStr("PING\r\n"), 1);
-    printf("%d connections that do nothing, until Ctrl-C\n", o->clients);
+    printf("Creating %d idle connections and waiting forever (Ctrl+C when done)\n", o->clients);
     generator *g = generatorStart(&config, w);
     runState state;
     do {
@@ -366,8 +365,8 @@ int main(int argc, char **argv) {
     if (o->help || o->version) return 0;
     if (!o->keep_alive) {
         fprintf(stderr,
-                "WARNING: with -k 0 each request takes a port of this machine for a minute. When they are used up, "
-                "connections fail;\n  sysctl net.ipv4.tcp_tw_reuse=1 lets Linux take them again earlier.\n");
+                "WARNING: Keepalive disabled: each request uses a local port for a minute, and connections fail when "
+                "none is left.\n  'sysctl -w net.ipv4.tcp_tw_reuse=1' lets Linux reuse them earlier.\n");
     }
     b.options.target.tls = toolTlsContext(&o->tls);
     if (o->fuzz) return fuzzRun(o, connectServer);

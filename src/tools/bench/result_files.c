@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 
 static void printWriteError(const char *name) {
-    fprintf(stderr, "The results cannot be written to %s: %s\n", name, strerror(errno));
+    fprintf(stderr, "Cannot write the results to '%s': %s\n", name, strerror(errno));
 }
 
 /* Returns true if the name is that of a regular file, or of no file yet. */

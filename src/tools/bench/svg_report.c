@@ -209,7 +209,7 @@ static sds catLatencies(sds out, const testResult *r, double top) {
     p.up = low > 0 && high / low > LOG_FROM ? logScale(low, high) : linearScale(high);
     out = catPercentileAxis(catUpAxis(out, &p, catDuration), &p);
     out = catCaption(out, &p, p.up.logarithmic ? "Latency by percentile (logarithmic)" : "Latency by percentile",
-                     "percent of the requests took no longer");
+                     "percentile of the requests");
     curve c = {sdsEmpty(), &p};
     histogramIterPercentiles(h, CURVE_STEPS, addStep, &c);
     out = sdsCatPrintf(out, "<path d=\"%s\" class=\"curve\" stroke=\"" LATENCY_COLOUR "\"/>\n", c.path);
@@ -284,7 +284,7 @@ static sds catTest(sds out, const benchOptions *o, const testResult *r, double t
     out = catTitle(out, r->title, top + 28);
     out = catGrouped(beginText(out, EDGE, top + 50, "start", "text"), testResultRate(r));
     out = sdsCat(out, " requests per second");
-    if (histogramTotal(h) == 0) return endText(sdsCat(out, ": nothing was answered"));
+    if (histogramTotal(h) == 0) return endText(sdsCat(out, ": no replies"));
     out = sdsCatPrintf(out, " \xc2\xb7 %.2f s", (double)r->elapsed_us / 1e6);
     out = catFigure(out, "p50", histogramPercentile(h, 50));
     out = catFigure(out, "p99", histogramPercentile(h, 99));
@@ -311,7 +311,7 @@ static sds catHow(sds out, const benchOptions *o) {
     out = sdsCatPrintf(out, ", values of %d byte%s", o->data_size, o->data_size == 1 ? "" : "s");
     if (o->key_range) out = sdsCat(catGrouped(sdsCat(out, ", "), (double)o->key_range), " keys");
     if (o->tls.on) out = sdsCat(out, ", TLS");
-    return sdsCat(out, o->rate ? "; latencies count from the intended time" : "");
+    return sdsCat(out, o->rate ? "; latencies count from the scheduled time" : "");
 }
 
 static sds catHead(sds out, const benchOptions *o, const hostSettings *host, const resultList *results) {

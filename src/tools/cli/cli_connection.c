@@ -212,7 +212,7 @@ static bool showStream(cliConnection *c) {
         if (interrupted && c->monitoring) {
             cliDisconnect(c);
         } else if (interrupted) {
-            printf("\nLeft the stream; the next command gets a connection of its own.\n");
+            printf("\nThe subscription has ended. The next command uses a new connection.\n");
             cliDisconnect(c);
         }
     }
@@ -246,7 +246,7 @@ static bool showSubscription(cliConnection *c, int argc, bool subscribe, replyVa
     }
     if (!c->subscribed || !(subscribe || c->reads_lines)) return true;
     if (subscribe && c->interactive && c->options->style == STYLE_PRETTY)
-        printf("Messages follow as they come. Any key leads back to the prompt, Ctrl-C also unsubscribes.\n");
+        printf("Reading messages... (press any key to type a command, Ctrl-C to unsubscribe)\n");
     fflush(stdout);
     return showStream(c);
 }

@@ -18,7 +18,7 @@
 
 /* Options of Valkey's valkey-cli that are not supported here, and why. */
 static const absentOption absent[] = {
-    {"--cluster", "there is no cluster manager; -c follows the redirections of a cluster"},
+    {"--cluster", "there is no cluster manager; use -c to follow the redirections of a cluster"},
 };
 
 typedef enum {
@@ -141,7 +141,7 @@ static const cliOption *findOption(const char *word) {
 static double secondsOf(const char *option, const char *text) {
     double s;
     if (!string2d(text, strlen(text), &s) || s < 0 || s > 1e9) {
-        fprintf(stderr, "Invalid value '%s' of option %s: seconds expected\n", text, option);
+        fprintf(stderr, "Invalid value '%s' for option '%s': expected a number of seconds\n", text, option);
         exit(1);
     }
     return s;
@@ -150,7 +150,7 @@ static double secondsOf(const char *option, const char *text) {
 static bool parseYesNo(const char *text) {
     if (text[0] == 'y' || text[0] == 'Y') return true;
     if (text[0] == 'n' || text[0] == 'N') return false;
-    fprintf(stderr, "Invalid value '%s' of option --show-pushes: yes or no expected\n", text);
+    fprintf(stderr, "Invalid value '%s' for option '--show-pushes': expected yes or no\n", text);
     return false;
 }
 
@@ -160,7 +160,7 @@ static const char *unquotePattern(const char *text) {
     int count;
     words = sdsSplitInline(text, &count);
     if (!words || count != 1) {
-        fprintf(stderr, "Invalid value of option --quoted-pattern: one string in quotes expected\n");
+        fprintf(stderr, "Invalid value for option '--quoted-pattern': expected one quoted string\n");
         exit(1);
     }
     return words[0];
@@ -187,7 +187,7 @@ static void takeOption(cliOptions *o, const cliOption *option, const char *value
     }
     case VALUE_FILE:
         if (o->rdb_file && o->mode != option->mode) {
-            fprintf(stderr, "One transfer at a time: either --rdb or --functions-rdb.\n");
+            fprintf(stderr, "Options '--rdb' and '--functions-rdb' cannot be used together.\n");
             exit(1);
         }
         *(const char **)field = value;
@@ -200,7 +200,7 @@ static void takeOption(cliOptions *o, const cliOption *option, const char *value
 static void cliOptionsFinish(cliOptions *o) {
     o->debug |= o->debug_sync;
     if (o->debug && o->mode != MODE_EVAL) {
-        fprintf(stderr, "The debugger needs a script: --eval FILE\n");
+        fprintf(stderr, "Option '--ldb' requires a script: use --eval FILE.\n");
         exit(1);
     }
     bool tty = isatty(STDOUT_FILENO) || getenv("FAKETTY") != NULL;
@@ -212,11 +212,11 @@ static void cliOptionsFinish(cliOptions *o) {
         o->password_in_args = false;
     }
     if (o->password_in_args && !o->no_auth_warning) {
-        fputs("Warning: Using a password with '-a' or '-u' shows it to all who list this machine's processes.\n",
+        fputs("Warning: Using a password with '-a' or '-u' option on the command line interface may not be safe.\n",
               stderr);
     }
     if (o->last_from_stdin && o->stdin_tag) {
-        fprintf(stderr, "There is one stdin: either -x or -X takes it.\n");
+        fprintf(stderr, "Options '-x' and '-X' cannot be used together: both read stdin.\n");
         exit(1);
     }
 }
@@ -245,7 +245,7 @@ void cliOptionsParse(cliOptions *o, int argc, char **argv) {
         } else if (strcmp(option->word, "-h") == 0) {
             o->mode = MODE_HELP; /* "-h" alone means help in most programs */
         } else {
-            fprintf(stderr, "Option '%s' needs a value.\n", option->word);
+            fprintf(stderr, "Option '%s' requires a value.\n", option->word);
             exit(1);
         }
     }
@@ -256,102 +256,100 @@ void cliOptionsParse(cliOptions *o, int argc, char **argv) {
 
 void cliUsage(void) {
     printf("valkey-cli %s\n\n", VALKEY_VERSION);
-    fputs("Usage: valkey-cli [options]                   a prompt; \"help\" there says more\n"
+    fputs("Usage: valkey-cli [options]                   start an interactive prompt\n"
           "       valkey-cli [options] COMMAND [ARG...]  run one command, print its reply\n"
-          "       valkey-cli [options] < FILE            run the commands in FILE, one a line\n"
+          "       valkey-cli [options] < FILE            run the commands of a file\n"
           "\n"
-          "Where the server is\n"
-          "  -h HOST            its name or address (127.0.0.1)\n"
-          "  -p PORT            its port (6379)\n"
-          "  -s PATH            its Unix socket, instead of host and port\n"
-          "  -u URI             all at once: valkey://USER:PASSWORD@HOST:PORT/DB\n"
-          "  -4, -6             only IPv4, only IPv6 addresses of the host\n"
-          "  -t SECONDS         give up connecting after that time (0: as the system does)\n"
-          "  --mptcp            connect by Multipath TCP\n"
-          "  -c                 follow -MOVED and -ASK to other servers of a cluster\n" TOOL_TLS_USAGE "\n"
-          "Who you are\n"
-          "  -a PASSWORD        log in; other users of this machine can see it in the list\n"
-          "  --pass PASSWORD    of processes, which the variable VALKEYCLI_AUTH avoids\n"
-          "  --askpass          log in with a password that is typed, seen as asterisks\n"
-          "  --user NAME        log in as this user, not as \"default\"\n"
-          "  --no-auth-warning  say nothing about -a being seen\n"
+          "Connection\n"
+          "  -h HOST            server host name or address (127.0.0.1)\n"
+          "  -p PORT            server port (6379)\n"
+          "  -s PATH            Unix socket of the server; overrides host and port\n"
+          "  -u URI             server URI: valkey://USER:PASSWORD@HOST:PORT/DB\n"
+          "  -4, -6             use only IPv4 or only IPv6 addresses\n"
+          "  -t SECONDS         connection timeout (0: that of the system)\n"
+          "  --mptcp            use Multipath TCP\n"
+          "  -c                 cluster mode: follow -MOVED and -ASK redirections\n" TOOL_TLS_USAGE "\n"
+          "Login\n"
+          "  -a PASSWORD, --pass PASSWORD  log in with this password. Other users can see\n"
+          "                     it in the list of processes; VALKEYCLI_AUTH avoids that\n"
+          "  --askpass          ask for the password, shown as asterisks\n"
+          "  --user NAME        user name (default)\n"
+          "  --no-auth-warning  do not print the warning about -a\n"
           "\n"
-          "The session\n"
-          "  -n DB              number of the database (0)\n"
-          "  -2, -3             speak RESP2, RESP3\n"
-          "  --name NAME        what the server calls this connection (CLIENT SETNAME)\n"
-          "  --show-pushes yes|no  print what a RESP3 server sends unasked; yes at a\n"
-          "                     terminal\n"
+          "Session\n"
+          "  -n DB              database number (0)\n"
+          "  -2, -3             use RESP2 or RESP3\n"
+          "  --name NAME        set the name of the connection (CLIENT SETNAME)\n"
+          "  --show-pushes yes|no  print push messages of RESP3 (yes at a terminal)\n"
           "\n"
-          "The command\n"
-          "  -r N               run it N times, -1 for ever\n"
-          "  -i SECONDS         time between runs, fractions allowed; also between lines\n"
-          "                     of --stat and --latency-history and the rows of\n"
-          "                     --latency-dist, and a pause per 100 steps of a key survey\n"
-          "  -x                 its last argument is what stdin holds\n"
-          "  -X TAG             the argument TAG stands for what stdin holds\n"
-          "  --quoted-input     arguments in quotes may hold \\n, \\xHH and the like\n"
-          "  -e                 exit code 1 when the reply is an error; of lines, when any is\n"
-          "  --eval FILE [KEY...] , [ARG...]  EVAL the script in FILE; keys stand before\n"
-          "                     the comma, arguments behind\n"
-          "  --ldb              with --eval: run the script line by line; what it changes\n"
-          "                     is taken back\n"
-          "  --ldb-sync-mode    the same, but the server waits for you, and changes stay\n"
-          "\n"
-          "How replies look\n",
+          "Commands\n"
+          "  -r N               repeat the command N times; -1: forever\n"
+          "  -i SECONDS         interval between repetitions, which may be a fraction; also\n"
+          "                     between lines of --stat, --latency-history and\n"
+          "                     --latency-dist, and a pause per 100 SCAN commands\n"
+          "  -x                 read the last argument from stdin\n"
+          "  -X TAG             read the argument TAG from stdin\n"
+          "  --quoted-input     arguments are quoted strings with escapes such as \\xHH\n"
+          "  -e                 exit with code 1 if a reply is an error\n"
+          "  --eval FILE [KEY...] , [ARG...]  run the Lua script in FILE; keys are before\n"
+          "                     the comma, arguments after it\n"
+          "  --ldb              with --eval: debug the script; dataset changes are rolled\n"
+          "                     back\n"
+          "  --ldb-sync-mode    like --ldb, but the server waits, and changes are kept\n"
+          "\n",
           stdout);
-    fputs("  --no-raw           with types and quotes: the way of a terminal\n"
-          "  --raw              bare values: the way of files and pipes\n"
-          "  --csv, --json, --quoted-json  for other programs; --json is in RESP3 unless -2\n"
-          "  -d TEXT            between values of a raw reply (\\n)\n"
-          "  -D TEXT            after each raw reply (\\n)\n"
+    fputs("Output\n"
+          "  --no-raw           formatted replies, with types and quotes (at a terminal)\n"
+          "  --raw              raw replies (to a file or a pipe)\n"
+          "  --csv, --json, --quoted-json  output formats; JSON uses RESP3 unless -2\n"
+          "  -d TEXT            delimiter of the values of a raw reply (\\n)\n"
+          "  -D TEXT            delimiter after each raw reply (\\n)\n"
           "\n"
-          "Watching a server\n"
-          "  --stat             a line of its figures each second\n"
-          "  --latency          how long PING takes, until Ctrl-C; into a file for 1 second\n"
-          "  --latency-history  the same in a new line every 15 seconds\n"
-          "  --latency-dist     the same as a table of shares, a row per second\n"
-          "  --intrinsic-latency SECONDS  how long this machine keeps a busy program\n"
-          "                     waiting; run it where the server runs\n"
-          "  --lru-test KEYS    play a cache of so many keys, most reads going to few of\n"
-          "                     them, and tell how many it still had; fills the database\n"
+          "Monitoring\n"
+          "  --stat             print server statistics every second\n"
+          "  --latency          measure the latency of PING until Ctrl-C; for 1 second if\n"
+          "                     stdout is not a terminal\n"
+          "  --latency-history  like --latency, with a new line every 15 seconds\n"
+          "  --latency-dist     like --latency, as a table of shares, a row per second\n"
+          "  --intrinsic-latency SECONDS  measure how long the system keeps a program\n"
+          "                     waiting; run it on the machine of the server\n"
+          "  --lru-test KEYS    simulate a cache with a skewed access pattern and print the\n"
+          "                     hit rate; writes to the database\n"
           "\n"
-          "Walking over keys\n"
-          "  --scan             print their names\n"
-          "  --bigkeys          the one with most elements of each type, and averages\n"
+          "Keyspace\n"
+          "  --scan             print the names of all keys\n"
+          "  --bigkeys          print the key with most elements of each type, and averages\n"
           "  --memkeys          the same by memory\n"
-          "  --memkeys-samples N  the same, N elements of a key looked at (0: all)\n"
-          "  --keystats         both, the heaviest keys, and how sizes are spread\n"
-          "  --keystats-samples N  the same, N elements of a key looked at (0: all)\n"
-          "  --top N            how many of the heaviest it shows (10)\n"
-          "  --cursor N         where it begins: what it said when it was ended early\n"
-          "  --hotkeys          the 16 most used. A server that has HOTKEYS counts for -i\n"
-          "                     seconds (10) what takes its time and network; of others, and\n"
-          "                     with --pattern or --count, keys are asked for their counters,\n"
-          "                     which needs an LFU maxmemory-policy\n"
-          "  --hotkeys-count N  the same, N of them\n"
-          "  --pattern GLOB     only keys like this (*)\n"
-          "  --quoted-pattern GLOB  the same, in quotes as with --quoted-input\n"
-          "  --count N          how many SCAN looks at in a step (10)\n"
+          "  --memkeys-samples N  like --memkeys; sample N elements of each key (0: all)\n"
+          "  --keystats         both, with the largest keys and the distribution of sizes\n"
+          "  --keystats-samples N  like --keystats; sample N elements of each key (0: all)\n"
+          "  --top N            number of largest keys that --keystats prints (10)\n"
+          "  --cursor N         continue --keystats at the cursor that it has printed\n"
+          "  --hotkeys          print the 16 most used keys. A server with the command\n"
+          "                     HOTKEYS counts for -i seconds (10). With other servers,\n"
+          "                     --pattern or --count, the LFU counters of keys are read,\n"
+          "                     which requires an LFU maxmemory-policy\n"
+          "  --hotkeys-count N  like --hotkeys, with N keys\n"
+          "  --pattern GLOB     visit only keys that match (*)\n"
+          "  --quoted-pattern GLOB  the same, as a quoted string\n"
+          "  --count N          COUNT of each SCAN command (10)\n"
           "\n"
-          "Acting as a replica\n"
-          "  --rdb FILE         save the server's dataset as an RDB file, for a backup; FILE\n"
-          "                     is replaced when all of it has come, - is stdout\n"
-          "  --functions-rdb FILE  the same, but only the libraries of functions\n"
-          "  --replica          print the commands that the server sends its replicas, a\n"
-          "                     line of CSV each, until Ctrl-C\n"
+          "Replication\n"
+          "  --rdb FILE         save the dataset as an RDB file; FILE is replaced once the\n"
+          "                     transfer is complete; - is stdout\n"
+          "  --functions-rdb FILE  like --rdb, with the libraries of functions only\n"
+          "  --replica          print the commands of the replication stream as CSV\n"
           "\n"
-          "Loading data\n"
-          "  --pipe             send commands in the protocol's form from stdin, as fast as\n"
-          "                     the server takes them, and count errors\n"
-          "  --pipe-timeout N   how many seconds to wait for the last reply (30, 0: no end)\n"
+          "Bulk loading\n"
+          "  --pipe             send raw commands from stdin and count the errors\n"
+          "  --pipe-timeout N   seconds to wait for the last reply (30; 0: forever)\n"
           "\n"
-          "This program\n"
-          "  --verbose          accepted, for scripts; changes nothing\n"
-          "  --help, -h         this text\n"
-          "  --version, -v      its version\n"
+          "Other\n"
+          "  --verbose          no effect; accepted for compatibility\n"
+          "  --help, -h         print this help\n"
+          "  --version, -v      print the version\n"
           "\n"
-          "For example\n"
+          "Examples\n"
           "  valkey-cli set greeting 'hello world'\n"
           "  valkey-cli -u valkey://app:secret@db.example:6380/2 dbsize\n"
           "  valkey-cli -x set report < report.pdf\n"

@@ -33,7 +33,7 @@ bool datasetBegin(datasetStream *d, cliConnection *c) {
     anetKeepAlive(NULL, linkFd(c->link), KEEPALIVE_S); /* only the server sends from now on: notice if it dies */
     bool received = linkSend(c->link, 1, &sync);
     progressBegin(&d->progress, NULL);
-    progressPrint(&d->progress, "The server makes a snapshot.");
+    progressPrint(&d->progress, "Waiting for the server to create a snapshot...");
     do received = received && linkReadLine(c->link, line, sizeof(line));
     while (received && *line == '\0');
     progressClear(&d->progress);
@@ -43,7 +43,7 @@ bool datasetBegin(datasetStream *d, cliConnection *c) {
         snapshotFrameBegin(&d->scan, &frame);
         progressBegin(&d->progress, NULL); /* the estimate counts the time of the transfer alone */
         return true;
-    } else fprintf(stderr, "SYNC failed: the answer '%.64s' begins no dataset\n", line);
+    } else fprintf(stderr, "SYNC failed: unexpected reply '%.64s'\n", line);
     return false;
 }
 
@@ -54,7 +54,7 @@ ssize_t datasetRead(datasetStream *d, char *buf, size_t size) {
         ssize_t n = linkReadBytes(d->link, buf, snapshotFrameMost(&d->scan, size));
         if (n < 0) {
             progressClear(&d->progress);
-            fprintf(stderr, "The transfer broke off after %llu bytes: %s\n", (unsigned long long)d->received,
+            fprintf(stderr, "Transfer interrupted after %llu bytes: %s\n", (unsigned long long)d->received,
                     linkError(d->link));
             return -1;
         }

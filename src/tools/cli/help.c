@@ -95,14 +95,15 @@ static replyValue *waitForDocs(cliConnection *c) {
     replyValue *v = linkReadWithin(c->link, QUIET_WAIT_MS, &timed_out);
     if (v || !timed_out) return v;
     sds address = cliAddress(c);
-    fprintf(stderr, "%s has accepted the connection and does not answer. Waiting; Ctrl-C leaves.\n", address);
+    fprintf(stderr, "%s has accepted the connection but does not respond. Waiting (press Ctrl-C to quit)...\n",
+            address);
     sdsFree(address);
     return linkRead(c->link);
 }
 
 static void printFailure(cliConnection *c, const char *why) {
     sds address = cliAddress(c);
-    fprintf(stderr, "%s does not answer as a server should: %s\n", address, why);
+    fprintf(stderr, "%s does not respond like a Valkey server: %s\n", address, why);
     sdsFree(address);
 }
 
@@ -179,15 +180,15 @@ static void showEntry(const helpEntry *e, bool with_group) {
 
 static void showOverview(void) {
     printf("valkey-cli %s\n\n"
-           "  help <command>     its arguments and what it does, as this server tells it\n"
-           "  help @<group>      all commands of a group; TAB behind the @ names the groups\n"
-           "  <number> <command> run it so many times\n"
+           "  help <command>      show the arguments and the summary of a command\n"
+           "  help @<group>       show all commands of a group; TAB after @ lists the groups\n"
+           "  <number> <command>  repeat a command\n"
            "  connect <host> <port>, clear, quit\n"
-           "  :set nohints       no grey arguments while typing; \":set hints\" brings them back\n"
+           "  :set nohints        disable hints of arguments; \":set hints\" enables them\n"
            "\n"
-           "Keys: TAB completes, twice lists. Ctrl-R searches what was typed before. Ctrl-A/E, Ctrl-W/U/K/Y and the\n"
-           "arrows are what they are in a shell; Ctrl-D or Ctrl-C in an empty line leaves.\n"
-           "Lines such as \":set nohints\" in ~/.valkeyclirc are read at the start.\n",
+           "Keys: TAB completes, twice lists. Ctrl-R searches the history. Ctrl-A/E, Ctrl-W/U/K/Y and the arrows work\n"
+           "as in a shell. Ctrl-D or Ctrl-C in an empty line quits.\n"
+           "Preferences such as \":set nohints\" can be set in ~/.valkeyclirc.\n",
            VALKEY_VERSION);
 }
 
@@ -199,7 +200,7 @@ static size_t showGroup(const char *group) {
         shown++;
     }
     if (shown) return shown;
-    printf("No command is in a group '%s'. The groups are:", group);
+    printf("Unknown group '%s'. Available groups:", group);
     for (size_t i = 0; i < help.group_count; i++) printf(" @%s", help.groups[i]);
     printf("\n");
     return 0;
@@ -210,7 +211,7 @@ static void showCommand(const char *name) {
     const helpEntry *e = findEntry(name);
     if (!e) {
         const char *near = helpNearest(name);
-        printf("The server has no command '%s'.", name);
+        printf("Unknown command '%s'.", name);
         if (near) printf(" Did you mean %s?", near);
         printf("\n");
         return;
@@ -228,7 +229,7 @@ void helpShow(cliConnection *c, int argc, const slice *argv) {
     if (!c->link) cliConnect(c, false);
     helpLoad(c);
     if (!help.loaded) {
-        printf("Help on commands comes from the server, which gives none now.\n");
+        printf("Help on commands is provided by the server, which is not available now.\n");
         return;
     }
     sds wanted = sdsEmpty();

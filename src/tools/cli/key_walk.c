@@ -26,9 +26,9 @@ static const struct {
 };
 
 void keyWalkPrint(const cliConnection *c, const char *question) {
-    printf("\n# Asking the server key by key %s.\n", question);
+    printf("\n# Scanning the entire keyspace to find %s.\n", question);
     if (c->options->interval_s <= 0)
-        printf("# It serves others meanwhile; with -i 0.1 it is left alone for 0.1 s now and then.\n");
+        printf("# Other clients are served meanwhile. Use -i 0.1 to pause 0.1 s per 100 SCAN commands.\n");
     printf("\n");
 }
 
@@ -73,7 +73,7 @@ replyValue *keyWalkStep(cliConnection *c, char **cursor, const replyValue **keys
         exit(1);
     }
     if (!replyIsList(v) || v->count != 2 || !replyIsText(&v->items[0]) || !areKeys(&v->items[1])) {
-        fprintf(stderr, "SCAN answered something else than a cursor with keys.\n");
+        fprintf(stderr, "SCAN failed: unexpected reply\n");
         exit(1);
     }
     zfree(*cursor);

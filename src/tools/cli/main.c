@@ -31,7 +31,7 @@ static sds unquote(const char *text) {
     int count;
     sds *words = sdsSplitInline(text, &count);
     if (!words || count != 1) {
-        fprintf(stderr, "Invalid argument: with --quoted-input each is one word, or one string in quotes\n");
+        fprintf(stderr, "Invalid argument: with --quoted-input each argument must be one word or one quoted string\n");
         exit(1);
     }
     sds out = sdsDup(words[0]);
@@ -54,7 +54,7 @@ static sds *commandWords(const cliOptions *o, int *count) {
         }
     }
     if (o->stdin_tag && !used_tag) {
-        fprintf(stderr, "No argument is the tag of -X: stdin has no place.\n");
+        fprintf(stderr, "The tag of option '-X' is not among the arguments.\n");
         exit(1);
     }
     if (o->last_from_stdin) words[(*count)++] = readAll(stdin);

@@ -61,8 +61,8 @@ static void printResult(cliConnection *c) {
         sdsFree(text);
     }
     replyValueFree(result);
-    printf("\n(The debugging session is over: what the script has changed %s.)\n",
-           c->options->debug_sync ? "stays" : "was taken back");
+    printf("\n(Lua debugging session ended -- dataset changes %s)\n",
+           c->options->debug_sync ? "retained" : "rolled back");
 }
 
 /* Words of a line; eval takes the rest of the line as it is. */
@@ -109,7 +109,7 @@ static debugEnd debuggerLoop(cliConnection *c, lineEditor *editor, lineHistory *
     for (;;) {
         replyValue *reply = linkRead(c->link);
         if (!reply) {
-            fprintf(stderr, "The server has gone: %s\n", linkError(c->link));
+            fprintf(stderr, "Connection lost: %s\n", linkError(c->link));
             return DEBUG_BROKEN;
         }
         bool list = replyIsList(reply), runs = printLines(reply);
@@ -135,8 +135,10 @@ static debugEnd debuggerLoop(cliConnection *c, lineEditor *editor, lineHistory *
 debugEnd modeDebug(cliConnection *c, int argc, const slice *argv) {
     bool sync = c->options->debug_sync;
     replyValueFree(cliAsk(c, "SCRIPT", "DEBUG", sync ? "sync" : "yes", NULL));
-    printf("The script stops before its first line; 'help' lists what can be done, quit and restart among it.\n");
-    if (sync) printf("A synchronous session: the server serves nobody else, and what the script changes stays.\n");
+    printf("The script is stopped before its first line. Type 'help' for the commands, 'restart' to start over, 'quit' "
+           "to leave.\n");
+    if (sync)
+        printf("This session is synchronous: the server serves no other client, and dataset changes are retained.\n");
     printf("\n");
     if (!linkSend(c->link, argc, argv)) return DEBUG_BROKEN;
     const lineAdvice advice = {.complete = NULL};

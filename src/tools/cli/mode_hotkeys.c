@@ -67,7 +67,7 @@ static void printMetric(const replyValue *map, size_t metric) {
 static int printCounts(const replyValue *v) {
     const replyValue *map = replyIsList(v) && v->count == 1 && replyIsList(&v->items[0]) ? &v->items[0] : v;
     if (!replyIsList(map)) {
-        fprintf(stderr, "The server has counted nothing: somebody else ended it.\n");
+        fprintf(stderr, "HOTKEYS has no result: another client has ended the count.\n");
         return 1;
     }
     printf("\n-------- Summary --------\n\n");
@@ -114,9 +114,8 @@ static int useServerCounts(cliConnection *c) {
     long long keys = o->hotkeys > SERVER_COUNT_MAX ? SERVER_COUNT_MAX : o->hotkeys;
     if (seconds > COUNT_MAX_S) seconds = COUNT_MAX_S;
     bool ours = startCount(c, seconds, keys);
-    if (ours)
-        printf("\n# The server counts for %g s whose keys take its time and network (-i sets how long).\n", seconds);
-    else printf("\n# The server counts already, for somebody else. This is what it has so far.\n");
+    if (ours) printf("\n# Counting CPU time and network bytes of each key for %g s (-i sets the duration).\n", seconds);
+    else printf("\n# A count of another client is in progress. These are its results so far.\n");
     fflush(stdout);
     if (ours) waitWhileCounting(seconds);
     replyValue *v = cliAsk(c, "HOTKEYS", "GET", NULL);
@@ -134,7 +133,7 @@ static int walkKeys(cliConnection *c) {
     static keyWalk walk;
     const keyFacts *facts;
     topKeys top = topKeysCreate(c->options->hotkeys);
-    keyWalkPrint(c, "which keys are used most");
+    keyWalkPrint(c, "the hot keys");
     keyWalkBegin(&walk, c, NULL, KEY_FREQUENCY);
     for (size_t n; (n = keyWalkNext(&walk, &facts)) > 0;)
         for (size_t i = 0; i < n; i++) topKeysAdd(&top, &facts[i], facts[i].frequency);

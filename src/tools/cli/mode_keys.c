@@ -122,7 +122,7 @@ int modeBigKeys(cliConnection *c, bool by_memory) {
     const keyFacts *facts;
     survey.by_memory = by_memory;
     for (size_t i = 0; i < array_len(usual); i++) typeNamed(&survey, usual[i]);
-    keyWalkPrint(c, by_memory ? "which keys take most memory" : "which keys have most elements");
+    keyWalkPrint(c, by_memory ? "the keys that use most memory" : "the biggest keys");
     keyWalkBegin(&walk, c, NULL, by_memory ? KEY_BYTES : KEY_ELEMENTS);
     for (size_t n; (n = keyWalkNext(&walk, &facts)) > 0;)
         for (size_t i = 0; i < n; i++) surveyKey(&walk, &survey, &facts[i]);

@@ -119,14 +119,14 @@ int modeKeyStats(cliConnection *c) {
     static keyWalk walk;
     const keyFacts *facts;
     all.top = topKeysCreate(c->options->keystats_top);
-    keyWalkPrint(c, "for memory and elements; Ctrl-C ends it early");
+    keyWalkPrint(c, "memory and elements of all keys (press Ctrl-C to stop early)");
     keyWalkBegin(&walk, c, c->options->cursor, KEY_BYTES | KEY_ELEMENTS);
     for (size_t n; (n = keyWalkNext(&walk, &facts)) > 0;)
         for (size_t i = 0; i < n; i++) countKey(&all, &facts[i]);
     keyWalkClearLine(&walk);
     printStats(&all);
     if (!keyWalkIsWhole(&walk))
-        printf("\nNot all keys were looked at: --cursor %s goes on from there.\n", keyWalkCursor(&walk));
+        printf("\nNot all keys were scanned. Use --cursor %s to continue.\n", keyWalkCursor(&walk));
     keyWalkEnd(&walk);
     freeStats(&all);
     return 0;

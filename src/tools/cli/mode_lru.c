@@ -87,7 +87,7 @@ int modeLruTest(cliConnection *c) {
         double rate = reads ? 100.0 * (double)counts.hits / (double)reads : 0;
         printf("%lld Gets/sec | Hits: %lld (%.2f%%) | Misses: %lld (%.2f%%)\n", (long long)((double)reads / passed_s),
                counts.hits, rate, counts.misses, reads ? 100 - rate : 0);
-        if (counts.refused) fprintf(stderr, "%lld commands were refused\n", counts.refused);
+        if (counts.refused) fprintf(stderr, "%lld commands were rejected\n", counts.refused);
         fflush(stdout);
     }
     return 0;

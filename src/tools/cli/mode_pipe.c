@@ -54,7 +54,7 @@ static bool takeReplies(transfer *t) {
         if (!v && timed_out) return true;
         if (!v) return modePipeFail("Error reading from the server", linkError(t->c->link));
         if (t->input_done && v->type == '$' && v->len == MARK_LEN && memcmp(v->str, t->mark, MARK_LEN) == 0) {
-            printf("The last reply is here.\n");
+            printf("Last reply received from server.\n");
             t->ended = true;
         } else if (v->type != '>') {
             if (replyIsError(v)) {
@@ -82,7 +82,7 @@ static bool modePipeRefill(transfer *t) {
     t->len = (size_t)n;
     if (n > 0) return true;
     progressClear(&t->progress);
-    printf("All is sent. Waiting for the replies that are missing.\n");
+    printf("All data transferred. Waiting for the last reply...\n");
     fflush(stdout);
     t->len = (size_t)snprintf(t->buffer, sizeof(t->buffer), "\r\n*2\r\n$4\r\nECHO\r\n$%d\r\n%s\r\n", MARK_LEN, t->mark);
     t->input_done = true;
@@ -124,7 +124,7 @@ int modePipe(cliConnection *c) {
         if (!t.sent_all) last_reply_ms = clockMonotonicMs();
         uint64_t limit_ms = (uint64_t)c->options->pipe_timeout_s * 1000;
         if (limit_ms && clockMonotonicMs() - last_reply_ms > limit_ms) {
-            fprintf(stderr, "Nothing came for %lld seconds: given up.\n", c->options->pipe_timeout_s);
+            fprintf(stderr, "No replies for %lld seconds: exiting.\n", c->options->pipe_timeout_s);
             t.errors++;
             break;
         }

@@ -54,7 +54,7 @@ static bool modeRdbReceive(datasetStream *d, outputFile *file, const char *name)
     }
     const char *wrong = snapshotCheckEnd(&check);
     if (wrong) {
-        fprintf(stderr, "What the server has sent is no whole snapshot: %s\n", wrong);
+        fprintf(stderr, "The received snapshot is not valid: %s\n", wrong);
         return false;
     }
     return outputFileKeep(file) || failWriting(name);

@@ -45,7 +45,7 @@ int modeReplica(cliConnection *c) {
     if (!ok) return 1;
     if (isatty(STDERR_FILENO)) {
         sds address = cliAddress(c);
-        fprintf(stderr, "Commands of %s follow as they come; Ctrl-C ends it.\n", address);
+        fprintf(stderr, "Entering replica output mode for %s... (press Ctrl-C to quit)\n", address);
         sdsFree(address);
     }
     for (replyValue *v = NULL; ok; replyValueFree(v)) {
@@ -57,6 +57,6 @@ int modeReplica(cliConnection *c) {
         acknowledges = false;
         ok = printCommand(v);
     }
-    if (ok) fprintf(stderr, "The stream has ended: %s\n", linkError(c->link));
+    if (ok) fprintf(stderr, "The replication stream has ended: %s\n", linkError(c->link));
     return 1;
 }

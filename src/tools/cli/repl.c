@@ -29,9 +29,9 @@ static void setPreference(cliOptions *o, int argc, char **argv, bool from_file) 
     if (strcasecmp(verb, "set") == 0 && argc > 1) {
         if (strcasecmp(what, "hints") == 0) o->hints = true;
         else if (strcasecmp(what, "nohints") == 0) o->hints = false;
-        else printf("%sno preference '%s': hints and nohints are known\n", from_file ? ".valkeyclirc: " : "", what);
+        else printf("%sunknown preference '%s': use hints or nohints\n", from_file ? ".valkeyclirc: " : "", what);
     } else {
-        printf("%sno such word ':%s': only :set is known\n", from_file ? ".valkeyclirc: " : "", verb);
+        printf("%sunknown command ':%s': use :set\n", from_file ? ".valkeyclirc: " : "", verb);
     }
 }
 
@@ -65,7 +65,7 @@ static void runWords(cliConnection *c, const sds *words, int count) {
     int first = count > 1 && string2ll(words[0], sdsLen(words[0]), &repeat) ? 1 : 0;
     slice *argv = linkWordSlices(words + first, (size_t)(count - first));
     if (repeat < 1) {
-        printf("A command can be repeated once or more often, not %lld times\n", repeat);
+        printf("Invalid repeat count %lld: it must be at least 1\n", repeat);
     } else if (sliceIs(argv[0], "help") || sliceIs(argv[0], "?")) {
         helpShow(c, count - first, argv);
     } else {

@@ -80,7 +80,7 @@ static bool secure(connection *conn, int timeout_ms, char *err) {
     anetRecvTimeout(NULL, conn->fd, limit);
     connAccept(conn, NULL);
     if (conn->state == CONN_CONNECTED) return anetRecvTimeout(NULL, conn->fd, 0) == C_OK;
-    if (conn->state == CONN_CONNECTING) snprintf(err, LINK_ERR_LEN, "no answer to the TLS handshake in %d ms", limit);
+    if (conn->state == CONN_CONNECTING) snprintf(err, LINK_ERR_LEN, "the TLS handshake timed out after %d ms", limit);
     else snprintf(err, LINK_ERR_LEN, "SSL_connect failed: %s", connErrorText(conn));
     return false;
 }
@@ -162,7 +162,7 @@ static replyValue *takeReply(serverLink *l) {
         sdsClear(l->input);
         l->start = l->scanned = 0;
     }
-    if (!v) serverLinkBroken(l, "Protocol error: the reply makes no sense");
+    if (!v) serverLinkBroken(l, "Protocol error: invalid reply");
     return v;
 }
 
@@ -187,7 +187,7 @@ replyValue *linkReadWithin(serverLink *l, int timeout_ms, bool *timed_out) {
     *timed_out = false;
     while (!scanInput(l)) {
         if (l->scanner.bad) {
-            serverLinkBroken(l, "Protocol error: the reply makes no sense");
+            serverLinkBroken(l, "Protocol error: invalid reply");
             return NULL;
         }
         if (timeout_ms >= 0 && !connHasPending(l->conn)) {
@@ -222,7 +222,7 @@ bool linkReadLine(serverLink *l, char *line, size_t size) {
         size_t available = sdsLen(l->input) - l->start;
         const char *end = available ? memchr(text, '\n', available) : NULL;
         size_t len = end ? (size_t)(end - text) : available;
-        if (len >= size) return serverLinkBroken(l, "Protocol error: a line has no end");
+        if (len >= size) return serverLinkBroken(l, "Protocol error: line too long");
         if (end) {
             memcpy(line, text, len);
             skipInput(l, len + 1);

@@ -27,7 +27,8 @@ void toolTakeUri(const char *text, linkTarget *target, toolLogin *login, toolTls
 long long toolNumber(const char *option, const char *text, long long min, long long max) {
     long long n;
     if (string2ll(text, strlen(text), &n) && n >= min && n <= max) return n;
-    fprintf(stderr, "Invalid value '%s' of option '%s': a number from %lld to %lld expected\n", text, option, min, max);
+    fprintf(stderr, "Invalid value '%s' for option '%s': expected a number from %lld to %lld\n", text, option, min,
+            max);
     exit(1);
 }
 
@@ -58,7 +59,7 @@ void toolQuitUnknown(const char *program, const char *kind, const suggestion *s)
 void toolCheckAbsent(const char *option, const absentOption *absent, size_t count) {
     for (size_t i = 0; i < count; i++) {
         if (strcmp(option, absent[i].name) != 0) continue;
-        fprintf(stderr, "Option '%s' does not work here: %s.\n", option, absent[i].why);
+        fprintf(stderr, "Option '%s' is not supported: %s.\n", option, absent[i].why);
         exit(1);
     }
 }

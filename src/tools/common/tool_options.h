@@ -37,12 +37,12 @@ void toolCheckAbsent(const char *option, const absentOption *absent, size_t coun
 replyValue *toolLogIn(serverLink *l, const toolLogin *login);
 
 /* The part of a help text that describes these options. */
-#define TOOL_TLS_USAGE                                                                 \
-    "  --tls              speak TLS; so does a URI that begins with valkeys://\n"      \
-    "  --cacert FILE, --cacertdir DIR  whom to trust (else: whom the system trusts)\n" \
-    "  --insecure         trust whoever answers: only for a first try\n"               \
-    "  --cert FILE, --key FILE  the certificate to show, and its key\n"                \
-    "  --sni NAME         the name to ask for, where servers share an address\n"       \
-    "  --tls-ciphers LIST, --tls-ciphersuites LIST  for TLS 1.2, for 1.3 (OpenSSL's)\n"
+#define TOOL_TLS_USAGE                                                                  \
+    "  --tls              use TLS, as does a URI that begins with valkeys://\n"         \
+    "  --cacert FILE, --cacertdir DIR  trusted CA certificates (those of the system)\n" \
+    "  --insecure         accept any certificate of the server\n"                       \
+    "  --cert FILE, --key FILE  client certificate and its private key\n"               \
+    "  --sni NAME         server name for the TLS handshake\n"                          \
+    "  --tls-ciphers LIST, --tls-ciphersuites LIST  ciphers of TLS 1.2; of TLS 1.3\n"
 
 #endif
