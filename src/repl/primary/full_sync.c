@@ -290,6 +290,17 @@ static void dismiss(replicaState *r) {
     sessionDrain(r->c);
 }
 
+static void logSucceeded(const replicaState *r) {
+    LOG_LIMITED(LL_NOTICE, LINES_PER_ROUND, "synchronizations that succeeded",
+                "Synchronization with replica %s succeeded", replicaName(r));
+}
+
+/* Call when a replica begins to get the stream: one that is empty gets a first command. */
+static void streamBegun(const replicaState *r) {
+    logSucceeded(r);
+    if (replStreamOffset() == 0) replStreamAppend(sliceStr("*1\r\n$4\r\nping\r\n"));
+}
+
 void fullSyncArrived(replicaState *r, bool awaits_ack) {
     debugAssert(r->phase == REPLICA_WAIT_END || r->phase == REPLICA_SEND_FILE);
     debugAssert(!awaits_ack || r->phase == REPLICA_WAIT_END);
@@ -302,9 +313,7 @@ void fullSyncArrived(replicaState *r, bool awaits_ack) {
     awaits_ack = awaits_ack && !r->has_loaded;
     replicaOnline(r, awaits_ack);
     if (!awaits_ack) {
-        LOG_LIMITED(LL_NOTICE, LINES_PER_ROUND, "synchronizations that succeeded",
-                    "Synchronization with replica %s succeeded", replicaName(r));
-        if (replStreamOffset() == 0) replStreamAppend(sliceStr("*1\r\n$4\r\nping\r\n"));
+        streamBegun(r);
     } else {
         LOG_LIMITED(
             LL_NOTICE, LINES_PER_ROUND, "RDB transfers to a replica succeeded",
@@ -325,17 +334,14 @@ void fullSyncAcked(replicaState *r) {
     checkReplica(r);
     if (r->phase == REPLICA_LOADS_BESIDE) {
         replicaOnline(r, false);
-        LOG_LIMITED(LL_NOTICE, LINES_PER_ROUND, "synchronizations that succeeded",
-                    "Synchronization with replica %s succeeded", replicaName(r));
+        logSucceeded(r);
         return;
     }
     if (r->phase == REPLICA_WAIT_END) r->has_loaded = true;
     if (r->phase != REPLICA_ONLINE || !r->awaits_ack) return;
     replicaStartStream(r);
     checkReplica(r);
-    LOG_LIMITED(LL_NOTICE, LINES_PER_ROUND, "synchronizations that succeeded",
-                "Synchronization with replica %s succeeded", replicaName(r));
-    if (replStreamOffset() == 0) replStreamAppend(sliceStr("*1\r\n$4\r\nping\r\n"));
+    streamBegun(r);
 }
 
 static void arrivedFromFile(replicaState *r, bool ok) {

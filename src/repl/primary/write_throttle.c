@@ -61,8 +61,6 @@ static void release(void) {
     unpauseClients(PAUSE_FOR_REPLICA);
 }
 
-static void enoughIsWritten(void) { hold(); }
-
 void writeThrottleCheck(void) {
     size_t goal = repl_settings.slow_writers ? writeThrottleMark() : 0, kept = goal ? replicasKeptForOne() : 0,
            allowed = goal;
@@ -83,4 +81,4 @@ void writeThrottleCheck(void) {
     replStreamSetAlarm(goal && replicasCount() ? replStreamOffset() + (allowed - kept) : UINT64_MAX);
 }
 
-void writeThrottleInit(void) { replStreamOnAlarm(enoughIsWritten); }
+void writeThrottleInit(void) { replStreamOnAlarm(hold); }

@@ -132,20 +132,16 @@ static void checkNothingRuns(void) {
     debugAssert(!callCurrentClient());
 }
 
-void primaryLinkOnSync(void (*tell)(const char *status)) {
+void primaryLinkOnSync(void (*report)(const char *status)) {
     debugAssert(!on_sync);
-    on_sync = tell;
+    on_sync = report;
 }
 
-static void syncedWhole(void) {
-    if (on_sync)
-        on_sync("PRIMARY <-> REPLICA sync: Finished with success. Ready to accept connections in read-write mode.");
-}
-
-static void syncedPartially(void) {
-    if (on_sync)
-        on_sync("PRIMARY <-> REPLICA sync: Partial Resynchronization accepted. Ready to accept connections in "
-                "read-write mode.");
+static void notifySynced(const char *how) {
+    char status[160];
+    snprintf(status, sizeof(status), "PRIMARY <-> REPLICA sync: %s. Ready to accept connections in read-write mode.",
+             how);
+    if (on_sync) on_sync(status);
 }
 
 void primaryLinkOnFailover(void (*answered)(bool accepted)) {
@@ -360,7 +356,7 @@ static void keepIsOver(void) {
     serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: %zu bytes of the stream have come meanwhile", buffer->kept.len);
     goLive(buffer, false);
     streamApplyAck(false);
-    syncedWhole();
+    notifySynced("Finished with success");
 }
 
 /* Starts the job that fills the stream buffer until the RDB is loaded. Returns false if no thread can be started. */
@@ -406,7 +402,7 @@ static void primaryLinkLoad(bool from_file) {
     }
     goLive(takeJob(&primary.job), old_style);
     streamApplyAck(false);
-    syncedWhole();
+    notifySynced("Finished with success");
 }
 
 static void snapshotComes(void) {
@@ -431,7 +427,7 @@ static void replStreamGoesOn(void) {
     }
     goLive(takeJob(&primary.job), false);
     serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: Primary accepted a Partial Resynchronization.");
-    syncedPartially();
+    notifySynced("Partial Resynchronization accepted");
 }
 
 /* ---- Jobs ---- */

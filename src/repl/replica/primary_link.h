@@ -54,7 +54,7 @@ void primaryLinkFollowForFailover(const char *host, long long port);
 void primaryLinkOnFailover(void (*answered)(bool accepted));
 /* Sets the function that is called with a status line for the service manager when a synchronization has succeeded.
  * Call at startup only. */
-void primaryLinkOnSync(void (*tell)(const char *status));
+void primaryLinkOnSync(void (*report)(const char *status));
 /* Connects if that is due, and ends a link that was silent for repl-timeout. Call once a second. */
 void primaryLinkTick(void);
 /* Sends the primary a newline at most once a second, so that it does not time this server out. Call while a dataset is
