@@ -32,7 +32,7 @@ static void writeSync(infoOut *o, const primaryFigures *f) {
     infoGauge(o, "master_sync_left_bytes", left, "Bytes of the dataset that are still to come from the primary.");
     infoGauge(o, "master_sync_perc", f->sync_total < 0 ? -0.0 : percent,
               "How much of the dataset has come from the primary, in percent.");
-    infoGauge(o, "master_sync_last_io_seconds_ago", f->sync_heard_ago_s,
+    infoGauge(o, "master_sync_last_io_seconds_ago", f->sync_input_ago_s,
               "Seconds since some of the dataset came from the primary.");
 }
 
@@ -42,7 +42,7 @@ static void writeReplica(infoOut *o) {
     infoLabel(o, "master_port", repl_settings.primary_port);
     INFO_FIELD(o, "master_link_status", f.state == PRIMARY_UP ? "up" : "down", INFO_UP,
                .help = "Whether this replica is connected to its primary.", .family = "master_link_up");
-    infoGauge(o, "master_last_io_seconds_ago", f.heard_ago_s,
+    infoGauge(o, "master_last_io_seconds_ago", f.last_input_ago_s,
               "Seconds since the primary was last heard of; -1: it is not connected.");
     infoGauge(o, "master_sync_in_progress", f.syncing, "Whether the primary is sending the whole dataset.");
     infoGauge(o, "slave_read_repl_offset", f.read_offset, "Bytes of the primary's stream that were read.");

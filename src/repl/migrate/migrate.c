@@ -67,13 +67,13 @@ typedef struct migration {
     targetLink *link;              /* owns while it is connected */
     sds out;                       /* owns: bytes to be written */
     bool auth_asked, select_asked; /* AUTH or SELECT was sent and has no reply yet */
-    bool refused; /* one of the two has failed: keys were restored in a wrong database, or not at all */
-    bool heard;   /* a reply to a RESTORE was read */
+    bool refused;   /* one of the two has failed: keys were restored in a wrong database, or not at all */
+    bool got_reply; /* a reply to a RESTORE was read */
 } migration;
 
 static void migrationCheck(const migration *m) {
     debugAssert(m->gone <= m->answered && m->answered <= m->sent && m->sent <= m->count && m->count <= m->args);
-    debugAssert(m->gone == 0 || (m->heard && !m->copy)); /* invariant 1 */
+    debugAssert(m->gone == 0 || (m->got_reply && !m->copy)); /* invariant 1 */
     debugAssert(sdsLen(m->out) < TARGET_PIECE_BYTES);
     debugAssert(!m->has_user || m->has_password);
     debugAssert(!m->refused || m->error);
@@ -274,7 +274,7 @@ static bool readIntroduction(migration *m) {
 static void migrateLetGo(migration *m, size_t i) {
     client *c = m->c;
     hashedKey key = m->keys[i];
-    debugAssert(m->heard && !m->refused && i == m->answered);
+    debugAssert(m->got_reply && !m->refused && i == m->answered);
     if (m->copy || !dbDelete(c->db, key)) return;
     keyChanged(c, key, NOTIFY_GENERIC, "del", 1);
     m->keys[m->gone++] = key;
@@ -286,7 +286,7 @@ static bool readRound(migration *m) {
     for (; m->answered < m->sent; m->answered++) {
         if (m->keys[m->answered].name.len == PASSED_OVER) continue;
         if (!readReply(m, &good)) return false;
-        m->heard = true;
+        m->got_reply = true;
         if (good && !m->refused) migrateLetGo(m, m->answered);
     }
     debugAssert(m->answered == m->sent);
@@ -296,7 +296,7 @@ static bool readRound(migration *m) {
 /* ---- The command ---- */
 
 static migrateResult migrateExchange(migration *m) {
-    debugAssert(!m->heard && m->gone == 0); /* invariant 2 */
+    debugAssert(!m->got_reply && m->gone == 0); /* invariant 2 */
     m->sent = m->answered = 0;
     sdsClear(m->out);
     addIntroduction(m);
@@ -346,7 +346,7 @@ static void migrate(migration *m) {
     m->out = sdsEmpty();
     migrateResult result = migrateAttempt(m, &error);
     bool broken = result == MIGRATE_WRITING || result == MIGRATE_READING;
-    if (broken && !m->heard && error != ETIMEDOUT && error != EBADMSG) {
+    if (broken && !m->got_reply && error != ETIMEDOUT && error != EBADMSG) {
         sdsFree(m->error);
         m->error = NULL;
         result = migrateAttempt(m, &error);

@@ -44,7 +44,7 @@ linkJob *linkJobCreate(void (*work)(linkJob *job), void (*done)(void)) {
     job->done = done;
     job->got_db = -1;
     atomic_init(&job->owners, 1);
-    atomic_init(&job->heard_ms, clockMonotonicMs());
+    atomic_init(&job->last_input_ms, clockMonotonicMs());
     return job;
 }
 
@@ -117,7 +117,9 @@ void linkJobDrop(linkJob *job) {
 
 /* ---- Waiting ---- */
 
-static void heard(linkJob *job) { atomic_store_explicit(&job->heard_ms, clockMonotonicMs(), memory_order_relaxed); }
+static void noteInput(linkJob *job) {
+    atomic_store_explicit(&job->last_input_ms, clockMonotonicMs(), memory_order_relaxed);
+}
 
 typedef struct jobWaiter {
     connWaiter base; /* first, so that a pointer to it can be cast to jobWaiter */
@@ -147,7 +149,7 @@ static jobWaiter waiterOf(linkJob *job) { return (jobWaiter){{waitFor}, job}; }
 /* ---- The connection ---- */
 
 static void linkJobConnected(connWaiter *w) {
-    heard(((jobWaiter *)w)->job);
+    noteInput(((jobWaiter *)w)->job);
     serverLog(LL_NOTICE, "Non blocking connect for SYNC fired the event.");
 }
 
@@ -186,7 +188,7 @@ ssize_t linkRead(linkJob *job, void *buf, size_t len) {
     jobWaiter w = waiterOf(job);
     ssize_t n = connWaitRead(job->wire.conn, buf, len, &w.base);
     debugAssert(n <= (ssize_t)len);
-    if (n > 0) heard(job);
+    if (n > 0) noteInput(job);
     return n;
 }
 

@@ -75,11 +75,11 @@ struct linkJob {
     bool timed_out;      /* the primary was silent for too long */
 
     /* atomic, relaxed, written by the thread */
-    _Atomic int step;            /* linkStep */
-    _Atomic uint64_t heard_ms;   /* monotonic: the last time that bytes arrived, or a connection was established */
-    _Atomic uint64_t received;   /* bytes of the RDB that were received */
-    _Atomic size_t kept_memory;  /* bytes of memory that `kept` takes */
-    _Atomic bool accepted_psync; /* the primary has accepted PSYNC, even if the job failed later */
+    _Atomic int step;               /* linkStep */
+    _Atomic uint64_t last_input_ms; /* monotonic: the last time that bytes arrived, or a connection was established */
+    _Atomic uint64_t received;      /* bytes of the RDB that were received */
+    _Atomic size_t kept_memory;     /* bytes of memory that `kept` takes */
+    _Atomic bool accepted_psync;    /* the primary has accepted PSYNC, even if the job failed later */
     /* atomic, relaxed, written by main */
     _Atomic bool enough; /* the job of the stream buffer is to end */
     /* atomic */

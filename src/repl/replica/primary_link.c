@@ -566,18 +566,18 @@ static void onWakeup(void) {
 
 /* ---- Timeouts ---- */
 
-static bool isSilent(uint64_t heard_ms) {
-    return clockMonotonicMs() - heard_ms > (uint64_t)repl_settings.timeout_s * 1000;
+static bool isSilent(uint64_t last_input_ms) {
+    return clockMonotonicMs() - last_input_ms > (uint64_t)repl_settings.timeout_s * 1000;
 }
 
 static void tickTalks(void) {
     bool syncs = atomic_load_explicit(&primary.job->step, memory_order_relaxed) == LINK_STEP_SYNC;
-    if (!isSilent(atomic_load_explicit(&primary.job->heard_ms, memory_order_relaxed))) return;
+    if (!isSilent(atomic_load_explicit(&primary.job->last_input_ms, memory_order_relaxed))) return;
     jobFailed(syncs, true);
 }
 
 static void tickUp(void) {
-    if (!isSilent(streamApplyHeardMs())) {
+    if (!isSilent(streamApplyLastInputMs())) {
         streamApplyAckAnyway();
         return;
     }
@@ -743,16 +743,16 @@ static void lookAtSync(primaryFigures *f) {
     f->syncing = job && atomic_load_explicit(&job->step, memory_order_relaxed) == LINK_STEP_SYNC;
     if (!f->syncing) return;
     bool has_header = primary.state != PRIMARY_TALKS;
-    uint64_t heard_ms = atomic_load_explicit(&job->heard_ms, memory_order_relaxed);
+    uint64_t last_input_ms = atomic_load_explicit(&job->last_input_ms, memory_order_relaxed);
     f->sync_total = !has_header ? -1 : job->frame.has_length ? (long long)job->frame.length : 0;
     f->sync_read = (long long)atomic_load_explicit(&job->received, memory_order_relaxed);
-    f->sync_heard_ago_s = (long long)((clockMonotonicMs() - heard_ms) / 1000);
+    f->sync_input_ago_s = (long long)((clockMonotonicMs() - last_input_ms) / 1000);
 }
 
 primaryFigures primaryLinkFigures(void) {
     assertMainRole();
     linkCheck();
-    primaryFigures f = {.state = primary.state, .role_word = roleWord(), .heard_ago_s = -1, .down_since_s = -1};
+    primaryFigures f = {.state = primary.state, .role_word = roleWord(), .last_input_ago_s = -1, .down_since_s = -1};
     f.applied_offset = f.read_offset = primary.has_cursor ? (long long)replStreamOffset() : 1;
     f.input_bytes = primary.snapshot_input + streamApplyInput();
     if (primary.job) f.input_bytes += atomic_load_explicit(&primary.job->received, memory_order_relaxed);
@@ -762,7 +762,7 @@ primaryFigures primaryLinkFigures(void) {
         if (f.kept > f.kept_peak) f.kept_peak = f.kept;
     }
     if (streamApplyIsOpen()) {
-        f.heard_ago_s = (long long)((clockMonotonicMs() - streamApplyHeardMs()) / 1000);
+        f.last_input_ago_s = (long long)((clockMonotonicMs() - streamApplyLastInputMs()) / 1000);
         f.applied_offset = streamApplyOffset();
         f.read_offset = f.applied_offset + (long long)(streamApplyReadOffset() - replStreamOffset());
     } else if (primary.was_up) {

@@ -65,11 +65,11 @@ void primaryLinkWhileLoading(void);
 typedef struct primaryFigures {
     primaryState state;
     const char *role_word;                 /* state of the link as ROLE shows it */
-    long long heard_ago_s;                 /* seconds since the last input; -1 unless the link is up */
+    long long last_input_ago_s;            /* seconds since the last input; -1 unless the link is up */
     long long read_offset, applied_offset; /* 1 before there was a stream, as in Valkey */
     bool syncing;                          /* the primary has answered that it sends the dataset */
     /* Bytes of the RDB; the total is -1 before its header was read, and 0 if the RDB ends with a mark. */
-    long long sync_total, sync_read, sync_heard_ago_s;
+    long long sync_total, sync_read, sync_input_ago_s;
     long long down_since_s; /* seconds since the link was lost; -1 if it is up or never was */
     uint64_t input_bytes;   /* received on all links since startup */
     size_t kept, kept_peak; /* bytes in the stream buffer of a dual-channel synchronization */

@@ -36,15 +36,15 @@
 #include <string.h>
 
 static struct {
-    void (*lost)(bool whole);       /* const after boot */
-    client *session;                /* borrowed: the client of the link; NULL without a link */
-    int db;                         /* without a link: the database in which the next one begins */
-    bool old_style;                 /* begun by SYNC */
-    uint64_t run;                   /* end of the last command that ran, also within a transaction */
-    uint64_t told_offset;           /* in the last acknowledgment */
-    uint64_t heard_ms, heard_input; /* monotonic time of the last input; bytes received until then */
-    uint64_t input_before;          /* bytes received on previous links */
-    syncedOffset on_disk;           /* for the present stream */
+    void (*lost)(bool whole);                 /* const after boot */
+    client *session;                          /* borrowed: the client of the link; NULL without a link */
+    int db;                                   /* without a link: the database in which the next one begins */
+    bool old_style;                           /* begun by SYNC */
+    uint64_t run;                             /* end of the last command that ran, also within a transaction */
+    uint64_t told_offset;                     /* in the last acknowledgment */
+    uint64_t last_input_ms, last_input_bytes; /* monotonic time of the last input; bytes received until then */
+    uint64_t input_before;                    /* bytes received on previous links */
+    syncedOffset on_disk;                     /* for the present stream */
 } primary;
 
 /* Asserts the invariants. After a protocol error the backlog may end in a part of a command. */
@@ -157,8 +157,8 @@ void streamApplyBegin(connection *conn, bool old_style) {
     primary.old_style = old_style;
     syncedOffsetForget(&primary.on_disk);
     primary.run = replStreamOffset();
-    primary.heard_ms = clockMonotonicMs();
-    primary.heard_input = 0;
+    primary.last_input_ms = clockMonotonicMs();
+    primary.last_input_bytes = 0;
     sessionCheck();
 }
 
@@ -208,14 +208,14 @@ void streamApplySetDb(int db) { primary.db = db >= 0 && db < dbCount() ? db : 0;
 
 static void noteInput(void) {
     uint64_t input = (uint64_t)primary.session->net_input + primary.session->input_bytes;
-    if (input == primary.heard_input && clientIdleNs(primary.session) / 1000000 > 1000) return;
-    primary.heard_input = input;
-    primary.heard_ms = clockMonotonicMs();
+    if (input == primary.last_input_bytes && clientIdleNs(primary.session) / 1000000 > 1000) return;
+    primary.last_input_bytes = input;
+    primary.last_input_ms = clockMonotonicMs();
 }
 
-uint64_t streamApplyHeardMs(void) {
+uint64_t streamApplyLastInputMs(void) {
     if (primary.session) noteInput();
-    return primary.heard_ms;
+    return primary.last_input_ms;
 }
 
 uint64_t streamApplyReadOffset(void) {

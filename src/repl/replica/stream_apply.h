@@ -30,7 +30,7 @@ int streamApplyDb(void);
 /* Sets the database in which the next link begins. */
 void streamApplySetDb(int db);
 /* Returns when bytes of the primary last arrived (monotonic). */
-uint64_t streamApplyHeardMs(void);
+uint64_t streamApplyLastInputMs(void);
 /* Returns the replication offset up to which bytes were received. */
 uint64_t streamApplyReadOffset(void);
 /* Returns the bytes that all links have received since startup. */
