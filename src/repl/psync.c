@@ -31,19 +31,19 @@
 #define IP_MAX 255
 
 psyncStats psync_stats;
-static gateFn *monitors_gate;          /* const after boot */
-static void (*ask_for_ack)(client *c); /* const after boot */
+static gateFn *monitors_gate;        /* const after boot */
+static void (*on_getack)(client *c); /* const after boot */
 
-void psyncInit(gateFn *monitors, void (*ask)(client *c)) {
+void psyncInit(gateFn *monitors, void (*getack)(client *c)) {
     debugAssert(!monitors_gate);
     monitors_gate = monitors;
-    ask_for_ack = ask;
+    on_getack = getack;
 }
 
 /* ---- PSYNC, SYNC ---- */
 
 /* Returns whether PSYNC requests a full synchronization. */
-static bool asksForAll(slice id) { return id.len > 0 && id.ptr[0] == '?'; }
+static bool requestsAll(slice id) { return id.len > 0 && id.ptr[0] == '?'; }
 
 /* Returns the offset from which the replica can continue, or logs why it cannot and returns -1. It must request one of
  * the two replication IDs, and the backlog must have the bytes from the offset on. `wanted` counts from 1. */
@@ -52,7 +52,7 @@ static long long partOf(const replicaState *r, slice id, long long wanted) {
     bool first = id.len == REPL_ID_BYTES && !strncasecmp(id.ptr, names->id, REPL_ID_BYTES);
     bool second = id.len == REPL_ID_BYTES && !strncasecmp(id.ptr, names->id2, REPL_ID_BYTES);
     if (!first && !(second && wanted <= names->id2_until)) {
-        if (asksForAll(id)) {
+        if (requestsAll(id)) {
             LOG_LIMITED(LL_NOTICE, LOG_LIMIT_FEW, "replicas that asked for a full synchronization",
                         "Full resync requested by replica %s", replicaName(r));
         } else if (second) {
@@ -114,7 +114,7 @@ static bool tryPartial(client *c, replicaState *r) {
     if (!getLongLongFromArg(c, 2, &wanted, NULL)) return true;
     long long offset = partOf(r, c->argv[1], wanted);
     if (offset < 0) {
-        psync_stats.partial_err += !asksForAll(c->argv[1]);
+        psync_stats.partial_err += !requestsAll(c->argv[1]);
         return false;
     }
     psync_stats.partial_ok++;
@@ -178,7 +178,7 @@ static void synchronize(client *c, bool by_psync) {
     psync_stats.full++;
     if (repl_settings.no_tcp_nodelay) anetNoDelay(NULL, c->fd, false);
     replicaBegin(r);
-    fullSyncAsk(r);
+    fullSyncRequest(r);
 }
 
 void psyncCommand(client *c) { synchronize(c, true); }
@@ -335,7 +335,7 @@ void replconfCommand(client *c) {
             return;
         }
         if (sliceIs(c->argv[i], "getack")) {
-            ask_for_ack(c);
+            on_getack(c);
             return;
         }
         if (!setOption(c, replicaOf(c), i)) return;

@@ -15,9 +15,9 @@ void replconfCommand(client *c);
 /* The gate function of GATE_REPLICA_CLIENT: closes a replica that sends a command that has a reply. Passes clients
  * that are not replicas on to `monitors`. */
 gateResult replicaGate(client *c);
-/* Call at startup. `monitors` is the gate function for clients that are not replicas. `ask` is called for REPLCONF
+/* Call at startup. `monitors` is the gate function for clients that are not replicas. `getack` is called for REPLCONF
  * GETACK, with the client that has sent it. */
-void psyncInit(gateFn *monitors, void (*ask)(client *c));
+void psyncInit(gateFn *monitors, void (*getack)(client *c));
 
 /* Counters of INFO: full synchronizations, and partial ones that were accepted or refused. */
 typedef struct psyncStats {

@@ -34,15 +34,15 @@ static struct {
 
 /* ---- Before output is sent ---- */
 
-void replAskForAcks(void) {
+void replRequestAcks(void) {
     if (replicasCount() && failoverNow() == FAILOVER_NONE)
         replStreamAppend(sliceStr("*3\r\n$8\r\nREPLCONF\r\n$6\r\nGETACK\r\n$1\r\n*\r\n"));
 }
 
 void replFeed(void) {
     if (unlikely(waitWantsAcks()) && !pauseInForce()) { /* a pause stops the replication stream, too */
-        waitAcksAsked();
-        replAskForAcks();
+        waitAcksRequested();
+        replRequestAcks();
     }
     replicasFeed();
     if (unlikely(repl_settings.slow_writers)) writeThrottleCheck();

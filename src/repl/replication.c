@@ -76,7 +76,7 @@ void replInit(aeEventLoop *loop) {
     replicasOnClose(fullSyncForget);
     rdbTransfersInit(loop);
     fullSyncInit();
-    psyncInit(replicaClientGate, streamApplyAsked);
+    psyncInit(replicaClientGate, streamApplyOnGetack);
     primaryLinkInit(loop);
     applyFaultsInit();
     failoverInit();

@@ -26,7 +26,7 @@ replTraffic replTrafficNow(void);
 /* Does the periodic work of replication. Call at each tick, on main's own thread. */
 void replTick(void);
 /* Appends REPLCONF GETACK to the replication stream, so that replicas send acknowledgments at once. */
-void replAskForAcks(void);
+void replRequestAcks(void);
 /* Sets how long the offset of a dual-channel replica is kept after it has received the dataset, if its other connection
  * does not request the replication stream. */
 void replSetCursorGrace(uint64_t seconds);

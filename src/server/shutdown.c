@@ -162,7 +162,7 @@ static void beginWaiting(int flags) {
     pending.until_ms = clockMonotonicMs() + (uint64_t)server_settings.shutdown_timeout_s * 1000;
     serverLog(LL_NOTICE, "Waiting for replicas before shutting down.");
     pauseClients(PAUSE_DURING_SHUTDOWN, PAUSE_WRITES, PAUSE_WITHOUT_END);
-    replAskForAcks();
+    replRequestAcks();
 }
 
 static bool mustWaitForReplicas(int flags) {

@@ -91,7 +91,7 @@ static void prepare(void (*lost)(bool whole)) {
     aeSetAfterEvent(loop, netAfterEvent, NULL);
     replStreamInit();
     replicasInit();
-    psyncInit(replicaClientGate, streamApplyAsked);
+    psyncInit(replicaClientGate, streamApplyOnGetack);
     streamApplyInit(lost);
     applyFaultsInit();
     waitCommandsInit();

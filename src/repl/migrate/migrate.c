@@ -64,11 +64,11 @@ typedef struct migration {
     size_t gone;     /* keys that were deleted: their names are moved to keys[0 .. gone), gone <= answered */
     sds error;       /* owns: the first error reply of the target; NULL without one */
 
-    targetLink *link;              /* owns while it is connected */
-    sds out;                       /* owns: bytes to be written */
-    bool auth_asked, select_asked; /* AUTH or SELECT was sent and has no reply yet */
-    bool refused;   /* one of the two has failed: keys were restored in a wrong database, or not at all */
-    bool got_reply; /* a reply to a RESTORE was read */
+    targetLink *link;            /* owns while it is connected */
+    sds out;                     /* owns: bytes to be written */
+    bool auth_sent, select_sent; /* AUTH or SELECT was sent and has no reply yet */
+    bool refused;                /* one of the two has failed: keys were restored in a wrong database, or not at all */
+    bool got_reply;              /* a reply to a RESTORE was read */
 } migration;
 
 static void migrationCheck(const migration *m) {
@@ -200,11 +200,11 @@ static bool putNumber(migration *m, long long n) {
 
 static void addIntroduction(migration *m) {
     char select[RESP_SELECT_MAX];
-    m->auth_asked = m->has_password;
-    m->select_asked = !targetIsAt(m->link, m->db);
-    if (m->auth_asked && m->has_user) m->out = RESP_CAT_REQUEST(m->out, sliceStr("AUTH"), m->user, m->password);
-    else if (m->auth_asked) m->out = RESP_CAT_REQUEST(m->out, sliceStr("AUTH"), m->password);
-    if (m->select_asked) m->out = sdsCatLen(m->out, select, respSelect(select, m->db));
+    m->auth_sent = m->has_password;
+    m->select_sent = !targetIsAt(m->link, m->db);
+    if (m->auth_sent && m->has_user) m->out = RESP_CAT_REQUEST(m->out, sliceStr("AUTH"), m->user, m->password);
+    else if (m->auth_sent) m->out = RESP_CAT_REQUEST(m->out, sliceStr("AUTH"), m->password);
+    if (m->select_sent) m->out = sdsCatLen(m->out, select, respSelect(select, m->db));
 }
 
 /* Returns the time to live in ms, at least 1 because the clock has advanced since the command began; 0 without an
@@ -262,11 +262,11 @@ static bool readReply(migration *m, bool *good) {
 
 static bool readIntroduction(migration *m) {
     bool auth = true, selected = true;
-    if (m->auth_asked && !readReply(m, &auth)) return false;
-    if (m->select_asked && !readReply(m, &selected)) return false;
-    if (m->select_asked && selected) targetSetDb(m->link, m->db);
+    if (m->auth_sent && !readReply(m, &auth)) return false;
+    if (m->select_sent && !readReply(m, &selected)) return false;
+    if (m->select_sent && selected) targetSetDb(m->link, m->db);
     m->refused = !auth || !selected;
-    m->auth_asked = m->select_asked = false;
+    m->auth_sent = m->select_sent = false;
     return true;
 }
 

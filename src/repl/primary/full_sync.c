@@ -442,7 +442,7 @@ static bool fullSyncJoin(replicaState *r) {
 
 static bool mayBegin(void) { return this_round.kind == ROUND_NONE && childRunning() == CHILD_NONE; }
 
-void fullSyncAsk(replicaState *r) {
+void fullSyncRequest(replicaState *r) {
     assertMainThread();
     debugAssert(r->node && r->phase == REPLICA_NONE);
     fullSyncCheck();

@@ -12,7 +12,7 @@
 void fullSyncInit(void);
 /* Puts a replica that requests the dataset in WAIT_START, or in WAIT_END if the present child writes a snapshot that it
  * can use, or a child is forked at once. */
-void fullSyncAsk(replicaState *r);
+void fullSyncRequest(replicaState *r);
 /* Forks a child if one is due. Call at each tick. */
 void fullSyncTick(void);
 /* Removes a replica that is about to be freed; kills the child if no other replica waits for it. */

@@ -3,17 +3,17 @@
  *   GATHERS   waits until the output of each target is written and its connection is detached, or the target is lost
  *   RUNS      a thread copies the snapshot to all connections (rdb_copier.c)
  *
- * The states of a target: DRAINS <--> ASKED --> HERE. In DRAINS its output is being written, in ASKED its owner thread
- * has been requested to detach the connection, in HERE the connection is detached. It becomes LOST if the replica is
- * freed in DRAINS.
+ * The states of a target: DRAINS <--> REQUESTED --> DETACHED. In DRAINS its output is being written, in REQUESTED its
+ * owner thread has been requested to detach the connection, in DETACHED the connection is detached. It becomes LOST if
+ * the replica is freed in DRAINS.
  *
  * Not here    writing the snapshot, and the phases of a replica (full_sync.c).
  * Owns        the transfers; connections while they are detached for one.
  * Threads     main's own.
  * Invariants  1. A detached connection is attached again exactly once, also if the replica was freed meanwhile.
  *             2. A transfer in GATHERS has the source and no thread; in RUNS the thread has the source.
- *             3. The `stream` of a target is set in ASKED and HERE, its `conn` in HERE only. In RUNS each target is
- *                HERE or LOST.
+ *             3. The `stream` of a target is set in REQUESTED and DETACHED, its `conn` in DETACHED only. In RUNS each
+ *                target is DETACHED or LOST.
  *             4. The timer is set while any transfer is in GATHERS.
  * Tests       tests/repl/sync.tcl
  *
@@ -33,16 +33,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LOOK_EVERY_MS 1 /* while connections are waited for */
+#define POLL_MS 1 /* while connections are waited for */
 #define TARGETS_CHECKED 64
 
-typedef enum { TARGET_DRAINS, TARGET_ASKED, TARGET_HERE, TARGET_LOST } passengerState;
+typedef enum { TARGET_DRAINS, TARGET_REQUESTED, TARGET_DETACHED, TARGET_LOST } targetState;
 
 typedef struct target {
-    passengerState state;
+    targetState state;
     replicaState *r;         /* borrowed; NULL if the replica was freed */
-    struct clientIo *stream; /* borrowed in ASKED and HERE: the client's I/O half; else NULL */
-    connection *conn;        /* borrowed in HERE; else NULL */
+    struct clientIo *stream; /* borrowed in REQUESTED and DETACHED: the client's I/O half; else NULL */
+    connection *conn;        /* borrowed in DETACHED; else NULL */
     size_t outlet;           /* its index in `copies` */
 } target;
 
@@ -66,9 +66,9 @@ static struct {
 
 static void checkTarget(const rdbTransfer *s, const target *p) {
     debugAssert(!p->stream == (p->state == TARGET_DRAINS || p->state == TARGET_LOST));
-    debugAssert(!p->conn == (p->state != TARGET_HERE));
+    debugAssert(!p->conn == (p->state != TARGET_DETACHED));
     debugAssert(p->state != TARGET_LOST || !p->r);
-    debugAssert(s->source >= 0 || p->state >= TARGET_HERE);
+    debugAssert(s->source >= 0 || p->state >= TARGET_DETACHED);
     debugAssert(!s->copies || p->outlet < s->count);
     unused(s), unused(p);
 }
@@ -92,13 +92,13 @@ static void drain(target *p) {
     debugAssert(!p->stream && !p->conn);
     if (p->r->c->output_bytes) return;
     p->stream = connDetachBegin(p->r->c);
-    if (p->stream) p->state = TARGET_ASKED;
+    if (p->stream) p->state = TARGET_REQUESTED;
 }
 
 static void pollDetach(target *p) {
     switch (connDetachPoll(p->stream, &p->conn)) {
     case DETACH_PENDING: return;
-    case DETACH_DONE: p->state = TARGET_HERE; return;
+    case DETACH_DONE: p->state = TARGET_DETACHED; return;
     case DETACH_REFUSED:
         p->stream = NULL;
         p->state = TARGET_DRAINS;
@@ -106,25 +106,25 @@ static void pollDetach(target *p) {
     }
 }
 
-/* Moves a target on to its next states if it is ready for them. Returns whether it is neither HERE nor LOST yet. */
-static bool fetch(target *p) {
+/* Moves a target on to its next states if it is ready for them. Returns whether it is neither DETACHED nor LOST yet. */
+static bool advance(target *p) {
     if (p->state == TARGET_DRAINS && !p->r) p->state = TARGET_LOST;
     if (p->state == TARGET_DRAINS) drain(p);
-    if (p->state == TARGET_ASKED) pollDetach(p);
-    return p->state < TARGET_HERE;
+    if (p->state == TARGET_REQUESTED) pollDetach(p);
+    return p->state < TARGET_DETACHED;
 }
 
 /* Closes a replica that does not read its output, so that the others need not wait for it. */
-static void leaveBehind(const target *p) {
-    if (!p->r || p->state >= TARGET_HERE || p->r->c->flags & CLIENT_CLOSE_ASAP) return;
+static void disconnectSlow(const target *p) {
+    if (!p->r || p->state >= TARGET_DETACHED || p->r->c->flags & CLIENT_CLOSE_ASAP) return;
     LOG_LIMITED(LL_WARNING, LOG_LIMIT_FEW, "replicas that timed out during a full synchronization",
                 "Disconnecting timedout replica (full sync): %s", replicaName(p->r));
     clientCloseAsap(p->r->c);
 }
 
-static void lookAtTime(const rdbTransfer *s) {
+static void checkTimeout(const rdbTransfer *s) {
     if (clockMonotonicMs() - s->since_ms <= (uint64_t)repl_settings.timeout_s * 1000) return;
-    for (size_t i = 0; i < s->count; i++) leaveBehind(&s->targets[i]);
+    for (size_t i = 0; i < s->count; i++) disconnectSlow(&s->targets[i]);
 }
 
 /* Runs on the thread of a transfer. */
@@ -135,7 +135,7 @@ static void startCopying(rdbTransfer *s) {
     size_t n = 0;
     for (size_t i = 0; i < s->count; i++) {
         target *p = &s->targets[i];
-        if (p->state != TARGET_HERE || !p->r) continue;
+        if (p->state != TARGET_DETACHED || !p->r) continue;
         p->outlet = n;
         conns[n++] = p->conn;
     }
@@ -153,8 +153,8 @@ static void startCopying(rdbTransfer *s) {
 /* ---- The end ---- */
 
 static void rdbTransferComplete(rdbTransfer *s, target *p) {
-    debugAssert(p->state == TARGET_HERE || !p->stream);
-    bool ok = p->state == TARGET_HERE && s->copies && p->r && rdbCopierSucceeded(s->copies, p->outlet);
+    debugAssert(p->state == TARGET_DETACHED || !p->stream);
+    bool ok = p->state == TARGET_DETACHED && s->copies && p->r && rdbCopierSucceeded(s->copies, p->outlet);
     replicaState *r = p->r;
     if (p->stream) connDetachEnd(p->stream);
     p->stream = NULL;
@@ -173,25 +173,25 @@ static void rdbTransferFinish(rdbTransfer *s) {
     zfree(s);
 }
 
-static void lookSoon(void);
+static void pollSoon(void);
 
-static void rdbTransferLook(rdbTransfer *s) {
+static void pollTransfer(rdbTransfer *s) {
     bool waits = false;
-    for (size_t i = 0; i < s->count && s->source >= 0; i++) waits |= fetch(&s->targets[i]);
+    for (size_t i = 0; i < s->count && s->source >= 0; i++) waits |= advance(&s->targets[i]);
     if (waits) {
-        lookAtTime(s);
-        lookSoon();
+        checkTimeout(s);
+        pollSoon();
         return;
     }
     if (s->source >= 0) startCopying(s);
     if (!s->copies || rdbCopierIsOver(s->copies)) rdbTransferFinish(s);
 }
 
-static void lookAtAll(void) {
+static void pollAll(void) {
     assertOutsideYield();
     for (rdbTransfer *s = transfers.all, *next; s; s = next) {
         next = s->next;
-        rdbTransferLook(s);
+        pollTransfer(s);
     }
     transfersCheck();
 }
@@ -199,13 +199,13 @@ static void lookAtAll(void) {
 static long long onTimer(aeEventLoop *loop, long long id, void *arg) {
     unused(loop), unused(id), unused(arg);
     transfers.timer_set = false;
-    lookAtAll();
+    pollAll();
     return AE_NOMORE;
 }
 
-static void lookSoon(void) {
+static void pollSoon(void) {
     if (transfers.timer_set) return;
-    transfers.timer_set = aeCreateTimeEvent(transfers.loop, LOOK_EVERY_MS, onTimer, NULL) >= 0;
+    transfers.timer_set = aeCreateTimeEvent(transfers.loop, POLL_MS, onTimer, NULL) >= 0;
 }
 
 void rdbTransferStart(int source, uint64_t length, replicaState **to, size_t count, const rdbTransferEnds *ends) {
@@ -221,7 +221,7 @@ void rdbTransferStart(int source, uint64_t length, replicaState **to, size_t cou
     for (size_t i = 0; i < count; i++) s->targets[i].r = to[i];
     s->next = transfers.all;
     transfers.all = s;
-    lookSoon();
+    pollSoon();
     transfersCheck();
 }
 
@@ -242,6 +242,6 @@ void rdbTransfersInit(aeEventLoop *loop) {
     assertMainThread();
     debugAssert(!transfers.loop);
     transfers.loop = loop;
-    if (aeWakeupOpen(loop, &transfers.wakeup, lookAtAll) == C_ERR)
+    if (aeWakeupOpen(loop, &transfers.wakeup, pollAll) == C_ERR)
         serverPanic("no descriptor for a wakeup: %s", strerror(errno));
 }

@@ -154,7 +154,7 @@ static void logStops(void) {
 
 bool waitWantsAcks(void) { return waits.wants_acks; }
 
-void waitAcksAsked(void) { waits.wants_acks = false; }
+void waitAcksRequested(void) { waits.wants_acks = false; }
 
 void waitCommandsInit(void) {
     assertMainRole();

@@ -10,10 +10,10 @@
 
 /* Call at startup, after aofInit() and replicasInit(). */
 void waitCommandsInit(void);
-/* Returns whether a client has begun to wait for replicas since the last waitAcksAsked(). */
+/* Returns whether a client has begun to wait for replicas since the last waitAcksRequested(). */
 bool waitWantsAcks(void);
 /* Resets that. Call when REPLCONF GETACK is sent to all replicas. */
-void waitAcksAsked(void);
+void waitAcksRequested(void);
 
 void waitCommand(client *c);
 void waitaofCommand(client *c);

@@ -19,15 +19,16 @@
 
 #include <unistd.h>
 
-#define SAY_EVERY_MS 10000
+#define LOG_EVERY_MS 10000
 
 /* Ends the process, with _exit() because other threads, such as those of the loader, are running. */
-static void applyFaultsGiveUp(const char *why) {
+static void endProcess(const char *why) {
     serverLog(LL_WARNING, "%s Exiting...", why);
     _exit(1);
 }
 
-static const char *whoFails(const client *c, const char **to) {
+/* Returns which side adds the error reply, and sets *to to the one for which it is. */
+static const char *sidesOf(const client *c, const char **to) {
     if (c->flags & CLIENT_REPLAYS) {
         *to = "AOF-loading-client";
         return "server";
@@ -44,28 +45,27 @@ static bool isFatal(const client *c) {
 }
 
 /* Called when an error reply is added for the primary, for a replica, or for the client that replays the AOF. */
-static void failed(client *c, slice text) {
-    const char *to, *from = whoFails(c, &to);
+static void logFault(client *c, slice text) {
+    const char *to, *from = sidesOf(c, &to);
     if (text.len && text.ptr[0] == '-') text = sliceOf(text.ptr + 1, text.len - 1);
     bool hidden = log_hide_user_data;
     serverLog(LL_WARNING,
               "== CRITICAL == This %s is sending an error to its %s: '%.*s' after processing the command '%s'", from,
               to, hidden ? 10 : (int)text.len, hidden ? "*redacted*" : text.ptr, clientCommandName(c->cmd));
-    if (isFatal(c)) applyFaultsGiveUp("It is not to go on with it (propagation-error-behavior).");
+    if (isFatal(c)) endProcess("It is not to go on with it (propagation-error-behavior).");
 }
 
 void applyFaultsCheck(const client *c) {
-    static uint64_t said_ms;
+    static uint64_t logged_ms;
     if (likely(!(gates_enabled & 1u << GATE_DISK)) || !c->cmd)
         return; /* c->cmd is NULL if this server does not know the command */
     if (!(c->cmd->flags & CMD_WRITE) || !diskGateIsShut()) return;
     if (!repl_settings.ignore_disk_errors)
-        applyFaultsGiveUp(
-            "A command of the primary cannot be written to disk (replica-ignore-disk-write-errors is no).");
+        endProcess("A command of the primary cannot be written to disk (replica-ignore-disk-write-errors is no).");
     uint64_t now_ms = clockMonotonicMs();
-    if (said_ms && now_ms - said_ms < SAY_EVERY_MS) return;
-    said_ms = now_ms;
+    if (logged_ms && now_ms - logged_ms < LOG_EVERY_MS) return;
+    logged_ms = now_ms;
     serverLog(LL_WARNING, "Commands of the primary are applied although they cannot be written to disk.");
 }
 
-void applyFaultsInit(void) { replyErrorOnUnexpected(failed); }
+void applyFaultsInit(void) { replyErrorOnUnexpected(logFault); }

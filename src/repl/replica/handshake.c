@@ -85,7 +85,7 @@ static bool readOptional(linkJob *job, const char *what) {
 
 /* ---- Steps ---- */
 
-static bool sayPing(linkJob *job) {
+static bool sendPing(linkJob *job) {
     char line[LINK_LINE_MAX];
     if (!sendTake(job, RESP_CAT_REQUEST(sdsEmpty(), WORD("PING"))) || !readReply(job, line)) return false;
     bool known = *line == '+' || lineBegins(line, "-NOAUTH") || lineBegins(line, "-NOPERM") ||
@@ -143,7 +143,7 @@ static bool introduce(linkJob *job) {
            readOptional(job, "REPLCONF version");
 }
 
-static bool sayPsync(linkJob *job) {
+static bool sendPsync(linkJob *job) {
     char offset[LONG_STR_SIZE];
     size_t len = ll2string(offset, job->offset);
     sds out = job->failover
@@ -262,7 +262,7 @@ static bool readEnd(linkJob *job, long long *client) {
 }
 
 /* Requests the replication stream from the RDB's offset on, on the first connection. */
-static bool askForStream(linkJob *job, long long client) {
+static bool requestStream(linkJob *job, long long client) {
     char line[LINK_LINE_MAX], offset[LONG_STR_SIZE], id[LONG_STR_SIZE];
     size_t len = ll2string(offset, job->got_offset + 1), id_len = ll2string(id, client);
     sds out = RESP_CAT_REQUEST(sdsEmpty(), WORD("REPLCONF"), WORD("set-rdb-client-id"), sliceOf(id, id_len));
@@ -284,14 +284,14 @@ static void useTwo(linkJob *job) {
     if (!linkConnect(job) || !introduceSecond(job)) return;
     if (!linkWrite(job, sliceStr("SYNC\r\n")) || !readEnd(job, &client)) return;
     linkSwapWires(job);
-    bool ok = askForStream(job, client);
+    bool ok = requestStream(job, client);
     linkSwapWires(job);
     if (ok) expectSnapshot(job);
 }
 
-static void handshakeAsk(linkJob *job) {
+static void requestSync(linkJob *job) {
     char line[LINK_LINE_MAX];
-    if (!sayPsync(job)) return;
+    if (!sendPsync(job)) return;
     if (!readBehindNewlines(job, line)) {
         logSilence("Primary did not reply to PSYNC");
         return;
@@ -326,6 +326,6 @@ void handshakeWork(linkJob *job) {
     if (!linkConnect(job)) return;
     atomic_store_explicit(&job->step, LINK_STEP_HANDSHAKE, memory_order_relaxed);
     handshakeCheck(job);
-    if (sayPing(job) && introduce(job)) handshakeAsk(job);
+    if (sendPing(job) && introduce(job)) requestSync(job);
     handshakeCheck(job);
 }

@@ -709,11 +709,11 @@ void primaryLinkInit(aeEventLoop *loop) {
 }
 
 void primaryLinkWhileLoading(void) {
-    static uint64_t said_ms;
+    static uint64_t sent_ms;
     uint64_t now_ms = clockMonotonicMs();
     linkCheck();
-    if (primary.state != PRIMARY_LOADS || primary.buffer || now_ms - said_ms < 1000) return;
-    said_ms = now_ms;
+    if (primary.state != PRIMARY_LOADS || primary.buffer || now_ms - sent_ms < 1000) return;
+    sent_ms = now_ms;
     datasetLoadKeepAlive();
 }
 

@@ -41,7 +41,7 @@ static struct {
     int db;                                   /* without a link: the database in which the next one begins */
     bool old_style;                           /* begun by SYNC */
     uint64_t run;                             /* end of the last command that ran, also within a transaction */
-    uint64_t told_offset;                     /* in the last acknowledgment */
+    uint64_t acked_offset;                    /* in the last acknowledgment */
     uint64_t last_input_ms, last_input_bytes; /* monotonic time of the last input; bytes received until then */
     uint64_t input_before;                    /* bytes received on previous links */
     syncedOffset on_disk;                     /* for the present stream */
@@ -63,7 +63,7 @@ static void sessionCheck(void) {
 
 /* Sends bytes to the primary. All other replies on the link are suppressed; CLIENT REPLY in the stream does not
  * suppress these. */
-static void say(const char *bytes, size_t len) {
+static void sendToPrimary(const char *bytes, size_t len) {
     client *c = primary.session;
     debugAssert(c->flags & CLIENT_PRIMARY);
     uint32_t silenced = c->flags & SILENCED;
@@ -78,7 +78,7 @@ void streamApplyAck(bool with_disk) {
     if (!primary.session) return;
     char text[256];
     bool disk = with_disk && aofIsOn();
-    primary.told_offset = replStreamOffset();
+    primary.acked_offset = replStreamOffset();
     size_t n = respHeader(text, '*', disk ? 5 : 3);
     n += respBulk(text + n, sliceStr("REPLCONF"));
     n += respBulk(text + n, sliceStr("ACK"));
@@ -89,19 +89,19 @@ void streamApplyAck(bool with_disk) {
                             (long long)syncedOffsetUpdate(&primary.on_disk, replStreamOffset(), aofEnd(), aofIsSynced));
     }
     debugAssert(n <= sizeof(text));
-    say(text, n);
+    sendToPrimary(text, n);
     sessionCheck();
 }
 
 void streamApplyAckChanges(void) {
-    if (replStreamOffset() != primary.told_offset) streamApplyAckAnyway();
+    if (replStreamOffset() != primary.acked_offset) streamApplyAckAnyway();
 }
 
 void streamApplyAckAnyway(void) {
     if (!primary.old_style) streamApplyAck(true);
 }
 
-void streamApplyAsked(client *c) {
+void streamApplyOnGetack(client *c) {
     if (c == primary.session) streamApplyAck(true);
 }
 

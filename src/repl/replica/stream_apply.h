@@ -48,6 +48,6 @@ void streamApplyAckChanges(void);
 /* Acknowledges, unless the link was begun by SYNC. Call once a second. */
 void streamApplyAckAnyway(void);
 /* Handles REPLCONF GETACK: acknowledges if `c` is the client of the link. */
-void streamApplyAsked(client *c);
+void streamApplyOnGetack(client *c);
 
 #endif

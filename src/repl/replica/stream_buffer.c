@@ -21,7 +21,7 @@
 #include "panic.h"
 
 #define WAKE_MS 20 /* longest wait before the thread checks whether main has set `enough` */
-#define SAY_EVERY_MS 1000
+#define KEEP_ALIVE_MS 1000
 
 static void bufferCheck(const linkJob *job) {
     debugAssert(job->wire.conn && job->wire.early_len == 0);
@@ -50,22 +50,22 @@ static bool streamBufferKeep(linkJob *job) {
     return n > 0 || (n < 0 && job->wire.conn->state == CONN_CONNECTED);
 }
 
-static void sayAlive(linkJob *job) {
+static void sendKeepAlive(linkJob *job) {
     struct iovec newline = {(char[]){'\n'}, 1};
     (void)connWritev(job->wire.conn, &newline, 1);
 }
 
 void streamBufferWork(linkJob *job) {
-    uint64_t said_ms = 0;
+    uint64_t sent_ms = 0;
     bool open = true;
     debugAssert(job->wire.conn && !job->stream.conn && job->kept.len == 0);
     unreadAdd(&job->kept, sliceOf(job->wire.early, job->wire.early_len));
     job->wire.early_len = 0;
     while (open && goesOn(job)) {
         uint64_t now_ms = clockMonotonicMs();
-        if (now_ms - said_ms >= SAY_EVERY_MS) {
-            said_ms = now_ms;
-            sayAlive(job);
+        if (now_ms - sent_ms >= KEEP_ALIVE_MS) {
+            sent_ms = now_ms;
+            sendKeepAlive(job);
         }
         if (!mayKeepMore(job)) linkPause(WAKE_MS);
         else if (linkWait(job, WAKE_MS)) open = streamBufferKeep(job);
