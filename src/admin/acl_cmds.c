@@ -217,9 +217,9 @@ void aclCatCommand(client *c) {
         addReplyErrorFormat(c, "Unknown category '%.*s'", (int)name.len, name.ptr);
         return;
     }
-    void *place = addReplyDeferredLen(c);
+    void *length = addReplyDeferredLen(c);
     commandEach(replyIfInCategory, &reply);
-    setDeferredArrayLen(c, place, reply.count);
+    setDeferredArrayLen(c, length, reply.count);
 }
 
 /* ---- Passwords -------------------------------------------------------------------------------------------------- */

@@ -119,15 +119,15 @@ static bool parseNumber(const setting *s, sds *words, int count, long long *out,
 }
 
 static void storeString(const setting *s, const char *text) {
-    char **place = s->value, *old = *place;
-    *place = (s->empty_is_null && !*text) ? NULL : zstrdup(text);
+    char **value_at = s->value, *old = *value_at;
+    *value_at = (s->empty_is_null && !*text) ? NULL : zstrdup(text);
     zfree(old);
 }
 
 static void storeBytes(const setting *s, const sds bytes) {
-    sds *place = s->value;
-    sdsFree(*place);
-    *place = sdsLen(bytes) ? sdsDup(bytes) : NULL;
+    sds *value_at = s->value;
+    sdsFree(*value_at);
+    *value_at = sdsLen(bytes) ? sdsDup(bytes) : NULL;
 }
 
 bool settingTakesWords(const setting *s) { return (s->flags & SETTING_MULTI_ARG) || s->type == SETTING_FLAGS; }

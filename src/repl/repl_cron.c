@@ -23,9 +23,9 @@
 #include "wait_commands.h"
 #include "write_throttle.h"
 
-#define PLACE_HELD_MS 5000
+#define CURSOR_GRACE_MS 5000
 
-static uint64_t cursor_grace_ms = PLACE_HELD_MS;
+static uint64_t cursor_grace_ms = CURSOR_GRACE_MS;
 
 static struct {
     uint64_t second_ms, ping_ms;
@@ -63,7 +63,7 @@ static bool isSilent(const replicaState *r, uint64_t now_ms) {
     return now_ms - r->acked_ms > limit_ms && clientIdleNs(r->c) / 1000000 > limit_ms;
 }
 
-static void replCronLookAt(replicaState *r, uint64_t now_ms) {
+static void checkOnline(replicaState *r, uint64_t now_ms) {
     bool waits = r->phase == REPLICA_WAIT_START || (r->phase == REPLICA_WAIT_END && !fullSyncIsDirect());
     if (waits) addReplyProto(r->c, "\n", 1);
     if (r->phase != REPLICA_ONLINE || r->old_style || !isSilent(r, now_ms)) return;
@@ -73,7 +73,7 @@ static void replCronLookAt(replicaState *r, uint64_t now_ms) {
 }
 
 /* Closes an RDB channel whose replica has received the dataset but does not request the replication stream. */
-static void lookAtPlace(replicaState *r, uint64_t now_ms) {
+static void checkRdbChannel(replicaState *r, uint64_t now_ms) {
     if (!r->is_rdb_channel || r->phase != REPLICA_SNAPSHOT_SENT || !r->has_cursor) return;
     if (now_ms - r->sent_ms <= cursor_grace_ms) return;
     LOG_LIMITED(LL_WARNING, LOG_LIMIT_FEW, "replicas that did not ask for the stream",
@@ -81,10 +81,10 @@ static void lookAtPlace(replicaState *r, uint64_t now_ms) {
     clientCloseAsap(r->c);
 }
 
-static void lookAtReplicas(uint64_t now_ms) {
+static void checkReplicas(uint64_t now_ms) {
     for (replicaState *r = NULL; (r = replicasNext(r)) != NULL;) {
-        replCronLookAt(r, now_ms);
-        lookAtPlace(r, now_ms);
+        checkOnline(r, now_ms);
+        checkRdbChannel(r, now_ms);
     }
 }
 
@@ -117,7 +117,7 @@ void replTick(void) {
     cron.second_ms = now_ms;
     primaryLinkTick();
     ping(now_ms);
-    lookAtReplicas(now_ms);
+    checkReplicas(now_ms);
     forgetStream(now_ms);
     targetsTick();
 }

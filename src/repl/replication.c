@@ -31,7 +31,7 @@
 #include <string.h>
 
 /* Sets `out` to the replication ID, offset and database that an RDB file records. Returns false without a backlog. */
-static bool describePlace(rdbReplication *out) {
+static bool describePosition(rdbReplication *out) {
     if (!replStreamIsKept()) return false;
     int db = primaryLinkWanted() ? streamApplyDb() : replStreamDb();
     debugAssert(db < dbCount());
@@ -85,7 +85,7 @@ void replInit(aeEventLoop *loop) {
     settingOnApply("repl-backlog-size", backlogSizeChanged);
     for (size_t i = 0; i < array_len(following); i++) settingOnApply(following[i], followingChanged);
     applyBacklogSize();
-    snapshotSetReplication(describePlace);
+    snapshotSetReplication(describePosition);
     sessionsSetAppender(replFeed);
     evictAddUncounted(replStreamMemory);
 }

@@ -29,7 +29,7 @@ void roleLogPromotion(const char *why, const client *c) {
     sdsFree(who);
 }
 
-static void beFree(client *c) {
+static void becomePrimary(client *c) {
     if (primaryLinkWanted()) {
         primaryLinkLeave();
         roleLogPromotion("user request", c);
@@ -66,7 +66,7 @@ void replicaofCommand(client *c) {
         return;
     }
     if (sliceIs(c->argv[1], "no") && sliceIs(c->argv[2], "one")) {
-        beFree(c);
+        becomePrimary(c);
         return;
     }
     const replicaState *r = replicaKnown(c);
@@ -95,14 +95,14 @@ static void replyPrimary(client *c) {
     addReplyArrayLen(c, 3);
     addReplyBulkCString(c, "master");
     addReplyLongLong(c, (long long)replStreamOffset());
-    void *place = addReplyDeferredLen(c);
+    void *length = addReplyDeferredLen(c);
     long long count = 0;
     for (const replicaState *r = NULL; (r = replicasNext(r)) != NULL;) {
         if (r->phase != REPLICA_ONLINE) continue;
         replyReplica(c, r);
         count++;
     }
-    setDeferredArrayLen(c, place, count);
+    setDeferredArrayLen(c, length, count);
 }
 
 void roleCommand(client *c) {

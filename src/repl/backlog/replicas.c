@@ -35,16 +35,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ON_ITS_WAY_MAX ((size_t)2 << 20)
+#define IN_TRANSIT_MAX ((size_t)2 << 20)
 #define NAME_BYTES 320
 
 static struct {
     list *all; /* owns: of replicaState, borrowed from their clients */
-    size_t with_place;
-    size_t slot;                      /* const after boot: a client's replicaState */
-    uint64_t sent_before;             /* bytes sent on connections that were closed */
-    void (*on_ack)(void);             /* const after boot */
-    void (*on_gone)(replicaState *r); /* const after boot */
+    size_t with_cursor;
+    size_t slot;                       /* const after boot: a client's replicaState */
+    uint64_t sent_before;              /* bytes sent on connections that were closed */
+    void (*on_ack)(void);              /* const after boot */
+    void (*on_close)(replicaState *r); /* const after boot */
 } replicas;
 
 /* Asserts the invariants. The cursor of a client with CLIENT_CLOSE_ASAP may be in a backlog that was freed. */
@@ -141,7 +141,7 @@ bool replicaSetCursor(replicaState *r, uint64_t offset) {
     serverAssert(!r->has_cursor);
     if (!replStreamIsKept() || !backlogSeek(replStreamBacklog(), offset, &r->at)) return false;
     r->has_cursor = true;
-    replicas.with_place++;
+    replicas.with_cursor++;
     replicaCheck(r);
     return true;
 }
@@ -150,8 +150,8 @@ void replicaDropCursor(replicaState *r) {
     if (!r->has_cursor) return;
     r->has_cursor = r->streams = false;
     r->c->external_output = 0;
-    debugAssert(replicas.with_place > 0);
-    replicas.with_place--;
+    debugAssert(replicas.with_cursor > 0);
+    replicas.with_cursor--;
 }
 
 replicaState *replicaWithCursorFor(uint64_t rdb_id) {
@@ -192,15 +192,15 @@ void replicaLoadsBeside(replicaState *r) {
 
 /* Returns the offset up to which the replica has received the stream. If other output is in transit as well, the result
  * is lower than that. */
-static uint64_t readUpTo(const replicaState *r) {
-    size_t on_its_way = r->streams ? r->c->output_bytes : 0;
-    return r->at.offset > on_its_way ? r->at.offset - on_its_way : 0;
+static uint64_t receivedUpTo(const replicaState *r) {
+    size_t in_transit = r->streams ? r->c->output_bytes : 0;
+    return r->at.offset > in_transit ? r->at.offset - in_transit : 0;
 }
 
 static void feed(replicaState *r, uint64_t limit) {
     client *c = r->c;
-    debugAssert(r->streams && c->output_bytes < ON_ITS_WAY_MAX && r->at.offset < limit);
-    uint64_t most = r->at.offset + (ON_ITS_WAY_MAX - c->output_bytes);
+    debugAssert(r->streams && c->output_bytes < IN_TRANSIT_MAX && r->at.offset < limit);
+    uint64_t most = r->at.offset + (IN_TRANSIT_MAX - c->output_bytes);
     slice piece;
     if (most > limit) most = limit;
     for (robj *text; (text = backlogRead(replStreamBacklog(), &r->at, most, &piece)) != NULL;)
@@ -210,27 +210,27 @@ static void feed(replicaState *r, uint64_t limit) {
 /* Sets external_output and checks the output limits: bytes of the backlog count, whether in transit or not. */
 static void count(replicaState *r, uint64_t limit) {
     client *c = r->c;
-    debugAssert(readUpTo(r) <= limit);
-    c->external_output = (size_t)(limit - readUpTo(r));
+    debugAssert(receivedUpTo(r) <= limit);
+    c->external_output = (size_t)(limit - receivedUpTo(r));
     if (unlikely(c->external_output >= output_alarm_bytes || c->soft_limit_since)) outputLimitCheck(c);
 }
 
 void replicasFeed(void) {
     if (!replStreamIsKept()) return;
     uint64_t limit = replStreamOffset(), needed = limit; /* bytes after it may be removed again */
-    if (likely(replicas.with_place == 0)) {
+    if (likely(replicas.with_cursor == 0)) {
         backlogTrim(replStreamBacklog(), needed);
         return;
     }
     for (replicaState *r = NULL; (r = replicasNext(r)) != NULL;) {
         if (!r->has_cursor || r->c->flags & CLIENT_CLOSE_ASAP) continue;
         if (r->at.offset < limit || r->c->external_output) {
-            r->c->external_output = (size_t)(limit - readUpTo(r));
-            if (r->streams && r->at.offset < limit && r->c->output_bytes < ON_ITS_WAY_MAX) feed(r, limit);
+            r->c->external_output = (size_t)(limit - receivedUpTo(r));
+            if (r->streams && r->at.offset < limit && r->c->output_bytes < IN_TRANSIT_MAX) feed(r, limit);
             count(r, limit);
         }
         replicaCheck(r);
-        uint64_t read = readUpTo(r);
+        uint64_t read = receivedUpTo(r);
         if (read < needed) needed = read;
     }
     backlogTrim(replStreamBacklog(), needed);
@@ -322,11 +322,11 @@ void replicasDisconnect(void) {
 }
 
 void replicasOnClose(void (*fn)(replicaState *r)) {
-    debugAssert(!replicas.on_gone);
-    replicas.on_gone = fn;
+    debugAssert(!replicas.on_close);
+    replicas.on_close = fn;
 }
 
-static void replicasForget(client *c) {
+static void freeState(client *c) {
     replicaState *r = replicaKnown(c);
     if (!r) return;
     replicaCheck(r);
@@ -337,7 +337,7 @@ static void replicasForget(client *c) {
         r->node = NULL;
         replicaDropCursor(r);
         replicas.sent_before += (uint64_t)c->net_output;
-        if (replicas.on_gone) replicas.on_gone(r);
+        if (replicas.on_close) replicas.on_close(r);
     }
     debugAssert(!r->has_cursor); /* else what it was to read would be kept for ever */
     *stateOf(c) = NULL;
@@ -350,5 +350,5 @@ void replicasInit(void) {
     debugAssert(!replicas.all);
     replicas.all = listCreate();
     replicas.slot = clientSlotRegister(sizeof(replicaState *));
-    clientOnFree(replicasForget);
+    clientOnFree(freeState);
 }

@@ -74,8 +74,8 @@ static struct {
     bool checksum;
     char mark[MARK_BYTES + 1];
     int stream_db;              /* the database selected in the stream at the fork; -1 without one */
-    rdbReplication place;       /* ID and offset of the stream at the fork, for the RDB */
-    char id[REPL_ID_BYTES + 1]; /* place.id refers to it */
+    rdbReplication position;    /* ID and offset of the stream at the fork, for the RDB */
+    char id[REPL_ID_BYTES + 1]; /* position.id refers to it */
 } this_round;
 
 static void fileEnded(bool ok, const char *file);
@@ -166,10 +166,10 @@ static void refuseAll(replicaPhase phase) {
     }
 }
 
-static void notePlace(void) {
+static void recordPosition(void) {
     memcpy(this_round.id, replicationIds()->id, sizeof(this_round.id));
     int db = this_round.stream_db = primaryLinkWanted() ? streamApplyDb() : replStreamDb();
-    this_round.place =
+    this_round.position =
         (rdbReplication){.stream_db = db < 0 ? 0 : db, .id = this_round.id, .offset = (long long)replStreamOffset()};
 }
 
@@ -190,7 +190,7 @@ static bool writeDirect(void *arg) {
     int n = snprintf(header, sizeof(header), "$EOF:%s\r\n", this_round.mark);
     rdbSaveOptions o = rdbSaveDefaults();
     o.checksum &= this_round.checksum;
-    o.replication = &this_round.place;
+    o.replication = &this_round.position;
     o.version = this_round.version;
     o.without_keys = this_round.needs.no_keys;
     o.without_functions = this_round.needs.no_functions;
@@ -274,7 +274,7 @@ static void fullSyncBegin(replicaState *first) {
                 "Starting BGSAVE for SYNC with target: %s using: %s", direct ? "replicas sockets" : "disk",
                 first->is_rdb_channel ? "dual-channel" : "normal sync");
     replStreamKeep();
-    notePlace();
+    recordPosition();
     if (direct) beginDirect(first);
     else beginFile(first);
     replStreamForgetDb(); /* the stream of a replica that has loaded the RDB must begin with a SELECT */

@@ -38,9 +38,9 @@
 #include <unistd.h>
 
 static struct {
-    linkJob *job;       /* borrowed during a load; else NULL */
-    void (*goes)(void); /* as in datasetLoad(); NULL once it was called */
-    bool reads;         /* the loader's thread may be using the connection */
+    linkJob *job;           /* borrowed during a load; else NULL */
+    void (*on_leave)(void); /* as in datasetLoad(); NULL once it was called */
+    bool reads;             /* the loader's thread may be using the connection */
 } load;
 
 void datasetLoadKeepAlive(void) {
@@ -52,16 +52,16 @@ void datasetLoadKeepAlive(void) {
 
 /* ---- Removing the previous dataset ---- */
 
-static void datasetLoadLeave(void) {
-    debugAssert(load.goes);
-    load.goes();
-    load.goes = NULL; /* it is called once for each load */
+static void leaveDataset(void) {
+    debugAssert(load.on_leave);
+    load.on_leave();
+    load.on_leave = NULL; /* it is called once for each load */
     keepFilesBegin();
     propagateLoseWrites();
 }
 
 static void emptyAll(void) {
-    datasetLoadLeave();
+    leaveDataset();
     serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: Flushing old data");
     dbEmpty(-1, repl_settings.lazy_flush);
 }
@@ -130,8 +130,8 @@ static void keepFile(linkJob *job, uint64_t end) {
 }
 
 /* Replaces the dataset by the one that was loaded beside it. */
-static void datasetLoadTakePlace(const rdbLoadResult *r) {
-    datasetLoadLeave();
+static void swapDataset(const rdbLoadResult *r) {
+    leaveDataset();
     serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: Swapping active DB with loaded DB");
     dbShadowTake(repl_settings.lazy_flush);
     librariesClear();
@@ -154,7 +154,7 @@ static rdbLoadResult loadBeside(linkJob *job, rdbLoadOptions *options) {
     loadingBegin(bytes, same_stream);
     rdbLoadResult r = fromConnection(job, options);
     loadingEnd();
-    if (r.end == RDB_LOAD_DONE) datasetLoadTakePlace(&r);
+    if (r.end == RDB_LOAD_DONE) swapDataset(&r);
     else dbShadowDrop(repl_settings.lazy_flush);
     return r;
 }
@@ -172,7 +172,7 @@ static rdbLoadResult loadInPlace(linkJob *job, const rdbLoadOptions *options, bo
     return r;
 }
 
-bool datasetLoad(linkJob *job, bool from_file, void (*goes)(void), rdbReplInfo *info) {
+bool datasetLoad(linkJob *job, bool from_file, void (*on_leave)(void), rdbReplInfo *info) {
     assertMainThread();
     assertOutsideYield();
     debugAssert(linkJobIsOver(job) && !load.job);
@@ -182,11 +182,11 @@ bool datasetLoad(linkJob *job, bool from_file, void (*goes)(void), rdbReplInfo *
                               .hide_user_data = log_hide_user_data};
     bool beside = !from_file && repl_settings.diskless_load == DISKLESS_LOAD_SWAPDB;
     load.job = job;
-    load.goes = goes;
+    load.on_leave = on_leave;
     long long dirty = store_stats.dirty;
     rdbLoadResult r = beside ? loadBeside(job, &options) : loadInPlace(job, &options, from_file);
     bool ok = r.end == RDB_LOAD_DONE;
-    debugAssert(!ok || !load.goes);
+    debugAssert(!ok || !load.on_leave);
     *info = r.replication;
     uint64_t end = r.end_offset;
     rdbLoadResultFree(&r);
@@ -194,6 +194,6 @@ bool datasetLoad(linkJob *job, bool from_file, void (*goes)(void), rdbReplInfo *
     if (ok && from_file) keepFile(job, end);
     else if (ok) (void)keepFilesEnd(NULL);
     load.job = NULL;
-    load.goes = NULL;
+    load.on_leave = NULL;
     return ok;
 }

@@ -155,17 +155,17 @@ static bool sendPsync(linkJob *job) {
     return sendTake(job, out);
 }
 
-static void handshakeTakePlace(linkJob *job, const replPosition *place) {
-    debugAssert(place->offset >= -1 && place->offset <= PRIMARY_OFFSET_MAX); /* psync_reply.c refuses others */
-    memcpy(job->got_id, place->id, sizeof(job->got_id));
-    job->got_offset = place->offset;
+static void takePosition(linkJob *job, const replPosition *position) {
+    debugAssert(position->offset >= -1 && position->offset <= PRIMARY_OFFSET_MAX); /* psync_reply.c refuses others */
+    memcpy(job->got_id, position->id, sizeof(job->got_id));
+    job->got_offset = position->offset;
 }
 
 /* Parses the reply to PSYNC and turns an answer that this job has not asked for into an error. Logs all answers but the
  * expected ones, and stores the ID and the offset. */
 static psyncReply handshakeJudge(linkJob *job, const char *line) {
-    replPosition place;
-    psyncReply answer = psyncReplyParse(line, &place);
+    replPosition position;
+    psyncReply answer = psyncReplyParse(line, &position);
     switch (answer) {
     case PSYNC_CONTINUES:
         if (job->offset >= 0) break;
@@ -188,7 +188,7 @@ static psyncReply handshakeJudge(linkJob *job, const char *line) {
         else serverLog(LL_WARNING, "Primary replied with a +CONTINUE that names no stream: %s", line);
         break;
     }
-    if (answer == PSYNC_CONTINUES || answer == PSYNC_FULL) handshakeTakePlace(job, &place);
+    if (answer == PSYNC_CONTINUES || answer == PSYNC_FULL) takePosition(job, &position);
     return answer;
 }
 
@@ -255,7 +255,7 @@ static bool readEnd(linkJob *job, long long *client) {
         serverLog(LL_WARNING, "The PRIMARY does not say where its snapshot ends, but '%.64s'", line);
         return false;
     }
-    handshakeTakePlace(job, &end.place);
+    takePosition(job, &end.position);
     job->got_db = end.db;
     *client = end.client;
     return true;

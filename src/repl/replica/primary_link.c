@@ -273,7 +273,7 @@ static void syncFailed(void) {
     connectLater();
 }
 
-static void forgetPlace(void) {
+static void forgetPosition(void) {
     if (primary.has_cursor) serverLog(LL_NOTICE, "Discarding previously cached primary state.");
     primary.has_cursor = false;
 }
@@ -281,7 +281,7 @@ static void forgetPlace(void) {
 /* Call when the dataset stops belonging to a replication stream: disconnects all replicas and drops the backlog, so
  * that no replica continues and no RDB file has an offset. */
 static void loseReplStream(void) {
-    forgetPlace();
+    forgetPosition();
     replicasDisconnect();
     replStreamDrop();
 }
@@ -653,7 +653,7 @@ void primaryLinkLeave(void) {
     linkCheck();
     if (!primaryLinkWanted()) return;
     dropLink();
-    forgetPlace();
+    forgetPosition();
     replSettingsSetPrimary(NULL, 0);
     replStreamLeave();
     serverLog(LL_NOTICE, "Setting secondary replication ID to %s, valid up to offset: %lld. New replication ID is %s",

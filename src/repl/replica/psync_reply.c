@@ -37,22 +37,22 @@ static const char *takeBlank(const char *text) { return text && *text == ' ' ? t
 
 /* ---- The reply to PSYNC ---- */
 
-static psyncReply readContinue(const char *rest, replPosition *place) {
+static psyncReply readContinue(const char *rest, replPosition *position) {
     if (*rest == '\0') return PSYNC_CONTINUES;
-    const char *id = takeBlank(rest), *end = id ? takeId(id, place->id) : NULL;
+    const char *id = takeBlank(rest), *end = id ? takeId(id, position->id) : NULL;
     return end && *end == '\0' ? PSYNC_CONTINUES : PSYNC_MALFORMED;
 }
 
-static psyncReply readFull(const char *rest, replPosition *place) {
-    const char *offset = takeBlank(takeId(rest, place->id));
-    bool ok = takeNumber(offset, '\0', 0, PRIMARY_OFFSET_MAX, &place->offset) != NULL;
+static psyncReply readFull(const char *rest, replPosition *position) {
+    const char *offset = takeBlank(takeId(rest, position->id));
+    bool ok = takeNumber(offset, '\0', 0, PRIMARY_OFFSET_MAX, &position->offset) != NULL;
     return ok ? PSYNC_FULL : PSYNC_MALFORMED;
 }
 
-psyncReply psyncReplyParse(const char *line, replPosition *place) {
-    *place = (replPosition){.offset = -1};
-    if (lineBegins(line, "+CONTINUE")) return readContinue(line + 9, place);
-    if (lineBegins(line, "+FULLRESYNC ")) return readFull(line + 12, place);
+psyncReply psyncReplyParse(const char *line, replPosition *position) {
+    *position = (replPosition){.offset = -1};
+    if (lineBegins(line, "+CONTINUE")) return readContinue(line + 9, position);
+    if (lineBegins(line, "+FULLRESYNC ")) return readFull(line + 12, position);
     if (lineBegins(line, "+DUALCHANNELSYNC")) return PSYNC_DUAL_CHANNEL;
     if (lineBegins(line, "-NOMASTERLINK") || lineBegins(line, "-LOADING")) return PSYNC_NOT_NOW;
     return PSYNC_UNKNOWN;
@@ -63,8 +63,8 @@ psyncReply psyncReplyParse(const char *line, replPosition *place) {
 bool syncEndParse(const char *line, syncEnd *out) {
     *out = (syncEnd){.db = -1};
     if (!lineBegins(line, "$ENDOFF:")) return false;
-    const char *at = takeNumber(line + 8, ' ', 0, PRIMARY_OFFSET_MAX, &out->place.offset);
-    at = at ? takeBlank(takeId(at, out->place.id)) : NULL;
+    const char *at = takeNumber(line + 8, ' ', 0, PRIMARY_OFFSET_MAX, &out->position.offset);
+    at = at ? takeBlank(takeId(at, out->position.id)) : NULL;
     at = takeNumber(at, ' ', -1, INT_MAX, &out->db);
     return takeNumber(at, '\0', LLONG_MIN, LLONG_MAX, &out->client) != NULL;
 }

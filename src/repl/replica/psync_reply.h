@@ -31,13 +31,13 @@ typedef struct replPosition {
     long long offset; /* -1 if the line has none */
 } replPosition;
 /* Parses the reply to PSYNC. */
-psyncReply psyncReplyParse(const char *line, replPosition *place);
+psyncReply psyncReplyParse(const char *line, replPosition *position);
 
 /* "$ENDOFF:<offset> <id> <db> <client>", the answer to SYNC on a second connection. */
 typedef struct syncEnd {
-    replPosition place; /* of the dataset in the replication stream */
-    long long db;       /* selected in the stream there; -1 if the stream will select one */
-    long long client;   /* the primary's client ID of the second connection */
+    replPosition position; /* of the dataset in the replication stream */
+    long long db;          /* selected in the stream there; -1 if the stream will select one */
+    long long client;      /* the primary's client ID of the second connection */
 } syncEnd;
 /* Parses that line. Returns false if it is not valid. */
 bool syncEndParse(const char *line, syncEnd *out);

@@ -11,19 +11,19 @@
 #define ID "0123456789abcdefABCDEF0123456789abcdef01"
 
 static psyncReply answerOf(const char *line) {
-    replPosition place;
-    return psyncReplyParse(line, &place);
+    replPosition position;
+    return psyncReplyParse(line, &position);
 }
 
 TEST(primary_answers_to_psync) {
-    replPosition place;
-    CHECK_EQ_INT(psyncReplyParse("+CONTINUE", &place), PSYNC_CONTINUES);
-    CHECK_EQ_STR(place.id, "");
-    CHECK_EQ_INT(psyncReplyParse("+CONTINUE " ID, &place), PSYNC_CONTINUES);
-    CHECK_EQ_STR(place.id, ID);
-    CHECK_EQ_INT(psyncReplyParse("+FULLRESYNC " ID " 17", &place), PSYNC_FULL);
-    CHECK_EQ_STR(place.id, ID);
-    CHECK_EQ_INT(place.offset, 17);
+    replPosition position;
+    CHECK_EQ_INT(psyncReplyParse("+CONTINUE", &position), PSYNC_CONTINUES);
+    CHECK_EQ_STR(position.id, "");
+    CHECK_EQ_INT(psyncReplyParse("+CONTINUE " ID, &position), PSYNC_CONTINUES);
+    CHECK_EQ_STR(position.id, ID);
+    CHECK_EQ_INT(psyncReplyParse("+FULLRESYNC " ID " 17", &position), PSYNC_FULL);
+    CHECK_EQ_STR(position.id, ID);
+    CHECK_EQ_INT(position.offset, 17);
     CHECK_EQ_INT(answerOf("+DUALCHANNELSYNC"), PSYNC_DUAL_CHANNEL);
     CHECK_EQ_INT(answerOf("-NOMASTERLINK Can't SYNC while not connected with my master"), PSYNC_NOT_NOW);
     CHECK_EQ_INT(answerOf("-LOADING"), PSYNC_NOT_NOW);
@@ -51,8 +51,8 @@ TEST(primary_answers_to_psync) {
 TEST(primary_ends_of_a_snapshot) {
     syncEnd end;
     CHECK(syncEndParse("$ENDOFF:5 " ID " -1 7", &end));
-    CHECK(end.place.offset == 5 && end.db == -1 && end.client == 7);
-    CHECK_EQ_STR(end.place.id, ID);
+    CHECK(end.position.offset == 5 && end.db == -1 && end.client == 7);
+    CHECK_EQ_STR(end.position.id, ID);
     CHECK(syncEndParse("$ENDOFF:0 " ID " 15 9223372036854775807", &end) && end.db == 15);
     static const char *const wrong[] = {"",
                                         "$ENDOFF",
@@ -85,11 +85,11 @@ TEST(primary_lines_wrong_by_bytes) {
         int n = snprintf(line, sizeof(line), "%s", lines[unitRandom(&seed) % array_len(lines)]);
         for (uint64_t change = 1 + unitRandom(&seed) % 3; change; change--)
             line[unitRandom(&seed) % (size_t)n] = bytes[unitRandom(&seed) % sizeof(bytes)];
-        replPosition place;
+        replPosition position;
         syncEnd end;
-        bool sends = psyncReplyParse(line, &place) == PSYNC_FULL;
-        CHECK(!sends || (strlen(place.id) == 40 && place.offset >= 0 && place.offset <= PRIMARY_OFFSET_MAX));
+        bool sends = psyncReplyParse(line, &position) == PSYNC_FULL;
+        CHECK(!sends || (strlen(position.id) == 40 && position.offset >= 0 && position.offset <= PRIMARY_OFFSET_MAX));
         bool ends = syncEndParse(line, &end);
-        if (!CHECK(!ends || (strlen(end.place.id) == 40 && end.place.offset >= 0 && end.db >= -1))) return;
+        if (!CHECK(!ends || (strlen(end.position.id) == 40 && end.position.offset >= 0 && end.db >= -1))) return;
     }
 }
