@@ -67,7 +67,7 @@ static void failoverEnd(void) {
     unpauseClients(PAUSE_DURING_FAILOVER);
 }
 
-static void failoverGiveUp(const char *reason) {
+static void failoverAbort(const char *reason) {
     if (failover.host) serverLog(LL_NOTICE, "FAILOVER to %s:%lld aborted: %s", failover.host, failover.port, reason);
     else serverLog(LL_NOTICE, "FAILOVER to any replica aborted: %s", reason);
     if (failover.state == FAILOVER_RUNS) primaryLinkLeave();
@@ -102,7 +102,7 @@ static replicaState *firstWithAll(void) {
 static void answered(bool accepted) {
     if (failover.state != FAILOVER_RUNS) return;
     if (accepted) failoverEnd();
-    else failoverGiveUp("Failover target rejected psync request");
+    else failoverAbort("Failover target rejected psync request");
     failoverCheck();
 }
 
@@ -113,7 +113,7 @@ static void handOver(void) {
     primaryLinkFollowForFailover(failover.host, failover.port);
 }
 
-static void lookWhoHasAll(void) {
+static void pollTarget(void) {
     replicaState *r = failover.host ? findAt(failover.host, failover.port) : firstWithAll();
     if (hasAll(r)) {
         if (!failover.host) {
@@ -125,7 +125,7 @@ static void lookWhoHasAll(void) {
         handOver();
     } else if (failover.until_ms && clockMonotonicMs() >= failover.until_ms) {
         if (!failover.force) {
-            failoverGiveUp("Replica never caught up before timeout");
+            failoverAbort("Replica never caught up before timeout");
             return;
         }
         serverLog(LL_NOTICE, "FAILOVER to %s:%lld time out exceeded, failing over.", failover.host, failover.port);
@@ -136,7 +136,7 @@ static void lookWhoHasAll(void) {
 void failoverStep(void) {
     assertMainThread();
     failoverCheck();
-    if (failover.state == FAILOVER_WAITS) lookWhoHasAll();
+    if (failover.state == FAILOVER_WAITS) pollTarget();
     failoverCheck();
 }
 
@@ -203,12 +203,12 @@ static void failoverBegin(const failoverWords *w, sds host) {
     else serverLog(LL_NOTICE, "FAILOVER requested to any replica.");
 }
 
-static void abortNow(client *c) {
+static void abortByCommand(client *c) {
     if (failover.state == FAILOVER_NONE) {
         addReplyError(c, "No failover in progress.");
         return;
     }
-    failoverGiveUp("Failover manually aborted");
+    failoverAbort("Failover manually aborted");
     addReplyOk(c);
 }
 
@@ -217,7 +217,7 @@ void failoverCommand(client *c) {
     failoverWords w = {.port = 0};
     failoverCheck();
     if (c->argc == 2 && sliceIs(c->argv[1], "abort")) {
-        abortNow(c);
+        abortByCommand(c);
         return;
     }
     if (!failoverParse(c, &w)) return;

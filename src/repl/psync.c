@@ -46,12 +46,12 @@ void psyncInit(gateFn *monitors, void (*getack)(client *c)) {
 static bool requestsAll(slice id) { return id.len > 0 && id.ptr[0] == '?'; }
 
 /* Returns the offset from which the replica can continue, or logs why it cannot and returns -1. It must request one of
- * the two replication IDs, and the backlog must have the bytes from the offset on. `wanted` counts from 1. */
-static long long partOf(const replicaState *r, slice id, long long wanted) {
+ * the two replication IDs, and the backlog must have the bytes from the offset on. `requested` counts from 1. */
+static long long partialOffset(const replicaState *r, slice id, long long requested) {
     const replIds *names = replicationIds();
     bool first = id.len == REPL_ID_BYTES && !strncasecmp(id.ptr, names->id, REPL_ID_BYTES);
     bool second = id.len == REPL_ID_BYTES && !strncasecmp(id.ptr, names->id2, REPL_ID_BYTES);
-    if (!first && !(second && wanted <= names->id2_until)) {
+    if (!first && !(second && requested <= names->id2_until)) {
         if (requestsAll(id)) {
             LOG_LIMITED(LL_NOTICE, LOG_LIMIT_FEW, "replicas that asked for a full synchronization",
                         "Full resync requested by replica %s", replicaName(r));
@@ -60,7 +60,7 @@ static long long partOf(const replicaState *r, slice id, long long wanted) {
                 LL_NOTICE, LOG_LIMIT_FEW, "partial synchronizations that were refused for their offset",
                 "Partial resynchronization not accepted: Requested offset for second ID was %lld, but I can reply "
                 "up to %lld",
-                wanted, names->id2_until);
+                requested, names->id2_until);
         } else {
             LOG_LIMITED(LL_NOTICE, LOG_LIMIT_FEW, "partial synchronizations that were refused for their replication ID",
                         "Partial resynchronization not accepted: Replication ID mismatch (Replica asked for '%.*s', my "
@@ -70,14 +70,14 @@ static long long partOf(const replicaState *r, slice id, long long wanted) {
         return -1;
     }
     uint64_t begin = replStreamIsKept() ? backlogBegin(replStreamBacklog()) : 0, end = replStreamOffset();
-    if (replStreamIsKept() && wanted > 0 && (uint64_t)wanted - 1 >= begin && (uint64_t)wanted - 1 <= end)
-        return wanted - 1;
+    if (replStreamIsKept() && requested > 0 && (uint64_t)requested - 1 >= begin && (uint64_t)requested - 1 <= end)
+        return requested - 1;
     LOG_LIMITED(
         LL_NOTICE, LOG_LIMIT_FEW, "partial synchronizations that were refused for lack of backlog",
         "Unable to partial resync with replica %s for lack of backlog (Replica request was %.*s:%lld, and I can "
         "only reply with the range [%llu, %llu]).",
-        replicaName(r), (int)id.len, id.ptr, wanted, (unsigned long long)begin + 1, (unsigned long long)end + 1);
-    if (wanted > 0 && (uint64_t)wanted - 1 > end)
+        replicaName(r), (int)id.len, id.ptr, requested, (unsigned long long)begin + 1, (unsigned long long)end + 1);
+    if (requested > 0 && (uint64_t)requested - 1 > end)
         LOG_LIMITED(LL_WARNING, LOG_LIMIT_FEW, "replicas that asked for an offset ahead of the stream",
                     "Replica %s tried to PSYNC with an offset that is greater than the primary replication "
                     "offset.",
@@ -90,7 +90,7 @@ static void becomeOnline(replicaState *r, uint64_t offset) {
     int n = r->reads_psync2 ? snprintf(line, sizeof(line), "+CONTINUE %s\r\n", replicationIds()->id)
                             : snprintf(line, sizeof(line), "+CONTINUE\r\n");
     bool kept = replicaSetCursor(r, offset);
-    serverAssert(kept); /* partOf() has checked it */
+    serverAssert(kept); /* partialOffset() has checked it */
     replicaBegin(r);
     debugAssert((size_t)n < sizeof(line));
     addReplyProto(r->c, line, (size_t)n);
@@ -110,9 +110,9 @@ static void becomeOnline(replicaState *r, uint64_t offset) {
 
 /* Tries a partial synchronization. Returns true if it has begun, or after an error reply. */
 static bool tryPartial(client *c, replicaState *r) {
-    long long wanted;
-    if (!getLongLongFromArg(c, 2, &wanted, NULL)) return true;
-    long long offset = partOf(r, c->argv[1], wanted);
+    long long requested;
+    if (!getLongLongFromArg(c, 2, &requested, NULL)) return true;
+    long long offset = partialOffset(r, c->argv[1], requested);
     if (offset < 0) {
         psync_stats.partial_err += !requestsAll(c->argv[1]);
         return false;
@@ -225,7 +225,7 @@ static bool setIp(client *c, replicaState *r, uint32_t at) {
 }
 
 /* Returns whether dual-channel synchronization is possible, which requires that a child writes to the connection. */
-static bool mayUseTwo(void) {
+static bool mayUseDualChannel(void) {
     if (!repl_settings.dual_channel) return false;
     if (!repl_settings.diskless_sync)
         LOG_LIMITED(LL_WARNING, LOG_LIMIT_FEW, "replicas with the dual-channel capability",
@@ -237,7 +237,7 @@ static void setCapability(replicaState *r, slice word) {
     if (sliceIs(word, "eof")) r->reads_eof = true;
     else if (sliceIs(word, "psync2")) r->reads_psync2 = true;
     else if (sliceIs(word, "skip-rdb-checksum")) r->skips_checksum = true;
-    else if (sliceIs(word, "dual-channel")) r->dual_channel = mayUseTwo();
+    else if (sliceIs(word, "dual-channel")) r->dual_channel = mayUseDualChannel();
 }
 
 /* Parses the value of rdb-filter-only: words, quoted as in a configuration file, that name all that the RDB is to have.
@@ -314,7 +314,7 @@ static bool setOption(client *c, replicaState *r, uint32_t at) {
 static bool readOffset(slice text, long long *out) { return string2ll(text.ptr, text.len, out); }
 
 /* Handles ACK <offset> [FACK <offset>], which have no reply. */
-static void takeAck(client *c, uint32_t at) {
+static void recordAck(client *c, uint32_t at) {
     replicaState *r = replicaKnown(c);
     long long acked, synced = -1;
     if (!r || r->phase == REPLICA_NONE || !readOffset(c->argv[at + 1], &acked)) return;
@@ -331,7 +331,7 @@ void replconfCommand(client *c) {
     }
     for (uint32_t i = 1; i < c->argc; i += 2) {
         if (sliceIs(c->argv[i], "ack")) {
-            takeAck(c, i);
+            recordAck(c, i);
             return;
         }
         if (sliceIs(c->argv[i], "getack")) {

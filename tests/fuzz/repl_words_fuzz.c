@@ -97,7 +97,7 @@ static void beginRound(void) {
 static void endRound(bool awaits_ack) {
     for (int i = 0; i < WHO; i++) {
         replicaState *r = clients[i] ? replicaKnown(clients[i]) : NULL;
-        if (r && r->phase == REPLICA_WAIT_END && !(r->c->flags & CLIENT_CLOSE_ASAP)) fullSyncArrived(r, awaits_ack);
+        if (r && r->phase == REPLICA_WAIT_END && !(r->c->flags & CLIENT_CLOSE_ASAP)) fullSyncCompleted(r, awaits_ack);
     }
 }
 

@@ -44,8 +44,8 @@
 #define FIRST_OPTION 6
 #define DEFAULT_TIMEOUT_MS 1000
 #define ROUND_BYTES ((size_t)1 << 20)
-#define PASSED_OVER SIZE_MAX /* length of the name of a key that is skipped */
-#define ROUND_KEYS 1000      /* so many replies fit into the socket's buffers, so that the target never has to wait */
+#define SKIPPED SIZE_MAX /* length of the name of a key that is skipped */
+#define ROUND_KEYS 1000  /* so many replies fit into the socket's buffers, so that the target never has to wait */
 
 typedef enum { MIGRATE_DONE, MIGRATE_CONNECTING, MIGRATE_WRITING, MIGRATE_READING } migrateResult;
 
@@ -61,7 +61,7 @@ typedef struct migration {
     size_t count;
     size_t sent;     /* keys that were sent or skipped */
     size_t answered; /* keys whose reply was read, or that were skipped */
-    size_t gone;     /* keys that were deleted: their names are moved to keys[0 .. gone), gone <= answered */
+    size_t deleted;  /* keys that were deleted: their names are moved to keys[0 .. deleted), deleted <= answered */
     sds error;       /* owns: the first error reply of the target; NULL without one */
 
     targetLink *link;            /* owns while it is connected */
@@ -72,8 +72,8 @@ typedef struct migration {
 } migration;
 
 static void migrationCheck(const migration *m) {
-    debugAssert(m->gone <= m->answered && m->answered <= m->sent && m->sent <= m->count && m->count <= m->args);
-    debugAssert(m->gone == 0 || (m->got_reply && !m->copy)); /* invariant 1 */
+    debugAssert(m->deleted <= m->answered && m->answered <= m->sent && m->sent <= m->count && m->count <= m->args);
+    debugAssert(m->deleted == 0 || (m->got_reply && !m->copy)); /* invariant 1 */
     debugAssert(sdsLen(m->out) < TARGET_PIECE_BYTES);
     debugAssert(!m->has_user || m->has_password);
     debugAssert(!m->refused || m->error);
@@ -228,17 +228,17 @@ static bool putRestore(migration *m, hashedKey key, const robj *o, size_t *bytes
 
 /* Returns the value of a key, or marks the key as skipped and returns NULL: it may have expired since it was found, or
  * was named twice and has been deleted. */
-static robj *stillThere(migration *m, size_t i) {
+static robj *peekValue(migration *m, size_t i) {
     const int flags = LOOKUP_NOTOUCH | LOOKUP_NOSTATS | LOOKUP_NONOTIFY;
     robj *o = lookupKeyReadWithFlags(m->c->db, m->keys[i], flags);
-    if (!o) m->keys[i].name.len = PASSED_OVER;
+    if (!o) m->keys[i].name.len = SKIPPED;
     return o;
 }
 
 static bool sendRound(migration *m) {
     size_t bytes = 0, end = m->count - m->sent > ROUND_KEYS ? m->sent + ROUND_KEYS : m->count;
     for (; m->sent < end && bytes < ROUND_BYTES; m->sent++) {
-        const robj *o = stillThere(m, m->sent);
+        const robj *o = peekValue(m, m->sent);
         if (o && !putRestore(m, m->keys[m->sent], o, &bytes)) return false;
     }
     migrationCheck(m);
@@ -271,23 +271,23 @@ static bool readIntroduction(migration *m) {
 }
 
 /* Deletes keys[i], which the target has acknowledged, unless COPY was given. */
-static void migrateLetGo(migration *m, size_t i) {
+static void deleteAcknowledged(migration *m, size_t i) {
     client *c = m->c;
     hashedKey key = m->keys[i];
     debugAssert(m->got_reply && !m->refused && i == m->answered);
     if (m->copy || !dbDelete(c->db, key)) return;
     keyChanged(c, key, NOTIFY_GENERIC, "del", 1);
-    m->keys[m->gone++] = key;
+    m->keys[m->deleted++] = key;
 }
 
 static bool readRound(migration *m) {
     bool good;
     if (!readIntroduction(m)) return false;
     for (; m->answered < m->sent; m->answered++) {
-        if (m->keys[m->answered].name.len == PASSED_OVER) continue;
+        if (m->keys[m->answered].name.len == SKIPPED) continue;
         if (!readReply(m, &good)) return false;
         m->got_reply = true;
-        if (good && !m->refused) migrateLetGo(m, m->answered);
+        if (good && !m->refused) deleteAcknowledged(m, m->answered);
     }
     debugAssert(m->answered == m->sent);
     return true;
@@ -296,7 +296,7 @@ static bool readRound(migration *m) {
 /* ---- The command ---- */
 
 static migrateResult migrateExchange(migration *m) {
-    debugAssert(!m->got_reply && m->gone == 0); /* invariant 2 */
+    debugAssert(!m->got_reply && m->deleted == 0); /* invariant 2 */
     m->sent = m->answered = 0;
     sdsClear(m->out);
     addIntroduction(m);
@@ -323,11 +323,11 @@ static migrateResult migrateAttempt(migration *m, int *error) {
 }
 
 /* Propagates the keys that were deleted, even if others failed. */
-static void propagateGone(const migration *m) {
-    if (m->gone == 0) {
+static void propagateDeleted(const migration *m) {
+    if (m->deleted == 0) {
         propagateNothing();
     } else if (propagateInstead(m->c, "DEL")) {
-        for (size_t i = 0; i < m->gone; i++) propagateArg(m->keys[i].name);
+        for (size_t i = 0; i < m->deleted; i++) propagateArg(m->keys[i].name);
         propagateDone();
     }
 }
@@ -352,7 +352,7 @@ static void migrate(migration *m) {
         result = migrateAttempt(m, &error);
     }
     migrationCheck(m);
-    propagateGone(m);
+    propagateDeleted(m);
     reply(m, result);
     sdsFree(m->out);
     sdsFree(m->error);

@@ -227,12 +227,12 @@ static bool targetLinkReadMore(targetLink *link) {
 }
 
 bool targetReadLine(targetLink *link, slice *line) {
-    size_t looked = 0;
+    size_t scanned = 0;
     beginWait(link);
     for (;;) {
         const char *begin = link->in + link->from;
         size_t have = link->len - link->from;
-        const char *end = have > looked ? memchr(begin + looked, '\n', have - looked) : NULL;
+        const char *end = have > scanned ? memchr(begin + scanned, '\n', have - scanned) : NULL;
         if (end) {
             size_t len = (size_t)(end - begin);
             link->from += len + 1;
@@ -240,7 +240,7 @@ bool targetReadLine(targetLink *link, slice *line) {
             *line = sliceOf(begin, len);
             return true;
         }
-        looked = have;
+        scanned = have;
         if (!targetLinkReadMore(link)) return false;
     }
 }

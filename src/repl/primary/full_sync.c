@@ -68,7 +68,7 @@ typedef enum { ROUND_NONE, ROUND_FILE, ROUND_DIRECT } roundKind;
 
 static struct {
     roundKind kind;
-    bool child_lives, child_ok, shipped; /* DIRECT; the last: all that the child wrote was sent */
+    bool child_runs, child_ok, all_sent; /* DIRECT; the last: all that the child wrote was sent */
     syncNeeds needs;
     unsigned version; /* of the RDB; 0 for the newest */
     bool checksum;
@@ -94,8 +94,8 @@ static void fullSyncCheck(void) {
 #ifdef DEBUG_ASSERTIONS
     bool child_writes = childRunning() == CHILD_RDB;
     debugAssert(this_round.kind != ROUND_FILE || child_writes);
-    debugAssert(this_round.kind != ROUND_DIRECT || this_round.child_lives || !this_round.shipped);
-    debugAssert(!this_round.child_lives || (this_round.kind == ROUND_DIRECT && child_writes));
+    debugAssert(this_round.kind != ROUND_DIRECT || this_round.child_runs || !this_round.all_sent);
+    debugAssert(!this_round.child_runs || (this_round.kind == ROUND_DIRECT && child_writes));
     debugAssert(this_round.kind == ROUND_NONE || replStreamIsKept());
     int left = REPLICAS_CHECKED;
     for (const replicaState *r = NULL; left-- > 0 && (r = replicasNext(r)) != NULL;)
@@ -116,15 +116,15 @@ static bool isFiltered(const replicaState *r) { return r->needs.no_keys || r->ne
 
 /* Returns whether the RDB is sent while it is written. A replica that cannot read an RDB of unknown length gets a
  * file. */
-static bool goesDirect(const replicaState *r) {
+static bool isDirect(const replicaState *r) {
     if (!r->reads_eof) return false;
     if (r->is_rdb_channel) return true;
     return repl_settings.diskless_sync || isFiltered(r) || versionFor(r);
 }
 
 static bool sameSnapshot(const replicaState *a, const replicaState *b) {
-    if (goesDirect(a) != goesDirect(b)) return false;
-    if (!goesDirect(a)) return true;
+    if (isDirect(a) != isDirect(b)) return false;
+    if (!isDirect(a)) return true;
     return versionFor(a) == versionFor(b) && a->needs.no_keys == b->needs.no_keys &&
            a->needs.no_functions == b->needs.no_functions && a->skips_checksum == b->skips_checksum;
 }
@@ -144,7 +144,7 @@ static replicaState *nextIn(replicaPhase phase, const replicaState *after) {
 
 /* Adds a replica to the round: sets its cursor, so that the backlog keeps the bytes from `offset` on, and sends it the
  * ID and the offset. */
-static void fullSyncEnter(replicaState *r, uint64_t offset) {
+static void addToRound(replicaState *r, uint64_t offset) {
     debugAssert(this_round.kind != ROUND_NONE && r->phase == REPLICA_WAIT_START);
     bool kept = replicaSetCursor(r, offset);
     serverAssert(kept);
@@ -225,8 +225,8 @@ static int forkDirect(const replicaState *first) {
     return ok ? fds[0] : -1;
 }
 
-static void arrivedDirectly(replicaState *r, bool ok);
-static void shippedDirectly(void);
+static void directCompleted(replicaState *r, bool ok);
+static void directSent(void);
 
 static void beginDirect(const replicaState *first) {
     int source = forkDirect(first);
@@ -239,18 +239,18 @@ static void beginDirect(const replicaState *first) {
     LOG_LIMITED(LL_NOTICE, LINES_PER_ROUND, "RDB transfers began",
                 "Background RDB transfer started by pid %d to pipe through parent process", (int)childPid());
     this_round.kind = ROUND_DIRECT;
-    this_round.child_lives = true;
-    this_round.child_ok = this_round.shipped = false;
+    this_round.child_runs = true;
+    this_round.child_ok = this_round.all_sent = false;
     replicaState **to = zmalloc(replicasCount() * sizeof(replicaState *));
     size_t n = 0;
     uint64_t offset = replStreamOffset();
     FOR_ALL_IN(REPLICA_WAIT_START, r) {
         if (r != first && !sameSnapshot(r, first)) continue;
-        fullSyncEnter(r, offset);
+        addToRound(r, offset);
         to[n++] = r;
     }
     debugAssert(n > 0 && to[0]->phase == REPLICA_WAIT_END);
-    static const rdbTransferEnds ends = {.completed = arrivedDirectly, .over = shippedDirectly};
+    static const rdbTransferEnds ends = {.completed = directCompleted, .over = directSent};
     rdbTransferStart(source, 0, to, n, &ends);
     zfree(to);
 }
@@ -263,13 +263,13 @@ static void beginFile(const replicaState *first) {
     this_round.kind = ROUND_FILE;
     uint64_t offset = replStreamOffset();
     FOR_ALL_IN(REPLICA_WAIT_START, r)
-    if (r == first || sameSnapshot(r, first)) fullSyncEnter(r, offset);
+    if (r == first || sameSnapshot(r, first)) addToRound(r, offset);
 }
 
 static void fullSyncBegin(replicaState *first) {
     assertMainThread();
     debugAssert(this_round.kind == ROUND_NONE && childRunning() == CHILD_NONE && first->phase == REPLICA_WAIT_START);
-    bool direct = goesDirect(first);
+    bool direct = isDirect(first);
     LOG_LIMITED(LL_NOTICE, LINES_PER_ROUND, "RDB files or transfers for replicas began",
                 "Starting BGSAVE for SYNC with target: %s using: %s", direct ? "replicas sockets" : "disk",
                 first->is_rdb_channel ? "dual-channel" : "normal sync");
@@ -283,7 +283,7 @@ static void fullSyncBegin(replicaState *first) {
 /* ---- A round ends ---- */
 
 /* Closes a connection that was to receive the dataset only, once all its output is written. */
-static void dismiss(replicaState *r) {
+static void closeAfterOutput(replicaState *r) {
     debugAssert(r->phase == REPLICA_SNAPSHOT_SENT);
     replicaDropCursor(r);
     r->c->flags |= CLIENT_CLOSE_AFTER_REPLY;
@@ -301,13 +301,13 @@ static void streamBegun(const replicaState *r) {
     if (replStreamOffset() == 0) replStreamAppend(sliceStr("*1\r\n$4\r\nping\r\n"));
 }
 
-void fullSyncArrived(replicaState *r, bool awaits_ack) {
+void fullSyncCompleted(replicaState *r, bool awaits_ack) {
     debugAssert(r->phase == REPLICA_WAIT_END || r->phase == REPLICA_SEND_FILE);
     debugAssert(!awaits_ack || r->phase == REPLICA_WAIT_END);
     if (r->snapshot_only || r->is_rdb_channel) { /* the other connection may have taken over the channel's offset */
         r->phase = REPLICA_SNAPSHOT_SENT;
         r->sent_ms = clockMonotonicMs();
-        if (!r->is_rdb_channel || !r->has_cursor) dismiss(r);
+        if (!r->is_rdb_channel || !r->has_cursor) closeAfterOutput(r);
         return;
     }
     awaits_ack = awaits_ack && !r->has_loaded;
@@ -326,7 +326,7 @@ void fullSyncArrived(replicaState *r, bool awaits_ack) {
 void fullSyncCursorTaken(replicaState *r) {
     debugAssert(r->is_rdb_channel && r->has_cursor);
     replicaDropCursor(r);
-    if (r->phase == REPLICA_SNAPSHOT_SENT) dismiss(r);
+    if (r->phase == REPLICA_SNAPSHOT_SENT) closeAfterOutput(r);
 }
 
 void fullSyncAcked(replicaState *r) {
@@ -344,14 +344,14 @@ void fullSyncAcked(replicaState *r) {
     streamBegun(r);
 }
 
-static void arrivedFromFile(replicaState *r, bool ok) {
-    if (ok) fullSyncArrived(r, false);
+static void fileCompleted(replicaState *r, bool ok) {
+    if (ok) fullSyncCompleted(r, false);
     else clientCloseAsap(r->c);
 }
 
 static void sendFile(replicaState *r, const char *file) {
     struct stat st;
-    static const rdbTransferEnds ends = {.completed = arrivedFromFile};
+    static const rdbTransferEnds ends = {.completed = fileCompleted};
     int fd = open(file, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &st) < 0) {
         LOG_LIMITED(LL_WARNING, LOG_LIMIT_FEW, "snapshots that could not be opened",
@@ -382,33 +382,33 @@ static void fileEnded(bool ok, const char *file) {
 
 /* Ends a DIRECT round if the child has ended and all that it wrote was sent. */
 static void endDirect(void) {
-    if (this_round.child_lives || !this_round.shipped) return;
+    if (this_round.child_runs || !this_round.all_sent) return;
     this_round.kind = ROUND_NONE;
     FOR_ALL_IN(REPLICA_WAIT_END, r) {
-        if (this_round.child_ok) fullSyncArrived(r, true);
+        if (this_round.child_ok) fullSyncCompleted(r, true);
         else clientCloseAsap(r->c);
     }
     fullSyncCheck();
 }
 
-static void arrivedDirectly(replicaState *r, bool ok) {
+static void directCompleted(replicaState *r, bool ok) {
     if (!ok) clientCloseAsap(r->c);
 }
 
-static void shippedDirectly(void) {
+static void directSent(void) {
     size_t up = 0;
-    debugAssert(this_round.kind == ROUND_DIRECT && !this_round.shipped);
+    debugAssert(this_round.kind == ROUND_DIRECT && !this_round.all_sent);
     FOR_ALL_IN(REPLICA_WAIT_END, r) up++;
     LOG_LIMITED(LL_NOTICE, LINES_PER_ROUND, "RDB transfers were read to their end",
                 "Diskless rdb transfer, done reading from pipe, %zu replicas still up.", up);
-    this_round.shipped = true;
+    this_round.all_sent = true;
     endDirect();
 }
 
 static void directEnded(void *arg, const childEnd *how) {
     unused(arg);
-    debugAssert(this_round.kind == ROUND_DIRECT && this_round.child_lives);
-    this_round.child_lives = false;
+    debugAssert(this_round.kind == ROUND_DIRECT && this_round.child_runs);
+    this_round.child_runs = false;
     this_round.child_ok = how->ok;
     if (how->ok)
         LOG_LIMITED(LL_NOTICE, LINES_PER_ROUND, "RDB transfers succeeded",
@@ -423,7 +423,7 @@ static void directEnded(void *arg, const childEnd *how) {
 /* ---- Replicas that wait ---- */
 
 /* Returns a replica of the present round that still has its cursor, or NULL. */
-static const replicaState *keptFor(void) {
+static const replicaState *replicaWithCursor(void) {
     FOR_ALL_IN(REPLICA_WAIT_END, r)
     if (r->has_cursor) return r;
     return NULL;
@@ -431,12 +431,12 @@ static const replicaState *keptFor(void) {
 
 /* Adds a replica to the present round if it can use that snapshot and the backlog still has the bytes from the fork
  * on. Returns whether it did. */
-static bool fullSyncJoin(replicaState *r) {
-    const replicaState *other = this_round.kind == ROUND_FILE && !goesDirect(r) ? keptFor() : NULL;
+static bool joinRound(replicaState *r) {
+    const replicaState *other = this_round.kind == ROUND_FILE && !isDirect(r) ? replicaWithCursor() : NULL;
     if (!other) return false;
     LOG_LIMITED(LL_NOTICE, LOG_LIMIT_FEW, "replicas that wait for the BGSAVE in progress",
                 "Waiting for end of BGSAVE for SYNC");
-    fullSyncEnter(r, other->at.offset);
+    addToRound(r, other->at.offset);
     return true;
 }
 
@@ -454,7 +454,7 @@ void fullSyncRequest(replicaState *r) {
         serverLog(LL_NOTICE, "Replication backlog created, my new replication IDs are '%s' and '%s'",
                   replicationIds()->id, replicationIds()->id2);
     }
-    if (fullSyncJoin(r)) {
+    if (joinRound(r)) {
         fullSyncCheck();
         return;
     }
@@ -464,7 +464,7 @@ void fullSyncRequest(replicaState *r) {
     } else if (!mayBegin()) {
         LOG_LIMITED(LL_NOTICE, LOG_LIMIT_FEW, "replicas that wait for another background operation",
                     "No BGSAVE in progress, but another BG operation is active. BGSAVE for replication delayed");
-    } else if (goesDirect(r) && repl_settings.diskless_sync && repl_settings.diskless_delay_s) {
+    } else if (isDirect(r) && repl_settings.diskless_sync && repl_settings.diskless_delay_s) {
         LOG_LIMITED(LL_NOTICE, LOG_LIMIT_FEW, "replicas for which the BGSAVE was delayed",
                     "Delay next BGSAVE for diskless SYNC");
     } else {
@@ -476,7 +476,7 @@ void fullSyncRequest(replicaState *r) {
 /* Returns whether a child is to be forked now for `first` and the replicas that can share its snapshot. Only
  * repl-diskless-sync delays it: until enough of them wait, or one has waited for repl-diskless-sync-delay. */
 static bool isDue(replicaState *first) {
-    if (!goesDirect(first) || !repl_settings.diskless_sync) return true;
+    if (!isDirect(first) || !repl_settings.diskless_sync) return true;
     uint64_t since_ms = UINT64_MAX;
     long long waiting = 0;
     FOR_ALL_IN(REPLICA_WAIT_START, r) {
@@ -507,7 +507,7 @@ void fullSyncForget(replicaState *r) {
     if (r->phase != REPLICA_WAIT_END || nextIn(REPLICA_WAIT_END, NULL)) return;
     /* No replica waits for the child any more. A file is still written to its end if there are save points. In DIRECT
      * the child may have ended while its output is being sent, and the present child may have another purpose. */
-    bool direct = this_round.kind == ROUND_DIRECT && this_round.child_lives;
+    bool direct = this_round.kind == ROUND_DIRECT && this_round.child_runs;
     if (direct || (this_round.kind == ROUND_FILE && !snapshotHasSavePoints())) childKill();
     fullSyncCheck();
 }

@@ -23,7 +23,7 @@ bool fullSyncIsDirect(void);
 void fullSyncCursorTaken(replicaState *r);
 /* Makes a replica online whose connection has accepted the whole RDB. With `awaits_ack` the replication stream begins
  * only when the replica has acknowledged that the dataset is loaded. */
-void fullSyncArrived(replicaState *r, bool awaits_ack);
+void fullSyncCompleted(replicaState *r, bool awaits_ack);
 /* Call for each acknowledgment: begins the replication stream of a replica if it waits for that. */
 void fullSyncAcked(replicaState *r);
 

@@ -36,7 +36,7 @@
 typedef struct outlet {
     connection *conn;       /* borrowed; the thread */
     size_t sent;            /* the thread: bytes of the buffer that were written */
-    uint64_t moved_ms;      /* the thread, monotonic: when the connection last accepted bytes */
+    uint64_t progress_ms;   /* the thread, monotonic: when the connection last accepted bytes */
     bool failed;            /* the thread; main after its end */
     _Atomic bool cancelled; /* relaxed, by main */
 } outlet;
@@ -74,7 +74,7 @@ static void transferCheck(const rdbCopier *t, size_t len) {
     unused(t), unused(len);
 }
 
-static bool anybodyWants(const rdbCopier *t) {
+static bool anyWanted(const rdbCopier *t) {
     for (size_t i = 0; i < t->count; i++)
         if (isWanted(&t->outlets[i])) return true;
     return false;
@@ -89,16 +89,16 @@ static void writeSome(rdbCopier *t, outlet *o, size_t len) {
     if (n > 0) {
         atomic_fetch_add_explicit(&sent_bytes, (uint64_t)n, memory_order_relaxed);
         o->sent += (size_t)n;
-        o->moved_ms = now_ms;
+        o->progress_ms = now_ms;
     } else if (n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK)) {
         o->failed = true;
-    } else if (now_ms - o->moved_ms > (uint64_t)t->timeout_s * 1000) {
+    } else if (now_ms - o->progress_ms > (uint64_t)t->timeout_s * 1000) {
         o->failed = true;
     }
 }
 
 /* Returns the first connection that has not yet accepted the whole buffer, or NULL. */
-static outlet *firstBehind(rdbCopier *t, size_t len) {
+static outlet *firstUnfinished(rdbCopier *t, size_t len) {
     for (size_t i = 0; i < t->count; i++)
         if (t->outlets[i].sent < len && isWanted(&t->outlets[i])) return &t->outlets[i];
     return NULL;
@@ -107,10 +107,10 @@ static outlet *firstBehind(rdbCopier *t, size_t len) {
 static void writeToAll(rdbCopier *t, size_t len) {
     for (size_t i = 0; i < t->count; i++) {
         t->outlets[i].sent = 0;
-        t->outlets[i].moved_ms = clockMonotonicMs();
+        t->outlets[i].progress_ms = clockMonotonicMs();
         if (isWanted(&t->outlets[i])) writeSome(t, &t->outlets[i], len);
     }
-    for (outlet *o; (o = firstBehind(t, len)) != NULL;) {
+    for (outlet *o; (o = firstUnfinished(t, len)) != NULL;) {
         aeWait(o->conn->fd, o->conn->write_needs_read ? AE_READABLE : AE_WRITABLE, WAKE_MS);
         writeSome(t, o, len);
     }
@@ -123,7 +123,7 @@ static size_t readSome(rdbCopier *t) {
     debugAssert(!t->broken); /* else there is no further call */
     if (t->length && t->length - t->bytes < most) most = (size_t)(t->length - t->bytes);
     if (most == 0) return 0;
-    while (anybodyWants(t)) {
+    while (anyWanted(t)) {
         if (aeWait(t->source, AE_READABLE, WAKE_MS) == 0) continue;
         ssize_t n = read(t->source, t->buffer, most);
         if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;

@@ -93,11 +93,11 @@ static void forgetWait(client *c, void *wait) {
     zfree(w);
 }
 
-static void waitLook(safetyWait *w) {
+static void pollWait(safetyWait *w) {
     if (isSafe(w->c, w->on_disks, w->local, w->replicas)) blockingEnd(w->c, NULL);
 }
 
-static void isSynced(holdEntry *synced) { waitLook((safetyWait *)synced); }
+static void isSynced(holdEntry *synced) { pollWait((safetyWait *)synced); }
 
 static void waitForDisk(safetyWait *w) {
     if (w->local && aofIsOn()) aofWhenSynced(&w->synced, propagateWriteEnd(w->c, PROPAGATE_AOF), isSynced);
@@ -121,10 +121,10 @@ static void waitBegin(client *c, bool on_disks, bool local, long long replicas, 
 
 /* ---- Events during a wait ---- */
 
-static void lookAtAll(void) {
+static void pollAll(void) {
     for (safetyWait *w = waits.first, *next; w; w = next) {
         next = w->next;
-        if (w->replicas > 0) waitLook(w);
+        if (w->replicas > 0) pollWait(w);
     }
     waitsCheck();
 }
@@ -160,7 +160,7 @@ void waitCommandsInit(void) {
     assertMainRole();
     aofOnBegin(logBegins);
     aofOnStop(logStops);
-    replicasOnAck(lookAtAll);
+    replicasOnAck(pollAll);
 }
 
 /* ---- Commands ---- */

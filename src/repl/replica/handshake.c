@@ -132,7 +132,7 @@ static bool readAuth(linkJob *job) {
 }
 
 /* Sends all commands at once, and then reads their replies. */
-static bool introduce(linkJob *job) {
+static bool announce(linkJob *job) {
     sds out = addAuth(job, sdsEmpty());
     out = addPort(job, out);
     if (job->announce_ip) out = RESP_CAT_REQUEST(out, WORD("REPLCONF"), WORD("ip-address"), WORD(job->announce_ip));
@@ -163,7 +163,7 @@ static void takePosition(linkJob *job, const replPosition *position) {
 
 /* Parses the reply to PSYNC and turns an answer that this job has not asked for into an error. Logs all answers but the
  * expected ones, and stores the ID and the offset. */
-static psyncReply handshakeJudge(linkJob *job, const char *line) {
+static psyncReply judgeReply(linkJob *job, const char *line) {
     replPosition position;
     psyncReply answer = psyncReplyParse(line, &position);
     switch (answer) {
@@ -193,7 +193,7 @@ static psyncReply handshakeJudge(linkJob *job, const char *line) {
 }
 
 /* Reads the first line that is not empty. The primary sends newlines to keep the connection alive until it answers. */
-static bool readBehindNewlines(linkJob *job, char *line) {
+static bool readAfterNewlines(linkJob *job, char *line) {
     do {
         if (!linkReadLine(job, line, LINK_LINE_MAX)) return false;
     } while (*line == '\0');
@@ -202,7 +202,7 @@ static bool readBehindNewlines(linkJob *job, char *line) {
 
 static bool readHeader(linkJob *job) {
     char line[LINK_LINE_MAX];
-    if (!readBehindNewlines(job, line)) {
+    if (!readAfterNewlines(job, line)) {
         logSilence("I/O error reading bulk count from PRIMARY");
         return false;
     }
@@ -226,7 +226,7 @@ static void expectSnapshot(linkJob *job) {
 
 /* ---- Two connections ---- */
 
-static bool introduceSecond(linkJob *job) {
+static bool announceSecond(linkJob *job) {
     char port[LONG_STR_SIZE], line[LINK_LINE_MAX];
     size_t len = ll2string(port, job->announce_port);
     sds out = addAuth(job, sdsEmpty());
@@ -247,7 +247,7 @@ static bool introduceSecond(linkJob *job) {
 static bool readEnd(linkJob *job, long long *client) {
     char line[LINK_LINE_MAX];
     syncEnd end;
-    if (!readBehindNewlines(job, line)) {
+    if (!readAfterNewlines(job, line)) {
         logSilence("The PRIMARY does not say where its snapshot ends");
         return false;
     }
@@ -276,12 +276,12 @@ static bool requestStream(linkJob *job, long long client) {
     return false;
 }
 
-static void useTwo(linkJob *job) {
+static void useDualChannel(linkJob *job) {
     long long client;
     debugAssert(!job->stream.conn && job->dual_channel);
     serverLog(LL_NOTICE, "Dual channel replication: a second connection is for the snapshot");
     linkSwapWires(job);
-    if (!linkConnect(job) || !introduceSecond(job)) return;
+    if (!linkConnect(job) || !announceSecond(job)) return;
     if (!linkWrite(job, sliceStr("SYNC\r\n")) || !readEnd(job, &client)) return;
     linkSwapWires(job);
     bool ok = requestStream(job, client);
@@ -292,11 +292,11 @@ static void useTwo(linkJob *job) {
 static void requestSync(linkJob *job) {
     char line[LINK_LINE_MAX];
     if (!sendPsync(job)) return;
-    if (!readBehindNewlines(job, line)) {
+    if (!readAfterNewlines(job, line)) {
         logSilence("Primary did not reply to PSYNC");
         return;
     }
-    psyncReply answer = handshakeJudge(job, line);
+    psyncReply answer = judgeReply(job, line);
     if (answer == PSYNC_CONTINUES || answer == PSYNC_FULL || answer == PSYNC_DUAL_CHANNEL) {
         atomic_store_explicit(&job->accepted_psync, true, memory_order_relaxed);
         job->done(); /* wakes main: a failover has succeeded, even if an RDB is still to be received */
@@ -307,7 +307,7 @@ static void requestSync(linkJob *job) {
         serverLog(LL_NOTICE, "Full resync from primary: %s:%lld", job->got_id, job->got_offset);
         expectSnapshot(job);
         return;
-    case PSYNC_DUAL_CHANNEL: useTwo(job); return;
+    case PSYNC_DUAL_CHANNEL: useDualChannel(job); return;
     case PSYNC_NOT_NOW:
     case PSYNC_MALFORMED: job->rejected_psync = true; return;
     case PSYNC_UNKNOWN:
@@ -326,6 +326,6 @@ void handshakeWork(linkJob *job) {
     if (!linkConnect(job)) return;
     atomic_store_explicit(&job->step, LINK_STEP_HANDSHAKE, memory_order_relaxed);
     handshakeCheck(job);
-    if (sendPing(job) && introduce(job)) requestSync(job);
+    if (sendPing(job) && announce(job)) requestSync(job);
     handshakeCheck(job);
 }

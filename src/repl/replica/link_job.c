@@ -53,7 +53,7 @@ static void closeWire(linkWire *wire) {
     zfree(wire->early);
 }
 
-static void linkJobLetGo(linkJob *job) {
+static void linkJobRelease(linkJob *job) {
     int owners = atomic_fetch_sub_explicit(&job->owners, 1, memory_order_acq_rel);
     debugAssert(owners == 1 || owners == 2);
     if (owners > 1) return;
@@ -81,7 +81,7 @@ static void linkJobRun(void *arg) {
     debugAssert(!linkJobIsOver(job));
     void (*done)(void) = job->done;
     atomic_store_explicit(&job->over, true, memory_order_release);
-    linkJobLetGo(job);
+    linkJobRelease(job);
     done();
 }
 
@@ -112,7 +112,7 @@ void linkSwapWires(linkJob *job) {
 void linkJobDrop(linkJob *job) {
     if (!job) return;
     atomic_store_explicit(&job->dropped, true, memory_order_relaxed);
-    linkJobLetGo(job);
+    linkJobRelease(job);
 }
 
 /* ---- Waiting ---- */
@@ -215,11 +215,11 @@ static bool linkJobReadMore(linkJob *job) {
 bool linkReadLine(linkJob *job, char *line, size_t max) {
     linkWire *w = &job->wire;
     const char *end;
-    size_t looked = 0;
+    size_t scanned = 0;
     wireCheck(w);
-    while (!(end = w->early_len > looked ? memchr(w->early + looked, '\n', w->early_len - looked) : NULL)) {
-        looked = w->early_len;
-        if (looked >= max) {
+    while (!(end = w->early_len > scanned ? memchr(w->early + scanned, '\n', w->early_len - scanned) : NULL)) {
+        scanned = w->early_len;
+        if (scanned >= max) {
             errno = EMSGSIZE;
             return false;
         }

@@ -1,6 +1,6 @@
 /* primary_link.c -- a replica's link to its primary, from REPLICAOF until the replication stream is applied.
  *
- *   OFF <-> CONNECT --> TALKS --+CONTINUE---------------------------> UP
+ *   OFF <-> CONNECT --> HANDSHAKE --+CONTINUE-----------------------> UP
  *              ^          `--snapshot--> RECEIVES --> LOADS (--> DRAINS) -^
  *              `--- a failure ---------'-----------'----'
  *
@@ -14,12 +14,13 @@
  *             (dataset_load.c), applying and acknowledging the stream (stream_apply.c).
  * Owns        the jobs that run or whose results are in use.
  * Threads     main; jobs are started, and their results taken, on main's own thread.
- * Invariants  1. There is a job from TALKS to DRAINS: it runs in TALKS and RECEIVES, and is over in the two others.
+ * Invariants  1. There is a job from HANDSHAKE to DRAINS: it runs in HANDSHAKE and RECEIVES, and is over in the two
+ *                others.
  *             2. There is a stream buffer in DRAINS, and in RECEIVES and LOADS if there are two connections. The flag
  *                `enough` of its job is set exactly in DRAINS.
  *             3. The client of the link (stream_apply.c) exists exactly in UP.
  *             4. While `has_cursor`, the replication offset is that of the dataset: always in UP, never in OFF.
- *             5. A failover waits for an answer in CONNECT and TALKS only.
+ *             5. A failover waits for an answer in CONNECT and HANDSHAKE only.
  *             6. While an event changes the link, no command runs, nor any work that lets other clients be served in
  *                between (engine/yield.h).
  * Tests       tests/repl/sync.tcl, tests/repl/partial.tcl, tests/repl/redirect.tcl
@@ -89,9 +90,9 @@ static void (*on_sync)(const char *status); /* const after boot; may be NULL */
 /* For each state a bit for each state that may follow it, as drawn above. */
 static const uint8_t next_states[] = {
     [PRIMARY_OFF] = 1u << PRIMARY_CONNECT,
-    [PRIMARY_CONNECT] = 1u << PRIMARY_OFF | 1u << PRIMARY_CONNECT | 1u << PRIMARY_TALKS,
-    [PRIMARY_TALKS] = 1u << PRIMARY_OFF | 1u << PRIMARY_CONNECT | 1u << PRIMARY_RECEIVES | 1u << PRIMARY_LOADS |
-                      1u << PRIMARY_UP,
+    [PRIMARY_CONNECT] = 1u << PRIMARY_OFF | 1u << PRIMARY_CONNECT | 1u << PRIMARY_HANDSHAKE,
+    [PRIMARY_HANDSHAKE] = 1u << PRIMARY_OFF | 1u << PRIMARY_CONNECT | 1u << PRIMARY_RECEIVES | 1u << PRIMARY_LOADS |
+                          1u << PRIMARY_UP,
     [PRIMARY_RECEIVES] = 1u << PRIMARY_OFF | 1u << PRIMARY_CONNECT | 1u << PRIMARY_LOADS,
     [PRIMARY_LOADS] = 1u << PRIMARY_CONNECT | 1u << PRIMARY_DRAINS | 1u << PRIMARY_UP,
     [PRIMARY_DRAINS] = 1u << PRIMARY_OFF | 1u << PRIMARY_CONNECT | 1u << PRIMARY_UP,
@@ -101,8 +102,8 @@ static_assert(array_len(next_states) == PRIMARY_UP + 1, "each state says which m
 
 static void checkJobs(void) {
     const linkJob *job = primary.job, *buffer = primary.buffer;
-    debugAssert((job != NULL) == (primary.state >= PRIMARY_TALKS && primary.state <= PRIMARY_DRAINS));
-    debugAssert(primary.state != PRIMARY_TALKS || (job->work == handshakeWork && !buffer));
+    debugAssert((job != NULL) == (primary.state >= PRIMARY_HANDSHAKE && primary.state <= PRIMARY_DRAINS));
+    debugAssert(primary.state != PRIMARY_HANDSHAKE || (job->work == handshakeWork && !buffer));
     debugAssert(primary.state != PRIMARY_RECEIVES || (job->work == snapshotReceiveWork && job->path));
     debugAssert(primary.state < PRIMARY_LOADS || !job || linkJobIsOver(job));
     debugAssert(primary.state != PRIMARY_DRAINS || buffer);
@@ -119,7 +120,7 @@ static void linkCheck(void) {
     debugAssert(primary.state != PRIMARY_OFF || !primary.has_cursor);
     debugAssert(primary.state != PRIMARY_DRAINS || !primary.has_cursor);
     debugAssert(primary.state == PRIMARY_OFF || repl_settings.primary_host);
-    debugAssert(!primary.for_failover || primary.state == PRIMARY_CONNECT || primary.state == PRIMARY_TALKS);
+    debugAssert(!primary.for_failover || primary.state == PRIMARY_CONNECT || primary.state == PRIMARY_HANDSHAKE);
     debugAssert(primary.failed_syncs == 0 || primary.not_before_ms > 0);
     debugAssert(primary.history == LINK_IS_NEW || primary.state == PRIMARY_CONNECT);
     debugAssert(primary.state != PRIMARY_UP || primary.was_up);
@@ -223,7 +224,7 @@ gateResult primaryStaleGate(client *c) {
 
 /* Begins to apply the stream at the replication offset, starting with the bytes that the job has already received.
  * Takes ownership of the job. */
-static void goLive(linkJob *job, bool old_style) {
+static void beginApplying(linkJob *job, bool old_style) {
     linkWire *w = &job->wire;
     debugAssert(linkJobIsOver(job) && w->conn && !primary.job && !primary.buffer);
     replStreamKeep();
@@ -340,27 +341,27 @@ static bool startReceiving(void) {
     return false;
 }
 
-/* Asks the job of the stream buffer to end, because the dataset is loaded. keepIsOver() runs when its thread has
+/* Asks the job of the stream buffer to end, because the dataset is loaded. applyBuffered() runs when its thread has
  * ended. */
-static void primaryLinkJoin(void) {
+static void beginDraining(void) {
     debugAssert(!primary.has_cursor && replStreamIsKept()); /* datasetLoad() has replaced the dataset */
     setState(PRIMARY_DRAINS);
     atomic_store_explicit(&primary.buffer->enough, true, memory_order_relaxed);
     sendWakeup();
 }
 
-static void keepIsOver(void) {
+static void applyBuffered(void) {
     linkJob *buffer = takeJob(&primary.buffer);
     primary.kept_peak = atomic_load_explicit(&buffer->kept_memory, memory_order_relaxed);
     dropJobs();
     serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: %zu bytes of the stream have come meanwhile", buffer->kept.len);
-    goLive(buffer, false);
+    beginApplying(buffer, false);
     streamApplyAck(false);
     notifySynced("Finished with success");
 }
 
 /* Starts the job that fills the stream buffer until the RDB is loaded. Returns false if no thread can be started. */
-static bool startKeeping(void) {
+static bool startBuffering(void) {
     linkJob *from = primary.job, *job = linkJobCreate(streamBufferWork, sendWakeup);
     debugAssert(linkJobIsOver(from) && from->stream.conn && !primary.buffer);
     linkSwapWires(from);
@@ -374,7 +375,7 @@ static bool startKeeping(void) {
     return false;
 }
 
-static void primaryLinkLoad(bool from_file) {
+static void loadDataset(bool from_file) {
     linkJob *job = primary.job;
     rdbReplInfo info;
     debugAssert(linkJobIsOver(job) && job->outcome == (from_file ? LINK_RECEIVED : LINK_SNAPSHOT));
@@ -397,26 +398,26 @@ static void primaryLinkLoad(bool from_file) {
     serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: Finished with success");
     if (primary.buffer) {
         debugAssert(!old_style);
-        primaryLinkJoin();
+        beginDraining();
         return;
     }
-    goLive(takeJob(&primary.job), old_style);
+    beginApplying(takeJob(&primary.job), old_style);
     streamApplyAck(false);
     notifySynced("Finished with success");
 }
 
-static void snapshotComes(void) {
+static void beginSnapshot(void) {
     linkJob *job = primary.job;
     const char *to = loadsDirectly() ? "parser" : "disk";
     if (job->frame.has_length)
         serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: receiving %llu bytes from primary to %s",
                   (unsigned long long)job->frame.length, to);
     else serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: receiving streamed RDB from primary with EOF to %s", to);
-    if ((job->stream.conn && !startKeeping()) || (!loadsDirectly() && !startReceiving())) syncFailed();
-    else if (primary.state == PRIMARY_TALKS) primaryLinkLoad(false);
+    if ((job->stream.conn && !startBuffering()) || (!loadsDirectly() && !startReceiving())) syncFailed();
+    else if (primary.state == PRIMARY_HANDSHAKE) loadDataset(false);
 }
 
-static void replStreamGoesOn(void) {
+static void continueStream(void) {
     const char *id = primary.job->got_id;
     debugAssert(primary.has_cursor && !primary.job->stream.conn);
     serverLog(LL_NOTICE, "Successful partial resynchronization with primary.");
@@ -425,7 +426,7 @@ static void replStreamGoesOn(void) {
         serverLog(LL_NOTICE, "Primary replication ID changed to %s", id);
         replicasDisconnect(); /* they get the new ID when they reconnect */
     }
-    goLive(takeJob(&primary.job), false);
+    beginApplying(takeJob(&primary.job), false);
     serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: Primary accepted a Partial Resynchronization.");
     notifySynced("Partial Resynchronization accepted");
 }
@@ -457,7 +458,7 @@ static bool fillIn(linkJob *job) {
     return tls || !repl_settings.tls;
 }
 
-static void startTalking(void) {
+static void startHandshake(void) {
     debugAssert(primary.state == PRIMARY_CONNECT);
     if (clockMonotonicMs() < primary.not_before_ms) return;
     serverLog(LL_NOTICE, "%s to PRIMARY %s:%lld%s", primary.history == LINK_IS_NEW ? "Connecting" : "Reconnecting",
@@ -468,7 +469,7 @@ static void startTalking(void) {
     primary.job = linkJobCreate(handshakeWork, sendWakeup);
     if (fillIn(primary.job)) {
         if (linkJobStart(primary.job)) {
-            setState(PRIMARY_TALKS);
+            setState(PRIMARY_HANDSHAKE);
             return;
         }
         serverLog(LL_WARNING, "No thread for the link to the primary: %s", strerror(errno));
@@ -493,7 +494,7 @@ static void unblockAll(void) {
 }
 
 /* Reports a failover as successful once the target has accepted it, even if a full synchronization follows. */
-static void lookWhetherAccepted(void) {
+static void checkAccepted(void) {
     const linkJob *job = primary.job;
     if (!primary.for_failover || !job || !atomic_load_explicit(&job->accepted_psync, memory_order_relaxed)) return;
     primary.for_failover = false;
@@ -528,11 +529,11 @@ static void jobFailed(bool synced, bool silent) {
     else connectLater();
 }
 
-static void talkIsOver(void) {
+static void handshakeEnded(void) {
     if (failoverWasRefused()) return;
     switch (primary.job->outcome) {
-    case LINK_CONTINUE: replStreamGoesOn(); return;
-    case LINK_SNAPSHOT: snapshotComes(); return;
+    case LINK_CONTINUE: continueStream(); return;
+    case LINK_SNAPSHOT: beginSnapshot(); return;
     case LINK_RECEIVED:
     case LINK_FAILED: break;
     }
@@ -541,26 +542,26 @@ static void talkIsOver(void) {
     jobFailed(synced, primary.job->timed_out);
 }
 
-static void receivedIsOver(void) {
-    if (primary.job->outcome == LINK_RECEIVED) primaryLinkLoad(true);
+static void receiveEnded(void) {
+    if (primary.job->outcome == LINK_RECEIVED) loadDataset(true);
     else jobFailed(true, primary.job->timed_out);
 }
 
-static void primaryLinkLook(void) {
+static void pollJobs(void) {
     assertMainThread();
     checkNothingRuns();
-    if (primary.state == PRIMARY_CONNECT) startTalking();
-    if (primary.state == PRIMARY_DRAINS && linkJobIsOver(primary.buffer)) keepIsOver();
+    if (primary.state == PRIMARY_CONNECT) startHandshake();
+    if (primary.state == PRIMARY_DRAINS && linkJobIsOver(primary.buffer)) applyBuffered();
     bool job_is_over = primary.job && linkJobIsOver(primary.job); /* an acquire load: before the job's other fields */
-    lookWhetherAccepted();
+    checkAccepted();
     if (!job_is_over) return;
-    if (primary.state == PRIMARY_TALKS) talkIsOver();
-    else if (primary.state == PRIMARY_RECEIVES) receivedIsOver();
+    if (primary.state == PRIMARY_HANDSHAKE) handshakeEnded();
+    else if (primary.state == PRIMARY_RECEIVES) receiveEnded();
 }
 
 static void onWakeup(void) {
     linkCheck();
-    primaryLinkLook();
+    pollJobs();
     linkCheck();
 }
 
@@ -570,13 +571,13 @@ static bool isSilent(uint64_t last_input_ms) {
     return clockMonotonicMs() - last_input_ms > (uint64_t)repl_settings.timeout_s * 1000;
 }
 
-static void tickTalks(void) {
+static void checkJobTimeout(void) {
     bool syncs = atomic_load_explicit(&primary.job->step, memory_order_relaxed) == LINK_STEP_SYNC;
     if (!isSilent(atomic_load_explicit(&primary.job->last_input_ms, memory_order_relaxed))) return;
     jobFailed(syncs, true);
 }
 
-static void tickUp(void) {
+static void checkStream(void) {
     if (!isSilent(streamApplyLastInputMs())) {
         streamApplyAckAnyway();
         return;
@@ -593,10 +594,10 @@ void primaryLinkTick(void) {
     case PRIMARY_OFF:
     case PRIMARY_LOADS:
     case PRIMARY_DRAINS: break;
-    case PRIMARY_CONNECT: startTalking(); break;
-    case PRIMARY_TALKS:
-    case PRIMARY_RECEIVES: tickTalks(); break;
-    case PRIMARY_UP: tickUp(); break;
+    case PRIMARY_CONNECT: startHandshake(); break;
+    case PRIMARY_HANDSHAKE:
+    case PRIMARY_RECEIVES: checkJobTimeout(); break;
+    case PRIMARY_UP: checkStream(); break;
     }
     linkCheck();
 }
@@ -723,7 +724,7 @@ static const char *roleWord(void) {
     switch (primary.state) {
     case PRIMARY_OFF: return "none";
     case PRIMARY_CONNECT: return "connect";
-    case PRIMARY_TALKS:
+    case PRIMARY_HANDSHAKE:
         switch ((linkStep)atomic_load_explicit(&primary.job->step, memory_order_relaxed)) {
         case LINK_STEP_CONNECTING: return "connecting";
         case LINK_STEP_HANDSHAKE: return "handshake";
@@ -738,11 +739,11 @@ static const char *roleWord(void) {
     return "unknown";
 }
 
-static void lookAtSync(primaryFigures *f) {
+static void fillSyncFigures(primaryFigures *f) {
     const linkJob *job = primary.job;
     f->syncing = job && atomic_load_explicit(&job->step, memory_order_relaxed) == LINK_STEP_SYNC;
     if (!f->syncing) return;
-    bool has_header = primary.state != PRIMARY_TALKS;
+    bool has_header = primary.state != PRIMARY_HANDSHAKE;
     uint64_t last_input_ms = atomic_load_explicit(&job->last_input_ms, memory_order_relaxed);
     f->sync_total = !has_header ? -1 : job->frame.has_length ? (long long)job->frame.length : 0;
     f->sync_read = (long long)atomic_load_explicit(&job->received, memory_order_relaxed);
@@ -768,7 +769,7 @@ primaryFigures primaryLinkFigures(void) {
     } else if (primary.was_up) {
         f.down_since_s = (long long)((clockMonotonicMs() - primary.changed_ms) / 1000);
     }
-    lookAtSync(&f);
+    fillSyncFigures(&f);
     debugAssert(f.read_offset >= f.applied_offset);
     return f;
 }

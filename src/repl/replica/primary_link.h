@@ -1,12 +1,12 @@
 /* primary_link.h -- a replica's link to its primary, from REPLICAOF until the replication stream is applied.
  *
- *   OFF       this server is a primary
- *   CONNECT   there is no connection; the next attempt is made at the next tick or at once
- *   TALKS     a job connects, performs the handshake, sends PSYNC, and waits for the header of an RDB
- *   RECEIVES  a job writes the RDB to disk
- *   LOADS     the RDB is being loaded
- *   DRAINS    the RDB is loaded; the bytes in the stream buffer are to be applied next
- *   UP        the replication stream is applied
+ *   OFF        this server is a primary
+ *   CONNECT    there is no connection; the next attempt is made at the next tick or at once
+ *   HANDSHAKE  a job connects, performs the handshake, sends PSYNC, and waits for the header of an RDB
+ *   RECEIVES   a job writes the RDB to disk
+ *   LOADS      the RDB is being loaded
+ *   DRAINS     the RDB is loaded; the bytes in the stream buffer are to be applied next
+ *   UP         the replication stream is applied
  *
  * Runs on: main; functions that change the link, main's own thread.
  *
@@ -21,7 +21,7 @@
 typedef enum {
     PRIMARY_OFF,
     PRIMARY_CONNECT,
-    PRIMARY_TALKS,
+    PRIMARY_HANDSHAKE,
     PRIMARY_RECEIVES,
     PRIMARY_LOADS,
     PRIMARY_DRAINS,

@@ -166,7 +166,7 @@ bool streamApplyIsOpen(void) { return primary.session != NULL; }
 
 /* Detaches this file from the client of the link. The replication offset and the database stay, for the next link.
  * Returns false after a protocol error. */
-static bool streamApplyLetGo(void) {
+static bool detachSession(void) {
     client *c = primary.session;
     sessionCheck();
     primary.session = NULL;
@@ -177,13 +177,13 @@ static bool streamApplyLetGo(void) {
 }
 
 static void streamApplyFreed(client *c) {
-    if (c == primary.session) primary.lost(streamApplyLetGo());
+    if (c == primary.session) primary.lost(detachSession());
 }
 
 bool streamApplyLeave(void) {
     client *c = primary.session;
     serverAssert(c); /* streamApplyIsOpen() */
-    bool whole = streamApplyLetGo();
+    bool whole = detachSession();
     clientCloseAsap(c);
     return whole;
 }

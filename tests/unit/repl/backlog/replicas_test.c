@@ -233,7 +233,7 @@ TEST(a_replica_that_has_loaded_before_all_is_known_to_be_sent_is_not_waited_for)
         r->phase = REPLICA_WAIT_END;
         if (early) fullSyncAcked(r);
         CHECK(!r->streams);
-        fullSyncArrived(r, true);
+        fullSyncCompleted(r, true);
         CHECK_EQ_INT(r->phase, REPLICA_ONLINE);
         CHECK_EQ_INT(r->streams, early);
         fullSyncAcked(r);
