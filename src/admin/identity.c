@@ -30,7 +30,7 @@ serverIdentity identityForHello(void) {
         .name = compatible ? "redis" : "valkey",
         .version = compatible ? REDIS_COMPATIBLE_VERSION : VALKEY_VERSION,
         .mode = "standalone",
-        .role = primaryLinkWanted() ? "replica" : "master",
+        .role = primaryLinkIsOn() ? "replica" : "master",
         .availability_zone = zone ? sdsSlice(zone) : sliceOf(NULL, 0),
     };
 }

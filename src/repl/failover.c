@@ -44,8 +44,8 @@ static struct {
 static void failoverCheck(void) {
     debugAssert(failover.state != FAILOVER_NONE || !failover.host);
     debugAssert(failover.state == FAILOVER_NONE || pause_any);
-    debugAssert(failover.state != FAILOVER_WAITS || !primaryLinkWanted());
-    debugAssert(failover.state != FAILOVER_RUNS || (primaryLinkWanted() && failover.host));
+    debugAssert(failover.state != FAILOVER_WAITS || !primaryLinkIsOn());
+    debugAssert(failover.state != FAILOVER_RUNS || (primaryLinkIsOn() && failover.host));
     debugAssert(!failover.force || failover.state == FAILOVER_NONE || (failover.host && failover.until_ms));
 }
 
@@ -181,7 +181,7 @@ static bool failoverParse(client *c, failoverWords *w) {
 /* Returns the reason why no failover may begin, as an error, or NULL if it may. */
 static const char *failoverRefusal(const failoverWords *w, const char *host) {
     if (failover.state != FAILOVER_NONE) return "FAILOVER already in progress.";
-    if (primaryLinkWanted()) return "FAILOVER is not valid when server is a replica.";
+    if (primaryLinkIsOn()) return "FAILOVER is not valid when server is a replica.";
     if (!replicasCount()) return "FAILOVER requires connected replicas.";
     if (w->force && (!w->timeout_ms || !w->to))
         return "FAILOVER with force option requires both a timeout and target HOST and IP.";

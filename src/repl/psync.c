@@ -125,7 +125,7 @@ static bool tryPartial(client *c, replicaState *r) {
 /* Returns the error reply if the client cannot synchronize now, or NULL if it can. */
 static const char *psyncRefusal(const client *c, const replicaState *r) {
     if (failoverNow() != FAILOVER_NONE) return "-NOMASTERLINK Can't SYNC while failing over";
-    if (primaryLinkWanted() && !primaryLinkIsUp()) return "-NOMASTERLINK Can't SYNC while not connected with my master";
+    if (primaryLinkIsOn() && !primaryLinkIsUp()) return "-NOMASTERLINK Can't SYNC while not connected with my master";
     if (c->output_bytes) return "SYNC and PSYNC are invalid with pending output";
     if ((r->needs.no_keys || r->needs.no_functions) && !r->reads_eof) return "Filtered replica requires EOF capability";
     return NULL;
@@ -134,7 +134,7 @@ static const char *psyncRefusal(const client *c, const replicaState *r) {
 /* Handles PSYNC ... FAILOVER: makes this replica the primary, as its primary requests. Returns false after an error
  * reply. */
 static bool takeOver(client *c) {
-    if (!primaryLinkWanted()) {
+    if (!primaryLinkIsOn()) {
         addReplyError(c, "PSYNC FAILOVER can't be sent to a master.");
         return false;
     }
@@ -173,7 +173,7 @@ static void synchronize(client *c, bool by_psync) {
         addReplyProto(c, "+DUALCHANNELSYNC\r\n", 18);
         return;
     }
-    debugAssert(failoverNow() == FAILOVER_NONE && (!primaryLinkWanted() || primaryLinkIsUp())); /* psyncRefusal() */
+    debugAssert(failoverNow() == FAILOVER_NONE && (!primaryLinkIsOn() || primaryLinkIsUp())); /* psyncRefusal() */
     r->old_style = !by_psync;
     psync_stats.full++;
     if (repl_settings.no_tcp_nodelay) anetNoDelay(NULL, c->fd, false);
@@ -315,7 +315,7 @@ static bool readOffset(slice text, long long *out) { return string2ll(text.ptr, 
 
 /* Handles ACK <offset> [FACK <offset>], which have no reply. */
 static void recordAck(client *c, uint32_t at) {
-    replicaState *r = replicaKnown(c);
+    replicaState *r = replicaFind(c);
     long long acked, synced = -1;
     if (!r || r->phase == REPLICA_NONE || !readOffset(c->argv[at + 1], &acked)) return;
     if (c->argc > at + 3 && sliceIs(c->argv[at + 2], "fack") && !readOffset(c->argv[at + 3], &synced)) return;
@@ -352,7 +352,7 @@ static bool isAck(const client *c) {
 
 gateResult replicaGate(client *c) {
     assertMainRole();
-    const replicaState *r = replicaKnown(c);
+    const replicaState *r = replicaFind(c);
     if (!r || r->phase == REPLICA_NONE) return monitors_gate(c);
     bool ignored = c->cmd->proc == psyncCommand || c->cmd->proc == syncCommand || c->cmd->proc == monitorCommand;
     if (ignored) return GATE_PASSED;

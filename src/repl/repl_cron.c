@@ -52,7 +52,7 @@ void replFeed(void) {
 
 static void ping(uint64_t now_ms) {
     if (!cron.ping_ms) cron.ping_ms = now_ms; /* the first ping is sent after a whole period */
-    if (primaryLinkWanted() || !replicasCount() || failoverNow() != FAILOVER_NONE) return;
+    if (primaryLinkIsOn() || !replicasCount() || failoverNow() != FAILOVER_NONE) return;
     if (now_ms - cron.ping_ms < (uint64_t)repl_settings.ping_period_s * 1000) return;
     cron.ping_ms = now_ms;
     replStreamAppend(sliceStr("*1\r\n$4\r\nping\r\n"));
@@ -91,7 +91,7 @@ static void checkReplicas(uint64_t now_ms) {
 /* Frees the backlog after repl-backlog-ttl without replicas, and changes the replication ID, so that a replica that
  * connects later gets a full synchronization. */
 static void forgetStream(uint64_t now_ms) {
-    bool alone = replStreamIsKept() && !replicasCount() && !primaryLinkWanted() && repl_settings.backlog_ttl_s;
+    bool alone = replStreamIsKept() && !replicasCount() && !primaryLinkIsOn() && repl_settings.backlog_ttl_s;
     if (!alone) {
         cron.alone_since_ms = 0;
         return;

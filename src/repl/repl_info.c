@@ -95,7 +95,7 @@ static void writeStream(infoOut *o) {
 }
 
 static void writeReplication(infoOut *o) {
-    bool replica = primaryLinkWanted();
+    bool replica = primaryLinkIsOn();
     infoLine(o, "role:%s", replica ? "slave" : "master");
     if (replica) writeReplica(o);
     infoGauge(o, "connected_slaves", replicasCount(), "Replicas that are connected.");

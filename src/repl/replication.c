@@ -33,7 +33,7 @@
 /* Sets `out` to the replication ID, offset and database that an RDB file records. Returns false without a backlog. */
 static bool describePosition(rdbReplication *out) {
     if (!replStreamIsKept()) return false;
-    int db = primaryLinkWanted() ? streamApplyDb() : replStreamDb();
+    int db = primaryLinkIsOn() ? streamApplyDb() : replStreamDb();
     debugAssert(db < dbCount());
     *out = (rdbReplication){
         .stream_db = db < 0 ? 0 : db, .id = replicationIds()->id, .offset = (long long)replStreamOffset()};

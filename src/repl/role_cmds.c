@@ -30,7 +30,7 @@ void roleLogPromotion(const char *why, const client *c) {
 }
 
 static void becomePrimary(client *c) {
-    if (primaryLinkWanted()) {
+    if (primaryLinkIsOn()) {
         primaryLinkLeave();
         roleLogPromotion("user request", c);
     }
@@ -39,7 +39,7 @@ static void becomePrimary(client *c) {
 
 static bool isFollowed(slice host, long long port) {
     const char *now = repl_settings.primary_host;
-    return primaryLinkWanted() && now && host.len == strlen(now) && !strncasecmp(host.ptr, now, host.len) &&
+    return primaryLinkIsOn() && now && host.len == strlen(now) && !strncasecmp(host.ptr, now, host.len) &&
            port == repl_settings.primary_port;
 }
 
@@ -69,7 +69,7 @@ void replicaofCommand(client *c) {
         becomePrimary(c);
         return;
     }
-    const replicaState *r = replicaKnown(c);
+    const replicaState *r = replicaFind(c);
     if (r && r->phase != REPLICA_NONE) {
         addReplyError(c, "Command is not valid when client is a replica.");
         return;
@@ -106,7 +106,7 @@ static void replyPrimary(client *c) {
 }
 
 void roleCommand(client *c) {
-    if (!primaryLinkWanted()) {
+    if (!primaryLinkIsOn()) {
         replyPrimary(c);
         return;
     }

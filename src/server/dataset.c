@@ -32,7 +32,7 @@ static bool loadSnapshot(void) {
     const char *path = persist_settings.dbfilename;
     /* If this server has been a primary or replica, or will be one, the other servers still have the expired keys. They
      * are loaded, too, so that their deletion is propagated. */
-    const rdbLoadOptions options = {.keep_expired = primaryLinkWanted() || rdbFileHasReplInfo(path),
+    const rdbLoadOptions options = {.keep_expired = primaryLinkIsOn() || rdbFileHasReplInfo(path),
                                     .hide_user_data = log_hide_user_data};
     monotime began = clockTicks();
     loadingBegin(fileBytes(path), false);

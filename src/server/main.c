@@ -102,9 +102,9 @@ static void settleChild(childPurpose purpose) {
 }
 
 static void notifyReady(void) {
-    daemonNotifyStatus(primaryLinkWanted() ? "Ready to accept connections in read-only mode. Waiting for MASTER <-> "
-                                             "REPLICA sync"
-                                           : "Ready to accept connections");
+    daemonNotifyStatus(primaryLinkIsOn() ? "Ready to accept connections in read-only mode. Waiting for MASTER <-> "
+                                           "REPLICA sync"
+                                         : "Ready to accept connections");
     daemonNotifyReady();
 }
 

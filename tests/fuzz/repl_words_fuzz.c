@@ -87,7 +87,7 @@ static void say(int who, const char *name, const char *line, size_t len) {
 /* Does what fullSync does to waiting replicas when a child begins and ends. */
 static void beginRound(void) {
     for (int i = 0; i < WHO; i++) {
-        replicaState *r = clients[i] ? replicaKnown(clients[i]) : NULL;
+        replicaState *r = clients[i] ? replicaFind(clients[i]) : NULL;
         if (!r || r->phase != REPLICA_WAIT_START || r->c->flags & CLIENT_CLOSE_ASAP) continue;
         serverAssert(replicaSetCursor(r, replStreamOffset()));
         r->phase = REPLICA_WAIT_END;
@@ -96,7 +96,7 @@ static void beginRound(void) {
 
 static void endRound(bool awaits_ack) {
     for (int i = 0; i < WHO; i++) {
-        replicaState *r = clients[i] ? replicaKnown(clients[i]) : NULL;
+        replicaState *r = clients[i] ? replicaFind(clients[i]) : NULL;
         if (r && r->phase == REPLICA_WAIT_END && !(r->c->flags & CLIENT_CLOSE_ASAP)) fullSyncCompleted(r, awaits_ack);
     }
 }
@@ -104,7 +104,7 @@ static void endRound(bool awaits_ack) {
 /* ---- Invariants ---- */
 
 static void checkReplica(const client *c) {
-    const replicaState *r = replicaKnown(c);
+    const replicaState *r = replicaFind(c);
     if (!r) {
         serverAssert(!(c->flags & CLIENT_REPLICA));
         return;
@@ -125,7 +125,7 @@ static void checkAll(void) {
         if (!clients[i]) continue;
         checkReplica(clients[i]);
         clientCheck(clients[i]);
-        const replicaState *r = replicaKnown(clients[i]);
+        const replicaState *r = replicaFind(clients[i]);
         count += r && r->phase != REPLICA_NONE;
         places += r && r->has_cursor && r->is_rdb_channel;
     }

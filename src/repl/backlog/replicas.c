@@ -49,7 +49,7 @@ static struct {
 
 /* Asserts the invariants. The cursor of a client with CLIENT_CLOSE_ASAP may be in a backlog that was freed. */
 static void replicaCheck(const replicaState *r) {
-    debugAssert(replicaKnown(r->c) == r);
+    debugAssert(replicaFind(r->c) == r);
     debugAssert(r->phase == REPLICA_NONE || r->node);
     debugAssert(!r->node || (listNodeValue(r->node) == r && r->c->flags & CLIENT_REPLICA));
     debugAssert(!r->streams || r->has_cursor);
@@ -66,11 +66,11 @@ static void replicaCheck(const replicaState *r) {
 
 static replicaState **stateOf(const client *c) { return clientSlot(c, replicas.slot); }
 
-replicaState *replicaKnown(const client *c) { return *stateOf(c); }
+replicaState *replicaFind(const client *c) { return *stateOf(c); }
 
 replicaState *replicaOf(client *c) {
     assertMainRole();
-    replicaState *r = replicaKnown(c);
+    replicaState *r = replicaFind(c);
     if (r) return r;
     r = zcalloc(1, sizeof(*r));
     r->c = c;
@@ -327,7 +327,7 @@ void replicasOnClose(void (*fn)(replicaState *r)) {
 }
 
 static void freeState(client *c) {
-    replicaState *r = replicaKnown(c);
+    replicaState *r = replicaFind(c);
     if (!r) return;
     replicaCheck(r);
     if (r->node) {

@@ -64,7 +64,7 @@ void replicasInit(void);
 /* Returns the client's replica state, and creates it if there is none. */
 replicaState *replicaOf(client *c);
 /* Returns the client's replica state, or NULL if it has sent neither REPLCONF nor PSYNC. */
-replicaState *replicaKnown(const client *c);
+replicaState *replicaFind(const client *c);
 /* Makes the client, which has requested the dataset or the replication stream, a replica: adds it to the list and sets
  * CLIENT_REPLICA. The caller sets its phase. */
 void replicaBegin(replicaState *r);

@@ -168,7 +168,7 @@ static void refuseAll(replicaPhase phase) {
 
 static void recordPosition(void) {
     memcpy(this_round.id, replicationIds()->id, sizeof(this_round.id));
-    int db = this_round.stream_db = primaryLinkWanted() ? streamApplyDb() : replStreamDb();
+    int db = this_round.stream_db = primaryLinkIsOn() ? streamApplyDb() : replStreamDb();
     this_round.position =
         (rdbReplication){.stream_db = db < 0 ? 0 : db, .id = this_round.id, .offset = (long long)replStreamOffset()};
 }

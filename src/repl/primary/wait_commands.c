@@ -169,7 +169,7 @@ void waitCommand(client *c) {
     assertMainRole();
     long long replicas;
     int64_t deadline_ms;
-    if (primaryLinkWanted()) {
+    if (primaryLinkIsOn()) {
         addReplyError(c, "WAIT cannot be used with replica instances. Please also note that if a replica is configured "
                          "to be writable (which is not the default) writes to replicas are just local and are not "
                          "propagated.");
@@ -185,7 +185,7 @@ void waitaofCommand(client *c) {
     assertMainRole();
     long long local, replicas;
     int64_t deadline_ms;
-    if (primaryLinkWanted()) {
+    if (primaryLinkIsOn()) {
         addReplyError(c, "WAITAOF cannot be used with replica instances. Please also note that writes to replicas are "
                          "just local and are not propagated.");
         return;

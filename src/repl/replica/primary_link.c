@@ -124,7 +124,7 @@ static void linkCheck(void) {
     debugAssert(primary.failed_syncs == 0 || primary.not_before_ms > 0);
     debugAssert(primary.history == LINK_IS_NEW || primary.state == PRIMARY_CONNECT);
     debugAssert(primary.state != PRIMARY_UP || primary.was_up);
-    debugAssert(gateStaleIsEnabled() == (primaryLinkWanted() && !primaryLinkIsUp() && !repl_settings.serve_stale_data));
+    debugAssert(gateStaleIsEnabled() == (primaryLinkIsOn() && !primaryLinkIsUp() && !repl_settings.serve_stale_data));
 }
 
 /* Asserts that the event loop has called: no command runs, nor any work that lets other clients be served meanwhile. */
@@ -154,12 +154,12 @@ static void sendWakeup(void) { aeWakeupSend(&primary.wakeup); }
 
 /* ---- The role, and the gates that depend on it ---- */
 
-bool primaryLinkWanted(void) { return primary.state != PRIMARY_OFF; }
+bool primaryLinkIsOn(void) { return primary.state != PRIMARY_OFF; }
 
 bool primaryLinkIsUp(void) { return primary.state == PRIMARY_UP; }
 
 void primaryLinkApplySettings(void) {
-    bool follows = primaryLinkWanted(), stale = follows && !repl_settings.serve_stale_data && !primaryLinkIsUp();
+    bool follows = primaryLinkIsOn(), stale = follows && !repl_settings.serve_stale_data && !primaryLinkIsUp();
     bool imports = repl_settings.imports && !follows;
     if (!follows) replicaExpiresClear();
     storeSetFollowing((storeFollowing){
@@ -183,7 +183,7 @@ gateResult primaryReadonlyGate(client *c) {
     uint32_t flags = commandFlagsNow(c);
     if (!(flags & CMD_WRITE)) return GATE_PASSED;
     const char *error = NULL;
-    if (!primaryLinkWanted()) {
+    if (!primaryLinkIsOn()) {
         bool enough = repl_settings.min_replicas_max_lag_s == 0 || replicasGood() >= (size_t)repl_settings.min_replicas;
         if (!enough) error = "-NOREPLICAS Not enough good replicas to write.";
     } else if (repl_settings.read_only) {
@@ -628,7 +628,7 @@ static void turnIntoReplica(void) {
 
 void primaryLinkFollow(const char *host, long long port) {
     assertMainThread();
-    bool was_primary = !primaryLinkWanted();
+    bool was_primary = !primaryLinkIsOn();
     linkCheck();
     replSettingsSetPrimary(host, port);
     dropLink();
@@ -640,7 +640,7 @@ void primaryLinkFollow(const char *host, long long port) {
 
 void primaryLinkFollowForFailover(const char *host, long long port) {
     assertMainThread();
-    serverAssert(!primaryLinkWanted());
+    serverAssert(!primaryLinkIsOn());
     linkCheck();
     replSettingsSetPrimary(host, port);
     turnIntoReplica();
@@ -652,7 +652,7 @@ void primaryLinkFollowForFailover(const char *host, long long port) {
 void primaryLinkLeave(void) {
     assertMainThread();
     linkCheck();
-    if (!primaryLinkWanted()) return;
+    if (!primaryLinkIsOn()) return;
     dropLink();
     forgetPosition();
     replSettingsSetPrimary(NULL, 0);

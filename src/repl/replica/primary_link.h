@@ -40,7 +40,7 @@ void primaryLinkBegin(void);
 void primaryLinkRemember(const char *id, uint64_t offset, int stream_db);
 
 /* Returns whether this server is a replica, with or without a working link. */
-bool primaryLinkWanted(void);
+bool primaryLinkIsOn(void);
 /* Returns whether the link is in UP. */
 bool primaryLinkIsUp(void);
 /* Makes this server a replica of `host`, even if it already is a replica, of that server or another. Copies `host`. */

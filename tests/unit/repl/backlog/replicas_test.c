@@ -130,7 +130,7 @@ static void tell(const model *m, follower *f, uint64_t *seed) {
     long long end = (long long)m->len, acked = (long long)(unitRandom(seed) % 100000) - 10;
     long long synced = (long long)(unitRandom(seed) % (m->len / 4 + 10)) - 1;
     size_t before = acks;
-    replicaAck(replicaKnown(f->c), acked, synced);
+    replicaAck(replicaFind(f->c), acked, synced);
     CHECK_EQ_INT(acks, before + 1);
     if (acked > f->acked) f->acked = acked;
     if (synced > f->synced && synced <= end) f->synced = synced;
@@ -147,14 +147,14 @@ static void step(model *m, uint64_t *seed) {
     case 1:
         if (f->c && f->has_cursor && !f->online) {
             bool awaits_ack = unitRandom(seed) % 2;
-            replicaOnline(replicaKnown(f->c), awaits_ack);
+            replicaOnline(replicaFind(f->c), awaits_ack);
             f->online = true;
             f->streams = !awaits_ack;
         }
         break;
     case 2:
         if (f->online && f->has_cursor && !f->streams) {
-            replicaStartStream(replicaKnown(f->c));
+            replicaStartStream(replicaFind(f->c));
             f->streams = true;
         }
         break;
@@ -163,7 +163,7 @@ static void step(model *m, uint64_t *seed) {
         break;
     case 4:
         if (f->c && !f->online) {
-            replicaDropCursor(replicaKnown(f->c));
+            replicaDropCursor(replicaFind(f->c));
             f->has_cursor = false;
         }
         break;
@@ -185,7 +185,7 @@ static void checkModel(const model *m, uint64_t *seed) {
     for (int i = 0; i < MANY; i++) {
         const follower *f = &m->all[i];
         if (!f->c) continue;
-        const replicaState *r = replicaKnown(f->c);
+        const replicaState *r = replicaFind(f->c);
         count++;
         online += f->online;
         acked += f->online && f->acked >= limit;
@@ -229,7 +229,7 @@ TEST(a_replica_that_has_loaded_before_all_is_known_to_be_sent_is_not_waited_for)
     setUp();
     for (int early = 0; early < 2; early++) {
         come(&f, replStreamOffset());
-        replicaState *r = replicaKnown(f.c);
+        replicaState *r = replicaFind(f.c);
         r->phase = REPLICA_WAIT_END;
         if (early) fullSyncAcked(r);
         CHECK(!r->streams);
@@ -302,7 +302,7 @@ TEST(writers_wait_before_a_replica_is_sent_away_for_its_limit) {
     CHECK(!writersWait());
     keep(800000); /* beyond seven eighths */
     CHECK(writersWait());
-    replicaLoadsBeside(replicaKnown(f.c)); /* it begins to load */
+    replicaLoadsBeside(replicaFind(f.c)); /* it begins to load */
     replicasFeed();
     sdsFree(takeSent(f.c));
     replicasFeed();
@@ -310,8 +310,8 @@ TEST(writers_wait_before_a_replica_is_sent_away_for_its_limit) {
     CHECK_EQ_INT(f.c->external_output, 0);
     CHECK(!writersWait());
 
-    replicaDropCursor(replicaKnown(f.c));
-    CHECK(replicaSetCursor(replicaKnown(f.c), replStreamOffset()));
+    replicaDropCursor(replicaFind(f.c));
+    CHECK(replicaSetCursor(replicaFind(f.c), replStreamOffset()));
     keep(1590000);
     CHECK(writersWait());
     repl_settings.slow_writers = false;
