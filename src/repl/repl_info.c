@@ -47,8 +47,9 @@ static void writeReplica(infoOut *o) {
     infoGauge(o, "master_sync_in_progress", f.syncing, "Whether the primary is sending the whole dataset.");
     infoGauge(o, "slave_read_repl_offset", f.read_offset, "Bytes of the primary's stream that were read.");
     infoGauge(o, "slave_repl_offset", f.applied_offset, "Bytes of the primary's stream that were executed.");
-    infoSize(o, "replicas_repl_buffer_size", f.kept, "What this replica keeps while it reads a snapshot.");
-    infoSize(o, "replicas_repl_buffer_peak", f.kept_peak, "Most that this replica has kept while it read a snapshot.");
+    infoSize(o, "replicas_repl_buffer_size", f.buffered, "What this replica keeps while it reads a snapshot.");
+    infoSize(o, "replicas_repl_buffer_peak", f.buffered_peak,
+             "Most that this replica has kept while it read a snapshot.");
     if (f.syncing) writeSync(o, &f);
     if (f.state != PRIMARY_UP)
         infoGauge(o, "master_link_down_since_seconds", f.down_since_s,
@@ -114,7 +115,7 @@ static void writeMemory(infoOut *o) {
     infoSize(o, "mem_replication_backlog", own, "Memory of the backlog from which replicas catch up.");
     infoGauge(o, "mem_total_replication_buffers", all, "Memory of what is kept for replicas, the backlog included.",
               .family = "mem_replication_buffers_bytes");
-    infoSize(o, "mem_replicas_repl_buffer", primaryLinkFigures().kept,
+    infoSize(o, "mem_replicas_repl_buffer", primaryLinkFigures().buffered,
              "Memory of what a replica keeps while it reads a snapshot.");
 }
 
@@ -141,7 +142,7 @@ static void writeSyncs(infoOut *o) {
 }
 
 static void writeTargets(infoOut *o) {
-    infoGauge(o, "migrate_cached_sockets", targetsKept(), "Connections that MIGRATE keeps open.");
+    infoGauge(o, "migrate_cached_sockets", targetsCached(), "Connections that MIGRATE keeps open.");
 }
 
 static void resetStats(void) {

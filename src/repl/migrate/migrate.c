@@ -201,7 +201,7 @@ static bool putNumber(migration *m, long long n) {
 static void addIntroduction(migration *m) {
     char select[RESP_SELECT_MAX];
     m->auth_sent = m->has_password;
-    m->select_sent = !targetIsAt(m->link, m->db);
+    m->select_sent = !targetHasDb(m->link, m->db);
     if (m->auth_sent && m->has_user) m->out = RESP_CAT_REQUEST(m->out, sliceStr("AUTH"), m->user, m->password);
     else if (m->auth_sent) m->out = RESP_CAT_REQUEST(m->out, sliceStr("AUTH"), m->password);
     if (m->select_sent) m->out = sdsCatLen(m->out, select, respSelect(select, m->db));
@@ -317,7 +317,7 @@ static migrateResult migrateAttempt(migration *m, int *error) {
     migrateResult result = migrateExchange(m);
     *error = errno;
     if (m->error) targetForgetDb(m->link);
-    if (result == MIGRATE_DONE) targetKeep(m->link);
+    if (result == MIGRATE_DONE) targetCache(m->link);
     else targetDrop(m->link);
     return result;
 }

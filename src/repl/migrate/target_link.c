@@ -25,8 +25,8 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#define KEPT_MAX 64
-#define KEPT_MS 10000
+#define CACHE_MAX 64
+#define CACHE_MS 10000
 
 struct targetLink {
     connWaiter waiter; /* first, so that a pointer to it can be cast to targetLink */
@@ -42,9 +42,9 @@ struct targetLink {
 };
 
 static struct {
-    targetLink *links[KEPT_MAX]; /* own */
+    targetLink *links[CACHE_MAX]; /* own */
     size_t count;
-} kept;
+} cache;
 
 static_assert(offsetof(targetLink, waiter) == 0, "the address of the waiter is that of the link");
 
@@ -55,12 +55,12 @@ static void linkCheck(const targetLink *link) {
 }
 
 /* Asserts that each cached link is connected and has no unread bytes. */
-static void keptCheck(void) {
+static void cacheCheck(void) {
 #ifdef DEBUG_ASSERTIONS
-    debugAssert(kept.count <= KEPT_MAX);
-    for (size_t i = 0; i < kept.count; i++) {
-        linkCheck(kept.links[i]);
-        debugAssert(kept.links[i]->conn && kept.links[i]->from == kept.links[i]->len);
+    debugAssert(cache.count <= CACHE_MAX);
+    for (size_t i = 0; i < cache.count; i++) {
+        linkCheck(cache.links[i]);
+        debugAssert(cache.links[i]->conn && cache.links[i]->from == cache.links[i]->len);
     }
 #endif
 }
@@ -79,11 +79,11 @@ static void beginWait(targetLink *link) { link->until_ms = clockMonotonicMs() + 
 
 /* ---- Opening and closing ---- */
 
-static targetLink *takeKept(const sds name) {
-    for (size_t i = 0; i < kept.count; i++) {
-        targetLink *link = kept.links[i];
+static targetLink *takeCached(const sds name) {
+    for (size_t i = 0; i < cache.count; i++) {
+        targetLink *link = cache.links[i];
         if (sdsCmp(link->name, name) != 0) continue;
-        kept.links[i] = kept.links[--kept.count];
+        cache.links[i] = cache.links[--cache.count];
         return link;
     }
     return NULL;
@@ -118,10 +118,10 @@ static bool connectTo(targetLink *link, slice host, slice port) {
 targetLink *targetOpen(slice host, slice port, bool authenticated, long long timeout_ms) {
     assertMainRole();
     debugAssert(timeout_ms > 0);
-    keptCheck();
+    cacheCheck();
     sds name =
         sdsCatPrintf(sdsFromSlice(host), ":%.*s:%d:%d", (int)port.len, port.ptr, authenticated, tls_settings.cluster);
-    targetLink *link = takeKept(name);
+    targetLink *link = takeCached(name);
     if (link && isQuiet(link)) {
         sdsFree(name);
         link->timeout_ms = (uint64_t)timeout_ms;
@@ -149,15 +149,15 @@ void targetDrop(targetLink *link) {
 
 /* If the cache is full, closes the link that was not used for the longest time. */
 static void targetLinkReserve(void) {
-    if (kept.count < KEPT_MAX) return;
+    if (cache.count < CACHE_MAX) return;
     size_t oldest = 0;
-    for (size_t i = 1; i < kept.count; i++)
-        if (kept.links[i]->used_ms < kept.links[oldest]->used_ms) oldest = i;
-    targetDrop(kept.links[oldest]);
-    kept.links[oldest] = kept.links[--kept.count];
+    for (size_t i = 1; i < cache.count; i++)
+        if (cache.links[i]->used_ms < cache.links[oldest]->used_ms) oldest = i;
+    targetDrop(cache.links[oldest]);
+    cache.links[oldest] = cache.links[--cache.count];
 }
 
-void targetKeep(targetLink *link) {
+void targetCache(targetLink *link) {
     assertMainRole();
     linkCheck(link);
     if (link->from != link->len) {
@@ -166,28 +166,28 @@ void targetKeep(targetLink *link) {
     }
     targetLinkReserve();
     link->used_ms = clockMonotonicMs();
-    serverAssert(kept.count < KEPT_MAX);
-    kept.links[kept.count++] = link;
-    keptCheck();
+    serverAssert(cache.count < CACHE_MAX);
+    cache.links[cache.count++] = link;
+    cacheCheck();
 }
 
-size_t targetsKept(void) { return kept.count; }
+size_t targetsCached(void) { return cache.count; }
 
 void targetsTick(void) {
     assertMainRole();
     uint64_t now_ms = clockMonotonicMs();
-    for (size_t i = kept.count; i-- > 0;) {
-        targetLink *link = kept.links[i];
-        if (now_ms - link->used_ms <= KEPT_MS) continue;
-        kept.links[i] = kept.links[--kept.count];
+    for (size_t i = cache.count; i-- > 0;) {
+        targetLink *link = cache.links[i];
+        if (now_ms - link->used_ms <= CACHE_MS) continue;
+        cache.links[i] = cache.links[--cache.count];
         targetDrop(link);
     }
-    keptCheck();
+    cacheCheck();
 }
 
 /* ---- The selected database ---- */
 
-bool targetIsAt(const targetLink *link, long long db) { return link->has_db && link->db == db; }
+bool targetHasDb(const targetLink *link, long long db) { return link->has_db && link->db == db; }
 
 void targetSetDb(targetLink *link, long long db) {
     linkCheck(link);

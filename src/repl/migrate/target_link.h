@@ -15,18 +15,18 @@
 
 typedef struct targetLink targetLink;
 
-/* Returns a connection to `host`:`port`, cached or new, which the caller owns until targetKeep() or targetDrop().
+/* Returns a connection to `host`:`port`, cached or new, which the caller owns until targetCache() or targetDrop().
  * `authenticated`: the caller sends AUTH; such connections are cached apart from those without, so that a user never
  * gets the permissions of another one. Returns NULL with errno on failure: ECONNREFUSED if the host refuses
  * connections, ETIMEDOUT or another one if there was no connection in time. */
 targetLink *targetOpen(slice host, slice port, bool authenticated, long long timeout_ms) must_check;
 /* Takes ownership of the link and caches it, or closes it if it has unread bytes. */
-void targetKeep(targetLink *link);
+void targetCache(targetLink *link);
 /* Closes and frees the link. Accepts NULL. */
 void targetDrop(targetLink *link);
 
 /* Returns whether the link is known to have selected this database. */
-bool targetIsAt(const targetLink *link, long long db);
+bool targetHasDb(const targetLink *link, long long db);
 /* Records that the link has selected this database. */
 void targetSetDb(targetLink *link, long long db);
 /* Records that the selected database is unknown. */
@@ -39,7 +39,7 @@ bool targetWrite(targetLink *link, slice bytes) must_check;
 bool targetReadLine(targetLink *link, slice *line) must_check;
 
 /* Returns the number of cached connections. */
-size_t targetsKept(void);
+size_t targetsCached(void);
 /* Closes connections that were cached for more than ten seconds. Call once a second. */
 void targetsTick(void);
 

@@ -61,7 +61,7 @@ static void linkJobRelease(linkJob *job) {
     wireCheck(&job->stream);
     closeWire(&job->wire);
     closeWire(&job->stream);
-    unreadFree(&job->kept);
+    unreadFree(&job->buffered);
     if (job->tls) tlsContextRelease(job->tls);
     if (job->path && job->outcome == LINK_RECEIVED) unlink(job->path); /* the file was not taken over */
     sdsFree(job->user);

@@ -60,12 +60,12 @@ struct linkJob {
     bool failover, skip_checksum, dual_channel;
     unsigned timeout_s; /* longest wait for the primary */
     char *path;         /* of the file that receives the RDB; set to NULL by the function that takes over the file */
-    size_t keep_max;    /* bytes of memory that the stream buffer may take; 0 for no limit */
+    size_t buffer_max;  /* bytes of memory that the stream buffer may take; 0 for no limit */
 
     /* The thread's while it runs, then main's. */
-    linkWire wire;    /* the connection in use */
-    linkWire stream;  /* with two connections that of the stream, while `wire` is that of the RDB */
-    unreadBytes kept; /* owns: the stream buffer */
+    linkWire wire;        /* the connection in use */
+    linkWire stream;      /* with two connections that of the stream, while `wire` is that of the RDB */
+    unreadBytes buffered; /* owns: the stream buffer */
     linkOutcome outcome;
     char got_id[LINK_ID_BYTES + 1];
     long long got_offset; /* of the dataset; -1 after SYNC, whose answer has no offset */
@@ -78,7 +78,7 @@ struct linkJob {
     _Atomic int step;               /* linkStep */
     _Atomic uint64_t last_input_ms; /* monotonic: the last time that bytes arrived, or a connection was established */
     _Atomic uint64_t received;      /* bytes of the RDB that were received */
-    _Atomic size_t kept_memory;     /* bytes of memory that `kept` takes */
+    _Atomic size_t buffered_memory; /* bytes of memory that `buffered` takes */
     _Atomic bool accepted_psync;    /* the primary has accepted PSYNC, even if the job failed later */
     /* atomic, relaxed, written by main */
     _Atomic bool enough; /* the job of the stream buffer is to end */
@@ -127,8 +127,8 @@ bool linkReadLine(linkJob *job, char *line, size_t max) must_check;
 /* In handshake.c: connects, authenticates, announces this replica and sends PSYNC. Reads the answers, up to the header
  * of an RDB if there is one, and sets the job's outcome and results. */
 void handshakeWork(linkJob *job);
-/* In stream_buffer.c: reads from the connection into job->kept until main sets job->enough. When job->kept takes
- * job->keep_max bytes of memory it reads no more, and further bytes stay at the primary. */
+/* In stream_buffer.c: reads from the connection into job->buffered until main sets job->enough. When job->buffered takes
+ * job->buffer_max bytes of memory it reads no more, and further bytes stay at the primary. */
 void streamBufferWork(linkJob *job);
 
 #endif

@@ -71,11 +71,11 @@ static struct {
     aeEventLoop *loop; /* borrowed */
     aeWakeup wakeup;   /* sent when a job is over, or to connect at once */
     primaryState state;
-    linkJob *job;      /* main's share of it; NULL without one */
-    linkJob *buffer;   /* fills the stream buffer while the RDB arrives on another connection; NULL without one */
-    size_t kept_peak;  /* bytes in the last stream buffer */
-    bool has_cursor;   /* ID, offset and database of the stream (repl_stream.c) are those of the dataset */
-    bool for_failover; /* PSYNC is to ask the other server to become the primary */
+    linkJob *job;         /* main's share of it; NULL without one */
+    linkJob *buffer;      /* fills the stream buffer while the RDB arrives on another connection; NULL without one */
+    size_t buffered_peak; /* bytes in the last stream buffer */
+    bool has_cursor;      /* ID, offset and database of the stream (repl_stream.c) are those of the dataset */
+    bool for_failover;    /* PSYNC is to ask the other server to become the primary */
     bool was_up;
     linkHistory history;
     uint64_t changed_ms;     /* monotonic: when the link went up or down */
@@ -228,11 +228,11 @@ static void beginApplying(linkJob *job, bool old_style) {
     linkWire *w = &job->wire;
     debugAssert(linkJobIsOver(job) && w->conn && !primary.job && !primary.buffer);
     replStreamKeep();
-    unreadAdd(&job->kept, sliceOf(w->early, w->early_len));
-    connUnread(w->conn, &job->kept);
+    unreadAdd(&job->buffered, sliceOf(w->early, w->early_len));
+    connUnread(w->conn, &job->buffered);
     streamApplyBegin(w->conn, old_style);
     w->conn = NULL;
-    debugAssert(job->kept.len == 0); /* the connection has taken them */
+    debugAssert(job->buffered.len == 0); /* the connection has taken them */
     linkJobDrop(job);
     primary.has_cursor = true;
     primary.failed_syncs = 0;
@@ -352,9 +352,9 @@ static void beginDraining(void) {
 
 static void applyBuffered(void) {
     linkJob *buffer = takeJob(&primary.buffer);
-    primary.kept_peak = atomic_load_explicit(&buffer->kept_memory, memory_order_relaxed);
+    primary.buffered_peak = atomic_load_explicit(&buffer->buffered_memory, memory_order_relaxed);
     dropJobs();
-    serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: %zu bytes of the stream have come meanwhile", buffer->kept.len);
+    serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: %zu bytes of the stream have come meanwhile", buffer->buffered.len);
     beginApplying(buffer, false);
     streamApplyAck(false);
     notifySynced("Finished with success");
@@ -368,7 +368,7 @@ static bool startBuffering(void) {
     job->wire = from->wire;
     from->wire = (linkWire){0};
     linkSwapWires(from);
-    job->keep_max = (size_t)output_limits[CLIENT_TYPE_REPLICA].hard_bytes;
+    job->buffer_max = (size_t)output_limits[CLIENT_TYPE_REPLICA].hard_bytes;
     primary.buffer = job;
     if (linkJobStart(job)) return true;
     serverLog(LL_WARNING, "No thread to keep the stream: %s", strerror(errno));
@@ -757,10 +757,10 @@ primaryFigures primaryLinkFigures(void) {
     f.applied_offset = f.read_offset = primary.has_cursor ? (long long)replStreamOffset() : 1;
     f.input_bytes = primary.snapshot_input + streamApplyInput();
     if (primary.job) f.input_bytes += atomic_load_explicit(&primary.job->received, memory_order_relaxed);
-    f.kept_peak = primary.kept_peak;
+    f.buffered_peak = primary.buffered_peak;
     if (primary.buffer) {
-        f.kept = atomic_load_explicit(&primary.buffer->kept_memory, memory_order_relaxed);
-        if (f.kept > f.kept_peak) f.kept_peak = f.kept;
+        f.buffered = atomic_load_explicit(&primary.buffer->buffered_memory, memory_order_relaxed);
+        if (f.buffered > f.buffered_peak) f.buffered_peak = f.buffered;
     }
     if (streamApplyIsOpen()) {
         f.last_input_ago_s = (long long)((clockMonotonicMs() - streamApplyLastInputMs()) / 1000);

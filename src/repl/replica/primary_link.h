@@ -70,9 +70,9 @@ typedef struct primaryFigures {
     bool syncing;                          /* the primary has answered that it sends the dataset */
     /* Bytes of the RDB; the total is -1 before its header was read, and 0 if the RDB ends with a mark. */
     long long sync_total, sync_read, sync_input_ago_s;
-    long long down_since_s; /* seconds since the link was lost; -1 if it is up or never was */
-    uint64_t input_bytes;   /* received on all links since startup */
-    size_t kept, kept_peak; /* bytes in the stream buffer of a dual-channel synchronization */
+    long long down_since_s;         /* seconds since the link was lost; -1 if it is up or never was */
+    uint64_t input_bytes;           /* received on all links since startup */
+    size_t buffered, buffered_peak; /* bytes in the stream buffer of a dual-channel synchronization */
 } primaryFigures;
 primaryFigures primaryLinkFigures(void);
 

@@ -4,14 +4,14 @@
  * when the dataset is loaded. If the connection ends, the buffered bytes are applied nevertheless, and the replica
  * reconnects from the end of them.
  *
- *   KEEPS --keep_max is reached--> FULL: only newlines are sent
+ *   KEEPS --buffer_max is reached--> FULL: only newlines are sent
  *     `----------the connection ends, main sets `enough`, or the job is dropped--------> over
  *
  * Not here    applying the stream buffer (primary_link.c).
  * Owns        nothing.
  * Threads     the job's.
- * Invariants  1. All bytes that were received are in `kept`, in order; the wire has no early bytes.
- *             2. `kept` exceeds keep_max by at most one block.
+ * Invariants  1. All bytes that were received are in `buffered`, in order; the wire has no early bytes.
+ *             2. `buffered` exceeds buffer_max by at most one block.
  * Tests       tests/unit/repl/replica/stream_buffer_test.c, tests/repl/dual_channel.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -25,8 +25,8 @@
 
 static void bufferCheck(const linkJob *job) {
     debugAssert(job->wire.conn && job->wire.early_len == 0);
-    debugAssert(job->kept.len <= job->kept.memory && (job->kept.len == 0 || job->kept.first));
-    debugAssert(!job->kept.last == (job->kept.memory == 0));
+    debugAssert(job->buffered.len <= job->buffered.memory && (job->buffered.len == 0 || job->buffered.first));
+    debugAssert(!job->buffered.last == (job->buffered.memory == 0));
     debugAssert(!linkJobIsOver(job));
     unused(job);
 }
@@ -35,17 +35,17 @@ static bool goesOn(const linkJob *job) {
     return linkJobIsWanted(job) && !atomic_load_explicit(&job->enough, memory_order_relaxed);
 }
 
-static bool mayKeepMore(const linkJob *job) { return !job->keep_max || job->kept.memory < job->keep_max; }
+static bool mayKeepMore(const linkJob *job) { return !job->buffer_max || job->buffered.memory < job->buffer_max; }
 
 /* Reads available bytes into the stream buffer. Returns false at the end of the connection. */
 static bool streamBufferKeep(linkJob *job) {
-    size_t room, before = job->kept.len;
+    size_t room, before = job->buffered.len;
     bufferCheck(job);
-    char *to = unreadRoom(&job->kept, &room);
+    char *to = unreadRoom(&job->buffered, &room);
     ssize_t n = connRead(job->wire.conn, to, room);
-    if (n > 0) unreadCommit(&job->kept, (size_t)n);
-    atomic_store_explicit(&job->kept_memory, job->kept.memory, memory_order_relaxed);
-    debugAssert(job->kept.len - before <= room && n <= (ssize_t)room);
+    if (n > 0) unreadCommit(&job->buffered, (size_t)n);
+    atomic_store_explicit(&job->buffered_memory, job->buffered.memory, memory_order_relaxed);
+    debugAssert(job->buffered.len - before <= room && n <= (ssize_t)room);
     bufferCheck(job);
     return n > 0 || (n < 0 && job->wire.conn->state == CONN_CONNECTED);
 }
@@ -58,8 +58,8 @@ static void sendKeepAlive(linkJob *job) {
 void streamBufferWork(linkJob *job) {
     uint64_t sent_ms = 0;
     bool open = true;
-    debugAssert(job->wire.conn && !job->stream.conn && job->kept.len == 0);
-    unreadAdd(&job->kept, sliceOf(job->wire.early, job->wire.early_len));
+    debugAssert(job->wire.conn && !job->stream.conn && job->buffered.len == 0);
+    unreadAdd(&job->buffered, sliceOf(job->wire.early, job->wire.early_len));
     job->wire.early_len = 0;
     while (open && goesOn(job)) {
         uint64_t now_ms = clockMonotonicMs();

@@ -121,17 +121,17 @@ TEST(target_links_are_kept_for_who_asks_for_the_same) {
     setUp();
     targetLink *link = openLink();
     int fd = accepted();
-    CHECK(!targetIsAt(link, 0));
+    CHECK(!targetHasDb(link, 0));
     targetSetDb(link, 5);
-    targetKeep(link);
-    CHECK_EQ_INT(targetsKept(), 1);
+    targetCache(link);
+    CHECK_EQ_INT(targetsCached(), 1);
     CHECK(openLink() == link);
-    CHECK_EQ_INT(targetsKept(), 0);
-    CHECK(targetIsAt(link, 5) && !targetIsAt(link, 0));
+    CHECK_EQ_INT(targetsCached(), 0);
+    CHECK(targetHasDb(link, 5) && !targetHasDb(link, 0));
     targetForgetDb(link);
-    CHECK(!targetIsAt(link, 5));
+    CHECK(!targetHasDb(link, 5));
     CHECK_EQ_INT(accepted(), -1);
-    targetKeep(link);
+    targetCache(link);
 
     targetLink *others = openWith(true, "127.0.0.1", PATIENCE_MS); /* of a user that has authenticated */
     CHECK(others != link);
@@ -143,7 +143,7 @@ TEST(target_links_are_kept_for_who_asks_for_the_same) {
     int more_fd = accepted();
     targetDrop(others);
     targetDrop(openLink());
-    CHECK_EQ_INT(targetsKept(), 0);
+    CHECK_EQ_INT(targetsCached(), 0);
     close(fd);
     close(others_fd);
     close(more_fd);
@@ -157,24 +157,24 @@ TEST(target_links_with_bytes_that_nobody_has_asked_for_are_not_kept) {
         targetLink *link = openLink();
         int fd = accepted();
         CHECK(write(fd, said[i], strlen(said[i])) > 0 && targetReadLine(link, &line));
-        targetKeep(link);
-        CHECK_EQ_INT(targetsKept(), 0);
+        targetCache(link);
+        CHECK_EQ_INT(targetsCached(), 0);
         close(fd);
     }
     targetLink *link = openLink();
     int fd = accepted();
-    targetKeep(link);
-    CHECK_EQ_INT(targetsKept(), 1);
+    targetCache(link);
+    CHECK_EQ_INT(targetsCached(), 1);
     CHECK_EQ_INT(write(fd, "late", 4), 4);
     link = openLink();
     int second = accepted();
     CHECK(second >= 0);
-    targetKeep(link);
+    targetCache(link);
     close(second); /* closed while it is kept */
     link = openLink();
     CHECK((second = accepted()) >= 0);
     targetDrop(link);
-    CHECK_EQ_INT(targetsKept(), 0);
+    CHECK_EQ_INT(targetsCached(), 0);
     close(fd);
     close(second);
 }
@@ -189,11 +189,11 @@ TEST(target_links_kept_have_a_limit) {
         targetLink *link = openWith(false, host, PATIENCE_MS);
         CHECK(link != NULL);
         fds[i] = accepted();
-        targetKeep(link);
-        CHECK_EQ_INT(targetsKept(), i < MOST ? i + 1 : MOST);
+        targetCache(link);
+        CHECK_EQ_INT(targetsCached(), i < MOST ? i + 1 : MOST);
     }
     targetsTick(); /* all were used recently */
-    CHECK(targetsKept() > 0);
+    CHECK(targetsCached() > 0);
     for (int i = 0; i < MANY; i++) {
         char host[32];
         snprintf(host, sizeof(host), "127.0.1.%d", i + 1);
@@ -202,5 +202,5 @@ TEST(target_links_kept_have_a_limit) {
         int fd = accepted();
         if (fd >= 0) close(fd);
     }
-    CHECK_EQ_INT(targetsKept(), 0);
+    CHECK_EQ_INT(targetsCached(), 0);
 }

@@ -24,7 +24,7 @@ static char text[BYTES];
 static void nothing(void) {}
 
 /* Starts a job that buffers the bytes that the other end, *fd, writes; the first bytes have come already. */
-static linkJob *startJob(int *fd, size_t keep_max) {
+static linkJob *startJob(int *fd, size_t buffer_max) {
     int fds[2];
     uint64_t seed = unitRandomSeed();
     signal(SIGPIPE, SIG_IGN);
@@ -39,7 +39,7 @@ static linkJob *startJob(int *fd, size_t keep_max) {
     job->wire.early = zmalloc(EARLY);
     memcpy(job->wire.early, text, EARLY);
     job->wire.early_len = job->wire.early_room = EARLY;
-    job->keep_max = keep_max;
+    job->buffer_max = buffer_max;
     CHECK(linkJobStart(job));
     *fd = fds[1];
     return job;
@@ -65,8 +65,8 @@ static void waitFor(const linkJob *job) {
 /* Reads the buffered bytes from the connection that they are given back to. */
 static size_t giveBack(linkJob *job) {
     char got[10000];
-    size_t at = 0, len = job->kept.len;
-    connUnread(job->wire.conn, &job->kept);
+    size_t at = 0, len = job->buffered.len;
+    connUnread(job->wire.conn, &job->buffered);
     while (at < len) {
         ssize_t n = connRead(job->wire.conn, got, sizeof(got) < len - at ? sizeof(got) : len - at);
         if (!CHECK(n > 0) || !CHECK_MEM(got, text + at, (size_t)n)) break;
@@ -81,8 +81,8 @@ TEST(stream_keeper_keeps_all_to_the_end_of_the_connection) {
     CHECK_EQ_INT(writeFrom(fd, EARLY, 20000), BYTES);
     shutdown(fd, SHUT_WR);
     waitFor(job);
-    CHECK_EQ_INT(job->kept.len, BYTES);
-    CHECK(atomic_load(&job->kept_memory) >= BYTES);
+    CHECK_EQ_INT(job->buffered.len, BYTES);
+    CHECK(atomic_load(&job->buffered_memory) >= BYTES);
     CHECK_EQ_INT(giveBack(job), BYTES);
     linkJobDrop(job);
     close(fd);
@@ -96,8 +96,8 @@ TEST(stream_keeper_keeps_no_more_than_it_may) {
     CHECK(sent < BYTES); /* the rest stays with the sender */
     atomic_store(&job->enough, true);
     waitFor(job);
-    CHECK(job->kept.memory >= most && job->kept.memory <= most + block);
-    size_t kept = job->kept.len;
+    CHECK(job->buffered.memory >= most && job->buffered.memory <= most + block);
+    size_t kept = job->buffered.len;
     CHECK(kept < sent);
     CHECK_EQ_INT(giveBack(job), kept);
     char next;
@@ -116,7 +116,7 @@ TEST(stream_keeper_says_that_it_lives) {
     CHECK_EQ_INT(said, '\n');
     atomic_store(&job->enough, true);
     waitFor(job);
-    CHECK_EQ_INT(job->kept.len, EARLY);
+    CHECK_EQ_INT(job->buffered.len, EARLY);
     linkJobDrop(job);
     close(fd);
 }
