@@ -60,47 +60,47 @@ static const change *storeAll(const change *changes, int count, const char **err
     return NULL;
 }
 
-static const change *applyAll(const change *changes, int count, const bool *wanted, const char **err) {
+static const change *applyAll(const change *changes, int count, const bool *must_apply, const char **err) {
     for (int i = 0; i < count; i++) {
         settingApplyFn *apply = settingApply(changes[i].row->entry->def);
-        if (wanted[i] && apply && !appliedBefore(changes, i) && !apply(err)) return &changes[i];
+        if (must_apply[i] && apply && !appliedBefore(changes, i) && !apply(err)) return &changes[i];
     }
     return NULL;
 }
 
 /* Marks the changes whose apply function must run. A function may serve several settings: it runs if any of them has
  * changed. */
-static void markWanted(const change *changes, int count, bool *wanted) {
+static void markChanged(const change *changes, int count, bool *must_apply) {
     for (int i = 0; i < count; i++) {
         const setting *s = changes[i].row->entry->def;
         if (!(s->flags & SETTING_VOLATILE) && !textDiffers(&changes[i])) continue;
         for (int j = 0; j < count; j++)
-            if (settingApply(changes[j].row->entry->def) == settingApply(s)) wanted[j] = true;
+            if (settingApply(changes[j].row->entry->def) == settingApply(s)) must_apply[j] = true;
     }
 }
 
-static void restoreAll(const change *changes, int count, const bool *wanted, bool apply) {
+static void restoreAll(const change *changes, int count, const bool *must_apply, bool apply) {
     const char *err = NULL;
     for (int i = count - 1; i >= 0; i--) settingRestore(changes[i].row->entry->def, changes[i].old);
-    if (apply && applyAll(changes, count, wanted, &err))
+    if (apply && applyAll(changes, count, must_apply, &err))
         serverLog(LL_WARNING, "CONFIG SET failed, and so did going back to what was set before: %s", err);
 }
 
 static const change *changeAll(const change *changes, int count, const char **err) {
-    bool *wanted = zcalloc((size_t)count, sizeof(bool));
+    bool *must_apply = zcalloc((size_t)count, sizeof(bool));
     const change *culprit = storeAll(changes, count, err);
     if (culprit) {
-        restoreAll(changes, (int)(culprit - changes), wanted, false);
+        restoreAll(changes, (int)(culprit - changes), must_apply, false);
     } else {
-        markWanted(changes, count, wanted);
-        culprit = applyAll(changes, count, wanted, err);
+        markChanged(changes, count, must_apply);
+        culprit = applyAll(changes, count, must_apply, err);
         if (culprit) {
             serverLog(LL_WARNING, "CONFIG SET: %s cannot be applied, going back to what was set before.",
                       culprit->name);
-            restoreAll(changes, count, wanted, true);
+            restoreAll(changes, count, must_apply, true);
         }
     }
-    zfree(wanted);
+    zfree(must_apply);
     return culprit;
 }
 

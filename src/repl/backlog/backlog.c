@@ -1,7 +1,7 @@
 /* backlog.c -- the last bytes of the replication stream, stored once for all replicas.
  *
  *   head                                      tail
- *   [ begin .. used ] <-> [ full ] <-> .. <-> [ begin .. used | room ]
+ *   [ begin .. used ] <-> [ full ] <-> .. <-> [ begin .. used | free ]
  *          ^ a cursor                                  ^ end
  *
  * Main appends at `used` of the last block while other threads send the bytes before it. No byte is written twice,
@@ -26,7 +26,7 @@
 
 #define BLOCK_MIN ((size_t)16 << 10)
 #define BLOCK_MAX ((size_t)256 << 10)
-#define BLOCKS_OF_WANTED 64 /* blocks in the wanted size: a chain exceeds that size by little */
+#define BLOCKS_KEPT 64 /* blocks that have keep_bytes: a chain exceeds that size by little */
 #define TRIM_AT_ONCE 64
 #define WALK_EVERY 64 /* one of so many calls of check() checks all blocks */
 
@@ -39,7 +39,7 @@ static void check(const backlog *b) {
     debugAssert(!b->head == !b->tail && !b->head == (b->memory == 0));
     debugAssert(!b->head || (!b->head->prev && !b->tail->next));
     debugAssert(!b->tail || b->tail->begin + b->tail->used == b->end);
-    debugAssert(!b->tail || b->tail->used <= b->tail->room);
+    debugAssert(!b->tail || b->tail->used <= b->tail->capacity);
     if (calls++ % WALK_EVERY == 0) backlogCheck(b);
 #endif
     unused(b);
@@ -52,12 +52,12 @@ static void checkCursor(const backlog *b, const backlogCursor *c) {
     unused(b), unused(c);
 }
 
-void backlogInit(backlog *b, uint64_t end, size_t wanted) {
+void backlogInit(backlog *b, uint64_t end, size_t keep_bytes) {
     assertMainRole();
-    *b = (backlog){.end = end, .wanted = wanted};
+    *b = (backlog){.end = end, .keep_bytes = keep_bytes};
 }
 
-static size_t blockMemory(const backlogBlock *block) { return sizeof(*block) + block->room; }
+static size_t blockMemory(const backlogBlock *block) { return sizeof(*block) + block->capacity; }
 
 static void freeBlock(backlog *b, backlogBlock *block) {
     b->memory -= blockMemory(block);
@@ -77,15 +77,15 @@ void backlogClear(backlog *b) {
 }
 
 void backlogGrow(backlog *b) {
-    size_t room = b->wanted / BLOCKS_OF_WANTED;
-    debugAssert(!b->tail || b->tail->used == b->tail->room); /* all but the last block are full */
-    if (room < BLOCK_MIN) room = BLOCK_MIN;
-    if (room > BLOCK_MAX) room = BLOCK_MAX;
+    size_t capacity = b->keep_bytes / BLOCKS_KEPT;
+    debugAssert(!b->tail || b->tail->used == b->tail->capacity); /* all but the last block are full */
+    if (capacity < BLOCK_MIN) capacity = BLOCK_MIN;
+    if (capacity > BLOCK_MAX) capacity = BLOCK_MAX;
     backlogBlock *block = zcalloc(1, sizeof(*block));
-    block->bytes = zmalloc(room);
-    block->text = objectCreateFromExactTake(sliceOf(NULL, 0), block->bytes, room, object_main_owner);
+    block->bytes = zmalloc(capacity);
+    block->text = objectCreateFromExactTake(sliceOf(NULL, 0), block->bytes, capacity, object_main_owner);
     block->begin = b->tail ? b->tail->begin + b->tail->used : b->end;
-    block->room = room;
+    block->capacity = capacity;
     block->prev = b->tail;
     if (b->tail) b->tail->next = block;
     else b->head = block;
@@ -115,7 +115,7 @@ void backlogTrim(backlog *b, uint64_t needed) {
     for (int i = 0; i < TRIM_AT_ONCE && b->head && b->head != b->tail; i++) {
         backlogBlock *first = b->head;
         uint64_t end = first->begin + first->used;
-        if (end >= needed || b->end - end < b->wanted) return;
+        if (end >= needed || b->end - end < b->keep_bytes) return;
         b->head = first->next;
         b->head->prev = NULL;
         freeBlock(b, first);
@@ -155,8 +155,8 @@ void backlogCheck(const backlog *b) {
     uint64_t at = backlogBegin(b);
     serverAssert(!b->head == !b->tail);
     for (const backlogBlock *block = b->head; block; block = block->next) {
-        serverAssert(block->begin == at && block->used <= block->room);
-        serverAssert(block->next ? block->used == block->room && block->next->prev == block : block == b->tail);
+        serverAssert(block->begin == at && block->used <= block->capacity);
+        serverAssert(block->next ? block->used == block->capacity && block->next->prev == block : block == b->tail);
         at += block->used;
         memory += blockMemory(block);
     }

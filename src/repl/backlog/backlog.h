@@ -16,16 +16,16 @@
 
 typedef struct backlogBlock {
     struct backlogBlock *prev, *next;
-    robj *text;        /* counted: the string that has the bytes */
-    char *bytes;       /* borrowed from `text` */
-    uint64_t begin;    /* offset of the first byte */
-    size_t used, room; /* bytes written; capacity */
+    robj *text;            /* counted: the string that has the bytes */
+    char *bytes;           /* borrowed from `text` */
+    uint64_t begin;        /* offset of the first byte */
+    size_t used, capacity; /* bytes written; bytes that fit */
 } backlogBlock;
 
 typedef struct backlog {
     backlogBlock *head, *tail; /* own; NULL without blocks */
     uint64_t end;              /* offset after the last byte */
-    size_t wanted;             /* bytes to keep for replicas that reconnect */
+    size_t keep_bytes;         /* bytes to keep for replicas that reconnect */
     size_t memory;             /* bytes that the blocks take */
 } backlog;
 
@@ -35,8 +35,8 @@ typedef struct backlogCursor {
     uint64_t offset;
 } backlogCursor;
 
-/* Makes an empty backlog whose next byte has the offset `end`. `wanted` is the number of bytes to keep. */
-void backlogInit(backlog *b, uint64_t end, size_t wanted);
+/* Makes an empty backlog whose next byte has the offset `end`. `keep_bytes` is its size for replicas that reconnect. */
+void backlogInit(backlog *b, uint64_t end, size_t keep_bytes);
 /* Frees all blocks; their bytes stay while output refers to them. Invalidates all cursors. */
 void backlogClear(backlog *b);
 
@@ -46,12 +46,12 @@ void backlogGrow(backlog *b);
 static inline void backlogAppend(backlog *b, const char *bytes, size_t len) {
     uint64_t end = b->end + len;
     for (;;) {
-        size_t room = b->tail ? b->tail->room - b->tail->used : 0;
-        if (likely(len <= room)) break;
-        if (room) memcpy(b->tail->bytes + b->tail->used, bytes, room);
-        if (room) b->tail->used = b->tail->room;
-        bytes += room;
-        len -= room;
+        size_t free_bytes = b->tail ? b->tail->capacity - b->tail->used : 0;
+        if (likely(len <= free_bytes)) break;
+        if (free_bytes) memcpy(b->tail->bytes + b->tail->used, bytes, free_bytes);
+        if (free_bytes) b->tail->used = b->tail->capacity;
+        bytes += free_bytes;
+        len -= free_bytes;
         backlogGrow(b);
     }
     if (len) memcpy(b->tail->bytes + b->tail->used, bytes, len);
@@ -61,12 +61,12 @@ static inline void backlogAppend(backlog *b, const char *bytes, size_t len) {
 /* Prefetches the memory for the next `len` bytes, which left the caches long ago. Only a hint. */
 static inline void backlogExpect(const backlog *b, size_t len) {
     if (!b->tail) return;
-    size_t room = b->tail->room - b->tail->used;
-    prefetchWriteRun(b->tail->bytes + b->tail->used, len < room ? len : room);
+    size_t free_bytes = b->tail->capacity - b->tail->used;
+    prefetchWriteRun(b->tail->bytes + b->tail->used, len < free_bytes ? len : free_bytes);
 }
 /* Removes the bytes after `end`, which no cursor may have read. */
 void backlogTruncate(backlog *b, uint64_t end);
-/* Frees blocks that end before `needed` and that are not among the last `wanted` bytes; a few at each call. */
+/* Frees blocks that end before `needed` and that are not among the last `keep_bytes` bytes; a few at each call. */
 void backlogTrim(backlog *b, uint64_t needed);
 
 /* Returns the offset of the first byte that is kept, or `end` if there is none. */

@@ -168,7 +168,7 @@ void replStreamDrop(void) {
 }
 
 void replStreamApplySize(void) {
-    if (stream.is_kept) stream.kept.wanted = (size_t)repl_settings.backlog_size;
+    if (stream.is_kept) stream.kept.keep_bytes = (size_t)repl_settings.backlog_size;
 }
 
 void replStreamFollow(const char *id, uint64_t offset) {

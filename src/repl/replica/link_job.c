@@ -33,8 +33,8 @@
 
 /* Asserts the invariants of a wire. Call where no function of this file is changing it. */
 static void wireCheck(const linkWire *wire) {
-    debugAssert(wire->early_len <= wire->early_room);
-    debugAssert(wire->early || wire->early_room == 0);
+    debugAssert(wire->early_len <= wire->early_capacity);
+    debugAssert(wire->early || wire->early_capacity == 0);
     unused(wire);
 }
 
@@ -201,11 +201,11 @@ bool linkWrite(linkJob *job, slice bytes) {
 
 static bool linkJobReadMore(linkJob *job) {
     linkWire *w = &job->wire;
-    if (w->early_room - w->early_len < READ_BYTES) {
-        w->early_room = w->early_len + READ_BYTES;
-        w->early = zrealloc(w->early, w->early_room);
+    if (w->early_capacity - w->early_len < READ_BYTES) {
+        w->early_capacity = w->early_len + READ_BYTES;
+        w->early = zrealloc(w->early, w->early_capacity);
     }
-    ssize_t n = linkRead(job, w->early + w->early_len, w->early_room - w->early_len);
+    ssize_t n = linkRead(job, w->early + w->early_len, w->early_capacity - w->early_len);
     if (n == 0) errno = ECONNRESET;
     if (n <= 0) return false;
     w->early_len += (size_t)n;

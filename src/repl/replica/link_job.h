@@ -39,9 +39,9 @@ typedef enum {
 
 /* A connection, and bytes that were read from it but not consumed yet. */
 typedef struct linkWire {
-    connection *conn;             /* owns; NULL without one */
-    char *early;                  /* owns: the bytes */
-    size_t early_len, early_room; /* their number; capacity */
+    connection *conn;                 /* owns; NULL without one */
+    char *early;                      /* owns: the bytes */
+    size_t early_len, early_capacity; /* their number; bytes that fit */
 } linkWire;
 
 typedef struct linkJob linkJob;
@@ -127,7 +127,7 @@ bool linkReadLine(linkJob *job, char *line, size_t max) must_check;
 /* In handshake.c: connects, authenticates, announces this replica and sends PSYNC. Reads the answers, up to the header
  * of an RDB if there is one, and sets the job's outcome and results. */
 void handshakeWork(linkJob *job);
-/* In stream_buffer.c: reads from the connection into job->buffered until main sets job->enough. When job->buffered takes
+/* In stream_buffer.c: reads from the connection into job->buffered until main sets job->enough. When that takes
  * job->buffer_max bytes of memory it reads no more, and further bytes stay at the primary. */
 void streamBufferWork(linkJob *job);
 

@@ -205,8 +205,8 @@ static bool redirectFor(const client *c, char text[REDIRECT_MAX]) {
 gateResult primaryRedirectGate(client *c) {
     char text[REDIRECT_MAX];
     if (!redirectFor(c, text)) return GATE_PASSED;
-    uint32_t flags = commandFlagsNow(c), wanted = c->flags & CLIENT_READONLY ? CMD_WRITE : CMD_WRITE | CMD_READONLY;
-    if (!(flags & wanted)) return GATE_PASSED;
+    uint32_t flags = commandFlagsNow(c), redirected = c->flags & CLIENT_READONLY ? CMD_WRITE : CMD_WRITE | CMD_READONLY;
+    if (!(flags & redirected)) return GATE_PASSED;
     if (primary.for_failover) return pauseGate(c);
     bool exec = transactionIsExec(c);
     addReplyError(c, text);

@@ -29,7 +29,7 @@ static void readerCheck(const snapshotReader *r) {
     debugAssert(r->stash_at <= r->stash_len && r->stash_len <= sizeof(r->stash));
     debugAssert(!r->scan.frame.has_length || r->stash_len == 0);
     debugAssert(r->scan.held_len <= SNAPSHOT_MARK_BYTES);
-    debugAssert(r->job->wire.early_len <= r->job->wire.early_room);
+    debugAssert(r->job->wire.early_len <= r->job->wire.early_capacity);
     unused(r);
 }
 

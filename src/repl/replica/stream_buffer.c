@@ -39,13 +39,13 @@ static bool mayKeepMore(const linkJob *job) { return !job->buffer_max || job->bu
 
 /* Reads available bytes into the stream buffer. Returns false at the end of the connection. */
 static bool streamBufferKeep(linkJob *job) {
-    size_t room, before = job->buffered.len;
+    size_t capacity, before = job->buffered.len;
     bufferCheck(job);
-    char *to = unreadRoom(&job->buffered, &room);
-    ssize_t n = connRead(job->wire.conn, to, room);
+    char *to = unreadRoom(&job->buffered, &capacity);
+    ssize_t n = connRead(job->wire.conn, to, capacity);
     if (n > 0) unreadCommit(&job->buffered, (size_t)n);
     atomic_store_explicit(&job->buffered_memory, job->buffered.memory, memory_order_relaxed);
-    debugAssert(job->buffered.len - before <= room && n <= (ssize_t)room);
+    debugAssert(job->buffered.len - before <= capacity && n <= (ssize_t)capacity);
     bufferCheck(job);
     return n > 0 || (n < 0 && job->wire.conn->state == CONN_CONNECTED);
 }

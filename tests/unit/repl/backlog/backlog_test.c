@@ -151,7 +151,7 @@ TEST(backlog_trims_no_block_at_whose_end_somebody_stands) {
     memset(bytes, 'x', sizeof(bytes));
     init(&b, 0);
     backlogAppend(&b, bytes, sizeof(bytes));
-    for (size_t room; (room = b.tail->room - b.tail->used) > 0;)
+    for (size_t room; (room = b.tail->capacity - b.tail->used) > 0;)
         backlogAppend(&b, bytes, room < sizeof(bytes) ? room : sizeof(bytes));
     uint64_t at = b.end;
     CHECK(backlogSeek(&b, at, &c));

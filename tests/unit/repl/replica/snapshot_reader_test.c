@@ -50,7 +50,7 @@ static linkJob *jobOf(peer *p, pthread_t *thread, const char *text, size_t len, 
     connAccept(job->wire.conn, NULL);
     job->wire.early = zmalloc(early + 1);
     memcpy(job->wire.early, text, early);
-    job->wire.early_len = job->wire.early_room = early;
+    job->wire.early_len = job->wire.early_capacity = early;
     *p = (peer){fds[1], text + early, len - early, piece};
     pthread_create(thread, NULL, sendPieces, p);
     return job;

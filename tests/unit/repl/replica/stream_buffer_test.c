@@ -38,7 +38,7 @@ static linkJob *startJob(int *fd, size_t buffer_max) {
     connAccept(job->wire.conn, NULL);
     job->wire.early = zmalloc(EARLY);
     memcpy(job->wire.early, text, EARLY);
-    job->wire.early_len = job->wire.early_room = EARLY;
+    job->wire.early_len = job->wire.early_capacity = EARLY;
     job->buffer_max = buffer_max;
     CHECK(linkJobStart(job));
     *fd = fds[1];
