@@ -88,7 +88,7 @@ void aclGetuserCommand(client *c) {
 }
 
 /* Replies after a change of users. Takes ownership of `err`. */
-static void replyOkOr(client *c, sds err) {
+static void replyResult(client *c, sds err) {
     if (err) addReplyErrorSlice(c, sdsSlice(err));
     else addReplyOk(c);
     sdsFree(err);
@@ -98,7 +98,7 @@ static void replyOkOr(client *c, sds err) {
 void aclSetuserCommand(client *c) {
     for (uint32_t i = 2; i < c->argc; i++) redactArgument(c, i);
     sds err = aclSetUser(c->argv[2], c->argv + 3, (int)c->argc - 3, false);
-    replyOkOr(c, err);
+    replyResult(c, err);
 }
 
 void aclDeluserCommand(client *c) {
@@ -154,7 +154,7 @@ void aclLogCommand(client *c) {
 
 /* ---- The file --------------------------------------------------------------------------------------------------- */
 
-static bool hasFile(client *c) {
+static bool requireFile(client *c) {
     if (engine_settings.aclfile) return true;
     addReplyError(c, "This instance is not configured to use an ACL file. You may want to specify users via the ACL "
                      "SETUSER command and then issue a CONFIG REWRITE (assuming you have a configuration file set) in "
@@ -163,13 +163,13 @@ static bool hasFile(client *c) {
 }
 
 void aclLoadCommand(client *c) {
-    if (!hasFile(c)) return;
+    if (!requireFile(c)) return;
     sds err = aclFileLoad();
-    replyOkOr(c, err);
+    replyResult(c, err);
 }
 
 void aclSaveCommand(client *c) {
-    if (!hasFile(c)) return;
+    if (!requireFile(c)) return;
     if (aclFileSave()) {
         addReplyOk(c);
         return;

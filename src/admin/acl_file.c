@@ -60,7 +60,7 @@ bool aclFileStart(void) {
 /* ---- The file --------------------------------------------------------------------------------------------------- */
 
 /* Adds the user of a line to `users`, or an error text to *errors. */
-static void takeUser(rax *users, const char *path, int number, sds *words, int count, sds *errors) {
+static void parseUser(rax *users, const char *path, int number, sds *words, int count, sds *errors) {
     if (raxFind(users, sdsSlice(words[1]), NULL)) {
         *errors = sdsCatPrintf(*errors, "WARNING: Duplicate user '%s' found on line %d. ", words[1], number);
         return;
@@ -88,21 +88,21 @@ static void takeUser(rax *users, const char *path, int number, sds *words, int c
     userFree(u);
 }
 
-static void aclFileTakeLine(rax *users, const char *path, int number, sds line, sds *errors) {
+static void parseLine(rax *users, const char *path, int number, sds line, sds *errors) {
     int count;
     sdsTrim(line, " \t\r\n");
     if (sdsLen(line) == 0) return;
     sds *words = sdsSplitLen(line, sdsLen(line), " ", 1, &count);
-    int kept = 0;
+    int used = 0;
     for (int i = 0; i < count; i++) {
-        if (sdsLen(words[i]) || i == 1) words[kept++] = words[i]; /* the name may be empty */
+        if (sdsLen(words[i]) || i == 1) words[used++] = words[i]; /* the name may be empty */
         else sdsFree(words[i]);
     }
-    if (kept < 2 || strcmp(words[0], "user") != 0)
+    if (used < 2 || strcmp(words[0], "user") != 0)
         *errors =
             sdsCatPrintf(*errors, "%s:%d should start with user keyword followed by the username. ", path, number);
-    else takeUser(users, path, number, words, kept, errors);
-    sdsFreeSplitRes(words, kept);
+    else parseUser(users, path, number, words, used, errors);
+    sdsFreeSplitRes(words, used);
 }
 
 sds aclFileLoad(void) {
@@ -117,7 +117,7 @@ sds aclFileLoad(void) {
     rax *users = raxCreate();
     int count;
     sds *lines = sdsSplitLen(text, sdsLen(text), "\n", 1, &count);
-    for (int i = 0; i < count; i++) aclFileTakeLine(users, path, i + 1, lines[i], &errors);
+    for (int i = 0; i < count; i++) parseLine(users, path, i + 1, lines[i], &errors);
     sdsFreeSplitRes(lines, count);
     sdsFree(text);
     if (sdsLen(errors)) {

@@ -58,7 +58,7 @@ static rdbLoadEnd reload(const char *path, const reloadWords *words) {
 
 /* Refuses to load during another load, whose dataset is incomplete, and from a script, part of whose effects would be
  * lost. Returns true after an error reply. */
-static bool mayNotLoad(client *c) {
+static bool refusesToLoad(client *c) {
     if (scriptContextIsClient(c)) {
         addReplyErrorFormat(c, "DEBUG %.*s is not allowed from script", (int)c->argv[1].len, c->argv[1].ptr);
         return true;
@@ -70,7 +70,7 @@ static bool mayNotLoad(client *c) {
 
 void debugReload(client *c) {
     reloadWords words;
-    if (mayNotLoad(c)) return;
+    if (refusesToLoad(c)) return;
     const char *path = persist_settings.dbfilename;
     if (!parseWords(c, &words)) {
         addReplyError(c, "DEBUG RELOAD only supports the MERGE, NOFLUSH and NOSAVE options.");
@@ -97,7 +97,7 @@ void debugReload(client *c) {
 }
 
 void debugLoadAof(client *c) {
-    if (mayNotLoad(c)) return;
+    if (refusesToLoad(c)) return;
     aofReloadEnd end = aofReload(log_hide_user_data);
     if (end == AOF_RELOAD_BROKEN) keepFilesBegin();
     if (end != AOF_RELOAD_DONE) {

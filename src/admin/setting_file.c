@@ -28,7 +28,7 @@
 
 static struct {
     sds path;   /* owns: absolute; NULL if there was no file */
-    sds beside; /* owns: lines of stdin and of the command line */
+    sds extra;  /* owns: lines of stdin and of the command line */
     sds folder; /* owns: the folder in which the process started */
 } loaded;
 
@@ -88,7 +88,7 @@ static const char *addUser(void *arg, sds *words, int count) {
     return aclFileAddLine(words, count);
 }
 
-static void startAnew(void *arg) {
+static void endText(void *arg) {
     size_t count;
     settingEntry *entries = settingEntries(&count);
     unused(arg);
@@ -97,7 +97,7 @@ static void startAnew(void *arg) {
 
 static void loadText(const sds text) {
     static const lineTaker taker = {
-        .setting = setLoaded, .user = addUser, .rename = renameCommand, .text_ends = startAnew};
+        .setting = setLoaded, .user = addUser, .rename = renameCommand, .text_ends = endText};
     lineFault fault;
     if (settingLinesRead(text, &taker, &fault)) return;
     if (!fault.line) failOpen(fault.path, fault.why);
@@ -148,9 +148,9 @@ static sds readFile(const char *path) {
     return text;
 }
 
-static void forgetLoaded(void) {
+static void resetLoaded(void) {
     sdsFree(loaded.path);
-    sdsFree(loaded.beside);
+    sdsFree(loaded.extra);
     sdsFree(loaded.folder);
     loaded.path = NULL;
     loaded.folder = absolutePath(".");
@@ -158,7 +158,7 @@ static void forgetLoaded(void) {
 
 void settingFileLoad(int count, char **words) {
     sds text = sdsEmpty(), input = sdsEmpty();
-    forgetLoaded();
+    resetLoaded();
     bool from_stdin = count > 0 && (!strcmp(words[0], "-") || !strcmp(words[count - 1], "-"));
     if (count && !strcmp(words[count - 1], "-")) count--;
     if (count && words[0][0] != '-') {
@@ -175,15 +175,15 @@ void settingFileLoad(int count, char **words) {
         if (sdsLen(text) && text[sdsLen(text) - 1] != '\n') text = sdsCat(text, "\n");
     }
     sds options = optionLines(count, words);
-    loaded.beside = sdsCat(input, count && !isOption(words[0]) ? "\n" : "");
-    loaded.beside = sdsCatSlice(loaded.beside, sdsSlice(options));
+    loaded.extra = sdsCat(input, count && !isOption(words[0]) ? "\n" : "");
+    loaded.extra = sdsCatSlice(loaded.extra, sdsSlice(options));
     sdsFree(options);
-    text = sdsCatSlice(text, sdsSlice(loaded.beside));
+    text = sdsCatSlice(text, sdsSlice(loaded.extra));
     loadText(text);
     sdsFree(text);
 }
 
-sds settingFileBeside(void) { return loaded.beside; }
+sds settingFileExtra(void) { return loaded.extra; }
 
 const char *settingFileFolder(void) { return loaded.folder; }
 

@@ -17,7 +17,7 @@ const char *settingFilePath(void);
 /* Logs one line that names the loaded settings that have no effect yet, if there are any. */
 void settingFileWarnPending(void);
 /* Returns the lines of stdin and of the command line, which startup read after the file; NULL before that. */
-sds settingFileBeside(void);
+sds settingFileExtra(void);
 /* Returns the folder in which the process started. */
 const char *settingFileFolder(void);
 

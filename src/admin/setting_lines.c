@@ -132,7 +132,7 @@ static const char *directive(sds *words, int count, walk *w, bool *known) {
 }
 
 /* Handles a line. Returns NULL, or why it is refused. */
-static const char *takeWords(sds *words, int count, walk *w) {
+static const char *applyWords(sds *words, int count, walk *w) {
     bool known;
     const char *err = directive(words, count, w, &known);
     settingRow *row = known ? NULL : settingFind(words[0]);
@@ -141,11 +141,11 @@ static const char *takeWords(sds *words, int count, walk *w) {
     return w->taker->setting(w->taker->arg, row->entry, words + 1, count - 1);
 }
 
-static void settingLinesTakeLine(const sds line, int number, walk *w) {
+static void parseLine(const sds line, int number, walk *w) {
     int count = 0;
     if (!sdsLen(line) || line[0] == '#') return;
     sds *words = sdsSplitArgs(line, &count);
-    const char *err = !words ? "Unbalanced quotes in configuration line" : count ? takeWords(words, count, w) : NULL;
+    const char *err = !words ? "Unbalanced quotes in configuration line" : count ? applyWords(words, count, w) : NULL;
     if (err && !w->fault->why)
         *w->fault = (lineFault){w->path ? sdsNew(w->path) : NULL, number, sdsDup(line), sdsNew(err)};
     sdsFreeSplitRes(words, count);
@@ -156,7 +156,7 @@ static void readText(const sds text, walk *w) {
     sds *lines = sdsSplitLen(text, sdsLen(text), "\n", 1, &count);
     for (int i = 0; i < count && !w->fault->why; i++) {
         sdsTrim(lines[i], " \t\r\n");
-        settingLinesTakeLine(lines[i], i + 1, w);
+        parseLine(lines[i], i + 1, w);
     }
     sdsFreeSplitRes(lines, count);
     w->taker->text_ends(w->taker->arg);

@@ -103,14 +103,14 @@ static void removeLine(fileLine *line) {
     *line = (fileLine){.text = NULL};
 }
 
-/* Replaces the lines for which `stands` returns true by the lines of `text`, each with a newline. */
-static void placeLines(draft *d, const sds text, bool (*stands)(const fileLine *line, const void *arg), const void *arg,
-                       const settingEntry *fresh_of) {
+/* Replaces the lines for which `matches` returns true by the lines of `text`, each with a newline. */
+static void replaceLines(draft *d, const sds text, bool (*matches)(const fileLine *line, const void *arg),
+                         const void *arg, const settingEntry *fresh_of) {
     int count;
     sds *fresh = sdsSplitLen(text, sdsLen(text), "\n", 1, &count);
     int next = 0, total = count ? count - 1 : 0; /* the piece after the last newline is empty */
     for (size_t i = 0; i < d->count; i++) {
-        if (!stands(&d->lines[i], arg)) continue;
+        if (!matches(&d->lines[i], arg)) continue;
         removeLine(&d->lines[i]);
         if (next == total) continue;
         d->lines[i] = (fileLine){.text = sdsDup(fresh[next++]), .fresh = fresh_of};
@@ -133,12 +133,12 @@ static sds catExplicit(sds out, const settingEntry *e) {
 
 /* Writes the lines of a setting. If a line of the file unsets it, such a line is still needed: an include before it may
  * set it. */
-static void placeEntry(draft *d, const settingEntry *e) {
+static void writeEntry(draft *d, const settingEntry *e) {
     bool unsets = false;
     for (size_t i = 0; i < d->count; i++) unsets |= d->lines[i].entry == e && d->lines[i].unsets;
     sds text = entryLines(e);
     if (!sdsLen(text) && unsets) text = catExplicit(text, e);
-    placeLines(d, text, isOf, e, e);
+    replaceLines(d, text, isOf, e, e);
     sdsFree(text);
 }
 
@@ -149,31 +149,31 @@ static bool isUser(const fileLine *line, const void *unused_arg) {
 
 /* Writes users here unless they have a file of their own. A user that an include or the command line defines is left
  * out, because it will be defined again at the next start, and no user may be defined twice. */
-static void placeUsers(draft *d, const aclLines *elsewhere) {
+static void writeUsers(draft *d, const aclLines *elsewhere) {
     bool any = !aclLinesEmpty(elsewhere);
     for (size_t i = 0; i < d->count; i++) any |= d->lines[i].is_user;
-    bool wanted = !engine_settings.aclfile && (any || !aclIsPlain());
-    sds text = wanted ? aclLinesText(elsewhere) : sdsEmpty();
-    placeLines(d, text, isUser, NULL, NULL);
+    bool here = !engine_settings.aclfile && (any || !aclIsPlain());
+    sds text = here ? aclLinesText(elsewhere) : sdsEmpty();
+    replaceLines(d, text, isUser, NULL, NULL);
     sdsFree(text);
 }
 
 static bool isFresh(const fileLine *line, const void *entry) { return line->fresh == entry; }
 
 /* An include overrides the setting: it is set again at the end of the file, to whatever value it has. */
-static void placeLast(draft *d, const settingEntry *e) {
+static void writeLast(draft *d, const settingEntry *e) {
     sds none = sdsEmpty();
-    placeLines(d, none, isFresh, e, NULL);
+    replaceLines(d, none, isFresh, e, NULL);
     d->tail = catExplicit(d->tail, e);
     sdsFree(none);
 }
 
-static void placeOverruled(draft *d, const settingTrial *trial) {
+static void writeOverridden(draft *d, const settingTrial *trial) {
     size_t count;
     const settingEntry *entries = settingEntries(&count);
     for (size_t i = 0; i < count; i++) {
         sds now = settingText(entries[i].def);
-        if (sdsCmp(now, settingTrialText(trial, i))) placeLast(d, &entries[i]);
+        if (sdsCmp(now, settingTrialText(trial, i))) writeLast(d, &entries[i]);
         sdsFree(now);
     }
 }
@@ -207,8 +207,8 @@ static sds finishDraft(draft *d, sds *why) {
     settingTrial *trial = settingTrialRun(text, why);
     sdsFree(text);
     if (!trial) return NULL;
-    placeOverruled(d, trial);
-    placeUsers(d, settingTrialUsers(trial));
+    writeOverridden(d, trial);
+    writeUsers(d, settingTrialUsers(trial));
     settingTrialFree(trial);
     text = joinDraft(d, true);
     trial = settingTrialRun(text, why);
@@ -227,7 +227,7 @@ sds settingRewriteText(const sds old, sds *why) {
     draft d = readDraft(old);
     *why = NULL;
     for (size_t i = 0; i < count; i++)
-        if (mustWrite(&d, &entries[i])) placeEntry(&d, &entries[i]);
+        if (mustWrite(&d, &entries[i])) writeEntry(&d, &entries[i]);
     sds out = finishDraft(&d, why);
     for (size_t i = 0; i < d.count; i++) sdsFree(d.lines[i].text);
     zfree(d.lines);

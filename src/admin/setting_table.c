@@ -25,7 +25,7 @@ static int compareRows(const void *a, const void *b) {
     return strcasecmp(((const settingRow *)a)->name, ((const settingRow *)b)->name);
 }
 
-static void forgetAll(void) {
+static void freeAll(void) {
     for (size_t i = 0; i < settings.nentries; i++) sdsFree(settings.entries[i].default_value);
     zfree(settings.entries);
     zfree(settings.rows);
@@ -43,7 +43,7 @@ static void settingTableAddEntry(const setting *s) {
 void settingTableInit(void) {
     const setting *const *tables = settingTables();
     size_t count = 0;
-    forgetAll();
+    freeAll();
     for (const setting *const *t = tables; *t; t++)
         for (const setting *s = *t; s->name; s++) count++;
     settings.entries = zcalloc(count + 1, sizeof(settingEntry));
@@ -57,9 +57,9 @@ void settingTableInit(void) {
 }
 
 settingRow *settingFind(const char *name) {
-    settingRow wanted = {name, NULL};
+    settingRow key = {name, NULL};
     if (!settings.nrows) return NULL;
-    return bsearch(&wanted, settings.rows, settings.nrows, sizeof(settingRow), compareRows);
+    return bsearch(&key, settings.rows, settings.nrows, sizeof(settingRow), compareRows);
 }
 
 const settingRow *settingRows(size_t *count) {

@@ -159,7 +159,7 @@ static sds numberText(const setting *s, long long number);
 
 /* Returns the text that set() would produce, by setting the value and then restoring it. */
 static sds trySpecial(const setting *s, const sds before, sds *words, int count, const char **err) {
-    if (s->foretell) return s->foretell(s, words, count, err);
+    if (s->preview) return s->preview(s, words, count, err);
     sds now = s->get(s);
     if (sdsCmp(now, before)) settingRestore(s, before);
     sds text = s->set(s, words, count, err) ? s->get(s) : NULL;
@@ -184,7 +184,7 @@ static sds tryPlain(const setting *s, sds *words, int count, const char **err) {
     return NULL;
 }
 
-static sds foretell(const setting *s, const sds before, sds *words, int count, const char **err) {
+static sds preview(const setting *s, const sds before, sds *words, int count, const char **err) {
     if (!settingTakesWords(s) && count != 1) {
         *err = "wrong number of arguments";
         return NULL;
@@ -202,10 +202,10 @@ static sds *lineWords(const setting *s, sds *words, int *count) {
     return copy;
 }
 
-sds settingForetell(const setting *s, const sds before, sds *words, int count, const char **err) {
+sds settingPreview(const setting *s, const sds before, sds *words, int count, const char **err) {
     *err = "Invalid argument";
     sds *split = lineWords(s, words, &count);
-    sds text = split ? foretell(s, before, split, count, err) : NULL;
+    sds text = split ? preview(s, before, split, count, err) : NULL;
     if (split) sdsFreeSplitRes(split, count);
     return text;
 }

@@ -15,7 +15,7 @@
 bool settingSetWords(const setting *s, sds *words, int count, const char **err) must_check;
 /* Returns the text that the value would have after settingSetWords() if its text was `before`. Returns NULL with *err
  * if the words are refused. The value itself is unchanged at the end. The caller owns the text. */
-sds settingForetell(const setting *s, const sds before, sds *words, int count, const char **err) must_check;
+sds settingPreview(const setting *s, const sds before, sds *words, int count, const char **err) must_check;
 /* Like settingSetWords(), for the text of CONFIG SET: the text for a setting of several words is split at each
  * blank. */
 bool settingSetText(const setting *s, const sds text, const char **err) must_check;

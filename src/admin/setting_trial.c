@@ -27,16 +27,16 @@ struct settingTrial {
     rax *names;         /* owns: the present names of commands, in lower case */
     aclLines *users;    /* owns */
     sds folder;         /* owns: the working directory at this line */
-    bool beside;        /* the file is done: further values are checked and not stored */
+    bool in_extra;      /* the file is done: further values are checked and not stored */
 };
 
 /* ---- Lines ---------------------------------------------------------------------------------------- */
 
 /* Returns the value of an accumulating setting after these words were added to those of earlier lines. */
-static sds foretellAdded(const setting *s, const sds before, sds *words, int count, const char **err) {
+static sds previewAdded(const setting *s, const sds before, sds *words, int count, const char **err) {
     sds joined = sdsDup(before);
     for (int i = 0; i < count; i++) joined = sdsCatPrintf(joined, "%s%s", sdsLen(joined) ? " " : "", words[i]);
-    sds text = settingForetell(s, before, &joined, 1, err);
+    sds text = settingPreview(s, before, &joined, 1, err);
     sdsFree(joined);
     return text;
 }
@@ -56,13 +56,13 @@ static const char *trySetting(void *arg, settingEntry *e, sds *words, int count)
     sds path = is_folder && count == 1 && *words[0] && *words[0] != '/'
                    ? sdsCatPrintf(sdsEmpty(), "%s/%s", t->folder, words[0])
                    : NULL;
-    sds text = adds ? foretellAdded(e->def, t->texts[i], words, count, &err)
-                    : settingForetell(e->def, t->texts[i], path ? &path : words, count, &err);
+    sds text = adds ? previewAdded(e->def, t->texts[i], words, count, &err)
+                    : settingPreview(e->def, t->texts[i], path ? &path : words, count, &err);
     sdsFree(path);
     if (!text) return err;
     if (is_folder) enterFolder(t, text);
-    sdsFree(t->beside ? text : t->texts[i]);
-    if (!t->beside) t->texts[i] = text;
+    sdsFree(t->in_extra ? text : t->texts[i]);
+    if (!t->in_extra) t->texts[i] = text;
     return NULL;
 }
 
@@ -85,7 +85,7 @@ static const char *tryRename(void *arg, const sds from, const sds to) {
     return err;
 }
 
-static void startAnew(void *arg) {
+static void endText(void *arg) {
     settingTrial *t = arg;
     size_t count;
     settingEntries(&count);
@@ -125,25 +125,25 @@ void settingTrialFree(settingTrial *t) {
 }
 
 /* Returns the error text for a user. It has no word of the line, which may be a password. */
-static sds faultText(const lineFault *fault, bool beside) {
+static sds faultText(const lineFault *fault, bool in_extra) {
     sds out = sdsNew("the new file would not start: ");
     if (!fault->number) return sdsCatPrintf(out, "can't open config file '%s': %s", fault->path, fault->why);
-    out = sdsCatPrintf(out, "line %d of %s", fault->number, beside ? "the command line" : "it");
+    out = sdsCatPrintf(out, "line %d of %s", fault->number, in_extra ? "the command line" : "it");
     if (fault->path) out = sdsCatPrintf(out, ", which includes '%s'", fault->path);
     return sdsCatPrintf(out, ": %s", fault->why);
 }
 
 settingTrial *settingTrialRun(const sds text, sds *why) {
     settingTrial *t = settingTrialCreate();
-    const lineTaker taker = {trySetting, tryUser, tryRename, startAnew, folderOf, t};
+    const lineTaker taker = {trySetting, tryUser, tryRename, endText, folderOf, t};
     lineFault fault;
     bool ok = settingLinesRead(text, &taker, &fault);
-    if (ok && settingFileBeside()) {
-        t->beside = true;
-        ok = settingLinesRead(settingFileBeside(), &taker, &fault);
+    if (ok && settingFileExtra()) {
+        t->in_extra = true;
+        ok = settingLinesRead(settingFileExtra(), &taker, &fault);
     }
     if (ok) return t;
-    *why = faultText(&fault, t->beside);
+    *why = faultText(&fault, t->in_extra);
     lineFaultFree(&fault);
     settingTrialFree(t);
     return NULL;

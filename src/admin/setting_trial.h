@@ -10,7 +10,7 @@
 
 typedef struct settingTrial settingTrial;
 
-/* Loads `text` as the configuration file, and then the lines of settingFileBeside(). Returns NULL with *why, which the
+/* Loads `text` as the configuration file, and then the lines of settingFileExtra(). Returns NULL with *why, which the
  * caller owns, if the server would not start with them. */
 settingTrial *settingTrialRun(const sds text, sds *why) must_check;
 void settingTrialFree(settingTrial *t);

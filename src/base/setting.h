@@ -75,7 +75,7 @@ typedef struct setting {
     /* SPECIAL whose `set` acts at once (dir), or whose value others point at: the text that `get` would give after
      * `set`, a new sds; NULL with *err. Nothing is changed. Without it, a value may be tried by setting it and setting
      * the old one back. */
-    char *(*foretell)(const struct setting *s, char **words, int count, const char **err);
+    char *(*preview)(const struct setting *s, char **words, int count, const char **err);
     const char *unset_words; /* a value in the file that unsets it; NULL: the empty value does */
     /* SPECIAL that is written in more than one line (save, user ...): appends "name value\n" lines to an sds; else
      * NULL. */

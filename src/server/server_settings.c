@@ -109,7 +109,7 @@ static bool setDir(const setting *s, char **words, int count, const char **err) 
     return false;
 }
 
-static sds foretellDir(const setting *s, char **words, int count, const char **err) {
+static sds previewDir(const setting *s, char **words, int count, const char **err) {
     char path[PATH_MAX];
     unused(s), unused(count);
     *err = "dir can't be empty";
@@ -290,7 +290,7 @@ static const setting rows[] = {
      .flags = SETTING_PROTECTED | SETTING_DENY_LOADING,
      .set = setDir,
      .get = getDir,
-     .foretell = foretellDir},
+     .preview = previewDir},
     BOOL_SETTING("always-show-logo", server_settings.always_show_logo, false, .flags = SETTING_IMMUTABLE),
     BOOL_SETTING("set-proc-title", server_settings.set_proc_title, true, .flags = SETTING_IMMUTABLE),
     STRING_SETTING("proc-title-template", server_settings.proc_title_template, "{title} {listen-addr} {server-mode}",

@@ -61,7 +61,7 @@ static bool setReplicaOf(const setting *s, char **words, int count, const char *
     return true;
 }
 
-static sds foretellReplicaOf(const setting *s, char **words, int count, const char **err) {
+static sds previewReplicaOf(const setting *s, char **words, int count, const char **err) {
     unused(s);
     long long port = primaryPort(words, count, err);
     if (port < 0) return NULL;
@@ -89,7 +89,7 @@ static const setting rows[] = {
      .flags = SETTING_MULTI_ARG | SETTING_IMMUTABLE,
      .set = setReplicaOf,
      .get = getReplicaOf,
-     .foretell = foretellReplicaOf,
+     .preview = previewReplicaOf,
      .unset_words = "no one"},
     BYTES_SETTING("primaryauth", repl_settings.primary_auth, NULL, .alias = "masterauth", .flags = SETTING_SENSITIVE,
                   .empty_is_null = true),
