@@ -87,48 +87,34 @@ static bool beginLarge(client *c, const parsedCommand *req) {
 /* Flags of a request that needs checks even if no gate is enabled. */
 #define SPECIAL (REQ_MALFORMED | REQ_MAIN_THREAD | REQ_GATED | REQ_LARGE)
 
-/* The result of the checks. After RUN the caller runs the command. */
-typedef enum { RUN, REFUSED, DIVERTED, POSTPONED, FOR_MAIN_THREAD } verdict;
-
-static verdict verdictOf(gateResult result) {
-    switch (result) {
-    case GATE_PASSED: break;
-    case GATE_REFUSED: return REFUSED;
-    case GATE_DIVERTED: return DIVERTED;
-    case GATE_POSTPONED: return POSTPONED;
-    case GATE_FOR_MAIN_THREAD: return FOR_MAIN_THREAD;
-    }
-    return RUN;
-}
-
 /* Authentication precedes all errors but those of the protocol: a client that is not authenticated does not even learn
  * which commands exist. */
-static verdict checkCommand(client *c, const parsedCommand *req) {
-    if (req->flags & REQ_MAIN_THREAD && !panicOnMainThread()) return FOR_MAIN_THREAD;
-    verdict v = verdictOf(gatesRun(c, GATE_AUTH, GATE_AUTH));
-    if (v != RUN) return v;
+static gateResult checkCommand(client *c, const parsedCommand *req) {
+    if (req->flags & REQ_MAIN_THREAD && !panicOnMainThread()) return GATE_FOR_MAIN_THREAD;
+    gateResult result = gatesRun(c, GATE_AUTH, GATE_AUTH);
+    if (result != GATE_PASSED) return result;
     if (req->flags & REQ_MALFORMED) {
         refuseMalformed(c, req);
-        return REFUSED;
+        return GATE_REFUSED;
     }
-    if (req->flags & REQ_LARGE && !beginLarge(c, req)) return REFUSED;
-    return verdictOf(gatesRun(c, GATE_AUTH + 1, GATE_STAGES - 1));
+    if (req->flags & REQ_LARGE && !beginLarge(c, req)) return GATE_REFUSED;
+    return gatesRun(c, GATE_AUTH + 1, GATE_STAGES - 1);
 }
 
 /* Checks a command of a primary, which may do everything, as the primary has accepted it already. It waits while the
  * dataset must not be touched, and is queued within a transaction as any other client's. */
-static verdict checkApplied(client *c, const parsedCommand *req) {
-    if (req->flags & REQ_MAIN_THREAD && !panicOnMainThread()) return FOR_MAIN_THREAD;
-    if (gates_enabled & (1u << GATE_BUSY | 1u << GATE_LOADING)) return POSTPONED;
-    verdict v = verdictOf(gatesRun(c, GATE_PAUSE, GATE_PAUSE));
-    if (v != RUN) return v;
-    if (req->flags & REQ_EMPTY) return DIVERTED; /* a part of the replication stream without a command */
+static gateResult checkApplied(client *c, const parsedCommand *req) {
+    if (req->flags & REQ_MAIN_THREAD && !panicOnMainThread()) return GATE_FOR_MAIN_THREAD;
+    if (gates_enabled & (1u << GATE_BUSY | 1u << GATE_LOADING)) return GATE_POSTPONED;
+    gateResult result = gatesRun(c, GATE_PAUSE, GATE_PAUSE);
+    if (result != GATE_PASSED) return result;
+    if (req->flags & REQ_EMPTY) return GATE_DIVERTED; /* a part of the replication stream without a command */
     if (req->flags & REQ_MALFORMED) {
         refuseMalformed(c, req);
-        return REFUSED;
+        return GATE_REFUSED;
     }
-    if (req->flags & REQ_LARGE && !beginLarge(c, req)) return REFUSED;
-    return verdictOf(gatesRun(c, GATE_QUEUE, GATE_QUEUE));
+    if (req->flags & REQ_LARGE && !beginLarge(c, req)) return GATE_REFUSED;
+    return gatesRun(c, GATE_QUEUE, GATE_QUEUE);
 }
 
 /* --- Running it ---------------------------------------------------------------------------------------- */
@@ -322,26 +308,26 @@ callResult processCommand(client *c, const parsedCommand *req, monotime *now) {
     c->argc = req->argc;
     c->cmd = req->cmd;
     current_client = c;
-    verdict v = RUN;
+    gateResult result = GATE_PASSED;
     bool applied = c->flags & CLIENT_PRIMARY;
-    if (unlikely(applied)) v = checkApplied(c, req);
-    else if (unlikely(req->flags & SPECIAL || gatesEnabledFor(c))) v = checkCommand(c, req);
-    if (likely(v == RUN)) {
+    if (unlikely(applied)) result = checkApplied(c, req);
+    else if (unlikely(req->flags & SPECIAL || gatesEnabledFor(c))) result = checkCommand(c, req);
+    if (likely(result == GATE_PASSED)) {
         c->last_cmd = c->cmd;
         if (unlikely(applied || (c->flags & CLIENT_IMPORT_SOURCE && store_following.imports)))
             callWithoutExpiry(c, now);
         else call(c, now);
         c->commands++;
-    } else if (v == REFUSED) {
+    } else if (result == GATE_REFUSED) {
         callRejected(c);
     }
     c->last_interaction = *now;
-    bool postponed = v == POSTPONED || v == FOR_MAIN_THREAD;
+    bool postponed = result == GATE_POSTPONED || result == GATE_FOR_MAIN_THREAD;
     if (unlikely(applied) && !postponed) on_applied(c);
     if (unlikely(c->flags & CLEAR_AT_END)) commandEnded(c, postponed || c->flags & CLIENT_BLOCKED);
     c->req = NULL;
     current_client = outer;
     clientDebugCheck(c);
     if (likely(!postponed)) return CALL_DONE;
-    return v == POSTPONED ? CALL_POSTPONED : CALL_FOR_MAIN_THREAD;
+    return result == GATE_POSTPONED ? CALL_POSTPONED : CALL_FOR_MAIN_THREAD;
 }
