@@ -150,28 +150,22 @@ void pubsubNumpatCommand(client *c) { addReplyLongLong(c, (long long)pubsubNames
 static const char *const allowed_names[] = {"subscribe",    "unsubscribe", "psubscribe", "punsubscribe", "ssubscribe",
                                             "sunsubscribe", "ping",        "quit",       "reset"};
 static const serverCommand *allowed[array_len(allowed_names)];
-static const serverCommand *exec_cmd;
 
 void pubsubCommandsInit(void) {
     assertMainRole();
     for (size_t i = 0; i < array_len(allowed); i++) allowed[i] = commandNamed(allowed_names[i]);
-    exec_cmd = commandNamed("exec");
 }
-
-#define NOT_ALLOWED \
-    "Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"
 
 gateResult subscribedGate(client *c) {
     assertMainRole();
     if (c->resp >= 3) return GATE_PASSED;
     for (size_t i = 0; i < array_len(allowed); i++)
         if (c->cmd == allowed[i]) return GATE_PASSED;
-    if (c->cmd == exec_cmd) {
-        sds error = sdsCatPrintf(sdsEmpty(), NOT_ALLOWED, c->cmd->fullname);
-        transactionRefuseExec(c, error);
-        sdsFree(error);
-    } else {
-        addReplyErrorFormat(c, NOT_ALLOWED, c->cmd->fullname);
-    }
+    sds error = sdsCatPrintf(sdsEmpty(),
+                             "Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are "
+                             "allowed in this context",
+                             c->cmd->fullname);
+    transactionRefuse(c, error);
+    sdsFree(error);
     return GATE_REFUSED;
 }

@@ -333,8 +333,7 @@ static bool aclAllows(client *c, const parsedCommand *req, aclContext context) {
     aclVerdict verdict = aclRefuse(c, dbId(c->db), req, context, &q);
     if (likely(verdict == ACL_ALLOWED)) return true;
     sds error = catError(sdsNew("-NOPERM "), c->user, verdict, &q);
-    if (transactionIsExec(c)) transactionRefuseExec(c, error);
-    else addReplyErrorSlice(c, sdsSlice(error));
+    transactionRefuse(c, error);
     sdsFree(error);
     return false;
 }
@@ -363,11 +362,11 @@ bool aclAllowsQueued(client *c, const parsedCommand *req) {
     aclQuestion q;
     aclVerdict verdict = aclRefuse(c, dbId(c->db), req, ACL_IN_MULTI, &q);
     if (verdict == ACL_ALLOWED) return true;
-    addReplyErrorFormat(c,
-                        "-NOPERM ACLs rules changed between the moment the transaction was accumulated and the EXEC "
-                        "call. This command is no longer allowed for the following reason: %s",
-                        reasons[verdict]);
-    return false;
+    return addReplyErrorFormat(
+        c,
+        "-NOPERM ACLs rules changed between the moment the transaction was accumulated and the EXEC "
+        "call. This command is no longer allowed for the following reason: %s",
+        reasons[verdict]);
 }
 
 /* The error counts as NOPERM, though its text begins with ERR. */

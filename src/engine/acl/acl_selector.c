@@ -254,34 +254,27 @@ static unsigned accessOfWord(slice word, size_t *at) {
     return (*at)++ < word.len ? access : 0;
 }
 
-static const char *applyKeyWord(aclSelector *s, slice word) {
-    unsigned access = ACL_READ_WRITE;
-    size_t at = 1;
-    if (sliceIs(word, "~*")) {
-        aclPatternsClear(&s->keys, true);
-        return NULL;
-    }
-    if (s->keys.all)
-        return "Adding a pattern after the * pattern (or the 'allkeys' flag) is not valid and does not have any "
-               "effect. Try 'resetkeys' to start with an empty list of patterns";
-    if (word.ptr[0] == '%') access = accessOfWord(word, &at);
-    if (!access || aclHasBlank(sliceOf(word.ptr + at, word.len - at))) return syntax_error;
-    aclPatternsAdd(&s->keys, sliceOf(word.ptr + at, word.len - at), access);
+/* Adds the pattern that begins at index `at` of the word; `access` is 0 if the word is malformed. */
+static const char *addPattern(aclPatterns *p, slice word, size_t at, unsigned access, const char *error_after_all) {
+    slice pattern = sliceOf(word.ptr + at, word.len - at);
+    if (p->all) return error_after_all;
+    if (!access || aclHasBlank(pattern)) return syntax_error;
+    aclPatternsAdd(p, pattern, access);
     return NULL;
 }
 
+static const char *applyKeyWord(aclSelector *s, slice word) {
+    size_t at = 1;
+    unsigned access = word.ptr[0] == '%' ? accessOfWord(word, &at) : ACL_READ_WRITE;
+    return addPattern(&s->keys, word, at, access,
+                      "Adding a pattern after the * pattern (or the 'allkeys' flag) is not valid and does not have any "
+                      "effect. Try 'resetkeys' to start with an empty list of patterns");
+}
+
 static const char *applyChannelWord(aclSelector *s, slice word) {
-    slice pattern = sliceOf(word.ptr + 1, word.len - 1);
-    if (sliceIs(pattern, "*")) {
-        aclPatternsClear(&s->channels, true);
-        return NULL;
-    }
-    if (s->channels.all)
-        return "Adding a pattern after the * pattern (or the 'allchannels' flag) is not valid and does not have any "
-               "effect. Try 'resetchannels' to start with an empty list of channels";
-    if (aclHasBlank(pattern)) return syntax_error;
-    aclPatternsAdd(&s->channels, pattern, ACL_READ_WRITE);
-    return NULL;
+    return addPattern(&s->channels, word, 1, ACL_READ_WRITE,
+                      "Adding a pattern after the * pattern (or the 'allchannels' flag) is not valid and does not have "
+                      "any effect. Try 'resetchannels' to start with an empty list of channels");
 }
 
 static void setDbs(aclSelector *s, int *dbs, uint32_t count, bool all) {
@@ -328,9 +321,9 @@ static const char *applyDbWord(aclSelector *s, slice list) {
 }
 
 const char *aclSelectorApply(aclSelector *s, slice word) {
-    if (sliceIs(word, "allkeys")) aclPatternsClear(&s->keys, true);
+    if (sliceIs(word, "allkeys") || sliceIs(word, "~*")) aclPatternsClear(&s->keys, true);
     else if (sliceIs(word, "resetkeys")) aclPatternsClear(&s->keys, false);
-    else if (sliceIs(word, "allchannels")) aclPatternsClear(&s->channels, true);
+    else if (sliceIs(word, "allchannels") || sliceIs(word, "&*")) aclPatternsClear(&s->channels, true);
     else if (sliceIs(word, "resetchannels")) aclPatternsClear(&s->channels, false);
     else if (sliceIs(word, "alldbs")) setDbs(s, NULL, 0, true);
     else if (sliceIs(word, "resetdbs")) setDbs(s, NULL, 0, false);
