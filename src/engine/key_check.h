@@ -33,10 +33,7 @@ typedef struct keyMark {
     char unused;
 } keyMark;
 
-static inline void keyCheckBegin(const keyMark *mark, const client *c) {
-    (void)mark;
-    (void)c;
-}
+static inline void keyCheckBegin(const keyMark *mark, const client *c) { (void)mark, (void)c; }
 
 static inline void keyCheckPause(const keyMark *mark) { (void)mark; }
 

@@ -26,8 +26,6 @@
 #include "store_state.h"
 #include "tracking.h"
 
-#include <stdio.h>
-
 static const char *(*product_name)(void);
 static const client *script_client;                          /* borrowed: made by scriptContextClientCreate() */
 static const scriptContext *current_context;                 /* borrowed: the one that began last */
@@ -103,22 +101,15 @@ int64_t scriptContextClockUs(void) { return script_clock_us; }
 
 void scriptContextClockUpdate(void) { script_clock_us = clockWallUs(); }
 
-static bool refuseCommand(scriptContext *script, const char *error) {
-    addReplyError(script->self, error);
-    return false;
-}
-
 static bool isForScripts(scriptContext *script, const parsedCommand *req) {
-    char error[128];
     bool here = !(req->flags & REQ_MAIN_THREAD) || panicOnMainThread();
     if (likely(here && !(req->cmd->flags & barred_flags))) return true;
-    snprintf(error, sizeof(error), "This %s command is not allowed from script", product_name());
-    return refuseCommand(script, error);
+    return addReplyErrorFormat(script->self, "This %s command is not allowed from script", product_name());
 }
 
 static bool readOnlyAllows(scriptContext *script, const parsedCommand *req) {
     if (likely(!script->read_only) || !(req->cmd->flags & (CMD_WRITE | CMD_MAY_REPLICATE))) return true;
-    return refuseCommand(script, "Write commands are not allowed from read-only scripts.");
+    return addReplyError(script->self, "Write commands are not allowed from read-only scripts.");
 }
 
 /* Makes the command the one that the client executes, for gates and errors. */

@@ -143,8 +143,7 @@ static bool kindArg(client *c, uint32_t index, commandlogKind *kind) {
         *kind = (commandlogKind)i;
         return true;
     }
-    addReplyError(c, "type should be one of the following: slow, large-request, large-reply");
-    return false;
+    return addReplyError(c, "type should be one of the following: slow, large-request, large-reply");
 }
 
 void slowlogGetCommand(client *c) {

@@ -79,10 +79,7 @@ static bool metricArg(client *c, slice word, unsigned *metrics) {
     static const char *const names[HOT_KEYS_METRICS] = {[HOT_KEYS_CPU] = "CPU", [HOT_KEYS_NET] = "NET"};
     for (unsigned i = 0; i < HOT_KEYS_METRICS; i++) {
         if (!sliceIs(word, names[i])) continue;
-        if (*metrics & 1u << i) {
-            addReplyErrorFormat(c, "METRICS %s defined more than once!", names[i]);
-            return false;
-        }
+        if (*metrics & 1u << i) return addReplyErrorFormat(c, "METRICS %s defined more than once!", names[i]);
         *metrics |= 1u << i;
     }
     return true; /* an unknown metric is ignored, if a known one is given */
@@ -121,11 +118,9 @@ static bool optionArgs(client *c, uint32_t at, startArgs *out) {
         } else if (more && sliceIs(word, "sample")) {
             if (!getRangeLongFromArg(c, at + 1, 1, INT_MAX, &out->ratio, "SAMPLE ratio must be positive")) return false;
         } else if (more && sliceIs(word, "slots")) {
-            addReplyError(c, "SLOTS parameter cannot be used in non-cluster mode");
-            return false;
+            return addReplyError(c, "SLOTS parameter cannot be used in non-cluster mode");
         } else {
-            addReplySyntaxError(c);
-            return false;
+            return addReplySyntaxError(c);
         }
     }
     return true;

@@ -41,11 +41,7 @@ void recordSetSlots(bool on) { slots_on = on; }
 
 /* --- the arena ------------------------------------------------------------------------------------ */
 
-void recordArenaInit(recordArena *a, void *first, size_t bytes) {
-    a->at = first;
-    a->left = bytes;
-    a->chunks = NULL;
-}
+void recordArenaInit(recordArena *a, void *first, size_t bytes) { *a = (recordArena){.at = first, .left = bytes}; }
 
 void recordArenaFree(recordArena *a) {
     while (unlikely(a->chunks != NULL)) {

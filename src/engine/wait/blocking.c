@@ -565,14 +565,8 @@ void blockingOnDeadline(void (*set)(int64_t wall_ms)) { on_deadline = set; }
 
 static bool deadlineIn(client *c, long long timeout_ms, int64_t *deadline_ms) {
     int64_t now_ms = clockWallMs();
-    if (timeout_ms < 0) {
-        addReplyError(c, "timeout is negative");
-        return false;
-    }
-    if (timeout_ms > LLONG_MAX - now_ms) {
-        addReplyError(c, "timeout is out of range");
-        return false;
-    }
+    if (timeout_ms < 0) return addReplyError(c, "timeout is negative");
+    if (timeout_ms > LLONG_MAX - now_ms) return addReplyError(c, "timeout is out of range");
     *deadline_ms = timeout_ms ? now_ms + timeout_ms : 0;
     return true;
 }
@@ -582,10 +576,7 @@ bool getTimeoutFromArg(client *c, uint32_t index, int64_t *deadline_ms) {
     if (!getLongDoubleFromArg(c, index, &seconds, "timeout is not a float or out of range")) return false;
     if (seconds < 0) return deadlineIn(c, -1, deadline_ms);
     long double ms = ceill(seconds * 1000);
-    if (ms >= (long double)LLONG_MAX) {
-        addReplyError(c, "timeout is out of range");
-        return false;
-    }
+    if (ms >= (long double)LLONG_MAX) return addReplyError(c, "timeout is out of range");
     return deadlineIn(c, (long long)ms, deadline_ms);
 }
 
