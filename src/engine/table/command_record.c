@@ -301,17 +301,19 @@ static void moveHead(parsedCommand *d, parsedCommand *p) {
     p->value = NULL;
 }
 
+/* Returns the large argument after `a` in the ring that begins at p->large; NULL after the last one. */
+static largeArg *nextLarge(const parsedCommand *p, const largeArg *a) { return a->next == p->large ? NULL : a->next; }
+
 /* Moves the ring of large arguments into an array at `to`, in order. Returns the address after its last element. */
 static largeArg *moveLarge(largeArg *to, parsedCommand *d, parsedCommand *p, largeArg *last) {
     d->large = to;
-    for (largeArg *a = last->next;; a = a->next) {
+    p->large = last->next;
+    for (largeArg *a = p->large; a; a = nextLarge(p, a)) {
         *to = *a;
         to->next = a == last ? d->large : to + 1;
         a->bytes = NULL;
         to++;
-        if (a == last) break;
     }
-    p->large = last->next;
     return to;
 }
 
@@ -321,10 +323,9 @@ static parsedCommand *detachScattered(parsedCommand *p) {
     while (last->next->index > last->index) last = last->next;
     size_t bytes = 0, count = 0;
     for (uint32_t i = 0; i < p->argc; i++) bytes += p->argv[i].len;
-    for (const largeArg *a = last->next;; a = a->next) {
+    for (const largeArg *a = p->large; a; a = nextLarge(p, a)) {
         bytes -= a->len;
         count++;
-        if (a == last) break;
     }
     size_t head = headSize(p);
     parsedCommand *d = ztrymalloc(head + count * sizeof(largeArg) + bytes);
@@ -364,23 +365,14 @@ parsedCommand *recordDetach(parsedCommand *p) {
 void recordFree(parsedCommand *p) {
     if (!p) return;
     if (p->value) objectRelease(p->value);
-    if (p->flags & REQ_SCATTERED) {
-        const largeArg *a = p->large;
-        do {
-            if (a->bytes) lazyfreeBlock(a->bytes, a->capacity);
-            a = a->next;
-        } while (a != p->large);
-    }
+    for (const largeArg *a = p->flags & REQ_SCATTERED ? p->large : NULL; a; a = nextLarge(p, a))
+        if (a->bytes) lazyfreeBlock(a->bytes, a->capacity);
     zfree(p);
 }
 
 size_t recordMemory(const parsedCommand *p) {
     size_t bytes = zmallocSize(p) + (p->value ? objectMemUsage(p->value, 0) : 0);
-    if (!(p->flags & REQ_SCATTERED)) return bytes;
-    const largeArg *a = p->large;
-    do {
+    for (const largeArg *a = p->flags & REQ_SCATTERED ? p->large : NULL; a; a = nextLarge(p, a))
         if (a->bytes) bytes += zmallocSize(a->bytes);
-        a = a->next;
-    } while (a != p->large);
     return bytes;
 }
