@@ -41,17 +41,18 @@ static struct {
     long long next_id;
 } log = {.entries.free = entryFree};
 
-static void countRefusal(aclVerdict verdict) {
-    switch (verdict) {
-    case ACL_ALLOWED: break;
-    case ACL_NO_COMMAND: engine_stats.acl_denied_cmd++; break;
-    case ACL_NO_KEY: engine_stats.acl_denied_key++; break;
-    case ACL_NO_AUTH: engine_stats.acl_denied_auth++; break;
-    case ACL_NO_CHANNEL: engine_stats.acl_denied_channel++; break;
-    case ACL_NO_DB: engine_stats.acl_denied_db++; break;
-    case ACL_NO_CERT: engine_stats.acl_denied_tls_cert++; break;
-    }
-}
+/* How each verdict but ACL_ALLOWED is shown and counted. */
+static const struct {
+    const char *reason;
+    long long *counter;
+} refusals[] = {[ACL_NO_COMMAND] = {"command", &engine_stats.acl_denied_cmd},
+                [ACL_NO_KEY] = {"key", &engine_stats.acl_denied_key},
+                [ACL_NO_AUTH] = {"auth", &engine_stats.acl_denied_auth},
+                [ACL_NO_CHANNEL] = {"channel", &engine_stats.acl_denied_channel},
+                [ACL_NO_DB] = {"database", &engine_stats.acl_denied_db},
+                [ACL_NO_CERT] = {"tls-cert", &engine_stats.acl_denied_tls_cert}};
+
+static_assert(array_len(refusals) == ACL_NO_CERT + 1, "a row for each verdict");
 
 static slice aclLogShortened(slice text) { return text.len <= TEXT_MAX ? text : sliceOf(text.ptr, TEXT_MAX); }
 
@@ -84,7 +85,7 @@ static void aclLogJoin(listNode *node, logEntry *e) {
 void aclLogAdd(const client *c, aclVerdict verdict, aclContext context, slice object, slice user_name) {
     assertMainRole();
     debugAssert(verdict != ACL_ALLOWED);
-    countRefusal(verdict);
+    ++*refusals[verdict].counter;
     logEntry *e = zmalloc(sizeof(*e));
     int64_t now_ms = (int64_t)clockWallMs();
     *e = (logEntry){.verdict = verdict,
@@ -109,12 +110,7 @@ void aclLogAdd(const client *c, aclVerdict verdict, aclContext context, slice ob
 
 /* ---- The reply -------------------------------------------------------------------------------------------------- */
 
-static const char *const reasons[] = {
-    [ACL_ALLOWED] = "",           [ACL_NO_COMMAND] = "command", [ACL_NO_KEY] = "key",      [ACL_NO_AUTH] = "auth",
-    [ACL_NO_CHANNEL] = "channel", [ACL_NO_DB] = "database",     [ACL_NO_CERT] = "tls-cert"};
 static const char *const contexts[] = {[ACL_IN_TOPLEVEL] = "toplevel", [ACL_IN_MULTI] = "multi", [ACL_IN_LUA] = "lua"};
-
-static_assert(array_len(reasons) == ACL_NO_CERT + 1, "a word for each verdict");
 
 static void replyEntry(client *c, const logEntry *e, int64_t now_ms) {
     debugAssert(e->id < log.next_id && e->count > 0);
@@ -122,7 +118,7 @@ static void replyEntry(client *c, const logEntry *e, int64_t now_ms) {
     addReplyBulkCString(c, "count");
     addReplyLongLong(c, e->count);
     addReplyBulkCString(c, "reason");
-    addReplyBulkCString(c, reasons[e->verdict]);
+    addReplyBulkCString(c, refusals[e->verdict].reason);
     addReplyBulkCString(c, "context");
     addReplyBulkCString(c, contexts[e->context]);
     addReplyBulkCString(c, "object");

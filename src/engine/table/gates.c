@@ -68,15 +68,14 @@ gateResult gatesRun(client *c, gateStage first, gateStage last) {
     return runGates(c, (2u << last) - (1u << first));
 }
 
-static gateResult runScriptGate(client *self, unsigned wanted, gateStage stage) {
-    return wanted >> stage & 1 ? script_entries[stage](self) : GATE_PASSED;
-}
-
 gateResult gatesRunForScript(client *self, unsigned stages) {
+    static const gateStage with_own_check[] = {GATE_MEMORY, GATE_ACL, GATE_STALE};
     assertMainRole();
     unsigned wanted = enabledFor(self) & stages;
-    gateResult result = runScriptGate(self, wanted, GATE_MEMORY);
-    if (result == GATE_PASSED) result = runScriptGate(self, wanted, GATE_ACL);
-    if (result == GATE_PASSED) result = runScriptGate(self, wanted, GATE_STALE);
-    return result == GATE_PASSED && wanted & SCRIPT_SHARES ? runGates(self, wanted & SCRIPT_SHARES) : result;
+    for (size_t i = 0; i < array_len(with_own_check); i++) {
+        gateStage stage = with_own_check[i];
+        gateResult result = wanted >> stage & 1 ? script_entries[stage](self) : GATE_PASSED;
+        if (result != GATE_PASSED) return result;
+    }
+    return runGates(self, wanted & SCRIPT_SHARES);
 }

@@ -92,12 +92,8 @@ const char *pauseReasonText(void) {
 
 const char *pauseActionsText(void) {
     assertMainRole();
-    switch (pauseInForce()) {
-    case PAUSE_ALL: return "all";
-    case PAUSE_WRITES: return "write";
-    case PAUSE_NONE: break;
-    }
-    return "none";
+    static const char *const names[] = {[PAUSE_NONE] = "none", [PAUSE_WRITES] = "write", [PAUSE_ALL] = "all"};
+    return names[pauseInForce()];
 }
 
 static listNode **nodeOf(const client *c) { return clientSlot(c, pauses.slot); }
