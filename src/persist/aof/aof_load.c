@@ -98,9 +98,9 @@ typedef struct fileToLoad {
     off_t size;
 } fileToLoad;
 
-/* Handles a file that ends early: cuts it after its last whole unit if that is allowed. Returns false if the load
+/* Handles a file that ends early: truncates it after its last whole unit if that is allowed. Returns false if the load
  * fails. */
-static bool cutAtLastUnit(fileToLoad *f, const aofBatch *b) {
+static bool truncateAtLastUnit(fileToLoad *f, const aofBatch *b) {
     if (b->in_multi) serverLog(LL_WARNING, "Revert incomplete MULTI/EXEC transaction in AOF file %s", f->name);
     if (!persist_settings.aof_load_truncated) {
         serverLog(LL_WARNING,
@@ -130,7 +130,7 @@ static bool judgeEnd(fileToLoad *f, const aofBatch *b) {
     switch (b->state) {
     case AOF_READ_ON:
     case AOF_READ_END: break;
-    case AOF_READ_SHORT: return cutAtLastUnit(f, b);
+    case AOF_READ_SHORT: return truncateAtLastUnit(f, b);
     case AOF_READ_BAD:
         serverLog(LL_WARNING,
                   "Bad file format reading the append only file %s: make a backup of your AOF file, then use "

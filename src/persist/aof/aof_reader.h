@@ -25,7 +25,7 @@ typedef struct aofBatch {
     parsedCommand *first, *last; /* records of whole units; without annotations */
     size_t count;
     aofReadState state; /* what follows this batch */
-    off_t end;          /* in the file, after the last unit: a file that ends early is cut here */
+    off_t end;          /* in the file, after the last unit: a file that ends early is truncated here */
     bool in_multi;      /* if SHORT: a MULTI has no EXEC */
     sds error;          /* if WRONG; owns */
     int error_number;   /* if FAILED */

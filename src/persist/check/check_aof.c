@@ -1,21 +1,21 @@
-/* check_aof.c -- valkey-check-aof: checks whether append-only files can be loaded, and cuts off an incomplete end.
+/* check_aof.c -- valkey-check-aof: checks whether append-only files can be loaded, and truncates an incomplete end.
  *
- *   FILE -- is a manifest? --yes-> base, then increments --> each: snapshot in front? -> items -> verdict -> cut
+ *   FILE -- is a manifest? --yes-> base, then increments --> each: snapshot in front? -> items -> verdict -> truncation
  *               `------no--------> that file alone ----------^
  *
  * Output on stdout and exit codes are those of Valkey's tool. A command that this server does not know is not a fault:
  * the file is complete, and another configuration (rename-command) or server may know the command. So it is never a
- * reason to cut, but a note on stderr says that a start would be refused.
+ * reason to truncate, but a note on stderr says that a start would be refused.
  *
- * No file is opened for writing before a cut, and a cut is made only if the file has the same length as when it was
- * read, because a server that appends meanwhile would change it.
+ * No file is opened for writing before it is truncated, and it is truncated only if it has the same length as when it
+ * was read, because a server that appends meanwhile would change it.
  *
  * Not here    finding faults of a log (aof_scan.c), of a snapshot (check_rdb_pass.c), of a manifest (aof_manifest.c).
  * Owns        the options, the counters.
  * Threads     main.
- * Invariants  1. A file is cut only if all files that follow it in the manifest are empty.
- *             2. A cut never leaves an incomplete transaction.
- *             3. A file that could not be read to its end is not cut.
+ * Invariants  1. A file is truncated only if all files that follow it in the manifest are empty.
+ *             2. A truncated file never ends within a transaction.
+ *             3. A file that could not be read to its end is not truncated.
  * Tests       tests/tools/check_aof.tcl, tests/differential/check_aof
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -62,12 +62,12 @@ typedef struct checkedFile {
     struct stat st;
 } checkedFile;
 
-typedef enum { CHECK_STOP, CHECK_EMPTY, CHECK_GOOD, CHECK_CUT } checkVerdict;
+typedef enum { CHECK_STOP, CHECK_EMPTY, CHECK_GOOD, CHECK_TRUNCATED } checkVerdict;
 
-/* --- cutting --------------------------------------------------------------------------------------------- */
+/* --- truncating ------------------------------------------------------------------------------------------ */
 
-/* Cuts the file to `to` bytes. Prints the reason and returns false if that fails. */
-static bool cutFile(const checkedFile *f, uint64_t to) {
+/* Truncates the file to `to` bytes. Prints the reason and returns false if that fails. */
+static bool truncateFile(const checkedFile *f, uint64_t to) {
     struct stat now;
     bool same = false, done = false;
     int fd = open(f->path, O_RDWR | O_CLOEXEC);
@@ -105,10 +105,10 @@ static checkVerdict fixFile(const checkedFile *f, uint64_t good) {
     }
     printf("This will shrink the AOF %s from %" PRIu64 " bytes, with %" PRIu64 " bytes, to %" PRIu64 " bytes\n",
            f->name, size, size - good, good);
-    return isConfirmed() && cutFile(f, good) ? CHECK_CUT : CHECK_STOP;
+    return isConfirmed() && truncateFile(f, good) ? CHECK_TRUNCATED : CHECK_STOP;
 }
 
-static checkVerdict cutAtTime(const checkedFile *f, uint64_t to) {
+static checkVerdict truncateAtTime(const checkedFile *f, uint64_t to) {
     if (to == 0) {
         printf("AOF %s has nothing before timestamp %" PRId64 ", aborting...\n", f->path, options.timestamp);
         return CHECK_STOP;
@@ -122,7 +122,7 @@ static checkVerdict cutAtTime(const checkedFile *f, uint64_t to) {
             "run valkey-check-aof again.\n");
         return CHECK_STOP;
     }
-    return cutFile(f, to) ? CHECK_CUT : CHECK_STOP;
+    return truncateFile(f, to) ? CHECK_TRUNCATED : CHECK_STOP;
 }
 
 /* --- commands -------------------------------------------------------------------------------------------- */
@@ -130,9 +130,9 @@ static checkVerdict cutAtTime(const checkedFile *f, uint64_t to) {
 /* State of the scan of one file. */
 typedef struct fileScan {
     aofScanner *scanner; /* owns */
-    bool timed_out;      /* a timestamp after the wanted one was found; cut at cut_at */
+    bool past_time;      /* a timestamp later than --truncate-to-timestamp was found */
     bool bad_timestamp;
-    uint64_t cut_at;
+    uint64_t truncate_at;
     sds note; /* owns: about the first unknown command, or NULL */
 } fileScan;
 
@@ -163,9 +163,9 @@ static bool checkTimestamp(fileScan *scan, const aofScanItem *item) {
     bool good;
     if (!options.to_timestamp || !aofTimestamp(item->text, &seconds, &good)) return true;
     scan->bad_timestamp = !good;
-    scan->timed_out = good && seconds > options.timestamp;
-    scan->cut_at = item->unit;
-    return good && !scan->timed_out;
+    scan->past_time = good && seconds > options.timestamp;
+    scan->truncate_at = item->unit;
+    return good && !scan->past_time;
 }
 
 static aofScanKind scanItems(fileScan *scan, const checkedFile *f) {
@@ -188,7 +188,7 @@ static checkVerdict judgeScan(const checkedFile *f, const fileScan *scan, aofSca
         printf("Invalid timestamp annotation\n");
         return CHECK_STOP;
     }
-    if (scan->timed_out) return cutAtTime(f, scan->cut_at);
+    if (scan->past_time) return truncateAtTime(f, scan->truncate_at);
     if (fault) printf("%s\n", fault);
     if (kind == AOF_SCAN_END && good != size) {
         printf("AOF %s became shorter while it was read, aborting...\n", f->name);
@@ -272,9 +272,9 @@ static bool checkFile(checkedFile *f) {
     counted.bytes_before += (uint64_t)f->st.st_size;
     if (verdict == CHECK_EMPTY) printf("%s %s is empty\n", f->kind, f->name);
     if (verdict == CHECK_GOOD) printf("%s %s is valid\n", f->kind, f->name);
-    if (verdict == CHECK_CUT && options.to_timestamp)
+    if (verdict == CHECK_TRUNCATED && options.to_timestamp)
         printf("Successfully truncated AOF %s to timestamp %" PRId64 "\n", f->name, options.timestamp);
-    else if (verdict == CHECK_CUT) printf("Successfully truncated AOF %s\n", f->name);
+    else if (verdict == CHECK_TRUNCATED) printf("Successfully truncated AOF %s\n", f->name);
     return verdict != CHECK_STOP;
 }
 
