@@ -39,7 +39,7 @@ static bool loadSnapshot(void) {
     rdbLoadResult r = rdbLoadFile(path, &options);
     loadingEnd();
     rdbLoadResultFree(&r);
-    if (r.end == RDB_LOAD_DONE && r.replication.there)
+    if (r.end == RDB_LOAD_DONE && r.replication.found)
         primaryLinkRemember(r.replication.id, (uint64_t)r.replication.offset, r.replication.stream_db);
     if (r.end == RDB_LOAD_NO_FILE) return true;
     if (r.end != RDB_LOAD_DONE) {

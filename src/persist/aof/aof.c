@@ -117,7 +117,7 @@ static struct {
 } aof;
 
 /* Asserts the invariants, at both ends of the functions of the header. They also hold when a callback is called in the
- * middle of a change, as it may call aofGiveUpFirst(). */
+ * middle of a change, as it may call aofAbandonFirst(). */
 static void aofCheck(void) {
     debugAssert(!aof.thread == !aof.queue && (!aof.queue || aof.queue == aofThreadQueue(aof.thread)));
     debugAssert(!aof.first || (aof.thread && !aof.ending));
@@ -561,7 +561,7 @@ bool aofBeginFirst(void (*failed)(int error)) {
     return true;
 }
 
-void aofGiveUpFirst(void) {
+void aofAbandonFirst(void) {
     assertMainThread();
     aofCheck();
     if (!aof.thread || !aof.first) return;
@@ -675,7 +675,7 @@ aofReloadEnd aofReload(bool hide_user_data) {
     aofReloadEnd end = AOF_RELOAD_NO_FILES;
     if (turning_on) { /* the base that is being made has the old dataset */
         callStopHooks();
-        aofGiveUpFirst();
+        aofAbandonFirst();
         takeEndedThread(true);
     }
     sds folder = aof.thread ? sdsDup(aof.folder) : aofFolderPath(persist_settings.appenddirname);
@@ -711,7 +711,7 @@ static bool applyEnabled(const char **err) {
         aofStop();
     } else {
         callStopHooks();
-        aofGiveUpFirst();
+        aofAbandonFirst();
     }
     debugAssert(!aof.thread && !aof.wanted);
     aofCheck();
@@ -728,7 +728,7 @@ void aofSuspend(void) {
     aof.suspended = true;
     callStopHooks();
     if (was_on) stopThread();
-    else aofGiveUpFirst();
+    else aofAbandonFirst();
     debugAssert(!aof.thread);
     aofCheck();
 }

@@ -78,7 +78,7 @@ bool aofBeginFirst(void (*failed)(int error)) must_check;
 bool aofMayBeginFirst(void);
 /* Abandons the first rewrite: its files are removed in the background, and replies that wait for it are sent. Does
  * nothing if there is none, or the log is on. */
-void aofGiveUpFirst(void);
+void aofAbandonFirst(void);
 /* Empties the dataset and loads the files, for DEBUG LOADAOF. Logs failures. NO_FILES leaves the dataset as it was;
  * BROKEN leaves it empty, and the caller must call keepFilesBegin(). Waits for the disk; clients are
  * served meanwhile (loading.h). */

@@ -19,7 +19,7 @@
 typedef struct aofGather {
     uint64_t max_us;    /* const: the longest wait */
     uint64_t sync_us;   /* smoothed duration of a sync; 0: not known yet */
-    uint64_t let_go;    /* units that the last sync released; 0 once they were waited for */
+    uint64_t released;  /* units that the last sync released; 0 once they were waited for */
     unsigned fruitless; /* waits in a row in which less than half of them arrived */
     unsigned skip;      /* so many syncs do not wait */
 } aofGather;
@@ -30,7 +30,7 @@ void aofGatherSynced(aofGather *g, uint64_t units, uint64_t took_us);
 /* Returns how many microseconds the next sync should wait at most, and in *more for how many additional units; 0 if it
  * begins at once. */
 uint64_t aofGatherBegin(aofGather *g, uint64_t *more);
-/* Call after a wait for `more` units in which `came` units arrived, of the same clients or of others. */
-void aofGatherEnd(aofGather *g, uint64_t more, uint64_t came);
+/* Call after a wait for `more` units in which `arrived` units arrived, of the same clients or of others. */
+void aofGatherEnd(aofGather *g, uint64_t more, uint64_t arrived);
 
 #endif

@@ -153,7 +153,7 @@ static void takeBase(void *arg) {
 
 static void onSwitched(bool ok, int error) {
     if (!ok) serverLog(LL_WARNING, "Can't install the rewritten AOF as base file: %s", strerror(error));
-    if (rewrite.first && !ok) aofGiveUpFirst();
+    if (rewrite.first && !ok) aofAbandonFirst();
     debugAssert(rewrite.state == TAKING_BASE);
     aofRewriteSettle(ok);
     rewriteCheck();
@@ -193,7 +193,7 @@ static void childEnded(void *arg, const childEnd *how) {
     }
     removeInBackground(pathOf(false, how->pid));
     removeInBackground(pathOf(true, how->pid));
-    if (rewrite.first) aofGiveUpFirst();
+    if (rewrite.first) aofAbandonFirst();
     if ((how->on_purpose || how->ok) && !rewrite.incr_failed) {
         serverLog(LL_NOTICE, "Background AOF rewrite was cancelled");
         rewrite.state = IDLE;
@@ -221,7 +221,7 @@ static bool childWork(void *arg) {
     return rdbSaveFile(complete, &options);
 }
 
-static void aofRewriteGiveUp(void) {
+static void abandonRewrite(void) {
     debugAssert(rewrite.state == WRITING);
     rewrite.incr_failed = true;
     childKill();
@@ -231,7 +231,7 @@ static void onCut(bool ok, int error) {
     debugAssert(!rewrite.first || rewrite.state == IDLE);
     if (ok || rewrite.state == IDLE) return;
     serverLog(LL_WARNING, "Can't create the next AOF incr file: %s. The rewrite is abandoned.", strerror(error));
-    if (rewrite.state == WRITING) aofRewriteGiveUp();
+    if (rewrite.state == WRITING) abandonRewrite();
 }
 
 /* Kills the child if the increment fails. While the base is being renamed the thread's answer to that job reports the
@@ -239,8 +239,8 @@ static void onCut(bool ok, int error) {
 static void onFirstFailed(int error) {
     if (rewrite.state != WRITING) return;
     serverLog(LL_WARNING, "Can't write the first AOF incr file: %s. The rewrite is abandoned.", strerror(error));
-    aofRewriteGiveUp();
-    aofGiveUpFirst();
+    abandonRewrite();
+    aofAbandonFirst();
 }
 
 /* Forks the child. Returns false, and logs a line, if that fails. */
@@ -263,7 +263,7 @@ static bool aofRewriteBegin(void) {
     rewrite.started++;
     serverLog(LL_NOTICE, "Background append only file rewriting started by pid %d", (int)childPid());
     /* The log is divided at the fork: the base does not have the commands that main appends from here on. */
-    if (rewrite.first && !aofBeginFirst(onFirstFailed)) aofRewriteGiveUp();
+    if (rewrite.first && !aofBeginFirst(onFirstFailed)) abandonRewrite();
     else if (!rewrite.first && rewrite.with_log) aofCut(onCut);
     rewriteCheck();
     return true;

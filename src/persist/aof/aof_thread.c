@@ -65,7 +65,7 @@
 #define POLL_MS 1
 #define IDLE_MS 20
 #define SECOND_MS 1000 /* between two syncs of everysec, and before a failed write is retried */
-#define COMPLAIN_MS 30000
+#define ERROR_LOG_MS 30000
 #define GATHER_MAX_US 5000
 
 typedef enum {
@@ -116,7 +116,7 @@ struct aofThread {
     uint64_t sync_tried;                       /* the last sync, successful or not, covered this offset */
     uint64_t units, units_synced; /* complete units: published at the last aofThreadStep(); covered by the last sync */
     aofGather gather;
-    uint64_t last_work_ms, last_sync_ms, last_try_ms, last_complaint_ms;
+    uint64_t last_work_ms, last_sync_ms, last_try_ms, last_error_log_ms;
     int state_error; /* errno that led to LOST, or that failed the cut of an UNCUT state */
     bool ended;
 
@@ -311,9 +311,9 @@ aofProgress aofThreadProgress(const aofThread *t) {
 
 /* --- writing --------------------------------------------------------------------------------------------- */
 
-static bool mayComplain(aofThread *t, uint64_t now_ms) {
-    if (t->last_complaint_ms && now_ms - t->last_complaint_ms < COMPLAIN_MS) return false;
-    t->last_complaint_ms = now_ms;
+static bool mayLogError(aofThread *t, uint64_t now_ms) {
+    if (t->last_error_log_ms && now_ms - t->last_error_log_ms < ERROR_LOG_MS) return false;
+    t->last_error_log_ms = now_ms;
     return true;
 }
 
@@ -323,7 +323,7 @@ static void notifyMain(aofThread *t) { holdPublish(t->synced_seq, atomic_load(&t
 static bool syncsAlways(const aofThread *t) { return atomic_load(&t->policy) == FSYNC_ALWAYS; }
 
 /* Returns whether an error ends the process, because held replies might never be sent. */
-static bool diesOfErrors(const aofThread *t) { return syncsAlways(t) && !isFirst(t); }
+static bool exitsOnErrors(const aofThread *t) { return syncsAlways(t) && !isFirst(t); }
 
 /* Call when `bytes` bytes have been written to the file. */
 static void onWritten(aofThread *t, size_t bytes) {
@@ -339,7 +339,7 @@ static void onWritten(aofThread *t, size_t bytes) {
  * ends with a whole unit; if that fails they count as written. */
 static void onWriteFailed(aofThread *t, ssize_t n, size_t expected, uint64_t now_ms) {
     int error = n < 0 ? errno : ENOSPC;
-    if (mayComplain(t, now_ms)) {
+    if (mayLogError(t, now_ms)) {
         if (n < 0) serverLog(LL_WARNING, "Error writing to the AOF file: %s", strerror(error));
         else
             serverLog(LL_WARNING, "Short write while writing to the AOF file: (nwritten=%lld, expected=%lld)",
@@ -351,7 +351,7 @@ static void onWriteFailed(aofThread *t, ssize_t n, size_t expected, uint64_t now
         onWritten(t, (size_t)n);
     }
     moveLog(t, LOG_ERROR, error);
-    if (diesOfErrors(t)) {
+    if (exitsOnErrors(t)) {
         serverLog(LL_WARNING, "Can't recover from AOF write error when the AOF fsync policy is 'always'. Exiting...");
         _exit(1);
     }
@@ -364,7 +364,7 @@ static void onWriteFailed(aofThread *t, ssize_t n, size_t expected, uint64_t now
 static void onWriteSucceeded(aofThread *t) {
     if (likely(!atomic_load_explicit(&t->write_error, memory_order_relaxed))) return;
     serverLog(LL_NOTICE, "AOF write error looks solved. The server can write again.");
-    t->last_complaint_ms = 0;
+    t->last_error_log_ms = 0;
     atomic_store(&t->write_error, 0);
     notifyMain(t);
 }
@@ -404,12 +404,12 @@ static bool writeUpTo(aofThread *t, uint64_t limit, bool at_once) {
 
 static void onSyncFailed(aofThread *t, int error) {
     moveLog(t, LOG_SYNC_FAILED, error);
-    if (diesOfErrors(t)) {
+    if (exitsOnErrors(t)) {
         serverLog(LL_WARNING, "Can't persist AOF for fsync error when the AOF fsync policy is 'always': %s. Exiting...",
                   strerror(error));
         _exit(1);
     }
-    if (mayComplain(t, clockMonotonicMs())) serverLog(LL_WARNING, "Fail to fsync the AOF file: %s", strerror(error));
+    if (mayLogError(t, clockMonotonicMs())) serverLog(LL_WARNING, "Fail to fsync the AOF file: %s", strerror(error));
     atomic_store(&t->sync_error, error);
     notifyMain(t);
 }
@@ -418,7 +418,7 @@ static void onSyncSucceeded(aofThread *t, uint64_t covered) {
     if (unlikely(atomic_load_explicit(&t->sync_error, memory_order_relaxed))) {
         serverLog(LL_NOTICE,
                   "AOF fsync error looks solved. Bytes that it covered are durable only after the next AOF rewrite.");
-        t->last_complaint_ms = 0;
+        t->last_error_log_ms = 0;
         atomic_store(&t->sync_error, 0);
         notifyMain(t);
     }
@@ -472,7 +472,7 @@ static bool syncNow(aofThread *t) {
 }
 
 /* Returns how many milliseconds remain until a sync is due, or -1 if there is nothing to sync. */
-static int64_t syncDueIn(const aofThread *t, uint64_t now_ms) {
+static int64_t msUntilSync(const aofThread *t, uint64_t now_ms) {
     bool failed = atomic_load_explicit(&t->sync_error, memory_order_relaxed) != 0;
     int policy = atomic_load(&t->policy);
     if (isLost(t) || (policy == FSYNC_NO && !failed)) return -1;
@@ -485,7 +485,7 @@ static int64_t syncDueIn(const aofThread *t, uint64_t now_ms) {
 }
 
 static bool syncIfDue(aofThread *t) {
-    if (syncDueIn(t, clockMonotonicMs()) != 0) return false;
+    if (msUntilSync(t, clockMonotonicMs()) != 0) return false;
     if (syncsAlways(t)) {
         syncNow(t);
     } else {
@@ -607,7 +607,7 @@ static bool doFirst(aofThread *t) {
 }
 
 /* Restores what the folder had before, and syncs it: the manifest of an older log, or none. */
-static bool putManifestBack(aofThread *t) {
+static bool restoreFolder(aofThread *t) {
     bool replaced;
     if (t->manifest->count > 0) return adoptManifest(t, aofManifestDup(t->manifest), &replaced);
     sds name = aofManifestName(t->stem), path = aofPath(t->folder, name);
@@ -620,7 +620,7 @@ static bool putManifestBack(aofThread *t) {
 /* Removes the files of a log that could not be begun, under each name that they may have by now. They are kept if the
  * manifest on the disk may name them. */
 static void removeFirst(aofThread *t, const char *const *paths, size_t count, bool replaced) {
-    if (replaced && !putManifestBack(t)) {
+    if (replaced && !restoreFolder(t)) {
         serverLog(LL_WARNING, "Can't restore the previous AOF manifest in %s: %s", t->folder, strerror(errno));
         return;
     }
@@ -697,7 +697,7 @@ static bool doEnd(aofThread *t) {
 }
 
 /* Fails a job because the increment is lost. */
-static void refuseJob(const aofThread *t, aofJob *job) {
+static void failJob(const aofThread *t, aofJob *job) {
     debugAssert(isLost(t) && job->type != AOF_JOB_END);
     if (job->path) aofRemoveFile(job->path);
     job->error = t->state_error;
@@ -706,7 +706,7 @@ static void refuseJob(const aofThread *t, aofJob *job) {
 static void doJob(aofThread *t, aofJob *job) {
     if (job->type != AOF_JOB_DELETE) waitForSync(t);
     if (isLost(t) && job->type != AOF_JOB_END) {
-        refuseJob(t, job);
+        failJob(t, job);
         return;
     }
     errno = 0;
@@ -785,9 +785,9 @@ static bool hasWork(aofThread *t) {
 }
 
 /* Returns how many milliseconds the thread may sleep if main gives it nothing; -1 for no limit. */
-static int64_t dueIn(aofThread *t) {
+static int64_t msUntilDue(aofThread *t) {
     uint64_t now_ms = clockMonotonicMs();
-    int64_t due = syncDueIn(t, now_ms);
+    int64_t due = msUntilSync(t, now_ms);
     if (!atomic_load_explicit(&t->write_error, memory_order_relaxed) || isLost(t)) return due;
     uint64_t passed = now_ms - t->last_try_ms;
     int64_t retry = passed >= t->second_ms ? 0 : (int64_t)(t->second_ms - passed);
@@ -810,10 +810,10 @@ static void waitFor(aofThread *t, int64_t us) {
 
 /* Sleeps until main wakes the thread or work is due. The thread sets `asleep` and then looks for work; main publishes
  * and then reads `asleep`. So one of the two sees the other's store. */
-static void sleepDeeply(aofThread *t) {
+static void sleepUntilWoken(aofThread *t) {
     pthread_mutex_lock(&t->lock);
     atomic_store(&t->asleep, true);
-    int64_t due = dueIn(t);
+    int64_t due = msUntilDue(t);
     if (due != 0 && !hasWork(t)) waitFor(t, due < 0 ? due : due * 1000);
     atomic_store(&t->asleep, false);
     pthread_mutex_unlock(&t->lock);
@@ -840,11 +840,11 @@ static void aofThreadRest(aofThread *t, bool worked) {
     if (worked) t->last_work_ms = now_ms;
     if (syncsAlways(t)) {
         if (worked) aofThreadGather(t); /* then aofThreadStep() again: what arrived during a sync needs the next one */
-        else sleepDeeply(t);
+        else sleepUntilWoken(t);
     } else if (now_ms - t->last_work_ms < IDLE_MS) {
         nanosleep(&(struct timespec){.tv_nsec = POLL_MS * 1000000}, NULL);
     } else {
-        sleepDeeply(t);
+        sleepUntilWoken(t);
     }
 }
 

@@ -74,7 +74,7 @@ static struct {
 /* ---- In the child ----------------------------------------------------------------------------------------- */
 
 static struct {
-    bool here; /* this process is a child */
+    bool is_child; /* this process is a child */
     uint64_t next_report_us, next_cow_us;
     childReport report;
 } self;
@@ -123,7 +123,7 @@ static void sendReport(void) {
 
 void childProgress(void *unused_arg, size_t keys) {
     unused(unused_arg);
-    if (!self.here) return;
+    if (!self.is_child) return;
     debugAssert(keys >= self.report.keys_done);
     self.report.keys_done = keys;
     uint64_t now_us = clockMonotonicUs();
@@ -138,7 +138,7 @@ static void settleIn(pid_t parent, int fd) {
     if (fd != REPORT_FD) dup2(fd, REPORT_FD);
     if (output >= 0) dup2(output, CHILD_OUTPUT_FD);
     forkedSettle(parent, REPORT_FD, output >= 0 ? CHILD_OUTPUT_FD : REPORT_FD);
-    self.here = true;
+    self.is_child = true;
     self.next_report_us = clockMonotonicUs() + REPORT_EVERY_US;
     threadSetCpuAffinity(child.job.cpulist);
     if (child.settle) child.settle(child.job.purpose);
@@ -165,7 +165,7 @@ void childOnChange(void (*fn)(bool running)) { child.on_change = fn; }
 
 /* Asserts what each state requires. Called in the parent, at both ends of the functions of the header. */
 static void childCheck(void) {
-    if (self.here) return;
+    if (self.is_child) return;
     debugAssert((child.pid != 0) == (child.job.purpose != CHILD_NONE));
     debugAssert(child.pid >= 0 && (child.fd < 0 || child.pid));
     debugAssert(forkedIsCopy() || sharedPages() == (child.pid != 0));

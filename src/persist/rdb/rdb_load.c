@@ -68,7 +68,7 @@ static void noteReplication(rdbReplInfo *r, const rdbAux *f) {
         if (!string2ll(f->value, sdsLen(f->value), &r->offset) || r->offset < 0) return;
         r->fields |= 4;
     }
-    r->there = r->fields == 7;
+    r->found = r->fields == 7;
 }
 
 /* Handles an AUX field. Returns false if the loader relies on it and it is malformed. */
@@ -382,7 +382,7 @@ bool rdbFileHasReplInfo(const char *path) {
     if (head.fd < 0) return false;
     const rdbSource source = {readHead, stopHead, &head, 0};
     const rdbScanOptions options = {.relaxed = true, .source = &source};
-    rdbReplInfo r = {.there = false};
+    rdbReplInfo r = {.found = false};
     rdbPiece piece = {0};
     rdbScanner *s = rdbScanCreate(-1, &options);
     bool whole = rdbScanNext(s, &piece); /* a larger file is cut here, which is no fault */
@@ -391,7 +391,7 @@ bool rdbFileHasReplInfo(const char *path) {
     rdbPieceFree(&piece);
     rdbScanFree(s);
     close(head.fd);
-    return r.there;
+    return r.found;
 }
 
 /* ---- Loading a file or a source ---- */

@@ -30,7 +30,7 @@ typedef struct rdbLoadOptions {
 
 /* The position in a replication stream that a file records. Valid only if all three fields were found. */
 typedef struct rdbReplInfo {
-    bool there;
+    bool found;
     unsigned fields; /* bit mask of the three fields that were found */
     int stream_db;
     char id[RDB_REPL_ID_BYTES + 1];

@@ -35,13 +35,13 @@ TEST(gather_does_not_wait_where_a_sync_is_quick_or_let_nobody_go) {
     CHECK_EQ_INT(waitAfter(0, 1000), 0);
 }
 
-/* Returns how many of `syncs` syncs waited, if `came` of ten clients return each time. */
-static int waits(int syncs, uint64_t came) {
+/* Returns how many of `syncs` syncs waited, if `arrived` of ten clients return each time. */
+static int waits(int syncs, uint64_t arrived) {
     int n = 0;
     for (int i = 0; i < syncs; i++) {
         if (waitAfter(10, 1000) == 0) continue;
         n++;
-        aofGatherEnd(&g, more, came);
+        aofGatherEnd(&g, more, arrived);
     }
     return n;
 }

@@ -260,7 +260,7 @@ TEST(thread_always_commits_in_groups) {
 
 /* Ten writers each wait for their own bytes. A sync that begins as soon as the last one has ended would cover only half
  * of them, so each write would take two syncs. */
-TEST(thread_always_waits_for_whom_it_has_let_go) {
+TEST(thread_always_waits_for_released_clients) {
     enum { WRITERS = 10, WRITES = 8 };
     uint64_t waits_for[WRITERS] = {0};
     int left[WRITERS], writing = WRITERS;
