@@ -94,9 +94,9 @@ static struct {
     int64_t stamped_s;                    /* of the last timestamp in it */
     bool inside;                          /* between two items of a unit */
     bool child_running;
-    int error;                             /* of the thread, as far as main knows; 0: none */
-    off_t base_size, older_size;           /* the base; increments before the last one */
-    off_t settled_size;                    /* of all files, after the last rewrite or the start */
+    int error;                             /* errno of a failed write or sync, as GATE_DISK has it; 0: none */
+    off_t base_size, older_size;           /* bytes of the base; of the increments before the last one */
+    off_t settled_size;                    /* bytes of all files after the last rewrite or the start */
     aofDoneFn *cut_done, *switch_done;     /* callbacks of a rewrite */
     const aofJob *last_cut;                /* borrowed from the thread: the cut whose result cut_done is for */
     void (*first_failed)(int error);       /* NULL once it was called */

@@ -51,8 +51,8 @@ bool aofIsSynced(uint64_t offset);
 /* Returns the offset of the end of the log, which must be on. The effect of every executed command is before it, or in
  * the base. */
 uint64_t aofEnd(void);
-/* Calls `reached` once `offset` is synced (holdWait()). The log must be on; a caller that waits when it stops must
- * cancel before. */
+/* Calls `reached` once `offset` is synced (holdWait()). The log must be on. A caller must
+ * cancel a wait that has not ended when the log stops (aofOnStop()). */
 void aofWhenSynced(holdEntry *w, uint64_t offset, void (*reached)(holdEntry *w));
 /* Call at each tick: handles finished jobs, and errors of a log that is being turned on. */
 void aofTick(void);

@@ -24,6 +24,7 @@ typedef struct aofGather {
     unsigned skip;      /* so many syncs do not wait */
 } aofGather;
 
+/* Initializes; no wait will be longer than `max_us`. */
 void aofGatherInit(aofGather *g, uint64_t max_us);
 /* Call after a sync of `units` units that took `took_us`. */
 void aofGatherSynced(aofGather *g, uint64_t units, uint64_t took_us);

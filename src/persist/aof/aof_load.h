@@ -16,8 +16,8 @@ typedef struct aofLoaded {
 } aofLoaded;
 
 /* Loads the files of the manifest into the dataset, which must be empty. If a file ends early and aof-load-truncated is
- * yes, it is truncated after its last whole unit, and the load goes on if it is the last file. Returns false, after logging
- * why (with `hide_user_data` without names of keys), on failure; the dataset is unusable then. Clients are served
- * meanwhile (loading.h). */
+ * yes, it is truncated after its last whole unit, and the load goes on if it is the last file. Returns false, after
+ * logging why (with `hide_user_data` without names of keys), on failure; the dataset is unusable then. Clients are
+ * served meanwhile (loading.h). */
 bool aofLoad(const char *folder, const aofManifest *m, bool hide_user_data, aofLoaded *loaded) must_check;
 #endif

@@ -37,7 +37,9 @@ typedef struct aofManifestFault {
     const char *error; /* text for the log */
 } aofManifestFault;
 
+/* Returns a manifest without files. */
 aofManifest *aofManifestCreate(void);
+/* Returns a copy, which has names of its own. */
 aofManifest *aofManifestDup(const aofManifest *m);
 void aofManifestFree(aofManifest *m); /* NULL is allowed */
 

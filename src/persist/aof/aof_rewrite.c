@@ -137,7 +137,7 @@ typedef struct baseTaking {
     const char *ending;
 } baseTaking;
 
-static _Atomic int base_taken; /* 0: not yet; 1: done; -1: failed. Release by the background thread */
+static _Atomic int base_taken; /* by takeBase(), with release: 1 if it has succeeded, -1 if it has failed */
 
 static void takeBase(void *arg) {
     baseTaking *b = arg;

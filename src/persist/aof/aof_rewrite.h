@@ -17,7 +17,7 @@ void aofRewriteTick(void);
 /* Kills the child of a running rewrite and waits for its end, and cancels a scheduled one; the log continues as
  * before. */
 void aofRewriteAbandon(void);
-/* Returns true while the first base of a log that is being turned on is made. */
+/* Returns true while a rewrite makes the first base of a log that is being turned on. */
 bool aofRewriteIsFirst(void);
 
 /* INFO fields. */
@@ -32,6 +32,7 @@ aofRewriteFigures aofRewriteFiguresNow(void);
  * wait. */
 void aofRewriteResetStats(void);
 
+/* The handler of BGREWRITEAOF. */
 void bgrewriteaofCommand(client *c);
 
 /* --- aof_base.c --------------------------------------------------------------------------------------- */

@@ -22,6 +22,7 @@ typedef struct aofSync {
     _Atomic int state; /* stored with release by the thread that hands over */
 } aofSync;
 
+/* Initializes; `ended(arg)` will be called on the background thread at the end of each sync. */
 void aofSyncInit(aofSync *s, void (*ended)(void *arg), void *arg);
 /* Begins a sync that covers all bytes before offset `covers`. The descriptor must stay open until the result has been
  * taken. Call only if no sync is running or waiting to be taken. */

@@ -1,7 +1,7 @@
 /* aof_system.c -- the system calls that touch the append-only files, in one table, so that tests can make them fail.
  *
  * Owns        the table that is in use.
- * Threads     any; aofSystemSet() only while no other thread uses the table.
+ * Threads     any.
  * Tests       tests/unit/persist/aof/aof_thread_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */

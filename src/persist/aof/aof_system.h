@@ -1,5 +1,7 @@
 /* aof_system.h -- the system calls that touch the append-only files, in one table, so that tests can make them fail.
  *
+ * Runs on: any thread; aofSystemSet() only while no other thread uses the table.
+ *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef PERSIST_AOF_SYSTEM_H
 #define PERSIST_AOF_SYSTEM_H

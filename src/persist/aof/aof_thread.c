@@ -105,7 +105,7 @@ struct aofThread {
     _Atomic long long incr_size;
     _Atomic(aofJob *) finished; /* release: a stack */
     _Atomic bool asleep;        /* seq_cst, against queue.published and `jobs` */
-    _Atomic uint64_t wake_at;   /* units; seq_cst, stored before `asleep`: with fewer main does not wake it */
+    _Atomic uint64_t wake_at;   /* main wakes the thread at this number of units; seq_cst, stored before `asleep` */
 
     /* thread */
     alignas(CACHE_LINE) aofManifest *manifest; /* owns; NULL before AOF_JOB_FIRST has read it */

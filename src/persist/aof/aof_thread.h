@@ -76,9 +76,11 @@ void aofThreadPublish(aofThread *t);
 void aofThreadSubmit(aofThread *t, aofJob *job);
 /* Returns the next job that is done, or NULL. The caller frees it with aofJobFree(). */
 aofJob *aofThreadFinished(aofThread *t);
+/* Returns a job without results; the caller sets the fields that its type needs. */
 aofJob *aofJobCreate(aofJobType type);
 void aofJobFree(aofJob *job);
 
+/* Changes the policy, and wakes the thread. */
 void aofThreadSetPolicy(aofThread *t, fsyncPolicy policy);
 /* Sets the offset from which on only jobs sync, until the next call: for no-appendfsync-on-rewrite while a child runs.
  * With UINT64_MAX the policy alone decides. */
@@ -94,16 +96,16 @@ typedef struct aofProgress {
     bool syncing;                /* a sync is running */
     off_t incr_size;             /* bytes of the current increment */
 } aofProgress;
+/* Returns the progress. Its fields are read one after the other, so later ones may be newer. */
 aofProgress aofThreadProgress(const aofThread *t);
 
 /* --- aof_latency.c ------------------------------------------------------------------------------------ */
 typedef enum { AOF_LATENCY_WRITE, AOF_LATENCY_SYNC_ALWAYS, AOF_LATENCY_EVENTS } aofLatencyEvent;
 
-/* Records how long an event of LATENCY took that began at `began_us` of the monotonic clock and ends now. Any
- * thread. */
+/* Records the duration of an event that began at `began_us` (monotonic clock) and ends now. Any thread. */
 void aofLatencyNote(aofLatencyEvent event, uint64_t began_us);
-/* Call at each tick: adds the longest of each event since the last call to LATENCY, if it reaches its threshold.
- * Main. */
+/* Call at each tick. Adds to LATENCY, for each event, the longest duration since the last call if it reaches the
+ * threshold. Main. */
 void aofLatencyReport(void);
 
 #endif

@@ -16,6 +16,7 @@ aofStats *aofStatsCreate(void);
 void aofStatsFree(aofStats *s); /* NULL is allowed */
 /* Counts a command, under its full name ("xgroup|create") if the table of commands has it. */
 void aofStatsCommand(aofStats *s, const aofScanItem *item);
+/* Counts a timestamp, and extends the time range to it; ignores other annotations. */
 void aofStatsAnnotation(aofStats *s, const aofScanItem *item);
 /* Prints a table, the commands with the most bytes first. */
 void aofStatsPrint(const aofStats *s, FILE *out);

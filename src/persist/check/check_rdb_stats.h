@@ -30,7 +30,7 @@ typedef struct checkRdbKey {
     uint32_t db;
     objectTypeId type;
     size_t name_bytes, file_bytes;
-    const robj *value; /* NULL if it is a module's, or empty */
+    const robj *value; /* NULL if it belongs to a module or is empty */
     bool has_expire, is_expired;
 } checkRdbKey;
 

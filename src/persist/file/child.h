@@ -57,6 +57,7 @@ bool childStart(const childJob *job) must_check;
 /* DEBUG PAUSE-AFTER-FORK: the parent stops itself (SIGSTOP) after each fork, so that a test can act while it is
  * stopped. */
 void childSetPauseAfterFork(bool on);
+/* Returns the purpose of the running child, or CHILD_NONE. */
 childPurpose childRunning(void);
 pid_t childPid(void); /* 0: none */
 /* Sends SIGUSR1 to the child, if there is one. It has ended when the job's ended() was called. Needs the main role. */
@@ -71,6 +72,7 @@ childFigures childFiguresNow(void);
 long long childForks(void);
 /* Returns how long the last fork took. */
 uint64_t childLastForkUs(void);
+/* Resets both, for CONFIG RESETSTAT. */
 void childResetStats(void);
 
 /* Call after every few keys while the dataset is written (rdbSaveOptions.progress), with the number of keys written so

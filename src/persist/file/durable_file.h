@@ -5,8 +5,7 @@
  *
  * Functions that return bool set errno when they fail, and record in `step` the step that failed.
  *
- * Threads     any; one owner of a file at a time. All functions that write wait for the disk; a forked child
- *             may call them.
+ * Runs on: any thread, also of a forked child; a file has one owner at a time. Functions that write wait for the disk.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef PERSIST_DURABLE_FILE_H

@@ -4,7 +4,7 @@
  * written last, and the writer waits for the part before it. So the sync at the end has little left to do, and there
  * are never many dirty pages.
  *
- * Threads     any; one owner at a time. Waits for the disk. All functions may run in a forked child.
+ * Runs on: any thread, also of a forked child; a writer has one owner at a time. All functions wait for the disk.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef PERSIST_FILE_WRITER_H

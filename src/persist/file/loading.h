@@ -12,7 +12,9 @@
  * the present dataset stays in use, and only commands with CMD_NO_ASYNC_LOADING are refused. `total_bytes` is the size
  * of all files, 0 if unknown. */
 void loadingBegin(uint64_t total_bytes, bool beside);
+/* Ends the load, successful or not: no command is refused any more. */
 void loadingEnd(void);
+/* Returns true between loadingBegin() and loadingEnd(). */
 bool loadingIsActive(void);
 
 /* Sets how many bytes of all files have been loaded. */

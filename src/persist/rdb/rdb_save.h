@@ -3,7 +3,7 @@
  * Used by SAVE and similar commands on main, and by a forked child. Saving writes to no memory of the dataset, because
  * a page that parent and child share is copied when either writes to it.
  *
- * Threads     the thread that has the main role, or the only thread of a child. Waits for the disk.
+ * Runs on: the thread that has the main role, or the only thread of a child. Waits for the disk.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef PERSIST_RDB_SAVE_H

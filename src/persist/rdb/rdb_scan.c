@@ -295,7 +295,7 @@ static bool rdbScanFail(rdbScanner *s, const rdbPiece *p, rdbFaultKind kind, uin
         f->offset = 0;
         f->reached = p->len < RDB_MAGIC_BYTES ? 0 : RDB_MAGIC_BYTES;
     }
-    if (!s->in_item || p->len == 0) return false; /* an empty piece: no memory for its bytes */
+    if (!s->in_item || p->len == 0) return false; /* a piece is empty if there was no memory for it */
     bool unknown = kind == RDB_FAULT_TYPE || kind == RDB_FAULT_FOREIGN;
     f->offset = p->offset + s->item.at - 1;
     f->reached = p->offset + (unknown ? s->item.at : walkAgain(s, p));

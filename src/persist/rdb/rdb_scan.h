@@ -72,7 +72,7 @@ typedef enum {
     RDB_FAULT_MODULE,    /* number: ID of the module it needs; 0: unknown */
     RDB_FAULT_AUX,       /* a malformed AUX field */
     RDB_FAULT_IMPORT,    /* a slot import, which this server does not support */
-    RDB_FAULT_DATABASE,  /* number: databases of this server, too few for the file */
+    RDB_FAULT_DATABASE,  /* the file has more databases; number: those of this server */
     RDB_FAULT_DUPLICATE, /* the key exists already */
     RDB_FAULT_LIBRARY    /* a library of functions that was refused */
 } rdbFaultKind;
