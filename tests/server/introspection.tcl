@@ -465,8 +465,8 @@ start_server {overrides {enable-module-command local}} {
         foreach words {{LOAD /x.so} {LOADEX /x.so ARGS a}} {
             assert_error "ERR Error loading the extension. Please check the server logs." {r MODULE {*}$words}
         }
-        assert_match "*Module /x.so failed to load: this server loads no modules*" [srv log]
+        assert_match "*Module /x.so failed to load: this server does not support loadable modules*" [srv log]
         assert_error "ERR Error unloading module: no such module with that name" {r MODULE UNLOAD foo}
-        assert_error "ERR Error unloading module: it is a part of this server" {r MODULE UNLOAD LUA}
+        assert_error "ERR Error unloading module: lua is built into this server" {r MODULE UNLOAD LUA}
     }
 }

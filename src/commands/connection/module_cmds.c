@@ -33,7 +33,7 @@ void replyModules(client *c) {
 void moduleListCommand(client *c) { replyModules(c); }
 
 void moduleLoadCommand(client *c) {
-    serverLog(LL_WARNING, "Module %.*s failed to load: this server loads no modules",
+    serverLog(LL_WARNING, "Module %.*s failed to load: this server does not support loadable modules",
               (int)(c->argv[2].len < 256 ? c->argv[2].len : 256), c->argv[2].ptr);
     addReplyError(c, "Error loading the extension. Please check the server logs.");
 }
@@ -41,6 +41,6 @@ void moduleLoadCommand(client *c) {
 void moduleLoadexCommand(client *c) { moduleLoadCommand(c); }
 
 void moduleUnloadCommand(client *c) {
-    if (sliceIs(c->argv[2], NAME)) addReplyError(c, "Error unloading module: it is a part of this server");
+    if (sliceIs(c->argv[2], NAME)) addReplyError(c, "Error unloading module: lua is built into this server");
     else addReplyError(c, "Error unloading module: no such module with that name");
 }

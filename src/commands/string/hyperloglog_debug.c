@@ -127,5 +127,5 @@ static bool selfTest(void) {
 
 void pfselftestCommand(client *c) {
     if (selfTest()) addReplyOk(c);
-    else addReplyError(c, "TESTFAILED the HyperLogLog code gives wrong answers");
+    else addReplyError(c, "TESTFAILED HyperLogLog registers or estimates differ from the expected ones");
 }
