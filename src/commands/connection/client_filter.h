@@ -43,7 +43,7 @@ typedef struct clientFilter {
 /* Parses the options in c's arguments from `index` on. Returns false after an error reply. Call clientFilterFree() in
  * either case. */
 bool clientFilterParse(clientFilter *f, client *c, uint32_t index, bool skip_me) must_check;
-void clientFilterFree(clientFilter *f);
+void clientFilterFree(clientFilter *f); /* frees the lists of IDs */
 /* Returns whether the client meets all criteria that were given; false for a client that is about to be freed. */
 bool clientFilterMatches(const clientFilter *f, const client *c);
 

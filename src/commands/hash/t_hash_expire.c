@@ -262,7 +262,7 @@ static void setExpired(client *c, hashedKey key, robj *o, uint32_t first) {
     }
     propagateFields(c, "HDEL", HASH_NO_TIME, false);
     store_stats.expired_fields += deleted;
-    /* The events are those of setting the fields, even if there was none to delete. */
+    /* Reports the events of setting the fields, even if none of them existed, so that none was deleted. */
     if (!o) keyEvent(c, key, NOTIFY_NEW, "new");
     if (deleted) keyChanged(c, key, NOTIFY_HASH, "hset", deleted);
     else keyEvent(c, key, NOTIFY_HASH, "hset");

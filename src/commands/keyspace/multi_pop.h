@@ -16,7 +16,8 @@ typedef struct popKind {
     const char *commands[2]; /* "NAME key [count]", which pop from these ends and are propagated */
     long long parts;         /* elements of the reply of firstPopBlocking(): 2 for key and element */
     size_t (*count)(const robj *o);
-    /* Adds `n` elements from the end `at_second` to the reply and removes them. `nested`: within a list of elements. */
+    /* Adds `n` elements from the end `at_second` to the reply and removes them. `nested` is set if the reply has a list
+     * of elements, as that of LMPOP and ZMPOP. */
     void (*pop)(client *c, hashedKey key, robj *o, bool at_second, size_t n, bool nested);
 } popKind;
 

@@ -263,7 +263,7 @@ static bool weigh(const sorting *s, sortItem *item, slice text, bool by_bytes) {
     return !text.ptr || string2d(until_nul.ptr, until_nul.len, &item->score);
 }
 
-/* The digits of a value that is an integer are in the lookup, which is reused: copies them. */
+/* Copies the weight if its text is in the lookup, which the next group overwrites: the digits of an integer. */
 static bool keepDigits(sorting *s, sortItem *item, const sortValue *v) {
     if (!s->alpha || v->text.ptr != v->digits) return true;
     item->weight.ptr = keepText(s, item->weight);

@@ -28,6 +28,7 @@ bool streamIdsCheck(client *c, uint32_t first) must_check;
 bool getStreamStartFromArg(client *c, uint32_t index, streamId *id) must_check;
 bool getStreamEndFromArg(client *c, uint32_t index, streamId *id) must_check;
 
+/* Adds the ID, "ms-seq". */
 void addReplyStreamId(client *c, streamId id);
 /* Adds the entry that the iterator has just returned: its ID, and an array of its `fields` fields and their values. */
 void addReplyStreamEntry(client *c, streamIterator *it, streamId id, size_t fields);
@@ -42,6 +43,7 @@ bool streamRead(client *c, hashedKey key, stream **out) must_check;
 bool streamWrite(client *c, hashedKey key, stream **out) must_check;
 /* Returns the group that argument 3 names, of the stream whose key is argument 2. Returns NULL after an error reply. */
 streamGroup *streamGroupFromArg(client *c, const stream *s);
+/* Adds the ID as an argument of the command that is being propagated. */
 void propagateStreamId(streamId id);
 /* Propagates XCLAIM: the pending entry `p` of group `g`, named `group`, with its consumer, time and number of
  * deliveries. A replica removes a pending entry that the stream no longer has. */

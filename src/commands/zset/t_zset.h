@@ -15,6 +15,7 @@ static inline void addReplyMembersLen(client *c, size_t members, bool with_score
     addReplyArrayLen(c, (long long)members * (with_scores && c->resp < 3 ? 2 : 1));
 }
 
+/* Adds a member of such a reply. */
 static inline void addReplyMember(client *c, slice member, double score, bool with_scores) {
     if (with_scores && c->resp >= 3) addReplyArrayLen(c, 2);
     addReplyBulk(c, member);
