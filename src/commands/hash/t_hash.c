@@ -232,11 +232,7 @@ void hmgetCommand(client *c) {
     }
 }
 
-void hlenCommand(client *c) {
-    robj *o;
-
-    if (typedKeyRead(c, clientKeyAt(c, 1), OBJ_HASH, &o)) addReplyLongLong(c, o ? (long long)hashLength(o) : 0);
-}
+void hlenCommand(client *c) { replyWithCount(c, OBJ_HASH, hashLength); }
 
 void hstrlenCommand(client *c) {
     robj *o;

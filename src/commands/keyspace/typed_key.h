@@ -37,6 +37,12 @@ static inline robj *typedKeyWriteOrReply(client *c, hashedKey key, objectTypeId 
     return o;
 }
 
+/* Replies with the number of elements of the value in argument 1; 0 if the key is absent. */
+static inline void replyWithCount(client *c, objectTypeId type, size_t (*count)(const robj *o)) {
+    robj *o;
+    if (typedKeyRead(c, clientKeyAt(c, 1), type, &o)) addReplyLongLong(c, o ? (long long)count(o) : 0);
+}
+
 /* Deletes a key if it is present, and reports that: for commands that store an empty result. */
 static inline void deleteAndReport(client *c, hashedKey key) {
     if (dbDelete(c->db, key)) keyChanged(c, key, NOTIFY_GENERIC, "del", 1);

@@ -143,11 +143,7 @@ void rpopCommand(client *c) { popGeneric(c, LIST_TAIL); }
 
 /* ---- LLEN, LINDEX, LRANGE ---------------------------------------------------------------------------------------- */
 
-void llenCommand(client *c) {
-    robj *o;
-    if (!typedKeyRead(c, clientKeyAt(c, 1), OBJ_LIST, &o)) return;
-    addReplyLongLong(c, o ? (long long)valueListCount(o) : 0);
-}
+void llenCommand(client *c) { replyWithCount(c, OBJ_LIST, valueListCount); }
 
 /* LINDEX key index */
 void lindexCommand(client *c) {

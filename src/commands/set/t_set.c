@@ -145,11 +145,7 @@ void smismemberCommand(client *c) {
     }
 }
 
-/* SCARD key */
-void scardCommand(client *c) {
-    robj *o;
-    if (typedKeyRead(c, clientKeyAt(c, 1), OBJ_SET, &o)) addReplyLongLong(c, o ? (long long)setSize(o) : 0);
-}
+void scardCommand(client *c) { replyWithCount(c, OBJ_SET, setSize); }
 
 /* SMEMBERS key */
 void smembersCommand(client *c) {

@@ -164,11 +164,7 @@ void getexCommand(client *c) {
     }
 }
 
-void strlenCommand(client *c) {
-    robj *o = lookupKeyRead(c->db, clientKeyAt(c, 1));
-
-    if (!checkType(c, o, OBJ_STRING)) addReplyLongLong(c, o ? (long long)objectStringLen(o) : 0);
-}
+void strlenCommand(client *c) { replyWithCount(c, OBJ_STRING, objectStringLen); }
 
 void getrangeCommand(client *c) {
     long long from, to;

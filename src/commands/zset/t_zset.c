@@ -144,10 +144,7 @@ void zremCommand(client *c) {
 
 /* ---- Looking up ---- */
 
-void zcardCommand(client *c) {
-    robj *o;
-    if (typedKeyRead(c, clientKeyAt(c, 1), OBJ_ZSET, &o)) addReplyLongLong(c, o ? (long long)zsetCount(o) : 0);
-}
+void zcardCommand(client *c) { replyWithCount(c, OBJ_ZSET, zsetCount); }
 
 static void replyScore(client *c, const robj *o, uint32_t index) {
     double score;
