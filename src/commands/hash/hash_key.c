@@ -110,5 +110,3 @@ void hashNotifyExpired(client *c, hashedKey key, size_t fields) {
     store_stats.expired_fields += (long long)fields;
     keyEvent(c, key, NOTIFY_HASH, "hexpired");
 }
-
-void hashFieldTtlsChanged(client *c, hashedKey key, robj *o) { dbFieldTtlsChanged(c->db, o, key); }

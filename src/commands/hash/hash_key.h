@@ -77,7 +77,5 @@ void propagatePairs(const client *c);
 void propagateNamedFields(const client *c, const char *name, uint32_t first, bool counted);
 /* Reports and counts `fields` expired fields that the command has replaced. */
 void hashNotifyExpired(client *c, hashedKey key, size_t fields);
-/* Updates the store's table of keys that have field TTLs. Call after the TTLs of the hash's fields may have changed. */
-void hashFieldTtlsChanged(client *c, hashedKey key, robj *o);
 
 #endif

@@ -50,7 +50,7 @@ static bool setPairs(client *c, long long *added) {
             expired += r == HASH_REPLACED_EXPIRED;
         }
     }
-    if (unlikely(had_ttls)) hashFieldTtlsChanged(c, key, o);
+    if (unlikely(had_ttls)) dbFieldTtlsChanged(c->db, o, key);
     hashNotifyExpired(c, key, expired);
     keyChanged(c, key, NOTIFY_HASH, "hset", (long long)pairs);
     return true;
@@ -99,7 +99,7 @@ static hashSetResult storeField(client *c, const openField *f, slice value, cons
     uint64_t hash = fieldHash(c, o, 2);
     hashSetResult r = value.len < HASH_VALUE_OBJECT ? hashSetAt(o, &f->spot, field, hash, value, HASH_KEEP_TIME)
                                                     : hashSetLargeArg(c, o, 2, hash, HASH_KEEP_TIME);
-    if (unlikely(had_ttls)) hashFieldTtlsChanged(c, f->key, o);
+    if (unlikely(had_ttls)) dbFieldTtlsChanged(c->db, o, f->key);
     hashNotifyExpired(c, f->key, r == HASH_REPLACED_EXPIRED);
     keyChanged(c, f->key, NOTIFY_HASH, event, 1);
     return r;
@@ -200,7 +200,7 @@ void hdelCommand(client *c) {
     }
     if (unlikely(had_ttls)) propagateNamedFields(c, "HDEL", 2, false);
     if (deleted) {
-        if (unlikely(had_ttls)) hashFieldTtlsChanged(c, key, o);
+        if (unlikely(had_ttls)) dbFieldTtlsChanged(c->db, o, key);
         keyChanged(c, key, NOTIFY_HASH, "hdel", deleted);
         if (hashLength(o) == 0) deleteEmptied(c, key);
     }

@@ -65,7 +65,7 @@ typedef struct ttlChanges {
 /* Reports these changes, and deletes a hash without fields. */
 static void reportTtlChanges(client *c, hashedKey key, robj *o, const ttlChanges *changes) {
     if (changes->set + changes->cleared + changes->deleted == 0) return;
-    hashFieldTtlsChanged(c, key, o);
+    dbFieldTtlsChanged(c->db, o, key);
     if (changes->set) keyChanged(c, key, NOTIFY_HASH, "hexpire", changes->set);
     if (changes->cleared) keyChanged(c, key, NOTIFY_HASH, "hpersist", changes->cleared);
     if (!changes->deleted) return;
@@ -258,7 +258,7 @@ static void setExpired(client *c, hashedKey key, robj *o, uint32_t first) {
             deleted++;
             changedField(i);
         }
-        hashFieldTtlsChanged(c, key, o);
+        dbFieldTtlsChanged(c->db, o, key);
     }
     propagateFields(c, "HDEL", HASH_NO_TIME, false);
     store_stats.expired_fields += deleted;
@@ -322,7 +322,7 @@ void hsetexCommand(client *c) {
         changedField(i);
     }
     propagateSetFields(c, &opts, fields);
-    hashFieldTtlsChanged(c, key, o);
+    dbFieldTtlsChanged(c->db, o, key);
     hashNotifyExpired(c, key, expired);
     keyChanged(c, key, NOTIFY_HASH, "hset", (c->argc - first) / 2);
     if (opts.expire_arg) keyEvent(c, key, NOTIFY_HASH, "hexpire");
@@ -355,7 +355,7 @@ void hgetdelCommand(client *c) {
     }
     if (!deleted) return;
     if (had_ttls) propagateNamedFields(c, "HDEL", 4, false);
-    hashFieldTtlsChanged(c, key, o);
+    dbFieldTtlsChanged(c->db, o, key);
     keyChanged(c, key, NOTIFY_HASH, "hdel", deleted);
     if (hashLength(o) == 0) deleteEmptied(c, key);
 }
