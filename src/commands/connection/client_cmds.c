@@ -2,7 +2,6 @@
  *
  * Not here    CLIENT LIST and KILL (client_list.c), client-side caching (client_tracking.c), what the flags do
  *             (client/, engine/call.c, engine/wait/pause.c).
- * Owns        nothing.
  * Threads     main.
  * Tests       tests/unit/commands/connection/connection_cmds_test.c, tests/engine/client.tcl
  *

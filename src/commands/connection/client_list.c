@@ -1,7 +1,6 @@
 /* client_list.c -- CLIENT LIST and CLIENT KILL: all clients that match a filter.
  *
  * Not here    the filter (client_filter.c), the description of a client (client/client.c).
- * Owns        nothing.
  * Threads     main.
  * Cost        each client is visited once.
  * Tests       tests/unit/commands/connection/connection_cmds_test.c, tests/engine/client.tcl

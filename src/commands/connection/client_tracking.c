@@ -3,7 +3,6 @@
  * Everything is checked before anything changes.
  *
  * Not here    what tracking does (engine/tracking/tracking.c).
- * Owns        nothing.
  * Threads     main.
  * Tests       tests/engine/tracking.tcl
  *

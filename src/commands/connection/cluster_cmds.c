@@ -4,7 +4,6 @@
  * no. They are in the command table nevertheless, because ACL rules, renames and COMMAND refer to them.
  *
  * Not here    READONLY, READWRITE (repl/role_cmds.c); wrong arities and unknown subcommands (engine/call.c).
- * Owns        nothing.
  * Threads     main.
  * Tests       tests/server/cluster_disabled.tcl
  *

@@ -1,7 +1,6 @@
 /* connection_cmds.c -- commands that begin, set up and end a connection: PING ECHO SELECT AUTH HELLO RESET QUIT.
  *
  * Not here    CLIENT (client_cmds.c, client_list.c), passwords (engine/acl/auth.h).
- * Owns        nothing.
  * Threads     main.
  * Invariants  1. A HELLO that fails changes nothing, unless it fails after AUTH: then the client stays authenticated.
  * Tests       tests/unit/commands/connection/connection_cmds_test.c, tests/engine/client.tcl

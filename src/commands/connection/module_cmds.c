@@ -4,7 +4,6 @@
  * loaded: their API depends on the internals of Valkey.
  *
  * Not here    the check whether a client may call LOAD (admin/debug.h), INFO's section (server/pending_info.c).
- * Owns        nothing.
  * Threads     main.
  * Tests       tests/server/introspection.tcl
  *

@@ -15,14 +15,9 @@
 
 /* Parses LEFT or RIGHT. Returns false after an error reply. */
 static bool endFromArg(client *c, uint32_t index, listEnd *end) {
-    if (sliceIs(c->argv[index], "left")) {
-        *end = LIST_HEAD;
-    } else if (sliceIs(c->argv[index], "right")) {
-        *end = LIST_TAIL;
-    } else {
-        return addReplySyntaxError(c);
-    }
-    return true;
+    bool left = sliceIs(c->argv[index], "left");
+    *end = left ? LIST_HEAD : LIST_TAIL;
+    return left || sliceIs(c->argv[index], "right") || addReplySyntaxError(c);
 }
 
 /* ---- LMOVE, RPOPLPUSH -------------------------------------------------------------------------------------------- */

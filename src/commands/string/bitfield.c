@@ -37,9 +37,7 @@ static bool parseRule(client *c, uint32_t index, overflowRule *rule) {
     if (sliceIs(c->argv[index], "wrap")) *rule = OVERFLOW_WRAP;
     else if (sliceIs(c->argv[index], "sat")) *rule = OVERFLOW_SAT;
     else if (sliceIs(c->argv[index], "fail")) *rule = OVERFLOW_FAIL;
-    else {
-        return addReplyError(c, "Invalid OVERFLOW type specified");
-    }
+    else return addReplyError(c, "Invalid OVERFLOW type specified");
     return true;
 }
 

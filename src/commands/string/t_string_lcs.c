@@ -6,7 +6,6 @@
  * the matches.
  *
  * Not here    the other commands of strings (t_string.c).
- * Owns        nothing: the table is freed at the end of the command.
  * Threads     main.
  * Invariants  1. A command is refused if Valkey's table, 4 bytes for each pair, would be larger than the largest value
  *                (proto-max-bulk-len). The table here takes at most a sixteenth of that, and one row.
