@@ -29,7 +29,6 @@ static void setFlag(client *c, uint64_t flag) {
 }
 
 void clientNoEvictCommand(client *c) { setFlag(c, CLIENT_NO_EVICT); }
-
 void clientNoTouchCommand(client *c) { setFlag(c, CLIENT_NO_TOUCH); }
 
 /* ON is refused unless import-mode is set; OFF is always accepted. */

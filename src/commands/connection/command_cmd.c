@@ -383,5 +383,4 @@ static void replyKeys(client *c, bool with_flags) {
 }
 
 void commandGetkeysCommand(client *c) { replyKeys(c, false); }
-
 void commandGetkeysandflagsCommand(client *c) { replyKeys(c, true); }

@@ -291,9 +291,7 @@ static void getAllGeneric(client *c, unsigned what) {
 }
 
 void hkeysCommand(client *c) { getAllGeneric(c, WITH_NAMES); }
-
 void hvalsCommand(client *c) { getAllGeneric(c, WITH_VALUES); }
-
 void hgetallCommand(client *c) { getAllGeneric(c, WITH_NAMES | WITH_VALUES); }
 
 static bool fieldHidden(const void *entry) { return hashTimeExpired(hashFieldTime(entry)); }

@@ -127,11 +127,8 @@ static void expireGeneric(client *c, uint32_t form) {
 }
 
 void hexpireCommand(client *c) { expireGeneric(c, OPT_EX); }
-
 void hpexpireCommand(client *c) { expireGeneric(c, OPT_PX); }
-
 void hexpireatCommand(client *c) { expireGeneric(c, OPT_EXAT); }
-
 void hpexpireatCommand(client *c) { expireGeneric(c, OPT_PXAT); }
 
 void hpersistCommand(client *c) {
@@ -175,11 +172,8 @@ static void ttlGeneric(client *c, uint32_t form) {
 }
 
 void httlCommand(client *c) { ttlGeneric(c, OPT_EX); }
-
 void hpttlCommand(client *c) { ttlGeneric(c, OPT_PX); }
-
 void hexpiretimeCommand(client *c) { ttlGeneric(c, OPT_EXAT); }
-
 void hpexpiretimeCommand(client *c) { ttlGeneric(c, OPT_PXAT); }
 
 /* ---- HGETEX, HSETEX ---------------------------------------------------------------------------------------------- */

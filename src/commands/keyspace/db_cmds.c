@@ -41,7 +41,6 @@ static void flushGeneric(client *c, int dbid) {
 }
 
 void flushdbCommand(client *c) { flushGeneric(c, dbId(c->db)); }
-
 void flushallCommand(client *c) { flushGeneric(c, ALL_DBS); }
 
 /* A client keeps the number of its database, so after SWAPDB it sees the other database's keys. */

@@ -44,11 +44,8 @@ static void expireGeneric(client *c, uint32_t form) {
 
 /* EXPIRE key seconds [NX|XX|GT|LT] */
 void expireCommand(client *c) { expireGeneric(c, OPT_EX); }
-
 void expireatCommand(client *c) { expireGeneric(c, OPT_EXAT); }
-
 void pexpireCommand(client *c) { expireGeneric(c, OPT_PX); }
-
 void pexpireatCommand(client *c) { expireGeneric(c, OPT_PXAT); }
 
 /* ---- TTL ---- */
@@ -65,11 +62,8 @@ static void ttlGeneric(client *c, uint32_t form) {
 }
 
 void ttlCommand(client *c) { ttlGeneric(c, OPT_EX); }
-
 void pttlCommand(client *c) { ttlGeneric(c, OPT_PX); }
-
 void expiretimeCommand(client *c) { ttlGeneric(c, OPT_EXAT); }
-
 void pexpiretimeCommand(client *c) { ttlGeneric(c, OPT_PXAT); }
 
 /* ---- PERSIST ---- */

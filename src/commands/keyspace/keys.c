@@ -50,7 +50,6 @@ static void deleteGeneric(client *c, bool lazily) {
 }
 
 void delCommand(client *c) { deleteGeneric(c, store_settings.lazyfree_user_del); }
-
 void unlinkCommand(client *c) { deleteGeneric(c, true); }
 
 static void countGeneric(client *c, int lookup_flags) {
@@ -64,7 +63,6 @@ static void countGeneric(client *c, int lookup_flags) {
 }
 
 void existsCommand(client *c) { countGeneric(c, LOOKUP_NOTOUCH); }
-
 void touchCommand(client *c) { countGeneric(c, LOOKUP_NONE); }
 
 /* ---- TYPE, KEYS, RANDOMKEY ---- */
@@ -127,7 +125,6 @@ static void renameGeneric(client *c, bool only_if_free) {
 }
 
 void renameCommand(client *c) { renameGeneric(c, false); }
-
 void renamenxCommand(client *c) { renameGeneric(c, true); }
 
 /* Selects the database whose number is argument `index`. Returns NULL after an error reply. */

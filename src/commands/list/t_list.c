@@ -95,11 +95,8 @@ static void pushGeneric(client *c, listEnd end, bool only_if_there) {
 }
 
 void lpushCommand(client *c) { pushGeneric(c, LIST_HEAD, false); }
-
 void rpushCommand(client *c) { pushGeneric(c, LIST_TAIL, false); }
-
 void lpushxCommand(client *c) { pushGeneric(c, LIST_HEAD, true); }
-
 void rpushxCommand(client *c) { pushGeneric(c, LIST_TAIL, true); }
 
 /* ---- LPOP, RPOP -------------------------------------------------------------------------------------------------- */
@@ -138,7 +135,6 @@ static void popGeneric(client *c, listEnd end) {
 }
 
 void lpopCommand(client *c) { popGeneric(c, LIST_HEAD); }
-
 void rpopCommand(client *c) { popGeneric(c, LIST_TAIL); }
 
 /* ---- LLEN, LINDEX, LRANGE ---------------------------------------------------------------------------------------- */

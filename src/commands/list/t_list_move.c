@@ -110,5 +110,4 @@ void lmpopCommand(client *c) { multiPop(c, &of_list); }
 void blmpopCommand(client *c) { multiPopBlocking(c, &of_list); }
 
 void blpopCommand(client *c) { firstPopBlocking(c, &of_list, false); }
-
 void brpopCommand(client *c) { firstPopBlocking(c, &of_list, true); }

@@ -444,13 +444,9 @@ void sinterCommand(client *c) { algebraGeneric(c, OP_INTER, 1, NULL); }
 
 /* SINTERSTORE destination key [key ...] */
 void sinterstoreCommand(client *c) { algebraGeneric(c, OP_INTER, 2, "sinterstore"); }
-
 void sunionCommand(client *c) { algebraGeneric(c, OP_UNION, 1, NULL); }
-
 void sunionstoreCommand(client *c) { algebraGeneric(c, OP_UNION, 2, "sunionstore"); }
-
 void sdiffCommand(client *c) { algebraGeneric(c, OP_DIFF, 1, NULL); }
-
 void sdiffstoreCommand(client *c) { algebraGeneric(c, OP_DIFF, 2, "sdiffstore"); }
 
 /* Parses LIMIT of SINTERCARD, from argument `at` on. Returns false after an error reply. */

@@ -275,7 +275,6 @@ static void rangeGeneric(client *c, uint32_t start_arg, uint32_t end_arg, bool b
 }
 
 void xrangeCommand(client *c) { rangeGeneric(c, 2, 3, false); }
-
 void xrevrangeCommand(client *c) { rangeGeneric(c, 3, 2, true); }
 
 /* ---- XDEL, XSETID ------------------------------------------------------------------------------------------------ */

@@ -245,7 +245,6 @@ static void setexGeneric(client *c, uint32_t form) {
 }
 
 void setexCommand(client *c) { setexGeneric(c, OPT_EX); }
-
 void psetexCommand(client *c) { setexGeneric(c, OPT_PX); }
 
 void getsetCommand(client *c) {
@@ -408,7 +407,6 @@ static void incrGeneric(client *c, long long by) {
 }
 
 void incrCommand(client *c) { incrGeneric(c, 1); }
-
 void decrCommand(client *c) { incrGeneric(c, -1); }
 
 void incrbyCommand(client *c) {

@@ -165,7 +165,6 @@ static void addGeohash(client *c, uint64_t number) {
 }
 
 void geoposCommand(client *c) { replyPositions(c, addPosition, addReplyNullArray); }
-
 void geohashCommand(client *c) { replyPositions(c, addGeohash, addReplyNull); }
 
 void geodistCommand(client *c) {

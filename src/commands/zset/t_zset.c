@@ -205,7 +205,6 @@ static void rankGeneric(client *c, bool reverse) {
 }
 
 void zrankCommand(client *c) { rankGeneric(c, false); }
-
 void zrevrankCommand(client *c) { rankGeneric(c, true); }
 
 /* ---- Popping ---- */
@@ -247,7 +246,6 @@ static void popGeneric(client *c, bool highest) {
 }
 
 void zpopminCommand(client *c) { popGeneric(c, false); }
-
 void zpopmaxCommand(client *c) { popGeneric(c, true); }
 
 static const popKind of_zset = {OBJ_ZSET, {"min", "max"}, {"ZPOPMIN", "ZPOPMAX"}, 3, zsetCount, popFrom};
@@ -257,7 +255,6 @@ void zmpopCommand(client *c) { multiPop(c, &of_zset); }
 void bzmpopCommand(client *c) { multiPopBlocking(c, &of_zset); }
 
 void bzpopminCommand(client *c) { firstPopBlocking(c, &of_zset, false); }
-
 void bzpopmaxCommand(client *c) { firstPopBlocking(c, &of_zset, true); }
 
 /* ---- ZRANDMEMBER ---- */

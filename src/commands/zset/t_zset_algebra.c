@@ -409,15 +409,9 @@ static void algebraGeneric(client *c, operation op, bool cardinality, const char
 }
 
 void zunionCommand(client *c) { algebraGeneric(c, OP_UNION, false, NULL); }
-
 void zinterCommand(client *c) { algebraGeneric(c, OP_INTER, false, NULL); }
-
 void zdiffCommand(client *c) { algebraGeneric(c, OP_DIFF, false, NULL); }
-
 void zintercardCommand(client *c) { algebraGeneric(c, OP_INTER, true, NULL); }
-
 void zunionstoreCommand(client *c) { algebraGeneric(c, OP_UNION, false, "zunionstore"); }
-
 void zinterstoreCommand(client *c) { algebraGeneric(c, OP_INTER, false, "zinterstore"); }
-
 void zdiffstoreCommand(client *c) { algebraGeneric(c, OP_DIFF, false, "zdiffstore"); }

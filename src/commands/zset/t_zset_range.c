@@ -123,7 +123,6 @@ static void countGeneric(client *c, rangeKind kind) {
 }
 
 void zcountCommand(client *c) { countGeneric(c, BY_SCORE); }
-
 void zlexcountCommand(client *c) { countGeneric(c, BY_LEX); }
 
 static void removeGeneric(client *c, rangeKind kind, const char *event) {
@@ -139,9 +138,7 @@ static void removeGeneric(client *c, rangeKind kind, const char *event) {
 }
 
 void zremrangebyrankCommand(client *c) { removeGeneric(c, BY_RANK, "zremrangebyrank"); }
-
 void zremrangebyscoreCommand(client *c) { removeGeneric(c, BY_SCORE, "zremrangebyscore"); }
-
 void zremrangebylexCommand(client *c) { removeGeneric(c, BY_LEX, "zremrangebylex"); }
 
 /* ---- Reading and storing ---- */
@@ -217,15 +214,10 @@ static void rangeGeneric(client *c, rangeKind kind, bool reverse, bool has_kinds
 }
 
 void zrangeCommand(client *c) { rangeGeneric(c, BY_RANK, false, true); }
-
 void zrevrangeCommand(client *c) { rangeGeneric(c, BY_RANK, true, false); }
-
 void zrangebyscoreCommand(client *c) { rangeGeneric(c, BY_SCORE, false, false); }
-
 void zrevrangebyscoreCommand(client *c) { rangeGeneric(c, BY_SCORE, true, false); }
-
 void zrangebylexCommand(client *c) { rangeGeneric(c, BY_LEX, false, false); }
-
 void zrevrangebylexCommand(client *c) { rangeGeneric(c, BY_LEX, true, false); }
 
 /* ZRANGESTORE copies the members before it replaces the destination, which may be the source. */
