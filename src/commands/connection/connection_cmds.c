@@ -153,7 +153,7 @@ void helloCommand(client *c) {
         replyWrongPassword(c);
         return;
     }
-    if (!c->authenticated) { /* also if a password is no longer required */
+    if (!c->authenticated) { /* even if the password was removed after the client connected */
         addReplyError(
             c, "-NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH "
                "<user> <pass> option can be used to authenticate the client and select the RESP protocol version "

@@ -92,6 +92,16 @@ static void clearTtl(client *c, robj *o, uint32_t index, uint64_t hash, ttlChang
     changedField(index);
 }
 
+/* Replies with the value of the field in argument `index`, the next one of the walk; a null if it is absent. Returns
+ * whether it is present, and its hash and contents. */
+static bool replyNextField(client *c, const robj *o, uint32_t index, fieldWalk *walk, uint64_t *hash, hashPair *pair) {
+    *hash = o ? fieldWalkNext(walk) : 0;
+    bool found = o && hashFind(o, c->argv[index], *hash, pair);
+    if (found) addReplyHashValue(c, pair);
+    else addReplyNull(c);
+    return found;
+}
+
 /* ---- HEXPIRE ----------------------------------------------------------------------------------------------------- */
 
 static void expireGeneric(client *c, uint32_t form) {
@@ -209,12 +219,8 @@ void hgetexCommand(client *c) {
     changedFieldsBegin();
     addReplyArrayLen(c, c->argc - first);
     for (uint32_t i = first; i < c->argc; i++) {
-        uint64_t hash = o ? fieldWalkNext(&walk) : 0;
-        if (!o || !hashFind(o, c->argv[i], hash, &pair)) {
-            addReplyNull(c);
-            continue;
-        }
-        addReplyHashValue(c, &pair);
+        uint64_t hash;
+        if (!replyNextField(c, o, i, &walk, &hash, &pair)) continue;
         if (opts.expire_arg) {
             setTtl(c, o, i, hash, opts.when_ms, &changes);
             changedField(i);
@@ -337,12 +343,8 @@ void hgetdelCommand(client *c) {
     changedFieldsBegin();
     addReplyArrayLen(c, c->argc - 4);
     for (uint32_t i = 4; i < c->argc; i++) {
-        uint64_t hash = o ? fieldWalkNext(&walk) : 0;
-        if (!o || !hashFind(o, c->argv[i], hash, &pair)) {
-            addReplyNull(c);
-            continue;
-        }
-        addReplyHashValue(c, &pair);
+        uint64_t hash;
+        if (!replyNextField(c, o, i, &walk, &hash, &pair)) continue;
         hashDelete(o, c->argv[i], hash);
         deleted++;
         changedField(i);
