@@ -177,7 +177,6 @@ void clientWatchOutput(client *c) {
 client *clientPopWatched(void) {
     assertMainRole();
     client *c = client_state.watched_first;
-
     if (c) unwatch(c);
     return c;
 }

@@ -34,7 +34,6 @@
 
 static void checkSession(const client *c) {
     bool fake = c->flags & CLIENT_FAKE;
-
     serverAssert(fake == (c->io == NULL));
     serverAssert(fake == (c->node == NULL));
     serverAssert(fake || listNodeValue(c->node) == c);
@@ -90,7 +89,6 @@ void clientCheck(const client *c) {
 static size_t countFlagged(uint64_t flag) {
     size_t n = 0;
     listIter it = listBegin(client_state.clients, false);
-
     for (listNode *node = listNext(&it); node; node = listNext(&it))
         n += (((client *)listNodeValue(node))->flags & flag) != 0;
     return n;
@@ -100,7 +98,6 @@ static size_t countFlagged(uint64_t flag) {
  * it ends. */
 static void checkList(const client *head, uint64_t flag, size_t next) {
     size_t left = countFlagged(flag);
-
     for (const client *c = head; c; c = *(client *const *)(const void *)((const char *)c + next)) {
         serverAssert(left > 0);
         serverAssert(c->flags & flag);
@@ -112,7 +109,6 @@ static void checkList(const client *head, uint64_t flag, size_t next) {
 static void checkWatched(void) {
     size_t flagged = 0, listed = 0;
     listIter it = listBegin(client_state.clients, false);
-
     for (const listNode *node = listNext(&it); node; node = listNext(&it))
         flagged += ((client *)listNodeValue(node))->watched;
     for (const client *c = client_state.watched_first; c; c = c->next_watched) {

@@ -48,7 +48,6 @@ void clientPeaksSetPeriod(long long ms) {
 
 static clientInfoExtra gatherExtra(const client *c) {
     clientInfoExtra extra = {.multi = -1, .redirect = -1, .user = "default"};
-
     for (int i = 0; i < ninfo; i++) on_info[i](c, &extra);
     return extra;
 }
@@ -80,7 +79,6 @@ static bool isUnblocked(const client *c, const clientInfoExtra *extra) {
 
 static size_t argvBytes(const client *c) {
     size_t bytes = 0;
-
     for (uint32_t i = 0; c->req && i < c->argc; i++) bytes += c->argv[i].len;
     return bytes;
 }
@@ -89,7 +87,6 @@ static size_t memUsage(const client *c, const clientInfoExtra *extra) {
     const sds texts[] = {c->name, c->lib_name, c->lib_ver, c->peer, c->local};
     size_t bytes = zmallocSize(c) + c->output_memory + c->input_bytes + extra->query_used + extra->query_free +
                    extra->multi_bytes + extra->other_bytes;
-
     for (size_t i = 0; i < array_len(texts); i++) bytes += texts[i] ? sdsAllocSize(texts[i]) : 0;
     return bytes;
 }

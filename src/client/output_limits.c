@@ -54,7 +54,6 @@ static bool softLimitExceeded(client *c, const outputLimit *limit, size_t bytes)
  * limit closes the client. */
 static size_t fullFrom(clientType type) {
     const outputLimit *limit = &output_limits[type];
-
     if (type != CLIENT_TYPE_NORMAL && type != CLIENT_TYPE_PUBSUB) return SIZE_MAX;
     if (limit->hard_bytes) return SIZE_MAX;
     /* If commands waited below the soft limit, no client would ever exceed it. */
@@ -120,7 +119,6 @@ bool outputLimitCheckUnauthenticated(client *c) {
 
 static void findAlarm(void) {
     unsigned long long least = full_bytes - CLIENT_OUTPUT_GRACE;
-
     for (int t = 0; t < CLIENT_TYPES; t++) {
         const outputLimit *l = &output_limits[t];
         if (l->hard_bytes && l->hard_bytes < least) least = l->hard_bytes;
@@ -140,7 +138,6 @@ void outputFullSetBytes(size_t bytes) {
 static bool parseSeconds(const char *word, long long *out) {
     char *end;
     int seconds = (int)strtoll(word, &end, 10);
-
     if (*end != '\0' || seconds < 0) return false;
     *out = seconds;
     return true;

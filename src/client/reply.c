@@ -46,7 +46,6 @@ static_assert(CLIENT_OUTPUT_GRACE == REPLY_BLOCK_SMALL + REPLY_BLOCK_LARGE, "lim
 /* The rare cases of mayReply(): nothing may be added, or this is the first output since the last hand-over. */
 static __attribute__((noinline)) bool startReplying(client *c) {
     uint64_t silent = SILENT_FLAGS;
-
     if (c->flags & CLIENT_PUSHING) silent &= ~(CLIENT_REPLY_OFF | CLIENT_REPLY_SKIP);
     if (c->flags & silent) {
         client_state.unsent_replies++;
@@ -94,7 +93,6 @@ static replyBlock *addBlock(client *c, replyBlock *b) {
 /* Opens a block. Returns NULL if there is no memory: the client is marked to be closed. */
 static __attribute__((noinline)) replyBlock *openBlock(client *c, size_t needed) {
     replyBlock *b = replyBlockGet(needed, c->reply_tail == NULL);
-
     if (likely(b != NULL)) return addBlock(c, b);
     closeForMemory(c, needed);
     return NULL;
@@ -103,7 +101,6 @@ static __attribute__((noinline)) replyBlock *openBlock(client *c, size_t needed)
 /* Returns the block to write to, with capacity for `n` bytes, which are few; NULL as openBlock(). */
 static inline replyBlock *replyReserve(client *c, size_t n) {
     replyBlock *b = c->reply_tail;
-
     return likely(b && replyBlockAvail(b) >= n) ? b : openBlock(c, n);
 }
 
@@ -111,7 +108,6 @@ static inline replyBlock *replyReserve(client *c, size_t n) {
  * counted when the block was opened. */
 static inline void account(client *c, replyBlock *b, size_t bytes, size_t referred) {
     size_t wire = bytes + referred;
-
     b->used += bytes;
     b->total += wire;
     c->output_bytes += wire;
@@ -144,7 +140,6 @@ static __attribute__((noinline)) void appendSplit(client *c, const char *p, size
 /* Appends bytes. Call after mayReply() has returned true. */
 static inline void replyAppend(client *c, const char *p, size_t len) {
     replyBlock *b = c->reply_tail;
-
     if (likely(b && replyBlockAvail(b) >= len)) copyInto(c, b, p, len);
     else appendSplit(c, p, len);
 }
@@ -152,7 +147,6 @@ static inline void replyAppend(client *c, const char *p, size_t len) {
 replyBlock *clientTakeReplies(client *c) {
     assertMainRole();
     replyBlock *head = c->reply_head;
-
     serverAssert(c->deferred == NULL);
     uint64_t peak = c->output_bytes | client_state.peak_tag;
     if (peak > c->reply_peak) c->reply_peak = peak;
@@ -343,7 +337,6 @@ static slice formatText(char buf[FORMAT_BYTES], sds *owned, const char *fmt, va_
     va_list again;
     va_copy(again, ap);
     int len = vsnprintf(buf, FORMAT_BYTES, fmt, ap);
-
     *owned = NULL;
     if (len >= FORMAT_BYTES) *owned = sdsCatVprintf(sdsEmpty(), fmt, again);
     va_end(again);
@@ -354,7 +347,6 @@ void addReplyStatusFormat(client *c, const char *fmt, ...) {
     char buf[FORMAT_BYTES];
     sds owned;
     va_list ap;
-
     va_start(ap, fmt);
     slice text = formatText(buf, &owned, fmt, ap);
     va_end(ap);
@@ -370,7 +362,6 @@ void addReplyLongLong(client *c, long long n) { addHeader(c, ':', n); }
 static __attribute__((noinline)) void addLargeBulk(client *c, slice bytes) {
     size_t needed = bytes.len + RESP_HEADER_MAX + 2;
     replyBlock *b = replyBlockGet(needed, false);
-
     if (!b) {
         addReplyNoMemory(c);
         return;
@@ -441,7 +432,6 @@ static inline void copyShort(char *out, slice text) {
 static inline char *putShortTexts(char *out, const char *limit, const uint8_t **at, size_t *n) {
     slice text;
     const uint8_t *next;
-
     while (*n && (size_t)(limit - out) >= SHORT_BULK_MAX && listpackShortText(*at, &text, &next)) {
         out += putHeader(out, '$', (long long)text.len);
         copyShort(out, text);
@@ -488,7 +478,6 @@ void addReplyBulkFormat(client *c, const char *fmt, ...) {
     char buf[FORMAT_BYTES];
     sds owned;
     va_list ap;
-
     va_start(ap, fmt);
     slice text = formatText(buf, &owned, fmt, ap);
     va_end(ap);
@@ -549,7 +538,6 @@ static inline void addBulkReference(client *c, robj *o, slice bytes, size_t beyo
 static __attribute__((noinline)) void addBulkCopy(client *c, const robj *o, size_t from, size_t len) {
     char digits[LONG_STR_SIZE];
     slice whole = objectString(o, digits);
-
     addReplyBulk(c, sliceOf(whole.ptr + from, len));
 }
 
@@ -650,7 +638,6 @@ void *addReplyDeferredLen(client *c) {
     if (unlikely(!b)) return NULL;
     char *gap = b->data + b->used;
     openLength p = {b, c->deferred};
-
     memcpy(gap, &p, sizeof(p));
     c->deferred = gap;
     account(c, b, GAP_BYTES, 0);
@@ -693,7 +680,6 @@ bool addReplyGiveUp(client *c, const void *outer) {
 /* Returns the block of the open chain that contains the gap; NULL if there is none. */
 static const replyBlock *blockOfGap(const client *c, const char *gap) {
     const replyBlock *b = c->reply_head;
-
     while (b && !(gap >= b->data && gap + GAP_BYTES <= b->data + b->used)) b = b->next;
     return b;
 }
@@ -743,7 +729,6 @@ void setDeferredPushLen(client *c, void *at, long long n) { closeGap(c, at, c->r
 void addReplyHelp(client *c, const char *const *lines) {
     sds name = sdsFromSlice(c->argv[0]);
     long long count = 0;
-
     sdsToUpper(name);
     while (lines[count]) count++;
     addReplyArrayLen(c, count + 3);

@@ -23,7 +23,6 @@ bool getLongLongFromArg(client *c, uint32_t index, long long *out, const char *m
 bool getRangeLongFromArg(client *c, uint32_t index, long long min, long long max, long long *out, const char *msg) {
     assertMainRole();
     long long value;
-
     if (!getLongLongFromArg(c, index, &value, msg)) return false;
     if (value < min || value > max) {
         if (msg) addReplyError(c, msg);
@@ -54,7 +53,6 @@ bool getLongDoubleFromArg(client *c, uint32_t index, long double *out, const cha
 bool getIntFromArg(client *c, uint32_t index, int *out, const char *msg) {
     assertMainRole();
     long long value;
-
     if (!getRangeLongFromArg(c, index, INT_MIN, INT_MAX, &value, msg)) return false;
     *out = (int)value;
     return true;

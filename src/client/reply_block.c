@@ -36,7 +36,6 @@ static blockPool large_pool = {NULL, 0, (1 << 20) / REPLY_BLOCK_LARGE};
 
 static replyBlock *makeBlock(uint32_t capacity) {
     replyBlock *b = ztrymalloc(sizeof(*b) + capacity);
-
     if (b) b->capacity = capacity;
     return b;
 }
@@ -47,7 +46,6 @@ static replyBlock *makeExact(size_t needed) {
     serverAssert(needed <= REPLY_BLOCK_CAPACITY_MAX);
     size_t want = sizeof(replyBlock) + ((needed + sizeof(replyRef) - 1) & ~(sizeof(replyRef) - 1));
     replyBlock *b = ztrymalloc(want);
-
     if (!b) return NULL;
     size_t capacity = zmallocSize(b) - sizeof(*b);
     if (capacity > REPLY_BLOCK_CAPACITY_MAX) capacity = REPLY_BLOCK_CAPACITY_MAX;
@@ -57,7 +55,6 @@ static replyBlock *makeExact(size_t needed) {
 
 static replyBlock *poolGet(blockPool *pool, uint32_t capacity) {
     replyBlock *b = pool->spare;
-
     if (unlikely(!b)) return makeBlock(capacity);
     pool->spare = b->next;
     pool->count--;
@@ -99,7 +96,6 @@ size_t replyBlockAddRef(replyBlock *b, robj *o, slice part) {
 replyBlock *replyBlockGet(size_t needed, bool first) {
     assertMainRole();
     replyBlock *b;
-
     if (first && needed <= CAPACITY_OF(REPLY_BLOCK_SMALL)) {
         b = poolGet(&small_pool, CAPACITY_OF(REPLY_BLOCK_SMALL));
     } else if (likely(needed <= CAPACITY_OF(REPLY_BLOCK_LARGE))) {
@@ -113,7 +109,6 @@ replyBlock *replyBlockGet(size_t needed, bool first) {
 void replyBlockRelease(replyBlock *b) {
     assertMainRole();
     blockPool *pool = NULL;
-
     for (uint32_t i = 0; i < b->nrefs; i++) objectRelease(replyBlockRef(b, i)->obj);
     if (b->capacity == CAPACITY_OF(REPLY_BLOCK_SMALL)) pool = &small_pool;
     else if (b->capacity == CAPACITY_OF(REPLY_BLOCK_LARGE)) pool = &large_pool;
@@ -172,7 +167,6 @@ size_t replyBlockAllocSize(const replyBlock *b) { return sizeof(*b) + b->capacit
 
 void replyBlockCheck(const replyBlock *b) {
     size_t referred = 0, before = 0, beyond = 0;
-
     serverAssert(b->used + b->nrefs * sizeof(replyRef) <= b->capacity);
     for (uint32_t i = 0; i < b->nrefs; i++) {
         const replyRef *ref = replyBlockRef(b, i);

@@ -41,7 +41,6 @@ static errorCode *findCode(slice name) {
 
 static errorCode *addCode(slice name) {
     errorCode *e = zmalloc(sizeof(*e) + name.len);
-
     e->count = 0;
     e->len = name.len;
     memcpy(e->name, name.ptr, name.len);
@@ -68,7 +67,6 @@ void clientErrorStatsEach(void (*fn)(void *arg, slice code, long long count), vo
     assertMainRole();
     dictIterator it;
     errorCode *e;
-
     if (!client_state.errors) return;
     dictIterBegin(&it, client_state.errors, false);
     while ((e = dictIterNext(&it))) fn(arg, sliceOf(e->name, e->len), e->count);
@@ -102,7 +100,6 @@ void replyErrorOnUnexpected(void (*fn)(client *c, slice text)) { on_unexpected =
 
 static bool isUnexpected(const client *c) {
     clientType type = clientTypeOf(c);
-
     return type == CLIENT_TYPE_PRIMARY || type == CLIENT_TYPE_REPLICA;
 }
 
