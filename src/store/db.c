@@ -201,12 +201,17 @@ void dbFieldTtlsChanged(serverDb *db, robj *entry, hashedKey key) {
     else untrackTtls(db, entry, key.hash);
 }
 
-bool dbTakeEntry(serverDb *db, robj *entry, uint64_t hash) {
-    assertMainRole();
-    if (!dictPopEntry(db->keys, entry, hash)) return false;
+/* An entry was removed from `keys`: removes it from the other tables. */
+static void popFromOthers(serverDb *db, robj *entry, uint64_t hash) {
     keyspaceOwe(db, hash);
     if (objectExpire(entry) != -1) popExpire(db, entry, hash);
     if (unlikely(entry->in_volatile)) untrackTtls(db, entry, hash);
+}
+
+bool dbTakeEntry(serverDb *db, robj *entry, uint64_t hash) {
+    assertMainRole();
+    if (!dictPopEntry(db->keys, entry, hash)) return false;
+    popFromOthers(db, entry, hash);
     return true;
 }
 
@@ -269,7 +274,7 @@ bool expireIfNeeded(serverDb *db, robj *entry, hashedKey key) {
 static __attribute__((noinline)) robj *readMissed(serverDb *db, robj *expired, hashedKey key, int flags) {
     if (expired && flags & LOOKUP_HIDDEN && !expireDeletionAllowed()) return expired;
     if (expired && !(flags & LOOKUP_NOEXPIRE)) {
-        /* Also if expiry deletes nothing: otherwise an element that the command adds would be there twice. */
+        /* A write deletes it in any case: otherwise what the command adds would be mixed with the expired value. */
         if (flags & LOOKUP_WRITE) dbDropExpired(db, expired, key.hash);
         else expireIfNeeded(db, expired, key);
     }
@@ -348,7 +353,7 @@ static void noteExpireSet(const serverDb *db, const robj *entry) {
     if (unlikely(store_following.on)) replicaExpiresNote(dbId(db), objectKey(entry), objectExpire(entry));
 }
 
-/* `entry` has replaced `old` in `keys`: updates `expires`. Both are alive. */
+/* `entry` has replaced `old` in `keys`: updates `expires`. Neither is freed yet. */
 static void exchangeExpires(serverDb *db, const robj *old, robj *entry, hashedKey key) {
     bool has = objectExpire(entry) != -1;
     if (has) noteExpireSet(db, entry);
@@ -502,33 +507,21 @@ robj *dbDefragEntry(serverDb *db, void **ref, blockMover *move) {
 robj *dbUnlink(serverDb *db, hashedKey key) {
     assertMainRole();
     robj *o = dictPop(db->keys, key.name, key.hash);
-    if (!o) return NULL;
-    keyspaceOwe(db, key.hash);
-    if (objectExpire(o) != -1) popExpire(db, o, key.hash);
-    if (unlikely(o->in_volatile)) untrackTtls(db, o, key.hash);
+    if (o) popFromOthers(db, o, key.hash);
     return o;
 }
 
-bool dbDelete(serverDb *db, hashedKey key) {
-    assertMainRole();
+static inline bool deleteKey(serverDb *db, hashedKey key, void (*release)(robj *o)) {
     robj *o = dbUnlink(db, key);
-    if (o) objectRelease(o);
+    if (o) release(o);
     return o != NULL;
 }
 
-bool dbDeleteSync(serverDb *db, hashedKey key) {
-    assertMainRole();
-    robj *o = dbUnlink(db, key);
-    if (o) objectReleaseNow(o);
-    return o != NULL;
-}
+bool dbDelete(serverDb *db, hashedKey key) { return deleteKey(db, key, objectRelease); }
 
-bool dbDeleteAsync(serverDb *db, hashedKey key) {
-    assertMainRole();
-    robj *o = dbUnlink(db, key);
-    if (o) objectReleaseLazily(o);
-    return o != NULL;
-}
+bool dbDeleteSync(serverDb *db, hashedKey key) { return deleteKey(db, key, objectReleaseNow); }
+
+bool dbDeleteAsync(serverDb *db, hashedKey key) { return deleteKey(db, key, objectReleaseLazily); }
 
 /* ---- Expire of a key ---- */
 
