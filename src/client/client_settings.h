@@ -11,7 +11,7 @@ typedef struct clientSettings {
 } clientSettings;
 extern clientSettings client_settings;
 
-/* Call at startup. */
+/* Registers the settings. Call at startup. */
 void clientSettingsRegister(void);
 
 #endif

@@ -37,7 +37,6 @@ static size_t fieldBytes(const hashField *f) {
     return bytesFor(hashFieldName(f).len, valueLen(f), hashFieldTimeBytes(f));
 }
 
-/* Returns the address of the allocation. */
 static hashField *allocationOf(const hashField *f) { return (hashField *)(uintptr_t)f - (f[1] & 0x80 ? 16 : 0); }
 
 static bool isShort(int64_t when_ms) { return when_ms == HASH_NO_TIME || (uint64_t)when_ms < HASH_TIME_NONE; }
@@ -141,7 +140,6 @@ void hashFieldFree(hashField *f) {
 
 static bool sameClass(size_t a, size_t b) { return a == b || zmallocGoodSize(a) == zmallocGoodSize(b); }
 
-/* Replaces one string object by another. */
 static void exchangeObject(hashField *f, robj *value) {
     robj *old = hashFieldObject(f);
     setBlock(f, value, objectStringLen(value));

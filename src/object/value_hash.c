@@ -199,7 +199,6 @@ size_t hashSetBytes(slice field, slice value) {
     return FIELD_OVERHEAD + field.len + field.len / 4 + value.len + value.len / 4;
 }
 
-/* Finds the position of the field. */
 static inline void findSpot(robj *o, slice field, uint64_t hash, hashSpot *spot) {
     *spot = (hashSpot){.encoding = o->encoding};
     if (o->encoding == OBJ_ENC_LISTPACK) {

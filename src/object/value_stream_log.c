@@ -133,7 +133,6 @@ static foundNode treeNode(const raxIterator *it) {
     return n;
 }
 
-/* Removes a node and frees it. */
 static void dropNode(stream *s, const foundNode *n) {
     if (n->in_tree) {
         uint8_t bytes[STREAM_ID_BYTES];
@@ -159,7 +158,6 @@ static foundNode nodeOf(const stream *s, streamId id) {
     return n;
 }
 
-/* Returns the first node. */
 static foundNode firstNode(const stream *s) {
     if (!hasNodes(s)) return tailNode(s);
     raxIterator it;
@@ -169,7 +167,7 @@ static foundNode firstNode(const stream *s) {
     return n;
 }
 
-/* Updates the tree when a node has moved, or is bare no more. */
+/* Updates the tree when a node has moved, or is no longer bare. */
 static void setInTree(stream *s, streamId key, void *node) {
     uint8_t bytes[STREAM_ID_BYTES];
     void **ref = raxFindRef(s->nodes, streamIdBytes(key, bytes));

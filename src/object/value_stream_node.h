@@ -59,8 +59,8 @@ uint8_t *streamNodeDelete(uint8_t *lp, const uint8_t *at) must_check;
 /* Like streamNodeDelete(), in a bare node. Returns false if that is not possible in place. */
 bool streamNodeDeleteBare(uint8_t *bare, const uint8_t *at) must_check;
 
-/* Returns whether these bytes, from any source, are a node with that key. Its entries must ascend, above *after, which
- * becomes the last entry's ID (NULL: any). */
+/* Returns whether these bytes, from any source, are a node with that key. Its entries must ascend, above *after
+ * (whatever that is if it is the `first` node), which becomes the last entry's ID. */
 bool streamNodeValidate(const uint8_t *bytes, size_t size, streamId key, streamId *after, bool first) must_check;
 
 #endif

@@ -108,7 +108,6 @@ static void dropBlock(streamGroup *g, streamBlock *b) {
     zfree(b);
 }
 
-/* Changes the capacity of a block. */
 static streamBlock *resizeBlock(streamGroup *g, streamBlock *b, size_t entries) {
     bool last = g->last == b;
     size_t bytes = blockBytes(entries);

@@ -37,7 +37,6 @@ static void writeNode(rdbWriter *w, streamId key, const uint8_t *lp) {
     rdbWriteString(w, sliceOf(lp, listpackBytes(lp)));
 }
 
-/* Writes a node of the tree. */
 static void writeFullNode(rdbWriter *w, streamId key, const void *node) {
     bool bare;
     uint8_t *bytes = streamNodeBytes(node, &bare);

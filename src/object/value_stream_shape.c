@@ -19,8 +19,7 @@
 
 uint64_t streamShapeEmpty(void) { return 1; }
 
-/* Returns the length of their common prefix. */
-static int common(slice a, const uint8_t *b) {
+static int commonBytes(slice a, const uint8_t *b) {
     int n = 0;
     while (n < STREAM_ID_BYTES && (uint8_t)a.ptr[n] == b[n]) n++;
     return n;
@@ -32,8 +31,8 @@ static int larger(int a, int b) { return a > b ? a : b; }
 static int longestCommon(raxIterator *it, slice key) {
     int longest = -1;
     const uint8_t *bytes = (const uint8_t *)key.ptr;
-    if (raxIterSeek(it, RAX_SEEK_LT, key)) longest = common(raxIterKey(it), bytes);
-    if (raxIterSeek(it, RAX_SEEK_GT, key)) longest = larger(longest, common(raxIterKey(it), bytes));
+    if (raxIterSeek(it, RAX_SEEK_LT, key)) longest = commonBytes(raxIterKey(it), bytes);
+    if (raxIterSeek(it, RAX_SEEK_GT, key)) longest = larger(longest, commonBytes(raxIterKey(it), bytes));
     return longest;
 }
 
@@ -53,12 +52,13 @@ int64_t streamShapeAdded(const rax *nodes, streamId id) {
     memcpy(last, key, sizeof(last));
     memset(first + part, 0, (size_t)(STREAM_ID_BYTES - part));
     memset(last + part, 0xff, (size_t)(STREAM_ID_BYTES - part));
-    if (raxIterSeek(&it, RAX_SEEK_LT, sliceOf(first, sizeof(first)))) above = common(raxIterKey(&it), first);
+    if (raxIterSeek(&it, RAX_SEEK_LT, sliceOf(first, sizeof(first)))) above = commonBytes(raxIterKey(&it), first);
     if (raxIterSeek(&it, RAX_SEEK_GT, sliceOf(last, sizeof(last))))
-        above = larger(above, common(raxIterKey(&it), last));
+        above = larger(above, commonBytes(raxIterKey(&it), last));
     bool found = raxIterSeek(&it, RAX_SEEK_GE, sliceOf(first, sizeof(first)));
     if (found) memcpy(first, raxIterKey(&it).ptr, sizeof(first));
-    if (found && raxIterSeek(&it, RAX_SEEK_LE, sliceOf(last, sizeof(last)))) below = common(raxIterKey(&it), first);
+    if (found && raxIterSeek(&it, RAX_SEEK_LE, sliceOf(last, sizeof(last))))
+        below = commonBytes(raxIterKey(&it), first);
     else below = STREAM_ID_BYTES;
     raxIterEnd(&it);
 

@@ -209,7 +209,6 @@ zsetTree *zsetTreeOfListpack(const uint8_t *lp) {
     return z;
 }
 
-/* Converts a listpack to a skiplist. */
 static void valueZsetConvert(robj *o) {
     uint8_t *lp = objectStructure(o);
     zsetTree *z = zsetTreeOfListpack(lp);

@@ -9,7 +9,7 @@
 #include "db.h"
 #include "lru.h"
 
-/* Boot only: CONFIG SET maxmemory takes effect at once. */
+/* Registers the function that applies a new maxmemory at once. Call at startup. */
 void evictInit(void);
 
 typedef enum { EVICT_OK, EVICT_RUNNING, EVICT_FAIL } evictResult;

@@ -58,7 +58,7 @@ enum {
 
 /* Returns the name of the policy, as maxmemory-policy shows it. */
 const char *storeMaxmemoryPolicyName(void);
-/* Boot only. */
+/* Registers the settings. Call at startup. */
 void storeSettingsRegister(void);
 
 #endif

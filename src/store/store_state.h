@@ -53,7 +53,7 @@ static inline bool storeExpirePassed(int64_t when_ms) {
     return when_ms <= store_expire_cutoff_ms && !store_following.on;
 }
 
-/* Put what this layer shows and offers into the tables of the layers below. Boot only. */
+/* Registers the INFO fields of this layer. Call at startup. */
 void storeInfoRegister(void);
 
 #endif
