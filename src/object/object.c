@@ -177,6 +177,17 @@ size_t objectMemUsage(const robj *o, size_t samples) {
     return bytes + (ops && ops->memUsage ? ops->memUsage(entryStructure(o), samples) : 0);
 }
 
+size_t objectDictMemUsage(const dict *d, size_t samples, size_t (*bytes_of)(const void *entry)) {
+    size_t bytes = 0, seen = 0;
+    dictIterator it;
+    const void *entry;
+    dictIterBegin(&it, (dict *)(uintptr_t)d, false);
+    for (; (samples == 0 || seen < samples) && (entry = dictIterNext(&it)); seen++) bytes += bytes_of(entry);
+    dictIterEnd(&it);
+    if (seen) bytes = (size_t)((double)bytes / (double)seen * (double)dictSize(d));
+    return dictMemUsage(d) + bytes;
+}
+
 /* ---- Defragmentation ---- */
 
 bool objectDefragTable(dict *d, defragCursor *cursor, size_t budget, void (*fn)(void *arg, void **ref), void *arg,

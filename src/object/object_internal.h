@@ -93,6 +93,10 @@ static inline const void *lastByteBeyond(const void *start, slice part) {
     return (uintptr_t)start / CACHE_LINE == (uintptr_t)last / CACHE_LINE ? NULL : last;
 }
 
+/* For objectTypeOps.memUsage: returns the bytes of a dict and its entries, estimated from at most `samples` of these
+ * (0: all). */
+size_t objectDictMemUsage(const struct dict *d, size_t samples, size_t (*bytes_of)(const void *entry));
+
 /* Returns the operations registered for the type; NULL: none. */
 const objectTypeOps *objectOps(objectTypeId type);
 

@@ -400,16 +400,12 @@ static void opFree(void *structure) { hashRootFree(structure); }
 
 static size_t opFreeEffort(const void *structure) { return dictSize(((const hashTableRoot *)structure)->fields); }
 
+static size_t fieldMemUsage(const void *entry) { return hashFieldMemUsage(entry); }
+
 static size_t opMemUsage(const void *structure, size_t samples) {
     const hashTableRoot *root = structure;
-    size_t bytes = zmallocSize(root) + dictMemUsage(root->fields), sum = 0, seen = 0;
-    if (root->times) bytes += timeIndexMemUsage(root->times);
-    dictIterator it;
-    dictIterBegin(&it, root->fields, false);
-    for (const hashField *f; (samples == 0 || seen < samples) && (f = dictIterNext(&it)); seen++)
-        sum += hashFieldMemUsage(f);
-    dictIterEnd(&it);
-    return bytes + (seen ? (size_t)((double)sum / (double)seen * (double)dictSize(root->fields)) : 0);
+    size_t index_bytes = root->times ? timeIndexMemUsage(root->times) : 0;
+    return zmallocSize(root) + index_bytes + objectDictMemUsage(root->fields, samples, fieldMemUsage);
 }
 
 /* Copies without expired fields, unless no field would be left. */

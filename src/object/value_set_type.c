@@ -24,17 +24,7 @@ static void setFree(void *structure) { dictRelease(structure); }
 static size_t setFreeEffort(const void *structure) { return dictSize(structure); }
 
 static size_t setMemUsage(const void *structure, size_t samples) {
-    size_t bytes = 0, seen = 0;
-    dictIterator it;
-    const void *entry;
-    dictIterBegin(&it, (dict *)(uintptr_t)structure, false);
-    while ((samples == 0 || seen < samples) && (entry = dictIterNext(&it))) {
-        bytes += zmallocSize(entry);
-        seen++;
-    }
-    dictIterEnd(&it);
-    if (seen) bytes = (size_t)((double)bytes / (double)seen * (double)dictSize(structure));
-    return dictMemUsage(structure) + bytes;
+    return objectDictMemUsage(structure, samples, zmallocSize);
 }
 
 static void *setDup(const void *structure) {

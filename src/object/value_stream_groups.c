@@ -150,16 +150,3 @@ size_t streamConsumerDelete(streamGroup *g, streamConsumer *c) {
     freeConsumer(c);
     return pending;
 }
-
-size_t streamGroupMemUsage(const streamGroup *g) {
-    size_t bytes = zmallocSize(g) + raxMemUsage(g->blocks) + raxMemUsage(g->consumers);
-    raxIterator it;
-    for (bool on = raxIterFirst(&it, g->blocks); on; on = raxIterNext(&it)) bytes += zmallocSize(raxIterValue(&it));
-    raxIterEnd(&it);
-    for (bool on = raxIterFirst(&it, g->consumers); on; on = raxIterNext(&it)) {
-        const streamConsumer *c = raxIterValue(&it);
-        bytes += zmallocSize(c) + raxMemUsage(c->blocks);
-    }
-    raxIterEnd(&it);
-    return bytes;
-}

@@ -98,8 +98,6 @@ typedef struct streamPendingWalk {
 void streamPendingFrom(streamPendingWalk *w, const streamGroup *g, const streamConsumer *c, streamId from);
 streamPending *streamPendingNext(streamPendingWalk *w); /* NULL at the end */
 
-/* Returns the bytes of a group with its consumers and pending entries. */
-size_t streamGroupMemUsage(const streamGroup *g);
 /* Asserts the invariants. */
 void streamGroupCheck(const streamGroup *g);
 

@@ -53,7 +53,15 @@ static size_t sampledBytes(const rax *tree, size_t samples, size_t (*bytes_of)(c
     return bytes;
 }
 
-static size_t groupBytes(const void *g) { return streamGroupMemUsage(g); }
+static size_t consumerBytes(const void *consumer) {
+    return zmallocSize(consumer) + raxMemUsage(((const streamConsumer *)consumer)->blocks);
+}
+
+static size_t groupBytes(const void *group) {
+    const streamGroup *g = group;
+    return zmallocSize(g) + raxMemUsage(g->blocks) + sampledBytes(g->blocks, 0, zmallocSize) +
+           raxMemUsage(g->consumers) + sampledBytes(g->consumers, 0, consumerBytes);
+}
 
 static size_t nodeBytes(const void *node) {
     bool bare;
