@@ -4,6 +4,7 @@
 #ifndef SCRIPT_SCRIPT_H
 #define SCRIPT_SCRIPT_H
 
+/* Register the commands and the INFO fields of the layer. Call at startup. */
 void scriptCommandsRegister(void);
 void scriptInfoRegister(void);
 /* Creates the interpreters and the state around them. Call after commandTableSeal(). `product` is that of

@@ -21,7 +21,7 @@ static void memory(infoOut *o) {
     infoSize(o, "used_memory_vm_eval", eval.interpreter, "Memory of the engines for EVAL.");
     infoHuman(o, "used_memory_lua_human", eval.interpreter);
     infoSize(o, "used_memory_scripts_eval", eval.memory, "Memory for the texts of scripts.");
-    infoGauge(o, "number_of_cached_scripts", eval.scripts, "Scripts that EVALSHA finds.");
+    infoGauge(o, "number_of_cached_scripts", eval.scripts, "Scripts in the cache of EVALSHA.");
     infoGauge(o, "number_of_functions", functions->count, "Functions of loaded libraries.");
     infoGauge(o, "number_of_libraries", dictSize(functions->libraries), "Loaded libraries of functions.");
     infoSize(o, "used_memory_vm_functions", interpreter, "Memory of the engines for functions.");
@@ -33,15 +33,14 @@ static void memory(infoOut *o) {
 }
 
 static void scriptInfoEvicted(infoOut *o) {
-    infoCounter(o, "evicted_scripts", evalCacheTotals().evicted,
-                "Scripts that were forgotten to make room for others.");
+    infoCounter(o, "evicted_scripts", evalCacheTotals().evicted, "Scripts evicted from the cache.");
 }
 
 static void engines(infoOut *o) {
     evalTotals eval = evalCacheTotals();
     size_t used = eval.interpreter + functionLuaInterpreter()->memory;
     size_t kept = eval.memory + functionTableMemory(functionsInUse());
-    infoGauge(o, "engines_count", 1, "Languages that scripts may be in.", .family = "engines");
+    infoGauge(o, "engines_count", 1, "Scripting engines.", .family = "engines");
     infoGauge(o, "engines_total_used_memory", used, "Memory of all engines.", .family = "engines_used_memory_bytes");
     infoGauge(o, "engines_total_memory_overhead", kept, "Memory for what belongs to engines outside of them.",
               .family = "engines_memory_overhead_bytes");

@@ -23,6 +23,7 @@ void debugWireEnd(void);
 void debugPrint(sds line);
 /* Same, but cuts the line to the length that the client has chosen, and adds a hint the first time. */
 void debugPrintCut(sds line);
+/* Adds a formatted line, of at most 511 bytes. */
 void debugPrintFormat(const char *fmt, ...) printf_like(1, 2);
 /* Returns the length to which lines are cut; 0 if they are not cut. */
 size_t debugCutAt(void);

@@ -53,13 +53,13 @@ typedef struct libraryHead {
 /* Parses the first line of a library. Returns NULL, or the text of an error, which the caller frees; the head is then
  * empty. */
 sds libraryReadHead(slice text, libraryHead *head) must_check;
-void libraryHeadFree(libraryHead *head);
+void libraryHeadFree(libraryHead *head); /* frees its strings and empties it */
 
 /* Creates a library by running its text, whose first line is `head`. Returns NULL on an error, with its text in *error,
  * which the caller frees. */
 functionLibrary *functionLibraryCreate(slice text, const libraryHead *head, const functionEngine *engine, bool limited,
                                        sds *error);
-/* Frees a library. `forget` frees its functions in the engine, too, on main only; without it any thread may call. */
+/* Frees a library. With `forget` the engine frees its functions, too; call on main then, else on any thread. */
 void functionLibraryFree(functionLibrary *library, bool forget);
 
 /* Adds a function to the library that is being loaded; engines call it. `description` may be NULL. Returns NULL, or the

@@ -12,7 +12,7 @@
 /* Creates the interpreter. Call at startup. */
 void functionLuaInit(void);
 extern const functionEngine function_lua;
-interpreter *functionLuaInterpreter(void);
+interpreter *functionLuaInterpreter(void); /* the present one; a reset replaces it */
 
 /* --- redis.register_function() (function_register.c) ---
  *   redis.register_function('name', callback)

@@ -19,7 +19,7 @@ typedef struct functionTable {
     size_t count;    /* number of functions in all libraries */
 } functionTable;
 
-functionTable *functionTableCreate(void);
+functionTable *functionTableCreate(void); /* returns an empty table */
 /* Frees a table and its libraries. `forget` is that of functionLibraryFree(). */
 void functionTableFree(functionTable *t, bool forget);
 
@@ -45,7 +45,7 @@ size_t functionTableMemory(const functionTable *t);
 
 /* Sets the only scripting language. Call at startup. */
 void functionEngineSet(const functionEngine *engine);
-const functionEngine *functionEngineOnly(void);
+const functionEngine *functionEngineOnly(void); /* returns it */
 
 /* --- Libraries as bytes (function_dump.c) --- */
 /* Returns the payload, which the caller frees. */

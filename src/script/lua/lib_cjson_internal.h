@@ -20,6 +20,7 @@ typedef struct cjsonSettings {
     int sparse_safe;      /* ... and more indexes than this */
 } cjsonSettings;
 
+/* Returns the settings of the instance whose function is running. */
 static inline cjsonSettings *cjsonSettingsOf(lua_State *L) { return lua_touserdata(L, lua_upvalueindex(1)); }
 
 /* lua_CFunctions. */

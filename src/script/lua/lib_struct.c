@@ -209,7 +209,7 @@ static void pushFloat(lua_State *L, const char *p, size_t size, bool big_endian)
     lua_pushnumber(L, size == sizeof(narrow) ? (lua_Number)narrow : value);
 }
 
-/* The input and the position in it: `at` <= len always. */
+/* The input, and the position in it, which never exceeds the length. */
 typedef struct input {
     const char *bytes;
     size_t len, at;

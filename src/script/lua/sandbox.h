@@ -23,6 +23,6 @@ void sandboxPushGlobals(lua_State *L);
 void sandboxRefuseMissing(lua_State *L);
 /* Pops the table on the top of the stack and makes it the only globals that code sees, until sandboxShowGlobals(). */
 void sandboxShowOnly(lua_State *L);
-void sandboxShowGlobals(lua_State *L);
+void sandboxShowGlobals(lua_State *L); /* makes the real globals visible again */
 
 #endif

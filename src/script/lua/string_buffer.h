@@ -2,6 +2,7 @@
  *
  * luaL_Buffer keeps a varying number of pieces on Lua's stack, where a walk has its keys and values; this buffer takes
  * one slot there. Its memory belongs to Lua, so an error that is thrown meanwhile does not leak it.
+ *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef SCRIPT_STRING_BUFFER_H
 #define SCRIPT_STRING_BUFFER_H
@@ -18,13 +19,14 @@ typedef struct stringBuffer {
     char first[256];
 } stringBuffer;
 
-/* Pushes one value, which must stay on the stack as long as the buffer is used. */
+/* Initializes an empty buffer. Pushes one value, which must stay on the stack as long as the buffer is used. */
 void stringBufferInit(stringBuffer *t, lua_State *L);
 /* Grows the buffer for `more` bytes; throws if there is no memory. */
 void stringBufferGrow(stringBuffer *t, size_t more);
 /* Pushes the bytes as a string. */
 void stringBufferPush(stringBuffer *t);
 
+/* Reserve capacity, append bytes, append one byte. They throw if there is no memory. */
 static inline void stringBufferReserve(stringBuffer *t, size_t more) {
     if (unlikely(t->capacity - t->len < more)) stringBufferGrow(t, more);
 }

@@ -45,6 +45,6 @@ typedef struct evalTotals {
     size_t interpreter; /* bytes of the interpreter */
     long long evicted;  /* number of scripts evicted since the start */
 } evalTotals;
-evalTotals evalCacheTotals(void);
+evalTotals evalCacheTotals(void); /* computes them */
 
 #endif

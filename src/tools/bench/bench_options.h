@@ -28,7 +28,7 @@ typedef struct benchOptions {
 
 /* Fills in *o. Prints a message and ends the program if the command line is invalid. */
 void benchOptionsParse(benchOptions *o, int argc, char **argv);
-void benchUsage(void);
+void benchUsage(void); /* prints the text of --help */
 /* Returns true if a document is written to stdout, so that nothing else may be printed there. */
 bool benchOptionsUseStdout(const benchOptions *o);
 

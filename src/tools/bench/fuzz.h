@@ -21,7 +21,7 @@ typedef struct fuzzCatalog fuzzCatalog;
  * connect to other servers (see fuzz_commands.c). */
 fuzzCatalog *fuzzCatalogMake(const replyValue *docs, const replyValue *settings);
 void fuzzCatalogFree(fuzzCatalog *b);
-size_t fuzzCatalogCommands(const fuzzCatalog *b);
+size_t fuzzCatalogCommands(const fuzzCatalog *b); /* returns the number of commands */
 
 /* Returns a random command of *count words, which the caller frees by sdsFreeSplitRes(). Its words are those that the
  * documentation allows, and values of the right kind, if not in the right range. With `damaged` a word is missing,

@@ -58,7 +58,7 @@ uint64_t generatorElapsedUs(const generator *g);
 uint64_t generatorUnsent(const generator *g);
 /* Adds all latencies, in microseconds, to `into`, which generatorHistogram() has made. Call after RUN_DONE. */
 void generatorLatencies(const generator *g, histogram *into);
-histogram *generatorHistogram(void);
-void generatorFree(generator *g); /* joins the threads */
+histogram *generatorHistogram(void); /* creates an empty one with the right range */
+void generatorFree(generator *g);    /* joins the threads */
 
 #endif

@@ -15,11 +15,12 @@ typedef struct rateLine {
     uint64_t started_us, last_us;
 } rateLine;
 
-void rateLineStart(rateLine *line);
+void rateLineStart(rateLine *line); /* initializes the line and starts its clock */
 /* Draws the line. With `shows_time` it ends with the time that has passed, otherwise with the number of requests. */
 void rateLineShow(rateLine *line, const char *title, generatorCounts counts, bool shows_time);
-void rateLineClear(rateLine *line);
+void rateLineClear(rateLine *line); /* overwrites it with blanks */
 
+/* Print the header of CSV, and a result in the format that the options choose; nothing if a document goes to stdout. */
 void reportCsvHeader(void);
 void reportResult(const benchOptions *o, const hostSettings *host, const testResult *result);
 

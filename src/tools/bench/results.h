@@ -24,7 +24,7 @@ typedef struct rateSeries {
     uint64_t requests, latency_us; /* of all points */
 } rateSeries;
 
-void rateSeriesStart(rateSeries *s, uint64_t step_us);
+void rateSeriesStart(rateSeries *s, uint64_t step_us); /* empties the series */
 /* Adds the counters as read `at_us` microseconds after the start; readings must come in order. */
 void rateSeriesRead(rateSeries *s, uint64_t at_us, uint64_t requests, uint64_t latency_us);
 

@@ -28,7 +28,7 @@ typedef struct cliConnection {
  * stderr unless `quiet`. If the server refuses a step, a line on stderr reports it, `refused` is set, and the
  * connection stays. */
 bool cliConnect(cliConnection *c, bool quiet);
-void cliDisconnect(cliConnection *c);
+void cliDisconnect(cliConnection *c); /* closes the connection, if any, and resets what depends on it */
 /* Sets the address of the server for the next cliConnect(). */
 void cliSetAddress(cliConnection *c, slice host, int port);
 /* Returns the server's name for prompt and messages: "host:port" or the path of the socket. The caller frees it. */

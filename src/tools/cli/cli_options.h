@@ -59,6 +59,6 @@ typedef struct cliOptions {
 
 /* Fills in *o from environment and arguments. Prints a message and ends the program if they are invalid. */
 void cliOptionsParse(cliOptions *o, int argc, char **argv);
-void cliUsage(void);
+void cliUsage(void); /* prints the text of --help */
 
 #endif

@@ -48,7 +48,7 @@ bool keyWalkIsWhole(const keyWalk *w);
 const char *keyWalkCursor(const keyWalk *w);
 /* Clears the progress line. Call before a line is printed on stdout. */
 void keyWalkClearLine(keyWalk *w);
-void keyWalkEnd(keyWalk *w);
+void keyWalkEnd(keyWalk *w); /* frees what the walk owns */
 
 /* The keys with the largest values seen, largest first. */
 typedef struct topKey {
@@ -59,7 +59,7 @@ typedef struct topKeys {
     topKey *keys; /* owns */
     size_t count, capacity;
 } topKeys;
-topKeys topKeysCreate(long long capacity);
+topKeys topKeysCreate(long long capacity); /* keeps at most `capacity` keys, which must be at least 1 */
 /* Adds a key if its value is among the largest. */
 void topKeysAdd(topKeys *t, const keyFacts *key, long long value);
 void topKeysFree(topKeys *t);

@@ -12,13 +12,13 @@ typedef struct lineText {
     sds cut;       /* owns; the text that the last cut removed */
 } lineText;
 
-void lineTextInit(lineText *t);
+void lineTextInit(lineText *t);  /* an empty line */
 void lineTextClear(lineText *t); /* frees the memory; the struct may be initialized again */
 
 /* Replaces the line and puts the cursor at its end. */
 void lineTextSet(lineText *t, const char *p, size_t len);
-void lineTextInsert(lineText *t, const char *p, size_t len);
-void lineTextPaste(lineText *t); /* inserts the text that was cut last */
+void lineTextInsert(lineText *t, const char *p, size_t len); /* inserts at the cursor, which moves after it */
+void lineTextPaste(lineText *t);                             /* inserts the text that was cut last */
 
 /* Move the cursor, or do nothing at the end of the line. A word is a sequence without blanks. */
 void lineTextLeft(lineText *t);
@@ -28,6 +28,7 @@ void lineTextWordRight(lineText *t);
 void lineTextHome(lineText *t);
 void lineTextEnd(lineText *t);
 
+/* Delete the unit before or after the cursor. */
 void lineTextDeleteLeft(lineText *t);
 void lineTextDeleteRight(lineText *t);
 /* Cut text, which lineTextPaste() can insert again. */

@@ -137,7 +137,7 @@ int modeLatencyDist(cliConnection *c) {
 
 /* ---- Without a server ------------------------------------------------------------------------------------------- */
 
-/* Work that the compiler cannot remove, and that takes about fifty nanoseconds. */
+/* Does work that takes about fifty nanoseconds and that the compiler cannot remove. */
 static uint64_t spin(uint64_t x) {
     for (int i = 0; i < 24; i++) x = x * 6364136223846793005u + 1442695040888963407u;
     return x;

@@ -43,7 +43,7 @@ static bool failWriting(const char *name) {
     return false;
 }
 
-/* False after a line on stderr. */
+/* Receives the dataset and gives the file its name. Returns false after a line on stderr. */
 static bool modeRdbReceive(datasetStream *d, outputFile *file, const char *name) {
     static char buf[CHUNK];
     snapshotCheck check = {0};

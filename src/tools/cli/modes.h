@@ -8,18 +8,18 @@
 
 #include "cli_connection.h"
 
-int modeStat(cliConnection *c);
-int modeLatency(cliConnection *c, bool history);
-int modeLatencyDist(cliConnection *c);
-int modeIntrinsicLatency(long long seconds);
-int modeScan(cliConnection *c);
-int modeBigKeys(cliConnection *c, bool by_memory);
-int modeKeyStats(cliConnection *c);
-int modeHotKeys(cliConnection *c);
-int modePipe(cliConnection *c);
-int modeRdb(cliConnection *c, bool functions_only);
-int modeReplica(cliConnection *c);
-int modeLruTest(cliConnection *c);
+int modeStat(cliConnection *c);                     /* --stat */
+int modeLatency(cliConnection *c, bool history);    /* --latency, --latency-history */
+int modeLatencyDist(cliConnection *c);              /* --latency-dist */
+int modeIntrinsicLatency(long long seconds);        /* --intrinsic-latency; needs no server */
+int modeScan(cliConnection *c);                     /* --scan */
+int modeBigKeys(cliConnection *c, bool by_memory);  /* --bigkeys, --memkeys */
+int modeKeyStats(cliConnection *c);                 /* --keystats */
+int modeHotKeys(cliConnection *c);                  /* --hotkeys */
+int modePipe(cliConnection *c);                     /* --pipe */
+int modeRdb(cliConnection *c, bool functions_only); /* --rdb, --functions-rdb */
+int modeReplica(cliConnection *c);                  /* --replica */
+int modeLruTest(cliConnection *c);                  /* --lru-test */
 
 typedef enum { DEBUG_ENDED, DEBUG_QUIT, DEBUG_RESTART, DEBUG_BROKEN } debugEnd;
 /* Runs the debugger (--ldb) on the words of an EVAL. Returns how the debugger ended; the connection has ended with

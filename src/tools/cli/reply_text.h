@@ -13,8 +13,9 @@ typedef enum { STYLE_AUTO, STYLE_PRETTY, STYLE_RAW, STYLE_CSV, STYLE_JSON, STYLE
 sds replyTextPretty(sds out, const replyValue *v, const char *prefix);
 /* Appends bare values, with `delimiter` between them and not after the last. */
 sds replyTextRaw(sds out, const replyValue *v, const char *delimiter);
+/* Appends all values of a reply as one row of CSV. */
 sds replyTextCsv(sds out, const replyValue *v);
-/* With `ascii`, non-ASCII bytes are written as escapes. */
+/* Appends a reply as JSON. With `ascii`, non-ASCII bytes are written as escapes. */
 sds replyTextJson(sds out, const replyValue *v, bool ascii);
 
 #endif

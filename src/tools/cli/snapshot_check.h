@@ -16,6 +16,7 @@ typedef struct snapshotCheck {
     uint64_t crc; /* of all bytes before the tail */
 } snapshotCheck;  /* initially all zero */
 
+/* Adds the next bytes that were received. */
 void snapshotCheckAdd(snapshotCheck *c, const char *bytes, size_t len);
 /* Call after all bytes. Returns NULL if they are a complete snapshot, or else the reason why not. */
 const char *snapshotCheckEnd(const snapshotCheck *c);

@@ -17,7 +17,7 @@ bool terminalSetRaw(void);
 bool terminalSetKeys(void);
 void terminalRestore(void);
 
-void terminalSize(int *columns, int *rows);
+void terminalSize(int *columns, int *rows); /* 80 and 24 if stdout is not a terminal */
 /* Stops the program, as for Ctrl-Z, with the terminal restored. Returns in raw mode when the program continues. */
 void terminalSuspend(void);
 /* Set by signals in raw mode: the size has changed, or the program was stopped and continues. */

@@ -108,7 +108,7 @@ bool outputFileWrite(outputFile *f, const char *bytes, size_t len) {
     return true;
 }
 
-/* Makes the rename durable. If that fails, the file is complete under its name all the same. */
+/* Syncs the folder, so that the rename is durable. If that fails, the file is still complete under its name. */
 static void syncFolder(const char *path) {
     const char *slash = strrchr(path, '/');
     char *folder = zstrdup(slash ? path : ".");

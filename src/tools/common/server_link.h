@@ -43,8 +43,8 @@ replyValue *linkCallList(serverLink *l, const char *word, va_list more);
 replyValue *linkCallWords(serverLink *l, int argc, const slice *argv);
 /* Returns slices of `count` words, which stay the caller's; the caller frees the array with zfree(). */
 slice *linkWordSlices(const sds *words, size_t count);
-const char *linkError(const serverLink *l);
-bool linkHasReply(serverLink *l); /* returns true if a complete reply has been received */
+const char *linkError(const serverLink *l); /* the reason for which the link is broken */
+bool linkHasReply(serverLink *l);           /* returns true if a complete reply has been received */
 
 /* --- Input that is not a reply; call between replies only --- */
 /* Reads a line and stores it without its line end, as a string. A line that does not fit breaks the connection. */

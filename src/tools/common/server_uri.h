@@ -17,6 +17,6 @@ typedef struct serverUri {
 /* Parses `text`, resolving percent escapes in user and password. The database is the number at the start of the path, 0
  * if there is none; its range is not checked. Returns NULL, or the reason as one sentence with *uri empty. */
 const char *serverUriParse(serverUri *uri, const char *text);
-void serverUriClear(serverUri *uri);
+void serverUriClear(serverUri *uri); /* frees the strings, after overwriting the password */
 
 #endif

@@ -21,16 +21,20 @@ typedef struct toolTls {
     const char *ciphers, *ciphersuites;
 } toolTls;
 
-/* Stores the parts that a URI has (-u). These end the program with a message if an option is invalid. */
+/* These end the program with a message if the option is invalid: */
+/* Stores the parts that a URI (-u) has. */
 void toolTakeUri(const char *uri, linkTarget *target, toolLogin *login, toolTls *tls);
+/* Returns the number that an option has as its value. */
 long long toolNumber(const char *option, const char *text, long long min, long long max);
-tlsContext *toolTlsContext(const toolTls *t); /* NULL if TLS is off */
+/* Creates the TLS context; NULL if TLS is off. */
+tlsContext *toolTlsContext(const toolTls *t);
 /* Ends the program with a message: there is no option (or test: `kind`) s->word, but perhaps s->best was meant. */
 noreturn_fn void toolQuitUnknown(const char *program, const char *kind, const suggestion *s);
-/* Ends the program with a message if `option` is one of those in `absent`, which Valkey's program has. */
+/* An option of Valkey's program that is not supported here. */
 typedef struct absentOption {
     const char *name, *why;
 } absentOption;
+/* Ends the program with a message if `option` is one of `absent`. */
 void toolCheckAbsent(const char *option, const absentOption *absent, size_t count);
 
 /* Sends AUTH and returns its reply. Call with a password. */
