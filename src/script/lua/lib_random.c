@@ -24,11 +24,6 @@
 
 static uint64_t state = 0x1234ABCDull << 16 | SEED_LOW; /* lrand48() begins with it */
 
-static uint32_t nextNumber(void) {
-    state = (state * MULTIPLIER + INCREMENT) & ((1ull << STATE_BITS) - 1);
-    return (uint32_t)(state >> 17);
-}
-
 /* Returns the argument without its fraction, modulo 2^32; 0 if it does not fit into 64 bits. */
 static uint32_t libRandomArgument(lua_State *L, int index) {
     lua_Number n = luaL_checknumber(L, index);
@@ -43,8 +38,9 @@ static int pushWithin(lua_State *L, lua_Number fraction, uint32_t first, uint32_
 }
 
 static int mathRandom(lua_State *L) {
-    /* The largest number counts as 0, so that the fraction stays below 1. */
-    lua_Number fraction = (lua_Number)(nextNumber() % NUMBER_MAX) / NUMBER_MAX;
+    state = (state * MULTIPLIER + INCREMENT) & ((1ull << STATE_BITS) - 1);
+    uint32_t number = (uint32_t)(state >> 17) % NUMBER_MAX; /* the largest counts as 0: the fraction stays below 1 */
+    lua_Number fraction = (lua_Number)number / NUMBER_MAX;
     uint32_t first = 1, last;
     switch (lua_gettop(L)) {
     case 0: lua_pushnumber(L, fraction); return 1;

@@ -243,7 +243,7 @@ static void takeFuzzLog(benchOptions *o, const char *text) {
     o->fuzz_log = (fuzzLog)level;
 }
 
-/* Stores `text` (NULL for options that take none) where the row says. */
+/* Stores `text` in the member of the row; it is NULL for options that take no value. */
 static void takeOption(benchOptions *o, const optionRow *row, const char *text) {
     void *field = (char *)o + row->offset;
     switch (row->kind) {

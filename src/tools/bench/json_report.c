@@ -15,7 +15,6 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "result_files.h"
-#include "text_escape.h"
 #include "version.h"
 
 static const double percentiles[] = {1, 5, 10, 25, 50, 75, 90, 95, 99, 99.9, 99.99, 99.999, 99.9999};

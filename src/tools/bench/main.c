@@ -44,7 +44,7 @@ typedef struct benchmark {
 
 /* ---- Questions to the server ------------------------------------------------------------------------------------ */
 
-/* Prints `format`, which has a place for the server's address and one for `text`, and ends the program. */
+/* Prints `format`, whose two %s are the server's address and `text`, and ends the program. */
 noreturn_fn static void quit(const benchOptions *o, const char *format, const char *text) {
     sds address = o->target.unix_path ? sdsNew(o->target.unix_path)
                                       : sdsCatPrintf(sdsEmpty(), "%s:%d", o->target.host, o->target.port);
@@ -74,7 +74,8 @@ static serverLink *connectServer(const benchOptions *o) {
     return l;
 }
 
-/* Returns the value of a setting, NULL if the server does not tell it. Ends the program if the connection is lost. */
+/* Returns the value of a setting, or NULL if the server does not report it. Ends the program if the connection is
+ * lost. */
 static char *askSetting(const benchOptions *o, serverLink *l, const char *name) {
     replyValue *r = linkCall(l, "CONFIG", "GET", name, NULL);
     if (!r) quitUnreachable(o, linkError(l));

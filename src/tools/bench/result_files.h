@@ -18,4 +18,10 @@ static inline bool resultFilesAreWanted(const benchOptions *o) { return o->json_
 sds jsonReport(const benchOptions *o, const hostSettings *host, const resultList *results);
 sds svgReport(const benchOptions *o, const hostSettings *host, const resultList *results);
 
+/* --- Bytes as text of both formats; bytes that are not UTF-8 become the replacement character (text_escape.c) --- */
+/* Appends a JSON string with its quotes; null if `s` is NULL. */
+sds catJsonString(sds out, const char *s);
+/* Appends text that is valid in an element and in a quoted attribute. */
+sds catXmlText(sds out, const char *s);
+
 #endif

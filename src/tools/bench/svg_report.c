@@ -15,7 +15,6 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "result_files.h"
-#include "text_escape.h"
 #include "version.h"
 #include <math.h>
 

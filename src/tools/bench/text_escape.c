@@ -3,7 +3,7 @@
  * Tests       tests/unit/tools/text_escape_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "text_escape.h"
+#include "result_files.h"
 #include "utf8.h"
 
 #define REPLACEMENT "\xef\xbf\xbd"

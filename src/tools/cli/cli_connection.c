@@ -220,7 +220,8 @@ static bool showStream(cliConnection *c) {
 }
 
 /* Returns the next reply to a command, which with `confirmation_wanted` may be the confirmation of a subscription.
- * Prints messages that arrive before it, and other pushes if the options say so. NULL if the connection is broken. */
+ * Prints messages that arrive before it, and other pushes with --show-pushes. Returns NULL if the
+ * connection is broken. */
 static replyValue *readReply(cliConnection *c, bool confirmation_wanted) {
     replyValue *v;
     while ((v = linkRead(c->link))) {
@@ -291,7 +292,7 @@ static bool setRedirection(cliConnection *c, const replyValue *v, bool *asking) 
     return good;
 }
 
-/* Sends a command, follows redirections if the options say so, and returns its (first) reply. After REDIRECTIONS_MAX
+/* Sends a command, follows redirections with -c, and returns its (first) reply. After REDIRECTIONS_MAX
  * redirections the last one is the reply. NULL if a connection is broken. */
 static replyValue *callFollowing(cliConnection *c, int argc, const slice *argv, bool confirmation_wanted) {
     bool asking = false;
@@ -318,7 +319,7 @@ static replyValue *callFollowing(cliConnection *c, int argc, const slice *argv, 
     }
 }
 
-/* Runs one command and prints its reply, following redirections if the options say so. Returns false if the connection
+/* Runs one command and prints its reply, following redirections with -c. Returns false if the connection
  * is broken; `link` is NULL if a redirection led to a server that cannot be reached. */
 static bool runOnce(cliConnection *c, int argc, const slice *argv) {
     bool subscribe = isSubscribe(argv[0]);

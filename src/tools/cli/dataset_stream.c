@@ -30,7 +30,7 @@ bool datasetBegin(datasetStream *d, cliConnection *c) {
     char line[HEADER_MAX];
     snapshotFrame frame;
     *d = (datasetStream){.link = c->link};
-    anetKeepAlive(NULL, linkFd(c->link), KEEPALIVE_S); /* only the server sends from now on: notice if it dies */
+    anetKeepAlive(NULL, linkFd(c->link), KEEPALIVE_S); /* detects a lost server, as only that sends from now on */
     bool received = linkSend(c->link, 1, &sync);
     progressBegin(&d->progress, NULL);
     progressPrint(&d->progress, "Waiting for the server to create a snapshot...");

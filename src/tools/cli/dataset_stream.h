@@ -18,7 +18,7 @@ typedef struct datasetStream {
 /* Sends REPLCONF: a capability or a filter of this replica. Returns false if the server rejects it or the connection
  * breaks; with `needed` it also prints a line on stderr. */
 bool datasetOption(cliConnection *c, const char *name, const char *value, bool needed);
-/* Sends SYNC and waits for the header of the dataset; on a terminal a message says so meanwhile. Returns false after a
+/* Sends SYNC and waits for the header of the dataset; a terminal shows a message meanwhile. Returns false after a
  * line on stderr. */
 bool datasetBegin(datasetStream *d, cliConnection *c) must_check;
 /* Like read(2), for `size` bytes, which must be more than SNAPSHOT_MARK_BYTES. Returns 0 at the end of the dataset, -1

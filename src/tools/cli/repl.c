@@ -114,7 +114,7 @@ static bool runLine(cliConnection *c, const char *line) {
     return go_on;
 }
 
-/* Buffered bytes of stdin that have not been run. stdio does not tell whether its buffer has a line. */
+/* Buffered bytes of stdin that have not been run. stdio cannot report whether its buffer has a line. */
 typedef struct pipeLines {
     sds unread; /* owns */
     size_t at;

@@ -1,7 +1,7 @@
 /* text_escape_test.c -- arbitrary bytes in JSON and XML.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
-#include "text_escape.h"
+#include "result_files.h"
 #include "unit.h"
 
 static void checkJson(const char *text, const char *wanted) {
