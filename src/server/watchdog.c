@@ -65,8 +65,9 @@ static void checkMain(void) {
     stacksLog("--- WATCHDOG TIMER EXPIRED ---");
 }
 
-/* Returns false for the SIGALRM of watchdogSetPeriod(), which only ends the wait, so that the new period is used. */
-static bool asksForStacks(const siginfo_t *info) { return info->si_code != SI_TKILL || info->si_pid != getpid(); }
+/* Returns false for the SIGALRM of watchdogSetPeriod(), which only ends the wait, so that the new period is used. That
+ * one alone is sent by this process; its si_code is SI_TKILL or, as glibc changes it, SI_USER. */
+static bool asksForStacks(const siginfo_t *info) { return info->si_pid != getpid(); }
 
 static void watchdogRun(void *arg) {
     unused(arg);
