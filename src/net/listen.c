@@ -104,8 +104,8 @@ static long long onAcceptAgain(aeEventLoop *loop, long long id, void *arg) {
     for (int i = 0; i < listeners.count; i++)
         if (aeCreateFileEvent(loop, listeners.at[i].fd, AE_READABLE | AE_REENTRANT, onAcceptable, &listeners.at[i]) ==
             C_ERR)
-            LOG_LIMITED(LL_WARNING, 1, "a port could not be listened on again", "Cannot listen on again: %s",
-                        strerror(errno));
+            LOG_LIMITED(LL_WARNING, 1, "accepting connections could not be resumed",
+                        "Cannot resume accepting connections: %s", strerror(errno));
     return AE_NOMORE;
 }
 

@@ -128,8 +128,7 @@ static void threads(infoOut *o) {
     infoCounter(o, "io_threaded_freed_objects", io.freed,
                 "Objects that were freed by the I/O threads that had made them.");
     infoCounter(o, "io_threaded_accept_processed", 0, "Connections that I/O threads have accepted."); /* main accepts */
-    infoCounter(o, "io_threaded_poll_processed", io.polls,
-                "Turns of I/O threads: times that they have asked for ready sockets.");
+    infoCounter(o, "io_threaded_poll_processed", io.polls, "Loop iterations of I/O threads.");
     infoCounter(o, "io_threaded_total_prefetch_batches", prefetch_stats.batches,
                 "Batches of commands whose keys were looked up together.", .family = "io_threaded_prefetch_batches");
     infoCounter(o, "io_threaded_total_prefetch_entries", prefetch_stats.entries, "Keys that were looked up in batches.",
@@ -143,17 +142,17 @@ static void threads(infoOut *o) {
 }
 
 static void cycles(infoOut *o) {
-    infoCounter(o, "eventloop_cycles", net_stats.cycles, "Turns of main.");
+    infoCounter(o, "eventloop_cycles", net_stats.cycles, "Loop iterations of main.");
     infoCounter(o, "eventloop_duration_sum", net_stats.cycle_ns / 1000,
                 "Time that main has worked, whichever thread was main.", .family = "eventloop_duration_seconds",
                 .shift = 6);
     infoCounter(o, "eventloop_duration_cmd_sum", growth(net_stats.command_ns, at_reset.command_ns) / 1000,
                 "Time in which main has executed commands.", .family = "eventloop_duration_cmd_seconds", .shift = 6);
     clientCronStats cron = clientCronGetStats();
-    infoCounter(o, "client_cron_looks", cron.checks, "Clients that were looked after.");
-    infoGauge(o, "client_cron_looks_max", cron.checks_max, "Most clients that were looked after at once.");
+    infoCounter(o, "client_cron_looks", cron.checks, "Periodic checks of clients.");
+    infoGauge(o, "client_cron_looks_max", cron.checks_max, "Most periodic checks of clients in one step.");
     infoGauge(o, "client_cron_usec_max", cron.ns_max / 1000,
-              "Longest time for looking after clients at once, in microseconds.");
+              "Longest step of the periodic checks of clients, in microseconds.");
 }
 
 static void activeTime(infoOut *o, const char *name, unsigned thread) {

@@ -156,7 +156,7 @@ tlsContext *tlsClientContext(void) {
 
 static bool applyContexts(const char **err) {
     if (!contexts.started || !tls_settings.port) return true;
-    serverLog(LL_DEBUG, "Making new TLS contexts");
+    serverLog(LL_DEBUG, "Creating new TLS contexts");
     if (renew()) return true;
     *err = "Unable to update TLS configuration. Check server logs.";
     return false;
@@ -186,8 +186,10 @@ void tlsCron(void) {
     fileMark marks[WATCHED_FILES];
     markFiles(marks);
     if (!memcmp(marks, contexts.files, sizeof(marks))) return;
-    if (renew()) serverLog(LL_NOTICE, "TLS: certificates or keys have changed and were read again");
-    else serverLog(LL_WARNING, "TLS: changed files do not fit and are not used; the old certificate stays");
+    if (renew()) serverLog(LL_NOTICE, "TLS: reloaded certificates and keys because their files have changed");
+    else
+        serverLog(LL_WARNING,
+                  "TLS: cannot use the changed files of certificates and keys; the previous ones stay in use");
 }
 
 /* ---- INFO -------------------------------------------------------------------------------------------------------- */
@@ -205,11 +207,11 @@ static void certificates(infoOut *o) {
     certLines(o, "client", own ? tlsContextCert(contexts.client) : NULL);
     certLines(o, "ca", contexts.server ? tlsContextCa(contexts.server) : NULL);
     INFO_METRIC("tls_server_cert_expires_in_seconds", INFO_GAUGE,
-                .help = "Time until the certificate for clients is over.");
+                .help = "Time until the certificate for clients expires.");
     INFO_METRIC("tls_client_cert_expires_in_seconds", INFO_GAUGE,
-                .help = "Time until the certificate for other servers is over.");
+                .help = "Time until the certificate for connections to other servers expires.");
     INFO_METRIC("tls_ca_cert_expires_in_seconds", INFO_GAUGE,
-                .help = "Time until the first of the authorities is over.");
+                .help = "Time until the first certificate of an authority (CA) expires.");
 }
 
 void tlsInfoRegister(void) {

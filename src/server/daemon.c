@@ -152,7 +152,8 @@ static bool startedBySystemd(void) {
 
 static bool startedByUpstart(void) {
     if (!getenv("UPSTART_JOB")) return false;
-    serverLog(LL_NOTICE, "Started by upstart: will stop itself once ready, as upstart expects.");
+    serverLog(LL_NOTICE,
+              "Started by upstart: the process stops itself (SIGSTOP) once it is ready, as upstart expects.");
     unsetenv("UPSTART_JOB");
     return true;
 }
@@ -173,7 +174,7 @@ static void toBackground(void) {
     fflush(NULL);
     pid_t child = fork();
     if (child < 0) {
-        fprintf(stderr, "Cannot go to the background: %s\n", strerror(errno));
+        fprintf(stderr, "Cannot fork into the background: %s\n", strerror(errno));
         exit(1);
     }
     if (child > 0) _exit(0);
@@ -242,20 +243,22 @@ void daemonAdjustFileLimit(void) {
     long long wanted = fileLimitWanted(), reserved = fileLimitReserved(), granted = fileLimitRaise(&why);
     if (granted < 0) {
         granted = FILE_LIMIT_FALLBACK;
-        serverLog(LL_WARNING, "The limit of open files cannot be read (%s): taken for %lld.", strerror(why), granted);
+        serverLog(LL_WARNING, "Cannot read the limit of open files: %s. The server assumes %lld.", strerror(why),
+                  granted);
     }
     if (granted >= wanted) return;
     if (granted <= reserved) {
-        serverLog(LL_WARNING,
-                  "The system grants this process %lld open files, the server needs %lld for itself: no client could "
-                  "connect. Raise the limit (ulimit -n) to %lld, or to %lld plus a lower maxclients.",
-                  granted, reserved, wanted, reserved);
+        serverLog(
+            LL_WARNING,
+            "The limit of open files is %lld, but the server needs %lld for itself, so no client could connect. Raise "
+            "the limit (ulimit -n) to %lld, or lower maxclients and raise it to %lld plus maxclients.",
+            granted, reserved, wanted, reserved);
         exit(1);
     }
     long long asked = net_settings.maxclients;
     net_settings.maxclients = granted - reserved;
     serverLog(LL_WARNING,
-              "maxclients is %lld instead of %lld, because the system grants this process no more than %lld open "
-              "files. For all clients raise that limit (ulimit -n) to %lld.",
+              "maxclients was lowered to %lld from %lld because the limit of open files is %lld. To serve all clients, "
+              "raise the limit (ulimit -n) to %lld.",
               net_settings.maxclients, asked, granted, wanted);
 }

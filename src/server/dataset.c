@@ -65,12 +65,13 @@ static bool logExists(void) {
 static void logUnloadedFile(bool log) {
     const char *snapshot = persist_settings.dbfilename;
     if (persist_settings.appendonly && !log && fileExists(snapshot))
-        serverLog(LL_WARNING,
-                  "%s is not loaded: appendonly is yes, and there is no append-only file yet. To have what is in it, "
-                  "start with appendonly no, and then CONFIG SET appendonly yes. The next snapshot replaces it.",
-                  snapshot);
+        serverLog(
+            LL_WARNING,
+            "%s was not loaded because appendonly is yes and there is no append-only file yet. To load it, start with "
+            "appendonly no, and then run CONFIG SET appendonly yes. The next snapshot overwrites the file.",
+            snapshot);
     if (!persist_settings.appendonly && log)
-        serverLog(LL_NOTICE, "The append-only file in %s is not loaded: appendonly is no",
+        serverLog(LL_NOTICE, "The append-only file in %s was not loaded because appendonly is no",
                   persist_settings.appenddirname);
 }
 

@@ -140,17 +140,17 @@ static void memoryTestPass(memoryTest *t, memoryPattern pattern, unsigned round,
 static int conclude(const memoryTest *t, unsigned rounds) {
     clearProgress(t);
     if (t->faults) {
-        printf("This memory is faulty: %zu times a word was not what had been written. Do not trust this machine with "
-               "data before its memory has been replaced.\n",
+        printf("The memory is faulty: %zu words differed from what had been written. Do not use this machine for data "
+               "until its memory has been replaced.\n",
                t->faults);
         return 1;
     }
     if (interrupted) {
-        printf("Ended after %u of %d rounds, without a fault so far.\n", rounds, ROUNDS);
+        printf("Interrupted after %u of %d rounds. No fault was found so far.\n", rounds, ROUNDS);
         return 1;
     }
-    printf("No fault was found in %d rounds. A program is given some part of the memory: to test all of it, boot "
-           "memtest86+.\n",
+    printf("No fault was found in %d rounds. A program can test only the memory that the system gives it: to test all "
+           "of it, boot memtest86+.\n",
            ROUNDS);
     return 0;
 }
@@ -158,14 +158,14 @@ static int conclude(const memoryTest *t, unsigned rounds) {
 int memoryTestMain(int argc, char **argv) {
     long long megabytes;
     if (argc != 1 || !string2ll(argv[0], strlen(argv[0]), &megabytes) || megabytes < 1 || megabytes > MEGABYTES_MAX) {
-        fprintf(stderr, "--test-memory needs one number: how many megabytes are to be tested, for example\n"
+        fprintf(stderr, "--test-memory takes one number, the megabytes to test, for example\n"
                         "  valkey-server --test-memory 4096\n");
         return 1;
     }
     memoryTest t = {.count = (size_t)megabytes << 17, .terminal = isatty(STDOUT_FILENO) == 1};
     t.words = mmap(NULL, t.count * 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (t.words == MAP_FAILED) {
-        fprintf(stderr, "The system does not give %lld megabytes: %s\n", megabytes, strerror(errno));
+        fprintf(stderr, "Cannot allocate %lld megabytes: %s\n", megabytes, strerror(errno));
         return 1;
     }
     struct sigaction act = {.sa_handler = onInterrupt};

@@ -217,7 +217,8 @@ static const struct {
     const char *words;
     const char *settings[4];
 } missing[] = {
-    {"this server is in no cluster: it serves all slots alone and finds no other node", {"cluster-enabled"}},
+    {"this server is not part of a cluster: it serves all slots alone and connects to no other node",
+     {"cluster-enabled"}},
 };
 
 static const setting *pendingByName(const char *name) {

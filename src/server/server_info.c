@@ -16,9 +16,9 @@ static void buildId(infoOut *o) { infoLabel(o, "redis_build_id", bannerBuildId()
 static void supervisor(infoOut *o) { infoLine(o, "process_supervised:%s", daemonSupervisedName()); }
 
 static void hz(infoOut *o) {
-    infoGauge(o, "hz", server_settings.hz, "Times a second that the server looks after itself.");
+    infoGauge(o, "hz", server_settings.hz, "Runs of the periodic tasks per second.");
     infoGauge(o, "configured_hz", server_settings.hz, "The setting hz.");
-    infoGauge(o, "clients_hz", server_settings.hz, "Times a second that clients are looked after.");
+    infoGauge(o, "clients_hz", server_settings.hz, "Runs of the periodic checks of clients per second.");
 }
 
 static void executable(infoOut *o) { infoLabel(o, "executable", daemonExecutable()); }

@@ -91,7 +91,7 @@ static const struct {
 } traits[SYSTEM_TRAITS] = {
     [SYSTEM_SLOW_CLOCK] =
         {"slow-clocksource", checkSlowClock,
-         "Reading the time takes a system call here, and a server reads it with every turn. " CLOCKS
+         "Reading the time takes a system call here, and a server reads it in each loop iteration. " CLOCKS
          "available_clocksource names the clocks of this machine, current_clocksource the one in use: "
          "tsc needs no system call, nor do those of KVM and Hyper-V. To change it, as root: echo tsc "
          "> " CLOCKS "current_clocksource, and clocksource=tsc on the kernel's command line for the "
@@ -117,7 +117,8 @@ void systemCheckWarn(void) {
     long backlog = strtol(line, NULL, 10);
     if (backlog > 0 && backlog < net_settings.tcp_backlog)
         serverLog(LL_WARNING,
-                  "tcp-backlog is %lld, but the system lets no more than %ld connections wait (net.core.somaxconn).",
+                  "tcp-backlog is %lld, but the system limits the queue of a listening socket to %ld connections "
+                  "(net.core.somaxconn). Raise that limit, or lower tcp-backlog.",
                   net_settings.tcp_backlog, backlog);
     if (checkOvercommit() == SYSTEM_BAD) serverLog(LL_WARNING, "%s", traits[SYSTEM_OVERCOMMIT].advice);
     if (checkHugePages() != SYSTEM_BAD) return;

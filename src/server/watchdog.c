@@ -98,6 +98,6 @@ void watchdogStart(void) {
     watch.reported_tick_ms = -1;
     watchdogTick();
     int error = threadStart(&watch.id, &(threadPlan){.name = "watchdog"}, watchdogRun, NULL);
-    if (error) serverPanic("Cannot start the thread of the watchdog: %s", strerror(error));
+    if (error) serverPanic("Cannot start the watchdog thread: %s", strerror(error));
     watch.runs = true;
 }

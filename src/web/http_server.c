@@ -296,10 +296,11 @@ static void httpServerFlush(webConn *c) {
 
 static const char *reasonOf(const webConn *c, int status) {
     if (status == 403 && webAccessIsLocal(web.access) && !c->is_local)
-        return "Protected mode is on and no password is set: only this machine may look.\n";
+        return "Protected mode is on and no password is set: only this machine may read metrics.\n";
     if (status == 421)
-        return "Without a user and a password this machine is answered under its addresses and as localhost, under no\n"
-               "other name: a page of somebody else could have made your browser ask.\n";
+        return "Without a user name and a password, a request from this machine must name an address or localhost as "
+               "its\n"
+               "host: under another name it could come from a page of another site.\n";
     return "";
 }
 
@@ -559,8 +560,8 @@ static void onAcceptable(aeEventLoop *loop, int fd, void *arg, int mask);
 static void listenAgain(void) {
     for (int i = 0; i < web.listeners_count; i++)
         if (aeCreateFileEvent(web.loop, web.listeners[i], AE_READABLE, onAcceptable, NULL) == C_ERR)
-            LOG_LIMITED(LL_WARNING, 1, "the metrics port could not be listened on again",
-                        "The metrics port cannot be listened on: %s", strerror(errno));
+            LOG_LIMITED(LL_WARNING, 1, "accepting connections to the metrics port could not be resumed",
+                        "Cannot accept connections to the metrics port: %s", strerror(errno));
 }
 
 static long long onAcceptAgain(aeEventLoop *loop, long long id, void *arg) {
@@ -590,7 +591,7 @@ static void onAcceptable(aeEventLoop *loop, int fd, void *arg, int mask) {
         int why = errno;
         if (why == EAGAIN || why == EWOULDBLOCK) return;
         LOG_LIMITED(LL_WARNING, 1, "accepting a connection to the metrics port failed",
-                    "Accepting a connection to the metrics port: %s", err);
+                    "Cannot accept a connection to the metrics port: %s", err);
         if (why == EMFILE || why == ENFILE || why == ENOBUFS || why == ENOMEM) pauseAccepting();
         return;
     }
@@ -644,7 +645,7 @@ void httpServerStart(const httpServerSetup *setup) {
     page.len = webPage().len;
     web.loop = aeCreateEventLoop(LOOP_FDS_AT_START);
     if (!web.loop || aeWakeupOpen(web.loop, &web.wakeup, NULL) == C_ERR)
-        serverPanic("Cannot make the event loop of the metrics port: %s", strerror(errno));
+        serverPanic("Cannot create the event loop of the metrics port: %s", strerror(errno));
     web.listeners_count = setup->listeners_count;
     for (int i = 0; i < setup->listeners_count; i++) {
         int fd = web.listeners[i] = setup->listeners[i];

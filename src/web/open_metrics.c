@@ -277,7 +277,7 @@ typedef struct group {
 static const groupColumn db_columns[] = {
     {"keys", "db_keys", TYPE_GAUGE, 0, "Keys in the database."},
     {"expires", "db_expires", TYPE_GAUGE, 0, "Keys in the database that have a time to live."},
-    {"avg_ttl", "db_avg_ttl_seconds", TYPE_GAUGE, 3, "How long these have to live on average; an estimate."},
+    {"avg_ttl", "db_avg_ttl_seconds", TYPE_GAUGE, 3, "Estimated average time to live of the keys that have one."},
     {"keys_with_volatile_items", "db_keys_with_volatile_items", TYPE_GAUGE, 0,
      "Keys in the database with fields that have a time to live."},
     {.sub = NULL}};
@@ -290,13 +290,15 @@ static const groupColumn command_columns[] = {
 static const groupColumn error_columns[] = {
     {"count", "errors", TYPE_COUNTER, 0, "Errors that were replied, by their first word."}, {.sub = NULL}};
 static const groupColumn replica_columns[] = {
-    {"offset", "connected_replica_offset_bytes", TYPE_GAUGE, 0, "Up to where the replica has the stream of writes."},
-    {"lag", "connected_replica_lag_seconds", TYPE_GAUGE, 0, "Seconds since the replica has last said so."},
+    {"offset", "connected_replica_offset_bytes", TYPE_GAUGE, 0,
+     "Replication offset that the replica has acknowledged."},
+    {"lag", "connected_replica_lag_seconds", TYPE_GAUGE, 0, "Time since the last acknowledgment of the replica."},
     {.sub = NULL}};
 static const groupColumn thread_columns[] = {
     {"active", "thread_busy_seconds", TYPE_COUNTER, 0, "Time that the thread has worked; it slept for the rest."},
-    {"acting", "thread_acting_seconds", TYPE_COUNTER, 0, "Of that: as main, which executes commands."},
-    {"turns", "thread_turns", TYPE_COUNTER, 0, "Times that the thread has asked for ready sockets, or acted as main."},
+    {"acting", "thread_acting_seconds", TYPE_COUNTER, 0,
+     "Part of that time in which the thread had the main role and executed commands."},
+    {"turns", "thread_turns", TYPE_COUNTER, 0, "Loop iterations of the thread."},
     {"reads", "thread_reads", TYPE_COUNTER, 0, "Reads from sockets."},
     {"writes", "thread_writes", TYPE_COUNTER, 0, "Writes to sockets."},
     {"input", "thread_input_bytes", TYPE_COUNTER, 0, "Bytes that were read."},
@@ -314,7 +316,7 @@ static const group groups[] = {
     {"keyspace", "db", "db", db_columns, false, NULL, NULL, NULL},
     {"commandstats", "cmdstat_", "cmd", command_columns, false, NULL, NULL, NULL},
     {"errorstats", "errorstat_", "err", error_columns, false, NULL, NULL, NULL},
-    {"replication", "slave", "replica", replica_columns, true, "connected_replica", "A replica and what it is at.",
+    {"replication", "slave", "replica", replica_columns, true, "connected_replica", "State of a replica.",
      replica_words},
     {"threads", "thread_", "thread", thread_columns, false, NULL, NULL, NULL},
     {"scriptingengines", "engine_", "engine", engine_columns, false, "engine", "An engine for scripts.", engine_words}};
@@ -417,8 +419,7 @@ static void putWords(writer *w, slice section, const group *g, slice body) {
     while (openMetricsTakeLine(&rest, &field, &value)) {
         if ((g && isRow(g, field, value)) || !isName(field) || value.len == 0) continue;
         if (!isLabel(infoMetricFind(field), field, value) || isRepeated(body, field)) continue;
-        if (!begun &&
-            !openMetricsBegin(w, section, TYPE_INFO, "What is words in this section of INFO.", sliceOf("", 0), 0))
+        if (!begun && !openMetricsBegin(w, section, TYPE_INFO, "Texts in this section of INFO.", sliceOf("", 0), 0))
             return;
         if (!begun) putSampleName(w, section, TYPE_INFO);
         putLabel(w, field, value, !begun);
@@ -529,21 +530,23 @@ static void putLatencies(writer *w, const metricsSnapshot *s) {
 /* ---- Metrics of the port itself ---- */
 
 static void putPortMetrics(writer *w, const metricsSnapshot *s, const webCounters *c) {
-    putSingle(w, "up", TYPE_GAUGE, "The server has answered.", 1);
-    if (beginFamily(w, "build", TYPE_INFO, "What the server is.")) {
+    putSingle(w, "up", TYPE_GAUGE, "Whether the server has replied: always 1.", 1);
+    if (beginFamily(w, "build", TYPE_INFO, "Version of the server.")) {
         putSampleName(w, sliceStr("build"), TYPE_INFO);
         putLabel(w, sliceStr("version"), sliceStr(VALKEY_VERSION), true);
         openMetricsPut(w, "} 1\n", 4);
     }
     putSingleShifted(w, "snapshot_timestamp_seconds", TYPE_GAUGE,
                      "When the server's figures were taken, in seconds since 1970.", s->wall_ms, 3);
-    putSingle(w, "snapshots", TYPE_COUNTER, "Times that they were taken.", s->number + 1);
-    putSingleShifted(w, "snapshot_cost_seconds", TYPE_GAUGE, "How long taking them has kept main.",
+    putSingle(w, "snapshots", TYPE_COUNTER, "Snapshots of the figures that were taken.", s->number + 1);
+    putSingleShifted(w, "snapshot_cost_seconds", TYPE_GAUGE, "Time that main took for the last snapshot.",
                      (long long)s->cost_ns / 1000, 6);
-    putSingle(w, "web_scrapes", TYPE_COUNTER, "Times that metrics were asked for and answered.", c->scrapes);
+    putSingle(w, "web_scrapes", TYPE_COUNTER, "Requests for metrics that were served.", c->scrapes);
     putSingle(w, "web_requests", TYPE_COUNTER, "Requests of any kind.", c->requests);
-    putSingle(w, "web_bad_requests", TYPE_COUNTER, "Requests that were no valid ones.", c->bad_requests);
-    putSingle(w, "web_denied", TYPE_COUNTER, "Requests without a user who may look.", c->denied);
+    putSingle(w, "web_bad_requests", TYPE_COUNTER, "Requests that were malformed or are not supported.",
+              c->bad_requests);
+    putSingle(w, "web_denied", TYPE_COUNTER, "Requests that were refused: no user, or one that may not read metrics.",
+              c->denied);
     putSingle(w, "web_accepted", TYPE_COUNTER, "Connections to this port.", c->connections);
     putSingle(w, "web_turned_away", TYPE_COUNTER, "Connections that were refused, or closed for others.",
               c->turned_away);

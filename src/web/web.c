@@ -58,7 +58,7 @@ static int openAddress(const char *address) {
         return fd;
     }
     if (optional && isUnavailable(errno)) return -1;
-    serverLog(LL_WARNING, "The metrics port %s:%d cannot be opened: %s", address, port, err);
+    serverLog(LL_WARNING, "Cannot open the metrics port %s:%d: %s", address, port, err);
     return -2;
 }
 
@@ -72,7 +72,7 @@ static bool openAll(int *fds, int *count) {
         if (fd == -2) goto failed;
     }
     if (*count > 0) return true;
-    serverLog(LL_WARNING, "The metrics port has no address that this machine has (metrics-bind).");
+    serverLog(LL_WARNING, "Cannot open the metrics port: this machine has none of the addresses in metrics-bind.");
 failed:
     while (*count > 0) close(fds[--*count]);
     return false;
@@ -117,7 +117,7 @@ static bool webReopen(const char **err) {
 static bool setBind(const setting *s, char **words, int count, const char **err) {
     unused(s);
     if (count == 0 || (count == 1 && words[0][0] == '\0')) {
-        *err = "metrics-bind names at least one address; metrics-port 0 turns the port off";
+        *err = "metrics-bind needs at least one address; to turn the port off, set metrics-port to 0";
         return false;
     }
     if (count > WEB_BIND_MAX) {

@@ -395,7 +395,7 @@ test "Of a snapshot and a log one is loaded, and the log says of the other that 
     }
     with_log $dir {} {
         assert_equal 0 [r DBSIZE]
-        assert_match "*dump.rdb is not loaded: appendonly is yes, and there is no append-only file yet.*" [srv log]
+        assert_match "*dump.rdb was not loaded because appendonly is yes and there is no append-only file yet.*" [srv log]
         r SET b 1
     }
     with_log $dir {} {
@@ -404,7 +404,7 @@ test "Of a snapshot and a log one is loaded, and the log says of the other that 
     }
     start_server [list args [list --dir $dir --appendonly no]] {
         assert_equal a [r KEYS *]
-        assert_match "*The append-only file in appendonlydir is not loaded: appendonly is no*" [srv log]
+        assert_match "*The append-only file in appendonlydir was not loaded because appendonly is no*" [srv log]
     }
 }
 

@@ -363,7 +363,7 @@ start_server [list overrides [list metrics-port $web_port]] {
         assert_error "*Unable to open the metrics port*" {r CONFIG SET metrics-port [srv port]}
         assert_equal $old [config_value metrics-port]
         scrape
-        assert_error "*metrics-bind names at least one address*" {r CONFIG SET metrics-bind ""}
+        assert_error "*metrics-bind needs at least one address*" {r CONFIG SET metrics-bind ""}
         assert_error "*Unable to open the metrics port*" {r CONFIG SET metrics-bind 192.0.2.1}
         scrape
     }

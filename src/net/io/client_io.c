@@ -67,7 +67,7 @@ static long long onHandshakeTimer(aeEventLoop *loop, long long id, void *arg) {
     unused(loop), unused(id);
     clientIo *s = arg;
     s->handshake_timer = -1;
-    logHandshake(s->conn, "the TLS handshake takes too long");
+    logHandshake(s->conn, "the TLS handshake timed out");
     clientIoReportEnd(s, END_ERROR);
     return AE_NOMORE;
 }
@@ -198,7 +198,7 @@ void clientIoDeliver(ioOwner *h, const ioMessage *m) {
     case IO_MSG_LEFT:
     case IO_MSG_NAMED:
     case IO_MSG_HANDSHAKEN:
-    case IO_MSG_CLOSED: serverPanic("message %d is not for a stream", m->type);
+    case IO_MSG_CLOSED: serverPanic("the I/O half of a client does not handle message %d", m->type);
     }
     clientIoDebugCheck(s);
 }

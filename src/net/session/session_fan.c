@@ -42,7 +42,7 @@ static struct {
 static void closeForMemory(client *c) {
     if (c->flags & CLIENT_CLOSE_ASAP) return;
     LOG_LIMITED(LL_WARNING, 1, "clients that were closed for lack of memory for a message",
-                "Client id=%llu addr=%s scheduled to be closed: there is no memory to send it a message.",
+                "Client id=%llu addr=%s scheduled to be closed: not enough memory to send it a message.",
                 (unsigned long long)c->id, c->peer);
     clientCloseAsap(c);
 }

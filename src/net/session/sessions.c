@@ -86,10 +86,11 @@ static void requestsArrived(clientIo *s, requestBlock *b) {
 }
 
 static void logHttp(const client *c) {
-    LOG_LIMITED(LL_WARNING, 1, "connections that sent POST or Host: as a command",
-                "Possible SECURITY ATTACK detected. POST or Host: came as a command, as it does when a web page "
-                "makes a browser talk to this port. Closed the connection from %s.",
-                c->peer);
+    LOG_LIMITED(
+        LL_WARNING, 1, "connections that sent POST or Host: as a command",
+        "Possible SECURITY ATTACK detected. A client sent POST or Host: as a command, as a browser does if a web "
+        "page makes it connect to this port. The connection from %s was closed.",
+        c->peer);
 }
 
 static void ioEnded(clientIo *s, endReason why) {
@@ -168,7 +169,7 @@ void sessionDeliver(const ioMessage *m) {
     case IO_MSG_OUTPUT:
     case IO_MSG_DRAIN:
     case IO_MSG_CLOSE:
-    case IO_MSG_FREE: serverPanic("message %d is not for a session", m->type);
+    case IO_MSG_FREE: serverPanic("a session does not handle message %d", m->type);
     }
 }
 

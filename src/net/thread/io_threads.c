@@ -347,7 +347,7 @@ static void ioThreadBegin(unsigned id) {
     messageChannelInit(&t->to_main);
     messageChannelInit(&t->from_main);
     if (!loop || aeWakeupOpen(loop, &t->wakeup, NULL) == C_ERR)
-        serverPanic("Fatal: cannot make the event loop of an I/O thread: %s", strerror(errno));
+        serverPanic("Fatal: cannot create the event loop of an I/O thread: %s", strerror(errno));
     aeSetBeforeSleep(loop, threadBeforeSleep, t);
     aeSetAfterSleep(loop, threadAfterSleep, t);
     aeSetAfterEvent(loop, threadAfterEvent, t);
@@ -427,7 +427,7 @@ void ioThreadsInit(aeEventLoop *main_loop, const ioThreadHooks *hooks) {
     io.threads[0]->owner.direct = true;
     io.count = 1;
     if (aeWakeupOpen(main_loop, &io.main_wakeup, NULL) == C_ERR)
-        serverPanic("Fatal: cannot make main's wakeup: %s", strerror(errno));
+        serverPanic("Fatal: cannot create the wakeup of the main thread: %s", strerror(errno));
     mainRoleInit(&io.main_wakeup);
 }
 

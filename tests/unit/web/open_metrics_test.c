@@ -109,7 +109,7 @@ TEST(open_metrics_units) {
 TEST(open_metrics_words) {
     makes("# server\r\nos:Linux\r\narch_bits:64\r\nrun_id:12345\r\nredis_git_sha1:00000000\r\nconfig_file:\r\n",
           METRICS_OPEN,
-          "# HELP valkey_server What is words in this section of INFO.\n# TYPE valkey_server info\n"
+          "# HELP valkey_server Texts in this section of INFO.\n# TYPE valkey_server info\n"
           "valkey_server_info{os=\"Linux\",arch_bits=\"64\",run_id=\"12345\",redis_git_sha1=\"00000000\"} 1\n");
     makesNot("# server\r\nuptime_in_days:3\r\nuptime_in_seconds:259200\r\n", "days");
     makes("# server\r\nos:Linux\r\n", METRICS_TEXT,
@@ -130,7 +130,7 @@ TEST(open_metrics_groups) {
           "valkey_db_keys{db=\"0\"} 3\nvalkey_db_keys{db=\"9\"} 1\n"
           "# HELP valkey_db_expires Keys in the database that have a time to live.\n# TYPE valkey_db_expires gauge\n"
           "valkey_db_expires{db=\"0\"} 1\nvalkey_db_expires{db=\"9\"} 0\n"
-          "# HELP valkey_db_avg_ttl_seconds How long these have to live on average; an estimate.\n"
+          "# HELP valkey_db_avg_ttl_seconds Estimated average time to live of the keys that have one.\n"
           "# TYPE valkey_db_avg_ttl_seconds gauge\n"
           "valkey_db_avg_ttl_seconds{db=\"0\"} 1.500\nvalkey_db_avg_ttl_seconds{db=\"9\"} 0.000\n"
           "# HELP valkey_db_keys_with_volatile_items Keys in the database with fields that have a time to live.\n"
