@@ -174,7 +174,7 @@ void aclSaveCommand(client *c) {
         addReplyOk(c);
         return;
     }
-    serverLog(LL_WARNING, "The users could not be written to %s: %s", engine_settings.aclfile, strerror(errno));
+    serverLog(LL_WARNING, "Failed to write the ACL file %s: %s", engine_settings.aclfile, strerror(errno));
     addReplyError(c, "There was an error trying to save the ACLs. Please check the server logs for more information");
 }
 

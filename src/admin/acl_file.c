@@ -48,11 +48,12 @@ bool aclFileStart(void) {
     if (password) aclSetDefaultPassword(sdsSlice(password));
     if (!engine_settings.aclfile) return applyLines();
     if (config_lines && !aclLinesEmpty(config_lines)) {
-        serverLog(LL_WARNING, "There are users in the configuration and an aclfile: say where they are to stand");
+        serverLog(LL_WARNING,
+                  "Users are defined in the configuration file, and aclfile is set as well: remove one of the two");
         return false;
     }
     sds err = aclFileLoad();
-    if (err) serverLog(LL_WARNING, "The users could not be read: %s", err);
+    if (err) serverLog(LL_WARNING, "Failed to load the users: %s", err);
     sdsFree(err);
     return !err;
 }
@@ -84,7 +85,7 @@ static void parseUser(rax *users, const char *path, int number, sds *words, int 
     }
     if (joined) sdsFreeSplitRes(joined, n);
     if (raxInsert(users, sdsSlice(u->name), u, NULL) != RAX_NO_MEMORY) return;
-    *errors = sdsCatPrintf(*errors, "%s:%d: There is no memory for a name of this length. ", path, number);
+    *errors = sdsCatPrintf(*errors, "%s:%d: Not enough memory for a user name of this length. ", path, number);
     userFree(u);
 }
 

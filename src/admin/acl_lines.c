@@ -100,7 +100,7 @@ static bool applyLine(const userLine *l) {
     if (!err) err = aclSetUser(sdsSlice(l->words[0]), rules, l->count - 1, true);
     zfree(rules);
     if (!err) return true;
-    serverLog(LL_WARNING, "The rules of user '%s' are wrong: %s", l->words[0], err);
+    serverLog(LL_WARNING, "Invalid ACL rules of user '%s': %s", l->words[0], err);
     sdsFree(err);
     return false;
 }
@@ -130,7 +130,7 @@ static void compareUser(void *arg, const user *now) {
     }
     user *then = makeUser(l, false, &why);
     if (!then) {
-        c->why = sdsCatPrintf(sdsEmpty(), "the rules of user '%s' are wrong: %s", now->name, why);
+        c->why = sdsCatPrintf(sdsEmpty(), "the ACL rules of user '%s' would be invalid: %s", now->name, why);
         return;
     }
     sds text_now = userCat(sdsEmpty(), now), text_then = userCat(sdsEmpty(), then);
@@ -146,7 +146,7 @@ sds aclLinesDiffer(const aclLines *lines) {
     aclEachUser(compareUser, &c);
     for (const userLine *l = lines->first; l && !c.why; l = l->next)
         if (!aclUser(sdsSlice(l->words[0])))
-            c.why = sdsCatPrintf(sdsEmpty(), "user '%s', who has been deleted, would be there again", l->words[0]);
+            c.why = sdsCatPrintf(sdsEmpty(), "user '%s', which was deleted, would be created again", l->words[0]);
     return c.why;
 }
 

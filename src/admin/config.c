@@ -83,7 +83,7 @@ static void restoreAll(const change *changes, int count, const bool *must_apply,
     const char *err = NULL;
     for (int i = count - 1; i >= 0; i--) settingRestore(changes[i].row->entry->def, changes[i].old);
     if (apply && applyAll(changes, count, must_apply, &err))
-        serverLog(LL_WARNING, "CONFIG SET failed, and so did going back to what was set before: %s", err);
+        serverLog(LL_WARNING, "CONFIG SET failed, and the previous values could not be restored: %s", err);
 }
 
 static const change *changeAll(const change *changes, int count, const char **err) {
@@ -95,8 +95,7 @@ static const change *changeAll(const change *changes, int count, const char **er
         markChanged(changes, count, must_apply);
         culprit = applyAll(changes, count, must_apply, err);
         if (culprit) {
-            serverLog(LL_WARNING, "CONFIG SET: %s cannot be applied, going back to what was set before.",
-                      culprit->name);
+            serverLog(LL_WARNING, "CONFIG SET: %s cannot be applied. Restoring the previous values.", culprit->name);
             restoreAll(changes, count, must_apply, true);
         }
     }
@@ -107,7 +106,7 @@ static const change *changeAll(const change *changes, int count, const char **er
 static void notePending(const change *changes, int count) {
     for (int i = 0; i < count; i++)
         if ((changes[i].row->entry->def->flags & SETTING_PENDING) && textDiffers(&changes[i]))
-            serverLog(LL_NOTICE, "CONFIG SET: '%s' is kept but has no effect in this version", changes[i].name);
+            serverLog(LL_NOTICE, "CONFIG SET: '%s' is stored but has no effect in this version", changes[i].name);
 }
 
 bool configChange(sds *pairs, int count, const char **culprit, const char **err) {

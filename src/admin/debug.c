@@ -229,36 +229,36 @@ static const struct {
      "    Fail an assertion, which ends the server.\n"},
     {2, 2, debugChangeReplId, NULL,
      "CHANGE-REPL-ID\n"
-     "    Draw a new replication id. Replicas then need the whole dataset\n"
-     "    again, so this is for tests.\n"},
+     "    Set a new replication ID. All replicas then need a full\n"
+     "    synchronization, so this is for tests.\n"},
     {5, 5, debugClusterlink, NULL,
      "CLUSTERLINK KILL <to|from|all> <node-id>\n"
      "    Close links to another node of the cluster. It is refused, because this\n"
      "    server has no cluster mode.\n"},
     {3, 3, debugCursorGrace, NULL,
      "DELAY-RDB-CLIENT-FREE-SECONDS <seconds>\n"
-     "    Hold a replica's place in the stream for so long when it has got\n"
-     "    the dataset by a connection of its own.\n"},
+     "    How long the backlog is kept for a dual-channel replica that has\n"
+     "    received the dataset, until it requests the replication stream.\n"},
     {2, 2, debugDigest, NULL,
      "DIGEST\n"
-     "    Show a checksum of all databases, equal where their contents are.\n"},
+     "    Show a checksum of all databases. Equal datasets have equal checksums.\n"},
     {2, UINT32_MAX, debugDigestValue, NULL,
      "DIGEST-VALUE <key> [<key> ...]\n"
      "    Show a checksum of each of these values.\n"},
     {3, 3, debugError, NULL,
      "ERROR <string>\n"
-     "    Reply with this error, code and all, so that clients can test how\n"
-     "    they take it.\n"},
+     "    Reply with this error, its code included, so that clients can test\n"
+     "    their error handling.\n"},
     {3, 3, debugLeak, NULL,
      "LEAK <string>\n"
-     "    Forget memory of the size of this string without freeing it.\n"},
+     "    Allocate memory of the size of this string and never free it.\n"},
     {2, 2, debugLoadAof, NULL,
      "LOADAOF\n"
-     "    Drop the dataset and load what the append-only file has, written to the\n"
-     "    end first.\n"},
+     "    Write the append-only file to its end, then replace the dataset by what\n"
+     "    the file has.\n"},
     {3, 3, debugLog, NULL,
      "LOG <message>\n"
-     "    Put a line into the log.\n"},
+     "    Write a line to the log.\n"},
     {3, 3, debugNothingToSwitch, NULL,
      "FORCE-FREE-PRIMARY-ASYNC <0|1>\n"
      "    Nothing changes: the client of a primary is always freed between two\n"
@@ -283,22 +283,22 @@ static const struct {
      "    Read or set a text of jemalloc.\n"},
     {3, 4, debugObject, NULL,
      "OBJECT <key> [fast]\n"
-     "    Describe how a value is kept. With `fast`, leave out what takes long\n"
-     "    to find, such as its length when serialized.\n"},
+     "    Describe how a value is stored. With `fast`, omit what takes long to\n"
+     "    compute, such as its serialized length.\n"},
     {2, 2, debugOom, NULL,
      "OOM\n"
-     "    Ask for more memory than there is, which ends the server.\n"},
+     "    Allocate more memory than there is, which ends the server.\n"},
     {2, 2, debugPanic, NULL,
      "PANIC\n"
      "    Panic, which ends the server.\n"},
     {3, 3, NULL, childSetPauseAfterFork,
      "PAUSE-AFTER-FORK <0|1>\n"
-     "    Whether the server stops (SIGSTOP) behind each fork of a child.\n"},
+     "    With 1, stop the server (SIGSTOP) after each fork of a child.\n"},
     {3, 5, debugPopulate, NULL,
      "POPULATE <count> [<prefix>] [<size>]\n"
-     "    Make so many strings, named <prefix>:<number> from 0 on (prefix: key) and\n"
-     "    of <size> bytes if given. Names that are taken are left alone. Neither\n"
-     "    replicas nor the slots of a cluster are heeded.\n"},
+     "    Create <count> strings, named <prefix>:<number> from 0 on (default prefix:\n"
+     "    key), of <size> bytes if given. Existing keys are not changed. The new\n"
+     "    keys are not propagated to replicas.\n"},
     {3, 3, debugProtocol, NULL,
      "PROTOCOL <type>\n"
      "    Reply with a value of this RESP type, one of: string, integer,\n"
@@ -309,12 +309,12 @@ static const struct {
      "    is in those that are not compressed.\n"},
     {3, 3, debugPlainThreshold, NULL,
      "QUICKLIST-PACKED-THRESHOLD <size>\n"
-     "    From so many bytes on an element of a quicklist has a node of its own.\n"
-     "    With 0, that depends on the size of nodes again.\n"},
+     "    An element of a quicklist of at least <size> bytes gets a node of its own.\n"
+     "    With 0, that depends on the maximum size of nodes again.\n"},
     {3, UINT32_MAX, debugReplicate, NULL,
      "REPLICATE <string> [<string> ...]\n"
-     "    Write these words into the stream that replicas get, which may then\n"
-     "    have other data.\n"},
+     "    Append these words to the replication stream. Replicas may then have\n"
+     "    other data than this server.\n"},
     {2, 5, debugReload, NULL,
      "RELOAD [MERGE] [NOFLUSH] [NOSAVE]\n"
      "    Save the dataset and load it again. With NOSAVE, load the file as it\n"
@@ -322,18 +322,18 @@ static const struct {
      "    already are replaced.\n"},
     {4, 4, debugReplyBuffer, NULL,
      "REPLYBUFFER PEAK-RESET-TIME <NEVER|RESET|milliseconds>\n"
-     "    After how long the reply peaks of clients (CLIENT LIST, rbp) are reset;\n"
-     "    RESET stands for 5 seconds.\n"
+     "    Set after how long the reply peaks of clients (CLIENT LIST, rbp) are\n"
+     "    reset. RESET stands for 5 seconds.\n"
      "REPLYBUFFER RESIZING <0|1>\n"
      "    Nothing changes: replies are written into blocks that all clients share,\n"
      "    so no client has a buffer of its own to resize.\n"},
     {2, 2, debugSegfault, NULL,
      "SEGFAULT\n"
-     "    Touch memory that may not be touched, which ends the server.\n"},
+     "    Access invalid memory, which ends the server.\n"},
     {3, 3, NULL, expireSetActive,
      "SET-ACTIVE-EXPIRE <0|1>\n"
-     "    With 0, expired keys go only when somebody asks for them; with 1, in\n"
-     "    the background as well.\n"},
+     "    With 0, expired keys are deleted only when they are accessed; with 1,\n"
+     "    in the background as well.\n"},
     {3, 3, NULL, scriptContextAllowNoScript,
      "SET-DISABLE-DENY-SCRIPTS <0|1>\n"
      "    With 1, scripts may run commands that have the flag noscript. Still\n"
@@ -346,16 +346,16 @@ static const struct {
      "    accepted whatever their checksum is.\n"},
     {3, 3, debugSleep, NULL,
      "SLEEP <seconds>\n"
-     "    Do nothing for so long, decimals included; nobody is served meanwhile.\n"},
+     "    Block the server for <seconds>, which may have a fraction.\n"},
     {2, 2, debugStructsize, NULL,
      "STRUCTSIZE\n"
      "    Show how large the main structures are.\n"},
     {3, 3, NULL, setCronPaused,
      "PAUSE-CRON <0|1>\n"
-     "    With 1, hold back all work that is done at intervals.\n"},
+     "    With 1, suspend all periodic work.\n"},
     {3, 3, NULL, sharedPagesAllowResizing,
      "DICT-RESIZING <0|1>\n"
-     "    With 0, the tables of the databases keep their size.\n"},
+     "    With 0, the hash tables of the databases are not resized.\n"},
 };
 
 static void replyHelp(client *c) {

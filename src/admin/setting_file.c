@@ -205,6 +205,6 @@ void settingFileWarnPending(void) {
     for (size_t i = 0; i < count; i++)
         if (expectsEffect(&entries[i]))
             names = sdsCatPrintf(names, "%s%s", sdsLen(names) ? ", " : "", entries[i].def->name);
-    if (sdsLen(names)) serverLog(LL_WARNING, "These options are kept but have no effect in this version: %s", names);
+    if (sdsLen(names)) serverLog(LL_WARNING, "These options are stored but have no effect in this version: %s", names);
     sdsFree(names);
 }

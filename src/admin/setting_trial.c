@@ -126,7 +126,7 @@ void settingTrialFree(settingTrial *t) {
 
 /* Returns the error text for a user. It has no word of the line, which may be a password. */
 static sds faultText(const lineFault *fault, bool in_extra) {
-    sds out = sdsNew("the new file would not start: ");
+    sds out = sdsNew("the server would not start with the new file: ");
     if (!fault->number) return sdsCatPrintf(out, "can't open config file '%s': %s", fault->path, fault->why);
     out = sdsCatPrintf(out, "line %d of %s", fault->number, in_extra ? "the command line" : "it");
     if (fault->path) out = sdsCatPrintf(out, ", which includes '%s'", fault->path);
@@ -155,7 +155,7 @@ const aclLines *settingTrialUsers(const settingTrial *t) { return t->users; }
 
 static sds usersDiffer(const settingTrial *t) {
     if (!engine_settings.aclfile) return aclLinesDiffer(t->users);
-    return aclLinesEmpty(t->users) ? NULL : sdsNew("there would be users beside those of the aclfile");
+    return aclLinesEmpty(t->users) ? NULL : sdsNew("users would be defined outside the aclfile");
 }
 
 sds settingTrialDiffer(const settingTrial *t) {
@@ -165,7 +165,8 @@ sds settingTrialDiffer(const settingTrial *t) {
         sds now = settingText(entries[i].def);
         bool same = !sdsCmp(now, t->texts[i]);
         sdsFree(now);
-        if (!same) return sdsCatPrintf(sdsEmpty(), "option '%s' would not have its value", entries[i].def->name);
+        if (!same)
+            return sdsCatPrintf(sdsEmpty(), "option '%s' would have another value than now", entries[i].def->name);
     }
     return usersDiffer(t);
 }

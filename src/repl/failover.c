@@ -108,7 +108,8 @@ static void answered(bool accepted) {
 
 static void handOver(void) {
     debugAssert(failover.state == FAILOVER_WAITS && failover.host);
-    serverLog(LL_NOTICE, "Failover target is %s:%lld, the role is handed over.", failover.host, failover.port);
+    serverLog(LL_NOTICE, "Failover target %s:%lld is in sync. Handing over the primary role.", failover.host,
+              failover.port);
     failover.state = FAILOVER_RUNS;
     primaryLinkFollowForFailover(failover.host, failover.port);
 }

@@ -153,7 +153,7 @@ static void synchronize(client *c, bool by_psync) {
     assertMainRole();
     if (c->flags & CLIENT_REPLICA) return; /* the client is already a replica, or a monitor */
     if (c->flags & CLIENT_PRIMARY) {
-        addReplyError(c, "A primary gets no stream from its replica");
+        addReplyError(c, "PSYNC and SYNC are not allowed for the primary of this server");
         return;
     }
     if (c->argc > 3 && sliceIs(c->argv[3], "failover") && !takeOver(c)) return;
@@ -169,7 +169,7 @@ static void synchronize(client *c, bool by_psync) {
     if (by_psync && tryPartial(c, r)) return;
     if (by_psync && r->dual_channel && !r->is_rdb_channel) {
         LOG_LIMITED(LL_NOTICE, LOG_LIMIT_FEW, "replicas that get the dataset by another connection",
-                    "Dual channel replication: replica %s gets the dataset by another connection", replicaName(r));
+                    "Dual channel replication: replica %s gets the dataset on a second connection", replicaName(r));
         addReplyProto(c, "+DUALCHANNELSYNC\r\n", 18);
         return;
     }
@@ -359,7 +359,7 @@ gateResult replicaGate(client *c) {
     if (c->cmd->proc == replconfCommand && isAck(c)) return GATE_PASSED;
     /* A reply would be in the middle of the replication stream. */
     LOG_LIMITED(LL_WARNING, LOG_LIMIT_FEW, "replicas that sent a command that has a reply",
-                "Replica %s sent a command that has a reply: its connection is closed.", replicaName(r));
+                "Closing the connection of replica %s, because it sent a command that has a reply.", replicaName(r));
     clientCloseAsap(c);
     return GATE_DIVERTED;
 }

@@ -77,7 +77,9 @@ static void checkRdbChannel(replicaState *r, uint64_t now_ms) {
     if (!r->is_rdb_channel || r->phase != REPLICA_SNAPSHOT_SENT || !r->has_cursor) return;
     if (now_ms - r->sent_ms <= cursor_grace_ms) return;
     LOG_LIMITED(LL_WARNING, LOG_LIMIT_FEW, "replicas that did not ask for the stream",
-                "Dual channel replication: replica %s has not asked for the stream behind its dataset", replicaName(r));
+                "Dual channel replication: disconnecting replica %s, because it did not request the replication stream "
+                "after its dataset",
+                replicaName(r));
     clientCloseAsap(r->c);
 }
 

@@ -653,7 +653,7 @@ test "A start with a file that is wrong, or that is not there, is refused" {
     set file [file join $dir users.acl]
     lassign [run_to_end [list --port 0 --dir $dir --aclfile $file]] code output
     assert_equal 1 $code
-    assert_match "*could not be read*$file*" $output
+    assert_match "*Failed to load the users*$file*" $output
     write_file $file "user a xx\n"
     lassign [run_to_end [list --port 0 --dir $dir --aclfile $file]] code output
     assert_equal 1 $code
@@ -713,13 +713,13 @@ start_server {tags own-files overrides {appendonly yes user {admin on nopass ~* 
 test "A configuration with users and an aclfile, or the same user twice, is refused" {
     lassign [run_to_end {--port 0 --aclfile users.acl --user a on}] code output
     assert_equal 1 $code
-    assert_match "*users in the configuration and an aclfile*" $output
+    assert_match "*Users are defined in the configuration file, and aclfile is set*" $output
     lassign [run_to_end {--port 0 --user a on --user a off}] code output
     assert_equal 1 $code
     assert_match "*Duplicate user*" $output
     lassign [run_to_end {--port 0 --user a +nosuch}] code output
     assert_equal 1 $code
-    assert_match "*user 'a' are wrong*'+nosuch'*" $output
+    assert_match "*rules of user 'a': *'+nosuch'*" $output
 }
 
 test "A configuration that is refused shows no password" {

@@ -205,7 +205,7 @@ start_server [list overrides $quick] {
             }
             set times [expr {$primary eq "first" ? 1 : 2}]
             wait_for_condition 10 {
-                [regexp -all {2 full synchronizations in a row have failed: the next try is in 2 seconds} [srv log]] == $times
+                [regexp -all {2 full synchronizations in a row have failed. Retrying in 2 seconds} [srv log]] == $times
             }
         }
         assert_no_match "*3 full synchronizations in a row*" [srv log]

@@ -120,9 +120,9 @@ start_server [list overrides [list replicaof "127.0.0.1 $port"]] {
     set id [string repeat a 40]
 
     foreach {answer line} [list \
-        "+CONTINUE" "*replied with +CONTINUE to who has nothing to go on from*" \
-        "+CONTINUE $id" "*replied with +CONTINUE to who has nothing to go on from*" \
-        "+CONTINUE x" "*+CONTINUE that names no stream: +CONTINUE x*" \
+        "+CONTINUE" "*replied with +CONTINUE to a request for a full synchronization*" \
+        "+CONTINUE $id" "*replied with +CONTINUE to a request for a full synchronization*" \
+        "+CONTINUE x" "*+CONTINUE that has no valid replication ID: +CONTINUE x*" \
         "+FULLRESYNC $id" "*wrong +FULLRESYNC syntax*" \
         "+FULLRESYNC $id -1" "*wrong +FULLRESYNC syntax*" \
         "+FULLRESYNC $id 9223372036854775807" "*wrong +FULLRESYNC syntax*" \

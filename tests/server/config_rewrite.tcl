@@ -63,7 +63,7 @@ test "CONFIG REWRITE is refused where an include says something else of a user, 
         $c ACL SETUSER one +set
         assert_error "ERR Rewriting config file: user 'one' would have other rules than now" {$c CONFIG REWRITE}
         $c ACL DELUSER one
-        assert_error "ERR Rewriting config file: user 'one', who has been deleted, would be there again" {$c CONFIG REWRITE}
+        assert_error "ERR Rewriting config file: user 'one', which was deleted, would be created again" {$c CONFIG REWRITE}
     }
     assert_equal $old [read_all $dir/main.conf]
     assert_equal {} [glob -nocomplain $dir/main.conf.*]
@@ -100,7 +100,7 @@ test "CONFIG REWRITE is refused where the file was given a line that does not st
                 assert_equal OK [$c CONFIG REWRITE]
                 continue
             }
-            assert_error "ERR Rewriting config file: the new file would not start: *$why" {$c CONFIG REWRITE}
+            assert_error "ERR Rewriting config file: the server would not start with the new file: *$why" {$c CONFIG REWRITE}
             assert_equal "$old$line\n" [read_all $dir/main.conf]
         }
         write_file $dir/main.conf $old

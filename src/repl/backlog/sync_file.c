@@ -15,5 +15,5 @@
 void syncFileRelease(const char *file) {
     if (!persist_settings.rdb_del_sync_files || persist_settings.appendonly || snapshotHasSavePoints()) return;
     if (unlink(file) == 0)
-        serverLog(LL_NOTICE, "Removing the RDB file of a synchronization: this server has persistence disabled");
+        serverLog(LL_NOTICE, "Removed the RDB file of a synchronization, because this server has persistence disabled");
 }

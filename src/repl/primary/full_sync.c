@@ -355,7 +355,7 @@ static void sendFile(replicaState *r, const char *file) {
     int fd = open(file, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &st) < 0) {
         LOG_LIMITED(LL_WARNING, LOG_LIMIT_FEW, "snapshots that could not be opened",
-                    "The snapshot for replica %s cannot be opened: %s", replicaName(r), strerror(errno));
+                    "Failed to open the RDB file for replica %s: %s", replicaName(r), strerror(errno));
         if (fd >= 0) close(fd);
         clientCloseAsap(r->c);
         return;

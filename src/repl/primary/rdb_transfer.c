@@ -146,7 +146,7 @@ static void startCopying(rdbTransfer *s) {
     s->source = -1;
     if (n > 0 && !s->copies)
         LOG_LIMITED(LL_WARNING, LOG_LIMIT_FEW, "snapshots that no thread could send",
-                    "No thread to send a snapshot: %s", strerror(errno));
+                    "Failed to start the thread that sends an RDB to replicas: %s", strerror(errno));
     zfree(conns);
 }
 
@@ -243,5 +243,5 @@ void rdbTransfersInit(aeEventLoop *loop) {
     debugAssert(!transfers.loop);
     transfers.loop = loop;
     if (aeWakeupOpen(loop, &transfers.wakeup, pollAll) == C_ERR)
-        serverPanic("no descriptor for a wakeup: %s", strerror(errno));
+        serverPanic("Failed to create an event descriptor: %s", strerror(errno));
 }

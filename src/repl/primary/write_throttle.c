@@ -51,7 +51,7 @@ static void hold(void) {
     throttle.holds = true;
     pauseClients(PAUSE_FOR_REPLICA, PAUSE_WRITES, PAUSE_WITHOUT_END);
     LOG_LIMITED(LL_NOTICE, 1, "writers were slowed for a replica (repl-slow-writers)",
-                "Writers are slowed: a replica would be sent away for its output limit (repl-slow-writers).");
+                "Slowing down writers, because a replica is close to its output limit (repl-slow-writers).");
 }
 
 static void release(void) {

@@ -52,7 +52,7 @@ static void logFault(client *c, slice text) {
     serverLog(LL_WARNING,
               "== CRITICAL == This %s is sending an error to its %s: '%.*s' after processing the command '%s'", from,
               to, hidden ? 10 : (int)text.len, hidden ? "*redacted*" : text.ptr, clientCommandName(c->cmd));
-    if (isFatal(c)) endProcess("It is not to go on with it (propagation-error-behavior).");
+    if (isFatal(c)) endProcess("The setting propagation-error-behavior stops the server.");
 }
 
 void applyFaultsCheck(const client *c) {
@@ -61,11 +61,13 @@ void applyFaultsCheck(const client *c) {
         return; /* c->cmd is NULL if this server does not know the command */
     if (!(c->cmd->flags & CMD_WRITE) || !diskGateIsShut()) return;
     if (!repl_settings.ignore_disk_errors)
-        endProcess("A command of the primary cannot be written to disk (replica-ignore-disk-write-errors is no).");
+        endProcess("A command of the primary cannot be written to disk, and replica-ignore-disk-write-errors is no.");
     uint64_t now_ms = clockMonotonicMs();
     if (logged_ms && now_ms - logged_ms < LOG_EVERY_MS) return;
     logged_ms = now_ms;
-    serverLog(LL_WARNING, "Commands of the primary are applied although they cannot be written to disk.");
+    serverLog(
+        LL_WARNING,
+        "Applying commands of the primary although they cannot be written to disk (replica-ignore-disk-write-errors).");
 }
 
 void applyFaultsInit(void) { replyErrorOnUnexpected(logFault); }

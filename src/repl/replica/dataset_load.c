@@ -166,9 +166,9 @@ static rdbLoadResult loadInPlace(linkJob *job, const rdbLoadOptions *options, bo
     if (r.end != RDB_LOAD_BROKEN) return r;
     dbEmpty(-1, repl_settings.lazy_flush); /* an empty dataset is better than a part of one */
     librariesClear();
-    serverLog(LL_WARNING,
-              "The files on disk stay as they were until a synchronization succeeds, or this server is made "
-              "a primary.");
+    serverLog(
+        LL_WARNING,
+        "Keeping the RDB and AOF files unchanged until a synchronization succeeds or this server becomes a primary.");
     return r;
 }
 

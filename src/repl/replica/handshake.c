@@ -71,7 +71,7 @@ static void logSilence(const char *what) {
 
 static bool readReply(linkJob *job, char *line) {
     if (linkReadLine(job, line, LINK_LINE_MAX)) return true;
-    logSilence("The PRIMARY does not answer in the handshake");
+    logSilence("No reply from PRIMARY in the handshake");
     return false;
 }
 
@@ -169,7 +169,7 @@ static psyncReply judgeReply(linkJob *job, const char *line) {
     switch (answer) {
     case PSYNC_CONTINUES:
         if (job->offset >= 0) break;
-        serverLog(LL_WARNING, "Primary replied with +CONTINUE to who has nothing to go on from: %s", line);
+        serverLog(LL_WARNING, "Primary replied with +CONTINUE to a request for a full synchronization: %s", line);
         return PSYNC_MALFORMED;
     case PSYNC_FULL: break;
     case PSYNC_DUAL_CHANNEL:
@@ -185,7 +185,7 @@ static psyncReply judgeReply(linkJob *job, const char *line) {
         break;
     case PSYNC_MALFORMED:
         if (lineBegins(line, "+F")) serverLog(LL_WARNING, "Primary replied with wrong +FULLRESYNC syntax.");
-        else serverLog(LL_WARNING, "Primary replied with a +CONTINUE that names no stream: %s", line);
+        else serverLog(LL_WARNING, "Primary replied with a +CONTINUE that has no valid replication ID: %s", line);
         break;
     }
     if (answer == PSYNC_CONTINUES || answer == PSYNC_FULL) takePosition(job, &position);
@@ -236,7 +236,7 @@ static bool announceSecond(linkJob *job) {
     if (job->announce_ip) out = RESP_CAT_REQUEST(out, WORD("REPLCONF"), WORD("ip-address"), WORD(job->announce_ip));
     if (!sendTake(job, out) || !readAuth(job) || !readReply(job, line)) return false;
     if (*line == '-') {
-        serverLog(LL_WARNING, "The PRIMARY does not take a second connection: %s", line);
+        serverLog(LL_WARNING, "PRIMARY refused the second connection of dual channel replication: %s", line);
         return false;
     }
     return !job->announce_ip || readOptional(job, "REPLCONF ip-address");
@@ -248,11 +248,11 @@ static bool readEnd(linkJob *job, long long *client) {
     char line[LINK_LINE_MAX];
     syncEnd end;
     if (!readAfterNewlines(job, line)) {
-        logSilence("The PRIMARY does not say where its snapshot ends");
+        logSilence("No reply to SYNC from PRIMARY");
         return false;
     }
     if (!syncEndParse(line, &end)) {
-        serverLog(LL_WARNING, "The PRIMARY does not say where its snapshot ends, but '%.64s'", line);
+        serverLog(LL_WARNING, "Invalid reply to SYNC from PRIMARY: expected $ENDOFF, got '%.64s'", line);
         return false;
     }
     takePosition(job, &end.position);
@@ -272,14 +272,14 @@ static bool requestStream(linkJob *job, long long client) {
         if (!sendTake(job, out) || !readReply(job, line)) return false;
     }
     if (lineBegins(line, "+CONTINUE")) return true;
-    serverLog(LL_WARNING, "The PRIMARY does not send the stream beside its snapshot: %s", line);
+    serverLog(LL_WARNING, "PRIMARY refused to send the replication stream beside its snapshot: %s", line);
     return false;
 }
 
 static void useDualChannel(linkJob *job) {
     long long client;
     debugAssert(!job->stream.conn && job->dual_channel);
-    serverLog(LL_NOTICE, "Dual channel replication: a second connection is for the snapshot");
+    serverLog(LL_NOTICE, "Dual channel replication: opening a second connection for the snapshot");
     linkSwapWires(job);
     if (!linkConnect(job) || !announceSecond(job)) return;
     if (!linkWrite(job, sliceStr("SYNC\r\n")) || !readEnd(job, &client)) return;

@@ -164,7 +164,7 @@ bool linkConnect(linkJob *job) {
     jobWaiter w = waiterOf(job);
     job->wire.conn = connWaitConnected(fd, job->tls, &w.base, linkJobConnected, why);
     if (job->wire.conn) return true;
-    if (*why) serverLog(LL_WARNING, "The TLS handshake with the PRIMARY has failed: %s", why);
+    if (*why) serverLog(LL_WARNING, "TLS handshake with PRIMARY failed: %s", why);
     else if (linkErrorIsNews(errno)) serverLog(LL_WARNING, "Error condition on socket for SYNC: %s", strerror(errno));
     return false;
 }

@@ -269,7 +269,7 @@ static void syncFailed(void) {
     primary.failed_syncs++;
     primary.not_before_ms = clockMonotonicMs() + wait_s * 1000ull;
     if (primary.failed_syncs > 1)
-        serverLog(LL_WARNING, "%u full synchronizations in a row have failed: the next try is in %u seconds.",
+        serverLog(LL_WARNING, "%u full synchronizations in a row have failed. Retrying in %u seconds.",
                   primary.failed_syncs, wait_s);
     connectLater();
 }
@@ -337,7 +337,7 @@ static bool startReceiving(void) {
     primary.job = job;
     setState(PRIMARY_RECEIVES);
     if (linkJobStart(job)) return true;
-    serverLog(LL_WARNING, "No thread to receive a snapshot: %s", strerror(errno));
+    serverLog(LL_WARNING, "Failed to start the thread that receives the RDB: %s", strerror(errno));
     return false;
 }
 
@@ -354,7 +354,8 @@ static void applyBuffered(void) {
     linkJob *buffer = takeJob(&primary.buffer);
     primary.buffered_peak = atomic_load_explicit(&buffer->buffered_memory, memory_order_relaxed);
     dropJobs();
-    serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: %zu bytes of the stream have come meanwhile", buffer->buffered.len);
+    serverLog(LL_NOTICE, "PRIMARY <-> REPLICA sync: %zu bytes of the stream were buffered meanwhile",
+              buffer->buffered.len);
     beginApplying(buffer, false);
     streamApplyAck(false);
     notifySynced("Finished with success");
@@ -371,7 +372,7 @@ static bool startBuffering(void) {
     job->buffer_max = (size_t)output_limits[CLIENT_TYPE_REPLICA].hard_bytes;
     primary.buffer = job;
     if (linkJobStart(job)) return true;
-    serverLog(LL_WARNING, "No thread to keep the stream: %s", strerror(errno));
+    serverLog(LL_WARNING, "Failed to start the thread that buffers the replication stream: %s", strerror(errno));
     return false;
 }
 
@@ -472,7 +473,7 @@ static void startHandshake(void) {
             setState(PRIMARY_HANDSHAKE);
             return;
         }
-        serverLog(LL_WARNING, "No thread for the link to the primary: %s", strerror(errno));
+        serverLog(LL_WARNING, "Failed to start the thread that connects to the primary: %s", strerror(errno));
     }
     connectLater();
 }
@@ -705,7 +706,7 @@ void primaryLinkInit(aeEventLoop *loop) {
     debugAssert(!primary.loop);
     primary.loop = loop;
     if (aeWakeupOpen(loop, &primary.wakeup, onWakeup) == C_ERR)
-        serverPanic("no descriptor for a wakeup: %s", strerror(errno));
+        serverPanic("Failed to create an event descriptor: %s", strerror(errno));
     streamApplyInit(sessionLost);
 }
 

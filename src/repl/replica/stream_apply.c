@@ -132,7 +132,8 @@ static bool forward(const parsedCommand *req) {
 static void applied(client *c) {
     if (unlikely(c != primary.session)) return;
     if (unlikely(!forward(c->req))) {
-        serverLog(LL_WARNING, "The primary has sent what no server sends: the link is closed, and begins anew.");
+        serverLog(LL_WARNING,
+                  "Protocol error in the replication stream. Closing the connection to the primary and reconnecting.");
         c->flags |= CLIENT_PROTOCOL_ERROR;
         clientCloseAsap(c);
         return;

@@ -431,18 +431,20 @@ TEST(setting_rewrite_replaces_removes_and_appends) {
 
 TEST(setting_rewrite_is_refused_where_the_file_would_not_start) {
     start();
-    CHECK_EQ_STR(rewritten("number 5\nunknown thing\n"),
-                 "the new file would not start: line 2 of it: Bad directive or wrong number of arguments");
-    CHECK_EQ_STR(rewritten("include /nosuch-folder/x\n"),
-                 "the new file would not start: can't open config file '/nosuch-folder/x': No such file or directory");
-    CHECK_EQ_STR(rewritten("loadmodule m\n"),
-                 "the new file would not start: line 1 of it: Modules are not supported by this version");
+    CHECK_EQ_STR(
+        rewritten("number 5\nunknown thing\n"),
+        "the server would not start with the new file: line 2 of it: Bad directive or wrong number of arguments");
+    CHECK_EQ_STR(rewritten("include /nosuch-folder/x\n"), "the server would not start with the new file: can't open "
+                                                          "config file '/nosuch-folder/x': No such file or directory");
+    CHECK_EQ_STR(
+        rewritten("loadmodule m\n"),
+        "the server would not start with the new file: line 1 of it: Modules are not supported by this version");
     CHECK_EQ_STR(rewritten("user x on\nrename-command nosuch x\n"),
-                 "the new file would not start: line 2 of it: No such command in rename-command");
+                 "the server would not start with the new file: line 2 of it: No such command in rename-command");
     enterFolder();
     write_("sub/10.inc", "number 99\n");
     const char *refusal = rewritten("include sub/10.inc\n");
-    CHECK(strstr(refusal, "the new file would not start: line 1 of it, which includes '") == refusal);
+    CHECK(strstr(refusal, "the server would not start with the new file: line 1 of it, which includes '") == refusal);
     CHECK(strstr(refusal, "/sub/10.inc': argument must be between -1 and 10 inclusive") != NULL);
     CHECK_EQ_STR(get("number"), "5");
 }
