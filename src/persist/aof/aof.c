@@ -33,7 +33,7 @@
  *             4. An error of the disk is recorded here, and in GATE_DISK, only in state ON.
  *             5. A thread that is leaving has no successor before it has ended.
  * Cost        off: nothing. On: a copy per command; per flush a store and a few loads.
- * Tests       tests/persist/aof.tcl, tests/unit/persist/aof/aof_test.c
+ * Tests       tests/persist/aof.tcl, tests/persist/turn_on.tcl, tests/unit/persist/aof/aof_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "aof.h"
@@ -53,6 +53,7 @@
 #include "pause.h"
 #include "resp_format.h"
 #include "setting.h"
+#include "snapshot.h"
 #include "yield.h"
 #include "zmalloc.h"
 
@@ -718,34 +719,6 @@ static bool applyEnabled(const char **err) {
     return true;
 }
 
-void aofSuspend(void) {
-    assertMainThread();
-    if (!aof.wanted) return;
-    aofCheck();
-    bool was_on = aofIsOn();
-    aof.suspended_size = was_on ? aofFiguresNow().current_size : 0;
-    aof.wanted = false;
-    aof.suspended = true;
-    callStopHooks();
-    if (was_on) stopThread();
-    else aofAbandonFirst();
-    debugAssert(!aof.thread);
-    aofCheck();
-}
-
-bool aofResume(const char *received) {
-    assertMainThread();
-    if (!aof.suspended) return false;
-    debugAssert(!aof.thread && aof.turn_on);
-    bool taken = false;
-    aof.suspended = false;
-    aof.wanted = true;
-    (void)aof.turn_on(received, &taken); /* if the attempt fails, a tick tries again */
-    debugAssert(!taken || received);
-    aofCheck();
-    return taken;
-}
-
 static bool applyPolicy(const char **err) {
     if (!aof.thread) return true;
     bool always = persist_settings.appendfsync == FSYNC_ALWAYS;
@@ -778,6 +751,51 @@ void aofSetChildRunning(bool running) {
     aof.child_running = running;
     applySyncsHeldBack();
     aofCheck();
+}
+
+/* --- keeping the files ------------------------------------------------------------------------------------------ */
+
+/* A load that fails leaves an empty dataset. The files may then be the last copy of the previous dataset, so nothing
+ * that the server does by itself may replace them: neither a rewrite of the log nor a snapshot. */
+
+/* Stops the log and leaves its files as they are. CONFIG SET appendonly no ends the suspension too. */
+static void suspendLog(void) {
+    assertMainThread();
+    if (!aof.wanted) return;
+    aofCheck();
+    bool was_on = aofIsOn();
+    aof.suspended_size = was_on ? aofFiguresNow().current_size : 0;
+    aof.wanted = false;
+    aof.suspended = true;
+    callStopHooks();
+    if (was_on) stopThread();
+    else aofAbandonFirst();
+    debugAssert(!aof.thread);
+    aofCheck();
+}
+
+/* Turns a suspended log on again, with the present dataset. */
+static bool resumeLog(const char *received) {
+    assertMainThread();
+    if (!aof.suspended) return false;
+    debugAssert(!aof.thread && aof.turn_on);
+    bool taken = false;
+    aof.suspended = false;
+    aof.wanted = true;
+    (void)aof.turn_on(received, &taken); /* if the attempt fails, a tick tries again */
+    debugAssert(!taken || received);
+    aofCheck();
+    return taken;
+}
+
+void keepFilesBegin(void) {
+    suspendLog();
+    snapshotHold(true);
+}
+
+bool keepFilesEnd(const char *received) {
+    snapshotHold(false);
+    return resumeLog(received);
 }
 
 /* --- tick and INFO fields --------------------------------------------------------------------------------------- */

@@ -34,13 +34,15 @@ void aofOnBegin(void (*fn)(void));
  * only. */
 void aofOnStop(void (*fn)(void));
 
-/* Stops the log and leaves its files as they are until aofResume(). CONFIG SET appendonly no ends the suspension too.
- * Waits for the disk. Does nothing while the log is off or suspended already. */
-void aofSuspend(void);
-/* Turns a suspended log on again, with the present dataset; if that cannot begin at once, ticks try again. `received`,
- * NULL or the path of a complete and synced snapshot of the present dataset, may become the base. Returns whether it
- * does; then the file belongs to the log. Does nothing if the log is not suspended. */
-bool aofResume(const char *received);
+/* Call before the dataset is removed to load another one, or after a load has failed and left nothing. Until
+ * keepFilesEnd() the append-only file is suspended, and save points and shutdown write no snapshot. Commands that ask
+ * for a rewrite or a snapshot still get one. Calling it again has no effect. */
+void keepFilesBegin(void);
+/* Call when a load has succeeded, or when this server becomes a primary with the dataset that it has: the append-only
+ * file is turned on again if `appendonly` is yes, and save points count. Does nothing without keepFilesBegin().
+ * `received`, NULL or the path of the snapshot that was loaded (complete and synced), may become the base of the
+ * append-only file. Returns whether it does: then the file belongs to the log, and the caller must not touch it. */
+bool keepFilesEnd(const char *received);
 
 /* Call before replies are sent: publishes complete units to the thread. Returns true if replies must wait until `*seq`
  * has reached `*offset`. */
@@ -51,8 +53,8 @@ bool aofIsSynced(uint64_t offset);
 /* Returns the offset of the end of the log, which must be on. The effect of every executed command is before it, or in
  * the base. */
 uint64_t aofEnd(void);
-/* Calls `reached` once `offset` is synced (holdWait()). The log must be on. A caller must
- * cancel a wait that has not ended when the log stops (aofOnStop()). */
+/* Calls `reached` once `offset` is synced (holdWait()). The log must be on. A caller must cancel a wait that has not
+ * ended when the log stops (aofOnStop()). */
 void aofWhenSynced(holdEntry *w, uint64_t offset, void (*reached)(holdEntry *w));
 /* Call at each tick: handles finished jobs, and errors of a log that is being turned on. */
 void aofTick(void);
@@ -102,16 +104,5 @@ void aofResetStats(void);
 
 /* Registers the INFO fields. Startup only. */
 void aofInfoRegister(void);
-
-/* --- keep_files.c ------------------------------------------------------------------------------------- */
-/* Call before the dataset is removed to load another one, or after a load has failed and left nothing. Until
- * keepFilesEnd() the append-only file is suspended, and save points and shutdown write no snapshot. Commands that ask
- * for a rewrite or a snapshot still get one. Calling it again has no effect. */
-void keepFilesBegin(void);
-/* Call when a load has succeeded, or when this server becomes a primary with the dataset that it has: the append-only
- * file is turned on again if `appendonly` is yes, and save points count. Does nothing without keepFilesBegin().
- * `received`, NULL or the path of the snapshot that was loaded (complete and synced), may become the base of the
- * append-only file. Returns whether it does: then the file belongs to the log, and the caller must not touch it. */
-bool keepFilesEnd(const char *received);
 
 #endif

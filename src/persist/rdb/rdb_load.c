@@ -259,11 +259,6 @@ static void copyFault(rdbFault *to, const rdbFault *from) {
     if (from->key) to->key = sdsNewLen(from->key, sdsLen(from->key));
 }
 
-/* Returns true if the scanner's fault concerns magic or version, so that no key can have been read. */
-static bool isRefused(const rdbFault *f, unsigned version) {
-    return f->kind == RDB_FAULT_SIGNATURE || f->kind == RDB_FAULT_VERSION || version == 0;
-}
-
 /* Called once magic and version are accepted. */
 static void rdbLoadBegin(loader *l) {
     debugAssert(l->result->keys_loaded == 0 && l->result->fault.kind == RDB_FAULT_NONE);
@@ -282,7 +277,8 @@ static rdbLoadEnd insertAll(loader *l) {
         bool last = b->is_last;
         const rdbScanner *s = last ? rdbPipelineScanner(l->pipeline) : NULL;
         const rdbFault *f = last ? rdbScanFault(s) : NULL;
-        if (last && isRefused(f, rdbScanVersion(s))) {
+        /* If the fault concerns magic or version, no key can have been read. */
+        if (last && (f->kind == RDB_FAULT_SIGNATURE || f->kind == RDB_FAULT_VERSION || rdbScanVersion(s) == 0)) {
             copyFault(&l->result->fault, f);
             return RDB_LOAD_REFUSED;
         }
