@@ -37,7 +37,7 @@ static void clientInfoConnected(infoOut *o) {
     infoGauge(o, "connected_clients", counts.connected, "Connected clients, without replicas.");
 }
 
-static void clients(infoOut *o) {
+static void clientFields(infoOut *o) {
     infoSize(o, "client_recent_max_input_buffer", client_state.recent_max_input,
              "Largest input buffer of a client recently.");
     infoSize(o, "client_recent_max_output_buffer", client_state.recent_max_output,
@@ -50,14 +50,14 @@ static void clients(infoOut *o) {
 
 /* ---- Stats, Errorstats ------------------------------------------------------------------------------ */
 
-static void errors(infoOut *o) {
+static void errorFields(infoOut *o) {
     infoCounter(o, "unexpected_error_replies", client_state.unexpected_error_replies,
                 "Error replies to commands from a primary, or to replicas.");
     infoCounter(o, "total_error_replies", client_state.total_error_replies, "Error replies sent.",
                 .family = "error_replies");
 }
 
-static void buffers(infoOut *o) {
+static void bufferFields(infoOut *o) {
     infoCounter(o, "client_query_buffer_limit_disconnections", client_state.query_limit_disconnections,
                 "Clients disconnected because they exceeded the query buffer limit.");
     infoCounter(o, "client_output_buffer_limit_disconnections", client_state.output_limit_disconnections,
@@ -102,9 +102,9 @@ void clientInfoRegister(void) {
     static const infoSection sections[] = {{"clients", "Clients", 30, INFO_DEFAULT | INFO_IN_CRASH},
                                            {"errorstats", "Errorstats", 120, INFO_DEFAULT},
                                            {.name = NULL}};
-    static const infoFields fields[] = {
-        {"clients", 10, clientInfoConnected}, {"clients", 40, clients}, {"stats", 470, errors}, {"stats", 590, buffers},
-        {"errorstats", 10, errorCounters},    {.section = NULL}};
+    static const infoFields fields[] = {{"clients", 10, clientInfoConnected}, {"clients", 40, clientFields},
+                                        {"stats", 470, errorFields},          {"stats", 590, bufferFields},
+                                        {"errorstats", 10, errorCounters},    {.section = NULL}};
     infoTableAddSections(sections);
     infoTableAddFields(fields);
     infoTableOnReset(resetStats);

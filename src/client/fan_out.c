@@ -29,8 +29,8 @@
 #define RUN_BYTES_AT_FIRST 512 /* capacity for a few more messages */
 
 /* Clients that get nothing, and clients that get a copy after their pending output. */
-#define SILENT (CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY | CLIENT_PRIMARY)
-#define APART (CLIENT_PENDING_WRITE | CLIENT_FAKE)
+#define SKIPPED (CLIENT_CLOSE_ASAP | CLIENT_CLOSE_AFTER_REPLY | CLIENT_PRIMARY)
+#define COPIED (CLIENT_PENDING_WRITE | CLIENT_FAKE)
 
 static struct {
     fanRun *head, *tail; /* owns */
@@ -127,8 +127,8 @@ static void addCopy(client *c, const fanText *t) {
 
 /* Puts the client into the run, or sends it a copy. */
 static void addClient(fanRun *run, client *c, const fanText *t) {
-    if (unlikely(c->flags & SILENT)) return;
-    if (unlikely(c->flags & APART || c->req)) {
+    if (unlikely(c->flags & SKIPPED)) return;
+    if (unlikely(c->flags & COPIED || c->req)) {
         addCopy(c, t);
         return;
     }

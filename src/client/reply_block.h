@@ -55,8 +55,8 @@ static inline size_t replyBlockAvail(const replyBlock *b) {
 /* Returns the memory that counts for a block: its own, and the values that its references keep alive, each at full
  * size. */
 static inline size_t replyBlockCost(const replyBlock *b) {
-    size_t own = sizeof(*b) + b->capacity;
-    return unlikely(b->external) ? own : own + (b->total - b->used) + b->beyond;
+    size_t block_bytes = sizeof(*b) + b->capacity;
+    return unlikely(b->external) ? block_bytes : block_bytes + (b->total - b->used) + b->beyond;
 }
 
 /* Returns an empty block with a capacity of at least `needed` bytes (which is at most REPLY_BLOCK_CAPACITY_MAX), a

@@ -112,7 +112,7 @@ stream *streamDup(const stream *s) {
 static void *dupStructure(const void *structure) { return streamDup(structure); }
 
 /* Prefetches the header, and the position of the next entry. */
-static void prefetch(const void *structure) {
+static void prefetchHeader(const void *structure) {
     prefetchRead(structure);
     prefetchRead((const char *)structure + CACHE_LINE);
 }
@@ -201,7 +201,7 @@ const objectTypeOps stream_type_ops = {
     .freeEffort = freeEffort,
     .memUsage = memUsage,
     .dup = dupStructure,
-    .prefetch = prefetch,
+    .prefetch = prefetchHeader,
     .digest = digestStructure,
     .rdbType = streamRdbType,
     .rdbWrite = streamRdbWrite,

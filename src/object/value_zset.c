@@ -280,7 +280,7 @@ size_t zsetRank(const robj *o, slice member, uint64_t hash, bool reverse, double
 }
 
 /* Decides on a change of a present member with score `now`: *score becomes its new score. */
-static zsetAddResult decide(double now, int flags, double *score) {
+static zsetAddResult decideChange(double now, int flags, double *score) {
     if (flags & ZSET_NX) return ZSET_REFUSED;
     if (flags & ZSET_INCR) {
         *score += now;
@@ -294,7 +294,7 @@ static zsetAddResult treeSet(zsetTree *z, slice member, uint64_t hash, double sc
     void **ref = dictFindRef(z->table, member, hash);
     if (ref) {
         zsetEntry *entry = *ref;
-        zsetAddResult decision = decide(entry->score, flags, &score);
+        zsetAddResult decision = decideChange(entry->score, flags, &score);
         if (decision == ZSET_UPDATED) serverAssert(scoreTreeUpdate(z->scores, entry, score));
         *result = score;
         return decision;
@@ -326,7 +326,7 @@ zsetAddResult zsetAdd(robj *o, slice member, uint64_t hash, double score, int fl
         return ZSET_ADDED;
     }
     double new_score = score;
-    zsetAddResult decision = decide(zsetListpackScore(listpackNext(at)), flags, &new_score);
+    zsetAddResult decision = decideChange(zsetListpackScore(listpackNext(at)), flags, &new_score);
     *result = new_score;
     if (decision != ZSET_UPDATED) return decision;
     if (!listpackMayGrow(lp, listpackEntryBytesMax(DOUBLE_STR_SIZE), SIZE_MAX))

@@ -110,7 +110,7 @@ static bool isOrdered(const zsetBuilder *b, int order) {
     return true;
 }
 
-static void reverse(zsetBuilder *b) {
+static void reverseEntries(zsetBuilder *b) {
     for (size_t i = 0, k = b->count - 1; i < k; i++, k--) {
         void *entry = b->entries[i];
         b->entries[i] = b->entries[k];
@@ -173,7 +173,7 @@ static void sortEntries(zsetBuilder *b) {
 
 void zsetBuildSort(zsetBuilder *b) {
     if (b->count < 2 || isOrdered(b, -1)) return;
-    if (isOrdered(b, 1)) reverse(b);
+    if (isOrdered(b, 1)) reverseEntries(b);
     else sortEntries(b);
 }
 

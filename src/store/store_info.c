@@ -16,12 +16,12 @@
 
 static void lruClockField(infoOut *o) { infoGauge(o, "lru_clock", lruClock(), "The LRU clock: seconds modulo 2^24."); }
 
-static void uncounted(infoOut *o) {
+static void uncountedField(infoOut *o) {
     infoSize(o, "mem_not_counted_for_evict", evictUncounted(),
              "Memory of buffers that does not count against maxmemory.");
 }
 
-static void limit(infoOut *o) {
+static void maxmemoryFields(infoOut *o) {
     infoBytes(o, "maxmemory", (size_t)store_settings.maxmemory,
               "Memory limit for the dataset and its overhead; 0 for no limit.");
     infoLine(o, "maxmemory_policy:%s", storeMaxmemoryPolicyName());
@@ -32,11 +32,11 @@ static void storeInfoFreed(infoOut *o) {
     infoCounter(o, "lazyfreed_objects", lazyfreeDone(), "Objects freed in the background.");
 }
 
-static void changes(infoOut *o) {
+static void changesField(infoOut *o) {
     infoGauge(o, "rdb_changes_since_last_save", store_stats.dirty, "Changes since the last snapshot.");
 }
 
-static void expiry(infoOut *o) {
+static void expiryFields(infoOut *o) {
     infoCounter(o, "expired_keys", store_stats.expired_keys, "Keys deleted because they had expired.");
     infoCounter(o, "expired_fields", store_stats.expired_fields, "Hash fields deleted because they had expired.");
     infoGauge(o, "expired_stale_perc", store_stats.expired_stale_perc,
@@ -51,7 +51,7 @@ static void expiry(infoOut *o) {
     infoCounter(o, "evicted_keys", store_stats.evicted_keys, "Keys evicted because of maxmemory.");
 }
 
-static void lookups(infoOut *o) {
+static void lookupFields(infoOut *o) {
     long long exceeded_us = evictExceededUs();
     infoCounter(o, "total_eviction_exceeded_time", (store_stats.eviction_exceeded_us + exceeded_us) / 1000,
                 "Total time with memory above maxmemory, in milliseconds.", .family = "eviction_exceeded_time");
@@ -61,7 +61,7 @@ static void lookups(infoOut *o) {
     infoCounter(o, "keyspace_misses", store_stats.keyspace_misses, "Lookups of keys that were absent.");
 }
 
-static void defragState(infoOut *o) {
+static void defragRunningField(infoOut *o) {
     infoGauge(o, "active_defrag_running", defragPercent(),
               "Processor share of active defragmentation, in percent; 0 while it is idle.");
 }
@@ -80,7 +80,7 @@ static void defragFigures(infoOut *o) {
               "Time since active defragmentation started, in milliseconds; 0 while it is idle.");
 }
 
-static void databases(infoOut *o) {
+static void databaseLines(infoOut *o) {
     for (int i = 0; i < dbCount(); i++) {
         dbFigures f = dbGetFigures(dbGet(i));
         if (f.keys == 0) continue;
@@ -103,10 +103,10 @@ static void resetStats(void) {
 void storeInfoRegister(void) {
     static const infoSection sections[] = {{"keyspace", "Keyspace", 170, INFO_DEFAULT | INFO_IN_CRASH}, {.name = NULL}};
     static const infoFields fields[] = {
-        {"server", 240, lruClockField}, {"memory", 310, limit},          {"memory", 420, uncounted},
-        {"memory", 540, defragState},   {"memory", 550, storeInfoFreed}, {"persistence", 90, changes},
-        {"stats", 180, expiry},         {"stats", 270, lookups},         {"stats", 370, replicaExpires},
-        {"stats", 380, defragFigures},  {"keyspace", 10, databases},     {.section = NULL}};
+        {"server", 240, lruClockField},      {"memory", 310, maxmemoryFields}, {"memory", 420, uncountedField},
+        {"memory", 540, defragRunningField}, {"memory", 550, storeInfoFreed},  {"persistence", 90, changesField},
+        {"stats", 180, expiryFields},        {"stats", 270, lookupFields},     {"stats", 370, replicaExpires},
+        {"stats", 380, defragFigures},       {"keyspace", 10, databaseLines},  {.section = NULL}};
     infoTableAddSections(sections);
     infoTableAddFields(fields);
     infoTableOnReset(resetStats);
