@@ -47,7 +47,9 @@ WARN := -Wall -Wextra -Wpedantic
 SAME_FLAGS := -ffile-prefix-map=$(CURDIR)=.
 # A symbol is exported to libraries only if it is declared so: the compiler inlines more functions that no library can call
 # (src/base/symbols.c).
-BASE_FLAGS := -std=c11 -D_GNU_SOURCE $(WARN) -g -fno-omit-frame-pointer -pthread -fPIE -fvisibility=hidden $(SAME_FLAGS)
+# Without the last flag gcc 12 removes calls that it must keep: tests/unit/base/compiler_test.c.
+BASE_FLAGS := -std=c11 -D_GNU_SOURCE $(WARN) -g -fno-omit-frame-pointer -pthread -fPIE -fvisibility=hidden $(SAME_FLAGS) \
+    -fno-delete-null-pointer-checks
 LINK_FLAGS := -g -pthread -pie -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--build-id=sha1 $(SAME_FLAGS)
 ARCHIVER := $(CROSS)ar
 ifneq ($(SANITIZER),)
