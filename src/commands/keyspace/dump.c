@@ -17,6 +17,8 @@
 #include "rdb_value.h"
 #include "reply.h"
 
+#include <limits.h>
+
 void dumpCommand(client *c) {
     robj *o = lookupKeyRead(c->db, clientKeyAt(c, 1));
     if (!o) {
@@ -41,16 +43,10 @@ typedef struct restoreOptions {
     bool replace, absolute_ttl;
 } restoreOptions;
 
-static bool parseIdle(client *c, uint32_t index, restoreOptions *out) {
-    if (!getLongLongFromArg(c, index, &out->idle_s, NULL)) return false;
-    if (out->idle_s >= 0) return true;
-    return addReplyError(c, "Invalid IDLETIME value, must be >= 0");
-}
-
-static bool parseFrequency(client *c, uint32_t index, restoreOptions *out) {
-    if (!getLongLongFromArg(c, index, &out->frequency, NULL)) return false;
-    if (out->frequency >= 0 && out->frequency <= 255) return true;
-    return addReplyError(c, "Invalid FREQ value, must be >= 0 and <= 255");
+/* Parses a number from 0 to `max`. Returns false after an error reply: `error` if it is out of this range. */
+static bool parseUse(client *c, uint32_t index, long long max, long long *out, const char *error) {
+    if (!getLongLongFromArg(c, index, out, NULL)) return false;
+    return (*out >= 0 && *out <= max) || addReplyError(c, error);
 }
 
 static bool parseOptions(client *c, restoreOptions *out) {
@@ -63,9 +59,9 @@ static bool parseOptions(client *c, restoreOptions *out) {
         } else if (sliceIs(word, "absttl")) {
             out->absolute_ttl = true;
         } else if (has_value && out->frequency == -1 && sliceIs(word, "idletime")) {
-            ok = parseIdle(c, ++i, out);
+            ok = parseUse(c, ++i, LLONG_MAX, &out->idle_s, "Invalid IDLETIME value, must be >= 0");
         } else if (has_value && out->idle_s == -1 && sliceIs(word, "freq")) {
-            ok = parseFrequency(c, ++i, out);
+            ok = parseUse(c, ++i, 255, &out->frequency, "Invalid FREQ value, must be >= 0 and <= 255");
         } else {
             addReplySyntaxError(c);
             ok = false;
