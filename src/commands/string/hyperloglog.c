@@ -29,7 +29,7 @@ bool checkHyperloglog(client *c, const robj *o, char digits[LONG_STR_SIZE], slic
     return addReplyError(c, "-WRONGTYPE Key is not a valid HyperLogLog string value.");
 }
 
-void addReplyCorruptHyperloglog(client *c) { addReplyError(c, "-INVALIDOBJ Corrupted HLL object detected"); }
+bool addReplyCorruptHyperloglog(client *c) { return addReplyError(c, "-INVALIDOBJ Corrupted HLL object detected"); }
 
 /* Makes the value writable in place, with a capacity of `capacity` bytes. Returns NULL, after an error reply, if there
  * is no memory. */
@@ -67,9 +67,7 @@ static bool storeDense(client *c, openHll *hll, const uint8_t *registers) {
 
 bool hyperloglogMakeDense(client *c, openHll *hll) {
     uint8_t registers[HLL_REGISTERS];
-    if (hllUnpack(registers, hll->bytes)) return storeDense(c, hll, registers);
-    addReplyCorruptHyperloglog(c);
-    return false;
+    return hllUnpack(registers, hll->bytes) ? storeDense(c, hll, registers) : addReplyCorruptHyperloglog(c);
 }
 
 static size_t sparseBytesMax(void) { return (size_t)object_settings.hll_sparse_max_bytes; }
@@ -143,10 +141,7 @@ static bool mergeKeys(client *c, uint32_t first, uint32_t count, uint8_t *regist
         if (!o) continue;
         if (!checkHyperloglog(c, o, digits, &hll)) return false;
         *dense |= hllIsDense(hll);
-        if (!(any ? hllMerge(registers, hll) : hllUnpack(registers, hll))) {
-            addReplyCorruptHyperloglog(c);
-            return false;
-        }
+        if (!(any ? hllMerge(registers, hll) : hllUnpack(registers, hll))) return addReplyCorruptHyperloglog(c);
         any = true;
     }
     if (!any) memset(registers, 0, HLL_REGISTERS);

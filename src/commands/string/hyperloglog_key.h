@@ -12,8 +12,8 @@
 /* Sets *hll to the bytes of `o`. `digits` is a buffer for a string that is stored as an integer (which is no
  * HyperLogLog). Returns false, after an error reply, if `o` is no HyperLogLog. */
 bool checkHyperloglog(client *c, const robj *o, char digits[LONG_STR_SIZE], slice *hll) must_check;
-/* Sends the error for a HyperLogLog whose bytes are damaged. */
-void addReplyCorruptHyperloglog(client *c);
+/* Sends the error for a HyperLogLog whose bytes are damaged. Returns false. */
+bool addReplyCorruptHyperloglog(client *c);
 
 /* A HyperLogLog that a command changes. */
 typedef struct openHll {
