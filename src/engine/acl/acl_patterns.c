@@ -81,10 +81,7 @@ void aclPatternsAdd(aclPatterns *p, slice text, unsigned access) {
         there->access |= (uint8_t)access;
         return;
     }
-    if (p->count == p->capacity) {
-        p->capacity = p->capacity ? p->capacity * 2 : 4;
-        p->items = zrealloc(p->items, p->capacity * sizeof(*p->items));
-    }
+    p->items = zgrowArray(p->items, p->count, &p->capacity, sizeof(*p->items));
     uint32_t literal = literalBytes(text);
     p->items[p->count++] = (aclPattern){.first = firstBytes(text.ptr, literal),
                                         .mask = firstBytes("\xff\xff\xff\xff\xff\xff\xff\xff", literal),

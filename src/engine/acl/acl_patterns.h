@@ -24,7 +24,7 @@ typedef struct aclPatterns {
     aclPattern *items; /* owns */
     uint32_t count;
     bool all; /* everything is allowed; then `items` is empty */
-    uint32_t capacity;
+    size_t capacity;
     struct rax *by_text; /* owns; index in `items`; NULL while there are few */
 } aclPatterns;
 

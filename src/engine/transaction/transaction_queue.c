@@ -100,10 +100,9 @@ void transactionEnd(client *c) {
     assertMainRole();
     multiState *m = transactionOf(c);
     transactionCheck(c);
-    if (m) {
-        emptyQueue(m);
-        watchForget(&m->watched);
-    }
+    if (!m) return;
+    emptyQueue(m);
+    watchForget(&m->watched);
     c->flags &= ~(CLIENT_MULTI | CLIENT_DIRTY_CAS | CLIENT_DIRTY_EXEC);
     gateEnableClient(c, GATE_TRANSACTION, false);
     gateEnableClient(c, GATE_QUEUE, false);
@@ -148,13 +147,8 @@ size_t transactionBytes(const client *c) {
     return transactionOf(c) ? transactionOf(c)->bytes : 0;
 }
 
-void transactionDrop(client *c) {
-    assertMainRole();
-    if (transactionOf(c)) transactionEnd(c);
-}
-
 static void transactionQueueFreed(client *c) {
-    transactionDrop(c);
+    transactionEnd(c);
     zfree(transactionOf(c));
     *stateOf(c) = NULL;
 }
@@ -236,6 +230,6 @@ void transactionQueueInit(void) {
     quit_cmd = commandNamed("quit");
     reset_cmd = commandNamed("reset");
     clientOnFree(transactionQueueFreed);
-    clientOnReset(transactionDrop);
+    clientOnReset(transactionEnd);
     clientOnInfo(transactionClientInfo);
 }

@@ -57,7 +57,8 @@ multiState *transactionState(client *c);
 multiState *transactionOf(const client *c);
 /* Begins a transaction (MULTI). */
 void transactionBegin(client *c);
-/* Ends a transaction, executed or not: frees the queue and forgets the watched keys. */
+/* Ends a transaction, executed or not: frees the queue and forgets the watched keys. Does nothing for a client that has
+ * run neither MULTI nor WATCH. */
 void transactionEnd(client *c);
 
 /* The functions of GATE_TRANSACTION, which refuses commands that are not allowed in MULTI, and of GATE_QUEUE, which
@@ -89,7 +90,5 @@ size_t transactionBytes(const client *c);
 /* Copies the queued records that lie in the client's first request block. Call before the block goes back to its
  * reader. If there is no memory the transaction will fail. */
 void transactionLeaveBlock(client *c);
-/* Ends the transaction of a client that is freed or RESET. */
-void transactionDrop(client *c);
 
 #endif

@@ -187,7 +187,7 @@ void sessionsFreeClosing(void) {
         batchForget(c);
         pauseForget(c);
         clientEvictionForget(c);
-        transactionDrop(c); /* what it has queued may be in the blocks */
+        transactionEnd(c); /* what it has queued may be in the blocks */
         sessionDropBlocks(c->blocks_head);
         c->blocks_head = c->blocks_tail = NULL;
         c->input_bytes = 0;

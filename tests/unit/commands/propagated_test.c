@@ -475,7 +475,7 @@ static void runRandom(lines *history) {
 static void endClients(void) {
     for (unsigned i = 0; i < CLIENTS; i++) {
         blockingEnd(clients[i], NULL);
-        transactionDrop(clients[i]);
+        transactionEnd(clients[i]);
         clients[i]->db = dbGet(0);
         sdsFree(fixtureReplies(clients[i]));
     }
