@@ -32,7 +32,7 @@ size_t interpreterFreeMemory(lua_State *L);
 /* Returns the limit of the state's memory. */
 size_t interpreterMemoryMax(lua_State *L);
 
-/* The longest text of a script: Lua's parser counts some of it by an int. */
+/* The longest text of a script: Lua's parser has counters of type int, which must not overflow. */
 #define SOURCE_MAX ((size_t)512 << 20)
 
 /* Same as luaL_loadbuffer(), but for text only: what begins like bytecode is a syntax error. `name` is in Lua's form

@@ -17,7 +17,7 @@
 #include <strings.h>
 
 #define BATCH_DEPTH 8   /* down to this depth, elements stay on the stack of Lua until their number is known */
-#define BATCH_ITEMS 32  /* most elements of an array for that, and half as many pairs of an object */
+#define BATCH_ITEMS 32  /* most elements of such an array; an object has half as many pairs */
 #define EXACT_DIGITS 15 /* integers of up to 15 digits, and powers of ten up to 10^15, are exact as doubles */
 
 typedef enum {

@@ -25,7 +25,7 @@
 
 #define INTEGER_BYTES_MAX 32
 #define ALIGN_DEFAULT 8
-#define FREE_SLOTS (LUA_MINSTACK - 4) /* results that fit on the stack of any function */
+#define FREE_SLOTS (LUA_MINSTACK - 4) /* values that any C function may push without lua_checkstack() */
 
 typedef struct format {
     const char *at;

@@ -45,7 +45,7 @@ static void setClock(const schedule *p, uint64_t in_ns) {
     timerfd_settime(p->clock_fd, 0, &when, NULL);
 }
 
-/* Does nothing else, as the timer only has to end the wait. scheduleSetAlarm() clears its readiness. */
+/* Only notes that the timer has expired, which has ended the wait. scheduleSetAlarm() clears its readiness. */
 static void onAlarm(aeEventLoop *loop, int fd, void *arg, int mask) {
     schedule *p = arg;
     unused(loop);
