@@ -3,12 +3,12 @@
  * The registered descriptors are in a dense array, which is passed to poll(2). An index by descriptor finds an entry.
  * When an entry is removed, the last one moves to its slot.
  *
- *     place[fd]     ->  | -1 | 0 | -1 | 2 | 1 |
- *     polled[place]     | fd 1 | fd 4 | fd 3 |      count = 3
+ *     slot[fd]     ->  | -1 | 0 | -1 | 2 | 1 |
+ *     polled[slot]      | fd 1 | fd 4 | fd 3 |      count = 3
  *
  * Owns        the arrays.
  * Threads     the loop's.
- * Invariants  polled[place[fd]].fd == fd for each fd with place[fd] >= 0, and count is their number.
+ * Invariants  polled[slot[fd]].fd == fd for each fd with slot[fd] >= 0, and count is their number.
  * Cost        each wait is O(descriptors).
  * Tests       tests/unit/event/ae_test.c, with AE_BACKEND=poll
  *
@@ -29,7 +29,7 @@
 typedef struct pollState {
     int setsize, count;
     int next;              /* the slot at which the next report begins, so that a full report starves no descriptor */
-    int *place;            /* owns; by descriptor: its slot, or -1 */
+    int *slot;             /* owns; by descriptor: its slot, or -1 */
     struct pollfd *polled; /* owns; capacity setsize */
     uint32_t *generation;  /* owns; by slot, like `polled` */
 } pollState;
@@ -37,10 +37,10 @@ typedef struct pollState {
 static void pollResize(void *p, int setsize) {
     pollState *state = p;
 
-    state->place = zrealloc(state->place, (size_t)setsize * sizeof(*state->place));
+    state->slot = zrealloc(state->slot, (size_t)setsize * sizeof(*state->slot));
     state->polled = zrealloc(state->polled, (size_t)setsize * sizeof(*state->polled));
     state->generation = zrealloc(state->generation, (size_t)setsize * sizeof(*state->generation));
-    for (int fd = state->setsize; fd < setsize; fd++) state->place[fd] = -1;
+    for (int fd = state->setsize; fd < setsize; fd++) state->slot[fd] = -1;
     state->setsize = setsize;
 }
 
@@ -54,38 +54,38 @@ static void *pollCreate(int setsize) {
 static void pollDestroy(void *p) {
     pollState *state = p;
 
-    zfree(state->place);
+    zfree(state->slot);
     zfree(state->polled);
     zfree(state->generation);
     zfree(state);
 }
 
-static void removePlace(pollState *state, int fd) {
-    int place = state->place[fd], last = --state->count;
+static void removeSlot(pollState *state, int fd) {
+    int slot = state->slot[fd], last = --state->count;
 
-    state->polled[place] = state->polled[last];
-    state->generation[place] = state->generation[last];
-    state->place[state->polled[place].fd] = place;
-    state->place[fd] = -1;
+    state->polled[slot] = state->polled[last];
+    state->generation[slot] = state->generation[last];
+    state->slot[state->polled[slot].fd] = slot;
+    state->slot[fd] = -1;
 }
 
 static int pollChange(void *p, int fd, uint32_t generation, int old_mask, int mask) {
     pollState *state = p;
 
     if (mask == AE_NONE) {
-        removePlace(state, fd);
+        removeSlot(state, fd);
         return C_OK;
     }
     if (old_mask == AE_NONE) {
         if (fcntl(fd, F_GETFD) == -1) return C_ERR; /* refuses a descriptor that is not open, like epoll */
-        state->place[fd] = state->count++;
+        state->slot[fd] = state->count++;
     }
     short events = 0;
     if (mask & AE_READABLE) events |= POLLIN;
     if (mask & AE_WRITABLE) events |= POLLOUT;
     if (mask & AE_HANGUP) events |= POLLRDHUP;
-    state->polled[state->place[fd]] = (struct pollfd){.fd = fd, .events = events};
-    state->generation[state->place[fd]] = generation;
+    state->polled[state->slot[fd]] = (struct pollfd){.fd = fd, .events = events};
+    state->generation[state->slot[fd]] = generation;
     return C_OK;
 }
 
@@ -96,7 +96,7 @@ static int pollWait(void *p, int timeout_ms, aeFired *fired, int max) {
     if (ready == -1 && errno != EINTR) serverPanic("poll: %s", strerror(errno));
     if (ready > max) ready = max;
     int at = state->next < state->count ? state->next : 0;
-    for (int seen = 0; seen < state->count && found < ready; seen++) {
+    for (int visited = 0; visited < state->count && found < ready; visited++) {
         const struct pollfd *entry = &state->polled[at];
         int mask = AE_NONE;
         if (entry->revents & POLLIN) mask |= AE_READABLE;

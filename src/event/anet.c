@@ -151,7 +151,7 @@ int anetGetError(int fd) {
 }
 
 int anetPipe(int fds[2], int read_flags, int write_flags) {
-    const int wanted[2] = {read_flags, write_flags};
+    const int flags[2] = {read_flags, write_flags};
 
 #ifdef __linux__
     if (pipe2(fds, O_CLOEXEC) == -1) return C_ERR;
@@ -159,8 +159,8 @@ int anetPipe(int fds[2], int read_flags, int write_flags) {
     if (pipe(fds) == -1) return C_ERR;
 #endif
     for (int i = 0; i < 2; i++) {
-        bool failed = (wanted[i] & O_NONBLOCK) && fcntl(fds[i], F_SETFL, O_NONBLOCK) == -1;
-        if (!failed) failed = fcntl(fds[i], F_SETFD, wanted[i] & O_CLOEXEC ? FD_CLOEXEC : 0) == -1;
+        bool failed = (flags[i] & O_NONBLOCK) && fcntl(fds[i], F_SETFL, O_NONBLOCK) == -1;
+        if (!failed) failed = fcntl(fds[i], F_SETFD, flags[i] & O_CLOEXEC ? FD_CLOEXEC : 0) == -1;
         if (!failed) continue;
         closeKeepErrno(fds[0]);
         closeKeepErrno(fds[1]);

@@ -46,7 +46,7 @@ static bioJob takeJob(bioQueue *queue) {
     queue->first = node->next;
     if (!queue->first) queue->last = NULL;
     pthread_mutex_unlock(&queue->lock);
-    if (job.is_made) zfree(node);
+    if (job.allocated) zfree(node);
     return job;
 }
 
@@ -101,7 +101,7 @@ void bioSubmit(bioKind kind, void (*fn)(void *arg), void *arg) {
         return;
     }
     bioJob *job = zmalloc(sizeof(*job));
-    *job = (bioJob){.fn = fn, .arg = arg, .is_made = true};
+    *job = (bioJob){.fn = fn, .arg = arg, .allocated = true};
     submit(kind, job);
 }
 
@@ -111,7 +111,7 @@ void bioSubmitJob(bioKind kind, bioJob *job) {
         return;
     }
     job->next = NULL;
-    job->is_made = false;
+    job->allocated = false;
     submit(kind, job);
 }
 

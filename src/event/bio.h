@@ -23,7 +23,7 @@ typedef struct bioJob {
     void (*fn)(void *arg);
     void *arg;
     struct bioJob *next; /* used by bio.c only, like the next one */
-    bool is_made;        /* allocated by bio.c */
+    bool allocated;      /* allocated by bio.c */
 } bioJob;
 /* Runs the job's function on the kind's thread. The caller sets `fn` and `arg`, owns the job, and keeps it until `fn`
  * is called; bio.c does not access it after that. */

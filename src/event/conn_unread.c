@@ -27,7 +27,7 @@ struct unreadBlock {
     char bytes[];
 };
 
-#define BLOCK_ROOM (BLOCK_BYTES - sizeof(unreadBlock))
+#define BLOCK_CAPACITY (BLOCK_BYTES - sizeof(unreadBlock))
 
 typedef struct unreadType {
     connectionType type;         /* the type that the connection has meanwhile */
@@ -37,8 +37,8 @@ typedef struct unreadType {
 
 /* ---- Lists of bytes ---------------------------------------------------------------------------------------------- */
 
-char *unreadRoom(unreadBytes *u, size_t *room) {
-    if (!u->last || u->last->len == BLOCK_ROOM) {
+char *unreadReserve(unreadBytes *u, size_t *capacity) {
+    if (!u->last || u->last->len == BLOCK_CAPACITY) {
         unreadBlock *b = zmalloc(BLOCK_BYTES);
         b->next = NULL;
         b->at = b->len = 0;
@@ -47,21 +47,21 @@ char *unreadRoom(unreadBytes *u, size_t *room) {
         u->last = b;
         u->memory += BLOCK_BYTES;
     }
-    *room = BLOCK_ROOM - u->last->len;
+    *capacity = BLOCK_CAPACITY - u->last->len;
     return u->last->bytes + u->last->len;
 }
 
 void unreadCommit(unreadBytes *u, size_t len) {
-    serverAssert(u->last && len <= BLOCK_ROOM - u->last->len);
+    serverAssert(u->last && len <= BLOCK_CAPACITY - u->last->len);
     u->last->len += len;
     u->len += len;
 }
 
 void unreadAdd(unreadBytes *u, slice bytes) {
     while (bytes.len > 0) {
-        size_t room;
-        char *to = unreadRoom(u, &room);
-        size_t n = bytes.len < room ? bytes.len : room;
+        size_t capacity;
+        char *to = unreadReserve(u, &capacity);
+        size_t n = bytes.len < capacity ? bytes.len : capacity;
         memcpy(to, bytes.ptr, n);
         unreadCommit(u, n);
         bytes = sliceOf(bytes.ptr + n, bytes.len - n);

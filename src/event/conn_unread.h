@@ -21,9 +21,9 @@ typedef struct unreadBytes {
     size_t memory;             /* bytes of memory that the blocks take */
 } unreadBytes;
 
-/* Returns free memory at the end of the list, and sets *room to its size, which is at least 1. The caller writes bytes
- * there and then calls unreadCommit(). */
-char *unreadRoom(unreadBytes *u, size_t *room);
+/* Returns free memory at the end of the list, and sets *capacity to its size, which is at least 1. The caller writes
+ * bytes there and then calls unreadCommit(). */
+char *unreadReserve(unreadBytes *u, size_t *capacity);
 /* Appends the first `len` bytes of that memory to the list. */
 void unreadCommit(unreadBytes *u, size_t len);
 /* Appends a copy of the bytes. */

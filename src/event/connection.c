@@ -6,7 +6,7 @@
  * Not here    clients, buffers and limits (client/, net/), TLS (tls.c).
  * Owns        the descriptor, from connCreate... to connClose().
  * Threads     the owner thread; a detached connection can be passed to another thread, which then owns it.
- * Invariants  1. The loop of an attached connection waits for exactly the events that connectionWanted() returns.
+ * Invariants  1. The loop of an attached connection waits for exactly the events that eventsNeeded() returns.
  *             2. CONN_CLOSED and CONN_ERROR are final. In CONN_CLOSED, output is still possible.
  * Cost        read and write: one system call, no bookkeeping on success.
  * Tests       tests/unit/event/connection_test.c
@@ -31,7 +31,7 @@
 
 /* Returns whether the result of a system call is a failure that ends the connection, and then sets its state. Keeps
  * errno. */
-static bool noteFailure(connection *c, ssize_t result) {
+static bool recordFailure(connection *c, ssize_t result) {
     if (likely(result >= 0) || errno == EAGAIN || errno == EWOULDBLOCK) return false;
     c->last_errno = errno;
     if (c->state != CONN_CLOSED) c->state = CONN_ERROR;
@@ -46,7 +46,7 @@ static ssize_t socketRead(connection *c, void *buf, size_t len) {
     if (unlikely(got == 0 && len > 0)) {
         if (c->state != CONN_ERROR) c->state = CONN_CLOSED;
     } else {
-        noteFailure(c, got);
+        recordFailure(c, got);
     }
     return got;
 }
@@ -59,7 +59,7 @@ static ssize_t socketWritev(connection *c, const struct iovec *iov, int count) {
     /* send() of a single piece saves the kernel a copy of the list. */
     do sent = count == 1 ? send(c->fd, iov->iov_base, iov->iov_len, MSG_NOSIGNAL) : sendmsg(c->fd, &msg, MSG_NOSIGNAL);
     while (unlikely(sent == -1 && errno == EINTR));
-    noteFailure(c, sent);
+    recordFailure(c, sent);
     return sent;
 }
 
@@ -151,7 +151,7 @@ static void onWritable(aeEventLoop *loop, int fd, void *arg, int mask) {
 }
 
 /* Returns the events for which the loop is to wait. */
-static int connectionWanted(const connection *c) {
+static int eventsNeeded(const connection *c) {
     if (unlikely(c->step)) return c->step;
     int input = c->on_readable ? AE_READABLE : c->on_hangup ? AE_HANGUP : AE_NONE;
     int output = c->on_writable ? AE_WRITABLE : AE_NONE;
@@ -160,25 +160,25 @@ static int connectionWanted(const connection *c) {
     return input | output;
 }
 
-static int arm(connection *c, int direction) {
+static int addEvent(connection *c, int direction) {
     return aeCreateFileEvent(c->loop, c->fd, direction | AE_REENTRANT, direction == AE_WRITABLE ? onWritable : onInput,
                              c);
 }
 
-int connRearm(connection *c) {
+int connUpdateEvents(connection *c) {
     if (!c->loop) return C_OK;
-    int now = connectionWanted(c), before = c->armed;
+    int now = eventsNeeded(c), before = c->events;
     if (likely(now == before)) return C_OK; /* replacing a handler by another one needs no system call */
     int input = now & (AE_READABLE | AE_HANGUP), input_before = before & (AE_READABLE | AE_HANGUP);
-    if ((input && input != input_before && arm(c, input) != C_OK) ||
-        (now & ~before & AE_WRITABLE && arm(c, AE_WRITABLE) != C_OK)) {
-        c->armed = aeGetFileEvents(c->loop, c->fd) & (AE_READABLE | AE_HANGUP | AE_WRITABLE);
+    if ((input && input != input_before && addEvent(c, input) != C_OK) ||
+        (now & ~before & AE_WRITABLE && addEvent(c, AE_WRITABLE) != C_OK)) {
+        c->events = aeGetFileEvents(c->loop, c->fd) & (AE_READABLE | AE_HANGUP | AE_WRITABLE);
         c->last_errno = errno;
         return C_ERR;
     }
-    int gone = before & ~now & (input ? AE_WRITABLE : ~0); /* arm() has replaced the old input event */
-    if (gone) aeDeleteFileEvent(c->loop, c->fd, gone);
-    c->armed = now;
+    int unneeded = before & ~now & (input ? AE_WRITABLE : ~0); /* addEvent() has replaced the old input event */
+    if (unneeded) aeDeleteFileEvent(c->loop, c->fd, unneeded);
+    c->events = now;
     return C_OK;
 }
 
@@ -191,8 +191,8 @@ static void raisePending(connection *c) {
 int connAttach(connection *c, aeEventLoop *loop) {
     serverAssert(c->loop == NULL);
     c->loop = loop;
-    c->armed = AE_NONE;
-    if (connRearm(c) == C_OK) {
+    c->events = AE_NONE;
+    if (connUpdateEvents(c) == C_OK) {
         raisePending(c);
         return C_OK;
     }
@@ -206,7 +206,7 @@ void connDetach(connection *c) {
     if (!c->loop) return;
     aeDeleteFileEvent(c->loop, c->fd, AE_READABLE | AE_HANGUP | AE_WRITABLE);
     c->loop = NULL;
-    c->armed = AE_NONE;
+    c->events = AE_NONE;
 }
 
 /* Sets both handlers of input. On failure they are unchanged. */
@@ -214,7 +214,7 @@ static int setInput(connection *c, connHandler *readable, connHandler *hangup) {
     connHandler *readable_before = c->on_readable, *hangup_before = c->on_hangup;
     c->on_readable = readable;
     c->on_hangup = hangup;
-    if (connRearm(c) == C_OK) {
+    if (connUpdateEvents(c) == C_OK) {
         raisePending(c);
         return C_OK;
     }
@@ -230,7 +230,7 @@ int connSetHangupHandler(connection *c, connHandler *fn) { return setInput(c, NU
 int connSetWriteHandler(connection *c, connHandler *fn) {
     connHandler *before = c->on_writable;
     c->on_writable = fn;
-    if (connRearm(c) == C_OK) return C_OK;
+    if (connUpdateEvents(c) == C_OK) return C_OK;
     c->on_writable = before;
     return C_ERR;
 }

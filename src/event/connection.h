@@ -52,7 +52,7 @@ struct connection {
     connHandler *on_readable, *on_writable;
     connHandler *on_hangup; /* not together with on_readable */
     void *owner;            /* borrowed: a pointer for the handlers */
-    int armed;              /* the events for which the loop waits */
+    int events;             /* the events for which the loop waits */
     /* The events for which the type waits itself, such as in a handshake: AE_READABLE, AE_WRITABLE or AE_NONE. While
      * it is not AE_NONE no handler runs. */
     int step;

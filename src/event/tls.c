@@ -45,16 +45,16 @@
 #define NAME_MAX_BYTES 1024
 
 typedef struct tlsConnection {
-    connection base;     /* first, so that a pointer to it can be cast to tlsConnection */
-    SSL *ssl;            /* owns; NULL before the handshake */
-    tlsContext *context; /* counted */
-    char *sni;           /* owns; NULL without one */
-    connHandler *done;   /* called at the end of the handshake */
-    size_t retry_len;    /* bytes of the record that the socket did not accept; 0 without one */
-    bool unread;         /* more bytes may follow those that were read last */
-    bool farewell;       /* close_notify was sent, or is not to be sent */
-    bool broken;         /* after an error: OpenSSL must not be called again */
-    int end;             /* READ_END or READ_ERROR if the next read is to report that; else READ_ON */
+    connection base;        /* first, so that a pointer to it can be cast to tlsConnection */
+    SSL *ssl;               /* owns; NULL before the handshake */
+    tlsContext *context;    /* counted */
+    char *sni;              /* owns; NULL without one */
+    connHandler *done;      /* called at the end of the handshake */
+    size_t retry_len;       /* bytes of the record that the socket did not accept; 0 without one */
+    bool unread;            /* more bytes may follow those that were read last */
+    bool close_notify_done; /* close_notify was sent, or is not to be sent */
+    bool broken;            /* after an error: OpenSSL must not be called again */
+    int end;                /* READ_END or READ_ERROR if the next read is to report that; else READ_ON */
     char error[TLS_ERR_LEN];
 } tlsConnection;
 
@@ -78,7 +78,7 @@ static void setError(tlsConnection *t, int number) {
 }
 
 /* Returns OpenSSL's reason for a failed call. Sets *number to the errno of a failed system call, else EPROTO. */
-static int whyFailed(tlsConnection *t, int result, int *number) {
+static int failureReason(tlsConnection *t, int result, int *number) {
     int saved = errno;
     int why = SSL_get_error(t->ssl, result);
     *number = EPROTO;
@@ -94,7 +94,7 @@ static int whyFailed(tlsConnection *t, int result, int *number) {
 static void endHandshake(tlsConnection *t) {
     connHandler *done = t->done;
     t->done = NULL;
-    if (connRearm(&t->base) == C_ERR) setError(t, errno);
+    if (connUpdateEvents(&t->base) == C_ERR) setError(t, errno);
     if (done) done(&t->base);
 }
 
@@ -126,13 +126,13 @@ static void handshake(tlsConnection *t) {
         endHandshake(t);
         return;
     }
-    why = whyFailed(t, result, &number);
+    why = failureReason(t, result, &number);
     if (why != SSL_ERROR_WANT_READ && why != SSL_ERROR_WANT_WRITE) {
         refuseHandshake(t, number);
         return;
     }
     t->base.step = why == SSL_ERROR_WANT_READ ? AE_READABLE : AE_WRITABLE;
-    if (connRearm(&t->base) == C_ERR) failHandshake(t, errno);
+    if (connUpdateEvents(&t->base) == C_ERR) failHandshake(t, errno);
 }
 
 static bool makeSession(tlsConnection *t) {
@@ -150,7 +150,7 @@ static int tlsAccept(connection *c, connHandler *done) {
     } else if (c->loop && c->state == CONN_ACCEPTING) {
         /* The loop calls tlsGoOn(), which limits the steps of an iteration. */
         c->step = c->step ? c->step : AE_READABLE;
-        if (connRearm(c) == C_ERR) failHandshake(t, errno);
+        if (connUpdateEvents(c) == C_ERR) failHandshake(t, errno);
     } else {
         handshake(t);
     }
@@ -175,23 +175,23 @@ static bool mayStep(const aeEventLoop *loop) {
 /* ---- The end ----------------------------------------------------------------------------------------------------- */
 
 /* Sends close_notify, if that is possible and was not done. Returns false if the socket does not accept it now. */
-static bool sayFarewell(tlsConnection *t) {
-    if (t->farewell || !t->ssl || t->broken || t->retry_len || !SSL_is_init_finished(t->ssl)) return true;
+static bool sendCloseNotify(tlsConnection *t) {
+    if (t->close_notify_done || !t->ssl || t->broken || t->retry_len || !SSL_is_init_finished(t->ssl)) return true;
     ERR_clear_error();
     errno = 0;
     int result = SSL_shutdown(t->ssl), number;
-    bool later = result < 0 && whyFailed(t, result, &number) == SSL_ERROR_WANT_WRITE;
+    bool later = result < 0 && failureReason(t, result, &number) == SSL_ERROR_WANT_WRITE;
     ERR_clear_error();
-    t->farewell = !later;
+    t->close_notify_done = !later;
     return !later;
 }
 
 static void tlsFinish(connection *c) {
     tlsConnection *t = tlsOf(c);
-    bool said = sayFarewell(t);
-    c->step = said ? AE_NONE : AE_WRITABLE;
-    if (said) shutdown(c->fd, SHUT_WR);
-    connRearm(c);
+    bool sent = sendCloseNotify(t);
+    c->step = sent ? AE_NONE : AE_WRITABLE;
+    if (sent) shutdown(c->fd, SHUT_WR);
+    connUpdateEvents(c);
 }
 
 static void tlsGoOn(connection *c) {
@@ -199,11 +199,11 @@ static void tlsGoOn(connection *c) {
     else if (mayStep(c->loop)) handshake(tlsOf(c));
 }
 
-static void tlsMute(connection *c) { tlsOf(c)->farewell = true; }
+static void tlsMute(connection *c) { tlsOf(c)->close_notify_done = true; }
 
 static void tlsClose(connection *c) {
     tlsConnection *t = tlsOf(c);
-    if (c->state == CONN_CONNECTED || c->state == CONN_CLOSED) sayFarewell(t);
+    if (c->state == CONN_CONNECTED || c->state == CONN_CLOSED) sendCloseNotify(t);
     SSL_free(t->ssl);
     if (c->fd != -1) close(c->fd);
     tlsContextRelease(t->context);
@@ -217,7 +217,7 @@ static void tlsClose(connection *c) {
 static void readFailed(tlsConnection *t, int result) {
     int number;
     t->unread = false;
-    switch (whyFailed(t, result, &number)) {
+    switch (failureReason(t, result, &number)) {
     case SSL_ERROR_WANT_READ: return;
     case SSL_ERROR_WANT_WRITE: t->base.read_needs_write = true; return;
     case SSL_ERROR_ZERO_RETURN: t->end = READ_END; break;
@@ -270,7 +270,7 @@ static ssize_t tlsRead(connection *c, void *buf, size_t len) {
         t->unread = SSL_has_pending(t->ssl); /* true also for a part of a record, which the next call finds out */
         if (!t->unread) break;
     }
-    if (unlikely(needed_write || c->read_needs_write)) connRearm(c);
+    if (unlikely(needed_write || c->read_needs_write)) connUpdateEvents(c);
     if (c->loop && c->on_readable) aeRaiseReadable(c->loop, c->fd, t->unread || (got && t->end != READ_ON));
     return got ? (ssize_t)got : readNothing(t);
 }
@@ -283,14 +283,14 @@ static bool tlsHasPending(connection *c) {
 /* ---- Writing ----------------------------------------------------------------------------------------------------- */
 
 /* A position in the pieces of output. */
-typedef struct piecePlace {
+typedef struct piecePosition {
     const struct iovec *iov;
     int left;      /* pieces from here on, this one included */
     size_t offset; /* in this piece */
-} piecePlace;
+} piecePosition;
 
 /* Moves the position by `n` bytes, and past pieces that end there. */
-static void tlsAdvance(piecePlace *at, size_t n) {
+static void tlsAdvance(piecePosition *at, size_t n) {
     while (at->left > 0 && n >= at->iov->iov_len - at->offset) {
         n -= at->iov->iov_len - at->offset;
         at->iov++;
@@ -301,7 +301,7 @@ static void tlsAdvance(piecePlace *at, size_t n) {
 }
 
 /* Returns up to `want` bytes as one piece: in place, or copied to `scratch`. Sets *len to their number. */
-static const char *nextRecord(piecePlace at, size_t want, char *scratch, size_t *len) {
+static const char *nextRecord(piecePosition at, size_t want, char *scratch, size_t *len) {
     const char *here = (const char *)at.iov->iov_base + at.offset;
     *len = at.iov->iov_len - at.offset;
     if (*len >= want || at.left == 1) {
@@ -310,8 +310,8 @@ static const char *nextRecord(piecePlace at, size_t want, char *scratch, size_t 
     }
     size_t n = 0;
     while (at.left > 0 && n < want) {
-        size_t room = want - n, have = at.iov->iov_len - at.offset;
-        size_t take = have < room ? have : room;
+        size_t left_of_record = want - n, have = at.iov->iov_len - at.offset;
+        size_t take = have < left_of_record ? have : left_of_record;
         memcpy(scratch + n, (const char *)at.iov->iov_base + at.offset, take);
         n += take;
         tlsAdvance(&at, take);
@@ -332,7 +332,7 @@ static ssize_t writeRecord(tlsConnection *t, const char *bytes, size_t len) {
         t->retry_len = 0;
         return (ssize_t)written;
     }
-    switch (whyFailed(t, result, &number)) {
+    switch (failureReason(t, result, &number)) {
     case SSL_ERROR_WANT_READ: c->write_needs_read = true; /* fall through */
     case SSL_ERROR_WANT_WRITE: t->retry_len = len; return 0;
     default: setError(t, number); return -1;
@@ -342,7 +342,7 @@ static ssize_t writeRecord(tlsConnection *t, const char *bytes, size_t len) {
 static ssize_t tlsWritev(connection *c, const struct iovec *iov, int count) {
     static _Thread_local char scratch[TLS_RECORD_BYTES];
     tlsConnection *t = tlsOf(c);
-    piecePlace at = {.iov = iov, .left = count};
+    piecePosition at = {.iov = iov, .left = count};
     ssize_t total = 0, n = 0;
     if (unlikely(!t->ssl || c->step || t->broken)) {
         errno = t->broken ? c->last_errno : EAGAIN;
@@ -360,7 +360,7 @@ static ssize_t tlsWritev(connection *c, const struct iovec *iov, int count) {
         total += n;
         tlsAdvance(&at, (size_t)n);
     }
-    if (unlikely(needed_read || c->write_needs_read)) connRearm(c);
+    if (unlikely(needed_read || c->write_needs_read)) connUpdateEvents(c);
     if (total || at.left == 0) return total;
     errno = n < 0 ? c->last_errno : EAGAIN;
     return -1;

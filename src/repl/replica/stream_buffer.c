@@ -41,7 +41,7 @@ static bool mayKeepMore(const linkJob *job) { return !job->buffer_max || job->bu
 static bool streamBufferKeep(linkJob *job) {
     size_t capacity, before = job->buffered.len;
     bufferCheck(job);
-    char *to = unreadRoom(&job->buffered, &capacity);
+    char *to = unreadReserve(&job->buffered, &capacity);
     ssize_t n = connRead(job->wire.conn, to, capacity);
     if (n > 0) unreadCommit(&job->buffered, (size_t)n);
     atomic_store_explicit(&job->buffered_memory, job->buffered.memory, memory_order_relaxed);
