@@ -3,7 +3,7 @@
  * Not here    the command, the choice of sections (admin); any field.
  * Owns        the lists of pointers; the entries are their layers'.
  * Threads     changed at boot only, by main; read by main and by a thread that crashes.
- * Invariants  once sealed, sections and the fields of each are sorted by place, metrics by field.
+ * Invariants  once sealed, sections and the fields of each are sorted by position, metrics by field.
  * Tests       tests/unit/base/info_table_test.c, tests/server/info.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -48,13 +48,13 @@ void infoTableAddFields(const infoFields *added) {
 
 static int compareSections(const void *a, const void *b) {
     const infoSection *x = *(const infoSection *const *)a, *y = *(const infoSection *const *)b;
-    return (x->place > y->place) - (x->place < y->place);
+    return (x->position > y->position) - (x->position < y->position);
 }
 
 static int compareFields(const void *a, const void *b) {
     const infoFields *x = *(const infoFields *const *)a, *y = *(const infoFields *const *)b;
     int order = strcmp(x->section, y->section);
-    return order ? order : (x->place > y->place) - (x->place < y->place);
+    return order ? order : (x->position > y->position) - (x->position < y->position);
 }
 
 static int compareMetrics(const void *a, const void *b) {
@@ -81,12 +81,13 @@ void infoTableSeal(void) {
     qsort(sections, nsections, sizeof(*sections), compareSections);
     qsort(fields, nfields, sizeof(*fields), compareFields);
     for (size_t i = 1; i < nsections; i++)
-        if (sections[i]->place == sections[i - 1]->place)
-            serverPanic("INFO: sections '%s' and '%s' have one place", sections[i - 1]->name, sections[i]->name);
+        if (sections[i]->position == sections[i - 1]->position)
+            serverPanic("INFO: sections '%s' and '%s' have the same position", sections[i - 1]->name,
+                        sections[i]->name);
     for (size_t i = 0; i < nfields; i++) {
         if (!hasSection(fields[i]->section)) serverPanic("INFO has no section '%s'", fields[i]->section);
         if (i && !compareFields(&fields[i - 1], &fields[i]))
-            serverPanic("INFO: two runs of fields at %d of section '%s'", fields[i]->place, fields[i]->section);
+            serverPanic("INFO: two runs of fields at %d of section '%s'", fields[i]->position, fields[i]->section);
     }
     for (size_t i = 0; i < nsections; i++) {
         size_t at = 0;

@@ -1,8 +1,8 @@
 /* info_table.h -- what INFO says: sections and their fields, registered by the layers that own the figures.
  *
  * Programs know the order of fields, and in most sections fields of several layers alternate. So a layer registers its
- * fields in runs, each with the place in the section where the run begins. A place is ten times the line on which the
- * field stands in the reference server's section, which leaves room between any two.
+ * fields in runs, each with its position in the section: ten times the line on which its first field stands in the
+ * reference server's section, which leaves numbers between any two.
  *
  * To add a field, let the `write` function of a run append it, with the sentence that explains it on the metrics port:
  *
@@ -34,14 +34,14 @@ enum {
 typedef struct infoSection {
     const char *name;  /* as INFO's argument, lower case */
     const char *title; /* as its heading. Two neighbours with one title are two names of one section */
-    int place;         /* among the sections, as fields have in them */
+    int position;      /* among the sections, as fields have in them */
     unsigned flags;    /* INFO_ */
 } infoSection;
 
 /* A run of fields. */
 typedef struct infoFields {
     const char *section;
-    int place;
+    int position;
     void (*write)(infoOut *o);
 } infoFields;
 
@@ -127,8 +127,8 @@ void infoText(infoOut *o, const char *name, const char *value);
 /* Tables end with an entry whose name, section or field is NULL and are borrowed for good. Boot only. */
 void infoTableAddSections(const infoSection *sections);
 void infoTableAddFields(const infoFields *fields);
-/* Ends registration and puts all in order. Fields without their section, two runs at one place, and two metrics of one
- * field are a panic. Boot only. */
+/* Ends registration and puts all in order. Fields without their section, two runs at one position, and two metrics of
+ * one field are a panic. Boot only. */
 void infoTableSeal(void);
 
 /* Sections in their order: NULL past the end. */

@@ -23,7 +23,7 @@
 
 static _Atomic(logLimit *) used;
 
-static void logLimitEnlist(logLimit *limit) {
+static void addToList(logLimit *limit) {
     limit->next = atomic_load_explicit(&used, memory_order_relaxed);
     while (
         !atomic_compare_exchange_weak_explicit(&used, &limit->next, limit, memory_order_release, memory_order_relaxed))
@@ -39,7 +39,7 @@ static bool beginMinute(logLimit *limit, uint64_t until_ms, uint64_t now_ms, uin
     if (!atomic_compare_exchange_strong_explicit(&limit->until_ms, &until_ms, now_ms + LOG_LIMIT_MS,
                                                  memory_order_relaxed, memory_order_relaxed))
         return false;
-    if (until_ms == 0) logLimitEnlist(limit);
+    if (until_ms == 0) addToList(limit);
     *left_out = excess(limit, atomic_exchange_explicit(&limit->asked, 1, memory_order_relaxed));
     return true;
 }
@@ -65,7 +65,7 @@ void serverLogLimited(logLimit *limit, const char *fmt, ...) {
                   (unsigned long long)left_out);
 }
 
-static void logLimitTell(logLimit *limit, uint64_t now_ms) {
+static void reportOne(logLimit *limit, uint64_t now_ms) {
     uint64_t until_ms = atomic_load_explicit(&limit->until_ms, memory_order_relaxed), left_out;
     if (now_ms < until_ms || !excess(limit, atomic_load_explicit(&limit->asked, memory_order_relaxed))) return;
     if (beginMinute(limit, until_ms, now_ms, &left_out) && left_out > 0)
@@ -73,5 +73,5 @@ static void logLimitTell(logLimit *limit, uint64_t now_ms) {
 }
 
 void logLimitsReport(uint64_t now_ms) {
-    for (logLimit *l = atomic_load_explicit(&used, memory_order_acquire); l; l = l->next) logLimitTell(l, now_ms);
+    for (logLimit *l = atomic_load_explicit(&used, memory_order_acquire); l; l = l->next) reportOne(l, now_ms);
 }

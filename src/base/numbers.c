@@ -230,14 +230,14 @@ static int generateDigits(diyFp high, uint64_t delta, uint64_t distance, char *d
     uint64_t one = (uint64_t)1 << shift;
     uint32_t whole = (uint32_t)(high.f >> shift);
     uint64_t fraction = high.f & (one - 1);
-    for (int place = (int)digitsOf(whole) - 1; place >= 0; place--) {
-        uint32_t digit = whole / tens[place];
-        whole %= tens[place];
+    for (int exponent = (int)digitsOf(whole) - 1; exponent >= 0; exponent--) {
+        uint32_t digit = whole / tens[exponent];
+        whole %= tens[exponent];
         if (digit || n) digits[n++] = (char)('0' + digit);
         uint64_t rest = ((uint64_t)whole << shift) + fraction;
         if (rest <= delta) {
-            *k += place;
-            approach(digits + n - 1, delta, rest, (uint64_t)tens[place] << shift, distance);
+            *k += exponent;
+            approach(digits + n - 1, delta, rest, (uint64_t)tens[exponent] << shift, distance);
             return n;
         }
     }
@@ -284,7 +284,7 @@ static int shortestDigits(double value, char *digits, int *k) {
 }
 
 /* Formats `n` digits: without an exponent if that is short, otherwise with one, which is not padded. */
-static size_t layOut(char *out, const char *digits, int n, int k) {
+static size_t layOutDigits(char *out, const char *digits, int n, int k) {
     char *at = out;
     int exponent = k + n - 1; /* of the first digit */
     int size = exponent < 0 ? -exponent : exponent;
@@ -323,16 +323,16 @@ static size_t layOut(char *out, const char *digits, int n, int k) {
     return (size_t)(at - out);
 }
 
-static size_t word(char *out, size_t size, const char *text) { return (size_t)snprintf(out, size, "%s", text); }
+static size_t copyText(char *out, size_t size, const char *text) { return (size_t)snprintf(out, size, "%s", text); }
 
 /* Integers up to this are written with all their digits. */
 #define PLAIN_INTEGER_MAX 0x1p62
 
 static size_t doubleText(char *out, size_t size, double value, bool plain_integers) {
     char buf[64], digits[20];
-    if (isnan(value)) return word(out, size, "nan");
-    if (isinf(value)) return word(out, size, value < 0 ? "-inf" : "inf");
-    if (value == 0) return word(out, size, signbit(value) ? "-0" : "0");
+    if (isnan(value)) return copyText(out, size, "nan");
+    if (isinf(value)) return copyText(out, size, value < 0 ? "-inf" : "inf");
+    if (value == 0) return copyText(out, size, signbit(value) ? "-0" : "0");
     size_t len;
     if (plain_integers && fabs(value) <= PLAIN_INTEGER_MAX && value == (double)(long long)value) {
         len = ll2string(buf, (long long)value);
@@ -340,9 +340,9 @@ static size_t doubleText(char *out, size_t size, double value, bool plain_intege
         int k;
         buf[0] = '-';
         int n = shortestDigits(fabs(value), digits, &k);
-        len = (value < 0) + layOut(buf + (value < 0), digits, n, k);
+        len = (value < 0) + layOutDigits(buf + (value < 0), digits, n, k);
     }
-    if (len + 1 > size) return word(out, size, buf) < size ? len : size - 1;
+    if (len + 1 > size) return copyText(out, size, buf) < size ? len : size - 1;
     memcpy(out, buf, len + 1);
     return len;
 }
@@ -383,8 +383,8 @@ size_t d2fixed(char *out, double value, unsigned places) {
 }
 
 size_t ld2string(char *out, size_t size, long double value, bool humanfriendly) {
-    if (isnan(value)) return word(out, size, "nan");
-    if (isinf(value)) return word(out, size, value < 0 ? "-inf" : "inf");
+    if (isnan(value)) return copyText(out, size, "nan");
+    if (isinf(value)) return copyText(out, size, value < 0 ? "-inf" : "inf");
     /* 17 digits keep the 15 significant decimals of a double, without the noise that all 21 digits of a long double
      * would show (0.1 stays 0.1). */
     int n = snprintf(out, size, humanfriendly ? "%.17Lf" : "%.17Lg", value);
@@ -394,7 +394,7 @@ size_t ld2string(char *out, size_t size, long double value, bool humanfriendly) 
         while (out[len - 1] == '0') len--;
         if (out[len - 1] == '.') len--;
         out[len] = '\0';
-        if (strcmp(out, "-0") == 0) return word(out, size, "0");
+        if (strcmp(out, "-0") == 0) return copyText(out, size, "0");
     }
     return len;
 }
@@ -440,5 +440,5 @@ void bytes2human(char *out, size_t size, unsigned long long bytes) {
     text[len++] = units[unit];
     text[len] = '\0';
     if (len < size) memcpy(out, text, len + 1);
-    else word(out, size, text);
+    else copyText(out, size, text);
 }

@@ -263,9 +263,9 @@ static void limitTime(int sig) {
 /* Returns on the thread that writes the report, also if it crashes again; on others it never returns, so that two
  * reports do not mix. From here on no other thread runs. */
 static void becomeReporter(int sig) {
-    int me = (int)syscall(SYS_gettid), nobody = 0;
-    if (!atomic_compare_exchange_strong(&reporting_thread, &nobody, me)) {
-        if (nobody == me) return;
+    int me = (int)syscall(SYS_gettid), none = 0;
+    if (!atomic_compare_exchange_strong(&reporting_thread, &none, me)) {
+        if (none == me) return;
         for (;;) pause();
     }
     logBeginLockless();

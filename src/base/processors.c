@@ -81,7 +81,7 @@ static slice readIn(const char *folder, slice group, const char *name, char *buf
     return len < (int)sizeof(path) ? readFile(path, buf, size) : sliceOf(buf, 0);
 }
 
-static int grantOfGroup(const char *folder, slice group) {
+static int limitOfGroup(const char *folder, slice group) {
     char a[64], b[64];
     int n = processorsOfMax(readIn(folder, group, "cpu.max", a, sizeof(a)));
     if (n > 0) return n;
@@ -89,29 +89,29 @@ static int grantOfGroup(const char *folder, slice group) {
     return processorsOfQuota(quota, readIn(folder, group, "cpu.cfs_period_us", b, sizeof(b)));
 }
 
-static int smaller(int a, int b) {
+static int tighter(int a, int b) {
     if (a == 0 || b == 0) return a + b;
     return a < b ? a : b;
 }
 
 /* Returns the smallest limit of the group, of the groups around it, and of the folder itself. */
-static int grantUnder(const char *root, const char *mount, slice group) {
+static int limitUnder(const char *root, const char *mount, slice group) {
     char folder[PATH_MAX];
     if (snprintf(folder, sizeof(folder), "%s%s", root, mount) >= (int)sizeof(folder)) return 0;
     if (group.len >= PATH_MAX || memmem(group.ptr, group.len, "..", 2)) group.len = 0;
     int least = 0;
     while (group.len > 0) {
-        if (group.ptr[group.len - 1] != '/') least = smaller(least, grantOfGroup(folder, group));
+        if (group.ptr[group.len - 1] != '/') least = tighter(least, limitOfGroup(folder, group));
         while (group.len > 0 && group.ptr[group.len - 1] != '/') group.len--;
         if (group.len > 0) group.len--;
     }
-    return smaller(least, grantOfGroup(folder, group));
+    return tighter(least, limitOfGroup(folder, group));
 }
 
 int processorsGranted(const char *root, slice text) {
     slice two = processorsGroup(text, NULL), one = processorsGroup(text, "cpu");
-    int least = smaller(grantUnder(root, "", two), grantUnder(root, "/unified", two));
-    return smaller(least, smaller(grantUnder(root, "/cpu", one), grantUnder(root, "/cpu,cpuacct", one)));
+    int least = tighter(limitUnder(root, "", two), limitUnder(root, "/unified", two));
+    return tighter(least, tighter(limitUnder(root, "/cpu", one), limitUnder(root, "/cpu,cpuacct", one)));
 }
 
 static int inAffinity(void) {
@@ -129,7 +129,7 @@ static int inAffinity(void) {
 
 int processorsAvailable(void) {
     char text[TEXT_MAX];
-    int granted = processorsGranted(ROOT, readFile("/proc/self/cgroup", text, sizeof(text)));
-    int n = smaller(inAffinity(), granted);
+    int limit = processorsGranted(ROOT, readFile("/proc/self/cgroup", text, sizeof(text)));
+    int n = tighter(inAffinity(), limit);
     return n > 1 ? n : 1;
 }

@@ -70,13 +70,13 @@ static const char *nameAt(const symbolFile *f, const ElfW(Shdr) * names, size_t 
 bool symbolsFind(const symbolFile *f, const void *address, symbol *out) {
     ElfW(Shdr) symbols, names;
     if ((uintptr_t)address < f->base || !findTables(f, &symbols, &names)) return false;
-    size_t wanted = (uintptr_t)address - f->base;
+    size_t offset = (uintptr_t)address - f->base;
     for (size_t i = 0; i < symbols.sh_size / sizeof(ElfW(Sym)); i++) {
         ElfW(Sym) s;
         memcpy(&s, f->image + symbols.sh_offset + i * sizeof(s), sizeof(s));
-        if ((s.st_info & 0xf) != STT_FUNC || wanted < s.st_value || wanted - s.st_value >= s.st_size) continue;
+        if ((s.st_info & 0xf) != STT_FUNC || offset < s.st_value || offset - s.st_value >= s.st_size) continue;
         out->name = nameAt(f, &names, s.st_name);
-        out->offset = wanted - s.st_value;
+        out->offset = offset - s.st_value;
         return out->name != NULL;
     }
     return false;
@@ -98,10 +98,10 @@ bool symbolsOpen(symbolFile *f) {
     return true;
 }
 
-static symbolFile own; /* empty until symbolsLoad(), or if that has failed */
+static symbolFile program_file; /* empty until symbolsLoad(), or if that has failed */
 
 void symbolsLoad(void) {
-    if (!own.image && !symbolsOpen(&own)) own = (symbolFile){0};
+    if (!program_file.image && !symbolsOpen(&program_file)) program_file = (symbolFile){0};
 }
 
 void symbolsDescribe(const void *frame, bool is_return, char text[SYMBOL_TEXT_SIZE]) {
@@ -109,7 +109,7 @@ void symbolsDescribe(const void *frame, bool is_return, char text[SYMBOL_TEXT_SI
     const char *at = (const char *)frame - is_return;
     symbol s;
     Dl_info library;
-    if (symbolsFind(&own, at, &s))
+    if (symbolsFind(&program_file, at, &s))
         snprintf(text, SYMBOL_TEXT_SIZE, "%.*s(%.128s+0x%zx)[%p]", (int)strcspn(program, " "), program, s.name,
                  s.offset + is_return, frame);
     else if (dladdr(at, &library) && library.dli_sname)

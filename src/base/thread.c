@@ -21,13 +21,13 @@
 #endif
 
 /* The arguments of a new thread. */
-typedef struct threadBirth {
+typedef struct newThread {
     char name[THREAD_NAME_SIZE];
     char *cpulist; /* owned; may be NULL */
     int nice;
     void (*run)(void *arg);
     void *arg;
-} threadBirth;
+} newThread;
 
 static void setName(const char *name) {
 #ifdef __linux__
@@ -38,7 +38,7 @@ static void setName(const char *name) {
 }
 
 /* Adds `steps` to the nice value of the calling thread. */
-static void giveWay(int steps) {
+static void addNice(int steps) {
 #ifdef __linux__ /* elsewhere, the nice value is that of the whole process */
     errno = 0;
     int now = getpriority(PRIO_PROCESS, 0);
@@ -96,28 +96,28 @@ void threadSetCpuAffinity(const char *cpulist) {
 void threadSetCpuAffinity(const char *cpulist) { unused(cpulist); }
 #endif
 
-static void birthFree(threadBirth *b) {
+static void newThreadFree(newThread *b) {
     zfree(b->cpulist);
     zfree(b);
 }
 
 /* Sets the name before panicThreadInit(), which copies it for reports. */
 static void *threadMain(void *arg) {
-    threadBirth birth = *(threadBirth *)arg;
-    setName(birth.name);
-    if (birth.nice) giveWay(birth.nice);
-    threadSetCpuAffinity(birth.cpulist);
+    newThread start = *(newThread *)arg;
+    setName(start.name);
+    if (start.nice) addNice(start.nice);
+    threadSetCpuAffinity(start.cpulist);
     panicThreadInit();
     zmallocThreadInit();
-    birthFree(arg);
-    birth.run(birth.arg);
+    newThreadFree(arg);
+    start.run(start.arg);
     zmallocThreadExit();
     panicThreadExit();
     return NULL;
 }
 
 int threadStart(pthread_t *id, const threadPlan *plan, void (*run)(void *arg), void *arg) {
-    threadBirth *b = zcalloc(1, sizeof(*b));
+    newThread *b = zcalloc(1, sizeof(*b));
     snprintf(b->name, sizeof(b->name), "%s", plan->name);
     b->cpulist = plan->cpulist ? zstrdup(plan->cpulist) : NULL;
     b->nice = plan->nice;
@@ -127,7 +127,7 @@ int threadStart(pthread_t *id, const threadPlan *plan, void (*run)(void *arg), v
     panicBlockOtherSignals(&before);
     int error = pthread_create(id, NULL, threadMain, b);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error) birthFree(b);
+    if (error) newThreadFree(b);
     return error;
 }
 

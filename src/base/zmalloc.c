@@ -376,7 +376,7 @@ static bool reserveFree(void **p) {
 }
 
 /* Releases the requested reserve and, with `all`, the permanent one as well. Returns false if there was none. */
-static __attribute__((noinline)) bool spendReserve(bool all) {
+static __attribute__((noinline)) bool releaseReserve(bool all) {
     bool any = reserveFree(&reserve.asked);
     if (all) any |= reserveFree(&reserve.kept);
     if (any) zmallocPurge(); /* free memory that is not given back serves only blocks of about its size */
@@ -385,9 +385,9 @@ static __attribute__((noinline)) bool spendReserve(bool all) {
 
 /* Called when an allocation has failed: tries all arenas, whose free memory would serve no other thread, and then again
  * after releasing the reserve. */
-static __attribute__((noinline)) void *tryHarder(void *old, size_t align, size_t size, bool zeroed, bool all) {
+static __attribute__((noinline)) void *allocateAnywhere(void *old, size_t align, size_t size, bool zeroed, bool all) {
     void *p = rawAnywhere(old, align, size, zeroed);
-    if (p || !spendReserve(all)) return p;
+    if (p || !releaseReserve(all)) return p;
     return rawAnywhere(old, align, size, zeroed);
 }
 
@@ -402,21 +402,21 @@ static size_t product(size_t count, size_t size) {
 
 void *zmalloc(size_t size) {
     void *p = rawAlloc(atLeastOne(size));
-    if (unlikely(!p)) p = tryHarder(NULL, 0, atLeastOne(size), false, true);
+    if (unlikely(!p)) p = allocateAnywhere(NULL, 0, atLeastOne(size), false, true);
     if (unlikely(!p)) outOfMemory(size);
     return p;
 }
 
 void *zcalloc(size_t count, size_t size) {
     void *p = rawCalloc(atLeastOne(count), atLeastOne(size));
-    if (unlikely(!p)) p = tryHarder(NULL, 0, product(atLeastOne(count), atLeastOne(size)), true, true);
+    if (unlikely(!p)) p = allocateAnywhere(NULL, 0, product(atLeastOne(count), atLeastOne(size)), true, true);
     if (unlikely(!p)) outOfMemory(count * size);
     return p;
 }
 
 void *zrealloc(void *p, size_t size) {
     void *q = rawRealloc(p, atLeastOne(size));
-    if (unlikely(!q)) q = tryHarder(p, 0, atLeastOne(size), false, true);
+    if (unlikely(!q)) q = allocateAnywhere(p, 0, atLeastOne(size), false, true);
     if (unlikely(!q)) outOfMemory(size);
     return q;
 }
@@ -424,7 +424,7 @@ void *zrealloc(void *p, size_t size) {
 void *zmallocAligned(size_t align, size_t size) {
     size_t at_least = align < sizeof(void *) ? sizeof(void *) : align;
     void *p = rawAligned(at_least, atLeastOne(size));
-    if (unlikely(!p)) p = tryHarder(NULL, at_least, atLeastOne(size), false, true);
+    if (unlikely(!p)) p = allocateAnywhere(NULL, at_least, atLeastOne(size), false, true);
     if (unlikely(!p)) outOfMemory(size);
     return p;
 }
@@ -483,26 +483,26 @@ bool zmallocKeepReserve(void) { return likely(reserve.kept != NULL) || reserveMa
 void *ztrymalloc(size_t size) {
     if (failNow()) return NULL;
     void *p = rawAlloc(atLeastOne(size));
-    return likely(p != NULL) ? p : tryHarder(NULL, 0, atLeastOne(size), false, false);
+    return likely(p != NULL) ? p : allocateAnywhere(NULL, 0, atLeastOne(size), false, false);
 }
 
 void *ztrycalloc(size_t count, size_t size) {
     if (failNow()) return NULL;
     void *p = rawCalloc(atLeastOne(count), atLeastOne(size));
-    return likely(p != NULL) ? p : tryHarder(NULL, 0, product(atLeastOne(count), atLeastOne(size)), true, false);
+    return likely(p != NULL) ? p : allocateAnywhere(NULL, 0, product(atLeastOne(count), atLeastOne(size)), true, false);
 }
 
 void *ztryrealloc(void *p, size_t size) {
     if (failNow()) return NULL;
     void *q = rawRealloc(p, atLeastOne(size));
-    return likely(q != NULL) ? q : tryHarder(p, 0, atLeastOne(size), false, false);
+    return likely(q != NULL) ? q : allocateAnywhere(p, 0, atLeastOne(size), false, false);
 }
 
 void *ztrycallocAligned(size_t align, size_t size) {
     if (failNow()) return NULL;
     size_t at_least = align < sizeof(void *) ? sizeof(void *) : align;
     void *p = rawAlignedZero(at_least, atLeastOne(size));
-    return likely(p != NULL) ? p : tryHarder(NULL, at_least, atLeastOne(size), true, false);
+    return likely(p != NULL) ? p : allocateAnywhere(NULL, at_least, atLeastOne(size), true, false);
 }
 
 void *zmallocUsable(size_t size, size_t *usable) {
@@ -513,7 +513,7 @@ void *zmallocUsable(size_t size, size_t *usable) {
     /* Requesting the whole size class saves the lookup of the block's size. */
     size_t good = nallocx(atLeastOne(size), 0);
     void *p = good ? rawAlloc(good) : NULL;
-    if (good && unlikely(!p)) p = tryHarder(NULL, 0, good, false, true);
+    if (good && unlikely(!p)) p = allocateAnywhere(NULL, 0, good, false, true);
     if (unlikely(!p)) outOfMemory(size);
     *usable = good;
 #endif

@@ -86,26 +86,26 @@ static bool arenaOf(const void *p, unsigned *arena) {
 }
 
 /* An "experimental" name may be removed or change its meaning: the result is tested for plausibility. */
-static bool answersMakeSense(void) {
+static bool resultIsPlausible(void) {
     void *p = zmalloc(CACHE_LINE);
     slabState s;
     unsigned arena;
-    bool sense = queryBlock(p, &s) && arenaOf(p, &arena) && s.regions > 1 && s.free_regions < s.regions &&
-                 s.bytes >= s.regions * CACHE_LINE && s.regions_of_size >= s.regions &&
-                 s.free_of_size < s.regions_of_size;
+    bool plausible = queryBlock(p, &s) && arenaOf(p, &arena) && s.regions > 1 && s.free_regions < s.regions &&
+                     s.bytes >= s.regions * CACHE_LINE && s.regions_of_size >= s.regions &&
+                     s.free_of_size < s.regions_of_size;
     zfree(p);
-    return sense;
+    return plausible;
 }
 
-static void askOnce(void) {
+static void queryFeatures(void) {
     allocator.query_len = allocator.arena_len = PATH_MAX_WORDS;
     allocator.usable = mallctlnametomib("experimental.utilization.query", allocator.query, &allocator.query_len) == 0 &&
                        mallctlnametomib("arenas.lookup", allocator.arena, &allocator.arena_len) == 0 &&
-                       answersMakeSense();
+                       resultIsPlausible();
 }
 
 bool zmallocCanMove(void) {
-    pthread_once(&once, askOnce);
+    pthread_once(&once, queryFeatures);
     return allocator.usable || allMove();
 }
 
