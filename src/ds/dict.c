@@ -552,17 +552,16 @@ bool dictExpand(dict *d, size_t n) {
 /* ---- find, add, remove ---- */
 
 /* The slot in which an entry was found. */
-typedef struct entryValueSlot {
+typedef struct entrySlot {
     dictTable *table;
     dictBucket *head, *bucket;
     int pos;
-} entryValueSlot;
+} entrySlot;
 
 /* The core of every search: the tags of a bucket select the entries to compare; almost always there is none or just the
  * right one (a wrong entry matches with a chance of 1/255). Forced inline: a call costs 17 of the 620 instructions of a
  * SET. */
-static __attribute__((always_inline)) inline void **findSlot(const dict *d, slice key, uint64_t hash,
-                                                             entryValueSlot *at) {
+static __attribute__((always_inline)) inline void **findSlot(const dict *d, slice key, uint64_t hash, entrySlot *at) {
     const dictType *type = d->type;
     uint8_t tag = bucketTag(hash);
     for (int i = dictFirstTable(d, hash); i <= d->rehashing; i++) {
@@ -573,7 +572,7 @@ static __attribute__((always_inline)) inline void **findSlot(const dict *d, slic
             for (unsigned m = bucketMatch(b, tag); m; m &= m - 1) {
                 int pos = __builtin_ctz(m);
                 if (!dictKeyMatches(type, b->slot[pos], key)) continue;
-                if (at) *at = (entryValueSlot){(dictTable *)(uintptr_t)t, head, b, pos};
+                if (at) *at = (entrySlot){(dictTable *)(uintptr_t)t, head, b, pos};
                 return &b->slot[pos];
             }
         }
@@ -629,7 +628,7 @@ void *dictAdd(dict *d, void *entry, uint64_t hash) {
 }
 
 /* Returns whether some entry may have that hash: its bucket has one with the same tag. */
-static bool mayHold(const dict *d, uint64_t hash) {
+static bool mayHaveHash(const dict *d, uint64_t hash) {
     for (int i = dictFirstTable(d, hash); i <= d->rehashing; i++) {
         const dictTable *t = &d->t[i];
         if (unlikely(!t->buckets)) continue;
@@ -641,7 +640,7 @@ static bool mayHold(const dict *d, uint64_t hash) {
 
 void *dictAddUnread(dict *d, void *entry, uint64_t hash) {
     rehashStep(d);
-    if (unlikely(mayHold(d, hash))) return dictAdd(d, entry, hash);
+    if (unlikely(mayHaveHash(d, hash))) return dictAdd(d, entry, hash);
     dictAddEntry(d, entry, hash);
     return NULL;
 }
@@ -652,7 +651,7 @@ void dictPrefetchAdd(const dict *d, uint64_t hash) {
 }
 
 /* Empties a slot. Compacts the chain, and may start to shrink the table, unless rehashing is paused. */
-static void clearPlace(dict *d, const entryValueSlot *at) {
+static void clearSlot(dict *d, const entrySlot *at) {
     countChange(d);
     at->bucket->tag[at->pos] = 0;
     at->table->used--;
@@ -663,16 +662,16 @@ static void clearPlace(dict *d, const entryValueSlot *at) {
 
 void *dictPop(dict *d, slice key, uint64_t hash) {
     rehashStep(d);
-    entryValueSlot at;
+    entrySlot at;
     void **ref = findSlot(d, key, hash, &at);
     if (!ref) return NULL;
     void *entry = *ref;
-    clearPlace(d, &at);
+    clearSlot(d, &at);
     return entry;
 }
 
 /* Finds the slot of exactly this entry: compares addresses and reads no key. */
-static bool findEntry(const dict *d, const void *entry, uint64_t hash, entryValueSlot *at) {
+static bool findEntry(const dict *d, const void *entry, uint64_t hash, entrySlot *at) {
     uint8_t tag = bucketTag(hash);
     for (int i = dictFirstTable(d, hash); i <= d->rehashing; i++) {
         const dictTable *t = &d->t[i];
@@ -682,7 +681,7 @@ static bool findEntry(const dict *d, const void *entry, uint64_t hash, entryValu
             for (unsigned m = bucketMatch(b, tag); m; m &= m - 1) {
                 int pos = __builtin_ctz(m);
                 if (b->slot[pos] != entry) continue;
-                *at = (entryValueSlot){(dictTable *)(uintptr_t)t, head, b, pos};
+                *at = (entrySlot){(dictTable *)(uintptr_t)t, head, b, pos};
                 return true;
             }
         }
@@ -691,15 +690,15 @@ static bool findEntry(const dict *d, const void *entry, uint64_t hash, entryValu
 }
 
 bool dictHoldsEntry(const dict *d, const void *entry, uint64_t hash) {
-    entryValueSlot at;
+    entrySlot at;
     return findEntry(d, entry, hash, &at);
 }
 
 bool dictPopEntry(dict *d, const void *entry, uint64_t hash) {
     rehashStep(d);
-    entryValueSlot at;
+    entrySlot at;
     if (!findEntry(d, entry, hash, &at)) return false;
-    clearPlace(d, &at);
+    clearSlot(d, &at);
     return true;
 }
 
@@ -744,11 +743,11 @@ static const dictBucket *liveBucket(const dict *d, size_t i) {
  * little less). Takes 2.4 draws in a full table, 17 in one about to shrink. In a table that is emptier still, because
  * it may not shrink, a walk from a random bucket ends the search. */
 void *dictRandomEntry(const dict *d) {
-    enum { FAIR_COUNT = 14, THROWS_MAX = 100 };
+    enum { FAIR_COUNT = 14, DRAWS_MAX = 100 };
     if (dictSize(d) == 0) return NULL;
     rng *r = rngThread();
     size_t buckets = liveBuckets(d);
-    for (int i = 0; i < THROWS_MAX; i++) {
+    for (int i = 0; i < DRAWS_MAX; i++) {
         const dictBucket *b = liveBucket(d, buckets > 1 ? rngBelow(r, buckets) : 0);
         size_t n = chainCount(b);
         size_t pick = rngBelow(r, n > FAIR_COUNT || buckets == 1 ? (n ? n : 1) : FAIR_COUNT);
@@ -761,10 +760,10 @@ void *dictRandomEntry(const dict *d) {
     }
 }
 
-/* Copies up to `room` entries of a chain, starting at a random one: otherwise the last slots would never be sampled. */
-static size_t sampleChain(const dictBucket *head, void **out, size_t room, rng *r) {
-    size_t have = chainCount(head), n = have < room ? have : room;
-    size_t at = have > room ? rngBelow(r, have) : 0;
+/* Copies up to `max` entries of a chain, starting at a random one: otherwise the last slots would never be sampled. */
+static size_t sampleChain(const dictBucket *head, void **out, size_t max, rng *r) {
+    size_t have = chainCount(head), n = have < max ? have : max;
+    size_t at = have > max ? rngBelow(r, have) : 0;
     for (size_t i = 0; i < n; i++) out[i] = chainEntryAt(head, (at + i) % have);
     return n;
 }
@@ -778,7 +777,7 @@ size_t dictSampleEntries(const dict *d, void **out, size_t n) {
     rng *r = rngThread();
     size_t buckets = liveBuckets(d), found = 0, visits = n * 10 + 16;
     size_t i = rngBelow(r, buckets);
-    for (size_t seen = 0; seen < buckets && found < n && (seen < visits || found == 0); seen++) {
+    for (size_t visited = 0; visited < buckets && found < n && (visited < visits || found == 0); visited++) {
         found += sampleChain(liveBucket(d, i), out + found, n - found, r);
         if (++i == buckets) i = 0;
     }

@@ -50,7 +50,7 @@
 #define MARGIN 8             /* a new key must be heavier than the one it replaces by an eighth of its own weight */
 #define CANDIDATES_PER_KEY 4 /* examined per result: a key that is heavy in one list may be absent from others */
 
-static_assert(HEAVY_KEYS < 256, "places, from 1 on, fit a byte");
+static_assert(HEAVY_KEYS < 256, "indexes, from 1 on, fit a byte");
 static_assert(ROWS * ROW_BITS <= 56, "a row's bits, and those of heads[], are a part of the hash of its own");
 
 typedef struct heavyEntry {
@@ -80,9 +80,11 @@ struct heavyHitters {
 };
 
 /* With a single writer, a load and a store are enough. */
-static uint64_t get(const _Atomic uint64_t *counter) { return atomic_load_explicit(counter, memory_order_relaxed); }
+static uint64_t getCounter(const _Atomic uint64_t *counter) {
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
 
-static void heavyHittersPut(_Atomic uint64_t *counter, uint64_t value) {
+static void setCounter(_Atomic uint64_t *counter, uint64_t value) {
     atomic_store_explicit(counter, value, memory_order_relaxed);
 }
 
@@ -120,7 +122,7 @@ static size_t columnOf(uint64_t hash, unsigned row) { return hash >> (8 + row * 
 static uint64_t heavyHittersEstimate(const heavyHitters *h, uint64_t hash) {
     uint64_t least = UINT64_MAX;
     for (unsigned row = 0; row < ROWS; row++) {
-        uint64_t cell = get(&h->cells[row][columnOf(hash, row)]);
+        uint64_t cell = getCounter(&h->cells[row][columnOf(hash, row)]);
         if (cell < least) least = cell;
     }
     return least;
@@ -130,7 +132,7 @@ static uint64_t heavyHittersEstimate(const heavyHitters *h, uint64_t hash) {
 static void raiseCells(heavyHitters *h, uint64_t hash, uint64_t weight) {
     for (unsigned row = 0; row < ROWS; row++) {
         _Atomic uint64_t *cell = &h->cells[row][columnOf(hash, row)];
-        if (get(cell) < weight) heavyHittersPut(cell, weight);
+        if (getCounter(cell) < weight) setCounter(cell, weight);
     }
     h->sketched = true;
 }
@@ -146,13 +148,13 @@ static unsigned heavyHittersFind(const heavyHitters *h, uint64_t hash) {
     return at;
 }
 
-static void unlinkPlace(heavyHitters *h, unsigned place) {
-    uint8_t *link = headOf(h, h->hashes[place]);
-    while (*link != place + 1) link = &h->next[*link - 1];
-    *link = h->next[place];
+static void unlinkIndex(heavyHitters *h, unsigned index) {
+    uint8_t *link = headOf(h, h->hashes[index]);
+    while (*link != index + 1) link = &h->next[*link - 1];
+    *link = h->next[index];
 }
 
-static unsigned leastPlace(heavyHitters *h) {
+static unsigned leastIndex(heavyHitters *h) {
     if (h->weights[h->least] == h->least_bound) return h->least;
     unsigned least = 0;
     for (unsigned i = 1; i < h->count; i++)
@@ -162,10 +164,10 @@ static unsigned leastPlace(heavyHitters *h) {
     return least;
 }
 
-static void addWeight(heavyHitters *h, unsigned place, uint64_t weight) {
-    h->weights[place] += weight;
-    heavyEntry *e = atomic_load_explicit(&h->entries[place], memory_order_relaxed);
-    heavyHittersPut(&e->weight, h->weights[place]);
+static void addWeight(heavyHitters *h, unsigned index, uint64_t weight) {
+    h->weights[index] += weight;
+    heavyEntry *e = atomic_load_explicit(&h->entries[index], memory_order_relaxed);
+    setCounter(&e->weight, h->weights[index]);
 }
 
 /* Returns whether one more entry can be retired; frees retired ones if there is no reader. */
@@ -177,11 +179,11 @@ static bool mayRetire(heavyHitters *h) {
 }
 
 /* Puts the key at an index of the list. Returns false if it cannot be kept; nothing has changed then. */
-static bool heavyHittersTakePlace(heavyHitters *h, unsigned place, uint64_t hash, slice key, uint64_t weight) {
+static bool storeAt(heavyHitters *h, unsigned index, uint64_t hash, slice key, uint64_t weight) {
     if (key.len > HEAVY_KEY_LEN_MAX ||
         atomic_load_explicit(&h->key_bytes, memory_order_relaxed) + key.len > HEAVY_KEY_BYTES_MAX)
         return false;
-    bool taken = place < h->count;
+    bool taken = index < h->count;
     if (taken && !mayRetire(h)) return false;
     heavyEntry *e = ztrymalloc(sizeof(*e) + key.len);
     if (!e) return false;
@@ -192,44 +194,44 @@ static bool heavyHittersTakePlace(heavyHitters *h, unsigned place, uint64_t hash
     addKeyBytes(h, key.len);
     if (taken) {
         /* First the sketch, then the list: a reader may look for the key at any time. */
-        raiseCells(h, h->hashes[place], h->weights[place]);
-        unlinkPlace(h, place);
-        h->retired[h->retired_count++] = atomic_load_explicit(&h->entries[place], memory_order_relaxed);
+        raiseCells(h, h->hashes[index], h->weights[index]);
+        unlinkIndex(h, index);
+        h->retired[h->retired_count++] = atomic_load_explicit(&h->entries[index], memory_order_relaxed);
     } else {
         h->count++;
     }
-    atomic_store(&h->entries[place], e);
-    h->hashes[place] = hash;
-    h->weights[place] = weight;
+    atomic_store(&h->entries[index], e);
+    h->hashes[index] = hash;
+    h->weights[index] = weight;
     uint8_t *head = headOf(h, hash);
-    h->next[place] = *head;
-    *head = (uint8_t)(place + 1);
+    h->next[index] = *head;
+    *head = (uint8_t)(index + 1);
     return true;
 }
 
 /* A key outside the list has reached `weight`: puts it into the list if it is heavy enough, else into the sketch. */
-static void heavyHittersSettle(heavyHitters *h, uint64_t hash, slice key, uint64_t weight) {
-    unsigned place = h->count;
-    bool heavy = place < HEAVY_KEYS;
+static void admitKey(heavyHitters *h, uint64_t hash, slice key, uint64_t weight) {
+    unsigned index = h->count;
+    bool heavy = index < HEAVY_KEYS;
     uint64_t beats = weight - weight / MARGIN;
     if (!heavy && beats > h->least_bound) {
-        place = leastPlace(h);
-        heavy = beats > h->weights[place];
+        index = leastIndex(h);
+        heavy = beats > h->weights[index];
     }
-    if (!heavy || !heavyHittersTakePlace(h, place, hash, key, weight)) raiseCells(h, hash, weight);
+    if (!heavy || !storeAt(h, index, hash, key, weight)) raiseCells(h, hash, weight);
 }
 
-uint64_t heavyHittersTotal(const heavyHitters *h) { return get(&h->total); }
+uint64_t heavyHittersTotal(const heavyHitters *h) { return getCounter(&h->total); }
 
-static void add(heavyHitters *h, uint64_t hash, slice key, uint64_t weight) {
+static void addKey(heavyHitters *h, uint64_t hash, slice key, uint64_t weight) {
     unsigned at = heavyHittersFind(h, hash);
     if (at) addWeight(h, at - 1, weight);
-    else heavyHittersSettle(h, hash, key, weight + (h->sketched ? heavyHittersEstimate(h, hash) : 0));
+    else admitKey(h, hash, key, weight + (h->sketched ? heavyHittersEstimate(h, hash) : 0));
 }
 
 void heavyHittersAdd(heavyHitters *h, uint64_t hash, slice key, uint64_t weight) {
-    heavyHittersPut(&h->total, get(&h->total) + weight);
-    add(h, hash, key, weight);
+    setCounter(&h->total, getCounter(&h->total) + weight);
+    addKey(h, hash, key, weight);
 }
 
 /* Each step preserves invariant 1: a key that is in only one list gets the other sketch's estimate added, and the cells
@@ -239,57 +241,57 @@ void heavyHittersFold(heavyHitters *into, const heavyHitters *from) {
         if (!heavyHittersFind(from, into->hashes[i])) addWeight(into, i, heavyHittersEstimate(from, into->hashes[i]));
     for (unsigned i = 0; i < from->count; i++) {
         const heavyEntry *e = atomic_load_explicit(&from->entries[i], memory_order_relaxed);
-        add(into, e->hash, sliceOf(e->key, e->len), from->weights[i]);
+        addKey(into, e->hash, sliceOf(e->key, e->len), from->weights[i]);
     }
-    heavyHittersPut(&into->total, get(&into->total) + get(&from->total));
+    setCounter(&into->total, getCounter(&into->total) + getCounter(&from->total));
     if (!from->sketched) return;
     for (unsigned row = 0; row < ROWS; row++)
         for (unsigned i = 0; i < ROW_CELLS; i++)
-            heavyHittersPut(&into->cells[row][i], get(&into->cells[row][i]) + get(&from->cells[row][i]));
+            setCounter(&into->cells[row][i], getCounter(&into->cells[row][i]) + getCounter(&from->cells[row][i]));
     into->sketched = true;
 }
 
 /* --- reading ------------------------------------------------------------------------------------------ */
 
 /* An entry of one of the lists. */
-typedef struct seenEntry {
+typedef struct foundEntry {
     const heavyEntry *entry;
     uint64_t hash, weight;
     size_t in; /* index of that list */
-} seenEntry;
+} foundEntry;
 
 /* A key, and its entries in all lists that have it, which are adjacent. */
-typedef struct seenKey {
-    const seenEntry *first;
+typedef struct foundKey {
+    const foundEntry *first;
     size_t lists;
     uint64_t weight;
-} seenKey;
+} foundKey;
 
 static int byHash(const void *a, const void *b) {
-    uint64_t x = ((const seenEntry *)a)->hash, y = ((const seenEntry *)b)->hash;
+    uint64_t x = ((const foundEntry *)a)->hash, y = ((const foundEntry *)b)->hash;
     return (x > y) - (x < y);
 }
 
 static int byWeight(const void *a, const void *b) {
-    const seenKey *x = a, *y = b;
+    const foundKey *x = a, *y = b;
     if (x->weight != y->weight) return x->weight < y->weight ? 1 : -1;
     const heavyEntry *p = x->first->entry, *q = y->first->entry;
     int order = memcmp(p->key, q->key, p->len < q->len ? p->len : q->len);
     return order ? order : (p->len > q->len) - (p->len < q->len);
 }
 
-static size_t seeEntries(heavyHitters *const *of, size_t n, seenEntry *out) {
+static size_t readEntries(heavyHitters *const *of, size_t n, foundEntry *out) {
     size_t count = 0;
     for (size_t i = 0; i < n; i++)
-        for (unsigned place = 0; place < HEAVY_KEYS; place++) {
-            const heavyEntry *e = atomic_load(&of[i]->entries[place]);
+        for (unsigned index = 0; index < HEAVY_KEYS; index++) {
+            const heavyEntry *e = atomic_load(&of[i]->entries[index]);
             if (!e) break; /* the list is filled in order */
-            out[count++] = (seenEntry){e, e->hash, get(&e->weight), i};
+            out[count++] = (foundEntry){e, e->hash, getCounter(&e->weight), i};
         }
     return count;
 }
 
-static size_t groupKeys(seenEntry *entries, size_t count, seenKey *out) {
+static size_t groupKeys(foundEntry *entries, size_t count, foundKey *out) {
     size_t keys = 0;
     qsort(entries, count, sizeof(*entries), byHash);
     for (size_t i = 0; i < count; i++) {
@@ -297,14 +299,14 @@ static size_t groupKeys(seenEntry *entries, size_t count, seenKey *out) {
             out[keys - 1].lists++;
             out[keys - 1].weight += entries[i].weight;
         } else {
-            out[keys++] = (seenKey){&entries[i], 1, entries[i].weight};
+            out[keys++] = (foundKey){&entries[i], 1, entries[i].weight};
         }
     }
     return keys;
 }
 
 /* Adds the estimates of the sketches whose lists do not have the key. */
-static void addEstimates(heavyHitters *const *of, size_t n, seenKey *k) {
+static void addEstimates(heavyHitters *const *of, size_t n, foundKey *k) {
     const uint64_t hash = k->first->hash;
     for (size_t i = 0; i < n; i++) {
         bool listed = false;
@@ -313,8 +315,9 @@ static void addEstimates(heavyHitters *const *of, size_t n, seenKey *k) {
     }
 }
 
-static size_t readTop(heavyHitters *const *of, size_t n, heavyKey *out, size_t max, seenEntry *entries, seenKey *keys) {
-    size_t count = groupKeys(entries, seeEntries(of, n, entries), keys);
+static size_t readTop(heavyHitters *const *of, size_t n, heavyKey *out, size_t max, foundEntry *entries,
+                      foundKey *keys) {
+    size_t count = groupKeys(entries, readEntries(of, n, entries), keys);
     qsort(keys, count, sizeof(*keys), byWeight);
     if (count > CANDIDATES_PER_KEY * max) count = CANDIDATES_PER_KEY * max;
     if (n > 1) {
@@ -331,8 +334,8 @@ static size_t readTop(heavyHitters *const *of, size_t n, heavyKey *out, size_t m
 
 size_t heavyHittersTop(heavyHitters *const *of, size_t n, heavyKey *out, size_t max) {
     if (n == 0 || max == 0) return 0;
-    seenEntry *entries = zmalloc(n * HEAVY_KEYS * sizeof(*entries));
-    seenKey *keys = zmalloc(n * HEAVY_KEYS * sizeof(*keys));
+    foundEntry *entries = zmalloc(n * HEAVY_KEYS * sizeof(*entries));
+    foundKey *keys = zmalloc(n * HEAVY_KEYS * sizeof(*keys));
     for (size_t i = 0; i < n; i++) atomic_store(&of[i]->reading, 1);
     size_t count = readTop(of, n, out, max, entries, keys);
     for (size_t i = 0; i < n; i++) atomic_store(&of[i]->reading, 0);

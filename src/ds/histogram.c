@@ -32,7 +32,7 @@ struct histogram {
 };
 
 /* Sets all fields but the counters. */
-static void layOut(histogram *h, int64_t lowest, int64_t highest, int significant_digits) {
+static void setLayout(histogram *h, int64_t lowest, int64_t highest, int significant_digits) {
     serverAssert(lowest >= 1 && lowest <= INT64_MAX / 4 && highest >= 2 * lowest);
     serverAssert(significant_digits >= 1 && significant_digits <= 4);
     int64_t fine = 2;
@@ -52,7 +52,7 @@ static void layOut(histogram *h, int64_t lowest, int64_t highest, int significan
 
 static histogram *makeHistogram(int64_t lowest, int64_t highest, int significant_digits, bool must) {
     histogram layout, *h;
-    layOut(&layout, lowest, highest, significant_digits);
+    setLayout(&layout, lowest, highest, significant_digits);
     size_t bytes = sizeof(layout) + layout.len * sizeof(layout.counts[0]);
     h = must ? zcalloc(1, bytes) : ztrycalloc(1, bytes);
     if (h) *h = layout;
@@ -105,8 +105,8 @@ static size_t usedLen(const histogram *h) { return indexOf(h, h->total ? h->max 
 
 size_t histogramCopyBytes(const histogram *h) { return sizeof(*h) + usedLen(h) * sizeof(h->counts[0]); }
 
-histogram *histogramCopyInto(void *room, const histogram *h) {
-    histogram *copy = room;
+histogram *histogramCopyInto(void *memory, const histogram *h) {
+    histogram *copy = memory;
     memcpy(copy, h, histogramCopyBytes(h));
     copy->highest = h->total ? h->max : 0;
     copy->len = usedLen(h);
@@ -183,12 +183,12 @@ double histogramStddev(const histogram *h) {
 int64_t histogramPercentile(const histogram *h, double percentile) {
     if (h->total == 0) return 0;
     if (percentile > 100) percentile = 100;
-    int64_t want = (int64_t)(percentile / 100 * (double)h->total + 0.5), seen = 0;
+    int64_t want = (int64_t)(percentile / 100 * (double)h->total + 0.5), cumulative = 0;
     if (want < 1) want = 1;
     if (want > h->total) want = h->total;
     for (size_t i = 0; i < h->len; i++) {
-        seen += h->counts[i];
-        if (seen < want) continue;
+        cumulative += h->counts[i];
+        if (cumulative < want) continue;
         int64_t width, low = valueAt(h, i, &width);
         return low + width - 1;
     }
@@ -198,25 +198,25 @@ int64_t histogramPercentile(const histogram *h, double percentile) {
 int64_t histogramCountUpTo(const histogram *h, int64_t value, int64_t *last) {
     *last = highestEquivalent(h, value);
     size_t end = value < h->highest ? indexOf(h, value) + 1 : h->len;
-    int64_t seen = 0;
-    for (size_t i = 0; i < end; i++) seen += h->counts[i];
-    return seen;
+    int64_t cumulative = 0;
+    for (size_t i = 0; i < end; i++) cumulative += h->counts[i];
+    return cumulative;
 }
 
 /* The bound reported is the highest value that shares a counter with the step's own. */
 void histogramIterLog(const histogram *h, int64_t first_bound, double log_base,
                       void (*fn)(void *arg, int64_t bound, int64_t step_count, int64_t cumulative), void *arg) {
     serverAssert(first_bound >= 1 && log_base > 1);
-    int64_t seen = 0;
+    int64_t cumulative = 0;
     size_t next = 0;
-    for (double level = (double)first_bound; seen < h->total; level *= log_base) {
+    for (double level = (double)first_bound; cumulative < h->total; level *= log_base) {
         bool beyond = level >= (double)h->highest;
         int64_t value = beyond ? h->highest : (int64_t)level;
         size_t end = beyond ? h->len : indexOf(h, value) + 1;
         int64_t step = 0;
         for (; next < end; next++) step += h->counts[next];
-        seen += step;
-        fn(arg, highestEquivalent(h, value), step, seen);
+        cumulative += step;
+        fn(arg, highestEquivalent(h, value), step, cumulative);
         if (beyond) break;
     }
 }
@@ -227,18 +227,18 @@ void histogramIterPercentiles(const histogram *h, int ticks_per_half,
                               void (*fn)(void *arg, double percentile, int64_t value, int64_t cumulative), void *arg) {
     serverAssert(ticks_per_half > 0);
     double tick = 0;
-    int64_t seen = 0;
-    for (size_t i = 0; i < h->len && seen < h->total; i++) {
+    int64_t cumulative = 0;
+    for (size_t i = 0; i < h->len && cumulative < h->total; i++) {
         if (!h->counts[i]) continue;
-        seen += h->counts[i];
+        cumulative += h->counts[i];
         int64_t width, low = valueAt(h, i, &width);
-        bool last = seen == h->total;
-        while (tick <= 100.0 * (double)seen / (double)h->total) {
-            fn(arg, tick, low + width - 1, seen);
+        bool last = cumulative == h->total;
+        while (tick <= 100.0 * (double)cumulative / (double)h->total) {
+            fn(arg, tick, low + width - 1, cumulative);
             double halvings = floor(log2(100.0 / (100.0 - tick))) + 1;
             tick += 100.0 / (ticks_per_half * exp2(halvings));
             if (last || tick >= 100) break;
         }
-        if (last) fn(arg, 100.0, low + width - 1, seen);
+        if (last) fn(arg, 100.0, low + width - 1, cumulative);
     }
 }

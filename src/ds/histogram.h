@@ -36,8 +36,8 @@ int64_t histogramCountUpTo(const histogram *h, int64_t value, int64_t *last);
 /* A copy for reading in memory of the caller's. It has only the counters in use, so it is smaller than the original.
  * Returns the bytes that it needs, a multiple of their alignment. */
 size_t histogramCopyBytes(const histogram *h);
-/* Writes the copy to `room`, which is also returned. */
-histogram *histogramCopyInto(void *room, const histogram *h);
+/* Writes the copy to `memory`, which is also returned. */
+histogram *histogramCopyInto(void *memory, const histogram *h);
 
 /* Calls `fn` for a series of bounds (LATENCY HISTOGRAM): first_bound, then each times log_base, with the number of
  * values above the last bound and up to this one, and their running total. Ends when all values are counted. */

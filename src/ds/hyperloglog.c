@@ -52,7 +52,7 @@ enum { ENCODING_DENSE, ENCODING_SPARSE };
 
 /* ---- The header -------------------------------------------------------------------------------------------------- */
 
-bool hllIsOne(slice hll) {
+bool hllHasHeader(slice hll) {
     if (hll.len < HLL_HEADER_BYTES || memcmp(hll.ptr, "HYLL", 4) != 0) return false;
     return hll.ptr[ENCODING_AT] == ENCODING_SPARSE ||
            (hll.ptr[ENCODING_AT] == ENCODING_DENSE && hll.len == HLL_DENSE_BYTES);
@@ -210,11 +210,11 @@ static inline __attribute__((always_inline)) void gatherAll(char *dense, const u
 /* Returns the registers of the next VECTOR_BYTES, one per byte. Each half of the vector loads 16 bytes, of which it
  * needs the first 12 or the last 12, so that nothing beyond them is read. */
 WITH_AVX2 static inline __m256i spreadVector(const char *p) {
-    const __m256i place = _mm256_setr_epi8(0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1, 4, 5, 6, -1, 7, 8, 9,
-                                           -1, 10, 11, 12, -1, 13, 14, 15, -1);
+    const __m256i position = _mm256_setr_epi8(0, 1, 2, -1, 3, 4, 5, -1, 6, 7, 8, -1, 9, 10, 11, -1, 4, 5, 6, -1, 7, 8,
+                                              9, -1, 10, 11, 12, -1, 13, 14, 15, -1);
     __m256i w = _mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)p));
     w = _mm256_inserti128_si256(w, _mm_loadu_si128((const __m128i *)(const void *)(p + VECTOR_BYTES - 16)), 1);
-    w = _mm256_shuffle_epi8(w, place); /* four registers in each 32 bits */
+    w = _mm256_shuffle_epi8(w, position); /* four registers in each 32 bits */
     w = _mm256_or_si256(_mm256_and_si256(w, _mm256_set1_epi32(0xfff)),
                         _mm256_slli_epi32(_mm256_and_si256(w, _mm256_set1_epi32(0xfff000)), 4));
     return _mm256_or_si256(_mm256_and_si256(w, _mm256_set1_epi16(0x3f)),
@@ -238,8 +238,8 @@ WITH_AVX2 static void raiseAvx2(uint8_t *registers, const char *dense) {
 /* Each half of a vector stores 16 bytes, the last 4 of which the next half overwrites; the very last half stores its 12
  * bytes in two parts. */
 WITH_AVX2 static void gatherAvx2(char *dense, const uint8_t *registers) {
-    const __m256i place = _mm256_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1, 0, 1, 2, 4, 5, 6, 8,
-                                           9, 10, 12, 13, 14, -1, -1, -1, -1);
+    const __m256i position = _mm256_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1, 0, 1, 2, 4, 5, 6,
+                                              8, 9, 10, 12, 13, 14, -1, -1, -1, -1);
     char *p = dense + HLL_HEADER_BYTES;
     for (size_t at = 0; at < HLL_REGISTERS; at += VECTOR_REGISTERS, p += VECTOR_BYTES) {
         __m256i w = _mm256_loadu_si256((const __m256i *)(const void *)(registers + at));
@@ -247,7 +247,7 @@ WITH_AVX2 static void gatherAvx2(char *dense, const uint8_t *registers) {
                             _mm256_srli_epi16(_mm256_and_si256(w, _mm256_set1_epi16(0x3f00)), 2));
         w = _mm256_or_si256(_mm256_and_si256(w, _mm256_set1_epi32(0xfff)),
                             _mm256_srli_epi32(_mm256_and_si256(w, _mm256_set1_epi32(0xfff0000)), 4));
-        w = _mm256_shuffle_epi8(w, place);
+        w = _mm256_shuffle_epi8(w, position);
         __m128i last = _mm256_extracti128_si256(w, 1);
         _mm_storeu_si128((__m128i *)(void *)p, _mm256_castsi256_si128(w));
         if (at + VECTOR_REGISTERS < HLL_REGISTERS) {
@@ -295,15 +295,15 @@ bool hllNextRun(slice hll, size_t *at, hllRun *run) {
 }
 
 /* Finds the run that contains the register. Returns false if there is none. */
-static bool findRun(slice hll, unsigned index, hllPlace *place) {
+static bool findRun(slice hll, unsigned index, hllPosition *position) {
     /* The starts of the last three runs: the one before the run that is found, and two earlier ones, from which a later
      * search may begin if that one is merged with others. */
     struct {
         size_t at;
         unsigned first;
     } last[3];
-    size_t at = place->resume_at ? place->resume_at : HLL_HEADER_BYTES;
-    unsigned first = place->resume_at ? place->resume_first : 0;
+    size_t at = position->resume_at ? position->resume_at : HLL_HEADER_BYTES;
+    unsigned first = position->resume_at ? position->resume_first : 0;
     hllRun run;
 
     if (hll.len > SPARSE_BYTES_MAX) return false;
@@ -313,7 +313,7 @@ static bool findRun(slice hll, unsigned index, hllPlace *place) {
     }
     for (size_t start = at; hllNextRun(hll, &at, &run); start = at, first += run.length) {
         if (index < first + run.length) {
-            *place = (hllPlace){start, last[2].at, first, run.length, run.value, last[0].at, last[0].first};
+            *position = (hllPosition){start, last[2].at, first, run.length, run.value, last[0].at, last[0].first};
             return true;
         }
         last[0] = last[1];
@@ -344,12 +344,12 @@ static size_t putValues(unsigned char *out, unsigned value, unsigned length) {
 #define CUT_BYTES 5 /* zeros, a value, zeros */
 
 /* Writes the runs that replace the run once the register is `rank`, and returns their size. */
-static size_t cutRun(unsigned char out[CUT_BYTES], hllElement element, const hllPlace *place) {
-    unsigned left = element.index - place->first, right = place->length - left - 1;
-    size_t n = place->value ? putValues(out, place->value, left) : putZeros(out, left);
+static size_t cutRun(unsigned char out[CUT_BYTES], hllElement element, const hllPosition *position) {
+    unsigned left = element.index - position->first, right = position->length - left - 1;
+    size_t n = position->value ? putValues(out, position->value, left) : putZeros(out, left);
 
     n += putValues(out + n, element.rank, 1);
-    n += place->value ? putValues(out + n, place->value, right) : putZeros(out + n, right);
+    n += position->value ? putValues(out + n, position->value, right) : putZeros(out + n, right);
     return n;
 }
 
@@ -357,7 +357,7 @@ static size_t runBytes(char first) { return !(first & IS_VALUE) && (first & TWO_
 
 /* Merges runs of the same value from `at` on, within JOIN_RUNS runs. Returns the new length. */
 static size_t joinRuns(char *hll, size_t len, size_t at) {
-    for (int looked = 0; looked < JOIN_RUNS && at < len; looked++) {
+    for (int examined = 0; examined < JOIN_RUNS && at < len; examined++) {
         unsigned here = (unsigned char)hll[at], next = at + 1 < len ? (unsigned char)hll[at + 1] : 0;
         unsigned length = (here & 3) + (next & 3) + 2;
         if (!(here & IS_VALUE) || (here & ~3u) != (next & ~3u) || length > VALUE_LENGTH_MAX) {
@@ -371,28 +371,28 @@ static size_t joinRuns(char *hll, size_t len, size_t at) {
     return len;
 }
 
-hllAnswer hllAsk(slice hll, hllElement element, size_t sparse_max, hllPlace *place) {
+hllVerdict hllProbe(slice hll, hllElement element, size_t sparse_max, hllPosition *position) {
     unsigned char cut[CUT_BYTES];
 
     if (hllIsDense(hll)) return denseGet(hll.ptr, element.index) >= element.rank ? HLL_PRESENT : HLL_RAISES;
-    if (!findRun(hll, element.index, place)) return HLL_CORRUPT;
-    if (place->value >= element.rank) return HLL_PRESENT;
+    if (!findRun(hll, element.index, position)) return HLL_CORRUPT;
+    if (position->value >= element.rank) return HLL_PRESENT;
     if (element.rank > VALUE_MAX) return HLL_RAISES_DENSE;
-    size_t had = runBytes(hll.ptr[place->at]), needs = cutRun(cut, element, place);
+    size_t had = runBytes(hll.ptr[position->at]), needs = cutRun(cut, element, position);
     return needs > had && hll.len + needs - had > sparse_max ? HLL_RAISES_DENSE : HLL_RAISES;
 }
 
-size_t hllRaise(char *hll, size_t len, hllElement element, const hllPlace *place) {
+size_t hllRaise(char *hll, size_t len, hllElement element, const hllPosition *position) {
     unsigned char cut[CUT_BYTES];
 
     if (hllIsDense(sliceOf(hll, len))) {
         denseSet(hll, element.index, element.rank);
         return len;
     }
-    size_t had = runBytes(hll[place->at]), needs = cutRun(cut, element, place), behind = place->at + had;
-    memmove(hll + place->at + needs, hll + behind, len - behind);
-    memcpy(hll + place->at, cut, needs);
-    return joinRuns(hll, len - had + needs, place->previous);
+    size_t had = runBytes(hll[position->at]), needs = cutRun(cut, element, position), after = position->at + had;
+    memmove(hll + position->at + needs, hll + after, len - after);
+    memcpy(hll + position->at, cut, needs);
+    return joinRuns(hll, len - had + needs, position->previous);
 }
 
 /* ---- All registers ----------------------------------------------------------------------------------------------- */

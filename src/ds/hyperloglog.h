@@ -7,7 +7,7 @@
  *   sparse    runs: 00nnnnnn, n+1 registers are 0; 01nnnnnn nnnnnnnn, the same with 14 bits; 1vvvvvnn, n+1 registers
  *             are v+1
  *
- * The bytes are a string that any client can write: a value that passed hllIsOne() has a header and, if it is
+ * The bytes are a string that any client can write: a value that passed hllHasHeader() has a header and, if it is
  * dense, the right length. Functions that read the runs of a sparse one report whether they are sound.
  *
  * Threads     any: functions use only their arguments.
@@ -25,7 +25,7 @@
 #define HLL_GROWTH 3 /* most bytes by which hllRaise() makes a sparse one longer */
 
 /* Returns whether the bytes have the header of a HyperLogLog and, if dense, the right length. */
-bool hllIsOne(slice hll);
+bool hllHasHeader(slice hll);
 bool hllIsDense(slice hll);
 /* Writes an empty, sparse one of HLL_EMPTY_BYTES. */
 void hllWriteEmpty(char *out);
@@ -47,20 +47,20 @@ hllElement hllElementOf(slice bytes);
 
 /* The run of a sparse one that contains an element's register. Initialize with {0}; searches for ascending indexes
  * continue where the last one ended, also after hllRaise(). */
-typedef struct hllPlace {
+typedef struct hllPosition {
     size_t at, previous;           /* bytes from the start; previous: of the run before, or `at` if there is none */
     unsigned first, length, value; /* the run's first register, their number and value */
     size_t resume_at;
     unsigned resume_first;
-} hllPlace;
+} hllPosition;
 
-typedef enum { HLL_PRESENT, HLL_RAISES, HLL_RAISES_DENSE, HLL_CORRUPT } hllAnswer;
+typedef enum { HLL_PRESENT, HLL_RAISES, HLL_RAISES_DENSE, HLL_CORRUPT } hllVerdict;
 /* Returns whether the element would raise its register. HLL_RAISES_DENSE: yes, but the value must be made dense first,
  * because the rank does not fit or it would exceed `sparse_max` bytes. */
-hllAnswer hllAsk(slice hll, hllElement element, size_t sparse_max, hllPlace *place);
-/* Raises the register after hllAsk() returned HLL_RAISES. If `hll` is sparse, it must have HLL_GROWTH free bytes after
- * it. Returns its new length. */
-size_t hllRaise(char *hll, size_t len, hllElement element, const hllPlace *place);
+hllVerdict hllProbe(slice hll, hllElement element, size_t sparse_max, hllPosition *position);
+/* Raises the register after hllProbe() returned HLL_RAISES. If `hll` is sparse, it must have HLL_GROWTH free bytes
+ * after it. Returns its new length. */
+size_t hllRaise(char *hll, size_t len, hllElement element, const hllPosition *position);
 
 /* --- All registers -------------------------------------------------------------------------------- */
 

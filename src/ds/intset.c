@@ -167,8 +167,8 @@ intset *intsetRemove(intset *set, int64_t value, bool *removed) {
     memmove(set->members + at * width, set->members + (at + 1) * width, (n - at - 1) * width);
     set->length = LE32((uint32_t)n - 1);
     /* A quarter may stay unused, so that adding and removing one member does not move the block each time. */
-    size_t bytes = intsetBytes(set), room = zmallocSize(set);
-    if (room > bytes + bytes / 3 && zmallocGoodSize(bytes) < room) {
+    size_t bytes = intsetBytes(set), capacity = zmallocSize(set);
+    if (capacity > bytes + bytes / 3 && zmallocGoodSize(bytes) < capacity) {
         intset *smaller = unknownSize(ztryrealloc(set, bytes));
         if (smaller) set = smaller;
     }

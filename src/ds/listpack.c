@@ -275,20 +275,20 @@ static uint8_t *listpackReserve(uint8_t *lp, size_t bytes) {
     return unknownSize(ztryrealloc(lp, bytes));
 }
 
-static uint8_t *listpackGiveBack(uint8_t *lp, size_t bytes, size_t room_max) {
-    size_t room = zmallocSize(lp);
-    if (room <= room_max || zmallocGoodSize(bytes) >= room) return lp;
+static uint8_t *shrinkAbove(uint8_t *lp, size_t bytes, size_t capacity_max) {
+    size_t capacity = zmallocSize(lp);
+    if (capacity <= capacity_max || zmallocGoodSize(bytes) >= capacity) return lp;
     uint8_t *smaller = unknownSize(ztryrealloc(lp, bytes));
     return smaller ? smaller : lp;
 }
 
 /* A quarter may stay unused: the allocator has four sizes per doubling, so that removing and adding one entry does not
  * move the block each time. */
-static uint8_t *shrink(uint8_t *lp, size_t bytes) { return listpackGiveBack(lp, bytes, bytes + bytes / 3); }
+static uint8_t *shrink(uint8_t *lp, size_t bytes) { return shrinkAbove(lp, bytes, bytes + bytes / 3); }
 
 uint8_t *listpackShrinkToFit(uint8_t *lp) {
     size_t bytes = listpackBytes(lp);
-    return listpackGiveBack(lp, bytes, bytes);
+    return shrinkAbove(lp, bytes, bytes);
 }
 
 /* Replaces the `removed` bytes at offset `at` by `added` bytes, which the caller then writes, as well as the count. */
@@ -487,10 +487,10 @@ uint8_t *listpackAppendBatch(uint8_t *lp, const slice *values, size_t n) {
     return bytes < most ? shrink(lp, bytes) : lp;
 }
 
-bool listpackWriteBegin(listpackWriter *w, uint8_t *lp, size_t room) {
+bool listpackWriteBegin(listpackWriter *w, uint8_t *lp, size_t capacity) {
     size_t bytes = listpackBytes(lp);
-    if (room > LISTPACK_BYTES_MAX || !(lp = listpackReserve(lp, bytes + room))) return false;
-    *w = (listpackWriter){.lp = lp, .bytes = bytes, .most = bytes + room};
+    if (capacity > LISTPACK_BYTES_MAX || !(lp = listpackReserve(lp, bytes + capacity))) return false;
+    *w = (listpackWriter){.lp = lp, .bytes = bytes, .most = bytes + capacity};
     return true;
 }
 
@@ -575,16 +575,16 @@ uint8_t *listpackDeleteEqual(uint8_t *lp, slice value, size_t skip, size_t max, 
     const uint8_t *from = to, *end = lp + listpackBytes(lp), *at = unlessEnd(from);
     *removed = 0;
     while (*removed < max && at && (at = listpackFind(at, value, 0))) {
-        const uint8_t *behind = at + spanOf(at);
+        const uint8_t *after_match = at + spanOf(at);
         if (skip) {
             skip--;
         } else {
             memmove(to, from, (size_t)(at - from));
             to += at - from;
-            from = behind;
+            from = after_match;
             ++*removed;
         }
-        at = unlessEnd(behind);
+        at = unlessEnd(after_match);
     }
     if (*removed == 0) return lp;
     memmove(to, from, (size_t)(end - from));
@@ -595,10 +595,10 @@ uint8_t *listpackDeleteEqual(uint8_t *lp, slice value, size_t skip, size_t max, 
 
 /* ---- Changes in place at either end ------------------------------------------------------------------------------ */
 
-size_t listpackAppendWithin(uint8_t *lp, slice value, size_t room) {
+size_t listpackAppendWithin(uint8_t *lp, slice value, size_t capacity) {
     encoding e;
     if (!encode(&e, value)) return 0;
-    if (e.span > room) return 0;
+    if (e.span > capacity) return 0;
     size_t bytes = listpackBytes(lp);
     writeEntry(lp + bytes - 1, &e);
     lp[bytes + e.span - 1] = END;
@@ -606,10 +606,10 @@ size_t listpackAppendWithin(uint8_t *lp, slice value, size_t room) {
     return e.span;
 }
 
-uint8_t *listpackPrependWithin(uint8_t *lp, slice value, size_t room) {
+uint8_t *listpackPrependWithin(uint8_t *lp, slice value, size_t capacity) {
     encoding e;
     if (!encode(&e, value)) return NULL;
-    if (e.span > room) return NULL;
+    if (e.span > capacity) return NULL;
     size_t bytes = listpackBytes(lp), count = countAfter(lp, 0, 1);
     uint8_t *first = lp - e.span;
     writeEntry(first + HEADER, &e); /* overwrites the old header */
@@ -713,17 +713,17 @@ uint8_t *listpackMergeTake(uint8_t *first, uint8_t *second) {
 
 /* ---- Trust ------------------------------------------------------------------------------------------------------- */
 
-/* Returns the size of the entry, 0 if it is not complete within the `room` bytes before the end byte; room > 0. */
-static size_t checkedSpan(const uint8_t *at, size_t room) {
+/* Returns the size of the entry, 0 if it is not complete within the `left` bytes before the end byte; left > 0. */
+static size_t checkedSpan(const uint8_t *at, size_t left) {
     size_t span = spans[at[0]];
-    if (likely(span)) return span <= room && at[span - 1] == span - 1 ? span : 0;
+    if (likely(span)) return span <= left && at[span - 1] == span - 1 ? span : 0;
     uint64_t size;
     uint8_t backlen[5];
-    if (at[0] >= INT13_BELOW && at[0] < TEXT12_BELOW) size = room < 2 ? UINT64_MAX : 2 + text12Length(at);
-    else if (at[0] == TEXT32) size = room < 5 ? UINT64_MAX : 5 + (uint64_t)loadLe32(at + 1);
+    if (at[0] >= INT13_BELOW && at[0] < TEXT12_BELOW) size = left < 2 ? UINT64_MAX : 2 + text12Length(at);
+    else if (at[0] == TEXT32) size = left < 5 ? UINT64_MAX : 5 + (uint64_t)loadLe32(at + 1);
     else return 0;
     size_t back = backlenBytes(size);
-    if (size > room || back > room - size) return 0;
+    if (size > left || back > left - size) return 0;
     writeBacklen(backlen, (size_t)size);
     return memcmp(at + size, backlen, back) == 0 ? (size_t)size + back : 0;
 }

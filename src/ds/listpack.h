@@ -105,15 +105,15 @@ uint8_t *listpackPrepend(uint8_t *lp, slice value) must_check;
 /* Appends all of `n` values or, if there is no memory, none; grows once. */
 uint8_t *listpackAppendBatch(uint8_t *lp, const slice *values, size_t n) must_check;
 
-/* Appends texts and integers from any source with one growth: at most `room` bytes of entries, by listpackEntryBytes()
- * and its like. listpackWriteBegin() returns false if there is no memory, or the listpack would become too large; it is
- * then unchanged. Otherwise the listpack must not be used until listpackWriteEnd() returns its new address. Unused
- * capacity stays with the listpack. */
+/* Appends texts and integers from any source with one growth: at most `capacity` bytes of entries, by
+ * listpackEntryBytes() and its like. listpackWriteBegin() returns false if there is no memory, or the listpack would
+ * become too large; it is then unchanged. Otherwise the listpack must not be used until listpackWriteEnd() returns its
+ * new address. Unused capacity stays with the listpack. */
 typedef struct listpackWriter {
     uint8_t *lp; /* borrowed from its owner until listpackWriteEnd() returns it */
     size_t bytes, added, most;
 } listpackWriter;
-bool listpackWriteBegin(listpackWriter *w, uint8_t *lp, size_t room) must_check;
+bool listpackWriteBegin(listpackWriter *w, uint8_t *lp, size_t capacity) must_check;
 void listpackWriteText(listpackWriter *w, slice value);
 void listpackWriteInteger(listpackWriter *w, int64_t num);
 uint8_t *listpackWriteEnd(const listpackWriter *w) must_check;
@@ -140,12 +140,12 @@ uint8_t *listpackMergeTake(uint8_t *first, uint8_t *second) must_check;
 
 /* ---- Changes in place at either end, for a listpack inside a block of another structure ---- */
 
-/* Appends an entry, with `room` free bytes after the listpack. Returns by how many bytes it has grown; 0: it does not
- * fit, nothing has changed. */
-size_t listpackAppendWithin(uint8_t *lp, slice value, size_t room);
-/* Prepends an entry, with `room` free bytes before the listpack. Returns its new address; NULL: it does not fit,
+/* Appends an entry, with `capacity` free bytes after the listpack. Returns by how many bytes it has grown; 0: it does
+ * not fit, nothing has changed. */
+size_t listpackAppendWithin(uint8_t *lp, slice value, size_t capacity);
+/* Prepends an entry, with `capacity` free bytes before the listpack. Returns its new address; NULL: it does not fit,
  * nothing has changed. */
-uint8_t *listpackPrependWithin(uint8_t *lp, slice value, size_t room);
+uint8_t *listpackPrependWithin(uint8_t *lp, slice value, size_t capacity);
 /* Removes the first `n` entries, which exist, and returns the new address, which is higher. */
 uint8_t *listpackDropFirst(uint8_t *lp, size_t n);
 /* Removes the last `n` entries, which exist. */

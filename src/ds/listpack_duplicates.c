@@ -16,12 +16,12 @@
 #include "hash.h"
 #include "zmalloc.h"
 
-#define PLACES_ON_STACK 1024
+#define SLOTS_ON_STACK 1024
 
-typedef struct place {
+typedef struct textSlot {
     uint32_t tag; /* part of the hash */
     uint32_t at;  /* offset of the element; 0: empty */
-} place;
+} textSlot;
 
 /* Folds the upper half of a product into its lower one, so that each bit of `a` affects all of it. */
 static inline uint64_t fold(uint64_t a, uint64_t b) {
@@ -47,7 +47,7 @@ static inline uint64_t hashOf(slice text, uint64_t secret) {
 }
 
 /* Enters the element. Returns false if its text is present. */
-static bool listpackDuplicatesEnter(place *places, size_t mask, uint64_t secret, const uint8_t *lp, const uint8_t *at) {
+static bool addText(textSlot *table, size_t mask, uint64_t secret, const uint8_t *lp, const uint8_t *at) {
     char digits[LONG_STR_SIZE], other[LONG_STR_SIZE];
     const uint8_t *next;
     slice text;
@@ -55,25 +55,25 @@ static bool listpackDuplicatesEnter(place *places, size_t mask, uint64_t secret,
     uint64_t hash = hashOf(text, secret);
     uint32_t tag = (uint32_t)(hash >> 32);
     size_t i = hash & mask;
-    for (; places[i].at; i = (i + 1) & mask)
-        if (unlikely(places[i].tag == tag) && sliceEq(text, listpackText(lp + places[i].at, other))) return false;
-    places[i] = (place){tag, (uint32_t)(at - lp)};
+    for (; table[i].at; i = (i + 1) & mask)
+        if (unlikely(table[i].tag == tag) && sliceEq(text, listpackText(lp + table[i].at, other))) return false;
+    table[i] = (textSlot){tag, (uint32_t)(at - lp)};
     return true;
 }
 
 bool listpackHasDuplicates(const uint8_t *lp, size_t count, unsigned step) {
-    place few[PLACES_ON_STACK], *places = few;
+    textSlot few[SLOTS_ON_STACK], *table = few;
     size_t slots = 16;
     while (slots < 2 * (count / step + 1)) slots *= 2;
-    if (slots > PLACES_ON_STACK) places = ztrycalloc(slots, sizeof(*places));
-    else memset(few, 0, slots * sizeof(*places));
-    if (!places) return true;
+    if (slots > SLOTS_ON_STACK) table = ztrycalloc(slots, sizeof(*table));
+    else memset(few, 0, slots * sizeof(*table));
+    if (!table) return true;
     const uint64_t secret = hashBytes("", 0);
     bool twice = false;
     for (const uint8_t *at = listpackFirst(lp); at && !twice;) {
-        twice = !listpackDuplicatesEnter(places, slots - 1, secret, lp, at);
+        twice = !addText(table, slots - 1, secret, lp, at);
         for (unsigned i = 0; at && i < step; i++) at = listpackNext(at);
     }
-    if (places != few) zfree(places);
+    if (table != few) zfree(table);
     return twice;
 }

@@ -31,7 +31,7 @@
 #define TABLE_BITS 13      /* 32 KiB */
 #define PATIENCE_SHIFT 4   /* after 2^4 positions without a match only every second one is tried, and so on */
 
-static _Thread_local uint32_t places[1 << TABLE_BITS];
+static _Thread_local uint32_t positions[1 << TABLE_BITS];
 static _Thread_local uint32_t texts_end; /* the position after the last text; wraps */
 
 static inline unsigned slotOf(uint32_t word) { return (word * 2654435761u) >> (32 - TABLE_BITS); }
@@ -85,13 +85,13 @@ static inline size_t equalBytes(const uint8_t *at, const uint8_t *ref, const uin
 /* Returns the next match from `at` on and its distance; NULL if there is none up to `last`, the last position with
  * MATCH_MIN bytes. One branch tests both whether the position is usable and whether its bytes are equal: the first test
  * alone would often be mispredicted. */
-static inline const uint8_t *nextMatch(const uint8_t *in, const uint8_t *at, const uint8_t *last, uint32_t first_place,
-                                       uint32_t *distance) {
+static inline const uint8_t *nextMatch(const uint8_t *in, const uint8_t *at, const uint8_t *last,
+                                       uint32_t first_position, uint32_t *distance) {
     for (unsigned step = 1u << PATIENCE_SHIFT; at <= last; at += step++ >> PATIENCE_SHIFT) {
-        uint32_t word = loadLe32(at), *place = &places[slotOf(word)], offset = (uint32_t)(at - in);
+        uint32_t word = loadLe32(at), *position = &positions[slotOf(word)], offset = (uint32_t)(at - in);
         uint32_t reach = at - in < DISTANCE_MAX ? offset : DISTANCE_MAX;
-        uint32_t back = first_place + offset - *place;
-        *place = first_place + offset;
+        uint32_t back = first_position + offset - *position;
+        *position = first_position + offset;
         bool within = back - 1 < reach;
         const uint8_t *ref = within ? at - back : at;
         if (within & (loadLe32(ref) == word)) {
@@ -102,25 +102,25 @@ static inline const uint8_t *nextMatch(const uint8_t *in, const uint8_t *at, con
     return NULL;
 }
 
-size_t lzfEncode(const void *in_bytes, size_t len, void *out, size_t room) {
+size_t lzfEncode(const void *in_bytes, size_t len, void *out, size_t capacity) {
     const uint8_t *in = in_bytes, *end = in + len, *at = in, *literals = in;
-    const uint8_t *last = len < MATCH_MIN ? NULL : end - MATCH_MIN, *out_end = (uint8_t *)out + room;
+    const uint8_t *last = len < MATCH_MIN ? NULL : end - MATCH_MIN, *out_end = (uint8_t *)out + capacity;
     uint8_t *to = out;
-    uint32_t distance, first_place = texts_end;
+    uint32_t distance, first_position = texts_end;
     texts_end += (uint32_t)len;
-    while (last && (at = nextMatch(in, at, last, first_place, &distance))) {
+    while (last && (at = nextMatch(in, at, last, first_position, &distance))) {
         const uint8_t *limit = end - at < (ptrdiff_t)MATCH_MAX ? end : at + MATCH_MAX;
-        const uint8_t *behind = at + MATCH_MIN + equalBytes(at + MATCH_MIN, at - distance + MATCH_MIN, limit);
+        const uint8_t *match_end = at + MATCH_MIN + equalBytes(at + MATCH_MIN, at - distance + MATCH_MIN, limit);
         /* Bytes before it may match as well: positions may have been skipped. */
-        while (at > literals && at - in > (ptrdiff_t)distance && behind - at < (ptrdiff_t)MATCH_MAX &&
+        while (at > literals && at - in > (ptrdiff_t)distance && match_end - at < (ptrdiff_t)MATCH_MAX &&
                at[-1] == at[-1 - (ptrdiff_t)distance])
             at--;
         to = putLiterals(to, out_end, literals, at, end);
-        if (to) to = putMatch(to, out_end, distance, (size_t)(behind - at));
+        if (to) to = putMatch(to, out_end, distance, (size_t)(match_end - at));
         if (!to) return 0;
-        at = literals = behind;
+        at = literals = match_end;
         if (at <= last) /* enters one position within the match, so that a repetition of it is found */
-            places[slotOf(loadLe32(at - 2))] = first_place + (uint32_t)(at - 2 - in);
+            positions[slotOf(loadLe32(at - 2))] = first_position + (uint32_t)(at - 2 - in);
     }
     to = putLiterals(to, out_end, literals, end, end);
     return to ? (size_t)(to - (uint8_t *)out) : 0;

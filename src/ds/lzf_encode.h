@@ -8,8 +8,8 @@
 
 #include "platform.h"
 
-/* Compresses `len` bytes of `in_bytes` into at most `room` bytes of `out`, which do not overlap. Returns the compressed
- * size, 0 if it does not fit (or len is 0). */
-size_t lzfEncode(const void *in_bytes, size_t len, void *out, size_t room) must_check;
+/* Compresses `len` bytes of `in_bytes` into at most `capacity` bytes of `out`, which do not overlap. Returns the
+ * compressed size, 0 if it does not fit (or len is 0). */
+size_t lzfEncode(const void *in_bytes, size_t len, void *out, size_t capacity) must_check;
 
 #endif

@@ -177,7 +177,7 @@ bool quicklistEnd(const quicklist *q, listEnd end, listpackValue *value) {
 }
 
 void quicklistDrop(quicklist *q, listEnd end, size_t n) {
-    bool nodes_gone = false;
+    bool any_freed = false;
     while (n && q->count) {
         quicklistNode *node = end == LIST_HEAD ? q->head : q->tail;
         size_t count = nodeCount(node);
@@ -190,9 +190,9 @@ void quicklistDrop(quicklist *q, listEnd end, size_t n) {
         unlinkFree(q, node);
         q->count -= count;
         n -= count;
-        nodes_gone = true;
+        any_freed = true;
     }
-    if (nodes_gone) adjustDepth(q);
+    if (any_freed) adjustDepth(q);
 }
 
 /* ---- From outside ------------------------------------------------------------------------------------------------ */
@@ -371,8 +371,8 @@ static void replaceByAlone(quicklist *q, quicklistNode *n, size_t number, slice 
     quicklistNode *alone = insertAlone(q, n, number, false, value);
     q->count++;
     deleteInside(q, n, number);
-    quicklistNode *before = alone->prev, *behind = alone->next;
-    mergeNext(q, behind);
+    quicklistNode *before = alone->prev, *after = alone->next;
+    mergeNext(q, after);
     if (before && before->prev) {
         before = before->prev;
         mergeNext(q, before);
@@ -435,17 +435,17 @@ static size_t deleteEqualIn(quicklist *q, quicklistNode *n, slice value, listEnd
 }
 
 size_t quicklistDeleteEqual(quicklist *q, slice value, listEnd from, size_t max) {
-    size_t gone = 0;
+    size_t deleted = 0;
     uint8_t *scratch = NULL;
     quicklistNode *n = from == LIST_HEAD ? q->head : q->tail;
-    while (n && gone < max) {
+    while (n && deleted < max) {
         quicklistNode *next = from == LIST_HEAD ? n->next : n->prev;
-        gone += deleteEqualIn(q, n, value, from, max - gone, &scratch);
+        deleted += deleteEqualIn(q, n, value, from, max - deleted, &scratch);
         n = next;
     }
     zfree(scratch);
-    if (gone) adjustDepth(q);
-    return gone;
+    if (deleted) adjustDepth(q);
+    return deleted;
 }
 
 /* ---- Stored form ------------------------------------------------------------------------------------------------- */
@@ -468,10 +468,10 @@ void quicklistGetStats(const quicklist *q, quicklistStats *out) {
 }
 
 size_t quicklistMemory(const quicklist *q, size_t samples) {
-    size_t bytes = 0, seen = 0;
-    for (const quicklistNode *n = q->head; n && (samples == 0 || seen < samples); n = n->next, seen++)
+    size_t bytes = 0, sampled = 0;
+    for (const quicklistNode *n = q->head; n && (samples == 0 || sampled < samples); n = n->next, sampled++)
         bytes += zmallocSize(n) + zmallocSize(n->block);
-    if (seen && seen < q->nodes) bytes = (size_t)((double)bytes / (double)seen * (double)q->nodes);
+    if (sampled && sampled < q->nodes) bytes = (size_t)((double)bytes / (double)sampled * (double)q->nodes);
     return zmallocSize(q) + bytes;
 }
 

@@ -1,6 +1,6 @@
 /* quicklist_internal.h -- the nodes of a quicklist, for this folder only.
  *
- *   block   | gap | listpack             | room to grow |      packed
+ *   block   | gap | listpack             | free space   |      packed
  *           | the element                               |      plain
  *           | packed bytes 4 | raw 4 | LZF              |      compressed
  *
@@ -14,10 +14,10 @@
 
 typedef enum { NODE_PACKED, NODE_PLAIN, NODE_PACKED_LZF, NODE_PLAIN_LZF } nodeKind;
 
-#define NODE_ROOM_UNIT 16
-#define NODE_ROOM_MAX 0xffffu
+#define NODE_CAPACITY_UNIT 16
+#define NODE_CAPACITY_MAX 0xffffu
 #define NODE_GAP_MAX 0xffffu
-#define NODE_BYTES_MAX ((size_t)1 << 19) /* a listpack is never larger; `room` can express twice as much */
+#define NODE_BYTES_MAX ((size_t)1 << 19) /* a listpack is never larger; `capacity` can express twice as much */
 
 struct quicklistNode {
     quicklistNode *prev, *next; /* borrowed */
@@ -25,9 +25,9 @@ struct quicklistNode {
     union {
         struct {
             uint64_t kind : 2;
-            uint64_t count : 30; /* entries of the listpack */
-            uint64_t gap : 16;   /* bytes before it */
-            uint64_t room : 16;  /* capacity of the block, in units of NODE_ROOM_UNIT */
+            uint64_t count : 30;    /* entries of the listpack */
+            uint64_t gap : 16;      /* bytes before it */
+            uint64_t capacity : 16; /* capacity of the block, in units of NODE_CAPACITY_UNIT */
         };
         struct {
             uint64_t kind_ : 2;

@@ -39,14 +39,14 @@ static void quicklistIteratorAdvance(quicklistIter *it) {
 
 /* Returns the node of element `index`, counted from the front, and its number in the node. */
 static const quicklistNode *quicklistIteratorFind(const quicklist *q, size_t index, size_t *number) {
-    size_t count = quicklistCount(q), behind = count - index; /* behind: elements from `index` on */
+    size_t count = quicklistCount(q), after = count - index; /* behind: elements from `index` on */
     const quicklistNode *n;
     if (index <= count / 2) {
         for (n = quicklistEndNode(q, LIST_HEAD); index >= nodeCount(n); n = n->next) index -= nodeCount(n);
         *number = index;
     } else {
-        for (n = quicklistEndNode(q, LIST_TAIL); behind > nodeCount(n); n = n->prev) behind -= nodeCount(n);
-        *number = nodeCount(n) - behind;
+        for (n = quicklistEndNode(q, LIST_TAIL); after > nodeCount(n); n = n->prev) after -= nodeCount(n);
+        *number = nodeCount(n) - after;
     }
     return n;
 }

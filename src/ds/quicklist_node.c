@@ -7,7 +7,7 @@
  * Not here    which node an element goes to, and which nodes are compressed (quicklist.c).
  * Threads     one owner at a time.
  * Invariants  1. A listpack has at most NODE_BYTES_MAX bytes and NODE_GAP_MAX before it.
- *             2. If `room` is less than what the block has, the rest is unused.
+ *             2. If `capacity` is less than what the block has, the rest is unused.
  *             3. Compressed bytes are fewer than raw ones by more than COMPRESS_SAVES_MIN.
  * Cost        push, drop: O(1) amortized; all others: bytes of the node.
  * Tests       tests/unit/ds/quicklist_test.c
@@ -45,11 +45,11 @@ slice nodePackedBytes(const quicklistNode *n) { return sliceOf(n->block + sizeof
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 
-static size_t roomOf(const quicklistNode *n) { return (size_t)n->room * NODE_ROOM_UNIT; }
+static size_t capacityOf(const quicklistNode *n) { return (size_t)n->capacity * NODE_CAPACITY_UNIT; }
 
-static void setRoom(quicklistNode *n, size_t bytes) {
-    size_t units = bytes / NODE_ROOM_UNIT;
-    n->room = (units < NODE_ROOM_MAX ? units : NODE_ROOM_MAX) & NODE_ROOM_MAX;
+static void setCapacity(quicklistNode *n, size_t bytes) {
+    size_t units = bytes / NODE_CAPACITY_UNIT;
+    n->capacity = (units < NODE_CAPACITY_MAX ? units : NODE_CAPACITY_MAX) & NODE_CAPACITY_MAX;
 }
 
 static quicklistNode *quicklistNodeCreate(uint8_t *block, nodeKind kind) {
@@ -64,7 +64,7 @@ void nodeSetListpack(quicklistNode *n, uint8_t *lp) {
     n->block = lp;
     n->count = listpackCount(lp) & ((1u << 30) - 1);
     n->gap = 0;
-    setRoom(n, zmallocSize(lp));
+    setCapacity(n, zmallocSize(lp));
 }
 
 quicklistNode *nodeCreateTake(uint8_t *lp) {
@@ -74,8 +74,8 @@ quicklistNode *nodeCreateTake(uint8_t *lp) {
 }
 
 quicklistNode *nodeCreate(slice value) {
-    size_t room = zmallocGoodSize(LISTPACK_BYTES_MIN + listpackEntryBytes(value));
-    uint8_t *lp = listpackCreate(room);
+    size_t capacity = zmallocGoodSize(LISTPACK_BYTES_MIN + listpackEntryBytes(value));
+    uint8_t *lp = listpackCreate(capacity);
     serverAssert(lp);
     lp = listpackAppend(lp, value);
     return nodeCreateTake(lp);
@@ -111,9 +111,9 @@ void nodeFree(quicklistNode *n) {
 
 /* ---- The ends of a listpack -------------------------------------------------------------------------------------- */
 
-static size_t freeBehind(const quicklistNode *n) {
-    size_t used = n->gap + listpackBytes(nodeListpack(n)), room = roomOf(n);
-    return room > used ? room - used : 0;
+static size_t freeAfter(const quicklistNode *n) {
+    size_t used = n->gap + listpackBytes(nodeListpack(n)), capacity = capacityOf(n);
+    return capacity > used ? capacity - used : 0;
 }
 
 static void moveTo(quicklistNode *n, size_t gap, size_t bytes) {
@@ -121,28 +121,30 @@ static void moveTo(quicklistNode *n, size_t gap, size_t bytes) {
     n->gap = gap & NODE_GAP_MAX;
 }
 
-static void exchangeBlock(quicklistNode *n, size_t room, size_t gap, size_t bytes) {
-    uint8_t *block = zmalloc(room);
+static void exchangeBlock(quicklistNode *n, size_t capacity, size_t gap, size_t bytes) {
+    uint8_t *block = zmalloc(capacity);
     memcpy(block + gap, nodeListpack(n), bytes);
     zfree(n->block);
     n->block = block;
     n->gap = gap & NODE_GAP_MAX;
-    setRoom(n, room);
+    setCapacity(n, capacity);
 }
 
 static size_t gapWithin(size_t gap) { return gap < NODE_GAP_MAX ? gap : NODE_GAP_MAX; }
 
 /* Ensures at least `need` free bytes at that end. Moves half of the surplus there, unless it is so little that this
  * would soon be needed again; otherwise gets a larger block. */
-static __attribute__((noinline)) void makeRoom(quicklistNode *n, listEnd end, size_t need, size_t goal) {
-    size_t bytes = listpackBytes(nodeListpack(n)), room = roomOf(n), spare = room > bytes ? room - bytes : 0;
-    bool may_grow = room < goal && spare < bytes / 4;
+static __attribute__((noinline)) void reserveAt(quicklistNode *n, listEnd end, size_t need, size_t goal) {
+    size_t bytes = listpackBytes(nodeListpack(n)), capacity = capacityOf(n),
+           spare = capacity > bytes ? capacity - bytes : 0;
+    bool may_grow = capacity < goal && spare < bytes / 4;
     if (spare < need || may_grow) {
         size_t wanted = 2 * (bytes + need);
         if (wanted > goal) wanted = goal > bytes + need ? goal : bytes + need;
-        room = zmallocGoodSize(wanted + NODE_ROOM_UNIT - 1) / NODE_ROOM_UNIT * NODE_ROOM_UNIT;
-        if (wanted % NODE_ROOM_UNIT == 0) room = zmallocGoodSize(wanted) / NODE_ROOM_UNIT * NODE_ROOM_UNIT;
-        exchangeBlock(n, room, end == LIST_HEAD ? gapWithin(room - bytes) : 0, bytes);
+        capacity = zmallocGoodSize(wanted + NODE_CAPACITY_UNIT - 1) / NODE_CAPACITY_UNIT * NODE_CAPACITY_UNIT;
+        if (wanted % NODE_CAPACITY_UNIT == 0)
+            capacity = zmallocGoodSize(wanted) / NODE_CAPACITY_UNIT * NODE_CAPACITY_UNIT;
+        exchangeBlock(n, capacity, end == LIST_HEAD ? gapWithin(capacity - bytes) : 0, bytes);
         return;
     }
     size_t at_end = need + (spare - need) / 2;
@@ -151,7 +153,7 @@ static __attribute__((noinline)) void makeRoom(quicklistNode *n, listEnd end, si
 
 static bool pushWithin(quicklistNode *n, listEnd end, slice value) {
     uint8_t *lp = nodeListpack(n);
-    if (end == LIST_TAIL) return listpackAppendWithin(lp, value, freeBehind(n)) > 0;
+    if (end == LIST_TAIL) return listpackAppendWithin(lp, value, freeAfter(n)) > 0;
     uint8_t *first = listpackPrependWithin(lp, value, n->gap);
     if (!first) return false;
     n->gap = (uint64_t)(first - n->block) & NODE_GAP_MAX;
@@ -161,7 +163,7 @@ static bool pushWithin(quicklistNode *n, listEnd end, slice value) {
 void nodePush(quicklistNode *n, listEnd end, slice value, size_t goal) {
     debugAssert(n->kind == NODE_PACKED);
     if (unlikely(!pushWithin(n, end, value))) {
-        makeRoom(n, end, listpackEntryBytesMax(value.len), goal);
+        reserveAt(n, end, listpackEntryBytesMax(value.len), goal);
         bool done = pushWithin(n, end, value);
         serverAssert(done);
     }
@@ -170,9 +172,9 @@ void nodePush(quicklistNode *n, listEnd end, slice value, size_t goal) {
 
 /* Replaces a block that is mostly unused by one of twice the listpack's size. */
 static void shrinkMostlyFree(quicklistNode *n) {
-    size_t room = roomOf(n), bytes = listpackBytes(nodeListpack(n));
-    if (likely(room < SHRINK_MIN || bytes >= room / 4)) return;
-    size_t smaller = zmallocGoodSize(2 * bytes) / NODE_ROOM_UNIT * NODE_ROOM_UNIT;
+    size_t capacity = capacityOf(n), bytes = listpackBytes(nodeListpack(n));
+    if (likely(capacity < SHRINK_MIN || bytes >= capacity / 4)) return;
+    size_t smaller = zmallocGoodSize(2 * bytes) / NODE_CAPACITY_UNIT * NODE_CAPACITY_UNIT;
     exchangeBlock(n, smaller, gapWithin((smaller - bytes) / 2), bytes);
 }
 
@@ -197,7 +199,7 @@ void nodeDrop(quicklistNode *n, listEnd end, size_t entries) {
 void nodeClose(quicklistNode *n) {
     if (n->kind != NODE_PACKED) return;
     size_t bytes = listpackBytes(nodeListpack(n)), least = zmallocGoodSize(bytes);
-    if (least + NODE_ROOM_UNIT > roomOf(n)) return;
+    if (least + NODE_CAPACITY_UNIT > capacityOf(n)) return;
     nodeSetListpack(n, listpackShrinkToFit(nodeTakeListpack(n)));
 }
 
@@ -224,10 +226,10 @@ void nodeCompress(quicklistNode *n) {
     size_t raw = nodeBytes(n);
     if (nodeIsCompressed(n) || raw < COMPRESS_MIN || raw > COMPRESS_MAX) return;
     const uint8_t *bytes = nodeIsPlain(n) ? n->block : nodeListpack(n);
-    size_t room = raw - COMPRESS_SAVES_MIN - 1;
-    uint8_t *block = ztrymalloc(sizeof(lzfHead) + room);
+    size_t capacity = raw - COMPRESS_SAVES_MIN - 1;
+    uint8_t *block = ztrymalloc(sizeof(lzfHead) + capacity);
     if (!block) return;
-    lzfHead head = {lzf_compress(bytes, (unsigned)raw, block + sizeof(lzfHead), (unsigned)room), (uint32_t)raw};
+    lzfHead head = {lzf_compress(bytes, (unsigned)raw, block + sizeof(lzfHead), (unsigned)capacity), (uint32_t)raw};
     if (head.packed == 0) {
         zfree(block);
         return;
@@ -239,7 +241,7 @@ void nodeCompress(quicklistNode *n) {
         n->kind = NODE_PLAIN_LZF;
     } else {
         n->kind = NODE_PACKED_LZF;
-        n->gap = n->room = 0;
+        n->gap = n->capacity = 0;
     }
 }
 
@@ -260,7 +262,7 @@ void nodeDecompress(quicklistNode *n) {
         return;
     }
     n->kind = NODE_PACKED;
-    setRoom(n, zmallocSize(raw));
+    setCapacity(n, zmallocSize(raw));
 }
 
 const uint8_t *nodeRead(const quicklistNode *n, uint8_t **scratch) {

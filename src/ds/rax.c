@@ -109,11 +109,11 @@ static void nodePutChild(node *n, unsigned pos, uint8_t b, slot child) {
     unsigned at = pos - 1;
     if (n->shape != SHAPE_DIRECT) {
         uint8_t *bytes = nodeBody(n);
-        size_t behind = n->count - at;
-        if (behind) {
-            memmove(bytes + at + 1, bytes + at, behind);
-            memmove(kinds + at + 1, kinds + at, behind);
-            memmove(pointers + at + 1, pointers + at, behind * sizeof(void *));
+        size_t after = n->count - at;
+        if (after) {
+            memmove(bytes + at + 1, bytes + at, after);
+            memmove(kinds + at + 1, kinds + at, after);
+            memmove(pointers + at + 1, pointers + at, after * sizeof(void *));
         }
         bytes[at] = b;
     }
@@ -132,10 +132,10 @@ static void nodeCutChild(node *n, unsigned pos) {
     }
     uint8_t *bytes = nodeBody(n);
     void **pointers = nodePointers(n);
-    size_t behind = n->count - at;
-    memmove(bytes + at, bytes + at + 1, behind);
-    memmove(kinds + at, kinds + at + 1, behind);
-    memmove(pointers + at, pointers + at + 1, behind * sizeof(void *));
+    size_t after = n->count - at;
+    memmove(bytes + at, bytes + at + 1, after);
+    memmove(kinds + at, kinds + at + 1, after);
+    memmove(pointers + at, pointers + at + 1, after * sizeof(void *));
 }
 
 /* Copies all children of `from` to the empty node `to`, which has the capacity. */
@@ -146,10 +146,10 @@ static void copyChildren(node *to, const node *from) {
     bool direct = to->shape == SHAPE_DIRECT, from_direct = from->shape == SHAPE_DIRECT;
     unsigned count = from->count;
     if (direct == from_direct) {
-        unsigned places = direct ? 256 : count;
-        if (!direct) memcpy(nodeBody(to), body, places);
-        memcpy(kinds, from_kinds, places);
-        memcpy(pointers, from_pointers, places * sizeof(void *));
+        unsigned slots = direct ? 256 : count;
+        if (!direct) memcpy(nodeBody(to), body, slots);
+        memcpy(kinds, from_kinds, slots);
+        memcpy(pointers, from_pointers, slots * sizeof(void *));
     } else if (direct) {
         for (unsigned i = 0; i < count; i++) {
             kinds[body[i]] = from_kinds[i];
@@ -234,7 +234,7 @@ void raxRelease(rax *r, void (*value_free)(void *value)) {
 
 /* ---- Finding ----------------------------------------------------------------------------------------------------- */
 
-static void **findPlace(const rax *r, slice key) {
+static void **findValue(const rax *r, slice key) {
     slotRef at = {(void **)&r->root, (uint8_t *)&r->root_kind};
     while (isNode(at)) {
         const node *n = *at.ptr;
@@ -250,12 +250,12 @@ static void **findPlace(const rax *r, slice key) {
 }
 
 bool raxFind(const rax *r, slice key, void **value) {
-    void **place = findPlace(r, key);
-    if (place && value) *value = *place;
-    return place != NULL;
+    void **slot_value = findValue(r, key);
+    if (slot_value && value) *value = *slot_value;
+    return slot_value != NULL;
 }
 
-void **raxFindRef(rax *r, slice key) { return findPlace(r, key); }
+void **raxFindRef(rax *r, slice key) { return findValue(r, key); }
 
 void raxEachPrefix(const rax *r, slice text, void (*fn)(void *arg, void *value), void *arg) {
     slotRef at = {(void **)&r->root, (uint8_t *)&r->root_kind};
@@ -312,7 +312,7 @@ static void joinChain(rax *r, slotRef ref) {
 }
 
 /* Restores invariants 3 and 4 for a node that has lost a child or its value. */
-static void raxSettle(rax *r, slotRef ref) {
+static void restoreShape(rax *r, slotRef ref) {
     node *n = *ref.ptr;
     if (n->count == 0) {
         raxPut(ref, leafNew(r, nodePrefix(n), *nodeValue(n)));
@@ -408,9 +408,9 @@ static raxResult added(rax *r) {
     return RAX_ADDED;
 }
 
-static raxResult present(void **place, void *value, void **old, bool replace) {
-    if (old) *old = *place;
-    if (replace) *place = value;
+static raxResult present(void **slot_value, void *value, void **old, bool replace) {
+    if (old) *old = *slot_value;
+    if (replace) *slot_value = value;
     return RAX_PRESENT;
 }
 
@@ -475,7 +475,7 @@ bool raxRemove(rax *r, slice key, void **old) {
             if (!n->has_value) return false;
             removed(r, *nodeValue(n), old);
             *at.ptr = nodeRemake(r, n, n->shape, nodePrefix(n), false);
-            raxSettle(r, at);
+            restoreShape(r, at);
             return true;
         }
         slotRef child;
@@ -490,14 +490,14 @@ bool raxRemove(rax *r, slice key, void **old) {
     }
     if (*at.kind == KIND_NONE || !sliceEq(leafTail((slot){*at.ptr, *at.kind}), key)) return false;
     removed(r, *leafValue(at), old);
-    slotRef gone = keeps.ptr ? childRef(*keeps.ptr, keeps_pos) : rootRef(r);
-    if (isNode(gone)) freeSubtree(r, (slot){*gone.ptr, *gone.kind}, NULL);
-    else freeLeaf(r, (slot){*gone.ptr, *gone.kind});
+    slotRef dropped = keeps.ptr ? childRef(*keeps.ptr, keeps_pos) : rootRef(r);
+    if (isNode(dropped)) freeSubtree(r, (slot){*dropped.ptr, *dropped.kind}, NULL);
+    else freeLeaf(r, (slot){*dropped.ptr, *dropped.kind});
     if (keeps.ptr) {
         nodeCutChild(*keeps.ptr, keeps_pos);
-        raxSettle(r, keeps);
+        restoreShape(r, keeps);
     } else {
-        raxPut(gone, (slot){NULL, KIND_NONE});
+        raxPut(dropped, (slot){NULL, KIND_NONE});
     }
     return true;
 }

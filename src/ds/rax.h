@@ -80,7 +80,7 @@ typedef struct raxIterator {
     const rax *tree; /* borrowed until raxIterEnd() */
     char *key;       /* owns, unless it is key_inline */
     raxFrame *path;  /* owned, unless it is path_inline; the first frame is above the root */
-    void **place;    /* address of the value in the tree */
+    void **value;    /* address of the value in the tree */
     size_t key_len, key_cap, depth, path_cap;
     uint32_t changes; /* of the tree, when this path was built */
     bool on_element;

@@ -29,7 +29,7 @@ void raxIterBegin(raxIterator *it, const rax *r) {
     it->path = it->path_inline;
     it->path_cap = array_len(it->path_inline);
     it->key_len = it->depth = 0;
-    it->place = NULL;
+    it->value = NULL;
     it->changes = r ? r->changes : 0;
     it->on_element = it->failed = false;
 }
@@ -57,7 +57,7 @@ static bool growBuffer(void **p, const void *first, size_t used_bytes, size_t ne
     return true;
 }
 
-static bool keyRoom(raxIterator *it, size_t len) {
+static bool reserveKey(raxIterator *it, size_t len) {
     if (likely(len <= it->key_cap)) return true;
     size_t cap = len + len / 2;
     void *p = it->key;
@@ -87,7 +87,7 @@ static bool pushFrame(raxIterator *it, const node *n, size_t key_len) {
 
 /* Appends the byte that leads down from a node (not from the frame above the root), and the segment after it. */
 static bool addSegment(raxIterator *it, const raxFrame *f, const char *bytes, size_t len) {
-    if (!keyRoom(it, it->key_len + 1 + len)) return false;
+    if (!reserveKey(it, it->key_len + 1 + len)) return false;
     if (f->node) it->key[it->key_len++] = (char)nodeChildByte(f->node, f->pos);
     copyBytes(it->key + it->key_len, bytes, len);
     it->key_len += len;
@@ -126,19 +126,19 @@ static bool posBefore(const raxIterator *it, raxFrame *f, unsigned gap) {
     return f->pos != 0 || hasValue(f);
 }
 
-static bool standAt(raxIterator *it, void **place) {
-    it->place = place;
+static bool stopAt(raxIterator *it, void **value) {
+    it->value = value;
     it->changes = it->tree->changes;
     it->on_element = true;
     return true;
 }
 
-static bool standNowhere(raxIterator *it) {
+static bool stopNowhere(raxIterator *it) {
     it->on_element = false;
     return false;
 }
 
-static void **placeOf(const raxIterator *it, const raxFrame *f) {
+static void **valueOf(const raxIterator *it, const raxFrame *f) {
     if (f->pos == 0) return nodeValue(f->node);
     slot s = frameSlot(it, f);
     if (s.kind != KIND_LEAF) return &((leaf *)s.ptr)->value;
@@ -150,7 +150,7 @@ static void **placeOf(const raxIterator *it, const raxFrame *f) {
 static bool raxIteratorEnter(raxIterator *it) {
     raxFrame *f = lastFrame(it);
     it->key_len = f->key_len;
-    if (f->pos == 0) return standAt(it, nodeValue(f->node));
+    if (f->pos == 0) return stopAt(it, nodeValue(f->node));
     slot s = frameSlot(it, f);
     if (s.kind == KIND_NODE) {
         const node *n = s.ptr;
@@ -158,7 +158,7 @@ static bool raxIteratorEnter(raxIterator *it) {
     }
     const leaf *l = s.ptr;
     size_t tail_len = s.kind - (size_t)KIND_LEAF;
-    return addSegment(it, f, tail_len ? l->tail : NULL, tail_len) && standAt(it, placeOf(it, f));
+    return addSegment(it, f, tail_len ? l->tail : NULL, tail_len) && stopAt(it, valueOf(it, f));
 }
 
 /* Moves to the nearest element on that side of the gap in the last frame. */
@@ -167,10 +167,10 @@ static bool raxIteratorWalk(raxIterator *it, unsigned gap, bool forward) {
     while (!it->on_element) {
         raxFrame *f = lastFrame(it);
         if (forward ? posFrom(it, f, gap) : posBefore(it, f, gap)) {
-            if (!raxIteratorEnter(it)) return standNowhere(it);
+            if (!raxIteratorEnter(it)) return stopNowhere(it);
             gap = forward ? 0 : PAST_ALL;
         } else {
-            if (--it->depth == 0) return standNowhere(it);
+            if (--it->depth == 0) return stopNowhere(it);
             unsigned pos = lastFrame(it)->pos;
             gap = forward ? pos + 1 : pos;
         }
@@ -199,12 +199,12 @@ static bool raxIteratorDescend(raxIterator *it, slice key, unsigned *gap) {
             return d == 0;
         }
         const node *n = s.ptr;
-        size_t seen = rest.len < n->prefix_len ? rest.len : n->prefix_len;
-        if (seen < n->prefix_len || !bytesEq(n->prefix, rest.ptr, seen)) {
+        size_t compared = rest.len < n->prefix_len ? rest.len : n->prefix_len;
+        if (compared < n->prefix_len || !bytesEq(n->prefix, rest.ptr, compared)) {
             *gap = f->pos + (segmentCmp(n->prefix, n->prefix_len, rest) < 0);
             return false;
         }
-        rest = sliceOf(rest.ptr + seen, rest.len - seen);
+        rest = sliceOf(rest.ptr + compared, rest.len - compared);
         if (!pushFrame(it, n, key.len - rest.len)) return false;
         f = lastFrame(it);
         if (rest.len == 0) {
@@ -223,7 +223,7 @@ static bool raxIteratorDescend(raxIterator *it, slice key, unsigned *gap) {
 }
 
 static bool copyKey(raxIterator *it, slice key, size_t len) {
-    if (!keyRoom(it, len)) return false;
+    if (!reserveKey(it, len)) return false;
     if (len) memmove(it->key, key.ptr, len);
     it->key_len = len;
     return true;
@@ -237,10 +237,10 @@ bool raxIterSeek(raxIterator *it, raxSeekOp op, slice key) {
     if (op == RAX_SEEK_LAST) return raxIteratorWalk(it, PAST_ALL, false);
     unsigned gap = 0;
     bool there = raxIteratorDescend(it, key, &gap);
-    if (it->failed) return standNowhere(it);
+    if (it->failed) return stopNowhere(it);
     if (there && (op == RAX_SEEK_EQ || op == RAX_SEEK_GE || op == RAX_SEEK_LE))
-        return copyKey(it, key, key.len) ? standAt(it, placeOf(it, lastFrame(it))) : standNowhere(it);
-    if (op == RAX_SEEK_EQ || !copyKey(it, key, lastFrame(it)->key_len)) return standNowhere(it);
+        return copyKey(it, key, key.len) ? stopAt(it, valueOf(it, lastFrame(it))) : stopNowhere(it);
+    if (op == RAX_SEEK_EQ || !copyKey(it, key, lastFrame(it)->key_len)) return stopNowhere(it);
     bool forward = op == RAX_SEEK_GE || op == RAX_SEEK_GT;
     if (there) gap = lastFrame(it)->pos + forward;
     return raxIteratorWalk(it, gap, forward);
@@ -267,10 +267,10 @@ slice raxIterKey(const raxIterator *it) {
 
 void *raxIterValue(const raxIterator *it) {
     serverAssert(it->on_element && it->changes == it->tree->changes);
-    return *it->place;
+    return *it->value;
 }
 
 void raxIterSetValue(raxIterator *it, rax *r, void *value) {
     serverAssert(it->on_element && it->tree == r && it->changes == r->changes);
-    *it->place = value;
+    *it->value = value;
 }

@@ -41,7 +41,7 @@
 
 enum {
     INNER_MAX = 126,      /* children of an inner node: 4040 bytes, of size class 4096 */
-    SHIFT_ROOM = 4,       /* a neighbour with less free space counts as full */
+    SHIFT_MIN = 4,        /* a neighbour with less free space counts as full */
     DEPTH_MAX = 16,       /* forty to that power is beyond any memory */
     PREFETCH_ENTRIES = 8, /* how far ahead an iterator prefetches */
 };
@@ -433,9 +433,9 @@ static void scoreTreeRelieve(scoreTree *t, scoreInner *parent, uint32_t i, uint3
     uint32_t max = nodeMax(level);
     uint32_t left = i > 0 ? nodeCount(parent->child[i - 1]) : max;
     uint32_t right = i + 1 < parent->n ? nodeCount(parent->child[i + 1]) : max;
-    if (left <= right && left < max - SHIFT_ROOM) {
+    if (left <= right && left < max - SHIFT_MIN) {
         balance(parent, i - 1, level);
-    } else if (right < max - SHIFT_ROOM) {
+    } else if (right < max - SHIFT_MIN) {
         balance(parent, i, level);
     } else if (parent->n == 1) {
         addChild(t, parent, i, level);
@@ -600,18 +600,18 @@ size_t scoreTreeRemoveRanks(scoreTree *t, size_t first, size_t last, void (*remo
     if (first >= t->size || last < first) return 0;
     size_t want = (last < t->size ? last : t->size - 1) - first + 1;
     while (done < want) {
-        void *gone[LEAF_MAX];
+        void *entries[LEAF_MAX];
         scorePath p;
         pathToRank(t, first, &p);
         uint32_t n = p.leaf->n - p.slot;
         if (n > want - done) n = (uint32_t)(want - done);
-        for (uint32_t i = 0; i < n; i++) gone[i] = scoreLeafEntry(p.leaf, p.slot + i);
+        for (uint32_t i = 0; i < n; i++) entries[i] = scoreLeafEntry(p.leaf, p.slot + i);
         removeAt(t, &p, n);
         done += n;
         if (!removed) continue;
         for (uint32_t i = 0; i < n; i++) {
-            if (i + PREFETCH_ENTRIES < n) prefetchRead(gone[i + PREFETCH_ENTRIES]);
-            removed(arg, gone[i]);
+            if (i + PREFETCH_ENTRIES < n) prefetchRead(entries[i + PREFETCH_ENTRIES]);
+            removed(arg, entries[i]);
         }
     }
     return done;
@@ -761,7 +761,7 @@ scoreTreeIter scoreTreeSeekRank(const scoreTree *t, size_t rank) {
 /* ---- iterating ---- */
 
 /* Prefetches what must be read of a leaf before its entries can be prefetched. */
-static void prefetchPlaces(const scoreLeaf *leaf, bool from_end) {
+static void prefetchSlots(const scoreLeaf *leaf, bool from_end) {
     if (!leaf) return;
     prefetchRead(leaf);
     prefetchRead(&leaf->entry[from_end ? LEAF_MAX / 5 * 4 : 0]);
@@ -780,7 +780,7 @@ void *scoreTreeNext(scoreTreeIter *it) {
     uint32_t ahead = slot + PREFETCH_ENTRIES;
     if (likely(ahead < leaf->n)) {
         prefetchRead(scoreLeafEntry(leaf, ahead));
-        if (unlikely(ahead + PREFETCH_ENTRIES == leaf->n)) prefetchPlaces(leaf->next, false);
+        if (unlikely(ahead + PREFETCH_ENTRIES == leaf->n)) prefetchSlots(leaf->next, false);
     } else if (leaf->next && ahead - leaf->n < leaf->next->n) {
         prefetchRead(scoreLeafEntry(leaf->next, ahead - leaf->n));
     }
@@ -799,7 +799,7 @@ void *scoreTreePrev(scoreTreeIter *it) {
     uint32_t slot = --it->slot;
     if (likely(slot >= PREFETCH_ENTRIES)) {
         prefetchRead(scoreLeafEntry(leaf, slot - PREFETCH_ENTRIES));
-        if (unlikely(slot == 2 * PREFETCH_ENTRIES)) prefetchPlaces(leaf->prev, true);
+        if (unlikely(slot == 2 * PREFETCH_ENTRIES)) prefetchSlots(leaf->prev, true);
     } else if (leaf->prev && leaf->prev->n + slot >= PREFETCH_ENTRIES) {
         prefetchRead(scoreLeafEntry(leaf->prev, leaf->prev->n + slot - PREFETCH_ENTRIES));
     }

@@ -199,8 +199,8 @@ static inline void putBytes(writing *w, const char *p, size_t n) {
     w->at += n;
 }
 
-#define NUMBER_ROOM 32
-static_assert(NUMBER_ROOM >= LONG_STR_SIZE && NUMBER_ROOM >= FIXED_SHORT_SIZE, "room for any number that is short");
+#define NUMBER_SIZE 32
+static_assert(NUMBER_SIZE >= LONG_STR_SIZE && NUMBER_SIZE >= FIXED_SHORT_SIZE, "fits any number that is short");
 static_assert(sizeof(size_t) == sizeof(long), "z is read as l");
 
 /* Writes a number for "%d", "%u" and the like with l, ll or z; `letter` is the conversion's last letter. */
@@ -234,7 +234,7 @@ static const char *putConversion(writing *w, const char *f, va_list *ap) {
         putBytes(w, text, strlen(text));
         return f + 1;
     }
-    if (unlikely(w->limit - w->at < NUMBER_ROOM)) growWriting(w, NUMBER_ROOM);
+    if (unlikely(w->limit - w->at < NUMBER_SIZE)) growWriting(w, NUMBER_SIZE);
     if (*f == '.') return putFixed(w, f, ap);
     if (*f == '%') {
         *w->at++ = '%';
@@ -385,11 +385,11 @@ int sdsCmp(const sds a, const sds b) { return sliceCmp(sdsSlice(a), sdsSlice(b))
 typedef struct words {
     sds *at; /* owns */
     int count;
-    size_t room;
+    size_t capacity;
 } words;
 
 static void wordsPush(words *w, sds s) {
-    w->at = zgrowArray(w->at, (size_t)w->count, &w->room, sizeof(*w->at));
+    w->at = zgrowArray(w->at, (size_t)w->count, &w->capacity, sizeof(*w->at));
     w->at[w->count++] = s;
 }
 

@@ -28,7 +28,7 @@ void spscInit(spscQueue *q, size_t capacity, size_t elem_size) {
     q->slots = zmallocAligned(CACHE_LINE, slots * elem_size);
     q->mask = slots - 1;
     q->elem_size = elem_size;
-    q->tail_local = q->head_seen = q->head_local = q->tail_seen = 0;
+    q->tail_local = q->head_cached = q->head_local = q->tail_cached = 0;
     atomic_init(&q->tail, 0);
     atomic_init(&q->head, 0);
 }
@@ -41,9 +41,9 @@ void spscDestroy(spscQueue *q) {
 static void *slotAt(const spscQueue *q, size_t index) { return q->slots + (index & q->mask) * q->elem_size; }
 
 void *spscReserve(spscQueue *q) {
-    if (q->tail_local - q->head_seen > q->mask) {
-        q->head_seen = atomic_load_explicit(&q->head, memory_order_acquire);
-        if (q->tail_local - q->head_seen > q->mask) return NULL;
+    if (q->tail_local - q->head_cached > q->mask) {
+        q->head_cached = atomic_load_explicit(&q->head, memory_order_acquire);
+        if (q->tail_local - q->head_cached > q->mask) return NULL;
     }
     return slotAt(q, q->tail_local++);
 }
@@ -56,9 +56,9 @@ bool spscCommit(spscQueue *q) {
 
 /* Returns whether at least `want` committed elements are waiting. */
 static bool refreshTail(spscQueue *q, size_t want) {
-    if (likely(q->tail_seen - q->head_local >= want)) return true;
-    q->tail_seen = atomic_load_explicit(&q->tail, memory_order_acquire);
-    return q->tail_seen - q->head_local >= want;
+    if (likely(q->tail_cached - q->head_local >= want)) return true;
+    q->tail_cached = atomic_load_explicit(&q->tail, memory_order_acquire);
+    return q->tail_cached - q->head_local >= want;
 }
 
 void *spscTake(spscQueue *q) { return refreshTail(q, 1) ? slotAt(q, q->head_local++) : NULL; }

@@ -20,11 +20,11 @@ typedef struct spscQueue {
     /* producer */
     alignas(CACHE_LINE) _Atomic size_t tail; /* published by release store in spscCommit() */
     size_t tail_local;                       /* next to write */
-    size_t head_seen;
+    size_t head_cached;
     /* consumer */
     alignas(CACHE_LINE) _Atomic size_t head; /* published by release store in spscRelease() */
     size_t head_local;
-    size_t tail_seen;
+    size_t tail_cached;
 } spscQueue;
 
 /* Initializes a queue of at least `capacity` elements, rounded up to a power of two. */

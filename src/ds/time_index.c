@@ -31,9 +31,9 @@
 #define LEAF_MERGE (LEAF_MAX / 4) /* two neighbours with at most this many entries together are merged */
 #define LEAF_STEP 8
 
-/* low[room] and high[room] follow. */
+/* low[capacity] and high[capacity] follow. */
 typedef struct timeLeaf {
-    uint32_t count, room;
+    uint32_t count, capacity;
 } timeLeaf;
 
 typedef struct timeBound {
@@ -44,7 +44,7 @@ typedef struct timeBound {
 
 struct timeIndex {
     timeBound *dir; /* owns */
-    size_t leaves, room, count;
+    size_t leaves, capacity, count;
     timeIndexTimeOf *time_of;
 };
 
@@ -52,10 +52,10 @@ struct timeIndex {
 
 static uint32_t *lowOf(const timeLeaf *leaf) { return (uint32_t *)(uintptr_t)(leaf + 1); }
 
-static uint16_t *highOf(const timeLeaf *leaf) { return (uint16_t *)(uintptr_t)(lowOf(leaf) + leaf->room); }
+static uint16_t *highOf(const timeLeaf *leaf) { return (uint16_t *)(uintptr_t)(lowOf(leaf) + leaf->capacity); }
 
-static size_t leafBytes(uint32_t room) {
-    return sizeof(timeLeaf) + (size_t)room * (sizeof(uint32_t) + sizeof(uint16_t));
+static size_t leafBytes(uint32_t capacity) {
+    return sizeof(timeLeaf) + (size_t)capacity * (sizeof(uint32_t) + sizeof(uint16_t));
 }
 
 static void *entryAt(const timeLeaf *leaf, uint32_t i) {
@@ -68,18 +68,18 @@ static void putEntry(timeLeaf *leaf, uint32_t i, uintptr_t address) {
     highOf(leaf)[i] = (uint16_t)((uint64_t)address >> 32);
 }
 
-static timeLeaf *leafCreate(uint32_t room) {
-    size_t usable = zmallocGoodSize(leafBytes(room));
-    room = (uint32_t)((usable - sizeof(timeLeaf)) / (sizeof(uint32_t) + sizeof(uint16_t)));
-    if (room > LEAF_MAX) room = LEAF_MAX;
-    timeLeaf *leaf = zmalloc(leafBytes(room));
-    *leaf = (timeLeaf){.room = room};
+static timeLeaf *leafCreate(uint32_t capacity) {
+    size_t usable = zmallocGoodSize(leafBytes(capacity));
+    capacity = (uint32_t)((usable - sizeof(timeLeaf)) / (sizeof(uint32_t) + sizeof(uint16_t)));
+    if (capacity > LEAF_MAX) capacity = LEAF_MAX;
+    timeLeaf *leaf = zmalloc(leafBytes(capacity));
+    *leaf = (timeLeaf){.capacity = capacity};
     return leaf;
 }
 
-/* Returns a leaf with the same entries and a capacity of `room`. */
-static timeLeaf *leafResize(timeLeaf *leaf, uint32_t room) {
-    timeLeaf *fresh = leafCreate(room);
+/* Returns a leaf with the same entries and a capacity of `capacity`. */
+static timeLeaf *leafResize(timeLeaf *leaf, uint32_t capacity) {
+    timeLeaf *fresh = leafCreate(capacity);
     memcpy(lowOf(fresh), lowOf(leaf), leaf->count * sizeof(uint32_t));
     memcpy(highOf(fresh), highOf(leaf), leaf->count * sizeof(uint16_t));
     fresh->count = leaf->count;
@@ -88,9 +88,9 @@ static timeLeaf *leafResize(timeLeaf *leaf, uint32_t room) {
 }
 
 static timeLeaf *leafAppend(timeLeaf *leaf, uintptr_t address) {
-    if (leaf->count == leaf->room) {
-        uint32_t room = leaf->count + (leaf->count / 8 > LEAF_STEP ? leaf->count / 8 : LEAF_STEP);
-        leaf = leafResize(leaf, room < LEAF_MAX ? room : LEAF_MAX);
+    if (leaf->count == leaf->capacity) {
+        uint32_t capacity = leaf->count + (leaf->count / 8 > LEAF_STEP ? leaf->count / 8 : LEAF_STEP);
+        leaf = leafResize(leaf, capacity < LEAF_MAX ? capacity : LEAF_MAX);
     }
     putEntry(leaf, leaf->count++, address);
     return leaf;
@@ -105,10 +105,10 @@ static void leafDrop(timeLeaf *leaf, uint32_t i) {
 /* Returns the index of an address, count if it is absent. */
 static uint32_t leafFind(const timeLeaf *leaf, uintptr_t address) {
     const uint32_t *low = lowOf(leaf);
-    uint32_t wanted = (uint32_t)address;
+    uint32_t low_bits = (uint32_t)address;
     uint16_t high = (uint16_t)((uint64_t)address >> 32);
     for (uint32_t i = 0; i < leaf->count; i++)
-        if (unlikely(low[i] == wanted) && highOf(leaf)[i] == high) return i;
+        if (unlikely(low[i] == low_bits) && highOf(leaf)[i] == high) return i;
     return leaf->count;
 }
 
@@ -130,9 +130,9 @@ static size_t findLeaf(const timeIndex *t, int64_t time, uintptr_t address) {
 }
 
 static void insertLeaf(timeIndex *t, size_t at, timeBound bound) {
-    if (t->leaves == t->room) {
-        t->room = t->room ? t->room + t->room / 2 + 1 : 1;
-        t->dir = zrealloc(t->dir, t->room * sizeof(*t->dir));
+    if (t->leaves == t->capacity) {
+        t->capacity = t->capacity ? t->capacity + t->capacity / 2 + 1 : 1;
+        t->dir = zrealloc(t->dir, t->capacity * sizeof(*t->dir));
     }
     memmove(t->dir + at + 1, t->dir + at, (t->leaves - at) * sizeof(*t->dir));
     t->dir[at] = bound;
@@ -143,9 +143,9 @@ static void insertLeaf(timeIndex *t, size_t at, timeBound bound) {
 static void removeLeaf(timeIndex *t, size_t at) {
     t->leaves--;
     memmove(t->dir + at, t->dir + at + 1, (t->leaves - at) * sizeof(*t->dir));
-    if (t->room > 16 && t->leaves < t->room / 4) {
-        t->room /= 2;
-        t->dir = zrealloc(t->dir, t->room * sizeof(*t->dir));
+    if (t->capacity > 16 && t->leaves < t->capacity / 4) {
+        t->capacity /= 2;
+        t->dir = zrealloc(t->dir, t->capacity * sizeof(*t->dir));
     }
 }
 
@@ -217,7 +217,7 @@ static void tidyLeaf(timeIndex *t, size_t at) {
         t->dir[first].leaf = into;
         zfree(from);
         removeLeaf(t, first + 1);
-    } else if (leaf->room > 2 * LEAF_STEP && leaf->count < leaf->room / 2) {
+    } else if (leaf->capacity > 2 * LEAF_STEP && leaf->count < leaf->capacity / 2) {
         t->dir[at].leaf = leafResize(leaf, leaf->count + LEAF_STEP);
     }
 }
@@ -323,11 +323,11 @@ size_t timeIndexDefrag(timeIndex *t, size_t number, blockMover *move) {
 
 void timeIndexCheck(const timeIndex *t) {
     size_t count = 0;
-    serverAssert(t->leaves <= t->room);
+    serverAssert(t->leaves <= t->capacity);
     for (size_t i = 0; i < t->leaves; i++) {
         const timeBound *low = &t->dir[i], *next = i + 1 < t->leaves ? low + 1 : NULL;
         const timeLeaf *leaf = low->leaf;
-        serverAssert(leaf->count > 0 && leaf->count <= leaf->room && leaf->room <= LEAF_MAX);
+        serverAssert(leaf->count > 0 && leaf->count <= leaf->capacity && leaf->capacity <= LEAF_MAX);
         for (uint32_t j = 0; j < leaf->count; j++) {
             uintptr_t address = (uintptr_t)entryAt(leaf, j);
             int64_t time = t->time_of(entryAt(leaf, j));

@@ -90,7 +90,7 @@ static bool ziplistTakeValue(byteReader *r, listpackValue *v) {
     return *at >= 0xf1 && *at <= 0xfd;
 }
 
-static size_t roomFor(const listpackValue *v) {
+static size_t bytesFor(const listpackValue *v) {
     return v->str ? listpackEntryBytesMax(v->len) : 1 + sizeof(int64_t) + 1;
 }
 
@@ -103,29 +103,29 @@ static uint8_t *ziplistAppend(uint8_t *lp, const listpackValue *v) {
 
 /* ---- Ziplist ----------------------------------------------------------------------------------------------------- */
 
-/* Returns whether the ziplist is valid; if so, *room is an upper bound of the listpack's size. */
-static bool ziplistCheck(const uint8_t *bytes, size_t size, size_t *room) {
+/* Returns whether the ziplist is valid; if so, *capacity is an upper bound of the listpack's size. */
+static bool ziplistCheck(const uint8_t *bytes, size_t size, size_t *capacity) {
     if (size < ZIPLIST_HEADER + 1 || loadLe32(bytes) != size || bytes[size - 1] != END) return false;
     byteReader r = {bytes + ZIPLIST_HEADER, bytes + size - 1};
     size_t count = 0, before = 0, last = ZIPLIST_HEADER;
-    *room = LISTPACK_BYTES_MIN;
+    *capacity = LISTPACK_BYTES_MIN;
     while (r.p < r.end) {
         listpackValue v;
-        size_t said;
+        size_t announced;
         last = (size_t)(r.p - bytes);
-        if (!takeShortLength(&r, &said) || said != before || !ziplistTakeValue(&r, &v)) return false;
+        if (!takeShortLength(&r, &announced) || announced != before || !ziplistTakeValue(&r, &v)) return false;
         before = (size_t)(r.p - bytes) - last;
-        *room += roomFor(&v);
+        *capacity += bytesFor(&v);
         count++;
     }
-    size_t said = loadLe16(bytes + COUNT_AT);
-    return loadLe32(bytes + LAST_AT) == last && (said == count || said == COUNT_UNKNOWN);
+    size_t announced = loadLe16(bytes + COUNT_AT);
+    return loadLe32(bytes + LAST_AT) == last && (announced == count || announced == COUNT_UNKNOWN);
 }
 
 uint8_t *ziplistToListpack(const uint8_t *bytes, size_t size) {
-    size_t room, skipped;
-    if (!ziplistCheck(bytes, size, &room)) return NULL;
-    uint8_t *lp = listpackCreate(room);
+    size_t capacity, skipped;
+    if (!ziplistCheck(bytes, size, &capacity)) return NULL;
+    uint8_t *lp = listpackCreate(capacity);
     if (!lp) return NULL;
     byteReader r = {bytes + ZIPLIST_HEADER, bytes + size - 1};
     listpackValue v;
@@ -149,23 +149,23 @@ static bool takePair(byteReader *r, listpackValue *field, listpackValue *value) 
            ziplistTake(r, *unused_bytes, &skipped);
 }
 
-static bool zipmapCheck(const uint8_t *bytes, size_t size, size_t *room) {
+static bool zipmapCheck(const uint8_t *bytes, size_t size, size_t *capacity) {
     if (size < ZIPMAP_BYTES_MIN || bytes[size - 1] != END) return false;
     byteReader r = {bytes + 1, bytes + size - 1};
     size_t pairs = 0;
-    *room = LISTPACK_BYTES_MIN;
+    *capacity = LISTPACK_BYTES_MIN;
     for (; r.p < r.end; pairs++) {
         listpackValue field, value;
         if (!takePair(&r, &field, &value)) return false;
-        *room += roomFor(&field) + roomFor(&value);
+        *capacity += bytesFor(&field) + bytesFor(&value);
     }
     return pairs > 0 && (bytes[0] == pairs || bytes[0] == ZIPMAP_COUNT_UNKNOWN);
 }
 
 uint8_t *zipmapToListpack(const uint8_t *bytes, size_t size) {
-    size_t room;
-    if (!zipmapCheck(bytes, size, &room)) return NULL;
-    uint8_t *lp = listpackCreate(room);
+    size_t capacity;
+    if (!zipmapCheck(bytes, size, &capacity)) return NULL;
+    uint8_t *lp = listpackCreate(capacity);
     if (!lp) return NULL;
     byteReader r = {bytes + 1, bytes + size - 1};
     listpackValue field, value;

@@ -173,7 +173,7 @@ static bool takeCount(requestReader *r, const requestLimits *limits, const char 
 }
 
 /* Reads any form of an argument's header, after takeLength() has tried the usual one. */
-static const char *takeOddLength(requestReader *r, const char *buf, size_t end) {
+static const char *takeUnusualLength(requestReader *r, const char *buf, size_t end) {
     size_t cr;
 
     if (requestReaderTakeLine(r, buf, end, "too big bulk count string", &cr) != LINE_WHOLE) return NULL;
@@ -194,7 +194,7 @@ static inline bool takeLength(requestReader *r, const requestLimits *limits, con
     const char *p = buf + r->pos, *next = NULL;
 
     if (likely(r->pos < end && *p == '$')) next = takeShort(p + 1, buf + end, &r->body_len);
-    if (unlikely(!next) && !(next = takeOddLength(r, buf, end))) return false;
+    if (unlikely(!next) && !(next = takeUnusualLength(r, buf, end))) return false;
     if (unlikely(r->body_len < 0 || r->body_len > limits->bulk_len_max)) {
         requestReaderFail(r, "invalid bulk length");
         return false;
@@ -244,9 +244,9 @@ static bool takeTail(requestReader *r, const char *buf, size_t end) {
  * all others at r->pos to takeLength() and takeBody(), so that it decides nothing. */
 static inline void takeUsualArgs(requestReader *r, const requestLimits *limits, const char *buf, size_t end) {
     const char *p = buf + r->pos, *stop = buf + end;
-    size_t room = r->args_cap - r->argc;
-    if (room > (size_t)r->args_left) room = (size_t)r->args_left;
-    requestArg *first = r->args + r->argc, *arg = first, *last = first + room;
+    size_t capacity = r->args_cap - r->argc;
+    if (capacity > (size_t)r->args_left) capacity = (size_t)r->args_left;
+    requestArg *first = r->args + r->argc, *arg = first, *last = first + capacity;
     long long len, len_max = limits->bulk_len_max;
 
     if (!limits->authenticated && len_max > UNAUTH_BULK_MAX) len_max = UNAUTH_BULK_MAX;
@@ -287,11 +287,11 @@ static void splitInline(requestReader *r, char *buf, size_t line_end) {
 static bool takeInline(requestReader *r, char *buf, size_t end) {
     size_t from = r->pos + r->scanned;
     const char *nl = memchr(buf + from, '\n', end - from);
-    const char *seen = nl ? nl : buf + end;
-    const char *nul = memchr(buf + from, '\0', (size_t)(seen - buf) - from);
+    const char *line_limit = nl ? nl : buf + end;
+    const char *nul = memchr(buf + from, '\0', (size_t)(line_limit - buf) - from);
 
     if (nul || !nl) {
-        r->scanned = (size_t)((nul ? nul : seen) - buf) - r->pos;
+        r->scanned = (size_t)((nul ? nul : line_limit) - buf) - r->pos;
         if (end - r->pos > REQUEST_INLINE_MAX) requestReaderFail(r, "too big inline request");
         return false;
     }

@@ -35,15 +35,15 @@ void snapshotFrameBegin(snapshotFrameScan *s, const snapshotFrame *f) {
     s->ended = f->has_length && f->length == 0;
 }
 
-size_t snapshotFrameMost(const snapshotFrameScan *s, size_t room) {
+size_t snapshotFrameMost(const snapshotFrameScan *s, size_t capacity) {
     debugAssert(!s->ended);
-    if (s->frame.has_length) return room < s->left ? room : (size_t)s->left;
-    serverAssert(room > SNAPSHOT_MARK_BYTES);
-    return room - SNAPSHOT_MARK_BYTES; /* the bytes withheld may go before it */
+    if (s->frame.has_length) return capacity < s->left ? capacity : (size_t)s->left;
+    serverAssert(capacity > SNAPSHOT_MARK_BYTES);
+    return capacity - SNAPSHOT_MARK_BYTES; /* the bytes withheld may go before it */
 }
 
 /* `n` bytes were received after those withheld: outputs all but the last SNAPSHOT_MARK_BYTES of both. */
-static size_t giveOut(snapshotFrameScan *s, char *buf, size_t n) {
+static size_t releaseBytes(snapshotFrameScan *s, char *buf, size_t n) {
     char both[2 * SNAPSHOT_MARK_BYTES];
     if (n >= SNAPSHOT_MARK_BYTES) { /* outputs all withheld bytes, and withholds as many of the new ones */
         memcpy(both, buf + n - SNAPSHOT_MARK_BYTES, SNAPSHOT_MARK_BYTES);
@@ -65,7 +65,7 @@ static size_t giveOut(snapshotFrameScan *s, char *buf, size_t n) {
 
 size_t snapshotFrameTake(snapshotFrameScan *s, char *buf, size_t n) {
     if (!s->frame.has_length) {
-        n = giveOut(s, buf, n);
+        n = releaseBytes(s, buf, n);
         s->ended = s->held_len == SNAPSHOT_MARK_BYTES && !memcmp(s->held, s->frame.mark, SNAPSHOT_MARK_BYTES);
         return n;
     }

@@ -35,9 +35,9 @@ typedef struct snapshotFrameScan {
 
 /* Starts the scan; call when the header has been read. */
 void snapshotFrameBegin(snapshotFrameScan *s, const snapshotFrame *f);
-/* Returns how many bytes may be read next into a buffer of `room` bytes; without a length, `room` must exceed the size
- * of the mark. Not to be called after the end. */
-size_t snapshotFrameMost(const snapshotFrameScan *s, size_t room);
+/* Returns how many bytes may be read next into a buffer of `capacity` bytes; without a length, `capacity` must exceed
+ * the size of the mark. Not to be called after the end. */
+size_t snapshotFrameMost(const snapshotFrameScan *s, size_t capacity);
 /* Call when `n` bytes, at most snapshotFrameMost(), were read into `buf`. Returns how many bytes of the snapshot are in
  * `buf` now; they may differ from those read, as the last ones are withheld. */
 size_t snapshotFrameTake(snapshotFrameScan *s, char *buf, size_t n);

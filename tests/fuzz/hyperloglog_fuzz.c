@@ -23,18 +23,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     uint8_t registers[HLL_REGISTERS] = {0};
     uint64_t count;
     bool sound = hllIsSound(hll);
-    serverAssert(hllIsOne(hll) && hllEstimate(hll, &count) == sound && hllMerge(registers, hll) == sound);
-    hllPlace place = {0};
-    hllAnswer answer = hllAsk(hll, e, 3000, &place);
+    serverAssert(hllHasHeader(hll) && hllEstimate(hll, &count) == sound && hllMerge(registers, hll) == sound);
+    hllPosition position = {0};
+    hllVerdict answer = hllProbe(hll, e, 3000, &position);
     serverAssert(!sound || answer != HLL_CORRUPT);
     serverAssert(!sound || (answer == HLL_PRESENT) == (registers[e.index] >= e.rank));
     if (answer == HLL_RAISES) {
         memcpy(room, bytes, len);
-        size_t grown = hllRaise(room, len, e, &place);
+        size_t grown = hllRaise(room, len, e, &position);
         slice raised = sliceOf(room, grown);
         serverAssert(grown <= len + HLL_GROWTH && hllIsSound(raised) == sound);
-        place = (hllPlace){0};
-        serverAssert(hllAsk(raised, e, 3000, &place) == HLL_PRESENT);
+        position = (hllPosition){0};
+        serverAssert(hllProbe(raised, e, 3000, &position) == HLL_PRESENT);
     }
     zfree(bytes);
     zfree(room);

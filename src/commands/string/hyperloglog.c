@@ -25,7 +25,7 @@
 bool checkHyperloglog(client *c, const robj *o, char digits[LONG_STR_SIZE], slice *hll) {
     if (checkType(c, o, OBJ_STRING)) return false;
     *hll = objectString(o, digits);
-    if (hllIsOne(*hll)) return true;
+    if (hllHasHeader(*hll)) return true;
     return addReplyError(c, "-WRONGTYPE Key is not a valid HyperLogLog string value.");
 }
 
@@ -77,8 +77,8 @@ static size_t sparseBytesMax(void) { return (size_t)object_settings.hll_sparse_m
 /* Returns 1 if a register has changed, 0 if none had to, -1 after an error reply. */
 static int addElement(client *c, openHll *hll, slice element) {
     hllElement e = hllElementOf(element);
-    hllPlace place = {0};
-    hllAnswer answer = hllAsk(hll->bytes, e, sparseBytesMax(), &place);
+    hllPosition position = {0};
+    hllVerdict answer = hllProbe(hll->bytes, e, sparseBytesMax(), &position);
 
     if (answer == HLL_PRESENT) return 0;
     if (answer == HLL_CORRUPT) {
@@ -88,7 +88,7 @@ static int addElement(client *c, openHll *hll, slice element) {
     if (answer == HLL_RAISES_DENSE && !hyperloglogMakeDense(c, hll)) return -1;
     char *bytes = hyperloglogReserve(c, hll, hll->bytes.len + (hllIsDense(hll->bytes) ? 0 : HLL_GROWTH));
     if (!bytes) return -1;
-    setLength(hll, hllRaise(bytes, hll->bytes.len, e, &place));
+    setLength(hll, hllRaise(bytes, hll->bytes.len, e, &position));
     return 1;
 }
 
@@ -200,19 +200,19 @@ void pfcountCommand(client *c) {
 /* Raises a sparse HyperLogLog to `registers`; converts it to the dense form if it becomes too long. Returns false after
  * an error reply. */
 static bool raiseSparse(client *c, openHll *hll, const uint8_t *registers) {
-    hllPlace place = {0};
+    hllPosition position = {0};
 
     for (unsigned index = 0; index < HLL_REGISTERS; index++) {
         hllElement e = {index, registers[index]};
         if (e.rank == 0) continue;
-        switch (hllAsk(hll->bytes, e, sparseBytesMax(), &place)) {
+        switch (hllProbe(hll->bytes, e, sparseBytesMax(), &position)) {
         case HLL_PRESENT:
         case HLL_CORRUPT: break; /* corrupt: not possible, as mergeKeys() has read it to its end */
         case HLL_RAISES_DENSE: return storeDense(c, hll, registers);
         case HLL_RAISES:;
             char *bytes = hyperloglogReserve(c, hll, hll->bytes.len + HLL_GROWTH);
             if (!bytes) return false;
-            setLength(hll, hllRaise(bytes, hll->bytes.len, e, &place));
+            setLength(hll, hllRaise(bytes, hll->bytes.len, e, &position));
         }
     }
     return true;

@@ -112,10 +112,10 @@ static bool selfTest(void) {
     hllWriteDense(dense, none);
     for (uint64_t i = 1; i <= TEST_ELEMENTS; i++) {
         hllElement e = hllElementOf(sliceOf((const char *)&i, sizeof(i)));
-        hllPlace place = {0};
-        if (i <= SPARSE_ELEMENTS && hllAsk(sliceOf(sparse, len), e, SIZE_MAX, &place) == HLL_RAISES)
-            len = hllRaise(sparse, len, e, &place);
-        if (hllAsk(all, e, 0, &place) == HLL_RAISES) hllRaise(dense, sizeof(dense), e, &place);
+        hllPosition position = {0};
+        if (i <= SPARSE_ELEMENTS && hllProbe(sliceOf(sparse, len), e, SIZE_MAX, &position) == HLL_RAISES)
+            len = hllRaise(sparse, len, e, &position);
+        if (hllProbe(all, e, 0, &position) == HLL_RAISES) hllRaise(dense, sizeof(dense), e, &position);
         if (i == SPARSE_ELEMENTS && !registersAreEqual(sliceOf(sparse, len), all)) return false;
         if (i != next_check) continue;
         next_check *= 10;

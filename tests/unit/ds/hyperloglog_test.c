@@ -31,18 +31,18 @@ static void makeDense(sketch *s) {
     s->len = HLL_DENSE_BYTES;
 }
 
-static bool raise(sketch *s, hllElement e, size_t sparse_max, hllPlace *place) {
-    hllAnswer answer = hllAsk(bytesOf(s), e, sparse_max, place);
+static bool raise(sketch *s, hllElement e, size_t sparse_max, hllPosition *position) {
+    hllVerdict answer = hllProbe(bytesOf(s), e, sparse_max, position);
     CHECK(answer != HLL_CORRUPT);
     if (answer == HLL_PRESENT) return false;
     if (answer == HLL_RAISES_DENSE) makeDense(s);
-    s->len = hllRaise(s->bytes, s->len, e, place);
+    s->len = hllRaise(s->bytes, s->len, e, position);
     return true;
 }
 
 static bool add(sketch *s, const char *text) {
-    hllPlace place = {0};
-    return raise(s, hllElementOf(sliceStr(text)), 3000, &place);
+    hllPosition position = {0};
+    return raise(s, hllElementOf(sliceStr(text)), 3000, &position);
 }
 
 /* The bytes that other servers make from the same elements. */
@@ -87,13 +87,13 @@ TEST(hll_against_an_array) {
         unsigned spread = round % 2 ? HLL_REGISTERS : 200, ranks = round % 5 ? 4 : 33;
         sketch *s = newSketch();
         for (int i = 0; i < 1500; i++) {
-            hllPlace place = {0};
+            hllPosition position = {0};
             hllElement e = {(unsigned)(unitRandom(&rng) % spread), 1 + (unsigned)(unitRandom(&rng) % ranks)};
-            CHECK(raise(s, e, sparse_max, &place) == (model[e.index] < e.rank));
+            CHECK(raise(s, e, sparse_max, &position) == (model[e.index] < e.rank));
             if (model[e.index] < e.rank) model[e.index] = (uint8_t)e.rank;
             if (i % 100 != 99) continue;
             memset(got, 0, sizeof(got));
-            CHECK(hllIsOne(bytesOf(s)) && hllIsSound(bytesOf(s)) && hllMerge(got, bytesOf(s)));
+            CHECK(hllHasHeader(bytesOf(s)) && hllIsSound(bytesOf(s)) && hllMerge(got, bytesOf(s)));
             CHECK_MEM(got, model, HLL_REGISTERS);
             uint64_t count;
             CHECK(hllEstimate(bytesOf(s), &count));
@@ -108,18 +108,18 @@ TEST(hll_ascending_elements_make_the_same_bytes) {
     uint64_t rng = unitRandomSeed();
     for (int round = 0; round < 60; round++) {
         sketch *a = newSketch(), *b = newSketch();
-        hllPlace going_on = {0};
+        hllPosition going_on = {0};
         for (int i = 0; i < 300; i++) {
-            hllPlace place = {0};
+            hllPosition position = {0};
             hllElement e = {(unsigned)(unitRandom(&rng) % 600), 1 + (unsigned)(unitRandom(&rng) % 3)};
-            raise(a, e, ROOM, &place);
+            raise(a, e, ROOM, &position);
         }
         memcpy(b, a, sizeof(*a));
         for (unsigned index = 0; index < 700; index++) {
-            hllPlace place = {0};
+            hllPosition position = {0};
             hllElement e = {index, 1 + (unsigned)(unitRandom(&rng) % 3)};
             if (unitRandom(&rng) % 2) continue;
-            raise(a, e, ROOM, &place);
+            raise(a, e, ROOM, &position);
             raise(b, e, ROOM, &going_on);
         }
         CHECK_EQ_INT(b->len, a->len);
@@ -136,8 +136,8 @@ TEST(hll_estimates_are_near) {
         char text[8];
         uint64_t element = unitRandom(&rng), count;
         memcpy(text, &element, 8);
-        hllPlace place = {0};
-        raise(s, hllElementOf(sliceOf(text, 8)), 3000, &place);
+        hllPosition position = {0};
+        raise(s, hllElementOf(sliceOf(text, 8)), 3000, &position);
         if (i != next) continue;
         next = next * 3 + 1;
         CHECK(hllEstimate(bytesOf(s), &count));
@@ -172,7 +172,7 @@ TEST(hll_every_register_value_survives_packing) {
 TEST(hll_what_is_none) {
     uint64_t rng = unitRandomSeed(), count;
     uint8_t registers[HLL_REGISTERS];
-    CHECK(!hllIsOne(sliceOf("", 0)) && !hllIsOne(sliceStr("HYLL\1")));
+    CHECK(!hllHasHeader(sliceOf("", 0)) && !hllHasHeader(sliceStr("HYLL\1")));
     for (int round = 0; round < 20000; round++) {
         size_t len = 16 + unitRandom(&rng) % 40;
         char *p = malloc(len);
@@ -180,17 +180,17 @@ TEST(hll_what_is_none) {
         memcpy(p, "HYLL\1\0\0\0\0\0\0\0\0\0\0\x80", 16);
         slice hll = sliceOf(p, len);
         hllElement e = {(unsigned)(unitRandom(&rng) % HLL_REGISTERS), 1 + (unsigned)(unitRandom(&rng) % 51)};
-        hllPlace place = {0};
-        CHECK(hllIsOne(hll));
+        hllPosition position = {0};
+        CHECK(hllHasHeader(hll));
         bool sound = hllIsSound(hll);
         CHECK(hllEstimate(hll, &count) == sound);
         memset(registers, 0, sizeof(registers));
         CHECK(hllMerge(registers, hll) == sound);
-        hllAnswer answer = hllAsk(hll, e, 3000, &place);
+        hllVerdict answer = hllProbe(hll, e, 3000, &position);
         CHECK(!sound || answer != HLL_CORRUPT);
         if (answer == HLL_RAISES) {
             p = realloc(p, len + HLL_GROWTH);
-            size_t grown = hllRaise(p, len, e, &place);
+            size_t grown = hllRaise(p, len, e, &position);
             CHECK(grown <= len + HLL_GROWTH && hllIsSound(sliceOf(p, grown)) == sound);
         }
         free(p);
