@@ -87,7 +87,8 @@ void infoTableSeal(void) {
     for (size_t i = 0; i < nfields; i++) {
         if (!hasSection(fields[i]->section)) serverPanic("INFO has no section '%s'", fields[i]->section);
         if (i && !compareFields(&fields[i - 1], &fields[i]))
-            serverPanic("INFO: two runs of fields at %d of section '%s'", fields[i]->position, fields[i]->section);
+            serverPanic("INFO: two runs of fields have the position %d in section '%s'", fields[i]->position,
+                        fields[i]->section);
     }
     for (size_t i = 0; i < nsections; i++) {
         size_t at = 0;

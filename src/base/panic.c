@@ -141,20 +141,20 @@ static void printSections(void) {
 static void printHeader(void) {
     if (header_written) return;
     header_written = true;
-    serverLogRaw("\n\n=== VALKEY BUG REPORT START: it ends at the line with END ===\n");
+    serverLogRaw("\n\n=== VALKEY BUG REPORT START: copy from here to the line with END ===\n");
 }
 
 static void printEnd(void) {
     serverLogRaw("\n=== VALKEY BUG REPORT END ===\n\n"
-                 "This should never happen. Send the whole of it to where you got this program from.\n"
-                 "Defective memory can be the cause as well: a memory test of the machine will tell.\n");
+                 "Please report this bug, with all lines from START to END, where you got this program from.\n"
+                 "Defective memory can also be the cause: test it by valkey-server --test-memory MEGABYTES.\n");
 }
 
 /* Describes a thread by the name that `top -H` and a debugger show as well, and whether it was executing commands: then
  * the client and the arguments that a section may show are its own. */
 static void describeThread(char *out, size_t size, int id, const char *name, bool had_main_role) {
     snprintf(out, size, "%s (id %d)%s", id == (int)getpid() ? "main" : name, id,
-             had_main_role ? ", in main's role" : "");
+             had_main_role ? ", has the main role" : "");
 }
 
 static void printThread(void) {
@@ -197,7 +197,8 @@ static void printOtherThreads(void) {
     serverLogRaw("\n------ OTHER THREADS ------\n");
     for (size_t i = 0; threadSuspendGet(i, &t); i++) {
         describeThread(text, sizeof(text), t.id, t.name, t.stopped && t.answer);
-        panicPrint("%s%s\n", text, t.stopped ? "" : ": did not stop, what follows may have changed under the report");
+        panicPrint("%s%s\n", text,
+                   t.stopped ? "" : ": did not stop, and may have changed data while the report was written");
         void *at = t.stopped && t.context ? contextInstruction(t.context) : NULL;
         if (at) printFrames(&at, 1, false);
     }
@@ -224,7 +225,7 @@ static void printRegisters(const ucontext_t *uc) {
                (unsigned long long)uc->uc_mcontext.pc, (unsigned long long)uc->uc_mcontext.pstate);
 #else
     unused(uc);
-    serverLogRaw("Registers of this processor are not known here.\n");
+    serverLogRaw("Registers of this type of processor are not supported.\n");
 #endif
 }
 
@@ -244,7 +245,7 @@ noreturn_fn static void dieBy(int sig) {
 /* Ends the process when the report hangs. */
 static void onTooLong(int sig) {
     unused(sig);
-    serverLogFromSignal(LL_WARNING, "The crash report takes too long. It ends here.");
+    serverLogFromSignal(LL_WARNING, "The crash report was cut off: it took too long.");
     dieBy(reported_signal);
 }
 
@@ -282,12 +283,13 @@ static void onCrash(int sig, siginfo_t *info, void *context) {
     becomeReporter(sig);
     depth++;
     if (depth > 2) dieBy(sig);
-    if (depth == 2) serverLogFromSignal(LL_WARNING, "The crash report itself has crashed. A shortened report follows.");
+    if (depth == 2)
+        serverLogFromSignal(LL_WARNING, "The crash report has crashed as well. A shortened report follows.");
     else printHeader();
     serverLog(LL_WARNING, "%s crashed by signal: %d, si_code: %d", program, sig, info->si_code);
     printThread();
     if (info->si_code <= SI_USER) {
-        serverLog(LL_WARNING, "The signal was sent by process %ld of user %d", (long)info->si_pid, (int)info->si_uid);
+        serverLog(LL_WARNING, "Signal sent by PID: %ld, UID: %d", (long)info->si_pid, (int)info->si_uid);
     } else {
         serverLog(LL_WARNING, "Faulting address: 0x%zx", (size_t)info->si_addr);
         serverLog(LL_WARNING, "At instruction: %p", contextInstruction(uc));

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -85,7 +86,7 @@ void rngSecure(void *out, size_t len) {
         ssize_t n = getrandom(p, len, 0);
         if (n < 0) {
             if (errno == EINTR) continue;
-            if (!readDevice(p, len)) serverPanic("No source of random bytes on this system");
+            if (!readDevice(p, len)) serverPanic("Cannot read random bytes from the system: %s", strerror(errno));
             return;
         }
         p += n;

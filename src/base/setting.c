@@ -77,5 +77,6 @@ static bool isApplicable(const char *name) {
 
 void settingCheckAppliers(void) {
     for (int i = 0; appliers[i].name; i++)
-        if (!isApplicable(appliers[i].name)) serverPanic("settingOnApply: no row for '%s'", appliers[i].name);
+        if (!isApplicable(appliers[i].name))
+            serverPanic("settingOnApply(): no setting has the name '%s'", appliers[i].name);
 }

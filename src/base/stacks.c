@@ -30,7 +30,7 @@ static void logFrame(const void *frame, bool is_return) {
 
 static void logThread(const threadStack *s) {
     serverLog(LL_WARNING, "%d %s%s%s", s->id, s->id == (int)getpid() ? "main" : s->name,
-              s->answered && s->answer ? " * (in main's role)" : "", s->answered ? "" : ": has not answered");
+              s->answered && s->answer ? " * (has the main role)" : "", s->answered ? "" : ": did not respond");
     for (int i = 0; i < s->count; i++) logFrame(s->frames[i], i > 0);
 }
 

@@ -66,7 +66,7 @@ static int epollWait(void *p, int timeout_ms, aeFired *fired, int max) {
     epollState *state = p;
     int count = epoll_wait(state->epfd, state->events, max < EVENTS_PER_WAIT ? max : EVENTS_PER_WAIT, timeout_ms);
 
-    if (count == -1 && errno != EINTR) serverPanic("epoll_wait: %s", strerror(errno));
+    if (count == -1 && errno != EINTR) serverPanic("The event loop cannot wait: epoll_wait: %s", strerror(errno));
     for (int i = 0; i < count; i++) {
         const struct epoll_event *event = &state->events[i];
         int mask = AE_NONE;

@@ -93,7 +93,7 @@ static int pollWait(void *p, int timeout_ms, aeFired *fired, int max) {
     pollState *state = p;
     int ready = poll(state->polled, (nfds_t)state->count, timeout_ms), found = 0;
 
-    if (ready == -1 && errno != EINTR) serverPanic("poll: %s", strerror(errno));
+    if (ready == -1 && errno != EINTR) serverPanic("The event loop cannot wait: poll: %s", strerror(errno));
     if (ready > max) ready = max;
     int at = state->next < state->count ? state->next : 0;
     for (int visited = 0; visited < state->count && found < ready; visited++) {

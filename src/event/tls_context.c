@@ -126,7 +126,7 @@ static bool useAuthorities(tlsContext *t, const tlsOptions *o, char *err) {
                              "tls-replication or tls-auth-clients are enabled!",
                              NULL);
         if (SSL_CTX_set_default_verify_paths(ctx) != 1)
-            return tlsContextFail(err, "Failed to find the system's CAs", NULL);
+            return tlsContextFail(err, "Failed to load the CA certificates of the system", NULL);
     }
     if (file && t->role == TLS_SERVER && o->peer != TLS_PEER_ANY) /* lets a client choose among several certificates */
         SSL_CTX_set_client_CA_list(ctx, SSL_load_client_CA_file(file));
@@ -172,7 +172,7 @@ static bool useProtocols(tlsContext *t, const tlsOptions *o, char *err) {
         if (least < 0 || which < least) least = which;
         p += len;
     }
-    if (least < 0) return failPlain(err, "Invalid tls-protocols specified. None is named.", NULL);
+    if (least < 0) return failPlain(err, "Invalid tls-protocols specified: it names no protocol.", NULL);
     SSL_CTX_set_options(t->ssl_ctx, off);
     /* Overrides the system's configuration, which may require a newer protocol. */
     if (SSL_CTX_set_min_proto_version(t->ssl_ctx, protocol_names[least].version) != 1)
@@ -253,7 +253,7 @@ tlsContext *tlsContextCreate(tlsRole role, const tlsOptions *options, char *err)
     t->role = role;
     atomic_init(&t->refs, 1);
     t->ssl_ctx = SSL_CTX_new(role == TLS_SERVER ? TLS_server_method() : TLS_client_method());
-    bool made = t->ssl_ctx || tlsContextFail(err, "Cannot make a TLS context", NULL);
+    bool made = t->ssl_ctx || tlsContextFail(err, "Failed to create a TLS context", NULL);
     if (made) useModes(t, options);
     made = made && usePair(t, options, err) && useAuthorities(t, options, err) && useProtocols(t, options, err) &&
            useCiphers(t, options, err) && useDhParams(t, options, err);

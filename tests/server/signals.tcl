@@ -115,7 +115,7 @@ start_server {} {
         set slept 0
         set report [next_report {r DEBUG SLEEP 0.3; incr slept}]
         assert_equal "--- WATCHDOG TIMER EXPIRED ---" [lindex $report 0]
-        assert_match "*main \\* (in main's role)*" $report
+        assert_match "*main \\* (has the main role)*" $report
         assert {[llength [stack_reports]] <= $slept}
         r CONFIG SET watchdog-period 0
         set before [llength [stack_reports]]

@@ -121,7 +121,7 @@ TEST(info_mistakes_at_boot_end_the_process) {
         void (*body)(void *arg);
         const char *says;
     } mistakes[] = {{homeless, "INFO has no section 'nowhere'"},
-                    {samePlace, "two runs of fields at 20 of section 'shared'"},
+                    {samePlace, "two runs of fields have the position 20 in section 'shared'"},
                     {sameSection, "have the same position"},
                     {sameMetric, "two metrics of the field 'size'"}};
     for (size_t i = 0; i < array_len(mistakes); i++) {

@@ -37,7 +37,7 @@ static void failAssert(void *arg) {
 TEST(failed_assertion_reports_and_aborts) {
     int status = unitInChild(failAssert, NULL, report, sizeof(report));
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
-    CHECK(strstr(report, "\n\n=== VALKEY BUG REPORT START: it ends at the line with END ===\n") != NULL);
+    CHECK(strstr(report, "\n\n=== VALKEY BUG REPORT START: copy from here to the line with END ===\n") != NULL);
     CHECK(strstr(report, "# === ASSERTION FAILED ===\n") != NULL);
     CHECK(strstr(report, "# ==> panic_test.c:") != NULL);
     CHECK(strstr(report, " 'arg != NULL' is not true\n") != NULL);
@@ -104,7 +104,7 @@ TEST(crash_inside_the_report_ends_it_shorter) {
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
     CHECK(strstr(report, "------ BAD SECTION ------\n") != NULL);
 #ifndef BUILT_WITH_TSAN /* which delays a signal while the handler of another runs */
-    CHECK(strstr(report, "The crash report itself has crashed.") != NULL);
+    CHECK(strstr(report, "The crash report has crashed as well.") != NULL);
 #endif
     CHECK(strstr(report, "BUG REPORT END") != NULL);
 }
@@ -164,14 +164,14 @@ TEST(report_says_who_had_mains_role) {
     int status = unitInChild(crashBesideOthers, NULL, report, sizeof(report));
     CHECK(WIFSIGNALED(status));
     const char *others = strstr(report, "\n------ OTHER THREADS ------\n");
-    const char *role = strstr(report, ", in main's role\n");
+    const char *role = strstr(report, ", has the main role\n");
     CHECK(others && role > others);
-    CHECK_EQ_INT(timesIn(report, ", in main's role\n"), 1);
+    CHECK_EQ_INT(timesIn(report, ", has the main role\n"), 1);
     int yes = 1;
     unitInChild(crashBesideOthers, &yes, report, sizeof(report));
     CHECK(strstr(report, "# In thread: main (id ") != NULL);
     others = strstr(report, "\n------ OTHER THREADS ------\n");
-    role = strstr(report, ", in main's role\n");
+    role = strstr(report, ", has the main role\n");
     CHECK(role && role < others);
 }
 
@@ -197,7 +197,7 @@ static void crashBesideSyslog(void *arg) {
 TEST(report_needs_no_lock_of_syslog) {
     int status = unitInChild(crashBesideSyslog, NULL, report, sizeof(report));
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
-    CHECK(strstr(report, "The crash report takes too long.") == NULL);
+    CHECK(strstr(report, "The crash report was cut off") == NULL);
     CHECK(strstr(report, "BUG REPORT END") != NULL);
 }
 
@@ -216,7 +216,7 @@ static void hang(void *arg) {
 TEST(report_that_hangs_is_ended) {
     int status = unitInChild(hang, NULL, report, sizeof(report));
     CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGILL);
-    CHECK(strstr(report, "The crash report takes too long.") != NULL);
+    CHECK(strstr(report, "The crash report was cut off") != NULL);
 }
 
 static void *crashThread(void *arg) {

@@ -78,6 +78,6 @@ TEST(stacks_of_all_threads_are_logged_and_they_go_on) {
 
 TEST(stacks_of_a_thread_that_does_not_answer_are_left_out) {
     const char *text = logOf(workDeaf, "a reason");
-    CHECK(strstr(text, " first: has not answered\n"));
+    CHECK(strstr(text, " first: did not respond\n"));
     CHECK(strstr(text, "# 1/2 expected stacktraces.\n"));
 }

@@ -626,7 +626,7 @@ TEST(tls_options_that_are_refused) {
     o.protocols = "TLSv1.2 TLSv1.9";
     expectRefused(&o, "Invalid tls-protocols specified.");
     o.protocols = "  ";
-    expectRefused(&o, "Invalid tls-protocols specified.");
+    expectRefused(&o, "Invalid tls-protocols specified: it names no protocol.");
     o = serverOptions();
     o.ciphers = "xyz";
     expectRefused(&o, "Failed to configure ciphers: xyz");
