@@ -26,7 +26,7 @@
 
 #define BLOCK_MIN ((size_t)16 << 10)
 #define BLOCK_MAX ((size_t)256 << 10)
-#define BLOCKS_KEPT 64 /* blocks that have keep_bytes: a chain exceeds that size by little */
+#define BLOCKS_KEPT 64 /* keep_bytes is so many blocks, so that the chain exceeds it by little */
 #define TRIM_AT_ONCE 64
 #define WALK_EVERY 64 /* one of so many calls of check() checks all blocks */
 

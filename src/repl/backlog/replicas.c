@@ -339,7 +339,7 @@ static void freeState(client *c) {
         replicas.sent_before += (uint64_t)c->net_output;
         if (replicas.on_close) replicas.on_close(r);
     }
-    debugAssert(!r->has_cursor); /* else what it was to read would be kept for ever */
+    debugAssert(!r->has_cursor); /* else the backlog would keep its bytes for ever */
     *stateOf(c) = NULL;
     sdsFree(r->ip);
     zfree(r);
