@@ -48,7 +48,7 @@ static void process(infoOut *o) {
 #else
     infoLine(o, "gcc_version:%d.%d.%d", __GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__);
 #endif
-    infoGauge(o, "process_id", getpid(), "Number of the server's process.");
+    infoGauge(o, "process_id", getpid(), "ID of the server's process.");
 }
 
 static void runId(infoOut *o) { infoLabel(o, "run_id", identityRunId()); }
@@ -84,8 +84,8 @@ static void used(infoOut *o) {
     memoryReportMake(&report);
     infoBytes(o, "used_memory", r->used, "Memory that is allocated.");
     infoBytes(o, "used_memory_rss", r->rss, "Memory that the system has given to the process.");
-    infoBytes(o, "used_memory_peak", r->peak, "Most memory that was ever allocated.");
-    infoPercent(o, "used_memory_peak_perc", r->peak_percent, "Allocated memory in percent of the most there ever was.");
+    infoBytes(o, "used_memory_peak", r->peak, "Peak of allocated memory.");
+    infoPercent(o, "used_memory_peak_perc", r->peak_percent, "Allocated memory in percent of its peak.");
     infoSize(o, "used_memory_overhead", r->overhead,
              "Memory for everything but keys and values: buffers, tables, clients.");
     infoSize(o, "used_memory_startup", r->startup, "Memory that was allocated when the server was ready.");
@@ -102,15 +102,16 @@ static void used(infoOut *o) {
 
 static void ratios(infoOut *o) {
     infoGauge(o, "allocator_frag_ratio", report.frag_ratio,
-              "Active by allocated bytes of the allocator: above 1 is room lost between blocks.");
-    infoGauge(o, "allocator_frag_bytes", report.frag_bytes, "Active less allocated bytes of the allocator.");
-    infoGauge(o, "allocator_rss_ratio", report.rss_ratio, "Resident by active bytes of the allocator.");
-    infoGauge(o, "allocator_rss_bytes", report.rss_bytes, "Resident less active bytes of the allocator.");
-    infoGauge(o, "rss_overhead_ratio", report.rss_overhead_ratio, "Memory of the process by what the allocator holds.");
+              "Active divided by allocated bytes of the allocator; above 1, memory is lost between blocks.");
+    infoGauge(o, "allocator_frag_bytes", report.frag_bytes, "Active minus allocated bytes of the allocator.");
+    infoGauge(o, "allocator_rss_ratio", report.rss_ratio, "Resident divided by active bytes of the allocator.");
+    infoGauge(o, "allocator_rss_bytes", report.rss_bytes, "Resident minus active bytes of the allocator.");
+    infoGauge(o, "rss_overhead_ratio", report.rss_overhead_ratio,
+              "Memory of the process divided by what the allocator holds.");
     infoGauge(o, "rss_overhead_bytes", report.rss_overhead_bytes,
-              "Memory of the process less what the allocator holds.");
-    infoGauge(o, "mem_fragmentation_ratio", report.total_ratio, "Memory of the process by allocated memory.");
-    infoGauge(o, "mem_fragmentation_bytes", report.total_bytes, "Memory of the process less allocated memory.");
+              "Memory of the process minus what the allocator holds.");
+    infoGauge(o, "mem_fragmentation_ratio", report.total_ratio, "Memory of the process divided by allocated memory.");
+    infoGauge(o, "mem_fragmentation_bytes", report.total_bytes, "Memory of the process minus allocated memory.");
 }
 
 static void clientMemory(infoOut *o) {
@@ -127,29 +128,29 @@ static void allocator(infoOut *o) {
 /* ---- Stats, CPU ------------------------------------------------------------------------------------ */
 
 static void commandRate(infoOut *o) {
-    infoGauge(o, "instantaneous_ops_per_sec", metricsRate(METRIC_COMMANDS), "Commands a second, of late.",
+    infoGauge(o, "instantaneous_ops_per_sec", metricsRate(METRIC_COMMANDS), "Commands per second, recently.",
               .family = "instantaneous_ops_per_second");
 }
 
 static void trafficRate(infoOut *o) {
     infoGauge(o, "instantaneous_input_kbps", (double)metricsRate(METRIC_NET_INPUT) / 1024,
-              "Kibibytes a second from clients, of late.");
+              "Kibibytes per second from clients, recently.");
     infoGauge(o, "instantaneous_output_kbps", (double)metricsRate(METRIC_NET_OUTPUT) / 1024,
-              "Kibibytes a second to clients, of late.");
+              "Kibibytes per second to clients, recently.");
 }
 
 static void replicationRate(infoOut *o) {
     infoGauge(o, "instantaneous_input_repl_kbps", (double)metricsRate(METRIC_REPL_INPUT) / 1024,
-              "Kibibytes a second from the primary, of late.");
+              "Kibibytes per second from the primary, recently.");
     infoGauge(o, "instantaneous_output_repl_kbps", (double)metricsRate(METRIC_REPL_OUTPUT) / 1024,
-              "Kibibytes a second to replicas, of late.");
+              "Kibibytes per second to replicas, recently.");
 }
 
 static void cycleRate(infoOut *o) {
     infoGauge(o, "instantaneous_eventloop_cycles_per_sec", metricsRate(METRIC_CYCLES),
-              "Turns of main a second, of late.", .family = "instantaneous_eventloop_cycles_per_second");
+              "Loop iterations of main per second, recently.", .family = "instantaneous_eventloop_cycles_per_second");
     infoGauge(o, "instantaneous_eventloop_duration_usec", metricsRate(METRIC_CYCLE_DURATION) / 1000,
-              "How long a turn of main takes, of late, in microseconds.");
+              "Duration of a loop iteration of main, recently, in microseconds.");
 }
 
 static void writeSeconds(infoOut *o, const char *name, struct timeval time) {

@@ -27,13 +27,13 @@ static void writeSync(infoOut *o, const primaryFigures *f) {
     long long left = f->sync_total < 0 ? -1 : f->sync_total - f->sync_read;
     double percent = f->sync_total > 0 ? (double)f->sync_read * 100 / (double)f->sync_total : 0;
     infoGauge(o, "master_sync_total_bytes", f->sync_total,
-              "Size of the dataset that the primary is sending; -1: not known.", .family = "master_sync_size_bytes");
-    infoGauge(o, "master_sync_read_bytes", f->sync_read, "Bytes of the dataset that have come from the primary.");
-    infoGauge(o, "master_sync_left_bytes", left, "Bytes of the dataset that are still to come from the primary.");
+              "Size of the dataset that the primary is sending; -1 if unknown.", .family = "master_sync_size_bytes");
+    infoGauge(o, "master_sync_read_bytes", f->sync_read, "Bytes of the dataset that were received from the primary.");
+    infoGauge(o, "master_sync_left_bytes", left, "Bytes of the dataset that are not yet received from the primary.");
     infoGauge(o, "master_sync_perc", f->sync_total < 0 ? -0.0 : percent,
-              "How much of the dataset has come from the primary, in percent.");
+              "Part of the dataset that was received from the primary, in percent.");
     infoGauge(o, "master_sync_last_io_seconds_ago", f->sync_input_ago_s,
-              "Seconds since some of the dataset came from the primary.");
+              "Seconds since bytes of the dataset were last received from the primary.");
 }
 
 static void writeReplica(infoOut *o) {
@@ -43,21 +43,21 @@ static void writeReplica(infoOut *o) {
     INFO_FIELD(o, "master_link_status", f.state == PRIMARY_UP ? "up" : "down", INFO_UP,
                .help = "Whether this replica is connected to its primary.", .family = "master_link_up");
     infoGauge(o, "master_last_io_seconds_ago", f.last_input_ago_s,
-              "Seconds since the primary was last heard of; -1: it is not connected.");
+              "Seconds since the last input from the primary; -1 without a connection.");
     infoGauge(o, "master_sync_in_progress", f.syncing, "Whether the primary is sending the whole dataset.");
-    infoGauge(o, "slave_read_repl_offset", f.read_offset, "Bytes of the primary's stream that were read.");
-    infoGauge(o, "slave_repl_offset", f.applied_offset, "Bytes of the primary's stream that were executed.");
-    infoSize(o, "replicas_repl_buffer_size", f.buffered, "What this replica keeps while it reads a snapshot.");
-    infoSize(o, "replicas_repl_buffer_peak", f.buffered_peak,
-             "Most that this replica has kept while it read a snapshot.");
+    infoGauge(o, "slave_read_repl_offset", f.read_offset, "Offset in the primary's stream up to which it was read.");
+    infoGauge(o, "slave_repl_offset", f.applied_offset, "Offset in the primary's stream up to which it was executed.");
+    infoSize(o, "replicas_repl_buffer_size", f.buffered,
+             "Size of the stream buffer while this replica loads a snapshot.");
+    infoSize(o, "replicas_repl_buffer_peak", f.buffered_peak, "Peak of the stream buffer of this replica.");
     if (f.syncing) writeSync(o, &f);
     if (f.state != PRIMARY_UP)
         infoGauge(o, "master_link_down_since_seconds", f.down_since_s,
-                  "Seconds since the primary was lost; -1: it was never there.");
+                  "Seconds since the connection to the primary was lost; -1 if there was none.");
     infoGauge(o, "slave_priority", repl_settings.priority,
-              "Who becomes primary first: lower goes before higher, 0 never.");
+              "Priority for promotion by Sentinel: the lowest first, 0 never.");
     infoGauge(o, "slave_read_only", repl_settings.read_only, "Whether clients may not write to this replica.");
-    infoGauge(o, "replica_announced", repl_settings.announced, "Whether Sentinel tells clients of this replica.");
+    infoGauge(o, "replica_announced", repl_settings.announced, "Whether Sentinel shows this replica to clients.");
 }
 
 static const char *kindOf(const replicaState *r) {
@@ -83,14 +83,14 @@ static void writeStream(infoOut *o) {
     bool kept = replStreamIsKept();
     unsigned long long begin = kept ? backlogBegin(replStreamBacklog()) : 0, end = replStreamOffset();
     infoGauge(o, "replicas_waiting_psync", replicasWaitingPsync(),
-              "Replicas that read a snapshot over a second connection.");
+              "Replicas that receive a snapshot on a second connection.");
     infoLine(o, "master_failover_state:%s", failoverText());
     infoLabel(o, "master_replid", names->id);
     infoLabel(o, "master_replid2", names->id2);
-    infoGauge(o, "master_repl_offset", end, "Bytes of the stream of writes so far.");
-    infoGauge(o, "second_repl_offset", names->id2_until, "Up to where master_replid2 holds; -1: nowhere.");
+    infoGauge(o, "master_repl_offset", end, "Offset of the replication stream.");
+    infoGauge(o, "second_repl_offset", names->id2_until, "Offset up to which master_replid2 is valid; -1 without one.");
     infoGauge(o, "repl_backlog_active", kept, "Whether there is a backlog.");
-    infoSize(o, "repl_backlog_size", repl_settings.backlog_size, "Room in the backlog.");
+    infoSize(o, "repl_backlog_size", repl_settings.backlog_size, "Size of the backlog for replicas that reconnect.");
     infoGauge(o, "repl_backlog_first_byte_offset", kept ? begin + 1 : 0, "Offset of the oldest byte in the backlog.");
     infoSize(o, "repl_backlog_histlen", kept ? end - begin : 0, "Bytes in the backlog.");
 }
@@ -112,11 +112,11 @@ static void writeReplication(infoOut *o) {
 static void writeMemory(infoOut *o) {
     size_t all = replStreamIsKept() ? replStreamBacklog()->memory : 0;
     size_t own = all < (size_t)repl_settings.backlog_size ? all : (size_t)repl_settings.backlog_size;
-    infoSize(o, "mem_replication_backlog", own, "Memory of the backlog from which replicas catch up.");
-    infoGauge(o, "mem_total_replication_buffers", all, "Memory of what is kept for replicas, the backlog included.",
+    infoSize(o, "mem_replication_backlog", own, "Memory of the backlog, up to repl-backlog-size.");
+    infoGauge(o, "mem_total_replication_buffers", all, "Memory of the whole backlog, also for slow replicas.",
               .family = "mem_replication_buffers_bytes");
     infoSize(o, "mem_replicas_repl_buffer", primaryLinkFigures().buffered,
-             "Memory of what a replica keeps while it reads a snapshot.");
+             "Memory of the stream buffer while this replica loads a snapshot.");
 }
 
 replTraffic replTrafficNow(void) {
@@ -135,10 +135,10 @@ static void writeTraffic(infoOut *o) {
 }
 
 static void writeSyncs(infoOut *o) {
-    infoCounter(o, "sync_full", psync_stats.full, "Times that replicas were sent the whole dataset.");
-    infoCounter(o, "sync_partial_ok", psync_stats.partial_ok, "Times that replicas could go on where they had been.");
+    infoCounter(o, "sync_full", psync_stats.full, "Full synchronizations of replicas.");
+    infoCounter(o, "sync_partial_ok", psync_stats.partial_ok, "Partial synchronizations of replicas.");
     infoCounter(o, "sync_partial_err", psync_stats.partial_err,
-                "Times that replicas asked to go on where they had been and could not.");
+                "Partial synchronizations that were requested and refused.");
 }
 
 static void writeTargets(infoOut *o) {
