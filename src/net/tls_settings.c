@@ -36,7 +36,7 @@ typedef struct fileMark {
     dev_t device;
     ino_t number;
     off_t size;
-    struct timespec changed; /* of the file or its name: a copy may keep the modification time */
+    struct timespec changed; /* st_ctim, as a copy of a file may keep the modification time */
 } fileMark;
 
 static struct {

@@ -22,6 +22,7 @@ extern tlsSettings tls_settings;
 
 #define TLS_USER_OFF (-1)
 
+/* Registers the settings. Call at startup. */
 void tlsSettingsRegister(void);
 /* Makes the contexts if tls-port is set. Returns false, after a log line, if they cannot be made. `reopen` is called
  * when the port changes at run time, and may refuse. Call at startup, before listening. */

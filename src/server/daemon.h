@@ -17,6 +17,7 @@ void daemonReserveStack(void);
 void daemonStart(void);
 /* Writes the pid file. Call after the fork, in the process that becomes the server. */
 void daemonWritePidFile(void);
+/* Removes the pid file if this process has written one. */
 void daemonRemovePidFile(void);
 /* Notify the supervisor. A status is one line of text, which systemctl status shows until the next one. */
 void daemonNotifyStatus(const char *status);

@@ -241,7 +241,7 @@ static int readRequest(httpRequest *r, const char *bytes, size_t len) {
 
 int httpRequestRead(httpRequest *r, const char *bytes, size_t len) {
     requestCheck(r, len);
-    debugAssert(r->end == 0); /* the last one is whole: httpRequestReset() first */
+    debugAssert(r->end == 0); /* after a complete request httpRequestReset() must be called */
     int status = readRequest(r, bytes, len);
     requestCheck(r, len);
     debugAssert((status == HTTP_OK) == (r->end > 0) && (status == HTTP_MORE || status == HTTP_OK || status >= 400));

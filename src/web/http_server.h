@@ -24,6 +24,7 @@ typedef struct httpServerSetup {
 void httpServerStart(const httpServerSetup *setup);
 /* Ends the thread and closes all connections; no-op if there is no thread. */
 void httpServerStop(void);
+/* Returns whether the thread runs. */
 bool httpServerRuns(void);
 
 /* Returns true, once, if a client wants newer metrics than those of the last snapshot. */

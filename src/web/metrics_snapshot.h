@@ -14,7 +14,7 @@
 /* Distribution of the durations of a command's calls. */
 typedef struct commandLatency {
     const char *name;     /* borrowed, forever: full name of the command */
-    histogram *durations; /* borrowed from the snapshot's block: in nanoseconds */
+    histogram *durations; /* in nanoseconds; borrowed: part of the snapshot's block */
 } commandLatency;
 
 typedef struct metricsSnapshot {

@@ -13,7 +13,7 @@
 /* The properties of a connection that matter for this. */
 typedef struct webSlot {
     uint64_t network;     /* webNetworkOf(): connections of one network share its part of the slots */
-    uint64_t progress_ms; /* when the peer last did its part: sent a whole request, or read some of a response */
+    uint64_t progress_ms; /* when the peer last sent a whole request or read some of a response */
     bool awaits_main;     /* its response waits for main, which is not the peer's fault */
 } webSlot;
 

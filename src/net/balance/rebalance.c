@@ -21,7 +21,7 @@
  *             2. After IO_MSG_LEAVE nothing is sent to the owner thread that a connection leaves.
  *             3. held[].arriving is the number of connections with this thread in moving_to; such a thread does not
  *                end.
- *             4. survey.clients names no connection that was closed.
+ *             4. survey.clients contains no connection that was closed.
  * Tests       tests/unit/net/balance/rebalance_test.c, tests/unit/net/thread/io_threads_test.c,
  *             tests/engine/io_threads.tcl
  *

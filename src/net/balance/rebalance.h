@@ -18,8 +18,9 @@ void rebalanceHandshaken(clientIo *s);
  * is freed. */
 void rebalanceLeft(clientIo *s);
 /* Takes the connection from its owner thread and gives it to no other until rebalanceAttach(). It is detached when
- * `detached_here` is set, which a message does; until rebalanceAttach() it counts as moving. */
+ * `detached_here` is set (by IO_MSG_LEFT); until rebalanceAttach() it counts as moving. */
 void rebalanceDetach(clientIo *s);
+/* Gives a detached connection its next owner thread, or closes it if its client is freed. */
 void rebalanceAttach(clientIo *s);
 /* Keeps output for a connection that moves (takes ownership of the chain, which is counted): the next owner thread gets
  * it, in the order of these calls. */

@@ -39,7 +39,7 @@ typedef struct clientIo {
     bool drain_and_close;      /* report the end when all output is written */
     bool end_reported;         /* IO_MSG_END was sent, once */
     bool has_unreported;       /* in the thread's list of connections with written blocks to report */
-    bool in_fan;               /* a batch that is not yet returned to main names it */
+    bool in_fan;               /* it is in a fan batch that was not returned to main yet */
     bool awaits_user;          /* IO_MSG_NAMED was sent: main checks the certificate's names before anything is read */
     bool read_filled;          /* the last read filled the buffer */
     bool trusted; /* const after creation: the peer is a primary, for which limits of requests do not apply */

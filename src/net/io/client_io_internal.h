@@ -32,6 +32,7 @@ void clientIoDiscardInput(clientIo *s);
 void clientIoStopLingering(clientIo *s); /* deletes the timer of clientIoOutputDrained() */
 
 /* --- client_io_read.c -------------------------------------------------------------------------- */
+/* Prepares the parser of a new connection. */
 void clientIoInitReader(clientIo *s);
 /* Installs or removes the read handler, as the state of the connection requires. */
 void clientIoUpdateReading(clientIo *s);

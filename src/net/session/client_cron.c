@@ -68,7 +68,7 @@ static size_t checkClient(client *c, monotime now) {
 }
 
 /* Applies the soft limit of a client that neither reads nor sends, and ends CLIENT_OUTPUT_FULL if limits have changed.
- * The client returns to the list by itself. */
+ * outputLimitCheck() puts the client into the list again if it must still be watched. */
 static size_t checkOutput(client *c) {
     if (c->flags & CLIENT_CLOSE_ASAP || !(c->soft_limit_since || c->flags & CLIENT_OUTPUT_FULL)) return 1;
     if (outputLimitCheck(c)) return CLOSE_CHECKS;

@@ -21,8 +21,9 @@ typedef struct clientCronStats {
     uint64_t checks_max; /* most in one step; closing a client counts as several */
     uint64_t ns_max;     /* most processor time for one step */
 } clientCronStats;
-/* Returns the counters since startup. CONFIG RESETSTAT resets the maxima. Runs on main. */
+/* Returns the counters since startup. Runs on main. */
 clientCronStats clientCronGetStats(void);
+/* Resets the maxima (CONFIG RESETSTAT). Runs on main. */
 void clientCronResetStats(void);
 
 /* Runs one step, for the timer and for tests. Returns true if clients are left: call again soon. */

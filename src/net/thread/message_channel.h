@@ -13,7 +13,9 @@ typedef struct messageChannel {
     size_t overflow_len, overflow_cap, overflow_first;
 } messageChannel;
 
+/* Allocates the ring. */
 void messageChannelInit(messageChannel *ch);
+/* Frees the channel, which must be empty. */
 void messageChannelDestroy(messageChannel *ch);
 /* For the producer: appends a message; never fails. The consumer sees it after messageChannelCommit(). */
 void messageChannelPost(messageChannel *ch, const ioMessage *m);

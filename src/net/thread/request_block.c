@@ -165,8 +165,8 @@ static bool largeMove(largeArg *a, size_t room) {
     return true;
 }
 
-/* Replaces the '*' (already read) of a request with large arguments. So the code that makes the record finds it in its
- * test for a first byte other than '*', and other requests pay nothing for it. */
+/* Stored over the '*', which was read already, of a request that has large arguments. So the code that makes the record
+ * finds such a request in its test for a first byte other than '*', and other requests pay nothing for it. */
 #define SCATTERED_MARK '\0'
 
 bool requestBlockLargeBegin(requestPool *pool, requestBlock *b, requestReader *r, size_t start) {

@@ -31,11 +31,11 @@ typedef struct requestBlock {
     char *buf;              /* owns, unless it is `inline_buf` */
     size_t len, cap;
     size_t commands;
-    size_t wire_bytes;  /* bytes of its requests on the wire */
-    size_t value_bytes; /* bytes of values built for its commands, and of large arguments of complete requests */
-    size_t extra_bytes; /* bytes of its own buffer, samples, and received parts of large arguments; 0: has none */
-    size_t large_bytes; /* received bytes of large arguments, while `large` is not NULL */
-    largeArg *large;    /* in the arena: circular list, last element, of the first request; no other request has any */
+    size_t wire_bytes;      /* bytes of its requests on the wire */
+    size_t value_bytes;     /* bytes of values built for its commands, and of large arguments of complete requests */
+    size_t extra_bytes;     /* bytes of its own buffer, samples, and received parts of large arguments; 0: has none */
+    size_t large_bytes;     /* received bytes of large arguments, while `large` is not NULL */
+    largeArg *large;        /* of the first request, no other may have any; in the arena; last of a circular list */
     requestSample *samples; /* in the arena: sampled commands (engine/observe/hot_keys.h); extra_bytes includes them */
     recordArena arena;      /* of the records; its first piece is inline_arena */
     alignas(16) char inline_arena[REQUEST_ARENA_BYTES];
