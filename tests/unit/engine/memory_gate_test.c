@@ -9,14 +9,14 @@
 #include "zmalloc.h"
 
 static serverCommand reads = {.name = "reads"}, writes = {.name = "writes", .flags = CMD_DENYOOM};
-static int sums; /* calls for uncounted memory: one each time the limit is exceeded */
+static int sums; /* calls of countSum(): one each time that used memory is measured above the limit */
 
 static size_t countSum(void) {
     sums++;
     return 0;
 }
 
-static client *someone(const serverCommand *cmd, uint32_t wire_len) {
+static client *clientWith(const serverCommand *cmd, uint32_t wire_len) {
     static client *c;
     static parsedCommand request;
     if (!c) {
@@ -32,35 +32,35 @@ static client *someone(const serverCommand *cmd, uint32_t wire_len) {
     return c;
 }
 
-#define ASK(cmd, bytes) gatesRun(someone(cmd, bytes), GATE_MEMORY, GATE_MEMORY)
+#define RUN_GATE(cmd, bytes) gatesRun(clientWith(cmd, bytes), GATE_MEMORY, GATE_MEMORY)
 
 TEST(memory_gate_without_a_limit_is_disabled) {
-    client *c = someone(&reads, 10);
+    client *c = clientWith(&reads, 10);
     store_settings.maxmemory = 0;
     memoryGateBatch();
     CHECK(!gatesEnabledFor(c));
 }
 
-TEST(memory_gate_looks_again_when_the_room_is_used) {
+TEST(memory_gate_measures_again_when_the_headroom_is_used) {
     zmallocThreadInit();
-    client *c = someone(&reads, 10);
+    client *c = clientWith(&reads, 10);
     store_settings.maxmemory = (long long)zmallocUsed() + 1000000;
     memoryGateBatch();
     CHECK(gatesEnabledFor(c));
     sums = 0;
-    for (int i = 0; i < 100; i++) CHECK_EQ_INT(ASK(&writes, 100), GATE_PASSED);
+    for (int i = 0; i < 100; i++) CHECK_EQ_INT(RUN_GATE(&writes, 100), GATE_PASSED);
     CHECK_EQ_INT(sums, 0);
     void *much = zmalloc(2000000); /* a command takes more than was left */
-    CHECK_EQ_INT(ASK(&reads, 100), GATE_PASSED);
-    CHECK(sums > 0); /* it was summed up: above the limit, and nothing to evict */
-    CHECK_EQ_INT(ASK(&writes, 100), GATE_REFUSED);
-    CHECK_EQ_INT(ASK(&reads, 100), GATE_PASSED); /* a command that needs no memory may run */
+    CHECK_EQ_INT(RUN_GATE(&reads, 100), GATE_PASSED);
+    CHECK(sums > 0); /* measured: above the limit, and nothing to evict */
+    CHECK_EQ_INT(RUN_GATE(&writes, 100), GATE_REFUSED);
+    CHECK_EQ_INT(RUN_GATE(&reads, 100), GATE_PASSED); /* a command that needs no memory may run */
     zfree(much);
-    CHECK_EQ_INT(ASK(&writes, 100), GATE_PASSED);     /* at once, in the same batch */
-    CHECK_EQ_INT(ASK(&writes, 3000000), GATE_PASSED); /* its request is that large: the next command sums up again */
+    CHECK_EQ_INT(RUN_GATE(&writes, 100), GATE_PASSED);     /* at once, in the same batch */
+    CHECK_EQ_INT(RUN_GATE(&writes, 3000000), GATE_PASSED); /* a large request: the next command measures again */
     sums = 0;
     much = zmalloc(2000000);
-    CHECK_EQ_INT(ASK(&writes, 1), GATE_REFUSED);
+    CHECK_EQ_INT(RUN_GATE(&writes, 1), GATE_REFUSED);
     zfree(much);
     store_settings.maxmemory = 0;
     memoryGateBatch();
@@ -80,7 +80,7 @@ static int batchesUntilEnabled(client *c) {
 
 TEST(memory_gate_leaves_commands_alone_while_the_limit_is_far) {
     zmallocThreadInit();
-    client *c = someone(&writes, 10);
+    client *c = clientWith(&writes, 10);
     store_settings.maxmemory = (long long)(zmallocUsed() + GIB);
     memoryGateBatch();
     CHECK_EQ_INT(batchesUntilEnabled(c), -1);
@@ -88,7 +88,7 @@ TEST(memory_gate_leaves_commands_alone_while_the_limit_is_far) {
     char *much = zmalloc(2 * GIB); /* only address space, as it is not touched */
     int batches = batchesUntilEnabled(c);
     CHECK(batches > 0 && batches <= 64);
-    CHECK_EQ_INT(ASK(&writes, 10), GATE_REFUSED);
+    CHECK_EQ_INT(RUN_GATE(&writes, 10), GATE_REFUSED);
     zfree(much);
     memoryGateBatch();
     CHECK(!gatesEnabledFor(c));

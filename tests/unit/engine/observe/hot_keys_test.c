@@ -304,7 +304,7 @@ TEST(hot_keys_one_in_a_ratio) {
 
 enum { THREADS = 4, ROUNDS = 3000 };
 
-/* Each thread plays main's part itself: the sample is the cost that a command has left in it. */
+/* Each thread does main's part as well: it stores the cost of a command in its sample. */
 static void readMany(void *arg) {
     static const char *const texts[] = {"hot-get a", "hot-del a b", "hot-get c", "hot-hget d f"};
     reader *r = arg;
@@ -330,7 +330,7 @@ TEST(hot_keys_threads_beside_main) {
         if (i % 100 == 99) hotKeysForget();
     }
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
-    begin(BOTH, 1); /* complete, if nothing is lost in between */
+    begin(BOTH, 1); /* in this session no count may be lost */
     for (int i = 0; i < THREADS; i++)
         CHECK(threadStart(&threads[i], &(threadPlan){.name = "reader"}, readMany, &readers[i]) == 0);
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);

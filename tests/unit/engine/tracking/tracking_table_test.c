@@ -15,9 +15,9 @@
 #define KEYS 600
 #define READERS 40
 
-static bool gone[READERS + 1];
+static bool ended[READERS + 1];
 
-static bool isAlive(uint32_t reader) { return !gone[reader]; }
+static bool exists(uint32_t reader) { return !ended[reader]; }
 
 /* ---- Against a model ---- */
 
@@ -33,7 +33,7 @@ static void nameOf(char out[32], size_t key) { snprintf(out, 32, "name of %zu", 
 
 static void add(model *m, size_t key) {
     uint32_t reader = 1 + (uint32_t)rngBelow(&m->r, READERS);
-    if (gone[reader]) return;
+    if (ended[reader]) return;
     bool fresh = trackingTableAdd(m->t, m->hashes[key], reader);
     CHECK(fresh == !m->there[key]);
     m->there[key] = true;
@@ -85,7 +85,7 @@ static void takeAny(model *m) {
 /* Makes readers end and begin. Numbers are reused only after a long time, which the test shortens. */
 static void goOrCome(model *m) {
     uint32_t reader = 1 + (uint32_t)rngBelow(&m->r, READERS);
-    gone[reader] = !gone[reader];
+    ended[reader] = !ended[reader];
     for (size_t key = 0; key < KEYS; key++)
         if (m->has[key][reader] == SURELY) m->has[key][reader] = MAYBE;
 }
@@ -113,8 +113,8 @@ static void check(const model *m) {
 static void randomOperations(uint64_t hash_bits) {
     model *m = zcalloc(1, sizeof(*m));
     rngSeed(&m->r, unitRandomSeed());
-    memset(gone, 0, sizeof(gone));
-    m->t = trackingTableCreate(isAlive);
+    memset(ended, 0, sizeof(ended));
+    m->t = trackingTableCreate(exists);
     for (size_t k = 0; k < KEYS; k++) m->hashes[k] = (rngNext(&m->r) & hash_bits) | (uint64_t)k << 32;
     for (int step = 0; step < 40000; step++) {
         size_t key = rngBelow(&m->r, KEYS);
@@ -142,8 +142,8 @@ TEST(tracking_table_random_operations_at_the_last_line) { randomOperations(UINT6
 TEST(tracking_table_of_a_million_keys_takes_less_than_forty_bytes_each) {
     zmallocThreadInit();
     fixtureBackground();
-    memset(gone, 0, sizeof(gone));
-    trackingTable *t = trackingTableCreate(isAlive);
+    memset(ended, 0, sizeof(ended));
+    trackingTable *t = trackingTableCreate(exists);
     size_t before = zmallocUsed();
     rng r;
     rngSeed(&r, 5);
@@ -159,15 +159,15 @@ TEST(tracking_table_of_a_million_keys_takes_less_than_forty_bytes_each) {
 }
 
 /* A key that never changes is read by one short-lived client after another. */
-TEST(tracking_table_leaves_out_readers_that_are_gone) {
-    memset(gone, 0, sizeof(gone));
-    trackingTable *t = trackingTableCreate(isAlive);
+TEST(tracking_table_leaves_out_ended_readers) {
+    memset(ended, 0, sizeof(ended));
+    trackingTable *t = trackingTableCreate(exists);
     size_t most = 0;
     for (int round = 0; round < 1000; round++) {
         uint32_t reader = 1 + (uint32_t)round % READERS;
-        gone[reader] = false;
+        ended[reader] = false;
         trackingTableAdd(t, 77, reader);
-        gone[reader] = true;
+        ended[reader] = true;
         if (trackingTableItems(t) > most) most = trackingTableItems(t);
     }
     CHECK(most <= 3);
@@ -176,16 +176,16 @@ TEST(tracking_table_leaves_out_readers_that_are_gone) {
 }
 
 /* The same, with staying clients at any position. */
-TEST(tracking_table_leaves_out_readers_that_are_gone_among_others) {
-    memset(gone, 0, sizeof(gone));
-    trackingTable *t = trackingTableCreate(isAlive);
+TEST(tracking_table_leaves_out_ended_readers_among_others) {
+    memset(ended, 0, sizeof(ended));
+    trackingTable *t = trackingTableCreate(exists);
     size_t most = 0;
     for (uint32_t reader = 1; reader <= 5; reader++) trackingTableAdd(t, 77, reader);
     for (int round = 0; round < 1000; round++) {
         uint32_t reader = 6 + (uint32_t)round % (READERS - 6);
-        gone[reader] = false;
+        ended[reader] = false;
         trackingTableAdd(t, 77, reader);
-        gone[reader] = true;
+        ended[reader] = true;
         if (trackingTableItems(t) > most) most = trackingTableItems(t);
     }
     CHECK(most <= 16);
@@ -194,7 +194,7 @@ TEST(tracking_table_leaves_out_readers_that_are_gone_among_others) {
 }
 
 TEST(tracking_table_does_not_keep_long_names) {
-    trackingTable *t = trackingTableCreate(isAlive);
+    trackingTable *t = trackingTableCreate(exists);
     char name[TRACKING_NAME_MAX + 1];
     memset(name, 'n', sizeof(name));
     trackedKey k;
