@@ -124,16 +124,16 @@ void infoText(infoOut *o, const char *name, const char *value);
 
 /* ---- For startup, INFO and the metrics port ---- */
 
-/* Tables end with an entry whose name, section or field is NULL and are borrowed for good. Boot only. */
+/* Tables end with an entry whose name, section or field is NULL and are borrowed for good. Call at startup. */
 void infoTableAddSections(const infoSection *sections);
 void infoTableAddFields(const infoFields *fields);
 /* Ends registration and puts all in order. Fields without their section, two runs at one position, and two metrics of
- * one field are a panic. Boot only. */
+ * one field are a panic. Call at startup. */
 void infoTableSeal(void);
 
-/* Sections in their order: NULL past the end. */
+/* Returns the sections in their order; NULL after the last. */
 const infoSection *infoTableSection(size_t index);
-/* Write the section's fields, without a heading. */
+/* Writes the section's fields, without a heading. */
 void infoTableWrite(const infoSection *section, infoOut *o);
 
 /* Returns the row of a field, or NULL if it has none. Any thread, after infoTableSeal(). */
@@ -141,7 +141,8 @@ const infoMetric *infoMetricFind(slice field);
 /* Returns the rows in the order of their fields; NULL after the last. */
 const infoMetric *infoMetricAt(size_t index);
 
-/* Set back what counts events: CONFIG RESETSTAT calls all registered functions in order. Boot only, at most 32. */
+/* Register functions that reset counters, and call them: CONFIG RESETSTAT calls all registered functions in order.
+ * Register at startup, at most 32. */
 void infoTableOnReset(void (*fn)(void));
 void infoTableReset(void);
 

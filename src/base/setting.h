@@ -41,7 +41,7 @@ enum {
     SETTING_VOLATILE = 256 /* apply is called even when the value is the same */
 };
 
-/* Puts a stored value into force. False with *err if that fails. */
+/* Makes the server use a stored value. Returns false with *err if that fails. */
 typedef bool settingApplyFn(const char **err);
 
 typedef struct settingName {
@@ -120,7 +120,8 @@ void settingStoreNumbers(const setting *rows);
 /* Stores the number of a setting that has one, unchecked. Returns false if its type is STRING, BYTES or SPECIAL. */
 bool settingStoreNumber(const setting *s, long long number);
 
-/* Add a layer's table, which is borrowed for good. Each once; boot only, before the configuration is read. */
+/* Adds a layer's table, which is borrowed for good. Call once for each table, at startup, before the configuration is
+ * read. */
 void settingRegister(const setting *rows);
 /* Makes `apply` the function of the setting `name`, whose row has none. Borrows `name` for good. Call at startup, at
  * most once for each setting. */
@@ -130,7 +131,7 @@ settingApplyFn *settingApply(const setting *s);
 /* Ends the process if settingOnApply() was called with a name that no registered table has. Call at startup, after all
  * layers have registered. */
 void settingCheckAppliers(void);
-/* The registered tables in their order, ended by NULL. */
+/* Returns the registered tables in their order, ended by NULL. */
 const setting *const *settingTables(void);
 
 #endif

@@ -203,7 +203,7 @@ int64_t histogramCountUpTo(const histogram *h, int64_t value, int64_t *last) {
     return cumulative;
 }
 
-/* The bound reported is the highest value that shares a counter with the step's own. */
+/* A bound is reported as the highest value that is counted together with it: counters are not finer than that. */
 void histogramIterLog(const histogram *h, int64_t first_bound, double log_base,
                       void (*fn)(void *arg, int64_t bound, int64_t step_count, int64_t cumulative), void *arg) {
     serverAssert(first_bound >= 1 && log_base > 1);

@@ -39,7 +39,7 @@ int anetCloexec(int fd);
 int anetNoDelay(char *err, int fd, bool on); /* TCP_NODELAY */
 /* Enables keepalive: three probes, the first after interval_s seconds without traffic, interval_s/3 between probes. */
 int anetKeepAlive(char *err, int fd, int interval_s);
-/* Sets the time after which a blocking write fails with EAGAIN, and the next function that of a read. */
+/* Set the time after which a blocking write, and a blocking read, fails with EAGAIN. */
 int anetSendTimeout(char *err, int fd, long long ms);
 int anetRecvTimeout(char *err, int fd, long long ms);
 int anetSetMark(char *err, int fd, uint32_t id); /* SO_MARK, for the setting socket-mark-id */

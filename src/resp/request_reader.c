@@ -142,7 +142,8 @@ static lineResult requestReaderTakeLine(requestReader *r, const char *buf, size_
     return *cr + 1 < end ? LINE_WHOLE : LINE_PART;
 }
 
-/* Reads "*<count>CRLF" at r->pos. Returns false to stop: more bytes are needed, or the state tells why. */
+/* Reads "*<count>CRLF" at r->pos. Returns false if readerFeed() must stop: more bytes are needed, or the state is
+ * READ_BAD. */
 static bool takeCount(requestReader *r, const requestLimits *limits, const char *buf, size_t end) {
     const char *next = takeShort(buf + r->pos + 1, buf + end, &r->args_left);
 
@@ -189,7 +190,7 @@ static const char *takeUnusualLength(requestReader *r, const char *buf, size_t e
     return buf + cr + 2;
 }
 
-/* Reads "$<length>CRLF" at r->pos. Returns false to stop. */
+/* Reads "$<length>CRLF" at r->pos. Returns false like takeCount(). */
 static inline bool takeLength(requestReader *r, const requestLimits *limits, const char *buf, size_t end) {
     const char *p = buf + r->pos, *next = NULL;
 
@@ -210,7 +211,7 @@ static inline bool takeLength(requestReader *r, const requestLimits *limits, con
     return true;
 }
 
-/* Takes the argument at r->pos with its CRLF, or nothing. Returns false to stop. */
+/* Takes the argument at r->pos with its CRLF, or nothing. Returns false like takeCount(). */
 static inline bool takeBody(requestReader *r, const char *buf, size_t end) {
     size_t len = (size_t)r->body_len, have = end - r->pos;
 
@@ -227,7 +228,7 @@ static inline bool takeBody(requestReader *r, const char *buf, size_t end) {
     return true;
 }
 
-/* Takes the CRLF of an argument whose body was taken elsewhere. Returns false to stop. */
+/* Takes the CRLF of an argument whose body was taken elsewhere. Returns false like takeCount(). */
 static bool takeTail(requestReader *r, const char *buf, size_t end) {
     if (end - r->pos < 2) return false;
     if (!isCrlf(buf + r->pos)) {
@@ -283,7 +284,7 @@ static void splitInline(requestReader *r, char *buf, size_t line_end) {
 }
 
 /* Takes the inline line at r->pos, or nothing. A NUL hides the rest of the buffer: a line with one never ends and is
- * rejected once it is too big. Returns false to stop. */
+ * rejected once it is too big. Returns false like takeCount(). */
 static bool takeInline(requestReader *r, char *buf, size_t end) {
     size_t from = r->pos + r->scanned;
     const char *nl = memchr(buf + from, '\n', end - from);
