@@ -120,13 +120,9 @@ void clockInit(void) {
 }
 
 const char *clockMonotonicInfo(void) { return info; }
-
 monotime clockTicks(void) { return likely(counter_used) ? readCounter() : systemNs(); }
-
 uint64_t clockTicksToNs(monotime ticks) { return likely(counter_used) ? scale(ticks) : ticks; }
-
 uint64_t clockMonotonicUs(void) { return clockTicksToNs(clockTicks()) / 1000; }
-
 uint64_t clockMonotonicMs(void) { return clockTicksToNs(clockTicks()) / 1000000; }
 
 static _Atomic int64_t stopped_at_ms; /* 0: the wall clock follows the system's */

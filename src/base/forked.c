@@ -20,7 +20,6 @@
 static bool is_copy; /* written while the process has one thread */
 
 void forkedBecomeCopy(void) { is_copy = true; }
-
 bool forkedIsCopy(void) { return is_copy; }
 
 pid_t forkQuietly(void) {

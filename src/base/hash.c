@@ -90,7 +90,6 @@ __attribute__((always_inline)) static inline uint64_t siphash12(const uint8_t *p
 }
 
 uint64_t hashBytes(const void *p, size_t len) { return siphash12(p, len, false); }
-
 uint64_t hashBytesNoCase(const void *p, size_t len) { return siphash12(p, len, true); }
 
 /* ---- Cluster slots ----------------------------------------------------------------------------------------------- */

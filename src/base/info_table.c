@@ -133,11 +133,8 @@ void infoLine(infoOut *o, const char *fmt, ...) {
 }
 
 void infoSigned(infoOut *o, const char *name, long long value) { infoLine(o, "%s:%lld", name, value); }
-
 void infoUnsigned(infoOut *o, const char *name, unsigned long long value) { infoLine(o, "%s:%llu", name, value); }
-
 void infoFraction(infoOut *o, const char *name, double value) { infoLine(o, "%s:%.2f", name, value); }
-
 void infoText(infoOut *o, const char *name, const char *value) { infoLine(o, "%s:%s", name, value); }
 
 void infoHuman(infoOut *o, const char *name, size_t bytes) {

@@ -42,9 +42,7 @@ static atomic_bool to_syslog;
 static atomic_bool lockless;
 
 void logSetFile(const char *p) { snprintf(path, sizeof(path), "%s", p); }
-
 const char *logFile(void) { return path; }
-
 void logSetLevel(logLevel least) { atomic_store_explicit(&level_least, least, memory_order_relaxed); }
 
 bool logLevelIsOn(logLevel level) {

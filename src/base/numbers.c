@@ -348,7 +348,6 @@ static size_t doubleText(char *out, size_t size, double value, bool plain_intege
 }
 
 size_t d2string(char *out, size_t size, double value) { return doubleText(out, size, value, true); }
-
 size_t d2shortest(char *out, size_t size, double value) { return doubleText(out, size, value, false); }
 
 static const unsigned decimal_units[] = {1, 10, 100, 1000, 10000};

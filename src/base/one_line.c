@@ -11,7 +11,6 @@
 #include <string.h>
 
 static bool isControl(char c) { return (unsigned char)c < ' ' || c == '\x7f'; }
-
 static bool endsLine(char c) { return c >= '\n' && c <= '\r'; }
 
 /* Returns whether one of eight bytes is a control character: the subtraction sets the sign bit of a byte that is below

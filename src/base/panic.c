@@ -72,11 +72,8 @@ static int reported_signal; /* written by the reporting thread: the signal that 
 /* ---- Main thread ------------------------------------------------------------------------------------------------- */
 
 void panicSetMainThread(void) { is_main = has_main_role = true; }
-
 void panicSetMainRole(bool held) { has_main_role = held; }
-
 bool panicHoldsMainRole(void) { return has_main_role; }
-
 bool panicOnMainThread(void) { return is_main; }
 
 /* ---- Every thread ------------------------------------------------------------------------------------------------ */

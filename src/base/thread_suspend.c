@@ -65,7 +65,6 @@ static bool (*question)(void); /* set before `stopping`, or before STACK_ASKED *
 static _Thread_local threadRecord *mine;
 
 static int threadId(void) { return (int)syscall(SYS_gettid); }
-
 static bool sendTo(int id, int sig) { return syscall(SYS_tgkill, getpid(), id, sig) == 0; }
 
 /* All signals are blocked, so only the end of the process ends this. */

@@ -86,7 +86,6 @@ static bool lockForReading(void) {
 }
 
 static void lockRegistry(void) { pthread_mutex_lock(&registry_lock); }
-
 static void unlockRegistry(void) { pthread_mutex_unlock(&registry_lock); }
 
 /* Returns a free slot, or NULL. Call under the lock. */
@@ -143,7 +142,6 @@ static void countFreed(uint64_t bytes) {
 }
 
 static uint64_t slotAllocated(const slot *s) { return atomic_load_explicit(&s->allocated, memory_order_relaxed); }
-
 static uint64_t slotFreed(const slot *s) { return atomic_load_explicit(&s->freed, memory_order_relaxed); }
 
 void zmallocThreadInit(void) { counters(); }
@@ -164,11 +162,9 @@ void zmallocThreadExit(void) {
 }
 
 unsigned zmallocArena(void) { return 0; }
-
 void zmallocUseArena(unsigned arena) { unused(arena); }
 
 static uint64_t sharedAllocated(void) { return slotAllocated(&shared); }
-
 static uint64_t sharedFreed(void) { return slotFreed(&shared); }
 
 #else
@@ -216,7 +212,6 @@ unsigned zmallocArena(void) {
 void zmallocUseArena(unsigned arena) { mallctl("thread.arena", NULL, NULL, &arena, sizeof(arena)); }
 
 static uint64_t sharedAllocated(void) { return 0; }
-
 static uint64_t sharedFreed(void) { return 0; }
 
 #endif
@@ -253,7 +248,6 @@ __attribute__((constructor)) static void registerFirstThread(void) {
 #ifdef USE_LIBC_MALLOC
 
 static void *rawAlloc(size_t size) { return countAlloc(malloc(size)); }
-
 static void *rawCalloc(size_t count, size_t size) { return countAlloc(calloc(count, size)); }
 
 static void *rawRealloc(void *p, size_t size) {
@@ -292,13 +286,9 @@ static size_t rawSize(const void *p) { return malloc_usable_size((void *)p); }
 #else
 
 static void *rawAlloc(size_t size) { return malloc(size); }
-
 static void *rawCalloc(size_t count, size_t size) { return calloc(count, size); }
-
 static void *rawRealloc(void *p, size_t size) { return realloc(p, size); }
-
 static void *rawAligned(size_t align, size_t size) { return mallocx(size, MALLOCX_ALIGN(align)); }
-
 static void *rawAlignedZero(size_t align, size_t size) { return mallocx(size, MALLOCX_ALIGN(align) | MALLOCX_ZERO); }
 
 static void *rawFlagged(void *old, size_t size, int flags) {
@@ -326,7 +316,6 @@ static void *rawAnywhere(void *old, size_t align, size_t size, bool zeroed) {
 }
 
 static void rawFree(void *p) { free(p); }
-
 static size_t rawSize(const void *p) { return sallocx(p, 0); }
 
 #endif
@@ -577,7 +566,6 @@ size_t zmallocTotalSystemMemory(void) {
 #ifdef USE_LIBC_MALLOC
 
 void zmallocAllocatorInfo(allocatorInfo *info) { memset(info, 0, sizeof(*info)); }
-
 const char *zmallocLibrary(void) { return "libc"; }
 
 #ifdef __GLIBC__
@@ -624,11 +612,8 @@ const char *zmallocLibrary(void) {
 }
 
 int zmallocPurge(void) { return mallctl("arena." ALL_ARENAS ".purge", NULL, NULL, NULL, 0) == 0 ? 0 : -1; }
-
 void zmallocDropCache(void) { mallctl("thread.tcache.flush", NULL, NULL, NULL, 0); }
-
 void zmallocSetBackgroundThread(bool on) { mallctl("background_thread", NULL, NULL, &on, sizeof(on)); }
-
 void zmallocStats(void (*emit)(void *arg, const char *text), void *arg) { malloc_stats_print(emit, arg, NULL); }
 
 #endif

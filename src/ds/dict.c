@@ -63,7 +63,6 @@ static dictResizePolicy policyNow(void) { return atomic_load_explicit(&resize_po
 /* ---- one table ---- */
 
 static size_t tableBuckets(const dictTable *t) { return t->buckets ? t->mask + 1 : 0; }
-
 static size_t tableBytes(const dictTable *t) { return tableBuckets(t) * sizeof(dictBucket); }
 
 /* Returns how many entries fit into `buckets` buckets before the table grows. A single bucket is filled to the last
@@ -210,7 +209,6 @@ static bool comingTake(dict *d, bool now, dictTable *t) {
 /* ---- buckets ---- */
 
 static unsigned occupiedMask(const dictBucket *b) { return ~bucketMatch(b, 0) & 0x7f; }
-
 static unsigned emptyMask(const dictBucket *b) { return bucketMatch(b, 0) & (bucketIsChained(b) ? 0x3f : 0x7f); }
 
 static void prefetchBucketEntries(const dictBucket *b) {
@@ -334,7 +332,6 @@ size_t dictMemEmpty(void) { return sizeof(dict); }
 size_t dictMemUsage(const dict *d) { return dictMemEmpty() + dictMemTables(d); }
 size_t dictMemRehashing(const dict *d) { return d->rehashing ? tableBytes(&d->t[0]) : 0; }
 bool dictIsRehashing(const dict *d) { return d->rehashing; }
-
 uint64_t dictHash(const dict *d, slice key) { return d->type->hash ? d->type->hash(key) : hashBytes(key.ptr, key.len); }
 
 /* ---- rehash ---- */

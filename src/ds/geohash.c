@@ -21,7 +21,6 @@
 #define MAP_HALF 20037726.37 /* metres, half of the map's width */
 
 static double radians(double degrees) { return degrees * (M_PI / 180.0); }
-
 static double degrees(double radians) { return radians / (M_PI / 180.0); }
 
 bool geoPointIsValid(geoPoint p) {

@@ -80,7 +80,6 @@ bool hllStoredCount(slice hll, uint64_t *count) {
 }
 
 void hllStoreCount(char *hll, uint64_t count) { storeLe64(hll + COUNT_AT, count); }
-
 void hllForgetCount(char *hll) { hll[COUNT_AT + 7] = (char)(hll[COUNT_AT + 7] | STALE_BIT); }
 
 /* ---- Elements ---------------------------------------------------------------------------------------------------- */

@@ -42,7 +42,6 @@ static inline void intsetStore(uint8_t *members, size_t width, size_t i, int64_t
 }
 
 static inline size_t widthFor(int64_t value) { return value == (int16_t)value ? 2 : value == (int32_t)value ? 4 : 8; }
-
 static inline size_t widthOf(const intset *set) { return LE32(set->encoding); }
 
 /* Returns how many of `n` members are below the value. The width is a constant where this is inlined. */
@@ -108,7 +107,6 @@ int64_t intsetAt(const intset *set, size_t index) {
 }
 
 int64_t intsetMin(const intset *set) { return intsetAt(set, 0); }
-
 int64_t intsetMax(const intset *set) { return intsetAt(set, intsetLength(set) - 1); }
 
 /* ---- The block --------------------------------------------------------------------------------------------------- */
@@ -130,7 +128,6 @@ intset *intsetDup(const void *bytes) {
 }
 
 size_t intsetLength(const intset *set) { return LE32(set->length); }
-
 size_t intsetBytes(const intset *set) { return HEADER + widthOf(set) * intsetLength(set); }
 
 static intset *intsetReserve(intset *set, size_t bytes) {

@@ -346,7 +346,6 @@ const uint8_t *listpackLast(const uint8_t *lp) {
 }
 
 const uint8_t *listpackNext(const uint8_t *at) { return unlessEnd(at + spanOf(at)); }
-
 const uint8_t *listpackPrev(const uint8_t *lp, const uint8_t *at) { return at == lp + HEADER ? NULL : entryBefore(at); }
 
 static const uint8_t *forwards(const uint8_t *lp, size_t n) {

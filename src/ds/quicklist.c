@@ -81,13 +81,9 @@ void quicklistFree(quicklist *q) {
 }
 
 size_t quicklistCount(const quicklist *q) { return q->count; }
-
 size_t quicklistNodeCount(const quicklist *q) { return q->nodes; }
-
 const quicklistNode *quicklistEndNode(const quicklist *q, listEnd end) { return end == LIST_HEAD ? q->head : q->tail; }
-
 int quicklistFill(const quicklist *q) { return q->fill; }
-
 unsigned quicklistDepth(const quicklist *q) { return q->depth; }
 
 /* Links a node after `before` (NULL: as the first). The caller counts its elements. */

@@ -43,7 +43,6 @@ static void raxPut(slotRef ref, slot s) {
 }
 
 static bool isNode(slotRef ref) { return *ref.kind == KIND_NODE; }
-
 static size_t tailLen(uint8_t kind) { return kind - (size_t)KIND_LEAF; }
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------------ */
@@ -274,7 +273,6 @@ void raxEachPrefix(const rax *r, slice text, void (*fn)(void *arg, void *value),
 }
 
 size_t raxSize(const rax *r) { return r->count; }
-
 size_t raxMemUsage(const rax *r) { return r->bytes; }
 
 /* A key has at most one leaf; there are fewer nodes than keys, except for long keys. */
@@ -453,7 +451,6 @@ static raxResult insert(rax *r, slice key, void *value, void **old, bool replace
 }
 
 raxResult raxInsert(rax *r, slice key, void *value, void **old) { return insert(r, key, value, old, true); }
-
 raxResult raxTryInsert(rax *r, slice key, void *value, void **there) { return insert(r, key, value, there, false); }
 
 /* ---- Removing ---------------------------------------------------------------------------------------------------- */

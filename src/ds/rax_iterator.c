@@ -255,7 +255,6 @@ static bool raxIteratorStep(raxIterator *it, bool forward) {
 }
 
 bool raxIterNext(raxIterator *it) { return raxIteratorStep(it, true); }
-
 bool raxIterPrev(raxIterator *it) { return raxIteratorStep(it, false); }
 
 /* ---- The element ------------------------------------------------------------------------------------------------- */

@@ -223,7 +223,6 @@ void scoreTreeFree(scoreTree *t) {
 }
 
 size_t scoreTreeSize(const scoreTree *t) { return t->size; }
-
 size_t scoreTreeNodes(const scoreTree *t) { return t->leaves + t->inners; }
 
 size_t scoreTreeMemUsage(const scoreTree *t) {

@@ -26,7 +26,6 @@ enum { KIND_8, KIND_16, KIND_32, KIND_64 };
 #define GROW_STEP_MAX ((size_t)1 << 20)
 
 static int kindOf(const char *s) { return (uint8_t)s[-1]; }
-
 static size_t headerSize(int kind) { return ((size_t)2 << kind) + 1; }
 
 static size_t kindMax(int kind) {
@@ -103,11 +102,8 @@ sds sdsNewLen(const void *init, size_t len) {
 }
 
 sds sdsNew(const char *init) { return sdsNewLen(init ? init : "", init ? strlen(init) : 0); }
-
 sds sdsEmpty(void) { return sdsNewLen("", 0); }
-
 sds sdsDup(const sds s) { return sdsNewLen(s, sdsLen(s)); }
-
 sds sdsFromSlice(slice v) { return sdsNewLen(v.len ? v.ptr : "", v.len); }
 
 sds sdsFromLongLong(long long value) {
@@ -121,9 +117,7 @@ void sdsFree(sds s) {
 }
 
 size_t sdsLen(const sds s) { return readNumber(blockOf(s), kindOf(s)); }
-
 size_t sdsAvail(const sds s) { return capOf(s) - sdsLen(s); }
-
 size_t sdsAllocSize(const sds s) { return zmallocSize(blockOf(s)); }
 
 /* Moves the string to a block with a capacity of at least `cap`. */
@@ -154,7 +148,6 @@ static inline sds sdsReserve(sds s, size_t extra, bool greedy) {
 }
 
 sds sdsMakeRoomFor(sds s, size_t extra) { return sdsReserve(s, extra, true); }
-
 sds sdsMakeRoomForNonGreedy(sds s, size_t extra) { return sdsReserve(s, extra, false); }
 
 void sdsIncrLen(sds s, ptrdiff_t delta) {
@@ -177,7 +170,6 @@ sds sdsCatLen(sds s, const void *p, size_t len) {
 }
 
 sds sdsCat(sds s, const char *p) { return sdsCatLen(s, p, strlen(p)); }
-
 sds sdsCatSlice(sds s, slice v) { return sdsCatLen(s, v.ptr, v.len); }
 
 /* Output that is written past the end of a string, whose length is set at the end. */
@@ -483,5 +475,4 @@ static sds *splitLine(const char *line, ptrdiff_t escape_min, int *count) {
 }
 
 sds *sdsSplitArgs(const char *line, int *count) { return splitLine(line, 2, count); }
-
 sds *sdsSplitInline(const char *line, int *count) { return splitLine(line, 3, count); }

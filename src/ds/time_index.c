@@ -51,7 +51,6 @@ struct timeIndex {
 /* ---- A leaf ---- */
 
 static uint32_t *lowOf(const timeLeaf *leaf) { return (uint32_t *)(uintptr_t)(leaf + 1); }
-
 static uint16_t *highOf(const timeLeaf *leaf) { return (uint16_t *)(uintptr_t)(lowOf(leaf) + leaf->capacity); }
 
 static size_t leafBytes(uint32_t capacity) {

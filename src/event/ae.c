@@ -125,7 +125,6 @@ void aeDeleteEventLoop(aeEventLoop *loop) {
 }
 
 const char *aeApiName(const aeEventLoop *loop) { return loop->backend->name; }
-
 int aeGetSetSize(const aeEventLoop *loop) { return loop->setsize; }
 
 int aeResizeSetSize(aeEventLoop *loop, int setsize) {

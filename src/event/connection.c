@@ -117,7 +117,6 @@ static connection *createAccepted(const connectionType *type, int fd, void *owne
 }
 
 connection *connCreateAcceptedSocket(int fd, void *owner) { return createAccepted(&tcp_type, fd, owner); }
-
 connection *connCreateAcceptedUnix(int fd, void *owner) { return createAccepted(&unix_type, fd, owner); }
 
 const char *connErrorText(const connection *c) {
@@ -224,7 +223,6 @@ static int setInput(connection *c, connHandler *readable, connHandler *hangup) {
 }
 
 int connSetReadHandler(connection *c, connHandler *fn) { return setInput(c, fn, NULL); }
-
 int connSetHangupHandler(connection *c, connHandler *fn) { return setInput(c, NULL, fn); }
 
 int connSetWriteHandler(connection *c, connHandler *fn) {

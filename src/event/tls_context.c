@@ -279,7 +279,6 @@ void tlsContextRelease(tlsContext *t) {
 }
 
 const tlsCertInfo *tlsContextCert(const tlsContext *t) { return &t->cert; }
-
 const tlsCertInfo *tlsContextCa(const tlsContext *t) { return &t->ca; }
 
 SSL *tlsContextSession(const tlsContext *t) {

@@ -21,7 +21,6 @@
 void replyScannerReset(replyScanner *s) { *s = (replyScanner){.pending = 1}; }
 
 static bool isLengthType(char type) { return type != '\0' && strchr("$=!*~>%|", type) != NULL; }
-
 static bool isLineType(char type) { return type != '\0' && strchr("+-:,#(_", type) != NULL; }
 
 /* Adds the count `n` of a header of `type`. Returns false if it is not valid for that type. */

@@ -88,7 +88,6 @@ static bool requestReaderReserve(requestReader *r) {
 
 /* Returns the value of a digit, more than 9 for any other character. */
 static inline uint32_t digitOf(char c) { return (uint32_t)(unsigned char)c - '0'; }
-
 static inline bool isCrlf(const char *p) { return loadLe16(p) == ('\r' | '\n' << 8); }
 
 /* Reads a header's number of at most SHORT_DIGITS digits with its CRLF, all within [p, end): sets *value and returns
