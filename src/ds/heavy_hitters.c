@@ -63,8 +63,8 @@ typedef struct heavyEntry {
 struct heavyHitters {
     /* Used by the writer only. */
     unsigned count;
-    unsigned least;       /* index that had the least weight when it was searched for */
-    uint64_t least_bound; /* that weight; a lower bound since, as weights only grow */
+    unsigned least;       /* index of the entry that had the least weight at the last search */
+    uint64_t least_bound; /* its weight then: weights only grow, so all are at least this */
     bool sketched;        /* some cell is not 0 */
     unsigned retired_count;
     uint64_t hashes[HEAVY_KEYS], weights[HEAVY_KEYS];

@@ -59,7 +59,7 @@ static const struct {
     {"sync", ALL_KEYS | ANY_DB},
     {"config|set", ALL_KEYS | ANY_DB},
     {"shutdown", ALL_KEYS | ANY_DB},
-    /* DEBUG is for inspecting the server: its keys are in many positions. */
+    /* Each subcommand of DEBUG has its keys elsewhere, and administrators alone may call it. */
     {"debug", ALL_KEYS | ANY_DB},
 };
 

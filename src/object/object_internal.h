@@ -102,8 +102,9 @@ const objectTypeOps *objectOps(objectTypeId type);
 
 /* Returns the bytes requested when the entry was allocated. */
 size_t entrySize(const robj *o);
-/* Returns a new entry, refcount 1, LRU 0, key copied, expire -1 if it has a slot; the caller sets value and length.
- * `embedded` bytes are reserved after the key. RAW has the expire slot. `owner` is that of a string. */
+/* Returns a new entry with refcount 1, LRU 0, a copy of the key, and expire -1 if it has the slot, which RAW always
+ * has. The caller sets value and length; `embedded` bytes for the value are reserved after the key. `owner` is, for a
+ * string, the number of the thread that creates it. */
 robj *entryCreate(slice key, objectTypeId type, int encoding, bool expire_slot, size_t embedded, unsigned owner);
 /* Frees the entry only; its value has been taken or freed. */
 void entryFree(robj *o);

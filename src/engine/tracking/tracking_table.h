@@ -49,7 +49,7 @@ bool trackingTableTake(trackingTable *t, uint64_t hash, trackedKey *out);
 bool trackingTableTakeAny(trackingTable *t, trackedKey *out);
 /* Returns the readers of a removed key one by one, and 0 after the last; *at is 0 in the first call. */
 uint32_t trackedKeyNext(const trackedKey *k, uint32_t *at);
-/* Returns the name; ptr is NULL for a key without one. */
+/* Returns the name of the key; ptr is NULL if the table kept only its hash. */
 slice trackedKeyName(const trackedKey *k);
 /* Frees the readers of a removed key. */
 void trackedKeyFree(trackedKey *k);

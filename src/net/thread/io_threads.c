@@ -69,7 +69,7 @@ struct ioThread {
     /* The thread's own fields. */
     ioOwner owner; /* first, so that an ioOwner's address is its thread's address */
     monotime busy_since;
-    mainWatch watch; /* what it has seen of main, for main_policy.c */
+    mainWatch watch; /* main's activity as this thread last saw it */
 
     messageChannel to_main, from_main;
     aeWakeup wakeup; /* ends the thread's wait */
