@@ -318,13 +318,49 @@ test "A tail that is cut is refused with aof-load-truncated no" {
     assert_equal [string range $two 0 end-3] [read_file [aof_dir $dir]/$incr]
 }
 
+# A loss of power leaves them on ext4 and XFS, where the length of a file reaches the disk before its content does.
+test "Zeros at the end of the last file count as missing, also within a command" {
+    foreach {tail zeros} [list "" 1 "" 4096 "" 100000 [string range [resp SET b 2] 0 11] 4096 \
+                             "*3\r\n\$3\r\nSET\r\n\$1\r\nb\r\n\$10000\r\n" 4096 [resp_all {MULTI {SET b 2}}] 512] {
+        set dir [make_log [list $base "" $incr $two$tail[string repeat "\0" $zeros]]]
+        refuses $dir "Unexpected end of file reading the append only file $incr." --aof-load-truncated no
+        with_log $dir {} {
+            assert_equal {1 (nil)} [r MGET a b]
+            assert_equal $two [read_file [aof_dir $dir]/$incr]
+            assert_match "*The AOF file $incr ends with $zeros zero bytes,*Truncating the AOF $incr at offset\
+                [string length $two] *" [srv log]
+            r SET d 4
+        }
+        with_log $dir {} {
+            assert_equal {1 (nil) 4} [r MGET a b d]
+        }
+    }
+}
+
+test "A file that is all zeros is an empty one" {
+    set dir [make_log [list $base $two $incr [string repeat "\0" 5000]]]
+    with_log $dir {} {
+        assert_equal {1 (nil)} [r MGET a b]
+        assert_equal 0 [file size [aof_dir $dir]/$incr]
+    }
+}
+
+test "Zeros within a value and before other bytes are data" {
+    set value [string repeat "\0" 5000]
+    set dir [make_log [list $base "" $incr $two[resp SET z $value]]]
+    with_log $dir {} {
+        assert_equal $value [r GET z]
+        assert_no_match "*zero bytes*" [srv log]
+    }
+}
+
 test "A file before the last one that is cut ends the start" {
     set dir [make_log [list $base "" $incr [string range $two 0 end-3] appendonly.aof.2.incr.aof [resp SET b 2]]]
     refuses $dir "Fatal error: the truncated file is not the last file"
 }
 
 test "What is no command ends the start" {
-    foreach bad {"SET a 1\r\n" "*1\n\$4\nPING\n" "*0\r\n" "\0\0\0\0" "*1\r\n+PING\r\n" "*2\r\n\$4\r\nPINGxx"} {
+    foreach bad {"SET a 1\r\n" "*1\n\$4\nPING\n" "*0\r\n" "\0x\0\0" "*1\r\n+PING\r\n" "*2\r\n\$4\r\nPINGxx"} {
         set dir [make_log [list $base "" $incr $two$bad]]
         refuses $dir "Bad file format reading the append only file $incr: make a backup of your AOF file, then use\
             ./valkey-check-aof --fix <filename.manifest>"

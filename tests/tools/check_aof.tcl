@@ -112,6 +112,17 @@ test "A file that ends early, or goes on with something else" {
     }
 }
 
+test "Zeros at the end are noted, and --fix removes them" {
+    set dir [files f $set_k[string repeat "\0" 4096] g $set_k]
+    lassign [check_with $dir "" f] code out notes
+    assert_equal 1 $code
+    assert_match "Note: AOF f ends with 4096 zero bytes,*" $notes
+    lassign [check_with $dir "" g] code out notes
+    assert_equal {0 {}} [list $code $notes]
+    assert_equal 0 [lindex [check_with $dir y --fix f] 0]
+    assert_equal $set_k [read_file $dir/f]
+}
+
 test "Transactions: one without end, one inside of another, an end without one" {
     set multi [resp MULTI]
     set exec [resp EXEC]

@@ -101,6 +101,11 @@ typedef struct fileToLoad {
 /* Handles a file that ends early: truncates it after its last whole unit if that is allowed. Returns false if the load
  * fails. */
 static bool truncateAtLastUnit(fileToLoad *f, const aofBatch *b) {
+    if (b->zeros)
+        serverLog(LL_WARNING,
+                  "The AOF file %s ends with %lld zero bytes, which a loss of power or a preallocation has left: they "
+                  "count as missing",
+                  f->name, (long long)b->zeros);
     if (b->in_multi) serverLog(LL_WARNING, "Revert incomplete MULTI/EXEC transaction in AOF file %s", f->name);
     if (!persist_settings.aof_load_truncated) {
         serverLog(LL_WARNING,

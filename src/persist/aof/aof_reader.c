@@ -24,6 +24,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define BATCHES 3
@@ -40,8 +41,10 @@ struct aofReader {
     bool stopping;              /* under lock */
 
     /* reader */
-    off_t at; /* offset in the file of the next byte to read */
-    sds left; /* bytes before `at` that the next batch begins with */
+    off_t at;    /* offset in the file of the next byte to read */
+    off_t end;   /* const: no byte is read from here on */
+    off_t zeros; /* const: bytes from there to the end of the file */
+    sds left;    /* bytes before `at` that the next batch begins with */
     aofItem item;
     recordCache cache;
     const serverCommand *multi, *exec; /* const */
@@ -76,6 +79,7 @@ static void batchEmpty(aofBatch *b) {
     b->error = NULL;
     b->count = b->have = 0;
     b->in_multi = false;
+    b->zeros = 0;
     b->state = AOF_READ_ON;
 }
 
@@ -93,10 +97,25 @@ static void batchCheck(const aofBatch *b) {
     debugAssert(b->have <= b->capacity && b->end >= 0);
     debugAssert((b->state == AOF_READ_WRONG) == (b->error != NULL));
     debugAssert(b->state != AOF_READ_FAILED || b->error_number != 0);
+    debugAssert(b->zeros == 0 || b->state == AOF_READ_SHORT);
     unused(b);
 }
 
 /* --- the reader's thread --------------------------------------------------------------------------------- */
+
+off_t aofSizeWithoutZeros(int fd, off_t from, off_t size) {
+    char bytes[16384];
+    off_t end = size > from ? size : from;
+    while (end > from) {
+        size_t n = end - from < (off_t)sizeof(bytes) ? (size_t)(end - from) : sizeof(bytes);
+        if (pread(fd, bytes, n, end - (off_t)n) != (ssize_t)n) return size > from ? size : from;
+        size_t left = n;
+        while (left > 0 && bytes[left - 1] == '\0') left--;
+        end -= (off_t)(n - left);
+        if (left > 0) break;
+    }
+    return end;
+}
 
 /* Reads until there are `want` bytes or the file ends. Returns false with errno on failure. */
 static bool aofReaderFill(aofReader *r, aofBatch *b, size_t want, bool *at_end) {
@@ -105,7 +124,8 @@ static bool aofReaderFill(aofReader *r, aofBatch *b, size_t want, bool *at_end) 
         b->bytes = zrealloc(b->bytes, b->capacity);
     }
     while (b->have < want) {
-        ssize_t n = pread(r->fd, b->bytes + b->have, want - b->have, r->at);
+        size_t n_max = r->end - r->at < (off_t)(want - b->have) ? (size_t)(r->end - r->at) : want - b->have;
+        ssize_t n = pread(r->fd, b->bytes + b->have, n_max, r->at);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return false;
         *at_end = n == 0;
@@ -218,8 +238,10 @@ static void readBatch(aofReader *r, aofBatch *b) {
     }
     b->end = r->at - (off_t)(b->have - used);
     if (b->state != AOF_READ_ON) return;
-    if (at_end) b->state = used < b->have ? AOF_READ_SHORT : AOF_READ_END;
-    else r->left = sdsCatLen(r->left, b->bytes + used, b->have - used);
+    if (at_end) {
+        b->state = used < b->have || r->zeros ? AOF_READ_SHORT : AOF_READ_END;
+        b->zeros = r->zeros;
+    } else r->left = sdsCatLen(r->left, b->bytes + used, b->have - used);
 }
 
 /* Waits for a batch to fill. Returns NULL if the reader is being stopped. */
@@ -269,8 +291,14 @@ static void freeAll(aofReader *r) {
 
 aofReader *aofReaderStart(int fd, off_t from) {
     aofReader *r = zcalloc(1, sizeof(*r));
+    struct stat st;
     r->fd = fd;
     r->at = from;
+    r->end = INT64_MAX; /* of a file that cannot be examined: reading it tells why */
+    if (fstat(fd, &st) == 0) {
+        r->end = aofSizeWithoutZeros(fd, from, st.st_size);
+        r->zeros = st.st_size > r->end ? st.st_size - r->end : 0;
+    }
     r->left = sdsEmpty();
     r->cache.own_names = true; /* the server writes original names; clients use those of rename-command */
     r->multi = commandNamed("multi");

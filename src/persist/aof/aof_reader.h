@@ -14,7 +14,7 @@
 typedef enum {
     AOF_READ_ON,    /* another batch follows */
     AOF_READ_END,   /* the file has ended */
-    AOF_READ_SHORT, /* the file ends inside a command, an annotation or a transaction */
+    AOF_READ_SHORT, /* the file ends inside a command, an annotation or a transaction, or with zero bytes */
     AOF_READ_BAD,   /* the next bytes are not a command */
     AOF_READ_WRONG, /* this server does not have the next command, or not with these arguments: `error` */
     AOF_READ_FAILED /* the file cannot be read: `error_number` */
@@ -27,6 +27,7 @@ typedef struct aofBatch {
     aofReadState state; /* what follows this batch */
     off_t end;          /* in the file, after the last unit: a file that ends early is truncated here */
     bool in_multi;      /* if SHORT: a MULTI has no EXEC */
+    off_t zeros;        /* if SHORT: zero bytes at the end of the file, which were not read */
     sds error;          /* if WRONG; owns */
     int error_number;   /* if FAILED */
     /* The following fields are used by the reader only. */
@@ -37,6 +38,10 @@ typedef struct aofBatch {
 } aofBatch;
 
 typedef struct aofReader aofReader;
+
+/* Returns the size of the file `fd` without the zero bytes at its end: a loss of power and a preallocation leave them,
+ * and no command ends with one. Returns `size` if it cannot be read; at least `from`. */
+off_t aofSizeWithoutZeros(int fd, off_t from, off_t size);
 
 /* Starts a thread that reads `fd` (borrowed) from offset `from` on. Returns NULL with errno if the system cannot start
  * one. */

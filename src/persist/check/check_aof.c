@@ -22,6 +22,7 @@
 #include "check.h"
 
 #include "aof_manifest.h"
+#include "aof_reader.h"
 #include "aof_scan.h"
 #include "check_aof_stats.h"
 #include "check_progress.h"
@@ -198,6 +199,12 @@ static checkVerdict judgeScan(const checkedFile *f, const fileScan *scan, aofSca
         printf("Truncate nothing in AOF %s to timestamp %" PRId64 "\n", f->name, options.timestamp);
         return CHECK_GOOD;
     }
+    uint64_t end = (uint64_t)aofSizeWithoutZeros(f->fd, (off_t)good, (off_t)size);
+    if (end < size)
+        fprintf(stderr,
+                "Note: AOF %s ends with %" PRIu64
+                " zero bytes, which a loss of power or a preallocation has left: they count as missing.\n",
+                f->name, size - end);
     printf("AOF analyzed: filename=%s, size=%" PRIu64 ", ok_up_to=%" PRIu64 ", ok_up_to_line=%" PRIu64 ", diff=%" PRIu64
            "\n",
            f->name, size, good, 1 + counted.lines, size - good);

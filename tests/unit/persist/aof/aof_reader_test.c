@@ -110,7 +110,7 @@ static void logFree(log *g) {
 
 typedef struct reading {
     aofReadState state;
-    off_t end;
+    off_t end, zeros;
     size_t count, batches;
     bool in_multi;
     sds all, error;
@@ -132,6 +132,7 @@ static reading readAll(int fd, off_t from) {
         got.batches++;
         got.state = b->state;
         got.end = b->end;
+        got.zeros = b->zeros;
         got.in_multi = b->in_multi;
         if (b->error) got.error = sdsDup(b->error);
         aofReaderReturn(r, b);
@@ -232,6 +233,50 @@ TEST(reader_says_what_ends_a_log) {
         CHECK((got.error != NULL) == (cases[i].state == AOF_READ_WRONG));
         readingFree(&got);
     }
+}
+
+/* Reads `text` followed by `zeros` zero bytes. */
+static reading readWithZeros(const char *text, size_t zeros, size_t from) {
+    sds bytes = sdsNew(text);
+    char *none = zcalloc(1, zeros + 1);
+    bytes = sdsCatLen(bytes, none, zeros);
+    zfree(none);
+    int fd = rdbTestOpen(sdsSlice(bytes));
+    sdsFree(bytes);
+    reading got = readAll(fd, (off_t)from);
+    close(fd);
+    return got;
+}
+
+TEST(reader_ends_at_zeros) {
+    once();
+    static const struct {
+        const char *text;
+        aofReadState state;
+        size_t count;
+    } cases[] = {
+        {"", AOF_READ_SHORT, 0},
+        {TAKE, AOF_READ_SHORT, 1},
+        {TAKE "*2\r\n$4\r\nTA", AOF_READ_SHORT, 1},
+        {TAKE "*2\r\n$4\r\nTAKE\r\n$9000\r\n", AOF_READ_SHORT, 1},
+        {TAKE MULTI, AOF_READ_SHORT, 1},
+        {TAKE "hello\r\n", AOF_READ_BAD, 1},
+    };
+    static const size_t zeros[] = {1, 3, 4096, 16383, 16384, 16385, 300000};
+    for (size_t i = 0; i < array_len(cases) * array_len(zeros); i++) {
+        size_t c = i % array_len(cases), z = zeros[i / array_len(cases)];
+        reading got = readWithZeros(cases[c].text, z, 0);
+        bool good = CHECK_EQ_INT(got.state, cases[c].state);
+        good &= CHECK_EQ_INT(got.count, cases[c].count);
+        good &= CHECK_EQ_INT(got.end, cases[c].count * (sizeof(TAKE) - 1));
+        good &= CHECK_EQ_INT(got.zeros, cases[c].state == AOF_READ_SHORT ? z : 0);
+        if (!good) printf("  case %zu, %zu zeros\n", c, z);
+        readingFree(&got);
+    }
+    /* A snapshot before the commands may end with zeros. */
+    reading got = readWithZeros(TAKE, 8, sizeof(TAKE) - 1 + 8);
+    CHECK_EQ_INT(got.state, AOF_READ_END);
+    readingFree(&got);
 }
 
 TEST(reader_says_why_a_file_cannot_be_read) {
