@@ -13,12 +13,19 @@
 /* An I/O half that is never accessed: the client counts as connected. */
 static char fixture_io;
 
-/* Starts the background threads once in a program, for work that large tables leave to them. Drain them at the end. */
+static inline void fixtureNoJob(void *arg) { unused(arg); }
+
+/* Starts the background threads once in a program, for work that large tables leave to them. Drain them at the end.
+ * Waits until each has begun: a thread that begins later frees what it was started with, and tests count bytes. */
 __attribute__((weak)) bool fixture_has_background;
 static inline void fixtureBackground(void) {
     if (fixture_has_background) return;
     fixture_has_background = true;
     bioInit(NULL);
+    for (int kind = 0; kind < BIO_KINDS; kind++) {
+        bioSubmit((bioKind)kind, fixtureNoJob, NULL);
+        bioDrain((bioKind)kind);
+    }
 }
 
 static inline void fixtureInit(void) {
