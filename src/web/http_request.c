@@ -76,6 +76,7 @@ static int readTarget(httpRequest *r, slice target) {
     if (target.ptr[0] != '/' && r->method != HTTP_OTHER) return 400;
     if (memchr(target.ptr, '#', target.len)) return 400;
     r->path = sliceTakeUntil(&target, '?');
+    r->query = target;
     return HTTP_OK;
 }
 
@@ -286,6 +287,14 @@ bool httpCredentials(const httpRequest *r, char *out, size_t size, slice *name, 
     *name = sliceOf(out, (size_t)(colon - out));
     *password = sliceOf(colon + 1, (size_t)(out + n - colon) - 1);
     return true;
+}
+
+slice httpQueryValue(slice query, const char *name) {
+    while (query.len) {
+        slice value = sliceTakeUntil(&query, '&'), key = sliceTakeUntil(&value, '=');
+        if (sliceEq(key, sliceStr(name))) return value;
+    }
+    return query;
 }
 
 bool httpHostIsLocal(slice host) {

@@ -18,6 +18,7 @@ typedef struct httpRequest {
     /* The result: valid after httpRequestRead() has returned HTTP_OK, as long as the bytes stay in place. */
     httpMethod method;
     slice path;        /* without the query */
+    slice query;       /* after the '?'; empty if there is none */
     slice credentials; /* of "Authorization: Basic", in base64; ptr is NULL if there are none */
     slice etags;       /* If-None-Match; ptr is NULL if absent */
     slice host;        /* with its port: of the target if that has one, else of the header field; ptr is NULL if
@@ -51,6 +52,9 @@ int httpRequestRead(httpRequest *r, const char *bytes, size_t len);
 /* Decodes the user's name and password of r->credentials into `out`. Returns false if they are malformed or do not
  * fit. */
 bool httpCredentials(const httpRequest *r, char *out, size_t size, slice *name, slice *password);
+/* Returns the value of the first "name=value" in a query, whose parts are separated by '&', as it was sent; empty if
+ * there is none. */
+slice httpQueryValue(slice query, const char *name);
 /* Returns true if no outsider can make this host name lead to this machine: for an address, a name without a dot, a
  * name below localhost, or no host at all. */
 bool httpHostIsLocal(slice host);

@@ -41,7 +41,6 @@
 #include "http_answer.h"
 #include "http_request.h"
 #include "log_limit.h"
-#include "open_metrics.h"
 #include "panic.h"
 #include "thread.h"
 #include "web_page.h"
@@ -76,6 +75,7 @@
 #define THREAD_NICE 10
 #define CREDENTIALS_MAX 1024
 #define LOOP_FDS_AT_START 512 /* grows with the descriptors */
+#define TEXTS_MAX (2 * METRICS_FORMATS * METRICS_NAMES)
 
 typedef struct blob {
     unsigned refs;
@@ -113,6 +113,7 @@ static struct {
     struct {
         _Atomic bool snapshot_requested; /* set by the thread, cleared by main; publishes nothing */
         _Atomic bool stop;               /* release by main, acquire by the thread */
+        _Atomic metricsNames names;      /* set by main; publishes nothing */
         _Atomic(metricsSnapshot *) snapshot;
         _Atomic(webAccess *) access;
     } shared;
@@ -128,8 +129,9 @@ static struct {
     webConn *conns[CONNECTIONS_MAX]; /* owns */
     size_t conns_count;
     metricsSnapshot *snapshot; /* owns; NULL until the first one */
-    /* Counted: texts of this snapshot, without keys and with keys; made when they are first needed. */
-    blob *texts[2][METRICS_FORMATS];
+    /* Counted: texts of this snapshot, without keys and with keys, in each format, with the names of either kind; made
+     * when they are first needed. */
+    blob *texts[TEXTS_MAX];
     webAccess *access; /* owns */
     webCounters counters;
 } web;
@@ -175,19 +177,16 @@ static void serverCheck(void) {
     serverAssert(web.conns_count <= CONNECTIONS_MAX && web.speedup > 0);
     debugAssert(web.timer_exists || web.conns_count == 0);
     debugAssert(web.access && page.refs >= 1 && page.bytes);
-    size_t refs[2][METRICS_FORMATS] = {{0}}, page_refs = 1;
+    size_t refs[TEXTS_MAX] = {0}, page_refs = 1;
     for (size_t i = 0; i < web.conns_count; i++) {
         const webConn *c = web.conns[i];
         connCheck(c, c->phase != WEB_CLOSED);
         page_refs += c->body == &page;
-        for (int t = 0; t < 2 * METRICS_FORMATS; t++)
-            refs[t % 2][t / 2] += c->body && c->body == web.texts[t % 2][t / 2];
+        for (int t = 0; t < TEXTS_MAX; t++) refs[t] += c->body && c->body == web.texts[t];
     }
     debugAssert(page.refs == page_refs);
-    for (int t = 0; t < 2 * METRICS_FORMATS; t++) {
-        const blob *text = web.texts[t % 2][t / 2];
-        debugAssert(!text || (web.snapshot && text->refs == refs[t % 2][t / 2] + 1));
-    }
+    for (int t = 0; t < TEXTS_MAX; t++)
+        debugAssert(!web.texts[t] || (web.snapshot && web.texts[t]->refs == refs[t] + 1));
 #endif
 }
 
@@ -202,33 +201,32 @@ static void blobRelease(blob *b) {
     zfree(b);
 }
 
-static char *writeText(bool with_keys, metricsFormat format, size_t *len) {
+static char *writeText(bool with_keys, metricsFormat format, metricsNames names, size_t *len) {
     debugAssert(web.snapshot && format < METRICS_FORMATS);
     webHotKeys hot = {.count = {0}};
     for (hotKeysMetric m = 0; m < HOT_KEYS_METRICS && with_keys; m++)
         hot.count[m] = hotKeysTop(m, hot.keys[m], WEB_HOT_KEYS);
     web.counters.open = web.conns_count;
-    char *bytes = openMetricsWrite(web.snapshot, &web.counters, with_keys ? &hot : NULL, format, len);
+    char *bytes = openMetricsWrite(web.snapshot, &web.counters, with_keys ? &hot : NULL, format, names, len);
     for (hotKeysMetric m = 0; m < HOT_KEYS_METRICS; m++) heavyKeysFree(hot.keys[m], hot.count[m]);
     return bytes;
 }
 
-static blob *textOf(bool with_keys, metricsFormat format) {
-    blob **b = &web.texts[with_keys][format];
+static blob *textOf(bool with_keys, metricsFormat format, metricsNames names) {
+    blob **b = &web.texts[(with_keys * METRICS_FORMATS + format) * METRICS_NAMES + names];
     if (!*b) {
         *b = zmalloc(sizeof(**b));
         **b = (blob){.refs = 1};
-        (*b)->bytes = writeText(with_keys, format, &(*b)->len);
+        (*b)->bytes = writeText(with_keys, format, names, &(*b)->len);
     }
     return *b;
 }
 
 /* Replaces the snapshot by `s`. */
 static void takeSnapshot(metricsSnapshot *s) {
-    for (int i = 0; i < 2 * METRICS_FORMATS; i++) {
-        blob **b = &web.texts[i % 2][i / 2];
-        blobRelease(*b);
-        *b = NULL;
+    for (int i = 0; i < TEXTS_MAX; i++) {
+        blobRelease(web.texts[i]);
+        web.texts[i] = NULL;
     }
     metricsSnapshotFree(web.snapshot);
     web.snapshot = s;
@@ -338,6 +336,14 @@ static void answer(webConn *c, int status, const char *type, blob *body, const c
     httpServerFlush(c);
 }
 
+/* Returns the names of metrics that the request asks for, or those of the setting. */
+static metricsNames namesOf(const httpRequest *request) {
+    slice wanted = httpQueryValue(request->query, "names");
+    if (sliceEq(wanted, sliceStr("valkey"))) return METRICS_NAMES_VALKEY;
+    if (sliceEq(wanted, sliceStr("redis"))) return METRICS_NAMES_REDIS;
+    return atomic_load_explicit(&web.shared.names, memory_order_relaxed);
+}
+
 static void answerMetrics(webConn *c) {
     static const char *const types[METRICS_FORMATS] = {
         [METRICS_TEXT] = "text/plain; version=0.0.4; charset=utf-8",
@@ -348,7 +354,8 @@ static void answerMetrics(webConn *c) {
         return;
     }
     web.counters.scrapes++;
-    answer(c, 200, types[format], textOf(c->may_see_keys, format), "Cache-Control: no-store\r\nVary: Accept\r\n");
+    answer(c, 200, types[format], textOf(c->may_see_keys, format, namesOf(&c->request)),
+           "Cache-Control: no-store\r\nVary: Accept\r\n");
 }
 
 static void serveMetrics(webConn *c) {
@@ -686,6 +693,8 @@ void httpServerStop(void) {
     webAccessFree(web.access);
     webAccessFree(atomic_exchange(&web.shared.access, NULL));
 }
+
+void httpServerSetNames(metricsNames names) { atomic_store_explicit(&web.shared.names, names, memory_order_relaxed); }
 
 bool httpServerTakeRequest(void) {
     return atomic_load_explicit(&web.shared.snapshot_requested, memory_order_relaxed) &&

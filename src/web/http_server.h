@@ -7,6 +7,7 @@
 #define WEB_HTTP_SERVER_H
 
 #include "metrics_snapshot.h"
+#include "open_metrics.h"
 #include "web_access.h"
 
 #define HTTP_LISTENERS_MAX 16
@@ -26,6 +27,9 @@ void httpServerStart(const httpServerSetup *setup);
 void httpServerStop(void);
 /* Returns whether the thread runs. */
 bool httpServerRuns(void);
+
+/* Sets the names of metrics for requests that ask for none, from the next request on, also of a later thread. */
+void httpServerSetNames(metricsNames names);
 
 /* Returns true, once, if a client wants newer metrics than those of the last snapshot. */
 bool httpServerTakeRequest(void);

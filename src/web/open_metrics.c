@@ -7,13 +7,17 @@
  *     db0:keys=1,expires=0,...           a row of a group:        valkey_db_keys{db="0"} 1, valkey_db_expires{db="0"} 0
  *     used_memory_human:1.00M            nothing: another line has it as a number
  *
+ * With METRICS_NAMES_REDIS names and labels are those of an exporter, as far as it has the figure, and some families
+ * that it makes of several INFO fields are added.
+ *
  * The format requires all samples of a family to be adjacent, so a group is walked once for each of its columns.
  * Numbers are never converted: a unit is applied by moving the decimal point within the digits, so no value is rounded.
  *
  * Text that clients or operators chose (names of errors, addresses) is used only in labels, escaped; invalid UTF-8
  * becomes question marks.
  *
- * Not here    properties of single INFO fields (info_table.h); when a text is made (http_server.c).
+ * Not here    properties of single INFO fields (info_table.h); the exporter's names (exporter_names.h); when a text is
+ *             made (http_server.c).
  * Owns        nothing.
  * Threads     any.
  * Invariants  1. No family appears twice, whatever INFO contains.
@@ -24,6 +28,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "open_metrics.h"
 
+#include "exporter_names.h"
 #include "hash.h"
 #include "info_table.h"
 #include "numbers.h"
@@ -42,7 +47,9 @@ static_assert((FAMILIES_MAX & (FAMILIES_MAX - 1)) == 0, "low bits of a hash choo
 
 typedef struct writer {
     metricsFormat format;
-    char *bytes; /* owns */
+    metricsNames names;
+    slice primary_host, primary_port; /* borrowed from the snapshot; ptr is NULL on a primary */
+    char *bytes;                      /* owns */
     size_t len, cap;
     size_t families;
     uint64_t seen[FAMILIES_MAX]; /* hash table of the hashes of families' names; 0: empty */
@@ -146,12 +153,33 @@ static bool isName(slice s) {
 
 /* ---- Families ---- */
 
-typedef enum { TYPE_GAUGE, TYPE_COUNTER, TYPE_INFO, TYPE_HISTOGRAM } familyType;
+/* TYPE_UNKNOWN is a counter of the exporter whose name does not end as a counter's has to. */
+typedef enum { TYPE_GAUGE, TYPE_COUNTER, TYPE_INFO, TYPE_HISTOGRAM, TYPE_UNKNOWN } familyType;
+
+typedef struct family {
+    slice name; /* without prefix and suffix */
+    familyType type;
+} family;
 
 /* Returns the suffix of the samples' names, or "". */
 static const char *suffixOf(familyType type) {
     return type == TYPE_COUNTER ? "_total" : type == TYPE_INFO ? "_info" : "";
 }
+
+/* Returns the family whose samples have the exporter's name. */
+static family exporterFamily(const exporterName *row, familyType type) {
+    slice name = sliceStr(row->theirs);
+    if (!endsWith(name, suffixOf(type))) return (family){name, TYPE_UNKNOWN};
+    name.len -= strlen(suffixOf(type));
+    return (family){name, type};
+}
+
+static family familyOf(const writer *w, const char *name, familyType type) {
+    const exporterName *row = w->names == METRICS_NAMES_REDIS ? exporterNameOfFamily(name) : NULL;
+    return row ? exporterFamily(row, type) : (family){sliceStr(name), type};
+}
+
+static void putPrefix(writer *w) { putStr(w, w->names == METRICS_NAMES_REDIS ? "redis_" : "valkey_"); }
 
 /* Returns true if the name is new, and records it. */
 static bool isNew(writer *w, slice name) {
@@ -167,16 +195,17 @@ static bool isNew(writer *w, slice name) {
 
 /* Writes the lines before a family's samples. In OpenMetrics they name the family, in the older format the samples.
  * Returns false, and writes nothing, if the family was written before. */
-static bool openMetricsBegin(writer *w, slice name, familyType type, const char *help, slice field, unsigned shift) {
-    static const char *const types[METRICS_FORMATS][4] = {{"gauge", "counter", "gauge", "histogram"},
-                                                          {"gauge", "counter", "info", "histogram"}};
+static bool openMetricsBegin(writer *w, family f, const char *help, slice field, unsigned shift) {
+    static const char *const types[METRICS_FORMATS][5] = {{"gauge", "counter", "gauge", "histogram", "untyped"},
+                                                          {"gauge", "counter", "info", "histogram", "unknown"}};
     static const char *const shifts[] = {"", " / 10", " / 100", " / 1000", "", "", " / 1000000"};
-    const char *suffix = w->format == METRICS_TEXT ? suffixOf(type) : "";
-    debugAssert(isName(name) && (w->len == 0 || w->bytes[w->len - 1] == '\n')); /* a family begins a line */
+    const char *suffix = w->format == METRICS_TEXT ? suffixOf(f.type) : "";
+    debugAssert(isName(f.name) && (w->len == 0 || w->bytes[w->len - 1] == '\n')); /* a family begins a line */
     debugAssert(shift < array_len(shifts) && (shift == 0 || *shifts[shift]));
-    if (!isNew(w, name)) return false;
-    putStr(w, "# HELP valkey_");
-    putSlice(w, name);
+    if (!isNew(w, f.name)) return false;
+    putStr(w, "# HELP ");
+    putPrefix(w);
+    putSlice(w, f.name);
     putStr(w, suffix);
     openMetricsPut(w, " ", 1);
     if (help) putStr(w, help);
@@ -186,31 +215,33 @@ static bool openMetricsBegin(writer *w, slice name, familyType type, const char 
         putStr(w, shifts[shift]);
         openMetricsPut(w, ")", 1);
     }
-    putStr(w, "\n# TYPE valkey_");
-    putSlice(w, name);
+    putStr(w, "\n# TYPE ");
+    putPrefix(w);
+    putSlice(w, f.name);
     putStr(w, suffix);
     openMetricsPut(w, " ", 1);
-    putStr(w, types[w->format][type]);
+    putStr(w, types[w->format][f.type]);
     openMetricsPut(w, "\n", 1);
     return true;
 }
 
-static bool beginFamily(writer *w, const char *name, familyType type, const char *help) {
-    return openMetricsBegin(w, sliceStr(name), type, help, sliceOf("", 0), 0);
+static bool beginFamily(writer *w, family f, const char *help) {
+    return openMetricsBegin(w, f, help, sliceOf("", 0), 0);
 }
 
-static void putSampleName(writer *w, slice family, familyType type) {
-    openMetricsPut(w, "valkey_", 7);
-    putSlice(w, family);
-    putStr(w, suffixOf(type));
+static void putSampleName(writer *w, family f) {
+    putPrefix(w);
+    putSlice(w, f.name);
+    putStr(w, suffixOf(f.type));
 }
 
 /* Writes a family of one sample, whose value is divided by 10^shift. */
 static void putSingleShifted(writer *w, const char *name, familyType type, const char *help, long long value,
                              unsigned shift) {
     char digits[LONG_STR_SIZE];
-    if (!beginFamily(w, name, type, help)) return;
-    putSampleName(w, sliceStr(name), type);
+    family f = familyOf(w, name, type);
+    if (!beginFamily(w, f, help)) return;
+    putSampleName(w, f);
     openMetricsPut(w, " ", 1);
     putShifted(w, sliceOf(digits, ll2string(digits, value)), shift);
     openMetricsPut(w, "\n", 1);
@@ -222,16 +253,32 @@ static void putSingle(writer *w, const char *name, familyType type, const char *
 
 /* ---- Single INFO fields ---- */
 
-static void putField(writer *w, const infoMetric *known, slice field, slice value) {
-    familyType type = known && known->kind == INFO_COUNTER ? TYPE_COUNTER : TYPE_GAUGE;
-    unsigned shift = known ? known->shift : 0;
-    slice name = known && known->family ? sliceStr(known->family) : field;
-    if (type == TYPE_COUNTER && value.ptr[0] == '-') return; /* a counter cannot be negative */
-    if (!openMetricsBegin(w, name, type, known ? known->help : NULL, field, shift)) return;
-    putSampleName(w, name, type);
+/* Writes a family of one sample, whose value is divided by 10^shift. `of_primary` adds the primary's address. */
+static void putFieldAs(writer *w, family f, const char *help, slice field, slice value, unsigned shift,
+                       bool of_primary) {
+    if (!openMetricsBegin(w, f, help, field, shift)) return;
+    putSampleName(w, f);
+    if (of_primary && w->primary_host.ptr && w->primary_port.ptr) {
+        putLabel(w, sliceStr("master_host"), w->primary_host, true);
+        putLabel(w, sliceStr("master_port"), w->primary_port, false);
+        openMetricsPut(w, "}", 1);
+    }
     openMetricsPut(w, " ", 1);
     putShifted(w, value, shift);
     openMetricsPut(w, "\n", 1);
+}
+
+static void putField(writer *w, const infoMetric *known, slice field, slice value) {
+    familyType type = known && known->kind == INFO_COUNTER ? TYPE_COUNTER : TYPE_GAUGE;
+    const char *help = known ? known->help : NULL;
+    size_t count = 0;
+    const exporterName *rows = w->names == METRICS_NAMES_REDIS ? exporterNamesOfField(field, &count) : NULL;
+    if (type == TYPE_COUNTER && value.ptr[0] == '-') return; /* a counter cannot be negative */
+    for (size_t i = 0; i < count; i++)
+        putFieldAs(w, exporterFamily(&rows[i], type), help, field, value, rows[i].shift, rows[i].of_primary);
+    if (count > 0) return;
+    slice name = known && known->family ? sliceStr(known->family) : field;
+    putFieldAs(w, (family){name, type}, help, field, value, known ? known->shift : 0, false);
 }
 
 static slice withoutPercent(slice value) {
@@ -354,10 +401,24 @@ static bool openMetricsTakeLine(slice *body, slice *field, slice *value) {
     return false;
 }
 
+/* Writes the labels of a replica as the exporter has them. The number is added, as two rows may have one address. */
+static void putExporterReplica(writer *w, slice row) {
+    static const char *const subs[][2] = {{"slave_ip", "ip"}, {"slave_port", "port"}, {"slave_state", "state"}};
+    for (size_t i = 0; i < array_len(subs); i++) {
+        slice value = subfield(row, subs[i][1]);
+        if (value.ptr) putLabel(w, sliceStr(subs[i][0]), value, false);
+    }
+}
+
 static void putRowLabels(writer *w, const group *g, slice field, slice row) {
-    size_t prefix = strlen(g->prefix);
+    bool is_redis = w->names == METRICS_NAMES_REDIS;
+    size_t prefix = is_redis && g->columns == db_columns ? 0 : strlen(g->prefix); /* the exporter says db="db0" */
     putLabel(w, sliceStr(g->label), sliceOf(field.ptr + prefix, field.len - prefix), true);
     if (!g->has_address) return;
+    if (is_redis) {
+        putExporterReplica(w, row);
+        return;
+    }
     char address[300];
     slice ip = subfield(row, "ip"), port = subfield(row, "port");
     if (!ip.ptr || !port.ptr) return;
@@ -368,16 +429,17 @@ static void putRowLabels(writer *w, const group *g, slice field, slice row) {
 }
 
 static void putColumn(writer *w, const group *g, const groupColumn *column, slice body) {
-    slice field, row, family = sliceStr(column->family);
+    slice field, row;
+    family f = familyOf(w, column->family, column->type);
     debugAssert(column->type == TYPE_GAUGE || column->type == TYPE_COUNTER);
     bool begun = false;
     while (openMetricsTakeLine(&body, &field, &row)) {
         if (!isRow(g, field, row)) continue;
         slice value = subfield(row, column->sub);
         if (!value.ptr || !isNumber(value) || (column->type == TYPE_COUNTER && value.ptr[0] == '-')) continue;
-        if (!begun && !beginFamily(w, column->family, column->type, column->help)) return;
+        if (!begun && !beginFamily(w, f, column->help)) return;
         begun = true;
-        putSampleName(w, family, column->type);
+        putSampleName(w, f);
         putRowLabels(w, g, field, row);
         openMetricsPut(w, "} ", 2);
         putShifted(w, value, column->shift);
@@ -386,14 +448,15 @@ static void putColumn(writer *w, const group *g, const groupColumn *column, slic
 }
 
 static void putGroupWords(writer *w, const group *g, slice body) {
-    slice field, row, family = sliceStr(g->info);
+    slice field, row;
+    family f = familyOf(w, g->info, TYPE_INFO);
     debugAssert(g->info_help && g->words);
     bool begun = false;
     while (openMetricsTakeLine(&body, &field, &row)) {
         if (!isRow(g, field, row)) continue;
-        if (!begun && !beginFamily(w, g->info, TYPE_INFO, g->info_help)) return;
+        if (!begun && !beginFamily(w, f, g->info_help)) return;
         begun = true;
-        putSampleName(w, family, TYPE_INFO);
+        putSampleName(w, f);
         putRowLabels(w, g, field, row);
         for (const char *const *word = g->words; *word; word++) {
             slice value = subfield(row, *word);
@@ -415,13 +478,13 @@ static bool isRepeated(slice body, slice field) {
 
 static void putWords(writer *w, slice section, const group *g, slice body) {
     slice rest = body, field, value;
+    family f = {section, TYPE_INFO};
     bool begun = false;
     while (openMetricsTakeLine(&rest, &field, &value)) {
         if ((g && isRow(g, field, value)) || !isName(field) || value.len == 0) continue;
         if (!isLabel(infoMetricFind(field), field, value) || isRepeated(body, field)) continue;
-        if (!begun && !openMetricsBegin(w, section, TYPE_INFO, "Texts in this section of INFO.", sliceOf("", 0), 0))
-            return;
-        if (!begun) putSampleName(w, section, TYPE_INFO);
+        if (!begun && !beginFamily(w, f, "Texts in this section of INFO.")) return;
+        if (!begun) putSampleName(w, f);
         putLabel(w, field, value, !begun);
         begun = true;
     }
@@ -463,6 +526,16 @@ static const char *const bounds[] = {"1e-06",    "2e-06",    "4e-06",    "8e-06"
                                      "0.004096", "0.008192", "0.016384", "0.032768", "0.065536", "0.131072",
                                      "0.262144", "0.524288", "1.048576"};
 #define FIRST_BOUND_NS 1000
+/* The same in microseconds. */
+static const char *const usec_bounds[] = {"1.0",      "2.0",      "4.0",         "8.0",     "16.0",    "32.0",
+                                          "64.0",     "128.0",    "256.0",       "512.0",   "1024.0",  "2048.0",
+                                          "4096.0",   "8192.0",   "16384.0",     "32768.0", "65536.0", "131072.0",
+                                          "262144.0", "524288.0", "1.048576e+06"};
+static_assert(array_len(usec_bounds) == array_len(bounds), "each bound in both units");
+
+static const char *boundText(const writer *w, size_t at) {
+    return w->names == METRICS_NAMES_REDIS ? usec_bounds[at] : bounds[at];
+}
 
 typedef struct bucketWriter {
     writer *w;
@@ -483,12 +556,12 @@ static void putBucketLine(writer *w, const bucketWriter *b, const char *bound, i
 static void putBucket(void *arg, int64_t bound, int64_t step_count, int64_t cumulative) {
     bucketWriter *b = arg;
     unused(bound), unused(step_count);
-    if (b->at < array_len(bounds)) putBucketLine(b->w, b, bounds[b->at++], cumulative);
+    if (b->at < array_len(bounds)) putBucketLine(b->w, b, boundText(b->w, b->at++), cumulative);
     b->last = cumulative;
 }
 
 static void putLatencySample(writer *w, const char *suffix, slice cmd) {
-    putStr(w, "valkey_command_duration_seconds");
+    putSampleName(w, familyOf(w, "command_duration_seconds", TYPE_HISTOGRAM));
     putStr(w, suffix);
     putLabel(w, sliceStr("cmd"), cmd, true);
 }
@@ -507,12 +580,13 @@ static void putLatency(writer *w, const commandLatency *l) {
     w->len = from;
     histogramIterLog(l->durations, FIRST_BOUND_NS, 2, putBucket, &b);
     debugAssert(total > 0 && b.last <= total);
-    while (b.at < array_len(bounds)) putBucketLine(w, &b, bounds[b.at++], total);
+    while (b.at < array_len(bounds)) putBucketLine(w, &b, boundText(w, b.at++), total);
     putBucketLine(w, &b, "+Inf", total);
     putLatencySample(w, "_sum", cmd);
     char sum[DOUBLE_STR_SIZE];
+    double unit_ns = w->names == METRICS_NAMES_REDIS ? 1e3 : 1e9;
     openMetricsPut(w, "} ", 2);
-    openMetricsPut(w, sum, d2string(sum, sizeof(sum), histogramMean(l->durations) * (double)total / 1e9));
+    openMetricsPut(w, sum, d2string(sum, sizeof(sum), histogramMean(l->durations) * (double)total / unit_ns));
     openMetricsPut(w, "\n", 1);
     putLatencySample(w, "_count", cmd);
     openMetricsPut(w, "} ", 2);
@@ -522,7 +596,8 @@ static void putLatency(writer *w, const commandLatency *l) {
 
 static void putLatencies(writer *w, const metricsSnapshot *s) {
     if (s->latencies_count == 0) return;
-    if (!beginFamily(w, "command_duration_seconds", TYPE_HISTOGRAM, "How long single calls of the command have taken."))
+    if (!beginFamily(w, familyOf(w, "command_duration_seconds", TYPE_HISTOGRAM),
+                     "How long single calls of the command have taken."))
         return;
     for (size_t i = 0; i < s->latencies_count; i++) putLatency(w, &s->latencies[i]);
 }
@@ -531,8 +606,9 @@ static void putLatencies(writer *w, const metricsSnapshot *s) {
 
 static void putPortMetrics(writer *w, const metricsSnapshot *s, const webCounters *c) {
     putSingle(w, "up", TYPE_GAUGE, "Whether the server has replied: always 1.", 1);
-    if (beginFamily(w, "build", TYPE_INFO, "Version of the server.")) {
-        putSampleName(w, sliceStr("build"), TYPE_INFO);
+    family build = familyOf(w, "build", TYPE_INFO);
+    if (beginFamily(w, build, "Version of the server.")) {
+        putSampleName(w, build);
         putLabel(w, sliceStr("version"), sliceStr(VALKEY_VERSION), true);
         openMetricsPut(w, "} 1\n", 4);
     }
@@ -553,6 +629,41 @@ static void putPortMetrics(writer *w, const metricsSnapshot *s, const webCounter
     putSingle(w, "web_connections", TYPE_GAUGE, "Connections to this port that are open.", c->open);
 }
 
+/* ---- Families that the exporter makes of several INFO fields ---- */
+
+/* Returns the value of the first line of this name; ptr is NULL if there is none. */
+static slice infoValue(slice text, const char *name) {
+    slice field, value;
+    while (openMetricsTakeLine(&text, &field, &value))
+        if (sliceEq(field, sliceStr(name))) return value;
+    return sliceOf(NULL, 0);
+}
+
+static void putLabels(writer *w, slice text, const char *name, const char *help, const exporterLabel *labels) {
+    family f = {sliceStr(name), TYPE_INFO};
+    if (!beginFamily(w, f, help)) return;
+    putSampleName(w, f);
+    for (const exporterLabel *one = labels; one->label; one++) {
+        slice value = infoValue(text, one->field);
+        putLabel(w, sliceStr(one->label), value.ptr ? value : sliceOf("", 0), one == labels);
+    }
+    openMetricsPut(w, "} 1\n", 4);
+}
+
+static void putExporterFamilies(writer *w, const metricsSnapshot *s) {
+    slice text = sdsSlice(s->text), uptime = infoValue(text, "uptime_in_seconds");
+    long long uptime_s;
+    putLabels(w, text, "instance", "What this server is.", exporter_instance_labels);
+    if (w->primary_host.ptr) putLabels(w, text, "slave", "What this replica follows.", exporter_replica_labels);
+    if (uptime.ptr && string2ll(uptime.ptr, uptime.len, &uptime_s))
+        putSingleShifted(w, "start_time_seconds", TYPE_GAUGE, "When the server was started, in seconds since 1970.",
+                         s->wall_ms / 1000 - uptime_s, 0);
+    family f = {sliceStr("exporter_last_scrape_error"), TYPE_GAUGE};
+    if (!beginFamily(w, f, "Whether figures could not be read: always 0.")) return;
+    putSampleName(w, f);
+    putStr(w, "{err=\"\"} 0\n");
+}
+
 /* Returns a key as text: different keys have different texts, whatever their bytes. */
 static sds keyText(slice key) {
     sds text = sdsCatRepr(sdsEmpty(), key.ptr, key.len);
@@ -566,12 +677,13 @@ static sds keyText(slice key) {
 
 static void putHotKeys(writer *w, const webHotKeys *hot, hotKeysMetric metric, const char *name, unsigned shift,
                        const char *help) {
-    if (hot->count[metric] == 0 || !beginFamily(w, name, TYPE_GAUGE, help)) return;
+    family f = familyOf(w, name, TYPE_GAUGE);
+    if (hot->count[metric] == 0 || !beginFamily(w, f, help)) return;
     for (size_t i = 0; i < hot->count[metric]; i++) {
         const heavyKey *k = &hot->keys[metric][i];
         char digits[LONG_STR_SIZE];
         sds text = keyText(sdsSlice(k->key));
-        putSampleName(w, sliceStr(name), TYPE_GAUGE);
+        putSampleName(w, f);
         putLabel(w, sliceStr("key"), sdsSlice(text), true);
         openMetricsPut(w, "} ", 2);
         putShifted(w, sliceOf(digits, ll2string(digits, (long long)k->weight)), shift);
@@ -581,12 +693,19 @@ static void putHotKeys(writer *w, const webHotKeys *hot, hotKeysMetric metric, c
 }
 
 char *openMetricsWrite(const metricsSnapshot *s, const webCounters *counters, const webHotKeys *hot,
-                       metricsFormat format, size_t *len) {
+                       metricsFormat format, metricsNames names, size_t *len) {
     writer *w = zcalloc(1, sizeof(*w));
+    debugAssert(format < METRICS_FORMATS && names < METRICS_NAMES);
     w->format = format;
+    w->names = names;
     w->cap = sdsLen(s->text) * 4 + s->latencies_count * 2500 + 4096;
     w->bytes = zmalloc(w->cap);
+    if (names == METRICS_NAMES_REDIS) {
+        w->primary_host = infoValue(sdsSlice(s->text), "master_host");
+        w->primary_port = infoValue(sdsSlice(s->text), "master_port");
+    }
     putPortMetrics(w, s, counters);
+    if (names == METRICS_NAMES_REDIS) putExporterFamilies(w, s);
     putSections(w, sdsSlice(s->text));
     putLatencies(w, s);
     if (hot) {

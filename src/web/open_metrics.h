@@ -15,6 +15,12 @@ typedef enum {
     METRICS_FORMATS
 } metricsFormat;
 
+typedef enum {
+    METRICS_NAMES_VALKEY, /* valkey_ and the names of INFO */
+    METRICS_NAMES_REDIS,  /* redis_ and the names of the common exporter for Redis (exporter_names.h) */
+    METRICS_NAMES
+} metricsNames;
+
 /* Counters of the metrics port itself. */
 typedef struct webCounters {
     uint64_t scrapes, requests, bad_requests, denied; /* denied: responses 401 and 403 */
@@ -31,6 +37,6 @@ typedef struct webHotKeys {
 
 /* Returns the text, which the caller frees by zfree(). `hot` may be NULL. */
 char *openMetricsWrite(const metricsSnapshot *s, const webCounters *counters, const webHotKeys *hot,
-                       metricsFormat format, size_t *len);
+                       metricsFormat format, metricsNames names, size_t *len);
 
 #endif

@@ -136,6 +136,14 @@ static char *getBind(const setting *s) {
     return sdsJoin(web_settings.bind, web_settings.bind_count, " ");
 }
 
+static const settingName names[] = {{"valkey", METRICS_NAMES_VALKEY}, {"redis", METRICS_NAMES_REDIS}, {.name = NULL}};
+
+static bool applyNames(const char **err) {
+    unused(err);
+    httpServerSetNames((metricsNames)web_settings.names);
+    return true;
+}
+
 static const setting rows[] = {
     INT_SETTING("metrics-port", web_settings.port, 0, 0, 65535),
     {.name = "metrics-bind",
@@ -144,6 +152,7 @@ static const setting rows[] = {
      .default_text = "127.0.0.1 -::1",
      .set = setBind,
      .get = getBind},
+    ENUM_SETTING("metrics-names", web_settings.names, METRICS_NAMES_VALKEY, names, .apply = applyNames),
     SETTINGS_END,
 };
 
@@ -157,6 +166,7 @@ bool webStart(const webWiring *wiring) {
     assertMainThread();
     debugAssert(!web.wiring || web.wiring == wiring);
     web.wiring = wiring;
+    httpServerSetNames((metricsNames)web_settings.names);
     return openPort();
 }
 

@@ -22,10 +22,11 @@ typedef struct webSettings {
     long long port;           /* 0: off */
     char *bind[WEB_BIND_MAX]; /* owns */
     int bind_count;
+    int names; /* metricsNames */
 } webSettings;
 extern webSettings web_settings;
 
-/* Registers metrics-port and metrics-bind. Call at startup, before the configuration is read. */
+/* Registers metrics-port, metrics-bind and metrics-names. Call at startup, before the configuration is read. */
 void webRegister(void);
 /* Opens the port if the settings want it. Returns false, after a log line, if that fails. Call at startup, after the
  * other listeners. */

@@ -35,8 +35,8 @@ def ask(*commands):
     return b"".join(parts)
 
 
-def scrape(accept=""):
-    request = urllib.request.Request(f"http://127.0.0.1:{METRICS_PORT}/metrics", headers={"Accept": accept})
+def scrape(accept="", query=""):
+    request = urllib.request.Request(f"http://127.0.0.1:{METRICS_PORT}/metrics{query}", headers={"Accept": accept})
     with urllib.request.urlopen(request) as answer:
         return answer.read().decode("utf-8")
 
@@ -108,6 +108,27 @@ bad = re.compile(r"(_gauge|_counter|_milliseconds|_microseconds|_ms|_us|_sec|_kb
 check("names as they are written elsewhere: " + ", ".join(f.name for f in open_families if bad.search(f.name)),
       not any(bad.search(f.name) for f in open_families))
 check("_total is for counters", not any(f.name.endswith("_total") for f in open_families if f.type != "counter"))
+
+# ---- The names of the exporter ----
+
+theirs = [list(read_text(scrape(query="?names=redis"))),
+          list(read_open(scrape("application/openmetrics-text", "?names=redis")))]
+check("both formats have as many families of the exporter", len(theirs[0]) == len(theirs[1]) >= len(open_families))
+for families in theirs:
+    check("no family of the exporter is there twice", len({f.name for f in families}) == len(families))
+    check("each of the exporter's has a sentence", all(f.documentation for f in families))
+    check("no sample of the exporter is there twice", len(samples(families)) == sum(len(f.samples) for f in families))
+    check("each has the prefix", all(f.name.startswith("redis_") for f in families))
+    values = samples(families)
+    for name, labels in (("redis_up", {}), ("redis_memory_used_bytes", {}), ("redis_commands_total", {"cmd": "set"}),
+                         ("redis_commands_duration_seconds_total", {"cmd": "set"}), ("redis_db_keys", {"db": "db3"}),
+                         ("redis_commands_latencies_usec_count", {"cmd": "set"}), ("redis_errors_total", {"err": "ERR"})):
+        check(f"{name} {labels}", values.get((name, tuple(sorted(labels.items()))), 0) > 0)
+    check("a replica of the exporter", any(name == "redis_connected_slave_offset_bytes" and
+          {"slave_ip", "slave_port", "slave_state"} <= set(dict(labels)) for name, labels in values))
+    check("what the server is", any(name == "redis_instance_info" and dict(labels)["role"] == "master"
+                                    for name, labels in values))
+check("_total is for counters of the exporter", not any(f.name.endswith("_total") for f in theirs[1] if f.type != "counter"))
 
 later = samples(read_open(newest("application/openmetrics-text")))
 for f in counters:

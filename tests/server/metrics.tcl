@@ -97,7 +97,7 @@ proc other_addresses {} {
 
 start_server {} {
     test "The metrics port is off unless it is asked for" {
-        assert_equal {metrics-bind {127.0.0.1 -::1} metrics-port 0} [lsort -stride 2 [r CONFIG GET metrics-*]]
+        assert_equal {metrics-bind {127.0.0.1 -::1} metrics-names valkey metrics-port 0} [lsort -stride 2 [r CONFIG GET metrics-*]]
     }
 }
 
@@ -161,6 +161,43 @@ start_server [list overrides [list metrics-port $web_port]] {
         set answer [web_get /metrics "Accept: application/openmetrics-text;version=1.0.0\r\n"]
         assert_match "*\r\nContent-Type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n*" $answer
         assert_match "*\n# TYPE valkey_keyspace_hits counter\nvalkey_keyspace_hits_total *" $answer
+    }
+
+    test "With metrics-names redis the figures have the names of the common exporter" {
+        r SET key value
+        r CONFIG SET maxmemory 1gb
+        fresh_scrape
+        with_config {metrics-names redis} {
+            set text [scrape]
+            assert_no_match "*valkey_*" [regsub -all {valkey_version|valkey_release_stage|/valkey-server} $text ""]
+            set samples [samples_of $text]
+            foreach name {redis_up redis_uptime_in_seconds redis_start_time_seconds redis_connected_clients
+                redis_blocked_clients redis_memory_used_bytes redis_memory_used_rss_bytes redis_memory_used_peak_bytes
+                redis_memory_max_bytes redis_mem_fragmentation_ratio redis_commands_processed_total
+                redis_commands_total{cmd="set"} redis_commands_duration_seconds_total{cmd="set"}
+                redis_commands_rejected_calls_total{cmd="set"} redis_commands_failed_calls_total{cmd="set"}
+                redis_commands_latencies_usec_count{cmd="set"} redis_keyspace_hits_total redis_keyspace_misses_total
+                redis_net_input_bytes_total redis_net_output_bytes_total redis_db_keys{db="db0"}
+                redis_db_keys_expiring{db="db0"} redis_db_avg_ttl_seconds{db="db0"} redis_expired_keys_total
+                redis_evicted_keys_total redis_connected_slaves redis_cpu_sys_seconds_total redis_cpu_user_seconds_total
+                redis_rdb_changes_since_last_save redis_rdb_last_save_timestamp_seconds redis_rdb_last_bgsave_status
+                redis_aof_enabled redis_loading_dump_file redis_rejected_connections_total
+                redis_connections_received_total redis_pubsub_channels redis_pubsub_patterns
+                redis_replication_backlog_bytes redis_config_maxclients redis_config_maxmemory
+                redis_exporter_scrapes_total} {
+                if {![dict exists $samples $name]} {
+                    fail "no sample $name"
+                }
+            }
+            assert_match {*redis_instance_info{role="master",redis_version="7.2.4",redis_mode="standalone",*} 1*} $text
+            assert_equal 1073741824 [dict get $samples redis_memory_max_bytes]
+            assert {abs([clock seconds] - [dict get $samples redis_uptime_in_seconds] \
+                - [dict get $samples redis_start_time_seconds]) <= 3}
+            assert_match "*\nvalkey_up 1\n*" [body_of [web_get /metrics?names=valkey]]
+        }
+        assert_match "*\nvalkey_up 1\n*" [scrape]
+        assert_match "*\nredis_up 1\n*" [body_of [web_get /metrics?names=redis]]
+        r CONFIG SET maxmemory 0
     }
 
     test "HEAD tells the length of what GET has" {

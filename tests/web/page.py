@@ -371,7 +371,7 @@ def run(browser, server, test):
         while browser.take(0):
             pass
         same(page.complaints, [], "complaints of the page")
-        ours = re.compile(rf"(data:|http://(default:secret@)?127\.0\.0\.1:{server.web}/(metrics)?$)")
+        ours = re.compile(rf"(data:|http://(default:secret@)?127\.0\.0\.1:{server.web}/(metrics\?names=valkey)?$)")
         same([url for url in page.requests if not ours.match(url)], [], "requests elsewhere")
         true(page.requests, "the page has asked for nothing")
 

@@ -130,6 +130,24 @@ TEST(http_request_paths) {
     pathIs("HTTP://example.org", "/");
 }
 
+static bool namesIs(const char *target, const char *value) {
+    char text[256];
+    httpRequest r;
+    size_t len = (size_t)snprintf(text, sizeof(text), "GET %s HTTP/1.1\r\nHost: a\r\n\r\n", target);
+    return CHECK_EQ_INT(feed(&r, text, len, len / 2), 200) &&
+           CHECK(sliceEq(httpQueryValue(r.query, "names"), sliceStr(value)));
+}
+
+TEST(http_request_queries) {
+    namesIs("/metrics", "");
+    namesIs("/metrics?", "");
+    namesIs("/metrics?names", "");
+    namesIs("/metrics?names=redis", "redis");
+    namesIs("/metrics?a=b&names=redis&names=valkey", "redis");
+    namesIs("/metrics?surnames=a&&=b&names=a=b?c", "a=b?c");
+    namesIs("http://a:9/metrics?names=x", "x");
+}
+
 /* Returns the result of a request of that version with these header fields. */
 static httpRequest with(const char *version, const char *fields) {
     static char text[1024];

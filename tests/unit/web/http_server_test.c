@@ -107,6 +107,11 @@ TEST(http_server_answers) {
     answers("GET /metrics HTTP/1.0\r\nAccept: application/openmetrics-text\r\n\r\n", "HTTP/1.1 200 OK\r\n",
             "Content-Type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n");
     answers("GET / HTTP/1.0\r\n\r\n", "HTTP/1.1 200 OK\r\n", "Content-Security-Policy: default-src 'none'");
+    answers("GET /metrics?a=b&names=redis HTTP/1.0\r\n\r\n", "HTTP/1.1 200 OK\r\n", "\nredis_up 1\n");
+    httpServerSetNames(METRICS_NAMES_REDIS);
+    answers("GET /metrics HTTP/1.0\r\n\r\n", "HTTP/1.1 200 OK\r\n", "\nredis_up 1\n");
+    answers("GET /metrics?names=valkey HTTP/1.0\r\n\r\n", "HTTP/1.1 200 OK\r\n", "\nvalkey_up 1\n");
+    httpServerSetNames(METRICS_NAMES_VALKEY);
     answers("GET /nosuch HTTP/1.0\r\n\r\n", "HTTP/1.1 404 Not Found\r\n", "\r\n\r\n404 Not Found\n");
     answers("POST / HTTP/1.0\r\n\r\n", "HTTP/1.1 405 Method Not Allowed\r\n", "Allow: GET, HEAD\r\n");
     answers("nonsense\r\n", "HTTP/1.1 400 Bad Request\r\n", "Connection: close\r\n");

@@ -12,6 +12,7 @@
 static const webCounters counters = {.scrapes = 3, .open = 2};
 
 static const webHotKeys *hot_keys;
+static metricsNames names = METRICS_NAMES_VALKEY;
 
 /* Returns the text of a snapshot with this INFO; the caller frees it by sdsFree(). */
 static sds textOf(const char *info, size_t len, commandLatency *latencies, size_t count, metricsFormat format) {
@@ -21,6 +22,9 @@ static sds textOf(const char *info, size_t len, commandLatency *latencies, size_
     INFO_METRIC("connected_slaves", INFO_GAUGE, .help = "Replicas that are connected.");
     INFO_METRIC("eventloop_duration_sum", INFO_COUNTER, .help = "Time that main has worked, whichever thread was main.",
                 .family = "eventloop_duration_seconds", .shift = 6);
+    INFO_METRIC("latest_fork_usec", INFO_GAUGE, .help = "How long the last fork took, in microseconds.");
+    INFO_METRIC("maxmemory", INFO_GAUGE, .help = "Memory limit; 0 for no limit.", .family = "maxmemory_bytes");
+    INFO_METRIC("total_error_replies", INFO_COUNTER, .help = "Error replies sent.", .family = "error_replies");
     INFO_METRIC("keyspace_hits", INFO_COUNTER, .help = "Keys that were looked for and found.");
     INFO_METRIC("master_link_status", INFO_UP, .help = "Whether this replica is connected to its primary.",
                 .family = "master_link_up");
@@ -42,7 +46,7 @@ static sds textOf(const char *info, size_t len, commandLatency *latencies, size_
     metricsSnapshot s = {
         .text = sdsNewLen(info, len), .latencies = latencies, .latencies_count = count, .wall_ms = 1500};
     size_t text_len;
-    char *text = openMetricsWrite(&s, &counters, hot_keys, format, &text_len);
+    char *text = openMetricsWrite(&s, &counters, hot_keys, format, names, &text_len);
     sds copy = sdsNewLen(text, text_len);
     zfree(text);
     sdsFree(s.text);
@@ -210,6 +214,74 @@ TEST(open_metrics_histograms) {
     sdsFree(text);
 }
 
+/* Names, units and labels are the exporter's where it has the figure. */
+TEST(open_metrics_names_of_the_exporter) {
+    names = METRICS_NAMES_REDIS;
+    makes("", METRICS_OPEN, "redis_up 1\n");
+    makes("", METRICS_OPEN, "# TYPE redis_exporter_build info\nredis_exporter_build_info{version=");
+    makes("", METRICS_TEXT, "redis_exporter_scrapes_total 3\n");
+    makes("", METRICS_TEXT, "redis_exporter_last_scrape_error{err=\"\"} 0\n");
+    makes("# stats\r\nkeyspace_hits:7\r\n", METRICS_OPEN,
+          "# HELP redis_keyspace_hits Keys that were looked for and found. (INFO: keyspace_hits)\n"
+          "# TYPE redis_keyspace_hits counter\nredis_keyspace_hits_total 7\n");
+    makes("# memory\r\nused_memory:1024\r\n", METRICS_TEXT,
+          "# TYPE redis_memory_used_bytes gauge\nredis_memory_used_bytes 1024\n");
+    makes("# cpu\r\nused_cpu_sys:0.5\r\n", METRICS_TEXT, "redis_cpu_sys_seconds_total 0.5\n");
+    makes("# stats\r\nlatest_fork_usec:1234567\r\n", METRICS_OPEN, "redis_latest_fork_seconds 1.234567\n");
+    makes("# stats\r\nbrand_new:5\r\n", METRICS_OPEN, "redis_brand_new 5\n");
+    makes("# persistence\r\nrdb_last_bgsave_status:ok\r\n", METRICS_OPEN, "redis_rdb_last_bgsave_status 1\n");
+    /* Two names for one figure, and a counter that is not called as one. */
+    makes("# memory\r\nmaxmemory:9\r\n", METRICS_OPEN, "redis_config_maxmemory 9\n");
+    makes("# memory\r\nmaxmemory:9\r\n", METRICS_OPEN, "redis_memory_max_bytes 9\n");
+    makes("# stats\r\ntotal_error_replies:4\r\n", METRICS_OPEN,
+          "# TYPE redis_total_error_replies unknown\nredis_total_error_replies 4\n");
+    makes("# stats\r\ntotal_error_replies:4\r\n", METRICS_TEXT, "# TYPE redis_total_error_replies untyped\n");
+    /* Groups. */
+    makes("# keyspace\r\ndb0:keys=3,expires=1,avg_ttl=1500\r\n", METRICS_OPEN, "redis_db_keys{db=\"db0\"} 3\n");
+    makes("# keyspace\r\ndb0:keys=3,expires=1,avg_ttl=1500\r\n", METRICS_OPEN,
+          "redis_db_keys_expiring{db=\"db0\"} 1\n");
+    const char *commands = "# commandstats\r\n"
+                           "cmdstat_get:calls=2,usec=15,usec_per_call=7.50,rejected_calls=1,failed_calls=4\r\n";
+    makes(commands, METRICS_OPEN, "redis_commands_total{cmd=\"get\"} 2\n");
+    makes(commands, METRICS_OPEN, "redis_commands_duration_seconds_total{cmd=\"get\"} 0.000015\n");
+    makes(commands, METRICS_OPEN, "redis_commands_rejected_calls_total{cmd=\"get\"} 1\n");
+    makes(commands, METRICS_OPEN, "redis_commands_failed_calls_total{cmd=\"get\"} 4\n");
+    makes("# errorstats\r\nerrorstat_ERR:count=1\r\n", METRICS_TEXT, "redis_errors_total{err=\"ERR\"} 1\n");
+    makes("# replication\r\nslave0:ip=10.0.0.1,port=6379,state=online,offset=42,lag=1\r\n", METRICS_OPEN,
+          "redis_connected_slave_offset_bytes{replica=\"0\",slave_ip=\"10.0.0.1\",slave_port=\"6379\",slave_state="
+          "\"online\"} 42\n");
+    /* Families of several fields. */
+    const char *replica = "# server\r\nredis_version:7.2.4\r\nserver_mode:standalone\r\nuptime_in_seconds:1\r\n"
+                          "# replication\r\nrole:slave\r\nmaster_host:a\"b\r\nmaster_port:6379\r\n"
+                          "master_link_status:up\r\nslave_read_only:1\r\n";
+    makes(replica, METRICS_OPEN,
+          "# TYPE redis_instance info\nredis_instance_info{role=\"slave\",redis_version=\"7.2.4\",redis_mode="
+          "\"standalone\",redis_build_id=\"\",");
+    makes(replica, METRICS_OPEN, "redis_slave_info{master_host=\"a\\\"b\",master_port=\"6379\",read_only=\"1\"} 1\n");
+    makes(replica, METRICS_OPEN, "redis_master_link_up{master_host=\"a\\\"b\",master_port=\"6379\"} 1\n");
+    makes(replica, METRICS_OPEN, "redis_start_time_seconds 0\n");
+    makesNot("# replication\r\nrole:master\r\n", "slave_info");
+    makesNot(replica, "valkey_");
+    names = METRICS_NAMES_VALKEY;
+    makesNot(replica, "redis_instance");
+}
+
+TEST(open_metrics_histograms_of_the_exporter) {
+    histogram *h = histogramCreate(1, 1000000000, 2);
+    histogramRecordMany(h, 1500, 3); /* ns */
+    commandLatency latency = {"get", h};
+    names = METRICS_NAMES_REDIS;
+    sds text = textOf("", 0, &latency, 1, METRICS_OPEN);
+    names = METRICS_NAMES_VALKEY;
+    CHECK(strstr(text, "# TYPE redis_commands_latencies_usec histogram\n"
+                       "redis_commands_latencies_usec_bucket{cmd=\"get\",le=\"1.0\"} 0\n"
+                       "redis_commands_latencies_usec_bucket{cmd=\"get\",le=\"2.0\"} 3\n"));
+    CHECK(strstr(text, "redis_commands_latencies_usec_sum{cmd=\"get\"} 4.5"));
+    CHECK(strstr(text, "redis_commands_latencies_usec_count{cmd=\"get\"} 3\n"));
+    histogramFree(h);
+    sdsFree(text);
+}
+
 /* With random bytes at random positions, the text is made and each of its lines is well-formed. */
 TEST(open_metrics_random_text) {
     static const char *const parts[] = {
@@ -220,18 +292,21 @@ TEST(open_metrics_random_text) {
     for (int round = 0; round < 3000; round++) {
         sds info = sdsEmpty();
         for (int i = 0; i < 60; i++) info = sdsCat(info, parts[unitRandom(&rng) % array_len(parts)]);
+        names = round % 2 ? METRICS_NAMES_REDIS : METRICS_NAMES_VALKEY;
+        const char *prefix = names == METRICS_NAMES_REDIS ? "redis_" : "valkey_";
+        size_t prefix_len = strlen(prefix);
         sds text = textOf(info, sdsLen(info), NULL, 0, METRICS_OPEN);
         int count;
         sds *lines = sdsSplitLen(text, sdsLen(text), "\n", 1, &count);
         bool good = !strcmp(lines[count - 2], "# EOF") && !*lines[count - 1];
         for (int i = 0; i < count - 2; i++)
-            good &= !strncmp(lines[i], "# HELP valkey_", 14) || !strncmp(lines[i], "# TYPE valkey_", 14) ||
-                    !strncmp(lines[i], "valkey_", 7);
+            good &= !strncmp(lines[i] + (lines[i][0] == '#' ? strlen("# HELP ") : 0), prefix, prefix_len);
         if (!CHECK(good)) fprintf(stderr, "%s", text);
         sdsFreeSplitRes(lines, count);
         sdsFree(text);
         sdsFree(info);
     }
+    names = METRICS_NAMES_VALKEY;
 }
 
 /* For any bytes in a key, its label is valid text, and differs from that of other keys. */
