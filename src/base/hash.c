@@ -1,6 +1,6 @@
 /* hash.c -- SipHash-1-2 under one key, CRC-16 by table, SHA-1 and SHA-256.
  *
- * Not here    CRC-64 (crc64.c).
+ * Not here    CRC-64 (crc64.c), XXH3 (xxh3.c).
  * Owns        the hash key and the table, const after boot.
  * Threads     any.
  * Cost        hashBytes(): one round per 8 bytes and three more; a 16-byte key takes about 10 ns.

@@ -1,4 +1,4 @@
-/* hash.h -- the keyed hash of every dict, hash slots, digests of passwords and scripts, and the checksum of files.
+/* hash.h -- the keyed hash of every dict, hash slots, digests of passwords, scripts and values, the checksum of files.
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #ifndef BASE_HASH_H
@@ -32,5 +32,10 @@ void sha1Hex(char out[41], const void *p, size_t len);
 uint64_t crc64(uint64_t crc, const void *p, size_t len);
 /* Like crc64(), without that instruction: tests compare the two. */
 uint64_t crc64ByTable(uint64_t crc, const void *p, size_t len);
+
+/* --- xxh3.c: the digest of a string that clients compute as well -------------------------------------------------- */
+
+/* Returns XXH3 (Collet) of the bytes, 64 bits wide, with seed 0 and the default secret. */
+uint64_t xxh3(const void *p, size_t len);
 
 #endif

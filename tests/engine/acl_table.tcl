@@ -56,7 +56,7 @@ set requests {
     {xread block 1 count 1 streams k:1 k:2 0 0} {xreadgroup group g c streams k:1 k:2 > >} {xreadgroup count 1 group g c streams k:1 >}
     {xreadgroup count 1 group g c noack block 1 streams k:1 k:2 > 0} {xrevrange k:1 + -}
     {xsetid k:1 9-9} {xtrim k:1 maxlen 1}
-    {append k:1 x} {decr k:1} {decrby k:1 1} {delifeq k:1 x} {get k:1} {getdel k:1} {getex k:1} {getex k:1 ex 100}
+    {append k:1 x} {decr k:1} {decrby k:1 1} {delifeq k:1 x} {delex k:1} {delex k:1 ifeq x} {digest k:1} {get k:1} {getdel k:1} {getex k:1} {getex k:1 ex 100}
     {getrange k:1 0 1} {getset k:1 x} {incr k:1} {incrby k:1 1} {incrbyfloat k:1 1} {lcs k:1 k:2} {mget k:1 k:2}
     {mset k:1 x k:2 y} {msetex 2 k:1 x k:2 y} {msetnx k:1 x k:2 y} {psetex k:1 100000 x} {set k:1 x} {set k:1 x get} {set k:1 x nx get} {set k:1 x GET keepttl}
     {setex k:1 100 x} {setnx k:1 x} {setrange k:1 1 x} {strlen k:1} {substr k:1 0 1}

@@ -107,7 +107,8 @@ start_server {
             {XSETID nokey 1-1} {XGROUP CREATE x g 0} {XGROUP CREATE nokey g 0} {XGROUP DESTROY x nog}
             {XGROUP DELCONSUMER x g noc} {XACK x g 1-1} {XACK nokey g 1-1} {XACK x nog 1-1} {XCLAIM nokey g c 0 1-1}
             {XAUTOCLAIM nokey g c 0 0} {PFADD p a} {PFADD p} {PFADD p a b} {PFCOUNT nokey} {EVAL return(1) 0}
-            {EVAL return(redis.call('del','nokey')) 0} {DELIFEQ s w} {DELIFEQ nokey w} {GETDEL l} {SETRANGE l 0 x}
+            {EVAL return(redis.call('del','nokey')) 0} {DELIFEQ s w} {DELIFEQ nokey w} {DELEX s IFEQ w}
+            {DELEX s IFDEQ 0} {DELEX nokey} {SET s v IFNE v} {SET s w IFDEQ 0000000000000000} {SET s w GET IFDEQ 0} {GETDEL l} {SETRANGE l 0 x}
             {SET s v EX 0} {SETEX s 0 v} {GETEX s EX 0} {MSETEX 1 nokey v XX} {MSETEX 1 s v NX} {HSET h} {LPUSH s a}
             {INCRBYFLOAT s 1} {LREM l -1 zz} {LREM bl 0 zz} {SREM bs zz} {HDEL bh zz} {ZREM bz zz}
             {ZREMRANGEBYSCORE bz 50 60} {SMOVE bs bs a} {SADD bs a b} {ZADD bz GT 1 a} {EXPIRE nokey -1}

@@ -74,6 +74,9 @@ start_server {each {r FLUSHALL; r SELECT 0}} {
         {} {msetnx a 1 b 2} {new a set a new b set b}
         {} {msetex 2 a 1 b 2 ex 100} {new a set a expire a new b set b expire b}
         {set a 1} {delifeq a 1} {del a}
+        {set a 1} {delex a ifeq 1} {del a}
+        {rpush a 1} {delex a} {del a}
+        {set a 1} {set a 2 ifne 2 ex 100} {set a expire a}
         {} {setbit a 9 0} {new a setbit a}
         {set a 1} {setbit a 0 1} {setbit a}
         {mset a 1 b 2} {bitop or c a b} {new c set c}

@@ -29,6 +29,16 @@ start_server {
 
     source [file join $support propagation_cases.tcl]
 
+    # Commands that no Valkey has are propagated as commands that each Valkey reads.
+    propagates {SET k v} {DELEX k IFEQ v} {DEL k}
+    propagates {RPUSH l v} {DELEX l} {DEL l}
+    propagates {SET k v} {DELEX k IFNE v} {}
+    propagates {SET k v} {set k w IFNE a} {SET k w}
+    propagates {SET k v} {SET k w IFDNE ffffffffffffffff GET KEEPTTL} {SET k w KEEPTTL}
+    propagates {SET k v} {SET k w IFDEQ f7042be43fb80714 EX 100} {SET k w PXAT MS}
+    propagates {} {SET k w GET IFNE v PXAT 33177117420000} {SET k w PXAT 33177117420000}
+    propagates {SET k v} {SET k w IFDEQ ffffffffffffffff GET} {}
+
     test "Keys that SCAN or RANDOMKEY finds expired are no transaction, those of a command that names them are" {
         if {[increment_file] eq ""} {skip "no append-only file is written"}
         foreach {command transaction} {{SCAN 0} 0 RANDOMKEY 0 {MGET k1 k2} 1 {EVAL "redis.call('scan', 0) return 1" 0} 1} {

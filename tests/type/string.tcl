@@ -401,6 +401,87 @@ start_server {each {r FLUSHALL}} {
         assert_error [format $wrong_number delifeq] {r DELIFEQ key}
     }
 
+    # ---- DELEX DIGEST, and SET that compares ------------------------------------------------------------------
+
+    test "DIGEST is the XXH3 hash of the bytes, in hexadecimal" {
+        need_command DIGEST
+        foreach {value digest} {v f7042be43fb80714 12345 f34099ede96b5581 "" 2d06800538d394c2} {
+            r SET key $value
+            assert_equal $digest [r DIGEST key]
+        }
+        assert_equal (nil) [r DIGEST nothing]
+        r LPUSH list a
+        assert_error WRONGTYPE* {r DIGEST list}
+    }
+
+    test "DELEX without a condition deletes a key of any type" {
+        need_command DELEX
+        r SET key value
+        r LPUSH list a
+        assert_equal {1 1 0} [list [r DELEX key] [r DELEX list] [r DELEX list]]
+    }
+
+    test "DELEX deletes a string that compares with a value or a digest as asked" {
+        need_command DELEX
+        foreach {condition deleted} {
+            {IFEQ v} 1 {IFEQ w} 0 {IFNE v} 0 {ifne w} 1 {IFDEQ f7042be43fb80714} 1 {IFDEQ F7042BE43FB80714} 1
+            {IFDEQ 0000000000000000} 0 {IFDNE f7042be43fb80714} 0 {IFDNE 0000000000000000} 1 {IFDNE zzzzzzzzzzzzzzzz} 1
+        } {
+            r SET key v
+            assert_equal $deleted [r DELEX key {*}$condition]
+            assert_equal [expr {!$deleted}] [r EXISTS key]
+            assert_equal 0 [r DELEX nothing {*}$condition]
+        }
+    }
+
+    test "DELEX refuses a wrong condition only if the key exists" {
+        need_command DELEX
+        r SET key v
+        r LPUSH list a
+        assert_error [format $wrong_number delex] {r DELEX key IFEQ}
+        assert_error [format $wrong_number delex] {r DELEX nothing IFEQ a b}
+        assert_error "ERR Invalid condition. Use IFEQ, IFNE, IFDEQ, or IFDNE" {r DELEX key NX v}
+        assert_error "ERR must be exactly 16 hexadecimal characters" {r DELEX key IFDEQ f7042be43fb8071}
+        assert_error "ERR Key should be of string type if conditions are specified" {r DELEX list IFNE v}
+        assert_equal {0 0} [list [r DELEX nothing NX v] [r DELEX nothing IFDEQ short]]
+        assert_equal 2 [r EXISTS key list]
+    }
+
+    test "SET with IFNE, IFDEQ and IFDNE compares, and a missing key differs from everything" {
+        need_command DELEX
+        foreach {condition stored} {
+            {IFNE v} 0 {IFNE w} 1 {IFDEQ F7042be43fb80714} 1 {IFDEQ 0000000000000000} 0 {IFDNE f7042be43fb80714} 0
+            {IFDNE 0000000000000000} 1
+        } {
+            r SET key v
+            assert_equal [expr {$stored ? "OK" : "(nil)"}] [r SET key new {*}$condition]
+            assert_equal [expr {$stored ? "new" : "v"}] [r GET key]
+            r SET key v
+            assert_equal v [r SET key new {*}$condition GET]
+            r DEL key
+            assert_equal [expr {[string match IF*NE* $condition] ? "OK" : "(nil)"}] [r SET key new {*}$condition]
+        }
+    }
+
+    test "SET refuses a digest of another length, with one reply also with GET" {
+        need_command DELEX
+        r SET key v
+        assert_error "ERR must be exactly 16 hexadecimal characters" {r SET key w IFDEQ f7042be43fb8071}
+        assert_error "ERR must be exactly 16 hexadecimal characters" {r SET key w IFDNE f7042be43fb80714a GET}
+        assert_equal PONG [r PING]
+        assert_equal v [r GET key]
+        r LPUSH list a
+        assert_error WRONGTYPE* {r SET list w IFDNE short}
+        assert_error WRONGTYPE* {r SET list w IFNE v GET}
+    }
+
+    test "SET has one condition" {
+        need_command DELEX
+        foreach words {{IFNE a NX} {XX IFNE a} {IFEQ a IFNE a} {IFNE a IFNE a} {IFDEQ a IFDNE a} IFNE IFDEQ IFDNE} {
+            assert_error "ERR syntax error" {r SET key v {*}$words}
+        }
+    }
+
     # ---- MGET MSET MSETNX MSETEX ------------------------------------------------------------------------------
 
     test "MGET returns values in the order of the keys, null where nothing is" {

@@ -18,16 +18,20 @@
 #define OPT_EXPIRE (OPT_TIME | OPT_KEEPTTL | OPT_PERSIST)
 #define ALL_OPTIONS (SET_OPTIONS | GETEX_OPTIONS | MSETEX_OPTIONS | HGETEX_OPTIONS | HSETEX_OPTIONS)
 
-/* The options. `excludes` has the options that must not precede one. An option may be repeated, except IFEQ. */
+/* The options. `excludes` has the options that must not precede one. An option may be repeated, except the
+ * comparisons: IFEQ and its kind. */
 static const struct {
     const char *word;
     uint32_t flag;
     unsigned sets; /* commands that have it */
     uint32_t excludes;
 } option_words[] = {
-    {"NX", OPT_NX, SET_OPTIONS | MSETEX_OPTIONS | HSETEX_OPTIONS, OPT_XX | OPT_IFEQ},
-    {"XX", OPT_XX, SET_OPTIONS | MSETEX_OPTIONS | HSETEX_OPTIONS, OPT_NX | OPT_IFEQ},
+    {"NX", OPT_NX, SET_OPTIONS | MSETEX_OPTIONS | HSETEX_OPTIONS, OPT_XX | OPT_COMPARISON},
+    {"XX", OPT_XX, SET_OPTIONS | MSETEX_OPTIONS | HSETEX_OPTIONS, OPT_NX | OPT_COMPARISON},
     {"IFEQ", OPT_IFEQ, SET_OPTIONS, OPT_CONDITION},
+    {"IFNE", OPT_IFNE, SET_OPTIONS, OPT_CONDITION},
+    {"IFDEQ", OPT_IFDEQ, SET_OPTIONS, OPT_CONDITION},
+    {"IFDNE", OPT_IFDNE, SET_OPTIONS, OPT_CONDITION},
     {"GET", OPT_GET, SET_OPTIONS, 0},
     {"FNX", OPT_FNX, HSETEX_OPTIONS, OPT_FXX},
     {"FXX", OPT_FXX, HSETEX_OPTIONS, OPT_FNX},
@@ -47,9 +51,9 @@ static uint32_t takeOption(const client *c, uint32_t at, uint32_t end, optionSet
         if (!sliceIs(c->argv[at], option_words[i].word)) continue;
         if (!(option_words[i].sets & set) || (opts->flags & option_words[i].excludes)) return 0;
         opts->flags |= flag;
-        if (!(flag & (OPT_IFEQ | OPT_TIME))) return 1;
+        if (!(flag & (OPT_COMPARISON | OPT_TIME))) return 1;
         if (at + 1 == end) return 0;
-        *(flag == OPT_IFEQ ? &opts->ifeq_arg : &opts->expire_arg) = at + 1;
+        *(flag & OPT_COMPARISON ? &opts->compared_arg : &opts->expire_arg) = at + 1;
         return 2;
     }
     return 0;

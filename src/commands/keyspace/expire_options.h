@@ -31,17 +31,22 @@ enum {
     OPT_EX = 1 << 8,
     OPT_PX = 1 << 9,
     OPT_EXAT = 1 << 10,
-    OPT_PXAT = 1 << 11
+    OPT_PXAT = 1 << 11,
+    /* Conditions of Redis 8.4, which Valkey does not have. */
+    OPT_IFNE = 1 << 12,
+    OPT_IFDEQ = 1 << 13,
+    OPT_IFDNE = 1 << 14
 };
-#define OPT_CONDITION (OPT_NX | OPT_XX | OPT_IFEQ)
+#define OPT_COMPARISON (OPT_IFEQ | OPT_IFNE | OPT_IFDEQ | OPT_IFDNE)
+#define OPT_CONDITION (OPT_NX | OPT_XX | OPT_COMPARISON)
 
 #define NO_EXPIRE (-1)
 
 typedef struct expireOptions {
-    uint32_t flags; /* OPT_ */
-    uint32_t ifeq_arg;
-    uint32_t expire_arg; /* the argument after EX, PX, EXAT or PXAT; 0 if none of them was given */
-    int64_t when_ms;     /* NO_EXPIRE until expireOptionsTime() */
+    uint32_t flags;        /* OPT_ */
+    uint32_t compared_arg; /* the argument after IFEQ, IFNE, IFDEQ or IFDNE */
+    uint32_t expire_arg;   /* the argument after EX, PX, EXAT or PXAT; 0 if none of them was given */
+    int64_t when_ms;       /* NO_EXPIRE until expireOptionsTime() */
 } expireOptions;
 
 /* Parses the options of a command in the arguments from `at` up to `end`, except the number of the expiry, which

@@ -15,11 +15,13 @@
 #include "db.h"
 #include "engine_settings.h"
 #include "expire_options.h"
+#include "hash.h"
 #include "propagate.h"
 #include "string_change.h"
 #include "typed_key.h"
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 
 /* SET, GETEX and MSETEX: reads the options and the expiry, which is above 0. Returns false after an error. */
 static bool parseOptions(client *c, uint32_t at, optionSet set, expireOptions *opts) {
@@ -44,6 +46,13 @@ static bool replyWithValue(client *c, hashedKey key) {
 static bool valueEquals(const robj *o, slice bytes) {
     char digits[LONG_STR_SIZE];
     return sliceEq(objectString(o, digits), bytes);
+}
+
+/* Writes the digest of bytes, which DIGEST replies with, to `text` and returns it. */
+#define DIGEST_CHARS 16
+static const char *digestText(slice bytes, char text[DIGEST_CHARS + 1]) {
+    snprintf(text, DIGEST_CHARS + 1, "%016llx", (unsigned long long)xxh3(bytes.ptr, bytes.len));
+    return text;
 }
 
 /* Stores `entry` under the key and replaces any value that it has. */
@@ -78,14 +87,17 @@ static void propagateKey(const client *c, const char *name, int64_t when_ms) {
     propagateDone();
 }
 
+static void propagateExpiry(int64_t when_ms) {
+    if (when_ms == NO_EXPIRE) return;
+    propagateWord("PXAT");
+    propagateNumber(when_ms);
+}
+
 /* Completes a propagated SET of the command's key; with an absolute expiry unless `when_ms` is NO_EXPIRE. */
 static void propagateSetWords(const client *c, slice value, int64_t when_ms) {
     propagateArg(c->argv[1]);
     propagateArg(value);
-    if (when_ms != NO_EXPIRE) {
-        propagateWord("PXAT");
-        propagateNumber(when_ms);
-    }
+    propagateExpiry(when_ms);
     propagateDone();
 }
 
@@ -94,16 +106,25 @@ static void propagateSet(const client *c, slice value, int64_t when_ms) {
 }
 
 /* Propagates SET with options: without GET, and with the expiry as an absolute time. The conditions stay, as they have
- * the same result on replicas. The name stays as the client spelled it if the expiry is the only option. */
+ * the same result on replicas, but for those that a Valkey that reads the log or follows would refuse. The name stays
+ * as the client spelled it if the expiry is the only option. */
 static void propagateSetOptions(const client *c, const expireOptions *opts) {
-    if (!propagateWanted() || opts->flags & OPT_PXAT) return;
-    if (opts->expire_arg && c->argc == 5) {
+    if (!propagateWanted()) return;
+    if (opts->flags & (OPT_COMPARISON & ~OPT_IFEQ)) {
+        if (!propagateInstead(c, "SET")) return;
+        propagateArgs(c, 1, 3);
+        if (opts->flags & OPT_KEEPTTL) propagateWord("KEEPTTL");
+        propagateExpiry(opts->when_ms);
+        propagateDone();
+    } else if (opts->flags & OPT_PXAT) {
+        return;
+    } else if (opts->expire_arg && c->argc == 5) {
         if (propagateRewritten(c)) propagateSetWords(c, c->argv[2], opts->when_ms);
     } else if (opts->expire_arg) {
         propagateSet(c, c->argv[2], opts->when_ms);
     } else if (opts->flags & OPT_GET && propagateRewritten(c)) {
         for (uint32_t i = 1; i < c->argc; i++)
-            if (i < 3 || i == opts->ifeq_arg || !sliceIs(c->argv[i], "get")) propagateArg(c->argv[i]);
+            if (i < 3 || i == opts->compared_arg || !sliceIs(c->argv[i], "get")) propagateArg(c->argv[i]);
         propagateDone();
     }
 }
@@ -164,6 +185,13 @@ void getexCommand(client *c) {
     }
 }
 
+void digestCommand(client *c) {
+    char digits[LONG_STR_SIZE], text[DIGEST_CHARS + 1];
+
+    robj *o = typedKeyReadOrReply(c, clientKeyAt(c, 1), OBJ_STRING, addReplyNull);
+    if (o) addReplyBulkCString(c, digestText(objectString(o, digits), text));
+}
+
 void strlenCommand(client *c) { replyWithCount(c, OBJ_STRING, objectStringLen); }
 
 void getrangeCommand(client *c) {
@@ -182,25 +210,44 @@ void substrCommand(client *c) { getrangeCommand(c); }
 
 typedef enum { CONDITION_MET, CONDITION_FAILED, CONDITION_ERROR } conditionResult;
 
-/* Checks NX, XX and IFEQ. Returns CONDITION_ERROR after an error reply. */
+/* Compares a string with argument `arg` as `kind` says, one of OPT_COMPARISON. Returns CONDITION_ERROR after an error
+ * reply. */
+static conditionResult compareValue(client *c, const robj *o, uint32_t kind, uint32_t arg) {
+    bool equal;
+
+    if (kind & (OPT_IFDEQ | OPT_IFDNE)) {
+        char digits[LONG_STR_SIZE], text[DIGEST_CHARS + 1];
+        if (c->argv[arg].len != DIGEST_CHARS) {
+            addReplyError(c, "must be exactly 16 hexadecimal characters");
+            return CONDITION_ERROR;
+        }
+        equal = sliceIs(c->argv[arg], digestText(objectString(o, digits), text));
+    } else {
+        equal = valueEquals(o, c->argv[arg]);
+    }
+    return equal == !(kind & (OPT_IFNE | OPT_IFDNE)) ? CONDITION_MET : CONDITION_FAILED;
+}
+
+/* Checks the condition of SET. Returns CONDITION_ERROR after an error reply. */
 static conditionResult checkCondition(client *c, hashedKey key, const expireOptions *opts) {
     robj *o = lookupKeyWrite(c->db, key);
 
     if (opts->flags & OPT_NX) return o ? CONDITION_FAILED : CONDITION_MET;
-    if (!o) return CONDITION_FAILED;
+    if (!o) return opts->flags & (OPT_IFNE | OPT_IFDNE) ? CONDITION_MET : CONDITION_FAILED;
     if (opts->flags & OPT_XX) return CONDITION_MET;
     if (checkType(c, o, OBJ_STRING)) return CONDITION_ERROR;
-    return valueEquals(o, c->argv[opts->ifeq_arg]) ? CONDITION_MET : CONDITION_FAILED;
+    return compareValue(c, o, opts->flags & OPT_COMPARISON, opts->compared_arg);
 }
 
 static void setWithOptions(client *c, hashedKey key, const expireOptions *opts) {
     bool get = opts->flags & OPT_GET;
+    conditionResult condition = CONDITION_MET;
 
-    if (get && !replyWithValue(c, key)) return;
-    if (opts->flags & OPT_CONDITION) {
-        conditionResult condition = checkCondition(c, key, opts);
-        if (condition == CONDITION_FAILED && !get) addReplyNull(c);
-        if (condition != CONDITION_MET) return;
+    if (opts->flags & OPT_CONDITION) condition = checkCondition(c, key, opts);
+    if (condition == CONDITION_ERROR || (get && !replyWithValue(c, key))) return;
+    if (condition == CONDITION_FAILED) {
+        if (!get) addReplyNull(c);
+        return;
     }
     if (opts->expire_arg && storeExpirePassed(opts->when_ms)) {
         robj *old = lookupKeyWrite(c->db, key);
@@ -264,6 +311,41 @@ void delifeqCommand(client *c) {
         addReplyZero(c);
         return;
     }
+    deleteAndReport(c, key);
+    propagateKey(c, "DEL", NO_EXPIRE);
+    addReplyOne(c);
+}
+
+/* Parses the condition of DELEX and checks it for the value. Returns CONDITION_ERROR after an error reply. */
+static conditionResult checkDelexCondition(client *c, const robj *o) {
+    static const struct {
+        const char *word;
+        uint32_t kind;
+    } conditions[] = {{"IFEQ", OPT_IFEQ}, {"IFNE", OPT_IFNE}, {"IFDEQ", OPT_IFDEQ}, {"IFDNE", OPT_IFDNE}};
+
+    if (o->type != OBJ_STRING) {
+        addReplyError(c, "Key should be of string type if conditions are specified");
+        return CONDITION_ERROR;
+    }
+    for (size_t i = 0; i < array_len(conditions); i++)
+        if (sliceIs(c->argv[2], conditions[i].word)) return compareValue(c, o, conditions[i].kind, 3);
+    addReplyError(c, "Invalid condition. Use IFEQ, IFNE, IFDEQ, or IFDNE");
+    return CONDITION_ERROR;
+}
+
+void delexCommand(client *c) {
+    hashedKey key = clientKeyAt(c, 1);
+    conditionResult condition = CONDITION_MET;
+
+    if (c->argc != 2 && c->argc != 4) {
+        addReplyErrorArity(c);
+        return;
+    }
+    robj *o = lookupKeyWrite(c->db, key);
+    if (!o) condition = CONDITION_FAILED;
+    else if (c->argc == 4) condition = checkDelexCondition(c, o);
+    if (condition == CONDITION_FAILED) addReplyZero(c);
+    if (condition != CONDITION_MET) return;
     deleteAndReport(c, key);
     propagateKey(c, "DEL", NO_EXPIRE);
     addReplyOne(c);

@@ -75,6 +75,8 @@ static const example examples[] = {
     {"", "msetex 2 a 1 b 2 xx", false, ""},
     {"set a 1", "delifeq a 1", true, "del a;"},
     {"set a 1", "delifeq a 2", false, ""},
+    {"set a 1", "delex a ifne 2", true, "del a;"},
+    {"set a 1", "delex a ifeq 2", false, ""},
     /* bitmap.def */
     {"", "setbit a 9 0", true, "setbit a;"},
     {"set a 1", "setbit a 0 1", true, "setbit a;"},

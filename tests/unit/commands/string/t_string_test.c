@@ -20,6 +20,7 @@ static const char *encodingOf(const char *key) {
 }
 
 #define SYNTAX "-ERR syntax error\r\n"
+#define BAD_DIGEST "-ERR must be exactly 16 hexadecimal characters\r\n"
 #define NOT_INTEGER "-ERR value is not an integer or out of range\r\n"
 #define BAD_EXPIRE "-ERR invalid expire time in 'name' command\r\n"
 
@@ -73,11 +74,28 @@ TEST(set_conditions) {
     CHECK_RUN(getCommand, "get k", "$1\r\nw\r\n");
 }
 
+TEST(set_compares_values_and_digests) {
+    fresh();
+    CHECK_RUN(setCommand, "set k v IFEQ v", "$-1\r\n");
+    CHECK_RUN(setCommand, "set k v IFDEQ f7042be43fb80714", "$-1\r\n");
+    CHECK_RUN(setCommand, "set k v IFNE v", "+OK\r\n");
+    CHECK_RUN(setCommand, "set other v IFDNE short", "+OK\r\n");
+    CHECK_RUN(digestCommand, "digest k", "$16\r\nf7042be43fb80714\r\n");
+    CHECK_RUN(setCommand, "set k w IFNE v", "$-1\r\n");
+    CHECK_RUN(setCommand, "set k w IFDNE F7042BE43FB80714 GET", "$1\r\nv\r\n");
+    CHECK_RUN(setCommand, "set k w IFDEQ f7042be43fb8071 GET", BAD_DIGEST);
+    CHECK_RUN(setCommand, "set k w IFDEQ F7042be43fb80714", "+OK\r\n");
+    CHECK_RUN(setCommand, "set k x IFDEQ zzzzzzzzzzzzzzzz", "$-1\r\n");
+    CHECK_RUN(setCommand, "set k x IFDNE zzzzzzzzzzzzzzzz GET", "$1\r\nw\r\n");
+    CHECK_RUN(getCommand, "get k", "$1\r\nx\r\n");
+}
+
 TEST(set_options_that_clash) {
     fresh();
-    const char *bad[] = {"set k v NX XX",         "set k v XX NX",        "set k v IFEQ a NX", "set k v NX IFEQ a",
-                         "set k v IFEQ a IFEQ a", "set k v IFEQ",         "set k v EX",        "set k v EX 1 PX 1",
-                         "set k v KEEPTTL EX 1",  "set k v EX 1 KEEPTTL", "set k v PERSIST",   "set k v word"};
+    const char *bad[] = {"set k v NX XX",         "set k v XX NX",        "set k v IFEQ a NX",  "set k v NX IFEQ a",
+                         "set k v IFEQ a IFNE a", "set k v IFDNE a NX",   "set k v XX IFDEQ a", "set k v IFNE",
+                         "set k v IFEQ a IFEQ a", "set k v IFEQ",         "set k v EX",         "set k v EX 1 PX 1",
+                         "set k v KEEPTTL EX 1",  "set k v EX 1 KEEPTTL", "set k v PERSIST",    "set k v word"};
     for (size_t i = 0; i < array_len(bad); i++) CHECK_RUN(setCommand, bad[i], SYNTAX);
     CHECK_RUN(setCommand, "set k v EX x", NOT_INTEGER);
     CHECK_RUN(setCommand, "set k v EX 0", BAD_EXPIRE);
@@ -218,6 +236,23 @@ TEST(numbers_are_added) {
     CHECK_RUN(setCommand, "set n 5 EX 100", "+OK\r\n");
     CHECK_RUN(incrCommand, "incr n", ":6\r\n");
     CHECK(expireOf("n") > 0);
+}
+
+TEST(delex_compares_before_it_deletes) {
+    fresh();
+    CHECK_RUN(delexCommand, "delex k", ":0\r\n");
+    CHECK_RUN(delexCommand, "delex k IFNE v", ":0\r\n");
+    CHECK_RUN(delexCommand, "delex k WORD v", ":0\r\n");
+    CHECK_RUN(setCommand, "set k v", "+OK\r\n");
+    CHECK_RUN(delexCommand, "delex k IFEQ w", ":0\r\n");
+    CHECK_RUN(delexCommand, "delex k IFNE v", ":0\r\n");
+    CHECK_RUN(delexCommand, "delex k IFDEQ 0000000000000000", ":0\r\n");
+    CHECK_RUN(delexCommand, "delex k IFDNE f7042be43fb80714", ":0\r\n");
+    CHECK_RUN(delexCommand, "delex k IFDNE f", BAD_DIGEST);
+    CHECK_RUN(delexCommand, "delex k WORD v", "-ERR Invalid condition. Use IFEQ, IFNE, IFDEQ, or IFDNE\r\n");
+    CHECK_EVENTS("");
+    CHECK_RUN(delexCommand, "delex k IFDEQ F7042BE43FB80714", ":1\r\n");
+    CHECK_EVENTS("del:k ");
 }
 
 TEST(get_and_go) {
