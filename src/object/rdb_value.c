@@ -44,12 +44,28 @@ const rdbTypeRow rdb_types[RDB_TYPES] = {
     [RDB_TYPE_SET_LISTPACK] = {"set-listpack", "svs", OBJ_SET},
     [RDB_TYPE_STREAM_3] = {"stream-v3", STREAM_BEGIN STREAM_MORE "(slll(i8l)(s88(i)))", OBJ_STREAM},
     [RDB_TYPE_HASH_2] = {"hash-volatile-items", "sv(ss8)", OBJ_HASH},
+    [RDB_TYPE_REDIS_HASH_LISTPACK_RC] = {"hash-listpack-ttl-rc", "svs", OBJ_HASH},
+    [RDB_TYPE_REDIS_HASH] = {"hash-ttl", "sv8(lss)", OBJ_HASH},
+    [RDB_TYPE_REDIS_HASH_LISTPACK] = {"hash-listpack-ttl", "sv8s", OBJ_HASH},
+    [RDB_TYPE_REDIS_STREAM] = {"stream-v4", STREAM_BEGIN STREAM_MORE "(slll(i8l)(s88(i)))ll(s(sll))ll", OBJ_STREAM},
+    [RDB_TYPE_REDIS_HASH_RC] = {"hash-ttl-rc", "sv(lss)", OBJ_HASH},
 };
+
+bool rdbVersionIsForeign(unsigned version) {
+    return version >= RDB_VERSION_FOREIGN_MIN && version <= RDB_VERSION_FOREIGN_MAX;
+}
 
 bool rdbVersionIsReadable(unsigned version, bool relaxed) {
     if (version < 1) return false;
     if (relaxed) return true;
-    return version <= RDB_VERSION && (version < RDB_VERSION_FOREIGN_MIN || version > RDB_VERSION_FOREIGN_MAX);
+    return version <= RDB_VERSION && (!rdbVersionIsForeign(version) || version <= RDB_VERSION_FOREIGN_KNOWN);
+}
+
+unsigned rdbTypeOfByte(unsigned version, unsigned byte) {
+    if (likely(byte < RDB_TYPE_HASH_2)) return byte;
+    if (!rdbVersionIsForeign(version)) return byte == RDB_TYPE_HASH_2 ? byte : RDB_TYPES;
+    if (byte == RDB_TYPE_HASH_2) return RDB_TYPE_REDIS_HASH_RC;
+    return byte <= RDB_TYPE_REDIS_STREAM ? byte : RDB_TYPES;
 }
 
 static const objectTypeOps *writingOps(const robj *o) {
@@ -119,16 +135,21 @@ static bool nodesAreEmpty(rdbReader *r, bool with_container) {
 
 bool rdbValueIsEmpty(rdbReader r, unsigned rdb_type) {
     uint64_t count;
+    int64_t skipped;
     switch (rdb_type) {
     case RDB_TYPE_LIST:
     case RDB_TYPE_SET:
     case RDB_TYPE_ZSET:
     case RDB_TYPE_HASH:
     case RDB_TYPE_ZSET_2:
+    case RDB_TYPE_REDIS_HASH_RC:
     case RDB_TYPE_HASH_2: return rdbReadCount(&r, &count) && count == 0;
     case RDB_TYPE_LIST_ZIPLIST:
     case RDB_TYPE_ZSET_ZIPLIST:
     case RDB_TYPE_HASH_ZIPLIST: return readEmptyPacked(&r, true);
+    case RDB_TYPE_REDIS_HASH: return rdbReadMs(&r, &skipped) && rdbReadCount(&r, &count) && count == 0;
+    case RDB_TYPE_REDIS_HASH_LISTPACK: return rdbReadMs(&r, &skipped) && readEmptyPacked(&r, false);
+    case RDB_TYPE_REDIS_HASH_LISTPACK_RC:
     case RDB_TYPE_HASH_LISTPACK:
     case RDB_TYPE_ZSET_LISTPACK:
     case RDB_TYPE_SET_LISTPACK: return readEmptyPacked(&r, false);
@@ -150,11 +171,19 @@ sds dumpPayloadSealTake(sds content) {
     return sdsCatLen(payload, footer, CRC_BYTES);
 }
 
+static unsigned payloadVersion(slice payload) { return loadLe16(payload.ptr + payload.len - DUMP_FOOTER_BYTES); }
+
+robj *dumpPayloadRead(slice payload, slice key, bool with_expire) {
+    rdbReader r = {payload.ptr + 1, payload.ptr + payload.len};
+    unsigned rdb_type = rdbTypeOfByte(payloadVersion(payload), (unsigned char)*payload.ptr);
+    return rdbReadValueOf(&r, rdb_type, key, with_expire);
+}
+
 sds dumpPayloadOf(const robj *o, bool compress) { return dumpPayloadSealTake(rdbValueBytes(o, compress)); }
 
 bool dumpPayloadIsGood(slice payload, bool relaxed, bool unchecked) {
     if (payload.len < DUMP_FOOTER_BYTES) return false;
-    if (!rdbVersionIsReadable(loadLe16(payload.ptr + payload.len - DUMP_FOOTER_BYTES), relaxed)) return false;
+    if (!rdbVersionIsReadable(payloadVersion(payload), relaxed)) return false;
     return unchecked ||
            crc64(0, payload.ptr, payload.len - CRC_BYTES) == loadLe64(payload.ptr + payload.len - CRC_BYTES);
 }

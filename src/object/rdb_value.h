@@ -32,6 +32,12 @@ enum {
     RDB_TYPE_SET_LISTPACK = 20,
     RDB_TYPE_STREAM_3 = 21,
     RDB_TYPE_HASH_2 = 22, /* with field TTLs */
+    /* Of Redis 7.4 and later, which went its own way after version 11; only read. */
+    RDB_TYPE_REDIS_HASH_LISTPACK_RC = 23, /* by release candidates of 7.4: 25 without the time before it */
+    RDB_TYPE_REDIS_HASH = 24,             /* with field TTLs */
+    RDB_TYPE_REDIS_HASH_LISTPACK = 25,    /* with field TTLs */
+    RDB_TYPE_REDIS_STREAM = 26,
+    RDB_TYPE_REDIS_HASH_RC = 27, /* by release candidates of 7.4, which wrote 22 */
     RDB_TYPES
 };
 
@@ -45,12 +51,17 @@ extern const rdbTypeRow rdb_types[RDB_TYPES];
 
 #define RDB_VERSION 80     /* of files that are written */
 #define RDB_VERSION_OLD 11 /* the newest version that older servers read: it lacks only hashes with field TTLs */
-/* Versions of other servers, which diverged after 11: their strings may be readable, but that is not guaranteed. */
+/* Versions of Redis since 7.4, which diverged after 11. Up to FOREIGN_KNOWN their types are known: what Redis 8.6
+ * writes is read, unless it has no counterpart here. */
 #define RDB_VERSION_FOREIGN_MIN 12
+#define RDB_VERSION_FOREIGN_KNOWN 13
 #define RDB_VERSION_FOREIGN_MAX 79
 
+bool rdbVersionIsForeign(unsigned version);
 /* Returns whether a payload of this version is accepted; `relaxed` accepts every possible version. */
 bool rdbVersionIsReadable(unsigned version, bool relaxed);
+/* Returns the RDB_TYPE_ that a type's byte means in files and payloads of this version; RDB_TYPES if it means none. */
+unsigned rdbTypeOfByte(unsigned version, unsigned byte);
 
 /* Return the type's byte of an object in its present encoding, and write the value that follows it (in a file, the key
  * is between them). */
@@ -78,6 +89,9 @@ bool rdbValueIsEmpty(rdbReader r, unsigned rdb_type);
 sds dumpPayloadSealTake(sds content) must_check;
 /* Returns the payload of an entry's value, as RESTORE accepts it. */
 sds dumpPayloadOf(const robj *o, bool compress) must_check;
+/* Reads the value of a payload that dumpPayloadIsGood() has accepted, as an entry for `key`. Returns NULL if the type
+ * is unknown or the bytes are malformed. The value may extend into the footer, as in Valkey. */
+robj *dumpPayloadRead(slice payload, slice key, bool with_expire) must_check;
 /* Returns whether version and checksum are valid. `relaxed` accepts every version, `unchecked` every checksum. If true,
  * the payload has at least DUMP_FOOTER_BYTES; the bytes before these may still be malformed. */
 bool dumpPayloadIsGood(slice payload, bool relaxed, bool unchecked);

@@ -4,6 +4,13 @@
  *   hashtable, none with a TTL       4: count, then field and value of each
  *   hashtable, some with a TTL      22: the same, each with 8 bytes of time, -1 for none
  *
+ * Redis writes hashes with field TTLs in its own forms, which are only read:
+ *
+ *   hashtable   24: 8 bytes of the smallest time; count, then distance, field and value of each: 0 for no TTL, or
+ *                   the time minus the smallest one, plus 1
+ *   listpack    25: 8 bytes of the smallest time; the block of field, value, time, ..., in which 0 is no TTL
+ *   27, 23      the same without the smallest time; in 27 there are times in place of distances
+ *
  * Threads     any: functions use only their arguments, and read the settings of encodings.
  * Tests       tests/unit/object/value_hash_test.c
  *
@@ -39,15 +46,32 @@ void hashRdbWrite(rdbWriter *w, const void *structure, int encoding) {
 
 #define EXPAND_AHEAD_MAX 4096 /* most fields for which capacity is reserved by an unverified count */
 
-static bool readPair(rdbReader *r, hashTableRoot *root, bool with_time, size_t *longest) {
+/* Where the times of a hash's fields are. */
+typedef struct timeForm {
+    enum { TIME_NONE, TIME_AFTER, TIME_BEFORE } place; /* of a pair: after it as 8 bytes, before it as a distance */
+    int64_t smallest_ms;                               /* if BEFORE: the time of distance 1 */
+} timeForm;
+
+/* Reads the distance of a time from the smallest one. */
+static bool readDistance(rdbReader *r, int64_t smallest_ms, int64_t *when_ms) {
+    uint64_t distance;
+    if (!rdbReadCount(r, &distance)) return false;
+    if (distance == 0) return true;
+    if (smallest_ms < 0 || distance - 1 > (uint64_t)(INT64_MAX - smallest_ms)) return false;
+    *when_ms = smallest_ms + (int64_t)(distance - 1);
+    return true;
+}
+
+static bool readPair(rdbReader *r, hashTableRoot *root, timeForm form, size_t *longest) {
     rdbText field, value;
     int64_t when_ms = HASH_NO_TIME;
+    if (form.place == TIME_BEFORE && !readDistance(r, form.smallest_ms, &when_ms)) return false;
     if (!rdbReadText(r, &field)) return false;
     if (!rdbReadText(r, &value)) {
         rdbTextFree(&field);
         return false;
     }
-    bool ok = !with_time || rdbReadMs(r, &when_ms);
+    bool ok = form.place != TIME_AFTER || rdbReadMs(r, &when_ms);
     if (ok && when_ms < HASH_NO_TIME) ok = false;
     if (ok) ok = rdbReserveFor(field.text.len + value.text.len);
     if (ok) ok = hashRootAdd(root, field.text, value.text, when_ms);
@@ -74,19 +98,19 @@ static uint8_t *readListpack(rdbReader *r, uint64_t count) {
     return lp;
 }
 
-static void *readTable(rdbReader *r, bool with_time, int *encoding) {
+static void *readTable(rdbReader *r, timeForm form, int *encoding) {
     uint64_t count;
     if (!rdbReadCount(r, &count) || count == 0) return NULL;
     rdbReader start = *r;
     size_t longest = 0;
     hashTableRoot *root = hashRootCreate(count < EXPAND_AHEAD_MAX ? count : EXPAND_AHEAD_MAX);
     for (uint64_t i = 0; i < count; i++) {
-        if (readPair(r, root, with_time, &longest)) continue;
+        if (readPair(r, root, form, &longest)) continue;
         hashRootFree(root);
         return NULL;
     }
     *encoding = OBJ_ENC_HASHTABLE;
-    if (with_time || count > (uint64_t)object_settings.hash_max_listpack_entries ||
+    if (form.place != TIME_NONE || count > (uint64_t)object_settings.hash_max_listpack_entries ||
         longest > (size_t)object_settings.hash_max_listpack_value)
         return root;
     uint8_t *lp = readListpack(&start, count);
@@ -118,10 +142,55 @@ static void *valueOfListpackTake(uint8_t *lp, bool check_lengths, int *encoding)
     return root;
 }
 
+/* ---- Hashes of Redis with field TTLs ---- */
+
+/* Adds the field, value and time that begin at *at, and moves *at after them. */
+static bool addTriple(hashTableRoot *root, const uint8_t **at) {
+    char field_digits[LONG_STR_SIZE], value_digits[LONG_STR_SIZE];
+    int64_t when_ms;
+    slice field = listpackText(*at, field_digits);
+    const uint8_t *value_at = listpackNext(*at), *time_at = listpackNext(value_at);
+    slice value = listpackText(value_at, value_digits);
+    if (!listpackInteger(time_at, &when_ms) || when_ms < 0) return false;
+    *at = listpackNext(time_at);
+    return rdbReserveFor(field.len + value.len) && hashRootAdd(root, field, value, when_ms ? when_ms : HASH_NO_TIME);
+}
+
+/* Returns a table of a listpack of triples, which it takes (NULL: none); NULL if it is no valid hash. */
+static void *tableOfTriplesTake(uint8_t *lp, int *encoding) {
+    if (!lp) return NULL;
+    hashTableRoot *root = NULL;
+    size_t count = listpackRecount(lp);
+    if (count && count % 3 == 0) root = hashRootCreate(count / 3);
+    for (const uint8_t *at = listpackFirst(lp); root && at;) {
+        if (addTriple(root, &at)) continue;
+        hashRootFree(root);
+        root = NULL;
+    }
+    listpackFree(lp);
+    *encoding = OBJ_ENC_HASHTABLE;
+    return root;
+}
+
+static void *readRedisTable(rdbReader *r, int *encoding) {
+    timeForm form = {.place = TIME_BEFORE};
+    return rdbReadMs(r, &form.smallest_ms) ? readTable(r, form, encoding) : NULL;
+}
+
+static void *readRedisListpack(rdbReader *r, int *encoding) {
+    int64_t smallest_ms; /* the listpack has the times themselves */
+    return rdbReadMs(r, &smallest_ms) ? tableOfTriplesTake(rdbReadListpack(r, NULL), encoding) : NULL;
+}
+
 void *hashRdbRead(rdbReader *r, unsigned rdb_type, int *encoding) {
     switch (rdb_type) {
-    case RDB_TYPE_HASH: return readTable(r, false, encoding);
-    case RDB_TYPE_HASH_2: return readTable(r, true, encoding);
+    case RDB_TYPE_HASH: return readTable(r, (timeForm){.place = TIME_NONE}, encoding);
+    case RDB_TYPE_HASH_2: return readTable(r, (timeForm){.place = TIME_AFTER}, encoding);
+    case RDB_TYPE_REDIS_HASH: return readRedisTable(r, encoding);
+    /* A time is the distance from 1 ms after 1970, plus 1. */
+    case RDB_TYPE_REDIS_HASH_RC: return readTable(r, (timeForm){TIME_BEFORE, 1}, encoding);
+    case RDB_TYPE_REDIS_HASH_LISTPACK: return readRedisListpack(r, encoding);
+    case RDB_TYPE_REDIS_HASH_LISTPACK_RC: return tableOfTriplesTake(rdbReadListpack(r, NULL), encoding);
     case RDB_TYPE_HASH_ZIPMAP: return valueOfListpackTake(rdbReadListpack(r, zipmapToListpack), true, encoding);
     case RDB_TYPE_HASH_ZIPLIST: return valueOfListpackTake(rdbReadListpack(r, ziplistToListpack), false, encoding);
     default: return valueOfListpackTake(rdbReadListpack(r, NULL), false, encoding);

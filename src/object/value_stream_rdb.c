@@ -4,7 +4,12 @@
  *       name  last  [entries read]  pending: (ID 16 bytes, time, count) ...  consumers:
  *           name  seen  [active]  pending: ID ...
  *
- * Parts in brackets were added later: with type 19, and the active time with 21.
+ * Parts in brackets were added later: with type 19, and the active time with 21. Redis 8.6 writes type 26, which is 21
+ * and what it needs to recognize an entry that a producer has sent twice:
+ *
+ *       duration  max size  producers: (name  entries: (name  ID) ...) ...  entries added  duplicates
+ *
+ * This is read and left out: it is of use for the duration only, which is 100 seconds by default.
  *
  * Not here    lengths, strings (rdb_string.c), the layout of nodes (value_stream_node.c).
  * Owns        nothing.
@@ -221,6 +226,31 @@ static bool readGroup(rdbReader *r, stream *s, unsigned rdb_type) {
     return pendingOfConsumers(g) == g->pending;
 }
 
+static bool skipNumbers(rdbReader *r, unsigned count) {
+    uint64_t number;
+    for (; count; count--)
+        if (!rdbReadCount(r, &number)) return false;
+    return true;
+}
+
+static bool skipText(rdbReader *r) {
+    rdbText t;
+    if (!rdbReadText(r, &t)) return false;
+    rdbTextFree(&t);
+    return true;
+}
+
+static bool skipProducers(rdbReader *r) {
+    uint64_t producers, entries;
+    if (!skipNumbers(r, 2) || !rdbReadCount(r, &producers)) return false;
+    for (; producers; producers--) {
+        if (!skipText(r) || !rdbReadCount(r, &entries)) return false;
+        for (; entries; entries--)
+            if (!skipText(r) || !skipNumbers(r, 2)) return false;
+    }
+    return skipNumbers(r, 2);
+}
+
 static bool readStream(rdbReader *r, stream *s, unsigned rdb_type) {
     streamId last_entry = STREAM_ID_MIN, first;
     uint64_t groups;
@@ -236,7 +266,7 @@ static bool readStream(rdbReader *r, stream *s, unsigned rdb_type) {
     for (uint64_t i = 0; i < groups; i++) {
         if (!readGroup(r, s, rdb_type)) return false;
     }
-    return true;
+    return rdb_type != RDB_TYPE_REDIS_STREAM || skipProducers(r);
 }
 
 void *streamRdbRead(struct rdbReader *r, unsigned rdb_type, int *encoding) {

@@ -138,6 +138,29 @@ disk: * seconds\n*Ready to accept connections*" [srv log]
     }
 }
 
+with_snapshot [rdb_file redis8-own-types] {--rdb-version-check relaxed --hide-user-data-from-log no} {
+    test "the log names and counts what is left out of a snapshot of Redis 8" {
+        assert_match "*Left out of the RDB file: database 0, key \"vec\", type vectorset\n*Done loading RDB, keys loaded:\
+4, keys expired: 0, keys left out: 1, all fields expired hashes: 0.\n*" [srv log]
+    }
+
+    test "a stream of Redis 8 keeps its groups and what is pending" {
+        assert_equal 1 [llength [r XPENDING st grp - + 10]]
+        assert_equal {f v} [lindex [r XRANGE st - + COUNT 1] 0 1]
+    }
+}
+
+test "a snapshot of Redis 8 with a value that has no counterpart is refused, with the name of its key" {
+    lassign [refused_start [rdb_file redis8-own-types] {--hide-user-data-from-log no}] code log
+    assert_equal 1 $code
+    assert_match "*no matching module type 'vectorset'*database 0, key \"vec\", type 7*" $log
+    # Type 27 is none that is known, and its layout is not known either.
+    lassign [refused_start "REDIS0013\xfe\x00\x1b\x03arr\x01x\xff[string repeat \0 8]" \
+        {--hide-user-data-from-log no --rdb-version-check relaxed}] code log
+    assert_equal 1 $code
+    assert_match "*Can't handle foreign type or opcode 27 in RDB with version 13*key \"arr\", type 27*" $log
+}
+
 proc libraries {} {
     return [lsort [lmap library [r FUNCTION LIST] {dict get $library library_name}]]
 }

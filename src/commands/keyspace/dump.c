@@ -125,8 +125,7 @@ void restoreCommand(client *c) {
         addReplyError(c, "DUMP payload version or checksum are wrong");
         return;
     }
-    rdbReader reader = {payload.ptr, payload.ptr + payload.len};
-    robj *o = rdbReadValue(&reader, key.name, when_ms != 0);
+    robj *o = dumpPayloadRead(payload, key.name, when_ms != 0);
     if (!o) {
         addReplyError(c, "Bad data format");
         return;

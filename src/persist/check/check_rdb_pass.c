@@ -50,11 +50,9 @@ const char *checkRdbStepName(rdbStep step) {
     return names[step];
 }
 
-static bool isForeign(unsigned version) {
-    return version >= RDB_VERSION_FOREIGN_MIN && version <= RDB_VERSION_FOREIGN_MAX;
+bool checkRdbNeedsRelaxed(const checkRdbFound *found) {
+    return found->left_out || !rdbVersionIsReadable(found->version, false);
 }
-
-bool checkRdbNeedsRelaxed(unsigned version) { return isForeign(version) || version > RDB_VERSION; }
 
 /* ---- Lines ---- */
 
@@ -85,9 +83,9 @@ static sds faultText(const rdbFault *f, unsigned version) {
         return sdsCatPrintf(sdsEmpty(), "Pre-release function format not supported %u", version);
     bool unknown = f->kind == RDB_FAULT_TYPE && f->number != RDB_TYPE_MODULE_OLD;
     bool is_new = f->kind == RDB_FAULT_FOREIGN || (unknown && f->number > RDB_TYPE_HASH_2);
-    if (is_new && checkRdbNeedsRelaxed(version))
+    if (is_new && (rdbVersionIsForeign(version) || version > RDB_VERSION))
         return sdsCatPrintf(sdsEmpty(), "Unknown object type %d in RDB file with %s version %u", (int)f->number,
-                            isForeign(version) ? "foreign" : "future", version);
+                            rdbVersionIsForeign(version) ? "foreign" : "future", version);
     if (unknown) return sdsCatPrintf(sdsEmpty(), "Invalid object type: %d", (int)f->number);
     return rdbFaultText(f, version);
 }
@@ -150,6 +148,7 @@ static bool onModuleAux(pass *c, const rdbItem *item) {
     uint64_t id, kind, when;
     if (!rdbReadCount(&r, &id) || !rdbReadCount(&r, &kind) || kind != MODULE_UNSIGNED || !rdbReadCount(&r, &when))
         return faultAt(c, item, RDB_FAULT_VALUE, RDB_STEP_MODULE_AUX, 0);
+    c->found->left_out += item->is_foreign;
     sds name = rdbModuleName(id);
     printAt(c, c->piece->offset + (uint64_t)(r.p - c->piece->bytes), "MODULE AUX for: %s", name);
     sdsFree(name);
@@ -204,6 +203,7 @@ static bool onKey(pass *c, rdbItem *item) {
     rdbDecode(&one, &keep_all, 1, &c->decoded);
     const rdbDecoded *d = &c->decoded;
     bool of_module = d->fault.kind == RDB_FAULT_MODULE;
+    found->left_out += of_module && item->is_foreign;
     if (d->fault.kind != RDB_FAULT_NONE && !of_module) return takeFault(c, &d->fault);
     bool is_expired = item->expire_ms != -1 && item->expire_ms < c->now_ms;
     found->expires += item->expire_ms != -1;
@@ -238,7 +238,7 @@ static bool onItem(pass *c, rdbItem *item) {
 
 static void printVersion(pass *c) {
     unsigned version = c->found->version;
-    if (isForeign(version)) printAt(c, RDB_MAGIC_BYTES, "Foreign RDB version %u detected", version);
+    if (rdbVersionIsForeign(version)) printAt(c, RDB_MAGIC_BYTES, "Foreign RDB version %u detected", version);
     else if (version > RDB_VERSION) printAt(c, RDB_MAGIC_BYTES, "Future RDB version %u detected", version);
 }
 
@@ -275,6 +275,8 @@ static void printFigures(FILE *to, const checkRdbFound *found) {
     fprintf(to, "[info] %llu expires\n", (unsigned long long)found->expires);
     fprintf(to, "[info] %llu already expired\n", (unsigned long long)found->expired);
     if (found->empty) fprintf(to, "[info] %llu empty keys, which a load skips\n", (unsigned long long)found->empty);
+    if (found->left_out)
+        fprintf(to, "[info] %llu items of modules, which a load leaves out\n", (unsigned long long)found->left_out);
     fprintf(to, "[info] %llu functions\n", (unsigned long long)found->functions);
     if (found->scripts) fprintf(to, "[info] %llu lua scripts read\n", (unsigned long long)found->scripts);
 }
@@ -286,8 +288,7 @@ static void printGood(pass *c) {
         printAt(c, found->offset, "RDB file was saved with checksum disabled: no check performed.");
     printAt(c, found->offset, "Check RDB returned error code 0 (0 means success)");
     printAt(c, found->offset, "\\o/ RDB looks OK%s",
-            checkRdbNeedsRelaxed(found->version) ? ", but loading requires config 'rdb-version-check relaxed'"
-                                                 : "! \\o/");
+            checkRdbNeedsRelaxed(found) ? ", but loading requires config 'rdb-version-check relaxed'" : "! \\o/");
     if (c->options->lines) printFigures(c->options->lines, found);
 }
 

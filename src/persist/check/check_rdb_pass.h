@@ -29,7 +29,8 @@ typedef struct checkRdbFound {
     uint64_t offset;   /* of the end, or of the first byte that could not be read */
     uint64_t keys;     /* includes one with a fault */
     uint64_t expires, expired;
-    uint64_t empty; /* keys with an empty value, which a load leaves out */
+    uint64_t empty;    /* keys with an empty value, which a load leaves out */
+    uint64_t left_out; /* values and other data of modules in a file of Redis 7.4 or later: a load leaves them out */
     uint64_t functions, scripts;
     sds fault;                     /* owns: description of the fault, or NULL */
     rdbStep step;                  /* if there is a fault: the part that was being read */
@@ -44,9 +45,9 @@ typedef struct checkRdbFound {
 void checkRdbPass(int fd, const char *path, const checkRdbPassOptions *options, checkRdbFound *out);
 /* Prints the last line about a bad file. Figures are printed before it. */
 void checkRdbPrintEnd(FILE *lines, const checkRdbFound *found);
-/* Returns whether the version is one of other servers or of the future, which a load accepts only with
- * rdb-version-check relaxed. */
-bool checkRdbNeedsRelaxed(unsigned version);
+/* Returns whether a load accepts the file only with rdb-version-check relaxed: its version is one of the future, or of
+ * Redis and not known, or data of modules has to be left out. */
+bool checkRdbNeedsRelaxed(const checkRdbFound *found);
 /* Returns the name of a step in the output. */
 const char *checkRdbStepName(rdbStep step);
 void checkRdbFoundFree(checkRdbFound *f);

@@ -215,7 +215,7 @@ void checkRdbPutObject(FILE *out, const char *path, const checkRdbFound *found, 
     checkRdbPutJson(out, file);
     sdsFree(file);
     fprintf(out, ",\"ok\":%s,\"version\":%u,\"needs_relaxed\":%s,\"checksum\":%s,\"offset\":%llu,\"error\":",
-            found->is_good ? "true" : "false", found->version, checkRdbNeedsRelaxed(found->version) ? "true" : "false",
+            found->is_good ? "true" : "false", found->version, checkRdbNeedsRelaxed(found) ? "true" : "false",
             found->has_checksum ? "true" : "false", (ull)found->offset);
     putFault(out, found);
     fprintf(

@@ -62,10 +62,11 @@ static bool moduleFault(const rdbPiece *piece, const rdbItem *item, rdbDecoded *
     return rdbDecodeFault(piece, item, out, RDB_FAULT_MODULE);
 }
 
-/* Handles a value that could not be read: an empty one is marked, anything else is a fault. */
-static bool onUnreadable(const rdbPiece *piece, size_t i, rdbReader value, rdbDecoded *out) {
+/* Handles a value that could not be read: an empty one, or one to leave out, is marked; anything else is a fault. */
+static bool onUnreadable(const rdbPiece *piece, size_t i, rdbReader value, bool leave_out, rdbDecoded *out) {
     const rdbItem *item = &piece->items[i];
-    if (item->type == RDB_TYPE_MODULE) return moduleFault(piece, item, out);
+    if (item->type == RDB_TYPE_MODULE)
+        return leave_out && item->is_foreign ? addMark(out, i) : moduleFault(piece, item, out);
     if (rdbValueIsEmpty(value, item->type)) return addMark(out, i);
     return rdbDecodeFault(piece, item, out, RDB_FAULT_VALUE);
 }
@@ -104,7 +105,7 @@ static bool decodeKey(const rdbPiece *piece, size_t i, const rdbDecodeOptions *o
     robj *o = rdbReadValueOf(&value, item->type, key.text, item->expire_ms != -1);
     uint64_t hash = hashBytes(key.text.ptr, key.text.len);
     rdbTextFree(&key);
-    if (unlikely(!o)) return onUnreadable(piece, i, begin, out);
+    if (unlikely(!o)) return onUnreadable(piece, i, begin, options->leave_out, out);
     if (unlikely(value.p != value.end)) {
         objectFree(o);
         return rdbDecodeFault(piece, item, out, RDB_FAULT_VALUE);

@@ -13,9 +13,10 @@
 typedef struct rdbDecodeOptions {
     int64_t drop_before_ms; /* keys and fields that expired before it are left out; INT64_MIN: none */
     bool lfu;               /* take the frequency of a key, not its idle time */
+    bool leave_out;         /* in files of Redis 7.4 and later, mark values of modules; otherwise they are faults */
 } rdbDecodeOptions;
 
-/* An item that main has to handle: not a key, or a key with an empty value. */
+/* An item that main has to handle: not a key, or a key with an empty value, or one that is left out. */
 typedef struct rdbMark {
     size_t item, keys; /* its index in the piece; decoded keys before it */
 } rdbMark;

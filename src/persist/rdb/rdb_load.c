@@ -36,7 +36,7 @@
 #define WAIT_MS 2             /* for a batch, before clients are served again */
 #define KEY_BYTES_MIN 4       /* of a key in the file; bounds the number of keys that a file can announce */
 #define EXPAND_KEYS_MAX 65536 /* for a source of unknown size */
-#define EMPTY_LINES_MAX 10    /* in the log, about keys with empty values */
+#define EMPTY_LINES_MAX 10    /* in the log, about keys with empty values, and as many about keys that are left out */
 #define HEAD_BYTES 4096       /* of a file: AUX fields are at its beginning */
 
 typedef struct loader {
@@ -126,11 +126,37 @@ static void onResize(loader *l, const rdbBatch *b, const rdbItem *item) {
     dbExpandLoaded(l->db, keys, expires);
 }
 
-static bool onModuleAux(loader *l, const rdbBatch *b, const rdbItem *item) {
-    rdbReader r = {b->piece.bytes + item->at, b->piece.bytes + item->end};
+static bool isRelaxed(void) { return object_settings.version_check == RDB_VERSION_CHECK_RELAXED; }
+
+static uint64_t moduleId(const rdbBatch *b, size_t at, const rdbItem *item) {
+    rdbReader r = {b->piece.bytes + at, b->piece.bytes + item->end};
     uint64_t id;
-    if (!rdbReadCount(&r, &id)) id = 0;
+    return rdbReadCount(&r, &id) ? id : 0;
+}
+
+static bool onModuleAux(loader *l, const rdbBatch *b, const rdbItem *item) {
+    uint64_t id = moduleId(b, item->at, item);
+    if (item->is_foreign && isRelaxed()) {
+        sds module = rdbModuleName(id);
+        serverLog(LL_WARNING, "Left out of the RDB file: data of the module '%s'", module);
+        sdsFree(module);
+        return true;
+    }
     return rdbLoadFault(l, b, item, RDB_FAULT_MODULE, id);
+}
+
+/* Logs a key whose value is a module's, and which is left out. */
+static void onLeftOut(loader *l, const rdbBatch *b, const rdbItem *item) {
+    if (l->result->left_out++ >= EMPTY_LINES_MAX) return;
+    rdbReader r = {b->piece.bytes + item->at, b->piece.bytes + item->value};
+    rdbText name;
+    if (!rdbReadText(&r, &name)) return;
+    sds module = rdbModuleName(moduleId(b, item->value, item));
+    sds key = l->options->hide_user_data ? sdsNew("*redacted*") : sdsCatRepr(sdsEmpty(), name.text.ptr, name.text.len);
+    serverLog(LL_WARNING, "Left out of the RDB file: database %u, key %s, type %s", item->db, key, module);
+    sdsFree(key);
+    sdsFree(module);
+    rdbTextFree(&name);
 }
 
 static void onEmpty(loader *l, const rdbBatch *b, const rdbItem *item) {
@@ -164,7 +190,10 @@ static bool onLibrary(loader *l, const rdbBatch *b, const rdbItem *item) {
 
 static bool onItem(loader *l, const rdbBatch *b, const rdbItem *item) {
     switch ((rdbItemKind)item->kind) {
-    case RDB_ITEM_KEY: onEmpty(l, b, item); return true;
+    case RDB_ITEM_KEY:
+        if (item->type == RDB_TYPE_MODULE) onLeftOut(l, b, item);
+        else onEmpty(l, b, item);
+        return true;
     case RDB_ITEM_AUX: return onAux(l, b, item);
     case RDB_ITEM_DB: return onDb(l, b, item);
     case RDB_ITEM_RESIZE: onResize(l, b, item); return true;
@@ -306,21 +335,24 @@ static void logEnd(const loader *l, const char *path) {
         sdsFree(location);
         return;
     }
-    char empty[64] = "";
+    char empty[64] = "", left_out[64] = "";
     if (r->empty_skipped) snprintf(empty, sizeof(empty), ", empty keys skipped: %lld", r->empty_skipped);
-    serverLog(LL_NOTICE, "Done loading RDB, keys loaded: %lld, keys expired: %lld%s, all fields expired hashes: %lld.",
-              r->keys_loaded, r->keys_expired, empty, r->fields_expired);
+    if (r->left_out) snprintf(left_out, sizeof(left_out), ", keys left out: %lld", r->left_out);
+    serverLog(LL_NOTICE,
+              "Done loading RDB, keys loaded: %lld, keys expired: %lld%s%s, all fields expired hashes: %lld.",
+              r->keys_loaded, r->keys_expired, empty, left_out, r->fields_expired);
 }
 
 /* Loads from `source`, or from `fd` if it is NULL. */
 static void rdbLoadAll(loader *l, int fd, const rdbSource *source, const char *name) {
     rdbLoadResult *r = l->result;
-    const rdbScanOptions scan = {.relaxed = object_settings.version_check == RDB_VERSION_CHECK_RELAXED,
+    const rdbScanOptions scan = {.relaxed = isRelaxed(),
                                  .checksum = persist_settings.rdbchecksum && !l->options->unchecked &&
                                              !object_settings.skip_checksums,
                                  .source = source};
     const rdbDecodeOptions decode = {.drop_before_ms = l->options->keep_expired ? INT64_MIN : clockWallMs(),
-                                     .lfu = store_settings.maxmemory_policy & MAXMEMORY_FLAG_LFU};
+                                     .lfu = store_settings.maxmemory_policy & MAXMEMORY_FLAG_LFU,
+                                     .leave_out = isRelaxed()};
     /* One decoder per processor. Scanner and main need little time compared to decoders (a third of the instructions
      * for strings of 512 bytes, a twentieth for small collections) and run while a decoder waits for memory. */
     cpu_set_t set;

@@ -46,6 +46,7 @@ typedef struct rdbLoadResult {
     sds *libraries; /* owns; only after a load `beside`, which leaves them to its caller */
     size_t library_count;
     long long keys_loaded, keys_expired, fields_expired, empty_skipped;
+    long long left_out; /* values of modules in a file of Redis 7.4 or later, if rdb-version-check is relaxed */
 } rdbLoadResult;
 
 /* Loads `path`. Faults have been logged when it returns. Clients are served meanwhile; the caller calls loadingBegin()

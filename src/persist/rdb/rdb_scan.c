@@ -283,6 +283,10 @@ static rdbStep stepOf(const rdbScanner *s) {
     return opcodes[s->opcode - OPCODE_MIN].step;
 }
 
+/* Types are numbered from 0 up and opcodes from 255 down. Up to here, an unknown number is a type that Redis has got
+ * since; the name of a key follows it whatever its value is. */
+#define LATER_TYPE_MAX 127
+
 static bool rdbScanFail(rdbScanner *s, const rdbPiece *p, rdbFaultKind kind, uint64_t number) {
     rdbFault *f = &s->fault;
     f->kind = kind;
@@ -300,11 +304,12 @@ static bool rdbScanFail(rdbScanner *s, const rdbPiece *p, rdbFaultKind kind, uin
     f->offset = p->offset + s->item.at - 1;
     f->reached = p->offset + (unknown ? s->item.at : walkAgain(s, p));
     f->step = unknown ? RDB_STEP_TYPE : stepOf(s);
-    if (!isKey(s->opcode)) return false;
+    bool later_type = kind == RDB_FAULT_FOREIGN && s->opcode <= LATER_TYPE_MAX;
+    if (!isKey(s->opcode) && !later_type) return false;
     f->type = (int)s->opcode;
     rdbText name;
-    rdbReader r = {p->bytes + s->item.at, p->bytes + s->item.value};
-    if (s->item.value && rdbReadText(&r, &name)) {
+    rdbReader r = {p->bytes + s->item.at, p->bytes + (later_type ? p->len : s->item.value)};
+    if ((later_type || s->item.value) && rdbReadText(&r, &name)) {
         f->key = sdsFromSlice(name.text);
         rdbTextFree(&name);
     }
@@ -316,6 +321,7 @@ static bool rdbScanFail(rdbScanner *s, const rdbPiece *p, rdbFaultKind kind, uin
 static void addItem(rdbScanner *s, rdbPiece *p, rdbItemKind kind) {
     p->items = zgrowArray(p->items, p->count, &p->items_capacity, sizeof(*p->items));
     s->item.kind = (uint8_t)kind;
+    s->item.is_foreign = rdbVersionIsForeign(s->version);
     p->items[p->count++] = s->item;
 }
 
@@ -400,8 +406,14 @@ static bool beginItem(rdbScanner *s, const rdbPiece *p, size_t *at) {
     s->opcode = (unsigned char)p->bytes[(*at)++];
     s->item = (rdbItem){.at = *at, .db = s->next.db, .expire_ms = -1};
     s->in_item = true;
-    if (unlikely(s->old_magic && s->opcode >= FOREIGN_MIN && s->opcode <= FOREIGN_MAX))
-        return rdbScanFail(s, p, RDB_FAULT_FOREIGN, s->opcode);
+    rdbFaultKind fault = s->old_magic ? RDB_FAULT_FOREIGN : RDB_FAULT_TYPE;
+    if (unlikely(s->opcode >= FOREIGN_MIN && s->opcode <= FOREIGN_MAX)) {
+        unsigned rdb_type = rdbTypeOfByte(s->version, s->opcode);
+        bool known = s->old_magic ? rdbVersionIsForeign(s->version) && rdb_type < RDB_TYPES
+                                  : rdb_type < RDB_TYPES || s->opcode >= OPCODE_MIN;
+        if (!known) return rdbScanFail(s, p, fault, s->opcode);
+        if (rdb_type < RDB_TYPES) s->opcode = rdb_type;
+    }
     s->pattern = opcodePattern(s, s->opcode);
     if (unlikely(!s->pattern)) return rdbScanFail(s, p, RDB_FAULT_TYPE, s->opcode);
     return true;

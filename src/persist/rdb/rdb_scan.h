@@ -38,6 +38,7 @@ typedef struct rdbItem {
     uint8_t type; /* if KEY: type of the value */
     bool has_idle, has_freq;
     uint8_t freq;
+    bool is_foreign; /* the file is of Redis 7.4 or later */
     uint32_t db;
     int64_t expire_ms; /* if KEY: expiry; -1 if it has none */
     /* A key begins at `at`, its value at `value`. For other items both are the offset after the opcode. */

@@ -218,6 +218,7 @@ TEST(rdb_numbers_come_back) {
 TEST(rdb_versions) {
     CHECK(!rdbVersionIsReadable(0, false) && !rdbVersionIsReadable(0, true));
     CHECK(rdbVersionIsReadable(1, false) && rdbVersionIsReadable(11, false) && rdbVersionIsReadable(80, false));
-    CHECK(!rdbVersionIsReadable(12, false) && !rdbVersionIsReadable(79, false) && !rdbVersionIsReadable(81, false));
+    CHECK(rdbVersionIsReadable(12, false) && rdbVersionIsReadable(13, false) && !rdbVersionIsReadable(14, false));
+    CHECK(!rdbVersionIsReadable(79, false) && !rdbVersionIsReadable(81, false));
     CHECK(rdbVersionIsReadable(12, true) && rdbVersionIsReadable(81, true) && rdbVersionIsReadable(65535, true));
 }

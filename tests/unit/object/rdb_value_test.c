@@ -13,19 +13,24 @@ static bool isEmpty(unsigned type, const char *bytes, size_t len) {
 }
 
 TEST(rdb_value_is_empty_where_nothing_is_counted) {
-    static const unsigned types[] = {RDB_TYPE_LIST, RDB_TYPE_SET,    RDB_TYPE_ZSET,
-                                     RDB_TYPE_HASH, RDB_TYPE_ZSET_2, RDB_TYPE_HASH_2};
+    static const unsigned types[] = {RDB_TYPE_LIST,   RDB_TYPE_SET,    RDB_TYPE_ZSET,         RDB_TYPE_HASH,
+                                     RDB_TYPE_ZSET_2, RDB_TYPE_HASH_2, RDB_TYPE_REDIS_HASH_RC};
     for (size_t i = 0; i < array_len(types); i++) {
         CHECK(IS_EMPTY(types[i], "\0"));
         CHECK(!IS_EMPTY(types[i], "\x01\x01x"));
         CHECK(!IS_EMPTY(types[i], ""));
     }
     CHECK(!IS_EMPTY(RDB_TYPE_STRING, "\0")); /* an empty string is a valid value */
+    CHECK(IS_EMPTY(RDB_TYPE_REDIS_HASH, "12345678\0") && !IS_EMPTY(RDB_TYPE_REDIS_HASH, "12345678\x01"));
+    CHECK(!IS_EMPTY(RDB_TYPE_REDIS_HASH, "1234567") && !IS_EMPTY(RDB_TYPE_REDIS_HASH, "12345678"));
+    CHECK(IS_EMPTY(RDB_TYPE_REDIS_HASH_LISTPACK, "12345678" EMPTY_LISTPACK));
+    CHECK(!IS_EMPTY(RDB_TYPE_REDIS_HASH_LISTPACK, EMPTY_LISTPACK));
 }
 
 /* A malformed value must not count as empty, as it would be skipped silently. */
 TEST(rdb_value_is_empty_where_a_whole_block_has_no_element) {
-    static const unsigned listpacks[] = {RDB_TYPE_HASH_LISTPACK, RDB_TYPE_ZSET_LISTPACK, RDB_TYPE_SET_LISTPACK};
+    static const unsigned listpacks[] = {RDB_TYPE_HASH_LISTPACK, RDB_TYPE_ZSET_LISTPACK, RDB_TYPE_SET_LISTPACK,
+                                         RDB_TYPE_REDIS_HASH_LISTPACK_RC};
     static const unsigned ziplists[] = {RDB_TYPE_LIST_ZIPLIST, RDB_TYPE_ZSET_ZIPLIST, RDB_TYPE_HASH_ZIPLIST};
     for (size_t i = 0; i < array_len(listpacks); i++) {
         CHECK(IS_EMPTY(listpacks[i], EMPTY_LISTPACK));
@@ -45,4 +50,18 @@ TEST(rdb_value_is_empty_where_all_nodes_of_a_list_are) {
     CHECK(!IS_EMPTY(RDB_TYPE_LIST_QUICKLIST_2, "\x02\x02" EMPTY_LISTPACK));
     CHECK(!IS_EMPTY(RDB_TYPE_LIST_QUICKLIST_2, "\x01\x01\x01x")); /* an element in a node of its own */
     CHECK(!IS_EMPTY(RDB_TYPE_LIST_QUICKLIST_2, "\x02\x02" EMPTY_LISTPACK "\x02\x09\x09\0\0\0\x01\0\x05\x01\xff"));
+}
+
+/* Redis and Valkey have given the same bytes to different types: the version decides. */
+TEST(rdb_value_types_depend_on_the_version) {
+    for (unsigned byte = 0; byte < 256; byte++) {
+        bool shared = byte < RDB_TYPE_HASH_2;
+        bool of_redis = byte > RDB_TYPE_HASH_2 && byte <= RDB_TYPE_REDIS_STREAM;
+        CHECK(rdbTypeOfByte(RDB_VERSION, byte) == (byte <= RDB_TYPE_HASH_2 ? byte : RDB_TYPES));
+        CHECK(rdbTypeOfByte(RDB_VERSION + 1, byte) == (byte <= RDB_TYPE_HASH_2 ? byte : RDB_TYPES));
+        if (byte == RDB_TYPE_HASH_2) continue;
+        CHECK(rdbTypeOfByte(12, byte) == (shared || of_redis ? byte : RDB_TYPES));
+        CHECK(rdbTypeOfByte(79, byte) == (shared || of_redis ? byte : RDB_TYPES));
+    }
+    CHECK(rdbTypeOfByte(13, RDB_TYPE_HASH_2) == RDB_TYPE_REDIS_HASH_RC);
 }

@@ -34,7 +34,7 @@ TEST(check_types_have_names) {
     CHECK_EQ_STR(checkRdbTypeName(0), "string");
     CHECK_EQ_STR(checkRdbTypeName(22), "hash-volatile-items");
     CHECK_EQ_STR(checkRdbTypeName(8), "unknown");
-    CHECK_EQ_STR(checkRdbTypeName(23), "unknown");
+    CHECK_EQ_STR(checkRdbTypeName(28), "unknown");
     CHECK_EQ_STR(checkRdbTypeName(-1), "unknown");
 }
 

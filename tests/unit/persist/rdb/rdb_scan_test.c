@@ -209,8 +209,10 @@ TEST(scan_versions_and_magic) {
     CHECK(faultOf("REDIS0011", end, 9, false) == RDB_FAULT_NONE);
     CHECK(faultOf("REDIS0004", end, 1, false) == RDB_FAULT_NONE);
     CHECK(faultOf("REDIS0005", end, 1, false) == RDB_FAULT_SHORT);
-    CHECK(faultOf("REDIS0012", end, 9, false) == RDB_FAULT_VERSION);
-    CHECK(faultOf("REDIS0012", end, 9, true) == RDB_FAULT_NONE);
+    CHECK(faultOf("REDIS0012", end, 9, false) == RDB_FAULT_NONE);
+    CHECK(faultOf("REDIS0013", end, 9, false) == RDB_FAULT_NONE);
+    CHECK(faultOf("REDIS0014", end, 9, false) == RDB_FAULT_VERSION);
+    CHECK(faultOf("REDIS0014", end, 9, true) == RDB_FAULT_NONE);
     CHECK(faultOf("REDIS0080", end, 9, true) == RDB_FAULT_VERSION);
     CHECK(faultOf("VALKEY079", end, 9, true) == RDB_FAULT_VERSION);
     CHECK(faultOf("VALKEY080", end, 9, false) == RDB_FAULT_NONE);
@@ -221,7 +223,13 @@ TEST(scan_versions_and_magic) {
     CHECK(faultOf("REDIS1000", end, 9, true) == RDB_FAULT_SIGNATURE);
     CHECK(faultOf("REDIS0011", "\x16", 1, false) == RDB_FAULT_FOREIGN);
     CHECK(faultOf("REDIS0011", "\xf3", 1, false) == RDB_FAULT_FOREIGN);
-    CHECK(faultOf("VALKEY080", "\x17", 1, false) == RDB_FAULT_TYPE);
+    CHECK(faultOf("REDIS0013", "\xf3", 1, false) == RDB_FAULT_FOREIGN);
+    CHECK(faultOf("REDIS0011", "\x18", 1, false) == RDB_FAULT_FOREIGN);
+    /* Types that only Redis has, and one that means something else in its files. */
+    for (char type = 22; type < 29; type++) {
+        CHECK(faultOf("REDIS0013", &type, 1, false) == (type < 27 ? RDB_FAULT_SHORT : RDB_FAULT_FOREIGN));
+        CHECK(faultOf("VALKEY080", &type, 1, false) == (type == 22 ? RDB_FAULT_SHORT : RDB_FAULT_TYPE));
+    }
     CHECK(faultOf("VALKEY080", "\x06", 1, false) == RDB_FAULT_TYPE);
     CHECK(faultOf("VALKEY080", "\x08", 1, false) == RDB_FAULT_TYPE);
     CHECK(faultOf("VALKEY080", "\xf6", 1, false) == RDB_FAULT_TYPE);
