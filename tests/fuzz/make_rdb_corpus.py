@@ -13,7 +13,7 @@ import base64
 import os
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-MAGICS = [b"VALKEY080", b"REDIS0011", b"REDIS0004"]
+MAGICS = [b"VALKEY080", b"REDIS0011", b"REDIS0004", b"VALKEY200", b"REDIS0013"]  # as in rdb_load_fuzz.c
 
 
 def main():

@@ -20,6 +20,7 @@ import vectors  # noqa: E402
 
 FOOT = 10  # version and checksum
 BYTES_MAX = 300
+REDIS_TYPE_MIN = 23  # of the types that only Redis writes
 
 
 def main():
@@ -29,7 +30,8 @@ def main():
     for name, payload in vectors.read_payloads():
         value = bytes(payload[:-FOOT])
         group = (value[:1], name.split("-")[0], name.split("-")[1][:4])
-        if len(value) > BYTES_MAX or name.startswith("r8-") or group in taken:
+        as_others = name.startswith("r8-") and value[0] < REDIS_TYPE_MIN
+        if len(value) > BYTES_MAX or as_others or group in taken:
             continue
         taken.add(group)
         with open(os.path.join(folder, name.replace(":", "_").replace("+", "plus")), "wb") as file:

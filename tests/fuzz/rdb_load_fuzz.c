@@ -31,9 +31,9 @@ static void prepare(void) {
 
 /* Returns an open file with the bytes after a magic. */
 static int makeFile(const uint8_t *data, size_t size) {
-    static const char *const magics[] = {"VALKEY080", "REDIS0011", "REDIS0004", "VALKEY200"};
+    static const char *const magics[] = {"VALKEY080", "REDIS0011", "REDIS0004", "VALKEY200", "REDIS0013"};
     int fd = memfd_create("rdb", MFD_CLOEXEC);
-    serverAssert(write(fd, magics[data[0] % 4], 9) == 9);
+    serverAssert(write(fd, magics[data[0] % array_len(magics)], 9) == 9);
     serverAssert(write(fd, data + 1, size - 1) == (ssize_t)(size - 1));
     lseek(fd, 0, SEEK_SET);
     return fd;

@@ -295,7 +295,7 @@ def broken_transfers(b):
 
 
 def foreign_versions(b):
-    for magic in (b"REDIS0012", b"REDIS0079", b"VALKEY011", b"VALKEY081", b"REDIS0080", b"NONSENSE0", b"VALKEY080",
+    for magic in (b"REDIS0014", b"REDIS0079", b"VALKEY011", b"VALKEY081", b"REDIS0080", b"NONSENSE0", b"VALKEY080",
         b"REDIS0001"):
         for check in ("strict", "relaxed"):
             for load in ("disabled", "flush-before-load"):
