@@ -366,7 +366,7 @@ start_server {} {
 
 set valkey_conf [file join [file dirname [file normalize [info script]]] .. .. valkey.conf]
 
-# Returns the commented option lines of valkey.conf: those from a line of "#" alone up to an empty line.
+# Returns the option lines of valkey.conf, most of them in comments: those from a line of "#" alone up to an empty line.
 proc conf_options {text} {
     set options {}
     set inside 0
@@ -376,7 +376,7 @@ proc conf_options {text} {
         } elseif {$line eq ""} {
             set inside 0
         } elseif {$inside} {
-            lappend options [string range $line 2 end]
+            lappend options [regsub {^# } $line ""]
         }
     }
     return $options
@@ -386,7 +386,7 @@ proc conf_options {text} {
 proc settings_of {text} {
     set dir [make_server_dir]
     set port [free_port]
-    set arguments [list --port $port --bind 127.0.0.1]
+    set arguments [list --port $port --bind 127.0.0.1 --pidfile ""]
     if {$text ne ""} {
         write_file $dir/valkey.conf $text
         set arguments [list $dir/valkey.conf {*}$arguments]
@@ -414,6 +414,36 @@ test "valkey.conf changes nothing, and its options, uncommented, are the default
         }
         assert_equal {} $wrong
     }
+}
+
+test "Lines of valkey.conf that packages edit are there once, and an edited file starts" {
+    set text [read_file $valkey_conf]
+    set dir [make_server_dir]
+    set port [free_port]
+    file mkdir $dir/data
+    foreach {line edited} [list "bind 127.0.0.1 -::1" "bind 127.0.0.1" "protected-mode yes" "protected-mode no" \
+        "port 6379" "port $port" "daemonize no" "daemonize no" "pidfile /var/run/valkey_6379.pid" "pidfile $dir/pid" \
+        "loglevel notice" "loglevel verbose" {logfile ""} "logfile $dir/data/log" "databases 16" "databases 4" \
+        "dbfilename dump.rdb" "dbfilename other.rdb" "dir ./" "dir $dir/data" "appendonly no" "appendonly yes"] {
+        # Some packages replace the value wherever it stands, and others the whole line.
+        set name [lindex [split $line] 0]
+        assert_equal "1 $line" "[regsub -all -line "^$name .*$" $text $edited text] $line"
+    }
+    foreach value {/var/run/valkey_6379.pid "dir ./"} {
+        assert_equal 1 [regexp -all -- $value [read_file $valkey_conf]]
+    }
+    write_file $dir/valkey.conf $text
+    set server [dict create dir $dir port $port expect_exit 0 pid [launch $dir [list $dir/valkey.conf]]]
+    wait_for_condition 10 {![catch {set c [RespClient new $port]}]}
+    foreach {name value} [list dir $dir/data databases 4 dbfilename other.rdb appendonly yes loglevel verbose \
+        protected-mode no bind 127.0.0.1] {
+        assert_equal [list $name $value] [$c CONFIG GET $name]
+    }
+    assert_equal [dict get $server pid] [string trim [read_file $dir/pid]]
+    assert {[file exists $dir/data/log]}
+    $c destroy
+    assert_equal {} [stop_server $server]
+    assert {![file exists $dir/pid]}
 }
 
 start_server {} {
