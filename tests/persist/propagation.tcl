@@ -38,6 +38,17 @@ start_server {
     propagates {SET k v} {SET k w IFDEQ f7042be43fb80714 EX 100} {SET k w PXAT MS}
     propagates {} {SET k w GET IFNE v PXAT 33177117420000} {SET k w PXAT 33177117420000}
     propagates {SET k v} {SET k w IFDEQ ffffffffffffffff GET} {}
+    propagates $pending {XDELEX x IDS 2 1-1 9-9} {XDEL x 1-1}
+    propagates $pending {XDELEX x ACKED IDS 2 1-1 9-9} {}
+    propagates $pending {XDELEX x DELREF IDS 1 1-1} {MULTI; XACK x g 1-1; XDEL x 1-1; EXEC}
+    propagates $pending {XDEL x 1-1|XDELEX x DELREF IDS 1 1-1} {XDEL x 1-1; XACK x g 1-1}
+    propagates $pending {XACKDEL x g IDS 2 1-1 3-1} {MULTI; XACK x g 1-1; XDEL x 1-1; EXEC}
+    propagates $pending {XTRIM x MAXLEN 2 KEEPREF} {XTRIM x MAXLEN 2}
+    propagates $pending {XTRIM x DELREF MAXLEN ~ 2} {MULTI; XACK x g 1-1; XTRIM x MAXLEN = 2; EXEC}
+    propagates "$pending|XACK x g 2-1" {XTRIM x MAXLEN 0 ACKED} {XDEL x 2-1}
+    propagates "$pending|XACK x g 2-1" {XADD x ACKED MAXLEN 0 4-1 f v} {MULTI; XADD x 4-1 f v; XDEL x 2-1; EXEC}
+    propagates $pending {XADD x MAXLEN 3 DELREF 4-1 f v} {MULTI; XACK x g 1-1; XADD x MAXLEN 3 4-1 f v; EXEC}
+    propagates {} {XADD x KEEPREF 4-1 delref acked} {XADD x 4-1 delref acked}
 
     test "Keys that SCAN or RANDOMKEY finds expired are no transaction, those of a command that names them are" {
         if {[increment_file] eq ""} {skip "no append-only file is written"}

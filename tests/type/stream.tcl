@@ -273,6 +273,108 @@ start_server {each {r FLUSHALL}} {
         assert_error $wrong_type {r XLEN s}
     }
 
+    # ---- XDELEX XACKDEL, and trimming that regards groups -----------------------------------------------------
+
+    test "XDELEX deletes entries, with DELREF also where they are pending" {
+        need_command XDELEX
+        add_entries s 1 5
+        foreach group {g h} {
+            r XGROUP CREATE s $group 0
+            r XREADGROUP GROUP $group c COUNT 3 STREAMS s >
+        }
+        assert_equal {1 -1} [r XDELEX s IDS 2 1-0 9-0]
+        assert_equal {1 1 -1} [r XDELEX s DELREF IDS 3 2-0 4-0 2-0]
+        assert_equal {3-0 5-0} [ids [r XRANGE s - +]]
+        assert_equal {1-0 3-0} [list [lindex [r XPENDING s g] 1] [lindex [r XPENDING s h] 2]]
+        assert_equal {-1 -1} [r XDELEX nothing IDS 2 1-0 x]
+    }
+
+    test "XDELEX with ACKED leaves what a group has not read or not acknowledged" {
+        need_command XDELEX
+        add_entries s 1 5
+        foreach group {g h} {r XGROUP CREATE s $group 0}
+        r XREADGROUP GROUP g c COUNT 4 STREAMS s >
+        r XREADGROUP GROUP h c COUNT 3 STREAMS s >
+        r XACK s g 1-0 2-0 4-0
+        r XACK s h 2-0 3-0
+        assert_equal {2 1 2 2 2} [r XDELEX s ACKED IDS 5 1-0 2-0 3-0 4-0 5-0]
+        r XGROUP DESTROY s g
+        r XGROUP DESTROY s h
+        assert_equal {1 -1} [r XDELEX s ACKED IDS 2 1-0 1-0]
+    }
+
+    test "XACKDEL acknowledges for one group and deletes" {
+        need_command XACKDEL
+        add_entries s 1 4
+        foreach group {g h} {
+            r XGROUP CREATE s $group 0
+            r XREADGROUP GROUP $group c COUNT 3 STREAMS s >
+        }
+        assert_equal {1 -1 -1} [r XACKDEL s g IDS 3 1-0 1-0 4-0]
+        assert_equal {2 -1} [r XACKDEL s g ACKED IDS 2 2-0 2-0]
+        assert_equal {1 1} [r XACKDEL s h ACKED IDS 2 2-0 1-0]
+        assert_equal 1 [r XACKDEL s g DELREF IDS 1 3-0]
+        assert_equal {0 0 1} [list [lindex [r XPENDING s g] 0] [lindex [r XPENDING s h] 0] [r XLEN s]]
+        assert_equal {-1 -1} [list [r XACKDEL s nogroup IDS 1 x] [r XACKDEL nothing g IDS 1 x]]
+    }
+
+    test "XDELEX and XACKDEL check their arguments before they delete" {
+        need_command XDELEX
+        add_entries s 1 2
+        r XGROUP CREATE s g 0
+        r XREADGROUP GROUP g c STREAMS s >
+        r RPUSH list a
+        foreach {words error} [list {IDS 2 1-0 x} $bad_id {IDS 0 1-0} "ERR Number of IDs must be a positive integer" \
+            {IDS x 1-0} "ERR Number of IDs must be a positive integer" \
+            {IDS 2 1-0} "ERR The `numids` parameter must match the number of arguments" \
+            {IDS 1 1-0 2-0} "ERR syntax error" {ACKED DELREF IDS 1 1-0} "ERR syntax error" \
+            {IDS 1 1-0 KEEPREF KEEPREF} "ERR syntax error" {FORCE IDS 1 1-0} "ERR syntax error"] {
+            assert_error $error {r XDELEX s {*}$words}
+            assert_error $error {r XACKDEL s g {*}$words}
+            assert_error WRONGTYPE* {r XDELEX list {*}$words}
+        }
+        assert_equal {2 2} [list [r XLEN s] [lindex [r XPENDING s g] 0]]
+    }
+
+    test "Ten thousand ids of XACKDEL" {
+        need_command XACKDEL
+        add_entries s 1 100
+        r XGROUP CREATE s g 0
+        r XREADGROUP GROUP g c STREAMS s >
+        set found [r XACKDEL s g IDS 10000 {*}[lmap n [numbers 10000] {expr {"$n-0"}}]]
+        assert_equal {10000 1 -1} [list [llength $found] [lindex $found 0] [lindex $found end]]
+        assert_equal 0 [r XLEN s]
+    }
+
+    test "XTRIM and XADD with ACKED trim between entries that groups refer to" {
+        need_command XDELEX
+        add_entries s 1 6
+        r XGROUP CREATE s g 0
+        r XREADGROUP GROUP g c COUNT 4 STREAMS s >
+        r XACK s g 2-0 4-0
+        assert_equal 1 [r XTRIM s ACKED MAXLEN 5]
+        assert_equal {1-0 3-0 4-0 5-0 6-0} [ids [r XRANGE s - +]]
+        r XADD s MAXLEN 0 ACKED 7-0 f v
+        assert_equal {1-0 3-0 5-0 6-0 7-0} [ids [r XRANGE s - +]]
+        r XACK s g 1-0 3-0
+        assert_equal 1 [r XTRIM s MINID 3 ACKED]
+        assert_equal {3-0 5-0 6-0 7-0} [ids [r XRANGE s - +]]
+    }
+
+    test "XTRIM and XADD with DELREF remove pending entries, with KEEPREF they stay" {
+        need_command XDELEX
+        add_entries s 1 6
+        r XGROUP CREATE s g 0
+        r XREADGROUP GROUP g c COUNT 5 STREAMS s >
+        assert_equal 1 [r XTRIM s MAXLEN 5 KEEPREF]
+        assert_equal 1 [r XTRIM s MAXLEN 4 DELREF]
+        r XADD s DELREF MAXLEN ~ 3 7-0 f v
+        assert_equal {5-0 6-0 7-0} [ids [r XRANGE s - +]]
+        assert_equal {2 1-0 5-0} [lrange [r XPENDING s g] 0 2]
+        assert_error "ERR syntax error" {r XTRIM s MAXLEN 1 DELREF ACKED}
+        assert_error $bad_id {r XADD s DELREF ACKED 9-0 f v}
+    }
+
     # ---- XDEL -------------------------------------------------------------------------------------------------
 
     test "XDEL deletes entries and counts those that were there" {

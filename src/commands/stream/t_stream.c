@@ -1,7 +1,7 @@
 /* t_stream.c -- commands of the entries of a stream: XADD, XTRIM, XLEN, XRANGE, XREVRANGE, XDEL, XSETID.
  *
- * Not here    XREAD and XREADGROUP (t_stream_read.c), groups (t_stream_groups.c), pending entries (t_stream_pending.c),
- *             XINFO (t_stream_info.c).
+ * Not here    XDELEX, XACKDEL (stream_refs.c), XREAD and XREADGROUP (t_stream_read.c), groups (t_stream_groups.c),
+ *             pending entries (t_stream_pending.c), XINFO (t_stream_info.c).
  * Threads     main.
  * Invariants  1. A command that replies with an error has changed nothing.
  *             2. XADD and XTRIM propagate and report a change in one place each, which knows the ID that was generated
@@ -15,6 +15,7 @@
 #include "object_settings.h"
 #include "propagate.h"
 #include "stream_args.h"
+#include "stream_refs.h"
 #include "typed_key.h"
 
 /* ---- Options of XADD and XTRIM ----------------------------------------------------------------------------------- */
@@ -23,6 +24,7 @@ typedef struct addOptions {
     streamTrimSpec trim;
     bool has_limit;
     bool no_mkstream;
+    streamRefs refs;
     bool auto_id, auto_seq; /* "*", "ms-*" */
     streamId id;
     uint32_t fields_arg; /* index of the first field */
@@ -79,6 +81,7 @@ static bool takeNewId(client *c, uint32_t at, addOptions *opts) {
 #define NO_OPTION UINT32_MAX
 static uint32_t takeTrimOption(client *c, uint32_t at, addOptions *opts) {
     slice word = c->argv[at];
+    if (streamRefsParse(word, &opts->refs)) return 1;
     if (c->argc - at < 2) return NO_OPTION;
     if (sliceIs(word, "maxlen")) return takeStrategy(c, at, STREAM_TRIM_MAXLEN, opts);
     if (sliceIs(word, "minid")) return takeStrategy(c, at, STREAM_TRIM_MINID, opts);
@@ -127,10 +130,12 @@ static bool parseAdd(client *c, addOptions *opts) {
 
 /* ---- Propagation ------------------------------------------------------------------------------------------------- */
 
-/* Propagates the arguments from `first` up to `end`. After approximate trimming the bound becomes exact: the number or
- * the first ID of the entries that are left. */
+/* Propagates the arguments from `first` up to `end`, without the one about references. After approximate trimming the
+ * bound becomes exact: the number or the first ID of the entries that are left. */
 static void propagateTrimmed(const client *c, const addOptions *opts, const stream *s, uint32_t first, uint32_t end) {
     for (uint32_t i = first; i < end; i++) {
+        streamRefs refs = STREAM_REFS_UNSET;
+        if (i != 1 && i != opts->bound_arg && streamRefsParse(c->argv[i], &refs)) continue;
         if (!opts->trim.approximate || i + 1 < opts->bound_arg || i > opts->bound_arg) propagateArg(c->argv[i]);
         else if (i < opts->bound_arg) propagateWord("=");
         else if (opts->trim.kind == STREAM_TRIM_MAXLEN) propagateNumber((long long)s->length);
@@ -139,8 +144,10 @@ static void propagateTrimmed(const client *c, const addOptions *opts, const stre
 }
 
 static void propagateAdded(const client *c, const addOptions *opts, const stream *s, streamId id) {
-    if (!(opts->auto_id || opts->auto_seq || opts->trim.approximate) || !propagateRewritten(c)) return;
-    propagateTrimmed(c, opts, s, 1, opts->fields_arg - 1);
+    bool as_sent = !(opts->auto_id || opts->auto_seq || opts->trim.approximate || opts->refs != STREAM_REFS_UNSET);
+    if (as_sent || !propagateRewritten(c)) return;
+    if (opts->refs == STREAM_REFS_ACKED) propagateArg(c->argv[1]);
+    else propagateTrimmed(c, opts, s, 1, opts->fields_arg - 1);
     propagateStreamId(id);
     propagateArgs(c, opts->fields_arg, c->argc);
     propagateDone();
@@ -212,8 +219,9 @@ void xaddCommand(client *c) {
     }
     if (is_new) dbAddTake(c->db, objectCreateTake(key.name, OBJ_STREAM, OBJ_ENC_STREAM, s), key);
     addReplyStreamId(c, id);
-    reportAdded(c, key, is_new, opts.trim.kind == STREAM_TRIM_NONE ? 0 : streamTrim(s, &opts.trim));
-    propagateAdded(c, &opts, s, id);
+    if (opts.refs == STREAM_REFS_ACKED) propagateAdded(c, &opts, s, id); /* before the XDEL of the trimming */
+    reportAdded(c, key, is_new, streamTrimRefs(c, s, &opts.trim, opts.refs));
+    if (opts.refs != STREAM_REFS_ACKED) propagateAdded(c, &opts, s, id);
 }
 
 /* ---- XTRIM ------------------------------------------------------------------------------------------------------- */
@@ -237,9 +245,10 @@ void xtrimCommand(client *c) {
     if (!parseTrim(c, &opts)) return;
     hashedKey key = clientKeyAt(c, 1);
     if (!streamWrite(c, key, &s)) return;
-    uint64_t trimmed = s ? streamTrim(s, &opts.trim) : 0;
+    uint64_t trimmed = s ? streamTrimRefs(c, s, &opts.trim, opts.refs) : 0;
     if (trimmed) keyChanged(c, key, NOTIFY_STREAM, "xtrim", (long long)trimmed);
-    if (trimmed && opts.trim.approximate && propagateRewritten(c)) {
+    bool as_sent = !opts.trim.approximate && opts.refs == STREAM_REFS_UNSET;
+    if (trimmed && !as_sent && opts.refs != STREAM_REFS_ACKED && propagateRewritten(c)) {
         propagateTrimmed(c, &opts, s, 1, c->argc);
         propagateDone();
     }

@@ -230,10 +230,12 @@ void zunionstoreCommand(client *c);
 
 /* stream.def */
 void xackCommand(client *c);
+void xackdelCommand(client *c);
 void xaddCommand(client *c);
 void xautoclaimCommand(client *c);
 void xclaimCommand(client *c);
 void xdelCommand(client *c);
+void xdelexCommand(client *c);
 void xgroupCreateCommand(client *c);
 void xgroupCreateconsumerCommand(client *c);
 void xgroupDelconsumerCommand(client *c);
