@@ -23,6 +23,7 @@ static int feed(httpRequest *r, const char *in, size_t len, size_t split) {
         memcpy(bytes, in, now);
         status = httpRequestRead(r, bytes, now);
         move(&r->path, bytes, now, in);
+        move(&r->query, bytes, now, in);
         move(&r->credentials, bytes, now, in);
         move(&r->etags, bytes, now, in);
         move(&r->host, bytes, now, in);
