@@ -46,7 +46,7 @@ start_server {each {r FLUSHALL}} {
             many_keys
             r CONFIG SET maxmemory-policy allkeys-lfu
             at_terminal "$mode -i 60"
-            terminal::shows [expr {[llength $mode] > 1 ? "*Scanning the entire keyspace*1??? keys" : "*Scanning the entire keyspace*%  1??? of 4000 keys*"}]
+            terminal::shows [expr {[llength $mode] > 1 ? "*Reading all keys*1??? keys" : "*Reading all keys*%  1??? of 4000 keys*"}]
             terminal::type <ctrl-c>
             terminal::shows $summary
             assert_equal 0 [exit_code]

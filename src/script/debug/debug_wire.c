@@ -87,7 +87,7 @@ void debugPrintCut(sds line) {
     debugPrint(line);
     if (!cut || wire.hint_printed) return;
     wire.hint_printed = true;
-    debugPrintFormat("<hint> The above reply was trimmed. Use 'maxlen 0' to disable trimming.");
+    debugPrintFormat("<hint> This line was cut. 'maxlen 0' shows lines in full.");
 }
 
 size_t debugCutAt(void) { return wire.cut_at; }

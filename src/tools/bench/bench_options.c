@@ -251,7 +251,7 @@ static void takeOption(benchOptions *o, const optionRow *row, const char *text) 
     case OPT_TEXT: *(const char **)field = text; break;
     case OPT_URI: toolTakeUri(text, &o->target, &o->login, &o->tls); break;
     case OPT_IGNORED:
-        fprintf(stderr, "WARNING: -e option has no effect. We now immediately exit on error to avoid false results.\n");
+        fprintf(stderr, "WARNING: option '-e' has no effect: an error reply always ends the run\n");
         break;
     case OPT_FUZZ_MODE: takeFuzzModes(o, text); break;
     case OPT_FUZZ_LOG: takeFuzzLog(o, text); break;

@@ -117,7 +117,7 @@ static void askServer(benchmark *b) {
     if (resultFilesAreWanted(o)) askVersion(b, l);
     b->host.save = askSetting(o, l, "save");
     b->host.appendonly = askSetting(o, l, "appendonly");
-    if (!b->host.save || !b->host.appendonly) fprintf(stderr, "WARNING: Could not fetch server CONFIG\n");
+    if (!b->host.save || !b->host.appendonly) fprintf(stderr, "WARNING: the settings of the server cannot be read\n");
     if (!o->target.unix_path) anetFdToString(linkFd(l), b->ip, sizeof(b->ip), NULL, true);
     linkClose(l);
 }
@@ -344,7 +344,7 @@ noreturn_fn static void runIdle(benchmark *b) {
     config.threads = 1;
     config.idle = config.keep_alive = true;
     workload *w = workloadFromRaw(sliceStr("PING\r\n"), 1);
-    printf("Creating %d idle connections and waiting forever (Ctrl+C when done)\n", o->clients);
+    printf("Holding %d idle connections open. Ctrl+C closes them.\n", o->clients);
     generator *g = generatorStart(&config, w);
     runState state;
     do {

@@ -212,7 +212,7 @@ static void cliOptionsFinish(cliOptions *o) {
         o->password_in_args = false;
     }
     if (o->password_in_args && !o->no_auth_warning) {
-        fputs("Warning: Using a password with '-a' or '-u' option on the command line interface may not be safe.\n",
+        fputs("Warning: Using a password with '-a' or '-u' shows it to all who list this machine's processes.\n",
               stderr);
     }
     if (o->last_from_stdin && o->stdin_tag) {

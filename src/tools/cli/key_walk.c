@@ -26,7 +26,7 @@ static const struct {
 };
 
 void keyWalkPrint(const cliConnection *c, const char *question) {
-    printf("\n# Scanning the entire keyspace to find %s.\n", question);
+    printf("\n# Reading all keys to find %s.\n", question);
     if (c->options->interval_s <= 0)
         printf("# Other clients are served meanwhile. Use -i 0.1 to pause 0.1 s per 100 SCAN commands.\n");
     printf("\n");

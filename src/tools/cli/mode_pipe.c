@@ -54,7 +54,7 @@ static bool takeReplies(transfer *t) {
         if (!v && timed_out) return true;
         if (!v) return modePipeFail("Error reading from the server", linkError(t->c->link));
         if (t->input_done && v->type == '$' && v->len == MARK_LEN && memcmp(v->str, t->mark, MARK_LEN) == 0) {
-            printf("Last reply received from server.\n");
+            printf("The last reply has arrived.\n");
             t->ended = true;
         } else if (v->type != '>') {
             if (replyIsError(v)) {
@@ -82,7 +82,7 @@ static bool modePipeRefill(transfer *t) {
     t->len = (size_t)n;
     if (n > 0) return true;
     progressClear(&t->progress);
-    printf("All data transferred. Waiting for the last reply...\n");
+    printf("All commands are sent. Waiting for the last reply.\n");
     fflush(stdout);
     t->len = (size_t)snprintf(t->buffer, sizeof(t->buffer), "\r\n*2\r\n$4\r\nECHO\r\n$%d\r\n%s\r\n", MARK_LEN, t->mark);
     t->input_done = true;
