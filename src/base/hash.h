@@ -20,6 +20,7 @@ uint16_t crc16(const void *p, size_t len);
  * empty, else of the whole key. */
 int keyHashSlot(const char *key, size_t len);
 
+#define HASH_SLOTS 16384
 /* Write the SHA-256 or SHA-1 of bytes as hexadecimal digits with a NUL (passwords of users, script IDs). */
 void sha256Hex(char out[65], const void *p, size_t len);
 void sha1Hex(char out[41], const void *p, size_t len);

@@ -71,6 +71,41 @@ TEST(crc16_xmodem) {
     CHECK_EQ_INT(crc16("", 0), 0);
 }
 
+/* The sum bit by bit. */
+static uint16_t slowCrc16(const uint8_t *p, size_t len) {
+    unsigned crc = 0;
+    for (; len; len--) {
+        crc ^= (unsigned)*p++ << 8;
+        for (int bit = 0; bit < 8; bit++) crc = crc & 0x8000 ? (crc << 1 ^ 0x1021) & 0xffff : crc << 1;
+    }
+    return (uint16_t)crc;
+}
+
+static int slowSlot(const uint8_t *p, size_t len) {
+    size_t open = 0, close;
+    while (open < len && p[open] != '{') open++;
+    for (close = open + 1; close < len && p[close] != '}';) close++;
+    bool tag = close < len && close > open + 1;
+    return (tag ? slowCrc16(p + open + 1, close - open - 1) : slowCrc16(p, len)) & 16383;
+}
+
+/* Any bytes of each length; and keys with many braces, which are found wherever they are. The bytes end where their
+ * allocation ends. */
+TEST(crc16_of_each_length_is_that_of_its_bits) {
+    uint64_t seed = unitRandomSeed();
+    for (size_t len = 0; len < 200; len++) {
+        uint8_t *p = malloc(len + 1), *bytes = p + 1;
+        for (int round = 0; round < 50; round++) {
+            for (size_t i = 0; i < len; i++) bytes[i] = (uint8_t)unitRandom(&seed);
+            CHECK_EQ_INT(crc16(bytes, len), slowCrc16(bytes, len));
+            for (int braces = (int)(unitRandom(&seed) % 4); braces > 0 && len; braces--)
+                bytes[unitRandom(&seed) % len] = unitRandom(&seed) % 2 ? '{' : '}';
+            CHECK_EQ_INT(keyHashSlot((const char *)bytes, len), slowSlot(bytes, len));
+        }
+        free(p);
+    }
+}
+
 TEST(key_slots) {
     CHECK_EQ_INT(keyHashSlot("foo", 3), 12182);
     CHECK_EQ_INT(keyHashSlot("a{foo}b", 7), 12182);
