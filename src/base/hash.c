@@ -1,7 +1,7 @@
 /* hash.c -- SipHash-1-2 under one key, CRC-16, SHA-1 and SHA-256.
  *
  * Not here    CRC-64 (crc64.c), XXH3 (xxh3.c).
- * Owns        the hash key and the table, const after boot.
+ * Owns        the hash key and the table, and whether keys have slots, const after boot.
  * Threads     any.
  * Cost        hashBytes(): one round per 8 bytes and three more; a 16-byte key takes about 10 ns.
  *             keyHashSlot(): each key in cluster mode is summed and searched for '{' sixteen bytes at a time, in 40
@@ -226,6 +226,17 @@ static inline int slotOf(const char *key, size_t len) {
 }
 
 int keyHashSlot(const char *key, size_t len) { return slotOf(key, len); }
+
+static bool key_slots; /* const after startup */
+
+void keyHashSetSlots(bool on) { key_slots = on; }
+
+uint64_t keyHash(slice key) {
+    uint64_t hash = siphash12((const uint8_t *)key.ptr, key.len, false);
+    if (likely(!key_slots)) return hash;
+    uint64_t slot = (uint64_t)slotOf(key.ptr, key.len);
+    return (hash & ~((uint64_t)(HASH_SLOTS - 1) << HASH_SLOT_SHIFT)) | slot << HASH_SLOT_SHIFT;
+}
 
 /* ---- SHA-1 and SHA-256 (FIPS 180-4) ------------------------------------------------------------------------------ */
 

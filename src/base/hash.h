@@ -5,6 +5,7 @@
 #define BASE_HASH_H
 
 #include "platform.h"
+#include "slice.h"
 
 /* Set the process-wide key, and return the SipHash-1-2 under it (Aumasson, Bernstein, "SipHash: a fast short-input
  * PRF", 2012; c=1, d=2). hashBytes() runs on any thread once the key is set at startup. */
@@ -21,6 +22,15 @@ uint16_t crc16(const void *p, size_t len);
 int keyHashSlot(const char *key, size_t len);
 
 #define HASH_SLOTS 16384
+/* Sets whether keyHash() contains the slot (cluster mode). Call at startup, before any key is hashed. */
+void keyHashSetSlots(bool on);
+/* Returns the hash of a key, as the dicts of keys, and all others whose names are keys, use it: hashBytes(), in which
+ * the key's slot replaces 14 bits if slots are on. So whatever has the hash of a key has its slot. */
+uint64_t keyHash(slice key);
+#define HASH_SLOT_SHIFT 38 /* neither the low bits, which select a bucket, nor the top ones: tags of dicts, shards */
+/* Returns the slot in the hash of a key, if slots are on. */
+static inline int keyHashSlotOf(uint64_t hash) { return (int)(hash >> HASH_SLOT_SHIFT & (HASH_SLOTS - 1)); }
+
 /* Write the SHA-256 or SHA-1 of bytes as hexadecimal digits with a NUL (passwords of users, script IDs). */
 void sha256Hex(char out[65], const void *p, size_t len);
 void sha1Hex(char out[41], const void *p, size_t len);

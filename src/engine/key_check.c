@@ -121,7 +121,7 @@ static void nameKeys(keyMark *m) {
     m->keys = m->nkeys > array_len(m->few) ? zmalloc(m->nkeys * sizeof(*m->keys)) : m->few;
     for (uint32_t i = 0; i < m->nkeys; i++) {
         slice name = m->question.argv[keys[i].index];
-        m->keys[i] = (namedKey){hashBytes(name.ptr, name.len), aclAccessOf(keys[i].flags)};
+        m->keys[i] = (namedKey){keyHash(name), aclAccessOf(keys[i].flags)};
     }
     if (m->nkeys) qsort(m->keys, m->nkeys, sizeof(*m->keys), byHash);
     zfree(buffer.more);

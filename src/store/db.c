@@ -53,6 +53,7 @@ static bool tableResizeAllowed(size_t bytes, double fill) {
 
 static const dictType keys_type = {
     .entryKey = objectEntryKey,
+    .hash = keyHash,
     .entryFree = lazyfreeDropEntry,
     .prefetchKey = objectPrefetchKey,
     .key_within = OBJ_KEY_WITHIN,
@@ -61,6 +62,7 @@ static const dictType keys_type = {
 };
 static const dictType expires_type = {
     .entryKey = objectEntryKey,
+    .hash = keyHash,
     .prefetchKey = objectPrefetchKey,
     .key_within = OBJ_KEY_WITHIN,
     .resizeAllowed = tableResizeAllowed,

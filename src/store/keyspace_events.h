@@ -20,10 +20,10 @@ typedef struct serverDb serverDb;
 /* A key's name with its hash, which the parser of the command computes once. */
 typedef struct hashedKey {
     slice name;
-    uint64_t hash; /* dictHash of name */
+    uint64_t hash; /* keyHash() of name */
 } hashedKey;
 /* Computes the hash of a name. */
-static inline hashedKey hashedKeyOf(slice name) { return (hashedKey){name, hashBytes(name.ptr, name.len)}; }
+static inline hashedKey hashedKeyOf(slice name) { return (hashedKey){name, keyHash(name)}; }
 
 /* The cause of a change: the running command, which has a client (callCurrentClient()); or the server itself, whichever
  * command has looked up the key. CHANGED_GROUPS: caused by the command, but only in a stream's data beside entries,

@@ -76,7 +76,7 @@ static slice pairOf(const void *entry) {
     return sliceOf(&((const subscription *)entry)->pair, sizeof(subscriptionPair));
 }
 
-static const dictType names_type = {.entryKey = nameOf};
+static const dictType names_type = {.entryKey = nameOf, .hash = keyHash};
 static const dictType pairs_type = {.entryKey = pairOf};
 
 static topic *findTopic(pubsubKind kind, hashedKey name) {

@@ -42,7 +42,7 @@ static struct {
 
 static slice textOf(const void *entry) { return ((const pattern *)entry)->t.name; }
 
-static const dictType by_text_type = {.entryKey = textOf};
+static const dictType by_text_type = {.entryKey = textOf, .hash = keyHash};
 
 static pattern *patternOf(topic *t) { return (pattern *)(void *)((char *)t - offsetof(pattern, t)); }
 

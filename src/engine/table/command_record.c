@@ -132,14 +132,21 @@ static int extractGeneral(const serverCommand *cmd, parsedCommand *p, recordAren
     return n;
 }
 
-/* Stores the slot of the first key, and sets REQ_CROSS_SLOT if another key has another slot. */
-static void findSlot(parsedCommand *p) {
-    for (uint32_t i = 0; i < p->nkeys; i++) {
-        slice key = p->argv[p->keys[i].index];
-        int slot = keyHashSlot(key.ptr, key.len);
-        if (i == 0) p->slot = (int16_t)slot;
-        else if (slot != p->slot) p->flags |= REQ_CROSS_SLOT;
-    }
+static void noteSlot(parsedCommand *p, int slot) {
+    if (p->slot < 0) p->slot = (int16_t)slot;
+    else if (slot != p->slot) p->flags |= REQ_CROSS_SLOT;
+}
+
+/* Stores the slot of the first key, and sets REQ_CROSS_SLOT if another key has another slot. A command without keys has
+ * the slot of what its spec names instead: shard channels, a cursor of CLUSTERSCAN. Not inlined, to keep
+ * recordComplete() small. */
+static __attribute__((noinline)) void findSlot(const serverCommand *cmd, parsedCommand *p) {
+    for (uint32_t i = 0; i < p->nkeys; i++) noteSlot(p, keyHashSlotOf(p->keys[i].hash));
+    if (p->nkeys || cmd->nspecs == 0 || !(cmd->specs[0].flags & CMD_KEY_NOT_KEY)) return;
+    const keySpec *s = &cmd->specs[0];
+    debugAssert(s->begin == KEYS_BEGIN_INDEX && s->find == KEYS_FIND_RANGE);
+    int last = s->last_key < 0 ? (int)p->argc + s->last_key : s->begin_index + s->last_key;
+    for (int i = s->begin_index; i <= last; i += s->key_step) noteSlot(p, keyHashSlot(p->argv[i].ptr, p->argv[i].len));
 }
 
 static void extractKeys(const serverCommand *cmd, parsedCommand *p, recordArena *a) {
@@ -155,9 +162,12 @@ static void extractKeys(const serverCommand *cmd, parsedCommand *p, recordArena 
     debugAssert(n == 0 || p->keys[n - 1].index < p->argc);
     for (int i = 0; i < n; i++) {
         slice key = p->argv[p->keys[i].index];
-        p->keys[i].hash = hashBytes(key.ptr, key.len);
+        p->keys[i].hash = keyHash(key);
     }
-    if (unlikely(slots_on)) findSlot(p);
+    if (unlikely(slots_on)) {
+        if (likely(n == 1)) p->slot = (int16_t)keyHashSlotOf(p->keys[0].hash);
+        else findSlot(cmd, p);
+    }
 }
 
 /* Hashes the arguments where most calls of the command have fields or members. If options precede these, the wrong

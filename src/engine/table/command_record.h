@@ -66,7 +66,7 @@ void recordFree(parsedCommand *p);
 /* Returns the bytes that a detached record uses, its value included. */
 size_t recordMemory(const parsedCommand *p);
 
-/* Sets whether records get their slot and REQ_CROSS_SLOT (cluster mode). Call at startup. */
+/* Sets whether records get their slot and REQ_CROSS_SLOT (cluster mode). Call at startup, with keyHashSetSlots(). */
 void recordSetSlots(bool on);
 
 #endif

@@ -50,7 +50,7 @@ static slice watchedName(const void *entry) {
     return sliceOf(k->name, k->len);
 }
 
-static const dictType watched_type = {.entryKey = watchedName, .entryFree = zfree};
+static const dictType watched_type = {.entryKey = watchedName, .hash = keyHash, .entryFree = zfree};
 
 static slice pairOf(const void *entry) { return sliceOf(&((const watcher *)entry)->pair, sizeof(watchPair)); }
 
@@ -192,7 +192,7 @@ static void unlinkWatcher(watcher *w) {
     if (w->next) w->next->link = w->link;
     if (w->pair.key->first) return;
     slice name = watchedName(w->pair.key);
-    dictDelete(tables[w->dbid], name, hashBytes(name.ptr, name.len));
+    dictDelete(tables[w->dbid], name, keyHash(name));
     watch_totals.keys--;
 }
 

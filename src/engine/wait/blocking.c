@@ -100,7 +100,7 @@ static slice waitedName(const void *entry) {
     return sliceOf(k->name, k->len);
 }
 
-static const dictType waited_type = {.entryKey = waitedName, .entryFree = zfree};
+static const dictType waited_type = {.entryKey = waitedName, .hash = keyHash, .entryFree = zfree};
 
 static struct {
     waitedKey *head, *tail;
@@ -123,7 +123,7 @@ static void markReady(waitedKey *k) {
 static void forgetIfUnused(waitedKey *k) {
     if (k->first || k->ready || k->serving) return;
     slice name = waitedName(k);
-    dictDelete(tables[k->dbid], name, hashBytes(name.ptr, name.len));
+    dictDelete(tables[k->dbid], name, keyHash(name));
 }
 
 static waitedKey *findWaited(int dbid, hashedKey key) {

@@ -103,7 +103,7 @@ static bool decodeKey(const rdbPiece *piece, size_t i, const rdbDecodeOptions *o
     rdbText key;
     if (!rdbReadText(&name, &key)) return rdbDecodeFault(piece, item, out, RDB_FAULT_VALUE);
     robj *o = rdbReadValueOf(&value, item->type, key.text, item->expire_ms != -1);
-    uint64_t hash = hashBytes(key.text.ptr, key.text.len);
+    uint64_t hash = keyHash(key.text);
     rdbTextFree(&key);
     if (unlikely(!o)) return onUnreadable(piece, i, begin, options->leave_out, out);
     if (unlikely(value.p != value.end)) {

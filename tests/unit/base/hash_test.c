@@ -117,6 +117,21 @@ TEST(key_slots) {
     CHECK_EQ_INT(keyHashSlot("", 0), 0);
 }
 
+TEST(key_hash_contains_the_slot_if_slots_are_on) {
+    static const char *const names[] = {"", "foo", "a{foo}b", "another key, which is longer than a word"};
+    uint64_t slot_bits = (uint64_t)(HASH_SLOTS - 1) << HASH_SLOT_SHIFT;
+    for (size_t i = 0; i < array_len(names); i++) {
+        slice key = sliceStr(names[i]);
+        uint64_t plain = hashBytes(key.ptr, key.len);
+        CHECK(keyHash(key) == plain);
+        keyHashSetSlots(true);
+        uint64_t with_slot = keyHash(key);
+        keyHashSetSlots(false);
+        CHECK_EQ_INT(keyHashSlotOf(with_slot), keyHashSlot(key.ptr, key.len));
+        CHECK((with_slot & ~slot_bits) == (plain & ~slot_bits));
+    }
+}
+
 TEST(sha_vectors) {
     char hex[65];
     sha1Hex(hex, "abc", 3);

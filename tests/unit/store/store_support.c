@@ -20,7 +20,7 @@ static void hearModified(serverDb *db, hashedKey key, changeCause cause) {
     unused(db);
     ears.modified++;
     ears.by_command += cause == CHANGED_BY_COMMAND;
-    CHECK(key.hash == hashBytes(key.name.ptr, key.name.len));
+    CHECK(key.hash == keyHash(key.name));
     snprintf(ears.last_key, sizeof(ears.last_key), "%.*s", (int)key.name.len, key.name.ptr);
 }
 

@@ -212,6 +212,7 @@ TEST(record_detached_keeps_what_is_wrong) {
 TEST(record_slots_when_they_are_on) {
     begin();
     CHECK_EQ_INT(recordOfWords("record-get foo")->slot, -1);
+    keyHashSetSlots(true);
     recordSetSlots(true);
     CHECK_EQ_INT(recordOfWords("record-get foo")->slot, 12182);
     const parsedCommand *same = recordOfWords("record-del {foo}a {foo}b foo"),
@@ -221,6 +222,7 @@ TEST(record_slots_when_they_are_on) {
     CHECK_EQ_INT(other->slot, 12182);
     CHECK_EQ_INT(other->flags, REQ_CROSS_SLOT);
     recordSetSlots(false);
+    keyHashSetSlots(false);
     recordArenaFree(&arena);
 }
 
