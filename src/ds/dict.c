@@ -512,6 +512,7 @@ static void growIfNeeded(dict *d) {
         return;
     }
     if (likely(t->used < capacityOf(t->mask + 1)) || d->rehashing || d->pause_rehash) return;
+    if (d->type->max_fill_percent && !fillAbove(t, d->type->max_fill_percent)) return;
     dictResizePolicy policy = policyNow();
     if (policy == DICT_RESIZE_FORBID) return;
     if (policy == DICT_RESIZE_AVOID && !fillAbove(t, AVOID_MAX_FILL_PERCENT)) return;

@@ -39,6 +39,9 @@ typedef struct dictType {
     /* Returns whether the table may be resized to `bytes`, at which its fill is `used / slots`. NULL: always. Used for
      * maxmemory and while a child process runs. */
     bool (*resizeAllowed)(size_t bytes, double fill);
+    /* If not 0, the table grows only when it is fuller than this, in percent of its slots, and not at the usual 85:
+     * for many small dicts, each of which would else double its memory early. More keys are in chains. */
+    unsigned max_fill_percent;
 } dictType;
 
 /* Creates an empty dict, which has no table yet. `type` is borrowed for the dict's life. */

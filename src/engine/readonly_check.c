@@ -55,10 +55,10 @@ static uint64_t fingerprintOfKeys(const client *c, long long commands) {
     for (uint32_t i = 0; i < c->req->nkeys && i < KEYS_MAX; i++) {
         const requestKey *k = &c->req->keys[i];
         hashedKey key = {c->req->argv[k->index], k->hash};
-        const robj *o = dictFind(dbDict(c->db, c->req->slot), key.name, key.hash);
+        const robj *o = dictFind(dbDict(c->db, key.hash), key.name, key.hash);
         sum = readonlyCheckMix(sum, o ? fingerprintOf(o, commands) : 1);
     }
-    return readonlyCheckMix(sum, dictChanges(dbDict(c->db, c->req->slot)));
+    return readonlyCheckMix(sum, dictChanges(dbDict(c->db, c->req->nkeys ? c->req->keys[0].hash : 0)));
 }
 
 readonlyMark readonlyBegin(const client *c, long long commands) {

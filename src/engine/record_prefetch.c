@@ -102,10 +102,12 @@ size_t recordsPrefetch(const recordItem *items, size_t n, size_t max_keys, recor
             elsewhere = sent_elsewhere && sent_elsewhere(last);
         }
         bool skip_value = elsewhere || p->cmd->flags & CMD_BUILDS_VALUE;
-        for (uint32_t k = 0; k < p->nkeys; k++)
-            addKey(&keys, dbDict(items[i].c->db, p->slot), p->argv[p->keys[k].index], p->keys[k].hash, skip_value);
+        for (uint32_t k = 0; k < p->nkeys; k++) {
+            uint64_t hash = p->keys[k].hash;
+            addKey(&keys, dbDict(items[i].c->db, hash), p->argv[p->keys[k].index], hash, skip_value);
+        }
         if (p->flags & REQ_ELEMENTS) {
-            dictLookup *l = findKey(&keys, dbDict(items[i].c->db, p->slot), p->keys[0].hash);
+            dictLookup *l = findKey(&keys, dbDict(items[i].c->db, p->keys[0].hash), p->keys[0].hash);
             l->skip_value = false;
             debugAssert(inside_count < DICT_PREFETCH_MAX);
             inside[inside_count++] = (insideItem){p, l};

@@ -2,7 +2,8 @@
  *
  * A database is three dicts of the same entries: all keys, those with an expire, and those with elements that have
  * a TTL. An entry stores its own expire, so a lookup never needs the second dict; it exists for the expire
- * cycle and for the volatile-* policies, like the third for the part of the cycle that removes elements.
+ * cycle and for the volatile-* policies, like the third for the part of the cycle that removes elements. With slots, a
+ * set of dicts (slot_dicts.c) replaces the first one, and `keys` is NULL.
  *
  * Not here    finding expired keys that are not looked up (expire.c); choosing keys to evict (evict.c);
  *             freeing objects (lazyfree.c).
@@ -41,6 +42,7 @@
 static serverDb *dbs;
 static serverDb *shadow; /* owned: the second set; NULL: none */
 static int db_count;
+static bool slots_on; /* const after startup */
 
 /* ---- Tables ---- */
 
@@ -68,13 +70,28 @@ static const dictType expires_type = {
     .resizeAllowed = tableResizeAllowed,
 };
 
+/* 183 keys of a slot (3 million in all) are on average 96 % of what 32 buckets take at the usual fill: a third of the
+ * slots would have 64 buckets, and a key 3 bytes more. */
+#define SLOT_FILL_PERCENT 120
+
+static const dictType slot_keys_type = {
+    .entryKey = objectEntryKey,
+    .hash = keyHash,
+    .entryFree = lazyfreeDropEntry,
+    .prefetchKey = objectPrefetchKey,
+    .key_within = OBJ_KEY_WITHIN,
+    .prefetchValue = objectPrefetchValue,
+    .resizeAllowed = tableResizeAllowed,
+    .max_fill_percent = SLOT_FILL_PERCENT,
+};
+
 static void dictJob(void (*job)(void *arg), void *arg) { bioSubmit(BIO_LAZY_FREE, job, arg); }
 
 static serverDb *makeDbs(void) {
     serverDb *set = zcalloc((size_t)db_count, sizeof(*set));
     for (int i = 0; i < db_count; i++)
         set[i] = (serverDb){.id = i,
-                            .keys = dictCreate(&keys_type),
+                            .keys = slots_on ? NULL : dictCreate(&keys_type),
                             .expires = dictCreate(&expires_type),
                             .volatile_items = dictCreate(&expires_type),
                             .selected = i == 0};
@@ -88,6 +105,19 @@ void dbInit(int count) {
     objectSetElementDrop(lazyfreeDropElement);
     db_count = count;
     dbs = makeDbs();
+}
+
+void dbSetSlots(bool on) {
+    serverAssert(!shadow);
+    slots_on = on;
+    keyHashSetSlots(on);
+    for (int i = 0; i < db_count; i++) {
+        serverAssert(dbSize(&dbs[i]) == 0);
+        dictRelease(dbs[i].keys);
+        slotDictsRelease(dbs[i].slots);
+        dbs[i].keys = on ? NULL : dictCreate(&keys_type);
+        dbs[i].slots = NULL;
+    }
 }
 
 int dbCount(void) { return db_count; }
@@ -105,36 +135,71 @@ serverDb *dbSelect(int id) {
 
 int dbId(const serverDb *db) { return db->id; }
 
-const dict *dbDict(const serverDb *db, int slot) {
-    unused(slot);
-    return db->keys;
+const dict *dbDict(const serverDb *db, uint64_t hash) { return dbKeysOf(db, hash); }
+
+size_t dbSize(const serverDb *db) { return likely(db->keys != NULL) ? dictSize(db->keys) : slotDictsSize(db->slots); }
+
+/* With slots the total says little about each of them. */
+bool dbExpand(serverDb *db, size_t keys) { return slots_on || dictExpand(db->keys, keys); }
+
+bool dbExpandSlot(serverDb *db, int slot, size_t keys) {
+    if (!slots_on) return true;
+    return keys == 0 || slotDictsExpand(&db->slots, &slot_keys_type, slot, slotDictsSizeOf(db->slots, slot) + keys);
 }
 
-size_t dbSize(const serverDb *db) { return dictSize(db->keys); }
+/* ---- One key ---- */
 
-bool dbExpand(serverDb *db, size_t keys) { return dictExpand(db->keys, keys); }
+static inline robj *findKey(const serverDb *db, hashedKey key) {
+    return dictFind(dbKeysOf(db, key.hash), key.name, key.hash);
+}
+
+static inline void addKey(serverDb *db, robj *entry, uint64_t hash) {
+    if (likely(db->keys != NULL)) dictAddNew(db->keys, entry, hash);
+    else slotDictsAddNew(&db->slots, &slot_keys_type, entry, hash);
+}
+
+static inline robj *popKey(serverDb *db, hashedKey key) {
+    if (likely(db->keys != NULL)) return dictPop(db->keys, key.name, key.hash);
+    return slotDictsPop(db->slots, key.name, key.hash);
+}
+
+static inline bool popKeyEntry(serverDb *db, const robj *entry, uint64_t hash) {
+    if (likely(db->keys != NULL)) return dictPopEntry(db->keys, entry, hash);
+    return slotDictsPopEntry(db->slots, entry, hash);
+}
 
 /* ---- Invariants ---- */
 
-void dbCheck(const serverDb *db) {
-    assertMainRole();
-    size_t with_expire = 0, with_ttls = 0;
-    dictCheck(db->keys);
-    dictCheck(db->expires);
-    dictCheck(db->volatile_items);
+/* Checks the entries of one dict, and counts those that are in the other tables. */
+static void checkKeys(const serverDb *db, dict *keys, size_t *with_expire, size_t *with_ttls) {
     dictIterator it;
-    dictIterBegin(&it, db->keys, false);
+    dictIterBegin(&it, keys, false);
     for (const robj *o; (o = dictIterNext(&it));) {
         serverAssert(o->has_key && o->refcount > 0 && o->lru != 0);
         hashedKey key = hashedKeyOf(objectKey(o));
         const robj *in_expires = dictFind(db->expires, key.name, key.hash);
         serverAssert(in_expires == (objectExpire(o) == -1 ? NULL : o));
-        with_expire += in_expires != NULL;
+        *with_expire += in_expires != NULL;
         bool volatile_items = dictHoldsEntry(db->volatile_items, o, key.hash);
         serverAssert(volatile_items == o->in_volatile && volatile_items == objectHasTtls(o));
-        with_ttls += volatile_items;
+        *with_ttls += volatile_items;
     }
     dictIterEnd(&it);
+}
+
+void dbCheck(const serverDb *db) {
+    assertMainRole();
+    size_t with_expire = 0, with_ttls = 0;
+    serverAssert((db->keys == NULL) == slots_on && (!db->slots || slots_on));
+    dictCheck(db->expires);
+    dictCheck(db->volatile_items);
+    if (db->keys) {
+        dictCheck(db->keys);
+        checkKeys(db, db->keys, &with_expire, &with_ttls);
+    }
+    slotDictsCheck(db->slots);
+    for (int slot = -1; (slot = slotDictsNext(db->slots, slot + 1)) != -1;)
+        checkKeys(db, slotDictsAt(db->slots, slot), &with_expire, &with_ttls);
     serverAssert(dictSize(db->expires) == with_expire && dictSize(db->volatile_items) == with_ttls);
 }
 
@@ -144,7 +209,7 @@ static void checkOneAtTick(void) {
     static int next;
     const serverDb *db = &dbs[next++ % db_count];
     next %= db_count;
-    if (dictSize(db->keys) <= DEBUG_CHECK_KEYS_MAX) dbCheck(db);
+    if (dbSize(db) <= DEBUG_CHECK_KEYS_MAX) dbCheck(db);
 #endif
 }
 
@@ -155,7 +220,8 @@ void dbResizeTick(void) {
     int n = db_count < RESIZE_DBS_PER_TICK ? db_count : RESIZE_DBS_PER_TICK;
     for (int i = 0; i < n; i++) {
         serverDb *db = &dbs[next_shrink++ % db_count];
-        dictShrinkIfNeeded(db->keys);
+        if (db->keys) dictShrinkIfNeeded(db->keys);
+        else slotDictsTick(db->slots);
         dictShrinkIfNeeded(db->expires);
         dictShrinkIfNeeded(db->volatile_items);
     }
@@ -163,14 +229,12 @@ void dbResizeTick(void) {
     if (!store_settings.activerehashing) return;
     for (int i = 0; i < n; i++) {
         serverDb *db = &dbs[next_rehash];
-        dict *d = dictIsRehashing(db->keys)             ? db->keys
+        dict *d = db->keys && dictIsRehashing(db->keys) ? db->keys
                   : dictIsRehashing(db->expires)        ? db->expires
                   : dictIsRehashing(db->volatile_items) ? db->volatile_items
                                                         : NULL;
-        if (d) {
-            dictRehashMicroseconds(d, REHASH_TICK_US);
-            return; /* one table per tick: its millisecond is used up */
-        }
+        if (d) dictRehashMicroseconds(d, REHASH_TICK_US);
+        if (d || slotDictsRehash(db->slots, REHASH_TICK_US)) return; /* its millisecond is used up */
         next_rehash = (next_rehash + 1) % db_count;
     }
 }
@@ -212,7 +276,7 @@ static void popFromOthers(serverDb *db, robj *entry, uint64_t hash) {
 
 bool dbTakeEntry(serverDb *db, robj *entry, uint64_t hash) {
     assertMainRole();
-    if (!dictPopEntry(db->keys, entry, hash)) return false;
+    if (!popKeyEntry(db, entry, hash)) return false;
     popFromOthers(db, entry, hash);
     return true;
 }
@@ -289,7 +353,7 @@ static __attribute__((noinline)) robj *readMissed(serverDb *db, robj *expired, h
 robj *lookupKeyRead(serverDb *db, hashedKey key) {
     assertMainRole();
     keyspaceTouched(db, key.hash, TOUCH_LOOKUP);
-    robj *o = dictFind(db->keys, key.name, key.hash);
+    robj *o = findKey(db, key);
     if (unlikely(!o || keyIsExpired(o))) return readMissed(db, o, key, LOOKUP_NONE);
     lruTouch(o);
     store_stats.keyspace_hits++;
@@ -299,7 +363,7 @@ robj *lookupKeyRead(serverDb *db, hashedKey key) {
 robj *lookupKeyReadWithFlags(serverDb *db, hashedKey key, int flags) {
     assertMainRole();
     keyspaceTouched(db, key.hash, TOUCH_LOOKUP);
-    robj *o = dictFind(db->keys, key.name, key.hash);
+    robj *o = findKey(db, key);
     if (unlikely(!o || keyIsExpired(o))) return readMissed(db, o, key, flags);
     if (!(flags & LOOKUP_NOTOUCH)) lruTouch(o);
     if (!(flags & (LOOKUP_NOSTATS | LOOKUP_WRITE))) store_stats.keyspace_hits++;
@@ -309,7 +373,7 @@ robj *lookupKeyReadWithFlags(serverDb *db, hashedKey key, int flags) {
 robj *lookupKeyWrite(serverDb *db, hashedKey key) {
     assertMainRole();
     keyspaceTouched(db, key.hash, TOUCH_LOOKUP);
-    robj *o = dictFind(db->keys, key.name, key.hash);
+    robj *o = findKey(db, key);
     if (unlikely(!o || keyIsExpired(o))) return o ? readMissed(db, o, key, LOOKUP_WRITE) : NULL;
     lruTouch(o);
     return o;
@@ -322,13 +386,13 @@ robj *lookupKeyWriteWithFlags(serverDb *db, hashedKey key, int flags) {
 bool dbExists(serverDb *db, hashedKey key) {
     assertMainRole();
     keyspaceTouched(db, key.hash, TOUCH_LOOKUP);
-    return dictFind(db->keys, key.name, key.hash) != NULL;
+    return findKey(db, key) != NULL;
 }
 
 robj *dbFindByHash(const serverDb *db, uint64_t hash) {
     assertMainRole();
     keyspaceTouched(db, hash, TOUCH_LOOKUP);
-    return dictFindByHash(db->keys, hash);
+    return dictFindByHash(dbKeysOf(db, hash), hash);
 }
 
 /* Deletes expired keys on the way. If that is not allowed and every key has an expire, all keys may be expired: after
@@ -337,11 +401,11 @@ robj *dbRandomKey(serverDb *db) {
     assertMainRole();
     keyspaceTouched(db, 0, TOUCH_READ_ALL);
     robj *o;
-    for (int tries = 0; (o = dictRandomEntry(db->keys)); tries++) {
+    for (int tries = 0; (o = dictRandomEntry(dbDrawDict(db))); tries++) {
         if (likely(!keyIsExpired(o))) return o;
         if (expireDeletionAllowed()) {
             dbDropExpired(db, o, entryHash(o));
-        } else if (tries >= RANDOM_TRIES_MAX && dictSize(db->expires) == dictSize(db->keys)) {
+        } else if (tries >= RANDOM_TRIES_MAX && dictSize(db->expires) == dbSize(db)) {
             return o;
         }
     }
@@ -381,7 +445,7 @@ static void reportIfReady(serverDb *db, const robj *entry, uint64_t hash) {
 static void addNew(serverDb *db, robj *entry, uint64_t hash) {
     keyspaceOwe(db, hash);
     if (entry->lru == 0) entry->lru = lruInitialBits() & LRU_CLOCK_MAX;
-    dictAddNew(db->keys, entry, hash);
+    addKey(db, entry, hash);
     if (unlikely(objectExpire(entry) != -1)) {
         dictAddNew(db->expires, entry, hash);
         noteExpireSet(db, entry);
@@ -408,9 +472,14 @@ static void applyUse(robj *entry, int64_t use) {
 }
 
 static void prefetchLoaded(const serverDb *db, const loadedKey *k) {
-    dictPrefetchAdd(db->keys, k->hash);
+    dictPrefetchAdd(dbKeysOf(db, k->hash), k->hash);
     if (unlikely(k->has_expire)) dictPrefetchAdd(db->expires, k->hash);
     if (unlikely(k->use >= 0)) prefetchWrite(k->entry);
+}
+
+static void *addLoaded(serverDb *db, const loadedKey *k) {
+    if (likely(db->keys != NULL)) return dictAddUnread(db->keys, k->entry, k->hash);
+    return slotDictsAddUnread(&db->slots, &slot_keys_type, k->entry, k->hash);
 }
 
 size_t dbAddLoaded(serverDb *db, const loadedKey *keys, size_t n) {
@@ -419,7 +488,7 @@ size_t dbAddLoaded(serverDb *db, const loadedKey *keys, size_t n) {
     for (size_t i = 0; i < n; i++) {
         const loadedKey *k = &keys[i];
         if (i + LOADED_AHEAD < n) prefetchLoaded(db, &keys[i + LOADED_AHEAD]);
-        if (unlikely(dictAddUnread(db->keys, k->entry, k->hash) != NULL)) return i;
+        if (unlikely(addLoaded(db, k) != NULL)) return i;
         if (unlikely(k->use >= 0)) applyUse(k->entry, k->use);
         if (unlikely(k->has_expire)) dictAddNew(db->expires, k->entry, k->hash);
         if (unlikely(k->has_ttls)) trackTtls(db, k->entry, k->hash);
@@ -429,7 +498,7 @@ size_t dbAddLoaded(serverDb *db, const loadedKey *keys, size_t n) {
 
 void dbExpandLoaded(serverDb *db, size_t keys, size_t with_expire) {
     assertMainRole();
-    if (keys && !dictExpand(db->keys, dictSize(db->keys) + keys)) return;
+    if (keys && !dbExpand(db, dbSize(db) + keys)) return;
     /* Without memory for it, the second table grows step by step. */
     if (with_expire && !dictExpand(db->expires, dictSize(db->expires) + with_expire)) return;
 }
@@ -437,7 +506,7 @@ void dbExpandLoaded(serverDb *db, size_t keys, size_t with_expire) {
 bool setKeyTake(serverDb *db, robj *entry, hashedKey key, bool keep_ttl) {
     assertMainRole();
     debugAssert(sliceEq(objectKey(entry), key.name));
-    void **ref = dictFindRef(db->keys, key.name, key.hash);
+    void **ref = dictFindRef(dbKeysOf(db, key.hash), key.name, key.hash);
     robj *old = ref ? *ref : NULL;
     bool is_new = !old || keyIsExpired(old);
     if (unlikely(old && is_new && expireIfNeeded(db, old, key))) old = NULL;
@@ -474,10 +543,12 @@ void dbReplaceEntry(serverDb *db, robj *old, robj *entry, hashedKey key) {
     assertMainRole();
     keyspaceOwe(db, key.hash);
     if (likely(old == entry)) return;
-    serverAssert(popFreed(db->keys, old, key.hash));
+    dict *keys = dbKeysOf(db, key.hash); /* the count of a slot stays */
+    serverAssert(popFreed(keys, old, key.hash));
     popFreed(db->expires, old, key.hash);
     if (entry->lru == 0) entry->lru = lruInitialBits() & LRU_CLOCK_MAX;
-    dictAddNew(db->keys, entry, key.hash);
+    dictAddNew(keys, entry, key.hash);
+    if (unlikely(!db->keys)) slotDictsChanged(db->slots, key.hash);
     if (objectExpire(entry) != -1) dictAddNew(db->expires, entry, key.hash);
 }
 
@@ -508,7 +579,7 @@ robj *dbDefragEntry(serverDb *db, void **ref, blockMover *move) {
 
 robj *dbUnlink(serverDb *db, hashedKey key) {
     assertMainRole();
-    robj *o = dictPop(db->keys, key.name, key.hash);
+    robj *o = popKey(db, key);
     if (o) popFromOthers(db, o, key.hash);
     return o;
 }
@@ -530,7 +601,7 @@ bool dbDeleteAsync(serverDb *db, hashedKey key) { return deleteKey(db, key, obje
 /* Gives the entry an expire slot, and thereby a new address. */
 static robj *moveForExpire(serverDb *db, robj *entry, hashedKey key, int64_t when_ms) {
     bool volatile_items = entry->in_volatile;
-    void **ref = dictFindRef(db->keys, objectKey(entry), key.hash);
+    void **ref = dictFindRef(dbKeysOf(db, key.hash), objectKey(entry), key.hash);
     serverAssert(ref && *ref == entry);
     if (volatile_items) untrackTtls(db, entry, key.hash);
     *ref = entry = objectSetExpireTake(entry, when_ms);
@@ -566,36 +637,47 @@ bool dbRemoveExpire(serverDb *db, robj *entry, hashedKey key) {
 
 /* ---- Whole databases ---- */
 
-static void emptyOne(serverDb *db, bool async) {
-    if (async && dictSize(db->keys) > 0) {
-        lazyfreeDicts(db->keys, db->expires);
+typedef enum {
+    EMPTY_NOW,
+    EMPTY_ASYNC,
+    EMPTY_UNCOUNTED /* in the background as well, but INFO does not count it */
+} emptyWay;
+
+static void emptyOne(serverDb *db, emptyWay way) {
+    if (way != EMPTY_NOW && dbSize(db) > 0) {
+        lazyfreeDicts(db->keys, db->slots, db->expires, way == EMPTY_ASYNC);
         dictRelease(db->volatile_items);
-        db->keys = dictCreate(&keys_type);
+        db->keys = slots_on ? NULL : dictCreate(&keys_type);
+        db->slots = NULL;
         db->expires = dictCreate(&expires_type);
         db->volatile_items = dictCreate(&expires_type);
     } else {
         dictEmpty(db->volatile_items, NULL);
         dictEmpty(db->expires, NULL);
-        dictEmpty(db->keys, NULL);
+        if (db->keys) dictEmpty(db->keys, NULL);
+        slotDictsRelease(db->slots);
+        db->slots = NULL;
     }
     db->avg_ttl_ms = 0;
     db->expire_cursor = 0;
     db->ttls_cursor = 0;
 }
 
-long long dbEmpty(int id, bool async) {
+static long long emptyThese(int id, emptyWay way) {
     assertMainRole();
     if (id != -1 && !dbGet(id)) return 0;
     int from = id == -1 ? 0 : id, to = id == -1 ? db_count : id + 1;
     long long keys = 0;
-    for (int i = from; i < to; i++) keys += (long long)dictSize(dbs[i].keys);
-    keyspaceNotifyFlushed(id, async, keys);
+    for (int i = from; i < to; i++) keys += (long long)dbSize(&dbs[i]);
+    keyspaceNotifyFlushed(id, way != EMPTY_NOW, keys);
     for (int i = from; i < to; i++) {
         keyspaceTouched(&dbs[i], 0, TOUCH_CHANGE_ALL);
-        emptyOne(&dbs[i], async);
+        emptyOne(&dbs[i], way);
     }
     return keys;
 }
+
+long long dbEmpty(int id, bool async) { return emptyThese(id, async ? EMPTY_ASYNC : EMPTY_NOW); }
 
 void dbShadowBegin(void) {
     assertMainRole();
@@ -608,7 +690,7 @@ serverDb *dbShadow(int id) { return id >= 0 && id < db_count ? &shadow[id] : NUL
 void dbShadowDrop(bool async) {
     assertMainRole();
     for (int i = 0; i < db_count; i++) {
-        emptyOne(&shadow[i], async);
+        emptyOne(&shadow[i], async ? EMPTY_ASYNC : EMPTY_NOW);
         dictRelease(shadow[i].keys);
         dictRelease(shadow[i].expires);
         dictRelease(shadow[i].volatile_items);
@@ -622,7 +704,7 @@ void dbShadowTake(bool async) {
     for (int i = 0; i < db_count; i++) {
         serverDb emptied = dbs[i];
         dbs[i] = shadow[i];
-        dbs[i].selected = emptied.selected || dictSize(dbs[i].keys) > 0;
+        dbs[i].selected = emptied.selected || dbSize(&dbs[i]) > 0;
         shadow[i] = emptied;
     }
     dbShadowDrop(false);

@@ -16,14 +16,17 @@
 
 /* Creates the databases; call at startup. */
 void dbInit(int count);
+/* Sets whether each database has a dict of keys for each cluster slot, and whether hashes of keys contain the slot
+ * (keyHashSetSlots()). Call at startup before dbInit(), or after it while all databases are empty; in either case
+ * before a key is hashed, as that of notify-keyspace-events-stream is when the option is applied. */
+void dbSetSlots(bool on);
 int dbCount(void);       /* number of databases */
 serverDb *dbGet(int id); /* NULL out of range */
 /* Like dbGet(), for a client that selects it (SELECT, MOVE ...): from then on the database counts as in use. */
 serverDb *dbSelect(int id);
 int dbId(const serverDb *db); /* index of the database */
-/* Returns the table with the keys of a cluster slot (-1: no slot), for prefetching. At present there is one for all
- * slots. */
-const dict *dbDict(const serverDb *db, int slot);
+/* Returns the table that has the key with that hash if the database has it, for prefetching; never NULL. */
+const dict *dbDict(const serverDb *db, uint64_t hash);
 
 /* --- Lookup ------------------------------------------------------------------------------------ */
 enum {
@@ -82,8 +85,10 @@ size_t dbExpireElements(serverDb *db, robj *entry, uint64_t hash, size_t max);
 long long dbEmpty(int id, bool async);
 bool dbSwap(int a, int b); /* false if out of range */
 size_t dbSize(const serverDb *db);
-/* Reserves capacity for `keys` more keys at once. Returns false if there is no memory or it is not allowed. */
+/* Reserves capacity for `keys` keys in all. Returns false if there is no memory or it is not allowed. With slots it
+ * does nothing: call dbExpandSlot(), with the number of keys to come, which does nothing without slots. */
 bool dbExpand(serverDb *db, size_t keys);
+bool dbExpandSlot(serverDb *db, int slot, size_t keys);
 /* Returns a random key that is not expired; NULL if there is none. */
 robj *dbRandomKey(serverDb *db);
 /* Asserts the numbered invariants at the top of db.c. Visits every key. */

@@ -1,5 +1,6 @@
 /* db_internal.h -- the tables of a database; for the files of this folder and their tests.
  *
+ *   one dict, or one per slot
  *            keys                    expires
  *   name --> entry <---------------- the same entry, if it has an expire
  *            (key, expire, value)    volatile_items
@@ -15,10 +16,12 @@
 #define STORE_DB_INTERNAL_H
 
 #include "db.h"
+#include "slot_dicts.h"
 
 struct serverDb {
     int id;
-    dict *keys;             /* owns; entries are robj with a key */
+    dict *keys;             /* owns; entries are robj with a key; NULL if slots are on */
+    slotDicts *slots;       /* owns; the same for each slot, if slots are on; NULL: no key has come yet */
     dict *expires;          /* owned; the same entries, those with an expire: borrowed from keys */
     dict *volatile_items;   /* owned; the same entries, those whose elements have a TTL (robj.in_volatile) */
     uint64_t expire_cursor; /* of the active expire cycle */
@@ -27,10 +30,23 @@ struct serverDb {
     bool selected;          /* a client has selected it; number 0 is always in use */
 };
 
+/* Returns the dict that has the key with that hash if the database has it, to be searched. Only db.c adds and removes
+ * entries: it counts those of a slot. */
+static inline dict *dbKeysOf(const serverDb *db, uint64_t hash) {
+    return likely(db->keys != NULL) ? db->keys : slotDictsOf(db->slots, hash);
+}
+
+/* Returns a dict of keys for drawing random ones: with slots that of a slot, with a chance proportional to its keys. */
+static inline const dict *dbDrawDict(const serverDb *db) {
+    return likely(db->keys != NULL) ? db->keys : slotDictsDraw(db->slots);
+}
+
 /* Returns the hash of an entry's key. */
 static inline uint64_t entryHash(const robj *entry) { return hashedKeyOf(objectKey(entry)).hash; }
 
-/* For defrag.c, within a dictScan() of db->keys: offers the entry at *ref, to which there is no other reference, to
+/* For defrag.c, in db_walk.c: like dictScanDefrag(), over all dicts of keys, with cursors like dbScan(). */
+uint64_t dbScanDefrag(serverDb *db, uint64_t cursor, void (*fn)(void *arg, void **ref), void *arg, blockMover *move);
+/* For defrag.c, within dbScanDefrag(): offers the entry at *ref, to which there is no other reference, to
  * `move`, and updates all structures that know its address. Returns the entry's address. */
 robj *dbDefragEntry(serverDb *db, void **ref, blockMover *move);
 

@@ -12,19 +12,41 @@
 
 #include "db_internal.h"
 
+#include <stdio.h>
+
+/* ---- Walks ---- */
+
 void dbIterBegin(dbIterator *it, serverDb *db, bool safe) {
     keyspaceTouched(db, 0, TOUCH_READ_ALL);
-    dictIterBegin(&it->it, db->keys, safe);
+    *it = (dbIterator){.db = db, .slot = slotDictsNext(db->slots, 0), .safe = safe};
+    dictIterBegin(&it->it, db->keys ? db->keys : slotDictsAt(db->slots, it->slot < 0 ? 0 : it->slot), safe);
 }
 
-robj *dbIterNext(dbIterator *it) { return dictIterNext(&it->it); }
+/* Continues with the next slot that has keys. Returns false at the end of the walk. */
+static bool nextSlot(dbIterator *it) {
+    if (it->slot < 0) return false;
+    it->slot = slotDictsNext(it->db->slots, it->slot + 1);
+    if (it->slot < 0) return false;
+    dictIterEnd(&it->it);
+    dictIterBegin(&it->it, slotDictsAt(it->db->slots, it->slot), it->safe);
+    return true;
+}
+
+robj *dbIterNext(dbIterator *it) {
+    robj *o;
+    do o = dictIterNext(&it->it);
+    while (!o && nextSlot(it));
+    return o;
+}
 
 #define MANY_MAX 64
 
 size_t dbIterMany(dbIterator *it, size_t max, const robj **entries) {
     const void *found[MANY_MAX];
     uint64_t hashes[MANY_MAX], known;
-    size_t n = dictIterMany(&it->it, max < MANY_MAX ? max : MANY_MAX, found, hashes, &known);
+    size_t n;
+    do n = dictIterMany(&it->it, max < MANY_MAX ? max : MANY_MAX, found, hashes, &known);
+    while (n == 0 && nextSlot(it));
     for (size_t i = 0; i < n; i++) {
         prefetchRead(found[i]);
         entries[i] = found[i];
@@ -36,28 +58,50 @@ void dbIterEnd(dbIterator *it) { dictIterEnd(&it->it); }
 
 uint64_t dbScan(const serverDb *db, uint64_t cursor, void (*fn)(void *arg, void **ref), void *arg) {
     keyspaceTouched(db, 0, TOUCH_READ_ALL);
-    return dictScanRead(db->keys, cursor, fn, arg);
+    if (db->keys) return dictScanRead(db->keys, cursor, fn, arg);
+    return slotDictsScanRead(db->slots, cursor, fn, arg);
+}
+
+uint64_t dbScanDefrag(serverDb *db, uint64_t cursor, void (*fn)(void *arg, void **ref), void *arg, blockMover *move) {
+    if (db->keys) return dictScanDefrag(db->keys, cursor, fn, arg, move);
+    return slotDictsScanDefrag(db->slots, cursor, fn, arg, move);
+}
+
+/* ---- Figures ---- */
+
+/* Returns the figures of all dicts of keys. */
+static slotDictsFigures figuresOfKeys(const serverDb *db) {
+    const dict *d = db->keys;
+    if (!d) return slotDictsGetFigures(db->slots);
+    return (slotDictsFigures){.dicts = 1,
+                              .own_bytes = dictMemEmpty(),
+                              .tables_bytes = dictMemTables(d),
+                              .rehashing = dictIsRehashing(d),
+                              .rehashing_bytes = dictMemRehashing(d)};
 }
 
 dbFigures dbGetFigures(const serverDb *db) {
-    size_t tables_of_keys = dictMemTables(db->keys);
+    slotDictsFigures keys = figuresOfKeys(db);
     size_t tables_of_times = dictMemTables(db->expires) + dictMemTables(db->volatile_items);
     return (dbFigures){
-        .keys = dictSize(db->keys),
+        .keys = dbSize(db),
         .expires = dictSize(db->expires),
         .volatile_items = dictSize(db->volatile_items),
-        .keys_bytes = dictMemEmpty() + tables_of_keys,
+        .keys_bytes = keys.own_bytes + keys.tables_bytes,
         .expires_bytes = 2 * dictMemEmpty() + tables_of_times,
-        .tables_bytes = tables_of_keys + tables_of_times,
-        .rehashing = (size_t)dictIsRehashing(db->keys) + (size_t)dictIsRehashing(db->expires) +
+        .tables_bytes = keys.tables_bytes + tables_of_times,
+        .rehashing = keys.rehashing + (size_t)dictIsRehashing(db->expires) +
                      (size_t)dictIsRehashing(db->volatile_items),
-        .rehashing_bytes = dictMemRehashing(db->keys) + dictMemRehashing(db->expires) +
-                           dictMemRehashing(db->volatile_items),
+        .rehashing_bytes = keys.rehashing_bytes + dictMemRehashing(db->expires) + dictMemRehashing(db->volatile_items),
         .avg_ttl_ms = db->avg_ttl_ms,
-        .in_use = db->selected || dictSize(db->keys) > 0,
+        .in_use = db->selected || dbSize(db) > 0,
     };
 }
 
 size_t dbTableStats(const serverDb *db, bool expires, char *out, size_t size, bool full) {
-    return dictStats(expires ? db->expires : db->keys, out, size, full);
+    if (expires || db->keys) return dictStats(expires ? db->expires : db->keys, out, size, full);
+    slotDictsFigures f = slotDictsGetFigures(db->slots);
+    int len = snprintf(out, size, "Hash tables of %zu slots:\n table size: %zu\n number of entries: %zu\n", f.dicts,
+                       slotDictsCapacity(db->slots), dbSize(db));
+    return len < (int)size ? (size_t)len : size - 1;
 }

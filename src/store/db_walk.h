@@ -10,7 +10,10 @@
 
 /* A walk over all entries, including expired ones. `safe` is that of a dictIterator. */
 typedef struct dbIterator {
-    dictIterator it;
+    dictIterator it; /* of the dict of `slot`, if slots are on */
+    const serverDb *db;
+    int slot;
+    bool safe;
 } dbIterator;
 void dbIterBegin(dbIterator *it, serverDb *db, bool safe); /* end it by dbIterEnd() */
 robj *dbIterNext(dbIterator *it);                          /* borrowed; NULL at the end */

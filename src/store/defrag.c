@@ -123,7 +123,8 @@ static void offerPiece(void) {
     largeValue *v = &defrag.large[defrag.large_count - 1];
     slice name = sdsSlice(v->key);
     const serverDb *db = dbGet(v->dbid);
-    robj *o = dictFind(db->keys, name, hashBytes(name.ptr, name.len));
+    uint64_t hash = keyHash(name);
+    robj *o = dictFind(dbDict(db, hash), name, hash);
     if (!o || !objectMayMove(o) || objectDefragValue(o, &v->cursor, PIECE, zmallocMover)) forgetLastLarge();
 }
 
@@ -156,7 +157,7 @@ static bool defragStep(void) {
     }
     if (defrag.dbid == dbCount()) return true;
     serverDb *db = dbGet(defrag.dbid);
-    defrag.cursor = dictScanDefrag(db->keys, defrag.cursor, visitEntry, db, zmallocMover);
+    defrag.cursor = dbScanDefrag(db, defrag.cursor, visitEntry, db, zmallocMover);
     if (defrag.cursor == 0) defrag.dbid++;
     return false;
 }

@@ -38,6 +38,7 @@
 #define MEM_SAMPLES 5
 #define CHECK_EVERY_KEYS 16
 #define SAMPLE_ROUNDS_MAX 64
+#define SLOT_DRAWS_MAX 8
 #define UNCOUNTED_MAX 8
 
 typedef struct candidate {
@@ -122,8 +123,17 @@ static void noteExceeded(evictResult result) {
 
 /* ---- The pool ---- */
 
-static dict *dictOfPolicy(const serverDb *db) {
-    return store_settings.maxmemory_policy & MAXMEMORY_FLAG_ALLKEYS ? db->keys : db->expires;
+static bool ofAllKeys(void) { return store_settings.maxmemory_policy & MAXMEMORY_FLAG_ALLKEYS; }
+
+/* Returns the number of keys that the policy may evict. */
+static size_t sizeOfPolicy(const serverDb *db) { return ofAllKeys() ? dbSize(db) : dictSize(db->expires); }
+
+/* Returns a dict of these keys for drawing random ones. */
+static const dict *drawOfPolicy(const serverDb *db) { return ofAllKeys() ? dbDrawDict(db) : db->expires; }
+
+/* Returns the dict that has the key with that hash if the policy may evict it. */
+static const dict *dictOfPolicy(const serverDb *db, uint64_t hash) {
+    return ofAllKeys() ? dbDict(db, hash) : db->expires;
 }
 
 static uint64_t scoreOf(const robj *o) {
@@ -152,10 +162,13 @@ static void poolInsert(const robj *o, int dbid) {
     pool_count++;
 }
 
-static void poolSample(serverDb *db, dict *d) {
+/* A dict of few keys, as a slot may have, yields fewer than a sample: others are drawn as well. */
+static void poolSample(const serverDb *db) {
     void *entries[SAMPLES_MAX];
-    size_t want = (size_t)store_settings.maxmemory_samples;
-    size_t n = dictSampleEntries(d, entries, want < SAMPLES_MAX ? want : SAMPLES_MAX);
+    size_t want = (size_t)store_settings.maxmemory_samples, n = 0;
+    if (want > SAMPLES_MAX) want = SAMPLES_MAX;
+    for (int draws = 0; n < want && draws < (db->keys ? 1 : SLOT_DRAWS_MAX); draws++)
+        n += dictSampleEntries(drawOfPolicy(db), entries + n, want - n);
     for (size_t i = 0; i < n; i++) prefetchRead(entries[i]);
     for (size_t i = 0; i < n; i++) poolInsert(entries[i], db->id);
 }
@@ -173,7 +186,7 @@ typedef struct victim {
  * matches in one may differ in the other. */
 static bool takeCandidate(const candidate *c, victim *v) {
     v->db = dbGet(c->dbid);
-    if (!dictHoldsEntry(dictOfPolicy(v->db), c->entry, c->hash)) return false;
+    if (!dictHoldsEntry(dictOfPolicy(v->db, c->hash), c->entry, c->hash)) return false;
     v->entry = (robj *)(uintptr_t)c->entry;
     if (entryHash(v->entry) != c->hash) return false;
     serverAssert(dbTakeEntry(v->db, v->entry, c->hash));
@@ -184,7 +197,7 @@ static bool takeAtRandom(victim *v) {
     for (int i = 0; i < dbCount(); i++) {
         v->db = dbGet(next_db++ % dbCount());
         next_db %= dbCount();
-        v->entry = dictRandomEntry(dictOfPolicy(v->db));
+        v->entry = dictRandomEntry(drawOfPolicy(v->db));
         if (!v->entry) continue;
         serverAssert(dbTakeEntry(v->db, v->entry, entryHash(v->entry)));
         return true;
@@ -201,9 +214,8 @@ static bool takeByScore(victim *v) {
         size_t keys = 0;
         for (int i = 0; i < dbCount(); i++) {
             serverDb *db = dbGet(i);
-            dict *d = dictOfPolicy(db);
-            size_t size = dictSize(d);
-            if (size) poolSample(db, d);
+            size_t size = sizeOfPolicy(db);
+            if (size) poolSample(db);
             keys += size;
         }
         if (keys == 0) return false;

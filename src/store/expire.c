@@ -223,8 +223,8 @@ static stepResult expireDbs(const effort *e, uint64_t deadline_us, stepResult *e
 /* Returns whether the key still has the expire that a client of this server has set, and is not expired. */
 static bool expireRecordedKey(int dbid, slice name, int64_t when_ms) {
     serverDb *db = dbGet(dbid);
-    uint64_t hash = hashBytes(name.ptr, name.len);
-    robj *entry = db ? dictFind(db->keys, name, hash) : NULL;
+    uint64_t hash = keyHash(name);
+    robj *entry = db ? dictFind(dbDict(db, hash), name, hash) : NULL;
     if (!entry || objectExpire(entry) != when_ms) return false;
     if (!keyIsExpired(entry)) return true;
     dbDropExpired(db, entry, hash);

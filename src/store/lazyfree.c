@@ -36,6 +36,7 @@ typedef struct freeJob {
     robj *object;         /* owned, or NULL */
     void *block;          /* owned, or NULL */
     dict *keys, *expires; /* owned, or NULL */
+    slotDicts *slots;     /* owned, or NULL */
     size_t objects;       /* as counted in INFO: a large string counts as none */
     size_t bytes;
 } freeJob;
@@ -62,7 +63,8 @@ static void runJob(void *arg) {
     if (job->object) objectFree(job->object);
     zfree(job->block);
     if (job->expires) dictRelease(job->expires);
-    if (job->keys) dictRelease(job->keys);
+    dictRelease(job->keys);
+    slotDictsRelease(job->slots);
     in_background = false;
     atomic_fetch_sub_explicit(&pending_objects, job->objects, memory_order_relaxed);
     atomic_fetch_sub_explicit(&pending_bytes, job->bytes, memory_order_relaxed);
@@ -134,10 +136,11 @@ void lazyfreeObject(robj *o) {
     else submitAlone(o, 1);
 }
 
-void lazyfreeDicts(dict *keys, dict *expires) {
+void lazyfreeDicts(dict *keys, slotDicts *slots, dict *expires, bool counted) {
     assertMainRole();
     lazyfreeCollect();
-    lazyfreeSubmit((freeJob){.keys = keys, .expires = expires, .objects = dictSize(keys)});
+    size_t objects = (keys ? dictSize(keys) : 0) + slotDictsSize(slots);
+    lazyfreeSubmit((freeJob){.keys = keys, .slots = slots, .expires = expires, .objects = counted ? objects : 0});
 }
 
 void lazyfreeBlock(void *block, size_t bytes) {

@@ -9,6 +9,7 @@
 
 #include "dict.h"
 #include "object.h"
+#include "slot_dicts.h"
 
 /* Drops a reference to a value. After the last one the object goes to the sink if another thread made it; otherwise it
  * is freed: immediately, or in the background if that is worth it and lazyfree-lazy-server-del is set. */
@@ -30,9 +31,9 @@ void lazyfreePrivate(robj *o);
 /* Frees a zmalloc() block whose size the caller knows, in the background if it has the size of a large string, so that
  * no thread with clients waits. Any thread. */
 void lazyfreeBlock(void *block, size_t bytes);
-/* Frees a whole database's dicts in the background. Takes both. Entries that replies still refer to stay until those
- * references are dropped. */
-void lazyfreeDicts(dict *keys, dict *expires);
+/* Frees a whole database's dicts in the background. Takes all of them; `keys` or `slots` is NULL. Entries that replies
+ * still refer to stay until those references are dropped. `counted`: INFO counts the objects. */
+void lazyfreeDicts(dict *keys, slotDicts *slots, dict *expires, bool counted);
 /* The entryFree of the keyspace's dicts: drops the dict's reference, on main or in the background. */
 void lazyfreeDropEntry(void *entry);
 /* Like lazyfreeDropEntry(), for elements of structures that are objects (objectDropElement()). */

@@ -20,10 +20,9 @@ uint32_t keysPrefetch(client *c, uint32_t first_arg, uint32_t step, uint32_t cou
 
     if (group == 0 || count < 2 || (c->req && (c->req->flags & REQ_PREFETCHED))) return count;
     if (group > count) group = count;
-    const dict *d = dbDict(c->db, c->req ? c->req->slot : -1);
     for (uint32_t i = 0; i < group; i++) {
         hashedKey key = clientKeyAt(c, first_arg + i * step);
-        lookups[i] = (dictLookup){.d = d, .key = key.name, .hash = key.hash, .skip_value = true};
+        lookups[i] = (dictLookup){.d = dbDict(c->db, key.hash), .key = key.name, .hash = key.hash, .skip_value = true};
     }
     dictPrefetch(lookups, group);
     return group;

@@ -90,11 +90,12 @@ bool sortLookupsAdd(sortLookups *l, const sortPattern *pattern, slice element) {
 
 /* Looks up the entry of each lookup; NULL if there is none. */
 static void findKeys(sortLookups *l, client *c, robj *entries[GROUP]) {
-    const dict *d = dbDict(c->db, -1);
     size_t n = 0;
-    for (size_t i = 0; i < l->count; i++)
+    for (size_t i = 0; i < l->count; i++) {
+        hashedKey key = l->lookups[i].key;
         if (l->lookups[i].pattern->has_star)
-            l->fetched[n++] = (dictLookup){.d = d, .key = l->lookups[i].key.name, .hash = l->lookups[i].key.hash};
+            l->fetched[n++] = (dictLookup){.d = dbDict(c->db, key.hash), .key = key.name, .hash = key.hash};
+    }
     if (n) dictPrefetch(l->fetched, n);
     for (size_t i = 0; i < l->count; i++)
         entries[i] = l->lookups[i].pattern->has_star ? lookupKeyRead(c->db, l->lookups[i].key) : NULL;

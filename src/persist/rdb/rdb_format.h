@@ -21,7 +21,7 @@
 /* Opcodes: they are where the type of a key could be. */
 enum {
     RDB_OP_SLOT_IMPORT = 243,
-    RDB_OP_SLOT_INFO = 244, /* written by other servers; a hint */
+    RDB_OP_SLOT_INFO = 244, /* written by other servers; a hint for the slots' tables */
     RDB_OP_FUNCTION = 245,
     RDB_OP_FUNCTION_OLD = 246,
     RDB_OP_MODULE_AUX = 247,

@@ -118,12 +118,22 @@ static bool onDb(loader *l, const rdbBatch *b, const rdbItem *item) {
     return true;
 }
 
-/* Expands the tables for the announced number of keys, but for no more than the rest of the file can contain. */
-static void onResize(loader *l, const rdbBatch *b, const rdbItem *item) {
+/* Returns the announced number of keys, but no more than the rest of the file can contain. */
+static uint64_t mostKeys(const loader *l, const rdbBatch *b, const rdbItem *item, uint64_t announced) {
     uint64_t at = b->piece.offset + item->end;
     uint64_t most = l->file_bytes > at ? (l->file_bytes - at) / KEY_BYTES_MIN : EXPAND_KEYS_MAX;
-    uint64_t keys = item->number < most ? item->number : most, expires = item->number2 < keys ? item->number2 : keys;
+    return announced < most ? announced : most;
+}
+
+/* Expands the tables for the announced number of keys. */
+static void onResize(loader *l, const rdbBatch *b, const rdbItem *item) {
+    uint64_t keys = mostKeys(l, b, item, item->number), expires = item->number2 < keys ? item->number2 : keys;
     dbExpandLoaded(l->db, keys, expires);
+}
+
+/* The same for the keys of one slot. */
+static void onSlotInfo(loader *l, const rdbBatch *b, const rdbItem *item) {
+    if (item->number < HASH_SLOTS) (void)dbExpandSlot(l->db, (int)item->number, mostKeys(l, b, item, item->number2));
 }
 
 static bool isRelaxed(void) { return object_settings.version_check == RDB_VERSION_CHECK_RELAXED; }
@@ -200,7 +210,7 @@ static bool onItem(loader *l, const rdbBatch *b, const rdbItem *item) {
     case RDB_ITEM_FUNCTION: return onLibrary(l, b, item);
     case RDB_ITEM_MODULE_AUX: return onModuleAux(l, b, item);
     case RDB_ITEM_SLOT_IMPORT: return rdbLoadFault(l, b, item, RDB_FAULT_IMPORT, 0);
-    case RDB_ITEM_SLOT_INFO:
+    case RDB_ITEM_SLOT_INFO: onSlotInfo(l, b, item); return true;
     case RDB_ITEM_END: return true;
     }
     return true;

@@ -37,6 +37,7 @@ static bool askResize(size_t bytes, double fill) {
 static const dictType good_type = {.entryKey = itemKey, .entryFree = itemFree};
 static const dictType bad_type = {.entryKey = itemKey, .entryFree = itemFree, .hash = badHash};
 static const dictType worst_type = {.entryKey = itemKey, .entryFree = itemFree, .hash = worstHash};
+static const dictType crowded_type = {.entryKey = itemKey, .entryFree = itemFree, .max_fill_percent = 120};
 static const dictType asking_type = {.entryKey = itemKey, .entryFree = itemFree, .resizeAllowed = askResize};
 
 /* ---- the model ---- */
@@ -255,6 +256,7 @@ static void runModel(const dictType *type, int operations, uint32_t range) {
 
 TEST(dict_random_operations) { runModel(&good_type, 120000, KEYS); }
 TEST(dict_random_operations_small) { runModel(&good_type, 30000, 20); }
+TEST(dict_random_operations_crowded) { runModel(&crowded_type, 60000, 400); }
 TEST(dict_random_operations_with_collisions) {
     runModel(&bad_type, 20000, 300);
     runModel(&worst_type, 10000, 100);
@@ -419,6 +421,23 @@ TEST(dict_grows_and_shrinks_by_steps) {
     CHECK(dictExpand(m.d, 100000));
     CHECK(dictSlots(m.d) > 100000 && dictIsRehashing(m.d));
     CHECK(dictExpand(m.d, 300000)); /* finishes the first rehash */
+    modelCheck(&m);
+    modelFree(&m);
+}
+
+/* 32 buckets have 224 slots, of which 190 are used at 85 percent, 268 at 120. */
+TEST(dict_of_a_crowded_type_grows_later) {
+    model m;
+    modelInit(&m, &crowded_type);
+    for (uint32_t n = 0; n < 150; n++) modelAdd(&m, n);
+    while (dictRehash(m.d, 100)) {
+    }
+    CHECK_EQ_INT(dictSlots(m.d), 224);
+    for (uint32_t n = 150; n <= 268; n++) modelAdd(&m, n);
+    CHECK_EQ_INT(dictSlots(m.d), 224);
+    CHECK(dictMemTables(m.d) > 32 * 64); /* chains */
+    for (uint32_t n = 269; n < 280; n++) modelAdd(&m, n);
+    CHECK_EQ_INT(dictSlots(m.d), 224 + 448);
     modelCheck(&m);
     modelFree(&m);
 }

@@ -83,7 +83,7 @@ static void expireKey(int id, size_t i) {
     } else {
         k->expire = now_ms + (int64_t)pick(2000);
         o = dbSetExpire(db, o, name(i), k->expire);
-        CHECK(dictFind(db->keys, name(i).name, name(i).hash) == o);
+        CHECK(dbFindByHash(db, name(i).hash) == o);
     }
 }
 
@@ -148,7 +148,7 @@ static void defragSome(void) {
     CHECK(defragRun() > 0);
 }
 
-TEST(db_random_commands_match_a_model) {
+STORE_TEST(db_random_commands_match_a_model) {
     storeReset();
     store_settings.activedefrag = store_settings.active_defrag_all = true;
     store_settings.active_defrag_cycle_us = 0;
@@ -179,7 +179,7 @@ TEST(db_random_commands_match_a_model) {
     CHECK_EQ_INT(defragRun(), 0);
 }
 
-TEST(db_counts_hits_misses_and_events) {
+STORE_TEST(db_counts_hits_misses_and_events) {
     storeReset();
     serverDb *db = dbGet(0);
     CHECK(!lookupKeyRead(db, keyOf("k")));
@@ -203,7 +203,7 @@ static robj *volatileEntry(const char *key, int64_t when_ms) {
     return objectSetExpireTake(stringEntry(keyOf(key), 1, 0), when_ms);
 }
 
-TEST(db_deletes_an_expired_key_that_is_met) {
+STORE_TEST(db_deletes_an_expired_key_that_is_met) {
     storeReset();
     serverDb *db = dbGet(0);
     dbAddTake(db, volatileEntry("k", 1000000), keyOf("k"));
@@ -220,7 +220,7 @@ TEST(db_deletes_an_expired_key_that_is_met) {
     dbCheck(db);
 }
 
-TEST(db_only_hides_expired_keys_while_it_stands_still) {
+STORE_TEST(db_only_hides_expired_keys_while_it_stands_still) {
     storeReset();
     serverDb *db = dbGet(0);
     dbAddTake(db, volatileEntry("k", 999), keyOf("k"));
@@ -242,7 +242,7 @@ TEST(db_only_hides_expired_keys_while_it_stands_still) {
     dbCheck(db);
 }
 
-TEST(db_random_key_passes_expired_ones) {
+STORE_TEST(db_random_key_passes_expired_ones) {
     storeReset();
     serverDb *db = dbGet(0);
     CHECK(dbRandomKey(db) == NULL);
@@ -251,7 +251,7 @@ TEST(db_random_key_passes_expired_ones) {
     for (int i = 0; i < 20; i++) CHECK(sliceEq(objectKey(dbRandomKey(db)), sliceStr("live")));
 }
 
-TEST(db_flush_keeps_what_replies_refer_to) {
+STORE_TEST(db_flush_keeps_what_replies_refer_to) {
     storeReset();
     serverDb *db = dbGet(1);
     for (int async = 0; async < 2; async++) {
@@ -270,7 +270,7 @@ TEST(db_flush_keeps_what_replies_refer_to) {
 
 /* A second dataset that is filled beside the first: dropping it frees every byte, installing it replaces the old
  * one. */
-TEST(db_shadow_is_dropped_or_taken_whole) {
+STORE_TEST(db_shadow_is_dropped_or_taken_whole) {
     storeReset();
     size_t empty = zmallocUsed();
     for (int taken = 0; taken < 2; taken++) {
@@ -306,7 +306,7 @@ TEST(db_shadow_is_dropped_or_taken_whole) {
     CHECK_EQ_INT(zmallocUsed(), empty);
 }
 
-TEST(db_lookup_touches_lru) {
+STORE_TEST(db_lookup_touches_lru) {
     storeReset();
     serverDb *db = dbGet(0);
     dbAddTake(db, stringEntry(keyOf("k"), 1, 0), keyOf("k"));
@@ -351,7 +351,7 @@ static void freeNothing(void *structure) { unused(structure); }
 static bool hasTtls(const void *structure) { return *(const int *)structure != 0; }
 
 /* A collection has no space for an expire until it gets one; then it is a new entry, in all three tables. */
-TEST(db_moves_a_collection_that_gets_an_expire) {
+STORE_TEST(db_moves_a_collection_that_gets_an_expire) {
     static const objectTypeOps ops = {.free = freeNothing, .hasTtls = hasTtls};
     static int structure;
     objectRegisterType(OBJ_HASH, &ops);
@@ -474,7 +474,7 @@ TEST(db_resize_tick_shrinks_and_goes_on) {
 }
 
 /* A counter without expire gets a new entry when it gets an expire. */
-TEST(db_gives_a_counter_an_expire) {
+STORE_TEST(db_gives_a_counter_an_expire) {
     storeReset();
     serverDb *db = dbGet(1);
     for (long i = 0; i < 200; i++) {

@@ -85,7 +85,7 @@ static digest digestOf(int id, long i) {
     return d;
 }
 
-TEST(defrag_moves_everything_and_changes_nothing) {
+STORE_TEST(defrag_moves_everything_and_changes_nothing) {
     moveEverything();
     store_settings.active_defrag_max_scan_fields = 100;
     fill(0);
@@ -111,7 +111,7 @@ TEST(defrag_moves_everything_and_changes_nothing) {
     stop();
 }
 
-TEST(defrag_leaves_what_replies_refer_to) {
+STORE_TEST(defrag_leaves_what_replies_refer_to) {
     moveEverything();
     serverDb *db = dbGet(0);
     hashedKey key = keyOf("held");
@@ -129,7 +129,7 @@ TEST(defrag_leaves_what_replies_refer_to) {
 }
 
 /* Between two pieces a large value is deleted, replaced by another type, and its database is swapped. */
-TEST(defrag_of_large_values_bears_changes) {
+STORE_TEST(defrag_of_large_values_bears_changes) {
     moveEverything();
     store_settings.active_defrag_max_scan_fields = 1;
     uint64_t rng = unitRandomSeed();
@@ -162,7 +162,7 @@ TEST(defrag_of_large_values_bears_changes) {
 }
 
 /* A step for each piece: without pieces a slice would move the entry and little else. */
-TEST(defrag_comes_to_every_piece_of_a_large_value) {
+STORE_TEST(defrag_comes_to_every_piece_of_a_large_value) {
     enum { FIELDS = 20000, SLICES = 2000 };
     moveEverything();
     store_settings.active_defrag_max_scan_fields = 1;
@@ -173,7 +173,7 @@ TEST(defrag_comes_to_every_piece_of_a_large_value) {
     stop();
 }
 
-TEST(defrag_rests_where_there_is_nothing_to_do) {
+STORE_TEST(defrag_rests_where_there_is_nothing_to_do) {
     storeReset();
     CHECK(!defragTick());
     CHECK_EQ_INT(defragRun(), 0);
@@ -195,7 +195,7 @@ static size_t pagesInUse(void) {
 }
 
 /* The fragmented memory is not that of keys: a walk finds hardly anything to move, and is not repeated at once. */
-TEST(defrag_rests_after_a_walk_without_fruit) {
+STORE_TEST(defrag_rests_after_a_walk_without_fruit) {
     enum { KEYS = 10000, BLOCKS = 200000, BYTES = 48 };
     if (!zmallocCanMove()) return;
     storeReset();
@@ -224,7 +224,7 @@ TEST(defrag_rests_after_a_walk_without_fruit) {
 
 /* At three quarters of a processor, a slice is followed by a pause of a third of its time, plus rounding. The test's
  * clock measures longer than a slice, never shorter. */
-TEST(defrag_pauses_as_long_as_it_may_not_work) {
+STORE_TEST(defrag_pauses_as_long_as_it_may_not_work) {
     enum { MANY = 100000 };
     storeReset();
     for (long i = 0; i < MANY; i++) dbAddTake(dbGet(0), stringEntry(keyN("k", i), i, 60), keyN("k", i));
@@ -243,7 +243,7 @@ TEST(defrag_pauses_as_long_as_it_may_not_work) {
 
 /* Four fifths of the keys of a hundred bytes are deleted, and the rest is moved until the pages of the others are free.
  * Memory of earlier tests is left as it is. */
-TEST(defrag_gets_pages_free) {
+STORE_TEST(defrag_gets_pages_free) {
     enum { MANY = 100000 };
     if (!zmallocCanMove()) return;
     storeReset();

@@ -17,7 +17,7 @@ static void fill(int id, const char *prefix, long n, int64_t when_ms) {
     }
 }
 
-TEST(expire_cycle_removes_what_is_over_and_nothing_else) {
+STORE_TEST(expire_cycle_removes_what_is_over_and_nothing_else) {
     storeReset();
     for (int id = 0; id < TEST_DBS; id++) {
         fill(id, "stay", 500, -1);
@@ -51,7 +51,7 @@ TEST(expire_cycle_removes_what_is_over_and_nothing_else) {
 }
 
 /* A single key with an expire among keys without one is deleted at the first call. */
-TEST(expire_cycle_finds_a_lone_key_at_once) {
+STORE_TEST(expire_cycle_finds_a_lone_key_at_once) {
     storeReset();
     fill(3, "stay", 2000, -1);
     fill(3, "over", 1, 999);
@@ -71,7 +71,7 @@ static void tick(void) {
 /* A tick has a quarter of a second here, enough to delete all of these keys; no call deletes so many. */
 /* A replica's dataset deletes no expired keys, except those to which its own clients gave an expire: they are checked
  * in each call until they have expired, and forgotten if their expire changes or the key is deleted. */
-TEST(expire_cycle_removes_own_keys_while_it_follows) {
+STORE_TEST(expire_cycle_removes_own_keys_while_it_follows) {
     storeReset();
     serverDb *db = dbGet(2);
     fill(2, "theirs", 1, 1000500);
@@ -101,7 +101,7 @@ TEST(expire_cycle_removes_own_keys_while_it_follows) {
     dbCheck(db);
 }
 
-TEST(expire_cycle_works_in_slices) {
+STORE_TEST(expire_cycle_works_in_slices) {
     enum { KEYS = 60000 };
     storeReset();
     store_settings.hz = 1;
@@ -127,7 +127,7 @@ TEST(expire_cycle_works_in_slices) {
     CHECK_EQ_INT(dbSize(dbGet(0)), 0);
 }
 
-TEST(expire_cycle_is_cut_short_and_the_fast_one_goes_on) {
+STORE_TEST(expire_cycle_is_cut_short_and_the_fast_one_goes_on) {
     storeReset();
     store_settings.hz = 500; /* gives a slow call half a millisecond */
     fill(0, "over", 60000, 999);
@@ -161,7 +161,7 @@ static void addHash(int id, hashedKey key, long fields, int64_t when_ms, bool st
     dbAddTake(dbGet(id), o, key);
 }
 
-TEST(expire_cycle_takes_elements_that_are_over) {
+STORE_TEST(expire_cycle_takes_elements_that_are_over) {
     storeReset();
     objectTypesRegister();
     for (long i = 0; i < 200; i++) addHash(0, keyN("small", i), 1 + i % 3, 1000500, i % 2);
@@ -185,7 +185,7 @@ TEST(expire_cycle_takes_elements_that_are_over) {
     storeReset();
 }
 
-TEST(keys_with_timed_elements_are_known_wherever_they_go) {
+STORE_TEST(keys_with_timed_elements_are_known_wherever_they_go) {
     storeReset();
     objectTypesRegister();
     hashedKey a = keyN("a", 0), b = keyN("b", 0);

@@ -61,7 +61,7 @@ TEST(lazyfree_large_strings_never_stop_main_and_count_as_nothing) {
     }
 }
 
-TEST(lazyfree_flush_of_large_strings_does_not_stop_main) {
+STORE_TEST(lazyfree_flush_of_large_strings_does_not_stop_main) {
     storeReset();
     dbAddTake(dbGet(0), stringEntry(keyOf("large"), 1, LARGE), keyOf("large"));
     shutGate();
@@ -215,7 +215,7 @@ TEST(lazyfree_of_a_structure_races_with_replies) {
 }
 
 /* References are released while the background frees the table of their values. */
-TEST(lazyfree_flush_races_with_replies) {
+STORE_TEST(lazyfree_flush_races_with_replies) {
     storeReset();
     serverDb *db = dbGet(0);
     size_t used = zmallocUsed();

@@ -11,7 +11,7 @@ static size_t slotsAfterMore(void) {
     static long next;
     serverDb *db = dbGet(0);
     for (long end = next + 1000; next < end; next++) dbAddTake(db, stringEntry(keyN("p", next), 1, 0), keyN("p", next));
-    return dictSlots(dbDict(db, -1));
+    return dictSlots(dbDict(db, 0));
 }
 
 TEST(shared_pages_keep_tables) {

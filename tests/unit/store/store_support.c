@@ -14,6 +14,7 @@
 
 heard ears;
 bool stand_still;
+bool with_slots;
 static storeSettings defaults;
 
 static void hearModified(serverDb *db, hashedKey key, changeCause cause) {
@@ -79,6 +80,7 @@ void storeReset(void) {
     stand_still = false;
     expireSetActive(true);
     dbEmpty(-1, false);
+    dbSetSlots(with_slots);
     bioDrain(BIO_LAZY_FREE);
     lazyfreeCollect();
     lazyfreeResetStats();

@@ -20,6 +20,18 @@ extern heard ears;
 /* Pauses expiry; storeReset() sets it to false. */
 extern bool stand_still;
 
+/* Defines two tests of one body: with one dict of keys for each database, and with one for each slot. */
+#define STORE_TEST(name_)                 \
+    static void store_test_##name_(void); \
+    TEST(name_) { store_test_##name_(); } \
+    TEST(name_##_with_slots) {            \
+        with_slots = true;                \
+        store_test_##name_();             \
+        with_slots = false;               \
+    }                                     \
+    static void store_test_##name_(void)
+extern bool with_slots; /* for storeReset() */
+
 /* Creates the databases at the first call; each call empties them, and resets settings, time (1,000,000 ms) and
  * counters. */
 void storeReset(void);

@@ -29,7 +29,7 @@ static void run(commandHandler *handler, parsedCommand *req) {
 
 static hashPair find(const char *field) {
     hashPair pair = {.object = NULL};
-    robj *o = dictFind(dbDict(dbGet(0), -1), sliceStr("h"), hashBytes("h", 1));
+    robj *o = dbFindByHash(dbGet(0), keyHash(sliceStr("h")));
     slice name = sliceStr(field);
     if (!CHECK(o && hashFind(o, name, hashBytes(name.ptr, name.len), &pair))) return pair;
     CHECK_EQ_INT(o->encoding, OBJ_ENC_HASHTABLE);

@@ -92,6 +92,7 @@ TEST(load_many_small_keys) {
     rdbTestReset();
     const int keys = 100000;
     sds f = rdbTestBegin();
+    f = sdsCatLen(f, "\xf4\x05\x10\x00", 4); /* a hint: slot 5 will have 16 keys */
     for (int i = 0; i < keys; i++) {
         char text[40];
         slice key = sliceOf(text, (size_t)snprintf(text, sizeof(text), "key:%d", i));
@@ -100,6 +101,16 @@ TEST(load_many_small_keys) {
         objectFree(o);
     }
     f = rdbTestEnd(f);
+    dbSetSlots(true);
+    CHECK_EQ_INT(load(sdsSlice(f), NULL), RDB_LOAD_DONE);
+    CHECK_EQ_INT(dbSize(dbGet(0)), keys);
+    dbCheck(dbGet(0));
+    dbEmpty(-1, false);
+    sds hint = rdbTestEnd(sdsCatLen(rdbTestBegin(), "\xf4\x05\x80\x40\x00\x00\x00\x00", 8)); /* 2^30 keys */
+    CHECK_EQ_INT(load(sdsSlice(hint), NULL), RDB_LOAD_DONE);
+    CHECK_EQ_INT(dbGetFigures(dbGet(0)).tables_bytes, 64); /* for what can follow in so short a file */
+    sdsFree(hint);
+    dbSetSlots(false);
     CHECK_EQ_INT(load(sdsSlice(f), NULL), RDB_LOAD_DONE);
     CHECK_EQ_INT(dbSize(dbGet(0)), keys);
     dbCheck(dbGet(0));
