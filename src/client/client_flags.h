@@ -1,6 +1,6 @@
 /* client_flags.h -- what kind of client this is and what state it is in: client.flags, a bit each.
  *
- * Bits 32 to 63 are free. A layer that needs a bit takes the lowest free one, with a line in this list that names the
+ * Bits 36 to 63 are free. A layer that needs a bit takes the lowest free one, with a line in this list that names the
  * layer if the client layer has no use for it; a value that is more than a bit is stored in a slot of the layer
  * (clientSlotRegister() in client.h). Bits that GET and SET test stay below 31: an instruction has them as a constant.
  *
@@ -22,9 +22,9 @@
 #define CLIENT_MULTI CLIENT_FLAG(7)             /* MULTI has run: commands are queued until EXEC. */
 #define CLIENT_DIRTY_CAS CLIENT_FLAG(8)         /* A watched key has changed: EXEC returns null. */
 #define CLIENT_DIRTY_EXEC CLIENT_FLAG(9)        /* A command was refused in MULTI: EXEC is refused as well. */
-#define CLIENT_NO_EVICT CLIENT_FLAG(10)         /* maxmemory-clients does not close it. */
+#define CLIENT_SLICED CLIENT_FLAG(10)           /* Others were served while its command ran. */
 #define CLIENT_NO_TOUCH CLIENT_FLAG(11)         /* Its commands leave the access time of keys as it is. */
-#define CLIENT_UNIX_SOCKET CLIENT_FLAG(12)      /* It is connected to the Unix socket. */
+#define CLIENT_POSTPONED CLIENT_FLAG(12)        /* Its command has done nothing yet and runs again. */
 #define CLIENT_FAKE CLIENT_FLAG(13)             /* It has no connection. */
 #define CLIENT_PUBSUB CLIENT_FLAG(14)           /* It is subscribed to at least one channel or pattern. */
 #define CLIENT_MONITOR CLIENT_FLAG(15)          /* It gets a copy of all commands; CLIENT_REPLICA is set, too. */
@@ -37,12 +37,16 @@
 #define CLIENT_TRACKING CLIENT_FLAG(22)         /* CLIENT TRACKING is on. */
 #define CLIENT_READONLY CLIENT_FLAG(23)         /* READONLY has run: a replica serves its reads. */
 #define CLIENT_PUSHING CLIENT_FLAG(24)          /* A push message is being added; it is sent even with replies off. */
-#define CLIENT_IN_CLOSING CLIENT_FLAG(25)       /* It is on the list of clients to close. */
+#define CLIENT_ASKING CLIENT_FLAG(25)           /* ASKING has run: its next command may use a slot being imported. */
 #define CLIENT_IMPORT_SOURCE CLIENT_FLAG(26)    /* It imports the dataset of another server (import-mode). */
 #define CLIENT_OUTPUT_FULL CLIENT_FLAG(27)      /* Commands wait until enough output is written (output_limits.h). */
 #define CLIENT_RESERVED CLIENT_FLAG(28)         /* Memory is reserved for its command (command_memory.h). */
 #define CLIENT_REPLAYS CLIENT_FLAG(29)     /* It replays the append-only file, whose commands were executed before. */
 #define CLIENT_ARGS_TAKEN CLIENT_FLAG(30)  /* Its command has taken large arguments (clientEntryOfArg()). */
 #define CLIENT_PUSHES_HELD CLIENT_FLAG(31) /* Push messages wait for the end of its command (reply.h). */
+#define CLIENT_NO_EVICT CLIENT_FLAG(32)    /* maxmemory-clients does not close it. */
+#define CLIENT_UNIX_SOCKET CLIENT_FLAG(33) /* It is connected to the Unix socket. */
+#define CLIENT_IN_CLOSING CLIENT_FLAG(34)  /* It is on the list of clients to close. */
+#define CLIENT_TLS CLIENT_FLAG(35)         /* It is connected by TLS. */
 
 #endif
