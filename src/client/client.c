@@ -329,7 +329,7 @@ void clientArgsEnd(client *c) {
     assertMainRole();
     largeArg *a = c->req->large, *first = a;
     do {
-        if (a->entry) objectRelease(a->entry);
+        if (a->entry) objectReleaseBorrowed(a->entry);
         a->entry = NULL;
         a = a->next;
     } while (a != first);

@@ -109,7 +109,7 @@ replyBlock *replyBlockGet(size_t needed, bool first) {
 void replyBlockRelease(replyBlock *b) {
     assertMainRole();
     blockPool *pool = NULL;
-    for (uint32_t i = 0; i < b->nrefs; i++) objectRelease(replyBlockRef(b, i)->obj);
+    for (uint32_t i = 0; i < b->nrefs; i++) objectReleaseBorrowed(replyBlockRef(b, i)->obj);
     if (b->capacity == CAPACITY_OF(REPLY_BLOCK_SMALL)) pool = &small_pool;
     else if (b->capacity == CAPACITY_OF(REPLY_BLOCK_LARGE)) pool = &large_pool;
     if (!pool || pool->count >= pool->max) {

@@ -245,9 +245,37 @@ robj *objectSetExpireTake(robj *o, int64_t when_ms) {
 
 /* ---- Life ---- */
 
+size_t object_orphan_bytes;
+
+#define ORPHANED (OBJ_REFCOUNT_MAX + 1) /* the bit of `orphaned` in objectRefs() */
+
+void objectDropShared(robj *o) {
+    objectRefWord *refs = objectRefs(o);
+    if (o->type != OBJ_STRING) { /* replies refer to strings; a command that runs in slices keeps its value as well */
+        objectDropBorrowed(o);
+        return;
+    }
+    if (!o->orphaned) object_orphan_bytes += objectMemUsage(o, 1);
+    __atomic_store_n(refs, (*refs - 1) | ORPHANED, __ATOMIC_RELEASE);
+}
+
+void objectOrphanEnds(robj *o) {
+    objectRefWord *refs = objectRefs(o);
+    size_t bytes = objectMemUsage(o, 1);
+    debugAssert(bytes <= object_orphan_bytes);
+    object_orphan_bytes -= bytes < object_orphan_bytes ? bytes : object_orphan_bytes;
+    __atomic_store_n(refs, *refs & ~ORPHANED, __ATOMIC_RELEASE);
+}
+
 void decrRefCount(robj *o) {
-    if (o->refcount > 1) objectDropShared(o);
-    else objectFree(o);
+    if (unlikely(objectIsKept(o))) {
+        if (o->refcount > 1) {
+            objectDropShared(o);
+            return;
+        }
+        objectOrphanEnds(o);
+    }
+    objectFree(o);
 }
 
 void objectSetElementDrop(void (*drop)(robj *o)) { drop_element = drop; }
@@ -265,7 +293,7 @@ static void prefetchForReuse(const robj *o) {
 }
 
 void objectFree(robj *o) {
-    debugAssert(o->refcount <= 1);
+    debugAssert(o->refcount <= 1 && !o->orphaned);
     if (o->type != OBJ_STRING) {
         if (isBlock(o)) zfree(entryStructure(o));
         else type_ops[o->type]->free(entryStructure(o));

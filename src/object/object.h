@@ -43,8 +43,8 @@ typedef enum {
 } objectEncoding;
 
 /* At this count a reply copies the value instead of referring to it. Each reference in replies takes 40 bytes, so these
- * are 10 GB. */
-#define OBJ_REFCOUNT_MAX ((1u << 28) - 1)
+ * are 5 GB. */
+#define OBJ_REFCOUNT_MAX ((1u << 27) - 1)
 #define OBJ_STRING_MAX ((1ull << 40) - 1)
 #define OBJ_KEY_LONG 65535u /* key_len of a longer key: the length precedes the key */
 
@@ -53,7 +53,8 @@ typedef struct robj {
     uint32_t type : 4;
     uint32_t encoding : 4;
     uint32_t lru : 24; /* LRU clock, or LFU: 16 bits of minutes and 8 of counter */
-    uint32_t refcount : 28;
+    uint32_t refcount : 27;
+    uint32_t orphaned : 1; /* its owner has dropped it, and it is kept for replies: object_orphan_bytes counts it */
     uint32_t has_expire_slot : 1;
     uint32_t has_key : 1;
     uint32_t block_exact : 1; /* RAW: the block was allocated with exactly value_len bytes */
@@ -210,9 +211,9 @@ bool objectDefragValue(robj *o, defragCursor *cursor, size_t budget, blockMover 
 
 /* --- Life ---------------------------------------------------------------------------------------- */
 
-/* The count is the low 28 bits of the entry's second 32-bit word. It is changed by plain arithmetic and one store; the
- * store is atomic so that a background thread that frees a whole table can check whether a reply still refers to an
- * entry (objectIsShared). */
+/* The count is the low 27 bits of the entry's second 32-bit word, and `orphaned` is the bit above them. The word
+ * is changed by plain arithmetic and one store; the store is atomic so that a background thread that frees a whole
+ * table can check whether a reply still refers to an entry (objectIsShared). */
 typedef uint32_t __attribute__((may_alias)) objectRefWord;
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "objectRefWord: bit-fields start at the low bit");
 static inline objectRefWord *objectRefs(robj *o) { return (objectRefWord *)(void *)o + 1; }
@@ -225,12 +226,22 @@ static inline void incrRefCount(robj *o) {
 static inline bool objectIsShared(const robj *o) {
     return (__atomic_load_n((const objectRefWord *)(const void *)o + 1, __ATOMIC_ACQUIRE) & OBJ_REFCOUNT_MAX) > 1;
 }
-/* Drops a reference that is not the last one (main). */
-static inline void objectDropShared(robj *o) {
+/* Memory of values that only replies keep: it does not come back when their keys are evicted, but when the replies are
+ * sent. Main. */
+extern size_t object_orphan_bytes;
+/* Returns whether there is more than one reference or the object is orphaned: both in one test (main). */
+static inline bool objectIsKept(robj *o) { return (*objectRefs(o) & (2 * OBJ_REFCOUNT_MAX + 1)) > 1; }
+/* Drops the reference of a value's owner (a table, a structure, a message) that is not the last one (main): from now on
+ * a string is orphaned. */
+void objectDropShared(robj *o);
+/* Drops a reference of a reply, or of another borrower, that is not the last one (main). */
+static inline void objectDropBorrowed(robj *o) {
     objectRefWord *refs = objectRefs(o);
     __atomic_store_n(refs, *refs - 1, __ATOMIC_RELEASE);
 }
-/* Drops a reference (main). The last one frees the object immediately. */
+/* Call before the last reference of an orphaned object is dropped (main). */
+void objectOrphanEnds(robj *o);
+/* Drops the reference of an owner (main). The last one frees the object immediately. */
 void decrRefCount(robj *o);
 /* Frees an object whose refcount is 1 or 0 and which no other thread knows. Any thread. */
 void objectFree(robj *o);

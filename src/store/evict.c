@@ -237,8 +237,8 @@ static bool takeVictim(victim *v) {
     }
 }
 
-/* Returns the bytes that are freed now or soon. Includes a value that a reply still refers to: that is freed within a
- * loop iteration. */
+/* Returns the bytes that are freed now or soon. Includes a value that a reply still refers to, and which is orphaned
+ * from now on. */
 static size_t dropVictim(const victim *v) {
     size_t bytes = objectMemUsage(v->entry, MEM_SAMPLES);
     uint64_t began_us = storeLatencyBegin();

@@ -92,19 +92,39 @@ static void submitAlone(robj *o, size_t counted) {
 }
 
 /* A large string is not sent to the thread that made it: that would delay its clients instead of main's. */
-static bool dropOrOffer(robj *o) {
-    if (o->refcount > 1) {
-        objectDropShared(o);
-        return true;
-    }
+static inline bool offerToSink(robj *o) {
     return o->type == OBJ_STRING && o->owner != 0 && free_sink && likely(!isLargeString(o)) && free_sink(o);
+}
+
+static bool dropOrOffer(robj *o) {
+    if (unlikely(objectIsKept(o))) {
+        if (o->refcount > 1) {
+            objectDropShared(o);
+            return true;
+        }
+        objectOrphanEnds(o);
+    }
+    return offerToSink(o);
+}
+
+static inline void freeOfServer(robj *o) {
+    if (store_settings.lazyfree_server_del) lazyfreeObject(o);
+    else lazyfreeObjectNow(o);
 }
 
 void objectRelease(robj *o) {
     assertMainRole();
-    if (dropOrOffer(o)) return;
-    if (store_settings.lazyfree_server_del) lazyfreeObject(o);
-    else lazyfreeObjectNow(o);
+    if (!dropOrOffer(o)) freeOfServer(o);
+}
+
+void objectReleaseBorrowed(robj *o) {
+    assertMainRole();
+    if (o->refcount > 1) {
+        objectDropBorrowed(o);
+        return;
+    }
+    if (unlikely(o->orphaned)) objectOrphanEnds(o);
+    if (!offerToSink(o)) freeOfServer(o);
 }
 
 void objectReleaseLazily(robj *o) {

@@ -14,6 +14,8 @@
 /* Drops a reference to a value. After the last one the object goes to the sink if another thread made it; otherwise it
  * is freed: immediately, or in the background if that is worth it and lazyfree-lazy-server-del is set. */
 void objectRelease(robj *o);
+/* Like objectRelease(), for a reference of a reply or another borrower: a value that stays is not orphaned by it. */
+void objectReleaseBorrowed(robj *o);
 /* Like objectRelease(), but in the background whenever that is worth it, whatever the setting. */
 void objectReleaseLazily(robj *o);
 /* Like objectRelease(), but never in the background. */

@@ -104,7 +104,8 @@ static void letGo(unsigned i) {
     slice value = objectRawString(held[i].object);
     CHECK_EQ_INT(value.len, held[i].len);
     CHECK(value.ptr[0] == held[i].byte && memcmp(value.ptr, value.ptr + 1, value.len - 1) == 0);
-    decrRefCount(held[i].object);
+    if (objectIsShared(held[i].object)) objectDropBorrowed(held[i].object);
+    else decrRefCount(held[i].object);
     held[i].object = NULL;
 }
 

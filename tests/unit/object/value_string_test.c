@@ -124,7 +124,7 @@ TEST(string_grows_greedily_and_in_place) {
     CHECK_EQ_INT(objectWritableNeeds(o, room + 1), (room + 1) * 2);
     incrRefCount(o);
     CHECK(objectWritableNeeds(o, 1100) > 1100); /* a new object, as the bytes are shared */
-    decrRefCount(o);
+    objectDropBorrowed(o);
     o = objectMakeWritableTake(o, 2 * 1024 * 1024);
     room = zmallocSize(objectWritableBytes(o));
     CHECK(room >= 3 * 1024 * 1024 && room < 4 * 1024 * 1024);

@@ -264,7 +264,7 @@ STORE_TEST(db_flush_keeps_what_replies_refer_to) {
         CHECK_EQ_INT(dbSize(db), 0);
         CHECK_EQ_INT(objectStringLen(held), 600);
         CHECK_MEM(objectString(held, NULL).ptr, "value7.", 7);
-        objectRelease(held);
+        objectReleaseBorrowed(held);
     }
 }
 

@@ -121,7 +121,7 @@ STORE_TEST(defrag_leaves_what_replies_refer_to) {
     incrRefCount(held);
     for (int i = 0; i < 5; i++) defragRun();
     CHECK(lookupKeyRead(db, key) == held && objectString(held, NULL).ptr == bytes);
-    decrRefCount(held);
+    objectDropBorrowed(held);
     for (int i = 0; i < 5; i++) defragRun();
     CHECK(lookupKeyRead(db, key) != NULL);
     CHECK(store_stats.defrag_key_hits > 0);

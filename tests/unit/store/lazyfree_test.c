@@ -191,8 +191,40 @@ TEST(lazyfree_leaves_elements_to_who_refers_to_them) {
         lazyfreeCollect();
         CHECK_EQ_INT(elements[1]->refcount, 1);
         CHECK_MEM(objectRawString(elements[1]).ptr, "element", 7);
-        objectRelease(elements[1]);
+        objectReleaseBorrowed(elements[1]);
         CHECK_EQ_INT(zmallocUsed(), used);
+    }
+}
+
+/* A value that replies keep counts from when its key is deleted until the last reply is sent, in whatever way it is
+ * deleted. */
+TEST(lazyfree_counts_what_only_replies_keep) {
+    storeReset();
+    serverDb *db = dbGet(0);
+    hashedKey key = keyOf("k");
+    for (int way = 0; way < 5; way++) {
+        size_t before = object_orphan_bytes;
+        dbAddTake(db, stringEntry(key, 1, 5000), key);
+        robj *held = lookupKeyRead(db, key);
+        incrRefCount(held);
+        incrRefCount(held);
+        objectReleaseBorrowed(held); /* a reply is sent while the key lives */
+        CHECK_EQ_INT(object_orphan_bytes, before);
+        switch (way) {
+        case 0: dbDelete(db, key); break;
+        case 1: dbDeleteAsync(db, key); break;
+        case 2: dbDeleteSync(db, key); break;
+        case 3: setKeyTake(db, stringEntry(key, 2, 10), key, false); break;
+        default:
+            dbEmpty(0, true);
+            bioDrain(BIO_LAZY_FREE);
+            lazyfreeCollect();
+            break;
+        }
+        CHECK_EQ_INT(object_orphan_bytes, before + objectMemUsage(held, 0));
+        objectReleaseBorrowed(held);
+        CHECK_EQ_INT(object_orphan_bytes, before);
+        dbEmpty(0, false);
     }
 }
 
@@ -206,7 +238,7 @@ TEST(lazyfree_of_a_structure_races_with_replies) {
         for (size_t i = 0; i < ELEMENTS; i++) elements[i] = element(i);
         for (size_t i = 0; i < ELEMENTS; i += 3) incrRefCount(elements[i]);
         objectReleaseLazily(boxOf(elements, ELEMENTS));
-        for (size_t i = 0; i < ELEMENTS; i += 3) objectRelease(elements[i]);
+        for (size_t i = 0; i < ELEMENTS; i += 3) objectReleaseBorrowed(elements[i]);
         if (round % 2) lazyfreeCollect();
     }
     bioDrain(BIO_LAZY_FREE);
@@ -228,7 +260,7 @@ STORE_TEST(lazyfree_flush_races_with_replies) {
         for (long i = 0; i < HELD; i++) {
             char digits[LONG_STR_SIZE];
             CHECK_MEM(objectString(held[i], digits).ptr, "value", 5);
-            objectRelease(held[i]);
+            objectReleaseBorrowed(held[i]);
         }
         if (round % 2) lazyfreeCollect();
     }
