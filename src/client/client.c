@@ -110,6 +110,7 @@ void clientFree(client *c) {
         unlinkFrom(&client_state.pending_write, c, offsetof(client, next_pending_write));
     if (c->flags & CLIENT_IN_CLOSING) unlinkFrom(&client_state.closing, c, offsetof(client, next_closing));
     if (c->watched) unwatch(c);
+    if (c->flags & CLIENT_OUTPUT_FULL) client_state.output_full--;
     if (c->node) {
         if (client_state.round_next == c->node) client_state.round_next = c->node->next;
         dictPop(clients_by_id, idKey(&c->id), dictHash(clients_by_id, idKey(&c->id)));

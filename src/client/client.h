@@ -132,6 +132,8 @@ typedef struct clientState {
     client *closing;       /* clients to be freed; net drains the list before it sleeps (clientPopClosing) */
     client *watched_first, *watched_last; /* clients whose unsent output cron checks (clientPopWatched) */
     size_t watched;                       /* length of that list */
+    size_t output_full;                   /* clients with CLIENT_OUTPUT_FULL */
+    long long output_waits;               /* how often a client got that flag */
     listNode *round_next;                 /* what clientNextInRound() returns next; NULL for the first client */
     uint32_t iteration;                   /* number of the loop iteration, from 1; set by net */
     uint64_t subscriber_outputs;          /* how often a client that may get pushes began to have pending output */

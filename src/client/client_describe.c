@@ -197,6 +197,7 @@ sds clientCatInfo(sds s, const client *c) {
         c->flags & CLIENT_PRIMARY ? "(superuser)" : extra.user, extra.redirect, c->resp);
     s = sdsCatPrintf(s, " lib-name=%s lib-ver=%s tot-net-in=%lld tot-net-out=%lld tot-cmds=%lld", textOr(c->lib_name),
                      textOr(c->lib_ver), c->net_input, c->net_output + (long long)extra.fanned_bytes, c->commands);
+    if (c->flags & CLIENT_OUTPUT_FULL) s = sdsCatPrintf(s, " waits-for=output");
     oneLine(s + from, sdsLen(s) - from); /* a user's name or a socket's path may contain line ends */
     return s;
 }

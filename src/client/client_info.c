@@ -9,6 +9,7 @@
 
 #include "client_describe.h"
 #include "info_table.h"
+#include "output_share.h"
 #include "reply.h"
 #include "zmalloc.h"
 
@@ -48,6 +49,16 @@ static void clientFields(infoOut *o) {
     infoGauge(o, "pubsub_clients", counts.pubsub, "Clients subscribed to channels or patterns.");
 }
 
+static void outputFields(infoOut *o) {
+    infoGauge(o, "clients_waiting_for_output", client_state.output_full,
+              "Clients whose commands wait until they have read more of their output.");
+}
+
+static void unreadField(infoOut *o) {
+    infoSize(o, "mem_clients_unread_output", outputUnread(),
+             "Memory of output that clients have not read, values whose keys were deleted included.");
+}
+
 /* ---- Stats, Errorstats ------------------------------------------------------------------------------ */
 
 static void errorFields(infoOut *o) {
@@ -62,6 +73,8 @@ static void bufferFields(infoOut *o) {
                 "Clients disconnected because they exceeded the query buffer limit.");
     infoCounter(o, "client_output_buffer_limit_disconnections", client_state.output_limit_disconnections,
                 "Clients disconnected because they exceeded an output buffer limit.");
+    infoCounter(o, "client_output_waits", client_state.output_waits,
+                "Times the commands of a client began to wait until it has read more of its output.");
     infoCounter(o, "reply_buffer_shrinks", 0,
                 "Times a reply buffer was shrunk."); /* reply blocks never change their size */
     infoCounter(o, "reply_buffer_expands", 0, "Times a reply buffer was enlarged.");
@@ -94,6 +107,7 @@ static void errorCounters(infoOut *o) {
 
 static void resetStats(void) {
     client_state.unexpected_error_replies = client_state.total_error_replies = 0;
+    client_state.output_waits = 0;
     client_state.output_limit_disconnections = client_state.query_limit_disconnections = 0;
     clientErrorStatsReset();
 }
@@ -103,6 +117,7 @@ void clientInfoRegister(void) {
                                            {"errorstats", "Errorstats", 120, INFO_DEFAULT},
                                            {.name = NULL}};
     static const infoFields fields[] = {{"clients", 10, clientInfoConnected}, {"clients", 40, clientFields},
+                                        {"clients", 150, outputFields},       {"memory", 421, unreadField},
                                         {"stats", 470, errorFields},          {"stats", 590, bufferFields},
                                         {"errorstats", 10, errorCounters},    {.section = NULL}};
     infoTableAddSections(sections);

@@ -8,6 +8,7 @@
 #include "client_settings.h"
 
 #include "output_limits.h"
+#include "output_share.h"
 #include "setting.h"
 
 clientSettings client_settings;
@@ -21,6 +22,7 @@ static const setting rows[] = {
      .get = outputLimitsGet,
      .rewrite = outputLimitsRewrite},
     BOOL_SETTING("io-threads-reply-offload", client_settings.offload, true),
+    INT_SETTING("maxmemory-clients-share", output_share_percent, 5, 0, OUTPUT_SHARE_OFF),
     SETTINGS_END,
 };
 

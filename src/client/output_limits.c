@@ -1,7 +1,8 @@
 /* output_limits.c -- limits for clients that do not read their replies: they are closed, or not served until they read.
  *
  * The server keeps the output of a client that does not read. Beyond the hard limit the client is closed at once,
- * beyond the soft limit after it has stayed there for longer than allowed. Without a hard limit its own commands wait.
+ * beyond the soft limit after it has stayed there for longer than allowed. Without a hard limit its own commands wait,
+ * and with maxmemory they wait beyond its fair part in any case (output_share.h).
  *
  * Not here    the closing itself (net drains client_state.closing); how commands wait, and when cron checks clients
  *             without traffic (net).
@@ -19,6 +20,7 @@
 #include "output_limits.h"
 #include "client_describe.h"
 #include "log_limit.h"
+#include "output_share.h"
 #include "panic.h"
 #include "setting.h"
 #include <errno.h>
@@ -35,6 +37,7 @@ static const outputLimit default_limits[CLIENT_TYPES] = DEFAULT_LIMITS;
 outputLimit output_limits[CLIENT_TYPES] = DEFAULT_LIMITS;
 size_t output_alarm_bytes = 8 * MIB + CLIENT_OUTPUT_GRACE;
 
+static size_t least_limit = 8 * MIB + CLIENT_OUTPUT_GRACE; /* of all limits: output_alarm_bytes is never more */
 static size_t full_bytes = OUTPUT_FULL_BYTES;
 static unsigned long long replica_floor;
 
@@ -50,21 +53,42 @@ static bool softLimitExceeded(client *c, const outputLimit *limit, size_t bytes)
     return (long long)(clockTicksToNs(clockTicks() - c->soft_limit_since) / 1000000000ull) > limit->soft_seconds;
 }
 
-/* Returns the memory of output from which on a client's commands wait. With a hard limit they never do, because that
- * limit closes the client. */
-static size_t fullFrom(clientType type) {
+/* Returns the memory of output from which on a client's commands wait, whatever others have. With a hard limit there is
+ * none, because that limit closes the client. */
+static size_t fullFromLimits(clientType type) {
     const outputLimit *limit = &output_limits[type];
-    if (type != CLIENT_TYPE_NORMAL && type != CLIENT_TYPE_PUBSUB) return SIZE_MAX;
     if (limit->hard_bytes) return SIZE_MAX;
     /* If commands waited below the soft limit, no client would ever exceed it. */
     size_t soft = limit->soft_bytes < SIZE_MAX / 2 ? (size_t)limit->soft_bytes + 2 * CLIENT_OUTPUT_GRACE : SIZE_MAX;
     return limit->soft_bytes && soft > full_bytes ? soft : full_bytes;
 }
 
+/* Returns the memory of output from which on a client's commands wait. */
+static size_t fullFrom(clientType type) {
+    if (type != CLIENT_TYPE_NORMAL && type != CLIENT_TYPE_PUBSUB) return SIZE_MAX;
+    size_t part = outputFairPart(), full = fullFromLimits(type);
+    return part < full ? part : full;
+}
+
+void outputAlarmUpdate(void) {
+    size_t part = outputFairPart();
+    output_alarm_bytes = part < least_limit ? part : least_limit;
+}
+
+static void setFull(client *c) {
+    c->flags |= CLIENT_OUTPUT_FULL;
+    client_state.output_full++;
+    client_state.output_waits++;
+    LOG_LIMITED(LL_NOTICE, 1, "clients that wait until they read their output",
+                "Client id=%llu addr=%s is not served until it reads: %zu bytes of its output are unread.",
+                (unsigned long long)c->id, c->peer, c->output_memory);
+}
+
 bool outputFullEnds(client *c) {
     assertMainRole();
     if (!(c->flags & CLIENT_OUTPUT_FULL) || c->output_memory > fullFrom(clientTypeOf(c)) / 2) return false;
     c->flags &= ~CLIENT_OUTPUT_FULL;
+    client_state.output_full--;
     return true;
 }
 
@@ -99,7 +123,7 @@ bool outputLimitCheck(client *c) {
     bool hard = limit.hard_bytes && bytes >= limit.hard_bytes;
     bool soft = softLimitExceeded(c, &limit, bytes);
     if (!hard && !soft) {
-        if (c->output_memory >= fullFrom(clientTypeOf(c))) c->flags |= CLIENT_OUTPUT_FULL;
+        if (!(c->flags & CLIENT_OUTPUT_FULL) && c->output_memory >= fullFrom(clientTypeOf(c))) setFull(c);
         if (c->soft_limit_since || c->flags & CLIENT_OUTPUT_FULL) clientWatchOutput(c);
         return false;
     }
@@ -124,7 +148,8 @@ static void findAlarm(void) {
         if (l->hard_bytes && l->hard_bytes < least) least = l->hard_bytes;
         if (l->soft_bytes && l->soft_bytes < least) least = l->soft_bytes;
     }
-    output_alarm_bytes = least + CLIENT_OUTPUT_GRACE;
+    least_limit = least + CLIENT_OUTPUT_GRACE;
+    outputAlarmUpdate();
 }
 
 void outputFullSetBytes(size_t bytes) {

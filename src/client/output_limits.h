@@ -5,9 +5,9 @@
  *
  * A client with a hard limit is closed when it exceeds it. A client without one is bounded by its own commands: beyond
  * OUTPUT_FULL_BYTES, or beyond its soft limit if that is larger, CLIENT_OUTPUT_FULL is set and net executes none of its
- * commands until its output has shrunk to half of that. This bounds the output that a client can cause itself; output
- * from others (MONITOR, messages) and the rest of the current reply are added as before. Replicas are never stopped
- * this way.
+ * commands until its output has shrunk to half of that. With maxmemory the same happens beyond the client's fair part
+ * (output_share.h), whatever its limits are. This bounds the output that a client can cause itself; output from others
+ * (MONITOR, messages) and the rest of the current reply are added as before. Replicas are never stopped this way.
  *
  * Runs on: main.
  *
@@ -24,8 +24,11 @@ typedef struct outputLimit {
 
 /* Of NORMAL, REPLICA and PUBSUB; PRIMARY has none. Set by outputLimitsSet(). */
 extern outputLimit output_limits[CLIENT_TYPES];
-/* No client whose output_memory is less than this can have exceeded a limit; OUTPUT_FULL_BYTES without limits. */
+/* No client whose output_memory is less than this can have exceeded a limit, or, as of the last
+ * outputAlarmUpdate(), its fair part (output_share.h); OUTPUT_FULL_BYTES without limits. */
 extern size_t output_alarm_bytes;
+/* Call when unread output may have changed much: a long reply grows, and at each tick. */
+void outputAlarmUpdate(void);
 
 /* Large enough that only a client which sends requests and does not read gets there: one that writes all its requests
  * before it reads the first reply must not be stopped, because it would never read. */

@@ -92,7 +92,9 @@ static replyBlock *addBlock(client *c, replyBlock *b) {
 
 /* Opens a block. Returns NULL if there is no memory: the client is marked to be closed. */
 static __attribute__((noinline)) replyBlock *openBlock(client *c, size_t needed) {
-    replyBlock *b = replyBlockGet(needed, c->reply_tail == NULL);
+    bool first = c->reply_tail == NULL;
+    replyBlock *b = replyBlockGet(needed, first);
+    if (unlikely(!first)) outputAlarmUpdate();
     if (likely(b != NULL)) return addBlock(c, b);
     closeForMemory(c, needed);
     return NULL;

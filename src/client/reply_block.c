@@ -20,6 +20,8 @@
 #include "panic.h"
 #include "zmalloc.h"
 
+#include <stdatomic.h>
+
 #define CAPACITY_OF(alloc) ((uint32_t)((alloc) - sizeof(replyBlock)))
 
 static_assert(sizeof(replyBlock) == offsetof(replyBlock, data) && sizeof(replyBlock) % alignof(replyRef) == 0,
@@ -34,9 +36,14 @@ typedef struct blockPool {
 static blockPool small_pool = {NULL, 0, (1 << 20) / REPLY_BLOCK_SMALL};
 static blockPool large_pool = {NULL, 0, (1 << 20) / REPLY_BLOCK_LARGE};
 
+/* Bytes of all blocks that exist, spare ones included. Atomic, relaxed: owner threads make blocks, too. */
+static atomic_size_t allocated;
+
 static replyBlock *makeBlock(uint32_t capacity) {
     replyBlock *b = ztrymalloc(sizeof(*b) + capacity);
-    if (b) b->capacity = capacity;
+    if (!b) return NULL;
+    b->capacity = capacity;
+    atomic_fetch_add_explicit(&allocated, replyBlockAllocSize(b), memory_order_relaxed);
     return b;
 }
 
@@ -50,6 +57,7 @@ static replyBlock *makeExact(size_t needed) {
     size_t capacity = zmallocSize(b) - sizeof(*b);
     if (capacity > REPLY_BLOCK_CAPACITY_MAX) capacity = REPLY_BLOCK_CAPACITY_MAX;
     b->capacity = (uint32_t)(capacity & ~(sizeof(replyRef) - 1));
+    atomic_fetch_add_explicit(&allocated, replyBlockAllocSize(b), memory_order_relaxed);
     return b;
 }
 
@@ -113,7 +121,9 @@ void replyBlockRelease(replyBlock *b) {
     if (b->capacity == CAPACITY_OF(REPLY_BLOCK_SMALL)) pool = &small_pool;
     else if (b->capacity == CAPACITY_OF(REPLY_BLOCK_LARGE)) pool = &large_pool;
     if (!pool || pool->count >= pool->max) {
-        lazyfreeBlock(b, replyBlockAllocSize(b));
+        size_t bytes = replyBlockAllocSize(b);
+        atomic_fetch_sub_explicit(&allocated, bytes, memory_order_relaxed);
+        lazyfreeBlock(b, bytes);
         return;
     }
     b->next = pool->spare;
@@ -161,6 +171,12 @@ bool replyBlockMove(replyBlock *to, replyBlock *from) {
     from->nrefs = 0;
     from->used = from->total = from->beyond = 0;
     return true;
+}
+
+size_t replyBlocksMemory(void) {
+    assertMainRole();
+    size_t all = atomic_load_explicit(&allocated, memory_order_relaxed);
+    return all - small_pool.count * (size_t)REPLY_BLOCK_SMALL - large_pool.count * (size_t)REPLY_BLOCK_LARGE;
 }
 
 size_t replyBlockAllocSize(const replyBlock *b) { return sizeof(*b) + b->capacity; }

@@ -81,6 +81,8 @@ void replyBlockReleaseChain(replyBlock *head);
 /* Appends all bytes of a chain to `s`, references replaced by their bytes (replies of scripts, tests). */
 sds replyBlockCatChain(sds s, const replyBlock *head);
 size_t replyBlockAllocSize(const replyBlock *b); /* bytes of its allocation */
+/* Returns the memory of all blocks in use, wherever they are, without the values that they refer to. */
+size_t replyBlocksMemory(void);
 /* Asserts the numbered invariants of reply_block.c. */
 void replyBlockCheck(const replyBlock *b);
 

@@ -24,6 +24,7 @@
 #include "log.h"
 #include "main_policy.h"
 #include "main_role.h"
+#include "output_share.h"
 #include "panic.h"
 #include "pause.h"
 #include "rebalance.h"
@@ -144,6 +145,7 @@ void netInit(aeEventLoop *loop) {
     ioThreadsInit(loop, &hooks);
     storeSetFreeSink(ioThreadsFreeElsewhere);
     evictAddUncounted(transientLeftOut);
+    outputShareInit(ioThreadsLargeRequests);
     clientEvictionInit();
     clientOnInfo(fillQuerySizes);
     hotKeysSetNet(ioThreadsTidyHotKeys, countSamples);

@@ -71,8 +71,10 @@ size_t evictUncounted(void) {
 
 /* ---- Amounts ---- */
 
-static size_t limitNow(void) {
-    return store_following.on && store_following.all_memory ? 0 : (size_t)store_settings.maxmemory;
+size_t evictLimit(void) {
+    size_t limit = (size_t)store_settings.maxmemory;
+    if (store_following.on && store_following.all_memory) return 0;
+    return limit; /* 0: none */
 }
 
 /* Returns used memory that counts; exact only above the limit, where uncounted memory is computed. */
@@ -86,7 +88,7 @@ static size_t countedMemory(size_t limit) {
 bool evictOverLimit(size_t *over_bytes) {
     assertMainRole();
     if (over_bytes) *over_bytes = 0;
-    size_t limit = limitNow();
+    size_t limit = evictLimit();
     if (limit == 0) return false;
     size_t used = countedMemory(limit);
     if (used <= limit) return false;
@@ -96,7 +98,7 @@ bool evictOverLimit(size_t *over_bytes) {
 
 size_t evictAvailable(void) {
     assertMainRole();
-    size_t limit = limitNow();
+    size_t limit = evictLimit();
     if (limit == 0) return SIZE_MAX;
     size_t used = countedMemory(limit);
     return used < limit ? limit - used : 0;

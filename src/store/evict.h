@@ -18,12 +18,14 @@ typedef enum { EVICT_OK, EVICT_RUNNING, EVICT_FAIL } evictResult;
  * this is one comparison. While expiry is paused it evicts nothing and returns OK: commands that would need memory are
  * paused as well. */
 evictResult evictPerform(void);
+/* Returns the limit that is in force: maxmemory; 0: none. */
+size_t evictLimit(void);
 /* Returns whether used memory is above the limit now. *over_bytes may be NULL. */
 bool evictOverLimit(size_t *over_bytes);
 /* Returns the bytes left until the limit is reached; SIZE_MAX without a limit. */
 size_t evictAvailable(void);
 /* Registers a function that returns bytes of memory that does not count against maxmemory (messages between threads;
- * replication and AOF buffers). Call at startup; at most 8. */
+ * replication and AOF buffers; output that clients do not read). Call at startup; at most 8. */
 void evictAddUncounted(size_t (*fn)(void));
 size_t evictUncounted(void); /* their sum */
 

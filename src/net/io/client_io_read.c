@@ -169,6 +169,7 @@ static void handOver(clientIo *s, requestBlock *b) {
     debugAssert(b != s->partial);
     debugAssert(b->first && b->current == b->first);
     if (unlikely(!hotKeysPassBy(&s->owner->pool.hot, b->commands))) requestBlockPick(&s->owner->pool, b);
+    if (unlikely(b->wire_bytes >= REQUESTS_LARGE)) requestBlockCount(&s->owner->pool, b);
     s->inflight_blocks++;
     s->owner->commands += (unsigned)b->commands;
     s->inflight_bytes += b->wire_bytes;

@@ -31,6 +31,7 @@
 #include "log.h"
 #include "net_settings.h"
 #include "output_limits.h"
+#include "output_share.h"
 #include "panic.h"
 
 #include <time.h>
@@ -137,6 +138,8 @@ void clientCronTick(monotime now) {
     if (us > ROUND_MS * 1000) us = ROUND_MS * 1000;
     cron.last_tick = now;
     clientPeaksTick(now);
+    outputShareMeasure();
+    outputAlarmUpdate();
     clientEvictionSwitch();
     makeDue(listLength(client_state.clients) * us / (ROUND_MS * 1000) + 1);
     if (cron.clients || cron.outputs || clientEvictionWanted()) makeStep();

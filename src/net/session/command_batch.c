@@ -106,12 +106,21 @@ static size_t batchSize(void) {
                                                        : COMMANDS_WITHOUT_PREFETCH;
 }
 
+/* The client's requests wait because its output does: their memory counts with it, and more of them are read ahead. */
+static void waitForOutput(client *c) {
+    requestPool *pool = &ioThreadOwner(ioThreadActing())->pool;
+    for (requestBlock *b = c->blocks_head; b; b = b->next) requestBlockCount(pool, b);
+}
+
 void batchAdd(client *c, requestBlock *b) {
     assertMainRole();
     if (c->blocks_tail) c->blocks_tail->next = b;
     else c->blocks_head = b;
     c->blocks_tail = b;
-    if (!batchMayExecute(c)) return;
+    if (unlikely(!batchMayExecute(c))) {
+        if (c->flags & CLIENT_OUTPUT_FULL) waitForOutput(c);
+        return;
+    }
     queue.waiting += b->commands;
     batchClientReady(c);
 }
@@ -164,6 +173,7 @@ static void returnBlock(client *c) {
     c->blocks_head = b->next;
     if (!c->blocks_head) c->blocks_tail = NULL;
     c->input_bytes -= b->wire_bytes;
+    if (unlikely(b->counted_bytes)) requestBlockUncount(&ioThreadOwner(ioThreadActing())->pool, b);
     requestBlockExecuted(&ioThreadOwner(ioThreadActing())->pool, b);
     sessionReturnBlock(c->io, b);
 }
@@ -186,7 +196,8 @@ static void settleHead(client *c) {
     else batchForget(c);
     if (c->blocks_head) {
         if (batchMayExecute(c)) batchClientReady(c);
-        else if ((c->io->ended || c->io->hung_up) && !batchWaitsForOutput(c)) sessionCloseAfterOutput(c);
+        else if (batchWaitsForOutput(c)) waitForOutput(c);
+        else if (c->io->ended || c->io->hung_up) sessionCloseAfterOutput(c);
     } else if (unlikely(c->io->ended)) {
         sessionCloseAfterOutput(c);
     }

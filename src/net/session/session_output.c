@@ -96,6 +96,7 @@ void sessionDropBlocks(requestBlock *chain) {
     requestPool *pool = &ioThreadOwner(ioThreadActing())->pool;
     while (chain) {
         requestBlock *next = chain->next;
+        requestBlockUncount(pool, chain);
         requestBlockPut(pool, chain);
         chain = next;
     }

@@ -408,6 +408,8 @@ static void threadEnd(ioThread *t) {
     /* Memory that it counted as taken may be counted as released by another thread, so the sums must survive it. */
     requestPool *ours = &io.threads[0]->owner.pool;
     ours->memory_in += t->owner.pool.memory_in;
+    ours->large_in += t->owner.pool.large_in;
+    ours->large_out += t->owner.pool.large_out;
     ours->memory_out += t->owner.pool.memory_out;
     hotKeysRetire(&t->owner.pool.hot);
     if (t->owner.id != IO_THREAD_HANDSHAKER) addCounted(&io.ended, t);
@@ -606,6 +608,18 @@ size_t ioThreadsTransientMemory(void) {
         out += netCounterGet(&t->owner.pool.memory_out) + netCounterGet(&t->owner.stats.freed_bytes);
     }
     return in > out ? in - out : 0; /* the counters are not read at the same moment */
+}
+
+size_t ioThreadsLargeRequests(void) {
+    assertMainRole();
+    uint64_t in = 0, out = 0;
+    for (int i = 0; i < IO_THREADS_MAX; i++) {
+        const ioThread *t = io.threads[i];
+        if (!t) continue;
+        in += netCounterGet(&t->owner.pool.large_in);
+        out += netCounterGet(&t->owner.pool.large_out);
+    }
+    return in > out ? in - out : 0;
 }
 
 /* --- main: idle threads ------------------------------------------------------------------------- */

@@ -91,6 +91,9 @@ bool ioThreadsFreeElsewhere(robj *o);
  * and are freed soon, so they do not count for eviction: a large pipeline must not evict keys before its first command
  * has run. Runs on main. */
 size_t ioThreadsTransientMemory(void);
+/* Returns the rest of the memory of large blocks of requests that have not run yet (requestBlockCount()). Runs on
+ * main. */
+size_t ioThreadsLargeRequests(void);
 
 /* Sums over all threads, ended ones included. Call on main. */
 typedef struct ioTotals {

@@ -32,7 +32,7 @@ static void requestBlockHolds(requestPool *pool, requestBlock *b, size_t bytes) 
 static void blockReset(requestBlock *b) {
     b->next = NULL;
     b->first = b->last = b->current = NULL;
-    b->len = b->commands = b->wire_bytes = b->value_bytes = 0;
+    b->len = b->commands = b->wire_bytes = b->value_bytes = b->counted_bytes = 0;
     recordArenaInit(&b->arena, b->inline_arena, REQUEST_ARENA_BYTES);
 }
 
@@ -111,6 +111,17 @@ void requestBlockPick(requestPool *pool, requestBlock *b) {
 void requestBlockExecuted(requestPool *pool, requestBlock *b) {
     netCounterAdd(&pool->memory_out, b->value_bytes);
     b->value_bytes = 0;
+}
+
+void requestBlockCount(requestPool *pool, requestBlock *b) {
+    if (b->counted_bytes) return;
+    b->counted_bytes = sizeof(*b) + recordArenaMemory(&b->arena);
+    netCounterAdd(&pool->large_in, b->counted_bytes);
+}
+
+void requestBlockUncount(requestPool *pool, requestBlock *b) {
+    netCounterAdd(&pool->large_out, b->counted_bytes);
+    b->counted_bytes = 0;
 }
 
 size_t requestBlockMemory(const requestBlock *b) {

@@ -18,7 +18,7 @@
 #include <stdatomic.h>
 
 #define REQUEST_BUF_BYTES (16 * 1024)        /* input bytes of an ordinary block */
-#define REQUEST_ARENA_BYTES (8 * 1024 - 144) /* makes a whole block a size class of the allocator */
+#define REQUEST_ARENA_BYTES (8 * 1024 - 160) /* makes a whole block a size class of the allocator */
 #define REQUEST_POOL_MAX 64                  /* free blocks that a thread keeps */
 
 /* Bytes of an argument that must have arrived before its announced length is trusted (requestBlockLargeReserve()). */
@@ -37,6 +37,7 @@ typedef struct requestBlock {
     size_t large_bytes;     /* received bytes of large arguments, while `large` is not NULL */
     largeArg *large;        /* of the first request, no other may have any; in the arena; last of a circular list */
     requestSample *samples; /* in the arena: sampled commands (engine/observe/hot_keys.h); extra_bytes includes them */
+    size_t counted_bytes;   /* its own memory, while that is counted in large_in */
     recordArena arena;      /* of the records; its first piece is inline_arena */
     alignas(16) char inline_arena[REQUEST_ARENA_BYTES];
     char inline_buf[REQUEST_BUF_BYTES];
@@ -53,6 +54,9 @@ typedef struct requestPool {
     /* atomic, relaxed, written by the pool's thread: bytes of large buffers and values taken into use and released. The
      * difference, summed over all threads, is the memory of requests that have not run yet. */
     _Atomic uint64_t memory_in, memory_out;
+    /* The same for the rest of the memory of large blocks (REQUESTS_LARGE) that main has not returned yet, and for
+     * bytes that were read ahead. */
+    _Atomic uint64_t large_in, large_out;
 } requestPool;
 
 /* Returns an empty block: one of the pool, or a new one. */
@@ -68,6 +72,12 @@ void requestBlockPick(requestPool *pool, requestBlock *b);
 void requestBlockExecuted(requestPool *pool, requestBlock *b);
 /* Returns the bytes that the block takes, with its records and the values built for its commands. */
 size_t requestBlockMemory(const requestBlock *b);
+/* Bytes of requests whose records take so much memory that a block of them counts. */
+#define REQUESTS_LARGE 2048
+/* Counts in large_in what a block takes beyond memory_in, once, until requestBlockUncount(). Each with the pool of the
+ * calling thread. */
+void requestBlockCount(requestPool *pool, requestBlock *b);
+void requestBlockUncount(requestPool *pool, requestBlock *b);
 /* Reserves at least `extra` more bytes after len. Only while the block has no records. Returns false, with nothing
  * changed, if there is no memory. */
 bool requestBlockReserve(requestPool *pool, requestBlock *b, size_t extra) must_check;
