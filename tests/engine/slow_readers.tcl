@@ -132,6 +132,31 @@ start_server {each {r CONFIG SET maxmemory 0 maxmemory-policy noeviction maxmemo
         assert_equal {10000 0} [list [r DBSIZE] [info_field evicted_keys stats]]
     }
 
+    test "A client that sends 200,000 requests before it reads the first of 200 MB goes on" {
+        fill_keys 10000 [expr {8 * $mb}]
+        set reader [slow_readers 1 200000 10000 1]
+        wait_for_condition 10 {[info_field clients_waiting_for_output clients] == 1}
+        assert {[info_field total_commands_processed stats] < 100000}
+        assert_equal 0 [let_read $reader]
+        assert_equal {10000 0} [list [r DBSIZE] [info_field evicted_keys stats]]
+        assert {[info_field total_commands_processed stats] > 200000}
+    }
+
+    test "CLIENT LIST names what a client waits for, and its requests count as its own" {
+        fill_keys 1000 [expr {2 * $mb}]
+        assert {![string match *waits-for* [r CLIENT LIST]]}
+        set reader [slow_readers 1 100000 1000 1]
+        wait_for_condition 10 {[info_field clients_waiting_for_output clients] == 1}
+        wait_for_condition 10 {[regexp {qbuf=[1-9][0-9]{6}} [r CLIENT LIST]]}
+        set lines [lsearch -all -inline [split [string trim [r CLIENT LIST]] \n] {* waits-for=output}]
+        assert_equal 1 [llength $lines]
+        assert {[client_field [lindex $lines 0] tot-mem] > [client_field [lindex $lines 0] omem]}
+        assert_equal 0 [info_field evicted_keys stats]
+        assert_equal 1 [r CLIENT KILL ID [client_field [lindex $lines 0] id]]
+        wait_for_condition 10 {[info_field clients_waiting_for_output clients] == 0}
+        close $reader
+    }
+
     test "maxmemory and the share may change while clients wait" {
         fill_keys 10000 [expr {4 * $mb}]
         set reader [slow_readers 1 40 10000 1000]

@@ -105,6 +105,12 @@ static void onAccepted(connection *conn) {
     ioThreadPostToMain(s->owner, &m);
 }
 
+static void setAhead(clientIo *s, bool on) {
+    s->reads_ahead = on;
+    s->ahead_ended = false;
+    if (s->reading_stopped || !on) clientIoUpdateReading(s);
+}
+
 static void attach(clientIo *s, ioOwner *h) {
     serverAssert(!s->owner);
     serverAssert(!s->conn->loop);
@@ -174,6 +180,7 @@ void clientIoDeliver(ioOwner *h, const ioMessage *m) {
     }
     switch ((messageType)m->type) {
     case IO_MSG_JOIN:
+        s->reads_ahead = m->number & CLIENT_IO_AHEAD;
         attach(s, h);
         s->authenticated = m->number & CLIENT_IO_AUTHENTICATED;
         admit(s, m->number);
@@ -184,6 +191,7 @@ void clientIoDeliver(ioOwner *h, const ioMessage *m) {
         /* Output first: a returned block may let more be parsed. */
         if (m->reply) clientIoTakeOutput(s, m->reply);
         if (m->block) clientIoTakeReturned(s, m->block);
+        if (unlikely(s->reads_ahead != !!(m->number & CLIENT_IO_AHEAD))) setAhead(s, !s->reads_ahead);
         admit(s, m->number);
         break;
     case IO_MSG_DRAIN: drainAndClose(s); break;
@@ -219,7 +227,7 @@ clientIo *clientIoCreate(connection *conn, bool authenticated) {
 
 void clientIoFree(clientIo *s) {
     serverAssert(!s->conn && !s->owner && !s->session);
-    serverAssert(!s->partial && !s->reader.args && !s->out_head && !s->done);
+    serverAssert(!s->partial && !s->ahead && !s->reader.args && !s->out_head && !s->done);
     serverAssert(!s->has_unreported && s->linger_timer < 0 && s->handshake_timer < 0);
     serverAssert(!s->returning && !s->held_replies && !s->moving_to);
     serverAssert(!s->on_returning && !s->on_draining);

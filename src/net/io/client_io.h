@@ -23,12 +23,16 @@ struct ioThread;
 
 #define CLIENT_IO_ADDR_LEN (ANET_ADDR_LEN + 128) /* the path of a Unix socket is longer than an address */
 
+#define READ_AHEAD_MAX ((size_t)8 * 1024 * 1024) /* bytes that are read ahead for one client */
+
 typedef struct clientIo {
     /* Line 0 -- of the owner thread: reading. */
     connection *conn;      /* owns; NULL after close */
     requestBlock *partial; /* owns: bytes of an incomplete request; NULL if there are none */
     ioOwner *owner;        /* the owner thread; NULL while the connection moves, and after close */
     size_t inflight_bytes; /* handed to main and not yet returned */
+    struct readAhead
+        *ahead; /* owns: bytes of requests that were read ahead (client_io_ahead.c); NULL if there are none */
     uint32_t inflight_blocks;
     bool authenticated;        /* as in the last message from main */
     bool reading_stopped;      /* back-pressure or protocol error: no read handler is installed */
@@ -42,6 +46,8 @@ typedef struct clientIo {
     bool in_fan;               /* it is in a fan batch that was not returned to main yet */
     bool awaits_user;          /* IO_MSG_NAMED was sent: main checks the certificate's names before anything is read */
     bool read_filled;          /* the last read filled the buffer */
+    bool ahead_ended;          /* nothing more can be read ahead: the next read for a request finds out why */
+    bool reads_ahead;          /* as in the last message from main: its commands wait for its output */
     bool trusted; /* const after creation: the peer is a primary, for which limits of requests do not apply */
 
     /* Line 1 -- of the owner thread: writing. */
@@ -91,6 +97,8 @@ typedef struct clientIo {
     bool ended;             /* IO_MSG_END has arrived: close when the commands before it have run */
     bool admitted;          /* IO_MSG_NAMED has arrived: the owner thread may read */
     bool hung_up;           /* IO_MSG_HANGUP has arrived: close if a command blocks */
+    bool sent_ahead;        /* the last message to the owner thread had CLIENT_IO_AHEAD */
+    bool must_send;         /* in the list by next_returning because it has to get its flags */
 } clientIo;
 
 static_assert(offsetof(clientIo, session) % CACHE_LINE == 0, "main's fields keep apart from the holder's");
@@ -106,6 +114,7 @@ void clientIoFree(clientIo *s);
 /* Returns the CLIENT_IO_ flags of a message to the owner thread. Runs on main. */
 static inline uint16_t clientIoFlags(const clientIo *s) {
     uint16_t flags = s->session && s->session->authenticated ? CLIENT_IO_AUTHENTICATED : 0;
+    if (unlikely(s->session && s->session->flags & CLIENT_OUTPUT_FULL)) flags |= CLIENT_IO_AHEAD;
     return unlikely(s->admitted) ? flags | CLIENT_IO_ADMITTED : flags;
 }
 

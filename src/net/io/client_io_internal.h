@@ -38,8 +38,18 @@ void clientIoInitReader(clientIo *s);
 void clientIoUpdateReading(clientIo *s);
 /* Takes ownership of blocks that main has executed, and resumes parsing and reading that waited for them. */
 void clientIoTakeReturned(clientIo *s, requestBlock *chain);
-/* Drops an incomplete request. */
+/* Drops an incomplete request, and bytes that were read ahead. */
 void clientIoDropInput(clientIo *s);
+
+/* --- client_io_ahead.c ------------------------------------------------------------------------- */
+size_t clientIoAheadBytes(const clientIo *s);
+/* Returns whether bytes may be read ahead while no requests are read, because main is behind. */
+bool clientIoMayReadAhead(const clientIo *s);
+/* Reads what the socket has, up to some limit. */
+void clientIoReadAhead(clientIo *s);
+/* Takes up to `most` of the bytes that were read ahead; returns how many, at least one. Only while `ahead` is set. */
+size_t clientIoTakeAhead(clientIo *s, char *to, size_t most);
+void clientIoDropAhead(clientIo *s);
 
 /* --- client_io_write.c ------------------------------------------------------------------------- */
 /* Takes ownership of the chain, which is not empty; writes as much of it as the socket accepts and keeps the rest. */

@@ -224,7 +224,7 @@ void clientIoUpdateReading(clientIo *s) {
     if (s->owner->only_handshakes && !s->drain_and_close) return; /* its next owner thread reads */
     connHandler *read = NULL, *hangup = NULL;
     if (s->drain_and_close) read = onReadable; /* a reset arrives as readable */
-    else if (!s->input_ended && !mustStopReading(s)) read = onReadable;
+    else if (!s->input_ended && (!mustStopReading(s) || clientIoMayReadAhead(s))) read = onReadable;
     else if (!s->input_ended && !s->hangup_reported) hangup = onHangup;
     s->reading_stopped = !read;
     if (s->conn->on_readable == read && s->conn->on_hangup == hangup) return;
@@ -262,11 +262,20 @@ static void refuseRequest(clientIo *s) {
 /* Returns the bytes received of an incomplete request. */
 static size_t querySize(const requestBlock *b) { return b->len + (b->large ? b->large_bytes : 0); }
 
+/* Reads bytes of requests: those that were read ahead first. */
+static ssize_t readBytes(clientIo *s, char *to, size_t space) {
+    if (unlikely(s->ahead != NULL)) return (ssize_t)clientIoTakeAhead(s, to, space);
+    ssize_t n = connRead(s->conn, to, space);
+    netCounterAdd(&s->owner->stats.reads, 1);
+    if (n > 0) netCounterAdd(&s->owner->stats.net_input, (uint64_t)n);
+    return n;
+}
+
 /* Publishes the size of an incomplete request for main. Unfilled bytes of a large argument take no memory yet, so they
  * are left out. */
 static void showQuerySize(clientIo *s) {
     const requestBlock *b = s->partial;
-    atomic_store_explicit(&s->query_used, b ? querySize(b) : 0, memory_order_relaxed);
+    atomic_store_explicit(&s->query_used, clientIoAheadBytes(s) + (b ? querySize(b) : 0), memory_order_relaxed);
     atomic_store_explicit(&s->query_free, b ? b->cap - b->len : 0, memory_order_relaxed);
 }
 
@@ -296,13 +305,11 @@ static bool readLargeArg(clientIo *s, requestBlock *b) {
         return false;
     }
     if (space > READ_LARGE_ARG_BYTES) space = READ_LARGE_ARG_BYTES;
-    ssize_t n = connRead(s->conn, to, space);
-    netCounterAdd(&s->owner->stats.reads, 1);
+    ssize_t n = readBytes(s, to, space);
     if (n <= 0) {
         readNothing(s, n);
         return false;
     }
-    netCounterAdd(&s->owner->stats.net_input, (uint64_t)n);
     requestBlockLargeReceived(&s->owner->pool, b, (size_t)n);
     if (!checkQueryLimit(s)) return false;
     return ((size_t)n == space && !requestBlockLargeOpen(b)) || connHasPending(s->conn);
@@ -333,8 +340,7 @@ static bool readOnce(clientIo *s) {
         }
     }
     size_t space = b->cap - b->len;
-    ssize_t n = connRead(s->conn, b->buf + b->len, space);
-    netCounterAdd(&s->owner->stats.reads, 1);
+    ssize_t n = readBytes(s, b->buf + b->len, space);
     if (n <= 0) {
         if (b->len == 0) {
             requestBlockPut(&s->owner->pool, b);
@@ -343,7 +349,6 @@ static bool readOnce(clientIo *s) {
         readNothing(s, n);
         return false;
     }
-    netCounterAdd(&s->owner->stats.net_input, (uint64_t)n);
     b->len += (size_t)n;
     bool full = (size_t)n == space;
     s->read_filled = full;
@@ -374,11 +379,18 @@ static void onReadable(connection *conn) {
     unsigned commands = h->commands;
     for (int i = 0; i < READS_PER_EVENT && !s->input_ended && !mustStopReading(s); i++)
         if (!readOnce(s)) break;
+    if (unlikely(s->reads_ahead) && !s->input_ended && mustStopReading(s)) clientIoReadAhead(s);
     bytes = netCounterGet(&h->stats.net_input) - bytes;
     clientIoNoteWork(s, WORK_SOCKET_NS + (uint64_t)(h->commands - commands) * WORK_COMMAND_NS, bytes);
     showQuerySize(s);
     clientIoUpdateReading(s);
     clientIoDebugCheck(s);
+}
+
+/* Makes requests of bytes that were read ahead, as far as main is not behind again. */
+static void parseAhead(clientIo *s) {
+    while (s->ahead && !s->input_ended && !mustStopReading(s)) readOnce(s);
+    showQuerySize(s);
 }
 
 void clientIoTakeReturned(clientIo *s, requestBlock *chain) {
@@ -395,6 +407,7 @@ void clientIoTakeReturned(clientIo *s, requestBlock *chain) {
         s->parse_waits_for_auth = false;
         if (s->partial) parseAndHandOver(s);
     }
+    if (unlikely(s->ahead != NULL)) parseAhead(s);
     if (s->reading_stopped) clientIoUpdateReading(s);
 }
 
@@ -402,6 +415,7 @@ void clientIoDropInput(clientIo *s) {
     if (s->partial) requestBlockPut(&s->owner->pool, s->partial);
     s->partial = NULL;
     if (s->reader.args) returnArgs(s);
+    clientIoDropAhead(s);
 }
 
 void clientIoInitReader(clientIo *s) {

@@ -110,6 +110,7 @@ static size_t batchSize(void) {
 static void waitForOutput(client *c) {
     requestPool *pool = &ioThreadOwner(ioThreadActing())->pool;
     for (requestBlock *b = c->blocks_head; b; b = b->next) requestBlockCount(pool, b);
+    sessionReadAhead(c->io);
 }
 
 void batchAdd(client *c, requestBlock *b) {

@@ -31,9 +31,11 @@ typedef struct heldPart {
 } heldPart;
 
 static void postToIo(clientIo *s, replyBlock *chain) {
-    debugAssert(chain || s->returning || s->admitted);
+    debugAssert(chain || s->returning || s->admitted || s->must_send);
     debugAssert(!s->moving_to && !s->closing);
     ioMessage m = {.type = IO_MSG_OUTPUT, .number = clientIoFlags(s), .io = s, .block = s->returning, .reply = chain};
+    s->sent_ahead = m.number & CLIENT_IO_AHEAD;
+    s->must_send = false;
     s->returning = NULL;
     ioThreadPost(s->home, &m);
 }

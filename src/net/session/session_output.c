@@ -40,13 +40,23 @@ static struct {
     clientIo *draining;  /* connections to be closed once all output is written, by next_draining */
 } outgoing;
 
+static void addReturning(clientIo *s) {
+    if (s->on_returning) return;
+    s->on_returning = true;
+    s->next_returning = outgoing.returning;
+    outgoing.returning = s;
+}
+
+void sessionReadAhead(clientIo *s) {
+    assertMainRole();
+    if (s->sent_ahead || s->must_send || s->closing) return;
+    s->must_send = true;
+    addReturning(s);
+}
+
 void sessionReturnBlock(clientIo *s, requestBlock *b) {
     assertMainRole();
-    if (!s->on_returning) {
-        s->on_returning = true;
-        s->next_returning = outgoing.returning;
-        outgoing.returning = s;
-    }
+    addReturning(s);
     b->next = s->returning;
     s->returning = b;
 }
@@ -116,7 +126,8 @@ static void flushReturning(void) {
         clientIo *s = outgoing.returning;
         outgoing.returning = s->next_returning;
         s->on_returning = false;
-        if (s->returning && !s->moving_to) sessionSend(s, NULL);
+        if ((s->returning || unlikely(s->must_send)) && !s->moving_to) sessionSend(s, NULL);
+        s->must_send = false; /* while it moves, IO_MSG_JOIN tells it */
     }
 }
 

@@ -11,6 +11,9 @@
 
 /* Gives an executed block back to the owner thread with the next message; takes ownership of it. */
 void sessionReturnBlock(clientIo *s, requestBlock *b);
+/* Tells the owner thread, with the next message, to read ahead what the client sends, because its commands wait for its
+ * output (CLIENT_OUTPUT_FULL). */
+void sessionReadAhead(clientIo *s);
 /* Puts blocks that no connection needs back into the pool of the thread that has the main role. */
 void sessionDropBlocks(requestBlock *chain);
 /* Counts now the samples in blocks that are to be returned (hotKeysCountHere()). */

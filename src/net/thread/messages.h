@@ -38,6 +38,7 @@ typedef enum { END_EOF, END_ERROR, END_DRAINED, END_QUERY_LIMIT, END_CROSS_PROTO
 
 #define CLIENT_IO_AUTHENTICATED 1u /* IO_MSG_OUTPUT, IO_MSG_JOIN: the client is authenticated */
 #define CLIENT_IO_ADMITTED 2u      /* IO_MSG_OUTPUT, IO_MSG_JOIN: main has checked the names in IO_MSG_NAMED */
+#define CLIENT_IO_AHEAD 4u         /* IO_MSG_OUTPUT, IO_MSG_JOIN: its commands wait for its output: read ahead */
 
 #define IO_FREE_CACHE 1u    /* IO_MSG_FREE: also return the allocator's cached blocks, as the thread is idle */
 #define IO_FREE_HOT_KEYS 2u /* IO_MSG_FREE: also free the counts of a finished HOTKEYS session */
