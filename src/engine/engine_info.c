@@ -8,6 +8,7 @@
 
 #include "blocking.h"
 #include "call.h"
+#include "event_stream.h"
 #include "histogram.h"
 #include "info_table.h"
 #include "pause.h"
@@ -54,6 +55,14 @@ static void trackingFields(infoOut *o) {
               .family = "tracking_items");
     infoGauge(o, "tracking_total_prefixes", t.prefixes, "Prefixes of keys that are tracked for clients.",
               .family = "tracking_prefixes");
+}
+
+/* INFO fields of our own. */
+static void eventStreamFields(infoOut *o) {
+    infoCounter(o, "keyspace_event_entries", event_stream_stats.added,
+                "Keyspace events that were added to streams (notify-keyspace-events-stream).");
+    infoCounter(o, "keyspace_event_entries_lost", event_stream_stats.lost,
+                "Keyspace events that could not be added to a stream.");
 }
 
 static void processedField(infoOut *o) {
@@ -110,17 +119,26 @@ static void resetStats(void) {
     /* command_ns stays, because a loop iteration measures its growth. The counters of refusals by ACL stay as well: a
      * reset must not hide that someone has tried passwords. */
     engine_stats.commands_processed = 0;
+    event_stream_stats = (eventStreamStats){.added = 0};
     commandStatsResetAll();
 }
 
 void engineInfoRegister(void) {
     static const infoSection sections[] = {
         {"commandstats", "Commandstats", 110, INFO_IN_CRASH}, {"latencystats", "Latencystats", 130, 0}, {.name = NULL}};
-    static const infoFields fields[] = {
-        {"clients", 90, watchingField},    {"clients", 100, timeoutsField},    {"clients", 110, watchedKeysField},
-        {"clients", 120, blockingFields},  {"clients", 140, pauseFields},      {"stats", 20, processedField},
-        {"stats", 310, pubsubFields},      {"stats", 440, trackingFields},     {"stats", 680, aclFields},
-        {"commandstats", 10, allCounters}, {"latencystats", 10, allLatencies}, {.section = NULL}};
+    static const infoFields fields[] = {{"clients", 90, watchingField},
+                                        {"clients", 100, timeoutsField},
+                                        {"clients", 110, watchedKeysField},
+                                        {"clients", 120, blockingFields},
+                                        {"clients", 140, pauseFields},
+                                        {"stats", 20, processedField},
+                                        {"stats", 310, pubsubFields},
+                                        {"stats", 335, eventStreamFields},
+                                        {"stats", 440, trackingFields},
+                                        {"stats", 680, aclFields},
+                                        {"commandstats", 10, allCounters},
+                                        {"latencystats", 10, allLatencies},
+                                        {.section = NULL}};
     infoTableAddSections(sections);
     infoTableAddFields(fields);
     infoTableOnReset(resetStats);

@@ -76,10 +76,13 @@ static struct {
     uint32_t running;
     bool alone_each; /* each item of the running command is written alone, outside of a unit */
     bool elements;   /* expired hash fields are being removed: the buffer has their HDEL */
+    bool held;       /* see propagateHold() */
+    bool follows;    /* something is propagated after the running command, in its unit */
 } unit;
 enum { OVERRIDDEN = 1 << 8, FLUSHED = 1 << 9 }; /* OVERRIDDEN: by its handler */
 
 static uint32_t limit = PROPAGATE_ALL;
+static void (*on_command_end)(void); /* may be NULL */
 
 uint32_t propagateLimit(uint32_t targets) {
     assertMainRole();
@@ -94,7 +97,7 @@ static void unitCheck(void) {
     debugAssert(!(unit.waits && unit.multi));
     debugAssert(unit.multi || !unit.begun);
     debugAssert(!(unit.begun & ~propagate_targets));
-    debugAssert(unit.depth > 0 || !(unit.waits || unit.multi || unit.elements));
+    debugAssert(unit.depth > 0 || !(unit.waits || unit.multi || unit.elements || unit.held));
     debugAssert(!unit.waits || buffer.len > buffer.from);
     debugAssert(buffer.ref_count <= buffer.refs_capacity);
 }
@@ -355,13 +358,15 @@ static void addAsSent(const client *c, uint32_t targets) {
         return;
     }
     const slice wire = {req->wire, req->wire_len};
-    const bool alone = unit.depth == 1 && !unit.waits && !unit.multi;
+    const bool alone = unit.depth == 1 && !unit.waits && !unit.multi && !unit.follows;
     const propagateItem item = {dbId(c->db), alone, 1, wire.len, &wire};
     if (likely(alone)) sendItem(&item, targets);
     else addWire(&item, targets);
 }
 
 void propagateRun(client *c, void (*run)(client *c)) {
+    if (unlikely(unit.held)) on_command_end();
+    debugAssert(!unit.held);
     long long dirty = store_stats.dirty;
     unitCheck();
     uint32_t outer = unit.running;
@@ -375,6 +380,10 @@ void propagateRun(client *c, void (*run)(client *c)) {
     if (changed && !(unit.running & OVERRIDDEN) && c->cmd->flags & CMD_WRITE) targets = PROPAGATE_ALL;
     targets &= limit;
     if (targets & propagate_targets) addAsSent(c, targets);
+    if (unlikely(on_command_end != NULL)) {
+        on_command_end();
+        unit.follows = false;
+    }
     if (--unit.depth > 0) {
         if (unit.waits && buffer.ref_count) becomeMulti(); /* long arguments last only as long as their command */
     } else if (unit.waits || unit.multi) {
@@ -383,6 +392,42 @@ void propagateRun(client *c, void (*run)(client *c)) {
     unit.running = outer;
     unitCheck();
 }
+
+/* ---- Beside the command ---- */
+
+void propagateOnCommandEnd(void (*fn)(void)) {
+    assertMainRole();
+    debugAssert(!unit.held);
+    on_command_end = fn;
+    if (fn) propagate_targets |= PROPAGATE_ENDS;
+    else propagate_targets &= ~PROPAGATE_ENDS;
+}
+
+void propagateServer(int dbid, const char *name) {
+    assertMainRole();
+    beginCommand(dbid, PROPAGATE_ALL, sliceStr(name));
+}
+
+void propagateHold(void) {
+    assertMainRole();
+    if (unit.held) return;
+    if (unit.depth > unit.elements) {
+        unit.follows = true;
+        return;
+    }
+    unit.held = true;
+    unit.alone_each = false;
+    unit.depth++;
+}
+
+void propagateRelease(void) {
+    if (!unit.held) return;
+    unit.held = false;
+    debugAssert(unit.depth == 1);
+    if (--unit.depth == 0) endUnit();
+}
+
+bool propagateIsHeld(void) { return unit.held; }
 
 /* ---- Removals by the store ---- */
 

@@ -28,6 +28,7 @@ enum {
     PROPAGATE_AOF = 1,
     PROPAGATE_REPLICAS = 2,
     PROPAGATE_CHECK = 4, /* in debug builds (propagate_check.c) */
+    PROPAGATE_ENDS = 8,  /* no sink: the ends of commands are reported (propagateOnCommandEnd()) */
     PROPAGATE_ALL = PROPAGATE_AOF | PROPAGATE_REPLICAS | PROPAGATE_CHECK
 };
 
@@ -113,6 +114,23 @@ void propagateAsSentTo(uint32_t targets);
 /* Limits the propagation of commands that run from now on to `targets`, also of what their handlers add. Removals by
  * the store still go to all targets. Returns the previous limit. */
 uint32_t propagateLimit(uint32_t targets);
+
+/* --- For effects of commands beside their own (event_stream.c) ---------------------------------------------------- */
+
+/* Sets the function that is called when a command has ended, one of a transaction or a script too; NULL: none. It may
+ * change the keyspace, and propagate that by propagateServer(), within the command's unit. Without a command it is
+ * called before the next one if a unit is held. */
+void propagateOnCommandEnd(void (*fn)(void));
+/* Begins a command in database `dbid`, as propagateInstead() does, but beside the running command, and for all sinks.
+ * Call only if propagateWanted(). */
+void propagateServer(int dbid, const char *name);
+/* Call when something will be propagated beside what happens now: at the end of the running command; or, if none runs
+ * and the store removes keys, before propagateRelease(), which has to be called in the same loop iteration and ends
+ * the unit that is kept open until then. May be called again. */
+void propagateHold(void);
+void propagateRelease(void);
+/* Returns whether a unit is held. */
+bool propagateIsHeld(void);
 
 /* --- For call() --------------------------------------------------------------------------------------------------- */
 

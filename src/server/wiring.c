@@ -28,6 +28,7 @@
 #include "daemon.h"
 #include "engine.h"
 #include "engine_settings.h"
+#include "event_stream.h"
 #include "evict.h"
 #include "functions.h"
 #include "identity.h"
@@ -145,6 +146,7 @@ void wiringHooks(void) {
     notificationsInit();
     latencyInit();
     propagateInit();
+    eventStreamInit();
     aofInit();
     aofRewriteInit();
     scriptInit(identityProduct);

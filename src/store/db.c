@@ -285,7 +285,7 @@ static bool dropExpired(serverDb *db, robj *entry, uint64_t hash, changeCause ca
     assertMainRole();
     uint64_t began_us = storeLatencyBegin();
     if (!dbTakeEntry(db, entry, hash)) return false;
-    keyspaceNotifyExpired(db, (hashedKey){objectKey(entry), hash}, cause);
+    keyspaceNotifyExpired(db, entry, hash, cause);
     if (store_settings.lazyfree_expire) objectReleaseLazily(entry);
     else objectReleaseNow(entry);
     storeLatencyEnd("expire-del", began_us);

@@ -291,6 +291,7 @@ evictResult evictPerform(void) {
         storeLatencyEnd("eviction-cycle", began_us);
     }
     noteExceeded(result);
+    keyspaceSettled();
     return result;
 }
 

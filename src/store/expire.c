@@ -20,6 +20,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "expire.h"
+#include "keyspace_events_internal.h"
 
 #include "clock.h"
 #include "db_internal.h"
@@ -231,8 +232,7 @@ static bool expireRecordedKey(int dbid, slice name, int64_t when_ms) {
     return false;
 }
 
-bool activeExpireCycle(expireCycleKind kind) {
-    assertMainRole();
+static bool expireCycleRun(expireCycleKind kind) {
     if (kind == EXPIRE_CYCLE_SLOW) lazyfreeCollect();
     if (kind == EXPIRE_CYCLE_SLOW && !cycle.off && !storeExpiryPaused())
         replicaExpiresVisit(RECORDED_KEYS_PER_TICK, expireRecordedKey);
@@ -258,4 +258,11 @@ bool activeExpireCycle(expireCycleKind kind) {
     }
     if (cycle.cut_short) store_stats.expired_time_cap_reached++;
     return false;
+}
+
+bool activeExpireCycle(expireCycleKind kind) {
+    assertMainRole();
+    bool more = expireCycleRun(kind);
+    keyspaceSettled();
+    return more;
 }

@@ -140,10 +140,28 @@ void dbKeyMoved(serverDb *from_db, hashedKey from, const char *from_event, serve
     notifyKeyspaceEvent(to_db, NOTIFY_GENERIC, to_event, to.name);
 }
 
+static const robj *expired_value; /* borrowed; see keyspaceExpiredValue() */
+
+const robj *keyspaceExpiredValue(void) { return expired_value; }
+
+static void (*on_settled)(void); /* const after startup */
+
+void storeOnSettled(void (*fn)(void)) {
+    debugAssert(!on_settled);
+    on_settled = fn;
+}
+
+void keyspaceSettled(void) {
+    if (on_settled) on_settled();
+}
+
 /* Expiry by a command is propagated as that command; expiry by the server needs a DEL of its own. */
-void keyspaceNotifyExpired(serverDb *db, hashedKey key, changeCause cause) {
+void keyspaceNotifyExpired(serverDb *db, const robj *entry, uint64_t hash, changeCause cause) {
+    hashedKey key = {objectKey(entry), hash};
     if (cause == CHANGED_BY_COMMAND) keyspaceTouched(db, key.hash, TOUCH_CHANGE);
+    expired_value = entry;
     notifyKeyspaceEvent(db, NOTIFY_EXPIRED, "expired", key.name);
+    expired_value = NULL;
     notifyModified(db, key, cause);
     if (cause == CHANGED_BY_COMMAND) store_stats.dirty++;
     else notifyRemoved(db, key.name, false);

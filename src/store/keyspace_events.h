@@ -12,6 +12,7 @@
 #define STORE_KEYSPACE_EVENTS_H
 
 #include "hash.h"
+#include "object.h"
 #include "slice.h"
 #include "store_state.h"
 
@@ -27,8 +28,14 @@ static inline hashedKey hashedKeyOf(slice name) { return (hashedKey){name, keyHa
 
 /* The cause of a change: the running command, which has a client (callCurrentClient()); or the server itself, whichever
  * command has looked up the key. CHANGED_GROUPS: caused by the command, but only in a stream's data beside entries,
- * such as consumer groups, which WATCH ignores. */
-typedef enum { CHANGED_BY_COMMAND, CHANGED_GROUPS, CHANGED_BY_EXPIRY, CHANGED_BY_EVICTION } changeCause;
+ * such as consumer groups, which WATCH ignores. CHANGED_BY_RECORDER: an event was added to the stream of events. */
+typedef enum {
+    CHANGED_BY_COMMAND,
+    CHANGED_GROUPS,
+    CHANGED_BY_EXPIRY,
+    CHANGED_BY_EVICTION,
+    CHANGED_BY_RECORDER
+} changeCause;
 
 typedef void keyModifiedFn(serverDb *db, hashedKey key, changeCause cause);
 typedef void keyspaceEventFn(serverDb *db, int event_class, const char *event, slice key);
@@ -52,6 +59,13 @@ void storeObserveElementsRemoved(elementRemovedFn *fn);
 void storeObserveFlushed(dbFlushedFn *fn);
 void storeObserveSwapped(dbSwappedFn *fn);
 void storeObserveReady(keyReadyFn *fn);
+
+/* Returns the value that is being deleted because it has expired; NULL if the event that is being reported is another
+ * one. Call in an observer of events. */
+const robj *keyspaceExpiredValue(void);
+/* Sets the function that is called when the server may have removed keys by itself, expired or evicted ones, and the
+ * keyspace may be changed; at least once in each loop iteration. Startup only. */
+void storeOnSettled(void (*fn)(void));
 
 /* --- Access of commands, in debug builds ----------------------------------------------------------------- */
 

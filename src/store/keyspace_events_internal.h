@@ -16,13 +16,15 @@ static inline void notifyKeyspaceEvent(serverDb *db, int event_class, const char
 }
 
 /* Reports that an expired key was deleted; with CHANGED_BY_COMMAND if the command itself has set that expire. */
-void keyspaceNotifyExpired(serverDb *db, hashedKey key, changeCause cause);
+void keyspaceNotifyExpired(serverDb *db, const robj *entry, uint64_t hash, changeCause cause);
 /* Reports that an expired element was removed; NULL: there are no more. */
 void keyspaceNotifyElementRemoved(serverDb *db, slice key, const slice *element);
 /* Report that expired elements of its value were removed; and that none was left. */
 void keyspaceNotifyElementsExpired(serverDb *db, hashedKey key);
 void keyspaceNotifyEmptied(serverDb *db, hashedKey key);
 void keyspaceNotifyEvicted(serverDb *db, hashedKey key);
+/* Call at the end of a run that may have removed keys, outside of commands or between two of them. */
+void keyspaceSettled(void);
 /* Report databases: `keys` keys of one or all (-1) will be deleted; two will be swapped. */
 void keyspaceNotifyFlushed(int dbid, bool async, long long keys);
 void keyspaceNotifySwapped(int a, int b);

@@ -27,9 +27,11 @@ typedef struct engineSettings {
     long long reply_larger_than, reply_max_len;
     long long latency_monitor_threshold_ms;
     bool latency_tracking;
-    long long tracking_table_max_keys;           /* most keys in the table of client-side caching; 0: no limit */
-    long long prefetch_batch_max_size;           /* keys prefetched together: 0 (no prefetching) to 128 */
-    int yield;                                   /* YIELD_ */
+    long long tracking_table_max_keys; /* most keys in the table of client-side caching; 0: no limit */
+    long long prefetch_batch_max_size; /* keys prefetched together: 0 (no prefetching) to 128 */
+    int yield;                         /* YIELD_ */
+    char *event_stream;                /* owns; key of the streams of events; NULL: none */
+    long long event_stream_maxlen, event_stream_value_max;
     int npercentiles;                            /* percentiles of INFO latencystats, in the order of the setting */
     double percentiles[LATENCY_PERCENTILES_MAX]; /* 0..100 */
 } engineSettings;

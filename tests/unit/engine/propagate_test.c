@@ -88,6 +88,34 @@ static void flush(client *c) { dbEmpty(dbId(c->db), false); }
 
 static void expire(client *c) { lookupKeyRead(c->db, clientKeyAt(c, 1)); }
 
+/* Something that is propagated beside the command, at its end (event_stream.c). */
+static bool extra;
+
+static void addExtra(void) {
+    if (extra) {
+        propagateServer(3, "EXTRA");
+        propagateCopied(sliceStr("e"));
+        propagateDone();
+    }
+    extra = false;
+    propagateRelease();
+}
+
+static void holdExtra(void) {
+    propagateHold();
+    extra = true;
+}
+
+static void withExtra(client *c) {
+    holdExtra();
+    change(c);
+}
+
+static void quietlyWithExtra(client *c) {
+    holdExtra();
+    changeQuietly(c);
+}
+
 /* Runs commands within a command. */
 static void within(client *c);
 
@@ -104,6 +132,9 @@ static const serverCommand rows[] = {
     ROW("do-flush", flush, CMD_WRITE),
     ROW("do-get", expire, CMD_READONLY),
     ROW("do-within", within, 0),
+    ROW("do-extra", withExtra, CMD_WRITE),
+    ROW("do-quiet-extra", quietlyWithExtra, CMD_WRITE),
+    ROW("do-scan", expire, CMD_READONLY | CMD_ARBITRARY_KEYS),
     ROW("do-touch", nothing, CMD_READONLY),
 };
 
@@ -264,4 +295,54 @@ TEST(what_the_server_removes_stands_before_the_command) {
     sdsClear(aof);
     lookupKeyRead(dbGet(0), hashedKeyOf(sliceStr("k")));
     CHECK_EQ_STR(aof, "0 UNLINK k.");
+}
+
+TEST(what_follows_a_command_is_in_its_unit) {
+    begin();
+    propagateOnCommandEnd(addExtra);
+    check("do-extra k", 0, "- MULTI;0 do-extra k;3 EXTRA e;- EXEC.");
+    check("do-quiet-extra k", 0, "3 EXTRA e.");
+    check("do-change k", 0, "0 do-change k."); /* nothing follows it */
+    script = "do-extra k|do-change l|do-quiet-extra m";
+    check("do-within", 0, "- MULTI;0 do-extra k;3 EXTRA e;0 do-change l;3 EXTRA e;- EXEC.");
+    sds line = sdsNew("do-extra ");
+    for (int i = 0; i < 20000; i++) line = sdsCatLen(line, "x", 1);
+    check(line, 0, "- MULTI;0 do-extra <20000>;3 EXTRA e;- EXEC.");
+    sdsFree(line);
+    propagateOnCommandEnd(NULL);
+}
+
+TEST(a_removal_is_held_until_what_follows_it) {
+    begin();
+    propagateOnCommandEnd(addExtra);
+    addExpired("k");
+    addExpired("l");
+    holdExtra();
+    lookupKeyRead(dbGet(0), hashedKeyOf(sliceStr("k")));
+    holdExtra();
+    lookupKeyRead(dbGet(0), hashedKeyOf(sliceStr("l")));
+    CHECK(propagateIsHeld());
+    addExtra();
+    CHECK(!propagateIsHeld());
+    CHECK_EQ_STR(aof, "- MULTI;0 UNLINK k;0 UNLINK l;3 EXTRA e;- EXEC.");
+    /* The next command begins a unit of its own. */
+    addExpired("k");
+    holdExtra();
+    lookupKeyRead(dbGet(0), hashedKeyOf(sliceStr("k")));
+    check("do-change m", 0, "- MULTI;0 UNLINK k;3 EXTRA e;- EXEC.0 do-change m.");
+    /* Removals by SCAN are not held, but those after it are. */
+    addExpired("k");
+    check("do-scan k", 0, "0 UNLINK k.");
+    addExpired("k");
+    sdsClear(aof);
+    holdExtra();
+    lookupKeyRead(dbGet(0), hashedKeyOf(sliceStr("k")));
+    addExtra();
+    CHECK_EQ_STR(aof, "- MULTI;0 UNLINK k;3 EXTRA e;- EXEC.");
+    holdExtra(); /* nothing is removed after all */
+    extra = false;
+    sdsClear(aof);
+    addExtra();
+    CHECK_EQ_STR(aof, "");
+    propagateOnCommandEnd(NULL);
 }
