@@ -22,9 +22,9 @@
 #define CLIENT_MULTI CLIENT_FLAG(7)             /* MULTI has run: commands are queued until EXEC. */
 #define CLIENT_DIRTY_CAS CLIENT_FLAG(8)         /* A watched key has changed: EXEC returns null. */
 #define CLIENT_DIRTY_EXEC CLIENT_FLAG(9)        /* A command was refused in MULTI: EXEC is refused as well. */
-#define CLIENT_SLICED CLIENT_FLAG(10)           /* Others were served while its command ran. */
+#define CLIENT_SLICED CLIENT_FLAG(10)           /* Others were served while its command ran (engine/sliced.h). */
 #define CLIENT_NO_TOUCH CLIENT_FLAG(11)         /* Its commands leave the access time of keys as it is. */
-#define CLIENT_POSTPONED CLIENT_FLAG(12)        /* Its command has done nothing yet and runs again. */
+#define CLIENT_POSTPONED CLIENT_FLAG(12)        /* Its command has done nothing yet and runs again (engine/sliced.h). */
 #define CLIENT_FAKE CLIENT_FLAG(13)             /* It has no connection. */
 #define CLIENT_PUBSUB CLIENT_FLAG(14)           /* It is subscribed to at least one channel or pattern. */
 #define CLIENT_MONITOR CLIENT_FLAG(15)          /* It gets a copy of all commands; CLIENT_REPLICA is set, too. */

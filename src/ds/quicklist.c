@@ -18,6 +18,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "quicklist_internal.h"
 
+#include "long_loop.h"
 #include "panic.h"
 #include "zmalloc.h"
 
@@ -236,6 +237,7 @@ quicklist *quicklistDup(const quicklist *q) {
             return NULL;
         }
         linkAfter(copy, copy->tail, of_n);
+        longLoopStep();
     }
     copy->count = q->count;
     return copy;
@@ -465,8 +467,10 @@ void quicklistGetStats(const quicklist *q, quicklistStats *out) {
 
 size_t quicklistMemory(const quicklist *q, size_t samples) {
     size_t bytes = 0, sampled = 0;
-    for (const quicklistNode *n = q->head; n && (samples == 0 || sampled < samples); n = n->next, sampled++)
+    for (const quicklistNode *n = q->head; n && (samples == 0 || sampled < samples); n = n->next, sampled++) {
         bytes += zmallocSize(n) + zmallocSize(n->block);
+        longLoopStep();
+    }
     if (sampled && sampled < q->nodes) bytes = (size_t)((double)bytes / (double)sampled * (double)q->nodes);
     return zmallocSize(q) + bytes;
 }

@@ -31,6 +31,7 @@
 #include "propagate.h"
 #include "redact.h"
 #include "reply.h"
+#include "sliced.h"
 #include "tracking.h"
 #include "transaction_queue.h"
 #include "yield.h"
@@ -161,7 +162,8 @@ static void call(client *c, monotime *now) {
     debugAssert(store_stats.dirty <= dirty_before || cmd->flags & (CMD_WRITE | CMD_MAY_REPLICATE) ||
                 c->flags & (CLIENT_PRIMARY | CLIENT_REPLAYS) || engine_stats.commands_processed != commands_before);
     /* After the handler: by then arguments are hidden (redact.h) and SELECT has taken effect. */
-    if (unlikely(monitor_count > 0) && !(cmd->flags & (CMD_SKIP_MONITOR | CMD_ADMIN)) && !blockingRunsAgain(c))
+    if (unlikely(monitor_count > 0) && !(cmd->flags & (CMD_SKIP_MONITOR | CMD_ADMIN)) && !blockingRunsAgain(c) &&
+        !(c->flags & CLIENT_POSTPONED))
         monitorFeed(c);
 
     monotime end = clockTicks();
@@ -169,14 +171,17 @@ static void call(client *c, monotime *now) {
     *now = end;
     engine_stats.command_ns += ns;
     commandStats *stats = cmd->stats;
-    stats->ns += ns;
-    if (unlikely(c->flags & (CLIENT_BLOCKED | CLIENT_TRACKING))) {
+    if (unlikely(c->flags & (CLIENT_BLOCKED | CLIENT_TRACKING | CLIENT_SLICED | CLIENT_POSTPONED))) {
+        if (c->flags & CLIENT_POSTPONED) return;
+        if (c->flags & CLIENT_SLICED) ns -= slicedTakeOthersNs(c);
         if (c->flags & CLIENT_TRACKING) trackingRemember(c, c->db, c->req);
         if (c->flags & CLIENT_BLOCKED) { /* counts when it is served */
+            stats->ns += ns;
             blockingNoteTime(c, ns);
             return;
         }
     }
+    stats->ns += ns;
     stats->calls++;
     if (unlikely(c->error_replies != errors_before)) stats->failed_calls++;
     if (engine_settings.latency_tracking) latencyTrackCommand(stats, ns);
@@ -213,8 +218,9 @@ static void callRejected(client *c) {
 }
 
 #define RELEASE_AT_END (CLIENT_RESERVED | CLIENT_ARGS_TAKEN)
-#define CLEAR_AT_END \
-    (CLIENT_REPLY_SKIP | CLIENT_REPLY_SKIP_NEXT | RELEASE_AT_END | CLIENT_PUSHES_HELD | CLIENT_TRACKING)
+#define CLEAR_AT_END                                                                                      \
+    (CLIENT_REPLY_SKIP | CLIENT_REPLY_SKIP_NEXT | RELEASE_AT_END | CLIENT_PUSHES_HELD | CLIENT_TRACKING | \
+     CLIENT_POSTPONED | CLIENT_ASKING)
 
 static void releaseTaken(client *c) {
     if (c->flags & CLIENT_RESERVED) {
@@ -222,6 +228,12 @@ static void releaseTaken(client *c) {
         memoryGateUpdate();
     }
     if (c->flags & CLIENT_ARGS_TAKEN) clientArgsEnd(c);
+}
+
+/* Call if the handler has postponed its command. */
+static void commandPostponed(client *c) {
+    c->flags &= ~CLIENT_POSTPONED;
+    c->commands--;
 }
 
 /* CLIENT REPLY SKIP suppresses the reply of the next command and no other, also if that command blocks first. */
@@ -324,7 +336,14 @@ callResult processCommand(client *c, const parsedCommand *req, monotime *now) {
     c->last_interaction = *now;
     bool postponed = result == GATE_POSTPONED || result == GATE_FOR_MAIN_THREAD;
     if (unlikely(applied) && !postponed) on_applied(c);
-    if (unlikely(c->flags & CLEAR_AT_END)) commandEnded(c, postponed || c->flags & CLIENT_BLOCKED);
+    if (unlikely(c->flags & CLEAR_AT_END)) {
+        if (c->flags & CLIENT_POSTPONED) {
+            commandPostponed(c);
+            result = GATE_POSTPONED;
+            postponed = true;
+        }
+        commandEnded(c, postponed || c->flags & CLIENT_BLOCKED);
+    }
     c->req = NULL;
     current_client = outer;
     clientDebugCheck(c);

@@ -115,10 +115,16 @@ static void allLatencies(infoOut *o) {
     if (engine_settings.latency_tracking) commandEach(commandLatency, o);
 }
 
+static void slicedFields(infoOut *o) {
+    infoCounter(o, "sliced_commands", engine_stats.commands_sliced,
+                "Commands on large values that served other clients meanwhile.");
+    infoCounter(o, "slices_between_commands", engine_stats.slices, "Times that such a command served other clients.");
+}
+
 static void resetStats(void) {
     /* command_ns stays, because a loop iteration measures its growth. The counters of refusals by ACL stay as well: a
      * reset must not hide that someone has tried passwords. */
-    engine_stats.commands_processed = 0;
+    engine_stats.commands_processed = engine_stats.commands_sliced = engine_stats.slices = 0;
     event_stream_stats = (eventStreamStats){.added = 0};
     commandStatsResetAll();
 }
@@ -126,19 +132,13 @@ static void resetStats(void) {
 void engineInfoRegister(void) {
     static const infoSection sections[] = {
         {"commandstats", "Commandstats", 110, INFO_IN_CRASH}, {"latencystats", "Latencystats", 130, 0}, {.name = NULL}};
-    static const infoFields fields[] = {{"clients", 90, watchingField},
-                                        {"clients", 100, timeoutsField},
-                                        {"clients", 110, watchedKeysField},
-                                        {"clients", 120, blockingFields},
-                                        {"clients", 140, pauseFields},
-                                        {"stats", 20, processedField},
-                                        {"stats", 310, pubsubFields},
-                                        {"stats", 335, eventStreamFields},
-                                        {"stats", 440, trackingFields},
-                                        {"stats", 680, aclFields},
-                                        {"commandstats", 10, allCounters},
-                                        {"latencystats", 10, allLatencies},
-                                        {.section = NULL}};
+    static const infoFields fields[] = {{"clients", 90, watchingField},     {"clients", 100, timeoutsField},
+                                        {"clients", 110, watchedKeysField}, {"clients", 120, blockingFields},
+                                        {"clients", 140, pauseFields},      {"stats", 20, processedField},
+                                        {"stats", 310, pubsubFields},       {"stats", 335, eventStreamFields},
+                                        {"stats", 440, trackingFields},     {"stats", 680, aclFields},
+                                        {"stats", 745, slicedFields},       {"commandstats", 10, allCounters},
+                                        {"latencystats", 10, allLatencies}, {.section = NULL}};
     infoTableAddSections(sections);
     infoTableAddFields(fields);
     infoTableOnReset(resetStats);

@@ -393,6 +393,24 @@ void propagateRun(client *c, void (*run)(client *c)) {
     unitCheck();
 }
 
+bool propagateSuspend(propagateOuter *outer) {
+    assertMainRole();
+    unitCheck();
+    if (unit.waits || unit.multi || unit.elements || unit.held || unit.follows || buffer.open) return false;
+    *outer = (propagateOuter){unit.depth, unit.running, unit.alone_each};
+    unit.depth = 0;
+    unit.running = 0;
+    return true;
+}
+
+void propagateResume(const propagateOuter *outer) {
+    unitCheck();
+    debugAssert(unit.depth == 0);
+    unit.depth = outer->depth;
+    unit.running = outer->running;
+    unit.alone_each = outer->alone_each;
+}
+
 /* ---- Beside the command ---- */
 
 void propagateOnCommandEnd(void (*fn)(void)) {

@@ -138,6 +138,20 @@ bool propagateIsHeld(void);
  * command the unit is complete. Call only if propagateWanted(). */
 void propagateRun(client *c, void (*run)(client *c));
 
+/* --- For commands that serve other clients (sliced.h) ------------------------------------------------------------- */
+
+typedef struct propagateOuter {
+    unsigned depth;
+    uint32_t running;
+    bool alone_each;
+} propagateOuter;
+
+/* Suspends the unit of the running command, so that commands of other clients are units of their own. Returns false if
+ * that is impossible, as something in it waits to be written or was written. */
+bool propagateSuspend(propagateOuter *outer) must_check;
+/* Ends that. */
+void propagateResume(const propagateOuter *outer);
+
 /* --- Debug builds check everything that is propagated (propagate_check.c) ----------------------------------------- */
 
 /* Call at startup: from then on each item is asserted to be a command that its reader knows. Does nothing in release

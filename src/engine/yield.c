@@ -25,14 +25,19 @@ static void (*serve_others)(void);
 
 void yieldSetServe(void (*serve)(void)) { serve_others = serve; }
 
-void yieldNow(const yieldJob *job) {
+void yieldLater(void) { served_at = clockTicks(); }
+
+bool yieldIsDue(void) {
     assertMainRole();
-    if (waiting && (around || !waiting->refused)) return;
-    if (!serve_others) return;
-    if (likely(engine_settings.yield == YIELD_WHEN_DUE) && clockTicksToNs(clockTicks() - served_at) < INTERVAL_NS)
-        return;
+    if (waiting && (around || !waiting->refused)) return false;
+    if (!serve_others) return false;
+    return unlikely(engine_settings.yield == YIELD_ALWAYS) || clockTicksToNs(clockTicks() - served_at) >= INTERVAL_NS;
+}
+
+void yieldNow(const yieldJob *job) {
+    if (!yieldIsDue()) return;
     debugAssert(!around); /* two jobs are the most */
-    debugAssert(job != waiting && (job->allowed == 0) != (job->refused == 0));
+    debugAssert(job != waiting && (job->allowed != 0) + (job->refused != 0) + (job->permits != NULL) == 1);
     around = waiting;
     waiting = job;
     gateEnable(GATE_BUSY, true);
@@ -49,14 +54,15 @@ void yieldNow(const yieldJob *job) {
 
 bool yieldIsServing(void) { return waiting != NULL; }
 
-static bool yieldMayRun(const yieldJob *job, uint32_t flags) {
-    return job->refused ? !(flags & job->refused) : flags & job->allowed;
+static bool yieldMayRun(const yieldJob *job, const client *c) {
+    if (job->permits) return job->permits(c);
+    return job->refused ? !(c->cmd->flags & job->refused) : c->cmd->flags & job->allowed;
 }
 
 gateResult yieldGate(client *c) {
     const yieldJob *job = waiting;
-    if (job && yieldMayRun(job, c->cmd->flags)) job = around;
-    if (!job || yieldMayRun(job, c->cmd->flags)) return GATE_PASSED;
+    if (job && yieldMayRun(job, c)) job = around;
+    if (!job || yieldMayRun(job, c)) return GATE_PASSED;
     if (!job->error) return GATE_POSTPONED;
     transactionRefuse(c, job->error);
     return GATE_REFUSED;

@@ -26,16 +26,22 @@
 #include "gates.h"
 #include "panic.h"
 
+/* One of the first three says which commands may run meanwhile. */
 typedef struct yieldJob {
-    uint32_t allowed;  /* commands with one of these CMD_ flags may run meanwhile */
-    uint32_t refused;  /* if not 0: all commands may run but those with one of these flags */
+    uint32_t allowed;                 /* those with one of these CMD_ flags */
+    uint32_t refused;                 /* if not 0: all but those with one of these flags */
+    bool (*permits)(const client *c); /* if not NULL: those for which it returns true (sliced.h) */
     const char *error; /* reply to the other commands ("-BUSY ..."); NULL: they wait until the job is over */
 } yieldJob;
 
 /* Serves other clients if some milliseconds have passed since that was last done, or always with the setting "yield
- * always". Otherwise only reads the clock. Does nothing within two jobs, or within one that has `allowed` flags. Frees
- * no client. */
+ * always". Otherwise only reads the clock. Does nothing within two jobs, or within one that has no `refused` flags.
+ * Frees no client. */
 void yieldNow(const yieldJob *job);
+/* Begins the time until yieldNow() serves others: for a job that begins now. */
+void yieldLater(void);
+/* Returns whether yieldNow() would serve others. */
+bool yieldIsDue(void);
 /* Returns whether other clients are being served in the middle of a job. */
 bool yieldIsServing(void);
 #define assertOutsideYield() serverAssert(!yieldIsServing())

@@ -20,6 +20,7 @@
 #include "dict.h"
 #include "intset.h"
 #include "listpack.h"
+#include "long_loop.h"
 #include "panic.h"
 #include "zmalloc.h"
 
@@ -182,7 +183,10 @@ size_t objectDictMemUsage(const dict *d, size_t samples, size_t (*bytes_of)(cons
     dictIterator it;
     const void *entry;
     dictIterBegin(&it, (dict *)(uintptr_t)d, false);
-    for (; (samples == 0 || seen < samples) && (entry = dictIterNext(&it)); seen++) bytes += bytes_of(entry);
+    for (; (samples == 0 || seen < samples) && (entry = dictIterNext(&it)); seen++) {
+        bytes += bytes_of(entry);
+        longLoopStep();
+    }
     dictIterEnd(&it);
     if (seen) bytes = (size_t)((double)bytes / (double)seen * (double)dictSize(d));
     return dictMemUsage(d) + bytes;

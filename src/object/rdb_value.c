@@ -12,6 +12,7 @@
 #include "hash.h"
 #include "endian.h"
 #include "listpack.h"
+#include "long_loop.h"
 #include "object_internal.h"
 #include "panic.h"
 #include "zmalloc.h"
@@ -163,12 +164,26 @@ bool rdbValueIsEmpty(rdbReader r, unsigned rdb_type) {
 
 #define CRC_BYTES 8
 
+#define CRC_PIECE ((size_t)1 << 18)
+
+static uint64_t payloadCrc(slice bytes) {
+    uint64_t crc = 0;
+    for (size_t at = 0; at < bytes.len; at += CRC_PIECE) {
+        crc = crc64(crc, bytes.ptr + at, bytes.len - at < CRC_PIECE ? bytes.len - at : CRC_PIECE);
+        if (bytes.len > CRC_PIECE) longLoopPause();
+    }
+    return crc;
+}
+
+void dumpPayloadFooter(char footer[DUMP_FOOTER_BYTES], unsigned rdb_type, uint64_t crc) {
+    storeLe16(footer, rdb_type == RDB_TYPE_REDIS_STREAM ? RDB_VERSION_FOREIGN_KNOWN : RDB_VERSION);
+    storeLe64(footer + DUMP_FOOTER_BYTES - CRC_BYTES, crc64(crc, footer, DUMP_FOOTER_BYTES - CRC_BYTES));
+}
+
 sds dumpPayloadSealTake(sds content) {
     char footer[DUMP_FOOTER_BYTES];
-    storeLe16(footer, RDB_VERSION);
-    sds payload = sdsCatLen(content, footer, DUMP_FOOTER_BYTES - CRC_BYTES);
-    storeLe64(footer, crc64(0, payload, sdsLen(payload)));
-    return sdsCatLen(payload, footer, CRC_BYTES);
+    dumpPayloadFooter(footer, sdsLen(content) ? (uint8_t)*content : 0, payloadCrc(sdsSlice(content)));
+    return sdsCatLen(content, footer, DUMP_FOOTER_BYTES);
 }
 
 static unsigned payloadVersion(slice payload) { return loadLe16(payload.ptr + payload.len - DUMP_FOOTER_BYTES); }
@@ -185,5 +200,5 @@ bool dumpPayloadIsGood(slice payload, bool relaxed, bool unchecked) {
     if (payload.len < DUMP_FOOTER_BYTES) return false;
     if (!rdbVersionIsReadable(payloadVersion(payload), relaxed)) return false;
     return unchecked ||
-           crc64(0, payload.ptr, payload.len - CRC_BYTES) == loadLe64(payload.ptr + payload.len - CRC_BYTES);
+           payloadCrc(sliceOf(payload.ptr, payload.len - CRC_BYTES)) == loadLe64(payload.ptr + payload.len - CRC_BYTES);
 }

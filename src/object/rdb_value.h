@@ -87,6 +87,8 @@ bool rdbValueIsEmpty(rdbReader r, unsigned rdb_type);
 
 /* Appends version and checksum to `content`, which it takes, and returns the payload. */
 sds dumpPayloadSealTake(sds content) must_check;
+/* Writes version and checksum, for content that is not in one piece: its type is `rdb_type`, `crc` its crc64(). */
+void dumpPayloadFooter(char footer[DUMP_FOOTER_BYTES], unsigned rdb_type, uint64_t crc);
 /* Returns the payload of an entry's value, as RESTORE accepts it. */
 sds dumpPayloadOf(const robj *o, bool compress) must_check;
 /* Reads the value of a payload that dumpPayloadIsGood() has accepted, as an entry for `key`. Returns NULL if the type

@@ -20,6 +20,7 @@
 
 #include "digest.h"
 #include "listpack.h"
+#include "long_loop.h"
 #include "object_internal.h"
 #include "object_settings.h"
 #include "panic.h"
@@ -418,6 +419,7 @@ static void *opDup(const void *structure) {
         for (const hashField *f; (f = dictIterNext(&it));) {
             int64_t when_ms = hashFieldTime(f);
             if (all || !hashTimeExpired(when_ms)) hashRootAdd(copy, hashFieldName(f), hashFieldValue(f), when_ms);
+            longLoopStep();
         }
         dictIterEnd(&it);
     }

@@ -16,6 +16,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "listpack.h"
+#include "long_loop.h"
 #include "object_settings.h"
 #include "rdb_value.h"
 #include "value_hash_internal.h"
@@ -38,6 +39,7 @@ void hashRdbWrite(rdbWriter *w, const void *structure, int encoding) {
         rdbWriteString(w, hashFieldName(f));
         rdbWriteString(w, hashFieldValue(f));
         if (root->times) rdbWriteMs(w, hashFieldTime(f));
+        longLoopStep();
     }
     dictIterEnd(&it);
 }
@@ -105,9 +107,11 @@ static void *readTable(rdbReader *r, timeForm form, int *encoding) {
     size_t longest = 0;
     hashTableRoot *root = hashRootCreate(count < EXPAND_AHEAD_MAX ? count : EXPAND_AHEAD_MAX);
     for (uint64_t i = 0; i < count; i++) {
-        if (readPair(r, root, form, &longest)) continue;
-        hashRootFree(root);
-        return NULL;
+        if (!readPair(r, root, form, &longest)) {
+            hashRootFree(root);
+            return NULL;
+        }
+        longLoopStep();
     }
     *encoding = OBJ_ENC_HASHTABLE;
     if (form.place != TIME_NONE || count > (uint64_t)object_settings.hash_max_listpack_entries ||

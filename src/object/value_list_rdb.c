@@ -11,6 +11,7 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "value_list_internal.h"
 
+#include "long_loop.h"
 #include "object_settings.h"
 #include "panic.h"
 #include "listpack.h"
@@ -42,7 +43,10 @@ void valueListRdbWrite(rdbWriter *w, const void *structure, int encoding) {
     }
     rdbWriteLength(w, quicklistNodeCount(structure));
     quicklistPart part;
-    for (const quicklistNode *n = NULL; (n = quicklistNextPart(structure, n, &part));) writeNode(w, &part);
+    for (const quicklistNode *n = NULL; (n = quicklistNextPart(structure, n, &part));) {
+        writeNode(w, &part);
+        longLoopStep();
+    }
 }
 
 /* ---- Reading ---- */
@@ -91,8 +95,10 @@ static bool readNode(rdbReader *r, quicklist *q) {
 static bool readParts(rdbReader *r, quicklist *q, bool (*part)(rdbReader *r, quicklist *q)) {
     uint64_t n;
     if (!rdbReadCount(r, &n)) return false;
-    for (; n; n--)
+    for (; n; n--) {
         if (!part(r, q)) return false;
+        longLoopStep();
+    }
     return true;
 }
 

@@ -11,6 +11,7 @@
 #include "hash.h"
 #include "intset.h"
 #include "listpack.h"
+#include "long_loop.h"
 #include "object_internal.h"
 #include "panic.h"
 #include "rdb_value.h"
@@ -36,6 +37,7 @@ static void *setDup(const void *structure) {
     while ((entry = dictIterNext(&it))) {
         slice member = setEntryText(entry);
         setTableAdd(copy, member, hashBytes(member.ptr, member.len));
+        longLoopStep();
     }
     dictIterEnd(&it);
     return copy;
@@ -81,7 +83,10 @@ static void setDigest(const void *structure, int encoding, digest *d) {
 
 /* ---- RDB, writing ---- */
 
-static void writeMember(void *arg, slice member) { rdbWriteString(arg, member); }
+static void writeMember(void *arg, slice member) {
+    rdbWriteString(arg, member);
+    longLoopStep();
+}
 
 static uint8_t setRdbType(const void *structure, int encoding) {
     unused(structure);
@@ -157,6 +162,7 @@ static bool readMembers(rdbReader *r, robj *o, uint64_t count) {
                      setAdd(o, t.text, setIsTable(o) ? hashBytes(t.text.ptr, t.text.len) : 0);
         rdbTextFree(&t);
         if (!added) return false;
+        longLoopStep();
     }
     return true;
 }

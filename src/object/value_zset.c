@@ -25,6 +25,7 @@
 
 #include "hash.h"
 #include "dict.h"
+#include "long_loop.h"
 #include "object_internal.h"
 #include "object_settings.h"
 #include "panic.h"
@@ -375,7 +376,10 @@ static size_t memUsage(const void *structure, size_t samples) {
     scoreTreeIter it = scoreTreeSeekRank(z->scores, 0);
     size_t count = dictSize(z->table), seen = 0, bytes = 0;
     if (samples == 0 || samples > count) samples = count;
-    for (const void *entry; seen < samples && (entry = scoreTreeNext(&it)) != NULL; seen++) bytes += zmallocSize(entry);
+    for (const void *entry; seen < samples && (entry = scoreTreeNext(&it)) != NULL; seen++) {
+        bytes += zmallocSize(entry);
+        longLoopStep();
+    }
     if (seen < count && seen) bytes = (size_t)((double)bytes / (double)seen * (double)count);
     return zmallocSize(z) + dictMemUsage(z->table) + scoreTreeMemUsage(z->scores) + bytes;
 }
@@ -390,6 +394,7 @@ static void *zsetDup(const void *structure) {
         serverAssert(copy);
         dictAddNew(z->table, copy, zsetHash(member));
         serverAssert(scoreTreeAppend(z->scores, copy));
+        longLoopStep();
     }
     return z;
 }

@@ -17,6 +17,7 @@
 
 #include "digest.h"
 #include "listpack.h"
+#include "long_loop.h"
 #include "object_settings.h"
 
 #include <math.h>
@@ -40,6 +41,7 @@ void zsetRdbWrite(rdbWriter *w, const void *structure, int encoding) {
     for (const zsetEntry *entry; (entry = scoreTreePrev(&it)) != NULL;) {
         rdbWriteString(w, zsetMemberOf(entry));
         rdbWriteDouble(w, entry->score);
+        longLoopStep();
     }
 }
 
@@ -89,6 +91,7 @@ static void *readMembers(rdbReader *r, bool text_score, int *encoding) {
             zsetBuildDrop(&b);
             return NULL;
         }
+        longLoopStep();
     }
     return zsetBuildStructure(&b, encoding);
 }

@@ -59,6 +59,7 @@
 #include "server_settings.h"
 #include "session_output.h"
 #include "setting_table.h"
+#include "sliced.h"
 #include "snapshot.h"
 #include "store_state.h"
 #include "conn_detach.h"
@@ -156,6 +157,7 @@ void wiringHooks(void) {
     sessionsSetHold(aofBeforeReplies);
     propagateCheckInit();
     keyCheckInit();
+    slicedInit();
     trackingInit(callCurrentClient);
     storeAddExpiryPause(pauseHoldsDataset);
     storeAddExpiryPause(loadingIsActive);

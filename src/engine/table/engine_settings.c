@@ -101,6 +101,7 @@ static const setting rows[] = {
      .get = getPercentiles},
     INT_SETTING("tracking-table-max-keys", engine_settings.tracking_table_max_keys, 1000000, 0, LLONG_MAX),
     INT_SETTING("prefetch-batch-max-size", engine_settings.prefetch_batch_max_size, 16, 0, 128),
+    BOOL_SETTING("slice-large-values", engine_settings.slice_large_values, true),
     STRING_SETTING("notify-keyspace-events-stream", engine_settings.event_stream, NULL, .empty_is_null = true),
     INT_SETTING("notify-keyspace-events-stream-maxlen", engine_settings.event_stream_maxlen, 10000, 1, 1000000000),
     MEMORY_SETTING("notify-keyspace-events-stream-value-max", engine_settings.event_stream_value_max, 4096, 0),

@@ -30,6 +30,7 @@ typedef struct engineSettings {
     long long tracking_table_max_keys; /* most keys in the table of client-side caching; 0: no limit */
     long long prefetch_batch_max_size; /* keys prefetched together: 0 (no prefetching) to 128 */
     int yield;                         /* YIELD_ */
+    bool slice_large_values;           /* long commands serve others meanwhile (engine/sliced.h) */
     char *event_stream;                /* owns; key of the streams of events; NULL: none */
     long long event_stream_maxlen, event_stream_value_max;
     int npercentiles;                            /* percentiles of INFO latencystats, in the order of the setting */
@@ -45,6 +46,7 @@ size_t enginePercentileText(char *out, size_t size, double percentile);
 
 typedef struct engineStats {
     long long commands_processed;
+    long long commands_sliced, slices; /* commands that served other clients meanwhile, and how often they did */
     long long acl_denied_auth, acl_denied_cmd, acl_denied_key, acl_denied_channel, acl_denied_db;
     long long acl_denied_tls_cert;
     uint64_t command_ns; /* time spent in commands, for eventloop_duration_cmd_sum */

@@ -386,6 +386,7 @@ size_t batchServe(size_t max) {
         if (c != busy) ran += serveClient(c, max - ran);
     }
     queue.within = within;
+    if (busy && busy->io) replyWrittenHere(!writtenElsewhere(busy)); /* it may add to its reply now */
     return ran;
 }
 

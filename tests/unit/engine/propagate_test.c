@@ -118,6 +118,8 @@ static void quietlyWithExtra(client *c) {
 
 /* Runs commands within a command. */
 static void within(client *c);
+/* The same, as commands of another client. */
+static void besides(client *c);
 
 #define ROW(row_name, handler, row_flags) \
     { .name = row_name, .fullname = row_name, .proc = handler, .flags = (row_flags), .stats = &stats }
@@ -132,6 +134,7 @@ static const serverCommand rows[] = {
     ROW("do-flush", flush, CMD_WRITE),
     ROW("do-get", expire, CMD_READONLY),
     ROW("do-within", within, 0),
+    ROW("do-besides", besides, CMD_READONLY),
     ROW("do-extra", withExtra, CMD_WRITE),
     ROW("do-quiet-extra", quietlyWithExtra, CMD_WRITE),
     ROW("do-scan", expire, CMD_READONLY | CMD_ARBITRARY_KEYS),
@@ -174,6 +177,15 @@ static void within(client *c) {
         sdsFree(line);
         at += len + (at[len] == '|');
     }
+}
+
+static void besides(client *c) {
+    propagateOuter unit;
+    bool suspended = propagateSuspend(&unit);
+    addReplyBool(c, suspended);
+    if (!suspended) return;
+    within(c);
+    propagateResume(&unit);
 }
 
 static client *c;
@@ -252,6 +264,13 @@ TEST(what_runs_within_a_command_is_one_unit) {
         script = cases[i][0];
         check("do-within", 0, cases[i][1]);
     }
+}
+
+TEST(what_others_run_in_the_middle_of_a_command_is_no_part_of_it) {
+    begin();
+    script = "do-change k|do-two k|do-nothing k|do-one k";
+    check("do-besides", 0, "0 do-change k.- MULTI;0 PART k 1;0 PART k 2;- EXEC.0 do-one k REALLY.");
+    check("do-change k", 0, "0 do-change k.");
 }
 
 TEST(some_get_only_what_is_for_them) {

@@ -18,6 +18,7 @@
 #include "pause.h"
 #include "rebalance.h"
 #include "reply_hold.h"
+#include "sliced.h"
 #include "transaction_queue.h"
 #include "unit.h"
 #include "yield.h"
@@ -119,6 +120,20 @@ static void longCommand(client *c) {
     setDeferredArrayLen(c, place, 1);
 }
 
+/* PIN key [now]: reads a value in slices until another command notes "enough", or does not wait for that. */
+static void pinCommand(client *c) {
+    unitLimit limit = unitLimitStart(20000);
+    size_t before = sdsLen(fixture_log);
+    robj *o = lookupKeyRead(c->db, clientKeyAt(c, 1));
+    if (!CHECK(o != NULL)) return;
+    slicedStart slices = slicedBegin(c, o, 1);
+    if (slices == SLICED_POSTPONED) return;
+    if (!CHECK(slices == SLICED_YES)) return;
+    while (c->argc == 2 && !strstr(fixture_log + before, "enough") && !unitLimitOver(&limit)) slicedStep(c);
+    addReplyBulkObject(c, o);
+    slicedEnd(c);
+}
+
 /* Replies with the number of paused clients. */
 static void heldCommand(client *c) { addReplyLongLong(c, (long long)pausePostponed()); }
 
@@ -160,6 +175,11 @@ static serverCommand commands[] = {
     {.name = "echo", .proc = echoCommand, .arity = 2},
     {.name = "note", .proc = noteCommand, .arity = 2, .flags = CMD_ALLOW_BUSY},
     {.name = "long", .proc = longCommand, .arity = 1},
+    {.name = "pin",
+     .proc = pinCommand,
+     .arity = -2,
+     .flags = CMD_READONLY,
+     SPECS({RANGE(1, 0, 1, 0), .flags = CMD_KEY_RO})},
     {.name = "nap", .proc = napCommand, .arity = 2, .flags = CMD_ALLOW_BUSY},
     {.name = "get",
      .proc = getCommand,

@@ -10,6 +10,7 @@
 #include "panic.h"
 #include "record_prefetch.h"
 #include "sessions.h"
+#include "sliced.h"
 #include "unit.h"
 #include "zmalloc.h"
 
@@ -515,6 +516,51 @@ static void workLong(int threads) {
 TEST(batch_long_command_lets_others_in) { workLong(1); }
 
 TEST(batch_long_command_lets_others_in_on_a_thread) { workLong(3); }
+
+/* While PIN reads a value in slices, other clients run commands. A write to its key waits, with what follows it, and so
+ * does another PIN. */
+static void workPinned(int threads) {
+    netFixtureInit();
+    const char *err = NULL;
+    net_settings.io_threads = threads;
+    CHECK(netApplyThreads(&err));
+    int peers[6];
+    for (int i = 0; i < 6; i++) fixtureConnect(&peers[i], false);
+    for (int i = 0; i < 50; i++) fixtureTurn();
+    static const char *const sent[] = {
+        "SET k v\r\nSET j u\r\nPIN k\r\nECHO behind\r\n", "SET k w\r\nGET k\r\n", "PIN j now\r\nGET k\r\n",
+        "GET k\r\nSET other 1\r\nGET other\r\n",          "DEL other k\r\n",      "GET other\r\nNOTE enough\r\n"};
+    static const char *const want[] = {"+OK\r\n+OK\r\n$1\r\nv\r\n$6\r\nbehind\r\n",
+                                       "+OK\r\n$1\r\nw\r\n",
+                                       "$1\r\nu\r\n",
+                                       "$1\r\nv\r\n+OK\r\n$1\r\n1\r\n",
+                                       ":2\r\n",
+                                       "$1\r\n1\r\n+OK\r\n"};
+    size_t was = sliced_from;
+    long long sliced = engine_stats.commands_sliced, hits = store_stats.keyspace_hits;
+    sliced_from = 1;
+    laterSends later = {.peers = peers, .sent = sent, .from = 0, .to = 6};
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, sendLater, &later) == 0);
+    for (int i = 0; i < 6; i++) {
+        sds got = fixtureReceiveBytes(peers[i], strlen(want[i]));
+        CHECK(!strncmp(got, want[i], strlen(want[i])));
+        sdsFree(got);
+    }
+    pthread_join(thread, NULL);
+    CHECK_EQ_INT(engine_stats.commands_sliced, sliced + 1); /* the other one waited, and then had nothing to wait for */
+    CHECK(store_stats.keyspace_hits <= hits + 8);
+    sliced_from = was;
+    for (int i = 0; i < 6; i++) close(peers[i]);
+    allGone();
+    net_settings.io_threads = 1;
+    CHECK(netApplyThreads(&err));
+    for (int i = 0; i < 50; i++) fixtureTurn();
+}
+
+TEST(batch_pinned_value_is_not_written) { workPinned(1); }
+
+TEST(batch_pinned_value_is_not_written_with_threads) { workPinned(3); }
 
 typedef struct napping {
     int worker, other; /* peers */
