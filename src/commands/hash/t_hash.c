@@ -16,6 +16,7 @@
 #include "rng.h"
 #include "random_reply.h"
 #include "scan.h"
+#include "sliced.h"
 #include "zmalloc.h"
 
 #include <math.h>
@@ -262,32 +263,50 @@ static void addPair(client *c, const hashPair *pair, unsigned what) {
 }
 
 /* Returns the number of fields that are not expired. */
-static size_t countLive(const robj *o) {
+static size_t countLive(client *c, const robj *o, slicedStart slices) {
     if (likely(!hashHasTtls(o))) return hashLength(o);
     size_t n = 0;
     hashIter it;
     hashIterBegin(&it, o);
-    for (const hashPair *pair; (pair = hashIterNext(&it));) n += !hashTimeExpired(pair->when_ms);
+    for (const hashPair *pair; (pair = hashIterNext(&it));) {
+        n += !hashTimeExpired(pair->when_ms);
+        if (slices == SLICED_YES) slicedStep(c);
+    }
     hashIterEnd(&it);
     return n;
 }
 
-static void addLive(client *c, const robj *o, unsigned what) {
+/* With `slices` constant each use is a loop of its own, so that small hashes pay nothing for large ones. */
+static inline __attribute__((always_inline)) void addLiveFields(client *c, const robj *o, unsigned what,
+                                                                const slicedStart slices) {
     hashIter it;
     hashIterBegin(&it, o);
-    for (const hashPair *pair; !replyIsDropped(c) && (pair = hashIterNext(&it));)
+    for (const hashPair *pair; !replyIsDropped(c) && (pair = hashIterNext(&it));) {
         if (!hashTimeExpired(pair->when_ms)) addPair(c, pair, what);
+        if (slices == SLICED_YES) slicedStep(c);
+    }
     hashIterEnd(&it);
 }
+
+static void addLive(client *c, const robj *o, unsigned what) { addLiveFields(c, o, what, SLICED_NO); }
+
+static void addLiveSliced(client *c, const robj *o, unsigned what) { addLiveFields(c, o, what, SLICED_YES); }
 
 static void getAllGeneric(client *c, unsigned what) {
     robj *o;
 
     if (!typedKeyRead(c, clientKeyAt(c, 1), OBJ_HASH, &o)) return;
-    long long n = o ? (long long)countLive(o) : 0;
+    slicedStart slices = o ? slicedBegin(c, o, hashLength(o)) : SLICED_NO;
+    if (unlikely(slices == SLICED_POSTPONED)) return;
+    long long n = o ? (long long)countLive(c, o, slices) : 0;
     if (what == (WITH_NAMES | WITH_VALUES)) addReplyMapLen(c, n);
     else addReplyArrayLen(c, n);
-    if (n) addLive(c, o, what);
+    if (unlikely(slices == SLICED_YES)) {
+        addLiveSliced(c, o, what);
+        slicedEnd(c);
+    } else if (n) {
+        addLive(c, o, what);
+    }
 }
 
 void hkeysCommand(client *c) { getAllGeneric(c, WITH_NAMES); }
@@ -412,7 +431,7 @@ static void randomMany(client *c, const robj *o, long long count, bool with_valu
         randomRepeated(c, o, 0ull - (unsigned long long)count, with_values);
         return;
     }
-    size_t live = countLive(o), n = (unsigned long long)count < live ? (size_t)count : live;
+    size_t live = countLive(c, o, SLICED_NO), n = (unsigned long long)count < live ? (size_t)count : live;
     addRandomLen(c, (long long)n, with_values);
     if (n <= FEW_MAX && live / FEW_OF_MANY >= n && hashTable(o) && !hashHasTtls(o)) randomFew(c, o, n, with_values);
     else randomDistinct(c, o, n, live, with_values);

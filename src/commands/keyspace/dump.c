@@ -10,14 +10,62 @@
 #include "command_memory.h"
 #include "commands.h"
 #include "db.h"
+#include "hash.h"
 #include "key_changed.h"
 #include "lru.h"
 #include "object_settings.h"
 #include "propagate.h"
 #include "rdb_value.h"
 #include "reply.h"
+#include "resp_format.h"
+#include "sliced.h"
+#include "zmalloc.h"
 
 #include <limits.h>
+
+#define PIECE_BYTES ((size_t)1 << 16)
+
+/* The payload of a large value: pieces, as a buffer that grows to megabytes is copied as a whole again and again. */
+typedef struct dumpPieces {
+    const client *c; /* borrowed */
+    sds *at;         /* owns: the pieces */
+    size_t count, capacity, bytes;
+    uint64_t crc;
+} dumpPieces;
+
+static bool takePiece(void *arg, slice bytes) {
+    dumpPieces *p = arg;
+    if (p->count == p->capacity) {
+        p->capacity = p->capacity ? 2 * p->capacity : 64;
+        p->at = zrealloc(p->at, p->capacity * sizeof(*p->at));
+    }
+    p->at[p->count++] = sdsFromSlice(bytes);
+    p->bytes += bytes.len;
+    p->crc = crc64(p->crc, bytes.ptr, bytes.len);
+    return !replyIsDropped(p->c);
+}
+
+/* Replies with the value's payload. Other clients are served meanwhile. */
+static void replyInPieces(client *c, const robj *o) {
+    char header[RESP_HEADER_MAX], footer[DUMP_FOOTER_BYTES];
+    dumpPieces p = {.c = c};
+    rdbWriter w;
+    rdbWriterBeginFlushing(&w, object_settings.compression, PIECE_BYTES, takePiece, &p);
+    rdbWriteByte(&w, rdbTypeOf(o));
+    rdbWriteValue(&w, o);
+    (void)!rdbWriterFlush(&w);
+    rdbWriterEnd(&w);
+    dumpPayloadFooter(footer, rdbTypeOf(o), p.crc);
+    addReplyProto(c, header, respHeader(header, '$', (long long)(p.bytes + sizeof(footer))));
+    for (size_t i = 0; i < p.count; i++) {
+        addReplyProto(c, p.at[i], sdsLen(p.at[i]));
+        sdsFree(p.at[i]);
+        slicedStep(c);
+    }
+    addReplyProto(c, footer, sizeof(footer));
+    addReplyProto(c, "\r\n", 2);
+    zfree(p.at);
+}
 
 void dumpCommand(client *c) {
     robj *o = lookupKeyRead(c->db, clientKeyAt(c, 1));
@@ -25,9 +73,20 @@ void dumpCommand(client *c) {
         addReplyNull(c);
         return;
     }
+    slicedStart slices = slicedBegin(c, o, slicedElements(o));
+    if (unlikely(slices == SLICED_POSTPONED)) return;
+    if (unlikely(slices == SLICED_YES)) slicedLoops(c);
     /* The payload, compressed or not, in a buffer whose capacity grows ahead of the content. */
-    if (!commandMemoryReserve(c, 3 * objectMemUsage(o, 0))) return;
-    addReplyBulkSds(c, dumpPayloadOf(o, object_settings.compression));
+    if (commandMemoryReserve(c, 3 * objectMemUsage(o, 0))) {
+        if (slices == SLICED_YES) {
+            replyInPieces(c, o);
+        } else {
+            sds payload = dumpPayloadOf(o, object_settings.compression);
+            addReplyBulk(c, sdsSlice(payload));
+            sdsFree(payload);
+        }
+    }
+    if (unlikely(slices == SLICED_YES)) slicedEnd(c);
 }
 
 /* A payload in the append-only file was checked when the command first ran, so the present settings do not matter. */
@@ -109,6 +168,33 @@ static void propagateAbsolute(const client *c, int64_t when_ms) {
     propagateDone();
 }
 
+/* Returns the value of the payload in argument 3; NULL after an error reply. */
+static robj *readPayload(client *c, slice key, bool with_expire) {
+    slice payload = c->argv[3];
+    if (!payloadIsGood(c, payload)) {
+        addReplyError(c, "DUMP payload version or checksum are wrong");
+        return NULL;
+    }
+    robj *o = dumpPayloadRead(payload, key, with_expire);
+    if (!o) addReplyError(c, "Bad data format");
+    return o;
+}
+
+#define BYTES_OF_ELEMENT 16 /* about; of a payload */
+
+/* Does the same, and serves other clients meanwhile if the payload is large. They do not write to the key. Returns NULL
+ * also if the command is postponed. */
+static robj *readInSlices(client *c, slice key, bool with_expire) {
+    slicedStart slices = slicedBegin(c, NULL, c->argv[3].len / BYTES_OF_ELEMENT);
+    if (likely(slices == SLICED_NO)) return readPayload(c, key, with_expire);
+    if (slices == SLICED_POSTPONED) return NULL;
+    slicedLoops(c);
+    robj *o = readPayload(c, key, with_expire);
+    slicedEnd(c);
+    if (!o) propagateNothing(); /* changes of others do not count as its own */
+    return o;
+}
+
 /* RESTORE key ttl payload [REPLACE] [ABSTTL] [IDLETIME seconds] [FREQ frequency] */
 void restoreCommand(client *c) {
     restoreOptions options;
@@ -120,16 +206,8 @@ void restoreCommand(client *c) {
         return;
     }
     if (!parseTtl(c, options.absolute_ttl, &when_ms)) return;
-    slice payload = c->argv[3];
-    if (!payloadIsGood(c, payload)) {
-        addReplyError(c, "DUMP payload version or checksum are wrong");
-        return;
-    }
-    robj *o = dumpPayloadRead(payload, key.name, when_ms != 0);
-    if (!o) {
-        addReplyError(c, "Bad data format");
-        return;
-    }
+    robj *o = readInSlices(c, key.name, when_ms != 0);
+    if (!o) return;
 
     bool deleted = options.replace && dbDelete(c->db, key);
     if (when_ms && storeExpirePassed(when_ms)) {

@@ -15,6 +15,7 @@
 #include "propagate.h"
 #include "reply.h"
 #include "slice.h"
+#include "sliced.h"
 #include "typed_key.h"
 #include "value_hash.h"
 
@@ -188,6 +189,31 @@ static void propagateCopy(const client *c, const robj *from, const robj *copy, c
     propagateDone();
 }
 
+/* Returns a copy under another key; NULL after an error reply. */
+static robj *copyOf(client *c, const robj *o, slice to) {
+    size_t needs = objectMemUsage(o, 0) + to.len;
+    /* The allocator leaves unused pages between large blocks, which objectMemUsage() does not count: at most a quarter
+     * of the smallest large block. */
+    if (!commandMemoryReserve(c, needs + needs / 4)) return NULL;
+    robj *copy = objectDup(o, to);
+    copy->lru = 0;
+    return copy;
+}
+
+/* Does the same for a large value, and serves other clients meanwhile. Replies 0 and returns NULL if the source was
+ * deleted meanwhile: the command counts as the first one after that. */
+static robj *copyInSlices(client *c, const robj *o, hashedKey from, slice to) {
+    slicedLoops(c);
+    robj *copy = copyOf(c, o, to);
+    slicedEnd(c);
+    if (copy && dbExists(c->db, from)) return copy;
+    propagateNothing(); /* changes of others do not count as its own */
+    if (!copy) return NULL;
+    objectReleaseLazily(copy);
+    addReplyZero(c);
+    return NULL;
+}
+
 /* COPY source destination [DB db] [REPLACE] */
 void copyCommand(client *c) {
     serverDb *to_db = c->db;
@@ -204,12 +230,10 @@ void copyCommand(client *c) {
         addReplyZero(c);
         return;
     }
-    size_t needs = objectMemUsage(o, 0) + to.name.len;
-    /* The allocator leaves unused pages between large blocks, which objectMemUsage() does not count: at most a quarter
-     * of the smallest large block. */
-    if (!commandMemoryReserve(c, needs + needs / 4)) return;
-    robj *copy = objectDup(o, to.name);
-    copy->lru = 0;
+    slicedStart slices = slicedBegin(c, o, slicedElements(o));
+    if (unlikely(slices == SLICED_POSTPONED)) return;
+    robj *copy = slices == SLICED_YES ? copyInSlices(c, o, from, to.name) : copyOf(c, o, to.name);
+    if (!copy) return;
     if (taken) dbDelete(to_db, to);
     dbAddTake(to_db, copy, to);
     dbKeyChanged(to_db, to, NOTIFY_GENERIC, "copy_to", 1);

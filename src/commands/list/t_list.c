@@ -13,6 +13,7 @@
 #include "command_memory.h"
 #include "commands.h"
 #include "db.h"
+#include "sliced.h"
 
 #include <limits.h>
 
@@ -25,7 +26,7 @@ static void addReplyElement(client *c, const listpackValue *v) {
 
 /* Adds `n` elements to the reply, from index `from` on, in the direction of the tail or, if `backward`, of the head.
  * The caller makes sure that they exist. */
-static void addReplyListRange(client *c, const robj *o, size_t from, size_t n, bool backward) {
+static void addReplyListRange(client *c, const robj *o, size_t from, size_t n, bool backward, slicedStart slices) {
     valueListIter it;
     const uint8_t *lp, *at;
     slice plain;
@@ -33,6 +34,7 @@ static void addReplyListRange(client *c, const robj *o, size_t from, size_t n, b
     for (size_t run; n && !replyIsDropped(c) && (run = valueListIterRun(&it, n, &lp, &at, &plain)); n -= run) {
         if (at) addReplyListpack(c, lp, at, run, backward);
         else addReplyBulk(c, plain);
+        if (unlikely(slices == SLICED_YES)) slicedStep(c);
     }
     valueListIterEnd(&it);
 }
@@ -52,7 +54,7 @@ void listDeletePopped(client *c, hashedKey key, robj *o, listEnd end, size_t n) 
 }
 
 void listPop(client *c, hashedKey key, robj *o, listEnd end, size_t n) {
-    addReplyListRange(c, o, end == LIST_HEAD ? 0 : valueListCount(o) - 1, n, end == LIST_TAIL);
+    addReplyListRange(c, o, end == LIST_HEAD ? 0 : valueListCount(o) - 1, n, end == LIST_TAIL, SLICED_NO);
     listDeletePopped(c, key, o, end, n);
 }
 
@@ -162,8 +164,11 @@ void lrangeCommand(client *c) {
     if (!rangeFromArgs(c, &start, &end)) return;
     if (!typedKeyRead(c, clientKeyAt(c, 1), OBJ_LIST, &o)) return;
     size_t n = o ? rangeOf(start, end, valueListCount(o), &from) : 0;
+    slicedStart slices = slicedBegin(c, o, n);
+    if (unlikely(slices == SLICED_POSTPONED)) return;
     addReplyArrayLen(c, (long long)n);
-    if (n) addReplyListRange(c, o, from, n, false);
+    if (n) addReplyListRange(c, o, from, n, false, slices);
+    if (unlikely(slices == SLICED_YES)) slicedEnd(c);
 }
 
 /* ---- LSET, LINSERT ----------------------------------------------------------------------------------------------- */

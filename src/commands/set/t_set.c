@@ -12,6 +12,7 @@
 #include "propagate.h"
 #include "random_reply.h"
 #include "scan.h"
+#include "sliced.h"
 #include "typed_key.h"
 #include "value_set.h"
 
@@ -147,12 +148,27 @@ void smismemberCommand(client *c) {
 
 void scardCommand(client *c) { replyWithCount(c, OBJ_SET, setSize); }
 
+static __attribute__((noinline)) void addReplyMembersSliced(client *c, const robj *o) {
+    setIterator it;
+    setMember m;
+    setIterBegin(&it, o);
+    while (!replyIsDropped(c) && setIterNext(&it, &m)) {
+        addReplyMember(c, &m);
+        slicedStep(c);
+    }
+    setIterEnd(&it);
+    slicedEnd(c);
+}
+
 /* SMEMBERS key */
 void smembersCommand(client *c) {
     robj *o;
     if (!typedKeyRead(c, clientKeyAt(c, 1), OBJ_SET, &o)) return;
+    slicedStart slices = o ? slicedBegin(c, o, setSize(o)) : SLICED_NO;
+    if (unlikely(slices == SLICED_POSTPONED)) return;
     addReplySetLen(c, o ? (long long)setSize(o) : 0);
-    if (o) addReplyAllMembers(c, o);
+    if (unlikely(slices == SLICED_YES)) addReplyMembersSliced(c, o);
+    else if (o) addReplyAllMembers(c, o);
 }
 
 static void setAddEntry(client *c, const void *entry, bool keys_only) {

@@ -11,6 +11,7 @@
 
 #include "command_memory.h"
 #include "commands.h"
+#include "sliced.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -194,13 +195,28 @@ static zsetRanks rangeInSet(const robj *o, const rangeSpec *spec, const rangeOpt
     return ranks;
 }
 
-static void replyRange(client *c, const robj *o, zsetRanks ranks, bool reverse, bool with_scores) {
-    addReplyMembersLen(c, ranks.count, with_scores);
-    if (ranks.count == 0) return;
+/* With `slices` constant each use is a loop of its own, so that short ranges pay nothing for long ones. */
+static inline __attribute__((always_inline)) void replyMembers(client *c, const robj *o, zsetRanks ranks, bool reverse,
+                                                               bool with_scores, const slicedStart slices) {
     zsetIter it = zsetIterAt(o, reverse ? ranks.first + ranks.count - 1 : ranks.first, reverse);
     zsetElement e;
-    for (size_t i = 0; i < ranks.count && !replyIsDropped(c) && zsetIterNext(&it, &e); i++)
+    for (size_t i = 0; i < ranks.count && !replyIsDropped(c) && zsetIterNext(&it, &e); i++) {
         addReplyMember(c, e.member, e.score, with_scores);
+        if (slices == SLICED_YES) slicedStep(c);
+    }
+}
+
+static void replyRange(client *c, robj *o, zsetRanks ranks, bool reverse, bool with_scores) {
+    slicedStart slices = slicedBegin(c, o, ranks.count);
+    if (unlikely(slices == SLICED_POSTPONED)) return;
+    addReplyMembersLen(c, ranks.count, with_scores);
+    if (ranks.count == 0) return;
+    if (likely(slices == SLICED_NO)) {
+        replyMembers(c, o, ranks, reverse, with_scores, SLICED_NO);
+        return;
+    }
+    replyMembers(c, o, ranks, reverse, with_scores, SLICED_YES);
+    slicedEnd(c);
 }
 
 static void rangeGeneric(client *c, rangeKind kind, bool reverse, bool has_kinds) {
