@@ -352,13 +352,58 @@ start_server {} {
             }
         }
 
-        test "A target that is stopped does not stop this server for longer than the timeout" {
+        test "While the target does not answer others are served, but for the keys that move" {
+            with_clients {other reader writer} {
+                with_target {"restore *" silent} {
+                    make a b
+                    r send MIGRATE 127.0.0.1 $port a 0 3000
+                    wait_for_condition 20 {[regexp restore [read_file $path]]}
+                    $reader send GET a
+                    $writer send SET a new
+                    assert_equal value:b [$other GET b]
+                    assert_equal OK [$other SET c 1]
+                    assert_equal 3 [$other DBSIZE]
+                    assert_equal 1 [$reader silent_for 0]
+                    assert_equal 1 [$writer silent_for 0]
+                    assert_equal 1 [r silent_for 0]
+                    assert_error "IOERR*" {r reply}
+                    assert_equal 1 [expr {[$reader reply] in {value:a new}}]
+                    assert_equal OK [$writer reply]
+                    assert_equal new [r GET a]
+                }
+            }
+        }
+
+        test "Large values move while others are served, and are whole" {
+            with_clients other {
+                r FLUSHALL
+                for {set i 0} {$i < 20000} {incr i 1000} {
+                    set pairs {}
+                    for {set j $i} {$j < $i + 1000} {incr j} { lappend pairs field:$j value:$j }
+                    r HSET hash {*}$pairs
+                }
+                r SET small 1
+                set digest [r DEBUG DIGEST-VALUE hash]
+                r send MIGRATE 127.0.0.1 $target_port "" 0 20000 REPLACE KEYS hash small
+                set n 0
+                while {[r silent_for 0]} { $other SET other:[incr n] 1 }
+                assert_equal OK [r reply]
+                assert_equal 0 [r EXISTS hash small]
+                assert_equal $n [llength [r KEYS other:*]]
+                assert_equal $digest [$target DEBUG DIGEST-VALUE hash]
+                assert_equal 1 [$target GET small]
+            }
+        }
+
+        test "In a transaction others wait, for no longer than the timeout" {
             set other [connect]
             with_target {"restore *" silent} {
                 make a
-                r send MIGRATE 127.0.0.1 $port a 0 300
+                r MULTI
+                r MIGRATE 127.0.0.1 $port a 0 300
+                r send EXEC
                 assert_between 0 10000 [elapsed_ms {$other PING}]
-                assert_error "IOERR*" {r reply}
+                assert_match "*IOERR*" [r reply]
             }
             $other destroy
         }

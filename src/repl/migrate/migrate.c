@@ -3,8 +3,9 @@
  *   keys --> [AUTH] [SELECT] RESTORE RESTORE ... --> target
  *            a reply to each <------------------------'     +OK: the key is deleted here
  *
- * Main waits for the target, as in Valkey, so that a key is never visible on both servers or on none. The timeout
- * bounds each wait: for 64 kB that are written, and for each reply.
+ * A key must never be visible on both servers or on none. So commands of others about these keys wait until MIGRATE is
+ * over; all others are executed while it makes payloads and waits for the target (engine/sliced.h). In a transaction or
+ * a script, all wait. The timeout bounds each wait for the target: for 64 kB that are written, and for each reply.
  *
  * Keys are sent in rounds, and the replies to a round are read before the next one. So neither side has to buffer more
  * than one round, and acknowledged values are deleted before the next ones are copied. A round is so large that the
@@ -34,6 +35,7 @@
 #include "redact.h"
 #include "reply.h"
 #include "resp_format.h"
+#include "sliced.h"
 #include "target_link.h"
 #include "zmalloc.h"
 
@@ -53,6 +55,7 @@ typedef struct migration {
     client *c; /* borrowed */
     long long db, timeout_ms;
     bool copy, replace;
+    bool sliced; /* others are served meanwhile */
     slice user, password;
     bool has_user, has_password;
     uint32_t first, args; /* index and number of the arguments that are keys */
@@ -216,12 +219,14 @@ static long long timeLeft(const robj *o) {
     return left_ms < 1 ? 1 : left_ms;
 }
 
-static bool putRestore(migration *m, hashedKey key, const robj *o, size_t *bytes) {
+static bool putRestore(migration *m, hashedKey key, robj *o, size_t *bytes) {
+    long long left_ms = timeLeft(o);
+    incrRefCount(o); /* others are served meanwhile: it may be evicted */
     sds payload = dumpPayloadOf(o, object_settings.compression);
+    objectReleaseBorrowed(o);
     *bytes += sdsLen(payload);
     bool ok = putHeader(m, '*', m->replace ? 5 : 4) && putArg(m, sliceStr("RESTORE")) && putArg(m, key.name) &&
-              putNumber(m, timeLeft(o)) && putArg(m, sdsSlice(payload)) &&
-              (!m->replace || putArg(m, sliceStr("REPLACE")));
+              putNumber(m, left_ms) && putArg(m, sdsSlice(payload)) && (!m->replace || putArg(m, sliceStr("REPLACE")));
     sdsFree(payload);
     return ok;
 }
@@ -238,7 +243,7 @@ static robj *peekValue(migration *m, size_t i) {
 static bool sendRound(migration *m) {
     size_t bytes = 0, end = m->count - m->sent > ROUND_KEYS ? m->sent + ROUND_KEYS : m->count;
     for (; m->sent < end && bytes < ROUND_BYTES; m->sent++) {
-        const robj *o = peekValue(m, m->sent);
+        robj *o = peekValue(m, m->sent);
         if (o && !putRestore(m, m->keys[m->sent], o, &bytes)) return false;
     }
     migrationCheck(m);
@@ -275,9 +280,13 @@ static void deleteAcknowledged(migration *m, size_t i) {
     client *c = m->c;
     hashedKey key = m->keys[i];
     debugAssert(m->got_reply && !m->refused && i == m->answered);
-    if (m->copy || !dbDelete(c->db, key)) return;
-    keyChanged(c, key, NOTIFY_GENERIC, "del", 1);
-    m->keys[m->deleted++] = key;
+    if (m->copy) return;
+    if (m->sliced) slicedNoLoops(c);
+    if (dbDelete(c->db, key)) {
+        keyChanged(c, key, NOTIFY_GENERIC, "del", 1);
+        m->keys[m->deleted++] = key;
+    }
+    if (m->sliced) slicedLoops(c);
 }
 
 static bool readRound(migration *m) {
@@ -361,9 +370,15 @@ static void migrate(migration *m) {
 void migrateCommand(client *c) {
     migration m;
     if (!migrateParse(c, &m)) return;
+    slicedStart slices = slicedBegin(c, NULL, SIZE_MAX - 1);
+    if (slices == SLICED_POSTPONED) return;
+    m.sliced = slices == SLICED_YES;
+    if (m.sliced) slicedAlone(c);
+    if (m.sliced) slicedLoops(c);
     if (findKeys(&m)) {
         if (m.count) migrate(&m);
         else addReplyStatus(c, "NOKEY");
     }
     zfree(m.keys);
+    if (m.sliced) slicedEnd(c);
 }

@@ -16,6 +16,7 @@
 #include "anet.h"
 #include "clock.h"
 #include "conn_wait.h"
+#include "long_loop.h"
 #include "panic.h"
 #include "sds.h"
 #include "tls_settings.h"
@@ -27,6 +28,7 @@
 
 #define CACHE_MAX 64
 #define CACHE_MS 10000
+#define PIECE_MS 1
 
 struct targetLink {
     connWaiter waiter; /* first, so that a pointer to it can be cast to targetLink */
@@ -67,10 +69,19 @@ static void cacheCheck(void) {
 
 /* ---- Waiting ---- */
 
+/* In pieces, between which others may be served (base/long_loop.h). They may take the rest of the time, so the last
+ * look is after it. */
 static bool waitReady(connWaiter *w, int fd, int mask) {
     const targetLink *link = (const targetLink *)w;
-    uint64_t now_ms = clockMonotonicMs();
-    int ready = now_ms < link->until_ms ? aeWait(fd, mask, (long long)(link->until_ms - now_ms)) : 0;
+    uint64_t now_ms;
+    int ready = 0;
+    while (ready == 0 && (now_ms = clockMonotonicMs()) < link->until_ms) {
+        uint64_t left_ms = link->until_ms - now_ms;
+        bool whole = long_loop_left == 0 || left_ms < PIECE_MS;
+        ready = aeWait(fd, mask, whole ? (long long)left_ms : PIECE_MS);
+        if (ready == 0) longLoopPause();
+    }
+    if (ready == 0) ready = aeWait(fd, mask, 0);
     if (ready == 0) errno = ETIMEDOUT;
     return ready > 0;
 }
