@@ -15,6 +15,7 @@
 #include "cron.h"
 #include "daemon.h"
 #include "db.h"
+#include "db_cmds.h"
 #include "hash.h"
 #include "log.h"
 #include "lru.h"
@@ -163,6 +164,7 @@ int main(int argc, char **argv) {
     childInit(loop, settleChild);
     snapshotInit();
     replInit(loop);
+    flushInit(loop);
     primaryLinkOnSync(daemonNotifyStatus);
     threadSetCpuAffinity(net_settings.cpulist);
     if (!netListen()) return 1;

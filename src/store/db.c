@@ -23,7 +23,6 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "db_internal.h"
 
-#include "bio.h"
 #include "keyspace_events_internal.h"
 #include "lru.h"
 #include "replica_expires.h"
@@ -678,6 +677,11 @@ static long long emptyThese(int id, emptyWay way) {
 }
 
 long long dbEmpty(int id, bool async) { return emptyThese(id, async ? EMPTY_ASYNC : EMPTY_NOW); }
+
+void dbEmptyThen(int id, bioJob *freed) {
+    emptyThese(id, EMPTY_UNCOUNTED);
+    bioSubmitJob(BIO_LAZY_FREE, freed);
+}
 
 void dbShadowBegin(void) {
     assertMainRole();

@@ -8,6 +8,7 @@
 #ifndef STORE_DB_H
 #define STORE_DB_H
 
+#include "bio.h"
 #include "dict.h"
 #include "keyspace_events.h"
 #include "lazyfree.h"
@@ -83,6 +84,9 @@ size_t dbExpireElements(serverDb *db, robj *entry, uint64_t hash, size_t max);
 /* Empties one database (or all, id -1); returns the number of keys removed. async: a background thread frees the
  * tables. */
 long long dbEmpty(int id, bool async);
+/* Empties one database (or all, id -1), and runs `freed` on the background thread when it has freed all of it. The
+ * objects do not count as lazily freed in INFO. */
+void dbEmptyThen(int id, bioJob *freed);
 bool dbSwap(int a, int b); /* false if out of range */
 size_t dbSize(const serverDb *db);
 /* Reserves capacity for `keys` keys in all. Returns false if there is no memory or it is not allowed. With slots it

@@ -466,6 +466,43 @@ start_server {each {r FLUSHALL; r SELECT 0}} {
         }
     }
 
+    test "FLUSHALL SYNC lets others be served while a thread frees, and replies after it" {
+        with_clients slow {
+            r CONFIG RESETSTAT
+            set seen 0
+            for {set round 1} {!$seen && $round <= 20} {incr round} {
+                # The thread has to free other keys before, so that the wait is long enough to be seen.
+                r DEBUG POPULATE 200000
+                r FLUSHDB ASYNC
+                r SET a 1
+                $slow send FLUSHALL SYNC
+                $slow send PING
+                while {!$seen && [$slow silent_for 0]} {
+                    set seen [expr {[info_field blocked_clients clients] == 1}]
+                }
+                if {$seen} { assert_equal 0 [r DBSIZE] }
+                assert_equal {OK PONG} [$slow replies 2]
+            }
+            set rounds [expr {$round - 1}]
+            assert_equal 1 $seen
+            assert_equal [expr {200000 * $rounds}] [info_field lazyfreed_objects memory]
+            assert_match "calls=$rounds,*" [info_field cmdstat_flushall commandstats]
+        }
+    }
+
+    test "FLUSHALL SYNC of a client that closes at once, and in a transaction" {
+        for {set i 0} {$i < 20} {incr i} {
+            r DEBUG POPULATE 2000
+            with_clients gone { $gone send FLUSHALL SYNC }
+        }
+        r SET a 1
+        r MULTI
+        r FLUSHDB SYNC
+        r SET b 2
+        assert_equal {OK OK} [r EXEC]
+        assert_equal b [r KEYS *]
+    }
+
     test "FLUSHDB and FLUSHALL refuse other options" {
         r SET a 1
         assert_error $syntax {r FLUSHDB LATER}
