@@ -142,6 +142,7 @@ with_snapshot [rdb_file redis8-own-types] {--rdb-version-check relaxed --hide-us
     test "the log names and counts what is left out of a snapshot of Redis 8" {
         assert_match "*Left out of the RDB file: database 0, key \"vec\", type vectorset\n*Done loading RDB, keys loaded:\
 4, keys expired: 0, keys left out: 1, all fields expired hashes: 0.\n*" [srv log]
+        assert_equal 1 [info_field rdb_last_load_keys_left_out persistence]
     }
 
     test "a stream of Redis 8 keeps its groups and what is pending" {

@@ -32,14 +32,14 @@ static struct {
     monotime began, ticked;
     uint64_t total, loaded;
     long long used_memory;
-    long long keys_loaded, keys_expired; /* of the running load, or else the last one */
+    long long keys_loaded, keys_expired, keys_left_out; /* of the running load, or else the last one */
     void (*tick)(void);
 } loading;
 
 static void loadingCheck(void) {
     debugAssert(loading.active == ((gates_enabled & 1u << GATE_LOADING) != 0));
     debugAssert(!loading.active || loading.ticked >= loading.began);
-    debugAssert(loading.keys_loaded >= 0 && loading.keys_expired >= 0);
+    debugAssert(loading.keys_loaded >= 0 && loading.keys_expired >= 0 && loading.keys_left_out >= 0);
 }
 
 void loadingBegin(uint64_t total_bytes, bool beside) {
@@ -52,7 +52,7 @@ void loadingBegin(uint64_t total_bytes, bool beside) {
     loading.began = loading.ticked = clockTicks();
     loading.total = total_bytes;
     loading.loaded = 0;
-    loading.used_memory = loading.keys_loaded = loading.keys_expired = 0;
+    loading.used_memory = loading.keys_loaded = loading.keys_expired = loading.keys_left_out = 0;
     gateEnable(GATE_LOADING, true);
     loadingCheck();
 }
@@ -75,10 +75,11 @@ void loadingProgress(uint64_t bytes) {
 
 void loadingSetUsedMemory(long long bytes) { loading.used_memory = bytes; }
 
-void loadingSetKeys(long long loaded, long long expired) {
-    debugAssert(loaded >= 0 && expired >= 0);
+void loadingSetKeys(long long loaded, long long expired, long long left_out) {
+    debugAssert(loaded >= 0 && expired >= 0 && left_out >= 0);
     loading.keys_loaded = loaded;
     loading.keys_expired = expired;
+    loading.keys_left_out = left_out;
 }
 
 void loadingOnTick(void (*tick)(void)) { loading.tick = tick; }
@@ -118,6 +119,8 @@ static void writeLast(infoOut *o) {
     infoGauge(o, "rdb_last_load_keys_expired", loading.keys_expired,
               "Keys that were over when the last snapshot was read.");
     infoGauge(o, "rdb_last_load_keys_loaded", loading.keys_loaded, "Keys that were read from the last snapshot.");
+    infoGauge(o, "rdb_last_load_keys_left_out", loading.keys_left_out,
+              "Keys of the last snapshot that were left out, because their type has no counterpart here.");
 }
 
 static uint64_t etaSeconds(void) {

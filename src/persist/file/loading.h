@@ -21,8 +21,9 @@ bool loadingIsActive(void);
 void loadingProgress(uint64_t bytes);
 /* Sets the memory that the server used when it wrote the file, as the file reports it. */
 void loadingSetUsedMemory(long long bytes);
-/* Sets how many keys this load has inserted and how many it left out as expired. INFO shows them after the load too. */
-void loadingSetKeys(long long loaded, long long expired);
+/* Sets how many keys this load has inserted, and how many it left out as expired or as of a type that is not known.
+ * INFO shows them after the load too. */
+void loadingSetKeys(long long loaded, long long expired, long long left_out);
 /* Serves clients, and calls the tick function if 100 ms have passed since its last call. May not return: a client can
  * shut the process down. */
 void loadingServe(void);

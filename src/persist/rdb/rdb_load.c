@@ -255,7 +255,7 @@ static bool addUpTo(loader *l, rdbBatch *b, size_t end) {
         if (added == 0 && !onDuplicate(l, b)) return false;
         if (slowly) {
             delayKey(l->result->keys_loaded);
-            loadingSetKeys(l->result->keys_loaded, l->result->keys_expired);
+            loadingSetKeys(l->result->keys_loaded, l->result->keys_expired, l->result->left_out);
             loadingServe();
         }
     }
@@ -286,7 +286,7 @@ static bool insertBatch(loader *l, rdbBatch *b) {
 
 static void rdbLoadProgress(loader *l, uint64_t offset) {
     loadingProgress(l->options->bytes_before + offset);
-    loadingSetKeys(l->result->keys_loaded, l->result->keys_expired);
+    loadingSetKeys(l->result->keys_loaded, l->result->keys_expired, l->result->left_out);
     if (offset - l->served_bytes < (uint64_t)persist_settings.loading_process_events_interval_bytes) return;
     l->served_bytes = offset;
     loadingServe();
@@ -382,7 +382,7 @@ static void rdbLoadAll(loader *l, int fd, const rdbSource *source, const char *n
     logEnd(l, name);
     debugAssert(running == l->pipeline); /* no other load has begun while clients were served */
     rdbLoadAbort();
-    loadingSetKeys(r->keys_loaded, r->keys_expired);
+    loadingSetKeys(r->keys_loaded, r->keys_expired, r->left_out);
 }
 
 void rdbLoadAbort(void) {
