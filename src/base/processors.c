@@ -2,27 +2,20 @@
  *
  * A container is limited either to processors (affinity) or to an amount of time (a quota of its cgroup). When that
  * is used up, the kernel stops all its threads: eight threads with the time of two are stopped for three
- * quarters of each period. Groups are nested, and each may have a limit. In a container the folder may be that of the
- * container's own group while the path is the one outside of the container, so the folder itself is read, too.
+ * quarters of each period. Unexpected content of its files means no limit.
  *
- * Trust       the files belong to the system, or to an attacker who can replace them: unexpected content means no
- *             limit, lengths are bounded, and a path with ".." is not followed.
  * Threads     any.
  * Tests       tests/unit/base/processors_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "processors.h"
 
+#include "control_groups.h"
 #include "numbers.h"
 
-#include <fcntl.h>
-#include <limits.h>
 #include <sched.h>
-#include <stdio.h>
 #include <unistd.h>
 
-#define ROOT "/sys/fs/cgroup"
-#define TEXT_MAX 16384
 #define CPUS_AT_FIRST 1024
 #define CPUS_MAX (1 << 20)
 #define PROCESSORS_MAX 1000000 /* a larger number is no limit */
@@ -50,43 +43,14 @@ int processorsOfMax(slice text) {
     return processorsOfQuota(quota, text);
 }
 
-/* Each line of `text` is "N:controller,controller:/path". */
-slice processorsGroup(slice text, const char *controller) {
-    while (text.len > 0) {
-        slice line = sliceTakeUntil(&text, '\n');
-        slice number = sliceTakeUntil(&line, ':'), names = sliceTakeUntil(&line, ':');
-        if (!controller && sliceEq(number, sliceStr("0")) && names.len == 0) return line;
-        while (controller && names.len > 0)
-            if (sliceIs(sliceTakeUntil(&names, ','), controller)) return line;
-    }
-    return sliceOf("", 0);
-}
-
-/* --- files --------------------------------------------------------------------------------------------------- */
-
-/* Returns the file's text; empty if it cannot be read. */
-static slice readFile(const char *path, char *buf, size_t size) {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return sliceOf(buf, 0);
-    size_t len = 0;
-    ssize_t n;
-    while (len < size && (n = read(fd, buf + len, size - len)) > 0) len += (size_t)n;
-    close(fd);
-    return sliceOf(buf, len);
-}
-
-static slice readIn(const char *folder, slice group, const char *name, char *buf, size_t size) {
-    char path[PATH_MAX];
-    int len = snprintf(path, sizeof(path), "%s%.*s/%s", folder, (int)group.len, group.ptr, name);
-    return len < (int)sizeof(path) ? readFile(path, buf, size) : sliceOf(buf, 0);
-}
+/* --- groups ------------------------------------------------------------------------------------------------ */
 
 static int limitOfGroup(const char *folder, slice group) {
     char a[64], b[64];
-    int n = processorsOfMax(readIn(folder, group, "cpu.max", a, sizeof(a)));
+    int n = processorsOfMax(controlGroupRead(folder, group, "cpu.max", a, sizeof(a)));
     if (n > 0) return n;
-    slice quota = readIn(folder, group, "cpu.cfs_quota_us", a, sizeof(a));
-    return processorsOfQuota(quota, readIn(folder, group, "cpu.cfs_period_us", b, sizeof(b)));
+    slice quota = controlGroupRead(folder, group, "cpu.cfs_quota_us", a, sizeof(a));
+    return processorsOfQuota(quota, controlGroupRead(folder, group, "cpu.cfs_period_us", b, sizeof(b)));
 }
 
 static int tighter(int a, int b) {
@@ -94,22 +58,20 @@ static int tighter(int a, int b) {
     return a < b ? a : b;
 }
 
+static void addLimit(void *arg, const char *folder, slice group) {
+    int *least = arg;
+    *least = tighter(*least, limitOfGroup(folder, group));
+}
+
 /* Returns the smallest limit of the group, of the groups around it, and of the folder itself. */
 static int limitUnder(const char *root, const char *mount, slice group) {
-    char folder[PATH_MAX];
-    if (snprintf(folder, sizeof(folder), "%s%s", root, mount) >= (int)sizeof(folder)) return 0;
-    if (group.len >= PATH_MAX || memmem(group.ptr, group.len, "..", 2)) group.len = 0;
     int least = 0;
-    while (group.len > 0) {
-        if (group.ptr[group.len - 1] != '/') least = tighter(least, limitOfGroup(folder, group));
-        while (group.len > 0 && group.ptr[group.len - 1] != '/') group.len--;
-        if (group.len > 0) group.len--;
-    }
-    return tighter(least, limitOfGroup(folder, group));
+    controlGroupEach(root, mount, group, addLimit, &least);
+    return least;
 }
 
 int processorsGranted(const char *root, slice text) {
-    slice two = processorsGroup(text, NULL), one = processorsGroup(text, "cpu");
+    slice two = controlGroupOf(text, NULL), one = controlGroupOf(text, "cpu");
     int least = tighter(limitUnder(root, "", two), limitUnder(root, "/unified", two));
     return tighter(least, tighter(limitUnder(root, "/cpu", one), limitUnder(root, "/cpu,cpuacct", one)));
 }
@@ -128,8 +90,8 @@ static int inAffinity(void) {
 }
 
 int processorsAvailable(void) {
-    char text[TEXT_MAX];
-    int limit = processorsGranted(ROOT, readFile("/proc/self/cgroup", text, sizeof(text)));
+    char text[SYSTEM_TEXT_MAX];
+    int limit = processorsGranted(CONTROL_GROUPS_ROOT, systemFileRead("/proc/self/cgroup", text, sizeof(text)));
     int n = tighter(inAffinity(), limit);
     return n > 1 ? n : 1;
 }

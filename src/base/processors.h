@@ -16,9 +16,6 @@ int processorsAvailable(void);
 int processorsOfMax(slice text);
 /* Like processorsOfMax(), for cpu.cfs_quota_us and cpu.cfs_period_us ("-1": no limit). */
 int processorsOfQuota(slice quota, slice period);
-/* Returns the group in the text of /proc/self/cgroup: that of version 2 if `controller` is NULL, else the one of that
- * controller. Empty if there is none. */
-slice processorsGroup(slice text, const char *controller);
 /* Returns the smallest limit of the groups of `text` and the groups above them, under `root`; 0: no limit. */
 int processorsGranted(const char *root, slice text);
 

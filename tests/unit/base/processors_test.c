@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "processors.h"
+#include "group_files.h"
 #include "unit.h"
 
 #include <sched.h>
@@ -55,62 +56,35 @@ TEST(processors_read_the_older_quota) {
     CHECK_EQ_INT(processorsOfQuota(sliceStr("350000\n"), sliceStr("")), 0);
 }
 
-TEST(processors_find_their_group) {
-    slice text = sliceStr("12:cpuset:/a\n4:cpu,cpuacct:/docker/b\n1:name=systemd:/c\n0::/user.slice/d\n");
-    CHECK(sliceEq(processorsGroup(text, NULL), sliceStr("/user.slice/d")));
-    CHECK(sliceEq(processorsGroup(text, "cpu"), sliceStr("/docker/b")));
-    CHECK(sliceEq(processorsGroup(text, "cpuacct"), sliceStr("/docker/b")));
-    CHECK(sliceEq(processorsGroup(text, "cpuset"), sliceStr("/a")));
-    CHECK_EQ_INT(processorsGroup(text, "memory").len, 0);
-    CHECK_EQ_INT(processorsGroup(sliceStr("nonsense\n\n::\n:\n7"), "cpu").len, 0);
-    CHECK_EQ_INT(processorsGroup(sliceStr("nonsense\n\n::\n:\n7"), NULL).len, 0);
-    CHECK(sliceEq(processorsGroup(sliceStr("0::/x:y"), NULL), sliceStr("/x:y"))); /* a name may contain a colon */
-}
-
 /* --- under a root of our own ------------------------------------------------------------------------------ */
 
 static char root[] = "/tmp/processors_test_XXXXXX";
-
-static void put(const char *path, const char *text) {
-    char full[512];
-    snprintf(full, sizeof(full), "%s%s", root, path);
-    for (char *p = full + sizeof(root); *p; p++) {
-        if (*p != '/') continue;
-        *p = '\0';
-        mkdir(full, 0700);
-        *p = '/';
-    }
-    FILE *f = fopen(full, "w");
-    if (!CHECK(f != NULL)) return;
-    fputs(text, f);
-    fclose(f);
-}
 
 static int granted(const char *text) { return processorsGranted(root, sliceStr(text)); }
 
 TEST(processors_follow_the_groups_around_theirs) {
     CHECK(mkdtemp(root) != NULL);
     CHECK_EQ_INT(granted("0::/a/b\n"), 0); /* absent */
-    put("/a/b/cpu.max", "max 100000\n");
+    put(root, "/a/b/cpu.max", "max 100000\n");
     CHECK_EQ_INT(granted("0::/a/b\n"), 0);
-    put("/a/cpu.max", "700000 100000\n");
+    put(root, "/a/cpu.max", "700000 100000\n");
     CHECK_EQ_INT(granted("0::/a/b\n"), 7);
-    put("/a/b/cpu.max", "250000 100000\n");
+    put(root, "/a/b/cpu.max", "250000 100000\n");
     CHECK_EQ_INT(granted("0::/a/b\n"), 3);
-    put("/a/cpu.max", "150000 100000\n"); /* a changed limit is noticed */
+    put(root, "/a/cpu.max", "150000 100000\n"); /* a changed limit is noticed */
     CHECK_EQ_INT(granted("0::/a/b\n"), 2);
     CHECK_EQ_INT(granted("0::/a/c\n"), 2); /* absent itself */
     CHECK_EQ_INT(granted("0::/a/c/d/e\n"), 2);
     CHECK_EQ_INT(granted("0::/\n"), 0);
     CHECK_EQ_INT(granted("0::/a/../a/b\n"), 0); /* no path that climbs is followed */
-    put("/cpu.max", "600000 100000\n");         /* in a container: the folder is the group */
+    put(root, "/cpu.max", "600000 100000\n");   /* in a container: the folder is the group */
     CHECK_EQ_INT(granted("0::/elsewhere\n"), 6);
     CHECK_EQ_INT(granted("0::/a/../a/b\n"), 6);
-    put("/cpu/d/cpu.cfs_quota_us", "400000\n");
-    put("/cpu/d/cpu.cfs_period_us", "100000\n");
+    put(root, "/cpu/d/cpu.cfs_quota_us", "400000\n");
+    put(root, "/cpu/d/cpu.cfs_period_us", "100000\n");
     CHECK_EQ_INT(granted("0::/\n3:cpu:/d\n"), 4);
     CHECK_EQ_INT(granted("3:cpu,cpuacct:/d\n"), 4);
-    put("/cpu/d/cpu.cfs_quota_us", "-1\n");
+    put(root, "/cpu/d/cpu.cfs_quota_us", "-1\n");
     CHECK_EQ_INT(granted("3:cpu:/d\n"), 6);
     char clean[600];
     snprintf(clean, sizeof(clean), "rm -rf %s", root);
