@@ -129,9 +129,12 @@ void memoryStatsCommand(client *c) {
     " * Resident size: the system has given the process more than 1.4 times the memory that is in use. After a" \
     " peak (see above) that does no harm. Otherwise the sizes of values change so that gaps remain; jemalloc"   \
     " keeps them smallest, and this server was built with %s.\n\n"
+#define ADVICE_CAUSE \
+    " * Cause: %zu MB are resident and %zu MB in use; the largest part of the difference, %lld MB, is %s.\n\n"
 #define ADVICE_ALLOCATOR_FRAG                                                                                    \
     " * Gaps: more than a tenth of what the allocator's pages hold is free but too scattered to be returned. It" \
-    " comes of a peak (see above) or of values that grow and shrink a lot. New data fills the gaps first.\n\n"
+    " comes of a peak (see above) or of values that grow and shrink a lot. New data fills the gaps first;"       \
+    " activedefrag yes closes them while clients are served.\n\n"
 #define ADVICE_ALLOCATOR_RSS                                                                                   \
     " * Kept pages: the allocator holds on to more than a tenth of its pages without need, as it does after a" \
     " peak. MEMORY PURGE returns them.\n\n"
@@ -148,6 +151,17 @@ void memoryStatsCommand(client *c) {
 
 static bool wasteful(float ratio, float limit, long long bytes) { return ratio > limit && bytes > WASTE_BYTES; }
 
+/* Names the largest part of resident memory that is not in use; the paragraphs below it say more. */
+static sds catCause(sds text, const memoryReport *r) {
+    static const char *const causes[] = {[WASTE_GAPS] = "gaps between values (Gaps)",
+                                         [WASTE_FREE_PAGES] = "free pages that were not given back yet (Kept pages)",
+                                         [WASTE_OUTSIDE] = "not the allocator's (Outside the allocator)"};
+    long long bytes;
+    memoryWaste waste = memoryWasteOf(r, &bytes);
+    if (waste == WASTE_NONE) return text;
+    return sdsCatPrintf(text, ADVICE_CAUSE, r->rss >> 20, r->used >> 20, bytes >> 20, causes[waste]);
+}
+
 static sds doctorReport(const memoryReport *r) {
     if (r->used < REPORT_USED_MIN)
         return sdsNew("With so little data there is nothing to be found: what any server needs outweighs it. Ask again "
@@ -156,6 +170,7 @@ static sds doctorReport(const memoryReport *r) {
     if ((float)r->peak / (float)r->used > 1.5F) found = sdsCat(found, ADVICE_PEAK);
     if (wasteful(r->total_ratio, 1.4F, r->total_bytes))
         found = sdsCatPrintf(found, ADVICE_TOTAL_FRAG, zmallocLibrary());
+    found = catCause(found, r);
     if (wasteful(r->frag_ratio, 1.1F, r->frag_bytes)) found = sdsCat(found, ADVICE_ALLOCATOR_FRAG);
     if (wasteful(r->rss_ratio, 1.1F, r->rss_bytes)) found = sdsCat(found, ADVICE_ALLOCATOR_RSS);
     if (wasteful(r->rss_overhead_ratio, 1.1F, r->rss_overhead_bytes)) found = sdsCat(found, ADVICE_PROCESS_RSS);

@@ -10,7 +10,7 @@
  * Threads     main.
  * Cost        visits each client and each database; at most ten times a second the allocator refreshes its
  *             statistics.
- * Tests       tests/server/info.tcl, tests/differential/server_compare.py
+ * Tests       tests/server/info.tcl, tests/unit/admin/memory_report_test.c, tests/differential/server_compare.py
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "memory_report.h"
@@ -23,7 +23,9 @@
 #include "eval_cache.h"
 #include "functions.h"
 #include "hot_keys.h"
+#include "log.h"
 #include "metrics.h"
+#include "shared_pages.h"
 #include "tracking.h"
 
 static void addClients(memoryReport *r) {
@@ -102,4 +104,48 @@ void memoryReportMake(memoryReport *out) {
     size_t grown = out->used > out->startup ? out->used - out->startup : 0;
     out->dataset_percent = grown ? (float)out->dataset * 100 / (float)grown : 0;
     out->peak_percent = out->peak ? (float)out->used * 100 / (float)out->peak : 100;
+}
+
+/* ---- Waste ---- */
+
+#define WASTE_RATIO 1.4F
+#define WASTE_MIN (64LL << 20)
+#define WASTE_LOG_EVERY_MS ((int64_t)3600 * 1000)
+
+memoryWaste memoryWasteOf(const memoryReport *r, long long *bytes) {
+    *bytes = 0;
+    if (r->total_ratio <= WASTE_RATIO || r->total_bytes < WASTE_MIN) return WASTE_NONE;
+    const long long parts[] = {
+        [WASTE_GAPS] = r->frag_bytes, [WASTE_FREE_PAGES] = r->rss_bytes, [WASTE_OUTSIDE] = r->rss_overhead_bytes};
+    memoryWaste largest = WASTE_GAPS;
+    for (memoryWaste i = WASTE_GAPS; i <= WASTE_OUTSIDE; i++)
+        if (parts[i] > parts[largest]) largest = i;
+    *bytes = parts[largest];
+    return largest;
+}
+
+static const char *const waste_causes[] = {
+    [WASTE_NONE] = "",
+    [WASTE_GAPS] = "gaps between values, of a peak or of values that have changed their size. activedefrag yes closes "
+                   "them; new data fills them",
+    [WASTE_FREE_PAGES] =
+        "free pages that the allocator has not given back yet. It does so within seconds; MEMORY PURGE "
+        "does it at once",
+    [WASTE_OUTSIDE] = "memory outside the allocator: page tables, stacks, libraries, engines of scripts",
+};
+
+void memoryWasteTick(void) {
+    static int64_t logged_ms;
+    memoryReport r = {.used = zmallocUsed()};
+    int64_t now_ms = clockMonotonicMs();
+    if (sharedPages() || (logged_ms && now_ms - logged_ms < WASTE_LOG_EVERY_MS)) return;
+    takeSample();
+    r.rss = sample.rss;
+    addAllocator(&r);
+    long long bytes;
+    memoryWaste waste = memoryWasteOf(&r, &bytes);
+    if (waste == WASTE_NONE) return;
+    logged_ms = now_ms;
+    serverLog(LL_NOTICE, "%zu MB are resident and %zu MB in use. %lld MB of the difference are %s.", r.rss >> 20,
+              r.used >> 20, bytes >> 20, waste_causes[waste]);
 }

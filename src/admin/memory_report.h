@@ -26,6 +26,19 @@ typedef struct memoryReport {
     long long frag_bytes, rss_bytes, rss_overhead_bytes, total_bytes;
 } memoryReport;
 
+/* Where most of the resident memory is that is not in use. */
+typedef enum {
+    WASTE_NONE,       /* it is not far above what is in use */
+    WASTE_GAPS,       /* between values, in pages that are in use */
+    WASTE_FREE_PAGES, /* which the allocator has not given back yet */
+    WASTE_OUTSIDE     /* not the allocator's */
+} memoryWaste;
+/* Returns the largest part, and its bytes in *bytes, if resident memory is more than 1.4 times, and 64 MB above what is
+ * in use. Takes only the figures of the system and the allocator from the report. */
+memoryWaste memoryWasteOf(const memoryReport *r, long long *bytes);
+/* Call from cron once a minute: logs the cause when resident memory is far above what is in use, at most once an
+ * hour. */
+void memoryWasteTick(void);
 /* Sets all figures; those of the system and the allocator may be a tenth of a second old. */
 void memoryReportMake(memoryReport *out);
 

@@ -18,6 +18,7 @@
 #include "latency.h"
 #include "log_limit.h"
 #include "lru.h"
+#include "memory_report.h"
 #include "metrics.h"
 #include "net.h"
 #include "primary_link.h"
@@ -110,6 +111,7 @@ static long long onSecond(aeEventLoop *loop, long long id, void *arg) {
 static long long onMinute(aeEventLoop *loop, long long id, void *arg) {
     unused(loop), unused(id), unused(arg);
     clockRefreshTimezone(); /* daylight saving may have begun */
+    memoryWasteTick();
     return 60000;
 }
 
