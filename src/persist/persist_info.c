@@ -7,6 +7,7 @@
 #include "persist.h"
 
 #include "child.h"
+#include "fork_outlook.h"
 #include "info_table.h"
 #include "snapshot.h"
 
@@ -38,6 +39,16 @@ static void writeSnapshots(infoOut *o) {
     infoSize(o, "rdb_last_cow_size", f.last_cow_bytes, "Memory that was copied for the last snapshot.");
 }
 
+static void writeNextFork(infoOut *o) {
+    forkForecast f = forkOutlookNow();
+    infoGauge(o, "next_fork_expected_usec", f.stall_us,
+              "How long all clients are expected to wait for the next fork, in microseconds.");
+    infoSize(o, "next_fork_expected_memory", f.memory,
+             "Memory that the next child is expected to take, at the present rate of changes.");
+    infoSize(o, "next_fork_memory_limit", f.memory_limit,
+             "Memory that the next child takes if every page is written to while it lives.");
+}
+
 static void writeForks(infoOut *o) {
     infoGauge(o, "latest_fork_usec", childLastForkUs(), "How long the last fork took, in microseconds.");
     infoCounter(o, "total_forks", childForks(), "Children that were forked.", .family = "forks");
@@ -51,6 +62,7 @@ static void resetStats(void) {
 void persistInfoRegister(void) {
     static const infoFields fields[] = {{"persistence", 30, writeProgress},
                                         {"persistence", 100, writeSnapshots},
+                                        {"persistence", 165, writeNextFork},
                                         {"stats", 340, writeForks},
                                         {.section = NULL}};
     infoTableAddFields(fields);

@@ -16,6 +16,7 @@
 #include "daemon.h"
 #include "db.h"
 #include "db_cmds.h"
+#include "fork_outlook.h"
 #include "hash.h"
 #include "log.h"
 #include "lru.h"
@@ -181,6 +182,7 @@ int main(int argc, char **argv) {
     primaryLinkPrepare();
     daemonNotifyStatus("Valkey is loading...");
     if (!datasetLoadAtStart()) return 1;
+    forkOutlookAtStart();
     primaryLinkBegin();
     bannerReady();
     pendingSettingsWarn();

@@ -132,6 +132,7 @@ start_server {} {
             current_save_keys_total count  rdb_changes_since_last_save count  rdb_bgsave_in_progress bit
             rdb_last_save_time count  rdb_last_bgsave_status word  rdb_last_bgsave_time_sec integer
             rdb_current_bgsave_time_sec integer  rdb_saves count  rdb_last_cow_size count
+            next_fork_expected_usec count  next_fork_expected_memory count  next_fork_memory_limit count
             rdb_last_load_keys_expired count  rdb_last_load_keys_loaded count  rdb_last_load_keys_left_out count
             aof_enabled bit
             aof_rewrite_in_progress bit  aof_rewrite_scheduled bit  aof_last_rewrite_time_sec integer

@@ -27,6 +27,7 @@
 
 #include "clock.h"
 #include "db.h"
+#include "fork_outlook.h"
 #include "forked.h"
 #include "latency.h"
 #include "log.h"
@@ -216,6 +217,7 @@ static void childFinish(int status) {
     how.ok = WIFEXITED(status) && how.exit_code == 0;
     how.on_purpose = how.signal == SIGUSR1;
     how.cow_bytes = child.figures.cow_peak_bytes;
+    if (how.ok) forkOutlookCompleted(how.cow_bytes);
     child.job = (childJob){.purpose = CHILD_NONE};
     child.figures = (childFigures){0};
     child.pid = 0;
@@ -289,6 +291,7 @@ bool childStart(const childJob *job) {
     child.job = *job;
     child.figures = (childFigures){.keys_total = countKeys()};
     child.cow_samples = 0;
+    size_t rss = zmallocRss();
     uint64_t begin_us = clockMonotonicUs();
     pid_t pid = forkQuietly();
     if (pid == 0) runChild(parent, fds[1]);
@@ -307,6 +310,7 @@ bool childStart(const childJob *job) {
     child.forks++;
     child.fork_us = fork_us;
     child.cow_measured_us = clockMonotonicUs();
+    forkOutlookForked(rss, child.fork_us);
     latencyNoteFork(zmallocUsed(), child.fork_us);
     latencyAddSampleIfNeeded("fork", (long long)(child.fork_us / 1000));
     setPagesShared(true);

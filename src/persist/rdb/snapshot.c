@@ -24,6 +24,7 @@
 #include "clock.h"
 #include "disk_gate.h"
 #include "durable_file.h"
+#include "fork_outlook.h"
 #include "forked.h"
 #include "log.h"
 #include "panic.h"
@@ -281,6 +282,7 @@ void snapshotTick(void) {
     assertMainThread();
     snapshotCheck();
     childTick();
+    forkOutlookTick();
     snapshotCheck();
     int64_t now_s = nowS();
     logReminder(now_s);
