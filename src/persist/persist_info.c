@@ -9,6 +9,7 @@
 #include "child.h"
 #include "fork_outlook.h"
 #include "info_table.h"
+#include "quiet_moment.h"
 #include "snapshot.h"
 
 static void writeProgress(infoOut *o) {
@@ -41,12 +42,17 @@ static void writeSnapshots(infoOut *o) {
 
 static void writeNextFork(infoOut *o) {
     forkForecast f = forkOutlookNow();
+    quietFigures q = quietFiguresNow();
     infoGauge(o, "next_fork_expected_usec", f.stall_us,
               "How long all clients are expected to wait for the next fork, in microseconds.");
     infoSize(o, "next_fork_expected_memory", f.memory,
              "Memory that the next child is expected to take, at the present rate of changes.");
     infoSize(o, "next_fork_memory_limit", f.memory_limit,
              "Memory that the next child takes if every page is written to while it lives.");
+    infoGauge(o, "fork_waits_for_quiet", q.waiting, "Whether a snapshot or rewrite waits for a quiet moment.");
+    infoCounter(o, "forks_at_quiet_moment", q.found, "Forks that waited for a quiet moment and found one.");
+    infoCounter(o, "forks_at_quiet_bound", q.missed,
+                "Forks that waited for a quiet moment as long as save-when-quiet allows.");
 }
 
 static void writeForks(infoOut *o) {
@@ -56,6 +62,7 @@ static void writeForks(infoOut *o) {
 
 static void resetStats(void) {
     childResetStats();
+    quietResetStats();
     snapshotResetStats();
 }
 

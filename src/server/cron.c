@@ -22,6 +22,7 @@
 #include "metrics.h"
 #include "net.h"
 #include "primary_link.h"
+#include "quiet_moment.h"
 #include "replication.h"
 #include "server_settings.h"
 #include "shutdown.h"
@@ -102,10 +103,11 @@ void cronWhileLoading(void) {
     latencyAddSampleIfNeeded("while-blocked-cron", (long long)((clockMonotonicUs() - began_us) / 1000));
 }
 
-static long long onSecond(aeEventLoop *loop, long long id, void *arg) {
-    unused(loop), unused(id), unused(arg);
-    logLimitsReport(clockMonotonicMs());
-    return 1000;
+/* Forks that wait for a quiet moment are due at these two. */
+static void whileForksWait(void) {
+    if (unlikely(debugCronPaused())) return;
+    aofRewriteTick();
+    snapshotTick();
 }
 
 static long long onMinute(aeEventLoop *loop, long long id, void *arg) {
@@ -131,11 +133,18 @@ static void onIteration(void) {
         evicting = aeCreateTimeEvent(main_loop, 0, onEvict, &evicting) >= 0;
 }
 
+static long long onSecond(aeEventLoop *loop, long long id, void *arg) {
+    unused(loop), unused(id), unused(arg);
+    logLimitsReport(clockMonotonicMs());
+    return 1000;
+}
+
 void cronStart(aeEventLoop *loop) {
     aeCreateTimeEvent(loop, 1, onTick, NULL);
     aeCreateTimeEvent(loop, 1000, onSecond, NULL);
     aeCreateTimeEvent(loop, 60000, onMinute, NULL);
     main_loop = loop;
+    quietInit(loop, whileForksWait);
     netEachIteration(onIteration);
     aeSetBeforeSleep(loop, netBeforeSleep, NULL);
     aeSetBeforeWait(loop, netBeforeWait, NULL);

@@ -133,6 +133,7 @@ start_server {} {
             rdb_last_save_time count  rdb_last_bgsave_status word  rdb_last_bgsave_time_sec integer
             rdb_current_bgsave_time_sec integer  rdb_saves count  rdb_last_cow_size count
             next_fork_expected_usec count  next_fork_expected_memory count  next_fork_memory_limit count
+            fork_waits_for_quiet bit  forks_at_quiet_moment count  forks_at_quiet_bound count
             rdb_last_load_keys_expired count  rdb_last_load_keys_loaded count  rdb_last_load_keys_left_out count
             aof_enabled bit
             aof_rewrite_in_progress bit  aof_rewrite_scheduled bit  aof_last_rewrite_time_sec integer

@@ -44,6 +44,7 @@
 #include "log.h"
 #include "panic.h"
 #include "persist_settings.h"
+#include "quiet_moment.h"
 #include "script_context.h"
 #include "rdb_save.h"
 #include "reply.h"
@@ -278,15 +279,24 @@ static bool mayBegin(void) {
     return rewrite.state == IDLE && childRunning() == CHILD_NONE && (!aofIsTurningOn() || aofMayBeginFirst());
 }
 
-/* Returns whether the log has grown so much that a rewrite is due. */
-static bool isDue(int64_t now_s) {
+/* Returns by how many percent the log has grown if a rewrite is due, else 0. */
+static long long dueGrowth(int64_t now_s) {
     aofFigures f = aofFiguresNow();
-    if (!aofIsOn() || !persist_settings.auto_aof_rewrite_percentage || !mayTryAgain(now_s)) return false;
-    if (f.current_size <= persist_settings.auto_aof_rewrite_min_size) return false;
+    if (!aofIsOn() || !persist_settings.auto_aof_rewrite_percentage || !mayTryAgain(now_s)) return 0;
+    if (f.current_size <= persist_settings.auto_aof_rewrite_min_size) return 0;
     long long base = f.base_size ? f.base_size : 1, growth = (f.current_size - base) * 100 / base;
-    if (growth < persist_settings.auto_aof_rewrite_percentage) return false;
-    serverLog(LL_NOTICE, "Starting automatic rewriting of AOF on %lld%% growth", growth);
-    return true;
+    return growth < persist_settings.auto_aof_rewrite_percentage ? 0 : growth;
+}
+
+/* Begins a rewrite that is due or scheduled. The first base of a log does not wait for a quiet moment, because until it
+ * is written nothing is promised. */
+static void beginIfDue(void) {
+    bool turning_on = aofIsTurningOn();
+    long long growth = turning_on ? 0 : dueGrowth(nowS());
+    if (!growth && !rewrite.scheduled && !(turning_on && mayTryAgain(nowS()))) return;
+    if (!turning_on && !quietMayFork(persist_settings.save_when_quiet_s * 1000)) return;
+    if (growth) serverLog(LL_NOTICE, "Starting automatic rewriting of AOF on %lld%% growth", growth);
+    (void)aofRewriteBegin();
 }
 
 void aofRewriteTick(void) {
@@ -295,9 +305,7 @@ void aofRewriteTick(void) {
         int result = atomic_load_explicit(&base_taken, memory_order_acquire);
         if (result) aofRewriteSettle(result > 0);
     }
-    if (!mayBegin()) return;
-    bool due = aofIsTurningOn() ? mayTryAgain(nowS()) : isDue(nowS());
-    if (due || rewrite.scheduled) (void)aofRewriteBegin();
+    if (mayBegin()) beginIfDue();
     rewriteCheck();
 }
 

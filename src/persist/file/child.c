@@ -32,6 +32,7 @@
 #include "latency.h"
 #include "log.h"
 #include "panic.h"
+#include "quiet_moment.h"
 #include "reply.h"
 #include "shared_pages.h"
 #include "yield.h"
@@ -310,6 +311,7 @@ bool childStart(const childJob *job) {
     child.forks++;
     child.fork_us = fork_us;
     child.cow_measured_us = clockMonotonicUs();
+    quietEnd();
     forkOutlookForked(rss, child.fork_us);
     latencyNoteFork(zmallocUsed(), child.fork_us);
     latencyAddSampleIfNeeded("fork", (long long)(child.fork_us / 1000));

@@ -20,6 +20,8 @@ typedef struct persistSettings {
     savePoint *save_points; /* owns */
     int save_point_count;
     char *dbfilename, *bgsave_cpulist;
+    long long save_when_quiet_s;     /* how long an automatic fork waits for a quiet moment; 0: not at all */
+    long long quiet_commands_per_ms; /* that count as few; -1, for tests: no moment is quiet */
     bool rdbchecksum, rdb_del_sync_files, rdb_save_incremental_fsync, stop_writes_on_bgsave_error;
     long long rdb_key_save_delay, key_load_delay; /* microseconds per key; -n: one for about each n-th key */
     long long loading_process_events_interval_bytes;

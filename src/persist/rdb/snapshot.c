@@ -29,6 +29,7 @@
 #include "log.h"
 #include "panic.h"
 #include "persist_settings.h"
+#include "quiet_moment.h"
 #include "script_context.h"
 #include "rdb_save.h"
 #include "reply.h"
@@ -46,6 +47,7 @@
 
 #define RETRY_AFTER_S 5
 #define REMIND_EVERY_S 600
+#define POINT_SHARE 10
 #define US_PER_S 1000000
 #define MB ((size_t)1 << 20)
 
@@ -56,6 +58,7 @@ static struct {
     long long saves;
     size_t last_cow_bytes;
     bool last_ok, scheduled;
+    bool waits;                      /* the scheduled one waits for a quiet moment */
     bool held;                       /* only a command may replace the file */
     bool began_held;                 /* the running child was started while `held` was on */
     volatile sig_atomic_t child_pid; /* for the signal handler; 0: none */
@@ -75,6 +78,7 @@ static void snapshotCheck(void) {
     debugAssert(snapshot.last_ok == !diskGateSnapshotFailed());
     debugAssert(!snapshot.began_held || snapshot.held || !snapshot.child_pid);
     debugAssert(!snapshot.emptied || snapshot.child_pid);
+    debugAssert(!snapshot.waits || snapshot.scheduled);
     debugAssert(snapshot.last_took_s >= -1 && snapshot.saves >= 0);
 }
 
@@ -206,7 +210,7 @@ static bool snapshotBegin(void) {
         .purpose = CHILD_RDB, .cpulist = persist_settings.bgsave_cpulist, .work = childWork, .ended = childEnded};
     debugAssert(!snapshot.child_pid && childRunning() == CHILD_NONE);
     snapshotCheck();
-    snapshot.scheduled = false;
+    snapshot.scheduled = snapshot.waits = false;
     snapshot.last_try_s = nowS();
     snapshot.dirty_at_fork = store_stats.dirty;
     snapshot.began_held = snapshot.held;
@@ -278,10 +282,19 @@ static void logReminder(int64_t now_s) {
               (long long)(now_s - snapshot.last_save_s), (long long)(now_s - snapshot.last_try_s));
 }
 
+/* Returns how long a snapshot may wait for a quiet moment. One that a save point asks for waits at most a tenth of the
+ * point's time, so that what a crash can lose hardly grows. */
+static long long waitBoundMs(const savePoint *point) {
+    long long bound_ms = persist_settings.save_when_quiet_s * 1000;
+    if (!point || point->seconds >= persist_settings.save_when_quiet_s * POINT_SHARE) return bound_ms;
+    return point->seconds * 1000 / POINT_SHARE;
+}
+
 void snapshotTick(void) {
     assertMainThread();
     snapshotCheck();
     childTick();
+    quietTick();
     forkOutlookTick();
     snapshotCheck();
     int64_t now_s = nowS();
@@ -289,15 +302,19 @@ void snapshotTick(void) {
     if (childRunning() != CHILD_NONE) return;
     if (!snapshot.last_ok && now_s - snapshot.last_try_s <= RETRY_AFTER_S) return;
     const savePoint *point = snapshot.held ? NULL : duePoint(now_s);
+    if (!point && !snapshot.scheduled) return;
+    bool now = quietMayFork(waitBoundMs(point));
+    snapshot.waits = !now && snapshot.scheduled;
+    if (!now) return;
     if (point) serverLog(LL_NOTICE, "%lld changes in %lld seconds. Saving...", point->changes, point->seconds);
-    if (point || snapshot.scheduled) (void)snapshotBegin();
+    (void)snapshotBegin();
 }
 
 /* ---- INFO ----------------------------------------------------------------------------------------------------- */
 
 snapshotFigures snapshotFiguresNow(void) {
     bool running = childRunning() == CHILD_RDB;
-    return (snapshotFigures){.in_progress = running,
+    return (snapshotFigures){.in_progress = running || snapshot.waits,
                              .last_ok = snapshot.last_ok,
                              .last_save_s = snapshot.last_save_s,
                              .last_took_s = snapshot.last_took_s,
@@ -326,7 +343,7 @@ static void cancelSave(client *c) {
         childKill();
         addReplyStatus(c, "Background saving cancelled");
     } else if (snapshot.scheduled) {
-        snapshot.scheduled = false;
+        snapshot.scheduled = snapshot.waits = false;
         addReplyStatus(c, "Scheduled background saving cancelled");
     } else {
         addReplyError(c, "Background saving is currently not in progress or scheduled");

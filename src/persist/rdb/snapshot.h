@@ -40,7 +40,9 @@ bool snapshotStart(void) must_check;
  * empty snapshot. */
 void snapshotAllFlushed(void);
 
-/* INFO fields. Times are seconds of the wall clock; -1 means never, or not now. */
+/* INFO fields. `in_progress` is also true while a scheduled snapshot waits for a quiet moment: a program that polls for
+ * the end of the one that it has asked for must not take it for written. Times are seconds of the wall clock; -1 means
+ * never, or not now. */
 typedef struct snapshotFigures {
     bool in_progress, last_ok;
     int64_t last_save_s;

@@ -4,12 +4,15 @@
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "snapshot.h"
 
+#include "call.h"
 #include "child.h"
+#include "clock.h"
 #include "disk_gate.h"
 #include "failing_calls.h"
 #include "given_clock.h"
 #include "log.h"
 #include "persist_settings.h"
+#include "quiet_moment.h"
 #include "rdb_test_file.h"
 #include "unit.h"
 
@@ -34,6 +37,7 @@ static void setUp(void) {
     enterEmptyFolder();
     if (!loop) {
         childInit(loop = aeCreateEventLoop(64), settle);
+        quietInit(loop, snapshotTick);
         gateSet(GATE_DISK, diskGate);
     }
     logSetFile(LOG);
@@ -169,13 +173,6 @@ TEST(a_child_that_has_begun_before_does_not_end_the_hold) {
     tearDown();
 }
 
-static bool sleepForLong(void *arg) {
-    unused(arg);
-    return usleep(60000000) == 0;
-}
-
-static void otherEnded(void *arg, const childEnd *how) { unused(arg), unused(how); }
-
 static void waitForChild(void) {
     unitLimit limit = unitLimitStart(20000);
     while (childRunning() != CHILD_NONE && CHECK(!unitLimitOver(&limit))) {
@@ -183,6 +180,45 @@ static void waitForChild(void) {
         usleep(1000);
     }
 }
+
+/* A save point of one second waits at most a tenth of that, although save-when-quiet allows more. */
+TEST(a_save_point_waits_for_a_quiet_moment_within_its_bound) {
+    setUp();
+    CHECK(rmdir(FOLDER) == 0);
+    persist_settings.save_when_quiet_s = 3600;
+    persist_settings.save_point_count = 1;
+    long long saves = snapshotFiguresNow().saves;
+    uint64_t begin_us = clockMonotonicUs();
+    tickAt(10);
+    CHECK_EQ_INT(childRunning(), CHILD_NONE);
+    CHECK(quietFiguresNow().waiting && !snapshotFiguresNow().in_progress);
+    CHECK(snapshotWriteNow()); /* nothing is due any more */
+    tickAt(10);
+    CHECK_EQ_INT(childRunning(), CHILD_NONE);
+    while (childRunning() == CHILD_NONE && CHECK(clockMonotonicUs() - begin_us < 20000000)) {
+        engine_stats.commands_processed += 100000;
+        tickAt(20);
+        usleep(1000);
+    }
+    CHECK(clockMonotonicUs() - begin_us >= 100000);
+    CHECK(!quietFiguresNow().waiting);
+    CHECK_EQ_INT(snapshotFiguresNow().saves, saves + 1);
+    persist_settings.save_when_quiet_s = persist_settings.save_point_count = 0;
+    waitForChild();
+    /* A snapshot for replicas does not wait. */
+    persist_settings.save_when_quiet_s = 3600;
+    CHECK(snapshotStart());
+    waitForChild();
+    persist_settings.save_when_quiet_s = 0;
+    tearDown();
+}
+
+static bool sleepForLong(void *arg) {
+    unused(arg);
+    return usleep(60000000) == 0;
+}
+
+static void otherEnded(void *arg, const childEnd *how) { unused(arg), unused(how); }
 
 /* A child that writes for replicas never renames its file over the one that FLUSHALL has written, so no further
  * snapshot is needed after it. */
