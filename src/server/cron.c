@@ -24,6 +24,7 @@
 #include "primary_link.h"
 #include "quiet_moment.h"
 #include "replication.h"
+#include "rss_limit.h"
 #include "server_settings.h"
 #include "shutdown.h"
 #include "script_debug.h"
@@ -125,16 +126,21 @@ static long long onEvict(aeEventLoop *loop, long long id, void *arg) {
     return *scheduled ? 0 : AE_NOMORE;
 }
 
-/* Work that is done in every loop iteration, on the thread that has the main role. */
-static void onIteration(void) {
+static void evictNow(void) {
     static bool evicting;
-    activeExpireCycle(EXPIRE_CYCLE_FAST);
     if (store_settings.maxmemory && !evicting && evictPerform() == EVICT_RUNNING)
         evicting = aeCreateTimeEvent(main_loop, 0, onEvict, &evicting) >= 0;
 }
 
+/* Work that is done in every loop iteration, on the thread that has the main role. */
+static void onIteration(void) {
+    activeExpireCycle(EXPIRE_CYCLE_FAST);
+    evictNow();
+}
+
 static long long onSecond(aeEventLoop *loop, long long id, void *arg) {
     unused(loop), unused(id), unused(arg);
+    if (rssLimitTick()) evictNow();
     logLimitsReport(clockMonotonicMs());
     return 1000;
 }

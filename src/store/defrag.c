@@ -51,6 +51,7 @@ typedef struct largeValue {
 
 static struct {
     bool running;
+    bool urged; /* by resident memory: at any fragmentation */
     int percent;
     uint64_t began_us, next_check_us, slice_end_us;
     int dbid;        /* database of the walk */
@@ -68,7 +69,7 @@ static long long fragmentation(void) {
     zmallocAllocatorInfo(&info);
     if (info.allocated == 0 || info.active <= info.allocated) return 0;
     size_t idle = info.active - info.allocated;
-    if (idle < (size_t)store_settings.active_defrag_ignore_bytes) return 0;
+    if (idle < (size_t)store_settings.active_defrag_ignore_bytes && !defrag.urged) return 0;
     return (long long)((double)idle * 100 / (double)info.allocated);
 }
 
@@ -78,7 +79,9 @@ static int percentFor(long long fragmented) {
     long long low = s->active_defrag_threshold_lower, high = s->active_defrag_threshold_upper;
     long long least = s->active_defrag_cycle_min, most = s->active_defrag_cycle_max;
     if (s->active_defrag_all) return (int)most;
-    if (fragmented == 0 || fragmented < low) return 0;
+    if (fragmented == 0) return 0;
+    if (defrag.urged) return (int)most;
+    if (fragmented < low) return 0;
     if (most < least) most = least;
     if (fragmented >= high || high <= low) return (int)most;
     return (int)(least + (most - least) * (fragmented - low) / (high - low));
@@ -188,6 +191,8 @@ static bool walkAgain(uint64_t now_us) {
     defragRest(now_us + (defrag.percent ? FRUITLESS_REST_US : CHECK_EVERY_US));
     return false;
 }
+
+void defragUrge(bool on) { defrag.urged = on; }
 
 bool defragTick(void) {
     assertMainRole();

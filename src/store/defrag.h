@@ -11,6 +11,9 @@
 /* For cron: checks once a second whether memory is fragmented enough. Returns true if a timer must call defragRun()
  * from now on. */
 bool defragTick(void);
+/* While set, fragmentation below the thresholds counts as well, and the share is the highest: resident memory is above
+ * its limit (rss_limit.h). No effect unless activedefrag is enabled. */
+void defragUrge(bool on);
 /* Works for one slice. Returns the milliseconds until the next call; 0: done, the timer ends. */
 long long defragRun(void);
 /* Returns the current share of a processor, in percent; 0 while it is idle. */

@@ -26,6 +26,7 @@
 #include "log.h"
 #include "lru.h"
 #include "panic.h"
+#include "rss_limit.h"
 #include "setting.h"
 #include "store_latency.h"
 #include "zmalloc.h"
@@ -72,9 +73,9 @@ size_t evictUncounted(void) {
 /* ---- Amounts ---- */
 
 size_t evictLimit(void) {
-    size_t limit = (size_t)store_settings.maxmemory;
+    size_t limit = (size_t)store_settings.maxmemory, lowered = rssLimitBytes();
     if (store_following.on && store_following.all_memory) return 0;
-    return limit; /* 0: none */
+    return limit <= lowered ? limit : lowered; /* 0: none */
 }
 
 /* Returns used memory that counts; exact only above the limit, where uncounted memory is computed. */

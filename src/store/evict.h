@@ -18,7 +18,7 @@ typedef enum { EVICT_OK, EVICT_RUNNING, EVICT_FAIL } evictResult;
  * this is one comparison. While expiry is paused it evicts nothing and returns OK: commands that would need memory are
  * paused as well. */
 evictResult evictPerform(void);
-/* Returns the limit that is in force: maxmemory; 0: none. */
+/* Returns the limit that is in force: maxmemory, or less (rss_limit.h); 0: none. */
 size_t evictLimit(void);
 /* Returns whether used memory is above the limit now. *over_bytes may be NULL. */
 bool evictOverLimit(size_t *over_bytes);

@@ -13,6 +13,7 @@
 #include "lazyfree.h"
 #include "lru.h"
 #include "replica_expires.h"
+#include "rss_limit.h"
 
 static void lruClockField(infoOut *o) { infoGauge(o, "lru_clock", lruClock(), "The LRU clock: seconds modulo 2^24."); }
 
@@ -25,6 +26,10 @@ static void maxmemoryFields(infoOut *o) {
     infoBytes(o, "maxmemory", (size_t)store_settings.maxmemory,
               "Memory limit for the dataset and its overhead; 0 for no limit.");
     infoLine(o, "maxmemory_policy:%s", storeMaxmemoryPolicyName());
+    infoSize(o, "maxmemory_rss_target", rssLimitTarget(),
+             "Resident memory that maxmemory-rss-percent allows; 0 for any.");
+    infoSize(o, "maxmemory_in_force", evictLimit(),
+             "Memory limit that is in force: maxmemory, or less because of resident memory.");
 }
 
 static void storeInfoFreed(infoOut *o) {

@@ -92,6 +92,7 @@ static const setting rows[] = {
     INT_SETTING("databases", store_settings.databases, 16, 1, INT_MAX, .flags = SETTING_IMMUTABLE),
     MEMORY_SETTING("maxmemory", store_settings.maxmemory, 0, 0),
     ENUM_SETTING("maxmemory-policy", store_settings.maxmemory_policy, MAXMEMORY_NO_EVICTION, maxmemory_policies),
+    INT_SETTING("maxmemory-rss-percent", store_settings.maxmemory_rss_percent, 0, 0, 1000),
     INT_SETTING("maxmemory-samples", store_settings.maxmemory_samples, 5, 1, 64),
     INT_SETTING("maxmemory-eviction-tenacity", store_settings.maxmemory_eviction_tenacity, 10, 0, 100),
     INT_SETTING("lfu-log-factor", store_settings.lfu_log_factor, 10, 0, INT_MAX),

@@ -11,8 +11,9 @@
 /* Described by the rows in store_settings.c; the server layer sets hz. */
 typedef struct storeSettings {
     long long databases, maxmemory, maxmemory_samples, maxmemory_eviction_tenacity;
-    int maxmemory_policy; /* MAXMEMORY_* below */
-    int notify_events;    /* NOTIFY_* below */
+    long long maxmemory_rss_percent; /* of maxmemory: resident memory that is allowed; 0: any */
+    int maxmemory_policy;            /* MAXMEMORY_* below */
+    int notify_events;               /* NOTIFY_* below */
     long long lfu_log_factor, lfu_decay_time, active_expire_effort;
     long long hz; /* the server layer sets it */
     bool lazyfree_eviction, lazyfree_expire, lazyfree_server_del, lazyfree_user_del, lazyfree_user_flush;

@@ -117,7 +117,7 @@ start_server {} {
             number_of_functions count  number_of_libraries count  used_memory_vm_functions count
             used_memory_vm_total count  used_memory_vm_total_human human  used_memory_functions count
             used_memory_scripts count  used_memory_scripts_human human  maxmemory count  maxmemory_human human
-            maxmemory_policy word  allocator_frag_ratio decimal  allocator_frag_bytes integer
+            maxmemory_policy word  maxmemory_rss_target count  maxmemory_in_force count  allocator_frag_ratio decimal  allocator_frag_bytes integer
             allocator_rss_ratio decimal  allocator_rss_bytes integer  rss_overhead_ratio decimal
             rss_overhead_bytes integer  mem_fragmentation_ratio decimal  mem_fragmentation_bytes integer
             mem_not_counted_for_evict count  mem_replication_backlog count  mem_total_replication_buffers count
