@@ -1,4 +1,4 @@
-/* persist_commands.c -- the commands whose handlers are in this layer: SAVE, BGSAVE, LASTSAVE, BGREWRITEAOF.
+/* persist_commands.c -- the commands whose handlers are in this layer: SAVE, BGSAVE, LASTSAVE, BGREWRITEAOF, BACKUP.
  *
  * Owns        the array, for good.
  * Threads     main, at startup.
@@ -8,6 +8,7 @@
 #include "persist.h"
 
 #include "aof_rewrite.h"
+#include "backup_commands.h"
 #include "command_rows.h"
 #include "snapshot.h"
 

@@ -9,6 +9,7 @@
 
 #include "aof.h"
 #include "aof_rewrite.h"
+#include "backup_commands.h"
 #include "clock.h"
 #include "debug.h"
 #include "defrag.h"
@@ -78,6 +79,7 @@ static long long onTick(aeEventLoop *loop, long long id, void *arg) {
     expireAtTick(loop);
     dbResizeTick();
     aofTick();
+    backupTick();
     aofRewriteTick();
     snapshotTick();
     replTick();

@@ -13,6 +13,7 @@
 #include "admin_settings.h"
 #include "aof.h"
 #include "aof_rewrite.h"
+#include "backup_commands.h"
 #include "auth.h"
 #include "call.h"
 #include "child.h"
@@ -150,6 +151,7 @@ void wiringHooks(void) {
     eventStreamInit();
     aofInit();
     aofRewriteInit();
+    backupInit();
     scriptInit(identityProduct);
     scriptDebugInit(&detach);
     librariesSetOwner(&functions);

@@ -99,6 +99,10 @@ static struct {
     off_t base_size, older_size;           /* bytes of the base; of the increments before the last one */
     off_t settled_size;                    /* bytes of all files after the last rewrite or the start */
     aofDoneFn *cut_done, *switch_done;     /* callbacks of a rewrite */
+    bool held;                             /* a backup is copying: see aofHoldFiles() */
+    aofJob *held_switch;                   /* owns: of a rewrite that has ended meanwhile */
+    bool deletion_held;                    /* there may be history that was not deleted meanwhile */
+    aofListedFn *listed;                   /* callback of a backup; NULL while the thread has no job of it */
     const aofJob *last_cut;                /* borrowed from the thread: the cut whose result cut_done is for */
     void (*first_failed)(int error);       /* NULL once it was called */
     const aofJob *awaited;                 /* borrowed from the thread: job that main waits for */
@@ -127,6 +131,9 @@ static void aofCheck(void) {
     debugAssert(!aof.first_failed || aof.first);
     debugAssert(aof.thread || (!aof.cut_done && !aof.awaited && !aof.ending && !aof.queue_waiter.reached));
     debugAssert(!aof.last_cut == !aof.cut_done);
+    debugAssert(!aof.held_switch || (aof.held && aof.thread && aof.switch_done));
+    debugAssert(aof.held || !aof.deletion_held);
+    debugAssert(aof.thread || !aof.listed);
     debugAssert(aof.thread || aof.ending_thread || !aof.switch_done);
     debugAssert(aof.error == 0 || (aof.thread && !aof.first));
     debugAssert(aof.marks_count <= MARKS_MAX && aof.first_mark < MARKS_MAX);
@@ -402,11 +409,18 @@ static void reportResult(aofDoneFn **done, const aofJob *job) {
     if (fn) fn(job->ok, job->error);
 }
 
+/* Deletes the files that are history, now or when they are not held any more. */
+static void deleteHistory(void) {
+    aof.deletion_held |= aof.held;
+    if (aof.held || persist_settings.aof_disable_auto_gc || aof.ending || !aofIsOn()) return;
+    aofThreadSubmit(aof.thread, aofJobCreate(AOF_JOB_DELETE));
+}
+
 static void onNewBase(const aofJob *job) {
     aof.base_size = job->base_size;
-    aof.older_size = 0;
-    aof.settled_size = aof.base_size + aofThreadProgress(aof.thread).incr_size;
-    if (!persist_settings.aof_disable_auto_gc && !aof.ending) aofThreadSubmit(aof.thread, aofJobCreate(AOF_JOB_DELETE));
+    aof.older_size = job->incr_size;
+    aof.settled_size = aof.base_size + aof.older_size + aofThreadProgress(aof.thread).incr_size;
+    deleteHistory();
 }
 
 static void onSwitched(const aofJob *job) {
@@ -423,7 +437,16 @@ static void reportFirstFailed(int error) {
     if (fn) fn(error);
 }
 
-static void onFinished(const aofJob *job) {
+static void onListed(aofJob *job) {
+    aofListedFn *fn = aof.listed;
+    aofListing *listing = job->listing;
+    aof.older_size += job->incr_size;
+    aof.listed = NULL;
+    job->listing = NULL;
+    fn(listing, job->error);
+}
+
+static void onFinished(aofJob *job) {
     if (job == aof.awaited) {
         aof.awaited = NULL;
         aof.awaited_ok = job->ok;
@@ -452,6 +475,8 @@ static void onFinished(const aofJob *job) {
             serverLog(LL_WARNING, "Can't write all commands to the append-only file in %s: %s", aof.folder,
                       strerror(job->error));
         break;
+    case AOF_JOB_LIST:
+    case AOF_JOB_SEAL: onListed(job); break;
     case AOF_JOB_SYNC:
     case AOF_JOB_DELETE: break;
     }
@@ -495,7 +520,46 @@ void aofSwitchBase(char *path, const char *ending, bool received, aofDoneFn *don
     job->ending = ending;
     job->received = received;
     aof.switch_done = done;
-    aofThreadSubmit(aof.thread, job);
+    if (aof.held && !aof.first) aof.held_switch = job;
+    else aofThreadSubmit(aof.thread, job);
+    aofCheck();
+}
+
+/* --- backups ---------------------------------------------------------------------------------------------------- */
+
+static void submitHeldSwitch(void) {
+    aofJob *job = aof.held_switch;
+    aof.held_switch = NULL;
+    if (job) aofThreadSubmit(aof.thread, job);
+}
+
+void aofHoldFiles(bool hold) {
+    assertMainRole();
+    aofCheck();
+    debugAssert(aof.held != hold);
+    aof.held = hold;
+    if (!hold) {
+        bool deletes = aof.deletion_held;
+        aof.deletion_held = false;
+        submitHeldSwitch();
+        if (deletes) deleteHistory();
+    }
+    aofCheck();
+}
+
+bool aofFilesAreHeld(void) { return aof.held; }
+
+void aofList(bool seal, aofListedFn *done) {
+    assertMainRole();
+    serverAssert(aofIsOn() && !aof.inside && !aof.listed);
+    aofCheck();
+    aof.listed = done;
+    if (seal) { /* the next item begins an increment */
+        aof.dbid = -1;
+        aof.stamped_s = 0;
+    }
+    aofThreadSubmit(aof.thread, aofJobCreate(seal ? AOF_JOB_SEAL : AOF_JOB_LIST));
+    aofCheck();
 }
 
 void aofOnTurnOn(aofTurnOnFn *fn) {
@@ -611,6 +675,7 @@ static void stopThread(void) {
     aof.ending = true;
     propagateRemoveSink(&aof_sink);
     serverLog(LL_NOTICE, "Calling fsync() on the AOF file.");
+    submitHeldSwitch();
     aofThreadSubmit(aof.thread, aofJobCreate(AOF_JOB_END));
     uint64_t end = aof.queue->appended;
     aofThreadWaitForEnd(aof.thread);
@@ -741,7 +806,7 @@ static bool applyNoSync(const char **err) {
 /* Deletes history that was kept so far. */
 static bool applyAutoGc(const char **err) {
     unused(err);
-    if (aofIsOn() && !persist_settings.aof_disable_auto_gc) aofThreadSubmit(aof.thread, aofJobCreate(AOF_JOB_DELETE));
+    deleteHistory();
     return true;
 }
 

@@ -12,6 +12,8 @@
 
 #include <sys/types.h>
 
+struct aofListing;
+
 /* Call at startup. */
 void aofInit(void);
 /* Call at startup. With appendonly yes it loads the log, or creates the first files, and begins to append. Returns
@@ -72,6 +74,16 @@ void aofCut(aofDoneFn *done);
 /* Makes the complete file `path` (an sds; takes ownership), which has everything before the last cut, the base; history
  * is deleted after that. `ending` is "rdb" or "aof". With `received` the log says that the file came from a primary. */
 void aofSwitchBase(char *path, const char *ending, bool received, aofDoneFn *done);
+/* Holds the files for a backup: from here on none is deleted, and the manifest changes in no other way than by SEAL,
+ * unless the log is turned off and on. A rewrite that ends meanwhile takes effect when the files are not held any
+ * more. */
+void aofHoldFiles(bool hold);
+bool aofFilesAreHeld(void);
+/* Called at a tick with the files (takes ownership), or with NULL and errno. */
+typedef void aofListedFn(struct aofListing *listing, int error);
+/* Lists the files of the log, which must be on, with everything that was appended so far. With `seal` the increment is
+ * synced and ends there. Call only if no earlier call waits for its answer. */
+void aofList(bool seal, aofListedFn *done);
 /* Call at the fork of the first rewrite, while the log is being turned on: what is propagated from now on goes to a
  * temporary increment, which aofSwitchBase() renames later. `failed` is called, at most once, if it cannot be written.
  * Returns false, and logs a line, without any effect on failure. */

@@ -7,6 +7,8 @@
 #include "aof.h"
 
 #include "aof_rewrite.h"
+#include "backup_commands.h"
+#include "clock.h"
 #include "info_table.h"
 #include "persist_settings.h"
 
@@ -53,24 +55,36 @@ static void writeSizes(infoOut *o) {
     infoCounter(o, "aof_delayed_fsync", f.delayed_sync, "Writes that had to wait for a sync.");
 }
 
+/* INFO fields of our own. */
+static void writeBackups(infoOut *o) {
+    const aofBackup *b = backupNow();
+    bool on = aofBackupHolds(b);
+    infoGauge(o, "aof_backup_in_progress", on, "Whether a backup of the append-only file is under way (BACKUP START).");
+    infoGauge(o, "aof_backup_time_sec", on ? (clockWallMs() - b->began_ms) / 1000 : -1,
+              "How long that backup has taken; -1: there is none.", .family = "aof_backup_time_seconds");
+    infoSize(o, "aof_backup_bytes", on ? b->bytes : 0, "Bytes of the files that it copies.");
+    infoGauge(o, "aof_last_backup_time", b->completed_s, "When the last backup ended; -1: there was none.",
+              .family = "aof_last_backup_timestamp_seconds");
+    infoCounter(o, "aof_backups", b->completed, "Backups of the append-only file that have ended after a seal.");
+    infoCounter(o, "aof_backups_given_up", b->given_up, "Backups that were given up after backup-timeout seconds.");
+}
+
 static void writeBufferMemory(infoOut *o) {
     infoSize(o, "mem_aof_buffer", aofFiguresNow().buffer_memory,
              "Memory of what is to be written to the append-only file.");
 }
 
 static void resetStats(void) {
+    backupResetStats();
     aofResetStats();
     aofRewriteResetStats();
 }
 
 void aofInfoRegister(void) {
-    static const infoFields fields[] = {{"persistence", 190, writeEnabled},
-                                        {"persistence", 200, writeRewrites},
-                                        {"persistence", 270, writeStatus},
-                                        {"persistence", 280, writeCopied},
-                                        {"persistence", 320, writeSizes},
-                                        {"memory", 510, writeBufferMemory},
-                                        {.section = NULL}};
+    static const infoFields fields[] = {{"persistence", 190, writeEnabled}, {"persistence", 200, writeRewrites},
+                                        {"persistence", 270, writeStatus},  {"persistence", 280, writeCopied},
+                                        {"persistence", 315, writeBackups}, {"persistence", 320, writeSizes},
+                                        {"memory", 510, writeBufferMemory}, {.section = NULL}};
     infoTableAddFields(fields);
     infoTableOnReset(resetStats);
 }

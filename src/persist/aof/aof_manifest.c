@@ -255,6 +255,12 @@ void aofManifestAdoptBase(aofManifest *m, const char *name) {
     manifestCheck(m);
 }
 
+void aofManifestDropLastIncr(aofManifest *m) {
+    debugAssert(aofManifestLastIncr(m));
+    sdsFree(m->files[--m->count].name);
+    manifestCheck(m);
+}
+
 void aofManifestDropHistory(aofManifest *m) {
     for (size_t i = m->history; i < m->incrs; i++) sdsFree(m->files[i].name);
     memmove(m->files + m->history, m->files + m->incrs, (m->count - m->incrs) * sizeof(*m->files));

@@ -62,6 +62,8 @@ void aofManifestAddIncr(aofManifest *m, const char *stem);
 void aofManifestSwitchBase(aofManifest *m, const char *stem, const char *ending, size_t keep);
 /* Adds a base with a name of its own: an old single file that becomes the first base. */
 void aofManifestAdoptBase(aofManifest *m, const char *name);
+/* Removes the last increment, which must exist, from the list; its number stays given. */
+void aofManifestDropLastIncr(aofManifest *m);
 /* Removes history from the list, after its files have been deleted. */
 void aofManifestDropHistory(aofManifest *m);
 

@@ -274,8 +274,10 @@ static bool aofRewriteBegin(void) {
 
 static bool mayTryAgain(int64_t now_s) { return now_s - rewrite.last_end_s >= retryWaitS(); }
 
-/* Returns whether no rewrite, remainder of an abandoned one, or other child is running. */
+/* Returns whether no rewrite, remainder of an abandoned one, or other child is running, and no backup copies the
+ * files. A log that is being turned on does not wait for a backup: its files are new. */
 static bool mayBegin(void) {
+    if (aofFilesAreHeld() && !aofIsTurningOn()) return false;
     return rewrite.state == IDLE && childRunning() == CHILD_NONE && (!aofIsTurningOn() || aofMayBeginFirst());
 }
 

@@ -27,6 +27,11 @@ static int syncFile(int fd) {
 #endif
 }
 
+static off_t fileSize(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 ? st.st_size : -1;
+}
+
 static const aofSystem real_system = {.open = openFile,
                                       .close = close,
                                       .access = access,
@@ -36,7 +41,8 @@ static const aofSystem real_system = {.open = openFile,
                                       .truncate = ftruncate,
                                       .rename = rename,
                                       .unlink = unlink,
-                                      .make_folder = mkdir};
+                                      .make_folder = mkdir,
+                                      .size = fileSize};
 static const aofSystem *current = &real_system;
 
 const aofSystem *aofSystemNow(void) { return current; }

@@ -23,6 +23,7 @@ typedef struct aofSystem {
     int (*rename)(const char *from, const char *to);
     int (*unlink)(const char *path);
     int (*make_folder)(const char *path, mode_t mode);
+    off_t (*size)(const char *path); /* of the file; -1 with errno */
 } aofSystem;
 
 /* Returns the functions in use: the system's own, or those that a test has set. */

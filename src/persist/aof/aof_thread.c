@@ -113,6 +113,8 @@ struct aofThread {
     aofSync sync;                              /* the sync in the background */
     int fd;                                    /* -1: there is no increment yet */
     off_t size;                                /* of the increment; the next byte is written there */
+    size_t seals;                              /* increments between the last cut and this one */
+    off_t sealed_size;                         /* their bytes */
     uint64_t sync_tried;                       /* the last sync, successful or not, covered this offset */
     uint64_t units, units_synced; /* complete units: published at the last aofThreadStep(); covered by the last sync */
     aofGather gather;
@@ -273,6 +275,7 @@ aofJob *aofJobCreate(aofJobType type) {
 
 void aofJobFree(aofJob *job) {
     sdsFree(job->path);
+    aofListingFree(job->listing);
     zfree(job);
 }
 
@@ -521,7 +524,7 @@ static void restoreManifest(aofThread *t, long long base_seq, long long incr_seq
 
 /* Bytes before the cut are synced before any byte after it is written, so that also after a power failure the log is a
  * prefix of what was appended. The next increment is created before a manifest names it. */
-static bool doCut(aofThread *t, aofJob *job) {
+static bool beginIncr(aofThread *t, aofJob *job) {
     const aofSystem *sys = aofSystemNow();
     bool replaced = false;
     if (t->sync_tried != t->queue.consumed && !syncNow(t)) return false;
@@ -536,7 +539,8 @@ static bool doCut(aofThread *t, aofJob *job) {
     else ok = adoptManifest(t, next, &replaced);
     int error = errno;
     if (ok) {
-        serverLog(LL_NOTICE, "Creating AOF incr file %s on background rewrite", aofManifestLastIncr(t->manifest)->name);
+        serverLog(LL_NOTICE, "Creating AOF incr file %s on %s", aofManifestLastIncr(t->manifest)->name,
+                  job->type == AOF_JOB_SEAL ? "BACKUP SEAL" : "background rewrite");
         sys->close(t->fd);
         t->fd = fd;
         job->incr_size = t->size;
@@ -553,6 +557,27 @@ static bool doCut(aofThread *t, aofJob *job) {
     return ok;
 }
 
+static bool doCut(aofThread *t, aofJob *job) {
+    if (!beginIncr(t, job)) return false;
+    t->seals = 0;
+    t->sealed_size = 0;
+    return true;
+}
+
+/* Lists the files. Fails if the disk has not accepted all bytes before the job, or may have lost some. */
+static bool doList(aofThread *t, aofJob *job) {
+    bool written = t->queue.consumed >= job->offset, sealed = job->type == AOF_JOB_SEAL;
+    errno = written || !atomic_load(&t->write_error) ? EIO : atomic_load(&t->write_error);
+    if (!written || isBroken(t)) return false;
+    if (sealed && t->size > 0) { /* without bytes, what is before it is sealed already */
+        if (!beginIncr(t, job)) return false;
+        t->seals++;
+        t->sealed_size += job->incr_size;
+    }
+    job->listing = aofListingMake(t->folder, t->stem, t->manifest, sealed, t->size);
+    return job->listing != NULL;
+}
+
 /* The new base has everything before the last cut, so syncs that failed before it do not matter any more. Bytes after
  * the cut are synced here, so that `synced` can advance again. */
 static bool doSwitchBase(aofThread *t, aofJob *job) {
@@ -565,7 +590,7 @@ static bool doSwitchBase(aofThread *t, aofJob *job) {
         return false;
     }
     aofManifest *next = aofManifestDup(t->manifest);
-    aofManifestSwitchBase(next, t->stem, job->ending, 1);
+    aofManifestSwitchBase(next, t->stem, job->ending, t->seals + 1);
     long long base_seq = next->base_seq, incr_seq = next->incr_seq;
     sds path = aofPath(t->folder, aofManifestBase(next)->name);
     bool moved = sys->rename(job->path, path) == 0;
@@ -576,6 +601,7 @@ static bool doSwitchBase(aofThread *t, aofJob *job) {
     if (!ok && replaced) restoreManifest(t, base_seq, incr_seq);
     else if (!ok) aofRemoveFile(moved ? path : job->path);
     if (ok && stat(path, &st) == 0) job->base_size = st.st_size;
+    if (ok) job->incr_size = t->sealed_size;
     if (ok) {
         bool mended = stateOf(t) == LOG_MENDABLE;
         moveLog(t, LOG_BASE, 0);
@@ -726,6 +752,8 @@ static void doJob(aofThread *t, aofJob *job) {
     case AOF_JOB_SYNC: job->ok = syncNow(t); break;
     case AOF_JOB_SWITCH_BASE: job->ok = isFirst(t) ? doSwitchFirst(t, job) : doSwitchBase(t, job); break;
     case AOF_JOB_DELETE: job->ok = doDelete(t); break;
+    case AOF_JOB_LIST:
+    case AOF_JOB_SEAL: job->ok = doList(t, job); break;
     case AOF_JOB_END: job->ok = doEnd(t); break;
     }
     job->error = job->ok ? 0 : errno;
@@ -741,7 +769,10 @@ static aofJob *firstJob(aofThread *t) {
 }
 
 /* Returns whether the job is done at once, even if the disk has not accepted the bytes before it. */
-static bool isImmediate(const aofJob *job) { return job && (job->type == AOF_JOB_END || job->type == AOF_JOB_WRITE); }
+static bool isImmediate(const aofJob *job) {
+    return job && (job->type == AOF_JOB_END || job->type == AOF_JOB_WRITE || job->type == AOF_JOB_LIST ||
+                   job->type == AOF_JOB_SEAL);
+}
 
 /* Does the job if all bytes before it are written, if it is one for now, or if the log is lost. */
 static bool jobIfDue(aofThread *t, aofJob *job) {

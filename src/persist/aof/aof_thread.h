@@ -14,6 +14,7 @@
 #ifndef PERSIST_AOF_THREAD_H
 #define PERSIST_AOF_THREAD_H
 
+#include "aof_listing.h"
 #include "aof_manifest.h"
 #include "aof_queue.h"
 #include "persist_settings.h"
@@ -43,6 +44,9 @@ typedef enum {
     AOF_JOB_SWITCH_BASE, /* the file `path` becomes the next base; all increments but the last are history. A first
                           * increment gets its name here; if that fails all its files are removed */
     AOF_JOB_DELETE,      /* delete the files that are history */
+    AOF_JOB_LIST,        /* list the files for a backup. Fails at once if the disk does not accept what is before it */
+    AOF_JOB_SEAL,        /* the same, after the increment was synced and the next one was begun; the base that is being
+                          * made begins at the last CUT nevertheless */
     AOF_JOB_END          /* write and sync the rest and end the thread */
 } aofJobType;
 
@@ -57,7 +61,9 @@ typedef struct aofJob {
     bool ok;            /* from here on: results, set by the thread */
     int error;          /* errno if not ok */
     off_t base_size;    /* for SWITCH_BASE */
-    off_t incr_size;    /* for CUT: of the increment that ends there */
+    off_t incr_size;    /* for CUT and SEAL: of the increment that ends there; for SWITCH_BASE: of those between the cut
+                         * and the last one */
+    aofListing *listing; /* owns; for LIST and SEAL */
 } aofJob;
 
 /* Starts the thread. Returns NULL with errno if the system cannot start one; then it has not taken ownership of

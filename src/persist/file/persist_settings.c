@@ -103,6 +103,7 @@ static const setting rows[] = {
     BOOL_SETTING("no-appendfsync-on-rewrite", persist_settings.no_appendfsync_on_rewrite, false),
     INT_SETTING("auto-aof-rewrite-percentage", persist_settings.auto_aof_rewrite_percentage, 100, 0, INT_MAX),
     MEMORY_SETTING("auto-aof-rewrite-min-size", persist_settings.auto_aof_rewrite_min_size, 64 << 20, 0),
+    INT_SETTING("backup-timeout", persist_settings.backup_timeout, 3600, 0, INT_MAX),
     BOOL_SETTING("aof-load-truncated", persist_settings.aof_load_truncated, true),
     BOOL_SETTING("aof-use-rdb-preamble", persist_settings.aof_use_rdb_preamble, true),
     BOOL_SETTING("aof-timestamp-enabled", persist_settings.aof_timestamp_enabled, false),

@@ -30,7 +30,8 @@ typedef struct persistSettings {
     bool aof_rewrite_incremental_fsync;
     bool aof_disable_auto_gc; /* keep files that are no longer needed; also read by the AOF thread */
     char *appendfilename, *appenddirname, *aof_rewrite_cpulist;
-    int appendfsync; /* fsyncPolicy */
+    int appendfsync;          /* fsyncPolicy */
+    long long backup_timeout; /* seconds; 0: none */
     long long auto_aof_rewrite_percentage, auto_aof_rewrite_min_size;
 } persistSettings;
 extern persistSettings persist_settings;

@@ -225,6 +225,16 @@ static int modelFolder(const char *path, mode_t mode) {
     return 0;
 }
 
+static off_t modelSize(const char *path) {
+    pthread_mutex_lock(&disk.lock);
+    const modelName *n = findName(path);
+    bool there = n && n->now >= 0;
+    off_t size = there ? (off_t)sdsLen(disk.files[n->now].bytes) : -1;
+    errno = ENOENT;
+    leave(0);
+    return size;
+}
+
 static const aofSystem model = {.open = modelOpen,
                                 .close = modelClose,
                                 .access = modelAccess,
@@ -234,7 +244,8 @@ static const aofSystem model = {.open = modelOpen,
                                 .truncate = modelTruncate,
                                 .rename = modelRename,
                                 .unlink = modelUnlink,
-                                .make_folder = modelFolder};
+                                .make_folder = modelFolder,
+                                .size = modelSize};
 
 void diskBegin(void (*check)(void)) {
     disk.file_count = disk.name_count = disk.slow_us = 0;

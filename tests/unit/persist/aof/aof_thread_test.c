@@ -544,6 +544,14 @@ TEST(thread_tells_at_once_whether_all_is_written) {
     CHECK(stop());
 }
 
+static bool isThere(const char *name) {
+    sds path = aofPath(FOLDER, name), text = diskContent(DISK_ALL, path);
+    bool there = text != NULL;
+    sdsFree(text);
+    sdsFree(path);
+    return there;
+}
+
 /* --- files ----------------------------------------------------------------------------------------------- */
 
 /* Makes a base of everything that was appended before the cut. */
@@ -619,15 +627,121 @@ TEST(thread_is_safe_again_behind_a_new_base) {
     CHECK(stop());
 }
 
-/* --- turned on ------------------------------------------------------------------------------------------- */
+/* --- backups --------------------------------------------------------------------------------------------- */
 
-static bool isThere(const char *name) {
-    sds path = aofPath(FOLDER, name), text = diskContent(DISK_ALL, path);
-    bool there = text != NULL;
-    sdsFree(text);
-    sdsFree(path);
-    return there;
+/* Lists the files, and checks that what is to be copied of them is all that was appended; with `seal` a second SEAL
+ * without new bytes lists the same. Returns whether it could. */
+static bool listFiles(bool seal) {
+    uint64_t all = aofThreadQueue(thread)->appended;
+    aofJob *job = aofJobCreate(seal ? AOF_JOB_SEAL : AOF_JOB_LIST);
+    aofThreadSubmit(thread, job);
+    aofJob *done = waitForJob(job->type);
+    bool ok = done && done->ok;
+    job_error = done ? done->error : -1;
+    CHECK(!done || ok == (done->listing != NULL));
+    sds copy = sdsEmpty();
+    off_t bytes = 0;
+    aofManifestFault fault;
+    aofManifest *m = ok ? aofManifestParse(sdsSlice(done->listing->manifest), &fault) : NULL;
+    CHECK(!ok || (m && m->count == done->listing->count));
+    for (size_t i = 0; ok && i < done->listing->count; i++) {
+        const aofListed *file = &done->listing->files[i];
+        sds path = aofPath(FOLDER, file->name), part = diskContent(DISK_ALL, path);
+        CHECK(m && !strcmp(m->files[i].name, file->name));
+        if (CHECK(part && sdsLen(part) >= (size_t)file->size)) copy = sdsCatLen(copy, part, (size_t)file->size);
+        if (seal) CHECK_EQ_INT(part ? sdsLen(part) : 0, file->size); /* nothing is appended to any of them */
+        bytes += file->size;
+        sdsFree(part);
+        sdsFree(path);
+    }
+    if (ok) {
+        CHECK_EQ_INT(done->listing->bytes, bytes);
+        CHECK_EQ_INT(sdsLen(copy), all - begin_offset);
+        CHECK(memcmp(copy, sequence, sdsLen(copy)) == 0);
+        if (seal) CHECK(aofThreadProgress(thread).synced >= all);
+    }
+    aofManifestFree(m);
+    sdsFree(copy);
+    if (done) aofJobFree(done);
+    return ok;
 }
+
+TEST(thread_seals_an_increment) {
+    start(FSYNC_NO, 0);
+    append(1000);
+    CHECK(listFiles(false));
+    CHECK(listFiles(true));
+    CHECK(isThere("a.2.incr.aof"));
+    CHECK(listFiles(true));
+    CHECK(!isThere("a.3.incr.aof")); /* there was nothing to seal */
+    append(10);
+    CHECK(listFiles(false));
+    CHECK(listFiles(true));
+    CHECK(stop());
+}
+
+/* A base that is being made begins at the cut: increments that were sealed since then are kept with it. */
+TEST(thread_keeps_what_was_sealed_during_a_rewrite) {
+    start(FSYNC_EVERYSEC, 50);
+    append(1000);
+    CHECK(doJob(aofJobCreate(AOF_JOB_CUT)));
+    uint64_t cut = aofThreadQueue(thread)->appended;
+    append(300);
+    CHECK(listFiles(true));
+    append(20);
+    CHECK(listFiles(true));
+    append(1);
+    aofJob *base = baseUpTo(cut);
+    aofThreadSubmit(thread, base);
+    aofJob *done = waitForJob(AOF_JOB_SWITCH_BASE);
+    CHECK(done && done->ok);
+    CHECK_EQ_INT(done ? done->incr_size : 0, 320);
+    if (done) aofJobFree(done);
+    CHECK(doJob(aofJobCreate(AOF_JOB_DELETE)));
+    CHECK(!isThere("a.1.incr.aof") && isThere("a.2.incr.aof") && isThere("a.3.incr.aof"));
+    CHECK(doJob(aofJobCreate(AOF_JOB_CUT))); /* from here on sealed increments do not count */
+    cut = aofThreadQueue(thread)->appended;
+    CHECK(doJob(baseUpTo(cut)));
+    CHECK(doJob(aofJobCreate(AOF_JOB_DELETE)));
+    CHECK(!isThere("a.2.incr.aof") && !isThere("a.3.incr.aof"));
+    CHECK(stop());
+}
+
+/* Bytes that the disk does not accept, or may have lost, are not sealed; and the log goes on as before. */
+TEST(thread_does_not_seal_what_is_not_safe) {
+    start(FSYNC_EVERYSEC, 20);
+    append(100);
+    diskFail(CALL_WRITE, 1000, ENOSPC);
+    CHECK(!listFiles(true));
+    CHECK_EQ_INT(job_error, ENOSPC);
+    CHECK(!listFiles(false));
+    diskFail(CALL_WRITE, 0, 0);
+    CHECK(listFiles(true));
+    append(100);
+    diskFail(CALL_OPEN, 1000, EMFILE);
+    CHECK(!listFiles(true));
+    CHECK_EQ_INT(job_error, EMFILE);
+    diskFail(CALL_OPEN, 0, 0);
+    CHECK(doJob(aofJobCreate(AOF_JOB_SYNC)));
+    uint64_t cut = aofThreadQueue(thread)->appended;
+    CHECK(doJob(aofJobCreate(AOF_JOB_CUT)));
+    append(10);
+    diskFail(CALL_OPEN, 1000, EMFILE);
+    CHECK(!listFiles(true));
+    diskFail(CALL_OPEN, 0, 0);
+    CHECK(doJob(baseUpTo(cut))); /* a seal that fails is not a cut that fails */
+    append(100);
+    diskFail(CALL_SYNC, 1000, EIO);
+    CHECK(!listFiles(true));
+    diskFail(CALL_SYNC, 0, 0);
+    CHECK(waitError(false, false));
+    CHECK(!listFiles(true));
+    CHECK_EQ_INT(job_error, EIO);
+    CHECK(!listFiles(false));
+    stop();
+}
+
+/* --- turned on ------------------------------------------------------------------------------------------- */
 
 /* Turns the log on: from here on a restart finds this log and no other. */
 static bool switchOn(aofJob *base) {
@@ -749,6 +863,7 @@ static void randomRun(fsyncPolicy policy, bool faults, uint64_t *seed) {
         if (unitRandom(seed) % 3) aofThreadPublish(thread);
         if (faults && i % 40 == 0) randomFaults(seed);
         if (unitRandom(seed) % 20 == 0) doJob(aofJobCreate(AOF_JOB_SYNC));
+        if (unitRandom(seed) % 20 == 0) doJob(aofJobCreate(unitRandom(seed) % 4 ? AOF_JOB_SEAL : AOF_JOB_LIST));
         if (!cut && unitRandom(seed) % 20 == 0) {
             cut = aofThreadQueue(thread)->appended;
             if (!doJob(aofJobCreate(AOF_JOB_CUT))) cut = 0;
