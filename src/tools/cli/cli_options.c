@@ -97,6 +97,7 @@ static const cliOption option_rows[] = {
     VALUED("--lru-test", lru_keys, VALUE_LONG, RANGE(1, INT64_MAX / 2), .mode = MODE_LRU_TEST),
     VALUED("--rdb", rdb_file, VALUE_FILE, .mode = MODE_RDB),
     VALUED("--functions-rdb", rdb_file, VALUE_FILE, .mode = MODE_FUNCTIONS_RDB),
+    VALUED("--backup", backup_dir, VALUE_TEXT, .mode = MODE_BACKUP),
     FLAG("-x", last_from_stdin),
     FLAG("-c", cluster),
     FLAG("-e", exit_on_error),
@@ -339,6 +340,10 @@ void cliUsage(void) {
           "                     transfer is complete; - is stdout\n"
           "  --functions-rdb FILE  like --rdb, with the libraries of functions only\n"
           "  --replica          print the commands of the replication stream as CSV\n"
+          "\n"
+          "Backup\n"
+          "  --backup DIR       on the server's machine: copy its append-only file to a\n"
+          "                     folder in DIR, from which a server starts, and check it\n"
           "\n"
           "Bulk loading\n"
           "  --pipe             send raw commands from stdin and count the errors\n"

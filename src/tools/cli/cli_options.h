@@ -20,6 +20,7 @@ typedef enum {
     MODE_HOTKEYS,
     MODE_PIPE,
     MODE_RDB,
+    MODE_BACKUP,
     MODE_FUNCTIONS_RDB,
     MODE_REPLICA,
     MODE_INTRINSIC,
@@ -51,7 +52,8 @@ typedef struct cliOptions {
     long long scan_count, memory_samples, pipe_timeout_s, intrinsic_s, hotkeys, lru_keys, keystats_top;
     const char *cursor; /* of --keystats; NULL: from the beginning */
     const char *eval_file;
-    const char *rdb_file;   /* "-": stdout */
+    const char *rdb_file; /* "-": stdout */
+    const char *backup_dir;
     bool debug, debug_sync; /* run the script of eval_file in the debugger */
     char **command;         /* borrowed */
     int command_count;

@@ -127,6 +127,7 @@ static int runMode(cliConnection *c) {
     case MODE_PIPE: return modePipe(c);
     case MODE_RDB: return modeRdb(c, false);
     case MODE_FUNCTIONS_RDB: return modeRdb(c, true);
+    case MODE_BACKUP: return modeBackup(c);
     case MODE_REPLICA: return modeReplica(c);
     case MODE_LRU_TEST: return modeLruTest(c);
     default: return runEval(c);

@@ -18,6 +18,7 @@ int modeKeyStats(cliConnection *c);                 /* --keystats */
 int modeHotKeys(cliConnection *c);                  /* --hotkeys */
 int modePipe(cliConnection *c);                     /* --pipe */
 int modeRdb(cliConnection *c, bool functions_only); /* --rdb, --functions-rdb */
+int modeBackup(cliConnection *c);                   /* --backup */
 int modeReplica(cliConnection *c);                  /* --replica */
 int modeLruTest(cliConnection *c);                  /* --lru-test */
 
