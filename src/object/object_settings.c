@@ -35,6 +35,8 @@ static const setting rows[] = {
     MEMORY_SETTING("hll-sparse-max-bytes", object_settings.hll_sparse_max_bytes, 3000, 0),
     MEMORY_SETTING("stream-node-max-bytes", object_settings.stream_node_max_bytes, 4096, 0),
     INT_SETTING("stream-node-max-entries", object_settings.stream_node_max_entries, 100, 0, LLONG_MAX),
+    INT_SETTING("stream-idmp-duration", object_settings.stream_idmp_duration, 100, 1, 86400),
+    INT_SETTING("stream-idmp-maxsize", object_settings.stream_idmp_maxsize, 100, 1, 10000),
     BOOL_SETTING("rdbcompression", object_settings.compression, true),
     ENUM_SETTING("rdb-version-check", object_settings.version_check, RDB_VERSION_CHECK_STRICT, version_check_names),
     SETTINGS_END,

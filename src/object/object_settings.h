@@ -17,6 +17,7 @@ typedef struct objectSettings {
     long long list_max_listpack_size; /* > 0: elements per node; -1 .. -5: 4 to 64 KiB */
     long long list_compress_depth;    /* nodes at either end that are not compressed; 0: none is */
     long long stream_node_max_bytes, stream_node_max_entries; /* 0: no limit */
+    long long stream_idmp_duration, stream_idmp_maxsize;      /* of streams that have no limits of their own yet */
     long long hll_sparse_max_bytes;
     bool compression;    /* rdbcompression */
     int version_check;   /* rdb-version-check */

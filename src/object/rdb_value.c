@@ -64,7 +64,10 @@ bool rdbVersionIsReadable(unsigned version, bool relaxed) {
 
 unsigned rdbTypeOfByte(unsigned version, unsigned byte) {
     if (likely(byte < RDB_TYPE_HASH_2)) return byte;
-    if (!rdbVersionIsForeign(version)) return byte == RDB_TYPE_HASH_2 ? byte : RDB_TYPES;
+    if (!rdbVersionIsForeign(version)) {
+        bool of_own = byte == RDB_TYPE_HASH_2 || (byte == RDB_TYPE_REDIS_STREAM && version >= RDB_VERSION);
+        return of_own ? byte : RDB_TYPES;
+    }
     if (byte == RDB_TYPE_HASH_2) return RDB_TYPE_REDIS_HASH_RC;
     return byte <= RDB_TYPE_REDIS_STREAM ? byte : RDB_TYPES;
 }

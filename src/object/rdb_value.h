@@ -32,12 +32,12 @@ enum {
     RDB_TYPE_SET_LISTPACK = 20,
     RDB_TYPE_STREAM_3 = 21,
     RDB_TYPE_HASH_2 = 22, /* with field TTLs */
-    /* Of Redis 7.4 and later, which went its own way after version 11; only read. */
+    /* Of Redis 7.4 and later, which went its own way after version 11; all but 26 are only read. */
     RDB_TYPE_REDIS_HASH_LISTPACK_RC = 23, /* by release candidates of 7.4: 25 without the time before it */
     RDB_TYPE_REDIS_HASH = 24,             /* with field TTLs */
     RDB_TYPE_REDIS_HASH_LISTPACK = 25,    /* with field TTLs */
-    RDB_TYPE_REDIS_STREAM = 26,
-    RDB_TYPE_REDIS_HASH_RC = 27, /* by release candidates of 7.4, which wrote 22 */
+    RDB_TYPE_REDIS_STREAM = 26,           /* with what producers have sent; also written, where a stream has that */
+    RDB_TYPE_REDIS_HASH_RC = 27,          /* by release candidates of 7.4, which wrote 22 */
     RDB_TYPES
 };
 
@@ -85,7 +85,8 @@ bool rdbValueIsEmpty(rdbReader r, unsigned rdb_type);
  *   +----------------+------------------+------------------+ */
 #define DUMP_FOOTER_BYTES 10
 
-/* Appends version and checksum to `content`, which it takes, and returns the payload. */
+/* Appends version and checksum to `content`, which it takes, and returns the payload. A value of a type of Redis has
+ * the version of Redis, so that Redis restores it, too. */
 sds dumpPayloadSealTake(sds content) must_check;
 /* Writes version and checksum, for content that is not in one piece: its type is `rdb_type`, `crc` its crc64(). */
 void dumpPayloadFooter(char footer[DUMP_FOOTER_BYTES], unsigned rdb_type, uint64_t crc);

@@ -52,6 +52,7 @@ typedef struct stream {
     rax *nodes;          /* owned: the nodes before the tail by first ID; NULL: there were none yet */
     rax *groups;         /* owned: streamGroup by name; NULL: there were none yet */
     uint64_t tree_nodes; /* nodes of the tree that XINFO describes, for the keys in `nodes` (value_stream_shape.c) */
+    struct streamIdmp *idmp; /* owned: what producers have sent (value_stream_idmp.h); NULL: no producer was named */
 } stream;
 
 stream *streamCreate(void);         /* empty */

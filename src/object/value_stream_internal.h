@@ -25,6 +25,7 @@ void streamPendingRemoveAllOf(struct streamGroup *g, struct streamConsumer *c);
 
 /* In value_stream_rdb.c. */
 uint8_t streamRdbType(const void *structure, int encoding);
+void streamRdbWriteAs(struct rdbWriter *w, const stream *s, unsigned rdb_type);
 void streamRdbWrite(struct rdbWriter *w, const void *structure, int encoding);
 void *streamRdbRead(struct rdbReader *r, unsigned rdb_type, int *encoding);
 

@@ -9,7 +9,7 @@
  *
  *       duration  max size  producers: (name  entries: (name  ID) ...) ...  entries added  duplicates
  *
- * This is read and left out: it is of use for the duration only, which is 100 seconds by default.
+ * A stream for which a producer was named is written so as well, and only such a one: Valkey does not read type 26.
  *
  * Not here    lengths, strings (rdb_string.c), the layout of nodes (value_stream_node.c).
  * Owns        nothing.
@@ -20,6 +20,7 @@
 #include "object_settings.h"
 #include "rdb_value.h"
 #include "value_stream_groups.h"
+#include "value_stream_idmp.h"
 #include "value_stream_internal.h"
 #include "value_stream_node.h"
 #include "zmalloc.h"
@@ -63,20 +64,20 @@ static void writeNodes(rdbWriter *w, const stream *s) {
     if (s->tail) writeNode(w, s->tail_key, s->tail);
 }
 
-static void writeConsumer(rdbWriter *w, const streamGroup *g, const streamConsumer *c) {
+static void writeConsumer(rdbWriter *w, const streamGroup *g, const streamConsumer *c, unsigned rdb_type) {
     rdbWriteString(w, streamConsumerName(c));
     rdbWriteMs(w, c->seen_ms);
-    rdbWriteMs(w, c->active_ms);
+    if (rdb_type >= RDB_TYPE_STREAM_3) rdbWriteMs(w, c->active_ms);
     rdbWriteLength(w, c->pending);
     streamPendingWalk walk;
     streamPendingFrom(&walk, g, c, STREAM_ID_MIN);
     for (const streamPending *p; (p = streamPendingNext(&walk));) writeRawId(w, p->id);
 }
 
-static void writeGroup(rdbWriter *w, slice name, const streamGroup *g) {
+static void writeGroup(rdbWriter *w, slice name, const streamGroup *g, unsigned rdb_type) {
     rdbWriteString(w, name);
     writeId(w, g->last_id);
-    rdbWriteLength(w, g->entries_read);
+    if (rdb_type >= RDB_TYPE_STREAM_2) rdbWriteLength(w, g->entries_read);
     rdbWriteLength(w, g->pending);
     streamPendingWalk walk;
     streamPendingFrom(&walk, g, NULL, STREAM_ID_MIN);
@@ -87,30 +88,55 @@ static void writeGroup(rdbWriter *w, slice name, const streamGroup *g) {
     }
     rdbWriteLength(w, raxSize(g->consumers));
     raxIterator it;
-    for (bool on = raxIterFirst(&it, g->consumers); on; on = raxIterNext(&it)) writeConsumer(w, g, raxIterValue(&it));
+    for (bool on = raxIterFirst(&it, g->consumers); on; on = raxIterNext(&it))
+        writeConsumer(w, g, raxIterValue(&it), rdb_type);
     raxIterEnd(&it);
+}
+
+static void writeProducer(rdbWriter *w, const streamProducer *p) {
+    rdbWriteString(w, streamProducerName(p));
+    rdbWriteLength(w, raxSize(p->sent));
+    for (const streamSent *sent = p->list.first; sent; sent = sent->next[SENT_OF_PRODUCER]) {
+        rdbWriteString(w, streamSentName(sent));
+        writeId(w, sent->id);
+    }
+}
+
+static void writeIdmp(rdbWriter *w, const streamIdmp *m) {
+    rdbWriteLength(w, m->duration_s);
+    rdbWriteLength(w, m->max_entries);
+    rdbWriteLength(w, raxSize(m->producers));
+    raxIterator it;
+    for (bool on = raxIterFirst(&it, m->producers); on; on = raxIterNext(&it)) writeProducer(w, raxIterValue(&it));
+    raxIterEnd(&it);
+    rdbWriteLength(w, m->added);
+    rdbWriteLength(w, m->duplicates);
 }
 
 uint8_t streamRdbType(const void *structure, int encoding) {
-    unused(structure);
     unused(encoding);
-    return RDB_TYPE_STREAM_3;
+    return ((const stream *)structure)->idmp ? RDB_TYPE_REDIS_STREAM : RDB_TYPE_STREAM_3;
 }
 
-void streamRdbWrite(rdbWriter *w, const void *structure, int encoding) {
-    const stream *s = structure;
-    unused(encoding);
+void streamRdbWriteAs(rdbWriter *w, const stream *s, unsigned rdb_type) {
     writeNodes(w, s);
     rdbWriteLength(w, s->length);
     writeId(w, s->last_id);
-    writeId(w, s->first_id);
-    writeId(w, s->max_deleted_id);
-    rdbWriteLength(w, s->entries_added);
+    if (rdb_type >= RDB_TYPE_STREAM_2) {
+        writeId(w, s->first_id);
+        writeId(w, s->max_deleted_id);
+        rdbWriteLength(w, s->entries_added);
+    }
     rdbWriteLength(w, streamGroupCount(s));
     raxIterator it;
     for (bool on = raxIterFirst(&it, s->groups); on; on = raxIterNext(&it))
-        writeGroup(w, raxIterKey(&it), raxIterValue(&it));
+        writeGroup(w, raxIterKey(&it), raxIterValue(&it), rdb_type);
     raxIterEnd(&it);
+    if (rdb_type == RDB_TYPE_REDIS_STREAM) writeIdmp(w, s->idmp);
+}
+
+void streamRdbWrite(rdbWriter *w, const void *structure, int encoding) {
+    streamRdbWriteAs(w, structure, streamRdbType(structure, encoding));
 }
 
 /* ---- Reading ----------------------------------------------------------------------------------------------------- */
@@ -226,29 +252,39 @@ static bool readGroup(rdbReader *r, stream *s, unsigned rdb_type) {
     return pendingOfConsumers(g) == g->pending;
 }
 
-static bool skipNumbers(rdbReader *r, unsigned count) {
-    uint64_t number;
-    for (; count; count--)
-        if (!rdbReadCount(r, &number)) return false;
-    return true;
+/* Reads an entry of a producer. One that is named twice is malformed. */
+static bool readSent(rdbReader *r, stream *s, slice producer) {
+    rdbText name;
+    streamId id;
+    if (!rdbReadText(r, &name)) return false;
+    bool good = readId(r, &id) && !streamSentFind(s, producer, name.text) && streamSentAdd(s, producer, name.text, id);
+    rdbTextFree(&name);
+    return good;
 }
 
-static bool skipText(rdbReader *r) {
-    rdbText t;
-    if (!rdbReadText(r, &t)) return false;
-    rdbTextFree(&t);
-    return true;
+static bool readProducer(rdbReader *r, stream *s) {
+    rdbText name;
+    uint64_t entries;
+    if (!rdbReadText(r, &name)) return false;
+    bool good = rdbReadCount(r, &entries);
+    for (; good && entries; entries--) good = readSent(r, s, name.text);
+    rdbTextFree(&name);
+    return good;
 }
 
-static bool skipProducers(rdbReader *r) {
-    uint64_t producers, entries;
-    if (!skipNumbers(r, 2) || !rdbReadCount(r, &producers)) return false;
-    for (; producers; producers--) {
-        if (!skipText(r) || !rdbReadCount(r, &entries)) return false;
-        for (; entries; entries--)
-            if (!skipText(r) || !skipNumbers(r, 2)) return false;
-    }
-    return skipNumbers(r, 2);
+static uint64_t bounded(uint64_t n, uint64_t max) { return n < 1 ? 1 : n > max ? max : n; }
+
+/* Reads what producers have sent. A stream of Redis has this part always, so without any effect it is left out. */
+static bool readIdmp(rdbReader *r, stream *s) {
+    uint64_t duration_s, max_entries, producers, added, duplicates;
+    if (!rdbReadCount(r, &duration_s) || !rdbReadCount(r, &max_entries) || !rdbReadCount(r, &producers)) return false;
+    streamIdmpConfigure(s, bounded(duration_s, STREAM_IDMP_DURATION_MAX),
+                        bounded(max_entries, STREAM_IDMP_ENTRIES_MAX));
+    for (; producers; producers--)
+        if (!readProducer(r, s)) return false;
+    if (!rdbReadCount(r, &added) || !rdbReadCount(r, &duplicates)) return false;
+    streamIdmpLoaded(s, added, duplicates);
+    return true;
 }
 
 static bool readStream(rdbReader *r, stream *s, unsigned rdb_type) {
@@ -266,7 +302,7 @@ static bool readStream(rdbReader *r, stream *s, unsigned rdb_type) {
     for (uint64_t i = 0; i < groups; i++) {
         if (!readGroup(r, s, rdb_type)) return false;
     }
-    return rdb_type != RDB_TYPE_REDIS_STREAM || skipProducers(r);
+    return rdb_type != RDB_TYPE_REDIS_STREAM || readIdmp(r, s);
 }
 
 void *streamRdbRead(struct rdbReader *r, unsigned rdb_type, int *encoding) {

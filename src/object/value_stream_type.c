@@ -9,6 +9,7 @@
 #include "digest.h"
 #include "panic.h"
 #include "value_stream_groups.h"
+#include "value_stream_idmp.h"
 #include "value_stream_internal.h"
 #include "value_stream_node.h"
 #include "zmalloc.h"
@@ -23,6 +24,7 @@ static void freeGroup(void *g) { streamGroupFree(g); }
 void streamFree(stream *s) {
     if (s->nodes) raxRelease(s->nodes, freeNode);
     if (s->groups) raxRelease(s->groups, freeGroup);
+    streamIdmpFree(s->idmp);
     listpackFree(s->tail);
     zfree(s);
 }
@@ -32,7 +34,7 @@ static void freeStructure(void *structure) { streamFree(structure); }
 /* Counts the nodes and the tree above them; for the groups, their number times the allocations of the first one. */
 static size_t freeEffort(const void *structure) {
     const stream *s = structure;
-    size_t effort = 1 + (s->nodes ? raxFreeEffort(s->nodes) + raxSize(s->nodes) : 0);
+    size_t effort = 1 + (s->nodes ? raxFreeEffort(s->nodes) + raxSize(s->nodes) : 0) + streamIdmpFreeEffort(s->idmp);
     raxIterator it;
     if (raxIterFirst(&it, s->groups)) {
         const streamGroup *g = raxIterValue(&it);
@@ -70,7 +72,7 @@ static size_t nodeBytes(const void *node) {
 
 static size_t memUsage(const void *structure, size_t samples) {
     const stream *s = structure;
-    size_t bytes = zmallocSize(s) + (s->tail ? zmallocSize(s->tail) : 0);
+    size_t bytes = zmallocSize(s) + (s->tail ? zmallocSize(s->tail) : 0) + streamIdmpBytes(s->idmp);
     if (s->nodes) bytes += raxMemUsage(s->nodes) + sampledBytes(s->nodes, samples, nodeBytes);
     if (s->groups) bytes += raxMemUsage(s->groups) + sampledBytes(s->groups, samples, groupBytes);
     return bytes;
@@ -106,6 +108,7 @@ stream *streamDup(const stream *s) {
     copy->length = s->length;
     copy->entries_added = s->entries_added;
     streamGroupsDup(copy, s);
+    copy->idmp = streamIdmpDup(s->idmp);
     return copy;
 }
 
@@ -166,6 +169,7 @@ static void checkStructure(const void *structure, int encoding) {
     serverAssert(length == s->length);
     for (bool on = raxIterFirst(&it, s->groups); on; on = raxIterNext(&it)) streamGroupCheck(raxIterValue(&it));
     raxIterEnd(&it);
+    streamIdmpCheck(s->idmp);
 }
 
 static void defragNode(raxIterator *it, rax *nodes, blockMover *move) {

@@ -51,6 +51,7 @@ set requests {
     {zscan k:1 0} {zscore k:1 m} {zunion 2 k:1 k:2} {zunionstore k:1 2 k:2 k:3 weights 1 2}
     {xack k:1 g 1-1} {xadd k:1 * f 1} {xautoclaim k:1 g c 0 0} {xclaim k:1 g c 0 1-1} {xdel k:1 1-1}
     {xdelex k:1 ids 1 1-1} {xackdel k:1 g ids 1 1-1} {xadd k:1 acked maxlen 1 * f 1} {xtrim k:1 maxlen 1 delref}
+    {xadd k:1 idmp p i * f 1} {xcfgset k:1 idmp-maxsize 5} {xidmprecord k:1 p i 1-1}
     {xgroup create k:1 g $ mkstream} {xgroup createconsumer k:1 g c} {xgroup delconsumer k:1 g c} {xgroup destroy k:1 g}
     {xgroup setid k:1 g 0} {xinfo consumers k:1 g} {xinfo groups k:1} {xinfo stream k:1} {xlen k:1} {xpending k:1 g}
     {xrange k:1 - +} {xread streams k:1 k:2 0 0} {xread count 1 count 2 streams k:1 0}

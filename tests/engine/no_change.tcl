@@ -105,6 +105,7 @@ start_server {
             {GEOSEARCHSTORE dest geo FROMLONLAT 0 0 BYRADIUS 1 m} {XADD nokey NOMKSTREAM 1-1 a b} {XTRIM x MAXLEN 10}
             {XTRIM x MAXLEN ~ 10} {XTRIM nokey MAXLEN 1} {XTRIM x MINID 0} {XDEL x 9-9} {XDEL nokey 1-1}
             {XDELEX x IDS 1 9-9} {XDELEX x ACKED IDS 1 1-1} {XACKDEL x g IDS 1 1-1} {XTRIM x MAXLEN 0 ACKED}
+            {XCFGSET x IDMP-DURATION 100} {XCFGSET nokey IDMP-DURATION 9} {XIDMPRECORD x p i 9-9}
             {XSETID nokey 1-1} {XGROUP CREATE x g 0} {XGROUP CREATE nokey g 0} {XGROUP DESTROY x nog}
             {XGROUP DELCONSUMER x g noc} {XACK x g 1-1} {XACK nokey g 1-1} {XACK x nog 1-1} {XCLAIM nokey g c 0 1-1}
             {XAUTOCLAIM nokey g c 0 0} {PFADD p a} {PFADD p} {PFADD p a b} {PFCOUNT nokey} {EVAL return(1) 0}

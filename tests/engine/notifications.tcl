@@ -197,6 +197,8 @@ start_server {each {r FLUSHALL; r SELECT 0}} {
         {xadd a 1-1 f v|xadd a 2-1 f v} {xadd a delref maxlen 1 3-1 f v} {xadd a xtrim a}
         {xadd a 1-1 f v|xadd a 2-1 f v} {xdelex a ids 2 1-1 2-1} {xdel a}
         {xadd a 1-1 f v|xgroup create a g 0|xreadgroup group g c streams a >} {xackdel a g ids 1 1-1} {xdel a}
+        {xadd a idmp p 1 * f v} {xadd a idmp p 1 * f v} {} {xadd a 1-1 f v} {xadd a idmp p 1 * f v} {xadd a}
+        {xadd a 1-1 f v} {xcfgset a idmp-maxsize 5} {} {xadd a 1-1 f v} {xidmprecord a p 1 1-1} {}
         {xadd a 1-1 f v|xadd a 2-1 f v} {xsetid a 5-1} {xsetid a}
         {xgroup create a g $ mkstream} {xgroup setid a g 1-1} {xgroup-setid a}
         {xgroup create a g $ mkstream} {xgroup destroy a g} {xgroup-destroy a}

@@ -50,6 +50,41 @@ start_server {
     propagates $pending {XADD x MAXLEN 3 DELREF 4-1 f v} {MULTI; XACK x g 1-1; XADD x MAXLEN 3 4-1 f v; EXEC}
     propagates {} {XADD x KEEPREF 4-1 delref acked} {XADD x 4-1 delref acked}
 
+
+    # No Valkey has commands for what producers have sent, so these are propagated as Redis 8.6 does it.
+    set sent {XADD x 33177117420000-1 f v|XIDMPRECORD x p i 33177117420000-1}
+    set next 33177117420000-2
+    propagates $sent {XADD x IDMP p i * f w} {XADD x IDMP p i * f w}
+    propagates $sent {XADD x IDMP p j MAXLEN ~ 9 KEEPREF * f w} "XADD x IDMP p j MAXLEN = 2 $next f w"
+    propagates $sent {XADD x IDMP keepref delref * f w} "XADD x IDMP keepref delref $next f w"
+    propagates $sent {XADD x IDMPAUTO p * f w} "XADD x IDMPAUTO p $next f w"
+    propagates $sent {XADD x IDMPAUTO p ACKED MAXLEN 9 * f w} "XADD x IDMPAUTO p $next f w"
+    propagates $sent {XADD x IDMP p j ACKED MAXLEN 9 * f w} "XADD x IDMP p j $next f w"
+    propagates $sent {XIDMPRECORD x p i 33177117420000-1|XIDMPRECORD x q i 33177117420000-1} \
+        {XIDMPRECORD x q i 33177117420000-1}
+    propagates $sent {XCFGSET x IDMP-DURATION 100|XCFGSET x IDMP-DURATION 99} {XCFGSET x IDMP-DURATION 99}
+
+    test "A log that is rewritten as commands keeps what producers have sent, also of deleted entries" {
+        r FLUSHALL
+        set id [r XADD x IDMP p 1 * f v]
+        r XADD x IDMP [string repeat q 300] [string repeat n 300] * f v
+        r XCFGSET x IDMP-DURATION 5000
+        set id [r XADD x IDMP p 1 * f v]
+        set auto [r XADD x IDMPAUTO p * f v]
+        r XDEL x $id
+        foreach rewrite {no yes} {
+            if {$rewrite} {
+                r BGREWRITEAOF
+                wait_for_condition 20 {[field_of [r INFO persistence] aof_rewrite_in_progress] eq "0"}
+                wait_for_condition 20 {[field_of [r INFO persistence] aof_rewrite_scheduled] eq "0"}
+            }
+            assert_equal OK [r DEBUG LOADAOF]
+            assert_equal [list $id $auto] [list [r XADD x IDMP p 1 * f v] [r XADD x IDMPAUTO p * f v]]
+            assert_equal 5000 [dict get [r XINFO STREAM x] idmp-duration]
+        }
+        assert_equal 3 [r XLEN x]
+    }
+
     test "Keys that SCAN or RANDOMKEY finds expired are no transaction, those of a command that names them are" {
         if {[increment_file] eq ""} {skip "no append-only file is written"}
         foreach {command transaction} {{SCAN 0} 0 RANDOMKEY 0 {MGET k1 k2} 1 {EVAL "redis.call('scan', 0) return 1" 0} 1} {

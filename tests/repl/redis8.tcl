@@ -18,6 +18,11 @@ proc held_by {client} {
             [$client HPEXPIRETIME $key FIELDS [llength $fields] {*}$fields]
     }
     lappend out [$client XRANGE stream - +] [$client XPENDING stream group]
+    if {[$client EXISTS sent]} {
+        set info [$client XINFO STREAM sent]
+        lappend out [$client XRANGE sent - +] [lmap field {idmp-duration idmp-maxsize pids-tracked iids-tracked \
+            iids-added iids-duplicates} {dict get $info $field}]
+    }
     return $out
 }
 
@@ -37,6 +42,9 @@ start_server {} {
         $primary XGROUP CREATE stream group 0
         $primary XREADGROUP GROUP group consumer COUNT 1 STREAMS stream >
         $primary SET string value
+        $primary XADD sent IDMP producer 1 * f v
+        $primary XADD sent IDMP producer 2 * f v
+        $primary XADD sent IDMP producer 2 * f v
 
         foreach diskless {no yes} {
             foreach load {disabled swapdb flush-before-load} {
@@ -72,6 +80,47 @@ start_server {} {
             in_step $primary $replica
             assert_equal [held_by $primary] [held_by $replica]
             assert_equal 0 [field_of [$replica INFO stats] unexpected_error_replies]
+        }
+
+        test "what it propagates of producers, deletion by groups and comparisons" {
+            $primary XCFGSET sent IDMP-DURATION 500 IDMP-MAXSIZE 3
+            foreach name {1 2 2 3 4 1} {$primary XADD sent NOMKSTREAM IDMP producer $name MAXLEN ~ 100 KEEPREF * f $name}
+            $primary XADD sent IDMPAUTO other * f v g w
+            $primary XADD sent IDMPAUTO other * g w f v
+            $primary XIDMPRECORD sent third 1 [$primary XADD sent 99999999999999-1 f v]
+            $primary XADD sent IDMP third 1 DELREF MAXLEN 3 * f v
+            foreach id {4 5 6 7 8 9} {$primary XADD stream $id-1 f $id}
+            $primary XREADGROUP GROUP group consumer COUNT 4 STREAMS stream >
+            $primary XDELEX stream DELREF IDS 2 2-1 8-1
+            $primary XDELEX stream ACKED IDS 2 3-1 9-1
+            $primary XACKDEL stream group IDS 1 4-1
+            $primary XACKDEL stream group DELREF IDS 1 5-1
+            $primary XTRIM stream MAXLEN 3 DELREF
+            $primary XADD stream ACKED MAXLEN 1 10-1 f v
+            $primary XADD stream KEEPREF 11-1 f v
+            $primary SET string changed IFEQ new
+            $primary SET string changed-twice IFDEQ [$primary DIGEST string] EX 5000
+            $primary SET other kept IFNE 1
+            $primary DELEX other IFEQ 1
+            $primary SET other again IFDNE 0000000000000000
+            $primary DELEX other IFNE again
+            $primary MSETEX 2 many 1 more 2 NX PX 5000000
+            in_step $primary $replica
+            assert_equal [held_by $primary] [held_by $replica]
+            assert_equal {3 again changed-twice} [list [$replica EXISTS many more copy stream] {*}[$replica MGET other string]]
+            assert_equal 0 [field_of [$replica INFO stats] unexpected_error_replies]
+        }
+
+        test "an entry that was sent before a failover is recognized after it" {
+            set id [$primary XADD sent IDMP producer last * f v]
+            set auto [$primary XADD sent IDMPAUTO producer * f v g w]
+            in_step $primary $replica
+            $replica REPLICAOF NO ONE
+            assert_equal [list $id $auto] [list [$replica XADD sent IDMP producer last * f v] \
+                [$replica XADD sent IDMPAUTO producer * g w f v]]
+            follow $replica $port
+            in_step $primary $replica
+            assert_equal [held_by $primary] [held_by $replica]
         }
 
         test "a field that expires there is deleted here" {

@@ -31,6 +31,8 @@ from wire import Connection  # noqa: E402
 KEY, OTHER = b"mutant", b"other"
 FOOT = 10
 VERSION = 80
+VERSION_OF_REDIS = 13
+TYPES_OF_REDIS = range(23, 27)  # which mean nothing, or something else, in payloads of Valkey
 # These end the connection or the server, or their replies depend on the time.
 NOT_ASKED = {"debug", "flushall", "flushdb", "swapdb", "select", "randomkey", "keys", "scan"}
 
@@ -57,7 +59,7 @@ TABLE = crc64_table()
 
 def with_foot(value):
     crc = 0
-    payload = value + struct.pack("<H", VERSION)
+    payload = value + struct.pack("<H", VERSION_OF_REDIS if value[0] in TYPES_OF_REDIS else VERSION)
     for byte in payload:
         crc = TABLE[(crc ^ byte) & 255] ^ (crc >> 8)
     return payload + struct.pack("<Q", crc)

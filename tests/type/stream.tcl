@@ -375,6 +375,146 @@ start_server {each {r FLUSHALL}} {
         assert_error $bad_id {r XADD s DELREF ACKED 9-0 f v}
     }
 
+    # ---- Producers: XADD with IDMP and IDMPAUTO, XCFGSET, XIDMPRECORD -----------------------------------------
+
+    test "XADD with IDMP adds an entry once for each producer and name" {
+        need_command XCFGSET
+        set id [r XADD s IDMP p 1 * f v]
+        assert_equal $id [r XADD s NOMKSTREAM IDMP p 1 MAXLEN 0 * g w]
+        set other [r XADD s IDMP p 2 * f v]
+        set third [r XADD s IDMP q 1 MAXLEN 2 * f v]
+        assert_equal [list $other $third] [ids [r XRANGE s - +]]
+        r XDEL s $other
+        assert_equal $other [r XADD s IDMP p 2 * f v]
+        assert_equal {100 100 2 3 3 2} [lmap field {idmp-duration idmp-maxsize pids-tracked iids-tracked iids-added \
+            iids-duplicates} {info_of s $field}]
+        assert_equal (nil) [r XADD none NOMKSTREAM IDMP p 1 * f v]
+        assert_equal 0 [r EXISTS none]
+    }
+
+    test "XADD with IDMPAUTO recognizes the same fields in any order" {
+        need_command XCFGSET
+        set id [r XADD s IDMPAUTO p * a 1 b 2]
+        assert_equal $id [r XADD s IDMPAUTO p * b 2 a 1]
+        foreach other {{a 1 b 3} {a 1} {a 2 b 1} {a 1 b 2 b 2} {a1 "" b 2} {a 1b b 2}} {
+            assert {[r XADD s IDMPAUTO p * {*}$other] ne $id}
+        }
+        assert {[r XADD s IDMPAUTO q * a 1 b 2] ne $id}
+        assert_equal 8 [r XLEN s]
+    }
+
+    test "An entry is recognized for the duration after the time of its ID" {
+        need_command XCFGSET
+        r XADD s 1-1 f v
+        r XADD s IDMP p 1 * f v
+        r XCFGSET s IDMP-DURATION 1
+        assert_equal 0 [info_of s iids-tracked]
+        set id [r XADD s IDMP p 1 * f v]
+        assert_equal $id [r XADD s IDMP p 1 * f v]
+        wait_for_condition 10 {[r XADD s IDMP p 1 * f v] ne $id}
+        r XIDMPRECORD s old 1 1-1
+        assert_equal {1 1} [list [info_of s iids-tracked] [info_of s pids-tracked]]
+        assert {[r XADD s IDMP old 1 * f v] ne "1-1"}
+    }
+
+    test "Of each producer as many entries are recognized as XCFGSET says" {
+        need_command XCFGSET
+        r XADD s 1-1 f v
+        r XCFGSET s IDMP-MAXSIZE 2
+        foreach name {1 2 3} {set sent($name) [r XADD s IDMP p $name * f v]}
+        r XADD s IDMP q 1 * f v
+        assert_equal $sent(2) [r XADD s IDMP p 2 * f v]
+        assert {[r XADD s IDMP p 1 * f v] ne $sent(1)}
+        assert {[r XADD s IDMP p 2 * f v] ne $sent(2)}
+        assert_equal {2 3} [list [info_of s pids-tracked] [info_of s iids-tracked]]
+    }
+
+    test "XCFGSET forgets what was sent only if a limit changes" {
+        need_command XCFGSET
+        set id [r XADD s IDMP p 1 * f v]
+        assert_equal OK [r XCFGSET s IDMP-DURATION 100 IDMP-MAXSIZE 100]
+        assert_equal $id [r XADD s IDMP p 1 * f v]
+        assert_equal OK [r XCFGSET s idmp-maxsize 99]
+        assert {[r XADD s IDMP p 1 * f v] ne $id}
+        assert_equal {100 99} [list [info_of s idmp-duration] [info_of s idmp-maxsize]]
+    }
+
+    test "Streams take their limits from the settings when the first producer is named" {
+        need_command XCFGSET
+        r CONFIG SET stream-idmp-duration 7 stream-idmp-maxsize 1
+        r XADD s IDMP p 1 * f v
+        r CONFIG SET stream-idmp-duration 100 stream-idmp-maxsize 100
+        assert_equal {7 1} [list [info_of s idmp-duration] [info_of s idmp-maxsize]]
+        assert_error "*must be between 1 and 86400*" {r CONFIG SET stream-idmp-duration 86401}
+        assert_error "*must be between 1 and 10000*" {r CONFIG SET stream-idmp-maxsize 0}
+    }
+
+    test "XADD with a producer checks its arguments before it adds" {
+        need_command XCFGSET
+        set twice "ERR syntax error, IDMP/IDMPAUTO specified multiple times"
+        set not_auto "ERR syntax error, IDMP/IDMPAUTO can be used only with auto-generated IDs"
+        foreach {words error} [list {IDMP p 1 IDMP p 1 * f v} $twice {IDMPAUTO p IDMP p 1 * f v} $twice \
+            {IDMP p 1 1-1 f v} $not_auto {IDMP p 1 1-* f v} $not_auto {IDMPAUTO p 1-1 f} $not_auto \
+            {IDMP {} 1 * f v} "ERR syntax error, IDMP requires a non-empty producer ID" \
+            {IDMP p {} * f v} "ERR syntax error, IDMP requires a non-empty idempotent ID" \
+            {IDMPAUTO {} * f v} "ERR syntax error, IDMPAUTO requires a non-empty producer ID" \
+            {IDMP p 1 * f} "ERR wrong number of arguments for 'xadd' command" {IDMP p * f v} $bad_id] {
+            assert_error $error {r XADD s {*}$words}
+        }
+        assert_equal 0 [r EXISTS s]
+        r SET text v
+        assert_error $wrong_type {r XADD text IDMP p 1 * f v}
+    }
+
+    test "XCFGSET and XIDMPRECORD check their arguments before they change" {
+        need_command XCFGSET
+        set none "ERR no such key"
+        assert_error $none {r XCFGSET s IDMP-DURATION x}
+        assert_error $none {r XIDMPRECORD s p 1 1-1}
+        r XADD s 1-1 f v
+        r XADD s 2-1 f v
+        foreach {words error} [list {} "ERR At least one parameter must be specified" {IDMP-MAXSIZE} $syntax \
+            {IDMP-DURATION 0} "ERR IDMP-DURATION must be between 1 and 86400 seconds" {OTHER 1} $syntax \
+            {IDMP-MAXSIZE 10001} "ERR IDMP-MAXSIZE must be between 1 and 10000 entries" \
+            {IDMP-MAXSIZE 5 IDMP-DURATION x} $not_integer {IDMP-MAXSIZE 5 OTHER} $syntax \
+            {IDMP-MAXSIZE 5 IDMP-MAXSIZE 6} "ERR IDMP-MAXSIZE specified multiple times"] {
+            assert_error $error {r XCFGSET s {*}$words}
+        }
+        foreach {words error} [list {{} 1 1-1} "ERR producer ID must be non-empty" {p 1 x} $bad_id \
+            {{} {} x} $bad_id {p {} 1-1} "ERR idempotent ID must be non-empty" {p 1 3-1} "ERR No such message in stream"] {
+            assert_error $error {r XIDMPRECORD s {*}$words}
+        }
+        assert_equal {OK OK} [list [r XIDMPRECORD s p 1 1-1] [r XIDMPRECORD s p 1 1-1]]
+        set other_id "ERR IID already exists for this producer with a different stream ID"
+        assert_error $other_id {r XIDMPRECORD s p 1 2-1}
+        assert_equal 1 [info_of s iids-added]
+        r SET text v
+        assert_error $wrong_type {r XCFGSET text}
+        assert_error $wrong_type {r XIDMPRECORD text p 1 1-1}
+    }
+
+    test "COPY, RENAME, DUMP and RELOAD keep what producers have sent, and plain streams are dumped as before" {
+        need_command XCFGSET
+        set id [r XADD s IDMP p [string repeat n 300] * f v]
+        r XCFGSET s IDMP-DURATION 1000 IDMP-MAXSIZE 7
+        set id [r XADD s IDMP p [string repeat n 300] * f v]
+        set before [r MEMORY USAGE s]
+        r XADD s IDMP q [string repeat n 3000] * f v
+        assert {[r MEMORY USAGE s] > $before + 3000}
+        r COPY s copied
+        r RESTORE restored 0 [r DUMP s]
+        r RENAME s renamed
+        if {![catch {r DEBUG RELOAD} error]} {assert_equal OK $error}
+        foreach key {copied restored renamed} {
+            assert_equal $id [r XADD $key IDMP p [string repeat n 300] * f v]
+            assert_equal {2 1000 7 3 1} [lmap field {iids-tracked idmp-duration idmp-maxsize iids-added \
+                iids-duplicates} {info_of $key $field}]
+        }
+        r XADD plain 1-1 f v
+        assert_equal "\x15" [string index [r DUMP plain] 0]
+        assert {![dict exists [r XINFO STREAM plain] idmp-duration]}
+    }
+
     # ---- XDEL -------------------------------------------------------------------------------------------------
 
     test "XDEL deletes entries and counts those that were there" {

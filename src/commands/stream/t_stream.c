@@ -1,7 +1,7 @@
 /* t_stream.c -- commands of the entries of a stream: XADD, XTRIM, XLEN, XRANGE, XREVRANGE, XDEL, XSETID.
  *
- * Not here    XDELEX, XACKDEL (stream_refs.c), XREAD and XREADGROUP (t_stream_read.c), groups (t_stream_groups.c),
- *             pending entries (t_stream_pending.c), XINFO (t_stream_info.c).
+ * Not here    XDELEX, XACKDEL (stream_refs.c), producers (stream_idmp.c), XREAD and XREADGROUP (t_stream_read.c),
+ *             groups (t_stream_groups.c), pending entries (t_stream_pending.c), XINFO (t_stream_info.c).
  * Threads     main.
  * Invariants  1. A command that replies with an error has changed nothing.
  *             2. XADD and XTRIM propagate and report a change in one place each, which knows the ID that was generated
@@ -15,6 +15,7 @@
 #include "object_settings.h"
 #include "propagate.h"
 #include "stream_args.h"
+#include "stream_idmp.h"
 #include "stream_refs.h"
 #include "typed_key.h"
 
@@ -25,6 +26,7 @@ typedef struct addOptions {
     bool has_limit;
     bool no_mkstream;
     streamRefs refs;
+    streamIdmpArgs idmp;
     bool auto_id, auto_seq; /* "*", "ms-*" */
     streamId id;
     uint32_t fields_arg; /* index of the first field */
@@ -118,10 +120,16 @@ static bool parseAdd(client *c, addOptions *opts) {
         } else if (sliceIs(c->argv[at], "nomkstream")) {
             opts->no_mkstream = true;
             at++;
+        } else if ((taken = streamIdmpParse(c, at, &opts->idmp)) != 0) {
+            if (taken == STREAM_IDMP_BAD) return false;
+            at += taken;
         } else if (!takeNewId(c, at, opts)) {
             return false;
         }
     }
+    if (opts->fields_arg && opts->idmp.producer_arg && !opts->auto_id &&
+        !(c->flags & (CLIENT_REPLAYS | CLIENT_PRIMARY)))
+        return addReplyError(c, "syntax error, IDMP/IDMPAUTO can be used only with auto-generated IDs");
     if (!checkTrim(c, opts)) return false;
     if (opts->fields_arg == 0 || c->argc - opts->fields_arg < 2 || (c->argc - opts->fields_arg) % 2)
         return addReplyErrorArity(c);
@@ -135,7 +143,8 @@ static bool parseAdd(client *c, addOptions *opts) {
 static void propagateTrimmed(const client *c, const addOptions *opts, const stream *s, uint32_t first, uint32_t end) {
     for (uint32_t i = first; i < end; i++) {
         streamRefs refs = STREAM_REFS_UNSET;
-        if (i != 1 && i != opts->bound_arg && streamRefsParse(c->argv[i], &refs)) continue;
+        bool is_word = i != 1 && i != opts->bound_arg && !streamIdmpHasArg(&opts->idmp, i);
+        if (is_word && streamRefsParse(c->argv[i], &refs)) continue;
         if (!opts->trim.approximate || i + 1 < opts->bound_arg || i > opts->bound_arg) propagateArg(c->argv[i]);
         else if (i < opts->bound_arg) propagateWord("=");
         else if (opts->trim.kind == STREAM_TRIM_MAXLEN) propagateNumber((long long)s->length);
@@ -146,8 +155,12 @@ static void propagateTrimmed(const client *c, const addOptions *opts, const stre
 static void propagateAdded(const client *c, const addOptions *opts, const stream *s, streamId id) {
     bool as_sent = !(opts->auto_id || opts->auto_seq || opts->trim.approximate || opts->refs != STREAM_REFS_UNSET);
     if (as_sent || !propagateRewritten(c)) return;
-    if (opts->refs == STREAM_REFS_ACKED) propagateArg(c->argv[1]);
-    else propagateTrimmed(c, opts, s, 1, opts->fields_arg - 1);
+    if (opts->refs == STREAM_REFS_ACKED) {
+        propagateArg(c->argv[1]);
+        propagateStreamIdmp(c, &opts->idmp);
+    } else {
+        propagateTrimmed(c, opts, s, 1, opts->fields_arg - 1);
+    }
     propagateStreamId(id);
     propagateArgs(c, opts->fields_arg, c->argc);
     propagateDone();
@@ -183,12 +196,13 @@ static void reportAdded(client *c, hashedKey key, bool is_new, uint64_t trimmed)
 }
 
 /* Reserves memory for a large entry. Returns false after an error reply. */
-static bool reserveEntry(client *c, const stream *s, uint32_t fields_arg) {
+static bool reserveEntry(client *c, const stream *s, const addOptions *opts) {
+    uint32_t fields_arg = opts->fields_arg;
     size_t count = c->argc - fields_arg, bytes = 0;
     if (likely(count < 64 && !(c->req->flags & REQ_LARGE))) return true;
     for (uint32_t i = fields_arg; i < c->argc; i++) bytes += c->argv[i].len;
     if (bytes > STREAM_ENTRY_BYTES_MAX) return addReplyError(c, "Elements are too large to be stored");
-    size_t needs = streamAppendNeeds(s, bytes, count);
+    size_t needs = streamAppendNeeds(s, bytes, count) + streamIdmpNeeds(c, &opts->idmp);
     return needs < COMMAND_MEMORY_LARGE || commandMemoryReserve(c, needs);
 }
 
@@ -208,7 +222,8 @@ void xaddCommand(client *c) {
         addReplyNull(c);
         return;
     }
-    if (!newId(c, &opts, s ? s->last_id : STREAM_ID_MIN, &id) || !reserveEntry(c, s, opts.fields_arg)) return;
+    if (opts.idmp.producer_arg && !streamIdmpBegin(c, s, &opts.idmp, opts.fields_arg, opts.auto_id)) return;
+    if (!newId(c, &opts, s ? s->last_id : STREAM_ID_MIN, &id) || !reserveEntry(c, s, &opts)) return;
 
     bool is_new = s == NULL;
     if (is_new) s = streamCreate();
@@ -217,6 +232,7 @@ void xaddCommand(client *c) {
         addReplyError(c, "Elements are too large to be stored");
         return;
     }
+    if (opts.idmp.producer_arg) streamIdmpRecord(c, s, &opts.idmp, id);
     if (is_new) dbAddTake(c->db, objectCreateTake(key.name, OBJ_STREAM, OBJ_ENC_STREAM, s), key);
     addReplyStreamId(c, id);
     if (opts.refs == STREAM_REFS_ACKED) propagateAdded(c, &opts, s, id); /* before the XDEL of the trimming */

@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "db.h"
 #include "stream_args.h"
+#include "value_stream_idmp.h"
 #include "typed_key.h"
 
 #define FULL_COUNT 10
@@ -42,6 +43,21 @@ static void addProgressFields(client *c, const stream *s, const streamGroup *g) 
 
 #define HEAD_FIELDS 7
 
+#define IDMP_FIELDS 6
+
+/* Adds the fields of Redis 8.6 about producers, to streams for which one was named: Valkey has none of them. */
+static void addIdmpFields(client *c, const streamIdmp *m) {
+    uint64_t producers, entries;
+    if (!m) return;
+    streamSentCount(m, storeNowMs(), &producers, &entries);
+    addNumberField(c, "idmp-duration", m->duration_s);
+    addNumberField(c, "idmp-maxsize", m->max_entries);
+    addNumberField(c, "pids-tracked", producers);
+    addNumberField(c, "iids-tracked", entries);
+    addNumberField(c, "iids-added", m->added);
+    addNumberField(c, "iids-duplicates", m->duplicates);
+}
+
 static void addHeadFields(client *c, const stream *s) {
     addNumberField(c, "length", s->length);
     addNumberField(c, "radix-tree-keys", streamNodeCount(s));
@@ -50,7 +66,10 @@ static void addHeadFields(client *c, const stream *s) {
     addIdField(c, "max-deleted-entry-id", s->max_deleted_id);
     addNumberField(c, "entries-added", s->entries_added);
     addIdField(c, "recorded-first-entry-id", s->first_id);
+    addIdmpFields(c, s->idmp);
 }
+
+static long long headFields(const stream *s) { return HEAD_FIELDS + (s->idmp ? IDMP_FIELDS : 0); }
 
 static void addEntryField(client *c, const char *name, const stream *s, bool last) {
     streamIterator it;
@@ -106,7 +125,7 @@ static void addGroupInFull(client *c, const stream *s, slice name, const streamG
 }
 
 static void infoFull(client *c, const stream *s, size_t count) {
-    addReplyMapLen(c, HEAD_FIELDS + 2);
+    addReplyMapLen(c, headFields(s) + 2);
     addHeadFields(c, s);
     addReplyBulkCString(c, "entries");
     addReplyStreamRange(c, s, STREAM_ID_MIN, STREAM_ID_MAX, false, count);
@@ -120,7 +139,7 @@ static void infoFull(client *c, const stream *s, size_t count) {
 }
 
 static void infoShort(client *c, const stream *s) {
-    addReplyMapLen(c, HEAD_FIELDS + 3);
+    addReplyMapLen(c, headFields(s) + 3);
     addHeadFields(c, s);
     addNumberField(c, "groups", streamGroupCount(s));
     addEntryField(c, "first-entry", s, false);

@@ -28,6 +28,7 @@
 #include "value_list.h"
 #include "value_set.h"
 #include "value_stream_groups.h"
+#include "value_stream_idmp.h"
 #include "value_zset.h"
 
 #include <stdio.h>
@@ -234,6 +235,23 @@ static void writeGroup(rdbWriter *out, slice key, slice name, const streamGroup 
     raxIterEnd(&it);
 }
 
+/* Writes which entries producers have sent. The counters of XINFO begin again. */
+static void writeIdmp(rdbWriter *out, slice key, const streamIdmp *m) {
+    aofBaseBegin(out, "XCFGSET", 6);
+    putArg(out, key);
+    putWord(out, "IDMP-DURATION");
+    putNumber(out, (long long)m->duration_s);
+    putWord(out, "IDMP-MAXSIZE");
+    putNumber(out, (long long)m->max_entries);
+    for (const streamSent *sent = m->list.first; sent; sent = sent->next[SENT_OF_STREAM]) {
+        aofBaseBegin(out, "XIDMPRECORD", 5);
+        putArg(out, key);
+        putArg(out, streamProducerName(sent->producer));
+        putArg(out, streamSentName(sent));
+        putStreamId(out, sent->id);
+    }
+}
+
 static void writeStream(rdbWriter *out, slice key, const robj *o) {
     const stream *s = objectStructure(o);
     if (s->length) writeEntries(out, key, s);
@@ -245,6 +263,7 @@ static void writeStream(rdbWriter *out, slice key, const robj *o) {
     putNumber(out, (long long)s->entries_added);
     putWord(out, "MAXDELETEDID");
     putStreamId(out, s->max_deleted_id);
+    if (s->idmp) writeIdmp(out, key, s->idmp);
     if (!s->groups) return;
     raxIterator it;
     for (bool on = raxIterFirst(&it, s->groups); on; on = raxIterNext(&it))

@@ -25,6 +25,7 @@
 #include "unit.h"
 #include "value_hash.h"
 #include "value_stream_groups.h"
+#include "value_stream_idmp.h"
 #include "zmalloc.h"
 
 #include <stdio.h>
@@ -102,12 +103,25 @@ static void writeGroup(lines *l, sds name, const streamGroup *g) {
                                 p->consumer->name, (unsigned long long)p->deliveries, (long long)p->delivered_ms));
 }
 
+static void writeSent(lines *l, sds name, const stream *s) {
+    if (!s->idmp) return;
+    addLine(l, sdsCatPrintf(sdsDup(name), " sent for %llu s, most %llu, added %llu, again %llu",
+                            (unsigned long long)s->idmp->duration_s, (unsigned long long)s->idmp->max_entries,
+                            (unsigned long long)s->idmp->added, (unsigned long long)s->idmp->duplicates));
+    for (const streamSent *sent = s->idmp->list.first; sent; sent = sent->next[SENT_OF_STREAM]) {
+        sds line = catText(sdsCatPrintf(sdsDup(name), " sent by "), streamProducerName(sent->producer));
+        addLine(l, sdsCatPrintf(catText(sdsCat(line, " as "), streamSentName(sent)), " %llu-%llu",
+                                (unsigned long long)sent->id.ms, (unsigned long long)sent->id.seq));
+    }
+}
+
 static void writeStream(lines *l, sds name, const robj *o) {
     const stream *s = objectStructure(o);
     addLine(l, sdsCatPrintf(sdsDup(name), " last %llu-%llu added %llu deleted %llu-%llu",
                             (unsigned long long)s->last_id.ms, (unsigned long long)s->last_id.seq,
                             (unsigned long long)s->entries_added, (unsigned long long)s->max_deleted_id.ms,
                             (unsigned long long)s->max_deleted_id.seq));
+    writeSent(l, name, s);
     if (!s->groups) return;
     raxIterator it;
     for (bool on = raxIterFirst(&it, s->groups); on; on = raxIterNext(&it)) {
@@ -404,6 +418,11 @@ static const char *const templates[] = {
     "XADD %x ACKED MAXLEN %n * %p",
     "XTRIM %x MINID %i DELREF",
     "XTRIM %x MAXLEN ~ %n ACKED",
+    "XADD %x IDMP %c %n * %p",
+    "XADD %x IDMP %c %n MAXLEN ~ %n * %p",
+    "XADD %x NOMKSTREAM IDMPAUTO %c ACKED MAXLEN %n * %p",
+    "XCFGSET %x IDMP-MAXSIZE 3%n",
+    "XIDMPRECORD %x %c %n %i",
     "XSETID %x 9%n",
     "XGROUP CREATE %x %g 0",
     "XGROUP CREATE %x %g $ MKSTREAM",

@@ -57,8 +57,10 @@ TEST(rdb_value_types_depend_on_the_version) {
     for (unsigned byte = 0; byte < 256; byte++) {
         bool shared = byte < RDB_TYPE_HASH_2;
         bool of_redis = byte > RDB_TYPE_HASH_2 && byte <= RDB_TYPE_REDIS_STREAM;
-        CHECK(rdbTypeOfByte(RDB_VERSION, byte) == (byte <= RDB_TYPE_HASH_2 ? byte : RDB_TYPES));
-        CHECK(rdbTypeOfByte(RDB_VERSION + 1, byte) == (byte <= RDB_TYPE_HASH_2 ? byte : RDB_TYPES));
+        bool here = byte <= RDB_TYPE_HASH_2 || byte == RDB_TYPE_REDIS_STREAM;
+        CHECK(rdbTypeOfByte(RDB_VERSION, byte) == (here ? byte : RDB_TYPES));
+        CHECK(rdbTypeOfByte(RDB_VERSION + 1, byte) == (here ? byte : RDB_TYPES));
+        CHECK(rdbTypeOfByte(RDB_VERSION_OLD, byte) == (byte <= RDB_TYPE_HASH_2 ? byte : RDB_TYPES));
         if (byte == RDB_TYPE_HASH_2) continue;
         CHECK(rdbTypeOfByte(12, byte) == (shared || of_redis ? byte : RDB_TYPES));
         CHECK(rdbTypeOfByte(79, byte) == (shared || of_redis ? byte : RDB_TYPES));

@@ -7,6 +7,7 @@
 #include "rdb_value.h"
 #include "unit.h"
 #include "value_stream_groups.h"
+#include "value_stream_idmp.h"
 #include "value_stream_internal.h"
 #include "value_stream_node.h"
 #include "zmalloc.h"
@@ -608,6 +609,11 @@ static const struct {
                      "0401ff0181ffffffffffffffff81ffffffffffffffff81ffffffffffffffff81ffffffffffffffff00000100"},
     {"stream-xsetid", "150110000000000000000100000000000000011d1d0000000a000101000101018166020001020100010001817602"
                       "0401ff010909010104043700"},
+    {"r8-stream-idmp",
+     "1a0110000001a21aaeb8310000000000000000c3323f113f0000001900040100010101816602000102200a050001817602"
+     "04200a0032e0010a0065e0010a01c0ca202740210101ff0481000001a21aaeb8fb0081000001a21aaeb831000000040040"
+     "6440640302703301106e95729ee727f0814aedffba5573007981000001a21aaeb8fb0003707232010369647881000001a2"
+     "1aaeb896000470726f64020369643181000001a21aaeb831000369643281000001a21aaeb863000401"},
     {"legacy-stream-15", "0f0110000000000000000100000000000000011d1d0000000a000101000101018166020001020100010001817602"
                          "0401ff01010100"},
     {"legacy-stream-15-group",
@@ -809,4 +815,116 @@ TEST(stream_groups_that_lie_are_refused) {
     CHECK(!readsGroup("1234", "133", "24", "b"));
     CHECK(!readsGroup("1234", "13", "245", "b")); /* owned by a consumer, but not pending */
     CHECK(!readsGroup("1234", "13", "24", "a"));  /* duplicate consumer */
+}
+/* ---- Entries that producers have sent ---------------------------------------------------------------------------- */
+
+typedef struct modelSent {
+    unsigned producer, name;
+    streamId id;
+    bool is_there;
+} modelSent;
+
+enum { SENT_MAX = 2000, PRODUCERS = 5, SENT_NAMES = 40 };
+
+static slice sentText(char *buf, unsigned n) { return sliceOf(buf, (size_t)sprintf(buf, "%u%0*u", n, n % 3 * 150, n)); }
+
+/* Returns the newest entry of the model by this name; NULL if there is none. */
+static modelSent *modelSentFind(modelSent *all, size_t count, unsigned producer, unsigned name) {
+    for (size_t i = count; i-- > 0;)
+        if (all[i].is_there && all[i].producer == producer && all[i].name == name) return &all[i];
+    return NULL;
+}
+
+static void modelSentLimit(modelSent *all, size_t count, unsigned producer, size_t max) {
+    size_t there = 0;
+    for (size_t i = count; i-- > 0;) {
+        if (!all[i].is_there || all[i].producer != producer) continue;
+        if (++there > max) all[i].is_there = false;
+    }
+}
+
+static void checkSent(const stream *s, modelSent *all, size_t count) {
+    char a[600], b[600];
+    size_t there = 0;
+    for (unsigned p = 0; p < PRODUCERS; p++) {
+        for (unsigned n = 0; n < SENT_NAMES; n++) {
+            const streamSent *sent = streamSentFind(s, sentText(a, p), sentText(b, n));
+            const modelSent *want = modelSentFind(all, count, p, n);
+            CHECK((sent != NULL) == (want != NULL));
+            if (sent && want) CHECK(streamIdCmp(sent->id, want->id) == 0);
+            there += want != NULL;
+        }
+    }
+    CHECK_EQ_INT(s->idmp->count, there);
+    uint64_t producers, entries;
+    streamSentCount(s->idmp, 0, &producers, &entries);
+    CHECK(entries == there && producers <= PRODUCERS);
+    checkStream(s);
+}
+
+TEST(stream_remembers_what_producers_have_sent_like_the_model) {
+    static modelSent all[SENT_MAX];
+    uint64_t random = unitRandomSeed();
+    char a[600], b[600];
+    stream *s = streamCreate();
+    streamIdmpConfigure(s, 10, 7);
+    for (size_t count = 0; count < SENT_MAX; count++) {
+        modelSent *new = &all[count];
+        *new = (modelSent){(unsigned)(unitRandom(&random) % PRODUCERS),
+                           (unsigned)(unitRandom(&random) % SENT_NAMES),
+                           {100 * (count + 1), 1},
+                           true};
+        modelSent *old = modelSentFind(all, count, new->producer, new->name);
+        if (old) old->is_there = false;
+        CHECK(streamSentAdd(s, sentText(a, new->producer), sentText(b, new->name), new->id));
+        modelSentLimit(all, count + 1, new->producer, 7);
+        if (count % 50 != 0) continue;
+        int64_t now_ms = 100 * (int64_t)count + (int64_t)(unitRandom(&random) % 10000);
+        for (int n = 0; n < 20; n++) streamSentExpire(s, now_ms);
+        for (size_t i = 0; i <= count; i++)
+            if ((int64_t)all[i].id.ms + 10000 < now_ms) all[i].is_there = false;
+        checkSent(s, all, count + 1);
+        s->last_id = new->id;
+        checkRoundTrip(s);
+    }
+    CHECK_EQ_INT(s->idmp->added, SENT_MAX);
+    size_t bytes = objectOps(OBJ_STREAM)->memUsage(s, 0);
+    CHECK(bytes > s->idmp->count * 100);
+    streamFree(s);
+}
+
+TEST(stream_of_redis_without_producers_remains_one_of_valkey) {
+    static const struct {
+        const char *tail; /* after the groups */
+        unsigned type;
+    } cases[] = {{"4064406400"
+                  "0000",
+                  RDB_TYPE_STREAM_3},
+                 {"4064406300"
+                  "0000",
+                  RDB_TYPE_REDIS_STREAM},
+                 {"0a40640000"
+                  "00",
+                  RDB_TYPE_REDIS_STREAM},
+                 {"4064406400"
+                  "0100",
+                  RDB_TYPE_REDIS_STREAM},
+                 {"4064406400"
+                  "0001",
+                  RDB_TYPE_REDIS_STREAM},
+                 {"4064406401"
+                  "017001016e0501"
+                  "0100",
+                  RDB_TYPE_REDIS_STREAM}};
+    for (size_t i = 0; i < array_len(cases); i++) {
+        sds hex = sdsCat(sdsNew("1a00000100000000000000"), cases[i].tail), bytes = unhex(hex);
+        robj *o = readPayload(sdsSlice(bytes));
+        if (CHECK(o)) {
+            CHECK_EQ_INT(rdbTypeOf(o), cases[i].type);
+            checkRoundTrip(objectStructure(o));
+            objectFree(o);
+        }
+        sdsFree(bytes);
+        sdsFree(hex);
+    }
 }
