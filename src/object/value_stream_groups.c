@@ -17,7 +17,7 @@
 
 streamGroup *streamGroupCreate(stream *s, slice name, streamId last, uint64_t entries_read) {
     streamGroup *g = zmalloc(sizeof(*g));
-    *g = (streamGroup){.last_id = last, .entries_read = entries_read};
+    *g = (streamGroup){.last_id = last, .entries_read = entries_read, .idle_floor_ms = INT64_MAX};
     if (!s->groups) s->groups = raxCreate();
     if (raxTryInsert(s->groups, name, g, NULL) != RAX_ADDED) {
         zfree(g);
@@ -69,7 +69,7 @@ static void dupGroup(stream *to, slice name, const streamGroup *from) {
     streamPendingFrom(&w, from, NULL, STREAM_ID_MIN);
     for (const streamPending *p; (p = streamPendingNext(&w));) {
         streamPending *copy = streamPendingAdd(g, p->id, streamConsumerFind(g, streamConsumerName(p->consumer)));
-        copy->delivered_ms = p->delivered_ms;
+        streamPendingDeliver(g, copy, p->delivered_ms);
         copy->deliveries = p->deliveries;
     }
 }

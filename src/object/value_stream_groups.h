@@ -45,9 +45,10 @@ typedef struct streamGroup {
     streamId last_id;
     uint64_t entries_read; /* or STREAM_READ_UNKNOWN */
     size_t pending;
-    streamBlock *last; /* the last block, which is in `blocks`; NULL: none */
-    rax *blocks;       /* owns */
-    rax *consumers;    /* owns: streamConsumer */
+    int64_t idle_floor_ms; /* no entry that can be claimed was delivered before it */
+    streamBlock *last;     /* the last block, which is in `blocks`; NULL: none */
+    rax *blocks;           /* owns */
+    rax *consumers;        /* owns: streamConsumer */
 } streamGroup;
 
 /* ---- Groups and consumers ---- */
@@ -81,6 +82,11 @@ bool streamGroupLag(const stream *s, const streamGroup *g, uint64_t *lag);
 streamPending *streamPendingFind(const streamGroup *g, streamId id); /* NULL if absent */
 /* Adds a pending entry that is absent; the consumer may be NULL until streamPendingGive(). */
 streamPending *streamPendingAdd(streamGroup *g, streamId id, streamConsumer *consumer);
+/* Sets when a pending entry was delivered. */
+static inline void streamPendingDeliver(streamGroup *g, streamPending *p, int64_t delivered_ms) {
+    p->delivered_ms = delivered_ms;
+    if (delivered_ms < g->idle_floor_ms) g->idle_floor_ms = delivered_ms;
+}
 /* Removes a pending entry. Returns false if it is absent. */
 bool streamPendingRemove(streamGroup *g, streamId id);
 /* Assigns the entry to another consumer. */
@@ -97,6 +103,18 @@ typedef struct streamPendingWalk {
 /* Begins a walk at an ID; `c` NULL: over all consumers. */
 void streamPendingFrom(streamPendingWalk *w, const streamGroup *g, const streamConsumer *c, streamId from);
 streamPending *streamPendingNext(streamPendingWalk *w); /* NULL at the end */
+
+/* A pending entry that is idle, by streamPendingIdle(). */
+typedef struct streamIdle {
+    int64_t delivered_ms;
+    streamId id;
+} streamIdle;
+/* Finds pending entries that were delivered at `until_ms` or before and that the stream still has: at most `count` of
+ * them, those delivered first. Returns their number and stores them to *found, in that order; the caller delivers them,
+ * and frees the array by zfree(). *next_ms becomes a time before which no other entry after `until_ms` was delivered,
+ * INT64_MAX if there is none. Reads all that is pending, unless it is known from the last time that nothing is idle. */
+size_t streamPendingIdle(const stream *s, streamGroup *g, int64_t until_ms, size_t count, streamIdle **found,
+                         int64_t *next_ms);
 
 /* Asserts the invariants. */
 void streamGroupCheck(const streamGroup *g);

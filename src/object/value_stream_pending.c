@@ -16,15 +16,19 @@
  * Invariants  1. A block has entries, in order, none below its key, all below the next block's.
  *             2. An entry is counted by its consumer, under its block; the sum of these is the consumer's total.
  *             3. group->last is the block with the largest key.
- * Cost        find, add, remove: O(log blocks) and a block. Memory: 40 bytes per entry, 24 per block, and
- *             an entry of a rax for each block of a consumer.
+ *             4. No entry that the stream still has was delivered before idle_floor_ms.
+ * Cost        find, add, remove: O(log blocks) and a block. Idle entries: all that is pending, O(1) if none is idle.
+ *             Memory: 40 bytes per entry, 24 per block, and an entry of a rax for each block of a consumer.
  * Tests       tests/unit/object/value_stream_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
+#include "heap.h"
 #include "panic.h"
 #include "value_stream_groups.h"
 #include "value_stream_internal.h"
 #include "zmalloc.h"
+
+#include <stdlib.h>
 
 #define BLOCK_BYTES_MAX 2048
 #define BLOCK_BYTES_MIN 192
@@ -245,6 +249,52 @@ streamPending *streamPendingNext(streamPendingWalk *w) {
         w->at = 0;
     }
     return NULL;
+}
+
+/* ---- Idle entries ------------------------------------------------------------------------------------------------ */
+
+static int byDelivery(const void *a, const void *b) {
+    const streamIdle *x = a, *y = b;
+    if (x->delivered_ms != y->delivered_ms) return x->delivered_ms < y->delivered_ms ? -1 : 1;
+    return streamIdCmp(x->id, y->id);
+}
+
+/* The heap has the entry on top that was delivered last, which makes way for one that was delivered before. */
+static bool isLater(const void *a, const void *b) { return byDelivery(a, b) > 0; }
+
+static const heapType idle_type = {.size = sizeof(streamIdle), .before = isLater};
+
+size_t streamPendingIdle(const stream *s, streamGroup *g, int64_t until_ms, size_t count, streamIdle **found,
+                         int64_t *next_ms) {
+    heap idle = {.type = &idle_type};
+    streamPendingWalk w;
+    streamIterator it;
+    size_t fields;
+    int64_t left_ms = INT64_MAX; /* of idle entries beyond `count` */
+    *found = NULL;
+    *next_ms = g->idle_floor_ms;
+    if (g->idle_floor_ms > until_ms) return 0;
+    *next_ms = INT64_MAX;
+    streamFindBegin(&it, s);
+    streamPendingFrom(&w, g, NULL, STREAM_ID_MIN);
+    for (const streamPending *p; (p = streamPendingNext(&w)) != NULL;) {
+        if (p->delivered_ms > until_ms) {
+            if (p->delivered_ms < *next_ms) *next_ms = p->delivered_ms;
+            continue;
+        }
+        streamIdle this = {p->delivered_ms, p->id};
+        bool is_full = idle.count == count, is_later = is_full && byDelivery(&this, idle.at) > 0;
+        if (is_later && this.delivered_ms < left_ms) left_ms = this.delivered_ms;
+        if (is_later || !streamFind(&it, p->id, &fields)) continue;
+        const streamIdle *top = idle.at;
+        if (is_full && top->delivered_ms < left_ms) left_ms = top->delivered_ms;
+        if (is_full) heapReplace(&idle, 0, &this);
+        else heapAdd(&idle, &this);
+    }
+    g->idle_floor_ms = left_ms < *next_ms ? left_ms : *next_ms;
+    if (idle.count) qsort(idle.at, idle.count, sizeof(streamIdle), byDelivery);
+    *found = idle.at;
+    return idle.count;
 }
 
 /* ---- Check ------------------------------------------------------------------------------------------------------- */

@@ -196,7 +196,7 @@ static bool readPending(rdbReader *r, streamGroup *g) {
         if (!readRawId(r, &id) || !rdbReadMs(r, &delivered_ms) || !rdbReadCount(r, &deliveries)) return false;
         if (streamPendingFind(g, id)) return false;
         streamPending *p = streamPendingAdd(g, id, NULL);
-        p->delivered_ms = delivered_ms;
+        streamPendingDeliver(g, p, delivered_ms);
         p->deliveries = deliveries;
     }
     return true;

@@ -50,6 +50,10 @@ start_server {
     propagates $pending {XADD x MAXLEN 3 DELREF 4-1 f v} {MULTI; XACK x g 1-1; XADD x MAXLEN 3 4-1 f v; EXEC}
     propagates {} {XADD x KEEPREF 4-1 delref acked} {XADD x 4-1 delref acked}
 
+    propagates "$pending|XDEL x 2-1" {XREADGROUP GROUP g d CLAIM 0 NOACK COUNT 1 STREAMS x >} \
+        {XCLAIM x g d 0 1-1 TIME MS RETRYCOUNT 2 FORCE JUSTID LASTID 2-1}
+    propagates $pending {XREADGROUP GROUP g c CLAIM 100000 STREAMS x >} {MULTI; XCLAIM x g c 0 3-1 TIME MS RETRYCOUNT\
+        1 FORCE JUSTID LASTID 3-1; XGROUP SETID x g 3-1 ENTRIESREAD 3; EXEC}
 
     # No Valkey has commands for what producers have sent, so these are propagated as Redis 8.6 does it.
     set sent {XADD x 33177117420000-1 f v|XIDMPRECORD x p i 33177117420000-1}

@@ -375,6 +375,72 @@ start_server {each {r FLUSHALL}} {
         assert_error $bad_id {r XADD s DELREF ACKED 9-0 f v}
     }
 
+    # ---- XREADGROUP with CLAIM ----------------------------------------------------------------------------------
+
+    # Returns each entry of a reply of one stream, with zero in place of the time that it was idle.
+    proc claimed {reply} {
+        lmap entry [lindex $reply 0 1] {list [lindex $entry 0] [expr {[lindex $entry 2] >= 0}] [lindex $entry 3]}
+    }
+
+    test "XREADGROUP with CLAIM reads idle entries before new ones" {
+        need_command XCFGSET
+        add_entries s 1 4
+        r XGROUP CREATE s g 0
+        r XREADGROUP GROUP g a COUNT 2 STREAMS s >
+        assert_equal {{3-0 1 0}} [claimed [r XREADGROUP GROUP g b CLAIM 100000 COUNT 1 STREAMS s >]]
+        after 30
+        assert_equal {{1-0 1 1} {2-0 1 1}} [claimed [r XREADGROUP GROUP g b CLAIM 20 COUNT 2 STREAMS s >]]
+        assert_equal {4 1-0 4-0 {{b 4}}} [lrange [concat [r XREADGROUP GROUP g b CLAIM 10000 STREAMS s >] \
+            [r XPENDING s g]] end-3 end]
+        r XDEL s 2-0
+        assert_equal {{1-0 1 2} {3-0 1 1} {4-0 1 1}} [lsort [claimed [r XREADGROUP GROUP g c CLAIM 0 NOACK STREAMS s >]]]
+        assert_equal {{b 1} {c 3}} [lindex [r XPENDING s g] 3]
+        assert_equal {{{1-0 {number 1}}}} [lmap found [r XREADGROUP GROUP g c CLAIM 0 COUNT 1 STREAMS s 0] {lindex $found 1}]
+        assert_equal (nil) [r XREADGROUP GROUP g c CLAIM 9223372036854775807 STREAMS s >]
+    }
+
+    test "XREADGROUP with CLAIM takes those first that were delivered first" {
+        need_command XCFGSET
+        add_entries s 1 300
+        r XGROUP CREATE s g 0
+        r XREADGROUP GROUP g a STREAMS s >
+        foreach {id idle} {7 5000 200 9000 30 7000 299 6000 1 8000} {r XCLAIM s g a 0 $id-0 IDLE $idle}
+        assert_equal {200-0 1-0 30-0} [ids [lindex [r XREADGROUP GROUP g b CLAIM 4000 COUNT 3 STREAMS s >] 0 1]]
+        assert_equal {299-0 7-0} [ids [lindex [r XREADGROUP GROUP g b CLAIM 4000 COUNT 3 STREAMS s >] 0 1]]
+    }
+
+    test "XREADGROUP with CLAIM and BLOCK waits until an entry is idle, or there is a new one" {
+        need_command XCFGSET
+        add_entries s 1 1
+        r XGROUP CREATE s g 0
+        r XREADGROUP GROUP g a STREAMS s >
+        set begin [clock milliseconds]
+        assert_equal {{1-0 1 1}} [claimed [r XREADGROUP GROUP g b CLAIM 200 BLOCK 60000 STREAMS s >]]
+        assert {[clock milliseconds] - $begin < 30000}
+        with_clients {c d} {
+            waits $c XREADGROUP GROUP g c CLAIM 100000 BLOCK 60000 STREAMS s >
+            # On a busy machine it is served before a test would see it blocked.
+            $d send XREADGROUP GROUP g d CLAIM 300 BLOCK 60000 STREAMS s >
+            r XADD s 2-0 f v
+            assert_equal {{2-0 1 0}} [claimed [$c reply]]
+            assert_equal {1-0 1 2} [lindex [claimed [$d reply]] 0]
+            $c send XREADGROUP GROUP g c CLAIM 100000 BLOCK 50 STREAMS s >
+            assert_equal (nil) [$c reply]
+        }
+    }
+
+    test "XREADGROUP with CLAIM checks its arguments" {
+        need_command XCFGSET
+        add_entries s 1 1
+        r XGROUP CREATE s g 0
+        foreach value {x 1.5 99999999999999999999} {
+            assert_error "ERR min-idle-time is not an integer or out of range" {r XREADGROUP GROUP g a CLAIM $value STREAMS s >}
+        }
+        assert_error "ERR min-idle-time must be a positive integer" {r XREADGROUP GROUP g a CLAIM -1 STREAMS s >}
+        assert_error "ERR The CLAIM option is only supported by XREADGROUP. You called XREAD instead." \
+            {r XREAD CLAIM 1 STREAMS s 0}
+    }
+
     # ---- Producers: XADD with IDMP and IDMPAUTO, XCFGSET, XIDMPRECORD -----------------------------------------
 
     test "XADD with IDMP adds an entry once for each producer and name" {

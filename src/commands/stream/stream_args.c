@@ -95,10 +95,9 @@ void addReplyStreamId(client *c, streamId id) {
     addReplyBulk(c, streamIdText(id, buf));
 }
 
-void addReplyStreamEntry(client *c, streamIterator *it, streamId id, size_t fields) {
+static void addIdAndFields(client *c, streamIterator *it, streamId id, size_t fields) {
     char field_buf[LONG_STR_SIZE], value_buf[LONG_STR_SIZE];
     slice field, value;
-    addReplyArrayLen(c, 2);
     addReplyStreamId(c, id);
     addReplyArrayLen(c, (long long)fields * 2);
     for (; fields && !replyIsDropped(c); fields--) {
@@ -106,6 +105,19 @@ void addReplyStreamEntry(client *c, streamIterator *it, streamId id, size_t fiel
         addReplyBulk(c, field);
         addReplyBulk(c, value);
     }
+}
+
+void addReplyStreamEntry(client *c, streamIterator *it, streamId id, size_t fields) {
+    addReplyArrayLen(c, 2);
+    addIdAndFields(c, it, id, fields);
+}
+
+void addReplyStreamClaimed(client *c, streamIterator *it, streamId id, size_t fields, int64_t idle_ms,
+                           uint64_t deliveries) {
+    addReplyArrayLen(c, 4);
+    addIdAndFields(c, it, id, fields);
+    addReplyLongLong(c, idle_ms);
+    addReplyLongLong(c, (long long)deliveries);
 }
 
 size_t addReplyStreamRange(client *c, const stream *s, streamId start, streamId end, bool backward, size_t count) {

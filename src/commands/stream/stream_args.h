@@ -32,6 +32,9 @@ bool getStreamEndFromArg(client *c, uint32_t index, streamId *id) must_check;
 void addReplyStreamId(client *c, streamId id);
 /* Adds the entry that the iterator has just returned: its ID, and an array of its `fields` fields and their values. */
 void addReplyStreamEntry(client *c, streamIterator *it, streamId id, size_t fields);
+/* Adds it likewise, with how long it was idle and how often it was delivered before (XREADGROUP with CLAIM). */
+void addReplyStreamClaimed(client *c, streamIterator *it, streamId id, size_t fields, int64_t idle_ms,
+                           uint64_t deliveries);
 /* Adds an array with the entries of the range, at most `count` of them (0: all). Returns their number. */
 size_t addReplyStreamRange(client *c, const stream *s, streamId start, streamId end, bool backward, size_t count);
 /* Adds the entry with that ID. Returns false, without a reply, if it does not exist. `it` is from streamFindBegin(). */

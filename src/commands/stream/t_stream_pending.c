@@ -208,12 +208,12 @@ static bool claimEntry(client *c, streamIterator *it, streamGroup *g, streamCons
     if (!p) {
         if (!opts->force) return false;
         p = streamPendingAdd(g, id, consumer);
-        p->delivered_ms = storeNowMs();
+        streamPendingDeliver(g, p, storeNowMs());
     } else if (opts->min_idle_ms && storeNowMs() - p->delivered_ms < opts->min_idle_ms) {
         return false;
     }
     streamPendingGive(g, p, consumer);
-    p->delivered_ms = opts->delivered_ms;
+    streamPendingDeliver(g, p, opts->delivered_ms);
     if (opts->has_deliveries) p->deliveries = (uint64_t)opts->deliveries;
     else if (!opts->justid) p->deliveries++;
     if (opts->justid) addReplyStreamId(c, id);
@@ -329,7 +329,7 @@ static void autoclaim(const client *c, const stream *s, streamGroup *g, streamCo
         }
         if (opts->min_idle_ms && now_ms - p->delivered_ms < opts->min_idle_ms) continue;
         streamPendingGive(g, p, consumer);
-        p->delivered_ms = now_ms;
+        streamPendingDeliver(g, p, now_ms);
         if (!opts->justid) p->deliveries++;
         propagateClaim(c, c->argv[1], c->argv[2], g, p);
         found->ids[found->claimed++] = id;

@@ -11,6 +11,7 @@
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "blocking.h"
+#include "clock.h"
 #include "commands.h"
 #include "db.h"
 #include "panic.h"
@@ -28,6 +29,9 @@ typedef struct readOptions {
     uint32_t streams;     /* number of keys, and of the IDs after them */
     size_t count;         /* 0: no limit */
     bool noack;
+    bool claims; /* CLAIM was given, with min_idle_ms */
+    long long min_idle_ms;
+    int64_t again_ms;    /* when an entry can be claimed; 0: no entry can */
     bool waits;          /* BLOCK was given */
     int64_t deadline_ms; /* end of the wait */
 } readOptions;
@@ -63,6 +67,15 @@ static uint32_t takeReadOption(client *c, uint32_t at, uint32_t more, readOption
             return addReplyError(c, "The GROUP option is only supported by XREADGROUP. You called XREAD instead.");
         opts->group_arg = at + 1;
         return 3;
+    }
+    if (sliceIs(c->argv[at], "claim") && more) {
+        if (!opts->is_group)
+            return addReplyError(c, "The CLAIM option is only supported by XREADGROUP. You called XREAD instead.");
+        if (!getLongLongFromArg(c, at + 1, &opts->min_idle_ms, "min-idle-time is not an integer or out of range"))
+            return 0;
+        if (opts->min_idle_ms < 0) return addReplyError(c, "min-idle-time must be a positive integer");
+        opts->claims = true;
+        return 2;
     }
     if (sliceIs(c->argv[at], "noack")) {
         if (!opts->is_group)
@@ -190,6 +203,7 @@ static void waitForMore(client *c, const readOptions *opts) {
                      .first_key = opts->streams_arg,
                      .keys = opts->streams,
                      .deadline_ms = opts->deadline_ms,
+                     .again_ms = opts->again_ms,
                      .until_deleted = opts->is_group};
     bool needs_ids = !opts->is_group && !blockingRunsAgain(c);
     if (needs_ids && !(what.args = argsWithIds(c, opts))) addReplyNoMemory(c);
@@ -226,35 +240,58 @@ void xreadCommand(client *c) {
 
 /* ---- XREADGROUP -------------------------------------------------------------------------------------------------- */
 
-/* Replies with entries that the group has not read yet, and makes them pending for the consumer. */
+/* Adds the entries that are claimed for the consumer. They are pending also with NOACK. */
+static void addClaimed(client *c, hashedKey key, stream *s, streamGroup *g, streamConsumer *consumer,
+                       const readOptions *opts, const streamIdle *idle, size_t count) {
+    streamIterator it;
+    size_t fields;
+    int64_t now_ms = storeNowMs();
+    for (size_t i = 0; i < count; i++) {
+        streamPending *p = streamPendingFind(g, idle[i].id);
+        streamFindBegin(&it, s);
+        serverAssert(p && streamFind(&it, p->id, &fields));
+        int64_t idle_ms = p->delivered_ms < now_ms ? now_ms - p->delivered_ms : 0;
+        addReplyStreamClaimed(c, &it, p->id, fields, idle_ms, p->deliveries);
+        streamPendingGive(g, p, consumer);
+        streamPendingDeliver(g, p, now_ms);
+        p->deliveries++;
+        propagateClaim(c, key.name, c->argv[opts->group_arg], g, p);
+    }
+}
+
+/* Replies with entries that the group has not read yet, and makes them pending for the consumer. With CLAIM, those that
+ * are idle come before them. */
 static void readNew(client *c, hashedKey key, stream *s, streamGroup *g, streamConsumer *consumer,
-                    const readOptions *opts) {
+                    const readOptions *opts, const streamIdle *idle, size_t idle_count) {
     streamIterator it;
     streamId from = g->last_id, id;
-    size_t fields, shown = 0;
+    size_t fields, shown = idle_count, read = 0;
     int64_t now_ms = storeNowMs();
     slice group = c->argv[opts->group_arg];
     void *deferred = addReplyDeferredLen(c);
 
+    addClaimed(c, key, s, g, consumer, opts, idle, idle_count);
     (void)!streamIdNext(&from);
     streamIterBegin(&it, s, from, STREAM_ID_MAX, false);
     while ((opts->count == 0 || shown < opts->count) && streamIterNext(&it, &id, &fields)) {
         streamGroupAdvance(s, g, id);
-        addReplyStreamEntry(c, &it, id, fields);
+        if (opts->claims) addReplyStreamClaimed(c, &it, id, fields, 0, 0);
+        else addReplyStreamEntry(c, &it, id, fields);
         shown++;
+        read++;
         if (opts->noack) continue;
         /* A group whose position was set back may read entries that are pending already. */
         streamPending *p = streamPendingFind(g, id);
         if (p) streamPendingGive(g, p, consumer);
         else p = streamPendingAdd(g, id, consumer);
-        p->delivered_ms = now_ms;
+        streamPendingDeliver(g, p, now_ms);
         p->deliveries = 1;
         propagateClaim(c, key.name, group, g, p);
     }
     streamIterEnd(&it);
-    propagateGroupId(c, key.name, group, g);
+    if (read || !idle_count) propagateGroupId(c, key.name, group, g);
     setDeferredArrayLen(c, deferred, (long long)shown);
-    if (!opts->noack) consumer->active_ms = now_ms;
+    if (!opts->noack || idle_count) consumer->active_ms = now_ms;
     keyGroupsChanged(c, key, 0, NULL, 1);
 }
 
@@ -272,7 +309,7 @@ static void readHistory(client *c, hashedKey key, const stream *s, streamGroup *
     streamPendingFrom(&w, g, consumer, after);
     for (streamPending *p; (opts->count == 0 || shown < opts->count) && (p = streamPendingNext(&w)); shown++) {
         if (addReplyStreamEntryOf(c, &it, p->id)) {
-            p->delivered_ms = now_ms;
+            streamPendingDeliver(g, p, now_ms);
             p->deliveries++;
             propagateClaim(c, key.name, c->argv[opts->group_arg], g, p);
             continue;
@@ -285,8 +322,31 @@ static void readHistory(client *c, hashedKey key, const stream *s, streamGroup *
     keyGroupsChanged(c, key, 0, NULL, 1);
 }
 
+#define LOOK_AGAIN_MS \
+    1000 /* for entries that others make pending while the client waits, if they are not idle before */
+
+/* Notes when the command can claim an entry that was delivered at `delivered_ms`, or else look again. */
+static void noteAgain(readOptions *opts, int64_t delivered_ms) {
+    int64_t now_ms = clockWallMs(), after_ms = opts->min_idle_ms;
+    if (after_ms < LOOK_AGAIN_MS) after_ms = LOOK_AGAIN_MS;
+    if (opts->min_idle_ms > INT64_MAX - now_ms - LOOK_AGAIN_MS) return;
+    int64_t again_ms = now_ms + after_ms;
+    if (delivered_ms < again_ms - opts->min_idle_ms) again_ms = delivered_ms + opts->min_idle_ms;
+    if (!opts->again_ms || again_ms < opts->again_ms) opts->again_ms = again_ms;
+}
+
+/* Finds what the consumer can claim (streamPendingIdle()). */
+static size_t findIdle(readOptions *opts, const stream *s, streamGroup *g, streamIdle **idle) {
+    int64_t next_ms;
+    size_t count = opts->count ? opts->count : SIZE_MAX;
+    if (opts->min_idle_ms > storeNowMs()) return 0;
+    size_t found = streamPendingIdle(s, g, storeNowMs() - opts->min_idle_ms, count, idle, &next_ms);
+    noteAgain(opts, next_ms);
+    return found;
+}
+
 /* Reads one stream. Returns false after an error reply. */
-static bool readAsConsumer(client *c, const readOptions *opts, uint32_t i, const readPlan *plan, readReply *reply) {
+static bool readAsConsumer(client *c, readOptions *opts, uint32_t i, const readPlan *plan, readReply *reply) {
     hashedKey key = clientKeyAt(c, opts->streams_arg + i);
     stream *s;
     if (!streamWrite(c, key, &s) || !s) return true;
@@ -300,14 +360,18 @@ static bool readAsConsumer(client *c, const readOptions *opts, uint32_t i, const
         return addReplyNoMemory(c);
     }
     consumer->seen_ms = storeNowMs();
-    if (is_new && (opts->noack || !has_new)) propagateConsumer(c, key.name, c->argv[opts->group_arg], name);
+    streamIdle *idle = NULL;
+    size_t idle_count = opts->claims && plan->is_new ? findIdle(opts, s, g, &idle) : 0;
+    bool is_implied = idle_count || (has_new && !opts->noack); /* by an XCLAIM */
+    if (is_new && !is_implied) propagateConsumer(c, key.name, c->argv[opts->group_arg], name);
     if (!plan->is_new) {
         addReplyStreamKey(c, reply, key.name);
         readHistory(c, key, s, g, consumer, plan->after, opts);
-    } else if (has_new) {
+    } else if (has_new || idle_count) {
         addReplyStreamKey(c, reply, key.name);
-        readNew(c, key, s, g, consumer, opts);
+        readNew(c, key, s, g, consumer, opts, idle, idle_count);
     }
+    zfree(idle);
     return true;
 }
 

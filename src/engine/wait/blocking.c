@@ -4,7 +4,7 @@
  *
  *   tables[db]: dict of waitedKey --first--> `waiter` --next--> `waiter`      of one key, in the order of arrival
  *                                               ^ blockingState.`waiters`[]   of one client
- *   deadlines: a heap of clients that wait with a deadline, the earliest first
+ *   deadlines: a heap of clients that wait with a deadline, or whose command runs again at a time, the earliest first
  *
  * A change of a key only marks it as ready (ready list). When the command that changed it has ended, the clients that
  * wait for it are served: key by key in the order in which they became ready, client by client in the order of arrival.
@@ -25,7 +25,7 @@
  *             2. A key is in a table as long as a client waits for it, it is ready, or it is being served.
  *             3. A client is in a key's list once, however often its command names the key.
  *             4. A client that is held or waits for an owner is in no key's list; one that is not held is in the heap
- *                if it has a deadline.
+ *                if it has a deadline or a time to run again.
  *             5. blocking_ready is set while a key is ready or is being served.
  * Cost        nothing until the first client blocks; a ready key costs a step for each client that waits for it, up to
  *             the one that empties it; a command runs again once for all its keys that have become ready together; a
@@ -83,6 +83,7 @@ typedef struct blockingState {
     bool again;          /* its command is running again */
     bool held;           /* it is to run again later: it is in no key's list and not in the heap */
     int64_t deadline_ms; /* 0: none */
+    int64_t again_ms;    /* when it runs again although no key is ready; 0: never */
     size_t heap_index;
 } blockingState;
 
@@ -231,7 +232,13 @@ static void removeWaiter(waiter *w, bool until_deleted) {
 
 /* ---- Deadlines: a heap ---- */
 
-static int64_t deadlineOf(const void *element) { return blockingOf(*(client *const *)element)->deadline_ms; }
+/* Returns the earlier of the two times; 0 if there is none. */
+static int64_t dueMs(const blockingState *b) {
+    if (!b->again_ms || (b->deadline_ms && b->deadline_ms < b->again_ms)) return b->deadline_ms;
+    return b->again_ms;
+}
+
+static int64_t deadlineOf(const void *element) { return dueMs(blockingOf(*(client *const *)element)); }
 
 static bool endsSooner(const void *a, const void *b) { return deadlineOf(a) < deadlineOf(b); }
 
@@ -245,7 +252,7 @@ static client *deadlineClient(size_t index) { return ((client **)deadlines.at)[i
 static void addDeadline(client *c) {
     heapAdd(&deadlines, &c);
     blocking_totals.timeouts = deadlines.count;
-    if (blockingOf(c)->heap_index == 0 && on_deadline) on_deadline(blockingOf(c)->deadline_ms);
+    if (blockingOf(c)->heap_index == 0 && on_deadline) on_deadline(dueMs(blockingOf(c)));
 }
 
 static void removeDeadline(const client *c) {
@@ -285,11 +292,11 @@ static void clientCheck(const client *c) {
     debugAssert(b->owner ? !b->waiters && !b->again : b->record && b->waiters);
     debugAssert(b->count == 0 || !(b->held || b->owner));
     checkWaiters(c);
-    if (b->held || !b->deadline_ms) return;
+    if (b->held || !dueMs(b)) return;
     debugAssert(b->heap_index < deadlines.count && deadlineClient(b->heap_index) == c);
     size_t parent = b->heap_index ? (b->heap_index - 1) / 2 : 0;
-    debugAssert(blockingOf(deadlineClient(0))->deadline_ms <= b->deadline_ms);
-    debugAssert(blockingOf(deadlineClient(parent))->deadline_ms <= b->deadline_ms);
+    debugAssert(dueMs(blockingOf(deadlineClient(0))) <= dueMs(b));
+    debugAssert(dueMs(blockingOf(deadlineClient(parent))) <= dueMs(b));
 #else
     unused(c);
     unused(checkWaiters);
@@ -301,7 +308,16 @@ static void clientCheck(const client *c) {
 static void waitForAll(client *c, const blockFor *what) {
     blockingState *b = blockingOf(c);
     for (uint32_t i = 0; i < what->keys; i++) addWaiter(c, clientKeyAt(c, what->first_key + i));
-    if (b->deadline_ms) addDeadline(c);
+    if (dueMs(b)) addDeadline(c);
+}
+
+/* Sets when the command of a client that waits runs again. */
+static void setAgain(client *c, int64_t again_ms) {
+    blockingState *b = blockingOf(c);
+    if (b->again_ms == again_ms) return;
+    if (dueMs(b)) removeDeadline(c);
+    b->again_ms = again_ms;
+    if (dueMs(b)) addDeadline(c);
 }
 
 static void waitForNothing(client *c) {
@@ -313,7 +329,7 @@ static void waitForNothing(client *c) {
         removeWaiter(&b->waiters[i], b->until_deleted);
     }
     b->count = 0;
-    if (b->deadline_ms) removeDeadline(c);
+    if (dueMs(b)) removeDeadline(c);
 }
 
 static void stateFree(client *c) {
@@ -352,7 +368,12 @@ void blockForKeys(client *c, const blockFor *what) {
     if (b) {
         serverAssert(b->again);
         c->flags |= CLIENT_BLOCKED;
-        if (b->held) waitForAll(c, what);
+        if (b->held) {
+            b->again_ms = what->again_ms;
+            waitForAll(c, what);
+        } else {
+            setAgain(c, what->again_ms);
+        }
         b->held = false;
         clientCheck(c);
         return;
@@ -377,7 +398,8 @@ void blockForKeys(client *c, const blockFor *what) {
                          .bytes = what->keys * sizeof(*waiters) + (what->args ? zmallocSize(what->args) : 0),
                          .type = what->type,
                          .until_deleted = what->until_deleted,
-                         .deadline_ms = what->deadline_ms};
+                         .deadline_ms = what->deadline_ms,
+                         .again_ms = what->again_ms};
     c->flags |= CLIENT_BLOCKED;
     waitForAll(c, what);
     clientCheck(c);
@@ -439,8 +461,16 @@ bool blockingEnd(client *c, const char *error) {
 
 int64_t blockingExpire(int64_t wall_ms) {
     assertMainRole();
-    for (int n = 0; n < BLOCKING_EXPIRE_MAX && deadlines.count && deadlineOf(deadlines.at) <= wall_ms; n++)
-        blockingEnd(*(client **)deadlines.at, NULL);
+    for (int n = 0; n < BLOCKING_EXPIRE_MAX && deadlines.count && deadlineOf(deadlines.at) <= wall_ms; n++) {
+        client *c = deadlineClient(0);
+        const blockingState *b = blockingOf(c);
+        if (b->deadline_ms && b->deadline_ms <= wall_ms) {
+            blockingEnd(c, NULL);
+        } else {
+            setAgain(c, 0);
+            markReady(b->waiters[0].key);
+        }
+    }
     return deadlines.count ? deadlineOf(deadlines.at) : 0;
 }
 

@@ -33,6 +33,7 @@ typedef struct blockFor {
     uint32_t first_key; /* index of the first key among the arguments */
     uint32_t keys;
     int64_t deadline_ms; /* by the wall clock; 0: none */
+    int64_t again_ms;    /* by the wall clock: the command runs again then, also if no key is ready; 0: it does not */
     bool until_deleted;  /* also woken when a key is deleted, or gets another type (XREADGROUP) */
     bool null_bulk;      /* if the client must not block, the reply is a null bulk instead of a null array */
     slice *args;         /* ownership passes: c->argc arguments to run with again (blockingArgs()), in one
@@ -77,8 +78,9 @@ bool blockingIsHeld(const client *c);
  * blocked. */
 bool blockingEnd(client *c, const char *error);
 #define BLOCKING_EXPIRE_MAX 128
-/* Ends the waits whose deadline has passed, at most BLOCKING_EXPIRE_MAX of them. Returns the earliest deadline that is
- * left, which may have passed as well; 0 if there is none. */
+/* Ends the waits whose deadline has passed, and marks those whose command is to run again by now, at most
+ * BLOCKING_EXPIRE_MAX of them. Returns the earliest time that is left, which may have passed as well; 0 if there is
+ * none. */
 int64_t blockingExpire(int64_t wall_ms);
 
 /* --- The timeout argument of blocking commands -------------------------------------------------------------------- */

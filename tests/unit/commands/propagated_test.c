@@ -232,14 +232,44 @@ static int64_t now_ms;
 
 static unsigned below(unsigned n) { return (unsigned)(unitRandom(&seed) % n); }
 
+/* Returns the stream by this name of any database; NULL if there is none. */
+static const stream *streamNamed(const char *name) {
+    hashedKey key = hashedKeyOf(sliceStr(name));
+    for (int id = 0; id < dbCount(); id++) {
+        const robj *o = lookupKeyReadWithFlags(dbGet(id), key, LOOKUP_PEEK);
+        if (o && o->type == OBJ_STREAM) return objectStructure(o);
+    }
+    return NULL;
+}
+
+static char last_key[3]; /* of the command that is being made */
+static char last_group[3] = "g0";
+
+/* Appends an ID that is pending in a group of the command's key, or any other if there is none. */
+static sds catPendingId(sds s) {
+    const stream *of = streamNamed(last_key);
+    const streamGroup *g = of ? streamGroupFind(of, sliceStr(last_group)) : NULL;
+    streamPendingWalk w;
+    streamPending *p = NULL;
+    if (g) streamPendingFrom(&w, g, NULL, STREAM_ID_MIN);
+    for (unsigned n = g ? 1 + below(5) : 0; n; n--) {
+        streamPending *next = streamPendingNext(&w);
+        if (!next) break;
+        p = next;
+    }
+    if (!p) return sdsCatPrintf(s, "%u-%u", below(30), below(3));
+    return sdsCatPrintf(s, "%llu-%llu", (unsigned long long)p->id.ms, (unsigned long long)p->id.seq);
+}
+
 /* Appends the word for a letter after '%': k l s z h x any key, mostly of that type, f a field or member, v a value, n
- * a small number, t a time from now, T and U one since 1970 in milliseconds and seconds, i an ID of a stream, g a
- * group, c a consumer, d a database, e LEFT or RIGHT, p a pair of field and value. */
+ * a small number, t a time from now, T and U one since 1970 in milliseconds and seconds, i an ID of a stream, P one
+ * that is pending, g a group, c a consumer, d a database, e LEFT or RIGHT, p a pair of field and value. */
 static sds catPart(sds s, char what) {
     static const char kinds[] = "klszhx";
     if (strchr(kinds, what)) {
         if (below(12) == 0) what = kinds[below(6)];
-        return sdsCatPrintf(s, "%c%u", what, below(3));
+        snprintf(last_key, sizeof(last_key), "%c%u", what, below(3));
+        return sdsCat(s, last_key);
     }
     long long past_or_future = (long long)now_ms + (long long)below(4000) - 1000;
     switch (what) {
@@ -250,7 +280,8 @@ static sds catPart(sds s, char what) {
     case 'T': return sdsCatPrintf(s, "%lld", past_or_future);
     case 'U': return sdsCatPrintf(s, "%lld", past_or_future / 1000);
     case 'i': return sdsCatPrintf(s, "%u-%u", below(30), below(3));
-    case 'g': return sdsCatPrintf(s, "g%u", below(2));
+    case 'P': return catPendingId(s);
+    case 'g': last_group[1] = (char)('0' + below(2)); return sdsCat(s, last_group);
     case 'c': return sdsCatPrintf(s, "c%u", below(3));
     case 'd': return sdsCatPrintf(s, "%u", below(3));
     case 'e': return sdsCatPrintf(s, "%s", below(2) ? "LEFT" : "RIGHT");
@@ -410,10 +441,14 @@ static const char *const templates[] = {
     "XTRIM %x MINID %i",
     "XTRIM %x MINID ~ %i LIMIT 10",
     "XDEL %x %i %i",
-    "XDELEX %x DELREF IDS 2 %i %i",
-    "XDELEX %x IDS 2 %i %i ACKED",
-    "XACKDEL %x %g DELREF IDS 2 %i %i",
-    "XACKDEL %x %g ACKED IDS 2 %i %i",
+    "XDELEX %x DELREF IDS 2 %P %i",
+    "XDELEX %x IDS 2 %P %i ACKED",
+    "XACKDEL %x %g DELREF IDS 2 %P %P",
+    "XACKDEL %x %g ACKED IDS 2 %P %P",
+    "XACKDEL %x %g IDS 2 %P %P",
+    "XACKDEL %x %g IDS 2 %P %P",
+    "XREADGROUP GROUP %g %c COUNT %n STREAMS %x >",
+    "XREADGROUP GROUP %g %c STREAMS %x >",
     "XADD %x MAXLEN ~ %n DELREF * %p",
     "XADD %x ACKED MAXLEN %n * %p",
     "XTRIM %x MINID %i DELREF",
@@ -435,9 +470,11 @@ static const char *const templates[] = {
     "XREADGROUP GROUP %g %c STREAMS %x >",
     "XREADGROUP GROUP %g %c NOACK COUNT %n STREAMS %x >",
     "XREADGROUP GROUP %g %c STREAMS %x 0",
+    "XREADGROUP GROUP %g %c CLAIM %t COUNT %n STREAMS %x >",
+    "XREADGROUP GROUP %g %c CLAIM 0 NOACK STREAMS %x >",
     "XREADGROUP GROUP %g %c COUNT %n BLOCK 0 STREAMS %x >",
-    "XACK %x %g %i %i",
-    "XCLAIM %x %g %c 0 %i %i FORCE",
+    "XACK %x %g %P %i",
+    "XCLAIM %x %g %c 0 %P %i FORCE",
     "XCLAIM %x %g %c %t %i JUSTID",
     "XCLAIM %x %g %c 0 %i RETRYCOUNT %n IDLE %t LASTID %i",
     "XAUTOCLAIM %x %g %c 0 0 COUNT %n",
@@ -641,6 +678,13 @@ TEST(only_what_was_there_is_propagated) {
         {READ, "xreadgroup group g c count 1 streams x 0",
          "XCLAIM x g c 0 1-1 TIME 1700000000010 RETRYCOUNT 2 FORCE JUSTID LASTID 2-1"},
         {READ, "xreadgroup group g c streams x >", ""},
+        {READ, "xackdel x g ids 2 1-1 9-9", "MULTI; XACK x g 1-1; XDEL x 1-1; EXEC"},
+        {READ "|xgroup create x h 0", "xackdel x g acked ids 1 1-1", "XACK x g 1-1"},
+        {READ "|xgroup create x h 0|xreadgroup group h c streams x >", "xackdel x g delref ids 1 1-1",
+         "MULTI; XACK x g 1-1; XACK x h 1-1; XDEL x 1-1; EXEC"},
+        {READ "|xdel x 1-1", "xackdel x g ids 1 1-1", "XACK x g 1-1"},
+        {READ, "xreadgroup group g d claim 0 count 1 streams x >",
+         "XCLAIM x g d 0 1-1 TIME 1700000000010 RETRYCOUNT 2 FORCE JUSTID LASTID 2-1"},
         {"set k v px 1|set l v px 1", "scan 0 count 100", "UNLINK k; UNLINK l"},
         {"set k v px 1|set l v px 1", "mget k l", "MULTI; UNLINK k; UNLINK l; EXEC"},
     };

@@ -816,6 +816,64 @@ TEST(stream_groups_that_lie_are_refused) {
     CHECK(!readsGroup("1234", "13", "245", "b")); /* owned by a consumer, but not pending */
     CHECK(!readsGroup("1234", "13", "24", "a"));  /* duplicate consumer */
 }
+
+/* ---- Idle entries ------------------------------------------------------------------------------------------------ */
+
+static int byDeliveryThenId(const void *a, const void *b) {
+    const streamIdle *x = a, *y = b;
+    if (x->delivered_ms != y->delivered_ms) return x->delivered_ms < y->delivered_ms ? -1 : 1;
+    return streamIdCmp(x->id, y->id);
+}
+
+TEST(stream_finds_idle_entries_like_a_sorted_array) {
+    static streamIdle all[2000];
+    uint64_t random = unitRandomSeed();
+    slice pair[2] = {sliceStr("f"), sliceStr("v")};
+    for (int round = 0; round < 40; round++) {
+        stream *s = streamCreate();
+        streamGroup *g = streamGroupCreate(s, sliceStr("g"), STREAM_ID_MIN, 0);
+        streamConsumer *c = streamConsumerCreate(g, sliceStr("c"), 0);
+        size_t entries = unitRandom(&random) % array_len(all), due = 0, max = unitRandom(&random) % 50;
+        int64_t until_ms = (int64_t)(unitRandom(&random) % 300), next_ms = INT64_MAX, got_next_ms;
+        for (uint64_t i = 0; i < entries; i++) {
+            streamIdle this = {(int64_t)(unitRandom(&random) % 300), {i + 1, 0}};
+            CHECK(streamAppend(s, this.id, pair, 2));
+            streamPendingDeliver(g, streamPendingAdd(g, this.id, c), this.delivered_ms);
+            bool is_deleted = unitRandom(&random) % 4 == 0;
+            if (is_deleted) CHECK(streamDelete(s, this.id));
+            if (this.delivered_ms > until_ms && this.delivered_ms < next_ms) next_ms = this.delivered_ms;
+            if (this.delivered_ms <= until_ms && !is_deleted) all[due++] = this;
+        }
+        qsort(all, due, sizeof(*all), byDeliveryThenId);
+        if (round % 5 == 0) max = SIZE_MAX;
+        streamIdle *found;
+        size_t count = max ? streamPendingIdle(s, g, until_ms, max, &found, &got_next_ms) : 0;
+        if (max == 0) {
+            streamFree(s);
+            continue;
+        }
+        CHECK_EQ_INT(count, due < max ? due : max);
+        CHECK_EQ_INT(got_next_ms, next_ms);
+        for (size_t i = 0; i < count; i++) {
+            CHECK(byDeliveryThenId(&found[i], &all[i]) == 0);
+            streamPendingDeliver(g, streamPendingFind(g, found[i].id), 1000);
+        }
+        zfree(found);
+        /* Again: what is left, by what the first time has found out. */
+        size_t left = due - count, more = streamPendingIdle(s, g, until_ms, SIZE_MAX, &found, &got_next_ms);
+        CHECK_EQ_INT(more, left);
+        for (size_t i = 0; i < more; i++) {
+            CHECK(byDeliveryThenId(&found[i], &all[count + i]) == 0);
+            streamPendingDeliver(g, streamPendingFind(g, found[i].id), 1000);
+        }
+        zfree(found);
+        CHECK_EQ_INT(streamPendingIdle(s, g, until_ms, 5, &found, &got_next_ms), 0);
+        CHECK(got_next_ms > until_ms && got_next_ms <= (next_ms < 1000 ? next_ms : INT64_MAX));
+        zfree(found);
+        streamFree(s);
+    }
+}
+
 /* ---- Entries that producers have sent ---------------------------------------------------------------------------- */
 
 typedef struct modelSent {

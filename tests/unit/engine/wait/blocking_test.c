@@ -82,3 +82,49 @@ TEST(waits_end_a_few_at_a_time) {
     CHECK_EQ_INT(forgotten, WAITING);
     CHECK_EQ_INT(blockingExpire(400), 0);
 }
+
+/* Its deadline ends the wait; before that the command runs again at the time that it asked for, each time. */
+TEST(a_command_that_waits_runs_again_at_a_time) {
+    const slice words[] = {sliceStr("wait-of-the-test"), sliceStr("key")};
+    alignas(16) char piece[1024];
+    recordArena arena;
+    recordCache cache = {.name_len = 0};
+    fixtureInit();
+    recordArenaInit(&arena, piece, sizeof(piece));
+    parsedCommand *req = recordCreate(&arena, array_len(words));
+    memcpy(req->argv, words, sizeof(words));
+    recordComplete(&arena, &cache, req, 0);
+    client *c = fixtureClient(2);
+    c->last_cmd = &command;
+    c->req = req;
+    c->argv = req->argv;
+    c->argc = req->argc;
+    blockFor what = {.type = OBJ_STREAM, .first_key = 1, .keys = 1, .deadline_ms = 100, .until_deleted = true};
+    what.again_ms = 30;
+    blockForKeys(c, &what);
+    CHECK_EQ_INT(blocking_totals.timeouts, 1);
+    CHECK_EQ_INT(blockingExpire(29), 30);
+    CHECK(!blocking_ready);
+    CHECK_EQ_INT(blockingExpire(30), 100);
+    CHECK(blocking_ready && blockingNext() == c);
+    blockingRun(c);
+    what.again_ms = 60;
+    blockForKeys(c, &what);
+    blockingHasRun(c);
+    CHECK(blockingNext() == NULL);
+    CHECK_EQ_INT(blockingExpire(59), 60);
+    blockingHold(c);
+    CHECK_EQ_INT(blockingExpire(60), 0);
+    blockingRun(c);
+    what.again_ms = 200;
+    blockForKeys(c, &what);
+    blockingHasRun(c);
+    CHECK_EQ_INT(blockingExpire(99), 100);
+    size_t before = ended;
+    CHECK_EQ_INT(blockingExpire(100), 0);
+    CHECK_EQ_INT(ended - before, 1);
+    CHECK_REPLY(c, "*-1\r\n");
+    CHECK(!(c->flags & CLIENT_BLOCKED) && blocking_totals.timeouts == 0);
+    c->req = NULL;
+    clientFree(c);
+}
