@@ -149,6 +149,12 @@ static void apply(char *restrict out, const char *restrict in, size_t len, bitsO
     case BITS_NOT:
         for (size_t i = 0; i < len; i++) out[i] = (char)~in[i];
         break;
+    case BITS_DIFF:
+        for (size_t i = 0; i < len; i++) out[i] = (char)(out[i] & ~in[i]);
+        break;
+    case BITS_DIFF1:
+    case BITS_ANDOR:
+    case BITS_ONE: break; /* of several steps */
     }
 }
 
@@ -158,17 +164,52 @@ static size_t partOf(slice source, size_t at, size_t len) {
     return left < len ? left : len;
 }
 
-void bitsCombine(char *out, size_t len, bitsOperation operation, const slice *sources, size_t count) {
-    for (size_t at = 0; at < len; at += PIECE_BYTES) {
-        size_t piece = len - at < PIECE_BYTES ? len - at : PIECE_BYTES, part = partOf(sources[0], at, piece);
-        if (part && operation == BITS_NOT) apply(out + at, sources[0].ptr + at, part, operation);
-        else if (part) memcpy(out + at, sources[0].ptr + at, part);
-        memset(out + at + part, 0, piece - part);
-        for (size_t i = 1; i < count; i++) {
-            part = partOf(sources[i], at, piece);
-            if (part) apply(out + at, sources[i].ptr + at, part, operation);
-            if (operation == BITS_AND) memset(out + at + part, 0, piece - part);
+/* Combines a piece of all sources, from offset `at` on, each with the result of those before. */
+static void combinePiece(char *out, size_t at, size_t len, bitsOperation operation, const slice *sources,
+                         size_t count) {
+    size_t part = partOf(sources[0], at, len);
+    if (part && operation == BITS_NOT) apply(out, sources[0].ptr + at, part, operation);
+    else if (part) memcpy(out, sources[0].ptr + at, part);
+    memset(out + part, 0, len - part);
+    for (size_t i = 1; i < count; i++) {
+        part = partOf(sources[i], at, len);
+        if (part) apply(out, sources[i].ptr + at, part, operation);
+        if (operation == BITS_AND) memset(out + part, 0, len - part);
+    }
+}
+
+/* Sets a piece to the bits that are in any source but the first, and are (BITS_ANDOR) or are not (BITS_DIFF1) in it. */
+static void combineOthers(char *out, size_t at, size_t len, bitsOperation operation, const slice *sources,
+                          size_t count) {
+    size_t part = partOf(sources[0], at, len);
+    combinePiece(out, at, len, BITS_OR, sources + 1, count - 1);
+    if (part) apply(out, sources[0].ptr + at, part, operation == BITS_ANDOR ? BITS_AND : BITS_DIFF);
+    if (operation == BITS_ANDOR) memset(out + part, 0, len - part);
+}
+
+/* Sets a piece to the bits that are in exactly one source. */
+static void combineOne(char *restrict out, size_t at, size_t len, const slice *sources, size_t count) {
+    char twice[PIECE_BYTES];
+    memset(out, 0, len);
+    memset(twice, 0, len);
+    for (size_t n = 0; n < count; n++) {
+        size_t part = partOf(sources[n], at, len);
+        const char *restrict in = sources[n].ptr + at;
+        for (size_t i = 0; i < part; i++) {
+            twice[i] = (char)(twice[i] | (out[i] & in[i]));
+            out[i] |= in[i];
         }
+    }
+    apply(out, twice, len, BITS_DIFF);
+}
+
+void bitsCombine(char *out, size_t len, bitsOperation operation, const slice *sources, size_t count) {
+    bool others = operation == BITS_DIFF1 || operation == BITS_ANDOR;
+    for (size_t at = 0; at < len; at += PIECE_BYTES) {
+        size_t piece = len - at < PIECE_BYTES ? len - at : PIECE_BYTES;
+        if (operation == BITS_ONE) combineOne(out + at, at, piece, sources, count);
+        else if (others) combineOthers(out + at, at, piece, operation, sources, count);
+        else combinePiece(out + at, at, piece, operation, sources, count);
     }
 }
 

@@ -19,9 +19,18 @@ static inline bool bitsTest(const char *bytes, uint64_t at) {
     return ((unsigned char)bytes[at >> 3] >> (7 - (at & 7))) & 1;
 }
 
-typedef enum { BITS_AND, BITS_OR, BITS_XOR, BITS_NOT } bitsOperation;
+typedef enum {
+    BITS_AND,
+    BITS_OR,
+    BITS_XOR,
+    BITS_NOT,
+    BITS_DIFF,  /* in the first source, and in no other */
+    BITS_DIFF1, /* not in the first source, but in another */
+    BITS_ANDOR, /* in the first source, and in another */
+    BITS_ONE,   /* in exactly one source */
+} bitsOperation;
 /* Combines `count` sources into `len` bytes at `out`, which overlaps no source. A source shorter than `len` is padded
- * with zeros. BITS_NOT takes one source. */
+ * with zeros. BITS_NOT takes one source; BITS_DIFF, BITS_DIFF1 and BITS_ANDOR take at least two. */
 void bitsCombine(char *out, size_t len, bitsOperation operation, const slice *sources, size_t count);
 
 /* Returns the unsigned integer of `width` bits (1..64) at bit `at`, highest bit first. Bits after the `len` bytes read

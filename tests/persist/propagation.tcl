@@ -54,6 +54,8 @@ start_server {
         {XCLAIM x g d 0 1-1 TIME MS RETRYCOUNT 2 FORCE JUSTID LASTID 2-1}
     propagates $pending {XREADGROUP GROUP g c CLAIM 100000 STREAMS x >} {MULTI; XCLAIM x g c 0 3-1 TIME MS RETRYCOUNT\
         1 FORCE JUSTID LASTID 3-1; XGROUP SETID x g 3-1 ENTRIESREAD 3; EXEC}
+    propagates {MSET a abc b a} {BITOP DIFF to a b} "SET to \x00bc"
+    propagates {SET to v} {BITOP ONE to a b|BITOP ONE to a b} {DEL to}
 
     # No Valkey has commands for what producers have sent, so these are propagated as Redis 8.6 does it.
     set sent {XADD x 33177117420000-1 f v|XIDMPRECORD x p i 33177117420000-1}

@@ -105,6 +105,7 @@ start_server {} {
             $primary SET other again IFDNE 0000000000000000
             $primary DELEX other IFNE again
             $primary MSETEX 2 many 1 more 2 NX PX 5000000
+            $primary BITOP DIFF many many more
             $primary XREADGROUP GROUP group other CLAIM 0 STREAMS stream >
             in_step $primary $replica
             assert_equal [held_by $primary] [held_by $replica]

@@ -283,6 +283,31 @@ start_server {each {r FLUSHALL}} {
         assert_equal raw [r OBJECT ENCODING to]
     }
 
+    test "BITOP with DIFF, DIFF1, ANDOR and ONE compares a string with the others" {
+        need_command XCFGSET
+        r MSET a \xf0\xf0\x0f b \xcc c \xaa\x0f
+        foreach {operation want one} [list DIFF \x10\xf0\x0f \xf0\xf0\x0f diff1 \x0e\x0f\x00 \x00\x00\x00 \
+            ANDOR \xe0\x00\x00 \x00\x00\x00 ONE \x16\xff\x0f \xf0\xf0\x0f] {
+            assert_equal 3 [r BITOP $operation to a b c]
+            assert_equal $want [r GET to]
+            assert_equal 3 [r BITOP $operation to a nothing]
+            assert_equal $one [r GET to]
+        }
+        r SET large [string repeat \x0f 10000]
+        foreach {operation byte} [list DIFF \x00 DIFF1 \x00 ANDOR \x0f ONE \x00] {
+            assert_equal 10000 [r BITOP $operation large large large]
+            assert_equal [string repeat $byte 10000] [r GET large]
+            r SET large [string repeat \x0f 10000]
+        }
+        foreach operation {DIFF DIFF1 ANDOR} {
+            assert_error "ERR BITOP $operation must be called with at least two source keys." {r BITOP $operation to a}
+            assert_equal 1 [changes {assert_equal 0 [r BITOP $operation to x y]}]
+            assert_equal 0 [r EXISTS to]
+            r SET to v
+        }
+        assert_equal 3 [r BITOP ONE to a]
+    }
+
     test "BITOP treats a missing key as zeros" {
         r SET a \xff\x01
         assert_equal 2 [r BITOP AND to a nothing]
@@ -343,7 +368,7 @@ start_server {each {r FLUSHALL}} {
 
     test "BITOP refuses other operations and NOT of several" {
         r SET a value
-        foreach operation {NAND DIFF DIFF1 ANDOR ONE ""} {
+        foreach operation {NAND DIFF2 ""} {
             assert_error $syntax {r BITOP $operation to a a}
         }
         assert_error "ERR BITOP NOT must be called with a single source key." {r BITOP NOT to a a}

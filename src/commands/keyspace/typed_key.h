@@ -44,8 +44,10 @@ static inline void replyWithCount(client *c, objectTypeId type, size_t (*count)(
 }
 
 /* Deletes a key if it is present, and reports that: for commands that store an empty result. */
-static inline void deleteAndReport(client *c, hashedKey key) {
-    if (dbDelete(c->db, key)) keyChanged(c, key, NOTIFY_GENERIC, "del", 1);
+static inline bool deleteAndReport(client *c, hashedKey key) {
+    bool existed = dbDelete(c->db, key);
+    if (existed) keyChanged(c, key, NOTIFY_GENERIC, "del", 1);
+    return existed;
 }
 
 /* Deletes a key whose value a change has left empty. The caller has reported that change. */

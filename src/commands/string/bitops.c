@@ -10,6 +10,7 @@
 #include "bits.h"
 #include "command_memory.h"
 #include "commands.h"
+#include "propagate.h"
 #include "string_change.h"
 #include "typed_key.h"
 #include "zmalloc.h"
@@ -143,7 +144,9 @@ typedef struct bitSource {
 #define SOURCES_INLINE 8
 
 static bool parseOperation(slice word, bitsOperation *operation) {
-    static const char *words[] = {[BITS_AND] = "and", [BITS_OR] = "or", [BITS_XOR] = "xor", [BITS_NOT] = "not"};
+    static const char *words[] = {
+        [BITS_AND] = "and",   [BITS_OR] = "or",       [BITS_XOR] = "xor",     [BITS_NOT] = "not",
+        [BITS_DIFF] = "diff", [BITS_DIFF1] = "diff1", [BITS_ANDOR] = "andor", [BITS_ONE] = "one"};
     for (size_t i = 0; i < array_len(words); i++) {
         if (!sliceIs(word, words[i])) continue;
         *operation = (bitsOperation)i;
@@ -166,20 +169,31 @@ static bool lookUpSources(client *c, uint32_t count, slice *out, bitSource *text
     return true;
 }
 
+/* Propagates the result of an operation that Valkey does not have; `text` of length 0 is a key that is deleted. */
+static void propagateResult(const client *c, bitsOperation operation, slice text) {
+    if (operation <= BITS_NOT || !propagateInstead(c, text.len ? "SET" : "DEL")) return;
+    propagateArg(c->argv[2]);
+    if (text.len) propagateCopied(text);
+    propagateDone();
+}
+
 static void bitopRun(client *c, bitsOperation operation, uint32_t count, slice *sources, bitSource *texts) {
     hashedKey to = clientKeyAt(c, 2);
+    char digits[LONG_STR_SIZE];
     size_t len;
 
     if (!lookUpSources(c, count, sources, texts, &len)) return;
     if (len == 0) {
-        deleteAndReport(c, to);
+        if (deleteAndReport(c, to)) propagateResult(c, operation, sliceOf("", 0));
         addReplyZero(c);
         return;
     }
-    if (!commandMemoryReserve(c, len + to.name.len)) return;
+    if (!commandMemoryReserve(c, (operation > BITS_NOT ? 2 : 1) * len + to.name.len)) return;
     char *bytes = zmalloc(len);
     bitsCombine(bytes, len, operation, sources, count);
-    setKeyTake(c->db, objectCreateFromExactTake(to.name, bytes, len, object_main_owner), to, false);
+    robj *o = objectCreateFromExactTake(to.name, bytes, len, object_main_owner);
+    setKeyTake(c->db, o, to, false);
+    propagateResult(c, operation, objectString(o, digits)); /* after the DEL of a destination that has expired */
     keyChanged(c, to, NOTIFY_STRING, "set", 1);
     addReplyLongLong(c, (long long)len);
 }
@@ -196,6 +210,11 @@ void bitopCommand(client *c) {
     }
     if (operation == BITS_NOT && count != 1) {
         addReplyError(c, "BITOP NOT must be called with a single source key.");
+        return;
+    }
+    if (operation >= BITS_DIFF && operation <= BITS_ANDOR && count < 2) {
+        static const char *const names[] = {"DIFF", "DIFF1", "ANDOR"};
+        addReplyErrorFormat(c, "BITOP %s must be called with at least two source keys.", names[operation - BITS_DIFF]);
         return;
     }
     if (count > SOURCES_INLINE) {

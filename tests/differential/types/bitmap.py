@@ -5,7 +5,7 @@ SPDX-License-Identifier: BSD-3-Clause
 
 import rules
 
-WORDS = ["AND", "OR", "XOR", "NOT", "and", "xor", "DIFF", "ONE", ""]
+WORDS = ["AND", "OR", "XOR", "NOT", "and", "xor", "NAND", "ANDS", ""]
 
 # After a SETBIT or BITFIELD without a change a number keeps its encoding here; in Valkey it becomes raw.
 REPLIES = {name: ("encoding after no change", rules.Levelled()) for name in ("setbit", "bitfield")}

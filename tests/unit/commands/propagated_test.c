@@ -327,6 +327,8 @@ static const char *const templates[] = {
     "SETBIT %k 1%n 1",
     "BITFIELD %k SET u8 %n %n INCRBY i4 2 %n",
     "BITOP XOR %k %k %k",
+    "BITOP ONE %k %k %k %k",
+    "BITOP DIFF1 %k %k %k",
     "PFADD %k %f %f",
     "PFMERGE %k %k %k",
     "GET %k",

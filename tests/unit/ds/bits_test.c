@@ -62,8 +62,9 @@ TEST(bits_combined_byte_by_byte) {
     uint64_t rng = unitRandomSeed();
     static unsigned char bytes[5][3 * BYTES], out[3 * BYTES];
     for (int round = 0; round < 200; round++) {
-        bitsOperation operation = (bitsOperation)(unitRandom(&rng) % 4);
-        size_t count = operation == BITS_NOT ? 1 : 1 + unitRandom(&rng) % 5, len = 0;
+        bitsOperation operation = (bitsOperation)(unitRandom(&rng) % (BITS_ONE + 1));
+        size_t least = operation >= BITS_DIFF && operation <= BITS_ANDOR ? 2 : 1;
+        size_t count = operation == BITS_NOT ? 1 : least + unitRandom(&rng) % (6 - least), len = 0;
         slice sources[5];
         for (size_t i = 0; i < count; i++) {
             size_t n = unitRandom(&rng) % (round % 3 ? 50 : sizeof(out) + 1);
@@ -73,12 +74,18 @@ TEST(bits_combined_byte_by_byte) {
         }
         bitsCombine((char *)out, len, operation, sources, count);
         for (size_t at = 0; at < len; at++) {
-            unsigned want = at < sources[0].len ? bytes[0][at] : 0;
+            unsigned want = at < sources[0].len ? bytes[0][at] : 0, first = want, any = 0, twice = 0;
             if (operation == BITS_NOT) want = ~want & 0xff;
             for (size_t i = 1; i < count; i++) {
                 unsigned b = at < sources[i].len ? bytes[i][at] : 0;
                 want = operation == BITS_AND ? want & b : operation == BITS_OR ? want | b : want ^ b;
+                twice |= b & (any | first);
+                any |= b;
             }
+            if (operation == BITS_DIFF) want = first & ~any;
+            if (operation == BITS_DIFF1) want = any & ~first;
+            if (operation == BITS_ANDOR) want = any & first;
+            if (operation == BITS_ONE) want = (any | first) & ~twice;
             if (!CHECK_EQ_INT(out[at], want)) return;
         }
     }
