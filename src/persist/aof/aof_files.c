@@ -200,6 +200,7 @@ static bool writeEmptyBase(const char *folder, const char *name) {
 static bool writeEmptySnapshot(const char *folder, const char *name) {
     rdbSaveOptions options = rdbSaveDefaults();
     options.is_aof_base = true;
+    options.version = rdbSaveVersion(true);
     sds path = aofPath(folder, name);
     bool ok = rdbSaveFile(path, &options);
     sdsFree(path);

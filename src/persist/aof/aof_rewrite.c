@@ -214,6 +214,7 @@ static bool childWork(void *arg) {
     rdbSaveOptions options = rdbSaveDefaults();
     options.is_aof_base = true;
     options.as_commands = rewrite.as_commands ? &aof_base_commands : NULL;
+    options.version = rewrite.as_commands ? 0 : rdbSaveVersion(true);
     options.incremental_sync = persist_settings.aof_rewrite_incremental_fsync;
     options.temporary = temporary;
     options.progress = childProgress;

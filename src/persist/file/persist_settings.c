@@ -8,6 +8,7 @@
 #include "persist_settings.h"
 
 #include "numbers.h"
+#include "rdb_value.h"
 #include "sds.h"
 #include "setting.h"
 #include "zmalloc.h"
@@ -19,6 +20,14 @@ persistSettings persist_settings;
 
 static const settingName fsync_names[] = {
     {"everysec", FSYNC_EVERYSEC}, {"always", FSYNC_ALWAYS}, {"no", FSYNC_NO}, {NULL, 0}};
+
+static const settingName save_version_names[] = {{"80", RDB_VERSION},
+                                                 {"13", RDB_VERSION_FOREIGN_KNOWN},
+                                                 {"11", 11},
+                                                 {"10", 10},
+                                                 {"9", 9},
+                                                 {"auto", RDB_SAVE_VERSION_AUTO},
+                                                 {NULL, 0}};
 
 static bool persistSettingsRefuse(const char **err, const char *text) {
     *err = text;
@@ -81,6 +90,7 @@ static const setting rows[] = {
     BOOL_SETTING("rdbchecksum", persist_settings.rdbchecksum, true, .flags = SETTING_IMMUTABLE),
     BOOL_SETTING("rdb-del-sync-files", persist_settings.rdb_del_sync_files, false),
     BOOL_SETTING("rdb-save-incremental-fsync", persist_settings.rdb_save_incremental_fsync, true),
+    ENUM_SETTING("rdb-save-version", persist_settings.rdb_save_version, RDB_VERSION, save_version_names),
     INT_SETTING("save-when-quiet", persist_settings.save_when_quiet_s, 5, 0, 3600),
     INT_SETTING("quiet-commands-per-ms", persist_settings.quiet_commands_per_ms, 2, -1, INT_MAX,
                 .flags = SETTING_HIDDEN),

@@ -15,6 +15,8 @@ typedef struct savePoint {
     long long seconds, changes;
 } savePoint;
 
+#define RDB_SAVE_VERSION_AUTO 0
+
 typedef struct persistSettings {
     /* Snapshots. */
     savePoint *save_points; /* owns */
@@ -22,6 +24,7 @@ typedef struct persistSettings {
     char *dbfilename, *bgsave_cpulist;
     long long save_when_quiet_s;     /* how long an automatic fork waits for a quiet moment; 0: not at all */
     long long quiet_commands_per_ms; /* that count as few; -1, for tests: no moment is quiet */
+    int rdb_save_version;            /* RDB_SAVE_VERSION_AUTO, or the version of the snapshots on disk */
     bool rdbchecksum, rdb_del_sync_files, rdb_save_incremental_fsync, stop_writes_on_bgsave_error;
     long long rdb_key_save_delay, key_load_delay; /* microseconds per key; -n: one for about each n-th key */
     long long loading_process_events_interval_bytes;

@@ -25,6 +25,7 @@
 #include "panic.h"
 #include "persist_settings.h"
 #include "rdb_format.h"
+#include "rdb_older.h"
 #include "version.h"
 #include "zmalloc.h"
 
@@ -54,6 +55,48 @@ rdbSaveOptions rdbSaveDefaults(void) {
 
 void rdbTemporaryName(char out[RDB_TEMPORARY_NAME_SIZE], pid_t pid) {
     snprintf(out, RDB_TEMPORARY_NAME_SIZE, "temp-%d.rdb", (int)pid);
+}
+
+/* ---- The version ---- */
+
+#define VERSION_OF_FUNCTIONS 10
+
+static void noteLibrary(void *arg, slice text) {
+    unused(text);
+    *(unsigned *)arg = VERSION_OF_FUNCTIONS;
+}
+
+/* Returns the higher of `version` and the lowest version that holds the database. */
+static unsigned lowestOfDb(serverDb *db, unsigned version) {
+    const robj *keys[BATCH];
+    dbIterator it;
+    dbIterBegin(&it, db, false);
+    for (size_t n; version < RDB_VERSION && (n = dbIterMany(&it, BATCH, keys)) > 0;) {
+        for (size_t i = 0; i < n; i++) objectPrefetchValue(keys[i]);
+        for (size_t i = 0; i < n; i++) {
+            unsigned needs = rdbLowestVersion(keys[i]);
+            if (needs > version) version = needs;
+        }
+    }
+    dbIterEnd(&it);
+    return version;
+}
+
+static unsigned lowestOfDataset(unsigned at_least) {
+    unsigned version = RDB_VERSION_OLDEST;
+    librariesEach(noteLibrary, &version);
+    if (at_least > version) version = at_least;
+    for (int id = 0; id < dbCount(); id++) version = lowestOfDb(dbGet(id), version);
+    return version;
+}
+
+unsigned rdbSaveVersion(bool is_aof_base) {
+    unsigned set = (unsigned)persist_settings.rdb_save_version, version = set;
+    if (set == RDB_VERSION) return 0;
+    bool holds_all = set == RDB_VERSION_FOREIGN_KNOWN;
+    if (set == RDB_SAVE_VERSION_AUTO || (is_aof_base && !holds_all)) version = lowestOfDataset(set);
+    if (version != set) serverLog(LL_NOTICE, "RDB version %u is the lowest that holds the dataset", version);
+    return version >= RDB_VERSION ? 0 : version;
 }
 
 /* ---- The frame of the file ---- */
@@ -91,7 +134,20 @@ static void writeHead(rdbWriter *out, const rdbSaveOptions *options) {
         writeAuxNumber(out, RDB_AUX_REPL_OFFSET, r->offset);
     }
     writeAuxNumber(out, RDB_AUX_AOF_BASE, options->is_aof_base);
-    if (!options->without_functions) librariesEach(writeLibrary, out);
+}
+
+/* Returns false, and fails the save, if the version has no functions and there are some. */
+static bool writeLibraries(rdbWriter *out, const rdbSaveOptions *options) {
+    unsigned needs = RDB_VERSION_OLDEST;
+    if (options->without_functions) return true;
+    if (options->version && options->version < VERSION_OF_FUNCTIONS) librariesEach(noteLibrary, &needs);
+    if (needs == RDB_VERSION_OLDEST) {
+        librariesEach(writeLibrary, out);
+        return true;
+    }
+    serverLog(LL_WARNING, "Can't store functions in RDB version %u", options->version);
+    out->failed = true;
+    return false;
 }
 
 /* ---- Keys ---- */
@@ -106,14 +162,17 @@ static void writeUse(const saving *s, const robj *o) {
     }
 }
 
-/* Returns true, and fails the save, if the older version that is to be written cannot represent the value. */
-static bool isTooNew(saving *s, const robj *o) {
-    if (likely(!s->options->version) || rdbTypeOf(o) < RDB_TYPE_HASH_2) return false;
+/* Returns the type of the value in the version that is written. If that cannot represent it, returns RDB_TYPES, and
+ * fails the save. */
+static unsigned typeOf(saving *s, const robj *o) {
+    if (likely(!s->options->version)) return rdbTypeOf(o);
+    unsigned rdb_type = rdbTypeInVersion(o, s->options->version);
+    if (rdb_type != RDB_TYPES) return rdb_type;
     slice key = objectKey(o);
     if (s->options->hide_user_data) key = sliceStr("*redacted*");
     serverLog(LL_WARNING, "Can't store key '%.*s' in RDB version %u", (int)key.len, key.ptr, s->options->version);
     s->too_new = s->out->failed = true;
-    return true;
+    return RDB_TYPES;
 }
 
 static void writeEntry(saving *s, const robj *o) {
@@ -121,16 +180,18 @@ static void writeEntry(saving *s, const robj *o) {
         s->options->as_commands->key(s->out, o);
         return;
     }
-    if (unlikely(isTooNew(s, o))) return;
+    unsigned rdb_type = typeOf(s, o);
+    if (unlikely(rdb_type == RDB_TYPES)) return;
     int64_t when_ms = objectExpire(o);
     if (when_ms != -1) {
         rdbWriteByte(s->out, RDB_OP_EXPIRE_MS);
         rdbWriteMs(s->out, when_ms);
     }
     if (s->use_flags) writeUse(s, o);
-    rdbWriteByte(s->out, rdbTypeOf(o));
+    rdbWriteByte(s->out, (uint8_t)rdb_type);
     rdbWriteString(s->out, objectKey(o));
-    rdbWriteValue(s->out, o);
+    if (likely(!s->options->version)) rdbWriteValue(s->out, o);
+    else rdbWriteValueAs(s->out, o, rdb_type);
 }
 
 /* Waits, for tests: rdb-key-save-delay microseconds for each key or, if it is -n, one for each n-th key. */
@@ -198,6 +259,7 @@ static bool writeDataset(rdbWriter *out, const rdbSaveOptions *options) {
     debugAssert(!options->as_commands || (!options->version && !options->replication)); /* not in commands */
     if (options->as_commands) options->as_commands->head(out);
     else writeHead(out, options);
+    if (!options->as_commands && !writeLibraries(out, options)) s.too_new = true;
     for (int id = 0; id < dbCount() && !out->failed && !options->without_keys; id++) writeDb(&s, dbGet(id));
     if (options->progress) options->progress(options->progress_arg, s.keys);
     if (!options->as_commands) rdbWriteByte(out, RDB_OP_EOF);

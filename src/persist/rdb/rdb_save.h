@@ -34,7 +34,7 @@ typedef struct rdbSaveOptions {
     bool incremental_sync;             /* rdb-save-incremental-fsync, aof-rewrite-incremental-fsync */
     bool is_aof_base;                  /* written to the file as the AUX field aof-base */
     const rdbCommandForm *as_commands; /* borrowed during the save; NULL: write a snapshot */
-    unsigned version;                  /* 0: the newest; RDB_VERSION_OLD for servers that cannot read that */
+    unsigned version;                  /* 0: the newest; of RDB_VERSION_OLDEST or more for others that cannot read it */
     bool without_keys, without_functions, hide_user_data;
     /* Borrowed: path of the temporary file; NULL: rdbTemporaryName() of this process, in the folder of `path`. */
     const char *temporary;
@@ -47,6 +47,11 @@ typedef struct rdbSaveOptions {
 
 /* Returns options from the settings, for a file that is not the base of an AOF; without progress. */
 rdbSaveOptions rdbSaveDefaults(void);
+
+/* Returns the version for a file by rdb-save-version, as in rdbSaveOptions. If that is "auto", or the file is the base
+ * of an append-only file, whose rewrite must not fail, it is the lowest that holds the dataset, which is read for that
+ * up to the first value that needs the newest version. */
+unsigned rdbSaveVersion(bool is_aof_base);
 
 /* Writes all databases to a temporary file in the folder of `path`, syncs it, renames it to `path`, and syncs the
  * folder. If it fails, it returns false with errno (EINVAL if a value does not exist in the version), logs a line,

@@ -128,6 +128,7 @@ static bool writeFile(void) {
     rdbReplication replication;
     if (fill_replication && fill_replication(&replication)) options.replication = &replication;
     options.progress = childProgress;
+    options.version = rdbSaveVersion(false);
     return rdbSaveFile(persist_settings.dbfilename, &options);
 }
 
