@@ -597,6 +597,16 @@ void *dictFindByHash(const dict *d, uint64_t hash) {
     return NULL;
 }
 
+/* Reads the first bucket of each table only. */
+void dictPrefetchByHash(const dict *d, uint64_t hash) {
+    for (int i = dictFirstTable(d, hash); i <= d->rehashing; i++) {
+        const dictTable *t = &d->t[i];
+        if (!t->buckets) return;
+        const dictBucket *b = &t->buckets[hash & t->mask];
+        for (unsigned m = bucketMatch(b, bucketTag(hash)); m; m &= m - 1) prefetchRead(b->slot[__builtin_ctz(m)]);
+    }
+}
+
 void **dictFindRef(dict *d, slice key, uint64_t hash) {
     rehashStep(d);
     return findSlot(d, key, hash, NULL);

@@ -67,6 +67,8 @@ void *dictFind(const dict *d, slice key, uint64_t hash);
 /* Returns the entry whose key has that hash, or NULL; for callers that do not know the key. Hashes the keys of
  * candidates. */
 void *dictFindByHash(const dict *d, uint64_t hash);
+/* Prefetches the entries that dictFindByHash() will read. Prefetch its bucket first (dictPrefetchAdd()). */
+void dictPrefetchByHash(const dict *d, uint64_t hash);
 /* Returns the slot that holds the entry, or NULL; the caller may replace the entry by another with the same key by
  * writing to it. Valid until the next call that may change or rehash the dict. May do a rehash step. */
 void **dictFindRef(dict *d, slice key, uint64_t hash);

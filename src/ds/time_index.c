@@ -46,6 +46,7 @@ struct timeIndex {
     timeBound *dir; /* owns */
     size_t leaves, capacity, count;
     timeIndexTimeOf *time_of;
+    int64_t noted; /* of the caller */
 };
 
 /* ---- A leaf ---- */
@@ -225,7 +226,7 @@ static void tidyLeaf(timeIndex *t, size_t at) {
 
 timeIndex *timeIndexCreate(timeIndexTimeOf *time_of) {
     timeIndex *t = zmalloc(sizeof(*t));
-    *t = (timeIndex){.time_of = time_of};
+    *t = (timeIndex){.time_of = time_of, .noted = INT64_MAX};
     return t;
 }
 
@@ -237,6 +238,10 @@ void timeIndexFree(timeIndex *t) {
 }
 
 size_t timeIndexSize(const timeIndex *t) { return t->count; }
+
+int64_t timeIndexBound(const timeIndex *t) { return t->count > 0 ? t->dir[0].time : INT64_MAX; }
+
+int64_t *timeIndexNoted(timeIndex *t) { return &t->noted; }
 
 size_t timeIndexMemUsage(const timeIndex *t) {
     size_t bytes = zmallocSize(t) + (t->dir ? zmallocSize(t->dir) : 0);

@@ -17,6 +17,10 @@ typedef int64_t timeIndexTimeOf(const void *entry);
 timeIndex *timeIndexCreate(timeIndexTimeOf *time_of); /* `time_of` returns an entry's time */
 void timeIndexFree(timeIndex *t);                     /* frees no entries; NULL is allowed */
 size_t timeIndexSize(const timeIndex *t);
+/* Returns a time that no entry is before, which may be too early after a removal; INT64_MAX if the index is empty. */
+int64_t timeIndexBound(const timeIndex *t);
+/* Returns a variable for the caller, INT64_MAX at first: the bound that it has noted elsewhere. */
+int64_t *timeIndexNoted(timeIndex *t);
 size_t timeIndexMemUsage(const timeIndex *t); /* bytes, without entries */
 
 /* Adds an entry that is not in the index. */

@@ -163,6 +163,8 @@ bool objectHasTtls(const robj *o) {
     return ops && ops->hasTtls && !isBlock(o) && ops->hasTtls(entryStructure(o));
 }
 
+int64_t objectTtlBound(const robj *o, int64_t **noted) { return type_ops[o->type]->ttlBound(entryStructure(o), noted); }
+
 size_t objectExpireElements(robj *o, int64_t before_ms, size_t max, bool *empty, elementExpiredFn *expired, void *arg) {
     if (isBlock(o)) return 0;
     return type_ops[o->type]->expireElements(entryStructure(o), before_ms, max, empty, expired, arg);

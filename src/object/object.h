@@ -105,6 +105,7 @@ typedef struct objectTypeOps {
      * `max` elements that expire before `before_ms`, call `expired` with the name of each, and return their number.
      * *empty: no element is left. */
     bool (*hasTtls)(const void *structure);
+    int64_t (*ttlBound)(void *structure, int64_t **noted); /* objectTtlBound() */
     size_t (*expireElements)(void *structure, int64_t before_ms, size_t max, bool *empty, elementExpiredFn *expired,
                              void *arg);
     /* Offers blocks of the value to `move`, from *cursor on, and stops after about `budget` elements or nodes. Returns
@@ -171,6 +172,9 @@ void *objectStructure(const robj *o);   /* other types */
 const struct dict *objectElements(const robj *o);
 /* Returns whether some of its elements have a TTL (objectTypeOps). */
 bool objectHasTtls(const robj *o);
+/* Returns a time before which no element expires, of a value that has TTLs. *noted: a variable for the store, INT64_MAX
+ * until it is set: the bound that it has noted. */
+int64_t objectTtlBound(const robj *o, int64_t **noted);
 /* Removes expired elements; see expireElements in objectTypeOps. */
 size_t objectExpireElements(robj *o, int64_t before_ms, size_t max, bool *empty, elementExpiredFn *expired, void *arg);
 /* Parse a string as a number. Return false if it is none. */

@@ -476,6 +476,12 @@ static void opCheck(const void *structure, int encoding) {
 
 static bool opHasTtls(const void *structure) { return ((const hashTableRoot *)structure)->times; }
 
+static int64_t opTtlBound(void *structure, int64_t **noted) {
+    const hashTableRoot *root = structure;
+    *noted = timeIndexNoted(root->times);
+    return timeIndexBound(root->times);
+}
+
 static size_t opExpireElements(void *structure, int64_t before_ms, size_t max, bool *empty, elementExpiredFn *expired,
                                void *arg) {
     hashTableRoot *root = structure;
@@ -542,6 +548,7 @@ const objectTypeOps hash_type_ops = {
     .rdbRead = hashRdbRead,
     .check = opCheck,
     .hasTtls = opHasTtls,
+    .ttlBound = opTtlBound,
     .expireElements = opExpireElements,
     .defrag = opDefrag,
 };

@@ -37,6 +37,37 @@
 
 static aeEventLoop *main_loop; /* borrowed */
 
+/* The timer for the first key that is due. */
+static struct {
+    long long id;  /* -1: none */
+    int64_t at_ms; /* its time */
+} due_timer = {.id = -1};
+
+static long long onDue(aeEventLoop *loop, long long id, void *arg);
+
+static void setDueTimer(void) {
+    int64_t next_ms = expireNextDueMs();
+    if (due_timer.id >= 0) {
+        if (due_timer.at_ms <= next_ms) return;
+        aeDeleteTimeEvent(main_loop, due_timer.id);
+        due_timer.id = -1;
+    }
+    if (next_ms == INT64_MAX) return;
+    int64_t wait_ms = next_ms - clockWallMs();
+    due_timer.at_ms = next_ms;
+    due_timer.id = aeCreateTimeEvent(main_loop, wait_ms > 0 ? wait_ms : 0, onDue, NULL);
+}
+
+static long long onDue(aeEventLoop *loop, long long id, void *arg) {
+    unused(loop), unused(id), unused(arg);
+    storeSetNowMs(clockWallMs());
+    due_timer.at_ms = INT64_MIN; /* no other one while it runs */
+    if (!debugCronPaused() && activeExpireCycle(EXPIRE_CYCLE_DUE)) return 0;
+    due_timer.id = -1;
+    if (!debugCronPaused()) setDueTimer();
+    return AE_NOMORE;
+}
+
 /* Continues an expire cycle that a tick has not finished, between commands. */
 static long long onExpire(aeEventLoop *loop, long long id, void *arg) {
     unused(loop), unused(id);
@@ -49,6 +80,7 @@ static void expireAtTick(aeEventLoop *loop) {
     static bool expiring;
     if (activeExpireCycle(EXPIRE_CYCLE_SLOW) && !expiring)
         expiring = aeCreateTimeEvent(loop, 0, onExpire, &expiring) >= 0;
+    setDueTimer();
 }
 
 /* Defragmentation itself determines when it runs next. */
@@ -153,6 +185,7 @@ void cronStart(aeEventLoop *loop) {
     aeCreateTimeEvent(loop, 60000, onMinute, NULL);
     main_loop = loop;
     quietInit(loop, whileForksWait);
+    dueKeysOnEarlier(setDueTimer);
     netEachIteration(onIteration);
     aeSetBeforeSleep(loop, netBeforeSleep, NULL);
     aeSetBeforeWait(loop, netBeforeWait, NULL);

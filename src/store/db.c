@@ -9,13 +9,15 @@
  *             freeing objects (lazyfree.c).
  * Owns        the databases, from dbInit() on.
  * Threads     main.
- * Invariants  (dbCheck() asserts the first three)
+ * Invariants  (dbCheck() asserts the first three and the fifth)
  *             1. An entry is in `expires` exactly if it is in `keys` and objectExpire() is not -1.
  *             2. An entry in `keys` has a key, a reference and LRU bits other than 0.
  *             3. An entry is in `volatile_items` exactly if its in_volatile is set, and if objectHasTtls(). All
  *                three dicts are valid (dictCheck()).
  *             4. A command reports its changes (keyspace_events.h); expiry and eviction are reported here, when
  *                they are done, with a key that is valid until the observers return.
+ *             5. `due` knows each entry of `expires` (due_keys.c), or has no index; `due_items` those of
+ *                `volatile_items`.
  * Cost        lookup: one dictFind, one comparison, at most one store. Overwrite: one dictFindRef and a pointer
  *             exchange, plus one search in `expires` if either side has an expire.
  * Tests       tests/unit/store/db_test.c
@@ -93,6 +95,7 @@ static serverDb *makeDbs(void) {
                             .keys = slots_on ? NULL : dictCreate(&keys_type),
                             .expires = dictCreate(&expires_type),
                             .volatile_items = dictCreate(&expires_type),
+                            .due_items = {.of_elements = true},
                             .selected = i == 0};
     return set;
 }
@@ -200,6 +203,8 @@ void dbCheck(const serverDb *db) {
     for (int slot = -1; (slot = slotDictsNext(db->slots, slot + 1)) != -1;)
         checkKeys(db, slotDictsAt(db->slots, slot), &with_expire, &with_ttls);
     serverAssert(dictSize(db->expires) == with_expire && dictSize(db->volatile_items) == with_ttls);
+    dueKeysCheck(&db->due, db->expires);
+    dueKeysCheck(&db->due_items, db->volatile_items);
 }
 
 /* Checks one database per tick, in debug builds, while it is small. */
@@ -251,6 +256,7 @@ static void popExpire(serverDb *db, const robj *entry, uint64_t hash) {
 static void trackTtls(serverDb *db, robj *entry, uint64_t hash) {
     entry->in_volatile = 1;
     dictAddNew(db->volatile_items, entry, hash);
+    dueKeysElements(&db->due_items, entry, hash, true);
 }
 
 static void untrackTtls(serverDb *db, robj *entry, uint64_t hash) {
@@ -261,7 +267,10 @@ static void untrackTtls(serverDb *db, robj *entry, uint64_t hash) {
 void dbFieldTtlsChanged(serverDb *db, robj *entry, hashedKey key) {
     assertMainRole();
     bool has = objectHasTtls(entry);
-    if (has == entry->in_volatile) return;
+    if (has == entry->in_volatile) {
+        if (has) dueKeysElements(&db->due_items, entry, key.hash, false);
+        return;
+    }
     if (has) trackTtls(db, entry, key.hash);
     else untrackTtls(db, entry, key.hash);
 }
@@ -418,12 +427,19 @@ static void noteExpireSet(const serverDb *db, const robj *entry) {
     if (unlikely(store_following.on)) replicaExpiresNote(dbId(db), objectKey(entry), objectExpire(entry));
 }
 
+/* Adds an entry, which has an expire, to `expires`. */
+static void addExpire(serverDb *db, robj *entry, uint64_t hash) {
+    dictAddNew(db->expires, entry, hash);
+    dueKeysChanged(&db->due, hash, -1, objectExpire(entry));
+}
+
 /* `entry` has replaced `old` in `keys`: updates `expires`. Neither is freed yet. */
 static void exchangeExpires(serverDb *db, const robj *old, robj *entry, hashedKey key) {
-    bool has = objectExpire(entry) != -1;
+    int64_t old_ms = objectExpire(old), when_ms = objectExpire(entry);
+    bool has = when_ms != -1;
     if (has) noteExpireSet(db, entry);
-    if (objectExpire(old) == -1) {
-        if (has) dictAddNew(db->expires, entry, key.hash);
+    if (old_ms == -1) {
+        if (has) addExpire(db, entry, key.hash);
         return;
     }
     if (!has) {
@@ -433,6 +449,7 @@ static void exchangeExpires(serverDb *db, const robj *old, robj *entry, hashedKe
     void **ref = dictFindRef(db->expires, key.name, key.hash);
     serverAssert(ref && *ref == old);
     *ref = entry;
+    dueKeysChanged(&db->due, key.hash, old_ms, when_ms);
 }
 
 /* Reports a new value of a type that blocked clients may wait for. */
@@ -446,7 +463,7 @@ static void addNew(serverDb *db, robj *entry, uint64_t hash) {
     if (entry->lru == 0) entry->lru = lruInitialBits() & LRU_CLOCK_MAX;
     addKey(db, entry, hash);
     if (unlikely(objectExpire(entry) != -1)) {
-        dictAddNew(db->expires, entry, hash);
+        addExpire(db, entry, hash);
         noteExpireSet(db, entry);
     }
     if (unlikely(entry->type != OBJ_STRING && objectHasTtls(entry))) trackTtls(db, entry, hash);
@@ -481,8 +498,11 @@ static void *addLoaded(serverDb *db, const loadedKey *k) {
     return slotDictsAddUnread(&db->slots, &slot_keys_type, k->entry, k->hash);
 }
 
+/* The index by time is made when loading has ended: that is faster than adding each key. */
 size_t dbAddLoaded(serverDb *db, const loadedKey *keys, size_t n) {
     assertMainRole();
+    dueKeysDrop(&db->due);
+    dueKeysDrop(&db->due_items);
     for (size_t i = 0; i < n && i < LOADED_AHEAD; i++) prefetchLoaded(db, &keys[i]);
     for (size_t i = 0; i < n; i++) {
         const loadedKey *k = &keys[i];
@@ -544,11 +564,13 @@ void dbReplaceEntry(serverDb *db, robj *old, robj *entry, hashedKey key) {
     if (likely(old == entry)) return;
     dict *keys = dbKeysOf(db, key.hash); /* the count of a slot stays */
     serverAssert(popFreed(keys, old, key.hash));
-    popFreed(db->expires, old, key.hash);
+    bool had_expire = popFreed(db->expires, old, key.hash);
     if (entry->lru == 0) entry->lru = lruInitialBits() & LRU_CLOCK_MAX;
     dictAddNew(keys, entry, key.hash);
     if (unlikely(!db->keys)) slotDictsChanged(db->slots, key.hash);
-    if (objectExpire(entry) != -1) dictAddNew(db->expires, entry, key.hash);
+    if (objectExpire(entry) == -1) return;
+    if (had_expire) dictAddNew(db->expires, entry, key.hash); /* the same expire: `due` knows it */
+    else addExpire(db, entry, key.hash);
 }
 
 /* ---- Defragmentation ---- */
@@ -615,10 +637,11 @@ robj *dbSetExpire(serverDb *db, robj *entry, hashedKey key, int64_t when_ms) {
         return entry;
     }
     keyspaceOwe(db, key.hash);
-    bool had = objectExpire(entry) != -1;
+    int64_t old_ms = objectExpire(entry);
     if (unlikely(!entry->has_expire_slot)) entry = moveForExpire(db, entry, key, when_ms);
     else entry = objectSetExpireTake(entry, when_ms);
-    if (!had) dictAddNew(db->expires, entry, key.hash);
+    if (old_ms == -1) dictAddNew(db->expires, entry, key.hash);
+    dueKeysChanged(&db->due, key.hash, old_ms, when_ms);
     noteExpireSet(db, entry);
     return entry;
 }
@@ -657,6 +680,8 @@ static void emptyOne(serverDb *db, emptyWay way) {
         slotDictsRelease(db->slots);
         db->slots = NULL;
     }
+    dueKeysDrop(&db->due);
+    dueKeysDrop(&db->due_items);
     db->avg_ttl_ms = 0;
     db->expire_cursor = 0;
     db->ttls_cursor = 0;

@@ -5,6 +5,7 @@
  *   name --> entry <---------------- the same entry, if it has an expire
  *            (key, expire, value)    volatile_items
  *               ^------------------- the same entry, if elements of its value have a TTL
+ *                                    due: the hash of its key, at its expire or before
  *
  * All other code uses keys (db.h), walks over all of them (db_walk.h) and a table for prefetching (dbDict()), so that
  * only this folder depends on the number of tables.
@@ -16,6 +17,7 @@
 #define STORE_DB_INTERNAL_H
 
 #include "db.h"
+#include "due_keys.h"
 #include "slot_dicts.h"
 
 struct serverDb {
@@ -24,6 +26,8 @@ struct serverDb {
     slotDicts *slots;       /* owns; the same for each slot, if slots are on; NULL: no key has come yet */
     dict *expires;          /* owned; the same entries, those with an expire: borrowed from keys */
     dict *volatile_items;   /* owned; the same entries, those whose elements have a TTL (robj.in_volatile) */
+    dueKeys due;            /* owned; index of `expires` by time */
+    dueKeys due_items;      /* owned; the same for `volatile_items` */
     uint64_t expire_cursor; /* of the active expire cycle */
     uint64_t ttls_cursor;   /* of the cycle's part for elements */
     long long avg_ttl_ms;   /* estimate, for INFO */

@@ -82,7 +82,8 @@ static slotDictsFigures figuresOfKeys(const serverDb *db) {
 
 dbFigures dbGetFigures(const serverDb *db) {
     slotDictsFigures keys = figuresOfKeys(db);
-    size_t tables_of_times = dictMemTables(db->expires) + dictMemTables(db->volatile_items);
+    size_t indexes = dueKeysMemUsage(&db->due) + dueKeysMemUsage(&db->due_items);
+    size_t tables_of_times = dictMemTables(db->expires) + dictMemTables(db->volatile_items) + indexes;
     return (dbFigures){
         .keys = dbSize(db),
         .expires = dictSize(db->expires),
@@ -93,6 +94,8 @@ dbFigures dbGetFigures(const serverDb *db) {
         .rehashing = keys.rehashing + (size_t)dictIsRehashing(db->expires) +
                      (size_t)dictIsRehashing(db->volatile_items),
         .rehashing_bytes = keys.rehashing_bytes + dictMemRehashing(db->expires) + dictMemRehashing(db->volatile_items),
+        .due_entries = dueKeysSize(&db->due) + dueKeysSize(&db->due_items),
+        .due_bytes = indexes,
         .avg_ttl_ms = db->avg_ttl_ms,
         .in_use = db->selected || dbSize(db) > 0,
     };

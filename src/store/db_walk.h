@@ -30,9 +30,10 @@ typedef struct dbFigures {
     size_t keys_bytes, expires_bytes; /* bytes of the dicts, without entries */
     size_t tables_bytes; /* part of these bytes: tables and chained buckets, which grow and shrink with the keys */
     size_t rehashing,
-        rehashing_bytes;  /* tables that a rehash is emptying: their number, and their part of tables_bytes */
-    long long avg_ttl_ms; /* estimate, 0: none */
-    bool in_use;          /* has keys, or a client has selected it */
+        rehashing_bytes;           /* tables that a rehash is emptying: their number, and their part of tables_bytes */
+    size_t due_entries, due_bytes; /* of the index by time; the bytes are part of expires_bytes */
+    long long avg_ttl_ms;          /* estimate, 0: none */
+    bool in_use;                   /* has keys, or a client has selected it */
 } dbFigures;
 dbFigures dbGetFigures(const serverDb *db); /* O(1) */
 /* Like dictStats(), for the table of keys or that of expires. */

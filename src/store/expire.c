@@ -1,21 +1,23 @@
 /* expire.c -- the cycle that finds expired keys before they are looked up.
  *
- * A key that is never looked up again would stay for ever. The cycle walks the dicts of keys with an expire, a few
- * buckets at a time, as long as many of the keys that it visits are expired, and never longer than its share of the
- * CPU.
+ * A key that is never looked up again would stay for ever. The cycle takes keys from the index by time (due_keys.h)
+ * when they are due. Without an index, and a little in any case (for the average TTL, and because a walk finds whatever
+ * an index does not), it walks the dicts of keys with an expire, a few buckets at a time, as long as many of the keys
+ * that it visits are expired. All that never takes longer than its share of the CPU.
  *
- *   scan some buckets --> pointers, each entry prefetched --> read the expires --> delete the expired keys
+ *   take some hashes, or scan some buckets --> each entry prefetched --> read the expires --> delete the expired keys
  *
  * Values whose elements have a TTL are visited in the same way; each value has an index of its expired elements.
  *
  * An entry is read a step after its prefetch, so that the cache misses of a sample overlap.
  *
  * Not here    whether one key is expired, and its deletion (db.c).
- * Owns        the position of the next call, the estimate of stale keys.
+ * Owns        the position of the next call, the estimate of stale keys, how late keys are deleted.
  * Threads     main.
  * Invariants  1. Within one step only the deletions of this step change a db: observers must not.
  *             2. A call lasts at most SLICE_US plus one step, and all calls of a tick its share of the tick (slow_us).
- * Cost        effort 1: 25 % of a tick, 20 keys a step. A step reads the clock once and deletes 20 to 65 keys.
+ * Cost        effort 1: 25 % of a tick, 20 keys a step. A step reads the clock once and deletes 20 to 65 keys, or
+ *             DUE_AT_ONCE that the index has.
  * Tests       tests/unit/store/expire_test.c
  *
  * SPDX-License-Identifier: BSD-3-Clause */
@@ -33,7 +35,8 @@
 #define STEP_BUCKETS_PER_KEY 20
 #define DBS_PER_CALL 16
 #define CLOCK_EVERY_DBS 16
-#define SLICE_US 1000              /* longest wait of clients */
+#define SLICE_US 1000 /* longest wait of clients */
+#define DUE_AT_ONCE 32
 #define RECORDED_KEYS_PER_TICK 256 /* of a writable replica's own keys */
 
 /* The parameters of active-expire-effort 1..10. */
@@ -58,9 +61,16 @@ static struct {
     int next_db;
     bool cut_short;   /* the last call ran out of time */
     uint64_t left_us; /* of this tick's time, for calls with REST */
+    uint64_t due_us;  /* of this tick's time, for calls with DUE */
     bool off;         /* DEBUG SET-ACTIVE-EXPIRE 0 */
     uint64_t last_fast_us;
 } cycle;
+
+/* How late the latest key was, of those that the cycle deleted in this second and in the last one. */
+static struct {
+    int64_t second;
+    long long now_ms, before_ms;
+} lag;
 
 void expireSetActive(bool on) {
     assertMainRole();
@@ -74,6 +84,26 @@ static effort effortOf(void) {
                     .fast_us = 1000 + 250 * more,
                     .slow_us = (25 + 2 * more) * 10000 / hz,
                     .stale_acceptable = 10.0 - (double)more};
+}
+
+/* ---- How late ---- */
+
+static void lagSecond(void) {
+    int64_t second = storeNowMs() / 1000;
+    if (second == lag.second) return;
+    lag.before_ms = second == lag.second + 1 ? lag.now_ms : 0;
+    lag.now_ms = 0;
+    lag.second = second;
+}
+
+static void lagNote(int64_t late_ms) {
+    lagSecond();
+    if (late_ms > lag.now_ms) lag.now_ms = late_ms;
+}
+
+long long expireLagMs(void) {
+    lagSecond();
+    return lag.now_ms > lag.before_ms ? lag.now_ms : lag.before_ms;
 }
 
 /* ---- One step ---- */
@@ -106,6 +136,7 @@ static stepResult expireSample(serverDb *db, const sample *s) {
             r.ttl_count++;
             continue;
         }
+        lagNote(-left_ms);
         serverAssert(dbDropExpired(db, entry, entryHash(entry)));
         r.expired++;
     }
@@ -125,7 +156,7 @@ static void learnStalePercent(double *percent, const stepResult *r) {
     *percent = now * 0.05 + *percent * 0.95;
 }
 
-/* ---- Elements ---- */
+/* ---- Elements of one value ---- */
 
 #define ELEMENTS_AT_ONCE 64
 
@@ -139,6 +170,110 @@ static bool expireElementsOf(serverDb *db, robj *entry, uint64_t deadline_us, bo
         dropped = dbExpireElements(db, entry, hash, ELEMENTS_AT_ONCE);
     return dropped == ELEMENTS_AT_ONCE && clockMonotonicUs() >= deadline_us;
 }
+
+/* ---- Keys of the index ---- */
+
+static void prefetchDue(const serverDb *db, const dict *table, const uint64_t *hashes, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        dictPrefetchAdd(table, hashes[i]);
+        dictPrefetchAdd(dbDict(db, hashes[i]), hashes[i]);
+    }
+    for (size_t i = 0; i < n; i++) dictPrefetchByHash(table, hashes[i]);
+}
+
+/* Deletes keys that the index has as due. Returns true when the time is used up. */
+static bool expireDue(serverDb *db, uint64_t deadline_us) {
+    uint64_t hashes[DUE_AT_ONCE];
+    size_t n;
+    while ((n = dueKeysTake(&db->due, storeNowMs(), hashes, DUE_AT_ONCE)) > 0) {
+        prefetchDue(db, db->expires, hashes, n);
+        for (size_t i = 0; i < n; i++) {
+            robj *entry = dictFindByHash(db->expires, hashes[i]);
+            if (!entry) continue;
+            if (!keyIsExpired(entry)) {
+                dueKeysAgain(&db->due, entry, hashes[i]);
+                continue;
+            }
+            lagNote(storeNowMs() - objectExpire(entry));
+            serverAssert(dbDropExpired(db, entry, hashes[i]));
+        }
+        if (clockMonotonicUs() >= deadline_us) return true;
+    }
+    return false;
+}
+
+/* Removes elements that the index has as due. Once the time is used up, the rest of the values goes back as it is. */
+static bool expireDueElements(serverDb *db, uint64_t deadline_us) {
+    uint64_t hashes[DUE_AT_ONCE];
+    size_t n;
+    bool cut_short = false, any;
+    while (!cut_short && (n = dueKeysTake(&db->due_items, storeNowMs(), hashes, DUE_AT_ONCE)) > 0) {
+        prefetchDue(db, db->volatile_items, hashes, n);
+        for (size_t i = 0; i < n; i++) {
+            robj *entry = dictFindByHash(db->volatile_items, hashes[i]);
+            if (!entry) continue;
+            if (!cut_short) cut_short = expireElementsOf(db, entry, deadline_us, &any);
+            if (dictHoldsEntry(db->volatile_items, entry, hashes[i])) dueKeysAgain(&db->due_items, entry, hashes[i]);
+        }
+        cut_short |= clockMonotonicUs() >= deadline_us;
+    }
+    return cut_short;
+}
+
+/* Deletes the due keys of all databases. The one after that which used up the time is the first of the next call. */
+static bool expireAllDue(uint64_t deadline_us) {
+    static int first;
+    bool cut_short = false;
+    int64_t earliest_ms = INT64_MAX;
+    int count = dbCount(), begin = first;
+    for (int i = 0; i < count; i++) {
+        serverDb *db = dbGet((begin + i) % count);
+        if (!cut_short && (expireDue(db, deadline_us) || expireDueElements(db, deadline_us))) {
+            cut_short = true;
+            first = (db->id + 1) % count;
+        }
+        int64_t next_ms = dueKeysNextMs(&db->due), elements_ms = dueKeysNextMs(&db->due_items);
+        if (next_ms < earliest_ms) earliest_ms = next_ms;
+        if (elements_ms < earliest_ms) earliest_ms = elements_ms;
+    }
+    due_keys_earliest_ms = earliest_ms;
+    return cut_short;
+}
+
+int64_t expireNextDueMs(void) {
+    return cycle.off || cycle.due_us == 0 || !expireDeletionAllowed() ? INT64_MAX : due_keys_earliest_ms;
+}
+
+static bool hasIndex(const serverDb *db) {
+    return db->due.wheel || db->due.coming || db->due_items.wheel || db->due_items.coming;
+}
+
+/* Replicas have none: the primary deletes. */
+static bool wantsIndex(const serverDb *db) {
+    return !store_following.on && dueKeysWanted(dictSize(db->expires) + dictSize(db->volatile_items), hasIndex(db));
+}
+
+static void dropIndexes(void) {
+    for (int i = 0; i < dbCount(); i++) {
+        serverDb *db = dbGet(i);
+        if (!hasIndex(db) || wantsIndex(db)) continue;
+        dueKeysDrop(&db->due);
+        dueKeysDrop(&db->due_items);
+    }
+}
+
+/* Makes indexes for databases that have none. Returns true when the time is used up. */
+static bool fillIndexes(uint64_t deadline_us) {
+    for (int i = 0; i < dbCount(); i++) {
+        serverDb *db = dbGet(i);
+        if (!wantsIndex(db)) continue;
+        if (dueKeysFill(&db->due, db->expires, storeNowMs(), deadline_us)) return true;
+        if (dueKeysFill(&db->due_items, db->volatile_items, storeNowMs(), deadline_us)) return true;
+    }
+    return false;
+}
+
+/* ---- Elements ---- */
 
 /* Like expireDb(), for keys whose elements have a TTL. */
 static bool expireElements(serverDb *db, const effort *e, uint64_t deadline_us, stepResult *total) {
@@ -198,17 +333,24 @@ static bool fastCallIsDue(const effort *e, uint64_t now_us) {
 
 /* Returns how long this call may last; 0: it does nothing. */
 static uint64_t callLength(expireCycleKind kind, const effort *e, uint64_t now_us) {
-    if (kind == EXPIRE_CYCLE_SLOW) cycle.left_us = e->slow_us;
-    uint64_t most_us = kind != EXPIRE_CYCLE_FAST ? cycle.left_us : fastCallIsDue(e, now_us) ? e->fast_us : 0;
+    uint64_t most_us = 0;
+    switch (kind) {
+    case EXPIRE_CYCLE_SLOW: most_us = cycle.left_us = cycle.due_us = e->slow_us; break;
+    case EXPIRE_CYCLE_REST: most_us = cycle.left_us; break;
+    case EXPIRE_CYCLE_FAST: most_us = fastCallIsDue(e, now_us) ? e->fast_us : 0; break;
+    case EXPIRE_CYCLE_DUE: most_us = cycle.due_us; break;
+    }
     return most_us < SLICE_US ? most_us : SLICE_US;
 }
 
-/* Runs the dbs in turn until all are done or the time is used up (cut_short). */
-static stepResult expireDbs(const effort *e, uint64_t deadline_us, stepResult *elements) {
+/* Runs the dbs in turn until all are done or the time is used up (cut_short). The walk has a quarter of the time in any
+ * case, in which it also removes elements of large values. */
+static stepResult expireDbs(const effort *e, uint64_t deadline_us, uint64_t length_us, stepResult *elements) {
     int count = dbCount();
     /* A call that ran out of time leaves work in all dbs: the next one includes all. */
     int dbs_now = cycle.cut_short || count < DBS_PER_CALL ? count : DBS_PER_CALL;
     stepResult total = {0};
+    bool due_are_left = expireAllDue(deadline_us - length_us / 4);
     cycle.cut_short = false;
     for (int i = 0; i < dbs_now && !cycle.cut_short; i++) {
         serverDb *db = dbGet(cycle.next_db++ % count);
@@ -218,6 +360,7 @@ static stepResult expireDbs(const effort *e, uint64_t deadline_us, stepResult *e
         if (i % CLOCK_EVERY_DBS == CLOCK_EVERY_DBS - 1 && clockMonotonicUs() >= deadline_us) cycle.cut_short = true;
     }
     cycle.next_db %= count;
+    cycle.cut_short |= due_are_left;
     return total;
 }
 
@@ -232,12 +375,22 @@ static bool expireRecordedKey(int dbid, slice name, int64_t when_ms) {
     return false;
 }
 
+static uint64_t usedSince(uint64_t start_us) {
+    uint64_t used_us = clockMonotonicUs() - start_us;
+    if (unlikely(store_latency_observer != NULL)) store_latency_observer("expire-cycle", used_us);
+    store_stats.expire_cycle_cpu_us += (long long)used_us;
+    cycle.due_us -= used_us < cycle.due_us ? used_us : cycle.due_us;
+    return used_us;
+}
+
 static bool expireCycleRun(expireCycleKind kind) {
-    if (kind == EXPIRE_CYCLE_SLOW) lazyfreeCollect();
-    if (kind == EXPIRE_CYCLE_SLOW && !cycle.off && !storeExpiryPaused())
-        replicaExpiresVisit(RECORDED_KEYS_PER_TICK, expireRecordedKey);
+    if (kind == EXPIRE_CYCLE_SLOW) {
+        lazyfreeCollect();
+        dropIndexes();
+        if (!cycle.off && !storeExpiryPaused()) replicaExpiresVisit(RECORDED_KEYS_PER_TICK, expireRecordedKey);
+    }
     if (cycle.off || !expireDeletionAllowed()) {
-        cycle.left_us = 0;
+        cycle.left_us = cycle.due_us = 0;
         return false;
     }
     effort e = effortOf();
@@ -245,14 +398,19 @@ static bool expireCycleRun(expireCycleKind kind) {
     uint64_t slice_us = callLength(kind, &e, start_us);
     if (slice_us == 0) return false;
 
-    stepResult elements = {0}, total = expireDbs(&e, start_us + slice_us, &elements);
-    uint64_t used_us = clockMonotonicUs() - start_us;
-    if (unlikely(store_latency_observer != NULL)) store_latency_observer("expire-cycle", used_us);
-    store_stats.expire_cycle_cpu_us += (long long)used_us;
+    if (kind == EXPIRE_CYCLE_DUE) {
+        bool more = expireAllDue(start_us + slice_us);
+        usedSince(start_us);
+        if (more && cycle.due_us == 0) store_stats.expired_time_cap_reached++;
+        return more && cycle.due_us > 0;
+    }
+    bool filling = kind != EXPIRE_CYCLE_FAST && fillIndexes(start_us + slice_us / 2);
+    stepResult elements = {0}, total = expireDbs(&e, start_us + slice_us, slice_us, &elements);
+    uint64_t used_us = usedSince(start_us);
     learnStalePercent(&store_stats.expired_stale_perc, &total);
     learnStalePercent(&store_stats.elements_stale_perc, &elements);
     if (kind != EXPIRE_CYCLE_FAST) {
-        bool more = cycle.cut_short && used_us < cycle.left_us;
+        bool more = (cycle.cut_short || filling) && used_us < cycle.left_us;
         cycle.left_us = more ? cycle.left_us - used_us : 0;
         if (more) return true;
     }

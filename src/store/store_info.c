@@ -9,6 +9,7 @@
 #include "db_walk.h"
 #include "defrag.h"
 #include "evict.h"
+#include "expire.h"
 #include "info_table.h"
 #include "lazyfree.h"
 #include "lru.h"
@@ -54,6 +55,21 @@ static void expiryFields(infoOut *o) {
     infoCounter(o, "expire_cycle_cpu_milliseconds", store_stats.expire_cycle_cpu_us / 1000,
                 "Processor time spent in the expire cycle.", .family = "expire_cycle_cpu_seconds", .shift = 3);
     infoCounter(o, "evicted_keys", store_stats.evicted_keys, "Keys evicted because of maxmemory.");
+}
+
+static void preciseFields(infoOut *o) {
+    size_t entries = 0, bytes = 0;
+    for (int i = 0; i < dbCount(); i++) {
+        dbFigures f = dbGetFigures(dbGet(i));
+        entries += f.due_entries;
+        bytes += f.due_bytes;
+    }
+    infoGauge(o, "expire_index_entries", entries,
+              "Entries of the index of keys by their TTL: at least one for each key with a TTL; 0 while it is off.");
+    infoGauge(o, "expire_index_bytes", bytes, "Memory of the index of keys by their TTL.");
+    infoGauge(o, "expire_lag_milliseconds", expireLagMs(),
+              "How long after its TTL the latest key was deleted by the expire cycle, of the last one to two seconds.",
+              .family = "expire_lag_seconds", .shift = 3);
 }
 
 static void lookupFields(infoOut *o) {
@@ -107,11 +123,19 @@ static void resetStats(void) {
 
 void storeInfoRegister(void) {
     static const infoSection sections[] = {{"keyspace", "Keyspace", 170, INFO_DEFAULT | INFO_IN_CRASH}, {.name = NULL}};
-    static const infoFields fields[] = {
-        {"server", 240, lruClockField},      {"memory", 310, maxmemoryFields}, {"memory", 420, uncountedField},
-        {"memory", 540, defragRunningField}, {"memory", 550, storeInfoFreed},  {"persistence", 90, changesField},
-        {"stats", 180, expiryFields},        {"stats", 270, lookupFields},     {"stats", 370, replicaExpires},
-        {"stats", 380, defragFigures},       {"keyspace", 10, databaseLines},  {.section = NULL}};
+    static const infoFields fields[] = {{"server", 240, lruClockField},
+                                        {"memory", 310, maxmemoryFields},
+                                        {"memory", 420, uncountedField},
+                                        {"memory", 540, defragRunningField},
+                                        {"memory", 550, storeInfoFreed},
+                                        {"persistence", 90, changesField},
+                                        {"stats", 180, expiryFields},
+                                        {"stats", 245, preciseFields},
+                                        {"stats", 270, lookupFields},
+                                        {"stats", 370, replicaExpires},
+                                        {"stats", 380, defragFigures},
+                                        {"keyspace", 10, databaseLines},
+                                        {.section = NULL}};
     infoTableAddSections(sections);
     infoTableAddFields(fields);
     infoTableOnReset(resetStats);

@@ -27,6 +27,9 @@ static const settingName maxmemory_policies[] = {{"volatile-lru", MAXMEMORY_VOLA
                                                  {"noeviction", MAXMEMORY_NO_EVICTION},
                                                  {NULL, 0}};
 
+static const settingName precise_names[] = {
+    {"auto", EXPIRE_PRECISE_AUTO}, {"yes", EXPIRE_PRECISE_YES}, {"no", EXPIRE_PRECISE_NO}, {NULL, 0}};
+
 const char *storeMaxmemoryPolicyName(void) {
     const settingName *n = maxmemory_policies;
     while (n->value != store_settings.maxmemory_policy) n++;
@@ -98,6 +101,7 @@ static const setting rows[] = {
     INT_SETTING("lfu-log-factor", store_settings.lfu_log_factor, 10, 0, INT_MAX),
     INT_SETTING("lfu-decay-time", store_settings.lfu_decay_time, 1, 0, INT_MAX),
     INT_SETTING("active-expire-effort", store_settings.active_expire_effort, 1, 1, 10),
+    ENUM_SETTING("expire-precise", store_settings.expire_precise, EXPIRE_PRECISE_AUTO, precise_names),
     BOOL_SETTING("activerehashing", store_settings.activerehashing, true),
     BOOL_SETTING("lazyfree-lazy-eviction", store_settings.lazyfree_eviction, true),
     BOOL_SETTING("lazyfree-lazy-expire", store_settings.lazyfree_expire, true),

@@ -15,7 +15,8 @@ typedef struct storeSettings {
     int maxmemory_policy;            /* MAXMEMORY_* below */
     int notify_events;               /* NOTIFY_* below */
     long long lfu_log_factor, lfu_decay_time, active_expire_effort;
-    long long hz; /* the server layer sets it */
+    long long hz;       /* the server layer sets it */
+    int expire_precise; /* EXPIRE_PRECISE_* below */
     bool lazyfree_eviction, lazyfree_expire, lazyfree_server_del, lazyfree_user_del, lazyfree_user_flush;
     bool activerehashing, activedefrag;
     bool active_defrag_all; /* for tests: move all blocks, at any time */
@@ -23,6 +24,8 @@ typedef struct storeSettings {
     long long active_defrag_max_scan_fields, active_defrag_threshold_lower, active_defrag_threshold_upper;
 } storeSettings;
 extern storeSettings store_settings;
+
+enum { EXPIRE_PRECISE_NO, EXPIRE_PRECISE_YES, EXPIRE_PRECISE_AUTO };
 
 #define MAXMEMORY_FLAG_LRU 1
 #define MAXMEMORY_FLAG_LFU 2

@@ -290,3 +290,26 @@ start_server [list overrides $quick] {
         }
     }
 }
+
+start_server [list overrides $quick] {
+    set primary [default_client]
+    set port [srv port]
+    start_server {} {
+        set replica [default_client]
+
+        test "A replica has no index of keys by TTL, and makes one when it becomes a primary" {
+            $primary DEBUG SET-ACTIVE-EXPIRE 0
+            $replica SET own 1 EX 1000
+            wait_for_condition 10 {[info_field expire_index_entries stats] == 1}
+            follow $replica $port
+            for {set i 0} {$i < 100} {incr i} {$primary SET due:$i 1 PX 1}
+            for {set i 0} {$i < 2000} {incr i} {$primary SET later:$i 1 EX 1000}
+            in_step $primary $replica
+            assert_equal 0 [info_field expire_index_entries stats]
+            assert_equal 2100 [$replica DBSIZE]
+            $replica REPLICAOF NO ONE
+            wait_for_condition 10 {[$replica DBSIZE] == 2000}
+            assert_between 2000 4000 [info_field expire_index_entries stats]
+        }
+    }
+}

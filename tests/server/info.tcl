@@ -151,6 +151,7 @@ start_server {} {
             sync_partial_ok count  sync_partial_err count  expired_keys count  expired_fields count
             expired_stale_perc decimal  expired_keys_with_volatile_items_stale_perc decimal
             expired_time_cap_reached_count count  expire_cycle_cpu_milliseconds count  evicted_keys count
+            expire_index_entries count  expire_index_bytes count  expire_lag_milliseconds count
             evicted_clients count  evicted_scripts count  total_eviction_exceeded_time count
             current_eviction_exceeded_time count  keyspace_hits count  keyspace_misses count
             pubsub_channels count  pubsub_patterns count  pubsubshard_channels count  latest_fork_usec count

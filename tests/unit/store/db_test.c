@@ -350,9 +350,16 @@ static void freeNothing(void *structure) { unused(structure); }
 
 static bool hasTtls(const void *structure) { return *(const int *)structure != 0; }
 
+static int64_t ttlBound(void *structure, int64_t **noted) {
+    static int64_t variable = INT64_MAX;
+    unused(structure);
+    *noted = &variable;
+    return 1ll << 50;
+}
+
 /* A collection has no space for an expire until it gets one; then it is a new entry, in all three tables. */
 STORE_TEST(db_moves_a_collection_that_gets_an_expire) {
-    static const objectTypeOps ops = {.free = freeNothing, .hasTtls = hasTtls};
+    static const objectTypeOps ops = {.free = freeNothing, .hasTtls = hasTtls, .ttlBound = ttlBound};
     static int structure;
     objectRegisterType(OBJ_HASH, &ops);
     storeReset();
