@@ -77,8 +77,8 @@ struct aeEventLoop {
     fileEvent *files;    /* owns; by descriptor */
     int setsize;
     bool dont_wait, stop;
-    aeHook *before_sleep, *before_wait, *after_sleep, *after_event;
-    void *before_sleep_arg, *before_wait_arg, *after_sleep_arg, *after_event_arg;
+    aeHook *before_sleep, *before_wait, *after_sleep, *after_event, *after_all;
+    void *before_sleep_arg, *before_wait_arg, *after_sleep_arg, *after_event_arg, *after_all_arg;
     const aeWakeup *wakeup;  /* borrowed: the one without a function; NULL without one */
     uint64_t waits_until_us; /* when the first timer ends the present wait; 0 if there is no wait to be ended */
     heap timers;             /* owns: timeEvent */
@@ -159,6 +159,11 @@ void aeSetAfterSleep(aeEventLoop *loop, aeHook *hook, void *arg) {
 void aeSetAfterEvent(aeEventLoop *loop, aeHook *hook, void *arg) {
     loop->after_event = hook;
     loop->after_event_arg = arg;
+}
+
+void aeSetAfterAll(aeEventLoop *loop, aeHook *hook, void *arg) {
+    loop->after_all = hook;
+    loop->after_all_arg = arg;
 }
 
 void aeDontWait(aeEventLoop *loop) { loop->dont_wait = true; }
@@ -392,6 +397,7 @@ static int processEvents(aeEventLoop *loop, int flags) {
     size_t raised = flags & AE_FILE_EVENTS ? loop->raised_end - loop->raised_first : 0;
     for (int i = 0; i < count; i++) handled += dispatchBoth(loop, &fired[i]);
     if (unlikely(raised)) handled += dispatchRaised(loop, raised);
+    if (unlikely(loop->after_all != NULL)) loop->after_all(loop, loop->after_all_arg);
     if (flags & AE_TIME_EVENTS) handled += runDueTimers(loop);
     return handled;
 }

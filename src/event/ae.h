@@ -3,7 +3,7 @@
  * One loop belongs to one thread. One iteration (aeProcessEvents()):
  *   before_sleep(loop) -> compute the timeout -> before_wait(loop) -> wait at most until the next timer ->
  *   after_sleep(loop) -> ready descriptors (readable first, writable second; then those raised by aeRaiseReadable()),
- *   after_event(loop) after each -> due timers.
+ *   after_event(loop) after each -> after_all(loop) -> due timers.
  *
  * A handler or hook may call aeProcessEvents() again, to serve other clients during a long job. That nested iteration
  * runs only the handlers that were registered with AE_REENTRANT. All others may assume that no such job runs, so their
@@ -77,7 +77,10 @@ void aeSetBeforeWait(aeEventLoop *loop, aeHook *hook, void *arg);
 void aeSetAfterSleep(aeEventLoop *loop, aeHook *hook, void *arg);
 /* Sets the hook that is called after the handlers of each ready descriptor have returned. */
 void aeSetAfterEvent(aeEventLoop *loop, aeHook *hook, void *arg);
-/* Makes the next wait return at once. Call from before_sleep or before_wait if work is left. */
+/* Sets the hook that is called once in each iteration, also in a nested one, after all ready descriptors; NULL:
+ * none. */
+void aeSetAfterAll(aeEventLoop *loop, aeHook *hook, void *arg);
+/* Makes the next wait return at once. Call from before_sleep, before_wait or after_all if work is left. */
 void aeDontWait(aeEventLoop *loop);
 
 /* Flags of aeProcessEvents(). */

@@ -17,6 +17,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,6 +29,9 @@
 
 #ifndef IPPROTO_MPTCP
 #define IPPROTO_MPTCP 262
+#endif
+#ifndef POLLRDHUP
+#define POLLRDHUP 0
 #endif
 #define KEEPALIVE_PROBES 3
 
@@ -356,6 +360,22 @@ int anetUnixConnect(char *err, const char *path, bool nonblock) {
 }
 
 /* --------------------------------------------------------------------------------------- addresses */
+
+bool anetPeerHasClosed(int fd) {
+    struct pollfd polled = {.fd = fd, .events = POLLRDHUP};
+    return poll(&polled, 1, 0) == 1;
+}
+
+uint64_t anetLastInputMs(int fd) {
+#ifdef __linux__
+    struct tcp_info info = {0};
+    socklen_t len = sizeof(info);
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) == 0) return info.tcpi_last_data_recv;
+#else
+    unused(fd);
+#endif
+    return 0;
+}
 
 static int socketName(int fd, struct sockaddr_storage *addr, bool peer) {
     socklen_t len = sizeof(*addr);

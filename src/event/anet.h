@@ -53,6 +53,11 @@ int anetFdToString(int fd, char *ip, size_t ip_len, int *port, bool peer);
 int anetFormatAddr(char *out, size_t size, const char *ip, int port);
 /* Returns whether the text is a loopback address: in 127.0.0.0/8, ::1, or in ::ffff:127.0.0.0/104. */
 bool anetIsLoopback(const char *ip);
+/* Returns whether the peer has closed its half of the connection, or all of it, even if unread bytes are left. Systems
+ * without POLLRDHUP report all of it only. */
+bool anetPeerHasClosed(int fd);
+/* Returns the milliseconds since the kernel got the peer's last bytes, read or not; 0 if the system cannot say. */
+uint64_t anetLastInputMs(int fd);
 /* Returns and clears the pending error of a socket, as an errno value; 0 if there is none. */
 int anetGetError(int fd);
 

@@ -203,6 +203,7 @@ int connAttach(connection *c, aeEventLoop *loop) {
 
 void connDetach(connection *c) {
     if (!c->loop) return;
+    if (c->type->detach) c->type->detach(c);
     aeDeleteFileEvent(c->loop, c->fd, AE_READABLE | AE_HANGUP | AE_WRITABLE);
     c->loop = NULL;
     c->events = AE_NONE;

@@ -38,6 +38,7 @@ typedef struct connectionType {
     void (*mute)(connection *c);        /* makes close() send nothing to the peer; NULL if it never does */
     bool (*has_pending)(connection *c); /* bytes were read from the socket in advance; or NULL */
     void (*go_on)(connection *c);       /* continues the work of `step`, whose descriptor is ready; or NULL */
+    void (*detach)(connection *c);      /* forgets what the thread keeps about it, before it leaves its loop; or NULL */
     /* Returns a line that says why the connection has failed, or NULL if strerror(last_errno) does. May be NULL. */
     const char *(*error_text)(const connection *c);
 } connectionType;

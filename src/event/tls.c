@@ -12,24 +12,32 @@
  * record are copied together, and pieces as large as a record are encrypted in place. If the socket is full OpenSSL
  * keeps the record, and the next call must pass the same bytes, as many as before (`retry_len`).
  *
- * A handshake costs a thousand times as much as a request. So in one iteration a thread does at most
- * HANDSHAKE_STEPS_PER_ITERATION steps of handshakes, and then serves its other connections. (With I/O threads, a thread
- * of its own performs all handshakes: net/balance/rebalance.c.)
+ * A handshake costs a thousand times as much as a request, nearly all of it in the step after the ClientHello. So in
+ * one iteration a thread begins a few handshakes and does at most HANDSHAKE_STEPS_PER_ITERATION further steps, and
+ * then serves its other connections. (With I/O threads, a thread of its own performs all handshakes:
+ * net/balance/rebalance.c.) The others wait in a queue, without an SSL object, and the loop waits only for their end.
+ * A handshake is not begun if its peer has closed the connection, nor, if many wait, if its peer has waited for longer
+ * than the limit.
  *
- * Not here    certificates and options (tls_context.c), timeouts (net/io/client_io.c).
+ * Not here    which handshake is next (handshake_queue.c), certificates and options (tls_context.c), timeouts
+ *             (net/io/client_io.c).
  * Owns        the SSL object; a reference to the context.
  * Threads     the owner thread only: an SSL object has no lock.
  * Invariants  1. The thread's error queue of OpenSSL is empty before each call, so that all entries after it are from
  *                this call.
  *             2. `step` is set exactly while the handshake, or close_notify after the last byte, waits for the socket.
  *             3. After an error OpenSSL is not called again.
+ *             4. A connection that waits for its turn is attached to a loop of this thread, with AE_HANGUP as `step`.
  * Cost        writing copies bytes of pieces that are smaller than a record.
- * Tests       tests/unit/event/tls_test.c, tests/server/tls.tcl
+ * Tests       tests/unit/event/tls_test.c, tests/server/tls.tcl, tls_protocol.tcl
  *
  * SPDX-License-Identifier: BSD-3-Clause */
 #include "tls.h"
 
+#include "anet.h"
+#include "clock.h"
 #include "connection_internal.h"
+#include "handshake_queue.h"
 #include "panic.h"
 #include "zmalloc.h"
 
@@ -42,6 +50,7 @@
 #include <unistd.h>
 
 #define HANDSHAKE_STEPS_PER_ITERATION 4
+#define DROPS_PER_ITERATION 64 /* of each kind: each is some microseconds of main, for closing a client */
 #define NAME_MAX_BYTES 1024
 
 typedef struct tlsConnection {
@@ -50,13 +59,18 @@ typedef struct tlsConnection {
     tlsContext *context;    /* counted */
     char *sni;              /* owns; NULL without one */
     connHandler *done;      /* called at the end of the handshake */
+    handshakeWait wait;     /* in the thread's queue, from the first bytes of the peer to the first step */
     size_t retry_len;       /* bytes of the record that the socket did not accept; 0 without one */
     bool unread;            /* more bytes may follow those that were read last */
     bool close_notify_done; /* close_notify was sent, or is not to be sent */
     bool broken;            /* after an error: OpenSSL must not be called again */
+    bool begun, dropped;    /* the handshake was begun, or was dropped before that */
     int end;                /* READ_END or READ_ERROR if the next read is to report that; else READ_ON */
     char error[TLS_ERR_LEN];
 } tlsConnection;
+
+tlsHandshakeLimits tls_handshake_limits = {.max_wait_ms = 2000, .per_iteration = 1};
+tlsHandshakeStats tls_handshake_stats;
 
 enum { READ_ON, READ_END, READ_ERROR };
 
@@ -115,6 +129,8 @@ static void refuseHandshake(tlsConnection *t, int number) {
     failHandshake(t, number);
 }
 
+static void count(_Atomic uint64_t *counter) { atomic_fetch_add_explicit(counter, 1, memory_order_relaxed); }
+
 static void handshake(tlsConnection *t) {
     ERR_clear_error();
     errno = 0;
@@ -123,6 +139,8 @@ static void handshake(tlsConnection *t) {
         t->base.step = AE_NONE;
         t->base.state = CONN_CONNECTED;
         t->unread = SSL_has_pending(t->ssl); /* the first request may have arrived with the handshake */
+        if (SSL_is_server(t->ssl)) count(&tls_handshake_stats.completed);
+        if (SSL_is_server(t->ssl) && SSL_session_reused(t->ssl)) count(&tls_handshake_stats.resumed);
         endHandshake(t);
         return;
     }
@@ -141,21 +159,118 @@ static bool makeSession(tlsConnection *t) {
     return !t->sni || SSL_set_tlsext_host_name(t->ssl, t->sni) == 1;
 }
 
+static void beginHandshake(tlsConnection *t) {
+    t->begun = true;
+    if (t->base.state == CONN_ACCEPTING) count(&tls_handshake_stats.begun);
+    if (makeSession(t)) handshake(t);
+    else failHandshake(t, ENOMEM);
+}
+
 static int tlsAccept(connection *c, connHandler *done) {
     tlsConnection *t = tlsOf(c);
     if (c->state != CONN_ACCEPTING && c->state != CONN_CONNECTING) return C_ERR;
     t->done = done;
-    if (!t->ssl && !makeSession(t)) {
-        failHandshake(t, ENOMEM);
-    } else if (c->loop && c->state == CONN_ACCEPTING) {
+    if (c->loop && c->state == CONN_ACCEPTING) {
         /* The loop calls tlsGoOn(), which limits the steps of an iteration. */
         c->step = c->step ? c->step : AE_READABLE;
         if (connUpdateEvents(c) == C_ERR) failHandshake(t, errno);
-    } else {
+    } else if (t->begun) {
         handshake(t);
+    } else {
+        beginHandshake(t);
     }
     return C_OK;
 }
+
+/* ---- Whose turn it is -------------------------------------------------------------------------------------------- */
+
+static _Thread_local handshakeQueue greeting; /* handshakes on connections of this thread that were not begun yet */
+
+static tlsConnection *waitingOf(handshakeWait *w) {
+    return (tlsConnection *)(void *)((char *)w - offsetof(tlsConnection, wait));
+}
+
+static void stopWaiting(tlsConnection *t) {
+    if (!t->wait.waits) return;
+    handshakeQueueRemove(&greeting, &t->wait);
+    atomic_fetch_sub_explicit(&tls_handshake_stats.waiting, 1, memory_order_relaxed);
+    t->base.step = AE_READABLE;
+}
+
+/* Ends a handshake that was not begun. */
+static void dropHandshake(tlsConnection *t, _Atomic uint64_t *counter, const char *why) {
+    stopWaiting(t);
+    count(counter);
+    t->dropped = true;
+    snprintf(t->error, sizeof(t->error), "%s", why);
+    failHandshake(t, ECONNABORTED);
+}
+
+static uint64_t maxWaitMs(void) {
+    return (uint64_t)atomic_load_explicit(&tls_handshake_limits.max_wait_ms, memory_order_relaxed);
+}
+
+/* Returns whether the peer of a handshake that was not begun is still there. If not, ends the handshake. */
+static bool isWanted(tlsConnection *t) {
+    if (!anetPeerHasClosed(t->base.fd)) return true;
+    dropHandshake(t, &tls_handshake_stats.gone, "the peer has closed the connection before its turn");
+    return false;
+}
+
+static bool mayBegin(const aeEventLoop *loop) {
+    long long most = atomic_load_explicit(&tls_handshake_limits.per_iteration, memory_order_relaxed);
+    return handshakeQueueMayBegin(&greeting, aeIteration(loop), most);
+}
+
+static void takeTurn(tlsConnection *t) {
+    handshakeQueueBegun(&greeting);
+    beginHandshake(t);
+}
+
+static void dropLate(void) {
+    uint64_t now_ms = clockMonotonicMs(), limit_ms = maxWaitMs();
+    handshakeWait *w;
+    for (int i = 0; i < DROPS_PER_ITERATION && (w = handshakeQueueLate(&greeting, now_ms, limit_ms)) != NULL; i++)
+        dropHandshake(waitingOf(w), &tls_handshake_stats.late,
+                      "the peer has waited longer than tls-handshake-max-wait");
+}
+
+/* Runs in each iteration after the other connections were served, as long as handshakes wait. */
+static void greetWaiting(aeEventLoop *loop, void *arg) {
+    unused(arg);
+    handshakeWait *w;
+    if (handshakeQueueIsCrowded(&greeting)) dropLate();
+    for (int i = 0; i < DROPS_PER_ITERATION && mayBegin(loop) && (w = handshakeQueueNext(&greeting)) != NULL; i++) {
+        tlsConnection *t = waitingOf(w);
+        if (!isWanted(t)) continue;
+        stopWaiting(t);
+        takeTurn(t);
+    }
+    if (greeting.count) aeDontWait(loop);
+    else aeSetAfterAll(loop, NULL, NULL);
+}
+
+static void waitForTurn(tlsConnection *t, uint64_t since_ms) {
+    handshakeQueueAdd(&greeting, &t->wait, since_ms);
+    count(&tls_handshake_stats.waiting);
+    t->base.step = AE_HANGUP;
+    aeSetAfterAll(t->base.loop, greetWaiting, NULL);
+    if (connUpdateEvents(&t->base) == C_OK) return;
+    stopWaiting(t);
+    failHandshake(t, errno);
+}
+
+/* The peer of a connection whose handshake was not begun has sent its first bytes, or has closed. */
+static void helloArrived(tlsConnection *t) {
+    uint64_t now_ms = clockMonotonicMs(), age_ms = anetLastInputMs(t->base.fd);
+    uint64_t since_ms = now_ms > age_ms ? now_ms - age_ms : 0;
+    if (!isWanted(t) || t->wait.waits) return;
+    bool at_once = !greeting.count && !handshakeIsLate(since_ms, now_ms, maxWaitMs()) && mayBegin(t->base.loop);
+    if (at_once) takeTurn(t);
+    else waitForTurn(t, since_ms); /* a late one may be one of many */
+}
+
+static void tlsDetach(connection *c) { stopWaiting(tlsOf(c)); }
 
 /* Returns whether this iteration of the thread's loop may do one more step of a handshake. If not, the loop, which is
  * level-triggered, calls again in the next one. */
@@ -196,6 +311,7 @@ static void tlsFinish(connection *c) {
 
 static void tlsGoOn(connection *c) {
     if (c->state == CONN_CONNECTED || c->state == CONN_CLOSED) tlsFinish(c);
+    else if (!tlsOf(c)->begun) helloArrived(tlsOf(c));
     else if (mayStep(c->loop)) handshake(tlsOf(c));
 }
 
@@ -384,8 +500,11 @@ static const connectionType tls_type = {
     .close = tlsClose,
     .has_pending = tlsHasPending,
     .go_on = tlsGoOn,
+    .detach = tlsDetach,
     .error_text = tlsErrorOf,
 };
+
+bool connTlsWasDropped(const connection *c) { return c->type == &tls_type && ((const tlsConnection *)c)->dropped; }
 
 static connection *tlsCreate(int fd, tlsContext *context, connState state, void *owner) {
     tlsConnection *t = zcalloc(1, sizeof(*t));

@@ -119,9 +119,9 @@ static void restFromAccepting(aeEventLoop *loop) {
 static void onAcceptable(aeEventLoop *loop, int fd, void *arg, int mask) {
     unused(mask);
     const listener *l = arg;
-    long long most = l->kind == LISTEN_TLS ? tls_settings.new_connections_per_cycle
-                                           : net_settings.max_new_connections_per_cycle;
-    for (long long i = 0; i < most; i++) {
+    /* Also with TLS: the newest of those that were accepted is served first, and the listen queue knows no such order.
+     * max-new-tls-connections-per-cycle bounds what is expensive, the handshakes (tls.c). */
+    for (long long i = 0; i < net_settings.max_new_connections_per_cycle; i++) {
         char ip[ANET_ADDR_LEN] = "", err[ANET_ERR_LEN];
         int port;
         int client_fd = l->kind == LISTEN_UNIX ? anetUnixAccept(err, fd)

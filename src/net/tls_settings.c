@@ -119,10 +119,17 @@ static bool renew(void) {
     return true;
 }
 
+static void shareLimits(void) {
+    const tlsSettings *s = &tls_settings;
+    atomic_store_explicit(&tls_handshake_limits.max_wait_ms, s->handshake_max_wait_ms, memory_order_relaxed);
+    atomic_store_explicit(&tls_handshake_limits.per_iteration, s->new_connections_per_cycle, memory_order_relaxed);
+}
+
 bool tlsStart(bool (*reopen)(const char **err)) {
     assertMainThread();
     contexts.started = true;
     contexts.reopen = reopen;
+    shareLimits();
     atomic_store_explicit(&net_shared.tls_user_field, tls_settings.auth_clients_user, memory_order_relaxed);
     if (!tls_settings.port || renew()) return true;
     serverLog(LL_WARNING, "Failed to configure TLS. Check logs for more info.");
@@ -177,6 +184,12 @@ static bool applyUser(const char **err) {
     return true;
 }
 
+static bool applyLimits(const char **err) {
+    unused(err);
+    shareLimits();
+    return true;
+}
+
 void tlsCron(void) {
     assertMainThread();
     if (tls_settings.auto_reload_s == 0 || !contexts.server) return;
@@ -193,6 +206,34 @@ void tlsCron(void) {
 }
 
 /* ---- INFO -------------------------------------------------------------------------------------------------------- */
+
+static struct { uint64_t begun, completed, resumed, gone, late; } handshakes_at_reset;
+
+static uint64_t tlsCount(_Atomic uint64_t *counter) { return atomic_load_explicit(counter, memory_order_relaxed); }
+
+static void resetTlsStats(void) {
+    tlsHandshakeStats *s = &tls_handshake_stats;
+    handshakes_at_reset.begun = tlsCount(&s->begun);
+    handshakes_at_reset.completed = tlsCount(&s->completed);
+    handshakes_at_reset.resumed = tlsCount(&s->resumed);
+    handshakes_at_reset.gone = tlsCount(&s->gone);
+    handshakes_at_reset.late = tlsCount(&s->late);
+}
+
+static void handshakes(infoOut *o) {
+    tlsHandshakeStats *s = &tls_handshake_stats;
+    infoCounter(o, "tls_handshakes_begun", tlsCount(&s->begun) - handshakes_at_reset.begun,
+                "TLS handshakes of clients that were begun.");
+    infoCounter(o, "tls_handshakes_completed", tlsCount(&s->completed) - handshakes_at_reset.completed,
+                "TLS handshakes of clients that were completed.");
+    infoCounter(o, "tls_handshakes_resumed", tlsCount(&s->resumed) - handshakes_at_reset.resumed,
+                "Completed TLS handshakes that resumed a session, which saves the signature.");
+    infoCounter(o, "tls_handshakes_dropped_gone", tlsCount(&s->gone) - handshakes_at_reset.gone,
+                "TLS handshakes that were not begun because the client had closed the connection.");
+    infoCounter(o, "tls_handshakes_dropped_late", tlsCount(&s->late) - handshakes_at_reset.late,
+                "TLS handshakes that were not begun because the client had waited longer than tls-handshake-max-wait.");
+    infoGauge(o, "tls_handshakes_waiting", tlsCount(&s->waiting), "TLS handshakes that wait to be begun.");
+}
 
 static void certLines(infoOut *o, const char *which, const tlsCertInfo *cert) {
     bool there = cert && cert->serial;
@@ -216,9 +257,10 @@ static void certificates(infoOut *o) {
 
 void tlsInfoRegister(void) {
     static const infoSection sections[] = {{"tls", "TLS", 20, 0}, {.name = NULL}};
-    static const infoFields fields[] = {{"tls", 10, certificates}, {.section = NULL}};
+    static const infoFields fields[] = {{"tls", 10, certificates}, {"tls", 100, handshakes}, {.section = NULL}};
     infoTableAddSections(sections);
     infoTableAddFields(fields);
+    infoTableOnReset(resetTlsStats);
 }
 
 /* ---- Table ------------------------------------------------------------------------------------------------------- */
@@ -256,7 +298,9 @@ static const setting rows[] = {
     INT_SETTING("tls-session-cache-timeout", tls_settings.session_cache_timeout_s, 300, 0, INT_MAX,
                 .apply = applyContexts),
     INT_SETTING("tls-auto-reload-interval", tls_settings.auto_reload_s, 0, 0, INT_MAX),
-    INT_SETTING("max-new-tls-connections-per-cycle", tls_settings.new_connections_per_cycle, 1, 1, 1000),
+    INT_SETTING("max-new-tls-connections-per-cycle", tls_settings.new_connections_per_cycle, 1, 1, 1000,
+                .apply = applyLimits),
+    INT_SETTING("tls-handshake-max-wait", tls_settings.handshake_max_wait_ms, 2000, 0, 3600000, .apply = applyLimits),
     SETTINGS_END,
 };
 

@@ -9,7 +9,7 @@
 #include "tls_context.h"
 
 typedef struct tlsSettings {
-    long long port, new_connections_per_cycle;
+    long long port, new_connections_per_cycle, handshake_max_wait_ms;
     long long session_cache_size, session_cache_timeout_s, auto_reload_s;
     int auth_clients, auth_clients_user; /* a tlsPeerCheck; a tlsNameField or TLS_USER_OFF */
     bool prefer_server_ciphers, session_caching, kernel;

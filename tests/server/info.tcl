@@ -97,7 +97,9 @@ start_server {} {
         TLS {
             tls_server_cert_serial word  tls_server_cert_expires_in_seconds integer  tls_client_cert_serial word
             tls_client_cert_expires_in_seconds integer  tls_ca_cert_serial word
-            tls_ca_cert_expires_in_seconds integer
+            tls_ca_cert_expires_in_seconds integer  tls_handshakes_begun count  tls_handshakes_completed count
+            tls_handshakes_resumed count  tls_handshakes_dropped_gone count  tls_handshakes_dropped_late count
+            tls_handshakes_waiting count
         }
         Clients {
             connected_clients count  cluster_connections count  maxclients count

@@ -166,7 +166,7 @@ tls_server {} {
     }
 
     test "Others are served while many make their handshakes" {
-        with_config {tls-auth-clients no} {
+        with_config {tls-auth-clients no tls-handshake-max-wait 0} {
             set count [expr {min(1000, [config_value maxclients] - 50)}]
             assert_equal $count [exec python3 [file join $::support tls_handshakes.py] [srv port] \
                 [config_value tls-port] $certs/ca.crt $count]

@@ -59,8 +59,12 @@ static void stopHandshakeTimer(clientIo *s) {
 static void logHandshake(const connection *conn, const char *why) {
     char peer[CLIENT_IO_ADDR_LEN], local[CLIENT_IO_ADDR_LEN];
     clientIoAddresses(conn->fd, peer, local);
-    LOG_LIMITED(LL_WARNING, HANDSHAKE_LINES, "TLS handshakes that failed",
-                "Error accepting a client connection: %s (addr=%s laddr=%s)", why, peer, local);
+    if (connTlsWasDropped(conn))
+        LOG_LIMITED(LL_WARNING, 1, "TLS handshakes that were dropped", "Dropped a TLS handshake: %s (addr=%s laddr=%s)",
+                    why, peer, local);
+    else
+        LOG_LIMITED(LL_WARNING, HANDSHAKE_LINES, "TLS handshakes that failed",
+                    "Error accepting a client connection: %s (addr=%s laddr=%s)", why, peer, local);
 }
 
 static long long onHandshakeTimer(aeEventLoop *loop, long long id, void *arg) {

@@ -475,9 +475,10 @@ static void testHooks(aeEventLoop *loop) {
     aeSetBeforeWait(loop, noteHook, (void *)(uintptr_t) "b");
     aeSetAfterSleep(loop, noteHook, (void *)(uintptr_t) "a");
     aeSetAfterEvent(loop, noteHook, (void *)(uintptr_t) "e");
+    aeSetAfterAll(loop, noteHook, (void *)(uintptr_t) "l");
     trace[0] = '\0';
     CHECK_EQ_INT(aeProcessEvents(loop, AE_ALL_EVENTS), 0); /* would wait without end but for aeDontWait() */
-    CHECK_EQ_STR(trace, "sba");
+    CHECK_EQ_STR(trace, "sbal");
     CHECK_EQ_INT(aeProcessEvents(loop, AE_DONT_WAIT), 0);
     CHECK(write(fds[1], "x", 1) == 1);
     for (int i = 0; i < 2; i++)
@@ -485,13 +486,14 @@ static void testHooks(aeEventLoop *loop) {
     CHECK(aeCreateFileEvent(loop, fds[0], AE_WRITABLE, noteWrite, NULL) == C_OK);
     trace[0] = '\0';
     CHECK_EQ_INT(aeProcessEvents(loop, AE_ALL_EVENTS), 2);
-    CHECK(!strcmp(trace, "sbarwere") || !strcmp(trace, "sbarerwe")); /* once after each descriptor */
+    CHECK(!strcmp(trace, "sbarwerel") || !strcmp(trace, "sbarerwel")); /* once after each descriptor, and after all */
     for (int i = 0; i < 2; i++) aeDeleteFileEvent(loop, fds[i], AE_READABLE | AE_WRITABLE);
     closePair(fds);
     aeSetBeforeSleep(loop, NULL, NULL);
     aeSetBeforeWait(loop, NULL, NULL);
     aeSetAfterSleep(loop, NULL, NULL);
     aeSetAfterEvent(loop, NULL, NULL);
+    aeSetAfterAll(loop, NULL, NULL);
     aeCreateTimeEvent(loop, 1, stopLoop, NULL);
     aeMain(loop);
 }

@@ -67,6 +67,32 @@ TEST(anet_tcp_listen_connect_accept) {
     close(server);
 }
 
+TEST(anet_peer_has_closed) {
+    char err[ANET_ERR_LEN] = "";
+    int port, server = listenLoopback(&port);
+    int client = anetTcpConnect(err, "127.0.0.1", port, NULL, false);
+    int accepted = anetTcpAccept(err, server, NULL, 0, NULL);
+    CHECK(!anetPeerHasClosed(accepted));
+    CHECK(write(client, "x", 1) == 1);
+    usleep(30000);
+    uint64_t age_ms = anetLastInputMs(accepted);
+    CHECK(age_ms >= 20 && age_ms < 10000);
+    CHECK(!anetPeerHasClosed(accepted));
+    CHECK(shutdown(client, SHUT_WR) == 0);
+    CHECK(anetPeerHasClosed(accepted)); /* although a byte is left */
+    close(client);
+    close(accepted);
+    close(server);
+
+    int pair[2];
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+    CHECK(!anetPeerHasClosed(pair[0]));
+    CHECK_EQ_INT(anetLastInputMs(pair[0]), 0);
+    close(pair[1]);
+    CHECK(anetPeerHasClosed(pair[0]));
+    close(pair[0]);
+}
+
 TEST(anet_failures_say_why) {
     char err[ANET_ERR_LEN] = "";
     int port, server = listenLoopback(&port);

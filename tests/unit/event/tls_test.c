@@ -269,6 +269,162 @@ TEST(tls_both_ways) {
     closeLink(&l);
 }
 
+/* ---- Many at once ------------------------------------------------------------------------------------------------ */
+
+#define CROWD 20
+
+/* Peers whose hello has arrived in this order, on one loop; `order` has the servers' ends that have got through. */
+typedef struct crowd {
+    aeEventLoop *loop;
+    int peers[CROWD];
+    connection *conns[CROWD];
+    int ended[CROWD], order[CROWD], through, failed;
+} crowd;
+
+static crowd *present;
+
+static void onCrowdEnd(connection *c) {
+    int who = (int)((int *)c->owner - present->ended);
+    present->ended[who]++;
+    if (c->state == CONN_CONNECTED) present->order[present->through++] = who;
+    else present->failed += connTlsWasDropped(c);
+}
+
+/* Opens the crowd's connections. The peers are OpenSSL's, without a loop: their hello is in the socket. */
+static void gather(crowd *w, SSL **peers) {
+    tlsContext *server = makeServer(), *client = makeClient();
+    static int crowds;
+    *w = (crowd){.loop = aeCreateEventLoop(1024)};
+    present = w;
+    /* A thread has one loop, but here each test makes one: so no iteration has the number of one before. */
+    crowds++;
+    while (aeIteration(w->loop) < 1000u * (unsigned)crowds) aeProcessEvents(w->loop, ITERATE_NOW);
+    for (int i = 0; i < CROWD; i++) {
+        int fds[2];
+        CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, fds) == 0);
+        anetNonBlock(NULL, fds[0]);
+        anetNonBlock(NULL, fds[1]);
+        w->peers[i] = fds[1];
+        w->conns[i] = connCreateAcceptedTls(fds[0], server, &w->ended[i]);
+        CHECK(connAttach(w->conns[i], w->loop) == C_OK);
+        CHECK(connAccept(w->conns[i], onCrowdEnd) == C_OK);
+        peers[i] = tlsContextSession(client);
+        SSL_set_fd(peers[i], fds[1]);
+        SSL_do_handshake(peers[i]);
+    }
+    tlsContextRelease(server);
+    tlsContextRelease(client);
+}
+
+static void disperse(crowd *w, SSL **peers) {
+    for (int i = 0; i < CROWD; i++) {
+        connClose(w->conns[i]);
+        SSL_free(peers[i]);
+        close(w->peers[i]);
+    }
+    aeDeleteEventLoop(w->loop);
+    CHECK_EQ_INT(atomic_load(&tls_handshake_stats.waiting), 0);
+}
+
+static void crowdIterations(crowd *w, SSL **peers, int n) {
+    while (n-- > 0) {
+        aeProcessEvents(w->loop, ITERATE_NOW);
+        for (int i = 0; i < CROWD; i++)
+            if (peers[i]) SSL_do_handshake(peers[i]);
+    }
+}
+
+/* One begins in each iteration: the first that has come, then the newest, until few wait. */
+TEST(tls_the_newest_handshake_is_begun_first) {
+    crowd w;
+    SSL *peers[CROWD];
+    uint64_t begun = atomic_load(&tls_handshake_stats.begun);
+    gather(&w, peers);
+    crowdIterations(&w, peers, 1);
+    CHECK_EQ_INT(atomic_load(&tls_handshake_stats.begun) - begun, 1);
+    CHECK_EQ_INT(atomic_load(&tls_handshake_stats.waiting), CROWD - 1);
+    crowdIterations(&w, peers, 2 * CROWD);
+    if (CHECK_EQ_INT(w.through, CROWD)) {
+        CHECK_EQ_INT(w.order[0], 0);
+        for (int i = 1; i < CROWD; i++) CHECK_EQ_INT(w.order[i], i <= CROWD - 9 ? CROWD - i : i - (CROWD - 9));
+    }
+    CHECK_EQ_INT(atomic_load(&tls_handshake_stats.begun) - begun, CROWD);
+    disperse(&w, peers);
+}
+
+TEST(tls_handshakes_of_peers_that_have_gone_are_not_begun) {
+    crowd w;
+    SSL *peers[CROWD];
+    uint64_t begun = atomic_load(&tls_handshake_stats.begun), gone = atomic_load(&tls_handshake_stats.gone);
+    gather(&w, peers);
+    shutdown(w.peers[1], SHUT_WR); /* before the server has seen its hello */
+    crowdIterations(&w, peers, 1);
+    CHECK_EQ_INT(w.failed, 1);
+    for (int i = 10; i < CROWD; i++) shutdown(w.peers[i], SHUT_WR); /* while they wait */
+    crowdIterations(&w, peers, 1);
+    CHECK_EQ_INT(w.failed, 1 + CROWD - 10);
+    CHECK(strstr(connErrorText(w.conns[12]), "has closed") != NULL);
+    crowdIterations(&w, peers, CROWD);
+    CHECK_EQ_INT(w.through, 9);
+    CHECK_EQ_INT(atomic_load(&tls_handshake_stats.begun) - begun, 9);
+    CHECK_EQ_INT(atomic_load(&tls_handshake_stats.gone) - gone, 1 + CROWD - 10);
+    disperse(&w, peers);
+}
+
+TEST(tls_handshakes_that_have_waited_too_long_are_not_begun) {
+    crowd w;
+    SSL *peers[CROWD];
+    uint64_t late = atomic_load(&tls_handshake_stats.late);
+    gather(&w, peers);
+    crowdIterations(&w, peers, 1);
+    atomic_store(&tls_handshake_limits.max_wait_ms, 20);
+    usleep(40000);
+    crowdIterations(&w, peers, 1);
+    CHECK_EQ_INT(w.failed, CROWD - 1); /* also the last eight of them */
+    CHECK_EQ_INT(atomic_load(&tls_handshake_stats.late) - late, CROWD - 1);
+    CHECK(strstr(connErrorText(w.conns[CROWD - 1]), "tls-handshake-max-wait") != NULL);
+    atomic_store(&tls_handshake_limits.max_wait_ms, 2000);
+    disperse(&w, peers);
+}
+
+TEST(tls_a_few_handshakes_may_be_late) {
+    crowd w;
+    SSL *peers[CROWD];
+    gather(&w, peers);
+    for (int i = 6; i < CROWD; i++) connDetach(w.conns[i]);
+    atomic_store(&tls_handshake_limits.max_wait_ms, 20);
+    crowdIterations(&w, peers, 1);
+    usleep(40000);
+    crowdIterations(&w, peers, CROWD);
+    CHECK_EQ_INT(w.failed, 0);
+    CHECK_EQ_INT(w.through, 6);
+    atomic_store(&tls_handshake_limits.max_wait_ms, 2000);
+    disperse(&w, peers);
+}
+
+/* A connection that waits may move to another loop, and may be closed. */
+TEST(tls_a_handshake_that_waits_moves) {
+    crowd w;
+    SSL *peers[CROWD];
+    gather(&w, peers);
+    aeEventLoop *other = aeCreateEventLoop(1024), *first = w.loop;
+    crowdIterations(&w, peers, 1);
+    for (int i = 5; i < CROWD; i++) connDetach(w.conns[i]);
+    CHECK_EQ_INT(atomic_load(&tls_handshake_stats.waiting), 4);
+    crowdIterations(&w, peers, CROWD);
+    CHECK_EQ_INT(w.through, 5);
+    w.loop = other;
+    for (int i = 5; i < CROWD; i++) {
+        CHECK(connAttach(w.conns[i], other) == C_OK);
+        CHECK(connAccept(w.conns[i], onCrowdEnd) == C_OK);
+    }
+    crowdIterations(&w, peers, 2 * CROWD);
+    CHECK_EQ_INT(w.through, CROWD);
+    for (int i = 0; i < 5; i++) connDetach(w.conns[i]);
+    aeDeleteEventLoop(first);
+    disperse(&w, peers);
+}
+
 /* One byte at a time, in both directions. */
 TEST(tls_handshake_in_single_bytes) {
     ends l;
