@@ -10,12 +10,15 @@
 
 #include "anet.h"
 #include "auth.h"
+#include "clock.h"
 #include "connection.h"
 #include "log.h"
 #include "log_limit.h"
 #include "net_settings.h"
 #include "panic.h"
 #include "rebalance.h"
+#include "reply.h"
+#include "session_output.h"
 #include "tls.h"
 #include "tls_settings.h"
 
@@ -28,6 +31,10 @@
 
 typedef enum { LISTEN_TCP, LISTEN_UNIX, LISTEN_TLS } listenKind; /* the numbers are those in INFO */
 #define ACCEPT_REST_MS 100
+/* Clients beyond maxclients that get a TLS handshake, only to learn why they are refused: in a second, and at once.
+ * Their descriptors are among those that are reserved. */
+#define TOLD_PER_SECOND 10
+#define TOLD_AT_ONCE 4
 
 typedef struct listener {
     int fd;
@@ -51,14 +58,26 @@ static const char protected_mode_error[] =
     "stranger can reach this port, turn the protection off: protected-mode no in the file, --protected-mode no on the "
     "command line, or CONFIG SET protected-mode no from the server's own machine.\r\n";
 
-/* Closes a connection that is refused. Over TLS it gets no text: that would take a handshake, even under an
- * overload. */
+/* Closes a connection that is refused. Over TLS it gets no text: that would take a handshake. */
 static void listenRefuse(int fd, listenKind kind, const char *text, size_t len) {
     /* The socket's buffer is empty, so the text fits; if the peer has closed already, nothing is lost. */
     if (kind != LISTEN_TLS && write(fd, text, len) < 0)
         serverLog(LL_VERBOSE, "Error writing to a refused connection: %s", strerror(errno));
     close(fd);
     net_stats.rejected_connections++;
+}
+
+/* Returns whether a client beyond maxclients may have a TLS handshake for the reason of its refusal: a few do, unless
+ * other handshakes wait. */
+static bool mayTellByTls(void) {
+    static uint64_t second;
+    static int told;
+    uint64_t now = clockMonotonicMs() / 1000;
+    if (now != second) told = 0;
+    second = now;
+    if ((long long)listLength(client_state.clients) >= net_settings.maxclients + TOLD_AT_ONCE) return false;
+    if (atomic_load_explicit(&tls_handshake_stats.waiting, memory_order_relaxed)) return false;
+    return told++ < TOLD_PER_SECOND;
 }
 
 static connection *connectionOf(int fd, listenKind kind) {
@@ -69,7 +88,8 @@ static connection *connectionOf(int fd, listenKind kind) {
 
 static void acceptClient(int fd, const char *ip, listenKind kind) {
     bool is_unix = kind == LISTEN_UNIX;
-    if ((long long)listLength(client_state.clients) >= net_settings.maxclients) {
+    bool is_full = (long long)listLength(client_state.clients) >= net_settings.maxclients;
+    if (is_full && !(kind == LISTEN_TLS && mayTellByTls())) {
         listenRefuse(fd, kind, max_clients_error, sizeof(max_clients_error) - 1);
         return;
     }
@@ -90,8 +110,14 @@ static void acceptClient(int fd, const char *ip, listenKind kind) {
     client *c = clientCreate(s, fd, peer, local, is_unix);
     authForget(c);
     s->session = c;
-    net_stats.connections_received++;
     rebalanceAdopt(s);
+    if (is_full) {
+        addReplyProto(c, max_clients_error, sizeof(max_clients_error) - 1);
+        sessionCloseAfterOutput(c); /* executes nothing */
+        net_stats.rejected_connections++;
+    } else {
+        net_stats.connections_received++;
+    }
 }
 
 static void onAcceptable(aeEventLoop *loop, int fd, void *arg, int mask);

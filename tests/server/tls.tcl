@@ -156,13 +156,49 @@ tls_server {} {
         }
     }
 
-    test "maxclients holds for TLS, too" {
+    # Returns what a client gets that connects with openssl: the bytes that it sends are never executed.
+    proc told {} {
+        global certs
+        catch {exec -ignorestderr timeout 10 openssl s_client -quiet -connect 127.0.0.1:[config_value tls-port] \
+            -CAfile $certs/ca.crt -cert $certs/alice.crt -key $certs/alice.key << "SET told 1\r\n" 2>/dev/null} text
+        return $text
+    }
+
+    test "maxclients holds for TLS, too, and a few clients are told so" {
         r PING
+        r DEL told
         set before [info_field rejected_connections]
-        with_config {maxclients 1} {
+        set received [info_field total_connections_received]
+        set connected [info_field connected_clients]
+        with_config [list maxclients $connected] {
+            assert_match "-ERR max number of clients reached*" [told]
+            wait_for_condition 10 {[info_field connected_clients] == $connected}
             assert_equal refused [answer {*}[as alice]]
+            wait_for_condition 10 {[info_field connected_clients] == $connected}
         }
-        assert {[info_field rejected_connections] > $before}
+        assert_equal 0 [r EXISTS told]
+        assert_equal $received [info_field total_connections_received]
+        assert_equal [expr {$before + 2}] [info_field rejected_connections]
+    }
+
+    test "Beyond a few in a second, and four at once, clients over maxclients cost no handshake" {
+        set connected [info_field connected_clients]
+        with_config [list maxclients $connected] {
+            r CONFIG RESETSTAT
+            set idle {}
+            for {set i 0} {$i < 40} {incr i} {
+                lappend idle [socket 127.0.0.1 [config_value tls-port]]
+            }
+            wait_for_condition 10 {[info_field rejected_connections] == 40}
+            assert {[info_field connected_clients] <= $connected + 4}
+            assert_equal refused [answer {*}[as alice]]
+            assert_equal 0 [info_field tls_handshakes_begun tls]
+            foreach channel $idle {
+                close $channel
+            }
+            wait_for_condition 10 {[info_field connected_clients] == $connected}
+        }
+        assert_equal PONG [answer {*}[as alice]]
     }
 
     test "Others are served while many make their handshakes" {
